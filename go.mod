@@ -1,0 +1,3 @@
+module github.com/ohgw/ohgw
+
+go 1.26.0

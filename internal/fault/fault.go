@@ -1,0 +1,59 @@
+// Package fault is the one error type that is written for people: what
+// happened, what to do next, and which exit code it means.
+//
+// Packages return ordinary wrapped errors; a fault is made where the sentence
+// for the person is known. cli prints it, once, in one place.
+package fault
+
+import "errors"
+
+// Code is the class of a failure. It is the exit code of the program.
+type Code int
+
+// The exit codes of ohgw. They are part of its interface: help, man pages and
+// README list them and a test pins them.
+const (
+	Failed      Code = 1   // it did not work
+	Usage       Code = 2   // the command line is wrong
+	Partly      Code = 3   // some items failed, the others are done
+	Credential  Code = 4   // no usable key or token
+	Unreachable Code = 5   // the daemon, the agent server or the provider does not answer
+	Conflict    Code = 6   // it exists already, or somebody else holds it
+	Interrupted Code = 130 // Ctrl-C
+)
+
+// Error is a failure as a person should read it.
+type Error struct {
+	Msg  string // what happened: "cannot reach the agent server at http://…"
+	Hint string // what to do next; may be empty
+	Code Code   // exit code; zero means Failed
+	Err  error  // the cause below; may be nil
+}
+
+// New makes an Error with the exit code of a plain failure.
+func New(msg, hint string, err error) *Error {
+	return &Error{Msg: msg, Hint: hint, Code: Failed, Err: err}
+}
+
+// Error is Msg followed by the cause.
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return e.Msg
+	}
+	return e.Msg + ": " + e.Err.Error()
+}
+
+// Unwrap gives the cause to errors.Is and errors.As.
+func (e *Error) Unwrap() error { return e.Err }
+
+// CodeOf is the exit code that err means: 0 for nil, the Code of the outermost
+// Error in its chain, else Failed.
+func CodeOf(err error) Code {
+	if err == nil {
+		return 0
+	}
+	if e, ok := errors.AsType[*Error](err); ok && e.Code != 0 {
+		return e.Code
+	}
+	return Failed
+}
