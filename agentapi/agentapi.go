@@ -1,0 +1,170 @@
+// Package agentapi is what an OpenHands agent is to ohgw: the seam between the
+// gateway and whatever runs the agent.
+//
+// A [Backend] knows profiles and conversations. A [Conversation] takes one
+// user message at a time and can be watched: its [Stream] is OpenHands' own
+// events. What those events mean for an answer is decided in agentapi/turn;
+// a backend never does, and a gateway never does. docs/adr/0002 walks one
+// prompt through these types for each backend.
+//
+// Two rules hold everywhere. Watching and running are two things: ending a
+// watch never stops a run, and only [Conversation.Interrupt] does. And an
+// error says what became of the request (see [Error]), because a client may
+// repeat what was not started and must not repeat what may have been.
+package agentapi
+
+import (
+	"context"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// Backend is something that runs OpenHands agents. Its methods may be called
+// at the same time.
+type Backend interface {
+	// Status asks the backend how it is. It never fails: not being reachable
+	// is part of the answer.
+	Status(ctx context.Context) Status
+
+	// Profiles lists the LLM profiles in the order of their names.
+	Profiles(ctx context.Context) ([]Profile, error)
+
+	// Open makes the conversation req.ID, or continues it if it exists. It
+	// starts no run. An unknown profile is ErrProfileNotFound.
+	Open(ctx context.Context, req OpenRequest) (Conversation, error)
+
+	// Remove deletes a conversation, interrupting its run. The workspace
+	// stays. An unknown id is ErrConversationNotFound.
+	Remove(ctx context.Context, id string) error
+
+	// Close lets go of everything the backend holds here. Runs in a server of
+	// their own go on.
+	Close() error
+}
+
+// Conversation is a handle on one conversation. Messages are sent one at a
+// time: the caller waits for a turn to end before it sends the next.
+type Conversation interface {
+	// Info is how the conversation was when it was opened.
+	Info() Info
+
+	// State asks for the state now, statistics included.
+	State(ctx context.Context) (event.State, error)
+
+	// Watch opens a stream of the conversation's events. With after "" it
+	// brings what is new; with the id of an event, everything after that one;
+	// with FromStart, everything.
+	Watch(ctx context.Context, after string) (Stream, error)
+
+	// Send appends a user message and starts a run. It returns when the
+	// backend has taken the message, not when the run ends.
+	Send(ctx context.Context, m Message) error
+
+	// Decide answers a conversation that waits for confirmation. Accepting
+	// starts a run; rejecting leaves the conversation idle.
+	Decide(ctx context.Context, d Decision) error
+
+	// Interrupt stops the run at once, its LLM call and tools included. It
+	// returns when the backend has taken the request; the stream tells the end.
+	// Without a run it does nothing.
+	Interrupt(ctx context.Context) error
+
+	// Switch makes the following turns use another profile: ErrUnsupported
+	// where the backend cannot, ErrProfileNotFound for an unknown profile.
+	Switch(ctx context.Context, profile string) error
+
+	// Close lets go of the handle. The conversation stays, its run goes on.
+	Close() error
+}
+
+// Stream is the events of one conversation, in the order of its log.
+//
+//   - The first event is a full_state update: the state before everything that
+//     follows.
+//   - Events with a place in the log come exactly once. Deltas come before the
+//     event they belong to and are not repeated.
+//   - A full_state update also follows whatever had to be fetched (a replay, a
+//     connection that was lost and found again), and every end of a run.
+//   - When the backend is lost for good, Next fails with ErrLost.
+type Stream interface {
+	// Next waits for the next event. Its error is ctx's, or final.
+	Next(ctx context.Context) (event.Event, error)
+	// Close ends the watch and frees all that belongs to it.
+	Close() error
+}
+
+// FromStart asks Watch for the whole log.
+const FromStart = "start"
+
+// Status is how a backend is.
+type Status struct {
+	Name    string   // "agent-server", "embedded", "cloud"
+	Version string   // of the agent, e.g. "1.43.1"; empty while unknown
+	Address string   // where it is, without credentials; empty in this process
+	Missing []string // what this version lacks, each a short sentence
+	Err     error    // why it cannot be used now; nil when it can
+}
+
+// Profile is an LLM profile of OpenHands: one model of the gateway.
+type Profile struct {
+	Name     string
+	Model    string    // as stored, e.g. "anthropic/claude-sonnet-4-5"
+	BaseURL  string    // empty: the provider's own
+	Active   bool      // the profile that is used when none is named
+	Modified time.Time // when it was last written; zero if unknown
+	// Revision changes when the profile or the settings change, as far as the
+	// backend can see. It has no other meaning.
+	Revision string
+}
+
+// OpenRequest says which conversation, and how to make it if it is new.
+type OpenRequest struct {
+	// ID is a UUID in lower case with dashes. The caller makes it.
+	ID string
+	// New promises that the id was just made, so nobody has to look for it.
+	New bool
+	// Profile is the name of the LLM profile for a new conversation.
+	Profile string
+	// Workspace is the directory in which a new conversation works, on the
+	// machine of the backend.
+	Workspace string
+	// System is appended to the agent's own system prompt in a new conversation.
+	System string
+}
+
+// Info is how a conversation was when it was opened.
+type Info struct {
+	ID      string
+	Created bool   // this Open made it
+	Profile string // its LLM profile; empty if the backend cannot tell
+	// SystemKnown tells whether the backend knows the system text the
+	// conversation was made with, and System is that text.
+	SystemKnown bool
+	System      string
+	Workspace   string
+}
+
+// Message is one message of the user.
+type Message struct {
+	Text   string
+	Images []string // data URLs, or http(s) URLs for the model's provider
+}
+
+// Content is the message in OpenHands' form.
+func (m Message) Content() []event.Content {
+	items := make([]event.Content, 0, 2)
+	if m.Text != "" || len(m.Images) == 0 {
+		items = append(items, event.Text(m.Text))
+	}
+	if len(m.Images) > 0 {
+		items = append(items, event.Images(m.Images...))
+	}
+	return items
+}
+
+// Decision answers a conversation that waits for confirmation.
+type Decision struct {
+	Accept bool
+	Reason string // for the agent, when rejecting
+}

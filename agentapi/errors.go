@@ -1,0 +1,62 @@
+package agentapi
+
+import "errors"
+
+// What became of a request. Test with errors.Is; every error of a backend that
+// is not ctx's is an [Error] of one of these kinds.
+var (
+	// ErrUnavailable: the backend cannot be reached and nothing was started. A
+	// repeat is safe.
+	ErrUnavailable = errors.New("backend unavailable")
+	// ErrRefused: the backend answered and said no; nothing was started. A
+	// repeat would be refused again.
+	ErrRefused = errors.New("backend refused")
+	// ErrUncertain: the request was sent and nobody knows whether it started
+	// something. It must not be repeated.
+	ErrUncertain = errors.New("outcome unknown")
+	// ErrLost: the backend was lost while a run was going on.
+	ErrLost = errors.New("backend lost")
+	// ErrBusy: the conversation has a run of somebody else.
+	ErrBusy = errors.New("conversation busy")
+	// ErrUnauthorized: the backend does not take our key.
+	ErrUnauthorized = errors.New("backend refuses the key")
+	// ErrUnsupported: this backend, or this version of it, cannot do that.
+	ErrUnsupported = errors.New("not supported by the backend")
+	// ErrProfileNotFound: there is no such profile.
+	ErrProfileNotFound = errors.New("profile not found")
+	// ErrConversationNotFound: there is no such conversation.
+	ErrConversationNotFound = errors.New("conversation not found")
+)
+
+// Error is a failure of a backend.
+type Error struct {
+	// Kind is one of the Err values of this package.
+	Kind error
+	// Msg is a sentence for the person in front of the client: no secret, no
+	// address with credentials, the next step where there is one.
+	Msg string
+	// Err is the private cause, for logs. May be nil.
+	Err error
+}
+
+// Error is Msg followed by the private cause.
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return e.Msg
+	}
+	return e.Msg + ": " + e.Err.Error()
+}
+
+// Is tells whether target is the kind of the error.
+func (e *Error) Is(target error) bool { return target == e.Kind }
+
+// Unwrap gives the private cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// PublicMessage is the sentence for people in err's chain, or fallback.
+func PublicMessage(err error, fallback string) string {
+	if e, ok := errors.AsType[*Error](err); ok && e.Msg != "" {
+		return e.Msg
+	}
+	return fallback
+}

@@ -1,0 +1,146 @@
+package event
+
+import "encoding/json"
+
+// Message is a message of the user, the agent or the environment.
+type Message struct {
+	LLMMessage      LLMMessage `json:"llm_message"`
+	LLMResponseID   string     `json:"llm_response_id,omitempty"`
+	ActivatedSkills []string   `json:"activated_skills"`
+	ExtendedContent []Content  `json:"extended_content"`
+	Sender          string     `json:"sender,omitempty"`
+}
+
+// Action is one tool call of the agent.
+type Action struct {
+	Thought                []Content         `json:"thought"`
+	ReasoningContent       string            `json:"reasoning_content,omitempty"`
+	ThinkingBlocks         []json.RawMessage `json:"thinking_blocks"`
+	ResponsesReasoningItem json.RawMessage   `json:"responses_reasoning_item,omitempty"`
+	// Action is the parsed call, an object with a kind; absent or null when the
+	// call could not be parsed or executed.
+	Action        json.RawMessage `json:"action,omitempty"`
+	ToolName      string          `json:"tool_name"`
+	ToolCallID    string          `json:"tool_call_id"`
+	ToolCall      ToolCall        `json:"tool_call"`
+	LLMResponseID string          `json:"llm_response_id"`
+	// SecurityRisk is UNKNOWN, LOW, MEDIUM or HIGH.
+	SecurityRisk string `json:"security_risk,omitempty"`
+	// Summary is the model's own few words for the call.
+	Summary string `json:"summary,omitempty"`
+}
+
+// Observation is the result of a tool call.
+type Observation struct {
+	ToolName   string `json:"tool_name"`
+	ToolCallID string `json:"tool_call_id"`
+	// Observation is an object with content, is_error, the tool's own fields
+	// and a kind.
+	Observation     json.RawMessage `json:"observation"`
+	ActionID        string          `json:"action_id"`
+	ExtendedContent []Content       `json:"extended_content"`
+}
+
+// AgentError is a failure of one tool call that the model is shown; the run
+// goes on.
+type AgentError struct {
+	ToolName       string          `json:"tool_name"`
+	ToolCallID     string          `json:"tool_call_id"`
+	Error          string          `json:"error"`
+	Classification *Classification `json:"classification,omitempty"`
+}
+
+// UserReject is a tool call that a person or a hook refused.
+type UserReject struct {
+	ToolName        string `json:"tool_name"`
+	ToolCallID      string `json:"tool_call_id"`
+	RejectionReason string `json:"rejection_reason"`
+	// RejectionSource is "user" or "hook".
+	RejectionSource string `json:"rejection_source,omitempty"`
+	ActionID        string `json:"action_id"`
+}
+
+// ConversationError is a failure of the run. It is not always fatal: the
+// status of the conversation decides.
+type ConversationError struct {
+	// Code is a class name such as LLMAuthenticationError, or
+	// MaxIterationsReached, MaxBudgetReached.
+	Code           string          `json:"code"`
+	Detail         string          `json:"detail"`
+	Classification *Classification `json:"classification,omitempty"`
+}
+
+// Classification says what sort of failure it is. Absent before server 1.40.
+type Classification struct {
+	// Kind is auth, quota, rate_limit, config, transient, agent_action,
+	// internal or unknown.
+	Kind      string `json:"kind"`
+	Retryable bool   `json:"retryable"`
+	// UserAction is none, retry or settings.
+	UserAction string `json:"user_action,omitempty"`
+	ErrorID    string `json:"error_id,omitempty"`
+}
+
+// StateUpdate says that a field of the conversation's state has a new value.
+type StateUpdate struct {
+	Key   string          `json:"key"`
+	Value json.RawMessage `json:"value"`
+}
+
+// Delta is a piece of the assistant text that the model is writing. It is
+// published and never stored; it belongs to the next event of the agent.
+type Delta struct {
+	Content          *string `json:"content,omitempty"`
+	ReasoningContent *string `json:"reasoning_content,omitempty"`
+}
+
+// ServerError is a failure of the socket, not of the run.
+type ServerError struct {
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+}
+
+// SystemPrompt is what the model is told first, and which tools it has.
+type SystemPrompt struct {
+	SystemPrompt   Content           `json:"system_prompt"`
+	Tools          []json.RawMessage `json:"tools"`
+	DynamicContext *Content          `json:"dynamic_context,omitempty"`
+}
+
+// Pause says that somebody paused the run; the step in flight completes.
+type Pause struct{}
+
+// Interrupt says that somebody interrupted the run at once.
+type Interrupt struct{}
+
+// Unknown is the body of a kind that this package does not know. Its fields
+// are in the bytes of the event.
+type Unknown struct{ kind string }
+
+// Kind names the type on the wire.
+func (*Message) Kind() string           { return "MessageEvent" }
+func (*Action) Kind() string            { return "ActionEvent" }
+func (*Observation) Kind() string       { return "ObservationEvent" }
+func (*AgentError) Kind() string        { return "AgentErrorEvent" }
+func (*UserReject) Kind() string        { return "UserRejectObservation" }
+func (*ConversationError) Kind() string { return "ConversationErrorEvent" }
+func (*StateUpdate) Kind() string       { return "ConversationStateUpdateEvent" }
+func (*Delta) Kind() string             { return "StreamingDeltaEvent" }
+func (*ServerError) Kind() string       { return "ServerErrorEvent" }
+func (*SystemPrompt) Kind() string      { return "SystemPromptEvent" }
+func (*Pause) Kind() string             { return "PauseEvent" }
+func (*Interrupt) Kind() string         { return "InterruptEvent" }
+func (u *Unknown) Kind() string         { return u.kind }
+
+func newBody(kind string) Body {
+	for _, b := range [...]Body{
+		new(Message), new(Action), new(Observation), new(AgentError), new(UserReject),
+		new(ConversationError), new(StateUpdate), new(Delta), new(ServerError),
+		new(SystemPrompt), new(Pause), new(Interrupt),
+	} {
+		if b.Kind() == kind {
+			return b
+		}
+	}
+	return &Unknown{kind: kind}
+}

@@ -1,0 +1,95 @@
+package event
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// The keys of a [StateUpdate] that ohgw reads.
+const (
+	// KeyFullState marks a snapshot of the whole state: the first frame of a
+	// subscription, and the frame that closes a run.
+	KeyFullState = "full_state"
+	// KeyStatus marks a new execution status.
+	KeyStatus = "execution_status"
+)
+
+// Status is where a conversation stands.
+type Status string
+
+// The statuses of a conversation.
+const (
+	Idle     Status = "idle"
+	Running  Status = "running"
+	Paused   Status = "paused"
+	Waiting  Status = "waiting_for_confirmation"
+	Finished Status = "finished"
+	Failed   Status = "error"
+	Stuck    Status = "stuck"
+)
+
+// State is the part of a conversation's state that ohgw reads. Absent and null
+// fields are zero.
+type State struct {
+	ID                string            `json:"id"`
+	Status            Status            `json:"execution_status"`
+	LastUserMessageID string            `json:"last_user_message_id,omitempty"`
+	LeafEventID       string            `json:"leaf_event_id,omitempty"` // since server 1.31
+	Stats             Stats             `json:"stats"`
+	Workspace         Workspace         `json:"workspace"`
+	Tags              map[string]string `json:"tags,omitempty"`
+}
+
+// Workspace is where the agent works.
+type Workspace struct {
+	WorkingDir string `json:"working_dir"`
+	Kind       string `json:"kind,omitempty"`
+}
+
+// Stats are the totals of a conversation since it began, by usage id: the
+// agent's model, the condenser's, and so on.
+type Stats struct {
+	UsageToMetrics map[string]Metrics `json:"usage_to_metrics"`
+}
+
+// Metrics are the totals of one usage id.
+type Metrics struct {
+	ModelName       string      `json:"model_name,omitempty"`
+	AccumulatedCost float64     `json:"accumulated_cost"` // US dollars
+	Usage           *TokenUsage `json:"accumulated_token_usage,omitempty"`
+}
+
+// TokenUsage are numbers of tokens.
+type TokenUsage struct {
+	PromptTokens     int64 `json:"prompt_tokens"`
+	CompletionTokens int64 `json:"completion_tokens"`
+	CacheReadTokens  int64 `json:"cache_read_tokens"`
+	CacheWriteTokens int64 `json:"cache_write_tokens"`
+	ReasoningTokens  int64 `json:"reasoning_tokens"`
+}
+
+// FullState decodes the snapshot of a full_state update; ok is false for every
+// other event.
+func (e Event) FullState() (s State, ok bool, err error) {
+	u, is := e.Body.(*StateUpdate)
+	if !is || u.Key != KeyFullState {
+		return State{}, false, nil
+	}
+	if err := json.Unmarshal(u.Value, &s); err != nil {
+		return State{}, true, fmt.Errorf("decode full_state: %w", err)
+	}
+	return s, true, nil
+}
+
+// StatusUpdate is the status that an execution_status update announces; ok is
+// false for every other event.
+func (e Event) StatusUpdate() (s Status, ok bool) {
+	u, is := e.Body.(*StateUpdate)
+	if !is || u.Key != KeyStatus {
+		return "", false
+	}
+	if err := json.Unmarshal(u.Value, &s); err != nil {
+		return "", false
+	}
+	return s, true
+}

@@ -1,0 +1,212 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// Input is what starts a turn.
+type Input struct {
+	Message agentapi.Message
+	// Decision answers actions that wait for confirmation. Accepting them is
+	// the whole turn: the message is not sent. Rejecting them comes before the
+	// message. Without a decision a message rejects what waits, because nobody
+	// said yes to it. Where nothing waits it has no effect.
+	Decision *agentapi.Decision
+	// Ready is called before anything is sent, with all that is needed to
+	// follow the turn later. Its error ends the turn. May be nil.
+	Ready func(Baseline) error
+	// Emit is called with every update, in order, by one goroutine.
+	Emit func(Update)
+}
+
+// noAnswer is what the agent is told of actions that the user did not answer.
+const noAnswer = "The user did not approve this action and sent a new message instead."
+
+// Run drives c through one turn and returns when it is over.
+//
+// When ctx ends, the run is interrupted, and Run returns when the agent says
+// so: a result with the outcome Interrupted, or an error if it does not within
+// 10 s. An error is an [agentapi.Error], ctx's own if nothing was started, or
+// Ready's. Next to an error the result holds the text and usage so far.
+func Run(ctx context.Context, c agentapi.Conversation, in Input) (Result, error) {
+	stream, err := c.Watch(ctx, "")
+	if err != nil {
+		return Result{}, err
+	}
+	defer stream.Close()
+	r := NewReader(nil)
+	first, err := stream.Next(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	if _, err := r.Add(first); err != nil {
+		return Result{}, err
+	}
+	start, err := starter(ctx, c, r, in)
+	if err != nil {
+		return Result{}, err
+	}
+	if in.Ready != nil {
+		if err := in.Ready(r.Baseline()); err != nil {
+			return Result{}, err
+		}
+	}
+	d := driver{conv: c, stream: stream, reader: r, emit: in.Emit, start: start}
+	return d.run(ctx)
+}
+
+// Follow reads the turn that begins after b: as a Run that joined it would.
+// Ending ctx ends the watch and leaves the run alone.
+func Follow(ctx context.Context, c agentapi.Conversation, b Baseline, emit func(Update)) (Result, error) {
+	stream, err := c.Watch(ctx, b.After)
+	if err != nil {
+		return Result{}, err
+	}
+	defer stream.Close()
+	d := driver{conv: c, stream: stream, reader: NewReader(&b), emit: emit}
+	err = d.read(ctx)
+	return d.reader.Result(), err
+}
+
+// starter prepares the conversation and returns the call that starts the run.
+func starter(ctx context.Context, c agentapi.Conversation, r *Reader, in Input) (func(context.Context) error, error) {
+	send := func(ctx context.Context) error { return c.Send(ctx, in.Message) }
+	switch r.Status() {
+	case event.Running:
+		return nil, &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The conversation is running for somebody else; wait until it is done."}
+	case event.Waiting:
+		if in.Decision != nil && in.Decision.Accept {
+			r.Begin()
+			return func(ctx context.Context) error { return c.Decide(ctx, *in.Decision) }, nil
+		}
+		no := agentapi.Decision{Reason: noAnswer}
+		if in.Decision != nil && in.Decision.Reason != "" {
+			no.Reason = in.Decision.Reason
+		}
+		if err := c.Decide(ctx, no); err != nil {
+			return nil, fmt.Errorf("reject what waits: %w", err)
+		}
+	}
+	return send, nil
+}
+
+// driver runs one turn: one goroutine reads, one starts the run, one stops it.
+type driver struct {
+	conv   agentapi.Conversation
+	stream agentapi.Stream
+	reader *Reader
+	emit   func(Update)
+	start  func(context.Context) error
+
+	mu        sync.Mutex
+	uncertain error // start failed and nobody knows how far it came
+	stopping  bool
+}
+
+var errNotStopped = &agentapi.Error{Kind: agentapi.ErrLost, Msg: "The agent did not stop when it was interrupted; it may still be running."}
+
+func (d *driver) run(ctx context.Context) (Result, error) {
+	if err := ctx.Err(); err != nil {
+		return Result{}, err
+	}
+	// The run outlives ctx by the time it takes to interrupt it.
+	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer end(nil)
+	started := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer close(started)
+		d.begin(life, end)
+	})
+	wg.Go(func() {
+		select {
+		case <-life.Done():
+		case <-ctx.Done():
+			d.stop(life, end, started)
+		}
+	})
+	err := d.read(life)
+	if cause := context.Cause(life); err != nil && cause != nil {
+		err = cause
+	}
+	end(context.Canceled)
+	wg.Wait()
+	return d.reader.Result(), err
+}
+
+// begin starts the run. A start that surely failed ends the turn.
+func (d *driver) begin(life context.Context, end context.CancelCauseFunc) {
+	err := d.start(life)
+	switch {
+	case err == nil || life.Err() != nil:
+	case errors.Is(err, agentapi.ErrUncertain):
+		d.mu.Lock()
+		d.uncertain = err
+		d.mu.Unlock()
+	default:
+		end(err)
+	}
+}
+
+// stop interrupts the run, not before it was started: an interrupt that comes
+// first would be forgotten.
+func (d *driver) stop(life context.Context, end context.CancelCauseFunc, started <-chan struct{}) {
+	timer := time.AfterFunc(stopTimeout, func() { end(errNotStopped) })
+	defer timer.Stop()
+	select {
+	case <-started:
+	case <-life.Done():
+		return
+	}
+	d.mu.Lock()
+	d.stopping = true
+	d.mu.Unlock()
+	if err := d.conv.Interrupt(life); err != nil && life.Err() == nil {
+		end(fmt.Errorf("interrupt the run: %w", err))
+		return
+	}
+	<-life.Done()
+}
+
+// read reads until the turn is over.
+func (d *driver) read(ctx context.Context) error {
+	for !d.reader.Done() {
+		e, err := d.stream.Next(ctx)
+		if err != nil {
+			return err
+		}
+		updates, err := d.reader.Add(e)
+		if err != nil {
+			return &agentapi.Error{Kind: agentapi.ErrLost, Msg: "The backend sent an event that cannot be read.", Err: err}
+		}
+		for _, u := range updates {
+			d.emit(u)
+		}
+		if err := d.check(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check looks at what only a driver knows: that the run began after it was
+// interrupted, or that a start of unknown outcome had none.
+func (d *driver) check(ctx context.Context, e event.Event) error {
+	d.mu.Lock()
+	stopping, uncertain := d.stopping, d.uncertain
+	d.mu.Unlock()
+	if s, ok := e.StatusUpdate(); ok && s == event.Running && stopping {
+		return d.conv.Interrupt(ctx)
+	}
+	if _, snapshot, _ := e.FullState(); snapshot && uncertain != nil && !d.reader.Active() {
+		return uncertain
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+// Package turn turns the events of one user message into an answer. It is the
+// one place that knows which text is the answer, what the turn cost, when it
+// is over, why it failed, and how it is stopped.
+//
+// [Run] drives a conversation through one turn; [Follow] joins a turn that is
+// going on, or reads one that has ended. Both feed a [Reader], a machine
+// without IO that holds all the rules.
+package turn
+
+import (
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// Update is something to show while a turn runs.
+type Update struct {
+	Kind UpdateKind
+	Text string
+}
+
+// UpdateKind says what an update is.
+type UpdateKind int
+
+const (
+	// Text is a piece of assistant text as it is generated. The pieces of a
+	// turn, joined, end with the answer; each step's text is a paragraph.
+	Text UpdateKind = iota
+	// Progress is a line about one action of the agent, without a line end, at
+	// most maxLine runes, without anything that looks like a key.
+	Progress
+)
+
+// Outcome is how a turn ended.
+type Outcome int
+
+// The outcomes.
+const (
+	// Finished: the agent gave its answer.
+	Finished Outcome = iota
+	// Failed: the run ended in an error; the result has a Cause.
+	Failed
+	// Stuck: the agent repeated itself and was stopped.
+	Stuck
+	// Paused: somebody paused the run.
+	Paused
+	// Interrupted: somebody, perhaps we, interrupted the run.
+	Interrupted
+	// Waiting: actions wait for a confirmation; the result has them.
+	Waiting
+)
+
+// Result is a turn that is over.
+type Result struct {
+	Outcome Outcome
+	// Answer is the finish action's message, else the last text of the agent
+	// in this turn, whatever the outcome. Never a text of an earlier turn.
+	Answer string
+	// Cause is why the outcome is Failed; nil otherwise.
+	Cause *Cause
+	// Waiting are the actions that wait for confirmation.
+	Waiting []Action
+	// Actions is the number of tool calls in this turn, finish not counted.
+	Actions int
+	// Usage is what this turn took, over all models of the conversation.
+	Usage Usage
+}
+
+// Action is a tool call in a few words.
+type Action struct {
+	Tool string
+	Line string // as in a Progress update
+}
+
+// Cause is why a run failed.
+type Cause struct {
+	Kind CauseKind
+	// Code is OpenHands' name for it, e.g. "LLMAuthenticationError".
+	Code string
+	// Detail is for people: shortened, without anything that looks like a key.
+	Detail string
+	// Retryable tells whether the same request may work later without a change.
+	Retryable bool
+}
+
+// CauseKind says whose failure it is.
+type CauseKind int
+
+const (
+	// CauseAgent is a failure of the run itself: a limit, a broken tool.
+	CauseAgent CauseKind = iota
+	// CauseLLM is a refusal or failure of the model's provider.
+	CauseLLM
+	// CauseLost is a run that ended because its server did.
+	CauseLost
+)
+
+// Usage is what a turn took. Zero where unknown, never negative.
+type Usage struct {
+	PromptTokens, CompletionTokens, CachedTokens, CacheWriteTokens, ReasoningTokens int64
+	Cost                                                                            float64 // US dollars
+}
+
+// usageOf is the total of s over all usage ids.
+func usageOf(s event.Stats) Usage {
+	var u Usage
+	for _, m := range s.UsageToMetrics {
+		u.Cost += m.AccumulatedCost
+		if m.Usage == nil {
+			continue
+		}
+		u.PromptTokens += m.Usage.PromptTokens
+		u.CompletionTokens += m.Usage.CompletionTokens
+		u.CachedTokens += m.Usage.CacheReadTokens
+		u.CacheWriteTokens += m.Usage.CacheWriteTokens
+		u.ReasoningTokens += m.Usage.ReasoningTokens
+	}
+	return u
+}
+
+// since is u - base, each number at least 0: totals can shrink when a
+// conversation was forked or its statistics were reset.
+func (u Usage) since(base Usage) Usage {
+	return Usage{
+		PromptTokens:     max(0, u.PromptTokens-base.PromptTokens),
+		CompletionTokens: max(0, u.CompletionTokens-base.CompletionTokens),
+		CachedTokens:     max(0, u.CachedTokens-base.CachedTokens),
+		CacheWriteTokens: max(0, u.CacheWriteTokens-base.CacheWriteTokens),
+		ReasoningTokens:  max(0, u.ReasoningTokens-base.ReasoningTokens),
+		Cost:             max(0, u.Cost-base.Cost),
+	}
+}
+
+// Baseline is where a turn starts: all that is needed to follow it later, from
+// another process too.
+type Baseline struct {
+	// After is the last event before the turn, for [agentapi.Conversation.Watch].
+	After string `json:"after"`
+	// Usage are the conversation's totals before the turn.
+	Usage Usage `json:"usage"`
+}
+
+// stopTimeout is how long an interrupted run may take to end. An agent-server
+// waits 5 s for its own run before it gives up.
+const stopTimeout = 10 * time.Second
