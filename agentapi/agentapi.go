@@ -84,8 +84,9 @@ type Conversation interface {
 //     follows.
 //   - Events with a place in the log come exactly once. Deltas come before the
 //     event they belong to and are not repeated.
-//   - A full_state update also follows whatever had to be fetched (a replay, a
-//     connection that was lost and found again), and every end of a run.
+//   - A full_state update also follows whatever had to be fetched (every replay,
+//     even an empty one; a connection that was lost and found again), and every
+//     end of a run.
 //   - When the backend is lost for good, Next fails with ErrLost.
 type Stream interface {
 	// Next waits for the next event. Its error is ctx's, or final.

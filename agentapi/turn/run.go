@@ -62,6 +62,10 @@ func Run(ctx context.Context, c agentapi.Conversation, in Input) (Result, error)
 	return d.run(ctx)
 }
 
+// ErrNoTurn is what Follow returns when there is no run to follow: the message
+// never arrived, or its run never began.
+var ErrNoTurn = errors.New("no such turn")
+
 // Follow reads the turn that begins after b: as a Run that joined it would.
 // Ending ctx ends the watch and leaves the run alone.
 func Follow(ctx context.Context, c agentapi.Conversation, b Baseline, emit func(Update)) (Result, error) {
@@ -70,7 +74,12 @@ func Follow(ctx context.Context, c agentapi.Conversation, b Baseline, emit func(
 		return Result{}, err
 	}
 	defer stream.Close()
-	d := driver{conv: c, stream: stream, reader: NewReader(&b), emit: emit}
+	// The first snapshot says how things are now; all later ones follow the
+	// replay, so the log was read as far as it goes.
+	if _, err := stream.Next(ctx); err != nil {
+		return Result{}, err
+	}
+	d := driver{conv: c, stream: stream, reader: NewReader(&b), emit: emit, uncertain: ErrNoTurn}
 	err = d.read(ctx)
 	return d.reader.Result(), err
 }
@@ -205,7 +214,7 @@ func (d *driver) check(ctx context.Context, e event.Event) error {
 	if s, ok := e.StatusUpdate(); ok && s == event.Running && stopping {
 		return d.conv.Interrupt(ctx)
 	}
-	if _, snapshot, _ := e.FullState(); snapshot && uncertain != nil && !d.reader.Active() {
+	if s, snapshot, _ := e.FullState(); snapshot && uncertain != nil && !d.reader.Active() && s.Status != event.Running {
 		return uncertain
 	}
 	return nil
