@@ -125,6 +125,9 @@ type OpenRequest struct {
 	ID string
 	// New promises that the id was just made, so nobody has to look for it.
 	New bool
+	// Existing asks for no new conversation: an unknown id is
+	// ErrConversationNotFound. Not together with New.
+	Existing bool
 	// Profile is the name of the LLM profile for a new conversation.
 	Profile string
 	// Workspace is the directory in which a new conversation works, on the

@@ -1,0 +1,171 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/turn"
+)
+
+// ErrBehind ends an attachment whose client reads so slowly that the job no
+// longer keeps what comes next for it. The run goes on.
+var ErrBehind = errors.New("the client reads too slowly")
+
+// Attachment is one client's view of a job. Its methods are for one goroutine.
+type Attachment struct {
+	job      *job
+	replayed bool
+	next     int // index of the next update since the job began
+	wake     chan struct{}
+	closed   bool
+}
+
+// attach adds a client. A grace that was running is over: somebody is there.
+func (j *job) attach(replayed bool) *Attachment {
+	a := &Attachment{job: j, replayed: replayed, wake: make(chan struct{}, 1)}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	a.next = j.dropped
+	j.clients[a] = struct{}{}
+	if j.grace != nil {
+		j.grace.Stop()
+		j.grace = nil
+	}
+	return a
+}
+
+// ConversationID is the conversation that the request runs in.
+func (a *Attachment) ConversationID() string { return a.job.id }
+
+// Replayed tells whether an earlier request started the job.
+func (a *Attachment) Replayed() bool { return a.replayed }
+
+// Ignored names what of the request has no effect on the conversation, as far
+// as is known now: "system".
+func (a *Attachment) Ignored() []string {
+	a.job.mu.Lock()
+	defer a.job.mu.Unlock()
+	return a.job.ignored
+}
+
+// Next waits for the next update. The error is io.EOF when the job has ended,
+// ErrBehind, or ctx's.
+func (a *Attachment) Next(ctx context.Context) (turn.Update, error) {
+	for {
+		u, err, ok := a.job.at(a)
+		if ok {
+			return u, err
+		}
+		select {
+		case <-a.wake:
+		case <-ctx.Done():
+			return turn.Update{}, ctx.Err()
+		}
+	}
+}
+
+// at takes the next update of a from the log; ok is false when there is none yet.
+func (j *job) at(a *Attachment) (u turn.Update, err error, ok bool) { //nolint:revive // the error is one of the values, not a failure
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch i := a.next - j.dropped; {
+	case i < 0:
+		return u, ErrBehind, true
+	case i < len(j.log):
+		a.next++
+		return j.log[i], nil, true
+	case j.ended:
+		return u, io.EOF, true
+	}
+	return u, nil, false
+}
+
+// Result is how the job ended. Call it after Next has returned io.EOF. The
+// error is ErrInterrupted, a *TimeoutError, ErrDraining, ErrRecord, or an
+// [agentapi.Error].
+func (a *Attachment) Result() (turn.Result, error) {
+	a.job.mu.Lock()
+	defer a.job.mu.Unlock()
+	if early, ok := errors.AsType[*earlyError](a.job.err); ok {
+		return a.job.result, early.err
+	}
+	return a.job.result, a.job.err
+}
+
+// RepeatsUntil is when an identical request would start a new run after this
+// failure; zero when it would now, or the job did not fail.
+func (a *Attachment) RepeatsUntil() time.Time {
+	h := a.job.history()
+	if !a.job.remembered() || !h.ended || !h.failed || h.deliveries == 0 {
+		return time.Time{}
+	}
+	return h.failureEnds()
+}
+
+// Delivered says that the whole answer, or the failure, reached the client.
+func (a *Attachment) Delivered() {
+	j := a.job
+	j.mu.Lock()
+	j.lastDel = j.m.cfg.Now()
+	if j.delivers == 0 {
+		j.firstDel = j.lastDel
+	}
+	j.delivers++
+	j.mu.Unlock()
+	j.m.review(j)
+}
+
+// Close says that the client has what it wanted, or is gone. The run of a job
+// without clients is interrupted after the grace, unless it is detached.
+func (a *Attachment) Close() {
+	if a.closed {
+		return
+	}
+	a.closed = true
+	j := a.job
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	delete(j.clients, a)
+	if len(j.clients) > 0 || j.ended || j.req.Detach {
+		return
+	}
+	j.grace = time.AfterFunc(j.m.cfg.Grace, j.supersede)
+}
+
+// supersede interrupts the job if no client is attached to it.
+func (j *job) supersede() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.clients) == 0 && !j.ended && !j.req.Detach {
+		j.cancel(errClientGone)
+	}
+}
+
+// publish adds an update to the log and wakes the clients.
+func (j *job) publish(u turn.Update) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.log = append(j.log, u)
+	j.bytes += len(u.Text)
+	drop := 0
+	for j.bytes > maxLog {
+		j.bytes -= len(j.log[drop].Text)
+		drop++
+	}
+	if drop > 0 {
+		j.log, j.dropped = append([]turn.Update(nil), j.log[drop:]...), j.dropped+drop
+	}
+	j.wake()
+}
+
+// wake lets every client look again. The caller holds j.mu.
+func (j *job) wake() {
+	for a := range j.clients {
+		select {
+		case a.wake <- struct{}{}:
+		default:
+		}
+	}
+}

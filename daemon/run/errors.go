@@ -1,0 +1,39 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Refusals of Submit. Nothing was started.
+var (
+	// ErrDraining: the gateway is shutting down.
+	ErrDraining = errors.New("shutting down")
+	// ErrQueueFull: too many runs, too many waiting.
+	ErrQueueFull = errors.New("too many agent runs")
+	// ErrConversationBusy: too many requests wait for this conversation.
+	ErrConversationBusy = errors.New("too many requests wait for this conversation")
+	// ErrKeyConflict: the idempotency key was used for another request.
+	ErrKeyConflict = errors.New("idempotency key was used for another request")
+	// ErrRecord: the record of an idempotency key cannot be kept, so the run
+	// was not started.
+	ErrRecord = errors.New("cannot keep the record of the idempotency key")
+)
+
+// Ends of a job that no backend tells.
+var (
+	// ErrInterrupted: a run that was going on when the gateway stopped, by a
+	// crash or because it was told to.
+	ErrInterrupted = errors.New("the run was cut off when the gateway stopped")
+	// errClientGone: nobody was there to read the answer.
+	errClientGone = errors.New("the client is gone")
+)
+
+// TimeoutError is the end of a run that took longer than it was allowed.
+type TimeoutError struct{ After time.Duration }
+
+// Error says how long the run was allowed to take.
+func (e *TimeoutError) Error() string {
+	return fmt.Sprintf("the run was stopped after %s", e.After)
+}

@@ -1,0 +1,247 @@
+package run_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// backend is an agent of a few lines behind the seam. What a message says is
+// what happens: "fail" ends in an error, "wait" runs until the test lets it go
+// on or interrupts it, everything else is answered with "re: …".
+type backend struct {
+	mu      sync.Mutex
+	convs   map[string]*conv
+	runs    int // user messages that started a run
+	openErr error
+	fixed   bool // Switch is not supported
+	opened  []agentapi.OpenRequest
+}
+
+func newBackend() *backend { return &backend{convs: make(map[string]*conv)} }
+
+func (b *backend) Status(context.Context) agentapi.Status               { return agentapi.Status{} }
+func (b *backend) Profiles(context.Context) ([]agentapi.Profile, error) { return nil, nil }
+func (b *backend) Close() error                                         { return nil }
+
+func (b *backend) Open(_ context.Context, req agentapi.OpenRequest) (agentapi.Conversation, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.opened = append(b.opened, req)
+	if b.openErr != nil {
+		return nil, b.openErr
+	}
+	if c := b.convs[req.ID]; c != nil {
+		return handle{c, false}, nil
+	}
+	if req.Existing {
+		return nil, &agentapi.Error{Kind: agentapi.ErrConversationNotFound}
+	}
+	c := &conv{b: b, id: req.ID, profile: req.Profile, system: req.System, status: event.Idle}
+	b.convs[req.ID] = c
+	return handle{c, true}, nil
+}
+
+func (b *backend) Remove(_ context.Context, id string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.convs, id)
+	return nil
+}
+
+func (b *backend) counts() (runs, convs int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.runs, len(b.convs)
+}
+
+func (b *backend) conv(id string) *conv {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.convs[id]
+}
+
+// conv is a conversation with its log.
+type conv struct {
+	b               *backend
+	id              string
+	profile, system string
+
+	mu      sync.Mutex
+	log     []event.Event
+	status  event.Status
+	streams []*stream
+	texts   []string // user messages
+}
+
+type handle struct {
+	*conv
+	created bool
+}
+
+func (h handle) Info() agentapi.Info {
+	return agentapi.Info{ID: h.id, Created: h.created, Profile: h.profile, SystemKnown: true, System: h.system}
+}
+
+func (h handle) State(context.Context) (event.State, error) { return event.State{}, nil }
+func (h handle) Close() error                               { return nil }
+
+func (h handle) Decide(context.Context, agentapi.Decision) error { return nil }
+
+func (h handle) Switch(_ context.Context, profile string) error {
+	if h.b.fixed {
+		return &agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: "fixed"}
+	}
+	h.profile = profile
+	return nil
+}
+
+func (c *conv) Watch(_ context.Context, after string) (agentapi.Stream, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := &stream{c: c, wake: make(chan struct{}, 1)}
+	s.add(c.state())
+	if after != "" {
+		seen := after == agentapi.FromStart
+		for _, e := range c.log {
+			if seen {
+				s.add(e)
+			}
+			seen = seen || e.ID == after
+		}
+		s.add(c.state())
+	}
+	c.streams = append(c.streams, s)
+	return s, nil
+}
+
+func (c *conv) Send(_ context.Context, m agentapi.Message) error {
+	c.b.mu.Lock()
+	c.b.runs++
+	c.b.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.texts = append(c.texts, m.Text)
+	c.publish(event.SourceUser, &event.Message{LLMMessage: event.LLMMessage{Role: "user", Content: m.Content()}})
+	c.set(event.Running)
+	switch {
+	case strings.HasPrefix(m.Text, "wait"):
+		piece := "partly"
+		c.publish(event.SourceAgent, &event.Delta{Content: &piece})
+	case strings.HasPrefix(m.Text, "fail"):
+		c.publish(event.SourceEnvironment, &event.ConversationError{Code: "LLMAuthenticationError", Detail: "no"})
+		c.end(event.Failed)
+	default:
+		c.answer("re: " + m.Text)
+	}
+	return nil
+}
+
+// letGo ends a run that waits.
+func (c *conv) letGo() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.answer("partly done")
+}
+
+func (c *conv) answer(s string) {
+	c.publish(event.SourceAgent, &event.Message{LLMMessage: event.LLMMessage{Role: "assistant", Content: []event.Content{event.Text(s)}}})
+	c.end(event.Finished)
+}
+
+func (c *conv) Interrupt(context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.status == event.Running {
+		c.publish(event.SourceUser, &event.Interrupt{})
+		c.end(event.Paused)
+	}
+	return nil
+}
+
+func (c *conv) end(s event.Status) {
+	c.set(s)
+	e := c.state()
+	for _, st := range c.streams {
+		st.add(e)
+	}
+}
+
+func (c *conv) set(s event.Status) {
+	c.status = s
+	c.publish(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyStatus, Value: json.RawMessage(`"` + s + `"`)})
+}
+
+func (c *conv) publish(source string, b event.Body) {
+	e := event.New(fmt.Sprintf("%s-%d", c.id, len(c.log)), "", source, "", b)
+	if e.Persisted() {
+		c.log = append(c.log, e)
+	}
+	for _, s := range c.streams {
+		s.add(e)
+	}
+}
+
+func (c *conv) state() event.Event {
+	st := event.State{ID: c.id, Status: c.status}
+	if n := len(c.log); n > 0 {
+		st.LeafEventID = c.log[n-1].ID
+	}
+	value, err := json.Marshal(st)
+	if err != nil {
+		panic(err)
+	}
+	return event.New("state", "", event.SourceEnvironment, "", &event.StateUpdate{Key: event.KeyFullState, Value: value})
+}
+
+type stream struct {
+	c    *conv
+	mu   sync.Mutex
+	q    []event.Event
+	wake chan struct{}
+}
+
+func (s *stream) add(e event.Event) {
+	s.mu.Lock()
+	s.q = append(s.q, e)
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *stream) Next(ctx context.Context) (event.Event, error) {
+	for {
+		s.mu.Lock()
+		if len(s.q) > 0 {
+			e := s.q[0]
+			s.q = s.q[1:]
+			s.mu.Unlock()
+			return e, nil
+		}
+		s.mu.Unlock()
+		select {
+		case <-s.wake:
+		case <-ctx.Done():
+			return event.Event{}, ctx.Err()
+		}
+	}
+}
+
+func (s *stream) Close() error {
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	for i, other := range s.c.streams {
+		if other == s {
+			s.c.streams = append(s.c.streams[:i], s.c.streams[i+1:]...)
+			break
+		}
+	}
+	return nil
+}

@@ -1,0 +1,284 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/turn"
+)
+
+// job is one turn of one conversation and everything that it produced.
+type job struct {
+	m      *Manager
+	req    Request
+	id     string  // of the conversation
+	follow *record // the turn was started by an earlier process; nil: by us
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	turn   chan struct{}   // closed when the lane is j's
+	slot   <-chan struct{} // closed when a slot is j's; nil if it was at once. Set before turn is closed
+	queued chan struct{}   // closed when j has to wait in its lane
+	opened chan struct{}   // closed when the conversation is open, or j has ended
+
+	// The manager's mutex guards these.
+	retire  *time.Timer
+	retired bool
+
+	mu       sync.Mutex
+	log      []turn.Update
+	dropped  int // updates that are no longer in log
+	bytes    int // of log
+	clients  map[*Attachment]struct{}
+	grace    *time.Timer
+	ignored  []string
+	ended    bool
+	result   turn.Result
+	err      error
+	endedAt  time.Time
+	delivers int
+	firstDel time.Time
+	lastDel  time.Time
+}
+
+func (m *Manager) newJob(req Request) *job {
+	j := &job{
+		m: m, req: req, id: req.ConversationID,
+		turn: make(chan struct{}), queued: make(chan struct{}), opened: make(chan struct{}),
+		clients: make(map[*Attachment]struct{}),
+	}
+	if j.id == "" {
+		j.id = newID()
+	}
+	j.ctx, j.cancel = context.WithCancelCause(m.life)
+	return j
+}
+
+// run is the life of a job.
+func (j *job) run() {
+	res, err := j.work()
+	j.cancel(nil)
+	j.finish(res, err)
+	j.m.finished(j)
+	if j.req.ConversationID == "" {
+		j.m.oneShots.ended(j.id)
+	}
+}
+
+func (j *job) oneShot() bool { return j.req.ConversationID == "" && j.follow == nil }
+
+// work waits for its turn, opens the conversation and runs the turn in it.
+func (j *job) work() (turn.Result, error) {
+	release, err := j.m.wait(j.ctx, j)
+	if errors.Is(err, ErrInterrupted) {
+		err = ErrDraining
+	}
+	if err != nil {
+		return turn.Result{}, &earlyError{err}
+	}
+	defer release()
+	if j.follow != nil && j.follow.done {
+		return j.replayRecord()
+	}
+	conv, err := j.open()
+	if j.follow != nil && errors.Is(err, agentapi.ErrConversationNotFound) {
+		return turn.Result{}, ErrInterrupted // a one-shot, removed meanwhile
+	}
+	if err != nil {
+		return turn.Result{}, &earlyError{err}
+	}
+	defer conv.Close()
+	close(j.opened)
+	if j.follow != nil {
+		return j.rejoin(conv)
+	}
+	return j.drive(conv)
+}
+
+// open opens or makes the conversation and notes what of the request has no
+// effect on it.
+func (j *job) open() (agentapi.Conversation, error) {
+	if j.oneShot() {
+		if err := j.m.oneShots.add(j.id); err != nil {
+			return nil, err
+		}
+	}
+	conv, err := j.m.cfg.Backend.Open(j.ctx, agentapi.OpenRequest{
+		ID: j.id, New: j.oneShot(), Existing: j.follow != nil, Profile: j.req.Profile, System: j.req.System, Workspace: j.m.workspace(j.id),
+	})
+	if err != nil {
+		return nil, err
+	}
+	info := conv.Info()
+	if info.Created || j.follow != nil {
+		return conv, nil
+	}
+	if j.req.System != "" && (!info.SystemKnown || info.System != j.req.System) {
+		j.mu.Lock()
+		j.ignored = append(j.ignored, "system")
+		j.mu.Unlock()
+	}
+	if info.Profile == j.req.Profile {
+		return conv, nil
+	}
+	if err := conv.Switch(j.ctx, j.req.Profile); err != nil {
+		return nil, errors.Join(err, conv.Close())
+	}
+	return conv, nil
+}
+
+// drive runs the turn.
+func (j *job) drive(conv agentapi.Conversation) (turn.Result, error) {
+	ctx := j.ctx
+	limit := j.req.Timeout
+	if limit == 0 {
+		limit = j.m.cfg.RunTimeout
+	}
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, &TimeoutError{After: limit})
+		defer cancel()
+	}
+	msg := j.req.Message
+	if conv.Info().Created && j.req.Quoted != "" {
+		msg.Text = j.req.Quoted + msg.Text
+	}
+	started := false
+	res, err := turn.Run(ctx, conv, turn.Input{
+		Message:  msg,
+		Decision: j.req.Decision,
+		Emit:     j.publish,
+		Ready: func(b turn.Baseline) error {
+			if err := j.m.records.begin(j, b); err != nil {
+				return err
+			}
+			started = true
+			return nil
+		},
+	})
+	// An interrupt that the agent obeyed ends in a result; who asked for it
+	// says what the result means.
+	if cause := context.Cause(ctx); cause != nil && (err != nil || res.Outcome == turn.Interrupted) {
+		if started && !errors.Is(err, agentapi.ErrLost) {
+			err = cause
+		}
+	}
+	if err != nil && (!started || nothingStarted(err)) {
+		return res, &earlyError{err}
+	}
+	return res, err
+}
+
+// nothingStarted tells whether err says that the agent did not begin.
+func nothingStarted(err error) bool {
+	for _, kind := range []error{
+		agentapi.ErrUnavailable, agentapi.ErrRefused, agentapi.ErrBusy, agentapi.ErrUnauthorized,
+		agentapi.ErrUnsupported, agentapi.ErrProfileNotFound, agentapi.ErrConversationNotFound,
+	} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// rejoin follows the turn that an earlier process started.
+func (j *job) rejoin(conv agentapi.Conversation) (turn.Result, error) {
+	res, err := turn.Follow(j.ctx, conv, j.follow.baseline, j.publish)
+	lost := res.Cause != nil && res.Cause.Kind == turn.CauseLost
+	if errors.Is(err, turn.ErrNoTurn) || (err == nil && lost) {
+		return res, ErrInterrupted
+	}
+	return res, err
+}
+
+// replayRecord answers from the record of an ended run.
+func (j *job) replayRecord() (turn.Result, error) {
+	res, err := j.m.records.outcome(j.follow)
+	if res.Answer != "" {
+		j.publish(turn.Update{Kind: turn.Text, Text: res.Answer})
+	}
+	return res, err
+}
+
+// workspace is the directory of a new conversation.
+func (m *Manager) workspace(id string) string {
+	if m.cfg.Workspace != "" || m.cfg.WorkspaceRoot == "" {
+		return m.cfg.Workspace
+	}
+	return filepath.Join(m.cfg.WorkspaceRoot, id)
+}
+
+// finish stores the end and wakes everybody.
+func (j *job) finish(res turn.Result, err error) {
+	// On disk before any client sees it: a key whose answer was read once must
+	// not run again.
+	if recErr := j.m.records.end(j, res, err); recErr != nil {
+		j.m.cfg.Logger.Error("idempotency record not completed", "conversation_id", j.id, "err", recErr)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	select {
+	case <-j.opened:
+	default: // it never came so far
+		close(j.opened)
+	}
+	j.result, j.err, j.ended, j.endedAt = res, err, true, j.m.cfg.Now()
+	if j.grace != nil {
+		j.grace.Stop()
+	}
+	j.wake()
+}
+
+// failedEarly is why the job ended before it started anything; nil while it
+// may still, or has.
+func (j *job) failedEarly() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if early, ok := errors.AsType[*earlyError](j.err); ok {
+		return early.err
+	}
+	return nil
+}
+
+// remembered tells whether an ended job can answer a repeat at all.
+func (j *job) remembered() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return !isEarly(j.err) && !errors.Is(j.err, errClientGone)
+}
+
+func (j *job) history() history {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return history{
+		connected: len(j.clients) > 0, ended: j.ended, failed: j.failed(),
+		abandoned: errors.Is(context.Cause(j.ctx), errClientGone),
+		revision:  j.req.ProfileRevision,
+		endedAt:   j.endedAt, deliveries: j.delivers, firstDeliver: j.firstDel, lastDeliver: j.lastDel,
+	}
+}
+
+// failed tells whether the end was a failure of the run.
+func (j *job) failed() bool {
+	return j.err != nil || j.result.Outcome == turn.Failed || j.result.Outcome == turn.Stuck
+}
+
+func (j *job) size() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.bytes + len(j.result.Answer) + len(j.req.Message.Text) + 1024
+}
+
+// removeConversation removes a one-shot with what belongs to it.
+func (m *Manager) removeConversation(ctx context.Context, id string) error {
+	err := m.cfg.Backend.Remove(ctx, id)
+	if err != nil && !errors.Is(err, agentapi.ErrConversationNotFound) {
+		return fmt.Errorf("remove conversation %s: %w", id, err)
+	}
+	return m.removeWorkspace(id)
+}

@@ -1,0 +1,262 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// Manager runs jobs. Make one with New, end it with Drain and Close.
+type Manager struct {
+	cfg      Config
+	records  *records
+	oneShots *oneShots
+	wg       sync.WaitGroup // the jobs
+	life     context.Context
+	end      context.CancelCauseFunc
+
+	mu       sync.Mutex
+	draining bool
+	active   int // jobs that have not ended
+	slots    slots
+	lanes    map[string]*lane
+	prints   map[Fingerprint][]*job // newest last; ended ones until they retire
+	keys     map[string]*job        // by token and idempotency key, likewise
+	retained int                    // bytes that ended jobs keep
+	ended    []*job                 // oldest first, retired ones among them
+}
+
+// New makes a Manager and takes up what an earlier one left: records of
+// idempotency keys, and one-shots that nobody removed.
+func New(cfg Config) (*Manager, error) {
+	cfg = cfg.withDefaults()
+	m := &Manager{
+		cfg:    cfg,
+		slots:  slots{limit: cfg.MaxRuns},
+		lanes:  make(map[string]*lane),
+		prints: make(map[Fingerprint][]*job),
+		keys:   make(map[string]*job),
+	}
+	m.life, m.end = context.WithCancelCause(context.Background())
+	var err error
+	if m.records, err = openRecords(cfg.StateDir, cfg.Now); err != nil {
+		return nil, err
+	}
+	if m.oneShots, err = openOneShots(cfg, m.removeConversation); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Drain refuses new requests and waits for the running jobs. Those that have
+// not ended when ctx does are interrupted.
+func (m *Manager) Drain(ctx context.Context) {
+	m.mu.Lock()
+	m.draining = true
+	m.mu.Unlock()
+	idle := make(chan struct{})
+	go func() { // ends with the last job, at the latest when they are interrupted
+		m.wg.Wait()
+		close(idle)
+	}()
+	select {
+	case <-idle:
+	case <-ctx.Done():
+		m.end(ErrInterrupted)
+		<-idle
+	}
+}
+
+// Close ends everything. One-shots whose time has not come are left for the
+// next Manager on the same state directory.
+func (m *Manager) Close() error {
+	m.mu.Lock()
+	m.draining = true
+	m.mu.Unlock()
+	m.end(ErrInterrupted)
+	m.wg.Wait()
+	m.mu.Lock()
+	for _, j := range m.ended {
+		j.retire.Stop()
+	}
+	m.ended = nil
+	m.mu.Unlock()
+	return m.oneShots.close()
+}
+
+// admit finds the job that req repeats or makes a new one, and attaches.
+func (m *Manager) admit(req Request) (*Attachment, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.draining {
+		return nil, ErrDraining
+	}
+	j, err := m.earlier(req)
+	if err != nil {
+		return nil, err
+	}
+	if j != nil {
+		return j.attach(true), nil
+	}
+	if m.active >= m.cfg.MaxRuns+m.cfg.MaxQueue {
+		return nil, ErrQueueFull
+	}
+	if l := m.lanes[req.ConversationID]; req.ConversationID != "" && l != nil {
+		if len(l.jobs) > maxLane {
+			return nil, ErrConversationBusy
+		}
+		// Somebody goes on in this conversation: whoever left it is not coming
+		// back for its answer.
+		for _, other := range l.jobs {
+			other.supersede()
+		}
+	}
+	j = m.newJob(req)
+	a := j.attach(false)
+	m.start(j)
+	return a, nil
+}
+
+// earlier is the job that answers req without a new run, if there is one.
+func (m *Manager) earlier(req Request) (*job, error) {
+	if req.IdempotencyKey != "" {
+		return m.byKey(req)
+	}
+	if req.Fresh {
+		return nil, nil
+	}
+	jobs := m.prints[req.Fingerprint]
+	for i := len(jobs) - 1; i >= 0; i-- {
+		if j := jobs[i]; j.history().joins(req.Retry, req.ProfileRevision, m.cfg.Now()) {
+			return j, nil
+		}
+	}
+	return nil, nil
+}
+
+// byKey is the job of req's idempotency key: one in memory, or one made from
+// the record that an earlier process left.
+func (m *Manager) byKey(req Request) (*job, error) {
+	key := recordKey(req.Token, req.IdempotencyKey)
+	if j := m.keys[key]; j != nil {
+		if j.req.Fingerprint != req.Fingerprint {
+			return nil, ErrKeyConflict
+		}
+		return j, nil
+	}
+	rec, ok := m.records.find(key)
+	if !ok {
+		return nil, nil
+	}
+	if rec.readable && rec.fingerprint != req.Fingerprint {
+		return nil, ErrKeyConflict
+	}
+	j := m.newJob(req)
+	j.follow = &rec
+	if rec.readable {
+		j.id = rec.conversation
+	}
+	m.start(j)
+	return j, nil
+}
+
+// start registers j and lets it run.
+func (m *Manager) start(j *job) {
+	m.active++
+	m.prints[j.req.Fingerprint] = append(m.prints[j.req.Fingerprint], j)
+	if j.req.IdempotencyKey != "" {
+		m.keys[recordKey(j.req.Token, j.req.IdempotencyKey)] = j
+	}
+	switch {
+	case j.follow != nil:
+		m.oneShots.hold(j.id)
+	case j.req.ConversationID != "":
+		m.oneShots.keep(j.id)
+	}
+	if m.enter(j) {
+		close(j.queued)
+	}
+	m.wg.Go(j.run)
+}
+
+// finished takes j out of everything that is for running jobs.
+func (m *Manager) finished(j *job) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.active--
+	m.leave(j)
+	if !j.remembered() {
+		m.forget(j)
+		return
+	}
+	j.retire = time.AfterFunc(max(0, j.history().keep(m.cfg.Now())), func() { m.review(j) })
+	m.ended = append(m.ended, j)
+	m.retained += j.size()
+	for m.retained > maxRetained && len(m.ended) > 1 {
+		oldest := m.ended[0]
+		oldest.retire.Stop()
+		m.retireLocked(oldest)
+	}
+}
+
+// review looks whether an ended job can still answer anybody.
+func (m *Manager) review(j *job) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if j.retire == nil || j.retired {
+		return
+	}
+	if left := j.history().keep(m.cfg.Now()); left > 0 {
+		j.retire.Reset(left)
+		return
+	}
+	m.retireLocked(j)
+}
+
+// retireLocked forgets an ended job.
+func (m *Manager) retireLocked(j *job) {
+	j.retired = true
+	m.retained -= j.size()
+	for i, other := range m.ended {
+		if other == j {
+			m.ended = append(m.ended[:i], m.ended[i+1:]...)
+			break
+		}
+	}
+	m.forget(j)
+}
+
+// forget lets no request find j any more.
+func (m *Manager) forget(j *job) {
+	jobs := m.prints[j.req.Fingerprint]
+	for i, other := range jobs {
+		if other == j {
+			m.prints[j.req.Fingerprint] = append(jobs[:i:i], jobs[i+1:]...)
+			break
+		}
+	}
+	if len(m.prints[j.req.Fingerprint]) == 0 {
+		delete(m.prints, j.req.Fingerprint)
+	}
+	if key := recordKey(j.req.Token, j.req.IdempotencyKey); m.keys[key] == j {
+		delete(m.keys, key)
+	}
+}
+
+// newID makes the id of a conversation.
+func newID() string { return uuid.New() }
+
+// earlyError wraps what went wrong before a run was started.
+type earlyError struct{ err error }
+
+func (e *earlyError) Error() string { return fmt.Sprintf("nothing was started: %v", e.err) }
+func (e *earlyError) Unwrap() error { return e.err }
+
+func isEarly(err error) bool {
+	_, ok := errors.AsType[*earlyError](err)
+	return ok
+}

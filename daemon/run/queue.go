@@ -1,0 +1,153 @@
+package run
+
+import (
+	"context"
+
+	"github.com/ohgw/ohgw/agentapi/turn"
+)
+
+// slots limits how many jobs run at the same time, first come, first served.
+// The manager's mutex guards it.
+type slots struct {
+	limit, used int
+	waiting     []chan struct{}
+}
+
+// acquire takes a slot and returns nil, or returns a channel that is closed
+// when one was taken for the caller.
+func (s *slots) acquire() <-chan struct{} {
+	if s.used < s.limit {
+		s.used++
+		return nil
+	}
+	ready := make(chan struct{})
+	s.waiting = append(s.waiting, ready)
+	return ready
+}
+
+// release hands the slot to the first who waits.
+func (s *slots) release() {
+	if len(s.waiting) == 0 {
+		s.used--
+		return
+	}
+	close(s.waiting[0])
+	s.waiting = s.waiting[1:]
+}
+
+// abandon gives up a wait. A slot that was handed over meanwhile is released.
+func (s *slots) abandon(ready <-chan struct{}) {
+	for i, w := range s.waiting {
+		if w == ready {
+			s.waiting = append(s.waiting[:i], s.waiting[i+1:]...)
+			return
+		}
+	}
+	s.release()
+}
+
+// lane is the jobs of one conversation in the order of their requests; the
+// first one has the conversation. The manager's mutex guards it.
+type lane struct{ jobs []*job }
+
+// enter puts j into its lane, and into the queue for a slot if the lane is
+// free. It reports whether j waits in the lane.
+func (m *Manager) enter(j *job) (waits bool) {
+	l := m.lanes[j.id]
+	if l == nil {
+		l = &lane{}
+		m.lanes[j.id] = l
+	}
+	l.jobs = append(l.jobs, j)
+	if len(l.jobs) > 1 {
+		return true
+	}
+	m.head(j)
+	return false
+}
+
+// head lets j, the first of its lane, go on.
+func (m *Manager) head(j *job) {
+	if j.follow == nil { // the run of a follower has a slot of another life
+		j.slot = m.slots.acquire()
+	}
+	close(j.turn)
+}
+
+// leave takes j out of its lane and lets the next one go on.
+func (m *Manager) leave(j *job) {
+	l := m.lanes[j.id]
+	for i, other := range l.jobs {
+		if other != j {
+			continue
+		}
+		l.jobs = append(l.jobs[:i], l.jobs[i+1:]...)
+		if i == 0 && len(l.jobs) > 0 {
+			m.head(l.jobs[0])
+		}
+		break
+	}
+	if len(l.jobs) == 0 {
+		delete(m.lanes, j.id)
+	}
+}
+
+// wait returns when j may run, with the function that gives its slot back.
+func (m *Manager) wait(ctx context.Context, j *job) (func(), error) {
+	if err := j.waitFor(ctx, j.turn, "Waiting for an earlier request to this conversation"); err != nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		select {
+		case <-j.turn: // it came at the last moment
+			m.giveBack(j)
+		default:
+		}
+		return nil, err
+	}
+	if j.slot != nil {
+		if err := j.waitFor(ctx, j.slot, "Waiting for one of the running agents to end"); err != nil {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.giveBack(j)
+			return nil, err
+		}
+	}
+	release := func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.giveBack(j)
+	}
+	// The run that made room may have ended because everything does.
+	if err := context.Cause(m.life); err != nil {
+		release()
+		return nil, err
+	}
+	return release, nil
+}
+
+// giveBack releases the slot of j, or its place in the queue for one.
+func (m *Manager) giveBack(j *job) {
+	switch {
+	case j.follow != nil:
+	case j.slot != nil:
+		m.slots.abandon(j.slot)
+	default:
+		m.slots.release()
+	}
+}
+
+// waitFor waits for ch and tells the clients what for, if it takes a while.
+func (j *job) waitFor(ctx context.Context, ch <-chan struct{}, what string) error {
+	select {
+	case <-ch:
+		return nil
+	default:
+	}
+	j.publish(turn.Update{Kind: turn.Progress, Text: what})
+	select {
+	case <-ch:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,168 @@
+// Package run sees to it that no agent runs twice.
+//
+// A [Manager] takes requests and gives each an [Attachment] to a job: a new
+// one, or one that an earlier request started and this one repeats. A job is
+// one turn of one conversation. It keeps what it produced, so whoever attaches
+// later gets everything from the start; it outlives the client that began it
+// by a grace in which a repeat may come; and it is remembered for a while
+// after it has ended, so that a client which never got its answer, or got a
+// failure and tries again, is answered from memory.
+//
+// The rules of joining are in repeat.go, in one function. Jobs of one
+// conversation run one after the other in the order of their requests; all
+// jobs together share a limited number of slots. The package knows nothing of
+// HTTP.
+package run
+
+import (
+	"context"
+	"crypto/sha256"
+	"log/slog"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+)
+
+// Config is what a Manager needs. Zero durations and limits take the defaults
+// of the constants beside them.
+type Config struct {
+	Backend agentapi.Backend
+	Logger  *slog.Logger
+	Now     func() time.Time
+
+	MaxRuns    int           // jobs that run at the same time; 0: 8
+	MaxQueue   int           // jobs that wait beyond those; 0: 64, negative: none
+	OneShotTTL time.Duration // how long a one-shot stays after its last run; negative: 0, removed at once
+	RunTimeout time.Duration // for requests that name none; 0: no limit
+	Grace      time.Duration // how long a run whose client is gone goes on; 0: 10 s
+
+	// Workspace is where all conversations work. Empty: each gets a directory
+	// of its own below WorkspaceRoot, removed with it.
+	Workspace     string
+	WorkspaceRoot string
+	// StateDir keeps the records of idempotency keys and of one-shots. Empty:
+	// they are kept in memory only.
+	StateDir string
+}
+
+const (
+	defaultMaxRuns  = 8
+	defaultMaxQueue = 64
+	defaultGrace    = 10 * time.Second
+
+	// maxLane is how many requests may wait for one conversation.
+	maxLane = 8
+	// openWait bounds how long Submit waits to learn what became of a
+	// conversation that the request continues.
+	openWait = time.Second
+	// maxLog bounds what a job keeps for those who attach late, in bytes.
+	maxLog = 4 << 20
+	// maxRetained bounds what all ended jobs keep together, in bytes.
+	maxRetained = 64 << 20
+)
+
+func (c Config) withDefaults() Config {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now //nolint:forbidigo // the default of the injected clock
+	}
+	if c.MaxRuns <= 0 {
+		c.MaxRuns = defaultMaxRuns
+	}
+	if c.MaxQueue == 0 {
+		c.MaxQueue = defaultMaxQueue
+	}
+	c.MaxQueue = max(0, c.MaxQueue)
+	c.OneShotTTL = max(0, c.OneShotTTL)
+	if c.Grace <= 0 {
+		c.Grace = defaultGrace
+	}
+	return c
+}
+
+// Fingerprint identifies requests that ask for the same: who asks, in which
+// conversation, for what.
+type Fingerprint [sha256.Size]byte
+
+// Request is one request of a client.
+type Request struct {
+	// Token is the id of the client's token. Nothing is shared between tokens.
+	Token       string
+	Fingerprint Fingerprint
+	// IdempotencyKey is the client's own name for the request; may be empty.
+	IdempotencyKey string
+	// Retry says that the client marked the request as a repeat.
+	Retry bool
+	// Fresh asks for a new run whatever came before.
+	Fresh bool
+
+	// ConversationID is the conversation to continue, or to make under this
+	// id. Empty: a one-shot.
+	ConversationID string
+	Profile        string
+	// ProfileRevision is the revision of that profile now. A failure under
+	// another revision is not repeated: somebody has repaired something.
+	ProfileRevision string
+	System          string
+	Message         agentapi.Message
+	// Quoted is put before the message when the conversation is new: what
+	// client and model said before.
+	Quoted   string
+	Decision *agentapi.Decision
+	// Timeout interrupts the run; 0: the manager's default.
+	Timeout time.Duration
+	// Detach lets the run go on when its client goes.
+	Detach bool
+}
+
+// Stats is what the manager is doing.
+type Stats struct {
+	Running int // runs that go on
+	Queued  int // requests that wait for one
+}
+
+// Stats counts the jobs now.
+func (m *Manager) Stats() Stats {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return Stats{Running: m.slots.used, Queued: m.active - m.slots.used}
+}
+
+// Submit finds or makes the job that answers req. The caller must Close the
+// attachment. A request that continues a conversation waits up to a second
+// until that is open, so that what has no effect is known.
+//
+// Errors: ErrDraining, ErrQueueFull, ErrConversationBusy, ErrKeyConflict, or,
+// where the job failed before it started anything, an [agentapi.Error].
+func (m *Manager) Submit(ctx context.Context, req Request) (*Attachment, error) {
+	a, err := m.admit(req)
+	if err != nil || a.replayed || req.ConversationID == "" {
+		return a, err
+	}
+	timer := time.NewTimer(openWait)
+	defer timer.Stop()
+	select {
+	case <-a.job.opened:
+	case <-a.job.queued:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	if err := a.job.failedEarly(); err != nil {
+		a.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+// Remembered counts the jobs that could still answer a request.
+func (m *Manager) Remembered() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := 0
+	for _, jobs := range m.prints {
+		n += len(jobs)
+	}
+	return n
+}

@@ -1,0 +1,44 @@
+package uuid_test
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+func TestNewIsVersion4AndUnique(t *testing.T) {
+	t.Parallel()
+	form := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+	seen := make(map[string]bool)
+	for range 1000 {
+		id := uuid.New()
+		if !form.MatchString(id) || seen[id] {
+			t.Fatalf("New() = %q, seen %v", id, seen[id])
+		}
+		seen[id] = true
+	}
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	const want = "7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11"
+	for _, s := range []string{want, "7f1c0f7e5a3b4d519c430a7d5c2f8b11", "7F1C0F7E-5A3B-4D51-9C43-0A7D5C2F8B11"} {
+		if got, err := uuid.Parse(s); err != nil || got != want {
+			t.Errorf("Parse(%q) = %q, %v, want %q", s, got, err, want)
+		}
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{
+		"", "new", "7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b1", "7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b1g",
+		"7f1c0f7e5-a3b-4d51-9c43-0a7d5c2f8b11", "{7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11}",
+		"7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f-b11", "7f1c0f7e-5a3b-4d51-9c43-\n0a7d5c2f8b1",
+	} {
+		if got, err := uuid.Parse(s); err == nil {
+			t.Errorf("Parse(%q) = %q, want an error", s, got)
+		}
+	}
+}
