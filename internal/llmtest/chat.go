@@ -1,0 +1,312 @@
+package llmtest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// This file is the only one that knows how a Reply looks as a chat completion.
+
+// argsPiece is the length of the pieces, in runes, in which the arguments of a
+// tool call are streamed.
+const argsPiece = 12
+
+func listModels(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"test","object":"model","created":0,"owned_by":"llmtest"}]}`)
+}
+
+// writeChat writes reply in the form that req asks for. Its error is
+// errBroken, or else says that the client (or the server) has gone.
+func writeChat(ctx context.Context, w http.ResponseWriter, req *Request, reply Reply, id string) error {
+	if err := sleep(ctx, reply.Wait); err != nil {
+		return err
+	}
+	for name, values := range reply.Header {
+		w.Header()[http.CanonicalHeaderKey(name)] = values
+	}
+	if reply.Status != 0 {
+		return writeFailure(w, reply)
+	}
+	c := &chat{ctx: ctx, w: w, id: id, model: req.Model, created: req.Started.Unix()}
+	if req.Stream {
+		return c.stream(reply, req.withUsage)
+	}
+	return c.whole(reply)
+}
+
+func writeFailure(w http.ResponseWriter, reply Reply) error {
+	if w.Header().Get("Content-Type") == "" {
+		w.Header().Set("Content-Type", "application/json")
+	}
+	w.WriteHeader(reply.Status)
+	_, err := io.WriteString(w, reply.Body)
+	return err
+}
+
+// chat is one chat completion that is being written.
+type chat struct {
+	ctx       context.Context // of the request; this type lives no longer
+	w         http.ResponseWriter
+	id, model string
+	created   int64
+}
+
+// completion is a chat.completion or one chunk of it.
+type completion struct {
+	ID      string     `json:"id"`
+	Object  string     `json:"object"`
+	Created int64      `json:"created"`
+	Model   string     `json:"model"`
+	Choices []choice   `json:"choices"`
+	Usage   *chatUsage `json:"usage,omitempty"`
+}
+
+type choice struct {
+	Index        int          `json:"index"`
+	Message      *chatContent `json:"message,omitempty"`
+	Delta        *chatContent `json:"delta,omitempty"`
+	FinishReason *string      `json:"finish_reason"`
+}
+
+type chatContent struct {
+	Role      string         `json:"role,omitempty"`
+	Content   *string        `json:"content,omitempty"`
+	Reasoning string         `json:"reasoning_content,omitempty"`
+	ToolCalls []chatToolCall `json:"tool_calls,omitempty"`
+}
+
+type chatToolCall struct {
+	Index    int          `json:"index"`
+	ID       string       `json:"id,omitempty"`
+	Type     string       `json:"type,omitempty"`
+	Function chatFunction `json:"function"`
+}
+
+type chatFunction struct {
+	Name string `json:"name,omitempty"`
+	Args string `json:"arguments"`
+}
+
+type chatUsage struct {
+	Prompt        int `json:"prompt_tokens"`
+	Completion    int `json:"completion_tokens"`
+	Total         int `json:"total_tokens"`
+	PromptDetails struct {
+		Cached int `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+	CompletionDetails struct {
+		Reasoning int `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+}
+
+func (u Usage) chat() *chatUsage {
+	if u == (Usage{}) {
+		return nil
+	}
+	out := &chatUsage{Prompt: u.Prompt, Completion: u.Completion, Total: u.Prompt + u.Completion}
+	out.PromptDetails.Cached = u.Cached
+	out.CompletionDetails.Reasoning = u.Reasoning
+	return out
+}
+
+// whole writes the reply as one JSON object.
+func (c *chat) whole(reply Reply) error {
+	var fed strings.Builder
+	if err := c.feed(reply.Feed, func(piece string) error { fed.WriteString(piece); return nil }); err != nil {
+		return err
+	}
+	text, stop := fed.String()+reply.Text, reply.stop()
+	message := &chatContent{Role: "assistant", Content: &text, Reasoning: reply.Reasoning}
+	for i, call := range reply.Calls {
+		message.ToolCalls = append(message.ToolCalls, callStart(i, call, call.Args))
+	}
+	out := c.completion("chat.completion", choice{Message: message, FinishReason: &stop})
+	out.Usage = reply.usage().chat()
+	body := encode(out)
+
+	c.w.Header().Set("Content-Type", "application/json")
+	switch reply.End {
+	case Hang:
+		return sleep(c.ctx, -1)
+	case Cut, Garble:
+		body = body[:len(body)/2]
+	}
+	if _, err := io.WriteString(c.w, body); err != nil {
+		return err
+	}
+	if reply.End == Cut {
+		return c.cut()
+	}
+	return nil
+}
+
+// stream writes the reply as server-sent events.
+func (c *chat) stream(reply Reply, withUsage bool) error {
+	c.w.Header().Set("Content-Type", "text/event-stream")
+	if err := c.delta(chatContent{Role: "assistant", Content: new(string)}); err != nil {
+		return err
+	}
+	if err := c.content(reply); err != nil {
+		return err
+	}
+	switch reply.End {
+	case Hang:
+		return sleep(c.ctx, -1)
+	case Cut:
+		return c.cut()
+	case Garble:
+		return c.frame(`{"id":"` + c.id + `","choices":[{"delta":`)
+	}
+	stop := reply.stop()
+	if err := c.chunk(choice{Delta: &chatContent{}, FinishReason: &stop}); err != nil {
+		return err
+	}
+	if usage := reply.usage().chat(); withUsage && usage != nil {
+		out := c.completion("chat.completion.chunk")
+		out.Usage = usage
+		if err := c.frame(encode(out)); err != nil {
+			return err
+		}
+	}
+	return c.frame("[DONE]")
+}
+
+// content streams what the reply says, a pause after every piece.
+func (c *chat) content(reply Reply) error {
+	for piece := range words(reply.Reasoning) {
+		if err := c.paced(reply, chatContent{Reasoning: piece}); err != nil {
+			return err
+		}
+	}
+	text := func(piece string) error { return c.delta(chatContent{Content: &piece}) }
+	if err := c.feed(reply.Feed, text); err != nil {
+		return err
+	}
+	for piece := range words(reply.Text) {
+		if err := c.paced(reply, chatContent{Content: &piece}); err != nil {
+			return err
+		}
+	}
+	for i, call := range reply.Calls {
+		if err := c.call(reply, i, call); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// call streams the i-th tool call: its name, then its arguments in pieces.
+func (c *chat) call(reply Reply, i int, call Call) error {
+	piece := callStart(i, call, "")
+	for args := []rune(call.Args); ; {
+		if err := c.paced(reply, chatContent{ToolCalls: []chatToolCall{piece}}); err != nil {
+			return err
+		}
+		if len(args) == 0 {
+			return nil
+		}
+		n := min(argsPiece, len(args))
+		piece = chatToolCall{Index: i, Function: chatFunction{Args: string(args[:n])}}
+		args = args[n:]
+	}
+}
+
+// words yields text in pieces that end after a space, as models send them.
+func words(text string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		if text == "" {
+			return
+		}
+		for piece := range strings.SplitAfterSeq(text, " ") {
+			if piece != "" && !yield(piece) {
+				return
+			}
+		}
+	}
+}
+
+func callStart(i int, call Call, args string) chatToolCall {
+	return chatToolCall{Index: i, ID: call.ID, Type: "function", Function: chatFunction{Name: call.Name, Args: args}}
+}
+
+// feed hands on what the test feeds until it closes the channel; a nil channel
+// feeds nothing.
+func (c *chat) feed(pieces <-chan string, write func(string) error) error {
+	for pieces != nil {
+		select {
+		case piece, more := <-pieces:
+			if !more {
+				return nil
+			}
+			if err := write(piece); err != nil {
+				return err
+			}
+		case <-c.ctx.Done():
+			return c.ctx.Err()
+		}
+	}
+	return nil
+}
+
+func (c *chat) paced(reply Reply, delta chatContent) error {
+	if err := c.delta(delta); err != nil {
+		return err
+	}
+	return sleep(c.ctx, reply.Pace)
+}
+
+func (c *chat) delta(delta chatContent) error { return c.chunk(choice{Delta: &delta}) }
+
+func (c *chat) chunk(only choice) error {
+	return c.frame(encode(c.completion("chat.completion.chunk", only)))
+}
+
+func (c *chat) completion(object string, choices ...choice) completion {
+	if choices == nil {
+		choices = []choice{}
+	}
+	return completion{ID: c.id, Object: object, Created: c.created, Model: c.model, Choices: choices}
+}
+
+// frame writes one event and sends it off at once.
+func (c *chat) frame(data string) error {
+	if err := c.ctx.Err(); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(c.w, "data: %s\n\n", data); err != nil {
+		return err
+	}
+	return http.NewResponseController(c.w).Flush()
+}
+
+// cut makes sure that what was written is on its way, and breaks off.
+func (c *chat) cut() error {
+	if err := http.NewResponseController(c.w).Flush(); err != nil {
+		return err
+	}
+	return errBroken
+}
+
+// sleep waits for d, for ever if d is negative, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	var elapsed <-chan time.Time
+	if d > 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		elapsed = timer.C
+	}
+	select {
+	case <-elapsed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

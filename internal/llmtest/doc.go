@@ -1,0 +1,66 @@
+// Package llmtest is a scripted LLM for tests: an HTTP server with the wire of
+// OpenAI's chat completions, streamed or not, behind which no model thinks. It
+// is what an agent talks to when a test must know every word in advance. It
+// checks nothing that a provider would check, and it is no model for users.
+//
+// Point an agent at it with the model openai/NAME (any name will do) and the
+// base URL [Server.URL].
+//
+// # Scripts in Go
+//
+// A test gives the replies in the order in which they will be asked for:
+//
+//	llm := llmtest.New(t)
+//	llm.Reply(
+//		llmtest.Tool("terminal", `{"command":"echo hi"}`),
+//		llmtest.Finish("done"),
+//	)
+//
+// or maps questions to replies, which suits conversations in parallel:
+//
+//	llm.On(llmtest.Says("weather"), llmtest.Text("It rains."))
+//
+// A reply that nobody asked for, and a request past the end of the script,
+// fail the test. A [Reply] is a plain struct: pace, usage, HTTP errors, hanging
+// and breaking off are fields of it.
+//
+// # Scripts in the user's message
+//
+// A client that only knows the agent in between writes the script into its own
+// message, and the server follows the newest user message it is shown:
+//
+//	Please: [[say Looking.]] [[tool terminal {"command":"ls"}]] then [[finish There you are.]]
+//
+// Directives side by side make one reply; the word "then" between two of them
+// starts the next one. Other words around the script mean nothing; if they part
+// it, only the last run of directives counts, so a quoted history is harmless.
+//
+//	[[say TEXT]]              text of the assistant
+//	[[think TEXT]]            reasoning_content
+//	[[tool NAME ARGUMENTS]]   a tool call; several in one reply are parallel calls
+//	[[finish TEXT]]           the tool call finish {"message": TEXT}
+//	[[slow N DURATION]]       N words, DURATION apart
+//	[[pace DURATION]]         time between the pieces (words) of this reply
+//	[[wait DURATION]]         time before its first byte
+//	[[usage IN OUT]]          its token counts; also [[usage IN OUT CACHED REASONING]]
+//	[[stop REASON]]           its finish_reason, such as length
+//	[[fail STATUS MESSAGE]]   an HTTP error instead; MESSAGE may be left out
+//	[[fail context]]          the HTTP error of a prompt that is too long
+//	[[hang]]                  after what was said so far: nothing more, ever
+//	[[cut]]                   ... the connection breaks
+//	[[garble]]                ... a frame that is not JSON
+//	[[empty]]                 nothing at all, which is a reply too
+//
+// ARGUMENTS may be any JSON value, or any text without "]]" for a call that is
+// malformed. The place in the script is the number of assistant messages after
+// the message that holds it; a reply that fails adds no such message, so the
+// server counts those itself until the same messages get a reply that succeeds.
+// A script that is used up repeats its last reply if that one fails, else says
+// "done". A message without a script is answered with its own words.
+//
+// # Assertions
+//
+// Every request is kept, with its headers and body and how it ended; see
+// [Server.Requests], [Server.Await] and [Request.Wait]. A client that is not Go
+// reads the same from GET /requests and empties it with DELETE /requests.
+package llmtest
