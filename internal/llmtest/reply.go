@@ -114,10 +114,13 @@ type errorObject struct {
 	Code    string  `json:"code"`
 }
 
+// errorKind gives the type and code that go with a status. A 401 does not say
+// invalid_request_error, as OpenAI's does, because LiteLLM takes that for a bad
+// request unless it knows the message by heart.
 func errorKind(status int) (kind, code string) {
 	switch {
 	case status == http.StatusUnauthorized:
-		return "invalid_request_error", "invalid_api_key"
+		return "authentication_error", "invalid_api_key"
 	case status == http.StatusTooManyRequests:
 		return "requests", "rate_limit_exceeded"
 	case status >= http.StatusInternalServerError:

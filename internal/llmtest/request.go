@@ -93,14 +93,19 @@ func (r *Request) UserText() string {
 func (r *Request) Last() Message { return r.Messages[len(r.Messages)-1] }
 
 // newestUser is the index of the newest user message, else of the first
-// message; a Request has at least one.
+// message; a Request has at least one. What follows an empty answer is not the
+// user's: agents that get one ask for more in the user's name.
 func (r *Request) newestUser() int {
 	for i := len(r.Messages) - 1; i > 0; i-- {
-		if r.Messages[i].Role == "user" {
+		if r.Messages[i].Role == "user" && !r.Messages[i-1].isEmptyAnswer() {
 			return i
 		}
 	}
 	return 0
+}
+
+func (m Message) isEmptyAnswer() bool {
+	return m.Role == "assistant" && m.Text == "" && len(m.Calls) == 0
 }
 
 // step is the number of assistant messages after the newest user message.

@@ -89,6 +89,7 @@ func TestTheConversationFollowsItsScript(t *testing.T) {
 		{[]string{script, "one", script, "two", "[[say other]]"}, "other"},
 		{[]string{script, "one", "plain"}, "You said: plain"},
 		{[]string{"[[say a]]", "a"}, "done"},
+		{[]string{"[[empty]] then [[say b]]", "", "Please use a tool."}, "b"},
 	}
 	for _, step := range steps {
 		if got := ask(t, llm.URL, question(true, step.texts...)).Text; got != step.want {
