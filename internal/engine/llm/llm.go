@@ -1,0 +1,102 @@
+// Package llm is the model behind the embedded engine: one neutral, streaming
+// call, whatever the provider.
+//
+// A [Model] is made from an LLM profile as OpenHands stores it. It owns the
+// rules that belong to a call: which dialect, which parameters the model
+// takes, retries and fallback, the class of an error, what a call cost. It
+// knows nothing of conversations. No type of a provider's library is seen
+// outside this package.
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// Model is one LLM, ready to be called. Its methods may be called at the same
+// time.
+type Model interface {
+	// Info is what is known about the model before it is called.
+	Info() Info
+
+	// Generate makes one call and returns the whole answer. While it is
+	// written, each piece is handed to onDelta (which may be nil) by the
+	// goroutine that called Generate. When a call fails half way and is tried
+	// again, onDelta gets a piece with Restart set. The error is an [*Error],
+	// or ctx's own.
+	Generate(ctx context.Context, req Request, onDelta func(Delta)) (Response, error)
+}
+
+// Info describes a model. Zero values mean unknown.
+type Info struct {
+	Model         string // as in the profile
+	UsageID       string // the key of its numbers in the conversation's statistics
+	ContextWindow int64  // tokens
+	MaxOutput     int64  // tokens
+	Vision        bool   // it is shown images
+	NativeTools   bool   // false: tools are offered in the text protocol
+	Streams       bool
+}
+
+// Request is one call: the history in OpenHands' form and the tools.
+type Request struct {
+	// Messages is a history that every provider accepts: a system message
+	// first, each assistant tool call followed by exactly one result.
+	Messages []event.LLMMessage
+	Tools    []Tool
+	// CacheKey groups calls with a common beginning; the conversation's id.
+	CacheKey string
+}
+
+// Tool is a tool as the model is told of it.
+type Tool struct {
+	Name        string
+	Description string
+	Parameters  json.RawMessage // JSON schema of an object; the order of its properties is kept
+}
+
+// Delta is a piece of an answer. At most one field is set.
+type Delta struct {
+	Text      string
+	Reasoning string
+	ToolCall  *ToolDelta
+	Restart   bool // what came before belongs to an attempt that failed
+}
+
+// ToolDelta is a piece of a tool call.
+type ToolDelta struct {
+	Index     int    // of the call in the answer
+	ID, Name  string // in the first piece
+	Arguments string // JSON text, cut anywhere
+}
+
+// Response is a whole answer.
+type Response struct {
+	ID      string           // the provider's, or made here; never empty
+	Message event.LLMMessage // role assistant
+	Usage   event.TokenUsage
+	Cost    float64 // US dollars; 0 if unknown
+	Latency time.Duration
+	// Model is the one that answered: another than asked after a fallback.
+	Model string
+	// Length says that the answer was cut at the output limit.
+	Length bool
+}
+
+// Error is a call that failed for good.
+type Error struct {
+	// Code is OpenHands' class name, e.g. "LLMAuthenticationError".
+	Code           string
+	Detail         string // for people; no key in it
+	Classification event.Classification
+	Err            error // the cause, for logs
+}
+
+// Error is the code with the detail.
+func (e *Error) Error() string { return e.Code + ": " + e.Detail }
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
