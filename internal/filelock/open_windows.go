@@ -1,0 +1,5 @@
+package filelock
+
+import "os"
+
+const openFlags = os.O_RDWR | os.O_CREATE
