@@ -45,3 +45,14 @@ func Run(t testing.TB, dir, script string, args ...string) []byte {
 	}
 	return stdout.Bytes()
 }
+
+// Result gives what follows the word RESULT in the output of a script. The SDK
+// prints a banner and warnings of its own before it.
+func Result(t testing.TB, output []byte) []byte {
+	t.Helper()
+	_, result, found := bytes.Cut(output, []byte("RESULT"))
+	if !found {
+		t.Fatalf("no RESULT in the output:\n%s", output)
+	}
+	return result
+}
