@@ -107,6 +107,25 @@ type SystemPrompt struct {
 	DynamicContext *Content          `json:"dynamic_context,omitempty"`
 }
 
+// Condensation takes events out of what the model sees, and puts a summary in
+// their place. The log keeps them.
+type Condensation struct {
+	ForgottenEventIDs []string `json:"forgotten_event_ids"`
+	Summary           *string  `json:"summary,omitempty"`
+	// SummaryOffset is where in the remaining view the summary stands.
+	SummaryOffset *int   `json:"summary_offset,omitempty"`
+	LLMResponseID string `json:"llm_response_id"`
+}
+
+// CondensationRequest asks for a condensation at the next step.
+type CondensationRequest struct{}
+
+// CondensationSummary is the summary of a [Condensation] as the model sees it.
+// It is made, never stored; its id is that of the condensation with "-summary".
+type CondensationSummary struct {
+	Summary string `json:"summary"`
+}
+
 // Pause says that somebody paused the run; the step in flight completes.
 type Pause struct{}
 
@@ -118,25 +137,29 @@ type Interrupt struct{}
 type Unknown struct{ kind string }
 
 // Kind names the type on the wire.
-func (*Message) Kind() string           { return "MessageEvent" }
-func (*Action) Kind() string            { return "ActionEvent" }
-func (*Observation) Kind() string       { return "ObservationEvent" }
-func (*AgentError) Kind() string        { return "AgentErrorEvent" }
-func (*UserReject) Kind() string        { return "UserRejectObservation" }
-func (*ConversationError) Kind() string { return "ConversationErrorEvent" }
-func (*StateUpdate) Kind() string       { return "ConversationStateUpdateEvent" }
-func (*Delta) Kind() string             { return "StreamingDeltaEvent" }
-func (*ServerError) Kind() string       { return "ServerErrorEvent" }
-func (*SystemPrompt) Kind() string      { return "SystemPromptEvent" }
-func (*Pause) Kind() string             { return "PauseEvent" }
-func (*Interrupt) Kind() string         { return "InterruptEvent" }
-func (u *Unknown) Kind() string         { return u.kind }
+func (*Message) Kind() string             { return "MessageEvent" }
+func (*Action) Kind() string              { return "ActionEvent" }
+func (*Observation) Kind() string         { return "ObservationEvent" }
+func (*AgentError) Kind() string          { return "AgentErrorEvent" }
+func (*UserReject) Kind() string          { return "UserRejectObservation" }
+func (*ConversationError) Kind() string   { return "ConversationErrorEvent" }
+func (*StateUpdate) Kind() string         { return "ConversationStateUpdateEvent" }
+func (*Delta) Kind() string               { return "StreamingDeltaEvent" }
+func (*ServerError) Kind() string         { return "ServerErrorEvent" }
+func (*SystemPrompt) Kind() string        { return "SystemPromptEvent" }
+func (*Condensation) Kind() string        { return "Condensation" }
+func (*CondensationRequest) Kind() string { return "CondensationRequest" }
+func (*CondensationSummary) Kind() string { return "CondensationSummaryEvent" }
+func (*Pause) Kind() string               { return "PauseEvent" }
+func (*Interrupt) Kind() string           { return "InterruptEvent" }
+func (u *Unknown) Kind() string           { return u.kind }
 
 func newBody(kind string) Body {
 	for _, b := range [...]Body{
 		new(Message), new(Action), new(Observation), new(AgentError), new(UserReject),
 		new(ConversationError), new(StateUpdate), new(Delta), new(ServerError),
-		new(SystemPrompt), new(Pause), new(Interrupt),
+		new(SystemPrompt), new(Condensation), new(CondensationRequest), new(CondensationSummary),
+		new(Pause), new(Interrupt),
 	} {
 		if b.Kind() == kind {
 			return b
