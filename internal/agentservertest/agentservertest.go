@@ -1,0 +1,253 @@
+// Package agentservertest runs a real OpenHands agent-server for tests, in a
+// directory of its own and with nothing of the machine's settings. It installs
+// nothing: that is what scripts/agent-server is for. A test that finds no
+// installation is skipped, except where the environment has CI=true: there it
+// fails, so that nobody takes a skipped test for a passed one.
+//
+// A server takes five seconds and 400 MB, so a package starts one and shares it
+// between subtests. What it started itself is gone when the test ends.
+package agentservertest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Server is a running agent-server. Its methods are for one goroutine.
+type Server struct {
+	URL string // http://127.0.0.1:PORT, the same after a Restart
+	Key string // its session key
+	Dir string // everything it keeps; see scripts/agent-server
+
+	script string
+	port   string
+	env    []string
+	client *http.Client
+	cmd    *exec.Cmd
+	exited chan struct{} // closed when cmd has ended
+	waiter sync.WaitGroup
+
+	scratch []string // directories outside of Dir
+}
+
+// Start starts a server and waits until it is ready. It lives until the test
+// ends. env has further variables for it, such as
+// OH_CONVERSATION_IDLE_TTL_SECONDS=5.
+func Start(t testing.TB, env ...string) *Server {
+	t.Helper()
+	script := installed(t)
+	dir, err := os.MkdirTemp("", "agent-server-") // short: tmux makes a socket below it
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := freePort(t)
+	s := &Server{
+		URL: "http://127.0.0.1:" + port, Key: "sk-session-test", Dir: dir,
+		script: script, port: port, env: env,
+		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+	}
+	t.Cleanup(func() {
+		s.stop()
+		if t.Failed() {
+			t.Logf("the agent-server's last words:\n%s", s.log())
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Errorf("remove the agent-server's files: %v", err)
+		}
+	})
+	s.Restart(t)
+	return s
+}
+
+// LLM is a profile's LLM at an OpenAI-compatible base URL, such as the one of
+// an llmtest server. It is not retried by the agent; callers may change it.
+func LLM(baseURL string) map[string]any {
+	return map[string]any{
+		"model": "openai/test", "api_key": "sk-llm-test", "base_url": baseURL,
+		"stream": true, "num_retries": 0, "retry_min_wait": 0, "retry_max_wait": 0,
+	}
+}
+
+// SaveProfile saves an LLM profile with its key through the server's API.
+func (s *Server) SaveProfile(t testing.TB, name string, llm map[string]any) {
+	t.Helper()
+	s.Call(t, http.MethodPost, "/api/profiles/"+name, map[string]any{"llm": llm, "include_secrets": true}, nil)
+}
+
+// Call makes a request of the server's native API with its key: in is sent as
+// JSON unless it is nil, the answer is decoded into out unless that is nil. Any
+// status but 2xx fails the test.
+func (s *Server) Call(t testing.TB, method, path string, in, out any) {
+	t.Helper()
+	var body bytes.Buffer
+	if in != nil {
+		if err := json.NewEncoder(&body).Encode(in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, &body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-Session-API-Key", s.Key)
+	req.Header.Set("Content-Type", "application/json")
+	res, err := s.client.Do(req)
+	if err != nil {
+		t.Fatalf("agentservertest: %v", err)
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode/100 != 2 {
+		t.Fatalf("agentservertest: %s %s: %s, %v: %s", method, path, res.Status, err, answer)
+	}
+	if out == nil {
+		return
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		t.Fatalf("agentservertest: %s %s: %v: %s", method, path, err, answer)
+	}
+}
+
+// Kill kills the server as a crash would: at once, and without a word to the
+// commands that its tools run. Restart brings it back.
+func (s *Server) Kill(t testing.TB) {
+	t.Helper()
+	if err := s.cmd.Process.Kill(); err != nil {
+		t.Fatalf("agentservertest: kill: %v", err)
+	}
+	<-s.exited
+}
+
+// patience bounds the start of a server on a busy machine.
+const patience = 90 * time.Second
+
+// Restart starts the server that was killed, at the same address and with the
+// same files, and waits until it is ready.
+func (s *Server) Restart(t testing.TB) {
+	t.Helper()
+	log, err := os.OpenFile(s.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), s.script, "start", "--port", s.port, "--dir", s.Dir)
+	cmd.Env = append(append(os.Environ(), "OH_SESSION_API_KEYS_0="+s.Key), s.env...)
+	cmd.Stdout, cmd.Stderr = log, log
+	ownGroup(cmd)
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("agentservertest: %v", err)
+	}
+	exited := make(chan struct{})
+	s.cmd, s.exited = cmd, exited
+	s.scratch = append(s.scratch, scratch(cmd.Process))
+	s.waiter.Go(func() {
+		_ = cmd.Wait() // how it ended is of no interest: mostly by a signal
+		close(exited)
+	})
+	s.awaitReady(t)
+}
+
+func (s *Server) awaitReady(t testing.TB) {
+	t.Helper()
+	deadline := time.After(patience)
+	retry := time.NewTicker(50 * time.Millisecond)
+	defer retry.Stop()
+	for !s.isReady(t) {
+		select {
+		case <-retry.C:
+		case <-s.exited:
+			t.Fatalf("agentservertest: the server ended before it was ready:\n%s", s.log())
+		case <-deadline:
+			t.Fatalf("agentservertest: the server is not ready after %v:\n%s", patience, s.log())
+		}
+	}
+}
+
+func (s *Server) isReady(t testing.TB) bool {
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/ready", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := s.client.Do(req)
+	if err != nil {
+		return false
+	}
+	res.Body.Close()
+	return res.StatusCode == http.StatusOK
+}
+
+func (s *Server) logFile() string { return filepath.Join(s.Dir, "server.log") }
+
+// log is the end of what the server printed.
+func (s *Server) log() []byte {
+	const most = 4000
+	log, err := os.ReadFile(s.logFile())
+	if err != nil {
+		return []byte(err.Error())
+	}
+	return log[max(0, len(log)-most):]
+}
+
+// installed is the path of the script, once that can start a server.
+func installed(t testing.TB) string {
+	t.Helper()
+	script := filepath.Join(moduleRoot(t), "scripts", "agent-server")
+	var stderr strings.Builder
+	probe := exec.CommandContext(t.Context(), script, "python", "-c", "")
+	probe.Stderr = &stderr
+	err := probe.Run()
+	if err == nil {
+		return script
+	}
+	message := fmt.Sprintf("%s runs WITHOUT the real agent-server, so it checks nothing: %v\n%s", t.Name(), err, stderr.String())
+	if os.Getenv("CI") == "true" {
+		t.Fatal(message)
+	}
+	fmt.Fprintln(os.Stderr, message) // a skip alone is silent without -v
+	t.Skip(message)
+	return ""
+}
+
+// moduleRoot is the directory of go.mod, above the package under test.
+func moduleRoot(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			t.Fatal("agentservertest: there is no go.mod above the working directory")
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+func freePort(t testing.TB) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}

@@ -1,0 +1,15 @@
+//go:build !unix
+
+package agentservertest
+
+import (
+	"os"
+	"os/exec"
+)
+
+// Without process groups there is only the process itself.
+func ownGroup(*exec.Cmd) {}
+
+func terminate(process *os.Process) { _ = process.Kill() }
+
+func killGroup(process *os.Process) { _ = process.Kill() }
