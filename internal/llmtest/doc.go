@@ -31,9 +31,12 @@
 //
 //	Please: [[say Looking.]] [[tool terminal {"command":"ls"}]] then [[finish There you are.]]
 //
-// Directives side by side make one reply; the word "then" between two of them
-// starts the next one. Other words around the script mean nothing; if they part
-// it, only the last run of directives counts, so a quoted history is harmless.
+// Directives side by side on one line make one reply; the word "then" between
+// two of them starts the next one. Other words around the script mean nothing;
+// if they or a line break part it, only what comes last counts. So a quoted
+// history is harmless, and so is a message that was interrupted before the
+// agent said anything: OpenHands sends it again in one with the next message,
+// each on lines of its own.
 //
 //	[[say TEXT]]              text of the assistant
 //	[[think TEXT]]            reasoning_content

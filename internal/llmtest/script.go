@@ -30,8 +30,8 @@ type directive struct {
 
 func (d directive) text() string { return strings.TrimSpace(d.verb + " " + d.arg) }
 
-// lastRun gives the directives at the end of text that nothing but "then"
-// stands between.
+// lastRun gives the last directives of text that are parted by spaces on one
+// line or by "then" alone.
 func lastRun(text string) []directive {
 	var run []directive
 	for {
@@ -45,7 +45,8 @@ func lastRun(text string) []directive {
 		}
 		verb, arg, _ := strings.Cut(body, " ")
 		d := directive{gap: strings.TrimSpace(before), verb: verb, arg: strings.TrimSpace(arg)}
-		if d.gap != "" && d.gap != "then" {
+		sameLine := d.gap == "" && !strings.Contains(before, "\n")
+		if !sameLine && d.gap != "then" {
 			run = nil
 		}
 		run = append(run, d)

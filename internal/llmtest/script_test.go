@@ -28,6 +28,7 @@ func TestScript(t *testing.T) {
 			[]llmtest.Reply{{}, llmtest.Fail(429, "slow down"), llmtest.Finish("a b")}},
 		{"only the last run counts", "you said: [[say old]] then [[sya]] and now [[say new]] then [[say newer]] ok",
 			[]llmtest.Reply{{Text: "new"}, {Text: "newer"}}},
+		{"only the last line counts", "[[slow 9 1s]]\n[[say a]] then\n[[say b]]", []llmtest.Reply{{Text: "a"}, {Text: "b"}}},
 		{"brackets in arguments", `[[tool f {"a":[["]]"]]} ]] then [[say x]]`,
 			[]llmtest.Reply{llmtest.Tool("f", `{"a":[["]]"]]}`), {Text: "x"}}},
 		{"malformed arguments", `[[tool f {"a":]] [[tool g]]`,
