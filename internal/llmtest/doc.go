@@ -55,8 +55,8 @@
 //	[[empty]]                 nothing at all, which is a reply too
 //
 // ARGUMENTS may be any JSON value, or any text without "]]" for a call that is
-// malformed. The place in the script is the number of assistant messages after
-// the message that holds it; a reply that fails adds no such message, so the
+// malformed. The place in the script is the number of the model's replies that follow
+// the message which holds it; one that fails leaves no trace there, so the
 // server counts those itself until the same messages get a reply that succeeds.
 // A script that is used up repeats its last reply if that one fails, else says
 // "done". A message without a script is answered with its own words.

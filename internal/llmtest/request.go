@@ -108,14 +108,32 @@ func (m Message) isEmptyAnswer() bool {
 	return m.Role == "assistant" && m.Text == "" && len(m.Calls) == 0
 }
 
-// step is the number of assistant messages after the newest user message.
+// step is the number of replies after the newest user message. That is the
+// number of assistant messages, but OpenHands may send a reply with several
+// calls again as a message for each of them.
 func (r *Request) step() (n int) {
+	counted := map[string]bool{}
 	for _, m := range r.Messages[r.newestUser():] {
-		if m.Role == "assistant" {
+		if m.Role != "assistant" {
+			continue
+		}
+		reply := m.reply()
+		if reply == "" || !counted[reply] {
 			n++
 		}
+		counted[reply] = true
 	}
 	return n
+}
+
+// reply tells which reply of a server the message is from, by the ids that
+// Server.take makes for calls; empty if it has none.
+func (m Message) reply() string {
+	if len(m.Calls) == 0 {
+		return ""
+	}
+	id := m.Calls[0].ID
+	return id[:max(0, strings.LastIndex(id, "-"))]
 }
 
 func (r *Request) end(outcome Outcome) {

@@ -2,6 +2,7 @@ package llmtest
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ type Server struct {
 	URL string // base URL for an OpenAI client: http://127.0.0.1:PORT/v1
 
 	t        testing.TB // nil outside tests
+	name     string     // random: ids of two servers may meet in a conversation
 	http     *http.Server
 	stop     context.CancelFunc // lets go of the replies that hang
 	serving  sync.WaitGroup
@@ -84,6 +86,7 @@ func start(addr string, t testing.TB) (*Server, error) {
 	s := &Server{
 		URL:     "http://" + listener.Addr().String() + "/v1",
 		t:       t,
+		name:    rand.Text()[:8],
 		stop:    stop,
 		arrived: make(chan struct{}),
 		failed:  map[[sha256.Size]byte]int{},
@@ -138,7 +141,8 @@ func (s *Server) Requests() []*Request {
 	return slices.Clone(s.requests)
 }
 
-// Forget drops the requests that were kept. What is scripted stays.
+// Forget drops the requests that were kept: Requests and Await count from here
+// on. What is scripted stays.
 func (s *Server) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,13 +218,14 @@ func (s *Server) take(req *Request) (Reply, string) {
 	close(s.arrived)
 	s.arrived = make(chan struct{})
 	s.answers++
+	id := fmt.Sprintf("%s-%d", s.name, s.answers)
 	reply := s.choose(req)
 	for i := range reply.Calls {
 		if reply.Calls[i].ID == "" {
-			reply.Calls[i].ID = fmt.Sprintf("call_%d_%d", s.answers, i+1)
+			reply.Calls[i].ID = fmt.Sprintf("call-%s-%d", id, i+1)
 		}
 	}
-	return reply, fmt.Sprintf("chatcmpl-%d", s.answers)
+	return reply, "chatcmpl-" + id
 }
 
 // choose is called with mu held.

@@ -360,3 +360,32 @@ func do(t *testing.T, method, url string) []byte {
 	}
 	return body
 }
+
+func TestTheCallsOfOneReplyAreOneStepHoweverTheyComeBack(t *testing.T) {
+	t.Parallel()
+	llm := llmtest.New(t)
+	const script = "[[tool a {}]] [[tool b {}]] then [[say two]]"
+	raw, err := io.ReadAll(post(t, llm.URL, question(false, script)).Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first struct {
+		Choices []struct {
+			Message struct {
+				ToolCalls []json.RawMessage `json:"tool_calls"`
+			} `json:"message"`
+		} `json:"choices"`
+	}
+	if err := json.Unmarshal(raw, &first); err != nil {
+		t.Fatal(err)
+	}
+	calls := first.Choices[0].Message.ToolCalls
+	together := fmt.Sprintf(`{"role":"assistant","tool_calls":[%s,%s]}`, calls[0], calls[1])
+	apart := fmt.Sprintf(`{"role":"assistant","tool_calls":[%s]},{"role":"assistant","tool_calls":[%s]}`, calls[0], calls[1])
+	for _, history := range []string{together, apart} {
+		body := fmt.Sprintf(`{"model":"m","messages":[{"role":"user","content":%q},%s]}`, script, history)
+		if got := ask(t, llm.URL, body).Text; got != "two" {
+			t.Errorf("after %s: answer %q, want the second step", history, got)
+		}
+	}
+}
