@@ -5,11 +5,17 @@ import "strings"
 
 // Nearest is the candidate that is closest to word, or "" when none is close
 // enough to be a typing error: one edit for each three letters, at least one.
-// Of equally close ones it is the first.
+// A candidate of which word is the beginning counts as one edit away. Of
+// equally close ones it is the first.
 func Nearest(word string, candidates []string) string {
+	word = strings.ToLower(word)
 	best, found := limit(word)+1, ""
 	for _, c := range candidates {
-		if d := distance(strings.ToLower(word), strings.ToLower(c)); d < best {
+		d := distance(word, strings.ToLower(c))
+		if len(word) > 1 && d > 1 && strings.HasPrefix(strings.ToLower(c), word) {
+			d = 1
+		}
+		if d < best {
 			best, found = d, c
 		}
 	}

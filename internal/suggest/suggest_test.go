@@ -16,6 +16,8 @@ func TestNearest(t *testing.T) {
 		{"Status", "status"},
 		{"statuss", "status"},
 		{"tokken", "tokens"}, // two edits in six letters
+		{"tok", "tokens"},    // its beginning
+		{"s", ""},            // of too many
 		{"x", ""},
 		{"profiles", ""},
 		{"", ""},

@@ -1,0 +1,76 @@
+package config
+
+import (
+	"errors"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// errSecret marks a value that must not be shown again, not even in an error.
+var errSecret = errors.New("leave out the user name and password: other users of this machine can see them")
+
+func checkAddr(s string) (string, error) {
+	host, port, err := net.SplitHostPort(s)
+	n, numErr := strconv.ParseUint(port, 10, 16)
+	if err != nil || numErr != nil || strings.ContainsAny(host, "/@ ") {
+		return "", errors.New("use HOST:PORT, such as 127.0.0.1:6449; port 0 takes a free one")
+	}
+	return net.JoinHostPort(host, strconv.FormatUint(n, 10)), nil
+}
+
+func checkBackend(s string) (string, error) {
+	switch s {
+	case "auto", "agent-server":
+		return s, nil
+	case "embedded", "cloud":
+		return "", errors.New("this version does not have it; use auto or agent-server")
+	}
+	return "", errors.New("use auto or agent-server")
+}
+
+// checkURL takes the base URL of a server.
+func checkURL(s string) (string, error) {
+	if s == "" {
+		return "", nil
+	}
+	u, err := url.Parse(s)
+	if err == nil && u.User != nil {
+		return "", errSecret
+	}
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
+		if strings.Contains(s, "@") {
+			return "", errSecret
+		}
+		return "", errors.New("use a URL such as http://127.0.0.1:8000")
+	}
+	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		return "", errors.New("use a URL without ? and #")
+	}
+	return strings.TrimRight(u.String(), "/"), nil
+}
+
+// checkOrigin takes what a browser sends as Origin. A pattern is refused: a
+// page that is not named has no business with an agent.
+func checkOrigin(s string) (string, error) {
+	u, err := url.Parse(s)
+	if err != nil || !slices.Contains([]string{"http", "https"}, u.Scheme) || u.Hostname() == "" || strings.Contains(u.Host, "*") ||
+		u.User != nil || strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "" {
+		return "", errors.New("name one origin, such as https://chat.example.org; there are no patterns")
+	}
+	return strings.ToLower(u.Scheme + "://" + u.Host), nil
+}
+
+// checkHost takes a name or address as in the Host header, without its port.
+func checkHost(s string) (string, error) {
+	host := strings.ToLower(strings.TrimSuffix(s, "."))
+	if ip := net.ParseIP(strings.Trim(host, "[]")); ip != nil {
+		return ip.String(), nil
+	}
+	if host == "" || strings.ContainsAny(host, ":/@*? ") {
+		return "", errors.New("name one host without a port, such as gateway.example.org; there are no patterns")
+	}
+	return host, nil
+}

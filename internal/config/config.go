@@ -1,0 +1,71 @@
+// Package config holds ohgw's settings and where each of them came from.
+//
+// A setting comes from the first of: flag, OHGW_* variable, config file,
+// default. [Fields] is the one table of all settings; flags, variables, keys,
+// `ohgw config show` and the man page are made from it. Secrets are never
+// settings: the config file may name a file that holds a key, not the key.
+//
+// It reads one file and writes none. Invariant: what [Load] returns is valid
+// as far as that can be told without looking at the network or other files.
+package config
+
+import "time"
+
+// Config is every setting with its value.
+type Config struct {
+	Addr         string // host:port that serve listens on
+	Backend      string // auto, agent-server
+	AgentServer  AgentServer
+	Workspace    string // directory that all conversations work in; "" for one each
+	NoAuth       bool
+	AllowOrigins []string // origins of web pages that may call, such as https://chat.example.org
+	AllowHosts   []string // names, without port, under which clients may call
+	LogFormat    string   // auto, text, json
+	MaxRuns      int      // runs at the same time
+	MaxQueue     int      // requests that wait for one of those
+	OneShotTTL   time.Duration
+	RunTimeout   time.Duration // 0: none
+	Drain        time.Duration
+	StreamText   string // live, answer
+	Progress     string // reasoning, off
+	History      string // quote, ignore
+	ImageURLs    bool   // http(s) image URLs are fetched
+	Limits       Limits
+	Client       Client
+}
+
+// AgentServer is which OpenHands agent-server to use.
+type AgentServer struct {
+	URL     string // without a slash at the end; "" to look for one
+	KeyFile string // file that holds its key; "" for none
+}
+
+// Limits is what a request may hold.
+type Limits struct {
+	Body     Size
+	Messages int
+	Message  Size
+	Images   int
+}
+
+// Client is for the commands that ask a running daemon.
+type Client struct {
+	URL string // of the daemon; "" to look for the one of this user
+}
+
+// Default is every setting when nobody says anything.
+func Default() Config {
+	return Config{
+		Addr:       "127.0.0.1:6449",
+		Backend:    "auto",
+		LogFormat:  "auto",
+		MaxRuns:    8,
+		MaxQueue:   64,
+		OneShotTTL: 15 * time.Minute,
+		Drain:      10 * time.Second,
+		StreamText: "live",
+		Progress:   "reasoning",
+		History:    "quote",
+		Limits:     Limits{Body: 32 << 20, Messages: 200, Message: 1 << 20, Images: 16},
+	}
+}

@@ -1,0 +1,178 @@
+package config
+
+// Section says which commands a setting is for.
+type Section string
+
+// The sections.
+const (
+	ServeSection  Section = "serve"  // ohgw serve
+	ClientSection Section = "client" // the commands that ask a running daemon
+)
+
+// Field is one setting: its names, its meaning and its place in a [Config].
+type Field struct {
+	Flag    string // without dashes; "" for a setting that is no flag
+	Env     string
+	Key     string // in the config file, with dots for tables
+	Arg     string // what stands for the value in help; "" for a switch
+	Help    string // lower case, no full stop
+	Choices []string
+	Section Section
+
+	min   int                          // smallest number
+	check func(string) (string, error) // of each text; gives its normal form
+	path  bool                         // a path, which may be relative to where it is written
+	at    func(*Config) any            // pointer to the value
+}
+
+// Fields is the table of all settings, in the order in which they are shown.
+func Fields() []Field {
+	return []Field{
+		{
+			Flag: "addr", Env: "OHGW_ADDR", Key: "addr", Arg: "HOST:PORT", Section: ServeSection,
+			Help: "listen on this address", check: checkAddr,
+			at: func(c *Config) any { return &c.Addr },
+		},
+		{
+			Flag: "backend", Env: "OHGW_BACKEND", Key: "backend", Arg: "NAME", Section: ServeSection,
+			Help: "what runs the agent; auto takes an agent-server", Choices: []string{"auto", "agent-server"}, check: checkBackend,
+			at: func(c *Config) any { return &c.Backend },
+		},
+		{
+			Flag: "agent-server", Env: "OHGW_AGENT_SERVER_URL", Key: "agent_server.url", Arg: "URL", Section: ServeSection,
+			Help: "the OpenHands agent-server; without it, the one at 127.0.0.1:8000", check: checkURL,
+			at: func(c *Config) any { return &c.AgentServer.URL },
+		},
+		{
+			Env: "OHGW_AGENT_SERVER_KEY_FILE", Key: "agent_server.key_file", Arg: "FILE", Section: ServeSection,
+			Help: "file that holds the agent-server's key, readable by you alone", path: true,
+			at: func(c *Config) any { return &c.AgentServer.KeyFile },
+		},
+		{
+			Flag: "workspace", Env: "OHGW_WORKSPACE", Key: "workspace", Arg: "DIR", Section: ServeSection,
+			Help: "directory in which all agents work; without it, a new one for each conversation", path: true,
+			at: func(c *Config) any { return &c.Workspace },
+		},
+		{
+			Flag: "no-auth", Env: "OHGW_NO_AUTH", Key: "no_auth", Section: ServeSection,
+			Help: "ask for no token; on a loopback address only",
+			at:   func(c *Config) any { return &c.NoAuth },
+		},
+		{
+			Flag: "allow-origin", Env: "OHGW_ALLOW_ORIGIN", Key: "allow_origin", Arg: "ORIGIN", Section: ServeSection,
+			Help: "let web pages of this origin call, such as https://chat.example.org", check: checkOrigin,
+			at: func(c *Config) any { return &c.AllowOrigins },
+		},
+		{
+			Flag: "allow-host", Env: "OHGW_ALLOW_HOST", Key: "allow_host", Arg: "HOST", Section: ServeSection,
+			Help: "let clients call under this host name", check: checkHost,
+			at: func(c *Config) any { return &c.AllowHosts },
+		},
+		{
+			Flag: "log-format", Env: "OHGW_LOG_FORMAT", Key: "log_format", Arg: "FORMAT", Section: ServeSection,
+			Help: "form of the log; auto is text on a terminal, else json", Choices: []string{"auto", "text", "json"},
+			at: func(c *Config) any { return &c.LogFormat },
+		},
+		{
+			Flag: "max-runs", Env: "OHGW_MAX_RUNS", Key: "max_runs", Arg: "N", Section: ServeSection,
+			Help: "agents that run at the same time", min: 1,
+			at: func(c *Config) any { return &c.MaxRuns },
+		},
+		{
+			Flag: "max-queue", Env: "OHGW_MAX_QUEUE", Key: "max_queue", Arg: "N", Section: ServeSection,
+			Help: "requests that wait while all agents are busy",
+			at:   func(c *Config) any { return &c.MaxQueue },
+		},
+		{
+			Flag: "one-shot-ttl", Env: "OHGW_ONE_SHOT_TTL", Key: "one_shot_ttl", Arg: "TIME", Section: ServeSection,
+			Help: "how long a conversation stays that nobody named; 0 removes it at once",
+			at:   func(c *Config) any { return &c.OneShotTTL },
+		},
+		{
+			Flag: "run-timeout", Env: "OHGW_RUN_TIMEOUT", Key: "run_timeout", Arg: "TIME", Section: ServeSection,
+			Help: "longest time of one answer; 0 for no limit",
+			at:   func(c *Config) any { return &c.RunTimeout },
+		},
+		{
+			Flag: "stream-text", Env: "OHGW_STREAM_TEXT", Key: "stream_text", Arg: "WHAT", Section: ServeSection,
+			Help: "what a stream carries: all text as it is made, or the final answer only", Choices: []string{"live", "answer"},
+			at: func(c *Config) any { return &c.StreamText },
+		},
+		{
+			Flag: "progress", Env: "OHGW_PROGRESS", Key: "progress", Arg: "WHERE", Section: ServeSection,
+			Help: "where lines about the agent's actions go", Choices: []string{"reasoning", "off"},
+			at: func(c *Config) any { return &c.Progress },
+		},
+		{
+			Flag: "history", Env: "OHGW_HISTORY", Key: "history", Arg: "HOW", Section: ServeSection,
+			Help: "what earlier messages of a request become in a new conversation", Choices: []string{"quote", "ignore"},
+			at: func(c *Config) any { return &c.History },
+		},
+		{
+			Flag: "image-urls", Env: "OHGW_IMAGE_URLS", Key: "image_urls", Section: ServeSection,
+			Help: "take images by http(s) URL, never from private addresses",
+			at:   func(c *Config) any { return &c.ImageURLs },
+		},
+		{
+			Flag: "drain", Env: "OHGW_DRAIN", Key: "drain", Arg: "TIME", Section: ServeSection,
+			Help: "how long running answers may go on at shutdown",
+			at:   func(c *Config) any { return &c.Drain },
+		},
+		{
+			Flag: "max-body", Env: "OHGW_MAX_BODY", Key: "limits.body", Arg: "SIZE", Section: ServeSection,
+			Help: "largest request", min: 1,
+			at: func(c *Config) any { return &c.Limits.Body },
+		},
+		{
+			Flag: "max-messages", Env: "OHGW_MAX_MESSAGES", Key: "limits.messages", Arg: "N", Section: ServeSection,
+			Help: "most messages in a request", min: 1,
+			at: func(c *Config) any { return &c.Limits.Messages },
+		},
+		{
+			Flag: "max-message", Env: "OHGW_MAX_MESSAGE", Key: "limits.message", Arg: "SIZE", Section: ServeSection,
+			Help: "longest text of one message", min: 1,
+			at: func(c *Config) any { return &c.Limits.Message },
+		},
+		{
+			Flag: "max-images", Env: "OHGW_MAX_IMAGES", Key: "limits.images", Arg: "N", Section: ServeSection,
+			Help: "most images in a request",
+			at:   func(c *Config) any { return &c.Limits.Images },
+		},
+		{
+			Flag: "url", Env: "OHGW_URL", Key: "client.url", Arg: "URL", Section: ClientSection,
+			Help: "the daemon to ask; without it, the one you started", check: checkURL,
+			at: func(c *Config) any { return &c.Client.URL },
+		},
+	}
+}
+
+// Switch reports whether the setting is on or off, so that its flag needs no
+// value.
+func (f Field) Switch() bool { return f.Arg == "" }
+
+// Repeats reports whether the setting holds several values: its flag may be
+// given again, its variable separates them with commas.
+func (f Field) Repeats() bool {
+	_, ok := f.at(&Config{}).(*[]string)
+	return ok
+}
+
+// Value is the setting in c: a string, bool, int or []string, fit for JSON.
+func (f Field) Value(c Config) any {
+	switch p := f.at(&c).(type) {
+	case *bool:
+		return *p
+	case *int:
+		return *p
+	case *[]string:
+		return append([]string{}, *p...) // an empty list, never null
+	}
+	return f.Text(c)
+}
+
+// Text is the setting in c as its flag would have it; values of a list are
+// separated by commas.
+func (f Field) Text(c Config) string { return text(f.at(&c)) }
+
+// Default is the text of the setting when nobody says anything.
+func (f Field) Default() string { return f.Text(Default()) }

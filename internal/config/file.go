@@ -1,0 +1,149 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/suggest"
+)
+
+// fileVersion is the version of the config file that this program knows. A
+// file need not say it; one that says a higher one is refused as a whole,
+// since its keys may mean something else.
+const fileVersion = 1
+
+const versionKey = "version"
+
+// readFile gives the values of the config file by key, with dots for tables.
+func readFile(path string, named bool) (map[string]any, error) {
+	text, err := os.ReadFile(path) //nolint:gosec // The user's own config file.
+	if errors.Is(err, fs.ErrNotExist) && !named {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	var tree map[string]any
+	if _, err := toml.Decode(string(text), &tree); err != nil {
+		return nil, broken(path, err)
+	}
+	if err := checkVersion(path, tree[versionKey]); err != nil {
+		return nil, err
+	}
+	delete(tree, versionKey)
+	values := map[string]any{}
+	flatten("", tree, values)
+	return values, checkKeys(path, values)
+}
+
+func flatten(prefix string, tree, into map[string]any) {
+	for k, v := range tree {
+		if table, ok := v.(map[string]any); ok {
+			flatten(prefix+k+".", table, into)
+			continue
+		}
+		into[prefix+k] = v
+	}
+}
+
+func checkVersion(path string, v any) error {
+	n, isNumber := v.(int64)
+	switch {
+	case v == nil || isNumber && n == fileVersion:
+		return nil
+	case isNumber && n > fileVersion:
+		return &fault.Error{
+			Msg:  fmt.Sprintf("the config file %s was written for a newer ohgw (its version is %d, this one knows %d)", path, n, fileVersion),
+			Hint: "upgrade ohgw, or name another file with --config",
+			Code: fault.Usage,
+		}
+	}
+	return &fault.Error{
+		Msg:  fmt.Sprintf("the config file %s has the version %v, which is none", path, v),
+		Hint: fmt.Sprintf("write version = %d, or leave it out", fileVersion),
+		Code: fault.Usage,
+	}
+}
+
+// checkKeys refuses keys that no setting has: a mistyped key would otherwise
+// be a setting that silently does not hold.
+func checkKeys(path string, values map[string]any) error {
+	known := make([]string, 0, len(values))
+	for _, f := range Fields() {
+		known = append(known, f.Key)
+	}
+	var unknown, hints []string
+	for key := range values {
+		if !slices.Contains(known, key) {
+			unknown = append(unknown, key)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	slices.Sort(unknown)
+	for _, key := range unknown {
+		if near := nearestKey(key, known); near != "" {
+			hints = append(hints, near)
+		}
+	}
+	hint := "ohgw config show lists all keys"
+	if len(hints) > 0 {
+		hint = "did you mean " + strings.Join(hints, ", ") + "? " + hint
+	}
+	word := "key"
+	if len(unknown) > 1 {
+		word = "keys"
+	}
+	return &fault.Error{
+		Msg:  fmt.Sprintf("unknown %s %s in the config file %s", word, strings.Join(unknown, ", "), path),
+		Hint: hint,
+		Code: fault.Usage,
+	}
+}
+
+// nearestKey also knows the names of flags, which have dashes for underscores.
+func nearestKey(key string, known []string) string {
+	for _, f := range Fields() {
+		if f.Flag == strings.ReplaceAll(key, "_", "-") {
+			return f.Key
+		}
+	}
+	return suggest.Nearest(key, known)
+}
+
+func unreadable(path string, err error) error {
+	hint := "make it readable, or name another file with --config"
+	if errors.Is(err, fs.ErrNotExist) {
+		hint = "leave out --config and OHGW_CONFIG to use the default, or make the file"
+	}
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+		err = pathErr.Err // the message has the path already
+	}
+	return &fault.Error{Msg: "cannot read the config file " + path, Hint: hint, Code: fault.Usage, Err: err}
+}
+
+// broken is the error for a file that is no TOML: mistyped, or only half of it
+// was written.
+func broken(path string, err error) error {
+	msg := "the config file " + path + " is broken"
+	if parse, ok := errors.AsType[toml.ParseError](err); ok {
+		msg = fmt.Sprintf("the config file %s is broken at line %d", path, parse.Position.Line)
+		if parse.Message != "" {
+			err = errors.New(parse.Message)
+		}
+	}
+	return &fault.Error{
+		Msg:  msg,
+		Hint: "mend it, or move it away to start from the defaults: " + filepath.Base(path) + " is TOML, with lines such as addr = \"127.0.0.1:6449\"",
+		Code: fault.Usage, Err: err,
+	}
+}

@@ -1,0 +1,388 @@
+package config_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
+)
+
+// write makes a config file.
+func write(t testing.TB, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func env(pairs ...string) func(string) string {
+	m := map[string]string{}
+	for pair := range slices.Chunk(pairs, 2) {
+		m[pair[0]] = pair[1]
+	}
+	return func(k string) string { return m[k] }
+}
+
+func TestDefaultsNeedNoFile(t *testing.T) {
+	t.Parallel()
+	got, err := config.Load(config.Source{Getenv: env(), File: filepath.Join(t.TempDir(), "none.toml")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(config.Default(), got.Config); diff != "" {
+		t.Errorf("-default +got:\n%s", diff)
+	}
+	if got.Found {
+		t.Error("a missing file was found")
+	}
+	for _, f := range config.Fields() {
+		if o := got.Origin(f.Key); o.Kind != config.FromDefault || o.String() != "default" {
+			t.Errorf("origin of %s = %v", f.Key, o)
+		}
+	}
+}
+
+func TestEverySettingCanBeWrittenInTheFile(t *testing.T) {
+	t.Parallel()
+	path := write(t, `
+version = 1
+addr = "localhost:0"
+backend = "agent-server"
+workspace = "work"
+no_auth = true
+allow_origin = ["https://A.example", "http://b.example:8080"]
+allow_host = ["Gateway.example.org", "[::1]"]
+log_format = "json"
+max_runs = 3
+max_queue = 0
+one_shot_ttl = 0
+run_timeout = "1h30m"
+stream_text = "answer"
+progress = "off"
+history = "ignore"
+image_urls = true
+drain = "1m"
+
+[agent_server]
+url = "https://agents.example:8000/base/"
+key_file = "/etc/key"
+
+[limits]
+body = "1MiB"
+messages = 5
+message = 4096
+images = 0
+
+[client]
+url = "http://localhost:1234"
+`)
+	got, err := config.Load(config.Source{Getenv: env(), File: path, Named: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := config.Config{
+		Addr: "localhost:0", Backend: "agent-server",
+		AgentServer:  config.AgentServer{URL: "https://agents.example:8000/base", KeyFile: "/etc/key"},
+		Workspace:    filepath.Join(filepath.Dir(path), "work"), // relative to the file it stands in
+		NoAuth:       true,
+		AllowOrigins: []string{"https://a.example", "http://b.example:8080"},
+		AllowHosts:   []string{"gateway.example.org", "::1"},
+		LogFormat:    "json", MaxRuns: 3, MaxQueue: 0, OneShotTTL: 0, RunTimeout: 90 * time.Minute, Drain: time.Minute,
+		StreamText: "answer", Progress: "off", History: "ignore", ImageURLs: true,
+		Limits: config.Limits{Body: 1 << 20, Messages: 5, Message: 4096, Images: 0},
+		Client: config.Client{URL: "http://localhost:1234"},
+	}
+	if diff := cmp.Diff(want, got.Config); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	for _, f := range config.Fields() {
+		if o := got.Origin(f.Key); o != (config.Origin{Kind: config.FromFile, Name: path}) {
+			t.Errorf("origin of %s = %v: the file of this test does not set it", f.Key, o)
+		}
+	}
+}
+
+func TestTheStrongestSourceWins(t *testing.T) {
+	t.Parallel()
+	path := write(t, "")
+	rapid.Check(t, func(t *rapid.T) {
+		flag, variable, file := rapid.Bool().Draw(t, "flag"), rapid.Bool().Draw(t, "env"), rapid.Bool().Draw(t, "file")
+		want, origin := "default", config.Origin{Kind: config.FromDefault}
+		src := config.Source{File: path, Flags: map[string][]string{}, Getenv: env()}
+		text := ""
+		if file {
+			text, want, origin = `addr = "file:1"`, "file:1", config.Origin{Kind: config.FromFile, Name: path}
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if variable {
+			src.Getenv, want, origin = env("OHGW_ADDR", "env:1"), "env:1", config.Origin{Kind: config.FromEnv, Name: "OHGW_ADDR"}
+		}
+		if flag {
+			src.Flags["addr"], want, origin = []string{"flag:1"}, "flag:1", config.Origin{Kind: config.FromFlag, Name: "--addr"}
+		}
+		if want == "default" {
+			want = config.Default().Addr
+		}
+		got, err := config.Load(src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Addr != want || got.Origin("addr") != origin {
+			t.Errorf("addr = %q from %v, want %q from %v", got.Addr, got.Origin("addr"), want, origin)
+		}
+	})
+}
+
+func TestAListIsReplacedAsAWhole(t *testing.T) {
+	t.Parallel()
+	got, err := config.Load(config.Source{
+		File:   write(t, `allow_host = ["a", "b"]`),
+		Getenv: env("OHGW_ALLOW_HOST", " c, ,d "),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"c", "d"}, got.AllowHosts); diff != "" {
+		t.Errorf("variable over file, -want +got:\n%s", diff)
+	}
+	got, err = config.Load(config.Source{
+		Flags:  map[string][]string{"allow-host": {"e", "f"}},
+		Getenv: env("OHGW_ALLOW_HOST", "c"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"e", "f"}, got.AllowHosts); diff != "" {
+		t.Errorf("flags over variable, -want +got:\n%s", diff)
+	}
+}
+
+func TestBadValuesAreNamedWithTheirSource(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name      string
+		flags     map[string][]string
+		env       []string
+		file      string
+		msg, hint string
+	}{
+		{name: "flag", flags: map[string][]string{"max-runs": {"many"}}, msg: `--max-runs is "many"`, hint: "a whole number of 1 or more"},
+		{name: "too small", flags: map[string][]string{"max-runs": {"0"}}, msg: `--max-runs is "0"`, hint: "1 or more"},
+		{name: "variable", env: []string{"OHGW_DRAIN", "soon"}, msg: `OHGW_DRAIN is "soon"`, hint: "15m"},
+		{name: "negative time", env: []string{"OHGW_DRAIN", "-1s"}, msg: `OHGW_DRAIN is "-1s"`, hint: "15m"},
+		{name: "file", file: `stream_text = "all"`, msg: `stream_text in `, hint: "live or answer"},
+		{name: "file, weaker than a good flag", flags: map[string][]string{"stream-text": {"live"}}, file: `stream_text = "all"`, msg: `stream_text in `, hint: "live or answer"},
+		{name: "type: number", file: `max_runs = "3"`, msg: `max_runs in `, hint: "without quotes"},
+		{name: "type: switch", file: `no_auth = "true"`, msg: `no_auth in `, hint: "without quotes"},
+		{name: "type: text", file: `addr = 6449`, msg: `addr in `, hint: "in quotes"},
+		{name: "type: list", file: `allow_host = "a"`, msg: `allow_host in `, hint: `["a", "b"]`},
+		{name: "type: list of something else", file: `allow_host = ["a", 1]`, msg: `allow_host in `, hint: `["a", "b"]`},
+		{name: "type: table", file: "[addr]\nx = 1", msg: `unknown key addr.x`, hint: "config show"},
+		{name: "switch", env: []string{"OHGW_NO_AUTH", "maybe"}, msg: `OHGW_NO_AUTH is "maybe"`, hint: "true or false"},
+		{name: "size", env: []string{"OHGW_MAX_BODY", "32MB"}, msg: `OHGW_MAX_BODY is "32MB"`, hint: "32MiB"},
+		{name: "huge size", env: []string{"OHGW_MAX_BODY", "9223372036854775807GiB"}, msg: `OHGW_MAX_BODY is`, hint: "32MiB"},
+		{name: "no size at all", env: []string{"OHGW_MAX_BODY", "0"}, msg: `OHGW_MAX_BODY is "0"`, hint: "32MiB"},
+		{name: "port alone", flags: map[string][]string{"addr": {"6449"}}, msg: `--addr is "6449"`, hint: "HOST:PORT"},
+		{name: "port too high", flags: map[string][]string{"addr": {"localhost:65536"}}, msg: `--addr is`, hint: "HOST:PORT"},
+		{name: "a URL as address", flags: map[string][]string{"addr": {"http://localhost:1"}}, msg: `--addr is`, hint: "HOST:PORT"},
+		{name: "backend of a later version", flags: map[string][]string{"backend": {"embedded"}}, msg: `--backend is "embedded"`, hint: "does not have it; use auto or agent-server"},
+		{name: "unknown backend", flags: map[string][]string{"backend": {"x"}}, msg: `--backend is "x"`, hint: "use auto or agent-server"},
+		{name: "URL without scheme", flags: map[string][]string{"agent-server": {"127.0.0.1:8000"}}, msg: `--agent-server is`, hint: "http://127.0.0.1:8000"},
+		{name: "URL of a file", flags: map[string][]string{"agent-server": {"file:///x"}}, msg: `--agent-server is`, hint: "http://127.0.0.1:8000"},
+		{name: "URL with query", flags: map[string][]string{"agent-server": {"http://h/?key=1"}}, msg: `--agent-server is`, hint: "without ? and #"},
+		{name: "origin with path", flags: map[string][]string{"allow-origin": {"https://a/b"}}, msg: `--allow-origin is`, hint: "one origin"},
+		{name: "origin as pattern", flags: map[string][]string{"allow-origin": {"*"}}, msg: `--allow-origin is "*"`, hint: "no patterns"},
+		{name: "origin with pattern", flags: map[string][]string{"allow-origin": {"https://*.a"}}, msg: `--allow-origin is`, hint: "no patterns"},
+		{name: "host with port", flags: map[string][]string{"allow-host": {"a:1"}}, msg: `--allow-host is "a:1"`, hint: "without a port"},
+		{name: "home", flags: map[string][]string{"workspace": {"~/work"}}, msg: `--workspace is "~/work"`, hint: "whole path"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			path := write(t, tt.file)
+			_, err := config.Load(config.Source{Flags: tt.flags, Getenv: env(tt.env...), File: path})
+			wantFault(t, err, tt.msg, tt.hint)
+			if tt.file != "" && !strings.Contains(err.Error(), path) {
+				t.Errorf("error %q does not name the file", err)
+			}
+		})
+	}
+}
+
+func wantFault(t *testing.T, err error, msg, hint string) {
+	t.Helper()
+	f, ok := err.(*fault.Error) //nolint:errorlint // The outermost error is what is printed.
+	if !ok {
+		t.Fatalf("error = %v, want a fault", err)
+	}
+	if !strings.Contains(f.Msg, msg) || !strings.Contains(f.Hint, hint) || f.Code != fault.Usage {
+		t.Errorf("got %q, hint %q, code %d; want %q, hint %q, code 2", f.Msg, f.Hint, f.Code, msg, hint)
+	}
+}
+
+func TestPasswordsInURLsAreNotRepeated(t *testing.T) {
+	t.Parallel()
+	for _, u := range []string{"http://user:hunter2@h", "http://hunter2@h", "user:hunter2@h", "http://user:hunter2@ h/"} {
+		_, err := config.Load(config.Source{Getenv: env("OHGW_AGENT_SERVER_URL", u)})
+		wantFault(t, err, "OHGW_AGENT_SERVER_URL holds a password", "leave out")
+		if f, _ := err.(*fault.Error); strings.Contains(f.Error()+f.Hint, "hunter2") { //nolint:errorlint // As above.
+			t.Errorf("%q: the error says the password: %v", u, err)
+		}
+	}
+}
+
+func TestBadFiles(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, file, msg, hint string }{
+		{"half written", "addr = \"127.0.0.1:6449\"\nmax_runs =", "broken at line 2", "mend it"},
+		{"cut in a string", "addr = \"127.0", "broken at line 1", "mend it"},
+		{"zeros of a crashed machine", "\x00\x00\x00\x00", "broken at line 1", "mend it"},
+		{"a key twice", "addr = \"a:1\"\naddr = \"b:1\"", "broken at line 2", "mend it"},
+		{"newer", "version = 2\nfuture = true", "written for a newer ohgw (its version is 2, this one knows 1)", "upgrade"},
+		{"no version", "version = \"x\"", "version x, which is none", "version = 1"},
+		{"mistyped key", "adr = \"a:1\"", "unknown key adr in", "did you mean addr?"},
+		{"mistyped key in a table", "[agent_server]\nurls = \"http://h\"", "unknown key agent_server.urls", "did you mean agent_server.url?"},
+		{"mistyped table", "[agent-server]\nurl = \"http://h\"", "unknown key agent-server.url", "did you mean agent_server.url?"},
+		{"name of the flag", "max_body = 1", "unknown key max_body", "did you mean limits.body?"},
+		{"two", "zz = 1\naddrr = \"a:1\"", "unknown keys addrr, zz in", "did you mean addr? ohgw config show"},
+		{"a key in the clear", "[agent_server]\nkey = \"sk-1234567890abcdef\"", "unknown key agent_server.key", "did you mean agent_server.key_file?"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			path := write(t, tt.file)
+			_, err := config.Load(config.Source{Getenv: env(), File: path})
+			wantFault(t, err, tt.msg, tt.hint)
+			if !strings.Contains(err.Error(), path) {
+				t.Errorf("error %q does not name the file", err)
+			}
+		})
+	}
+}
+
+func TestUnreadableFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	_, err := config.Load(config.Source{Getenv: env(), File: dir})
+	wantFault(t, err, "cannot read the config file "+dir, "make it readable")
+	missing := filepath.Join(dir, "none")
+	_, err = config.Load(config.Source{Getenv: env(), File: missing, Named: true})
+	wantFault(t, err, "cannot read the config file "+missing, "leave out --config")
+}
+
+func FuzzFile(f *testing.F) {
+	f.Add([]byte("addr = \"127.0.0.1:1\"\n[limits]\nbody = \"1MiB\""))
+	f.Add([]byte("allow_host = [\"a\"]\nmax_runs = 1e3"))
+	f.Add([]byte("version = 2"))
+	f.Add([]byte("\xef\xbb\xbfaddr = 1"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		path := filepath.Join(t.TempDir(), "config.toml")
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := config.Load(config.Source{Getenv: env(), File: path})
+		if err != nil {
+			wantFault(t, err, "", "")
+			return
+		}
+		// What was taken can be given back as flags.
+		flags := map[string][]string{}
+		for _, field := range config.Fields() {
+			if v := field.Text(s.Config); field.Flag != "" && v != "" {
+				flags[field.Flag] = []string{v}
+				if field.Repeats() {
+					flags[field.Flag] = strings.Split(v, ",")
+				}
+			}
+		}
+		again, err := config.Load(config.Source{Getenv: env(), Flags: flags})
+		if err != nil {
+			t.Fatalf("the flags %v of an accepted file are refused: %v", flags, err)
+		}
+		again.AgentServer.KeyFile = s.AgentServer.KeyFile // has no flag
+		if diff := cmp.Diff(s.Config, again.Config, cmp.FilterValues(bothEmpty, cmp.Ignore())); diff != "" {
+			t.Errorf("-file +flags:\n%s", diff)
+		}
+	})
+}
+
+func bothEmpty(a, b []string) bool { return len(a) == 0 && len(b) == 0 }
+
+func TestFieldsNameEachSettingOnce(t *testing.T) {
+	t.Parallel()
+	seen := map[string]int{}
+	for _, f := range config.Fields() {
+		for _, name := range []string{f.Flag, f.Env, f.Key} {
+			if name != "" {
+				seen["--"+name]++
+			}
+		}
+		if f.Key == "" || f.Help == "" || f.Section == "" || strings.HasSuffix(f.Help, ".") {
+			t.Errorf("field %+v is not whole", f)
+		}
+		if !strings.HasPrefix(f.Env, "OHGW_") {
+			t.Errorf("the variable of %s is %q", f.Key, f.Env)
+		}
+	}
+	// A flag may have the name of its key: addr and addr.
+	maps.DeleteFunc(seen, func(_ string, n int) bool { return n <= 2 })
+	if len(seen) > 0 {
+		t.Errorf("names of several settings: %v", seen)
+	}
+}
+
+func TestTextAndValue(t *testing.T) {
+	t.Parallel()
+	c := config.Default()
+	c.AllowHosts = []string{"a", "b"}
+	tests := []struct {
+		key, text string
+		value     any
+	}{
+		{"addr", "127.0.0.1:6449", "127.0.0.1:6449"},
+		{"no_auth", "false", false},
+		{"max_runs", "8", 8},
+		{"one_shot_ttl", "15m", "15m"},
+		{"run_timeout", "0", "0"},
+		{"limits.body", "32MiB", "32MiB"},
+		{"allow_host", "a,b", []string{"a", "b"}},
+		{"allow_origin", "", []string{}},
+	}
+	for _, tt := range tests {
+		for _, f := range config.Fields() {
+			if f.Key != tt.key {
+				continue
+			}
+			if got := f.Text(c); got != tt.text {
+				t.Errorf("Text of %s = %q, want %q", tt.key, got, tt.text)
+			}
+			if diff := cmp.Diff(tt.value, f.Value(c)); diff != "" {
+				t.Errorf("Value of %s, -want +got:\n%s", tt.key, diff)
+			}
+		}
+	}
+}
+
+func TestSizeText(t *testing.T) {
+	t.Parallel()
+	for size, want := range map[config.Size]string{
+		0: "0", 1: "1B", 1023: "1023B", 1024: "1KiB", 1536: "1536B", 1 << 20: "1MiB", 3 << 30: "3GiB", 1<<20 + 1: "1048577B",
+	} {
+		if got := size.String(); got != want {
+			t.Errorf("Size(%d) = %q, want %q", size, got, want)
+		}
+	}
+}
