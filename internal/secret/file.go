@@ -1,0 +1,70 @@
+// Package secret reads keys from where they are kept outside the settings.
+//
+// It never writes one down again: no value is part of an error.
+package secret
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"strings"
+)
+
+// ErrNoSecret is returned for a file that cannot be a key: empty, huge, with
+// spaces or lines, or no regular file.
+var ErrNoSecret = errors.New("not a file with one key")
+
+// maxFile bounds what is read, in bytes. Keys have some hundred at most.
+const maxFile = 64 << 10
+
+// ReadFile gives the key that a file holds, without white space around it. A
+// file that other users may read is refused with fs.ErrPermission: what it
+// holds is no secret any more.
+func ReadFile(path string) (string, error) {
+	key, err := readFile(path)
+	if err != nil {
+		return "", fmt.Errorf("read key from %s: %w", path, err)
+	}
+	return key, nil
+}
+
+func readFile(path string) (string, error) {
+	// Before it is opened: a pipe would block.
+	if info, err := os.Stat(path); err != nil {
+		return "", bare(err)
+	} else if !info.Mode().IsRegular() {
+		return "", ErrNoSecret
+	}
+	f, err := os.Open(path) //nolint:gosec // The user names the file.
+	if err != nil {
+		return "", bare(err)
+	}
+	defer func() { _ = f.Close() }() // It was only read.
+	info, err := f.Stat()
+	if err != nil {
+		return "", bare(err)
+	}
+	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
+		return "", fmt.Errorf("other users may read it (mode %04o): %w", mode, fs.ErrPermission)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return "", bare(err)
+	}
+	key := strings.TrimSpace(string(text))
+	if key == "" || len(text) > maxFile || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return "", ErrNoSecret
+	}
+	return key, nil
+}
+
+// bare is err without the path, which the message has already.
+func bare(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}

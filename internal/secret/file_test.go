@@ -1,0 +1,72 @@
+package secret_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/ohgw/ohgw/internal/secret"
+)
+
+func write(t *testing.T, text string, mode fs.FileMode) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestReadFileGivesTheKeyAlone(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"sk-1", "sk-1\n", "  sk-1\r\n\n"} {
+		if got, err := secret.ReadFile(write(t, text, 0o600)); err != nil || got != "sk-1" {
+			t.Errorf("ReadFile of %q = %q, %v", text, got, err)
+		}
+	}
+	if got, err := secret.ReadFile(write(t, "sk-1", 0o400)); err != nil || got != "sk-1" {
+		t.Errorf("a file that cannot be written: %q, %v", got, err)
+	}
+}
+
+func TestReadFileRefusesWhatOthersMayRead(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no mode bits")
+	}
+	for _, mode := range []fs.FileMode{0o640, 0o604, 0o644, 0o620, 0o601} {
+		path := write(t, "sk-1", mode)
+		_, err := secret.ReadFile(path)
+		if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), path) {
+			t.Errorf("mode %o: error = %v, want a permission error that names the file", mode, err)
+		}
+	}
+}
+
+func TestReadFileRefusesWhatIsNoKey(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", " \n", "sk-1 sk-2", "sk-1\nsk-2", "sk\x001", strings.Repeat("x", 64<<10+1)} {
+		_, err := secret.ReadFile(write(t, text, 0o600))
+		if !errors.Is(err, secret.ErrNoSecret) {
+			t.Errorf("ReadFile of %.20q: error = %v, want ErrNoSecret", text, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "sk") {
+			t.Errorf("the error has the content: %v", err)
+		}
+	}
+	if _, err := secret.ReadFile(t.TempDir()); !errors.Is(err, secret.ErrNoSecret) {
+		t.Errorf("a directory: error = %v, want ErrNoSecret", err)
+	}
+	missing := filepath.Join(t.TempDir(), "none")
+	_, err := secret.ReadFile(missing)
+	if !errors.Is(err, fs.ErrNotExist) || strings.Count(err.Error(), missing) != 1 {
+		t.Errorf("a missing file: error = %v, want one that names it once", err)
+	}
+}

@@ -1,0 +1,149 @@
+// Package token keeps the client tokens of the gateway: who may call, for
+// which models, until when.
+//
+// The state directory has three files, all for the user only. tokens.json
+// holds the SHA-256 of each token: enough to check one, useless to call with.
+// (A plain hash is right here because tokens are random and long; there is
+// nothing to guess.) default-token holds the plain value of the token
+// "default", which exists so that the first start can show a line to paste.
+// tokens.lock is locked by whoever writes.
+//
+// Invariants: a plain value is returned once, by the call that makes it, and
+// is in no error and no other file; a change by any process holds at the next
+// [Store.Check]; what cannot be read lets nobody in.
+package token
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// What can be wrong with a token.
+var (
+	// ErrUnknown: no token has this value.
+	ErrUnknown = errors.New("unknown token")
+	// ErrExpired: the token had this value, and its time is over.
+	ErrExpired = errors.New("token expired")
+	// ErrNotFound: no token has this name.
+	ErrNotFound = errors.New("no such token")
+	// ErrExists: a token has this name already.
+	ErrExists = errors.New("token exists")
+	// ErrNoValue: the plain value of the default token is not kept here.
+	ErrNoValue = errors.New("value not kept")
+	// ErrNewer: the tokens were written by a newer version of this package.
+	ErrNewer = errors.New("written by a newer ohgw")
+	// ErrName: a name that a token cannot have.
+	ErrName = errors.New("invalid token name")
+	// ErrModel: a model that a token cannot be limited to.
+	ErrModel = errors.New("invalid model id")
+)
+
+// DefaultName is the token that the first start of the daemon makes.
+const DefaultName = "default"
+
+// Prefix begins every token, so that people and secret scanners know it.
+const Prefix = "ohgw-"
+
+// Token is what is known about a token, without its value.
+type Token struct {
+	// ID is the same for the whole life of the token and never used again. It
+	// is no secret.
+	ID      string
+	Name    string
+	Models  []string  // ids of the models it may use; empty: all
+	Tail    string    // the last characters of the value, to recognise it
+	Created time.Time // zero when unknown
+	Expires time.Time // zero: never
+}
+
+// Allows reports whether the token may use a model, by its id.
+func (t Token) Allows(model string) bool {
+	return len(t.Models) == 0 || slices.Contains(t.Models, model)
+}
+
+// Expired reports whether the token's time is over.
+func (t Token) Expired(now time.Time) bool {
+	return !t.Expires.IsZero() && !now.Before(t.Expires)
+}
+
+// Spec describes a token to make.
+type Spec struct {
+	Name    string
+	Models  []string
+	Expires time.Time
+}
+
+// nameForm is what a name looks like. It ends up in tables, logs and command
+// lines.
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// modelForm is what a model id of the gateway looks like.
+var modelForm = regexp.MustCompile(`^openhands(_[^\s,]+)?$`)
+
+func (s Spec) check() error {
+	if !nameForm.MatchString(s.Name) || LooksLikeValue(s.Name) {
+		return ErrName
+	}
+	for _, m := range s.Models {
+		if !modelForm.MatchString(m) {
+			return fmt.Errorf("%w %q", ErrModel, m)
+		}
+	}
+	return nil
+}
+
+// LooksLikeValue reports whether s is a token's value, given where its name is
+// wanted.
+func LooksLikeValue(s string) bool {
+	return strings.HasPrefix(s, Prefix) && len(s) >= len(Prefix)+valueLength
+}
+
+const (
+	// valueLength is the number of random characters: 32 of 62 are 190 bits.
+	valueLength = 32
+	alphabet    = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	tailLength  = 4
+)
+
+// newValue makes the value of a token.
+func newValue() string {
+	value := make([]byte, 0, len(Prefix)+valueLength)
+	value = append(value, Prefix...)
+	var random [2 * valueLength]byte
+	for len(value) < cap(value) {
+		_, _ = rand.Read(random[:]) // never fails: the runtime ends the program first
+		for _, b := range random {
+			// Higher bytes would make the first characters likelier.
+			if limit := 256 / len(alphabet) * len(alphabet); int(b) < limit && len(value) < cap(value) {
+				value = append(value, alphabet[int(b)%len(alphabet)])
+			}
+		}
+	}
+	return string(value)
+}
+
+// sum is the SHA-256 of a value.
+type sum [sha256.Size]byte
+
+func sumOf(value string) sum { return sha256.Sum256([]byte(value)) }
+
+// id is a name for the value that tells nothing about it: hashed once more, so
+// that it is no part of what is compared.
+func (s sum) id() string {
+	again := sha256.Sum256(s[:])
+	return hex.EncodeToString(again[:8])
+}
+
+func tail(value string) string {
+	if len(value) < 3*tailLength {
+		return "" // most of a short value would be told
+	}
+	return value[len(value)-tailLength:]
+}
