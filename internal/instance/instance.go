@@ -1,0 +1,155 @@
+// Package instance sees to it that a user runs one daemon, and lets the other
+// commands find it.
+//
+// The runtime directory has two files, for the user only. daemon.lock is
+// locked for as long as the daemon lives; the system lets go of it however the
+// daemon ends. daemon.json says where the daemon listens. Invariant: the
+// address counts only while the lock is held, so that after a crash nobody
+// sends a token to whoever has that port by then.
+package instance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/ohgw/ohgw/internal/atomicfile"
+	"github.com/ohgw/ohgw/internal/filelock"
+	"github.com/ohgw/ohgw/internal/paths"
+)
+
+const (
+	lockFile    = "daemon.lock"
+	addressFile = "daemon.json"
+)
+
+// patience is how long a start waits for the lock: commands that look for the
+// daemon hold it for a moment, and so does a daemon that is just ending.
+const patience = time.Second
+
+// ErrNotRunning says that this user has no daemon.
+var ErrNotRunning = errors.New("no daemon is running")
+
+// Info is where a daemon is.
+type Info struct {
+	URL     string    `json:"url"` // without a slash at the end: "http://127.0.0.1:6449"
+	PID     int       `json:"pid"`
+	Version string    `json:"version"`
+	Started time.Time `json:"started"`
+}
+
+// RunningError says that a daemon runs already.
+type RunningError struct {
+	Info   Info // empty while that daemon starts or ends
+	Holder filelock.Holder
+}
+
+func (e *RunningError) Error() string {
+	if e.Info.URL == "" {
+		return fmt.Sprintf("a daemon of yours is starting or ending: %s", e.Holder)
+	}
+	return fmt.Sprintf("a daemon of yours runs at %s (process %d)", e.Info.URL, e.Info.PID)
+}
+
+// Claim is the right to be the daemon.
+type Claim struct {
+	dir  string
+	lock *filelock.Lock
+}
+
+// Acquire takes that right, or returns a *RunningError. dir is the runtime
+// directory, which is made if needed.
+func Acquire(ctx context.Context, dir string) (*Claim, error) {
+	if err := paths.MakePrivate(dir); err != nil {
+		return nil, err
+	}
+	lock, err := filelock.Acquire(ctx, filepath.Join(dir, lockFile), filelock.Options{Timeout: patience, Mode: 0o600})
+	if busy, ok := errors.AsType[*filelock.BusyError](err); ok {
+		info, readErr := read(dir)
+		if readErr != nil {
+			info = Info{}
+		}
+		return nil, &RunningError{Info: info, Holder: busy.Holder}
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := &Claim{dir: dir, lock: lock}
+	// What a daemon left that could not clean up.
+	if err := c.withdraw(); err != nil {
+		return nil, errors.Join(err, lock.Release())
+	}
+	return c, nil
+}
+
+// Publish lets others find the daemon.
+func (c *Claim) Publish(info Info) error {
+	text, err := json.Marshal(info)
+	if err != nil {
+		return fmt.Errorf("publish address: %w", err)
+	}
+	return atomicfile.Write(filepath.Join(c.dir, addressFile), append(text, '\n'), atomicfile.Options{MaxMode: 0o600})
+}
+
+// Release gives the right back. Nobody finds the daemon from then on.
+func (c *Claim) Release() error {
+	return errors.Join(c.withdraw(), c.lock.Release())
+}
+
+func (c *Claim) withdraw() error {
+	if err := os.Remove(filepath.Join(c.dir, addressFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("withdraw address: %w", err)
+	}
+	return nil
+}
+
+// Find tells where the daemon with that runtime directory is. ErrNotRunning,
+// also when a daemon has left its address behind.
+func Find(dir string) (Info, error) {
+	alive, err := held(filepath.Join(dir, lockFile))
+	if err != nil {
+		return Info{}, err
+	}
+	if !alive {
+		return Info{}, ErrNotRunning
+	}
+	info, err := read(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Info{}, ErrNotRunning // it is just starting or ending
+	}
+	return info, err
+}
+
+func read(dir string) (Info, error) {
+	path := filepath.Join(dir, addressFile)
+	text, err := os.ReadFile(path) //nolint:gosec // In the user's runtime directory.
+	if err != nil {
+		return Info{}, fmt.Errorf("read address: %w", err)
+	}
+	var info Info
+	if err := json.Unmarshal(text, &info); err != nil {
+		return Info{}, fmt.Errorf("read address from %s: %w", path, err)
+	}
+	return info, nil
+}
+
+// held tells whether a daemon holds the lock. It asks for a shared lock, so
+// that two who ask at the same time do not take each other for a daemon.
+func held(path string) (bool, error) {
+	file := flock.New(path, flock.SetFlag(os.O_RDONLY))
+	free, err := file.TryRLock()
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for the daemon: %w", err)
+	}
+	return !free, file.Close()
+}

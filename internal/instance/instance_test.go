@@ -1,0 +1,221 @@
+package instance_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ohgw/ohgw/internal/instance"
+)
+
+var info = instance.Info{URL: "http://127.0.0.1:6449", PID: 4711, Version: "1.2.3", Started: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)}
+
+// heldDir is the variable that makes TestMain play a daemon that is killed.
+const heldDir = "INSTANCE_TEST_DIR"
+
+func TestMain(m *testing.M) {
+	dir := os.Getenv(heldDir)
+	if dir == "" {
+		os.Exit(m.Run())
+	}
+	claim, err := instance.Acquire(context.Background(), dir)
+	if err == nil {
+		err = claim.Publish(info)
+	}
+	if err != nil {
+		os.Stderr.WriteString(err.Error())
+		os.Exit(1)
+	}
+	os.Stdout.WriteString("ready\n")
+	select {} // until it is killed
+}
+
+func acquire(t *testing.T, dir string) *instance.Claim {
+	t.Helper()
+	c, err := instance.Acquire(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestADaemonIsFoundWhileItRuns(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "run")
+	notRunning := func(when string) {
+		t.Helper()
+		if _, err := instance.Find(dir); !errors.Is(err, instance.ErrNotRunning) {
+			t.Errorf("%s: error = %v, want ErrNotRunning", when, err)
+		}
+	}
+	notRunning("before")
+	claim := acquire(t, dir)
+	notRunning("while it starts")
+	if err := claim.Publish(info); err != nil {
+		t.Fatal(err)
+	}
+	got, err := instance.Find(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(info, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if err := claim.Release(); err != nil {
+		t.Fatal(err)
+	}
+	notRunning("after")
+	if err := acquire(t, dir).Release(); err != nil {
+		t.Errorf("the next one: %v", err)
+	}
+}
+
+func TestASecondDaemonIsRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	claim := acquire(t, dir)
+	_, err := instance.Acquire(t.Context(), dir)
+	if running, ok := errors.AsType[*instance.RunningError](err); !ok || running.Info.URL != "" || !strings.Contains(err.Error(), "starting or ending") {
+		t.Errorf("while the first one starts: %v", err)
+	}
+	if err := claim.Publish(info); err != nil {
+		t.Fatal(err)
+	}
+	_, err = instance.Acquire(t.Context(), dir)
+	if running, ok := errors.AsType[*instance.RunningError](err); !ok || !cmp.Equal(running.Info, info) ||
+		err.Error() != "a daemon of yours runs at http://127.0.0.1:6449 (process 4711)" {
+		t.Errorf("error = %v", err)
+	}
+	if err := claim.Release(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAKilledDaemonIsNotFound(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Env = append(os.Environ(), heldDir+"="+dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := instance.Find(dir); err != nil {
+		t.Errorf("while it runs: %v", err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // says that it was killed
+	if _, err := os.Stat(filepath.Join(dir, "daemon.json")); err != nil {
+		t.Fatalf("the address it left behind: %v", err)
+	}
+	if _, err := instance.Find(dir); !errors.Is(err, instance.ErrNotRunning) {
+		t.Errorf("after: error = %v, want ErrNotRunning", err)
+	}
+	claim := acquire(t, dir)
+	if _, err := os.Stat(filepath.Join(dir, "daemon.json")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the next daemon leaves the old address: %v", err)
+	}
+	if err := claim.Release(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestManyMayLookAndOneMayStart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	// A stale address, so that everybody looks at the lock.
+	claim := acquire(t, dir)
+	if err := claim.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "daemon.json"), []byte(`{"url":"http://127.0.0.1:1"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var looking sync.WaitGroup
+	for range 8 {
+		looking.Go(func() {
+			for range 200 {
+				if _, err := instance.Find(dir); !errors.Is(err, instance.ErrNotRunning) {
+					t.Errorf("a stale address: error = %v, want ErrNotRunning", err)
+					return
+				}
+			}
+		})
+	}
+	looking.Wait()
+	for range 4 {
+		looking.Go(func() {
+			for range 200 {
+				_, _ = instance.Find(dir)
+			}
+		})
+	}
+	claim, err := instance.Acquire(t.Context(), dir)
+	looking.Wait()
+	if err != nil {
+		t.Fatalf("start while others look: %v", err)
+	}
+	if err := claim.Release(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestABrokenAddressIsAnError(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "daemon.json"), []byte(`{"url`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := instance.Find(dir); !errors.Is(err, instance.ErrNotRunning) {
+		t.Errorf("without a daemon: error = %v, want ErrNotRunning", err)
+	}
+	claim := acquire(t, dir)
+	if err := os.WriteFile(filepath.Join(dir, "daemon.json"), []byte(`{"url`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := instance.Find(dir); err == nil || errors.Is(err, instance.ErrNotRunning) {
+		t.Errorf("with a daemon: error = %v", err)
+	}
+	if err := claim.Release(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheAddressIsPrivate(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	claim := acquire(t, dir)
+	if err := claim.Publish(info); err != nil {
+		t.Fatal(err)
+	}
+	st, err := os.Stat(filepath.Join(dir, "daemon.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
+		t.Errorf("mode = %o", st.Mode().Perm())
+	}
+	if err := claim.Release(); err != nil {
+		t.Fatal(err)
+	}
+}
