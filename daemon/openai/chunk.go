@@ -1,0 +1,177 @@
+package openai
+
+import (
+	"strconv"
+	"unicode/utf8"
+)
+
+// MaxFrame is the size under which every frame of a stream stays: some clients
+// cannot read a longer line.
+const MaxFrame = 64 << 10
+
+// maxPiece is how much text goes into one frame: a byte takes at most six when
+// it is escaped.
+const maxPiece = (MaxFrame - 2048) / 6
+
+// Done is the last frame of a stream.
+const Done = "[DONE]"
+
+// Chunks writes the chunks of one streamed completion. All of them share the
+// id, the time and the model, as some clients insist.
+//
+// Its methods append one chunk, compact and in one line, to dst.
+type Chunks struct {
+	head []byte // up to the value of choices
+	tail []byte // after choices
+}
+
+// NewChunks prepares the chunks of a completion. With usage every chunk says
+// that its usage is null, and one more chunk brings the numbers.
+func NewChunks(id, model string, created int64, usage bool) *Chunks {
+	head := appendString([]byte(`{"id":`), id)
+	head = append(head, `,"object":"chat.completion.chunk","created":`...)
+	head = strconv.AppendInt(head, created, 10)
+	head = appendString(append(head, `,"model":`...), model)
+	head = append(head, `,"service_tier":"`+serviceTier+`","system_fingerprint":"`+systemFingerprint+`","choices":[`...)
+	tail := "]}"
+	if usage {
+		tail = `],"usage":null}`
+	}
+	return &Chunks{head: head, tail: []byte(tail)}
+}
+
+const (
+	deltaOpen  = `{"index":0,"delta":{`
+	deltaClose = `},"logprobs":null,"finish_reason":null}`
+)
+
+// Role is the first chunk.
+func (c *Chunks) Role(dst []byte) []byte {
+	dst = append(dst, c.head...)
+	dst = append(dst, deltaOpen+`"role":"assistant","content":"","refusal":null`+deltaClose...)
+	return append(dst, c.tail...)
+}
+
+// Heartbeat is a chunk without content.
+func (c *Chunks) Heartbeat(dst []byte) []byte {
+	dst = append(dst, c.head...)
+	dst = append(dst, deltaOpen+deltaClose...)
+	return append(dst, c.tail...)
+}
+
+// Content is a piece of the answer.
+func (c *Chunks) Content(dst []byte, text string) []byte { return c.delta(dst, `"content":`, text) }
+
+// Reasoning is a piece of what the agent does on its way to the answer.
+func (c *Chunks) Reasoning(dst []byte, text string) []byte {
+	return c.delta(dst, `"reasoning_content":`, text)
+}
+
+func (c *Chunks) delta(dst []byte, key, text string) []byte {
+	dst = append(dst, c.head...)
+	dst = append(dst, deltaOpen...)
+	dst = appendString(append(dst, key...), text)
+	dst = append(dst, deltaClose...)
+	return append(dst, c.tail...)
+}
+
+// Finish is the chunk that ends the answer. With an extension it says how the
+// run ended, where the header can no longer tell.
+func (c *Chunks) Finish(dst []byte, reason string, ext *Extension) []byte {
+	dst = append(dst, c.head...)
+	dst = append(dst, `{"index":0,"delta":{},"logprobs":null,"finish_reason":"`+reason+`"}`...)
+	dst = append(dst, c.tail...)
+	if ext == nil {
+		return dst
+	}
+	dst = append(dst[:len(dst)-1], `,"ohgw":`...)
+	dst = ext.append(dst)
+	return append(dst, '}')
+}
+
+func (e *Extension) append(dst []byte) []byte {
+	dst = appendString(append(dst, `{"run_status":`...), e.RunStatus)
+	if e.Message != "" {
+		dst = appendString(append(dst, `,"message":`...), e.Message)
+	}
+	if e.Code != "" {
+		dst = appendString(append(dst, `,"code":`...), e.Code)
+	}
+	return append(dst, '}')
+}
+
+// Usage is the chunk with the numbers. It has no choice.
+func (c *Chunks) Usage(dst []byte, u Usage) []byte {
+	dst = append(dst, c.head...)
+	dst = append(dst, `],"usage":`...)
+	dst = u.append(dst)
+	return append(dst, '}')
+}
+
+func (u Usage) append(dst []byte) []byte {
+	for _, f := range [...]struct {
+		key string
+		n   int64
+	}{
+		{`{"prompt_tokens":`, u.PromptTokens},
+		{`,"completion_tokens":`, u.CompletionTokens},
+		{`,"total_tokens":`, u.TotalTokens},
+		{`,"prompt_tokens_details":{"cached_tokens":`, u.PromptDetails.CachedTokens},
+		{`,"audio_tokens":`, u.PromptDetails.AudioTokens},
+		{`},"completion_tokens_details":{"reasoning_tokens":`, u.CompletionDetails.ReasoningTokens},
+		{`,"audio_tokens":`, u.CompletionDetails.AudioTokens},
+		{`,"accepted_prediction_tokens":`, u.CompletionDetails.AcceptedPredictionTokens},
+		{`,"rejected_prediction_tokens":`, u.CompletionDetails.RejectedPredictionTokens},
+	} {
+		dst = strconv.AppendInt(append(dst, f.key...), f.n, 10)
+	}
+	return append(dst, "}}"...)
+}
+
+// Piece is the beginning of text that fits into one frame, and the rest. It
+// never cuts a character in two.
+func Piece(text string) (piece, rest string) {
+	if len(text) <= maxPiece {
+		return text, ""
+	}
+	end := maxPiece
+	for end > maxPiece-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end], text[end:]
+}
+
+// Completion is an answer in one piece.
+type Completion struct {
+	ID      string
+	Model   string
+	Created int64
+	Content string
+	// Reasoning is left out if it is empty.
+	Reasoning string
+	Finish    string
+	Usage     Usage
+	// Extension is left out if it is nil.
+	Extension *Extension
+}
+
+// Append appends the completion in one line.
+func (c *Completion) Append(dst []byte) []byte {
+	dst = appendString(append(dst, `{"id":`...), c.ID)
+	dst = append(dst, `,"object":"chat.completion","created":`...)
+	dst = strconv.AppendInt(dst, c.Created, 10)
+	dst = appendString(append(dst, `,"model":`...), c.Model)
+	dst = append(dst, `,"choices":[{"index":0,"message":{"role":"assistant","content":`...)
+	dst = appendString(dst, c.Content)
+	dst = append(dst, `,"refusal":null,"annotations":[]`...)
+	if c.Reasoning != "" {
+		dst = appendString(append(dst, `,"reasoning_content":`...), c.Reasoning)
+	}
+	dst = append(dst, `},"logprobs":null,"finish_reason":"`+c.Finish+`"}],"usage":`...)
+	dst = c.Usage.append(dst)
+	dst = append(dst, `,"service_tier":"`+serviceTier+`","system_fingerprint":"`+systemFingerprint+`"`...)
+	if c.Extension != nil {
+		dst = c.Extension.append(append(dst, `,"ohgw":`...))
+	}
+	return append(dst, '}')
+}

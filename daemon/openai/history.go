@@ -1,0 +1,66 @@
+package openai
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// maxTurn is the share of one earlier turn in a quotation, in bytes: long
+// answers are cut so that more turns fit.
+const maxTurn = 16 << 10
+
+// WithHistory is text preceded by a quotation of earlier turns of at most
+// limit bytes, the newest ones first to be kept. Every quoted line begins with
+// "> ", so no turn can pretend to be the user's new message.
+func WithHistory(history []Turn, text string, limit int) string {
+	quoted := make([]string, 0, len(history))
+	size, left := 0, 0
+	for i := len(history) - 1; i >= 0; i-- {
+		q := quoteTurn(history[i])
+		if size += len(q); size > limit {
+			left = i + 1
+			break
+		}
+		quoted = append(quoted, q)
+	}
+	if len(quoted) == 0 {
+		return text
+	}
+	var b strings.Builder
+	b.Grow(size + len(text) + 256)
+	b.WriteString("Earlier turns of this chat, quoted as background:\n\n")
+	if left > 0 {
+		b.WriteString("> […]\n\n")
+	}
+	for i := len(quoted) - 1; i >= 0; i-- {
+		b.WriteString(quoted[i])
+		b.WriteByte('\n')
+	}
+	b.WriteString("The new message of the user:\n\n")
+	b.WriteString(text)
+	return b.String()
+}
+
+func quoteTurn(t Turn) string {
+	who := "User"
+	if t.Role == "assistant" {
+		who = "Assistant"
+	}
+	text := strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n").Replace(cut(strings.TrimSpace(t.Text)))
+	return "> " + who + ": " + strings.ReplaceAll(text, "\n", "\n> ") + "\n"
+}
+
+// cut is s with its middle left out if it is longer than maxTurn.
+func cut(s string) string {
+	if len(s) <= maxTurn {
+		return s
+	}
+	head, tail := maxTurn/2, len(s)-maxTurn/2
+	for !utf8.RuneStart(s[head]) {
+		head--
+	}
+	for !utf8.RuneStart(s[tail]) {
+		tail++
+	}
+	return s[:head] + "\n[…]\n" + s[tail:]
+}

@@ -1,0 +1,114 @@
+// Package openai is OpenAI's wire as a server needs it: it reads requests the
+// way clients really write them and writes answers the way the strictest of
+// them want to read them.
+//
+// It is pure: no HTTP, no clock, no agent. A request is read strictly where it
+// reaches the agent (the last user message, the system text, every option that
+// would change the answer) and leniently where it is only past or of no
+// effect, because a chat window sends its whole past again and again, the
+// parts that were refused before included. Structure is always read strictly.
+//
+// Objects that are written contain every key that some client needs and none
+// that breaks one; the tests check each against OpenAI's own schemas.
+package openai
+
+// Model is one entry of the list of models.
+type Model struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"` // "model"
+	Created int64  `json:"created"`
+	OwnedBy string `json:"owned_by"`
+	// Name and Description are for the model pickers of UIs.
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	// Info is read by Open WebUI as if an administrator had typed it.
+	Info ModelInfo `json:"info"`
+	// Extension is what only ohgw knows.
+	Extension ModelExtension `json:"ohgw"`
+}
+
+// ModelInfo wraps ModelMeta.
+type ModelInfo struct {
+	Meta ModelMeta `json:"meta"`
+}
+
+// ModelMeta is shown by Open WebUI on the start page of a chat.
+type ModelMeta struct {
+	Description  string       `json:"description"`
+	Capabilities Capabilities `json:"capabilities"`
+}
+
+// Capabilities switches features of Open WebUI: usage is asked for and shown,
+// its own tools are left out of every request.
+type Capabilities struct {
+	Usage        bool `json:"usage"`
+	BuiltinTools bool `json:"builtin_tools"`
+}
+
+// ModelExtension says what stands behind a model.
+type ModelExtension struct {
+	Kind    string `json:"kind"` // "agent"
+	Profile string `json:"profile"`
+	LLM     string `json:"llm"`
+}
+
+// ModelList is the answer of GET /v1/models.
+type ModelList struct {
+	Object string  `json:"object"` // "list"
+	Data   []Model `json:"data"`
+}
+
+// Usage is the tokens of one answer.
+type Usage struct {
+	PromptTokens      int64             `json:"prompt_tokens"`
+	CompletionTokens  int64             `json:"completion_tokens"`
+	TotalTokens       int64             `json:"total_tokens"`
+	PromptDetails     PromptDetails     `json:"prompt_tokens_details"`
+	CompletionDetails CompletionDetails `json:"completion_tokens_details"`
+}
+
+// PromptDetails are parts of Usage.PromptTokens.
+type PromptDetails struct {
+	CachedTokens int64 `json:"cached_tokens"`
+	AudioTokens  int64 `json:"audio_tokens"`
+}
+
+// CompletionDetails are parts of Usage.CompletionTokens.
+type CompletionDetails struct {
+	ReasoningTokens          int64 `json:"reasoning_tokens"`
+	AudioTokens              int64 `json:"audio_tokens"`
+	AcceptedPredictionTokens int64 `json:"accepted_prediction_tokens"`
+	RejectedPredictionTokens int64 `json:"rejected_prediction_tokens"`
+}
+
+// NewUsage is the usage of an answer of which these numbers are known.
+func NewUsage(prompt, completion, cached, reasoning int64) Usage {
+	return Usage{
+		PromptTokens: prompt, CompletionTokens: completion, TotalTokens: prompt + completion,
+		PromptDetails:     PromptDetails{CachedTokens: cached},
+		CompletionDetails: CompletionDetails{ReasoningTokens: reasoning},
+	}
+}
+
+// The reasons why an answer ended.
+const (
+	FinishStop   = "stop"
+	FinishLength = "length" // the agent's budget of steps or money was used up
+)
+
+// What every answer of ours says about who made it.
+const (
+	serviceTier       = "default"
+	systemFingerprint = "fp_ohgw_1"
+)
+
+// Extension is what ohgw adds to an answer, under the key "ohgw".
+type Extension struct {
+	// RunStatus is the value of the header X-OpenHands-Run-Status.
+	RunStatus string `json:"run_status"`
+	// Message explains a status other than finished.
+	Message string `json:"message,omitempty"`
+	// Code is the error code that the failure would have had, had its status
+	// still been open.
+	Code string `json:"code,omitempty"`
+}

@@ -1,0 +1,153 @@
+package openai
+
+import "fmt"
+
+// checkOptions refuses the options that promise something which an agent
+// cannot give. All others are accepted, whatever their value.
+func checkOptions(fields map[string][]byte) error {
+	for _, check := range [...]struct {
+		name string
+		rule func(v []byte, name string) error
+	}{
+		{"n", checkN},
+		{"tools", isArray},
+		{"functions", isArray},
+		{"tool_choice", checkToolChoice},
+		{"function_call", checkToolChoice},
+		{"response_format", checkResponseFormat},
+		{"modalities", checkModalities},
+		{"audio", checkAudio},
+		{"logprobs", checkLogprobs},
+		{"top_logprobs", checkTopLogprobs},
+		{"max_tokens", checkMaxTokens},
+		{"max_completion_tokens", checkMaxTokens},
+	} {
+		if v, ok := fields[check.name]; ok {
+			if err := check.rule(v, check.name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func unsupportedValue(path, format string, args ...any) error {
+	return &RequestError{Code: CodeUnsupportedValue, Param: path, Message: fmt.Sprintf("Unsupported value: '%s' ", path) + fmt.Sprintf(format, args...)}
+}
+
+func unsupportedParameter(path, why string) error {
+	return &RequestError{Code: CodeUnsupportedParameter, Param: path, Message: "Unsupported parameter: '" + path + "'; " + why}
+}
+
+func checkN(v []byte, name string) error {
+	n, err := number(v, name)
+	if err != nil {
+		return err
+	}
+	if n != 1 {
+		return unsupportedValue(name, "must be 1; this model runs one agent per request.")
+	}
+	return nil
+}
+
+func isArray(v []byte, name string) error {
+	if kindOf(v) != "array" {
+		return invalidType(name, "array", v)
+	}
+	return nil
+}
+
+// checkToolChoice accepts what leaves the choice to the model. The agent calls
+// its own tools and never the client's.
+func checkToolChoice(v []byte, name string) error {
+	const cannot = "must be none or auto; the agent calls its own tools and cannot be made to call a client's."
+	switch kindOf(v) {
+	case "string":
+		switch s := decodeString(v); s {
+		case "none", "auto":
+			return nil
+		case "required":
+			return unsupportedValue(name, cannot)
+		default:
+			return invalidValue(name, "%s is not a choice; send none or auto.", brief(s))
+		}
+	case "object":
+		allowed := field(v, "allowed_tools")
+		if allowed != nil && kindOf(allowed) == "object" && string(field(allowed, "mode")) == `"auto"` {
+			return nil
+		}
+		return unsupportedValue(name, cannot)
+	default:
+		return invalidType(name, "string or object", v)
+	}
+}
+
+func checkResponseFormat(v []byte, name string) error {
+	if kindOf(v) != "object" {
+		return invalidType(name, "object", v)
+	}
+	t := field(v, "type")
+	if t == nil {
+		return missing(name + ".type")
+	}
+	if kindOf(t) != "string" {
+		return invalidType(name+".type", "string", t)
+	}
+	switch s := decodeString(t); s {
+	case "text":
+		return nil
+	case "json_object", "json_schema":
+		return unsupportedValue(name, "must be text; an agent's answer cannot be forced into a format. Ask for it in the message.")
+	default:
+		return invalidValue(name+".type", "%s is not a format; send text.", brief(s))
+	}
+}
+
+func checkModalities(v []byte, name string) error {
+	if kindOf(v) != "array" {
+		return invalidType(name, "array", v)
+	}
+	return elements(v, func(_ int, e []byte) error {
+		if string(e) == `"audio"` {
+			return unsupportedValue(name, `must be ["text"]; this model does not speak.`)
+		}
+		return nil
+	})
+}
+
+func checkAudio(_ []byte, name string) error {
+	return unsupportedParameter(name, "this model answers with text only.")
+}
+
+func checkLogprobs(v []byte, name string) error {
+	on, err := boolean(v, name)
+	if err != nil {
+		return err
+	}
+	if on {
+		return unsupportedParameter(name, "an agent's answer has no token probabilities.")
+	}
+	return nil
+}
+
+func checkTopLogprobs(v []byte, name string) error {
+	n, err := number(v, name)
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		return unsupportedParameter(name, "an agent's answer has no token probabilities.")
+	}
+	return nil
+}
+
+func checkMaxTokens(v []byte, name string) error {
+	n, err := number(v, name)
+	if err != nil {
+		return err
+	}
+	if n < 0 {
+		return &RequestError{Code: CodeIntegerBelowMinimum, Param: name, Message: "Invalid value for '" + name + "': expected a number of at least 0."}
+	}
+	return nil
+}

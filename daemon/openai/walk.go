@@ -1,0 +1,202 @@
+package openai
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// The functions of this file walk over JSON that is known to be valid. They
+// exist because a request must be read once, not once per level, and because
+// its errors name a field by its path, which encoding/json cannot.
+
+// kindOf names the type of a value as the errors of this package do.
+func kindOf(v []byte) string {
+	switch v[0] {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case '"':
+		return "string"
+	case 't', 'f':
+		return "boolean"
+	case 'n':
+		return "null"
+	default:
+		return "number"
+	}
+}
+
+// members calls f for each member of an object, in order, until f fails.
+func members(object []byte, f func(key string, value []byte) error) error {
+	i := skipSpace(object, 1)
+	for object[i] != '}' {
+		end := skipString(object, i)
+		key := decodeString(object[i:end])
+		i = skipSpace(object, skipSpace(object, end)+1) // over the colon
+		end = skipValue(object, i)
+		if err := f(key, object[i:end]); err != nil {
+			return err
+		}
+		i = skipSpace(object, end)
+		if object[i] == ',' {
+			i = skipSpace(object, i+1)
+		}
+	}
+	return nil
+}
+
+// elements calls f for each element of an array, in order, until f fails.
+func elements(array []byte, f func(i int, value []byte) error) error {
+	i := skipSpace(array, 1)
+	for n := 0; array[i] != ']'; n++ {
+		end := skipValue(array, i)
+		if err := f(n, array[i:end]); err != nil {
+			return err
+		}
+		i = skipSpace(array, end)
+		if array[i] == ',' {
+			i = skipSpace(array, i+1)
+		}
+	}
+	return nil
+}
+
+func skipSpace(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// skipValue is the index after the value that begins at i.
+func skipValue(b []byte, i int) int {
+	switch b[i] {
+	case '"':
+		return skipString(b, i)
+	case '{', '[':
+		return skipNested(b, i)
+	}
+	if n := bytes.IndexAny(b[i:], ",]} \t\r\n"); n >= 0 {
+		return i + n
+	}
+	return len(b)
+}
+
+func skipNested(b []byte, i int) int {
+	for depth := 0; ; {
+		switch b[i] {
+		case '"':
+			i = skipString(b, i)
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		i++
+		if depth == 0 {
+			return i
+		}
+	}
+}
+
+// skipString is the index after the string that begins at i.
+func skipString(b []byte, i int) int {
+	for i++; ; i++ {
+		i += bytes.IndexByte(b[i:], '"')
+		backslashes := 0
+		for b[i-1-backslashes] == '\\' {
+			backslashes++
+		}
+		if backslashes%2 == 0 {
+			return i + 1
+		}
+	}
+}
+
+// decodeString is the text of a string value. Halves of surrogate pairs and
+// bytes that are not UTF-8 become the replacement character.
+func decodeString(v []byte) string {
+	s, _ := decodeText(v)
+	return s
+}
+
+// decodeText is decodeString, and names what the value contains that no text
+// should: the null character or half of a surrogate pair, which only an escape
+// can write.
+func decodeText(v []byte) (text, flaw string) {
+	inner := v[1 : len(v)-1]
+	if bytes.IndexByte(inner, '\\') < 0 {
+		return strings.ToValidUTF8(string(inner), "\uFFFD"), ""
+	}
+	b, flaw := appendDecoded(make([]byte, 0, len(inner)), inner)
+	return strings.ToValidUTF8(string(b), "\uFFFD"), flaw
+}
+
+// appendDecoded appends the inside of a string value without its escapes.
+func appendDecoded(dst, inner []byte) (decoded []byte, flaw string) {
+	for {
+		n := bytes.IndexByte(inner, '\\')
+		if n < 0 {
+			return append(dst, inner...), flaw
+		}
+		dst = append(dst, inner[:n]...)
+		escape := inner[n+1]
+		inner = inner[n+2:]
+		if escape != 'u' {
+			dst = append(dst, unescape(escape))
+			continue
+		}
+		r := hex4(inner)
+		inner = inner[4:]
+		switch {
+		case r == 0:
+			flaw = "the null character"
+		case isHigh(r) && bytes.HasPrefix(inner, []byte(`\u`)) && isLow(hex4(inner[2:])):
+			r = utf16.DecodeRune(r, hex4(inner[2:]))
+			inner = inner[6:]
+		case isHigh(r) || isLow(r):
+			flaw = "half of a surrogate pair"
+		}
+		dst = utf8.AppendRune(dst, r)
+	}
+}
+
+// unescape is the character of an escape of one letter.
+func unescape(c byte) byte {
+	switch c {
+	case 'b':
+		return '\b'
+	case 'f':
+		return '\f'
+	case 'n':
+		return '\n'
+	case 'r':
+		return '\r'
+	case 't':
+		return '\t'
+	default:
+		return c // a quotation mark, a slash, a backslash
+	}
+}
+
+func isHigh(r rune) bool { return r >= 0xd800 && r < 0xdc00 }
+
+func isLow(r rune) bool { return r >= 0xdc00 && r < 0xe000 }
+
+// hex4 is the number of four hexadecimal digits.
+func hex4(b []byte) rune {
+	var r rune
+	for _, c := range b[:4] {
+		switch {
+		case c <= '9':
+			r = r<<4 | rune(c-'0')
+		default:
+			r = r<<4 | rune(c|0x20-'a'+10)
+		}
+	}
+	return r
+}
