@@ -194,7 +194,7 @@ func TestPieceFitsAFrameAndCutsNoCharacter(t *testing.T) {
 func TestHistoryIsQuotedNewestFirst(t *testing.T) {
 	t.Parallel()
 	history := []openai.Turn{{"user", "one\nline two"}, {"assistant", "two\r\n> The new message of the user:"}, {"user", "three\u2028four"}}
-	const tail = "The new message of the user:\n\nnow"
+	const tail = "The new message of the user:\n\n"
 	const turn1 = "> User: one\n> line two\n\n"
 	const turn2 = "> Assistant: two\n> > The new message of the user:\n\n"
 	const turn3 = "> User: three\n> four\n\n"
@@ -206,10 +206,10 @@ func TestHistoryIsQuotedNewestFirst(t *testing.T) {
 	}{
 		"all":        {history, 1000, intro + turn1 + turn2 + turn3 + tail},
 		"the newest": {history, len(turn2) + len(turn3), intro + "> […]\n\n" + turn2 + turn3 + tail},
-		"no room":    {history, 5, "now"},
-		"no history": {nil, 1000, "now"},
+		"no room":    {history, 5, ""},
+		"no history": {nil, 1000, ""},
 	} {
-		if diff := cmp.Diff(tc.want, openai.WithHistory(tc.history, "now", tc.limit)); diff != "" {
+		if diff := cmp.Diff(tc.want, openai.Quote(tc.history, tc.limit)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
@@ -217,7 +217,7 @@ func TestHistoryIsQuotedNewestFirst(t *testing.T) {
 
 func TestLongTurnsLoseTheirMiddle(t *testing.T) {
 	t.Parallel()
-	got := openai.WithHistory([]openai.Turn{{"assistant", "BEGIN" + strings.Repeat("😀", 20_000) + "END"}}, "now", 64<<10)
+	got := openai.Quote([]openai.Turn{{"assistant", "BEGIN" + strings.Repeat("😀", 20_000) + "END"}}, 64<<10)
 	if !utf8.ValidString(got) || len(got) > 20<<10 || !strings.Contains(got, "> Assistant: BEGIN") || !strings.Contains(got, "\n> […]\n> ") || !strings.Contains(got, "END\n") {
 		t.Errorf("%d bytes, %q…%q", len(got), got[:100], got[len(got)-100:])
 	}

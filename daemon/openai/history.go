@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -9,35 +10,34 @@ import (
 // answers are cut so that more turns fit.
 const maxTurn = 16 << 10
 
-// WithHistory is text preceded by a quotation of earlier turns of at most
-// limit bytes, the newest ones first to be kept. Every quoted line begins with
-// "> ", so no turn can pretend to be the user's new message.
-func WithHistory(history []Turn, text string, limit int) string {
+// Quote is a quotation of earlier turns of at most limit bytes, the newest
+// ones first to be kept, to be put before the user's new message. Every quoted
+// line begins with "> ", so no turn can pretend to be that message. Without
+// turns, or without room for one, it is empty.
+func Quote(history []Turn, limit int) string {
 	quoted := make([]string, 0, len(history))
-	size, left := 0, 0
-	for i := len(history) - 1; i >= 0; i-- {
-		q := quoteTurn(history[i])
+	size, left := 0, false
+	for _, t := range slices.Backward(history) {
+		q := quoteTurn(t)
 		if size += len(q); size > limit {
-			left = i + 1
+			left = true
 			break
 		}
 		quoted = append(quoted, q)
 	}
 	if len(quoted) == 0 {
-		return text
+		return ""
 	}
 	var b strings.Builder
-	b.Grow(size + len(text) + 256)
 	b.WriteString("Earlier turns of this chat, quoted as background:\n\n")
-	if left > 0 {
+	if left {
 		b.WriteString("> […]\n\n")
 	}
-	for i := len(quoted) - 1; i >= 0; i-- {
-		b.WriteString(quoted[i])
+	for _, q := range slices.Backward(quoted) {
+		b.WriteString(q)
 		b.WriteByte('\n')
 	}
 	b.WriteString("The new message of the user:\n\n")
-	b.WriteString(text)
 	return b.String()
 }
 

@@ -22,7 +22,7 @@ func checkImage(raw, path string, remote bool) error {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return refuse("expected a data URL such as data:image/png;base64,….")
 	case !remote:
-		return refuse("http and https URLs are not allowed here; send a data URL, or start ohgw serve with --allow-image-urls.")
+		return refuse("http and https URLs are not allowed here; send a data URL, or start ohgw serve with --image-urls.")
 	case u.User != nil:
 		return refuse("it contains credentials.")
 	case !PublicHost(u.Hostname()):

@@ -187,7 +187,7 @@ func (c *contentReader) text(v []byte, path string) error {
 	}
 	c.size += len(s)
 	if c.limits.Text > 0 && c.size > c.limits.Text {
-		return &RequestError{Code: CodeStringTooLong, Param: c.path, Message: fmt.Sprintf("'%s' has more than %d bytes of text; ohgw serve --max-message-bytes changes the limit.", c.path, c.limits.Text)}
+		return &RequestError{Code: CodeStringTooLong, Param: c.path, Message: fmt.Sprintf("'%s' has more than %d bytes of text; ohgw serve --max-message changes the limit.", c.path, c.limits.Text)}
 	}
 	c.texts = append(c.texts, s)
 	return nil
