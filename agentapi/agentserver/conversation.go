@@ -1,0 +1,84 @@
+package agentserver
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// conversation is a handle on one conversation of the server.
+type conversation struct {
+	backend *Backend
+	version version
+	info    agentapi.Info
+
+	// newest is the id of the newest event of the log that a stream of this
+	// handle has seen: where to look for a message that was sent after it.
+	newest atomic.Pointer[string]
+}
+
+func (c *conversation) Info() agentapi.Info { return c.info }
+
+func (c *conversation) path() string { return conversationPath(c.info.ID) }
+
+// State asks the server. While a run goes on, what it says may be a step old.
+func (c *conversation) State(ctx context.Context) (event.State, error) {
+	info, err := c.backend.describe(ctx, c.info.ID)
+	if gone(err) {
+		return event.State{}, conversationNotFound(c.info.ID, err)
+	}
+	return info.State, c.backend.fault(ctx, "describe the conversation", err)
+}
+
+func (c *conversation) Interrupt(ctx context.Context) error {
+	return c.backend.interrupt(ctx, c.info.ID)
+}
+
+// Switch gives the agent the LLM of another profile. The server keeps the
+// first LLM of a usage id for ever, so each switch has an id of its own.
+func (c *conversation) Switch(ctx context.Context, profile string) error {
+	b := c.backend
+	if c.version < sinceProfiles {
+		return unsupported("This agent-server is older than 1.22 and cannot change the model of a conversation. Start a new conversation.")
+	}
+	_, llm, _, err := b.launchParts(ctx, profile)
+	if err != nil {
+		return err
+	}
+	if llm.text("provider_connection_id") != "" {
+		return unsupported("The agent-server cannot change a conversation to a profile with a provider connection. Start a new conversation.")
+	}
+	usage := newUsage()
+	llm.set("usage_id", usage)
+	llm.set("stream", c.version >= sinceDeltas)
+	limited, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	in := object{}
+	in.set("llm", llm)
+	_, err = b.client.do(limited, request{method: http.MethodPost, path: c.path() + "/switch_llm", in: in})
+	if gone(err) {
+		return conversationNotFound(c.info.ID, err)
+	}
+	if err != nil {
+		return b.fault(ctx, "change the model of the conversation", err)
+	}
+	return b.retag(ctx, c.info.ID, func(old tags) tags { return remember(old, profile, usage, "") })
+}
+
+// Close does nothing: a handle holds nothing.
+func (c *conversation) Close() error { return nil }
+
+// retag changes the tags of a conversation. The server replaces them all.
+func (b *Backend) retag(ctx context.Context, id string, change func(tags) tags) error {
+	known, err := b.describe(ctx, id)
+	if err == nil {
+		limited, cancel := context.WithTimeout(ctx, answerTimeout)
+		defer cancel()
+		in := map[string]tags{"tags": change(known.Tags)}
+		_, err = b.client.do(limited, request{method: http.MethodPatch, path: conversationPath(id), in: in})
+	}
+	return b.fault(ctx, "note the model of the conversation", err)
+}

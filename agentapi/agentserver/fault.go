@@ -1,0 +1,110 @@
+package agentserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/internal/redact"
+)
+
+// fault says what a failed call means for the caller: ctx's own error, or an
+// *agentapi.Error. what is the thing that was asked for, for a person.
+func (b *Backend) fault(ctx context.Context, what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, done := errors.AsType[*agentapi.Error](err); done {
+		return err
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	e, ok := errors.AsType[*answerError](err)
+	if !ok {
+		return b.unreachable(err)
+	}
+	switch {
+	case e.status == http.StatusUnauthorized, e.status == http.StatusForbidden:
+		return b.unauthorized(err)
+	case e.status == http.StatusConflict:
+		return &agentapi.Error{Kind: agentapi.ErrBusy, Err: err,
+			Msg: fmt.Sprintf("The agent-server is busy and cannot %s now%s. Try again later.", what, b.because(e))}
+	case e.status == http.StatusTooManyRequests, e.status == http.StatusServiceUnavailable,
+		!e.native && (e.status == http.StatusBadGateway || e.status == http.StatusGatewayTimeout):
+		return &agentapi.Error{Kind: agentapi.ErrUnavailable, Err: err,
+			Msg: fmt.Sprintf("The agent-server at %s is not ready to %s%s. Try again in a moment.", b.address, what, b.because(e))}
+	case !e.native:
+		return &agentapi.Error{Kind: agentapi.ErrRefused, Err: err,
+			Msg: fmt.Sprintf("What answers at %s does not look like an OpenHands agent-server (status %d). Check its address.", b.address, e.status)}
+	case e.status >= http.StatusInternalServerError:
+		return &agentapi.Error{Kind: agentapi.ErrRefused, Err: err,
+			Msg: fmt.Sprintf("The agent-server could not %s%s. Its log says more.", what, b.because(e))}
+	default:
+		return &agentapi.Error{Kind: agentapi.ErrRefused, Err: err,
+			Msg: fmt.Sprintf("The agent-server refuses to %s%s.", what, b.because(e))}
+	}
+}
+
+func (b *Backend) unreachable(err error) error {
+	msg := "The agent-server at %s does not answer. Start it, or check its address."
+	if timedOut(err) {
+		msg = "The agent-server at %s does not answer in time. It may be overloaded or stopped; look after it and try again."
+	}
+	return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: fmt.Sprintf(msg, b.address), Err: err}
+}
+
+func timedOut(err error) bool {
+	timeout, ok := errors.AsType[net.Error](err)
+	return errors.Is(err, context.DeadlineExceeded) || (ok && timeout.Timeout())
+}
+
+func (b *Backend) unauthorized(err error) error {
+	msg := "The agent-server refuses our key. Give one of its session keys in OHGW_AGENT_SERVER_KEY."
+	if b.client.key() == "" {
+		msg = "The agent-server wants a key. Give one of its session keys in OHGW_AGENT_SERVER_KEY."
+	}
+	return &agentapi.Error{Kind: agentapi.ErrUnauthorized, Msg: msg, Err: err}
+}
+
+func profileNotFound(name string, err error) error {
+	return &agentapi.Error{Kind: agentapi.ErrProfileNotFound, Err: err,
+		Msg: fmt.Sprintf("The agent-server has no LLM profile %q. GET /v1/models lists what it has.", name)}
+}
+
+func conversationNotFound(id string, err error) error {
+	return &agentapi.Error{Kind: agentapi.ErrConversationNotFound, Err: err,
+		Msg: fmt.Sprintf("The agent-server has no conversation %s.", id)}
+}
+
+func unsupported(msg string) error {
+	return &agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: msg}
+}
+
+// maxReason is the longest explanation, in bytes, that is handed on.
+const maxReason = 300
+
+// because is what the server itself says, as the end of a sentence.
+func (b *Backend) because(e *answerError) string {
+	reason := strings.Join(strings.Fields(strings.ToValidUTF8(e.text, "")), " ")
+	if key := b.client.key(); key != "" {
+		reason = strings.ReplaceAll(reason, key, redact.Mark)
+	}
+	reason = strings.TrimRight(redact.Text(reason), ".")
+	if reason == "" {
+		return ""
+	}
+	if len(reason) > maxReason {
+		cut := maxReason
+		for !utf8.RuneStart(reason[cut]) {
+			cut--
+		}
+		reason = reason[:cut] + "…"
+	}
+	return " (" + reason + ")"
+}

@@ -1,0 +1,107 @@
+package agentserver
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+)
+
+const (
+	// reconnectFor is how long a stream tries to get its server back, counted
+	// from the last frame.
+	reconnectFor = 8 * time.Second
+	firstDelay   = 100 * time.Millisecond
+	lastDelay    = time.Second
+)
+
+// reconnect gets a new socket and delivers what the log has got meanwhile. Its
+// error is final.
+func (s *stream) reconnect(ctx context.Context, cause error) error {
+	b := s.conv.backend
+	if s.sock != nil {
+		s.heard = s.sock.lastHeard()
+	}
+	s.drop()
+	if s.lost.IsZero() {
+		s.lost = b.now()
+	}
+	limited, cancel := context.WithTimeout(ctx, s.lost.Add(reconnectFor).Sub(b.now()))
+	defer cancel()
+	timer := time.NewTimer(s.delay)
+	defer timer.Stop()
+	for {
+		err := s.again(limited)
+		if err == nil {
+			return nil
+		}
+		if final := s.final(err); final != nil && !errors.Is(final, agentapi.ErrUnavailable) {
+			return final
+		}
+		if limited.Err() == nil {
+			cause = err
+		}
+		s.delay = min(2*s.delay, lastDelay)
+		timer.Reset(s.delay)
+		select {
+		case <-timer.C:
+		case <-limited.Done():
+			return s.giveUp(cause)
+		}
+	}
+}
+
+// again makes one attempt.
+func (s *stream) again(ctx context.Context) error {
+	c := s.conv
+	info, err := c.backend.askInfo(ctx)
+	if err != nil {
+		return err
+	}
+	if s.begun && info.startedAfter(c.backend.now(), s.heard) {
+		return s.farewell(ctx)
+	}
+	s.tried = c.backend.now()
+	sock, err := c.dial(ctx)
+	if err != nil && !errors.Is(err, errNoUpgrade) {
+		return c.backend.fault(ctx, "open its event stream", err)
+	}
+	s.sock, s.held = sock, nil
+	s.owed = c.backend.now()
+	if !s.begun {
+		return nil
+	}
+	s.current, s.whole = false, false
+	// A snapshot may be late; what happened meanwhile need not be.
+	if err := s.catchUp(ctx); err != nil {
+		s.drop()
+		return err
+	}
+	return nil
+}
+
+// farewell delivers what a server that was restarted still knows. The run is
+// gone with the server that ran it.
+func (s *stream) farewell(ctx context.Context) error {
+	if err := s.catchUp(ctx); err != nil {
+		return err
+	}
+	info, err := s.conv.describe(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.tell(ctx, snapshot(info, s.conv.backend.now())); err != nil {
+		return err
+	}
+	return &agentapi.Error{Kind: agentapi.ErrLost,
+		Msg: "The agent-server was restarted while the agent was working. The conversation is kept: send a new message to go on."}
+}
+
+func (s *stream) giveUp(cause error) error {
+	if !s.begun {
+		return s.conv.backend.unreachable(cause)
+	}
+	return &agentapi.Error{Kind: agentapi.ErrLost, Err: cause,
+		Msg: "The connection to the agent-server was lost while the agent was working, and it does not answer any more. Look after the server; the conversation is kept there."}
+}

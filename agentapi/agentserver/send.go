@@ -1,0 +1,142 @@
+package agentserver
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"net/http/httptrace"
+	"reflect"
+	"sync/atomic"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// A connection that broke after a message was written leaves open whether it
+// arrived: the log is asked for that long, that often.
+const (
+	askFor   = 8 * time.Second
+	askEvery = 250 * time.Millisecond
+)
+
+// Send appends the message and starts a run. It may take as long as a tool
+// that still runs, or as the first message takes to set up tools.
+func (c *conversation) Send(ctx context.Context, m agentapi.Message) error {
+	content := m.Content()
+	in := struct {
+		Role    string          `json:"role"`
+		Content []event.Content `json:"content"`
+		Run     bool            `json:"run"`
+	}{"user", content, true}
+	arrived := func(e event.Event) bool {
+		own, ok := e.Body.(*event.Message)
+		return ok && e.Source == event.SourceUser && reflect.DeepEqual(own.LLMMessage.Content, content)
+	}
+	return c.once(ctx, "take the message", request{method: http.MethodPost, path: c.path() + "/events", in: in}, arrived)
+}
+
+// Decide answers actions that wait for confirmation.
+func (c *conversation) Decide(ctx context.Context, d agentapi.Decision) error {
+	in := struct {
+		Accept bool   `json:"accept"`
+		Reason string `json:"reason,omitempty"`
+	}{d.Accept, d.Reason}
+	arrived := func(e event.Event) bool {
+		if _, rejected := e.Body.(*event.UserReject); rejected {
+			return !d.Accept
+		}
+		status, ok := e.StatusUpdate()
+		return ok && d.Accept && status == event.Running
+	}
+	path := c.path() + "/events/respond_to_confirmation"
+	return c.once(ctx, "take the decision", request{method: http.MethodPost, path: path, in: in}, arrived)
+}
+
+// once makes a call that must not be made twice. arrived knows the event that
+// the call leaves in the log.
+func (c *conversation) once(ctx context.Context, what string, r request, arrived func(event.Event) bool) error {
+	b := c.backend
+	anchor, err := c.anchor(ctx)
+	if err != nil {
+		return b.fault(ctx, what, err)
+	}
+	var written atomic.Bool
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		WroteRequest: func(w httptrace.WroteRequestInfo) { written.Store(w.Err == nil) },
+	})
+	r.fresh = true
+	_, err = b.client.do(traced, r)
+	switch {
+	case err == nil:
+		return nil
+	case gone(err):
+		return conversationNotFound(c.info.ID, err)
+	case ctx.Err() != nil, !written.Load(), answered(err) != 0 && !lostByProxy(err):
+		return b.fault(ctx, what, err)
+	}
+	return c.resolve(ctx, anchor, arrived, err)
+}
+
+// lostByProxy tells whether a proxy says that it got no answer itself.
+func lostByProxy(err error) bool {
+	e, ok := errors.AsType[*answerError](err)
+	return ok && !e.native && (e.status == http.StatusBadGateway || e.status == http.StatusGatewayTimeout)
+}
+
+// anchor is an event that is in the log before what is sent next.
+func (c *conversation) anchor(ctx context.Context) (string, error) {
+	if id := c.newest.Load(); id != nil {
+		return *id, nil
+	}
+	return c.last(ctx)
+}
+
+// resolve finds out whether a call whose answer was lost has arrived.
+func (c *conversation) resolve(ctx context.Context, anchor string, arrived func(event.Event) bool, lost error) error {
+	b := c.backend
+	sent := b.now()
+	limited, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	ticker := time.NewTicker(askEvery)
+	defer ticker.Stop()
+	for {
+		restarted := c.restartedSince(limited, sent)
+		found := false
+		err := c.after(limited, []string{anchor}, func(e event.Event) error {
+			found = found || arrived(e)
+			return nil
+		})
+		if found {
+			return nil
+		}
+		if err == nil && restarted {
+			return b.unreachable(lost)
+		}
+		select {
+		case <-ticker.C:
+		case <-limited.Done():
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return &agentapi.Error{Kind: agentapi.ErrUncertain, Err: lost,
+				Msg: "The connection to the agent-server broke, and it is not known whether the message arrived. Look at the conversation before you send it again."}
+		}
+	}
+}
+
+// restartedSince tells whether the server surely started after t: then it has
+// forgotten what was not in its log by then.
+func (c *conversation) restartedSince(ctx context.Context, t time.Time) bool {
+	info, err := c.backend.askInfo(ctx)
+	return err == nil && info.startedAfter(c.backend.now(), t)
+}
+
+// newUsage makes a usage id that no conversation has yet.
+func newUsage() string {
+	var random [6]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return agentUsage + "-" + hex.EncodeToString(random[:])
+}

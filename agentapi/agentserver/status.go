@@ -1,0 +1,129 @@
+package agentserver
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+)
+
+// serverInfo is what a server tells about itself without a key.
+type serverInfo struct {
+	Version string  `json:"version"`
+	Uptime  float64 `json:"uptime"` // whole seconds
+
+	version version
+}
+
+// info is what the server said about itself not long ago.
+func (b *Backend) info(ctx context.Context) (serverInfo, error) {
+	b.mu.Lock()
+	info, asked := b.server, b.asked
+	b.mu.Unlock()
+	if !asked.IsZero() && b.now().Sub(asked) < infoAge {
+		return info, nil
+	}
+	return b.askInfo(ctx)
+}
+
+func (b *Backend) askInfo(ctx context.Context) (serverInfo, error) {
+	limited, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	var info serverInfo
+	if _, err := b.client.do(limited, request{method: http.MethodGet, path: "/server_info", out: &info}); err != nil {
+		return serverInfo{}, b.fault(ctx, "say its version", err)
+	}
+	info.version = parseVersion(info.Version)
+	b.mu.Lock()
+	b.server, b.asked = info, b.now()
+	b.mu.Unlock()
+	return info, nil
+}
+
+// statusTimeout is short: a person waits for the answer.
+const statusTimeout = 5 * time.Second
+
+// Status asks the server for its version and tries the key.
+func (b *Backend) Status(ctx context.Context) agentapi.Status {
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	st := agentapi.Status{Name: "agent-server", Address: b.address}
+	info, err := b.askInfo(ctx)
+	if err != nil {
+		st.Err = b.statusError(ctx, err)
+		return st
+	}
+	st.Version = info.Version
+	st.Missing = missing(info.version)
+	st.Err = b.statusError(ctx, b.usable(ctx, info.version))
+	if st.Err == nil && info.version >= sinceProfiles && b.noCipher(ctx) {
+		st.Missing = append(st.Missing, "No OH_SECRET_KEY is set: LLM keys travel unencrypted between ohgw and the agent-server, and it forgets them when it restarts.")
+	}
+	return st
+}
+
+// statusError turns the deadline of Status itself into a sentence.
+func (b *Backend) statusError(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil && timedOut(err) {
+		return b.unreachable(err)
+	}
+	return err
+}
+
+// usable tells why the server cannot be used with our key and our LLM.
+func (b *Backend) usable(ctx context.Context, v version) error {
+	if v < sinceTheFloor {
+		return unsupported("This agent-server is older than 1.12, which ohgw needs. Update it.")
+	}
+	if v < sinceProfiles && b.llm == nil {
+		return b.needsLLM()
+	}
+	_, err := b.client.do(ctx, request{method: http.MethodGet, path: "/api/conversations/count"})
+	return b.fault(ctx, "count its conversations", err)
+}
+
+func (b *Backend) needsLLM() error {
+	return unsupported("This agent-server is older than 1.22 and has no LLM profiles. Update it, or give ohgw a model with its key in the config ([agent_server.llm]).")
+}
+
+// noCipher tells whether the server cannot encrypt secrets for the way.
+func (b *Backend) noCipher(ctx context.Context) bool {
+	_, err := b.client.do(ctx, request{method: http.MethodGet, path: "/api/settings", expose: exposeEncrypted})
+	return isNoCipher(err)
+}
+
+// missing lists what a release lacks, for people.
+func missing(v version) []string {
+	var list []string
+	for _, f := range []struct {
+		since version
+		what  string
+	}{
+		{sinceTags, "Before 1.16: the profile and the system text of a conversation are not remembered."},
+		{sinceDeltas, "Before 1.18.1: answers arrive in one piece."},
+		{sinceProfiles, "Before 1.22: no LLM profiles and no change of model; the only model is the one in ohgw's config."},
+		{sinceInterrupt, "Before 1.23: a run that is stopped completes its step first."},
+		{sinceSafeStreaming, "Before 1.33: what is sent while the model writes waits for the model; critics and sub-agents of the settings are not used."},
+		{sinceConnections, "Before 1.43: no provider connections."},
+	} {
+		if v < f.since {
+			list = append(list, f.what)
+		}
+	}
+	return list
+}
+
+func isNoCipher(err error) bool {
+	e, ok := errors.AsType[*answerError](err)
+	return ok && e.status == http.StatusServiceUnavailable && strings.Contains(e.text, "OH_SECRET_KEY")
+}
+
+// startedAfter tells whether a server with this answer at the time now surely
+// started after t. Its uptime is cut to whole seconds.
+func (s serverInfo) startedAfter(now, t time.Time) bool {
+	uptime := time.Duration((s.Uptime + 1) * float64(time.Second))
+	return now.Add(-uptime).After(t)
+}

@@ -1,0 +1,47 @@
+package agentserver
+
+import (
+	"strconv"
+	"strings"
+)
+
+// version is the release of an agent-server: 1.43.1 is 1_043_001. Zero is
+// older than every release: what a server does not tell is taken for missing.
+type version int
+
+// parseVersion reads "1.43.1", with or without a leading v or a suffix.
+func parseVersion(s string) version {
+	var v version
+	parts := strings.SplitN(strings.TrimPrefix(strings.TrimSpace(s), "v"), ".", 3)
+	for i := range 3 {
+		v *= 1000
+		if i >= len(parts) {
+			continue
+		}
+		part := parts[i]
+		if end := strings.IndexFunc(part, func(r rune) bool { return r < '0' || r > '9' }); end >= 0 {
+			part = part[:end]
+		}
+		n, err := strconv.Atoi(part)
+		if err != nil || n > 999 {
+			return 0
+		}
+		v += version(n)
+	}
+	return v
+}
+
+// The first releases with what this package uses.
+const (
+	sinceTheFloor       version = 1_012_000 // sockets take the key in a header, no title unless asked for
+	sinceTags           version = 1_016_000
+	sinceDeltas         version = 1_018_001 // before, a streaming LLM fails every run
+	sinceProfiles       version = 1_022_000 // and settings with their secrets, switch_llm
+	sinceAgentSettings  version = 1_022_001 // in a start request
+	sinceInterrupt      version = 1_023_000
+	sinceLeaf           version = 1_031_000 // leaf_event_id in states
+	sinceServerMap      version = 1_031_002 // mcp_config is a map of servers
+	sinceSafeStreaming  version = 1_033_000 // no harm in a streaming LLM that nobody listens to
+	sinceLaunchAddition version = 1_037_000
+	sinceConnections    version = 1_043_000 // profiles may refer to provider connections
+)
