@@ -1,0 +1,161 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ohgw/ohgw/internal/filelock"
+)
+
+const (
+	// leaseTTL is how long a lease lives without being renewed; OpenHands' own
+	// number.
+	leaseTTL = 45 * time.Second
+	// LeaseRenewal is how often an open conversation's lease is renewed.
+	LeaseRenewal = 15 * time.Second
+
+	leaseFile = "owner_lease.json"
+)
+
+// Owner is who opens conversations: this process.
+type Owner struct {
+	Instance string // 32 hex digits, new for each process
+	Host     string
+	PID      int
+	// Alive tells whether a process of this host lives. Nil: all do.
+	Alive func(pid int) bool
+}
+
+// HeldError says that another process has the conversation.
+type HeldError struct {
+	Host  string
+	PID   int
+	Until time.Time
+}
+
+// Error names the process.
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("the conversation is open in process %d on %s until %s", e.PID, e.Host, e.Until.Format(time.TimeOnly))
+}
+
+// leaseJSON is the lease on disk, as OpenHands writes it.
+type leaseJSON struct {
+	Instance   string  `json:"owner_instance_id"`
+	Generation int     `json:"generation"`
+	ExpiresAt  float64 `json:"expires_at"` // seconds since 1970
+	Host       string  `json:"owner_host,omitempty"`
+	PID        int     `json:"owner_pid,omitempty"`
+}
+
+// lease is our claim on a conversation's directory.
+type lease struct {
+	dir  string
+	opts Options
+	ours leaseJSON
+}
+
+// claim takes the lease of a directory, unless somebody lives who has it.
+func claim(dir string, opts Options) (*lease, error) {
+	l := &lease{dir: dir, opts: opts}
+	err := l.locked(func() error {
+		found, err := l.read()
+		if err != nil {
+			return err
+		}
+		if held := l.heldBy(found); held != nil {
+			return held
+		}
+		l.ours = leaseJSON{
+			Instance: opts.Owner.Instance, Generation: found.Generation + 1,
+			Host: opts.Owner.Host, PID: opts.Owner.PID,
+		}
+		return l.write()
+	})
+	return l, err
+}
+
+// heldBy tells who has the lease that was found, nil if it is free.
+func (l *lease) heldBy(found leaseJSON) error {
+	expires := time.UnixMicro(int64(found.ExpiresAt * 1e6))
+	if found.Instance == "" || found.Instance == l.opts.Owner.Instance || !l.opts.Now().Before(expires) {
+		return nil
+	}
+	if o := l.opts.Owner; found.Host == o.Host && found.PID != 0 && o.Alive != nil && !o.Alive(found.PID) {
+		return nil
+	}
+	return &HeldError{Host: found.Host, PID: found.PID, Until: expires}
+}
+
+func (l *lease) renew() error {
+	return l.locked(func() error {
+		found, err := l.read()
+		if err != nil {
+			return err
+		}
+		if found.Instance != l.ours.Instance || found.Generation != l.ours.Generation {
+			return &HeldError{Host: found.Host, PID: found.PID, Until: time.UnixMicro(int64(found.ExpiresAt * 1e6))}
+		}
+		return l.write()
+	})
+}
+
+// release gives the lease back by letting it expire now; the file stays, so
+// that generations go on counting.
+func (l *lease) release() error {
+	err := l.locked(func() error {
+		found, err := l.read()
+		if err != nil || found.Instance != l.ours.Instance || found.Generation != l.ours.Generation {
+			return err
+		}
+		found.ExpiresAt = 0
+		return l.store(found)
+	})
+	if errors.Is(err, fs.ErrNotExist) { // the conversation was removed
+		return nil
+	}
+	return err
+}
+
+func (l *lease) locked(f func() error) error {
+	lock, err := filelock.Acquire(context.Background(), filepath.Join(l.dir, ".owner_lease.lock"), filelock.Options{Timeout: lockTimeout})
+	if err != nil {
+		return fmt.Errorf("lease of the conversation: %w", err)
+	}
+	err = f()
+	return errors.Join(err, lock.Release())
+}
+
+func (l *lease) read() (leaseJSON, error) {
+	var found leaseJSON
+	data, err := os.ReadFile(filepath.Join(l.dir, leaseFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return found, nil
+	}
+	if err != nil {
+		return found, fmt.Errorf("read the lease: %w", err)
+	}
+	// A lease that cannot be read protects nobody: its writer died in it.
+	if json.Unmarshal(data, &found) != nil {
+		return leaseJSON{}, nil
+	}
+	return found, nil
+}
+
+func (l *lease) write() error {
+	l.ours.ExpiresAt = float64(l.opts.Now().Add(leaseTTL).UnixMicro()) / 1e6
+	return l.store(l.ours)
+}
+
+func (l *lease) store(j leaseJSON) error {
+	data, err := json.Marshal(j)
+	if err != nil {
+		return fmt.Errorf("write the lease: %w", err)
+	}
+	return l.opts.Files.Write(filepath.Join(l.dir, leaseFile), data, false)
+}

@@ -1,0 +1,203 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/filelock"
+)
+
+// eventName is the name of an event's file: five or more digits, and an id of
+// at least eight hex digits and hyphens.
+var eventName = regexp.MustCompile(`^event-(\d{5,})-([0-9a-fA-F-]{8,})\.json$`)
+
+// lockTimeout is how long OpenHands waits for the lock of the log.
+const lockTimeout = 30 * time.Second
+
+// Root is the parent of an event that begins a branch of its own anywhere but
+// at the beginning of the log.
+const Root = "__root__"
+
+type eventFile struct {
+	index int
+	name  string
+}
+
+// eventFiles lists the events' files in the order of their indexes.
+func (d *Dir) eventFiles() ([]eventFile, error) {
+	entries, err := os.ReadDir(filepath.Join(d.path, "events"))
+	if err != nil {
+		return nil, fmt.Errorf("list events: %w", err)
+	}
+	files := make([]eventFile, 0, len(entries))
+	for _, e := range entries {
+		m := eventName.FindStringSubmatch(e.Name())
+		if m == nil {
+			continue
+		}
+		if i, err := strconv.Atoi(m[1]); err == nil {
+			files = append(files, eventFile{i, e.Name()})
+		}
+	}
+	slices.SortFunc(files, func(a, b eventFile) int {
+		if a.index != b.index {
+			return a.index - b.index
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	return files, nil
+}
+
+// loadEvents reads the log up to its first gap. What lies beyond a gap stays
+// on the disk and is not part of the conversation, as for OpenHands.
+func (d *Dir) loadEvents() error {
+	files, err := d.eventFiles()
+	if err != nil {
+		return err
+	}
+	d.index = make(map[string]int, len(files))
+	d.events = make([]event.Event, 0, len(files))
+	for i, f := range files {
+		if f.index < len(d.events) {
+			continue // an index twice: the first one counts
+		}
+		if f.index > len(d.events) {
+			d.beyond = files[i:]
+			break
+		}
+		e, err := readEvent(filepath.Join(d.path, "events", f.name))
+		if err != nil {
+			return err
+		}
+		if _, dup := d.index[e.ID]; !dup {
+			d.index[e.ID] = len(d.events)
+		}
+		d.events = append(d.events, e)
+	}
+	return nil
+}
+
+func readEvent(path string) (event.Event, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return event.Event{}, fmt.Errorf("read event: %w", err)
+	}
+	var e event.Event
+	if err := json.Unmarshal(data, &e); err != nil {
+		return event.Event{}, fmt.Errorf("%w: %s: %w; move that file away to go on with what comes before it", ErrCorrupt, path, err)
+	}
+	return e, nil
+}
+
+// Append writes an event to the log. With sync it is on the disk when Append
+// returns, and everything before it. The event's parent is its caller's
+// business.
+func (d *Dir) Append(e event.Event, sync bool) error {
+	if _, dup := d.index[e.ID]; dup {
+		return fmt.Errorf("append event %s: it is in the log already", e.ID)
+	}
+	data, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("append event: %w", err)
+	}
+	lock, err := filelock.Acquire(context.Background(), filepath.Join(d.path, "events", ".eventlog.lock"), filelock.Options{Timeout: lockTimeout})
+	if err != nil {
+		return fmt.Errorf("append event: %w", err)
+	}
+	defer lock.Release() //nolint:errcheck // nothing depends on it: the lock goes with its file handle
+	if err := d.setAside(); err != nil {
+		return fmt.Errorf("append event: %w", err)
+	}
+	name := fmt.Sprintf("event-%05d-%s.json", len(d.events), e.ID)
+	if err := d.opts.Files.Write(filepath.Join(d.path, "events", name), data, sync); err != nil {
+		return fmt.Errorf("append event: %w", err)
+	}
+	d.index[e.ID] = len(d.events)
+	d.events = append(d.events, e)
+	return nil
+}
+
+// setAside renames the files beyond a gap before the gap is filled: what was
+// no part of the conversation must not become one.
+func (d *Dir) setAside() error {
+	for len(d.beyond) > 0 {
+		path := filepath.Join(d.path, "events", d.beyond[0].name)
+		if err := os.Rename(path, path+".beyond-gap"); err != nil {
+			return err
+		}
+		d.beyond = d.beyond[1:]
+	}
+	return nil
+}
+
+// Parent is the event that e was appended to: by its parent_id, or, in logs
+// that are older than that, the one before it.
+func (d *Dir) Parent(i int) (int, bool) {
+	switch p := d.events[i].ParentID; p {
+	case Root:
+		return 0, false
+	case "":
+		return i - 1, i > 0
+	default:
+		at, ok := d.index[p]
+		return at, ok && at < i
+	}
+}
+
+// Head is the event that the next one is appended to, "" for none.
+func (d *Dir) Head() string {
+	if d.State.LeafEventID != "" {
+		if _, ok := d.index[d.State.LeafEventID]; ok {
+			return d.lagging(d.State.LeafEventID)
+		}
+	}
+	if d.State.HeadIsEmpty {
+		return ""
+	}
+	for i := len(d.events) - 1; i >= 0; i-- {
+		switch d.events[i].Body.(type) {
+		case *event.StateUpdate, *event.ConversationError:
+		default:
+			return d.events[i].ID
+		}
+	}
+	return ""
+}
+
+// lagging follows head to events that were appended to it before a crash kept
+// the base state from saying so.
+func (d *Dir) lagging(head string) string {
+	for i := d.index[head] + 1; i < len(d.events); i++ {
+		if _, state := d.events[i].Body.(*event.StateUpdate); state {
+			continue
+		}
+		if d.events[i].ParentID == head {
+			head = d.events[i].ID
+		}
+	}
+	return head
+}
+
+// Branch is the path from the root to head: what the agent has lived through.
+func (d *Dir) Branch(head string) []event.Event {
+	i, ok := d.index[head]
+	if !ok {
+		return nil
+	}
+	var branch []event.Event
+	for ok {
+		branch = append(branch, d.events[i])
+		i, ok = d.Parent(i)
+	}
+	slices.Reverse(branch)
+	return branch
+}

@@ -1,0 +1,178 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+const (
+	stateFile = "base_state.json"
+	metaFile  = "meta.json"
+)
+
+// State is base_state.json: what a conversation is besides its events. Fields
+// that are not here are kept as they were read.
+type State struct {
+	ID                 string            `json:"id"`
+	Agent              json.RawMessage   `json:"agent"`
+	Workspace          event.Workspace   `json:"workspace"`
+	PersistenceDir     string            `json:"persistence_dir,omitempty"`
+	MaxIterations      int               `json:"max_iterations"`
+	StuckDetection     bool              `json:"stuck_detection"`
+	Status             event.Status      `json:"execution_status"`
+	ConfirmationPolicy json.RawMessage   `json:"confirmation_policy"`
+	SecurityAnalyzer   json.RawMessage   `json:"security_analyzer,omitempty"`
+	ActivatedSkills    []string          `json:"activated_knowledge_skills"`
+	ActivatedPathRules []string          `json:"activated_path_rules"`
+	InvokedSkills      []string          `json:"invoked_skills"`
+	BlockedActions     map[string]string `json:"blocked_actions"`
+	BlockedMessages    map[string]string `json:"blocked_messages"`
+	LastUserMessageID  string            `json:"last_user_message_id,omitempty"`
+	LeafEventID        string            `json:"leaf_event_id,omitempty"`
+	HeadIsEmpty        bool              `json:"head_is_empty"`
+	Stats              json.RawMessage   `json:"stats"`
+	SecretRegistry     json.RawMessage   `json:"secret_registry"`
+	Tags               map[string]string `json:"tags"`
+	AgentState         json.RawMessage   `json:"agent_state"`
+	unknown            map[string]json.RawMessage
+}
+
+// NewState is the state of a conversation that has no event yet, with the
+// defaults of OpenHands.
+func NewState(id string, agent json.RawMessage, workspace string) State {
+	return State{
+		ID: id, Agent: agent, Workspace: event.Workspace{WorkingDir: workspace, Kind: "LocalWorkspace"},
+		MaxIterations: 500, StuckDetection: true, Status: event.Idle,
+		ConfirmationPolicy: json.RawMessage(`{"kind":"NeverConfirm"}`),
+		ActivatedSkills:    []string{}, ActivatedPathRules: []string{}, InvokedSkills: []string{},
+		BlockedActions: map[string]string{}, BlockedMessages: map[string]string{},
+		Stats: json.RawMessage(`{"usage_to_metrics":{}}`), SecretRegistry: json.RawMessage(`{"secret_sources":{}}`),
+		Tags: map[string]string{}, AgentState: json.RawMessage(`{}`),
+	}
+}
+
+// UnmarshalJSON reads a state of any version of OpenHands since 1.11: what is
+// missing has its default.
+func (s *State) UnmarshalJSON(data []byte) error {
+	type plain State
+	p := plain(NewState("", nil, ""))
+	if err := json.Unmarshal(data, &p); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, &p.unknown); err != nil {
+		return err
+	}
+	*s = State(p)
+	known, err := s.members()
+	if err != nil {
+		return err
+	}
+	for name := range known {
+		delete(s.unknown, name)
+	}
+	for name, value := range s.unknown {
+		if string(value) == "null" || isOurs(name) {
+			delete(s.unknown, name)
+		}
+	}
+	return nil
+}
+
+// isOurs names the members that are left out when empty.
+func isOurs(name string) bool {
+	switch name {
+	case "persistence_dir", "security_analyzer", "last_user_message_id", "leaf_event_id":
+		return true
+	}
+	return false
+}
+
+// members are the members of the fields that are known here.
+func (s State) members() (map[string]json.RawMessage, error) {
+	type plain State
+	data, err := json.Marshal(plain(s))
+	if err != nil {
+		return nil, err
+	}
+	var members map[string]json.RawMessage
+	err = json.Unmarshal(data, &members)
+	return members, err
+}
+
+// MarshalJSON writes the known fields and everything that was read beside them.
+func (s State) MarshalJSON() ([]byte, error) {
+	members, err := s.members()
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(members, s.unknown)
+	return json.Marshal(members)
+}
+
+func readState(path string) (State, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return State{}, ErrNotFound
+	}
+	if err != nil {
+		return State{}, fmt.Errorf("read conversation: %w", err)
+	}
+	var s State
+	if err := json.Unmarshal(data, &s); err != nil {
+		return State{}, fmt.Errorf("%w: %s: %w", ErrCorrupt, path, err)
+	}
+	return s, nil
+}
+
+// SaveState writes the base state. It is synced with the next event that is,
+// or by the caller's last SaveState of a run: a state that lags is repaired
+// when the directory is opened.
+func (d *Dir) SaveState() error {
+	data, err := json.Marshal(d.State)
+	if err != nil {
+		return fmt.Errorf("save conversation: %w", err)
+	}
+	if err := d.opts.Files.Write(filepath.Join(d.path, stateFile), data, true); err != nil {
+		return fmt.Errorf("save conversation: %w", err)
+	}
+	return nil
+}
+
+// Meta is meta.json, which the agent-server lists conversations by: the
+// request that made the conversation, without its agent.
+type Meta struct {
+	Created, Updated time.Time
+	Title            string
+}
+
+// SaveMeta writes meta.json beside the state that it repeats.
+func (d *Dir) SaveMeta(m Meta) error {
+	stamp := func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
+	var title *string
+	if m.Title != "" {
+		title = &m.Title
+	}
+	data, err := json.Marshal(map[string]any{
+		"id": filepath.Base(d.path), "title": title, "metrics": nil,
+		"created_at": stamp(m.Created), "updated_at": stamp(m.Updated),
+		"workspace": d.State.Workspace, "tags": d.State.Tags, "secrets": struct{}{},
+		"confirmation_policy": d.State.ConfirmationPolicy, "security_analyzer": d.State.SecurityAnalyzer,
+		"max_iterations": d.State.MaxIterations, "stuck_detection": d.State.StuckDetection,
+		"autotitle": false,
+	})
+	if err != nil {
+		return fmt.Errorf("save conversation: %w", err)
+	}
+	if err := d.opts.Files.Write(filepath.Join(d.path, metaFile), data, false); err != nil {
+		return fmt.Errorf("save conversation: %w", err)
+	}
+	return nil
+}

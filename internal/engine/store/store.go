@@ -1,0 +1,162 @@
+// Package store is a conversation on disk, in the directory that OpenHands
+// makes for it: its Python SDK and agent-server open what this package wrote,
+// and the other way round.
+//
+//	<root>/<id in 32 hex digits>/
+//	    base_state.json                  everything that is no event
+//	    meta.json                        what the agent-server lists
+//	    events/event-00000-<id>.json     one event each, no gap
+//	    events/.eventlog.lock            held while events are written
+//	    owner_lease.json                 whose conversation it is now
+//
+// Every file comes in one step. An event that [Dir.Append] has taken is on the
+// disk; the base state may lag behind it, never ahead. Fields and event kinds
+// that are not known here are kept.
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// What can be wrong with a directory.
+var (
+	// ErrNotFound: there is no such conversation.
+	ErrNotFound = errors.New("no such conversation")
+	// ErrExists: there is one already.
+	ErrExists = errors.New("the conversation exists already")
+	// ErrCorrupt: a file does not hold what it should.
+	ErrCorrupt = errors.New("the conversation's files are damaged")
+)
+
+// Options are what a directory needs of the world.
+type Options struct {
+	Files Files // nil: the real disk
+	Now   func() time.Time
+	Owner Owner
+}
+
+// Dir is an open conversation. It is not safe for concurrent use: its
+// conversation's owner goroutine has it.
+type Dir struct {
+	path   string
+	opts   Options
+	lease  *lease
+	State  State
+	events []event.Event
+	index  map[string]int // of events by id
+	beyond []eventFile    // on the disk, behind a gap
+}
+
+// Path is the directory of conversation id below root.
+func Path(root, id string) string {
+	return filepath.Join(root, strings.ReplaceAll(id, "-", ""))
+}
+
+// Create makes the directory of a new conversation.
+func Create(root string, state State, meta Meta, opts Options) (*Dir, error) {
+	opts = opts.withDefaults()
+	d := &Dir{path: Path(root, state.ID), opts: opts, State: state, index: make(map[string]int)}
+	if err := opts.Files.MkdirAll(root); err != nil {
+		return nil, fmt.Errorf("make the directory of conversations: %w", err)
+	}
+	if err := opts.Files.Mkdir(d.path); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return nil, ErrExists
+		}
+		return nil, fmt.Errorf("make conversation: %w", err)
+	}
+	d.State.PersistenceDir = d.path
+	err := errors.Join(opts.Files.Mkdir(filepath.Join(d.path, "events")), d.SaveMeta(meta))
+	if err == nil {
+		d.lease, err = claim(d.path, opts)
+	}
+	if err == nil {
+		err = d.SaveState()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("make conversation: %w", err), os.RemoveAll(d.path))
+	}
+	return d, nil
+}
+
+// Open opens the directory of conversation id, or returns ErrNotFound, a
+// [*HeldError] while somebody else has it, or ErrCorrupt with what is wrong.
+func Open(root, id string, opts Options) (*Dir, error) {
+	opts = opts.withDefaults()
+	d := &Dir{path: Path(root, id), opts: opts}
+	if _, err := os.Stat(filepath.Join(d.path, stateFile)); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, ErrNotFound
+		}
+		return nil, fmt.Errorf("open conversation: %w", err)
+	}
+	lease, err := claim(d.path, opts)
+	if err != nil {
+		return nil, err
+	}
+	d.lease = lease
+	if err := d.load(id); err != nil {
+		return nil, errors.Join(err, d.lease.release())
+	}
+	return d, nil
+}
+
+func (d *Dir) load(id string) error {
+	state, err := readState(filepath.Join(d.path, stateFile))
+	if err != nil {
+		return err
+	}
+	if state.ID != id {
+		return fmt.Errorf("%w: %s says it is conversation %q", ErrCorrupt, stateFile, state.ID)
+	}
+	d.State = state
+	return d.loadEvents()
+}
+
+// Path is the conversation's directory.
+func (d *Dir) Path() string { return d.path }
+
+// Events is the log in its order. The caller must not change it.
+func (d *Dir) Events() []event.Event { return d.events }
+
+// Find is the event with an id.
+func (d *Dir) Find(id string) (event.Event, bool) {
+	i, ok := d.index[id]
+	if !ok {
+		return event.Event{}, false
+	}
+	return d.events[i], true
+}
+
+// KeepLease renews the lease; call it every LeaseRenewal while the directory
+// is open. A [*HeldError] means that somebody else has taken the conversation.
+func (d *Dir) KeepLease() error { return d.lease.renew() }
+
+// Close lets the conversation go.
+func (d *Dir) Close() error { return d.lease.release() }
+
+// Remove deletes the conversation.
+func (d *Dir) Remove() error {
+	if err := os.RemoveAll(d.path); err != nil {
+		return fmt.Errorf("remove conversation: %w", err)
+	}
+	return nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.Files == nil {
+		o.Files = Disk{}
+	}
+	if o.Now == nil {
+		o.Now = time.Now //nolint:forbidigo // the default of the injected clock
+	}
+	return o
+}
