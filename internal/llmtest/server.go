@@ -1,7 +1,6 @@
 package llmtest
 
 import (
-	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
@@ -23,7 +22,6 @@ type Server struct {
 	t        testing.TB // nil outside tests
 	name     string     // random: ids of two servers may meet in a conversation
 	http     *http.Server
-	stop     context.CancelFunc // lets go of the replies that hang
 	serving  sync.WaitGroup
 	inFlight sync.WaitGroup
 
@@ -82,12 +80,10 @@ func start(addr string, t testing.TB) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start scripted LLM: %w", err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
 	s := &Server{
 		URL:     "http://" + listener.Addr().String() + "/v1",
 		t:       t,
 		name:    rand.Text()[:8],
-		stop:    stop,
 		arrived: make(chan struct{}),
 		failed:  map[[sha256.Size]byte]int{},
 	}
@@ -98,7 +94,6 @@ func start(addr string, t testing.TB) (*Server, error) {
 	mux.HandleFunc("DELETE /requests", func(http.ResponseWriter, *http.Request) { s.Forget() })
 	s.http = &http.Server{
 		Handler:           s.counted(mux),
-		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: patience,
 	}
 	s.serving.Go(func() { _ = s.http.Serve(listener) })
@@ -111,8 +106,7 @@ func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	s.stop()
-	_ = s.http.Close()
+	_ = s.http.Close() // which ends the context of every request
 	s.serving.Wait()
 	s.inFlight.Wait()
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -168,17 +169,40 @@ func TestHangLastsUntilTheClientLeaves(t *testing.T) {
 	}
 }
 
-func TestClosingTheServerLetsGoOfHangingClients(t *testing.T) {
+func TestCloseEndsEveryAnswerBeforeItReturns(t *testing.T) {
 	t.Parallel()
 	llm := llmtest.New(t)
-	llm.Reply(llmtest.Reply{End: llmtest.Hang})
-	res := post(t, llm.URL, question(true, "go"))
-	llm.Close()
-	if _, err := io.ReadAll(res.Body); err == nil {
-		t.Error("the answer ended as if it were whole")
+	llm.On(llmtest.Says("go"), llmtest.Reply{End: llmtest.Hang})
+	const n = 20
+	var answers []*http.Response
+	for range n {
+		answers = append(answers, post(t, llm.URL, question(true, "go")))
 	}
-	if got := llm.Await(t, 1).Wait(t); got != llmtest.Broken {
-		t.Errorf("outcome = %v, want broken", got)
+	llm.Close()
+	for _, asked := range llm.Requests() {
+		if got := asked.Outcome(); got != llmtest.Broken {
+			t.Errorf("outcome = %v, want broken", got)
+		}
+	}
+	for _, res := range answers {
+		if _, err := io.ReadAll(res.Body); err == nil {
+			t.Error("an answer ended as if it were whole")
+		}
+	}
+}
+
+func TestWaitAndPaceTakeTheirTime(t *testing.T) {
+	t.Parallel()
+	const d = 5 * time.Millisecond
+	for _, reply := range []llmtest.Reply{{Wait: 4 * d}, llmtest.Slow(4, d), {Calls: []llmtest.Call{{Name: "a", Args: strings.Repeat("x", 30)}}, Pace: d}} {
+		llm := llmtest.New(t)
+		llm.Reply(reply)
+		ask(t, llm.URL, question(true, "go"))
+		asked := llm.Await(t, 1)
+		asked.Wait(t)
+		if took := asked.Ended().Sub(asked.Started); took < 4*d {
+			t.Errorf("%+v took %v, want at least %v", reply, took, 4*d)
+		}
 	}
 }
 
@@ -258,17 +282,15 @@ func TestOnAnswersInTurnAndThenRepeats(t *testing.T) {
 func TestParallelQuestionsGetTheirOwnAnswers(t *testing.T) {
 	t.Parallel()
 	llm := llmtest.New(t)
-	var group sync.WaitGroup
 	for i := range 16 {
-		group.Go(func() {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
 			want := fmt.Sprintf("You said: number %d", i)
 			if got := ask(t, llm.URL, question(true, fmt.Sprintf("number %d", i))).Text; got != want {
 				t.Errorf("answer = %q, want %q", got, want)
 			}
 		})
 	}
-	group.Wait()
-	llm.Await(t, 16)
 }
 
 // fakeT collects what a server says about the test that started it.
