@@ -14,8 +14,10 @@ type Files interface {
 	Mkdir(path string) error
 	MkdirAll(path string) error
 	// Write replaces or makes a file in one step. With sync it is on the disk
-	// when Write returns; without, it is there after the next one that is.
+	// when Write returns.
 	Write(path string, data []byte, sync bool) error
+	// Sync puts files on the disk that were written without.
+	Sync(paths []string) error
 }
 
 // Disk is the real disk.
@@ -42,6 +44,20 @@ func (Disk) Write(path string, data []byte, sync bool) error {
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// Sync waits until the files are on the disk.
+func (Disk) Sync(paths []string) error {
+	for _, path := range paths {
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			return err
+		}
 	}
 	return nil
 }

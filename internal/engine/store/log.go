@@ -7,9 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -64,26 +67,61 @@ func (d *Dir) loadEvents() error {
 	if err != nil {
 		return err
 	}
-	d.index = make(map[string]int, len(files))
-	d.events = make([]event.Event, 0, len(files))
-	for i, f := range files {
-		if f.index < len(d.events) {
-			continue // an index twice: the first one counts
+	files = d.contiguous(files)
+	events, err := readAll(filepath.Join(d.path, "events"), files)
+	if err != nil {
+		return err
+	}
+	d.events = events
+	d.index = make(map[string]int, len(events))
+	for i, e := range events {
+		if _, dup := d.index[e.ID]; !dup {
+			d.index[e.ID] = i
 		}
-		if f.index > len(d.events) {
+	}
+	return nil
+}
+
+// contiguous is the files up to the first gap, one for each index: of an index
+// that is there twice the first one counts.
+func (d *Dir) contiguous(files []eventFile) []eventFile {
+	var log []eventFile
+	for i, f := range files {
+		if f.index > len(log) {
 			d.beyond = files[i:]
 			break
 		}
-		e, err := readEvent(filepath.Join(d.path, "events", f.name))
-		if err != nil {
-			return err
+		if f.index == len(log) {
+			log = append(log, f)
 		}
-		if _, dup := d.index[e.ID]; !dup {
-			d.index[e.ID] = len(d.events)
-		}
-		d.events = append(d.events, e)
 	}
-	return nil
+	return log
+}
+
+// readAll reads the files in the order given, several at a time.
+func readAll(dir string, files []eventFile) ([]event.Event, error) {
+	events := make([]event.Event, len(files))
+	errs := make([]error, len(files))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(files)) {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(files) {
+					return
+				}
+				events[i], errs[i] = readEvent(filepath.Join(dir, files[i].name))
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err // the first in the log: what comes before it is whole
+		}
+	}
+	return events, nil
 }
 
 func readEvent(path string) (event.Event, error) {
@@ -99,8 +137,8 @@ func readEvent(path string) (event.Event, error) {
 }
 
 // Append writes an event to the log. With sync it is on the disk when Append
-// returns, and everything before it. The event's parent is its caller's
-// business.
+// returns, and so is everything before it: an event must not outlive one that
+// it comes after. The event's parent is its caller's business.
 func (d *Dir) Append(e event.Event, sync bool) error {
 	if _, dup := d.index[e.ID]; dup {
 		return fmt.Errorf("append event %s: it is in the log already", e.ID)
@@ -117,13 +155,26 @@ func (d *Dir) Append(e event.Event, sync bool) error {
 	if err := d.setAside(); err != nil {
 		return fmt.Errorf("append event: %w", err)
 	}
-	name := fmt.Sprintf("event-%05d-%s.json", len(d.events), e.ID)
-	if err := d.opts.Files.Write(filepath.Join(d.path, "events", name), data, sync); err != nil {
+	path := filepath.Join(d.path, "events", fmt.Sprintf("event-%05d-%s.json", len(d.events), e.ID))
+	if err := d.write(path, data, sync); err != nil {
 		return fmt.Errorf("append event: %w", err)
 	}
 	d.index[e.ID] = len(d.events)
 	d.events = append(d.events, e)
 	return nil
+}
+
+// write writes an event's file, and with sync those that were not synced yet.
+func (d *Dir) write(path string, data []byte, sync bool) error {
+	if !sync {
+		d.unsynced = append(d.unsynced, path)
+		return d.opts.Files.Write(path, data, false)
+	}
+	if err := d.opts.Files.Sync(d.unsynced); err != nil {
+		return err
+	}
+	d.unsynced = nil
+	return d.opts.Files.Write(path, data, true)
 }
 
 // setAside renames the files beyond a gap before the gap is filled: what was

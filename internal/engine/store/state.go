@@ -132,15 +132,16 @@ func readState(path string) (State, error) {
 	return s, nil
 }
 
-// SaveState writes the base state. It is synced with the next event that is,
-// or by the caller's last SaveState of a run: a state that lags is repaired
-// when the directory is opened.
-func (d *Dir) SaveState() error {
+// SaveState writes the base state; with sync it is on the disk afterwards.
+// That costs three times an event, so it is for what only the state knows, such
+// as another model. Everything that follows from the events is found again when
+// a state that lags is opened.
+func (d *Dir) SaveState(sync bool) error {
 	data, err := json.Marshal(d.State)
 	if err != nil {
 		return fmt.Errorf("save conversation: %w", err)
 	}
-	if err := d.opts.Files.Write(filepath.Join(d.path, stateFile), data, true); err != nil {
+	if err := d.opts.Files.Write(filepath.Join(d.path, stateFile), data, sync); err != nil {
 		return fmt.Errorf("save conversation: %w", err)
 	}
 	return nil

@@ -53,6 +53,8 @@ type Dir struct {
 	events []event.Event
 	index  map[string]int // of events by id
 	beyond []eventFile    // on the disk, behind a gap
+	// unsynced are the files of events that may not be on the disk yet.
+	unsynced []string
 }
 
 // Path is the directory of conversation id below root.
@@ -79,7 +81,7 @@ func Create(root string, state State, meta Meta, opts Options) (*Dir, error) {
 		d.lease, err = claim(d.path, opts)
 	}
 	if err == nil {
-		err = d.SaveState()
+		err = d.SaveState(true)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("make conversation: %w", err), os.RemoveAll(d.path))

@@ -94,7 +94,7 @@ func TestHeadFollowsEventsThatTheStateDoesNotKnow(t *testing.T) {
 		}
 		if e.ID == a.ID {
 			d.State.LeafEventID = a.ID
-			if err := d.SaveState(); err != nil {
+			if err := d.SaveState(true); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -142,7 +142,7 @@ func TestUnknownStateAndEventsSurvive(t *testing.T) {
 	if got, err := json.Marshal(d.Events()[0]); err != nil || string(got) != odd {
 		t.Errorf("event %s, %v", got, err)
 	}
-	if err := d.SaveState(); err != nil {
+	if err := d.SaveState(true); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(file)
@@ -166,12 +166,12 @@ func TestClearedFieldDoesNotComeBack(t *testing.T) {
 	root := t.TempDir()
 	d := create(t, root, us())
 	d.State.LastUserMessageID = "x"
-	if err := d.SaveState(); err != nil {
+	if err := d.SaveState(true); err != nil {
 		t.Fatal(err)
 	}
 	d = reopen(t, root, us())
 	d.State.LastUserMessageID = ""
-	if err := d.SaveState(); err != nil {
+	if err := d.SaveState(true); err != nil {
 		t.Fatal(err)
 	}
 	if got := reopen(t, root, us()).State.LastUserMessageID; got != "" {
@@ -355,7 +355,7 @@ func FuzzOpen(f *testing.F) {
 			return
 		}
 		d.Branch(d.Head())
-		if err := d.SaveState(); err != nil {
+		if err := d.SaveState(true); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := store.Open(root, id, us()); err != nil {
