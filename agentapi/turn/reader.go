@@ -163,6 +163,9 @@ func (r *Reader) fullState(s event.State) {
 	r.done = r.active && s.Status != event.Running
 }
 
+// conclude ends a turn that was read from a log which holds no statuses.
+func (r *Reader) conclude() { r.done = true }
+
 // anchor is an event that is certainly before everything that follows s.
 func anchor(s event.State) string {
 	switch {

@@ -214,8 +214,14 @@ func (d *driver) check(ctx context.Context, e event.Event) error {
 	if s, ok := e.StatusUpdate(); ok && s == event.Running && stopping {
 		return d.conv.Interrupt(ctx)
 	}
-	if s, snapshot, _ := e.FullState(); snapshot && uncertain != nil && !d.reader.Active() && s.Status != event.Running {
-		return uncertain
+	s, snapshot, _ := e.FullState()
+	if !snapshot || uncertain == nil || d.reader.Active() || s.Status == event.Running {
+		return nil
 	}
-	return nil
+	if d.reader.Began() && s.Status == event.Finished {
+		// A log need not hold what the status was: this one was read to its end.
+		d.reader.conclude()
+		return nil
+	}
+	return uncertain
 }
