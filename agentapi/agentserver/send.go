@@ -60,6 +60,9 @@ func (c *conversation) Decide(ctx context.Context, d agentapi.Decision) error {
 func (c *conversation) once(ctx context.Context, what string, r request, arrived func(event.Event) bool) error {
 	b := c.backend
 	anchor, err := c.anchor(ctx)
+	if gone(err) {
+		return conversationNotFound(c.info.ID, err)
+	}
 	if err != nil {
 		return b.fault(ctx, what, err)
 	}

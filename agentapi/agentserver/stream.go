@@ -189,23 +189,16 @@ func (s *stream) frame(ctx context.Context, e event.Event) error {
 	case !s.begun:
 		s.held = append(s.held, e)
 		return nil
-	case !s.current:
+	case !s.current, snapshot && s.incomplete(state):
 		if err := s.catchUp(ctx); err != nil {
 			return err
 		}
 		s.current = true
-		if snapshot && s.outdated(e) {
-			return nil
-		}
-	case snapshot && s.incomplete(state):
-		if err := s.catchUp(ctx); err != nil {
-			return err
-		}
 	}
-	if snapshot {
-		return s.tell(ctx, e)
+	if !snapshot {
+		return s.live(ctx, e)
 	}
-	return s.live(ctx, e)
+	return s.tellUnlessOutdated(ctx, e)
 }
 
 // incomplete tells whether a snapshot shows, or may hide, that an event of a
@@ -219,12 +212,6 @@ func (s *stream) incomplete(state event.State) bool {
 	}
 	_, seen := s.seen[state.LeafEventID]
 	return !seen && state.LeafEventID != ""
-}
-
-// outdated tells whether a snapshot is older than the status that the log
-// has: then a newer one is on its way, or will be asked for.
-func (s *stream) outdated(snapshot event.Event) bool {
-	return s.stamped > snapshot.Timestamp
 }
 
 // begin delivers the first snapshot, then what was asked for, then what came
@@ -259,11 +246,7 @@ func (s *stream) begin(ctx context.Context, e event.Event, state event.State) er
 	if err := s.release(ctx); err != nil {
 		return err
 	}
-	if s.outdated(e) {
-		s.owed = s.conv.backend.now()
-		return nil
-	}
-	return s.tell(ctx, e)
+	return s.tellUnlessOutdated(ctx, e)
 }
 
 // release delivers the frames that were held back.
@@ -326,6 +309,17 @@ func (s *stream) deliver(ctx context.Context, e event.Event) error {
 func (s *stream) tell(ctx context.Context, e event.Event) error {
 	s.owed, s.told = time.Time{}, len(s.seen)
 	return s.out(ctx, e)
+}
+
+// tellUnlessOutdated hands out a snapshot that is not older than the status
+// that the log has: a slow one may arrive when the next run has begun. If a
+// newer one does not come, the server is asked for it.
+func (s *stream) tellUnlessOutdated(ctx context.Context, e event.Event) error {
+	if s.stamped > e.Timestamp {
+		s.owed = s.conv.backend.now()
+		return nil
+	}
+	return s.tell(ctx, e)
 }
 
 func (s *stream) out(ctx context.Context, e event.Event) error {

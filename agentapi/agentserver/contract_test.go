@@ -1,0 +1,76 @@
+package agentserver_test
+
+import (
+	"net/http"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/ohgw/ohgw/agentapi/agentserver"
+	"github.com/ohgw/ohgw/agentapi/backendtest"
+	"github.com/ohgw/ohgw/agentapi/backendtest/fakeserver"
+	"github.com/ohgw/ohgw/internal/llmtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// everything is what an agent-server of today can do.
+func everything() backendtest.Features {
+	return backendtest.Features{Deltas: true, Switch: true, Confirm: true, Pause: true, Kill: true}
+}
+
+func TestContractWithTheFakeServer(t *testing.T) {
+	t.Parallel()
+	backendtest.Run(t, backendtest.Factory{Has: everything(), New: newSetup(fakeserver.Options{Key: "sk-session"})})
+}
+
+// newSetup makes a fake server for each behaviour.
+func newSetup(opts fakeserver.Options) func(*testing.T, backendtest.Needs) *backendtest.Setup {
+	return func(t *testing.T, needs backendtest.Needs) *backendtest.Setup {
+		t.Helper()
+		llm := llmtest.New(t)
+		server := fakeserver.New(t, opts)
+		server.SaveProfile("fast", fakeserver.Profile{Model: "openai/test", BaseURL: llm.URL, Key: "sk-llm"})
+		server.SaveProfile("other", fakeserver.Profile{Model: "openai/other", BaseURL: llm.URL, Key: "sk-llm"})
+		server.Configure(func(_, conversation map[string]any) { conversation["confirmation_mode"] = needs.Confirm })
+		return &backendtest.Setup{
+			Backend: newBackend(t, server, opts.Key), LLM: llm, Profile: "fast", Other: "other", Workspace: t.TempDir(),
+			Pause:   func(t *testing.T, id string) { t.Helper(); pause(t, server, opts.Key, id) },
+			Kill:    func(*testing.T) { server.Kill() },
+			Restart: func(t *testing.T) { t.Helper(); server.Restart(t) },
+		}
+	}
+}
+
+func newBackend(t *testing.T, server *fakeserver.Server, key string) *agentserver.Backend {
+	t.Helper()
+	b, err := agentserver.New(agentserver.Config{URL: server.URL, Key: func() string { return key }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// pause does what a person in front of another client would.
+func pause(t *testing.T, server *fakeserver.Server, key, id string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/api/conversations/"+id+"/pause", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-Session-API-Key", key)
+	client := server.Client()
+	defer client.CloseIdleConnections()
+	res, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := res.Body.Close(); err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("pause: %s, %v", res.Status, err)
+	}
+}

@@ -1,0 +1,275 @@
+package fakeserver
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// cipherMark begins a value that is encrypted; here it is only disguised.
+const cipherMark = "gAAAAA"
+
+func encrypt(plain string) string {
+	return cipherMark + base64.RawURLEncoding.EncodeToString([]byte(plain))
+}
+
+func decrypt(value string) string {
+	hidden, ok := strings.CutPrefix(value, cipherMark)
+	if !ok {
+		return value
+	}
+	plain, err := base64.RawURLEncoding.DecodeString(hidden)
+	if err != nil {
+		return value
+	}
+	return string(plain)
+}
+
+// exposed is a secret in the form that the request asks for.
+func (s *Server) exposed(w http.ResponseWriter, r *http.Request, secret string) (any, bool) {
+	switch r.Header.Get(exposeHeader) {
+	case "":
+		return nil, true
+	case "plaintext":
+		return secret, true
+	case "encrypted":
+		if s.opts.NoSecretKey {
+			refuse(w, 503, "Encryption not available: OH_SECRET_KEY is not configured. Cannot return encrypted secrets.")
+			return nil, false
+		}
+		return encrypt(secret), true
+	default:
+		refuse(w, 400, "Invalid X-Expose-Secrets header value")
+		return nil, false
+	}
+}
+
+func (s *Server) getSettings(w http.ResponseWriter, r *http.Request) {
+	key, ok := s.exposed(w, r, "settings-key")
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	agent, _ := clone(s.settings.Agent).(map[string]any)
+	if model, ok := agent["llm"].(map[string]any); ok {
+		model["api_key"] = key
+	}
+	if context, ok := agent["agent_context"].(map[string]any); ok {
+		context["current_datetime"] = stamp() + "Z"
+	}
+	answer(w, 200, object{"agent_settings": agent, "conversation_settings": s.settings.Conversation, "active_profile": s.active})
+}
+
+func clone(v any) any {
+	var copied any
+	_ = json.Unmarshal(encode(v), &copied) // it was encoded here
+	return copied
+}
+
+func (s *Server) listProfiles(w http.ResponseWriter, _ *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := []object{}
+	for name, p := range s.profiles {
+		list = append(list, object{
+			"name": name, "model": p.Model, "base_url": null(p.BaseURL), "api_key_set": p.Key != "" && p.Connection == "",
+			"provider_connection_id": null(p.Connection),
+		})
+	}
+	answer(w, 200, object{"profiles": list, "active_profile": null(s.active)})
+}
+
+func null(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func (s *Server) getProfile(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	s.mu.Lock()
+	p, ok := s.profiles[name]
+	s.mu.Unlock()
+	if !ok {
+		refuse(w, 404, "Profile '"+name+"' not found")
+		return
+	}
+	key, ok := s.exposed(w, r, p.Key)
+	if !ok {
+		return
+	}
+	config := object{
+		"model": p.Model, "base_url": null(p.BaseURL), "api_key": key, "usage_id": "default", "stream": false,
+		"provider_connection_id": null(p.Connection), "num_retries": 0,
+	}
+	if p.Connection != "" {
+		config["api_key"], config["base_url"] = nil, nil
+	}
+	answer(w, 200, object{"name": name, "config": config, "api_key_set": p.Key != ""})
+}
+
+// agentProfile is a stored agent profile.
+type agentProfile struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Revision int    `json:"revision"`
+	Kind     string `json:"agent_kind"`
+	LLM      string `json:"llm_profile_ref"`
+	Suffix   string `json:"system_message_suffix"`
+	Switch   bool   `json:"enable_switch_llm_tool"`
+}
+
+func (s *Server) getAgentProfile(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, ok := s.agentProfiles[name]
+	if !ok {
+		refuse(w, 404, "Agent profile '"+name+"' not found")
+		return
+	}
+	answer(w, 200, object{"name": name, "profile": p})
+}
+
+func (s *Server) saveAgentProfile(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	var in agentProfile
+	if !decode(w, r, &in) {
+		return
+	}
+	if in.LLM == "" {
+		refuse(w, 422, "llm_profile_ref")
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, ok := s.agentProfiles[name]
+	if !ok {
+		old.ID = uuid.New()
+	}
+	in.ID, in.Name, in.Revision = old.ID, name, old.Revision+1
+	s.agentProfiles[name] = in
+	answer(w, 201, object{"name": name, "message": "saved"})
+}
+
+// startRequest is what is read of POST /api/conversations.
+type startRequest struct {
+	ID        string         `json:"conversation_id"`
+	Agent     map[string]any `json:"agent"`
+	Settings  map[string]any `json:"agent_settings"`
+	ProfileID string         `json:"agent_profile_id"`
+	Additions struct {
+		Suffix string `json:"system_message_suffix_append"`
+	} `json:"agent_launch_additions"`
+	Workspace struct {
+		Dir string `json:"working_dir"`
+	} `json:"workspace"`
+	Policy struct {
+		Kind string `json:"kind"`
+	} `json:"confirmation_policy"`
+	Tags      map[string]string `json:"tags"`
+	Encrypted bool              `json:"secrets_encrypted"`
+}
+
+func (s *Server) startConversation(l *life) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var in startRequest
+		if !decode(w, r, &in) {
+			return
+		}
+		if c := s.conversation(in.ID); c != nil {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			answer(w, 200, c.saved)
+			return
+		}
+		agent, model, ok := s.agentOf(w, in)
+		if !ok {
+			return
+		}
+		if in.Workspace.Dir == "" || !validTags(in.Tags) {
+			refuse(w, 422, "workspace or tags")
+			return
+		}
+		c := &conversation{
+			id: in.ID, server: s, workspace: in.Workspace.Dir, life: l, turn: make(chan struct{}, 1),
+			confirm: in.Policy.Kind == "AlwaysConfirm" || in.Policy.Kind == "ConfirmRisky",
+			places:  map[string]int{}, status: event.Idle, tags: map[string]string{}, agent: agent, llm: model,
+			llms: map[string]llm{model.UsageID: model}, stats: map[string]event.Metrics{}, subscribers: map[*subscriber]struct{}{},
+		}
+		if s.version >= 1016 && in.Tags != nil {
+			c.tags = in.Tags
+		}
+		c.save()
+		s.mu.Lock()
+		s.conversations[in.ID] = c
+		s.mu.Unlock()
+		answer(w, 201, c.saved)
+	}
+}
+
+// agentOf finds the agent that a request asks for.
+func (s *Server) agentOf(w http.ResponseWriter, in startRequest) (agent map[string]any, model llm, ok bool) {
+	source := in.Agent
+	if source == nil && s.version >= 1022 {
+		source = in.Settings
+	}
+	if in.ProfileID != "" && s.version >= 1029 {
+		source = s.profiled(in.ProfileID)
+	}
+	if source == nil || json.Unmarshal(encode(source["llm"]), &model) != nil || model.Model == "" {
+		refuse(w, 422, "one of agent, agent_settings, agent_profile_id is needed")
+		return nil, model, false
+	}
+	if in.Agent == nil && model.Stream && s.version < 1033 {
+		refuse(w, 500, "the condenser would stream without a listener")
+		return nil, model, false
+	}
+	if in.Encrypted {
+		if s.opts.NoSecretKey {
+			refuse(w, 500, "no cipher")
+			return nil, model, false
+		}
+		model.Key = decrypt(model.Key)
+	}
+	if model.UsageID == "" {
+		model.UsageID = "default"
+	}
+	model.listened = model.Stream
+	context, _ := source["agent_context"].(map[string]any)
+	if context == nil {
+		context = map[string]any{}
+	}
+	if more := in.Additions.Suffix; more != "" {
+		suffix, _ := context["system_message_suffix"].(string)
+		context["system_message_suffix"] = strings.TrimPrefix(suffix+"\n\n"+more, "\n\n")
+	}
+	return map[string]any{"kind": "Agent", "llm": masked(model), "agent_context": context}, model, true
+}
+
+// profiled is the agent of an agent profile, with the key of its LLM profile.
+func (s *Server) profiled(id string) map[string]any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.agentProfiles {
+		if p.ID != id {
+			continue
+		}
+		l := s.profiles[p.LLM]
+		return map[string]any{
+			"llm":           map[string]any{"model": l.Model, "base_url": l.BaseURL, "api_key": l.Key, "usage_id": "profile", "stream": true},
+			"agent_context": map[string]any{"system_message_suffix": p.Suffix},
+		}
+	}
+	return nil
+}
+
+func masked(l llm) map[string]any {
+	return map[string]any{"model": l.Model, "base_url": null(l.BaseURL), "api_key": nil, "usage_id": l.UsageID, "stream": l.Stream}
+}
