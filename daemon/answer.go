@@ -1,0 +1,121 @@
+package daemon
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/daemon/run"
+)
+
+// maxProgress bounds the progress of one answer, in bytes.
+const maxProgress = 64 << 10
+
+// answer writes what a job produces to one client.
+type answer struct {
+	x    *exchange
+	r    *http.Request
+	call *call
+	att  *run.Attachment
+
+	id       string
+	created  int64
+	progress int  // bytes shown
+	counted  bool // as delivered
+}
+
+func newAnswer(x *exchange, r *http.Request, c *call, att *run.Attachment) *answer {
+	var random [16]byte
+	_, _ = rand.Read(random[:]) // never fails: the runtime ends the program first
+	return &answer{x: x, r: r, call: c, att: att, id: "chatcmpl-" + hex.EncodeToString(random[:]), created: x.d.cfg.Now().Unix()}
+}
+
+// updates calls show with every update of the job, and beat whenever there was
+// none for a while, until the job has ended. The error is one of show or beat,
+// the client's going, or run.ErrBehind.
+func (a *answer) updates(every time.Duration, show func(turn.Update) error, beat func() error) error {
+	for {
+		ctx, cancel := a.r.Context(), context.CancelFunc(func() {})
+		if every > 0 {
+			ctx, cancel = context.WithTimeout(ctx, every)
+		}
+		u, err := a.att.Next(ctx)
+		cancel()
+		switch {
+		case err == nil:
+			err = show(u)
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.Is(err, context.DeadlineExceeded) && a.r.Context().Err() == nil:
+			err = beat()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// reasoning is a line of progress as it is shown, or nothing.
+func (a *answer) reasoning(u turn.Update) string {
+	line := u.Text + "\n"
+	if a.x.d.cfg.HideProgress || a.progress+len(line) > maxProgress {
+		return ""
+	}
+	a.progress += len(line)
+	return line
+}
+
+// end reads how the job ended.
+func (a *answer) end() ending {
+	e := endingOf(a.att.Result())
+	if e.status != "" {
+		a.x.note(slog.String("run_status", e.status))
+	}
+	if e.problem == nil {
+		return e
+	}
+	e.problem = a.call.explain(e.problem)
+	a.x.failure = e.problem
+	// A failure that reached a client before is repeated; its time begins anew
+	// with this repetition, so it is counted before it is written.
+	if a.att.Replayed() && !a.att.RepeatsUntil().IsZero() {
+		a.att.Delivered()
+		a.counted = true
+		e.problem = again(e.problem, a.att.RepeatsUntil().Sub(a.x.d.cfg.Now()))
+	}
+	return e
+}
+
+// again says that a failure is an old one, and when a new run is possible.
+func again(p *problem, left time.Duration) *problem {
+	repeated := *p
+	repeated.wire.Message += fmt.Sprintf(" (This run failed before. The same request starts a new one in %s s, at once with the header %s: run.)",
+		strconv.Itoa(int(math.Ceil(left.Seconds()))), headerRepeat)
+	return &repeated
+}
+
+// delivered notes that the client has everything, as far as can be known.
+func (a *answer) delivered(err error) error {
+	if err == nil {
+		err = a.x.flush()
+	}
+	if err == nil {
+		err = a.r.Context().Err()
+	}
+	if err != nil {
+		return fmt.Errorf("client gone: %w", err)
+	}
+	if !a.counted {
+		a.att.Delivered()
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package daemon
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// Client is who calls.
+type Client struct {
+	// ID is the same for the whole life of the client's token. It is no secret.
+	ID   string
+	Name string // for logs
+	// Models are the ids it may use; empty: all.
+	Models []string
+}
+
+// allows tells whether the client may use one of these names of a model.
+func (c Client) allows(ids ...string) bool {
+	return len(c.Models) == 0 || slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(c.Models, id) })
+}
+
+// Tokens knows the keys of clients.
+type Tokens interface {
+	// Check finds who presents a key, in a time that does not depend on how
+	// much of it is right. The errors are ErrUnknownKey, ErrExpiredKey, or why
+	// nobody can tell.
+	Check(presented string) (Client, error)
+}
+
+// What can be wrong with a key.
+var (
+	ErrUnknownKey = errors.New("unknown key")
+	ErrExpiredKey = errors.New("expired key")
+)
+
+// anonymous is every client of a daemon without keys.
+const anonymous = "anonymous"
+
+// private lets only clients with a key pass, and nobody while the daemon ends.
+func (d *Daemon) private(next handler) handler {
+	return func(x *exchange, r *http.Request) error {
+		client, err := d.identify(r)
+		if err != nil {
+			return err
+		}
+		x.client = client
+		if d.draining.Load() {
+			x.Header().Set("Connection", "close")
+			return newProblem(codeNotReady, "ohgw is shutting down; try again in a moment.", nil)
+		}
+		return next(x, r)
+	}
+}
+
+// identify finds the client of a request. No part of a key gets any further.
+func (d *Daemon) identify(r *http.Request) (Client, error) {
+	if d.cfg.NoAuth {
+		return Client{ID: anonymous}, nil
+	}
+	keys := presented(r)
+	if len(keys) == 0 {
+		return Client{}, newProblem(codeMissingKey, "No API key provided; send Authorization: Bearer <key>.", nil)
+	}
+	p := newProblem(codeInvalidKey, "Incorrect API key provided.", nil)
+	for _, key := range keys {
+		client, err := d.cfg.Tokens.Check(key)
+		switch {
+		case err == nil:
+			return client, nil
+		case errors.Is(err, ErrExpiredKey):
+			p = newProblem(codeInvalidKey, "The API key has expired; make a new one with ohgw tokens create.", nil)
+		case !errors.Is(err, ErrUnknownKey):
+			return Client{}, newProblem(codeInternal, "The API key cannot be checked now; the log of ohgw serve says why.", err)
+		}
+	}
+	return Client{}, p
+}
+
+// presented are the keys in a request. SDKs always send an Authorization
+// header, so a key in another one stands beside a placeholder.
+func presented(r *http.Request) []string {
+	var keys []string
+	for _, v := range r.Header.Values("Authorization") {
+		scheme, key, _ := strings.Cut(v, " ")
+		if key = strings.TrimSpace(key); strings.EqualFold(scheme, "Bearer") && key != "" {
+			keys = append(keys, key)
+		}
+	}
+	for _, name := range [...]string{"X-Session-Api-Key", "X-Api-Key", "Api-Key"} {
+		if key := r.Header.Get(name); key != "" {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}

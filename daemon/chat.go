@@ -1,0 +1,200 @@
+package daemon
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/daemon/openai"
+	"github.com/ohgw/ohgw/daemon/run"
+)
+
+const (
+	// routeChat tells the requests of this route from those of others.
+	routeChat = "chat"
+	// maxQuote bounds the earlier turns that are quoted to a new conversation,
+	// in bytes.
+	maxQuote = 64 << 10
+	// lookupTimeout bounds the question for the addresses of an image's host.
+	lookupTimeout = 5 * time.Second
+	// refusal is what the agent is told of actions that the user refused; the
+	// user's message follows.
+	refusal = "The user refused."
+)
+
+// call is a chat completion request, read whole.
+type call struct {
+	*openai.ChatRequest
+	options options
+}
+
+// chat answers POST /v1/chat/completions.
+func (d *Daemon) chat() handler {
+	return func(x *exchange, r *http.Request) error {
+		c, err := d.readCall(x, r)
+		if err != nil {
+			return err
+		}
+		profile, err := d.resolve(r.Context(), x.client, c.Model)
+		if err != nil {
+			return err
+		}
+		att, err := d.submit(r.Context(), x.client, c, profile)
+		if err != nil {
+			return c.explain(err)
+		}
+		defer att.Close()
+		x.attached(att, c.options.key != "")
+		if names := d.ignored(c, att); len(names) > 0 {
+			x.Header().Set(headerIgnored, strings.Join(names, ", "))
+		}
+		w := newAnswer(x, r, c, att)
+		if c.Stream {
+			return w.stream()
+		}
+		return w.plain()
+	}
+}
+
+// readCall decodes and checks the request.
+func (d *Daemon) readCall(x *exchange, r *http.Request) (*call, error) {
+	options, err := readOptions(r.Header)
+	if err != nil {
+		return nil, err
+	}
+	if options.conversation != "" {
+		x.Header().Set(headerConversation, options.conversation)
+	}
+	body, err := x.readBody(r)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := openai.ParseChat(body, d.cfg.limits())
+	if err != nil {
+		return nil, err
+	}
+	x.note(slog.String("model", logPath(parsed.Model)), slog.Bool("stream", parsed.Stream))
+	if err := d.checkHosts(r.Context(), parsed.Images); err != nil {
+		return nil, err
+	}
+	return &call{ChatRequest: parsed, options: options}, nil
+}
+
+// checkHosts refuses images whose host is a name for a private address. The
+// model's provider fetches them, or the agent server does in its place.
+func (d *Daemon) checkHosts(ctx context.Context, images []string) error {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	for _, image := range images {
+		u, err := url.Parse(image)
+		if err != nil || u.Host == "" { // a data URL
+			continue
+		}
+		addrs, err := d.cfg.Lookup(ctx, u.Hostname())
+		if err != nil || len(addrs) == 0 {
+			return newProblem(openai.CodeInvalidImageURL, "Invalid image URL: its host cannot be found.", err).about("messages")
+		}
+		if slices.ContainsFunc(addrs, func(a netip.Addr) bool { return !openai.PublicAddr(a) }) {
+			return newProblem(openai.CodeInvalidImageURL, "Invalid image URL: it points to a private address.", nil).about("messages")
+		}
+	}
+	return nil
+}
+
+// submit finds or starts the run that answers the call.
+func (d *Daemon) submit(ctx context.Context, client Client, c *call, profile agentapi.Profile) (*run.Attachment, error) {
+	req := run.Request{
+		Token: client.ID, Fingerprint: c.fingerprint(client),
+		IdempotencyKey: c.options.key, Retry: c.options.retry, Fresh: c.options.fresh,
+		ConversationID: c.options.conversation, Profile: profile.Name, ProfileRevision: profile.Revision,
+		System: c.System, Message: agentapi.Message{Text: c.Text, Images: c.Images},
+		Decision: c.decision(), Timeout: c.options.timeout, Detach: c.options.detach,
+	}
+	if !d.cfg.IgnoreHistory {
+		req.Quoted = openai.Quote(c.History, maxQuote)
+	}
+	att, err := d.runs.Submit(ctx, req)
+	if err != nil || !att.Replayed() || att.RepeatsUntil().IsZero() {
+		return att, err
+	}
+	// A failure is about to be repeated. If somebody has repaired the profile
+	// meanwhile, our list of profiles may not know yet.
+	list, _, err := d.models.newest(ctx)
+	if p, ok := find(list, c.Model); err == nil && ok && p.Revision != req.ProfileRevision {
+		att.Close()
+		req.ProfileRevision = p.Revision
+		return d.runs.Submit(ctx, req)
+	}
+	return att, nil
+}
+
+// fingerprint identifies calls that ask for the same.
+func (c *call) fingerprint(client Client) run.Fingerprint {
+	h := sha256.New()
+	for _, part := range [...]string{client.ID, routeChat, c.options.conversation, c.options.confirm} {
+		var size [8]byte
+		binary.BigEndian.PutUint64(size[:], uint64(len(part)))
+		h.Write(size[:])
+		h.Write([]byte(part))
+	}
+	h.Write(c.Digest[:])
+	return run.Fingerprint(h.Sum(nil))
+}
+
+// decision is the answer to what waits for a confirmation, if the call is one.
+// A plain yes or no is one, too: chat windows have no headers. Where nothing
+// waits it has no effect.
+func (c *call) decision() *agentapi.Decision {
+	switch c.options.confirm {
+	case confirmAccept:
+		return &agentapi.Decision{Accept: true}
+	case confirmReject:
+		return &agentapi.Decision{Reason: refusal}
+	}
+	if c.options.conversation == "" || len(c.Images) > 0 {
+		return nil
+	}
+	switch strings.ToLower(strings.Trim(c.Text, " \t\r\n.!")) {
+	case "yes", "y":
+		return &agentapi.Decision{Accept: true}
+	case "no", "n":
+		return &agentapi.Decision{Reason: refusal}
+	}
+	return nil
+}
+
+// explain is the problem that err is to this call.
+func (c *call) explain(err error) *problem {
+	if errors.Is(err, agentapi.ErrUnsupported) && c.options.confirm != "" {
+		return newProblem(openai.CodeUnsupportedParameter, agentapi.PublicMessage(err, "The agent server cannot take a confirmation."), err).about(headerConfirm)
+	}
+	p := explain(err)
+	switch p.wire.Code {
+	case codeKeyConflict:
+		return p.about(headerKey)
+	case codeModelNotFound, codeModelMismatch:
+		return p.about("model")
+	case codeNoConversation:
+		return p.about(headerConversation)
+	}
+	return p
+}
+
+// ignored names what of the request has no effect, sorted.
+func (d *Daemon) ignored(c *call, att *run.Attachment) []string {
+	names := slices.Concat(c.Ignored, att.Ignored())
+	if d.cfg.IgnoreHistory && len(c.History) > 0 && c.options.conversation == "" {
+		names = append(names, "history")
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

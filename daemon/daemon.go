@@ -1,0 +1,240 @@
+// Package daemon serves OpenAI's chat API in front of an agent.
+//
+// It is thin. What a request means is read in daemon/openai, what an answer is
+// in agentapi/turn, whether a request runs at all in daemon/run; this package
+// joins them with HTTP and guards the door. routes.go is the whole surface,
+// errors.go the one table of failures.
+//
+// Invariants: nothing reaches the backend before the guard and the token have
+// let it pass; every failure is OpenAI's envelope; a stream that has begun
+// ends in a finish or in an error frame, never in silence; no log line has a
+// secret or a word of a prompt.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/daemon/openai"
+	"github.com/ohgw/ohgw/daemon/run"
+	"github.com/ohgw/ohgw/internal/fault"
+)
+
+// Config is what the daemon needs. Zero values take the defaults named beside
+// them.
+type Config struct {
+	Backend agentapi.Backend
+	// Why says in a few words why this backend was chosen, for status.
+	Why     string
+	Version string // of ohgw, for status
+	Logger  *slog.Logger
+	// Now is the clock; nil: the real one. Deadlines are made from it, so it
+	// must go on.
+	Now func() time.Time
+
+	// Tokens knows who may call. With NoAuth everybody may, and Serve refuses
+	// to listen to anything but this machine.
+	Tokens Tokens
+	NoAuth bool
+	// AllowHosts are Host names beyond those of this machine, without port.
+	AllowHosts []string
+	// AllowOrigins are the web origins that may call, exactly as browsers send
+	// them, e.g. "https://chat.example:8443". None by default.
+	AllowOrigins []string
+
+	Limits Limits
+	// ImageURLs allows images by http(s) URL of public hosts. The daemon never
+	// fetches them. Lookup finds the addresses of a host; nil: the system's.
+	ImageURLs bool
+	Lookup    func(ctx context.Context, host string) ([]netip.Addr, error)
+
+	AnswerOnly    bool // streams carry the final answer only, not every text as it is written
+	HideProgress  bool // no reasoning_content
+	IgnoreHistory bool // earlier turns of a request are not quoted to a new conversation
+
+	Heartbeat      time.Duration // silence after which a stream gets an empty chunk; 0: 4 s, negative: never
+	PlainHeartbeat time.Duration // silence after which a plain answer gets white space; 0: 15 s, negative: never
+	BodyTimeout    time.Duration // how long a body may take to arrive; 0: 30 s
+	WriteTimeout   time.Duration // how long one write may wait for its reader; 0: 30 s
+	Drain          time.Duration // how long runs may go on after ctx has ended; negative: 0
+
+	MaxRuns    int           // as in run.Config
+	MaxQueue   int           // as in run.Config
+	OneShotTTL time.Duration // as in run.Config
+	RunTimeout time.Duration // as in run.Config
+	Grace      time.Duration // as in run.Config
+	Workspace  string        // as in run.Config
+	// StateDir holds records of requests and the workspaces of conversations
+	// that were given none. Empty: nothing is kept on disk.
+	StateDir string
+}
+
+// Limits bound what a request may bring. Zero values take the defaults named
+// beside them.
+type Limits struct {
+	Body     int64 // bytes; 0: 32 MiB
+	Messages int   // 0: 200
+	Text     int   // bytes of one message; 0: 1 MiB
+	Images   int   // in the message that is asked; 0: 16
+}
+
+const (
+	defaultHeartbeat      = 4 * time.Second
+	defaultPlainHeartbeat = 15 * time.Second
+	defaultBodyTimeout    = 30 * time.Second
+	defaultWriteTimeout   = 30 * time.Second
+
+	headerTimeout  = 5 * time.Second
+	idleTimeout    = 2 * time.Minute
+	maxHeaderBytes = 64 << 10
+	// lastWrites is how long answers may take to reach their readers after the
+	// last run has ended.
+	lastWrites = 5 * time.Second
+)
+
+func (c Config) withDefaults() Config {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now //nolint:forbidigo // the default of the injected clock
+	}
+	if c.Lookup == nil {
+		c.Lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
+			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		}
+	}
+	or(&c.Heartbeat, defaultHeartbeat)
+	or(&c.PlainHeartbeat, defaultPlainHeartbeat)
+	or(&c.BodyTimeout, defaultBodyTimeout)
+	or(&c.WriteTimeout, defaultWriteTimeout)
+	or(&c.Limits.Body, 32<<20)
+	or(&c.Limits.Messages, 200)
+	or(&c.Limits.Text, 1<<20)
+	or(&c.Limits.Images, 16)
+	c.Drain = max(0, c.Drain)
+	return c
+}
+
+// or sets what is zero to its default.
+func or[T comparable](v *T, value T) {
+	var zero T
+	if *v == zero {
+		*v = value
+	}
+}
+
+// Daemon is the gateway. Make one with New, end it with Close.
+type Daemon struct {
+	cfg      Config
+	runs     *run.Manager
+	models   *catalogue
+	began    time.Time
+	guard    guard
+	handler  http.Handler
+	draining atomic.Bool
+	close    func() error
+}
+
+// New makes a daemon and takes up what an earlier one left in the state
+// directory. It does not listen yet.
+func New(cfg Config) (*Daemon, error) {
+	cfg = cfg.withDefaults()
+	if cfg.Tokens == nil && !cfg.NoAuth {
+		return nil, errors.New("daemon needs tokens, or to be told that it needs none")
+	}
+	workspaces := ""
+	if cfg.StateDir != "" {
+		workspaces = filepath.Join(cfg.StateDir, "workspaces")
+	}
+	runs, err := run.New(run.Config{
+		Backend: cfg.Backend, Logger: cfg.Logger, Now: cfg.Now,
+		MaxRuns: cfg.MaxRuns, MaxQueue: cfg.MaxQueue, OneShotTTL: cfg.OneShotTTL, RunTimeout: cfg.RunTimeout, Grace: cfg.Grace,
+		Workspace: cfg.Workspace, WorkspaceRoot: workspaces, StateDir: cfg.StateDir,
+	})
+	if err != nil {
+		return nil, err
+	}
+	d := &Daemon{cfg: cfg, runs: runs, models: newCatalogue(cfg.Backend, cfg.Now), guard: newGuard(cfg), began: cfg.Now()}
+	d.handler = d.routes()
+	d.close = sync.OnceValue(func() error {
+		err := d.runs.Close()
+		d.models.close()
+		return err
+	})
+	return d, nil
+}
+
+// Close interrupts what still runs and lets go of everything. The backend is
+// the caller's.
+func (d *Daemon) Close() error { return d.close() }
+
+// ErrOpenDoor refuses to serve without keys where others can reach it.
+var ErrOpenDoor = errors.New("no key is required")
+
+// Serve answers on ln until ctx ends, and then drains: new requests are
+// refused, runs may end within Config.Drain, the rest are interrupted, and
+// every client gets the end of its answer. It closes ln. A drain is no error.
+func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
+	if d.cfg.NoAuth && !loopback(ln.Addr()) {
+		return errors.Join(&fault.Error{
+			Msg: "refusing to listen on " + ln.Addr().String() + " without keys: whoever reaches it could run commands here", Code: fault.Usage,
+			Hint: "leave out --no-auth, or listen on 127.0.0.1", Err: ErrOpenDoor,
+		}, ln.Close())
+	}
+	server := &http.Server{
+		Handler:           d.handler,
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(d.cfg.Logger.Handler(), slog.LevelDebug),
+	}
+	d.models.refresh()
+	served := make(chan error, 1)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() { served <- server.Serve(ln) }) // ended by drain, or by itself
+	select {
+	case err := <-served:
+		return fmt.Errorf("serve %s: %w", ln.Addr(), err)
+	case <-ctx.Done():
+		return d.drain(server)
+	}
+}
+
+// drain ends the runs, then the connections.
+func (d *Daemon) drain(server *http.Server) error {
+	d.draining.Store(true)
+	server.SetKeepAlivesEnabled(false)
+	stats := d.runs.Stats()
+	d.cfg.Logger.Info("draining", "running", stats.Running, "queued", stats.Queued)
+	limit, cancel := context.WithTimeout(context.Background(), d.cfg.Drain)
+	d.runs.Drain(limit)
+	cancel()
+	limit, cancel = context.WithTimeout(context.Background(), lastWrites)
+	defer cancel()
+	if err := server.Shutdown(limit); err != nil {
+		return errors.Join(fmt.Errorf("end connections: %w", err), server.Close())
+	}
+	return nil
+}
+
+func loopback(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return !ok || tcp.IP.IsLoopback() // what is not TCP is no network
+}
+
+// limits are the limits of a request body's content.
+func (c Config) limits() openai.Limits {
+	return openai.Limits{Messages: c.Limits.Messages, Text: c.Limits.Text, Images: c.Limits.Images, RemoteImages: c.ImageURLs}
+}

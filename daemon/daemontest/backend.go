@@ -1,0 +1,219 @@
+// Package daemontest is an agent that does what a script says, for tests of
+// the gateway. It keeps the rules of the seam and nothing else: no model, no
+// tools, no network, and it works in a synctest bubble.
+package daemontest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/ohgw/ohgw/agentapi"
+)
+
+// Backend is an [agentapi.Backend]. Its fields are set before it is used.
+type Backend struct {
+	// Script is what the agent does for a prompt. Nil: it finishes with "ok".
+	Script func(prompt string) []Step
+	// NoSwitch makes Switch unsupported.
+	NoSwitch bool
+
+	mu       sync.Mutex
+	wg       sync.WaitGroup
+	profiles []agentapi.Profile
+	down     error
+	open     error
+	send     error
+	hold     chan struct{} // Profiles waits for it; nil: not
+	convs    map[string]*conversation
+	asked    int
+	opened   []agentapi.OpenRequest
+	prompts  []agentapi.Message
+	decided  []agentapi.Decision
+	removed  []string
+	stopped  int
+}
+
+// New makes a backend with profiles of these names, the first one active.
+func New(profiles ...string) *Backend {
+	b := &Backend{convs: make(map[string]*conversation)}
+	list := make([]agentapi.Profile, 0, len(profiles))
+	for i, name := range profiles {
+		list = append(list, agentapi.Profile{Name: name, Model: "provider/" + name, Active: i == 0, Revision: "1"})
+	}
+	b.SetProfiles(list...)
+	return b
+}
+
+// SetProfiles changes the list of profiles.
+func (b *Backend) SetProfiles(list ...agentapi.Profile) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.profiles = list
+}
+
+// SetDown makes the backend unreachable; nil brings it back.
+func (b *Backend) SetDown(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.down = err
+}
+
+// FailOpen makes every Open fail; nil ends that. FailSend does so for Send.
+func (b *Backend) FailOpen(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.open = err
+}
+
+// FailSend makes every Send fail; nil ends that.
+func (b *Backend) FailSend(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.send = err
+}
+
+// HoldProfiles makes Profiles wait until the returned function is called.
+func (b *Backend) HoldProfiles() (release func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	hold := make(chan struct{})
+	b.hold = hold
+	return func() {
+		b.mu.Lock()
+		b.hold = nil
+		b.mu.Unlock()
+		close(hold)
+	}
+}
+
+// Unavailable is an error of a backend that is down.
+func Unavailable() error {
+	return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The agent server at 127.0.0.1:8000 cannot be reached."}
+}
+
+// Runs counts the runs that were started.
+func (b *Backend) Runs() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.prompts)
+}
+
+// Asked counts the calls of Profiles.
+func (b *Backend) Asked() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.asked
+}
+
+// Prompts are the messages that were sent, in order.
+func (b *Backend) Prompts() []agentapi.Message {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.prompts)
+}
+
+// Opened are the calls of Open that succeeded, in order.
+func (b *Backend) Opened() []agentapi.OpenRequest {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.opened)
+}
+
+// Decided are the decisions, in order.
+func (b *Backend) Decided() []agentapi.Decision {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.decided)
+}
+
+// Removed are the conversations that were removed, in order.
+func (b *Backend) Removed() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.removed)
+}
+
+// Interrupts counts the runs that were interrupted.
+func (b *Backend) Interrupts() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.stopped
+}
+
+// Status implements [agentapi.Backend].
+func (b *Backend) Status(context.Context) agentapi.Status {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return agentapi.Status{Name: "scripted", Version: "1.2.3", Address: "http://127.0.0.1:8000", Missing: []string{"It has no tools."}, Err: b.down}
+}
+
+// Profiles implements [agentapi.Backend].
+func (b *Backend) Profiles(ctx context.Context) ([]agentapi.Profile, error) {
+	b.mu.Lock()
+	b.asked++
+	hold := b.hold
+	b.mu.Unlock()
+	if hold != nil {
+		select {
+		case <-hold:
+		case <-ctx.Done():
+			return nil, &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The agent server does not answer.", Err: ctx.Err()}
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.profiles), b.down
+}
+
+// Open implements [agentapi.Backend].
+func (b *Backend) Open(_ context.Context, req agentapi.OpenRequest) (agentapi.Conversation, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.down != nil {
+		return nil, b.down
+	}
+	if b.open != nil {
+		return nil, b.open
+	}
+	c, known := b.convs[req.ID]
+	if !known && req.Existing {
+		return nil, notFound(req.ID)
+	}
+	b.opened = append(b.opened, req)
+	if !known {
+		c = newConversation(b, req)
+		b.convs[req.ID] = c
+	}
+	return &handle{conversation: c, info: c.about(!known)}, nil
+}
+
+// Remove implements [agentapi.Backend].
+func (b *Backend) Remove(_ context.Context, id string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c, known := b.convs[id]
+	if !known {
+		return notFound(id)
+	}
+	delete(b.convs, id)
+	b.removed = append(b.removed, id)
+	c.cancel()
+	return nil
+}
+
+// Close ends all runs.
+func (b *Backend) Close() error {
+	b.mu.Lock()
+	for _, c := range b.convs {
+		c.cancel()
+	}
+	b.mu.Unlock()
+	b.wg.Wait()
+	return nil
+}
+
+func notFound(id string) error {
+	return &agentapi.Error{Kind: agentapi.ErrConversationNotFound, Msg: fmt.Sprintf("There is no conversation %s.", id)}
+}

@@ -1,0 +1,235 @@
+package daemontest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// conversation is a log, who watches it, and the run that writes it.
+type conversation struct {
+	b    *Backend
+	req  agentapi.OpenRequest
+	life context.Context
+	stop context.CancelFunc
+
+	mu      sync.Mutex
+	log     []event.Event
+	streams map[*stream]struct{}
+	status  event.Status
+	usage   event.TokenUsage
+	profile string
+	next    int
+	end     context.CancelFunc // of the run; nil without one
+	rest    []Step             // what a confirmation lets go on
+}
+
+func newConversation(b *Backend, req agentapi.OpenRequest) *conversation {
+	c := &conversation{b: b, req: req, status: event.Idle, profile: req.Profile, streams: make(map[*stream]struct{})}
+	c.life, c.stop = context.WithCancel(context.Background())
+	return c
+}
+
+func (c *conversation) cancel() { c.stop() }
+
+func (c *conversation) about(created bool) agentapi.Info {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return agentapi.Info{ID: c.req.ID, Created: created, Profile: c.profile, SystemKnown: true, System: c.req.System, Workspace: c.req.Workspace}
+}
+
+// publish appends an event, or only shows it, and wakes who watches. The
+// caller holds c.mu.
+func (c *conversation) publish(source string, body event.Body) {
+	c.next++
+	e := event.New(strconv.Itoa(c.next), "2026-11-21T00:00:00.000000", source, "", body)
+	if e.Persisted() {
+		c.log = append(c.log, e)
+	}
+	for s := range c.streams {
+		s.push(e)
+	}
+}
+
+func (c *conversation) setStatus(s event.Status) {
+	c.status = s
+	c.publish(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyStatus, Value: encode(s)})
+}
+
+func (c *conversation) state() event.State {
+	usage := c.usage
+	return event.State{
+		ID: c.req.ID, Status: c.status, LeafEventID: lastID(c.log),
+		Stats: event.Stats{UsageToMetrics: map[string]event.Metrics{"agent": {Usage: &usage}}},
+	}
+}
+
+func (c *conversation) snapshot() event.Event {
+	return event.New("", "", event.SourceEnvironment, "", &event.StateUpdate{Key: event.KeyFullState, Value: encode(c.state())})
+}
+
+func lastID(log []event.Event) string {
+	if len(log) == 0 {
+		return ""
+	}
+	return log[len(log)-1].ID
+}
+
+func encode(v any) json.RawMessage {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("daemontest: %v", err)) // structs of our own only
+	}
+	return data
+}
+
+// begin starts a run. The caller holds c.mu.
+func (c *conversation) begin(steps []Step) {
+	ctx, cancel := context.WithCancel(c.life)
+	c.end = cancel
+	c.setStatus(event.Running)
+	c.b.wg.Go(func() { // ends with the script, an interrupt, or Close
+		defer cancel()
+		r := &Run{c: c, ctx: ctx}
+		for i, step := range steps {
+			if !step(r) {
+				c.finish(r, steps[i+1:])
+				return
+			}
+		}
+		c.finish(r, nil)
+	})
+}
+
+// finish ends a run as its last step, or an interrupt, left it.
+func (c *conversation) finish(r *Run, rest []Step) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.end = nil
+	if r.vanished {
+		return
+	}
+	if r.ctx.Err() != nil {
+		c.publish(event.SourceUser, &event.Interrupt{})
+		r.status = event.Paused
+	}
+	if r.status == "" {
+		r.status = event.Finished
+	}
+	if r.status == event.Waiting {
+		c.rest = rest
+	}
+	c.usage.PromptTokens += 100
+	c.usage.CompletionTokens += 20
+	c.usage.CacheReadTokens += 40
+	c.usage.ReasoningTokens += 5
+	c.setStatus(r.status)
+	for s := range c.streams {
+		s.push(c.snapshot())
+	}
+}
+
+// handle is an [agentapi.Conversation].
+type handle struct {
+	*conversation
+	info agentapi.Info
+}
+
+// Info implements [agentapi.Conversation].
+func (h *handle) Info() agentapi.Info { return h.info }
+
+// State implements [agentapi.Conversation].
+func (h *handle) State(context.Context) (event.State, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.state(), nil
+}
+
+// Watch implements [agentapi.Conversation].
+func (h *handle) Watch(_ context.Context, after string) (agentapi.Stream, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := &stream{c: h.conversation, wake: make(chan struct{}, 1)}
+	s.push(h.snapshot())
+	if after != "" {
+		found := after == agentapi.FromStart
+		for _, e := range h.log {
+			if found {
+				s.push(e)
+			}
+			found = found || e.ID == after
+		}
+		s.push(h.snapshot())
+	}
+	h.streams[s] = struct{}{}
+	return s, nil
+}
+
+// Send implements [agentapi.Conversation].
+func (h *handle) Send(_ context.Context, m agentapi.Message) error {
+	h.b.mu.Lock()
+	err := h.b.send
+	if err == nil {
+		h.b.prompts = append(h.b.prompts, m)
+	}
+	h.b.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	steps := []Step{Finish("ok")}
+	if h.b.Script != nil {
+		steps = h.b.Script(m.Text)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.publish(event.SourceUser, &event.Message{LLMMessage: event.LLMMessage{Role: "user", Content: m.Content()}})
+	h.begin(steps)
+	return nil
+}
+
+// Decide implements [agentapi.Conversation].
+func (h *handle) Decide(_ context.Context, d agentapi.Decision) error {
+	h.b.mu.Lock()
+	h.b.decided = append(h.b.decided, d)
+	h.b.mu.Unlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !d.Accept {
+		h.setStatus(event.Idle)
+		return nil
+	}
+	h.begin(h.rest)
+	return nil
+}
+
+// Interrupt implements [agentapi.Conversation].
+func (h *handle) Interrupt(context.Context) error {
+	h.b.mu.Lock()
+	h.b.stopped++
+	h.b.mu.Unlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.end != nil {
+		h.end()
+	}
+	return nil
+}
+
+// Switch implements [agentapi.Conversation].
+func (h *handle) Switch(_ context.Context, profile string) error {
+	if h.b.NoSwitch {
+		return &agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: "This agent server cannot change the model of a conversation."}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.profile = profile
+	return nil
+}
+
+// Close implements [agentapi.Conversation].
+func (h *handle) Close() error { return nil }

@@ -1,0 +1,137 @@
+package daemontest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// Run is a run while its script is played.
+type Run struct {
+	c        *conversation
+	ctx      context.Context
+	status   event.Status
+	vanished bool
+	calls    int
+}
+
+// Step is a part of a script. It returns false when the run is over.
+type Step func(*Run) bool
+
+func (r *Run) publish(bodies ...event.Body) bool {
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
+	if r.ctx.Err() != nil {
+		return false
+	}
+	for _, b := range bodies {
+		r.c.publish(event.SourceAgent, b)
+	}
+	return true
+}
+
+func (r *Run) call(tool string, action any) *event.Action {
+	r.calls++
+	id := fmt.Sprintf("call-%d", r.calls)
+	return &event.Action{ToolName: tool, ToolCallID: id, Action: encode(action), ToolCall: event.ToolCall{ID: id, Name: tool, Arguments: string(encode(action))}}
+}
+
+// Delta writes a piece of text that belongs to what follows.
+func Delta(text string) Step {
+	return func(r *Run) bool { return r.publish(&event.Delta{Content: &text}) }
+}
+
+// Say writes a whole text that is not the end.
+func Say(text string) Step {
+	return func(r *Run) bool {
+		return r.publish(&event.Message{LLMMessage: event.LLMMessage{Role: "assistant", Content: []event.Content{event.Text(text)}}})
+	}
+}
+
+// Tool runs a command that succeeds.
+func Tool(command string) Step {
+	return func(r *Run) bool {
+		a := r.call("terminal", map[string]string{"command": command})
+		return r.publish(a, &event.Observation{ToolName: a.ToolName, ToolCallID: a.ToolCallID, Observation: encode(map[string]bool{"is_error": false})})
+	}
+}
+
+// Finish ends the run with an answer.
+func Finish(text string) Step {
+	return func(r *Run) bool {
+		r.publish(r.call("finish", map[string]string{"message": text}))
+		r.status = event.Finished
+		return false
+	}
+}
+
+// Fail ends the run in an error.
+func Fail(code, detail string) Step {
+	return func(r *Run) bool {
+		r.publish(&event.ConversationError{Code: code, Detail: detail})
+		r.status = event.Failed
+		return false
+	}
+}
+
+// End ends the run with this status.
+func End(s event.Status) Step {
+	return func(r *Run) bool {
+		r.status = s
+		return false
+	}
+}
+
+// Confirm waits for a confirmation of a command; accepted, the rest follows.
+func Confirm(command string) Step {
+	return func(r *Run) bool {
+		r.publish(r.call("terminal", map[string]string{"command": command}))
+		r.status = event.Waiting
+		return false
+	}
+}
+
+// Wait does nothing for a while.
+func Wait(d time.Duration) Step {
+	return func(r *Run) bool {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			return true
+		case <-r.ctx.Done():
+			return false
+		}
+	}
+}
+
+// Until waits for a channel to be closed.
+func Until(gate <-chan struct{}) Step {
+	return func(r *Run) bool {
+		select {
+		case <-gate:
+			return true
+		case <-r.ctx.Done():
+			return false
+		}
+	}
+}
+
+// Hang does nothing until it is interrupted.
+func Hang() Step { return Until(nil) }
+
+// Vanish loses the backend in the middle of the run.
+func Vanish() Step {
+	return func(r *Run) bool {
+		r.c.mu.Lock()
+		defer r.c.mu.Unlock()
+		r.vanished = true
+		for s := range r.c.streams {
+			s.fail(&agentapi.Error{Kind: agentapi.ErrLost, Msg: "The agent server was lost and did not come back."})
+		}
+		return false
+	}
+}

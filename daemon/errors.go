@@ -1,0 +1,201 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/daemon/openai"
+	"github.com/ohgw/ohgw/daemon/run"
+)
+
+// The codes of failures that daemon/openai does not know.
+const (
+	codeContentEncoding   = "unsupported_content_encoding"
+	codeConversationID    = "invalid_conversation_id"
+	codeContextLength     = "context_length_exceeded"
+	codeModelNotFound     = "model_not_found"
+	codeNoConversation    = "conversation_not_found"
+	codeUnknownURL        = "unknown_url"
+	codeMethod            = "method_not_allowed"
+	codeMissingKey        = "missing_api_key"
+	codeInvalidKey        = "invalid_api_key"
+	codeForbiddenHost     = "forbidden_host"
+	codeForbiddenOrigin   = "forbidden_origin"
+	codeTooLarge          = "request_too_large"
+	codeTooSlow           = "request_timeout"
+	codeQueueFull         = "rate_limit_exceeded"
+	codeConversationBusy  = "conversation_busy"
+	codeKeyConflict       = "idempotency_key_conflict"
+	codeModelMismatch     = "model_mismatch"
+	codeServerUnavailable = "agent_server_unavailable"
+	codeServerError       = "agent_server_error"
+	codeServerLost        = "agent_server_lost"
+	codeNotReady          = "not_ready"
+	codeRunError          = "run_error"
+	codeRunStuck          = "run_stuck"
+	codeRunTimeout        = "run_timeout"
+	codeRunInterrupted    = "run_interrupted"
+	codeLLM               = "llm_error"
+	codeReaderTooSlow     = "client_too_slow"
+	codeInternal          = "internal_error"
+)
+
+// row is what a code means on the wire.
+type row struct {
+	status     int
+	kind       string // the type in the envelope
+	retryAfter int    // seconds; 0: no such header
+	final      bool   // clients are told not to repeat
+}
+
+// rowOf is the table of failures: each code that the daemon can answer with.
+// Clients repeat what is 408, 409, 429 or 5xx; where something may have been
+// started they are told not to, and where they do it all the same daemon/run
+// has the answer ready. See docs/adr/0005.
+func rowOf(code string) row {
+	const (
+		request = openai.TypeInvalidRequest
+		server  = openai.TypeServer
+		limit   = openai.TypeRateLimit
+	)
+	switch code {
+	default: // everything that is wrong with the request itself
+		return row{http.StatusBadRequest, request, 0, false}
+	case codeMissingKey, codeInvalidKey:
+		return row{http.StatusUnauthorized, request, 0, false}
+	case codeForbiddenHost, codeForbiddenOrigin:
+		return row{http.StatusForbidden, request, 0, false}
+	case codeModelNotFound, codeUnknownURL, codeNoConversation:
+		return row{http.StatusNotFound, request, 0, false}
+	case codeMethod:
+		return row{http.StatusMethodNotAllowed, request, 0, false}
+	case codeTooSlow:
+		return row{http.StatusRequestTimeout, request, 0, false}
+	case codeTooLarge:
+		return row{http.StatusRequestEntityTooLarge, request, 0, false}
+	case codeKeyConflict, codeModelMismatch:
+		return row{http.StatusConflict, request, 0, true}
+	case codeQueueFull:
+		return row{http.StatusTooManyRequests, limit, 4, false}
+	case codeConversationBusy:
+		return row{http.StatusTooManyRequests, limit, 4, false}
+	case codeServerUnavailable, codeNotReady:
+		return row{http.StatusServiceUnavailable, server, 2, false}
+	case codeServerError, codeServerLost, codeLLM:
+		return row{http.StatusBadGateway, server, 0, true}
+	case codeRunTimeout:
+		return row{http.StatusGatewayTimeout, server, 0, true}
+	case codeRunError, codeRunStuck, codeRunInterrupted, codeReaderTooSlow, codeInternal:
+		return row{http.StatusInternalServerError, server, 0, true}
+	}
+}
+
+// problem is a failure as the client is told.
+type problem struct {
+	wire  openai.Error
+	row   row
+	allow string // of a wrong method
+	cause error  // for the log; nil where the code says it all
+}
+
+// Error is the code and the cause, for the log: the message may quote the
+// client.
+func (p *problem) Error() string {
+	if p.cause != nil {
+		return p.wire.Code + ": " + p.cause.Error()
+	}
+	return p.wire.Code
+}
+
+// Unwrap gives the cause.
+func (p *problem) Unwrap() error { return p.cause }
+
+func newProblem(code, message string, cause error) *problem {
+	r := rowOf(code)
+	return &problem{wire: openai.Error{Message: message, Type: r.kind, Code: code}, row: r, cause: cause}
+}
+
+// about names the field, or the header, that the problem is in.
+func (p *problem) about(param string) *problem {
+	p.wire.Param = param
+	return p
+}
+
+// explain is the problem that err is.
+func explain(err error) *problem {
+	if p, ok := errors.AsType[*problem](err); ok {
+		return p
+	}
+	if e, ok := errors.AsType[*openai.RequestError](err); ok {
+		return newProblem(e.Code, e.Message, nil).about(e.Param)
+	}
+	if e, ok := errors.AsType[*run.TimeoutError](err); ok {
+		limit := strconv.FormatFloat(e.After.Seconds(), 'f', -1, 64)
+		return newProblem(codeRunTimeout, "The run was stopped after "+limit+" s; its conversation keeps what was done.", nil)
+	}
+	for _, known := range [...]struct {
+		err           error
+		code, message string
+	}{
+		{run.ErrQueueFull, codeQueueFull, "Too many agents run already; try again in a few seconds, or start ohgw serve with a higher --max-runs."},
+		{run.ErrConversationBusy, codeConversationBusy, "Too many requests wait for this conversation; try again in a few seconds."},
+		{run.ErrKeyConflict, codeKeyConflict, "The Idempotency-Key was used for another request; choose a new one."},
+		{run.ErrDraining, codeNotReady, "ohgw is shutting down; try again in a moment."},
+		{run.ErrInterrupted, codeRunInterrupted, "The run was cut off when ohgw stopped; its conversation keeps what was done."},
+		{run.ErrBehind, codeReaderTooSlow, "The client reads too slowly; the rest of the answer is lost. The conversation keeps it."},
+		{run.ErrRecord, codeInternal, "The record of the Idempotency-Key cannot be kept, so nothing was started; the log of ohgw serve says why."},
+		{agentapi.ErrUnavailable, codeServerUnavailable, "The agent server cannot be reached; nothing was started."},
+		{agentapi.ErrUnauthorized, codeServerError, "The agent server refuses the key of ohgw; nothing was started."},
+		{agentapi.ErrRefused, codeServerError, "The agent server refused the request; nothing was started."},
+		{agentapi.ErrUncertain, codeServerError, "The agent server did not say whether it took the request; look at the conversation before you repeat it."},
+		{agentapi.ErrLost, codeServerLost, "The agent server was lost during the run; its conversation keeps what was done."},
+		{agentapi.ErrBusy, codeConversationBusy, "Somebody else runs this conversation; wait until it is done."},
+		{agentapi.ErrUnsupported, codeModelMismatch, "The agent server cannot change the model of a conversation; use the model it was begun with."},
+		{agentapi.ErrProfileNotFound, codeModelNotFound, "The LLM profile of this model does not exist any more."},
+		{agentapi.ErrConversationNotFound, codeNoConversation, "There is no such conversation any more."},
+	} {
+		if errors.Is(err, known.err) {
+			return newProblem(known.code, agentapi.PublicMessage(err, known.message), err)
+		}
+	}
+	return newProblem(codeInternal, "Something in ohgw is broken; its log says what.", err)
+}
+
+// writeProblem writes the envelope with the status and headers of its row.
+func (x *exchange) writeProblem(p *problem) error {
+	h := x.Header()
+	switch p.row.status {
+	case http.StatusUnauthorized:
+		h.Set("WWW-Authenticate", "Bearer")
+	case http.StatusMethodNotAllowed:
+		h.Set("Allow", p.allow)
+	case http.StatusRequestTimeout, http.StatusRequestEntityTooLarge:
+		h.Set("Connection", "close") // the rest of the body is not wanted
+	}
+	if p.row.retryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(p.row.retryAfter))
+	}
+	if p.row.final {
+		h.Set("X-Should-Retry", "false")
+	}
+	x.note(slog.String("code", p.wire.Code))
+	return x.writeJSON(p.row.status, append(p.wire.AppendEnvelope(nil), '\n'))
+}
+
+func unknownURL(_ *exchange, r *http.Request) error {
+	return newProblem(codeUnknownURL, fmt.Sprintf("Unknown request URL: %s %s.", r.Method, logPath(r.URL.Path)), nil)
+}
+
+// wrongMethod answers for a path that exists.
+func wrongMethod(methods []string) handler {
+	return func(_ *exchange, r *http.Request) error {
+		p := newProblem(codeMethod, fmt.Sprintf("%s is not allowed here; use %s.", r.Method, strings.Join(methods, " or ")), nil)
+		p.allow = strings.Join(methods, ", ")
+		return p
+	}
+}

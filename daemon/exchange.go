@@ -1,0 +1,122 @@
+package daemon
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/ohgw/ohgw/daemon/run"
+)
+
+// The headers of ohgw.
+const (
+	headerConversation = "X-OpenHands-ServerConversation-ID"
+	headerIgnored      = "X-OpenHands-Ignored"
+	headerRunStatus    = "X-OpenHands-Run-Status"
+	headerReplayed     = "X-OpenHands-Replayed"
+	headerTimeLimit    = "X-OpenHands-Timeout"
+	headerDisconnect   = "X-OpenHands-On-Disconnect"
+	headerRepeat       = "X-OpenHands-Repeat"
+	headerConfirm      = "X-OpenHands-Confirm"
+)
+
+// exchange is one request and its answer. It is the ResponseWriter that all
+// handlers get: it bounds every write, so that a dead reader holds nothing,
+// and knows what the log will say.
+type exchange struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	d       *Daemon
+	id      string // X-Request-Id
+	began   time.Time
+	client  Client
+
+	status  int // 0 until the header is written
+	written int64
+	failure error // for the log only
+	attrs   []slog.Attr
+}
+
+func (d *Daemon) newExchange(w http.ResponseWriter) *exchange {
+	var random [16]byte
+	_, _ = rand.Read(random[:]) // never fails: the runtime ends the program first
+	x := &exchange{
+		ResponseWriter: w, control: http.NewResponseController(w), d: d,
+		id: "req_" + hex.EncodeToString(random[:]), began: d.cfg.Now(),
+	}
+	x.extendDeadline()
+	h := w.Header()
+	h.Set("X-Request-Id", x.id)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store")
+	return x
+}
+
+// Unwrap lets http.ResponseController find the connection.
+func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
+
+// WriteHeader writes the status, once.
+func (x *exchange) WriteHeader(status int) {
+	if x.status != 0 {
+		return
+	}
+	x.status = status
+	x.ResponseWriter.WriteHeader(status)
+}
+
+// Write writes within the write timeout.
+func (x *exchange) Write(p []byte) (int, error) {
+	x.WriteHeader(http.StatusOK)
+	x.extendDeadline()
+	n, err := x.ResponseWriter.Write(p)
+	x.written += int64(n)
+	return n, err
+}
+
+// flush sends what was written.
+func (x *exchange) flush() error {
+	x.extendDeadline()
+	return x.control.Flush()
+}
+
+func (x *exchange) extendDeadline() {
+	// Where there is no deadline there is no connection: a test.
+	_ = x.control.SetWriteDeadline(x.d.cfg.Now().Add(x.d.cfg.WriteTimeout))
+}
+
+// started tells whether the status can no longer change.
+func (x *exchange) started() bool { return x.status != 0 }
+
+// note adds to the log line of the request.
+func (x *exchange) note(attrs ...slog.Attr) { x.attrs = append(x.attrs, attrs...) }
+
+// attached tells the client, and the log, which job answers.
+func (x *exchange) attached(att *run.Attachment, key bool) {
+	h := x.Header()
+	h.Set(headerConversation, att.ConversationID())
+	x.note(slog.String("conversation_id", att.ConversationID()))
+	if !att.Replayed() {
+		return
+	}
+	h.Set(headerReplayed, "true")
+	if key {
+		h.Set("Idempotency-Replayed", "true")
+	}
+	x.note(slog.Bool("replayed", true))
+}
+
+// writeJSON writes an answer of one piece.
+func (x *exchange) writeJSON(status int, body []byte) error {
+	h := x.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h.Set("openai-processing-ms", strconv.FormatInt(x.d.cfg.Now().Sub(x.began).Milliseconds(), 10))
+	x.WriteHeader(status)
+	_, err := x.Write(body)
+	return err
+}

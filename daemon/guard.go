@@ -1,0 +1,120 @@
+package daemon
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// guard keeps web pages out. An agent with a shell listens on a port that
+// every page of every browser on this machine can send requests to; the key
+// alone would not stop a page that learned it, nor one whose host name was
+// pointed at 127.0.0.1 after it was loaded.
+type guard struct {
+	hosts   []string
+	origins []string
+}
+
+// hostDocker is how a container reaches the machine it runs on.
+const hostDocker = "host.docker.internal"
+
+func newGuard(cfg Config) guard {
+	g := guard{hosts: []string{"localhost", hostDocker}, origins: cfg.AllowOrigins}
+	for _, h := range cfg.AllowHosts {
+		g.hosts = append(g.hosts, hostName(h))
+	}
+	return g
+}
+
+// then lets through what may be answered, and answers preflights.
+func (g guard) then(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x := w.(*exchange)
+		if !g.hostAllowed(r.Host) {
+			x.fail(r, newProblem(codeForbiddenHost, "This host name is not allowed; start ohgw serve with --allow-host to call it by another name than localhost.", nil))
+			return
+		}
+		origins := r.Header.Values("Origin")
+		allowed := len(origins) == 1 && slices.Contains(g.origins, origins[0]) && origins[0] != "null"
+		switch {
+		case len(origins) > 0 && !allowed:
+			x.fail(r, newProblem(codeForbiddenOrigin, "Web pages of this origin may not call; start ohgw serve with --allow-origin to let them.", nil))
+			return
+		case !allowed && crossSite(r):
+			x.fail(r, newProblem(codeForbiddenOrigin, "Requests of other web sites are refused.", nil))
+			return
+		case allowed:
+			cors(w.Header(), origins[0])
+			if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+				preflight(x, r)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// hostAllowed looks at a Host header. The port is whatever a port mapping made
+// of it.
+func (g guard) hostAllowed(host string) bool {
+	name := hostName(host)
+	if addr, err := netip.ParseAddr(name); err == nil && addr.Zone() == "" && addr.Unmap().IsLoopback() {
+		return true
+	}
+	return slices.Contains(g.hosts, name)
+}
+
+// hostName is a Host header in lower case without port and brackets.
+func hostName(host string) string {
+	host = strings.ToLower(host)
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+}
+
+// crossSite tells whether a browser says that a page of another site asks.
+// What is no browser sends no such header.
+func crossSite(r *http.Request) bool {
+	for _, site := range r.Header.Values("Sec-Fetch-Site") {
+		if site != "same-origin" && site != "none" {
+			return true
+		}
+	}
+	return false
+}
+
+// cors lets pages of origin read the answer, errors too.
+func cors(h http.Header, origin string) {
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Add("Vary", "Origin")
+	h.Set("Access-Control-Expose-Headers", strings.Join([]string{
+		"X-Request-Id", headerConversation, headerRunStatus, "Retry-After", "openai-processing-ms",
+		headerIgnored, headerReplayed, "Idempotency-Replayed",
+	}, ", "))
+}
+
+// allowedHeaders are what a page may send: the official SDKs' headers and ours.
+const allowedHeaders = "Authorization, Content-Type, Accept, X-Requested-With, Idempotency-Key, OpenAI-Beta, OpenAI-Organization, OpenAI-Project, " +
+	headerConversation + ", X-Session-API-Key, X-Api-Key, " +
+	headerTimeLimit + ", " + headerDisconnect + ", " + headerRepeat + ", " + headerConfirm + ", " +
+	"x-stainless-arch, x-stainless-async, x-stainless-custom-poll-interval, x-stainless-helper-method, x-stainless-lang, x-stainless-os, " +
+	"x-stainless-package-version, x-stainless-poll-helper, x-stainless-raw-response, x-stainless-read-timeout, x-stainless-retry-count, " +
+	"x-stainless-runtime, x-stainless-runtime-version, x-stainless-timeout"
+
+// preflight answers what a browser asks before it sends a page's request. It
+// carries no key.
+func preflight(x *exchange, r *http.Request) {
+	h := x.Header()
+	h.Del("Access-Control-Expose-Headers")
+	h.Set("Vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers")
+	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS")
+	h.Set("Access-Control-Allow-Headers", allowedHeaders)
+	h.Set("Access-Control-Max-Age", "600")
+	if r.Header.Get("Access-Control-Request-Private-Network") == "true" {
+		h.Set("Access-Control-Allow-Private-Network", "true")
+	}
+	x.WriteHeader(http.StatusNoContent)
+}

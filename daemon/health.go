@@ -1,0 +1,82 @@
+package daemon
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// backendTimeout bounds how long the backend is asked how it is.
+const backendTimeout = 2 * time.Second
+
+// Health is the answer of GET /healthz to a client with a key. Without one it
+// has its Status only.
+type Health struct {
+	Status  string         `json:"status"` // "ok" or "draining"
+	Version string         `json:"version,omitempty"`
+	Backend *BackendHealth `json:"backend,omitempty"`
+	Runs    *RunHealth     `json:"runs,omitempty"`
+}
+
+// BackendHealth is what runs the agents.
+type BackendHealth struct {
+	Name    string   `json:"name"`
+	Version string   `json:"version"`
+	Address string   `json:"address"`
+	Why     string   `json:"why"`     // it was chosen
+	Missing []string `json:"missing"` // what this version lacks
+	Error   string   `json:"error"`   // why it cannot be used now; empty when it can
+}
+
+// RunHealth is what goes on.
+type RunHealth struct {
+	Running int `json:"running"`
+	Queued  int `json:"queued"`
+}
+
+func (d *Daemon) root() handler {
+	return func(x *exchange, _ *http.Request) error {
+		x.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, err := x.Write([]byte("ohgw: the API is at /v1\n"))
+		return err
+	}
+}
+
+func (d *Daemon) health() handler {
+	return func(x *exchange, r *http.Request) error {
+		h := Health{Status: "ok"}
+		if d.draining.Load() {
+			h.Status = "draining"
+		}
+		client, err := d.identify(r)
+		if err != nil { // everybody may know that it is alive
+			return x.encode(h)
+		}
+		x.client = client
+		ctx, cancel := context.WithTimeout(r.Context(), backendTimeout)
+		defer cancel()
+		s := d.cfg.Backend.Status(ctx)
+		h.Version = d.cfg.Version
+		h.Backend = &BackendHealth{Name: s.Name, Version: s.Version, Address: s.Address, Why: d.cfg.Why, Missing: append([]string{}, s.Missing...)}
+		if s.Err != nil {
+			h.Backend.Error = explain(s.Err).wire.Message
+		}
+		stats := d.runs.Stats()
+		h.Runs = &RunHealth{Running: stats.Running, Queued: stats.Queued}
+		return x.encode(h)
+	}
+}
+
+// ready tells whether a request would find its agent. It says no more than
+// that: it needs no key.
+func (d *Daemon) ready() handler {
+	return func(x *exchange, r *http.Request) error {
+		if d.draining.Load() {
+			return newProblem(codeNotReady, "ohgw is shutting down.", nil)
+		}
+		if err := d.models.ready(r.Context()); err != nil {
+			return newProblem(codeServerUnavailable, "The agent server cannot be reached.", err)
+		}
+		return x.encode(Health{Status: "ok"})
+	}
+}

@@ -1,0 +1,168 @@
+package daemon
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"mime"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ohgw/ohgw/daemon/openai"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// options are what the headers of a request ask for.
+type options struct {
+	conversation string // a UUID; empty: a one-shot
+	key          string // Idempotency-Key
+	retry        bool   // an SDK's second or later attempt
+	fresh        bool
+	detach       bool
+	confirm      string
+	timeout      time.Duration
+}
+
+const (
+	headerKey        = "Idempotency-Key"
+	headerRetryCount = "X-Stainless-Retry-Count"
+
+	confirmAccept = "accept"
+	confirmReject = "reject"
+
+	maxKey     = 255
+	maxTimeout = 365 * 24 * time.Hour
+)
+
+// readOptions reads the headers. Those of SDKs and proxies are never wrong;
+// ours are refused if they are, because they were meant.
+func readOptions(h http.Header) (o options, err error) {
+	if o.conversation, err = conversationID(h); err != nil {
+		return o, err
+	}
+	if o.key, err = idempotencyKey(h); err != nil {
+		return o, err
+	}
+	if n, err := strconv.Atoi(h.Get(headerRetryCount)); err == nil {
+		o.retry = n > 0
+	}
+	repeat, err := oneOf(h, headerRepeat, "run")
+	if err != nil {
+		return o, err
+	}
+	disconnect, err := oneOf(h, headerDisconnect, "detach", "interrupt")
+	if err != nil {
+		return o, err
+	}
+	o.fresh, o.detach = repeat == "run", disconnect == "detach"
+	if o.confirm, err = oneOf(h, headerConfirm, confirmAccept, confirmReject); err != nil {
+		return o, err
+	}
+	o.timeout, err = timeLimit(h)
+	return o, err
+}
+
+// conversationID is the conversation to continue. A client whose template had
+// nothing to fill in says so in one of several ways.
+func conversationID(h http.Header) (string, error) {
+	values := h.Values(headerConversation)
+	if len(values) == 0 {
+		return "", nil
+	}
+	v := strings.TrimSpace(values[0])
+	switch strings.ToLower(v) {
+	case "", "null", "undefined", "new", "none":
+		return "", nil
+	}
+	if strings.Contains(v, "{{") || strings.Contains(v, "${") {
+		return "", nil
+	}
+	id, err := uuid.Parse(v)
+	if err != nil || len(values) > 1 {
+		return "", newProblem(codeConversationID, headerConversation+" must be one UUID.", nil).about(headerConversation)
+	}
+	return id, nil
+}
+
+func idempotencyKey(h http.Header) (string, error) {
+	v := h.Get(headerKey)
+	visible := !strings.ContainsFunc(v, func(r rune) bool { return r < '!' || r > '~' })
+	if len(v) > maxKey || !visible || len(h.Values(headerKey)) > 1 {
+		return "", badHeader(headerKey, "1 to 255 visible ASCII characters")
+	}
+	return v, nil
+}
+
+// oneOf is a header with a few known values.
+func oneOf(h http.Header, name string, values ...string) (string, error) {
+	v := strings.ToLower(strings.TrimSpace(h.Get(name)))
+	for _, known := range values {
+		if v == known {
+			return v, nil
+		}
+	}
+	if v == "" {
+		return "", nil
+	}
+	return "", badHeader(name, strings.Join(values, " or "))
+}
+
+// timeLimit is a number of seconds, with a fraction or without.
+func timeLimit(h http.Header) (time.Duration, error) {
+	v := strings.TrimSpace(h.Get(headerTimeLimit))
+	if v == "" {
+		return 0, nil
+	}
+	seconds, err := strconv.ParseFloat(v, 64)
+	if err != nil || math.IsNaN(seconds) || seconds <= 0 || seconds > maxTimeout.Seconds() {
+		return 0, badHeader(headerTimeLimit, "a number of seconds greater than 0")
+	}
+	return time.Duration(seconds * float64(time.Second)), nil
+}
+
+func badHeader(name, want string) error {
+	return newProblem(openai.CodeInvalidValue, "Invalid value for the header "+name+": send "+want+".", nil).about(name)
+}
+
+// readBody reads the body of a request within the limits of time and size.
+func (x *exchange) readBody(r *http.Request) ([]byte, error) {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return nil, newProblem(openai.CodeUnsupportedContentType, "Send Content-Type: application/json.", nil)
+	}
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return nil, newProblem(codeContentEncoding, "Send the body without Content-Encoding.", nil)
+	}
+	limit := x.d.cfg.Limits.Body
+	tooLarge := newProblem(codeTooLarge, "The request body is larger than "+strconv.FormatInt(limit, 10)+" bytes; ohgw serve --max-body changes the limit.", nil)
+	if r.ContentLength > limit {
+		return nil, tooLarge
+	}
+	// Where there is no deadline there is no connection: a test.
+	_ = x.control.SetReadDeadline(x.d.cfg.Now().Add(x.d.cfg.BodyTimeout))
+	body, err := readAll(http.MaxBytesReader(x, r.Body, limit), r.ContentLength)
+	_ = x.control.SetReadDeadline(time.Time{})
+	if err == nil {
+		return body, nil
+	}
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, tooLarge
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, newProblem(codeTooSlow, "The request body did not arrive in time.", nil)
+	}
+	return nil, newProblem(openai.CodeInvalidJSON, "The request body ended before it was complete.", err)
+}
+
+// readAll reads everything, without room for more than a little of what was
+// only announced.
+func readAll(r io.Reader, size int64) ([]byte, error) {
+	const most = 1 << 20
+	var b bytes.Buffer
+	b.Grow(int(max(0, min(size, most))) + bytes.MinRead)
+	_, err := b.ReadFrom(r)
+	return b.Bytes(), err
+}

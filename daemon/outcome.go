@@ -1,0 +1,135 @@
+package daemon
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/daemon/openai"
+)
+
+// The values of the header X-OpenHands-Run-Status.
+const (
+	statusFinished  = "finished"
+	statusError     = "error"
+	statusStuck     = "stuck"
+	statusPaused    = "paused"
+	statusWaiting   = "waiting_for_confirmation"
+	statusTimeout   = "timeout"
+	statusCancelled = "cancelled"
+)
+
+// ending is how a turn ends on the wire: in an answer, or in a problem.
+type ending struct {
+	status  string // of the run; empty if it never began
+	problem *problem
+	// The rest is for answers.
+	finish string
+	notice string // what the agent did not say and the person must know
+	usage  openai.Usage
+	answer string
+}
+
+// endingOf reads the end of a turn.
+func endingOf(res turn.Result, err error) ending {
+	u := res.Usage
+	e := ending{
+		status: statusFinished, finish: openai.FinishStop, answer: res.Answer,
+		usage: openai.NewUsage(u.PromptTokens, u.CompletionTokens, u.CachedTokens, u.ReasoningTokens),
+	}
+	if err != nil {
+		e.problem = explain(err)
+		e.status = statusOf(e.problem.wire.Code)
+		return e
+	}
+	switch res.Outcome {
+	case turn.Finished:
+	case turn.Failed:
+		e.status = statusError
+		e.failed(res)
+	case turn.Stuck:
+		e.status = statusStuck
+		e.problem = newProblem(codeRunStuck, "The agent repeated itself and was stopped. Tell it what to do differently in this conversation.", nil)
+	case turn.Paused:
+		e.status = statusPaused
+		e.notice = "The run was paused. Send another message to this conversation to go on."
+	case turn.Interrupted:
+		e.status = statusCancelled
+		e.notice = "The run was interrupted. Send another message to this conversation to go on."
+	case turn.Waiting:
+		e.status = statusWaiting
+		e.notice = waitingNotice(res.Waiting)
+	}
+	return e
+}
+
+// failed reads why a run failed. A budget that was used up is the end of an
+// answer, not a failure: what was done is worth reading.
+func (e *ending) failed(res turn.Result) {
+	cause := turn.Cause{}
+	if res.Cause != nil {
+		cause = *res.Cause
+	}
+	detail := cause.Detail
+	if detail == "" {
+		detail = "the agent server gave no reason"
+	}
+	var why error // the detail may quote the prompt; the log gets the code
+	if cause.Code != "" {
+		why = errors.New(cause.Code)
+	}
+	switch {
+	case cause.Code == "MaxIterationsReached" || cause.Code == "MaxBudgetReached":
+		e.finish = openai.FinishLength
+		e.notice = "The run used up its budget (" + detail + "). Send another message to this conversation to go on."
+	case cause.Kind == turn.CauseLost:
+		e.problem = newProblem(codeServerLost, "The agent server was lost during the run: "+detail, why)
+	case strings.HasPrefix(cause.Code, "LLMContextWindowExceed") && res.Actions == 0:
+		e.problem = newProblem(codeContextLength, "The message does not fit into the model's context: "+detail, why).about("messages")
+	case cause.Kind == turn.CauseLLM:
+		e.problem = newProblem(codeLLM, "The model's provider failed ("+cause.Code+"): "+detail, why)
+	default:
+		e.problem = newProblem(codeRunError, "The agent run failed: "+detail, why)
+	}
+}
+
+// statusOf is the run's status behind a problem that is no outcome of it.
+func statusOf(code string) string {
+	switch code {
+	case codeRunTimeout:
+		return statusTimeout
+	case codeRunInterrupted:
+		return statusCancelled
+	case codeServerLost, codeReaderTooSlow:
+		return statusError
+	default:
+		return "" // nothing was started, or nobody knows
+	}
+}
+
+// waitingNotice says what waits for a confirmation and how to give it.
+func waitingNotice(actions []turn.Action) string {
+	var b strings.Builder
+	b.WriteString("The agent waits for your confirmation of:\n\n")
+	for _, a := range actions {
+		b.WriteString("- " + a.Line + "\n")
+	}
+	b.WriteString("\nAnswer \"yes\" to let it go on. Any other answer refuses, and the agent reads it. (Programs: " + headerConfirm + ": accept or reject.)")
+	return b.String()
+}
+
+// text is the whole answer with its notice.
+func (e ending) text() string {
+	if e.answer == "" || e.notice == "" {
+		return e.answer + e.notice
+	}
+	return e.answer + "\n\n" + e.notice
+}
+
+// extension tells what the header can no longer tell; nil if nothing.
+func (e ending) extension() *openai.Extension {
+	if e.status == statusFinished {
+		return nil
+	}
+	return &openai.Extension{RunStatus: e.status, Message: e.notice}
+}

@@ -1,0 +1,88 @@
+package daemon
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/daemon/openai"
+	"github.com/ohgw/ohgw/daemon/run"
+)
+
+// plainWriter writes an answer in one piece.
+type plainWriter struct {
+	*answer
+	lines strings.Builder
+}
+
+// plain waits for the end of the run. Clients and proxies give up on silence,
+// so after a while white space goes ahead of the body; from then on the status
+// is 200, and a failure becomes an answer that tells of it.
+func (a *answer) plain() error {
+	p := &plainWriter{answer: a}
+	if err := a.updates(a.x.d.cfg.PlainHeartbeat, p.show, p.beat); err != nil {
+		if errors.Is(err, run.ErrBehind) {
+			return p.failed(ending{problem: explain(err)})
+		}
+		return err
+	}
+	e := a.end()
+	if e.problem != nil {
+		return p.failed(e)
+	}
+	return p.write(openai.Completion{Content: e.text(), Finish: e.finish, Usage: e.usage, Extension: e.extension()}, e.status)
+}
+
+func (p *plainWriter) show(u turn.Update) error {
+	if u.Kind == turn.Progress {
+		p.lines.WriteString(p.reasoning(u))
+	}
+	return nil
+}
+
+func (p *plainWriter) beat() error {
+	if !p.x.started() {
+		p.x.Header().Set("Content-Type", "application/json")
+		p.x.WriteHeader(http.StatusOK)
+	}
+	if _, err := p.x.Write([]byte(" \n")); err != nil {
+		return err
+	}
+	return p.x.flush()
+}
+
+// failed tells that the run failed, in the status if that is still open.
+func (p *plainWriter) failed(e ending) error {
+	if p.x.started() {
+		message := e.problem.wire.Message
+		return p.write(openai.Completion{
+			Content: message, Finish: openai.FinishStop, Usage: e.usage,
+			Extension: &openai.Extension{RunStatus: statusOr(e.status), Message: message, Code: e.problem.wire.Code},
+		}, e.status)
+	}
+	if e.status != "" {
+		p.x.Header().Set(headerRunStatus, e.status)
+	}
+	return p.delivered(p.x.writeProblem(e.problem))
+}
+
+func (p *plainWriter) write(c openai.Completion, status string) error {
+	c.ID, c.Model, c.Created = p.id, p.call.Model, p.created
+	c.Reasoning = p.lines.String()
+	body := append(c.Append(nil), '\n')
+	if p.x.started() {
+		_, err := p.x.Write(body)
+		return p.delivered(err)
+	}
+	p.x.Header().Set(headerRunStatus, status)
+	return p.delivered(p.x.writeJSON(http.StatusOK, body))
+}
+
+// statusOr is the run's status, error where it has none.
+func statusOr(status string) string {
+	if status == "" {
+		return statusError
+	}
+	return status
+}

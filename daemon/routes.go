@@ -1,0 +1,32 @@
+package daemon
+
+import "net/http"
+
+// routes is the whole surface of the daemon. Paths are as [normalize] leaves
+// them: without /v1, which may be there or not.
+func (d *Daemon) routes() http.Handler {
+	table := []struct {
+		methods []string
+		path    string
+		handler handler
+	}{
+		{[]string{http.MethodGet, http.MethodHead}, "/{$}", d.root()},
+		{[]string{http.MethodGet, http.MethodHead}, "/health", d.health()},
+		{[]string{http.MethodGet, http.MethodHead}, "/healthz", d.health()},
+		{[]string{http.MethodGet, http.MethodHead}, "/readyz", d.ready()},
+		{[]string{http.MethodGet, http.MethodHead}, "/models", d.private(d.listModels())},
+		{[]string{http.MethodGet, http.MethodHead}, "/models/{id...}", d.private(d.getModel())},
+		{[]string{http.MethodPost}, "/chat/completions", d.private(d.chat())},
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", adapt(unknownURL))
+	for _, route := range table {
+		mux.Handle(route.path, adapt(wrongMethod(route.methods)))
+		for _, method := range route.methods {
+			if method != http.MethodHead { // ServeMux lets GET answer it too
+				mux.Handle(method+" "+route.path, adapt(route.handler))
+			}
+		}
+	}
+	return d.outermost(d.guard.then(normalize(mux)))
+}

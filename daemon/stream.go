@@ -1,0 +1,104 @@
+package daemon
+
+import (
+	"errors"
+
+	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/daemon/openai"
+	"github.com/ohgw/ohgw/daemon/run"
+	"github.com/ohgw/ohgw/internal/sse"
+)
+
+// streamer writes an answer as a stream of chunks.
+type streamer struct {
+	*answer
+	chunks *openai.Chunks
+	events *sse.Writer
+	buf    []byte
+}
+
+// stream begins at once, whatever the agent does: clients give up on silence
+// and send their request again.
+func (a *answer) stream() error {
+	s := &streamer{
+		answer: a,
+		chunks: openai.NewChunks(a.id, a.call.Model, a.created, a.call.IncludeUsage),
+		events: sse.NewWriter(a.x, a.x.flush),
+	}
+	h := a.x.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Cache-Control", "no-cache, no-transform")
+	h.Set("X-Accel-Buffering", "no")
+	if err := s.send(s.chunks.Role(s.buf[:0])); err != nil {
+		return err
+	}
+	err := a.updates(a.x.d.cfg.Heartbeat, s.show, s.beat)
+	switch {
+	case err == nil:
+		return s.finish()
+	case errors.Is(err, run.ErrBehind):
+		return errors.Join(err, s.events.Data(explain(err).wire.AppendEnvelope(s.buf[:0])))
+	default:
+		return err
+	}
+}
+
+func (s *streamer) send(chunk []byte) error {
+	s.buf = chunk
+	return s.events.Data(chunk)
+}
+
+func (s *streamer) beat() error { return s.send(s.chunks.Heartbeat(s.buf[:0])) }
+
+func (s *streamer) show(u turn.Update) error {
+	switch u.Kind {
+	case turn.Progress:
+		if line := s.reasoning(u); line != "" {
+			return s.send(s.chunks.Reasoning(s.buf[:0], line))
+		}
+	case turn.Text:
+		if !s.x.d.cfg.AnswerOnly {
+			return s.content(u.Text)
+		}
+	}
+	return nil
+}
+
+// content sends text in frames that every client can read.
+func (s *streamer) content(text string) error {
+	for text != "" {
+		var piece string
+		piece, text = openai.Piece(text)
+		if err := s.send(s.chunks.Content(s.buf[:0], piece)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish ends the stream: in a finish, or in an error frame.
+func (s *streamer) finish() error {
+	e := s.end()
+	if e.problem != nil {
+		return s.delivered(s.events.Data(e.problem.wire.AppendEnvelope(s.buf[:0])))
+	}
+	rest := e.text()
+	if !s.x.d.cfg.AnswerOnly { // the answer is there already
+		rest = e.notice
+		if rest != "" && e.answer != "" {
+			rest = "\n\n" + rest
+		}
+	}
+	if err := s.content(rest); err != nil {
+		return err
+	}
+	if err := s.send(s.chunks.Finish(s.buf[:0], e.finish, e.extension())); err != nil {
+		return err
+	}
+	if s.call.IncludeUsage {
+		if err := s.send(s.chunks.Usage(s.buf[:0], e.usage)); err != nil {
+			return err
+		}
+	}
+	return s.delivered(s.events.Data([]byte(openai.Done)))
+}

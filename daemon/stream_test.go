@@ -1,0 +1,304 @@
+package daemon_test
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/daemontest"
+	"github.com/ohgw/ohgw/internal/sse"
+)
+
+// Wire checklist 35.
+func TestTheFirstFrameComesBeforeTheAgentDoesAnything(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := script(daemontest.Wait(time.Hour), daemontest.Finish("done"))
+		g := serve(t, b)
+		began := time.Now()
+		res := g.send(g.request(http.MethodPost, "/v1/chat/completions", ask("hi", streamed)))
+		defer res.Body.Close()
+		e, err := sse.NewReader(res.Body, 1<<20).Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took != 0 {
+			t.Errorf("the first frame took %v", took)
+		}
+		if c := parseChunk(t, e.Data); *c.Choices[0].Delta.Role != "assistant" || *c.Choices[0].Delta.Content != "" {
+			t.Errorf("first frame %s", e.Data)
+		}
+	})
+}
+
+// Wire checklist 36, 37, 39 and 42.
+func TestAStreamInFull(t *testing.T) {
+	t.Parallel()
+	g := serve(t, script(
+		daemontest.Delta("I will"), daemontest.Delta(" look."), daemontest.Say("I will look."), daemontest.Tool("go test ./..."), daemontest.Finish("The tests pass."),
+	))
+	res := g.chat(ask("do they pass?", streamed))
+	f := parse(t, res)
+	var got []string
+	for i, c := range f.chunks {
+		if !idForm.MatchString(c.ID) || c.ID != f.chunks[0].ID || c.Created != f.chunks[0].Created || c.Model != "openhands_default" {
+			t.Errorf("chunk %d: %s", i, c.raw)
+		}
+		choice := c.Choices[0]
+		line := ""
+		switch {
+		case choice.Delta.Role != nil:
+			line = "role"
+		case choice.Delta.Content != nil && choice.Delta.Reasoning != nil:
+			t.Errorf("content and reasoning in %s", c.raw)
+		case choice.Delta.Content != nil:
+			line = "content " + *choice.Delta.Content
+		case choice.Delta.Reasoning != nil:
+			line = "reasoning " + *choice.Delta.Reasoning
+		case choice.FinishReason != nil:
+			line = "finish " + *choice.FinishReason
+		}
+		if strings.Contains(c.raw, `"usage"`) || strings.Contains(c.raw, `"ohgw"`) {
+			t.Errorf("chunk %d: %s", i, c.raw)
+		}
+		got = append(got, line)
+	}
+	want := []string{"role", "content I will", "content  look.", "reasoning $ go test ./...\n", "content \n\nThe tests pass.", "finish stop"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if f.end != "[DONE]" || res.err != nil {
+		t.Errorf("ended with %q, %v", f.end, res.err)
+	}
+}
+
+// Wire checklist 37: nothing but data lines, LF only, no comment.
+func TestAStreamIsDataLinesOnly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := serve(t, script(daemontest.Wait(30*time.Second), daemontest.Say("a\r\nb\u2028c"), daemontest.Finish("")))
+		res := g.chat(ask("go", streamed))
+		if strings.ContainsAny(res.body, "\r\u2028") {
+			t.Errorf("%q", res.body)
+		}
+		for frame := range strings.SplitSeq(strings.TrimSuffix(res.body, "\n\n"), "\n\n") {
+			if !strings.HasPrefix(frame, "data: ") || strings.Contains(frame, "\n") {
+				t.Errorf("frame %q", frame)
+			}
+		}
+		if f := parse(t, res); f.text() != "a\r\nb\u2028c" {
+			t.Errorf("text %q", f.text())
+		}
+	})
+}
+
+// Wire checklist 38.
+func TestSilenceIsBrokenEveryFourSeconds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const beats = 400
+		g := serve(t, script(daemontest.Wait(beats*4*time.Second+2*time.Second), daemontest.Say("x"), daemontest.Wait(5*time.Second), daemontest.Finish("done")))
+		began := time.Now()
+		res := g.send(g.request(http.MethodPost, "/v1/chat/completions", ask("slow", streamed)))
+		defer res.Body.Close()
+		r := sse.NewReader(res.Body, 1<<20)
+		var at []time.Duration
+		for {
+			e, err := r.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(e.Data) == "[DONE]" {
+				break
+			}
+			c := parseChunk(t, e.Data)
+			if strings.Contains(c.raw, `"delta":{},"logprobs":null,"finish_reason":null`) {
+				at = append(at, time.Since(began))
+			}
+		}
+		if len(at) != beats+1 {
+			t.Fatalf("%d heartbeats, want %d", len(at), beats+1)
+		}
+		for i, got := range at[:beats] {
+			if want := time.Duration(i+1) * 4 * time.Second; got != want {
+				t.Fatalf("heartbeat %d after %v, want %v", i, got, want)
+			}
+		}
+		// The word begins the silence anew.
+		if want := (beats*4 + 2 + 4) * time.Second; at[beats] != want {
+			t.Errorf("last heartbeat after %v, want %v", at[beats], want)
+		}
+	})
+}
+
+func TestHeartbeatsCanBeOff(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := serve(t, script(daemontest.Wait(time.Hour), daemontest.Finish("done")), func(c *daemon.Config) { c.Heartbeat = -1 })
+		if f := parse(t, g.chat(ask("slow", streamed))); len(f.chunks) != 3 {
+			t.Errorf("%d chunks, want role, content, finish", len(f.chunks))
+		}
+	})
+}
+
+// Wire checklist 40 and 41.
+func TestUsageIsSentOnRequestOnly(t *testing.T) {
+	t.Parallel()
+	g := serve(t, script(daemontest.Say("a"), daemontest.Tool("ls"), daemontest.Finish("done")))
+	for _, body := range []string{ask("go", streamed), ask("go", streamed, `"stream_options":{"include_usage":false}`), ask("go", streamed, `"stream_options":null`)} {
+		f := parse(t, g.chat(body))
+		for _, c := range f.chunks {
+			if strings.Contains(c.raw, "usage") || len(c.Choices) != 1 {
+				t.Errorf("chunk %s", c.raw)
+			}
+		}
+	}
+	f := parse(t, g.chat(ask("go", streamed, `"stream_options":{"include_usage":true}`)))
+	last := len(f.chunks) - 1
+	for i, c := range f.chunks[:last] {
+		if !strings.HasSuffix(c.raw, `,"usage":null}`) {
+			t.Errorf("chunk %d: %s", i, c.raw)
+		}
+	}
+	if f.chunks[last-1].Choices[0].FinishReason == nil {
+		t.Errorf("before the usage: %s", f.chunks[last-1].raw)
+	}
+	want := usage{Prompt: 100, Completion: 20, Total: 120}
+	want.Details.Cached, want.Reasoning.Tokens = 40, 5
+	if u := f.chunks[last]; len(u.Choices) != 0 || u.Usage == nil {
+		t.Errorf("usage chunk %s", u.raw)
+	} else if diff := cmp.Diff(want, *u.Usage); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Wire checklist 44.
+func TestNoFrameIsTooLongAndNoCharacterCut(t *testing.T) {
+	t.Parallel()
+	want := strings.Repeat("😀\x01", 60_000)
+	g := serve(t, script(daemontest.Finish(want)))
+	res := g.chat(ask("go", streamed, `"stream_options":{"include_usage":true}`))
+	f := parse(t, res)
+	for line := range strings.Lines(res.body) {
+		if len(line) > 64<<10 {
+			t.Errorf("a line of %d bytes", len(line))
+		}
+	}
+	for _, c := range f.chunks {
+		if !utf8.ValidString(c.content()) || strings.ContainsRune(c.content(), utf8.RuneError) {
+			t.Errorf("a character is cut in %.100q", c.content())
+		}
+	}
+	if f.text() != want {
+		t.Errorf("%d bytes, want %d", len(f.text()), len(want))
+	}
+}
+
+// Wire checklist 45.
+func TestAFailureInAStreamIsOneFrameAndNothingAfterIt(t *testing.T) {
+	t.Parallel()
+	g := serve(t, script(daemontest.Say("So far."), daemontest.Fail("LLMAuthenticationError", "the key sk-abcdefghijklmnop is wrong")))
+	res := g.chat(ask("go", streamed, `"stream_options":{"include_usage":true}`))
+	f := parse(t, res)
+	e := frameError(t, []byte(f.end), "llm_error", "")
+	if e["type"] != "server_error" || strings.Contains(fmt.Sprint(e), "abcdefghijklmnop") || !strings.Contains(fmt.Sprint(e), "is wrong") {
+		t.Errorf("%v", e)
+	}
+	if f.text() != "So far." || strings.Count(res.body, `"error"`) != 1 || strings.Contains(res.body, "[DONE]") || !strings.HasSuffix(res.body, "}}\n\n") || res.err != nil {
+		t.Errorf("%s, %v", res.body, res.err)
+	}
+}
+
+// Wire checklist 47.
+func TestAStreamAsksProxiesNotToBuffer(t *testing.T) {
+	t.Parallel()
+	g := serve(t, daemontest.New("default"))
+	res := g.chat(ask("go", streamed), "Accept-Encoding", "gzip, br")
+	parse(t, res)
+	for name, want := range map[string]string{
+		"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no",
+		"Content-Encoding": "", "Content-Length": "", "X-Content-Type-Options": "nosniff",
+	} {
+		if got := res.header.Get(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if !uuidForm.MatchString(res.header.Get("X-OpenHands-ServerConversation-ID")) || !requestForm.MatchString(res.header.Get("X-Request-Id")) {
+		t.Errorf("headers %v", res.header)
+	}
+}
+
+// Every frame must leave at once, not with the next one.
+func TestEachPieceIsFlushed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var steps []daemontest.Step
+		for i := range 20 {
+			steps = append(steps, daemontest.Delta(fmt.Sprintf("w%d ", i)), daemontest.Wait(100*time.Millisecond))
+		}
+		g := serve(t, script(append(steps, daemontest.Finish("end"))...))
+		began := time.Now()
+		res := g.send(g.request(http.MethodPost, "/v1/chat/completions", ask("slow", streamed)))
+		defer res.Body.Close()
+		r := sse.NewReader(res.Body, 1<<20)
+		for i := range 21 {
+			e, err := r.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := time.Duration(max(0, i-1)) * 100 * time.Millisecond; time.Since(began) != want {
+				t.Errorf("frame %d after %v, want %v: %s", i, time.Since(began), want, e.Data)
+			}
+		}
+	})
+}
+
+// Wire checklist 50.
+func TestStreamedTextAgreesWithThePlainAnswer(t *testing.T) {
+	t.Parallel()
+	steps := []daemontest.Step{daemontest.Delta("I will "), daemontest.Say("I will look."), daemontest.Tool("ls"), daemontest.Delta("There "), daemontest.Finish("There are two files.")}
+	live := serve(t, script(steps...))
+	plain := completed(t, live.chat(ask("go"))).text()
+	if got := parse(t, live.chat(ask("go", streamed))).text(); got != "I will look.\n\n"+plain {
+		t.Errorf("live: %q, plain %q", got, plain)
+	}
+	answer := serve(t, script(steps...), func(c *daemon.Config) { c.AnswerOnly = true })
+	if got := parse(t, answer.chat(ask("go", streamed))).text(); got != plain {
+		t.Errorf("answer: %q, plain %q", got, plain)
+	}
+}
+
+func TestAnswerOnlyKeepsTheNotice(t *testing.T) {
+	t.Parallel()
+	g := serve(t, script(daemontest.Say("May I?"), daemontest.Confirm("make")), func(c *daemon.Config) { c.AnswerOnly = true })
+	if got := parse(t, g.chat(ask("go", streamed))).text(); !strings.HasPrefix(got, "May I?\n\nThe agent waits for your confirmation") {
+		t.Errorf("%q", got)
+	}
+}
+
+// A reader that stops reading must not hold its run, nor the daemon.
+func TestADeadReaderIsDropped(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := script(daemontest.Say(strings.Repeat("x", 1<<20)), daemontest.Finish("done"))
+		g := serve(t, b)
+		res := g.send(g.request(http.MethodPost, "/v1/chat/completions", ask("go", streamed)))
+		defer res.Body.Close()
+		if _, err := bufio.NewReader(res.Body).ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if !strings.Contains(g.logs.String(), `"path":"/v1/chat/completions"`) {
+			t.Errorf("the request still goes on: %s", g.logs)
+		}
+	})
+}
