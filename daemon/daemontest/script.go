@@ -85,6 +85,15 @@ func End(s event.Status) Step {
 	}
 }
 
+// Interrupted ends the run as an interrupt by somebody else does.
+func Interrupted() Step {
+	return func(r *Run) bool {
+		r.publish(&event.Interrupt{})
+		r.status = event.Paused
+		return false
+	}
+}
+
 // Confirm waits for a confirmation of a command; accepted, the rest follows.
 func Confirm(command string) Step {
 	return func(r *Run) bool {
