@@ -109,6 +109,7 @@ type response struct {
 	status int
 	header http.Header
 	body   string
+	close  bool  // the connection ends with it
 	err    error // of reading the body
 }
 
@@ -159,7 +160,7 @@ func (g *gateway) finish(res *http.Response) response {
 	g.t.Helper()
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
-	return response{status: res.StatusCode, header: res.Header, body: string(body), err: err}
+	return response{status: res.StatusCode, header: res.Header, body: string(body), close: res.Close, err: err}
 }
 
 // ask is the body of a request with one message.

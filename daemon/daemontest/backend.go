@@ -6,6 +6,7 @@ package daemontest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -85,6 +86,21 @@ func (b *Backend) HoldProfiles() (release func()) {
 		b.hold = nil
 		b.mu.Unlock()
 		close(hold)
+	}
+}
+
+// Resync shows every watcher the state anew, as after a connection that was
+// lost and found again.
+func (b *Backend) Resync() {
+	b.mu.Lock()
+	convs := slices.Collect(maps.Values(b.convs))
+	b.mu.Unlock()
+	for _, c := range convs {
+		c.mu.Lock()
+		for s := range c.streams {
+			s.push(c.snapshot())
+		}
+		c.mu.Unlock()
 	}
 }
 

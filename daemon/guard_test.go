@@ -1,0 +1,292 @@
+package daemon_test
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/daemontest"
+)
+
+// untouched fails if anything of a request reached the backend.
+func untouched(t *testing.T, b *daemontest.Backend, asked int) {
+	t.Helper()
+	if b.Runs() != 0 || len(b.Opened()) != 0 || b.Asked() != asked {
+		t.Errorf("the backend was asked %d times, opened %d, ran %d", b.Asked(), len(b.Opened()), b.Runs())
+	}
+}
+
+// Wire checklist 84.
+func TestHostNames(t *testing.T) {
+	t.Parallel()
+	b := daemontest.New("default")
+	g := serve(t, b, func(c *daemon.Config) { c.AllowHosts = []string{"Laptop.lan", "192.168.1.5"} })
+	g.do(http.MethodGet, "/v1/models", "")
+	asked := b.Asked()
+	for host, allowed := range map[string]bool{
+		"localhost": true, "LOCALHOST": true, "localhost:6449": true, "127.0.0.1": true, "127.0.0.1:80": true, "127.1.2.3:6449": true,
+		"[::1]": true, "[::1]:6449": true, "[::ffff:127.0.0.1]:6449": true, "host.docker.internal": true, "host.docker.internal:6449": true,
+		"laptop.lan": true, "LAPTOP.LAN:1": true, "192.168.1.5:6449": true,
+		"evil.example": false, "evil.example:6449": false, "localhost.evil.example": false, "evil-localhost": false, "x.localhost": false,
+		"0.0.0.0": false, "0.0.0.0:6449": false, "[::]:6449": false, "10.0.0.1": false, "192.168.1.6": false,
+		"127.0.0.1.nip.io": false, "2130706433": false, "0x7f000001": false, "localhost.": false, "a localhost": false,
+	} {
+		want := http.StatusOK
+		if !allowed {
+			want = http.StatusForbidden
+		}
+		res, ok := g.try("GET", "/v1/models", host)
+		if !ok {
+			continue // net/http refuses it by itself
+		}
+		if res.status != want {
+			t.Errorf("%s: %d, want %d", host, res.status, want)
+		}
+	}
+	for _, r := range []*http.Request{
+		g.request(http.MethodGet, "/v1/models", "", "Host", "evil.example"),
+		g.request(http.MethodGet, "/healthz", "", "Host", "evil.example"),
+		g.request(http.MethodGet, "/", "", "Host", "evil.example"),
+		g.request(http.MethodOptions, "/v1/chat/completions", "", "Host", "evil.example", "Origin", "http://evil.example", "Access-Control-Request-Method", "POST"),
+		g.request(http.MethodPost, "/v1/chat/completions", ask("hi"), "Host", "evil.example"),
+		g.request(http.MethodPost, "/v1/chat/completions", ask("hi", streamed), "Host", "evil.example"),
+	} {
+		res := g.finish(g.send(r))
+		envelope(t, res, http.StatusForbidden, "forbidden_host", "")
+		noCORS(t, res)
+	}
+	untouched(t, b, asked)
+}
+
+// try sends a request as it is; ok is false if there was no answer of ours.
+func (g *gateway) try(method, path, host string) (response, bool) {
+	g.t.Helper()
+	res, err := g.client.Do(g.request(method, path, "", "Host", host))
+	if err != nil {
+		return response{}, false
+	}
+	out := g.finish(res)
+	return out, out.header.Get("X-Request-Id") != ""
+}
+
+func noCORS(t *testing.T, res response) {
+	t.Helper()
+	for name := range res.header {
+		if strings.HasPrefix(name, "Access-Control-") {
+			t.Errorf("%s: %q", name, res.header.Get(name))
+		}
+	}
+}
+
+const page = "https://chat.example:8443"
+
+// Wire checklist 85.
+func TestPagesOfOtherOriginsAreRefused(t *testing.T) {
+	t.Parallel()
+	b := daemontest.New("default")
+	g := serve(t, b, func(c *daemon.Config) { c.AllowOrigins = []string{page, "null"} })
+	g.do(http.MethodGet, "/v1/models", "")
+	asked := b.Asked()
+	for name, header := range map[string][]string{
+		"foreign":         {"Origin", "https://evil.example"},
+		"null":            {"Origin", "null"},
+		"itself":          {"Origin", "http://localhost:6449"},
+		"other port":      {"Origin", "https://chat.example"},
+		"other scheme":    {"Origin", "http://chat.example:8443"},
+		"longer":          {"Origin", page + ".evil.example"},
+		"cross-site":      {"Sec-Fetch-Site", "cross-site"},
+		"same-site":       {"Sec-Fetch-Site", "same-site"},
+		"foreign, same":   {"Origin", "https://evil.example", "Sec-Fetch-Site", "same-origin"},
+		"desktop app":     {"Origin", "app://obsidian.md"},
+		"extension":       {"Origin", "chrome-extension://abcdef"},
+		"unknown metdata": {"Sec-Fetch-Site", "whatever"},
+	} {
+		for _, r := range []*http.Request{
+			g.request(http.MethodGet, "/v1/models", "", header...),
+			g.request(http.MethodGet, "/healthz", "", header...),
+			g.request(http.MethodPost, "/v1/chat/completions", ask("hi", streamed), header...),
+			g.request(http.MethodOptions, "/v1/chat/completions", "", append(header, "Access-Control-Request-Method", "POST")...),
+		} {
+			res := g.finish(g.send(r))
+			envelope(t, res, http.StatusForbidden, "forbidden_origin", "")
+			noCORS(t, res)
+			if t.Failed() {
+				t.Fatalf("%s: %s", name, r.Method)
+			}
+		}
+	}
+	two := g.request(http.MethodGet, "/v1/models", "", "Origin", page)
+	two.Header.Add("Origin", "https://evil.example")
+	envelope(t, g.finish(g.send(two)), http.StatusForbidden, "forbidden_origin", "")
+	untouched(t, b, asked)
+	for _, site := range []string{"same-origin", "none"} {
+		if res := g.do(http.MethodGet, "/v1/models", "", "Sec-Fetch-Site", site); res.status != http.StatusOK {
+			t.Errorf("%s: %d", site, res.status)
+		}
+	}
+}
+
+// Wire checklist 86.
+func TestAnAllowedPageMayCall(t *testing.T) {
+	t.Parallel()
+	b := daemontest.New("default")
+	g := serve(t, b, func(c *daemon.Config) { c.AllowOrigins = []string{page} })
+	g.do(http.MethodGet, "/v1/models", "")
+	asked := b.Asked()
+	preflight := []string{
+		"Authorization", "", "Origin", page, "Sec-Fetch-Site", "cross-site", "Access-Control-Request-Method", "POST",
+		"Access-Control-Request-Headers", "authorization,content-type",
+	}
+	res := g.do(http.MethodOptions, "/v1/chat/completions", "", preflight...)
+	if res.status != http.StatusNoContent || res.body != "" {
+		t.Fatalf("preflight: %d %q", res.status, res.body)
+	}
+	got := make(map[string]string)
+	for name := range res.header {
+		if strings.HasPrefix(name, "Access-Control-") || name == "Vary" {
+			got[name] = res.header.Get(name)
+		}
+	}
+	want := map[string]string{
+		"Access-Control-Allow-Origin":  page,
+		"Vary":                         "Origin, Access-Control-Request-Method, Access-Control-Request-Headers",
+		"Access-Control-Allow-Methods": "GET, POST, DELETE, OPTIONS",
+		"Access-Control-Allow-Headers": "Authorization, Content-Type, Accept, X-Requested-With, Idempotency-Key, OpenAI-Beta, OpenAI-Organization, OpenAI-Project, X-OpenHands-ServerConversation-ID, X-Session-API-Key, X-Api-Key, X-OpenHands-Timeout, X-OpenHands-On-Disconnect, X-OpenHands-Repeat, X-OpenHands-Confirm, x-stainless-arch, x-stainless-async, x-stainless-custom-poll-interval, x-stainless-helper-method, x-stainless-lang, x-stainless-os, x-stainless-package-version, x-stainless-poll-helper, x-stainless-raw-response, x-stainless-read-timeout, x-stainless-retry-count, x-stainless-runtime, x-stainless-runtime-version, x-stainless-timeout",
+		"Access-Control-Max-Age":       "600",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	untouched(t, b, asked)
+	res = g.do(http.MethodOptions, "/v1/chat/completions", "", append(preflight, "Access-Control-Request-Private-Network", "true")...)
+	if res.header.Get("Access-Control-Allow-Private-Network") != "true" {
+		t.Errorf("private network: %v", res.header)
+	}
+	for _, res := range []response{
+		g.do(http.MethodGet, "/v1/models", "", "Origin", page, "Sec-Fetch-Site", "cross-site"),
+		g.chat(ask("hi"), "Origin", page),
+		g.chat(ask("hi", streamed), "Origin", page),
+		g.chat("{", "Origin", page),
+		g.chat(ask("hi"), "Origin", page, "Authorization", ""),
+		g.do(http.MethodGet, "/nothing", "", "Origin", page),
+	} {
+		h := res.header
+		if h.Get("Access-Control-Allow-Origin") != page || h.Get("Vary") != "Origin" || h.Get("Access-Control-Allow-Credentials") != "" {
+			t.Errorf("%d: %v", res.status, h)
+		}
+		for _, name := range []string{"X-Request-Id", "X-OpenHands-ServerConversation-ID", "X-OpenHands-Run-Status", "Retry-After", "openai-processing-ms"} {
+			if !strings.Contains(h.Get("Access-Control-Expose-Headers"), name) {
+				t.Errorf("%d: exposed %q", res.status, h.Get("Access-Control-Expose-Headers"))
+			}
+		}
+	}
+}
+
+// Wire checklist 87.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	b := daemontest.New("default")
+	g := serve(t, b)
+	g.do(http.MethodGet, "/v1/models", "")
+	asked := b.Asked()
+	for name, tc := range map[string]struct {
+		header []string
+		code   string
+	}{
+		"none":        {nil, "missing_api_key"},
+		"empty":       {[]string{"Authorization", "Bearer "}, "missing_api_key"},
+		"basic":       {[]string{"Authorization", "Basic " + key}, "missing_api_key"},
+		"bare":        {[]string{"Authorization", key}, "missing_api_key"},
+		"wrong":       {[]string{"Authorization", "Bearer " + key + "x"}, "invalid_api_key"},
+		"a part":      {[]string{"Authorization", "Bearer " + key[:10]}, "invalid_api_key"},
+		"session":     {[]string{"X-Session-API-Key", "wrong"}, "invalid_api_key"},
+		"placeholder": {[]string{"Authorization", "Bearer sk-none", "X-Api-Key", "wrong"}, "invalid_api_key"},
+	} {
+		for _, r := range []*http.Request{
+			g.request(http.MethodGet, "/v1/models", "", append([]string{"Authorization", ""}, tc.header...)...),
+			g.request(http.MethodPost, "/v1/chat/completions", ask("hi"), append([]string{"Authorization", ""}, tc.header...)...),
+		} {
+			res := g.finish(g.send(r))
+			if e := envelope(t, res, http.StatusUnauthorized, tc.code, ""); e["type"] != "invalid_request_error" || res.header.Get("WWW-Authenticate") != "Bearer" {
+				t.Errorf("%s: %v, %v", name, e, res.header)
+			}
+		}
+	}
+	untouched(t, b, asked)
+	for _, header := range [][]string{
+		{"Authorization", "Bearer " + key},
+		{"Authorization", "bearer   " + key},
+		{"X-Session-API-Key", key},
+		{"X-Api-Key", key},
+		{"Api-Key", key},
+		{"Authorization", "Bearer sk-placeholder", "X-Session-API-Key", key},
+	} {
+		if res := g.do(http.MethodGet, "/v1/models", "", append([]string{"Authorization", ""}, header...)...); res.status != http.StatusOK {
+			t.Errorf("%v: %d", header, res.status)
+		}
+	}
+}
+
+// Wire checklist 88.
+func TestSimpleRequestsOfPagesAreRefused(t *testing.T) {
+	t.Parallel()
+	b := daemontest.New("default")
+	g := serve(t, b)
+	g.do(http.MethodGet, "/v1/models", "")
+	asked := b.Asked()
+	for _, kind := range []string{"text/plain", "text/plain;charset=UTF-8", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jsonp", ""} {
+		envelope(t, g.chat(ask("hi"), "Content-Type", kind), http.StatusBadRequest, "unsupported_content_type", "")
+	}
+	untouched(t, b, asked)
+	for _, kind := range []string{"application/json", "application/json; charset=utf-8", "Application/JSON"} {
+		completed(t, g.chat(ask("hi"), "Content-Type", kind))
+	}
+}
+
+// Wire checklist 89.
+func TestWithoutKeysOnlyThisMachineIsServed(t *testing.T) {
+	t.Parallel()
+	if _, err := daemon.New(daemon.Config{Backend: daemontest.New()}); err == nil {
+		t.Error("a daemon without tokens was made, and nobody said --no-auth")
+	}
+	for addr, refused := range map[string]bool{"0.0.0.0:1": true, "[::]:1": true, "192.168.1.5:1": true, "127.0.0.1:1": false, "[::1]:1": false} {
+		tcp, err := net.ResolveTCPAddr("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := daemon.New(daemon.Config{Backend: daemontest.New(), NoAuth: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ln := &closedListener{addr: tcp}
+		if err := d.Serve(t.Context(), ln); errors.Is(err, daemon.ErrOpenDoor) != refused || !ln.closed {
+			t.Errorf("%s: %v, closed %t", addr, err, ln.closed)
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// closedListener accepts nothing.
+type closedListener struct {
+	addr   net.Addr
+	closed bool
+}
+
+func (l *closedListener) Accept() (net.Conn, error) { return nil, net.ErrClosed }
+func (l *closedListener) Close() error              { l.closed = true; return nil }
+func (l *closedListener) Addr() net.Addr            { return l.addr }
+
+func TestWithoutKeysEverybodyMayCallFromHere(t *testing.T) {
+	t.Parallel()
+	g := serve(t, daemontest.New("default"), func(c *daemon.Config) { c.Tokens, c.NoAuth = nil, true })
+	completed(t, g.chat(ask("hi"), "Authorization", ""))
+	completed(t, g.chat(ask("hi"), "Authorization", "Bearer whatever"))
+	envelope(t, g.chat(ask("hi"), "Origin", "https://evil.example"), http.StatusForbidden, "forbidden_origin", "")
+}
