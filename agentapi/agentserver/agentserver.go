@@ -128,13 +128,13 @@ func (b *Backend) Close() error {
 // Remove deletes a conversation, interrupting its run: a delete alone would
 // wait until the tool that runs has ended.
 func (b *Backend) Remove(ctx context.Context, id string) error {
-	path := conversationPath(id)
-	if err := b.interrupt(ctx, id); err != nil {
+	if err := b.interrupt(ctx, id); errors.Is(err, agentapi.ErrConversationNotFound) {
 		return err
 	}
+	// Whatever else kept the interrupt from its work, the delete says as well.
 	limited, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	_, err := b.client.do(limited, request{method: http.MethodDelete, path: path})
+	_, err := b.client.do(limited, request{method: http.MethodDelete, path: conversationPath(id)})
 	if gone(err) {
 		return conversationNotFound(id, err)
 	}

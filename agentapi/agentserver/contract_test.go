@@ -16,12 +16,41 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // everything is what an agent-server of today can do.
 func everything() backendtest.Features {
-	return backendtest.Features{Deltas: true, Switch: true, Confirm: true, Pause: true, Kill: true}
+	return backendtest.Features{Deltas: true, Stop: true, Switch: true, Confirm: true, Pause: true, Kill: true}
 }
 
 func TestContractWithTheFakeServer(t *testing.T) {
 	t.Parallel()
 	backendtest.Run(t, backendtest.Factory{Has: everything(), New: newSetup(fakeserver.Options{Key: "sk-session"})})
+}
+
+func TestContractWithOldServers(t *testing.T) {
+	t.Parallel()
+	old := everything()
+	old.Kill = false // says nothing new, and takes seconds
+	for _, tt := range []struct {
+		version string
+		has     func(*backendtest.Features)
+	}{
+		{"1.36.0", func(*backendtest.Features) {}},
+		{"1.32.0", func(f *backendtest.Features) { f.Pause = false }},
+		{"1.30.0", func(f *backendtest.Features) { f.Pause = false }},
+		{"1.22.0", func(f *backendtest.Features) { f.Stop, f.Pause = false, false }},
+	} {
+		t.Run(tt.version, func(t *testing.T) {
+			t.Parallel()
+			has := old
+			tt.has(&has)
+			backendtest.Run(t, backendtest.Factory{Has: has, New: newSetup(fakeserver.Options{Key: "sk-session", Version: tt.version})})
+		})
+	}
+}
+
+func TestContractWithoutASecretKey(t *testing.T) {
+	t.Parallel()
+	has := everything()
+	has.Kill = false
+	backendtest.Run(t, backendtest.Factory{Has: has, New: newSetup(fakeserver.Options{NoSecretKey: true})})
 }
 
 // newSetup makes a fake server for each behaviour.

@@ -68,7 +68,7 @@ func (b *Backend) launch(ctx context.Context, v version, req agentapi.OpenReques
 	start.Encrypted = encrypted
 	stored.Conversation.apply(&start)
 	if llm.text("provider_connection_id") != "" {
-		return start, b.launchByProfile(ctx, req, stored.Agent, &start)
+		return start, b.launchByAgentProfile(ctx, v, req, stored.Agent, &start)
 	}
 	llm.set("usage_id", agentUsage)
 	llm.set("stream", true)
@@ -262,10 +262,4 @@ func (b *Backend) create(ctx context.Context, start startRequest) (conversationI
 		return info, false, b.fault(ctx, "start a conversation", err)
 	}
 	return info, status == http.StatusCreated, nil
-}
-
-// launchByProfile is for profiles whose key is in a provider connection, which
-// only the server itself can resolve.
-func (b *Backend) launchByProfile(context.Context, agentapi.OpenRequest, object, *startRequest) error {
-	return unsupported("not yet")
 }

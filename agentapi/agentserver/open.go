@@ -89,7 +89,8 @@ func (b *Backend) handle(ctx context.Context, v version, c conversationInfo, cre
 // profileOf finds out which profile the agent's LLM comes from.
 func (b *Backend) profileOf(ctx context.Context, v version, c conversationInfo) (string, error) {
 	llm := c.Agent.LLM
-	if name, ok := c.Tags[tagProfile]; ok && c.Tags[tagUsage] == llm.UsageID {
+	usage, ours := c.Tags[tagUsage]
+	if name, ok := c.Tags[tagProfile]; ok && (!ours || usage == llm.UsageID) {
 		return name, nil
 	}
 	if v < sinceProfiles {

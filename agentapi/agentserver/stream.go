@@ -282,6 +282,9 @@ func (s *stream) live(ctx context.Context, e event.Event) error {
 	case *event.Message, *event.Action, *event.Observation, *event.AgentError:
 		s.whole = true
 	}
+	if status, ok := e.StatusUpdate(); ok && status != event.Running {
+		s.owed = s.conv.backend.now() // the end of a run, or a hook goes on with it
+	}
 	return s.deliver(ctx, e)
 }
 

@@ -14,7 +14,7 @@ type tags map[string]string
 // The names of our tags.
 const (
 	tagProfile = "ohgwprofile" // the profile of the agent's LLM
-	tagUsage   = "ohgwusage"   // that LLM's usage id: another one means that somebody else switched
+	tagUsage   = "ohgwusage"   // that LLM's usage id: another one means that somebody else switched; absent where the server chose it
 	tagSystem  = "ohgwsystem"  // length and hash of the system text
 )
 
@@ -24,7 +24,11 @@ func remember(old tags, profile, usage, system string) tags {
 	for name, value := range old {
 		t[name] = value
 	}
-	t[tagProfile], t[tagUsage] = profile, usage
+	t[tagProfile] = profile
+	delete(t, tagUsage)
+	if usage != "" {
+		t[tagUsage] = usage
+	}
 	if system != "" || t[tagSystem] == "" {
 		t[tagSystem] = systemMark(system)
 	}

@@ -39,6 +39,7 @@ type Needs struct {
 // Features are what a backend can have or not.
 type Features struct {
 	Deltas  bool // text comes while it is written
+	Stop    bool // a run stops in the middle of a step
 	Switch  bool // a conversation can change its profile
 	Confirm bool // actions can wait for a confirmation
 	Pause   bool // somebody else can pause a run
@@ -82,6 +83,7 @@ func Run(t *testing.T, f Factory) {
 }
 
 func hasDeltas(f Features) bool  { return f.Deltas }
+func hasStop(f Features) bool    { return f.Stop }
 func hasSwitch(f Features) bool  { return f.Switch }
 func hasConfirm(f Features) bool { return f.Confirm }
 func hasPause(f Features) bool   { return f.Pause }

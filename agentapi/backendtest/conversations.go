@@ -26,7 +26,7 @@ func conversations() []behaviour {
 			wantKind(t, s.Backend.Remove(within(t, patience), uuid.New()), agentapi.ErrConversationNotFound)
 		}},
 		{name: "RemovedConversationIsForgotten", check: checkRemoved},
-		{name: "RemoveStopsTheRun", check: checkRemoveRunning},
+		{name: "RemoveStopsTheRun", has: hasStop, check: checkRemoveRunning},
 		{name: "RemovedConversationCannotBeSentTo", check: func(t *testing.T, s *Setup) {
 			c := s.open(t)
 			if err := s.Backend.Remove(within(t, patience), c.Info().ID); err != nil {

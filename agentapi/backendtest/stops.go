@@ -13,8 +13,8 @@ import (
 
 func stops() []behaviour {
 	return []behaviour{
-		{name: "InterruptEndsTheModelsCall", check: checkInterruptModel},
-		{name: "InterruptEndsTheTool", check: checkInterruptTool},
+		{name: "InterruptEndsTheModelsCall", has: hasStop, check: checkInterruptModel},
+		{name: "InterruptEndsTheTool", has: hasStop, check: checkInterruptTool},
 		{name: "InterruptOfNothingIsHarmless", check: func(t *testing.T, s *Setup) {
 			s.LLM.Reply(llmtest.Text("one"), llmtest.Text("two"))
 			c := s.open(t)
@@ -34,7 +34,7 @@ func stops() []behaviour {
 			}
 			wantKind(t, c.Interrupt(within(t, patience)), agentapi.ErrConversationNotFound)
 		}},
-		{name: "CanceledTurnIsInterrupted", check: checkCancelTurn},
+		{name: "CanceledTurnIsInterrupted", has: hasStop, check: checkCancelTurn},
 		{name: "CanceledBeforeTheStartStartsNothing", check: func(t *testing.T, s *Setup) {
 			c := s.open(t)
 			ctx, cancel := context.WithCancel(t.Context())

@@ -181,7 +181,7 @@ func (c *conversation) interrupt(ctx context.Context) {
 	r := c.run
 	if r == nil {
 		c.mu.Unlock()
-		c.pause()
+		c.pause(ctx)
 		return
 	}
 	r.stopped = true
@@ -198,7 +198,11 @@ func (c *conversation) interrupt(ctx context.Context) {
 }
 
 // pause lets the run stop after its step.
-func (c *conversation) pause() {
+func (c *conversation) pause(ctx context.Context) {
+	if c.hold(ctx) != nil {
+		return
+	}
+	defer c.release()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.status == event.Running || c.status == event.Idle {

@@ -31,6 +31,7 @@ type Fate int
 const (
 	Send  Fate = iota
 	Skip       // it never leaves the server
+	Late       // it is sent after the frame that follows it
 	Break      // the connection breaks in its place
 )
 

@@ -67,7 +67,7 @@ func (s *Server) routes(l *life) http.Handler {
 	private("PATCH "+one, s.patch)
 	private("DELETE "+one, s.remove)
 	private("POST "+one+"/pause", s.with(400, func(w http.ResponseWriter, _ *http.Request, c *conversation) {
-		c.pause()
+		c.pause(s.process())
 		done(w)
 	}))
 	if s.version >= 1023 {

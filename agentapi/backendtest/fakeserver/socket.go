@@ -107,6 +107,7 @@ func (s *Server) serve(ctx context.Context, c *conversation, sub *subscriber, ws
 	})
 	defer func() { <-ready }()
 	n := 0
+	var late []event.Event
 	for {
 		select {
 		case <-sub.wake:
@@ -118,14 +119,28 @@ func (s *Server) serve(ctx context.Context, c *conversation, sub *subscriber, ws
 			switch s.faults.frame(n, e) {
 			case Skip:
 				continue
+			case Late:
+				late = append(late, e)
+				continue
 			case Break:
 				_ = ws.CloseNow()
 				return
+			case Send:
 			}
-			data, err := json.Marshal(e)
-			if err != nil || ws.Write(ctx, websocket.MessageText, data) != nil {
+			if !write(ctx, ws, append([]event.Event{e}, late...)) {
 				return
 			}
+			late = nil
 		}
 	}
+}
+
+func write(ctx context.Context, ws *websocket.Conn, frames []event.Event) bool {
+	for _, e := range frames {
+		data, err := json.Marshal(e)
+		if err != nil || ws.Write(ctx, websocket.MessageText, data) != nil {
+			return false
+		}
+	}
+	return true
 }
