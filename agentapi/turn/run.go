@@ -117,6 +117,7 @@ type driver struct {
 	mu        sync.Mutex
 	uncertain error // start failed and nobody knows how far it came
 	stopping  bool
+	active    bool // as the reader's
 }
 
 var errNotStopped = &agentapi.Error{Kind: agentapi.ErrLost, Msg: "The agent did not stop when it was interrupted; it may still be running."}
@@ -159,9 +160,23 @@ func (d *driver) begin(life context.Context, end context.CancelCauseFunc) {
 		d.mu.Lock()
 		d.uncertain = err
 		d.mu.Unlock()
+		d.doubt(life, end, err)
 	default:
 		end(err)
 	}
+}
+
+// doubt ends the turn if no run shows itself: nothing else would, where the
+// message never arrived and the stream is well.
+func (d *driver) doubt(life context.Context, end context.CancelCauseFunc, err error) {
+	timer := time.AfterFunc(doubtTimeout, func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if !d.active {
+			end(err)
+		}
+	})
+	context.AfterFunc(life, func() { timer.Stop() })
 }
 
 // stop interrupts the run, not before it was started: an interrupt that comes
@@ -210,6 +225,7 @@ func (d *driver) read(ctx context.Context) error {
 func (d *driver) check(ctx context.Context, e event.Event) error {
 	d.mu.Lock()
 	stopping, uncertain := d.stopping, d.uncertain
+	d.active = d.reader.Active()
 	d.mu.Unlock()
 	if s, ok := e.StatusUpdate(); ok && s == event.Running && stopping {
 		return d.conv.Interrupt(ctx)

@@ -143,3 +143,7 @@ type Baseline struct {
 // stopTimeout is how long an interrupted run may take to end. An agent-server
 // waits 5 s for its own run before it gives up.
 const stopTimeout = 10 * time.Second
+
+// doubtTimeout is how long a run may take to show itself after a start of
+// unknown outcome. The backend has looked for it before it said so.
+const doubtTimeout = 15 * time.Second
