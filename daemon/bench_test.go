@@ -1,0 +1,93 @@
+package daemon_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/daemontest"
+)
+
+// serveTCP is serve on a real socket.
+func serveTCP(b *testing.B, backend *daemontest.Backend, change ...func(*daemon.Config)) *gateway {
+	b.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	g := serveOn(b, ln, backend, change...)
+	g.client = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "tcp", ln.Addr().String())
+	}}}
+	b.Cleanup(g.client.CloseIdleConnections)
+	return g
+}
+
+// BenchmarkFirstByte is the time from a request to the first frame of its
+// stream, over a kept connection.
+func BenchmarkFirstByte(b *testing.B) {
+	g := serveTCP(b, daemontest.New("default"))
+	g.do(http.MethodGet, "/v1/models", "")
+	var times []time.Duration
+	for b.Loop() {
+		r := g.request(http.MethodPost, "/v1/chat/completions", ask("hi", streamed))
+		began := time.Now()
+		res := g.send(r)
+		body := bufio.NewReader(res.Body)
+		if _, err := body.ReadString('\n'); err != nil {
+			b.Fatal(err)
+		}
+		times = append(times, time.Since(began))
+		if _, err := io.Copy(io.Discard, body); err != nil {
+			b.Fatal(err)
+		}
+		res.Body.Close()
+	}
+	slices.Sort(times)
+	b.ReportMetric(float64(times[len(times)/2].Microseconds()), "p50-µs")
+	b.ReportMetric(float64(times[len(times)*99/100].Microseconds()), "p99-µs")
+}
+
+// BenchmarkStream is one token of a long stream, from the agent to the client.
+func BenchmarkStream(b *testing.B) {
+	const tokens = 1000
+	steps := make([]daemontest.Step, 0, tokens+1)
+	for range tokens {
+		steps = append(steps, daemontest.Delta("token "))
+	}
+	g := serveTCP(b, script(append(steps, daemontest.Finish(strings.Repeat("token ", tokens)))...))
+	b.ReportAllocs()
+	for b.Loop() {
+		res := g.send(g.request(http.MethodPost, "/v1/chat/completions", ask("hi", streamed)))
+		if _, err := io.Copy(io.Discard, res.Body); err != nil {
+			b.Fatal(err)
+		}
+		res.Body.Close()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*tokens), "ns/token")
+}
+
+// BenchmarkPlain1MiB is a request of 1 MiB with an answer in one piece.
+func BenchmarkPlain1MiB(b *testing.B) {
+	g := serveTCP(b, daemontest.New("default"))
+	body := ask(strings.Repeat("All work and no play. ", 1<<20/22-100))
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		res := g.send(g.request(http.MethodPost, "/v1/chat/completions", body))
+		var out bytes.Buffer
+		if _, err := out.ReadFrom(res.Body); err != nil || res.StatusCode != http.StatusOK {
+			b.Fatal(res.Status, err, out.String())
+		}
+		res.Body.Close()
+	}
+}
