@@ -15,8 +15,8 @@ import (
 
 	"github.com/ohgw/ohgw/internal/atomicfile"
 	"github.com/ohgw/ohgw/internal/filelock"
+	"github.com/ohgw/ohgw/internal/keyfile"
 	"github.com/ohgw/ohgw/internal/paths"
-	"github.com/ohgw/ohgw/internal/secret"
 )
 
 // Config says where tokens are.
@@ -202,7 +202,7 @@ func (s *Store) Default() (string, error) {
 	if i < 0 {
 		return "", fmt.Errorf("default token: %w", ErrNotFound)
 	}
-	value, err := secret.ReadFile(s.path(defaultFile))
+	value, err := keyfile.Read(s.path(defaultFile))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && sumOf(value) != doc.entries[i].sum {
 		return "", fmt.Errorf("default token: %w", ErrNoValue)
 	}

@@ -1,7 +1,8 @@
-// Package secret reads keys from where they are kept outside the settings.
+// Package keyfile reads files that hold one key, such as the agent-server's.
 //
-// It never writes one down again: no value is part of an error.
-package secret
+// It does not write them. Invariants: what other users could read is no key
+// any more, and no error has a word of the content.
+package keyfile
 
 import (
 	"errors"
@@ -13,30 +14,30 @@ import (
 	"strings"
 )
 
-// ErrNoSecret is returned for a file that cannot be a key: empty, huge, with
+// ErrNoKey is returned for a file that cannot be a key: empty, huge, with
 // spaces or lines, or no regular file.
-var ErrNoSecret = errors.New("not a file with one key")
+var ErrNoKey = errors.New("not a file with one key")
 
 // maxFile bounds what is read, in bytes. Keys have some hundred at most.
 const maxFile = 64 << 10
 
-// ReadFile gives the key that a file holds, without white space around it. A
+// Read gives the key that a file holds, without white space around it. A
 // file that other users may read is refused with fs.ErrPermission: what it
 // holds is no secret any more.
-func ReadFile(path string) (string, error) {
-	key, err := readFile(path)
+func Read(path string) (string, error) {
+	key, err := read(path)
 	if err != nil {
 		return "", fmt.Errorf("read key from %s: %w", path, err)
 	}
 	return key, nil
 }
 
-func readFile(path string) (string, error) {
+func read(path string) (string, error) {
 	// Before it is opened: a pipe would block.
 	if info, err := os.Stat(path); err != nil {
 		return "", bare(err)
 	} else if !info.Mode().IsRegular() {
-		return "", ErrNoSecret
+		return "", ErrNoKey
 	}
 	f, err := os.Open(path) //nolint:gosec // The user names the file.
 	if err != nil {
@@ -56,7 +57,7 @@ func readFile(path string) (string, error) {
 	}
 	key := strings.TrimSpace(string(text))
 	if key == "" || len(text) > maxFile || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		return "", ErrNoSecret
+		return "", ErrNoKey
 	}
 	return key, nil
 }

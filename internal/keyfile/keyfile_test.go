@@ -1,4 +1,4 @@
-package secret_test
+package keyfile_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/keyfile"
 )
 
 func write(t *testing.T, text string, mode fs.FileMode) string {
@@ -24,48 +24,48 @@ func write(t *testing.T, text string, mode fs.FileMode) string {
 	return path
 }
 
-func TestReadFileGivesTheKeyAlone(t *testing.T) {
+func TestReadGivesTheKeyAlone(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"sk-1", "sk-1\n", "  sk-1\r\n\n"} {
-		if got, err := secret.ReadFile(write(t, text, 0o600)); err != nil || got != "sk-1" {
-			t.Errorf("ReadFile of %q = %q, %v", text, got, err)
+		if got, err := keyfile.Read(write(t, text, 0o600)); err != nil || got != "sk-1" {
+			t.Errorf("Read of %q = %q, %v", text, got, err)
 		}
 	}
-	if got, err := secret.ReadFile(write(t, "sk-1", 0o400)); err != nil || got != "sk-1" {
+	if got, err := keyfile.Read(write(t, "sk-1", 0o400)); err != nil || got != "sk-1" {
 		t.Errorf("a file that cannot be written: %q, %v", got, err)
 	}
 }
 
-func TestReadFileRefusesWhatOthersMayRead(t *testing.T) {
+func TestReadRefusesWhatOthersMayRead(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no mode bits")
 	}
 	for _, mode := range []fs.FileMode{0o640, 0o604, 0o644, 0o620, 0o601} {
 		path := write(t, "sk-1", mode)
-		_, err := secret.ReadFile(path)
+		_, err := keyfile.Read(path)
 		if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), path) {
 			t.Errorf("mode %o: error = %v, want a permission error that names the file", mode, err)
 		}
 	}
 }
 
-func TestReadFileRefusesWhatIsNoKey(t *testing.T) {
+func TestReadRefusesWhatIsNoKey(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", " \n", "sk-1 sk-2", "sk-1\nsk-2", "sk\x001", strings.Repeat("x", 64<<10+1)} {
-		_, err := secret.ReadFile(write(t, text, 0o600))
-		if !errors.Is(err, secret.ErrNoSecret) {
-			t.Errorf("ReadFile of %.20q: error = %v, want ErrNoSecret", text, err)
+		_, err := keyfile.Read(write(t, text, 0o600))
+		if !errors.Is(err, keyfile.ErrNoKey) {
+			t.Errorf("Read of %.20q: error = %v, want ErrNoKey", text, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "sk") {
 			t.Errorf("the error has the content: %v", err)
 		}
 	}
-	if _, err := secret.ReadFile(t.TempDir()); !errors.Is(err, secret.ErrNoSecret) {
-		t.Errorf("a directory: error = %v, want ErrNoSecret", err)
+	if _, err := keyfile.Read(t.TempDir()); !errors.Is(err, keyfile.ErrNoKey) {
+		t.Errorf("a directory: error = %v, want ErrNoKey", err)
 	}
 	missing := filepath.Join(t.TempDir(), "none")
-	_, err := secret.ReadFile(missing)
+	_, err := keyfile.Read(missing)
 	if !errors.Is(err, fs.ErrNotExist) || strings.Count(err.Error(), missing) != 1 {
 		t.Errorf("a missing file: error = %v, want one that names it once", err)
 	}
