@@ -38,6 +38,15 @@ type Config struct {
 type AgentServer struct {
 	URL     string // without a slash at the end; "" to look for one
 	KeyFile string // file that holds its key; "" for none
+	LLM     LLM    // for servers before 1.22, which have no profiles
+}
+
+// LLM is a model that ohgw gives to the agent-server itself.
+type LLM struct {
+	Profile string // its name for clients
+	Model   string // as LiteLLM spells it; "" for none
+	BaseURL string // "" for the provider's own
+	KeyFile string // file that holds its key
 }
 
 // Limits is what a request may hold.
@@ -56,16 +65,17 @@ type Client struct {
 // Default is every setting when nobody says anything.
 func Default() Config {
 	return Config{
-		Addr:       "127.0.0.1:6449",
-		Backend:    "auto",
-		LogFormat:  "auto",
-		MaxRuns:    8,
-		MaxQueue:   64,
-		OneShotTTL: 15 * time.Minute,
-		Drain:      10 * time.Second,
-		StreamText: "live",
-		Progress:   "reasoning",
-		History:    "quote",
-		Limits:     Limits{Body: 32 << 20, Messages: 200, Message: 1 << 20, Images: 16},
+		Addr:        "127.0.0.1:6449",
+		Backend:     "auto",
+		AgentServer: AgentServer{LLM: LLM{Profile: "default"}},
+		LogFormat:   "auto",
+		MaxRuns:     8,
+		MaxQueue:    64,
+		OneShotTTL:  15 * time.Minute,
+		Drain:       10 * time.Second,
+		StreamText:  "live",
+		Progress:    "reasoning",
+		History:     "quote",
+		Limits:      Limits{Body: 32 << 20, Messages: 200, Message: 1 << 20, Images: 16},
 	}
 }

@@ -1,5 +1,7 @@
 package config
 
+import "strings"
+
 // Section says which commands a setting is for.
 type Section string
 
@@ -14,7 +16,7 @@ type Field struct {
 	Flag    string // without dashes; "" for a setting that is no flag
 	Env     string
 	Key     string // in the config file, with dots for tables
-	Arg     string // what stands for the value in help; "" for a switch
+	Arg     string // what stands for the value in help; "" for choices and switches
 	Help    string // lower case, no full stop
 	Choices []string
 	Section Section
@@ -34,8 +36,8 @@ func Fields() []Field {
 			at: func(c *Config) any { return &c.Addr },
 		},
 		{
-			Flag: "backend", Env: "OHGW_BACKEND", Key: "backend", Arg: "NAME", Section: ServeSection,
-			Help: "what runs the agent; auto takes an agent-server", Choices: []string{"auto", "agent-server"}, check: checkBackend,
+			Flag: "backend", Env: "OHGW_BACKEND", Key: "backend", Section: ServeSection,
+			Help: "what runs the agents; auto takes an agent-server", Choices: []string{"auto", "agent-server"}, check: checkBackend,
 			at: func(c *Config) any { return &c.Backend },
 		},
 		{
@@ -47,6 +49,26 @@ func Fields() []Field {
 			Env: "OHGW_AGENT_SERVER_KEY_FILE", Key: "agent_server.key_file", Arg: "FILE", Section: ServeSection,
 			Help: "file that holds the agent-server's key, readable by you alone", path: true,
 			at: func(c *Config) any { return &c.AgentServer.KeyFile },
+		},
+		{
+			Env: "OHGW_AGENT_SERVER_LLM_PROFILE", Key: "agent_server.llm.profile", Arg: "NAME", Section: ServeSection,
+			Help: "name of the one model of an agent-server before 1.22",
+			at:   func(c *Config) any { return &c.AgentServer.LLM.Profile },
+		},
+		{
+			Env: "OHGW_AGENT_SERVER_LLM_MODEL", Key: "agent_server.llm.model", Arg: "MODEL", Section: ServeSection,
+			Help: "that model, such as anthropic/claude-sonnet-4-5",
+			at:   func(c *Config) any { return &c.AgentServer.LLM.Model },
+		},
+		{
+			Env: "OHGW_AGENT_SERVER_LLM_BASE_URL", Key: "agent_server.llm.base_url", Arg: "URL", Section: ServeSection,
+			Help: "where that model is; without it, at its provider", check: checkURL,
+			at: func(c *Config) any { return &c.AgentServer.LLM.BaseURL },
+		},
+		{
+			Env: "OHGW_AGENT_SERVER_LLM_KEY_FILE", Key: "agent_server.llm.key_file", Arg: "FILE", Section: ServeSection,
+			Help: "file that holds the key of that model, readable by you alone", path: true,
+			at: func(c *Config) any { return &c.AgentServer.LLM.KeyFile },
 		},
 		{
 			Flag: "workspace", Env: "OHGW_WORKSPACE", Key: "workspace", Arg: "DIR", Section: ServeSection,
@@ -69,7 +91,7 @@ func Fields() []Field {
 			at: func(c *Config) any { return &c.AllowHosts },
 		},
 		{
-			Flag: "log-format", Env: "OHGW_LOG_FORMAT", Key: "log_format", Arg: "FORMAT", Section: ServeSection,
+			Flag: "log-format", Env: "OHGW_LOG_FORMAT", Key: "log_format", Section: ServeSection,
 			Help: "form of the log; auto is text on a terminal, else json", Choices: []string{"auto", "text", "json"},
 			at: func(c *Config) any { return &c.LogFormat },
 		},
@@ -94,17 +116,17 @@ func Fields() []Field {
 			at:   func(c *Config) any { return &c.RunTimeout },
 		},
 		{
-			Flag: "stream-text", Env: "OHGW_STREAM_TEXT", Key: "stream_text", Arg: "WHAT", Section: ServeSection,
+			Flag: "stream-text", Env: "OHGW_STREAM_TEXT", Key: "stream_text", Section: ServeSection,
 			Help: "what a stream carries: all text as it is made, or the final answer only", Choices: []string{"live", "answer"},
 			at: func(c *Config) any { return &c.StreamText },
 		},
 		{
-			Flag: "progress", Env: "OHGW_PROGRESS", Key: "progress", Arg: "WHERE", Section: ServeSection,
+			Flag: "progress", Env: "OHGW_PROGRESS", Key: "progress", Section: ServeSection,
 			Help: "where lines about the agent's actions go", Choices: []string{"reasoning", "off"},
 			at: func(c *Config) any { return &c.Progress },
 		},
 		{
-			Flag: "history", Env: "OHGW_HISTORY", Key: "history", Arg: "HOW", Section: ServeSection,
+			Flag: "history", Env: "OHGW_HISTORY", Key: "history", Section: ServeSection,
 			Help: "what earlier messages of a request become in a new conversation", Choices: []string{"quote", "ignore"},
 			at: func(c *Config) any { return &c.History },
 		},
@@ -135,8 +157,8 @@ func Fields() []Field {
 		},
 		{
 			Flag: "max-images", Env: "OHGW_MAX_IMAGES", Key: "limits.images", Arg: "N", Section: ServeSection,
-			Help: "most images in a request",
-			at:   func(c *Config) any { return &c.Limits.Images },
+			Help: "most images in a request", min: 1,
+			at: func(c *Config) any { return &c.Limits.Images },
 		},
 		{
 			Flag: "url", Env: "OHGW_URL", Key: "client.url", Arg: "URL", Section: ClientSection,
@@ -148,7 +170,19 @@ func Fields() []Field {
 
 // Switch reports whether the setting is on or off, so that its flag needs no
 // value.
-func (f Field) Switch() bool { return f.Arg == "" }
+func (f Field) Switch() bool {
+	_, ok := f.at(&Config{}).(*bool)
+	return ok
+}
+
+// Placeholder stands for the value in help: "HOST:PORT", "live|answer". It is
+// empty for a switch.
+func (f Field) Placeholder() string {
+	if f.Choices != nil {
+		return strings.Join(f.Choices, "|")
+	}
+	return f.Arg
+}
 
 // Repeats reports whether the setting holds several values: its flag may be
 // given again, its variable separates them with commas.

@@ -78,11 +78,17 @@ drain = "1m"
 url = "https://agents.example:8000/base/"
 key_file = "/etc/key"
 
+[agent_server.llm]
+profile = "claude"
+model = "anthropic/claude-sonnet-4-5"
+base_url = "http://localhost:4000/"
+key_file = "llm.key"
+
 [limits]
 body = "1MiB"
 messages = 5
 message = 4096
-images = 0
+images = 1
 
 [client]
 url = "http://localhost:1234"
@@ -93,14 +99,17 @@ url = "http://localhost:1234"
 	}
 	want := config.Config{
 		Addr: "localhost:0", Backend: "agent-server",
-		AgentServer:  config.AgentServer{URL: "https://agents.example:8000/base", KeyFile: "/etc/key"},
-		Workspace:    filepath.Join(filepath.Dir(path), "work"), // relative to the file it stands in
+		AgentServer: config.AgentServer{URL: "https://agents.example:8000/base", KeyFile: "/etc/key", LLM: config.LLM{
+			Profile: "claude", Model: "anthropic/claude-sonnet-4-5", BaseURL: "http://localhost:4000",
+			KeyFile: filepath.Join(filepath.Dir(path), "llm.key"), // relative to the file it stands in
+		}},
+		Workspace:    filepath.Join(filepath.Dir(path), "work"),
 		NoAuth:       true,
 		AllowOrigins: []string{"https://a.example", "http://b.example:8080"},
 		AllowHosts:   []string{"gateway.example.org", "::1"},
 		LogFormat:    "json", MaxRuns: 3, MaxQueue: 0, OneShotTTL: 0, RunTimeout: 90 * time.Minute, Drain: time.Minute,
 		StreamText: "answer", Progress: "off", History: "ignore", ImageURLs: true,
-		Limits: config.Limits{Body: 1 << 20, Messages: 5, Message: 4096, Images: 0},
+		Limits: config.Limits{Body: 1 << 20, Messages: 5, Message: 4096, Images: 1},
 		Client: config.Client{URL: "http://localhost:1234"},
 	}
 	if diff := cmp.Diff(want, got.Config); diff != "" {
@@ -312,7 +321,7 @@ func FuzzFile(f *testing.F) {
 		if err != nil {
 			t.Fatalf("the flags %v of an accepted file are refused: %v", flags, err)
 		}
-		again.AgentServer.KeyFile = s.AgentServer.KeyFile // has no flag
+		again.AgentServer.KeyFile, again.AgentServer.LLM = s.AgentServer.KeyFile, s.AgentServer.LLM // have no flags
 		if diff := cmp.Diff(s.Config, again.Config, cmp.FilterValues(bothEmpty, cmp.Ignore())); diff != "" {
 			t.Errorf("-file +flags:\n%s", diff)
 		}
@@ -332,6 +341,9 @@ func TestFieldsNameEachSettingOnce(t *testing.T) {
 		}
 		if f.Key == "" || f.Help == "" || f.Section == "" || strings.HasSuffix(f.Help, ".") {
 			t.Errorf("field %+v is not whole", f)
+		}
+		if (f.Placeholder() == "") != f.Switch() {
+			t.Errorf("help of %s: placeholder %q", f.Key, f.Placeholder())
 		}
 		if !strings.HasPrefix(f.Env, "OHGW_") {
 			t.Errorf("the variable of %s is %q", f.Key, f.Env)
