@@ -1,0 +1,65 @@
+// Package cli is the program ohgw: its commands, what they print and the exit
+// codes they end with.
+//
+// It is the only package that knows all others; here a backend is built and
+// handed to the daemon. Stdout is data, stderr is everything else. Invariants:
+// a command touches the world through its [Env] only; an error is printed in
+// one place (report); a secret is never printed, except by the two commands
+// that are there for it (tokens create, tokens show).
+package cli
+
+import (
+	"context"
+
+	"github.com/ohgw/ohgw/internal/fault"
+)
+
+// Main runs the program with the arguments after its name and returns its exit
+// code.
+func Main(args []string) int {
+	env := systemEnv()
+	ctx, stop := withSignals(context.Background(), env.Exit)
+	defer stop()
+	return Run(ctx, env, args)
+}
+
+// Run runs one command line in env and returns the exit code. When ctx ends, a
+// command stops as soon as it can.
+func Run(ctx context.Context, env *Env, args []string) int {
+	a := &app{Env: env}
+	root := newRoot(a)
+	root.SetArgs(args)
+	root.SetIn(env.Stdin)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
+	a.setColor()
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return 0
+	}
+	if code, ok := interrupted(ctx, err); ok {
+		err = &fault.Error{Msg: "interrupted", Code: code}
+	}
+	a.report(cmd, args, err)
+	return int(fault.CodeOf(err))
+}
+
+// exitCode is a line of the table of exit codes.
+type exitCode struct {
+	Code    fault.Code
+	Meaning string
+}
+
+// exitCodes is what the program can end with, for help and man page.
+func exitCodes() []exitCode {
+	return []exitCode{
+		{0, "done; an empty list is done, too"},
+		{fault.Failed, "failed"},
+		{fault.Usage, "wrong command line, variable or config file"},
+		{fault.Partly, "partly done: some items failed, listed on stderr"},
+		{fault.Credential, "no usable key or token"},
+		{fault.Unreachable, "the daemon, the agent-server or a provider does not answer"},
+		{fault.Conflict, "it exists already, or another process holds it"},
+		{fault.Interrupted, "interrupted by Ctrl-C; other signals: 128 + their number"},
+	}
+}

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/iostream"
+)
+
+// testApp is an app without a world.
+func testApp() *app {
+	none := iostream.New(&strings.Builder{}, false, nil)
+	return &app{Env: &Env{Stdout: none, Stderr: none, Getenv: func(string) string { return "" }}}
+}
+
+// commands are all commands that do something, by their names.
+func commands(t *testing.T) map[string]*cobra.Command {
+	t.Helper()
+	found := map[string]*cobra.Command{}
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		if c.HasSubCommands() {
+			for _, sub := range c.Commands() {
+				walk(sub)
+			}
+			return
+		}
+		if c.Runnable() {
+			found[strings.TrimPrefix(c.CommandPath(), "ohgw ")] = c
+		}
+	}
+	root := newRoot(testApp())
+	root.InitDefaultHelpCmd()
+	walk(root)
+	return found
+}
+
+func TestEveryCommandIsDescribed(t *testing.T) {
+	t.Parallel()
+	for name, c := range commands(t) {
+		if len(c.Short) == 0 || len(c.Short) >= 60 || strings.HasSuffix(c.Short, ".") {
+			t.Errorf("%s: Short is %q", name, c.Short)
+		}
+		if !strings.Contains(c.Long, "\nExit codes:\n  0 ") || !strings.Contains(c.Long, "  2   ") {
+			t.Errorf("%s: Long does not say with what it ends", name)
+		}
+		for line := range strings.Lines(c.Long) {
+			if len(strings.TrimSpace(line)) > 80 {
+				t.Errorf("%s: Long has a line of more than 80 characters: %s", name, line)
+			}
+		}
+		if n := strings.Count(c.Example, "ohgw "); n < 2 {
+			t.Errorf("%s has %d examples, want two", name, n)
+		}
+		if c.ValidArgsFunction == nil && len(c.ValidArgs) == 0 {
+			t.Errorf("%s: the shell would complete file names", name)
+		}
+		if c.Args == nil && name != "help" {
+			t.Errorf("%s takes any arguments", name)
+		}
+	}
+}
+
+func TestExamplesAreCommandLines(t *testing.T) {
+	t.Parallel()
+	for name, c := range commands(t) {
+		for line := range strings.Lines(c.Example) {
+			for _, args := range typed(line) {
+				root := newRoot(testApp())
+				root.InitDefaultHelpCmd()
+				found, rest, err := root.Find(args)
+				if err == nil {
+					err = found.ParseFlags(rest)
+				}
+				if err == nil {
+					err = found.ValidateArgs(found.Flags().Args())
+				}
+				if err != nil || found == root {
+					t.Errorf("%s: example %q: command %q, %v", name, strings.TrimSpace(line), found.CommandPath(), err)
+				}
+			}
+		}
+	}
+}
+
+// typed are the arguments of each ohgw in a line of shell.
+func typed(line string) [][]string {
+	var all [][]string
+	for _, part := range strings.Split(line, "ohgw ")[1:] {
+		end := strings.IndexAny(part, "|>)\n")
+		if end < 0 {
+			end = len(part)
+		}
+		all = append(all, strings.Fields(part[:end]))
+	}
+	return all
+}
+
+func TestEveryCommandHasAScript(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var scripts strings.Builder
+	for _, f := range files {
+		text, err := os.ReadFile(f) //nolint:gosec // Our own testdata.
+		if err != nil {
+			t.Fatal(err)
+		}
+		scripts.Write(text)
+	}
+	for name := range commands(t) {
+		if !strings.Contains(scripts.String(), "ohgw "+name) {
+			t.Errorf("no script runs ohgw %s", name)
+		}
+	}
+}
+
+// The exit codes are part of the interface: scripts depend on them.
+func TestExitCodesStay(t *testing.T) {
+	t.Parallel()
+	want := map[fault.Code]string{
+		0: "done", 1: "failed", 2: "wrong", 3: "partly", 4: "no", 5: "the", 6: "it", 130: "interrupted",
+	}
+	got := map[fault.Code]string{}
+	for _, line := range exitCodes() {
+		got[line.Code], _, _ = strings.Cut(strings.NewReplacer(";", " ", ":", " ").Replace(line.Meaning), " ")
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	named := []fault.Code{fault.Failed, fault.Usage, fault.Partly, fault.Credential, fault.Unreachable, fault.Conflict, fault.Interrupted}
+	if diff := cmp.Diff([]fault.Code{1, 2, 3, 4, 5, 6, 130}, named); diff != "" {
+		t.Errorf("the constants, -want +got:\n%s", diff)
+	}
+}
+
+// The flags are part of the interface, too.
+func TestFlagsStay(t *testing.T) {
+	t.Parallel()
+	want := map[string]string{
+		"completion": "", "config path": "", "config show": "", "help": "", "models": "url", "status": "url", "version": "",
+		"serve": "addr agent-server allow-host allow-origin backend drain history image-urls log-format max-body max-images max-message " +
+			"max-messages max-queue max-runs no-auth one-shot-ttl progress run-timeout stream-text workspace",
+		"tokens create": "expires model", "tokens list": "", "tokens revoke": "yes", "tokens show": "",
+	}
+	got := map[string]string{}
+	for name, c := range commands(t) {
+		var flags []string
+		for _, word := range strings.Fields(c.LocalNonPersistentFlags().FlagUsages()) {
+			if flag, ok := strings.CutPrefix(word, "--"); ok && flag != "help" {
+				flags = append(flags, flag)
+			}
+		}
+		got[name] = strings.Join(flags, " ")
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
+)
+
+// long is the Long text of a command: what it does, and with what it ends.
+func long(text string, codes ...fault.Code) string {
+	var b strings.Builder
+	b.WriteString(strings.TrimSpace(text))
+	b.WriteString("\n\nExit codes:\n")
+	for _, line := range exitCodes() {
+		for _, code := range codes {
+			if line.Code == code {
+				fmt.Fprintf(&b, "  %-3d %s\n", line.Code, line.Meaning)
+			}
+		}
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Show help for a command or topic",
+		Long: long(`
+Shows the help of a command, the same as --help there, or one of the topics
+"environment" and "exit-codes".`, 0, fault.Usage),
+		Example: examples("ohgw help serve", "ohgw help environment"),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			at, _, err := cmd.Root().Find(args)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var names []string
+			for _, c := range at.Commands() {
+				if c.IsAvailableCommand() || c.IsAdditionalHelpTopicCommand() {
+					names = append(names, c.Name()+"\t"+c.Short)
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			at, rest, err := cmd.Root().Find(args)
+			if err != nil {
+				return err
+			}
+			if err := unknownCommand(at, rest); err != nil {
+				return err
+			}
+			at.InitDefaultHelpFlag()
+			return at.Help()
+		},
+	}
+}
+
+// A variable that is no setting.
+type variable struct{ name, help string }
+
+// variables are the variables beside those of the settings.
+func variables() []variable {
+	return []variable{
+		{"OHGW_CONFIG", "the config file, as --config"},
+		{"OHGW_API_KEY", "the token that status and models show to the daemon"},
+		{"OHGW_API_KEYS", "tokens, separated by commas, that replace the stored ones in serve"},
+		{"OHGW_AGENT_SERVER_KEY", "the agent-server's session key; without it OH_SESSION_API_KEYS_0, then SESSION_API_KEY"},
+		{"NO_COLOR", "no colour, unless --color says so"},
+		{"CLICOLOR_FORCE", "colour also where there is no terminal"},
+		{"XDG_CONFIG_HOME", "where ohgw/config.toml is; ~/.config"},
+		{"XDG_STATE_HOME", "where ohgw/ has tokens and workspaces; ~/.local/state"},
+		{"XDG_RUNTIME_DIR", "where ohgw/ has the address of the daemon; a directory in the state directory"},
+	}
+}
+
+func newEnvironmentTopic() *cobra.Command {
+	var b strings.Builder
+	b.WriteString("A setting comes from its flag, else its variable, else its key in the config\nfile, else the default. A list in a variable has commas.\n\nSettings:\n")
+	for _, f := range config.Fields() {
+		fmt.Fprintf(&b, "  %s\n      %s\n      key %s", f.Env, f.Help, f.Key)
+		if f.Flag != "" {
+			fmt.Fprintf(&b, ", flag --%s", f.Flag)
+		}
+		if d := f.Default(); d != "" {
+			fmt.Fprintf(&b, ", default %s", d)
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("\nOther variables:\n")
+	for _, v := range variables() {
+		fmt.Fprintf(&b, "  %s\n      %s\n", v.name, v.help)
+	}
+	return &cobra.Command{Use: "environment", Short: "Variables and settings", Long: strings.TrimSpace(b.String())}
+}
+
+func newExitCodesTopic() *cobra.Command {
+	var b strings.Builder
+	b.WriteString("ohgw ends with:\n\n")
+	for _, line := range exitCodes() {
+		fmt.Fprintf(&b, "  %-3d %s\n", line.Code, line.Meaning)
+	}
+	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: strings.TrimSpace(b.String())}
+}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/iostream"
+	"github.com/ohgw/ohgw/internal/redact"
+)
+
+// usageError is a mistake in the command line. It is shown with the line that
+// says how the command is used.
+type usageError struct{ fault *fault.Error }
+
+// usage makes a usageError.
+func usage(msg, hint string) error {
+	return &usageError{&fault.Error{Msg: msg, Hint: hint, Code: fault.Usage}}
+}
+
+func (e *usageError) Error() string { return e.fault.Error() }
+
+func (e *usageError) Unwrap() error { return e.fault }
+
+// problem is an error as it is shown.
+type problem struct {
+	Message  string `json:"message"`
+	Cause    string `json:"cause,omitempty"`
+	Hint     string `json:"hint,omitempty"`
+	Usage    string `json:"usage,omitempty"`
+	ExitCode int    `json:"exit_code"`
+}
+
+// report prints the error that a command line ended with. It is the only place
+// that prints errors. What looks like a key is taken out of all of it.
+func (a *app) report(cmd *cobra.Command, args []string, err error) {
+	p := problem{Message: err.Error(), ExitCode: int(fault.CodeOf(err))}
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		p.Message, p.Hint = f.Msg, f.Hint
+		if f.Err != nil {
+			p.Cause = f.Err.Error()
+		}
+		if a.debug {
+			p.Cause = err.Error()
+		}
+	}
+	if _, ok := errors.AsType[*usageError](err); ok {
+		p.Usage = cmd.UseLine()
+	}
+	p.Message, p.Cause, p.Hint = clean(p.Message), clean(p.Cause), clean(p.Hint)
+	// The flags after a wrong one were not read.
+	if a.json || slices.Contains(beforeDashes(args), "--json") {
+		writeJSONLine(a.Stderr, map[string]problem{"error": p})
+		return
+	}
+	p.write(a.Stderr)
+}
+
+func (p problem) write(w *iostream.Writer) {
+	fmt.Fprintf(w, "%s %s\n", w.Styled(iostream.Red, "ohgw:"), p.Message)
+	for _, line := range []struct{ name, text string }{{"cause:", p.Cause}, {"hint:", p.Hint}, {"usage:", p.Usage}} {
+		if line.text != "" {
+			fmt.Fprintf(w, "  %s %s\n", w.Styled(iostream.Faint, fmt.Sprintf("%-6s", line.name)), line.text)
+		}
+	}
+}
+
+// writeJSONLine writes v on one line.
+func writeJSONLine(w io.Writer, v any) {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v) // Nobody is left to tell.
+}
+
+// beforeDashes is args up to "--", which ends the flags.
+func beforeDashes(args []string) []string {
+	if i := slices.Index(args, "--"); i >= 0 {
+		return args[:i]
+	}
+	return args
+}
+
+// clean makes a text of somebody else fit for a terminal line: no control
+// sequences, no line ends, nothing that looks like a key.
+func clean(s string) string {
+	return redact.Text(strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t', r == '\r':
+			return ' '
+		case r < ' ', r >= 0x7f && r < 0xa0:
+			return -1
+		}
+		return r
+	}, s))
+}

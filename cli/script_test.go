@@ -1,0 +1,342 @@
+package cli_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
+
+	"github.com/ohgw/ohgw/agentapi/backendtest/fakeserver"
+	"github.com/ohgw/ohgw/cli"
+	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/internal/instance"
+)
+
+// patience bounds how long a script waits for something to happen.
+const patience = time.Minute
+
+// TestMain makes the test binary the program ohgw as well.
+func TestMain(m *testing.M) {
+	testscript.Main(leakTest{m}, map[string]func(){
+		"ohgw": func() { os.Exit(cli.Main(os.Args[1:])) },
+	})
+}
+
+// leakTest fails when goroutines outlive the tests.
+type leakTest struct{ m *testing.M }
+
+func (l leakTest) Run() int {
+	code := l.m.Run()
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, "goroutines left behind:", err)
+		return 1
+	}
+	return code
+}
+
+// TestScripts runs the specification: one file in testdata/script a topic.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			test, ok := env.T().(testing.TB)
+			if !ok {
+				return errors.New("a script that is no test")
+			}
+			env.Values[stateKey{}] = &state{test: test}
+			for name, value := range map[string]string{
+				"HOME":            env.WorkDir + "/home",
+				"XDG_RUNTIME_DIR": env.WorkDir + "/run",
+				"STATE":           env.WorkDir + "/home/.local/state/ohgw",
+				"CONFIG":          env.WorkDir + "/home/.config/ohgw/config.toml",
+				"TERM":            "xterm",
+				"TZ":              "UTC",
+				// The race detector would wait a second at each exit.
+				"GORACE": "atexit_sleep_ms=0",
+			} {
+				env.Setenv(name, value)
+			}
+			return errors.Join(os.MkdirAll(env.Getenv("HOME"), 0o700), os.MkdirAll(env.Getenv("XDG_RUNTIME_DIR"), 0o700))
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"agentserver": cmdAgentServer,
+			"code":        cmdCode,
+			"draining":    cmdDraining,
+			"ended":       cmdEnded,
+			"hostport":    cmdHostPort,
+			"http":        cmdHTTP,
+			"mode":        cmdMode,
+			"replace":     cmdReplace,
+			"serving":     cmdServing,
+			"setenv":      cmdSetenv,
+			"signal":      cmdSignal,
+			"tty":         cmdTTY,
+			"turn":        cmdTurn,
+		},
+	})
+}
+
+// agentserver [version=V] [key=K] [profile=NAME]...
+//
+// Starts a fake agent-server and sets AGENT_SERVER to its URL. The first
+// profile is the active one. Its model answers "You said: …", and waits for
+// ever where the message has the word hang.
+func cmdAgentServer(ts *testscript.TestScript, _ bool, args []string) {
+	opts := fakeserver.Options{Model: parrot}
+	var profiles []string
+	for _, arg := range args {
+		name, value, _ := strings.Cut(arg, "=")
+		switch name {
+		case "version":
+			opts.Version = value
+		case "key":
+			opts.Key = value
+		case "profile":
+			profiles = append(profiles, value)
+		default:
+			ts.Fatalf("agentserver: what is %q?", arg)
+		}
+	}
+	s := fakeserver.New(scriptState(ts).test, opts)
+	for i, name := range profiles {
+		s.SaveProfile(name, fakeserver.Profile{Model: "anthropic/" + name})
+		if i == 0 {
+			s.Activate(name)
+		}
+	}
+	ts.Setenv("AGENT_SERVER", s.URL)
+}
+
+// code N PROGRAM ARGS...
+//
+// Runs a program that must end with the exit code N.
+func cmdCode(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	if got := exitCode(ts, err); got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+func exitCode(ts *testscript.TestScript, err error) int {
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
+		return e.ExitCode()
+	}
+	ts.Check(err)
+	return 0
+}
+
+// http METHOD URL [HEADER:VALUE]... [BODY]
+//
+// Sends a request; the status and the body of the answer are its output.
+func cmdHTTP(ts *testscript.TestScript, _ bool, args []string) {
+	method, target, rest := args[0], args[1], args[2:]
+	var body io.Reader = http.NoBody
+	if len(rest) > 0 && strings.HasPrefix(rest[len(rest)-1], "{") {
+		body = strings.NewReader(rest[len(rest)-1])
+		rest = rest[:len(rest)-1]
+	}
+	req, err := http.NewRequest(method, target, body) //nolint:noctx // The client has a timeout.
+	ts.Check(err)
+	req.Header.Set("Content-Type", "application/json")
+	for _, h := range rest {
+		name, value, _ := strings.Cut(h, ":")
+		req.Header.Set(name, value)
+	}
+	client := &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	ts.Check(err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	ts.Check(err)
+	fmt.Fprintf(ts.Stdout(), "%d\n%s", resp.StatusCode, text)
+}
+
+// mode MODE FILE...
+//
+// Checks the mode bits of files.
+func cmdMode(ts *testscript.TestScript, _ bool, args []string) {
+	for _, name := range args[1:] {
+		info, err := os.Stat(ts.MkAbs(name))
+		ts.Check(err)
+		if got := fmt.Sprintf("%04o", info.Mode().Perm()); got != args[0] {
+			ts.Fatalf("mode of %s is %s, want %s", name, got, args[0])
+		}
+	}
+}
+
+// replace FILE REGEXP WITH
+//
+// Replaces what changes from run to run, so that the file can be compared.
+func cmdReplace(ts *testscript.TestScript, _ bool, args []string) {
+	text := ts.ReadFile(args[0])
+	text = regexp.MustCompile(args[1]).ReplaceAllString(text, args[2])
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600)) //nolint:gosec // In the directory of the script.
+}
+
+// serving
+//
+// Waits for the daemon of this script and sets DAEMON to its URL.
+func cmdServing(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Setenv("DAEMON", awaitDaemon(ts).URL)
+}
+
+func awaitDaemon(ts *testscript.TestScript) instance.Info {
+	dir := filepath.Join(ts.Getenv("XDG_RUNTIME_DIR"), "ohgw")
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		info, err := instance.Find(dir)
+		if err == nil {
+			return info
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("no daemon: %v", err)
+		}
+	}
+}
+
+// setenv NAME FILE
+//
+// Sets a variable to the only line of a file, which may be stdout.
+func cmdSetenv(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
+}
+
+// signal NAME
+//
+// Sends a signal to the daemon of this script.
+func cmdSignal(ts *testscript.TestScript, _ bool, args []string) {
+	signals := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}
+	pid := awaitDaemon(ts).PID
+	for _, cmd := range ts.BackgroundCmds() {
+		if cmd.Process.Pid == pid {
+			scriptState(ts).signalled = cmd
+			ts.Check(cmd.Process.Signal(signals[args[0]]))
+			return
+		}
+	}
+	ts.Fatalf("the daemon is process %d, which this script has not started", pid)
+}
+
+// ended N
+//
+// Checks the exit code of the daemon that got the last signal; it must have
+// been waited for.
+func cmdEnded(ts *testscript.TestScript, _ bool, args []string) {
+	cmd := scriptState(ts).signalled
+	if cmd == nil || cmd.ProcessState == nil {
+		ts.Fatalf("no daemon has ended")
+	}
+	if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != args[0] {
+		ts.Fatalf("exit code %s, want %s", got, args[0])
+	}
+}
+
+// hostport URL
+//
+// Sets HOSTPORT to the address in a URL.
+func cmdHostPort(ts *testscript.TestScript, _ bool, args []string) {
+	u, err := url.Parse(args[0])
+	ts.Check(err)
+	ts.Setenv("HOSTPORT", u.Host)
+}
+
+// draining
+//
+// Waits until the daemon of this script says that it is about to end.
+func cmdDraining(ts *testscript.TestScript, _ bool, _ []string) {
+	awaitHealth(ts, "the daemon does not drain", func(h daemon.Health) bool { return h.Status == "draining" })
+}
+
+// turn TEXT
+//
+// Asks the model openhands and waits until its agent runs, not until it
+// answers.
+func cmdTurn(ts *testscript.TestScript, _ bool, args []string) {
+	body := fmt.Sprintf(`{"model":"openhands","messages":[{"role":"user","content":%q}]}`, args[0])
+	ctx, cancel := context.WithCancel(context.Background())
+	var asked sync.WaitGroup
+	asked.Go(func() { // ends with the daemon, or with the script
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, ts.Getenv("DAEMON")+"/v1/chat/completions", strings.NewReader(body))
+		if err != nil {
+			return
+		}
+		req.Header.Set("Authorization", "Bearer "+ts.Getenv("OHGW_API_KEYS"))
+		req.Header.Set("Content-Type", "application/json")
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+		if resp, err := client.Do(req); err == nil {
+			_ = resp.Body.Close()
+		}
+	})
+	ts.Defer(func() { cancel(); asked.Wait() })
+	awaitHealth(ts, "no turn runs", func(h daemon.Health) bool { return h.Runs != nil && h.Runs.Running == 1 })
+}
+
+// awaitHealth waits until the daemon's own account of itself is as wanted.
+func awaitHealth(ts *testscript.TestScript, what string, wanted func(daemon.Health) bool) {
+	client := &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		req, err := http.NewRequest(http.MethodGet, ts.Getenv("DAEMON")+"/healthz", http.NoBody) //nolint:noctx // The client has a timeout.
+		ts.Check(err)
+		req.Header.Set("Authorization", "Bearer "+ts.Getenv("OHGW_API_KEYS"))
+		var h daemon.Health
+		resp, err := client.Do(req)
+		if err == nil {
+			err = json.NewDecoder(resp.Body).Decode(&h)
+			_ = resp.Body.Close()
+		}
+		if err == nil && wanted(h) {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s: %+v, %v", what, h, err)
+		}
+	}
+}
+
+// parrot is the model of the fake agent-server.
+func parrot(ctx context.Context, p fakeserver.Prompt, say func(string)) (fakeserver.Reply, error) {
+	last := p.Messages[len(p.Messages)-1]
+	text := "You said: " + last.Content[len(last.Content)-1].Text
+	say(text)
+	if strings.Contains(text, "hang") {
+		<-ctx.Done()
+		return fakeserver.Reply{}, ctx.Err()
+	}
+	return fakeserver.Reply{Text: text}, nil
+}
+
+// state is what the commands of one script share.
+type state struct {
+	test      testing.TB
+	signalled *exec.Cmd // the daemon that got the last signal
+}
+
+type stateKey struct{}
+
+func scriptState(ts *testscript.TestScript) *state {
+	s, ok := ts.Value(stateKey{}).(*state)
+	if !ok {
+		ts.Fatalf("the script has no state")
+	}
+	return s
+}

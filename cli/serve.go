@@ -1,0 +1,206 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/internal/buildinfo"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/token"
+)
+
+func newServe(a *app) *cobra.Command {
+	var flags settingFlags
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Answer OpenAI clients with OpenHands agents",
+		Long: long(`
+Serves /v1 on this machine until Ctrl-C. Each LLM profile of OpenHands is a
+model, "openhands" the active one. The agents run in an OpenHands agent-server:
+that of --agent-server, else of OHGW_AGENT_SERVER_URL, else of the config file,
+else the one that answers at 127.0.0.1:8000. Without any it ends with 5. A
+server that was named may come later, or go and come back: ohgw starts, says so,
+answers 503 meanwhile (and so does /readyz), and finds it by itself.
+
+The agent-server's key is taken from OHGW_AGENT_SERVER_KEY, else
+OH_SESSION_API_KEYS_0, else SESSION_API_KEY, else the file that the config names
+(agent_server.key_file). Clients need a token; the first start makes the token
+"default", and "ohgw tokens" makes more.
+
+It writes its address to the runtime directory, where the other commands find
+it, and tokens, workspaces and records to the state directory. On a terminal it
+prints what a client needs, the key too; else one line when it is ready, and
+never the key. With --json that line is JSON, on stdout.
+
+Ctrl-C or SIGTERM lets running answers end (--drain), then it ends with 0. A
+second signal ends it at once, with 128 and its number.`,
+			0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Conflict),
+		Example: examples(
+			"ohgw serve",
+			"ohgw serve --agent-server http://127.0.0.1:8000 --workspace ~/project",
+		),
+		Args:              none(),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), flags) },
+	}
+	flags = addSettings(cmd, config.ServeSection)
+	_ = cmd.MarkFlagDirname("workspace") // The flag is there.
+	return cmd
+}
+
+// serve starts the gateway and stays until ctx ends.
+func (a *app) serve(ctx context.Context, flags settingFlags) (err error) {
+	s, err := a.settings(flags)
+	if err != nil {
+		return err
+	}
+	if err := a.checkServe(s); err != nil {
+		return err
+	}
+	dirs, err := a.dirs()
+	if err != nil {
+		return err
+	}
+	claim, err := instance.Acquire(ctx, dirs.Runtime)
+	if err != nil {
+		return claimFault(err)
+	}
+	defer func() { err = errors.Join(err, claim.Release()) }()
+	ln, err := a.listen(ctx, s.Addr)
+	if err != nil {
+		return err
+	}
+	log := a.logger(s.LogFormat)
+	backend, err := a.openBackend(ctx, s, log)
+	if err != nil {
+		return errors.Join(err, ln.Close())
+	}
+	defer func() { err = errors.Join(err, backend.Close()) }()
+	key, err := a.openDoor(ctx, s, dirs.State)
+	if err != nil {
+		return errors.Join(err, ln.Close())
+	}
+	d, err := newDaemon(s, backend, key.store, dirs.State, log, a.Now)
+	if err != nil {
+		return errors.Join(fault.New("the gateway cannot start", "look at the state directory "+dirs.State, err), ln.Close())
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	info := instance.Info{URL: baseURL(ln.Addr()), PID: os.Getpid(), Version: buildinfo.Get().Version, Started: a.Now().Truncate(time.Second)}
+	if err := claim.Publish(info); err != nil {
+		return errors.Join(err, ln.Close())
+	}
+	stop := context.AfterFunc(ctx, func() {
+		a.hint("\nStopping. Running answers have %s to end; Ctrl-C again ends them at once.", s.Drain)
+	})
+	defer stop()
+	a.announce(ctx, greeting{info: info, settings: s, backend: backend, key: key, state: dirs.State}, log)
+	return d.Serve(ctx, ln)
+}
+
+// checkServe looks at settings that are wrong together, or here.
+func (a *app) checkServe(s *config.Settings) error {
+	host, _, err := net.SplitHostPort(s.Addr)
+	if err != nil {
+		return fmt.Errorf("split address: %w", err) // config has read it
+	}
+	if !loopbackHost(host) {
+		if s.NoAuth {
+			return usage(fmt.Sprintf("without keys, whoever reaches %s could run commands here", s.Addr),
+				"leave out --no-auth, or listen on 127.0.0.1 ("+s.Origin("no_auth").String()+", "+s.Origin("addr").String()+")")
+		}
+		a.note("warning: %s can be reached from other machines; whoever has a token can run commands through it", s.Addr)
+		if len(s.AllowHosts) == 0 {
+			a.note("warning: clients elsewhere are refused until --allow-host names the host or address that they call")
+		}
+	}
+	if s.Workspace == "" {
+		return nil
+	}
+	info, err := os.Stat(s.Workspace)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		a.note("warning: there is no %s on this machine; the agent-server must have it", s.Workspace)
+	case err == nil && !info.IsDir():
+		return usage("the workspace "+s.Workspace+" is no directory", "name a directory ("+s.Origin("workspace").String()+")")
+	}
+	return nil
+}
+
+// claimFault is the error for a daemon that may not start.
+func claimFault(err error) error {
+	running, ok := errors.AsType[*instance.RunningError](err)
+	if !ok {
+		return fault.New("the runtime directory cannot be used", "mend it, or name another one with XDG_RUNTIME_DIR", err)
+	}
+	f := &fault.Error{Msg: "another ohgw of yours is starting or ending", Code: fault.Conflict, Hint: "wait a moment and try again", Err: err}
+	if running.Info.URL != "" {
+		f.Msg, f.Err = fmt.Sprintf("your ohgw runs already, at %s (process %d)", running.Info.URL, running.Info.PID), nil
+		f.Hint = "use that one (ohgw status), or stop it first"
+	}
+	return f
+}
+
+// logger makes the log of the daemon, on stderr.
+func (a *app) logger(format string) *slog.Logger {
+	options := &slog.HandlerOptions{Level: slog.LevelInfo}
+	switch {
+	case a.quiet:
+		options.Level = slog.LevelError
+	case a.debug:
+		options.Level = slog.LevelDebug
+	}
+	if format == "text" || format == "auto" && a.Stderr.TTY() {
+		return slog.New(slog.NewTextHandler(a.Stderr, options))
+	}
+	return slog.New(slog.NewJSONHandler(a.Stderr, options))
+}
+
+// door is who may come in, and what can be said about it.
+type door struct {
+	store  *token.Store // nil: everybody
+	value  string       // a key to paste; "" if none is known
+	source string       // what key that is, or why none is known
+}
+
+// openDoor opens the tokens, and makes the default one the first time.
+func (a *app) openDoor(ctx context.Context, s *config.Settings, state string) (door, error) {
+	if s.NoAuth {
+		return door{source: "none is needed (" + s.Origin("no_auth").String() + ")"}, nil
+	}
+	if set := a.Getenv("OHGW_API_KEYS"); set != "" && len(token.SplitKeys(set)) == 0 {
+		return door{}, usage("OHGW_API_KEYS is set and has no key", "put keys into it, separated by commas, or unset it to use the stored tokens")
+	}
+	store := token.NewStore(token.Config{Dir: state, Now: a.Now, Keys: token.SplitKeys(a.Getenv("OHGW_API_KEYS"))})
+	if store.Replaced() {
+		return door{store: store, source: "those of OHGW_API_KEYS"}, nil
+	}
+	if _, err := store.EnsureDefault(ctx); err != nil {
+		return door{}, a.tokenFault(err, token.DefaultName)
+	}
+	value, err := store.Default()
+	if err != nil {
+		return door{store: store, source: "see ohgw tokens list (" + publicCause(err) + ")"}, nil
+	}
+	return door{store: store, value: value, source: `the token "default"`}, nil
+}
+
+// publicCause is why the default token cannot be shown, in a few words.
+func publicCause(err error) string {
+	switch {
+	case errors.Is(err, token.ErrNotFound):
+		return "the default token was revoked"
+	case errors.Is(err, token.ErrNoValue):
+		return "the value of the default token is not kept here any more"
+	}
+	return err.Error()
+}

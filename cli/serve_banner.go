@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/iostream"
+)
+
+// greeting is what there is to say about a daemon that is ready.
+type greeting struct {
+	info     instance.Info
+	settings *config.Settings
+	backend  chosenBackend
+	key      door
+	state    string // the state directory
+}
+
+// announce says that the daemon is ready: with all that a client needs on a
+// terminal, else in one line.
+func (a *app) announce(ctx context.Context, g greeting, log *slog.Logger) {
+	st := g.backend.status
+	if a.json {
+		writeJSONLine(a.Stdout, g.json())
+	}
+	switch {
+	case a.quiet:
+	case a.Stderr.TTY() && !a.json:
+		a.banner(ctx, g)
+		return
+	case !a.json:
+		a.note("ohgw: ready at %s/v1; key: %s; agents: %s", g.info.URL, g.key.source, g.agents())
+	}
+	for _, m := range st.Missing {
+		log.Warn("agent-server lacks a feature", "feature", m)
+	}
+	if st.Err != nil {
+		log.Warn("agent-server does not answer", "address", st.Address, "err", st.Err)
+	}
+}
+
+// agents is the backend in a line.
+func (g greeting) agents() string {
+	st := g.backend.status
+	if st.Err != nil {
+		return fmt.Sprintf("%s at %s, which does not answer yet (%s)", st.Name, st.Address, g.backend.why)
+	}
+	return fmt.Sprintf("%s %s at %s (%s)", st.Name, st.Version, st.Address, g.backend.why)
+}
+
+// readyJSON is what serve prints on stdout with --json, once it is ready.
+type readyJSON struct {
+	URL     string      `json:"url"`
+	BaseURL string      `json:"base_url"` // for clients
+	PID     int         `json:"pid"`
+	Version string      `json:"version"`
+	Key     string      `json:"key"` // which one; never its value
+	Backend backendJSON `json:"backend"`
+}
+
+type backendJSON struct {
+	Name    string   `json:"name"`
+	Version string   `json:"version"`
+	Address string   `json:"address"`
+	Why     string   `json:"why"`
+	Ready   bool     `json:"ready"`
+	Missing []string `json:"missing"`
+}
+
+func (g greeting) json() readyJSON {
+	st := g.backend.status
+	return readyJSON{
+		URL: g.info.URL, BaseURL: g.info.URL + "/v1", PID: g.info.PID, Version: g.info.Version, Key: g.key.source,
+		Backend: backendJSON{
+			Name: st.Name, Version: st.Version, Address: st.Address, Why: g.backend.why, Ready: st.Err == nil, Missing: append([]string{}, st.Missing...),
+		},
+	}
+}
+
+// banner is what a person at the terminal gets.
+func (a *app) banner(ctx context.Context, g greeting) {
+	w := a.Stderr
+	var t table
+	base := g.info.URL + "/v1"
+	t.add("Base URL", base)
+	if g.key.value == "" {
+		t.add("Key", g.key.source)
+	}
+	t.add("Models", g.models(ctx))
+	t.add("Agents", g.agents())
+	t.add("They may", "run commands and change files, as the user that runs the agent-server, in "+g.workspace())
+	for _, m := range g.backend.status.Missing {
+		t.add("Note", m)
+	}
+	fmt.Fprintln(w, w.Styled(iostream.Bold, "ohgw "+g.info.Version+" is ready."))
+	fmt.Fprintln(w)
+	_ = t.writePairs(w) // To stderr; nobody is left to tell.
+	if g.key.value != "" {
+		fmt.Fprintf(w, "\nFor a client started from a shell:\n\n  export OPENAI_BASE_URL=%s OPENAI_API_KEY=%s\n", base, g.key.value)
+	}
+	if err := g.backend.status.Err; err != nil {
+		fmt.Fprintf(w, "\n%s the agent-server does not answer; requests get 503 until it does.\n", w.Styled(iostream.Yellow, "Warning:"))
+	}
+	fmt.Fprintf(w, "\nCtrl-C ends it.\n\n")
+}
+
+// models are the ids that clients can use, as far as the backend tells.
+func (g greeting) models(ctx context.Context) string {
+	if g.backend.status.Err != nil {
+		return "unknown until the agent-server answers"
+	}
+	ctx, cancel := context.WithTimeout(ctx, firstLook)
+	defer cancel()
+	profiles, err := g.backend.Profiles(ctx)
+	if err != nil {
+		return "unknown now; ohgw models lists them"
+	}
+	var ids []string
+	for _, p := range profiles {
+		if p.Active {
+			ids = append([]string{"openhands"}, ids...)
+		}
+		ids = append(ids, "openhands_"+p.Name)
+	}
+	const most = 8
+	switch n := len(ids); {
+	case n == 0:
+		return "none yet: OpenHands has no LLM profile"
+	case n > most:
+		return fmt.Sprintf("%s and %d more (ohgw models)", strings.Join(ids[:most], ", "), n-most)
+	}
+	return strings.Join(ids, ", ")
+}
+
+// workspace is where agents work, in words.
+func (g greeting) workspace() string {
+	if g.settings.Workspace != "" {
+		return g.settings.Workspace + " (" + g.settings.Origin("workspace").String() + ")"
+	}
+	return "a new directory for each conversation, below " + filepath.Join(g.state, "workspaces")
+}

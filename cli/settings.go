@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/paths"
+)
+
+// settingFlags are the flags of a command that are settings, by name.
+type settingFlags map[string]*settingFlag
+
+// settingFlag keeps what a flag was given as text; config reads it, together
+// with the other sources.
+type settingFlag struct {
+	field config.Field
+	texts []string
+}
+
+// addSettings gives cmd the flags of one section of the settings.
+func addSettings(cmd *cobra.Command, section config.Section) settingFlags {
+	all := settingFlags{}
+	for _, field := range config.Fields() {
+		if field.Section != section || field.Flag == "" {
+			continue
+		}
+		f := &settingFlag{field: field}
+		all[field.Flag] = f
+		flag := cmd.Flags().VarPF(f, field.Flag, "", field.Help)
+		if field.Switch() {
+			flag.NoOptDefVal = "true"
+		}
+		if field.Choices != nil {
+			complete(cmd, field.Flag, field.Choices...)
+		} else if field.Arg != "DIR" && !field.Switch() {
+			complete(cmd, field.Flag)
+		}
+	}
+	return all
+}
+
+// Set keeps one value. It is called once for each time the flag is given.
+func (f *settingFlag) Set(text string) error {
+	f.texts = append(f.texts, text)
+	return nil
+}
+
+// String is the value, or what holds without one: help shows it as default.
+func (f *settingFlag) String() string {
+	if len(f.texts) > 0 {
+		return strings.Join(f.texts, ",")
+	}
+	if f.field.Key == "" || f.field.Switch() { // cobra asks a zero value, too
+		return ""
+	}
+	return f.field.Default()
+}
+
+// Type is what stands for the value in help.
+func (f *settingFlag) Type() string {
+	if f.field.Switch() {
+		return "bool"
+	}
+	return f.field.Placeholder()
+}
+
+// given are the flags that the command line has.
+func (s settingFlags) given() map[string][]string {
+	texts := map[string][]string{}
+	for name, f := range s {
+		if len(f.texts) > 0 {
+			texts[name] = f.texts
+		}
+	}
+	return texts
+}
+
+// settings collects the settings from all sources.
+func (a *app) settings(flags settingFlags) (*config.Settings, error) {
+	file, named, err := a.configFile()
+	if err != nil {
+		return nil, err
+	}
+	s, err := config.Load(config.Source{Flags: flags.given(), Getenv: a.Getenv, File: file, Named: named})
+	if err == nil && s.Found {
+		a.detail("config file %s", file)
+	}
+	return s, err
+}
+
+// configFile is the path of the config file, and whether the person named it.
+func (a *app) configFile() (path string, named bool, err error) {
+	path = a.config
+	if path == "" {
+		path = a.Getenv("OHGW_CONFIG")
+	}
+	if path != "" {
+		path, err = filepath.Abs(path)
+		return path, true, err
+	}
+	dirs, err := a.dirs()
+	if err != nil {
+		return "", false, err
+	}
+	return dirs.ConfigFile(), false, nil
+}
+
+// dirs are the directories of the user.
+func (a *app) dirs() (paths.Set, error) {
+	dirs, err := a.Paths()
+	if err != nil {
+		return paths.Set{}, &fault.Error{
+			Msg:  "nobody says where your files are",
+			Hint: "set HOME, or XDG_CONFIG_HOME and XDG_STATE_HOME",
+			Err:  err,
+		}
+	}
+	return dirs, nil
+}
