@@ -50,37 +50,38 @@ const (
 	Waiting
 )
 
-// Result is a turn that is over.
+// Result is a turn that is over. It is stored with idempotency keys, numbers of
+// outcomes and causes included: add to those lists at their ends.
 type Result struct {
-	Outcome Outcome
+	Outcome Outcome `json:"outcome"`
 	// Answer is the finish action's message, else the last text of the agent
 	// in this turn, whatever the outcome. Never a text of an earlier turn.
-	Answer string
+	Answer string `json:"answer"`
 	// Cause is why the outcome is Failed; nil otherwise.
-	Cause *Cause
+	Cause *Cause `json:"cause,omitempty"`
 	// Waiting are the actions that wait for confirmation.
-	Waiting []Action
+	Waiting []Action `json:"waiting,omitempty"`
 	// Actions is the number of tool calls in this turn, finish not counted.
-	Actions int
+	Actions int `json:"actions"`
 	// Usage is what this turn took, over all models of the conversation.
-	Usage Usage
+	Usage Usage `json:"usage"`
 }
 
 // Action is a tool call in a few words.
 type Action struct {
-	Tool string
-	Line string // as in a Progress update
+	Tool string `json:"tool"`
+	Line string `json:"line"` // as in a Progress update
 }
 
 // Cause is why a run failed.
 type Cause struct {
-	Kind CauseKind
+	Kind CauseKind `json:"kind"`
 	// Code is OpenHands' name for it, e.g. "LLMAuthenticationError".
-	Code string
+	Code string `json:"code,omitempty"`
 	// Detail is for people: shortened, without anything that looks like a key.
-	Detail string
+	Detail string `json:"detail,omitempty"`
 	// Retryable tells whether the same request may work later without a change.
-	Retryable bool
+	Retryable bool `json:"retryable,omitempty"`
 }
 
 // CauseKind says whose failure it is.
@@ -97,8 +98,12 @@ const (
 
 // Usage is what a turn took. Zero where unknown, never negative.
 type Usage struct {
-	PromptTokens, CompletionTokens, CachedTokens, CacheWriteTokens, ReasoningTokens int64
-	Cost                                                                            float64 // US dollars
+	PromptTokens     int64   `json:"prompt_tokens"`
+	CompletionTokens int64   `json:"completion_tokens"`
+	CachedTokens     int64   `json:"cached_tokens"`
+	CacheWriteTokens int64   `json:"cache_write_tokens"`
+	ReasoningTokens  int64   `json:"reasoning_tokens"`
+	Cost             float64 `json:"cost"` // US dollars
 }
 
 // usageOf is the total of s over all usage ids.

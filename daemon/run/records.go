@@ -229,7 +229,7 @@ func (r *records) outcome(rec *record) (turn.Result, error) {
 		return e.Result, &TimeoutError{After: e.After}
 	}
 	for _, k := range errorKinds {
-		if k.name == e.Kind && k.err != ErrInterrupted {
+		if k.name == e.Kind && k.name != "interrupted" {
 			return e.Result, &agentapi.Error{Kind: k.err, Msg: e.Message}
 		}
 	}

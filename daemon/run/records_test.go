@@ -12,18 +12,18 @@ import (
 	"github.com/ohgw/ohgw/daemon/run"
 )
 
-func keyed(text, key string) run.Request {
+func keyed(text string) run.Request {
 	req := ask(text)
-	req.IdempotencyKey = key
+	req.IdempotencyKey = "k"
 	return req
 }
 
 func TestKeyIsAnsweredFromItsRun(t *testing.T) {
 	t.Parallel()
 	inBubble(t, run.Config{StateDir: t.TempDir()}, func(w *world) {
-		w.answered(keyed("hi", "k"))
+		w.answered(keyed("hi"))
 		time.Sleep(23 * time.Hour)
-		a := w.submit(keyed("hi", "k"))
+		a := w.submit(keyed("hi"))
 		defer a.Close()
 		if text, res, err := w.read(a); text != "re: hi" || res.Answer != "re: hi" || err != nil || !a.Replayed() {
 			t.Errorf("got %q, %+v, %v, replayed %v", text, res, err, a.Replayed())
@@ -35,9 +35,9 @@ func TestKeyIsAnsweredFromItsRun(t *testing.T) {
 func TestKeyIsForgottenAfterADay(t *testing.T) {
 	t.Parallel()
 	inBubble(t, run.Config{StateDir: t.TempDir()}, func(w *world) {
-		w.answered(keyed("hi", "k"))
+		w.answered(keyed("hi"))
 		time.Sleep(25 * time.Hour)
-		w.answered(keyed("hi", "k"))
+		w.answered(keyed("hi"))
 		w.wantRuns(2)
 	})
 }
@@ -45,9 +45,9 @@ func TestKeyIsForgottenAfterADay(t *testing.T) {
 func TestKeyOfAnotherRequestIsAConflict(t *testing.T) {
 	t.Parallel()
 	inBubble(t, run.Config{StateDir: t.TempDir()}, func(w *world) {
-		w.answered(keyed("hi", "k"))
+		w.answered(keyed("hi"))
 		for range 2 { // from memory, then from the record
-			if _, err := w.m.Submit(w.t.Context(), keyed("other", "k")); !errors.Is(err, run.ErrKeyConflict) {
+			if _, err := w.m.Submit(w.t.Context(), keyed("other")); !errors.Is(err, run.ErrKeyConflict) {
 				t.Errorf("error %v, want ErrKeyConflict", err)
 			}
 			time.Sleep(time.Hour)
@@ -58,8 +58,8 @@ func TestKeyOfAnotherRequestIsAConflict(t *testing.T) {
 func TestKeysOfTwoTokensAreTwo(t *testing.T) {
 	t.Parallel()
 	inBubble(t, run.Config{StateDir: t.TempDir()}, func(w *world) {
-		w.answered(keyed("hi", "k"))
-		req := keyed("hi", "k")
+		w.answered(keyed("hi"))
+		req := keyed("hi")
 		req.Token = "another"
 		w.answered(req)
 		w.wantRuns(2)
@@ -111,7 +111,7 @@ func TestKeySurvivesTheProcess(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg.StateDir = t.TempDir()
 			inBubble(t, cfg, func(w *world) {
-				a := w.submit(keyed(tt.text, "k"))
+				a := w.submit(keyed(tt.text))
 				synctest.Wait()
 				// A crash: the old manager is just not there any more. It must not
 				// interrupt its run, so its own end comes after the test.
@@ -121,7 +121,7 @@ func TestKeySurvivesTheProcess(t *testing.T) {
 					tt.between(w, a.ConversationID())
 				}
 				w.start(cfg)
-				b := w.submit(keyed(tt.text, "k"))
+				b := w.submit(keyed(tt.text))
 				text, _, err := w.read(b)
 				if text != tt.want && text != "partly" || !errors.Is(err, tt.wantErr) {
 					t.Errorf("got %q, %v; want %q, %v", text, err, tt.want, tt.wantErr)
@@ -148,7 +148,7 @@ func TestRunIsNotStartedWithoutItsRecord(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "idempotency"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		a := w.submit(keyed("hi", "k"))
+		a := w.submit(keyed("hi"))
 		defer a.Close()
 		if _, _, err := w.read(a); !errors.Is(err, run.ErrRecord) {
 			t.Errorf("error %v, want ErrRecord", err)
@@ -161,11 +161,13 @@ func TestKeyOfARunThatDidNotStartIsFree(t *testing.T) {
 	t.Parallel()
 	inBubble(t, run.Config{StateDir: t.TempDir()}, func(w *world) {
 		w.b.openErr = errors.New("down")
-		a := w.submit(keyed("hi", "k"))
-		w.read(a)
+		a := w.submit(keyed("hi"))
+		if _, _, err := w.read(a); err == nil {
+			t.Error("a run on a backend that is down has no error")
+		}
 		a.Close()
 		w.b.openErr = nil
-		if res := w.answered(keyed("hi", "k")); res.Outcome != turn.Finished {
+		if res := w.answered(keyed("hi")); res.Outcome != turn.Finished {
 			t.Errorf("outcome %v", res.Outcome)
 		}
 		w.wantRuns(1)

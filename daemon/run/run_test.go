@@ -91,15 +91,22 @@ func (w *world) read(a *run.Attachment) (string, turn.Result, error) {
 	}
 }
 
+// mustRead takes everything to an end without an error.
+func (w *world) mustRead(a *run.Attachment) turn.Result {
+	w.t.Helper()
+	_, res, err := w.read(a)
+	if err != nil {
+		w.t.Fatalf("Result: %v", err)
+	}
+	return res
+}
+
 // answered submits, reads to the end and delivers.
 func (w *world) answered(req run.Request) turn.Result {
 	w.t.Helper()
 	a := w.submit(req)
 	defer a.Close()
-	_, res, err := w.read(a)
-	if err != nil {
-		w.t.Fatalf("Result(%q): %v", req.Message.Text, err)
-	}
+	res := w.mustRead(a)
 	a.Delivered()
 	return res
 }
@@ -439,7 +446,7 @@ func TestOneShotIsRemovedAfterItsTime(t *testing.T) {
 		if err := os.Mkdir(filepath.Join(dir, a.ConversationID()), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		w.read(a)
+		w.mustRead(a)
 		a.Close()
 		time.Sleep(59 * time.Second)
 		if _, convs := w.b.counts(); convs != 1 {
@@ -460,7 +467,7 @@ func TestContinuingAOneShotKeepsIt(t *testing.T) {
 	t.Parallel()
 	inBubble(t, run.Config{OneShotTTL: time.Minute}, func(w *world) {
 		a := w.submit(ask("hi"))
-		w.read(a)
+		w.mustRead(a)
 		a.Close()
 		req := ask("more")
 		req.ConversationID = a.ConversationID()
@@ -477,7 +484,7 @@ func TestOneShotsOfAnEarlierProcessAreRemoved(t *testing.T) {
 	cfg := run.Config{OneShotTTL: time.Minute, StateDir: t.TempDir()}
 	inBubble(t, cfg, func(w *world) {
 		a, b := w.submit(ask("hi")), w.submit(ask("wait"))
-		w.read(a)
+		w.mustRead(a)
 		a.Close()
 		b.Close()
 		w.stop()

@@ -141,8 +141,8 @@ func (l *lease) read() (leaseJSON, error) {
 		return found, fmt.Errorf("read the lease: %w", err)
 	}
 	// A lease that cannot be read protects nobody: its writer died in it.
-	if json.Unmarshal(data, &found) != nil {
-		return leaseJSON{}, nil
+	if err := json.Unmarshal(data, &found); err != nil {
+		found = leaseJSON{}
 	}
 	return found, nil
 }

@@ -86,8 +86,8 @@ func TestHeadFollowsEventsThatTheStateDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	d := create(t, root, us())
-	a, b := message(uuid.New(), ""), event.Event{}
-	b = message(uuid.New(), a.ID)
+	a := message(uuid.New(), "")
+	b := message(uuid.New(), a.ID)
 	for _, e := range []event.Event{a, b} {
 		if err := d.Append(e, true); err != nil {
 			t.Fatal(err)

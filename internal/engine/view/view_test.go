@@ -2,7 +2,8 @@ package view_test
 
 import (
 	"encoding/json"
-	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -57,19 +58,20 @@ func prompt() event.Event {
 
 // short writes a history as "system user:… assistant(call-a,call-b) tool(call-a):…".
 func short(ms []event.LLMMessage) []string {
-	var out []string
+	out := make([]string, 0, len(ms))
 	for _, m := range ms {
-		s := m.Role
+		var s strings.Builder
+		s.WriteString(m.Role)
 		if m.ToolCallID != "" {
-			s += "(" + m.ToolCallID + ")"
+			s.WriteString("(" + m.ToolCallID + ")")
 		}
 		for _, c := range m.Content {
-			s += ":" + c.Text
+			s.WriteString(":" + c.Text)
 		}
 		for _, c := range m.ToolCalls {
-			s += " +" + c.ID
+			s.WriteString(" +" + c.ID)
 		}
-		out = append(out, s)
+		out = append(out, s.String())
 	}
 	return out
 }
@@ -231,9 +233,9 @@ func anyLog(t *rapid.T) []event.Event {
 	var log []event.Event
 	n := rapid.IntRange(0, 40).Draw(t, "events")
 	for i := range n {
-		id := fmt.Sprint(i)
-		ref := fmt.Sprint(rapid.IntRange(0, n).Draw(t, "ref"))
-		answer := fmt.Sprint("answer", rapid.IntRange(0, 5).Draw(t, "answer"))
+		id := strconv.Itoa(i)
+		ref := strconv.Itoa(rapid.IntRange(0, n).Draw(t, "ref"))
+		answer := "answer" + strconv.Itoa(rapid.IntRange(0, 5).Draw(t, "answer"))
 		switch rapid.IntRange(0, 9).Draw(t, "kind") {
 		case 0:
 			log = append(log, user(id, "u"))
