@@ -1,0 +1,92 @@
+package secret
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ohgw/ohgw/internal/fernet"
+)
+
+// Redacted is what OpenHands writes in place of a secret that it does not
+// show. As a value it means that there is none.
+const Redacted = "**********"
+
+// maxInput bounds what is read as a key. The longest that are in use, tokens of
+// identity providers, have some thousand characters.
+const maxInput = 64 << 10
+
+// The ways in which an input is no key.
+var (
+	ErrEmpty     = errors.New("the key is empty")
+	ErrNotOneKey = errors.New("the key has a line break, a blank or a control character in it")
+	ErrMasked    = errors.New("that is the mask that stands for a key, not the key")
+	ErrEncrypted = errors.New("that is an encrypted key; only OpenHands with its secret can use it")
+)
+
+// Read reads a key from a file or a pipe. Blanks and line breaks around it are
+// not part of it.
+func Read(r io.Reader) (Value, error) {
+	in, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+	if err != nil {
+		return Value{}, fmt.Errorf("read key: %w", err)
+	}
+	defer clear(in)
+	if len(in) > maxInput {
+		return Value{}, ErrTooBig
+	}
+	return Parse(string(bytes.TrimSpace(in)))
+}
+
+// Parse takes a text for a key, or says why it is none.
+func Parse(text string) (Value, error) {
+	switch {
+	case text == "":
+		return Value{}, ErrEmpty
+	case text == Redacted:
+		return Value{}, ErrMasked
+	case fernet.IsToken(text):
+		return Value{}, ErrEncrypted
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, notInKeys):
+		return Value{}, ErrNotOneKey
+	}
+	return New(text), nil
+}
+
+func notInKeys(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) }
+
+// The shape of keys that have no known start: a word this long with this many
+// digits in it.
+const (
+	keyWord   = 16
+	keyDigits = 3
+)
+
+// LooksLikeKey tells whether a command line argument is a key that somebody
+// typed where a name belongs. It is then in the history of the shell, and its
+// owner has to hear that.
+func LooksLikeKey(arg string) bool {
+	for _, start := range []string{"sk-", "sk_", fernet.Prefix, "AIza", "AKIA", "gsk_", "hf_", "ghp_", "github_pat_", "xai-", "r8_", "pplx-", "fw_"} {
+		if strings.HasPrefix(arg, start) && len(arg) >= keyWord {
+			return true
+		}
+	}
+	for _, word := range strings.FieldsFunc(arg, func(r rune) bool { return strings.ContainsRune("-_./ ", r) }) {
+		digits := strings.Count(strings.Map(digitsToZero, word), "0")
+		if len(word) >= keyWord && digits >= keyDigits && digits < len(word) {
+			return true
+		}
+	}
+	return false
+}
+
+func digitsToZero(r rune) rune {
+	if '0' <= r && r <= '9' {
+		return '0'
+	}
+	return 'x'
+}

@@ -1,0 +1,217 @@
+package secret
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// OriginKind is where a key comes from.
+type OriginKind string
+
+// The origins, in the order in which they are asked.
+const (
+	FromProfileEntry  OriginKind = "profile-entry"  // stored for this profile
+	FromProviderEntry OriginKind = "provider-entry" // stored for all profiles of its provider
+	FromProfile       OriginKind = "profile"        // in the file of the profile
+	FromConnection    OriginKind = "connection"     // in the provider connection of the profile
+	FromEnvironment   OriginKind = "environment"    // in a variable that LiteLLM reads
+	FromNowhere       OriginKind = "none"
+)
+
+// Origin is where a key comes from, or was looked for.
+type Origin struct {
+	Kind OriginKind `json:"kind"`
+	Name string     `json:"name,omitempty"` // of the entry or of the variable
+}
+
+// String names the origin for people.
+func (o Origin) String() string {
+	switch o.Kind {
+	case FromProfileEntry:
+		return "key stored for the profile"
+	case FromProviderEntry:
+		return "key stored for " + ParseEntry(o.Name).Provider
+	case FromProfile:
+		return "profile file"
+	case FromConnection:
+		return "provider connection " + o.Name
+	case FromEnvironment:
+		return "environment variable " + o.Name
+	}
+	return "no key"
+}
+
+// Subject is what a key is looked for: a profile, as far as it matters here.
+type Subject struct {
+	Base    string // base directory of the store that the profile is in
+	Profile string // its name
+	Model   string // its model, which tells the provider
+	Field   string // APIKey or one of the secrets of AWS
+
+	// OwnURL says that the profile has a base URL of its own. A key that was
+	// stored for a provider is not sent to another host.
+	OwnURL bool
+
+	// Own reads the key in the file of the profile or in its connection; nil
+	// when there is none.
+	Own func() (Value, error)
+
+	// OwnOrigin is where Own reads.
+	OwnOrigin Origin
+}
+
+// Resolution is the key of a Subject and where it was found. Without a key the
+// kind of the Origin is FromNowhere.
+type Resolution struct {
+	Key    Value
+	Origin Origin
+
+	// Skipped are the places that might have a key but could not be asked.
+	Skipped []Skipped
+}
+
+// Skipped is a place that could not be asked for a key.
+type Skipped struct {
+	Origin Origin
+	Err    error
+}
+
+// NoKeyError says that nothing has a key for a profile.
+type NoKeyError struct {
+	Profile string
+	Skipped []Skipped
+}
+
+func (e *NoKeyError) Error() string {
+	msg := fmt.Sprintf("no key for profile %q", e.Profile)
+	for _, s := range e.Skipped {
+		msg += fmt.Sprintf("; %s: %v", s.Origin, s.Err)
+	}
+	return msg
+}
+
+// Unwrap gives the errors of the places that could not be asked.
+func (e *NoKeyError) Unwrap() []error {
+	errs := make([]error, len(e.Skipped))
+	for i, s := range e.Skipped {
+		errs[i] = s.Err
+	}
+	return errs
+}
+
+// Resolver finds the key of a profile. The first place that has one wins: the
+// entry of the profile, the entry of its provider, the profile itself, the
+// environment.
+type Resolver struct {
+	keys      Store // may be nil
+	env       *Env
+	providers []Provider
+}
+
+// NewResolver looks into keys, which may be nil when there is no store, and
+// into the environment by lookup.
+func NewResolver(keys Store, providers []Provider, lookup func(string) (string, bool)) *Resolver {
+	return &Resolver{keys: keys, env: NewEnv(providers, lookup), providers: providers}
+}
+
+// Resolve finds the key. A place that cannot be asked, such as a locked
+// keyring, does not stop the search; if nothing is found, the *NoKeyError names
+// it. Resolve ends with ctx.
+func (r *Resolver) Resolve(ctx context.Context, s Subject) (Resolution, error) {
+	var out Resolution
+	for _, place := range r.places(s) {
+		key, err := place.get(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return Resolution{}, ctx.Err()
+		case err == nil && !key.IsZero():
+			out.Key, out.Origin = key, place.origin
+			return out, nil
+		case err != nil && !errors.Is(err, ErrNotFound):
+			out.Skipped = append(out.Skipped, Skipped{place.origin, err})
+		}
+	}
+	out.Origin = Origin{Kind: FromNowhere}
+	return out, &NoKeyError{Profile: s.Profile, Skipped: out.Skipped}
+}
+
+// place is one of the places where a key can be.
+type place struct {
+	origin Origin
+	get    func(context.Context) (Value, error)
+}
+
+func (r *Resolver) places(s Subject) []place {
+	var places []place
+	if r.keys != nil {
+		for _, origin := range r.entries(s) {
+			places = append(places, place{origin, func(ctx context.Context) (Value, error) {
+				return r.keys.Get(ctx, origin.Name)
+			}})
+		}
+	}
+	if s.Own != nil {
+		places = append(places, place{s.OwnOrigin, func(context.Context) (Value, error) { return s.Own() }})
+	}
+	name := ProviderEntry(ProviderOf(s.Model), s.Field)
+	if variable := r.env.Variable(name); variable != "" {
+		places = append(places, place{Origin{FromEnvironment, variable}, func(ctx context.Context) (Value, error) {
+			return r.env.Get(ctx, name)
+		}})
+	}
+	return places
+}
+
+// entries are the names in the store that can have the key.
+func (r *Resolver) entries(s Subject) []Origin {
+	entries := []Origin{{FromProfileEntry, ProfileEntry(s.Base, s.Profile, s.Field)}}
+	if provider := ProviderOf(s.Model); !s.OwnURL || r.ownHost(provider) {
+		entries = append(entries, Origin{FromProviderEntry, ProviderEntry(provider, s.Field)})
+	}
+	return entries
+}
+
+// ownHost tells whether the models of a provider run wherever the user says.
+func (r *Resolver) ownHost(provider string) bool {
+	return slices.ContainsFunc(r.providers, func(p Provider) bool { return p.Prefix == provider && p.OwnHost })
+}
+
+// Keyless tells whether a model works without a key.
+func (r *Resolver) Keyless(model string) bool {
+	provider := ProviderOf(model)
+	return slices.ContainsFunc(r.providers, func(p Provider) bool { return p.Prefix == provider && p.Keyless })
+}
+
+// Variables are the environment variables that can hold the key of a model.
+func (r *Resolver) Variables(model string) []string {
+	return r.env.Variables(ProviderEntry(ProviderOf(model), APIKey))
+}
+
+// Names gives the names in the store, for Locate. It is nil, with the error,
+// when the store cannot tell them.
+func (r *Resolver) Names(ctx context.Context) ([]string, error) {
+	if r.keys == nil {
+		return nil, nil
+	}
+	return r.keys.List(ctx)
+}
+
+// Locate tells where Resolve would find the key, without reading any: names is
+// what Names gave, in order. It is for lists of many profiles.
+func (r *Resolver) Locate(s Subject, names []string) Origin {
+	for _, origin := range r.entries(s) {
+		if _, found := slices.BinarySearchFunc(names, origin.Name, strings.Compare); found {
+			return origin
+		}
+	}
+	if s.Own != nil {
+		return s.OwnOrigin
+	}
+	if variable := r.env.Variable(ProviderEntry(ProviderOf(s.Model), s.Field)); variable != "" {
+		return Origin{FromEnvironment, variable}
+	}
+	return Origin{Kind: FromNowhere}
+}

@@ -1,0 +1,250 @@
+package secret_test
+
+import (
+	"bytes"
+	"encoding/gob"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/ohgw/ohgw/internal/secret"
+)
+
+// inside says, in the environment of this test binary, that it runs beside a
+// real keyring. The D-Bus library then keeps its connection until the end.
+const inside = "SECRET_TEST_INSIDE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(inside) != "" {
+		os.Exit(m.Run())
+	}
+	goleak.VerifyTestMain(m)
+}
+
+const fixtureKey = "sk-example-not-a-real-key-0123456789"
+
+// holder has a Value where fmt and the encoders find it and where they cannot
+// call its methods.
+type holder struct {
+	Shown  secret.Value
+	hidden secret.Value
+	List   []secret.Value
+	Map    map[string]secret.Value
+	Any    any
+	Ptr    *secret.Value
+}
+
+type xmlHolder struct{ Key secret.Value }
+
+func everywhere(v secret.Value) holder {
+	return holder{v, v, []secret.Value{v}, map[string]secret.Value{"k": v}, v, &v}
+}
+
+func TestAValueIsNotPrinted(t *testing.T) {
+	t.Parallel()
+	v := secret.New(fixtureKey)
+	h := everywhere(v)
+	for _, verb := range "vsqxXdTpcbtUeEfFgGow" {
+		for _, flag := range []string{"", "+", "#", "-", " ", "0", "10", ".3"} {
+			format := "%" + flag + string(verb)
+			for _, in := range []any{v, &v, h, &h, []any{h}, h.hidden, v.Reveal} {
+				check(t, format, fmt.Sprintf(format, in))
+			}
+		}
+	}
+	check(t, "Errorf", fmt.Errorf("call with %v: %w", v, errors.New("x")).Error())
+	check(t, "Sprint", fmt.Sprint(v, h)+fmt.Sprintln(v, h))
+}
+
+func TestAValueIsNotLogged(t *testing.T) {
+	t.Parallel()
+	v := secret.New(fixtureKey)
+	var out bytes.Buffer
+	for _, handler := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
+		log := slog.New(handler).With("with", v)
+		log.Info("message", "key", v, "holder", everywhere(v), "pointer", &v, slog.Group("group", "key", v))
+	}
+	check(t, "slog", out.String())
+	if !strings.Contains(out.String(), "key=REDACTED") {
+		t.Errorf("no mask in %s", out.String())
+	}
+}
+
+func TestAValueIsNotMarshalled(t *testing.T) {
+	t.Parallel()
+	v := secret.New(fixtureKey)
+	out, err := json.Marshal(everywhere(v))
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, "JSON", string(out))
+	if !strings.Contains(string(out), `"Shown":"REDACTED"`) {
+		t.Errorf("no mask in %s", out)
+	}
+	if out, err = xml.Marshal(xmlHolder{v}); err != nil {
+		t.Fatal(err)
+	}
+	check(t, "XML", string(out))
+
+	var buf bytes.Buffer
+	if err := gob.NewEncoder(&buf).Encode(struct{ K secret.Value }{v}); err == nil {
+		t.Error("gob encodes it")
+	}
+	check(t, "gob", buf.String())
+	if _, err := v.MarshalBinary(); err == nil {
+		t.Error("MarshalBinary encodes it")
+	}
+}
+
+func TestADiffDoesNotShowValues(t *testing.T) {
+	t.Parallel()
+	diff := cmp.Diff(
+		struct{ K secret.Value }{secret.New(fixtureKey)},
+		struct{ K secret.Value }{secret.New(fixtureKey + "x")})
+	if diff == "" {
+		t.Error("no difference found")
+	}
+	check(t, "cmp", diff)
+}
+
+func TestTheZeroValue(t *testing.T) {
+	t.Parallel()
+	for _, v := range []secret.Value{{}, secret.New("")} {
+		if !v.IsZero() || v.Reveal() != "" || v.String() != "" || v.Tail() != "" {
+			t.Errorf("%#v is not nothing", v)
+		}
+	}
+	out, err := json.Marshal(struct {
+		A secret.Value
+		B secret.Value `json:",omitzero"`
+	}{})
+	if err != nil || string(out) != `{"A":""}` {
+		t.Errorf("%s, %v", out, err)
+	}
+}
+
+func TestEqual(t *testing.T) {
+	t.Parallel()
+	a, b := secret.New("a"), secret.New("b")
+	if !a.Equal(secret.New("a")) || a.Equal(b) || a.Equal(secret.Value{}) || !(secret.Value{}).Equal(secret.Value{}) {
+		t.Error("Equal is wrong")
+	}
+	if a.Reveal() != "a" {
+		t.Errorf("Reveal = %q", a.Reveal())
+	}
+}
+
+func TestTailShowsOnlyTheEndOfLongKeys(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		fixtureKey: "6789", "0123456789abcdef": "cdef", "0123456789abcde": "",
+		"ключключключключ": "ключ",
+	} {
+		if got := secret.New(in).Tail(); got != want {
+			t.Errorf("Tail of %d characters = %q, want %q", len(in), got, want)
+		}
+	}
+}
+
+func TestParseRefusesWhatIsNoKey(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]error{
+		"":                    secret.ErrEmpty,
+		"**********":          secret.ErrMasked,
+		"gAAAAABpVbkAAAECAwQ": secret.ErrEncrypted,
+		"sk-1\nsk-2":          secret.ErrNotOneKey,
+		"sk 1":                secret.ErrNotOneKey,
+		"sk-1\x00":            secret.ErrNotOneKey,
+		"sk-1\u200b":          secret.ErrNotOneKey,
+		"\ufeffsk-1":          secret.ErrNotOneKey,
+		"sk-\xff":             secret.ErrNotOneKey,
+	} {
+		v, err := secret.Parse(in)
+		if !errors.Is(err, want) || !v.IsZero() {
+			t.Errorf("Parse(%q): %v, want %v", in, err, want)
+		}
+	}
+	if v, err := secret.Parse(fixtureKey); err != nil || v.Reveal() != fixtureKey {
+		t.Errorf("Parse of a key: %v", err)
+	}
+}
+
+func TestReadTakesTheLineBreakAway(t *testing.T) {
+	t.Parallel()
+	for _, in := range []string{fixtureKey, fixtureKey + "\n", fixtureKey + "\r\n", "  " + fixtureKey + "\n\n"} {
+		if v, err := secret.Read(strings.NewReader(in)); err != nil || v.Reveal() != fixtureKey {
+			t.Errorf("Read(%q): %v", in, err)
+		}
+	}
+	for in, want := range map[string]error{"\n": secret.ErrEmpty, "a\nb": secret.ErrNotOneKey, strings.Repeat("x", 70_000): secret.ErrTooBig} {
+		if _, err := secret.Read(strings.NewReader(in)); !errors.Is(err, want) {
+			t.Errorf("Read of %d bytes: %v, want %v", len(in), err, want)
+		}
+	}
+}
+
+func TestLooksLikeKey(t *testing.T) {
+	t.Parallel()
+	for arg, want := range map[string]bool{
+		fixtureKey:                     true,
+		"sk-proj-abcdefghijkl":         true,
+		"gAAAAABpVbkAAAECAwQFBgcI":     true,
+		"AIzaSyAexampleexample":        true,
+		"0a1b2c3d4e5f60718293a4b5c6d7": true,
+		"my_0a1b2c3d4e5f60718293a4b5":  true,
+
+		"openai":                              false,
+		"sk-profile":                          false,
+		"claude-opus-4-8-production":          false,
+		"gpt-5.1-codex-max-2026-01-01":        false,
+		"nemotron-3-super-120b-a12b":          false,
+		"a-very-long-profile-name-of-mine":    false,
+		"averylongprofilenamewithoutdashes":   false,
+		"internationalization2026":            true, // a price: a word with a year at its end
+		"claude-opus-4-5-20251101":            false,
+		"openhands_claude-sonnet-4-5-2025092": false,
+	} {
+		if got := secret.LooksLikeKey(arg); got != want {
+			t.Errorf("LooksLikeKey(%q) = %v, want %v", arg, got, want)
+		}
+	}
+}
+
+func TestEntryNames(t *testing.T) {
+	t.Parallel()
+	const id = "81c499845cd4" // of /home/me/.openhands
+	for _, tt := range []struct {
+		name string
+		want secret.Entry
+	}{
+		{secret.ProfileEntry("/home/me/.openhands/", "gpt", secret.APIKey), secret.Entry{Name: "profile/" + id + "/gpt", BaseID: id, Profile: "gpt"}},
+		{secret.ProfileEntry("/home/me/x/../.openhands", "gpt", secret.AWSSecretAccessKey), secret.Entry{Name: "profile/" + id + "/gpt/aws_secret_access_key", BaseID: id, Profile: "gpt", Field: "aws_secret_access_key"}},
+		{secret.ProviderEntry("openai", secret.APIKey), secret.Entry{Name: "provider/openai", Provider: "openai"}},
+		{secret.ProviderEntry("bedrock", secret.AWSSessionToken), secret.Entry{Name: "provider/bedrock/aws_session_token", Provider: "bedrock", Field: "aws_session_token"}},
+		{secret.TokenEntry("default"), secret.Entry{Name: "token/default", Token: "default"}},
+		{"something else", secret.Entry{Name: "something else"}},
+		{"profile", secret.Entry{Name: "profile"}},
+	} {
+		if diff := cmp.Diff(tt.want, secret.ParseEntry(tt.name)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
+
+// check fails when the output holds the key, as text or as numbers.
+func check(t *testing.T, how, out string) {
+	t.Helper()
+	for _, leak := range []string{"example", "sk-", "736b2d", "736B2D", "115 107 45", "0x73, 0x6b", "0x73 0x6b"} {
+		if strings.Contains(out, leak) {
+			t.Errorf("%s shows %q: %s", how, leak, out)
+		}
+	}
+}
