@@ -1,13 +1,18 @@
 package secret
 
-import "strings"
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
 
 // Provider is what LiteLLM, which OpenHands calls models with, knows about the
 // keys of one provider.
 type Provider struct {
 	Prefix  string   // of models, without the slash
 	Keys    []string // environment variables; the first that is set wins
-	OwnHost bool     // its models run wherever the user says: there is no host that a key belongs to
+	Hosts   []string // where its keys belong
+	OwnHost bool     // its models run wherever the user says: a key belongs to any host
 	Keyless bool     // works without a key, or with credentials that the system has for it
 }
 
@@ -15,37 +20,37 @@ type Provider struct {
 // as found in its source. OpenHands 1.43.1 installs that release.
 func Providers() []Provider {
 	return []Provider{
-		{Prefix: "openhands", Keys: []string{"LITELLM_PROXY_API_KEY"}},
+		{Prefix: "openhands", Keys: []string{"LITELLM_PROXY_API_KEY"}, Hosts: []string{"llm-proxy.app.all-hands.dev"}},
 		{Prefix: "litellm_proxy", Keys: []string{"LITELLM_PROXY_API_KEY"}, OwnHost: true},
-		{Prefix: "openai", Keys: []string{"OPENAI_API_KEY"}},
-		{Prefix: "anthropic", Keys: []string{"ANTHROPIC_API_KEY"}},
+		{Prefix: "openai", Keys: []string{"OPENAI_API_KEY"}, Hosts: []string{"api.openai.com"}},
+		{Prefix: "anthropic", Keys: []string{"ANTHROPIC_API_KEY"}, Hosts: []string{"api.anthropic.com"}},
 		{Prefix: "azure", Keys: []string{"AZURE_OPENAI_API_KEY", "AZURE_API_KEY"}, OwnHost: true},
 		{Prefix: "azure_ai", Keys: []string{"AZURE_AI_API_KEY"}, OwnHost: true},
 		{Prefix: bedrock, Keys: []string{"AWS_BEARER_TOKEN_BEDROCK"}, Keyless: true},
 		{Prefix: "vertex_ai", Keyless: true},
-		{Prefix: "gemini", Keys: []string{"GOOGLE_API_KEY", "GEMINI_API_KEY"}},
-		{Prefix: "mistral", Keys: []string{"MISTRAL_API_KEY"}},
-		{Prefix: "codestral", Keys: []string{"CODESTRAL_API_KEY"}},
-		{Prefix: "deepseek", Keys: []string{"DEEPSEEK_API_KEY"}},
-		{Prefix: "groq", Keys: []string{"GROQ_API_KEY"}},
-		{Prefix: "cohere", Keys: []string{"COHERE_API_KEY", "CO_API_KEY"}},
-		{Prefix: "together_ai", Keys: []string{"TOGETHER_API_KEY", "TOGETHER_AI_API_KEY", "TOGETHERAI_API_KEY", "TOGETHER_AI_TOKEN"}},
-		{Prefix: "fireworks_ai", Keys: []string{"FIREWORKS_API_KEY", "FIREWORKS_AI_API_KEY", "FIREWORKSAI_API_KEY", "FIREWORKS_AI_TOKEN"}},
-		{Prefix: "openrouter", Keys: []string{"OPENROUTER_API_KEY"}},
-		{Prefix: "perplexity", Keys: []string{"PERPLEXITYAI_API_KEY", "PERPLEXITY_API_KEY"}},
-		{Prefix: "xai", Keys: []string{"XAI_API_KEY"}},
-		{Prefix: "moonshot", Keys: []string{"MOONSHOT_API_KEY"}},
-		{Prefix: "minimax", Keys: []string{"MINIMAX_API_KEY"}},
-		{Prefix: "zai", Keys: []string{"ZAI_API_KEY"}},
-		{Prefix: "dashscope", Keys: []string{"DASHSCOPE_API_KEY"}},
-		{Prefix: "nvidia_nim", Keys: []string{"NVIDIA_NIM_API_KEY"}},
-		{Prefix: "cerebras", Keys: []string{"CEREBRAS_API_KEY"}},
-		{Prefix: "sambanova", Keys: []string{"SAMBANOVA_API_KEY"}},
+		{Prefix: "gemini", Keys: []string{"GOOGLE_API_KEY", "GEMINI_API_KEY"}, Hosts: []string{"generativelanguage.googleapis.com"}},
+		{Prefix: "mistral", Keys: []string{"MISTRAL_API_KEY"}, Hosts: []string{"api.mistral.ai"}},
+		{Prefix: "codestral", Keys: []string{"CODESTRAL_API_KEY"}, Hosts: []string{"codestral.mistral.ai"}},
+		{Prefix: "deepseek", Keys: []string{"DEEPSEEK_API_KEY"}, Hosts: []string{"api.deepseek.com"}},
+		{Prefix: "groq", Keys: []string{"GROQ_API_KEY"}, Hosts: []string{"api.groq.com"}},
+		{Prefix: "cohere", Keys: []string{"COHERE_API_KEY", "CO_API_KEY"}, Hosts: []string{"api.cohere.ai", "api.cohere.com"}},
+		{Prefix: "together_ai", Keys: []string{"TOGETHER_API_KEY", "TOGETHER_AI_API_KEY", "TOGETHERAI_API_KEY", "TOGETHER_AI_TOKEN"}, Hosts: []string{"api.together.xyz"}},
+		{Prefix: "fireworks_ai", Keys: []string{"FIREWORKS_API_KEY", "FIREWORKS_AI_API_KEY", "FIREWORKSAI_API_KEY", "FIREWORKS_AI_TOKEN"}, Hosts: []string{"api.fireworks.ai"}},
+		{Prefix: "openrouter", Keys: []string{"OPENROUTER_API_KEY"}, Hosts: []string{"openrouter.ai"}},
+		{Prefix: "perplexity", Keys: []string{"PERPLEXITYAI_API_KEY", "PERPLEXITY_API_KEY"}, Hosts: []string{"api.perplexity.ai"}},
+		{Prefix: "xai", Keys: []string{"XAI_API_KEY"}, Hosts: []string{"api.x.ai"}},
+		{Prefix: "moonshot", Keys: []string{"MOONSHOT_API_KEY"}, Hosts: []string{"api.moonshot.ai"}},
+		{Prefix: "minimax", Keys: []string{"MINIMAX_API_KEY"}, Hosts: []string{"api.minimax.io", "api.minimaxi.com"}},
+		{Prefix: "zai", Keys: []string{"ZAI_API_KEY"}, Hosts: []string{"api.z.ai"}},
+		{Prefix: "dashscope", Keys: []string{"DASHSCOPE_API_KEY"}, Hosts: []string{"dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com"}},
+		{Prefix: "nvidia_nim", Keys: []string{"NVIDIA_NIM_API_KEY"}, Hosts: []string{"integrate.api.nvidia.com"}},
+		{Prefix: "cerebras", Keys: []string{"CEREBRAS_API_KEY"}, Hosts: []string{"api.cerebras.ai"}},
+		{Prefix: "sambanova", Keys: []string{"SAMBANOVA_API_KEY"}, Hosts: []string{"api.sambanova.ai"}},
 		{Prefix: "databricks", Keys: []string{"DATABRICKS_API_KEY"}, OwnHost: true},
-		{Prefix: "huggingface", Keys: []string{"HF_TOKEN", "HUGGINGFACE_API_KEY"}},
-		{Prefix: "replicate", Keys: []string{"REPLICATE_API_KEY", "REPLICATE_API_TOKEN"}},
-		{Prefix: "github", Keys: []string{"GITHUB_API_KEY"}},
-		{Prefix: "volcengine", Keys: []string{"VOLCENGINE_API_KEY"}},
+		{Prefix: "huggingface", Keys: []string{"HF_TOKEN", "HUGGINGFACE_API_KEY"}, Hosts: []string{"router.huggingface.co", "api-inference.huggingface.co"}},
+		{Prefix: "replicate", Keys: []string{"REPLICATE_API_KEY", "REPLICATE_API_TOKEN"}, Hosts: []string{"api.replicate.com"}},
+		{Prefix: "github", Keys: []string{"GITHUB_API_KEY"}, Hosts: []string{"models.inference.ai.azure.com"}},
+		{Prefix: "volcengine", Keys: []string{"VOLCENGINE_API_KEY"}, Hosts: []string{"ark.cn-beijing.volces.com"}},
 		{Prefix: "snowflake", Keys: []string{"SNOWFLAKE_JWT"}, OwnHost: true},
 		{Prefix: "hosted_vllm", Keys: []string{"HOSTED_VLLM_API_KEY"}, OwnHost: true, Keyless: true},
 		{Prefix: "lm_studio", Keys: []string{"LM_STUDIO_API_KEY"}, OwnHost: true, Keyless: true},
@@ -66,6 +71,16 @@ func (p Provider) variables(field string) []string {
 		return nil
 	}
 	return []string{strings.ToUpper(field)} // aws_session_token is AWS_SESSION_TOKEN
+}
+
+// belongs tells whether a key of the provider may be sent to a base URL. An
+// empty one is that of the provider itself.
+func (p Provider) belongs(baseURL string) bool {
+	if baseURL == "" || p.OwnHost {
+		return true
+	}
+	u, err := url.Parse(strings.TrimSpace(baseURL))
+	return err == nil && u.Scheme == "https" && slices.Contains(p.Hosts, strings.ToLower(u.Hostname()))
 }
 
 // ProviderOf is the provider of a model: what stands before its first slash,

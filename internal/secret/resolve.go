@@ -51,9 +51,9 @@ type Subject struct {
 	Model   string // its model, which tells the provider
 	Field   string // APIKey or one of the secrets of AWS
 
-	// OwnURL says that the profile has a base URL of its own. A key that was
-	// stored for a provider is not sent to another host.
-	OwnURL bool
+	// BaseURL is that of the profile, or "". A key that was stored for a
+	// provider is not sent to the host of another one.
+	BaseURL string
 
 	// Own reads the key in the file of the profile or in its connection; nil
 	// when there is none.
@@ -168,22 +168,26 @@ func (r *Resolver) places(s Subject) []place {
 // entries are the names in the store that can have the key.
 func (r *Resolver) entries(s Subject) []Origin {
 	entries := []Origin{{FromProfileEntry, ProfileEntry(s.Base, s.Profile, s.Field)}}
-	if provider := ProviderOf(s.Model); !s.OwnURL || r.ownHost(provider) {
-		entries = append(entries, Origin{FromProviderEntry, ProviderEntry(provider, s.Field)})
+	if p := r.provider(s.Model); p.belongs(s.BaseURL) {
+		entries = append(entries, Origin{FromProviderEntry, ProviderEntry(p.Prefix, s.Field)})
 	}
 	return entries
 }
 
-// ownHost tells whether the models of a provider run wherever the user says.
-func (r *Resolver) ownHost(provider string) bool {
-	return slices.ContainsFunc(r.providers, func(p Provider) bool { return p.Prefix == provider && p.OwnHost })
+// provider is the provider of a model; one that nothing is known about has a
+// prefix only.
+func (r *Resolver) provider(model string) Provider {
+	prefix := ProviderOf(model)
+	for _, p := range r.providers {
+		if p.Prefix == prefix {
+			return p
+		}
+	}
+	return Provider{Prefix: prefix}
 }
 
 // Keyless tells whether a model works without a key.
-func (r *Resolver) Keyless(model string) bool {
-	provider := ProviderOf(model)
-	return slices.ContainsFunc(r.providers, func(p Provider) bool { return p.Prefix == provider && p.Keyless })
-}
+func (r *Resolver) Keyless(model string) bool { return r.provider(model).Keyless }
 
 // Variables are the environment variables that can hold the key of a model.
 func (r *Resolver) Variables(model string) []string {

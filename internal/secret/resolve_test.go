@@ -32,12 +32,15 @@ func TestTheFirstPlaceWithAKeyWins(t *testing.T) {
 		{"the environment", nil, subject(nil), env, "variable", secret.FromEnvironment},
 		{"nothing", nil, subject(nil), nil, "", secret.FromNowhere},
 		{"another profile's entry", map[string]string{secret.ProfileEntry("/elsewhere", "mine", ""): "x"}, subject(nil), nil, "", secret.FromNowhere},
-		{"a key for OpenAI stays with OpenAI", map[string]string{provider: "second"}, withURL(subject(own)), env, "own", secret.FromProfile},
-		{"the profile's entry goes anywhere", map[string]string{profile: "first"}, withURL(subject(own)), env, "first", secret.FromProfileEntry},
+		{"a key for OpenAI stays with OpenAI", map[string]string{provider: "second"}, withURL(subject(own), "https://gateway.example.com/v1"), env, "own", secret.FromProfile},
+		{"but its own URL may be written down", map[string]string{provider: "second"}, withURL(subject(own), "https://API.openai.com/v1"), env, "second", secret.FromProviderEntry},
+		{"not without TLS", map[string]string{provider: "second"}, withURL(subject(own), "http://api.openai.com/v1"), env, "own", secret.FromProfile},
+		{"nor to a look-alike", map[string]string{provider: "second"}, withURL(subject(own), "https://api.openai.com@evil.example/"), env, "own", secret.FromProfile},
+		{"the profile's entry goes anywhere", map[string]string{profile: "first"}, withURL(subject(own), "https://gateway.example.com/v1"), env, "first", secret.FromProfileEntry},
 		{
 			"a proxy of one's own",
 			map[string]string{secret.ProviderEntry("litellm_proxy", ""): "proxy"},
-			withURL(secret.Subject{Base: base, Profile: "mine", Model: "litellm_proxy/x"}), nil, "proxy", secret.FromProviderEntry,
+			withURL(secret.Subject{Base: base, Profile: "mine", Model: "litellm_proxy/x"}, "http://127.0.0.1:4000"), nil, "proxy", secret.FromProviderEntry,
 		},
 		{
 			"a secret of AWS",
@@ -131,8 +134,8 @@ func subject(own func() (secret.Value, error)) secret.Subject {
 	return secret.Subject{Base: base, Profile: "mine", Model: "openai/gpt-5.5", Own: own, OwnOrigin: secret.Origin{Kind: secret.FromProfile}}
 }
 
-func withURL(s secret.Subject) secret.Subject {
-	s.OwnURL = true
+func withURL(s secret.Subject, url string) secret.Subject {
+	s.BaseURL = url
 	return s
 }
 
