@@ -1,0 +1,105 @@
+package document
+
+import (
+	"bytes"
+
+	"github.com/ohgw/ohgw/internal/profile/canon"
+	"github.com/ohgw/ohgw/internal/profile/jsonedit"
+)
+
+// The versions that this program knows. OpenHands 1.43.1 writes them; it never
+// loads newer ones.
+const (
+	profileVersion      = 1
+	settingsVersion     = 2
+	agentVersion        = 5
+	conversationVersion = 1
+)
+
+// canonicalVersion is the version of agent settings from which on OpenHands no
+// longer looks at the form of the entry in them.
+const canonicalVersion = 4
+
+// acp is the kind of agent whose entry is there for the bill only.
+const acp = "acp"
+
+// gate tells why OpenHands does not load the text, in the order in which it
+// would notice.
+func (k Kind) gate(root jsonedit.Value) *GateError {
+	if root.Kind() != jsonedit.Object {
+		return gate(canon.ErrorNotObject, nil, "is not a JSON object")
+	}
+	switch k {
+	case Profile:
+		return versionGate("schema_version", root, profileVersion, true)
+	case Settings:
+		return settingsGate(root)
+	}
+	return nil
+}
+
+func settingsGate(root jsonedit.Value) *GateError {
+	agent := root.Get("agent_settings")
+	if !agent.Exists() && !root.Get("schema_version").Exists() {
+		for _, name := range []string{"llm_model", "llm_api_key", "llm_base_url"} {
+			if root.Get(name).Exists() {
+				return gate(canon.ReportLegacyV0, nil, "is of the first OpenHands: a newer one forgets what is in it")
+			}
+		}
+	}
+	if g := versionGate("schema_version", root, settingsVersion, true); g != nil {
+		return g
+	}
+	if agent.Exists() && agent.Kind() != jsonedit.Object {
+		return gate(canon.ErrorSchema, nil, "agent_settings is not an object")
+	}
+	if g := versionGate("agent_settings.schema_version", agent, agentVersion, false); g != nil {
+		return g
+	}
+	return versionGate("conversation_settings.schema_version", root.Get("conversation_settings"), conversationVersion, false)
+}
+
+// versionGate checks the schema_version of an object. Where falsy is set,
+// Python's "or" turns everything that counts as false into 0, and OpenHands
+// accepts negative numbers.
+func versionGate(path string, object jsonedit.Value, known int64, falsy bool) *GateError {
+	v := object.Get("schema_version")
+	if v.Kind() == jsonedit.Missing || v.Kind() == jsonedit.Null || falsy && isFalsy(v) {
+		return nil
+	}
+	n, ok := v.Int()
+	switch {
+	case !ok:
+		return gate(canon.ErrorSchemaType, nil, "%s is not an integer", path)
+	case n < 0 && !falsy:
+		return gate(canon.ErrorSchemaType, nil, "%s is negative", path)
+	case n > known:
+		return gate(canon.ErrorNewer, nil, "%s is %d, newer than %d, the newest that is known", path, n, known)
+	}
+	return nil
+}
+
+// isFalsy tells whether Python counts the value as false.
+func isFalsy(v jsonedit.Value) bool {
+	switch v.Kind() {
+	case jsonedit.Null:
+		return true
+	case jsonedit.Bool:
+		value, _ := v.Bool()
+		return !value
+	case jsonedit.String:
+		return len(v.Raw()) == len(`""`)
+	case jsonedit.Array, jsonedit.Object:
+		return len(bytes.TrimSpace(v.Raw()[1:len(v.Raw())-1])) == 0
+	case jsonedit.Number:
+		return isZero(v.Raw())
+	}
+	return false
+}
+
+// isZero tells whether a number is 0 however it is spelled. What is too small
+// for a float is 0 in Python too, but nobody writes that as a version.
+func isZero(number []byte) bool {
+	mantissa, _, _ := bytes.Cut(bytes.ToLower(number), []byte("e"))
+	return len(bytes.Trim(mantissa, "-0.")) == 0
+}
