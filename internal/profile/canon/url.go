@@ -132,3 +132,40 @@ func checkBracketed(host string) error {
 	}
 	return nil
 }
+
+// hidden takes the place of what may be a credential.
+const hidden = "REDACTED"
+
+// MaskURL hides what in a URL may be a credential: user information, the values
+// of the query, the fragment. It is for showing URLs, whatever is in them.
+func MaskURL(url string) string {
+	rest, fragment, hasFragment := strings.Cut(url, "#")
+	rest, query, hasQuery := strings.Cut(rest, "?")
+	start := 0
+	if i := strings.Index(rest, "//"); i >= 0 {
+		start = i + len("//")
+	}
+	// A password may have a slash in it, although it must not.
+	if i := strings.LastIndexByte(rest[start:], '@'); i >= 0 {
+		rest = rest[:start] + hidden + rest[start+i:]
+	}
+	if hasQuery {
+		rest += "?" + maskQuery(query)
+	}
+	if hasFragment && fragment != "" {
+		rest += "#" + hidden
+	}
+	return rest
+}
+
+func maskQuery(query string) string {
+	parts := strings.FieldsFunc(query, func(r rune) bool { return r == '&' || r == ';' })
+	for i, part := range parts {
+		if name, _, found := strings.Cut(part, "="); found {
+			parts[i] = name + "=" + hidden
+		} else {
+			parts[i] = hidden
+		}
+	}
+	return strings.Join(parts, "&")
+}

@@ -87,3 +87,22 @@ func TestWhatCannotBeSplitIsAnError(t *testing.T) {
 		}
 	}
 }
+
+func TestMaskURLHidesCredentials(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"https://proxy.example.com/v1":           "https://proxy.example.com/v1",
+		"https://user:pw@proxy.example.com/v1":   "https://REDACTED@proxy.example.com/v1",
+		"https://user:p/w@proxy.example.com":     "https://REDACTED@proxy.example.com",
+		"user:pw@proxy.example.com":              "REDACTED@proxy.example.com",
+		"https://h/v1?api-version=1&key=k#token": "https://h/v1?api-version=REDACTED&key=REDACTED#REDACTED",
+		"https://h?token;b=2":                    "https://h?REDACTED&b=REDACTED",
+		"https://h#":                             "https://h",
+		"":                                       "",
+		"@?#":                                    "REDACTED@?",
+	} {
+		if got := canon.MaskURL(url); got != want {
+			t.Errorf("MaskURL(%q) = %q, want %q", url, got, want)
+		}
+	}
+}

@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,13 +32,16 @@ type Kind byte
 const (
 	Profile Kind = iota + 1
 	Settings
-	CLI // agent_settings.json of the OpenHands CLI
+	CLI          // agent_settings.json of the OpenHands CLI
+	AgentProfile // has no entries, but names a profile
 )
 
 // The names in a base directory.
 const (
-	ProfilesDir  = "profiles"
+	profilesDir  = "profiles"
 	profilesLock = ".profiles.lock"
+	agentsDir    = "agent-profiles"
+	agentsLock   = ".agent-profiles.lock"
 	settingsName = "settings.json"
 	settingsLock = ".settings.lock"
 	cliName      = "agent_settings.json"
@@ -46,6 +50,25 @@ const (
 
 // maxSize bounds what is read. OpenHands' own files have some kilobytes.
 const maxSize = 32 << 20
+
+// ListDir gives the entries of a directory of profiles that OpenHands takes for
+// profiles, in the order of their names without the suffix. A missing directory
+// has none.
+func ListDir(dir string) ([]fs.DirEntry, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !strings.HasSuffix(e.Name(), suffix) })
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(Stem(a), Stem(b)) })
+	return entries, nil
+}
+
+// Stem is the name of the profile that an entry of ListDir is.
+func Stem(e fs.DirEntry) string { return strings.TrimSuffix(e.Name(), suffix) }
 
 // File is one of these files.
 type File struct {
@@ -56,9 +79,21 @@ type File struct {
 
 // ProfileFile is the file of a profile in a base directory.
 func ProfileFile(base, name string) File {
-	dir := filepath.Join(base, ProfilesDir)
+	dir := ProfilesDir(base)
 	return File{Profile, filepath.Join(dir, name+suffix), filepath.Join(dir, profilesLock)}
 }
+
+// AgentProfileFile is the file of an agent profile in a base directory.
+func AgentProfileFile(base, name string) File {
+	dir := AgentProfilesDir(base)
+	return File{AgentProfile, filepath.Join(dir, name+suffix), filepath.Join(dir, agentsLock)}
+}
+
+// ProfilesDir is where the profiles of a base directory are.
+func ProfilesDir(base string) string { return filepath.Join(base, profilesDir) }
+
+// AgentProfilesDir is where its agent profiles are.
+func AgentProfilesDir(base string) string { return filepath.Join(base, agentsDir) }
 
 // SettingsFile is the file with the settings of an agent-server.
 func SettingsFile(base string) File {
@@ -72,7 +107,7 @@ func CLIFile(base string) File {
 
 // Name is the name of the profile, or that of the file when it is no profile.
 func (f File) Name() string {
-	if f.Kind == Profile {
+	if f.Kind == Profile || f.Kind == AgentProfile {
 		return strings.TrimSuffix(filepath.Base(f.Path), suffix)
 	}
 	return filepath.Base(f.Path)
@@ -117,6 +152,17 @@ type Snapshot struct {
 	// when it may be.
 	Sealed *GateError
 }
+
+// Err is the Gate as an error.
+func (s Snapshot) Err() error {
+	if s.Gate == nil {
+		return nil
+	}
+	return s.Gate
+}
+
+// Missing tells whether there is no such file.
+func (s Snapshot) Missing() bool { return errors.Is(s.Err(), fs.ErrNotExist) && s.Sealed == nil }
 
 // Read reads the file. What is wrong is in the Snapshot.
 func (f File) Read() Snapshot {

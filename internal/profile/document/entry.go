@@ -35,8 +35,10 @@ func (s Snapshot) Entries() []Entry {
 		return []Entry{entryAt(root)}
 	case Settings:
 		return settingsEntries(root)
+	case CLI:
+		return cliEntries(root)
 	}
-	return cliEntries(root)
+	return nil
 }
 
 func settingsEntries(root jsonedit.Value) []Entry {

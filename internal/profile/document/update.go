@@ -61,7 +61,7 @@ func (f File) Update(ctx context.Context, l Locking, change func(Snapshot) (*jso
 		if s.Sealed != nil {
 			return s.Sealed
 		}
-		if s.Gate != nil && !errors.Is(s.Gate, fs.ErrNotExist) {
+		if s.Gate != nil && !s.Missing() {
 			return s.Gate
 		}
 		after, err := change(s)
@@ -101,7 +101,7 @@ func (f File) replace(before Snapshot, after *jsonedit.Doc) error {
 func (f File) unchanged(before Snapshot) bool {
 	now := f.Read()
 	if now.Doc == nil || before.Doc == nil {
-		return now.Doc == before.Doc && errors.Is(now.Gate, fs.ErrNotExist)
+		return now.Missing() && before.Missing()
 	}
 	return bytes.Equal(now.Doc.Bytes(), before.Doc.Bytes())
 }

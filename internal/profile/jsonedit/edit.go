@@ -207,3 +207,18 @@ func Quote(text string) []byte {
 	}
 	return append(out, '"')
 }
+
+// ASCII spells the strings of a JSON text in ASCII. Nothing else in it can be
+// anything else.
+func ASCII(src []byte) []byte {
+	out := make([]byte, 0, len(src))
+	for i, r := range string(src) {
+		if r < 0x7f {
+			out = append(out, src[i])
+			continue
+		}
+		quoted := Quote(string(r))
+		out = append(out, quoted[1:len(quoted)-1]...)
+	}
+	return out
+}

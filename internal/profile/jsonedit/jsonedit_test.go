@@ -176,3 +176,11 @@ func parse(t testing.TB, src string) *jsonedit.Doc {
 	}
 	return doc
 }
+
+func TestASCIIKeepsTheMeaning(t *testing.T) {
+	t.Parallel()
+	got := string(jsonedit.ASCII([]byte("{\n  \"ü\": \"a\\n测🔑\x7f\", \"x\": 1.0\n}")))
+	if want := "{\n  \"\\u00fc\": \"a\\n\\u6d4b\\ud83d\\udd11\\u007f\", \"x\": 1.0\n}"; got != want {
+		t.Errorf("ASCII = %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,347 @@
+package profile
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ohgw/ohgw/internal/fernet"
+	"github.com/ohgw/ohgw/internal/profile/canon"
+	"github.com/ohgw/ohgw/internal/profile/document"
+	"github.com/ohgw/ohgw/internal/secret"
+)
+
+// Severity is how bad a Problem is.
+type Severity string
+
+// The severities. Errors keep a profile from working; warnings are lost data,
+// exposed keys and the like; notes are worth knowing.
+const (
+	Error   Severity = "error"
+	Warning Severity = "warning"
+	Note    Severity = "note"
+)
+
+// Problem is something that is wrong with a file, or ignored in it, and what
+// repairs it.
+type Problem struct {
+	Profile  string   `json:"profile,omitempty"`
+	Path     string   `json:"path"`
+	Entry    string   `json:"entry,omitempty"` // where in the file; "" for all of it
+	Code     string   `json:"code"`
+	Severity Severity `json:"severity"`
+	Text     string   `json:"text"`
+	Repair   string   `json:"repair"` // a command, or what to do first
+}
+
+// CheckOptions are what a Check looks at.
+type CheckOptions struct {
+	Names []string         // profiles; none means all, and what belongs to none
+	Keys  *secret.Resolver // where keys may be; nil means that keys are not looked for
+	CLI   string           // base directory of the OpenHands CLI; "" means not to look there
+}
+
+// CheckReport is what a Check found.
+type CheckReport struct {
+	Checked  int       `json:"checked"` // files
+	Problems []Problem `json:"problems"`
+}
+
+// Worst is the worst severity in the report; "" when there is none.
+func (r *CheckReport) Worst() Severity {
+	for _, severity := range []Severity{Error, Warning, Note} {
+		if slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Severity == severity }) {
+			return severity
+		}
+	}
+	return ""
+}
+
+// Check finds everything that is wrong or ignored. It changes nothing and takes
+// no lock. The error is ErrName or ErrNotFound for a name in the options, or
+// that the store cannot be read at all.
+func (s *Store) Check(ctx context.Context, opts CheckOptions) (CheckReport, error) {
+	files, err := s.choose(opts.Names)
+	if err != nil {
+		return CheckReport{}, err
+	}
+	c := checker{store: s, conns: s.readConnections(), keys: opts.Keys}
+	if opts.Keys != nil {
+		c.names, c.namesErr = opts.Keys.Names(ctx)
+	}
+	sources := make([]document.Source, len(files))
+	for i, f := range files {
+		sources[i] = document.Source{File: f, Look: true}
+	}
+	snaps, err := document.ReadAll(ctx, sources)
+	if err != nil {
+		return CheckReport{}, err
+	}
+	for _, snap := range snaps {
+		c.file(snap)
+	}
+	if len(opts.Names) == 0 {
+		c.everythingElse(files, opts.CLI)
+	}
+	slices.SortStableFunc(c.report.Problems, func(a, b Problem) int { return cmp.Compare(a.Path, b.Path) })
+	if c.report.Problems == nil {
+		c.report.Problems = []Problem{}
+	}
+	return c.report, nil
+}
+
+// checker collects problems.
+type checker struct {
+	store    *Store
+	conns    connections
+	keys     *secret.Resolver
+	names    []string // of stored keys
+	namesErr error
+	report   CheckReport
+}
+
+// finding is where the problems that are being found are.
+type finding struct {
+	c       *checker
+	file    document.File
+	profile string
+	entry   string
+}
+
+func (f finding) add(severity Severity, code, repair, text string, args ...any) {
+	f.c.report.Problems = append(f.c.report.Problems, Problem{
+		Profile: f.profile, Path: f.file.Path, Entry: f.entry,
+		Code: code, Severity: severity, Text: fmt.Sprintf(text, args...), Repair: repair,
+	})
+}
+
+func (c *checker) file(snap document.Snapshot) {
+	c.report.Checked++
+	at := finding{c: c, file: snap.File}
+	if snap.File.Kind == document.Profile {
+		at.profile = snap.File.Name()
+	}
+	at.gates(snap)
+	if snap.Doc == nil {
+		return
+	}
+	at.text(snap)
+	for _, e := range snap.Entries() {
+		at.entry = e.JSONPath()
+		at.checkEntry(snap, e)
+	}
+}
+
+// gates reports why OpenHands does not load the file or why it must not be
+// written.
+func (f finding) gates(snap document.Snapshot) {
+	if g := snap.Gate; g != nil {
+		f.add(Error, string(g.Action), f.gateRepair(g), "%s", g.Error())
+	}
+	if g := snap.Sealed; g != nil && snap.Doc != nil {
+		path := quote(f.file.Path)
+		f.add(Warning, string(g.Action), fmt.Sprintf("cp %s %s.tmp && mv %s.tmp %s", path, path, path, path),
+			"%s: ohgw does not write it, and OpenHands replaces it when it does", g.Error())
+	}
+}
+
+func (f finding) gateRepair(g *document.GateError) string {
+	switch g.Action {
+	case canon.ErrorName:
+		return fmt.Sprintf("ohgw profiles rename %s %s", quote(f.profile), suggestName(f.profile))
+	case canon.ErrorNewer:
+		return "install a newer ohgw"
+	case canon.ReportLegacyV0:
+		return "ohgw profiles add NAME --from-settings"
+	case canon.ErrorUnreadable:
+		return "ls -l " + quote(f.file.Path)
+	}
+	if f.file.Kind == document.Profile {
+		return fmt.Sprintf("ohgw profiles add %s --replace", f.profile)
+	}
+	return "edit " + quote(f.file.Path)
+}
+
+// text reports what concerns the file as a whole.
+func (f finding) text(snap document.Snapshot) {
+	if exposed(snap) {
+		f.add(Warning, "readable-by-others", "chmod 600 "+quote(f.file.Path), "others on this machine can read the file")
+	}
+	if odd := snap.Doc.Irregular(); odd.Duplicate {
+		f.add(Warning, "duplicate-member", "edit "+quote(f.file.Path), "a member is there twice; the last one counts, and ohgw does not change the file")
+	} else if odd.NaN {
+		f.add(Warning, "not-a-number", "edit "+quote(f.file.Path), "a number is NaN or infinite; ohgw does not change the file")
+	}
+}
+
+func (f finding) checkEntry(snap document.Snapshot, e document.Entry) {
+	if e.Gate != "" {
+		f.add(Error, string(e.Gate), f.remake(), "the entry %s", e.Gate.Text())
+		return
+	}
+	if e.BillOnly {
+		return
+	}
+	f.form(e)
+	f.fields(e)
+	f.connection(e)
+	f.key(e)
+	if f.profile != "" {
+		f.missing(f.c.store.summarize(snap, f.c.conns), e)
+	}
+}
+
+// form reports old forms of the entry.
+func (f finding) form(e document.Entry) {
+	d := f.c.store.cfg.Models.Decide(e.Canon(f.c.conns.has))
+	severity := Warning
+	switch d.Action {
+	case canon.ReportRetired, canon.ReportLinked:
+		severity = Note
+	case canon.Migrate, canon.ReportAmbiguous, canon.ReportUnlisted, canon.ReportNearMiss:
+	default:
+		severity = Error
+	}
+	repairs := append(RepairsOf(d.Action, f.target()), f.remake())
+	if d.Action != canon.Unchanged {
+		f.add(severity, string(d.Action), repairs[0], "the entry %s", d.Action.Text())
+	}
+	for _, w := range d.Warnings {
+		f.add(Warning, string(w), f.remake(), "%s", w.Text())
+	}
+}
+
+// RepairsOf are the commands that repair an entry in an old form, the likeliest
+// first; none when there is no such command. target names the entry for
+// migrate: a profile, TargetSettings or TargetCLI.
+func RepairsOf(action canon.Action, target string) []string {
+	asOpenHands := "ohgw profiles migrate --as-openhands " + quote(target)
+	ownProxy := "ohgw profiles migrate --base-url URL " + quote(target)
+	switch action {
+	case canon.Migrate:
+		return []string{"ohgw profiles migrate"}
+	case canon.ReportStranded:
+		return []string{asOpenHands, ownProxy}
+	case canon.ReportAmbiguous:
+		return []string{ownProxy, asOpenHands + " --force"}
+	case canon.ReportRetired, canon.ReportUnlisted, canon.ReportNearMiss:
+		return []string{asOpenHands}
+	case canon.ReportLinked:
+		return []string{"change the provider connection in OpenHands"}
+	}
+	return nil
+}
+
+// target is how migrate is told what to repair.
+func (f finding) target() string {
+	switch f.file.Kind {
+	case document.Settings:
+		return TargetSettings
+	case document.CLI:
+		return TargetCLI
+	}
+	return f.profile
+}
+
+// The names for migrate of what is no profile. No profile can be called so.
+const (
+	TargetSettings = "@settings"
+	TargetCLI      = "@cli"
+)
+
+func (f finding) remake() string {
+	if f.profile == "" {
+		return "edit " + quote(f.file.Path)
+	}
+	return fmt.Sprintf("ohgw profiles add %s --replace", f.profile)
+}
+
+func (f finding) fields(e document.Entry) {
+	for _, name := range badFields(e.Value) {
+		if name == "model" || name == "base_url" {
+			continue // Reported already.
+		}
+		f.add(Error, "invalid-field", "edit "+quote(f.file.Path), "OpenHands refuses the value of %s", name)
+	}
+	if f.file.Kind == document.CLI {
+		return // Its entries have members of the release of the CLI.
+	}
+	if unknown := unknownFields(e.Value); len(unknown) > 0 {
+		f.add(Note, "unknown-field", "edit "+quote(f.file.Path),
+			"OpenHands ignores %s and forgets it when it writes the file", strings.Join(unknown, ", "))
+	}
+}
+
+func (f finding) connection(e document.Entry) {
+	id := e.Connection()
+	switch {
+	case id == "" || f.c.conns.has(id):
+	case f.c.conns.err != nil:
+		f.add(Error, "connection-unreadable", "ls -l "+quote(f.c.store.connectionsPath()), "%v", f.c.conns.err)
+	default:
+		f.add(Error, "connection-missing", f.remake(), "there is no provider connection %q", id)
+	}
+}
+
+// key reports what is wrong with the key that is written in the entry, and that
+// there is none anywhere.
+func (f finding) key(e document.Entry) {
+	member := e.Value.Get("api_key")
+	state := keyState(member)
+	text, _ := member.Text()
+	switch {
+	case state == KeyPlain && f.profile != "":
+		f.add(Warning, "key-plaintext", "ohgw keys import --remove-from-profile "+f.profile, "the key is in clear in the file")
+	case state == KeyPlain:
+		f.add(Warning, "key-plaintext", "chmod 600 "+quote(f.file.Path), "the key is in clear in the file")
+	case state == KeyEncrypted:
+		if _, _, err := f.c.store.cfg.Ciphers.Decrypt(text); err != nil {
+			f.undecryptable(err)
+		}
+	}
+	if state == KeyPlain {
+		if _, err := secret.Parse(text); err != nil {
+			f.add(Error, "key-malformed", f.setKey(), "%v", err)
+		}
+	}
+}
+
+func (f finding) undecryptable(err error) {
+	if errors.Is(err, fernet.ErrNoKey) {
+		f.add(Note, "key-no-secret", "set OH_SECRET_KEY_PATH to the file with OpenHands' secret", "the key is encrypted, and its secret is not known here")
+		return
+	}
+	f.add(Error, "key-undecryptable", f.setKey(), "the key cannot be decrypted: %v", err)
+}
+
+func (f finding) setKey() string {
+	if f.profile == "" {
+		return "edit " + quote(f.file.Path)
+	}
+	return "ohgw keys set " + f.profile
+}
+
+// missing reports a profile that has no key anywhere.
+func (f finding) missing(summary Summary, e document.Entry) {
+	if f.c.keys == nil || summary.Auth == "subscription" || f.c.keys.Keyless(summary.Model) {
+		return
+	}
+	subject := summary.Subject()
+	if f.c.keys.Locate(subject, f.c.names).Kind != secret.FromNowhere {
+		return
+	}
+	text := "there is no key for it"
+	if keyState(e.Value.Get("api_key")) == KeyRedacted {
+		text = "its key was replaced by a mask when it was saved"
+	}
+	if variables := f.c.keys.Variables(subject.Model); len(variables) > 0 {
+		text += ", and " + strings.Join(variables, ", ") + " is not set here"
+	}
+	if f.c.namesErr != nil {
+		text += fmt.Sprintf(" (the stored keys cannot be listed: %v)", f.c.namesErr)
+	}
+	f.add(Error, "key-missing", "ohgw keys set "+f.profile, "%s", text)
+}

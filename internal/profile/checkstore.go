@@ -1,0 +1,127 @@
+package profile
+
+import (
+	"fmt"
+	"regexp"
+	"runtime"
+	"strings"
+
+	"github.com/ohgw/ohgw/internal/profile/document"
+)
+
+// everythingElse checks what belongs to no single profile.
+func (c *checker) everythingElse(files []document.File, cliBase string) {
+	c.twins(files)
+	c.settings(files)
+	if cliBase != "" {
+		if snap := document.CLIFile(cliBase).Read(); !snap.Missing() {
+			c.file(snap)
+		}
+	}
+	c.agents(files)
+	if n := countVisible(files); n > MaxProfiles {
+		at := finding{c: c, file: document.File{Path: document.ProfilesDir(c.store.cfg.Base)}}
+		at.add(Note, "over-limit", "ohgw profiles remove NAME", "%d profiles: OpenHands lists them all, but makes no more above %d", n, MaxProfiles)
+	}
+	if c.conns.err != nil {
+		at := finding{c: c, file: document.File{Path: c.store.connectionsPath()}}
+		at.add(Error, "connections-unreadable", "ls -l "+quote(c.store.connectionsPath()), "%v", c.conns.err)
+	}
+}
+
+func countVisible(files []document.File) int {
+	n := 0
+	for _, f := range files {
+		if document.ValidName(f.Name()) {
+			n++
+		}
+	}
+	return n
+}
+
+// twins reports names that are one file, or none, on other systems.
+func (c *checker) twins(files []document.File) {
+	seen := map[string]string{}
+	for _, f := range files {
+		name := f.Name()
+		at := finding{c: c, file: f, profile: name}
+		if isDevice(name) {
+			at.add(Note, "device-name", fmt.Sprintf("ohgw profiles rename %s NAME", name), "the name is that of a device on Windows")
+		}
+		lower := strings.ToLower(name)
+		if other, found := seen[lower]; found {
+			at.add(Note, "twin-name", fmt.Sprintf("ohgw profiles rename %s NAME", quote(name)), "the name differs from %s by case only, which is the same file on other systems", other)
+		}
+		seen[lower] = name
+	}
+}
+
+func (c *checker) settings(files []document.File) {
+	snap := c.store.settings().Read()
+	if snap.Missing() {
+		return
+	}
+	c.file(snap)
+	if snap.Doc == nil {
+		return
+	}
+	active, ok := snap.Doc.Root().Get(activeMember).Text()
+	if !ok || active == "" {
+		return
+	}
+	for _, f := range files {
+		if f.Name() == active {
+			return
+		}
+	}
+	finding{c: c, file: snap.File}.add(Warning, "active-missing", "ohgw profiles use NAME", "the active profile %.80q is not there", active)
+}
+
+// agents reports agent profiles that use a profile that is not there.
+func (c *checker) agents(files []document.File) {
+	users, err := c.store.agentProfiles()
+	if err != nil {
+		at := finding{c: c, file: document.File{Path: document.AgentProfilesDir(c.store.cfg.Base)}}
+		at.add(Error, "agent-profiles-unreadable", "ls -l "+quote(at.file.Path), "%v", err)
+		return
+	}
+	names := map[string]bool{}
+	for _, f := range files {
+		names[f.Name()] = true
+	}
+	for _, user := range users {
+		if !names[user.ref] {
+			finding{c: c, file: user.file}.add(Error, "agent-profile-dangling", "ohgw profiles add "+quote(user.ref),
+				"agent profile %s uses the profile %.80q, which is not there", user.file.Name(), user.ref)
+		}
+	}
+}
+
+// exposed tells whether others may read the file. Windows has no such bits.
+func exposed(snap document.Snapshot) bool {
+	return runtime.GOOS != "windows" && snap.Mode.Perm()&0o077 != 0
+}
+
+var plainWord = regexp.MustCompile(`\A[A-Za-z0-9_@%+=:,./-]+\z`)
+
+// quote spells a word for a shell.
+func quote(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// suggestName makes a valid name of an old one.
+func suggestName(old string) string {
+	name := strings.TrimLeft(notInNames.ReplaceAllString(old, "-"), "-._")
+	if len(name) > 64 {
+		name = name[:64]
+	}
+	if name = strings.TrimRight(name, "-"); name == "" {
+		return "NAME"
+	}
+	return name
+}

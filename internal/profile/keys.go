@@ -1,0 +1,218 @@
+package profile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ohgw/ohgw/internal/profile/document"
+	"github.com/ohgw/ohgw/internal/profile/jsonedit"
+	"github.com/ohgw/ohgw/internal/secret"
+)
+
+// ImportAction is what happened to a key that was to be imported.
+type ImportAction string
+
+// The outcomes of an import.
+const (
+	KeyCopied  ImportAction = "copied"
+	KeyMoved   ImportAction = "moved"   // copied, and removed from the profile
+	KeyThere   ImportAction = "already" // the store had this key
+	KeyDiffers ImportAction = "differs" // the store has another key, which stays
+	KeySkipped ImportAction = "skipped" // see Problem
+)
+
+// Import is one key that was looked at.
+type Import struct {
+	Profile string       `json:"profile"`
+	Field   string       `json:"field"`
+	Entry   string       `json:"entry"`
+	Action  ImportAction `json:"action"`
+	Source  string       `json:"secret_source,omitempty"` // what the key was encrypted with
+	Problem string       `json:"problem,omitempty"`
+	Err     error        `json:"-"`
+}
+
+// ImportOptions are the judgements that ImportKeys leaves to people.
+type ImportOptions struct {
+	Names   []string // profiles; none means all
+	Replace bool     // a key that the store has already gives way
+	Remove  bool     // the key is removed from the profile: a running server needs it there
+}
+
+// ImportKeys copies the keys that are written in profiles into a store of keys.
+// One that cannot be read does not stop the others.
+func (s *Store) ImportKeys(ctx context.Context, keys secret.Store, opts ImportOptions) ([]Import, error) {
+	files, err := s.choose(opts.Names)
+	if err != nil {
+		return nil, err
+	}
+	out := []Import{}
+	for _, f := range files {
+		snap := f.Read()
+		if snap.Doc == nil {
+			out = append(out, Import{Profile: f.Name(), Action: KeySkipped, Err: snap.Err(), Problem: snap.Gate.Error()})
+			continue
+		}
+		for _, field := range secretFields() {
+			if state := keyState(snap.Doc.Root().Get(field)); state == KeyPlain || state == KeyEncrypted {
+				out = append(out, s.importKey(ctx, keys, snap, field, opts))
+			}
+		}
+		if ctx.Err() != nil {
+			return out, ctx.Err()
+		}
+	}
+	return out, nil
+}
+
+func secretFields() []string {
+	return []string{"api_key", secret.AWSAccessKeyID, secret.AWSSecretAccessKey, secret.AWSSessionToken}
+}
+
+// entryName is where the key of a member belongs in a store of keys.
+func (s *Store) entryName(profile, member string) string {
+	if member == "api_key" {
+		member = secret.APIKey
+	}
+	return secret.ProfileEntry(s.cfg.Base, profile, member)
+}
+
+func (s *Store) importKey(ctx context.Context, keys secret.Store, snap document.Snapshot, field string, opts ImportOptions) Import {
+	out := Import{Profile: snap.File.Name(), Field: field, Entry: s.entryName(snap.File.Name(), field)}
+	skip := func(err error) Import {
+		out.Action, out.Err, out.Problem = KeySkipped, err, err.Error()
+		return out
+	}
+	member := snap.Doc.Root().Get(field)
+	text, _ := member.Text()
+	key := secret.New(text)
+	var err error
+	if keyState(member) == KeyEncrypted {
+		if key, out.Source, err = s.cfg.Ciphers.Decrypt(text); err != nil {
+			return skip(err)
+		}
+	}
+	if key, err = secret.Parse(key.Reveal()); err != nil {
+		return skip(err)
+	}
+	if out.Action, err = storeKey(ctx, keys, out.Entry, key, opts.Replace); err != nil {
+		return skip(err)
+	}
+	if opts.Remove && out.Action != KeyDiffers {
+		if err := s.removeKey(ctx, snap, field); err != nil {
+			return skip(fmt.Errorf("the key is stored, and still in the profile: %w", err))
+		}
+		out.Action = KeyMoved
+	}
+	return out
+}
+
+// errNotStored means that a store gave back something else than it was given.
+var errNotStored = errors.New("the store did not keep the key")
+
+// storeKey stores a key and makes sure that it is there.
+func storeKey(ctx context.Context, keys secret.Store, entry string, key secret.Value, replace bool) (ImportAction, error) {
+	old, err := keys.Get(ctx, entry)
+	switch {
+	case err == nil && old.Equal(key):
+		return KeyThere, nil
+	case err == nil && !replace:
+		return KeyDiffers, nil
+	case err != nil && !errors.Is(err, secret.ErrNotFound):
+		return "", err
+	}
+	if err := keys.Set(ctx, entry, key); err != nil {
+		return "", err
+	}
+	if back, err := keys.Get(ctx, entry); err != nil || !back.Equal(key) {
+		return "", errors.Join(errNotStored, err)
+	}
+	return KeyCopied, nil
+}
+
+// removeKey takes a member out of a profile if it is still what it was.
+func (s *Store) removeKey(ctx context.Context, before document.Snapshot, field string) error {
+	was := string(before.Doc.Root().Get(field).Raw())
+	_, err := before.File.Update(ctx, s.cfg.Locking, func(now document.Snapshot) (*jsonedit.Doc, error) {
+		if now.Doc == nil || string(now.Doc.Root().Get(field).Raw()) != was {
+			return nil, document.ErrChanged
+		}
+		return now.Doc.Delete(field)
+	})
+	return err
+}
+
+// choose gives the files of these profiles, or of all.
+func (s *Store) choose(names []string) ([]document.File, error) {
+	var files []document.File
+	if len(names) == 0 {
+		entries, err := s.readDir()
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			files = append(files, s.file(document.Stem(e)))
+		}
+		return files, nil
+	}
+	for _, given := range names {
+		name, err := s.existing(given)
+		if err != nil {
+			return nil, err
+		}
+		f := s.file(name)
+		if f.Read().Missing() {
+			return nil, fmt.Errorf("profile %q: %w", name, ErrNotFound)
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// MoveKeys gives the keys that are stored for a profile to its new name, after
+// a Rename. The old entries go last, so that a key is never lost.
+func (s *Store) MoveKeys(ctx context.Context, keys secret.Store, old, name string) error {
+	_, err := s.eachKey(ctx, keys, old, func(entry, field string) error {
+		key, err := keys.Get(ctx, entry)
+		if errors.Is(err, secret.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := storeKey(ctx, keys, s.entryName(name, field), key, true); err != nil {
+			return err
+		}
+		return keys.Delete(ctx, entry)
+	})
+	return err
+}
+
+// RemoveKeys removes the keys that are stored for a profile, after a Remove. It
+// tells how many there were.
+func (s *Store) RemoveKeys(ctx context.Context, keys secret.Store, name string) (int, error) {
+	return s.eachKey(ctx, keys, name, func(entry, _ string) error { return keys.Delete(ctx, entry) })
+}
+
+// eachKey calls do for the keys that are stored for a profile, and counts them.
+// It asks for their names first: a keyring is only asked for what it has.
+func (s *Store) eachKey(ctx context.Context, keys secret.Store, profile string, do func(entry, field string) error) (int, error) {
+	names, err := keys.List(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("keys of profile %q: %w", profile, err)
+	}
+	n := 0
+	for _, field := range secretFields() {
+		entry := s.entryName(profile, field)
+		if !slices.Contains(names, entry) {
+			continue
+		}
+		if err := do(entry, field); err != nil && !errors.Is(err, secret.ErrNotFound) {
+			return n, fmt.Errorf("keys of profile %q: %w", profile, err)
+		}
+		n++
+	}
+	return n, nil
+}

@@ -1,0 +1,69 @@
+package profile
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ohgw/ohgw/internal/profile/canon"
+	"github.com/ohgw/ohgw/internal/profile/document"
+	"github.com/ohgw/ohgw/internal/profile/jsonedit"
+)
+
+// activeMember is where the settings have the name of the active profile.
+const activeMember = "active_profile"
+
+// Active is the name of the active profile; "" when there is none. It need not
+// be there. The error says why the settings cannot be read.
+func (s *Store) Active() (string, error) {
+	snap := s.settings().Read()
+	switch {
+	case snap.Missing():
+		return "", nil
+	case snap.Gate != nil:
+		return "", snap.Err()
+	}
+	name, _ := snap.Doc.Root().Get(activeMember).Text()
+	return name, nil
+}
+
+// emptySettings is what settings are made from that are not there yet. It has no
+// schema_version: every release takes that for the first version, which has all
+// that we write.
+const emptySettings = "{}"
+
+// updateSettings changes the settings, or makes them.
+func (s *Store) updateSettings(ctx context.Context, change func(*jsonedit.Doc) (*jsonedit.Doc, error)) (bool, error) {
+	changed, err := s.settings().Update(ctx, s.cfg.Locking, func(snap document.Snapshot) (*jsonedit.Doc, error) {
+		if snap.Doc != nil {
+			return change(snap.Doc)
+		}
+		doc, err := jsonedit.Parse([]byte(emptySettings))
+		if err != nil {
+			return nil, err
+		}
+		return change(doc)
+	})
+	if action, ok := document.ActionOf(err); ok && action == canon.ReportLegacyV0 {
+		err = errors.Join(ErrLegacy, err)
+	}
+	return changed, err
+}
+
+// moveActive makes another profile the active one if old is it; none if name is
+// "". Settings that are not there, or that OpenHands does not load, have no
+// active profile.
+func (s *Store) moveActive(ctx context.Context, old, name string) (bool, error) {
+	if active, err := s.Active(); err != nil || active != old {
+		return false, nil
+	}
+	return s.updateSettings(ctx, func(doc *jsonedit.Doc) (*jsonedit.Doc, error) {
+		if active, _ := doc.Root().Get(activeMember).Text(); active != old {
+			return doc, nil // Somebody was faster.
+		}
+		value := []byte("null")
+		if name != "" {
+			value = jsonedit.Quote(name)
+		}
+		return doc.Set(value, activeMember)
+	})
+}

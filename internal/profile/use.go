@@ -1,0 +1,151 @@
+package profile
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/ohgw/ohgw/internal/fernet"
+	"github.com/ohgw/ohgw/internal/profile/document"
+	"github.com/ohgw/ohgw/internal/profile/jsonedit"
+)
+
+// Activation is what Use did.
+type Activation struct {
+	Name    string   `json:"name"`
+	Changed bool     `json:"changed"` // false when it was active already, with this content
+	Key     KeyState `json:"key"`     // how the key is written in the settings now
+}
+
+// Use makes a profile the active one. As the agent-server does, it copies the
+// entry into the settings, with the URL and the key of its provider connection.
+// An encrypted key is copied as it is; a key in clear is encrypted when it is
+// known what the agent-server encrypts with, else it is in clear twice.
+//
+// It returns the errors of Load, and ErrLegacy.
+func (s *Store) Use(ctx context.Context, name string, now time.Time) (Activation, error) {
+	name, err := CleanName(name)
+	if err != nil {
+		return Activation{}, err
+	}
+	fail := func(err error) (Activation, error) {
+		return Activation{}, fmt.Errorf("activate profile %q: %w", name, err)
+	}
+	snap := s.file(name).Read()
+	p, err := s.load(snap)
+	if err != nil {
+		return fail(err)
+	}
+	done := Activation{Name: name}
+	done.Changed, err = s.updateSettings(ctx, func(doc *jsonedit.Doc) (*jsonedit.Doc, error) {
+		entry, err := s.activeEntry(p, snap, doc, now)
+		if err != nil {
+			return nil, err
+		}
+		done.Key = keyState(entry.Root().Get("api_key"))
+		return activate(doc, entry, name)
+	})
+	if err != nil {
+		return fail(err)
+	}
+	return done, nil
+}
+
+// activate puts the entry into the settings.
+func activate(doc, entry *jsonedit.Doc, name string) (*jsonedit.Doc, error) {
+	var err error
+	if doc.Root().Get("agent_settings").Exists() {
+		doc, err = doc.Set(entry.Bytes(), "agent_settings", "llm")
+	} else {
+		var agent *jsonedit.Doc
+		if agent, err = jsonedit.Parse([]byte(`{"agent_kind": "openhands"}`)); err != nil {
+			return nil, err
+		}
+		if agent, err = agent.Set(entry.Bytes(), "llm"); err != nil {
+			return nil, err
+		}
+		doc, err = doc.Set(agent.Bytes(), "agent_settings")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return doc.Set(jsonedit.Quote(name), activeMember)
+}
+
+// activeEntry makes the entry that goes into the settings from the one in the
+// profile.
+func (s *Store) activeEntry(p *Profile, snap document.Snapshot, settings *jsonedit.Doc, now time.Time) (*jsonedit.Doc, error) {
+	entry, err := s.present(snap.Doc)
+	if err != nil {
+		return nil, err
+	}
+	drop := []string{"schema_version"}
+	if p.LLM.AuthType == "subscription" {
+		drop = append(drop, "api_key", "base_url", "extra_headers")
+	}
+	for _, name := range drop {
+		if entry, err = entry.Delete(name); err != nil {
+			return nil, err
+		}
+	}
+	if conn, ok := s.readConnections().byID[p.Connection]; ok {
+		if entry, err = withConnection(entry, conn); err != nil {
+			return nil, err
+		}
+	}
+	if keyState(entry.Root().Get("api_key")) != KeyPlain {
+		return entry, nil
+	}
+	return s.encryptKey(entry, settings, now)
+}
+
+func withConnection(entry *jsonedit.Doc, conn jsonedit.Value) (*jsonedit.Doc, error) {
+	var err error
+	if key := conn.Get("api_key"); keyState(key) == KeyPlain || keyState(key) == KeyEncrypted {
+		if entry, err = entry.Set(key.Raw(), "api_key"); err != nil {
+			return nil, err
+		}
+	}
+	if url := conn.Get("base_url"); url.Exists() {
+		return entry.Set(url.Raw(), "base_url")
+	}
+	return entry.Delete("base_url")
+}
+
+// encryptKey encrypts a key in clear if a token in the store shows which secret
+// the agent-server has. Encrypting with a wrong one would lose the key for it.
+func (s *Store) encryptKey(entry, settings *jsonedit.Doc, now time.Time) (*jsonedit.Doc, error) {
+	cipher, ok := s.cfg.Ciphers.matching(s.tokens(settings))
+	if !ok {
+		return entry, nil
+	}
+	key, _ := entry.Root().Get("api_key").Text()
+	token, err := cipher.Key.Encrypt([]byte(key), now, rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	return entry.Set(jsonedit.Quote(token), "api_key")
+}
+
+// tokens are the encrypted keys of the store.
+func (s *Store) tokens(settings *jsonedit.Doc) []string {
+	values := []jsonedit.Value{settings.Root().At("agent_settings", "llm", "api_key")}
+	for _, conn := range s.readConnections().byID {
+		values = append(values, conn.Get("api_key"))
+	}
+	if entries, err := s.readDir(); err == nil {
+		for _, e := range entries {
+			if snap := s.file(document.Stem(e)).ReadAs(e.Type()); snap.Doc != nil {
+				values = append(values, snap.Doc.Root().Get("api_key"))
+			}
+		}
+	}
+	var tokens []string
+	for _, v := range values {
+		if text, ok := v.Text(); ok && fernet.IsToken(text) {
+			tokens = append(tokens, text)
+		}
+	}
+	return tokens
+}
