@@ -47,7 +47,6 @@ func (d *Daemon) private(next handler) handler {
 		}
 		x.client = client
 		if d.draining.Load() {
-			x.Header().Set("Connection", "close")
 			return newProblem(codeNotReady, "ohgw is shutting down; try again in a moment.", nil)
 		}
 		return next(x, r)

@@ -174,10 +174,15 @@ func (c *call) decision() *agentapi.Decision {
 
 // explain is the problem that err is to this call.
 func (c *call) explain(err error) *problem {
-	if errors.Is(err, agentapi.ErrUnsupported) && c.options.confirm != "" {
-		return newProblem(openai.CodeUnsupportedParameter, agentapi.PublicMessage(err, "The agent server cannot take a confirmation."), err).about(headerConfirm)
-	}
 	p := explain(err)
+	if errors.Is(err, agentapi.ErrUnsupported) {
+		switch message := agentapi.PublicMessage(err, "The agent server cannot do that."); {
+		case c.options.confirm != "":
+			return newProblem(openai.CodeUnsupportedParameter, message, err).about(headerConfirm)
+		case c.options.conversation == "": // there is no model to switch
+			return newProblem(codeServerError, message, err)
+		}
+	}
 	switch p.wire.Code {
 	case codeKeyConflict:
 		return p.about(headerKey)

@@ -94,7 +94,8 @@ func TestEachFailureHasItsLineOfTheTable(t *testing.T) {
 		"refused":             {setup: open(agentapi.ErrRefused), status: 502, kind: server, code: "agent_server_error", final: true},
 		"our key refused":     {setup: open(agentapi.ErrUnauthorized), status: 502, kind: server, code: "agent_server_error", final: true},
 		"busy":                {setup: open(agentapi.ErrBusy), status: 429, kind: limit, code: "conversation_busy", retryAfter: "4"},
-		"cannot switch":       {setup: open(agentapi.ErrUnsupported), status: 409, kind: invalid, code: "model_mismatch", param: "model", final: true},
+		"unsupported":         {setup: open(agentapi.ErrUnsupported), status: 502, kind: server, code: "agent_server_error", final: true},
+		"cannot switch":       {setup: open(agentapi.ErrUnsupported), header: []string{"X-OpenHands-ServerConversation-ID", conversation}, status: 409, kind: invalid, code: "model_mismatch", param: "model", final: true},
 		"cannot confirm":      {setup: open(agentapi.ErrUnsupported), header: []string{"X-OpenHands-Confirm", "accept"}, status: 400, kind: invalid, code: "unsupported_parameter", param: "X-OpenHands-Confirm"},
 		"a bug":               {setup: func(b *daemontest.Backend) { b.FailOpen(errors.New("index out of range")) }, status: 500, kind: server, code: "internal_error", final: true},
 		"send unavailable":    {setup: send(agentapi.ErrUnavailable), status: 503, kind: server, code: "agent_server_unavailable", retryAfter: "2"},
@@ -232,6 +233,7 @@ func TestSlowRequestsAreEnded(t *testing.T) {
 	}{
 		"head":         {head, 5 * time.Second, 0},
 		"body":         {head + "Content-Length: 100\r\n\r\n{\"model\":", 30 * time.Second, http.StatusRequestTimeout},
+		"announced":    {head + "Content-Length: 99999999999\r\n\r\n", 0, http.StatusRequestEntityTooLarge},
 		"chunked body": {head + "Transfer-Encoding: chunked\r\n\r\n5\r\n{\"mod\r\n", 30 * time.Second, http.StatusRequestTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -263,7 +265,7 @@ func TestSlowRequestsAreEnded(t *testing.T) {
 					t.Fatal(err)
 				}
 				body, _ := io.ReadAll(res.Body)
-				envelope(t, response{status: res.StatusCode, header: res.Header, body: string(body)}, tc.status, "request_timeout", "")
+				envelope(t, response{status: res.StatusCode, header: res.Header, body: string(body)}, tc.status, map[int]string{408: "request_timeout", 413: "request_too_large"}[tc.status], "")
 				if !res.Close {
 					t.Error("the connection stays open")
 				}

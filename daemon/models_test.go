@@ -2,8 +2,10 @@ package daemon_test
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -192,6 +194,58 @@ func TestTheListIsAskedForOnceInTwoSecondsAndFollowsTheFiles(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		if diff := cmp.Diff([]string{"openhands_new"}, ids(listed(t, g.do(http.MethodGet, "/v1/models", "")))); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+func TestClientsThatAskTogetherShareOneQuestion(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := daemontest.New("default")
+		release := b.HoldProfiles()
+		g := serve(t, b)
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() { listed(t, g.do(http.MethodGet, "/v1/models", "")) })
+		}
+		synctest.Wait()
+		release()
+		wg.Wait()
+		if n := b.Asked(); n != 1 {
+			t.Errorf("asked %d times, want 1", n)
+		}
+	})
+}
+
+// A backend that is slow must not delay the first byte.
+func TestAnOldListIsUsedWhereTheBackendIsSlow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := serve(t, daemontest.New("default"))
+		g.do(http.MethodGet, "/v1/models", "")
+		time.Sleep(time.Hour)
+		release := g.backend.HoldProfiles()
+		defer release()
+		began := time.Now()
+		g.cut(ask("go", streamed), 1)
+		if took := time.Since(began); took > 20*time.Millisecond {
+			t.Errorf("the first byte took %v", took)
+		}
+	})
+}
+
+func TestCloseEndsTheQuestionToTheBackend(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := daemontest.New("default")
+		defer b.HoldProfiles()()
+		g := serve(t, b)
+		synctest.Wait()
+		if b.Waiting() != 1 {
+			t.Fatalf("%d questions", b.Waiting())
+		}
+		if err := errors.Join(g.stop(), g.daemon.Close()); err != nil || b.Waiting() != 0 {
+			t.Errorf("%v, %d questions", err, b.Waiting())
 		}
 	})
 }

@@ -144,7 +144,7 @@ func (x *exchange) readBody(r *http.Request) ([]byte, error) {
 	// Where there is no deadline there is no connection: a test.
 	_ = x.control.SetReadDeadline(x.d.cfg.Now().Add(x.d.cfg.BodyTimeout))
 	body, err := readAll(http.MaxBytesReader(x, r.Body, limit), r.ContentLength)
-	_ = x.control.SetReadDeadline(time.Time{})
+	_ = x.control.SetReadDeadline(time.Time{}) // the run may take longer
 	if err == nil {
 		return body, nil
 	}

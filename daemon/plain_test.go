@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -148,8 +149,8 @@ func TestRemoteImagesAreAllowedByOptionAndNeverPrivate(t *testing.T) {
 					"example.com":  {netip.MustParseAddr("93.184.216.34")},
 					"evil.example": {netip.MustParseAddr("93.184.216.34"), netip.MustParseAddr("127.0.0.1")},
 				}
-				if addrs[host] == nil {
-					return nil, fmt.Errorf("no such host")
+				if host == "gone.example" {
+					return nil, errors.New("no such host")
 				}
 				return addrs[host], nil
 			}
@@ -157,11 +158,12 @@ func TestRemoteImagesAreAllowedByOptionAndNeverPrivate(t *testing.T) {
 		completed(t, g.chat(image("https://example.com/x.png")))
 		envelope(t, g.chat(image("https://evil.example/x.png")), http.StatusBadRequest, "invalid_image_url", "messages")
 		envelope(t, g.chat(image("https://gone.example/x.png")), http.StatusBadRequest, "invalid_image_url", "messages")
+		envelope(t, g.chat(image("https://empty.example/x.png")), http.StatusBadRequest, "invalid_image_url", "messages")
 		envelope(t, g.chat(image("http://169.254.169.254/x")), http.StatusBadRequest, "invalid_image_url", "messages[0].content[0].image_url")
 		if diff := cmp.Diff([]agentapi.Message{{Images: []string{"https://example.com/x.png"}}}, g.backend.Prompts()); diff != "" {
 			t.Error(diff)
 		}
-		if diff := cmp.Diff([]string{"example.com", "evil.example", "gone.example"}, looked); diff != "" {
+		if diff := cmp.Diff([]string{"example.com", "evil.example", "gone.example", "empty.example"}, looked); diff != "" {
 			t.Error(diff)
 		}
 	})

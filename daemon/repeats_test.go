@@ -322,6 +322,24 @@ func TestARepairedProfileEndsTheRepetitionAtOnce(t *testing.T) {
 	})
 }
 
+func TestNobodyGetsTheAnswerOfAnotherToken(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := daemontest.New("default", "cheap")
+		b.Script = func(string) []daemontest.Step {
+			return []daemontest.Step{daemontest.Wait(5 * time.Second), daemontest.Finish("done")}
+		}
+		g := serve(t, b)
+		body := strings.Replace(ask("go", streamed), "openhands_default", "openhands_cheap", 1)
+		g.cut(body, 1)
+		res := g.chat(body, "Authorization", "Bearer "+limitedKey, "X-Stainless-Retry-Count", "1")
+		parse(t, res)
+		if b.Runs() != 2 || res.header.Get("X-OpenHands-Replayed") != "" {
+			t.Errorf("%d runs, %v", b.Runs(), res.header)
+		}
+	})
+}
+
 // Wire checklist 77.
 func TestAFullQueueIsTryLater(t *testing.T) {
 	t.Parallel()
@@ -496,6 +514,9 @@ func TestDrainLetsRunsEndAndRefusesNewOnes(t *testing.T) {
 			g.chat(ask("new")), g.chat(ask("new", streamed)), g.do(http.MethodGet, "/v1/models", ""), g.do(http.MethodGet, "/readyz", "", "Authorization", ""),
 		} {
 			envelope(t, r, http.StatusServiceUnavailable, "not_ready", "")
+			if !r.close {
+				t.Error("the connection stays open")
+			}
 		}
 		if r := g.do(http.MethodGet, "/healthz", "", "Authorization", ""); r.status != http.StatusOK || r.body != `{"status":"draining"}`+"\n" {
 			t.Errorf("%d %s", r.status, r.body)

@@ -29,6 +29,7 @@ type Backend struct {
 	hold     chan struct{} // Profiles waits for it; nil: not
 	convs    map[string]*conversation
 	asked    int
+	waiting  int
 	opened   []agentapi.OpenRequest
 	prompts  []agentapi.Message
 	decided  []agentapi.Decision
@@ -123,6 +124,13 @@ func (b *Backend) Asked() int {
 	return b.asked
 }
 
+// Waiting counts the calls of Profiles that have not returned.
+func (b *Backend) Waiting() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.waiting
+}
+
 // Prompts are the messages that were sent, in order.
 func (b *Backend) Prompts() []agentapi.Message {
 	b.mu.Lock()
@@ -170,7 +178,13 @@ func (b *Backend) Profiles(ctx context.Context) ([]agentapi.Profile, error) {
 	b.mu.Lock()
 	b.asked++
 	hold := b.hold
+	b.waiting++
 	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.waiting--
+	}()
 	if hold != nil {
 		select {
 		case <-hold:
@@ -178,6 +192,10 @@ func (b *Backend) Profiles(ctx context.Context) ([]agentapi.Profile, error) {
 			return nil, &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The agent server does not answer.", Err: ctx.Err()}
 		}
 	}
+	return b.answer()
+}
+
+func (b *Backend) answer() ([]agentapi.Profile, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.profiles), b.down
