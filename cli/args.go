@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ohgw/ohgw/internal/redact"
+	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/suggest"
 )
 
@@ -20,8 +21,9 @@ const keyHint = "a key is no argument, since every user of this machine can see 
 // keyName is a flag that somebody would give a key to.
 var keyName = regexp.MustCompile(`(?i)(^|-)(api-?)?(keys?|tokens?|secrets?|password|bearer|auth|credentials?)(-|$)`)
 
-// looksLikeKey tells whether an argument is a key, given by mistake.
-func looksLikeKey(arg string) bool { return redact.Text(arg) != arg }
+// looksLikeKey tells whether an argument is a key, given by mistake: one of a
+// provider, or one that report would not print.
+func looksLikeKey(arg string) bool { return secret.LooksLikeKey(arg) || redact.Text(arg) != arg }
 
 // none refuses arguments.
 func none() cobra.PositionalArgs { return exactly() }

@@ -27,7 +27,7 @@ func Main(args []string) int {
 // command stops as soon as it can.
 func Run(ctx context.Context, env *Env, args []string) int {
 	a := &app{Env: env}
-	root := newRoot(a)
+	root := newRoot(a) //nolint:contextcheck // Commands take it from cobra.
 	root.SetArgs(args)
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)

@@ -30,7 +30,7 @@ type Env struct {
 func systemEnv() *Env {
 	return &Env{
 		Stdin:    os.Stdin,
-		StdinTTY: term.IsTerminal(int(os.Stdin.Fd())), //nolint:gosec // A file descriptor fits into an int.
+		StdinTTY: term.IsTerminal(int(os.Stdin.Fd())),
 		Stdout:   iostream.FromFile(os.Stdout),
 		Stderr:   iostream.FromFile(os.Stderr),
 		Getenv:   os.Getenv,

@@ -27,7 +27,7 @@ func TestListeners(t *testing.T) {
 
 func TestPortOwnerFindsThisProcess(t *testing.T) {
 	t.Parallel()
-	ln, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // It does not block.
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -156,7 +156,7 @@ func cmdHTTP(ts *testscript.TestScript, _ bool, args []string) {
 		body = strings.NewReader(rest[len(rest)-1])
 		rest = rest[:len(rest)-1]
 	}
-	req, err := http.NewRequest(method, target, body) //nolint:noctx // The client has a timeout.
+	req, err := http.NewRequest(method, target, body)
 	ts.Check(err)
 	req.Header.Set("Content-Type", "application/json")
 	for _, h := range rest {
@@ -191,7 +191,7 @@ func cmdMode(ts *testscript.TestScript, _ bool, args []string) {
 func cmdReplace(ts *testscript.TestScript, _ bool, args []string) {
 	text := ts.ReadFile(args[0])
 	text = regexp.MustCompile(args[1]).ReplaceAllString(text, args[2])
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600)) //nolint:gosec // In the directory of the script.
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }
 
 // serving
@@ -295,7 +295,7 @@ func cmdTurn(ts *testscript.TestScript, _ bool, args []string) {
 func awaitHealth(ts *testscript.TestScript, what string, wanted func(daemon.Health) bool) {
 	client := &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		req, err := http.NewRequest(http.MethodGet, ts.Getenv("DAEMON")+"/healthz", http.NoBody) //nolint:noctx // The client has a timeout.
+		req, err := http.NewRequest(http.MethodGet, ts.Getenv("DAEMON")+"/healthz", http.NoBody)
 		ts.Check(err)
 		req.Header.Set("Authorization", "Bearer "+ts.Getenv("OHGW_API_KEYS"))
 		var h daemon.Health

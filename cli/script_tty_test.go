@@ -37,7 +37,7 @@ func cmdTTY(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	cmd := exec.Command(lookPath(ts, args[1]), args[2:]...) //nolint:gosec,noctx // A script says what to run; its end is below.
+	cmd := exec.Command(lookPath(ts, args[1]), args[2:]...)
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = environ(ts)
 	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 100})

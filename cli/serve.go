@@ -90,7 +90,7 @@ func (a *app) serve(ctx context.Context, flags settingFlags) (err error) {
 	if err != nil {
 		return errors.Join(err, ln.Close())
 	}
-	d, err := newDaemon(s, backend, key.store, dirs.State, log, a.Now)
+	d, err := newDaemon(s, backend, key.store, dirs.State, log, a.Now) //nolint:contextcheck // It ends with Close.
 	if err != nil {
 		return errors.Join(fault.New("the gateway cannot start", "look at the state directory "+dirs.State, err), ln.Close())
 	}

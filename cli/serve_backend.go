@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -12,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/keyfile"
+	"github.com/ohgw/ohgw/internal/profile"
 )
 
 // defaultServer is where an agent-server listens when nobody says otherwise.
@@ -36,7 +38,9 @@ func (a *app) openBackend(ctx context.Context, s *config.Settings, log *slog.Log
 	if err != nil {
 		return chosenBackend{}, err
 	}
-	backend, err := agentserver.New(agentserver.Config{URL: address, Key: key, LLM: llm, Logger: log, Now: a.Now})
+	backend, err := agentserver.New(agentserver.Config{
+		URL: address, Key: key, LLM: llm, Logger: log, Now: a.Now, FileStamp: a.fileStamp(address),
+	})
 	if err != nil {
 		return chosenBackend{}, fault.New("the address of the agent-server cannot be used", "change what is "+why, err)
 	}
@@ -69,6 +73,32 @@ func usable(ctx context.Context, st agentapi.Status, named bool) error {
 		}
 	}
 	return &fault.Error{Msg: "the agent-server at " + st.Address + " cannot be used", Hint: "see the cause", Err: cause}
+}
+
+// fileStamp tells when OpenHands' files on this machine change. A new key in a
+// profile shows in no list that an agent-server gives, and it is what somebody
+// changes before trying again. Files of a server elsewhere cannot be seen.
+func (a *app) fileStamp(address string) func() string {
+	dirs, err := a.Paths()
+	if err != nil || dirs.Home == "" || !onThisMachine(address) {
+		return nil
+	}
+	lookup := func(name string) (string, bool) {
+		value := a.Getenv(name)
+		return value, value != ""
+	}
+	var stores []*profile.Store
+	for _, place := range profile.Locate(lookup, dirs.Home, dirs.Home).Stores {
+		stores = append(stores, profile.Open(profile.Config{Base: place.Base}))
+	}
+	return func() string {
+		var stamps strings.Builder
+		for _, s := range stores {
+			stamp, err := s.Stamp()
+			fmt.Fprint(&stamps, stamp, err)
+		}
+		return stamps.String()
+	}
 }
 
 // serverKey finds the agent-server's key. A file is read anew for each request,

@@ -96,7 +96,7 @@ func expiry(s string, now time.Time) (time.Time, error) {
 	var end time.Time
 	if days, found := strings.CutSuffix(s, "d"); found {
 		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
-			end = now.AddDate(0, 0, int(n)) //nolint:gosec // 16 bits.
+			end = now.AddDate(0, 0, int(n))
 		}
 	} else if d, err := time.ParseDuration(s); err == nil {
 		end = now.Add(d)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/iostream"
+	"github.com/ohgw/ohgw/internal/paths"
 )
 
 func TestExpiry(t *testing.T) {
@@ -166,6 +168,35 @@ func TestUsable(t *testing.T) {
 				t.Errorf("usable = %+v", err)
 			}
 		})
+	}
+}
+
+func TestFileStampFollowsTheProfiles(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	a := testApp()
+	a.Paths = func() (paths.Set, error) { return paths.Set{Home: home}, nil }
+	stamp := a.fileStamp("http://127.0.0.1:8000")
+	before := stamp()
+	if again := stamp(); again != before {
+		t.Errorf("nothing changed, and the stamp went from %q to %q", before, again)
+	}
+	dir := filepath.Join(home, ".openhands", "profiles")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i, content := range []string{`{"model":"a"}`, `{"model":"a","api_key":"b"}`} {
+		if err := os.WriteFile(filepath.Join(dir, "p.json"), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		after := stamp()
+		if after == before {
+			t.Errorf("change %d is not seen", i)
+		}
+		before = after
+	}
+	if a.fileStamp("http://192.0.2.1:8000") != nil {
+		t.Error("files here stand for those of a server elsewhere")
 	}
 }
 

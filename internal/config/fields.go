@@ -28,7 +28,7 @@ type Field struct {
 }
 
 // Fields is the table of all settings, in the order in which they are shown.
-func Fields() []Field {
+func Fields() []Field { //nolint:funlen // A table is as long as it is.
 	return []Field{
 		{
 			Flag: "addr", Env: "OHGW_ADDR", Key: "addr", Arg: "HOST:PORT", Section: ServeSection,

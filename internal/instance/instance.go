@@ -129,7 +129,7 @@ func Find(dir string) (Info, error) {
 
 func read(dir string) (Info, error) {
 	path := filepath.Join(dir, addressFile)
-	text, err := os.ReadFile(path) //nolint:gosec // In the user's runtime directory.
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return Info{}, fmt.Errorf("read address: %w", err)
 	}

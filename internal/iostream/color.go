@@ -30,6 +30,7 @@ func UseColor(mode ColorMode, tty bool, getenv func(string) string) bool {
 		return true
 	case ColorNever:
 		return false
+	case ColorAuto:
 	}
 	if getenv("NO_COLOR") != "" {
 		return false

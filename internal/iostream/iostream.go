@@ -37,7 +37,7 @@ func New(w io.Writer, tty bool, width func() int) *Writer {
 
 // FromFile makes a Writer of an open file, and looks whether it is a terminal.
 func FromFile(f *os.File) *Writer {
-	fd := int(f.Fd()) //nolint:gosec // A file descriptor fits into an int.
+	fd := int(f.Fd())
 	if !term.IsTerminal(fd) {
 		return New(f, false, nil)
 	}

@@ -17,6 +17,7 @@ import (
 
 // Set is the directories of one user. They need not exist.
 type Set struct {
+	Home    string // of the user; "" when the environment does not say
 	Config  string // what the user writes
 	State   string // what ohgw must remember: tokens, workspaces, records
 	Runtime string // what holds only while the daemon runs: address, lock
@@ -44,7 +45,7 @@ func New(getenv func(string) string, goos string) (Set, error) {
 		}
 		return filepath.Join(fallback, "ohgw")
 	}
-	set := Set{Config: pick("XDG_CONFIG_HOME", config), State: pick("XDG_STATE_HOME", state)}
+	set := Set{Home: home, Config: pick("XDG_CONFIG_HOME", config), State: pick("XDG_STATE_HOME", state)}
 	if set.Config == "" || set.State == "" {
 		return Set{}, ErrNoHome
 	}

@@ -27,18 +27,18 @@ func TestNew(t *testing.T) {
 	}{
 		{
 			name: "home alone", goos: "linux", env: map[string]string{"HOME": "/home/a"},
-			want: paths.Set{Config: "/home/a/.config/ohgw", State: "/home/a/.local/state/ohgw", Runtime: "/home/a/.local/state/ohgw/run"},
+			want: paths.Set{Home: "/home/a", Config: "/home/a/.config/ohgw", State: "/home/a/.local/state/ohgw", Runtime: "/home/a/.local/state/ohgw/run"},
 		},
 		{
 			name: "macOS has the same places", goos: "darwin", env: map[string]string{"HOME": "/Users/a"},
-			want: paths.Set{Config: "/Users/a/.config/ohgw", State: "/Users/a/.local/state/ohgw", Runtime: "/Users/a/.local/state/ohgw/run"},
+			want: paths.Set{Home: "/Users/a", Config: "/Users/a/.config/ohgw", State: "/Users/a/.local/state/ohgw", Runtime: "/Users/a/.local/state/ohgw/run"},
 		},
 		{
 			name: "XDG wins", goos: "linux",
 			env: map[string]string{
 				"HOME": "/home/a", "XDG_CONFIG_HOME": "/c", "XDG_STATE_HOME": "/s", "XDG_RUNTIME_DIR": "/run/user/1",
 			},
-			want: paths.Set{Config: "/c/ohgw", State: "/s/ohgw", Runtime: "/run/user/1/ohgw"},
+			want: paths.Set{Home: "/home/a", Config: "/c/ohgw", State: "/s/ohgw", Runtime: "/run/user/1/ohgw"},
 		},
 		{
 			name: "XDG needs no home", goos: "linux",
@@ -47,11 +47,11 @@ func TestNew(t *testing.T) {
 		},
 		{
 			name: "a relative XDG path is ignored", goos: "linux", env: map[string]string{"HOME": "/home/a", "XDG_STATE_HOME": "s"},
-			want: paths.Set{Config: "/home/a/.config/ohgw", State: "/home/a/.local/state/ohgw", Runtime: "/home/a/.local/state/ohgw/run"},
+			want: paths.Set{Home: "/home/a", Config: "/home/a/.config/ohgw", State: "/home/a/.local/state/ohgw", Runtime: "/home/a/.local/state/ohgw/run"},
 		},
 		{
 			name: "Windows", goos: "windows", env: map[string]string{"USERPROFILE": "/u", "APPDATA": "/u/roaming", "LOCALAPPDATA": "/u/local"},
-			want: paths.Set{Config: "/u/roaming/ohgw", State: "/u/local/ohgw", Runtime: "/u/local/ohgw/run"},
+			want: paths.Set{Home: "/u", Config: "/u/roaming/ohgw", State: "/u/local/ohgw", Runtime: "/u/local/ohgw/run"},
 		},
 		{name: "nothing", goos: "linux", err: paths.ErrNoHome},
 		{name: "half of it", goos: "linux", env: map[string]string{"XDG_CONFIG_HOME": "/c"}, err: paths.ErrNoHome},
@@ -98,7 +98,7 @@ func TestMakePrivate(t *testing.T) {
 		}
 	}
 
-	if err := os.Chmod(dir, 0o770); err != nil { //nolint:gosec // The test is about a mode that is too wide.
+	if err := os.Chmod(dir, 0o770); err != nil {
 		t.Fatal(err)
 	}
 	if err := paths.MakePrivate(dir); !errors.Is(err, fs.ErrPermission) {

@@ -267,7 +267,7 @@ func TestFilesArePrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A mode that somebody widened is narrowed by the next change.
-	if err := os.Chmod(filepath.Join(dir, "tokens.json"), 0o666); err != nil { //nolint:gosec // The test is about that.
+	if err := os.Chmod(filepath.Join(dir, "tokens.json"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	create(t, s, token.Spec{Name: "b"})
@@ -320,7 +320,7 @@ func TestTheDefaultValueMustBeTheRightOneAndPrivate(t *testing.T) {
 	}
 	path := filepath.Join(dir, "default-token")
 	if runtime.GOOS != "windows" {
-		if err := os.Chmod(path, 0o644); err != nil { //nolint:gosec // The test is about that.
+		if err := os.Chmod(path, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Default(); !errors.Is(err, fs.ErrPermission) {
@@ -373,7 +373,7 @@ func TestFilesThatCannotBeReadLetNobodyIn(t *testing.T) {
 					t.Errorf("error = %v, want one that names the file", err)
 				}
 			}
-			if now, err := os.ReadFile(path); err != nil || string(now) != tt.text { //nolint:gosec // Our own file.
+			if now, err := os.ReadFile(path); err != nil || string(now) != tt.text {
 				t.Errorf("the file was changed: %s, %v", now, err)
 			}
 		})

@@ -1,0 +1,8 @@
+package cli_test
+
+import "github.com/rogpeppe/go-internal/testscript"
+
+// tty is not there: scripts that use it skip themselves on Windows.
+func cmdTTY(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Fatalf("tty: no pseudo-terminals here")
+}
