@@ -55,7 +55,7 @@ func (s *stream) tick(ctx context.Context) error {
 	if err := s.poll(ctx, now); err != nil {
 		return err
 	}
-	s.heard, s.lost, s.delay = now, time.Time{}, firstDelay
+	s.heard, s.lost, s.delay = now, time.Time{}, 0
 	if now.Sub(s.tried) >= retrySocket {
 		return errNoUpgrade
 	}
@@ -70,7 +70,7 @@ func (s *stream) poll(ctx context.Context, now time.Time) error {
 	if !s.begun {
 		return s.pollFirst(ctx, info, now)
 	}
-	if err := s.catchUp(ctx); err != nil {
+	if err := s.catchUp(ctx, s.newestAnchors()); err != nil {
 		return err
 	}
 	fresh := len(s.seen) != s.told || !s.owed.IsZero()

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/coder/websocket"
+
 	"github.com/ohgw/ohgw/agentapi"
 )
 
@@ -29,9 +31,12 @@ func (s *stream) reconnect(ctx context.Context, cause error) error {
 	}
 	limited, cancel := context.WithTimeout(ctx, s.lost.Add(reconnectFor).Sub(b.now()))
 	defer cancel()
-	timer := time.NewTimer(s.delay)
-	defer timer.Stop()
 	for {
+		// The first attempt comes at once, unless this is no first loss.
+		if s.delay > 0 && sleep(limited, s.delay) != nil {
+			return s.giveUp(cause)
+		}
+		s.delay = min(max(2*s.delay, firstDelay), lastDelay)
 		err := s.again(limited)
 		if err == nil {
 			return nil
@@ -42,13 +47,17 @@ func (s *stream) reconnect(ctx context.Context, cause error) error {
 		if limited.Err() == nil {
 			cause = err
 		}
-		s.delay = min(2*s.delay, lastDelay)
-		timer.Reset(s.delay)
-		select {
-		case <-timer.C:
-		case <-limited.Done():
-			return s.giveUp(cause)
-		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
@@ -74,7 +83,7 @@ func (s *stream) again(ctx context.Context) error {
 	}
 	s.current, s.whole = false, false
 	// A snapshot may be late; what happened meanwhile need not be.
-	if err := s.catchUp(ctx); err != nil {
+	if err := s.catchUp(ctx, s.newestAnchors()); err != nil {
 		s.drop()
 		return err
 	}
@@ -84,7 +93,7 @@ func (s *stream) again(ctx context.Context) error {
 // farewell delivers what a server that was restarted still knows. The run is
 // gone with the server that ran it.
 func (s *stream) farewell(ctx context.Context) error {
-	if err := s.catchUp(ctx); err != nil {
+	if err := s.catchUp(ctx, s.newestAnchors()); err != nil {
 		return err
 	}
 	info, err := s.conv.describe(ctx)
@@ -99,6 +108,10 @@ func (s *stream) farewell(ctx context.Context) error {
 }
 
 func (s *stream) giveUp(cause error) error {
+	if websocket.CloseStatus(cause) == websocket.StatusTryAgainLater && !s.begun {
+		return &agentapi.Error{Kind: agentapi.ErrUnavailable, Err: cause,
+			Msg: "Too many clients watch this conversation on the agent-server. Close some, or try again later."}
+	}
 	if !s.begun {
 		return s.conv.backend.unreachable(cause)
 	}

@@ -3,6 +3,7 @@ package agentserver
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,8 +49,10 @@ type stream struct {
 	current bool          // nothing is missing between the log and the socket
 	held    []event.Event // frames that came before begun
 	// whole tells that deltas are delivered. After a gap they are not, until an
-	// event says that the model begins a new text.
-	whole bool
+	// event says that the model begins a new text: one that was not fetched, or
+	// the last one that was.
+	whole   bool
+	fetched string
 
 	seen    map[string]struct{}
 	told    int      // how many were seen when the last snapshot was delivered
@@ -72,7 +75,7 @@ func (c *conversation) Watch(ctx context.Context, after string) (agentapi.Stream
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s := &stream{
 		conv: c, after: after, events: make(chan event.Event, streamBuffer), stop: stop,
-		sock: sock, seen: map[string]struct{}{}, delay: firstDelay,
+		sock: sock, seen: map[string]struct{}{},
 		tried: c.backend.now(), heard: c.backend.now(), owed: c.backend.now(),
 	}
 	s.wg.Go(func() {
@@ -162,7 +165,7 @@ func (s *stream) session(ctx context.Context) error {
 			if !ok {
 				return s.sock.err
 			}
-			s.lost, s.delay = time.Time{}, firstDelay
+			s.lost, s.delay = time.Time{}, 0
 			if err := s.frame(ctx, e); err != nil {
 				return err
 			}
@@ -189,11 +192,16 @@ func (s *stream) frame(ctx context.Context, e event.Event) error {
 	case !s.begun:
 		s.held = append(s.held, e)
 		return nil
-	case !s.current, snapshot && s.incomplete(state):
-		if err := s.catchUp(ctx); err != nil {
+	case !s.current:
+		if err := s.catchUp(ctx, s.newestAnchors()); err != nil {
 			return err
 		}
 		s.current = true
+	case snapshot && s.incomplete(state):
+		// The gap may be anywhere in what was watched.
+		if err := s.catchUp(ctx, s.anchors[:1]); err != nil {
+			return err
+		}
 	}
 	if !snapshot {
 		return s.live(ctx, e)
@@ -240,7 +248,7 @@ func (s *stream) begin(ctx context.Context, e event.Event, state event.State) er
 	if s.after == "" {
 		return s.release(ctx)
 	}
-	if err := s.catchUp(ctx); err != nil {
+	if err := s.catchUp(ctx, s.anchors); err != nil {
 		return err
 	}
 	if err := s.release(ctx); err != nil {
@@ -261,13 +269,32 @@ func (s *stream) release(ctx context.Context) error {
 	return nil
 }
 
-// catchUp delivers what the log has and we have not.
-func (s *stream) catchUp(ctx context.Context) error {
-	candidates := make([]string, 0, len(s.anchors))
-	for i := len(s.anchors) - 1; i >= 0; i-- {
-		candidates = append(candidates, s.anchors[i])
+// catchUp delivers what the log has, after the first of anchors that is in
+// it, and we have not.
+func (s *stream) catchUp(ctx context.Context, anchors []string) error {
+	return s.conv.after(ctx, anchors, func(e event.Event) error {
+		if _, dup := s.seen[e.ID]; !dup && beginsText(e) {
+			// The deltas of what comes before it may still be on their way.
+			s.whole, s.fetched = false, e.ID
+		}
+		return s.deliver(ctx, e)
+	})
+}
+
+func (s *stream) newestAnchors() []string {
+	newest := slices.Clone(s.anchors)
+	slices.Reverse(newest)
+	return newest
+}
+
+// beginsText tells whether the model begins a new text after e.
+func beginsText(e event.Event) bool {
+	switch e.Body.(type) {
+	case *event.Message, *event.Action, *event.Observation, *event.AgentError, *event.UserReject:
+		return true
+	default:
+		return false
 	}
-	return s.conv.after(ctx, candidates, func(e event.Event) error { return s.deliver(ctx, e) })
 }
 
 // live delivers an event as it happens.
@@ -279,7 +306,8 @@ func (s *stream) live(ctx context.Context, e event.Event) error {
 		}
 	case *event.ServerError:
 		return nil // about something that another client sent
-	case *event.Message, *event.Action, *event.Observation, *event.AgentError:
+	}
+	if _, dup := s.seen[e.ID]; beginsText(e) && (!dup || e.ID == s.fetched) {
 		s.whole = true
 	}
 	if status, ok := e.StatusUpdate(); ok && status != event.Running {

@@ -31,7 +31,7 @@ type Fate int
 const (
 	Send  Fate = iota
 	Skip       // it never leaves the server
-	Late       // it is sent after the frame that follows it
+	Late       // it is sent after the status update that follows it
 	Break      // the connection breaks in its place
 )
 
@@ -97,6 +97,13 @@ func (s *Server) Before(method, suffix string, n int, do func()) {
 		do()
 		next.ServeHTTP(w, r)
 	})
+}
+
+// Heal takes back every fault.
+func (s *Server) Heal() {
+	s.faults.mu.Lock()
+	defer s.faults.mu.Unlock()
+	s.faults.latency, s.faults.subscribe, s.faults.requests, s.faults.frames = 0, 0, nil, nil
 }
 
 func (f *faults) add(method, suffix string, n int, do func(http.ResponseWriter, *http.Request, http.Handler)) {

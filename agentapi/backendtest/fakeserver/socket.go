@@ -127,10 +127,13 @@ func (s *Server) serve(ctx context.Context, c *conversation, sub *subscriber, ws
 				return
 			case Send:
 			}
-			if !write(ctx, ws, append([]event.Event{e}, late...)) {
+			frames := []event.Event{e}
+			if _, ok := e.StatusUpdate(); ok {
+				frames, late = append(frames, late...), nil
+			}
+			if !write(ctx, ws, frames) {
 				return
 			}
-			late = nil
 		}
 	}
 }
