@@ -7,7 +7,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -90,4 +92,29 @@ func BenchmarkPlain1MiB(b *testing.B) {
 		}
 		res.Body.Close()
 	}
+}
+
+// BenchmarkIdleStreams is what a stream costs while its agent works: memory of
+// the daemon, its clients and the scripted agent together.
+func BenchmarkIdleStreams(b *testing.B) {
+	const streams = 1000
+	for b.Loop() {
+		backend := script(daemontest.Hang())
+		g := serveTCP(b, backend, func(c *daemon.Config) { c.MaxRuns = streams })
+		before := memory()
+		for i := range streams {
+			res := g.send(g.request(http.MethodPost, "/v1/chat/completions", ask("hi "+strconv.Itoa(i), streamed)))
+			defer res.Body.Close()
+		}
+		eventually(b, "all run", func() bool { return backend.Runs() == streams })
+		b.ReportMetric(float64(memory()-before)/streams/1024, "KiB/stream")
+	}
+}
+
+// memory is what the process holds, garbage not counted.
+func memory() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapInuse + m.StackInuse)
 }

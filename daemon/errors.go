@@ -56,7 +56,7 @@ type row struct {
 // rowOf is the table of failures: each code that the daemon can answer with.
 // Clients repeat what is 408, 409, 429 or 5xx; where something may have been
 // started they are told not to, and where they do it all the same daemon/run
-// has the answer ready. See docs/adr/0005.
+// has the answer ready (docs/adr/0004, 0005).
 func rowOf(code string) row {
 	const (
 		request = openai.TypeInvalidRequest

@@ -31,8 +31,8 @@ func schema(t *testing.T, name string) *jsonschema.Schema {
 // the value.
 func valid(t *testing.T, s *jsonschema.Schema, data []byte) map[string]any {
 	t.Helper()
-	if bytes.ContainsAny(data, "\r\n\u2028\u2029") {
-		t.Errorf("more than one line: %q", data)
+	if bytes.ContainsAny(data, "\r\n\u2028\u2029") || !utf8.Valid(data) {
+		t.Errorf("not one line of text: %q", data)
 	}
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
 	if err != nil {

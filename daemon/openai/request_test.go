@@ -42,6 +42,7 @@ func TestParseChatReadsWhatClientsSend(t *testing.T) {
 		"spaces":                        {" \r\n\t{ \"model\" : \"m\" , \"messages\" : [ { \"role\" : \"user\" , \"content\" : \"hi\" } ] } \n", plain},
 		"escapes":                       {body(user(`"a\"\\\n\u00e9\ud83d\ude00"`)), openai.ChatRequest{Model: "m", Text: "a\"\\\né😀"}},
 		"invalid UTF-8":                 {body(user("\"a\xffb\"")), openai.ChatRequest{Model: "m", Text: "a\uFFFDb"}},
+		"invalid UTF-8 and escapes":     {body(user("\"a\xff\\n\"")), openai.ChatRequest{Model: "m", Text: "a\uFFFD\n"}},
 		"duplicate keys":                {`{"model":"x","model":"m","messages":[],"messages":` + user(`"hi"`) + `}`, plain},
 		"stream":                        {body(user(`"hi"`), `"stream":true,"stream_options":{"include_usage":true,"include_obfuscation":false}`), openai.ChatRequest{Model: "m", Text: "hi", Stream: true, IncludeUsage: true}},
 		"stream_options without stream": {body(user(`"hi"`), `"stream_options":{"include_usage":true}`), openai.ChatRequest{Model: "m", Text: "hi", IncludeUsage: true}},
@@ -146,6 +147,8 @@ func TestParseChatNamesWhatIsWrong(t *testing.T) {
 		"NUL":                   {body(user(`"a\u0000b"`)), openai.CodeInvalidValue, "messages[0].content"},
 		"high surrogate":        {body(user(`"a\ud800b"`)), openai.CodeInvalidValue, "messages[0].content"},
 		"low surrogate":         {body(user(`"\\\udc00"`)), openai.CodeInvalidValue, "messages[0].content"},
+		"a letter for half":     {body(user(`"\ud83d\u0041"`)), openai.CodeInvalidValue, "messages[0].content"},
+		"null is the last":      {`{"model":"m","model":null,"messages":` + user(hi) + `}`, openai.CodeMissingParameter, "model"},
 		"two high surrogates":   {body(user(`"\ud83d\ud83d\ude00"`)), openai.CodeInvalidValue, "messages[0].content"},
 		"NUL in a part":         {body(user(`[{"type":"text","text":"ok"},{"type":"text","text":"\n\u0000"}]`)), openai.CodeInvalidValue, "messages[0].content[1].text"},
 		"NUL in the system":     {body(`[{"role":"system","content":"\u0000"},{"role":"user","content":"x"}]`), openai.CodeInvalidValue, "messages[0].content"},
@@ -260,6 +263,8 @@ func TestImagesAreDataURLsUnlessRemoteOnesAreAllowed(t *testing.T) {
 		{"http://255.255.255.255/x.png", true, openai.CodeInvalidImageURL},
 		{"http://[::1]/x.png", true, openai.CodeInvalidImageURL},
 		{"http://[::ffff:127.0.0.1]/x.png", true, openai.CodeInvalidImageURL},
+		{"http://[::ffff:100.64.0.1]/x.png", true, openai.CodeInvalidImageURL},
+		{"http://[2606:2800:220:1::1%25eth0]/x.png", true, openai.CodeInvalidImageURL},
 		{"http://[::127.0.0.1]/x.png", true, openai.CodeInvalidImageURL},
 		{"http://[64:ff9b::7f00:1]/x.png", true, openai.CodeInvalidImageURL},
 		{"http://[2002:7f00:1::]/x.png", true, openai.CodeInvalidImageURL},
@@ -318,11 +323,24 @@ func TestDigestSeesContentNotForm(t *testing.T) {
 		"another nesting":   {body(user(`"h\u00e9"`), `"temperature":0.5,"x":{"a":1,"b":[[1],2]}`), false},
 		"string for number": {body(user(`"h\u00e9"`), `"temperature":0.5,"x":{"a":"1","b":[1,2]}`), false},
 		"joined numbers":    {body(user(`"h\u00e9"`), `"temperature":0.5,"x":{"a":1,"b":[12]}`), false},
+		"joined strings":    {body(user(`"h\u00e9"`), `"temperature":0.5,"x":{"a":1,"b":["1:","1"]}`), false},
 	} {
 		want, got := digestOf(t, base), digestOf(t, tc.in)
 		if (want == got) != tc.same {
 			t.Errorf("%s: same %t, want %t", name, want == got, tc.same)
 		}
+	}
+}
+
+func TestDigestsOfDifferentListsOfTextsDiffer(t *testing.T) {
+	t.Parallel()
+	seen := make(map[[32]byte]string)
+	for _, list := range []string{`["a","b"]`, `["a\"1:b"]`, `["a\"0:b"]`, `["ab"]`, `["a",["b"]]`, `[["a"],"b"]`, `["a","b",""]`, `[{"a":"b"}]`, `{"a":"b"}`, `[1,2]`, `[12]`, `["1","2"]`, `[true]`, `["true"]`, `[]`, `{}`, `[null]`} {
+		sum := digestOf(t, body(user(`"hi"`), `"x":`+list))
+		if other, same := seen[sum]; same {
+			t.Errorf("%s and %s", list, other)
+		}
+		seen[sum] = list
 	}
 }
 
@@ -337,7 +355,7 @@ func digestOf(t *testing.T, in string) [32]byte {
 
 func TestIgnoredNamesFitIntoAHeader(t *testing.T) {
 	t.Parallel()
-	fields := []string{`"a b":1`, `"x\r\nSet-Cookie: a":1`, `"é":1`, `"":1`, `"` + strings.Repeat("x", 65) + `":1`}
+	fields := []string{`"a b":1`, `"x\r\nSet-Cookie: a":1`, `"é":1`, `"":1`, `"` + strings.Repeat("a", 65) + `":1`}
 	for i := range 40 {
 		fields = append(fields, fmt.Sprintf(`"f%02d":1`, i))
 	}
