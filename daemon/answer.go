@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"math"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -23,7 +22,6 @@ const maxProgress = 64 << 10
 // answer writes what a job produces to one client.
 type answer struct {
 	x    *exchange
-	r    *http.Request
 	call *call
 	att  *run.Attachment
 
@@ -33,35 +31,40 @@ type answer struct {
 	counted  bool // as delivered
 }
 
-func newAnswer(x *exchange, r *http.Request, c *call, att *run.Attachment) *answer {
+func newAnswer(x *exchange, c *call, att *run.Attachment) *answer {
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // never fails: the runtime ends the program first
-	return &answer{x: x, r: r, call: c, att: att, id: "chatcmpl-" + hex.EncodeToString(random[:]), created: x.d.cfg.Now().Unix()}
+	return &answer{x: x, call: c, att: att, id: "chatcmpl-" + hex.EncodeToString(random[:]), created: x.d.cfg.Now().Unix()}
 }
 
 // updates calls show with every update of the job, and beat whenever there was
 // none for a while, until the job has ended. The error is one of show or beat,
 // the client's going, or run.ErrBehind.
-func (a *answer) updates(every time.Duration, show func(turn.Update) error, beat func() error) error {
+func (a *answer) updates(ctx context.Context, every time.Duration, show func(turn.Update) error, beat func() error) error {
 	for {
-		ctx, cancel := a.r.Context(), context.CancelFunc(func() {})
-		if every > 0 {
-			ctx, cancel = context.WithTimeout(ctx, every)
-		}
-		u, err := a.att.Next(ctx)
-		cancel()
+		u, err := a.next(ctx, every)
 		switch {
 		case err == nil:
 			err = show(u)
 		case errors.Is(err, io.EOF):
 			return nil
-		case errors.Is(err, context.DeadlineExceeded) && a.r.Context().Err() == nil:
+		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 			err = beat()
 		}
 		if err != nil {
 			return err
 		}
 	}
+}
+
+// next waits for the next update, no longer than limit if there is one.
+func (a *answer) next(ctx context.Context, limit time.Duration) (turn.Update, error) {
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	return a.att.Next(ctx)
 }
 
 // reasoning is a line of progress as it is shown, or nothing.
@@ -104,12 +107,12 @@ func again(p *problem, left time.Duration) *problem {
 }
 
 // delivered notes that the client has everything, as far as can be known.
-func (a *answer) delivered(err error) error {
+func (a *answer) delivered(ctx context.Context, err error) error {
 	if err == nil {
 		err = a.x.flush()
 	}
 	if err == nil {
-		err = a.r.Context().Err()
+		err = ctx.Err()
 	}
 	if err != nil {
 		return fmt.Errorf("client gone: %w", err)

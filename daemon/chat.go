@@ -57,11 +57,11 @@ func (d *Daemon) chat() handler {
 		if names := d.ignored(c, att); len(names) > 0 {
 			x.Header().Set(headerIgnored, strings.Join(names, ", "))
 		}
-		w := newAnswer(x, r, c, att)
+		w := newAnswer(x, c, att)
 		if c.Stream {
-			return w.stream()
+			return w.stream(r.Context())
 		}
-		return w.plain()
+		return w.plain(r.Context())
 	}
 }
 
@@ -128,7 +128,7 @@ func (d *Daemon) submit(ctx context.Context, client Client, c *call, profile age
 	}
 	// A failure is about to be repeated. If somebody has repaired the profile
 	// meanwhile, our list of profiles may not know yet.
-	list, _, err := d.models.newest(ctx)
+	list, err := d.models.newest(ctx)
 	if p, ok := find(list, c.Model); err == nil && ok && p.Revision != req.ProfileRevision {
 		att.Close()
 		req.ProfileRevision = p.Revision

@@ -199,7 +199,7 @@ func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(d.cfg.Logger.Handler(), slog.LevelDebug),
 	}
-	d.models.refresh()
+	d.models.refresh(ctx)
 	served := make(chan error, 1)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -208,20 +208,20 @@ func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
 	case err := <-served:
 		return fmt.Errorf("serve %s: %w", ln.Addr(), err)
 	case <-ctx.Done():
-		return d.drain(server)
+		return d.drain(context.WithoutCancel(ctx), server)
 	}
 }
 
 // drain ends the runs, then the connections.
-func (d *Daemon) drain(server *http.Server) error {
+func (d *Daemon) drain(ctx context.Context, server *http.Server) error {
 	d.draining.Store(true)
 	server.SetKeepAlivesEnabled(false)
 	stats := d.runs.Stats()
 	d.cfg.Logger.Info("draining", "running", stats.Running, "queued", stats.Queued)
-	limit, cancel := context.WithTimeout(context.Background(), d.cfg.Drain)
+	limit, cancel := context.WithTimeout(ctx, d.cfg.Drain)
 	d.runs.Drain(limit)
 	cancel()
-	limit, cancel = context.WithTimeout(context.Background(), lastWrites)
+	limit, cancel = context.WithTimeout(ctx, lastWrites)
 	defer cancel()
 	if err := server.Shutdown(limit); err != nil {
 		return errors.Join(fmt.Errorf("end connections: %w", err), server.Close())

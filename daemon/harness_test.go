@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -447,17 +446,3 @@ func (p *pipes) Close() error {
 }
 
 func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "memory", Net: "unix"} }
-
-// hangUp reads n frames of a stream and closes the connection.
-func hangUp(t testing.TB, res *http.Response, n int) {
-	t.Helper()
-	r := sse.NewReader(res.Body, 1<<20)
-	for range n {
-		if _, err := r.Next(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	res.Body.Close()
-}
-
-func sorted(s []string) bool { return slices.IsSorted(s) }

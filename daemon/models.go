@@ -62,7 +62,7 @@ func (c *catalogue) close() {
 
 // refresh asks the backend, or joins the question that is under way. The
 // channel is closed when the answer is there.
-func (c *catalogue) refresh() <-chan struct{} {
+func (c *catalogue) refresh(ctx context.Context) <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.flight != nil {
@@ -71,8 +71,10 @@ func (c *catalogue) refresh() <-chan struct{} {
 	done := make(chan struct{})
 	c.flight = done
 	c.wg.Go(func() { // ends with the question, at the latest after refreshTimeout
-		ctx, cancel := context.WithTimeout(c.life, refreshTimeout)
+		// Whoever asked first may go before the answer is there.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refreshTimeout)
 		defer cancel()
+		defer context.AfterFunc(c.life, cancel)() //nolint:contextcheck // it ends with the catalogue
 		list, err := c.backend.Profiles(ctx)
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -96,7 +98,7 @@ func (c *catalogue) profiles(ctx context.Context, wait time.Duration) (list []ag
 		if asked && good {
 			wait = min(wait, staleWait)
 		}
-		if err := await(ctx, c.refresh(), wait); err != nil {
+		if err := await(ctx, c.refresh(ctx), wait); err != nil {
 			return nil, false, err
 		}
 	}
@@ -105,11 +107,12 @@ func (c *catalogue) profiles(ctx context.Context, wait time.Duration) (list []ag
 
 // newest is the list that the backend has now; the one known if it does not
 // say in time.
-func (c *catalogue) newest(ctx context.Context) (list []agentapi.Profile, seen bool, err error) {
-	if err := await(ctx, c.refresh(), listWait); err != nil {
-		return nil, false, err
+func (c *catalogue) newest(ctx context.Context) ([]agentapi.Profile, error) {
+	if err := await(ctx, c.refresh(ctx), listWait); err != nil {
+		return nil, err
 	}
-	return c.known()
+	list, _, err := c.known()
+	return list, err
 }
 
 func (c *catalogue) known() (list []agentapi.Profile, seen bool, err error) {
@@ -130,7 +133,7 @@ func (c *catalogue) ready(ctx context.Context) error {
 	if fresh {
 		return nil
 	}
-	done := c.refresh()
+	done := c.refresh(ctx)
 	if err := await(ctx, done, backendTimeout); err != nil {
 		return err
 	}
@@ -176,7 +179,7 @@ func (d *Daemon) resolve(ctx context.Context, client Client, model string) (agen
 	}
 	p, ok := find(list, model)
 	if !ok { // made a moment ago?
-		if list, _, err = d.models.newest(ctx); err != nil {
+		if list, err = d.models.newest(ctx); err != nil {
 			return agentapi.Profile{}, err
 		}
 		p, ok = find(list, model)

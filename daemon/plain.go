@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -19,19 +20,19 @@ type plainWriter struct {
 // plain waits for the end of the run. Clients and proxies give up on silence,
 // so after a while white space goes ahead of the body; from then on the status
 // is 200, and a failure becomes an answer that tells of it.
-func (a *answer) plain() error {
+func (a *answer) plain(ctx context.Context) error {
 	p := &plainWriter{answer: a}
-	if err := a.updates(a.x.d.cfg.PlainHeartbeat, p.show, p.beat); err != nil {
+	if err := a.updates(ctx, a.x.d.cfg.PlainHeartbeat, p.show, p.beat); err != nil {
 		if errors.Is(err, run.ErrBehind) {
-			return p.failed(ending{problem: explain(err)})
+			return p.failed(ctx, ending{problem: explain(err)})
 		}
 		return err
 	}
 	e := a.end()
 	if e.problem != nil {
-		return p.failed(e)
+		return p.failed(ctx, e)
 	}
-	return p.write(openai.Completion{Content: e.text(), Finish: e.finish, Usage: e.usage, Extension: e.extension()}, e.status)
+	return p.write(ctx, openai.Completion{Content: e.text(), Finish: e.finish, Usage: e.usage, Extension: e.extension()}, e.status)
 }
 
 func (p *plainWriter) show(u turn.Update) error {
@@ -53,10 +54,10 @@ func (p *plainWriter) beat() error {
 }
 
 // failed tells that the run failed, in the status if that is still open.
-func (p *plainWriter) failed(e ending) error {
+func (p *plainWriter) failed(ctx context.Context, e ending) error {
 	if p.x.started() {
 		message := e.problem.wire.Message
-		return p.write(openai.Completion{
+		return p.write(ctx, openai.Completion{
 			Content: message, Finish: openai.FinishStop, Usage: e.usage,
 			Extension: &openai.Extension{RunStatus: statusOr(e.status), Message: message, Code: e.problem.wire.Code},
 		}, e.status)
@@ -64,19 +65,19 @@ func (p *plainWriter) failed(e ending) error {
 	if e.status != "" {
 		p.x.Header().Set(headerRunStatus, e.status)
 	}
-	return p.delivered(p.x.writeProblem(e.problem))
+	return p.delivered(ctx, p.x.writeProblem(e.problem))
 }
 
-func (p *plainWriter) write(c openai.Completion, status string) error {
+func (p *plainWriter) write(ctx context.Context, c openai.Completion, status string) error {
 	c.ID, c.Model, c.Created = p.id, p.call.Model, p.created
 	c.Reasoning = p.lines.String()
 	body := append(c.Append(nil), '\n')
 	if p.x.started() {
 		_, err := p.x.Write(body)
-		return p.delivered(err)
+		return p.delivered(ctx, err)
 	}
 	p.x.Header().Set(headerRunStatus, status)
-	return p.delivered(p.x.writeJSON(http.StatusOK, body))
+	return p.delivered(ctx, p.x.writeJSON(http.StatusOK, body))
 }
 
 // statusOr is the run's status, error where it has none.

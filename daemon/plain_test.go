@@ -82,17 +82,20 @@ func TestWhatReachesTheAgent(t *testing.T) {
 		"parts":  {messages(`{"role":"user","content":[{"type":"text","text":"hi"}]}`), agentapi.Message{Text: "hi"}, "", ""},
 		"image": {
 			messages(`{"role":"user","content":[{"type":"text","text":"what?"},{"type":"image_url","image_url":{"url":"` + pixel + `"}}]}`),
-			agentapi.Message{Text: "what?", Images: []string{pixel}}, "", "",
+			agentapi.Message{Text: "what?", Images: []string{pixel}},
+			"", "",
 		},
 		"developer is system": {messages(`{"role":"developer","content":"be brief"},{"role":"user","content":"hi"}`), agentapi.Message{Text: "hi"}, "be brief", ""},
 		"history": {
 			messages(`{"role":"user","content":"one"},{"role":"assistant","content":"two","tool_calls":[{"id":"1"}],"reasoning_content":"x"},{"role":"tool","tool_call_id":"1","content":"x"},{"role":"user","content":"hi"}`),
-			agentapi.Message{Text: "Earlier turns of this chat, quoted as background:\n\n> User: one\n\n> Assistant: two\n\nThe new message of the user:\n\nhi"}, "", "",
+			agentapi.Message{Text: "Earlier turns of this chat, quoted as background:\n\n> User: one\n\n> Assistant: two\n\nThe new message of the user:\n\nhi"},
+			"", "",
 		},
 		"empty assistant last": {messages(`{"role":"user","content":"hi"},{"role":"assistant","content":""}`), agentapi.Message{Text: "hi"}, "", ""},
 		"without effect": {
 			ask("hi", `"temperature":0.1,"tools":[{"type":"function"}],"tool_choice":"auto","user":{"id":1},"stream_options":{"include_usage":true},"call":{"x":1},"stop":null`),
-			agentapi.Message{Text: "hi"}, "", "call, temperature, tools",
+			agentapi.Message{Text: "hi"},
+			"", "call, temperature, tools",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

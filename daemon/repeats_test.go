@@ -578,7 +578,7 @@ func TestHangingUpAnywhereLeavesNothing(t *testing.T) {
 		g := serve(t, b)
 		for i := range 30 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*500*time.Millisecond)
-			res, err := g.client.Do(g.request(http.MethodPost, "/v1/chat/completions", ask(fmt.Sprint(i), streamed)).WithContext(ctx))
+			res, err := g.client.Do(g.request(http.MethodPost, "/v1/chat/completions", ask(strconv.Itoa(i), streamed)).WithContext(ctx))
 			if err == nil {
 				_, _ = io.Copy(io.Discard, res.Body)
 				res.Body.Close()

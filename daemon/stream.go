@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"errors"
 
 	"github.com/ohgw/ohgw/agentapi/turn"
@@ -19,7 +20,7 @@ type streamer struct {
 
 // stream begins at once, whatever the agent does: clients give up on silence
 // and send their request again.
-func (a *answer) stream() error {
+func (a *answer) stream(ctx context.Context) error {
 	s := &streamer{
 		answer: a,
 		chunks: openai.NewChunks(a.id, a.call.Model, a.created, a.call.IncludeUsage),
@@ -32,10 +33,10 @@ func (a *answer) stream() error {
 	if err := s.send(s.chunks.Role(s.buf[:0])); err != nil {
 		return err
 	}
-	err := a.updates(a.x.d.cfg.Heartbeat, s.show, s.beat)
+	err := a.updates(ctx, a.x.d.cfg.Heartbeat, s.show, s.beat)
 	switch {
 	case err == nil:
-		return s.finish()
+		return s.finish(ctx)
 	case errors.Is(err, run.ErrBehind):
 		return errors.Join(err, s.events.Data(explain(err).wire.AppendEnvelope(s.buf[:0])))
 	default:
@@ -77,10 +78,10 @@ func (s *streamer) content(text string) error {
 }
 
 // finish ends the stream: in a finish, or in an error frame.
-func (s *streamer) finish() error {
+func (s *streamer) finish(ctx context.Context) error {
 	e := s.end()
 	if e.problem != nil {
-		return s.delivered(s.events.Data(e.problem.wire.AppendEnvelope(s.buf[:0])))
+		return s.delivered(ctx, s.events.Data(e.problem.wire.AppendEnvelope(s.buf[:0])))
 	}
 	rest := e.text()
 	if !s.x.d.cfg.AnswerOnly { // the answer is there already
@@ -100,5 +101,5 @@ func (s *streamer) finish() error {
 			return err
 		}
 	}
-	return s.delivered(s.events.Data([]byte(openai.Done)))
+	return s.delivered(ctx, s.events.Data([]byte(openai.Done)))
 }

@@ -188,7 +188,7 @@ func (h *handle) Send(_ context.Context, m agentapi.Message) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.publish(event.SourceUser, &event.Message{LLMMessage: event.LLMMessage{Role: "user", Content: m.Content()}})
-	h.begin(steps)
+	h.begin(steps) //nolint:contextcheck // a run outlives the call that starts it
 	return nil
 }
 
@@ -203,7 +203,7 @@ func (h *handle) Decide(_ context.Context, d agentapi.Decision) error {
 		h.setStatus(event.Idle)
 		return nil
 	}
-	h.begin(h.rest)
+	h.begin(h.rest) //nolint:contextcheck // a run outlives the call that starts it
 	return nil
 }
 

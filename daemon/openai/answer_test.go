@@ -228,8 +228,12 @@ func FuzzTextSurvivesAChunk(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		data := openai.NewChunks("i", text, 1, false).Content(nil, text)
 		var v struct {
-			Model   string
-			Choices []struct{ Delta struct{ Content string } }
+			Model   string `json:"model"`
+			Choices []struct {
+				Delta struct {
+					Content string `json:"content"`
+				} `json:"delta"`
+			} `json:"choices"`
 		}
 		if err := json.Unmarshal(data, &v); err != nil {
 			t.Fatal(err)

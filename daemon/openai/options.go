@@ -1,7 +1,5 @@
 package openai
 
-import "fmt"
-
 // checkOptions refuses the options that promise something which an agent
 // cannot give. All others are accepted, whatever their value.
 func checkOptions(fields map[string][]byte) error {
@@ -31,8 +29,8 @@ func checkOptions(fields map[string][]byte) error {
 	return nil
 }
 
-func unsupportedValue(path, format string, args ...any) error {
-	return &RequestError{Code: CodeUnsupportedValue, Param: path, Message: fmt.Sprintf("Unsupported value: '%s' ", path) + fmt.Sprintf(format, args...)}
+func unsupportedValue(path, why string) error {
+	return &RequestError{Code: CodeUnsupportedValue, Param: path, Message: "Unsupported value: '" + path + "' " + why}
 }
 
 func unsupportedParameter(path, why string) error {
