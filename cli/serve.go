@@ -16,6 +16,7 @@ import (
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/token"
 )
 
@@ -71,33 +72,34 @@ func (a *app) serve(ctx context.Context, flags settingFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	claim, err := instance.Acquire(ctx, dirs.Runtime)
+	claim, err := instance.Acquire(ctx, dirs.Runtime, dirs.State)
 	if err != nil {
-		return claimFault(err)
+		return claimFault(err, dirs)
 	}
 	defer func() { err = errors.Join(err, claim.Release()) }()
 	ln, err := a.listen(ctx, s.Addr)
 	if err != nil {
 		return err
 	}
+	defer func() { _ = ln.Close() }() // Serve closes it, too.
 	log := a.logger(s.LogFormat)
 	backend, err := a.openBackend(ctx, s, log)
 	if err != nil {
-		return errors.Join(err, ln.Close())
+		return err
 	}
 	defer func() { err = errors.Join(err, backend.Close()) }()
 	key, err := a.openDoor(ctx, s, dirs.State)
 	if err != nil {
-		return errors.Join(err, ln.Close())
+		return err
 	}
 	d, err := newDaemon(s, backend, key.store, dirs.State, log, a.Now) //nolint:contextcheck // It ends with Close.
 	if err != nil {
-		return errors.Join(fault.New("the gateway cannot start", "look at the state directory "+dirs.State, err), ln.Close())
+		return fault.New("the gateway cannot start", "look at the state directory "+dirs.State, err)
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	info := instance.Info{URL: baseURL(ln.Addr()), PID: os.Getpid(), Version: buildinfo.Get().Version, Started: a.Now().Truncate(time.Second)}
 	if err := claim.Publish(info); err != nil {
-		return errors.Join(err, ln.Close())
+		return err
 	}
 	stop := context.AfterFunc(ctx, func() {
 		a.hint("\nStopping. Running answers have %s to end; Ctrl-C again ends them at once.", s.Drain)
@@ -137,17 +139,23 @@ func (a *app) checkServe(s *config.Settings) error {
 }
 
 // claimFault is the error for a daemon that may not start.
-func claimFault(err error) error {
+func claimFault(err error, dirs paths.Set) error {
 	running, ok := errors.AsType[*instance.RunningError](err)
-	if !ok {
-		return fault.New("the runtime directory cannot be used", "mend it, or name another one with XDG_RUNTIME_DIR", err)
+	switch {
+	case !ok:
+		return fault.New("the runtime or the state directory cannot be used", "mend it, or name another one with XDG_RUNTIME_DIR or XDG_STATE_HOME", err)
+	case running.Info.URL != "":
+		return &fault.Error{
+			Msg:  fmt.Sprintf("your ohgw runs already, at %s (process %d)", running.Info.URL, running.Info.PID),
+			Hint: "use that one (ohgw status), or stop it first", Code: fault.Conflict,
+		}
+	case running.Dir == dirs.State:
+		return &fault.Error{
+			Msg:  fmt.Sprintf("your %s runs already, with another runtime directory, and has the records in %s", running.Holder, dirs.State),
+			Hint: "stop it first, or give this one a state of its own with XDG_STATE_HOME", Code: fault.Conflict,
+		}
 	}
-	f := &fault.Error{Msg: "another ohgw of yours is starting or ending", Code: fault.Conflict, Hint: "wait a moment and try again", Err: err}
-	if running.Info.URL != "" {
-		f.Msg, f.Err = fmt.Sprintf("your ohgw runs already, at %s (process %d)", running.Info.URL, running.Info.PID), nil
-		f.Hint = "use that one (ohgw status), or stop it first"
-	}
-	return f
+	return &fault.Error{Msg: "another ohgw of yours is starting or ending", Hint: "wait a moment and try again", Code: fault.Conflict, Err: err}
 }
 
 // logger makes the log of the daemon, on stderr.

@@ -48,7 +48,7 @@ func (a *app) owner(ctx context.Context, addr string) string {
 		host = "127.0.0.1"
 	}
 	if a.isGateway(ctx, "http://"+net.JoinHostPort(host, port)) {
-		who = "an ohgw that is not yours, or has another runtime directory (" + who + ")"
+		who = "an ohgw that is not yours, or has another state directory (" + who + ")"
 	}
 	return who
 }

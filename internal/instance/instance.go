@@ -3,9 +3,10 @@
 //
 // The runtime directory has two files, for the user only. daemon.lock is
 // locked for as long as the daemon lives; the system lets go of it however the
-// daemon ends. daemon.json says where the daemon listens. Invariant: the
-// address counts only while the lock is held, so that after a crash nobody
-// sends a token to whoever has that port by then.
+// daemon ends. daemon.json says where the daemon listens. The state directory
+// has a daemon.lock as well: two daemons that share their records would run
+// an agent twice. Invariant: the address counts only while the lock is held,
+// so that after a crash nobody sends a token to whoever has that port by then.
 package instance
 
 import (
@@ -47,26 +48,43 @@ type Info struct {
 
 // RunningError says that a daemon runs already.
 type RunningError struct {
-	Info   Info // empty while that daemon starts or ends
+	Dir    string // the directory that it holds
+	Info   Info   // empty while that daemon starts or ends, and for a state directory
 	Holder filelock.Holder
 }
 
 func (e *RunningError) Error() string {
 	if e.Info.URL == "" {
-		return fmt.Sprintf("a daemon of yours is starting or ending: %s", e.Holder)
+		return fmt.Sprintf("%s is held by %s", e.Dir, e.Holder)
 	}
 	return fmt.Sprintf("a daemon of yours runs at %s (process %d)", e.Info.URL, e.Info.PID)
 }
 
 // Claim is the right to be the daemon.
 type Claim struct {
-	dir  string
-	lock *filelock.Lock
+	dir   string
+	locks []*filelock.Lock
 }
 
-// Acquire takes that right, or returns a *RunningError. dir is the runtime
-// directory, which is made if needed.
-func Acquire(ctx context.Context, dir string) (*Claim, error) {
+// Acquire takes that right, or returns a *RunningError. The directories are
+// made if needed.
+func Acquire(ctx context.Context, runtimeDir, stateDir string) (*Claim, error) {
+	c := &Claim{dir: runtimeDir}
+	for _, dir := range []string{runtimeDir, stateDir} {
+		lock, err := acquire(ctx, dir)
+		if err != nil {
+			return nil, errors.Join(err, c.unlock())
+		}
+		c.locks = append(c.locks, lock)
+	}
+	// What a daemon left that could not clean up.
+	if err := c.withdraw(); err != nil {
+		return nil, errors.Join(err, c.unlock())
+	}
+	return c, nil
+}
+
+func acquire(ctx context.Context, dir string) (*filelock.Lock, error) {
 	if err := paths.MakePrivate(dir); err != nil {
 		return nil, err
 	}
@@ -76,17 +94,9 @@ func Acquire(ctx context.Context, dir string) (*Claim, error) {
 		if readErr != nil {
 			info = Info{}
 		}
-		return nil, &RunningError{Info: info, Holder: busy.Holder}
+		return nil, &RunningError{Dir: dir, Info: info, Holder: busy.Holder}
 	}
-	if err != nil {
-		return nil, err
-	}
-	c := &Claim{dir: dir, lock: lock}
-	// What a daemon left that could not clean up.
-	if err := c.withdraw(); err != nil {
-		return nil, errors.Join(err, lock.Release())
-	}
-	return c, nil
+	return lock, err
 }
 
 // Publish lets others find the daemon.
@@ -100,7 +110,15 @@ func (c *Claim) Publish(info Info) error {
 
 // Release gives the right back. Nobody finds the daemon from then on.
 func (c *Claim) Release() error {
-	return errors.Join(c.withdraw(), c.lock.Release())
+	return errors.Join(c.withdraw(), c.unlock())
+}
+
+func (c *Claim) unlock() error {
+	var errs []error
+	for _, lock := range c.locks {
+		errs = append(errs, lock.Release())
+	}
+	return errors.Join(errs...)
 }
 
 func (c *Claim) withdraw() error {

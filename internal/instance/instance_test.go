@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	if dir == "" {
 		os.Exit(m.Run())
 	}
-	claim, err := instance.Acquire(context.Background(), dir)
+	claim, err := instance.Acquire(context.Background(), dir, dir+"-state")
 	if err == nil {
 		err = claim.Publish(info)
 	}
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 
 func acquire(t *testing.T, dir string) *instance.Claim {
 	t.Helper()
-	c, err := instance.Acquire(t.Context(), dir)
+	c, err := instance.Acquire(t.Context(), dir, dir+"-state")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,19 +82,42 @@ func TestASecondDaemonIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	claim := acquire(t, dir)
-	_, err := instance.Acquire(t.Context(), dir)
-	if running, ok := errors.AsType[*instance.RunningError](err); !ok || running.Info.URL != "" || !strings.Contains(err.Error(), "starting or ending") {
+	_, err := instance.Acquire(t.Context(), dir, dir+"-state")
+	if running, ok := errors.AsType[*instance.RunningError](err); !ok || running.Info.URL != "" || !strings.Contains(err.Error(), dir+" is held by ") {
 		t.Errorf("while the first one starts: %v", err)
 	}
 	if err := claim.Publish(info); err != nil {
 		t.Fatal(err)
 	}
-	_, err = instance.Acquire(t.Context(), dir)
+	_, err = instance.Acquire(t.Context(), dir, dir+"-state")
 	if running, ok := errors.AsType[*instance.RunningError](err); !ok || !cmp.Equal(running.Info, info) ||
 		err.Error() != "a daemon of yours runs at http://127.0.0.1:6449 (process 4711)" {
 		t.Errorf("error = %v", err)
 	}
 	if err := claim.Release(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTwoDaemonsDoNotShareTheirRecords(t *testing.T) {
+	t.Parallel()
+	top := t.TempDir()
+	state := filepath.Join(top, "state")
+	first, err := instance.Acquire(t.Context(), filepath.Join(top, "run1"), state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := filepath.Join(top, "run2")
+	_, err = instance.Acquire(t.Context(), second, state)
+	if running, ok := errors.AsType[*instance.RunningError](err); !ok || running.Dir != state {
+		t.Errorf("a second one with the same state: error = %v", err)
+	}
+	// The refused one holds nothing.
+	other, err := instance.Acquire(t.Context(), second, filepath.Join(top, "state2"))
+	if err != nil {
+		t.Fatalf("a second one with its own state: %v", err)
+	}
+	if err := errors.Join(first.Release(), other.Release()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -170,7 +193,7 @@ func TestManyMayLookAndOneMayStart(t *testing.T) {
 			}
 		})
 	}
-	claim, err := instance.Acquire(t.Context(), dir)
+	claim, err := instance.Acquire(t.Context(), dir, dir+"-state")
 	looking.Wait()
 	if err != nil {
 		t.Fatalf("start while others look: %v", err)
