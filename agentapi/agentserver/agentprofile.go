@@ -35,7 +35,7 @@ func (b *Backend) launchByAgentProfile(ctx context.Context, v version, req agent
 	start.Encrypted = false
 	// The server cuts white space off and chooses the usage id.
 	system := strings.TrimSpace(req.System)
-	start.Tags = remember(nil, req.Profile, "", system)
+	start.Tags = newTags(req.Profile, "", system)
 	if system != "" {
 		start.Additions = &additions{SystemSuffix: system}
 	}

@@ -16,8 +16,10 @@ type conversation struct {
 	info    agentapi.Info
 
 	// newest is the id of the newest event of the log that a stream of this
-	// handle has seen: where to look for a message that was sent after it.
-	newest atomic.Pointer[string]
+	// handle has seen: where to look for a message that was sent after it. It
+	// counts while there are streams.
+	newest  atomic.Pointer[string]
+	streams atomic.Int64
 }
 
 func (c *conversation) Info() agentapi.Info { return c.info }
@@ -65,7 +67,7 @@ func (c *conversation) Switch(ctx context.Context, profile string) error {
 	if err != nil {
 		return b.fault(ctx, "change the model of the conversation", err)
 	}
-	return b.retag(ctx, c.info.ID, func(old tags) tags { return remember(old, profile, usage, "") })
+	return b.retag(ctx, c.info.ID, func(old tags) tags { return withProfile(old, profile, usage) })
 }
 
 // Close does nothing: a handle holds nothing.

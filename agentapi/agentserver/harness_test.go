@@ -2,6 +2,7 @@ package agentserver_test
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -184,4 +185,46 @@ func isAgentMessage(e event.Event) bool {
 func isSnapshot(e event.Event) bool {
 	_, ok, _ := e.FullState()
 	return ok
+}
+
+// useLLM gives the backend a model of its own.
+func (w *world) useLLM(t *testing.T, llm *agentserver.LLM) {
+	t.Helper()
+	if llm == nil {
+		return
+	}
+	client := w.Client()
+	b, err := agentserver.New(agentserver.Config{URL: w.URL, HTTP: client, LLM: llm})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.CloseIdleConnections)
+	w.backend = b
+}
+
+// post makes a request of the native API, as another client would.
+func (w *world) post(t *testing.T, path, body string) {
+	t.Helper()
+	client := w.Client()
+	defer client.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.URL+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := res.Body.Close(); err != nil || res.StatusCode > 299 {
+		t.Fatalf("%s: %s, %v", path, res.Status, err)
+	}
+}
+
+// foreign makes a conversation that this backend knows nothing about.
+func (w *world) foreign(t *testing.T, model string) string {
+	t.Helper()
+	id := uuid.New()
+	w.post(t, "/api/conversations", `{"conversation_id":"`+id+`","workspace":{"working_dir":"/w"},"tags":{"owner":"somebody"},
+		"agent":{"llm":{"model":"`+model+`","base_url":"http://llm.test/v1","usage_id":"agent"},"agent_context":{"system_message_suffix":"x"}}}`)
+	return id
 }

@@ -3,6 +3,7 @@ package agentserver
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 
 	"golang.org/x/sync/errgroup"
@@ -56,7 +57,7 @@ const agentUsage = "agent"
 func (b *Backend) launch(ctx context.Context, v version, req agentapi.OpenRequest) (startRequest, error) {
 	start := startRequest{ConversationID: req.ID, Workspace: workingDir{req.Workspace}}
 	if v >= sinceTags {
-		start.Tags = remember(nil, req.Profile, agentUsage, req.System)
+		start.Tags = newTags(req.Profile, agentUsage, req.System)
 	}
 	if v < sinceProfiles {
 		return start, b.launchOwn(v, req, &start)
@@ -181,10 +182,7 @@ func explicitCondenser(settings, llm object) object {
 	if string(settings["enabled"]) == "false" {
 		return nil
 	}
-	quiet := object{}
-	for name, value := range llm {
-		quiet[name] = value
-	}
+	quiet := maps.Clone(llm)
 	quiet.set("usage_id", "condenser")
 	quiet.set("stream", false)
 	condenser := object{}

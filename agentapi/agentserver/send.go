@@ -91,7 +91,7 @@ func lostByProxy(err error) bool {
 
 // anchor is an event that is in the log before what is sent next.
 func (c *conversation) anchor(ctx context.Context) (string, error) {
-	if id := c.newest.Load(); id != nil {
+	if id := c.newest.Load(); id != nil && c.streams.Load() > 0 {
 		return *id, nil
 	}
 	return c.last(ctx)

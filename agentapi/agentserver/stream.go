@@ -78,8 +78,12 @@ func (c *conversation) Watch(ctx context.Context, after string) (agentapi.Stream
 		sock: sock, seen: map[string]struct{}{},
 		tried: c.backend.now(), heard: c.backend.now(), owed: c.backend.now(),
 	}
+	if c.streams.Add(1) == 1 {
+		c.newest.Store(nil)
+	}
 	s.wg.Go(func() {
 		defer close(s.events)
+		defer c.streams.Add(-1)
 		s.err = s.run(life)
 		s.drop()
 	})

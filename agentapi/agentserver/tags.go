@@ -3,6 +3,7 @@ package agentserver
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"strconv"
 	"strings"
 )
@@ -18,19 +19,22 @@ const (
 	tagSystem  = "ohgwsystem"  // length and hash of the system text
 )
 
-// remember adds to old what has to be known about a conversation tomorrow.
-func remember(old tags, profile, usage, system string) tags {
+// newTags are those of a conversation that we make.
+func newTags(profile, usage, system string) tags {
+	t := withProfile(nil, profile, usage)
+	t[tagSystem] = systemMark(system)
+	return t
+}
+
+// withProfile is old with another profile. It knows nothing of the system
+// text: the conversation may have been made by somebody else.
+func withProfile(old tags, profile, usage string) tags {
 	t := tags{}
-	for name, value := range old {
-		t[name] = value
-	}
+	maps.Copy(t, old)
 	t[tagProfile] = profile
 	delete(t, tagUsage)
 	if usage != "" {
 		t[tagUsage] = usage
-	}
-	if system != "" || t[tagSystem] == "" {
-		t[tagSystem] = systemMark(system)
 	}
 	return t
 }

@@ -218,7 +218,7 @@ func (s *Server) Cut() { s.network().cut() }
 func (s *Server) network() *network {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.life.net
+	return s.last.net
 }
 
 // Client makes an HTTP client for the server. It follows what was said of

@@ -82,6 +82,15 @@ func (s *Server) LoseAnswer(method, suffix string, n int) {
 	})
 }
 
+// Mask handles the next n such requests, and answers something else.
+func (s *Server) Mask(method, suffix string, n, status int, body string) {
+	s.faults.add(method, suffix, n, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		next.ServeHTTP(&nowhere{}, r)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	})
+}
+
 // LoseRequest reads the next n such requests, and breaks the connection
 // without having handled them.
 func (s *Server) LoseRequest(method, suffix string, n int) {

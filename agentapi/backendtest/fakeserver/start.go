@@ -114,15 +114,12 @@ func (s *Server) getProfile(w http.ResponseWriter, r *http.Request) {
 	answer(w, 200, object{"name": name, "config": config, "api_key_set": p.Key != ""})
 }
 
-// agentProfile is a stored agent profile.
-type agentProfile struct {
-	ID       string `json:"id"`
-	Name     string `json:"name"`
-	Revision int    `json:"revision"`
-	Kind     string `json:"agent_kind"`
-	LLM      string `json:"llm_profile_ref"`
-	Suffix   string `json:"system_message_suffix"`
-	Switch   bool   `json:"enable_switch_llm_tool"`
+// agentProfile is a stored agent profile, with the fields that it was given.
+type agentProfile map[string]any
+
+func (p agentProfile) text(name string) string {
+	s, _ := p[name].(string)
+	return s
 }
 
 func (s *Server) getAgentProfile(w http.ResponseWriter, r *http.Request) {
@@ -139,21 +136,20 @@ func (s *Server) getAgentProfile(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) saveAgentProfile(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
-	var in agentProfile
+	in := agentProfile{}
 	if !decode(w, r, &in) {
 		return
 	}
-	if in.LLM == "" {
+	if in.text("llm_profile_ref") == "" || len(name) > 64 {
 		refuse(w, 422, "llm_profile_ref")
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	old, ok := s.agentProfiles[name]
-	if !ok {
-		old.ID = uuid.New()
+	in["id"], in["name"] = uuid.New(), name
+	if old, ok := s.agentProfiles[name]; ok {
+		in["id"] = old["id"]
 	}
-	in.ID, in.Name, in.Revision = old.ID, name, old.Revision+1
 	s.agentProfiles[name] = in
 	answer(w, 201, object{"name": name, "message": "saved"})
 }
@@ -258,13 +254,13 @@ func (s *Server) profiled(id string) map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range s.agentProfiles {
-		if p.ID != id {
+		if p.text("id") != id {
 			continue
 		}
-		l := s.profiles[p.LLM]
+		l := s.profiles[p.text("llm_profile_ref")]
 		return map[string]any{
 			"llm":           map[string]any{"model": l.Model, "base_url": l.BaseURL, "api_key": l.Key, "usage_id": "profile", "stream": true},
-			"agent_context": map[string]any{"system_message_suffix": p.Suffix},
+			"agent_context": map[string]any{"system_message_suffix": p.text("system_message_suffix")},
 		}
 	}
 	return nil

@@ -1,0 +1,290 @@
+package agentserver_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/agentserver"
+	"github.com/ohgw/ohgw/agentapi/backendtest/fakeserver"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// startOf opens a conversation and gives the request that started it.
+func startOf(t *testing.T, w *world, req agentapi.OpenRequest) map[string]any {
+	t.Helper()
+	req.ID, req.New, req.Workspace = uuid.New(), true, "/work/here"
+	if req.Profile == "" {
+		req.Profile = "fast"
+	}
+	if _, err := w.backend.Open(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	calls := w.Calls("POST", "/api/conversations")
+	var start map[string]any
+	if err := json.Unmarshal([]byte(calls[len(calls)-1].Body), &start); err != nil {
+		t.Fatal(err)
+	}
+	return start
+}
+
+// at follows a path of names into v; nil if there is nothing.
+func at(v any, path ...string) any {
+	for _, name := range path {
+		object, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = object[name]
+	}
+	return v
+}
+
+func TestStartTakesTheServersSettings(t *testing.T) {
+	t.Parallel()
+	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+		w.Configure(func(agent, conversation map[string]any) {
+			agent["tools"] = []any{map[string]any{"name": "terminal"}}
+			agent["new_setting"] = "of a newer server"
+			agent["agent_context"] = map[string]any{
+				"system_message_suffix": "Be polite.", "skills": []any{},
+				"secrets": map[string]any{"TOKEN": "gAAAAAx", "URL": map[string]any{"kind": "LookupSecret", "url": "/x"}},
+			}
+			conversation["max_iterations"] = 33
+		})
+		start := startOf(t, w, agentapi.OpenRequest{System: "Be brief."})
+		for _, tt := range []struct {
+			want any
+			path []string
+		}{
+			{"/work/here", []string{"workspace", "working_dir"}},
+			{false, []string{"autotitle"}},
+			{true, []string{"secrets_encrypted"}},
+			{33.0, []string{"max_iterations"}},
+			{"NeverConfirm", []string{"confirmation_policy", "kind"}},
+			{"LLMSecurityAnalyzer", []string{"security_analyzer", "kind"}},
+			{"openai/test", []string{"agent_settings", "llm", "model"}},
+			{"agent", []string{"agent_settings", "llm", "usage_id"}},
+			{true, []string{"agent_settings", "llm", "stream"}},
+			{false, []string{"agent_settings", "enable_switch_llm_tool"}},
+			{"of a newer server", []string{"agent_settings", "new_setting"}},
+			{"Be polite.\n\nBe brief.", []string{"agent_settings", "agent_context", "system_message_suffix"}},
+			{nil, []string{"agent_settings", "agent_context", "current_datetime"}},
+			{"StaticSecret", []string{"secrets", "TOKEN", "kind"}},
+			{"gAAAAAx", []string{"secrets", "TOKEN", "value"}},
+			{"LookupSecret", []string{"secrets", "URL", "kind"}},
+			{"fast", []string{"tags", "ohgwprofile"}},
+			{nil, []string{"agent"}},
+			{nil, []string{"initial_message"}},
+		} {
+			if diff := cmp.Diff(tt.want, at(start, tt.path...)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", strings.Join(tt.path, "."), diff)
+			}
+		}
+		if key, _ := at(start, "agent_settings", "llm", "api_key").(string); !strings.HasPrefix(key, "gAAAAA") {
+			t.Error("the LLM's key is not encrypted")
+		}
+	})
+}
+
+func TestStartDoesWithoutWhatTheServerLacks(t *testing.T) {
+	t.Parallel()
+	own := &agentserver.LLM{Profile: "fast", Model: "openai/own", BaseURL: "http://llm.test/v1", Key: func() string { return "sk-own" }}
+	tests := []struct {
+		name    string
+		opts    fakeserver.Options
+		llm     *agentserver.LLM
+		want    map[string]any // path to value
+		present []string
+	}{
+		{"today", fakeserver.Options{}, nil, map[string]any{"secrets_encrypted": true}, []string{"agent_settings", "tags"}},
+		{"no secret key", fakeserver.Options{NoSecretKey: true}, nil,
+			map[string]any{"agent_settings.llm.api_key": "sk-llm", "secrets_encrypted": nil}, []string{"agent_settings"}},
+		{"1.33", fakeserver.Options{Version: "1.33.0"}, nil, map[string]any{"agent_settings.llm.stream": true}, []string{"agent_settings"}},
+		{"before 1.33 the condenser must not stream", fakeserver.Options{Version: "1.32.0"}, nil, map[string]any{
+			"agent.llm.stream": true, "agent.condenser.llm.stream": false, "agent.condenser.llm.usage_id": "condenser",
+			"agent.condenser.kind": "LLMSummarizingCondenser", "agent.condenser.max_size": 240.0,
+			"agent.agent_context.system_message_suffix": "Be brief.", "agent_settings": nil, "secrets_encrypted": true,
+		}, []string{"agent.tools", "tags"}},
+		{"before 1.22 the LLM is ours", fakeserver.Options{Version: "1.21.0"}, own, map[string]any{
+			"agent.llm.model": "openai/own", "agent.llm.api_key": "sk-own", "agent.llm.stream": true, "secrets_encrypted": nil,
+			"agent.agent_context.system_message_suffix": "Be brief.", "agent_settings": nil,
+		}, []string{"agent.tools", "tags"}},
+		{"before 1.18 nothing is streamed", fakeserver.Options{Version: "1.17.0"}, own,
+			map[string]any{"agent.llm.stream": false}, nil},
+		{"before 1.16 there are no tags", fakeserver.Options{Version: "1.15.0"}, own, map[string]any{"tags": nil}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, tt.opts, func(t *testing.T, w *world) {
+				w.useLLM(t, tt.llm)
+				start := startOf(t, w, agentapi.OpenRequest{System: "Be brief."})
+				for path, want := range tt.want {
+					if diff := cmp.Diff(want, at(start, strings.Split(path, ".")...)); diff != "" {
+						t.Errorf("%s (-want +got):\n%s", path, diff)
+					}
+				}
+				for _, path := range tt.present {
+					if at(start, strings.Split(path, ".")...) == nil {
+						t.Errorf("%s is missing", path)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestConfirmationFollowsTheServersSettings(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		mode             bool
+		analyzer         any
+		policy, analysis any
+	}{
+		{false, "llm", "NeverConfirm", "LLMSecurityAnalyzer"},
+		{true, "llm", "ConfirmRisky", "LLMSecurityAnalyzer"},
+		{true, "none", "AlwaysConfirm", nil},
+		{true, nil, "AlwaysConfirm", nil},
+	} {
+		inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+			w.Configure(func(_, conversation map[string]any) {
+				conversation["confirmation_mode"], conversation["security_analyzer"] = tt.mode, tt.analyzer
+			})
+			start := startOf(t, w, agentapi.OpenRequest{})
+			if at(start, "confirmation_policy", "kind") != tt.policy || at(start, "security_analyzer", "kind") != tt.analysis {
+				t.Errorf("mode %v, analyzer %v: policy %v, analyzer %v", tt.mode, tt.analyzer,
+					start["confirmation_policy"], start["security_analyzer"])
+			}
+		})
+	}
+}
+
+func TestSettingsOfAnACPAgentAreNotForced(t *testing.T) {
+	t.Parallel()
+	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+		w.Configure(func(agent, _ map[string]any) {
+			agent["agent_kind"], agent["acp_server"] = "acp", "codex"
+			agent["mcp_config"] = map[string]any{"a": map[string]any{}}
+		})
+		settings := startOf(t, w, agentapi.OpenRequest{})["agent_settings"]
+		if at(settings, "agent_kind") != "openhands" || at(settings, "acp_server") != nil || at(settings, "mcp_config", "a") == nil {
+			t.Errorf("settings %v", settings)
+		}
+	})
+}
+
+func TestProviderConnectionIsResolvedByTheServer(t *testing.T) {
+	t.Parallel()
+	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+		profile := strings.Repeat("long-", 12) + "name"
+		w.SaveProfile(profile, fakeserver.Profile{Model: "openai/test", Key: "sk-connected", Connection: "c1"})
+		w.Configure(func(agent, _ map[string]any) {
+			agent["agent_context"] = map[string]any{"system_message_suffix": "Be polite."}
+			agent["verification"] = map[string]any{"critic_enabled": false, "critic_api_key": "sk-critic"}
+		})
+		start := startOf(t, w, agentapi.OpenRequest{Profile: profile, System: "Be brief.\n"})
+		if start["agent_profile_id"] == nil || start["agent_settings"] != nil || start["agent"] != nil {
+			t.Errorf("start request %v", start)
+		}
+		if got := at(start, "agent_launch_additions", "system_message_suffix_append"); got != "Be brief." {
+			t.Errorf("system text %q", got)
+		}
+		saved := w.Calls("POST", "")
+		for _, c := range saved {
+			if strings.Contains(c.Body, "sk-critic") || strings.Contains(c.Body, "sk-connected") {
+				t.Errorf("%s holds a secret", c.Path)
+			}
+		}
+		// The same profile again: nothing to save. Other settings: saved anew.
+		posts := func() (n int) {
+			for _, c := range w.Calls("POST", "") {
+				if strings.HasPrefix(c.Path, "/api/agent-profiles/ohgw.long-") {
+					n++
+				}
+			}
+			return n
+		}
+		for _, want := range []int{1, 2} {
+			again := startOf(t, w, agentapi.OpenRequest{Profile: profile})
+			if again["agent_profile_id"] != start["agent_profile_id"] || posts() != want {
+				t.Errorf("agent profile %v was saved %d times, want %d", again["agent_profile_id"], posts(), want)
+			}
+			w.Configure(func(agent, _ map[string]any) {
+				agent["agent_context"] = map[string]any{"system_message_suffix": "Be rude."}
+			})
+		}
+		id, _ := start["conversation_id"].(string)
+		c, err := w.backend.Open(t.Context(), agentapi.OpenRequest{ID: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info := c.Info(); info.Profile != profile || !info.SystemKnown || info.System != "Be brief." {
+			t.Errorf("Info() = %+v", info)
+		}
+		if err := c.Switch(t.Context(), profile); !errors.Is(err, agentapi.ErrUnsupported) {
+			t.Errorf("Switch to a provider connection: %v", err)
+		}
+	})
+}
+
+func TestProfileOfAForeignConversationIsFound(t *testing.T) {
+	t.Parallel()
+	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+		w.SaveProfile("twin-a", fakeserver.Profile{Model: "openai/twin", BaseURL: "http://llm.test/v1"})
+		w.SaveProfile("twin-b", fakeserver.Profile{Model: "openai/twin", BaseURL: "http://llm.test/v1"})
+		for model, want := range map[string]string{"openai/test": "fast", "openai/twin": "", "openai/unheard-of": ""} {
+			id := w.foreign(t, model)
+			c, err := w.backend.Open(t.Context(), agentapi.OpenRequest{ID: id, Profile: "fast"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info := c.Info(); info.Created || info.Profile != want || info.SystemKnown {
+				t.Errorf("Info() of a conversation with %s = %+v, want profile %q", model, info, want)
+			}
+		}
+	})
+}
+
+func TestSwitchBySomebodyElseIsSeen(t *testing.T) {
+	t.Parallel()
+	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+		w.SaveProfile("other", fakeserver.Profile{Model: "openai/other", BaseURL: "http://llm.test/v1"})
+		c := w.open(t)
+		w.post(t, "/api/conversations/"+c.Info().ID+"/switch_llm",
+			`{"llm":{"model":"openai/other","base_url":"http://llm.test/v1","usage_id":"elsewhere"}}`)
+		again, err := w.backend.Open(t.Context(), agentapi.OpenRequest{ID: c.Info().ID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := again.Info().Profile; got != "other" {
+			t.Errorf("profile %q, want other", got)
+		}
+	})
+}
+
+func TestSwitchKeepsForeignTags(t *testing.T) {
+	t.Parallel()
+	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+		w.SaveProfile("other", fakeserver.Profile{Model: "openai/other", BaseURL: "http://llm.test/v1"})
+		id := w.foreign(t, "openai/test")
+		c, err := w.backend.Open(t.Context(), agentapi.OpenRequest{ID: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Switch(t.Context(), "other"); err != nil {
+			t.Fatal(err)
+		}
+		st, err := c.State(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st.Tags["owner"] != "somebody" || st.Tags["ohgwprofile"] != "other" || st.Tags["ohgwsystem"] != "" {
+			t.Errorf("tags %v", st.Tags)
+		}
+	})
+}
