@@ -124,10 +124,13 @@ func (s *Store) compose(d Draft) (*jsonedit.Doc, error) {
 	if doc, err = s.present(doc); err != nil {
 		return nil, err
 	}
-	if doc.Root().Get("schema_version").Exists() {
-		return doc, nil
+	if !doc.Root().Get("schema_version").Exists() {
+		return doc.Set([]byte("1"), "schema_version")
 	}
-	return doc.Set([]byte("1"), "schema_version")
+	if gate := document.Profile.Gate(doc.Root()); gate != nil {
+		return nil, gate
+	}
+	return doc, nil
 }
 
 // present brings an entry that is a whole text to its present form, or says why

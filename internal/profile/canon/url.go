@@ -52,7 +52,7 @@ func (u splitted) isProxyHost() bool {
 
 func splitURL(url string) (splitted, error) {
 	url = strings.TrimLeftFunc(strip(url), func(r rune) bool { return r <= ' ' })
-	url = strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(url)
+	url = strings.Map(dropLineBreaks, url)
 	var u splitted
 	if i := strings.IndexByte(url, ':'); i > 0 && isScheme(url[:i]) {
 		u.scheme, url = strings.ToLower(url[:i]), url[i+1:]
@@ -76,6 +76,13 @@ func splitURL(url string) (splitted, error) {
 // strip is Python's str.strip: four separators more than unicode.IsSpace.
 func strip(s string) string {
 	return strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f })
+}
+
+func dropLineBreaks(r rune) rune {
+	if r == '\t' || r == '\r' || r == '\n' {
+		return -1
+	}
+	return r
 }
 
 func isScheme(s string) bool {

@@ -201,7 +201,7 @@ func (f File) ReadAs(typ fs.FileMode) Snapshot {
 		return s
 	}
 	s.Doc = doc
-	s.keepFirst(f.Kind.gate(doc.Root()))
+	s.keepFirst(f.Kind.Gate(doc.Root()))
 	return s
 }
 

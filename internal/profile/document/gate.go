@@ -23,9 +23,9 @@ const canonicalVersion = 4
 // acp is the kind of agent whose entry is there for the bill only.
 const acp = "acp"
 
-// gate tells why OpenHands does not load the text, in the order in which it
-// would notice.
-func (k Kind) gate(root jsonedit.Value) *GateError {
+// Gate tells why OpenHands does not load a text of this kind, in the order in
+// which it would notice; nil when it may load it.
+func (k Kind) Gate(root jsonedit.Value) *GateError {
 	if root.Kind() != jsonedit.Object {
 		return gate(canon.ErrorNotObject, nil, "is not a JSON object")
 	}

@@ -79,7 +79,7 @@ func (f File) Update(ctx context.Context, l Locking, change func(Snapshot) (*jso
 
 // replace writes the file and makes sure that what it wrote is there.
 func (f File) replace(before Snapshot, after *jsonedit.Doc) error {
-	if g := f.Kind.gate(after.Root()); g != nil {
+	if g := f.Kind.Gate(after.Root()); g != nil {
 		return fmt.Errorf("not written, because it would not be loaded any more: %w", g)
 	}
 	if f.Lock == "" && !f.unchanged(before) {

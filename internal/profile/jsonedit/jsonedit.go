@@ -59,6 +59,7 @@ func (i Irregular) Any() bool { return i.Duplicate || i.NaN }
 type Doc struct {
 	src       []byte
 	root      span
+	members   []member // of the root, which is asked most
 	irregular Irregular
 }
 
@@ -73,7 +74,7 @@ func Parse(src []byte) (*Doc, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Doc{src: src, root: root, irregular: s.irregular}, nil
+	return &Doc{src: src, root: root, members: s.members, irregular: s.irregular}, nil
 }
 
 // Bytes is the text. The caller must not change it.
@@ -215,6 +216,14 @@ type member struct{ key, value span }
 func (v Value) spans() iter.Seq[member] {
 	return func(yield func(member) bool) {
 		if v.Kind() != Object {
+			return
+		}
+		if v.at == v.doc.root {
+			for _, m := range v.doc.members {
+				if !yield(m) {
+					return
+				}
+			}
 			return
 		}
 		s := scanner{src: v.doc.src, pos: v.at.start + 1}

@@ -9,6 +9,7 @@ import (
 type scanner struct {
 	src       []byte
 	pos       int
+	members   []member // of the outermost object
 	irregular Irregular
 }
 
@@ -142,8 +143,12 @@ func (s *scanner) object(depth int) error {
 			return s.fail("expected a colon")
 		}
 		s.skipBlanks()
-		if _, err := s.value(depth); err != nil {
+		value, err := s.value(depth)
+		if err != nil {
 			return err
+		}
+		if depth == 1 {
+			s.members = append(s.members, member{key, value})
 		}
 		s.skipBlanks()
 		if s.word("}") {
