@@ -48,7 +48,7 @@ type Server struct {
 func Start(t testing.TB, env ...string) *Server {
 	t.Helper()
 	script := installed(t)
-	dir, err := os.MkdirTemp("", "agent-server-") // short: tmux makes a socket below it
+	dir, err := os.MkdirTemp("", "agent-server-") //nolint:usetesting // short: tmux makes a socket below it
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -135,6 +135,7 @@ func (c *chat) whole(reply Reply) error {
 		return sleep(c.ctx, -1)
 	case Cut, Garble:
 		body = body[:len(body)/2]
+	case Complete:
 	}
 	if _, err := io.WriteString(c.w, body); err != nil {
 		return err
@@ -161,6 +162,7 @@ func (c *chat) stream(reply Reply, withUsage bool) error {
 		return c.cut()
 	case Garble:
 		return c.frame(`{"id":"` + c.id + `","choices":[{"delta":`)
+	case Complete:
 	}
 	stop := reply.stop()
 	if err := c.chunk(choice{Delta: &chatContent{}, FinishReason: &stop}); err != nil {

@@ -2,6 +2,7 @@ package llmtest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -167,7 +168,7 @@ func parseChat(header http.Header, body []byte) (*Request, error) {
 		return nil, fmt.Errorf("parse messages: %w", err)
 	}
 	if in.Model == "" || len(messages) == 0 {
-		return nil, fmt.Errorf("parse request: it needs a model and messages")
+		return nil, errors.New("parse request: it needs a model and messages")
 	}
 	r := &Request{
 		Header: header, Body: body, Started: time.Now(),

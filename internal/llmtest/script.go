@@ -2,6 +2,7 @@ package llmtest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -85,7 +86,7 @@ func (d directive) apply(r *Reply) (err error) {
 	case "tool":
 		name, args, _ := strings.Cut(d.arg, " ")
 		if name == "" {
-			return fmt.Errorf("a tool needs a name")
+			return errors.New("a tool needs a name")
 		}
 		r.Calls = append(r.Calls, Call{Name: name, Args: strings.TrimSpace(args)})
 	case "finish":
@@ -160,7 +161,7 @@ func (d directive) fail(r *Reply) error {
 	code, message, _ := strings.Cut(d.arg, " ")
 	status, err := strconv.Atoi(code)
 	if err != nil || status < 400 || status > 599 {
-		return fmt.Errorf("want a status from 400 to 599")
+		return errors.New("want a status from 400 to 599")
 	}
 	fail := Fail(status, message)
 	r.Status, r.Body = fail.Status, fail.Body

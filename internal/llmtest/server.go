@@ -188,7 +188,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	req, err := parseChat(r.Header, body)
 	if err != nil {
 		s.complain(err)
-		writeFailure(w, Fail(http.StatusBadRequest, err.Error()))
+		_ = writeFailure(w, Fail(http.StatusBadRequest, err.Error())) // the test has the complaint
 		return
 	}
 	reply, id := s.take(req)
