@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 
@@ -36,11 +35,8 @@ func (a *app) configPath() error {
 	if a.json {
 		return a.printJSON(map[string]any{"file": path, "found": found})
 	}
-	if _, err := fmt.Fprintln(a.Stdout, path); err != nil {
-		return fmt.Errorf("write output: %w", err)
-	}
 	if !found {
 		a.hint("There is no such file yet; ohgw config show lists what it may hold")
 	}
-	return nil
+	return writeText(a.Stdout, path+"\n")
 }

@@ -72,8 +72,5 @@ func (a *app) printRaw(raw []byte) error {
 		return fmt.Errorf("print answer: %w", err)
 	}
 	b.WriteByte('\n')
-	if _, err := a.Stdout.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("write output: %w", err)
-	}
-	return nil
+	return writeText(a.Stdout, b.String())
 }

@@ -64,42 +64,42 @@ func (t *table) write(w *iostream.Writer) error {
 		return nil
 	}
 	widths := t.widths()
-	if err := writeRow(w, t.header, widths, func(_ int, s string) string { return w.Styled(iostream.Bold, s) }); err != nil {
-		return err
-	}
+	var b strings.Builder
+	writeRow(&b, t.header, widths, func(s string) string { return w.Styled(iostream.Bold, s) })
 	for _, row := range t.rows {
-		if err := writeRow(w, row, widths, func(_ int, s string) string { return s }); err != nil {
-			return err
-		}
+		writeRow(&b, row, widths, func(s string) string { return s })
 	}
-	return nil
+	return writeText(w, b.String())
 }
 
-// writePairs writes a table of names and values, which has no header.
+// writePairs writes a table of names and values, which has no header. Long
+// values are continued below where they begin.
 func (t *table) writePairs(w *iostream.Writer) error {
 	if !w.TTY() {
 		return t.writeTabs(w)
 	}
-	widths := t.widths()
+	var b strings.Builder
+	column := t.widths()[0] + len(gap)
 	for _, row := range t.rows {
-		name := func(column int, s string) string {
-			if column > 0 {
-				return s
-			}
-			return w.Styled(iostream.Faint, s)
-		}
-		if err := writeRow(w, row, widths, name); err != nil {
-			return err
-		}
+		b.WriteString(w.Styled(iostream.Faint, row[0]))
+		b.WriteString(strings.Repeat(" ", column-utf8.RuneCountInString(row[0])))
+		b.WriteString(strings.Join(wrap(row[1], w.Width()-column), "\n"+strings.Repeat(" ", column)))
+		b.WriteByte('\n')
 	}
-	return nil
+	return writeText(w, b.String())
 }
 
 func (t *table) writeTabs(w io.Writer) error {
+	var b strings.Builder
 	for _, row := range t.rows {
-		if _, err := fmt.Fprintln(w, strings.Join(row, "\t")); err != nil {
-			return fmt.Errorf("write output: %w", err)
-		}
+		b.WriteString(strings.Join(row, "\t") + "\n")
+	}
+	return writeText(w, b.String())
+}
+
+func writeText(w io.Writer, text string) error {
+	if _, err := io.WriteString(w, text); err != nil {
+		return fmt.Errorf("write output: %w", err)
 	}
 	return nil
 }
@@ -107,21 +107,39 @@ func (t *table) writeTabs(w io.Writer) error {
 // gap is between two columns.
 const gap = "  "
 
-// writeRow writes cells in their columns, each in the style of its column. The
-// last one is not filled up, and wraps where the terminal is too narrow:
-// nothing is cut off.
-func writeRow(w io.Writer, cells []string, widths []int, style func(int, string) string) error {
-	var b strings.Builder
+// writeRow writes cells in their columns. The last one is not filled up;
+// nothing is cut off where the terminal is too narrow.
+func writeRow(b *strings.Builder, cells []string, widths []int, style func(string) string) {
 	for i, cell := range cells {
-		b.WriteString(style(i, cell))
+		b.WriteString(style(cell))
 		if i < len(cells)-1 {
 			b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)) + gap)
 		}
 	}
-	if _, err := fmt.Fprintln(w, strings.TrimRight(b.String(), " ")); err != nil {
-		return fmt.Errorf("write output: %w", err)
+	b.WriteByte('\n')
+}
+
+// narrowest is the least width that text is wrapped to.
+const narrowest = 20
+
+// wrap breaks a text at blanks into lines of at most width characters; a word
+// that is longer has a line of its own.
+func wrap(text string, width int) []string {
+	width = max(width, narrowest)
+	var lines []string
+	line := ""
+	for word := range strings.SplitSeq(text, " ") {
+		switch {
+		case line == "":
+			line = word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) <= width:
+			line += " " + word
+		default:
+			lines = append(lines, line)
+			line = word
+		}
 	}
-	return nil
+	return append(lines, line)
 }
 
 func (t *table) widths() []int {

@@ -81,10 +81,7 @@ func (a *app) tokensCreate(ctx context.Context, in tokensCreateInput) error {
 	if t.Name != token.DefaultName {
 		a.hint("This value is shown once:")
 	}
-	if _, err := fmt.Fprintln(a.Stdout, value); err != nil {
-		return fmt.Errorf("write output: %w", err)
-	}
-	return nil
+	return writeText(a.Stdout, value+"\n")
 }
 
 // expiry reads the value of --expires at the time now. A date counts in now's

@@ -55,8 +55,5 @@ func (a *app) tokensShow(name string) error {
 	if a.json {
 		return a.printJSON(map[string]string{"name": name, "token": value})
 	}
-	if _, err := fmt.Fprintln(a.Stdout, value); err != nil {
-		return fmt.Errorf("write output: %w", err)
-	}
-	return nil
+	return writeText(a.Stdout, value+"\n")
 }

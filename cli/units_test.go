@@ -77,6 +77,28 @@ func TestTableCellsHoldNoSeparators(t *testing.T) {
 	}
 }
 
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		text  string
+		width int
+		want  []string
+	}{
+		{"", 30, []string{""}},
+		{"one two", 30, []string{"one two"}},
+		{"exactly twenty chars", 20, []string{"exactly twenty chars"}},
+		{"a word more than twenty", 20, []string{"a word more than", "twenty"}},
+		{"äöü äöü äöü äöü äöü äöü", 23, []string{"äöü äöü äöü äöü äöü äöü"}},
+		{"narrow terminals get twenty", 3, []string{"narrow terminals get", "twenty"}},
+		{"a-word-that-is-longer-than-that then", 20, []string{"a-word-that-is-longer-than-that", "then"}},
+	}
+	for _, tt := range tests {
+		if diff := cmp.Diff(tt.want, wrap(tt.text, tt.width)); diff != "" {
+			t.Errorf("wrap(%q, %d), -want +got:\n%s", tt.text, tt.width, diff)
+		}
+	}
+}
+
 func TestBaseURL(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

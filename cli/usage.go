@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,10 +36,7 @@ func printUsage(cmd *cobra.Command) error {
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "\n%s COMMAND --help says more about a command.\n", cmd.CommandPath())
 	}
-	if _, err := io.WriteString(cmd.OutOrStdout(), b.String()); err != nil {
-		return fmt.Errorf("write help: %w", err)
-	}
-	return nil
+	return writeText(cmd.OutOrStdout(), b.String())
 }
 
 // writeCommands lists the commands of one group under its title.

@@ -35,8 +35,5 @@ func (a *app) version(info buildinfo.Info) error {
 		}
 		build += ", "
 	}
-	if _, err := fmt.Fprintf(a.Stdout, "ohgw %s (%s%s, %s)\n", info.Version, build, info.Go, info.Platform); err != nil {
-		return fmt.Errorf("write output: %w", err)
-	}
-	return nil
+	return writeText(a.Stdout, fmt.Sprintf("ohgw %s (%s%s, %s)\n", info.Version, build, info.Go, info.Platform))
 }
