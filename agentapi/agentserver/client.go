@@ -10,7 +10,10 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
+
+	"github.com/ohgw/ohgw/internal/redact"
 )
 
 const (
@@ -122,7 +125,7 @@ func (c *client) roundTrip(ctx context.Context, r request) (int, error) {
 	}
 	defer res.Body.Close()
 	if res.StatusCode < 200 || res.StatusCode > 299 {
-		return res.StatusCode, readAnswerError(res)
+		return res.StatusCode, c.readAnswerError(res)
 	}
 	return res.StatusCode, decodeAnswer(res, r.out)
 }
@@ -139,10 +142,13 @@ func decodeAnswer(res *http.Response, out any) error {
 		return nil
 	}
 	if err := json.Unmarshal(data, out); err != nil {
-		return fmt.Errorf("decode answer: %w", err)
+		return fmt.Errorf("%w: %w", errGarbled, err)
 	}
 	return nil
 }
+
+// errGarbled is an answer that says yes in another language.
+var errGarbled = errors.New("decode answer")
 
 func (c *client) sign(h http.Header) {
 	if key := c.key(); key != "" {
@@ -162,8 +168,7 @@ func withoutURL(err error) error {
 // answerError is an answer that says no.
 type answerError struct {
 	status int
-	// text is the server's own explanation; it may hold anything that was in
-	// the request.
+	// text is the server's own explanation, without what looks like a key.
 	text string
 	// native tells that the body has the agent-server's shape: it was not a
 	// proxy that answered.
@@ -179,7 +184,7 @@ func (e *answerError) Error() string {
 
 // readAnswerError takes the explanation out of the body: detail, where it is a
 // text and the status is below 500; else exception; else detail as it is.
-func readAnswerError(res *http.Response) error {
+func (c *client) readAnswerError(res *http.Response) error {
 	e := &answerError{status: res.StatusCode}
 	data, err := io.ReadAll(io.LimitReader(res.Body, maxErrorText))
 	if err != nil {
@@ -197,13 +202,21 @@ func readAnswerError(res *http.Response) error {
 	isText := json.Unmarshal(body.Detail, &detail) == nil
 	switch {
 	case isText && (res.StatusCode < 500 || body.Exception == ""):
-		e.text = detail
+		e.text = c.redact(detail)
 	case body.Exception != "":
-		e.text = body.Exception
+		e.text = c.redact(body.Exception)
 	default:
-		e.text = string(body.Detail)
+		e.text = c.redact(string(body.Detail))
 	}
 	return e
+}
+
+// redact takes out what a server may repeat of the request.
+func (c *client) redact(text string) string {
+	if key := c.key(); key != "" {
+		text = strings.ReplaceAll(text, key, redact.Mark)
+	}
+	return redact.Text(text)
 }
 
 // answered gives the status with which the server said no, 0 if it did not answer.

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/agentapi"
-	"github.com/ohgw/ohgw/internal/redact"
 )
 
 // fault says what a failed call means for the caller: ctx's own error, or an
@@ -26,7 +25,10 @@ func (b *Backend) fault(ctx context.Context, what string, err error) error {
 		return ctx.Err()
 	}
 	e, ok := errors.AsType[*answerError](err)
-	if !ok {
+	switch {
+	case errors.Is(err, errGarbled):
+		return b.stranger(err)
+	case !ok:
 		return b.unreachable(err)
 	}
 	switch {
@@ -34,20 +36,19 @@ func (b *Backend) fault(ctx context.Context, what string, err error) error {
 		return b.unauthorized(err)
 	case e.status == http.StatusConflict:
 		return &agentapi.Error{Kind: agentapi.ErrBusy, Err: err,
-			Msg: fmt.Sprintf("The agent-server is busy and cannot %s now%s. Try again later.", what, b.because(e))}
+			Msg: fmt.Sprintf("The agent-server is busy and cannot %s now%s. Try again later.", what, because(e))}
 	case e.status == http.StatusTooManyRequests, e.status == http.StatusServiceUnavailable,
 		!e.native && (e.status == http.StatusBadGateway || e.status == http.StatusGatewayTimeout):
 		return &agentapi.Error{Kind: agentapi.ErrUnavailable, Err: err,
-			Msg: fmt.Sprintf("The agent-server at %s is not ready to %s%s. Try again in a moment.", b.address, what, b.because(e))}
+			Msg: fmt.Sprintf("The agent-server at %s is not ready to %s%s. Try again in a moment.", b.address, what, because(e))}
 	case !e.native:
-		return &agentapi.Error{Kind: agentapi.ErrRefused, Err: err,
-			Msg: fmt.Sprintf("What answers at %s does not look like an OpenHands agent-server (status %d). Check its address.", b.address, e.status)}
+		return b.stranger(err)
 	case e.status >= http.StatusInternalServerError:
 		return &agentapi.Error{Kind: agentapi.ErrRefused, Err: err,
-			Msg: fmt.Sprintf("The agent-server could not %s%s. Its log says more.", what, b.because(e))}
+			Msg: fmt.Sprintf("The agent-server could not %s%s. Its log says more.", what, because(e))}
 	default:
 		return &agentapi.Error{Kind: agentapi.ErrRefused, Err: err,
-			Msg: fmt.Sprintf("The agent-server refuses to %s%s.", what, b.because(e))}
+			Msg: fmt.Sprintf("The agent-server refuses to %s%s.", what, because(e))}
 	}
 }
 
@@ -57,6 +58,12 @@ func (b *Backend) unreachable(err error) error {
 		msg = "The agent-server at %s does not answer in time. It may be overloaded or stopped; look after it and try again."
 	}
 	return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: fmt.Sprintf(msg, b.address), Err: err}
+}
+
+// stranger is for answers that no agent-server gives.
+func (b *Backend) stranger(err error) error {
+	return &agentapi.Error{Kind: agentapi.ErrRefused, Err: err,
+		Msg: fmt.Sprintf("What answers at %s does not look like an OpenHands agent-server. Check its address.", b.address)}
 }
 
 func timedOut(err error) bool {
@@ -90,12 +97,9 @@ func unsupported(msg string) error {
 const maxReason = 300
 
 // because is what the server itself says, as the end of a sentence.
-func (b *Backend) because(e *answerError) string {
+func because(e *answerError) string {
 	reason := strings.Join(strings.Fields(strings.ToValidUTF8(e.text, "")), " ")
-	if key := b.client.key(); key != "" {
-		reason = strings.ReplaceAll(reason, key, redact.Mark)
-	}
-	reason = strings.TrimRight(redact.Text(reason), ".")
+	reason = strings.TrimRight(reason, ".")
 	if reason == "" {
 		return ""
 	}
