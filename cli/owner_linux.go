@@ -32,7 +32,7 @@ func portOwner(port string) string {
 	for _, fd := range descriptors {
 		if target, err := os.Readlink(fd); err == nil && sockets[target] {
 			process := filepath.Dir(filepath.Dir(fd))
-			name, _ := os.ReadFile(filepath.Join(process, "comm")) // It may have ended by now.
+			name, _ := os.ReadFile(filepath.Join(process, "comm")) //nolint:gosec // Below /proc. It may have ended by now.
 			return strings.TrimSpace(fmt.Sprintf("%s (process %s)", strings.TrimSpace(string(name)), filepath.Base(process)))
 		}
 	}

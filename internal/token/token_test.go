@@ -215,6 +215,42 @@ func TestAnotherProcessSeesChangesAtOnce(t *testing.T) {
 	}
 }
 
+func TestAChangeWithinOneTickOfTheClockIsSeen(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	daemon, command := open(dir), open(dir)
+	path := filepath.Join(dir, "tokens.json")
+	old := create(t, command, token.Spec{Name: "a"})
+	before, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := daemon.Check(old); err != nil {
+		t.Fatal(err)
+	}
+	// A file of the same size and time in the place of the old one, which is
+	// held open so that its number is not given away again.
+	held, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if err := command.Revoke(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	create(t, command, token.Spec{Name: "b"})
+	if err := os.Chtimes(path, before.ModTime(), before.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	after, err := os.Stat(path)
+	if err != nil || after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()) {
+		t.Fatalf("the files differ too much for this test: %v, %v, %v", before, after, err)
+	}
+	if _, err := daemon.Check(old); !errors.Is(err, token.ErrUnknown) {
+		t.Errorf("the revoked token: error = %v, want ErrUnknown", err)
+	}
+}
+
 func TestNoWriterIsLost(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
