@@ -50,8 +50,15 @@ func (e *Error) Error() string {
 // Is tells whether target is the kind of the error.
 func (e *Error) Is(target error) bool { return target == e.Kind }
 
-// Unwrap gives the private cause.
-func (e *Error) Unwrap() error { return e.Err }
+// Unwrap gives the private cause, but not where that is an Error again: one
+// error has one kind, and the outermost knows best what became of the request.
+// A run that was lost because the server cannot be reached is lost.
+func (e *Error) Unwrap() error {
+	if _, inner := errors.AsType[*Error](e.Err); inner {
+		return nil
+	}
+	return e.Err
+}
 
 // PublicMessage is the sentence for people in err's chain, or fallback.
 func PublicMessage(err error, fallback string) string {
