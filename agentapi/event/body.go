@@ -154,16 +154,35 @@ func (*Pause) Kind() string               { return "PauseEvent" }
 func (*Interrupt) Kind() string           { return "InterruptEvent" }
 func (u *Unknown) Kind() string           { return u.kind }
 
+// newBody makes an empty body of a kind. It is called for every token, so it
+// makes no other.
 func newBody(kind string) Body {
-	for _, b := range [...]Body{
-		new(Message), new(Action), new(Observation), new(AgentError), new(UserReject),
-		new(ConversationError), new(StateUpdate), new(Delta), new(ServerError),
-		new(SystemPrompt), new(Condensation), new(CondensationRequest), new(CondensationSummary),
-		new(Pause), new(Interrupt),
-	} {
-		if b.Kind() == kind {
-			return b
-		}
+	switch kind {
+	case (*Message)(nil).Kind():
+		return new(Message)
+	case (*Action)(nil).Kind():
+		return new(Action)
+	case (*Observation)(nil).Kind():
+		return new(Observation)
+	case (*AgentError)(nil).Kind():
+		return new(AgentError)
+	case (*UserReject)(nil).Kind():
+		return new(UserReject)
+	case (*ConversationError)(nil).Kind():
+		return new(ConversationError)
+	case (*StateUpdate)(nil).Kind():
+		return new(StateUpdate)
+	case (*Delta)(nil).Kind():
+		return new(Delta)
+	case (*ServerError)(nil).Kind():
+		return new(ServerError)
+	case (*SystemPrompt)(nil).Kind():
+		return new(SystemPrompt)
+	case (*Pause)(nil).Kind():
+		return new(Pause)
+	case (*Interrupt)(nil).Kind():
+		return new(Interrupt)
+	default:
+		return &Unknown{kind: kind}
 	}
-	return &Unknown{kind: kind}
 }
