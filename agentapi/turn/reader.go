@@ -133,6 +133,9 @@ func (r *Reader) action(a *event.Action) []Update {
 		if strings.TrimSpace(m) != "" {
 			r.answer = m
 		}
+		if m == thought {
+			return updates // said once already
+		}
 		return append(updates, r.text.whole(m)...)
 	}
 	r.actions++
