@@ -118,6 +118,7 @@ type driver struct {
 	uncertain error // start failed and nobody knows how far it came
 	stopping  bool
 	active    bool // as the reader's
+	started   bool // start said so
 }
 
 var errNotStopped = &agentapi.Error{Kind: agentapi.ErrLost, Msg: "The agent did not stop when it was interrupted; it may still be running."}
@@ -148,14 +149,31 @@ func (d *driver) run(ctx context.Context) (Result, error) {
 	}
 	end(context.Canceled)
 	wg.Wait()
+	if d.started || d.reader.Active() {
+		err = afterStart(err)
+	}
 	return d.reader.Result(), err
+}
+
+// afterStart is err as it is for a run that was started. Most kinds say that
+// nothing was, and whoever believes that runs the agent again.
+func afterStart(err error) error {
+	e, ok := errors.AsType[*agentapi.Error](err)
+	if !ok || e.Kind == agentapi.ErrLost || e.Kind == agentapi.ErrUncertain {
+		return err
+	}
+	return &agentapi.Error{Kind: agentapi.ErrLost, Msg: e.Msg, Err: err}
 }
 
 // begin starts the run. A start that surely failed ends the turn.
 func (d *driver) begin(life context.Context, end context.CancelCauseFunc) {
 	err := d.start(life)
 	switch {
-	case err == nil || life.Err() != nil:
+	case err == nil:
+		d.mu.Lock()
+		d.started = true
+		d.mu.Unlock()
+	case life.Err() != nil:
 	case errors.Is(err, agentapi.ErrUncertain):
 		d.mu.Lock()
 		d.uncertain = err

@@ -355,10 +355,30 @@ func TestInterruptThatFailsEndsTheRun(t *testing.T) {
 		c.say(c.user("go"), c.status(event.Running))
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
-		if _, err := turn.Run(ctx, c, input()); !errors.Is(err, agentapi.ErrUnavailable) {
+		if _, err := turn.Run(ctx, c, input()); !errors.Is(err, agentapi.ErrLost) {
 			t.Errorf("Run: %v", err)
 		}
 	})
+}
+
+func TestNoErrorOfAStartedRunSaysThatNothingWasStarted(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []error{
+		agentapi.ErrUnavailable, agentapi.ErrRefused, agentapi.ErrBusy, agentapi.ErrUnauthorized,
+		agentapi.ErrUnsupported, agentapi.ErrConversationNotFound,
+	} {
+		c := newConversation(event.Idle)
+		c.lost = &agentapi.Error{Kind: kind, Msg: "it failed"}
+		c.say(c.user("go"), c.status(event.Running), c.message("so far"))
+		close(c.events)
+		res, err := turn.Run(t.Context(), c, input())
+		if !errors.Is(err, agentapi.ErrLost) || errors.Is(err, kind) || res.Answer != "so far" {
+			t.Errorf("%v: Run: %+v, %v", kind, res, err)
+		}
+		if got := agentapi.PublicMessage(err, ""); got != "it failed" {
+			t.Errorf("%v: public message %q", kind, got)
+		}
+	}
 }
 
 func TestStartOfUnknownOutcome(t *testing.T) {
