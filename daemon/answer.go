@@ -78,7 +78,7 @@ func (a *answer) reasoning(u turn.Update) string {
 }
 
 // end reads how the job ended.
-func (a *answer) end() ending {
+func (a *answer) end(ctx context.Context) ending {
 	e := endingOf(a.att.Result())
 	if e.status != "" {
 		a.x.note(slog.String("run_status", e.status))
@@ -88,6 +88,7 @@ func (a *answer) end() ending {
 	}
 	e.problem = a.call.explain(e.problem)
 	a.x.failure = e.problem
+	a.x.d.models.doubt(ctx, e.problem)
 	// A failure that reached a client before is repeated; its time begins anew
 	// with this repetition, so it is counted before it is written.
 	if a.att.Replayed() && !a.att.RepeatsUntil().IsZero() {

@@ -44,13 +44,18 @@ func (d *Daemon) chat() handler {
 		if err != nil {
 			return err
 		}
-		profile, err := d.resolve(r.Context(), x.client, c.Model)
+		profile, old, err := d.resolve(r.Context(), x.client, c.Model)
 		if err != nil {
 			return err
 		}
 		att, err := d.submit(r.Context(), x.client, c, profile)
+		if old {
+			d.models.used(r.Context(), profile.Name, err == nil && !att.Replayed())
+		}
 		if err != nil {
-			return c.explain(err)
+			p := c.explain(err)
+			d.models.doubt(r.Context(), p)
+			return p
 		}
 		defer att.Close()
 		x.attached(att, c.options.key != "")

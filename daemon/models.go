@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/openai"
@@ -19,145 +17,7 @@ const (
 	// modelActive is the profile that is active at the moment.
 	modelActive = "openhands"
 	ownedBy     = "openhands"
-
-	// freshFor is how long a list of profiles is taken without asking again.
-	freshFor = 2 * time.Second
-	// staleWait is how long a request waits for a newer list before it takes
-	// the old one: enough for a server on this machine.
-	staleWait = 20 * time.Millisecond
-	// listWait is how long GET /v1/models waits where the backend does not
-	// answer. UIs ask all their servers at once and wait for the slowest.
-	listWait = 900 * time.Millisecond
-	// refreshTimeout bounds one question to the backend.
-	refreshTimeout = 5 * time.Second
 )
-
-// catalogue is the list of profiles, kept so that neither a list nor a run has
-// to wait for the backend. At most one question to the backend is under way.
-type catalogue struct {
-	backend agentapi.Backend
-	now     func() time.Time
-	life    context.Context
-	end     context.CancelFunc
-	wg      sync.WaitGroup
-
-	mu     sync.Mutex
-	seen   bool // there is a list
-	list   []agentapi.Profile
-	at     time.Time     // of the last question that was answered or failed
-	err    error         // of that question
-	flight chan struct{} // closed when the one under way has ended; nil if none is
-}
-
-func newCatalogue(b agentapi.Backend, now func() time.Time) *catalogue {
-	c := &catalogue{backend: b, now: now}
-	c.life, c.end = context.WithCancel(context.Background())
-	return c
-}
-
-func (c *catalogue) close() {
-	c.end()
-	c.wg.Wait()
-}
-
-// refresh asks the backend, or joins the question that is under way. The
-// channel is closed when the answer is there.
-func (c *catalogue) refresh(ctx context.Context) <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.flight != nil {
-		return c.flight
-	}
-	done := make(chan struct{})
-	c.flight = done
-	c.wg.Go(func() { // ends with the question, at the latest after refreshTimeout
-		// Whoever asked first may go before the answer is there.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refreshTimeout)
-		defer cancel()
-		defer context.AfterFunc(c.life, cancel)() //nolint:contextcheck // it ends with the catalogue
-		list, err := c.backend.Profiles(ctx)
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.at, c.err = c.now(), err; err == nil {
-			c.list, c.seen = list, true
-		}
-		c.flight = nil
-		close(done)
-	})
-	return done
-}
-
-// profiles is the list as it is known, after at most wait. The error is why
-// the last question failed; the list may be there all the same.
-func (c *catalogue) profiles(ctx context.Context, wait time.Duration) (list []agentapi.Profile, seen bool, err error) {
-	c.mu.Lock()
-	asked, good := !c.at.IsZero(), c.err == nil
-	fresh := asked && good && c.now().Sub(c.at) < freshFor
-	c.mu.Unlock()
-	if !fresh {
-		if asked && good {
-			wait = min(wait, staleWait)
-		}
-		if err := await(ctx, c.refresh(ctx), wait); err != nil {
-			return nil, false, err
-		}
-	}
-	return c.known()
-}
-
-// newest is the list that the backend has now; the one known if it does not
-// say in time.
-func (c *catalogue) newest(ctx context.Context) ([]agentapi.Profile, error) {
-	if err := await(ctx, c.refresh(ctx), listWait); err != nil {
-		return nil, err
-	}
-	list, _, err := c.known()
-	return list, err
-}
-
-func (c *catalogue) known() (list []agentapi.Profile, seen bool, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err = c.err; err == nil && !c.seen {
-		err = &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The agent server does not answer; nothing was started."}
-	}
-	return c.list, c.seen, err
-}
-
-// ready tells whether the backend answers now, without asking it more often
-// than any other use of the list.
-func (c *catalogue) ready(ctx context.Context) error {
-	c.mu.Lock()
-	fresh := !c.at.IsZero() && c.err == nil && c.now().Sub(c.at) < freshFor
-	c.mu.Unlock()
-	if fresh {
-		return nil
-	}
-	done := c.refresh(ctx)
-	if err := await(ctx, done, backendTimeout); err != nil {
-		return err
-	}
-	select {
-	case <-done:
-		_, _, err := c.known()
-		return err
-	default:
-		return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The agent server does not answer."}
-	}
-}
-
-// await waits for done, no longer than wait. Its error is ctx's.
-func await(ctx context.Context, done <-chan struct{}, wait time.Duration) error {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-done:
-	case <-timer.C:
-	case <-ctx.Done():
-		return fmt.Errorf("wait for the list of models: %w", ctx.Err())
-	}
-	return nil
-}
 
 // find is the profile that a model id names.
 func find(list []agentapi.Profile, id string) (agentapi.Profile, bool) {
@@ -171,23 +31,25 @@ func find(list []agentapi.Profile, id string) (agentapi.Profile, bool) {
 }
 
 // resolve finds the profile of a model that the client may use. A backend that
-// is known to be down is an error now, while the status is still open.
-func (d *Daemon) resolve(ctx context.Context, client Client, model string) (agentapi.Profile, error) {
-	list, _, err := d.models.profiles(ctx, refreshTimeout)
+// is known to be down is an error now, while the status is still open. With old
+// the profile is of a list that was not renewed: [catalogue.used] does it.
+func (d *Daemon) resolve(ctx context.Context, client Client, model string) (p agentapi.Profile, old bool, err error) {
+	list, old, err := d.models.quick(ctx)
 	if err != nil {
-		return agentapi.Profile{}, err
+		return p, false, err
 	}
 	p, ok := find(list, model)
-	if !ok { // made a moment ago?
+	if !ok || old && model == modelActive { // made, or made active, since?
 		if list, err = d.models.newest(ctx); err != nil {
-			return agentapi.Profile{}, err
+			return p, false, err
 		}
 		p, ok = find(list, model)
+		old = false
 	}
 	if !ok || !client.allows(model, modelPrefix+p.Name) {
-		return agentapi.Profile{}, modelNotFound(model)
+		return p, false, modelNotFound(model)
 	}
-	return p, nil
+	return p, old, nil
 }
 
 func modelNotFound(id string) error {
@@ -196,8 +58,8 @@ func modelNotFound(id string) error {
 
 // visible are the models that a client may use, sorted by id.
 func (d *Daemon) visible(ctx context.Context, client Client) ([]openai.Model, error) {
-	list, seen, err := d.models.profiles(ctx, listWait)
-	if err != nil && !seen {
+	list, err := d.models.complete(ctx)
+	if err != nil {
 		return nil, err
 	}
 	models := make([]openai.Model, 0, len(list)+1)

@@ -135,13 +135,13 @@ func TestModelsAnswerWhileTheBackendIsDown(t *testing.T) {
 			want := listed(t, g.do(http.MethodGet, "/v1/models", ""))
 			release := g.backend.HoldProfiles()
 			defer release()
-			for range 3 {
+			for _, most := range []time.Duration{100 * time.Millisecond, time.Second, time.Second} {
 				time.Sleep(time.Minute)
 				began := time.Now()
 				if diff := cmp.Diff(want, listed(t, g.do(http.MethodGet, "/v1/models", ""))); diff != "" {
 					t.Error(diff)
 				}
-				if took := time.Since(began); took >= time.Second {
+				if took := time.Since(began); took > most {
 					t.Errorf("took %v", took)
 				}
 			}
@@ -228,8 +228,38 @@ func TestAnOldListIsUsedWhereTheBackendIsSlow(t *testing.T) {
 		defer release()
 		began := time.Now()
 		g.cut(ask("go", streamed), 1)
-		if took := time.Since(began); took > 20*time.Millisecond {
+		if took := time.Since(began); took != 0 {
 			t.Errorf("the first byte took %v", took)
+		}
+	})
+}
+
+// The active profile is somebody's choice, not a guess.
+func TestTheActiveProfileIsAskedForWhereTheListIsOld(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := serve(t, daemontest.New("default", "cheap"))
+		g.do(http.MethodGet, "/v1/models", "")
+		time.Sleep(time.Hour)
+		g.backend.SetProfiles(agentapi.Profile{Name: "default"}, agentapi.Profile{Name: "cheap", Active: true})
+		completed(t, g.chat(strings.Replace(ask("hi"), "openhands_default", "openhands", 1)))
+		if got := g.backend.Opened()[0].Profile; got != "cheap" {
+			t.Errorf("profile %q", got)
+		}
+	})
+}
+
+func TestAnOldListIsRenewedByARequestThatUsesIt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := serve(t, daemontest.New("default"))
+		g.do(http.MethodGet, "/v1/models", "")
+		time.Sleep(time.Hour)
+		asked := g.backend.Asked()
+		completed(t, g.chat(ask("hi")))
+		synctest.Wait()
+		if n := g.backend.Asked() - asked; n != 1 {
+			t.Errorf("asked %d times, want 1", n)
 		}
 	})
 }

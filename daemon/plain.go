@@ -28,7 +28,7 @@ func (a *answer) plain(ctx context.Context) error {
 		}
 		return err
 	}
-	e := a.end()
+	e := a.end(ctx)
 	if e.problem != nil {
 		return p.failed(ctx, e)
 	}

@@ -322,6 +322,51 @@ func TestARepairedProfileEndsTheRepetitionAtOnce(t *testing.T) {
 	})
 }
 
+// A profile that was changed long before a request is not one that was
+// repaired after it, although the gateway had not looked at it meanwhile.
+func TestAChangeBeforeTheRunIsNoRepair(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := script(daemontest.Fail("LLMAuthenticationError", "wrong key"))
+		g := serve(t, b)
+		g.do(http.MethodGet, "/v1/models", "")
+		time.Sleep(time.Hour)
+		b.SetProfiles(agentapi.Profile{Name: "default", Revision: "2"})
+		time.Sleep(time.Hour)
+		for range 5 {
+			envelope(t, g.chat(ask("go")), http.StatusBadGateway, "llm_error", "")
+			time.Sleep(5 * time.Second)
+		}
+		if b.Runs() != 1 {
+			t.Errorf("%d runs, want 1", b.Runs())
+		}
+		b.SetProfiles(agentapi.Profile{Name: "default", Revision: "3"})
+		envelope(t, g.chat(ask("go")), http.StatusBadGateway, "llm_error", "")
+		if b.Runs() != 2 {
+			t.Errorf("%d runs, want 2: now it was repaired", b.Runs())
+		}
+	})
+}
+
+func TestARepairWhileTheRunGoesOnCounts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := script(daemontest.Wait(10*time.Second), daemontest.Fail("LLMAuthenticationError", "wrong key"))
+		g := serve(t, b)
+		g.cut(ask("go", streamed), 1)
+		time.Sleep(5 * time.Second) // the list is old now
+		b.SetProfiles(agentapi.Profile{Name: "default", Revision: "2"})
+		envelope(t, g.chat(ask("go")), http.StatusBadGateway, "llm_error", "")
+		if b.Runs() != 1 {
+			t.Errorf("%d runs, want 1", b.Runs())
+		}
+		envelope(t, g.chat(ask("go")), http.StatusBadGateway, "llm_error", "")
+		if b.Runs() != 2 {
+			t.Errorf("%d runs, want 2", b.Runs())
+		}
+	})
+}
+
 func TestNobodyGetsTheAnswerOfAnotherToken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -447,7 +492,7 @@ func TestABackendThatIsDownIsAStatusForStreamsToo(t *testing.T) {
 		// The list of models is fresh: nobody knows yet, the stream has begun.
 		f := parse(t, g.chat(ask("one", streamed)))
 		frameError(t, []byte(f.end), "agent_server_unavailable", "")
-		time.Sleep(3 * time.Second)
+		synctest.Wait()
 		for _, body := range []string{ask("two", streamed), ask("three")} {
 			res := g.chat(body)
 			envelope(t, res, http.StatusServiceUnavailable, "agent_server_unavailable", "")
@@ -460,6 +505,19 @@ func TestABackendThatIsDownIsAStatusForStreamsToo(t *testing.T) {
 		if g.backend.Runs() != 2 {
 			t.Errorf("%d runs, want 2", g.backend.Runs())
 		}
+	})
+}
+
+func TestAConversationThatCannotBeOpenedRaisesDoubt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := serve(t, daemontest.New("default"))
+		completed(t, g.chat(ask("go")))
+		g.backend.SetDown(daemontest.Unavailable())
+		// The list is fresh, but the conversation is looked up first.
+		envelope(t, g.chat(ask("one", streamed), "X-OpenHands-ServerConversation-ID", conversation), http.StatusServiceUnavailable, "agent_server_unavailable", "")
+		synctest.Wait()
+		envelope(t, g.chat(ask("two", streamed)), http.StatusServiceUnavailable, "agent_server_unavailable", "")
 	})
 }
 

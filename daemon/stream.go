@@ -79,7 +79,7 @@ func (s *streamer) content(text string) error {
 
 // finish ends the stream: in a finish, or in an error frame.
 func (s *streamer) finish(ctx context.Context) error {
-	e := s.end()
+	e := s.end(ctx)
 	if e.problem != nil {
 		return s.delivered(ctx, s.events.Data(e.problem.wire.AppendEnvelope(s.buf[:0])))
 	}
