@@ -149,7 +149,9 @@ func TestFlagsStay(t *testing.T) {
 		"completion": "", "config path": "", "config show": "", "help": "", "models": "url", "status": "url", "version": "",
 		"serve": "addr agent-server allow-host allow-origin backend drain history image-urls log-format max-body max-images max-message " +
 			"max-messages max-queue max-runs no-auth one-shot-ttl progress run-timeout stream-text workspace",
-		"tokens create": "expires model", "tokens list": "", "tokens revoke": "yes", "tokens show": "",
+		"profiles check": "", "profiles list": "", "profiles remove": "yes", "profiles rename": "", "profiles show": "", "profiles use": "",
+		"profiles migrate": "as-openhands base-url check dry-run force restore strict",
+		"tokens create":    "expires model", "tokens list": "", "tokens revoke": "yes", "tokens show": "",
 	}
 	got := map[string]string{}
 	for name, c := range commands(t) {

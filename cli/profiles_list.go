@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/profile"
+	"github.com/ohgw/ohgw/internal/profile/canon"
+	"github.com/ohgw/ohgw/internal/secret"
+)
+
+func newProfilesList(a *app, in *profilesInput) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List profiles: model, key, what is wrong",
+		Long: long(`
+Lists the LLM profiles: name, model, base URL, where the key comes from, and
+what is wrong. A star marks the active profile. Where SDK programs use another
+store than an agent-server, its profiles follow, with the directory.
+
+Piped, it prints one profile a line with tabs between the columns. With --json,
+profiles is a list of objects with name, base, path, model, base_url, active,
+key, key_from, action and problem.`, 0, fault.Failed, fault.Usage),
+		Example:           examples("ohgw profiles list", "ohgw profiles list --json"),
+		Args:              none(),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return a.profilesList(cmd.Context(), in) },
+	}
+}
+
+// profileJSON is a profile in a list.
+type profileJSON struct {
+	profile.Summary
+
+	KeyFrom secret.Origin `json:"key_from"`
+}
+
+func (a *app) profilesList(ctx context.Context, in *profilesInput) error {
+	stores, err := a.profileStores(in)
+	if err != nil {
+		return err
+	}
+	keys := a.resolver()
+	list := []profileJSON{}
+	for _, store := range stores {
+		summaries, err := store.List(ctx)
+		if err != nil {
+			return a.profileFault(ctx, err, "")
+		}
+		for _, s := range summaries {
+			list = append(list, profileJSON{s, keys.Locate(s.Subject(), nil)})
+		}
+	}
+	if a.json {
+		return a.printJSON(map[string]any{"profiles": list})
+	}
+	if len(list) == 0 {
+		a.hint("There are no profiles in %s. OpenHands makes them when you save an LLM.", stores[0].Base())
+	}
+	t := table{header: []string{"", "NAME", "MODEL", "BASE URL", "KEY", "PROBLEM"}}
+	for _, p := range list {
+		t.add(a.profileRow(p, stores[0].Base())...)
+	}
+	return t.write(a.Stdout)
+}
+
+func (a *app) profileRow(p profileJSON, first string) []string {
+	mark := ""
+	if p.Active {
+		mark = "*"
+	}
+	problem := p.Problem
+	if problem == "" && p.Action != canon.Unchanged {
+		problem = "see ohgw profiles check " + p.Name
+	}
+	name := p.Name
+	if p.Base != first {
+		name += " (" + p.Base + ")"
+	}
+	cells := []string{mark, name, p.Model, p.BaseURL, p.KeyFrom.String(), problem}
+	if a.Stdout.TTY() {
+		for i := 1; i < len(cells)-1; i++ {
+			if strings.TrimSpace(cells[i]) == "" {
+				cells[i] = "-"
+			}
+		}
+	}
+	return slices.Clip(cells)
+}

@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/profile"
+)
+
+func newProfilesRename(a *app, in *profilesInput) *cobra.Command {
+	return &cobra.Command{
+		Use:   "rename NAME NEW",
+		Short: "Give a profile another name",
+		Long: long(`
+Gives a profile another name, also in the agent profiles that use it and in the
+settings. The model id of the gateway changes with it: openhands_NEW.`, 0, fault.Failed, fault.Usage, fault.Conflict),
+		Example:           examples("ohgw profiles rename work claude", "ohgw profiles rename work claude --json"),
+		Args:              exactly("the name", "the new name"),
+		ValidArgsFunction: a.completeProfiles,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.profilesRename(cmd.Context(), in, args[0], args[1])
+		},
+	}
+}
+
+func (a *app) profilesRename(ctx context.Context, in *profilesInput, old, name string) error {
+	store, err := a.profileStore(in)
+	if err != nil {
+		return err
+	}
+	done, err := store.Rename(ctx, old, name)
+	if err != nil {
+		about := old
+		if errors.Is(err, profile.ErrExists) || errors.Is(err, profile.ErrName) {
+			about = name
+		}
+		return a.profileFault(ctx, err, about)
+	}
+	if a.json {
+		return a.printJSON(done)
+	}
+	a.note("The profile %q is now %q.", done.Old, done.New)
+	return nil
+}
