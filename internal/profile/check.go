@@ -259,12 +259,19 @@ func (f finding) remake() string {
 	return fmt.Sprintf("ohgw profiles add %s --replace", f.profile)
 }
 
+// minWindow is the least context window that OpenHands works with.
+const minWindow = 16_384
+
 func (f finding) fields(e document.Entry) {
 	for _, name := range badFields(e.Value) {
 		if name == "model" || name == "base_url" {
 			continue // Reported already.
 		}
 		f.add(Error, "invalid-field", "edit "+quote(f.file.Path), "OpenHands refuses the value of %s", name)
+	}
+	if n, ok := e.Value.Get("max_input_tokens").Int(); ok && n > 0 && n < minWindow {
+		f.add(Warning, "small-window", "edit "+quote(f.file.Path),
+			"OpenHands refuses a max_input_tokens below %d unless ALLOW_SHORT_CONTEXT_WINDOWS is set for it", minWindow)
 	}
 	if f.file.Kind == document.CLI {
 		return // Its entries have members of the release of the CLI.

@@ -1,9 +1,10 @@
 // Package sdktest runs the real OpenHands SDK beside a test: it is the judge
 // of the files that ohgw writes and the other side of the locks it takes.
 //
-// It is for tests with the build tag e2e. It starts nothing by itself and
-// installs nothing: the environment variable OHGW_TEST_AGENT_SERVER names a
-// command whose "python ARGS..." is a Python with the SDK.
+// It is for tests with the build tag e2e. It installs nothing: the environment
+// variable OHGW_TEST_AGENT_SERVER names a command whose "python ARGS..." is a
+// Python with the SDK, and whose "start --port N --dir DIR --key KEY" is an
+// agent-server.
 package sdktest
 
 import (
@@ -21,6 +22,11 @@ const variable = "OHGW_TEST_AGENT_SERVER"
 // where it has to be there, the test fails.
 func Command(t testing.TB, dir, script string, args ...string) *exec.Cmd {
 	t.Helper()
+	return command(t, dir, append([]string{"python", "-c", script}, args...)...)
+}
+
+func command(t testing.TB, dir string, args ...string) *exec.Cmd {
+	t.Helper()
 	tool := os.Getenv(variable)
 	if tool == "" {
 		if os.Getenv("CI") == "true" {
@@ -28,7 +34,7 @@ func Command(t testing.TB, dir, script string, args ...string) *exec.Cmd {
 		}
 		t.Skipf("SKIPPED, NOT TESTED AGAINST THE REAL SDK: set %s", variable)
 	}
-	cmd := exec.CommandContext(t.Context(), tool, append([]string{"python", "-c", script}, args...)...)
+	cmd := exec.CommandContext(t.Context(), tool, args...)
 	cmd.Dir = dir
 	return cmd
 }
