@@ -81,7 +81,9 @@ func (s *Store) Check(ctx context.Context, opts CheckOptions) (CheckReport, erro
 		return CheckReport{}, err
 	}
 	for _, snap := range snaps {
-		c.file(snap)
+		if !snap.Missing() { // It may have been removed meanwhile.
+			c.file(snap)
+		}
 	}
 	if len(opts.Names) == 0 {
 		c.everythingElse(files, opts.CLI)

@@ -89,10 +89,14 @@ func (s *Store) List(ctx context.Context) ([]Summary, error) {
 	}
 	active, _ := s.Active() // Check tells what is wrong with the settings.
 	conns := s.readConnections()
-	out := make([]Summary, len(snaps))
-	for i, snap := range snaps {
-		out[i] = s.summarize(snap, conns)
-		out[i].Active = out[i].Name == active && document.ValidName(active)
+	out := make([]Summary, 0, len(snaps))
+	for _, snap := range snaps {
+		if snap.Missing() {
+			continue // It was removed or renamed since the directory was read.
+		}
+		summary := s.summarize(snap, conns)
+		summary.Active = summary.Name == active && document.ValidName(active)
+		out = append(out, summary)
 	}
 	return out, nil
 }

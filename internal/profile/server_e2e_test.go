@@ -190,7 +190,9 @@ func TestNoUpdateIsLostBesideAServerAndAWriter(t *testing.T) {
 		}
 	})
 	others.Go(func() {
-		for running(over) {
+		pace := time.NewTicker(10 * time.Millisecond) // Leaves the others some of the machine.
+		defer pace.Stop()
+		for ; running(over); <-pace.C {
 			list, err := s.List(t.Context())
 			for _, p := range list {
 				if !p.Usable() {

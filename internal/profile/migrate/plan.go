@@ -50,8 +50,8 @@ func (r *runner) plan(ctx context.Context, targets []target) error {
 // planFile decides about the entries of a file as it is now.
 func (r *runner) planFile(t target, snap document.Snapshot) plan {
 	p := plan{target: t, snap: snap}
-	if snap.Missing() && t.file.Kind != document.Profile {
-		return p
+	if snap.Missing() {
+		return p // There are no settings, or a profile was removed meanwhile.
 	}
 	whole := Item{Path: t.file.Path, Entry: "$", Profile: t.profileName(), Active: t.isActive()}
 	switch gate, sealed := snap.Gate, snap.Sealed; {
