@@ -10,25 +10,33 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/engine/tool/object"
 )
 
 // Definition is a tool as stored in a SystemPromptEvent and told to the model.
 type Definition struct {
 	Name        string
 	Description string
-	// Parameters is the JSON schema of the tool's own arguments, reduced to
-	// type, description, properties, required, items and enum.
+	// Parameters is the JSON schema of the tool's own arguments: what a call is
+	// checked against. The model gets the simpler one of [Definition.Offer].
 	Parameters json.RawMessage
 	// ActionKind, ObservationKind and Kind are class names: "TerminalAction",
 	// "TerminalObservation", "TerminalTool".
 	ActionKind, ObservationKind, Kind string
-	Annotations                       Annotations
+	// Annotations is nil for an MCP tool whose server says nothing: it counts
+	// as one that may change things.
+	Annotations *Annotations
 	// MCP is the server's own description of the tool, stored with it; nil for
 	// tools of ours.
 	MCP json.RawMessage
 }
+
+// ReadOnly tells whether a call changes nothing, so that nobody needs to know
+// its risk.
+func (d Definition) ReadOnly() bool { return d.Annotations != nil && d.Annotations.ReadOnly }
 
 // Annotations say how careful a caller must be, in the terms of MCP.
 type Annotations struct {
@@ -71,6 +79,39 @@ type Result struct {
 	// Content is what the model sees; often, not always, the observation's.
 	Content []event.Content
 	IsError bool
+}
+
+// NewResult makes a result whose observation has the given kind and, between
+// content and kind, the members of fields: a struct, or nil.
+func NewResult(kind string, content []event.Content, isError bool, fields any) (Result, error) {
+	if content == nil {
+		content = []event.Content{}
+	}
+	o := object.Object{}
+	for _, part := range []any{
+		struct {
+			Content []event.Content `json:"content"`
+			IsError bool            `json:"is_error"`
+		}{content, isError},
+		fields,
+		struct {
+			Kind string `json:"kind"`
+		}{kind},
+	} {
+		if part == nil {
+			continue
+		}
+		data, err := json.Marshal(part)
+		if err != nil {
+			return Result{}, fmt.Errorf("encode %s: %w", kind, err)
+		}
+		members, err := object.Parse(data)
+		if err != nil {
+			return Result{}, fmt.Errorf("encode %s: %w", kind, err)
+		}
+		o = append(o, members...)
+	}
+	return Result{Observation: o.JSON(), Content: content, IsError: isError}, nil
 }
 
 // ArgumentError is a call that cannot be made as it was asked: the model is
