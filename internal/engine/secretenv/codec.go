@@ -1,0 +1,127 @@
+package secretenv
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// hidden is what OpenHands writes in place of a value that it may not store.
+const hidden = "**********"
+
+type sourceJSON struct {
+	Description *string           `json:"description,omitempty"`
+	Value       *string           `json:"value,omitempty"`
+	URL         string            `json:"url,omitempty"`
+	Headers     map[string]string `json:"headers,omitempty"`
+	Kind        string            `json:"kind"`
+}
+
+type registryJSON struct {
+	Sources map[string]sourceJSON `json:"secret_sources"`
+}
+
+// Encode is the registry as it is stored in a conversation's base state, with
+// every value sealed. Without seal, values are left out: they have to be given
+// again when the conversation is opened.
+func (r *Registry) Encode(seal func(value string) (string, error)) (json.RawMessage, error) {
+	if seal == nil {
+		seal = func(string) (string, error) { return hidden, nil }
+	}
+	r.mu.Lock()
+	secrets := maps.Clone(r.secrets)
+	r.mu.Unlock()
+	out := registryJSON{Sources: map[string]sourceJSON{}}
+	for name, s := range secrets {
+		j := sourceJSON{Kind: "StaticSecret"}
+		if s.description != "" {
+			j.Description = &s.description
+		}
+		if s.url == "" {
+			sealed, err := seal(s.value)
+			if err != nil {
+				return nil, fmt.Errorf("seal secret %s: %w", name, err)
+			}
+			j.Value = &sealed
+		} else {
+			j.Kind, j.URL, j.Headers = "LookupSecret", s.url, map[string]string{}
+			for header, value := range s.headers {
+				if isSecretHeader(header) {
+					sealed, err := seal(value)
+					if err != nil {
+						return nil, fmt.Errorf("seal secret %s: %w", name, err)
+					}
+					value = sealed
+				}
+				j.Headers[header] = value
+			}
+		}
+		out.Sources[name] = j
+	}
+	data, err := json.Marshal(out)
+	if err != nil {
+		return nil, fmt.Errorf("encode secrets: %w", err)
+	}
+	return data, nil
+}
+
+// Decode adds the secrets of a stored registry. open unseals a value, and
+// gives one that is not sealed as it is. The secrets in lost could not be
+// unsealed, or were stored without a value; they are not added. A secret of an
+// unknown kind is lost, too.
+func (r *Registry) Decode(data json.RawMessage, open func(stored string) (string, error)) (lost []string, err error) {
+	var stored registryJSON
+	if err := json.Unmarshal(data, &stored); err != nil {
+		return nil, fmt.Errorf("decode secrets: %w", err)
+	}
+	found := map[string]Secret{}
+	for _, name := range slices.Sorted(maps.Keys(stored.Sources)) {
+		s, ok := stored.Sources[name].secret(open)
+		if !ok {
+			lost = append(lost, name)
+			continue
+		}
+		found[name] = s
+	}
+	r.Set(found)
+	return lost, nil
+}
+
+func (j sourceJSON) secret(open func(string) (string, error)) (Secret, bool) {
+	description := ""
+	if j.Description != nil {
+		description = *j.Description
+	}
+	switch j.Kind {
+	case "StaticSecret":
+		if j.Value == nil || *j.Value == "" || *j.Value == hidden {
+			return Secret{}, false
+		}
+		value, err := open(*j.Value)
+		return Static(value, description), err == nil
+	case "LookupSecret":
+		headers := map[string]string{}
+		for name, value := range j.Headers {
+			if isSecretHeader(name) {
+				opened, err := open(value)
+				if err != nil || value == hidden {
+					return Secret{}, false
+				}
+				value = opened
+			}
+			headers[name] = value
+		}
+		return Lookup(j.URL, headers, description), j.URL != ""
+	}
+	return Secret{}, false
+}
+
+// isSecretHeader tells which headers OpenHands seals, by its own list.
+func isSecretHeader(name string) bool {
+	name = strings.ToUpper(name)
+	return slices.ContainsFunc([]string{
+		"AUTHORIZATION", "COOKIE", "CREDENTIAL", "KEY", "PASSWORD", "SECRET", "SESSION", "TOKEN",
+	}, func(word string) bool { return strings.Contains(name, word) })
+}

@@ -1,0 +1,138 @@
+package secretenv
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// patterns are the values that masking looks for. They are not changed.
+type patterns struct {
+	byFirst [256][]string // longest first
+	any     bool
+}
+
+func compile(values []string) *patterns {
+	p := &patterns{}
+	all := slices.Clone(values)
+	for _, v := range values {
+		// A shell drops the line end of what it substitutes.
+		all = append(all, strings.TrimRight(v, "\r\n"), strings.ReplaceAll(v, "\r\n", "\n"))
+	}
+	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
+	for _, v := range all {
+		if v == "" || slices.Contains(p.byFirst[v[0]], v) {
+			continue
+		}
+		p.byFirst[v[0]] = append(p.byFirst[v[0]], v)
+		p.any = true
+	}
+	return p
+}
+
+// match looks at what begins at the start of text: the length of the longest
+// value there, and whether a longer one could be there if more text came.
+func (p *patterns) match(text []byte) (length int, more bool) {
+	for _, v := range p.byFirst[text[0]] {
+		if len(v) <= len(text) {
+			if bytes.HasPrefix(text, []byte(v)) {
+				return len(v), more
+			}
+			continue
+		}
+		if strings.HasPrefix(v, string(text)) {
+			more = true
+		}
+	}
+	return 0, more
+}
+
+// extent is how far the values reach that begin at the start of text or inside
+// one that does: overlapping values are one.
+func (p *patterns) extent(text []byte, final bool) (end int, more bool) {
+	for i := 0; i == 0 || i < end; i++ {
+		n, more := p.match(text[i:])
+		if more && !final {
+			return 0, true
+		}
+		if n > 0 {
+			end = max(end, i+n)
+		}
+	}
+	return end, false
+}
+
+// Mask replaces every value that was given out so far.
+func (r *Registry) Mask(s string) string {
+	m := r.Masker()
+	return string(m.Write([]byte(s))) + string(m.Flush())
+}
+
+// Masker masks a text that comes in pieces, cut anywhere. It holds back the
+// end of a piece for as long as that could be the beginning of a value.
+type Masker struct {
+	registry *Registry
+	held     []byte
+	shown    int // how much of held was released already
+}
+
+// Masker makes one for a new text. It knows values that are given out later,
+// too.
+func (r *Registry) Masker() *Masker { return &Masker{registry: r} }
+
+// Write takes a piece and gives what can be shown. The result is valid until
+// the next call.
+func (m *Masker) Write(piece []byte) []byte { return m.scan(piece, false) }
+
+// Flush gives what was held back: no more text will come.
+func (m *Masker) Flush() []byte { return m.scan(nil, true) }
+
+// Release gives what is held back if it is at most n bytes, because the reader
+// waits and so little of a value tells nothing. More text may come.
+func (m *Masker) Release(n int) []byte {
+	if len(m.held) > n {
+		return nil
+	}
+	out := m.held[m.shown:]
+	m.shown = len(m.held)
+	return out
+}
+
+func (m *Masker) scan(piece []byte, final bool) []byte {
+	if m.registry == nil {
+		return piece
+	}
+	p := m.registry.patterns.Load()
+	if !p.any && len(m.held) == 0 {
+		return piece
+	}
+	text, shown := slices.Concat(m.held, piece), m.shown
+	out := make([]byte, 0, len(text))
+	emit := func(from, to int) {
+		if from = max(from, shown); from < to {
+			out = append(out, text[from:to]...)
+		}
+	}
+	i, from := 0, 0
+	for i < len(text) {
+		if p.byFirst[text[i]] == nil {
+			i++
+			continue
+		}
+		end, more := p.extent(text[i:], final)
+		if more {
+			break
+		}
+		if end == 0 {
+			i++
+			continue
+		}
+		emit(from, i)
+		out = append(out, Mark...)
+		i += end
+		from = i
+	}
+	emit(from, i)
+	m.held, m.shown = text[i:], max(0, shown-i)
+	return out
+}
