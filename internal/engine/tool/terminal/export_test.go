@@ -1,0 +1,18 @@
+//go:build unix
+
+package terminal
+
+// Ready tells a test that the last command is over, which a caller learns only
+// with the next call.
+func (t *Terminal) Ready() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.session == nil || !t.session.alive() || t.session.over(t.seq)
+}
+
+// Alive tells a test whether there is a shell.
+func (t *Terminal) Alive() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.session != nil && t.session.alive()
+}

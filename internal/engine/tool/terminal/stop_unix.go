@@ -1,0 +1,138 @@
+//go:build unix
+
+package terminal
+
+import (
+	"context"
+	"slices"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// interrupt stops the command that runs: Ctrl-C first, then less and less
+// politely. It returns when the shell is ready again or dead, or when nothing
+// helped.
+func (s *session) interrupt(seq uint64) {
+	for _, sig := range [...]syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
+		s.signal(sig)
+		// A process that was stopped does not see it before it goes on.
+		s.signal(syscall.SIGCONT)
+		ctx, cancel := context.WithTimeout(context.Background(), obeyWait)
+		err := s.waitFor(ctx, seq)
+		cancel()
+		if err == nil || err == errShellEnded { //nolint:errorlint // it is never wrapped
+			return
+		}
+	}
+}
+
+// signal sends a signal to the processes in the foreground, as the terminal
+// does for Ctrl-C. That is the shell itself while it runs a loop of its own.
+func (s *session) signal(sig syscall.Signal) {
+	_ = syscall.Kill(-s.foreground(), sig)
+}
+
+// foreground is the process group that has the terminal.
+func (s *session) foreground() int {
+	group := 0
+	err := control(s.master, func(fd int) (err error) {
+		group, err = unix.IoctlGetInt(fd, unix.TIOCGPGRP)
+		return err
+	})
+	if err != nil || group <= 1 {
+		return s.cmd.Process.Pid
+	}
+	return group
+}
+
+// signalFor is the signal that a typed character stands for; ok is false where
+// it is only a character: for other ones, and when a program reads them itself.
+func (s *session) signalFor(char byte) (sig syscall.Signal, ok bool) {
+	modes, err := s.currentModes()
+	if err != nil || modes.Lflag&unix.ISIG == 0 {
+		return 0, false
+	}
+	for index, sig := range map[int]syscall.Signal{
+		unix.VINTR: syscall.SIGINT, unix.VQUIT: syscall.SIGQUIT, unix.VSUSP: syscall.SIGTSTP,
+	} {
+		if modes.Cc[index] == char {
+			return sig, true
+		}
+	}
+	return 0, false
+}
+
+// close ends the shell and all that it started, as far as that can be found.
+func (s *session) close() {
+	// The number of a dead shell can be another process's by now.
+	if s.alive() {
+		s.kill()
+	}
+	<-s.gone
+	close(s.send)
+	closeAll(s.master, s.commands)
+	s.wg.Wait()
+	s.out.discard()
+}
+
+// kill ends the programs, who may clean up, and then the shell.
+func (s *session) kill() {
+	pid := s.cmd.Process.Pid
+	if others := descendants(pid); len(others) > 0 {
+		for _, p := range others {
+			_ = syscall.Kill(p, syscall.SIGTERM)
+			_ = syscall.Kill(p, syscall.SIGCONT)
+		}
+		waitUntil(hangupWait, func() bool { return len(descendants(pid)) == 0 })
+	}
+	killAll(func() []int { return descendants(pid) })
+	_ = syscall.Kill(-s.foreground(), syscall.SIGKILL)
+	_ = syscall.Kill(-pid, syscall.SIGKILL)
+}
+
+func (s *session) alive() bool {
+	select {
+	case <-s.gone:
+		return false
+	default:
+		return true
+	}
+}
+
+// killRounds bounds how often processes are looked for: each round can find
+// what the ones of the last round started before they died.
+const killRounds = 20
+
+// killAll kills until nothing is found any more.
+func killAll(find func() []int) {
+	for range killRounds {
+		found := find()
+		if len(found) == 0 {
+			return
+		}
+		for _, pid := range found {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		waitUntil(hangupWait, func() bool {
+			return !slices.ContainsFunc(processes(), func(p process) bool { return slices.Contains(found, p.pid) })
+		})
+	}
+}
+
+// waitUntil asks again and again for a short time, because nobody says when
+// the process of somebody else is dead.
+func waitUntil(limit time.Duration, done func() bool) {
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-late.C:
+			return
+		}
+	}
+}
