@@ -151,11 +151,14 @@ func (t *Terminal) Run(ctx context.Context, call tool.Call) (tool.Result, error)
 	args.Command = strings.TrimSpace(args.Command)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := t.check(args); err != nil {
-		return tool.Result{}, err
+	if args.Reset && args.IsInput {
+		return tool.Result{}, &tool.ArgumentError{Msg: "reset and is_input exclude each other: a new shell runs nothing that could take input."}
+	}
+	r := reply{command: args.Command}
+	if problem := t.check(args); problem != "" {
+		return t.refuse(r, problem)
 	}
 	t.notice()
-	r := reply{command: args.Command}
 	if args.Reset {
 		t.end()
 		t.note = ""
@@ -198,33 +201,32 @@ func (t *Terminal) run(ctx context.Context, args arguments, r reply) (tool.Resul
 	return t.wait(ctx, args, r)
 }
 
-// check refuses calls that cannot be meant as they are written.
-func (t *Terminal) check(args arguments) error {
+// check says what is wrong with a call that cannot be meant as it is written.
+func (t *Terminal) check(args arguments) string {
 	switch {
-	case args.Reset && args.IsInput:
-		return &tool.ArgumentError{Msg: "reset and is_input exclude each other: a new shell runs nothing that could take input."}
 	case strings.ContainsRune(args.Command, 0):
-		return &tool.ArgumentError{Msg: "The command contains a NUL character, which no command can."}
+		return "The command contains a NUL character, which no command can."
 	case args.Timeout != nil && t.cfg.IdleLimit > 0 && seconds(*args.Timeout) > t.cfg.IdleLimit*9/10:
-		return &tool.ArgumentError{Msg: fmt.Sprintf("A timeout of %g seconds is too long here: the machine is taken away when "+
+		return fmt.Sprintf("A timeout of %g seconds is too long here: the machine is taken away when "+
 			"nothing happens for %g seconds. Use at most %g, or run the command in the background and look at its output now and then.",
-			*args.Timeout, t.cfg.IdleLimit.Seconds(), (t.cfg.IdleLimit * 9 / 10).Seconds())}
+			*args.Timeout, t.cfg.IdleLimit.Seconds(), (t.cfg.IdleLimit * 9 / 10).Seconds())
 	case args.IsInput:
-		return nil
+		return ""
 	}
 	if what := literal(args.Command); what != "" {
-		return &tool.ArgumentError{Msg: "The command is " + what + " in Python or JSON, not a shell command. " +
-			"To run code, write it to a file with file_editor and run that, or pass it on in a here-document: python3 - <<'EOF' ..."}
+		return "The command is " + what + " in Python or JSON, not a shell command. " +
+			"To run code, write it to a file with file_editor and run that, or pass it on in a here-document: python3 - <<'EOF' ..."
 	}
-	if parts := statements(args.Command); len(parts) > 1 {
-		var b strings.Builder
-		b.WriteString("Only one command at a time: join them with && or ; or send them one by one. These are several:")
-		for i, part := range parts {
-			fmt.Fprintf(&b, "\n%d. %s", i+1, tool.Head(part, 200))
-		}
-		return &tool.ArgumentError{Msg: b.String()}
+	parts := statements(args.Command)
+	if len(parts) < 2 {
+		return ""
 	}
-	return nil
+	var b strings.Builder
+	b.WriteString("Only one command at a time: join them with && or ; or send them one by one. These are several:")
+	for i, part := range parts {
+		fmt.Fprintf(&b, "\n%d. %s", i+1, tool.Head(part, 200))
+	}
+	return b.String()
 }
 
 // notice finds out that the shell ended since the last call.

@@ -1,0 +1,173 @@
+package file
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// encoding is how a file writes its characters.
+type encoding int
+
+const (
+	utf8Plain encoding = iota
+	utf8BOM
+	utf16Little
+	utf16Big
+	// windows1252 is Latin-1 with printable characters in place of the second
+	// set of controls. Every byte is a character of it, so a text in another
+	// one-byte encoding is shown wrongly but is kept byte for byte.
+	windows1252
+)
+
+func (e encoding) String() string {
+	return [...]string{"UTF-8", "UTF-8 with a byte order mark", "UTF-16 (little-endian)", "UTF-16 (big-endian)", "Windows-1252"}[e]
+}
+
+var errBinary = errors.New("it is not a text file")
+
+// upper are the characters of Windows-1252 from 0x80 to 0x9f. Five bytes stand
+// for no character there and keep their number.
+var upper = [32]rune{
+	0x20ac, 0x81, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021, 0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0x8d, 0x017d, 0x8f,
+	0x90, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014, 0x02dc, 0x2122, 0x0161, 0x203a, 0x0153, 0x9d, 0x017e, 0x0178,
+}
+
+// sniffed is how much of a file tells whether it is text.
+const sniffed = 8000
+
+// decode reads a text, whatever encoding it has, so that encode gives the same
+// bytes. Data that is no text is errBinary.
+func decode(data []byte) (string, encoding, error) {
+	switch {
+	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) && utf8.Valid(data):
+		return string(data[3:]), utf8BOM, nil
+	case bytes.HasPrefix(data, []byte("\xff\xfe")):
+		return decode16(data, binary.LittleEndian, utf16Little)
+	case bytes.HasPrefix(data, []byte("\xfe\xff")):
+		return decode16(data, binary.BigEndian, utf16Big)
+	case looksBinary(data[:min(len(data), sniffed)]):
+		return "", 0, errBinary
+	case utf8.Valid(data):
+		return string(data), utf8Plain, nil
+	}
+	var b strings.Builder
+	b.Grow(len(data) + len(data)/8)
+	for _, c := range data {
+		if c >= 0x80 && c < 0xa0 {
+			b.WriteRune(upper[c-0x80])
+			continue
+		}
+		b.WriteRune(rune(c))
+	}
+	return b.String(), windows1252, nil
+}
+
+// looksBinary tells data from text: text has no NUL, and few control
+// characters.
+func looksBinary(data []byte) bool {
+	controls := 0
+	for _, c := range data {
+		switch {
+		case c == 0:
+			return true
+		case c < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != 0x1b && c != '\b':
+			controls++
+		}
+	}
+	return controls*10 > len(data)
+}
+
+func decode16(data []byte, order binary.ByteOrder, e encoding) (string, encoding, error) {
+	if len(data)%2 != 0 {
+		return "", 0, errBinary
+	}
+	units := make([]uint16, 0, len(data)/2)
+	for i := 2; i < len(data); i += 2 {
+		units = append(units, order.Uint16(data[i:]))
+	}
+	text := string(utf16.Decode(units))
+	// Halves of pairs would be lost.
+	if again, err := encode(text, e); err != nil || !bytes.Equal(again, data) {
+		return "", 0, errBinary
+	}
+	return text, e, nil
+}
+
+// encode writes a text. The error names a character that the encoding has not.
+func encode(text string, e encoding) ([]byte, error) {
+	switch e {
+	case utf8BOM:
+		return []byte("\xef\xbb\xbf" + text), nil
+	case utf16Little:
+		return encode16(text, binary.LittleEndian), nil
+	case utf16Big:
+		return encode16(text, binary.BigEndian), nil
+	case windows1252:
+		return encode1252(text)
+	}
+	return []byte(text), nil
+}
+
+func encode16(text string, order binary.AppendByteOrder) []byte {
+	out := order.AppendUint16(make([]byte, 0, 2*len(text)+2), 0xfeff)
+	for _, unit := range utf16.Encode([]rune(text)) {
+		out = order.AppendUint16(out, unit)
+	}
+	return out
+}
+
+func encode1252(text string) ([]byte, error) {
+	out := make([]byte, 0, len(text))
+	for _, r := range text {
+		c, ok := byteOf(r)
+		if !ok {
+			return nil, fmt.Errorf("the file is written in %s, which has no character %q (%U)", windows1252, r, r)
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+func byteOf(r rune) (byte, bool) {
+	if r < 0x80 || r >= 0xa0 && r <= 0xff {
+		return byte(r), true
+	}
+	for i, u := range upper {
+		if u == r {
+			return byte(0x80 + i), true
+		}
+	}
+	return 0, false
+}
+
+// crlf tells whether most lines of a text end as on Windows.
+func crlf(text string) bool {
+	pairs := strings.Count(text, "\r\n")
+	return pairs > 0 && 2*pairs >= strings.Count(text, "\n")
+}
+
+// ends gives what a model wrote the line ends of the file.
+func ends(s string, windows bool) string {
+	if !windows {
+		return s
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n")
+}
+
+// splitLines gives the lines without their ends. A text that ends in a line
+// end has no empty line after it.
+func splitLines(text string) []string {
+	if text == "" {
+		return nil
+	}
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimSuffix(line, "\r")
+	}
+	return lines
+}
