@@ -1,0 +1,244 @@
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// ErrCut is an answer that ended before its end mark. It is never a whole one.
+var ErrCut = errors.New("the answer was cut off")
+
+// ErrTooLong is an answer without end.
+var ErrTooLong = errors.New("the answer has no end")
+
+// maxAnswer bounds an answer, in bytes. The longest output of any model is a
+// tenth of it.
+const maxAnswer = 16 << 20
+
+// Finish is why an answer ended.
+type Finish string
+
+// The reasons; the empty Finish is an answer without one.
+const (
+	Stop     Finish = "stop"
+	Length   Finish = "length"   // at the output limit
+	Filtered Finish = "filtered" // the provider held it back
+	Failed   Finish = "failed"   // the provider gave up half way
+)
+
+// Delta is a piece of an answer. One field is set.
+type Delta struct {
+	Text      string
+	Reasoning string
+	Call      *CallDelta
+}
+
+// CallDelta is a piece of a tool call.
+type CallDelta struct {
+	Index     int
+	ID, Name  string // in the first piece
+	Arguments string
+}
+
+// Builder puts an answer together while it is read. Its fields are what the
+// provider said beside the answer itself.
+type Builder struct {
+	ID     string
+	Model  string
+	Usage  event.TokenUsage
+	Cost   float64 // US dollars, if the answer says so
+	Finish Finish
+	// Ended says that the end mark was read.
+	Ended bool
+	// Begun says that there is an answer, if only an empty one.
+	Begun bool
+	// Item is a reasoning item of the Responses API, in OpenHands' form.
+	Item json.RawMessage
+	// ItemIDs are ids of calls as items, by index of the call.
+	ItemIDs map[int]string
+
+	emit      func(Delta)
+	newID     func() string
+	size      int
+	text      strings.Builder
+	reasoning strings.Builder
+	thinking  []json.RawMessage
+	open      *Thinking
+	calls     []*call
+	slots     map[int]*call
+}
+
+// Thinking is a block of signed thinking, or of data that only the provider
+// can read.
+type Thinking struct {
+	Text, Signature string
+	Redacted        string
+}
+
+type call struct {
+	index    int
+	id, name string
+	made     bool // the id is ours
+	args     strings.Builder
+}
+
+// NewBuilder makes a builder that hands on each piece; emit may be nil. newID
+// makes ids for calls that come without one.
+func NewBuilder(emit func(Delta), newID func() string) *Builder {
+	return &Builder{emit: emit, newID: newID, slots: make(map[int]*call)}
+}
+
+// NewID is an id for a call.
+func (b *Builder) NewID() string { return b.newID() }
+
+// Text adds to the text of the answer.
+func (b *Builder) Text(s string) {
+	if s == "" {
+		return
+	}
+	b.Begun = true
+	b.grow(s)
+	b.text.WriteString(s)
+	b.send(Delta{Text: s})
+}
+
+// Reasoning adds to what the model thought, as far as it shows it.
+func (b *Builder) Reasoning(s string) {
+	if s == "" {
+		return
+	}
+	b.Begun = true
+	b.grow(s)
+	b.reasoning.WriteString(s)
+	b.send(Delta{Reasoning: s})
+}
+
+// Thinking adds a piece of a thinking block. A signature ends the block;
+// redacted data are a block of their own. Nothing is handed on: the text comes
+// by Reasoning.
+func (b *Builder) Thinking(t Thinking) {
+	b.Begun = true
+	b.grow(t.Text + t.Signature + t.Redacted)
+	if t.Redacted != "" {
+		b.CloseThinking()
+		b.open = &t
+		b.CloseThinking()
+		return
+	}
+	if b.open == nil {
+		b.open = &Thinking{}
+	}
+	b.open.Text += t.Text
+	b.open.Signature += t.Signature
+}
+
+// CloseThinking ends the block that is open, if any. One without a signature
+// is dropped: no provider takes it back.
+func (b *Builder) CloseThinking() {
+	t := b.open
+	b.open = nil
+	if t == nil || t.Signature == "" && t.Redacted == "" {
+		return
+	}
+	var block any = struct {
+		Type      string `json:"type"`
+		Thinking  string `json:"thinking"`
+		Signature string `json:"signature"`
+	}{"thinking", t.Text, t.Signature}
+	if t.Redacted != "" {
+		block = struct {
+			Type string `json:"type"`
+			Data string `json:"data"`
+		}{"redacted_thinking", t.Redacted}
+	}
+	if raw, err := Marshal(block); err == nil {
+		b.thinking = append(b.thinking, raw)
+	}
+}
+
+// Call adds a piece of the tool call that the provider counts as slot. Some
+// count all their calls as the first one: another id there is another call.
+func (b *Builder) Call(slot int, id, name, args string) {
+	b.Begun = true
+	b.grow(id + name + args)
+	c := b.slots[slot]
+	d := CallDelta{Arguments: args}
+	if c == nil || id != "" && id != c.id && (!c.made || name != "") {
+		c = &call{index: len(b.calls), id: id}
+		if id == "" {
+			c.id, c.made = b.newID(), true
+		}
+		d.ID = c.id
+		b.slots[slot] = c
+		b.calls = append(b.calls, c)
+	}
+	if c.name == "" {
+		c.name, d.Name = name, name // some repeat it with every piece
+	}
+	c.args.WriteString(args)
+	if d != (CallDelta{}) {
+		d.Index = c.index
+		b.send(Delta{Call: &d})
+	}
+}
+
+// SetArguments replaces the arguments of a call by what the provider says they
+// are in the end, if that adds to what it streamed.
+func (b *Builder) SetArguments(slot int, args string) {
+	c := b.slots[slot]
+	if c == nil {
+		return
+	}
+	if rest, more := strings.CutPrefix(args, c.args.String()); more && rest != "" {
+		b.Call(slot, "", "", rest)
+	}
+}
+
+// Calls is the number of calls so far.
+func (b *Builder) Calls() int { return len(b.calls) }
+
+// Err is ErrTooLong once the answer is longer than any model writes.
+func (b *Builder) Err() error {
+	if b.size > maxAnswer {
+		return ErrTooLong
+	}
+	return nil
+}
+
+// Message is the answer as a message.
+func (b *Builder) Message() event.LLMMessage {
+	b.CloseThinking()
+	m := event.LLMMessage{
+		Role: "assistant", Content: []event.Content{}, ThinkingBlocks: []json.RawMessage{},
+		ReasoningContent: b.reasoning.String(), ResponsesReasoningItem: b.Item,
+	}
+	if b.text.Len() > 0 {
+		m.Content = append(m.Content, event.Text(b.text.String()))
+	}
+	m.ThinkingBlocks = append(m.ThinkingBlocks, b.thinking...)
+	for _, c := range b.calls {
+		tc := event.ToolCall{ID: c.id, Name: c.name, Arguments: c.args.String(), Origin: "completion"}
+		if strings.TrimSpace(tc.Arguments) == "" {
+			tc.Arguments = "{}"
+		}
+		if b.ItemIDs != nil {
+			tc.Origin, tc.ResponsesItemID = "responses", b.ItemIDs[c.index]
+		}
+		m.ToolCalls = append(m.ToolCalls, tc)
+	}
+	return m
+}
+
+// Empty says that the answer has neither text nor calls.
+func (b *Builder) Empty() bool { return b.text.Len() == 0 && len(b.calls) == 0 }
+
+func (b *Builder) grow(s string) { b.size += len(s) }
+
+func (b *Builder) send(d Delta) {
+	if b.emit != nil {
+		b.emit(d)
+	}
+}

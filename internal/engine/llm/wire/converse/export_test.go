@@ -1,0 +1,4 @@
+package converse
+
+// SignFor lets the tests sign for the service of AWS's own examples.
+var SignFor = signFor

@@ -1,0 +1,148 @@
+// Package wire holds what the dialects of LLM providers have in common: a call
+// in neutral form, an answer as it grows, a refusal.
+//
+// Each dialect is a package below this one: how a call looks as a request's
+// body, and how the answer is read from a stream. A dialect does no network,
+// knows no profile and no key, keeps nothing between two calls, and decides
+// nothing about models: what may be sent to one is in the [Options].
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// Dialect is one provider's way to write calls and answers.
+type Dialect interface {
+	// Body is the body of the request for a call whose answer is streamed.
+	Body(c *Call) ([]byte, error)
+
+	// Read reads an answer into b until its end mark, and no further. whole
+	// says that it comes as one JSON object instead of a stream. The error is
+	// a [*Failure] that the provider sent instead of an answer, ErrCut, or
+	// ErrTooLong.
+	Read(r io.Reader, whole bool, b *Builder) error
+}
+
+// Call is one call, ready to be written down.
+type Call struct {
+	Model    string // as the provider calls it
+	Messages []event.LLMMessage
+	Tools    []Tool
+	Options  Options
+}
+
+// Tool is a tool that is offered.
+type Tool struct {
+	Name        string
+	Description string
+	Parameters  json.RawMessage // JSON schema of an object
+}
+
+// Options is what goes with a call beside messages and tools. What is zero is
+// not sent; a dialect that has no word for an option leaves it out.
+type Options struct {
+	MaxOutput   int64 // tokens
+	Temperature *float64
+	TopP        *float64
+	TopK        *float64
+	Seed        *int64
+	Stop        []string
+
+	// Effort is how much a reasoning model thinks: low, medium, high, ...
+	Effort string
+	// Thinking is the budget, in tokens, of a model whose thinking is switched
+	// on by a budget.
+	Thinking int64
+	// Adaptive is for models that think as much as Effort makes them.
+	Adaptive bool
+
+	// CacheMarks marks where the common beginning of calls ends.
+	CacheMarks bool
+	// CacheKey groups calls with a common beginning.
+	CacheKey string
+	// CacheRetention is how long the provider should keep the beginning.
+	CacheRetention string
+
+	// PlainContent sends contents as strings, not as lists of parts.
+	PlainContent bool
+	// SendReasoning returns reasoning texts to the model that wrote them,
+	// SendThinking its signed thinking blocks.
+	SendReasoning, SendThinking bool
+	// EncryptedReasoning asks for reasoning items that can be returned.
+	EncryptedReasoning bool
+	// ReasoningSummary is auto, concise or detailed.
+	ReasoningSummary string
+
+	// Extra are members of the body that the user asked for; they win.
+	Extra map[string]json.RawMessage
+}
+
+// Marshal is JSON without the escapes that only HTML needs: what a model wrote
+// goes back as it was.
+func Marshal(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode request: %w", err)
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte{'\n'}), nil
+}
+
+// Body is v as JSON with extra members, which replace those of v.
+func Body(v any, extra map[string]json.RawMessage) ([]byte, error) {
+	body, err := Marshal(v)
+	if err != nil || len(extra) == 0 {
+		return body, err
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(body, &members); err != nil {
+		return nil, fmt.Errorf("add to request: %w", err)
+	}
+	for name, value := range extra {
+		members[name] = value
+	}
+	return Marshal(members)
+}
+
+// Arguments is the text of a call's arguments as an object, for dialects that
+// send no text. What is no object is wrapped into one.
+func Arguments(text string) json.RawMessage {
+	var object map[string]json.RawMessage
+	if json.Unmarshal([]byte(text), &object) == nil && object != nil {
+		return json.RawMessage(text)
+	}
+	if text == "" {
+		return json.RawMessage("{}")
+	}
+	wrapped, err := Marshal(map[string]string{"arguments": text})
+	if err != nil { // cannot be: it is a text
+		return json.RawMessage("{}")
+	}
+	return wrapped
+}
+
+// Budget is the tokens of thinking that an effort stands for, where a provider
+// counts tokens: LiteLLM's figures.
+func Budget(effort string) int64 {
+	switch effort {
+	case "none", "":
+		return 0
+	case "minimal":
+		return 128
+	case "low":
+		return 1024
+	case "medium":
+		return 2048
+	case "xhigh":
+		return 8192
+	case "max":
+		return 16384
+	}
+	return 4096
+}

@@ -1,0 +1,135 @@
+package wire_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/engine/llm/wire"
+)
+
+func TestRefusalsOfAllProviders(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		body, header string
+		want         wire.Failure
+	}{
+		"OpenAI": {
+			body: `{"error":{"message":"No key","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`,
+			want: wire.Failure{Type: "invalid_api_key", Message: "No key (invalid_api_key)"},
+		},
+		"Anthropic": {
+			body: `{"type":"error","error":{"type":"rate_limit_error","message":"Slow"},"request_id":"r"}`,
+			want: wire.Failure{Type: "rate_limit_error", Message: "Slow (rate_limit_error)"},
+		},
+		"Google": {
+			body: `{"error":{"code":400,"message":"Bad","status":"INVALID_ARGUMENT","details":[]}}`,
+			want: wire.Failure{Type: "INVALID_ARGUMENT", Message: "Bad (INVALID_ARGUMENT)"},
+		},
+		"Google, a list": {body: `[{"error":{"code":400,"message":"Bad"}}]`, want: wire.Failure{Message: "Bad"}},
+		"Bedrock": {
+			body: `{"message":"Denied"}`, header: "AccessDeniedException:http://internal.amazon.com/",
+			want: wire.Failure{Type: "AccessDeniedException", Message: "Denied"},
+		},
+		"LiteLLM":        {body: `{"error":{"message":"litellm.BadRequestError: x","type":null,"param":null,"code":"400"}}`, want: wire.Failure{Message: "litellm.BadRequestError: x"}},
+		"Ollama":         {body: `{"error":"model 'x' not found"}`, want: wire.Failure{Message: "model 'x' not found"}},
+		"FastAPI":        {body: `{"detail":"Not Found"}`, want: wire.Failure{Message: "Not Found"}},
+		"Mistral":        {body: `{"object":"error","message":"Bad","type":"invalid","code":null}`, want: wire.Failure{Type: "invalid", Message: "Bad (invalid)"}},
+		"a page":         {body: "<html>502</html>", want: wire.Failure{Message: "<html>502</html>"}},
+		"nothing":        {body: "", want: wire.Failure{Message: "Bad Request"}},
+		"another object": {body: `{"ok":false}`, want: wire.Failure{Message: `{"ok":false}`}},
+		"long":           {body: strings.Repeat("ä", 4000), want: wire.Failure{Message: strings.Repeat("ä", 2048) + " ..."}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			header := http.Header{}
+			if tt.header != "" {
+				header.Set("X-Amzn-ErrorType", tt.header)
+			}
+			tt.want.Status, tt.want.RetryAfter = http.StatusBadRequest, -1
+			if diff := cmp.Diff(&tt.want, wire.ParseFailure(http.StatusBadRequest, header, []byte(tt.body), time.Time{})); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestArgumentsAreAlwaysAnObject(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"a":1}`: `{"a":1}`, `{ "b" : "<" }`: `{ "b" : "<" }`, "": "{}", "null": `{"arguments":"null"}`, "[1]": `{"arguments":"[1]"}`, `{"a":`: `{"arguments":"{\"a\":"}`,
+	} {
+		if got := string(wire.Arguments(text)); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestExtraMembersWin(t *testing.T) {
+	t.Parallel()
+	got, err := wire.Body(struct {
+		A int    `json:"a"`
+		B string `json:"b"`
+	}{1, "<x>"}, map[string]json.RawMessage{"a": json.RawMessage("2"), "c": json.RawMessage(`{"z":1,"y":2}`)})
+	if err != nil || string(got) != `{"a":2,"b":"<x>","c":{"z":1,"y":2}}` {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
+func TestUnsignedThinkingIsDropped(t *testing.T) {
+	t.Parallel()
+	b := wire.NewBuilder(nil, func() string { return "x" })
+	b.Thinking(wire.Thinking{Text: "not signed"})
+	b.CloseThinking()
+	b.Thinking(wire.Thinking{Text: "signed"})
+	b.Thinking(wire.Thinking{Signature: "s"})
+	want := []json.RawMessage{json.RawMessage(`{"type":"thinking","thinking":"signed","signature":"s"}`)}
+	if diff := cmp.Diff(want, b.Message().ThinkingBlocks); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestThinkingLost(t *testing.T) {
+	t.Parallel()
+	user := event.LLMMessage{Role: "user"}
+	calls := event.LLMMessage{Role: "assistant", ToolCalls: []event.ToolCall{{ID: "a"}}}
+	thought := calls
+	thought.ThinkingBlocks = []json.RawMessage{json.RawMessage(`{}`)}
+	result := event.LLMMessage{Role: "tool"}
+	tests := []struct {
+		history []event.LLMMessage
+		want    bool
+	}{
+		{nil, false},
+		{[]event.LLMMessage{user}, false},
+		{[]event.LLMMessage{user, calls, result}, true},
+		{[]event.LLMMessage{user, thought, result, result}, false},
+		{[]event.LLMMessage{user, calls, result, user}, false},
+		{[]event.LLMMessage{user, {Role: "assistant"}}, false},
+	}
+	for i, tt := range tests {
+		if got := wire.ThinkingLost(tt.history); got != tt.want {
+			t.Errorf("history %d: %v", i, got)
+		}
+	}
+}
+
+func TestDataURLs(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string][2]string{
+		"data:image/png;base64,AA==":              {"image/png", "AA=="},
+		"data:image/svg+xml;charset=x;base64,AA=": {"image/svg+xml", "AA="},
+		"data:image/png,AA":                       {}, "data:;base64,AA": {}, "https://x/data:image/png;base64,AA": {}, "data:image/png;base64": {},
+	} {
+		mediaType, data, ok := wire.DataURL(url)
+		if got := [2]string{mediaType, data}; ok != (want[0] != "") || ok && got != want {
+			t.Errorf("%s: %v %v, want %v", url, got, ok, want)
+		}
+	}
+}
