@@ -26,7 +26,8 @@ type Model interface {
 	// written, each piece is handed to onDelta (which may be nil) by the
 	// goroutine that called Generate. When a call fails half way and is tried
 	// again, onDelta gets a piece with Restart set. The error is an [*Error],
-	// or ctx's own.
+	// or ctx's own. With CodeCallValidation comes the Response too, without a
+	// call: it has been paid for.
 	Generate(ctx context.Context, req Request, onDelta func(Delta)) (Response, error)
 }
 

@@ -1,0 +1,210 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/engine/llm/textcall"
+	"github.com/ohgw/ohgw/internal/engine/llm/wire"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// Generate asks the model, then the profiles of its fallback strategy.
+func (m *model) Generate(ctx context.Context, req Request, onDelta func(Delta)) (Response, error) {
+	out := &relay{onDelta: onDelta}
+	resp, err := m.ask(ctx, req, out)
+	var failed *Error
+	if err == nil || !errors.As(err, &failed) || !failed.transient() || m.cfg.Fallback == nil || m.cfg.Profile.FallbackStrategy == nil {
+		return resp, err
+	}
+	for _, name := range m.cfg.Profile.FallbackStrategy.Profiles {
+		log := m.cfg.Logger.With("profile", name)
+		other, otherErr := m.fallback(name)
+		if otherErr != nil {
+			log.WarnContext(ctx, "fallback profile cannot be used", "err", otherErr)
+			continue
+		}
+		log.WarnContext(ctx, "llm failed, asking fallback profile", "code", failed.Code)
+		out.restart()
+		resp, otherErr := other.ask(ctx, req, out)
+		if otherErr == nil || ctx.Err() != nil {
+			return resp, otherErr
+		}
+		log.WarnContext(ctx, "fallback profile failed", "err", otherErr)
+	}
+	return Response{}, err // what the model itself said
+}
+
+func (m *model) fallback(name string) (*model, error) {
+	cfg, err := m.cfg.Fallback(name)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Fallback = nil
+	if cfg.HTTP == nil {
+		cfg.HTTP = m.cfg.HTTP // one pool of connections
+	}
+	other, err := New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return other.(*model), nil // New makes no other
+}
+
+// ask calls the model as often as its profile says.
+func (m *model) ask(ctx context.Context, req Request, out *relay) (Response, error) {
+	keys, err := m.credentials(ctx)
+	if err != nil {
+		return Response{}, err
+	}
+	c := m.prepare(req)
+	safe := m.cleaner(keys)
+	tries := max(1, m.cfg.Profile.NumRetries)
+	for n := 1; ; n++ {
+		resp, err := m.try(ctx, c, req, keys, out)
+		if err == nil {
+			return resp, nil
+		}
+		if ctx.Err() != nil {
+			return Response{}, ctx.Err()
+		}
+		if cacheTooSmall(err) && c.Options.CacheMarks {
+			c.Options.CacheMarks = false
+			continue
+		}
+		failed := errorOf(err, safe)
+		if n >= tries || !failed.transient() || hopeless(err) {
+			return resp, failed
+		}
+		if failed.Code == CodeNoResponse && c.Options.Temperature != nil && *c.Options.Temperature == 0 {
+			warmer := 1.0
+			c.Options.Temperature = &warmer
+		}
+		wait := m.wait(n, err)
+		m.cfg.Logger.WarnContext(ctx, "llm failed, trying again",
+			slog.String("model", m.cfg.Profile.Model), slog.String("code", failed.Code), slog.Int("attempt", n), slog.Duration("wait", wait))
+		if err := sleep(ctx, wait); err != nil {
+			return Response{}, err
+		}
+		out.restart()
+	}
+}
+
+// try makes one request and checks what came back. With the error of a call in
+// the text protocol comes the response all the same: it cost what it cost.
+func (m *model) try(ctx context.Context, c *wire.Call, req Request, keys credentials, out *relay) (Response, error) {
+	started := m.cfg.Now()
+	emit := out.deliver
+	var reader *textcall.Reader
+	if m.textTools(req) {
+		reader = textcall.NewReader(tools(req), textcall.NextID(req.Messages), emit)
+		emit = func(d wire.Delta) {
+			reader.Write(d.Text)
+			if d.Reasoning != "" {
+				out.deliver(d)
+			}
+		}
+	}
+	b := wire.NewBuilder(emit, func() string { return "call_" + uuid.New() })
+	header, err := m.once(ctx, c, keys, b)
+	if err != nil {
+		return Response{}, err
+	}
+	switch {
+	case !b.Begun:
+		return Response{}, errNoAnswer
+	case b.Finish == wire.Failed && b.Empty():
+		return Response{}, errGaveUp
+	case b.Finish == wire.Filtered && b.Empty():
+		return Response{}, errFiltered
+	}
+	resp := Response{
+		ID: b.ID, Message: b.Message(), Usage: b.Usage, Cost: m.costOf(header, b),
+		Latency: m.cfg.Now().Sub(started), Model: m.cfg.Profile.Model, Length: b.Finish == wire.Length,
+	}
+	if resp.ID == "" {
+		resp.ID = "resp_" + uuid.New()
+	}
+	if reader == nil {
+		return resp, nil
+	}
+	return textResponse(resp, reader)
+}
+
+func tools(req Request) []wire.Tool {
+	out := make([]wire.Tool, len(req.Tools))
+	for i, t := range req.Tools {
+		out[i] = wire.Tool(t)
+	}
+	return out
+}
+
+// textResponse is a response with the call that its text holds.
+func textResponse(resp Response, reader *textcall.Reader) (Response, error) {
+	text, call, err := reader.Finish(resp.Length)
+	if err != nil {
+		return resp, err
+	}
+	resp.Message.Content = []event.Content{}
+	if text != "" {
+		resp.Message.Content = append(resp.Message.Content, event.Text(text))
+	}
+	if call != nil {
+		resp.Message.ToolCalls = []event.ToolCall{*call}
+	}
+	return resp, nil
+}
+
+// wait is how long to wait behind the n-th attempt: what the provider asks
+// for, else twice as long each time, within the profile's bounds.
+func (m *model) wait(n int, err error) time.Duration {
+	p := &m.cfg.Profile
+	least, most := seconds(p.RetryMinWait), seconds(p.RetryMaxWait)
+	var refusal *wire.Failure
+	if errors.As(err, &refusal) && refusal.RetryAfter >= 0 {
+		return max(least, min(refusal.RetryAfter, most))
+	}
+	const doublings = 30 // more than any bound allows
+	return max(least, min(seconds(p.RetryMultiplier*float64(int64(1)<<min(n-1, doublings))), most))
+}
+
+// sleep waits for d or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// relay hands pieces on, and tells when they begin anew.
+type relay struct {
+	onDelta func(Delta) // may be nil
+	dirty   bool        // something was handed on since the beginning
+}
+
+func (r *relay) deliver(d wire.Delta) {
+	if r.onDelta == nil {
+		return
+	}
+	r.dirty = true
+	out := Delta{Text: d.Text, Reasoning: d.Reasoning}
+	if d.Call != nil {
+		call := ToolDelta(*d.Call)
+		out.ToolCall = &call
+	}
+	r.onDelta(out)
+}
+
+func (r *relay) restart() {
+	if r.dirty {
+		r.dirty = false
+		r.onDelta(Delta{Restart: true})
+	}
+}
