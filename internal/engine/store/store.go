@@ -162,3 +162,22 @@ func (o Options) withDefaults() Options {
 	}
 	return o
 }
+
+// Exists tells whether there is a conversation with that id.
+func Exists(root, id string) bool {
+	_, err := os.Stat(filepath.Join(Path(root, id), stateFile))
+	return err == nil
+}
+
+// Remove deletes a conversation that is not open here, damaged ones too. The
+// error is ErrNotFound, or a [*HeldError] while somebody has it.
+func Remove(root, id string, opts Options) error {
+	if !Exists(root, id) {
+		return ErrNotFound
+	}
+	d := &Dir{path: Path(root, id), opts: opts.withDefaults()}
+	if _, err := claim(d.path, d.opts); err != nil {
+		return err
+	}
+	return d.Remove()
+}

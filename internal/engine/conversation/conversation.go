@@ -1,0 +1,311 @@
+// Package conversation is one conversation of the embedded engine while it is
+// open: its owner goroutine, the run loop, and those who watch.
+//
+// One goroutine owns everything: the directory, the view, the state. It takes
+// commands at any time, also while a model's call or a batch of tools is under
+// way in a goroutine of its own, because it waits for that and for commands
+// alike. So nothing here is locked, and a log never has an event between two
+// that belong together: a message that comes during a step waits for its end.
+//
+// Not here: how a directory is written (package store), what the model is
+// shown (view, prompt), how a model or a tool works (llm, tool).
+package conversation
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/engine/llm"
+	"github.com/ohgw/ohgw/internal/engine/store"
+	"github.com/ohgw/ohgw/internal/engine/tool"
+	"github.com/ohgw/ohgw/internal/engine/view"
+)
+
+// Config is what a conversation needs of the engine. Every field without a
+// default is required.
+type Config struct {
+	Dir    *store.Dir
+	Models Models
+	// Model says which model answers when the conversation is opened.
+	Model Choice
+	// Condenser's zero value is none.
+	Condenser Condenser
+	// Tools makes the conversation's tools; it is called once, before the
+	// first message is taken.
+	Tools func(ctx context.Context, host Host) ([]tool.Tool, error)
+	// Prompt is what the agent is told besides its history.
+	Prompt Prompt
+	// Concurrency is how many calls of one answer may run at once. Default: 1.
+	Concurrency int
+	// MaxCost ends a run when the conversation has cost that much, in US
+	// dollars. 0: no limit.
+	MaxCost float64
+	// Grace is how long an interrupted call or tool may take to obey before it
+	// is left alone. Default: 10 s.
+	Grace time.Duration
+	Now   func() time.Time
+	NewID func() string
+	Log   *slog.Logger
+}
+
+// Choice is a profile and the key of its numbers in the statistics.
+type Choice struct{ Profile, Usage string }
+
+// Models gives the models that profiles stand for. Its errors are
+// [agentapi.Error]s.
+type Models interface {
+	// Model is the model as its profile is now. It is asked at the beginning of
+	// each run, so a model must not be made anew for an unchanged profile.
+	Model(ctx context.Context, c Choice) (llm.Model, error)
+	// Switched is the choice of a profile in a conversation that used another,
+	// and the stored agent with that profile's model.
+	Switched(ctx context.Context, agent json.RawMessage, profile string) (Choice, json.RawMessage, error)
+}
+
+// Prompt is what the agent is told besides its history.
+type Prompt interface {
+	// System is what a SystemPromptEvent holds besides the tools; dynamic may
+	// be empty.
+	System(tools []tool.Definition, model string) (static, dynamic string)
+	// Message finds what belongs to a message of the user: the contents of the
+	// skills that it triggers, without those that are active already.
+	Message(text string, active []string) (extended []event.Content, activated []string)
+	// Path finds the rules for a file that a tool looked at.
+	Path(path string, active []string) (extended []event.Content, activated []string)
+}
+
+// Host is what tools may ask of their conversation while they run.
+type Host interface {
+	// Switch makes the next call of the model go to another profile.
+	Switch(ctx context.Context, profile string) error
+	// SkillInvoked records that the model has read a skill.
+	SkillInvoked(ctx context.Context, name string) error
+}
+
+// Conversation is an open conversation. Its methods may be called at the same
+// time.
+type Conversation struct {
+	cfg      Config
+	id       string
+	commands chan func()
+	gone     chan struct{} // closed when the owner has ended
+	owner    sync.WaitGroup
+	workers  sync.WaitGroup
+	watchers watchers
+
+	// What follows belongs to the owner goroutine.
+	dir     *store.Dir
+	view    *view.View
+	head    string
+	open    []event.Event // actions of the branch that have no result
+	recent  []event.Event // of the branch, since the last message of the user
+	stats   stats
+	choice  Choice
+	model   llm.Model // nil: to be asked for
+	tools   map[string]tool.Tool
+	defs    []tool.Definition
+	offers  []llm.Tool
+	inbox   []*delivery
+	job     *job
+	lease   *time.Ticker
+	nudged  string // the error event for which the agent was nudged
+	refused int    // answers in a row that could not be used
+	tooLong int    // calls in a row that exceeded the context
+
+	introduced bool // the log has a system prompt
+
+	accepted bool  // what waits may run
+	stopping bool  // somebody interrupts
+	pausing  bool  // somebody pauses
+	closing  bool  // the conversation is to be closed
+	lost     error // another process has the conversation
+}
+
+// delivery is a message on its way into the log.
+type delivery struct {
+	ctx     context.Context
+	message agentapi.Message
+	taken   chan error // of one place
+}
+
+// Open makes the directory's conversation live, repairing what a crash has
+// left. It returns when the owner runs; Close ends it.
+func Open(cfg Config) (*Conversation, error) {
+	if cfg.Concurrency < 1 {
+		cfg.Concurrency = 1
+	}
+	if cfg.Grace == 0 {
+		cfg.Grace = 10 * time.Second
+	}
+	c := &Conversation{
+		cfg: cfg, id: cfg.Dir.State.ID, dir: cfg.Dir, choice: cfg.Model,
+		commands: make(chan func()), gone: make(chan struct{}),
+	}
+	if err := c.load(); err != nil {
+		return nil, err
+	}
+	c.owner.Go(c.own)
+	return c, nil
+}
+
+// Status is where the conversation stands.
+func (c *Conversation) Status(ctx context.Context) (s event.Status, err error) {
+	err = c.do(ctx, func() { s = c.dir.State.Status })
+	return s, err
+}
+
+// State is the state now.
+func (c *Conversation) State(ctx context.Context) (event.State, error) {
+	var s event.State
+	err := c.do(ctx, func() { s = c.state() })
+	return s, err
+}
+
+// Tags are the tags of the conversation, Profile the one that answers next.
+func (c *Conversation) Profile(ctx context.Context) (profile string, err error) {
+	err = c.do(ctx, func() { profile = c.choice.Profile })
+	return profile, err
+}
+
+// Watch opens a stream; see [agentapi.Conversation].
+func (c *Conversation) Watch(ctx context.Context, after string) (*Stream, error) {
+	var s *Stream
+	var failed error
+	err := c.do(ctx, func() { s, failed = c.watch(after) })
+	if err == nil {
+		err = failed
+	}
+	return s, err
+}
+
+// Send takes a message of the user and starts a run. While a step of a run
+// goes on, it waits for its end: the message follows that step in the log and
+// is answered by the same run.
+func (c *Conversation) Send(ctx context.Context, m agentapi.Message) error {
+	d := &delivery{ctx: ctx, message: m, taken: make(chan error, 1)}
+	if err := c.do(ctx, func() { c.inbox = append(c.inbox, d) }); err != nil {
+		return err
+	}
+	select {
+	case err := <-d.taken:
+		return err
+	case <-ctx.Done():
+	case <-c.gone:
+	}
+	return c.withdraw(ctx, d)
+}
+
+// withdraw takes a message back, unless it is in the log already.
+func (c *Conversation) withdraw(ctx context.Context, d *delivery) error {
+	waiting := false
+	err := c.do(context.WithoutCancel(ctx), func() {
+		if i := slices.Index(c.inbox, d); i >= 0 {
+			c.inbox, waiting = slices.Delete(c.inbox, i, i+1), true
+		}
+	})
+	select {
+	case taken := <-d.taken:
+		return taken
+	default:
+	}
+	if waiting {
+		return ctx.Err()
+	}
+	if err != nil {
+		return err
+	}
+	return <-d.taken
+}
+
+// Decide answers actions that wait for a confirmation.
+func (c *Conversation) Decide(ctx context.Context, d agentapi.Decision) error {
+	var failed error
+	err := c.do(ctx, func() { failed = c.decide(d) })
+	if err == nil {
+		err = failed
+	}
+	return err
+}
+
+// Interrupt stops the run at once.
+func (c *Conversation) Interrupt(ctx context.Context) error {
+	return c.do(ctx, func() {
+		if c.dir.State.Status == event.Running {
+			c.stop()
+		}
+	})
+}
+
+// Pause ends the run after the step in flight.
+func (c *Conversation) Pause(ctx context.Context) error {
+	return c.do(ctx, func() { c.pausing = c.dir.State.Status == event.Running })
+}
+
+// Switch makes the following calls of the model go to another profile.
+func (c *Conversation) Switch(ctx context.Context, profile string) error {
+	choice := Choice{}
+	var agent json.RawMessage
+	if err := c.do(ctx, func() { choice, agent = c.choice, c.dir.State.Agent }); err != nil {
+		return err
+	}
+	if choice.Profile == profile {
+		return nil
+	}
+	next, agent, err := c.cfg.Models.Switched(ctx, agent, profile)
+	if err != nil {
+		return err
+	}
+	var failed error
+	if err := c.do(ctx, func() { failed = c.use(next, agent) }); err != nil {
+		return err
+	}
+	return failed
+}
+
+// SkillInvoked records that the model has read a skill.
+func (c *Conversation) SkillInvoked(ctx context.Context, name string) error {
+	return c.do(ctx, func() {
+		s := &c.dir.State
+		if !slices.Contains(s.InvokedSkills, name) {
+			s.InvokedSkills = append(s.InvokedSkills, name)
+		}
+	})
+}
+
+// Close interrupts a run, ends the tools and lets the directory go.
+func (c *Conversation) Close() error { return c.end(func() error { return c.dir.Close() }) }
+
+// Remove does what Close does, and deletes the directory.
+func (c *Conversation) Remove() error { return c.end(func() error { return c.dir.Remove() }) }
+
+func (c *Conversation) end(last func() error) error {
+	// Nobody else ends the owner but a lost lease, which is fine too.
+	_ = c.do(context.Background(), func() {
+		c.closing = true
+		c.stop()
+	})
+	c.owner.Wait()
+	c.workers.Wait()
+	return last()
+}
+
+// do has the owner run f. The error is ctx's, or that of a conversation that
+// is closed.
+func (c *Conversation) do(ctx context.Context, f func()) error {
+	done := make(chan struct{})
+	select {
+	case c.commands <- func() { f(); close(done) }:
+		<-done
+		return nil
+	case <-c.gone:
+		return c.closed()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

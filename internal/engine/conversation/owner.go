@@ -1,0 +1,223 @@
+package conversation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/engine/store"
+)
+
+// own is the owner goroutine.
+func (c *Conversation) own() {
+	c.lease = time.NewTicker(store.LeaseRenewal)
+	defer c.lease.Stop()
+	for !c.closing {
+		c.work()
+		if c.closing {
+			break
+		}
+		select {
+		case command := <-c.commands:
+			command()
+		case <-c.lease.C:
+			c.keepLease()
+		}
+	}
+	for _, d := range c.inbox {
+		d.taken <- c.closed()
+	}
+	close(c.gone)
+	c.watchers.end(c.closed())
+	for name, t := range c.tools {
+		if err := t.Close(); err != nil {
+			c.cfg.Log.Warn("close tool", "tool", name, "err", err)
+		}
+	}
+}
+
+// work does what has been asked for: messages first, in their order.
+func (c *Conversation) work() {
+	for !c.closing {
+		switch {
+		case len(c.inbox) > 0:
+			if c.take() {
+				c.run()
+			}
+		case c.accepted:
+			c.accepted, c.stopping = false, false
+			c.run()
+		default:
+			return
+		}
+	}
+}
+
+// job is something that takes time: a call of the model, a batch of tools.
+type job struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	tell   chan func()   // what the owner shall do meanwhile
+	done   chan struct{} // closed when the work is done
+	left   chan struct{} // closed when the owner waits no longer
+}
+
+// say has the owner run f, in order. It does nothing once the owner is gone.
+func (j *job) say(f func()) {
+	select {
+	case j.tell <- f:
+	case <-j.left:
+	}
+}
+
+// ask has the owner run f and waits for it; false if the owner is gone.
+func (j *job) ask(f func()) bool {
+	ran := make(chan struct{})
+	select {
+	case j.tell <- func() { f(); close(ran) }:
+		<-ran
+		return true
+	case <-j.left:
+		return false
+	}
+}
+
+// await does f in a goroutine of its own and takes commands until it is done.
+// When somebody interrupts, the context of f ends, and f has a while to obey.
+// If it does not, await returns false, and nothing that f makes may be read.
+func (c *Conversation) await(parent context.Context, f func(*job)) bool {
+	ctx, cancel := context.WithCancel(parent)
+	defer cancel()
+	j := &job{ctx: ctx, cancel: cancel, tell: make(chan func()), done: make(chan struct{}), left: make(chan struct{})}
+	defer close(j.left)
+	if c.stopping {
+		cancel()
+	}
+	c.job = j
+	defer func() { c.job = nil }()
+	c.workers.Go(func() {
+		defer close(j.done)
+		f(j)
+	})
+	var grace <-chan time.Time
+	for {
+		if grace == nil && ctx.Err() != nil {
+			timer := time.NewTimer(c.cfg.Grace)
+			defer timer.Stop()
+			grace = timer.C
+		}
+		select {
+		case <-j.done:
+			return true
+		case told := <-j.tell:
+			told()
+		case command := <-c.commands:
+			command()
+		case <-c.lease.C:
+			c.keepLease()
+		case <-grace:
+			c.cfg.Log.Error("a call or a tool does not stop", "conversation", c.id)
+			return false
+		}
+	}
+}
+
+// stop interrupts the run.
+func (c *Conversation) stop() {
+	c.stopping = true
+	if c.job != nil {
+		c.job.cancel()
+	}
+}
+
+// keepLease renews the lease. When somebody else has taken the conversation,
+// nothing more is written to it.
+func (c *Conversation) keepLease() {
+	err := c.dir.KeepLease()
+	if err == nil {
+		return
+	}
+	if _, held := errors.AsType[*store.HeldError](err); !held {
+		c.cfg.Log.Warn("renew lease", "conversation", c.id, "err", err)
+		return
+	}
+	c.lost, c.closing = err, true
+	c.stop()
+}
+
+// closed is the error of a conversation that is not open any more.
+func (c *Conversation) closed() error {
+	select {
+	case <-c.gone:
+	default:
+		// The owner itself asks; nobody else may read lost.
+	}
+	if c.lost != nil {
+		return &agentapi.Error{
+			Kind: agentapi.ErrLost,
+			Msg:  "Another process has taken this conversation over; wait until it is done, or use that process.",
+			Err:  c.lost,
+		}
+	}
+	return errClosed
+}
+
+var errClosed = &agentapi.Error{
+	Kind: agentapi.ErrUnavailable,
+	Msg:  "The conversation was closed here; open it again.",
+}
+
+// take takes the next message into the log and tells whether a run has to
+// follow.
+func (c *Conversation) take() bool {
+	d := c.inbox[0]
+	c.inbox = c.inbox[1:]
+	if d.ctx.Err() != nil {
+		d.taken <- d.ctx.Err()
+		return false
+	}
+	c.stopping = false
+	err := c.accept(d.ctx, d.message)
+	d.taken <- err
+	return err == nil
+}
+
+// accept puts a message of the user into the log, between two steps.
+func (c *Conversation) accept(ctx context.Context, m agentapi.Message) error {
+	if c.dir.State.Status == event.Waiting {
+		return &agentapi.Error{
+			Kind: agentapi.ErrRefused,
+			Msg:  "Actions of this conversation wait for a decision; accept or reject them first.",
+		}
+	}
+	if err := c.ready(ctx); err != nil {
+		return err
+	}
+	if c.stopping {
+		return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The conversation was interrupted before it took the message; send it again."}
+	}
+	if c.dir.State.Status != event.Paused && c.dir.State.Status != event.Running {
+		if err := c.repair(leftBehind); err != nil {
+			return c.storageError(err)
+		}
+	}
+	if err := c.introduce(); err != nil {
+		return c.storageError(err)
+	}
+	return c.storageError(c.userMessage(m))
+}
+
+// storageError is an error of the disk, in words for people.
+func (c *Conversation) storageError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &agentapi.Error{
+		Kind: agentapi.ErrUnavailable,
+		Msg:  fmt.Sprintf("The conversation cannot be written to %s; make room there, or make it writable, and send the message again.", c.dir.Path()),
+		Err:  err,
+	}
+}

@@ -1,0 +1,231 @@
+package conversation
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/engine/store"
+	"github.com/ohgw/ohgw/internal/engine/view"
+)
+
+// What is stored at once and what with the next event that is.
+const (
+	durable = true
+	lazily  = false
+)
+
+// timestampFormat is OpenHands': local, without a zone, with microseconds.
+const timestampFormat = "2006-01-02T15:04:05.000000"
+
+// load reads what the directory holds and repairs what a crash has left.
+func (c *Conversation) load() error {
+	if err := c.stats.load(c.dir.State.Stats); err != nil {
+		return fmt.Errorf("%w: base_state.json: stats: %w", store.ErrCorrupt, err)
+	}
+	c.head = c.dir.Head()
+	branch := c.dir.Branch(c.head)
+	c.view = view.New(branch)
+	for _, e := range branch {
+		c.follow(e)
+	}
+	s := &c.dir.State
+	if c.head != "" {
+		s.LeafEventID, s.HeadIsEmpty = c.head, false
+	}
+	crashed := s.Status == event.Running
+	// What waits for a person, or was paused, is to be done. Everything else
+	// that has no result died with its process.
+	if s.Status == event.Waiting || s.Status == event.Paused || !crashed && len(c.open) == 0 {
+		return nil
+	}
+	if err := c.repair(leftBehind); err != nil {
+		return err
+	}
+	if crashed {
+		if err := c.setStatus(event.Failed); err != nil {
+			return err
+		}
+	}
+	return c.save(durable)
+}
+
+// append adds an event to the branch, stores and publishes it.
+func (c *Conversation) append(source string, body event.Body, sync bool) (event.Event, error) {
+	parent := c.head
+	if parent == "" && len(c.dir.Events()) > 0 {
+		parent = store.Root
+	}
+	e := event.New(c.cfg.NewID(), c.stamp(), source, parent, body)
+	if err := c.dir.Append(e, sync); err != nil {
+		return e, err
+	}
+	if _, state := body.(*event.StateUpdate); !state {
+		c.head = e.ID
+		c.dir.State.LeafEventID, c.dir.State.HeadIsEmpty = e.ID, false
+		c.view.Append(e)
+		c.follow(e)
+	}
+	c.watchers.publish(e)
+	return e, nil
+}
+
+// maxRecent is how far back the stuck detection has to see.
+const maxRecent = 64
+
+// follow keeps what is to be known of the branch at hand.
+func (c *Conversation) follow(e event.Event) {
+	switch b := e.Body.(type) {
+	case *event.Action:
+		if executable(b) {
+			c.open = append(c.open, e)
+		}
+	case *event.Observation:
+		c.answered(b.ActionID, b.ToolCallID)
+	case *event.UserReject:
+		c.answered(b.ActionID, b.ToolCallID)
+	case *event.AgentError:
+		c.answered("", b.ToolCallID)
+	case *event.SystemPrompt:
+		c.introduced = true
+	case *event.Message:
+		if e.Source == event.SourceUser {
+			c.recent = nil
+			return
+		}
+	}
+	if len(c.recent) == 2*maxRecent {
+		c.recent = slices.Clone(c.recent[maxRecent:])
+	}
+	c.recent = append(c.recent, e)
+}
+
+func executable(a *event.Action) bool { return len(a.Action) > 0 && string(a.Action) != "null" }
+
+// answered takes an action from the open ones.
+func (c *Conversation) answered(actionID, callID string) {
+	c.open = slices.DeleteFunc(c.open, func(e event.Event) bool {
+		return e.ID == actionID || e.Body.(*event.Action).ToolCallID == callID
+	})
+}
+
+func (c *Conversation) stamp() string { return c.cfg.Now().Format(timestampFormat) }
+
+// update tells and records that a field of the state has changed.
+func (c *Conversation) update(key string, value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", key, err)
+	}
+	_, err = c.append(event.SourceEnvironment, &event.StateUpdate{Key: key, Value: data}, lazily)
+	return err
+}
+
+func (c *Conversation) setStatus(s event.Status) error {
+	c.dir.State.Status = s
+	return c.update(event.KeyStatus, s)
+}
+
+// save writes the base state.
+func (c *Conversation) save(sync bool) error {
+	data, err := c.stats.stored()
+	if err != nil {
+		return err
+	}
+	c.dir.State.Stats = data
+	return c.dir.SaveState(sync)
+}
+
+// state is the part of the state that the seam knows.
+func (c *Conversation) state() event.State {
+	s := c.dir.State
+	return event.State{
+		ID: s.ID, Status: s.Status, LastUserMessageID: s.LastUserMessageID, LeafEventID: s.LeafEventID,
+		Stats: c.stats.totals(), Workspace: s.Workspace, Tags: s.Tags,
+	}
+}
+
+// snapshot is a full_state update. It leaves the agent out, and with it
+// whatever could be secret.
+func (c *Conversation) snapshot() event.Event {
+	s := c.dir.State
+	// These are strings, numbers and JSON that was read or made before.
+	value, err := json.Marshal(struct {
+		event.State
+		MaxIterations      int             `json:"max_iterations"`
+		ConfirmationPolicy json.RawMessage `json:"confirmation_policy"`
+	}{c.state(), s.MaxIterations, s.ConfirmationPolicy})
+	if err != nil {
+		c.cfg.Log.Error("encode full_state", "conversation", c.id, "err", err)
+		value = json.RawMessage(`{}`)
+	}
+	return c.unstored(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyFullState, Value: value})
+}
+
+// unstored makes an event that is only published.
+func (c *Conversation) unstored(source string, body event.Body) event.Event {
+	return event.New(c.cfg.NewID(), c.stamp(), source, "", body)
+}
+
+// texts is content of one text, none if it is empty.
+func texts(s string) []event.Content {
+	if s == "" {
+		return []event.Content{}
+	}
+	return []event.Content{event.Text(s)}
+}
+
+// message is a message in the form in which Python loads it.
+func message(role string, content []event.Content) event.LLMMessage {
+	return event.LLMMessage{Role: role, Content: content, ThinkingBlocks: []json.RawMessage{}}
+}
+
+// introduce writes the system prompt, if the log has none yet.
+func (c *Conversation) introduce() error {
+	if c.introduced {
+		return nil
+	}
+	static, dynamic := c.cfg.Prompt.System(c.defs, c.model.Info().Model)
+	p := &event.SystemPrompt{SystemPrompt: event.Text(static), Tools: make([]json.RawMessage, len(c.defs))}
+	for i, d := range c.defs {
+		p.Tools[i] = d.Stored()
+	}
+	if dynamic != "" {
+		text := event.Text(dynamic)
+		p.DynamicContext = &text
+	}
+	_, err := c.append(event.SourceAgent, p, lazily)
+	return err
+}
+
+// userMessage writes a message of the user with what belongs to it.
+func (c *Conversation) userMessage(m agentapi.Message) error {
+	s := &c.dir.State
+	extended, activated := c.cfg.Prompt.Message(m.Text, s.ActivatedSkills)
+	body := &event.Message{
+		LLMMessage: message("user", m.Content()), ActivatedSkills: list(activated), ExtendedContent: list(extended),
+	}
+	e, err := c.append(event.SourceUser, body, durable)
+	if err != nil {
+		return err
+	}
+	s.LastUserMessageID = e.ID
+	if err := c.update("last_user_message_id", e.ID); err != nil {
+		return err
+	}
+	if len(activated) == 0 {
+		return nil
+	}
+	s.ActivatedSkills = append(s.ActivatedSkills, activated...)
+	return c.update("activated_knowledge_skills", s.ActivatedSkills)
+}
+
+// list is l, empty instead of nil: Python wants a list.
+func list[T any](l []T) []T {
+	if l == nil {
+		return []T{}
+	}
+	return l
+}

@@ -1,0 +1,158 @@
+package conversation
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/engine/llm"
+	"github.com/ohgw/ohgw/internal/engine/view"
+)
+
+// The classes of errors that a step answers itself.
+const (
+	codeContext   = "LLMContextWindowExceedError"
+	codeHistory   = "LLMMalformedConversationHistoryError"
+	codePolicy    = "LLMContentPolicyViolationError"
+	codeTextCall  = "FunctionCallValidationError"
+	maxUnusable   = 3 // answers in a row that could not be used
+	maxCondensing = 3 // condensations in a row that did not help
+)
+
+// Our own words to the model, where it did not answer as it must.
+const (
+	emptyText  = "Your last answer had neither text nor a tool call. Go on with a tool call, or call finish if the task is done."
+	policyText = "The provider refused the last request because of its content policy. Put it in other words, or leave the part out."
+	blindText  = "I cannot see images: the model of this profile takes text only. Describe the image in words, or use a profile whose model takes images."
+)
+
+// step is one step: what waits is done, or the model is asked once.
+func (c *Conversation) step() (outcome, error) {
+	if len(c.open) > 0 {
+		return c.execute(c.open)
+	}
+	if c.blocked() {
+		return finished, nil
+	}
+	condensed, err := c.condense()
+	if condensed || err != nil {
+		return more, err
+	}
+	if c.imagesUnseen() {
+		_, err := c.append(event.SourceAgent, &event.Message{
+			LLMMessage: message("assistant", texts(blindText)), ActivatedSkills: []string{}, ExtendedContent: []event.Content{},
+		}, durable)
+		return finished, err
+	}
+	resp, err := c.generate()
+	if err != nil {
+		return more, c.unusable(err)
+	}
+	c.tooLong = 0
+	return c.answer(resp)
+}
+
+// blocked tells whether a hook refused the message that is to be answered.
+func (c *Conversation) blocked() bool {
+	s := &c.dir.State
+	if _, ok := s.BlockedMessages[s.LastUserMessageID]; !ok || s.LastUserMessageID == "" {
+		return false
+	}
+	delete(s.BlockedMessages, s.LastUserMessageID)
+	return true
+}
+
+// imagesUnseen tells whether the newest message of the user has images that
+// the model would not be shown.
+func (c *Conversation) imagesUnseen() bool {
+	if c.model.Info().Vision {
+		return false
+	}
+	events := c.view.Events()
+	if len(events) == 0 {
+		return false
+	}
+	last := events[len(events)-1]
+	m, ok := last.Body.(*event.Message)
+	if !ok || last.Source != event.SourceUser {
+		return false
+	}
+	for _, item := range m.LLMMessage.Content {
+		if item.Type == event.TypeImage {
+			return true
+		}
+	}
+	return false
+}
+
+// generate asks the model. What it writes is published while it writes it.
+func (c *Conversation) generate() (llm.Response, error) {
+	req := llm.Request{Messages: c.view.Messages(render), Tools: c.offers, CacheKey: c.id}
+	model := c.model
+	var resp llm.Response
+	var err error
+	ended := c.await(context.Background(), func(j *job) {
+		live := liveText{say: func(d event.Delta) { j.say(func() { c.delta(d) }) }}
+		resp, err = model.Generate(j.ctx, req, live.add)
+	})
+	if !ended {
+		return llm.Response{}, context.Canceled
+	}
+	if err == nil {
+		c.stats.add(model.Info(), resp)
+	}
+	return resp, err
+}
+
+func (c *Conversation) delta(d event.Delta) {
+	if !c.watchers.none() {
+		c.watchers.publish(c.unstored(event.SourceAgent, &d))
+	}
+}
+
+// unusable is what happens when the model gave no answer: some errors are
+// answered by a changed history, all others end the run.
+func (c *Conversation) unusable(err error) error {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return err
+	}
+	switch e.Code {
+	case codeContext, codeHistory:
+		if c.cfg.Condenser == (Condenser{}) || c.tooLong == maxCondensing {
+			return err
+		}
+		c.tooLong++
+		c.view = view.New(c.dir.Branch(c.head))
+		_, err := c.append(event.SourceEnvironment, &event.CondensationRequest{}, durable)
+		return err
+	case codePolicy, codeTextCall:
+		if c.refused++; c.refused > maxUnusable {
+			return err
+		}
+		if e.Code == codePolicy {
+			return c.say(policyText)
+		}
+		return c.say(e.Detail)
+	}
+	return err
+}
+
+// answer takes an answer of the model apart.
+func (c *Conversation) answer(resp llm.Response) (outcome, error) {
+	c.refused = 0
+	if len(resp.Message.ToolCalls) > 0 {
+		return c.dispatch(resp)
+	}
+	m := message("assistant", list(resp.Message.Content))
+	m.ReasoningContent, m.ResponsesReasoningItem = resp.Message.ReasoningContent, resp.Message.ResponsesReasoningItem
+	m.ThinkingBlocks = list(resp.Message.ThinkingBlocks)
+	_, err := c.append(event.SourceAgent, &event.Message{
+		LLMMessage: m, LLMResponseID: resp.ID, ActivatedSkills: []string{}, ExtendedContent: []event.Content{},
+	}, durable)
+	if err != nil || strings.TrimSpace(event.PlainText(m.Content)) != "" {
+		return finished, err
+	}
+	return more, c.say(emptyText)
+}

@@ -1,0 +1,206 @@
+// Package engine is the embedded agent: an agentapi.Backend in this process,
+// without Python and without a server.
+//
+// Its conversations are OpenHands' own: the directories below Config.Dir are
+// those of an agent-server, and either continues what the other has written.
+// The engine knows which conversations are open, makes their agents out of
+// profiles and settings, and closes what nobody uses. What happens in a
+// conversation is package conversation's.
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/internal/engine/conversation"
+	"github.com/ohgw/ohgw/internal/engine/llm"
+	"github.com/ohgw/ohgw/internal/engine/store"
+	"github.com/ohgw/ohgw/internal/engine/tool"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// Config says where conversations are kept and what agents are made of. Dir,
+// Profiles, NewModel and NewTools are required.
+type Config struct {
+	// Dir holds one directory for each conversation; it is made when needed.
+	Dir      string
+	Profiles Profiles
+	// NewModel makes a model of a profile's LLM object with its key. usage is
+	// the key of its numbers in a conversation's statistics.
+	NewModel func(p Profile, usage string) (llm.Model, error)
+	// NewTools makes the tools of a conversation.
+	NewTools func(ctx context.Context, e ToolEnv) ([]tool.Tool, error)
+	// Settings are those of OpenHands; asked for each new conversation. Nil:
+	// the defaults.
+	Settings func(ctx context.Context) (Settings, error)
+	// Confirm says which actions of new conversations wait for a person.
+	Confirm Confirm
+	Version string // of this engine, for Status
+	Home    string // the user's home directory, for skills; empty: none
+	// MaxCost ends a run when its conversation has cost that much, in US
+	// dollars; 0: no limit.
+	MaxCost float64
+	// Idle is how long a conversation that nobody uses stays open, with the
+	// processes of its tools. Default: 30 min.
+	Idle time.Duration
+
+	Owner store.Owner // who takes leases: this process
+	Files store.Files // nil: the real disk
+	Now   func() time.Time
+	NewID func() string // default: random UUIDs
+	Log   *slog.Logger  // default: nothing is logged
+}
+
+// Profiles is where LLM profiles come from: OpenHands' files.
+type Profiles interface {
+	// List gives the profiles in the order of their names. A Revision changes
+	// whenever Load would give something else.
+	List(ctx context.Context) ([]agentapi.Profile, error)
+	// Load reads one profile, its key included. An unknown name is
+	// agentapi.ErrProfileNotFound.
+	Load(ctx context.Context, name string) (Profile, error)
+}
+
+// Profile is an LLM profile that can be called.
+type Profile struct {
+	Name     string
+	Revision string
+	// LLM is the profile's LLM object as OpenHands stores it, without any
+	// secret.
+	LLM json.RawMessage
+	Key string // empty: the provider wants none, or nobody has one
+}
+
+// Settings are what OpenHands' settings say about conversations.
+type Settings struct {
+	// Agent is the object agent_settings, its secrets in the clear; nil: none.
+	Agent json.RawMessage
+	// MaxIterations is the number of steps of a run. 0: OpenHands' 500.
+	MaxIterations int
+}
+
+// Confirm says which actions wait for a person.
+type Confirm string
+
+// The choices. The zero value is ConfirmNever, as it is OpenHands' default.
+const (
+	ConfirmNever  Confirm = "never"
+	ConfirmRisky  Confirm = "risky"
+	ConfirmAlways Confirm = "always"
+)
+
+// ToolEnv is what tools are made of.
+type ToolEnv struct {
+	Conversation string // its id
+	Dir          string // its directory, for outputs that are too long
+	Workspace    string
+	Agent        json.RawMessage // as stored: which tools, MCP servers
+	Settings     json.RawMessage // OpenHands' agent_settings, secrets in the clear
+	Host         conversation.Host
+	// Profiles lists the names of the profiles there are.
+	Profiles func(ctx context.Context) ([]string, error)
+	Log      *slog.Logger
+}
+
+// Backend runs conversations in this process.
+type Backend struct {
+	cfg    Config
+	models *models
+	sweep  *time.Ticker
+	stop   chan struct{}
+	tidy   sync.WaitGroup
+
+	mu     sync.Mutex
+	open   map[string]*entry
+	closed bool
+}
+
+var _ agentapi.Backend = (*Backend)(nil)
+
+// New makes a backend. Close ends it.
+func New(cfg Config) *Backend {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.NewID == nil {
+		cfg.NewID = uuid.New
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Idle == 0 {
+		cfg.Idle = 30 * time.Minute
+	}
+	b := &Backend{
+		cfg: cfg, models: newModels(cfg.Profiles, cfg.NewModel),
+		open: make(map[string]*entry), stop: make(chan struct{}), sweep: time.NewTicker(cfg.Idle / 4),
+	}
+	b.tidy.Go(b.closeIdle)
+	return b
+}
+
+// Status tells that the engine is there: it is in this process.
+func (b *Backend) Status(context.Context) agentapi.Status {
+	s := agentapi.Status{Name: "embedded", Version: b.cfg.Version}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		s.Err = errClosed
+	}
+	return s
+}
+
+var errClosed = &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The engine was closed; start it again."}
+
+// Profiles lists the profiles as they are now.
+func (b *Backend) Profiles(ctx context.Context) ([]agentapi.Profile, error) {
+	list, err := b.cfg.Profiles.List(ctx)
+	if err != nil {
+		return nil, kinded(ctx, err, agentapi.ErrUnavailable, "The LLM profiles cannot be read.")
+	}
+	slices.SortFunc(list, func(x, y agentapi.Profile) int { return strings.Compare(x.Name, y.Name) })
+	return list, nil
+}
+
+// Close interrupts all runs and closes all conversations.
+func (b *Backend) Close() error {
+	b.mu.Lock()
+	if b.closed {
+		b.mu.Unlock()
+		return nil
+	}
+	b.closed = true
+	entries := make([]*entry, 0, len(b.open))
+	for _, e := range b.open {
+		entries = append(entries, e)
+	}
+	b.mu.Unlock()
+	close(b.stop)
+	b.sweep.Stop()
+	b.tidy.Wait()
+	errs := make([]error, len(entries))
+	var all sync.WaitGroup
+	for i, e := range entries {
+		all.Go(func() { errs[i] = b.shut(e, false) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// kinded makes err an error of the seam, unless it is one already or ctx's.
+func kinded(ctx context.Context, err, kind error, msg string) error {
+	if err == nil || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return err
+	}
+	if _, ok := errors.AsType[*agentapi.Error](err); ok {
+		return err
+	}
+	return &agentapi.Error{Kind: kind, Msg: msg, Err: err}
+}

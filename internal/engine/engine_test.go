@@ -1,0 +1,40 @@
+package engine_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/ohgw/ohgw/agentapi/backendtest"
+	"github.com/ohgw/ohgw/internal/engine"
+	"github.com/ohgw/ohgw/internal/engine/enginetest"
+	"github.com/ohgw/ohgw/internal/llmtest"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreTopFunction("net/http.(*persistConn).readLoop"),
+		goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop"),
+	)
+}
+
+func TestEngineKeepsTheContract(t *testing.T) {
+	t.Parallel()
+	backendtest.Run(t, backendtest.Factory{
+		Has: backendtest.Features{Deltas: true, Switch: true, Confirm: true},
+		New: func(t *testing.T, needs backendtest.Needs) *backendtest.Setup {
+			server := llmtest.New(t)
+			cfg := enginetest.Config(t, server.URL, enginetest.NewProfiles("main", "test", "other", "other"))
+			if needs.Confirm {
+				cfg.Confirm = engine.ConfirmAlways
+			}
+			b := engine.New(cfg)
+			t.Cleanup(func() {
+				if err := b.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			return &backendtest.Setup{Backend: b, LLM: server, Profile: "main", Other: "other", Workspace: t.TempDir()}
+		},
+	})
+}

@@ -1,0 +1,89 @@
+package enginetest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/internal/engine"
+	"github.com/ohgw/ohgw/internal/engine/llm"
+	"github.com/ohgw/ohgw/internal/engine/store"
+	"github.com/ohgw/ohgw/internal/engine/tool"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// Profiles are profiles in memory: name to model.
+type Profiles struct {
+	mu     sync.Mutex
+	models map[string]string
+	edits  int
+}
+
+// NewProfiles makes profiles out of pairs of name and model.
+func NewProfiles(pairs ...string) *Profiles {
+	p := &Profiles{models: map[string]string{}}
+	for i := 0; i < len(pairs); i += 2 {
+		p.models[pairs[i]] = pairs[i+1]
+	}
+	return p
+}
+
+// Set writes a profile; without a model it is removed.
+func (p *Profiles) Set(name, model string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.edits++
+	delete(p.models, name)
+	if model != "" {
+		p.models[name] = model
+	}
+}
+
+// List gives the profiles.
+func (p *Profiles) List(context.Context) ([]agentapi.Profile, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	list := []agentapi.Profile{}
+	for name, model := range p.models {
+		list = append(list, agentapi.Profile{Name: name, Model: "openai/" + model, Revision: fmt.Sprint(p.edits)})
+	}
+	slices.SortFunc(list, func(a, b agentapi.Profile) int { return strings.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+// Load gives one profile.
+func (p *Profiles) Load(_ context.Context, name string) (engine.Profile, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	model, ok := p.models[name]
+	if !ok {
+		return engine.Profile{}, &agentapi.Error{Kind: agentapi.ErrProfileNotFound, Msg: fmt.Sprintf("There is no profile %q.", name)}
+	}
+	data, err := json.Marshal(map[string]any{"model": "openai/" + model})
+	return engine.Profile{Name: name, Revision: fmt.Sprint(p.edits), LLM: data, Key: "sk-test"}, err
+}
+
+// Config is an engine on the disk of the test, with the test tools and a model
+// at url behind every profile.
+func Config(t testing.TB, url string, profiles *Profiles) engine.Config {
+	t.Helper()
+	return engine.Config{
+		Dir: t.TempDir(), Profiles: profiles, Version: "test",
+		NewModel: func(p engine.Profile, usage string) (llm.Model, error) {
+			var stored struct{ Model string }
+			if err := json.Unmarshal(p.LLM, &stored); err != nil {
+				return nil, err
+			}
+			return Model{URL: url, Name: strings.TrimPrefix(stored.Model, "openai/"), Usage: usage}, nil
+		},
+		NewTools: func(_ context.Context, e engine.ToolEnv) ([]tool.Tool, error) { return Tools(e.Workspace), nil },
+		Owner:    store.Owner{Instance: strings.ReplaceAll(uuid.New(), "-", ""), Host: "test", PID: 1},
+		Now:      time.Now,
+	}
+}

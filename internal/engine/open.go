@@ -1,0 +1,273 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/engine/conversation"
+	"github.com/ohgw/ohgw/internal/engine/store"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// entry is a conversation of the table, open or on its way. Its mutex is held
+// while it is opened or closed, so that nobody does either twice.
+type entry struct {
+	id string
+
+	mu   sync.Mutex
+	conv *conversation.Conversation // nil: not open
+	dead bool                       // out of the table
+	info agentapi.Info
+
+	// These belong to Backend.mu.
+	handles int
+	idle    time.Time // since when nobody has a handle
+}
+
+// Open makes or continues a conversation.
+func (b *Backend) Open(ctx context.Context, req agentapi.OpenRequest) (agentapi.Conversation, error) {
+	if id, err := uuid.Parse(req.ID); err != nil || id != req.ID {
+		return nil, refused(fmt.Sprintf("%q is no id of a conversation; use a UUID in lower case with dashes.", req.ID), err)
+	}
+	if req.New && req.Existing {
+		return nil, refused("A conversation cannot be both new and existing.", nil)
+	}
+	for {
+		e, err := b.acquire(req.ID)
+		if err != nil {
+			return nil, err
+		}
+		h, again, err := b.openEntry(ctx, e, req)
+		if err != nil || again {
+			b.release(e)
+		}
+		if !again {
+			return h, err
+		}
+	}
+}
+
+// openEntry opens the conversation of an entry. It asks for another try if the
+// entry was closed in the meantime.
+func (b *Backend) openEntry(ctx context.Context, e *entry, req agentapi.OpenRequest) (h agentapi.Conversation, again bool, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.dead {
+		return nil, true, nil
+	}
+	created := false
+	if e.conv == nil {
+		if created, err = b.start(ctx, e, req); err != nil {
+			return nil, false, err
+		}
+	}
+	info := e.info
+	info.Created = created
+	if profile, err := e.conv.Profile(ctx); err == nil && info.Profile != "" {
+		info.Profile = profile
+	}
+	return &handle{backend: b, entry: e, conv: e.conv, info: info}, false, nil
+}
+
+// start opens the directory of a conversation, or makes it, and the
+// conversation in it.
+func (b *Backend) start(ctx context.Context, e *entry, req agentapi.OpenRequest) (created bool, err error) {
+	opts := store.Options{Files: b.cfg.Files, Now: b.cfg.Now, Owner: b.cfg.Owner}
+	var dir *store.Dir
+	if err = store.ErrNotFound; !req.New {
+		dir, err = store.Open(b.cfg.Dir, req.ID, opts)
+	}
+	if errors.Is(err, store.ErrNotFound) && !req.Existing {
+		created = true
+		dir, err = b.create(ctx, req, opts)
+	}
+	if err != nil {
+		return false, b.openError(ctx, req.ID, err)
+	}
+	conv, info, err := b.live(ctx, dir, req)
+	if err != nil {
+		return false, b.openError(ctx, req.ID, errors.Join(err, dir.Close()))
+	}
+	e.conv, e.info = conv, info
+	return created, nil
+}
+
+// create makes the directory of a new conversation.
+func (b *Backend) create(ctx context.Context, req agentapi.OpenRequest, opts store.Options) (*store.Dir, error) {
+	profile, err := b.cfg.Profiles.Load(ctx, req.Profile)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := b.settings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	agent, err := newAgent(profile, settings, req.System)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(req.Workspace, 0o755); err != nil {
+		return nil, refused(fmt.Sprintf("The workspace %s cannot be made; choose another directory.", req.Workspace), err)
+	}
+	state := store.NewState(req.ID, agent, req.Workspace)
+	if settings.MaxIterations > 0 {
+		state.MaxIterations = settings.MaxIterations
+	}
+	b.cfg.Confirm.apply(&state)
+	state.Tags = map[string]string{
+		conversation.TagProfile: profile.Name, conversation.TagUsage: agentUsage, tagSystem: systemMark(req.System),
+	}
+	now := b.cfg.Now()
+	return store.Create(b.cfg.Dir, state, store.Meta{Created: now, Updated: now}, opts)
+}
+
+func (b *Backend) settings(ctx context.Context) (Settings, error) {
+	if b.cfg.Settings == nil {
+		return Settings{}, nil
+	}
+	s, err := b.cfg.Settings(ctx)
+	return s, kinded(ctx, err, agentapi.ErrUnavailable, "OpenHands' settings cannot be read.")
+}
+
+// openError is why a conversation could not be opened, in words for people.
+func (b *Backend) openError(ctx context.Context, id string, err error) error {
+	held, isHeld := errors.AsType[*store.HeldError](err)
+	switch {
+	case isHeld:
+		return &agentapi.Error{
+			Kind: agentapi.ErrBusy,
+			Msg:  fmt.Sprintf("The conversation is open in another process (%d on %s); close it there, or wait until %s.", held.PID, held.Host, held.Until.Format(time.TimeOnly)),
+			Err:  err,
+		}
+	case errors.Is(err, store.ErrNotFound):
+		return notFound(id)
+	case errors.Is(err, store.ErrExists):
+		return refused("A conversation with this id exists already; open it without asking for a new one.", err)
+	case errors.Is(err, store.ErrCorrupt):
+		return refused(fmt.Sprintf("The conversation in %s cannot be read: %v. Repair that file or move it away.", store.Path(b.cfg.Dir, id), err), err)
+	}
+	return kinded(ctx, err, agentapi.ErrUnavailable,
+		fmt.Sprintf("The conversation cannot be opened in %s; see that there is room and that the directory can be written to.", b.cfg.Dir))
+}
+
+func refused(msg string, err error) error {
+	return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: msg, Err: err}
+}
+
+func notFound(id string) error {
+	return &agentapi.Error{Kind: agentapi.ErrConversationNotFound, Msg: fmt.Sprintf("There is no conversation %s; begin a new one.", id)}
+}
+
+// Remove deletes a conversation, interrupting its run.
+func (b *Backend) Remove(ctx context.Context, id string) error {
+	if canonical, err := uuid.Parse(id); err != nil || canonical != id {
+		return notFound(id)
+	}
+	e, err := b.acquire(id)
+	if err != nil {
+		return err
+	}
+	defer b.release(e)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.conv == nil {
+		opts := store.Options{Files: b.cfg.Files, Now: b.cfg.Now, Owner: b.cfg.Owner}
+		return b.openError(ctx, id, store.Remove(b.cfg.Dir, id, opts))
+	}
+	err = e.conv.Remove()
+	b.forget(e)
+	return kinded(ctx, err, agentapi.ErrUnavailable, "The conversation could not be deleted completely; delete its directory "+store.Path(b.cfg.Dir, id)+".")
+}
+
+// acquire finds or makes the entry of a conversation and keeps it from being
+// closed until release.
+func (b *Backend) acquire(id string) (*entry, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil, errClosed
+	}
+	e := b.open[id]
+	if e == nil {
+		e = &entry{id: id}
+		b.open[id] = e
+	}
+	e.handles++
+	return e, nil
+}
+
+func (b *Backend) release(e *entry) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if e.handles--; e.handles > 0 {
+		return
+	}
+	e.idle = b.cfg.Now()
+	if e.mu.TryLock() {
+		if e.conv == nil && b.open[e.id] == e {
+			delete(b.open, e.id)
+			e.dead = true
+		}
+		e.mu.Unlock()
+	}
+}
+
+// forget takes an entry out of the table; its mutex is held.
+func (b *Backend) forget(e *entry) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.open[e.id] == e {
+		delete(b.open, e.id)
+	}
+	e.dead, e.conv = true, nil
+}
+
+// closeIdle closes conversations that nobody has used for a while.
+func (b *Backend) closeIdle() {
+	for {
+		select {
+		case <-b.stop:
+			return
+		case <-b.sweep.C:
+		}
+		b.mu.Lock()
+		var idle []*entry
+		for _, e := range b.open {
+			if e.handles == 0 && b.cfg.Now().Sub(e.idle) >= b.cfg.Idle {
+				idle = append(idle, e)
+			}
+		}
+		b.mu.Unlock()
+		for _, e := range idle {
+			if err := b.shut(e, true); err != nil {
+				b.cfg.Log.Warn("close conversation", "conversation", e.id, "err", err)
+			}
+		}
+	}
+}
+
+// shut closes a conversation; with onlyIdle, unless somebody uses it after all.
+func (b *Backend) shut(e *entry, onlyIdle bool) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.conv == nil {
+		return nil
+	}
+	if onlyIdle {
+		b.mu.Lock()
+		used := e.handles > 0
+		b.mu.Unlock()
+		if status, err := e.conv.Status(context.Background()); used || err == nil && status == event.Running {
+			return nil
+		}
+	}
+	err := e.conv.Close()
+	b.forget(e)
+	return err
+}
