@@ -169,6 +169,23 @@ func (b *Backend) Profiles(ctx context.Context) ([]agentapi.Profile, error) {
 	return list, nil
 }
 
+// Pause ends the run of an open conversation after the step in flight.
+func (b *Backend) Pause(ctx context.Context, id string) error {
+	b.mu.Lock()
+	e := b.open[id]
+	b.mu.Unlock()
+	if e == nil {
+		return nil // nothing runs
+	}
+	e.mu.Lock()
+	conv := e.conv
+	e.mu.Unlock()
+	if conv == nil {
+		return nil
+	}
+	return conv.Pause(ctx)
+}
+
 // Close interrupts all runs and closes all conversations.
 func (b *Backend) Close() error {
 	b.mu.Lock()
