@@ -1,0 +1,148 @@
+//go:build e2e
+
+package engine_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/engine/store"
+	"github.com/ohgw/ohgw/internal/llmtest"
+	"github.com/ohgw/ohgw/internal/sdktest"
+)
+
+// pythonContinues loads every directory below the current one with the real
+// SDK, lists its events, says something more to a model at argv[1], and lists
+// them again.
+const pythonContinues = `
+import json, os, sys, uuid
+from pydantic import SecretStr
+from openhands.sdk import LLM
+from openhands.sdk.conversation.impl.local_conversation import LocalConversation
+from openhands.sdk.conversation.state import ConversationState
+from openhands.tools.preset.default import register_default_tools
+register_default_tools(enable_browser=False)
+out = {}
+for name in sorted(os.listdir(".")):
+    if not os.path.exists(os.path.join(name, "base_state.json")):
+        continue
+    try:
+        state = json.load(open(os.path.join(name, "base_state.json")))
+        workspace = os.path.abspath("ws")
+        os.makedirs(workspace, exist_ok=True)
+        c = LocalConversation(agent=None, workspace=workspace, persistence_dir=os.getcwd(),
+            conversation_id=uuid.UUID(name), visualizer=None, delete_on_close=False)
+        before = [[type(e).__name__, str(e.id)] for e in c.state.events]
+        status = c.state.execution_status.value
+        usage = c.state.stats.get_combined_metrics().accumulated_token_usage
+        llm = LLM(model="openai/test", base_url=sys.argv[1], api_key=SecretStr("sk-test"), usage_id="python", num_retries=0)
+        c.state.agent = c.state.agent.model_copy(update={"llm": llm, "condenser": None})
+        c.agent = c.state.agent
+        if status == "waiting_for_confirmation":
+            c.reject_pending_actions("python says no")
+        c.send_message("python goes on")
+        c.run()
+        out[name] = {"before": before, "after": [[type(e).__name__, str(e.id)] for e in c.state.events],
+            "status": status, "ended": c.state.execution_status.value, "prompt": usage.prompt_tokens if usage else 0}
+        c.close()
+    except Exception as e:
+        import traceback
+        out[name] = {"error": traceback.format_exc()[-2000:]}
+print("RESULT" + json.dumps(out))
+`
+
+// TestPythonContinuesWhatTheEngineWrote runs after the scenarios, which leave
+// their conversations in one directory when there is a judge.
+func TestPythonContinuesWhatTheEngineWrote(t *testing.T) {
+	root, err := os.MkdirTemp("/tmp", "ohgw-interop-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(root) })
+	names := map[string]string{}
+	t.Run("scenarios", func(t *testing.T) {
+		for name, script := range interop {
+			t.Run(name, func(t *testing.T) {
+				w := newWorld(t)
+				script(w)
+				want := w.log()
+				w.close()
+				hex := strings.ReplaceAll(w.id, "-", "")
+				names[hex] = name
+				if err := os.CopyFS(filepath.Join(root, hex), os.DirFS(w.dir())); err != nil {
+					t.Fatal(err)
+				}
+				_ = want
+			})
+		}
+	})
+	server := llmtest.New(t)
+	server.On(llmtest.Says("goes on"), llmtest.Text("answered for the other"))
+	var results map[string]struct {
+		Before, After [][2]string
+		Status, Ended string
+		Error         string
+		Prompt        int64
+	}
+	if err := json.Unmarshal(sdktest.Result(t, sdktest.Run(t, root, pythonContinues, server.URL)), &results); err != nil {
+		t.Fatal(err)
+	}
+	for hex, name := range names {
+		r := results[hex]
+		if r.Error != "" || r.Ended != "finished" {
+			t.Errorf("%s: ended %q\n%s", name, r.Ended, r.Error)
+			continue
+		}
+		w := newWorld(t)
+		w.id = hex[:8] + "-" + hex[8:12] + "-" + hex[12:16] + "-" + hex[16:20] + "-" + hex[20:]
+		if err := os.CopyFS(store.Path(w.cfg.Dir, w.id), os.DirFS(filepath.Join(root, hex))); err != nil {
+			t.Fatal(err)
+		}
+		var ours [][2]string
+		for _, e := range w.log() {
+			ours = append(ours, [2]string{e.Kind(), e.ID})
+		}
+		if diff := cmp.Diff(r.After, ours); diff != "" {
+			t.Errorf("%s: events (-python +ours):\n%s", name, diff)
+		}
+		if err := os.MkdirAll(filepath.Join(root, "ws"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		w.llm.Reply(llmtest.Finish("ours again"))
+		if res := w.say("go on"); res.Answer != "ours again" {
+			t.Errorf("%s: %+v", name, res)
+		}
+		w.status(event.Finished)
+	}
+}
+
+// interop are conversations that the SDK has to take over.
+var interop = map[string]func(*world){
+	"text":   func(w *world) { w.llm.Reply(llmtest.Text("hello")); w.say("hi") },
+	"finish": func(w *world) { w.llm.Reply(terminal("echo hi"), llmtest.Finish("ok")); w.say("hi") },
+	"bad calls": func(w *world) {
+		w.llm.Reply(llmtest.Tool("nope", "{}"), llmtest.Tool("terminal", "{"), llmtest.Reply{}, llmtest.Finish("ok"))
+		w.say("hi")
+	},
+	"error": func(w *world) { w.llm.Reply(llmtest.Fail(401, "no")); w.say("hi") },
+	"interrupted": func(w *world) {
+		w.llm.Reply(terminal("sleep 300"))
+		over := w.background("go")
+		w.awaitAction()
+		if err := w.open().Interrupt(w.ctx()); err != nil {
+			w.t.Fatal(err)
+		}
+		<-over
+	},
+	"stuck":    func(w *world) { w.llm.Reply(terminal("echo 1"), terminal("echo 1"), terminal("echo 1"), terminal("echo 1")); w.say("go") },
+	"parallel": func(w *world) {
+		w.llm.Reply(llmtest.Reply{Text: "x", Reasoning: "r", Calls: []llmtest.Call{{Name: "terminal", Args: `{"command":"echo 1"}`}, {Name: "think", Args: `{"thought":"t"}`}}}, llmtest.Finish("ok"))
+		w.say("go")
+	},
+}
