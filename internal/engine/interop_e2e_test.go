@@ -140,7 +140,10 @@ var interop = map[string]func(*world){
 		}
 		<-over
 	},
-	"stuck":    func(w *world) { w.llm.Reply(terminal("echo 1"), terminal("echo 1"), terminal("echo 1"), terminal("echo 1")); w.say("go") },
+	"stuck": func(w *world) {
+		w.llm.Reply(terminal("echo 1"), terminal("echo 1"), terminal("echo 1"), terminal("echo 1"))
+		w.say("go")
+	},
 	"parallel": func(w *world) {
 		w.llm.Reply(llmtest.Reply{Text: "x", Reasoning: "r", Calls: []llmtest.Call{{Name: "terminal", Args: `{"command":"echo 1"}`}, {Name: "think", Args: `{"thought":"t"}`}}}, llmtest.Finish("ok"))
 		w.say("go")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/internal/engine/condenser"
 	"github.com/ohgw/ohgw/internal/engine/conversation"
 	"github.com/ohgw/ohgw/internal/engine/prompt"
 	"github.com/ohgw/ohgw/internal/engine/store"
@@ -38,7 +39,7 @@ func (b *Backend) live(ctx context.Context, dir *store.Dir, req agentapi.OpenReq
 		return nil, agentapi.Info{}, err
 	}
 	cfg := conversation.Config{
-		Dir: dir, Models: b.models, Model: choice, Condenser: condenser(stored, choice),
+		Dir: dir, Models: b.models, Model: choice, Condenser: condenserOf(stored),
 		Tools: func(ctx context.Context, host conversation.Host) ([]tool.Tool, error) {
 			return b.cfg.NewTools(ctx, ToolEnv{
 				Conversation: s.ID, Dir: dir.Path(), Workspace: s.Workspace.WorkingDir,
@@ -68,14 +69,14 @@ func concurrency(stored agent) int {
 	return max(1, n)
 }
 
-// condenser reads the stored condenser; others than the summarizing one do
+// condenserOf reads the stored condenser; others than the summarizing one do
 // nothing.
-func condenser(stored agent, choice conversation.Choice) conversation.Condenser {
+func condenserOf(stored agent) condenser.Settings {
 	c := stored.object("condenser")
 	if c.text("kind") != "LLMSummarizingCondenser" {
-		return conversation.Condenser{}
+		return condenser.Settings{}
 	}
-	set := conversation.Condenser{MaxSize: 240, KeepFirst: 2, Model: conversation.Choice{Profile: choice.Profile, Usage: condenserUsage}}
+	set := condenser.Settings{MaxSize: 240, KeepFirst: 2}
 	_ = json.Unmarshal(c["max_size"], &set.MaxSize)     // the defaults stay
 	_ = json.Unmarshal(c["keep_first"], &set.KeepFirst) // where there is no number
 	_ = json.Unmarshal(c["max_tokens"], &set.MaxTokens)

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -346,4 +347,71 @@ func TestScenario42MessageDuringTheLastCallIsAnswered(t *testing.T) {
 	}
 	w.expect("SP U M U M")
 	w.status(event.Finished)
+}
+
+func withCondenser(maxSize, keepFirst int) func(*engine.Config) {
+	return func(c *engine.Config) {
+		c.Settings = settings(engine.Settings{Agent: json.RawMessage(fmt.Sprintf(`{"condenser":{"max_size":%d,"keep_first":%d}}`, maxSize, keepFirst))})
+	}
+}
+
+func TestScenario22TooLongARequestIsCondensed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, withCondenser(80, 2))
+	for i := range 6 {
+		w.llm.Reply(terminal(fmt.Sprintf("echo %d", i)))
+	}
+	w.llm.Reply(llmtest.ContextTooLong(), llmtest.Text("THE SUMMARY"), llmtest.Finish("ok"))
+	w.say("go")
+	w.expect("SP U" + strings.Repeat(" A(terminal) O", 6) + " CR C A(finish) O")
+	summary := w.llm.Await(t, 8).Messages
+	if len(summary) != 1 || summary[0].Role != "user" {
+		t.Errorf("the request for a summary has %d messages", len(summary))
+	}
+	told, calls := "", 0
+	for _, m := range w.llm.Await(t, 9).Messages {
+		told += m.Text
+		calls += len(m.Calls)
+		if m.Role == "tool" {
+			calls--
+		}
+	}
+	if !strings.Contains(told, "THE SUMMARY") || calls != 0 {
+		t.Errorf("the model was told %q; calls without results: %d", told, calls)
+	}
+}
+
+func TestScenario23LongHistoryIsCondensedAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, withCondenser(10, 1))
+	w.llm.On(func(r *llmtest.Request) bool { return len(r.Tools) == 0 }, llmtest.Text("sum"))
+	for i := range 12 {
+		w.llm.Reply(terminal(fmt.Sprintf("echo %d", i)))
+	}
+	w.llm.Reply(llmtest.Finish("ok"))
+	w.say("go")
+	n := 0
+	for _, e := range w.log() {
+		if c, ok := e.Body.(*event.Condensation); ok {
+			n++
+			if len(c.ForgottenEventIDs) == 0 || c.Summary == nil || c.SummaryOffset == nil || *c.SummaryOffset != 1 {
+				t.Errorf("condensation %+v", c)
+			}
+		}
+	}
+	if n < 2 {
+		t.Errorf("%d condensations", n)
+	}
+}
+
+func TestRequestThatStaysTooLongEndsTheRun(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, withCondenser(80, 2))
+	w.llm.On(func(r *llmtest.Request) bool { return len(r.Tools) == 0 }, llmtest.Text("sum"))
+	w.llm.Reply(llmtest.ContextTooLong(), llmtest.ContextTooLong(), llmtest.ContextTooLong(), llmtest.ContextTooLong())
+	res := w.say("go")
+	if res.Outcome != turn.Failed || res.Cause.Code != "LLMContextWindowExceedError" {
+		t.Errorf("result %+v", res)
+	}
+	w.status(event.Failed)
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/engine/condenser"
 	"github.com/ohgw/ohgw/internal/engine/llm"
 	"github.com/ohgw/ohgw/internal/engine/store"
 	"github.com/ohgw/ohgw/internal/engine/tool"
@@ -34,8 +35,8 @@ type Config struct {
 	Models Models
 	// Model says which model answers when the conversation is opened.
 	Model Choice
-	// Condenser's zero value is none.
-	Condenser Condenser
+	// Condenser says when the history is too long; the zero value: never.
+	Condenser condenser.Settings
 	// Tools makes the conversation's tools; it is called once, before the
 	// first message is taken.
 	Tools func(ctx context.Context, host Host) ([]tool.Tool, error)
@@ -117,6 +118,9 @@ type Conversation struct {
 	nudged  string // the error event for which the agent was nudged
 	refused int    // answers in a row that could not be used
 	tooLong int    // calls in a row that exceeded the context
+	tokens  int64  // of the next request, as far as known; 0: unknown
+
+	condenseAt int // the size of the view at which a summary is tried again
 
 	introduced bool // the log has a system prompt
 

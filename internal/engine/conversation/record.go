@@ -7,6 +7,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/engine/condenser"
 	"github.com/ohgw/ohgw/internal/engine/store"
 	"github.com/ohgw/ohgw/internal/engine/view"
 )
@@ -67,6 +68,9 @@ func (c *Conversation) append(source string, body event.Body, sync bool) (event.
 		c.dir.State.LeafEventID, c.dir.State.HeadIsEmpty = e.ID, false
 		c.view.Append(e)
 		c.follow(e)
+		if c.tokens > 0 {
+			c.tokens += condenser.Tokens(e)
+		}
 	}
 	c.watchers.publish(e)
 	return e, nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/engine/condenser"
 	"github.com/ohgw/ohgw/internal/engine/llm"
 	"github.com/ohgw/ohgw/internal/engine/view"
 )
@@ -101,6 +102,7 @@ func (c *Conversation) generate() (llm.Response, error) {
 	}
 	if err == nil {
 		c.stats.add(model.Info(), resp)
+		c.tokens = resp.Usage.PromptTokens
 	}
 	return resp, err
 }
@@ -120,7 +122,7 @@ func (c *Conversation) unusable(err error) error {
 	}
 	switch e.Code {
 	case codeContext, codeHistory:
-		if c.cfg.Condenser == (Condenser{}) || c.tooLong == maxCondensing {
+		if c.cfg.Condenser == (condenser.Settings{}) || c.tooLong == maxCondensing {
 			return err
 		}
 		c.tooLong++
