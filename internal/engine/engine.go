@@ -44,6 +44,8 @@ type Config struct {
 	Confirm Confirm
 	Version string // of this engine, for Status
 	Home    string // the user's home directory, for skills; empty: none
+	// SkillEnv is the environment of commands inside of skills.
+	SkillEnv []string
 	// MaxCost ends a run when its conversation has cost that much, in US
 	// dollars; 0: no limit.
 	MaxCost float64

@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/internal/engine/condenser"
 	"github.com/ohgw/ohgw/internal/engine/conversation"
 	"github.com/ohgw/ohgw/internal/engine/prompt"
+	"github.com/ohgw/ohgw/internal/engine/skill"
 	"github.com/ohgw/ohgw/internal/engine/store"
 	"github.com/ohgw/ohgw/internal/engine/tool"
 )
@@ -38,20 +41,64 @@ func (b *Backend) live(ctx context.Context, dir *store.Dir, req agentapi.OpenReq
 	if err != nil {
 		return nil, agentapi.Info{}, err
 	}
+	words := b.prompt(s, stored)
 	cfg := conversation.Config{
 		Dir: dir, Models: b.models, Model: choice, Condenser: condenserOf(stored),
 		Tools: func(ctx context.Context, host conversation.Host) ([]tool.Tool, error) {
-			return b.cfg.NewTools(ctx, ToolEnv{
+			tools, err := b.cfg.NewTools(ctx, ToolEnv{
 				Conversation: s.ID, Dir: dir.Path(), Workspace: s.Workspace.WorkingDir,
 				Agent: s.Agent, Settings: settings.Agent, Host: host, Profiles: b.profileNames, Log: b.cfg.Log,
 			})
+			if err != nil {
+				return nil, err
+			}
+			skills := skill.Tool(skill.ToolConfig{
+				Skills: words.Skills(), Workspace: s.Workspace.WorkingDir, Env: b.cfg.SkillEnv, Invoked: host.SkillInvoked,
+			})
+			if skills != nil {
+				tools = append(tools, skills)
+			}
+			return tools, nil
 		},
-		Prompt:      prompt.New(prompt.Config{Workspace: s.Workspace.WorkingDir, Home: b.cfg.Home, Suffix: suffix, Now: b.cfg.Now}),
+		Prompt:      words,
 		Concurrency: concurrency(stored), MaxCost: b.cfg.MaxCost,
 		Now: b.cfg.Now, NewID: b.cfg.NewID, Log: b.cfg.Log,
 	}
 	conv, err := conversation.Open(cfg)
 	return conv, info, err
+}
+
+// prompt is what the agent is told, by what is stored of it.
+func (b *Backend) prompt(s store.State, stored agent) *prompt.Prompt {
+	words := stored.object("agent_context")
+	cfg := prompt.Config{
+		Workspace: s.Workspace.WorkingDir, Home: b.cfg.Home, Static: stored.text("system_prompt"),
+		Suffix: words.text("system_message_suffix"), MessageSuffix: words.text("user_message_suffix"),
+		NoRisk: string(stored.object("system_prompt_kwargs")["llm_security_analyzer"]) == "false",
+		NoDate: string(words["current_datetime"]) == "null",
+		Now:    b.cfg.Now,
+		Warn:   func(err error) { b.cfg.Log.Warn("read skills", "conversation", s.ID, "err", err) },
+	}
+	_ = json.Unmarshal(words["disabled_skills"], &cfg.Disabled) // no list: none
+	cfg.Secrets = secretNames(s.SecretRegistry)
+	return prompt.New(cfg)
+}
+
+// secretNames are the secrets of a conversation, without their values.
+func secretNames(registry json.RawMessage) []prompt.Secret {
+	var stored struct {
+		Sources map[string]struct {
+			Description string `json:"description"`
+		} `json:"secret_sources"`
+	}
+	if json.Unmarshal(registry, &stored) != nil {
+		return nil
+	}
+	list := make([]prompt.Secret, 0, len(stored.Sources))
+	for _, name := range slices.Sorted(maps.Keys(stored.Sources)) {
+		list = append(list, prompt.Secret{Name: name, Description: stored.Sources[name].Description})
+	}
+	return list
 }
 
 func (b *Backend) profileNames(ctx context.Context) ([]string, error) {

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"syscall"
+	"time"
 
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/engine/tool"
@@ -52,8 +52,7 @@ func Terminal(dir string) *Func {
 		}
 		cmd := exec.CommandContext(ctx, "/bin/sh", "-c", in.Command)
 		cmd.Dir, cmd.Env = dir, []string{"PATH=" + os.Getenv("PATH")}
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+		cmd.WaitDelay = time.Second
 		out, err := cmd.CombinedOutput()
 		var exit *exec.ExitError
 		if err != nil && !errors.As(err, &exit) {

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package skill
+
+import "os/exec"
+
+// ownGroup is for systems that have process groups.
+func ownGroup(*exec.Cmd) {}

@@ -1,0 +1,110 @@
+package skill
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Triggered is the first word of a message that calls for the skill; empty for
+// none. Only whole words count, in any case.
+func (s Skill) Triggered(text string) string {
+	text = strings.ToLower(text)
+	for _, t := range s.Triggers {
+		if hasWord(text, strings.ToLower(strings.TrimSpace(t))) {
+			return t
+		}
+	}
+	return ""
+}
+
+// hasWord tells whether word stands alone somewhere in text.
+func hasWord(text, word string) bool {
+	if word == "" {
+		return false
+	}
+	for at := 0; ; {
+		i := strings.Index(text[at:], word)
+		if i < 0 {
+			return false
+		}
+		before, _ := utf8.DecodeLastRuneInString(text[:at+i])
+		after, _ := utf8.DecodeRuneInString(text[at+i+len(word):])
+		if !isWord(before) && !isWord(after) {
+			return true
+		}
+		_, size := utf8.DecodeRuneInString(text[at+i:])
+		at += i + size
+	}
+}
+
+func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// About tells whether a rule is about a file, given by its path in the
+// workspace with forward slashes.
+func (s Skill) About(file string) bool {
+	for _, pattern := range s.Paths {
+		if globMatches(pattern, file) {
+			return true
+		}
+	}
+	return false
+}
+
+// globMatches matches ** (any directories), * and ? (within one name); a
+// pattern without a slash matches at any depth.
+func globMatches(pattern, file string) bool {
+	pattern = strings.TrimPrefix(pattern, "./")
+	if !strings.Contains(pattern, "/") {
+		pattern = "**/" + pattern
+	}
+	var b strings.Builder
+	b.WriteString("^")
+	for i := 0; i < len(pattern); i++ {
+		switch {
+		case strings.HasPrefix(pattern[i:], "**/"):
+			b.WriteString("(?:.*/)?")
+			i += len("**/") - 1
+		case strings.HasPrefix(pattern[i:], "**"):
+			b.WriteString(".*")
+			i++
+		case pattern[i] == '*':
+			b.WriteString("[^/]*")
+		case pattern[i] == '?':
+			b.WriteString("[^/]")
+		default:
+			b.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
+		}
+	}
+	re, err := regexp.Compile(b.String() + "$")
+	return err == nil && re.MatchString(file)
+}
+
+// Nested reads the AGENTS.md files in the directories between the workspace and
+// a file in it, both excluded: rules for what lies below them. The file is
+// given by its path in the workspace.
+func Nested(workspace, file string) []Skill {
+	root, err := os.OpenRoot(workspace)
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	var found []Skill
+	for dir := filepath.Dir(filepath.FromSlash(file)); dir != "." && dir != string(filepath.Separator); dir = filepath.Dir(dir) {
+		for _, name := range []string{"AGENTS.md", "agents.md", "AGENT.md", "CLAUDE.md", "GEMINI.md"} {
+			body, err := read(root, filepath.Join(dir, name))
+			if err != nil {
+				continue
+			}
+			kind := contextFiles[strings.ToLower(name)]
+			found = append(found, Skill{
+				Name: kind + ":" + filepath.ToSlash(dir), Body: string(body), Path: filepath.Join(workspace, dir, name),
+			})
+			break
+		}
+	}
+	return found
+}

@@ -1,0 +1,295 @@
+// Package skill finds what people have written down for agents: a repository's
+// AGENTS.md, skills, rules for certain files. It reads them in the places and
+// in the forms that OpenHands knows.
+//
+// What a repository says is not the user's word. Files are read through
+// os.Root, so that a link cannot show the model something outside of the
+// directory that was searched, and nothing in them runs before the model asks
+// for the skill.
+package skill
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
+// Skill is one file of instructions.
+type Skill struct {
+	Name        string
+	Description string
+	Body        string
+	// Path is where it was read; Dir the directory that belongs to it, for a
+	// skill with a directory of its own.
+	Path, Dir string
+	// Always: it is context of every conversation.
+	Always bool
+	// Triggers are words of the user that call for it.
+	Triggers []string
+	// Paths are globs of files that it is about.
+	Paths []string
+	// Invocable: the model is told of it and can read it.
+	Invocable bool
+}
+
+const (
+	maxFile        = 1 << 20 // bytes that are read of a file
+	maxSkills      = 500
+	maxDescription = 1024 // characters
+	maxName        = 64
+)
+
+var validName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// The places of skills below a project and below the home directory.
+var (
+	projectDirs = []string{".agents/skills", ".openhands/skills", ".openhands/microagents"}
+	userDirs    = []string{".agents/skills", ".openhands/skills", ".openhands/microagents", ".openhands/skills/installed"}
+)
+
+// contextFiles are the files of other agents that are read too: lower-case name
+// to the name of the skill.
+var contextFiles = map[string]string{
+	"agents.md": "agents", "agent.md": "agents", "claude.md": "claude", "gemini.md": "gemini", ".cursorrules": "cursorrules",
+}
+
+// Find reads the skills for a working directory: those of the directory, of
+// the repository it is in, and of the user, whose home may be empty. Of two
+// with the same name the first counts. What cannot be read is left out, and
+// the error says what that was.
+func Find(workspace, home string) ([]Skill, error) {
+	f := finder{names: map[string]bool{}}
+	f.project(workspace)
+	if root := repository(workspace); root != "" && root != filepath.Clean(workspace) {
+		f.project(root)
+	}
+	if home != "" {
+		f.root(home, userDirs, false)
+	}
+	return f.found, errors.Join(f.errs...)
+}
+
+// repository is the root of the repository that dir is in; empty for none.
+func repository(dir string) string {
+	for dir = filepath.Clean(dir); ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
+}
+
+type finder struct {
+	found []Skill
+	names map[string]bool
+	errs  []error
+}
+
+func (f *finder) project(dir string) { f.root(dir, projectDirs, true) }
+
+func (f *finder) root(dir string, places []string, context bool) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			f.errs = append(f.errs, fmt.Errorf("read skills: %w", err))
+		}
+		return
+	}
+	defer root.Close()
+	if context {
+		f.contexts(root, dir)
+	}
+	for _, place := range places {
+		f.directory(root, dir, place)
+	}
+}
+
+// contexts reads AGENTS.md and its like, each file once, whatever its names.
+func (f *finder) contexts(root *os.Root, dir string) {
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		f.errs = append(f.errs, fmt.Errorf("read skills: %w", err))
+		return
+	}
+	var seen []fs.FileInfo
+	for _, e := range entries {
+		name, ok := contextFiles[strings.ToLower(e.Name())]
+		if !ok || f.names[name] {
+			continue
+		}
+		info, err := root.Stat(e.Name())
+		if err != nil || slices.ContainsFunc(seen, func(i fs.FileInfo) bool { return os.SameFile(i, info) }) {
+			continue
+		}
+		seen = append(seen, info)
+		body, err := read(root, e.Name())
+		if err != nil {
+			f.errs = append(f.errs, err)
+			continue
+		}
+		f.add(Skill{Name: name, Body: string(body), Path: filepath.Join(dir, e.Name()), Always: true})
+	}
+}
+
+// directory reads the skills below a place.
+func (f *finder) directory(root *os.Root, dir, place string) {
+	err := fs.WalkDir(root.FS(), place, func(p string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil && p == place:
+			return fs.SkipAll // there is none
+		case err != nil:
+			return err
+		case len(f.found) >= maxSkills:
+			return fs.SkipAll
+		case e.IsDir() && p != place && slices.Contains(userDirs, p):
+			return fs.SkipDir // a place of its own
+		case e.IsDir() || path.Ext(p) != ".md" || strings.EqualFold(e.Name(), "README.md"):
+			return nil
+		}
+		if e.Name() != "SKILL.md" && inSkill(root, place, p) {
+			return nil // it belongs to the skill around it
+		}
+		data, err := read(root, p)
+		if err == nil {
+			var s Skill
+			if s, err = parse(place, p, data); err == nil {
+				s.Path = filepath.Join(dir, filepath.FromSlash(p))
+				if e.Name() == "SKILL.md" {
+					s.Dir = filepath.Dir(s.Path)
+				}
+				f.add(s)
+			}
+		}
+		if err != nil {
+			f.errs = append(f.errs, err)
+		}
+		return nil
+	})
+	if err != nil {
+		f.errs = append(f.errs, fmt.Errorf("read skills: %w", err))
+	}
+}
+
+func inSkill(root *os.Root, place, p string) bool {
+	for dir := path.Dir(p); dir != place && len(dir) > len(place); dir = path.Dir(dir) {
+		if _, err := root.Lstat(path.Join(dir, "SKILL.md")); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *finder) add(s Skill) {
+	if !f.names[s.Name] {
+		f.names[s.Name] = true
+		f.found = append(f.found, s)
+	}
+}
+
+var errNoFile = errors.New("it is no file")
+
+func read(root *os.Root, name string) ([]byte, error) {
+	file, err := root.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("read skill: %w", err)
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("read skill %s: %w", name, errors.Join(err, errNoFile))
+	}
+	data, err := io.ReadAll(io.LimitReader(file, maxFile))
+	if err != nil {
+		return nil, fmt.Errorf("read skill: %w", err)
+	}
+	return data, nil
+}
+
+// front is what may stand between the two lines of dashes at the top.
+type front struct {
+	Name        string           `yaml:"name"`
+	Description string           `yaml:"description"`
+	Triggers    []string         `yaml:"triggers"`
+	Inputs      []map[string]any `yaml:"inputs"`
+	Paths       any              `yaml:"paths"`
+	Silent      bool             `yaml:"disable-model-invocation"`
+}
+
+// parse reads a skill file at p below place.
+func parse(place, p string, data []byte) (Skill, error) {
+	head, body := split(data)
+	var m front
+	if err := yaml.Unmarshal(head, &m); err != nil {
+		return Skill{}, fmt.Errorf("read skill %s: its head is no YAML", p)
+	}
+	s := Skill{Body: strings.TrimSpace(string(body)), Description: cut(m.Description), Triggers: m.Triggers, Paths: texts(m.Paths)}
+	if path.Base(p) == "SKILL.md" {
+		s.Name = path.Base(path.Dir(p))
+		if len(s.Name) > maxName || !validName.MatchString(s.Name) || m.Name != "" && m.Name != s.Name {
+			return Skill{}, fmt.Errorf("read skill %s: its name must be that of its directory, in lower case with dashes", p)
+		}
+		s.Invocable = !m.Silent && len(s.Paths) == 0
+	} else {
+		s.Name = strings.TrimSuffix(strings.TrimPrefix(p, place+"/"), ".md")
+		s.Always = len(s.Paths) == 0 && len(m.Triggers) == 0 && len(m.Inputs) == 0
+	}
+	if len(m.Inputs) > 0 {
+		s.Triggers = append(s.Triggers, "/"+s.Name)
+	}
+	if len(s.Paths) > 0 {
+		s.Triggers = nil
+	}
+	return s, nil
+}
+
+// split parts the head of a file from its body.
+func split(data []byte) (head, body []byte) {
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+	rest, ok := bytes.CutPrefix(data, []byte("---\n"))
+	if !ok {
+		return nil, data
+	}
+	if head, body, ok = bytes.Cut(rest, []byte("\n---\n")); ok {
+		return head, body
+	}
+	if head, ok = bytes.CutSuffix(rest, []byte("\n---")); ok {
+		return head, nil
+	}
+	return nil, data
+}
+
+func cut(s string) string {
+	if r := []rune(s); len(r) > maxDescription {
+		return string(r[:maxDescription])
+	}
+	return s
+}
+
+// texts is a text, or a list of them.
+func texts(v any) []string {
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		var list []string
+		for _, item := range v {
+			if s, ok := item.(string); ok {
+				list = append(list, s)
+			}
+		}
+		return list
+	}
+	return nil
+}
