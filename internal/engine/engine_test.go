@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"fmt"
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -12,6 +14,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if config := os.Getenv(childVariable); config != "" {
+		if err := child(config, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreTopFunction("net/http.(*persistConn).readLoop"),
 		goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop"),

@@ -69,12 +69,19 @@ func (p *Profiles) Load(_ context.Context, name string) (engine.Profile, error) 
 	return engine.Profile{Name: name, Revision: fmt.Sprint(p.edits), LLM: data, Key: "sk-test"}, err
 }
 
-// Config is an engine on the disk of the test, with the test tools and a model
-// at url behind every profile.
+// Config is an engine on the disk of the test; see Engine.
 func Config(t testing.TB, url string, profiles *Profiles) engine.Config {
 	t.Helper()
+	cfg := Engine(url, profiles)
+	cfg.Dir = t.TempDir()
+	return cfg
+}
+
+// Engine is an engine with the test tools, and a model at url behind every
+// profile. It still needs a directory.
+func Engine(url string, profiles *Profiles) engine.Config {
 	return engine.Config{
-		Dir: t.TempDir(), Profiles: profiles, Version: "test",
+		Profiles: profiles, Version: "test",
 		NewModel: func(p engine.Profile, usage string) (llm.Model, error) {
 			var stored struct{ Model string }
 			if err := json.Unmarshal(p.LLM, &stored); err != nil {
