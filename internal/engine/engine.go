@@ -53,6 +53,10 @@ type Config struct {
 	// processes of its tools. Default: 30 min.
 	Idle time.Duration
 
+	// Grace is how long an interrupted call or tool may take to obey before it
+	// is left alone. Default: 10 s.
+	Grace time.Duration
+
 	Owner store.Owner // who takes leases: this process
 	Files store.Files // nil: the real disk
 	Now   func() time.Time

@@ -177,7 +177,7 @@ func (w *world) files(pattern string) []string {
 
 // notation is a log in the letters of the scenarios, without state updates.
 func notation(events []event.Event) []string {
-	var out []string
+	out := []string{}
 	for _, e := range events {
 		switch b := e.Body.(type) {
 		case *event.StateUpdate:

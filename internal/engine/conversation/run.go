@@ -91,11 +91,15 @@ func (c *Conversation) run() {
 	if err != nil && c.lost == nil {
 		c.failed(err)
 	}
-	if c.lost == nil {
-		if err := c.save(durable); err != nil {
-			c.cfg.Log.Error("save conversation", "conversation", c.id, "err", err)
-		}
-		c.watchers.publish(c.snapshot())
+	if c.lost != nil {
+		return
+	}
+	// A process that dies leaves the first of these, a machine that does the
+	// log, which has the answer. So nobody has to wait for the disk once more.
+	err = c.save(lazily)
+	c.watchers.publish(c.snapshot())
+	if err = errors.Join(err, c.save(durable)); err != nil {
+		c.cfg.Log.Error("save conversation", "conversation", c.id, "err", err)
 	}
 }
 

@@ -18,6 +18,9 @@ import (
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
+// Key is the key of every profile.
+const Key = "sk-test-0123456789"
+
 // Profiles are profiles in memory: name to model.
 type Profiles struct {
 	mu     sync.Mutex
@@ -65,8 +68,8 @@ func (p *Profiles) Load(_ context.Context, name string) (engine.Profile, error) 
 	if !ok {
 		return engine.Profile{}, &agentapi.Error{Kind: agentapi.ErrProfileNotFound, Msg: fmt.Sprintf("There is no profile %q.", name)}
 	}
-	data, err := json.Marshal(map[string]any{"model": "openai/" + model})
-	return engine.Profile{Name: name, Revision: fmt.Sprint(p.edits), LLM: data, Key: "sk-test"}, err
+	data, err := json.Marshal(map[string]any{"model": "openai/" + model, "api_key": Key})
+	return engine.Profile{Name: name, Revision: fmt.Sprint(p.edits), LLM: data, Key: Key}, err
 }
 
 // Config is an engine on the disk of the test; see Engine.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/ohgw/ohgw/internal/atomicfile"
 )
@@ -48,16 +49,22 @@ func (Disk) Write(path string, data []byte, sync bool) error {
 	return nil
 }
 
-// Sync waits until the files are on the disk.
+// Sync waits until the files are on the disk. It asks for all at once: a file
+// system writes them together.
 func (Disk) Sync(paths []string) error {
-	for _, path := range paths {
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(f.Sync(), f.Close()); err != nil {
-			return err
-		}
+	errs := make([]error, len(paths))
+	var all sync.WaitGroup
+	for i, path := range paths {
+		all.Go(func() { errs[i] = syncFile(path) })
 	}
-	return nil
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+func syncFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }

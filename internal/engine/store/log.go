@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -157,6 +158,10 @@ func (d *Dir) Append(e event.Event, sync bool) error {
 	}
 	path := filepath.Join(d.path, "events", fmt.Sprintf("event-%05d-%s.json", len(d.events), e.ID))
 	if err := d.write(path, data, sync); err != nil {
+		// What may have come to the disk all the same is in nobody's log, and
+		// would take the place of the next event.
+		_ = os.Remove(path)
+		d.unsynced = slices.DeleteFunc(d.unsynced, func(p string) bool { return p == path })
 		return fmt.Errorf("append event: %w", err)
 	}
 	d.index[e.ID] = len(d.events)
@@ -164,17 +169,21 @@ func (d *Dir) Append(e event.Event, sync bool) error {
 	return nil
 }
 
-// write writes an event's file, and with sync those that were not synced yet.
+// write writes an event's file, and with sync those that were not synced yet,
+// at the same time: a disk does both in one go. Where only the event reaches
+// the disk, it lies beyond a gap, and nobody was told of it.
 func (d *Dir) write(path string, data []byte, sync bool) error {
 	if !sync {
 		d.unsynced = append(d.unsynced, path)
 		return d.opts.Files.Write(path, data, false)
 	}
-	if err := d.opts.Files.Sync(d.unsynced); err != nil {
-		return err
+	before := make(chan error, 1)
+	go func() { before <- d.opts.Files.Sync(d.unsynced) }()
+	err := d.opts.Files.Write(path, data, true)
+	if err = errors.Join(err, <-before); err == nil {
+		d.unsynced = nil
 	}
-	d.unsynced = nil
-	return d.opts.Files.Write(path, data, true)
+	return err
 }
 
 // setAside renames the files beyond a gap before the gap is filled: what was
