@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/engine"
 	"github.com/ohgw/ohgw/internal/engine/store"
 	"github.com/ohgw/ohgw/internal/llmtest"
 	"github.com/ohgw/ohgw/internal/sdktest"
@@ -69,16 +70,18 @@ func TestPythonContinuesWhatTheEngineWrote(t *testing.T) {
 	t.Run("scenarios", func(t *testing.T) {
 		for name, script := range interop {
 			t.Run(name, func(t *testing.T) {
-				w := newWorld(t)
+				w := newWorld(t, func(c *engine.Config) {
+					if name == "waiting" {
+						c.Confirm = engine.ConfirmRisky
+					}
+				}, withCondenser(10, 1))
 				script(w)
-				want := w.log()
 				w.close()
 				hex := strings.ReplaceAll(w.id, "-", "")
 				names[hex] = name
 				if err := os.CopyFS(filepath.Join(root, hex), os.DirFS(w.dir())); err != nil {
 					t.Fatal(err)
 				}
-				_ = want
 			})
 		}
 	})
@@ -143,6 +146,26 @@ var interop = map[string]func(*world){
 	"stuck": func(w *world) {
 		w.llm.Reply(terminal("echo 1"), terminal("echo 1"), terminal("echo 1"), terminal("echo 1"))
 		w.say("go")
+	},
+	"waiting": func(w *world) { w.llm.Reply(terminal("echo hi")); w.say("go") },
+	"condensed": func(w *world) {
+		w.llm.On(func(r *llmtest.Request) bool { return len(r.Tools) == 0 }, llmtest.Text("sum"))
+		w.llm.Reply(terminal("echo 1"), terminal("echo 2"), terminal("echo 3"), terminal("echo 4"), terminal("echo 5"), llmtest.Finish("ok"))
+		w.say("go")
+	},
+	"skills": func(w *world) {
+		w.write(".openhands/skills/deploy.md", "---\ntriggers: [deploy]\n---\nUse the blue button.")
+		w.write(".agents/skills/count/SKILL.md", "---\ndescription: Counts.\n---\nCount.")
+		w.llm.Reply(llmtest.Tool("invoke_skill", `{"name":"count"}`), llmtest.Finish("ok"))
+		w.say("deploy it")
+	},
+	"switched": func(w *world) {
+		w.llm.Reply(llmtest.Text("one"), llmtest.Text("two"))
+		w.say("one")
+		if err := w.open().Switch(w.ctx(), "other"); err != nil {
+			w.t.Fatal(err)
+		}
+		w.say("two")
 	},
 	"parallel": func(w *world) {
 		w.llm.Reply(llmtest.Reply{Text: "x", Reasoning: "r", Calls: []llmtest.Call{{Name: "terminal", Args: `{"command":"echo 1"}`}, {Name: "think", Args: `{"thought":"t"}`}}}, llmtest.Finish("ok"))

@@ -54,6 +54,9 @@ func newWorld(t *testing.T, change ...func(*engine.Config)) *world {
 // start starts an engine, again after close.
 func (w *world) start() {
 	w.t.Helper()
+	if w.backend != nil {
+		_ = w.backend.Close() // was closed, or its disk is dead
+	}
 	w.backend = engine.New(w.cfg)
 	w.conv = nil
 }
