@@ -1,0 +1,54 @@
+# Everything here is a plain go command; the names are for people. `make check` is what CI runs, less what needs a network.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+TOOL := go tool -modfile=tools/go.mod
+FUZZTIME ?= 30s
+COUNT ?= 6
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' Makefile
+
+.PHONY: build
+build: ## the program, in bin/
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o bin/ohgw ./cmd/ohgw
+
+.PHONY: test
+test: ## unit tests
+	go test ./...
+
+.PHONY: race
+race: ## unit tests with the race detector, in random order
+	go test -race -shuffle=on ./...
+
+.PHONY: lint
+lint: ## formatting, vet, linter, tidy modules
+	@scripts/lint
+
+.PHONY: generate
+generate: ## what is generated and committed
+	go generate ./...
+
+.PHONY: fuzz
+fuzz: ## every fuzz target, FUZZTIME each (30s)
+	@FUZZTIME=$(FUZZTIME) scripts/fuzz
+
+.PHONY: e2e
+e2e: ## the program with a real agent-server and real clients (scripts/agent-server install, once)
+	scripts/e2e-setup
+	scripts/e2e
+
+.PHONY: bench
+bench: ## figures: benchmarks of the packages, then the program beside a bare proxy
+	go test -run '^$$' -bench . -benchmem -count $(COUNT) ./...
+	go test -tags e2e -run "^$$" -bench . ./e2e
+
+.PHONY: vuln
+vuln: ## known vulnerabilities in what we use (asks vuln.go.dev)
+	$(TOOL) govulncheck ./...
+
+.PHONY: check
+check: lint race ## what has to be green before a commit lands (then `make e2e`)
+	@scripts/generated
