@@ -1,0 +1,128 @@
+// Command gen writes the files that are made from the program itself: the
+// completions of shells, and the table of settings in docs/configuration.md.
+// They are committed; a test says when they are stale.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ohgw/ohgw/cli"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/iostream"
+)
+
+//go:generate go run . ../..
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: gen DIRECTORY")
+		os.Exit(2)
+	}
+	if err := write(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "gen:", err)
+		os.Exit(1)
+	}
+}
+
+// write brings the files of the repository at root up to date.
+func write(root string) error {
+	files, err := generate(root)
+	if err != nil {
+		return err
+	}
+	for name, text := range files {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return fmt.Errorf("make directory: %w", err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return fmt.Errorf("write file: %w", err)
+		}
+	}
+	return nil
+}
+
+// generate gives the text of each file, by its name in the repository at root.
+func generate(root string) (map[string]string, error) {
+	files := map[string]string{}
+	for shell, name := range map[string]string{"bash": "ohgw.bash", "zsh": "_ohgw", "fish": "ohgw.fish", "powershell": "ohgw.ps1"} {
+		text, err := output("completion", shell)
+		if err != nil {
+			return nil, err
+		}
+		files["completions/"+name] = text
+	}
+	const settings = "docs/configuration.md"
+	page, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(settings)))
+	if err != nil {
+		return nil, fmt.Errorf("read page: %w", err)
+	}
+	if files[settings], err = between(string(page), settingsTable()); err != nil {
+		return nil, fmt.Errorf("%s: %w", settings, err)
+	}
+	return files, nil
+}
+
+// output is what the program prints for a command line.
+func output(args ...string) (string, error) {
+	var stdout, stderr strings.Builder
+	env := &cli.Env{
+		Stdout: iostream.New(&stdout, false, nil),
+		Stderr: iostream.New(&stderr, false, nil),
+		Stdin:  strings.NewReader(""),
+		Getenv: func(string) string { return "" },
+	}
+	if code := cli.Run(context.Background(), env, args); code != 0 {
+		return "", fmt.Errorf("ohgw %s ended with %d: %s", strings.Join(args, " "), code, stderr.String())
+	}
+	return stdout.String(), nil
+}
+
+// The lines of a page between which a table is put.
+const (
+	begin = "<!-- go generate: begin -->\n"
+	end   = "<!-- go generate: end -->\n"
+)
+
+// between puts text between the marks of a page.
+func between(page, text string) (string, error) {
+	head, rest, found := strings.Cut(page, begin)
+	_, tail, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		return "", errors.New("the marks for the table are missing")
+	}
+	return head + begin + text + end + tail, nil
+}
+
+// settingsTable is the table of all settings.
+func settingsTable() string {
+	var b strings.Builder
+	b.WriteString("| flag | variable | key | default | meaning |\n| --- | --- | --- | --- | --- |\n")
+	for _, f := range config.Fields() {
+		flag := ""
+		if f.Flag != "" {
+			flag = "--" + strings.TrimSpace(f.Flag+" "+f.Arg)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", code(flag), code(f.Env), code(f.Key), code(f.Default()), meaning(f))
+	}
+	return b.String()
+}
+
+func meaning(f config.Field) string {
+	if len(f.Choices) == 0 {
+		return f.Help
+	}
+	return f.Help + " (" + code(strings.Join(f.Choices, "`, `")) + ")"
+}
+
+func code(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "`" + s + "`"
+}
