@@ -1,0 +1,92 @@
+package repocheck_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestCommandsOfTheReadmeExist asks the program itself about every command and
+// flag that the documents tell people to type.
+func TestCommandsOfTheReadmeExist(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("builds the program")
+	}
+	program := filepath.Join(t.TempDir(), "ohgw")
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/ohgw")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build ./cmd/ohgw: %v\n%s", err, out)
+	}
+
+	help := map[string]string{}
+	for _, line := range typed(t, "README.md", "CONTRIBUTING.md", "docs/clients.md") {
+		words, flags := parts(line)
+		command := strings.Join(words, " ")
+		if _, known := help[command]; !known {
+			cmd := exec.CommandContext(t.Context(), program, append(words, "--help")...)
+			cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Errorf("ohgw %s --help: %v\n%s", command, err, out)
+			}
+			help[command] = string(out)
+			// cobra shows the help of the longest command it knows.
+			if usage := "ohgw " + command; !strings.Contains(string(out), usage) {
+				t.Errorf("the documents say %q, which is no command", usage)
+			}
+		}
+		for _, flag := range flags {
+			if !regexp.MustCompile(regexp.QuoteMeta(flag) + `\b`).MatchString(help[command]) {
+				t.Errorf("the documents say %q, and its help does not know %s", "ohgw "+strings.TrimSpace(command), flag)
+			}
+		}
+	}
+	if len(help) < 5 {
+		t.Errorf("found only %d commands in the documents", len(help))
+	}
+}
+
+// typed are the lines of the shell blocks, and the code in running text, that
+// run ohgw; without what is before it.
+func typed(t *testing.T, names ...string) []string {
+	t.Helper()
+	var lines []string
+	for _, name := range names {
+		text := read(t, name)
+		for _, m := range regexp.MustCompile("(?ms)^```(?:sh|console)\n(.*?)^```").FindAllStringSubmatch(text, -1) {
+			for line := range strings.Lines(m[1]) {
+				if m := regexp.MustCompile(`(?:^|[\s(])(?:\./cmd/|)ohgw\s+([^|)#]*)`).FindStringSubmatch(line); m != nil {
+					lines = append(lines, m[1])
+				}
+			}
+		}
+		for _, m := range regexp.MustCompile("`(?:go run \\./cmd/)?ohgw ([^`]+)`").FindAllStringSubmatch(text, -1) {
+			lines = append(lines, m[1])
+		}
+	}
+	return lines
+}
+
+// parts splits a command line into the names of the command and its flags. A
+// name is lower case; NAME, <file> and everything after a flag are arguments.
+func parts(line string) (words, flags []string) {
+	for _, word := range strings.Fields(line) {
+		switch {
+		case strings.HasPrefix(word, "--"):
+			flag, _, _ := strings.Cut(word, "=")
+			flags = append(flags, flag)
+		case len(flags) == 0 && len(words) < 2 && regexp.MustCompile(`^[a-z]+$`).MatchString(word):
+			words = append(words, word)
+		}
+	}
+	return words, flags
+}

@@ -1,0 +1,148 @@
+package repocheck_test
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/ohgw/ohgw/internal/fault"
+)
+
+func TestEveryDecisionIsListed(t *testing.T) {
+	t.Parallel()
+	index := read(t, "docs/adr/README.md")
+	count := 0
+	for _, name := range files(t) {
+		base := path.Base(name)
+		if path.Dir(name) != "docs/adr" || base == "README.md" {
+			continue
+		}
+		count++
+		text := read(t, name)
+		number := fmt.Sprintf("%04d-", count)
+		if !strings.HasPrefix(base, number) {
+			t.Errorf("%s: the next number is %s", name, number)
+		}
+		title, _, _ := strings.Cut(text, "\n")
+		title, _ = strings.CutPrefix(title, fmt.Sprintf("# %d. ", count))
+		if line := fmt.Sprintf("| [%d](%s) | %s |", count, base, title); !strings.Contains(index, line) {
+			t.Errorf("docs/adr/README.md has no line %q", line)
+		}
+		for _, part := range []string{"\nStatus: ", "\n## Context\n", "\n## Decision\n", "\n## Consequences\n"} {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s has no %q", name, strings.TrimSpace(part))
+			}
+		}
+	}
+	if count == 0 {
+		t.Error("docs/adr is empty")
+	}
+}
+
+func TestLinksBetweenDocumentsWork(t *testing.T) {
+	t.Parallel()
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	for _, name := range files(t) {
+		if path.Ext(name) != ".md" {
+			continue
+		}
+		for _, m := range link.FindAllStringSubmatch(read(t, name), -1) {
+			u, err := url.Parse(m[1])
+			if err != nil || u.Scheme != "" || u.Path == "" {
+				continue
+			}
+			target := path.Join(path.Dir(name), u.Path)
+			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(target))); err != nil {
+				t.Errorf("%s links to %s, which is not there", name, m[1])
+			}
+		}
+	}
+}
+
+// TestExitCodesAreInTheReadme pins the numbers that scripts rely on.
+func TestExitCodesAreInTheReadme(t *testing.T) {
+	t.Parallel()
+	codes := map[string]fault.Code{
+		"Failed": fault.Failed, "Usage": fault.Usage, "Partly": fault.Partly, "Credential": fault.Credential,
+		"Unreachable": fault.Unreachable, "Conflict": fault.Conflict, "Interrupted": fault.Interrupted,
+	}
+	want := map[string]fault.Code{
+		"Failed": 1, "Usage": 2, "Partly": 3, "Credential": 4, "Unreachable": 5, "Conflict": 6, "Interrupted": 130,
+	}
+	readme := read(t, "README.md")
+	for name, code := range codes {
+		if code != want[name] {
+			t.Errorf("fault.%s is %d, and was %d", name, code, want[name])
+		}
+		if !strings.Contains(readme, fmt.Sprintf("\n| %d | ", code)) {
+			t.Errorf("README.md does not list exit code %d", code)
+		}
+	}
+}
+
+func TestChangelogHasAnUnreleasedPart(t *testing.T) {
+	t.Parallel()
+	if !strings.Contains(read(t, "CHANGELOG.md"), "\n## Unreleased\n") {
+		t.Error("CHANGELOG.md has no Unreleased part")
+	}
+}
+
+// maxTargets is how many things a person can remember.
+const maxTargets = 12
+
+func TestMakefileIsShortAndExplained(t *testing.T) {
+	t.Parallel()
+	targets := regexp.MustCompile(`(?m)^([a-z][a-z0-9-]*):(.*)$`).FindAllStringSubmatch(read(t, "Makefile"), -1)
+	if n := len(targets); n == 0 || n > maxTargets {
+		t.Errorf("the Makefile has %d targets, want 1 to %d", n, maxTargets)
+	}
+	known := map[string]bool{}
+	for _, m := range targets {
+		known[m[1]] = true
+		if !strings.Contains(m[2], "## ") {
+			t.Errorf("target %s is not explained for `make help`", m[1])
+		}
+	}
+	for _, name := range []string{"README.md", "CONTRIBUTING.md"} {
+		for _, m := range regexp.MustCompile("`make ([a-z0-9-]+)`|(?m)^make ([a-z0-9-]+)").FindAllStringSubmatch(read(t, name), -1) {
+			if target := m[1] + m[2]; !known[target] {
+				t.Errorf("%s tells people to run make %s, which is no target", name, target)
+			}
+		}
+	}
+}
+
+// TestNothingNamesAMachine keeps out what is true in one place only: home
+// directories, hosts of package registries.
+func TestNothingNamesAMachine(t *testing.T) {
+	t.Parallel()
+	hosts := []string{
+		"proxy." + "golang.org", "registry." + "npmjs", "files." + "pythonhosted", "//pypi" + ".org", "deb." + "debian.org",
+	}
+	local := regexp.MustCompile(`(?:^|["'\s=(:])/(?:home|Users)/([a-z0-9_]+)|(?:^|["'\s=(:])/root/\w`)
+	for _, name := range files(t) {
+		if strings.Contains(name, "/testdata/fuzz/") || path.Base(name) == "go.sum" {
+			continue
+		}
+		text := read(t, name)
+		if strings.Contains(text, "\x00") {
+			continue // a picture, or what somebody has just built
+		}
+		for i, line := range strings.Split(text, "\n") {
+			for _, host := range hosts {
+				if strings.Contains(line, host) {
+					t.Errorf("%s:%d: names the registry host %s", name, i+1, host)
+				}
+			}
+			// Tests have people of their own.
+			if m := local.FindStringSubmatch(line); m != nil && (m[1] == "" || !strings.HasSuffix(name, "_test.go")) {
+				t.Errorf("%s:%d: a path of one machine: %s", name, i+1, strings.TrimSpace(m[0]))
+			}
+		}
+	}
+}
