@@ -1,0 +1,200 @@
+//go:build e2e
+
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience bounds every wait for a process; no test should come near it.
+const patience = 60 * time.Second
+
+// gatewayKey is the key of every gateway here.
+const gatewayKey = "sk-gateway-e2e-0123456789"
+
+// gateway is a running `ohgw serve`.
+type gateway struct {
+	URL   string // http://127.0.0.1:PORT
+	State string // its state directory
+
+	log    string // file
+	cmd    *exec.Cmd
+	exited chan error
+
+	stopped bool
+}
+
+// server is where an agent-server is.
+type server struct{ URL, Key string }
+
+// serve starts program in front of an agent-server, with nothing of the user's
+// settings, and waits until it is ready. It is stopped with the test, and must
+// then end by itself and have logged no secret and no word of a prompt.
+func serve(t testing.TB, program string, agents server, args ...string) *gateway {
+	t.Helper()
+	home, address := t.TempDir(), freeAddress(t)
+	g := &gateway{
+		URL: "http://" + address, State: filepath.Join(home, "state", "ohgw"),
+		log: filepath.Join(home, "log"), exited: make(chan error, 1),
+	}
+	log, err := os.Create(g.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	runtime := filepath.Join(home, "run")
+	if err := os.Mkdir(runtime, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	g.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), program,
+		append([]string{"serve", "--addr", address, "--log-format", "json", "--agent-server", agents.URL}, args...)...)
+	g.cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + home,
+		"XDG_CONFIG_HOME=" + filepath.Join(home, "config"), "XDG_STATE_HOME=" + filepath.Join(home, "state"),
+		"XDG_DATA_HOME=" + filepath.Join(home, "data"), "XDG_CACHE_HOME=" + filepath.Join(home, "cache"),
+		"XDG_RUNTIME_DIR=" + runtime,
+		"OHGW_API_KEYS=" + gatewayKey, "OHGW_AGENT_SERVER_KEY=" + agents.Key,
+	}
+	g.cmd.Stdout, g.cmd.Stderr = log, log
+	if err := g.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { g.exited <- g.cmd.Wait() }() // stop waits for it
+	t.Cleanup(func() { g.stop(t) })
+	g.awaitReady(t)
+	return g
+}
+
+func (g *gateway) awaitReady(t testing.TB) {
+	t.Helper()
+	deadline := time.After(patience)
+	for {
+		res, err := plain.Get(g.URL + "/readyz")
+		if err == nil {
+			res.Body.Close()
+			if res.StatusCode == http.StatusOK {
+				return
+			}
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case err := <-g.exited:
+			g.exited <- err
+			t.Fatalf("ohgw serve ended: %v\n%s", err, g.tail())
+		case <-deadline:
+			t.Fatalf("ohgw serve is not ready after %v\n%s", patience, g.tail())
+		}
+	}
+}
+
+// stop ends the gateway as a service manager does.
+func (g *gateway) stop(t testing.TB) {
+	t.Helper()
+	if g.stopped {
+		return
+	}
+	g.stopped = true
+	_ = g.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case err := <-g.exited:
+		if err != nil {
+			t.Errorf("ohgw serve: %v", err)
+		}
+	case <-time.After(patience):
+		_ = g.cmd.Process.Kill()
+		t.Errorf("ohgw serve did not end after SIGTERM: %v", <-g.exited)
+	}
+	log, err := os.ReadFile(g.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{gatewayKey, "sk-session-test", "sk-llm-test", promptMark} {
+		if bytes.Contains(log, []byte(secret)) {
+			t.Errorf("the log contains %q", secret)
+		}
+	}
+	if bytes.Contains(log, []byte("DATA RACE")) || bytes.Contains(log, []byte("panic")) || t.Failed() {
+		t.Errorf("the gateway's last words:\n%s", g.tail())
+	}
+}
+
+func (g *gateway) tail() string {
+	const most = 6000
+	log, err := os.ReadFile(g.log)
+	if err != nil {
+		return err.Error()
+	}
+	return string(log[max(0, len(log)-most):])
+}
+
+// resident is the memory that the gateway holds, in bytes; 0 where the system
+// does not tell.
+func (g *gateway) resident() int {
+	return resident(g.cmd.Process.Pid)
+}
+
+// plain is a client for single questions: it keeps no connection.
+var plain = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
+// post sends a body to the gateway with its key.
+func (g *gateway) post(t testing.TB, body string, header ...string) *http.Response {
+	t.Helper()
+	return send(t, http.MethodPost, g.URL+"/v1/chat/completions", body,
+		append([]string{"Authorization", "Bearer " + gatewayKey, "Content-Type", "application/json"}, header...)...)
+}
+
+// send makes a request; header is names and values in turn, a later one
+// replaces an earlier one, and an empty value removes it.
+func send(t testing.TB, method, url, body string, header ...string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		switch name, value := header[i], header[i+1]; {
+		case value == "":
+			req.Header.Del(name)
+		case name == "Host":
+			req.Host = value
+		default:
+			req.Header.Set(name, value)
+		}
+	}
+	res, err := plain.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { res.Body.Close() })
+	return res
+}
+
+func bodyOf(t testing.TB, res *http.Response) string {
+	t.Helper()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatalf("after %q: %v", body, err)
+	}
+	return string(body)
+}
+
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}

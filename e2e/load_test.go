@@ -1,0 +1,145 @@
+//go:build e2e
+
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/backendtest/fakeserver"
+	"github.com/ohgw/ohgw/internal/llmtest"
+)
+
+// inParallel calls do for 0 to n-1, workers at a time.
+func inParallel(n, workers int, do func(i int)) {
+	jobs := make(chan int)
+	var group sync.WaitGroup
+	for range workers {
+		group.Go(func() {
+			for i := range jobs {
+				do(i)
+			}
+		})
+	}
+	for i := range n {
+		jobs <- i
+	}
+	close(jobs)
+	group.Wait()
+}
+
+// TestSixtyFourAtOnce sends 64 streams at the same time; each has to get its
+// own answer, whole, and the agents must not have run more than once each.
+func TestSixtyFourAtOnce(t *testing.T) {
+	s := newStack(t, racyProgram(t))
+	const n = 64
+	began := time.Now()
+	inParallel(n, n, func(i int) {
+		want := fmt.Sprintf("This is answer %d.", i)
+		text, mark := prompt("[[pace 5ms]] [[say " + want + "]]")
+		res := s.post(t, chat(text, true))
+		got := readStream(t, res.Body)
+		if res.StatusCode != http.StatusOK || got.text != want || got.last().Data != done {
+			t.Errorf("request %d: %s %q, last frame %q", i, res.Status, got.text, got.last().Data)
+		}
+		if calls := len(s.asked(mark)); calls != 1 {
+			t.Errorf("request %d: the LLM was asked %d times", i, calls)
+		}
+	})
+	t.Logf("%d streams in %v", n, time.Since(began).Round(time.Millisecond))
+}
+
+// TestOneShotsLeaveNothing runs many requests that are a task of their own,
+// with no time to live: neither the agent-server nor the gateway keeps any.
+// OHGW_E2E_ONE_SHOTS changes how many.
+func TestOneShotsLeaveNothing(t *testing.T) {
+	n := 200
+	if v := os.Getenv("OHGW_E2E_ONE_SHOTS"); v != "" {
+		if _, err := fmt.Sscan(v, &n); err != nil {
+			t.Fatalf("OHGW_E2E_ONE_SHOTS=%s: %v", v, err)
+		}
+	}
+	s := newStack(t, plainProgram(t), "--one-shot-ttl", "0s")
+	shots := func(n int) {
+		inParallel(n, 8, func(i int) {
+			text, _ := prompt("[[finish Done.]]")
+			res := s.post(t, chat(text, false))
+			if body := bodyOf(t, res); res.StatusCode != http.StatusOK || !strings.Contains(body, "Done.") {
+				t.Errorf("request %d: %s %s", i, res.Status, body)
+			}
+		})
+	}
+	shots(n / 10) // what is made once for good
+	before, began := s.resident(), time.Now()
+	shots(n)
+	rate := float64(n) / time.Since(began).Seconds()
+
+	deadline := time.Now().Add(patience)
+	for s.conversations(t) > 0 && time.Now().Before(deadline) {
+		time.Sleep(20 * time.Millisecond) // removal follows the answer
+	}
+	if left := s.conversations(t); left != 0 {
+		t.Errorf("the agent-server still has %d conversations", left)
+	}
+	for _, pattern := range []string{"workspaces/*", "conversations/*"} {
+		if left, _ := filepath.Glob(filepath.Join(s.State, pattern)); len(left) != 0 {
+			t.Errorf("%d left under %s, such as %s", len(left), pattern, left[0])
+		}
+	}
+	after := s.resident()
+	t.Logf("%d one-shots, %.1f a second; resident before %.1f MB, after %.1f MB", n, rate, mb(before), mb(after))
+	// 4 KB each would be 4 MB for a thousand; noise of the collector is more
+	// than that for a few.
+	if limit := before + 16<<20; after > limit {
+		t.Errorf("resident memory grew from %.1f MB to %.1f MB", mb(before), mb(after))
+	}
+}
+
+// TestAThousandIdleStreamsAreCheap holds 1,000 streams open on agents that
+// never answer, in front of a fake agent-server.
+func TestAThousandIdleStreamsAreCheap(t *testing.T) {
+	const n = 1000
+	llm, fake := llmtest.New(t), newFake(t)
+	fake.SaveProfile("scripted", fakeserver.Profile{Model: "openai/test", BaseURL: llm.URL, Key: "sk-llm-test"})
+	g := serve(t, plainProgram(t), server{fake.URL, fakeKey}, "--max-runs", fmt.Sprint(n), "--drain", "0s")
+	warm, _ := prompt("[[finish Hello.]]")
+	bodyOf(t, g.post(t, chat(warm, false)))
+	before := g.resident()
+	var open sync.WaitGroup
+	var streams [n]*http.Response
+	for i := range streams {
+		open.Go(func() {
+			text, _ := prompt("[[hang]]")
+			res := g.post(t, chat(text, true))
+			if res.StatusCode != http.StatusOK {
+				t.Errorf("stream %d: %s", i, res.Status)
+				return
+			}
+			frames(t, res.Body, func(frame) bool { return false }) // the first one is here
+			streams[i] = res
+		})
+	}
+	open.Wait()
+	llm.Await(t, n+1) // all agents are at work
+	grown := g.resident() - before
+	t.Logf("idle: %.1f MB; with %d streams %.1f MB more", mb(before), n, mb(grown))
+	if limit := 150 << 20; grown > limit {
+		t.Errorf("%d idle streams take %.1f MB, more than 150", n, mb(grown))
+	}
+	if before > 40<<20 {
+		t.Errorf("idle memory is %.1f MB, more than 40", mb(before))
+	}
+	for _, res := range streams {
+		if res != nil {
+			res.Body.Close()
+		}
+	}
+}
+
+func mb(bytes int) float64 { return float64(bytes) / (1 << 20) }
