@@ -17,7 +17,7 @@ func portOwner(port string) string {
 	}
 	sockets := map[string]bool{}
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
-		text, err := os.ReadFile(table) //nolint:gosec // One of two fixed names.
+		text, err := os.ReadFile(table)
 		if err != nil {
 			continue
 		}
@@ -32,7 +32,7 @@ func portOwner(port string) string {
 	for _, fd := range descriptors {
 		if target, err := os.Readlink(fd); err == nil && sockets[target] {
 			process := filepath.Dir(filepath.Dir(fd))
-			name, _ := os.ReadFile(filepath.Join(process, "comm")) //nolint:gosec // Below /proc. It may have ended by now.
+			name, _ := os.ReadFile(filepath.Join(process, "comm"))
 			return strings.TrimSpace(fmt.Sprintf("%s (process %s)", strings.TrimSpace(string(name)), filepath.Base(process)))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -146,7 +147,7 @@ func (a *app) printMigration(report migrate.Report) error {
 	if !a.Stdout.TTY() {
 		t := table{}
 		for _, i := range report.Items {
-			t.add(string(i.Action), fmt.Sprint(i.Applied), i.Path, i.Entry, i.Before.Model.Text(), i.After.Model.Text(), i.Reason+i.Error)
+			t.add(string(i.Action), strconv.FormatBool(i.Applied), i.Path, i.Entry, i.Before.Model.Text(), i.After.Model.Text(), i.Reason+i.Error)
 		}
 		return t.write(a.Stdout)
 	}

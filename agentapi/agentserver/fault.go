@@ -35,20 +35,28 @@ func (b *Backend) fault(ctx context.Context, what string, err error) error {
 	case e.status == http.StatusUnauthorized, e.status == http.StatusForbidden:
 		return b.unauthorized(err)
 	case e.status == http.StatusConflict:
-		return &agentapi.Error{Kind: agentapi.ErrBusy, Err: err,
-			Msg: fmt.Sprintf("The agent-server is busy and cannot %s now%s. Try again later.", what, because(e))}
+		return &agentapi.Error{
+			Kind: agentapi.ErrBusy, Err: err,
+			Msg: fmt.Sprintf("The agent-server is busy and cannot %s now%s. Try again later.", what, because(e)),
+		}
 	case e.status == http.StatusTooManyRequests, e.status == http.StatusServiceUnavailable,
 		!e.native && (e.status == http.StatusBadGateway || e.status == http.StatusGatewayTimeout):
-		return &agentapi.Error{Kind: agentapi.ErrUnavailable, Err: err,
-			Msg: fmt.Sprintf("The agent-server at %s is not ready to %s%s. Try again in a moment.", b.address, what, because(e))}
+		return &agentapi.Error{
+			Kind: agentapi.ErrUnavailable, Err: err,
+			Msg: fmt.Sprintf("The agent-server at %s is not ready to %s%s. Try again in a moment.", b.address, what, because(e)),
+		}
 	case !e.native:
 		return b.stranger(err)
 	case e.status >= http.StatusInternalServerError:
-		return &agentapi.Error{Kind: agentapi.ErrRefused, Err: err,
-			Msg: fmt.Sprintf("The agent-server could not %s%s. Its log says more.", what, because(e))}
+		return &agentapi.Error{
+			Kind: agentapi.ErrRefused, Err: err,
+			Msg: fmt.Sprintf("The agent-server could not %s%s. Its log says more.", what, because(e)),
+		}
 	default:
-		return &agentapi.Error{Kind: agentapi.ErrRefused, Err: err,
-			Msg: fmt.Sprintf("The agent-server refuses to %s%s.", what, because(e))}
+		return &agentapi.Error{
+			Kind: agentapi.ErrRefused, Err: err,
+			Msg: fmt.Sprintf("The agent-server refuses to %s%s.", what, because(e)),
+		}
 	}
 }
 
@@ -62,8 +70,10 @@ func (b *Backend) unreachable(err error) error {
 
 // stranger is for answers that no agent-server gives.
 func (b *Backend) stranger(err error) error {
-	return &agentapi.Error{Kind: agentapi.ErrRefused, Err: err,
-		Msg: fmt.Sprintf("What answers at %s does not look like an OpenHands agent-server. Check its address.", b.address)}
+	return &agentapi.Error{
+		Kind: agentapi.ErrRefused, Err: err,
+		Msg: fmt.Sprintf("What answers at %s does not look like an OpenHands agent-server. Check its address.", b.address),
+	}
 }
 
 func timedOut(err error) bool {
@@ -80,13 +90,17 @@ func (b *Backend) unauthorized(err error) error {
 }
 
 func profileNotFound(name string, err error) error {
-	return &agentapi.Error{Kind: agentapi.ErrProfileNotFound, Err: err,
-		Msg: fmt.Sprintf("The agent-server has no LLM profile %q. GET /v1/models lists what it has.", name)}
+	return &agentapi.Error{
+		Kind: agentapi.ErrProfileNotFound, Err: err,
+		Msg: fmt.Sprintf("The agent-server has no LLM profile %q. GET /v1/models lists what it has.", name),
+	}
 }
 
 func conversationNotFound(id string, err error) error {
-	return &agentapi.Error{Kind: agentapi.ErrConversationNotFound, Err: err,
-		Msg: fmt.Sprintf("The agent-server has no conversation %s.", id)}
+	return &agentapi.Error{
+		Kind: agentapi.ErrConversationNotFound, Err: err,
+		Msg: fmt.Sprintf("The agent-server has no conversation %s.", id),
+	}
 }
 
 func unsupported(msg string) error {

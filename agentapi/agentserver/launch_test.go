@@ -102,8 +102,13 @@ func TestStartDoesWithoutWhatTheServerLacks(t *testing.T) {
 		present []string
 	}{
 		{"today", fakeserver.Options{}, nil, map[string]any{"secrets_encrypted": true}, []string{"agent_settings", "tags"}},
-		{"no secret key", fakeserver.Options{NoSecretKey: true}, nil,
-			map[string]any{"agent_settings.llm.api_key": "sk-llm", "secrets_encrypted": nil}, []string{"agent_settings"}},
+		{
+			"no secret key",
+			fakeserver.Options{NoSecretKey: true},
+			nil,
+			map[string]any{"agent_settings.llm.api_key": "sk-llm", "secrets_encrypted": nil},
+			[]string{"agent_settings"},
+		},
 		{"1.33", fakeserver.Options{Version: "1.33.0"}, nil, map[string]any{"agent_settings.llm.stream": true}, []string{"agent_settings"}},
 		{"before 1.33 the condenser must not stream", fakeserver.Options{Version: "1.32.0"}, nil, map[string]any{
 			"agent.llm.stream": true, "agent.condenser.llm.stream": false, "agent.condenser.llm.usage_id": "condenser",
@@ -114,8 +119,13 @@ func TestStartDoesWithoutWhatTheServerLacks(t *testing.T) {
 			"agent.llm.model": "openai/own", "agent.llm.api_key": "sk-own", "agent.llm.stream": true, "secrets_encrypted": nil,
 			"agent.agent_context.system_message_suffix": "Be brief.", "agent_settings": nil,
 		}, []string{"agent.tools", "tags"}},
-		{"before 1.18 nothing is streamed", fakeserver.Options{Version: "1.17.0"}, own,
-			map[string]any{"agent.llm.stream": false}, nil},
+		{
+			"before 1.18 nothing is streamed",
+			fakeserver.Options{Version: "1.17.0"},
+			own,
+			map[string]any{"agent.llm.stream": false},
+			nil,
+		},
 		{"before 1.16 there are no tags", fakeserver.Options{Version: "1.15.0"}, own, map[string]any{"tags": nil}, nil},
 	}
 	for _, tt := range tests {

@@ -103,18 +103,24 @@ func (s *stream) farewell(ctx context.Context) error {
 	if err := s.tell(ctx, snapshot(info, s.conv.backend.now())); err != nil {
 		return err
 	}
-	return &agentapi.Error{Kind: agentapi.ErrLost,
-		Msg: "The agent-server was restarted while the agent was working. The conversation is kept: send a new message to go on."}
+	return &agentapi.Error{
+		Kind: agentapi.ErrLost,
+		Msg:  "The agent-server was restarted while the agent was working. The conversation is kept: send a new message to go on.",
+	}
 }
 
 func (s *stream) giveUp(cause error) error {
 	if websocket.CloseStatus(cause) == websocket.StatusTryAgainLater && !s.begun {
-		return &agentapi.Error{Kind: agentapi.ErrUnavailable, Err: cause,
-			Msg: "Too many clients watch this conversation on the agent-server. Close some, or try again later."}
+		return &agentapi.Error{
+			Kind: agentapi.ErrUnavailable, Err: cause,
+			Msg: "Too many clients watch this conversation on the agent-server. Close some, or try again later.",
+		}
 	}
 	if !s.begun {
 		return s.conv.backend.unreachable(cause)
 	}
-	return &agentapi.Error{Kind: agentapi.ErrLost, Err: cause,
-		Msg: "The connection to the agent-server was lost while the agent was working, and it does not answer any more. Look after the server; the conversation is kept there."}
+	return &agentapi.Error{
+		Kind: agentapi.ErrLost, Err: cause,
+		Msg: "The connection to the agent-server was lost while the agent was working, and it does not answer any more. Look after the server; the conversation is kept there.",
+	}
 }

@@ -124,8 +124,10 @@ func (c *conversation) resolve(ctx context.Context, anchor string, arrived func(
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return &agentapi.Error{Kind: agentapi.ErrUncertain, Err: lost,
-				Msg: "The connection to the agent-server broke, and it is not known whether the message arrived. Look at the conversation before you send it again."}
+			return &agentapi.Error{
+				Kind: agentapi.ErrUncertain, Err: lost,
+				Msg: "The connection to the agent-server broke, and it is not known whether the message arrived. Look at the conversation before you send it again.",
+			}
 		}
 	}
 }

@@ -135,8 +135,10 @@ func (s *stream) run(ctx context.Context) error {
 func (s *stream) final(err error) error {
 	c := s.conv
 	if unreadable, ok := errors.AsType[*unreadableError](err); ok {
-		return &agentapi.Error{Kind: agentapi.ErrLost, Err: unreadable,
-			Msg: "The agent-server sent an event that cannot be read; it may be newer than this ohgw. The conversation goes on there."}
+		return &agentapi.Error{
+			Kind: agentapi.ErrLost, Err: unreadable,
+			Msg: "The agent-server sent an event that cannot be read; it may be newer than this ohgw. The conversation goes on there.",
+		}
 	}
 	switch {
 	case websocket.CloseStatus(err) == closeUnauthorized:
@@ -146,8 +148,10 @@ func (s *stream) final(err error) error {
 		// of the one before it.
 		return conversationNotFound(c.info.ID, err)
 	case errors.Is(err, errNoAnchor):
-		return &agentapi.Error{Kind: agentapi.ErrRefused, Err: err,
-			Msg: "The conversation does not hold the event to go on from."}
+		return &agentapi.Error{
+			Kind: agentapi.ErrRefused, Err: err,
+			Msg: "The conversation does not hold the event to go on from.",
+		}
 	}
 	if e, ok := errors.AsType[*agentapi.Error](err); ok {
 		return e

@@ -165,10 +165,10 @@ func play(t *testing.T, c agentapi.Conversation, in turn.Input) played {
 // begin runs a turn and gives what became of it when it is over.
 func begin(t *testing.T, c agentapi.Conversation, in turn.Input) <-chan played {
 	t.Helper()
-	return beginUnder(t, within(t, patience), c, in)
+	return beginUnder(within(t, patience), t, c, in)
 }
 
-func beginUnder(t *testing.T, ctx context.Context, c agentapi.Conversation, in turn.Input) <-chan played {
+func beginUnder(ctx context.Context, t *testing.T, c agentapi.Conversation, in turn.Input) <-chan played {
 	t.Helper()
 	over := make(chan played, 1)
 	var p played

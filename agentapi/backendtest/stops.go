@@ -119,7 +119,7 @@ func checkCancelTurn(t *testing.T, s *Setup) {
 	c := s.open(t)
 	ctx, cancel := context.WithCancel(within(t, patience))
 	defer cancel()
-	over := beginUnder(t, ctx, c, turn.Input{Message: agentapi.Message{Text: "go"}})
+	over := beginUnder(ctx, t, c, turn.Input{Message: agentapi.Message{Text: "go"}})
 	request := s.LLM.Await(t, 1)
 	cancel()
 	if p := await(t, "end of the turn", over); p.err != nil || p.Outcome != turn.Interrupted {

@@ -159,7 +159,7 @@ func (d *driver) run(ctx context.Context) (Result, error) {
 // nothing was, and whoever believes that runs the agent again.
 func afterStart(err error) error {
 	e, ok := errors.AsType[*agentapi.Error](err)
-	if !ok || e.Kind == agentapi.ErrLost || e.Kind == agentapi.ErrUncertain {
+	if !ok || errors.Is(e.Kind, agentapi.ErrLost) || errors.Is(e.Kind, agentapi.ErrUncertain) {
 		return err
 	}
 	return &agentapi.Error{Kind: agentapi.ErrLost, Msg: e.Msg, Err: err}

@@ -168,12 +168,21 @@ func TestRunThatCannotStartSaysWhy(t *testing.T) {
 		{"the caller says no", event.Idle, func(_ *conversation, in *turn.Input) {
 			in.Ready = func(turn.Baseline) error { return errTest }
 		}, errTest, []string{"close"}},
-		{"refused", event.Idle, func(c *conversation, _ *turn.Input) { c.send = fail(agentapi.ErrRefused) },
-			agentapi.ErrRefused, []string{"send go", "close"}},
-		{"unavailable", event.Idle, func(c *conversation, _ *turn.Input) { c.send = fail(agentapi.ErrUnavailable) },
-			agentapi.ErrUnavailable, []string{"send go", "close"}},
-		{"the rejection fails", event.Waiting, func(c *conversation, _ *turn.Input) { c.decide = fail(agentapi.ErrUnavailable) },
-			agentapi.ErrUnavailable, []string{"reject The user did not approve this action and sent a new message instead.", "close"}},
+		{
+			"refused", event.Idle, func(c *conversation, _ *turn.Input) { c.send = fail(agentapi.ErrRefused) },
+			agentapi.ErrRefused,
+			[]string{"send go", "close"},
+		},
+		{
+			"unavailable", event.Idle, func(c *conversation, _ *turn.Input) { c.send = fail(agentapi.ErrUnavailable) },
+			agentapi.ErrUnavailable,
+			[]string{"send go", "close"},
+		},
+		{
+			"the rejection fails", event.Waiting, func(c *conversation, _ *turn.Input) { c.decide = fail(agentapi.ErrUnavailable) },
+			agentapi.ErrUnavailable,
+			[]string{"reject The user did not approve this action and sent a new message instead.", "close"},
+		},
 		{"the stream is lost", event.Idle, func(c *conversation, _ *turn.Input) {
 			c.lost = &agentapi.Error{Kind: agentapi.ErrLost}
 			close(c.events)

@@ -46,6 +46,7 @@ func TestAFullDiskLeavesTheOldFile(t *testing.T) {
 }
 
 func writeTooMuch(t *testing.T, path string) {
+	t.Helper()
 	signal.Ignore(syscall.SIGXFSZ)
 	limit := syscall.Rlimit{Cur: 64 << 10, Max: 64 << 10}
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {

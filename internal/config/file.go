@@ -24,7 +24,7 @@ const versionKey = "version"
 
 // readFile gives the values of the config file by key, with dots for tables.
 func readFile(path string, named bool) (map[string]any, error) {
-	text, err := os.ReadFile(path) //nolint:gosec // The user names the file.
+	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) && !named {
 		return nil, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -64,6 +65,7 @@ func opened(b *testing.B, e *engine.Backend, workspace string) agentapi.Conversa
 }
 
 func hello(b *testing.B, c agentapi.Conversation) {
+	b.Helper()
 	res, err := turn.Run(b.Context(), c, turn.Input{Message: agentapi.Message{Text: "hello"}, Emit: func(turn.Update) {}})
 	if err != nil || res.Outcome != turn.Finished {
 		b.Errorf("turn: %+v, %v", res, err)
@@ -90,7 +92,7 @@ func BenchmarkHelloTurn(b *testing.B) {
 // BenchmarkTurnOfALongConversation is a turn after so many others.
 func BenchmarkTurnOfALongConversation(b *testing.B) {
 	for _, turns := range []int{5, 500} {
-		b.Run(fmt.Sprint(turns), func(b *testing.B) {
+		b.Run(strconv.Itoa(turns), func(b *testing.B) {
 			c := opened(b, instantEngine(b), b.TempDir())
 			for range turns {
 				hello(b, c)

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -129,7 +130,7 @@ const firstDeath, deaths = 5, 45
 func TestCrashAtAnyWriteLosesNothing(t *testing.T) {
 	t.Parallel()
 	for seed := range 200 {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+		t.Run(strconv.Itoa(seed), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(uint64(seed), 0))
 			disk := &mortal{left: firstDeath + seed%deaths, after: r.IntN(2) == 0}
@@ -222,7 +223,7 @@ func TestKilledProcessLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for seed := range kills {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+		t.Run(strconv.Itoa(seed), func(t *testing.T) {
 			w := newWorld(t)
 			twelve(w.llm)
 			seen := killed(t, self, 1+seed%24, childConfig{w.cfg.Dir, w.workspace, w.id, w.llm.URL})

@@ -112,7 +112,7 @@ func (b *Backend) create(ctx context.Context, req agentapi.OpenRequest, opts sto
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(req.Workspace, 0o755); err != nil {
+	if err := os.MkdirAll(req.Workspace, 0o750); err != nil {
 		return nil, refused(fmt.Sprintf("The workspace %s cannot be made; choose another directory.", req.Workspace), err)
 	}
 	state := store.NewState(req.ID, agent, req.Workspace)

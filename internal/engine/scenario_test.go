@@ -59,7 +59,8 @@ func TestScenario10CallsBehindFinishNeverRun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.llm.Reply(llmtest.Reply{Calls: []llmtest.Call{
-		{Name: "terminal", Args: `{"command":"touch one"}`}, {Name: "finish", Args: `{"message":"ok"}`},
+		{Name: "terminal", Args: `{"command":"touch one"}`},
+		{Name: "finish", Args: `{"message":"ok"}`},
 		{Name: "terminal", Args: `{"command":"touch two"}`},
 	}}, terminal("ls"), llmtest.Finish("end"))
 	w.say("go")
@@ -103,7 +104,8 @@ func TestScenario13BatchOfGoodBadGood(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.llm.Reply(llmtest.Reply{Text: "three", Calls: []llmtest.Call{
-		{ID: "a", Name: "terminal", Args: `{"command":"echo 1"}`}, {ID: "b", Name: "terminal", Args: `{`},
+		{ID: "a", Name: "terminal", Args: `{"command":"echo 1"}`},
+		{ID: "b", Name: "terminal", Args: `{`},
 		{ID: "c", Name: "terminal", Args: `{"command":"echo 3"}`},
 	}}, llmtest.Finish("ok"))
 	w.say("go")

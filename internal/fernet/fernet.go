@@ -88,7 +88,7 @@ func (k Key) Encrypt(plaintext []byte, at time.Time, random io.Reader) (string, 
 
 	raw := make([]byte, headerSize+len(padded), headerSize+len(padded)+sha256.Size)
 	raw[0] = version
-	binary.BigEndian.PutUint64(raw[1:], uint64(at.Unix())) //nolint:gosec // after 1970
+	binary.BigEndian.PutUint64(raw[1:], uint64(at.Unix()))
 	iv := raw[9:headerSize]
 	if _, err := io.ReadFull(random, iv); err != nil {
 		return "", fmt.Errorf("read random bytes: %w", err)

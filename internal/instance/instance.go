@@ -147,7 +147,7 @@ func Find(dir string) (Info, error) {
 
 func read(dir string) (Info, error) {
 	path := filepath.Join(dir, addressFile)
-	text, err := os.ReadFile(path) //nolint:gosec // In the directory of the daemon.
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return Info{}, fmt.Errorf("read address: %w", err)
 	}

@@ -39,7 +39,7 @@ func read(path string) (string, error) {
 	} else if !info.Mode().IsRegular() {
 		return "", ErrNoKey
 	}
-	f, err := os.Open(path) //nolint:gosec // The user names the file.
+	f, err := os.Open(path)
 	if err != nil {
 		return "", bare(err)
 	}

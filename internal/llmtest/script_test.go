@@ -19,27 +19,41 @@ func TestScript(t *testing.T) {
 		{"no directive", "list the files [1] and [2]", nil},
 		{"an unclosed one", "a [[say hi", nil},
 		{"one among words", "please [[say Hi there.]] thanks", []llmtest.Reply{{Text: "Hi there."}}},
-		{"side by side is one reply",
+		{
+			"side by side is one reply",
 			`[[think hm]] [[say look]] [[tool terminal {"command":"ls"}]][[tool terminal {"command":"id"}]]`,
 			[]llmtest.Reply{{Reasoning: "hm", Text: "look", Calls: []llmtest.Call{
 				{Name: "terminal", Args: `{"command":"ls"}`}, {Name: "terminal", Args: `{"command":"id"}`},
-			}}}},
-		{"then starts the next", "[[empty]] then [[fail 429 slow down]]\nthen\n[[finish a b]]",
-			[]llmtest.Reply{{}, llmtest.Fail(429, "slow down"), llmtest.Finish("a b")}},
-		{"only the last run counts", "you said: [[say old]] then [[sya]] and now [[say new]] then [[say newer]] ok",
-			[]llmtest.Reply{{Text: "new"}, {Text: "newer"}}},
+			}}},
+		},
+		{
+			"then starts the next", "[[empty]] then [[fail 429 slow down]]\nthen\n[[finish a b]]",
+			[]llmtest.Reply{{}, llmtest.Fail(429, "slow down"), llmtest.Finish("a b")},
+		},
+		{
+			"only the last run counts", "you said: [[say old]] then [[sya]] and now [[say new]] then [[say newer]] ok",
+			[]llmtest.Reply{{Text: "new"}, {Text: "newer"}},
+		},
 		{"only the last line counts", "[[slow 9 1s]]\n[[say a]] then\n[[say b]]", []llmtest.Reply{{Text: "a"}, {Text: "b"}}},
-		{"brackets in arguments", `[[tool f {"a":[["]]"]]} ]] then [[say x]]`,
-			[]llmtest.Reply{llmtest.Tool("f", `{"a":[["]]"]]}`), {Text: "x"}}},
-		{"malformed arguments", `[[tool f {"a":]] [[tool g]]`,
-			[]llmtest.Reply{{Calls: []llmtest.Call{{Name: "f", Args: `{"a":`}, {Name: "g"}}}}},
-		{"numbers and times", "[[slow 2 5ms]] [[wait 1s]] [[usage 7 8]] [[stop length]] then [[pace 2s]] [[usage 1 2 3 4]]",
+		{
+			"brackets in arguments", `[[tool f {"a":[["]]"]]} ]] then [[say x]]`,
+			[]llmtest.Reply{llmtest.Tool("f", `{"a":[["]]"]]}`), {Text: "x"}},
+		},
+		{
+			"malformed arguments", `[[tool f {"a":]] [[tool g]]`,
+			[]llmtest.Reply{{Calls: []llmtest.Call{{Name: "f", Args: `{"a":`}, {Name: "g"}}}},
+		},
+		{
+			"numbers and times", "[[slow 2 5ms]] [[wait 1s]] [[usage 7 8]] [[stop length]] then [[pace 2s]] [[usage 1 2 3 4]]",
 			[]llmtest.Reply{
 				{Text: "word1 word2", Pace: 5 * time.Millisecond, Wait: time.Second, Usage: &llmtest.Usage{Prompt: 7, Completion: 8}, Stop: "length"},
 				{Pace: 2 * time.Second, Usage: &llmtest.Usage{Prompt: 1, Completion: 2, Cached: 3, Reasoning: 4}},
-			}},
-		{"endings", "[[hang]] then [[cut]] then [[garble]] then [[fail context]]",
-			[]llmtest.Reply{{End: llmtest.Hang}, {End: llmtest.Cut}, {End: llmtest.Garble}, llmtest.ContextTooLong()}},
+			},
+		},
+		{
+			"endings", "[[hang]] then [[cut]] then [[garble]] then [[fail context]]",
+			[]llmtest.Reply{{End: llmtest.Hang}, {End: llmtest.Cut}, {End: llmtest.Garble}, llmtest.ContextTooLong()},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -37,8 +37,10 @@ func TestEveryReplyReadsTheSameStreamedAndWhole(t *testing.T) {
 		{"text", llmtest.Text("two words,  and more\n"), answer{Text: "two words,  and more\n", Stop: "stop", Usage: plain}},
 		{"nothing", llmtest.Reply{}, answer{Stop: "stop", Usage: plain}},
 		{"slow words", llmtest.Slow(3, 1), answer{Text: "word1 word2 word3", Stop: "stop", Usage: plain}},
-		{"a tool call", llmtest.Tool("terminal", `{"command":"echo é → done"}`),
-			answer{Calls: []string{`terminal {"command":"echo é → done"}`}, Stop: "tool_calls", Usage: plain}},
+		{
+			"a tool call", llmtest.Tool("terminal", `{"command":"echo é → done"}`),
+			answer{Calls: []string{`terminal {"command":"echo é → done"}`}, Stop: "tool_calls", Usage: plain},
+		},
 		{"finish", llmtest.Finish(`"x"`), answer{Calls: []string{`finish {"message":"\"x\""}`}, Stop: "tool_calls", Usage: plain}},
 		{"everything at once", llmtest.Reply{
 			Reasoning: "let me think", Text: "so", Calls: []llmtest.Call{{Name: "a", Args: "{}"}, {Name: "b"}},

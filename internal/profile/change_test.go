@@ -307,8 +307,12 @@ func TestRenameRefuses(t *testing.T) {
 		from, to string
 		want     error
 	}{
-		{"a", "b", profile.ErrExists}, {"nobody", "c", profile.ErrNotFound}, {"a", "../c", profile.ErrName}, {"a", "con", profile.ErrName},
-		{"../a", "c", profile.ErrName}, {"dir", "c", nil},
+		{"a", "b", profile.ErrExists},
+		{"nobody", "c", profile.ErrNotFound},
+		{"a", "../c", profile.ErrName},
+		{"a", "con", profile.ErrName},
+		{"../a", "c", profile.ErrName},
+		{"dir", "c", nil},
 	} {
 		_, err := s.Rename(t.Context(), tt.from, tt.to)
 		if err == nil || tt.want != nil && !errors.Is(err, tt.want) {

@@ -42,7 +42,7 @@ var unbounded = math.Inf(1)
 
 // fields are those of OpenHands 1.43.1, in its order. A test compares them with
 // the real thing.
-func fields() []field {
+func fields() []field { //nolint:funlen // a table
 	text := func(name, fallback string) field { return field{name: name, fallback: fallback} }
 	maybe := func(name string, kind fieldKind) field {
 		return field{name: name, kind: kind, nullable: true, fallback: "null", min: -unbounded, max: unbounded}

@@ -3,7 +3,6 @@ package profile
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/fernet"
@@ -96,7 +95,7 @@ var errNotRead = errors.New("the entry cannot be read")
 type FieldError struct{ Field string }
 
 func (e *FieldError) Error() string {
-	return fmt.Sprintf("OpenHands refuses the value of %s", e.Field)
+	return "OpenHands refuses the value of " + e.Field
 }
 
 // badFields names the members of an entry that OpenHands refuses.

@@ -70,7 +70,7 @@ func (s *Store) renameFile(ctx context.Context, old, name string) error {
 			return nil
 		}
 		// On some file systems two names that differ in case are one file.
-		if taken, err := os.Lstat(to.Path); err == nil && !(strings.EqualFold(old, name) && os.SameFile(info, taken)) {
+		if taken, err := os.Lstat(to.Path); err == nil && (!strings.EqualFold(old, name) || !os.SameFile(info, taken)) {
 			return ErrExists
 		}
 		return os.Rename(from.Path, to.Path)

@@ -54,7 +54,7 @@ func (s *Store) updateSettings(ctx context.Context, change func(*jsonedit.Doc) (
 // active profile.
 func (s *Store) moveActive(ctx context.Context, old, name string) (bool, error) {
 	if active, err := s.Active(); err != nil || active != old {
-		return false, nil
+		return false, nil //nolint:nilerr // such settings have no active profile
 	}
 	return s.updateSettings(ctx, func(doc *jsonedit.Doc) (*jsonedit.Doc, error) {
 		if active, _ := doc.Root().Get(activeMember).Text(); active != old {

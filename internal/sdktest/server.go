@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -39,7 +40,7 @@ func Start(t testing.TB, dir, secret string) *Server {
 		key:  "test-session-key",
 		t:    t,
 	}
-	cmd := command(t, dir, "start", "--port", fmt.Sprint(port), "--dir", dir, "--key", s.key)
+	cmd := command(t, dir, "start", "--port", strconv.Itoa(port), "--dir", dir, "--key", s.key)
 	cmd.Env = append(os.Environ(), "OH_SECRET_KEY="+secret)
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log

@@ -45,7 +45,8 @@ func TestTheFirstPlaceWithAKeyWins(t *testing.T) {
 		{
 			"a secret of AWS",
 			map[string]string{secret.ProfileEntry(base, "mine", secret.AWSSessionToken): "aws"},
-			secret.Subject{Base: base, Profile: "mine", Model: "bedrock/x", Field: secret.AWSSessionToken}, nil, "aws", secret.FromProfileEntry,
+			secret.Subject{Base: base, Profile: "mine", Model: "bedrock/x", Field: secret.AWSSessionToken},
+			nil, "aws", secret.FromProfileEntry,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

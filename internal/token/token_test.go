@@ -293,7 +293,7 @@ func TestFilesArePrivate(t *testing.T) {
 		if d.IsDir() {
 			return nil
 		}
-		text, err := os.ReadFile(path) //nolint:gosec // Our own file.
+		text, err := os.ReadFile(path)
 		if strings.Contains(string(text), value) {
 			t.Errorf("%s has the value of a token", path)
 		}

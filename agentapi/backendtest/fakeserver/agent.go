@@ -106,7 +106,7 @@ func (c *conversation) step(ctx context.Context) error {
 		return nil
 	}
 	actions := c.actions(id, reply)
-	wait := c.confirm && !(len(actions) == 1 && reply.Calls[0].Name == "finish")
+	wait := c.confirm && (len(actions) != 1 || reply.Calls[0].Name != "finish")
 	if wait && len(actions) > 0 {
 		c.pending = actions
 		c.become(event.Waiting)
@@ -238,7 +238,7 @@ func terminal(ctx context.Context, command string) (out string, failed bool, err
 	case "sleep":
 		seconds, err := strconv.ParseFloat(arg, 64)
 		if err != nil {
-			return "sleep: invalid time interval", true, nil
+			return "sleep: invalid time interval", true, nil //nolint:nilerr // it is the command that fails
 		}
 		return "", false, pause(ctx, time.Duration(seconds*float64(time.Second)))
 	default:

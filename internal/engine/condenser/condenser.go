@@ -147,7 +147,9 @@ func describe(e event.Event) string {
 		}
 		return text
 	case *event.Observation:
-		var o struct{ Content []event.Content }
+		var o struct {
+			Content []event.Content `json:"content"`
+		}
 		if json.Unmarshal(b.Observation, &o) != nil {
 			return ""
 		}

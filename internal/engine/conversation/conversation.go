@@ -171,7 +171,7 @@ func (c *Conversation) State(ctx context.Context) (event.State, error) {
 	return s, err
 }
 
-// Tags are the tags of the conversation, Profile the one that answers next.
+// Profile is the name of the profile that answers next.
 func (c *Conversation) Profile(ctx context.Context) (profile string, err error) {
 	err = c.do(ctx, func() { profile = c.choice.Profile })
 	return profile, err

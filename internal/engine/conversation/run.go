@@ -201,7 +201,7 @@ func (c *Conversation) refuseInbox() {
 func (c *Conversation) interrupted() error {
 	c.refuseInbox()
 	if c.lost != nil {
-		return nil
+		return nil //nolint:nilerr // there is nobody to tell any more
 	}
 	if err := c.repair(stopped); err != nil {
 		return err

@@ -222,7 +222,7 @@ func TestWhatNoTryHelpsIsAskedOnce(t *testing.T) {
 		fake := llmtest.New(t)
 		fake.Reply(llmtest.Fail(status, "no"))
 		_, err := ask(t, at(t, fake.URL, ""))
-		failure(t, err)
+		_ = failure(t, err)
 	}
 	fake := llmtest.New(t)
 	fake.Reply(llmtest.Reply{Status: 429, Body: `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`})
@@ -318,7 +318,7 @@ func TestWaitsGrowWithinTheProfilesBounds(t *testing.T) {
 			return answer(503, "text/plain", "busy"), nil
 		}).client()})
 		_, err := ask(t, m)
-		failure(t, err)
+		_ = failure(t, err)
 		want := []time.Duration{0, 8, 24, 56, 120, 184, 248}
 		for i := range want {
 			want[i] *= time.Second
@@ -334,8 +334,13 @@ func TestRetryAfterIsHonouredWithinBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		headers := []http.Header{
-			{"Retry-After": {"20"}}, {"Retry-After": {"1"}}, {"Retry-After": {"3600"}}, {"Retry-After-Ms": {"30500"}},
-			{"Retry-After": {start.Add(200 * time.Second).UTC().Format(http.TimeFormat)}}, {"Retry-After": {"soon"}}, {},
+			{"Retry-After": {"20"}},
+			{"Retry-After": {"1"}},
+			{"Retry-After": {"3600"}},
+			{"Retry-After-Ms": {"30500"}},
+			{"Retry-After": {start.Add(200 * time.Second).UTC().Format(http.TimeFormat)}},
+			{"Retry-After": {"soon"}},
+			{},
 		}
 		var at []time.Duration
 		p := profile(t, "openai/test", `"retry_min_wait":8,"retry_max_wait":64,"retry_multiplier":0`)
@@ -347,7 +352,7 @@ func TestRetryAfterIsHonouredWithinBounds(t *testing.T) {
 			return resp, nil
 		}).client()})
 		_, err := ask(t, m)
-		failure(t, err)
+		_ = failure(t, err)
 		var waits []float64
 		for i := 1; i < len(at); i++ {
 			waits = append(waits, (at[i] - at[i-1]).Seconds())

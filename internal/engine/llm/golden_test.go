@@ -55,8 +55,8 @@ func conversation() llm.Request {
 
 // golden is a request as it left for the provider.
 type golden struct {
-	model, fields, key string
-	env                map[string]string
+	model, fields string
+	env           map[string]string
 }
 
 func TestRequestsAreWhatTheProvidersWant(t *testing.T) {
@@ -118,7 +118,7 @@ func capture(t *testing.T, g golden) string {
 		}).client(),
 	})
 	_, err := m.Generate(t.Context(), conversation(), nil)
-	failure(t, err)
+	_ = failure(t, err)
 	return out
 }
 

@@ -289,7 +289,7 @@ func TestRoutesOfCustomServers(t *testing.T) {
 			got = r.URL.String()
 			return answer(400, "text/plain", "no"), nil
 		}).client()}))
-		failure(t, err)
+		_ = failure(t, err)
 		if got != want {
 			t.Errorf("%s: %s, want %s", fields, got, want)
 		}

@@ -166,12 +166,19 @@ func (p *Profile) validate() error {
 		value float64
 		least float64
 	}{
-		{"num_retries", float64(p.NumRetries), 0}, {"retry_multiplier", p.RetryMultiplier, 0},
-		{"retry_min_wait", p.RetryMinWait, 0}, {"retry_max_wait", p.RetryMaxWait, 0},
-		{"timeout", value(p.Timeout, 0), 0}, {"max_message_chars", float64(p.MaxMessageChars), 1},
-		{"temperature", value(p.Temperature, 0), 0}, {"top_p", value(p.TopP, 0), 0}, {"top_k", value(p.TopK, 0), 0},
-		{"max_input_tokens", float64(value(p.MaxInputTokens, 1)), 1}, {"max_output_tokens", float64(value(p.MaxOutputTokens, 1)), 1},
-		{"input_cost_per_token", value(p.InputCost, 0), 0}, {"output_cost_per_token", value(p.OutputCost, 0), 0},
+		{"num_retries", float64(p.NumRetries), 0},
+		{"retry_multiplier", p.RetryMultiplier, 0},
+		{"retry_min_wait", p.RetryMinWait, 0},
+		{"retry_max_wait", p.RetryMaxWait, 0},
+		{"timeout", value(p.Timeout, 0), 0},
+		{"max_message_chars", float64(p.MaxMessageChars), 1},
+		{"temperature", value(p.Temperature, 0), 0},
+		{"top_p", value(p.TopP, 0), 0},
+		{"top_k", value(p.TopK, 0), 0},
+		{"max_input_tokens", float64(value(p.MaxInputTokens, 1)), 1},
+		{"max_output_tokens", float64(value(p.MaxOutputTokens, 1)), 1},
+		{"input_cost_per_token", value(p.InputCost, 0), 0},
+		{"output_cost_per_token", value(p.OutputCost, 0), 0},
 	} {
 		if f.value < f.least {
 			return fmt.Errorf("parse profile: field %q must be at least %v", f.name, f.least)

@@ -116,8 +116,10 @@ func TestIgnoredNamesWhatHasNoEffect(t *testing.T) {
 	}
 	got := llm.Ignored(parse(t, `{"model":"bedrock/x","aws_profile_name":"a","aws_role_name":"b","aws_session_name":"c","max_message_chars":5,"inline_image_urls":true,
 		"log_completions":true,"custom_tokenizer":"t","fallback_strategy":{"fallback_llms":[],"profile_store_dir":"/x"},"auth_type":"subscription"}`))
-	want := []string{"aws_profile_name", "aws_role_name", "aws_session_name", "max_message_chars", "inline_image_urls",
-		"log_completions", "custom_tokenizer", "fallback_strategy.profile_store_dir", "auth_type"}
+	want := []string{
+		"aws_profile_name", "aws_role_name", "aws_session_name", "max_message_chars", "inline_image_urls",
+		"log_completions", "custom_tokenizer", "fallback_strategy.profile_store_dir", "auth_type",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

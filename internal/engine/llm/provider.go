@@ -47,21 +47,35 @@ type provider struct {
 // providers are the providers that are supported.
 func providers() []provider {
 	return []provider{
-		{prefix: "openhands", base: "https://llm-proxy.app.all-hands.dev", keyVar: "LITELLM_PROXY_API_KEY",
-			maxCompletion: true, topK: true, cacheKeys: true, effort: "*", responses: true, proxy: true, priced: true},
-		{prefix: "litellm_proxy", baseVar: []string{"LITELLM_PROXY_API_BASE"}, keyVar: "LITELLM_PROXY_API_KEY", keyless: true,
-			maxCompletion: true, topK: true, cacheKeys: true, effort: "*", responses: true, proxy: true},
-		{prefix: "openai", base: "https://api.openai.com/v1", baseVar: []string{"OPENAI_BASE_URL", "OPENAI_API_BASE"}, keyVar: "OPENAI_API_KEY",
-			maxCompletion: true, cacheKeys: true, effort: "*", responses: true, priced: true},
-		{prefix: "azure", baseVar: []string{"AZURE_API_BASE"}, keyVar: "AZURE_API_KEY",
-			cacheKeys: true, effort: "*", responses: true, priced: true},
-		{prefix: "anthropic", style: messagesStyle, base: "https://api.anthropic.com", baseVar: []string{"ANTHROPIC_API_BASE"}, keyVar: "ANTHROPIC_API_KEY",
-			topK: true, effort: "*", priced: true},
-		{prefix: "gemini", style: geminiStyle, base: "https://generativelanguage.googleapis.com/v1beta", keyVar: "GEMINI_API_KEY",
-			topK: true, effort: "*", priced: true},
+		{
+			prefix: "openhands", base: "https://llm-proxy.app.all-hands.dev", keyVar: "LITELLM_PROXY_API_KEY",
+			maxCompletion: true, topK: true, cacheKeys: true, effort: "*", responses: true, proxy: true, priced: true,
+		},
+		{
+			prefix: "litellm_proxy", baseVar: []string{"LITELLM_PROXY_API_BASE"}, keyVar: "LITELLM_PROXY_API_KEY", keyless: true,
+			maxCompletion: true, topK: true, cacheKeys: true, effort: "*", responses: true, proxy: true,
+		},
+		{
+			prefix: "openai", base: "https://api.openai.com/v1", baseVar: []string{"OPENAI_BASE_URL", "OPENAI_API_BASE"}, keyVar: "OPENAI_API_KEY",
+			maxCompletion: true, cacheKeys: true, effort: "*", responses: true, priced: true,
+		},
+		{
+			prefix: "azure", baseVar: []string{"AZURE_API_BASE"}, keyVar: "AZURE_API_KEY",
+			cacheKeys: true, effort: "*", responses: true, priced: true,
+		},
+		{
+			prefix: "anthropic", style: messagesStyle, base: "https://api.anthropic.com", baseVar: []string{"ANTHROPIC_API_BASE"}, keyVar: "ANTHROPIC_API_KEY",
+			topK: true, effort: "*", priced: true,
+		},
+		{
+			prefix: "gemini", style: geminiStyle, base: "https://generativelanguage.googleapis.com/v1beta", keyVar: "GEMINI_API_KEY",
+			topK: true, effort: "*", priced: true,
+		},
 		{prefix: "bedrock", style: converseStyle, keyVar: "AWS_BEARER_TOKEN_BEDROCK", topK: true, effort: "*", priced: true},
-		{prefix: "openrouter", base: "https://openrouter.ai/api/v1", baseVar: []string{"OPENROUTER_API_BASE"}, keyVar: "OPENROUTER_API_KEY",
-			maxCompletion: true, topK: true, effort: "*"},
+		{
+			prefix: "openrouter", base: "https://openrouter.ai/api/v1", baseVar: []string{"OPENROUTER_API_BASE"}, keyVar: "OPENROUTER_API_KEY",
+			maxCompletion: true, topK: true, effort: "*",
+		},
 		{prefix: "groq", base: "https://api.groq.com/openai/v1", baseVar: []string{"GROQ_API_BASE"}, keyVar: "GROQ_API_KEY", maxCompletion: true, effort: "gpt-oss"},
 		{prefix: "xai", base: "https://api.x.ai/v1", baseVar: []string{"XAI_API_BASE"}, keyVar: "XAI_API_KEY", effort: "grok-3-mini", priced: true},
 		{prefix: "deepseek", base: "https://api.deepseek.com", baseVar: []string{"DEEPSEEK_API_BASE"}, keyVar: "DEEPSEEK_API_KEY", priced: true},

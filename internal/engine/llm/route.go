@@ -77,8 +77,14 @@ func providerOf(p *Profile) (provider, string, error) {
 // makerOf is the provider of a bare name that everybody knows.
 func makerOf(model string) string {
 	for _, known := range []struct{ begin, provider string }{
-		{"gpt-", "openai"}, {"chatgpt-", "openai"}, {"codex-", "openai"}, {"o1", "openai"}, {"o3", "openai"}, {"o4", "openai"},
-		{"claude-", "anthropic"}, {"gemini-", "gemini"},
+		{"gpt-", "openai"},
+		{"chatgpt-", "openai"},
+		{"codex-", "openai"},
+		{"o1", "openai"},
+		{"o3", "openai"},
+		{"o4", "openai"},
+		{"claude-", "anthropic"},
+		{"gemini-", "gemini"},
 	} {
 		if strings.HasPrefix(strings.ToLower(model), known.begin) {
 			return known.provider

@@ -133,9 +133,19 @@ func TestRulesMatchLikeGlobs(t *testing.T) {
 		pattern, path string
 		want          bool
 	}{
-		{"*.go", "a.go", true}, {"*.go", "x/y/a.go", true}, {"src/*.go", "src/a.go", true}, {"src/*.go", "src/x/a.go", false},
-		{"src/**", "src/x/a.go", true}, {"**/*.py", "a.py", true}, {"**/*.py", "x/a.py", true}, {"a?.md", "ab.md", true},
-		{"a?.md", "a/.md", false}, {"**/test/**", "x/test/y", true}, {"(x.go", "(x.go", true}, {"./a.go", "a.go", true}, {"a.go", "aXgo", false},
+		{"*.go", "a.go", true},
+		{"*.go", "x/y/a.go", true},
+		{"src/*.go", "src/a.go", true},
+		{"src/*.go", "src/x/a.go", false},
+		{"src/**", "src/x/a.go", true},
+		{"**/*.py", "a.py", true},
+		{"**/*.py", "x/a.py", true},
+		{"a?.md", "ab.md", true},
+		{"a?.md", "a/.md", false},
+		{"**/test/**", "x/test/y", true},
+		{"(x.go", "(x.go", true},
+		{"./a.go", "a.go", true},
+		{"a.go", "aXgo", false},
 	} {
 		if got := (skill.Skill{Paths: []string{tt.pattern}}).About(tt.path); got != tt.want {
 			t.Errorf("%q about %q: %v", tt.pattern, tt.path, got)

@@ -292,7 +292,7 @@ func TestALockThatIsHeldIsToldAndNotWaitedForForEver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lock.Release()
+	defer lock.Release() //nolint:errcheck // the test is over
 	_, err = file.Update(t.Context(), document.Locking{Timeout: time.Millisecond}, setModel(`"y"`))
 	if !document.IsLockError(err) {
 		t.Errorf("error = %v", err)

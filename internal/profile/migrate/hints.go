@@ -73,7 +73,7 @@ func (r *runner) hintsFor(e document.Entry, byKey map[[sha256.Size]byte]string, 
 		hints = append(hints, fmt.Sprintf("it has the key of %s, which is a model of OpenHands", byKey[id]))
 	}
 	if name := byModel[bareModel(e)]; name != "" {
-		hints = append(hints, fmt.Sprintf("%s has a model of this name at OpenHands' proxy", name))
+		hints = append(hints, name+" has a model of this name at OpenHands' proxy")
 	}
 	if r.LookupEnv != nil {
 		if _, set := r.LookupEnv(proxyVariable); set {

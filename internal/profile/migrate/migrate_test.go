@@ -335,7 +335,7 @@ func TestABusyLockStopsItsFilesOnly(t *testing.T) {
 	s := newStore(t, map[string]string{"profiles/a.json": oldForm, "settings.json": settings(oldForm, "null")})
 	lock, err := filelock.Acquire(t.Context(), filepath.Join(s.base, "profiles", ".profiles.lock"), filelock.Options{})
 	must(t, err)
-	defer lock.Release()
+	defer lock.Release() //nolint:errcheck // the test is over
 	o := options(t, s.base)
 	o.Apply, o.Locking = true, document.Locking{Timeout: time.Millisecond}
 	report := run(t, o)

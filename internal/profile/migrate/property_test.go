@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -24,7 +25,7 @@ func TestMigrateKeepsEveryOtherByte(t *testing.T) {
 	n := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		n++
-		base := filepath.Join(root, fmt.Sprint(n))
+		base := filepath.Join(root, strconv.Itoa(n))
 		files := map[string]document.File{
 			"profile":  document.ProfileFile(base, "p"),
 			"settings": document.SettingsFile(base),

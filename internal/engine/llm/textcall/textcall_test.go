@@ -135,24 +135,42 @@ func TestACallThatBreaksTheRulesIsExplained(t *testing.T) {
 		cut    bool
 		want   string
 	}{
-		"unknown parameter": {answer: "<function=terminal>\n<parameter=cmd>ls</parameter>\n</function>",
-			want: `The tool "terminal" has no parameter "cmd". It has: security_risk, command, timeout, is_input.`},
-		"missing parameter": {answer: "<function=file_editor>\n<parameter=command>view</parameter>\n</function>",
-			want: `The call of "file_editor" lacks what it needs: path.`},
-		"no integer": {answer: "<function=file_editor>\n<parameter=line>7.5</parameter>\n</function>",
-			want: `The parameter "line" of "file_editor" must be of type integer.`},
-		"no number": {answer: "<function=terminal>\n<parameter=timeout>soon</parameter>\n</function>",
-			want: `The parameter "timeout" of "terminal" must be of type number.`},
-		"no boolean": {answer: "<function=terminal>\n<parameter=is_input>perhaps</parameter>\n</function>",
-			want: `The parameter "is_input" of "terminal" must be of type boolean.`},
-		"no list": {answer: "<function=file_editor>\n<parameter=view_range>1-20</parameter>\n</function>",
-			want: `The parameter "view_range" of "file_editor" must be of type array.`},
-		"no object": {answer: "<function=tasks>\n<parameter=extra>[1]</parameter>\n</function>",
-			want: `The parameter "extra" of "tasks" must be of type object.`},
-		"not allowed": {answer: "<function=file_editor>\n<parameter=command>edit</parameter>\n</function>",
-			want: `The parameter "command" of "file_editor" must be one of: view, create.`},
-		"cut at the limit": {answer: "<function=terminal>\n<parameter=command>rm -rf build/", cut: true,
-			want: "The call was not complete when the answer reached its length limit, and did not run. Make it shorter, or do it in steps."},
+		"unknown parameter": {
+			answer: "<function=terminal>\n<parameter=cmd>ls</parameter>\n</function>",
+			want:   `The tool "terminal" has no parameter "cmd". It has: security_risk, command, timeout, is_input.`,
+		},
+		"missing parameter": {
+			answer: "<function=file_editor>\n<parameter=command>view</parameter>\n</function>",
+			want:   `The call of "file_editor" lacks what it needs: path.`,
+		},
+		"no integer": {
+			answer: "<function=file_editor>\n<parameter=line>7.5</parameter>\n</function>",
+			want:   `The parameter "line" of "file_editor" must be of type integer.`,
+		},
+		"no number": {
+			answer: "<function=terminal>\n<parameter=timeout>soon</parameter>\n</function>",
+			want:   `The parameter "timeout" of "terminal" must be of type number.`,
+		},
+		"no boolean": {
+			answer: "<function=terminal>\n<parameter=is_input>perhaps</parameter>\n</function>",
+			want:   `The parameter "is_input" of "terminal" must be of type boolean.`,
+		},
+		"no list": {
+			answer: "<function=file_editor>\n<parameter=view_range>1-20</parameter>\n</function>",
+			want:   `The parameter "view_range" of "file_editor" must be of type array.`,
+		},
+		"no object": {
+			answer: "<function=tasks>\n<parameter=extra>[1]</parameter>\n</function>",
+			want:   `The parameter "extra" of "tasks" must be of type object.`,
+		},
+		"not allowed": {
+			answer: "<function=file_editor>\n<parameter=command>edit</parameter>\n</function>",
+			want:   `The parameter "command" of "file_editor" must be one of: view, create.`,
+		},
+		"cut at the limit": {
+			answer: "<function=terminal>\n<parameter=command>rm -rf build/", cut: true,
+			want: "The call was not complete when the answer reached its length limit, and did not run. Make it shorter, or do it in steps.",
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

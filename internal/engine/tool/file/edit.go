@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/engine/tool"
@@ -115,7 +116,7 @@ func join(lines []int) string {
 	const most = 20
 	words := make([]string, 0, most)
 	for _, n := range lines[:min(len(lines), most)] {
-		words = append(words, fmt.Sprint(n))
+		words = append(words, strconv.Itoa(n))
 	}
 	if len(lines) > most {
 		words = append(words, "...")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -343,7 +344,7 @@ func TestStrReplace(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "file")
 			write(t, path, test.before)
-			if err := os.Chmod(path, 0o751); err != nil { //nolint:gosec // an unusual mode on purpose
+			if err := os.Chmod(path, 0o751); err != nil {
 				t.Fatal(err)
 			}
 			e := editor(t, file.Config{Dir: dir, Confined: true})
@@ -462,7 +463,7 @@ func TestUndoTakesBackTenEdits(t *testing.T) {
 	undo := func() seen { return run(t, e, args{"command": "undo_edit", "path": path}) }
 	run(t, e, args{"command": "str_replace", "path": other, "old_str": "a", "new_str": "b"})
 	for i := range 12 {
-		run(t, e, args{"command": "str_replace", "path": path, "old_str": fmt.Sprint(i), "new_str": fmt.Sprint(i + 1)})
+		run(t, e, args{"command": "str_replace", "path": path, "old_str": strconv.Itoa(i), "new_str": strconv.Itoa(i + 1)})
 	}
 	for i := 11; i >= 2; i-- {
 		if got := undo(); got.IsError || content(t, path) != fmt.Sprintf("%d\n", i) {
@@ -539,8 +540,11 @@ func TestConfinedEditorStaysInside(t *testing.T) {
 		dir + "/up/x", dir + "/up", dir + "/dangling", dir + "/loop", dir + "/hosts", dir + "/sub/../dir/secret", outside + "/missing/deeper",
 	} {
 		for _, a := range []args{
-			{"command": "view"}, {"command": "create", "file_text": "x"}, {"command": "str_replace", "old_str": "SECRET", "new_str": "x"},
-			{"command": "insert", "insert_line": 0, "new_str": "x"}, {"command": "undo_edit"},
+			{"command": "view"},
+			{"command": "create", "file_text": "x"},
+			{"command": "str_replace", "old_str": "SECRET", "new_str": "x"},
+			{"command": "insert", "insert_line": 0, "new_str": "x"},
+			{"command": "undo_edit"},
 		} {
 			a["path"] = path
 			if got := run(t, e, a); !got.IsError || strings.Contains(got.Text, "SECRET") || got.NewContent != nil {
@@ -631,7 +635,7 @@ func TestAnUnwritableDirectoryIsSaid(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
 	write(t, path, "a\n")
-	if err := os.Chmod(dir, 0o500); err != nil { //nolint:gosec // it has to be listed
+	if err := os.Chmod(dir, 0o500); err != nil {
 		t.Fatal(err)
 	}
 	e := editor(t, file.Config{Dir: dir})

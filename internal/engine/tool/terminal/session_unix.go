@@ -137,7 +137,7 @@ func (s *session) start(shell, dir string, env []string) (err error) {
 	s.commands = commands
 	// Not of a context: the shell outlives the call that starts it, and is
 	// ended by close.
-	s.cmd = exec.Command(shell, "--noprofile", "--norc", "--noediting", "-i") //nolint:gosec,noctx // running a shell is the purpose
+	s.cmd = exec.Command(shell, "--noprofile", "--norc", "--noediting", "-i") //nolint:noctx // it ends with Close
 	s.cmd.Dir, s.cmd.Env = dir, append(env, "PS1=", "PS2=", "BASH_SILENCE_DEPRECATION_WARNING=1")
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = s.slave, s.slave, s.slave
 	s.cmd.ExtraFiles = []*os.File{commandsIn, statusOut}

@@ -65,7 +65,7 @@ func read(t testing.TB, result tool.Result) seen {
 	if err := json.Unmarshal(result.Observation, &o); err != nil {
 		t.Fatal(err)
 	}
-	o.seen.Text, o.seen.Model, o.seen.IsError = o.Content[0].Text, result.Content[0].Text, o.IsError
+	o.Text, o.Model, o.seen.IsError = o.Content[0].Text, result.Content[0].Text, o.IsError
 	return o.seen
 }
 

@@ -97,15 +97,18 @@ func TestHabitsOfServers(t *testing.T) {
 		"a refusal":               {lines(`{"refusal":"I must not."}`), "I must not.", "", nil},
 		"no index": {
 			lines(`{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{\"x\":"}}]}`, `{"tool_calls":[{"function":{"arguments":"1}"}}]}`, `{"tool_calls":[{"id":"b","function":{"name":"g","arguments":"{}"}}]}`),
-			"", "", []event.ToolCall{call("a", "f", `{"x":1}`), call("b", "g", "{}")},
+			"", "",
+			[]event.ToolCall{call("a", "f", `{"x":1}`), call("b", "g", "{}")},
 		},
 		"all calls are the first": {
 			lines(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`, `{"tool_calls":[{"index":0,"id":"b","function":{"name":"g","arguments":"{}"}}]}`),
-			"", "", []event.ToolCall{call("a", "f", "{}"), call("b", "g", "{}")},
+			"", "",
+			[]event.ToolCall{call("a", "f", "{}"), call("b", "g", "{}")},
 		},
 		"id and name repeated": {
 			lines(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":"}}]}`, `{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"1}"}}]}`),
-			"", "", []event.ToolCall{call("a", "f", `{"x":1}`)},
+			"", "",
+			[]event.ToolCall{call("a", "f", `{"x":1}`)},
 		},
 		"no id":                  {lines(`{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{}"}}]}`), "", "", []event.ToolCall{call("made_1", "f", "{}")}},
 		"no arguments":           {lines(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f"}}]}`), "", "", []event.ToolCall{call("a", "f", "{}")}},

@@ -88,8 +88,8 @@ func (t *text) UnmarshalJSON(data []byte) error {
 			Text string `json:"text"`
 		} `json:"thinking"`
 	}
-	if json.Unmarshal(data, &parts) != nil {
-		return nil
+	if err := json.Unmarshal(data, &parts); err != nil {
+		return nil //nolint:nilerr // a form nobody knows says nothing
 	}
 	for _, p := range parts {
 		t.said += p.Text
