@@ -37,34 +37,42 @@ type field struct {
 	words    []string
 }
 
-// unbounded is the limit of fields without one.
-var unbounded = math.Inf(1)
+func text(name, fallback string) field { return field{name: name, fallback: fallback} }
+
+func truth(name, fallback string) field {
+	return field{name: name, kind: boolField, fallback: fallback}
+}
+
+func maybe(name string, kind fieldKind) field {
+	return field{name: name, kind: kind, nullable: true, fallback: "null", min: math.Inf(-1), max: math.Inf(1)}
+}
+
+func number(name string, kind fieldKind, min float64, fallback string) field {
+	return field{name: name, kind: kind, nullable: fallback == "null", fallback: fallback, min: min, max: math.Inf(1)}
+}
+
+func choice(name, fallback string, words ...string) field {
+	return field{name: name, kind: choiceField, nullable: fallback == "null", fallback: fallback, words: words}
+}
+
+func (f field) orNull() field {
+	f.nullable = true
+	return f
+}
+
+func (f field) upTo(max float64) field {
+	f.max = max
+	return f
+}
+
+func (f field) or(fallback string) field {
+	f.fallback = fallback
+	return f
+}
 
 // fields are those of OpenHands 1.43.1, in its order. A test compares them with
 // the real thing.
-func fields() []field { //nolint:funlen // a table
-	text := func(name, fallback string) field { return field{name: name, fallback: fallback} }
-	maybe := func(name string, kind fieldKind) field {
-		return field{name: name, kind: kind, nullable: true, fallback: "null", min: -unbounded, max: unbounded}
-	}
-	number := func(name string, kind fieldKind, min float64, fallback string) field {
-		return field{name: name, kind: kind, nullable: fallback == "null", fallback: fallback, min: min, max: unbounded}
-	}
-	truth := func(name, fallback string) field { return field{name: name, kind: boolField, fallback: fallback} }
-	choice := func(name, fallback string, words ...string) field {
-		return field{name: name, kind: choiceField, nullable: fallback == "null", fallback: fallback, words: words}
-	}
-	topP := number("top_p", floatField, 0, "null")
-	topP.max = 1
-	timeout := number("timeout", intField, 0, "300")
-	timeout.nullable = true
-	stopWord := truth("disable_stop_word", "false")
-	stopWord.nullable = true
-	effort, retention := text("reasoning_effort", `"high"`), text("prompt_cache_retention", `"24h"`)
-	effort.nullable, retention.nullable = true, true
-	budget := maybe("extended_thinking_budget", intField)
-	budget.fallback = "200000"
-
+func fields() []field {
 	return []field{
 		text("model", `""`),
 		maybe("api_key", secretField),
@@ -87,10 +95,10 @@ func fields() []field { //nolint:funlen // a table
 		number("retry_multiplier", floatField, 0, "8.0"),
 		number("retry_min_wait", intField, 0, "8"),
 		number("retry_max_wait", intField, 0, "64"),
-		timeout,
+		number("timeout", intField, 0, "300").orNull(),
 		number("max_message_chars", intField, 1, "30000"),
 		number("temperature", floatField, 0, "null"),
-		topP,
+		number("top_p", floatField, 0, "null").upTo(1),
 		number("top_k", floatField, 0, "null"),
 		number("max_input_tokens", intField, 1, "null"),
 		number("max_output_tokens", intField, 1, "null"),
@@ -105,7 +113,7 @@ func fields() []field { //nolint:funlen // a table
 		truth("drop_params", "true"),
 		truth("modify_params", "true"),
 		maybe("disable_vision", boolField),
-		stopWord,
+		truth("disable_stop_word", "false").orNull(),
 		truth("caching_prompt", "true"),
 		truth("log_completions", "false"),
 		text("log_completions_folder", `"logs/completions"`),
@@ -113,11 +121,11 @@ func fields() []field { //nolint:funlen // a table
 		truth("native_tool_calling", "true"),
 		maybe("force_string_serializer", boolField),
 		maybe("inline_image_urls", boolField),
-		effort,
+		text("reasoning_effort", `"high"`).orNull(),
 		choice("reasoning_summary", "null", "auto", "concise", "detailed"),
 		truth("enable_encrypted_reasoning", "true"),
-		retention,
-		budget,
+		text("prompt_cache_retention", `"24h"`).orNull(),
+		maybe("extended_thinking_budget", intField).or("200000"),
 		maybe("seed", intField),
 		text("usage_id", `"default"`),
 		{name: "litellm_extra_body", kind: objectField, fallback: "{}"},
