@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -442,4 +443,26 @@ func TestAnUnwritableStoreIsAnErrorAndStays(t *testing.T) {
 	if entries, err := filepath.Glob(s.path("*.tmp")); err != nil || len(entries) != 0 {
 		t.Errorf("left behind: %v", entries)
 	}
+}
+
+// Another program makes another profile the active one while we wait for the
+// settings: its choice stays.
+func TestAChoiceThatIsMadeMeanwhileStays(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		active := func(name string) string {
+			return strings.Replace(existingSettings, `"active_profile": null`, `"active_profile": "`+name+`"`, 1)
+		}
+		s := newStore(t, map[string]string{"profiles/a.json": "{}", "settings.json": active("a")})
+		lock, err := filelock.Acquire(t.Context(), s.path(".settings.lock"), filelock.Options{})
+		must(t, err)
+		waiting := profile.Open(profile.Config{Base: s.base, Locking: document.Locking{OnWait: func(filelock.Holder) {
+			write(t, s.path("settings.json"), active("other"))
+			must(t, lock.Release())
+		}}})
+		if done, err := waiting.Rename(t.Context(), "a", "b"); err != nil || done.New != "b" {
+			t.Errorf("%+v, %v", done, err)
+		}
+		s.want("settings.json", active("other"))
+	})
 }

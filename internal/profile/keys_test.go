@@ -137,3 +137,23 @@ func TestKeysFollowARenameAndGoWithARemoval(t *testing.T) {
 		t.Errorf("a profile without keys: %v", err)
 	}
 }
+
+// meddling changes the profile while its key is being stored.
+type meddling struct {
+	secret.Store
+	meddle func()
+}
+
+func (m meddling) Set(ctx context.Context, name string, v secret.Value) error {
+	m.meddle()
+	return m.Store.Set(ctx, name, v)
+}
+
+func TestAKeyThatChangedMeanwhileIsNotRemoved(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, map[string]string{"profiles/a.json": `{"model":"x","api_key":"` + fixtureKey + `"}`})
+	changed := `{"model":"x","api_key":"a newer key"}`
+	keys := meddling{new(secrettest.Store), func() { write(t, s.path("profiles/a.json"), changed) }}
+	want(t, importAll(t, s, keys, profile.ImportOptions{Remove: true}), "a api_key skipped")
+	s.want("profiles/a.json", changed)
+}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -515,4 +516,26 @@ func TestAFileThatChangesMeanwhileIsDecidedAboutAgain(t *testing.T) {
 	if report.Code() != fault.Partly {
 		t.Errorf("code %d", report.Code())
 	}
+}
+
+// A repair is the judgement of a person about what they saw. When the file has
+// become another one while the lock was waited for, it is not applied.
+func TestARepairOfAFileThatChangedIsNotApplied(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t, map[string]string{"profiles/a.json": stranded})
+		lock, err := filelock.Acquire(t.Context(), filepath.Join(s.base, "profiles", ".profiles.lock"), filelock.Options{})
+		must(t, err)
+		o := options(t, s.base)
+		o.Apply, o.AsOpenHands = true, []string{"a"}
+		o.Locking.OnWait = func(filelock.Holder) {
+			write(t, filepath.Join(s.base, "profiles/a.json"), ambiguous)
+			must(t, lock.Release())
+		}
+		report := run(t, o)
+		if report.Code() != fault.Partly || report.Items[0].Applied || !strings.Contains(report.Items[0].Error, "changed after") {
+			t.Errorf("code %d, %+v", report.Code(), report.Items)
+		}
+		s.want("profiles/a.json", ambiguous)
+	})
 }
