@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// openFlags keep an open from waiting for the writer of a pipe.
+// openFlags keep an open from waiting for the writer of a pipe. They also save
+// the runtime four calls to find out that a file cannot be waited for.
 const openFlags = syscall.O_NONBLOCK
 
 // links is how many names a file has.

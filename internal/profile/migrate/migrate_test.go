@@ -156,6 +156,10 @@ func TestARepairOfTheActiveProfileRepairsItsCopy(t *testing.T) {
 			if report.Code() != 0 {
 				t.Errorf("code %d: %+v", report.Code(), report.Items)
 			}
+			if last := report.Items[len(report.Items)-1]; tt.settings != tt.want &&
+				(last.Entry != "$.agent_settings.llm" || !last.OptIn || !last.Applied || last.Action != canon.Migrate || last.After.Model.Text() != "openhands/gpt-5.5") {
+				t.Errorf("the copy: %+v", last)
+			}
 		})
 	}
 }
