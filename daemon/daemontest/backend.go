@@ -189,7 +189,7 @@ func (b *Backend) Profiles(ctx context.Context) ([]agentapi.Profile, error) {
 		select {
 		case <-hold:
 		case <-ctx.Done():
-			return nil, &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The agent server does not answer.", Err: ctx.Err()}
+			return nil, ctx.Err()
 		}
 	}
 	return b.answer()
