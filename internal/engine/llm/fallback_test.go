@@ -26,7 +26,7 @@ func withFallback(t *testing.T, more string, client *http.Client, urls map[strin
 			}
 			// Its own fallback must not be asked for.
 			return llm.Config{
-				Profile: profile(t, "openai/"+name, `"base_url":"`+urls[name]+`","num_retries":2,"fallback_strategy":{"fallback_llms":["first"]}`),
+				Profile: profile(t, "openai/"+name, `"base_url":"`+urls[name]+`","num_retries":1,"fallback_strategy":{"fallback_llms":["first"]}`),
 				Fallback: func(string) (llm.Config, error) {
 					t.Error("a fallback fell back")
 					return llm.Config{}, errors.New("no")
@@ -40,7 +40,7 @@ func TestAnotherProfileAnswersWhenAllTriesFailed(t *testing.T) {
 	t.Parallel()
 	first, second, third := llmtest.New(t), llmtest.New(t), llmtest.New(t)
 	first.Reply(llmtest.Fail(429, "slow down"), llmtest.Reply{Text: "lost", End: llmtest.Cut}, llmtest.Text("back again"))
-	second.Reply(llmtest.Fail(500, ""), llmtest.Fail(500, ""))
+	second.Reply(llmtest.Fail(500, ""))
 	third.Reply(llmtest.Reply{Text: "I stand in.", Usage: &llmtest.Usage{Prompt: 5, Completion: 3}})
 	m := withFallback(t, fallbacks, nil, map[string]string{"first": first.URL, "second": second.URL, "third": third.URL})
 	var h heard

@@ -43,7 +43,6 @@ func (m *model) fallback(name string) (*model, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.Fallback = nil
 	if cfg.HTTP == nil {
 		cfg.HTTP = m.cfg.HTTP // one pool of connections
 	}

@@ -463,9 +463,13 @@ func TestAnEndlessDribbleEnds(t *testing.T) {
 				return resp, nil
 			}).client(),
 		})
+		start := time.Now()
 		_, err := ask(t, m)
 		if code := failure(t, err).Code; code != llm.CodeTimeout {
 			t.Errorf("code %s, want %s", code, llm.CodeTimeout)
+		}
+		if took := time.Since(start); took > 2*time.Hour {
+			t.Errorf("the call took %v", took)
 		}
 	})
 }

@@ -71,6 +71,7 @@ func TestRequestsAreWhatTheProvidersWant(t *testing.T) {
 		"openhands-gpt5":         {model: "openhands/gpt-5.5"},
 		"litellm-opus":           {model: "litellm_proxy/prod/claude-opus-4-8", fields: proxy},
 		"litellm-kimi":           {model: "litellm_proxy/kimi-k2.6", fields: proxy},
+		"litellm-overrides":      {model: "litellm_proxy/own", fields: proxy + `,"temperature":0.5,"max_output_tokens":3000,"capability_overrides":{"thinking_mode":"manual","supports_prompt_cache":true}`},
 		"anthropic-manual":       {model: "anthropic/claude-haiku-4-5", fields: `"extended_thinking_budget":5000,"top_k":3`},
 		"anthropic-adaptive":     {model: "claude-opus-4-8", fields: `"reasoning_effort":"medium"`},
 		"anthropic-plain":        {model: "anthropic/claude-3-5-haiku-20241022", fields: `"temperature":0.2,"top_k":3,"caching_prompt":false`},

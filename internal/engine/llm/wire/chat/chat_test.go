@@ -130,6 +130,31 @@ func TestHabitsOfServers(t *testing.T) {
 	}
 }
 
+func TestContentsOfAnswers(t *testing.T) {
+	t.Parallel()
+	calls := []event.ToolCall{{ID: "a", Name: "f", Arguments: "{}"}}
+	const sentCalls = `"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]`
+	tests := map[string]struct {
+		m     event.LLMMessage
+		plain bool
+		want  string
+	}{
+		"text and call": {event.LLMMessage{Content: []event.Content{event.Text(" \n"), event.Text("I look.")}, ToolCalls: calls}, false, `"content":[{"type":"text","text":"I look."}],` + sentCalls},
+		"only a call":   {event.LLMMessage{Content: []event.Content{event.Text(" \n")}, ToolCalls: calls}, false, `"role":"assistant",` + sentCalls},
+		"blank text":    {event.LLMMessage{Content: []event.Content{event.Text(" ")}}, false, `"content":[{"type":"text","text":" "}]`},
+		"nothing":       {event.LLMMessage{}, false, `"content":""`},
+		"plain":         {event.LLMMessage{Content: []event.Content{event.Text("a"), event.Text("b")}}, true, `"content":"a\nb"`},
+		"plain call":    {event.LLMMessage{Content: []event.Content{event.Text(" ")}, ToolCalls: calls}, true, `"role":"assistant",` + sentCalls},
+	}
+	for name, tt := range tests {
+		tt.m.Role = "assistant"
+		body, err := chat.Dialect{}.Body(&wire.Call{Messages: []event.LLMMessage{tt.m}, Options: wire.Options{PlainContent: tt.plain}})
+		if err != nil || !strings.Contains(string(body), tt.want) {
+			t.Errorf("%s: %s, %v; want %s", name, body, err, tt.want)
+		}
+	}
+}
+
 func TestUsageInTheWordsOfProviders(t *testing.T) {
 	t.Parallel()
 	tests := map[string]wiretest.Answer{
