@@ -3,11 +3,15 @@ package llm_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
+	"image"
+	"image/png"
 	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -241,6 +245,38 @@ func TestImagesAreShownToModelsThatSee(t *testing.T) {
 		}
 		if images != want {
 			t.Errorf("%s: %d images, want %d", fields, images, want)
+		}
+	}
+}
+
+func TestLargeImagesAreScaledForClaude(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	if err := png.Encode(&out, image.NewGray(image.Rect(0, 0, 2500, 5))); err != nil {
+		t.Fatal(err)
+	}
+	url := "data:image/png;base64," + base64.StdEncoding.EncodeToString(out.Bytes())
+	req := hello("Look.")
+	for model, fits := range map[string]bool{"openhands/claude-sonnet-4-5": true, "openhands/gpt-4o": false} {
+		for _, n := range []int{20, 21} {
+			req.Messages[1].Content = []event.Content{event.Images(slices.Repeat([]string{url}, n)...)}
+			same := 0
+			m := newModel(t, llm.Config{Profile: profile(t, model, ""), HTTP: server(func(r *http.Request) (*http.Response, error) {
+				same = strings.Count(body(t, r), url)
+				return said("ok"), nil
+			}).client()})
+			if _, err := ask(t, m); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := m.Generate(t.Context(), req, nil); err != nil {
+				t.Fatal(err)
+			}
+			if scaled := same == 0; scaled != (fits && n > 20) || !scaled && same != n {
+				t.Errorf("%s, %d images: %d were sent as they are", model, n, same)
+			}
+			if req.Messages[1].Content[0].ImageURLs[0] != url {
+				t.Error("the request was changed")
+			}
 		}
 	}
 }

@@ -160,6 +160,7 @@ type model struct {
 	options  wire.Options // of every call
 	window   int64
 	output   int64
+	fitted   imageCache
 }
 
 // Format shows the model's name and nothing else.

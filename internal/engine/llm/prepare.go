@@ -30,6 +30,7 @@ func (m *model) prepare(req Request) *wire.Call {
 	for i, msg := range req.Messages {
 		c.Messages[i] = m.message(msg)
 	}
+	m.fitImages(c.Messages)
 	if m.textTools(req) {
 		c.Messages = textcall.Encode(c.Messages, c.Tools, m.features.exampleInHistory)
 		c.Tools = nil
