@@ -1,6 +1,9 @@
 package llm
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // facts is what is known of a family of models. Zero values mean unknown.
 type facts struct {
@@ -44,7 +47,7 @@ const (
 // reduced to the families that agents are run with. The narrower name comes
 // first. A model that is missing works with safe defaults.
 func catalog() []facts {
-	return append(claudeModels(), append(openAIModels(), otherModels()...)...)
+	return slices.Concat(claudeModels(), openAIModels(), geminiModels(), otherModels())
 }
 
 func claudeModels() []facts {
@@ -123,7 +126,7 @@ func openAIModels() []facts {
 	}
 }
 
-func otherModels() []facts { //nolint:funlen // a table
+func geminiModels() []facts {
 	gemini := func(match string, p price) facts {
 		return facts{match: match, window: mBin, output: 65_535, vision: true, reasons: true, price: p}
 	}
@@ -138,7 +141,11 @@ func otherModels() []facts { //nolint:funlen // a table
 		gemini("gemini-2-5-flash", price{0.3, 2.5, 0.03, 0}),
 		gemini("gemini-2-5-pro", price{1.25, 10, 0.125, 0}),
 		{match: "gemini-2-0-flash", window: mBin, output: 8192, vision: true, price: price{0.1, 0.4, 0.025, 0}},
+	}
+}
 
+func otherModels() []facts {
+	return []facts{
 		{match: "deepseek-v4-flash", window: m1, output: 8192, price: price{0.14, 0.28, 0.0028, 0}},
 		{match: "deepseek-v4", window: m1, output: 8192, price: price{0.435, 0.87, 0.003625, 0}},
 		{match: "deepseek-v3-2", window: 163_840, output: 65_536, reasons: true},

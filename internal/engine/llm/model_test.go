@@ -322,7 +322,7 @@ func TestALongHistoryLeavesRoomForTheAnswer(t *testing.T) {
 			got = member(t, r, "inferenceConfig")
 			return answer(400, "text/plain", "no"), nil
 		}).client()}).Generate(t.Context(), req, nil)
-		failure(t, err)
+		_ = failure(t, err)
 		if got != want {
 			t.Errorf("%d words: %s, want %s", words, got, want)
 		}

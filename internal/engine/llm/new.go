@@ -18,7 +18,7 @@ import (
 const (
 	FieldAPIKey             = "api_key"
 	FieldAWSAccessKeyID     = "aws_access_key_id"
-	FieldAWSSecretAccessKey = "aws_secret_access_key"
+	FieldAWSSecretAccessKey = "aws_secret_access_key" //nolint:gosec // a name, no secret
 	FieldAWSSessionToken    = "aws_session_token"
 )
 
@@ -114,7 +114,7 @@ func (cfg *Config) setDefaults() {
 		cfg.Getenv = func(string) string { return "" }
 	}
 	if cfg.Now == nil {
-		cfg.Now = time.Now
+		cfg.Now = time.Now //nolint:forbidigo // the default of the injected clock
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)

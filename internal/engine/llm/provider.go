@@ -132,6 +132,7 @@ func (r route) dialect(f features) wire.Dialect {
 		return gemini.Dialect{Levels: f.thinkingLevels}
 	case converseStyle:
 		return converse.Dialect{}
+	case chatStyle:
 	}
 	d := chat.Dialect{
 		MaxTokens: "max_tokens", TopK: p.topK, UsageCost: p.prefix == "openrouter",

@@ -40,7 +40,7 @@ func New(cfg Config) llm.Model {
 		cfg.UsageID = "default"
 	}
 	if cfg.Now == nil {
-		cfg.Now = time.Now
+		cfg.Now = time.Now //nolint:forbidigo // the default of the injected clock
 	}
 	return &model{cfg}
 }
@@ -114,13 +114,15 @@ func arguments(tools []llm.Tool, tool, main, summary string) string {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
 	_ = json.Unmarshal(tools[i].Parameters, &schema) // no schema asks for nothing
-	out := "{"
+	var out strings.Builder
+	out.WriteByte('{')
 	for _, extra := range [][2]string{{"security_risk", "LOW"}, {"summary", summary}} {
 		if _, wanted := schema.Properties[extra[0]]; wanted {
-			out += `"` + extra[0] + `":` + quoted(extra[1]) + ","
+			out.WriteString(`"` + extra[0] + `":` + quoted(extra[1]) + ",")
 		}
 	}
-	return out + `"` + main + `":"`
+	out.WriteString(`"` + main + `":"`)
+	return out.String()
 }
 
 // The lengths to which a title, a question and a result are cut, in characters.

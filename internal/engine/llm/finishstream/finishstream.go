@@ -83,6 +83,7 @@ func (d *Decoder) step(c byte) {
 			return
 		}
 		d.state = atComma
+	default: // white space means nothing there
 	}
 	if c == ' ' || c == '\t' || c == '\n' || c == '\r' {
 		return
@@ -105,7 +106,7 @@ func (d *Decoder) step(c byte) {
 		d.value(c)
 	case inNested:
 		d.nested(c)
-	case atComma:
+	default: // atComma
 		d.expect(c, ',', atKey) // anything else, } too, ends it
 	}
 }
@@ -273,13 +274,11 @@ func (d *Decoder) endCharacter() {
 // put is one decoded character of the string.
 func (d *Decoder) put(r rune) {
 	d.endSurrogate()
-	switch d.state {
-	case inText:
+	switch {
+	case d.state == inText:
 		d.out.WriteRune(r)
-	case inKey:
-		if d.key.Len() <= len(member) { // longer ones are others
-			d.key.WriteRune(r)
-		}
+	case d.state == inKey && d.key.Len() <= len(member): // longer ones are others
+		d.key.WriteRune(r)
 	}
 }
 

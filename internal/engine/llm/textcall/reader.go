@@ -152,8 +152,9 @@ func (r *Reader) step() bool {
 		return r.stepTag()
 	case inValue:
 		return r.stepValue()
+	case over:
+		r.pending = ""
 	}
-	r.pending = ""
 	return false
 }
 

@@ -302,7 +302,9 @@ func FuzzRoundTrip(f *testing.F) {
 		if err != nil || call == nil {
 			t.Fatalf("%q: call %v, error %v", written, call, err)
 		}
-		var got struct{ Command string }
+		var got struct {
+			Command string `json:"command"`
+		}
 		if err := json.Unmarshal([]byte(call.Arguments), &got); err != nil {
 			t.Fatalf("%s: %v", call.Arguments, err)
 		}

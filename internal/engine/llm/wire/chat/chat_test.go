@@ -40,9 +40,23 @@ data: [DONE]
 
 `
 
+// check reads a stream; the answer must be want however the bytes arrive.
+func check(t *testing.T, body string, want wiretest.Answer) {
+	t.Helper()
+	for way, r := range wiretest.Readers(body) {
+		got, err := wiretest.Read(chat.Dialect{}, r, false)
+		if err != nil {
+			t.Errorf("%s: %v", way, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", way, diff)
+		}
+	}
+}
+
 func TestReadAnswer(t *testing.T) {
 	t.Parallel()
-	wiretest.Stream(t, chat.Dialect{}, claude, wiretest.Answer{
+	check(t, claude, wiretest.Answer{
 		ID: "chatcmpl-1", Finish: wire.Stop,
 		Message: wiretest.Message("I look.", "Look <first>.",
 			[]string{`{"type":"thinking","thinking":"Look <first>.","signature":"sig+/=="}`, `{"type":"redacted_thinking","data":"cmVk"}`},
@@ -56,7 +70,9 @@ func TestReadAnswer(t *testing.T) {
 
 func TestACutAnswerIsNone(t *testing.T) {
 	t.Parallel()
-	wiretest.Cut(t, chat.Dialect{}, claude, `data: {"id":"chatcmpl-1","choices":[{"index":0,"delta":{},"finish_reason"`)
+	if part, taken := wiretest.TakenForWhole(chat.Dialect{}, claude, `data: {"id":"chatcmpl-1","choices":[{"index":0,"delta":{},"finish_reason"`); taken {
+		t.Errorf("this part is taken for an answer:\n%s", part)
+	}
 }
 
 // What is missing behind the finish reason is no part of the answer.

@@ -88,9 +88,8 @@ func (t *text) UnmarshalJSON(data []byte) error {
 			Text string `json:"text"`
 		} `json:"thinking"`
 	}
-	if err := json.Unmarshal(data, &parts); err != nil {
-		return nil //nolint:nilerr // a form nobody knows says nothing
-	}
+	// Another shape has no text, and is no error.
+	_ = json.Unmarshal(data, &parts)
 	for _, p := range parts {
 		t.said += p.Text
 		for _, inner := range p.Thinking {

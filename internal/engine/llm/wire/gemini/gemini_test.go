@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/engine/llm/wire"
 	"github.com/ohgw/ohgw/internal/engine/llm/wire/gemini"
@@ -20,9 +22,23 @@ data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"terminal","ar
 
 `
 
+// check reads a stream; the answer must be want however the bytes arrive.
+func check(t *testing.T, body string, want wiretest.Answer) {
+	t.Helper()
+	for way, r := range wiretest.Readers(body) {
+		got, err := wiretest.Read(gemini.Dialect{}, r, false)
+		if err != nil {
+			t.Errorf("%s: %v", way, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", way, diff)
+		}
+	}
+}
+
 func TestReadAnswer(t *testing.T) {
 	t.Parallel()
-	wiretest.Stream(t, gemini.Dialect{}, answer, wiretest.Answer{
+	check(t, answer, wiretest.Answer{
 		ID: "g1", Finish: wire.Stop,
 		Message: wiretest.Message("I look.", "Look first.", nil,
 			event.ToolCall{ID: "made_1__thought__c2ln+/==", Name: "terminal", Arguments: `{"command":"ls"}`, Origin: "completion"},
@@ -35,7 +51,9 @@ func TestReadAnswer(t *testing.T) {
 
 func TestACutAnswerIsNone(t *testing.T) {
 	t.Parallel()
-	wiretest.Cut(t, gemini.Dialect{}, answer, `data: {"candidates":[{"content":{"parts":[{"functionCall"`)
+	if part, taken := wiretest.TakenForWhole(gemini.Dialect{}, answer, `data: {"candidates":[{"content":{"parts":[{"functionCall"`); taken {
+		t.Errorf("this part is taken for an answer:\n%s", part)
+	}
 }
 
 func TestHowAnAnswerCanEnd(t *testing.T) {

@@ -8,10 +8,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"testing"
-	"testing/iotest"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/engine/llm/wire"
@@ -52,37 +48,32 @@ func Read(d wire.Dialect, body io.Reader, whole bool) (Answer, error) {
 	return a, err
 }
 
-// Stream reads a stream, and fails the test unless the answer is want and does
-// not depend on how the bytes arrive.
-func Stream(t *testing.T, d wire.Dialect, body string, want Answer) {
-	t.Helper()
-	for name, r := range map[string]io.Reader{
-		"at once": strings.NewReader(body), "byte by byte": iotest.OneByteReader(strings.NewReader(body)),
-	} {
-		got, err := Read(d, r, false)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got)\n%s", name, diff)
-		}
+// Readers give a stream at once and byte by byte, by the name of the way.
+func Readers(body string) map[string]io.Reader {
+	return map[string]io.Reader{
+		"at once": strings.NewReader(body), "byte by byte": byteReader{strings.NewReader(body)},
 	}
 }
 
-// Cut cuts a stream at every byte in front of the end mark. It fails the test
-// if a part is taken for an answer.
-func Cut(t *testing.T, d wire.Dialect, body, endMark string) {
-	t.Helper()
+// byteReader gives one byte at a time.
+type byteReader struct{ r io.Reader }
+
+func (b byteReader) Read(p []byte) (int, error) { return b.r.Read(p[:min(1, len(p))]) }
+
+// TakenForWhole is the first part of a stream, of those that end in front of
+// the end mark, that a dialect takes for an answer; false if it takes none. A
+// stream without the mark is such a part.
+func TakenForWhole(d wire.Dialect, body, endMark string) (string, bool) {
 	end := strings.Index(body, endMark)
 	if end < 0 {
-		t.Fatalf("the stream has no %q", endMark)
+		return body, true
 	}
 	for i := range end {
-		got, err := Read(d, strings.NewReader(body[:i]), false)
-		if !errors.Is(err, wire.ErrCut) {
-			t.Fatalf("cut at byte %d: error %v and answer %+v, want ErrCut", i, err, got)
+		if _, err := Read(d, strings.NewReader(body[:i]), false); !errors.Is(err, wire.ErrCut) {
+			return body[:i], true
 		}
 	}
+	return "", false
 }
 
 // Message is an answer of the assistant.
