@@ -35,7 +35,7 @@ type Config struct {
 	// secret.
 	ID string
 	// Environ is the environment of ohgw; only a part is passed on, see
-	// [CleanEnvironment].
+	// [tool.CleanEnvironment].
 	Environ []string
 	Params  Params
 	// SaveDir gets the whole of an output that is too long to show; empty
@@ -304,7 +304,7 @@ func (t *Terminal) environment() []string {
 			extra[name] = value
 		}
 	}
-	return slices.DeleteFunc(CleanEnvironment(t.cfg.Environ, extra), func(entry string) bool { return entry == variable+"=" })
+	return slices.DeleteFunc(tool.CleanEnvironment(t.cfg.Environ, extra), func(entry string) bool { return entry == variable+"=" })
 }
 
 // typeIn types a text and Enter, or a key.
