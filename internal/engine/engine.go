@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/internal/engine/conversation"
 	"github.com/ohgw/ohgw/internal/engine/llm"
+	"github.com/ohgw/ohgw/internal/engine/secretenv"
 	"github.com/ohgw/ohgw/internal/engine/store"
 	"github.com/ohgw/ohgw/internal/engine/tool"
 	"github.com/ohgw/ohgw/internal/uuid"
@@ -32,7 +34,7 @@ type Config struct {
 	// Dir holds one directory for each conversation; it is made when needed.
 	Dir      string
 	Profiles Profiles
-	// NewModel makes a model of a profile's LLM object with its key. usage is
+	// NewModel makes a model of a profile's LLM object with its keys. usage is
 	// the key of its numbers in a conversation's statistics.
 	NewModel func(p Profile, usage string) (llm.Model, error)
 	// NewTools makes the tools of a conversation.
@@ -44,6 +46,12 @@ type Config struct {
 	Confirm Confirm
 	Version string // of this engine, for Status
 	Home    string // the user's home directory, for skills; empty: none
+	// Seal encrypts a secret for a conversation's directory, and Unseal does
+	// the reverse. Without Seal the values are left out there: they come from
+	// the settings again when the conversation is opened.
+	Seal   func(value string) (string, error)
+	Unseal func(stored string) (string, error)
+	HTTP   *http.Client // for secrets that are looked up; nil: one of its own
 	// SkillEnv is the environment of commands inside of skills.
 	SkillEnv []string
 	// MaxCost ends a run when its conversation has cost that much, in US
@@ -81,7 +89,9 @@ type Profile struct {
 	// LLM is the profile's LLM object as OpenHands stores it, without any
 	// secret.
 	LLM json.RawMessage
-	Key string // empty: the provider wants none, or nobody has one
+	// Key finds a secret of the profile by the name of its field, such as
+	// "api_key"; "" if there is none.
+	Key func(ctx context.Context, field string) (string, error)
 }
 
 // Settings are what OpenHands' settings say about conversations.
@@ -112,6 +122,8 @@ type ToolEnv struct {
 	Host         conversation.Host
 	// Profiles lists the names of the profiles there are.
 	Profiles func(ctx context.Context) ([]string, error)
+	Secrets  *secretenv.Registry // of the conversation and of the settings
+	Vision   bool                // the model is shown images
 	Log      *slog.Logger
 }
 
@@ -140,6 +152,9 @@ func New(cfg Config) *Backend {
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.HTTP == nil {
+		cfg.HTTP = &http.Client{}
 	}
 	if cfg.Idle == 0 {
 		cfg.Idle = 30 * time.Minute

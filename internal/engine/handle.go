@@ -46,7 +46,8 @@ func (h *handle) Decide(ctx context.Context, d agentapi.Decision) error {
 func (h *handle) Interrupt(ctx context.Context) error { return h.explain(h.conv.Interrupt(ctx)) }
 
 func (h *handle) Switch(ctx context.Context, profile string) error {
-	return h.explain(h.conv.Switch(ctx, profile))
+	_, err := h.conv.Switch(ctx, profile)
+	return h.explain(err)
 }
 
 func (h *handle) Close() error {

@@ -41,11 +41,20 @@ func (b *Backend) live(ctx context.Context, dir *store.Dir, req agentapi.OpenReq
 	if err != nil {
 		return nil, agentapi.Info{}, err
 	}
+	secrets, err := b.secrets(s, settings)
+	if err != nil {
+		return nil, agentapi.Info{}, err
+	}
 	words := b.prompt(s, stored)
 	cfg := conversation.Config{
 		Dir: dir, Models: b.models, Model: choice, Condenser: condenserOf(stored),
 		Tools: func(ctx context.Context, host conversation.Host) ([]tool.Tool, error) {
+			model, err := b.models.Model(ctx, choice)
+			if err != nil {
+				return nil, err
+			}
 			tools, err := b.cfg.NewTools(ctx, ToolEnv{
+				Secrets: secrets, Vision: model.Info().Vision,
 				Conversation: s.ID, Dir: dir.Path(), Workspace: s.Workspace.WorkingDir,
 				Agent: s.Agent, Settings: settings.Agent, Host: host, Profiles: b.profileNames, Log: b.cfg.Log,
 			})

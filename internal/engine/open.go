@@ -119,6 +119,13 @@ func (b *Backend) create(ctx context.Context, req agentapi.OpenRequest, opts sto
 	if settings.MaxIterations > 0 {
 		state.MaxIterations = settings.MaxIterations
 	}
+	secrets, err := b.settingsSecrets(settings)
+	if err != nil {
+		return nil, err
+	}
+	if state.SecretRegistry, err = secrets.Encode(b.cfg.Seal); err != nil {
+		return nil, err
+	}
 	b.cfg.Confirm.apply(&state)
 	state.Tags = map[string]string{
 		conversation.TagProfile: profile.Name, conversation.TagUsage: agentUsage, tagSystem: systemMark(req.System),

@@ -83,8 +83,9 @@ type Prompt interface {
 
 // Host is what tools may ask of their conversation while they run.
 type Host interface {
-	// Switch makes the next call of the model go to another profile.
-	Switch(ctx context.Context, profile string) error
+	// Switch makes the next call of the model go to another profile, and gives
+	// the name of its model.
+	Switch(ctx context.Context, profile string) (model string, err error)
 	// SkillInvoked records that the model has read a skill.
 	SkillInvoked(ctx context.Context, name string) error
 }
@@ -251,25 +252,38 @@ func (c *Conversation) Pause(ctx context.Context) error {
 	return c.do(ctx, func() { c.pausing = c.dir.State.Status == event.Running })
 }
 
-// Switch makes the following calls of the model go to another profile.
-func (c *Conversation) Switch(ctx context.Context, profile string) error {
-	choice := Choice{}
+// Switch makes the following calls of the model go to another profile, and
+// gives the name of its model.
+func (c *Conversation) Switch(ctx context.Context, profile string) (string, error) {
+	var choice Choice
 	var agent json.RawMessage
 	if err := c.do(ctx, func() { choice, agent = c.choice, c.dir.State.Agent }); err != nil {
-		return err
+		return "", err
 	}
-	if choice.Profile == profile {
-		return nil
+	next := choice
+	if choice.Profile != profile {
+		var err error
+		if next, agent, err = c.cfg.Models.Switched(ctx, agent, profile); err != nil {
+			return "", err
+		}
 	}
-	next, agent, err := c.cfg.Models.Switched(ctx, agent, profile)
-	if err != nil {
-		return err
+	model, err := c.cfg.Models.Model(ctx, next)
+	if err != nil || next == choice {
+		return name(model), err
 	}
 	var failed error
-	if err := c.do(ctx, func() { failed = c.use(next, agent) }); err != nil {
-		return err
+	if err := c.do(ctx, func() { failed = c.use(next, agent, model) }); err != nil {
+		return "", err
 	}
-	return failed
+	return name(model), failed
+}
+
+// name is the model's name, empty without one.
+func name(m llm.Model) string {
+	if m == nil {
+		return ""
+	}
+	return m.Info().Model
 }
 
 // SkillInvoked records that the model has read a skill.

@@ -220,4 +220,10 @@ func pathOf(action json.RawMessage) string {
 }
 
 // render is what the model is shown of a stored observation; see [view.Render].
-func render(string, json.RawMessage) []event.Content { return nil }
+func render(_ string, observation json.RawMessage) []event.Content {
+	content, _, err := tool.Content(observation)
+	if err != nil {
+		return nil // the view shows what it can read
+	}
+	return content
+}

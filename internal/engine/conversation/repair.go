@@ -6,6 +6,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/engine/llm"
 )
 
 // why is a reason for which an action never got its result.
@@ -74,7 +75,7 @@ func (c *Conversation) reject(e event.Event, reason, source string) error {
 }
 
 // use makes another profile answer from now on.
-func (c *Conversation) use(choice Choice, agent json.RawMessage) error {
+func (c *Conversation) use(choice Choice, agent json.RawMessage, model llm.Model) error {
 	s := &c.dir.State
 	tags := map[string]string{}
 	for name, value := range s.Tags {
@@ -87,7 +88,7 @@ func (c *Conversation) use(choice Choice, agent json.RawMessage) error {
 		*s = old
 		return c.storageError(err)
 	}
-	c.choice, c.model = choice, nil
+	c.choice, c.model = choice, model
 	return nil
 }
 

@@ -1,0 +1,147 @@
+// Package toolset puts the tools of a conversation together: those that its
+// agent has stored, made for its workspace.
+package toolset
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/ohgw/ohgw/internal/engine"
+	"github.com/ohgw/ohgw/internal/engine/tool"
+	"github.com/ohgw/ohgw/internal/engine/tool/builtin"
+	"github.com/ohgw/ohgw/internal/engine/tool/file"
+	"github.com/ohgw/ohgw/internal/engine/tool/task"
+	"github.com/ohgw/ohgw/internal/engine/tool/terminal"
+)
+
+// Config is what tools need of this machine.
+type Config struct {
+	Environ    []string // of this process; tools get a part of it
+	User, Host string   // as named in results
+	// Confined keeps the file editor inside of the workspace.
+	Confined bool
+}
+
+// New gives what makes the tools of a conversation. Tools of the stored agent
+// that are not built here are left out and logged; the model is told which
+// there are, and a stored call of another one is answered.
+func New(cfg Config) func(context.Context, engine.ToolEnv) ([]tool.Tool, error) {
+	return func(ctx context.Context, e engine.ToolEnv) ([]tool.Tool, error) {
+		m := maker{cfg: cfg, env: e}
+		if err := m.all(ctx); err != nil {
+			for _, t := range m.tools {
+				err = errors.Join(err, t.Close())
+			}
+			return nil, err
+		}
+		return m.tools, nil
+	}
+}
+
+// spec is a tool in a stored agent.
+type spec struct {
+	Name   string          `json:"name"`
+	Params json.RawMessage `json:"params"`
+}
+
+type maker struct {
+	cfg   Config
+	env   engine.ToolEnv
+	tools []tool.Tool
+}
+
+func (m *maker) all(ctx context.Context) error {
+	var stored struct {
+		Tools    []spec    `json:"tools"`
+		Defaults *[]string `json:"include_default_tools"`
+	}
+	if err := json.Unmarshal(m.env.Agent, &stored); err != nil {
+		return err
+	}
+	for _, s := range stored.Tools {
+		t, err := m.make(s)
+		if err != nil {
+			return err
+		}
+		if t == nil {
+			m.env.Log.Warn("the agent has a tool that is not built here", "conversation", m.env.Conversation, "tool", s.Name)
+			continue
+		}
+		m.tools = append(m.tools, t)
+	}
+	defaults := []string{"FinishTool", "ThinkTool"}
+	if stored.Defaults != nil {
+		defaults = *stored.Defaults
+	}
+	for _, name := range defaults {
+		switch name {
+		case "FinishTool":
+			m.tools = append(m.tools, builtin.Finish())
+		case "ThinkTool":
+			m.tools = append(m.tools, builtin.Think())
+		default:
+			m.env.Log.Warn("the agent has a tool that is not built here", "conversation", m.env.Conversation, "tool", name)
+		}
+	}
+	if m.switches() {
+		m.tools = append(m.tools, builtin.SwitchLLM(switcher{ctx, m.env}))
+	}
+	return nil
+}
+
+// make makes a tool, nil if there is none of that name. Older conversations
+// have the names of classes.
+func (m *maker) make(s spec) (tool.Tool, error) {
+	switch s.Name {
+	case "terminal", "TerminalTool":
+		cfg := terminal.Config{
+			Dir: m.env.Workspace, ID: m.env.Conversation, Environ: m.cfg.Environ, User: m.cfg.User, Host: m.cfg.Host,
+			SaveDir: filepath.Join(m.env.Dir, "observations"), Secrets: m.env.Secrets,
+		}
+		if len(s.Params) > 0 {
+			if err := json.Unmarshal(s.Params, &cfg.Params); err != nil {
+				return nil, err
+			}
+		}
+		return made(terminal.New(cfg))
+	case "file_editor", "FileEditorTool":
+		return made(file.New(file.Config{Dir: m.env.Workspace, Confined: m.cfg.Confined, Vision: m.env.Vision}))
+	case "task_tracker", "TaskTrackerTool":
+		return made(task.New(m.env.Dir))
+	}
+	return nil, nil
+}
+
+// made keeps a nil pointer from becoming a tool.
+func made[T tool.Tool](t T, err error) (tool.Tool, error) {
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// switches tells whether the settings want the model to choose its successor:
+// the client has chosen one, so that has to be said.
+func (m *maker) switches() bool {
+	var s struct {
+		Enabled bool `json:"enable_switch_llm_tool"`
+	}
+	return len(m.env.Settings) > 0 && json.Unmarshal(m.env.Settings, &s) == nil && s.Enabled
+}
+
+// switcher is the conversation as the tool switch_llm sees it.
+type switcher struct {
+	ctx context.Context //nolint:containedctx // of making the tools, which is when the names are asked for
+	env engine.ToolEnv
+}
+
+func (s switcher) Profiles() ([]string, error) {
+	return s.env.Profiles(context.WithoutCancel(s.ctx))
+}
+
+func (s switcher) SwitchLLM(ctx context.Context, profile string) (string, error) {
+	return s.env.Host.Switch(ctx, strings.TrimSpace(profile))
+}
