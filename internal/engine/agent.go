@@ -88,6 +88,9 @@ func newAgent(p Profile, s Settings, system string) (json.RawMessage, error) {
 	a.set("kind", "Agent")
 	a.set("llm", model)
 	a.set("tools", []toolSpec{{Name: "terminal"}, {Name: "file_editor"}, {Name: "task_tracker"}})
+	if tools, ok := settings["tools"]; ok && string(tools) != "null" {
+		a["tools"] = tools
+	}
 	a.set("include_default_tools", []string{"FinishTool", "ThinkTool"})
 	a.set("agent_context", context)
 	if limit, ok := settings["tool_concurrency_limit"]; ok {

@@ -28,6 +28,12 @@ func TestMain(m *testing.M) {
 
 func TestEngineKeepsTheContract(t *testing.T) {
 	t.Parallel()
+	contract(t, func(*engine.Config, string) {})
+}
+
+// contract checks an engine that change has changed.
+func contract(t *testing.T, change func(c *engine.Config, url string)) {
+	t.Helper()
 	backendtest.Run(t, backendtest.Factory{
 		Has: backendtest.Features{Deltas: true, Switch: true, Confirm: true},
 		New: func(t *testing.T, needs backendtest.Needs) *backendtest.Setup {
@@ -36,6 +42,7 @@ func TestEngineKeepsTheContract(t *testing.T) {
 			if needs.Confirm {
 				cfg.Confirm = engine.ConfirmAlways
 			}
+			change(&cfg, server.URL)
 			b := engine.New(cfg)
 			t.Cleanup(func() {
 				if err := b.Close(); err != nil {

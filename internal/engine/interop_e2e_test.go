@@ -74,7 +74,7 @@ func TestPythonContinuesWhatTheEngineWrote(t *testing.T) {
 					if name == "waiting" {
 						c.Confirm = engine.ConfirmRisky
 					}
-				}, withCondenser(10, 1))
+				}, withCondenser(10, 1), realTools)
 				script(w)
 				w.close()
 				hex := strings.ReplaceAll(w.id, "-", "")

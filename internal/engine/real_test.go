@@ -105,6 +105,27 @@ func TestScenario05ShellKeepsItsState(t *testing.T) {
 	}
 }
 
+func TestScenario06InteractiveProgram(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, realTools, func(c *engine.Config) {
+		c.Settings = settings(engine.Settings{Agent: json.RawMessage(`{"tools":[{"name":"terminal","params":{"no_change_timeout_seconds":0.5}}]}`)})
+	})
+	input := func(text string) llmtest.Reply {
+		return llmtest.Tool("terminal", fmt.Sprintf(`{"command":%q,"is_input":true}`, text))
+	}
+	w.llm.Reply(
+		terminal(`read -p "name? " n; read -p "age? " a; echo "$n is $a"`), input("Ada"), input("36"), llmtest.Finish("ok"),
+	)
+	w.say("go")
+	w.expect("SP U A(terminal) O A(terminal) O A(terminal) O A(finish) O")
+	var first, last terminalObservation
+	w.observation(0, &first)
+	w.observation(2, &last)
+	if first.ExitCode == nil || *first.ExitCode != -1 || last.ExitCode == nil || *last.ExitCode != 0 || !strings.Contains(event.PlainText(last.Content), "Ada is 36") {
+		t.Errorf("observations %+v, %+v", first, last)
+	}
+}
+
 func TestScenario07And08CommandThatDoesNotEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, realTools)
@@ -223,6 +244,23 @@ func withRealModels(change func(*llm.Profile)) func(*engine.Config) {
 			return llm.New(cfg)
 		}
 	}
+}
+
+func TestEngineWithItsRealPartsKeepsTheContract(t *testing.T) {
+	t.Parallel()
+	contract(t, func(c *engine.Config, url string) {
+		realTools(c)
+		c.NewModel = func(p engine.Profile, usage string) (llm.Model, error) {
+			stored, err := llm.ParseProfile(p.LLM)
+			stored.BaseURL, stored.NumRetries = url, 1
+			// Else the agent itself declines images.
+			stored.CapabilityOverrides = map[string]any{"supports_vision": true}
+			if err != nil {
+				return nil, err
+			}
+			return llm.New(llm.Config{Profile: stored, UsageID: usage, Key: p.Key})
+		}
+	})
 }
 
 func TestScenario29RateLimitIsRetried(t *testing.T) {
