@@ -380,3 +380,21 @@ func TestNoKeyIsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// brokenModel is a model with a bug.
+type brokenModel struct{ llm.Model }
+
+func (brokenModel) Generate(context.Context, llm.Request, func(llm.Delta)) (llm.Response, error) {
+	panic("oh no")
+}
+
+func TestModelThatPanicsEndsItsRunOnly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(c *engine.Config) {
+		withModel(c, func(m llm.Model) llm.Model { return brokenModel{m} })
+	})
+	if res := w.say("hi"); res.Outcome != turn.Failed || !strings.Contains(res.Cause.Detail, "oh no") {
+		t.Errorf("result %+v, cause %+v", res, res.Cause)
+	}
+	w.status(event.Failed)
+}

@@ -80,7 +80,7 @@ func (c *Conversation) summarize(start, end, preview int) (done bool, err error)
 	var resp llm.Response
 	ended := c.await(context.Background(), func(j *job) {
 		if model, err = c.cfg.Models.Model(j.ctx, choice); err == nil {
-			resp, err = model.Generate(j.ctx, req, nil)
+			resp, err = call(j.ctx, model, req, nil)
 		}
 	})
 	if !ended {

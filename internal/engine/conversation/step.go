@@ -3,6 +3,7 @@ package conversation
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -95,7 +96,7 @@ func (c *Conversation) generate() (llm.Response, error) {
 	var err error
 	ended := c.await(context.Background(), func(j *job) {
 		live := liveText{say: func(d event.Delta) { j.say(func() { c.delta(d) }) }}
-		resp, err = model.Generate(j.ctx, req, live.add)
+		resp, err = call(j.ctx, model, req, live.add)
 	})
 	if !ended {
 		return llm.Response{}, context.Canceled
@@ -105,6 +106,16 @@ func (c *Conversation) generate() (llm.Response, error) {
 		c.tokens = resp.Usage.PromptTokens
 	}
 	return resp, err
+}
+
+// call calls a model. One that panics has failed, and nothing else with it.
+func call(ctx context.Context, m llm.Model, req llm.Request, onDelta func(llm.Delta)) (resp llm.Response, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the model broke: %v", p)
+		}
+	}()
+	return m.Generate(ctx, req, onDelta)
 }
 
 func (c *Conversation) delta(d event.Delta) {

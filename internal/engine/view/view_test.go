@@ -291,11 +291,15 @@ func check(t *rapid.T, ms []event.LLMMessage) {
 	}
 }
 
+func everyLog(t *rapid.T) { check(t, view.New(anyLog(t)).Messages(nil)) }
+
 func TestEveryLogYieldsAHistoryThatProvidersAccept(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		check(t, view.New(anyLog(t)).Messages(nil))
-	})
+	rapid.Check(t, everyLog)
+}
+
+func FuzzEveryLogYieldsAHistoryThatProvidersAccept(f *testing.F) {
+	f.Fuzz(rapid.MakeFuzz(everyLog))
 }
 
 func TestEveryCutYieldsAHistoryThatProvidersAccept(t *testing.T) {
