@@ -19,6 +19,7 @@ type Env struct {
 	StdinTTY       bool // somebody can be asked
 	Stdout, Stderr *iostream.Writer
 	Getenv         func(string) string
+	Environ        func() []string // all of it, for the processes of agents
 	Now            func() time.Time
 	Paths          func() (paths.Set, error)
 	HTTP           *http.Client
@@ -34,6 +35,7 @@ func systemEnv() *Env {
 		Stdout:   iostream.FromFile(os.Stdout),
 		Stderr:   iostream.FromFile(os.Stderr),
 		Getenv:   os.Getenv,
+		Environ:  os.Environ,
 		Now:      time.Now,
 		Paths:    func() (paths.Set, error) { return paths.New(os.Getenv, runtime.GOOS) },
 		HTTP:     &http.Client{CheckRedirect: noRedirect},

@@ -22,9 +22,27 @@ const defaultServer = "http://127.0.0.1:8000"
 // firstLook bounds how long the start waits for the backend's answer.
 const firstLook = 2 * time.Second
 
-// openBackend chooses the agent-server and looks whether it can be used. One
-// that was named may be down: it may come later.
+// openBackend chooses what runs the agents: an agent-server that was named, or
+// one that answers on this machine, or the embedded agent.
 func (a *app) openBackend(ctx context.Context, s *config.Settings, log *slog.Logger) (chosenBackend, error) {
+	switch {
+	case s.Backend == "embedded":
+		return a.openEngine(s, log, "chosen by "+s.Origin("backend").String())
+	case s.Demo && s.Backend == "auto":
+		return a.openEngine(s, log, "the demo runs in it ("+s.Origin("demo").String()+")")
+	case s.Demo:
+		return chosenBackend{}, usage("the demo runs in the embedded agent", "leave out --backend, or --demo")
+	}
+	chosen, err := a.openServer(ctx, s, log)
+	if nobody := fault.CodeOf(err) == fault.Unreachable; nobody && s.Backend == "auto" && s.AgentServer.URL == "" {
+		return a.openEngine(s, log, "no agent-server was named, and none answers at "+defaultServer)
+	}
+	return chosen, err
+}
+
+// openServer opens an agent-server and looks whether it can be used. One that
+// was named may be down: it may come later.
+func (a *app) openServer(ctx context.Context, s *config.Settings, log *slog.Logger) (chosenBackend, error) {
 	address, named := s.AgentServer.URL, s.AgentServer.URL != ""
 	why := "named by " + s.Origin("agent_server.url").String()
 	if !named {

@@ -50,6 +50,9 @@ func (g greeting) agents() string {
 	if st.Err != nil {
 		return fmt.Sprintf("%s at %s, which does not answer yet (%s)", st.Name, st.Address, g.backend.why)
 	}
+	if st.Address == "" { // in this process
+		return fmt.Sprintf("%s (%s)", st.Name, g.backend.why)
+	}
 	return fmt.Sprintf("%s %s at %s (%s)", st.Name, st.Version, st.Address, g.backend.why)
 }
 

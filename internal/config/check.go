@@ -23,12 +23,12 @@ func checkAddr(s string) (string, error) {
 
 func checkBackend(s string) (string, error) {
 	switch s {
-	case "auto", "agent-server":
+	case "auto", "agent-server", "embedded":
 		return s, nil
-	case "embedded", "cloud":
-		return "", errors.New("this version does not have it; use auto or agent-server")
+	case "cloud":
+		return "", errors.New("this version does not have it; use auto, agent-server or embedded")
 	}
-	return "", errors.New("use auto or agent-server")
+	return "", errors.New("use auto, agent-server or embedded")
 }
 
 // checkURL takes the base URL of a server.

@@ -14,7 +14,9 @@ import "time"
 // Config is every setting with its value.
 type Config struct {
 	Addr         string // host:port that serve listens on
-	Backend      string // auto, agent-server
+	Backend      string // auto, agent-server, embedded
+	Demo         bool
+	Confirm      string // never, risky, always
 	AgentServer  AgentServer
 	Workspace    string // directory that all conversations work in; "" for one each
 	NoAuth       bool
@@ -67,6 +69,7 @@ func Default() Config {
 	return Config{
 		Addr:        "127.0.0.1:6449",
 		Backend:     "auto",
+		Confirm:     "never",
 		AgentServer: AgentServer{LLM: LLM{Profile: "default"}},
 		LogFormat:   "auto",
 		MaxRuns:     8,

@@ -37,7 +37,7 @@ func Fields() []Field { //nolint:funlen // A table is as long as it is.
 		},
 		{
 			Flag: "backend", Env: "OHGW_BACKEND", Key: "backend", Section: ServeSection,
-			Help: "what runs the agents; auto takes an agent-server", Choices: []string{"auto", "agent-server"}, check: checkBackend,
+			Help: "what runs the agents; auto takes an agent-server, else the embedded one", Choices: []string{"auto", "agent-server", "embedded"}, check: checkBackend,
 			at: func(c *Config) any { return &c.Backend },
 		},
 		{
@@ -69,6 +69,16 @@ func Fields() []Field { //nolint:funlen // A table is as long as it is.
 			Env: "OHGW_AGENT_SERVER_LLM_KEY_FILE", Key: "agent_server.llm.key_file", Arg: "FILE", Section: ServeSection,
 			Help: "file that holds the key of that model, readable by you alone", path: true,
 			at: func(c *Config) any { return &c.AgentServer.LLM.KeyFile },
+		},
+		{
+			Flag: "demo", Env: "OHGW_DEMO", Key: "demo", Section: ServeSection,
+			Help: "add a scripted model that needs no key, and run it in the embedded agent",
+			at:   func(c *Config) any { return &c.Demo },
+		},
+		{
+			Flag: "confirm", Env: "OHGW_CONFIRM", Key: "confirm", Section: ServeSection,
+			Help: "which actions of the embedded agent wait for a yes", Choices: []string{"never", "risky", "always"},
+			at: func(c *Config) any { return &c.Confirm },
 		},
 		{
 			Flag: "workspace", Env: "OHGW_WORKSPACE", Key: "workspace", Arg: "DIR", Section: ServeSection,

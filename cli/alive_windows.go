@@ -1,0 +1,4 @@
+package cli
+
+// processLives cannot tell: leases end by their time.
+func processLives(int) bool { return true }

@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/internal/buildinfo"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/engine"
+	"github.com/ohgw/ohgw/internal/engine/llm"
+	"github.com/ohgw/ohgw/internal/engine/llm/demo"
+	"github.com/ohgw/ohgw/internal/engine/store"
+	"github.com/ohgw/ohgw/internal/engine/toolset"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/profile"
+	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// openEngine makes the embedded agent: it needs no server.
+func (a *app) openEngine(s *config.Settings, log *slog.Logger, why string) (chosenBackend, error) {
+	dirs, err := a.dirs()
+	if err != nil {
+		return chosenBackend{}, err
+	}
+	stores, err := a.profileStores(&profilesInput{})
+	if err != nil {
+		return chosenBackend{}, err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return chosenBackend{}, fault.New("this machine has no name", "give it one; conversations note who has them open", err)
+	}
+	profiles := &engineProfiles{store: stores[0], keys: a.resolver(), demo: s.Demo}
+	models := llm.NewHTTPClient()
+	backend := engine.New(engine.Config{
+		Dir:      filepath.Join(dirs.State, "conversations"),
+		Profiles: profiles,
+		NewModel: func(p engine.Profile, usage string) (llm.Model, error) {
+			if p.Name == demo.Name && s.Demo {
+				return demo.New(demo.Config{UsageID: usage, Now: a.Now}), nil
+			}
+			return profiles.model(p, llm.Config{
+				HTTP: models, UsageID: usage, Getenv: a.Getenv, Now: a.Now, Logger: log, UserAgent: "ohgw/" + buildinfo.Get().Version,
+			})
+		},
+		NewTools: toolset.New(toolset.Config{Environ: a.Environ(), User: a.Getenv("USER"), Host: host, Confined: s.Workspace != ""}),
+		Confirm:  engine.Confirm(s.Confirm),
+		Version:  buildinfo.Get().Version, Home: dirs.Home, SkillEnv: []string{"PATH=" + a.Getenv("PATH"), "HOME=" + dirs.Home},
+		Owner: store.Owner{Instance: instanceID(), Host: host, PID: os.Getpid(), Alive: processLives},
+		Now:   a.Now, Log: log,
+	})
+	return chosenBackend{Backend: backend, why: why, status: backend.Status(context.Background())}, nil
+}
+
+// instanceID names this process in the leases of its conversations.
+func instanceID() string {
+	id := uuid.New()
+	return id[:8] + id[9:13] + id[14:18] + id[19:23] + id[24:]
+}
+
+// engineProfiles gives the engine OpenHands' profiles, and the demo.
+type engineProfiles struct {
+	store *profile.Store
+	keys  *secret.Resolver
+	demo  bool
+}
+
+// List gives the profiles that OpenHands would load.
+func (e *engineProfiles) List(ctx context.Context) ([]agentapi.Profile, error) {
+	summaries, err := e.store.List(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list profiles: %w", err)
+	}
+	stamp, err := e.store.Stamp()
+	if err != nil {
+		return nil, fmt.Errorf("list profiles: %w", err)
+	}
+	list := make([]agentapi.Profile, 0, len(summaries)+1)
+	for _, s := range summaries {
+		if s.Usable() {
+			list = append(list, agentapi.Profile{
+				Name: s.Name, Model: s.Model, BaseURL: s.BaseURL, Active: s.Active, Modified: s.ModTime, Revision: fmt.Sprint(stamp),
+			})
+		}
+	}
+	if e.demo {
+		demonstration := agentapi.Profile{Name: demo.Name, Model: demo.Name, Active: !slices.ContainsFunc(list, func(p agentapi.Profile) bool { return p.Active })}
+		at, _ := slices.BinarySearchFunc(list, demo.Name, func(p agentapi.Profile, name string) int {
+			return compareNames(p.Name, name)
+		})
+		list = slices.Insert(list, at, demonstration)
+	}
+	return list, nil
+}
+
+func compareNames(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// Load reads a profile. Its keys are found when a model asks for them.
+func (e *engineProfiles) Load(ctx context.Context, name string) (engine.Profile, error) {
+	if e.demo && name == demo.Name {
+		return engine.Profile{Name: name, LLM: json.RawMessage(`{"model":"` + demo.Name + `"}`), Key: noKey}, nil
+	}
+	p, err := e.store.Load(name)
+	if errors.Is(err, profile.ErrNotFound) || errors.Is(err, profile.ErrName) {
+		return engine.Profile{}, &agentapi.Error{Kind: agentapi.ErrProfileNotFound, Msg: fmt.Sprintf("There is no LLM profile %q.", name)}
+	}
+	if err != nil {
+		return engine.Profile{}, &agentapi.Error{
+			Kind: agentapi.ErrRefused, Err: err,
+			Msg: fmt.Sprintf("The LLM profile %q cannot be used; ohgw profiles check %s says why.", name, name),
+		}
+	}
+	stored, err := json.Marshal(p.LLM)
+	if err != nil {
+		return engine.Profile{}, fmt.Errorf("encode profile: %w", err)
+	}
+	stamp, err := e.store.Stamp()
+	if err != nil {
+		return engine.Profile{}, fmt.Errorf("load profile: %w", err)
+	}
+	key := func(ctx context.Context, field string) (string, error) {
+		if field == llm.FieldAPIKey {
+			field = secret.APIKey
+		}
+		found, err := e.keys.Resolve(ctx, p.Subject(field))
+		if _, none := errors.AsType[*secret.NoKeyError](err); none {
+			return "", nil
+		}
+		return found.Key.Reveal(), err
+	}
+	return engine.Profile{Name: name, Revision: fmt.Sprint(stamp), LLM: stored, Key: key}, nil
+}
+
+func noKey(context.Context, string) (string, error) { return "", nil }
+
+// model makes the model of a profile, with the headers and members that may
+// hold credentials and so are no part of what the engine stores.
+func (e *engineProfiles) model(p engine.Profile, cfg llm.Config) (llm.Model, error) {
+	parsed, err := llm.ParseProfile(p.LLM)
+	if err != nil {
+		return nil, err
+	}
+	if stored, err := e.store.Load(p.Name); err == nil {
+		parsed.ExtraHeaders = make(map[string]llm.Secret, len(stored.LLM.ExtraHeaders))
+		for _, name := range slices.Sorted(maps.Keys(stored.LLM.ExtraHeaders)) {
+			value := stored.LLM.ExtraHeaders[name]
+			parsed.ExtraHeaders[name] = llm.Hide(value.Reveal())
+		}
+		if body := stored.LLM.ExtraBody.Reveal(); body != "" {
+			var members map[string]json.RawMessage
+			if err := json.Unmarshal([]byte(body), &members); err == nil {
+				parsed.ExtraBody = llm.Hide(members)
+			}
+		}
+	}
+	cfg.Profile, cfg.Key = parsed, p.Key
+	return llm.New(cfg)
+}
