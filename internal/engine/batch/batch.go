@@ -28,8 +28,9 @@ type Result struct {
 }
 
 // Run runs the calls, at most limit at once, and returns their results in the
-// order of the calls when all are there. Calls that need the same thing never
-// run at the same time, and begin in their order.
+// order of the calls when all are there. Calls begin in their order, except that
+// one waits for what it needs while others go on; two that need the same thing
+// never run at the same time.
 func Run(ctx context.Context, calls []Call, limit int) []Result {
 	results := make([]Result, len(calls))
 	if limit <= 1 {
@@ -126,21 +127,32 @@ func (q *queue) begin(ctx context.Context, i int) bool {
 	}
 	q.state[i] = running
 	q.free--
+	q.changed.Broadcast()
 	return true
 }
 
-// may tells whether there is room for call i, and nothing before it needs what
-// it needs.
+// may tells whether call i is the first in the queue that has all it needs, and
+// there is room for it.
 func (q *queue) may(i int) bool {
-	if q.free == 0 {
+	if q.free == 0 || q.blocked(i) {
 		return false
 	}
 	for before := range i {
-		if q.state[before] != over && shares(q.needs[before], q.needs[i]) {
+		if q.state[before] == queued && !q.blocked(before) {
 			return false
 		}
 	}
 	return true
+}
+
+// blocked tells whether a call before i that is not over needs what i needs.
+func (q *queue) blocked(i int) bool {
+	for before := range i {
+		if q.state[before] != over && shares(q.needs[before], q.needs[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 func shares(a, b []string) bool {

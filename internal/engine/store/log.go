@@ -131,7 +131,7 @@ func readEvent(path string) (event.Event, error) {
 		return event.Event{}, fmt.Errorf("read event: %w", err)
 	}
 	var e event.Event
-	if err := json.Unmarshal(data, &e); err != nil {
+	if err := e.UnmarshalJSON(data); err != nil { // not json.Unmarshal: it would read all twice
 		return event.Event{}, fmt.Errorf("%w: %s: %w; move that file away to go on with what comes before it", ErrCorrupt, path, err)
 	}
 	return e, nil
