@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/internal/engine/llm"
 	"github.com/ohgw/ohgw/internal/engine/stuck"
 	"github.com/ohgw/ohgw/internal/engine/tool"
+	"github.com/ohgw/ohgw/internal/fault"
 )
 
 // ready has everything at hand that a run needs: the workspace, the tools, the
@@ -43,7 +44,7 @@ func (c *Conversation) prepare(j *job) error {
 	}
 	tools, err := c.cfg.Tools(j.ctx, c)
 	if err != nil {
-		return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The agent's tools cannot be started: " + err.Error() + ".", Err: err}
+		return toolsError(err)
 	}
 	byName := make(map[string]tool.Tool, len(tools))
 	defs := make([]tool.Definition, len(tools))
@@ -61,6 +62,16 @@ func (c *Conversation) prepare(j *job) error {
 		return closeAll(tools)
 	}
 	return nil
+}
+
+// toolsError is why tools could not be made. Their own words for people come
+// without the cause, which may be the output of a stranger's program.
+func toolsError(err error) error {
+	why := err.Error()
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		why = f.Msg + "; " + f.Hint
+	}
+	return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The agent's tools cannot be started: " + why + ".", Err: err}
 }
 
 func closeAll(tools []tool.Tool) error {

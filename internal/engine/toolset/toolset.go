@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"path/filepath"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/internal/engine/tool"
 	"github.com/ohgw/ohgw/internal/engine/tool/builtin"
 	"github.com/ohgw/ohgw/internal/engine/tool/file"
+	"github.com/ohgw/ohgw/internal/engine/tool/mcp"
 	"github.com/ohgw/ohgw/internal/engine/tool/task"
 	"github.com/ohgw/ohgw/internal/engine/tool/terminal"
 )
@@ -23,6 +25,10 @@ type Config struct {
 	User, Host string   // as named in results
 	// Confined keeps the file editor inside of the workspace.
 	Confined bool
+	// LookupEnv resolves ${NAME} in the settings of MCP servers.
+	LookupEnv func(name string) (string, bool)
+	HTTP      http.RoundTripper // for remote MCP servers
+	Version   string            // of ohgw, which MCP servers are told
 }
 
 // New gives what makes the tools of a conversation. Tools of the stored agent
@@ -86,6 +92,9 @@ func (m *maker) all(ctx context.Context) error {
 			m.env.Log.Warn("the agent has a tool that is not built here", "conversation", m.env.Conversation, "tool", name)
 		}
 	}
+	if err := m.servers(ctx); err != nil {
+		return err
+	}
 	if m.switches() {
 		m.tools = append(m.tools, builtin.SwitchLLM(switcher{ctx, m.env}))
 	}
@@ -122,6 +131,45 @@ func made[T tool.Tool](t T, err error) (tool.Tool, error) {
 	}
 	return t, nil
 }
+
+// servers adds the tools of the MCP servers in the settings. They are not
+// stored with the agent, because their settings hold keys.
+func (m *maker) servers(ctx context.Context) error {
+	var settings struct {
+		Servers json.RawMessage `json:"mcp_config"`
+	}
+	if len(m.env.Settings) > 0 {
+		if err := json.Unmarshal(m.env.Settings, &settings); err != nil {
+			return err
+		}
+	}
+	if len(settings.Servers) == 0 {
+		return nil
+	}
+	client, err := mcp.Connect(ctx, mcp.Config{
+		Servers: settings.Servers, Dir: m.env.Workspace, Environ: m.cfg.Environ, LookupEnv: m.cfg.LookupEnv,
+		Secrets: m.env.Secrets, HTTP: m.cfg.HTTP, Version: m.cfg.Version,
+	})
+	if err != nil {
+		return err
+	}
+	tools := client.Tools()
+	if len(tools) == 0 {
+		return client.Close()
+	}
+	tools[0] = closer{tools[0], client.Close}
+	m.tools = append(m.tools, tools...)
+	return nil
+}
+
+// closer is the one of a client's tools that ends the client.
+type closer struct {
+	tool.Tool
+	end func() error
+}
+
+// Close ends the client.
+func (c closer) Close() error { return c.end() }
 
 // switches tells whether the settings want the model to choose its successor:
 // the client has chosen one, so that has to be said.

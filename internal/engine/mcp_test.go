@@ -1,0 +1,78 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/engine"
+	"github.com/ohgw/ohgw/internal/engine/toolset"
+	"github.com/ohgw/ohgw/internal/llmtest"
+)
+
+// mcpVariable makes the test binary an MCP server. It writes what it is told
+// into the file that the variable names.
+const mcpVariable = "ECHO_SERVER_FILE"
+
+func mcpServer() error {
+	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: "Says it again."},
+		func(_ context.Context, _ *mcp.CallToolRequest, in struct {
+			Text string `json:"text"`
+		}) (*mcp.CallToolResult, any, error) {
+			err := os.WriteFile(os.Getenv(mcpVariable), []byte(in.Text), 0o600)
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "you said " + in.Text}}}, nil, err
+		})
+	return s.Run(context.Background(), &mcp.StdioTransport{})
+}
+
+// withServer gives new conversations an MCP server and a secret.
+func withServer(command, heard, secret string) func(*engine.Config) {
+	return func(c *engine.Config) {
+		agent := fmt.Sprintf(`{"agent_context":{"secrets":{"API_TOKEN":%q}},"mcp_config":{"one":{"command":%q,"env":{%q:%q}}}}`,
+			secret, command, mcpVariable, heard)
+		c.Settings = settings(engine.Settings{Agent: json.RawMessage(agent)})
+		c.NewTools = toolset.New(toolset.Config{Environ: os.Environ()})
+	}
+}
+
+func TestScenario36MCPServerGetsTheSecret(t *testing.T) {
+	t.Parallel()
+	const value = "tok-4711-do-not-show"
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	heard := filepath.Join(t.TempDir(), "heard")
+	w := newWorld(t, withServer(self, heard, value))
+	w.llm.Reply(llmtest.Tool("echo", `{"text":"it is ${API_TOKEN}"}`), llmtest.Finish("ok"))
+	w.say("go")
+	w.expect("SP U A(echo) O A(finish) O")
+	if got, err := os.ReadFile(heard); err != nil || string(got) != "it is "+value {
+		t.Errorf("the server heard %q, %v", got, err)
+	}
+	for _, e := range w.log() {
+		data, err := json.Marshal(e)
+		if err != nil || strings.Contains(string(data), value) {
+			t.Errorf("%s holds the secret, %v", e.Kind(), err)
+		}
+		if a, ok := e.Body.(*event.Action); ok && a.ToolName == "echo" && !strings.Contains(string(a.Action), `"kind":"MCPToolAction"`) {
+			t.Errorf("action %s", a.Action)
+		}
+	}
+}
+
+func TestMCPServerThatDoesNotStartIsNamed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, withServer("/no/such/program", "x", "y"))
+	wantError(t, w.open().Send(w.ctx(), agentapi.Message{Text: "hi"}), agentapi.ErrUnavailable, `MCP server "one"`)
+	w.expect("")
+}
