@@ -412,11 +412,35 @@ func TestCancellingClosesTheConnection(t *testing.T) {
 
 func TestASilentProviderTimesOut(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		m := newModel(t, llm.Config{
+			Profile: profile(t, "openai/test", `"timeout":10,"num_retries":2`),
+			HTTP: server(func(r *http.Request) (*http.Response, error) {
+				resp := stream(`data: {"choices":[{"delta":{"content":"some words"}}]}` + "\n\n")
+				resp.Body = &hangingBody{ReadCloser: resp.Body, r: r}
+				return resp, nil
+			}).client(),
+		})
+		var h heard
+		_, err := m.Generate(t.Context(), hello("Go."), h.listen)
+		if code := failure(t, err).Code; code != llm.CodeTimeout {
+			t.Errorf("code %s, want %s", code, llm.CodeTimeout)
+		}
+		if took := time.Since(start); took != 20*time.Second {
+			t.Errorf("two attempts took %v, want 20s", took)
+		}
+		if h.Restarts != 1 {
+			t.Errorf("%d restarts, want 1", h.Restarts)
+		}
+	})
+}
+
+func TestATimeoutClosesTheConnection(t *testing.T) {
+	t.Parallel()
 	fake := llmtest.New(t)
-	hang := llmtest.Reply{Text: "some words", End: llmtest.Hang}
-	fake.Reply(hang, hang)
-	var h heard
-	_, err := at(t, fake.URL, `"timeout":0.05,"num_retries":2`).Generate(t.Context(), hello("Go."), h.listen)
+	fake.Reply(llmtest.Reply{Text: "some words", End: llmtest.Hang}, llmtest.Reply{Wait: time.Hour})
+	_, err := at(t, fake.URL, `"timeout":0.5,"num_retries":2`).Generate(t.Context(), hello("Go."), nil)
 	if code := failure(t, err).Code; code != llm.CodeTimeout {
 		t.Errorf("code %s, want %s", code, llm.CodeTimeout)
 	}
@@ -424,9 +448,6 @@ func TestASilentProviderTimesOut(t *testing.T) {
 		if outcome := req.Wait(t); outcome != llmtest.ClientLeft {
 			t.Errorf("a request ended as %v", outcome)
 		}
-	}
-	if h.Restarts != 1 {
-		t.Errorf("%d restarts, want 1", h.Restarts)
 	}
 }
 

@@ -48,6 +48,21 @@ func (b *slowBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p[:min(4, len(p))])
 }
 
+// hangingBody says nothing more where its stream ends.
+type hangingBody struct {
+	io.ReadCloser
+	r *http.Request
+}
+
+func (b *hangingBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err == nil {
+		return n, nil
+	}
+	<-b.r.Context().Done()
+	return 0, b.r.Context().Err()
+}
+
 // count counts the connections of a server.
 func count(n *atomic.Int32) func(net.Conn, http.ConnState) {
 	return func(_ net.Conn, state http.ConnState) {

@@ -31,7 +31,8 @@ type Config struct {
 	Key func(ctx context.Context, field string) (string, error)
 
 	// HTTP makes the requests; connections are reused as far as its transport
-	// does. It follows no redirect, whatever it is set to. Nil: NewHTTPClient.
+	// does. It follows no redirect and has no timeout, whatever it is set to.
+	// Nil: NewHTTPClient.
 	HTTP *http.Client
 
 	// UsageID is the key of the model's numbers; empty: the profile's.
@@ -106,6 +107,7 @@ func (cfg *Config) setDefaults() {
 	client := *cfg.HTTP
 	// A redirect would take the key and the conversation to another host.
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	client.Timeout = 0 // an answer may take long; the profile says how long a silence may
 	cfg.HTTP = &client
 	if cfg.UsageID == "" {
 		cfg.UsageID = cfg.Profile.UsageID

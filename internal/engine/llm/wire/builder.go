@@ -16,7 +16,7 @@ var ErrTooLong = errors.New("the answer has no end")
 
 // maxAnswer bounds an answer, in bytes. The longest output of any model is a
 // tenth of it.
-const maxAnswer = 16 << 20
+const maxAnswer = 8 << 20
 
 // Finish is why an answer ended.
 type Finish string
