@@ -601,11 +601,11 @@ func TestTheEnvironmentIsClean(t *testing.T) {
 		cfg.Params.Env = map[string]string{"MINE": "x y", "PAGER": "less"}
 	})
 	got := sh(t, term, "env | grep -v ^_= | sort")
-	const want = "AI_AGENT=openhands\nAI_AGENT_TERMINAL=conversation-1\nGIT_PAGER=cat\nHOME=/home/me\nLC_ALL=C.UTF-8\nMINE=x y\nPAGER=less\nPATH=*\nPWD=*\nSHLVL=*\nTERM=xterm-256color"
+	const want = "AI_AGENT=openhands\nAI_AGENT_TERMINAL=*\nGIT_PAGER=cat\nHOME=/home/me\nLC_ALL=C.UTF-8\nMINE=x y\nPAGER=less\nPATH=*\nPWD=*\nSHLVL=*\nTERM=xterm-256color"
 	var lines []string
 	for line := range strings.Lines(got.Text + "\n") {
 		name, _, _ := strings.Cut(strings.TrimSpace(line), "=")
-		if name == "PATH" || name == "PWD" || name == "SHLVL" {
+		if name == "PATH" || name == "PWD" || name == "SHLVL" || strings.HasPrefix(line, "AI_AGENT_TERMINAL=conversation-1.") {
 			line = name + "=*"
 		}
 		lines = append(lines, strings.TrimSpace(line))

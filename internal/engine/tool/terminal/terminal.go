@@ -12,11 +12,12 @@ package terminal
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -31,8 +32,7 @@ import (
 type Config struct {
 	// Dir is where the shell begins: the workspace.
 	Dir string
-	// ID tells this conversation's programs from those of others. It is not
-	// secret.
+	// ID is the conversation's: its programs have it in their environment.
 	ID string
 	// Environ is the environment of ohgw; only a part is passed on, see
 	// [tool.CleanEnvironment].
@@ -54,6 +54,7 @@ type Config struct {
 type Terminal struct {
 	cfg   Config
 	shell string
+	tag   string // tells the programs of this Terminal from all others
 
 	mu      sync.Mutex // one call at a time
 	session *session   // nil before the first call and after the shell ended
@@ -91,7 +92,7 @@ func New(cfg Config) (*Terminal, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Terminal{cfg: cfg, shell: shell}, nil
+	return &Terminal{cfg: cfg, shell: shell, tag: cfg.ID + "." + rand.Text()}, nil
 }
 
 func findShell(path string) (string, error) {
@@ -122,14 +123,13 @@ func (t *Terminal) Resize(cols, rows uint16) error {
 	return t.session.resize(cols, rows)
 }
 
-// Close ends the shell and what it started.
+// Close ends the shell and what it started. It waits for a call that runs, so
+// cancel that first.
 func (t *Terminal) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.end()
-	if t.cfg.ID != "" {
-		killAll(func() []int { return tagged(variable + "=" + t.cfg.ID) })
-	}
+	killAll(func() []int { return tagged(variable + "=" + t.tag) })
 	return nil
 }
 
@@ -294,17 +294,16 @@ func exports(vars []secretenv.Variable) string {
 
 func (t *Terminal) environment() []string {
 	extra := map[string]string{}
-	for name, value := range t.cfg.Params.Env {
-		extra[name] = value
-	}
+	maps.Copy(extra, t.cfg.Params.Env)
 	for name, value := range map[string]string{
-		"TERM": "xterm-256color", "PAGER": "cat", "GIT_PAGER": "cat", "AI_AGENT": "openhands", variable: t.cfg.ID,
+		"TERM": "xterm-256color", "PAGER": "cat", "GIT_PAGER": "cat", "AI_AGENT": "openhands",
 	} {
-		if _, own := extra[name]; !own || name == variable {
+		if _, own := extra[name]; !own {
 			extra[name] = value
 		}
 	}
-	return slices.DeleteFunc(tool.CleanEnvironment(t.cfg.Environ, extra), func(entry string) bool { return entry == variable+"=" })
+	extra[variable] = t.tag
+	return tool.CleanEnvironment(t.cfg.Environ, extra)
 }
 
 // typeIn types a text and Enter, or a key.
