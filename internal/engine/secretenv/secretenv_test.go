@@ -161,6 +161,20 @@ func TestMaskerReleasesOnlyALittle(t *testing.T) {
 	}
 }
 
+func TestMaskerShowsWhatWasReleasedOnce(t *testing.T) {
+	t.Parallel()
+	m := resolved(t, "password1").Masker()
+	var got strings.Builder
+	got.Write(m.Write([]byte("pa")))
+	got.Write(m.Release(3))
+	got.Write(m.Write([]byte("ss")))
+	got.Write(m.Write([]byte("age")))
+	got.Write(m.Flush())
+	if got.String() != "passage" {
+		t.Errorf("%q", got.String())
+	}
+}
+
 func TestMaskerKnowsValuesThatComeLater(t *testing.T) {
 	t.Parallel()
 	r := registry(t, map[string]secretenv.Secret{"A": secretenv.Static("hunter2", "")})

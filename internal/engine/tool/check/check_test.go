@@ -30,7 +30,7 @@ func tools() []tool.Definition {
 		define("file_editor", `"command":{"type":"string","enum":["view","create","str_replace","insert"]},"path":{"type":"string"},"file_text":{"type":"string"},`+
 			`"old_str":{"type":"string"},"new_str":{"type":"string"},"insert_line":{"type":"integer","minimum":0},"view_range":{"type":"array","items":{"type":"integer"}}`, `"command","path"`, nil),
 		define("think", `"thought":{"type":"string"}`, `"thought"`, readOnly),
-		define("ticket", `"summary":{"type":"string"},"labels":{"anyOf":[{"type":"array","items":{"type":"string"}},{"type":"null"}]},"fields":{"type":"object"}`, `"summary"`, nil),
+		define("ticket", `"summary":{"type":"string"},"labels":{"anyOf":[{"type":"array","items":{"type":"string"}},{"type":"null"}]},"fields":{"type":"object"},"tags":{"type":["string","array"]}`, `"summary"`, nil),
 	}
 }
 
@@ -89,6 +89,8 @@ func TestCallRepairs(t *testing.T) {
 		"object as text":         {"ticket", `{"summary":"s","fields":"{\"a\": {\"b\": 1}} and so on"}`, "", `{"summary":"s","fields":{"a":{"b":1}}}`},
 		"text in pieces":         {"file_editor", `{"command":"create","path":"/a","file_text":["one\n","two"]}`, "", `{"command":"create","path":"/a","file_text":"one\ntwo"}`},
 		"text that is JSON":      {"file_editor", `{"command":"create","path":"/a.json","file_text":"[1]"}`, "", `{"command":"create","path":"/a.json","file_text":"[1]"}`},
+		"list or text, list":     {"ticket", `{"summary":"s","tags":["a","b"]}`, "", `{"summary":"s","tags":["a","b"]}`},
+		"list or text, text":     {"ticket", `{"summary":"s","tags":"[1]"}`, "", `{"summary":"s","tags":"[1]"}`},
 		"number as text":         {"terminal", `{"command":"ls","timeout":" 30 "}`, "", `{"command":"ls","timeout":30}`},
 		"boolean as text":        {"terminal", `{"command":"ls","is_input":"False"}`, "", `{"command":"ls","is_input":false}`},
 		"whole number as float":  {"file_editor", `{"path":"/a","insert_line":2.0,"new_str":""}`, "", `{"command":"insert","path":"/a","insert_line":2,"new_str":""}`},

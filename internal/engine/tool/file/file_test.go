@@ -552,6 +552,11 @@ func TestConfinedEditorStaysInside(t *testing.T) {
 			}
 		}
 	}
+	for _, path := range []string{"/etc/passwd", dir + "/file", dir + "/dir/secret"} {
+		if got := run(t, e, args{"command": "view", "path": path}); !strings.Contains(got.Text, "is outside the workspace "+dir) {
+			t.Errorf("%+v", got)
+		}
+	}
 	if content(t, secret) != "SECRET\n" {
 		t.Error("the file outside was changed")
 	}
