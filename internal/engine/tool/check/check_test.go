@@ -276,6 +276,15 @@ func TestCallLooksForPatternsInTheTerminal(t *testing.T) {
 	}
 }
 
+func TestCallTakesLongLists(t *testing.T) {
+	t.Parallel()
+	list := "[" + strings.TrimSuffix(strings.Repeat("7,", 50_000), ",") + "]"
+	passed, refused := check.Call(call("file_editor", `{"path":"/a","view_range":`+list+`}`), tools(), check.Options{})
+	if refused != nil || len(passed.Args) < len(list) {
+		t.Errorf("%+v", refused)
+	}
+}
+
 func TestCallPrefersToolsThatThereAre(t *testing.T) {
 	t.Parallel()
 	own := append(tools(), define("git", `"command":{"type":"string"}`, ``, nil), define("grep", `"pattern":{"type":"string"}`, ``, nil))

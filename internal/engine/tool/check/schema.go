@@ -15,10 +15,12 @@ import (
 )
 
 // maxProblems is how much one answer to the model lists; maxSteps bounds the
-// work: a schema can refer to itself in more than one place.
+// work: a schema can refer to itself in more than one place. Each byte of the
+// arguments allows for stepsPerByte more, so that long lists pass.
 const (
-	maxProblems = 10
-	maxSteps    = 20_000
+	maxProblems  = 10
+	maxSteps     = 2_000
+	stepsPerByte = 4
 )
 
 // validator checks values against one schema. It knows the words that tools
@@ -36,7 +38,7 @@ type validator struct {
 
 // validate checks the arguments and gives them with the conversions made.
 func validate(args, schema object.Object) (object.Object, []string) {
-	left := maxSteps
+	left := maxSteps + stepsPerByte*len(args.JSON())
 	v := &validator{root: schema, left: &left}
 	v.required(schema, args.Has, "")
 	props, err := object.Parse(schema.Get("properties"))

@@ -101,6 +101,8 @@ func decode16(data []byte, order binary.ByteOrder, e encoding) (string, encoding
 // encode writes a text. The error names a character that the encoding has not.
 func encode(text string, e encoding) ([]byte, error) {
 	switch e {
+	case utf8Plain:
+		return []byte(text), nil
 	case utf8BOM:
 		return []byte("\xef\xbb\xbf" + text), nil
 	case utf16Little:
@@ -110,7 +112,7 @@ func encode(text string, e encoding) ([]byte, error) {
 	case windows1252:
 		return encode1252(text)
 	}
-	return []byte(text), nil
+	return nil, fmt.Errorf("encode as %d: %w", e, errors.ErrUnsupported)
 }
 
 func encode16(text string, order binary.AppendByteOrder) []byte {
@@ -134,7 +136,7 @@ func encode1252(text string) ([]byte, error) {
 }
 
 func byteOf(r rune) (byte, bool) {
-	if r < 0x80 || r >= 0xa0 && r <= 0xff {
+	if r >= 0 && r < 0x80 || r >= 0xa0 && r <= 0xff {
 		return byte(r), true
 	}
 	for i, u := range upper {

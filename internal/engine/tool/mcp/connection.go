@@ -122,7 +122,7 @@ func (c *connection) explain(err error, words *lastWords) error {
 func (c *connection) transport() (sdk.Transport, *lastWords, error) {
 	words := &lastWords{}
 	if c.server.Transport == "stdio" {
-		cmd := exec.Command(c.server.Command, c.server.Args...) //nolint:gosec,noctx // the user's own settings; ended by end
+		cmd := exec.Command(c.server.Command, c.server.Args...) //nolint:noctx // it ends with Close
 		cmd.Dir = c.client.cfg.Dir
 		if c.server.Cwd != "" {
 			cmd.Dir = c.server.Cwd
