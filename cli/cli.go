@@ -16,8 +16,10 @@ import (
 
 // Main runs the program with the arguments after its name and returns its exit
 // code.
-func Main(args []string) int {
-	env := systemEnv()
+func Main(args []string) int { return run(systemEnv(), args) }
+
+// run runs the program in a world until a signal ends it.
+func run(env *Env, args []string) int {
 	ctx, stop := withSignals(context.Background(), env.Exit)
 	defer stop()
 	return Run(ctx, env, args)

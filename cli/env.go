@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/paths"
+	"github.com/ohgw/ohgw/internal/secret"
 )
 
 // Env is everything that a command may touch outside its arguments.
@@ -24,6 +26,14 @@ type Env struct {
 	Paths          func() (paths.Set, error)
 	HTTP           *http.Client
 	Exit           func(int) // ends the program at once
+
+	// ReadHidden reads a line from the terminal that is Stdin, and does not
+	// show it. When ctx ends meanwhile, the terminal is as it was before, and
+	// then interrupted is called.
+	ReadHidden func(ctx context.Context, interrupted func()) ([]byte, error)
+
+	// Keyring is the keyring of the system if it is nil.
+	Keyring secret.Backend
 }
 
 // systemEnv is the real world. This is the one place that takes it from the
@@ -40,7 +50,23 @@ func systemEnv() *Env {
 		Paths:    func() (paths.Set, error) { return paths.New(os.Getenv, runtime.GOOS) },
 		HTTP:     &http.Client{CheckRedirect: noRedirect},
 		Exit:     os.Exit,
+
+		ReadHidden: readHidden,
 	}
+}
+
+func readHidden(ctx context.Context, interrupted func()) ([]byte, error) {
+	fd := int(os.Stdin.Fd())
+	before, err := term.GetState(fd)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() {
+		_ = term.Restore(fd, before) // There is no other way to show what is typed.
+		interrupted()
+	})
+	defer stop()
+	return term.ReadPassword(fd)
 }
 
 // noRedirect hands a redirect out as the answer that it is. A gateway and an

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/filelock"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/profile/document"
-	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/suggest"
 )
 
@@ -34,6 +34,7 @@ The files are in the directory that OH_PERSISTENCE_DIR names, else in
 		RunE:    showHelp,
 	}
 	cmd.PersistentFlags().DurationVar(&in.LockTimeout, "lock-timeout", filelock.DefaultTimeout, "wait so long for another program's lock")
+	in.flags = addSettingsTo(cmd, cmd.PersistentFlags(), config.KeySection)
 	cmd.AddCommand(
 		newProfilesList(a, &in), newProfilesShow(a, &in), newProfilesUse(a, &in), newProfilesRename(a, &in),
 		newProfilesRemove(a, &in), newProfilesCheck(a, &in), newProfilesMigrate(a, &in),
@@ -42,7 +43,11 @@ The files are in the directory that OH_PERSISTENCE_DIR names, else in
 }
 
 // profilesInput is what all commands about profiles take.
-type profilesInput struct{ LockTimeout time.Duration }
+type profilesInput struct {
+	LockTimeout time.Duration
+
+	flags settingFlags // which store of keys
+}
 
 // locking is how these commands wait for a lock: after a second they say for
 // whom.
@@ -101,11 +106,6 @@ func (a *app) ciphers(places profile.Places) *profile.Ciphers {
 		bases = append(bases, l.Base)
 	}
 	return profile.FindCiphers(profile.CipherSources{LookupEnv: a.lookup, Bases: bases})
-}
-
-// resolver finds the keys of profiles: in the profiles and in the environment.
-func (a *app) resolver() *secret.Resolver {
-	return secret.NewResolver(nil, secret.Providers(), a.lookup)
 }
 
 // completeProfiles offers the names of profiles.

@@ -52,7 +52,11 @@ func (a *app) profilesCheck(ctx context.Context, in *profilesInput, names []stri
 	if err != nil {
 		return err
 	}
-	report, err := store.Check(ctx, profile.CheckOptions{Names: names, Keys: a.resolver(), CLI: places.CLI})
+	keys, err := a.keys(ctx, in.flags)
+	if err != nil {
+		return err
+	}
+	report, err := store.Check(ctx, profile.CheckOptions{Names: names, Keys: keys.Resolver, CLI: places.CLI})
 	if err != nil {
 		return a.profileFault(ctx, err, strings.Join(names, " "))
 	}

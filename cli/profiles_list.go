@@ -44,7 +44,10 @@ func (a *app) profilesList(ctx context.Context, in *profilesInput) error {
 	if err != nil {
 		return err
 	}
-	keys := a.resolver()
+	keys, err := a.keys(ctx, in.flags)
+	if err != nil {
+		return err
+	}
 	list := []profileJSON{}
 	for _, store := range stores {
 		summaries, err := store.List(ctx)
@@ -52,7 +55,7 @@ func (a *app) profilesList(ctx context.Context, in *profilesInput) error {
 			return a.profileFault(ctx, err, "")
 		}
 		for _, s := range summaries {
-			list = append(list, profileJSON{s, keys.Locate(s.Subject(), nil)})
+			list = append(list, profileJSON{s, keys.from(s.Subject())})
 		}
 	}
 	if a.json {

@@ -22,8 +22,8 @@ func newProfilesRemove(a *app, shared *profilesInput) *cobra.Command {
 		Use:   "remove NAME",
 		Short: "Remove a profile",
 		Long: long(`
-Removes a profile and the key in it. One that agent profiles use stays. It asks
-before it does; --yes answers that.`, 0, fault.Failed, fault.Usage, fault.Conflict),
+Removes a profile, the key in it and the keys that are stored for it. One that
+agent profiles use stays. It asks before it does; --yes answers that.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Conflict),
 		Example:           examples("ohgw profiles remove old", "ohgw profiles remove old --yes"),
 		Args:              exactly("the name"),
 		ValidArgsFunction: a.completeProfiles,
@@ -42,7 +42,7 @@ func (a *app) profilesRemove(ctx context.Context, in profilesRemoveInput) error 
 		return err
 	}
 	if !in.Yes {
-		yes, err := a.confirm(ctx, fmt.Sprintf("Remove the profile %q with the key in it?", in.Name), "--yes")
+		yes, err := a.confirm(ctx, fmt.Sprintf("Remove the profile %q and its keys?", in.Name), "--yes")
 		if err != nil {
 			return err
 		}
@@ -55,6 +55,13 @@ func (a *app) profilesRemove(ctx context.Context, in profilesRemoveInput) error 
 	if err != nil {
 		return a.profileFault(ctx, err, in.Name)
 	}
+	keys, err := a.keyStore(in.flags)
+	if err == nil {
+		_, err = store.RemoveKeys(ctx, keys, done.Name)
+	}
+	if err != nil {
+		return keysLeft(ctx, err, keys, fmt.Sprintf("the profile %q is removed, the keys stored for it are not", done.Name), "ohgw keys remove "+done.Name)
+	}
 	if a.json {
 		return a.printJSON(done)
 	}
@@ -63,4 +70,15 @@ func (a *app) profilesRemove(ctx context.Context, in profilesRemoveInput) error 
 		a.note("It was the active one; ohgw profiles use NAME chooses another.")
 	}
 	return nil
+}
+
+// keysLeft says that a change of a profile did not reach its stored keys.
+func keysLeft(ctx context.Context, err error, store *keyStore, msg, hint string) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	if store != nil {
+		err = keyFault(ctx, err, store)
+	}
+	return &fault.Error{Msg: msg, Hint: hint, Code: fault.Partly, Err: err}
 }

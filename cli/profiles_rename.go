@@ -15,8 +15,9 @@ func newProfilesRename(a *app, in *profilesInput) *cobra.Command {
 		Use:   "rename NAME NEW",
 		Short: "Give a profile another name",
 		Long: long(`
-Gives a profile another name, also in the agent profiles that use it and in the
-settings. The model id of the gateway changes with it: openhands_NEW.`, 0, fault.Failed, fault.Usage, fault.Conflict),
+Gives a profile another name, also in the agent profiles that use it, in the
+settings and in the names of its stored keys. The model id of the gateway
+changes with it: openhands_NEW.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Conflict),
 		Example:           examples("ohgw profiles rename work claude", "ohgw profiles rename work claude --json"),
 		Args:              exactly("the name", "the new name"),
 		ValidArgsFunction: a.completeProfiles,
@@ -38,6 +39,13 @@ func (a *app) profilesRename(ctx context.Context, in *profilesInput, old, name s
 			about = name
 		}
 		return a.profileFault(ctx, err, about)
+	}
+	keys, err := a.keyStore(in.flags)
+	if err == nil {
+		err = store.MoveKeys(ctx, keys, done.Old, done.New)
+	}
+	if err != nil {
+		return keysLeft(ctx, err, keys, "the profile is renamed, the keys stored for it are not", "ohgw keys set "+done.New)
 	}
 	if a.json {
 		return a.printJSON(done)

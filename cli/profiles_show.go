@@ -36,11 +36,15 @@ func (a *app) profilesShow(ctx context.Context, in *profilesInput, name string) 
 	if err != nil {
 		return a.profileFault(ctx, err, name)
 	}
+	keys, err := a.keys(ctx, in.flags)
+	if err != nil {
+		return err
+	}
 	doc := struct {
 		profileJSON
 
 		LLM any `json:"llm"`
-	}{profileJSON{p.Summary, a.resolver().Locate(p.Summary.Subject(), nil)}, p.LLM}
+	}{profileJSON{p.Summary, keys.from(p.Summary.Subject())}, p.LLM}
 	if a.json {
 		return a.printJSON(doc)
 	}

@@ -1,10 +1,12 @@
 package cli
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/ohgw/ohgw/internal/secret"
 )
 
 // confirm asks for a yes before something is destroyed. Where nobody can be
@@ -13,19 +15,50 @@ func (a *app) confirm(ctx context.Context, question, flag string) (bool, error) 
 	if !a.canAsk() {
 		return false, usage("this needs a yes, and nobody can be asked", "pass "+flag)
 	}
-	// A read from a terminal cannot be interrupted, and nothing is done yet
-	// that would have to be undone: Ctrl-C ends the program here.
-	stop := context.AfterFunc(ctx, func() {
-		code, _ := interrupted(ctx, context.Cause(ctx))
-		fmt.Fprintln(a.Stderr)
-		a.Exit(int(code))
-	})
-	defer stop()
 	fmt.Fprintf(a.Stderr, "%s [y/N] ", question)
-	answer, _ := bufio.NewReader(a.Stdin).ReadString('\n') // No line is no yes.
-	switch strings.ToLower(strings.TrimSpace(answer)) {
+	answer, _ := a.readLine(ctx) // No line is no yes.
+	switch strings.ToLower(answer) {
 	case "y", "yes":
 		return true, nil
 	}
 	return false, nil
+}
+
+// askKey asks for a key that the terminal does not show.
+func (a *app) askKey(ctx context.Context, question string) (secret.Value, error) {
+	if !a.canAsk() {
+		return secret.Value{}, usage("a key is wanted, and nobody can be asked", "give it on stdin or with --file")
+	}
+	fmt.Fprintf(a.Stderr, "%s (it is not shown): ", question)
+	text, err := a.ReadHidden(ctx, func() { a.leave(ctx) })
+	fmt.Fprintln(a.Stderr)
+	if err != nil {
+		return secret.Value{}, fmt.Errorf("read key: %w", err)
+	}
+	defer clear(text)
+	return secret.Read(bytes.NewReader(text))
+}
+
+// leave ends the program. A read from a terminal cannot be interrupted, and
+// nothing is done yet that would have to be undone where questions are asked:
+// Ctrl-C ends the program there.
+func (a *app) leave(ctx context.Context) {
+	code, _ := interrupted(ctx, context.Cause(ctx))
+	fmt.Fprintln(a.Stderr)
+	a.Exit(int(code))
+}
+
+// readLine reads a line from a person, without blanks around it. It takes no
+// byte of the next line: that is the answer to another question.
+func (a *app) readLine(ctx context.Context) (string, error) {
+	stop := context.AfterFunc(ctx, func() { a.leave(ctx) })
+	defer stop()
+	var line strings.Builder
+	for b := make([]byte, 1); ; {
+		n, err := a.Stdin.Read(b)
+		if n > 0 && b[0] == '\n' || err != nil {
+			return strings.TrimSpace(line.String()), err
+		}
+		line.Write(b[:n])
+	}
 }

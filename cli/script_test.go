@@ -34,7 +34,7 @@ const patience = time.Minute
 // TestMain makes the test binary the program ohgw as well.
 func TestMain(m *testing.M) {
 	testscript.Main(leakTest{m}, map[string]func(){
-		"ohgw": func() { os.Exit(cli.Main(os.Args[1:])) },
+		"ohgw": func() { os.Exit(cli.MainWith(withFakes, os.Args[1:])) },
 	})
 }
 
@@ -69,6 +69,7 @@ func TestScripts(t *testing.T) {
 				"STATE":           env.WorkDir + "/home/.local/state/ohgw",
 				"CONFIG":          env.WorkDir + "/home/.config/ohgw/config.toml",
 				"TERM":            "xterm",
+				fakeKeyringDir:    env.WorkDir + "/keyring",
 				"TZ":              "UTC",
 				// The race detector would wait a second at each exit.
 				"GORACE": "atexit_sleep_ms=0",

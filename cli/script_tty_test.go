@@ -19,16 +19,17 @@ import (
 // tty [-type TEXT] [-int] CODE PROGRAM ARGS...
 //
 // Runs a program on a terminal of 100 columns, as stdin, stdout and stderr. It
-// must end with the exit code. With -type, a line is typed once the program
-// asks for it (^C is what that key sends); with -int, the daemon of the script gets SIGINT once it runs.
+// must end with the exit code. With -type, which may be repeated, a line is
+// typed once the program asks for it (^C is what that key sends); with -int,
+// the daemon of the script gets SIGINT once it runs.
 // What the terminal shows is the output.
 func cmdTTY(ts *testscript.TestScript, _ bool, args []string) {
-	var typed string
+	var typed []string
 	var interrupt bool
 	for strings.HasPrefix(args[0], "-") {
 		switch args[0] {
 		case "-type":
-			typed, args = strings.ReplaceAll(args[1]+"\n", "^C\n", "\x03"), args[2:]
+			typed, args = append(typed, strings.ReplaceAll(args[1]+"\n", "^C\n", "\x03")), args[2:]
 		case "-int":
 			interrupt, args = true, args[1:]
 		default:
@@ -53,17 +54,17 @@ func cmdTTY(ts *testscript.TestScript, _ bool, args []string) {
 
 // watch collects what the terminal shows until the program has ended, and does
 // what a person would do meanwhile.
-func watch(ts *testscript.TestScript, cmd *exec.Cmd, terminal *os.File, typed string, interrupt bool) []byte {
+func watch(ts *testscript.TestScript, cmd *exec.Cmd, terminal *os.File, typed []string, interrupt bool) []byte {
 	limit := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 	defer limit.Stop()
 	var shown []byte
 	for buf := make([]byte, 4096); ; {
 		n, err := terminal.Read(buf)
 		shown = append(shown, buf[:n]...)
-		if typed != "" && bytes.HasSuffix(shown, []byte("] ")) {
-			_, writeErr := terminal.WriteString(typed)
+		if len(typed) > 0 && n > 0 && (bytes.HasSuffix(shown, []byte("] ")) || bytes.HasSuffix(shown, []byte(": "))) {
+			_, writeErr := terminal.WriteString(typed[0])
 			ts.Check(writeErr)
-			typed = ""
+			typed = typed[1:]
 		}
 		if interrupt && bytes.Contains(shown, []byte("Ctrl-C ends it.")) {
 			ts.Check(cmd.Process.Signal(syscall.SIGINT))
@@ -98,7 +99,7 @@ func environ(ts *testscript.TestScript) []string {
 	var env []string
 	for _, name := range []string{
 		"HOME", "XDG_RUNTIME_DIR", "TERM", "TZ", "PATH", "TMPDIR", "NO_COLOR", "CLICOLOR_FORCE",
-		"OHGW_AGENT_SERVER_URL", "OHGW_AGENT_SERVER_KEY", "OHGW_API_KEY", "OHGW_API_KEYS", "OHGW_CONFIG", "OHGW_URL", "GOCOVERDIR", "GORACE",
+		"OHGW_KEY_STORE", "OH_PERSISTENCE_DIR", "OH_SECRET_KEY", fakeKeyringDir, "OHGW_AGENT_SERVER_URL", "OHGW_AGENT_SERVER_KEY", "OHGW_API_KEY", "OHGW_API_KEYS", "OHGW_CONFIG", "OHGW_URL", "GOCOVERDIR", "GORACE",
 	} {
 		if value := ts.Getenv(name); value != "" {
 			env = append(env, name+"="+value)

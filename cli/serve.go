@@ -54,7 +54,7 @@ second signal ends it at once, with 128 and its number.`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), flags) },
 	}
-	flags = addSettings(cmd, config.ServeSection)
+	flags = addSettings(cmd, config.ServeSection, config.KeySection)
 	_ = cmd.MarkFlagDirname("workspace") // The flag is there.
 	return cmd
 }

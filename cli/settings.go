@@ -2,9 +2,11 @@ package cli
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -21,16 +23,21 @@ type settingFlag struct {
 	texts []string
 }
 
-// addSettings gives cmd the flags of one section of the settings.
-func addSettings(cmd *cobra.Command, section config.Section) settingFlags {
+// addSettings gives cmd the flags of sections of the settings.
+func addSettings(cmd *cobra.Command, sections ...config.Section) settingFlags {
+	return addSettingsTo(cmd, cmd.Flags(), sections...)
+}
+
+// addSettingsTo puts them into one of the flag sets of cmd.
+func addSettingsTo(cmd *cobra.Command, flags *pflag.FlagSet, sections ...config.Section) settingFlags {
 	all := settingFlags{}
 	for _, field := range config.Fields() {
-		if field.Section != section || field.Flag == "" {
+		if !slices.Contains(sections, field.Section) || field.Flag == "" {
 			continue
 		}
 		f := &settingFlag{field: field}
 		all[field.Flag] = f
-		flag := cmd.Flags().VarPF(f, field.Flag, "", field.Help)
+		flag := flags.VarPF(f, field.Flag, "", field.Help)
 		if field.Switch() {
 			flag.NoOptDefVal = "true"
 		}

@@ -5,8 +5,9 @@
 // `ohgw config show` and the man page are made from it. Secrets are never
 // settings: the config file may name a file that holds a key, not the key.
 //
-// It reads one file and writes none. Invariant: what [Load] returns is valid
-// as far as that can be told without looking at the network or other files.
+// It reads one file, and writes to it only what somebody chose ([Remember]).
+// Invariant: what [Load] returns is valid as far as that can be told without
+// looking at the network or other files.
 package config
 
 import "time"
@@ -18,6 +19,7 @@ type Config struct {
 	Demo         bool
 	Confirm      string // never, risky, always
 	AgentServer  AgentServer
+	KeyStore     string // keyring, file
 	Workspace    string // directory that all conversations work in; "" for one each
 	NoAuth       bool
 	AllowOrigins []string // origins of web pages that may call, such as https://chat.example.org
@@ -71,6 +73,7 @@ func Default() Config {
 		Backend:     "auto",
 		Confirm:     "never",
 		AgentServer: AgentServer{LLM: LLM{Profile: "default"}},
+		KeyStore:    KeyringStore,
 		LogFormat:   "auto",
 		MaxRuns:     8,
 		MaxQueue:    64,

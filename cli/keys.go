@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/profile"
+	"github.com/ohgw/ohgw/internal/profile/document"
+	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/suggest"
+)
+
+func newKeys(a *app) *cobra.Command {
+	var in keysInput
+	cmd := &cobra.Command{
+		Use:   "keys COMMAND",
+		Short: "Keep the keys of LLMs in the system's keyring",
+		Long: `Keeps the API keys of LLMs in the keyring of the system, and hands them to
+agents when they start: a key is in no profile and in no list of processes.
+
+A key is for a profile, or for a provider (provider:openai) and all profiles of
+it. For a profile the first of these counts: its own stored key, the stored key
+of its provider, the key in the profile, the variable of the provider such as
+OPENAI_API_KEY.
+
+A machine without a keyring has --key-store file: one private file, encrypted
+when OH_SECRET_KEY is set. It is never chosen by itself.`,
+		Example: examples("ohgw keys set work", "ohgw keys status"),
+		Args:    unknownCommand,
+		RunE:    showHelp,
+	}
+	in.flags = addSettingsTo(cmd, cmd.PersistentFlags(), config.KeySection)
+	cmd.AddCommand(newKeysSet(a, &in), newKeysList(a, &in), newKeysRemove(a, &in), newKeysImport(a, &in), newKeysStatus(a, &in))
+	return cmd
+}
+
+// keysInput is what all commands about keys take.
+type keysInput struct{ profilesInput }
+
+// providerMark begins the name of a key for a provider. No name of a profile
+// has a colon.
+const providerMark = "provider:"
+
+// fields are the secrets that an entry may have beside its API key.
+func keyFields() []string {
+	return []string{secret.AWSAccessKeyID, secret.AWSSecretAccessKey, secret.AWSSessionToken}
+}
+
+// addField gives cmd the flag for what is no API key.
+func addField(cmd *cobra.Command, field *string) {
+	cmd.Flags().StringVar(field, "field", "", "a `secret` of AWS instead of the API key")
+	complete(cmd, "field", keyFields()...)
+}
+
+func checkField(field string) error {
+	if field != secret.APIKey && !slices.Contains(keyFields(), field) {
+		return usage(fmt.Sprintf("--field cannot be %q", field), "use "+strings.Join(keyFields(), ", ")+", or leave it out for an API key")
+	}
+	return nil
+}
+
+// keyArgs wants names. Whatever comes after them is taken for a key, and is
+// not said again.
+func keyArgs(most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		for i, arg := range args {
+			if i >= most || looksLikeKey(arg) {
+				return usage("a key is given as an argument", "it is in the history of your shell now, and other users could see it: "+
+					"make a new one at the provider, and give it at the prompt, on stdin or with --file")
+			}
+		}
+		if len(args) == 0 {
+			return usage("the name is missing", "see "+cmd.CommandPath()+" --help")
+		}
+		return nil
+	}
+}
+
+var providerName = regexp.MustCompile(`\A[a-z0-9][a-z0-9_.-]{0,63}\z`)
+
+// keyEntry is the entry that a name stands for. A profile need not be there.
+func keyEntry(store *profile.Store, name, field string) (secret.Entry, error) {
+	if provider, ok := strings.CutPrefix(name, providerMark); ok {
+		if !providerName.MatchString(provider) {
+			return secret.Entry{}, usage(fmt.Sprintf("%q cannot be a provider", provider), "use the first part of its models, such as provider:anthropic")
+		}
+		return secret.ParseEntry(secret.ProviderEntry(provider, field)), nil
+	}
+	if !document.ValidName(name) {
+		return secret.Entry{}, usage(fmt.Sprintf("%q is neither a profile nor a provider", name), "use the name of a profile, or provider:NAME such as provider:openai")
+	}
+	return secret.ParseEntry(secret.ProfileEntry(store.Base(), name, field)), nil
+}
+
+// knownEntry refuses names that nothing would ever look for.
+func (a *app) knownEntry(e secret.Entry) error {
+	if e.Provider != "" {
+		known := providerPrefixes()
+		if slices.Contains(known, e.Provider) {
+			return nil
+		}
+		if near := suggest.Nearest(e.Provider, known); near != "" {
+			return usage(fmt.Sprintf("the provider %q is not known", e.Provider), "did you mean provider:"+near+"?")
+		}
+		a.note("note: the provider %q is not known; its key is used for models %s/… without a base URL", e.Provider, e.Provider)
+		return nil
+	}
+	names := a.profileNames()
+	if slices.Contains(names, e.Profile) {
+		return nil
+	}
+	hint := "ohgw profiles list shows what there is"
+	if near := suggest.Nearest(e.Profile, names); near != "" {
+		hint = "did you mean " + near + "?"
+	} else if slices.Contains(providerPrefixes(), e.Profile) {
+		hint = "for all profiles of that provider: provider:" + e.Profile
+	}
+	return fault.New(fmt.Sprintf("there is no profile %q", e.Profile), hint, nil)
+}
+
+func providerPrefixes() []string {
+	var names []string
+	for _, p := range secret.Providers() {
+		names = append(names, p.Prefix)
+	}
+	return names
+}
+
+// completeKeys offers what a key can be for.
+func (a *app) completeKeys(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	names := a.profileNames()
+	for _, p := range providerPrefixes() {
+		names = append(names, providerMark+p)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

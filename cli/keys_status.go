@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/secret"
+)
+
+func newKeysStatus(a *app, in *keysInput) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show the store of keys, and who uses which key",
+		Long: long(`
+Shows which store of keys is used, who says so, whether it works, and for each
+profile which key it would use. It reads no key.
+
+It ends with 4 when the store cannot be used; the status is printed then, too.
+Piped, the lines about profiles begin with "profile". With --json there are
+store (kind, origin, path, works, problem, keys, plain, exposed) and profiles
+(name, model, base, key_from).`, 0, fault.Failed, fault.Usage, fault.Credential),
+		Example:           examples("ohgw keys status", "ohgw keys status --json"),
+		Args:              none(),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return a.keysStatus(cmd.Context(), in) },
+	}
+}
+
+// keyStoreStatus is the state of a store in JSON. Plain is the number of keys
+// that are not encrypted; in a keyring that is the system's business.
+type keyStoreStatus struct {
+	keyStoreJSON
+
+	Works   bool   `json:"works"`
+	Problem string `json:"problem,omitempty"`
+	Keys    int    `json:"keys"`
+	Plain   int    `json:"plain"`
+	Exposed bool   `json:"exposed"`
+}
+
+// profileKey is which key a profile would use.
+type profileKey struct {
+	Name    string        `json:"name"`
+	Base    string        `json:"base"`
+	Model   string        `json:"model"`
+	KeyFrom secret.Origin `json:"key_from"`
+	Note    string        `json:"note,omitempty"`
+}
+
+func (a *app) keysStatus(ctx context.Context, in *keysInput) error {
+	store, err := a.keyStore(in.flags)
+	if err != nil {
+		return err
+	}
+	state, failed := a.lookAt(ctx, store)
+	stores, err := a.profileStores(&in.profilesInput)
+	if err != nil {
+		return err
+	}
+	keys := a.finder(ctx, store)
+	profiles := []profileKey{}
+	for _, s := range stores {
+		list, err := s.List(ctx)
+		if err != nil {
+			return a.profileFault(ctx, err, "")
+		}
+		for _, p := range list {
+			key := profileKey{Name: p.Name, Base: p.Base, Model: p.Model, KeyFrom: keys.from(p.Subject())}
+			switch {
+			case key.KeyFrom.Kind != secret.FromNowhere:
+			case p.Auth == "subscription":
+				key.Note = "it uses a subscription"
+			case keys.Keyless(p.Model):
+				key.Note = "it needs none"
+			}
+			profiles = append(profiles, key)
+		}
+	}
+	if a.json {
+		err = a.printJSON(map[string]any{"store": state, "profiles": profiles})
+	} else {
+		err = a.printKeysStatus(store, state, profiles, stores[0].Base())
+	}
+	if err != nil {
+		return err
+	}
+	return failed
+}
+
+// lookAt finds out what state a store is in; the error says why it cannot be
+// used.
+func (a *app) lookAt(ctx context.Context, store *keyStore) (keyStoreStatus, error) {
+	failed := a.reach(ctx, store)
+	state := keyStoreStatus{keyStoreJSON: store.json(), Works: failed == nil}
+	if failed != nil {
+		state.Problem = clean(failed.Error())
+	}
+	if names, err := store.List(ctx); err == nil {
+		state.Keys = len(names)
+	}
+	if store.file != nil {
+		if s, err := store.file.State(); err == nil {
+			state.Plain, state.Exposed = s.Plain, s.Exposed
+		}
+	}
+	return state, failed
+}
+
+func (a *app) printKeysStatus(store *keyStore, state keyStoreStatus, profiles []profileKey, base string) error {
+	var t table
+	t.add("store", store.String())
+	why := "chosen by " + store.origin.String()
+	if store.origin.Kind == config.FromDefault {
+		why = "it is the default"
+	}
+	t.add("because", why)
+	works := "yes"
+	if !state.Works {
+		works = "no: " + state.Problem
+	}
+	t.add("works", works)
+	t.add("keys", strconv.Itoa(state.Keys))
+	if store.file != nil {
+		t.add("not encrypted", strconv.Itoa(state.Plain))
+	}
+	if state.Exposed {
+		t.add("warning", "others can read the file: chmod 600 "+state.Path)
+	}
+	if err := t.writePairs(a.Stdout); err != nil {
+		return err
+	}
+	list := table{header: []string{"", "PROFILE", "MODEL", "KEY"}}
+	for _, p := range profiles {
+		mark, name, from := "profile", p.Name, p.KeyFrom.String()
+		if a.Stdout.TTY() {
+			mark = ""
+		}
+		if p.Base != base {
+			name += " (" + p.Base + ")"
+		}
+		if p.Note != "" {
+			from += ": " + p.Note
+		}
+		list.add(mark, name, p.Model, from)
+	}
+	return list.write(a.Stdout)
+}
