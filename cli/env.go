@@ -27,10 +27,10 @@ type Env struct {
 	HTTP           *http.Client
 	Exit           func(int) // ends the program at once
 
-	// ReadHidden reads a line from the terminal that is Stdin, and does not
-	// show it. When ctx ends meanwhile, the terminal is as it was before, and
-	// then interrupted is called.
-	ReadHidden func(ctx context.Context, interrupted func()) ([]byte, error)
+	// ReadHidden shows a question on the terminal that is Stdin, and reads a
+	// line there that is not shown. When ctx ends meanwhile, the terminal is
+	// as it was before, and then interrupted is called.
+	ReadHidden func(ctx context.Context, question string, interrupted func()) ([]byte, error)
 
 	// Keyring is the keyring of the system if it is nil.
 	Keyring secret.Backend
@@ -55,17 +55,22 @@ func systemEnv() *Env {
 	}
 }
 
-func readHidden(ctx context.Context, interrupted func()) ([]byte, error) {
+func readHidden(ctx context.Context, question string, interrupted func()) ([]byte, error) {
 	fd := int(os.Stdin.Fd())
 	before, err := term.GetState(fd)
 	if err != nil {
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, func() {
-		_ = term.Restore(fd, before) // There is no other way to show what is typed.
-		interrupted()
-	})
+	restore := func() { _ = term.Restore(fd, before) } // There is no other way to do it.
+	defer restore()
+	stop := context.AfterFunc(ctx, func() { restore(); interrupted() })
 	defer stop()
+	if err := stopEcho(fd); err != nil {
+		return nil, err
+	}
+	if _, err := os.Stderr.WriteString(question); err != nil {
+		return nil, err
+	}
 	return term.ReadPassword(fd)
 }
 

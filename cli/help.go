@@ -70,6 +70,7 @@ func variables() []variable {
 		{"OHGW_API_KEY", "the token that status and models show to the daemon"},
 		{"OHGW_API_KEYS", "tokens, separated by commas, that replace the stored ones in serve"},
 		{"OHGW_AGENT_SERVER_KEY", "the agent-server's session key; without it OH_SESSION_API_KEYS_0, then SESSION_API_KEY"},
+		{"OH_SECRET_KEY", "OpenHands' secret; it opens encrypted keys, and encrypts those of --key-store file"},
 		{"NO_COLOR", "no colour, unless --color says so"},
 		{"CLICOLOR_FORCE", "colour also where there is no terminal"},
 		{"XDG_CONFIG_HOME", "where ohgw/config.toml is; ~/.config"},

@@ -40,6 +40,15 @@ func (a *app) keyStore(flags settingFlags) (*keyStore, error) {
 	if err != nil {
 		return nil, err
 	}
+	patience := secret.PatienceForMachines
+	if a.canAsk() {
+		patience = secret.PatienceForPeople
+	}
+	return a.openKeyStore(s, patience)
+}
+
+// openKeyStore opens the store of keys of these settings.
+func (a *app) openKeyStore(s *config.Settings, patience time.Duration) (*keyStore, error) {
 	dirs, err := a.dirs()
 	if err != nil {
 		return nil, err
@@ -58,11 +67,7 @@ func (a *app) keyStore(flags settingFlags) (*keyStore, error) {
 		return store, nil
 	}
 	store.path = filepath.Join(dirs.State, keyNamesFile)
-	c := secret.KeyringConfig{Index: store.path, LookupEnv: a.lookup, Backend: a.Keyring}
-	if a.canAsk() {
-		c.Patience = secret.PatienceForPeople
-	}
-	keyring := secret.NewKeyring(c)
+	keyring := secret.NewKeyring(secret.KeyringConfig{Index: store.path, LookupEnv: a.lookup, Backend: a.Keyring, Patience: patience})
 	store.Store, store.probe = keyring, keyring.Probe
 	return store, nil
 }

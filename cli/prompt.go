@@ -29,8 +29,7 @@ func (a *app) askKey(ctx context.Context, question string) (secret.Value, error)
 	if !a.canAsk() {
 		return secret.Value{}, usage("a key is wanted, and nobody can be asked", "give it on stdin or with --file")
 	}
-	fmt.Fprintf(a.Stderr, "%s (it is not shown): ", question)
-	text, err := a.ReadHidden(ctx, func() { a.leave(ctx) })
+	text, err := a.ReadHidden(ctx, question+" (it is not shown): ", func() { a.leave(ctx) })
 	fmt.Fprintln(a.Stderr)
 	if err != nil {
 		return secret.Value{}, fmt.Errorf("read key: %w", err)

@@ -99,8 +99,9 @@ func TestScripts(t *testing.T) {
 // agentserver [version=V] [key=K] [profile=NAME]...
 //
 // Starts a fake agent-server and sets AGENT_SERVER to its URL. The first
-// profile is the active one. Its model answers "You said: …", and waits for
-// ever where the message has the word hang.
+// profile is the active one. Its model answers "You said: …", or with the end
+// of its key where the message says "which key", and waits for ever where it
+// has the word hang.
 func cmdAgentServer(ts *testscript.TestScript, _ bool, args []string) {
 	opts := fakeserver.Options{Model: parrot}
 	var profiles []string
@@ -318,6 +319,9 @@ func awaitHealth(ts *testscript.TestScript, what string, wanted func(daemon.Heal
 func parrot(ctx context.Context, p fakeserver.Prompt, say func(string)) (fakeserver.Reply, error) {
 	last := p.Messages[len(p.Messages)-1]
 	text := "You said: " + last.Content[len(last.Content)-1].Text
+	if strings.Contains(text, "which key") {
+		text = "You gave me …" + p.Key[max(0, len(p.Key)-4):]
+	}
 	say(text)
 	if strings.Contains(text, "hang") {
 		<-ctx.Done()

@@ -38,6 +38,9 @@ OH_SESSION_API_KEYS_0, else SESSION_API_KEY, else the file that the config names
 (agent_server.key_file). Clients need a token; the first start makes the token
 "default", and "ohgw tokens" makes more.
 
+Keys that "ohgw keys" has stored are handed to an agent-server on this machine
+when an agent starts, in place of those in its profiles.
+
 It writes its address to the runtime directory, where the other commands find
 it, and tokens, workspaces and records to the state directory. On a terminal it
 prints what a client needs, the key too; else one line when it is ready, and

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -56,8 +58,12 @@ func (a *app) openServer(ctx context.Context, s *config.Settings, log *slog.Logg
 	if err != nil {
 		return chosenBackend{}, err
 	}
+	secrets, err := a.llmSecrets(s, address, log)
+	if err != nil {
+		return chosenBackend{}, err
+	}
 	backend, err := agentserver.New(agentserver.Config{
-		URL: address, Key: key, LLM: llm, Logger: log, Now: a.Now, FileStamp: a.fileStamp(address),
+		URL: address, Key: key, LLM: llm, Logger: log, Now: a.Now, FileStamp: a.fileStamp(address), Secrets: secrets,
 	})
 	if err != nil {
 		return chosenBackend{}, fault.New("the address of the agent-server cannot be used", "change what is "+why, err)
@@ -93,8 +99,8 @@ func usable(ctx context.Context, st agentapi.Status, named bool) error {
 	return &fault.Error{Msg: "the agent-server at " + st.Address + " cannot be used", Hint: "see the cause", Err: cause}
 }
 
-// fileStamp tells when OpenHands' files on this machine change. A new key in a
-// profile shows in no list that an agent-server gives, and it is what somebody
+// fileStamp tells when OpenHands' files on this machine change, or which keys
+// are stored. A new key shows in no list that an agent-server gives, and it is what somebody
 // changes before trying again. Files of a server elsewhere cannot be seen.
 func (a *app) fileStamp(address string) func() string {
 	dirs, err := a.Paths()
@@ -114,6 +120,11 @@ func (a *app) fileStamp(address string) func() string {
 		for _, s := range stores {
 			stamp, err := s.Stamp()
 			fmt.Fprint(&stamps, stamp, err)
+		}
+		for _, name := range []string{keysFile, keyNamesFile} {
+			if info, err := os.Stat(filepath.Join(dirs.State, name)); err == nil {
+				fmt.Fprint(&stamps, info.Size(), info.ModTime().UnixNano())
+			}
 		}
 		return stamps.String()
 	}

@@ -5,7 +5,8 @@
 // decides nothing about answers (agentapi/turn does) and keeps nothing on this
 // machine: what must be remembered of a conversation is in its tags on the
 // server. No secret leaves it: not in an error, not in a log line. LLM keys
-// pass through it encrypted for the server, where the server can do that.
+// pass through it encrypted for the server, where the server can do that; those
+// of Config.Secrets are handed over as they are.
 package agentserver
 
 import (
@@ -20,6 +21,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/internal/secret"
 )
 
 // Config says which server, and how to reach it.
@@ -41,9 +43,28 @@ type Config struct {
 	Logger *slog.Logger
 	// Now is the clock for time stamps. Default: time.Now.
 	Now func() time.Time
+	// Secrets gives secrets that take the place of those in an LLM profile
+	// when an agent gets that profile's LLM. They go to the server with the
+	// conversation and are in no profile. An error keeps the conversation from
+	// its LLM. Not asked for profiles with a provider connection: the server
+	// alone puts those together. May be nil.
+	Secrets func(context.Context, LLMProfile) ([]Secret, error)
 	// FileStamp gives the state of the profile files on this machine, mixed
 	// into Profile.Revision. May be nil.
 	FileStamp func() string
+}
+
+// LLMProfile is a profile of the server as far as it matters to its secrets.
+type LLMProfile struct {
+	Name    string
+	Model   string
+	BaseURL string // "" is that of the provider
+}
+
+// Secret is one secret of an LLM.
+type Secret struct {
+	Field string // "api_key", or one of the secrets of AWS
+	Value secret.Value
 }
 
 // LLM is a model that the gateway itself brings along.
@@ -62,6 +83,7 @@ type Backend struct {
 	log     *slog.Logger
 	now     func() time.Time
 	stamp   func() string
+	secrets func(context.Context, LLMProfile) ([]Secret, error)
 
 	mu     sync.Mutex
 	server serverInfo
@@ -99,6 +121,9 @@ func New(c Config) (*Backend, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	if c.Secrets == nil {
+		c.Secrets = func(context.Context, LLMProfile) ([]Secret, error) { return nil, nil }
+	}
 	if c.FileStamp == nil {
 		c.FileStamp = func() string { return "" }
 	}
@@ -115,6 +140,7 @@ func New(c Config) (*Backend, error) {
 		log:     c.Logger,
 		now:     c.Now,
 		stamp:   c.FileStamp,
+		secrets: c.Secrets,
 	}, nil
 }
 

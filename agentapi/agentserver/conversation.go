@@ -53,6 +53,9 @@ func (c *conversation) Switch(ctx context.Context, profile string) error {
 	if llm.text("provider_connection_id") != "" {
 		return unsupported("The agent-server cannot change a conversation to a profile with a provider connection. Start a new conversation.")
 	}
+	if err := b.equip(ctx, profile, llm); err != nil {
+		return err
+	}
 	usage := newUsage()
 	llm.set("usage_id", usage)
 	llm.set("stream", c.version >= sinceDeltas)

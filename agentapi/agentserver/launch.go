@@ -71,6 +71,9 @@ func (b *Backend) launch(ctx context.Context, v version, req agentapi.OpenReques
 	if llm.text("provider_connection_id") != "" {
 		return start, b.launchByAgentProfile(ctx, v, req, stored.Agent, &start)
 	}
+	if err := b.equip(ctx, req.Profile, llm); err != nil {
+		return start, err
+	}
 	llm.set("usage_id", agentUsage)
 	llm.set("stream", true)
 	settings := openHandsAgent(stored.Agent)
@@ -110,6 +113,19 @@ func (b *Backend) launchParts(ctx context.Context, profile string) (stored store
 		}
 	}
 	return stored, llm, false, b.fault(ctx, "read its LLM profile", err)
+}
+
+// equip puts the secrets of our own into the LLM of a profile. The server takes
+// them as they are beside encrypted ones: it tells those by how they begin.
+func (b *Backend) equip(ctx context.Context, profile string, llm object) error {
+	secrets, err := b.secrets(ctx, LLMProfile{Name: profile, Model: llm.text("model"), BaseURL: llm.text("base_url")})
+	if err != nil {
+		return err
+	}
+	for _, s := range secrets {
+		llm.set(s.Field, s.Value.Reveal())
+	}
+	return nil
 }
 
 // launchOwn starts with the LLM of our own config.

@@ -147,7 +147,7 @@ type place struct {
 func (r *Resolver) places(s Subject) []place {
 	var places []place
 	if r.keys != nil {
-		for _, origin := range r.entries(s) {
+		for _, origin := range r.Entries(s) {
 			places = append(places, place{origin, func(ctx context.Context) (Value, error) {
 				return r.keys.Get(ctx, origin.Name)
 			}})
@@ -165,8 +165,10 @@ func (r *Resolver) places(s Subject) []place {
 	return places
 }
 
-// entries are the names in the store that can have the key.
-func (r *Resolver) entries(s Subject) []Origin {
+// Entries are the names in the store that can have the key, the first one first.
+// A key for a provider is not among them where it would go to the host of
+// somebody else.
+func (r *Resolver) Entries(s Subject) []Origin {
 	entries := []Origin{{FromProfileEntry, ProfileEntry(s.Base, s.Profile, s.Field)}}
 	if p := r.provider(s.Model); p.belongs(s.BaseURL) {
 		entries = append(entries, Origin{FromProviderEntry, ProviderEntry(p.Prefix, s.Field)})
@@ -206,7 +208,7 @@ func (r *Resolver) Names(ctx context.Context) ([]string, error) {
 // Locate tells where Resolve would find the key, without reading any: names is
 // what Names gave, in order. It is for lists of many profiles.
 func (r *Resolver) Locate(s Subject, names []string) Origin {
-	for _, origin := range r.entries(s) {
+	for _, origin := range r.Entries(s) {
 		if _, found := slices.BinarySearchFunc(names, origin.Name, strings.Compare); found {
 			return origin
 		}
