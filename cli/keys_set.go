@@ -75,36 +75,10 @@ func (a *app) keysSet(ctx context.Context, in keysSetInput) error {
 	if err != nil {
 		return err
 	}
-	return a.keepKey(ctx, store, entry, key, in.Replace)
-}
-
-// keepKey stores a key, makes sure that it is there, and says so.
-func (a *app) keepKey(ctx context.Context, store *keyStore, entry secret.Entry, key secret.Value, replace bool) error {
-	action := "stored"
-	old, err := store.Get(ctx, entry.Name)
-	switch {
-	case err == nil && old.Equal(key):
-		action = "already"
-	case err == nil && !replace:
-		return &fault.Error{
-			Msg:  fmt.Sprintf("there is another key for %s already", describeEntry(entry)),
-			Hint: "give --replace to put this one in its place", Code: fault.Conflict,
-		}
-	case err == nil:
-		action = "replaced"
-	case !errors.Is(err, secret.ErrNotFound) && !replace:
-		return keyFault(ctx, err, store)
+	action, err := a.keepKey(ctx, store, entry, key, in.Replace)
+	if err != nil {
+		return err
 	}
-	if action != "already" {
-		a.warnPlain(store)
-		if err := store.Set(ctx, entry.Name, key); err != nil {
-			return keyFault(ctx, err, store)
-		}
-		if back, err := store.Get(ctx, entry.Name); err != nil || !back.Equal(key) {
-			return keyFault(ctx, errors.Join(errors.New("what is stored is not what was given"), err), store)
-		}
-	}
-	a.settle(store)
 	if a.json {
 		return a.printJSON(struct {
 			secret.Entry
@@ -113,12 +87,54 @@ func (a *app) keepKey(ctx context.Context, store *keyStore, entry secret.Entry, 
 			Store  keyStoreJSON `json:"store"`
 		}{entry, action, store.json()})
 	}
-	if action == "already" {
+	a.sayKept(store, entry, key, action)
+	return nil
+}
+
+// The outcomes of storing a key.
+const (
+	keyStored   = "stored"
+	keyReplaced = "replaced"
+	keyAlready  = "already"
+)
+
+// keepKey stores a key and makes sure that it is there.
+func (a *app) keepKey(ctx context.Context, store *keyStore, entry secret.Entry, key secret.Value, replace bool) (action string, err error) {
+	old, err := store.Get(ctx, entry.Name)
+	switch {
+	case err == nil && old.Equal(key):
+		a.settle(store)
+		return keyAlready, nil
+	case err == nil && !replace:
+		return "", &fault.Error{
+			Msg:  fmt.Sprintf("there is another key for %s already", describeEntry(entry)),
+			Hint: "give --replace to put this one in its place", Code: fault.Conflict,
+		}
+	case err == nil:
+		action = keyReplaced
+	case errors.Is(err, secret.ErrNotFound), replace:
+		action = keyStored // Replacing also mends what cannot be read.
+	default:
+		return "", keyFault(ctx, err, store)
+	}
+	a.warnPlain(store)
+	if err := store.Set(ctx, entry.Name, key); err != nil {
+		return "", keyFault(ctx, err, store)
+	}
+	if back, err := store.Get(ctx, entry.Name); err != nil || !back.Equal(key) {
+		return "", keyFault(ctx, errors.Join(errors.New("what is stored is not what was given"), err), store)
+	}
+	a.settle(store)
+	return action, nil
+}
+
+// sayKept says to a person that a key is stored.
+func (a *app) sayKept(store *keyStore, entry secret.Entry, key secret.Value, action string) {
+	if action == keyAlready {
 		a.note("That key for %s is in the %s already.", describeEntry(entry), store)
-		return nil
+		return
 	}
 	a.note("The key%s for %s is in the %s.", tail(key), describeEntry(entry), store)
-	return nil
 }
 
 // tail shows the end of a key, by which people know it.

@@ -36,7 +36,7 @@ The files are in the directory that OH_PERSISTENCE_DIR names, else in
 	cmd.PersistentFlags().DurationVar(&in.LockTimeout, "lock-timeout", filelock.DefaultTimeout, "wait so long for another program's lock")
 	in.flags = addSettingsTo(cmd, cmd.PersistentFlags(), config.KeySection)
 	cmd.AddCommand(
-		newProfilesList(a, &in), newProfilesShow(a, &in), newProfilesUse(a, &in), newProfilesRename(a, &in),
+		newProfilesList(a, &in), newProfilesShow(a, &in), newProfilesAdd(a, &in), newProfilesUse(a, &in), newProfilesRename(a, &in),
 		newProfilesRemove(a, &in), newProfilesCheck(a, &in), newProfilesMigrate(a, &in),
 	)
 	return cmd
@@ -157,7 +157,9 @@ func (a *app) profileFault(ctx context.Context, err error, name string) error {
 	case errors.Is(err, profile.ErrName):
 		return usage(fmt.Sprintf("%q cannot be the name of a profile", name), "use up to 64 letters, digits, dots, dashes and underscores, the first one a letter or a digit")
 	case errors.Is(err, profile.ErrExists):
-		return &fault.Error{Msg: fmt.Sprintf("there is a profile %q already", name), Hint: "take another name", Code: fault.Conflict}
+		return &fault.Error{Msg: fmt.Sprintf("there is a profile %q already", name), Hint: "take another name, or remove that one first", Code: fault.Conflict}
+	case errors.Is(err, profile.ErrLimit):
+		return fault.New("there are as many profiles as OpenHands takes", "remove one that nobody uses: ohgw profiles remove NAME", nil)
 	case errors.Is(err, profile.ErrLegacy):
 		return fault.New("the settings are those of the first OpenHands", "start a present OpenHands once, which imports them", err)
 	case errors.Is(err, fs.ErrPermission):

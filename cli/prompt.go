@@ -24,6 +24,16 @@ func (a *app) confirm(ctx context.Context, question, flag string) (bool, error) 
 	return false, nil
 }
 
+// ask asks for a line. No line at all is an error.
+func (a *app) ask(ctx context.Context, question string) (string, error) {
+	fmt.Fprint(a.Stderr, question)
+	answer, err := a.readLine(ctx)
+	if err != nil {
+		return "", usage("there is no answer", "pass the flags that say it (see --help)")
+	}
+	return answer, nil
+}
+
 // askKey asks for a key that the terminal does not show.
 func (a *app) askKey(ctx context.Context, question string) (secret.Value, error) {
 	if !a.canAsk() {

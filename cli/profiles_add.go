@@ -1,0 +1,229 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/profile"
+	"github.com/ohgw/ohgw/internal/profile/canon"
+	"github.com/ohgw/ohgw/internal/secret"
+)
+
+type profilesAddInput struct {
+	*profilesInput
+
+	Name     string
+	Model    string
+	BaseURL  string
+	FromFile string
+	Replace  bool
+}
+
+func newProfilesAdd(a *app, shared *profilesInput) *cobra.Command {
+	in := profilesAddInput{profilesInput: shared}
+	cmd := &cobra.Command{
+		Use:   "add NAME",
+		Short: "Add a profile, with its key in the keyring",
+		Long: long(`
+Adds an LLM profile to those of OpenHands. On a terminal it asks for what no
+flag says: provider, model, base URL and key. --from-file takes a profile as
+OpenHands writes it, and - reads it from stdin.
+
+The key goes into the store of keys (see ohgw help keys), not into the profile,
+a key in clear in the file as well; an encrypted one stays as it is. Without a
+terminal, ohgw keys set NAME stores one afterwards.`,
+			0, fault.Failed, fault.Usage, fault.Partly, fault.Credential, fault.Conflict),
+		Example: examples("ohgw profiles add work", "ohgw profiles add work --model anthropic/claude-sonnet-4-5",
+			"ohgw profiles add copy --from-file work.json"),
+		Args:              exactly("the name"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in.Name = args[0]
+			return a.profilesAdd(cmd.Context(), in)
+		},
+	}
+	cmd.Flags().StringVar(&in.Model, "model", "", "the `model`, such as anthropic/claude-sonnet-4-5")
+	cmd.Flags().StringVar(&in.BaseURL, "base-url", "", "`URL` of the model; without it, that of its provider")
+	cmd.Flags().StringVar(&in.FromFile, "from-file", "", "take the profile from this `file`; - is stdin")
+	cmd.Flags().BoolVar(&in.Replace, "replace", false, "take the place of a profile of that name, and of its stored key")
+	complete(cmd, "model", knownModels()...)
+	complete(cmd, "base-url")
+	return cmd
+}
+
+// knownModels are the models that OpenHands serves itself, and the beginnings
+// of all others.
+func knownModels() []string {
+	var models []string
+	for _, name := range canon.Embedded().Current() {
+		models = append(models, canon.OpenHands+name)
+	}
+	for _, p := range providerPrefixes() {
+		if p+"/" != canon.OpenHands {
+			models = append(models, p+"/")
+		}
+	}
+	return models
+}
+
+func (a *app) profilesAdd(ctx context.Context, in profilesAddInput) error {
+	profiles, err := a.profileStore(in.profilesInput)
+	if err != nil {
+		return err
+	}
+	if names, err := profiles.Names(); err == nil && !in.Replace && slices.Contains(names, in.Name) {
+		return a.profileFault(ctx, profile.ErrExists, in.Name) // before anybody is asked anything
+	}
+	draft, err := a.draft(ctx, in)
+	if err != nil {
+		return err
+	}
+	keys, err := a.keyStore(in.flags)
+	if err == nil && !draft.Key.IsZero() {
+		err = a.reach(ctx, keys) // before there is a profile without its key
+	}
+	if err != nil {
+		return err
+	}
+	if err := profiles.Add(ctx, in.Name, draft, profile.AddOptions{Replace: in.Replace}); err != nil {
+		return a.addFault(ctx, err, in.Name)
+	}
+	action := ""
+	entry := secret.ParseEntry(secret.ProfileEntry(profiles.Base(), in.Name, secret.APIKey))
+	if !draft.Key.IsZero() {
+		if action, err = a.keepKey(ctx, keys, entry, draft.Key, in.Replace); err != nil {
+			return keysLeft(ctx, err, nil, fmt.Sprintf("the profile %q is added, its key is not stored", in.Name), "ohgw keys set "+in.Name)
+		}
+	}
+	if a.json {
+		return a.printJSON(map[string]any{"name": in.Name, "base": profiles.Base(), "key": action, "store": keys.json()})
+	}
+	a.note("The profile %q is added.", in.Name)
+	if action != "" {
+		a.sayKept(keys, entry, draft.Key, action)
+	}
+	a.hint("Make it the active one with: ohgw profiles use %s", in.Name)
+	return nil
+}
+
+// addFault says why a profile was not added.
+func (a *app) addFault(ctx context.Context, err error, name string) error {
+	if e, ok := errors.AsType[*profile.EntryError](err); ok {
+		return usage("OpenHands would not take this profile: "+e.Error(), "correct the model or the base URL")
+	}
+	if e, ok := errors.AsType[*profile.FieldError](err); ok {
+		return usage("OpenHands would not take this profile: the value of "+e.Field+" is none for it", "correct it, or leave it out")
+	}
+	return a.profileFault(ctx, err, name)
+}
+
+// draft is the profile that the flags, a file or a person describe.
+func (a *app) draft(ctx context.Context, in profilesAddInput) (profile.Draft, error) {
+	switch {
+	case in.FromFile != "" && (in.Model != "" || in.BaseURL != ""):
+		return profile.Draft{}, usage("--from-file contradicts --model and --base-url", "use one or the other")
+	case in.FromFile != "":
+		return a.draftFrom(in.FromFile)
+	case !a.canAsk() && in.Model == "":
+		return profile.Draft{}, usage("the model is missing, and nobody can be asked", "pass --model or --from-file")
+	case !a.canAsk():
+		return profile.NewDraft(in.Model, in.BaseURL), nil
+	}
+	asked := in.Model == ""
+	if asked {
+		model, err := a.askModel(ctx)
+		if err != nil {
+			return profile.Draft{}, err
+		}
+		in.Model = model
+	}
+	if asked && in.BaseURL == "" {
+		url, err := a.ask(ctx, "Base URL (empty for the provider's own): ")
+		if err != nil {
+			return profile.Draft{}, err
+		}
+		in.BaseURL = url
+	}
+	draft := profile.NewDraft(in.Model, in.BaseURL)
+	key, err := a.askKey(ctx, "Key, empty for none")
+	if err != nil && !errors.Is(err, secret.ErrEmpty) {
+		return profile.Draft{}, inputFault(err)
+	}
+	draft.Key = key
+	return draft, nil
+}
+
+// maxDraft bounds the file of a profile.
+const maxDraft = 1 << 20
+
+func (a *app) draftFrom(file string) (draft profile.Draft, err error) {
+	in := a.Stdin
+	if file != "-" {
+		f, err := os.Open(file) //nolint:gosec // The user names the file.
+		if err != nil {
+			return profile.Draft{}, fault.New("the profile cannot be read", "look whether the file is there and readable", err)
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		in = f
+	}
+	src, err := io.ReadAll(io.LimitReader(in, maxDraft))
+	if err != nil {
+		return profile.Draft{}, fault.New("the profile cannot be read", "look at the file", err)
+	}
+	if draft, err = profile.ParseDraft(src); err != nil {
+		return profile.Draft{}, fault.New("this is no profile", "give one JSON object, as in a file of OpenHands", err)
+	}
+	return draft, nil
+}
+
+// askModel asks for a provider and one of its models. The beginning of a name
+// is enough where it is that of one only.
+func (a *app) askModel(ctx context.Context) (string, error) {
+	provider, err := a.choose(ctx, "Provider", providerPrefixes())
+	if err != nil {
+		return "", err
+	}
+	var models []string
+	if provider+"/" == canon.OpenHands {
+		models = canon.Embedded().Current()
+	}
+	model, err := a.choose(ctx, "Model of "+provider, models)
+	return provider + "/" + strings.TrimPrefix(model, provider+"/"), err
+}
+
+// choose asks until there is an answer: one of the known names, the beginning of
+// one, or any other name.
+func (a *app) choose(ctx context.Context, question string, known []string) (string, error) {
+	if len(known) > 0 {
+		fmt.Fprintln(a.Stderr, strings.Join(wrap(strings.Join(known, " "), a.Stderr.Width()), "\n"))
+	}
+	for {
+		answer, err := a.ask(ctx, question+": ")
+		if err != nil {
+			return "", err
+		}
+		var begin []string
+		for _, name := range known {
+			if strings.HasPrefix(name, answer) {
+				begin = append(begin, name)
+			}
+		}
+		switch {
+		case answer == "":
+		case len(begin) == 1:
+			return begin[0], nil
+		case slices.Contains(begin, answer), len(begin) == 0:
+			return answer, nil
+		default:
+			fmt.Fprintln(a.Stderr, strings.Join(begin, " "))
+		}
+	}
+}
