@@ -161,7 +161,7 @@ func (a *app) readKey(ctx context.Context, question, file string) (secret.Value,
 }
 
 func readKeyFile(path string) (key secret.Value, err error) {
-	f, err := os.Open(path) //nolint:gosec // The user names the file.
+	f, err := os.Open(path)
 	if err != nil {
 		return secret.Value{}, err
 	}

@@ -167,7 +167,7 @@ const maxDraft = 1 << 20
 func (a *app) draftFrom(file string) (draft profile.Draft, err error) {
 	in := a.Stdin
 	if file != "-" {
-		f, err := os.Open(file) //nolint:gosec // The user names the file.
+		f, err := os.Open(file)
 		if err != nil {
 			return profile.Draft{}, fault.New("the profile cannot be read", "look whether the file is there and readable", err)
 		}

@@ -72,7 +72,8 @@ func TestStoredSecretsTakeThePlaceOfTheProfiles(t *testing.T) {
 					t.Errorf("keys of the model, -want +got:\n%s", diff)
 				}
 				want := []agentserver.LLMProfile{
-					{Name: "fast", Model: "openai/test", BaseURL: "http://llm.test/v1"}, {Name: "other", Model: "openai/other"},
+					{Name: "fast", Model: "openai/test", BaseURL: "http://llm.test/v1"},
+					{Name: "other", Model: "openai/other"},
 					{Name: "fast", Model: "openai/test", BaseURL: "http://llm.test/v1"},
 				}
 				if diff := cmp.Diff(want, asked); diff != "" {

@@ -26,7 +26,7 @@ func Line(key, value string) string { return fmt.Sprintf("%s = %q", key, value) 
 // line would mean something else, or would change what the rest means, nothing
 // is written and the error is ErrNotAppendable.
 func Remember(path, key, value string) error {
-	old, err := os.ReadFile(path) //nolint:gosec // The user names the file.
+	old, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read config: %w", err)
 	}

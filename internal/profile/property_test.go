@@ -3,6 +3,7 @@ package profile_test
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -22,7 +23,7 @@ func TestOperationsKeepWhatTheyAreNotAbout(t *testing.T) {
 	root, n := t.TempDir(), 0
 	rapid.Check(t, func(rt *rapid.T) {
 		n++
-		base := filepath.Join(root, fmt.Sprint(n))
+		base := filepath.Join(root, strconv.Itoa(n))
 		s := store{profile.Open(profile.Config{Base: base, Ciphers: ciphers()}), base, t}
 		content := drawObject(rt, "profile", `"model":"openai/x"`, `"api_key" : "`+fixtureToken+`"`)
 		settings := drawObject(rt, "settings", `"agent_settings":`+drawObject(rt, "agent", `"llm": {"model":"old"}`), `"active_profile":null`)

@@ -124,9 +124,12 @@ func TestARunningServerAndWeAgree(t *testing.T) {
 		t.Errorf("after migrate: %s", got)
 	}
 	var loaded struct {
-		Config struct{ Model, API_Key string }
+		Config struct {
+			Model  string
+			APIKey string `json:"api_key"`
+		}
 	}
-	if status := server.Call("GET", "/api/profiles/old", nil, &loaded); status != 200 || loaded.Config.API_Key != fixtureKey {
+	if status := server.Call("GET", "/api/profiles/old", nil, &loaded); status != 200 || loaded.Config.APIKey != fixtureKey {
 		t.Errorf("the migrated profile: %d, %s", status, loaded.Config.Model)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -20,7 +21,7 @@ func TestReadAllKeepsTheOrder(t *testing.T) {
 	base := t.TempDir()
 	var sources []document.Source
 	for i := range 100 {
-		f := put(t, document.ProfileFile(base, fmt.Sprint(i)), fmt.Sprintf(`{"model":"m%d"}`, i))
+		f := put(t, document.ProfileFile(base, strconv.Itoa(i)), fmt.Sprintf(`{"model":"m%d"}`, i))
 		sources = append(sources, document.Source{File: f, Look: i%2 == 0})
 	}
 	sources = append(sources,
