@@ -93,8 +93,10 @@ func TestWhatHasNoKeyGetsNoLLM(t *testing.T) {
 	t.Parallel()
 	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
 		broken := errors.New("broken")
-		b, err := agentserver.New(agentserver.Config{URL: w.URL, HTTP: w.Client(),
-			Secrets: func(context.Context, agentserver.LLMProfile) ([]agentserver.Secret, error) { return nil, broken }})
+		b, err := agentserver.New(agentserver.Config{
+			URL: w.URL, HTTP: w.Client(),
+			Secrets: func(context.Context, agentserver.LLMProfile) ([]agentserver.Secret, error) { return nil, broken },
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
