@@ -11,9 +11,11 @@ const (
 	undeliveredMarked = 10 * time.Minute
 	// A failure that was delivered is repeated to retry loops that mark
 	// nothing: first for 10 s after the last delivery, twice as long after each
-	// repeat, never more than 60 s at a time, 5 minutes in all.
+	// repeat, never more than 80 s at a time, 5 minutes in all. The slowest of
+	// the known loops, LangChain's for JavaScript, pauses for up to 64 s before
+	// its seventh and last attempt.
 	failureFirst = 10 * time.Second
-	failureMost  = 60 * time.Second
+	failureMost  = 80 * time.Second
 	failureAll   = 5 * time.Minute
 )
 
@@ -59,7 +61,7 @@ func (h history) joins(retry bool, revision string, now time.Time) bool {
 // request runs again.
 func (h history) failureEnds() time.Time {
 	window := failureMost
-	if n := h.deliveries - 1; n < 3 { // 10 s, 20 s, 40 s, then 60 s
+	if n := h.deliveries - 1; n < 3 { // 10 s, 20 s, 40 s, then 80 s
 		window = failureFirst << n
 	}
 	ends, all := h.lastDeliver.Add(window), h.firstDeliver.Add(failureAll)

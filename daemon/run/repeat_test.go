@@ -38,13 +38,13 @@ func TestJoins(t *testing.T) {
 			true, true,
 		},
 		{
-			"failure delivered often, 59 s ago",
-			history{ended: true, failed: true, deliveries: 9, firstDeliver: ago(4 * time.Minute), lastDeliver: ago(59 * time.Second)},
+			"failure delivered often, 79 s ago",
+			history{ended: true, failed: true, deliveries: 9, firstDeliver: ago(4 * time.Minute), lastDeliver: ago(79 * time.Second)},
 			true, true,
 		},
 		{
-			"failure delivered often, 61 s ago",
-			history{ended: true, failed: true, deliveries: 9, firstDeliver: ago(4 * time.Minute), lastDeliver: ago(61 * time.Second)},
+			"failure delivered often, 81 s ago",
+			history{ended: true, failed: true, deliveries: 9, firstDeliver: ago(4 * time.Minute), lastDeliver: ago(81 * time.Second)},
 			false, false,
 		},
 		{

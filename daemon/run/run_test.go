@@ -320,6 +320,20 @@ func TestFailureIsForgotten(t *testing.T) {
 	}
 }
 
+// TestTheSlowestRetryLoopRunsOnce pauses as LangChain for JavaScript does at
+// its slowest: twice as long each time, from 2 s to 64 s.
+func TestTheSlowestRetryLoopRunsOnce(t *testing.T) {
+	t.Parallel()
+	inBubble(t, run.Config{}, func(w *world) {
+		w.answered(ask("fail"))
+		for pause := 2 * time.Second; pause <= 64*time.Second; pause *= 2 {
+			time.Sleep(pause)
+			w.answered(ask("fail"))
+		}
+		w.wantRuns(1)
+	})
+}
+
 func TestEndlessRetriesRunAgainAfterFiveMinutes(t *testing.T) {
 	t.Parallel()
 	inBubble(t, run.Config{}, func(w *world) {
