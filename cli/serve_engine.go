@@ -18,6 +18,7 @@ import (
 	"github.com/ohgw/ohgw/internal/engine/llm"
 	"github.com/ohgw/ohgw/internal/engine/llm/demo"
 	"github.com/ohgw/ohgw/internal/engine/store"
+	"github.com/ohgw/ohgw/internal/engine/tool"
 	"github.com/ohgw/ohgw/internal/engine/toolset"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/profile"
@@ -39,7 +40,11 @@ func (a *app) openEngine(s *config.Settings, log *slog.Logger, why string) (chos
 	if err != nil {
 		return chosenBackend{}, fault.New("this machine has no name", "give it one; conversations note who has them open", err)
 	}
-	profiles := &engineProfiles{store: stores[0], keys: a.resolver(), demo: s.Demo}
+	keys, err := a.keyStore(nil)
+	if err != nil {
+		return chosenBackend{}, err
+	}
+	profiles := &engineProfiles{store: stores[0], keys: secret.NewResolver(keys, secret.Providers(), a.lookup), demo: s.Demo}
 	models := llm.NewHTTPClient()
 	backend := engine.New(engine.Config{
 		Dir:      filepath.Join(dirs.State, "conversations"),
@@ -54,7 +59,7 @@ func (a *app) openEngine(s *config.Settings, log *slog.Logger, why string) (chos
 		},
 		NewTools: toolset.New(toolset.Config{Environ: a.Environ(), User: a.Getenv("USER"), Host: host, Confined: s.Workspace != ""}),
 		Confirm:  engine.Confirm(s.Confirm),
-		Version:  buildinfo.Get().Version, Home: dirs.Home, SkillEnv: []string{"PATH=" + a.Getenv("PATH"), "HOME=" + dirs.Home},
+		Version:  buildinfo.Get().Version, Home: dirs.Home, SkillEnv: tool.CleanEnvironment(a.Environ(), nil),
 		Owner: store.Owner{Instance: instanceID(), Host: host, PID: os.Getpid(), Alive: processLives},
 		Now:   a.Now, Log: log,
 	})

@@ -45,7 +45,7 @@ func Fields() []Field { //nolint:funlen // A table is as long as it is.
 		},
 		{
 			Flag: "backend", Env: "OHGW_BACKEND", Key: "backend", Section: ServeSection,
-			Help: "what runs the agents; auto takes an agent-server", Choices: []string{"auto", "agent-server"}, check: checkBackend,
+			Help: "what runs the agents; auto takes an agent-server, else the embedded one", Choices: []string{"auto", "agent-server", "embedded"}, check: checkBackend,
 			at: func(c *Config) any { return &c.Backend },
 		},
 		{
@@ -82,6 +82,16 @@ func Fields() []Field { //nolint:funlen // A table is as long as it is.
 			Flag: "key-store", Env: "OHGW_KEY_STORE", Key: KeyStoreKey, Section: KeySection,
 			Help: "where the keys of LLMs are kept; file is for machines without a keyring", Choices: []string{KeyringStore, FileStore},
 			at: func(c *Config) any { return &c.KeyStore },
+		},
+		{
+			Flag: "demo", Env: "OHGW_DEMO", Key: "demo", Section: ServeSection,
+			Help: "add a scripted model that needs no key, and run it in the embedded agent",
+			at:   func(c *Config) any { return &c.Demo },
+		},
+		{
+			Flag: "confirm", Env: "OHGW_CONFIRM", Key: "confirm", Section: ServeSection,
+			Help: "which actions of the embedded agent wait for a yes", Choices: []string{"never", "risky", "always"},
+			at: func(c *Config) any { return &c.Confirm },
 		},
 		{
 			Flag: "workspace", Env: "OHGW_WORKSPACE", Key: "workspace", Arg: "DIR", Section: ServeSection,

@@ -59,6 +59,8 @@ func TestEverySettingCanBeWrittenInTheFile(t *testing.T) {
 version = 1
 addr = "localhost:0"
 backend = "agent-server"
+demo = true
+confirm = "risky"
 key_store = "file"
 workspace = "work"
 no_auth = true
@@ -99,7 +101,7 @@ url = "http://localhost:1234"
 		t.Fatal(err)
 	}
 	want := config.Config{
-		Addr: "localhost:0", Backend: "agent-server",
+		Addr: "localhost:0", Backend: "agent-server", Demo: true, Confirm: "risky",
 		AgentServer: config.AgentServer{URL: "https://agents.example:8000/base", KeyFile: "/etc/key", LLM: config.LLM{
 			Profile: "claude", Model: "anthropic/claude-sonnet-4-5", BaseURL: "http://localhost:4000",
 			KeyFile: filepath.Join(filepath.Dir(path), "llm.key"), // relative to the file it stands in
@@ -208,8 +210,8 @@ func TestBadValuesAreNamedWithTheirSource(t *testing.T) {
 		{name: "port alone", flags: map[string][]string{"addr": {"6449"}}, msg: `--addr is "6449"`, hint: "HOST:PORT"},
 		{name: "port too high", flags: map[string][]string{"addr": {"localhost:65536"}}, msg: `--addr is`, hint: "HOST:PORT"},
 		{name: "a URL as address", flags: map[string][]string{"addr": {"http://localhost:1"}}, msg: `--addr is`, hint: "HOST:PORT"},
-		{name: "backend of a later version", flags: map[string][]string{"backend": {"embedded"}}, msg: `--backend is "embedded"`, hint: "does not have it; use auto or agent-server"},
-		{name: "unknown backend", flags: map[string][]string{"backend": {"x"}}, msg: `--backend is "x"`, hint: "use auto or agent-server"},
+		{name: "backend of a later version", flags: map[string][]string{"backend": {"cloud"}}, msg: `--backend is "cloud"`, hint: "does not have it; use auto, agent-server or embedded"},
+		{name: "unknown backend", flags: map[string][]string{"backend": {"x"}}, msg: `--backend is "x"`, hint: "use auto, agent-server or embedded"},
 		{name: "URL without scheme", flags: map[string][]string{"agent-server": {"127.0.0.1:8000"}}, msg: `--agent-server is`, hint: "http://127.0.0.1:8000"},
 		{name: "URL of a file", flags: map[string][]string{"agent-server": {"file:///x"}}, msg: `--agent-server is`, hint: "http://127.0.0.1:8000"},
 		{name: "URL with query", flags: map[string][]string{"agent-server": {"http://h/?key=1"}}, msg: `--agent-server is`, hint: "without ? and #"},
