@@ -27,7 +27,8 @@ func mcpServer() error {
 	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: "Says it again."},
 		func(_ context.Context, _ *mcp.CallToolRequest, in struct {
 			Text string `json:"text"`
-		}) (*mcp.CallToolResult, any, error) {
+		},
+		) (*mcp.CallToolResult, any, error) {
 			err := os.WriteFile(os.Getenv(mcpVariable), []byte(in.Text), 0o600)
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "you said " + in.Text}}}, nil, err
 		})

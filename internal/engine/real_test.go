@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -153,7 +154,8 @@ func TestScenario09ThreeCallsOfOneAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, realTools)
 	w.llm.Reply(llmtest.Reply{Text: "All at once.", Calls: []llmtest.Call{
-		{Name: "terminal", Args: `{"command":"echo 1"}`}, {Name: "terminal", Args: `{"command":"echo 2"}`},
+		{Name: "terminal", Args: `{"command":"echo 1"}`},
+		{Name: "terminal", Args: `{"command":"echo 2"}`},
 		{Name: "task_tracker", Args: `{"command":"plan","task_list":[{"title":"first"}]}`},
 	}}, llmtest.Finish("ok"))
 	w.say("go")
@@ -182,7 +184,7 @@ func TestScenario24SecretIsUsedAndHidden(t *testing.T) {
 	w.say("go")
 	w.expect("SP U A(terminal) O A(finish) O")
 	told := w.llm.Await(t, 2)
-	if got := told.Last().Text; !strings.Contains(got, "<secret-hidden>") || !strings.Contains(got, fmt.Sprint(len(value))) {
+	if got := told.Last().Text; !strings.Contains(got, "<secret-hidden>") || !strings.Contains(got, strconv.Itoa(len(value))) {
 		t.Errorf("the model was told %q", got)
 	}
 	if strings.Contains(string(told.Body), value) || !strings.Contains(lastOf[*event.SystemPrompt](t, w.log()).DynamicContext.Text, "$API_TOKEN") {

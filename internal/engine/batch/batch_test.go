@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -21,7 +22,6 @@ import (
 type clock struct {
 	needs []string
 	start time.Time
-	log   *[]string
 	now   *atomic.Int32
 	most  *atomic.Int32
 }
@@ -51,7 +51,7 @@ func run(ctx context.Context, limit int, needs ...[]string) (began []string, mos
 	for i, n := range needs {
 		one := c
 		one.needs = n
-		calls[i] = batch.Call{Tool: one, Call: tool.Call{ID: fmt.Sprint(i)}}
+		calls[i] = batch.Call{Tool: one, Call: tool.Call{ID: strconv.Itoa(i)}}
 	}
 	results = batch.Run(ctx, calls, limit)
 	for _, r := range results {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -54,7 +55,7 @@ func (p *Profiles) List(context.Context) ([]agentapi.Profile, error) {
 	defer p.mu.Unlock()
 	list := []agentapi.Profile{}
 	for name, model := range p.models {
-		list = append(list, agentapi.Profile{Name: name, Model: "openai/" + model, Revision: fmt.Sprint(p.edits)})
+		list = append(list, agentapi.Profile{Name: name, Model: "openai/" + model, Revision: strconv.Itoa(p.edits)})
 	}
 	slices.SortFunc(list, func(a, b agentapi.Profile) int { return strings.Compare(a.Name, b.Name) })
 	return list, nil
@@ -69,7 +70,7 @@ func (p *Profiles) Load(_ context.Context, name string) (engine.Profile, error) 
 		return engine.Profile{}, &agentapi.Error{Kind: agentapi.ErrProfileNotFound, Msg: fmt.Sprintf("There is no profile %q.", name)}
 	}
 	data, err := json.Marshal(map[string]any{"model": "openai/" + model, "api_key": Key})
-	return engine.Profile{Name: name, Revision: fmt.Sprint(p.edits), LLM: data, Key: func(context.Context, string) (string, error) { return Key, nil }}, err
+	return engine.Profile{Name: name, Revision: strconv.Itoa(p.edits), LLM: data, Key: func(context.Context, string) (string, error) { return Key, nil }}, err
 }
 
 // Config is an engine on the disk of the test; see Engine.

@@ -18,7 +18,7 @@ import (
 const (
 	FieldAPIKey             = "api_key"
 	FieldAWSAccessKeyID     = "aws_access_key_id"
-	FieldAWSSecretAccessKey = "aws_secret_access_key" //nolint:gosec // a name, no secret
+	FieldAWSSecretAccessKey = "aws_secret_access_key"
 	FieldAWSSessionToken    = "aws_session_token"
 )
 

@@ -3,6 +3,7 @@ package stuck_test
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -51,11 +52,11 @@ func TestVerdicts(t *testing.T) {
 		"four of the same":            {history{}.times(4, same), stuck.Stuck},
 		"four with another before":    {history{}.times(1, other).times(4, same), stuck.Stuck},
 		"another in between":          {history{}.times(3, same).times(1, other).times(1, same), stuck.Fine},
-		"same call, other results":    {history{}.times(4, func(h history, i int) history { return h.call("a", `{}`, fmt.Sprint(i)) }), stuck.Fine},
+		"same call, other results":    {history{}.times(4, func(h history, i int) history { return h.call("a", `{}`, strconv.Itoa(i)) }), stuck.Fine},
 		"two failures":                {history{}.times(2, fails), stuck.Fine},
 		"three failures":              {history{}.times(3, fails), stuck.Nudge},
 		"four failures":               {history{}.times(3, fails).say(event.SourceEnvironment).times(1, fails), stuck.Stuck},
-		"failures of other calls":     {history{}.times(4, func(h history, i int) history { return h.call("a", fmt.Sprint(i), "!no") }), stuck.Fine},
+		"failures of other calls":     {history{}.times(4, func(h history, i int) history { return h.call("a", strconv.Itoa(i), "!no") }), stuck.Fine},
 		"malformed calls are alike":   {history{}.times(3, func(h history, _ int) history { return h.call("a", "null", "!no") }), stuck.Nudge},
 		"three messages":              {history{}.times(3, talk), stuck.Stuck},
 		"two messages":                {history{}.times(2, talk), stuck.Fine},
@@ -77,10 +78,10 @@ func TestVerdicts(t *testing.T) {
 func batch(n int) history {
 	var h history
 	for i := range n {
-		h = h.add(event.SourceAgent, &event.Action{ToolName: "a", ToolCallID: fmt.Sprint(i), Action: json.RawMessage(`{}`)})
+		h = h.add(event.SourceAgent, &event.Action{ToolName: "a", ToolCallID: strconv.Itoa(i), Action: json.RawMessage(`{}`)})
 	}
 	for i := range n {
-		h = h.add(event.SourceEnvironment, &event.Observation{ToolName: "a", ToolCallID: fmt.Sprint(i), Observation: json.RawMessage(`{}`)})
+		h = h.add(event.SourceEnvironment, &event.Observation{ToolName: "a", ToolCallID: strconv.Itoa(i), Observation: json.RawMessage(`{}`)})
 	}
 	return h
 }

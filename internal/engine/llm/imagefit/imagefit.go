@@ -88,7 +88,7 @@ func average(img *image.RGBA, r image.Rectangle) []byte {
 	n := r.Dx() * r.Dy()
 	mean := make([]byte, channels)
 	for i := range mean {
-		mean[i] = byte(sum[i] / n) //nolint:gosec // the mean of bytes is one
+		mean[i] = byte(sum[i] / n)
 	}
 	return mean
 }
