@@ -131,9 +131,8 @@ func (s stack) ask(t *testing.T, c client, r request) result {
 // answered fails the test unless the client has got text and nothing is wrong.
 func answered(t *testing.T, got result, text string) {
 	t.Helper()
-	if got.Error != nil || got.Text != text || got.Finish != "stop" || got.Attempts != 1 {
-		t.Errorf("got %q, finish %q after %d attempts, %v; want %q, finish \"stop\" at once",
-			got.Text, got.Finish, got.Attempts, got.Error, text)
+	if got.Error != nil || got.Text != text || got.Finish != "stop" {
+		t.Errorf("got %q, finish %q, %v; want %q, finish \"stop\"", got.Text, got.Finish, got.Error, text)
 	}
 	if !isUUID.MatchString(got.Conversation) {
 		t.Errorf("conversation %q is no UUID", got.Conversation)
@@ -189,8 +188,8 @@ func getsUsage(t *testing.T, s stack, c client) {
 	}
 }
 
-// refused fails the test unless the client has failed once and as it should.
-func refused(t *testing.T, got result, want failure, attempts int) {
+// refused fails the test unless the client has failed as it should.
+func refused(t *testing.T, got result, want failure) {
 	t.Helper()
 	e := got.Error
 	if e == nil {
@@ -199,15 +198,12 @@ func refused(t *testing.T, got result, want failure, attempts int) {
 	if e.Class != want.Class || e.Status != want.Status || e.Code != want.Code || e.Param != want.Param || e.Message == "" {
 		t.Errorf("got %v, want %v", e, &want)
 	}
-	if got.Attempts != attempts {
-		t.Errorf("the client tried %d times, want %d", got.Attempts, attempts)
-	}
 }
 
 func isToldOfAnUnknownModel(t *testing.T, s stack, c client) {
 	text, mark := prompt("[[finish never]]")
 	got := s.ask(t, c, request{Prompt: text, Model: "openhands_nobody"})
-	refused(t, got, failure{Class: c.notFound, Status: 404, Code: "model_not_found", Param: "model"}, 1)
+	refused(t, got, failure{Class: c.notFound, Status: 404, Code: "model_not_found", Param: "model"})
 	if n := len(s.asked(mark)); n != 0 {
 		t.Errorf("the LLM was asked %d times", n)
 	}
@@ -217,7 +213,7 @@ func isToldOfAWrongKey(t *testing.T, s stack, c client) {
 	const wrong = "sk-wrong-0123456789"
 	text, mark := prompt("[[finish never]]")
 	got := s.ask(t, c, request{Prompt: text, Key: wrong})
-	refused(t, got, failure{Class: c.unauthorized, Status: 401, Code: "invalid_api_key"}, 1)
+	refused(t, got, failure{Class: c.unauthorized, Status: 401, Code: "invalid_api_key"})
 	if got.Error != nil && strings.Contains(got.Error.Message, "0123456789") {
 		t.Errorf("the message shows the key: %s", got.Error.Message)
 	}
@@ -227,19 +223,22 @@ func isToldOfAWrongKey(t *testing.T, s stack, c client) {
 }
 
 func runsAFailingAgentOnce(t *testing.T, s stack, c client) {
+	var got result
+	// A machine that is very slow spoils a try in two ways, and both are right:
+	// after 15 s the answer has begun, so that the failure becomes its text; and
+	// an agent-server that does not answer in time is a 503, to be tried again.
 	for range 3 {
 		text, mark := prompt("[[fail 401 The provider knows no such key.]]")
-		got := s.ask(t, c, request{Prompt: text})
+		got = s.ask(t, c, request{Prompt: text})
 		once(t, got, s.asked(mark))
-		if got.Error == nil && strings.Contains(got.Text, "The provider knows no such key.") {
-			// The machine is so slow that the answer had begun before the run
-			// failed; then the failure is text and nobody tries again.
-			continue
+		if got.Error != nil && got.Attempts == c.attempts {
+			break
 		}
-		refused(t, got, failure{Class: c.failed, Status: 502, Code: "llm_error"}, c.attempts)
-		return
 	}
-	t.Error("the run took longer than 15 s to fail, three times")
+	refused(t, got, failure{Class: c.failed, Status: 502, Code: "llm_error"})
+	if got.Attempts != c.attempts {
+		t.Errorf("the client tried %d times, want %d", got.Attempts, c.attempts)
+	}
 }
 
 // once fails the test unless the LLM was asked once, however often the client

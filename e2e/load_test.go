@@ -80,17 +80,21 @@ func TestOneShotsLeaveNothing(t *testing.T) {
 	shots(n)
 	rate := float64(n) / time.Since(began).Seconds()
 
-	deadline := time.Now().Add(patience)
-	for s.conversations(t) > 0 && time.Now().Before(deadline) {
+	left := func() (found []string) {
+		if n := s.conversations(t); n > 0 {
+			found = append(found, fmt.Sprintf("%d conversations on the agent-server", n))
+		}
+		for _, pattern := range []string{"workspaces/*", "conversations/*"} {
+			paths, _ := filepath.Glob(filepath.Join(s.State, pattern))
+			found = append(found, paths...)
+		}
+		return found
+	}
+	for deadline := time.Now().Add(patience); len(left()) > 0 && time.Now().Before(deadline); {
 		time.Sleep(20 * time.Millisecond) // removal follows the answer
 	}
-	if left := s.conversations(t); left != 0 {
-		t.Errorf("the agent-server still has %d conversations", left)
-	}
-	for _, pattern := range []string{"workspaces/*", "conversations/*"} {
-		if left, _ := filepath.Glob(filepath.Join(s.State, pattern)); len(left) != 0 {
-			t.Errorf("%d left under %s, such as %s", len(left), pattern, left[0])
-		}
+	if found := left(); len(found) > 0 {
+		t.Errorf("left behind: %v", found)
 	}
 	after := s.resident()
 	t.Logf("%d one-shots, %.1f a second; resident before %.1f MB, after %.1f MB", n, rate, mb(before), mb(after))
