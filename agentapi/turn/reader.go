@@ -211,7 +211,8 @@ func causeOf(e *event.ConversationError) *Cause {
 		return &Cause{Kind: CauseLost, Detail: "the server that ran the agent was restarted during the run"}
 	}
 	c := &Cause{Kind: CauseAgent, Code: e.Code, Detail: shorten(e.Detail, maxDetail)}
-	if strings.HasPrefix(e.Code, "LLM") {
+	// Old servers name LiteLLM's errors, which have its name in the detail.
+	if strings.HasPrefix(e.Code, "LLM") || strings.HasPrefix(e.Detail, "litellm.") {
 		c.Kind = CauseLLM
 	}
 	if e.Classification != nil {
