@@ -85,7 +85,7 @@ func (b *Backend) launch(ctx context.Context, v version, req agentapi.OpenReques
 	settings.set("agent_context", context)
 	start.Secrets = secretSources(context.object("secrets"))
 	if v < sinceSafeStreaming {
-		start.Agent = explicitAgent(settings, llm)
+		start.Agent = explicitAgent(v, settings, llm)
 		return start, nil
 	}
 	start.AgentSettings = settings
@@ -149,7 +149,7 @@ func (b *Backend) launchOwn(v version, req agentapi.OpenRequest, start *startReq
 	appendSystem(context, req.System)
 	settings := object{}
 	settings.set("agent_context", context)
-	start.Agent = explicitAgent(settings, llm)
+	start.Agent = explicitAgent(v, settings, llm)
 	return nil
 }
 
@@ -174,7 +174,7 @@ func openHandsAgent(settings object) object {
 
 // explicitAgent is the agent that a server would make of the settings. Servers
 // before 1.33 make one whose condenser streams too, and fail on it.
-func explicitAgent(settings, llm object) object {
+func explicitAgent(v version, settings, llm object) object {
 	agent := object{}
 	agent.set("kind", "Agent")
 	agent.set("llm", llm)
@@ -183,8 +183,8 @@ func explicitAgent(settings, llm object) object {
 			agent[name] = value
 		}
 	}
-	if tools, ok := settings["tools"]; ok && string(tools) != "null" {
-		agent["tools"] = tools
+	if tools := string(settings["tools"]); tools != "" && tools != "null" && (tools != "[]" || v >= sinceToolDefault) {
+		agent["tools"] = settings["tools"]
 	} else {
 		agent.set("tools", []map[string]string{{"name": "terminal"}, {"name": "file_editor"}, {"name": "task_tracker"}})
 	}

@@ -40,7 +40,7 @@ const (
 	sinceAgentSettings  version = 1_022_001 // in a start request
 	sinceInterrupt      version = 1_023_000
 	sinceLeaf           version = 1_031_000 // leaf_event_id in states
-	sinceServerMap      version = 1_031_002 // mcp_config is a map of servers
+	sinceToolDefault    version = 1_031_002 // settings without tools have null; before, an empty list
 	sinceSafeStreaming  version = 1_033_000 // no harm in a streaming LLM that nobody listens to
 	sinceLaunchAddition version = 1_037_000
 	sinceConnections    version = 1_043_000 // profiles may refer to provider connections

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -165,7 +166,7 @@ func (c *conversation) actions(responseID string, reply Reply) []event.Event {
 		var args map[string]any
 		kind, known := toolKinds(call.Name)
 		switch {
-		case !known:
+		case !known, call.Name == "terminal" && !c.hasTerminal():
 			problem = fmt.Sprintf("Tool '%s' not found.", call.Name)
 		case json.Unmarshal([]byte(call.Args), &args) != nil:
 			problem = fmt.Sprintf("Error validating args %s for tool '%s'", call.Args, call.Name)
@@ -183,6 +184,15 @@ func (c *conversation) actions(responseID string, reply Reply) []event.Event {
 		})
 	}
 	return valid
+}
+
+// hasTerminal is called with mu held.
+func (c *conversation) hasTerminal() bool {
+	tools, _ := c.agent["tools"].([]any)
+	return slices.ContainsFunc(tools, func(tool any) bool {
+		t, _ := tool.(map[string]any)
+		return t["name"] == "terminal"
+	})
 }
 
 func toolKinds(name string) (kind string, known bool) {

@@ -126,6 +126,9 @@ func New(t testing.TB, opts Options) *Server {
 			Conversation: map[string]any{"schema_version": 1, "max_iterations": 500, "confirmation_mode": false, "security_analyzer": "llm"},
 		},
 	}
+	if s.version < 1031 {
+		s.settings.Agent["tools"] = []any{} // which meant the default set
+	}
 	s.start(t, "127.0.0.1:0")
 	t.Cleanup(func() {
 		s.Kill()

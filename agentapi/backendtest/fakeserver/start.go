@@ -246,7 +246,11 @@ func (s *Server) agentOf(w http.ResponseWriter, in startRequest) (agent map[stri
 		suffix, _ := context["system_message_suffix"].(string)
 		context["system_message_suffix"] = strings.TrimPrefix(suffix+"\n\n"+more, "\n\n")
 	}
-	return map[string]any{"kind": "Agent", "llm": masked(model), "agent_context": context}, model, true
+	tools, listed := source["tools"].([]any)
+	if !listed && in.Agent == nil {
+		tools = []any{map[string]any{"name": "terminal"}} // the default set, as far as it is known here
+	}
+	return map[string]any{"kind": "Agent", "llm": masked(model), "agent_context": context, "tools": tools}, model, true
 }
 
 // profiled is the agent of an agent profile, with the key of its LLM profile.
