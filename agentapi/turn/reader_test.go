@@ -329,14 +329,22 @@ func TestFailuresHaveACause(t *testing.T) {
 		want turn.Cause
 	}{
 		{"a limit", &event.ConversationError{Code: "MaxIterationsReached", Detail: "500 steps"}, turn.Cause{Kind: turn.CauseAgent, Code: "MaxIterationsReached", Detail: "500 steps"}},
-		{"a provider", &event.ConversationError{Code: "LLMTimeoutError", Detail: "slow", Classification: &event.Classification{Kind: "transient", Retryable: true}},
-			turn.Cause{Kind: turn.CauseLLM, Code: "LLMTimeoutError", Detail: "slow", Retryable: true}},
-		{"a quota under another name", &event.ConversationError{Code: "Whatever", Classification: &event.Classification{Kind: "quota"}},
-			turn.Cause{Kind: turn.CauseLLM, Code: "Whatever"}},
-		{"a provider, as old servers tell it", &event.ConversationError{Code: "AuthenticationError", Detail: "litellm.AuthenticationError: no"},
-			turn.Cause{Kind: turn.CauseLLM, Code: "AuthenticationError", Detail: "litellm.AuthenticationError: no"}},
-		{"a key in the detail", &event.ConversationError{Code: "LLMAuthenticationError", Detail: "Incorrect API key provided: sk-proj-abcdefghijklmnop"},
-			turn.Cause{Kind: turn.CauseLLM, Code: "LLMAuthenticationError", Detail: "Incorrect API key provided: [redacted]"}},
+		{
+			"a provider", &event.ConversationError{Code: "LLMTimeoutError", Detail: "slow", Classification: &event.Classification{Kind: "transient", Retryable: true}},
+			turn.Cause{Kind: turn.CauseLLM, Code: "LLMTimeoutError", Detail: "slow", Retryable: true},
+		},
+		{
+			"a quota under another name", &event.ConversationError{Code: "Whatever", Classification: &event.Classification{Kind: "quota"}},
+			turn.Cause{Kind: turn.CauseLLM, Code: "Whatever"},
+		},
+		{
+			"a provider, as old servers tell it", &event.ConversationError{Code: "AuthenticationError", Detail: "litellm.AuthenticationError: no"},
+			turn.Cause{Kind: turn.CauseLLM, Code: "AuthenticationError", Detail: "litellm.AuthenticationError: no"},
+		},
+		{
+			"a key in the detail", &event.ConversationError{Code: "LLMAuthenticationError", Detail: "Incorrect API key provided: sk-proj-abcdefghijklmnop"},
+			turn.Cause{Kind: turn.CauseLLM, Code: "LLMAuthenticationError", Detail: "Incorrect API key provided: [redacted]"},
+		},
 		{"a server that went away", nil, turn.Cause{Kind: turn.CauseLost, Detail: "the server that ran the agent was restarted during the run"}},
 	}
 	for _, tt := range tests {
