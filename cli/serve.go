@@ -29,9 +29,16 @@ func newServe(a *app) *cobra.Command {
 Serves /v1 on this machine until Ctrl-C. Each LLM profile of OpenHands is a
 model, "openhands" the active one. The agents run in an OpenHands agent-server:
 that of --agent-server, else of OHGW_AGENT_SERVER_URL, else of the config file,
-else the one that answers at 127.0.0.1:8000. Without any it ends with 5. A
-server that was named may come later, or go and come back: ohgw starts, says so,
-answers 503 meanwhile (and so does /readyz), and finds it by itself.
+else the one that answers at 127.0.0.1:8000. Where none was named and none
+answers, the embedded agent runs in this process, with OpenHands' own profiles;
+--backend chooses. A server that was named may come later, or go and come back:
+ohgw starts, says so, answers 503 meanwhile (and so does /readyz), and finds it
+by itself.
+
+The embedded agent has a shell and files, with the rights of whoever starts it:
+--workspace confines its file editor, not its shell, and --confirm makes actions
+wait for a yes. --demo adds the profile "demo", a script in this process that
+needs no key and no network and drives the real agent.
 
 The agent-server's key is taken from OHGW_AGENT_SERVER_KEY, else
 OH_SESSION_API_KEYS_0, else SESSION_API_KEY, else the file that the config names
