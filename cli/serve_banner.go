@@ -96,7 +96,7 @@ func (a *app) banner(ctx context.Context, g greeting) {
 	}
 	t.add("Models", g.models(ctx))
 	t.add("Agents", g.agents())
-	t.add("They may", "run commands and change files, as the user that runs the agent-server, in "+g.workspace())
+	t.add("They may", "run commands and change files, as "+g.runner()+", in "+g.workspace())
 	for _, m := range g.backend.status.Missing {
 		t.add("Note", m)
 	}
@@ -110,6 +110,14 @@ func (a *app) banner(ctx context.Context, g greeting) {
 		fmt.Fprintf(w, "\n%s the agent-server does not answer; requests get 503 until it does.\n", w.Styled(iostream.Yellow, "Warning:"))
 	}
 	fmt.Fprintf(w, "\nCtrl-C ends it.\n\n")
+}
+
+// runner is the user whose rights the agents have.
+func (g greeting) runner() string {
+	if g.backend.status.Address == "" { // in this process
+		return "you"
+	}
+	return "the user that runs the agent-server"
 }
 
 // models are the ids that clients can use, as far as the backend tells.
@@ -133,7 +141,7 @@ func (g greeting) models(ctx context.Context) string {
 	const most = 8
 	switch n := len(ids); {
 	case n == 0:
-		return "none yet: OpenHands has no LLM profile"
+		return "none yet: ohgw profiles add NAME makes an LLM profile; ohgw serve --demo needs none"
 	case n > most:
 		return fmt.Sprintf("%s and %d more (ohgw models)", strings.Join(ids[:most], ", "), n-most)
 	}
