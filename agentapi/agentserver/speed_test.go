@@ -143,7 +143,7 @@ func (n *nativeAPI) oneShot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer ws.CloseNow()
+	defer func() { _ = ws.CloseNow() }()
 	ws.SetReadLimit(1 << 26)
 	if _, _, err := ws.Read(ctx); err != nil {
 		return err
