@@ -36,7 +36,9 @@ type Config struct {
 	// 1.22). May be nil.
 	LLM *LLM
 	// HTTP makes the requests. Default: a client that keeps up to 32 idle
-	// connections and follows no redirect to another host.
+	// connections, sends messages on connections of their own (so that none
+	// meets one that the server is just closing), and follows no redirect to
+	// another host.
 	HTTP *http.Client
 	// Logger gets what nobody else is told: reconnects, events that cannot be
 	// read. Default: nothing is logged.

@@ -54,13 +54,19 @@ var errNoUpgrade = errors.New("no WebSocket to be had")
 func (c *conversation) dial(ctx context.Context) (*socket, error) {
 	b := c.backend
 	header := http.Header{}
-	b.client.sign(header)
+	if c.version < sinceFirstMessage {
+		b.client.sign(header)
+	}
 	address := b.client.url("/sockets/events/"+url.PathEscape(c.info.ID), nil)
 	conn, res, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(address, "http"), &websocket.DialOptions{
 		HTTPClient: b.client.fresh, HTTPHeader: header,
 	})
 	if err != nil {
 		return nil, dialError(res, err)
+	}
+	if err := c.introduce(ctx, conn); err != nil {
+		_ = conn.CloseNow()
+		return nil, fmt.Errorf("open socket: %w", err)
 	}
 	conn.SetReadLimit(maxFrame)
 	// The socket outlives the call: it is ended by close.
@@ -75,6 +81,20 @@ func (c *conversation) dial(ctx context.Context) (*socket, error) {
 	})
 	s.wg.Go(func() { s.ping(life) })
 	return s, nil
+}
+
+// introduce gives the key. In a header it would earn a warning in the server's
+// log each time; a wrong one is told by a close code.
+func (c *conversation) introduce(ctx context.Context, conn *websocket.Conn) error {
+	key := c.backend.client.key()
+	if key == "" || c.version < sinceFirstMessage {
+		return nil
+	}
+	auth, err := json.Marshal(map[string]string{"type": "auth", "session_api_key": key})
+	if err != nil {
+		return err
+	}
+	return conn.Write(ctx, websocket.MessageText, auth)
 }
 
 func dialError(res *http.Response, err error) error {

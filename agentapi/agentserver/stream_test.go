@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/agentserver"
 	"github.com/ohgw/ohgw/agentapi/backendtest/fakeserver"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/agentapi/turn"
@@ -386,4 +387,28 @@ func TestLongReplaysAreReadByPage(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestWatchNeedsTheKey(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"1.43.1", "1.21.0"} {
+		inBubble(t, fakeserver.Options{Version: version, Key: "sk-session"}, func(t *testing.T, w *world) {
+			key := "sk-session"
+			client := w.Client()
+			defer client.CloseIdleConnections()
+			b, err := agentserver.New(agentserver.Config{
+				URL: w.URL, HTTP: client, Key: func() string { return key }, LLM: &agentserver.LLM{Profile: "fast", Model: "openai/own"},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.backend = b
+			c := w.open(t)
+			run(t, c).wantAnswer(t, "ok", "ok")
+			key = "sk-wrong"
+			if o := run(t, c); !errors.Is(o.err, agentapi.ErrUnauthorized) || strings.Contains(o.err.Error(), "sk-") || o.took > time.Second {
+				t.Errorf("version %s: %v after %v", version, o.err, o.took)
+			}
+		})
+	}
 }

@@ -37,7 +37,7 @@ const (
 	sinceTags           version = 1_016_000
 	sinceDeltas         version = 1_018_001 // before, a streaming LLM fails every run
 	sinceProfiles       version = 1_022_000 // and settings with their secrets, switch_llm
-	sinceAgentSettings  version = 1_022_001 // in a start request
+	sinceFirstMessage   version = 1_022_001 // sockets take the key in a message, and one too many in silence
 	sinceInterrupt      version = 1_023_000
 	sinceLeaf           version = 1_031_000 // leaf_event_id in states
 	sinceToolDefault    version = 1_031_002 // settings without tools have null; before, an empty list

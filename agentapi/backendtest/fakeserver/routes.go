@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	keyHeader    = "X-Session-API-Key"
+	keyHeader    = "X-Session-Api-Key" // in Go's canonical form
 	exposeHeader = "X-Expose-Secrets"
 )
 

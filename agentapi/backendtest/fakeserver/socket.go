@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -41,7 +42,8 @@ const maxSubscribers = 50
 // events is GET /sockets/events/{id}.
 func (s *Server) events(l *life) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if !s.admits(r.Header.Get(keyHeader)) {
+		key, early := r.Header[keyHeader]
+		if early && !s.admits(key[0]) {
 			http.Error(w, "", http.StatusForbidden)
 			return
 		}
@@ -50,6 +52,10 @@ func (s *Server) events(l *life) http.HandlerFunc {
 			return
 		}
 		defer func() { _ = ws.CloseNow() }()
+		if !early && s.opts.Key != "" && !s.introduced(l.ctx, ws) {
+			_ = ws.Close(4001, "Authentication failed")
+			return
+		}
 		if pause(l.ctx, s.faults.subscribeDelay()) != nil {
 			return
 		}
@@ -64,8 +70,33 @@ func (s *Server) events(l *life) http.HandlerFunc {
 			return
 		}
 		defer c.unsubscribe(sub)
-		// CloseRead answers pings, and ends ctx with the connection.
-		s.serve(ws.CloseRead(l.ctx), c, sub, ws)
+		ctx, end := context.WithCancel(l.ctx)
+		defer end()
+		l.wg.Go(func() { attend(ctx, ws, end) })
+		s.serve(ctx, c, sub, ws)
+	}
+}
+
+// introduced waits for the key in the first message.
+func (s *Server) introduced(ctx context.Context, ws *websocket.Conn) bool {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	_, data, err := ws.Read(ctx)
+	var auth struct {
+		Type string `json:"type"`
+		Key  string `json:"session_api_key"`
+	}
+	return err == nil && json.Unmarshal(data, &auth) == nil && auth.Type == "auth" && s.admits(auth.Key)
+}
+
+// attend reads what a client says, pings included, until it leaves. Nothing
+// that ohgw says counts: a key too many is ignored.
+func attend(ctx context.Context, ws *websocket.Conn, left func()) {
+	defer left()
+	for {
+		if _, _, err := ws.Read(ctx); err != nil {
+			return
+		}
 	}
 }
 
