@@ -5,7 +5,8 @@ SHELL := /bin/bash
 
 TOOL := go tool -modfile=tools/go.mod
 FUZZTIME ?= 30s
-COUNT ?= 6
+COUNT ?= 1
+BENCHTIME ?= 50x
 
 .PHONY: help
 help: ## list the targets
@@ -43,7 +44,8 @@ e2e: ## the program with a real agent-server and real clients (scripts/agent-ser
 .PHONY: bench
 bench: ## figures: benchmarks of the packages, then the program beside a bare proxy
 	go test -run '^$$' -bench . -benchmem -count $(COUNT) ./...
-	go test -tags e2e -run "^$$" -bench . ./e2e
+	scripts/agent-server install
+	go test -tags e2e -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 30m ./e2e
 
 .PHONY: vuln
 vuln: ## known vulnerabilities in what we use (asks vuln.go.dev)

@@ -164,11 +164,12 @@ func report(b *testing.B, name string, times []time.Duration) {
 }
 
 // BenchmarkTurns is one-shot turns of 16 clients with an LLM that answers at
-// once; "native" is the agent-server's own API without a gateway.
+// once; "native" is the agent-server's own API without a gateway, and without
+// the gateway's limit of 8 runs at a time.
 func BenchmarkTurns(b *testing.B) {
 	for _, of := range targets {
 		b.Run(of.name, func(b *testing.B) {
-			g, client := of.start(b, "--one-shot-ttl", "0s", "--max-runs", "16"), keepAlive(b)
+			g, client := of.start(b, "--one-shot-ttl", "0s"), keepAlive(b)
 			turnsPerSecond(b, func() {
 				text, _ := prompt("[[finish Hello.]]")
 				res := g.post(b, client, chat(text, false))
