@@ -17,7 +17,7 @@ import (
 // startOf opens a conversation and gives the request that started it.
 func startOf(t *testing.T, w *world, req agentapi.OpenRequest) map[string]any {
 	t.Helper()
-	req.ID, req.New, req.Workspace = uuid.New(), true, "/work/here"
+	req.ID, req.New, req.Workspace = uuid.New(), true, "/srv/here"
 	if req.Profile == "" {
 		req.Profile = "fast"
 	}
@@ -61,7 +61,7 @@ func TestStartTakesTheServersSettings(t *testing.T) {
 			want any
 			path []string
 		}{
-			{"/work/here", []string{"workspace", "working_dir"}},
+			{"/srv/here", []string{"workspace", "working_dir"}},
 			{false, []string{"autotitle"}},
 			{true, []string{"secrets_encrypted"}},
 			{33.0, []string{"max_iterations"}},
