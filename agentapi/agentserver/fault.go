@@ -34,7 +34,7 @@ func (b *Backend) fault(ctx context.Context, what string, err error) error {
 	switch {
 	case e.status == http.StatusUnauthorized, e.status == http.StatusForbidden:
 		return b.unauthorized(err)
-	case e.status == http.StatusConflict:
+	case e.status == http.StatusConflict && strings.Contains(e.text, "already running"):
 		return &agentapi.Error{
 			Kind: agentapi.ErrBusy, Err: err,
 			Msg: fmt.Sprintf("The agent-server is busy and cannot %s now%s. Try again later.", what, because(e)),

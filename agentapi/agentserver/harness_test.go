@@ -2,6 +2,7 @@ package agentserver_test
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -205,9 +206,19 @@ func (w *world) useLLM(t *testing.T, llm *agentserver.LLM) {
 // post makes a request of the native API, as another client would.
 func (w *world) post(t *testing.T, path, body string) {
 	t.Helper()
+	w.native(t, http.MethodPost, path, body)
+}
+
+func (w *world) remove(t *testing.T, id string) {
+	t.Helper()
+	w.native(t, http.MethodDelete, "/api/conversations/"+id, "")
+}
+
+func (w *world) native(t *testing.T, method, path, body string) string {
+	t.Helper()
 	client := w.Client()
 	defer client.CloseIdleConnections()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.URL+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), method, w.URL+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,16 +226,26 @@ func (w *world) post(t *testing.T, path, body string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := res.Body.Close(); err != nil || res.StatusCode > 299 {
+	answer, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode > 299 {
 		t.Fatalf("%s: %s, %v", path, res.Status, err)
 	}
+	if err := res.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return string(answer)
 }
 
 // foreign makes a conversation that this backend knows nothing about.
 func (w *world) foreign(t *testing.T, model string) string {
 	t.Helper()
+	return w.tagged(t, model, `{"owner":"somebody"}`)
+}
+
+func (w *world) tagged(t *testing.T, model, tags string) string {
+	t.Helper()
 	id := uuid.New()
-	w.post(t, "/api/conversations", `{"conversation_id":"`+id+`","workspace":{"working_dir":"/w"},"tags":{"owner":"somebody"},
+	w.post(t, "/api/conversations", `{"conversation_id":"`+id+`","workspace":{"working_dir":"/w"},"tags":`+tags+`,
 		"agent":{"llm":{"model":"`+model+`","base_url":"http://llm.test/v1","usage_id":"agent"},"agent_context":{"system_message_suffix":"x"}}}`)
 	return id
 }

@@ -260,6 +260,22 @@ func TestProfileOfAForeignConversationIsFound(t *testing.T) {
 	})
 }
 
+func TestSystemTextThatWasChangedIsNotKnown(t *testing.T) {
+	t.Parallel()
+	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+		for _, mark := range []string{"1:of another text", "7:x", "-1:x", "x", ""} {
+			id := w.tagged(t, "openai/test", `{"ohgwsystem":"`+mark+`"}`)
+			c, err := w.backend.Open(t.Context(), agentapi.OpenRequest{ID: id})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info := c.Info(); info.SystemKnown || info.System != "" {
+				t.Errorf("mark %q: Info() = %+v", mark, info)
+			}
+		}
+	})
+}
+
 func TestSwitchBySomebodyElseIsSeen(t *testing.T) {
 	t.Parallel()
 	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {

@@ -13,10 +13,13 @@ import (
 // What the server says of a conversation over REST may be a step old, and a
 // hook may take back a "finished". So it counts at once only where the log
 // confirms it, else when it has not changed for stableFor, as in OpenHands'
-// own client.
+// own client, and is as new as the log.
 const (
 	stableFor   = 30 * time.Second
 	retrySocket = 30 * time.Second
+	// checkEvery is how long a conversation is silent before a stream looks
+	// whether it is still there: the server does not tell when one is deleted.
+	checkEvery = 30 * time.Second
 )
 
 // poller judges what the server says over REST.
@@ -27,31 +30,41 @@ type poller struct {
 }
 
 // settled tells whether info can be taken for the state now. confirmed is the
-// status that the log has, "" if it has none; newest its newest event.
-func (p *poller) settled(info conversationInfo, confirmed event.Status, newest string, now time.Time) bool {
+// status that the log has, "" if it has none; newest its newest event; leaf the
+// newest that is no state update.
+func (p *poller) settled(info conversationInfo, confirmed event.Status, newest, leaf string, now time.Time) bool {
 	if info.Status != p.status || newest != p.newest {
 		p.status, p.newest, p.since = info.Status, newest, now
 	}
-	sure := confirmed == "" || confirmed == info.Status
-	if info.Status == event.Finished && info.hasHooks() {
-		sure = false
+	if (confirmed == "" || confirmed == info.Status) && (info.Status != event.Finished || !info.hasHooks()) {
+		return true
 	}
-	return sure || now.Sub(p.since) >= stableFor
+	current := info.LeafEventID == leaf || info.LeafEventID == "" // before 1.31 it is never old
+	begins := confirmed == event.Running && info.Status == event.Idle
+	return current && !begins && now.Sub(p.since) >= stableFor
 }
 
 // tick asks over REST for a snapshot that is late, or for everything where
 // there is no socket.
 func (s *stream) tick(ctx context.Context) error {
 	now := s.conv.backend.now()
-	if s.sock != nil {
-		if s.owed.IsZero() || now.Sub(s.owed) < snapshotPatience {
-			return nil
-		}
-		if err := s.poll(ctx, now); err != nil && (s.final(err) != nil || ctx.Err() != nil) {
-			return err
-		}
-		return nil // whether the server is alive, the socket's ping finds out
+	if s.sock == nil {
+		return s.tickWithoutSocket(ctx, now)
 	}
+	var err error
+	switch {
+	case !s.owed.IsZero() && now.Sub(s.owed) >= snapshotPatience:
+		err = s.poll(ctx, now)
+	case now.Sub(s.checked) >= checkEvery:
+		_, err = s.describe(ctx, now)
+	}
+	if err != nil && (s.final(err) != nil || ctx.Err() != nil) {
+		return err
+	}
+	return nil // whether the server is alive, the socket's ping finds out
+}
+
+func (s *stream) tickWithoutSocket(ctx context.Context, now time.Time) error {
 	if err := s.poll(ctx, now); err != nil {
 		return err
 	}
@@ -62,8 +75,19 @@ func (s *stream) tick(ctx context.Context) error {
 	return nil
 }
 
-func (s *stream) poll(ctx context.Context, now time.Time) error {
+// describe asks for the conversation. One that is gone while the server lives
+// was deleted.
+func (s *stream) describe(ctx context.Context, now time.Time) (conversationInfo, error) {
+	s.checked = now
 	info, err := s.conv.describe(ctx)
+	if gone(err) {
+		return info, conversationNotFound(s.conv.info.ID, err)
+	}
+	return info, err
+}
+
+func (s *stream) poll(ctx context.Context, now time.Time) error {
+	info, err := s.describe(ctx, now)
 	if err != nil {
 		return err
 	}
@@ -74,10 +98,10 @@ func (s *stream) poll(ctx context.Context, now time.Time) error {
 		return err
 	}
 	fresh := len(s.seen) != s.told || !s.owed.IsZero()
-	if !fresh || !s.poller.settled(info, s.status, s.newest(), now) {
+	if !fresh || !s.poller.settled(info, s.status, s.newest(), s.leaf, now) {
 		return nil
 	}
-	return s.tell(ctx, snapshot(info, now))
+	return s.tell(snapshot(info, now))
 }
 
 // pollFirst begins the stream with what REST says.
@@ -89,7 +113,7 @@ func (s *stream) pollFirst(ctx context.Context, info conversationInfo, now time.
 	if status == event.Running {
 		info.Status = status // no step has ended yet, so nothing else says it
 	}
-	if info.Status != event.Running && !s.poller.settled(info, status, newest, now) {
+	if info.Status != event.Running && !s.poller.settled(info, status, newest, info.LeafEventID, now) {
 		return nil
 	}
 	s.status = status

@@ -37,11 +37,11 @@ func (s *stream) reconnect(ctx context.Context, cause error) error {
 			return s.giveUp(cause)
 		}
 		s.delay = min(max(2*s.delay, firstDelay), lastDelay)
-		err := s.again(limited)
+		err := s.again(ctx, limited)
 		if err == nil {
 			return nil
 		}
-		if final := s.final(err); final != nil && !errors.Is(final, agentapi.ErrUnavailable) {
+		if final := s.final(err); final != nil {
 			return final
 		}
 		if limited.Err() == nil {
@@ -61,10 +61,11 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// again makes one attempt.
-func (s *stream) again(ctx context.Context) error {
+// again makes one attempt to get a socket within limited. What is fetched then
+// takes the time that the reader of the stream takes.
+func (s *stream) again(ctx, limited context.Context) error {
 	c := s.conv
-	info, err := c.backend.askInfo(ctx)
+	info, err := c.backend.readInfo(limited)
 	if err != nil {
 		return err
 	}
@@ -72,9 +73,9 @@ func (s *stream) again(ctx context.Context) error {
 		return s.farewell(ctx)
 	}
 	s.tried = c.backend.now()
-	sock, err := c.dial(ctx)
+	sock, err := c.dial(limited)
 	if err != nil && !errors.Is(err, errNoUpgrade) {
-		return c.backend.fault(ctx, "open its event stream", err)
+		return err
 	}
 	s.sock, s.held = sock, nil
 	s.owed = c.backend.now()
@@ -100,7 +101,7 @@ func (s *stream) farewell(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.tell(ctx, snapshot(info, s.conv.backend.now())); err != nil {
+	if err := s.tell(snapshot(info, s.conv.backend.now())); err != nil {
 		return err
 	}
 	return &agentapi.Error{

@@ -10,6 +10,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/backendtest/fakeserver"
 	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/internal/uuid"
 )
 
 func TestSendSaysWhatBecameOfTheMessage(t *testing.T) {
@@ -24,6 +25,13 @@ func TestSendSaysWhatBecameOfTheMessage(t *testing.T) {
 			w.Mask("POST", path, 1, 504, "<h1>Gateway Timeout</h1>")
 		}, nil},
 		{"the request is lost", func(_ *testing.T, w *world, path string) { w.LoseRequest("POST", path, 1) }, agentapi.ErrUncertain},
+		{"the request is lost, and another message comes", func(t *testing.T, w *world, path string) {
+			t.Helper()
+			w.LoseRequest("POST", path, 1)
+			time.AfterFunc(time.Second, func() {
+				w.post(t, "/api/conversations"+path, `{"role":"user","content":[{"type":"text","text":"hello"}]}`)
+			})
+		}, agentapi.ErrUncertain},
 		{"a proxy lost the request", func(_ *testing.T, w *world, path string) {
 			w.Fail("POST", path, 1, 502, "<h1>Bad Gateway</h1>")
 		}, agentapi.ErrUncertain},
@@ -73,7 +81,12 @@ func TestSendSaysWhatBecameOfTheMessage(t *testing.T) {
 				if err != nil && !strings.HasSuffix(agentapi.PublicMessage(err, ""), ".") {
 					t.Errorf("the sentence is %q", agentapi.PublicMessage(err, ""))
 				}
-				sent := len(w.Calls("POST", "/events"))
+				sent := 0
+				for _, call := range w.Calls("POST", "/events") {
+					if strings.Contains(call.Body, `"go"`) {
+						sent++
+					}
+				}
 				if sent > 1 {
 					t.Errorf("the message was sent %d times", sent)
 				}
@@ -186,5 +199,43 @@ func TestDecisionWhoseAnswerIsLostCounts(t *testing.T) {
 				t.Errorf("Decide(%v) that was lost: %v", accept, err)
 			}
 		})
+	}
+}
+
+func TestMessageOfSomebodyElseIsNotTakenForOurs(t *testing.T) {
+	t.Parallel()
+	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+		c := w.open(t)
+		run(t, c).wantAnswer(t, "ok", "ok")
+		w.post(t, "/api/conversations/"+c.Info().ID+"/events", `{"role":"user","content":[{"type":"text","text":"go"}]}`)
+		w.LoseRequest("POST", "/events", 1)
+		stream, err := c.Watch(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stream.Close()
+		if err := c.Send(t.Context(), agentapi.Message{Text: "go"}); !errors.Is(err, agentapi.ErrUncertain) {
+			t.Errorf("Send: %v, want %v", err, agentapi.ErrUncertain)
+		}
+	})
+}
+
+// TestMessagesMeetNoConnectionThatIsBeingClosed is about the default client.
+func TestMessagesMeetNoConnectionThatIsBeingClosed(t *testing.T) {
+	t.Parallel()
+	server := fakeserver.New(t, fakeserver.Options{Model: instant})
+	server.SaveProfile("fast", fakeserver.Profile{Model: "openai/test"})
+	b := newBackend(t, server, "")
+	c, err := b.Open(t.Context(), agentapi.OpenRequest{ID: uuid.New(), New: true, Profile: "fast", Workspace: "/w"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Send(t.Context(), agentapi.Message{Text: "go"}); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"/events": "close", "/api/conversations": ""} {
+		if got := server.Calls("POST", path)[0].Header.Get("Connection"); got != want {
+			t.Errorf("%s came on a connection %q, want %q", path, got, want)
+		}
 	}
 }

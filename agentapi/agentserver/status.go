@@ -30,11 +30,17 @@ func (b *Backend) info(ctx context.Context) (serverInfo, error) {
 }
 
 func (b *Backend) askInfo(ctx context.Context) (serverInfo, error) {
+	info, err := b.readInfo(ctx)
+	return info, b.fault(ctx, "say its version", err)
+}
+
+// readInfo is askInfo with the error as it is.
+func (b *Backend) readInfo(ctx context.Context) (serverInfo, error) {
 	limited, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	var info serverInfo
 	if _, err := b.client.do(limited, request{method: http.MethodGet, path: "/server_info", out: &info}); err != nil {
-		return serverInfo{}, b.fault(ctx, "say its version", err)
+		return serverInfo{}, err
 	}
 	info.version = parseVersion(info.Version)
 	b.mu.Lock()

@@ -3,7 +3,7 @@ package agentserver
 import (
 	"context"
 	"errors"
-	"slices"
+	"net/http"
 	"sync"
 	"time"
 
@@ -16,10 +16,6 @@ import (
 const (
 	// streamBuffer is how many events wait for Next.
 	streamBuffer = 64
-	// anchorsKept is how many of the newest events are remembered to start a
-	// search from: one that was delivered may be missing in the log, if the
-	// server died before it was written.
-	anchorsKept = 32
 	// snapshotPatience is how long a snapshot may be late before the server is
 	// asked over REST. It waits for a lock that a tool may hold for minutes.
 	snapshotPatience = 2 * time.Second
@@ -36,7 +32,8 @@ type stream struct {
 	conv   *conversation
 	after  string // as given to Watch
 	events chan event.Event
-	err    error // valid once events is closed
+	err    error           // valid once events is closed
+	done   <-chan struct{} // closed by stop
 	stop   context.CancelFunc
 	wg     sync.WaitGroup
 
@@ -57,9 +54,11 @@ type stream struct {
 	seen    map[string]struct{}
 	told    int      // how many were seen when the last snapshot was delivered
 	anchors []string // the newest last
+	leaf    string   // the newest that is no state update
 	status  event.Status
 	stamped string    // time stamp of the event that said status
 	owed    time.Time // since when a snapshot is owed; zero: none is
+	checked time.Time // when the conversation was last looked for, or heard of
 	poller  poller
 }
 
@@ -74,10 +73,11 @@ func (c *conversation) Watch(ctx context.Context, after string) (agentapi.Stream
 	}
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s := &stream{
-		conv: c, after: after, events: make(chan event.Event, streamBuffer), stop: stop,
+		conv: c, after: after, events: make(chan event.Event, streamBuffer), done: life.Done(), stop: stop,
 		sock: sock, seen: map[string]struct{}{},
-		tried: c.backend.now(), heard: c.backend.now(), owed: c.backend.now(),
 	}
+	now := c.backend.now()
+	s.tried, s.heard, s.owed, s.checked = now, now, now, now
 	if c.streams.Add(1) == 1 {
 		c.newest.Store(nil)
 	}
@@ -141,7 +141,7 @@ func (s *stream) final(err error) error {
 		}
 	}
 	switch {
-	case websocket.CloseStatus(err) == closeUnauthorized:
+	case websocket.CloseStatus(err) == closeUnauthorized, answered(err) == http.StatusUnauthorized, answered(err) == http.StatusForbidden:
 		return c.backend.unauthorized(err)
 	case !s.begun && (websocket.CloseStatus(err) == closeUnknown || gone(err)):
 		// Later it may be a server that was restarted and waits for the lease
@@ -173,7 +173,7 @@ func (s *stream) session(ctx context.Context) error {
 			if !ok {
 				return s.sock.err
 			}
-			s.lost, s.delay = time.Time{}, 0
+			s.lost, s.delay, s.checked = time.Time{}, 0, s.conv.backend.now()
 			if err := s.frame(ctx, e); err != nil {
 				return err
 			}
@@ -181,192 +181,10 @@ func (s *stream) session(ctx context.Context) error {
 			if err := s.tick(ctx); err != nil {
 				return err
 			}
+			ticker.Reset(pollEvery) // from the answer on, however long it took
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-	}
-}
-
-// frame delivers a frame of the socket, and before it what it shows to be
-// missing.
-func (s *stream) frame(ctx context.Context, e event.Event) error {
-	state, snapshot, err := e.FullState()
-	if err != nil {
-		return &unreadableError{err}
-	}
-	switch {
-	case !s.begun && snapshot:
-		return s.begin(ctx, e, state)
-	case !s.begun:
-		s.held = append(s.held, e)
-		return nil
-	case !s.current:
-		if err := s.catchUp(ctx, s.newestAnchors()); err != nil {
-			return err
-		}
-		s.current = true
-	case snapshot && s.incomplete(state):
-		// The gap may be anywhere in what was watched.
-		if err := s.catchUp(ctx, s.anchors[:1]); err != nil {
-			return err
-		}
-	}
-	if !snapshot {
-		return s.live(ctx, e)
-	}
-	return s.tellUnlessOutdated(ctx, e)
-}
-
-// incomplete tells whether a snapshot shows, or may hide, that an event of a
-// run that has ended is missing.
-func (s *stream) incomplete(state event.State) bool {
-	if state.Status == event.Running {
-		return false
-	}
-	if s.conv.version < sinceLeaf {
-		return true
-	}
-	_, seen := s.seen[state.LeafEventID]
-	return !seen && state.LeafEventID != ""
-}
-
-// begin delivers the first snapshot, then what was asked for, then what came
-// before the snapshot.
-func (s *stream) begin(ctx context.Context, e event.Event, state event.State) error {
-	if s.after == "" {
-		anchor, err := s.conv.leaf(ctx, state)
-		if err != nil {
-			return err
-		}
-		s.anchors = []string{anchor}
-		s.seen[anchor] = struct{}{}
-		s.conv.newest.Store(&anchor)
-		s.whole = state.Status != event.Running
-	} else {
-		anchor := s.after
-		if anchor == agentapi.FromStart {
-			anchor = ""
-		}
-		s.anchors = []string{anchor}
-	}
-	s.begun, s.current = true, true
-	if err := s.tell(ctx, e); err != nil {
-		return err
-	}
-	if s.after == "" {
-		return s.release(ctx)
-	}
-	if err := s.catchUp(ctx, s.anchors); err != nil {
-		return err
-	}
-	if err := s.release(ctx); err != nil {
-		return err
-	}
-	return s.tellUnlessOutdated(ctx, e)
-}
-
-// release delivers the frames that were held back.
-func (s *stream) release(ctx context.Context) error {
-	held := s.held
-	s.held = nil
-	for _, e := range held {
-		if err := s.live(ctx, e); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// catchUp delivers what the log has, after the first of anchors that is in
-// it, and we have not.
-func (s *stream) catchUp(ctx context.Context, anchors []string) error {
-	return s.conv.after(ctx, anchors, func(e event.Event) error {
-		if _, dup := s.seen[e.ID]; !dup && beginsText(e) {
-			// The deltas of what comes before it may still be on their way.
-			s.whole, s.fetched = false, e.ID
-		}
-		return s.deliver(ctx, e)
-	})
-}
-
-func (s *stream) newestAnchors() []string {
-	newest := slices.Clone(s.anchors)
-	slices.Reverse(newest)
-	return newest
-}
-
-// beginsText tells whether the model begins a new text after e.
-func beginsText(e event.Event) bool {
-	switch e.Body.(type) {
-	case *event.Message, *event.Action, *event.Observation, *event.AgentError, *event.UserReject:
-		return true
-	default:
-		return false
-	}
-}
-
-// live delivers an event as it happens.
-func (s *stream) live(ctx context.Context, e event.Event) error {
-	switch e.Body.(type) {
-	case *event.Delta:
-		if !s.whole {
-			return nil
-		}
-	case *event.ServerError:
-		return nil // about something that another client sent
-	}
-	if _, dup := s.seen[e.ID]; beginsText(e) && (!dup || e.ID == s.fetched) {
-		s.whole = true
-	}
-	if status, ok := e.StatusUpdate(); ok && status != event.Running {
-		s.owed = s.conv.backend.now() // the end of a run, or a hook goes on with it
-	}
-	return s.deliver(ctx, e)
-}
-
-// deliver hands out an event, unless it has been.
-func (s *stream) deliver(ctx context.Context, e event.Event) error {
-	if e.Persisted() {
-		if _, dup := s.seen[e.ID]; dup {
-			return nil
-		}
-		s.seen[e.ID] = struct{}{}
-		if len(s.anchors) > anchorsKept {
-			// The first one stays: it is certainly in the log.
-			s.anchors = append(s.anchors[:1], s.anchors[2:]...)
-		}
-		s.anchors = append(s.anchors, e.ID)
-		s.conv.newest.Store(&e.ID)
-		if status, ok := e.StatusUpdate(); ok {
-			s.status, s.stamped = status, e.Timestamp
-		}
-	}
-	return s.out(ctx, e)
-}
-
-// tell hands out a snapshot.
-func (s *stream) tell(ctx context.Context, e event.Event) error {
-	s.owed, s.told = time.Time{}, len(s.seen)
-	return s.out(ctx, e)
-}
-
-// tellUnlessOutdated hands out a snapshot that is not older than the status
-// that the log has: a slow one may arrive when the next run has begun. If a
-// newer one does not come, the server is asked for it.
-func (s *stream) tellUnlessOutdated(ctx context.Context, e event.Event) error {
-	if s.stamped > e.Timestamp {
-		s.owed = s.conv.backend.now()
-		return nil
-	}
-	return s.tell(ctx, e)
-}
-
-func (s *stream) out(ctx context.Context, e event.Event) error {
-	select {
-	case s.events <- e:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

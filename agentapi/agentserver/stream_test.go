@@ -412,3 +412,57 @@ func TestWatchNeedsTheKey(t *testing.T) {
 		})
 	}
 }
+
+func TestConversationThatIsDeletedEndsItsStream(t *testing.T) {
+	t.Parallel()
+	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+		w.model.script = []thought{tool("first", "echo hi"), slowly(sentence, time.Hour)}
+		c := w.open(t)
+		over := begin(t, c, nil)
+		time.Sleep(time.Minute)
+		// Whatever is said of it now comes after the sockets were let go.
+		w.OnFrame(func(int, event.Event) fakeserver.Fate { return fakeserver.Skip })
+		w.remove(t, c.Info().ID)
+		if o := <-over; !errors.Is(o.err, agentapi.ErrLost) || o.took > 3*time.Minute {
+			t.Errorf("turn %+v", o)
+		}
+	})
+}
+
+func TestStepLongerThanEveryPatienceIsNotTakenForTheEnd(t *testing.T) {
+	t.Parallel()
+	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+		w.model.script = []thought{text("before"), slowly("the answer", 5*time.Minute)}
+		c := w.open(t)
+		run(t, c).wantAnswer(t, "before", "before")
+		o := <-begin(t, c, nil)
+		o.wantAnswer(t, "the answer", "the answer")
+		// The same, with a connection that breaks while nothing is to be seen,
+		// and no snapshot of the new one: the state over REST is that of before.
+		w.model.script = []thought{slowly("again", 5*time.Minute)}
+		time.AfterFunc(time.Minute, func() {
+			w.OnFrame(func(n int, e event.Event) fakeserver.Fate {
+				if n == 1 && isSnapshot(e) {
+					return fakeserver.Skip
+				}
+				return fakeserver.Send
+			})
+			w.Cut()
+		})
+		run(t, c).wantAnswer(t, "again", "again")
+	})
+}
+
+func TestStateThatIsOlderThanTheLogIsNoEnd(t *testing.T) {
+	t.Parallel()
+	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+		w.model.script = []thought{text("before"), slowly("the answer", 5*time.Minute)}
+		c := w.open(t)
+		run(t, c).wantAnswer(t, "before", "before")
+		stale := w.native(t, "GET", "/api/conversations/"+c.Info().ID, "")
+		// All there is now is a state over REST that is not kept up to date.
+		w.Fail("GET", "/sockets/events/"+c.Info().ID, 1000, 400, "upgrade? what upgrade?")
+		w.Fail("GET", "/api/conversations/"+c.Info().ID, 100, 200, stale)
+		run(t, c).wantAnswer(t, "the answer", "the answer")
+	})
+}

@@ -52,5 +52,8 @@ func recallSystem(mark, suffix string) (text string, known bool) {
 		return "", false
 	}
 	text = suffix[len(suffix)-n:]
-	return text, systemMark(text) == mark
+	if systemMark(text) != mark {
+		return "", false
+	}
+	return text, true
 }

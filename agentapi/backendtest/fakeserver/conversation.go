@@ -197,6 +197,23 @@ func (c *conversation) interrupt(ctx context.Context) {
 	c.publish(c.snapshot())
 }
 
+// end stops the run, and lets go of the sockets without a word.
+func (c *conversation) end() {
+	c.mu.Lock()
+	r := c.run
+	if r != nil {
+		r.stopped = true
+		r.cancel()
+	}
+	c.mu.Unlock()
+	if r != nil {
+		<-r.done
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.subscribers = map[*subscriber]struct{}{}
+}
+
 // pause lets the run stop after its step.
 func (c *conversation) pause(ctx context.Context) {
 	if c.hold(ctx) != nil {

@@ -160,11 +160,7 @@ func (s *Server) remove(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	delete(s.conversations, id)
 	s.mu.Unlock()
-	c.mu.Lock()
-	if c.run != nil {
-		c.run.cancel()
-	}
-	c.mu.Unlock()
+	c.end()
 	done(w)
 }
 

@@ -1,0 +1,210 @@
+package agentserver
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// anchorsKept is how many of the newest events are remembered to start a
+// search from: one that was delivered may be missing in the log, if the server
+// died before it was written.
+const anchorsKept = 32
+
+// frame delivers a frame of the socket, and before it what it shows to be
+// missing.
+func (s *stream) frame(ctx context.Context, e event.Event) error {
+	state, snapshot, err := e.FullState()
+	if err != nil {
+		return &unreadableError{err}
+	}
+	switch {
+	case !s.begun && snapshot:
+		return s.begin(ctx, e, state)
+	case !s.begun:
+		s.held = append(s.held, e)
+		return nil
+	case !s.current:
+		if err := s.catchUp(ctx, s.newestAnchors()); err != nil {
+			return err
+		}
+		s.current = true
+	case snapshot && s.incomplete(state):
+		// The gap may be anywhere in what was watched.
+		if err := s.catchUp(ctx, s.anchors[:1]); err != nil {
+			return err
+		}
+	}
+	if !snapshot {
+		return s.live(e)
+	}
+	return s.tellUnlessOutdated(e)
+}
+
+// incomplete tells whether a snapshot shows, or may hide, that an event of a
+// run that has ended is missing.
+func (s *stream) incomplete(state event.State) bool {
+	if state.Status == event.Running {
+		return false
+	}
+	if s.conv.version < sinceLeaf {
+		return true
+	}
+	_, seen := s.seen[state.LeafEventID]
+	return !seen && state.LeafEventID != ""
+}
+
+// begin delivers the first snapshot, then what was asked for, then what came
+// before the snapshot.
+func (s *stream) begin(ctx context.Context, e event.Event, state event.State) error {
+	if s.after == "" {
+		anchor, err := s.conv.leaf(ctx, state)
+		if err != nil {
+			return err
+		}
+		s.anchors, s.leaf = []string{anchor}, anchor
+		s.seen[anchor] = struct{}{}
+		s.conv.newest.Store(&anchor)
+		s.whole = state.Status != event.Running
+	} else {
+		anchor := s.after
+		if anchor == agentapi.FromStart {
+			anchor = ""
+		}
+		s.anchors = []string{anchor}
+	}
+	s.begun, s.current = true, true
+	if err := s.tell(e); err != nil {
+		return err
+	}
+	if s.after == "" {
+		return s.release()
+	}
+	if err := s.catchUp(ctx, s.anchors); err != nil {
+		return err
+	}
+	if err := s.release(); err != nil {
+		return err
+	}
+	return s.tellUnlessOutdated(e)
+}
+
+// release delivers the frames that were held back.
+func (s *stream) release() error {
+	held := s.held
+	s.held = nil
+	for _, e := range held {
+		if err := s.live(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// catchUp delivers what the log has, after the first of anchors that is in
+// it, and we have not.
+func (s *stream) catchUp(ctx context.Context, anchors []string) error {
+	return s.conv.after(ctx, anchors, func(e event.Event) error {
+		if !s.has(e) && beginsText(e) {
+			// The deltas of what comes before it may still be on their way.
+			s.whole, s.fetched = false, e.ID
+		}
+		return s.deliver(e)
+	})
+}
+
+func (s *stream) newestAnchors() []string {
+	newest := slices.Clone(s.anchors)
+	slices.Reverse(newest)
+	return newest
+}
+
+// beginsText tells whether the model begins a new text after e.
+func beginsText(e event.Event) bool {
+	switch e.Body.(type) {
+	case *event.Message, *event.Action, *event.Observation, *event.AgentError, *event.UserReject:
+		return true
+	default:
+		return false
+	}
+}
+
+// live delivers an event as it happens.
+func (s *stream) live(e event.Event) error {
+	switch e.Body.(type) {
+	case *event.Delta:
+		if !s.whole {
+			return nil
+		}
+	case *event.ServerError:
+		return nil // about something that another client sent
+	}
+	if beginsText(e) && (!s.has(e) || e.ID == s.fetched) {
+		s.whole = true
+	}
+	if status, ok := e.StatusUpdate(); ok && status != event.Running {
+		s.owed = s.conv.backend.now() // the end of a run, or a hook goes on with it
+	}
+	return s.deliver(e)
+}
+
+// deliver hands out an event, unless it has been.
+func (s *stream) deliver(e event.Event) error {
+	if !e.Persisted() {
+		return s.out(e)
+	}
+	if s.has(e) {
+		return nil
+	}
+	s.seen[e.ID] = struct{}{}
+	if len(s.anchors) > anchorsKept {
+		// The first one stays: it is certainly in the log.
+		s.anchors = append(s.anchors[:1], s.anchors[2:]...)
+	}
+	s.anchors = append(s.anchors, e.ID)
+	s.conv.newest.Store(&e.ID)
+	if status, ok := e.StatusUpdate(); ok {
+		s.status, s.stamped = status, e.Timestamp
+	}
+	if _, update := e.Body.(*event.StateUpdate); !update {
+		s.leaf = e.ID
+	}
+	return s.out(e)
+}
+
+// has tells whether an event was delivered.
+func (s *stream) has(e event.Event) bool {
+	_, seen := s.seen[e.ID]
+	return seen
+}
+
+// tell hands out a snapshot.
+func (s *stream) tell(e event.Event) error {
+	s.owed, s.told = time.Time{}, len(s.seen)
+	return s.out(e)
+}
+
+// tellUnlessOutdated hands out a snapshot that is not older than the status
+// that the log has: a slow one may arrive when the next run has begun. If a
+// newer one does not come, the server is asked for it.
+func (s *stream) tellUnlessOutdated(e event.Event) error {
+	if s.stamped > e.Timestamp {
+		s.owed = s.conv.backend.now()
+		return nil
+	}
+	return s.tell(e)
+}
+
+// out hands out e. It gives up with the stream only: what was marked as
+// delivered must be.
+func (s *stream) out(e event.Event) error {
+	select {
+	case s.events <- e:
+		return nil
+	case <-s.done:
+		return errClosed
+	}
+}
