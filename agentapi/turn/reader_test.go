@@ -243,6 +243,7 @@ func TestOnlyAClosingSnapshotEndsATurn(t *testing.T) {
 	for _, e := range []event.Event{
 		l.snapshot(event.State{Status: event.Finished}), // of the turn before
 		l.user("go"),
+		l.status(event.Idle),
 		l.snapshot(event.State{Status: event.Idle}), // of a reconnect
 		l.status(event.Running),
 		l.message("one"),
