@@ -3,6 +3,7 @@ package agentserver
 import (
 	"context"
 	"errors"
+	"net"
 	"time"
 
 	"github.com/coder/websocket"
@@ -12,10 +13,13 @@ import (
 
 const (
 	// reconnectFor is how long a stream tries to get its server back, counted
-	// from the last frame.
+	// from the last frame, when nothing takes its connections.
 	reconnectFor = 8 * time.Second
-	firstDelay   = 100 * time.Millisecond
-	lastDelay    = time.Second
+	// slowFor is how long it tries when something takes them and is silent: a
+	// server that is busy is late, one that is dead refuses.
+	slowFor    = 15 * time.Second
+	firstDelay = 100 * time.Millisecond
+	lastDelay  = time.Second
 )
 
 // reconnect gets a new socket and delivers what the log has got meanwhile. Its
@@ -29,9 +33,12 @@ func (s *stream) reconnect(ctx context.Context, cause error) error {
 	if s.lost.IsZero() {
 		s.lost = b.now()
 	}
-	limited, cancel := context.WithTimeout(ctx, s.lost.Add(reconnectFor).Sub(b.now()))
+	limited, cancel := context.WithTimeout(ctx, s.lost.Add(slowFor).Sub(b.now()))
 	defer cancel()
 	for {
+		if !silent(cause) && b.now().Add(s.delay).Sub(s.lost) > reconnectFor {
+			return s.giveUp(cause)
+		}
 		// The first attempt comes at once, unless this is no first loss.
 		if s.delay > 0 && sleep(limited, s.delay) != nil {
 			return s.giveUp(cause)
@@ -48,6 +55,12 @@ func (s *stream) reconnect(ctx context.Context, cause error) error {
 			cause = err
 		}
 	}
+}
+
+// silent tells whether something took a connection and did not answer in time.
+func silent(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return timedOut(err) && (!ok || op.Op != "dial")
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -188,6 +188,18 @@ func TestServerThatThawsInTimeIsNotLost(t *testing.T) {
 	})
 }
 
+func TestSlowServerIsNotTakenForADeadOne(t *testing.T) {
+	t.Parallel()
+	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+		w.model.script = []thought{slowly(sentence, 100*time.Millisecond)}
+		o := <-begin(t, w.open(t), once(func() {
+			w.SetLatency(6 * time.Second)
+			w.Cut()
+		}))
+		o.wantAnswer(t, sentence, sentence)
+	})
+}
+
 func TestDeadServerIsLostSoon(t *testing.T) {
 	t.Parallel()
 	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
