@@ -167,6 +167,12 @@ var interop = map[string]func(*world){
 		}
 		w.say("two")
 	},
+	"forked": func(w *world) {
+		w.llm.Reply(terminal("echo 1"), llmtest.Finish("one"), llmtest.Text("two"))
+		w.say("one")
+		w.fork(w.at(3))
+		w.say("another two")
+	},
 	"parallel": func(w *world) {
 		w.llm.Reply(llmtest.Reply{Text: "x", Reasoning: "r", Calls: []llmtest.Call{{Name: "terminal", Args: `{"command":"echo 1"}`}, {Name: "think", Args: `{"thought":"t"}`}}}, llmtest.Finish("ok"))
 		w.say("go")

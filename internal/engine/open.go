@@ -32,18 +32,29 @@ type entry struct {
 
 // Open makes or continues a conversation.
 func (b *Backend) Open(ctx context.Context, req agentapi.OpenRequest) (agentapi.Conversation, error) {
-	if id, err := uuid.Parse(req.ID); err != nil || id != req.ID {
-		return nil, refused(fmt.Sprintf("%q is no id of a conversation; use a UUID in lower case with dashes.", req.ID), err)
-	}
 	if req.New && req.Existing {
 		return nil, refused("A conversation cannot be both new and existing.", nil)
 	}
+	return b.entered(ctx, req.ID, func(e *entry) (bool, error) {
+		if e.conv != nil {
+			return false, nil
+		}
+		return b.start(ctx, e, req)
+	})
+}
+
+// entered is a handle on the conversation of id, which open has opened if it
+// was not. Nobody else opens or closes it meanwhile.
+func (b *Backend) entered(ctx context.Context, id string, open func(*entry) (created bool, err error)) (agentapi.Conversation, error) {
+	if canonical, err := uuid.Parse(id); err != nil || canonical != id {
+		return nil, refused(fmt.Sprintf("%q is no id of a conversation; use a UUID in lower case with dashes.", id), err)
+	}
 	for {
-		e, err := b.acquire(req.ID)
+		e, err := b.acquire(id)
 		if err != nil {
 			return nil, err
 		}
-		h, again, err := b.openEntry(ctx, e, req)
+		h, again, err := b.openEntry(ctx, e, open)
 		if err != nil || again {
 			b.release(e)
 		}
@@ -55,17 +66,15 @@ func (b *Backend) Open(ctx context.Context, req agentapi.OpenRequest) (agentapi.
 
 // openEntry opens the conversation of an entry. It asks for another try if the
 // entry was closed in the meantime.
-func (b *Backend) openEntry(ctx context.Context, e *entry, req agentapi.OpenRequest) (h agentapi.Conversation, again bool, err error) {
+func (b *Backend) openEntry(ctx context.Context, e *entry, open func(*entry) (bool, error)) (h agentapi.Conversation, again bool, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.dead {
 		return nil, true, nil
 	}
-	created := false
-	if e.conv == nil {
-		if created, err = b.start(ctx, e, req); err != nil {
-			return nil, false, err
-		}
+	created, err := open(e)
+	if err != nil {
+		return nil, false, err
 	}
 	info := e.info
 	info.Created = created
@@ -78,7 +87,7 @@ func (b *Backend) openEntry(ctx context.Context, e *entry, req agentapi.OpenRequ
 // start opens the directory of a conversation, or makes it, and the
 // conversation in it.
 func (b *Backend) start(ctx context.Context, e *entry, req agentapi.OpenRequest) (created bool, err error) {
-	opts := store.Options{Files: b.cfg.Files, Now: b.cfg.Now, Owner: b.cfg.Owner}
+	opts := b.storeOptions()
 	var dir *store.Dir
 	if err = store.ErrNotFound; !req.New {
 		dir, err = store.Open(b.cfg.Dir, req.ID, opts)
@@ -90,12 +99,21 @@ func (b *Backend) start(ctx context.Context, e *entry, req agentapi.OpenRequest)
 	if err != nil {
 		return false, b.openError(ctx, req.ID, err)
 	}
+	return created, b.enter(ctx, e, dir, req)
+}
+
+// enter makes the conversation of an open directory that of an entry.
+func (b *Backend) enter(ctx context.Context, e *entry, dir *store.Dir, req agentapi.OpenRequest) error {
 	conv, info, err := b.live(ctx, dir, req)
 	if err != nil {
-		return false, b.openError(ctx, req.ID, errors.Join(err, dir.Close()))
+		return b.openError(ctx, req.ID, errors.Join(err, dir.Close()))
 	}
 	e.conv, e.info = conv, info
-	return created, nil
+	return nil
+}
+
+func (b *Backend) storeOptions() store.Options {
+	return store.Options{Files: b.cfg.Files, Now: b.cfg.Now, Owner: b.cfg.Owner}
 }
 
 // create makes the directory of a new conversation.
@@ -184,8 +202,7 @@ func (b *Backend) Remove(ctx context.Context, id string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.conv == nil {
-		opts := store.Options{Files: b.cfg.Files, Now: b.cfg.Now, Owner: b.cfg.Owner}
-		return b.openError(ctx, id, store.Remove(b.cfg.Dir, id, opts))
+		return b.openError(ctx, id, store.Remove(b.cfg.Dir, id, b.storeOptions()))
 	}
 	err = e.conv.Remove()
 	b.forget(e)

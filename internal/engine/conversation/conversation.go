@@ -286,6 +286,16 @@ func name(m llm.Model) string {
 	return m.Info().Model
 }
 
+// Fork is what another conversation begins with that knows this one up to an
+// event; see [store.Dir.Fork].
+func (c *Conversation) Fork(ctx context.Context, id, from string) (s store.State, events []event.Event, err error) {
+	var failed error
+	if err := c.do(ctx, func() { s, events, failed = c.dir.Fork(id, from) }); err != nil {
+		return store.State{}, nil, err
+	}
+	return s, events, failed
+}
+
 // SkillInvoked records that the model has read a skill.
 func (c *Conversation) SkillInvoked(ctx context.Context, name string) error {
 	return c.do(ctx, func() {

@@ -17,7 +17,7 @@ type why struct {
 
 var (
 	leftBehind = why{
-		"This call did not end: the program that ran it was stopped. Nobody knows how far it came; look before you repeat it.",
+		"This call has no result here: what ran it was stopped, or the conversation goes its own way since. Nobody knows how far it came; look before you repeat it.",
 		internal,
 	}
 	stopped = why{

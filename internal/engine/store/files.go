@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ohgw/ohgw/internal/atomicfile"
 )
@@ -49,13 +50,21 @@ func (Disk) Write(path string, data []byte, sync bool) error {
 	return nil
 }
 
-// Sync waits until the files are on the disk. It asks for all at once: a file
+// maxSyncs is how many files are synced at once: each holds a thread.
+const maxSyncs = 32
+
+// Sync waits until the files are on the disk. It asks for many at once: a file
 // system writes them together.
 func (Disk) Sync(paths []string) error {
 	errs := make([]error, len(paths))
+	var next atomic.Int64
 	var all sync.WaitGroup
-	for i, path := range paths {
-		all.Go(func() { errs[i] = syncFile(path) })
+	for range min(maxSyncs, len(paths)) {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(paths)); i = next.Add(1) - 1 {
+				errs[i] = syncFile(paths[i])
+			}
+		})
 	}
 	all.Wait()
 	return errors.Join(errs...)

@@ -156,7 +156,7 @@ func (d *Dir) Append(e event.Event, sync bool) error {
 	if err := d.setAside(); err != nil {
 		return fmt.Errorf("append event: %w", err)
 	}
-	path := filepath.Join(d.path, "events", fmt.Sprintf("event-%05d-%s.json", len(d.events), e.ID))
+	path := d.eventPath(e.ID)
 	if err := d.write(path, data, sync); err != nil {
 		// What may have come to the disk all the same is in nobody's log, and
 		// would take the place of the next event.
@@ -167,6 +167,11 @@ func (d *Dir) Append(e event.Event, sync bool) error {
 	d.index[e.ID] = len(d.events)
 	d.events = append(d.events, e)
 	return nil
+}
+
+// eventPath is the file of the next event.
+func (d *Dir) eventPath(id string) string {
+	return filepath.Join(d.path, "events", fmt.Sprintf("event-%05d-%s.json", len(d.events), id))
 }
 
 // write writes an event's file, and with sync those that were not synced yet,

@@ -152,6 +152,9 @@ func (d *Dir) SaveState(sync bool) error {
 type Meta struct {
 	Created, Updated time.Time
 	Title            string
+	// ForkedFrom is the conversation that this one began with, and ForkedAt the
+	// event up to which; empty for all of it.
+	ForkedFrom, ForkedAt string
 }
 
 // SaveMeta writes meta.json beside the state that it repeats.
@@ -161,14 +164,21 @@ func (d *Dir) SaveMeta(m Meta) error {
 	if m.Title != "" {
 		title = &m.Title
 	}
-	data, err := json.Marshal(map[string]any{
+	meta := map[string]any{
 		"id": filepath.Base(d.path), "title": title, "metrics": nil,
 		"created_at": stamp(m.Created), "updated_at": stamp(m.Updated),
 		"workspace": d.State.Workspace, "tags": d.State.Tags, "secrets": struct{}{},
 		"confirmation_policy": d.State.ConfirmationPolicy, "security_analyzer": d.State.SecurityAnalyzer,
 		"max_iterations": d.State.MaxIterations, "stuck_detection": d.State.StuckDetection,
 		"autotitle": false,
-	})
+	}
+	if m.ForkedFrom != "" {
+		meta["forked_from_conversation_id"] = m.ForkedFrom
+	}
+	if m.ForkedAt != "" {
+		meta["forked_from_event_id"] = m.ForkedAt
+	}
+	data, err := json.Marshal(meta)
 	if err != nil {
 		return fmt.Errorf("save conversation: %w", err)
 	}

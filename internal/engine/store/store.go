@@ -62,8 +62,10 @@ func Path(root, id string) string {
 	return filepath.Join(root, strings.ReplaceAll(id, "-", ""))
 }
 
-// Create makes the directory of a new conversation.
-func Create(root string, state State, meta Meta, opts Options) (*Dir, error) {
+// Create makes the directory of a new conversation, which begins with events
+// of another one or with none. Without its base state, which comes last, it is
+// no conversation to anybody.
+func Create(root string, state State, meta Meta, opts Options, events ...event.Event) (*Dir, error) {
 	opts = opts.withDefaults()
 	d := &Dir{path: Path(root, state.ID), opts: opts, State: state, index: make(map[string]int)}
 	if err := opts.Files.MkdirAll(root); err != nil {
@@ -79,6 +81,9 @@ func Create(root string, state State, meta Meta, opts Options) (*Dir, error) {
 	err := errors.Join(opts.Files.Mkdir(filepath.Join(d.path, "events")), d.SaveMeta(meta))
 	if err == nil {
 		d.lease, err = claim(d.path, opts)
+	}
+	if err == nil {
+		err = d.begin(events)
 	}
 	if err == nil {
 		err = d.SaveState(true)

@@ -1,0 +1,90 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// ErrNoEvent says that the log has no event with that id.
+var ErrNoEvent = errors.New("no such event")
+
+// Fork is what another conversation begins with that knows this one up to the
+// event from: the path to it, or with "" the whole log. The state is that of
+// an idle conversation without statistics. Nothing is written.
+func (d *Dir) Fork(id, from string) (State, []event.Event, error) {
+	leaf, events := from, d.Branch(from)
+	if from == "" {
+		leaf, events = d.Head(), slices.Clip(d.events)
+	} else if len(events) == 0 {
+		return State{}, nil, ErrNoEvent
+	}
+	s := d.State
+	s.ID, s.Status = id, event.Idle
+	s.LeafEventID, s.HeadIsEmpty = leaf, leaf == "" && len(events) > 0
+	s.Stats = NewState("", nil, "").Stats
+	s.BlockedActions, s.BlockedMessages = map[string]string{}, map[string]string{}
+	s.Tags, s.unknown = maps.Clone(s.Tags), maps.Clone(s.unknown)
+	s.LastUserMessageID = ""
+	known := make(map[string]bool, len(events))
+	for _, e := range events {
+		known[e.ID] = true
+		if _, ok := e.Body.(*event.Message); ok && e.Source == event.SourceUser {
+			s.LastUserMessageID = e.ID
+		}
+	}
+	s.ActivatedSkills = d.activated("activated_knowledge_skills", s.ActivatedSkills, known)
+	s.ActivatedPathRules = d.activated("activated_path_rules", s.ActivatedPathRules, known)
+	s.InvokedSkills = slices.Clone(s.InvokedSkills)
+	return s, events, nil
+}
+
+// activated is a list of the state as it was at the last of the events that
+// are known: what was activated later is not in what they say. A log that does
+// not tell about the list has it as it is now.
+func (d *Dir) activated(key string, now []string, known map[string]bool) []string {
+	then, told := []string{}, false
+	for _, e := range d.events {
+		u, ok := e.Body.(*event.StateUpdate)
+		if !ok || u.Key != key {
+			continue
+		}
+		told = true
+		var list []string
+		if known[e.ParentID] && json.Unmarshal(u.Value, &list) == nil && list != nil {
+			then = list
+		}
+	}
+	if !told {
+		return slices.Clone(now)
+	}
+	return then
+}
+
+// begin writes the events that a new conversation begins with.
+func (d *Dir) begin(events []event.Event) error {
+	for _, e := range events {
+		data, err := json.Marshal(e)
+		if err != nil {
+			return fmt.Errorf("copy event %s: %w", e.ID, err)
+		}
+		path := d.eventPath(e.ID)
+		if err := d.opts.Files.Write(path, data, false); err != nil {
+			return fmt.Errorf("copy event %s: %w", e.ID, err)
+		}
+		d.unsynced = append(d.unsynced, path)
+		if _, dup := d.index[e.ID]; !dup {
+			d.index[e.ID] = len(d.events)
+		}
+		d.events = append(d.events, e)
+	}
+	if err := d.opts.Files.Sync(d.unsynced); err != nil {
+		return fmt.Errorf("copy events: %w", err)
+	}
+	d.unsynced = nil
+	return nil
+}
