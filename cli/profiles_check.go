@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ohgw/ohgw/internal/engine/llm"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/profile"
@@ -56,7 +57,9 @@ func (a *app) profilesCheck(ctx context.Context, in *profilesInput, names []stri
 	if err != nil {
 		return err
 	}
-	report, err := store.Check(ctx, profile.CheckOptions{Names: names, Keys: keys.Resolver, CLI: places.CLI})
+	report, err := store.Check(ctx, profile.CheckOptions{
+		Names: names, Keys: keys.Resolver, CLI: places.CLI, Ignored: ignoredByEngine,
+	})
 	if err != nil {
 		return a.profileFault(ctx, err, strings.Join(names, " "))
 	}
@@ -67,6 +70,16 @@ func (a *app) profilesCheck(ctx context.Context, in *profilesInput, names []stri
 		return &fault.Error{Msg: "some profiles do not work", Hint: "the repairs are listed with the problems", Code: fault.Partly}
 	}
 	return nil
+}
+
+// ignoredByEngine names what a profile asks for that the embedded agent does
+// not do. What cannot be read has been reported as such.
+func ignoredByEngine(entry []byte) []string {
+	p, err := llm.ParseProfile(entry)
+	if err != nil {
+		return nil
+	}
+	return llm.Ignored(p)
 }
 
 func (a *app) printCheck(report profile.CheckReport) error {

@@ -42,6 +42,10 @@ type CheckOptions struct {
 	Names []string         // profiles; none means all, and what belongs to none
 	Keys  *secret.Resolver // where keys may be; nil means that keys are not looked for
 	CLI   string           // base directory of the OpenHands CLI; "" means not to look there
+
+	// Ignored names the members of a profile that are set and have no effect in
+	// the embedded agent; nil means that nobody knows.
+	Ignored func(entry []byte) []string
 }
 
 // CheckReport is what a Check found.
@@ -68,7 +72,7 @@ func (s *Store) Check(ctx context.Context, opts CheckOptions) (CheckReport, erro
 	if err != nil {
 		return CheckReport{}, err
 	}
-	c := checker{store: s, conns: s.readConnections(), keys: opts.Keys}
+	c := checker{store: s, conns: s.readConnections(), keys: opts.Keys, ignored: opts.Ignored}
 	if opts.Keys != nil {
 		c.names, c.namesErr = opts.Keys.Names(ctx)
 	}
@@ -102,6 +106,7 @@ type checker struct {
 	keys     *secret.Resolver
 	names    []string // of stored keys
 	namesErr error
+	ignored  func(entry []byte) []string
 	report   CheckReport
 }
 
@@ -281,6 +286,13 @@ func (f finding) fields(e document.Entry) {
 	if unknown := unknownFields(e.Value); len(unknown) > 0 {
 		f.add(Note, "unknown-field", "edit "+quote(f.file.Path),
 			"OpenHands ignores %s and forgets it when it writes the file", strings.Join(unknown, ", "))
+	}
+	if f.profile == "" || f.c.ignored == nil {
+		return
+	}
+	if ignored := f.c.ignored(e.Value.Raw()); len(ignored) > 0 {
+		f.add(Note, "engine-ignores", "use an agent-server, or edit "+quote(f.file.Path),
+			"the embedded agent ignores %s", strings.Join(ignored, ", "))
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/secret/secrettest"
@@ -77,6 +79,25 @@ func TestCheckFindsWhatIsWrongWithEveryFixture(t *testing.T) {
 		if got := strings.Join(codes, " "); got != want[filepath.Base(path)[:3]] {
 			t.Errorf("%s: %s, want %s", filepath.Base(path), got, want[filepath.Base(path)[:3]])
 		}
+	}
+}
+
+func TestCheckTellsWhatTheEmbeddedAgentIgnores(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, map[string]string{
+		"profiles/some.json": `{"model":"ollama/x","log_completions":true,"api_key":"` + fixtureToken + `"}`,
+		"profiles/none.json": `{"model":"ollama/y"}`,
+		"settings.json":      `{"agent_settings":{"llm":{"model":"ollama/x","log_completions":true}}}`,
+	})
+	ignored := func(entry []byte) []string {
+		if strings.Contains(string(entry), "log_completions") {
+			return []string{"log_completions"}
+		}
+		return nil
+	}
+	want := []string{"some engine-ignores note use an agent-server, or edit BASE/profiles/some.json"}
+	if diff := cmp.Diff(want, check(t, s, profile.CheckOptions{Keys: resolver(), Ignored: ignored})); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 }
 
