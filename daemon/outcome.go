@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"errors"
+	"math"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/turn"
@@ -27,7 +28,10 @@ type ending struct {
 	finish string
 	notice string // what the agent did not say and the person must know
 	usage  openai.Usage
+	cost   float64 // US dollars; 0 if nobody knows it
 	answer string
+	// waiting are the actions that wait for a confirmation.
+	waiting []openai.WaitingAction
 }
 
 // endingOf reads the end of a turn.
@@ -36,6 +40,7 @@ func endingOf(res turn.Result, err error) ending {
 	e := ending{
 		status: statusFinished, finish: openai.FinishStop, answer: res.Answer,
 		usage: openai.NewUsage(u.PromptTokens, u.CompletionTokens, u.CachedTokens, u.ReasoningTokens),
+		cost:  math.Round(u.Cost*1e9) / 1e9, // it is a difference, with the noise of one
 	}
 	if err != nil {
 		e.problem = explain(err)
@@ -59,6 +64,9 @@ func endingOf(res turn.Result, err error) ending {
 	case turn.Waiting:
 		e.status = statusWaiting
 		e.notice = waitingNotice(res.Waiting)
+		for _, a := range res.Waiting {
+			e.waiting = append(e.waiting, openai.WaitingAction{Tool: a.Tool, Line: a.Line})
+		}
 	}
 	return e
 }
@@ -126,10 +134,11 @@ func (e ending) text() string {
 	return e.answer + "\n\n" + e.notice
 }
 
-// extension tells what the header can no longer tell; nil if nothing.
+// extension tells what the header can no longer tell, and what the wire has no
+// other place for; nil if there is nothing of that.
 func (e ending) extension() *openai.Extension {
-	if e.status == statusFinished {
+	if e.status == statusFinished && e.cost == 0 {
 		return nil
 	}
-	return &openai.Extension{RunStatus: e.status, Message: e.notice}
+	return &openai.Extension{RunStatus: e.status, Message: e.notice, Cost: e.cost, Waiting: e.waiting}
 }

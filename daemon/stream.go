@@ -33,6 +33,11 @@ func (a *answer) stream(ctx context.Context) error {
 	if err := s.send(s.chunks.Role(s.buf[:0])); err != nil {
 		return err
 	}
+	if a.att.Queue() > 0 { // the place is worth a frame of its own
+		if err := s.beat(); err != nil {
+			return err
+		}
+	}
 	err := a.updates(ctx, a.x.d.cfg.Heartbeat, s.show, s.beat)
 	switch {
 	case err == nil:
@@ -49,7 +54,7 @@ func (s *streamer) send(chunk []byte) error {
 	return s.events.Data(chunk)
 }
 
-func (s *streamer) beat() error { return s.send(s.chunks.Heartbeat(s.buf[:0])) }
+func (s *streamer) beat() error { return s.send(s.chunks.Heartbeat(s.buf[:0], s.att.Queue())) }
 
 func (s *streamer) show(u turn.Update) error {
 	switch u.Kind {

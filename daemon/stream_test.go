@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -299,6 +300,61 @@ func TestADeadReaderIsDropped(t *testing.T) {
 		synctest.Wait()
 		if !strings.Contains(g.logs.String(), `"path":"/v1/chat/completions"`) {
 			t.Errorf("the request still goes on: %s", g.logs)
+		}
+	})
+}
+
+// A client that knows ohgw gets what the wire has no other place for.
+func TestTheEndTellsTheCostAndWhatWaits(t *testing.T) {
+	t.Parallel()
+	g := serve(t, script(daemontest.Spend(0.5), daemontest.Confirm("rm -rf build"), daemontest.Spend(0.0125), daemontest.Finish("done")))
+	const id = "0198c9d2-f0a5-4b1c-8e3d-4f5a6b7c8d9e"
+	end := func(prompt string) map[string]any {
+		f := parse(t, g.chat(ask(prompt, streamed), "X-OpenHands-ServerConversation-ID", id))
+		return f.chunks[len(f.chunks)-1].Extension
+	}
+	waiting := end("clean up")
+	want := []any{map[string]any{"tool": "terminal", "line": "$ rm -rf build"}}
+	if diff := cmp.Diff(want, waiting["waiting"]); diff != "" || waiting["cost"] != 0.5 {
+		t.Errorf("cost %v, waiting %s", waiting["cost"], diff)
+	}
+	if diff := cmp.Diff(map[string]any{"run_status": "finished", "cost": 0.0125}, end("yes")); diff != "" {
+		t.Errorf("the cost of this turn only: %s", diff)
+	}
+}
+
+func TestAWaitingRequestKnowsItsPlace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		b := daemontest.New("default")
+		b.Script = func(prompt string) []daemontest.Step {
+			if prompt == "hold" {
+				return []daemontest.Step{daemontest.Until(gate), daemontest.Finish("held")}
+			}
+			return []daemontest.Step{daemontest.Wait(4 * time.Second), daemontest.Finish("done")}
+		}
+		g := serve(t, b, func(c *daemon.Config) { c.MaxRuns = 1 })
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		for _, prompt := range []string{"hold", "second"} {
+			wg.Go(func() { g.chat(ask(prompt, streamed)) })
+			synctest.Wait()
+		}
+		var places []any
+		wg.Go(func() {
+			for _, c := range parse(t, g.chat(ask("third", streamed))).chunks {
+				if strings.Contains(c.raw, `"delta":{},"logprobs":null,"finish_reason":null`) {
+					places = append(places, c.Extension["queue"])
+				}
+			}
+		})
+		time.Sleep(6500 * time.Millisecond)
+		close(gate)
+		wg.Wait()
+		// At once and after 4 s; after 8 s one run is over; after 12 s it runs.
+		if diff := cmp.Diff([]any{2., 2., 1., nil}, places); diff != "" {
+			t.Error(diff)
 		}
 	})
 }

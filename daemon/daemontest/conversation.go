@@ -23,6 +23,7 @@ type conversation struct {
 	streams map[*stream]struct{}
 	status  event.Status
 	usage   event.TokenUsage
+	cost    float64
 	profile string
 	next    int
 	end     context.CancelFunc // of the run; nil without one
@@ -65,7 +66,7 @@ func (c *conversation) state() event.State {
 	usage := c.usage
 	return event.State{
 		ID: c.req.ID, Status: c.status, LeafEventID: lastID(c.log),
-		Stats: event.Stats{UsageToMetrics: map[string]event.Metrics{"agent": {Usage: &usage}}},
+		Stats: event.Stats{UsageToMetrics: map[string]event.Metrics{"agent": {AccumulatedCost: c.cost, Usage: &usage}}},
 	}
 }
 

@@ -59,6 +59,16 @@ func Tool(command string) Step {
 	}
 }
 
+// Spend adds US dollars to what the conversation has cost.
+func Spend(dollars float64) Step {
+	return func(r *Run) bool {
+		r.c.mu.Lock()
+		defer r.c.mu.Unlock()
+		r.c.cost += dollars
+		return true
+	}
+}
+
 // Finish ends the run with an answer.
 func Finish(text string) Step {
 	return func(r *Run) bool {

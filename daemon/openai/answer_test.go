@@ -3,6 +3,7 @@ package openai_test
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -51,11 +52,14 @@ func TestEveryChunkFitsTheSchema(t *testing.T) {
 		c := openai.NewChunks("chatcmpl-1", awkward, 1790000000, withUsage)
 		chunks := map[string][]byte{
 			"role":      c.Role(nil),
-			"heartbeat": c.Heartbeat(nil),
+			"heartbeat": c.Heartbeat(nil, 0),
+			"queued":    c.Heartbeat(nil, 3),
 			"content":   c.Content(nil, awkward),
 			"reasoning": c.Reasoning(nil, awkward),
 			"finish":    c.Finish(nil, openai.FinishStop, nil),
 			"extended":  c.Finish(nil, openai.FinishLength, &openai.Extension{RunStatus: "error", Message: awkward, Code: "x"}),
+			"paid":      c.Finish(nil, openai.FinishStop, &openai.Extension{RunStatus: "finished", Cost: 1e-7}),
+			"waiting":   c.Finish(nil, openai.FinishStop, &openai.Extension{RunStatus: "waiting_for_confirmation", Waiting: []openai.WaitingAction{{Tool: awkward, Line: awkward}, {Tool: "b"}}}),
 		}
 		for name, data := range chunks {
 			v := valid(t, s, data)
@@ -71,7 +75,7 @@ func TestEveryChunkFitsTheSchema(t *testing.T) {
 				t.Errorf("%s: delta %v", name, choice["delta"])
 			}
 			reason, has := choice["finish_reason"]
-			if ends := name == "finish" || name == "extended"; !has || (reason != nil) != ends {
+			if ends := !strings.Contains("role heartbeat queued content reasoning", name); !has || (reason != nil) != ends {
 				t.Errorf("%s: finish_reason %v", name, reason)
 			}
 		}
@@ -99,6 +103,37 @@ func TestChunksReadAsTheReferenceShowsThem(t *testing.T) {
 		if diff := cmp.Diff(tc.want, string(tc.got)); diff != "" {
 			t.Error(diff)
 		}
+	}
+}
+
+func TestExtensionsAreWhatTheirTypeSays(t *testing.T) {
+	t.Parallel()
+	c := openai.NewChunks("chatcmpl-1", "m", 1, false)
+	awkward := strings.ToValidUTF8(awkward, "\uFFFD")
+	for _, want := range []openai.Extension{
+		{RunStatus: "finished", Cost: 0.0213},
+		{RunStatus: "error", Message: awkward, Code: awkward},
+		{RunStatus: "waiting_for_confirmation", Message: "x", Cost: 12, Waiting: []openai.WaitingAction{
+			{Tool: "terminal", Line: awkward}, {Tool: awkward, Line: "b"},
+		}},
+	} {
+		for _, data := range [][]byte{c.Finish(nil, openai.FinishStop, &want), (&openai.Completion{Finish: openai.FinishStop, Extension: &want}).Append(nil)} {
+			var got struct {
+				Extension openai.Extension `json:"ohgw"`
+			}
+			if err := json.Unmarshal(data, &got); err != nil {
+				t.Fatalf("%v: %s", err, data)
+			}
+			if diff := cmp.Diff(want, got.Extension); diff != "" {
+				t.Error(diff)
+			}
+		}
+	}
+	if data := c.Heartbeat(nil, 12); !strings.HasSuffix(string(data), `,"ohgw":{"queue":12}}`) {
+		t.Errorf("a heartbeat in the queue: %s", data)
+	}
+	if data := c.Finish(nil, openai.FinishStop, &openai.Extension{Cost: math.Inf(1)}); !json.Valid(data) {
+		t.Errorf("%s", data)
 	}
 }
 

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"math"
 	"strconv"
 	"unicode/utf8"
 )
@@ -52,11 +53,17 @@ func (c *Chunks) Role(dst []byte) []byte {
 	return append(dst, c.tail...)
 }
 
-// Heartbeat is a chunk without content.
-func (c *Chunks) Heartbeat(dst []byte) []byte {
+// Heartbeat is a chunk without content. While a request waits for its turn, it
+// tells how many come before it: "ohgw":{"queue":2}.
+func (c *Chunks) Heartbeat(dst []byte, queue int) []byte {
 	dst = append(dst, c.head...)
 	dst = append(dst, deltaOpen+deltaClose...)
-	return append(dst, c.tail...)
+	dst = append(dst, c.tail...)
+	if queue <= 0 {
+		return dst
+	}
+	dst = append(dst[:len(dst)-1], `,"ohgw":{"queue":`...)
+	return append(strconv.AppendInt(dst, int64(queue), 10), "}}"...)
 }
 
 // Content is a piece of the answer.
@@ -96,6 +103,20 @@ func (e *Extension) append(dst []byte) []byte {
 	}
 	if e.Code != "" {
 		dst = appendString(append(dst, `,"code":`...), e.Code)
+	}
+	if e.Cost > 0 && !math.IsInf(e.Cost, 1) { // there is no infinity in JSON
+		dst = strconv.AppendFloat(append(dst, `,"cost":`...), e.Cost, 'f', -1, 64)
+	}
+	for i, a := range e.Waiting {
+		before := `},{"tool":`
+		if i == 0 {
+			before = `,"waiting":[{"tool":`
+		}
+		dst = appendString(append(dst, before...), a.Tool)
+		dst = appendString(append(dst, `,"line":`...), a.Line)
+	}
+	if len(e.Waiting) > 0 {
+		dst = append(dst, "}]"...)
 	}
 	return append(dst, '}')
 }

@@ -102,7 +102,7 @@ const (
 	systemFingerprint = "fp_ohgw_1"
 )
 
-// Extension is what ohgw adds to an answer, under the key "ohgw".
+// Extension is what ohgw adds to the end of an answer, under the key "ohgw".
 type Extension struct {
 	// RunStatus is the value of the header X-OpenHands-Run-Status.
 	RunStatus string `json:"run_status"`
@@ -111,4 +111,14 @@ type Extension struct {
 	// Code is the error code that the failure would have had, had its status
 	// still been open.
 	Code string `json:"code,omitempty"`
+	// Cost of the turn in US dollars; left out where nobody knows it.
+	Cost float64 `json:"cost,omitempty"`
+	// Waiting are the actions that wait for a confirmation.
+	Waiting []WaitingAction `json:"waiting,omitempty"`
+}
+
+// WaitingAction is an action that waits for a confirmation.
+type WaitingAction struct {
+	Tool string `json:"tool"`
+	Line string `json:"line"` // what it would do, for people, in one line
 }

@@ -50,6 +50,13 @@ func (a *Attachment) Ignored() []string {
 	return a.job.ignored
 }
 
+// Queue is how many jobs must end before this one may run; 0 once it runs.
+func (a *Attachment) Queue() int {
+	a.job.m.mu.Lock()
+	defer a.job.m.mu.Unlock()
+	return a.job.m.place(a.job)
+}
+
 // Next waits for the next update. The error is io.EOF when the job has ended,
 // ErrBehind, or ctx's.
 func (a *Attachment) Next(ctx context.Context) (turn.Update, error) {

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"slices"
 
 	"github.com/ohgw/ohgw/agentapi/turn"
 )
@@ -90,6 +91,24 @@ func (m *Manager) leave(j *job) {
 	if len(l.jobs) == 0 {
 		delete(m.lanes, j.id)
 	}
+}
+
+// place is how many jobs must end before j may run: those before it in its
+// lane, and those before the first of the lane that wait for a slot, one more
+// for the slot itself. The caller holds m.mu.
+func (m *Manager) place(j *job) int {
+	l := m.lanes[j.id]
+	if l == nil {
+		return 0
+	}
+	n := slices.Index(l.jobs, j)
+	if n < 0 {
+		return 0 // it has ended
+	}
+	if head := l.jobs[0]; head.slot != nil {
+		n += slices.IndexFunc(m.slots.waiting, func(w chan struct{}) bool { return w == head.slot }) + 1
+	}
+	return n
 }
 
 // wait returns when j may run, with the function that gives its slot back.

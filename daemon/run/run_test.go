@@ -421,6 +421,37 @@ func TestRunsAreLimited(t *testing.T) {
 	})
 }
 
+func TestAQueuedRequestKnowsItsPlace(t *testing.T) {
+	t.Parallel()
+	inBubble(t, run.Config{MaxRuns: 1}, func(w *world) {
+		held := w.submit(ask("wait 1"))
+		defer held.Close()
+		synctest.Wait()
+		shared := ask("a")
+		shared.ConversationID = uuid.New()
+		next := ask("b")
+		next.ConversationID = shared.ConversationID
+		first, second, third := w.submit(shared), w.submit(next), w.submit(ask("c"))
+		places := func() [4]int { return [4]int{held.Queue(), first.Queue(), second.Queue(), third.Queue()} }
+		// The second waits for the first in its conversation, and has no place
+		// among those that wait for a slot yet.
+		if got, want := places(), [4]int{0, 1, 2, 2}; got != want {
+			t.Errorf("places %v, want %v", got, want)
+		}
+		third.Close()
+		w.b.conv(held.ConversationID()).letGo()
+		for _, a := range []*run.Attachment{first, second} {
+			if _, _, err := w.read(a); err != nil {
+				t.Error(err)
+			}
+			a.Close()
+		}
+		if got, want := places(), [4]int{}; got != want {
+			t.Errorf("places at the end %v, want %v", got, want)
+		}
+	})
+}
+
 func TestLeavingTheQueueStartsNothing(t *testing.T) {
 	t.Parallel()
 	inBubble(t, run.Config{MaxRuns: 1}, func(w *world) {
