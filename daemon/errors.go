@@ -146,6 +146,7 @@ func explain(err error) *problem {
 		{run.ErrConversationBusy, codeConversationBusy, "Too many requests wait for this conversation; try again in a few seconds."},
 		{run.ErrKeyConflict, codeKeyConflict, "The Idempotency-Key was used for another request; choose a new one."},
 		{run.ErrDraining, codeNotReady, "ohgw is shutting down; try again in a moment."},
+		{run.ErrStopped, codeRunInterrupted, "The request was stopped before its run began."},
 		{run.ErrInterrupted, codeRunInterrupted, "The run was cut off when ohgw stopped; its conversation keeps what was done."},
 		{run.ErrBehind, codeReaderTooSlow, "The client reads too slowly; the rest of the answer is lost. The conversation keeps it."},
 		{run.ErrRecord, codeInternal, "The record of the Idempotency-Key cannot be kept, so nothing was started; the log of ohgw serve says why."},

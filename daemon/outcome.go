@@ -136,9 +136,10 @@ func (e ending) text() string {
 
 // extension tells what the header can no longer tell, and what the wire has no
 // other place for; nil if there is nothing of that.
-func (e ending) extension() *openai.Extension {
-	if e.status == statusFinished && e.cost == 0 {
+// Before is how much of the streamed text is not the answer.
+func (e ending) extension(before int) *openai.Extension {
+	if e.status == statusFinished && e.cost == 0 && before == 0 {
 		return nil
 	}
-	return &openai.Extension{RunStatus: e.status, Message: e.notice, Cost: e.cost, Waiting: e.waiting}
+	return &openai.Extension{RunStatus: e.status, Message: e.notice, TextBefore: before, Cost: e.cost, Waiting: e.waiting}
 }

@@ -32,7 +32,7 @@ func (a *answer) plain(ctx context.Context) error {
 	if e.problem != nil {
 		return p.failed(ctx, e)
 	}
-	return p.write(ctx, openai.Completion{Content: e.text(), Finish: e.finish, Usage: e.usage, Extension: e.extension()}, e.status)
+	return p.write(ctx, openai.Completion{Content: e.text(), Finish: e.finish, Usage: e.usage, Extension: e.extension(0)}, e.status)
 }
 
 func (p *plainWriter) show(u turn.Update) error {

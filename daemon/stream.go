@@ -16,6 +16,7 @@ type streamer struct {
 	chunks *openai.Chunks
 	events *sse.Writer
 	buf    []byte
+	sent   int // bytes of text
 }
 
 // stream begins at once, whatever the agent does: clients give up on silence
@@ -72,6 +73,7 @@ func (s *streamer) show(u turn.Update) error {
 
 // content sends text in frames that every client can read.
 func (s *streamer) content(text string) error {
+	s.sent += len(text)
 	for text != "" {
 		var piece string
 		piece, text = openai.Piece(text)
@@ -88,6 +90,7 @@ func (s *streamer) finish(ctx context.Context) error {
 	if e.problem != nil {
 		return s.delivered(ctx, s.events.Data(e.problem.wire.AppendEnvelope(s.buf[:0])))
 	}
+	before := max(0, s.sent-len(e.answer))
 	rest := e.text()
 	if !s.x.d.cfg.AnswerOnly { // the answer is there already
 		rest = e.notice
@@ -98,7 +101,7 @@ func (s *streamer) finish(ctx context.Context) error {
 	if err := s.content(rest); err != nil {
 		return err
 	}
-	if err := s.send(s.chunks.Finish(s.buf[:0], e.finish, e.extension())); err != nil {
+	if err := s.send(s.chunks.Finish(s.buf[:0], e.finish, e.extension(before))); err != nil {
 		return err
 	}
 	if s.call.IncludeUsage {

@@ -113,7 +113,7 @@ func TestExtensionsAreWhatTheirTypeSays(t *testing.T) {
 	for _, want := range []openai.Extension{
 		{RunStatus: "finished", Cost: 0.0213},
 		{RunStatus: "error", Message: awkward, Code: awkward},
-		{RunStatus: "waiting_for_confirmation", Message: "x", Cost: 12, Waiting: []openai.WaitingAction{
+		{RunStatus: "waiting_for_confirmation", Message: "x", TextBefore: 7, Cost: 12, Waiting: []openai.WaitingAction{
 			{Tool: "terminal", Line: awkward}, {Tool: awkward, Line: "b"},
 		}},
 	} {

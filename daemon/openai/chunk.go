@@ -104,6 +104,9 @@ func (e *Extension) append(dst []byte) []byte {
 	if e.Code != "" {
 		dst = appendString(append(dst, `,"code":`...), e.Code)
 	}
+	if e.TextBefore > 0 {
+		dst = strconv.AppendInt(append(dst, `,"text_before":`...), int64(e.TextBefore), 10)
+	}
 	if e.Cost > 0 && !math.IsInf(e.Cost, 1) { // there is no infinity in JSON
 		dst = strconv.AppendFloat(append(dst, `,"cost":`...), e.Cost, 'f', -1, 64)
 	}

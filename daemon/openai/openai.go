@@ -111,6 +111,9 @@ type Extension struct {
 	// Code is the error code that the failure would have had, had its status
 	// still been open.
 	Code string `json:"code,omitempty"`
+	// TextBefore is how many bytes of the streamed text came before the final
+	// answer; the rest of the text is the answer and the message.
+	TextBefore int `json:"text_before,omitempty"`
 	// Cost of the turn in US dollars; left out where nobody knows it.
 	Cost float64 `json:"cost,omitempty"`
 	// Waiting are the actions that wait for a confirmation.

@@ -163,7 +163,9 @@ func (j *job) drive(conv agentapi.Conversation) (turn.Result, error) {
 	// An interrupt that the agent obeyed ends in a result; who asked for it
 	// says what the result means.
 	if cause := context.Cause(ctx); cause != nil && (err != nil || res.Outcome == turn.Interrupted) {
-		if started && !errors.Is(err, agentapi.ErrLost) {
+		switch stopped := errors.Is(cause, ErrStopped); {
+		case stopped && err == nil: // as was asked for: an answer
+		case started != stopped && !errors.Is(err, agentapi.ErrLost):
 			err = cause
 		}
 	}

@@ -1,0 +1,87 @@
+package run_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/daemon/run"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+func TestStopEndsARunWithWhatWasDone(t *testing.T) {
+	t.Parallel()
+	inBubble(t, run.Config{}, func(w *world) {
+		began := time.Now()
+		a := w.submit(ask("wait"))
+		defer a.Close()
+		w.wantRuns(1)
+		if n := w.m.Stop("t", a.ConversationID()); n != 1 {
+			t.Errorf("stopped %d runs", n)
+		}
+		if _, res, err := w.read(a); res.Outcome != turn.Interrupted || err != nil {
+			t.Errorf("%+v, %v", res, err)
+		}
+		if took := time.Since(began); took != 0 {
+			t.Errorf("it took %s", took)
+		}
+		if n := w.m.Stop("t", a.ConversationID()); n != 0 {
+			t.Errorf("stopped %d runs that are over", n)
+		}
+	})
+}
+
+func TestStopEndsARunWhoseClientHasGone(t *testing.T) {
+	t.Parallel()
+	inBubble(t, run.Config{MaxRuns: 1}, func(w *world) {
+		began := time.Now()
+		a := w.submit(ask("wait"))
+		w.wantRuns(1)
+		a.Close()
+		w.m.Stop("t", a.ConversationID())
+		w.answered(ask("next"))
+		if took := time.Since(began); took != 0 {
+			t.Errorf("the slot was free after %s", took)
+		}
+	})
+}
+
+func TestStopReachesThoseThatWait(t *testing.T) {
+	t.Parallel()
+	inBubble(t, run.Config{MaxRuns: 1}, func(w *world) {
+		held := w.submit(ask("wait"))
+		defer held.Close()
+		synctest.Wait()
+		id := uuid.New()
+		req := ask("never")
+		req.ConversationID = id
+		for _, a := range []*run.Attachment{w.submit(req), w.submit(ask("neither"))} {
+			w.m.Stop("t", a.ConversationID())
+			if _, _, err := w.read(a); !errors.Is(err, run.ErrStopped) {
+				t.Errorf("%v, want ErrStopped", err)
+			}
+			a.Close()
+		}
+		w.b.conv(held.ConversationID()).letGo()
+		w.mustRead(held)
+		w.wantRuns(1)
+	})
+}
+
+func TestStopReachesNoOtherToken(t *testing.T) {
+	t.Parallel()
+	inBubble(t, run.Config{}, func(w *world) {
+		a := w.submit(ask("wait"))
+		defer a.Close()
+		synctest.Wait()
+		if n := w.m.Stop("other", a.ConversationID()) + w.m.Stop("t", uuid.New()); n != 0 {
+			t.Errorf("stopped %d runs", n)
+		}
+		w.b.conv(a.ConversationID()).letGo()
+		if res := w.mustRead(a); res.Outcome != turn.Finished {
+			t.Errorf("%+v", res)
+		}
+	})
+}
