@@ -11,14 +11,19 @@ import (
 // interrupt answers POST /v1/conversations/{id}/interrupt. Who hangs up may
 // have lost the connection, so its run goes on for a grace; who means to stop
 // says so here, and nothing more is done in its name. It reaches only what the
-// same token has started, and does no harm where nothing runs.
+// same token has started, of that only the request with the Idempotency-Key if
+// there is one, and does no harm where nothing runs.
 func (d *Daemon) interrupt() handler {
 	return func(x *exchange, r *http.Request) error {
 		id, err := uuid.Parse(r.PathValue("id"))
 		if err != nil {
 			return newProblem(codeConversationID, "The conversation must be a UUID.", nil).about("id")
 		}
-		n := d.runs.Stop(x.client.ID, id)
+		key, err := idempotencyKey(r.Header)
+		if err != nil {
+			return err
+		}
+		n := d.runs.Stop(x.client.ID, id, key)
 		x.note(slog.String("conversation_id", id), slog.Int("interrupted", n))
 		return x.writeJSON(http.StatusOK, fmt.Appendf(nil, `{"id":%q,"object":"conversation.interrupt","interrupted":%t}`+"\n", id, n > 0))
 	}

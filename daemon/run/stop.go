@@ -7,8 +7,9 @@ var ErrStopped = errors.New("stopped before the run began")
 
 // Stop ends what a token runs in a conversation, and what of it waits there:
 // somebody said so, and waits for no grace. A run that goes on is interrupted;
-// what was done until then is its answer. It tells how many it stopped.
-func (m *Manager) Stop(token, conversation string) int {
+// what was done until then is its answer. With an idempotency key only the
+// request with that key is meant. It tells how many it stopped.
+func (m *Manager) Stop(token, conversation, key string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	l := m.lanes[conversation]
@@ -17,7 +18,7 @@ func (m *Manager) Stop(token, conversation string) int {
 	}
 	n := 0
 	for _, j := range l.jobs {
-		if j.req.Token == token && j.stop() {
+		if j.req.Token == token && (key == "" || j.req.IdempotencyKey == key) && j.stop() {
 			n++
 		}
 	}

@@ -18,7 +18,7 @@ func TestStopEndsARunWithWhatWasDone(t *testing.T) {
 		a := w.submit(ask("wait"))
 		defer a.Close()
 		w.wantRuns(1)
-		if n := w.m.Stop("t", a.ConversationID()); n != 1 {
+		if n := w.m.Stop("t", a.ConversationID(), ""); n != 1 {
 			t.Errorf("stopped %d runs", n)
 		}
 		if _, res, err := w.read(a); res.Outcome != turn.Interrupted || err != nil {
@@ -27,7 +27,7 @@ func TestStopEndsARunWithWhatWasDone(t *testing.T) {
 		if took := time.Since(began); took != 0 {
 			t.Errorf("it took %s", took)
 		}
-		if n := w.m.Stop("t", a.ConversationID()); n != 0 {
+		if n := w.m.Stop("t", a.ConversationID(), ""); n != 0 {
 			t.Errorf("stopped %d runs that are over", n)
 		}
 	})
@@ -40,7 +40,7 @@ func TestStopEndsARunWhoseClientHasGone(t *testing.T) {
 		a := w.submit(ask("wait"))
 		w.wantRuns(1)
 		a.Close()
-		w.m.Stop("t", a.ConversationID())
+		w.m.Stop("t", a.ConversationID(), "")
 		w.answered(ask("next"))
 		if took := time.Since(began); took != 0 {
 			t.Errorf("the slot was free after %s", took)
@@ -56,9 +56,9 @@ func TestStopReachesThoseThatWait(t *testing.T) {
 		synctest.Wait()
 		id := uuid.New()
 		req := ask("never")
-		req.ConversationID = id
+		req.ConversationID, req.IdempotencyKey = id, "key"
 		for _, a := range []*run.Attachment{w.submit(req), w.submit(ask("neither"))} {
-			w.m.Stop("t", a.ConversationID())
+			w.m.Stop("t", a.ConversationID(), map[string]string{id: "key"}[a.ConversationID()])
 			if _, _, err := w.read(a); !errors.Is(err, run.ErrStopped) {
 				t.Errorf("%v, want ErrStopped", err)
 			}
@@ -70,13 +70,13 @@ func TestStopReachesThoseThatWait(t *testing.T) {
 	})
 }
 
-func TestStopReachesNoOtherToken(t *testing.T) {
+func TestStopReachesNothingElse(t *testing.T) {
 	t.Parallel()
 	inBubble(t, run.Config{}, func(w *world) {
 		a := w.submit(ask("wait"))
 		defer a.Close()
 		synctest.Wait()
-		if n := w.m.Stop("other", a.ConversationID()) + w.m.Stop("t", uuid.New()); n != 0 {
+		if n := w.m.Stop("other", a.ConversationID(), "") + w.m.Stop("t", uuid.New(), "") + w.m.Stop("t", a.ConversationID(), "another"); n != 0 {
 			t.Errorf("stopped %d runs", n)
 		}
 		w.b.conv(a.ConversationID()).letGo()
