@@ -16,9 +16,10 @@ import (
 func newDaemon(
 	s *config.Settings, backend chosenBackend, tokens *token.Store, state string, log *slog.Logger, now func() time.Time,
 ) (*daemon.Daemon, error) {
+	build := buildinfo.Get()
 	c := daemon.Config{
-		Backend: backend.Backend, Why: backend.why, Version: buildinfo.Get().Version, Logger: log, Now: now,
-		NoAuth: s.NoAuth, AllowHosts: s.AllowHosts, AllowOrigins: s.AllowOrigins,
+		Backend: backend.Backend, Why: backend.why, Version: build.Version, Logger: log, Now: now,
+		Revision: build.Revision, NoAuth: s.NoAuth, MetricsOpen: s.MetricsOpen, AllowHosts: s.AllowHosts, AllowOrigins: s.AllowOrigins,
 		Limits: daemon.Limits{
 			Body: int64(s.Limits.Body), Messages: s.Limits.Messages, Text: int(s.Limits.Message), Images: s.Limits.Images,
 		},

@@ -87,7 +87,7 @@ func (a *answer) end(ctx context.Context) ending {
 		return e
 	}
 	e.problem = a.call.explain(e.problem)
-	a.x.failure = e.problem
+	a.x.failure, a.x.seen.code = e.problem, e.problem.wire.Code
 	a.x.d.models.doubt(ctx, e.problem)
 	// A failure that reached a client before is repeated; its time begins anew
 	// with this repetition, so it is counted before it is written.

@@ -27,6 +27,7 @@ const (
 type catalogue struct {
 	backend agentapi.Backend
 	now     func() time.Time
+	failed  func(error) // is told of every question that was not answered
 	life    context.Context
 	end     context.CancelFunc
 	wg      sync.WaitGroup
@@ -42,8 +43,8 @@ type catalogue struct {
 	ahead     map[string]struct{} // profiles that a run was started with while the list was old
 }
 
-func newCatalogue(b agentapi.Backend, now func() time.Time) *catalogue {
-	c := &catalogue{backend: b, now: now, revisions: make(map[string]string), ahead: make(map[string]struct{})}
+func newCatalogue(b agentapi.Backend, now func() time.Time, failed func(error)) *catalogue {
+	c := &catalogue{backend: b, now: now, failed: failed, revisions: make(map[string]string), ahead: make(map[string]struct{})}
 	c.life, c.end = context.WithCancel(context.Background())
 	return c
 }
@@ -71,6 +72,9 @@ func (c *catalogue) refresh(ctx context.Context) <-chan struct{} {
 		list, err := c.backend.Profiles(ctx)
 		if err != nil && ctx.Err() != nil {
 			err = silent() // not in time; to whoever asks, that is no error of ours
+		}
+		if err != nil && c.life.Err() == nil {
+			c.failed(err)
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -20,11 +20,13 @@ import (
 	"net/http"
 	"net/netip"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/daemon/metrics"
 	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/daemon/run"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -35,9 +37,10 @@ import (
 type Config struct {
 	Backend agentapi.Backend
 	// Why says in a few words why this backend was chosen, for status.
-	Why     string
-	Version string // of ohgw, for status
-	Logger  *slog.Logger
+	Why      string
+	Version  string // of ohgw, for status
+	Revision string // the commit of this build, for metrics; may be empty
+	Logger   *slog.Logger
 	// Now is the clock; nil: the real one. Deadlines are made from it, so it
 	// must go on.
 	Now func() time.Time
@@ -46,6 +49,8 @@ type Config struct {
 	// to listen to anything but this machine.
 	Tokens Tokens
 	NoAuth bool
+	// MetricsOpen lets GET /metrics be read without a key.
+	MetricsOpen bool
 	// AllowHosts are Host names beyond those of this machine, without port.
 	AllowHosts []string
 	// AllowOrigins are the web origins that may call, exactly as browsers send
@@ -139,6 +144,7 @@ type Daemon struct {
 	cfg      Config
 	runs     *run.Manager
 	models   *catalogue
+	metrics  *metrics.Metrics
 	began    time.Time
 	guard    guard
 	handler  http.Handler
@@ -157,15 +163,19 @@ func New(cfg Config) (*Daemon, error) {
 	if cfg.StateDir != "" {
 		workspaces = filepath.Join(cfg.StateDir, "workspaces")
 	}
-	runs, err := run.New(run.Config{
+	d := &Daemon{cfg: cfg, guard: newGuard(cfg), began: cfg.Now()}
+	d.metrics = metrics.New(metrics.Config{Version: cfg.Version, Revision: cfg.Revision, Go: runtime.Version(), Runs: d.counts})
+	var err error
+	d.runs, err = run.New(run.Config{
 		Backend: cfg.Backend, Logger: cfg.Logger, Now: cfg.Now,
 		MaxRuns: cfg.MaxRuns, MaxQueue: cfg.MaxQueue, OneShotTTL: cfg.OneShotTTL, RunTimeout: cfg.RunTimeout, Grace: cfg.Grace,
 		Workspace: cfg.Workspace, WorkspaceRoot: workspaces, StateDir: cfg.StateDir,
+		Ended: d.ended,
 	})
 	if err != nil {
 		return nil, err
 	}
-	d := &Daemon{cfg: cfg, runs: runs, models: newCatalogue(cfg.Backend, cfg.Now), guard: newGuard(cfg), began: cfg.Now()}
+	d.models = newCatalogue(cfg.Backend, cfg.Now, d.backendFailed)
 	d.handler = d.routes()
 	d.close = sync.OnceValue(func() error {
 		err := d.runs.Close()

@@ -24,6 +24,7 @@ const (
 	codeMethod            = "method_not_allowed"
 	codeMissingKey        = "missing_api_key"
 	codeInvalidKey        = "invalid_api_key"
+	codeForbiddenMetrics  = "forbidden_metrics"
 	codeForbiddenHost     = "forbidden_host"
 	codeForbiddenOrigin   = "forbidden_origin"
 	codeTooLarge          = "request_too_large"
@@ -68,7 +69,7 @@ func rowOf(code string) row {
 		return row{http.StatusBadRequest, request, 0, false}
 	case codeMissingKey, codeInvalidKey:
 		return row{http.StatusUnauthorized, request, 0, false}
-	case codeForbiddenHost, codeForbiddenOrigin:
+	case codeForbiddenHost, codeForbiddenOrigin, codeForbiddenMetrics:
 		return row{http.StatusForbidden, request, 0, false}
 	case codeModelNotFound, codeUnknownURL, codeNoConversation:
 		return row{http.StatusNotFound, request, 0, false}
@@ -169,6 +170,7 @@ func explain(err error) *problem {
 
 // writeProblem writes the envelope with the status and headers of its row.
 func (x *exchange) writeProblem(p *problem) error {
+	x.seen.code = p.wire.Code
 	h := x.Header()
 	switch p.row.status {
 	case http.StatusUnauthorized:

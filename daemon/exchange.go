@@ -38,6 +38,7 @@ type exchange struct {
 	written int64
 	failure error // for the log only
 	attrs   []slog.Attr
+	seen    sighting
 }
 
 func (d *Daemon) newExchange(w http.ResponseWriter) *exchange {
@@ -66,6 +67,7 @@ func (x *exchange) WriteHeader(status int) {
 		return
 	}
 	x.status = status
+	x.seen.answered = x.d.cfg.Now()
 	x.ResponseWriter.WriteHeader(status)
 }
 
@@ -103,6 +105,7 @@ func (x *exchange) attached(att *run.Attachment, key bool) {
 	if !att.Replayed() {
 		return
 	}
+	x.d.metrics.Repeat()
 	h.Set(headerReplayed, "true")
 	if key {
 		h.Set("Idempotency-Replayed", "true")

@@ -51,6 +51,7 @@ func (d *Daemon) outermost(next http.Handler) http.Handler {
 		defer func() {
 			v := recover()
 			abort := v != nil && x.panicked(v)
+			x.count(r)
 			x.log(r)
 			if abort {
 				panic(http.ErrAbortHandler) // net/http closes the connection without a word
@@ -69,6 +70,7 @@ func (x *exchange) panicked(v any) (abort bool) {
 	}
 	x.d.cfg.Logger.Error("panic", "request_id", x.id, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 	p := newProblem(codeInternal, "Something in ohgw is broken; its log has request "+x.id+".", nil)
+	x.seen.code = codeInternal
 	if !x.started() {
 		x.Header().Set("Connection", "close")
 		_ = x.writeProblem(p) // the client may be gone

@@ -21,6 +21,7 @@ type plainWriter struct {
 // so after a while white space goes ahead of the body; from then on the status
 // is 200, and a failure becomes an answer that tells of it.
 func (a *answer) plain(ctx context.Context) error {
+	a.x.seen.answer = answerPlain
 	p := &plainWriter{answer: a}
 	if err := a.updates(ctx, a.x.d.cfg.PlainHeartbeat, p.show, p.beat); err != nil {
 		if errors.Is(err, run.ErrBehind) {
@@ -55,6 +56,7 @@ func (p *plainWriter) beat() error {
 
 // failed tells that the run failed, in the status if that is still open.
 func (p *plainWriter) failed(ctx context.Context, e ending) error {
+	p.x.seen.code = e.problem.wire.Code
 	if p.x.started() {
 		message := e.problem.wire.Message
 		return p.write(ctx, openai.Completion{

@@ -14,6 +14,7 @@ func (d *Daemon) routes() http.Handler {
 		{[]string{http.MethodGet, http.MethodHead}, "/health", d.health()},
 		{[]string{http.MethodGet, http.MethodHead}, "/healthz", d.health()},
 		{[]string{http.MethodGet, http.MethodHead}, "/readyz", d.ready()},
+		{[]string{http.MethodGet, http.MethodHead}, "/metrics", d.showMetrics()},
 		{[]string{http.MethodGet, http.MethodHead}, "/models", d.private(d.listModels())},
 		{[]string{http.MethodGet, http.MethodHead}, "/models/{id...}", d.private(d.getModel())},
 		{[]string{http.MethodPost}, "/chat/completions", d.private(d.chat())},
@@ -22,10 +23,10 @@ func (d *Daemon) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", adapt(unknownURL))
 	for _, route := range table {
-		mux.Handle(route.path, adapt(wrongMethod(route.methods)))
+		mux.Handle(route.path, adapt(named(route.path, wrongMethod(route.methods))))
 		for _, method := range route.methods {
 			if method != http.MethodHead { // ServeMux lets GET answer it too
-				mux.Handle(method+" "+route.path, adapt(route.handler))
+				mux.Handle(method+" "+route.path, adapt(named(route.path, route.handler)))
 			}
 		}
 	}

@@ -22,6 +22,7 @@ type streamer struct {
 // stream begins at once, whatever the agent does: clients give up on silence
 // and send their request again.
 func (a *answer) stream(ctx context.Context) error {
+	a.x.seen.answer = answerStream
 	s := &streamer{
 		answer: a,
 		chunks: openai.NewChunks(a.id, a.call.Model, a.created, a.call.IncludeUsage),
@@ -31,6 +32,7 @@ func (a *answer) stream(ctx context.Context) error {
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("X-Accel-Buffering", "no")
+	defer a.x.d.metrics.StreamOpens()()
 	if err := s.send(s.chunks.Role(s.buf[:0])); err != nil {
 		return err
 	}
@@ -44,6 +46,7 @@ func (a *answer) stream(ctx context.Context) error {
 	case err == nil:
 		return s.finish(ctx)
 	case errors.Is(err, run.ErrBehind):
+		s.x.seen.code = codeReaderTooSlow
 		return errors.Join(err, s.events.Data(explain(err).wire.AppendEnvelope(s.buf[:0])))
 	default:
 		return err
@@ -74,6 +77,9 @@ func (s *streamer) show(u turn.Update) error {
 // content sends text in frames that every client can read.
 func (s *streamer) content(text string) error {
 	s.sent += len(text)
+	if text != "" {
+		s.x.firstText()
+	}
 	for text != "" {
 		var piece string
 		piece, text = openai.Piece(text)

@@ -25,6 +25,8 @@ type job struct {
 	queued chan struct{}   // closed when j has to wait in its lane
 	opened chan struct{}   // closed when the conversation is open, or j has ended
 
+	made, admitted time.Time // admitted is for the job's own goroutine
+
 	// The manager's mutex guards these.
 	retire  *time.Timer
 	retired bool
@@ -47,7 +49,7 @@ type job struct {
 
 func (m *Manager) newJob(req Request) *job {
 	j := &job{
-		m: m, req: req, id: req.ConversationID,
+		m: m, req: req, id: req.ConversationID, made: m.cfg.Now(),
 		turn: make(chan struct{}), queued: make(chan struct{}), opened: make(chan struct{}),
 		clients: make(map[*Attachment]struct{}),
 	}
@@ -62,11 +64,30 @@ func (m *Manager) newJob(req Request) *job {
 func (j *job) run() {
 	res, err := j.work()
 	j.cancel(nil)
+	j.tell(res, err) // before anybody has the answer: who has it finds it counted
 	j.finish(res, err)
 	j.m.finished(j)
 	if j.req.ConversationID == "" {
 		j.m.oneShots.ended(j.id)
 	}
+}
+
+// tell reports the end of a run.
+func (j *job) tell(res turn.Result, err error) {
+	if j.m.cfg.Ended == nil || j.follow != nil && j.follow.done {
+		return
+	}
+	now := j.m.cfg.Now()
+	end := Ended{Profile: j.req.Profile, Result: res, Err: err, Started: !isEarly(err), Left: errors.Is(err, errClientGone)}
+	if early, ok := errors.AsType[*earlyError](err); ok {
+		end.Err = early.err
+	}
+	if j.admitted.IsZero() { // it ended in the queue
+		end.Waited = now.Sub(j.made)
+	} else {
+		end.Waited, end.Took = j.admitted.Sub(j.made), now.Sub(j.admitted)
+	}
+	j.m.cfg.Ended(end)
 }
 
 func (j *job) oneShot() bool { return j.req.ConversationID == "" && j.follow == nil }
@@ -81,6 +102,7 @@ func (j *job) work() (turn.Result, error) {
 		return turn.Result{}, &earlyError{err}
 	}
 	defer release()
+	j.admitted = j.m.cfg.Now()
 	if j.follow != nil && j.follow.done {
 		return j.replayRecord()
 	}

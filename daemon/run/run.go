@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/turn"
 )
 
 // Config is what a Manager needs. Zero durations and limits take the defaults
@@ -43,6 +44,21 @@ type Config struct {
 	// StateDir keeps the records of idempotency keys and of one-shots. Empty:
 	// they are kept in memory only.
 	StateDir string
+
+	// Ended is told of every run when it is over, by the run's own goroutine:
+	// not of answers from memory or from a record. May be nil.
+	Ended func(Ended)
+}
+
+// Ended is a run that is over.
+type Ended struct {
+	Profile string
+	Result  turn.Result
+	Err     error         // as of [Attachment.Result]; nil where the backend told the end
+	Started bool          // the agent may have begun
+	Left    bool          // it was interrupted because no client was there any more
+	Waited  time.Duration // for its conversation and its place among the running
+	Took    time.Duration // from then to its end
 }
 
 const (

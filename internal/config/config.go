@@ -22,6 +22,7 @@ type Config struct {
 	KeyStore     string // keyring, file
 	Workspace    string // directory that all conversations work in; "" for one each
 	NoAuth       bool
+	MetricsOpen  bool     // GET /metrics needs no token
 	AllowOrigins []string // origins of web pages that may call, such as https://chat.example.org
 	AllowHosts   []string // names, without port, under which clients may call
 	LogFormat    string   // auto, text, json

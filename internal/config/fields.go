@@ -104,6 +104,11 @@ func Fields() []Field { //nolint:funlen // A table is as long as it is.
 			at:   func(c *Config) any { return &c.NoAuth },
 		},
 		{
+			Flag: "metrics-open", Env: "OHGW_METRICS_OPEN", Key: "metrics_open", Section: ServeSection,
+			Help: "let /metrics be read without a token",
+			at:   func(c *Config) any { return &c.MetricsOpen },
+		},
+		{
 			Flag: "allow-origin", Env: "OHGW_ALLOW_ORIGIN", Key: "allow_origin", Arg: "ORIGIN", Section: ServeSection,
 			Help: "let web pages of this origin call, such as https://chat.example.org", check: checkOrigin,
 			at: func(c *Config) any { return &c.AllowOrigins },

@@ -64,6 +64,7 @@ confirm = "risky"
 key_store = "file"
 workspace = "work"
 no_auth = true
+metrics_open = true
 allow_origin = ["https://A.example", "http://b.example:8080"]
 allow_host = ["Gateway.example.org", "[::1]"]
 log_format = "json"
@@ -107,7 +108,7 @@ url = "http://localhost:1234"
 			KeyFile: filepath.Join(filepath.Dir(path), "llm.key"), // relative to the file it stands in
 		}},
 		KeyStore: "file", Workspace: filepath.Join(filepath.Dir(path), "work"),
-		NoAuth:       true,
+		NoAuth: true, MetricsOpen: true,
 		AllowOrigins: []string{"https://a.example", "http://b.example:8080"},
 		AllowHosts:   []string{"gateway.example.org", "::1"},
 		LogFormat:    "json", MaxRuns: 3, MaxQueue: 0, OneShotTTL: 0, RunTimeout: 90 * time.Minute, Drain: time.Minute,

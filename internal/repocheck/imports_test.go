@@ -71,6 +71,10 @@ var rules = []rule{
 		not: []string{"internal/secret"}, deny: []string{"github.com/zalando/go-keyring"},
 	},
 	{
+		why: "the daemon says what happened, and one package counts",
+		not: []string{"daemon/metrics"}, deny: []string{"github.com/prometheus"},
+	},
+	{
 		why: "sockets belong to the backend that has them and to its fake",
 		not: []string{"agentapi/agentserver", "agentapi/backendtest"}, deny: []string{"github.com/coder/websocket"},
 	},

@@ -1,0 +1,80 @@
+package metrics
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Request is a request that was answered.
+type Request struct {
+	Route  string // as in the table of routes; "": unknown
+	Method string // as the client sent it
+	Status int
+	Code   string // of the error; "" if there was none
+	Took   time.Duration
+}
+
+// Request counts a request.
+func (m *Metrics) Request(r Request) {
+	route, method := r.Route, r.Method
+	if route == "" {
+		route = other
+	}
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions:
+	default:
+		method = other
+	}
+	m.requests.WithLabelValues(route, method, strconv.Itoa(r.Status)).Inc()
+	m.duration.WithLabelValues(route).Observe(seconds(r.Took))
+	if r.Code != "" {
+		m.failures.WithLabelValues(r.Code).Inc()
+	}
+}
+
+// FirstByte notes when the answer of a run began; the form is "stream" or
+// "plain".
+func (m *Metrics) FirstByte(form string, after time.Duration) {
+	m.firstByte.WithLabelValues(form).Observe(seconds(after))
+}
+
+// FirstText notes when a stream had its first text of the agent.
+func (m *Metrics) FirstText(after time.Duration) { m.firstText.Observe(seconds(after)) }
+
+// StreamOpens counts a stream that begins; call what it returns at its end.
+func (m *Metrics) StreamOpens() (closes func()) {
+	m.streams.Inc()
+	return m.streams.Dec
+}
+
+// Repeat counts a request that an earlier run answered.
+func (m *Metrics) Repeat() { m.repeats.Inc() }
+
+// BackendError counts a failure of the backend. The kinds are few and fixed.
+func (m *Metrics) BackendError(kind string) { m.backend.WithLabelValues(kind).Inc() }
+
+// Run is a run that is over.
+type Run struct {
+	Profile string
+	Outcome string // one of a few fixed ones
+	Waited  time.Duration
+	Took    time.Duration
+	// The tokens, and the cost in US dollars.
+	Prompt, Completion, Cached, CacheWrite, Reasoning int64
+	Cost                                              float64
+}
+
+// Run counts a run.
+func (m *Metrics) Run(r Run) {
+	profile := m.profile(r.Profile)
+	m.runs.WithLabelValues(profile, r.Outcome).Inc()
+	m.runDuration.WithLabelValues(r.Outcome).Observe(seconds(r.Took))
+	m.wait.Observe(seconds(r.Waited))
+	m.cost.WithLabelValues(profile).Add(max(0, r.Cost))
+	for kind, n := range map[string]int64{
+		"prompt": r.Prompt, "completion": r.Completion, "cached": r.Cached, "cache_write": r.CacheWrite, "reasoning": r.Reasoning,
+	} {
+		m.tokens.WithLabelValues(profile, kind).Add(max(0, float64(n)))
+	}
+}
