@@ -80,14 +80,10 @@ func (s *keyStore) String() string {
 	return "keyring of the system"
 }
 
-// slow is how long something may take before the person is told about it.
-const slow = time.Second
-
 // reach makes sure that the store can be used, and says so when somebody has
 // to unlock it.
 func (a *app) reach(ctx context.Context, s *keyStore) error {
-	waiting := time.AfterFunc(slow, func() { a.note("waiting for the keyring; it may want to be unlocked") })
-	defer waiting.Stop()
+	defer a.tellLate("waiting for the keyring; it may want to be unlocked")()
 	return keyFault(ctx, s.probe(ctx), s)
 }
 

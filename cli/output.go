@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/internal/iostream"
@@ -25,6 +27,29 @@ func (a *app) printJSON(v any) error {
 func (a *app) note(format string, args ...any) {
 	if !a.quiet {
 		fmt.Fprintf(a.Stderr, format+"\n", args...)
+	}
+}
+
+// slow is how long something may take before the person is told about it.
+const slow = time.Second
+
+// tellLate is a note for when something takes long. It is not written any more
+// once done was called.
+func (a *app) tellLate(text string) (done func()) {
+	var mu sync.Mutex
+	over := false
+	timer := time.AfterFunc(slow, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !over {
+			a.note("%s", text)
+		}
+	})
+	return func() {
+		timer.Stop()
+		mu.Lock()
+		defer mu.Unlock()
+		over = true
 	}
 }
 

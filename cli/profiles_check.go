@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,8 +15,17 @@ import (
 	"github.com/ohgw/ohgw/internal/profile"
 )
 
-func newProfilesCheck(a *app, in *profilesInput) *cobra.Command {
-	return &cobra.Command{
+type profilesCheckInput struct {
+	*profilesInput
+
+	Names   []string
+	Live    bool
+	Timeout time.Duration
+}
+
+func newProfilesCheck(a *app, shared *profilesInput) *cobra.Command {
+	in := profilesCheckInput{profilesInput: shared}
+	cmd := &cobra.Command{
 		Use:   "check [NAME...]",
 		Short: "Tell everything that is wrong with profiles",
 		Long: long(`
@@ -22,16 +33,31 @@ Looks at profiles, or at all of them and the settings, and tells what is wrong,
 what OpenHands ignores, and the command that repairs it. It changes nothing and
 asks no provider.
 
+--live asks the model of each profile for one word, with the key and as the
+embedded agent would, several at a time: it costs next to nothing and tells a
+refused key, an unknown model, an empty account, a rate limit, a window that is
+too small and a server that is not there from each other.
+
 It ends with 3 when there are errors, which keep a profile from working, and
-with 0 when there are warnings and notes only. With --json, problems is a list
-of objects with profile, path, entry, code, severity, text and repair.`, 0, fault.Failed, fault.Usage, fault.Partly),
-		Example: examples("ohgw profiles check", "ohgw profiles check work --json"),
+with 0 when there are warnings and notes only. Where the files are right and no
+model answers, it ends with 4 if all of them want another key, and with 5 if
+none can be reached. With --json, problems is a list of objects with profile,
+path, entry, code, severity, text and repair; with --live there is also live, a
+list with profile, model, key_from, outcome, text, repair and seconds.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Credential, fault.Unreachable),
+		Example: examples("ohgw profiles check", "ohgw profiles check work --live"),
 		Args:    noKeys,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return a.profileNames(), cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return a.profilesCheck(cmd.Context(), in, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in.Names = args
+			return a.profilesCheck(cmd.Context(), in)
+		},
 	}
+	cmd.Flags().BoolVar(&in.Live, "live", false, "ask the models, too: one small call for each profile")
+	cmd.Flags().DurationVar(&in.Timeout, "timeout", liveTimeout, "how long one of those calls may take")
+	complete(cmd, "timeout", "10s", "30s", "2m")
+	return cmd
 }
 
 // noKeys takes any arguments but keys.
@@ -44,12 +70,22 @@ func noKeys(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-func (a *app) profilesCheck(ctx context.Context, in *profilesInput, names []string) error {
+// checkReport is the outcome of a check in JSON.
+type checkReport struct {
+	profile.CheckReport
+
+	Live []liveResult `json:"live,omitempty"`
+}
+
+func (a *app) profilesCheck(ctx context.Context, in profilesCheckInput) error {
+	if in.Timeout <= 0 {
+		return usage("--timeout must be longer than nothing", "leave it out, or use a time such as 30s")
+	}
 	places, err := a.places()
 	if err != nil {
 		return err
 	}
-	store, err := a.profileStore(in)
+	store, err := a.profileStore(in.profilesInput)
 	if err != nil {
 		return err
 	}
@@ -57,19 +93,32 @@ func (a *app) profilesCheck(ctx context.Context, in *profilesInput, names []stri
 	if err != nil {
 		return err
 	}
-	report, err := store.Check(ctx, profile.CheckOptions{
-		Names: names, Keys: keys.Resolver, CLI: places.CLI, Ignored: ignoredByEngine,
+	found, err := store.Check(ctx, profile.CheckOptions{
+		Names: in.Names, Keys: keys.Resolver, CLI: places.CLI, Ignored: ignoredByEngine,
 	})
 	if err != nil {
-		return a.profileFault(ctx, err, strings.Join(names, " "))
+		return a.profileFault(ctx, err, strings.Join(in.Names, " "))
+	}
+	report := checkReport{CheckReport: found}
+	inFiles := slices.ContainsFunc(found.Problems, func(p profile.Problem) bool {
+		return p.Severity == profile.Error && p.Code != string(keyMissing)
+	})
+	if in.Live {
+		names := in.Names
+		if len(names) == 0 {
+			if names, err = store.Names(); err != nil {
+				return a.profileFault(ctx, err, "")
+			}
+		}
+		if report.Live, err = a.liveCheck(store, keys.Resolver, in.Timeout).ask(ctx, names); err != nil {
+			return err
+		}
+		addLive(&report.CheckReport, report.Live)
 	}
 	if err := a.printCheck(report); err != nil {
 		return err
 	}
-	if report.Worst() == profile.Error {
-		return &fault.Error{Msg: "some profiles do not work", Hint: "the repairs are listed with the problems", Code: fault.Partly}
-	}
-	return nil
+	return checkFault(report, inFiles)
 }
 
 // ignoredByEngine names what a profile asks for that the embedded agent does
@@ -82,17 +131,42 @@ func ignoredByEngine(entry []byte) []string {
 	return llm.Ignored(p)
 }
 
-func (a *app) printCheck(report profile.CheckReport) error {
-	if a.json {
-		if report.Problems == nil {
-			report.Problems = []profile.Problem{}
+// checkFault says that profiles do not work, because of their files or not.
+func checkFault(report checkReport, inFiles bool) error {
+	if report.Worst() != profile.Error {
+		return nil
+	}
+	f := &fault.Error{Msg: "some profiles do not work", Hint: "the repairs are listed with the problems", Code: fault.Partly}
+	for i, r := range report.Live {
+		code := r.Outcome.code()
+		if inFiles || i > 0 && code != f.Code {
+			f.Code = fault.Partly
+			break
 		}
+		f.Code = code
+	}
+	switch f.Code {
+	case fault.Credential:
+		f.Msg = "no model answers: the keys are missing or refused"
+	case fault.Unreachable:
+		f.Msg = "no model answers: none can be reached"
+	}
+	return f
+}
+
+func (a *app) printCheck(report checkReport) error {
+	if a.json {
 		return a.printJSON(report)
 	}
 	if !a.Stdout.TTY() {
 		t := table{}
 		for _, p := range report.Problems {
 			t.add(string(p.Severity), p.Profile, p.Path, p.Code, p.Text, p.Repair)
+		}
+		for _, r := range report.Live {
+			if r.Outcome == answered {
+				t.add(string(answered), r.Profile, r.path, string(answered), r.Text, "")
+			}
 		}
 		return t.write(a.Stdout)
 	}
@@ -109,6 +183,11 @@ func (a *app) printCheck(report profile.CheckReport) error {
 		fmt.Fprintf(&b, "%s: %s: %s\n", clean(subject), severity, clean(p.Text))
 		if p.Repair != "" {
 			fmt.Fprintf(&b, "  %s %s\n", a.Stdout.Styled(iostream.Faint, "repair:"), clean(p.Repair))
+		}
+	}
+	for _, r := range report.Live {
+		if r.Outcome == answered {
+			fmt.Fprintf(&b, "%s: %s: %s\n", clean(r.Profile), a.Stdout.Styled(iostream.Bold, string(answered)), r.Text)
 		}
 	}
 	if len(report.Problems) == 0 {

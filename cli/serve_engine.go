@@ -163,18 +163,24 @@ func (e *engineProfiles) model(p engine.Profile, cfg llm.Config) (llm.Model, err
 		return nil, err
 	}
 	if stored, err := e.store.Load(p.Name); err == nil {
-		parsed.ExtraHeaders = make(map[string]llm.Secret, len(stored.LLM.ExtraHeaders))
-		for _, name := range slices.Sorted(maps.Keys(stored.LLM.ExtraHeaders)) {
-			value := stored.LLM.ExtraHeaders[name]
-			parsed.ExtraHeaders[name] = llm.Hide(value.Reveal())
-		}
-		if body := stored.LLM.ExtraBody.Reveal(); body != "" {
-			var members map[string]json.RawMessage
-			if err := json.Unmarshal([]byte(body), &members); err == nil {
-				parsed.ExtraBody = llm.Hide(members)
-			}
-		}
+		addHidden(&parsed, &stored.LLM)
 	}
 	cfg.Profile, cfg.Key = parsed, p.Key
 	return llm.New(cfg)
+}
+
+// addHidden gives an LLM the headers and members of the profile as it is stored
+// that may hold credentials.
+func addHidden(p *llm.Profile, stored *profile.LLM) {
+	p.ExtraHeaders = make(map[string]llm.Secret, len(stored.ExtraHeaders))
+	for _, name := range slices.Sorted(maps.Keys(stored.ExtraHeaders)) {
+		value := stored.ExtraHeaders[name]
+		p.ExtraHeaders[name] = llm.Hide(value.Reveal())
+	}
+	if body := stored.ExtraBody.Reveal(); body != "" {
+		var members map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(body), &members); err == nil {
+			p.ExtraBody = llm.Hide(members)
+		}
+	}
 }

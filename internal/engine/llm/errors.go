@@ -50,12 +50,12 @@ func (e *Error) transient() bool {
 // errorOf makes the Error of what went wrong with one request. safe takes keys
 // out of a text.
 func errorOf(err error, safe func(string) string) *Error {
-	code := CodeUnavailable
+	code, status := CodeUnavailable, 0
 	var refusal *wire.Failure
 	var broken *textcall.Error
 	switch {
 	case errors.As(err, &refusal):
-		code = codeOf(refusal)
+		code, status = codeOf(refusal), refusal.Status
 	case errors.As(err, &broken):
 		code = CodeCallValidation
 	case errors.Is(err, errTimeout):
@@ -73,7 +73,9 @@ func errorOf(err error, safe func(string) string) *Error {
 	if next := advice(code); next != "" {
 		full = strings.TrimRight(detail, ". ") + ". " + next
 	}
-	return newError(code, full, errors.New(detail))
+	failed := newError(code, full, errors.New(detail))
+	failed.Status = status
+	return failed
 }
 
 func newError(code, detail string, cause error) *Error {

@@ -92,6 +92,7 @@ type Error struct {
 	// Code is OpenHands' class name, e.g. "LLMAuthenticationError".
 	Code           string
 	Detail         string // for people; no key in it
+	Status         int    // of the provider's answer, or that its frame names; 0 if it gave none
 	Classification event.Classification
 	Err            error // the cause, for logs
 }

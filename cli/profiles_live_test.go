@@ -1,0 +1,291 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ohgw/ohgw/internal/engine/llm"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/iostream"
+	"github.com/ohgw/ohgw/internal/llmtest"
+	"github.com/ohgw/ohgw/internal/paths"
+	"github.com/ohgw/ohgw/internal/secret/secrettest"
+)
+
+const liveCanary = "CANARY-live-0123456789-of-a-key"
+
+// liveWorld is the world of somebody with these profiles and no stored keys.
+type liveWorld struct {
+	env            *Env
+	stdout, stderr strings.Builder
+}
+
+func newLiveWorld(t *testing.T, profiles map[string]string) *liveWorld {
+	t.Helper()
+	top := t.TempDir()
+	w := &liveWorld{}
+	env := map[string]string{"OH_PERSISTENCE_DIR": filepath.Join(top, "oh"), "TERM": "xterm"}
+	w.env = &Env{
+		Stdin: strings.NewReader(""), Stdout: iostream.New(&w.stdout, false, nil), Stderr: iostream.New(&w.stderr, false, nil),
+		Getenv: func(name string) string { return env[name] }, Now: time.Now,
+		Paths: func() (paths.Set, error) {
+			return paths.Set{Home: top, Config: filepath.Join(top, "config"), State: filepath.Join(top, "state"), Runtime: filepath.Join(top, "run")}, nil
+		},
+		Keyring: secrettest.FileKeyring(filepath.Join(top, "keyring")),
+	}
+	dir := filepath.Join(top, "oh", "profiles")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range profiles {
+		if err := os.WriteFile(filepath.Join(dir, name+".json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+// run runs a command line, which must end with the code.
+func (w *liveWorld) run(t *testing.T, code fault.Code, args ...string) {
+	t.Helper()
+	if got := Run(t.Context(), w.env, args); got != int(code) {
+		t.Errorf("ohgw %s ends with %d, want %d:\n%s%s", strings.Join(args, " "), got, code, &w.stdout, &w.stderr)
+	}
+}
+
+func (w *liveWorld) report(t *testing.T) checkReport {
+	t.Helper()
+	var report checkReport
+	if err := json.Unmarshal([]byte(w.stdout.String()), &report); err != nil {
+		t.Fatalf("%v in\n%s", err, &w.stdout)
+	}
+	return report
+}
+
+// closedPort is an address where nobody listens.
+func closedPort(t *testing.T) string {
+	t.Helper()
+	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ln.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return ln.Addr().String()
+}
+
+func TestALiveCheckTellsFailuresApart(t *testing.T) {
+	t.Parallel()
+	server := llmtest.New(t)
+	body := func(status int, text string) llmtest.Reply { return llmtest.Reply{Status: status, Body: text} }
+	answers := map[string]struct {
+		reply  llmtest.Reply
+		want   outcome
+		repair string // part of it
+	}{
+		"good":   {llmtest.Text("yes"), answered, ""},
+		"key":    {body(401, `{"error":{"message":"Incorrect API key provided: `+liveCanary+`","code":"invalid_api_key"}}`), keyRefused, "ohgw keys set key"},
+		"model":  {body(404, `{"error":{"message":"The model 'x' does not exist or you do not have access to it.","code":"model_not_found"}}`), modelUnknown, "ohgw profiles add model --replace"},
+		"quota":  {body(429, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota"}}`), outOfQuota, "ohgw keys set quota"},
+		"rate":   {body(429, `{"error":{"message":"Rate limit reached","type":"rate_limit_exceeded"}}`), tooOften, "ohgw profiles check --live rate"},
+		"down":   {body(503, `{"error":{"message":"overloaded"}}`), brokenDown, "ohgw profiles check --live down"},
+		"option": {body(400, `{"error":{"message":"Unsupported parameter: 'seed'"}}`), refused, "ohgw profiles show option"},
+		"page":   {body(404, `<html>Nothing here</html>`), wrongAddress, "ohgw profiles show page"},
+		"hang":   {llmtest.Reply{End: llmtest.Hang}, timedOut, "--timeout 2s"},
+	}
+	profiles := map[string]string{
+		"small":  `{"model": "openai/small", "base_url": "` + server.URL + `", "api_key": "` + liveCanary + `", "max_input_tokens": 9}`,
+		"gone":   `{"model": "openai/gone", "base_url": "http://` + closedPort(t) + `", "api_key": "` + liveCanary + `"}`,
+		"none":   `{"model": "anthropic/claude-sonnet-4-5"}`,
+		"vertex": `{"model": "vertex_ai/gemini-2.5-pro"}`,
+		"broken": `{"model":`,
+	}
+	want := map[string]outcome{"small": windowSmall, "gone": unreachable, "none": keyMissing, "vertex": notAsked, "broken": notLoaded}
+	repairs := map[string]string{"small": "profiles add small", "gone": "profiles show gone", "none": "ohgw keys set none", "vertex": "litellm_proxy/", "broken": "profiles check broken"}
+	for name, a := range answers {
+		server.On(llmtest.Model(name), a.reply)
+		profiles[name] = `{"model": "openai/` + name + `", "base_url": "` + server.URL + `", "api_key": "` + liveCanary + `", "reasoning_effort": "high", "num_retries": 5}`
+		want[name], repairs[name] = a.want, a.repair
+	}
+	w := newLiveWorld(t, profiles)
+	w.run(t, fault.Partly, "profiles", "check", "--live", "--timeout", "1s", "--json", "--debug")
+
+	report := w.report(t)
+	got := map[string]outcome{}
+	for _, r := range report.Live {
+		got[r.Profile] = r.Outcome
+		if !strings.Contains(r.Repair, repairs[r.Profile]) || (r.Outcome == answered) != (r.Repair == "") {
+			t.Errorf("the repair of %s is %q, want one with %q", r.Profile, r.Repair, repairs[r.Profile])
+		}
+		problems := 0
+		for _, p := range report.Problems {
+			if p.Profile == r.Profile && p.Severity == r.Outcome.severity() {
+				problems++
+			}
+		}
+		if (r.Outcome == answered) != (problems == 0) {
+			t.Errorf("%s has %d problems in the list", r.Profile, problems)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if names := slices.Sorted(maps.Keys(want)); len(names) != len(report.Live) || report.Live[0].Profile != names[0] {
+		t.Errorf("the results are not one for each profile, in order: %+v", report.Live)
+	}
+	if all := w.stdout.String() + w.stderr.String(); strings.Contains(all, "CANARY") {
+		t.Errorf("a key is shown:\n%s", all)
+	}
+	asked := map[string]int{}
+	for _, r := range server.Requests() {
+		asked[r.Model]++
+		if !strings.Contains(string(r.Body), `"max_completion_tokens":16`) || strings.Contains(string(r.Body), "reasoning_effort") {
+			t.Errorf("this is not the smallest call: %s", r.Body)
+		}
+		if got := r.Header.Get("Authorization"); got != "Bearer "+liveCanary {
+			t.Errorf("%s gets the key %q", r.Model, got)
+		}
+	}
+	for name := range answers {
+		if asked[name] != 1 {
+			t.Errorf("%s is asked %d times", name, asked[name])
+		}
+	}
+}
+
+// A stored key comes before that of the profile, as when an agent runs.
+func TestALiveCheckTakesTheKeyOfARun(t *testing.T) {
+	t.Parallel()
+	server := llmtest.New(t)
+	server.On(llmtest.Model("m"), llmtest.Text("yes"))
+	w := newLiveWorld(t, map[string]string{"work": `{"model": "litellm_proxy/m", "base_url": "` + server.URL + `", "api_key": "in-the-profile"}`})
+	w.env.Stdin = strings.NewReader("for-the-provider")
+	w.run(t, 0, "keys", "set", "provider:litellm_proxy")
+	for _, tt := range []struct{ set, key, from string }{
+		{"", "for-the-provider", "key stored for litellm_proxy"},
+		{"stored-for-it", "stored-for-it", "key stored for the profile"},
+	} {
+		if tt.set != "" {
+			w.env.Stdin = strings.NewReader(tt.set)
+			w.run(t, 0, "keys", "set", "work")
+		}
+		server.Forget()
+		w.stdout.Reset()
+		w.run(t, 0, "profiles", "check", "work", "--live")
+		if got := server.Requests(); len(got) != 1 || got[0].Header.Get("Authorization") != "Bearer "+tt.key {
+			t.Errorf("asked %d times, or with another key than %q", len(got), tt.key)
+		}
+		if !strings.Contains(w.stdout.String(), "\nok\twork\t") || !strings.Contains(w.stdout.String(), tt.from) {
+			t.Errorf("it says %q, want the origin %q", &w.stdout, tt.from)
+		}
+	}
+}
+
+// Where the files are right, the exit code says what all models have in common.
+func TestALiveCheckEndsWithWhatAllHaveInCommon(t *testing.T) {
+	t.Parallel()
+	server := llmtest.New(t)
+	server.On(llmtest.Model("good"), llmtest.Text("yes"))
+	server.On(llmtest.Model("bad"), llmtest.Fail(401, "no"))
+	profile := func(model, url string) string {
+		return `{"model": "openai/` + model + `", "base_url": "` + url + `", "api_key": "` + liveCanary + `"}`
+	}
+	gone := "http://" + closedPort(t)
+	tests := []struct {
+		name     string
+		profiles map[string]string
+		want     fault.Code
+	}{
+		{"nothing", map[string]string{}, 0},
+		{"an answer", map[string]string{"a": profile("good", server.URL)}, 0},
+		{"keys", map[string]string{"a": profile("bad", server.URL), "b": `{"model": "anthropic/claude-sonnet-4-5"}`}, fault.Credential},
+		{"nobody there", map[string]string{"a": profile("x", gone), "b": profile("y", gone)}, fault.Unreachable},
+		{"one of each", map[string]string{"a": profile("good", server.URL), "b": profile("y", gone)}, fault.Partly},
+		{"a broken file, too", map[string]string{"a": profile("x", gone), "b": "{"}, fault.Partly},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			newLiveWorld(t, tt.profiles).run(t, tt.want, "profiles", "check", "--live")
+		})
+	}
+}
+
+func TestALiveCheckShowsItsProgressOnATerminal(t *testing.T) {
+	t.Parallel()
+	server := llmtest.New(t)
+	server.On(llmtest.Model("m"), llmtest.Text("yes"))
+	w := newLiveWorld(t, map[string]string{"work": `{"model": "openai/m", "base_url": "` + server.URL + `", "api_key": "` + liveCanary + `"}`})
+	width := func() int { return 80 }
+	w.env.Stdout, w.env.Stderr = iostream.New(&w.stdout, true, width), iostream.New(&w.stderr, true, width)
+	w.run(t, 0, "profiles", "check", "--live")
+	if want := "\r\x1b[K0 of 1 models have answered\r\x1b[K1 of 1 models have answered\r\x1b[K"; w.stderr.String() != want {
+		t.Errorf("stderr is %q, want %q", w.stderr.String(), want)
+	}
+	if !strings.Contains(w.stdout.String(), ": answered after ") {
+		t.Errorf("stdout is %q", w.stdout.String())
+	}
+}
+
+// What providers say, word for word, about the failures that OpenHands has no
+// class for.
+func TestOutcomeOfTheWordsOfProviders(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		status int
+		detail string
+		want   outcome
+	}{
+		{404, "404: model: claude-9 (not_found_error)", modelUnknown},
+		{404, "404: models/gemini-9 is not found for API version v1beta, or is not supported for generateContent. (NOT_FOUND)", modelUnknown},
+		{404, `404: model "llama9" not found, try pulling it first`, modelUnknown},
+		{404, "404: The API deployment for this resource does not exist. (DeploymentNotFound)", modelUnknown},
+		{400, "400: Invalid model: mistral-9", modelUnknown},
+		{400, "400: Model Not Exist (invalid_request_error)", modelUnknown},
+		{400, "400: vendor/x is not a valid model ID", modelUnknown},
+		{400, "400: The provided model identifier is invalid. (ValidationException)", modelUnknown},
+		{400, "400: Invalid model name passed in model=x. Call `/v1/models` to view available models for your key.", modelUnknown},
+		{404, "404: Not Found", wrongAddress},
+		{301, "301: the server redirects to https://example.org; set base_url to where the API is", wrongAddress},
+		{402, "402: Insufficient Balance", outOfQuota},
+		{400, "400: Your credit balance is too low to access the Anthropic API. (invalid_request_error)", outOfQuota},
+		{400, "400: Budget has been exceeded! Current cost: 3.1, Max budget: 3.0 (budget_exceeded)", outOfQuota},
+		{400, "400: Could not finish the message because max_tokens or model output limit was reached. Please try again with higher max_tokens.", answered},
+		{400, "400: Unsupported value: 'temperature' does not support 0.5 with this model.", refused},
+	}
+	for _, tt := range tests {
+		code := map[int]string{404: llm.CodeBadRequest, 429: llm.CodeRateLimit}[tt.status]
+		if code == "" {
+			code = llm.CodeBadRequest
+		}
+		e := &llm.Error{Code: code, Detail: tt.detail + ". Check the profile's model and options.", Status: tt.status, Classification: llm.Classify(code, tt.detail), Err: errors.New(tt.detail)}
+		if got := outcomeOf(e); got != tt.want {
+			t.Errorf("outcomeOf(%q) = %s, want %s", tt.detail, got, tt.want)
+		}
+	}
+}
+
+// Whatever came of it, a problem has words and a way out.
+func TestEveryOutcomeHasARepair(t *testing.T) {
+	t.Parallel()
+	for _, o := range []outcome{keyRefused, modelUnknown, wrongAddress, outOfQuota, tooOften, windowSmall, refused, unreachable, brokenDown} {
+		r := liveResult{Profile: "work"}
+		if got := r.repairOf(o, "AGAIN"); !strings.Contains(got, "ohgw ") && !strings.Contains(got, "AGAIN") {
+			t.Errorf("the repair of %s is %q: no command", o, got)
+		}
+		if o.severity() == "" {
+			t.Errorf("%s is no problem", o)
+		}
+	}
+}
