@@ -26,6 +26,7 @@ import (
 	"github.com/ohgw/ohgw/cli"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/llmtest"
 )
 
 // patience bounds how long a script waits for something to happen.
@@ -85,6 +86,7 @@ func TestScripts(t *testing.T) {
 			"ended":       cmdEnded,
 			"hostport":    cmdHostPort,
 			"http":        cmdHTTP,
+			"llm":         cmdLLM,
 			"mode":        cmdMode,
 			"replace":     cmdReplace,
 			"serving":     cmdServing,
@@ -172,6 +174,15 @@ func cmdHTTP(ts *testscript.TestScript, _ bool, args []string) {
 	text, err := io.ReadAll(resp.Body)
 	ts.Check(err)
 	fmt.Fprintf(ts.Stdout(), "%d\n%s", resp.StatusCode, text)
+}
+
+// llm
+//
+// Starts a scripted LLM, to which a model openai/NAME goes from now on. What
+// it answers stands in the message: see internal/llmtest.
+func cmdLLM(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Setenv("OPENAI_BASE_URL", llmtest.New(scriptState(ts).test).URL)
+	ts.Setenv("OPENAI_API_KEY", "sk-test-0123456789")
 }
 
 // mode MODE FILE...

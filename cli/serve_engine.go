@@ -32,10 +32,12 @@ func (a *app) openEngine(s *config.Settings, log *slog.Logger, why string) (chos
 	if err != nil {
 		return chosenBackend{}, err
 	}
-	stores, err := a.profileStores(&profilesInput{})
+	places, err := a.places()
 	if err != nil {
 		return chosenBackend{}, err
 	}
+	ciphers := a.ciphers(places)
+	files := profile.Open(profile.Config{Base: places.Stores[0].Base, Ciphers: ciphers})
 	host, err := os.Hostname()
 	if err != nil {
 		return chosenBackend{}, fault.New("this machine has no name", "give it one; conversations note who has them open", err)
@@ -44,7 +46,9 @@ func (a *app) openEngine(s *config.Settings, log *slog.Logger, why string) (chos
 	if err != nil {
 		return chosenBackend{}, err
 	}
-	profiles := &engineProfiles{store: stores[0], keys: secret.NewResolver(keys, secret.Providers(), a.lookup), demo: s.Demo}
+	profiles := &engineProfiles{store: files, keys: secret.NewResolver(keys, secret.Providers(), a.lookup), demo: s.Demo}
+	settings := newEngineSettings(files, log)
+	seal, unseal := a.sealer(ciphers)
 	models := llm.NewHTTPClient()
 	backend := engine.New(engine.Config{
 		Dir:      filepath.Join(dirs.State, "conversations"),
@@ -57,13 +61,21 @@ func (a *app) openEngine(s *config.Settings, log *slog.Logger, why string) (chos
 				HTTP: models, UsageID: usage, Getenv: a.Getenv, Now: a.Now, Logger: log, UserAgent: "ohgw/" + buildinfo.Get().Version,
 			})
 		},
-		NewTools: toolset.New(toolset.Config{Environ: a.Environ(), User: a.Getenv("USER"), Host: host, Confined: s.Workspace != ""}),
-		Confirm:  engine.Confirm(s.Confirm),
-		Version:  buildinfo.Get().Version, Home: dirs.Home, SkillEnv: tool.CleanEnvironment(a.Environ(), nil),
-		Owner: store.Owner{Instance: instanceID(), Host: host, PID: os.Getpid(), Alive: processLives},
+		NewTools: toolset.New(toolset.Config{
+			Environ: a.Environ(), User: a.Getenv("USER"), Host: host, Confined: s.Workspace != "",
+			LookupEnv: a.lookup, Version: buildinfo.Get().Version,
+		}),
+		Settings: settings.read, Confirm: chosenConfirm(s), Seal: seal, Unseal: unseal,
+		Version: buildinfo.Get().Version, Home: dirs.Home, SkillEnv: tool.CleanEnvironment(a.Environ(), nil),
+		Owner: owner(host),
 		Now:   a.Now, Log: log,
 	})
 	return chosenBackend{Backend: backend, why: why, status: backend.Status(context.Background())}, nil
+}
+
+// owner is this process in the leases of its conversations.
+func owner(host string) store.Owner {
+	return store.Owner{Instance: instanceID(), Host: host, PID: os.Getpid(), Alive: processLives}
 }
 
 // instanceID names this process in the leases of its conversations.
@@ -155,18 +167,40 @@ func (e *engineProfiles) Load(ctx context.Context, name string) (engine.Profile,
 
 func noKey(context.Context, string) (string, error) { return "", nil }
 
-// model makes the model of a profile, with the headers and members that may
-// hold credentials and so are no part of what the engine stores.
+// model makes the model of a profile.
 func (e *engineProfiles) model(p engine.Profile, cfg llm.Config) (llm.Model, error) {
-	parsed, err := llm.ParseProfile(p.LLM)
+	own, err := e.configure(p, cfg)
 	if err != nil {
 		return nil, err
+	}
+	own.Fallback = e.fallback(cfg)
+	return llm.New(own)
+}
+
+// configure adds a profile to the configuration of a model, with the headers
+// and members that may hold credentials and so are no part of what the engine
+// stores.
+func (e *engineProfiles) configure(p engine.Profile, cfg llm.Config) (llm.Config, error) {
+	parsed, err := llm.ParseProfile(p.LLM)
+	if err != nil {
+		return llm.Config{}, err
 	}
 	if stored, err := e.store.Load(p.Name); err == nil {
 		addHidden(&parsed, &stored.LLM)
 	}
 	cfg.Profile, cfg.Key = parsed, p.Key
-	return llm.New(cfg)
+	return cfg, nil
+}
+
+// fallback finds the profiles that answer when another's provider cannot.
+func (e *engineProfiles) fallback(cfg llm.Config) func(string) (llm.Config, error) {
+	return func(name string) (llm.Config, error) {
+		p, err := e.Load(context.Background(), name)
+		if err != nil {
+			return llm.Config{}, err
+		}
+		return e.configure(p, cfg)
+	}
 }
 
 // addHidden gives an LLM the headers and members of the profile as it is stored

@@ -74,8 +74,15 @@ func newAgent(p Profile, s Settings, system string) (json.RawMessage, error) {
 		return nil, err
 	}
 	context := agent{}
-	if old := settings.object("agent_context"); old.text("system_message_suffix") != "" {
-		context["system_message_suffix"] = old["system_message_suffix"]
+	old := settings.object("agent_context")
+	for _, name := range []string{"system_message_suffix", "user_message_suffix", "disabled_skills"} {
+		if v, ok := old[name]; ok && string(v) != "null" {
+			context[name] = v
+		}
+	}
+	// Another value than null is the time at which the settings were saved.
+	if v := old["current_datetime"]; string(v) == "null" {
+		context["current_datetime"] = v
 	}
 	if system != "" {
 		if suffix := context.text("system_message_suffix"); suffix != "" {
@@ -103,7 +110,7 @@ func newAgent(p Profile, s Settings, system string) (json.RawMessage, error) {
 }
 
 func newCondenser(settings agent, p Profile) agent {
-	if string(settings["enabled"]) == "false" {
+	if string(settings["enabled"]) == "false" || settings.text("condenser_kind") == "no_op" {
 		return nil
 	}
 	model, err := storedLLM(p, condenserUsage, false)
@@ -115,7 +122,7 @@ func newCondenser(settings agent, p Profile) agent {
 	c.set("llm", model)
 	c.set("max_size", 240)
 	c.set("keep_first", 2)
-	for _, name := range []string{"max_size", "keep_first"} {
+	for _, name := range []string{"max_size", "keep_first", "max_tokens", "minimum_progress"} {
 		if v, ok := settings[name]; ok && string(v) != "null" {
 			c[name] = v
 		}
@@ -130,7 +137,7 @@ func storedLLM(p Profile, usage string, stream bool) (agent, error) {
 	if err := json.Unmarshal(p.LLM, &model); err != nil {
 		return nil, refused(fmt.Sprintf("The profile %q cannot be read; repair or replace it.", p.Name), err)
 	}
-	for _, name := range []string{"schema_version", "is_subscription", "api_key", "aws_access_key_id", "aws_secret_access_key", "aws_session_token"} {
+	for _, name := range []string{"schema_version", "is_subscription", "fallback_strategy", "api_key", "aws_access_key_id", "aws_secret_access_key", "aws_session_token"} {
 		delete(model, name)
 	}
 	model.set("usage_id", usage)
@@ -138,13 +145,20 @@ func storedLLM(p Profile, usage string, stream bool) (agent, error) {
 	return model, nil
 }
 
-// apply makes new conversations confirm what they must.
-func (c Confirm) apply(s *store.State) {
-	switch c {
+// confirm makes new conversations confirm what they must: what was chosen for
+// this engine, or else what the settings say.
+func (s Settings) confirm(chosen Confirm, state *store.State) {
+	if chosen == "" {
+		chosen = s.Confirm
+	}
+	if s.Analyzer || chosen == ConfirmRisky { // without an analyzer everything would be risky
+		state.SecurityAnalyzer = json.RawMessage(confirm.LLM)
+	}
+	switch chosen {
 	case ConfirmRisky:
-		s.ConfirmationPolicy, s.SecurityAnalyzer = json.RawMessage(confirm.Risky), json.RawMessage(confirm.LLM)
+		state.ConfirmationPolicy = json.RawMessage(confirm.Risky)
 	case ConfirmAlways:
-		s.ConfirmationPolicy = json.RawMessage(confirm.Always)
+		state.ConfirmationPolicy = json.RawMessage(confirm.Always)
 	}
 }
 

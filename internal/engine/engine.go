@@ -42,7 +42,8 @@ type Config struct {
 	// Settings are those of OpenHands; asked for each new conversation. Nil:
 	// the defaults.
 	Settings func(ctx context.Context) (Settings, error)
-	// Confirm says which actions of new conversations wait for a person.
+	// Confirm says which actions of new conversations wait for a person; empty:
+	// those that the settings say.
 	Confirm Confirm
 	Version string // of this engine, for Status
 	Home    string // the user's home directory, for skills; empty: none
@@ -55,7 +56,7 @@ type Config struct {
 	// SkillEnv is the environment of commands inside of skills.
 	SkillEnv []string
 	// MaxCost ends a run when its conversation has cost that much, in US
-	// dollars; 0: no limit.
+	// dollars; 0: no limit. OpenHands has no setting for it.
 	MaxCost float64
 	// Idle is how long a conversation that nobody uses stays open, with the
 	// processes of its tools. Default: 30 min.
@@ -100,12 +101,16 @@ type Settings struct {
 	Agent json.RawMessage
 	// MaxIterations is the number of steps of a run. 0: OpenHands' 500.
 	MaxIterations int
+	// Confirm says which actions wait for a person. Config.Confirm comes first.
+	Confirm Confirm
+	// Analyzer has the model rate the risk of its actions.
+	Analyzer bool
 }
 
 // Confirm says which actions wait for a person.
 type Confirm string
 
-// The choices. The zero value is ConfirmNever, as it is OpenHands' default.
+// The choices. Without any it is ConfirmNever, as it is OpenHands' default.
 const (
 	ConfirmNever  Confirm = "never"
 	ConfirmRisky  Confirm = "risky"

@@ -136,5 +136,6 @@ func condenserOf(stored agent) condenser.Settings {
 	_ = json.Unmarshal(c["max_size"], &set.MaxSize)     // the defaults stay
 	_ = json.Unmarshal(c["keep_first"], &set.KeepFirst) // where there is no number
 	_ = json.Unmarshal(c["max_tokens"], &set.MaxTokens)
+	_ = json.Unmarshal(c["minimum_progress"], &set.MinProgress)
 	return set
 }

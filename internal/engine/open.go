@@ -144,7 +144,7 @@ func (b *Backend) create(ctx context.Context, req agentapi.OpenRequest, opts sto
 	if state.SecretRegistry, err = secrets.Encode(b.cfg.Seal); err != nil {
 		return nil, err
 	}
-	b.cfg.Confirm.apply(&state)
+	settings.confirm(b.cfg.Confirm, &state)
 	state.Tags = map[string]string{
 		conversation.TagProfile: profile.Name, conversation.TagUsage: agentUsage, tagSystem: systemMark(req.System),
 	}

@@ -101,6 +101,16 @@ func (c *Ciphers) Sources() []string {
 	return out
 }
 
+// From is the secret of one source, such as the name of a variable.
+func (c *Ciphers) From(source string) (fernet.Key, bool) {
+	for _, cipher := range c.all() {
+		if cipher.Source == source {
+			return cipher.Key, true
+		}
+	}
+	return fernet.Key{}, false
+}
+
 func (c *Ciphers) all() []Cipher {
 	if c == nil {
 		return nil

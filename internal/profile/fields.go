@@ -135,7 +135,7 @@ func fields() []field {
 // ignoredFields are members that OpenHands writes or wrote itself and does not
 // read as settings.
 func ignoredFields() []string {
-	return []string{"schema_version", "is_subscription", "fallback_strategy", "retry_listener"}
+	return []string{"schema_version", "is_subscription", fallbackMember, "retry_listener"}
 }
 
 // read gives the value as JSON in its plain form, or false when OpenHands

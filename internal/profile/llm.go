@@ -75,6 +75,10 @@ type LLM struct {
 	// CapabilityOverrides are texts and truth values.
 	CapabilityOverrides map[string]any `json:"capability_overrides"`
 
+	// Fallback names the profiles to ask when this one's provider cannot answer.
+	// OpenHands reads it and never writes it.
+	Fallback *Fallback `json:"fallback_strategy,omitempty"`
+
 	// The secrets that are in the entry, decrypted. A profile with an empty
 	// APIKey may have one elsewhere; see secret.Resolver.
 	APIKey             secret.Value `json:"-"`
@@ -86,6 +90,11 @@ type LLM struct {
 	// credentials. ExtraBody is the text of a JSON object.
 	ExtraHeaders map[string]secret.Value `json:"-"`
 	ExtraBody    secret.Value            `json:"-"`
+}
+
+// Fallback is a fallback strategy.
+type Fallback struct {
+	Profiles []string `json:"fallback_llms"`
 }
 
 // errNotRead takes the place of errors that could quote a value.
@@ -162,8 +171,32 @@ func readLLM(entry jsonedit.Value, models *canon.List) (LLM, error) {
 			llm.CapabilityOverrides[name] = n == 1
 		}
 	}
+	if v := entry.Get(fallbackMember); v.Exists() && v.Kind() != jsonedit.Null {
+		if llm.Fallback = readFallback(v); llm.Fallback == nil {
+			return LLM{}, &FieldError{fallbackMember}
+		}
+	}
 	llm.settle(models)
 	return llm, nil
+}
+
+const fallbackMember = "fallback_strategy"
+
+// readFallback is nil for what OpenHands refuses.
+func readFallback(v jsonedit.Value) *Fallback {
+	list := v.Get("fallback_llms")
+	if list.Kind() != jsonedit.Array {
+		return nil
+	}
+	out := &Fallback{Profiles: []string{}}
+	for item := range list.Elements() {
+		name, ok := item.Text()
+		if !ok {
+			return nil
+		}
+		out.Profiles = append(out.Profiles, name)
+	}
+	return out
 }
 
 // azureVersion is what OpenHands takes for models of Azure without a version.

@@ -18,9 +18,11 @@ type Settings struct {
 	MaxSize   int   // events of the view
 	KeepFirst int   // events at the beginning that stay
 	MaxTokens int64 // of a request; 0: the model's own limit only
+	// MinProgress is the part of a view that must go, or it is not worth a
+	// call. 0: OpenHands' tenth.
+	MinProgress float64
 }
 
-// minProgress is the part of a view that must go, or it is not worth a call.
 const minProgress = 0.1
 
 // Need is why a view is to be condensed.
@@ -71,7 +73,11 @@ func (s Settings) Plan(v *view.View, need Need) (start, end int, ok bool) {
 	cuts := v.Cuts()
 	start = firstAtLeast(cuts, s.KeepFirst)
 	end = firstAtLeast(cuts, len(events)-tail)
-	enough := max(1, int(minProgress*float64(len(events))))
+	progress := s.MinProgress
+	if progress == 0 {
+		progress = minProgress
+	}
+	enough := max(1, int(progress*float64(len(events))))
 	return start, end, start >= 0 && end-start >= enough
 }
 
