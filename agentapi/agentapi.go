@@ -74,6 +74,14 @@ type Conversation interface {
 	// where the backend cannot, ErrProfileNotFound for an unknown profile.
 	Switch(ctx context.Context, profile string) error
 
+	// Fork makes a new conversation that knows the log of this one up to an
+	// event, with the same profile, system text, workspace and rules of
+	// confirmation. The copied events keep their ids, nothing runs, and this
+	// conversation stays as it is. It may wait for a step in flight.
+	// ErrUnsupported where the backend cannot; ErrRefused for an event that is
+	// not in the log, or an id that is taken.
+	Fork(ctx context.Context, req ForkRequest) (Conversation, error)
+
 	// Close lets go of the handle. The conversation stays, its run goes on.
 	Close() error
 }
@@ -135,6 +143,14 @@ type OpenRequest struct {
 	Workspace string
 	// System is appended to the agent's own system prompt in a new conversation.
 	System string
+}
+
+// ForkRequest says what a fork has of its source.
+type ForkRequest struct {
+	// ID is the new conversation's: a UUID as in OpenRequest, just made.
+	ID string
+	// From is the last event that it has. Empty: the whole log.
+	From string
 }
 
 // Info is how a conversation was when it was opened.

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // everything is what an agent-server of today can do.
 func everything() backendtest.Features {
-	return backendtest.Features{Deltas: true, Stop: true, Switch: true, Confirm: true, Pause: true, Kill: true}
+	return backendtest.Features{Deltas: true, Stop: true, Switch: true, Fork: true, Confirm: true, Pause: true, Kill: true}
 }
 
 func TestContractWithTheFakeServer(t *testing.T) {
@@ -34,8 +34,8 @@ func TestContractWithOldServers(t *testing.T) {
 	}{
 		{"1.36.0", func(*backendtest.Features) {}},
 		{"1.32.0", func(f *backendtest.Features) { f.Pause = false }},
-		{"1.30.0", func(f *backendtest.Features) { f.Pause = false }},
-		{"1.22.0", func(f *backendtest.Features) { f.Stop, f.Pause = false, false }},
+		{"1.30.0", func(f *backendtest.Features) { f.Pause, f.Fork = false, false }},
+		{"1.22.0", func(f *backendtest.Features) { f.Stop, f.Pause, f.Fork = false, false, false }},
 	} {
 		t.Run(tt.version, func(t *testing.T) {
 			t.Parallel()

@@ -20,6 +20,9 @@ type conversation struct {
 	// counts while there are streams.
 	newest  atomic.Pointer[string]
 	streams atomic.Int64
+
+	// uncounted is set for a fork whose agent the server has not set up yet.
+	uncounted atomic.Bool
 }
 
 func (c *conversation) Info() agentapi.Info { return c.info }

@@ -30,12 +30,16 @@ func (c *conversation) Send(ctx context.Context, m agentapi.Message) error {
 		Role    string          `json:"role"`
 		Content []event.Content `json:"content"`
 		Run     bool            `json:"run"`
-	}{"user", content, true}
+	}{"user", content, !c.uncounted.Swap(false)}
 	arrived := func(e event.Event) bool {
 		own, ok := e.Body.(*event.Message)
 		return ok && e.Source == event.SourceUser && reflect.DeepEqual(own.LLMMessage.Content, content)
 	}
-	return c.once(ctx, "take the message", request{method: http.MethodPost, path: c.path() + "/events", in: in}, arrived)
+	message := request{method: http.MethodPost, path: c.path() + "/events", in: in}
+	if !in.Run {
+		return c.sendCounted(ctx, message, arrived)
+	}
+	return c.once(ctx, "take the message", message, arrived)
 }
 
 // Decide answers actions that wait for confirmation.

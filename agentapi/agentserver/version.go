@@ -39,7 +39,7 @@ const (
 	sinceProfiles       version = 1_022_000 // and settings with their secrets, switch_llm
 	sinceFirstMessage   version = 1_022_001 // sockets take the key in a message, and one too many in silence
 	sinceInterrupt      version = 1_023_000
-	sinceLeaf           version = 1_031_000 // leaf_event_id in states
+	sinceLeaf           version = 1_031_000 // leaf_event_id in states, forks from an event
 	sinceToolDefault    version = 1_031_002 // settings without tools have null; before, an empty list
 	sinceSafeStreaming  version = 1_033_000 // no harm in a streaming LLM that nobody listens to
 	sinceLaunchAddition version = 1_037_000

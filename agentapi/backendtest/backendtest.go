@@ -41,6 +41,7 @@ type Features struct {
 	Deltas  bool // text comes while it is written
 	Stop    bool // a run stops in the middle of a step
 	Switch  bool // a conversation can change its profile
+	Fork    bool // a conversation can be copied up to an event
 	Confirm bool // actions can wait for a confirmation
 	Pause   bool // somebody else can pause a run
 	Kill    bool // the server can die and come back while we live
@@ -70,7 +71,7 @@ type behaviour struct {
 // Run checks every behaviour, each in a parallel subtest.
 func Run(t *testing.T, f Factory) {
 	t.Helper()
-	all := slices.Concat(profiles(), conversations(), answers(), streams(), follows(), stops(), confirmations(), losses())
+	all := slices.Concat(profiles(), conversations(), answers(), streams(), follows(), stops(), confirmations(), forks(), losses())
 	for _, b := range all {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()

@@ -19,6 +19,8 @@ type Backend struct {
 	Script func(prompt string) []Step
 	// NoSwitch makes Switch unsupported.
 	NoSwitch bool
+	// NoFork makes Fork unsupported.
+	NoFork bool
 
 	mu       sync.Mutex
 	wg       sync.WaitGroup
@@ -34,6 +36,7 @@ type Backend struct {
 	prompts  []agentapi.Message
 	decided  []agentapi.Decision
 	removed  []string
+	forked   []Fork
 	stopped  int
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -99,6 +100,25 @@ func (h handle) Switch(_ context.Context, profile string) error {
 	}
 	h.profile = profile
 	return nil
+}
+
+func (h handle) Fork(_ context.Context, req agentapi.ForkRequest) (agentapi.Conversation, error) {
+	h.b.mu.Lock()
+	defer h.b.mu.Unlock()
+	if h.b.fixed {
+		return nil, &agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: "fixed"}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := &conv{b: h.b, id: req.ID, profile: h.profile, system: h.system, status: event.Idle, log: slices.Clone(h.log), texts: slices.Clone(h.texts)}
+	for i, e := range c.log {
+		if e.ID == req.From {
+			c.log = c.log[:i+1]
+			break
+		}
+	}
+	h.b.convs[req.ID] = c
+	return handle{c, true}, nil
 }
 
 func (c *conv) Watch(_ context.Context, after string) (agentapi.Stream, error) {

@@ -130,6 +130,9 @@ func (c *conversation) delta(text string) {
 
 // count adds what a call cost. It is called with mu held.
 func (c *conversation) count(usageID, model string, u Usage) {
+	if c.llms[usageID].uncounted {
+		return
+	}
 	m := c.stats[usageID]
 	m.ModelName = model
 	sum := event.TokenUsage{}

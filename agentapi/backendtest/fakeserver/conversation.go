@@ -29,6 +29,7 @@ type conversation struct {
 	places      map[string]int // event id to its index in log
 	leaf        string
 	lastUser    string
+	ready       bool // the agent was set up: a message came
 	status      event.Status
 	tags        map[string]string
 	agent       map[string]any // as in the server's answers
@@ -56,6 +57,9 @@ type llm struct {
 	UsageID  string `json:"usage_id"`
 	Stream   bool   `json:"stream"`
 	listened bool   // deltas can be published
+	// uncounted: switched to before the agent was set up. The real one counts no
+	// tokens of such an LLM.
+	uncounted bool
 }
 
 func (c *conversation) hold(ctx context.Context) error {
@@ -147,6 +151,7 @@ func (c *conversation) send(ctx context.Context, m event.LLMMessage, start bool)
 	if c.lastUser == "" {
 		c.append(event.SourceAgent, c.systemPrompt())
 	}
+	c.ready = true
 	if c.status == event.Finished || c.status == event.Stuck {
 		c.become(event.Idle)
 	}

@@ -76,7 +76,11 @@ func (s *Server) routes(l *life) http.Handler {
 			done(w)
 		}))
 	}
+	private("POST "+one+"/run", s.with(404, s.runAgent))
 	private("POST "+one+"/switch_llm", s.with(404, s.switchLLM))
+	if s.version >= 1018 {
+		private("POST "+one+"/fork", s.with(404, s.fork(l)))
+	}
 	private("GET "+one+"/events/search", s.with(404, s.search))
 	private("POST "+one+"/events", s.with(404, s.post))
 	private("POST "+one+"/events/respond_to_confirmation", s.with(404, s.respond))
@@ -183,6 +187,7 @@ func (s *Server) switchLLM(w http.ResponseWriter, r *http.Request, c *conversati
 		next = known
 	}
 	next.listened = c.llm.listened
+	next.uncounted = !c.ready
 	c.llms[next.UsageID] = next
 	c.llm = next
 	c.agent["llm"] = masked(next)
@@ -236,6 +241,18 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, c *conversation) {
 	if c.send(s.process(), m, in.Run) != nil {
 		return
 	}
+	done(w)
+}
+
+// runAgent runs the agent, unless it runs already.
+func (s *Server) runAgent(w http.ResponseWriter, _ *http.Request, c *conversation) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.run != nil {
+		refuse(w, 409, "Conversation already running. Wait for completion or pause first.")
+		return
+	}
+	c.start()
 	done(w)
 }
 

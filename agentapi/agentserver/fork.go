@@ -1,0 +1,77 @@
+package agentserver
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// Fork copies the conversation. The server gives the copy no key for its LLM,
+// so that is handed over anew, as for a change of the profile.
+func (c *conversation) Fork(ctx context.Context, req agentapi.ForkRequest) (agentapi.Conversation, error) {
+	b := c.backend
+	switch {
+	case c.version < sinceLeaf:
+		return nil, unsupported("This agent-server is older than 1.31 and cannot copy a conversation up to an event.")
+	case c.info.Profile == "":
+		return nil, unsupported("Nobody knows which LLM profile this conversation uses, so a copy of it would have no key.")
+	}
+	known, err := b.describe(ctx, c.info.ID)
+	if gone(err) {
+		return nil, conversationNotFound(c.info.ID, err)
+	}
+	if err != nil {
+		return nil, b.fault(ctx, "copy the conversation", err)
+	}
+	in := struct {
+		ID   string `json:"id"`
+		Tags tags   `json:"tags,omitempty"`
+		From string `json:"from_event_id,omitempty"`
+	}{req.ID, known.Tags, req.From}
+	limited, cancel := context.WithTimeout(ctx, startTimeout) // it waits for the tool that runs
+	defer cancel()
+	var made conversationInfo
+	_, err = b.client.do(limited, request{method: http.MethodPost, path: c.path() + "/fork", in: in, out: &made})
+	if gone(err) && !c.exists(ctx) {
+		return nil, conversationNotFound(c.info.ID, err)
+	}
+	if err != nil {
+		return nil, b.fault(ctx, "copy the conversation", err)
+	}
+	info := c.info
+	info.ID, info.Created = made.ID, true
+	fork := &conversation{backend: b, version: c.version, info: info}
+	fork.uncounted.Store(true)
+	if err := fork.Switch(ctx, info.Profile); err != nil {
+		return nil, errors.Join(err, b.Remove(context.WithoutCancel(ctx), info.ID))
+	}
+	return fork, nil
+}
+
+// sendCounted sends the first message of a fork. A server counts for an LLM
+// only what it was told of after its agent was set up, which the first message
+// does; so the LLM is handed over once more between the message and the run.
+// Where that fails, the numbers are missing, and nothing else.
+func (c *conversation) sendCounted(ctx context.Context, message request, arrived func(event.Event) bool) error {
+	if err := c.once(ctx, "take the message", message, arrived); err != nil {
+		return err
+	}
+	if err := c.Switch(ctx, c.info.Profile); err != nil {
+		c.backend.log.WarnContext(ctx, "the tokens of a copied conversation are not counted", "conversation_id", c.info.ID, "err", err)
+	}
+	running := func(e event.Event) bool {
+		status, ok := e.StatusUpdate()
+		return ok && status == event.Running
+	}
+	return c.once(ctx, "run the agent", request{method: http.MethodPost, path: c.path() + "/run"}, running)
+}
+
+// exists tells whether the conversation is there: the server says 404 for an
+// event that is not, too.
+func (c *conversation) exists(ctx context.Context) bool {
+	_, err := c.describe(ctx)
+	return err == nil
+}
