@@ -76,8 +76,9 @@ type Conversation interface {
 
 	// Fork makes a new conversation that knows the log of this one up to an
 	// event, with the same profile, system text, workspace and rules of
-	// confirmation. The copied events keep their ids, nothing runs, and this
-	// conversation stays as it is. It may wait for a step in flight.
+	// confirmation. The copied events keep their ids, the statistics begin at
+	// zero, nothing runs, and this conversation stays as it is: it may be
+	// running, and its step in flight may have to be waited for.
 	// ErrUnsupported where the backend cannot; ErrRefused for an event that is
 	// not in the log, or an id that is taken.
 	Fork(ctx context.Context, req ForkRequest) (Conversation, error)

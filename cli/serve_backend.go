@@ -70,7 +70,10 @@ func (a *app) openServer(ctx context.Context, s *config.Settings, log *slog.Logg
 	}
 	look, cancel := context.WithTimeout(ctx, firstLook)
 	defer cancel()
-	chosen := chosenBackend{Backend: backend, why: why, status: backend.Status(look)}
+	chosen := chosenBackend{
+		Backend: backend, why: why, status: backend.Status(look),
+		complete: (&plainLLM{base: a.llmConfig(log), load: serverLLMs(backend)}).complete,
+	}
 	if err := usable(ctx, chosen.status, named); err != nil {
 		return chosenBackend{}, errors.Join(err, backend.Close())
 	}

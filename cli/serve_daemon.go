@@ -25,7 +25,7 @@ func newDaemon(
 		},
 		ImageURLs: s.ImageURLs, AnswerOnly: s.StreamText == "answer", HideProgress: s.Progress == "off", IgnoreHistory: s.History == "ignore",
 		Drain: s.Drain, MaxRuns: s.MaxRuns, MaxQueue: s.MaxQueue, OneShotTTL: s.OneShotTTL, RunTimeout: s.RunTimeout,
-		Workspace: s.Workspace, StateDir: state,
+		Workspace: s.Workspace, StateDir: state, Complete: backend.complete,
 	}
 	if c.MaxQueue == 0 {
 		c.MaxQueue = -1 // there 0 is the default
@@ -58,4 +58,6 @@ type chosenBackend struct {
 
 	why    string // it was chosen
 	status agentapi.Status
+
+	complete daemon.CompleteFunc
 }

@@ -49,7 +49,7 @@ func (a *app) openEngine(s *config.Settings, log *slog.Logger, why string) (chos
 	profiles := &engineProfiles{store: files, keys: secret.NewResolver(keys, secret.Providers(), a.lookup), demo: s.Demo}
 	settings := newEngineSettings(files, log)
 	seal, unseal := a.sealer(ciphers)
-	models := llm.NewHTTPClient()
+	base := a.llmConfig(log)
 	backend := engine.New(engine.Config{
 		Dir:      filepath.Join(dirs.State, "conversations"),
 		Profiles: profiles,
@@ -57,9 +57,9 @@ func (a *app) openEngine(s *config.Settings, log *slog.Logger, why string) (chos
 			if p.Name == demo.Name && s.Demo {
 				return demo.New(demo.Config{UsageID: usage, Now: a.Now}), nil
 			}
-			return profiles.model(p, llm.Config{
-				HTTP: models, UsageID: usage, Getenv: a.Getenv, Now: a.Now, Logger: log, UserAgent: "ohgw/" + buildinfo.Get().Version,
-			})
+			cfg := base
+			cfg.UsageID = usage
+			return profiles.model(p, cfg)
 		},
 		NewTools: toolset.New(toolset.Config{
 			Environ: a.Environ(), User: a.Getenv("USER"), Host: host, Confined: s.Workspace != "",
@@ -70,7 +70,10 @@ func (a *app) openEngine(s *config.Settings, log *slog.Logger, why string) (chos
 		Owner: owner(host),
 		Now:   a.Now, Log: log,
 	})
-	return chosenBackend{Backend: backend, why: why, status: backend.Status(context.Background())}, nil
+	return chosenBackend{
+		Backend: backend, why: why, status: backend.Status(context.Background()),
+		complete: (&plainLLM{base: base, load: profiles.llm}).complete,
+	}, nil
 }
 
 // owner is this process in the leases of its conversations.
@@ -201,6 +204,18 @@ func (e *engineProfiles) fallback(cfg llm.Config) func(string) (llm.Config, erro
 		}
 		return e.configure(p, cfg)
 	}
+}
+
+// llm is the LLM of a profile for a call without an agent.
+func (e *engineProfiles) llm(ctx context.Context, name string, cfg llm.Config) (llm.Config, error) {
+	if e.demo && name == demo.Name {
+		return cfg, &agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: "The demo is a script; it answers agents only."}
+	}
+	p, err := e.Load(ctx, name)
+	if err != nil {
+		return cfg, err
+	}
+	return e.configure(p, cfg)
 }
 
 // addHidden gives an LLM the headers and members of the profile as it is stored

@@ -63,6 +63,10 @@ type Config struct {
 	ImageURLs bool
 	Lookup    func(ctx context.Context, host string) ([]netip.Addr, error)
 
+	// Complete asks an LLM without an agent, for what chat UIs want behind the
+	// user's back. Nil: there is none.
+	Complete CompleteFunc
+
 	AnswerOnly    bool // streams carry the final answer only, not every text as it is written
 	HideProgress  bool // no reasoning_content
 	IgnoreHistory bool // earlier turns of a request are not quoted to a new conversation

@@ -42,7 +42,7 @@ func TestEngineKeepsTheContract(t *testing.T) {
 func contract(t *testing.T, change func(c *engine.Config, url string)) {
 	t.Helper()
 	backendtest.Run(t, backendtest.Factory{
-		Has: backendtest.Features{Deltas: true, Switch: true, Confirm: true},
+		Has: backendtest.Features{Deltas: true, Switch: true, Fork: true, Confirm: true},
 		New: func(t *testing.T, needs backendtest.Needs) *backendtest.Setup {
 			server := llmtest.New(t)
 			cfg := enginetest.Config(t, server.URL, enginetest.NewProfiles("main", "test", "other", "other"))

@@ -14,10 +14,8 @@ import (
 	"github.com/ohgw/ohgw/internal/engine/tool/task"
 )
 
-var _ agentapi.Forker = (*handle)(nil)
-
 // Fork begins another conversation with what this one knows; see
-// [agentapi.Forker].
+// [agentapi.Conversation].
 func (h *handle) Fork(ctx context.Context, req agentapi.ForkRequest) (agentapi.Conversation, error) {
 	state, events, err := h.conv.Fork(ctx, req.ID, req.From)
 	if errors.Is(err, store.ErrNoEvent) {

@@ -25,7 +25,7 @@ import (
 func (w *world) fork(from string) {
 	w.t.Helper()
 	id := uuid.New()
-	c, err := w.open().(agentapi.Forker).Fork(w.ctx(), agentapi.ForkRequest{ID: id, From: from})
+	c, err := w.open().Fork(w.ctx(), agentapi.ForkRequest{ID: id, From: from})
 	if err != nil {
 		w.t.Fatalf("Fork: %v", err)
 	}
@@ -199,7 +199,7 @@ func TestForkThatCannotBeIsRefused(t *testing.T) {
 	w := newWorld(t)
 	w.llm.Reply(llmtest.Text("one!"))
 	w.say("one")
-	fork := w.open().(agentapi.Forker)
+	fork := w.open()
 	for name, c := range map[string]struct {
 		req  agentapi.ForkRequest
 		want string
@@ -220,7 +220,7 @@ func TestForkThatCannotBeIsRefused(t *testing.T) {
 	}
 	w.close()
 	w.start()
-	_, err := w.open().(agentapi.Forker).Fork(w.ctx(), agentapi.ForkRequest{ID: taken})
+	_, err := w.open().Fork(w.ctx(), agentapi.ForkRequest{ID: taken})
 	wantError(t, err, agentapi.ErrRefused, "exists already") // also when it is not open
 	entries, err := os.ReadDir(w.cfg.Dir)
 	if err != nil || len(entries) != 2 {
@@ -255,7 +255,7 @@ func TestForkOnAFullDiskLeavesNothing(t *testing.T) {
 	w.llm.Reply(llmtest.Text("one!"), llmtest.Text("two!"))
 	w.say("one")
 	full.Store(true)
-	_, err := w.open().(agentapi.Forker).Fork(w.ctx(), agentapi.ForkRequest{ID: uuid.New()})
+	_, err := w.open().Fork(w.ctx(), agentapi.ForkRequest{ID: uuid.New()})
 	wantError(t, err, agentapi.ErrUnavailable, "room")
 	full.Store(false)
 	if entries, err := os.ReadDir(w.cfg.Dir); err != nil || len(entries) != 1 {

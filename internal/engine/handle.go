@@ -50,11 +50,6 @@ func (h *handle) Switch(ctx context.Context, profile string) error {
 	return h.explain(err)
 }
 
-// Fork cannot be done yet.
-func (h *handle) Fork(context.Context, agentapi.ForkRequest) (agentapi.Conversation, error) {
-	return nil, &agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: "The embedded agent cannot copy a conversation."}
-}
-
 func (h *handle) Close() error {
 	h.once.Do(func() { h.backend.release(h.entry) })
 	return nil
