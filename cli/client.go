@@ -16,8 +16,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/token"
 )
 
@@ -32,13 +34,15 @@ type client struct {
 	http  *http.Client
 	base  string        // without /v1 and without a slash at the end
 	key   string        // "" to show none
+	noKey error         // why there is none; may be nil
+	with  string        // which key it is, for people
 	found instance.Info // the daemon of this user; zero when another URL was named
 }
 
 // daemonClient finds the daemon, and what to show to it: OHGW_API_KEY, else the
 // first of OHGW_API_KEYS, else the default token. The latter is for daemons on
 // this machine only; no other one could know it.
-func (a *app) daemonClient(flags settingFlags) (*client, error) {
+func (a *app) daemonClient(ctx context.Context, flags settingFlags) (*client, error) {
 	s, err := a.settings(flags)
 	if err != nil {
 		return nil, err
@@ -48,26 +52,44 @@ func (a *app) daemonClient(flags settingFlags) (*client, error) {
 		return nil, err
 	}
 	c := &client{http: a.HTTP, base: strings.TrimSuffix(s.Client.URL, "/v1"), key: a.Getenv("OHGW_API_KEY")}
-	from, with := s.Origin("client.url").String(), "OHGW_API_KEY"
+	from := s.Origin("client.url").String()
 	if c.base == "" {
 		if c.found, err = instance.Find(dirs.Runtime); err != nil {
 			return nil, notFound(err)
 		}
 		c.base, from = c.found.URL, dirs.Runtime
 	}
-	if keys := token.SplitKeys(a.Getenv("OHGW_API_KEYS")); c.key == "" && len(keys) > 0 {
-		c.key, with = keys[0], "OHGW_API_KEYS"
+	if err := a.ownKey(ctx, s, c); err != nil {
+		return nil, err
 	}
-	if c.key == "" && onThisMachine(c.base) {
-		// Without one, the daemon's answer says what is missing.
-		c.key, err = token.NewStore(token.Config{Dir: dirs.State, Now: a.Now}).Default()
-		with = "the default token"
-		if err != nil {
-			with = "no key: " + err.Error()
-		}
-	}
-	a.detail("daemon %s (%s), key: %s", c.base, from, with)
+	a.detail("daemon %s (%s), key: %s", c.base, from, c.with)
 	return c, nil
+}
+
+// ownKey finds what c shows. That there is nothing is no error: the answer of
+// the daemon says whether it wants something.
+func (a *app) ownKey(ctx context.Context, s *config.Settings, c *client) error {
+	keys := token.SplitKeys(a.Getenv("OHGW_API_KEYS"))
+	switch {
+	case c.key != "":
+		c.with = "OHGW_API_KEY"
+	case len(keys) > 0:
+		c.key, c.with = keys[0], "OHGW_API_KEYS"
+	case onThisMachine(c.base):
+		store, values, err := a.tokenStore(s)
+		if err != nil {
+			return err
+		}
+		defer a.tellLate(keyringSlow)()
+		value, place, err := store.Default(ctx)
+		c.key, c.noKey, c.with = value.Reveal(), err, "the default token ("+values.placeText(place)+")"
+		if err != nil {
+			c.with = "no key: " + err.Error()
+		}
+	default:
+		c.with = "none"
+	}
+	return nil
 }
 
 func notFound(err error) error {
@@ -167,8 +189,15 @@ func (c *client) refused(status int, body []byte) error {
 // locked is the error for a key that the daemon does not take.
 func (c *client) locked(cause error) error {
 	f := &fault.Error{Msg: "the daemon at " + c.base + " does not take our key", Hint: "put one of its tokens into OHGW_API_KEY", Code: fault.Credential, Err: cause}
-	if c.key == "" {
-		f.Msg = "the daemon at " + c.base + " wants a key"
+	if c.key != "" {
+		return f
+	}
+	f.Msg = "the daemon at " + c.base + " wants a key"
+	if gone, ok := errors.AsType[*secret.UnavailableError](c.noKey); ok {
+		f.Err = gone
+		f.Hint = "unlock the keyring, which has the default token, or put a token into OHGW_API_KEY"
+	} else if c.noKey != nil {
+		f.Err = c.noKey
 	}
 	return f
 }
@@ -196,7 +225,7 @@ func netCause(err error) error {
 func (a *app) completeModels(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
 	defer cancel()
-	c, err := a.daemonClient(nil)
+	c, err := a.daemonClient(ctx, nil)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/paths"
-	"github.com/ohgw/ohgw/internal/token"
+	"github.com/ohgw/ohgw/internal/secret/secrettest"
 )
 
 // clientApp is an app whose state directory has a default token.
@@ -22,15 +22,20 @@ func clientApp(t *testing.T, env map[string]string) (a *app, defaultToken string
 	a.Getenv = func(name string) string { return env[name] }
 	a.Now = time.Now
 	a.HTTP = &http.Client{CheckRedirect: noRedirect, Transport: &http.Transport{DisableKeepAlives: true}}
-	store := token.NewStore(token.Config{Dir: dirs.State, Now: a.Now})
-	if _, err := store.EnsureDefault(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	defaultToken, err := store.Default()
+	a.Keyring = secrettest.FileKeyring(filepath.Join(top, "keyring"))
+	s, err := a.settings(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a, defaultToken
+	store, _, err := a.tokenStore(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := store.EnsureDefault(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a, made.Value.Reveal()
 }
 
 func TestTheDefaultTokenStaysOnThisMachine(t *testing.T) {
@@ -51,7 +56,7 @@ func TestTheDefaultTokenStaysOnThisMachine(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			a, defaultToken := clientApp(t, tt.env)
-			c, err := a.daemonClient(nil)
+			c, err := a.daemonClient(t.Context(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,7 +78,7 @@ func TestAKeyFollowsNoRedirect(t *testing.T) {
 	here := httptest.NewServer(http.RedirectHandler(thief.URL, http.StatusTemporaryRedirect))
 	defer here.Close()
 	a, _ := clientApp(t, map[string]string{"OHGW_URL": here.URL})
-	c, err := a.daemonClient(nil)
+	c, err := a.daemonClient(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +109,7 @@ func TestAnswersOfTheDaemonHaveExitCodes(t *testing.T) {
 			_, _ = w.Write([]byte(tt.body))
 		}))
 		a, _ := clientApp(t, map[string]string{"OHGW_URL": server.URL})
-		c, err := a.daemonClient(nil)
+		c, err := a.daemonClient(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -46,6 +46,7 @@ func (a *app) keysList(ctx context.Context, in *keysInput) error {
 	if err != nil {
 		return keyFault(ctx, err, store)
 	}
+	names = keysOfLLMs(names)
 	var failed error
 	if len(names) > 0 {
 		failed = a.reach(ctx, store)

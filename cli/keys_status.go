@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -9,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/token"
 )
 
 func newKeysStatus(a *app, in *keysInput) *cobra.Command {
@@ -17,12 +20,13 @@ func newKeysStatus(a *app, in *keysInput) *cobra.Command {
 		Short: "Show the store of keys, and who uses which key",
 		Long: long(`
 Shows which store of keys is used, who says so, whether it works, and for each
-profile which key it would use. It reads no key.
+profile which key it would use; also, whether the store keeps the default token
+of the gateway. It reads no key.
 
 It ends with 4 when the store cannot be used; the status is printed then, too.
 Piped, the lines about profiles begin with "profile". With --json there are
-store (kind, origin, path, works, problem, keys, plain, exposed) and profiles
-(name, model, base, key_from).`, 0, fault.Failed, fault.Usage, fault.Credential),
+store (kind, origin, path, works, problem, keys, plain, exposed, default_token)
+and profiles (name, model, base, key_from).`, 0, fault.Failed, fault.Usage, fault.Credential),
 		Example:           examples("ohgw keys status", "ohgw keys status --json"),
 		Args:              none(),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -40,6 +44,10 @@ type keyStoreStatus struct {
 	Keys    int    `json:"keys"`
 	Plain   int    `json:"plain"`
 	Exposed bool   `json:"exposed"`
+
+	// DefaultToken is where the value of the gateway's default token is:
+	// store, old-file, not-kept, or none when there is no such token.
+	DefaultToken string `json:"default_token"`
 }
 
 // profileKey is which key a profile would use.
@@ -100,14 +108,42 @@ func (a *app) lookAt(ctx context.Context, store *keyStore) (keyStoreStatus, erro
 		state.Problem = clean(failed.Error())
 	}
 	if names, err := store.List(ctx); err == nil {
-		state.Keys = len(names)
+		state.Keys = len(keysOfLLMs(names))
 	}
+	state.DefaultToken = a.whereToken(ctx, store)
 	if store.file != nil {
 		if s, err := store.file.State(); err == nil {
 			state.Plain, state.Exposed = s.Plain, s.Exposed
 		}
 	}
 	return state, failed
+}
+
+// The places of the default token's value that package token has no name for.
+const (
+	tokenNotKept = "not-kept"
+	tokenNone    = "none"
+)
+
+// whereToken tells where the value of the default token is.
+func (a *app) whereToken(ctx context.Context, store *keyStore) string {
+	tokens, _, err := a.tokenStore(store.settings)
+	if err != nil {
+		return tokenNone
+	}
+	place, err := tokens.WhereDefault(ctx)
+	switch {
+	case errors.Is(err, token.ErrNotFound):
+		return tokenNone
+	case err != nil:
+		return tokenNotKept
+	}
+	return string(place)
+}
+
+// keysOfLLMs are the names of stored keys without that of the gateway's token.
+func keysOfLLMs(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return secret.ParseEntry(name).Token != "" })
 }
 
 func (a *app) printKeysStatus(store *keyStore, state keyStoreStatus, profiles []profileKey, base string) error {
@@ -127,6 +163,10 @@ func (a *app) printKeysStatus(store *keyStore, state keyStoreStatus, profiles []
 	if store.file != nil {
 		t.add("not encrypted", strconv.Itoa(state.Plain))
 	}
+	t.add("default token", map[string]string{
+		string(token.InStore): "kept here", string(token.InOldFile): "in a file of an older ohgw; ohgw tokens show default moves it",
+		tokenNotKept: "its value is not kept", tokenNone: tokenNone,
+	}[state.DefaultToken])
 	if state.Exposed {
 		t.add("warning", "others can read the file: chmod 600 "+state.Path)
 	}

@@ -40,11 +40,15 @@ func (a *app) keyStore(flags settingFlags) (*keyStore, error) {
 	if err != nil {
 		return nil, err
 	}
-	patience := secret.PatienceForMachines
+	return a.openKeyStore(s, a.patience())
+}
+
+// patience is how long the keyring gets: long where a person can unlock it.
+func (a *app) patience() time.Duration {
 	if a.canAsk() {
-		patience = secret.PatienceForPeople
+		return secret.PatienceForPeople
 	}
-	return a.openKeyStore(s, patience)
+	return secret.PatienceForMachines
 }
 
 // openKeyStore opens the store of keys of these settings.
@@ -80,10 +84,13 @@ func (s *keyStore) String() string {
 	return "keyring of the system"
 }
 
+// keyringSlow is what is said when the keyring takes long.
+const keyringSlow = "waiting for the keyring; it may want to be unlocked"
+
 // reach makes sure that the store can be used, and says so when somebody has
 // to unlock it.
 func (a *app) reach(ctx context.Context, s *keyStore) error {
-	defer a.tellLate("waiting for the keyring; it may want to be unlocked")()
+	defer a.tellLate(keyringSlow)()
 	return keyFault(ctx, s.probe(ctx), s)
 }
 

@@ -43,7 +43,7 @@ type modelList struct {
 }
 
 func (a *app) models(ctx context.Context, flags settingFlags) error {
-	c, err := a.daemonClient(flags)
+	c, err := a.daemonClient(ctx, flags)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/instance"
 	"github.com/ohgw/ohgw/internal/paths"
+	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/token"
 )
 
@@ -193,7 +194,8 @@ func (a *app) logger(format string) *slog.Logger {
 // door is who may come in, and what can be said about it.
 type door struct {
 	store  *token.Store // nil: everybody
-	value  string       // a key to paste; "" if none is known
+	value  secret.Value // a key to paste; zero if none is known
+	once   string       // why the value is not shown again; "" if it is kept
 	source string       // what key that is, or why none is known
 }
 
@@ -205,18 +207,51 @@ func (a *app) openDoor(ctx context.Context, s *config.Settings, state string) (d
 	if set := a.Getenv("OHGW_API_KEYS"); set != "" && len(token.SplitKeys(set)) == 0 {
 		return door{}, usage("OHGW_API_KEYS is set and has no key", "put keys into it, separated by commas, or unset it to use the stored tokens")
 	}
-	store := token.NewStore(token.Config{Dir: state, Now: a.Now, Keys: token.SplitKeys(a.Getenv("OHGW_API_KEYS"))})
+	// A daemon has nobody who unlocks a keyring; its clients should not wait.
+	values, err := a.openKeyStore(s, secret.PatienceForMachines)
+	if err != nil {
+		return door{}, err
+	}
+	store := token.NewStore(token.Config{Dir: state, Now: a.Now, Keys: token.SplitKeys(a.Getenv("OHGW_API_KEYS")), Values: values})
 	if store.Replaced() {
 		return door{store: store, source: "those of OHGW_API_KEYS"}, nil
 	}
-	if _, err := store.EnsureDefault(ctx); err != nil {
+	return a.openDefault(ctx, store, values)
+}
+
+// openDefault makes the default token the first time, and finds its value if it
+// is going to be shown.
+func (a *app) openDefault(ctx context.Context, store *token.Store, values *keyStore) (door, error) {
+	shown := a.Stderr.TTY() && !a.json && !a.quiet
+	made, err := store.EnsureDefault(ctx, shown)
+	if lost, ok := errors.AsType[*token.NotKeptError](err); ok {
+		a.note(`warning: there is no token "default", because nothing would keep its value: %s`, notKeptText(ctx, lost.Err, values))
+		a.note("  ohgw tokens create NAME makes a token; --key-store file keeps the default one in a private file")
+		return door{store: store, source: "those that ohgw tokens create makes"}, nil
+	}
+	if err != nil {
 		return door{}, a.tokenFault(err, token.DefaultName)
 	}
-	value, err := store.Default()
-	if err != nil {
-		return door{store: store, source: "see ohgw tokens list (" + publicCause(err) + ")"}, nil
+	d := door{store: store, value: made.Value, source: `the token "default"`}
+	switch {
+	case made.NotKept != nil:
+		d.once = notKeptText(ctx, made.NotKept, values)
+		return d, nil
+	case made.Name != "":
+		a.warnPlain(values)
+		a.settle(values)
+		return d, nil
 	}
-	return door{store: store, value: value, source: `the token "default"`}, nil
+	a.settleToken(ctx, store, values)
+	if shown {
+		d.value, _, err = store.Default(ctx)
+	} else {
+		_, err = store.WhereDefault(ctx)
+	}
+	if err != nil {
+		d.source = "see ohgw tokens list (" + publicCause(err) + ")"
+	}
+	return d, nil
 }
 
 // publicCause is why the default token cannot be shown, in a few words.
@@ -227,5 +262,5 @@ func publicCause(err error) string {
 	case errors.Is(err, token.ErrNoValue):
 		return "the value of the default token is not kept here any more"
 	}
-	return err.Error()
+	return clean(err.Error())
 }

@@ -91,7 +91,7 @@ func (a *app) banner(ctx context.Context, g greeting) {
 	var t table
 	base := g.info.URL + "/v1"
 	t.add("Base URL", base)
-	if g.key.value == "" {
+	if g.key.value.IsZero() {
 		t.add("Key", g.key.source)
 	}
 	t.add("Models", g.models(ctx))
@@ -103,8 +103,11 @@ func (a *app) banner(ctx context.Context, g greeting) {
 	fmt.Fprintln(w, w.Styled(iostream.Bold, "ohgw "+g.info.Version+" is ready."))
 	fmt.Fprintln(w)
 	_ = t.writePairs(w) // To stderr; nobody is left to tell.
-	if g.key.value != "" {
-		fmt.Fprintf(w, "\nFor a client started from a shell:\n\n  export OPENAI_BASE_URL=%s OPENAI_API_KEY=%s\n", base, g.key.value)
+	if !g.key.value.IsZero() {
+		fmt.Fprintf(w, "\nFor a client started from a shell:\n\n  export OPENAI_BASE_URL=%s OPENAI_API_KEY=%s\n", base, g.key.value.Reveal())
+	}
+	if g.key.once != "" {
+		fmt.Fprintf(w, "\n%s the key is shown this once, because nothing keeps it: %s.\nWith --key-store file, a private file would.\n", w.Styled(iostream.Yellow, "Note:"), g.key.once)
 	}
 	if err := g.backend.status.Err; err != nil {
 		fmt.Fprintf(w, "\n%s the agent-server does not answer; requests get 503 until it does.\n", w.Styled(iostream.Yellow, "Warning:"))

@@ -42,7 +42,7 @@ func (a *app) openEngine(s *config.Settings, log *slog.Logger, why string) (chos
 	if err != nil {
 		return chosenBackend{}, fault.New("this machine has no name", "give it one; conversations note who has them open", err)
 	}
-	keys, err := a.keyStore(nil)
+	keys, err := a.openKeyStore(s, secret.PatienceForMachines)
 	if err != nil {
 		return chosenBackend{}, err
 	}

@@ -21,7 +21,8 @@ func newStatus(a *app) *cobra.Command {
 		Short: "Show the running daemon and its backend",
 		Long: long(`
 Shows where the daemon listens, what runs its agents and why that was chosen,
-what the version of the agent-server lacks, and how many turns run and wait.
+what the version of the agent-server lacks, how many turns run and wait, and
+which key was shown to the daemon and where that is kept.
 
 It shows OHGW_API_KEY to the daemon, else the default token. It ends with 5 when
 no daemon answers, and also when its backend cannot be used; the status is
@@ -41,6 +42,7 @@ type statusJSON struct {
 	Daemon  daemonJSON            `json:"daemon"`
 	Backend *daemon.BackendHealth `json:"backend"`
 	Runs    *daemon.RunHealth     `json:"runs"`
+	Key     string                `json:"key"` // which one was shown; never its value
 }
 
 // daemonJSON is the daemon itself. PID and start are known of a daemon on this
@@ -54,7 +56,7 @@ type daemonJSON struct {
 }
 
 func (a *app) status(ctx context.Context, flags settingFlags) error {
-	c, err := a.daemonClient(flags)
+	c, err := a.daemonClient(ctx, flags)
 	if err != nil {
 		return err
 	}
@@ -72,6 +74,7 @@ func (a *app) status(ctx context.Context, flags settingFlags) error {
 		Daemon:  daemonJSON{URL: c.base, Status: h.Status, Version: h.Version, PID: c.found.PID, Started: timeOrNull(c.found.Started)},
 		Backend: h.Backend,
 		Runs:    h.Runs,
+		Key:     c.with,
 	}
 	if a.json {
 		err = a.printJSON(doc)
@@ -106,5 +109,6 @@ func (a *app) printStatus(s statusJSON) error {
 	}
 	t.add("running turns", strconv.Itoa(s.Runs.Running))
 	t.add("waiting turns", strconv.Itoa(s.Runs.Queued))
+	t.add("our key", s.Key)
 	return t.writePairs(a.Stdout)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/filelock"
 	"github.com/ohgw/ohgw/internal/suggest"
@@ -22,14 +24,17 @@ func newTokens(a *app) *cobra.Command {
 
 A token may be limited to models and to a time. Only its hash is kept, so its
 value is shown once; the token "default", which the first "ohgw serve" makes, is
-the exception. A running daemon sees every change at its next request.
+the exception: its value is in the store of keys (see ohgw help keys), where the
+commands of ohgw find it. A running daemon sees every change at its next
+request.
 
 The variable OHGW_API_KEYS replaces all of them for a daemon that has it.`,
 		Example: examples("ohgw tokens create ide --model openhands_claude --expires 30d", "ohgw tokens list"),
 		Args:    unknownCommand,
 		RunE:    showHelp,
 	}
-	cmd.AddCommand(newTokensCreate(a), newTokensList(a), newTokensRevoke(a), newTokensShow(a))
+	flags := addSettingsTo(cmd, cmd.PersistentFlags(), config.KeySection)
+	cmd.AddCommand(newTokensCreate(a, flags), newTokensList(a), newTokensRevoke(a, flags), newTokensShow(a, flags))
 	return cmd
 }
 
@@ -42,17 +47,58 @@ func (a *app) tokens() (*token.Store, error) {
 	return token.NewStore(token.Config{Dir: dirs.State, Now: a.Now, Keys: token.SplitKeys(a.Getenv("OHGW_API_KEYS"))}), nil
 }
 
-// storedTokens opens the store of tokens in the files, and says when these do
-// not count.
-func (a *app) storedTokens() (*token.Store, error) {
+// tokenStore opens the tokens with the store that keeps the value of the default
+// one.
+func (a *app) tokenStore(s *config.Settings) (*token.Store, *keyStore, error) {
 	dirs, err := a.dirs()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	values, err := a.openKeyStore(s, a.patience())
+	if err != nil {
+		return nil, nil, err
+	}
+	return token.NewStore(token.Config{Dir: dirs.State, Now: a.Now, Values: values}), values, nil
+}
+
+// storedTokens is tokenStore for commands that change what is stored: it says
+// when that does not count.
+func (a *app) storedTokens(flags settingFlags) (*token.Store, *keyStore, error) {
+	s, err := a.settings(flags)
+	if err != nil {
+		return nil, nil, err
 	}
 	if len(token.SplitKeys(a.Getenv("OHGW_API_KEYS"))) > 0 {
 		a.note("note: OHGW_API_KEYS is set; a daemon that has it takes those keys only")
 	}
-	return token.NewStore(token.Config{Dir: dirs.State, Now: a.Now}), nil
+	return a.tokenStore(s)
+}
+
+// placeText says where the value of the default token is.
+func (s *keyStore) placeText(p token.Place) string {
+	if p == token.InOldFile {
+		return "a file of an older ohgw"
+	}
+	return s.String()
+}
+
+// settleToken moves the value of the default token from where older releases
+// kept it, and says so.
+func (a *app) settleToken(ctx context.Context, store *token.Store, values *keyStore) {
+	moved, err := store.Settle(ctx)
+	switch {
+	case moved:
+		a.warnPlain(values)
+		a.settle(values)
+		a.note(`The value of the token "default" was in a file; it is in the %s now.`, values)
+	case err != nil && ctx.Err() == nil:
+		a.note(`warning: the value of the token "default" is in the clear in a file, as an older ohgw kept it, because %s`, notKeptText(ctx, err, values))
+	}
+}
+
+// notKeptText is why a store does not keep the value of the default token.
+func notKeptText(ctx context.Context, err error, values *keyStore) string {
+	return clean(keyFault(ctx, err, values).Error())
 }
 
 // tokenJSON is a token in JSON. Models is null for a token without a limit.

@@ -15,19 +15,22 @@ import (
 )
 
 type tokensCreateInput struct {
+	flags settingFlags
+
 	Name    string
 	Models  []string
 	Expires string
 }
 
-func newTokensCreate(a *app) *cobra.Command {
-	var in tokensCreateInput
+func newTokensCreate(a *app, flags settingFlags) *cobra.Command {
+	in := tokensCreateInput{flags: flags}
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Make a token and print its value once",
 		Long: long(`
 Makes a token and prints its value on stdout, this one time: only a hash is
-kept. A running daemon takes the token from its next request on.
+kept. The value of the token "default" is kept in the store of keys, too, for
+the commands of ohgw. A running daemon takes a token from its next request on.
 
 --model limits the token to models; "openhands", the active profile, is one of
 its own. --expires takes a time from now such as 12h or 30d, or a date, which is
@@ -62,26 +65,41 @@ func (a *app) tokensCreate(ctx context.Context, in tokensCreateInput) error {
 	if err != nil {
 		return err
 	}
-	store, err := a.storedTokens()
+	store, values, err := a.storedTokens(in.flags)
 	if err != nil {
 		return err
 	}
 	slices.Sort(in.Models)
-	value, t, err := store.Create(ctx, token.Spec{Name: in.Name, Models: slices.Compact(in.Models), Expires: expires})
+	made, err := store.Create(ctx, token.Spec{Name: in.Name, Models: slices.Compact(in.Models), Expires: expires})
 	if err != nil {
 		return a.tokenFault(err, in.Name)
+	}
+	if made.Name == token.DefaultName {
+		a.sayKeptToken(ctx, made, values)
 	}
 	if a.json {
 		return a.printJSON(struct {
 			tokenJSON
 
 			Token string `json:"token"`
-		}{a.tokenJSON(t), value})
+		}{a.tokenJSON(made.Token), made.Value.Reveal()})
 	}
-	if t.Name != token.DefaultName {
+	if made.Name != token.DefaultName {
 		a.hint("This value is shown once:")
 	}
-	return writeText(a.Stdout, value+"\n")
+	return writeText(a.Stdout, made.Value.Reveal()+"\n")
+}
+
+// sayKeptToken says where the value of a default token is kept that was just
+// made.
+func (a *app) sayKeptToken(ctx context.Context, made token.Made, values *keyStore) {
+	if made.NotKept != nil {
+		a.note("note: nothing keeps this value: %s; --key-store file would", notKeptText(ctx, made.NotKept, values))
+		return
+	}
+	a.warnPlain(values)
+	a.settle(values)
+	a.detail("the value is in the %s", values)
 }
 
 // expiry reads the value of --expires at the time now. A date counts in now's

@@ -7,15 +7,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/token"
 )
 
 type tokensRevokeInput struct {
+	flags settingFlags
+
 	Name string
 	Yes  bool
 }
 
-func newTokensRevoke(a *app) *cobra.Command {
-	var in tokensRevokeInput
+func newTokensRevoke(a *app, flags settingFlags) *cobra.Command {
+	in := tokensRevokeInput{flags: flags}
 	cmd := &cobra.Command{
 		Use:   "revoke NAME",
 		Short: "Remove a token, so that it opens nothing",
@@ -39,7 +42,7 @@ func (a *app) tokensRevoke(ctx context.Context, in tokensRevokeInput) error {
 	if err := nameArg(in.Name); err != nil {
 		return err
 	}
-	store, err := a.storedTokens()
+	store, values, err := a.storedTokens(in.flags)
 	if err != nil {
 		return err
 	}
@@ -55,6 +58,11 @@ func (a *app) tokensRevoke(ctx context.Context, in tokensRevokeInput) error {
 	}
 	if err := store.Revoke(ctx, in.Name); err != nil {
 		return a.tokenFault(err, in.Name)
+	}
+	if in.Name == token.DefaultName {
+		if err := store.Forget(ctx); err != nil {
+			a.note("note: its value, which opens nothing any more, is still kept: %s", notKeptText(ctx, err, values))
+		}
 	}
 	if a.json {
 		return a.printJSON(map[string]string{"revoked": in.Name})

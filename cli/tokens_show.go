@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -10,14 +13,18 @@ import (
 	"github.com/ohgw/ohgw/internal/token"
 )
 
-func newTokensShow(a *app) *cobra.Command {
+func newTokensShow(a *app, flags settingFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show default",
 		Short: "Print the value of the default token",
 		Long: long(`
 Prints the value of the token "default", which the first "ohgw serve" makes and
-which is kept in a file that you alone can read. The values of other tokens are
-not kept; make a new one when a value is lost.`, 0, fault.Failed, fault.Usage, fault.Credential),
+which is kept in the store of keys: the keyring of the system, or the file that
+--key-store file chose. The values of other tokens are not kept; make a new one
+when a value is lost.
+
+An older ohgw kept the value in a file of its own. It is moved from there when
+it is needed.`, 0, fault.Failed, fault.Usage, fault.Credential),
 		Example: examples("ohgw tokens show default", `export OPENAI_API_KEY="$(ohgw tokens show default)"`),
 		Args:    exactly("the name"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -26,11 +33,11 @@ not kept; make a new one when a value is lost.`, 0, fault.Failed, fault.Usage, f
 			}
 			return []string{token.DefaultName}, cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return a.tokensShow(args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.tokensShow(cmd.Context(), flags, args[0]) },
 	}
 }
 
-func (a *app) tokensShow(name string) error {
+func (a *app) tokensShow(ctx context.Context, flags settingFlags, name string) error {
 	if err := nameArg(name); err != nil {
 		return err
 	}
@@ -44,16 +51,29 @@ func (a *app) tokensShow(name string) error {
 			Code: fault.Credential,
 		}
 	}
-	store, err := a.storedTokens()
+	store, values, err := a.storedTokens(flags)
 	if err != nil {
 		return err
 	}
-	value, err := store.Default()
+	defer a.tellLate(keyringSlow)()
+	a.settleToken(ctx, store, values)
+	value, _, err := store.Default(ctx)
 	if err != nil {
-		return a.tokenFault(err, name)
+		return a.valueFault(ctx, err, values)
 	}
 	if a.json {
-		return a.printJSON(map[string]string{"name": name, "token": value})
+		return a.printJSON(map[string]string{"name": name, "token": value.Reveal()})
 	}
-	return writeText(a.Stdout, value+"\n")
+	return writeText(a.Stdout, value.Reveal()+"\n")
+}
+
+// valueFault says why there is no value to show: because of the tokens, or of
+// the store that has it.
+func (a *app) valueFault(ctx context.Context, err error, values *keyStore) error {
+	for _, known := range []error{token.ErrNotFound, token.ErrNoValue, token.ErrNewer, fs.ErrPermission} {
+		if errors.Is(err, known) {
+			return a.tokenFault(err, token.DefaultName)
+		}
+	}
+	return keyFault(ctx, err, values)
 }

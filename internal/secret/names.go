@@ -38,14 +38,15 @@ func ProviderEntry(provider, field string) string {
 	return join(providerPart, provider, field)
 }
 
-// TokenEntry is the name of a client key of the gateway.
-func TokenEntry(name string) string { return join(tokenPart, name) }
+// TokenEntry is the name of a client key of the gateway. Two gateways of one
+// user have a state directory each, so dir is part of it.
+func TokenEntry(dir, name string) string { return join(tokenPart, BaseID(dir), name) }
 
 func join(parts ...string) string {
 	return strings.TrimSuffix(strings.Join(parts, "/"), "/")
 }
 
-// BaseID stands for a base directory in names: the first twelve hexadecimal
+// BaseID stands for a directory in names: the first twelve hexadecimal
 // digits of the SHA-256 of its path. base should be absolute.
 func BaseID(base string) string {
 	sum := sha256.Sum256([]byte(filepath.Clean(base)))
@@ -72,8 +73,8 @@ func ParseEntry(name string) Entry {
 		e.BaseID, e.Profile, e.Field = parts[1], parts[2], parts[3]
 	case parts[0] == providerPart:
 		e.Provider, e.Field = parts[1], parts[2]
-	case parts[0] == tokenPart:
-		e.Token = parts[1]
+	case parts[0] == tokenPart && strings.Count(name, "/") >= 2:
+		e.BaseID, e.Token = parts[1], parts[2]
 	}
 	return e
 }

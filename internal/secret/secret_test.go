@@ -229,7 +229,7 @@ func TestEntryNames(t *testing.T) {
 		{secret.ProfileEntry("/home/me/x/../.openhands", "gpt", secret.AWSSecretAccessKey), secret.Entry{Name: "profile/" + id + "/gpt/aws_secret_access_key", BaseID: id, Profile: "gpt", Field: "aws_secret_access_key"}},
 		{secret.ProviderEntry("openai", secret.APIKey), secret.Entry{Name: "provider/openai", Provider: "openai"}},
 		{secret.ProviderEntry("bedrock", secret.AWSSessionToken), secret.Entry{Name: "provider/bedrock/aws_session_token", Provider: "bedrock", Field: "aws_session_token"}},
-		{secret.TokenEntry("default"), secret.Entry{Name: "token/default", Token: "default"}},
+		{secret.TokenEntry("/home/me/.openhands", "default"), secret.Entry{Name: "token/" + id + "/default", BaseID: id, Token: "default"}},
 		{"something else", secret.Entry{Name: "something else"}},
 		{"profile", secret.Entry{Name: "profile"}},
 	} {

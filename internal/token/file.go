@@ -13,9 +13,9 @@ import (
 
 // The files of the state directory.
 const (
-	tokensFile  = "tokens.json"
-	lockFile    = "tokens.lock"
-	defaultFile = "default-token"
+	tokensFile = "tokens.json"
+	lockFile   = "tokens.lock"
+	oldFile    = "default-token" // of older releases: the value of the default token
 )
 
 // fileVersion is the version of tokens.json that this package writes.

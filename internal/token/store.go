@@ -15,8 +15,8 @@ import (
 
 	"github.com/ohgw/ohgw/internal/atomicfile"
 	"github.com/ohgw/ohgw/internal/filelock"
-	"github.com/ohgw/ohgw/internal/keyfile"
 	"github.com/ohgw/ohgw/internal/paths"
+	"github.com/ohgw/ohgw/internal/secret"
 )
 
 // Config says where tokens are.
@@ -26,14 +26,17 @@ type Config struct {
 	// Keys are the values of OHGW_API_KEYS. If there are any, Check knows
 	// these and no others: they may call any model and never expire.
 	Keys []string
+	// Values keeps the plain value of the default token. Nil: nothing does.
+	Values secret.Store
 }
 
 // Store is the tokens of one user. Its methods may be called at the same time,
 // by several processes too.
 type Store struct {
-	dir   string
-	now   func() time.Time
-	fixed []entry
+	dir    string
+	now    func() time.Time
+	fixed  []entry
+	values secret.Store
 
 	mu      sync.Mutex
 	info    fs.FileInfo // of the file that entries are from; nil: no file
@@ -49,7 +52,7 @@ type entry struct {
 
 // NewStore makes a Store. It reads nothing yet.
 func NewStore(c Config) *Store {
-	s := &Store{dir: c.Dir, now: c.Now}
+	s := &Store{dir: c.Dir, now: c.Now, values: c.Values}
 	for i, key := range c.Keys {
 		h := sumOf(key)
 		s.fixed = append(s.fixed, entry{Token{ID: h.id(), Name: fmt.Sprintf("OHGW_API_KEYS[%d]", i), Tail: tail(key)}, h})
@@ -142,26 +145,38 @@ func (s *Store) current() ([]entry, error) {
 	return s.entries, nil
 }
 
-// Create makes a token and returns its value, which is kept nowhere, unless it
-// is the default token. ErrExists, ErrName, ErrModel.
-func (s *Store) Create(ctx context.Context, spec Spec) (value string, t Token, err error) {
+// Made is a token that was just made.
+type Made struct {
+	Token
+
+	Value secret.Value // shown once
+
+	// NotKept is why nothing keeps the value of the default token; nil when
+	// its value is kept. Those of other tokens never are.
+	NotKept error
+}
+
+// Create makes a token. That the value of the default token cannot be kept is
+// no error: whoever calls Create shows it. ErrExists, ErrName, ErrModel.
+func (s *Store) Create(ctx context.Context, spec Spec) (made Made, err error) {
 	if err := spec.check(); err != nil {
-		return "", Token{}, err
+		return Made{}, err
 	}
 	err = s.change(ctx, func(doc *document) error {
 		if doc.find(spec.Name) >= 0 {
 			return ErrExists
 		}
-		value, t, err = s.add(doc, spec)
-		return err
+		made = s.add(ctx, doc, spec)
+		return nil
 	})
 	if err != nil {
-		return "", Token{}, err
+		return Made{}, err
 	}
-	return value, t, nil
+	return made, nil
 }
 
-// Revoke removes a token. ErrNotFound.
+// Revoke removes a token. ErrNotFound. The value of the default token opens
+// nothing afterwards; [Store.Forget] removes it, too.
 func (s *Store) Revoke(ctx context.Context, name string) error {
 	return s.change(ctx, func(doc *document) error {
 		i := doc.find(name)
@@ -169,65 +184,25 @@ func (s *Store) Revoke(ctx context.Context, name string) error {
 			return ErrNotFound
 		}
 		doc.entries = slices.Delete(doc.entries, i, i+1)
-		if name == DefaultName {
-			return removeFile(s.path(defaultFile))
-		}
 		return nil
 	})
 }
 
-// EnsureDefault makes the default token if there never was one. One that was
-// revoked stays away.
-func (s *Store) EnsureDefault(ctx context.Context) (made bool, err error) {
-	err = s.change(ctx, func(doc *document) error {
-		if doc.hadDefault || doc.find(DefaultName) >= 0 {
-			return errUnchanged
-		}
-		made = true
-		_, _, err := s.add(doc, Spec{Name: DefaultName})
-		return err
-	})
-	return made && err == nil, err
-}
-
-// Default is the value of the default token. ErrNotFound when it was revoked
-// or never made, ErrNoValue when only its hash is here, fs.ErrPermission when
-// others could have read it.
-func (s *Store) Default() (string, error) {
-	doc, err := s.read()
-	if err != nil {
-		return "", err
-	}
-	i := doc.find(DefaultName)
-	if i < 0 {
-		return "", fmt.Errorf("default token: %w", ErrNotFound)
-	}
-	value, err := keyfile.Read(s.path(defaultFile))
-	if errors.Is(err, fs.ErrNotExist) || err == nil && sumOf(value) != doc.entries[i].sum {
-		return "", fmt.Errorf("default token: %w", ErrNoValue)
-	}
-	if err != nil {
-		return "", fmt.Errorf("default token: %w", err)
-	}
-	return value, nil
-}
-
-func (s *Store) add(doc *document, spec Spec) (string, Token, error) {
-	value := newValue()
-	h := sumOf(value)
-	t := Token{
-		ID: h.id(), Name: spec.Name, Models: spec.Models, Tail: tail(value),
+// add makes a token. The value of the default token is kept before its hash: a
+// crash between the two makes another one later.
+func (s *Store) add(ctx context.Context, doc *document, spec Spec) Made {
+	made := Made{Value: newValue()}
+	h := sumOf(made.Value.Reveal())
+	made.Token = Token{
+		ID: h.id(), Name: spec.Name, Models: spec.Models, Tail: tail(made.Value.Reveal()),
 		Created: s.now().UTC().Truncate(time.Second), Expires: spec.Expires.UTC().Truncate(time.Second),
 	}
 	if spec.Name == DefaultName {
-		// Before the hash: a crash between the two makes another one later.
-		if err := atomicfile.Write(s.path(defaultFile), []byte(value+"\n"), atomicfile.Options{MaxMode: 0o600}); err != nil {
-			return "", Token{}, err
-		}
+		made.NotKept = s.keep(ctx, made.Value)
 		doc.hadDefault = true
 	}
-	doc.entries = append(doc.entries, entry{t, h})
-	return value, t, nil
+	doc.entries = append(doc.entries, entry{made.Token, h})
+	return made
 }
 
 // errUnchanged ends a change that has nothing to write.
@@ -235,6 +210,15 @@ var errUnchanged = errors.New("unchanged")
 
 // change rewrites the tokens under their lock.
 func (s *Store) change(ctx context.Context, edit func(*document) error) error {
+	err := s.locked(ctx, func() error { return s.rewrite(edit) })
+	if errors.Is(err, errUnchanged) {
+		return nil
+	}
+	return err
+}
+
+// locked calls fn while no other process changes anything.
+func (s *Store) locked(ctx context.Context, fn func() error) error {
 	if err := paths.MakePrivate(s.dir); err != nil {
 		return err
 	}
@@ -242,11 +226,7 @@ func (s *Store) change(ctx context.Context, edit func(*document) error) error {
 	if err != nil {
 		return fmt.Errorf("change tokens: %w", err)
 	}
-	err = s.rewrite(edit)
-	if errors.Is(err, errUnchanged) {
-		err = nil
-	}
-	return errors.Join(err, lock.Release())
+	return errors.Join(fn(), lock.Release())
 }
 
 func (s *Store) rewrite(edit func(*document) error) error {

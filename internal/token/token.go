@@ -1,16 +1,18 @@
 // Package token keeps the client tokens of the gateway: who may call, for
 // which models, until when.
 //
-// The state directory has three files, all for the user only. tokens.json
-// holds the SHA-256 of each token: enough to check one, useless to call with.
-// (A plain hash is right here because tokens are random and long; there is
-// nothing to guess.) default-token holds the plain value of the token
-// "default", which exists so that the first start can show a line to paste.
-// tokens.lock is locked by whoever writes.
+// The state directory has tokens.json, for the user only. It holds the SHA-256
+// of each token: enough to check one, useless to call with. (A plain hash is
+// right here because tokens are random and long; there is nothing to guess.)
+// tokens.lock is locked by whoever writes. The plain value of the token
+// "default", which exists so that the first start can show a line to paste, is
+// kept in the store of keys, that of LLMs: a keyring, or what its user has
+// chosen instead. Older releases kept it in a file, default-token, which is
+// still read; see [Store.Settle].
 //
 // Invariants: a plain value is returned once, by the call that makes it, and
 // is in no error and no other file; a change by any process holds at the next
-// [Store.Check]; what cannot be read lets nobody in.
+// [Store.Check], which asks no keyring; what cannot be read lets nobody in.
 package token
 
 import (
@@ -23,6 +25,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ohgw/ohgw/internal/secret"
 )
 
 // What can be wrong with a token.
@@ -113,7 +117,7 @@ const (
 )
 
 // newValue makes the value of a token.
-func newValue() string {
+func newValue() secret.Value {
 	value := make([]byte, 0, len(Prefix)+valueLength)
 	value = append(value, Prefix...)
 	var random [2 * valueLength]byte
@@ -126,7 +130,7 @@ func newValue() string {
 			}
 		}
 	}
-	return string(value)
+	return secret.New(string(value))
 }
 
 // sum is the SHA-256 of a value.

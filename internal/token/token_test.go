@@ -16,24 +16,30 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/token"
 )
 
 var noon = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 
-// open makes a store in dir whose time is noon.
+// open makes a store in dir whose time is noon. What it keeps of the default
+// token is in a file beside dir.
 func open(dir string) *token.Store {
-	return token.NewStore(token.Config{Dir: dir, Now: func() time.Time { return noon }})
+	return token.NewStore(token.Config{Dir: dir, Now: func() time.Time { return noon }, Values: values(dir)})
+}
+
+func values(dir string) secret.Store {
+	return secret.NewFile(secret.FileConfig{Path: dir + "-keys.json"})
 }
 
 // create makes a token and gives its value.
 func create(t *testing.T, s *token.Store, spec token.Spec) string {
 	t.Helper()
-	value, _, err := s.Create(t.Context(), spec)
+	made, err := s.Create(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return value
+	return made.Value.Reveal()
 }
 
 func TestATokenOpensTheDoorUntilItIsRevoked(t *testing.T) {
@@ -138,12 +144,12 @@ func TestNamesAndModelsAreChecked(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	s := open(dir)
 	for _, name := range []string{"", "a b", "-a", "../a", "a\n", "ä", strings.Repeat("a", 65), "ohgw-" + strings.Repeat("x", 32)} {
-		if _, _, err := s.Create(t.Context(), token.Spec{Name: name}); !errors.Is(err, token.ErrName) {
+		if _, err := s.Create(t.Context(), token.Spec{Name: name}); !errors.Is(err, token.ErrName) {
 			t.Errorf("name %q: error = %v, want ErrName", name, err)
 		}
 	}
 	for _, model := range []string{"", "gpt", "openhands_", "openhands-a", "openhands_a,b", "openhands_a b"} {
-		if _, _, err := s.Create(t.Context(), token.Spec{Name: "a", Models: []string{model}}); !errors.Is(err, token.ErrModel) {
+		if _, err := s.Create(t.Context(), token.Spec{Name: "a", Models: []string{model}}); !errors.Is(err, token.ErrModel) {
 			t.Errorf("model %q: error = %v, want ErrModel", model, err)
 		}
 	}
@@ -156,9 +162,9 @@ func TestNamesAndModelsAreChecked(t *testing.T) {
 	} {
 		create(t, s, spec)
 	}
-	value, _, err := s.Create(t.Context(), token.Spec{Name: "b"})
-	if !errors.Is(err, token.ErrExists) || value != "" {
-		t.Errorf("a name twice: %q, %v; want ErrExists", value, err)
+	made, err := s.Create(t.Context(), token.Spec{Name: "b"})
+	if !errors.Is(err, token.ErrExists) || !made.Value.IsZero() {
+		t.Errorf("a name twice: made %q, %v; want ErrExists", made.Name, err)
 	}
 	if err := s.Revoke(t.Context(), "c"); !errors.Is(err, token.ErrNotFound) {
 		t.Errorf("revoke of nothing: error = %v, want ErrNotFound", err)
@@ -257,7 +263,7 @@ func TestNoWriterIsLost(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 16 {
 		wg.Go(func() {
-			if _, _, err := open(dir).Create(context.Background(), token.Spec{Name: fmt.Sprintf("t%d", i)}); err != nil {
+			if _, err := open(dir).Create(context.Background(), token.Spec{Name: fmt.Sprintf("t%d", i)}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -275,7 +281,7 @@ func TestFilesArePrivate(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "state", "ohgw")
 	s := open(dir)
-	if _, err := s.EnsureDefault(t.Context()); err != nil {
+	if _, err := s.EnsureDefault(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
 	value := create(t, s, token.Spec{Name: "a"})
@@ -312,71 +318,6 @@ func TestFilesArePrivate(t *testing.T) {
 	}
 }
 
-func TestTheDefaultTokenIsMadeOnce(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	s := open(dir)
-	if _, err := s.Default(); !errors.Is(err, token.ErrNotFound) {
-		t.Errorf("before: error = %v, want ErrNotFound", err)
-	}
-	create(t, s, token.Spec{Name: "other"}) // does not stand in for the first start
-	for i, want := range []bool{true, false} {
-		if made, err := s.EnsureDefault(t.Context()); err != nil || made != want {
-			t.Errorf("start %d: made = %t, %v", i, made, err)
-		}
-	}
-	value, err := s.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := s.Check(value); err != nil || got.Name != "default" {
-		t.Errorf("Check of the default token: %q, %v", got.Name, err)
-	}
-	if err := s.Revoke(t.Context(), "default"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(dir, "default-token")); !errors.Is(err, fs.ErrNotExist) {
-		t.Error("the value stayed after revoke")
-	}
-	if made, err := s.EnsureDefault(t.Context()); err != nil || made {
-		t.Errorf("a revoked default token came back: %t, %v", made, err)
-	}
-	again := create(t, s, token.Spec{Name: "default"})
-	if got, err := s.Default(); err != nil || got != again || got == value {
-		t.Errorf("made by hand: Default = %v", err)
-	}
-}
-
-func TestTheDefaultValueMustBeTheRightOneAndPrivate(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	s := open(dir)
-	if _, err := s.EnsureDefault(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "default-token")
-	if runtime.GOOS != "windows" {
-		if err := os.Chmod(path, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Default(); !errors.Is(err, fs.ErrPermission) {
-			t.Errorf("a file for all to read: error = %v, want a permission error", err)
-		}
-	}
-	for _, change := range []func() error{
-		func() error { return os.WriteFile(path, []byte("ohgw-other"), 0o600) },
-		func() error { return os.Remove(path) },
-	} {
-		_ = os.Chmod(path, 0o600)
-		if err := change(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Default(); !errors.Is(err, token.ErrNoValue) {
-			t.Errorf("error = %v, want ErrNoValue", err)
-		}
-	}
-}
-
 func TestFilesThatCannotBeReadLetNobodyIn(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -402,7 +343,7 @@ func TestFilesThatCannotBeReadLetNobodyIn(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, checkErr := s.Check(value)
-			_, _, createErr := s.Create(t.Context(), token.Spec{Name: "a"})
+			_, createErr := s.Create(t.Context(), token.Spec{Name: "a"})
 			_, listErr := s.List()
 			for _, err := range []error{checkErr, createErr, listErr} {
 				if err == nil || errors.Is(err, token.ErrUnknown) || tt.want != nil && !errors.Is(err, tt.want) || !strings.Contains(err.Error(), path) {
@@ -460,11 +401,11 @@ func BenchmarkCheck(b *testing.B) {
 	s := open(b.TempDir())
 	var value string
 	for i := range 16 {
-		v, _, err := s.Create(b.Context(), token.Spec{Name: fmt.Sprintf("t%d", i)})
+		made, err := s.Create(b.Context(), token.Spec{Name: fmt.Sprintf("t%d", i)})
 		if err != nil {
 			b.Fatal(err)
 		}
-		value = v
+		value = made.Value.Reveal()
 	}
 	b.ReportAllocs()
 	for b.Loop() {
