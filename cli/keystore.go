@@ -71,7 +71,7 @@ func (a *app) openKeyStore(s *config.Settings, patience time.Duration) (*keyStor
 		return store, nil
 	}
 	store.path = filepath.Join(dirs.State, keyNamesFile)
-	keyring := secret.NewKeyring(secret.KeyringConfig{Index: store.path, LookupEnv: a.lookup, Backend: a.Keyring, Patience: patience})
+	keyring := secret.NewKeyring(secret.KeyringConfig{Index: store.path, LookupEnv: a.lookup, Backend: a.Keyring, Patience: patience, Now: a.Now})
 	store.Store, store.probe = keyring, keyring.Probe
 	return store, nil
 }

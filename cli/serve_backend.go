@@ -102,9 +102,10 @@ func usable(ctx context.Context, st agentapi.Status, named bool) error {
 	return &fault.Error{Msg: "the agent-server at " + st.Address + " cannot be used", Hint: "see the cause", Err: cause}
 }
 
-// fileStamp tells when OpenHands' files on this machine change, or which keys
-// are stored. A new key shows in no list that an agent-server gives, and it is what somebody
-// changes before trying again. Files of a server elsewhere cannot be seen.
+// fileStamp tells when OpenHands' files on this machine change, or the stored
+// keys. A new key shows in no list that an agent-server gives, and it is what
+// somebody changes before trying again. Files of a server elsewhere cannot be
+// seen.
 func (a *app) fileStamp(address string) func() string {
 	dirs, err := a.Paths()
 	if err != nil || dirs.Home == "" || !onThisMachine(address) {
@@ -124,13 +125,20 @@ func (a *app) fileStamp(address string) func() string {
 			stamp, err := s.Stamp()
 			fmt.Fprint(&stamps, stamp, err)
 		}
-		for _, name := range []string{keysFile, keyNamesFile} {
-			if info, err := os.Stat(filepath.Join(dirs.State, name)); err == nil {
-				fmt.Fprint(&stamps, info.Size(), info.ModTime().UnixNano())
-			}
-		}
-		return stamps.String()
+		return stamps.String() + keyStamp(dirs.State)
 	}
+}
+
+// keyStamp changes when a key is stored, replaced or removed: both stores of
+// keys then have a file with another time in the state directory.
+func keyStamp(state string) string {
+	var stamp strings.Builder
+	for _, name := range []string{keysFile, keyNamesFile} {
+		if info, err := os.Stat(filepath.Join(state, name)); err == nil {
+			fmt.Fprint(&stamp, " ", info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return stamp.String()
 }
 
 // serverKey finds the agent-server's key. A file is read anew for each request,

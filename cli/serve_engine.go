@@ -46,7 +46,7 @@ func (a *app) openEngine(s *config.Settings, log *slog.Logger, why string) (chos
 	if err != nil {
 		return chosenBackend{}, err
 	}
-	profiles := &engineProfiles{store: files, keys: secret.NewResolver(keys, secret.Providers(), a.lookup), demo: s.Demo}
+	profiles := &engineProfiles{store: files, state: dirs.State, keys: secret.NewResolver(keys, secret.Providers(), a.lookup), demo: s.Demo}
 	settings := newEngineSettings(files, log)
 	seal, unseal := a.sealer(ciphers)
 	base := a.llmConfig(log)
@@ -91,7 +91,14 @@ func instanceID() string {
 type engineProfiles struct {
 	store *profile.Store
 	keys  *secret.Resolver
+	state string // the state directory
 	demo  bool
+}
+
+// revision changes when a profile does, or a stored key.
+func (e *engineProfiles) revision() (string, error) {
+	stamp, err := e.store.Stamp()
+	return fmt.Sprint(stamp) + keyStamp(e.state), err
 }
 
 // List gives the profiles that OpenHands would load.
@@ -100,7 +107,7 @@ func (e *engineProfiles) List(ctx context.Context) ([]agentapi.Profile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list profiles: %w", err)
 	}
-	stamp, err := e.store.Stamp()
+	revision, err := e.revision()
 	if err != nil {
 		return nil, fmt.Errorf("list profiles: %w", err)
 	}
@@ -108,7 +115,7 @@ func (e *engineProfiles) List(ctx context.Context) ([]agentapi.Profile, error) {
 	for _, s := range summaries {
 		if s.Usable() {
 			list = append(list, agentapi.Profile{
-				Name: s.Name, Model: s.Model, BaseURL: s.BaseURL, Active: s.Active, Modified: s.ModTime, Revision: fmt.Sprint(stamp),
+				Name: s.Name, Model: s.Model, BaseURL: s.BaseURL, Active: s.Active, Modified: s.ModTime, Revision: revision,
 			})
 		}
 	}
@@ -151,7 +158,7 @@ func (e *engineProfiles) Load(ctx context.Context, name string) (engine.Profile,
 	if err != nil {
 		return engine.Profile{}, fmt.Errorf("encode profile: %w", err)
 	}
-	stamp, err := e.store.Stamp()
+	revision, err := e.revision()
 	if err != nil {
 		return engine.Profile{}, fmt.Errorf("load profile: %w", err)
 	}
@@ -165,7 +172,7 @@ func (e *engineProfiles) Load(ctx context.Context, name string) (engine.Profile,
 		}
 		return found.Key.Reveal(), err
 	}
-	return engine.Profile{Name: name, Revision: fmt.Sprint(stamp), LLM: stored, Key: key}, nil
+	return engine.Profile{Name: name, Revision: revision, LLM: stored, Key: key}, nil
 }
 
 func noKey(context.Context, string) (string, error) { return "", nil }

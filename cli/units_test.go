@@ -20,6 +20,8 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/paths"
+	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/secret/secrettest"
 )
 
 func TestExpiry(t *testing.T) {
@@ -197,7 +199,7 @@ func TestFileStampFollowsTheProfiles(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	a := testApp()
-	a.Paths = func() (paths.Set, error) { return paths.Set{Home: home}, nil }
+	a.Paths = func() (paths.Set, error) { return paths.Set{Home: home, State: filepath.Join(home, "state")}, nil }
 	stamp := a.fileStamp("http://127.0.0.1:8000")
 	before := stamp()
 	if again := stamp(); again != before {
@@ -214,6 +216,17 @@ func TestFileStampFollowsTheProfiles(t *testing.T) {
 		after := stamp()
 		if after == before {
 			t.Errorf("change %d is not seen", i)
+		}
+		before = after
+	}
+	keys := secret.NewKeyring(secret.KeyringConfig{Index: filepath.Join(home, "state", keyNamesFile), Backend: secrettest.FileKeyring(t.TempDir())})
+	for _, key := range []string{"a key", "another key in its place"} {
+		if err := keys.Set(t.Context(), "provider/openai", secret.New(key)); err != nil {
+			t.Fatal(err)
+		}
+		after := stamp()
+		if after == before {
+			t.Errorf("%s is not seen", key)
 		}
 		before = after
 	}

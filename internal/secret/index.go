@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/ohgw/ohgw/internal/atomicfile"
 	"github.com/ohgw/ohgw/internal/filelock"
@@ -57,6 +58,10 @@ func (x index) add(ctx context.Context, name string) (bool, error) {
 		return append(names, name)
 	})
 }
+
+// touch gives the file another time. That it fails costs nothing but that
+// somebody notices a new key later.
+func (x index) touch(now time.Time) { _ = os.Chtimes(x.path, now, now) }
 
 func (x index) remove(ctx context.Context, name string) error {
 	_, err := x.change(ctx, func(names []string) []string {

@@ -65,6 +65,10 @@ type KeyringConfig struct {
 
 	// Backend is the keyring of the system if it is nil.
 	Backend Backend
+
+	// Now is what the file gets as its time when a key in the keyring is
+	// another one. Nil means time.Now.
+	Now func() time.Time
 }
 
 // Keyring is the Store that the operating system protects. Every call ends in
@@ -91,6 +95,9 @@ func NewKeyring(cfg KeyringConfig) *Keyring {
 	if cfg.Backend == nil {
 		cfg.Backend = system{}
 	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now //nolint:forbidigo // the default of the injected clock
+	}
 	return &Keyring{cfg: cfg, index: index{path: cfg.Index}, slots: make(chan struct{}, maxCalls)}
 }
 
@@ -112,7 +119,9 @@ func (k *Keyring) Get(ctx context.Context, name string) (Value, error) {
 	return New(text), nil
 }
 
-// Set stores the secret and its name. When the keyring does not answer in time,
+// Set stores the secret and its name. The file of names has another time
+// afterwards, also when it has the same names: whoever watches it knows that a
+// key changed, and finds the new one in the keyring. When the keyring does not answer in time,
 // it may still store the secret later; the name is kept then.
 func (k *Keyring) Set(ctx context.Context, name string, v Value) error {
 	if err := k.usable(); err != nil {
@@ -127,6 +136,9 @@ func (k *Keyring) Set(ctx context.Context, name string, v Value) error {
 	})
 	if err != nil && added && !mayStillHappen(err) {
 		return errors.Join(err, k.index.remove(ctx, name))
+	}
+	if err == nil {
+		k.index.touch(k.cfg.Now())
 	}
 	return err
 }
