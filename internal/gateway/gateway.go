@@ -1,0 +1,121 @@
+// Package gateway is a client of a gateway's /v1: what a chat needs of it, and
+// nothing that another OpenAI client could not do. It runs no question twice:
+// a question carries a key of its own, and asking again with it joins the run.
+package gateway
+
+import (
+	"context"
+	"iter"
+	"time"
+)
+
+// Endpoint is where questions go. [Client] is the one over HTTP.
+type Endpoint interface {
+	// Models lists what can be asked, in the order of the gateway.
+	Models(ctx context.Context) ([]Model, error)
+
+	// Ask sends a question and yields the pieces of its answer, a [Done] last.
+	// A connection that is lost on the way is found again without a word but a
+	// [Lost]; an error is final, is yielded last and is a *Error, or ctx's.
+	// Ending the iteration, or ctx, closes the connection, which interrupts the
+	// run after the gateway's grace.
+	Ask(ctx context.Context, q Question) iter.Seq2[Piece, error]
+}
+
+// Model is one that can be asked.
+type Model struct {
+	ID          string // what to send, e.g. "openhands_work"
+	Name        string // for people
+	Description string // the provider and the model
+	Created     time.Time
+}
+
+// Question is one message of the user.
+type Question struct {
+	Model        string
+	Conversation string // a UUID; an unknown one makes a conversation with it
+	System       string
+	Text         string
+	Images       []string      // data URLs
+	Timeout      time.Duration // of the run; 0 is the gateway's own
+	// Key marks the question: one with the same key joins the earlier one's run
+	// or gets its answer, and never runs again. Empty: Ask makes one.
+	Key string
+}
+
+// Piece is a part of an answer: Started, Waiting, Lost, Text, Progress or Done.
+type Piece interface{ piece() }
+
+type (
+	// Started comes first, when the gateway has taken the question.
+	Started struct {
+		Conversation string
+		RequestID    string
+		Ignored      []string // what of the question had no effect
+		Replayed     bool     // an earlier answer, or the rest of one
+	}
+	// Waiting comes while nothing else does: the gateway is alive.
+	Waiting struct {
+		// Queue is how many questions come before this one; 0 when it runs.
+		Queue int
+	}
+	// Lost tells that the connection broke and is being found again. What
+	// follows the next Started is the whole answer from its beginning.
+	Lost struct {
+		Attempt int // from 1
+		Err     error
+	}
+	// Text is a piece of the answer.
+	Text string
+	// Progress is one line about what the agent does.
+	Progress string
+	// Done ends an answer.
+	Done struct {
+		Finish    string // "stop", "length"
+		RunStatus string // "finished", "paused", "waiting_for_confirmation", ...
+		Notice    string // what the person must know beside the answer
+		Usage     Usage
+	}
+)
+
+func (Started) piece()  {}
+func (Waiting) piece()  {}
+func (Lost) piece()     {}
+func (Text) piece()     {}
+func (Progress) piece() {}
+func (Done) piece()     {}
+
+// Usage is what a turn took.
+type Usage struct {
+	Prompt, Cached, Completion, Reasoning int64
+	// Cost is in US dollars, nil where nobody knows it.
+	Cost *float64
+}
+
+// Error is why there is no answer, or none to its end.
+type Error struct {
+	Kind         Kind
+	Status       int    // of HTTP; 0 where there was none
+	Code         string // of the envelope, e.g. "llm_error"
+	Message      string // for people
+	Conversation string // where the run was, if one was begun
+	RetryAfter   time.Duration
+	Err          error // the cause; nil when the gateway said it
+}
+
+// Kind tells errors apart.
+type Kind int
+
+// Kinds of errors.
+const (
+	Failed      Kind = iota // the run failed; asking again runs again
+	Unreachable             // nothing answers there
+	Locked                  // the key is missing or wrong
+	Busy                    // too many runs; try again later
+	Refused                 // the question cannot be asked like this
+	Stranger                // what answers is no gateway
+)
+
+func (e *Error) Error() string { return e.Message }
+
+func (e *Error) Unwrap() error { return e.Err }
