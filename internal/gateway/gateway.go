@@ -17,8 +17,8 @@ type Endpoint interface {
 	// Ask sends a question and yields the pieces of its answer, a [Done] last.
 	// A connection that is lost on the way is found again without a word but a
 	// [Lost]; an error is final, is yielded last and is a *Error, or ctx's.
-	// Ending the iteration, or ctx, closes the connection, which interrupts the
-	// run after the gateway's grace.
+	// Ending the iteration, or ctx, stops the run, at once if the gateway can be
+	// told, else after its grace.
 	Ask(ctx context.Context, q Question) iter.Seq2[Piece, error]
 }
 
@@ -41,7 +41,19 @@ type Question struct {
 	// Key marks the question: one with the same key joins the earlier one's run
 	// or gets its answer, and never runs again. Empty: Ask makes one.
 	Key string
+	// Decision answers actions that wait for a confirmation. With Accept they
+	// run and the text has no effect; with Reject the agent reads the text.
+	Decision Decision
 }
+
+// Decision is the answer to actions that wait for a confirmation.
+type Decision string
+
+// The decisions. The zero Decision is none.
+const (
+	Accept Decision = "accept"
+	Reject Decision = "reject"
+)
 
 // Piece is a part of an answer: Started, Waiting, Lost, Text, Progress or Done.
 type Piece interface{ piece() }
@@ -73,8 +85,15 @@ type (
 	Done struct {
 		Finish    string // "stop", "length"
 		RunStatus string // "finished", "paused", "waiting_for_confirmation", ...
-		Notice    string // what the person must know beside the answer
-		Usage     Usage
+		// Notice is what the person must know beside the answer. The text ends
+		// with it, too: a paragraph of its own.
+		Notice string
+		// Waiting are the actions that wait for a confirmation.
+		Waiting []Action
+		// TextBefore is how many bytes of the text came before the final answer:
+		// what the agent said on its way.
+		TextBefore int
+		Usage      Usage
 	}
 )
 
@@ -84,6 +103,12 @@ func (Lost) piece()     {}
 func (Text) piece()     {}
 func (Progress) piece() {}
 func (Done) piece()     {}
+
+// Action is an action of the agent in a few words.
+type Action struct {
+	Tool string // "terminal", "file_editor", ...
+	Line string // what it would do, in one line: "$ rm -rf build"
+}
 
 // Usage is what a turn took.
 type Usage struct {
