@@ -1,0 +1,78 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// The headers of ohgw that a chat has to do with.
+const (
+	headerConversation = "X-OpenHands-ServerConversation-ID"
+	headerIgnored      = "X-OpenHands-Ignored"
+	headerReplayed     = "X-OpenHands-Replayed"
+	headerTimeout      = "X-OpenHands-Timeout"
+	headerConfirm      = "X-OpenHands-Confirm"
+	headerKey          = "Idempotency-Key"
+)
+
+// encode is the body of the request.
+func encode(q Question) ([]byte, error) {
+	type part map[string]any
+	type message struct {
+		Role    string `json:"role"`
+		Content any    `json:"content"`
+	}
+	var messages []message
+	if q.System != "" {
+		messages = append(messages, message{"system", q.System})
+	}
+	ask := message{"user", q.Text}
+	if len(q.Images) > 0 {
+		parts := []part{{"type": "text", "text": q.Text}}
+		for _, url := range q.Images {
+			parts = append(parts, part{"type": "image_url", "image_url": part{"url": url}})
+		}
+		ask.Content = parts
+	}
+	return json.Marshal(map[string]any{
+		"model": q.Model, "messages": append(messages, ask),
+		"stream": true, "stream_options": map[string]bool{"include_usage": true},
+	})
+}
+
+// request is the same one each time.
+func (a *asking) request(ctx context.Context) (*http.Request, error) {
+	req, err := a.c.request(ctx, http.MethodPost, "/v1/chat/completions", bytes.NewReader(a.body))
+	if err != nil {
+		return nil, err
+	}
+	h := req.Header
+	h.Set("Content-Type", "application/json")
+	h.Set("Accept", "text/event-stream")
+	h.Set(headerKey, a.q.Key)
+	if a.q.Conversation != "" {
+		h.Set(headerConversation, a.q.Conversation)
+	}
+	if a.q.Timeout > 0 {
+		h.Set(headerTimeout, strconv.FormatFloat(a.q.Timeout.Seconds(), 'f', -1, 64))
+	}
+	if a.q.Decision != "" {
+		h.Set(headerConfirm, string(a.q.Decision))
+	}
+	return req, nil
+}
+
+// names are the parts of a list in a header.
+func names(list string) []string {
+	var all []string
+	for name := range strings.SplitSeq(list, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			all = append(all, name)
+		}
+	}
+	return all
+}
