@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/internal/buildinfo"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -101,20 +102,15 @@ func (a *app) serve(ctx context.Context, flags settingFlags) (err error) {
 	// Mostly idle streams: memory is worth more here than the collector's time.
 	debug.SetGCPercent(gcPercent)
 	log := a.logger(s.LogFormat)
-	backend, err := a.openBackend(ctx, s, log)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, backend.Close()) }()
 	key, err := a.openDoor(ctx, s, dirs.State)
 	if err != nil {
 		return err
 	}
-	d, err := newDaemon(s, backend, key.store, dirs.State, log, a.Now) //nolint:contextcheck // It ends with Close.
+	g, err := a.openGateway(ctx, s, gatewayInput{tokens: key.tokens(), state: dirs.State, workspaces: dirs.Workspaces(), log: log})
 	if err != nil {
-		return fault.New("the gateway cannot start", "look at the state directory "+dirs.State, err)
+		return err
 	}
-	defer func() { err = errors.Join(err, d.Close()) }()
+	defer func() { err = errors.Join(err, g.Close()) }()
 	info := instance.Info{URL: baseURL(ln.Addr()), PID: os.Getpid(), Version: buildinfo.Get().Version, Started: a.Now().Truncate(time.Second)}
 	if err := claim.Publish(info); err != nil {
 		return err
@@ -123,8 +119,8 @@ func (a *app) serve(ctx context.Context, flags settingFlags) (err error) {
 		a.hint("\nStopping. Running answers have %s to end; Ctrl-C again ends them at once.", s.Drain)
 	})
 	defer stop()
-	a.announce(ctx, greeting{info: info, settings: s, backend: backend, key: key, state: dirs.State}, log)
-	return d.Serve(ctx, ln)
+	a.announce(ctx, greeting{info: info, settings: s, backend: g.backend, key: key, state: dirs.State}, log)
+	return g.Serve(ctx, ln)
 }
 
 // checkServe looks at settings that are wrong together, or here.
@@ -197,6 +193,14 @@ type door struct {
 	value  secret.Value // a key to paste; zero if none is known
 	once   string       // why the value is not shown again; "" if it is kept
 	source string       // what key that is, or why none is known
+}
+
+// tokens are those that the daemon knows; nil: everybody may come in.
+func (d door) tokens() daemon.Tokens {
+	if d.store == nil {
+		return nil
+	}
+	return doorkeeper{d.store}
 }
 
 // openDoor opens the tokens, and makes the default one the first time.

@@ -83,8 +83,10 @@ type Config struct {
 	RunTimeout time.Duration // as in run.Config
 	Grace      time.Duration // as in run.Config
 	Workspace  string        // as in run.Config
-	// StateDir holds records of requests and the workspaces of conversations
-	// that were given none. Empty: nothing is kept on disk.
+	// WorkspaceRoot is where the workspaces of conversations are that were given
+	// none. Empty: in the state directory, if there is one.
+	WorkspaceRoot string
+	// StateDir holds records of requests. Empty: they are not kept on disk.
 	StateDir string
 }
 
@@ -163,8 +165,8 @@ func New(cfg Config) (*Daemon, error) {
 	if cfg.Tokens == nil && !cfg.NoAuth {
 		return nil, errors.New("daemon needs tokens, or to be told that it needs none")
 	}
-	workspaces := ""
-	if cfg.StateDir != "" {
+	workspaces := cfg.WorkspaceRoot
+	if workspaces == "" && cfg.StateDir != "" {
 		workspaces = filepath.Join(cfg.StateDir, "workspaces")
 	}
 	d := &Daemon{cfg: cfg, guard: newGuard(cfg), began: cfg.Now()}

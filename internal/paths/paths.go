@@ -59,6 +59,9 @@ func New(getenv func(string) string, goos string) (Set, error) {
 // ConfigFile is the config file that is used when none is named.
 func (s Set) ConfigFile() string { return filepath.Join(s.Config, "config.toml") }
 
+// Workspaces is where conversations work that were given no other place.
+func (s Set) Workspaces() string { return filepath.Join(s.State, "workspaces") }
+
 // MakePrivate makes dir and what is above it, for the user only. A directory
 // that others may write to is refused: they could put their own files in the
 // place of ours.
