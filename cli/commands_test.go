@@ -150,7 +150,7 @@ func TestFlagsStay(t *testing.T) {
 		"serve": "addr agent-server allow-host allow-origin backend confirm demo drain history image-urls key-store log-format max-body max-images max-message " +
 			"max-messages max-queue max-runs metrics-open no-auth one-shot-ttl progress run-timeout stream-text workspace",
 		"keys import": "remove-from-profile replace", "keys list": "", "keys remove": "field yes", "keys set": "field file replace", "keys status": "",
-		"profiles add": "base-url from-file model replace", "profiles check": "live timeout", "profiles list": "", "profiles remove": "yes", "profiles rename": "", "profiles show": "", "profiles use": "",
+		"profiles add": "base-url from-file from-settings model replace", "profiles check": "live timeout", "profiles list": "", "profiles remove": "yes", "profiles rename": "", "profiles show": "", "profiles use": "",
 		"profiles migrate": "as-openhands base-url check dry-run force restore strict",
 		"tokens create":    "expires model", "tokens list": "", "tokens revoke": "yes", "tokens show": "",
 	}

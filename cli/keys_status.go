@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -79,11 +80,17 @@ func (a *app) keysStatus(ctx context.Context, in *keysInput) error {
 		for _, p := range list {
 			key := profileKey{Name: p.Name, Base: p.Base, Model: p.Model, KeyFrom: keys.from(p.Subject())}
 			switch {
+			case p.Broken:
+				key.Note = fmt.Sprintf("there is no provider connection %q; ohgw profiles check %s", p.Connection, p.Name)
 			case key.KeyFrom.Kind != secret.FromNowhere:
 			case p.Auth == "subscription":
 				key.Note = "it uses a subscription"
 			case keys.Keyless(p.Model):
 				key.Note = "it needs none"
+			default:
+				if withheld := keys.Withheld(p.Subject(), keys.names); withheld.Kind != secret.FromNowhere {
+					key.Note = "the " + withheld.String() + " goes to hosts of that provider only"
+				}
 			}
 			profiles = append(profiles, key)
 		}

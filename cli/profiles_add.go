@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -24,6 +26,7 @@ type profilesAddInput struct {
 	Model    string
 	BaseURL  string
 	FromFile string
+	Settings bool // of OpenHands
 	Replace  bool
 }
 
@@ -35,7 +38,9 @@ func newProfilesAdd(a *app, shared *profilesInput) *cobra.Command {
 		Long: long(`
 Adds an LLM profile to those of OpenHands. On a terminal it asks for what no
 flag says: provider, model, base URL and key. --from-file takes a profile as
-OpenHands writes it, and - reads it from stdin.
+OpenHands writes it, and - reads it from stdin. --from-settings takes the LLM of
+OpenHands' settings; those of the first OpenHands, which a newer one forgets,
+are copied to a backup as well.
 
 The key goes into the store of keys (see ohgw help keys), not into the profile,
 a key in clear in the file as well; an encrypted one stays as it is. Without a
@@ -53,6 +58,7 @@ terminal, ohgw keys set NAME stores one afterwards.`,
 	cmd.Flags().StringVar(&in.Model, "model", "", "the `model`, such as anthropic/claude-sonnet-4-5")
 	cmd.Flags().StringVar(&in.BaseURL, "base-url", "", "`URL` of the model; without it, that of its provider")
 	cmd.Flags().StringVar(&in.FromFile, "from-file", "", "take the profile from this `file`; - is stdin")
+	cmd.Flags().BoolVar(&in.Settings, "from-settings", false, "take the LLM of OpenHands' settings")
 	cmd.Flags().BoolVar(&in.Replace, "replace", false, "take the place of a profile of that name, and of its stored key")
 	complete(cmd, "model", knownModels()...)
 	complete(cmd, "base-url")
@@ -87,31 +93,72 @@ func (a *app) profilesAdd(ctx context.Context, in profilesAddInput) error {
 		return err
 	}
 	keys, err := a.keyStore(in.flags)
-	if err == nil && !draft.Key.IsZero() {
+	if err == nil && len(draft.Keys) > 0 {
 		err = a.reach(ctx, keys) // before there is a profile without its key
 	}
+	if err != nil {
+		return err
+	}
+	backup, err := a.backUpSettings(profiles, draft)
 	if err != nil {
 		return err
 	}
 	if err := profiles.Add(ctx, in.Name, draft, profile.AddOptions{Replace: in.Replace}); err != nil {
 		return a.addFault(ctx, err, in.Name)
 	}
-	action := ""
-	entry := secret.ParseEntry(secret.ProfileEntry(profiles.Base(), in.Name, secret.APIKey))
-	if !draft.Key.IsZero() {
-		if action, err = a.keepKey(ctx, keys, entry, draft.Key, in.Replace); err != nil {
-			return keysLeft(ctx, err, nil, fmt.Sprintf("the profile %q is added, its key is not stored", in.Name), "ohgw keys set "+in.Name)
-		}
+	if !a.json {
+		a.note("The profile %q is added.", in.Name)
+	}
+	action, err := a.keepKeys(ctx, keys, profiles.Base(), in, draft)
+	if err != nil {
+		return keysLeft(ctx, err, nil, fmt.Sprintf("the profile %q is added, its key is not stored", in.Name), "ohgw keys set "+in.Name)
 	}
 	if a.json {
-		return a.printJSON(map[string]any{"name": in.Name, "base": profiles.Base(), "key": action, "store": keys.json()})
-	}
-	a.note("The profile %q is added.", in.Name)
-	if action != "" {
-		a.sayKept(keys, entry, draft.Key, action)
+		return a.printJSON(struct {
+			Name   string       `json:"name"`
+			Base   string       `json:"base"`
+			Key    string       `json:"key"`
+			Store  keyStoreJSON `json:"store"`
+			Backup string       `json:"backup,omitempty"`
+		}{in.Name, profiles.Base(), action, keys.json(), backup})
 	}
 	a.hint("Make it the active one with: ohgw profiles use %s", in.Name)
 	return nil
+}
+
+// keepKeys stores the keys of a draft. The action is that for its API key.
+func (a *app) keepKeys(ctx context.Context, keys *keyStore, base string, in profilesAddInput, draft profile.Draft) (action string, err error) {
+	for _, field := range slices.Sorted(maps.Keys(draft.Keys)) {
+		entry := secret.ParseEntry(secret.ProfileEntry(base, in.Name, field))
+		did, err := a.keepKey(ctx, keys, entry, draft.Keys[field], in.Replace)
+		if err != nil {
+			return action, err
+		}
+		if field == secret.APIKey {
+			action = did
+		}
+		if !a.json {
+			a.sayKept(keys, entry, draft.Keys[field], did)
+		}
+	}
+	return action, nil
+}
+
+// backUpSettings copies settings that a newer OpenHands forgets.
+func (a *app) backUpSettings(profiles *profile.Store, draft profile.Draft) (path string, err error) {
+	if !draft.Legacy {
+		return "", nil
+	}
+	dirs, err := a.dirs()
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(dirs.State, "backups", a.Now().UTC().Format("20060102T150405.000000000Z")+"-settings.json")
+	if err := profiles.BackUpSettings(path); err != nil {
+		return "", fault.New("the settings cannot be copied to a backup", "look at "+filepath.Dir(path), err)
+	}
+	a.note("The settings as they are: %s", path)
+	return path, nil
 }
 
 // addFault says why a profile was not added.
@@ -130,8 +177,12 @@ func (a *app) draft(ctx context.Context, in profilesAddInput) (profile.Draft, er
 	switch {
 	case in.FromFile != "" && (in.Model != "" || in.BaseURL != ""):
 		return profile.Draft{}, usage("--from-file contradicts --model and --base-url", "use one or the other")
+	case in.Settings && (in.FromFile != "" || in.Model != "" || in.BaseURL != ""):
+		return profile.Draft{}, usage("--from-settings contradicts --from-file, --model and --base-url", "use one or the other")
 	case in.FromFile != "":
 		return a.draftFrom(in.FromFile)
+	case in.Settings:
+		return a.draftOfSettings(ctx, in)
 	case !a.canAsk() && in.Model == "":
 		return profile.Draft{}, usage("the model is missing, and nobody can be asked", "pass --model or --from-file")
 	case !a.canAsk():
@@ -157,8 +208,26 @@ func (a *app) draft(ctx context.Context, in profilesAddInput) (profile.Draft, er
 	if err != nil && !errors.Is(err, secret.ErrEmpty) {
 		return profile.Draft{}, inputFault(err)
 	}
-	draft.Key = key
+	if !key.IsZero() {
+		draft.Keys[secret.APIKey] = key
+	}
 	return draft, nil
+}
+
+// draftOfSettings is the LLM of OpenHands' settings.
+func (a *app) draftOfSettings(ctx context.Context, in profilesAddInput) (profile.Draft, error) {
+	profiles, err := a.profileStore(in.profilesInput)
+	if err != nil {
+		return profile.Draft{}, err
+	}
+	draft, err := profiles.SettingsDraft()
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return draft, err
+	case errors.Is(err, profile.ErrNotFound):
+		return profile.Draft{}, fault.New("there is no LLM in OpenHands' settings", "pass --model or --from-file", nil)
+	}
+	return profile.Draft{}, fault.New("OpenHands' settings cannot be read", "ohgw profiles check says what is wrong with them", err)
 }
 
 // maxDraft bounds the file of a profile.

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/fernet"
@@ -17,9 +20,14 @@ import (
 
 // Draft is a profile that is to be added.
 type Draft struct {
-	// Key is the key that was in the draft. It is not written into the
-	// profile; it belongs into a secret.Store.
-	Key secret.Value
+	// Keys are the secrets in clear that were in the draft, by their fields:
+	// secret.APIKey and the three of AWS. They are not written into the
+	// profile; they belong into a secret.Store, as secret.ProfileEntry.
+	Keys map[string]secret.Value
+
+	// Legacy says that the draft is of settings that a newer OpenHands
+	// forgets, so that they are worth a copy.
+	Legacy bool
 
 	members []draftMember
 }
@@ -29,17 +37,26 @@ type draftMember struct {
 	raw  []byte
 }
 
+// Format shows nothing of the draft: headers and encrypted keys are in it.
+func (d Draft) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "profile.Draft") }
+
 // NewDraft makes a draft of a model and a base URL, which may be "".
 func NewDraft(model, baseURL string) Draft {
-	d := Draft{members: []draftMember{{"model", jsonedit.Quote(model)}}}
+	d := Draft{Keys: map[string]secret.Value{}, members: []draftMember{{"model", jsonedit.Quote(model)}}}
 	if baseURL != "" {
 		d.members = append(d.members, draftMember{"base_url", jsonedit.Quote(baseURL)})
 	}
 	return d
 }
 
-// ParseDraft reads the text of a profile that somebody wrote or saved. A key in
-// clear is taken out of it; see Draft.Key. The error never quotes the text.
+// ParseDraft reads the text of a profile that somebody wrote or saved: one JSON
+// object, with each member once and no NaN. It checks nothing else; Add does.
+//
+// Secrets in clear are taken out of it, into Draft.Keys. Encrypted ones stay as
+// they are, byte for byte: only an agent-server with the same secret can read
+// them. What stands for no secret (null, blanks, the mask of OpenHands) is left
+// out. Headers and members for the provider, which may hold credentials, stay.
+// Neither a Draft nor the error shows a value.
 func ParseDraft(src []byte) (Draft, error) {
 	doc, err := jsonedit.Parse(src)
 	if err != nil {
@@ -48,16 +65,25 @@ func ParseDraft(src []byte) (Draft, error) {
 	if doc.Root().Kind() != jsonedit.Object || doc.Irregular().Any() {
 		return Draft{}, errors.New("read draft: it is not one JSON object with each member once")
 	}
-	var d Draft
-	for name, v := range doc.Root().Members() {
-		if name == "api_key" && keyState(v) != KeyEncrypted {
-			text, _ := v.Text()
-			if d.Key, err = draftKey(text, keyState(v)); err != nil {
-				return Draft{}, fmt.Errorf("read draft: api_key: %w", err)
-			}
+	return draftOf(doc.Root())
+}
+
+func draftOf(entry jsonedit.Value) (Draft, error) {
+	d := Draft{Keys: map[string]secret.Value{}}
+	for name, v := range entry.Members() {
+		isText := v.Kind() == jsonedit.String || v.Kind() == jsonedit.Null
+		if !slices.Contains(secretFields(), name) || keyState(v) == KeyEncrypted || !isText {
+			d.members = append(d.members, draftMember{name, v.Raw()})
 			continue
 		}
-		d.members = append(d.members, draftMember{name, v.Raw()})
+		text, _ := v.Text()
+		key, err := draftKey(text, keyState(v))
+		if err != nil {
+			return Draft{}, fmt.Errorf("read draft: %s: %w", name, err)
+		}
+		if !key.IsZero() {
+			d.Keys[fieldOf(name)] = key
+		}
 	}
 	return d, nil
 }
@@ -158,30 +184,76 @@ func (s *Store) present(doc *jsonedit.Doc) (*jsonedit.Doc, error) {
 	return doc.Delete("base_url")
 }
 
-// LegacyDraft makes a draft of the settings of the first OpenHands, which a
-// newer one forgets when it writes its own. It returns ErrNotFound when the
-// settings are not of that kind.
-func (s *Store) LegacyDraft() (Draft, error) {
+// SettingsDraft makes a draft of the LLM in the settings. Those of the first
+// OpenHands are read, too: a newer one forgets them when it writes its own. It
+// returns ErrNotFound when the settings have no LLM or are not there.
+func (s *Store) SettingsDraft() (Draft, error) {
 	snap := s.settings().Read()
-	if snap.Gate == nil || snap.Gate.Action != canon.ReportLegacyV0 {
-		return Draft{}, ErrNotFound
+	switch {
+	case snap.Missing():
+		return Draft{}, fmt.Errorf("settings: %w", ErrNotFound)
+	case snap.Gate != nil && snap.Gate.Action == canon.ReportLegacyV0:
+		return s.legacyDraft(snap.Doc.Root())
+	case snap.Gate != nil:
+		return Draft{}, fmt.Errorf("settings: %w", snap.Gate)
+	case snap.Doc.Irregular().Any():
+		return Draft{}, errors.New("settings: a member is there twice, or a number is none")
 	}
-	root := snap.Doc.Root()
+	entries := snap.Entries()
+	if len(entries) == 0 {
+		return Draft{}, fmt.Errorf("settings: %w", ErrNotFound)
+	}
+	if entries[0].Gate != "" {
+		return Draft{}, &EntryError{entries[0].Gate}
+	}
+	d, err := draftOf(entries[0].Value)
+	// Settings have null for what a profile leaves out.
+	d.members = slices.DeleteFunc(d.members, func(m draftMember) bool { return string(m.raw) == "null" })
+	return d, err
+}
+
+// BackUpSettings copies the settings to a file that is not there yet, for their
+// owner only: keys are in them.
+func (s *Store) BackUpSettings(path string) error {
+	src, err := os.ReadFile(s.settings().Path)
+	if err != nil {
+		return fmt.Errorf("back up settings: %w", err)
+	}
+	defer clear(src)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("back up settings: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("back up settings: %w", err)
+	}
+	_, err = f.Write(src)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("back up settings: %w", errors.Join(err, os.Remove(path)))
+	}
+	return nil
+}
+
+// legacyDraft is the LLM of the first OpenHands.
+func (s *Store) legacyDraft(root jsonedit.Value) (Draft, error) {
 	model, _ := root.Get("llm_model").Text()
 	url, _ := root.Get("llm_base_url").Text()
 	if ours, err := canon.IsAppProxy(url); err == nil && ours && strings.HasPrefix(model, canon.OpenHands) {
 		url = ""
 	}
 	d := NewDraft(model, url)
-	key, _ := root.Get("llm_api_key").Text()
-	var err error
-	if state := keyState(root.Get("llm_api_key")); state == KeyEncrypted {
-		d.Key, _, err = s.cfg.Ciphers.Decrypt(key)
-	} else {
-		d.Key, err = draftKey(key, state)
+	d.Legacy = true
+	member := root.Get("llm_api_key")
+	text, _ := member.Text()
+	key, err := draftKey(text, keyState(member))
+	if keyState(member) == KeyEncrypted {
+		key, _, err = s.cfg.Ciphers.Decrypt(text)
 	}
 	if errors.Is(err, fernet.ErrNoKey) || errors.Is(err, fernet.ErrWrongKey) {
-		err = nil // The profile is worth having without its key.
+		return d, nil // The profile is worth having without its key.
+	}
+	if !key.IsZero() {
+		d.Keys[secret.APIKey] = key
 	}
 	return d, err
 }

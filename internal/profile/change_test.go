@@ -50,10 +50,10 @@ func TestAddTakesADraftInAnyForm(t *testing.T) {
 			s := newStore(t, nil)
 			draft, err := profile.ParseDraft([]byte(tt.src))
 			must(t, err)
-			if draft.Key.Reveal() != tt.key {
-				t.Errorf("key = %q", draft.Key.Reveal())
+			if got := draft.Keys[secret.APIKey].Reveal(); got != tt.key {
+				t.Errorf("key = %q", got)
 			}
-			noKey(t, "the draft", fmt.Sprintf("%v %+v", draft.Key, struct{ d secret.Value }{draft.Key}))
+			noKey(t, "the draft", fmt.Sprintf("%v %+v %#v", draft, draft.Keys, struct{ d profile.Draft }{draft}))
 			must(t, s.Add(t.Context(), "a", draft, profile.AddOptions{}))
 			s.want("profiles/a.json", tt.want)
 		})
@@ -406,18 +406,55 @@ func TestLegacySettingsBecomeADraft(t *testing.T) {
 		"a foreign key":        {`{"llm_model":"openai/x","llm_api_key":"` + foreignToken + `"}`, "{\n  \"model\": \"openai/x\",\n  \"schema_version\": 1\n}", ""},
 	} {
 		s := newStore(t, map[string]string{"settings.json": tt.settings})
-		draft, err := s.LegacyDraft()
-		if err != nil || draft.Key.Reveal() != tt.key {
+		draft, err := s.SettingsDraft()
+		if err != nil || draft.Keys[secret.APIKey].Reveal() != tt.key || !draft.Legacy {
 			t.Errorf("%s: %v", name, err)
 		}
 		must(t, s.Add(t.Context(), "a", draft, profile.AddOptions{}))
 		s.want("profiles/a.json", tt.want)
 		s.want("settings.json", tt.settings)
 	}
-	s := newStore(t, map[string]string{"settings.json": existingSettings})
-	if _, err := s.LegacyDraft(); !errors.Is(err, profile.ErrNotFound) {
-		t.Errorf("settings of today: %v", err)
+}
+
+func TestSettingsOfTodayBecomeADraft(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ settings, want, key string }{
+		"nulls are left out": {`{"schema_version":2,"agent_settings":{"llm":{"model":"openai/x","base_url":null,"seed":null,"top_p":0.50,"litellm_extra_body":{"a":null}}}}`,
+			"{\n  \"model\": \"openai/x\",\n  \"top_p\": 0.50,\n  \"litellm_extra_body\": {\n    \"a\": null\n  },\n  \"schema_version\": 1\n}", ""},
+		"an encrypted key stays": {`{"agent_settings":{"llm":{"model":"openai/x","api_key":"` + fixtureToken + `"}}}`,
+			"{\n  \"model\": \"openai/x\",\n  \"api_key\": \"" + fixtureToken + "\",\n  \"schema_version\": 1\n}", ""},
+		"one in clear does not": {`{"agent_settings":{"llm":{"model":"openai/x","api_key":"` + fixtureKey + `"}}}`,
+			"{\n  \"model\": \"openai/x\",\n  \"schema_version\": 1\n}", fixtureKey},
+	} {
+		s := newStore(t, map[string]string{"settings.json": tt.settings})
+		draft, err := s.SettingsDraft()
+		if err != nil || draft.Keys[secret.APIKey].Reveal() != tt.key || draft.Legacy {
+			t.Errorf("%s: %v", name, err)
+		}
+		must(t, s.Add(t.Context(), "a", draft, profile.AddOptions{}))
+		s.want("profiles/a.json", tt.want)
+		s.want("settings.json", tt.settings)
 	}
+	if _, err := newStore(t, nil).SettingsDraft(); !errors.Is(err, profile.ErrNotFound) {
+		t.Errorf("no settings: %v", err)
+	}
+	for _, settings := range []string{`{"schema_version":2}`, `{"schema_version":9}`, `{`, `{"agent_settings":{"llm":{"seed":1}}}`, `{"a":1,"a":2,"agent_settings":{"llm":{"model":"x"}}}`} {
+		if _, err := newStore(t, map[string]string{"settings.json": settings}).SettingsDraft(); err == nil {
+			t.Errorf("%s: a draft", settings)
+		}
+	}
+}
+
+func TestADraftHasNoSecretOfAWSInClear(t *testing.T) {
+	t.Parallel()
+	draft, err := profile.ParseDraft([]byte(`{"model":"bedrock/x","aws_access_key_id":"AKIAEXAMPLE","aws_secret_access_key":"` + fixtureKey + `","aws_session_token":"` + fixtureToken + `"}`))
+	must(t, err)
+	if draft.Keys[secret.AWSAccessKeyID].Reveal() != "AKIAEXAMPLE" || draft.Keys[secret.AWSSecretAccessKey].Reveal() != fixtureKey || len(draft.Keys) != 2 {
+		t.Errorf("%d keys", len(draft.Keys))
+	}
+	s := newStore(t, nil)
+	must(t, s.Add(t.Context(), "a", draft, profile.AddOptions{}))
+	s.want("profiles/a.json", "{\n  \"model\": \"bedrock/x\",\n  \"aws_session_token\": \""+fixtureToken+"\",\n  \"schema_version\": 1\n}")
 }
 
 func TestAnUnwritableStoreIsAnErrorAndStays(t *testing.T) {

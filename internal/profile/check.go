@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fernet"
 	"github.com/ohgw/ohgw/internal/profile/canon"
 	"github.com/ohgw/ohgw/internal/profile/document"
+	"github.com/ohgw/ohgw/internal/profile/jsonedit"
 	"github.com/ohgw/ohgw/internal/secret"
 )
 
@@ -174,7 +175,7 @@ func (f finding) gateRepair(g *document.GateError) string {
 
 // text reports what concerns the file as a whole.
 func (f finding) text(snap document.Snapshot) {
-	if exposed(snap) {
+	if exposed(snap.Mode) {
 		f.add(Warning, "readable-by-others", "chmod 600 "+quote(f.file.Path), "others on this machine can read the file")
 	}
 	if odd := snap.Doc.Irregular(); odd.Duplicate {
@@ -195,7 +196,7 @@ func (f finding) checkEntry(snap document.Snapshot, e document.Entry) {
 	f.form(e)
 	f.fields(e)
 	f.connection(e)
-	f.key(e)
+	f.keys(e)
 	if f.profile != "" {
 		f.missing(f.c.store.summarize(snap, f.c.conns), e)
 	}
@@ -299,7 +300,15 @@ func (f finding) fields(e document.Entry) {
 func (f finding) connection(e document.Entry) {
 	id := e.Connection()
 	switch {
-	case id == "" || f.c.conns.has(id):
+	case id == "":
+	case f.c.conns.has(id):
+		// OpenHands does not load the profile when this key cannot be read.
+		if key := f.c.conns.byID[id].Get("api_key"); keyState(key) == KeyEncrypted {
+			text, _ := key.Text()
+			if _, _, err := f.c.store.cfg.Ciphers.Decrypt(text); err != nil {
+				f.undecryptable(err, fmt.Sprintf("the key of the provider connection %q", id), "change the provider connection in OpenHands")
+			}
+		}
 	case f.c.conns.err != nil:
 		f.add(Error, "connection-unreadable", "ls -l "+quote(f.c.store.connectionsPath()), "%v", f.c.conns.err)
 	default:
@@ -307,35 +316,45 @@ func (f finding) connection(e document.Entry) {
 	}
 }
 
-// key reports what is wrong with the key that is written in the entry, and that
-// there is none anywhere.
-func (f finding) key(e document.Entry) {
-	member := e.Value.Get("api_key")
-	state := keyState(member)
-	text, _ := member.Text()
-	switch {
-	case state == KeyPlain && f.profile != "":
-		f.add(Warning, "key-plaintext", "ohgw keys import --remove-from-profile "+f.profile, "the key is in clear in the file")
-	case state == KeyPlain:
-		f.add(Warning, "key-plaintext", "chmod 600 "+quote(f.file.Path), "the key is in clear in the file")
-	case state == KeyEncrypted:
-		if _, _, err := f.c.store.cfg.Ciphers.Decrypt(text); err != nil {
-			f.undecryptable(err)
+// keys reports what is wrong with the keys that are written in the entry.
+func (f finding) keys(e document.Entry) {
+	for _, field := range secretFields() {
+		what, set := field, f.setKey()+" --field "+field
+		if field == apiKeyMember {
+			what, set = "key", f.setKey()
 		}
+		if f.profile == "" {
+			set = f.setKey()
+		}
+		f.key(e.Value.Get(field), what, set)
 	}
-	if state == KeyPlain {
+}
+
+func (f finding) key(member jsonedit.Value, what, set string) {
+	text, _ := member.Text()
+	switch keyState(member) {
+	case KeyPlain:
+		repair := "chmod 600 " + quote(f.file.Path)
+		if f.profile != "" {
+			repair = "ohgw keys import --remove-from-profile " + quote(f.profile)
+		}
+		f.add(Warning, "key-plaintext", repair, "the %s is in clear in the file", what)
 		if _, err := secret.Parse(text); err != nil {
-			f.add(Error, "key-malformed", f.setKey(), "%v", err)
+			f.add(Error, "key-malformed", set, "%v", err)
+		}
+	case KeyEncrypted:
+		if _, _, err := f.c.store.cfg.Ciphers.Decrypt(text); err != nil {
+			f.undecryptable(err, "the "+what, set)
 		}
 	}
 }
 
-func (f finding) undecryptable(err error) {
+func (f finding) undecryptable(err error, what, repair string) {
 	if errors.Is(err, fernet.ErrNoKey) {
-		f.add(Note, "key-no-secret", "set OH_SECRET_KEY_PATH to the file with OpenHands' secret", "the key is encrypted, and its secret is not known here")
+		f.add(Note, "key-no-secret", "set OH_SECRET_KEY_PATH to the file with OpenHands' secret", "%s is encrypted, and its secret is not known here", what)
 		return
 	}
-	f.add(Error, "key-undecryptable", f.setKey(), "the key cannot be decrypted: %v", err)
+	f.add(Error, "key-undecryptable", repair, "%s cannot be decrypted: %v", what, err)
 }
 
 func (f finding) setKey() string {
@@ -360,6 +379,9 @@ func (f finding) missing(summary Summary, e document.Entry) {
 	}
 	if variables := f.c.keys.Variables(subject.Model); len(variables) > 0 {
 		text += ", and " + strings.Join(variables, ", ") + " is not set here"
+	}
+	if withheld := f.c.keys.Withheld(subject, f.c.names); withheld.Kind != secret.FromNowhere {
+		text = fmt.Sprintf("there is no key for it: the %s goes to hosts of that provider only", withheld)
 	}
 	if f.c.namesErr != nil {
 		text += fmt.Sprintf(" (the stored keys cannot be listed: %v)", f.c.namesErr)

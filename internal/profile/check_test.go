@@ -160,6 +160,28 @@ func TestCheckNamesTheCommandThatRepairs(t *testing.T) {
 	}
 }
 
+func TestCheckLooksAtEverySecret(t *testing.T) {
+	t.Parallel()
+	const conns = "provider-connections/provider_connections.json"
+	s := newStore(t, map[string]string{
+		conns:                   `{"connections":[{"id":"right","api_key":"` + fixtureToken + `"},{"id":"foreign","api_key":"` + foreignToken + `"}]}`,
+		"profiles/aws.json":     `{"model":"bedrock/x","aws_access_key_id":"AKIAEXAMPLE","aws_secret_access_key":"` + fixtureToken + `","aws_session_token":"` + foreignToken + `"}`,
+		"profiles/right.json":   `{"model":"openai/x","provider_connection_id":"right"}`,
+		"profiles/foreign.json": `{"model":"openai/x","provider_connection_id":"foreign"}`,
+	})
+	must(t, os.Chmod(s.path(conns), 0o640))
+	got := check(t, s, profile.CheckOptions{Keys: resolver()})
+	want := []string{
+		" readable-by-others warning chmod 600 BASE/" + conns,
+		"aws key-plaintext warning ohgw keys import --remove-from-profile aws",
+		"aws key-undecryptable error ohgw keys set aws --field aws_session_token",
+		"foreign key-undecryptable error change the provider connection in OpenHands",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 func TestCheckOfNamedProfilesLooksAtThemOnly(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, map[string]string{

@@ -2,6 +2,8 @@ package profile
 
 import (
 	"fmt"
+	"io/fs"
+	"os"
 	"regexp"
 	"runtime"
 	"strings"
@@ -23,8 +25,11 @@ func (c *checker) everythingElse(files []document.File, cliBase string) {
 		at := finding{c: c, file: document.File{Path: document.ProfilesDir(c.store.cfg.Base)}}
 		at.add(Note, "over-limit", "ohgw profiles remove NAME", "%d profiles: OpenHands lists them all, but makes no more above %d", n, MaxProfiles)
 	}
+	at := finding{c: c, file: document.File{Path: c.store.connectionsPath()}}
+	if info, err := os.Stat(at.file.Path); err == nil && exposed(info.Mode()) {
+		at.add(Warning, "readable-by-others", "chmod 600 "+quote(at.file.Path), "others on this machine can read the file")
+	}
 	if c.conns.err != nil {
-		at := finding{c: c, file: document.File{Path: c.store.connectionsPath()}}
 		at.add(Error, "connections-unreadable", "ls -l "+quote(c.store.connectionsPath()), "%v", c.conns.err)
 	}
 }
@@ -98,8 +103,8 @@ func (c *checker) agents(files []document.File) {
 }
 
 // exposed tells whether others may read the file. Windows has no such bits.
-func exposed(snap document.Snapshot) bool {
-	return runtime.GOOS != "windows" && snap.Mode.Perm()&0o077 != 0
+func exposed(mode fs.FileMode) bool {
+	return runtime.GOOS != "windows" && mode.Perm()&0o077 != 0
 }
 
 var plainWord = regexp.MustCompile(`\A[A-Za-z0-9_@%+=:,./-]+\z`)

@@ -67,16 +67,24 @@ func (s *Store) ImportKeys(ctx context.Context, keys secret.Store, opts ImportOp
 	return out, nil
 }
 
+// apiKeyMember is the member of an entry that has its API key.
+const apiKeyMember = "api_key"
+
 func secretFields() []string {
-	return []string{"api_key", secret.AWSAccessKeyID, secret.AWSSecretAccessKey, secret.AWSSessionToken}
+	return []string{apiKeyMember, secret.AWSAccessKeyID, secret.AWSSecretAccessKey, secret.AWSSessionToken}
 }
 
 // entryName is where the key of a member belongs in a store of keys.
 func (s *Store) entryName(profile, member string) string {
-	if member == "api_key" {
-		member = secret.APIKey
+	return secret.ProfileEntry(s.cfg.Base, profile, fieldOf(member))
+}
+
+// fieldOf is the field of a stored entry for a member of a profile.
+func fieldOf(member string) string {
+	if member == apiKeyMember {
+		return secret.APIKey
 	}
-	return secret.ProfileEntry(s.cfg.Base, profile, member)
+	return member
 }
 
 func (s *Store) importKey(ctx context.Context, keys secret.Store, snap document.Snapshot, field string, opts ImportOptions) Import {

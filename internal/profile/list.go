@@ -26,12 +26,15 @@ type Summary struct {
 	// connection.
 	Key        KeyState `json:"key"`
 	Connection string   `json:"connection,omitempty"`
-	Auth       string   `json:"auth"` // api_key or subscription
+	Broken     bool     `json:"connection_broken,omitempty"` // there is no such connection
+	Auth       string   `json:"auth"`                        // api_key or subscription
 
 	// Action is what migrate would do with it, or why OpenHands does not load
 	// it. Problem says the latter to people.
 	Action  canon.Action `json:"action"`
 	Problem string       `json:"problem,omitempty"`
+
+	linkedKey bool // the key is in the connection
 }
 
 // Usable tells whether OpenHands loads the profile, as far as a list knows.
@@ -43,14 +46,16 @@ func (s *Summary) Subject() secret.Subject {
 	subject := secret.Subject{Base: s.Base, Profile: s.Name, Model: s.Model, BaseURL: s.BaseURL}
 	if s.Key == KeyPlain || s.Key == KeyEncrypted {
 		subject.Own = func() (secret.Value, error) { return secret.Value{}, secret.ErrNotFound }
-		subject.OwnOrigin = ownOrigin(s.Connection)
+		subject.OwnOrigin = s.ownOrigin()
 	}
 	return subject
 }
 
-func ownOrigin(connection string) secret.Origin {
-	if connection != "" {
-		return secret.Origin{Kind: secret.FromConnection, Name: connection}
+// ownOrigin is where the key is that Key tells of: a connection need not have
+// one, and then that of the profile counts.
+func (s *Summary) ownOrigin() secret.Origin {
+	if s.linkedKey {
+		return secret.Origin{Kind: secret.FromConnection, Name: s.Connection}
 	}
 	return secret.Origin{Kind: secret.FromProfile}
 }
@@ -128,11 +133,13 @@ func (s *Store) summarize(snap document.Snapshot, conns connections) Summary {
 	url, _ := entry.Get("base_url").Text()
 	out.BaseURL = canon.MaskURL(url)
 	out.Key = keyState(entry.Get("api_key"))
-	if conn, ok := conns.byID[out.Connection]; ok {
+	conn, ok := conns.byID[out.Connection]
+	out.Broken = out.Connection != "" && !ok && conns.err == nil
+	if ok {
 		url, _ = conn.Get("base_url").Text()
 		out.BaseURL = canon.MaskURL(url)
 		if k := keyState(conn.Get("api_key")); k != KeyNone {
-			out.Key = k
+			out.Key, out.linkedKey = k, true
 		}
 	}
 	if snap.Gate == nil {

@@ -147,15 +147,16 @@ func TestAConnectionGivesTheURLAndTheKey(t *testing.T) {
 		connection, profile string
 		key, url            string
 		fails               bool
+		from                secret.OriginKind
 	}{
-		"both":                      {`{"id":"c","api_key":"` + fixtureToken + `","base_url":"https://c.example"}`, `"base_url":"https://old.example"`, fixtureKey, "https://c.example", false},
-		"no URL":                    {`{"id":"c","api_key":"k","base_url":null}`, `"base_url":"https://old.example"`, "k", "nil", false},
-		"no key":                    {`{"id":"c","base_url":null}`, `"api_key":"own"`, "own", "nil", false},
-		"not there, but a key":      {`{"id":"d"}`, `"api_key":"own","base_url":"https://own.example"`, "own", "https://own.example", false},
-		"not there":                 {`{"id":"d"}`, `"usage_id":"x"`, "", "", true},
-		"a key that does not fit":   {`{"id":"c","api_key":"` + foreignToken + `"}`, `"api_key":"own"`, "", "", true},
-		"a file that is not known":  {`{"id":"c"}],"schema_version":2,"x":[1`, `"api_key":"own"`, "", "", true},
-		"a file that is not a file": {`{`, `"api_key":"own"`, "", "", true},
+		"both":                      {`{"id":"c","api_key":"` + fixtureToken + `","base_url":"https://c.example"}`, `"base_url":"https://old.example"`, fixtureKey, "https://c.example", false, secret.FromConnection},
+		"no URL":                    {`{"id":"c","api_key":"k","base_url":null}`, `"base_url":"https://old.example"`, "k", "nil", false, secret.FromConnection},
+		"no key":                    {`{"id":"c","base_url":null}`, `"api_key":"own"`, "own", "nil", false, secret.FromProfile},
+		"not there, but a key":      {`{"id":"d"}`, `"api_key":"own","base_url":"https://own.example"`, "own", "https://own.example", false, secret.FromProfile},
+		"not there":                 {`{"id":"d"}`, `"usage_id":"x"`, "", "", true, ""},
+		"a key that does not fit":   {`{"id":"c","api_key":"` + foreignToken + `"}`, `"api_key":"own"`, "", "", true, ""},
+		"a file that is not known":  {`{"id":"c"}],"schema_version":2,"x":[1`, `"api_key":"own"`, "", "", true, ""},
+		"a file that is not a file": {`{`, `"api_key":"own"`, "", "", true, ""},
 	} {
 		s := newStore(t, map[string]string{
 			conns:             `{"connections":[` + tt.connection + `]}`,
@@ -175,7 +176,7 @@ func TestAConnectionGivesTheURLAndTheKey(t *testing.T) {
 		if p.LLM.APIKey.Reveal() != tt.key || url != tt.url {
 			t.Errorf("%s: key %q, URL %s", name, p.LLM.APIKey.Reveal(), url)
 		}
-		if got := p.Subject(secret.APIKey).OwnOrigin.Kind; got != secret.FromConnection {
+		if got := p.Subject(secret.APIKey).OwnOrigin.Kind; got != tt.from {
 			t.Errorf("%s: origin %s", name, got)
 		}
 	}

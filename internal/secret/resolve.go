@@ -51,8 +51,8 @@ type Subject struct {
 	Model   string // its model, which tells the provider
 	Field   string // APIKey or one of the secrets of AWS
 
-	// BaseURL is that of the profile, or "". A key that was stored for a
-	// provider is not sent to the host of another one.
+	// BaseURL is that of the profile, or "". A key that is for a provider is
+	// not sent to the host of another one; see Resolver.
 	BaseURL string
 
 	// Own reads the key in the file of the profile or in its connection; nil
@@ -105,6 +105,12 @@ func (e *NoKeyError) Unwrap() []error {
 // Resolver finds the key of a profile. The first place that has one wins: the
 // entry of the profile, the entry of its provider, the profile itself, the
 // environment.
+//
+// A profile chooses the host that its key is sent to, and may come from
+// somebody else. So the key of a provider, stored or in the environment, goes
+// to hosts of that provider only. The environment's goes, besides, to this
+// machine, and to a base URL that is in the environment too: whoever set both
+// meant them for each other.
 type Resolver struct {
 	keys      Store // may be nil
 	env       *Env
@@ -156,13 +162,39 @@ func (r *Resolver) places(s Subject) []place {
 	if s.Own != nil {
 		places = append(places, place{s.OwnOrigin, func(context.Context) (Value, error) { return s.Own() }})
 	}
-	name := ProviderEntry(ProviderOf(s.Model), s.Field)
-	if variable := r.env.Variable(name); variable != "" {
-		places = append(places, place{Origin{FromEnvironment, variable}, func(ctx context.Context) (Value, error) {
-			return r.env.Get(ctx, name)
+	if origin := r.environment(s); origin.Name != "" {
+		places = append(places, place{origin, func(ctx context.Context) (Value, error) {
+			return r.env.Get(ctx, ProviderEntry(ProviderOf(s.Model), s.Field))
 		}})
 	}
 	return places
+}
+
+// environment is the variable that has the key; the zero Origin if there is
+// none, or if it is for another host.
+func (r *Resolver) environment(s Subject) Origin {
+	base, given := r.base(s)
+	if p := r.provider(s.Model); given && !p.ownHost(base) && !here(base) {
+		return Origin{}
+	}
+	if variable := r.env.Variable(ProviderEntry(ProviderOf(s.Model), s.Field)); variable != "" {
+		return Origin{FromEnvironment, variable}
+	}
+	return Origin{}
+}
+
+// base is where the key goes, "" for the provider itself, and whether the
+// profile says so.
+func (r *Resolver) base(s Subject) (url string, given bool) {
+	if url = strings.TrimSpace(s.BaseURL); url != "" {
+		return url, true
+	}
+	for _, variable := range r.provider(s.Model).Bases {
+		if text, _ := r.env.lookup(variable); strings.TrimSpace(text) != "" {
+			return strings.TrimSpace(text), false
+		}
+	}
+	return "", false
 }
 
 // Entries are the names in the store that can have the key, the first one first.
@@ -170,7 +202,8 @@ func (r *Resolver) places(s Subject) []place {
 // somebody else.
 func (r *Resolver) Entries(s Subject) []Origin {
 	entries := []Origin{{FromProfileEntry, ProfileEntry(s.Base, s.Profile, s.Field)}}
-	if p := r.provider(s.Model); p.belongs(s.BaseURL) {
+	base, _ := r.base(s)
+	if p := r.provider(s.Model); p.ownHost(base) {
 		entries = append(entries, Origin{FromProviderEntry, ProviderEntry(p.Prefix, s.Field)})
 	}
 	return entries
@@ -216,8 +249,26 @@ func (r *Resolver) Locate(s Subject, names []string) Origin {
 	if s.Own != nil {
 		return s.OwnOrigin
 	}
-	if variable := r.env.Variable(ProviderEntry(ProviderOf(s.Model), s.Field)); variable != "" {
-		return Origin{FromEnvironment, variable}
+	if origin := r.environment(s); origin.Name != "" {
+		return origin
+	}
+	return Origin{Kind: FromNowhere}
+}
+
+// Withheld tells which key there is for the provider of a profile that Resolve
+// does not give, because it would go to the host of somebody else. names is as
+// for Locate. Without one, the kind of the Origin is FromNowhere.
+func (r *Resolver) Withheld(s Subject, names []string) Origin {
+	elsewhere := s
+	elsewhere.BaseURL, elsewhere.Own = "", nil
+	entry := ProviderEntry(r.provider(s.Model).Prefix, s.Field)
+	_, stored := slices.BinarySearchFunc(names, entry, strings.Compare)
+	offered := slices.ContainsFunc(r.Entries(s), func(o Origin) bool { return o.Name == entry })
+	switch {
+	case stored && !offered:
+		return Origin{FromProviderEntry, entry}
+	case r.environment(s).Name == "" && r.environment(elsewhere).Name != "":
+		return r.environment(elsewhere)
 	}
 	return Origin{Kind: FromNowhere}
 }

@@ -70,6 +70,56 @@ func TestTheFirstPlaceWithAKeyWins(t *testing.T) {
 	}
 }
 
+// A profile says where its key goes, and may be of somebody else.
+func TestTheKeyOfAProviderStaysAtItsHosts(t *testing.T) {
+	t.Parallel()
+	stored := map[string]string{secret.ProviderEntry("openai", ""): "stored"}
+	env := func(base string) map[string]string {
+		return map[string]string{"OPENAI_API_KEY": "variable", "OPENAI_BASE_URL": base}
+	}
+	const elsewhere, here = "https://gateway.example.com/v1", "http://127.0.0.1:4000/v1"
+	for _, tt := range []struct {
+		name     string
+		keys     map[string]string
+		url      string
+		env      map[string]string
+		want     string
+		withheld secret.OriginKind
+	}{
+		{"the variable, at another host", nil, elsewhere, env(""), "", secret.FromEnvironment},
+		{"at its own", nil, "https://api.openai.com/v1/", env(""), "variable", secret.FromNowhere},
+		{"at nobody's", nil, " ", env(""), "variable", secret.FromNowhere},
+		{"on this machine", nil, here, env(""), "variable", secret.FromNowhere},
+		{"at a look-alike of this machine", nil, "http://127.0.0.1.example.com", env(""), "", secret.FromEnvironment},
+		{"both of the environment", nil, "", env(elsewhere), "variable", secret.FromNowhere},
+		{"the profile's host, whatever the environment says", nil, elsewhere, env(elsewhere), "", secret.FromEnvironment},
+		{"the stored one, at another host", stored, elsewhere, nil, "", secret.FromProviderEntry},
+		{"at a host of the environment", stored, "", map[string]string{"OPENAI_API_BASE": elsewhere}, "", secret.FromProviderEntry},
+		{"on this machine, where anybody may listen", stored, here, nil, "", secret.FromProviderEntry},
+		{"neither", stored, elsewhere, env(""), "", secret.FromProviderEntry},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := secret.NewResolver(secrettest.New(tt.keys), secret.Providers(), lookup(tt.env))
+			s := withURL(subject(nil), tt.url)
+			got, err := r.Resolve(t.Context(), s)
+			if got.Key.Reveal() != tt.want {
+				t.Errorf("%q from %s, want %q; %v", got.Key.Reveal(), got.Origin, tt.want, err)
+			}
+			names, err := r.Names(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if located := r.Locate(s, names); located != got.Origin {
+				t.Errorf("Locate says %s, Resolve %s", located, got.Origin)
+			}
+			if withheld := r.Withheld(s, names); withheld.Kind != tt.withheld {
+				t.Errorf("withheld: %s, want %s", withheld.Kind, tt.withheld)
+			}
+		})
+	}
+}
+
 func TestAPlaceThatCannotBeAskedIsSkipped(t *testing.T) {
 	t.Parallel()
 	locked := &secret.UnavailableError{Reason: secret.NoAnswer}
