@@ -291,16 +291,17 @@ func eventually(t *testing.T, what string, done func() bool) {
 func TestCancellingStopsACommandHoweverStubborn(t *testing.T) {
 	t.Parallel()
 	for name, command := range map[string]string{
-		"sleep":                "sleep 1000",
-		"pipeline":             "sleep 1000 | cat",
-		"loop of the shell":    "while :; do :; done",
-		"loop of programs":     "while :; do sleep 0.01; done",
-		"ignores SIGINT":       "bash -c 'trap \"\" INT; echo ready; while :; do sleep 0.05; done'",
-		"ignores SIGTERM too":  "bash -c 'trap \"\" INT TERM; echo ready; while :; do sleep 0.05; done'",
-		"the shell ignores it": "trap '' INT TERM; echo ready; while :; do :; done",
-		"reads":                "read -r x",
-		"raw mode":             "stty raw -isig; cat",
-		"stopped":              "bash -c 'kill -STOP $$; sleep 1000'; fg",
+		"sleep":                     "sleep 1000",
+		"pipeline":                  "sleep 1000 | cat",
+		"loop of the shell":         "while :; do :; done",
+		"loop of programs":          "while :; do sleep 0.01; done",
+		"loop of stubborn programs": "while :; do bash -c 'trap \"\" INT TERM; sleep 0.05'; done",
+		"ignores SIGINT":            "bash -c 'trap \"\" INT; echo ready; while :; do sleep 0.05; done'",
+		"ignores SIGTERM too":       "bash -c 'trap \"\" INT TERM; echo ready; while :; do sleep 0.05; done'",
+		"the shell ignores it":      "trap '' INT TERM; echo ready; while :; do :; done",
+		"reads":                     "read -r x",
+		"raw mode":                  "stty raw -isig; cat",
+		"stopped":                   "bash -c 'kill -STOP $$; sleep 1000'; fg",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -12,18 +12,54 @@ import (
 )
 
 // interrupt stops the command that runs: Ctrl-C first, then less and less
-// politely. It returns when the shell is ready again or dead, or when nothing
-// helped.
+// politely. It returns when the shell is ready again or dead.
 func (s *session) interrupt(seq uint64) {
 	for _, sig := range [...]syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
-		s.signal(sig)
-		// A process that was stopped does not see it before it goes on.
-		s.signal(syscall.SIGCONT)
-		ctx, cancel := context.WithTimeout(context.Background(), obeyWait)
+		if s.insist(sig, seq) {
+			return
+		}
+	}
+	// A loop goes on with other programs as often as one of them is killed.
+	s.kill()
+	<-s.gone
+	s.drain()
+}
+
+// lookAgain is how soon it is seen that other programs have come to the
+// foreground.
+const lookAgain = 5 * time.Millisecond
+
+// insist sends a signal to the processes in the foreground, and tells whether
+// that ended the command. Each group of processes gets it once, as programs
+// take a second Ctrl-C for impatience. But a loop of the shell has another
+// group for each of its programs, and one that is about to end, or the shell
+// that waits for it, makes nothing of a signal: then the next one gets it. The
+// shell gets it only if it has the foreground at first: later it comes there
+// because it is ready, or about to be.
+func (s *session) insist(sig syscall.Signal, seq uint64) (ended bool) {
+	if s.over(seq) {
+		return s.waitForMarker(context.Background(), seq) == nil
+	}
+	late := time.NewTimer(obeyWait)
+	defer late.Stop()
+	told := map[int]bool{}
+	for ; ; told[s.cmd.Process.Pid] = true {
+		if group := s.foreground(); !told[group] {
+			told[group] = true
+			_ = syscall.Kill(-group, sig)
+			// A process that was stopped does not see it before it goes on.
+			_ = syscall.Kill(-group, syscall.SIGCONT)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), lookAgain)
 		err := s.waitFor(ctx, seq)
 		cancel()
 		if err == nil || err == errShellEnded { //nolint:errorlint // it is never wrapped
-			return
+			return true
+		}
+		select {
+		case <-late.C:
+			return false
+		default:
 		}
 	}
 }
