@@ -1,0 +1,83 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+)
+
+// skew is how far two clocks may be apart.
+const skew = 30 * time.Second
+
+// checkBackend asks what runs the agents.
+func checkBackend(ctx context.Context, w *World) Result {
+	b, err := w.Backend(ctx)
+	if err != nil {
+		return failed(err)
+	}
+	if b.embedded() {
+		return fine("the embedded agent: %s", b.Why)
+	}
+	where := fmt.Sprintf("the %s at %s", b.Name, b.Address)
+	if b.Err != nil {
+		repair := "start it there; ohgw finds it by itself. Or take the embedded agent: ohgw serve --backend embedded"
+		if errors.Is(b.Err, agentapi.ErrUnauthorized) {
+			repair = "put one of its session keys (OH_SESSION_API_KEYS_0 there) into OHGW_AGENT_SERVER_KEY"
+		}
+		return Result{}.fail(where+" cannot be used", agentapi.PublicMessage(b.Err, b.Err.Error()), repair)
+	}
+	r := fine("%s %s at %s: %s", b.Name, b.Version, b.Address, b.Why)
+	for _, lack := range b.Missing {
+		r = r.warn("it lacks something", lack, "update the agent-server, or set there what it names")
+	}
+	return w.clocks(ctx, r, b.Address)
+}
+
+// elsewhere is the address of a backend that does not see the files of this
+// machine; "" if there is none.
+func (w *World) elsewhere(ctx context.Context) string {
+	b, err := w.Backend(ctx)
+	if err != nil || b.embedded() {
+		return ""
+	}
+	u, err := url.Parse(b.Address)
+	if err != nil || u.Hostname() == "localhost" {
+		return ""
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && ip.IsLoopback() {
+		return ""
+	}
+	return b.Address
+}
+
+// clocks compares the backend's clock with ours.
+func (w *World) clocks(ctx context.Context, r Result, address string) Result {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/server_info", http.NoBody)
+	if err != nil {
+		return r
+	}
+	resp, err := w.Do(req)
+	if err != nil {
+		return r // the backend has answered before; this is no news about it
+	}
+	_ = resp.Body.Close()
+	theirs, err := http.ParseTime(resp.Header.Get("Date"))
+	if err != nil {
+		return r // it does not say
+	}
+	apart := w.Now().Sub(theirs)
+	if apart.Abs() < skew {
+		return r
+	}
+	which := "behind"
+	if apart < 0 {
+		which = "ahead of"
+	}
+	return r.warn(fmt.Sprintf("its clock is %s %s ours", apart.Abs().Round(time.Second), which), "times in lists and logs do not fit, and tokens end at the wrong time", setClock(w.GOOS)+", on the machine that is wrong")
+}

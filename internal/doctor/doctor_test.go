@@ -1,0 +1,562 @@
+package doctor_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/fstest"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/doctor"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/paths"
+	"github.com/ohgw/ohgw/internal/profile"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var today = time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
+
+// healthy is a world in which everything works; tests break one thing each.
+func healthy() *doctor.World {
+	files := fstest.MapFS{
+		"state/ohgw":               {Mode: fs.ModeDir | 0o700},
+		"run/ohgw":                 {Mode: fs.ModeDir | 0o700},
+		"config/ohgw":              {Mode: fs.ModeDir | 0o700},
+		"config/ohgw/config.toml":  {Mode: 0o600},
+		"state/ohgw/tokens.json":   {Mode: 0o600},
+		"state/ohgw/default-token": {Mode: 0o600},
+	}
+	return &doctor.World{
+		Now: func() time.Time { return today }, Built: today.Add(-240 * time.Hour), GOOS: "linux", Version: "1.2.3",
+		Getenv:   env(map[string]string{"LANG": "en_US.UTF-8"}),
+		Settings: settings(config.Default()),
+		Paths: func() (paths.Set, error) {
+			return paths.Set{Home: "/home", Config: "/config/ohgw", State: "/state/ohgw", Runtime: "/run/ohgw"}, nil
+		},
+		Stat:     stat(files),
+		Writable: func(string) error { return nil },
+		Free:     func(string) (uint64, error) { return 10 << 30, nil },
+		KeyStore: func(context.Context) (doctor.KeyStore, error) {
+			return doctor.KeyStore{Name: "keyring of the system", Path: "/state/ohgw/key-names.json", Keys: 2}, nil
+		},
+		Profiles: func(context.Context) (doctor.Profiles, error) {
+			return doctor.Profiles{Base: "/home/.openhands", Count: 1, Active: &doctor.ActiveProfile{
+				Name: "work", Model: "anthropic/claude", KeyFrom: "stored for this profile", Variables: []string{"ANTHROPIC_API_KEY"},
+			}}, nil
+		},
+		Bind: func(context.Context, string) error { return nil },
+		Backend: func(context.Context) (doctor.Backend, error) {
+			return doctor.Backend{Status: agentapi.Status{Name: "embedded"}, Why: "none was named"}, nil
+		},
+		Do:       func(*http.Request) (*http.Response, error) { return nil, errors.New("nobody there") },
+		LookPath: func(name string) (string, error) { return "/bin/" + name, nil },
+		Output:   func(context.Context, string, ...string) (string, error) { return "5.2\n", nil },
+		PTY:      func() error { return nil },
+		Daemon:   func(context.Context) (*doctor.Daemon, error) { return nil, nil },
+		Gateway: func(context.Context) (doctor.Gateway, error) {
+			return doctor.Gateway{URL: "http://127.0.0.1:1", Key: "k", Temporary: true}, nil
+		},
+	}
+}
+
+func env(vars map[string]string) func(string) string { return func(n string) string { return vars[n] } }
+
+func settings(c config.Config) func() (*config.Settings, error) {
+	return func() (*config.Settings, error) {
+		return &config.Settings{Config: c, File: "/config/ohgw/config.toml", Found: true}, nil
+	}
+}
+
+func stat(files fstest.MapFS) func(string) (fs.FileInfo, error) {
+	return func(path string) (fs.FileInfo, error) {
+		path = filepath.ToSlash(path)
+		if path == "/" {
+			return fs.Stat(files, ".")
+		}
+		return fs.Stat(files, strings.TrimPrefix(path, "/"))
+	}
+}
+
+// look runs one check.
+func look(t *testing.T, w *doctor.World, name string) doctor.Result {
+	t.Helper()
+	for _, c := range doctor.Checks(true) {
+		if c.Name == name {
+			c.Needs = nil
+			return doctor.Run(t.Context(), w, []doctor.Check{c}, nil, nil)[0]
+		}
+	}
+	t.Fatalf("there is no check %q", name)
+	return doctor.Result{}
+}
+
+// expect compares the verdict of a check and looks for texts in what it found.
+func expect(t *testing.T, r doctor.Result, v doctor.Verdict, texts ...string) {
+	t.Helper()
+	all := r.Text
+	for _, f := range r.Findings {
+		all += "\n" + f.Text + "\n" + f.Cause + "\n" + f.Repair
+		if f.Repair == "" {
+			t.Errorf("nothing says what to do about %q", f.Text)
+		}
+	}
+	if r.Verdict != v {
+		t.Errorf("%s, want %s: %s", r.Verdict, v, all)
+	}
+	for _, text := range texts {
+		if !strings.Contains(all, text) {
+			t.Errorf("%q is missing in: %s", text, all)
+		}
+	}
+}
+
+func TestAHealthyInstallationHasNothingToRepair(t *testing.T) {
+	t.Parallel()
+	w := healthy()
+	w.Do = gateway(t, nil)
+	for _, r := range doctor.Run(t.Context(), w, doctor.Checks(true), nil, nil) {
+		want := doctor.OK
+		if r.Check == "daemon" {
+			want = doctor.Skipped // none runs, which is no failure
+		}
+		if r.Verdict != want || len(r.Findings) > 0 || r.Text == "" {
+			t.Errorf("%s: %s, %q, %+v", r.Check, r.Verdict, r.Text, r.Findings)
+		}
+	}
+}
+
+func TestMachine(t *testing.T) {
+	t.Parallel()
+	w := healthy()
+	w.Now = func() time.Time { return time.Date(1999, 12, 31, 0, 0, 0, 0, time.UTC) }
+	expect(t, look(t, w, "machine"), doctor.Failed, "31 December 1999", "timedatectl")
+	w = healthy()
+	w.Built = time.Time{} // a build that does not know when
+	w.Root = true
+	expect(t, look(t, w, "machine"), doctor.Warning, "root", "sudo -iu")
+	for locale, want := range map[string]doctor.Verdict{
+		"C": doctor.Warning, "POSIX": doctor.Warning, "de_DE.ISO-8859-1": doctor.Warning, "de_DE@euro": doctor.Warning,
+		"C.UTF-8": doctor.OK, "en_US.utf8": doctor.OK, "de_DE.UTF-8@euro": doctor.OK, "": doctor.OK,
+	} {
+		w = healthy()
+		w.Getenv = env(map[string]string{"LC_ALL": locale, "LANG": locale})
+		expect(t, look(t, w, "machine"), want)
+	}
+	w = healthy()
+	w.Getenv = env(map[string]string{"LC_ALL": "C.UTF-8", "LANG": "C"}) // the stronger one counts
+	expect(t, look(t, w, "machine"), doctor.OK)
+}
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	w := healthy()
+	w.Settings = func() (*config.Settings, error) {
+		return nil, &fault.Error{Msg: "config.toml, line 3: something is missing", Hint: "complete it", Code: fault.Usage}
+	}
+	expect(t, look(t, w, "config"), doctor.Failed, "line 3", "complete it; ohgw config path")
+
+	w = healthy()
+	w.Stat = stat(fstest.MapFS{"config/ohgw/config.toml": {Mode: 0o662}})
+	expect(t, look(t, w, "config"), doctor.Failed, "others can change", "chmod go-w /config/ohgw/config.toml")
+
+	w = healthy()
+	c := config.Default()
+	c.Workspace = "/"
+	w.Settings = settings(c)
+	expect(t, look(t, w, "config"), doctor.Failed, "all files of this machine", "--workspace DIR")
+	c.Workspace = "/config/ohgw/config.toml"
+	w.Settings = settings(c)
+	expect(t, look(t, w, "config"), doctor.Failed, "is no directory")
+	c = config.Default()
+	c.NoAuth = true
+	w.Settings = settings(c)
+	expect(t, look(t, w, "config"), doctor.Warning, "every program")
+}
+
+func TestPaths(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		change func(*doctor.World)
+		want   doctor.Verdict
+		texts  []string
+	}{
+		"no home": {func(w *doctor.World) {
+			w.Paths = func() (paths.Set, error) { return paths.Set{}, paths.ErrNoHome }
+		}, doctor.Failed, []string{"export HOME="}},
+		"nothing there yet": {func(w *doctor.World) { w.Stat = stat(fstest.MapFS{}) }, doctor.OK, nil},
+		"nothing can be made": {func(w *doctor.World) {
+			w.Stat = stat(fstest.MapFS{})
+			w.Writable = func(string) error {
+				return &fs.PathError{Op: "open", Path: "/x", Err: syscall.EACCES}
+			}
+		}, doctor.Failed, []string{"nothing can be written to /", "permission denied", "sudo chown"}},
+		"others can write": {func(w *doctor.World) {
+			w.Stat = stat(fstest.MapFS{"state/ohgw": {Mode: fs.ModeDir | 0o770}})
+		}, doctor.Failed, []string{"chmod 700 /state/ohgw", "mode 0770"}},
+		"others can look": {func(w *doctor.World) {
+			w.Stat = stat(fstest.MapFS{"state/ohgw": {Mode: fs.ModeDir | 0o755}})
+		}, doctor.Warning, []string{"chmod 700 /state/ohgw"}},
+		"tokens in the open": {func(w *doctor.World) {
+			w.Stat = stat(fstest.MapFS{"state/ohgw": {Mode: fs.ModeDir | 0o700}, "state/ohgw/default-token": {Mode: 0o640}})
+		}, doctor.Failed, []string{"chmod 600 /state/ohgw/default-token"}},
+		"a file in its place": {func(w *doctor.World) {
+			w.Stat = stat(fstest.MapFS{"state/ohgw": {Mode: 0o600}})
+		}, doctor.Failed, []string{"/state/ohgw is no directory"}},
+		"full": {func(w *doctor.World) {
+			w.Writable = func(string) error { return &fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC} }
+			w.Free = func(string) (uint64, error) { return 5 << 30, nil } // the user's own part of it is used up
+		}, doctor.Failed, []string{"is full", "XDG_STATE_HOME"}},
+		"no bytes": {func(w *doctor.World) { w.Free = func(string) (uint64, error) { return 0, nil } }, doctor.Failed, []string{"is full"}},
+		"scarce":   {func(w *doctor.World) { w.Free = func(string) (uint64, error) { return 100 << 20, nil } }, doctor.Warning, []string{"100 MiB left"}},
+		"unknown room": {func(w *doctor.World) {
+			w.Free = func(string) (uint64, error) { return 0, errors.ErrUnsupported }
+		}, doctor.OK, nil},
+		"no modes on windows": {func(w *doctor.World) {
+			w.GOOS = "windows"
+			w.Stat = stat(fstest.MapFS{"state/ohgw": {Mode: fs.ModeDir | 0o777}, "state/ohgw/tokens.json": {Mode: 0o666}})
+		}, doctor.OK, nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := healthy()
+			tt.change(w)
+			expect(t, look(t, w, "paths"), tt.want, tt.texts...)
+		})
+	}
+}
+
+func TestKeyStore(t *testing.T) {
+	t.Parallel()
+	locked := &fault.Error{Msg: "the keyring is locked", Hint: "unlock it", Code: fault.Credential, Err: errors.New("no prompt")}
+	tests := map[string]struct {
+		store doctor.KeyStore
+		want  doctor.Verdict
+		texts []string
+	}{
+		"locked, with keys":    {doctor.KeyStore{Keys: 3, Problem: locked}, doctor.Failed, []string{"is locked", "no prompt", "unlock it"}},
+		"locked, without keys": {doctor.KeyStore{Problem: locked}, doctor.Warning, []string{"is locked"}},
+		"exposed":              {doctor.KeyStore{Path: "/k", Exposed: true}, doctor.Failed, []string{"chmod 600 /k"}},
+		"plain":                {doctor.KeyStore{Path: "/k", Plain: 2}, doctor.Warning, []string{"2 keys in /k", "OH_SECRET_KEY"}},
+	}
+	for name, tt := range tests {
+		w := healthy()
+		w.KeyStore = func(context.Context) (doctor.KeyStore, error) { return tt.store, nil }
+		t.Run(name, func(t *testing.T) { expect(t, look(t, w, "keyring"), tt.want, tt.texts...) })
+	}
+}
+
+func TestProfilesAndTheirKey(t *testing.T) {
+	t.Parallel()
+	broken := func(name string, n int) (list []profile.Problem) {
+		for range n {
+			list = append(list, profile.Problem{Profile: name, Severity: profile.Error, Text: "has no model", Repair: "ohgw profiles add " + name + " --replace"})
+		}
+		return list
+	}
+	active := &doctor.ActiveProfile{Name: "work", Model: "openai/gpt", Variables: []string{"OPENAI_API_KEY"}}
+	tests := map[string]struct {
+		profiles doctor.Profiles
+		check    string
+		want     doctor.Verdict
+		texts    []string
+	}{
+		"none":                     {doctor.Profiles{Base: "/b"}, "profiles", doctor.Warning, []string{"ohgw profiles add NAME", "--demo"}},
+		"none, so no key":          {doctor.Profiles{}, "key", doctor.Skipped, nil},
+		"the active one broken":    {doctor.Profiles{Count: 1, Active: active, Report: profile.CheckReport{Problems: broken("work", 1)}}, "profiles", doctor.Failed, []string{"work: has no model", "--replace"}},
+		"another one broken":       {doctor.Profiles{Count: 2, Active: active, Report: profile.CheckReport{Problems: broken("play", 1)}}, "profiles", doctor.Warning, nil},
+		"many broken":              {doctor.Profiles{Count: 9, Active: active, Report: profile.CheckReport{Problems: broken("play", 9)}}, "profiles", doctor.Warning, []string{"and 4 more problems"}},
+		"the key is another check": {doctor.Profiles{Count: 1, Active: active, Report: profile.CheckReport{Problems: []profile.Problem{{Profile: "work", Code: "key-missing", Severity: profile.Error}}}}, "profiles", doctor.OK, nil},
+		"notes are no problem":     {doctor.Profiles{Count: 1, Report: profile.CheckReport{Problems: []profile.Problem{{Severity: profile.Note, Text: "x"}}}}, "profiles", doctor.OK, nil},
+		"none active":              {doctor.Profiles{Count: 1}, "key", doctor.Warning, []string{"ohgw profiles use NAME"}},
+		"no key":                   {doctor.Profiles{Count: 1, Active: active}, "key", doctor.Failed, []string{"OPENAI_API_KEY is not set", "ohgw keys set work"}},
+		"needs none":               {doctor.Profiles{Count: 1, Active: &doctor.ActiveProfile{Name: "l", NeedsNone: "needs no key"}}, "key", doctor.OK, []string{"needs no key"}},
+		"a profile without repair": {doctor.Profiles{Count: 1, Report: profile.CheckReport{Problems: []profile.Problem{{Profile: "p", Severity: profile.Error}}}}, "profiles", doctor.Warning, []string{"ohgw profiles check p"}},
+	}
+	for name, tt := range tests {
+		w := healthy()
+		w.Profiles = func(context.Context) (doctor.Profiles, error) { return tt.profiles, nil }
+		t.Run(name, func(t *testing.T) { expect(t, look(t, w, tt.check), tt.want, tt.texts...) })
+	}
+}
+
+func TestFilesHereAreNotThoseOfAServerElsewhere(t *testing.T) {
+	t.Parallel()
+	w := healthy()
+	w.Profiles = func(context.Context) (doctor.Profiles, error) { return doctor.Profiles{}, nil }
+	for address, want := range map[string]doctor.Verdict{
+		"https://agents.example": doctor.Skipped, "http://10.0.0.7:8000": doctor.Skipped,
+		"http://127.0.0.1:8000": doctor.Warning, "http://localhost:8000": doctor.Warning, "http://[::1]:8000": doctor.Warning,
+	} {
+		w.Backend = func(context.Context) (doctor.Backend, error) {
+			return doctor.Backend{Status: agentapi.Status{Address: address}}, nil
+		}
+		expect(t, look(t, w, "profiles"), want)
+	}
+}
+
+func TestPort(t *testing.T) {
+	t.Parallel()
+	w := healthy()
+	w.Bind = func(_ context.Context, addr string) error {
+		return &fault.Error{Msg: addr + " is in use by python3 (process 4711)", Hint: "stop it", Code: fault.Conflict}
+	}
+	expect(t, look(t, w, "port"), doctor.Failed, "127.0.0.1:6449 is in use by python3 (process 4711)", "--addr 127.0.0.1:0")
+	w.Daemon = func(context.Context) (*doctor.Daemon, error) {
+		return &doctor.Daemon{URL: "http://127.0.0.1:6449"}, nil
+	}
+	expect(t, look(t, w, "port"), doctor.OK, "your daemon")
+	w.Daemon = func(context.Context) (*doctor.Daemon, error) {
+		return &doctor.Daemon{URL: "http://127.0.0.1:7000"}, nil
+	}
+	expect(t, look(t, w, "port"), doctor.Failed)
+}
+
+func TestBackend(t *testing.T) {
+	t.Parallel()
+	server := agentapi.Status{Name: "agent-server", Version: "1.43.1", Address: "http://127.0.0.1:8000"}
+	with := func(change func(*doctor.Backend)) *doctor.World {
+		w, b := healthy(), doctor.Backend{Status: server, Why: "named"}
+		change(&b)
+		w.Backend = func(context.Context) (doctor.Backend, error) { return b, nil }
+		return w
+	}
+	expect(t, look(t, with(func(*doctor.Backend) {}), "backend"), doctor.OK, "agent-server 1.43.1 at http://127.0.0.1:8000")
+	expect(t, look(t, with(func(b *doctor.Backend) {
+		b.Err = &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "It does not answer.", Err: errors.New("private")}
+	}), "backend"), doctor.Failed, "It does not answer.", "--backend embedded")
+	expect(t, look(t, with(func(b *doctor.Backend) {
+		b.Err = &agentapi.Error{Kind: agentapi.ErrUnauthorized, Msg: "It refuses the key."}
+	}), "backend"), doctor.Failed, "OHGW_AGENT_SERVER_KEY")
+	expect(t, look(t, with(func(b *doctor.Backend) { b.Missing = []string{"Before 1.33: no x."} }), "backend"), doctor.Warning, "Before 1.33: no x.")
+
+	for shift, want := range map[time.Duration]string{0: "", 10 * time.Second: "", 5 * time.Minute: "5m0s ahead of ours", -time.Hour: "1h0m0s behind ours"} {
+		w := with(func(*doctor.Backend) {})
+		w.Do = func(r *http.Request) (*http.Response, error) {
+			if r.URL.String() != "http://127.0.0.1:8000/server_info" {
+				t.Errorf("asked %s", r.URL)
+			}
+			return &http.Response{Body: http.NoBody, Header: http.Header{"Date": {today.Add(shift).Format(http.TimeFormat)}}}, nil
+		}
+		if want == "" {
+			expect(t, look(t, w, "backend"), doctor.OK)
+		} else {
+			expect(t, look(t, w, "backend"), doctor.Warning, want)
+		}
+	}
+}
+
+func TestEngine(t *testing.T) {
+	t.Parallel()
+	missing := func(name string) func(string) (string, error) {
+		return func(n string) (string, error) {
+			if n == name {
+				return "", errors.New("not found in $PATH")
+			}
+			return "/bin/" + n, nil
+		}
+	}
+	w := healthy()
+	w.LookPath = missing("bash")
+	expect(t, look(t, w, "engine"), doctor.Failed, "apt install bash")
+	w.Backend = func(context.Context) (doctor.Backend, error) {
+		return doctor.Backend{Status: agentapi.Status{Address: "http://127.0.0.1:8000"}}, nil
+	}
+	expect(t, look(t, w, "engine"), doctor.Warning) // nobody needs it now
+	w = healthy()
+	w.LookPath = missing("git")
+	expect(t, look(t, w, "engine"), doctor.Warning, "apt install git")
+	w = healthy()
+	w.PTY = func() error { return errors.New("no /dev/ptmx") }
+	expect(t, look(t, w, "engine"), doctor.Failed, "/dev/pts")
+	w = healthy()
+	w.Output = func(context.Context, string, ...string) (string, error) { return "", errors.New("exit status 127") }
+	expect(t, look(t, w, "engine"), doctor.Failed, "/bin/bash does not work", "exit status 127")
+	w = healthy()
+	w.GOOS = "windows"
+	expect(t, look(t, w, "engine"), doctor.Skipped)
+}
+
+func TestDaemon(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		daemon doctor.Daemon
+		want   doctor.Verdict
+		texts  []string
+	}{
+		"fine":    {doctor.Daemon{Status: "ok", Version: "1.2.3", PID: 7}, doctor.OK, []string{"process 7"}},
+		"ending":  {doctor.Daemon{Status: "draining", Version: "1.2.3"}, doctor.Warning, nil},
+		"older":   {doctor.Daemon{Status: "ok", Version: "1.0.0"}, doctor.Warning, []string{"it is ohgw 1.0.0, this is 1.2.3"}},
+		"no host": {doctor.Daemon{Status: "ok", Version: "1.2.3", BackendError: "gone"}, doctor.Failed, []string{"gone"}},
+		"locked":  {doctor.Daemon{Status: "ok", Refused: &fault.Error{Msg: "does not take our key", Hint: "put one into OHGW_API_KEY"}}, doctor.Failed, []string{"OHGW_API_KEY"}},
+	}
+	for name, tt := range tests {
+		w := healthy()
+		w.Daemon = func(context.Context) (*doctor.Daemon, error) { return &tt.daemon, nil }
+		t.Run(name, func(t *testing.T) { expect(t, look(t, w, "daemon"), tt.want, tt.texts...) })
+	}
+}
+
+// gateway answers as a gateway does; a change of it gets each request first, and
+// answers when its status is not 0.
+func gateway(t *testing.T, change func(*http.Request) (int, string)) func(*http.Request) (*http.Response, error) {
+	t.Helper()
+	cost := "0.5"
+	return func(r *http.Request) (*http.Response, error) {
+		status, body := 0, ""
+		if change != nil {
+			status, body = change(r)
+		}
+		switch {
+		case status != 0:
+		case r.Host == "ohgw-doctor.invalid" || r.Header.Get("Origin") != "":
+			status = http.StatusForbidden
+		case r.Header.Get("Authorization") != "Bearer k":
+			status = http.StatusUnauthorized
+		case r.URL.Path == "/metrics":
+			status, body = 200, "# x\nohgw_cost_dollars_total{profile=\"a\"} "+cost+"\nohgw_cost_dollars_total{profile=\"b\"} 1\n"
+		case r.URL.Path == "/v1/chat/completions":
+			cost = "0.5123"
+			status, body = 200, `{"choices":[{"message":{"content":"ok"}}],"usage":{"prompt_tokens":7,"completion_tokens":1}}`
+		default:
+			status, body = 200, `{"data":[]}`
+		}
+		return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body)), Header: http.Header{}}, nil
+	}
+}
+
+func TestTheGuardIsReallyTried(t *testing.T) {
+	t.Parallel()
+	open := func(when func(*http.Request) bool) func(*http.Request) (int, string) {
+		return func(r *http.Request) (int, string) {
+			if when(r) {
+				return http.StatusOK, "{}"
+			}
+			return 0, ""
+		}
+	}
+	tests := map[string]struct {
+		change func(*http.Request) (int, string)
+		want   doctor.Verdict
+		texts  []string
+	}{
+		"closed":       {nil, doctor.OK, []string{"a gateway of this process"}},
+		"any host":     {open(func(r *http.Request) bool { return r.Host == "ohgw-doctor.invalid" }), doctor.Failed, []string{"another host name got 200"}},
+		"any web page": {open(func(r *http.Request) bool { return r.Header.Get("Origin") != "" }), doctor.Failed, []string{"a web page got 200"}},
+		"any caller":   {open(func(r *http.Request) bool { return r.Header.Get("Authorization") == "" }), doctor.Failed, []string{"without a key got 200"}},
+		"nobody":       {func(*http.Request) (int, string) { return http.StatusForbidden, "" }, doctor.Failed, []string{"our own request was refused"}},
+	}
+	for name, tt := range tests {
+		w := healthy()
+		w.Do = gateway(t, tt.change)
+		t.Run(name, func(t *testing.T) { expect(t, look(t, w, "guard"), tt.want, tt.texts...) })
+	}
+
+	w := healthy() // no key by choice
+	w.Gateway = func(context.Context) (doctor.Gateway, error) { return doctor.Gateway{URL: "http://x"}, nil }
+	w.Do = gateway(t, open(func(r *http.Request) bool { return r.Host != "ohgw-doctor.invalid" && r.Header.Get("Origin") == "" }))
+	expect(t, look(t, w, "guard"), doctor.Warning, "no key is asked for")
+	w = healthy()
+	expect(t, look(t, w, "guard"), doctor.Failed, "nobody there")
+	w.Gateway = func(context.Context) (doctor.Gateway, error) { return doctor.Gateway{}, errors.New("no") }
+	w.Backend = func(context.Context) (doctor.Backend, error) { return doctor.Backend{}, errors.New("no") }
+	expect(t, look(t, w, "guard"), doctor.Skipped, "backend comes first")
+}
+
+func TestALiveTurnTellsItsCost(t *testing.T) {
+	t.Parallel()
+	w := healthy()
+	w.Do = gateway(t, nil)
+	expect(t, look(t, w, "live"), doctor.OK, "7 tokens in, 1 out, $0.0123")
+	w.Do = gateway(t, func(r *http.Request) (int, string) {
+		if r.URL.Path == "/metrics" {
+			return http.StatusNotFound, ""
+		}
+		return 0, ""
+	})
+	expect(t, look(t, w, "live"), doctor.OK, "cost unknown")
+	for body, texts := range map[string][]string{
+		`{"error":{"code":"llm_error","message":"The provider failed."}}`:         {"The provider failed.", "ohgw keys status"},
+		`{"error":{"code":"model_not_found","message":"There is no openhands."}}`: {"ohgw profiles use NAME"},
+	} {
+		w.Do = gateway(t, func(r *http.Request) (int, string) {
+			if r.Method == http.MethodPost {
+				return http.StatusBadGateway, body
+			}
+			return 0, ""
+		})
+		expect(t, look(t, w, "live"), doctor.Failed, texts...)
+	}
+	w.Do = gateway(t, func(r *http.Request) (int, string) {
+		if r.Method == http.MethodPost {
+			return http.StatusOK, `{"choices":[]}`
+		}
+		return 0, ""
+	})
+	expect(t, look(t, w, "live"), doctor.Failed, "the answer is empty")
+}
+
+func TestWhatNeedsAFailedCheckIsSkipped(t *testing.T) {
+	t.Parallel()
+	w := healthy()
+	w.Settings = func() (*config.Settings, error) { return nil, errors.New("broken") }
+	got := map[string]doctor.Verdict{}
+	for _, r := range doctor.Run(t.Context(), w, doctor.Checks(true), nil, nil) {
+		got[r.Check] = r.Verdict
+	}
+	want := map[string]doctor.Verdict{"machine": doctor.OK, "config": doctor.Failed, "paths": doctor.OK}
+	for _, name := range []string{"keyring", "profiles", "key", "port", "backend", "engine", "daemon", "guard", "live"} {
+		want[name] = doctor.Skipped
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if v := doctor.Worst(doctor.Run(t.Context(), w, doctor.Checks(false), nil, nil)); v != doctor.Failed {
+		t.Errorf("worst: %s", v)
+	}
+}
+
+// Whatever hangs, a person has the report within a second.
+func TestSlowThingsDoNotAddUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := healthy()
+		w.Now = time.Now
+		hang := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+		w.KeyStore = func(ctx context.Context) (doctor.KeyStore, error) { return doctor.KeyStore{}, hang(ctx) }
+		w.Profiles = func(ctx context.Context) (doctor.Profiles, error) { return doctor.Profiles{}, hang(ctx) }
+		w.Backend = func(ctx context.Context) (doctor.Backend, error) { return doctor.Backend{}, hang(ctx) }
+		w.Daemon = func(ctx context.Context) (*doctor.Daemon, error) { return nil, hang(ctx) }
+		w.Gateway = func(ctx context.Context) (doctor.Gateway, error) { return doctor.Gateway{}, hang(ctx) }
+		w.Bind = func(ctx context.Context, _ string) error { return hang(ctx) }
+		began := time.Now()
+		var waited, reported []string
+		results := doctor.Run(t.Context(), w, doctor.Checks(false), func(c doctor.Check) { waited = append(waited, c.Doing) }, func(r doctor.Result) { reported = append(reported, r.Check) })
+		if took := time.Since(began); took >= time.Second {
+			t.Errorf("it took %s", took)
+		}
+		if len(waited) == 0 || !strings.Contains(strings.Join(waited, ","), "asking the store of keys") {
+			t.Errorf("nobody was told what goes on: %v", waited)
+		}
+		var order []string
+		for _, r := range results {
+			order = append(order, r.Check)
+		}
+		if diff := cmp.Diff(order, reported); diff != "" {
+			t.Error(diff)
+		}
+	})
+}

@@ -1,0 +1,52 @@
+package doctor
+
+import (
+	"context"
+	"strings"
+)
+
+// checkEngine tries what the embedded agent works with.
+func checkEngine(ctx context.Context, w *World) Result {
+	s, err := w.Settings()
+	if err != nil {
+		return failed(err)
+	}
+	needed := s.Backend != "agent-server"
+	if b, err := w.Backend(ctx); err == nil && !b.embedded() {
+		needed = false
+	}
+	r := fine("bash, a pseudo-terminal and git are there")
+	bad := func(text, cause, repair string) {
+		if needed {
+			r = r.fail(text, cause, repair)
+		} else {
+			r = r.warn(text+"; the embedded agent could not work here", cause, repair)
+		}
+	}
+	if w.GOOS == "windows" {
+		return skip("the embedded agent's shell needs a Unix")
+	}
+	if path, err := w.LookPath("bash"); err != nil {
+		bad("there is no bash for the agent's commands", err.Error(), install(w.GOOS, "bash"))
+	} else if out, err := w.Output(ctx, path, "--norc", "--noprofile", "-c", "echo $BASH_VERSION"); err != nil || strings.TrimSpace(out) == "" {
+		text := "it says nothing"
+		if err != nil {
+			text = err.Error()
+		}
+		bad(path+" does not work", text, install(w.GOOS, "bash"))
+	}
+	if err := w.PTY(); err != nil {
+		bad("there is no pseudo-terminal for the agent's shell", err.Error(), "mount /dev/pts (in a container: docker run --tty, or an image with /dev/ptmx)")
+	}
+	if _, err := w.LookPath("git"); err != nil {
+		r = r.warn("there is no git; agents work on repositories with it", err.Error(), install(w.GOOS, "git"))
+	}
+	return r
+}
+
+func install(goos, name string) string {
+	if goos == "darwin" {
+		return "brew install " + name
+	}
+	return "sudo apt install " + name + ", or what your system has in its place"
+}

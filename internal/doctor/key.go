@@ -1,0 +1,40 @@
+package doctor
+
+import (
+	"context"
+	"strings"
+)
+
+// checkKey looks whether the active profile has a key. It reads none.
+func checkKey(ctx context.Context, w *World) Result {
+	s, err := w.Settings()
+	if err != nil {
+		return failed(err)
+	}
+	if where := w.elsewhere(ctx); where != "" {
+		return skip("the profiles and keys are those of %s", where)
+	}
+	p, err := w.Profiles(ctx)
+	switch {
+	case err != nil:
+		return failed(err)
+	case s.Demo && p.Active == nil:
+		return fine("the demo needs none")
+	case p.Count == 0:
+		return skip("there is no profile")
+	case p.Active == nil:
+		return Result{Verdict: OK}.warn("no profile is active, so there is no model \"openhands\"", "", "ohgw profiles use NAME (ohgw profiles list)")
+	}
+	a := p.Active
+	switch {
+	case a.KeyFrom != "":
+		return fine("%s (%s) has its key: %s", a.Name, a.Model, a.KeyFrom)
+	case a.NeedsNone != "":
+		return fine("%s (%s) %s", a.Name, a.Model, a.NeedsNone)
+	}
+	why := "none is stored, none is in the profile"
+	if len(a.Variables) > 0 {
+		why += ", and " + strings.Join(a.Variables, " and ") + " is not set"
+	}
+	return Result{}.fail("the active profile "+a.Name+" ("+a.Model+") has no key", why, "ohgw keys set "+a.Name)
+}

@@ -1,0 +1,137 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// question is the smallest turn that shows that everything works.
+const question = `{"model":"openhands","messages":[{"role":"user","content":"Reply with the word ok. Use no tool."}]}`
+
+// completion is what is read of an answer.
+type completion struct {
+	Choices []struct {
+		Message struct {
+			Content string `json:"content"`
+		} `json:"message"`
+	} `json:"choices"`
+	Usage struct {
+		Prompt     int64 `json:"prompt_tokens"`
+		Completion int64 `json:"completion_tokens"`
+	} `json:"usage"`
+	Error struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+// checkLive runs one turn through /v1 and tells what it cost.
+func checkLive(ctx context.Context, w *World) Result {
+	g, err := w.Gateway(ctx)
+	if err != nil {
+		return failed(err)
+	}
+	before, known := w.cost(ctx, g)
+	began := w.Now()
+	status, answer, err := w.ask(ctx, g)
+	took := w.Now().Sub(began)
+	switch {
+	case err != nil:
+		return Result{}.fail("the question got no answer", err.Error(), "ohgw status says more")
+	case status != http.StatusOK:
+		return Result{}.fail(answer.Error.Message, fmt.Sprintf("status %d, %s", status, answer.Error.Code), repairOf(answer.Error.Code))
+	case len(answer.Choices) == 0 || answer.Choices[0].Message.Content == "":
+		return Result{}.fail("the answer is empty", "", "try another model: ohgw profiles use NAME")
+	}
+	price := "cost unknown"
+	if after, ok := w.cost(ctx, g); known && ok {
+		price = fmt.Sprintf("$%.4f", max(0, after-before))
+	}
+	return fine("the model answered in %.1f s: %d tokens in, %d out, %s", took.Seconds(), answer.Usage.Prompt, answer.Usage.Completion, price)
+}
+
+func (w *World) ask(ctx context.Context, g Gateway) (int, completion, error) {
+	var answer completion
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.URL+"/v1/chat/completions", strings.NewReader(question))
+	if err != nil {
+		return 0, answer, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("X-OpenHands-Repeat", "run") // the answer to an earlier one proves nothing
+	if g.Key != "" {
+		req.Header.Set("Authorization", "Bearer "+g.Key)
+	}
+	resp, err := w.Do(req)
+	if err != nil {
+		return 0, answer, err
+	}
+	defer func() { _ = resp.Body.Close() }() // It was only read.
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil {
+		return 0, answer, err
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return 0, answer, fmt.Errorf("read the answer: %w", err)
+	}
+	if answer.Error.Message == "" {
+		answer.Error.Message = "the question was refused"
+	}
+	return resp.StatusCode, answer, nil
+}
+
+// spent finds what the metrics say about cost.
+var spent = regexp.MustCompile(`(?m)^ohgw_cost_dollars_total\{[^}]*\} (\S+)$`)
+
+// cost is what all runs of a gateway have cost until now, in dollars, as far as
+// its metrics tell.
+func (w *World) cost(ctx context.Context, g Gateway) (float64, bool) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, g.URL+"/metrics", http.NoBody)
+	if err != nil {
+		return 0, false
+	}
+	if g.Key != "" {
+		req.Header.Set("Authorization", "Bearer "+g.Key)
+	}
+	resp, err := w.Do(req)
+	if err != nil {
+		return 0, false
+	}
+	defer func() { _ = resp.Body.Close() }() // It was only read.
+	var text bytes.Buffer
+	if _, err := io.Copy(&text, io.LimitReader(resp.Body, 4<<20)); err != nil || resp.StatusCode != http.StatusOK {
+		return 0, false
+	}
+	sum := 0.0
+	for _, m := range spent.FindAllSubmatch(text.Bytes(), -1) {
+		n, err := strconv.ParseFloat(string(m[1]), 64)
+		if err != nil {
+			return 0, false
+		}
+		sum += n
+	}
+	return sum, true
+}
+
+// repairOf says what to do about an error code of the gateway.
+func repairOf(code string) string {
+	switch code {
+	case "model_not_found":
+		return "make a profile the active one: ohgw profiles use NAME"
+	case "llm_error":
+		return "look at key and model of the active profile: ohgw keys status, ohgw profiles check"
+	case "agent_server_unavailable", "agent_server_lost", "agent_server_error":
+		return "look at the agent-server: ohgw status"
+	case "missing_api_key", "invalid_api_key":
+		return "put a token of the gateway into OHGW_API_KEY (ohgw tokens create NAME)"
+	case "rate_limit_exceeded", "conversation_busy":
+		return "try again when fewer agents run: ohgw status"
+	}
+	return "the log of ohgw serve says more"
+}

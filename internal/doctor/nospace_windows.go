@@ -1,0 +1,12 @@
+package doctor
+
+import (
+	"errors"
+	"syscall"
+)
+
+// errDiskFull is the system's ERROR_DISK_FULL.
+const errDiskFull = syscall.Errno(112)
+
+// noSpace tells whether err says that the disk is full.
+func noSpace(err error) bool { return errors.Is(err, errDiskFull) }

@@ -1,0 +1,113 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/ohgw/ohgw/internal/paths"
+)
+
+const (
+	// scarce is when the space is worth a warning: an agent that clones a
+	// repository needs more.
+	scarce = 512 << 20
+	// none is when nothing can be expected to be written.
+	none = 1 << 20
+)
+
+// privateFiles are the files of the state directory that are for the user only.
+func privateFiles() []string {
+	return []string{"tokens.json", "default-token", "keys.json", "key-names.json"}
+}
+
+// checkPaths looks at the directories and files of ohgw: their modes, whether
+// they can be written, and whether there is room.
+func checkPaths(_ context.Context, w *World) Result {
+	dirs, err := w.Paths()
+	if errors.Is(err, paths.ErrNoHome) {
+		return Result{}.fail("nobody says where your files are", err.Error(), "export HOME=/home/NAME, or set XDG_CONFIG_HOME and XDG_STATE_HOME")
+	}
+	if err != nil {
+		return failed(err)
+	}
+	r := fine("state in %s, config in %s", dirs.State, dirs.Config)
+	for _, dir := range []string{dirs.State, dirs.Runtime, dirs.Config} {
+		r = w.directory(r, dir, dir != dirs.Config)
+	}
+	for _, name := range privateFiles() {
+		path := filepath.Join(dirs.State, name)
+		info, err := w.Stat(path)
+		if err != nil || w.GOOS == "windows" {
+			continue // that it is not there is fine
+		}
+		if mode := info.Mode().Perm(); mode&0o077 != 0 {
+			r = r.fail(fmt.Sprintf("others can read %s (mode %04o)", path, mode), "it is about who may call ohgw, or holds keys", "chmod 600 "+path)
+		}
+	}
+	return w.room(r, dirs.State)
+}
+
+// directory looks at one directory, or at what it would be made in.
+func (w *World) directory(r Result, dir string, written bool) Result {
+	info, err := w.Stat(dir)
+	for errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir) {
+		dir = filepath.Dir(dir)
+		info, err = w.Stat(dir)
+		if err == nil && written { // it would be made here
+			return w.writable(r, dir)
+		}
+	}
+	switch {
+	case err != nil:
+		return r.fail("the directory "+dir+" cannot be looked at", cause(err), "give it to yourself: sudo chown $USER "+dir)
+	case !info.IsDir():
+		return r.fail(dir+" is no directory", "", "move it away: mv "+dir+" "+dir+".old")
+	}
+	if own := filepath.Base(dir) == "ohgw"; own && w.GOOS != "windows" {
+		switch mode := info.Mode().Perm(); {
+		case mode&0o022 != 0:
+			r = r.fail(fmt.Sprintf("others can write to %s (mode %04o)", dir, mode), "they could put their own files in the place of yours", "chmod 700 "+dir)
+		case mode&0o077 != 0 && written:
+			r = r.warn(fmt.Sprintf("others can look into %s (mode %04o)", dir, mode), "", "chmod 700 "+dir)
+		}
+	}
+	if !written {
+		return r
+	}
+	return w.writable(r, dir)
+}
+
+func (w *World) writable(r Result, dir string) Result {
+	err := w.Writable(dir)
+	if err == nil || noSpace(err) { // room tells about that
+		return r
+	}
+	return r.fail("nothing can be written to "+dir, cause(err), "give it to yourself: sudo chown $USER "+dir+", or name another one with XDG_STATE_HOME and XDG_RUNTIME_DIR")
+}
+
+// room looks whether there is space for what ohgw and its agents write.
+func (w *World) room(r Result, dir string) Result {
+	for _, err := w.Stat(dir); err != nil && dir != filepath.Dir(dir); _, err = w.Stat(dir) {
+		dir = filepath.Dir(dir)
+	}
+	free, err := w.Free(dir)
+	full := noSpace(w.Writable(dir))
+	switch {
+	case full || err == nil && free < none:
+		return r.fail("the disk of "+dir+" is full", "tokens, records of runs and conversations cannot be kept", "make room there (du -xh "+dir+" | sort -h | tail), or set XDG_STATE_HOME to another disk")
+	case err == nil && free < scarce:
+		return r.warn(fmt.Sprintf("the disk of %s has %d MiB left", dir, free>>20), "agents' work and conversations go there", "make room, or set XDG_STATE_HOME to another disk")
+	}
+	return r
+}
+
+// cause is err without the path that the text has already.
+func cause(err error) string {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err.Error()
+	}
+	return err.Error()
+}

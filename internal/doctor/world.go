@@ -1,0 +1,118 @@
+package doctor
+
+import (
+	"context"
+	"io/fs"
+	"net/http"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/paths"
+	"github.com/ohgw/ohgw/internal/profile"
+)
+
+// World is all that checks look at. Its functions are called by many
+// goroutines.
+type World struct {
+	Now    func() time.Time
+	Built  time.Time // when this program was made; zero if unknown
+	GOOS   string    // as runtime.GOOS
+	Root   bool      // it runs as the user who may do everything
+	Getenv func(string) string
+
+	// Settings reads the settings. Its error is made for people.
+	Settings func() (*config.Settings, error)
+	Paths    func() (paths.Set, error)
+	Stat     func(path string) (fs.FileInfo, error)
+	// Writable tells why no file can be made in a directory; it leaves none.
+	Writable func(dir string) error
+	// Free is how many bytes can still be written below a directory.
+	Free func(dir string) (uint64, error)
+
+	KeyStore func(context.Context) (KeyStore, error)
+	Profiles func(context.Context) (Profiles, error)
+
+	// Bind tells why nothing can listen on an address. Nothing does afterwards.
+	Bind func(ctx context.Context, addr string) error
+	// Owner names who listens on an address.
+	Owner func(ctx context.Context, addr string) string
+
+	Backend func(context.Context) (Backend, error)
+	// Do sends a request and follows no redirect.
+	Do func(*http.Request) (*http.Response, error)
+
+	LookPath func(name string) (string, error)
+	// Output runs a program and gives its standard output.
+	Output func(ctx context.Context, name string, args ...string) (string, error)
+	// PTY tells why there are no pseudo-terminals; nil if there are.
+	PTY func() error
+
+	// Daemon finds the daemon that runs, and asks it how it is. It is nil,
+	// without an error, when none runs.
+	Daemon func(context.Context) (*Daemon, error)
+	// Gateway is a gateway to try: the daemon that runs, or one that is started
+	// for this in the same process.
+	Gateway func(context.Context) (Gateway, error)
+	Version string // of this program
+}
+
+// KeyStore is where the keys of LLMs are.
+type KeyStore struct {
+	Name    string // for people
+	Path    string
+	Keys    int
+	Plain   int  // that are not encrypted
+	Exposed bool // others can read the file
+	Problem error
+}
+
+// Profiles are OpenHands' LLM profiles on this machine.
+type Profiles struct {
+	Base   string
+	Count  int
+	Report profile.CheckReport
+	Active *ActiveProfile // nil: none is active
+}
+
+// ActiveProfile is the profile that the model "openhands" is.
+type ActiveProfile struct {
+	Name  string
+	Model string
+	// KeyFrom says where its key is; "" when there is none.
+	KeyFrom string
+	// NeedsNone says why it needs no key; "" when it does.
+	NeedsNone string
+	// Variables could hold its key.
+	Variables []string
+}
+
+// Backend is what runs the agents.
+type Backend struct {
+	agentapi.Status
+
+	Why string // it was chosen
+}
+
+// embedded tells whether the agents run in the process of the gateway.
+func (b Backend) embedded() bool { return b.Address == "" }
+
+// Daemon is a daemon that runs.
+type Daemon struct {
+	URL     string
+	PID     int // 0 when it is elsewhere
+	Version string
+	Status  string // "ok" or "draining"
+	// BackendError is why its agents cannot be used; "" when they can.
+	BackendError string
+	// Refused is why it does not take our key; nil when it does.
+	Refused error
+}
+
+// Gateway is a gateway that can be tried.
+type Gateway struct {
+	URL string // without /v1
+	Key string // "": it wants none
+	// Temporary tells that it runs for this only.
+	Temporary bool
+}
