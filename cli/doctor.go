@@ -66,7 +66,7 @@ func (a *app) doctor(ctx context.Context, in doctorInput) error {
 		return err
 	}
 	patient := a.newPatient(in.flags)
-	var p progress
+	var p doing
 	if a.Stderr.TTY() && !a.quiet && !a.json && a.Getenv("TERM") != "dumb" {
 		p.w = a.Stderr
 	}
@@ -109,13 +109,13 @@ func (a *app) doctor(ctx context.Context, in doctorInput) error {
 	return &fault.Error{Msg: fmt.Sprintf("%d of %d checks failed", n, len(report.Checks)), Hint: "each says what repairs it; begin with the first", Code: fault.Partly}
 }
 
-// progress says on a terminal what is going on, on a line that goes away.
-type progress struct {
+// doing says on a terminal what is going on, on a line that goes away.
+type doing struct {
 	w     *iostream.Writer // nil: nobody looks
 	shown int
 }
 
-func (p *progress) waiting(c doctor.Check) {
+func (p *doing) waiting(c doctor.Check) {
 	if p.w == nil {
 		return
 	}
@@ -125,7 +125,7 @@ func (p *progress) waiting(c doctor.Check) {
 	fmt.Fprint(p.w, line)
 }
 
-func (p *progress) clear() {
+func (p *doing) clear() {
 	if p.shown > 0 {
 		fmt.Fprintf(p.w, "\r%s\r", strings.Repeat(" ", p.shown))
 	}

@@ -414,7 +414,6 @@ func TestDaemon(t *testing.T) {
 // answers when its status is not 0.
 func gateway(t *testing.T, change func(*http.Request) (int, string)) func(*http.Request) (*http.Response, error) {
 	t.Helper()
-	cost := "0.5"
 	return func(r *http.Request) (*http.Response, error) {
 		status, body := 0, ""
 		if change != nil {
@@ -426,11 +425,8 @@ func gateway(t *testing.T, change func(*http.Request) (int, string)) func(*http.
 			status = http.StatusForbidden
 		case r.Header.Get("Authorization") != "Bearer k":
 			status = http.StatusUnauthorized
-		case r.URL.Path == "/metrics":
-			status, body = 200, "# x\nohgw_cost_dollars_total{profile=\"a\"} "+cost+"\nohgw_cost_dollars_total{profile=\"b\"} 1\n"
 		case r.URL.Path == "/v1/chat/completions":
-			cost = "0.5123"
-			status, body = 200, `{"choices":[{"message":{"content":"ok"}}],"usage":{"prompt_tokens":7,"completion_tokens":1}}`
+			status, body = 200, `{"choices":[{"message":{"content":"ok"}}],"usage":{"prompt_tokens":7,"completion_tokens":1},"ohgw":{"cost":0.0123}}`
 		default:
 			status, body = 200, `{"data":[]}`
 		}
@@ -482,8 +478,8 @@ func TestALiveTurnTellsItsCost(t *testing.T) {
 	w.Do = gateway(t, nil)
 	expect(t, look(t, w, "live"), doctor.OK, "7 tokens in, 1 out, $0.0123")
 	w.Do = gateway(t, func(r *http.Request) (int, string) {
-		if r.URL.Path == "/metrics" {
-			return http.StatusNotFound, ""
+		if r.Method == http.MethodPost {
+			return http.StatusOK, `{"choices":[{"message":{"content":"ok"}}]}`
 		}
 		return 0, ""
 	})

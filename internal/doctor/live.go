@@ -1,14 +1,11 @@
 package doctor
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
-	"strconv"
 	"strings"
 )
 
@@ -26,6 +23,9 @@ type completion struct {
 		Prompt     int64 `json:"prompt_tokens"`
 		Completion int64 `json:"completion_tokens"`
 	} `json:"usage"`
+	Extension struct {
+		Cost float64 `json:"cost"` // US dollars; 0 when nobody knows
+	} `json:"ohgw"`
 	Error struct {
 		Code    string `json:"code"`
 		Message string `json:"message"`
@@ -38,7 +38,6 @@ func checkLive(ctx context.Context, w *World) Result {
 	if err != nil {
 		return failed(err)
 	}
-	before, known := w.cost(ctx, g)
 	began := w.Now()
 	status, answer, err := w.ask(ctx, g)
 	took := w.Now().Sub(began)
@@ -51,8 +50,8 @@ func checkLive(ctx context.Context, w *World) Result {
 		return Result{}.fail("the answer is empty", "", "try another model: ohgw profiles use NAME")
 	}
 	price := "cost unknown"
-	if after, ok := w.cost(ctx, g); known && ok {
-		price = fmt.Sprintf("$%.4f", max(0, after-before))
+	if cost := answer.Extension.Cost; cost > 0 {
+		price = fmt.Sprintf("$%.4f", cost)
 	}
 	return fine("the model answered in %.1f s: %d tokens in, %d out, %s", took.Seconds(), answer.Usage.Prompt, answer.Usage.Completion, price)
 }
@@ -84,39 +83,6 @@ func (w *World) ask(ctx context.Context, g Gateway) (int, completion, error) {
 		answer.Error.Message = "the question was refused"
 	}
 	return resp.StatusCode, answer, nil
-}
-
-// spent finds what the metrics say about cost.
-var spent = regexp.MustCompile(`(?m)^ohgw_cost_dollars_total\{[^}]*\} (\S+)$`)
-
-// cost is what all runs of a gateway have cost until now, in dollars, as far as
-// its metrics tell.
-func (w *World) cost(ctx context.Context, g Gateway) (float64, bool) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, g.URL+"/metrics", http.NoBody)
-	if err != nil {
-		return 0, false
-	}
-	if g.Key != "" {
-		req.Header.Set("Authorization", "Bearer "+g.Key)
-	}
-	resp, err := w.Do(req)
-	if err != nil {
-		return 0, false
-	}
-	defer func() { _ = resp.Body.Close() }() // It was only read.
-	var text bytes.Buffer
-	if _, err := io.Copy(&text, io.LimitReader(resp.Body, 4<<20)); err != nil || resp.StatusCode != http.StatusOK {
-		return 0, false
-	}
-	sum := 0.0
-	for _, m := range spent.FindAllSubmatch(text.Bytes(), -1) {
-		n, err := strconv.ParseFloat(string(m[1]), 64)
-		if err != nil {
-			return 0, false
-		}
-		sum += n
-	}
-	return sum, true
 }
 
 // repairOf says what to do about an error code of the gateway.
