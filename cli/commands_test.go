@@ -146,7 +146,7 @@ func TestExitCodesStay(t *testing.T) {
 func TestFlagsStay(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
-		"completion": "", "config path": "", "config show": "", "doctor": "bundle key-store live url", "help": "", "models": "url", "status": "url", "version": "",
+		"completion": "", "config path": "", "config show": "", "connect": "dry-run file model undo url write", "doctor": "bundle key-store live url", "help": "", "models": "url", "status": "url", "version": "",
 		"serve": "addr agent-server allow-host allow-origin backend confirm demo drain history image-urls key-store log-format max-body max-images max-message " +
 			"max-messages max-queue max-runs metrics-open no-auth one-shot-ttl progress run-timeout stream-text workspace",
 		"keys import": "remove-from-profile replace", "keys list": "", "keys remove": "field yes", "keys set": "field file replace", "keys status": "",

@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/connect"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/token"
+)
+
+func newConnect(a *app) *cobra.Command {
+	var in connectInput
+	cmd := &cobra.Command{
+		Use:   "connect [CLIENT]",
+		Short: "Show or write the settings of a client",
+		Long: long(`
+Prints what a client has to be told to use ohgw: its exact settings on stdout,
+and what else there is to know on stderr. Without a client it lists those that
+it knows. The settings name the variable OHGW_API_KEY, never a key; on a
+terminal a line to paste has the key.
+
+With --write the settings are added to the file in which the client keeps them,
+where that has a known form: everything else in it stays as it is, what it was
+is kept beside it (.before-ohgw), and the change is printed. A second time
+changes nothing. --undo takes them out again. --dry-run prints the change only.
+
+It ends with 6 when the file has an entry of that name that is not from ohgw.
+With --json the list is objects with name, title, aliases, form and file; a
+client has settings and notes, too; a change has client, file, changed, backup
+and diff.`, 0, fault.Failed, fault.Usage, fault.Conflict),
+		Example: examples("ohgw connect", "ohgw connect openai-python", "ohgw connect zed --write"),
+		Args:    atMostOne("the client"),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			for _, c := range connect.Clients() {
+				if len(args) == 0 {
+					names = append(names, c.Name+"\t"+c.Title)
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return a.listClients(in)
+			}
+			return a.connect(args[0], in)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&in.Model, "model", "openhands", "use this `model`")
+	flags.BoolVar(&in.Write, "write", false, "add the settings to the client's own file")
+	flags.BoolVar(&in.Undo, "undo", false, "take them out again")
+	flags.BoolVar(&in.DryRun, "dry-run", false, "print the change and make none")
+	flags.StringVar(&in.File, "file", "", "the client's `file`, where it is not at its usual place")
+	_ = cmd.RegisterFlagCompletionFunc("model", a.completeModels) // The flag is there.
+	in.flags = addSettings(cmd, config.ClientSection)
+	return cmd
+}
+
+type connectInput struct {
+	Model               string
+	Write, Undo, DryRun bool
+	File                string
+
+	flags settingFlags
+}
+
+// modelID is what a model can be called here. Settings are pasted into shells
+// and programs.
+var modelID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]*$`)
+
+// atMostOne takes an argument or none.
+func atMostOne(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return exactly(name)(cmd, args)
+	}
+}
+
+// clientJSON is a client in the output of connect.
+type clientJSON struct {
+	Name     string       `json:"name"`
+	Title    string       `json:"title"`
+	Aliases  []string     `json:"aliases"`
+	Form     connect.Form `json:"form"`
+	File     string       `json:"file"` // "" where --write has none
+	Settings string       `json:"settings,omitempty"`
+	Notes    string       `json:"notes,omitempty"`
+}
+
+func describeClient(c connect.Client) clientJSON {
+	return clientJSON{Name: c.Name, Title: c.Title, Aliases: append([]string{}, c.Aliases...), Form: c.Form, File: c.File}
+}
+
+func (a *app) listClients(in connectInput) error {
+	if in.Write || in.Undo || in.DryRun || in.File != "" {
+		return usage("the client is missing", "ohgw connect lists them")
+	}
+	clients := []clientJSON{}
+	t := table{header: []string{"CLIENT", "FOR", "WRITES"}}
+	for _, c := range connect.Clients() {
+		clients = append(clients, describeClient(c))
+		t.add(c.Name, c.Title, c.File)
+	}
+	if a.json {
+		return a.printJSON(clients)
+	}
+	if err := t.write(a.Stdout); err != nil {
+		return err
+	}
+	a.hint("\nohgw connect CLIENT prints its settings; --write adds them to the file.")
+	return nil
+}
+
+func (a *app) connect(name string, in connectInput) error {
+	c, near, ok := connect.Find(name)
+	if !ok {
+		hint := "ohgw connect lists those that are known; for any other: base URL, key and model as in ohgw connect cline"
+		if near != "" {
+			hint = "did you mean ohgw connect " + near + "?"
+		}
+		return usage(fmt.Sprintf("there is no client %q", clean(name)), hint)
+	}
+	if !modelID.MatchString(in.Model) {
+		return usage(fmt.Sprintf("%q is no model id", clean(in.Model)), "ohgw models lists them")
+	}
+	base, err := a.gatewayURL(in.flags)
+	if err != nil {
+		return err
+	}
+	values := connect.Values{BaseURL: base + "/v1", ContainerURL: fromContainer(base) + "/v1", Model: in.Model}
+	switch {
+	case in.Write && in.Undo:
+		return usage("--write contradicts --undo", "use one of them")
+	case in.Write, in.Undo:
+		return a.connectFile(c, values, in)
+	case in.DryRun, in.File != "":
+		return usage("--dry-run and --file are for --write and --undo", "add one of those")
+	case a.json:
+		doc := describeClient(c)
+		doc.Settings, doc.Notes = c.Settings(values), c.Notes(values)
+		return a.printJSON(doc)
+	}
+	if err := writeText(a.Stdout, c.Settings(values)); err != nil {
+		return err
+	}
+	a.connectNotes(c, values)
+	return nil
+}
+
+// connectNotes says what else there is to know.
+func (a *app) connectNotes(c connect.Client, values connect.Values) {
+	if a.quiet {
+		return
+	}
+	a.note("")
+	for paragraph := range strings.SplitSeq(c.Notes(values), "\n") {
+		a.note("%s", strings.Join(wrap(paragraph, a.Stderr.Width()), "\n"))
+	}
+	if c.Kept() {
+		a.note("ohgw connect %s --write does it.", c.Name)
+	}
+	a.note("\nThe key, for a client that is started from a shell:\n\n  %s", a.keyLine())
+}
+
+// keyLine is what gives a shell the key. The key itself is for a person only.
+func (a *app) keyLine() string {
+	if dirs, err := a.Paths(); err == nil && a.Stderr.TTY() {
+		if value, err := token.NewStore(token.Config{Dir: dirs.State, Now: a.Now}).Default(); err == nil {
+			return "export " + connect.KeyVariable + "=" + value
+		}
+	}
+	return "export " + connect.KeyVariable + `="$(ohgw tokens show default)"`
+}
+
+// gatewayURL is where clients find ohgw: the daemon that was named, else the
+// one that runs, else the one that serve would start.
+func (a *app) gatewayURL(flags settingFlags) (string, error) {
+	s, err := a.settings(flags)
+	if err != nil {
+		return "", err
+	}
+	if s.Client.URL != "" {
+		return strings.TrimSuffix(s.Client.URL, "/v1"), nil
+	}
+	if dirs, err := a.Paths(); err == nil {
+		if info, err := instance.Find(dirs.Runtime); err == nil {
+			return info.URL, nil
+		}
+	}
+	host, port, err := net.SplitHostPort(s.Addr)
+	if err != nil {
+		return "", fmt.Errorf("split address: %w", err) // config has read it
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	if port == "0" {
+		a.note("note: the port is chosen when ohgw serve starts; run this again then")
+	}
+	return "http://" + net.JoinHostPort(host, port), nil
+}
+
+// fromContainer is how a container of this machine reaches a URL.
+func fromContainer(base string) string {
+	u, err := url.Parse(base)
+	if err != nil || !loopbackHost(u.Hostname()) {
+		return base
+	}
+	u.Host = net.JoinHostPort("host.docker.internal", u.Port())
+	return u.String()
+}

@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/ohgw/ohgw/internal/atomicfile"
+	"github.com/ohgw/ohgw/internal/connect"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/iostream"
+)
+
+// backupSuffix is for what a client's file was before we changed it.
+const backupSuffix = ".before-ohgw"
+
+// clientFile is a client's file, and what becomes of it.
+type clientFile struct {
+	path, backup string
+	old          string
+	there        bool   // the file
+	kept         string // what the backup has
+	saved        bool   // there is a backup
+}
+
+// changeJSON is a change of a client's file.
+type changeJSON struct {
+	Client  string `json:"client"`
+	File    string `json:"file"`
+	Changed bool   `json:"changed"`
+	Backup  string `json:"backup,omitempty"`
+	Diff    string `json:"diff"`
+}
+
+// connectFile adds settings to a client's file, or takes them out.
+func (a *app) connectFile(c connect.Client, values connect.Values, in connectInput) error {
+	f, err := a.openClientFile(c, in.File)
+	if err != nil {
+		return err
+	}
+	text, keep := f.old, true
+	if in.Write {
+		text, err = c.Add(f.old, values)
+	} else {
+		text, keep, err = f.undone(c, values)
+	}
+	if err != nil {
+		return clientFileFault(err, c, f.path)
+	}
+	change := changeJSON{Client: c.Name, File: f.path, Changed: text != f.old || keep != f.there && f.there, Diff: connect.Diff(f.old, text)}
+	if change.Changed && !in.DryRun {
+		if in.Write {
+			change.Backup, err = f.write(c, text)
+		} else {
+			err = f.restore(text, keep)
+		}
+		if err != nil {
+			return fault.New(f.path+" cannot be changed", "look whose it is, and whether the disk has room", err)
+		}
+	}
+	return a.reportChange(c, in, change)
+}
+
+// openClientFile reads a client's file, if it is there.
+func (a *app) openClientFile(c connect.Client, named string) (*clientFile, error) {
+	if !c.Kept() {
+		return nil, usage(c.Title+" keeps no settings in a file that ohgw knows", "ohgw connect "+c.Name+" prints them")
+	}
+	dirs, err := a.dirs()
+	if err != nil {
+		return nil, err
+	}
+	f := &clientFile{path: named}
+	if f.path == "" {
+		f.path = c.Path(a.Getenv, dirs.Home, runtime.GOOS)
+	}
+	if f.path == "" {
+		return nil, usage("nobody says where "+c.Title+" has its "+c.File, "name it with --file")
+	}
+	if f.path, err = filepath.Abs(f.path); err != nil {
+		return nil, err
+	}
+	f.backup = f.path + backupSuffix
+	if f.old, f.there, err = readIfThere(f.path); err == nil {
+		f.kept, f.saved, err = readIfThere(f.backup)
+	}
+	if err != nil {
+		return nil, fault.New(f.path+" cannot be read", "look whose it is", err)
+	}
+	return f, nil
+}
+
+func readIfThere(path string) (text string, there bool, err error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", false, nil
+	}
+	return string(data), err == nil, err
+}
+
+// write replaces the file. What it was is kept, unless that is ours already.
+func (f *clientFile) write(c connect.Client, text string) (backup string, err error) {
+	if base, err := c.Remove(f.old); f.there && err == nil && base == f.old {
+		if err := atomicfile.Write(f.backup, []byte(f.old), atomicfile.Options{}); err != nil {
+			return "", err
+		}
+		backup = f.backup
+	}
+	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
+		return "", err
+	}
+	return backup, atomicfile.Write(f.path, []byte(text), atomicfile.Options{})
+}
+
+// undone is the file as it was, and whether there was one. What somebody has
+// changed since stays.
+func (f *clientFile) undone(c connect.Client, values connect.Values) (text string, keep bool, err error) {
+	if f.saved {
+		if again, err := c.Add(f.kept, values); err == nil && again == f.old {
+			return f.kept, true, nil
+		}
+	}
+	if again, err := c.Add("", values); err == nil && again == f.old && !f.saved {
+		return "", false, nil // it was made for the entry
+	}
+	text, err = c.Remove(f.old)
+	return text, f.saved || strings.TrimSpace(text) != "", err
+}
+
+// restore puts the file back. The backup has done its work when it says the
+// same.
+func (f *clientFile) restore(text string, keep bool) error {
+	if !keep {
+		return os.Remove(f.path)
+	}
+	if err := atomicfile.Write(f.path, []byte(text), atomicfile.Options{}); err != nil {
+		return err
+	}
+	if f.saved && f.kept == text {
+		return os.Remove(f.backup)
+	}
+	return nil
+}
+
+func clientFileFault(err error, c connect.Client, path string) error {
+	prints := "ohgw connect " + c.Name + " prints what belongs there"
+	if errors.Is(err, connect.ErrTaken) {
+		return &fault.Error{Msg: path + " has settings of that name already, which are not from ohgw", Hint: "change or remove them yourself; " + prints, Code: fault.Conflict}
+	}
+	return fault.New(path+" is written in a way that ohgw does not change", "change it yourself; "+prints, err)
+}
+
+// reportChange prints what was changed.
+func (a *app) reportChange(c connect.Client, in connectInput, change changeJSON) error {
+	if a.json {
+		return a.printJSON(change)
+	}
+	if err := writeText(a.Stdout, a.colored(change.Diff)); err != nil {
+		return err
+	}
+	switch {
+	case !change.Changed && in.Write:
+		a.note("%s has the settings already.", change.File)
+	case !change.Changed:
+		a.note("%s has no settings of ohgw.", change.File)
+	case in.DryRun:
+		a.note("%s was not changed.", change.File)
+	case in.Undo:
+		a.note("%s is without the settings again.", change.File)
+	default:
+		a.note("%s has the settings.", change.File)
+		if change.Backup != "" {
+			a.note("What it was is in %s; ohgw connect %s --undo brings it back.", change.Backup, c.Name)
+		}
+		a.connectKey()
+	}
+	return nil
+}
+
+// connectKey says where the key comes from.
+func (a *app) connectKey() {
+	a.hint("\nThe key, for a client that is started from a shell:\n\n  %s", a.keyLine())
+}
+
+// colored is a diff as terminals show it.
+func (a *app) colored(diff string) string {
+	var b strings.Builder
+	for line := range strings.Lines(diff) {
+		text := strings.TrimSuffix(line, "\n")
+		switch text[:1] {
+		case "+":
+			text = a.Stdout.Styled(iostream.Green, text)
+		case "-":
+			text = a.Stdout.Styled(iostream.Red, text)
+		}
+		b.WriteString(text + "\n")
+	}
+	return b.String()
+}
