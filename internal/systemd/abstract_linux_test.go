@@ -1,0 +1,4 @@
+package systemd_test
+
+// abstract tells whether sockets can have names that are no files.
+func abstract() bool { return true }
