@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/url"
@@ -13,7 +14,6 @@ import (
 	"github.com/ohgw/ohgw/internal/connect"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/instance"
-	"github.com/ohgw/ohgw/internal/token"
 )
 
 func newConnect(a *app) *cobra.Command {
@@ -47,11 +47,11 @@ and diff.`, 0, fault.Failed, fault.Usage, fault.Conflict),
 			}
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return a.listClients(in)
 			}
-			return a.connect(args[0], in)
+			return a.connect(cmd.Context(), args[0], in)
 		},
 	}
 	flags := cmd.Flags()
@@ -122,7 +122,7 @@ func (a *app) listClients(in connectInput) error {
 	return nil
 }
 
-func (a *app) connect(name string, in connectInput) error {
+func (a *app) connect(ctx context.Context, name string, in connectInput) error {
 	c, near, ok := connect.Find(name)
 	if !ok {
 		hint := "ohgw connect lists those that are known; for any other: base URL, key and model as in ohgw connect cline"
@@ -143,7 +143,7 @@ func (a *app) connect(name string, in connectInput) error {
 	case in.Write && in.Undo:
 		return usage("--write contradicts --undo", "use one of them")
 	case in.Write, in.Undo:
-		return a.connectFile(c, values, in)
+		return a.connectFile(ctx, c, values, in)
 	case in.DryRun, in.File != "":
 		return usage("--dry-run and --file are for --write and --undo", "add one of those")
 	case a.json:
@@ -154,12 +154,12 @@ func (a *app) connect(name string, in connectInput) error {
 	if err := writeText(a.Stdout, c.Settings(values)); err != nil {
 		return err
 	}
-	a.connectNotes(c, values)
+	a.connectNotes(ctx, c, values)
 	return nil
 }
 
 // connectNotes says what else there is to know.
-func (a *app) connectNotes(c connect.Client, values connect.Values) {
+func (a *app) connectNotes(ctx context.Context, c connect.Client, values connect.Values) {
 	if a.quiet {
 		return
 	}
@@ -170,14 +170,14 @@ func (a *app) connectNotes(c connect.Client, values connect.Values) {
 	if c.Kept() {
 		a.note("ohgw connect %s --write does it.", c.Name)
 	}
-	a.note("\nThe key, for a client that is started from a shell:\n\n  %s", a.keyLine())
+	a.note("\nThe key, for a client that is started from a shell:\n\n  %s", a.keyLine(ctx))
 }
 
 // keyLine is what gives a shell the key. The key itself is for a person only.
-func (a *app) keyLine() string {
-	if dirs, err := a.Paths(); err == nil && a.Stderr.TTY() {
-		if value, err := token.NewStore(token.Config{Dir: dirs.State, Now: a.Now}).Default(); err == nil {
-			return "export " + connect.KeyVariable + "=" + value
+func (a *app) keyLine(ctx context.Context) string {
+	if a.Stderr.TTY() {
+		if value, err := a.defaultToken(ctx); err == nil {
+			return "export " + connect.KeyVariable + "=" + value.Reveal()
 		}
 	}
 	return "export " + connect.KeyVariable + `="$(ohgw tokens show default)"`

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -36,7 +37,7 @@ type changeJSON struct {
 }
 
 // connectFile adds settings to a client's file, or takes them out.
-func (a *app) connectFile(c connect.Client, values connect.Values, in connectInput) error {
+func (a *app) connectFile(ctx context.Context, c connect.Client, values connect.Values, in connectInput) error {
 	f, err := a.openClientFile(c, in.File)
 	if err != nil {
 		return err
@@ -61,7 +62,7 @@ func (a *app) connectFile(c connect.Client, values connect.Values, in connectInp
 			return fault.New(f.path+" cannot be changed", "look whose it is, and whether the disk has room", err)
 		}
 	}
-	return a.reportChange(c, in, change)
+	return a.reportChange(ctx, c, in, change)
 }
 
 // openClientFile reads a client's file, if it is there.
@@ -154,7 +155,7 @@ func clientFileFault(err error, c connect.Client, path string) error {
 }
 
 // reportChange prints what was changed.
-func (a *app) reportChange(c connect.Client, in connectInput, change changeJSON) error {
+func (a *app) reportChange(ctx context.Context, c connect.Client, in connectInput, change changeJSON) error {
 	if a.json {
 		return a.printJSON(change)
 	}
@@ -175,14 +176,14 @@ func (a *app) reportChange(c connect.Client, in connectInput, change changeJSON)
 		if change.Backup != "" {
 			a.note("What it was is in %s; ohgw connect %s --undo brings it back.", change.Backup, c.Name)
 		}
-		a.connectKey()
+		a.connectKey(ctx)
 	}
 	return nil
 }
 
 // connectKey says where the key comes from.
-func (a *app) connectKey() {
-	a.hint("\nThe key, for a client that is started from a shell:\n\n  %s", a.keyLine())
+func (a *app) connectKey(ctx context.Context) {
+	a.hint("\nThe key, for a client that is started from a shell:\n\n  %s", a.keyLine(ctx))
 }
 
 // colored is a diff as terminals show it.

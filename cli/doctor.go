@@ -93,7 +93,7 @@ func (a *app) doctor(ctx context.Context, in doctorInput) error {
 		}
 	}
 	if in.Bundle != "" {
-		if err := a.writeBundle(in.Bundle, report, patient); err != nil {
+		if err := a.writeBundle(ctx, in.Bundle, report, patient); err != nil {
 			return err
 		}
 	}

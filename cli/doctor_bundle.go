@@ -16,7 +16,6 @@ import (
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/doctor"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/internal/token"
 )
 
 // bundleJSON is a report for an issue.
@@ -64,7 +63,7 @@ func (a *app) checkBundle(path string) error {
 }
 
 // writeBundle writes the report, for the user only.
-func (a *app) writeBundle(path string, report doctorJSON, p *patient) error {
+func (a *app) writeBundle(ctx context.Context, path string, report doctorJSON, p *patient) error {
 	doc := bundleJSON{
 		Made: a.Now().UTC().Truncate(time.Second), Build: buildinfo.Get(), Doctor: report, Settings: []bundleSetting{},
 		Variables: a.variablesSet(), Profiles: p.bundleProfiles(), Files: a.bundleFiles(),
@@ -74,7 +73,7 @@ func (a *app) writeBundle(path string, report doctorJSON, p *patient) error {
 			doc.Settings = append(doc.Settings, bundleSetting{f.Key, f.Value(s.Config), s.Origin(f.Key).String()})
 		}
 	}
-	text, err := doctor.Bundle(doc, a.hidden())
+	text, err := doctor.Bundle(doc, a.hidden(ctx))
 	if err != nil {
 		return err
 	}
@@ -115,7 +114,7 @@ func (a *app) variablesSet() []string {
 }
 
 // hidden is everything that this process knows and nobody else should.
-func (a *app) hidden() doctor.Hidden {
+func (a *app) hidden(ctx context.Context) doctor.Hidden {
 	h := doctor.Hidden{Names: map[string]string{}}
 	for _, v := range a.Environ() {
 		if name, value, _ := strings.Cut(v, "="); secretName.MatchString(name) {
@@ -124,10 +123,10 @@ func (a *app) hidden() doctor.Hidden {
 		}
 	}
 	if dirs, err := a.Paths(); err == nil {
-		if value, err := token.NewStore(token.Config{Dir: dirs.State, Now: a.Now}).Default(); err == nil {
-			h.Secrets = append(h.Secrets, value)
-		}
 		h.Names[dirs.Home] = "~"
+	}
+	if value, err := a.defaultToken(ctx); err == nil {
+		h.Secrets = append(h.Secrets, value.Reveal())
 	}
 	for _, name := range []string{"USER", "LOGNAME", "USERNAME"} {
 		h.Names[a.Getenv(name)] = "USER"

@@ -19,7 +19,7 @@ import (
 // openGateway gives the gateway to knock at: the daemon that runs, or one that
 // lives as long as this command.
 func (p *patient) openGateway(ctx context.Context) (doctor.Gateway, error) {
-	c, err := p.running()
+	c, err := p.running(ctx)
 	if err != nil {
 		return doctor.Gateway{}, err
 	}

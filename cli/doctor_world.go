@@ -245,7 +245,7 @@ func (p *patient) backendState(ctx context.Context) (doctor.Backend, error) {
 
 // daemonState asks the daemon that --url names, or that of this user.
 func (p *patient) daemonState(ctx context.Context) (*doctor.Daemon, error) {
-	c, err := p.running()
+	c, err := p.running(ctx)
 	if c == nil || err != nil {
 		return nil, err
 	}
@@ -267,8 +267,8 @@ func (p *patient) daemonState(ctx context.Context) (*doctor.Daemon, error) {
 }
 
 // running is the client for the daemon that runs; nil if none does.
-func (p *patient) running() (*client, error) {
-	c, err := p.daemonClient(p.flags)
+func (p *patient) running(ctx context.Context) (*client, error) {
+	c, err := p.daemonClient(ctx, p.flags)
 	if err == nil {
 		return c, nil
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/filelock"
+	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/suggest"
 	"github.com/ohgw/ohgw/internal/token"
 )
@@ -59,6 +60,20 @@ func (a *app) tokenStore(s *config.Settings) (*token.Store, *keyStore, error) {
 		return nil, nil, err
 	}
 	return token.NewStore(token.Config{Dir: dirs.State, Now: a.Now, Values: values}), values, nil
+}
+
+// defaultToken is the value of the default token.
+func (a *app) defaultToken(ctx context.Context) (secret.Value, error) {
+	s, err := a.settings(nil)
+	if err != nil {
+		return secret.Value{}, err
+	}
+	store, _, err := a.tokenStore(s)
+	if err != nil {
+		return secret.Value{}, err
+	}
+	value, _, err := store.Default(ctx)
+	return value, err
 }
 
 // storedTokens is tokenStore for commands that change what is stored: it says
