@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/daemon/chats"
 	"github.com/ohgw/ohgw/daemon/run"
 )
 
@@ -27,8 +28,9 @@ type answer struct {
 
 	id       string
 	created  int64
-	progress int  // bytes shown
-	counted  bool // as delivered
+	progress int        // bytes shown
+	counted  bool       // as delivered
+	text     chats.Text // told, where there is no chat
 }
 
 func newAnswer(x *exchange, c *call, att *run.Attachment) *answer {
@@ -121,5 +123,6 @@ func (a *answer) delivered(ctx context.Context, err error) error {
 	if !a.counted {
 		a.att.Delivered()
 	}
+	a.shown()
 	return nil
 }

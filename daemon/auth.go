@@ -14,6 +14,9 @@ type Client struct {
 	Name string // for logs
 	// Models are the ids it may use; empty: all.
 	Models []string
+	// ChatBy are fields of a request's body that name a chat for this client,
+	// of those that name a person for most: "user", "prompt_cache_key".
+	ChatBy []string
 }
 
 // allows tells whether the client may use one of these names of a model.

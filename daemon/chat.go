@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/daemon/chats"
 	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/daemon/run"
 )
@@ -35,6 +36,8 @@ const (
 type call struct {
 	*openai.ChatRequest
 	options options
+	chat    *chats.ID    // what the client calls the chat; nil: nothing
+	visit   *chats.Visit // to that chat; nil until it is admitted
 }
 
 // chat answers POST /v1/chat/completions.
@@ -48,6 +51,7 @@ func (d *Daemon) chat() handler {
 		if err != nil {
 			return err
 		}
+		c.chat = d.chatOf(x.client, c, r.Header)
 		att, err := d.submit(r.Context(), x.client, c, profile)
 		if old {
 			d.models.used(r.Context(), profile.Name, err == nil && !att.Replayed())
@@ -58,6 +62,9 @@ func (d *Daemon) chat() handler {
 			return p
 		}
 		defer att.Close()
+		if c.visit != nil {
+			defer c.visit.Close()
+		}
 		x.attached(att, c.options.key != "")
 		if names := d.ignored(c, att); len(names) > 0 {
 			x.Header().Set(headerIgnored, strings.Join(names, ", "))
@@ -127,7 +134,7 @@ func (d *Daemon) submit(ctx context.Context, client Client, c *call, profile age
 	if !d.cfg.IgnoreHistory {
 		req.Quoted = openai.Quote(c.History, maxQuote)
 	}
-	att, err := d.runs.Submit(ctx, req)
+	att, err := d.begin(ctx, c, req)
 	if err != nil || !att.Replayed() || att.RepeatsUntil().IsZero() {
 		return att, err
 	}
@@ -137,7 +144,7 @@ func (d *Daemon) submit(ctx context.Context, client Client, c *call, profile age
 	if p, ok := find(list, c.Model); err == nil && ok && p.Revision != req.ProfileRevision {
 		att.Close()
 		req.ProfileRevision = p.Revision
-		return d.runs.Submit(ctx, req)
+		return d.begin(ctx, c, req)
 	}
 	return att, nil
 }
@@ -145,7 +152,7 @@ func (d *Daemon) submit(ctx context.Context, client Client, c *call, profile age
 // fingerprint identifies calls that ask for the same.
 func (c *call) fingerprint(client Client) run.Fingerprint {
 	h := sha256.New()
-	for _, part := range [...]string{client.ID, routeChat, c.options.conversation, c.options.confirm} {
+	for _, part := range [...]string{client.ID, routeChat, c.options.conversation, c.options.confirm, c.chatKey(), c.options.attempt} {
 		var size [8]byte
 		binary.BigEndian.PutUint64(size[:], uint64(len(part)))
 		h.Write(size[:])
@@ -156,8 +163,8 @@ func (c *call) fingerprint(client Client) run.Fingerprint {
 }
 
 // decision is the answer to what waits for a confirmation, if the call is one.
-// A plain yes or no is one, too: chat windows have no headers. Where nothing
-// waits it has no effect.
+// A message that is nothing but yes or no is one, too: chat windows have no
+// headers. Where nothing waits it has no effect, and the message is sent.
 func (c *call) decision() *agentapi.Decision {
 	switch c.options.confirm {
 	case confirmAccept:
@@ -165,13 +172,13 @@ func (c *call) decision() *agentapi.Decision {
 	case confirmReject:
 		return &agentapi.Decision{Reason: refusal}
 	}
-	if c.options.conversation == "" || len(c.Images) > 0 {
+	if c.options.conversation == "" && c.chat == nil || len(c.Images) > 0 {
 		return nil
 	}
 	switch strings.ToLower(strings.Trim(c.Text, " \t\r\n.!")) {
-	case "yes", "y":
+	case "yes":
 		return &agentapi.Decision{Accept: true}
-	case "no", "n":
+	case "no":
 		return &agentapi.Decision{Reason: refusal}
 	}
 	return nil

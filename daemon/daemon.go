@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/daemon/chats"
 	"github.com/ohgw/ohgw/daemon/metrics"
 	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/daemon/run"
@@ -67,6 +68,12 @@ type Config struct {
 	// user's back. Nil: there is none.
 	Complete CompleteFunc
 
+	// Chats finds the names of chats beyond those known.
+	Chats chats.Finder
+	// WorkspacePerChat gives each chat a directory of its own, below Workspace
+	// if there is one, that all its conversations work in.
+	WorkspacePerChat bool
+
 	AnswerOnly    bool // streams carry the final answer only, not every text as it is written
 	HideProgress  bool // no reasoning_content
 	IgnoreHistory bool // earlier turns of a request are not quoted to a new conversation
@@ -104,6 +111,10 @@ const (
 	defaultPlainHeartbeat = 15 * time.Second
 	defaultBodyTimeout    = 30 * time.Second
 	defaultWriteTimeout   = 30 * time.Second
+
+	// workspaces is where directories of conversations are, below the state
+	// directory.
+	workspaces = "workspaces"
 
 	headerTimeout  = 5 * time.Second
 	idleTimeout    = 2 * time.Minute
@@ -149,6 +160,7 @@ func or[T comparable](v *T, value T) {
 type Daemon struct {
 	cfg      Config
 	runs     *run.Manager
+	chats    *chats.Registry
 	models   *catalogue
 	metrics  *metrics.Metrics
 	began    time.Time
@@ -165,9 +177,9 @@ func New(cfg Config) (*Daemon, error) {
 	if cfg.Tokens == nil && !cfg.NoAuth {
 		return nil, errors.New("daemon needs tokens, or to be told that it needs none")
 	}
-	workspaces := cfg.WorkspaceRoot
-	if workspaces == "" && cfg.StateDir != "" {
-		workspaces = filepath.Join(cfg.StateDir, "workspaces")
+	root := cfg.WorkspaceRoot
+	if root == "" && cfg.StateDir != "" {
+		root = filepath.Join(cfg.StateDir, workspaces)
 	}
 	d := &Daemon{cfg: cfg, guard: newGuard(cfg), began: cfg.Now()}
 	d.metrics = metrics.New(metrics.Config{Version: cfg.Version, Revision: cfg.Revision, Go: runtime.Version(), Runs: d.counts})
@@ -175,16 +187,18 @@ func New(cfg Config) (*Daemon, error) {
 	d.runs, err = run.New(run.Config{
 		Backend: cfg.Backend, Logger: cfg.Logger, Now: cfg.Now,
 		MaxRuns: cfg.MaxRuns, MaxQueue: cfg.MaxQueue, OneShotTTL: cfg.OneShotTTL, RunTimeout: cfg.RunTimeout, Grace: cfg.Grace,
-		Workspace: cfg.Workspace, WorkspaceRoot: workspaces, StateDir: cfg.StateDir,
+		Workspace: cfg.Workspace, WorkspaceRoot: root, StateDir: cfg.StateDir,
 		Ended: d.ended,
 	})
 	if err != nil {
 		return nil, err
 	}
+	d.chats = chats.Open(chats.Config{StateDir: cfg.StateDir, Now: cfg.Now, Logger: cfg.Logger, Loose: cfg.OneShotTTL})
 	d.models = newCatalogue(cfg.Backend, cfg.Now, d.backendFailed)
 	d.handler = d.routes()
 	d.close = sync.OnceValue(func() error {
 		err := d.runs.Close()
+		d.chats.Close()
 		d.models.close()
 		return err
 	})

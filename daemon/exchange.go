@@ -21,6 +21,7 @@ const (
 	headerDisconnect   = "X-OpenHands-On-Disconnect"
 	headerRepeat       = "X-OpenHands-Repeat"
 	headerConfirm      = "X-OpenHands-Confirm"
+	headerReconciled   = "X-OpenHands-Reconciled"
 )
 
 // exchange is one request and its answer. It is the ResponseWriter that all
@@ -102,6 +103,10 @@ func (x *exchange) attached(att *run.Attachment, key bool) {
 	h := x.Header()
 	h.Set(headerConversation, att.ConversationID())
 	x.note(slog.String("conversation_id", att.ConversationID()))
+	if how := att.Reconciled(); how != "" {
+		h.Set(headerReconciled, how)
+		x.note(slog.String("reconciled", how))
+	}
 	if !att.Replayed() {
 		return
 	}

@@ -25,6 +25,7 @@ type options struct {
 	detach       bool
 	confirm      string
 	timeout      time.Duration
+	attempt      string // a UI's own name for the answer that it wants
 }
 
 const (
@@ -62,6 +63,9 @@ func readOptions(h http.Header) (o options, err error) {
 	if o.confirm, err = oneOf(h, headerConfirm, confirmAccept, confirmReject); err != nil {
 		return o, err
 	}
+	// A person who asks for another answer sends the same bytes as a program
+	// that tries again; where the UI names each answer, they can be told apart.
+	o.attempt = h.Get("X-OpenWebUI-Message-Id")
 	o.timeout, err = timeLimit(h)
 	return o, err
 }

@@ -122,7 +122,7 @@ func waitingNotice(actions []turn.Action) string {
 	for _, a := range actions {
 		b.WriteString("- " + a.Line + "\n")
 	}
-	b.WriteString("\nAnswer \"yes\" to let it go on. Any other answer refuses, and the agent reads it. (Programs: " + headerConfirm + ": accept or reject.)")
+	b.WriteString("\nAnswer \"yes\" to let it go on, or \"no\" to refuse: just that word. Any other message refuses, too, and is the agent's next task. (Programs: " + headerConfirm + ": accept or reject.)")
 	return b.String()
 }
 

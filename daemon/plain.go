@@ -73,6 +73,7 @@ func (p *plainWriter) failed(ctx context.Context, e ending) error {
 func (p *plainWriter) write(ctx context.Context, c openai.Completion, status string) error {
 	c.ID, c.Model, c.Created = p.id, p.call.Model, p.created
 	c.Reasoning = p.lines.String()
+	p.tell(c.Content)
 	body := append(c.Append(nil), '\n')
 	if p.x.started() {
 		_, err := p.x.Write(body)

@@ -15,6 +15,15 @@ const maxTurn = 16 << 10
 // line begins with "> ", so no turn can pretend to be that message. Without
 // turns, or without room for one, it is empty.
 func Quote(history []Turn, limit int) string {
+	quoted := Quotation(history, limit)
+	if quoted == "" {
+		return ""
+	}
+	return "Earlier turns of this chat, quoted as background:\n\n" + quoted + "\nThe new message of the user:\n\n"
+}
+
+// Quotation is the turns of a [Quote] without the words around them.
+func Quotation(history []Turn, limit int) string {
 	quoted := make([]string, 0, len(history))
 	size, left := 0, false
 	for _, t := range slices.Backward(history) {
@@ -28,17 +37,12 @@ func Quote(history []Turn, limit int) string {
 	if len(quoted) == 0 {
 		return ""
 	}
-	var b strings.Builder
-	b.WriteString("Earlier turns of this chat, quoted as background:\n\n")
+	slices.Reverse(quoted)
+	text := strings.Join(quoted, "\n")
 	if left {
-		b.WriteString("> […]\n\n")
+		text = "> […]\n\n" + text
 	}
-	for _, q := range slices.Backward(quoted) {
-		b.WriteString(q)
-		b.WriteByte('\n')
-	}
-	b.WriteString("The new message of the user:\n\n")
-	return b.String()
+	return text
 }
 
 func quoteTurn(t Turn) string {

@@ -40,6 +40,8 @@ type ChatRequest struct {
 	// Digest identifies what was asked: equal for two bodies that differ in
 	// form only, or in how the answer is to be sent.
 	Digest [sha256.Size]byte
+
+	fields map[string][]byte
 }
 
 // Turn is an earlier message of the user or the assistant. Its text may be
@@ -62,7 +64,7 @@ func ParseChat(body []byte, limits Limits) (*ChatRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &ChatRequest{}
+	r := &ChatRequest{fields: fields}
 	if r.Model, err = modelOf(fields); err != nil {
 		return nil, err
 	}

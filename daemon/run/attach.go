@@ -50,6 +50,17 @@ func (a *Attachment) Ignored() []string {
 	return a.job.ignored
 }
 
+// Reconciled is what the request is to its chat, as far as is known now; empty
+// without a chat.
+func (a *Attachment) Reconciled() string {
+	a.job.mu.Lock()
+	defer a.job.mu.Unlock()
+	if a.job.req.Chat == nil || a.job.kind != "" {
+		return a.job.kind
+	}
+	return a.job.req.Chat.Planned()
+}
+
 // Queue is how many jobs must end before this one may run; 0 once it runs.
 func (a *Attachment) Queue() int {
 	a.job.m.mu.Lock()
@@ -145,10 +156,13 @@ func (a *Attachment) Close() {
 func (j *job) supersede() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if len(j.clients) == 0 && !j.ended && !j.req.Detach {
+	if j.left() {
 		j.cancel(errClientGone)
 	}
 }
+
+// left tells whether the job runs on for nobody. The caller holds j.mu.
+func (j *job) left() bool { return len(j.clients) == 0 && !j.ended && !j.req.Detach }
 
 // publish adds an update to the log and wakes the clients.
 func (j *job) publish(u turn.Update) {

@@ -26,6 +26,10 @@ type job struct {
 	opened chan struct{}   // closed when the conversation is open, or j has ended
 
 	made, admitted time.Time // admitted is for the job's own goroutine
+	began          bool      // the message was sent, or may have been; likewise
+	prefix         string    // what goes before it; likewise
+	before         []*job    // runs of the conversation that this one takes the place of; set before start
+	over           chan struct{}
 
 	// The manager's mutex guards these.
 	retire  *time.Timer
@@ -38,6 +42,7 @@ type job struct {
 	clients  map[*Attachment]struct{}
 	grace    *time.Timer
 	ignored  []string
+	kind     string // what the request is to its chat
 	ended    bool
 	result   turn.Result
 	err      error
@@ -50,7 +55,7 @@ type job struct {
 func (m *Manager) newJob(req Request) *job {
 	j := &job{
 		m: m, req: req, id: req.ConversationID, made: m.cfg.Now(),
-		turn: make(chan struct{}), queued: make(chan struct{}), opened: make(chan struct{}),
+		turn: make(chan struct{}), queued: make(chan struct{}), opened: make(chan struct{}), over: make(chan struct{}),
 		clients: make(map[*Attachment]struct{}),
 	}
 	if j.id == "" {
@@ -64,6 +69,9 @@ func (m *Manager) newJob(req Request) *job {
 func (j *job) run() {
 	res, err := j.work()
 	j.cancel(nil)
+	if j.req.Chat != nil {
+		j.req.Chat.End(j.began, errors.Is(err, errClientGone) || res.Outcome == turn.Interrupted)
+	}
 	j.tell(res, err) // before anybody has the answer: who has it finds it counted
 	j.finish(res, err)
 	j.m.finished(j)
@@ -106,6 +114,13 @@ func (j *job) work() (turn.Result, error) {
 	if j.follow != nil && j.follow.done {
 		return j.replayRecord()
 	}
+	for _, other := range j.before {
+		select {
+		case <-other.over:
+		case <-j.ctx.Done():
+			return turn.Result{}, &earlyError{context.Cause(j.ctx)}
+		}
+	}
 	conv, err := j.open()
 	if j.follow != nil && errors.Is(err, agentapi.ErrConversationNotFound) {
 		return turn.Result{}, ErrInterrupted // a one-shot, removed meanwhile
@@ -129,14 +144,18 @@ func (j *job) open() (agentapi.Conversation, error) {
 			return nil, err
 		}
 	}
-	conv, err := j.m.cfg.Backend.Open(j.ctx, agentapi.OpenRequest{
-		ID: j.id, New: j.oneShot(), Existing: j.follow != nil, Profile: j.req.Profile, System: j.req.System, Workspace: j.m.workspace(j.id),
-	})
+	conv, forked, err := j.find()
 	if err != nil {
 		return nil, err
 	}
 	info := conv.Info()
-	if info.Created || j.follow != nil {
+	if j.req.Chat != nil && j.follow == nil {
+		text, kind := j.req.Chat.Compose(info, forked)
+		j.mu.Lock()
+		j.prefix, j.kind = text, kind
+		j.mu.Unlock()
+	}
+	if info.Created && !forked || j.follow != nil {
 		return conv, nil
 	}
 	if j.req.System != "" && (!info.SystemKnown || info.System != j.req.System) {
@@ -153,6 +172,47 @@ func (j *job) open() (agentapi.Conversation, error) {
 	return conv, nil
 }
 
+// find opens, makes or copies the conversation.
+func (j *job) find() (conv agentapi.Conversation, forked bool, err error) {
+	if j.req.From != "" && j.follow == nil {
+		conv, err = j.fork()
+		if conv != nil || err != nil {
+			return conv, true, err
+		}
+	}
+	workspace := j.req.Workspace
+	if workspace == "" {
+		workspace = j.m.workspace(j.id)
+	}
+	conv, err = j.m.cfg.Backend.Open(j.ctx, agentapi.OpenRequest{
+		ID: j.id, New: j.oneShot(), Existing: j.follow != nil, Profile: j.req.Profile, System: j.req.System, Workspace: workspace,
+	})
+	return conv, false, err
+}
+
+// fork copies the origin of the request's conversation. It is nil where that
+// cannot be done: then a new one is told what was said.
+func (j *job) fork() (agentapi.Conversation, error) {
+	origin, err := j.m.cfg.Backend.Open(j.ctx, agentapi.OpenRequest{ID: j.req.Origin, Existing: true})
+	if errors.Is(err, agentapi.ErrConversationNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	conv, err := origin.Fork(j.ctx, agentapi.ForkRequest{ID: j.id, From: j.req.From})
+	if closing := origin.Close(); err == nil {
+		err = closing
+	}
+	for _, cannot := range []error{agentapi.ErrUnsupported, agentapi.ErrRefused, agentapi.ErrConversationNotFound} {
+		if errors.Is(err, cannot) {
+			j.m.cfg.Logger.Info("conversation not copied; a new one is told what was said", "conversation_id", j.req.Origin, "err", err)
+			return nil, nil
+		}
+	}
+	return conv, err
+}
+
 // drive runs the turn.
 func (j *job) drive(conv agentapi.Conversation) (turn.Result, error) {
 	ctx := j.ctx
@@ -166,7 +226,10 @@ func (j *job) drive(conv agentapi.Conversation) (turn.Result, error) {
 		defer cancel()
 	}
 	msg := j.req.Message
-	if conv.Info().Created && j.req.Quoted != "" {
+	switch {
+	case j.req.Chat != nil:
+		msg.Text = j.prefix + msg.Text
+	case conv.Info().Created:
 		msg.Text = j.req.Quoted + msg.Text
 	}
 	started := false
@@ -178,7 +241,10 @@ func (j *job) drive(conv agentapi.Conversation) (turn.Result, error) {
 			if err := j.m.records.begin(j, b); err != nil {
 				return err
 			}
-			started = true
+			if j.req.Chat != nil {
+				j.req.Chat.Begin(b)
+			}
+			started, j.began = true, true
 			return nil
 		},
 	})
@@ -192,6 +258,7 @@ func (j *job) drive(conv agentapi.Conversation) (turn.Result, error) {
 		}
 	}
 	if err != nil && (!started || nothingStarted(err)) {
+		j.began = false
 		return res, &earlyError{err}
 	}
 	return res, err
@@ -252,6 +319,7 @@ func (j *job) finish(res turn.Result, err error) {
 		close(j.opened)
 	}
 	j.result, j.err, j.ended, j.endedAt = res, err, true, j.m.cfg.Now()
+	close(j.over)
 	if j.grace != nil {
 		j.grace.Stop()
 	}

@@ -116,6 +116,9 @@ func (m *Manager) admit(req Request) (*Attachment, error) {
 		}
 	}
 	j = m.newJob(req)
+	if l := m.lanes[req.Origin]; req.Origin != "" && l != nil {
+		j.before = l.leave()
+	}
 	a := j.attach(false)
 	m.start(j)
 	return a, nil

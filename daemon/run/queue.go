@@ -51,6 +51,20 @@ func (s *slots) abandon(ready <-chan struct{}) {
 // first one has the conversation. The manager's mutex guards it.
 type lane struct{ jobs []*job }
 
+// leave ends the jobs that run on for nobody, and gives them.
+func (l *lane) leave() []*job {
+	var left []*job
+	for _, j := range l.jobs {
+		j.mu.Lock()
+		if j.left() {
+			j.cancel(errClientGone)
+			left = append(left, j)
+		}
+		j.mu.Unlock()
+	}
+	return left
+}
+
 // enter puts j into its lane, and into the queue for a slot if the lane is
 // free. It reports whether j waits in the lane.
 func (m *Manager) enter(j *job) (waits bool) {

@@ -71,6 +71,8 @@ const (
 	// openWait bounds how long Submit waits to learn what became of a
 	// conversation that the request continues.
 	openWait = time.Second
+	// forkWait bounds the same for one that has to be copied first.
+	forkWait = 5 * time.Second
 	// maxLog bounds what a job keeps for those who attach late, in bytes.
 	maxLog = 4 << 20
 	// maxRetained bounds what all ended jobs keep together, in bytes.
@@ -127,10 +129,36 @@ type Request struct {
 	// client and model said before.
 	Quoted   string
 	Decision *agentapi.Decision
+	// Chat is the chat of a UI that the request belongs to; nil: none. It takes
+	// the place of Quoted.
+	Chat Chat
+	// Origin is a conversation that the one of this request takes the place of:
+	// what runs there for nobody is interrupted first. With From, an event of
+	// it, the new conversation is a copy up to there, where the backend can make
+	// one.
+	Origin, From string
+	// Workspace is where a new conversation works; empty: as Config says.
+	Workspace string
 	// Timeout interrupts the run; 0: the manager's default.
 	Timeout time.Duration
 	// Detach lets the run go on when its client goes.
 	Detach bool
+}
+
+// Chat is told what becomes of a request. Its methods are called in this order
+// by the job that the request made, none of them for a request that joined
+// another's.
+type Chat interface {
+	// Planned is what Compose is expected to call the request.
+	Planned() string
+	// Compose gives what goes before the user's message, once the conversation
+	// is open, and what the request is to its chat.
+	Compose(info agentapi.Info, forked bool) (text, kind string)
+	// Begin is called before the message is sent.
+	Begin(base turn.Baseline)
+	// End is called when the job is over: began tells whether the message was
+	// sent, stopped whether the run was ended because nobody was there.
+	End(began, stopped bool)
 }
 
 // Stats is what the manager is doing.
@@ -153,11 +181,33 @@ func (m *Manager) Stats() Stats {
 // Errors: ErrDraining, ErrQueueFull, ErrConversationBusy, ErrKeyConflict, or,
 // where the job failed before it started anything, an [agentapi.Error].
 func (m *Manager) Submit(ctx context.Context, req Request) (*Attachment, error) {
-	a, err := m.admit(req)
-	if err != nil || a.replayed || req.ConversationID == "" {
-		return a, err
+	a, err := m.Admit(req)
+	if err != nil {
+		return nil, err
 	}
-	timer := time.NewTimer(openWait)
+	if err := a.Opened(ctx); err != nil {
+		a.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+// Admit is Submit without the wait, which is [Attachment.Opened].
+func (m *Manager) Admit(req Request) (*Attachment, error) { return m.admit(req) }
+
+// Opened waits for the conversation of a request that continues one, not
+// longer than Submit would. Its error is why the job failed before it started
+// anything.
+func (a *Attachment) Opened(ctx context.Context) error {
+	req := a.job.req
+	if a.replayed || req.ConversationID == "" {
+		return nil
+	}
+	limit := openWait
+	if req.From != "" {
+		limit = forkWait
+	}
+	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
 	case <-a.job.opened:
@@ -165,11 +215,7 @@ func (m *Manager) Submit(ctx context.Context, req Request) (*Attachment, error) 
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	if err := a.job.failedEarly(); err != nil {
-		a.Close()
-		return nil, err
-	}
-	return a, nil
+	return a.job.failedEarly()
 }
 
 // Remembered counts the jobs that could still answer a request.

@@ -1,0 +1,94 @@
+package daemon
+
+import (
+	"context"
+	"net/http"
+	"path/filepath"
+
+	"github.com/ohgw/ohgw/daemon/chats"
+	"github.com/ohgw/ohgw/daemon/run"
+)
+
+// chatOf is the chat that a call belongs to; nil if its client names none, or
+// names the conversation itself.
+func (d *Daemon) chatOf(client Client, c *call, h http.Header) *chats.ID {
+	if c.options.conversation != "" {
+		return nil
+	}
+	id, ok := d.cfg.Chats.Find(h, c.Label, client.ChatBy)
+	if !ok {
+		return nil
+	}
+	id.Token, id.Model = client.ID, c.Model
+	return &id
+}
+
+// chatKey tells chats apart in the fingerprint of a call.
+func (c *call) chatKey() string {
+	if c.chat == nil {
+		return ""
+	}
+	return c.chat.Key()
+}
+
+// begin finds or starts the run that answers the call, in the conversation of
+// its chat.
+func (d *Daemon) begin(ctx context.Context, c *call, req run.Request) (*run.Attachment, error) {
+	if c.chat == nil {
+		return d.runs.Submit(ctx, req)
+	}
+	var att *run.Attachment
+	visit, err := d.chats.Admit(chats.Request{
+		ID: *c.chat, History: c.History, Text: c.Text, NoQuotes: d.cfg.IgnoreHistory,
+	}, func(v *chats.Visit) (started bool, err error) {
+		req.ConversationID, req.Origin, req.From, req.Workspace = v.Conversation, v.Origin, v.From, v.Workspace
+		if d.cfg.WorkspacePerChat {
+			req.Workspace = filepath.Join(d.chatRoot(), c.chat.Place())
+		}
+		req.Chat = v
+		att, err = d.runs.Admit(req)
+		return err == nil && !att.Replayed(), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := att.Opened(ctx); err != nil {
+		att.Close()
+		visit.Close()
+		return nil, err
+	}
+	if c.visit != nil { // of an answer that was not taken
+		c.visit.Close()
+	}
+	c.visit = visit
+	return att, nil
+}
+
+// chatRoot is where the directories of chats are.
+func (d *Daemon) chatRoot() string {
+	if d.cfg.Workspace != "" {
+		return d.cfg.Workspace
+	}
+	return filepath.Join(d.cfg.StateDir, workspaces)
+}
+
+// tell notes what of an answer goes to the client.
+func (a *answer) tell(text string) {
+	if a.call.visit != nil {
+		a.call.visit.Show(text)
+		return
+	}
+	a.text.Add(text)
+}
+
+// shown notes that the client has all of the answer. A conversation without a
+// chat may turn out to be the beginning of one.
+func (a *answer) shown() {
+	c := a.call
+	switch {
+	case c.visit != nil:
+		c.visit.Shown(a.att.ConversationID())
+	case c.options.conversation == "":
+		a.x.d.chats.Remember(a.x.client.ID, c.Model, a.att.ConversationID(), c.History, c.Text, &a.text)
+	}
+}

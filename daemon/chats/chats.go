@@ -1,0 +1,229 @@
+// Package chats knows which conversation a chat of a user interface is.
+//
+// A UI names its chat in a header and sends the whole of it with every
+// message. The transcript is what the user sees; the conversation is what the
+// agent knows; they part whenever the user stops an answer, edits a message,
+// asks for another answer or goes back to an older one. [Finder] reads the
+// name, [Reconcile] compares the two, a [Registry] remembers, and a [Visit] is
+// what one request makes of it all.
+//
+// Only digests of what was said are kept, one small file for each chat.
+// Invariants: a chat of one token or model is never found by another; two
+// requests of one chat that come together find one conversation; a message is
+// noted before its run begins, so no crash makes it unknown.
+package chats
+
+import (
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// Config is what a Registry needs.
+type Config struct {
+	// StateDir is where chats are kept; empty: in memory only.
+	StateDir string
+	Now      func() time.Time
+	Logger   *slog.Logger
+	// Loose is how long a conversation without a chat can be claimed by one
+	// that gets its name with its second message.
+	Loose time.Duration
+}
+
+const (
+	// maxBranches is how many conversations of a chat are remembered.
+	maxBranches = 32
+	// maxIdle is how many chats stay in memory that nobody uses now.
+	maxIdle = 256
+	// sweepEvery is how often chats are looked for that nobody uses any more.
+	sweepEvery = 24 * time.Hour
+)
+
+// Registry remembers chats. Make one with Open, end it with Close.
+type Registry struct {
+	cfg   Config
+	store store
+	loose loose
+	done  chan struct{}
+	wg    sync.WaitGroup
+
+	mu    sync.Mutex
+	chats map[string]*chat
+}
+
+// chat is a chat in memory.
+type chat struct {
+	key  string
+	refs int // visits; the registry's mutex guards it
+
+	mu     sync.Mutex
+	loaded bool
+	record
+}
+
+// Open opens the chats of a state directory.
+func Open(cfg Config) *Registry {
+	r := &Registry{cfg: cfg, chats: make(map[string]*chat), done: make(chan struct{}), loose: loose{keep: cfg.Loose}}
+	if cfg.StateDir == "" {
+		return r
+	}
+	r.store.dir = filepath.Join(cfg.StateDir, "chats")
+	r.wg.Go(r.sweep)
+	return r
+}
+
+// Close ends the registry. Everything is on the disk already.
+func (r *Registry) Close() {
+	close(r.done)
+	r.wg.Wait()
+}
+
+// sweep ends with the registry.
+func (r *Registry) sweep() {
+	ticker := time.NewTicker(sweepEvery)
+	defer ticker.Stop()
+	for {
+		err := r.store.sweep(r.cfg.Now(), func() bool {
+			select {
+			case <-r.done:
+				return true
+			default:
+				return false
+			}
+		})
+		if err != nil {
+			r.cfg.Logger.Warn("old chats not forgotten", "err", err)
+		}
+		select {
+		case <-ticker.C:
+		case <-r.done:
+			return
+		}
+	}
+}
+
+// take finds a chat and keeps it in memory until it is given back.
+func (r *Registry) take(key string) *chat {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.chats[key]
+	if c == nil {
+		c = &chat{key: key}
+		r.chats[key] = c
+	}
+	c.refs++
+	return c
+}
+
+func (r *Registry) giveBack(c *chat) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c.refs--
+	for key, other := range r.chats {
+		if len(r.chats) <= maxIdle {
+			return
+		}
+		if other.refs == 0 {
+			delete(r.chats, key)
+		}
+	}
+}
+
+// Admit decides which conversation a request belongs to and lets admit start
+// it; meanwhile nobody decides for another request of the chat. If admit
+// reports a run of its own, the chat knows of it from then on. The visit is
+// nil next to an error; the caller must Close it.
+func (r *Registry) Admit(req Request, admit func(*Visit) (started bool, err error)) (*Visit, error) {
+	c := r.take(req.ID.Key())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.loaded {
+		var err error
+		if c.record, err = r.store.load(c.key); err != nil {
+			r.cfg.Logger.Warn("a chat begins anew", "err", err)
+		}
+		c.loaded = true
+	}
+	v := r.visit(c, req)
+	started, err := admit(v)
+	if err != nil {
+		r.giveBack(c)
+		return nil, err
+	}
+	if started {
+		v.commit()
+	}
+	return v, nil
+}
+
+// visit plans a request. The caller holds c.mu.
+func (r *Registry) visit(c *chat, req Request) *Visit {
+	v := &Visit{r: r, chat: c, req: req, history: Exchanges(req.History), live: &live{}}
+	if len(v.history) > 0 {
+		c.Whole = true
+	}
+	if len(c.Branches) == 0 && !req.ID.Shared {
+		if found := r.loose.claim(req.ID.Token, req.ID.Model, v.history, r.cfg.Now()); found != nil {
+			c.Branches = append(c.Branches, found)
+		}
+	}
+	rules := req.ID.Rules
+	rules.Whole = rules.Whole || c.Whole
+	branches := make([][]Turn, 0, len(c.Branches))
+	for _, b := range c.Branches {
+		branches = append(branches, b.withPartial(req.History, v.history))
+	}
+	v.plan = Reconcile(v.history, branches, rules)
+	v.Conversation = uuid.New()
+	if v.plan.Branch >= 0 {
+		origin := c.Branches[v.plan.Branch]
+		v.Workspace, v.Origin = origin.Workspace, origin.Conversation
+		switch v.plan.Kind {
+		case Continued:
+			v.Conversation, v.Origin = origin.Conversation, ""
+		case Forked:
+			v.From = origin.Turns[v.plan.Keep].After
+		}
+	}
+	return v
+}
+
+// withPartial are the turns of b, with the mark that the last answer of the
+// history is the beginning of one that was being written.
+func (b *branch) withPartial(turns []turnText, history []Exchange) []Turn {
+	marked := slices.Clone(b.Turns)
+	if len(history) == 0 || history[len(history)-1].Answer == "" {
+		return marked
+	}
+	last := history[len(history)-1]
+	for i := range marked {
+		if marked[i].live != nil && marked[i].live.beginsWith(answerText(turns, last)) {
+			marked[i].partial = last.Answer
+		}
+	}
+	return marked
+}
+
+// find is the branch of a conversation. The caller holds c.mu.
+func (c *chat) find(conversation string) *branch {
+	for _, b := range c.Branches {
+		if b.Conversation == conversation {
+			return b
+		}
+	}
+	return nil
+}
+
+// save writes the chat; that it cannot is no reason to keep the user waiting:
+// the chat would begin anew after a restart, with what its transcript shows.
+// The caller holds c.mu.
+func (r *Registry) save(c *chat) {
+	if err := r.store.save(c.key, c.record); err != nil {
+		r.cfg.Logger.Error("chat not remembered", "err", fmt.Errorf("save chat: %w", err))
+	}
+}

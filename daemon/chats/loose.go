@@ -1,0 +1,68 @@
+package chats
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ohgw/ohgw/daemon/openai"
+)
+
+// maxLoose is how many conversations without a chat are remembered.
+const maxLoose = 1000
+
+// loose are conversations whose request named no chat. Some UIs name a chat
+// with its second message only: its history proves which conversation it is.
+type loose struct {
+	keep time.Duration
+
+	mu   sync.Mutex
+	list []looseEntry // oldest first
+}
+
+type looseEntry struct {
+	token, model string
+	until        time.Time
+	branch       *branch
+}
+
+// claim takes out the conversation that a history is from, if there is one.
+func (l *loose) claim(token, model string, history []Exchange, now time.Time) *branch {
+	if len(history) == 0 {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, e := range slices.Backward(l.list) {
+		if e.token != token || e.model != model || now.After(e.until) {
+			continue
+		}
+		p := Reconcile(history, [][]Turn{e.branch.Turns}, Rules{Shared: true})
+		if p.Kind == Continued && p.From == 0 && p.Rest == len(history) {
+			l.list = slices.Delete(l.list, i, i+1)
+			return e.branch
+		}
+	}
+	return nil
+}
+
+// Remember notes the answer of a conversation whose request named no chat.
+func (r *Registry) Remember(token, model, conversation string, history []openai.Turn, text string, answer *Text) {
+	now := r.cfg.Now()
+	shown := answer.Digest()
+	if shown == "" || r.cfg.Loose <= 0 {
+		return
+	}
+	turns := append(asTold(Exchanges(history)), Turn{User: Of(text), Answers: []Digest{shown}})
+	l := &r.loose
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = slices.DeleteFunc(l.list, func(e looseEntry) bool { return now.After(e.until) })
+	if len(l.list) >= maxLoose {
+		l.list = slices.Delete(l.list, 0, 1)
+	}
+	l.list = append(l.list, looseEntry{
+		token: token, model: model, until: now.Add(l.keep),
+		branch: &branch{Conversation: conversation, Used: now, Turns: turns},
+	})
+}

@@ -1,0 +1,218 @@
+package chats
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/daemon/openai"
+)
+
+type turnText = openai.Turn
+
+// Request is a request of a chat.
+type Request struct {
+	ID      ID
+	History []openai.Turn // the messages before the one that is asked
+	Text    string        // the message that is asked
+	// NoQuotes: the agent is not told what the chat shows.
+	NoQuotes bool
+}
+
+// Visit is a request of a chat and the run that answers it.
+type Visit struct {
+	// Conversation is the one that the request runs in.
+	Conversation string
+	// Origin is the conversation that a new one takes the place of; empty if
+	// there is none. It is copied up to the event From, where that is given.
+	Origin, From string
+	// Workspace is where a new conversation works; empty: wherever new ones do.
+	Workspace string
+
+	r       *Registry
+	chat    *chat
+	req     Request
+	history []Exchange
+	plan    Plan
+	live    *live
+	told    []Turn // what the conversation has when the run begins, before this turn
+	closed  bool
+}
+
+// live is an answer as it is shown, while it is written.
+type live struct {
+	mu   sync.Mutex
+	text Text
+}
+
+func (l *live) add(piece string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text.Add(piece)
+}
+
+func (l *live) digest() Digest {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Digest()
+}
+
+func (l *live) beginsWith(text string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return text != "" && strings.HasPrefix(l.text.Beginning(), text)
+}
+
+// Planned is what the request is expected to be; [Visit.Compose] knows.
+func (v *Visit) Planned() string { return string(v.plan.Kind) }
+
+// commit notes the turn. It holds a place in the chat until it begins, so that
+// a request that follows at once knows of it. The caller holds the chat.
+func (v *Visit) commit() {
+	c := v.chat
+	own := Turn{User: Of(v.req.Text), waits: true, live: v.live}
+	b := c.find(v.Conversation)
+	if b == nil {
+		b = &branch{Conversation: v.Conversation, Workspace: v.Workspace}
+		if v.plan.Kind == Forked {
+			b.Turns = slices.Clone(c.Branches[v.plan.Branch].Turns[:v.plan.Keep])
+		}
+		c.Branches = slices.DeleteFunc(c.Branches, func(old *branch) bool { return len(old.Turns) == 0 })
+		if len(c.Branches) >= maxBranches {
+			last := oldest(c.Branches)
+			c.Branches = slices.DeleteFunc(c.Branches, func(old *branch) bool { return old == last })
+		}
+		c.Branches = append(c.Branches, b)
+	}
+	b.Turns = append(b.Turns, own)
+	b.Used = v.r.cfg.Now()
+	v.r.take(c.key) // until the run has ended
+}
+
+func oldest(branches []*branch) *branch {
+	return slices.MinFunc(branches, func(a, b *branch) int { return a.Used.Compare(b.Used) })
+}
+
+// own is the branch and the place of the visit's turn in it. The caller holds
+// the chat.
+func (v *Visit) own() (*branch, int) {
+	b := v.chat.find(v.Conversation)
+	if b == nil {
+		return nil, -1 // so many branches were made that it was forgotten
+	}
+	return b, slices.IndexFunc(b.Turns, func(t Turn) bool { return t.live == v.live })
+}
+
+// Compose gives what goes before the user's message, now that the conversation
+// is open and all earlier requests to it have ended, and what the request
+// turned out to be.
+func (v *Visit) Compose(info agentapi.Info, forked bool) (text, kind string) {
+	v.chat.mu.Lock()
+	defer v.chat.mu.Unlock()
+	b, at := v.own()
+	if at < 0 {
+		return "", v.Planned()
+	}
+	b.Workspace = info.Workspace
+	if info.Created && !forked {
+		v.told = asTold(v.history)
+		if len(v.history) == 0 || v.req.NoQuotes {
+			return "", string(New)
+		}
+		return openai.Quote(v.req.History, maxQuote), string(Quoted)
+	}
+	n := v.note(b.Turns[:at])
+	v.told = n.turns
+	k := Continued
+	if forked {
+		k = Forked
+		n.wentBack = true
+	}
+	return n.text(v.req), string(k)
+}
+
+// Begin notes that the agent is about to be told.
+func (v *Visit) Begin(base turn.Baseline) {
+	v.chat.mu.Lock()
+	defer v.chat.mu.Unlock()
+	b, at := v.own()
+	if at < 0 {
+		return
+	}
+	own := b.Turns[at]
+	own.waits, own.After = false, base.After
+	if own.After == agentapi.FromStart {
+		own.After = "" // nothing comes before it
+	}
+	b.Turns = slices.Concat(v.told, []Turn{own}, b.Turns[at+1:])
+	v.r.save(v.chat)
+}
+
+// End notes how the run ended. One that never began was never said.
+func (v *Visit) End(began, stopped bool) {
+	defer v.r.giveBack(v.chat)
+	v.chat.mu.Lock()
+	defer v.chat.mu.Unlock()
+	b, at := v.own()
+	switch {
+	case at < 0:
+	case !began:
+		saved := !b.Turns[at].waits
+		b.Turns = slices.Delete(b.Turns, at, at+1)
+		if saved {
+			v.r.save(v.chat)
+		}
+	default:
+		b.Turns[at].Stopped = stopped
+	}
+}
+
+// Show notes a piece of the answer that is on its way to the user.
+func (v *Visit) Show(piece string) { v.live.add(piece) }
+
+// Shown notes that the user has the whole answer. conversation is the one that
+// it came from: an earlier request may have started the run.
+func (v *Visit) Shown(conversation string) {
+	answer, user := v.live.digest(), Of(v.req.Text)
+	if answer == "" {
+		return
+	}
+	v.chat.mu.Lock()
+	defer v.chat.mu.Unlock()
+	b := v.chat.find(conversation)
+	if b == nil {
+		return
+	}
+	for i, t := range slices.Backward(b.Turns) {
+		if t.User == user {
+			if !t.shows(answer) {
+				b.Turns[i].Answers = append(slices.Clone(t.Answers), answer)
+				v.r.save(v.chat)
+			}
+			return
+		}
+	}
+}
+
+// Close says that the client has what it wanted, or is gone.
+func (v *Visit) Close() {
+	if !v.closed {
+		v.closed = true
+		v.r.giveBack(v.chat)
+	}
+}
+
+// asTold are exchanges that a conversation was told of.
+func asTold(history []Exchange) []Turn {
+	turns := make([]Turn, 0, len(history))
+	for _, e := range history {
+		t := Turn{User: e.User}
+		if e.Answer != "" {
+			t.Answers = []Digest{e.Answer}
+		}
+		turns = append(turns, t)
+	}
+	return turns
+}

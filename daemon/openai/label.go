@@ -1,0 +1,29 @@
+package openai
+
+import "strings"
+
+// Label is the text at a path in the body, such as "metadata.chat_id"; empty
+// if there is none. A number counts as its text. Clients name their chats and
+// users in many places, none of which changes an answer.
+func (r *ChatRequest) Label(path string) string {
+	name, rest, deeper := strings.Cut(path, ".")
+	v := r.fields[name]
+	for v != nil && deeper {
+		if kindOf(v) != "object" {
+			return ""
+		}
+		name, rest, deeper = strings.Cut(rest, ".")
+		v = field(v, name)
+	}
+	if v == nil {
+		return ""
+	}
+	switch kindOf(v) {
+	case "string":
+		return decodeString(v)
+	case "number":
+		return string(v)
+	default:
+		return ""
+	}
+}
