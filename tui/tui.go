@@ -8,10 +8,57 @@
 // harmless before it is kept: what is kept may be printed.
 package tui
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// The wheel of a mouse that nobody captures becomes arrow keys in most
+// terminals (DECSET 1007). What the terminal had before comes back at the end.
+const (
+	wheelKeys   = "\x1b[?1007s\x1b[?1007h"
+	wheelBefore = "\x1b[?1007r"
+)
 
 // Run chats until the user leaves, which is no error, or ctx ends. The
 // terminal is as it was when Run returns, whatever happened.
 func Run(ctx context.Context, cfg Config) error {
-	return ctx.Err()
+	if cfg.Plain {
+		return runPlain(ctx, cfg)
+	}
+	return runScreen(ctx, cfg)
+}
+
+func runScreen(ctx context.Context, cfg Config) error {
+	var streams tracker
+	asking, cancel := context.WithCancel(ctx)
+	defer streams.wait()
+	defer cancel()
+	environ := slices.Clone(cfg.Environ)
+	if cfg.NoColor {
+		environ = append(environ, "NO_COLOR=1")
+	}
+	m := newModel(asking, cfg, &streams)
+	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(cfg.In), tea.WithOutput(cfg.Out), tea.WithEnvironment(environ))
+	_, _ = io.WriteString(cfg.Out, wheelKeys)
+	_, err := p.Run()
+	_, _ = io.WriteString(cfg.Out, wheelBefore)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, tea.ErrInterrupted):
+		return context.Canceled
+	default:
+		return fmt.Errorf("show the chat: %w", err)
+	}
+	if cfg.Hints.Resume != nil && m.convo.Turns > 0 {
+		_, _ = fmt.Fprintf(cfg.Out, "Go on later with: %s\n", cfg.Hints.Resume(m.convo.ID))
+	}
+	return nil
 }

@@ -1,0 +1,137 @@
+package tui
+
+import (
+	"strings"
+
+	"github.com/ohgw/ohgw/tui/safe"
+	"github.com/ohgw/ohgw/tui/wrap"
+)
+
+// cardView is what has to be known or decided now, in a frame; nil if nothing.
+func (m *model) cardView(room int) []string {
+	if m.card != nil && m.turn == nil {
+		lines := make([]string, 0, len(m.card))
+		for _, c := range m.card {
+			lines = append(lines, safe.Line(c))
+		}
+		keys := paint(m.looks.good, "y") + " accept   " + paint(m.looks.bad, "n") + " refuse"
+		if m.width >= 60 {
+			keys += "   " + paint(m.looks.faint, "or write what to do instead")
+		}
+		return m.frame(m.looks.warn, "The agent waits for your yes", lines, keys, room)
+	}
+	if m.turn != nil {
+		return nil
+	}
+	switch m.link.state {
+	case unreachable:
+		return m.frame(m.looks.bad, "Nothing answers at "+m.place(), commandLines("Start it:", m.cfg.Hints.Unreachable),
+			paint(m.looks.faint, "Trying again by itself; what you write stays here."), room)
+	case locked:
+		return m.frame(m.looks.bad, "The key is refused", append(m.linkCause(), commandLines("Get one that is accepted:", m.cfg.Hints.Locked)...),
+			paint(m.looks.accent, "r")+" try again", room)
+	case noModels:
+		return m.frame(m.looks.warn, "There is no model to talk to yet", commandLines("These help:", m.cfg.Hints.NoModels),
+			paint(m.looks.accent, "r")+" look again   "+paint(m.looks.faint, "(it happens by itself, too)"), room)
+	case broken:
+		return m.frame(m.looks.bad, "The models cannot be listed", m.linkCause(), paint(m.looks.accent, "r")+" try again", room)
+	case connecting, ready:
+	}
+	return nil
+}
+
+func (m *model) linkCause() []string {
+	if m.link.err == nil {
+		return nil
+	}
+	return []string{sentence(safe.Line(m.link.err.Error()))}
+}
+
+func commandLines(head string, commands []string) []string {
+	if len(commands) == 0 {
+		return nil
+	}
+	lines := []string{head}
+	for _, c := range commands {
+		lines = append(lines, "  "+c)
+	}
+	return lines
+}
+
+// frame draws a card in at most room lines; of what it says, the end goes
+// first, and the frame before that.
+func (m *model) frame(look, title string, lines []string, keys string, room int) []string {
+	width := min(m.width, 78)
+	inner := max(width-4, 2)
+	var text []string
+	for _, l := range lines {
+		indent := l[:len(l)-len(strings.TrimLeft(l, " "))]
+		for _, part := range wrap.Text(strings.TrimLeft(l, " "), max(inner-len(indent), 2)) {
+			text = append(text, indent+part)
+		}
+	}
+	if room < 5 || width < 24 {
+		return m.bare(look, title, text, keys, room)
+	}
+	if most := room - 3; len(text) > most {
+		text = append(text[:most-1], "…")
+	}
+	side := paint(look, "│")
+	head := wrap.Cut(title, inner-2)
+	out := []string{paint(look, "╭─ ") + paint(m.looks.strong, head) + paint(look, " "+strings.Repeat("─", width-5-wrap.Width(head))+"╮")}
+	for _, l := range text {
+		out = append(out, side+" "+wrap.Pad(l, inner)+" "+side)
+	}
+	pad := strings.Repeat(" ", max(0, inner-plainWidth(keys)))
+	out = append(out, side+" "+keys+pad+" "+side)
+	return append(out, paint(look, "╰"+strings.Repeat("─", width-2)+"╯"))
+}
+
+// bare is a card without a frame, for small terminals. What it is about comes
+// before its title.
+func (m *model) bare(look, title string, text []string, keys string, room int) []string {
+	var out []string
+	if room > 2 || len(text) == 0 {
+		out = append(out, paint(look, wrap.Cut(title, m.width)))
+	}
+	out = append(out, text...)
+	if most := max(room-1, 0); len(out) > most {
+		out = out[:most]
+	}
+	if room > 0 {
+		out = append(out, keys)
+	}
+	return out
+}
+
+// welcome fills an empty transcript.
+func (m *model) welcome(width, height int) []string {
+	l := m.looks
+	lines := []string{
+		paint(l.picked, "ohgw") + paint(l.strong, " chat"),
+		"",
+		m.modelName(),
+		paint(l.faint, wrap.Cut("at "+m.where(), max(width-4, 4))),
+		"",
+	}
+	for _, k := range [][2]string{
+		{"Enter", "send"}, {"Ctrl+J", "new line"}, {"Ctrl+P", "pick a model"}, {"Ctrl+R", "resume a conversation"}, {"?", "all keys"},
+	} {
+		lines = append(lines, paint(l.accent, wrap.Pad(k[0], 8))+paint(l.faint, k[1]))
+	}
+	if height < len(lines)+2 {
+		lines = lines[:min(3, len(lines))]
+	}
+	top := max((height-len(lines))/3, 0)
+	out := make([]string, 0, height)
+	for range top {
+		out = append(out, "")
+	}
+	for _, line := range lines {
+		out = append(out, "  "+line)
+	}
+	for len(out) < height {
+		out = append(out, "")
+	}
+	return out[:height]
+}

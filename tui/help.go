@@ -1,0 +1,104 @@
+package tui
+
+import (
+	"strings"
+
+	"github.com/ohgw/ohgw/tui/wrap"
+)
+
+// helper is the help while it is open: the line at its top.
+type helper struct{ top int }
+
+func (h *helper) scroll(n int) { h.top = max(h.top+n, 0) }
+
+func (m *model) openHelp() { m.help = &helper{} }
+
+// helpKey scrolls; every other key closes the help.
+func (m *model) helpKey(name string) {
+	switch actionOf(bindings, name) {
+	case earlier, scrollUp:
+		m.help.scroll(-1)
+	case later, scrollDown:
+		m.help.scroll(1)
+	case pageUp:
+		m.help.scroll(-10)
+	case pageDown:
+		m.help.scroll(10)
+	case goTop:
+		m.help.top = 0
+	default:
+		m.help = nil
+	}
+}
+
+// keyNames are the keys of a binding for people.
+func keyNames(b binding) string {
+	names := make([]string, len(b.keys))
+	for i, k := range b.keys {
+		parts := strings.Split(k, "+")
+		for j, p := range parts {
+			if len(p) > 1 || len(parts) > 1 {
+				parts[j] = strings.ToUpper(p[:1]) + p[1:]
+			}
+		}
+		names[i] = strings.Join(parts, "+")
+	}
+	s := strings.Join(names, ", ")
+	return strings.NewReplacer("Up", "↑", "Down", "↓", "Pg↑", "PgUp", "Pg↓", "PgDn", "Left", "←", "Right", "→", "PgUp", "PgUp").Replace(strings.NewReplacer("Pgup", "Pg↑", "Pgdown", "Pg↓").Replace(s))
+}
+
+// helpRows are all keys and commands: what to press, what it does.
+func helpRows() [][2]string {
+	rows := [][2]string{{"Keys", ""}}
+	for _, table := range [][]binding{bindings, letters} {
+		for _, b := range table {
+			if b.what != "" {
+				rows = append(rows, [2]string{keyNames(b), b.what})
+			}
+		}
+	}
+	rows = append(rows, [2]string{"", ""}, [2]string{"Commands", ""})
+	for _, c := range slashCommands {
+		rows = append(rows, [2]string{strings.TrimSpace(c.name + " " + c.args), c.what})
+	}
+	return append(rows, [2]string{"", ""},
+		[2]string{"Mouse", "select text as everywhere in your terminal; the wheel scrolls where the terminal turns it into arrow keys, and everywhere after /mouse"},
+		[2]string{"Pictures", "drop a file on the terminal, or paste its path"})
+}
+
+// view draws the help in exactly height lines.
+func (h *helper) view(l looks, width, height int) []string {
+	column := 0
+	rows := helpRows()
+	for _, r := range rows {
+		column = max(column, wrap.Width(r[0]))
+	}
+	column = min(column, width/2)
+	var lines []string
+	for _, r := range rows {
+		if r[1] == "" {
+			lines = append(lines, paint(l.strong, wrap.Cut(r[0], width)))
+			continue
+		}
+		left := wrap.Text(r[0], column)
+		right := wrap.Text(r[1], max(width-column-4, 4))
+		for i := range max(len(left), len(right)) {
+			a, b := "", ""
+			if i < len(left) {
+				a = left[i]
+			}
+			if i < len(right) {
+				b = right[i]
+			}
+			lines = append(lines, "  "+paint(l.accent, wrap.Pad(a, column))+"  "+b)
+		}
+	}
+	height = max(height, 1)
+	h.top = min(h.top, max(len(lines)-height+1, 0))
+	out := []string{rule(l.accent, paint(l.strong, "Help")+paint(l.faint, "  ↑ ↓ scroll, any other key closes"), width)}
+	out = append(out, lines[h.top:min(h.top+height-1, len(lines))]...)
+	for len(out) < height {
+		out = append(out, "")
+	}
+	return out
+}

@@ -1,0 +1,122 @@
+package tui
+
+import "slices"
+
+// action is what a key does.
+type action int
+
+const (
+	none action = iota
+	send
+	newline
+	earlier
+	later
+	complete
+	editText
+	pasteImage
+	moveLeft
+	moveRight
+	moveWordLeft
+	moveWordRight
+	moveHome
+	moveEnd
+	eraseBack
+	eraseNext
+	eraseWord
+	eraseBegin
+	eraseEnd
+	stop
+	leave
+	leaveEmpty
+	pickModel
+	newConversation
+	resume
+	retry
+	copyAnswer
+	copyCode
+	copyID
+	toggleProgress
+	search
+	scrollUp
+	scrollDown
+	pageUp
+	pageDown
+	goTop
+	goBottom
+	redraw
+	suspend
+	help
+	accept
+	reject
+)
+
+// binding is an action with its keys, as Bubble Tea names them.
+type binding struct {
+	do   action
+	keys []string
+	what string // for the help; "" leaves the binding out of it
+}
+
+// bindings are all keys while a question is written, in the order of the help.
+// Every action can be reached on a terminal that knows no modern keys, and
+// without a mouse.
+var bindings = []binding{
+	{send, []string{"enter"}, "send"},
+	{newline, []string{"shift+enter", "alt+enter", "ctrl+j"}, "new line"},
+	{earlier, []string{"up"}, "line above; before the first: earlier question"},
+	{later, []string{"down"}, "line below; behind the last: later question"},
+	{complete, []string{"tab"}, "complete a command"},
+	{editText, []string{"ctrl+g"}, "write in $EDITOR"},
+	{pasteImage, []string{"ctrl+v"}, "attach the picture in the clipboard"},
+	{stop, []string{"esc"}, "stop the run; close what is open"},
+	{retry, []string{"ctrl+t"}, "ask the last question again"},
+	{pickModel, []string{"ctrl+p"}, "pick a model"},
+	{newConversation, []string{"ctrl+n"}, "new conversation"},
+	{resume, []string{"ctrl+r"}, "resume a conversation"},
+	{copyAnswer, []string{"ctrl+y"}, "copy the last answer"},
+	{copyCode, []string{"alt+y"}, "copy a block of code"},
+	{copyID, []string{"ctrl+x"}, "copy the id of the conversation"},
+	{toggleProgress, []string{"ctrl+o"}, "show or fold what the agent did"},
+	{search, []string{"ctrl+f"}, "search"},
+	{pageUp, []string{"pgup"}, "scroll up"},
+	{pageDown, []string{"pgdown"}, "scroll down"},
+	{scrollUp, []string{"shift+up", "ctrl+up"}, "scroll up a line"},
+	{scrollDown, []string{"shift+down", "ctrl+down"}, "scroll down a line"},
+	{goTop, []string{"ctrl+home", "alt+<"}, "go to the beginning"},
+	{goBottom, []string{"ctrl+end", "alt+>"}, "go to the end"},
+	{moveLeft, []string{"left", "ctrl+b"}, ""},
+	{moveRight, []string{"right"}, ""},
+	{moveWordLeft, []string{"ctrl+left", "alt+left", "alt+b"}, "a word to the left"},
+	{moveWordRight, []string{"ctrl+right", "alt+right", "alt+f"}, "a word to the right"},
+	{moveHome, []string{"home", "ctrl+a"}, "beginning of the line"},
+	{moveEnd, []string{"end", "ctrl+e"}, "end of the line"},
+	{eraseBack, []string{"backspace", "shift+backspace", "ctrl+h"}, ""},
+	{eraseNext, []string{"delete"}, ""},
+	{eraseWord, []string{"ctrl+w", "alt+backspace", "ctrl+backspace"}, "erase a word"},
+	{eraseBegin, []string{"ctrl+u"}, "erase to the beginning of the line"},
+	{eraseEnd, []string{"ctrl+k"}, "erase to the end of the line"},
+	{redraw, []string{"ctrl+l"}, "draw the screen again"},
+	{suspend, []string{"ctrl+z"}, "suspend"},
+	{leaveEmpty, []string{"ctrl+d"}, "leave, if nothing is written"},
+	{leave, []string{"ctrl+c"}, "stop the run; twice: leave"},
+}
+
+// letters are keys that are letters: they act while nothing is written, and
+// only if no other letter follows at once; then they were the beginning of a
+// word.
+var letters = []binding{
+	{help, []string{"?"}, "this help, while nothing is written"},
+	{retry, []string{"r"}, "ask again, after a failure"},
+	{accept, []string{"y"}, "let the agent do what it asks for"},
+	{reject, []string{"n"}, "refuse what the agent asks for"},
+}
+
+// actionOf finds what a key does.
+func actionOf(table []binding, key string) action {
+	for _, b := range table {
+		if slices.Contains(b.keys, key) {
+			return b.do
+		}
+	}
+	return none
+}

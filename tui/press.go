@@ -1,0 +1,313 @@
+package tui
+
+import (
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ohgw/ohgw/tui/editor"
+	"github.com/ohgw/ohgw/tui/safe"
+)
+
+// key is a key that was pressed: it belongs to what is open, else to the input.
+func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
+	name := msg.String()
+	cmd := m.settleFor(msg)
+	if do := actionOf(bindings, name); do == leave {
+		return tea.Batch(cmd, m.interrupt())
+	}
+	m.leaving = false
+	switch {
+	case m.help != nil:
+		m.helpKey(name)
+		return cmd
+	case m.dialog != nil:
+		return tea.Batch(cmd, m.dialogKey(msg))
+	case m.find != nil:
+		return tea.Batch(cmd, m.findKey(msg))
+	}
+	do := actionOf(bindings, name)
+	if do == none {
+		return tea.Batch(cmd, m.write(msg))
+	}
+	return tea.Batch(cmd, m.act(do))
+}
+
+// write puts a character into the input, unless it is a letter that acts.
+func (m *model) write(msg tea.KeyPressMsg) tea.Cmd {
+	if msg.Text == "" {
+		return nil
+	}
+	if m.input.Empty() && m.letter.text == "" {
+		if do := actionOf(letters, msg.Text); m.listens(do) {
+			m.letter = letter{text: msg.Text, do: do, n: m.letter.n + 1}
+			return after(letterTime, letterMsg{m.letter.n})
+		}
+	}
+	m.recall = len(m.history)
+	m.input.Type(safe.Text(msg.Text))
+	return nil
+}
+
+// listens reports whether a letter does something in the present state.
+func (m *model) listens(do action) bool {
+	switch do {
+	case help:
+		return true
+	case accept, reject:
+		return m.card != nil && m.turn == nil
+	case retry:
+		return m.turn == nil && (m.lastErr != nil || m.link.state == locked || m.link.state == broken || m.link.state == noModels)
+	}
+	return false
+}
+
+// settle ends the wait for what follows a letter: it acts, or it is written.
+func (m *model) settle(alone bool) tea.Cmd {
+	l := m.letter
+	m.letter.text = ""
+	if !alone || !m.listens(l.do) || !m.input.Empty() {
+		m.input.Type(l.text)
+		return nil
+	}
+	switch l.do {
+	case help:
+		m.openHelp()
+	case accept:
+		return m.answerCard(true)
+	case reject:
+		return m.answerCard(false)
+	case retry:
+		if m.lastErr == nil {
+			return tea.Batch(m.connect(), m.startTicking())
+		}
+		return m.retry()
+	}
+	return nil
+}
+
+// settleFor decides about a letter by the key that follows it: Enter confirms
+// it, what is written makes it the beginning of a word, others let it act.
+func (m *model) settleFor(msg tea.KeyPressMsg) tea.Cmd {
+	if m.letter.text == "" {
+		return nil
+	}
+	do := actionOf(bindings, msg.String())
+	return m.settle(msg.Text == "" && do != eraseBack && do != newline && do != stop && do != leave)
+}
+
+// act does what a key is for.
+func (m *model) act(do action) tea.Cmd {
+	if m.edit(do) || m.look(do) {
+		return nil
+	}
+	switch do {
+	case send:
+		return m.enter()
+	case earlier, later:
+		return m.vertical(do)
+	case complete:
+		m.completeCommand()
+	case editText:
+		if m.cfg.Edit == nil {
+			return m.say("there is no editor here")
+		}
+		return draft(m.cfg.Edit, m.input.Value())
+	case pasteImage:
+		if m.cfg.PasteImage == nil {
+			return m.say("pictures cannot be pasted here; /image PATH attaches one")
+		}
+		return clipboardImage(m.ctx, m.cfg.PasteImage)
+	case stop:
+		return m.escape()
+	case leaveEmpty:
+		if m.input.Empty() && len(m.images) == 0 {
+			return tea.Quit
+		}
+		m.input.Delete()
+	case redraw:
+		return tea.ClearScreen
+	case suspend:
+		return tea.Suspend
+	case search:
+		m.openFind()
+	default:
+		return m.command(do)
+	}
+	return nil
+}
+
+// edit does what changes the text or moves in it, and reports whether it did.
+func (m *model) edit(do action) bool {
+	e := &m.input
+	switch do {
+	case newline:
+		e.Type("\n")
+	case moveLeft:
+		e.Left()
+	case moveRight:
+		e.Right()
+	case moveWordLeft:
+		e.WordLeft()
+	case moveWordRight:
+		e.WordRight()
+	case moveHome:
+		e.Home()
+	case moveEnd:
+		e.End()
+	case eraseBack:
+		if e.Empty() && len(m.images) > 0 {
+			m.images = m.images[:len(m.images)-1]
+			return true
+		}
+		e.Backspace()
+	case eraseNext:
+		e.Delete()
+	case eraseWord:
+		e.DeleteWord()
+	case eraseBegin:
+		e.DeleteToBegin()
+	case eraseEnd:
+		e.DeleteToEnd()
+	default:
+		return false
+	}
+	return true
+}
+
+// look does what only changes what is seen, and reports whether it did.
+func (m *model) look(do action) bool {
+	m.arrange()
+	switch do {
+	case scrollUp:
+		m.log.Scroll(-1)
+	case scrollDown:
+		m.log.Scroll(1)
+	case pageUp:
+		m.log.Page(-1)
+	case pageDown:
+		m.log.Page(1)
+	case goTop:
+		m.log.Top()
+	case goBottom:
+		m.log.Bottom()
+	case toggleProgress:
+		m.log.Expand(!m.log.Expanded())
+	default:
+		return false
+	}
+	return true
+}
+
+// paste takes in a text from the clipboard: the path of a picture attaches it.
+func (m *model) paste(text string) tea.Cmd {
+	cmd := tea.Cmd(nil)
+	if m.letter.text != "" {
+		cmd = m.settle(false)
+	}
+	switch {
+	case m.dialog != nil:
+		m.dialog.write(text)
+		return cmd
+	case m.find != nil:
+		m.find.query.Paste(safe.Line(text))
+		return cmd
+	case m.help != nil:
+		m.help = nil
+	}
+	if path := imagePath(text); path != "" && m.cfg.ReadImage != nil {
+		return tea.Batch(cmd, readImage(m.ctx, m.cfg.ReadImage, path, text))
+	}
+	m.recall = len(m.history)
+	m.input.Paste(text)
+	return cmd
+}
+
+// imagePath is the path in a text that is nothing but the path of a picture,
+// as terminals paste a file that is dropped on them; else "".
+func imagePath(text string) string {
+	path := strings.TrimSpace(text)
+	if strings.ContainsAny(path, "\n\r") || len(path) > 4096 {
+		return ""
+	}
+	if len(path) > 1 && (path[0] == '\'' || path[0] == '"') && path[len(path)-1] == path[0] {
+		path = path[1 : len(path)-1]
+	} else {
+		path = strings.NewReplacer(`\ `, " ", `\(`, "(", `\)`, ")").Replace(path)
+	}
+	path = strings.TrimPrefix(path, "file://")
+	lower := strings.ToLower(path)
+	for _, ext := range []string{".png", ".jpg", ".jpeg", ".gif", ".webp"} {
+		if strings.HasSuffix(lower, ext) {
+			return path
+		}
+	}
+	return ""
+}
+
+// arrow remembers the last arrow key. Terminals turn the wheel of a mouse that
+// nobody captures into arrow keys, several at once; nobody presses that fast.
+type arrow struct {
+	do     action
+	at     time.Time
+	wheel  bool
+	input  editor.Draft // before the first of them
+	recall int
+}
+
+// wheelPace is less than the time between two repetitions of a held key.
+const wheelPace = 15 * time.Millisecond
+
+// vertical moves in the text, then in the history; or it is the wheel.
+func (m *model) vertical(do action) tea.Cmd {
+	now := m.cfg.Now()
+	before := m.arrow
+	m.arrow.do, m.arrow.at = do, now
+	if before.do == do && now.Sub(before.at) < wheelPace {
+		if !before.wheel {
+			m.input.Restore(before.input)
+			m.recall, m.arrow.wheel = before.recall, true
+		}
+		n := 1
+		if do == earlier {
+			n = -1
+		}
+		m.arrange()
+		m.log.Scroll(n)
+		return nil
+	}
+	m.arrow.wheel, m.arrow.input, m.arrow.recall = false, m.input.Draft(), m.recall
+	if do == earlier {
+		if !m.input.Up() {
+			m.older()
+		}
+	} else if !m.input.Down() {
+		m.newer()
+	}
+	return nil
+}
+
+func (m *model) older() {
+	if m.recall == 0 {
+		return
+	}
+	if m.recall >= len(m.history) {
+		m.recall = len(m.history)
+		m.kept = m.input.Draft()
+	}
+	m.recall--
+	m.input.Set(m.history[m.recall])
+}
+
+func (m *model) newer() {
+	if m.recall >= len(m.history) {
+		return
+	}
+	m.recall++
+	if m.recall == len(m.history) {
+		m.input.Restore(m.kept)
+		return
+	}
+	m.input.Set(m.history[m.recall])
+}

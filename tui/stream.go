@@ -1,0 +1,134 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ohgw/ohgw/internal/gateway"
+)
+
+// frame is how often pieces of an answer reach the screen: together, so that
+// a fast model costs no more than a slow one.
+const frame = 33 * time.Millisecond
+
+// stream takes the pieces of an answer from the endpoint and hands them over
+// in batches. Nothing is dropped.
+type stream struct {
+	turn int
+	mu   sync.Mutex
+	got  []gateway.Piece
+	err  error
+	over bool
+	wake chan struct{} // has a value when something came since the last batch
+	end  chan struct{} // closed when everything came
+}
+
+// errNoEnd is the error of an answer that stopped coming.
+var errNoEnd = errors.New("the answer ended in the middle")
+
+func newStream(turn int) *stream {
+	return &stream{turn: turn, wake: make(chan struct{}, 1), end: make(chan struct{})}
+}
+
+// batchMsg is what came of an answer since the last one.
+type batchMsg struct {
+	stream *stream
+	pieces []gateway.Piece
+	err    error
+	over   bool
+}
+
+// ask runs the question. It is a command that takes as long as the answer.
+func (s *stream) ask(ctx context.Context, endpoint gateway.Endpoint, q gateway.Question) {
+	err := errNoEnd
+	for p, failure := range endpoint.Ask(ctx, q) {
+		if failure != nil {
+			err = failure
+			break
+		}
+		s.put(p)
+		if _, ok := p.(gateway.Done); ok {
+			err = nil
+			break
+		}
+	}
+	s.mu.Lock()
+	s.err, s.over = err, true
+	s.mu.Unlock()
+	close(s.end)
+}
+
+func (s *stream) put(p gateway.Piece) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := len(s.got) - 1
+	text, isText := p.(gateway.Text)
+	if last >= 0 && isText {
+		// A batch that grows while an editor has the terminal stays small.
+		if before, ok := s.got[last].(gateway.Text); ok && len(before) < 4096 {
+			s.got[last] = before + text
+			return
+		}
+	}
+	s.got = append(s.got, p)
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// batch waits for the next pieces. It is a command.
+func (s *stream) batch() tea.Msg {
+	select {
+	case <-s.wake:
+		t := time.NewTimer(frame)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-s.end:
+		}
+	case <-s.end:
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := batchMsg{stream: s, pieces: s.got, err: s.err, over: s.over}
+	s.got = nil
+	select {
+	case <-s.wake:
+	default:
+	}
+	return m
+}
+
+// tracker knows the questions on their way, so that none outlives the chat. A
+// command that was handed to Bubble Tea may never run; so it is counted when it
+// does.
+type tracker struct {
+	mu     sync.Mutex
+	closed bool
+	group  sync.WaitGroup
+}
+
+// begin counts a question; false when the chat is over.
+func (t *tracker) begin() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.closed {
+		t.group.Add(1)
+	}
+	return !t.closed
+}
+
+func (t *tracker) done() { t.group.Done() }
+
+// wait lets nothing begin any more and waits for the rest.
+func (t *tracker) wait() {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	t.group.Wait()
+}

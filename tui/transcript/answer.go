@@ -1,0 +1,315 @@
+package transcript
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/ohgw/ohgw/tui/markdown"
+	"github.com/ohgw/ohgw/tui/wrap"
+)
+
+// maxRecent is how many lines of the work at hand are shown while folded.
+const maxRecent = 4
+
+// Answer is what came back: texts and stretches of work in the order in which
+// they came, and in the end how it went.
+type Answer struct {
+	parts   []*part
+	actions int
+	summary string
+	failure *Failure
+	stopped bool
+	done    bool
+	foot    cache
+}
+
+// Failure is why there is no more of an answer.
+type Failure struct {
+	Cause string
+	Next  string // what to do now
+}
+
+// part is a text, or a stretch of work.
+type part struct {
+	work     []string
+	splitter markdown.Splitter
+	blocks   []*block // the last one is open until the part is
+	closed   int      // blocks that are complete
+	kept     cache    // of the work
+}
+
+type block struct {
+	markdown.Block
+	kept cache
+}
+
+// Text adds a piece of the answer.
+func (a *Answer) Text(s string) {
+	p := a.last()
+	if p == nil || p.work != nil {
+		if s = strings.TrimLeft(s, "\n"); s == "" {
+			return // What separates a step from the one before is there already.
+		}
+		p = &part{}
+		a.push(p)
+	}
+	for _, b := range p.splitter.Add(s) {
+		p.set(p.closed, b)
+		p.closed++
+	}
+	if open := p.splitter.Open(); open.Src != "" {
+		p.set(p.closed, open)
+	} else {
+		p.blocks = p.blocks[:p.closed]
+	}
+}
+
+// set makes b the block at i.
+func (p *part) set(i int, b markdown.Block) {
+	if i == len(p.blocks) {
+		p.blocks = append(p.blocks, &block{})
+	}
+	if old := p.blocks[i]; old.Block != b {
+		old.Block = b
+		old.kept.version++
+	}
+}
+
+// Progress adds a line about what is done.
+func (a *Answer) Progress(line string) {
+	p := a.last()
+	if p == nil || p.work == nil {
+		p = &part{work: []string{}}
+		a.push(p)
+	}
+	p.work = append(p.work, line)
+	p.change()
+	a.actions++
+}
+
+func (a *Answer) push(p *part) {
+	if last := a.last(); last != nil {
+		last.change()
+	}
+	a.parts = append(a.parts, p)
+}
+
+func (a *Answer) last() *part {
+	if len(a.parts) == 0 {
+		return nil
+	}
+	return a.parts[len(a.parts)-1]
+}
+
+func (p *part) change() { p.kept.version++ }
+
+// Restart takes everything back: what follows is the answer from its beginning.
+func (a *Answer) Restart() { a.parts, a.actions = nil, 0 }
+
+// Actions is how many lines of progress there were.
+func (a *Answer) Actions() int { return a.actions }
+
+// End completes the answer with a line about how it went.
+func (a *Answer) End(summary string, stopped bool, f *Failure) {
+	a.summary, a.stopped, a.failure, a.done = summary, stopped, f, true
+	if last := a.last(); last != nil {
+		last.change()
+	}
+	a.foot.version++
+}
+
+// Failed reports whether the answer ended in a failure.
+func (a *Answer) Failed() bool { return a.failure != nil }
+
+// Done reports whether the answer is complete.
+func (a *Answer) Done() bool { return a.done }
+
+// Source is the text of the answer as it came.
+func (a *Answer) Source() string {
+	var texts []string
+	for _, p := range a.parts {
+		if p.work == nil {
+			texts = append(texts, p.source())
+		}
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+func (p *part) source() string {
+	var b strings.Builder
+	for _, block := range p.blocks {
+		b.WriteString(block.Src)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// Current is the latest line of progress, "" before the first.
+func (a *Answer) Current() string {
+	for i := len(a.parts) - 1; i >= 0; i-- {
+		if w := a.parts[i].work; len(w) > 0 {
+			return w[len(w)-1]
+		}
+	}
+	return ""
+}
+
+func (p *part) cells() int {
+	if p.work != nil {
+		return 1
+	}
+	return len(p.blocks)
+}
+
+func (a *Answer) cells() int {
+	n := 1
+	for _, p := range a.parts {
+		n += p.cells()
+	}
+	return n
+}
+
+// at finds a cell; the last one, the foot, has no part.
+func (a *Answer) at(i int) (*part, int, int) {
+	for n, p := range a.parts {
+		if i < p.cells() {
+			return p, n, i
+		}
+		i -= p.cells()
+	}
+	return nil, len(a.parts), 0
+}
+
+func (a *Answer) slot(i int) *cache {
+	p, _, n := a.at(i)
+	switch {
+	case p == nil:
+		return &a.foot
+	case p.work != nil:
+		return &p.kept
+	}
+	return &p.blocks[n].kept
+}
+
+func (a *Answer) contains(s string) bool {
+	for _, p := range a.parts {
+		for _, line := range p.work {
+			if strings.Contains(strings.ToLower(line), s) {
+				return true
+			}
+		}
+		for _, b := range p.blocks {
+			if strings.Contains(strings.ToLower(b.Src), s) {
+				return true
+			}
+		}
+	}
+	return a.failure != nil && strings.Contains(strings.ToLower(a.failure.Cause), s)
+}
+
+func (a *Answer) cell(i int, pt *painter) []string {
+	p, index, n := a.at(i)
+	if p == nil {
+		return a.footLines(pt)
+	}
+	var lines []string
+	if p.work != nil {
+		lines = a.workLines(p, index == len(a.parts)-1 && !a.done, pt)
+	} else {
+		lines = pt.indent(pt.markdown.Render(p.blocks[n].Block, pt.text()))
+	}
+	if len(lines) == 0 || index+n == 0 || n > 0 && p.blocks[n].Joined {
+		return lines
+	}
+	return append([]string{""}, lines...)
+}
+
+// workLines shows a stretch of work: all of it, the latest lines while it goes
+// on, or one line.
+func (a *Answer) workLines(p *part, live bool, pt *painter) []string {
+	width := pt.text() - 2
+	line := func(s string) string { return style(pt.theme.Faint, "· "+cutLine(s, width)) }
+	work := p.work
+	var lines []string
+	switch {
+	case pt.expanded || len(work) == 1:
+	case live && len(work) > maxRecent:
+		lines = append(lines, style(pt.theme.Faint, "⋮ "+count(len(work)-maxRecent+1, "earlier action", "earlier actions")))
+		work = work[len(work)-maxRecent+1:]
+	case !live:
+		head := "▸ " + count(len(work), "action", "actions") + ", at last "
+		return pt.indent([]string{style(pt.theme.Faint, cutLine(head+work[len(work)-1], width+2))})
+	}
+	for _, s := range work {
+		lines = append(lines, line(s))
+	}
+	return pt.indent(lines)
+}
+
+func (a *Answer) footLines(pt *painter) []string {
+	if !a.done {
+		return nil
+	}
+	var lines []string
+	if a.failure != nil {
+		for i, l := range wrap.Text(a.failure.Cause, pt.text()-2) {
+			mark := "✗ "
+			if i > 0 {
+				mark = "  "
+			}
+			lines = append(lines, style(pt.theme.Bad, mark+l))
+		}
+		for _, l := range wrap.Text(a.failure.Next, pt.text()-2) {
+			if l != "" {
+				lines = append(lines, "  "+l)
+			}
+		}
+	}
+	if a.summary != "" {
+		mark := "✓ "
+		sgr := pt.theme.Good
+		if a.stopped || a.failure != nil {
+			mark, sgr = "■ ", pt.theme.Faint
+		}
+		if a.failure != nil {
+			mark = "  "
+		}
+		lines = append(lines, style(sgr, mark)+style(pt.theme.Faint, cutLine(a.summary, pt.text()-2)))
+	}
+	lines = pt.indent(lines)
+	if len(a.parts) > 0 && len(lines) > 0 {
+		lines = append([]string{""}, lines...)
+	}
+	return lines
+}
+
+// count is a number with what is counted.
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+// Blank reports whether nothing of an answer came.
+func (a *Answer) Blank() bool { return len(a.parts) == 0 }
+
+// Cut takes a text off the end of the answer, if it ends with it.
+func (a *Answer) Cut(end string) {
+	p := a.last()
+	if p == nil || p.work != nil {
+		return
+	}
+	src := p.source()
+	rest, ok := strings.CutSuffix(src, strings.TrimSpace(end))
+	if !ok || strings.TrimSpace(end) == "" {
+		return
+	}
+	a.parts = a.parts[:len(a.parts)-1]
+	a.Text(strings.TrimRight(rest, "\n"))
+}
+
+// Working reports whether the latest that came is an action and no text.
+func (a *Answer) Working() bool {
+	p := a.last()
+	return p != nil && p.work != nil
+}

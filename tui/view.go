@@ -1,0 +1,200 @@
+package tui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/ohgw/ohgw/tui/safe"
+	"github.com/ohgw/ohgw/tui/wrap"
+)
+
+// screen is the layout: what stands where follows from the size and the state.
+type screen struct {
+	width    int
+	body     int      // lines of the transcript
+	above    []string // card, what moves, what waits; between transcript and input
+	input    []string // with its rules
+	y, x     int      // of the cursor, in input
+	status   string   // "" when there is no room
+	hasInput bool
+}
+
+// View draws the screen. It is never wider or higher than the terminal.
+func (m *model) View() tea.View {
+	lines, cursor := m.draw()
+	v := tea.NewView(strings.Join(lines, "\n"))
+	v.AltScreen = true
+	v.Cursor = cursor
+	v.WindowTitle = "ohgw"
+	if m.convo.Title != "" {
+		v.WindowTitle = "ohgw · " + m.convo.Title
+	}
+	if m.mouse {
+		v.MouseMode = tea.MouseModeCellMotion
+	}
+	return v
+}
+
+// arrange gives the transcript the room it has on the screen.
+func (m *model) arrange() screen {
+	s := m.layout()
+	m.log.SetSize(m.width, s.body)
+	return s
+}
+
+func (m *model) draw() ([]string, *tea.Cursor) {
+	s := m.arrange()
+	lines := m.body(s)
+	lines = append(lines, s.above...)
+	row := len(lines) + s.y
+	lines = append(lines, s.input...)
+	if s.status != "" {
+		lines = append(lines, s.status)
+	}
+	for i, l := range lines {
+		if strings.IndexByte(l, 0x1b) >= 0 || len(l) > m.width {
+			lines[i] = ansi.Truncate(l, m.width, "")
+		}
+	}
+	if m.help != nil || m.dialog != nil || !s.hasInput {
+		return lines[:min(len(lines), m.height)], nil
+	}
+	return lines[:min(len(lines), m.height)], tea.NewCursor(min(s.x, m.width-1), min(row, m.height-1))
+}
+
+// body is the transcript, with what is open over its end.
+func (m *model) body(s screen) []string {
+	if s.body == 0 {
+		return nil
+	}
+	if m.help != nil {
+		return m.help.view(m.looks, s.width, s.body)
+	}
+	lines := m.log.View()
+	if m.log.Empty() {
+		lines = m.welcome(s.width, s.body)
+	}
+	var over []string
+	if m.dialog != nil {
+		over = m.dialog.view(m.looks, s.width, s.body)
+	} else if found := m.matching(); found != nil && m.find == nil {
+		over = m.suggestions(found, s.width, s.body)
+	}
+	if len(over) > len(lines) {
+		over = over[:len(lines)]
+	}
+	return append(lines[:len(lines)-len(over)], over...)
+}
+
+func (m *model) layout() screen {
+	s := screen{width: m.width}
+	room := m.height
+	if room >= 4 {
+		s.status = m.status()
+		room--
+	}
+	if m.find != nil {
+		s.input, s.x = []string{m.findLine()}, 1+wrap.Width("/"+m.find.query.Shown())
+		s.x--
+		s.hasInput = true
+	} else {
+		m.inputLines(&s, room)
+	}
+	room -= len(s.input)
+	s.above = m.above(max(room-min(3, room/2), 0))
+	room -= len(s.above)
+	s.body = max(room, 0)
+	return s
+}
+
+// inputLines draws what is written: between rules, if there is room for them.
+func (m *model) inputLines(s *screen, room int) {
+	prompt := "› "
+	m.input.SetWidth(s.width - len("> ") - 1)
+	lines, y, x := m.input.View(max(1, min(room/3, 10)))
+	s.y, s.x, s.hasInput = y, x+2, true
+	for i, l := range lines {
+		if i == 0 {
+			l = paint(m.looks.accent, prompt) + l
+		} else {
+			l = "  " + l
+		}
+		lines[i] = l
+	}
+	if m.input.Empty() && m.letter.text == "" {
+		lines[0] += paint(m.looks.faint, wrap.Cut(m.placeholder(), s.width-3))
+	}
+	if m.letter.text != "" {
+		lines[0] += m.letter.text
+		s.x += wrap.Width(m.letter.text)
+	}
+	if room < 9 {
+		s.input = lines
+		return
+	}
+	s.input = append([]string{m.topRule(s.width)}, lines...)
+	s.input = append(s.input, rule(m.looks.faint, "", s.width))
+	s.y++
+}
+
+// topRule is the line above the input; it tells that there is more below.
+func (m *model) topRule(width int) string {
+	if !m.log.Following() {
+		return rule(m.looks.faint, paint(m.looks.faint, "↓ more below · Esc"), width)
+	}
+	return rule(m.looks.faint, "", width)
+}
+
+func (m *model) placeholder() string {
+	switch {
+	case m.card != nil && m.turn == nil:
+		return "y or n, or say what to do instead"
+	case m.turn != nil:
+		return "write the next question, or press Esc to stop"
+	case len(m.images) > 0:
+		return "ask about the picture"
+	case m.log.LastAnswer() == nil:
+		return "ask the agent to do something"
+	}
+	return "ask something else"
+}
+
+// above is what stands between the transcript and the input.
+func (m *model) above(room int) []string {
+	var lines []string
+	lines = append(lines, m.cardView(room)...)
+	if t := m.activity(); t != "" {
+		if m.height >= 12 && len(lines) == 0 {
+			lines = append(lines, "")
+		}
+		lines = append(lines, t)
+	}
+	for i, o := range m.queue {
+		if i == 3 {
+			break
+		}
+		lines = append(lines, paint(m.looks.faint, wrap.Cut("  then: "+safe.Line(o.shown), m.width)))
+	}
+	for _, img := range m.images {
+		lines = append(lines, paint(m.looks.accent, "  + ")+wrap.Cut(imageLabel(img), m.width-4))
+	}
+	if len(lines) > room {
+		lines = lines[len(lines)-room:]
+	}
+	return lines
+}
+
+func (m *model) suggestions(found []slashCommand, width, height int) []string {
+	names := 0
+	for _, c := range found {
+		names = max(names, len(c.name)+1+len(c.args))
+	}
+	lines := []string{rule(m.looks.accent, paint(m.looks.strong, "Commands")+paint(m.looks.faint, "  Tab completes"), width)}
+	for _, c := range found[:min(len(found), max(height-1, 0))] {
+		left := wrap.Pad(c.name+" "+c.args, names)
+		lines = append(lines, "  "+paint(m.looks.accent, wrap.Cut(left, width-2))+paint(m.looks.faint, wrap.Cut("  "+c.what, max(width-names-2, 0))))
+	}
+	return lines
+}
