@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/ohgw/ohgw/tui/safe"
@@ -71,7 +72,7 @@ func (m *model) frame(look, title string, lines []string, keys string, room int)
 		}
 	}
 	if room < 5 || width < 24 {
-		return m.bare(look, title, text, keys, room)
+		return m.bare(title, text, keys, room)
 	}
 	if most := room - 3; len(text) > most {
 		text = append(text[:most-1], "…")
@@ -89,14 +90,18 @@ func (m *model) frame(look, title string, lines []string, keys string, room int)
 
 // bare is a card without a frame, for small terminals. What it is about comes
 // before its title.
-func (m *model) bare(look, title string, text []string, keys string, room int) []string {
+func (m *model) bare(title string, text []string, keys string, room int) []string {
 	var out []string
 	if room > 2 || len(text) == 0 {
-		out = append(out, paint(look, wrap.Cut(title, m.width)))
+		out = append(out, wrap.Cut(title, m.width))
 	}
 	out = append(out, text...)
 	if most := max(room-1, 0); len(out) > most {
-		out = out[:most]
+		rest := len(out) - most
+		if out = out[:most]; most > 0 {
+			more := " +" + strconv.Itoa(rest) + " more"
+			out[most-1] = wrap.Cut(out[most-1], max(m.width-len(more), 1)) + more
+		}
 	}
 	if room > 0 {
 		out = append(out, keys)

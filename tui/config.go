@@ -23,6 +23,10 @@ type Config struct {
 	NoColor bool     // no colours, whatever Environ says
 	Plain   bool     // line by line, for screen readers: no screen, no cursor movement
 
+	// Interrupt brings a value for each Ctrl+C while Plain; on a screen that is
+	// a key like others. Nil: Ctrl+C is the caller's, who ends ctx.
+	Interrupt <-chan struct{}
+
 	Start Start
 
 	NewID func() string // a fresh UUID, the id of a conversation

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"errors"
 	"slices"
 	"time"
 
@@ -51,10 +50,7 @@ func (m *model) listed(msg modelsMsg) tea.Cmd {
 }
 
 func (m *model) unlisted(err error) tea.Cmd {
-	e, ok := errors.AsType[*gateway.Error](err)
-	if !ok {
-		e = &gateway.Error{Kind: gateway.Failed, Message: err.Error(), Err: err}
-	}
+	e := asGateway(err)
 	switch e.Kind {
 	case gateway.Unreachable:
 		return m.unreachable(e)

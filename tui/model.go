@@ -174,12 +174,7 @@ func (m *model) modelName() string {
 	return safe.Line(m.chosen)
 }
 
-func (m *model) place() string {
-	if m.cfg.Place.Title == "" {
-		return "the gateway"
-	}
-	return safe.Line(m.cfg.Place.Title)
-}
+func (m *model) place() string { return place(m.cfg) }
 
 // shortID is the beginning of an id, enough to tell a few apart.
 func shortID(id string) string {

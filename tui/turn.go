@@ -2,7 +2,6 @@ package tui
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
@@ -176,11 +175,14 @@ func (m *model) done(t *turn, d gateway.Done) tea.Cmd {
 	}
 	m.tokens[0] += d.Usage.Prompt
 	m.tokens[1] += d.Usage.Completion
-	t.answer.End(m.summary(t, d), false, nil)
+	t.answer.End(summary(t.answer.Actions(), m.cfg.Now().Sub(t.begun), d), false, nil)
 	m.turn, m.lastErr = nil, nil
 	switch {
 	case waits:
 		m.card = cardLines(notice)
+		if len(m.card) > 3 {
+			m.note("It waits for your yes to:\n- " + strings.Join(m.card, "\n- "))
+		}
 		m.unqueue()
 		return nil
 	case notice != "":
@@ -194,12 +196,9 @@ func (m *model) done(t *turn, d gateway.Done) tea.Cmd {
 // failed ends a turn that has no answer, or only the beginning of one.
 func (m *model) failed(t *turn, err error) tea.Cmd {
 	t.answer.Text(t.clean.Rest())
-	e, ok := errors.AsType[*gateway.Error](err)
-	if !ok {
-		e = &gateway.Error{Message: errText(err), Err: err}
-	}
+	e := asGateway(err)
 	m.lastErr, m.turn = e, nil
-	t.answer.End(m.elapsed(t), false, &transcript.Failure{Cause: safe.Text(sentence(e.Message)), Next: m.nextStep(e)})
+	t.answer.End(m.elapsed(t), false, &transcript.Failure{Cause: safe.Text(sentence(e.Message)), Next: nextStep(m.cfg, e, "press r")})
 	m.unqueue()
 	switch e.Kind {
 	case gateway.Unreachable:

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,16 +16,16 @@ import (
 )
 
 // summary is the line about a turn that came to its end.
-func (m *model) summary(t *turn, d gateway.Done) string {
+func summary(actions int, took time.Duration, d gateway.Done) string {
 	var parts []string
-	switch n := t.answer.Actions(); n {
+	switch actions {
 	case 0:
 	case 1:
 		parts = append(parts, "1 action")
 	default:
-		parts = append(parts, strconv.Itoa(n)+" actions")
+		parts = append(parts, strconv.Itoa(actions)+" actions")
 	}
-	parts = append(parts, m.elapsed(t))
+	parts = append(parts, duration(took))
 	if d.Usage.Prompt > 0 || d.Usage.Completion > 0 {
 		parts = append(parts, tokens(d.Usage.Prompt)+" → "+tokens(d.Usage.Completion)+" tokens")
 	}
@@ -32,6 +33,14 @@ func (m *model) summary(t *turn, d gateway.Done) string {
 		parts = append(parts, money(*d.Usage.Cost))
 	}
 	return strings.Join(parts, " · ")
+}
+
+// place is where the questions go, for people.
+func place(cfg Config) string {
+	if cfg.Place.Title == "" {
+		return "the gateway"
+	}
+	return safe.Line(cfg.Place.Title)
 }
 
 func (m *model) elapsed(t *turn) string { return duration(m.cfg.Now().Sub(t.begun)) }
@@ -88,11 +97,15 @@ func imageLabel(img Image) string {
 	return safe.Line(img.Name) + " · " + editor.Size(img.Size)
 }
 
-func errText(err error) string {
-	if err == nil {
-		return errNoEnd.Error()
+// asGateway makes a gateway's error of any.
+func asGateway(err error) *gateway.Error {
+	if e, ok := errors.AsType[*gateway.Error](err); ok {
+		return e
 	}
-	return err.Error()
+	if err == nil {
+		err = errNoEnd
+	}
+	return &gateway.Error{Kind: gateway.Failed, Message: err.Error(), Err: err}
 }
 
 // sentence makes an error's text the beginning of a line for people.
@@ -105,25 +118,26 @@ func sentence(s string) string {
 	return string(unicode.ToUpper(r)) + s[size:]
 }
 
-// nextStep says what to do about a failure.
-func (m *model) nextStep(e *gateway.Error) string {
+// nextStep says what to do about a failure; again is how to ask once more,
+// such as "press r".
+func nextStep(cfg Config, e *gateway.Error, again string) string {
 	switch e.Kind {
 	case gateway.Unreachable:
-		return "The question is asked again by itself as soon as " + m.place() + " answers; it never runs twice."
+		return "The question is asked again by itself as soon as " + place(cfg) + " answers; it never runs twice."
 	case gateway.Locked:
-		return "Get a key that is accepted" + orElse(m.cfg.Hints.Locked) + "; then press r."
+		return "Get a key that is accepted" + orElse(cfg.Hints.Locked) + "; then " + again + "."
 	case gateway.Busy:
 		if e.RetryAfter > 0 {
-			return "Press r to ask again; there may be room in " + duration(e.RetryAfter.Round(time.Second)) + "."
+			return sentence(again) + " to ask again; there may be room in " + duration(e.RetryAfter.Round(time.Second)) + "."
 		}
-		return "Press r to ask again a little later."
+		return sentence(again) + " to ask again a little later."
 	case gateway.Refused:
-		return "Change the question, pick another model (Ctrl+P), or press r to ask again."
+		return "Change the question, pick another model, or " + again + " to ask again."
 	case gateway.Stranger:
-		return "Is " + m.place() + " the right address? Press r to ask again."
+		return "Is " + place(cfg) + " the right address? " + sentence(again) + " to ask again."
 	case gateway.Failed:
 	}
-	return "Press r to ask again, or write something else."
+	return sentence(again) + " to ask again, or write something else."
 }
 
 // orElse lists commands in a sentence.
