@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,7 +34,7 @@ func (m *model) cardView(room int) []string {
 			paint(m.looks.accent, "r")+" try again", room)
 	case noModels:
 		return m.frame(m.looks.warn, "There is no model to talk to yet", commandLines("These help:", m.cfg.Hints.NoModels),
-			paint(m.looks.accent, "r")+" look again   "+paint(m.looks.faint, "(it happens by itself, too)"), room)
+			paint(m.looks.accent, "r")+" look again", room)
 	case broken:
 		return m.frame(m.looks.bad, "The models cannot be listed", m.linkCause(), paint(m.looks.accent, "r")+" try again", room)
 	case connecting, ready:
@@ -92,6 +93,9 @@ func (m *model) frame(look, title string, lines []string, keys string, room int)
 // before its title.
 func (m *model) bare(title string, text []string, keys string, room int) []string {
 	var out []string
+	if commands := slices.DeleteFunc(slices.Clone(text), func(l string) bool { return l[0] != ' ' }); len(commands) > 0 && room <= 4 {
+		text = commands
+	}
 	if room > 2 || len(text) == 0 {
 		out = append(out, wrap.Cut(title, m.width))
 	}

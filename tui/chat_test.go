@@ -1,0 +1,364 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ohgw/ohgw/internal/gateway"
+)
+
+func TestQuestionGetsItsAnswer(t *testing.T) {
+	s := &script{answer: says(gateway.Started{Conversation: "c1"}, gateway.Progress("$ ls\n"), gateway.Text("It is **done**."), finished())}
+	talk(t, s, nil, func(c *chat) {
+		c.ask("list it")
+		c.sees("▌ list it", "· $ ls", "It is done.", "✓ 1 action · 0.0 s · 1,834 → 212 tokens · $0.01", "1.8k → 212", "● ready")
+		q := s.asked[0]
+		if q.Model != "openhands" || q.Text != "list it" || q.Conversation == "" || q.Key == "" {
+			t.Errorf("asked %+v", q)
+		}
+		c.ask("more")
+		if s.asked[1].Conversation != "c1" || s.asked[1].Key == q.Key {
+			t.Errorf("then asked %+v", s.asked[1])
+		}
+		if len(c.kept) != 2 || c.kept[1].ID != "c1" || c.kept[1].Title != "list it" || c.kept[1].Turns != 2 {
+			t.Errorf("kept %+v", c.kept)
+		}
+	})
+}
+
+func TestNewLineKeysDoNotSend(t *testing.T) {
+	s := &script{answer: says(finished())}
+	talk(t, s, nil, func(c *chat) {
+		c.press("a", "shift+enter", "b", "alt+enter", "c", "ctrl+j", "d", "enter")
+		if len(s.asked) != 1 || s.asked[0].Text != "a\nb\nc\nd" {
+			t.Errorf("asked %+v", s.asked)
+		}
+	})
+}
+
+func TestLostConnectionDoublesNothing(t *testing.T) {
+	s := &script{answer: func(_ context.Context, _ gateway.Question, say func(gateway.Piece)) error {
+		say(gateway.Started{})
+		say(gateway.Progress("$ one"))
+		say(gateway.Text("the first ha"))
+		time.Sleep(time.Second)
+		say(gateway.Lost{Attempt: 2, Err: errors.New("eof")})
+		time.Sleep(time.Second)
+		say(gateway.Started{})
+		say(gateway.Progress("$ one"))
+		say(gateway.Text("the first half and the second"))
+		say(finished())
+		return nil
+	}}
+	talk(t, s, nil, func(c *chat) {
+		c.ask("go")
+		c.wait(1500 * time.Millisecond)
+		c.sees("connection lost, finding it again (attempt 2)", "the first ha", "◌ reconnecting")
+		c.wait(2 * time.Second)
+		c.sees("the first half and the second", "✓ 1 action")
+		if n := strings.Count(c.screen(), "the first"); n != 1 {
+			t.Errorf("the answer is there %d times:\n%s", n, c.screen())
+		}
+	})
+}
+
+func TestEscStopsAndKeepsWhatCame(t *testing.T) {
+	var ended error
+	s := &script{answer: func(ctx context.Context, _ gateway.Question, say func(gateway.Piece)) error {
+		say(gateway.Started{})
+		say(gateway.Text("half an answer"))
+		<-ctx.Done()
+		ended = ctx.Err()
+		return ctx.Err()
+	}}
+	talk(t, s, nil, func(c *chat) {
+		c.ask("go")
+		c.wait(2 * time.Second)
+		c.press("next", "esc")
+		c.sees("half an answer", "■ stopped after 2.", "› next")
+		c.settle()
+		if !errors.Is(ended, context.Canceled) {
+			t.Errorf("the question ended with %v", ended)
+		}
+	})
+}
+
+func TestCtrlCStopsThenLeaves(t *testing.T) {
+	talk(t, &script{answer: hangs(gateway.Started{})}, nil, func(c *chat) {
+		c.ask("go")
+		c.press("ctrl+c")
+		if c.quit || c.turn != nil {
+			t.Fatalf("quit %v, turn %v", c.quit, c.turn)
+		}
+		c.press("ctrl+c")
+		c.sees("Ctrl+C again leaves")
+		c.wait(6 * time.Second)
+		c.press("ctrl+c")
+		if c.quit {
+			t.Fatal("a Ctrl+C long after the other leaves")
+		}
+		c.press("ctrl+c")
+		if !c.quit {
+			t.Error("two do not leave")
+		}
+	})
+}
+
+func TestFailureSaysWhatAndNextAndRRetries(t *testing.T) {
+	s := &script{answer: fails(&gateway.Error{Kind: gateway.Failed, Message: "the provider refused the key of work"}, gateway.Started{}, gateway.Text("I begin"))}
+	talk(t, s, nil, func(c *chat) {
+		c.ask("go")
+		c.sees("I begin", "✗ The provider refused the key of work", "Press r to ask again")
+		s.answer = says(gateway.Started{}, gateway.Text("now it works"), finished())
+		c.press("r")
+		c.wait(400 * time.Millisecond)
+		c.sees("now it works")
+		if len(s.asked) != 2 || s.asked[0].Key == s.asked[1].Key || s.asked[1].Text != "go" {
+			t.Errorf("asked %+v", s.asked)
+		}
+	})
+}
+
+func TestLettersOfAWordAreNoKeys(t *testing.T) {
+	s := &script{answer: fails(&gateway.Error{Message: "x"}, gateway.Started{})}
+	talk(t, s, nil, func(c *chat) {
+		c.ask("go")
+		c.press("run it")
+		if got := c.input.Value(); got != "run it" || len(s.asked) != 1 {
+			t.Errorf("the input is %q, asked %d times", got, len(s.asked))
+		}
+		c.press("ctrl+u", "r", "backspace")
+		if got := c.input.Value(); got != "" || len(s.asked) != 1 {
+			t.Errorf("after a backspace the input is %q, asked %d times", got, len(s.asked))
+		}
+		c.press("?", "what")
+		if got := c.input.Value(); got != "?what" || c.help != nil {
+			t.Errorf("the input is %q", got)
+		}
+	})
+}
+
+func TestWhatWaitsIsDecidedByAKey(t *testing.T) {
+	notice := "The agent waits for your confirmation of:\n\n- $ rm -rf build\n\nAnswer \"yes\" to let it go on."
+	for _, tc := range []struct{ key, want string }{{"y", "yes"}, {"n", "no"}} {
+		t.Run(tc.want, func(t *testing.T) {
+			s := &script{answer: says(gateway.Started{Conversation: "c1"}, gateway.Text("I must clean up.\n\n"+notice),
+				gateway.Done{RunStatus: "waiting_for_confirmation", Notice: notice})}
+			talk(t, s, nil, func(c *chat) {
+				c.ask("go")
+				c.sees("The agent waits for your yes", "$ rm -rf build", "y accept", "n refuse", "I must clean up.")
+				c.misses("Answer \"yes\"")
+				s.answer = says(gateway.Started{}, finished())
+				c.press(tc.key)
+				if len(s.asked) != 1 {
+					t.Fatal("the key acts before it is clear that it is no word")
+				}
+				c.wait(400 * time.Millisecond)
+				if len(s.asked) != 2 || s.asked[1].Text != tc.want || s.asked[1].Conversation != "c1" {
+					t.Errorf("asked %+v", s.asked)
+				}
+				c.misses("y accept")
+			})
+		})
+	}
+}
+
+func TestTypedYesWithEnterIsAccepted(t *testing.T) {
+	s := &script{answer: says(gateway.Started{}, gateway.Done{RunStatus: "waiting_for_confirmation", Notice: "- $ make"})}
+	talk(t, s, nil, func(c *chat) {
+		c.ask("go")
+		c.press("y", "enter")
+		if len(s.asked) != 2 || s.asked[1].Text != "yes" {
+			t.Errorf("asked %+v", s.asked)
+		}
+		c.wait(time.Second)
+		c.press("you stop", "enter")
+		if len(s.asked) != 3 || s.asked[2].Text != "you stop" {
+			t.Errorf("asked %+v", s.asked)
+		}
+	})
+}
+
+func TestUnreachableGatewayIsFoundByItself(t *testing.T) {
+	down := true
+	s := &script{answer: says(gateway.Started{}, gateway.Text("hello"), finished())}
+	s.models = func(context.Context) ([]gateway.Model, error) {
+		if down {
+			return nil, &gateway.Error{Kind: gateway.Unreachable, Message: "connection refused"}
+		}
+		return []gateway.Model{{ID: "openhands"}}, nil
+	}
+	talk(t, s, nil, func(c *chat) {
+		c.sees("Nothing answers at 127.0.0.1:6449", "ohgw serve", "○ unreachable")
+		c.press("my text", "enter")
+		c.sees("› my text", "not sent yet")
+		down = false
+		c.wait(20 * time.Second)
+		c.sees("● ready", "› my text")
+		c.misses("Nothing answers")
+		c.press("enter")
+		c.wait(time.Second)
+		c.sees("hello")
+	})
+}
+
+func TestQuestionLostToADeadGatewayIsAskedAgainWithItsKey(t *testing.T) {
+	down := false
+	s := &script{}
+	s.models = func(context.Context) ([]gateway.Model, error) {
+		if down {
+			return nil, &gateway.Error{Kind: gateway.Unreachable, Message: "connection refused"}
+		}
+		return []gateway.Model{{ID: "openhands"}}, nil
+	}
+	s.answer = fails(&gateway.Error{Kind: gateway.Unreachable, Message: "connection reset"}, gateway.Started{}, gateway.Text("half"))
+	talk(t, s, nil, func(c *chat) {
+		down = true
+		c.ask("go")
+		c.sees("✗ Connection reset", "never runs twice", "○ unreachable")
+		s.answer = says(gateway.Started{Replayed: true}, gateway.Text("half and half"), finished())
+		down = false
+		c.wait(20 * time.Second)
+		c.sees("half and half", "● ready")
+		if len(s.asked) != 2 || s.asked[0].Key != s.asked[1].Key {
+			t.Errorf("asked %+v", s.asked)
+		}
+	})
+}
+
+func TestWrongKeyAndNoModelsSayWhatHelps(t *testing.T) {
+	var list []gateway.Model
+	err := error(&gateway.Error{Kind: gateway.Locked, Message: "the key is unknown"})
+	s := &script{models: func(context.Context) ([]gateway.Model, error) { return list, err }}
+	talk(t, s, nil, func(c *chat) {
+		c.sees("The key is refused", "The key is unknown", "ohgw tokens create chat", "○ key refused")
+		err = nil
+		c.press("r")
+		c.wait(400 * time.Millisecond)
+		c.sees("There is no model to talk to yet", "ohgw profiles add NAME", "ohgw doctor", "○ no models")
+		list = []gateway.Model{{ID: "fresh"}}
+		c.wait(15 * time.Second)
+		c.sees("● ready", "fresh")
+	})
+}
+
+func TestPlaceInTheQueueIsShown(t *testing.T) {
+	talk(t, &script{answer: hangs(gateway.Started{}, gateway.Waiting{Queue: 3})}, nil, func(c *chat) {
+		c.ask("go")
+		c.sees("waiting in the queue, 3 questions before this one")
+	})
+}
+
+func TestSilenceIsExplainedAfterFiveSeconds(t *testing.T) {
+	s := &script{answer: hangs()}
+	s.models = func(ctx context.Context) ([]gateway.Model, error) {
+		select {
+		case <-ctx.Done():
+		case <-time.After(8 * time.Second):
+		}
+		return []gateway.Model{{ID: "m"}}, ctx.Err()
+	}
+	talk(t, s, nil, func(c *chat) {
+		c.misses("waiting for")
+		c.wait(6 * time.Second)
+		c.sees("waiting for 127.0.0.1:6449 to list its models")
+		c.wait(3 * time.Second)
+		c.ask("go")
+		c.misses("waiting for")
+		c.wait(5 * time.Second)
+		c.sees("waiting for 127.0.0.1:6449 to take the question", "Esc stops")
+	})
+}
+
+func TestQuestionsWrittenDuringARunWaitAndComeBackWhenItStops(t *testing.T) {
+	release := make(chan struct{})
+	s := &script{answer: func(ctx context.Context, _ gateway.Question, say func(gateway.Piece)) error {
+		say(gateway.Started{})
+		select {
+		case <-release:
+			say(finished())
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}}
+	talk(t, s, nil, func(c *chat) {
+		release = make(chan struct{})
+		c.ask("one")
+		c.ask("two")
+		c.ask("three")
+		c.sees("then: two", "then: three")
+		if len(s.asked) != 1 {
+			t.Fatalf("asked %d", len(s.asked))
+		}
+		release <- struct{}{}
+		c.wait(time.Second)
+		if len(s.asked) != 2 || s.asked[1].Text != "two" {
+			t.Fatalf("asked %+v", s.asked)
+		}
+		c.press("four", "esc")
+		if got := c.input.Value(); got != "three\nfour" {
+			t.Errorf("the input is %q", got)
+		}
+	})
+}
+
+func TestAnswersCannotCommandTheTerminal(t *testing.T) {
+	evil := "a\x1b[2Jb\x1b]52;c;ZXZpbA==\x07c\u202ed\u009b5ne"
+	s := &script{answer: says(gateway.Started{Ignored: []string{"x\x1b[3J"}}, gateway.Progress(evil), gateway.Text(evil),
+		gateway.Done{Notice: evil, RunStatus: "paused"})}
+	s.models = func(context.Context) ([]gateway.Model, error) {
+		return []gateway.Model{{ID: "m" + evil, Description: evil}}, nil
+	}
+	talk(t, s, func(cfg *Config) { cfg.Place.Notice, cfg.Place.Title = evil, evil }, func(c *chat) {
+		c.ask("go")
+		for _, keys := range [][]string{nil, {"ctrl+p"}} {
+			c.press(keys...)
+			v := c.View()
+			for _, bad := range []string{"\x1b[2J", "\x1b]52", "\u202e", "\u009b", "\x1b[3J", "\x07c"} {
+				if strings.Contains(v.Content, bad) || strings.Contains(v.WindowTitle, bad) {
+					t.Errorf("%q reaches the terminal", bad)
+				}
+			}
+		}
+		c.sees("abcde")
+	})
+}
+
+func TestLongPasteIsSentWhole(t *testing.T) {
+	long := strings.Repeat("0123456789abcde\n", 1<<16)
+	s := &script{answer: says(finished())}
+	talk(t, s, nil, func(c *chat) {
+		c.press("see ")
+		c.send(tea.PasteMsg{Content: long})
+		c.sees("› see [pasted 1.0 MB]")
+		c.press("enter")
+		if len(s.asked) != 1 || s.asked[0].Text != "see "+long {
+			t.Error("what was pasted is not what was asked")
+		}
+		c.sees("▌ see [pasted 1.0 MB]")
+	})
+}
+
+func TestPathsOfPicturesBecomePictures(t *testing.T) {
+	s := &script{answer: says(finished())}
+	talk(t, s, nil, func(c *chat) {
+		c.send(tea.PasteMsg{Content: "'/tmp/a shot.PNG' "})
+		c.sees("+ /tmp/a shot.PNG · 120 kB")
+		c.send(tea.PasteMsg{Content: "/tmp/missing.png"})
+		c.sees("› /tmp/missing.png")
+		c.press("ctrl+u", "/image ~/b.jpg", "enter", "what?", "enter")
+		if len(s.asked) != 1 || len(s.asked[0].Images) != 2 {
+			t.Fatalf("asked %+v", s.asked)
+		}
+		c.sees("▌ + ~/b.jpg · 120 kB")
+		c.send(tea.PasteMsg{Content: "x.gif"})
+		c.press("backspace")
+		c.misses("+ x.gif")
+	})
+}
