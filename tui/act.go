@@ -27,16 +27,9 @@ func (m *model) enter() tea.Cmd {
 	if m.chosen == "" {
 		return m.say("not sent yet: there is no model; your text stays here")
 	}
-	if m.turn == nil && (m.link.state == unreachable || m.link.state == locked) {
-		m.sent(text)
-		m.queue = append(m.queue, outgoing{text, m.input.Shown(), m.images})
-		m.input.Clear()
-		m.images = nil
-		return m.next()
-	}
 	o := outgoing{text, safe.Text(m.input.Shown()), m.images}
 	m.sent(text)
-	m.input.Clear()
+	m.restoreDraft()
 	m.images = nil
 	m.log.Bottom()
 	return m.submit(o)

@@ -25,8 +25,8 @@ func TestQuestionGetsItsAnswer(t *testing.T) {
 		if s.asked[1].Conversation != "c1" || s.asked[1].Key == q.Key {
 			t.Errorf("then asked %+v", s.asked[1])
 		}
-		if len(c.kept) != 2 || c.kept[1].ID != "c1" || c.kept[1].Title != "list it" || c.kept[1].Turns != 2 {
-			t.Errorf("kept %+v", c.kept)
+		if len(c.stored) != 2 || c.stored[1].ID != "c1" || c.stored[1].Title != "list it" || c.stored[1].Turns != 2 {
+			t.Errorf("kept %+v", c.stored)
 		}
 	})
 }

@@ -95,9 +95,10 @@ type chat struct {
 	msgs   chan tea.Msg
 	cancel context.CancelFunc
 	quit   bool
+	over   bool // nothing is run any more
 	copied []string // what the terminal was asked to put into its clipboard
 	system []string // what the system was
-	kept   []Conversation
+	stored []Conversation
 }
 
 // talk runs a test with a chat that has started.
@@ -137,6 +138,7 @@ func talk(t *testing.T, s *script, change func(*Config), test func(c *chat)) {
 		c.send(tea.WindowSizeMsg{Width: 80, Height: 24})
 		test(c)
 		cancel()
+		c.over = true
 		for range 40 {
 			time.Sleep(time.Second)
 			c.settle()
@@ -145,7 +147,7 @@ func talk(t *testing.T, s *script, change func(*Config), test func(c *chat)) {
 }
 
 func (c *chat) run(cmd tea.Cmd) {
-	if cmd == nil {
+	if cmd == nil || c.over {
 		return
 	}
 	go func() { c.msgs <- cmd() }()
@@ -262,10 +264,10 @@ func (r recentFake) List(context.Context) ([]Conversation, error) {
 	return append([]Conversation{
 		{ID: "3f2a9c11-x", Title: "Fix the flaky retry test", Model: "openhands_work", Used: now.Add(-3 * time.Hour)},
 		{ID: "77aa77aa-x", Title: "Write the release notes", Model: "openhands", Used: now.Add(-72 * time.Hour)},
-	}, r.c.kept...), nil
+	}, r.c.stored...), nil
 }
 
 func (r recentFake) Remember(_ context.Context, c Conversation) error {
-	r.c.kept = append(r.c.kept, c)
+	r.c.stored = append(r.c.stored, c)
 	return nil
 }

@@ -37,24 +37,27 @@ func keyNames(b binding) string {
 	for i, k := range b.keys {
 		parts := strings.Split(k, "+")
 		for j, p := range parts {
-			if len(p) > 1 || len(parts) > 1 {
+			switch {
+			case signs[p] != "":
+				parts[j] = signs[p]
+			case len(p) > 1 || len(parts) > 1:
 				parts[j] = strings.ToUpper(p[:1]) + p[1:]
 			}
 		}
 		names[i] = strings.Join(parts, "+")
 	}
-	s := strings.Join(names, ", ")
-	return strings.NewReplacer("Up", "↑", "Down", "↓", "Pg↑", "PgUp", "Pg↓", "PgDn", "Left", "←", "Right", "→", "PgUp", "PgUp").Replace(strings.NewReplacer("Pgup", "Pg↑", "Pgdown", "Pg↓").Replace(s))
+	return strings.Join(names, ", ")
 }
+
+// signs are the keys that have another name on keyboards than in Bubble Tea.
+var signs = map[string]string{"up": "↑", "down": "↓", "left": "←", "right": "→", "pgup": "PgUp", "pgdown": "PgDn"}
 
 // helpRows are all keys and commands: what to press, what it does.
 func helpRows() [][2]string {
 	rows := [][2]string{{"Keys", ""}}
 	for _, table := range [][]binding{bindings, letters} {
 		for _, b := range table {
-			if b.what != "" {
-				rows = append(rows, [2]string{keyNames(b), b.what})
-			}
+			rows = append(rows, [2]string{keyNames(b), b.what})
 		}
 	}
 	rows = append(rows, [2]string{"", ""}, [2]string{"Commands", ""})

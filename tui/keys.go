@@ -54,7 +54,7 @@ const (
 type binding struct {
 	do   action
 	keys []string
-	what string // for the help; "" leaves the binding out of it
+	what string
 }
 
 // bindings are all keys while a question is written, in the order of the help.
@@ -84,14 +84,14 @@ var bindings = []binding{
 	{scrollDown, []string{"shift+down", "ctrl+down"}, "scroll down a line"},
 	{goTop, []string{"ctrl+home", "alt+<"}, "go to the beginning"},
 	{goBottom, []string{"ctrl+end", "alt+>"}, "go to the end"},
-	{moveLeft, []string{"left", "ctrl+b"}, ""},
-	{moveRight, []string{"right"}, ""},
+	{moveLeft, []string{"left", "ctrl+b"}, "a character to the left"},
+	{moveRight, []string{"right"}, "a character to the right"},
 	{moveWordLeft, []string{"ctrl+left", "alt+left", "alt+b"}, "a word to the left"},
 	{moveWordRight, []string{"ctrl+right", "alt+right", "alt+f"}, "a word to the right"},
 	{moveHome, []string{"home", "ctrl+a"}, "beginning of the line"},
 	{moveEnd, []string{"end", "ctrl+e"}, "end of the line"},
-	{eraseBack, []string{"backspace", "shift+backspace", "ctrl+h"}, ""},
-	{eraseNext, []string{"delete"}, ""},
+	{eraseBack, []string{"backspace", "shift+backspace", "ctrl+h"}, "erase; on an empty line: the last picture"},
+	{eraseNext, []string{"delete"}, "erase the next character"},
 	{eraseWord, []string{"ctrl+w", "alt+backspace", "ctrl+backspace"}, "erase a word"},
 	{eraseBegin, []string{"ctrl+u"}, "erase to the beginning of the line"},
 	{eraseEnd, []string{"ctrl+k"}, "erase to the end of the line"},

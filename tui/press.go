@@ -253,6 +253,7 @@ type arrow struct {
 	at     time.Time
 	wheel  bool
 	input  editor.Draft // before the first of them
+	kept   editor.Draft
 	recall int
 }
 
@@ -267,7 +268,7 @@ func (m *model) vertical(do action) tea.Cmd {
 	if before.do == do && now.Sub(before.at) < wheelPace {
 		if !before.wheel {
 			m.input.Restore(before.input)
-			m.recall, m.arrow.wheel = before.recall, true
+			m.recall, m.kept, m.arrow.wheel = before.recall, before.kept, true
 		}
 		n := 1
 		if do == earlier {
@@ -277,7 +278,7 @@ func (m *model) vertical(do action) tea.Cmd {
 		m.log.Scroll(n)
 		return nil
 	}
-	m.arrow.wheel, m.arrow.input, m.arrow.recall = false, m.input.Draft(), m.recall
+	m.arrow.wheel, m.arrow.input, m.arrow.kept, m.arrow.recall = false, m.input.Draft(), m.kept, m.recall
 	if do == earlier {
 		if !m.input.Up() {
 			m.older()
@@ -293,8 +294,12 @@ func (m *model) older() {
 		return
 	}
 	if m.recall >= len(m.history) {
+		if !m.kept.Empty() && !m.input.Empty() {
+			m.sent(m.input.Value()) // A changed old question; the draft is kept already.
+		} else if m.kept.Empty() {
+			m.kept = m.input.Draft()
+		}
 		m.recall = len(m.history)
-		m.kept = m.input.Draft()
 	}
 	m.recall--
 	m.input.Set(m.history[m.recall])
@@ -306,8 +311,14 @@ func (m *model) newer() {
 	}
 	m.recall++
 	if m.recall == len(m.history) {
-		m.input.Restore(m.kept)
+		m.restoreDraft()
 		return
 	}
 	m.input.Set(m.history[m.recall])
+}
+
+// restoreDraft puts what was written before the history was shown back.
+func (m *model) restoreDraft() {
+	m.input.Restore(m.kept)
+	m.kept = editor.Draft{}
 }

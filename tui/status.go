@@ -53,6 +53,9 @@ func (m *model) linkWord() (word, look string) {
 	case m.turn != nil:
 		return "● at work", m.looks.accent
 	}
+	if m.card != nil && m.link.state == ready {
+		return "◆ waits for you", m.looks.warn
+	}
 	switch m.link.state {
 	case connecting:
 		return "◌ connecting", m.looks.faint

@@ -175,3 +175,9 @@ func (e *Editor) Append(d Draft) { e.insert(slices.Clone(d.glyphs)) }
 
 // Empty reports whether the draft has no text.
 func (d Draft) Empty() bool { return len(d.glyphs) == 0 }
+
+// Text is the text of the draft.
+func (d Draft) Text() string {
+	e := Editor{glyphs: d.glyphs}
+	return e.Value()
+}

@@ -1,0 +1,362 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ohgw/ohgw/internal/gateway"
+)
+
+func TestModelIsPickedByAFewLetters(t *testing.T) {
+	s := &script{answer: says(finished())}
+	talk(t, s, nil, func(c *chat) {
+		c.press("draft", "ctrl+p")
+		c.sees("Models", "› openhands ", "openhands_local", "the active profile · in use")
+		c.press("olq")
+		c.sees("› openhands_local")
+		c.misses("openhands_work")
+		c.press("enter", "enter")
+		if len(s.asked) != 1 || s.asked[0].Model != "openhands_local" || s.asked[0].Text != "draft" {
+			t.Errorf("asked %+v", s.asked)
+		}
+		c.press("/model work", "enter", "x", "enter")
+		if len(s.asked) != 2 || s.asked[1].Model != "openhands_work" {
+			t.Errorf("asked %+v", s.asked)
+		}
+		c.press("/model zzz", "enter")
+		c.sees("there is no model like zzz", "/model zzz")
+		c.press("ctrl+u", "ctrl+p", "zzz")
+		c.sees("nothing like that")
+		c.press("ctrl+u", "down", "down", "down", "up", "enter")
+		if c.chosen != "openhands_work" {
+			t.Errorf("chosen %q", c.chosen)
+		}
+	})
+}
+
+func TestFuzzyPrefersBeginningsOfWords(t *testing.T) {
+	t.Parallel()
+	if a, b := fuzzy("wk", "openhands_work"), fuzzy("wk", "snowkey"); a <= b {
+		t.Errorf("scores %d and %d", a, b)
+	}
+	if fuzzy("xyz", "abc") != -1 || fuzzy("", "abc") != 0 || fuzzy("ba", "ab") != -1 {
+		t.Error("what does not match matches")
+	}
+}
+
+func TestConversationsBeginAndGoOn(t *testing.T) {
+	s := &script{answer: says(gateway.Started{}, gateway.Text("hello"), finished())}
+	talk(t, s, nil, func(c *chat) {
+		c.ask("one")
+		c.press("ctrl+n")
+		c.misses("hello")
+		c.sees("New conversation.")
+		c.ask("two")
+		if s.asked[0].Conversation == s.asked[1].Conversation {
+			t.Error("the new conversation is the old one")
+		}
+		c.press("ctrl+r")
+		c.sees("Conversations", "Fix the flaky retry test", "3 h ago · openhands_work · 3f2a9c11", "3 days ago")
+		c.press("flaky", "enter")
+		c.sees("Going on with “Fix the flaky retry test” (3f2a9c11-x)")
+		c.ask("three")
+		if q := s.asked[2]; q.Conversation != "3f2a9c11-x" || q.Model != "openhands_work" {
+			t.Errorf("asked %+v", q)
+		}
+		c.press("/resume abc-1", "enter")
+		c.ask("four")
+		if q := s.asked[3]; q.Conversation != "abc-1" {
+			t.Errorf("asked %+v", q)
+		}
+		c.press("ctrl+x")
+		if c.copied[len(c.copied)-1] != "abc-1" || c.system[len(c.system)-1] != "abc-1" {
+			t.Errorf("copied %q, %q", c.copied, c.system)
+		}
+	})
+}
+
+func TestAnswersAndCodeAreCopiedAsTheyCame(t *testing.T) {
+	answer := "Do **this**:\n\n```make\nall:\n\tgo build\n```\n\nand\n\n```\ntwo\n```\n"
+	talk(t, &script{answer: says(gateway.Started{}, gateway.Text(answer), finished())}, nil, func(c *chat) {
+		c.press("ctrl+y")
+		c.sees("there is no answer to copy")
+		c.ask("how")
+		c.press("ctrl+y", "alt+y")
+		c.sees("Blocks of code", "› 1  all:", "2 lines")
+		c.press("enter", "/copy 2", "enter")
+		want := []string{strings.TrimRight(answer, "\n"), "all:\n\tgo build\n", "two\n"}
+		if diff := cmp.Diff(want, c.copied); diff != "" {
+			t.Errorf("terminal (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(want, c.system); diff != "" {
+			t.Errorf("system (-want +got):\n%s", diff)
+		}
+		c.press("/copy 3", "enter")
+		c.sees("the last answer has 2 blocks of code")
+	})
+}
+
+func TestRetryAsksAgain(t *testing.T) {
+	s := &script{answer: says(gateway.Started{}, gateway.Text("a"), finished())}
+	talk(t, s, nil, func(c *chat) {
+		c.press("ctrl+t")
+		c.sees("there is nothing to ask again")
+		c.ask("go")
+		c.press("/retry", "enter")
+		c.wait(time.Second)
+		if len(s.asked) != 2 || s.asked[1].Text != "go" || s.asked[1].Key == s.asked[0].Key {
+			t.Errorf("asked %+v", s.asked)
+		}
+	})
+}
+
+func TestHistoryKeepsTheDraft(t *testing.T) {
+	talk(t, &script{answer: says(finished())}, nil, func(c *chat) {
+		c.ask("one")
+		c.ask("two")
+		c.press("draft")
+		for _, step := range []struct{ key, want string }{
+			{"up", "two"}, {"up", "one"}, {"up", "one"}, {"down", "two"}, {"down", "draft"}, {"down", "draft"},
+		} {
+			c.wait(100 * time.Millisecond) // A finger is slower than a wheel.
+			c.press(step.key)
+			if got := c.input.Value(); got != step.want {
+				t.Errorf("after %s: %q, want %q", step.key, got, step.want)
+			}
+		}
+	})
+}
+
+// longChat has more in its transcript than a screen.
+func longChat(c *chat) {
+	for i := range 20 {
+		c.ask(fmt.Sprintf("question %d", i))
+	}
+}
+
+func TestWheelScrollsWithoutAMouse(t *testing.T) {
+	s := &script{answer: says(gateway.Started{}, gateway.Text("one\n\ntwo"), finished())}
+	talk(t, s, nil, func(c *chat) {
+		longChat(c)
+		c.press("draft")
+		c.sees("question 19")
+		for range 10 {
+			c.wait(50 * time.Millisecond)
+			c.press("up", "up", "up") // A notch of the wheel, as terminals send it.
+		}
+		c.misses("question 19")
+		c.sees("↓ more below", "› draft")
+		if c.recall != len(c.history) {
+			t.Error("the wheel went through the history")
+		}
+		for range 12 {
+			c.wait(50 * time.Millisecond)
+			c.press("down", "down", "down")
+		}
+		c.sees("question 19")
+		c.misses("more below")
+		c.send(tea.MouseWheelMsg{Button: tea.MouseWheelUp})
+		c.sees("more below")
+		c.send(tea.MouseWheelMsg{Button: tea.MouseWheelDown})
+		c.misses("more below")
+	})
+}
+
+func TestMouseIsTheTerminalsUntilAskedFor(t *testing.T) {
+	talk(t, &script{}, nil, func(c *chat) {
+		if c.View().MouseMode != tea.MouseModeNone {
+			t.Error("the mouse is taken")
+		}
+		c.press("/mouse", "enter")
+		if c.View().MouseMode != tea.MouseModeCellMotion {
+			t.Error("/mouse does not take it")
+		}
+		c.press("/mouse", "enter")
+		if c.View().MouseMode != tea.MouseModeNone {
+			t.Error("/mouse does not give it back")
+		}
+	})
+}
+
+func TestKeysScroll(t *testing.T) {
+	s := &script{answer: says(gateway.Started{}, gateway.Text("ok"), finished())}
+	talk(t, s, nil, func(c *chat) {
+		longChat(c)
+		c.press("ctrl+home")
+		c.sees("question 0")
+		c.press("pgdown")
+		c.misses("question 0")
+		c.press("pgup", "shift+down", "shift+up")
+		c.sees("question 0")
+		c.press("ctrl+end")
+		c.sees("question 19")
+		c.press("pgup", "esc")
+		c.sees("question 19")
+	})
+}
+
+func TestSearchFindsUpwardsAndMarks(t *testing.T) {
+	s := &script{answer: says(gateway.Started{}, gateway.Text("The Needle is **here**"), finished())}
+	talk(t, s, nil, func(c *chat) {
+		c.ask("first")
+		s.answer = says(gateway.Started{}, gateway.Text(strings.Repeat("hay\n\n", 60)), finished())
+		c.ask("second")
+		c.press("draft", "ctrl+f", "needle")
+		c.sees("The Needle is here", "/needle", "in 1 message")
+		if !strings.Contains(c.View().Content, "\x1b[7mNeedle") {
+			t.Error("what was found is not marked")
+		}
+		c.press("x")
+		c.sees("not found")
+		c.press("esc")
+		c.sees("› draft")
+		c.press("ctrl+u", "/find hay", "enter", "enter", "up", "down")
+		c.sees("/hay", "in 1 message")
+	})
+}
+
+func TestProgressFoldsAndUnfolds(t *testing.T) {
+	s := &script{answer: says(gateway.Started{}, gateway.Progress("$ one"), gateway.Progress("$ two"), gateway.Text("done"), finished())}
+	talk(t, s, nil, func(c *chat) {
+		c.ask("go")
+		c.sees("▸ 2 actions, at last $ two")
+		c.misses("$ one")
+		c.press("ctrl+o")
+		c.sees("· $ one", "· $ two")
+		c.press("/progress", "enter")
+		c.misses("$ one")
+	})
+}
+
+func TestSaveSystemAndQuit(t *testing.T) {
+	s := &script{answer: says(gateway.Started{Ignored: []string{"system"}}, gateway.Text("an answer"), finished())}
+	talk(t, s, nil, func(c *chat) {
+		c.press("/system be brief", "enter")
+		c.ask("go")
+		if s.asked[0].System != "be brief" {
+			t.Errorf("asked %+v", s.asked)
+		}
+		c.sees("without effect here: system")
+		c.press("/save talk.md", "enter")
+		c.sees("saved to /home/me/talk.md")
+		if got, want := c.system[0], "## You\n\ngo\n\n## openhands\n\nan answer\n\n"; got != want {
+			t.Errorf("saved %q, want %q", got, want)
+		}
+		c.press("/save", "enter")
+		c.sees("/save needs the name of a file")
+		c.press("ctrl+u", "/quit", "enter")
+		if !c.quit {
+			t.Error("/quit does not leave")
+		}
+	})
+}
+
+func TestPathIsNoCommand(t *testing.T) {
+	s := &script{answer: says(finished())}
+	talk(t, s, nil, func(c *chat) {
+		c.press("/etc/hosts is what?", "enter")
+		if len(s.asked) != 1 {
+			t.Error("a question that begins with a path was not asked")
+		}
+	})
+}
+
+func TestCommandsAreCompleted(t *testing.T) {
+	talk(t, &script{}, nil, func(c *chat) {
+		c.press("/re")
+		c.sees("/resume [ID]", "/retry")
+		c.press("s", "tab")
+		if got := c.input.Value(); got != "/resume " {
+			t.Errorf("completed to %q", got)
+		}
+	})
+}
+
+func TestHelpListsEveryKeyAndCommand(t *testing.T) {
+	talk(t, &script{}, nil, func(c *chat) {
+		c.send(tea.WindowSizeMsg{Width: 120, Height: 90})
+		c.press("/help", "enter")
+		for _, table := range [][]binding{bindings, letters} {
+			for _, b := range table {
+				c.sees(keyNames(b), b.what)
+			}
+		}
+		for _, s := range slashCommands {
+			c.sees(s.name, s.what)
+		}
+		c.sees("Shift+Enter, Alt+Enter, Ctrl+J", "PgUp", "Ctrl+←", "Alt+Y")
+		c.press("down", "up")
+		c.sees("Help")
+		c.press("x")
+		c.misses("any other key closes")
+	})
+}
+
+func TestNoKeyDoesTwoThings(t *testing.T) {
+	t.Parallel()
+	seen := map[string]action{}
+	for _, b := range bindings {
+		for _, k := range b.keys {
+			if other, ok := seen[k]; ok {
+				t.Errorf("%s does %d and %d", k, other, b.do)
+			}
+			seen[k] = b.do
+		}
+	}
+}
+
+func TestEditorBringsItsTextBack(t *testing.T) {
+	talk(t, &script{}, func(cfg *Config) {
+		cfg.Edit = func(string) (*Draft, error) { return nil, errors.New("no $EDITOR") }
+	}, func(c *chat) {
+		c.press("draft", "ctrl+g")
+		c.sees("The editor cannot be opened: no $EDITOR", "› draft")
+		c.send(editedMsg{text: "from the editor\n"})
+		if got := c.input.Value(); got != "from the editor" {
+			t.Errorf("the input is %q", got)
+		}
+		c.send(editedMsg{err: errors.New("exit status 1")})
+		if got := c.input.Value(); got != "from the editor" {
+			t.Errorf("after a failure the input is %q", got)
+		}
+	})
+}
+
+func TestFirstQuestionIsAskedWhenThereIsAModel(t *testing.T) {
+	s := &script{answer: says(gateway.Started{}, gateway.Text("hi"), finished())}
+	s.models = func(context.Context) ([]gateway.Model, error) {
+		time.Sleep(time.Second)
+		return []gateway.Model{{ID: "m"}}, nil
+	}
+	talk(t, s, func(cfg *Config) { cfg.Start.Text = "hello" }, func(c *chat) {
+		c.sees("then: hello")
+		c.wait(2 * time.Second)
+		c.sees("▌ hello", "hi")
+		if len(s.asked) != 1 || s.asked[0].Model != "m" {
+			t.Errorf("asked %+v", s.asked)
+		}
+	})
+}
+
+func TestConversationOfTheStartGoesOn(t *testing.T) {
+	s := &script{answer: says(gateway.Started{}, finished())}
+	talk(t, s, func(cfg *Config) {
+		cfg.Start = Start{Model: "openhands_work", Conversation: "c-9", System: "brief", Timeout: time.Minute}
+		cfg.Recent = nil
+	}, func(c *chat) {
+		c.sees("Going on with conversation c-9")
+		c.ask("x")
+		if q := s.asked[0]; q.Model != "openhands_work" || q.Conversation != "c-9" || q.System != "brief" || q.Timeout != time.Minute {
+			t.Errorf("asked %+v", q)
+		}
+		c.press("ctrl+r")
+		c.sees("conversations are not kept here")
+	})
+}
