@@ -95,6 +95,9 @@ func (m *model) bare(title string, text []string, keys string, room int) []strin
 	var out []string
 	if commands := slices.DeleteFunc(slices.Clone(text), func(l string) bool { return l[0] != ' ' }); len(commands) > 0 && room <= 4 {
 		text = commands
+		for i := range text {
+			text[i] = strings.TrimSpace(text[i])
+		}
 	}
 	if room > 2 || len(text) == 0 {
 		out = append(out, wrap.Cut(title, m.width))
@@ -116,28 +119,35 @@ func (m *model) bare(title string, text []string, keys string, room int) []strin
 // welcome fills an empty transcript.
 func (m *model) welcome(width, height int) []string {
 	l := m.looks
-	lines := []string{
-		paint(l.picked, "ohgw") + paint(l.strong, " chat"),
-		"",
-		m.modelName(),
-		paint(l.faint, wrap.Cut("at "+m.where(), max(width-4, 4))),
-		"",
+	var lines []string
+	add := func(look, s string) {
+		for _, part := range wrap.Text(s, max(width-4, 4)) {
+			lines = append(lines, paint(look, part))
+		}
 	}
-	for _, k := range [][2]string{
-		{"Enter", "send"}, {"Ctrl+J", "new line"}, {"Ctrl+P", "pick a model"}, {"Ctrl+R", "resume a conversation"}, {"?", "all keys"},
-	} {
-		lines = append(lines, paint(l.accent, wrap.Pad(k[0], 8))+paint(l.faint, k[1]))
+	lines = append(lines, paint(l.picked, "ohgw")+paint(l.strong, " chat"), "")
+	add("", m.modelName())
+	if height > 6 {
+		add(l.faint, "at "+m.where())
 	}
-	if height < len(lines)+2 {
-		lines = lines[:min(3, len(lines))]
+	for _, n := range m.notices {
+		lines = append(lines, "")
+		add(l.faint, n)
 	}
-	top := max((height-len(lines))/3, 0)
-	out := make([]string, 0, height)
-	for range top {
-		out = append(out, "")
+	if height >= len(lines)+8 {
+		lines = append(lines, "")
+		for _, k := range [][2]string{
+			{"Enter", "send"}, {"Ctrl+J", "new line"}, {"Ctrl+P", "pick a model"}, {"Ctrl+R", "resume a conversation"}, {"?", "all keys"},
+		} {
+			lines = append(lines, paint(l.accent, wrap.Pad(k[0], 8))+paint(l.faint, wrap.Cut(k[1], max(width-12, 1))))
+		}
 	}
+	out := make([]string, max((height-len(lines))/3, 0), height)
 	for _, line := range lines {
-		out = append(out, "  "+line)
+		if line != "" {
+			line = "  " + line
+		}
+		out = append(out, line)
 	}
 	for len(out) < height {
 		out = append(out, "")

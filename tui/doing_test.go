@@ -353,6 +353,7 @@ func TestConversationOfTheStartGoesOn(t *testing.T) {
 	}, func(c *chat) {
 		c.sees("Going on with conversation c-9")
 		c.ask("x")
+		c.sees("Going on with conversation c-9")
 		if q := s.asked[0]; q.Model != "openhands_work" || q.Conversation != "c-9" || q.System != "brief" || q.Timeout != time.Minute {
 			t.Errorf("asked %+v", q)
 		}

@@ -24,7 +24,8 @@ type model struct {
 	rich           bool // 256 colours or more
 	looks          looks
 
-	log    *transcript.List
+	log     *transcript.List
+	notices []string // of the start: in the welcome, later in the transcript
 	input  editor.Editor
 	images []Image
 	dialog *picker
@@ -105,10 +106,10 @@ func newModel(ctx context.Context, cfg Config, streams *tracker) *model {
 	m.restyle()
 	m.log = transcript.New(m.looks.theme)
 	if cfg.Place.Notice != "" {
-		m.note(cfg.Place.Notice)
+		m.notices = append(m.notices, safe.Text(cfg.Place.Notice))
 	}
 	if cfg.Start.Conversation != "" {
-		m.note("Going on with conversation " + m.convo.ID + ". The agent remembers it; what was said is not shown here.")
+		m.notices = append(m.notices, "Going on with conversation "+safe.Line(m.convo.ID)+". The agent remembers it; what was said is not shown here.")
 	}
 	return m
 }

@@ -64,6 +64,10 @@ func (m *model) next() tea.Cmd {
 	for i, img := range o.images {
 		files[i], data[i] = imageLabel(img), img.DataURL
 	}
+	for _, n := range m.notices {
+		m.note(n)
+	}
+	m.notices = nil
 	m.log.Add(transcript.NewQuestion(o.shown, files))
 	if m.convo.Title == "" {
 		m.convo.Title = title(o.shown)
@@ -180,7 +184,8 @@ func (m *model) done(t *turn, d gateway.Done) tea.Cmd {
 	switch {
 	case waits:
 		m.card = cardLines(notice)
-		if len(m.card) > 3 {
+		if len(m.card) > 3 || m.width < 60 || m.height < 20 {
+			// The card may show a part of it.
 			m.note("It waits for your yes to:\n- " + strings.Join(m.card, "\n- "))
 		}
 		m.unqueue()
@@ -198,7 +203,11 @@ func (m *model) failed(t *turn, err error) tea.Cmd {
 	t.answer.Text(t.clean.Rest())
 	e := asGateway(err)
 	m.lastErr, m.turn = e, nil
-	t.answer.End(m.elapsed(t), false, &transcript.Failure{Cause: safe.Text(sentence(e.Message)), Next: nextStep(m.cfg, e, "press r")})
+	took := ""
+	if m.cfg.Now().Sub(t.begun) >= time.Second {
+		took = "after " + m.elapsed(t)
+	}
+	t.answer.End(took, false, &transcript.Failure{Cause: safe.Text(sentence(e.Message)), Next: nextStep(m.cfg, e, "press r")})
 	m.unqueue()
 	switch e.Kind {
 	case gateway.Unreachable:

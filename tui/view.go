@@ -103,7 +103,11 @@ func (m *model) layout() screen {
 		m.inputLines(&s, room)
 	}
 	room -= len(s.input)
-	s.above = m.above(max(room-min(3, room/2), 0))
+	kept := min(3, room/2)
+	if m.log.Empty() {
+		kept = 0 // What has to be done comes before a welcome.
+	}
+	s.above = m.above(max(room-kept, 0))
 	room -= len(s.above)
 	s.body = max(room, 0)
 	return s
