@@ -10,6 +10,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"syscall"
 
 	"github.com/ohgw/ohgw/internal/fault"
 )
@@ -38,6 +40,9 @@ func Run(ctx context.Context, env *Env, args []string) int {
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return 0
+	}
+	if errors.Is(err, errReaderGone) {
+		return 128 + int(syscall.SIGPIPE) // as if it had ended us
 	}
 	if code, ok := interrupted(ctx, err); ok {
 		err = &fault.Error{Msg: "interrupted", Code: code}

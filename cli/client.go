@@ -47,6 +47,16 @@ func (a *app) daemonClient(ctx context.Context, flags settingFlags) (*client, er
 	if err != nil {
 		return nil, err
 	}
+	c, err := a.findDaemon(ctx, s)
+	if errors.Is(err, instance.ErrNotRunning) {
+		return nil, notFound(err)
+	}
+	return c, err
+}
+
+// findDaemon is daemonClient with settings that are known. The error is
+// instance.ErrNotRunning where there is no daemon, and none was named.
+func (a *app) findDaemon(ctx context.Context, s *config.Settings) (*client, error) {
 	dirs, err := a.dirs()
 	if err != nil {
 		return nil, err
@@ -54,7 +64,11 @@ func (a *app) daemonClient(ctx context.Context, flags settingFlags) (*client, er
 	c := &client{http: a.HTTP, base: strings.TrimSuffix(s.Client.URL, "/v1"), key: a.Getenv("OHGW_API_KEY")}
 	from := s.Origin("client.url").String()
 	if c.base == "" {
-		if c.found, err = instance.Find(dirs.Runtime); err != nil {
+		c.found, err = instance.Find(dirs.Runtime)
+		switch {
+		case errors.Is(err, instance.ErrNotRunning):
+			return nil, err
+		case err != nil:
 			return nil, notFound(err)
 		}
 		c.base, from = c.found.URL, dirs.Runtime

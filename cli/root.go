@@ -41,7 +41,7 @@ Start it with "ohgw serve", and give a client the base URL, the key and a model
 id that it prints.`,
 		Example: examples(
 			"ohgw serve",
-			"ohgw models",
+			"ohgw chat",
 		),
 		Version:           buildinfo.Get().Version,
 		SilenceErrors:     true, // Run reports them.
@@ -63,7 +63,7 @@ id that it prints.`,
 	)
 	root.SetHelpCommand(newHelp())
 	root.SetHelpCommandGroupID(groupMore)
-	add(root, groupRun, newServe(a), newStatus(a), newDoctor(a), newModels(a))
+	add(root, groupRun, newServe(a), newChat(a), newStatus(a), newDoctor(a), newModels(a))
 	add(root, groupSetup, newProfiles(a), newKeys(a), newTokens(a), newConnect(a), newConfig(a))
 	add(root, groupMore, newVersion(a), newCompletion(a))
 	root.AddCommand(newEnvironmentTopic(), newExitCodesTopic())

@@ -30,9 +30,18 @@ func addSettings(cmd *cobra.Command, sections ...config.Section) settingFlags {
 
 // addSettingsTo puts them into one of the flag sets of cmd.
 func addSettingsTo(cmd *cobra.Command, flags *pflag.FlagSet, sections ...config.Section) settingFlags {
+	return addSettingsThat(cmd, flags, func(f config.Field) bool { return slices.Contains(sections, f.Section) })
+}
+
+// addSettingsNamed gives cmd the flags of single settings.
+func addSettingsNamed(cmd *cobra.Command, names ...string) settingFlags {
+	return addSettingsThat(cmd, cmd.Flags(), func(f config.Field) bool { return slices.Contains(names, f.Flag) })
+}
+
+func addSettingsThat(cmd *cobra.Command, flags *pflag.FlagSet, wanted func(config.Field) bool) settingFlags {
 	all := settingFlags{}
 	for _, field := range config.Fields() {
-		if !slices.Contains(sections, field.Section) || field.Flag == "" {
+		if field.Flag == "" || !wanted(field) {
 			continue
 		}
 		f := &settingFlag{field: field}

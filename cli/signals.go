@@ -48,6 +48,15 @@ func withSignals(parent context.Context, exit func(int)) (ctx context.Context, s
 	}
 }
 
+// survivePipes lets writes to an output that nobody reads fail, where they
+// would end the program before it can let go of what it has started. The
+// processes that it starts are not changed by it.
+func survivePipes() (restore func()) {
+	ignored := make(chan os.Signal, 1)
+	signal.Notify(ignored, syscall.SIGPIPE)
+	return func() { signal.Stop(ignored) }
+}
+
 // interrupted tells whether a command failed because a signal has stopped it,
 // and with which exit code it ends then.
 func interrupted(ctx context.Context, err error) (fault.Code, bool) {

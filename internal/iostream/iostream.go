@@ -58,6 +58,9 @@ func (w *Writer) Width() int { return w.width() }
 // SetColor switches the styles on or off. They are off at first.
 func (w *Writer) SetColor(on bool) { w.color = on }
 
+// Color reports whether there are styles.
+func (w *Writer) Color() bool { return w.color }
+
 // Style is a way to set text apart.
 type Style string
 

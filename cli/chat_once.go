@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/gateway"
+)
+
+// turnJSON is what a turn was, for programs.
+type turnJSON struct {
+	Answer       string       `json:"answer"`
+	Model        string       `json:"model"`
+	Conversation string       `json:"conversation"`
+	RequestID    string       `json:"request_id"`
+	Status       string       `json:"status"` // of the run: "finished", "paused", ...
+	Finish       string       `json:"finish"`
+	Notice       string       `json:"notice,omitempty"`
+	Waiting      []actionJSON `json:"waiting,omitempty"` // for a confirmation
+	Progress     []string     `json:"progress"`
+	Ignored      []string     `json:"ignored"`
+	Usage        usageJSON    `json:"usage"`
+	Seconds      float64      `json:"seconds"`
+	Error        *errorJSON   `json:"error,omitempty"`
+}
+
+type actionJSON struct {
+	Tool string `json:"tool"`
+	Line string `json:"line"`
+}
+
+type usageJSON struct {
+	Prompt     int64    `json:"prompt_tokens"`
+	Cached     int64    `json:"cached_tokens"`
+	Completion int64    `json:"completion_tokens"`
+	Reasoning  int64    `json:"reasoning_tokens"`
+	Cost       *float64 `json:"cost"` // US dollars; null where nobody knows it
+}
+
+type errorJSON struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// show is where the pieces of an answer go. An error ends the turn.
+type show interface {
+	piece(p piece) error
+	end(t turnJSON) error
+}
+
+// once asks one question and prints the answer.
+func (c *chat) once(ctx context.Context) (err error) {
+	restore := survivePipes()
+	defer restore()
+	if n := c.notice(); n != "" && !c.json {
+		c.note("%s", n)
+	}
+	out := c.show()
+	t, err := c.turn(ctx, out)
+	if errors.Is(err, errReaderGone) {
+		return err
+	}
+	if e := out.end(t); e != nil {
+		return e
+	}
+	if err == nil {
+		err = unfinished(t)
+	}
+	return err
+}
+
+// show chooses how the answer is printed.
+func (c *chat) show() show {
+	switch {
+	case c.json && c.in.stream:
+		return &jsonLines{out: c.Stdout}
+	case c.json:
+		return &jsonDocument{out: c.Stdout}
+	}
+	return &textAnswer{app: c.app, live: c.in.stream || c.Stdout.TTY()}
+}
+
+// turn asks the question and reads its answer.
+func (c *chat) turn(ctx context.Context, out show) (turnJSON, error) {
+	q := gateway.Question{
+		Model: c.in.model, Conversation: c.in.conversation, System: c.in.system, Text: c.in.prompt, Timeout: c.in.timeout,
+	}
+	if q.Model == "" {
+		q.Model = activeModel
+	}
+	for _, image := range c.images {
+		q.Images = append(q.Images, image.dataURL)
+	}
+	began := c.Now()
+	t := turnJSON{Model: q.Model, Conversation: q.Conversation, Progress: []string{}, Ignored: []string{}}
+	err := c.read(ctx, q, &t, out)
+	t.Seconds = c.Now().Sub(began).Round(time.Millisecond).Seconds()
+	if e, ok := errors.AsType[*gateway.Error](err); ok {
+		if e.Conversation != "" {
+			t.Conversation = e.Conversation
+		}
+		t.Status, t.Error = "error", &errorJSON{Code: e.Code, Message: e.Message}
+		if c.in.model == "" && e.Code == "model_not_found" {
+			return t, c.explainNoModel(ctx, e)
+		}
+		return t, c.faultOf(err)
+	}
+	if err != nil && ctx.Err() != nil {
+		t.Status = "cancelled"
+	}
+	return t, err
+}
+
+// read takes the pieces of an answer.
+func (c *chat) read(ctx context.Context, q gateway.Question, t *turnJSON, out show) error {
+	var whole transcript
+	for p, err := range c.client.Ask(ctx, q) {
+		if err != nil {
+			t.Answer = whole.answer(gateway.Done{})
+			return err
+		}
+		for _, p := range whole.add(p) {
+			if err := out.piece(p); err != nil {
+				return err
+			}
+		}
+		switch p := p.(type) {
+		case gateway.Started:
+			t.Conversation, t.RequestID = p.Conversation, p.RequestID
+			t.Ignored = append(t.Ignored[:0], p.Ignored...)
+		case gateway.Done:
+			t.Status, t.Finish, t.Notice, t.Answer = p.RunStatus, p.Finish, p.Notice, whole.answer(p)
+			t.Usage = usageJSON(p.Usage)
+			for _, w := range p.Waiting {
+				t.Waiting = append(t.Waiting, actionJSON(w))
+			}
+		}
+		t.Progress = whole.progress
+	}
+	return nil
+}
+
+// explainNoModel says why the model that is asked by default is not there.
+func (c *chat) explainNoModel(ctx context.Context, e *gateway.Error) error {
+	models, err := c.client.Models(ctx)
+	switch {
+	case err != nil:
+		return c.faultOf(e)
+	case len(models) == 0:
+		return noModels()
+	}
+	return fault.New("no LLM profile is active, so there is no model "+activeModel,
+		fmt.Sprintf("choose one with --model, e.g. --model %s, or make one active with ohgw profiles use NAME", clean(models[0].ID)), nil)
+}
+
+// unfinished is the error for a turn that did not come to its end, though
+// nothing broke.
+func unfinished(t turnJSON) error {
+	goOn := "go on with ohgw chat -p --conversation " + t.Conversation
+	switch {
+	case t.Status == "waiting_for_confirmation":
+		return fault.New("the agent waits for a confirmation", goOn+` yes (or no)`, nil)
+	case t.Status == "paused" || t.Status == "cancelled":
+		return fault.New("the run was stopped before its end", goOn+` "go on"`, nil)
+	case t.Status != "finished":
+		return fault.New("the run ended before its end: "+sentence(clean(t.Notice)), goOn+` "go on"`, nil)
+	}
+	return nil
+}
