@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/gateway"
@@ -97,7 +96,7 @@ func (c *chat) turn(ctx context.Context, out show) (turnJSON, error) {
 	began := c.Now()
 	t := turnJSON{Model: q.Model, Conversation: q.Conversation, Progress: []string{}, Ignored: []string{}}
 	err := c.read(ctx, q, &t, out)
-	t.Seconds = c.Now().Sub(began).Round(time.Millisecond).Seconds()
+	t.Seconds = float64(c.Now().Sub(began).Milliseconds()) / 1000
 	if e, ok := errors.AsType[*gateway.Error](err); ok {
 		if e.Conversation != "" {
 			t.Conversation = e.Conversation

@@ -110,13 +110,7 @@ type jsonDocument struct{ out *iostream.Writer }
 
 func (d *jsonDocument) piece(piece) error { return nil }
 
-func (d *jsonDocument) end(t turnJSON) error {
-	text, err := json.MarshalIndent(t, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode answer: %w", err)
-	}
-	return put(d.out, string(text)+"\n")
-}
+func (d *jsonDocument) end(t turnJSON) error { return putJSON(d.out, t, "  ") }
 
 // jsonLines prints a line for each piece, and the document last.
 type jsonLines struct{ out *iostream.Writer }
@@ -148,22 +142,24 @@ func (l *jsonLines) piece(p piece) error {
 	default:
 		line = lineJSON{Type: "text", Text: p.text}
 	}
-	return l.write(line)
+	return putJSON(l.out, line, "")
 }
 
 func (l *jsonLines) end(t turnJSON) error {
-	return l.write(struct {
+	return putJSON(l.out, struct {
 		Type string `json:"type"` // "done"
 		turnJSON
-	}{"done", t})
+	}{"done", t}, "")
 }
 
-func (l *jsonLines) write(v any) error {
+// putJSON writes a document to stdout in a single write.
+func putJSON(w io.Writer, v any, indent string) error {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
+	enc.SetIndent("", indent)
 	if err := enc.Encode(v); err != nil {
 		return fmt.Errorf("encode answer: %w", err)
 	}
-	return put(l.out, b.String())
+	return put(w, b.String())
 }
