@@ -176,7 +176,11 @@ func TestASlowReaderIsNoSilence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork()
-		n.handle(t, func(w http.ResponseWriter, _ *http.Request) { stream(w, head+content("a")+content("b")+finish) })
+		n.handle(t, func(w http.ResponseWriter, _ *http.Request) {
+			for _, part := range []string{head, content("a"), content("b"), finish} {
+				stream(w, part) // one write each, so that no buffer has it all
+			}
+		})
 		var text string
 		for p, err := range n.client(t).Ask(t.Context(), gateway.Question{Model: "m", Text: "hi"}) {
 			if err != nil {
