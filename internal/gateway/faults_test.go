@@ -188,7 +188,7 @@ func TestASlowReaderIsNoSilence(t *testing.T) {
 			}
 			switch p := p.(type) {
 			case gateway.Lost:
-				t.Error("lost: ", p.Err)
+				t.Fatal("lost: ", p.Err)
 			case gateway.Started:
 				time.Sleep(time.Hour)
 			case gateway.Text:
