@@ -30,7 +30,7 @@ func (c *chat) terminal(ctx context.Context) error {
 		Endpoint: c.client,
 		Place:    tui.Place{Title: c.place(), Notice: c.notice(), Demo: c.in.model == demoModel},
 		Hints:    c.hints(),
-		In:       c.Stdin, Out: c.Stdout, Environ: c.Environ(),
+		In:       c.Stdin, Out: c.Stdout.Writer, Environ: c.Environ(), // the terminal itself: it has a size
 		NoColor: !c.Stdout.Color(), Plain: c.in.plain || c.Getenv("TERM") == "dumb",
 		Start: tui.Start{
 			Model: c.in.model, Conversation: c.in.conversation, System: c.in.system, Text: c.in.prompt, Timeout: c.in.timeout,
@@ -45,6 +45,11 @@ func (c *chat) terminal(ctx context.Context) error {
 	}
 	for _, image := range c.images {
 		cfg.Start.Images = append(cfg.Start.Images, image.forTerminal())
+	}
+	if cfg.Plain {
+		keys, giveBack := interrupts(ctx)
+		defer giveBack()
+		cfg.Interrupt = keys
 	}
 	return tui.Run(ctx, cfg)
 }

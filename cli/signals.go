@@ -25,27 +25,74 @@ func withSignals(parent context.Context, exit func(int)) (ctx context.Context, s
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	done := make(chan struct{})
 	var watch sync.WaitGroup
+	keys := &interruptKeys{}
 	watch.Go(func() {
-		for first := true; ; first = false {
+		for first := true; ; {
 			select {
 			case <-done:
 				return
 			case s := <-signals:
 				number, _ := s.(syscall.Signal)
+				if number == syscall.SIGINT && keys.take() {
+					continue
+				}
 				if !first {
 					exit(128 + int(number))
 					return
 				}
+				first = false
 				cancel(signalError{number})
 			}
 		}
 	})
-	return ctx, func() {
+	return context.WithValue(ctx, keysOf{}, keys), func() {
 		signal.Stop(signals)
 		close(done)
 		watch.Wait()
 		cancel(nil)
 	}
+}
+
+// interruptKeys lets a command have Ctrl-C for itself: what it stops then is
+// not the program.
+type interruptKeys struct {
+	mu sync.Mutex
+	to chan<- struct{} // nil: nobody wants them
+}
+
+// keysOf finds the interruptKeys in a context.
+type keysOf struct{}
+
+// take reports whether a command got the interrupt.
+func (k *interruptKeys) take() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.to == nil {
+		return false
+	}
+	select {
+	case k.to <- struct{}{}:
+	default: // the one before has not been seen yet
+	}
+	return true
+}
+
+func (k *interruptKeys) lead(to chan<- struct{}) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.to = to
+}
+
+// interrupts brings each Ctrl-C to the caller, in place of ending ctx, until
+// it gives them back.
+func interrupts(ctx context.Context) (keys <-chan struct{}, giveBack func()) {
+	k, ok := ctx.Value(keysOf{}).(*interruptKeys)
+	if !ok {
+		return nil, func() {}
+	}
+	to := make(chan struct{}, 1)
+	k.lead(to)
+	return to, func() { k.lead(nil) }
 }
 
 // survivePipes lets writes to an output that nobody reads fail, where they
