@@ -27,8 +27,8 @@ func (m *model) cardView(room int) []string {
 	}
 	switch m.link.state {
 	case unreachable:
-		return m.frame(m.looks.bad, "Nothing answers at "+m.place(), commandLines("Start it:", m.cfg.Hints.Unreachable),
-			paint(m.looks.faint, "Trying again by itself; what you write stays here."), room)
+		return m.frame(m.looks.bad, "Nothing answers "+atPlace(m.cfg), commandLines("Start it:", m.cfg.Hints.Unreachable),
+			paint(m.looks.faint, m.fit("Trying again by itself; what you write stays here.", "trying again by itself", "trying again")), room)
 	case locked:
 		return m.frame(m.looks.bad, "The key is refused", append(m.linkCause(), commandLines("Get one that is accepted:", m.cfg.Hints.Locked)...),
 			paint(m.looks.accent, "r")+" try again", room)
@@ -73,7 +73,7 @@ func (m *model) frame(look, title string, lines []string, keys string, room int)
 		}
 	}
 	if room < 5 || width < 24 {
-		return m.bare(title, text, keys, room)
+		return m.bare(title, lines, text, keys, room)
 	}
 	if most := room - 3; len(text) > most {
 		text = append(text[:most-1], "…")
@@ -89,17 +89,27 @@ func (m *model) frame(look, title string, lines []string, keys string, room int)
 	return append(out, paint(look, "╰"+strings.Repeat("─", width-2)+"╯"))
 }
 
-// bare is a card without a frame, for small terminals. What it is about comes
-// before its title.
-func (m *model) bare(title string, text []string, keys string, room int) []string {
-	var out []string
-	if commands := slices.DeleteFunc(slices.Clone(text), func(l string) bool { return l[0] != ' ' }); len(commands) > 0 && room <= 4 {
-		text = commands
-		for i := range text {
-			text[i] = strings.TrimSpace(text[i])
+// fit gives the first text that has room in a card, else the last.
+func (m *model) fit(texts ...string) string {
+	for _, t := range texts {
+		if wrap.Width(t) <= min(m.width, 78)-4 {
+			return t
 		}
 	}
-	if room > 2 || len(text) == 0 {
+	return texts[len(texts)-1]
+}
+
+// bare is a card without a frame, for small terminals. What it is about comes
+// before its title.
+func (m *model) bare(title string, lines, text []string, keys string, room int) []string {
+	var out []string
+	if commands := slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return l[0] != ' ' }); len(commands) > 0 && room <= 4 {
+		text = commands
+		for i := range text {
+			text[i] = wrap.Cut(strings.TrimSpace(text[i]), m.width)
+		}
+	}
+	if room > 3 || len(text) == 0 {
 		out = append(out, wrap.Cut(title, m.width))
 	}
 	out = append(out, text...)
@@ -128,7 +138,7 @@ func (m *model) welcome(width, height int) []string {
 	lines = append(lines, paint(l.picked, "ohgw")+paint(l.strong, " chat"), "")
 	add("", m.modelName())
 	if height > 6 {
-		add(l.faint, "at "+m.where())
+		add(l.faint, m.where())
 	}
 	for _, n := range m.notices {
 		lines = append(lines, "")

@@ -48,7 +48,7 @@ func runPlain(ctx context.Context, cfg Config) error {
 	lines := make(chan string)
 	p.lines = lines
 	go readLines(ctx, cfg, lines) // Not waited for: see above.
-	p.print("ohgw chat at " + place(cfg) + ". Write a question and press Enter; a line that ends with a backslash goes on. /help lists the commands.")
+	p.print("ohgw chat " + atPlace(cfg) + ". Write a question and press Enter; a line that ends with a backslash goes on. /help lists the commands.")
 	if cfg.Place.Notice != "" {
 		p.print(cfg.Place.Notice)
 	}
@@ -160,7 +160,7 @@ func (p *plain) connect(ctx context.Context) error {
 		case err == nil:
 			what = "There is no model to talk to yet. These help" + orElse(p.cfg.Hints.NoModels) + ". Looking again by itself."
 		case asGateway(err).Kind == gateway.Unreachable:
-			what = "Nothing answers at " + place(p.cfg) + ". Start it" + orElse(p.cfg.Hints.Unreachable) + ". Trying again by itself."
+			what = "Nothing answers " + atPlace(p.cfg) + ". Start it" + orElse(p.cfg.Hints.Unreachable) + ". Trying again by itself."
 		case asGateway(err).Kind == gateway.Locked:
 			return err
 		default:

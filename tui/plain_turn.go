@@ -148,9 +148,12 @@ func (t *plainTurn) started(ctx context.Context, s gateway.Started) {
 	if len(s.Ignored) > 0 && first {
 		t.print("Without effect here: " + strings.Join(s.Ignored, ", "))
 	}
-	if first && t.cfg.Recent != nil {
-		t.convo.Model, t.convo.Used = t.chosen, t.cfg.Now()
-		t.convo.Turns++
+	if !first {
+		return
+	}
+	t.convo.Model, t.convo.Used = t.chosen, t.cfg.Now()
+	t.convo.Turns++
+	if t.cfg.Recent != nil {
 		if err := t.cfg.Recent.Remember(ctx, t.convo); err != nil {
 			t.print("Error: the conversation is not kept: " + err.Error())
 		}

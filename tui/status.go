@@ -35,7 +35,7 @@ func (m *model) status() string {
 
 // where is the place with what is behind it.
 func (m *model) where() string {
-	s := m.place()
+	s := safe.Line(m.cfg.Place.Title)
 	if m.cfg.Place.Backend != "" {
 		s += " (" + safe.Line(m.cfg.Place.Backend) + ")"
 	}

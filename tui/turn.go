@@ -161,11 +161,14 @@ func (m *model) started(t *turn, s gateway.Started) tea.Cmd {
 
 // remember keeps the conversation for a later chat.
 func (m *model) remember(again bool) tea.Cmd {
-	if again || m.cfg.Recent == nil {
+	if again {
 		return nil
 	}
 	m.convo.Model, m.convo.Used = m.chosen, m.cfg.Now()
 	m.convo.Turns++
+	if m.cfg.Recent == nil {
+		return nil
+	}
 	return remember(m.ctx, m.cfg.Recent, m.convo)
 }
 

@@ -10,6 +10,9 @@ import (
 	"github.com/ohgw/ohgw/tui/wrap"
 )
 
+// narrow is a width below which marks and margins may be wider than the screen.
+const narrow = 24
+
 // screen is the layout: what stands where follows from the size and the state.
 type screen struct {
 	width    int
@@ -47,16 +50,18 @@ func (m *model) arrange() screen {
 func (m *model) draw() ([]string, *tea.Cursor) {
 	s := m.arrange()
 	lines := m.body(s)
+	first := len(lines)
+	if m.width < narrow {
+		first = 0
+	}
 	lines = append(lines, s.above...)
 	row := len(lines) + s.y
 	lines = append(lines, s.input...)
 	if s.status != "" {
 		lines = append(lines, s.status)
 	}
-	for i, l := range lines {
-		if strings.IndexByte(l, 0x1b) >= 0 || len(l) > m.width {
-			lines[i] = ansi.Truncate(l, m.width, "")
-		}
+	for i, l := range lines[first:] {
+		lines[first+i] = ansi.Truncate(l, m.width, "")
 	}
 	if m.help != nil || m.dialog != nil || !s.hasInput {
 		return lines[:min(len(lines), m.height)], nil

@@ -40,7 +40,19 @@ func place(cfg Config) string {
 	if cfg.Place.Title == "" {
 		return "the gateway"
 	}
-	return safe.Line(cfg.Place.Title)
+	title := safe.Line(cfg.Place.Title)
+	if strings.HasPrefix(title, "in ") {
+		return "the gateway " + title
+	}
+	return title
+}
+
+// atPlace is the same as an answer to "where".
+func atPlace(cfg Config) string {
+	if title := safe.Line(cfg.Place.Title); strings.HasPrefix(title, "in ") {
+		return title
+	}
+	return "at " + place(cfg)
 }
 
 func (m *model) elapsed(t *turn) string { return duration(m.cfg.Now().Sub(t.begun)) }

@@ -82,7 +82,10 @@ func (e *Editor) Type(s string) { e.insert(split(s)) }
 
 // Paste inserts a text, as one glyph if it is long.
 func (e *Editor) Paste(s string) {
-	s = strings.ToValidUTF8(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s), "\ufffd")
+	if strings.Contains(s, "\r") {
+		s = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s)
+	}
+	s = strings.ToValidUTF8(s, "\ufffd")
 	if len(s) > maxInline || strings.Count(s, "\n") > maxInlineLines {
 		e.insert([]glyph{{s, true}})
 		return

@@ -1,0 +1,104 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ohgw/ohgw/internal/gateway"
+)
+
+// benchModel is a chat with messages that a stream has just begun in.
+func benchModel(b *testing.B, messages int) *model {
+	b.Helper()
+	ids := 0
+	m := newModel(b.Context(), Config{Endpoint: &script{}, Now: time.Now, NewID: func() string { ids++; return fmt.Sprint(ids) }}, &tracker{})
+	m.Update(tea.WindowSizeMsg{Width: 120, Height: 40})
+	m.Update(modelsMsg{models: []gateway.Model{{ID: "m"}}})
+	for i := range messages / 2 {
+		m.input.Set(fmt.Sprintf("question %d", i))
+		m.Update(named["enter"])
+		m.Update(batchMsg{stream: m.turn.stream, pieces: []gateway.Piece{gateway.Started{}, gateway.Text(page), finished()}, over: true})
+	}
+	m.input.Set("and now")
+	m.Update(named["enter"])
+	m.Update(batchMsg{stream: m.turn.stream, pieces: []gateway.Piece{gateway.Started{}}})
+	return m
+}
+
+// BenchmarkKeyWhileStreaming is what stands between a key and the frame with
+// it at 500 tokens a second: a batch of tokens may come first.
+func BenchmarkKeyWhileStreaming(b *testing.B) {
+	m := benchModel(b, 200)
+	tokens := strings.SplitAfter(strings.Repeat(page+"\n", 40), " ")
+	var took []time.Duration
+	i := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		pieces := make([]gateway.Piece, 17) // 500 tokens a second, 30 batches a second
+		for j := range pieces {
+			pieces[j] = gateway.Text(tokens[i%len(tokens)])
+			i++
+		}
+		begun := time.Now()
+		m.Update(batchMsg{stream: m.turn.stream, pieces: pieces})
+		m.View()
+		m.Update(tea.KeyPressMsg{Text: "a", Code: 'a'})
+		m.View()
+		took = append(took, time.Since(begun))
+		if m.input.Rows() > 5 {
+			m.input.Clear()
+		}
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "ms-p99")
+}
+
+func BenchmarkScrollLongChat(b *testing.B) {
+	m := benchModel(b, 2000)
+	m.log.Top()
+	b.ReportAllocs()
+	for b.Loop() {
+		m.Update(tea.MouseWheelMsg{Button: tea.MouseWheelDown})
+		m.View()
+		if m.log.Following() {
+			m.log.Top()
+		}
+	}
+}
+
+func BenchmarkResizeLongChat(b *testing.B) {
+	m := benchModel(b, 2000)
+	m.log.Scroll(-5000)
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		i++
+		m.Update(tea.WindowSizeMsg{Width: 60 + i%80, Height: 20 + i%30})
+		m.View()
+	}
+}
+
+func BenchmarkPasteOfAMegabyte(b *testing.B) {
+	m := benchModel(b, 2)
+	text := strings.Repeat("0123456789abcde\n", 1<<16)
+	for b.Loop() {
+		m.Update(tea.PasteMsg{Content: text})
+		m.View()
+		m.input.Clear()
+	}
+}
+
+// BenchmarkFirstFrame is from the beginning of the chat to its first screen.
+func BenchmarkFirstFrame(b *testing.B) {
+	for b.Loop() {
+		m := newModel(b.Context(), Config{Endpoint: &script{}, Now: time.Now, NewID: func() string { return "1" }}, &tracker{})
+		m.Init()
+		m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+		m.View()
+	}
+}

@@ -1,0 +1,202 @@
+package tui
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ohgw/ohgw/internal/gateway"
+)
+
+// paper is what a plain chat writes.
+type paper struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (p *paper) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.b.Write(b)
+}
+
+func (p *paper) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.b.String()
+}
+
+// onPaper runs a plain chat on the lines of input, one every 30 seconds.
+func onPaper(t *testing.T, s *script, change func(*Config), input ...string) string {
+	t.Helper()
+	var out paper
+	synctest.Test(t, func(t *testing.T) {
+		in, typed := io.Pipe()
+		ids := 0
+		cfg := Config{
+			Endpoint: s, Now: time.Now, Plain: true, In: in, Out: &out, NewID: func() string { ids++; return strings.Repeat("i", ids) },
+			Place: Place{Title: "127.0.0.1:6449"}, Hints: Hints{Unreachable: []string{"ohgw serve"}, Resume: func(id string) string { return "ohgw chat --conversation " + id }},
+		}
+		if change != nil {
+			change(&cfg)
+		}
+		var typist sync.WaitGroup
+		typist.Go(func() {
+			for _, line := range input {
+				time.Sleep(30 * time.Second)
+				_, _ = io.WriteString(typed, line+"\n")
+			}
+			time.Sleep(30 * time.Second)
+			_ = typed.Close()
+		})
+		if err := Run(t.Context(), cfg); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		_ = in.Close()
+		typist.Wait()
+	})
+	return out.String()
+}
+
+func TestPlainChatIsReadAloud(t *testing.T) {
+	t.Parallel()
+	s := &script{answer: says(gateway.Started{}, gateway.Waiting{Queue: 2}, gateway.Progress("$ ls"), gateway.Text("One.\n\nTw"), gateway.Text("o \x1b[31mred."), finished())}
+	got := onPaper(t, s, nil, "go on \\", "please", "/quit")
+	want := `ohgw chat at 127.0.0.1:6449. Write a question and press Enter; a line that ends with a backslash goes on. /help lists the commands.
+Model: openhands
+> Waiting in the queue: 2 before this one.
+Working: $ ls
+One.
+
+Two red.
+Done: 1 action, 0.0 s, 1,834 tokens in, 212 out, $0.01.
+> Go on later with: ohgw chat --conversation i
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if s.asked[0].Text != "go on \nplease" {
+		t.Errorf("asked %q", s.asked[0].Text)
+	}
+}
+
+func TestPlainAnswerThatBeginsAgainIsWrittenOnce(t *testing.T) {
+	t.Parallel()
+	s := &script{answer: says(gateway.Started{}, gateway.Text("alpha\nbeta\nga"), gateway.Lost{Attempt: 1}, gateway.Started{}, gateway.Text("alpha\n"), gateway.Text("beta\ngamma\n"), finished())}
+	got := onPaper(t, s, nil, "go")
+	if strings.Count(got, "alpha") != 1 || strings.Count(got, "beta") != 1 || !strings.Contains(got, "gamma") || !strings.Contains(got, "Connection lost") {
+		t.Errorf("written:\n%s", got)
+	}
+}
+
+func TestPlainChatSaysWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	calls := 0
+	s := &script{answer: func(_ context.Context, _ gateway.Question, say func(gateway.Piece)) error {
+		time.Sleep(7 * time.Second)
+		say(gateway.Started{})
+		return &gateway.Error{Kind: gateway.Failed, Message: "it broke"}
+	}}
+	s.models = func(context.Context) ([]gateway.Model, error) {
+		if calls++; calls < 3 {
+			return nil, &gateway.Error{Kind: gateway.Unreachable, Message: "refused"}
+		}
+		time.Sleep(6 * time.Second)
+		return []gateway.Model{{ID: "m"}}, nil
+	}
+	got := onPaper(t, s, nil, "go", "/retry")
+	for _, want := range []string{
+		"Nothing answers at 127.0.0.1:6449. Start it (ohgw serve). Trying again by itself.", "Waiting for 127.0.0.1:6449 to list its models.", "Model: m",
+		"Still waiting for 127.0.0.1:6449, 5.0 s.", "Error: It broke", "Next: Type /retry to ask again",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not written:\n%s", want, got)
+		}
+	}
+	if n := strings.Count(got, "Nothing answers"); n != 1 {
+		t.Errorf("it says %d times that nothing answers", n)
+	}
+	if len(s.asked) != 2 || s.asked[0].Key == s.asked[1].Key {
+		t.Errorf("asked %+v", s.asked)
+	}
+}
+
+func TestPlainChatAsksForAYes(t *testing.T) {
+	t.Parallel()
+	notice := "The agent waits for your confirmation of:\n\n- $ rm -rf build"
+	s := &script{answer: says(gateway.Started{}, gateway.Text(notice), gateway.Done{RunStatus: "waiting_for_confirmation", Notice: notice})}
+	got := onPaper(t, s, nil, "go", "yes")
+	if strings.Count(got, "- $ rm -rf build") != 2 || !strings.Contains(got, "Type yes or no") || s.asked[1].Text != "yes" {
+		t.Errorf("asked %+v, written:\n%s", s.asked, got)
+	}
+}
+
+func TestCtrlCStopsAPlainAnswer(t *testing.T) {
+	t.Parallel()
+	var interrupt chan struct{}
+	s := &script{answer: func(ctx context.Context, _ gateway.Question, say func(gateway.Piece)) error {
+		say(gateway.Started{})
+		say(gateway.Text("half"))
+		interrupt <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	got := onPaper(t, s, func(cfg *Config) {
+		interrupt = make(chan struct{})
+		cfg.Interrupt = interrupt
+	}, "go")
+	if !strings.Contains(got, "half\nStopped after") {
+		t.Errorf("written:\n%s", got)
+	}
+}
+
+func TestPlainCommands(t *testing.T) {
+	t.Parallel()
+	s := &script{answer: says(gateway.Started{Ignored: []string{"system"}}, gateway.Text("an answer"), finished())}
+	var saved, copied string
+	got := onPaper(t, s, func(cfg *Config) {
+		cfg.Save = func(_ context.Context, path, text string) (string, error) { saved = text; return path, nil }
+		cfg.Copy = func(_ context.Context, text string) error { copied = text; return nil }
+		cfg.ReadImage = func(_ context.Context, path string) (Image, error) {
+			if path == "none" {
+				return Image{}, errors.New("there is no such file")
+			}
+			return Image{Name: path, DataURL: "data:x", Size: 10}, nil
+		}
+	}, "/model", "/model openhands_work", "/system brief", "/image a.png", "/image none", "go", "/copy", "/save f.md", "/id", "/new", "/resume c-1", "two", "/find x", "/help", "/retry")
+	for _, want := range []string{
+		"openhands_local: ollama qwen", "Model: openhands_work", "Attached a.png · 10 bytes.", "Error: There is no such file", "Without effect here: system",
+		"Copied the answer.", "Saved to f.md.", "New conversation.", "Going on with conversation c-1.", "/find needs a screen.", "/retry: ask the last question again",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not written:\n%s", want, got)
+		}
+	}
+	if q := s.asked[0]; q.Model != "openhands_work" || q.System != "brief" || len(q.Images) != 1 {
+		t.Errorf("asked %+v", q)
+	}
+	if len(s.asked) != 3 || s.asked[1].Conversation != "c-1" || s.asked[2].Text != "two" {
+		t.Errorf("asked %+v", s.asked)
+	}
+	if copied != "an answer" || saved != "## You\n\ngo\n\n## openhands_work\n\nan answer\n\n" {
+		t.Errorf("copied %q, saved %q", copied, saved)
+	}
+}
+
+func TestPlainChatEndsWithAWrongKey(t *testing.T) {
+	t.Parallel()
+	locked := &gateway.Error{Kind: gateway.Locked, Message: "the key is unknown"}
+	s := &script{models: func(context.Context) ([]gateway.Model, error) { return nil, locked }}
+	err := Run(t.Context(), Config{Endpoint: s, Now: time.Now, NewID: func() string { return "i" }, Plain: true, In: strings.NewReader(""), Out: io.Discard})
+	if !errors.Is(err, error(locked)) {
+		t.Errorf("Run = %v", err)
+	}
+}

@@ -1,0 +1,205 @@
+//go:build unix
+
+package tui
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+
+	"github.com/ohgw/ohgw/internal/gateway"
+)
+
+// terminal is a real one, with what was written to it.
+type terminal struct {
+	*testing.T
+	keys, tty *os.File
+	mu        sync.Mutex
+	out       strings.Builder
+	change    chan struct{}
+	reader    sync.WaitGroup
+}
+
+func openTerminal(t *testing.T) *terminal {
+	t.Helper()
+	keys, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pty.Setsize(keys, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
+		t.Fatal(err)
+	}
+	term := &terminal{T: t, keys: keys, tty: tty, change: make(chan struct{}, 1)}
+	term.reader.Go(term.read)
+	t.Cleanup(func() {
+		_ = tty.Close()
+		_ = keys.Close()
+		term.reader.Wait()
+	})
+	return term
+}
+
+func (t *terminal) read() {
+	b := make([]byte, 4096)
+	for {
+		n, err := t.keys.Read(b)
+		t.mu.Lock()
+		t.out.Write(b[:n])
+		t.mu.Unlock()
+		select {
+		case t.change <- struct{}{}:
+		default:
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (t *terminal) written() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.out.String()
+}
+
+// sees waits until text was written.
+func (t *terminal) sees(text string) {
+	t.Helper()
+	limit := time.After(20 * time.Second)
+	for !strings.Contains(t.written(), text) {
+		select {
+		case <-t.change:
+		case <-limit:
+			t.Fatalf("%q does not come: %q", text, t.written())
+		}
+	}
+}
+
+func (t *terminal) types(s string) {
+	t.Helper()
+	if _, err := t.keys.WriteString(s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// runs a chat in the terminal and gives what Run returns.
+func (t *terminal) runs(ctx context.Context, s *script, change func(*Config)) <-chan error {
+	cfg := Config{
+		Endpoint: s, Now: time.Now, NewID: func() string { return "c-1" }, In: t.tty, Out: t.tty, Environ: []string{"TERM=xterm-256color"},
+		Place: Place{Title: "here"}, Hints: Hints{Resume: func(id string) string { return "ohgw chat --conversation " + id }},
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	end := make(chan error, 1)
+	go func() { end <- Run(ctx, cfg) }()
+	return end
+}
+
+const (
+	enterScreen = "\x1b[?1049h"
+	leaveScreen = "\x1b[?1049l"
+)
+
+// restored checks that the terminal is as before.
+func (t *terminal) restored() {
+	t.Helper()
+	t.sees("\x1b[?1007r")
+	out := t.written()
+	for on, off := range map[string]string{enterScreen: leaveScreen, "\x1b[?2004h": "\x1b[?2004l", "\x1b[?25l": "\x1b[?25h"} {
+		if strings.LastIndex(out, off) < strings.LastIndex(out, on) {
+			t.Errorf("%q is not taken back by %q: %q", on, off, out[max(0, len(out)-300):])
+		}
+	}
+}
+
+func TestTerminalIsLeftAsItWas(t *testing.T) {
+	t.Parallel()
+	answer := says(gateway.Started{}, gateway.Text("the answer"), finished())
+	for _, tc := range []struct {
+		name string
+		play func(t *terminal, cancel context.CancelFunc)
+		want error
+	}{
+		{"leaving", func(t *terminal, _ context.CancelFunc) { t.types("/quit\r") }, nil},
+		{"the end of the context", func(_ *terminal, cancel context.CancelFunc) { cancel() }, context.Canceled},
+		{"a panic", func(t *terminal, _ context.CancelFunc) { t.types("panic\r") }, errors.ErrUnsupported},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			term := openTerminal(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			s := &script{}
+			s.answer = func(ctx context.Context, q gateway.Question, say func(gateway.Piece)) error {
+				if q.Text == "panic" {
+					panic("made to")
+				}
+				return answer(ctx, q, say)
+			}
+			end := term.runs(ctx, s, nil)
+			term.sees("ready")
+			term.types("hello\r")
+			term.sees("the answer")
+			tc.play(term, cancel)
+			err := <-end
+			term.restored()
+			switch {
+			case tc.want == nil && err != nil, tc.want == context.Canceled && !errors.Is(err, context.Canceled), tc.want != nil && err == nil:
+				t.Errorf("Run = %v", err)
+			}
+			if tc.want == nil {
+				term.sees("Go on later with: ohgw chat --conversation c-1")
+			}
+		})
+	}
+}
+
+func TestColoursAreLeftOutWhenAsked(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name    string
+		change  func(*Config)
+		colours bool
+	}{
+		{"by default", func(*Config) {}, true},
+		{"by the environment", func(cfg *Config) { cfg.Environ = append(cfg.Environ, "NO_COLOR=1") }, false},
+		{"by the caller", func(cfg *Config) { cfg.NoColor = true }, false},
+	} {
+		term := openTerminal(t)
+		end := term.runs(t.Context(), &script{answer: says(gateway.Started{}, gateway.Text("`code` and the end"), finished())}, tc.change)
+		term.sees("ready")
+		term.types("hello\r")
+		term.sees("and the end")
+		term.types("/quit\r")
+		if err := <-end; err != nil {
+			t.Errorf("%s: Run = %v", tc.name, err)
+		}
+		if got := strings.Contains(term.written(), "38;5;") || strings.Contains(term.written(), "[3"+"5m"); got != tc.colours {
+			t.Errorf("%s: colours %v, want %v", tc.name, got, tc.colours)
+		}
+	}
+}
+
+func TestKeysOfRealTerminalsArrive(t *testing.T) {
+	t.Parallel()
+	term := openTerminal(t)
+	s := &script{answer: says(gateway.Started{}, gateway.Text("the answer"), finished())}
+	end := term.runs(t.Context(), s, nil)
+	term.sees("ready")
+	term.types("one\x1b\rtwo\nthree\x1b[13;2ufour\x1b[200~pasted\rtext\x1b[201~\r")
+	term.sees("the answer")
+	term.types("/quit\r")
+	if err := <-end; err != nil {
+		t.Errorf("Run = %v", err)
+	}
+	if got, want := s.asked[0].Text, "one\ntwo\nthree\nfourpasted\ntext"; got != want {
+		t.Errorf("asked %q, want %q", got, want)
+	}
+}
