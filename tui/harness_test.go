@@ -95,7 +95,7 @@ type chat struct {
 	msgs   chan tea.Msg
 	cancel context.CancelFunc
 	quit   bool
-	over   bool // nothing is run any more
+	over   bool     // nothing is run any more
 	copied []string // what the terminal was asked to put into its clipboard
 	system []string // what the system was
 	stored []Conversation

@@ -26,11 +26,11 @@ type model struct {
 
 	log     *transcript.List
 	notices []string // of the start: in the welcome, later in the transcript
-	input  editor.Editor
-	images []Image
-	dialog *picker
-	find   *finder
-	help   *helper
+	input   editor.Editor
+	images  []Image
+	dialog  *picker
+	find    *finder
+	help    *helper
 
 	link    link
 	models  []gateway.Model

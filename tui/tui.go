@@ -25,6 +25,10 @@ const (
 	wheelBefore = "\x1b[?1007r"
 )
 
+// fps is how often Bubble Tea looks whether the screen changed: a key is seen
+// within half of the time that 60 would take.
+const fps = 120
+
 // Run chats until the user leaves, which is no error, or ctx ends. The
 // terminal is as it was when Run returns, whatever happened.
 func Run(ctx context.Context, cfg Config) error {
@@ -44,7 +48,7 @@ func runScreen(ctx context.Context, cfg Config) error {
 		environ = append(environ, "NO_COLOR=1")
 	}
 	m := newModel(asking, cfg, &streams)
-	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(cfg.In), tea.WithOutput(cfg.Out), tea.WithEnvironment(environ))
+	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(cfg.In), tea.WithOutput(cfg.Out), tea.WithEnvironment(environ), tea.WithFPS(fps))
 	_, _ = io.WriteString(cfg.Out, wheelKeys)
 	_, err := p.Run()
 	_, _ = io.WriteString(cfg.Out, wheelBefore)

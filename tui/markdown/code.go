@@ -10,7 +10,7 @@ import (
 // command is worse than a broken line.
 func (r *Renderer) code(lang, src string, width int) []string {
 	const indent = "  "
-	hl := newHighlighter(lang)
+	hl := r.highlighter(lang)
 	var lines []string
 	for line := range strings.SplitSeq(src, "\n") {
 		var spans []wrap.Span

@@ -20,6 +20,9 @@ const (
 	removed
 )
 
+// maxGrammars is how many are kept: an answer may name any number of languages.
+const maxGrammars = 50
+
 type token struct {
 	text string
 	kind kind
@@ -34,8 +37,16 @@ type highlighter struct {
 	kind  kind   // of that
 }
 
-func newHighlighter(lang string) *highlighter {
-	return &highlighter{grammar: grammarOf(strings.ToLower(lang))}
+func (r *Renderer) highlighter(lang string) *highlighter {
+	lang = strings.ToLower(lang)
+	g, ok := r.grammars[lang]
+	if !ok {
+		g = grammarOf(lang)
+		if len(r.grammars) < maxGrammars {
+			r.grammars[lang] = g
+		}
+	}
+	return &highlighter{grammar: g}
 }
 
 // line gives the tokens of a line, none of them empty.

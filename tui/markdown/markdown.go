@@ -36,8 +36,9 @@ type Theme struct {
 
 // Renderer renders blocks. It is not safe for concurrent use.
 type Renderer struct {
-	theme  Theme
-	parser parser.Parser
+	theme    Theme
+	parser   parser.Parser
+	grammars map[string]grammar
 }
 
 // New makes a Renderer.
@@ -46,7 +47,7 @@ func New(t Theme) *Renderer {
 		extension.Strikethrough, extension.Table, extension.TaskList,
 		extension.NewLinkify(extension.WithLinkifyAllowedProtocols([]string{"http:", "https:"})),
 	))
-	return &Renderer{theme: t, parser: md.Parser()}
+	return &Renderer{theme: t, parser: md.Parser(), grammars: map[string]grammar{}}
 }
 
 // Render gives the lines of a block, each at most width cells.
