@@ -137,7 +137,7 @@ func (c *chat) read(ctx context.Context, q gateway.Question, t *turnJSON, out sh
 				t.Waiting = append(t.Waiting, actionJSON(w))
 			}
 		}
-		t.Progress = whole.progress
+		t.Progress = append(t.Progress[:0], whole.progress...)
 	}
 	return nil
 }

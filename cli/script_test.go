@@ -90,9 +90,11 @@ func TestScripts(t *testing.T) {
 			"mode":        cmdMode,
 			"replace":     cmdReplace,
 			"serving":     cmdServing,
+			"workprofile": cmdWorkProfile,
 			"setenv":      cmdSetenv,
 			"signal":      cmdSignal,
 			"tty":         cmdTTY,
+			"until":       cmdUntil,
 			"turn":        cmdTurn,
 		},
 	})
@@ -183,6 +185,22 @@ func cmdHTTP(ts *testscript.TestScript, _ bool, args []string) {
 func cmdLLM(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("OPENAI_BASE_URL", llmtest.New(scriptState(ts).test).URL)
 	ts.Setenv("OPENAI_API_KEY", "sk-test-0123456789")
+}
+
+// workprofile
+//
+// Starts the scripted LLM and makes the LLM profile "work", active, that asks
+// it; a message of the user says what it answers (see llmtest).
+func cmdWorkProfile(ts *testscript.TestScript, _ bool, _ []string) {
+	server, err := llmtest.Start("127.0.0.1:0")
+	ts.Check(err)
+	ts.Defer(func() { server.Close() })
+	ts.Setenv("OH_PERSISTENCE_DIR", ts.MkAbs("oh"))
+	ts.Setenv("OPENAI_API_KEY", "sk-of-this-script")
+	profile := fmt.Sprintf(`{"model": "openai/scripted", "base_url": %q}`, server.URL)
+	ts.Check(os.MkdirAll(ts.MkAbs("oh/profiles"), 0o700))
+	ts.Check(os.WriteFile(ts.MkAbs("oh/profiles/work.json"), []byte(profile), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("oh/settings.json"), []byte(`{"active_profile": "work"}`), 0o600))
 }
 
 // mode MODE FILE...
@@ -278,6 +296,44 @@ func cmdHostPort(ts *testscript.TestScript, _ bool, args []string) {
 // Waits until the daemon of this script says that it is about to end.
 func cmdDraining(ts *testscript.TestScript, _ bool, _ []string) {
 	awaitHealth(ts, "the daemon does not drain", func(h daemon.Health) bool { return h.Status == "draining" })
+}
+
+// until REGEXP SIGNAL CODE PROGRAM ARGS...
+//
+// Runs a program until it has written what the expression finds, to stdout or
+// stderr, and sends it a signal then. It must end with the exit code. Stdin is
+// empty.
+func cmdUntil(ts *testscript.TestScript, _ bool, args []string) {
+	seen, want := regexp.MustCompile(args[0]), args[2]
+	number := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM}[args[1]]
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, lookPath(ts, args[3]), args[4:]...)
+	cmd.Dir, cmd.Env = ts.MkAbs("."), environ(ts)
+	var once sync.Once
+	out := &watched{note: func(all []byte) {
+		if seen.Match(all) {
+			once.Do(func() { ts.Check(cmd.Process.Signal(number)) })
+		}
+	}}
+	cmd.Stdout, cmd.Stderr = out, out
+	if got := strconv.Itoa(exitCode(ts, cmd.Run())); got != want {
+		ts.Fatalf("exit code %s, want %s; it wrote:\n%s", got, want, out.all)
+	}
+	_, err := ts.Stdout().Write(out.all)
+	ts.Check(err)
+}
+
+// watched keeps what was written and shows it to a function.
+type watched struct {
+	all  []byte
+	note func(all []byte)
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	w.all = append(w.all, p...)
+	w.note(w.all)
+	return len(p), nil
 }
 
 // turn TEXT
