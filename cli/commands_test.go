@@ -89,15 +89,32 @@ func TestExamplesAreCommandLines(t *testing.T) {
 	}
 }
 
+// words are the words of a shell command, to its end.
+func words(command string) []string {
+	var all []string
+	for {
+		command = strings.TrimLeft(command, " ")
+		if quoted, ok := strings.CutPrefix(command, `"`); ok {
+			word, rest, _ := strings.Cut(quoted, `"`)
+			all, command = append(all, word), rest
+			continue
+		}
+		end := strings.IndexAny(command, " |<>)\n")
+		if end <= 0 {
+			if end < 0 && command != "" {
+				all = append(all, command)
+			}
+			return all
+		}
+		all, command = append(all, command[:end]), command[end:]
+	}
+}
+
 // typed are the arguments of each ohgw in a line of shell.
 func typed(line string) [][]string {
 	var all [][]string
 	for _, part := range strings.Split(line, "ohgw ")[1:] {
-		end := strings.IndexAny(part, "|>)\n")
-		if end < 0 {
-			end = len(part)
-		}
-		all = append(all, strings.Fields(part[:end]))
+		all = append(all, words(part))
 	}
 	return all
 }
@@ -147,6 +164,7 @@ func TestFlagsStay(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
 		"completion": "", "config path": "", "config show": "", "connect": "dry-run file model undo url write", "doctor": "bundle key-store live url", "help": "", "models": "url", "status": "url", "version": "",
+		"chat": "conversation demo image model plain print stream system timeout url",
 		"serve": "addr agent-server allow-host allow-origin backend confirm demo drain history image-urls key-store log-format max-body max-images max-message " +
 			"max-messages max-queue max-runs metrics-open no-auth one-shot-ttl progress run-timeout stream-text workspace",
 		"keys import": "remove-from-profile replace", "keys list": "", "keys remove": "field yes", "keys set": "field file replace", "keys status": "",
