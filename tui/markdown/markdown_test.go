@@ -101,6 +101,18 @@ func TestStreamedIsRenderedAsTheWhole(t *testing.T) {
 	})
 }
 
+// The last line of an answer has no line feed, and while it comes none has.
+func TestALineMeansTheSameBeforeItsEnd(t *testing.T) {
+	t.Parallel()
+	want := []string{"one", "", "  code", "", "tail"}
+	if diff := cmp.Diff(want, render("one\n\n```\ncode\n```\n\ntail", 40)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"Title", "", "text"}, render("# Title\ntext", 40)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestNoLineIsWiderThanAsked(t *testing.T) {
 	t.Parallel()
 	theme := markdown.Theme{Block: "\x1b[48;5;236m", Keyword: "\x1b[35m", Link: "\x1b[4m", Faint: "\x1b[2m", Strong: "\x1b[1m"}

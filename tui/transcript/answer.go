@@ -53,6 +53,11 @@ func (a *Answer) Text(s string) {
 		p = &part{}
 		a.push(p)
 	}
+	p.add(s)
+}
+
+// add takes the next piece of a text.
+func (p *part) add(s string) {
 	for _, b := range p.splitter.Add(s) {
 		p.set(p.closed, b)
 		p.closed++
@@ -61,6 +66,13 @@ func (a *Answer) Text(s string) {
 		p.set(p.closed, open)
 	} else {
 		p.blocks = p.blocks[:p.closed]
+	}
+}
+
+// complete ends the last line of a text, which may begin a block of its own.
+func (p *part) complete() {
+	if p.work == nil {
+		p.add("\n")
 	}
 }
 
@@ -89,6 +101,7 @@ func (a *Answer) Progress(line string) {
 
 func (a *Answer) push(p *part) {
 	if last := a.last(); last != nil {
+		last.complete()
 		last.change()
 	}
 	a.parts = append(a.parts, p)
@@ -113,6 +126,7 @@ func (a *Answer) Actions() int { return a.actions }
 func (a *Answer) End(summary string, stopped bool, f *Failure) {
 	a.summary, a.stopped, a.failure, a.done = summary, stopped, f, true
 	if last := a.last(); last != nil {
+		last.complete()
 		last.change()
 	}
 	a.foot.version++

@@ -53,6 +53,26 @@ func TestEndStaysInViewUntilSomebodyScrolls(t *testing.T) {
 	}
 }
 
+func TestTheLastLineOfATextMayBeginABlock(t *testing.T) {
+	t.Parallel()
+	for _, first := range []string{"```\ncode\n```\n\n", "<div>\nhtml\n</div>\n"} {
+		var a transcript.Answer
+		a.Text(first + "# Title")
+		a.Progress("$ ls")
+		a.Text(first + "# End")
+		a.End("done", false, nil)
+		l := transcript.New(transcript.Theme{})
+		l.Add(&a)
+		l.SetSize(40, 40)
+		if v := view(l); strings.Contains(v, "#") || strings.Contains(v, "```") {
+			t.Errorf("%s", v)
+		}
+		if src := a.Source(); src != first+"# Title\n\n"+first+"# End" {
+			t.Errorf("source %q", src)
+		}
+	}
+}
+
 func TestResizeKeepsWhatIsRead(t *testing.T) {
 	t.Parallel()
 	l := dialogue(50)
