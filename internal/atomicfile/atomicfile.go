@@ -46,6 +46,9 @@ func Write(path string, data []byte, opts Options) error {
 	return nil
 }
 
+// SyncDir makes the names in a directory durable, where the system can.
+func SyncDir(dir string) error { return syncDir(dir) }
+
 func write(path string, data []byte, opts Options) error {
 	target, err := follow(path)
 	if err != nil {

@@ -43,6 +43,7 @@ type CheckOptions struct {
 	Names []string         // profiles; none means all, and what belongs to none
 	Keys  *secret.Resolver // where keys may be; nil means that keys are not looked for
 	CLI   string           // base directory of the OpenHands CLI; "" means not to look there
+	Older []Location       // stores that may be those of an older release
 
 	// Ignored names the members of a profile that are set and have no effect in
 	// the embedded agent; nil means that nobody knows.
@@ -91,7 +92,7 @@ func (s *Store) Check(ctx context.Context, opts CheckOptions) (CheckReport, erro
 		}
 	}
 	if len(opts.Names) == 0 {
-		c.everythingElse(files, opts.CLI)
+		c.everythingElse(files, opts)
 	}
 	slices.SortStableFunc(c.report.Problems, func(a, b Problem) int { return cmp.Compare(a.Path, b.Path) })
 	if c.report.Problems == nil {

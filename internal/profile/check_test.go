@@ -182,6 +182,23 @@ func TestCheckLooksAtEverySecret(t *testing.T) {
 	}
 }
 
+func TestCheckFindsWhatOthersHaveLeft(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, map[string]string{
+		"profiles/a.json": `{"model":"openhands/x"}`, "profiles/.ohgw-123.tmp": `{"model"`, "settings.tmp.17.0011aabb": `{`, "profiles/tmp.json": `{"model":"openhands/x"}`,
+	})
+	older := newStore(t, map[string]string{"settings.json": `{}`})
+	got := check(t, s, profile.CheckOptions{CLI: s.base, Older: []profile.Location{{Base: older.base}, {Base: s.base}}})
+	want := []string{
+		" left-over note rm BASE/profiles/.ohgw-123.tmp",
+		" left-over note rm BASE/settings.tmp.17.0011aabb",
+		" older-store note OH_PERSISTENCE_DIR=" + older.base + " ohgw profiles check",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 func TestCheckOfNamedProfilesLooksAtThemOnly(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, map[string]string{

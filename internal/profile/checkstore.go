@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -12,11 +13,18 @@ import (
 )
 
 // everythingElse checks what belongs to no single profile.
-func (c *checker) everythingElse(files []document.File, cliBase string) {
+func (c *checker) everythingElse(files []document.File, opts CheckOptions) {
 	c.twins(files)
 	c.settings(files)
-	if cliBase != "" {
-		if snap := document.CLIFile(cliBase).Read(); !snap.Missing() {
+	c.leftovers()
+	for _, l := range opts.Older {
+		if !sameDir(l.Base, c.store.cfg.Base) && (opts.CLI == "" || !sameDir(l.Base, opts.CLI)) {
+			at := finding{c: c, file: document.File{Path: l.Base}}
+			at.add(Note, "older-store", "OH_PERSISTENCE_DIR="+quote(l.Base)+" ohgw profiles check", "an agent-server before 1.40 kept its files here; a present one does not look at them")
+		}
+	}
+	if opts.CLI != "" {
+		if snap := document.CLIFile(opts.CLI).Read(); !snap.Missing() {
 			c.file(snap)
 		}
 	}
@@ -58,6 +66,29 @@ func (c *checker) twins(files []document.File) {
 			at.add(Note, "twin-name", fmt.Sprintf("ohgw profiles rename %s NAME", quote(name)), "the name differs from %s by case only, which is the same file on other systems", other)
 		}
 		seen[lower] = name
+	}
+}
+
+// leftovers reports the new content of files that a program had no time to put
+// in their place. It looks twice: a program may be about to.
+func (c *checker) leftovers() {
+	var found []string
+	for _, dir := range []string{document.ProfilesDir(c.store.cfg.Base), c.store.cfg.Base} {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue // What that means is reported elsewhere.
+		}
+		for _, e := range entries {
+			if strings.Contains(e.Name(), ".tmp") && e.Type().IsRegular() {
+				found = append(found, filepath.Join(dir, e.Name()))
+			}
+		}
+	}
+	for _, path := range found {
+		if _, err := os.Lstat(path); err == nil {
+			at := finding{c: c, file: document.File{Path: path}}
+			at.add(Note, "left-over", "rm "+quote(path), "a program was interrupted while it wrote this; keys may be in it")
+		}
 	}
 }
 

@@ -37,7 +37,7 @@ func (r *runner) apply(ctx context.Context) error {
 }
 
 func (r *runner) applyFile(ctx context.Context, p *plan) {
-	_, err := p.target.file.Update(ctx, r.Locking, func(snap document.Snapshot) (*jsonedit.Doc, error) {
+	_, err := p.target.file.Update(ctx, r.locking(p.target.file), func(snap document.Snapshot) (*jsonedit.Doc, error) {
 		if snap.Doc == nil {
 			return nil, errStale
 		}
@@ -53,6 +53,9 @@ func (r *runner) applyFile(ctx context.Context, p *plan) {
 		}
 		return after, r.save(p.target.file, snap, after)
 	})
+	if document.IsLockError(err) {
+		r.busy[p.target.file.Lock] = true
+	}
 	for _, s := range p.steps {
 		if err != nil {
 			p.items[s.item].fail(err)
@@ -60,6 +63,16 @@ func (r *runner) applyFile(ctx context.Context, p *plan) {
 			p.items[s.item].Applied = true
 		}
 	}
+}
+
+// locking is how to wait for the lock of a file: not once more for one that was
+// waited for in vain. A store has hundreds of files and one lock.
+func (r *runner) locking(f document.File) document.Locking {
+	l := r.Locking
+	if r.busy[f.Lock] {
+		l.Timeout = -1
+	}
+	return l
 }
 
 // replan decides again when the file has changed since the plan was made. A

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"bufio"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/ohgw/ohgw/internal/atomicfile"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/profile/document"
 )
@@ -48,25 +50,46 @@ func newBackup(parent string, now time.Time) (*backup, error) {
 		return nil, fmt.Errorf("make backup: %w", err)
 	}
 	manifest, err := os.OpenFile(filepath.Join(dir, manifestName), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err == nil {
+		err = atomicfile.SyncDir(parent)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("make backup: %w", err)
+		return nil, fmt.Errorf("make backup: %w", errors.Join(err, os.RemoveAll(dir)))
 	}
 	return &backup{dir: dir, manifest: manifest}, nil
 }
 
-// add is done when the copy and its line are on the disk.
+// add is done when the copy, its line and their names are on the disk. When it
+// fails, nothing of the file is in the backup.
 func (b *backup) add(f document.File, before, after []byte) error {
 	b.n++
 	name := fmt.Sprintf("%05d-%s", b.n, filepath.Base(f.Path))
-	if err := writeSynced(filepath.Join(b.dir, name), before); err != nil {
+	err := writeSynced(filepath.Join(b.dir, name), before)
+	if err == nil {
+		err = b.note(record{f.Kind, f.Path, name, sum(before), sum(after)})
+	}
+	if err == nil {
+		err = atomicfile.SyncDir(b.dir)
+	}
+	if err != nil {
+		_ = os.Remove(filepath.Join(b.dir, name)) // It may not be there; what went wrong is told.
 		return fmt.Errorf("make backup: %w", err)
 	}
-	line, err := json.Marshal(record{f.Kind, f.Path, name, sum(before), sum(after)})
+	return nil
+}
+
+// note writes a line of the manifest, all of it or nothing.
+func (b *backup) note(r record) error {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	end, err := b.manifest.Seek(0, io.SeekEnd)
 	if err != nil {
 		return err
 	}
 	if _, err := b.manifest.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("make backup: %w", err)
+		return errors.Join(err, b.manifest.Truncate(end))
 	}
 	return b.manifest.Sync()
 }
@@ -175,12 +198,17 @@ func readManifest(dir string) ([]record, error) {
 	}
 	defer f.Close()
 	var records []record
-	lines := json.NewDecoder(f)
+	in := bufio.NewReader(f)
 	for {
-		var rec record
-		err := lines.Decode(&rec)
+		line, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
+			// A line without an end is of a run that was killed there: its
+			// file was not changed yet.
 			return records, nil
+		}
+		var rec record
+		if err == nil {
+			err = json.Unmarshal(line, &rec)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrNoBackup, err)

@@ -59,7 +59,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	if o.Models == nil {
 		o.Models = canon.Embedded()
 	}
-	r := &runner{Options: o, report: Report{Applied: o.Apply, Models: o.Models.Source(), Items: []Item{}}}
+	r := &runner{Options: o, busy: map[string]bool{}, report: Report{Applied: o.Apply, Models: o.Models.Source(), Items: []Item{}}}
 	for _, base := range o.Bases {
 		r.stores = append(r.stores, newStoreFacts(base))
 	}
@@ -84,6 +84,7 @@ type runner struct {
 	report Report
 	plans  []plan
 	backup *backup
+	busy   map[string]bool // locks that were not to be had
 }
 
 // storeFacts are what entries depend on outside their own file.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -349,6 +350,49 @@ func TestABusyLockStopsItsFilesOnly(t *testing.T) {
 	}
 	s.want("profiles/a.json", oldForm)
 	s.want("settings.json", settings(newForm, "null"))
+}
+
+// A store has one lock and may have hundreds of files.
+func TestABusyLockIsWaitedForOnce(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{}
+	for i := range 20 {
+		files[fmt.Sprintf("profiles/p%02d.json", i)] = oldForm
+	}
+	s := newStore(t, files)
+	lock, err := filelock.Acquire(t.Context(), filepath.Join(s.base, "profiles", ".profiles.lock"), filelock.Options{})
+	must(t, err)
+	defer lock.Release() //nolint:errcheck // the test is over
+	o := options(t, s.base)
+	waits := 0
+	o.Apply, o.Locking = true, document.Locking{Timeout: 1100 * time.Millisecond, OnWait: func(filelock.Holder) { waits++ }}
+	report := run(t, o)
+	if report.Code() != fault.Conflict || report.Summary.Error != 20 || waits != 1 {
+		t.Errorf("code %d, %+v, waited %d times", report.Code(), report.Summary, waits)
+	}
+}
+
+// A run that is killed, or a disk that is full, may leave the last line of the
+// manifest without its end.
+func TestABackupWithHalfALineIsStillGood(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, map[string]string{"profiles/a.json": oldForm, "profiles/b.json": oldForm})
+	o := options(t, s.base)
+	o.Apply = true
+	report := run(t, o)
+	manifest := filepath.Join(report.Backup, "manifest.jsonl")
+	text, err := os.ReadFile(manifest)
+	must(t, err)
+	must(t, os.WriteFile(manifest, append(text, `{"kind":1,"path":"`...), 0o600))
+	back, err := migrate.Restore(t.Context(), migrate.RestoreOptions{Backup: report.Backup, Bases: o.Bases})
+	if err != nil || len(back.Items) != 2 || back.Code() != 0 {
+		t.Errorf("%+v, %v", back, err)
+	}
+	s.want("profiles/a.json", oldForm)
+	must(t, os.WriteFile(manifest, append([]byte("{\n"), text...), 0o600))
+	if _, err := migrate.Restore(t.Context(), migrate.RestoreOptions{Backup: report.Backup, Bases: o.Bases}); !errors.Is(err, migrate.ErrNoBackup) {
+		t.Errorf("a broken line in the middle: %v", err)
+	}
 }
 
 func TestAnUnwritableBackupStopsTheChange(t *testing.T) {
