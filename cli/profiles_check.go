@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -93,9 +94,11 @@ func (a *app) profilesCheck(ctx context.Context, in profilesCheckInput) error {
 	if err != nil {
 		return err
 	}
-	found, err := store.Check(ctx, profile.CheckOptions{
-		Names: in.Names, Keys: keys.Resolver, CLI: places.CLI, Ignored: ignoredByEngine,
-	})
+	work, err := os.Getwd()
+	if err != nil {
+		return fault.New("the working directory cannot be found", "go to a directory that is there", err)
+	}
+	found, err := store.Check(ctx, profile.CheckOptions{Names: in.Names, Keys: keys.Resolver, CLI: places.CLI, Older: olderStores(places, work), Ignored: ignoredByEngine})
 	if err != nil {
 		return a.profileFault(ctx, err, strings.Join(in.Names, " "))
 	}
@@ -129,6 +132,13 @@ func ignoredByEngine(entry []byte) []string {
 		return nil
 	}
 	return llm.Ignored(p)
+}
+
+// olderStores are the stores at the working directory that are not in use.
+func olderStores(places profile.Places, work string) []profile.Location {
+	return slices.DeleteFunc(profile.Below(work), func(l profile.Location) bool {
+		return slices.ContainsFunc(places.Stores, func(used profile.Location) bool { return used.Base == l.Base })
+	})
 }
 
 // checkFault says that profiles do not work, because of their files or not.

@@ -45,7 +45,8 @@ OpenHands, --base-url URL NAME that it belongs to a proxy of your own. The names
 --dry-run prints what would be done and changes nothing; --check does that too
 and ends with 3 when something is left to do. --restore brings a backup back. A
 running agent-server may go on: it has the same locks. With --json, dry run,
-check and result are one and the same document.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Conflict),
+check and result are one and the same document; piped, a line has action,
+applied, file, entry, model before and after, reason and repair.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Conflict),
 		Example: examples(
 			"ohgw profiles migrate --dry-run",
 			"ohgw profiles migrate --as-openhands work",
@@ -108,12 +109,18 @@ func (a *app) profilesMigrate(ctx context.Context, in profilesMigrateInput) erro
 	if in.Restore != "" {
 		return a.profilesRestore(ctx, in, bases, places.CLI)
 	}
+	progress, done := a.fileProgress()
 	report, err := migrate.Run(ctx, migrate.Options{
 		Bases: bases, CLI: places.CLI, Apply: !in.DryRun && !in.Check,
 		AsOpenHands: in.AsOpenHands, Force: in.Force, BaseURL: in.BaseURL, BaseURLFor: in.Names,
 		Ciphers: a.ciphers(places), Locking: a.locking(in.profilesInput),
 		Backups: filepath.Join(dirs.State, "backups"), Now: a.Now, LookupEnv: a.lookup,
+		Progress: progress,
 	})
+	done()
+	if err != nil && len(report.Items) > 0 {
+		return errors.Join(err, a.printMigration(report)) // interrupted: what is left is what is not applied
+	}
 	if err != nil {
 		return a.profileFault(ctx, err, strings.Join(append(in.AsOpenHands, in.Names...), " "))
 	}
@@ -147,7 +154,10 @@ func (a *app) printMigration(report migrate.Report) error {
 	if !a.Stdout.TTY() {
 		t := table{}
 		for _, i := range report.Items {
-			t.add(string(i.Action), strconv.FormatBool(i.Applied), i.Path, i.Entry, i.Before.Model.Text(), i.After.Model.Text(), i.Reason+i.Error)
+			t.add(string(i.Action), strconv.FormatBool(i.Applied), i.Path, i.Entry, i.Before.Model.Text(), i.After.Model.Text(), why(i), firstOf(i.Repairs))
+		}
+		if report.Backup != "" {
+			a.note("The files as they were: %s", report.Backup)
 		}
 		return t.write(a.Stdout)
 	}
@@ -167,6 +177,38 @@ func (a *app) printMigration(report migrate.Report) error {
 		fmt.Fprintf(&b, "The files as they were: %s (ohgw profiles migrate --restore brings them back)\n", report.Backup)
 	}
 	return writeText(a.Stdout, b.String())
+}
+
+// why is the reason for what was done with an entry, and for what was not.
+func why(i migrate.Item) string {
+	if i.Error == "" {
+		return i.Reason
+	}
+	return i.Reason + ": " + i.Error
+}
+
+func firstOf(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0]
+}
+
+// fileProgress says on a terminal how many files are written. Done takes that
+// away.
+func (a *app) fileProgress() (step func(done, total int, path string), done func()) {
+	if !a.Stderr.TTY() || a.Getenv("TERM") == "dumb" || a.quiet || a.json {
+		return nil, func() {}
+	}
+	shown := false
+	return func(done, total int, _ string) {
+			shown = true
+			fmt.Fprintf(a.Stderr, "\r\x1b[K%d of %d files", done, total)
+		}, func() {
+			if shown {
+				fmt.Fprint(a.Stderr, "\r\x1b[K")
+			}
+		}
 }
 
 // writeItem writes an entry with the difference of its two fields.
