@@ -13,7 +13,6 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -181,13 +180,6 @@ func (a *aviary) wantNone(t *testing.T, where string, text []byte, but ...string
 			t.Errorf("%s has the canary %s", where, c.name)
 		}
 	}
-}
-
-func (a *aviary) command(t *testing.T, args ...string) *exec.Cmd {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), a.path, args...)
-	cmd.Env = a.env
-	return cmd
 }
 
 // try runs the program with a command line and its output, which must have no

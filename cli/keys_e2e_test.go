@@ -61,11 +61,18 @@ type program struct {
 // the test as far as the keyring needs it.
 func built(t *testing.T, profiles map[string]string) *program {
 	t.Helper()
-	p := &program{path: filepath.Join(t.TempDir(), "ohgw"), home: t.TempDir()}
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", p.path, "github.com/ohgw/ohgw/cmd/ohgw").CombinedOutput()
+	path := filepath.Join(t.TempDir(), "ohgw")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "github.com/ohgw/ohgw/cmd/ohgw").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	return (&program{path: path}).another(t, profiles)
+}
+
+// another is the same program for another user.
+func (p *program) another(t *testing.T, profiles map[string]string) *program {
+	t.Helper()
+	p = &program{path: p.path, home: t.TempDir()}
 	p.env = []string{"HOME=" + p.home, "PATH=" + os.Getenv("PATH")}
 	for _, name := range []string{"DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"} {
 		p.env = append(p.env, name+"="+os.Getenv(name))

@@ -119,9 +119,13 @@ func (r *runner) files() ([]target, error) {
 	}
 	var all []target
 	for _, store := range r.stores {
-		entries, err := document.ListDir(document.ProfilesDir(store.base))
+		dir := document.ProfilesDir(store.base)
+		entries, err := document.ListDir(dir)
 		if err != nil {
-			return nil, fmt.Errorf("list profiles: %w", err)
+			// The settings, and other stores, are all right.
+			item := Item{Path: dir, Action: canon.ErrorUnreadable}
+			item.fail(fmt.Errorf("list profiles: %w", err))
+			r.plans = append(r.plans, plan{items: []Item{item}})
 		}
 		for _, e := range entries {
 			f := document.ProfileFile(store.base, document.Stem(e))

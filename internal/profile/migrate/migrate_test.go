@@ -395,6 +395,18 @@ func TestABackupWithHalfALineIsStillGood(t *testing.T) {
 	}
 }
 
+func TestADirectoryThatCannotBeReadStopsItsProfilesOnly(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, map[string]string{"profiles": "a file", "settings.json": settings(oldForm, "null")})
+	o := options(t, s.base)
+	o.Apply = true
+	report := run(t, o)
+	if report.Code() != fault.Partly || report.Items[0].Action != canon.ErrorUnreadable || report.Items[0].Path != filepath.Join(s.base, "profiles") || report.Summary.Migrate != 1 {
+		t.Errorf("code %d, %+v", report.Code(), report.Items)
+	}
+	s.want("settings.json", settings(newForm, "null"))
+}
+
 func TestAnUnwritableBackupStopsTheChange(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, map[string]string{"profiles/a.json": oldForm, "file": ""})
