@@ -139,15 +139,16 @@ func checkPause(t *testing.T, s *Setup) {
 	c := s.open(t)
 	over := begin(t, c, turn.Input{Message: agentapi.Message{Text: "go"}})
 	s.LLM.Await(t, 1)
+	rest := watch(t, c, "")
+	next(t, rest)
 	s.Pause(t, c.Info().ID)
+	// The step in flight completes, before the pause or after it; the message
+	// after that is answered anew.
+	feed(t, hold, "late")
+	close(hold)
 	if p := await(t, "end of the turn", over); p.err != nil || p.Outcome != turn.Paused {
 		t.Errorf("turn %+v", p)
 	}
-	// The step in flight completes; the message after it is answered anew.
-	rest := watch(t, c, "")
-	next(t, rest)
-	feed(t, hold, "late")
-	close(hold)
 	until(t, rest, func(e event.Event) bool { return isSnapshot(e) && statusOf(e) != event.Running })
 	if p := say(t, c, "go on"); p.Outcome != turn.Finished || !strings.Contains(p.Answer, "back") {
 		t.Errorf("the next turn: %+v", p.Result)

@@ -98,7 +98,11 @@ func newAgent(p Profile, s Settings, system string) (json.RawMessage, error) {
 	if tools, ok := settings["tools"]; ok && string(tools) != "null" {
 		a["tools"] = tools
 	}
-	a.set("include_default_tools", []string{"FinishTool", "ThinkTool"})
+	builtin := []string{"FinishTool", "ThinkTool"}
+	if string(settings["enable_switch_llm_tool"]) == "true" { // the client has chosen a model, so that has to be said
+		builtin = append(builtin, "SwitchLLMTool")
+	}
+	a.set("include_default_tools", builtin)
 	a.set("agent_context", context)
 	if limit, ok := settings["tool_concurrency_limit"]; ok {
 		a["tool_concurrency_limit"] = limit

@@ -42,7 +42,7 @@ func TestEngineKeepsTheContract(t *testing.T) {
 func contract(t *testing.T, change func(c *engine.Config, url string)) {
 	t.Helper()
 	backendtest.Run(t, backendtest.Factory{
-		Has: backendtest.Features{Deltas: true, Switch: true, Fork: true, Confirm: true},
+		Has: backendtest.Features{Deltas: true, Stop: true, Switch: true, Fork: true, Confirm: true, Pause: true},
 		New: func(t *testing.T, needs backendtest.Needs) *backendtest.Setup {
 			server := llmtest.New(t)
 			cfg := enginetest.Config(t, server.URL, enginetest.NewProfiles("main", "test", "other", "other"))
@@ -56,7 +56,14 @@ func contract(t *testing.T, change func(c *engine.Config, url string)) {
 					t.Error(err)
 				}
 			})
-			return &backendtest.Setup{Backend: b, LLM: server, Profile: "main", Other: "other", Workspace: t.TempDir()}
+			return &backendtest.Setup{
+				Backend: b, LLM: server, Profile: "main", Other: "other", Workspace: t.TempDir(),
+				Pause: func(t *testing.T, id string) {
+					if err := b.Pause(t.Context(), id); err != nil {
+						t.Error(err)
+					}
+				},
+			}
 		},
 	})
 }

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/agentapi/turn"
@@ -206,6 +208,48 @@ func TestBlindModelSaysThatItIsBlind(t *testing.T) {
 		t.Errorf("result %+v", res)
 	}
 	w.expect("SP U M")
+}
+
+func TestMetaSaysWhenTheConversationChangedAndKeepsTheRest(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	w := newWorld(t, func(c *engine.Config) { c.Now = func() time.Time { return now } })
+	w.llm.Reply(llmtest.Text("one"), llmtest.Text("two"))
+	w.say("one")
+	w.close()
+	path := filepath.Join(w.dir(), "meta.json")
+	meta := func() (m map[string]any) {
+		t.Helper()
+		data, err := os.ReadFile(path)
+		if err == nil {
+			err = json.Unmarshal(data, &m)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	before := meta()
+	before["plugins"] = []any{"mine"}
+	data, err := json.Marshal(before)
+	if err == nil {
+		err = os.WriteFile(path, data, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(time.Hour)
+	w.start()
+	w.say("two")
+	w.close()
+	want := before
+	want["updated_at"] = "2026-01-02T04:04:05.000000Z"
+	if diff := cmp.Diff(want, meta()); diff != "" {
+		t.Errorf("meta.json (-want +got):\n%s", diff)
+	}
+	if before["created_at"] != "2026-01-02T03:04:05.000000Z" {
+		t.Errorf("created at %v", before["created_at"])
+	}
 }
 
 // TestScenario28 opens a directory as OpenHands 1.11 wrote it.

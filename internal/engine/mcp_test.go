@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,7 +33,16 @@ func mcpServer() error {
 			err := os.WriteFile(os.Getenv(mcpVariable), []byte(in.Text), 0o600)
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "you said " + in.Text}}}, nil, err
 		})
+	mcp.AddTool(s, &mcp.Tool{Name: "grow", Description: "Adds a tool."},
+		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+			mcp.AddTool(s, &mcp.Tool{Name: "grown", Description: "Is new."}, grown)
+			return &mcp.CallToolResult{}, nil, nil
+		})
 	return s.Run(context.Background(), &mcp.StdioTransport{})
+}
+
+func grown(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "I am new"}}}, nil, nil
 }
 
 // withServer gives new conversations an MCP server and a secret.
@@ -68,6 +78,39 @@ func TestScenario36MCPServerGetsTheSecret(t *testing.T) {
 		if a, ok := e.Body.(*event.Action); ok && a.ToolName == "echo" && !strings.Contains(string(a.Action), `"kind":"MCPToolAction"`) {
 			t.Errorf("action %s", a.Action)
 		}
+	}
+}
+
+func TestToolsThatAServerAddsAreOffered(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, withServer(self, filepath.Join(t.TempDir(), "heard"), "x"))
+	w.llm.Reply(llmtest.Tool("grow", `{}`), llmtest.Finish("ok"))
+	w.say("go")
+	offered := false
+	for n := 3; !offered && n < 200; n++ { // the server says it when it likes
+		w.llm.Reply(llmtest.Finish("look"))
+		w.say("look")
+		offered = slices.Contains(w.llm.Await(t, n).Tools, "grown")
+	}
+	if !offered {
+		t.Fatal("the new tool is never offered")
+	}
+	w.llm.Reply(llmtest.Tool("grown", `{}`), llmtest.Finish("ok"))
+	w.say("use it")
+	if o := lastOf[*event.Observation](t, w.log()); o.ToolName != "finish" {
+		t.Errorf("observation %+v", o)
+	}
+	found := false
+	for _, e := range w.log() {
+		o, ok := e.Body.(*event.Observation)
+		found = found || ok && o.ToolName == "grown" && strings.Contains(string(o.Observation), "I am new")
+	}
+	if !found {
+		t.Error("the new tool was not called")
 	}
 }
 

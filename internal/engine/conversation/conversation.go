@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -88,6 +89,9 @@ type Host interface {
 	Switch(ctx context.Context, profile string) (model string, err error)
 	// SkillInvoked records that the model has read a skill.
 	SkillInvoked(ctx context.Context, name string) error
+	// ReplaceMCP offers other tools in the place of those of MCP servers, from
+	// the next step on. It does not wait for it.
+	ReplaceMCP(tools []tool.Tool)
 }
 
 // Conversation is an open conversation. Its methods may be called at the same
@@ -100,6 +104,7 @@ type Conversation struct {
 	owner    sync.WaitGroup
 	workers  sync.WaitGroup
 	watchers watchers
+	mcp      atomic.Pointer[[]tool.Tool] // that replace others with the next step
 
 	// What follows belongs to the owner goroutine.
 	dir     *store.Dir
@@ -110,9 +115,7 @@ type Conversation struct {
 	stats   stats
 	choice  Choice
 	model   llm.Model // nil: to be asked for
-	tools   map[string]tool.Tool
-	defs    []tool.Definition
-	offers  []llm.Tool
+	tools   *toolbox  // nil: to be made
 	inbox   []*delivery
 	job     *job
 	lease   *time.Ticker

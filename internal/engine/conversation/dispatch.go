@@ -28,7 +28,7 @@ func (c *Conversation) dispatch(resp llm.Response) (outcome, error) {
 	opts := check.Options{Analyzer: confirm.Analyzes(c.dir.State.SecurityAnalyzer)}
 	var actions []event.Event
 	for i, call := range resp.Message.ToolCalls {
-		passed, refused := check.Call(call, c.defs, opts)
+		passed, refused := check.Call(call, c.tools.defs, opts)
 		body := c.action(resp, i)
 		if refused != nil {
 			if err := c.refuse(body, refused); err != nil {
@@ -164,21 +164,13 @@ func (c *Conversation) rejectBlocked(actions []event.Event) ([]event.Event, erro
 // call is an action that can be run. One whose tool is not there any more, or
 // was never here, is answered in its place.
 func (c *Conversation) call(a *event.Action) batch.Call {
-	t, ok := c.tools[a.ToolName]
+	t, ok := c.tools.byName[a.ToolName]
 	if !ok {
-		text := fmt.Sprintf("The tool %q is not available here. The tools there are: %s.", a.ToolName, strings.Join(c.toolNames(), ", "))
+		text := fmt.Sprintf("The tool %q is not available here. The tools there are: %s.", a.ToolName, strings.Join(c.tools.names(), ", "))
 		return batch.Call{Err: &tool.ArgumentError{Msg: text}}
 	}
 	args, err := t.Definition().Args(a.Action)
 	return batch.Call{Tool: t, Call: tool.Call{ID: a.ToolCallID, Args: args}, Err: err}
-}
-
-func (c *Conversation) toolNames() []string {
-	names := make([]string, len(c.defs))
-	for i, d := range c.defs {
-		names[i] = d.Name
-	}
-	return names
 }
 
 // result records what became of an action, and tells whether it was the end of

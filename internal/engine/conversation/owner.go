@@ -32,10 +32,8 @@ func (c *Conversation) own() {
 	}
 	close(c.gone)
 	c.watchers.end(c.closed())
-	for name, t := range c.tools {
-		if err := t.Close(); err != nil {
-			c.cfg.Log.Warn("close tool", "tool", name, "err", err)
-		}
+	if err := c.tools.close(); err != nil {
+		c.cfg.Log.Warn("close tools", "conversation", c.id, "err", err)
 	}
 }
 

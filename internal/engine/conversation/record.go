@@ -191,9 +191,9 @@ func (c *Conversation) introduce() error {
 	if c.introduced {
 		return nil
 	}
-	static, dynamic := c.cfg.Prompt.System(c.defs, c.model.Info().Model)
-	p := &event.SystemPrompt{SystemPrompt: event.Text(static), Tools: make([]json.RawMessage, len(c.defs))}
-	for i, d := range c.defs {
+	static, dynamic := c.cfg.Prompt.System(c.tools.defs, c.model.Info().Model)
+	p := &event.SystemPrompt{SystemPrompt: event.Text(static), Tools: make([]json.RawMessage, len(c.tools.defs))}
+	for i, d := range c.tools.defs {
 		p.Tools[i] = d.Stored()
 	}
 	if dynamic != "" {

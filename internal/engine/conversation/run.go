@@ -10,7 +10,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/engine/llm"
 	"github.com/ohgw/ohgw/internal/engine/stuck"
-	"github.com/ohgw/ohgw/internal/engine/tool"
 	"github.com/ohgw/ohgw/internal/fault"
 )
 
@@ -46,20 +45,9 @@ func (c *Conversation) prepare(j *job) error {
 	if err != nil {
 		return toolsError(err)
 	}
-	byName := make(map[string]tool.Tool, len(tools))
-	defs := make([]tool.Definition, len(tools))
-	offers := make([]llm.Tool, len(tools))
-	for i, t := range tools {
-		defs[i] = t.Definition()
-		byName[defs[i].Name] = t
-		parameters, err := defs[i].Offer()
-		if err != nil {
-			return errors.Join(fmt.Errorf("describe tool %s: %w", defs[i].Name, err), closeAll(tools))
-		}
-		offers[i] = llm.Tool{Name: defs[i].Name, Description: defs[i].Description, Parameters: parameters}
-	}
-	if !j.ask(func() { c.tools, c.defs, c.offers = byName, defs, offers }) {
-		return closeAll(tools)
+	box, err := newToolbox(tools)
+	if err != nil || !j.ask(func() { c.tools = box }) {
+		return errors.Join(err, closeAll(tools))
 	}
 	return nil
 }
@@ -72,14 +60,6 @@ func toolsError(err error) error {
 		why = f.Msg + "; " + f.Hint
 	}
 	return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The agent's tools cannot be started: " + why + ".", Err: err}
-}
-
-func closeAll(tools []tool.Tool) error {
-	var errs []error
-	for _, t := range tools {
-		errs = append(errs, t.Close())
-	}
-	return errors.Join(errs...)
 }
 
 // outcome is what a step leaves to do.
@@ -109,7 +89,7 @@ func (c *Conversation) run() {
 	// log, which has the answer. So nobody has to wait for the disk once more.
 	err = c.save(lazily)
 	c.watchers.publish(c.snapshot())
-	if err = errors.Join(err, c.save(durable)); err != nil {
+	if err = errors.Join(err, c.dir.Touch(c.cfg.Now(), ""), c.save(durable)); err != nil {
 		c.cfg.Log.Error("save conversation", "conversation", c.id, "err", err)
 	}
 }

@@ -90,7 +90,8 @@ func (c *Conversation) imagesUnseen() bool {
 
 // generate asks the model. What it writes is published while it writes it.
 func (c *Conversation) generate() (llm.Response, error) {
-	req := llm.Request{Messages: c.view.Messages(render), Tools: c.offers, CacheKey: c.id}
+	c.refreshTools()
+	req := llm.Request{Messages: c.view.Messages(render), Tools: c.tools.offers, CacheKey: c.id}
 	model := c.model
 	var resp llm.Response
 	var err error

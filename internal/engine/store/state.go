@@ -8,15 +8,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
-const (
-	stateFile = "base_state.json"
-	metaFile  = "meta.json"
-)
+const stateFile = "base_state.json"
 
 // State is base_state.json: what a conversation is besides its events. Fields
 // that are not here are kept as they were read.
@@ -142,47 +138,6 @@ func (d *Dir) SaveState(sync bool) error {
 		return fmt.Errorf("save conversation: %w", err)
 	}
 	if err := d.opts.Files.Write(filepath.Join(d.path, stateFile), data, sync); err != nil {
-		return fmt.Errorf("save conversation: %w", err)
-	}
-	return nil
-}
-
-// Meta is meta.json, which the agent-server lists conversations by: the
-// request that made the conversation, without its agent.
-type Meta struct {
-	Created, Updated time.Time
-	Title            string
-	// ForkedFrom is the conversation that this one began with, and ForkedAt the
-	// event up to which; empty for all of it.
-	ForkedFrom, ForkedAt string
-}
-
-// SaveMeta writes meta.json beside the state that it repeats.
-func (d *Dir) SaveMeta(m Meta) error {
-	stamp := func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
-	var title *string
-	if m.Title != "" {
-		title = &m.Title
-	}
-	meta := map[string]any{
-		"id": filepath.Base(d.path), "title": title, "metrics": nil,
-		"created_at": stamp(m.Created), "updated_at": stamp(m.Updated),
-		"workspace": d.State.Workspace, "tags": d.State.Tags, "secrets": struct{}{},
-		"confirmation_policy": d.State.ConfirmationPolicy, "security_analyzer": d.State.SecurityAnalyzer,
-		"max_iterations": d.State.MaxIterations, "stuck_detection": d.State.StuckDetection,
-		"autotitle": false,
-	}
-	if m.ForkedFrom != "" {
-		meta["forked_from_conversation_id"] = m.ForkedFrom
-	}
-	if m.ForkedAt != "" {
-		meta["forked_from_event_id"] = m.ForkedAt
-	}
-	data, err := json.Marshal(meta)
-	if err != nil {
-		return fmt.Errorf("save conversation: %w", err)
-	}
-	if err := d.opts.Files.Write(filepath.Join(d.path, metaFile), data, false); err != nil {
 		return fmt.Errorf("save conversation: %w", err)
 	}
 	return nil

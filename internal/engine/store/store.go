@@ -15,6 +15,7 @@
 package store
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -51,8 +52,9 @@ type Dir struct {
 	lease  *lease
 	State  State
 	events []event.Event
-	index  map[string]int // of events by id
-	beyond []eventFile    // on the disk, behind a gap
+	index  map[string]int             // of events by id
+	beyond []eventFile                // on the disk, behind a gap
+	meta   map[string]json.RawMessage // meta.json, once it was looked at
 	// unsynced are the files of events that may not be on the disk yet.
 	unsynced []string
 }

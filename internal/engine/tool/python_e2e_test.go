@@ -14,6 +14,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/engine/secretenv"
+	"github.com/ohgw/ohgw/internal/engine/skill"
 	"github.com/ohgw/ohgw/internal/engine/tool"
 	"github.com/ohgw/ohgw/internal/engine/tool/builtin"
 	"github.com/ohgw/ohgw/internal/engine/tool/check"
@@ -71,11 +72,6 @@ func (noSwitch) SwitchLLM(_ context.Context, name string) (string, error) {
 	return "model/" + name, nil
 }
 
-type noSkills struct{}
-
-func (noSkills) Invocable() []string                            { return []string{"a"} }
-func (noSkills) Invoke(context.Context, string) (string, error) { return "text", nil }
-
 func TestTheSDKLoadsWhatTheToolsStore(t *testing.T) {
 	dir := t.TempDir()
 	quiet := 0.5
@@ -94,7 +90,11 @@ func TestTheSDKLoadsWhatTheToolsStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tools := []tool.Tool{term, editor, tracker, builtin.Finish(), builtin.Think(), builtin.SwitchLLM(noSwitch{}), builtin.InvokeSkill(noSkills{})}
+	skills := skill.Tool(skill.ToolConfig{
+		Skills: []skill.Skill{{Name: "a", Body: "text", Invocable: true}}, Workspace: dir,
+		Invoked: func(context.Context, string) error { return nil },
+	})
+	tools := []tool.Tool{term, editor, tracker, builtin.Finish(), builtin.Think(), builtin.SwitchLLM(noSwitch{}), skills}
 	var defs []tool.Definition
 	var items []item
 	for _, x := range tools {

@@ -88,17 +88,13 @@ func (m *maker) all(ctx context.Context) error {
 			m.tools = append(m.tools, builtin.Finish())
 		case "ThinkTool":
 			m.tools = append(m.tools, builtin.Think())
+		case "SwitchLLMTool":
+			m.tools = append(m.tools, builtin.SwitchLLM(switcher{ctx, m.env}))
 		default:
 			m.env.Log.Warn("the agent has a tool that is not built here", "conversation", m.env.Conversation, "tool", name)
 		}
 	}
-	if err := m.servers(ctx); err != nil {
-		return err
-	}
-	if m.switches() {
-		m.tools = append(m.tools, builtin.SwitchLLM(switcher{ctx, m.env}))
-	}
-	return nil
+	return m.servers(ctx)
 }
 
 // make makes a tool, nil if there is none of that name. Older conversations
@@ -110,10 +106,9 @@ func (m *maker) make(s spec) (tool.Tool, error) {
 			Dir: m.env.Workspace, ID: m.env.Conversation, Environ: m.cfg.Environ, User: m.cfg.User, Host: m.cfg.Host,
 			SaveDir: filepath.Join(m.env.Dir, "observations"), Secrets: m.env.Secrets,
 		}
-		if len(s.Params) > 0 {
-			if err := json.Unmarshal(s.Params, &cfg.Params); err != nil {
-				return nil, err
-			}
+		var err error
+		if cfg.Params, err = terminal.ParseParams(s.Params); err != nil {
+			return nil, err
 		}
 		return made(terminal.New(cfg))
 	case "file_editor", "FileEditorTool":
@@ -148,7 +143,7 @@ func (m *maker) servers(ctx context.Context) error {
 	}
 	client, err := mcp.Connect(ctx, mcp.Config{
 		Servers: settings.Servers, Dir: m.env.Workspace, Environ: m.cfg.Environ, LookupEnv: m.cfg.LookupEnv,
-		Secrets: m.env.Secrets, HTTP: m.cfg.HTTP, Version: m.cfg.Version,
+		Secrets: m.env.Secrets, HTTP: m.cfg.HTTP, Version: m.cfg.Version, Changed: m.env.Host.ReplaceMCP,
 	})
 	if err != nil {
 		return err
@@ -170,15 +165,6 @@ type closer struct {
 
 // Close ends the client.
 func (c closer) Close() error { return c.end() }
-
-// switches tells whether the settings want the model to choose its successor:
-// the client has chosen one, so that has to be said.
-func (m *maker) switches() bool {
-	var s struct {
-		Enabled bool `json:"enable_switch_llm_tool"`
-	}
-	return len(m.env.Settings) > 0 && json.Unmarshal(m.env.Settings, &s) == nil && s.Enabled
-}
 
 // switcher is the conversation as the tool switch_llm sees it.
 type switcher struct {

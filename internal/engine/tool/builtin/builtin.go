@@ -1,8 +1,8 @@
 // Package builtin is the tools that need nothing but the conversation itself:
-// finish, think, switch_llm and invoke_skill.
+// finish, think and switch_llm.
 //
-// They hold no state. What they cause (the end of a run, another model, the
-// text of a skill) is done by whom they were made with.
+// They hold no state. What they cause (the end of a run, another model) is done
+// by whom they were made with.
 package builtin
 
 import (
@@ -177,68 +177,4 @@ func switchLLM(ctx context.Context, s Switcher, args json.RawMessage) (tool.Resu
 	fields.Model = model
 	return tool.NewResult("SwitchLLMObservation",
 		[]event.Content{event.Text(fmt.Sprintf("From the next step on the profile %q is used, with the model %s.", a.Profile, model))}, false, fields)
-}
-
-// Skills are the skills of a conversation that the model may load.
-type Skills interface {
-	// Invocable are the names of the skills that may be loaded.
-	Invocable() []string
-	// Invoke gives the text of a skill, ready for the model, and notes that it
-	// was loaded. The name is one of Invocable.
-	Invoke(ctx context.Context, name string) (string, error)
-}
-
-// InvokeSkill is the tool that loads a skill.
-func InvokeSkill(s Skills) tool.Tool {
-	const name = "invoke_skill"
-	type arguments struct {
-		Name string `json:"name"`
-	}
-	return simple{
-		def: tool.Definition{
-			Name: name,
-			Description: "Loads one of the skills that your instructions list: it gives you the whole text of the skill. " +
-				"Load a skill before you do what it is about.",
-			Parameters: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"The name of the skill, as listed."}},` +
-				`"required":["name"],"additionalProperties":false}`),
-			ActionKind: "InvokeSkillAction", ObservationKind: "InvokeSkillObservation", Kind: "InvokeSkillTool",
-			Annotations: quiet(name),
-		},
-		locks: func(args json.RawMessage) []string {
-			var a arguments
-			if json.Unmarshal(args, &a) != nil {
-				return nil
-			}
-			return []string{"skill:" + strings.TrimSpace(a.Name)}
-		},
-		run: func(ctx context.Context, args json.RawMessage) (tool.Result, error) {
-			var a arguments
-			if err := parse(name, args, &a); err != nil {
-				return tool.Result{}, err
-			}
-			return invoke(ctx, s, strings.TrimSpace(a.Name))
-		},
-	}
-}
-
-func invoke(ctx context.Context, s Skills, name string) (tool.Result, error) {
-	text, isError := "", false
-	if names := s.Invocable(); !slices.Contains(names, name) {
-		slices.Sort(names)
-		isError = true
-		text = fmt.Sprintf("There is no skill %q to load. There are: %s.", tool.Head(name, 64), strings.Join(names, ", "))
-		if len(names) == 0 {
-			text = "There are no skills to load."
-		}
-	} else {
-		var err error
-		if text, err = s.Invoke(ctx, name); ctx.Err() != nil {
-			return tool.Result{}, ctx.Err()
-		} else if err != nil {
-			text, isError = fmt.Sprintf("The skill %q cannot be loaded: %v.", name, err), true
-		}
-	}
-	return tool.NewResult("InvokeSkillObservation", []event.Content{event.Text(text)}, isError, struct {
-		Name string `json:"skill_name"`
-	}{name})
 }

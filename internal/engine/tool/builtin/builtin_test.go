@@ -32,13 +32,6 @@ func (s *switcher) SwitchLLM(_ context.Context, profile string) (string, error) 
 	return "model-of-" + profile, nil
 }
 
-type skills struct{ failed error }
-
-func (skills) Invocable() []string { return []string{"b", "a"} }
-func (s skills) Invoke(_ context.Context, name string) (string, error) {
-	return "text of " + name, s.failed
-}
-
 func run(t *testing.T, x tool.Tool, args string) tool.Result {
 	t.Helper()
 	result, err := x.Run(t.Context(), tool.Call{Args: json.RawMessage(args)})
@@ -73,18 +66,6 @@ func TestResults(t *testing.T) {
 			builtin.SwitchLLM(&switcher{listed: errors.New("broken")}), `{"profile_name":"a","reason":"r"}`,
 			`{"content":[{"type":"text","text":"The profiles cannot be read: broken. The model stays the same."}],"is_error":true,"profile_name":"a","reason":"r","kind":"SwitchLLMObservation"}`,
 		},
-		"skill": {
-			builtin.InvokeSkill(skills{}), `{"name":" a "}`,
-			`{"content":[{"type":"text","text":"text of a"}],"is_error":false,"skill_name":"a","kind":"InvokeSkillObservation"}`,
-		},
-		"no such skill": {
-			builtin.InvokeSkill(skills{}), `{"name":"c"}`,
-			`{"content":[{"type":"text","text":"There is no skill \"c\" to load. There are: a, b."}],"is_error":true,"skill_name":"c","kind":"InvokeSkillObservation"}`,
-		},
-		"skill fails": {
-			builtin.InvokeSkill(skills{failed: errors.New("gone")}), `{"name":"a"}`,
-			`{"content":[{"type":"text","text":"The skill \"a\" cannot be loaded: gone."}],"is_error":true,"skill_name":"a","kind":"InvokeSkillObservation"}`,
-		},
 	} {
 		result := run(t, test.tool, test.args)
 		got := strings.ReplaceAll(string(result.Observation), `"cache_prompt":false,`, "")
@@ -99,7 +80,7 @@ func TestResults(t *testing.T) {
 
 func TestDefinitionsAreWhole(t *testing.T) {
 	t.Parallel()
-	for _, x := range []tool.Tool{builtin.Finish(), builtin.Think(), builtin.SwitchLLM(&switcher{names: []string{"fast", "best"}}), builtin.InvokeSkill(skills{})} {
+	for _, x := range []tool.Tool{builtin.Finish(), builtin.Think(), builtin.SwitchLLM(&switcher{names: []string{"fast", "best"}})} {
 		d := x.Definition()
 		if _, err := d.Offer(); err != nil || d.Description == "" || !strings.HasSuffix(d.ActionKind, "Action") {
 			t.Errorf("%+v, %v", d, err)
@@ -117,7 +98,7 @@ func TestLocks(t *testing.T) {
 		want []string
 	}{
 		"finish": {builtin.Finish(), []string{}}, "think": {builtin.Think(), []string{}},
-		"switch": {builtin.SwitchLLM(&switcher{}), nil}, "skill": {builtin.InvokeSkill(skills{}), []string{"skill:a"}},
+		"switch": {builtin.SwitchLLM(&switcher{}), nil},
 	} {
 		if diff := cmp.Diff(test.want, test.tool.Locks(json.RawMessage(`{"name":"a"}`))); diff != "" {
 			t.Errorf("%s: %s", name, diff)

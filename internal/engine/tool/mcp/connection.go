@@ -212,7 +212,7 @@ func (c *connection) refreshWhenTold(ctx context.Context) {
 		}
 		cancel()
 		if err == nil && c.client.cfg.Changed != nil {
-			c.client.cfg.Changed()
+			c.client.cfg.Changed(c.client.Tools())
 		}
 	}
 }

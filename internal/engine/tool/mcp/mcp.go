@@ -46,9 +46,9 @@ type Config struct {
 	HTTP http.RoundTripper
 	// Version is that of ohgw, which servers are told.
 	Version string
-	// Changed is called when a server has other tools than before. It must not
-	// call the Client; may be nil.
-	Changed func()
+	// Changed is given the tools of all servers when one has other tools than
+	// before. It must not wait for the Client; may be nil.
+	Changed func([]tool.Tool)
 }
 
 // Client is the servers of one conversation. Its methods may be called at the

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -398,13 +399,16 @@ func TestCloseDoesNotWaitForAServerThatHangs(t *testing.T) {
 }
 
 func TestNewToolsAreNoticed(t *testing.T) {
-	changed := make(chan struct{}, 8)
+	changed := make(chan []tool.Tool, 8)
 	cfg := config(`{"srv":` + stdio(t, "echo") + `}`)
-	cfg.Changed = func() { changed <- struct{}{} }
+	cfg.Changed = func(tools []tool.Tool) { changed <- tools }
 	c := connect(t, cfg)
 	call(t, c, "grow", `{}`)
 	select {
-	case <-changed:
+	case tools := <-changed:
+		if !slices.ContainsFunc(tools, func(t tool.Tool) bool { return t.Definition().Name == "grown" }) {
+			t.Errorf("the new tool is not among %d", len(tools))
+		}
 	case <-time.After(20 * time.Second):
 		t.Fatal("nobody says that there is a new tool")
 	}
