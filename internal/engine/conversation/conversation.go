@@ -119,6 +119,8 @@ type Conversation struct {
 	inbox   []*delivery
 	job     *job
 	lease   *time.Ticker
+	settle  *time.Timer
+	saved   bool   // the base state says that this run runs
 	nudged  string // the error event for which the agent was nudged
 	refused int    // answers in a row that could not be used
 	tooLong int    // calls in a row that exceeded the context
@@ -132,6 +134,7 @@ type Conversation struct {
 	stopping bool  // somebody interrupts
 	pausing  bool  // somebody pauses
 	closing  bool  // the conversation is to be closed
+	removing bool  // and deleted
 	lost     error // another process has the conversation
 }
 
@@ -310,15 +313,15 @@ func (c *Conversation) SkillInvoked(ctx context.Context, name string) error {
 }
 
 // Close interrupts a run, ends the tools and lets the directory go.
-func (c *Conversation) Close() error { return c.end(func() error { return c.dir.Close() }) }
+func (c *Conversation) Close() error { return c.end(false, func() error { return c.dir.Close() }) }
 
 // Remove does what Close does, and deletes the directory.
-func (c *Conversation) Remove() error { return c.end(func() error { return c.dir.Remove() }) }
+func (c *Conversation) Remove() error { return c.end(true, func() error { return c.dir.Remove() }) }
 
-func (c *Conversation) end(last func() error) error {
+func (c *Conversation) end(remove bool, last func() error) error {
 	// Nobody else ends the owner but a lost lease, which is fine too.
 	_ = c.do(context.Background(), func() {
-		c.closing = true
+		c.closing, c.removing = true, remove
 		c.stop()
 	})
 	c.owner.Wait()

@@ -125,6 +125,11 @@ func (c *Conversation) execute(open []event.Event) (outcome, error) {
 	for i, e := range actions {
 		calls[i] = c.call(e.Body.(*event.Action))
 	}
+	if !c.saved {
+		if err := c.saveRunning(); err != nil {
+			return more, err
+		}
+	}
 	var results []batch.Result
 	limit := c.cfg.Concurrency
 	if !c.await(context.Background(), func(j *job) { results = batch.Run(j.ctx, calls, limit) }) {

@@ -13,8 +13,9 @@ import (
 
 // own is the owner goroutine.
 func (c *Conversation) own() {
-	c.lease = time.NewTicker(store.LeaseRenewal)
+	c.lease, c.settle = time.NewTicker(store.LeaseRenewal), time.NewTimer(0)
 	defer c.lease.Stop()
+	c.settle.Stop()
 	for !c.closing {
 		c.work()
 		if c.closing {
@@ -25,7 +26,12 @@ func (c *Conversation) own() {
 			command()
 		case <-c.lease.C:
 			c.keepLease()
+		case <-c.settle.C:
+			c.settled()
 		}
+	}
+	if !c.removing {
+		c.settled()
 	}
 	for _, d := range c.inbox {
 		d.taken <- c.closed()

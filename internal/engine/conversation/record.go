@@ -27,16 +27,17 @@ func (c *Conversation) load() error {
 		return fmt.Errorf("%w: base_state.json: stats: %w", store.ErrCorrupt, err)
 	}
 	c.head = c.dir.Head()
+	s := &c.dir.State
+	// A base state that lags behind does not know of the run that it lags by.
+	crashed := s.Status == event.Running || s.LeafEventID != c.head && c.dir.LastStatus() == event.Running
 	branch := c.dir.Branch(c.head)
 	c.view = view.New(branch)
 	for _, e := range branch {
 		c.follow(e)
 	}
-	s := &c.dir.State
 	if c.head != "" {
 		s.LeafEventID, s.HeadIsEmpty = c.head, false
 	}
-	crashed := s.Status == event.Running
 	// What waits for a person, or was paused, is to be done. Everything else
 	// that has no result died with its process.
 	if s.Status == event.Waiting || s.Status == event.Paused || !crashed && len(c.open) == 0 {
@@ -216,9 +217,6 @@ func (c *Conversation) userMessage(m agentapi.Message) error {
 		return err
 	}
 	s.LastUserMessageID = e.ID
-	if err := c.update("last_user_message_id", e.ID); err != nil {
-		return err
-	}
 	if len(activated) == 0 {
 		return nil
 	}

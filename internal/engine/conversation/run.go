@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -85,27 +86,40 @@ func (c *Conversation) run() {
 	if c.lost != nil {
 		return
 	}
-	// A process that dies leaves the first of these, a machine that does the
-	// log, which has the answer. So nobody has to wait for the disk once more.
-	err = c.save(lazily)
+	// A process that dies leaves this, a machine that does the log, which has
+	// the answer. So nobody has to wait for the disk once more.
+	if err = c.save(lazily); err != nil {
+		c.cfg.Log.Error("save conversation", "conversation", c.id, "err", err)
+	}
 	c.watchers.publish(c.snapshot())
-	if err = errors.Join(err, c.dir.Touch(c.cfg.Now(), ""), c.save(durable)); err != nil {
+	c.settle.Reset(settleAfter)
+}
+
+// settleAfter is how long nothing has to happen until the disk is asked to
+// keep what a run has left. Turns that follow each other quickly ask once.
+const settleAfter = 200 * time.Millisecond
+
+// settled puts on the disk what only the log of a machine that dies would know.
+func (c *Conversation) settled() {
+	c.settle.Stop()
+	if c.lost != nil {
+		return
+	}
+	if err := errors.Join(c.dir.Touch(c.cfg.Now(), ""), c.dir.Flush()); err != nil {
 		c.cfg.Log.Error("save conversation", "conversation", c.id, "err", err)
 	}
 }
 
-// begin says that the run runs, here and on the disk: a process that dies from
-// now on leaves a run that must be repaired.
+// begin says that the run runs. The log has that, which is enough for us until
+// there is an action: see execute.
 func (c *Conversation) begin() error {
 	if c.model == nil || c.tools == nil {
 		if err := c.ready(context.Background()); err != nil {
 			return err
 		}
 	}
-	if err := c.setStatus(event.Running); err != nil {
-		return err
-	}
-	return c.save(lazily)
+	c.saved = false
+	return c.setStatus(event.Running)
 }
 
 func (c *Conversation) loop() error {
@@ -125,10 +139,17 @@ func (c *Conversation) loop() error {
 		if err := errors.Join(err, c.tellStats(was)); over || err != nil {
 			return err
 		}
-		if err := c.save(lazily); err != nil {
+		if err := c.saveRunning(); err != nil {
 			return err
 		}
 	}
+}
+
+// saveRunning leaves a base state to a process that dies that says so: others
+// would run actions again that have no result, were it not for a run that died.
+func (c *Conversation) saveRunning() error {
+	c.saved = true
+	return c.save(lazily)
 }
 
 // between decides what follows a step. Messages that came during it are

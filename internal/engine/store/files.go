@@ -4,11 +4,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
-
-	"github.com/ohgw/ohgw/internal/atomicfile"
 )
+
+// fileMode is that of everything in a conversation: it is its owner's alone.
+const fileMode = 0o600
 
 // Files is how a directory is written: the place where tests make a disk full
 // or a process die. Reading is never part of it.
@@ -18,7 +20,8 @@ type Files interface {
 	// Write replaces or makes a file in one step. With sync it is on the disk
 	// when Write returns.
 	Write(path string, data []byte, sync bool) error
-	// Sync puts files on the disk that were written without.
+	// Sync puts files on the disk that were written without, or the names in a
+	// directory.
 	Sync(paths []string) error
 }
 
@@ -31,23 +34,35 @@ func (Disk) Mkdir(path string) error { return os.Mkdir(path, 0o700) }
 // MkdirAll makes a directory with its parents.
 func (Disk) MkdirAll(path string) error { return os.MkdirAll(path, 0o700) }
 
-// Write writes a temporary file beside path and renames it.
+// Write writes a temporary file beside path and renames it. A conversation has
+// one writer, so the temporary file has one name, and what a process that died
+// has left of it is written over.
 func (Disk) Write(path string, data []byte, sync bool) error {
-	if sync {
-		return atomicfile.Write(path, data, atomicfile.Options{})
+	dir, name := filepath.Split(path)
+	temp := dir + ".ohgw-" + name + ".tmp"
+	err := fill(temp, data, sync)
+	if err == nil {
+		err = os.Rename(temp, path)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".ohgw-*.tmp")
+	if err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	if sync {
+		return syncFile(dir)
+	}
+	return nil
+}
+
+func fill(path string, data []byte, sync bool) error {
+	f, err := openFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
+	if err == nil && sync {
+		err = f.Sync()
 	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return errors.Join(err, f.Close())
 }
 
 // maxSyncs is how many files are synced at once: each holds a thread.
@@ -71,7 +86,13 @@ func (Disk) Sync(paths []string) error {
 }
 
 func syncFile(path string) error {
-	f, err := os.Open(path)
+	// Windows keeps names by itself, and does not take a directory for a file.
+	if runtime.GOOS == "windows" {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			return nil
+		}
+	}
+	f, err := openFile(path, os.O_RDONLY)
 	if err != nil {
 		return err
 	}

@@ -148,11 +148,13 @@ func (d *Dir) Append(e event.Event, sync bool) error {
 	if err != nil {
 		return fmt.Errorf("append event: %w", err)
 	}
-	lock, err := filelock.Acquire(context.Background(), filepath.Join(d.path, "events", ".eventlog.lock"), filelock.Options{Timeout: lockTimeout})
-	if err != nil {
+	if d.lock == nil {
+		d.lock = filelock.Keep(filepath.Join(d.path, "events", ".eventlog.lock"), filelock.Options{Timeout: lockTimeout})
+	}
+	if err := d.lock.Lock(context.Background()); err != nil {
 		return fmt.Errorf("append event: %w", err)
 	}
-	defer lock.Release() //nolint:errcheck // nothing depends on it: the lock goes with its file handle
+	defer d.lock.Unlock() //nolint:errcheck // nothing depends on it: the lock goes with its file handle
 	if err := d.setAside(); err != nil {
 		return fmt.Errorf("append event: %w", err)
 	}
@@ -189,6 +191,16 @@ func (d *Dir) write(path string, data []byte, sync bool) error {
 		d.unsynced = nil
 	}
 	return err
+}
+
+// Flush puts on the disk what was written without waiting for it.
+func (d *Dir) Flush() error {
+	paths := append(d.unsynced, filepath.Join(d.path, stateFile), filepath.Join(d.path, metaFile), d.path, filepath.Join(d.path, "events"))
+	if err := d.opts.Files.Sync(paths); err != nil {
+		return fmt.Errorf("save conversation: %w", err)
+	}
+	d.unsynced = nil
+	return nil
 }
 
 // setAside renames the files beyond a gap before the gap is filled: what was
@@ -233,6 +245,16 @@ func (d *Dir) Head() string {
 		case *event.StateUpdate, *event.ConversationError:
 		default:
 			return d.events[i].ID
+		}
+	}
+	return ""
+}
+
+// LastStatus is what the log says last of the status; empty for nothing.
+func (d *Dir) LastStatus() event.Status {
+	for i := len(d.events) - 1; i >= 0; i-- {
+		if s, ok := d.events[i].StatusUpdate(); ok {
+			return s
 		}
 	}
 	return ""

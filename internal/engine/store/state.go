@@ -105,6 +105,10 @@ func (s State) members() (map[string]json.RawMessage, error) {
 
 // MarshalJSON writes the known fields and everything that was read beside them.
 func (s State) MarshalJSON() ([]byte, error) {
+	if len(s.unknown) == 0 {
+		type plain State
+		return json.Marshal(plain(s))
+	}
 	members, err := s.members()
 	if err != nil {
 		return nil, err
@@ -129,9 +133,8 @@ func readState(path string) (State, error) {
 }
 
 // SaveState writes the base state; with sync it is on the disk afterwards.
-// That costs three times an event, so it is for what only the state knows, such
-// as another model. Everything that follows from the events is found again when
-// a state that lags is opened.
+// That is for what only the state knows, such as another model. Everything that
+// follows from the events is found again when a state that lags is opened.
 func (d *Dir) SaveState(sync bool) error {
 	data, err := json.Marshal(d.State)
 	if err != nil {

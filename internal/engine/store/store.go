@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/filelock"
 )
 
 // What can be wrong with a directory.
@@ -54,6 +55,7 @@ type Dir struct {
 	events []event.Event
 	index  map[string]int             // of events by id
 	beyond []eventFile                // on the disk, behind a gap
+	lock   *filelock.Kept             // of the log, once something was appended
 	meta   map[string]json.RawMessage // meta.json, once it was looked at
 	// unsynced are the files of events that may not be on the disk yet.
 	unsynced []string
@@ -150,10 +152,20 @@ func (d *Dir) Find(id string) (event.Event, bool) {
 func (d *Dir) KeepLease() error { return d.lease.renew() }
 
 // Close lets the conversation go.
-func (d *Dir) Close() error { return d.lease.release() }
+func (d *Dir) Close() error { return errors.Join(d.unlock(), d.lease.release()) }
+
+func (d *Dir) unlock() error {
+	if d.lock == nil {
+		return nil
+	}
+	return d.lock.Close()
+}
 
 // Remove deletes the conversation.
 func (d *Dir) Remove() error {
+	if err := d.unlock(); err != nil {
+		return fmt.Errorf("remove conversation: %w", err)
+	}
 	if err := os.RemoveAll(d.path); err != nil {
 		return fmt.Errorf("remove conversation: %w", err)
 	}
