@@ -163,7 +163,7 @@ func TestExitCodesStay(t *testing.T) {
 func TestFlagsStay(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
-		"completion": "", "config path": "", "config show": "", "connect": "dry-run file model undo url write", "doctor": "bundle key-store live url", "help": "", "models": "url", "status": "url", "version": "",
+		"completion": "", "config path": "", "config show": "", "connect": "dry-run file model undo url write", "service install": "no-start on-demand print", "service status": "", "service uninstall": "", "doctor": "bundle key-store live url", "help": "", "models": "url", "status": "url", "version": "",
 		"chat": "conversation demo image model plain print stream system timeout url",
 		"serve": "addr agent-server allow-host allow-origin backend confirm demo drain history image-urls key-store log-format max-body max-images max-message " +
 			"max-messages max-queue max-runs metrics-open no-auth one-shot-ttl progress run-timeout stream-text workspace",

@@ -13,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/systemd"
 )
 
 // Env is everything that a command may touch outside its arguments.
@@ -21,7 +22,8 @@ type Env struct {
 	StdinTTY       bool // somebody can be asked
 	Stdout, Stderr *iostream.Writer
 	Getenv         func(string) string
-	Environ        func() []string // all of it, for the processes of agents
+	Environ        func() []string // for the processes of agents: without what is for this one alone
+	Journal        bool            // Stderr goes to the journal of systemd
 	Now            func() time.Time
 	Paths          func() (paths.Set, error)
 	HTTP           *http.Client
@@ -45,7 +47,8 @@ func systemEnv() *Env {
 		Stdout:   iostream.FromFile(os.Stdout),
 		Stderr:   iostream.FromFile(os.Stderr),
 		Getenv:   os.Getenv,
-		Environ:  os.Environ,
+		Environ:  func() []string { return systemd.Clean(os.Environ()) },
+		Journal:  systemd.InJournal(os.Getenv, os.Stderr),
 		Now:      time.Now,
 		Paths:    func() (paths.Set, error) { return paths.New(os.Getenv, runtime.GOOS) },
 		HTTP:     &http.Client{CheckRedirect: noRedirect},

@@ -64,7 +64,7 @@ id that it prints.`,
 	root.SetHelpCommand(newHelp())
 	root.SetHelpCommandGroupID(groupMore)
 	add(root, groupRun, newServe(a), newChat(a), newStatus(a), newDoctor(a), newModels(a))
-	add(root, groupSetup, newProfiles(a), newKeys(a), newTokens(a), newConnect(a), newConfig(a))
+	add(root, groupSetup, newProfiles(a), newKeys(a), newTokens(a), newConnect(a), newService(a), newConfig(a))
 	add(root, groupMore, newVersion(a), newCompletion(a))
 	root.AddCommand(newEnvironmentTopic(), newExitCodesTopic())
 	return root

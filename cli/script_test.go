@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -35,7 +36,8 @@ const patience = time.Minute
 // TestMain makes the test binary the program ohgw as well.
 func TestMain(m *testing.M) {
 	testscript.Main(leakTest{m}, map[string]func(){
-		"ohgw": func() { os.Exit(cli.MainWith(withFakes, os.Args[1:])) },
+		"systemctl": fakeSystemctl,
+		"ohgw":      func() { os.Exit(cli.MainWith(withFakes, os.Args[1:])) },
 	})
 }
 
@@ -80,22 +82,26 @@ func TestScripts(t *testing.T) {
 			return errors.Join(os.MkdirAll(env.Getenv("HOME"), 0o700), os.MkdirAll(env.Getenv("XDG_RUNTIME_DIR"), 0o700))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"agentserver": cmdAgentServer,
-			"code":        cmdCode,
-			"draining":    cmdDraining,
-			"ended":       cmdEnded,
-			"hostport":    cmdHostPort,
-			"http":        cmdHTTP,
-			"llm":         cmdLLM,
-			"mode":        cmdMode,
-			"replace":     cmdReplace,
-			"serving":     cmdServing,
-			"workprofile": cmdWorkProfile,
-			"setenv":      cmdSetenv,
-			"signal":      cmdSignal,
-			"tty":         cmdTTY,
-			"until":       cmdUntil,
-			"turn":        cmdTurn,
+			"agentserver":  cmdAgentServer,
+			"code":         cmdCode,
+			"draining":     cmdDraining,
+			"ended":        cmdEnded,
+			"hostport":     cmdHostPort,
+			"http":         cmdHTTP,
+			"llm":          cmdLLM,
+			"mode":         cmdMode,
+			"replace":      cmdReplace,
+			"serving":      cmdServing,
+			"workprofile":  cmdWorkProfile,
+			"setenv":       cmdSetenv,
+			"signal":       cmdSignal,
+			"tty":          cmdTTY,
+			"until":        cmdUntil,
+			"turn":         cmdTurn,
+			"freeport":     cmdFreePort,
+			"notified":     cmdNotified,
+			"notifysocket": cmdNotifySocket,
+			"listening":    cmdListening,
 		},
 	})
 }
@@ -400,7 +406,9 @@ func parrot(ctx context.Context, p fakeserver.Prompt, say func(string)) (fakeser
 // state is what the commands of one script share.
 type state struct {
 	test      testing.TB
-	signalled *exec.Cmd // the daemon that got the last signal
+	signalled *exec.Cmd     // the daemon that got the last signal
+	notify    *net.UnixConn // where services tell how they are
+	told      []string      // what they have told
 }
 
 type stateKey struct{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -20,6 +21,7 @@ import (
 	"github.com/ohgw/ohgw/internal/instance"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/systemd"
 	"github.com/ohgw/ohgw/internal/token"
 )
 
@@ -94,7 +96,7 @@ func (a *app) serve(ctx context.Context, flags settingFlags) (err error) {
 		return claimFault(err, dirs)
 	}
 	defer func() { err = errors.Join(err, claim.Release()) }()
-	ln, err := a.listen(ctx, s.Addr)
+	ln, err := a.socket(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -116,10 +118,12 @@ func (a *app) serve(ctx context.Context, flags settingFlags) (err error) {
 		return err
 	}
 	stop := context.AfterFunc(ctx, func() {
+		a.tellManager(systemd.Stopping)
 		a.hint("\nStopping. Running answers have %s to end; Ctrl-C again ends them at once.", s.Drain)
 	})
 	defer stop()
 	a.announce(ctx, greeting{info: info, settings: s, backend: g.backend, key: key, state: dirs.State}, log)
+	a.tellManager(systemd.Ready, "STATUS=Answers at "+info.URL+"/v1")
 	return g.Serve(ctx, ln)
 }
 
@@ -180,6 +184,9 @@ func (a *app) logger(format string) *slog.Logger {
 		options.Level = slog.LevelError
 	case a.debug:
 		options.Level = slog.LevelDebug
+	}
+	if format == "auto" && a.Journal {
+		return slog.New(systemd.NewJournalHandler(a.Stderr, *options, func(w io.Writer, o *slog.HandlerOptions) slog.Handler { return slog.NewTextHandler(w, o) }))
 	}
 	if format == "text" || format == "auto" && a.Stderr.TTY() {
 		return slog.New(slog.NewTextHandler(a.Stderr, options))

@@ -8,10 +8,13 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
+	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/systemd"
 )
 
 // listen opens the address of the daemon, or says who has it.
@@ -29,6 +32,31 @@ func (a *app) listen(ctx context.Context, addr string) (net.Listener, error) {
 		return nil, fault.New("you may not listen on "+addr, free, netCause(err))
 	}
 	return nil, fault.New("cannot listen on "+addr, free, netCause(err))
+}
+
+// socket is what the daemon listens on: a socket that the service manager has
+// opened, else the address of the settings.
+func (a *app) socket(ctx context.Context, s *config.Settings) (net.Listener, error) {
+	ln, err := systemd.Listener(a.Getenv, os.Getpid())
+	if err != nil {
+		return nil, &fault.Error{Msg: "the sockets of the service manager cannot be used", Hint: "let its unit have one ListenStream, an address with a port", Code: fault.Usage, Err: err}
+	}
+	if ln == nil {
+		return a.listen(ctx, s.Addr)
+	}
+	if tcp, ok := ln.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+		a.note("warning: %s can be reached from other machines; whoever has a token can run commands through it", ln.Addr())
+	}
+	a.detail("listening on the socket of the service manager, %s", ln.Addr())
+	return ln, nil
+}
+
+// tellManager tells the service manager something. That it does not hear it is
+// no reason to stop.
+func (a *app) tellManager(states ...string) {
+	if err := systemd.Notify(a.Getenv, states...); err != nil {
+		a.note("warning: %v", err)
+	}
 }
 
 // ownerPatience bounds how long the start asks who has its port.

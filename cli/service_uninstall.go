@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/service"
+)
+
+func newServiceUninstall(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "uninstall",
+		Short: "Stop the service and remove its files",
+		Long: long(`
+Stops the service, which lets running answers end, and removes the files that
+"ohgw service install" has written. Settings, keys and conversations stay. It is
+no failure when there is no service. With --json there is removed.`, 0, fault.Failed, fault.Usage, fault.Conflict),
+		Example:           examples("ohgw service uninstall", "ohgw service uninstall --json"),
+		Args:              none(),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return a.serviceUninstall(cmd.Context()) },
+	}
+}
+
+func (a *app) serviceUninstall(ctx context.Context) error {
+	m, err := a.manager()
+	if err != nil {
+		return err
+	}
+	if m.goos == "windows" {
+		a.note("In PowerShell, as yourself:")
+		return writeText(a.Stdout, "Unregister-ScheduledTask -TaskName ohgw -Confirm:$false\n")
+	}
+	found := false
+	for _, path := range m.files {
+		_, there, err := ours(path)
+		if err != nil {
+			return err
+		}
+		found = found || there
+	}
+	removed := []string{}
+	if found {
+		m.stop(ctx)
+	}
+	for _, path := range m.files {
+		gone, err := removeIfThere(path)
+		if err != nil {
+			return fault.New(path+" cannot be removed", "look whose it is", err)
+		}
+		if gone {
+			removed = append(removed, path)
+		}
+	}
+	if found && m.goos != "darwin" {
+		_, err = m.run(ctx, "daemon-reload")
+		m.detail("%v", err)
+	}
+	if a.json {
+		return a.printJSON(map[string]any{"removed": removed})
+	}
+	if len(removed) == 0 {
+		a.note("There is no service.")
+	}
+	for _, path := range removed {
+		a.note("Removed: %s", path)
+	}
+	return nil
+}
+
+// stop ends the service. Where nothing manages services there is none to end.
+func (m *manager) stop(ctx context.Context) {
+	var err error
+	if m.goos == "darwin" {
+		_, err = m.run(ctx, "bootout", domain()+"/"+service.Label)
+	} else {
+		units := []string{service.Unit}
+		if m.unit() == service.Socket {
+			units = []string{service.Socket, service.Unit}
+		}
+		_, err = m.run(ctx, append([]string{"disable", "--now"}, units...)...)
+	}
+	if err != nil {
+		m.note("note: it was not stopped: %s", clean(err.Error()))
+	}
+}
