@@ -48,7 +48,7 @@ id that it prints.`,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
 		Args:              unknownCommand,
-		RunE:              showHelp,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return a.first(cmd) },
 		PersistentPreRunE: func(*cobra.Command, []string) error { return a.checkGlobals() },
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
