@@ -72,7 +72,7 @@ func (p *patient) world() *doctor.World {
 		built = time.Time{}
 	}
 	return &doctor.World{
-		Now: p.Now, Built: built, GOOS: runtime.GOOS, Root: os.Geteuid() == 0, Getenv: p.Getenv,
+		Now: p.Now, Built: built, GOOS: runtime.GOOS, Root: p.Root, Getenv: p.Getenv,
 		Settings: p.settings, Paths: p.Paths, Stat: os.Stat, Writable: writable, Free: freeSpace,
 		KeyStore: p.keyStoreState, Profiles: p.profileState,
 		Bind: p.bind, Owner: p.owner,

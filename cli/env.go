@@ -23,6 +23,7 @@ type Env struct {
 	Stdout, Stderr *iostream.Writer
 	Getenv         func(string) string
 	Environ        func() []string // for the processes of agents: without what is for this one alone
+	Root           bool            // this is the user who may do everything
 	Journal        bool            // Stderr goes to the journal of systemd
 	Now            func() time.Time
 	Paths          func() (paths.Set, error)
@@ -48,6 +49,7 @@ func systemEnv() *Env {
 		Stderr:   iostream.FromFile(os.Stderr),
 		Getenv:   os.Getenv,
 		Environ:  func() []string { return systemd.Clean(os.Environ()) },
+		Root:     os.Geteuid() == 0,
 		Journal:  systemd.InJournal(os.Getenv, os.Stderr),
 		Now:      time.Now,
 		Paths:    func() (paths.Set, error) { return paths.New(os.Getenv, runtime.GOOS) },

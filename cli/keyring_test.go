@@ -9,8 +9,13 @@ import (
 // none. Where it is empty, the program has the keyring of the system.
 const fakeKeyringDir = "TEST_KEYRING"
 
+// fakeRoot is a variable of scripts that says that this is root. Tests run as
+// anybody.
+const fakeRoot = "TEST_ROOT"
+
 // withFakes is the world of a script.
 func withFakes(env *cli.Env) {
+	env.Root = env.Getenv(fakeRoot) != ""
 	if dir := env.Getenv(fakeKeyringDir); dir != "" {
 		env.Keyring = secrettest.FileKeyring(dir)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ohgw/ohgw/internal/doctor"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/redact"
@@ -49,6 +50,9 @@ func (a *app) report(cmd *cobra.Command, args []string, err error) {
 		if a.debug {
 			p.Cause = err.Error()
 		}
+	}
+	if doctor.DiskFull(err) {
+		p.Hint = "the disk is full: make room, or name directories on another one with XDG_STATE_HOME and XDG_RUNTIME_DIR"
 	}
 	if _, ok := errors.AsType[*usageError](err); ok {
 		p.Usage = cmd.UseLine()

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"time"
 
@@ -113,6 +114,10 @@ func (a *app) serve(ctx context.Context, flags settingFlags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, g.Close()) }()
+	if a.Root && g.backend.status.Address == "" { // the agents run in this process
+		a.note("warning: this is root: the agents' commands may change everything on this machine")
+		a.note("  let a user of its own run it: sudo -iu NAME ohgw serve")
+	}
 	info := instance.Info{URL: baseURL(ln.Addr()), PID: os.Getpid(), Version: buildinfo.Get().Version, Started: a.Now().Truncate(time.Second)}
 	if err := claim.Publish(info); err != nil {
 		return err
@@ -145,6 +150,10 @@ func (a *app) checkServe(s *config.Settings) error {
 	}
 	if s.Workspace == "" {
 		return nil
+	}
+	if filepath.Clean(s.Workspace) == filepath.Dir(s.Workspace) {
+		return usage("the workspace "+s.Workspace+" is all files of this machine",
+			"name a directory for the agents' work ("+s.Origin("workspace").String()+")")
 	}
 	info, err := os.Stat(s.Workspace)
 	switch {

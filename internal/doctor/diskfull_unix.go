@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// noSpace tells whether err says that the disk, or the user's part of it, is
+// DiskFull tells whether err says that the disk, or the user's part of it, is
 // full.
-func noSpace(err error) bool {
+func DiskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }

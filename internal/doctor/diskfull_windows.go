@@ -8,5 +8,5 @@ import (
 // errDiskFull is the system's ERROR_DISK_FULL.
 const errDiskFull = syscall.Errno(112)
 
-// noSpace tells whether err says that the disk is full.
-func noSpace(err error) bool { return errors.Is(err, errDiskFull) }
+// DiskFull tells whether err says that the disk is full.
+func DiskFull(err error) bool { return errors.Is(err, errDiskFull) }
