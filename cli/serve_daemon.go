@@ -8,8 +8,10 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/chats"
 	"github.com/ohgw/ohgw/internal/buildinfo"
 	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/engine/llm"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/token"
 )
@@ -57,7 +59,9 @@ func daemonConfig(s *config.Settings, backend chosenBackend, in gatewayInput, no
 		},
 		ImageURLs: s.ImageURLs, AnswerOnly: s.StreamText == "answer", HideProgress: s.Progress == "off", IgnoreHistory: s.History == "ignore",
 		Drain: s.Drain, MaxRuns: s.MaxRuns, MaxQueue: s.MaxQueue, OneShotTTL: s.OneShotTTL, RunTimeout: s.RunTimeout,
-		Workspace: s.Workspace, WorkspaceRoot: in.workspaces, StateDir: in.state, Complete: backend.complete,
+		Workspace: s.Workspace, WorkspaceRoot: in.workspaces, StateDir: in.state,
+		Complete: backend.complete, Housekeeping: daemon.Housekeeping(s.Housekeeping), Sees: llm.Sees,
+		Chats: chats.Finder{Headers: s.ChatHeaders, Fields: s.ChatFields}, WorkspacePerChat: s.WorkspacePer == "chat",
 	}
 	if c.MaxQueue == 0 {
 		c.MaxQueue = -1 // there 0 is the default
@@ -78,7 +82,7 @@ func (k doorkeeper) Check(presented string) (daemon.Client, error) {
 	case err != nil:
 		return daemon.Client{}, err
 	}
-	return daemon.Client{ID: t.ID, Name: t.Name, Models: t.Models}, nil
+	return daemon.Client{ID: t.ID, Name: t.Name, Models: t.Models, ChatBy: t.ChatBy}, nil
 }
 
 // chosenBackend is a backend, and how it was when the daemon started.

@@ -122,6 +122,7 @@ type tokenJSON struct {
 	ID      string     `json:"id"`
 	Tail    string     `json:"tail"`
 	Models  []string   `json:"models"`
+	ChatBy  []string   `json:"chat_by,omitempty"`
 	Created *time.Time `json:"created"`
 	Expires *time.Time `json:"expires"`
 	Expired bool       `json:"expired"`
@@ -129,7 +130,7 @@ type tokenJSON struct {
 
 func (a *app) tokenJSON(t token.Token) tokenJSON {
 	return tokenJSON{
-		Name: t.Name, ID: t.ID, Tail: t.Tail, Models: t.Models,
+		Name: t.Name, ID: t.ID, Tail: t.Tail, Models: t.Models, ChatBy: t.ChatBy,
 		Created: timeOrNull(t.Created), Expires: timeOrNull(t.Expires), Expired: t.Expired(a.Now()),
 	}
 }

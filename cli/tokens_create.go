@@ -19,6 +19,7 @@ type tokensCreateInput struct {
 
 	Name    string
 	Models  []string
+	ChatBy  []string
 	Expires string
 }
 
@@ -34,7 +35,11 @@ the commands of ohgw. A running daemon takes a token from its next request on.
 
 --model limits the token to models; "openhands", the active profile, is one of
 its own. --expires takes a time from now such as 12h or 30d, or a date, which is
-the last day that the token works on.`,
+the last day that the token works on.
+
+--chat-by lets a field of a request's body say which chat it belongs to, for
+clients that have no header for that: user or prompt_cache_key. It is not for
+clients where that field is the same in all chats.`,
 			0, fault.Failed, fault.Usage, fault.Credential, fault.Conflict),
 		Example: examples(
 			"ohgw tokens create open-webui",
@@ -48,6 +53,8 @@ the last day that the token works on.`,
 		},
 	}
 	cmd.Flags().StringSliceVar(&in.Models, "model", nil, "let it use this model `id` only; may be repeated")
+	cmd.Flags().StringSliceVar(&in.ChatBy, "chat-by", nil, "`field` that names the chat: user or prompt_cache_key; may be repeated")
+	complete(cmd, "chat-by", token.ChatFields()...)
 	cmd.Flags().StringVar(&in.Expires, "expires", "", "`time` from now or date when it ends; never if left out")
 	complete(cmd, "expires", "12h", "7d", "30d", "90d")
 	err := cmd.RegisterFlagCompletionFunc("model", a.completeModels)
@@ -70,7 +77,10 @@ func (a *app) tokensCreate(ctx context.Context, in tokensCreateInput) error {
 		return err
 	}
 	slices.Sort(in.Models)
-	made, err := store.Create(ctx, token.Spec{Name: in.Name, Models: slices.Compact(in.Models), Expires: expires})
+	slices.Sort(in.ChatBy)
+	made, err := store.Create(ctx, token.Spec{
+		Name: in.Name, Models: slices.Compact(in.Models), ChatBy: slices.Compact(in.ChatBy), Expires: expires,
+	})
 	if err != nil {
 		return a.tokenFault(err, in.Name)
 	}

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/turn"
@@ -31,12 +32,17 @@ type answer struct {
 	progress int        // bytes shown
 	counted  bool       // as delivered
 	text     chats.Text // told, where there is no chat
+	note     string     // what the user must know besides the answer
 }
 
 func newAnswer(x *exchange, c *call, att *run.Attachment) *answer {
+	return &answer{x: x, call: c, att: att, id: newCompletionID(), created: x.d.cfg.Now().Unix()}
+}
+
+func newCompletionID() string {
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // never fails: the runtime ends the program first
-	return &answer{x: x, call: c, att: att, id: "chatcmpl-" + hex.EncodeToString(random[:]), created: x.d.cfg.Now().Unix()}
+	return "chatcmpl-" + hex.EncodeToString(random[:])
 }
 
 // updates calls show with every update of the job, and beat whenever there was
@@ -86,6 +92,7 @@ func (a *answer) end(ctx context.Context) ending {
 		a.x.note(slog.String("run_status", e.status))
 	}
 	if e.problem == nil {
+		e.notice = strings.Trim(a.note+"\n\n"+e.notice, "\n")
 		return e
 	}
 	e.problem = a.call.explain(e.problem)

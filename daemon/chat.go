@@ -48,8 +48,15 @@ func (d *Daemon) chat() handler {
 			return err
 		}
 		profile, old, err := d.resolve(r.Context(), x.client, c.Model)
+		utility := err != nil && c.Model == modelUtility
+		if utility {
+			profile, err = d.resolveUtility(r.Context(), x.client)
+		}
 		if err != nil {
 			return err
+		}
+		if task, ok := d.taskOf(c, r.Header, utility); ok {
+			return d.housekeep(r.Context(), x, c, profile, task)
 		}
 		c.chat = d.chatOf(x.client, c, r.Header)
 		att, err := d.submit(r.Context(), x.client, c, profile)
@@ -70,6 +77,7 @@ func (d *Daemon) chat() handler {
 			x.Header().Set(headerIgnored, strings.Join(names, ", "))
 		}
 		w := newAnswer(x, c, att)
+		w.note = d.imageNote(c, profile)
 		if c.Stream {
 			return w.stream(r.Context())
 		}

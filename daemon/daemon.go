@@ -67,7 +67,12 @@ type Config struct {
 	// Complete asks an LLM without an agent, for what chat UIs want behind the
 	// user's back. Nil: there is none.
 	Complete CompleteFunc
+	// Housekeeping says who answers that. Empty: HousekeepingLLM.
+	Housekeeping Housekeeping
 
+	// Sees tells whether a model, named as in a profile, is shown images, if
+	// that is known. Nil: nothing is.
+	Sees func(model string) (sees, known bool)
 	// Chats finds the names of chats beyond those known.
 	Chats chats.Finder
 	// WorkspacePerChat gives each chat a directory of its own, below Workspace

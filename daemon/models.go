@@ -16,7 +16,11 @@ const (
 	modelPrefix = "openhands_"
 	// modelActive is the profile that is active at the moment.
 	modelActive = "openhands"
-	ownedBy     = "openhands"
+	// modelUtility is the plain LLM of the active profile, without an agent, for
+	// UIs that let one choose who makes titles. A profile of that name goes
+	// before.
+	modelUtility = "openhands_utility"
+	ownedBy      = "openhands"
 )
 
 // find is the profile that a model id names.
@@ -52,6 +56,30 @@ func (d *Daemon) resolve(ctx context.Context, client Client, model string) (p ag
 	return p, old, nil
 }
 
+// resolveUtility finds the profile that answers for modelUtility.
+func (d *Daemon) resolveUtility(ctx context.Context, client Client) (agentapi.Profile, error) {
+	list, _, err := d.models.quick(ctx)
+	if err != nil {
+		return agentapi.Profile{}, err
+	}
+	p, ok := utilityOf(list)
+	if !ok || !client.allows(modelUtility, modelActive, modelPrefix+p.Name) {
+		return p, modelNotFound(modelUtility)
+	}
+	return p, nil
+}
+
+// utilityOf is the active profile, else the first.
+func utilityOf(list []agentapi.Profile) (agentapi.Profile, bool) {
+	if len(list) == 0 {
+		return agentapi.Profile{}, false
+	}
+	if p, ok := find(list, modelActive); ok {
+		return p, true
+	}
+	return list[0], true
+}
+
 func modelNotFound(id string) error {
 	return newProblem(codeModelNotFound, fmt.Sprintf("The model '%s' does not exist or you do not have access to it.", logPath(id)), nil).about("model")
 }
@@ -73,7 +101,21 @@ func (d *Daemon) visible(ctx context.Context, client Client) ([]openai.Model, er
 			models = append(models, d.model(modelPrefix+p.Name, "OpenHands ("+p.Name+")", p))
 		}
 	}
+	_, taken := find(list, modelUtility)
+	if p, ok := utilityOf(list); ok && !taken && d.cfg.Complete != nil && client.allows(modelUtility, modelActive, modelPrefix+p.Name) {
+		models = append(models, d.utility(p))
+	}
 	return models, nil
+}
+
+// utility is the model for titles and tags. Open WebUI hides it where people
+// choose whom to talk to, and offers it where administrators do.
+func (d *Daemon) utility(p agentapi.Profile) openai.Model {
+	m := d.model(modelUtility, "OpenHands (titles and tags)", p)
+	m.Description = "The plain model of the active profile, without an agent: for titles, tags and suggestions."
+	m.Info.Meta = openai.ModelMeta{Description: m.Description, Capabilities: m.Info.Meta.Capabilities, Hidden: true}
+	m.Extension.Kind = "llm"
+	return m
 }
 
 // model is a profile as a model.
@@ -86,8 +128,21 @@ func (d *Daemon) model(id, name string, p agentapi.Profile) openai.Model {
 	description := strings.Replace(p.Model, "/", " ", 1)
 	return openai.Model{
 		ID: id, Object: "model", Created: created.Unix(), OwnedBy: ownedBy, Name: name, Description: description,
-		Info:      openai.ModelInfo{Meta: openai.ModelMeta{Description: description, Capabilities: openai.Capabilities{Usage: true}}},
+		Info: openai.ModelInfo{Meta: openai.ModelMeta{
+			Description:  "An agent with a shell and files of its own, on " + description + ".",
+			Capabilities: openai.Capabilities{Usage: true, Vision: d.sees(p.Model) != blind},
+			Suggestions:  suggestions(),
+		}},
 		Extension: openai.ModelExtension{Kind: "agent", Profile: p.Name, LLM: p.Model},
+	}
+}
+
+// suggestions are what a person could begin with.
+func suggestions() []openai.Suggestion {
+	return []openai.Suggestion{
+		{Title: [2]string{"Look around", "and say what is here"}, Content: "Look at the files in your working directory and tell me what is here."},
+		{Title: [2]string{"Write a script", "and try it"}, Content: "Write a small script that prints the ten largest files below a directory, and try it."},
+		{Title: [2]string{"Find out", "what this machine can do"}, Content: "Find out which programming languages and tools are installed here, with their versions."},
 	}
 }
 

@@ -60,9 +60,15 @@ func TestModelsFitTheSchemaAndHaveATimeAndAnOwner(t *testing.T) {
 	want := openai.Model{
 		ID: "openhands_default", Object: "model", Created: 1790000000, OwnedBy: "openhands",
 		Name: "OpenHands (default)", Description: "anthropic claude",
-		Info:      openai.ModelInfo{Meta: openai.ModelMeta{Description: "anthropic claude", Capabilities: openai.Capabilities{Usage: true}}},
+		Info: openai.ModelInfo{Meta: openai.ModelMeta{
+			Description: "An agent with a shell and files of its own, on anthropic claude.", Capabilities: openai.Capabilities{Usage: true, Vision: true},
+		}},
 		Extension: openai.ModelExtension{Kind: "agent", Profile: "default", LLM: "anthropic/claude"},
 	}
+	if n := len(list.Data[2].Info.Meta.Suggestions); n == 0 {
+		t.Error("there is nothing to begin with")
+	}
+	list.Data[2].Info.Meta.Suggestions = nil
 	if diff := cmp.Diff(want, list.Data[2]); diff != "" {
 		t.Error(diff)
 	}

@@ -28,10 +28,7 @@ func (a *answer) stream(ctx context.Context) error {
 		chunks: openai.NewChunks(a.id, a.call.Model, a.created, a.call.IncludeUsage),
 		events: sse.NewWriter(a.x, a.x.flush),
 	}
-	h := a.x.Header()
-	h.Set("Content-Type", "text/event-stream; charset=utf-8")
-	h.Set("Cache-Control", "no-cache, no-transform")
-	h.Set("X-Accel-Buffering", "no")
+	a.x.streamHeaders()
 	defer a.x.d.metrics.StreamOpens()()
 	if err := s.send(s.chunks.Role(s.buf[:0])); err != nil {
 		return err
@@ -51,6 +48,14 @@ func (a *answer) stream(ctx context.Context) error {
 	default:
 		return err
 	}
+}
+
+// streamHeaders are those of every stream.
+func (x *exchange) streamHeaders() {
+	h := x.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Cache-Control", "no-cache, no-transform")
+	h.Set("X-Accel-Buffering", "no")
 }
 
 func (s *streamer) send(chunk []byte) error {

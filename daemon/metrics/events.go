@@ -78,3 +78,28 @@ func (m *Metrics) Run(r Run) {
 		m.tokens.WithLabelValues(profile, kind).Add(max(0, float64(n)))
 	}
 }
+
+// Housekeeping is a title, a list of tags or the like that was made without an
+// agent.
+type Housekeeping struct {
+	Profile string
+	Task    string // one of a few fixed ones
+	By      string // "llm" or "rule"
+	Took    time.Duration
+	// The tokens, and the cost in US dollars.
+	Prompt, Completion, Cached, CacheWrite, Reasoning int64
+	Cost                                              float64
+}
+
+// Housekeeping counts a task of a chat UI.
+func (m *Metrics) Housekeeping(h Housekeeping) {
+	m.tasks.WithLabelValues(h.Task, h.By).Inc()
+	m.taskTime.WithLabelValues(h.By).Observe(seconds(h.Took))
+	profile := m.profile(h.Profile)
+	m.taskCost.WithLabelValues(profile).Add(max(0, h.Cost))
+	for kind, n := range map[string]int64{
+		"prompt": h.Prompt, "completion": h.Completion, "cached": h.Cached, "cache_write": h.CacheWrite, "reasoning": h.Reasoning,
+	} {
+		m.taskTokens.WithLabelValues(profile, kind).Add(max(0, float64(n)))
+	}
+}

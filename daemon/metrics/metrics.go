@@ -54,6 +54,10 @@ type Metrics struct {
 	tokens      *prometheus.CounterVec
 	cost        *prometheus.CounterVec
 	backend     *prometheus.CounterVec
+	tasks       *prometheus.CounterVec
+	taskTime    *prometheus.HistogramVec
+	taskTokens  *prometheus.CounterVec
+	taskCost    *prometheus.CounterVec
 
 	mu       sync.Mutex
 	profiles map[string]struct{} // that have series of their own
@@ -85,6 +89,12 @@ func New(cfg Config) *Metrics {
 		cost:    counters("cost_dollars_total", "Cost of runs as the backend reckons it, in US dollars, by profile.", "profile"),
 		backend: counters("backend_errors_total", "Failures of the backend, by kind.", "kind"),
 
+		tasks:    counters("housekeeping_total", "Titles, tags and the like that were made for chat UIs without an agent, by task and by who made them.", "task", "by"),
+		taskTime: histograms("housekeeping_seconds", "How long that took, by who made them.", shortBuckets, "by"),
+		taskTokens: counters("housekeeping_tokens_total", "Tokens of that, by profile and kind; they are not among those of runs.",
+			"profile", "kind"),
+		taskCost: counters("housekeeping_cost_dollars_total", "Cost of that, in US dollars, by profile.", "profile"),
+
 		profiles: make(map[string]struct{}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -95,6 +105,7 @@ func New(cfg Config) *Metrics {
 	m.registry.MustRegister(
 		m.requests, m.duration, m.failures, m.firstByte, m.firstText, m.streams, m.repeats,
 		m.runs, m.runDuration, m.wait, m.tokens, m.cost, m.backend, build,
+		m.tasks, m.taskTime, m.taskTokens, m.taskCost,
 		gauge("runs_running", "Runs that go on now.", func() int { n, _ := cfg.Runs(); return n }),
 		gauge("runs_queued", "Requests that wait for a run now.", func() int { _, n := cfg.Runs(); return n }),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),

@@ -36,13 +36,24 @@ type ModelInfo struct {
 type ModelMeta struct {
 	Description  string       `json:"description"`
 	Capabilities Capabilities `json:"capabilities"`
+	// Suggestions are messages to begin with.
+	Suggestions []Suggestion `json:"suggestion_prompts,omitempty"`
+	// Hidden takes the model out of the picker of chats.
+	Hidden bool `json:"hidden,omitempty"`
+}
+
+// Suggestion is a message that a person can begin a chat with.
+type Suggestion struct {
+	Title   [2]string `json:"title"` // two lines
+	Content string    `json:"content"`
 }
 
 // Capabilities switches features of Open WebUI: usage is asked for and shown,
-// its own tools are left out of every request.
+// its own tools are left out of every request, images may be attached.
 type Capabilities struct {
 	Usage        bool `json:"usage"`
 	BuiltinTools bool `json:"builtin_tools"`
+	Vision       bool `json:"vision"`
 }
 
 // ModelExtension says what stands behind a model.

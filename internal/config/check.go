@@ -74,3 +74,21 @@ func checkHost(s string) (string, error) {
 	}
 	return host, nil
 }
+
+// checkHeader takes the name of a header.
+func checkHeader(s string) (string, error) {
+	if s == "" || strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+		return "", errors.New("name one header, such as X-Room-Id")
+	}
+	return s, nil
+}
+
+// checkPath takes the names of members, with dots between them.
+func checkPath(s string) (string, error) {
+	for name := range strings.SplitSeq(s, ".") {
+		if name == "" || strings.ContainsAny(name, " \t\r\n,") {
+			return "", errors.New("name one field with dots between its names, such as metadata.room")
+		}
+	}
+	return s, nil
+}

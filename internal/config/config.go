@@ -21,6 +21,7 @@ type Config struct {
 	AgentServer  AgentServer
 	KeyStore     string // keyring, file
 	Workspace    string // directory that all conversations work in; "" for one each
+	WorkspacePer string // conversation, chat
 	NoAuth       bool
 	MetricsOpen  bool     // GET /metrics needs no token
 	AllowOrigins []string // origins of web pages that may call, such as https://chat.example.org
@@ -31,10 +32,13 @@ type Config struct {
 	OneShotTTL   time.Duration
 	RunTimeout   time.Duration // 0: none
 	Drain        time.Duration
-	StreamText   string // live, answer
-	Progress     string // reasoning, off
-	History      string // quote, ignore
-	ImageURLs    bool   // http(s) image URLs are fetched
+	StreamText   string   // live, answer
+	Progress     string   // reasoning, off
+	History      string   // quote, ignore
+	Housekeeping string   // llm, rule, agent
+	ChatHeaders  []string // headers that name chats, beyond those known
+	ChatFields   []string // fields of a body that do
+	ImageURLs    bool     // http(s) image URLs are fetched
 	Limits       Limits
 	Client       Client
 }
@@ -70,19 +74,21 @@ type Client struct {
 // Default is every setting when nobody says anything.
 func Default() Config {
 	return Config{
-		Addr:        "127.0.0.1:6449",
-		Backend:     "auto",
-		Confirm:     "never",
-		AgentServer: AgentServer{LLM: LLM{Profile: "default"}},
-		KeyStore:    KeyringStore,
-		LogFormat:   "auto",
-		MaxRuns:     8,
-		MaxQueue:    64,
-		OneShotTTL:  15 * time.Minute,
-		Drain:       10 * time.Second,
-		StreamText:  "live",
-		Progress:    "reasoning",
-		History:     "quote",
-		Limits:      Limits{Body: 32 << 20, Messages: 200, Message: 1 << 20, Images: 16},
+		Addr:         "127.0.0.1:6449",
+		Backend:      "auto",
+		Confirm:      "never",
+		AgentServer:  AgentServer{LLM: LLM{Profile: "default"}},
+		KeyStore:     KeyringStore,
+		LogFormat:    "auto",
+		MaxRuns:      8,
+		MaxQueue:     64,
+		OneShotTTL:   15 * time.Minute,
+		Drain:        10 * time.Second,
+		StreamText:   "live",
+		Progress:     "reasoning",
+		History:      "quote",
+		Housekeeping: "llm",
+		WorkspacePer: "conversation",
+		Limits:       Limits{Body: 32 << 20, Messages: 200, Message: 1 << 20, Images: 16},
 	}
 }

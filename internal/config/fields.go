@@ -99,6 +99,11 @@ func Fields() []Field { //nolint:funlen // A table is as long as it is.
 			at: func(c *Config) any { return &c.Workspace },
 		},
 		{
+			Flag: "workspace-per", Env: "OHGW_WORKSPACE_PER", Key: "workspace_per", Section: ServeSection,
+			Help: "what has a directory of its own; chat keeps one for each chat of a UI, below --workspace if that is given", Choices: []string{"conversation", "chat"},
+			at: func(c *Config) any { return &c.WorkspacePer },
+		},
+		{
 			Flag: "no-auth", Env: "OHGW_NO_AUTH", Key: "no_auth", Section: ServeSection,
 			Help: "ask for no token; on a loopback address only",
 			at:   func(c *Config) any { return &c.NoAuth },
@@ -157,6 +162,21 @@ func Fields() []Field { //nolint:funlen // A table is as long as it is.
 			Flag: "history", Env: "OHGW_HISTORY", Key: "history", Section: ServeSection,
 			Help: "what earlier messages of a request become in a new conversation", Choices: []string{"quote", "ignore"},
 			at: func(c *Config) any { return &c.History },
+		},
+		{
+			Flag: "housekeeping", Env: "OHGW_HOUSEKEEPING", Key: "housekeeping", Section: ServeSection,
+			Help: "who makes the titles and tags that chat UIs ask for; llm asks the profile's model without an agent", Choices: []string{"llm", "rule", "agent"},
+			at: func(c *Config) any { return &c.Housekeeping },
+		},
+		{
+			Flag: "chat-header", Env: "OHGW_CHAT_HEADER", Key: "chats.headers", Arg: "NAME", Section: ServeSection,
+			Help: "take the name of a chat from this header, too", check: checkHeader,
+			at: func(c *Config) any { return &c.ChatHeaders },
+		},
+		{
+			Flag: "chat-field", Env: "OHGW_CHAT_FIELD", Key: "chats.fields", Arg: "PATH", Section: ServeSection,
+			Help: "take it from this field of a request's body, too, such as metadata.room", check: checkPath,
+			at: func(c *Config) any { return &c.ChatFields },
 		},
 		{
 			Flag: "image-urls", Env: "OHGW_IMAGE_URLS", Key: "image_urls", Section: ServeSection,

@@ -63,6 +63,7 @@ demo = true
 confirm = "risky"
 key_store = "file"
 workspace = "work"
+workspace_per = "chat"
 no_auth = true
 metrics_open = true
 allow_origin = ["https://A.example", "http://b.example:8080"]
@@ -75,8 +76,13 @@ run_timeout = "1h30m"
 stream_text = "answer"
 progress = "off"
 history = "ignore"
+housekeeping = "rule"
 image_urls = true
 drain = "1m"
+
+[chats]
+headers = ["X-Room-Id"]
+fields = ["metadata.room"]
 
 [agent_server]
 url = "https://agents.example:8000/base/"
@@ -107,12 +113,13 @@ url = "http://localhost:1234"
 			Profile: "claude", Model: "anthropic/claude-sonnet-4-5", BaseURL: "http://localhost:4000",
 			KeyFile: filepath.Join(filepath.Dir(path), "llm.key"), // relative to the file it stands in
 		}},
-		KeyStore: "file", Workspace: filepath.Join(filepath.Dir(path), "work"),
+		KeyStore: "file", Workspace: filepath.Join(filepath.Dir(path), "work"), WorkspacePer: "chat",
 		NoAuth: true, MetricsOpen: true,
 		AllowOrigins: []string{"https://a.example", "http://b.example:8080"},
 		AllowHosts:   []string{"gateway.example.org", "::1"},
 		LogFormat:    "json", MaxRuns: 3, MaxQueue: 0, OneShotTTL: 0, RunTimeout: 90 * time.Minute, Drain: time.Minute,
-		StreamText: "answer", Progress: "off", History: "ignore", ImageURLs: true,
+		StreamText: "answer", Progress: "off", History: "ignore", Housekeeping: "rule", ImageURLs: true,
+		ChatHeaders: []string{"X-Room-Id"}, ChatFields: []string{"metadata.room"},
 		Limits: config.Limits{Body: 1 << 20, Messages: 5, Message: 4096, Images: 1},
 		Client: config.Client{URL: "http://localhost:1234"},
 	}

@@ -194,7 +194,7 @@ func (s *Store) add(ctx context.Context, doc *document, spec Spec) Made {
 	made := Made{Value: newValue()}
 	h := sumOf(made.Value.Reveal())
 	made.Token = Token{
-		ID: h.id(), Name: spec.Name, Models: spec.Models, Tail: tail(made.Value.Reveal()),
+		ID: h.id(), Name: spec.Name, Models: spec.Models, ChatBy: spec.ChatBy, Tail: tail(made.Value.Reveal()),
 		Created: s.now().UTC().Truncate(time.Second), Expires: spec.Expires.UTC().Truncate(time.Second),
 	}
 	if spec.Name == DefaultName {

@@ -47,6 +47,8 @@ var (
 	ErrName = errors.New("invalid token name")
 	// ErrModel: a model that a token cannot be limited to.
 	ErrModel = errors.New("invalid model id")
+	// ErrChatField: a field that cannot name chats.
+	ErrChatField = errors.New("not a field that can name chats")
 )
 
 // DefaultName is the token that the first start of the daemon makes.
@@ -62,6 +64,7 @@ type Token struct {
 	ID      string
 	Name    string
 	Models  []string  // ids of the models it may use; empty: all
+	ChatBy  []string  // fields of a request that name a chat for its client; see ChatFields
 	Tail    string    // the last characters of the value, to recognise it
 	Created time.Time // zero when unknown
 	Expires time.Time // zero: never
@@ -81,12 +84,17 @@ func (t Token) Expired(now time.Time) bool {
 type Spec struct {
 	Name    string
 	Models  []string
+	ChatBy  []string
 	Expires time.Time
 }
 
 // nameForm is what a name looks like. It ends up in tables, logs and command
 // lines.
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// ChatFields are the fields of a request that name a chat only for clients who
+// say so: for most they name a person, or nothing.
+func ChatFields() []string { return []string{"user", "prompt_cache_key"} }
 
 // modelForm is what a model id of the gateway looks like.
 var modelForm = regexp.MustCompile(`^openhands(_[^\s,]+)?$`)
@@ -98,6 +106,11 @@ func (s Spec) check() error {
 	for _, m := range s.Models {
 		if !modelForm.MatchString(m) {
 			return fmt.Errorf("%w %q", ErrModel, m)
+		}
+	}
+	for _, f := range s.ChatBy {
+		if !slices.Contains(ChatFields(), f) {
+			return fmt.Errorf("%w %q", ErrChatField, f)
 		}
 	}
 	return nil

@@ -162,3 +162,10 @@ func maxOutput(p *Profile, known facts, window int64) int64 {
 	}
 	return limit
 }
+
+// Sees tells whether a model, named as in a profile, is shown images, if that
+// is known.
+func Sees(model string) (sees, known bool) {
+	f := factsOf(strings.ToLower(strings.TrimSpace(model)))
+	return f.vision, f.match != ""
+}

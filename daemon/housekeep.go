@@ -1,0 +1,171 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/daemon/housekeeping"
+	"github.com/ohgw/ohgw/daemon/metrics"
+	"github.com/ohgw/ohgw/daemon/openai"
+	"github.com/ohgw/ohgw/internal/sse"
+)
+
+// Housekeeping says who answers what chat UIs ask behind their users' backs.
+type Housekeeping string
+
+// The choices. The zero value is HousekeepingLLM.
+const (
+	HousekeepingLLM   Housekeeping = "llm"   // the profile's LLM, by rule where that does not answer
+	HousekeepingRule  Housekeeping = "rule"  // nobody: a fixed rule
+	HousekeepingAgent Housekeeping = "agent" // the agent, as if a person had asked
+)
+
+const (
+	headerTask = "X-OpenHands-Task"
+	// housekeepingWait is how long the LLM may take where a rule can answer.
+	housekeepingWait = 5 * time.Second
+	// plainWait is how long it may take where none can.
+	plainWait = time.Minute
+	// housekeepingTokens bounds its answer, what it thinks included.
+	housekeepingTokens = 2048
+)
+
+// Who answered a task, for the metrics.
+const (
+	byLLM  = "llm"
+	byRule = "rule"
+)
+
+// taskOf is the task that a call is, if it is none for an agent.
+func (d *Daemon) taskOf(c *call, h http.Header, utility bool) (housekeeping.Task, bool) {
+	task, ok := housekeeping.ByHeader(h)
+	if !ok {
+		task, ok = housekeeping.Recognize(housekeeping.Request{ChatRequest: c.ChatRequest, Tools: slices.Contains(c.Ignored, "tools")})
+	}
+	switch {
+	case utility && !ok:
+		return housekeeping.Other, true
+	case utility:
+		return task, true
+	}
+	return task, ok && d.cfg.Housekeeping != HousekeepingAgent
+}
+
+// housekeep answers a task: with a plain call of the LLM, or by rule. It makes
+// no conversation and takes no place among the runs.
+func (d *Daemon) housekeep(ctx context.Context, x *exchange, c *call, profile agentapi.Profile, task housekeeping.Task) error {
+	x.Header().Set(headerTask, string(task))
+	x.note(slog.String("task", string(task)))
+	began := d.cfg.Now()
+	answer, by, err := d.plainAnswer(ctx, c, profile.Name, task)
+	if err != nil {
+		return err
+	}
+	u := answer.Usage
+	d.metrics.Housekeeping(metrics.Housekeeping{
+		Profile: profile.Name, Task: string(task), By: by, Took: d.cfg.Now().Sub(began),
+		Prompt: u.PromptTokens, Completion: u.CompletionTokens, Cached: u.CachedTokens, CacheWrite: u.CacheWriteTokens, Reasoning: u.ReasoningTokens, Cost: u.Cost,
+	})
+	x.note(slog.String("by", by))
+	return x.writeAnswer(c, answer)
+}
+
+// plainAnswer asks the LLM, and falls back to the rule.
+func (d *Daemon) plainAnswer(ctx context.Context, c *call, profile string, task housekeeping.Task) (answer Completion, by string, err error) {
+	ruled, hasRule := task.ByRule(c.Text)
+	switch {
+	case d.cfg.Housekeeping == HousekeepingRule && hasRule, d.cfg.Complete == nil && hasRule:
+		return Completion{Text: ruled}, byRule, nil
+	case d.cfg.Housekeeping == HousekeepingRule:
+		return answer, "", newProblem(openai.CodeUnsupportedValue, "Only a model can answer that; start ohgw serve with --housekeeping llm.", nil)
+	case d.cfg.Complete == nil:
+		return answer, "", newProblem(openai.CodeUnsupportedValue, "This gateway has no plain model to ask; use a model that stands for an agent.", nil).about("model")
+	}
+	wait := plainWait
+	if hasRule {
+		wait = housekeepingWait
+	}
+	limited, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	answer, err = d.cfg.Complete(limited, prompt(c, profile))
+	if err == nil {
+		var ok bool
+		if answer.Text, ok = task.Shaped(answer.Text); ok {
+			return answer, byLLM, nil
+		}
+		err = errors.New("the answer has not the form that the task asks for")
+	}
+	if ctx.Err() != nil {
+		return answer, "", ctx.Err()
+	}
+	if !hasRule {
+		return answer, "", d.cannotAnswer(err)
+	}
+	d.cfg.Logger.WarnContext(ctx, "housekeeping by rule", "task", string(task), "profile", profile, "err", err)
+	return Completion{Text: ruled, Usage: answer.Usage}, byRule, nil
+}
+
+// cannotAnswer is the problem of a plain call that failed.
+func (d *Daemon) cannotAnswer(err error) error {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return newProblem(codeLLM, "The model did not answer within "+plainWait.String()+"; try again later.", err)
+	case errors.Is(err, agentapi.ErrRefused), errors.Is(err, agentapi.ErrUnsupported):
+		return newProblem(codeLLM, agentapi.PublicMessage(err, "The model cannot be asked."), err)
+	}
+	if _, told := errors.AsType[*agentapi.Error](err); told {
+		return explain(err)
+	}
+	return newProblem(codeLLM, "The model gave no answer; try again.", err)
+}
+
+// prompt is the call as it is asked of an LLM.
+func prompt(c *call, profile string) Prompt {
+	p := Prompt{Profile: profile, MaxTokens: housekeepingTokens}
+	if c.System != "" {
+		p.Messages = append(p.Messages, PromptMessage{Role: "system", Text: c.System})
+	}
+	for _, t := range c.History {
+		p.Messages = append(p.Messages, PromptMessage{Role: t.Role, Text: t.Text})
+	}
+	p.Messages = append(p.Messages, PromptMessage{Role: "user", Text: c.Text})
+	return p
+}
+
+// writeAnswer writes an answer that is whole, in the form that was asked for.
+func (x *exchange) writeAnswer(c *call, answer Completion) error {
+	id, created, usage := newCompletionID(), x.d.cfg.Now().Unix(), usageOf(answer.Usage)
+	if !c.Stream {
+		whole := openai.Completion{ID: id, Model: c.Model, Created: created, Content: answer.Text, Finish: openai.FinishStop, Usage: usage}
+		return x.writeJSON(http.StatusOK, append(whole.Append(nil), '\n'))
+	}
+	x.streamHeaders()
+	events := sse.NewWriter(x, x.flush)
+	chunks := openai.NewChunks(id, c.Model, created, c.IncludeUsage)
+	frames := [][]byte{chunks.Role(nil)}
+	for text := answer.Text; text != ""; {
+		var piece string
+		piece, text = openai.Piece(text)
+		frames = append(frames, chunks.Content(nil, piece))
+	}
+	frames = append(frames, chunks.Finish(nil, openai.FinishStop, nil))
+	if c.IncludeUsage {
+		frames = append(frames, chunks.Usage(nil, usage))
+	}
+	for _, frame := range append(frames, []byte(openai.Done)) {
+		if err := events.Data(frame); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func usageOf(u turn.Usage) openai.Usage {
+	return openai.NewUsage(u.PromptTokens, u.CompletionTokens, u.CachedTokens, u.ReasoningTokens)
+}

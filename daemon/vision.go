@@ -1,0 +1,37 @@
+package daemon
+
+import "github.com/ohgw/ohgw/agentapi"
+
+// sight says whether a model is shown images.
+type sight int
+
+// What can be known of a model's sight.
+const (
+	sightUnknown sight = iota
+	seeing
+	blind
+)
+
+// sees tells whether a model, named as in a profile, is shown images.
+func (d *Daemon) sees(model string) sight {
+	if d.cfg.Sees == nil {
+		return sightUnknown
+	}
+	sees, known := d.cfg.Sees(model)
+	switch {
+	case !known:
+		return sightUnknown
+	case sees:
+		return seeing
+	}
+	return blind
+}
+
+// imageNote is what the user is told where images were sent to a model that
+// cannot see them; empty otherwise.
+func (d *Daemon) imageNote(c *call, profile agentapi.Profile) string {
+	if len(c.Images) == 0 || d.sees(profile.Model) != blind {
+		return ""
+	}
+	return "The model " + profile.Model + " cannot see images; it was asked without them. Choose a model that can, or describe what they show."
+}
