@@ -100,7 +100,7 @@ func Fields() []Field { //nolint:funlen // A table is as long as it is.
 		},
 		{
 			Flag: "workspace-per", Env: "OHGW_WORKSPACE_PER", Key: "workspace_per", Section: ServeSection,
-			Help: "what has a directory of its own; chat keeps one for each chat of a UI, below --workspace if that is given", Choices: []string{"conversation", "chat"},
+			Help: "what has a directory of its own; chat keeps one for each chat of a UI, inside the workspace if one is given", Choices: []string{"conversation", "chat"},
 			at: func(c *Config) any { return &c.WorkspacePer },
 		},
 		{
