@@ -29,6 +29,7 @@ const (
 	key        = "ohgw-test-key-0123456789"
 	limitedKey = "ohgw-limited-key-0123456789"
 	expiredKey = "ohgw-expired-key-0123456789"
+	otherKey   = "ohgw-other-key-0123456789"
 	brokenKey  = "ohgw-broken-key-0123456789"
 )
 
@@ -39,6 +40,8 @@ func (tokens) Check(presented string) (daemon.Client, error) {
 	switch presented {
 	case key:
 		return daemon.Client{ID: "id-test", Name: "test"}, nil
+	case otherKey:
+		return daemon.Client{ID: "id-other", Name: "other", ChatBy: []string{"user", "prompt_cache_key"}}, nil
 	case limitedKey:
 		return daemon.Client{ID: "id-limited", Name: "limited", Models: []string{"openhands_cheap"}}, nil
 	case expiredKey:

@@ -85,7 +85,11 @@ func (s store) save(key string, r record) error {
 	if err != nil {
 		return fmt.Errorf("encode chat: %w", err)
 	}
-	return atomicfile.Write(s.path(key), data, atomicfile.Options{})
+	path := s.path(key)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("make directory of chats: %w", err)
+	}
+	return atomicfile.Write(path, data, atomicfile.Options{})
 }
 
 // sweep forgets chats that nobody has used for long.

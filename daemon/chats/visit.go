@@ -106,22 +106,25 @@ func (v *Visit) own() (*branch, int) {
 }
 
 // Compose gives what goes before the user's message, now that the conversation
-// is open and all earlier requests to it have ended, and what the request
-// turned out to be.
-func (v *Visit) Compose(info agentapi.Info, forked bool) (text, kind string) {
+// is open and all earlier requests to it have ended, what the request turned
+// out to be, and a line for the user where that is not what they expect.
+func (v *Visit) Compose(info agentapi.Info, forked bool) (text, kind, line string) {
 	v.chat.mu.Lock()
 	defer v.chat.mu.Unlock()
 	b, at := v.own()
 	if at < 0 {
-		return "", v.Planned()
+		return "", v.Planned(), ""
 	}
 	b.Workspace = info.Workspace
 	if info.Created && !forked {
+		if at > 0 {
+			line = "The conversation of this chat is gone; a new one begins."
+		}
 		v.told = asTold(v.history)
 		if len(v.history) == 0 || v.req.NoQuotes {
-			return "", string(New)
+			return "", string(New), line
 		}
-		return openai.Quote(v.req.History, maxQuote), string(Quoted)
+		return openai.Quote(v.req.History, maxQuote), string(Quoted), line
 	}
 	n := v.note(b.Turns[:at])
 	v.told = n.turns
@@ -130,7 +133,7 @@ func (v *Visit) Compose(info agentapi.Info, forked bool) (text, kind string) {
 		k = Forked
 		n.wentBack = true
 	}
-	return n.text(v.req), string(k)
+	return n.text(v.req), string(k), ""
 }
 
 // Begin notes that the agent is about to be told.

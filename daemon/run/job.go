@@ -150,7 +150,10 @@ func (j *job) open() (agentapi.Conversation, error) {
 	}
 	info := conv.Info()
 	if j.req.Chat != nil && j.follow == nil {
-		text, kind := j.req.Chat.Compose(info, forked)
+		text, kind, line := j.req.Chat.Compose(info, forked)
+		if line != "" {
+			j.publish(turn.Update{Kind: turn.Progress, Text: line})
+		}
 		j.mu.Lock()
 		j.prefix, j.kind = text, kind
 		j.mu.Unlock()

@@ -152,8 +152,9 @@ type Chat interface {
 	// Planned is what Compose is expected to call the request.
 	Planned() string
 	// Compose gives what goes before the user's message, once the conversation
-	// is open, and what the request is to its chat.
-	Compose(info agentapi.Info, forked bool) (text, kind string)
+	// is open, what the request is to its chat, and a line of progress about
+	// that, if there is something to say.
+	Compose(info agentapi.Info, forked bool) (text, kind, line string)
 	// Begin is called before the message is sent.
 	Begin(base turn.Baseline)
 	// End is called when the job is over: began tells whether the message was
