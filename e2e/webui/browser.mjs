@@ -1,0 +1,92 @@
+// Drives Open WebUI in a real browser. Reads one command a line from standard
+// input, as JSON with an op, and answers each with one line of JSON.
+import { createInterface } from "node:readline";
+import { chromium } from "playwright-core";
+
+const [address, executablePath] = process.argv.slice(2);
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+const page = await browser.newPage({ viewport: { width: 1280, height: 1000 } });
+page.setDefaultTimeout(30_000);
+
+const answers = () => page.locator(".chat-assistant");
+const users = () => page.locator(".user-message");
+const stop = () => page.locator('button[aria-label="Stop"]');
+
+const ops = {
+  async open({ path = "/" }) {
+    await page.goto(address + path);
+    await page.waitForSelector("#chat-input");
+    await page.waitForTimeout(500);
+    for (const text of ["Okay, Let's Go!", "Get started"]) {
+      const button = page.getByText(text);
+      if (await button.count()) await button.first().click().catch(() => {});
+    }
+  },
+  async models() {
+    await page.locator("#model-selector-model-button").click();
+    await page.locator("#model-option-0").waitFor();
+    const names = await page.locator('[id^="model-option-"]').evaluateAll((all) => all.map((e) => e.getAttribute("aria-label")));
+    await page.keyboard.press("Escape");
+    return { names };
+  },
+  async send({ text, image }) {
+    if (image) await page.locator('input[type="file"]').first().setInputFiles({ name: "dot.png", mimeType: "image/png", buffer: Buffer.from(image, "base64") });
+    if (image) await page.waitForTimeout(1500);
+    await page.locator("#chat-input").click();
+    await page.keyboard.type(text);
+    await page.keyboard.press("Enter");
+  },
+  async shows({ text }) {
+    await page.waitForFunction((t) => [...document.querySelectorAll(".chat-assistant")].some((e) => e.innerText.includes(t)), text, { timeout: 30_000 });
+  },
+  async page({ text }) {
+    await page.waitForFunction((t) => document.body.innerText.includes(t), text, { timeout: 30_000 });
+  },
+  // While an answer is written there is a button that stops it.
+  async settle() {
+    await stop().waitFor({ state: "hidden" });
+  },
+  async messages() {
+    return { users: await users().allInnerTexts(), answers: await answers().allInnerTexts() };
+  },
+  async edit({ index, text }) {
+    const message = users().nth(index);
+    await message.hover();
+    await page.locator('[id^="message-"]', { has: message }).last().locator('button[aria-label="Edit"]').first().evaluate((b) => b.click());
+    await page.locator('textarea[id^="message-edit-"]').fill(text);
+    await page.locator("#confirm-edit-message-button").click();
+  },
+  async regenerate() {
+    await page.locator(".regenerate-response-button").last().evaluate((b) => b.click());
+  },
+  async stop() {
+    await stop().click();
+    await stop().waitFor({ state: "hidden" });
+  },
+  async titled({ text }) {
+    await page.waitForFunction((t) => document.title.includes(t), text);
+  },
+  async buttons() {
+    return { buttons: await page.evaluate(() => [...document.querySelectorAll("button")].map((b) => `${b.id}|${b.getAttribute("aria-label") || ""}|${b.innerText.slice(0, 30)}|${b.className.slice(0, 40)}`)) };
+  },
+  async html({ selector }) {
+    return { html: await page.locator(selector).last().evaluate((e) => e.outerHTML) };
+  },
+  async click({ selector }) {
+    await page.locator(selector).last().click();
+  },
+  async screenshot({ file }) {
+    await page.screenshot({ path: file });
+  },
+};
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const command = JSON.parse(line);
+  try {
+    const result = await ops[command.op](command);
+    console.log(JSON.stringify({ ok: true, ...result }));
+  } catch (error) {
+    console.log(JSON.stringify({ ok: false, error: String(error).slice(0, 2000) }));
+  }
+}
+await browser.close();

@@ -1,0 +1,257 @@
+//go:build e2e_webui
+
+package webui_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ohgw/ohgw/internal/llmtest"
+)
+
+// patience bounds every wait; the start of Open WebUI takes 20 s.
+const patience = 2 * time.Minute
+
+const gatewayKey = "sk-gateway-webui-0123456789"
+
+// world is Open WebUI with everything behind it.
+type world struct {
+	llm     *llmtest.Server
+	gateway string // URL
+	proxy   *recorder
+	ui      string // URL
+	browser *browser
+}
+
+// newWorld starts an LLM, a gateway, a recorder between the two, Open WebUI and
+// a browser. env is for Open WebUI, args are for the gateway.
+func newWorld(t *testing.T, args ...string) *world {
+	t.Helper()
+	w := &world{llm: llmtest.New(t)}
+	w.gateway = startGateway(t, w.llm.URL, args...)
+	w.proxy = record(t, w.gateway)
+	w.ui = startUI(t, w.proxy.URL)
+	w.browser = startBrowser(t, w.ui)
+	return w
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return ln.Addr().String()
+}
+
+// process runs a program until the test ends.
+func process(t *testing.T, name string, cmd *exec.Cmd) {
+	t.Helper()
+	log, err := os.Create(filepath.Join(t.TempDir(), name+".log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	exited := make(chan struct{})
+	go func() { _ = cmd.Wait(); close(exited) }() // the cleanup waits for it
+	t.Cleanup(func() {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
+		select {
+		case <-exited:
+		case <-time.After(20 * time.Second):
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+			<-exited
+		}
+		if t.Failed() {
+			text, _ := os.ReadFile(log.Name())
+			t.Logf("the last words of %s:\n%s", name, text[max(0, len(text)-4000):])
+		}
+		log.Close()
+	})
+}
+
+func awaitOK(t *testing.T, url string) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		res, err := http.Get(url)
+		if err == nil {
+			res.Body.Close()
+			if res.StatusCode == http.StatusOK {
+				return
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s is not there after %v: %v", url, patience, err)
+		}
+	}
+}
+
+// startGateway starts `ohgw serve` with the embedded agent and two profiles:
+// one whose model sees images, and one whose model does not.
+func startGateway(t *testing.T, llm string, args ...string) string {
+	t.Helper()
+	home, address := t.TempDir(), freeAddress(t)
+	program := filepath.Join(home, "ohgw")
+	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/ohgw").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for name, more := range map[string]string{"seeing": `,"capability_overrides":{"supports_vision":true}`, "blind": ""} {
+		model := map[string]string{"seeing": "openai/scripted", "blind": "openai/gpt-3.5-turbo"}[name]
+		profile := fmt.Sprintf(`{"model":%q,"base_url":%q,"api_key":"sk-llm-test","num_retries":0%s}`, model, llm, more)
+		path := filepath.Join(home, "oh", "profiles", name+".json")
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(profile), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime := filepath.Join(home, "run")
+	if err := os.Mkdir(runtime, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, append([]string{"serve", "--addr", address, "--backend", "embedded", "--key-store", "file"}, args...)...)
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "OH_PERSISTENCE_DIR=" + filepath.Join(home, "oh"),
+		"XDG_CONFIG_HOME=" + filepath.Join(home, "config"), "XDG_STATE_HOME=" + filepath.Join(home, "state"),
+		"XDG_RUNTIME_DIR=" + runtime, "OHGW_API_KEYS=" + gatewayKey,
+	}
+	process(t, "ohgw", cmd)
+	awaitOK(t, "http://"+address+"/readyz")
+	return "http://" + address
+}
+
+// startUI starts Open WebUI with the settings of docs/chat-uis.md.
+func startUI(t *testing.T, gateway string) string {
+	t.Helper()
+	program := os.Getenv("OHGW_TEST_OPEN_WEBUI")
+	if program == "" {
+		program = filepath.Join("..", "..", ".cache", "e2e-webui", "bin", "open-webui")
+	}
+	program, err := filepath.Abs(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(program); err != nil {
+		t.Fatalf("%v; run scripts/e2e-webui", err)
+	}
+	data, address := t.TempDir(), freeAddress(t)
+	host, port, _ := net.SplitHostPort(address)
+	cmd := exec.Command(program, "serve", "--host", host, "--port", port)
+	cmd.Dir = data
+	cmd.Env = append(os.Environ(),
+		"DATA_DIR="+data, "WEBUI_AUTH=False", "WEBUI_SECRET_KEY=test", "ENABLE_PERSISTENT_CONFIG=False", "ENABLE_OLLAMA_API=False",
+		"OPENAI_API_BASE_URL="+gateway+"/v1", "OPENAI_API_KEY="+gatewayKey, "ENABLE_FORWARD_USER_INFO_HEADERS=True",
+		// Without models of its own, and without the network.
+		"USE_SLIM_DOCKER=true", "OFFLINE_MODE=True", "HF_HUB_OFFLINE=1", "ENABLE_VERSION_UPDATE_CHECK=False",
+	)
+	process(t, "open-webui", cmd)
+	awaitOK(t, "http://"+address+"/health")
+	return "http://" + address
+}
+
+// browser is a browser that a small program drives.
+type browser struct {
+	t       *testing.T
+	in      io.Writer
+	answers chan []byte
+}
+
+func startBrowser(t *testing.T, ui string) *browser {
+	t.Helper()
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Fatalf("%v; install Debian's chromium", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, "node", "browser.mjs", ui, chromium)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	b := &browser{t: t, in: in, answers: make(chan []byte)}
+	done := make(chan struct{})
+	go func() { // ends with the program
+		defer close(done)
+		lines := bufio.NewScanner(out)
+		lines.Buffer(nil, 1<<22)
+		for lines.Scan() {
+			b.answers <- bytes.Clone(lines.Bytes())
+		}
+	}()
+	t.Cleanup(func() {
+		in.Close()
+		select {
+		case <-done:
+		case <-time.After(10 * time.Second):
+		}
+		cancel()
+		_ = cmd.Wait()
+	})
+	return b
+}
+
+// op makes the browser do something and decodes what it says into out.
+func (b *browser) op(name string, args map[string]any, out any) {
+	b.t.Helper()
+	command := map[string]any{"op": name}
+	for k, v := range args {
+		command[k] = v
+	}
+	line, err := json.Marshal(command)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if _, err := b.in.Write(append(line, '\n')); err != nil {
+		b.t.Fatal(err)
+	}
+	select {
+	case answer := <-b.answers:
+		var result struct {
+			OK    bool   `json:"ok"`
+			Error string `json:"error"`
+		}
+		if err := json.Unmarshal(answer, &result); err != nil {
+			b.t.Fatal(err)
+		}
+		if !result.OK {
+			if name != "screenshot" && os.Getenv("OHGW_TEST_SCREENSHOTS") != "" {
+				b.op("screenshot", map[string]any{"file": filepath.Join(os.Getenv("OHGW_TEST_SCREENSHOTS"), strings.ReplaceAll(b.t.Name(), "/", "_")+".png")}, nil)
+			}
+			b.t.Fatalf("%s: %s", line, result.Error)
+		}
+		if out != nil {
+			if err := json.Unmarshal(answer, out); err != nil {
+				b.t.Fatal(err)
+			}
+		}
+	case <-time.After(patience):
+		b.t.Fatalf("%s: no answer", line)
+	}
+}
