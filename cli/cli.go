@@ -51,15 +51,15 @@ func Run(ctx context.Context, env *Env, args []string) int {
 	return int(fault.CodeOf(err))
 }
 
-// exitCode is a line of the table of exit codes.
-type exitCode struct {
+// ExitCode is a line of the table of exit codes.
+type ExitCode struct {
 	Code    fault.Code
 	Meaning string
 }
 
-// exitCodes is what the program can end with, for help and man page.
-func exitCodes() []exitCode {
-	return []exitCode{
+// ExitCodes is what the program can end with, for help and man page.
+func ExitCodes() []ExitCode {
+	return []ExitCode{
 		{0, "done; an empty list is done, too"},
 		{fault.Failed, "failed"},
 		{fault.Usage, "wrong command line, variable or config file"},

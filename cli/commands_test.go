@@ -147,7 +147,7 @@ func TestExitCodesStay(t *testing.T) {
 		0: "done", 1: "failed", 2: "wrong", 3: "partly", 4: "no", 5: "the", 6: "it", 130: "interrupted",
 	}
 	got := map[fault.Code]string{}
-	for _, line := range exitCodes() {
+	for _, line := range ExitCodes() {
 		got[line.Code], _, _ = strings.Cut(strings.NewReplacer(";", " ", ":", " ").Replace(line.Meaning), " ")
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

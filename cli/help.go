@@ -15,7 +15,7 @@ func long(text string, codes ...fault.Code) string {
 	var b strings.Builder
 	b.WriteString(strings.TrimSpace(text))
 	b.WriteString("\n\nExit codes:\n")
-	for _, line := range exitCodes() {
+	for _, line := range ExitCodes() {
 		for _, code := range codes {
 			if line.Code == code {
 				fmt.Fprintf(&b, "  %-3d %s\n", line.Code, line.Meaning)
@@ -60,12 +60,12 @@ Shows the help of a command, the same as --help there, or one of the topics
 	}
 }
 
-// A variable that is no setting.
-type variable struct{ name, help string }
+// Variable is a variable of the environment that is no setting.
+type Variable struct{ Name, Help string }
 
-// variables are the variables beside those of the settings.
-func variables() []variable {
-	return []variable{
+// Variables are the variables beside those of the settings.
+func Variables() []Variable {
+	return []Variable{
 		{"OHGW_CONFIG", "the config file, as --config"},
 		{"OHGW_API_KEY", "the token that status and models show to the daemon"},
 		{"OHGW_API_KEYS", "tokens, separated by commas, that replace the stored ones in serve"},
@@ -93,8 +93,8 @@ func newEnvironmentTopic() *cobra.Command {
 		b.WriteString("\n")
 	}
 	b.WriteString("\nOther variables:\n")
-	for _, v := range variables() {
-		fmt.Fprintf(&b, "  %s\n      %s\n", v.name, v.help)
+	for _, v := range Variables() {
+		fmt.Fprintf(&b, "  %s\n      %s\n", v.Name, v.Help)
 	}
 	return &cobra.Command{Use: "environment", Short: "Variables and settings", Long: strings.TrimSpace(b.String())}
 }
@@ -102,7 +102,7 @@ func newEnvironmentTopic() *cobra.Command {
 func newExitCodesTopic() *cobra.Command {
 	var b strings.Builder
 	b.WriteString("ohgw ends with:\n\n")
-	for _, line := range exitCodes() {
+	for _, line := range ExitCodes() {
 		fmt.Fprintf(&b, "  %-3d %s\n", line.Code, line.Meaning)
 	}
 	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: strings.TrimSpace(b.String())}

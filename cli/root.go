@@ -30,6 +30,10 @@ const (
 	groupMore  = "more"
 )
 
+// Root is the tree of all commands in env, for what is generated from it.
+// Nothing of it has run.
+func Root(env *Env) *cobra.Command { return newRoot(&app{Env: env}) }
+
 // newRoot makes the tree of all commands.
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
@@ -84,7 +88,7 @@ func (a *app) globalFlags(root *cobra.Command) {
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "say more about what is done")
 	flags.BoolVar(&a.debug, "debug", false, "show whole causes of errors and debug logs")
 	flags.BoolVar(&a.noInput, "no-input", false, "never ask; fail where an answer is needed")
-	flags.StringVar(&a.color, "color", string(iostream.ColorAuto), "colour: auto, always or never")
+	flags.StringVar(&a.color, "color", string(iostream.ColorAuto), "colour: `auto|always|never`")
 	flags.StringVar(&a.config, "config", "", "read this config `file`")
 	complete(root, "color", "auto", "always", "never")
 	_ = root.MarkPersistentFlagFilename("config", "toml") // The flag is there.

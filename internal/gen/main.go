@@ -1,12 +1,13 @@
 // Command gen writes the files that are made from the program itself: the
-// completions of shells, and the table of settings in docs/configuration.md.
-// They are committed; a test says when they are stale.
+// completions of shells, the manual pages, and the table of settings in
+// docs/configuration.md. They are committed; a test says when they are stale.
 package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,6 +36,15 @@ func write(root string) error {
 	if err != nil {
 		return err
 	}
+	old, err := filepath.Glob(filepath.Join(root, "man", "*.1"))
+	if err != nil {
+		return fmt.Errorf("list pages: %w", err)
+	}
+	for _, page := range old { // one of a command that is gone, perhaps
+		if err := os.Remove(page); err != nil {
+			return fmt.Errorf("remove page: %w", err)
+		}
+	}
 	for name, text := range files {
 		path := filepath.Join(root, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -49,7 +59,7 @@ func write(root string) error {
 
 // generate gives the text of each file, by its name in the repository at root.
 func generate(root string) (map[string]string, error) {
-	files := map[string]string{}
+	files := manPages(cli.Root(world(io.Discard, io.Discard)))
 	for shell, name := range map[string]string{"bash": "ohgw.bash", "zsh": "_ohgw", "fish": "ohgw.fish", "powershell": "ohgw.ps1"} {
 		text, err := output("completion", shell)
 		if err != nil {
@@ -71,16 +81,20 @@ func generate(root string) (map[string]string, error) {
 // output is what the program prints for a command line.
 func output(args ...string) (string, error) {
 	var stdout, stderr strings.Builder
-	env := &cli.Env{
-		Stdout: iostream.New(&stdout, false, nil),
-		Stderr: iostream.New(&stderr, false, nil),
-		Stdin:  strings.NewReader(""),
-		Getenv: func(string) string { return "" },
-	}
-	if code := cli.Run(context.Background(), env, args); code != 0 {
+	if code := cli.Run(context.Background(), world(&stdout, &stderr), args); code != 0 {
 		return "", fmt.Errorf("ohgw %s ended with %d: %s", strings.Join(args, " "), code, stderr.String())
 	}
 	return stdout.String(), nil
+}
+
+// world is one in which nothing is set and nobody sits.
+func world(stdout, stderr io.Writer) *cli.Env {
+	return &cli.Env{
+		Stdout: iostream.New(stdout, false, nil),
+		Stderr: iostream.New(stderr, false, nil),
+		Stdin:  strings.NewReader(""),
+		Getenv: func(string) string { return "" },
+	}
 }
 
 // The lines of a page between which a table is put.
