@@ -60,5 +60,8 @@ func (p *packer) describe(c pkg, program, arch, format string) *nfpm.Info {
 			RPM: nfpm.RPM{BuildHost: c.RPM.BuildHost},
 		},
 	}
+	if arch == "amd64" {
+		info.Deb.ArchVariant = "v1" // GOAMD64, as GoReleaser says it
+	}
 	return nfpm.WithDefaults(info)
 }
