@@ -47,6 +47,12 @@ bench: ## figures: benchmarks of the packages, then the program beside a bare pr
 	scripts/agent-server install
 	go test -tags e2e -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 30m ./e2e
 
+	scripts/figures
+
+.PHONY: package
+package: ## what a release has, in dist/
+	@scripts/package
+
 .PHONY: vuln
 vuln: ## known vulnerabilities in what we use (asks vuln.go.dev)
 	$(TOOL) govulncheck ./...
