@@ -1,6 +1,7 @@
 // Command gen writes the files that are made from the program itself: the
-// completions of shells, the manual pages, and the table of settings in
-// docs/configuration.md. They are committed; a test says when they are stale.
+// completions of shells, the manual pages, the table of settings in
+// docs/configuration.md and the errors of the commands in docs/faq.md. They are
+// committed; a test says when they are stale.
 package main
 
 import (
@@ -67,13 +68,18 @@ func generate(root string) (map[string]string, error) {
 		}
 		files["completions/"+name] = text
 	}
-	const settings = "docs/configuration.md"
-	page, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(settings)))
+	all, err := faults(root)
 	if err != nil {
-		return nil, fmt.Errorf("read page: %w", err)
+		return nil, err
 	}
-	if files[settings], err = between(string(page), settingsTable()); err != nil {
-		return nil, fmt.Errorf("%s: %w", settings, err)
+	for name, text := range map[string]string{"docs/configuration.md": settingsTable(), "docs/faq.md": faultList(all)} {
+		page, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+		if err != nil {
+			return nil, fmt.Errorf("read page: %w", err)
+		}
+		if files[name], err = between(string(page), text); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
 	}
 	return files, nil
 }
