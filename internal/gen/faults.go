@@ -173,8 +173,17 @@ func faultList(all []told) string {
 			if strings.Trim(hint, gap+" ") == "" {
 				hint = "the hint depends on the case"
 			}
-			fmt.Fprintf(&b, "#### %s\n%s.\n\n", code(f.sentence), upperFirst(hint))
+			fmt.Fprintf(&b, "#### %s\n%s.\n\n", code(f.sentence), asSentence(hint))
 		}
 	}
 	return b.String()
+}
+
+// asSentence begins a hint as a sentence begins, unless that is a command or
+// what is not known here.
+func asSentence(hint string) string {
+	if strings.HasPrefix(hint, "ohgw ") || strings.HasPrefix(hint, gap) {
+		return hint
+	}
+	return upperFirst(hint)
 }
