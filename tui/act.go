@@ -27,7 +27,7 @@ func (m *model) enter() tea.Cmd {
 	if m.chosen == "" {
 		return m.say("not sent yet: there is no model; your text stays here")
 	}
-	o := outgoing{text, safe.Text(m.input.Shown()), m.images}
+	o := outgoing{text: text, shown: safe.Text(m.input.Shown()), images: m.images}
 	m.sent(text)
 	m.restoreDraft()
 	m.images = nil
@@ -87,10 +87,10 @@ func (m *model) command(do action) tea.Cmd {
 		return m.retry()
 	case copyAnswer:
 		a := m.log.LastAnswer()
-		if a == nil || a.Source() == "" {
+		if a == nil || a.Answer() == "" {
 			return m.say("there is no answer to copy")
 		}
-		text := a.Source()
+		text := a.Answer()
 		return copyText(m.ctx, m.cfg.Copy, text, "the answer, "+editor.Size(int64(len(text))))
 	case copyCode:
 		return m.pickCode()

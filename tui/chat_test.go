@@ -144,8 +144,12 @@ func TestLettersOfAWordAreNoKeys(t *testing.T) {
 }
 
 func TestWhatWaitsIsDecidedByAKey(t *testing.T) {
+	t.Parallel()
 	notice := "The agent waits for your confirmation of:\n\n- $ rm -rf build\n\nAnswer \"yes\" to let it go on."
-	for _, tc := range []struct{ key, want string }{{"y", "yes"}, {"n", "no"}} {
+	for _, tc := range []struct {
+		key, want string
+		decision  gateway.Decision
+	}{{"y", "yes", gateway.Accept}, {"n", "no", gateway.Reject}} {
 		t.Run(tc.want, func(t *testing.T) {
 			s := &script{answer: says(gateway.Started{Conversation: "c1"}, gateway.Text("I must clean up.\n\n"+notice),
 				gateway.Done{RunStatus: "waiting_for_confirmation", Notice: notice})}
@@ -159,7 +163,7 @@ func TestWhatWaitsIsDecidedByAKey(t *testing.T) {
 					t.Fatal("the key acts before it is clear that it is no word")
 				}
 				c.wait(400 * time.Millisecond)
-				if len(s.asked) != 2 || s.asked[1].Text != tc.want || s.asked[1].Conversation != "c1" {
+				if len(s.asked) != 2 || s.asked[1].Text != tc.want || s.asked[1].Decision != tc.decision || s.asked[1].Conversation != "c1" {
 					t.Errorf("asked %+v", s.asked)
 				}
 				c.misses("y accept")
@@ -178,7 +182,7 @@ func TestTypedYesWithEnterIsAccepted(t *testing.T) {
 		}
 		c.wait(time.Second)
 		c.press("you stop", "enter")
-		if len(s.asked) != 3 || s.asked[2].Text != "you stop" {
+		if len(s.asked) != 3 || s.asked[2].Text != "you stop" || s.asked[2].Decision != "" {
 			t.Errorf("asked %+v", s.asked)
 		}
 	})

@@ -65,6 +65,7 @@ type model struct {
 type outgoing struct {
 	text, shown string
 	images      []Image
+	decision    gateway.Decision
 }
 
 // letter is a key that may be an action or the beginning of a word.

@@ -25,7 +25,8 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 	case m.dialog != nil:
 		return tea.Batch(cmd, m.dialogKey(msg))
 	case m.find != nil:
-		return tea.Batch(cmd, m.findKey(msg))
+		m.findKey(msg)
+		return cmd
 	}
 	do := actionOf(bindings, name)
 	if do == none {

@@ -43,13 +43,19 @@ func mashed(t *rapid.T, c *chat) {
 	keys := slices.Sorted(maps.Keys(named))
 	texts := []string{"y", "n", "r", "?", "a", "/", "/q", "日本", "👩‍💻", "שלום", "hello you", " ", "/find a", "/help", "/model", "/copy 1", "/system x", "/new"}
 	pieces := []gateway.Piece{
-		gateway.Started{}, gateway.Started{Ignored: []string{"x"}}, gateway.Waiting{Queue: 2}, gateway.Lost{Attempt: 1, Err: errors.New("x")},
+		gateway.Started{},
+		gateway.Started{Ignored: []string{"x"}},
+		gateway.Waiting{Queue: 2},
+		gateway.Lost{Attempt: 1, Err: errors.New("x")},
 		gateway.Text("some **text**\n\n"), gateway.Text("```go\nx\n"), gateway.Text("| a | b |\n|---|---|\n| 1 | 2 |\n\n"), gateway.Progress("$ ls\n$ pwd"),
 		gateway.Text(strings.Repeat("長", 300)), gateway.Text(strings.Repeat("x", 20_000)), gateway.Text("\x1b[31m\xff\u202e"), finished(),
-		gateway.Done{RunStatus: "waiting_for_confirmation", Notice: "- $ rm\n- b\n- c\n- d\n- e"}, gateway.Done{RunStatus: "paused", Notice: "It is paused."},
+		gateway.Done{RunStatus: "waiting_for_confirmation", Notice: "- $ rm\n- b\n- c\n- d\n- e"},
+		gateway.Done{RunStatus: "paused", Notice: "It is paused."},
 	}
-	errs := []error{nil, context.Canceled, errors.New("x"), &gateway.Error{Kind: gateway.Unreachable, Message: "gone"}, &gateway.Error{Kind: gateway.Locked, Message: "no"},
-		&gateway.Error{Kind: gateway.Busy, RetryAfter: time.Second}, &gateway.Error{Kind: gateway.Refused}, &gateway.Error{Kind: gateway.Stranger, Message: "<html>"}}
+	errs := []error{
+		nil, context.Canceled, errors.New("x"), &gateway.Error{Kind: gateway.Unreachable, Message: "gone"}, &gateway.Error{Kind: gateway.Locked, Message: "no"},
+		&gateway.Error{Kind: gateway.Busy, RetryAfter: time.Second}, &gateway.Error{Kind: gateway.Refused}, &gateway.Error{Kind: gateway.Stranger, Message: "<html>"},
+	}
 	switch rapid.IntRange(0, 9).Draw(t, "what") {
 	case 0, 1, 2:
 		key := rapid.SampledFrom(keys).Draw(t, "key")
@@ -75,11 +81,28 @@ func mashed(t *rapid.T, c *chat) {
 		c.Update(msg)
 	case 9:
 		others := []tea.Msg{
-			tickMsg{}, againMsg{}, flashMsg{c.flashes}, letterMsg{c.letter.n}, modelsMsg{}, modelsMsg{err: errs[rapid.IntRange(1, len(errs)-1).Draw(t, "error")]},
-			modelsMsg{models: []gateway.Model{{ID: "a"}, {ID: "b"}}}, editedMsg{text: "edited"}, editedMsg{err: errors.New("x")}, doneMsg{what: "x"}, doneMsg{err: errors.New("x")},
-			recentMsg{list: []Conversation{{ID: "1"}, {ID: "2", Title: "t"}}}, recentMsg{err: errors.New("x")}, imageMsg{image: Image{Name: "i"}}, imageMsg{err: errors.New("x"), paste: "/x.png"},
-			tea.BackgroundColorMsg{}, tea.ColorProfileMsg{Profile: colorprofile.ASCII}, tea.ColorProfileMsg{Profile: colorprofile.TrueColor}, tea.MouseWheelMsg{Button: tea.MouseWheelUp},
-			tea.MouseWheelMsg{Button: tea.MouseWheelDown}, tea.FocusMsg{}, rememberedMsg{errors.New("x")},
+			tickMsg{},
+			againMsg{},
+			flashMsg{c.flashes},
+			letterMsg{c.letter.n},
+			modelsMsg{},
+			modelsMsg{err: errs[rapid.IntRange(1, len(errs)-1).Draw(t, "error")]},
+			modelsMsg{models: []gateway.Model{{ID: "a"}, {ID: "b"}}},
+			editedMsg{text: "edited"},
+			editedMsg{err: errors.New("x")},
+			doneMsg{what: "x"},
+			doneMsg{err: errors.New("x")},
+			recentMsg{list: []Conversation{{ID: "1"}, {ID: "2", Title: "t"}}},
+			recentMsg{err: errors.New("x")},
+			imageMsg{image: Image{Name: "i"}},
+			imageMsg{err: errors.New("x"), paste: "/x.png"},
+			tea.BackgroundColorMsg{},
+			tea.ColorProfileMsg{Profile: colorprofile.ASCII},
+			tea.ColorProfileMsg{Profile: colorprofile.TrueColor},
+			tea.MouseWheelMsg{Button: tea.MouseWheelUp},
+			tea.MouseWheelMsg{Button: tea.MouseWheelDown},
+			tea.FocusMsg{},
+			rememberedMsg{errors.New("x")},
 		}
 		c.Update(rapid.SampledFrom(others).Draw(t, "message"))
 	}
@@ -140,8 +163,12 @@ func TestWhatIsWrittenIsNeverLost(t *testing.T) {
 				}
 			case 5:
 				c.Update(rapid.SampledFrom([]tea.Msg{
-					letterMsg{c.letter.n}, flashMsg{c.flashes}, tea.WindowSizeMsg{Width: 20 + i, Height: 5 + i}, modelsMsg{err: &gateway.Error{Kind: gateway.Unreachable}},
-					modelsMsg{models: []gateway.Model{{ID: "m"}}}, tickMsg{},
+					letterMsg{c.letter.n},
+					flashMsg{c.flashes},
+					tea.WindowSizeMsg{Width: 20 + i, Height: 5 + i},
+					modelsMsg{err: &gateway.Error{Kind: gateway.Unreachable}},
+					modelsMsg{models: []gateway.Model{{ID: "m"}}},
+					tickMsg{},
 				}).Draw(rt, "message"))
 			}
 			all := c.input.Value() + c.letter.text + strings.Join(c.history, " ") + c.kept.Text()

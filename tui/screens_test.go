@@ -41,9 +41,11 @@ var scenes = []struct {
 	play   func(c *chat)
 }{
 	{name: "welcome", play: func(*chat) {}},
-	{name: "answer", script: script{answer: says(gateway.Started{}, gateway.Text("I look at the test first.\n"), gateway.Progress("$ go test -race ./internal/retry/..."),
-		gateway.Progress("View internal/retry/retry_test.go"), gateway.Progress("Edit internal/retry/retry.go"), gateway.Text(page), finished())},
-		play: func(c *chat) { c.ask("Fix the flaky test in internal/retry"); c.press("next ques") }},
+	{
+		name: "answer", script: script{answer: says(gateway.Started{}, gateway.Text("I look at the test first.\n"), gateway.Progress("$ go test -race ./internal/retry/..."),
+			gateway.Progress("View internal/retry/retry_test.go"), gateway.Progress("Edit internal/retry/retry.go"), gateway.Text(page), finished())},
+		play: func(c *chat) { c.ask("Fix the flaky test in internal/retry"); c.press("next ques") },
+	},
 	{name: "working", script: script{answer: func(ctx context.Context, _ gateway.Question, say func(gateway.Piece)) error {
 		say(gateway.Started{})
 		say(gateway.Text("I look at the test first.\n"))
@@ -53,9 +55,11 @@ var scenes = []struct {
 		<-ctx.Done()
 		return ctx.Err()
 	}}, play: func(c *chat) { c.ask("Fix the flaky test"); c.wait(4 * time.Second); c.press("then run all", "enter") }},
-	{name: "confirm", script: script{answer: says(gateway.Started{}, gateway.Progress("View Makefile"), gateway.Text("I would clean up now."),
-		gateway.Done{RunStatus: "waiting_for_confirmation", Notice: "The agent waits for your confirmation of:\n\n- $ rm -rf build && make release\n- Edit /etc/hosts\n"})},
-		play: func(c *chat) { c.ask("Release it") }},
+	{
+		name: "confirm", script: script{answer: says(gateway.Started{}, gateway.Progress("View Makefile"), gateway.Text("I would clean up now."),
+			gateway.Done{RunStatus: "waiting_for_confirmation", Waiting: []gateway.Action{{Tool: "terminal", Line: "$ rm -rf build && make release"}, {Tool: "file_editor", Line: "Edit /etc/hosts"}}})},
+		play: func(c *chat) { c.ask("Release it") },
+	},
 	{name: "failed", script: script{answer: fails(&gateway.Error{Kind: gateway.Failed, Message: "the provider refused the key of profile work: 401 invalid x-api-key. Set a new one with ohgw keys set anthropic."},
 		gateway.Started{}, gateway.Progress("$ ls"))}, play: func(c *chat) { c.ask("Fix the flaky test") }},
 	{name: "stopped", script: script{answer: hangs(gateway.Started{}, gateway.Text("Half of the "))}, play: func(c *chat) { c.ask("Go on"); c.wait(3 * time.Second); c.press("esc"); c.wait(5 * time.Second) }},
@@ -86,6 +90,7 @@ var scenes = []struct {
 }
 
 func TestScreensLookAsReviewed(t *testing.T) {
+	t.Parallel()
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {40, 12}, {20, 5}} {
 		for _, scene := range scenes {
 			name := fmt.Sprintf("%s.%dx%d", scene.name, size[0], size[1])

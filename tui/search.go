@@ -28,18 +28,18 @@ func (m *model) search(down, again bool) {
 }
 
 // findKey is a key while the search is open.
-func (m *model) findKey(msg tea.KeyPressMsg) tea.Cmd {
+func (m *model) findKey(msg tea.KeyPressMsg) {
 	switch do := actionOf(bindings, msg.String()); {
 	case do == stop:
 		m.find = nil
 		m.log.Mark("")
-		return nil
+		return
 	case do == send, do == earlier, do == search:
 		m.search(false, true)
-		return nil
+		return
 	case do == later:
 		m.search(true, true)
-		return nil
+		return
 	case do == eraseBack:
 		m.find.query.Backspace()
 	case do == eraseWord || do == eraseBegin:
@@ -51,8 +51,7 @@ func (m *model) findKey(msg tea.KeyPressMsg) tea.Cmd {
 		}
 	default:
 		m.look(do)
-		return nil
+		return
 	}
 	m.search(false, false)
-	return nil
 }

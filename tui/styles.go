@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"image/color"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -52,7 +51,7 @@ func newLooks(dark, coloured, rich bool) looks {
 		},
 	}
 	if rich {
-		var bg color.Color = pick(lipgloss.Color("#F3F4F6"), lipgloss.Color("#1E2030"))
+		bg := pick(lipgloss.Color("#F3F4F6"), lipgloss.Color("#1E2030"))
 		l.theme.Markdown.Block = sgr(ansi.Style{}.BackgroundColor(bg))
 	}
 	return l

@@ -74,7 +74,7 @@ func (m *model) next() tea.Cmd {
 	}
 	return m.ask(gateway.Question{
 		Model: m.chosen, Conversation: m.convo.ID, System: m.system, Text: o.text, Images: data,
-		Timeout: m.cfg.Start.Timeout, Key: m.cfg.NewID(),
+		Timeout: m.cfg.Start.Timeout, Key: m.cfg.NewID(), Decision: o.decision,
 	})
 }
 
@@ -182,11 +182,12 @@ func (m *model) done(t *turn, d gateway.Done) tea.Cmd {
 	}
 	m.tokens[0] += d.Usage.Prompt
 	m.tokens[1] += d.Usage.Completion
+	t.answer.Final(d.TextBefore > 0)
 	t.answer.End(summary(t.answer.Actions(), m.cfg.Now().Sub(t.begun), d), false, nil)
 	m.turn, m.lastErr = nil, nil
 	switch {
 	case waits:
-		m.card = cardLines(notice)
+		m.card = cardLines(d.Waiting, notice)
 		if len(m.card) > 3 || m.width < 60 || m.height < 20 {
 			// The card may show a part of it.
 			m.note("It waits for your yes to:\n- " + strings.Join(m.card, "\n- "))
@@ -258,9 +259,8 @@ func (m *model) answerCard(yes bool) tea.Cmd {
 	if m.card == nil {
 		return nil
 	}
-	text := "no"
 	if yes {
-		text = "yes"
+		return m.submit(outgoing{text: "yes", shown: "yes", decision: gateway.Accept})
 	}
-	return m.submit(outgoing{text: text, shown: text})
+	return m.submit(outgoing{text: "no", shown: "no", decision: gateway.Reject})
 }

@@ -160,9 +160,20 @@ func orElse(commands []string) string {
 	return " (" + strings.Join(commands, ", or ") + ")"
 }
 
-// cardLines picks what would run out of a notice: its list, or all of it.
-func cardLines(notice string) []string {
+// cardLines are the actions that wait; from a gateway that does not list them,
+// the list in its notice, or all of that.
+func cardLines(waiting []gateway.Action, notice string) []string {
 	var items []string
+	for _, a := range waiting {
+		if line := safe.Line(a.Line); line != "" {
+			items = append(items, line)
+		} else {
+			items = append(items, safe.Line(a.Tool))
+		}
+	}
+	if len(items) > 0 {
+		return items
+	}
 	for line := range strings.Lines(notice) {
 		if item, ok := strings.CutPrefix(strings.TrimSpace(line), "- "); ok {
 			items = append(items, item)

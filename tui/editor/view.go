@@ -52,8 +52,7 @@ func (e *Editor) wrap() {
 	width := max(e.width, 4)
 	e.rows = e.rows[:0]
 	begin, used, brk := 0, 0, 0
-	for i := 0; i < len(e.glyphs); i++ {
-		g := e.glyphs[i]
+	for i, g := range e.glyphs {
 		if g.text == "\n" && !g.pasted {
 			e.rows = append(e.rows, row{begin, i + 1})
 			begin, used, brk = i+1, 0, 0

@@ -26,8 +26,14 @@ func (w *writer) sgr(l look) string {
 		set bool
 		sgr string
 	}{
-		{l.heading, t.Heading}, {l.strong, t.Strong}, {l.emphasis, t.Emphasis}, {l.strike, t.Strike},
-		{l.link != "" && !l.address, t.Link}, {l.address, t.Address}, {l.code, t.Code}, {l.faint, t.Faint},
+		{l.heading, t.Heading},
+		{l.strong, t.Strong},
+		{l.emphasis, t.Emphasis},
+		{l.strike, t.Strike},
+		{l.link != "" && !l.address, t.Link},
+		{l.address, t.Address},
+		{l.code, t.Code},
+		{l.faint, t.Faint},
 	} {
 		if on.set {
 			s += on.sgr

@@ -20,6 +20,7 @@ type Answer struct {
 	failure *Failure
 	stopped bool
 	done    bool
+	final   bool // the last text alone is the answer
 	foot    cache
 }
 
@@ -147,6 +148,18 @@ func (a *Answer) Source() string {
 		}
 	}
 	return strings.Join(texts, "\n\n")
+}
+
+// Final tells whether the last text alone is the answer, and what stands before
+// it was said on the way.
+func (a *Answer) Final(last bool) { a.final = last }
+
+// Answer is the source of the answer without what was said on the way.
+func (a *Answer) Answer() string {
+	if p := a.last(); a.final && p != nil && p.work == nil {
+		return p.source()
+	}
+	return a.Source()
 }
 
 func (p *part) source() string {
