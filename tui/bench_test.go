@@ -102,3 +102,13 @@ func BenchmarkFirstFrame(b *testing.B) {
 		m.View()
 	}
 }
+
+// BenchmarkLineOfTenMegabytes is an answer without a line end.
+func BenchmarkLineOfTenMegabytes(b *testing.B) {
+	line := strings.Repeat("words ", 10<<20/6)
+	for b.Loop() {
+		m := benchModel(b, 2)
+		m.Update(batchMsg{stream: m.turn.stream, pieces: []gateway.Piece{gateway.Text(line), gateway.Progress(line)}})
+		m.View()
+	}
+}

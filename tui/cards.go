@@ -46,7 +46,7 @@ func (m *model) linkCause() []string {
 	if m.link.err == nil {
 		return nil
 	}
-	return []string{sentence(safe.Line(m.link.err.Error()))}
+	return []string{wrap.Cut(sentence(safe.Line(m.link.err.Error())), maxCause)}
 }
 
 func commandLines(head string, commands []string) []string {

@@ -71,6 +71,10 @@ func (m *model) unreachable(e *gateway.Error) tea.Cmd {
 
 // lookAgain asks for the models after a while that grows.
 func (m *model) lookAgain() tea.Cmd {
+	if m.link.planned {
+		return nil
+	}
+	m.link.planned = true
 	wait := min(time.Second<<min(m.link.attempts, 4), 10*time.Second)
 	m.link.attempts++
 	return after(wait, againMsg{})
@@ -78,6 +82,7 @@ func (m *model) lookAgain() tea.Cmd {
 
 // again is the time to look for the gateway, if it is still away.
 func (m *model) again() tea.Cmd {
+	m.link.planned = false
 	if m.link.state == ready || m.link.state == locked || m.turn != nil {
 		return nil
 	}

@@ -82,6 +82,7 @@ type link struct {
 	since    time.Time // of the state
 	attempts int       // in vain
 	asking   bool      // the list of models is on its way
+	planned  bool      // it will be asked for again by itself
 }
 
 type linkState int

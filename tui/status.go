@@ -22,11 +22,13 @@ func (m *model) status() string {
 	if room < 8 {
 		return paint(look, wrap.Cut(" "+state, m.width))
 	}
-	parts := []string{m.modelName(), shortID(m.convo.ID), m.where()}
-	left := wrap.Cut(parts[0], room)
-	for _, p := range parts[1:] {
-		if p != "" && wrap.Width(left)+3+wrap.Width(p) <= room {
-			left += " · " + p
+	left := wrap.Cut(m.modelName(), room)
+	for _, variants := range [][]string{{shortID(m.convo.ID)}, {m.where(), m.shortPlace()}} {
+		for _, p := range variants {
+			if p != "" && wrap.Width(left)+3+wrap.Width(p) <= room {
+				left += " · " + p
+				break
+			}
 		}
 	}
 	gap := strings.Repeat(" ", m.width-2-wrap.Width(left)-wrap.Width(right))
@@ -43,6 +45,14 @@ func (m *model) where() string {
 		s += " · demo"
 	}
 	return s
+}
+
+// shortPlace is what is behind the place, or the place.
+func (m *model) shortPlace() string {
+	if m.cfg.Place.Backend != "" {
+		return safe.Line(m.cfg.Place.Backend)
+	}
+	return safe.Line(m.cfg.Place.Title)
 }
 
 // linkWord is the connection in a word, with a mark that needs no colour.

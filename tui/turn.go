@@ -10,6 +10,14 @@ import (
 	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/tui/safe"
 	"github.com/ohgw/ohgw/tui/transcript"
+	"github.com/ohgw/ohgw/tui/wrap"
+)
+
+// What is kept of a line of progress and of an error's text, in cells. A proxy
+// may send a page for an error.
+const (
+	maxProgress = 500
+	maxCause    = 1000
 )
 
 // turn is a question on its way and the answer so far.
@@ -128,8 +136,8 @@ func (m *model) piece(t *turn, p gateway.Piece) tea.Cmd {
 	case gateway.Progress:
 		t.queued = 0
 		for line := range strings.SplitSeq(string(p), "\n") {
-			if line = safe.Line(line); line != "" {
-				t.answer.Progress(line)
+			if line = safe.Line(line[:min(len(line), 8*maxProgress)]); line != "" {
+				t.answer.Progress(wrap.Cut(line, maxProgress))
 			}
 		}
 	case gateway.Done:
@@ -211,7 +219,7 @@ func (m *model) failed(t *turn, err error) tea.Cmd {
 	if m.cfg.Now().Sub(t.begun) >= time.Second {
 		took = "after " + m.elapsed(t)
 	}
-	t.answer.End(took, false, &transcript.Failure{Cause: safe.Text(sentence(e.Message)), Next: nextStep(m.cfg, e, "press r")})
+	t.answer.End(took, false, &transcript.Failure{Cause: wrap.Cut(safe.Text(sentence(e.Message)), maxCause), Next: nextStep(m.cfg, e, "press r")})
 	m.unqueue()
 	switch e.Kind {
 	case gateway.Unreachable:

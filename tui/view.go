@@ -32,7 +32,7 @@ func (m *model) View() tea.View {
 	v.Cursor = cursor
 	v.WindowTitle = "ohgw"
 	if m.convo.Title != "" {
-		v.WindowTitle = "ohgw · " + m.convo.Title
+		v.WindowTitle = "ohgw · " + title(m.convo.Title)
 	}
 	if m.mouse {
 		v.MouseMode = tea.MouseModeCellMotion

@@ -40,8 +40,18 @@ type lines struct {
 
 // Add takes the next piece and returns the blocks that are complete now.
 func (s *Splitter) Add(piece string) []Block {
-	s.open.WriteString(piece)
 	var done []Block
+	for piece != "" {
+		// In small portions: what is open is moved whenever a block is cut off.
+		n := min(len(piece), maxBlock)
+		s.open.WriteString(piece[:n])
+		piece = piece[n:]
+		done = s.cutAll(done)
+	}
+	return done
+}
+
+func (s *Splitter) cutAll(done []Block) []Block {
 	for {
 		at, joined := s.cut()
 		if at < 0 {

@@ -45,22 +45,21 @@ func Width(s string) int {
 
 // Cut shortens s to at most width cells; what is cut ends with an ellipsis.
 func Cut(s string, width int) string {
-	if len(s) <= width || Width(s) <= width {
-		return s
-	}
-	if width <= 0 {
-		return ""
-	}
-	n, end := 0, 0
-	for end < len(s) {
-		c, w := First(s[end:])
-		if n+w > width-1 {
-			break
+	n, end := 0, 0 // The cells so far, and where s is cut if it is too wide.
+	for at := 0; at < len(s); {
+		c, w := First(s[at:])
+		if n += w; n > width {
+			if width <= 0 {
+				return ""
+			}
+			return s[:end] + "…"
 		}
-		n += w
-		end += len(c)
+		at += len(c)
+		if n < width {
+			end = at
+		}
 	}
-	return s[:end] + "…"
+	return s
 }
 
 // Pad fills s with spaces up to width cells.
