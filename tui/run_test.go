@@ -186,6 +186,20 @@ func TestColoursAreLeftOutWhenAsked(t *testing.T) {
 	}
 }
 
+func TestTerminalWithoutASizeIsUsable(t *testing.T) {
+	t.Parallel()
+	term := openTerminal(t)
+	if err := pty.Setsize(term.keys, &pty.Winsize{}); err != nil {
+		t.Fatal(err)
+	}
+	end := term.runs(t.Context(), &script{}, nil)
+	term.sees("ready")
+	term.types("/quit\r")
+	if err := <-end; err != nil {
+		t.Errorf("Run = %v", err)
+	}
+}
+
 func TestKeysOfRealTerminalsArrive(t *testing.T) {
 	t.Parallel()
 	term := openTerminal(t)

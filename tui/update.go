@@ -23,7 +23,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case tickMsg:
 		return m.tick()
 	case tea.WindowSizeMsg:
-		m.width, m.height = max(msg.Width, 1), max(msg.Height, 1)
+		return m.resize(msg)
 	case tea.BackgroundColorMsg:
 		m.dark = msg.IsDark()
 		m.restyle()
@@ -57,6 +57,16 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 			return m.say("the conversation is not kept: " + msg.err.Error())
 		}
 	}
+	return nil
+}
+
+// resize takes in the size of the terminal. One that does not know it, as on a
+// serial line, is taken for the smallest that is usual.
+func (m *model) resize(msg tea.WindowSizeMsg) tea.Cmd {
+	if msg.Width <= 0 || msg.Height <= 0 {
+		return func() tea.Msg { return tea.WindowSizeMsg{Width: 80, Height: 24} }
+	}
+	m.width, m.height = msg.Width, msg.Height
 	return nil
 }
 
