@@ -88,8 +88,13 @@ func TestStreamedIsRenderedAsTheWhole(t *testing.T) {
 			rest = rest[n:]
 		}
 		got = append(got, streamed.Open())
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatalf("(-whole +streamed):\n%s", diff)
+		if len(got) != len(want) {
+			t.Fatalf("%d blocks, of the whole %d", len(got), len(want))
+		}
+		for i := range got {
+			if got[i] != want[i] {
+				t.Fatalf("block %d begins with %.80q, joined %v; of the whole with %.80q, joined %v", i, got[i].Src, got[i].Joined, want[i].Src, want[i].Joined)
+			}
 		}
 		var src strings.Builder
 		for _, b := range got {
@@ -162,6 +167,16 @@ func FuzzEveryWordIsShown(f *testing.F) {
 			t.Errorf("%q is shown as %q (-want +got):\n%s", text, out, diff)
 		}
 	})
+}
+
+func TestWhatFollowsCodeIsNoCode(t *testing.T) {
+	t.Parallel()
+	for _, end := range []string{"", "\n"} {
+		got := strings.Join(render("```\nx\n```\n\nand *then*"+end, 40), "\n")
+		if want := "  x\n\nand then"; got != want {
+			t.Errorf("rendered %q, want %q", got, want)
+		}
+	}
 }
 
 func TestCodeIsFoundAsWritten(t *testing.T) {

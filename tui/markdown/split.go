@@ -89,6 +89,9 @@ func (s *Splitter) cut() (int, bool) {
 		n := strings.IndexByte(src[s.pos:], '\n')
 		end := s.pos + n + 1
 		if n < 0 || end > maxBlock {
+			if s.pos > 0 && s.state.over(src[s.pos:]) {
+				return s.pos, false
+			}
 			break
 		}
 		line := src[s.pos:end]
@@ -120,6 +123,12 @@ func full(src string) int {
 		at--
 	}
 	return at
+}
+
+// over reports whether the beginning of a line is enough to know that it
+// belongs to a new block.
+func (l *lines) over(begin string) bool {
+	return l.fence == "" && (l.ended || l.blank && !l.list) && strings.TrimLeft(begin, " \t") != ""
 }
 
 // begins reports whether a line is the first of a new block.
