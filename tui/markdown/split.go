@@ -101,9 +101,6 @@ func (s *Splitter) cut() (int, bool) {
 		s.state.take(line, s.pos == 0)
 		s.pos = end
 	}
-	if s.state.ended && strings.TrimSpace(src[s.pos:]) != "" {
-		return s.pos, false // The rest of the line does not change that.
-	}
 	if len(src) <= maxBlock {
 		return -1, false
 	}
