@@ -88,20 +88,17 @@ var errNoKind = errors.New("event has no kind")
 
 // UnmarshalJSON decodes an event and keeps a copy of data.
 func (e *Event) UnmarshalJSON(data []byte) error {
-	var h struct {
-		header
-		Kind string `json:"kind"`
-	}
-	if err := json.Unmarshal(data, &h); err != nil {
+	h, kind, err := readHeader(data)
+	if err != nil {
 		return fmt.Errorf("decode event: %w", err)
 	}
-	if h.Kind == "" {
+	if kind == "" {
 		return errNoKind
 	}
-	body := newBody(h.Kind)
+	body := newBody(kind)
 	if _, unknown := body.(*Unknown); !unknown {
 		if err := json.Unmarshal(data, body); err != nil {
-			return fmt.Errorf("decode %s %s: %w", h.Kind, h.ID, err)
+			return fmt.Errorf("decode %s %s: %w", kind, h.ID, err)
 		}
 	}
 	*e = Event{
@@ -109,6 +106,22 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 		Body: body, raw: bytes.Clone(data),
 	}
 	return nil
+}
+
+// readHeader decodes the header and the kind. Where they are found without
+// reading everything, the rest is left to whoever decodes the body.
+func readHeader(data []byte) (header, string, error) {
+	if h, kind, ok := scan(data); ok {
+		if _, unknown := newBody(kind).(*Unknown); !unknown || json.Valid(data) {
+			return h, kind, nil
+		}
+	}
+	var h struct {
+		header
+		Kind string `json:"kind"`
+	}
+	err := json.Unmarshal(data, &h)
+	return h.header, h.Kind, err
 }
 
 // MarshalJSON gives the bytes the event was decoded from, or encodes a new one.

@@ -268,6 +268,57 @@ func TestPlainTextIsJoinedAsOpenHandsDoes(t *testing.T) {
 	}
 }
 
+// wantHeader compares what was decoded of a header with what the standard
+// library finds.
+func wantHeader(t *testing.T, data []byte, e event.Event) {
+	t.Helper()
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(data, &members); err != nil {
+		t.Fatalf("decoded %q, which is not JSON: %v", data, err)
+	}
+	for name, got := range map[string]string{
+		"id": e.ID, "timestamp": e.Timestamp, "source": e.Source, "parent_id": e.ParentID, "kind": e.Kind(),
+	} {
+		var want string
+		if raw, ok := members[name]; ok {
+			if err := json.Unmarshal(raw, &want); err != nil {
+				t.Fatalf("%q was decoded with a %s that is no text", data, name)
+			}
+		}
+		if got != want {
+			t.Errorf("%q: %s is %q, want %q", data, name, got, want)
+		}
+	}
+}
+
+func TestHeadersAreFoundHoweverTheyAreWritten(t *testing.T) {
+	t.Parallel()
+	for _, src := range []string{
+		` { "kind" : "PauseEvent" , "id" : "a" } `,
+		`{"id":"a\u00e9\n","kind":"PauseEvent","source":null,"timestamp":"\"}{"}`,
+		`{"x":{"id":"no","kind":["no",{"k":"}\""}]},"id":"a","kind":"PauseEvent","y":-1.5e3,"z":[true,null]}`,
+		`{"id":"a","id":"b","kind":"PauseEvent"}`,
+		`{"k\u0069nd":"PauseEvent","id":"a"}`,
+		`{"id":"a","kind":"SomethingNew","x":[{}]}`,
+	} {
+		var e event.Event
+		if err := e.UnmarshalJSON([]byte(src)); err != nil {
+			t.Errorf("%s: %v", src, err)
+			continue
+		}
+		wantHeader(t, []byte(src), e)
+	}
+	for _, src := range []string{
+		``, `{`, `[]`, `{}`, `{"kind":5}`, `{"kind":"PauseEvent","id":5}`, `{"kind":"PauseEvent",}`, `{"kind":"New","x":[}`,
+		`{"kind":"New"} x`, `{"kind":"PauseEvent"`, `{"kind":"New","x":tru}`, `{"KIND":"PauseEvent"}`, `{"x":"\`,
+	} {
+		var e event.Event
+		if err := e.UnmarshalJSON([]byte(src)); err == nil {
+			t.Errorf("%s was decoded as %s", src, e.Kind())
+		}
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	for _, line := range recorded(f) {
 		f.Add([]byte(line))
@@ -280,6 +331,7 @@ func FuzzDecode(f *testing.F) {
 		if e.Kind() == "" || e.Body == nil {
 			t.Fatalf("decoded without a kind: %q", data)
 		}
+		wantHeader(t, data, e)
 		_, _, _ = e.FullState()
 		_, _ = e.StatusUpdate()
 		_ = e.Persisted()

@@ -1,10 +1,12 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -107,12 +109,13 @@ func readAll(dir string, files []eventFile) ([]event.Event, error) {
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(files)) {
 		wg.Go(func() {
+			buf := make([]byte, 0, readBuffer)
 			for {
 				i := int(next.Add(1)) - 1
 				if i >= len(files) {
 					return
 				}
-				events[i], errs[i] = readEvent(filepath.Join(dir, files[i].name))
+				events[i], buf, errs[i] = readEvent(dir+string(filepath.Separator)+files[i].name, buf)
 			}
 		})
 	}
@@ -125,16 +128,39 @@ func readAll(dir string, files []eventFile) ([]event.Event, error) {
 	return events, nil
 }
 
-func readEvent(path string) (event.Event, error) {
-	data, err := os.ReadFile(path)
+// readBuffer holds most events.
+const readBuffer = 64 << 10
+
+// readEvent reads an event, by way of a buffer that it gives back.
+func readEvent(path string, buf []byte) (event.Event, []byte, error) {
+	data, err := readFile(path, buf)
 	if err != nil {
-		return event.Event{}, fmt.Errorf("read event: %w", err)
+		return event.Event{}, buf, fmt.Errorf("read event: %w", err)
 	}
 	var e event.Event
 	if err := e.UnmarshalJSON(data); err != nil { // not json.Unmarshal: it would read all twice
-		return event.Event{}, fmt.Errorf("%w: %s: %w; move that file away to go on with what comes before it", ErrCorrupt, path, err)
+		return event.Event{}, buf, fmt.Errorf("%w: %s: %w; move that file away to go on with what comes before it", ErrCorrupt, path, err)
 	}
-	return e, nil
+	return e, data[:0], nil
+}
+
+func readFile(path string, buf []byte) ([]byte, error) {
+	f, err := openFile(path, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	data := buf[:0]
+	for {
+		data = slices.Grow(data, bytes.MinRead)
+		n, err := f.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		if errors.Is(err, io.EOF) {
+			return data, f.Close()
+		}
+		if err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+	}
 }
 
 // Append writes an event to the log. With sync it is on the disk when Append
