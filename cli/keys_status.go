@@ -80,6 +80,8 @@ func (a *app) keysStatus(ctx context.Context, in *keysInput) error {
 		for _, p := range list {
 			key := profileKey{Name: p.Name, Base: p.Base, Model: p.Model, KeyFrom: keys.from(p.Subject())}
 			switch {
+			case !p.Usable():
+				key.Note = p.Problem
 			case p.Broken:
 				key.Note = fmt.Sprintf("there is no provider connection %q; ohgw profiles check %s", p.Connection, p.Name)
 			case key.KeyFrom.Kind != secret.FromNowhere:

@@ -198,7 +198,7 @@ func (f finding) checkEntry(snap document.Snapshot, e document.Entry) {
 	f.fields(e)
 	f.connection(e)
 	f.keys(e)
-	if f.profile != "" {
+	if f.profile != "" && document.ValidName(f.profile) { // Nobody asks for the key of another one.
 		f.missing(f.c.store.summarize(snap, f.c.conns), e)
 	}
 }

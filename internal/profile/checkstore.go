@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/ohgw/ohgw/internal/profile/document"
 )
@@ -140,10 +142,15 @@ func exposed(mode fs.FileMode) bool {
 
 var plainWord = regexp.MustCompile(`\A[A-Za-z0-9_@%+=:,./-]+\z`)
 
-// quote spells a word for a shell.
+// quote spells a word for a shell. What a terminal does not show is spelled in a
+// way that is shown.
 func quote(word string) string {
 	if plainWord.MatchString(word) {
 		return word
+	}
+	if strings.ContainsFunc(word, unicode.IsControl) {
+		quoted := strconv.Quote(word)
+		return "$'" + strings.NewReplacer(`\"`, `"`, "'", `\'`).Replace(quoted[1:len(quoted)-1]) + "'"
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

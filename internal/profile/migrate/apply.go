@@ -60,7 +60,7 @@ func (r *runner) applyFile(ctx context.Context, p *plan) {
 		if err != nil {
 			p.items[s.item].fail(err)
 		} else {
-			p.items[s.item].Applied = true
+			p.items[s.item].Applied, p.items[s.item].Repairs = true, nil
 		}
 	}
 }
