@@ -29,63 +29,81 @@ const maxShown = 64 << 10
 
 // Text is a text that comes in pieces. The zero Text is empty.
 type Text struct {
-	hash  hash.Hash
-	shown []byte // the beginning, in normal form
-	gap   bool   // white space came last
-	any   bool   // something else was there
+	hash    hash.Hash // of what no longer is in pending; nil if everything is
+	pending []byte
+	shown   []byte // the beginning, in normal form, once it is no longer in pending
+	gap     bool   // white space came last
+	any     bool   // something else was there
 }
+
+// block is how much is hashed at a time.
+const block = 8 << 10
 
 // Add appends a piece. Runs of white space count as one space; at both ends
 // they do not count.
 func (t *Text) Add(piece string) {
-	for piece != "" {
-		if n := spaces(piece); n > 0 {
+	for i := 0; i < len(piece); {
+		if isSpace(piece[i]) {
 			t.gap = true
-			piece = piece[n:]
+			i++
 			continue
 		}
-		end := strings.IndexAny(piece, " \t\r\n")
-		if end < 0 {
-			end = len(piece)
+		end := i + 1
+		for end < len(piece) && !isSpace(piece[end]) {
+			end++
 		}
 		if t.gap && t.any {
-			t.write(" ")
+			t.pending = append(t.pending, ' ')
 		}
-		t.write(piece[:end])
+		t.pending = append(t.pending, piece[i:end]...)
 		t.gap, t.any = false, true
-		piece = piece[end:]
+		i = end
+		if len(t.pending) >= block {
+			t.flush()
+		}
 	}
 }
 
-func spaces(s string) int {
-	n := 0
-	for n < len(s) && (s[n] == ' ' || s[n] == '\n' || s[n] == '\t' || s[n] == '\r') {
-		n++
-	}
-	return n
-}
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-func (t *Text) write(s string) {
+func (t *Text) flush() {
 	if t.hash == nil {
 		t.hash = sha256.New()
 	}
-	t.hash.Write([]byte(s))
+	t.hash.Write(t.pending)
 	if room := maxShown - len(t.shown); room > 0 {
-		t.shown = append(t.shown, s[:min(room, len(s))]...)
+		t.shown = append(t.shown, t.pending[:min(room, len(t.pending))]...)
 	}
+	t.pending = t.pending[:0]
 }
+
+// reset makes t empty and keeps its memory.
+func (t *Text) reset() { *t = Text{pending: t.pending[:0]} }
 
 // Digest is the digest of everything so far.
 func (t *Text) Digest() Digest {
 	if !t.any {
 		return ""
 	}
-	sum := t.hash.Sum(nil)
-	return Digest(base64.RawURLEncoding.EncodeToString(sum[:digestSize]))
+	if t.hash == nil {
+		sum := sha256.Sum256(t.pending)
+		return Digest(base64.RawURLEncoding.EncodeToString(sum[:digestSize]))
+	}
+	t.flush()
+	return Digest(base64.RawURLEncoding.EncodeToString(t.hash.Sum(nil)[:digestSize]))
 }
 
 // Beginning is the beginning of the text, in normal form.
-func (t *Text) Beginning() string { return string(t.shown) }
+func (t *Text) Beginning() string {
+	if t.hash == nil {
+		return string(t.pending[:min(maxShown, len(t.pending))])
+	}
+	t.flush()
+	return string(t.shown)
+}
+
+// length is how long the text is, at least, in bytes.
+func (t *Text) length() int { return len(t.shown) + len(t.pending) }
 
 // Exchange is a message of the user in a transcript, with what was answered.
 type Exchange struct {
@@ -103,22 +121,27 @@ const longAnswer = 40
 // Exchanges are the exchanges of a history.
 func Exchanges(history []openai.Turn) []Exchange {
 	list := make([]Exchange, 0, len(history)/2+1)
-	var answer Text
+	var text Text
+	answering := false
 	for i, t := range history {
 		if t.Role != "assistant" {
-			list = append(list, Exchange{User: Of(withoutImages(t.Text)), At: i, End: i + 1})
-			answer = Text{}
+			text.reset()
+			text.Add(withoutImages(t.Text))
+			list = append(list, Exchange{User: text.Digest(), At: i, End: i + 1})
+			answering = false
 			continue
 		}
 		if len(list) == 0 {
 			list = append(list, Exchange{At: i})
 		}
-		last := &list[len(list)-1]
-		if answer.any {
-			answer.Add("\n")
+		if !answering {
+			text.reset()
 		}
-		answer.Add(withoutThinking(t.Text))
-		last.Answer, last.Long, last.End = answer.Digest(), len(answer.shown) >= longAnswer, i+1
+		answering = true
+		last := &list[len(list)-1]
+		text.Add("\n")
+		text.Add(withoutThinking(t.Text))
+		last.Answer, last.Long, last.End = text.Digest(), text.length() >= longAnswer, i+1
 	}
 	return list
 }

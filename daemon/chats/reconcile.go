@@ -119,11 +119,13 @@ type alignment struct {
 	run    int // how many match, going back from there
 	score  int // how well they do
 	proven bool
+	whole  bool // both begin with the first message
 	last   bool // end is that of the conversation
 }
 
 // betterThan prefers what leaves fewer exchanges unknown, then what matches
-// better, then the end of the conversation.
+// better, then what begins where the chat does, then the end of the
+// conversation.
 func (a alignment) betterThan(b alignment) bool {
 	switch {
 	case b.run == 0:
@@ -132,6 +134,8 @@ func (a alignment) betterThan(b alignment) bool {
 		return a.rest > b.rest
 	case a.score != b.score:
 		return a.score > b.score
+	case a.whole != b.whole:
+		return a.whole
 	default:
 		return a.last && !b.last
 	}
@@ -144,8 +148,8 @@ func align(history []Exchange, turns []Turn, prove bool) alignment {
 		for end := len(turns); end > 0; end-- {
 			a := walk(history, turns, rest, end)
 			// A message alone, such as "yes", may stand anywhere.
-			whole := a.run > 0 && a.run == min(rest, end)
-			if (a.proven || whole && !prove) && a.betterThan(best) {
+			fits := a.run > 0 && a.run == min(rest, end)
+			if (a.proven || fits && !prove) && a.betterThan(best) {
 				best = a
 			}
 		}
@@ -165,6 +169,7 @@ func walk(history []Exchange, turns []Turn, rest, end int) alignment {
 		a.proven = a.proven || how >= byAnswer
 		a.run++
 	}
+	a.whole = a.run == rest && a.run == end
 	return a
 }
 

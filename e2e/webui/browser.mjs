@@ -33,7 +33,7 @@ const ops = {
     if (image) await page.locator('input[type="file"]').first().setInputFiles({ name: "dot.png", mimeType: "image/png", buffer: Buffer.from(image, "base64") });
     if (image) await page.waitForTimeout(1500);
     await page.locator("#chat-input").click();
-    await page.keyboard.type(text);
+    await page.keyboard.insertText(text); // typing would make the quotation marks round
     await page.keyboard.press("Enter");
   },
   async shows({ text }) {
@@ -50,9 +50,12 @@ const ops = {
     return { users: await users().allInnerTexts(), answers: await answers().allInnerTexts() };
   },
   async edit({ index, text }) {
-    const message = users().nth(index);
-    await message.hover();
-    await page.locator('[id^="message-"]', { has: message }).last().locator('button[aria-label="Edit"]').first().evaluate((b) => b.click());
+    await users().nth(index).hover();
+    await users().nth(index).evaluate((message) => {
+      let around = message;
+      while (!around.querySelector('button[aria-label="Edit"]')) around = around.parentElement;
+      around.querySelector('button[aria-label="Edit"]').click();
+    });
     await page.locator('textarea[id^="message-edit-"]').fill(text);
     await page.locator("#confirm-edit-message-button").click();
   },

@@ -89,6 +89,3 @@ type bodyKey struct{}
 func withBody(ctx context.Context, body []byte) context.Context {
 	return context.WithValue(ctx, bodyKey{}, body)
 }
-
-// keep is written in the next step.
-func (r *recorder) keep(t *testing.T) { t.Helper() }

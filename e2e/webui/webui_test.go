@@ -248,13 +248,6 @@ func TestJourneys(t *testing.T) {
 		w.once(t, "mark-10")
 		messages += 2
 	})
-	t.Run("image that the model cannot see", func(t *testing.T) {
-		w.do(t, "open", map[string]any{"path": "/?model=openhands_blind"})
-		w.send(t, "mark-11 [[say I see nothing.]]")
-		w.shows(t, "I see nothing.")
-		w.do(t, "settle", nil)
-		messages++
-	})
 	t.Run("one run for each message", func(t *testing.T) {
 		if n := w.finished(t); n != messages {
 			t.Errorf("%d runs for %d messages", n, messages)
