@@ -55,10 +55,13 @@ func (d *Daemon) chat() handler {
 		if err != nil {
 			return err
 		}
-		if task, ok := d.taskOf(c, r.Header, utility); ok {
+		task, housekeeping := taskOf(c, r.Header, utility)
+		switch {
+		case housekeeping && (utility || d.cfg.Housekeeping != HousekeepingAgent):
 			return d.housekeep(r.Context(), x, c, profile, task)
+		case !housekeeping: // which is no part of the chat
+			c.chat = d.chatOf(x.client, c, r.Header)
 		}
-		c.chat = d.chatOf(x.client, c, r.Header)
 		att, err := d.submit(r.Context(), x.client, c, profile)
 		if old {
 			d.models.used(r.Context(), profile.Name, err == nil && !att.Replayed())

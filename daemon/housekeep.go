@@ -42,19 +42,16 @@ const (
 	byRule = "rule"
 )
 
-// taskOf is the task that a call is, if it is none for an agent.
-func (d *Daemon) taskOf(c *call, h http.Header, utility bool) (housekeeping.Task, bool) {
+// taskOf is the task that a call is, if it is one.
+func taskOf(c *call, h http.Header, utility bool) (housekeeping.Task, bool) {
 	task, ok := housekeeping.ByHeader(h)
 	if !ok {
 		task, ok = housekeeping.Recognize(housekeeping.Request{ChatRequest: c.ChatRequest, Tools: slices.Contains(c.Ignored, "tools")})
 	}
-	switch {
-	case utility && !ok:
+	if utility && !ok {
 		return housekeeping.Other, true
-	case utility:
-		return task, true
 	}
-	return task, ok && d.cfg.Housekeeping != HousekeepingAgent
+	return task, ok
 }
 
 // housekeep answers a task: with a plain call of the LLM, or by rule. It makes

@@ -104,25 +104,25 @@ func titleOf(prompt string) string {
 
 // firstMessage is the first line of what the user says first.
 func firstMessage(prompt string) string {
-	rest := prompt
-	for _, start := range []string{"<chat_history>\n", "\nConversation:\n", "starts with:\n"} {
-		if _, after, ok := strings.Cut(prompt, start); ok {
-			rest = after
+	chat := ""
+	for _, mark := range []string{"<chat_history>\n", "\nConversation:\n", "starts with:\n"} {
+		if _, after, ok := strings.Cut(prompt, mark); ok {
+			chat = strings.TrimSuffix(strings.TrimSpace(after), "</chat_history>")
 			break
 		}
 	}
-	for line := range strings.Lines(rest) {
+	first := ""
+	for line := range strings.Lines(chat) {
 		line = strings.TrimSpace(line)
-		for _, who := range []string{"USER:", "User:", "user:", "Human:"} {
-			if said, ok := strings.CutPrefix(line, who); ok && strings.TrimSpace(said) != "" {
-				return strings.TrimSpace(said)
+		who, said, named := strings.Cut(line, ":")
+		switch {
+		case named && (strings.EqualFold(who, "user") || who == "Human"):
+			if said = strings.TrimSpace(said); said != "" {
+				return said
 			}
+		case first == "":
+			first = line
 		}
 	}
-	for line := range strings.Lines(rest) {
-		if line = strings.TrimSpace(line); line != "" && rest != prompt {
-			return line
-		}
-	}
-	return ""
+	return first
 }

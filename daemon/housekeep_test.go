@@ -1,0 +1,206 @@
+package daemon_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/daemontest"
+)
+
+const titlePrompt = "### Task:\nGenerate a concise title.\n### Output:\nJSON format: { \"title\": \"your title\" }\n### Chat History:\n<chat_history>\nUSER: boil an egg\nASSISTANT: \n</chat_history>"
+
+// plain is an LLM that answers with what it is given, and keeps the prompts.
+type plain struct {
+	answer  string
+	err     error
+	prompts []daemon.Prompt
+}
+
+func (p *plain) complete(_ context.Context, prompt daemon.Prompt) (daemon.Completion, error) {
+	p.prompts = append(p.prompts, prompt)
+	return daemon.Completion{Text: p.answer, Usage: turn.Usage{PromptTokens: 7, CompletionTokens: 3, Cost: 0.5}}, p.err
+}
+
+func (p *plain) config(c *daemon.Config) { c.Complete = p.complete }
+
+func TestHousekeepingIsOneCallOfTheModelAndNoAgent(t *testing.T) {
+	t.Parallel()
+	b, llm := echo(), &plain{answer: "```json\n{\"title\": \"Eggs\"}\n```"}
+	g := serve(t, b, llm.config)
+	res := g.chat(ask(titlePrompt), chatID, "c-1")
+	c := completed(t, res)
+	if c.text() != `{"title":"Eggs"}` || c.Usage.Prompt != 7 || c.Usage.Completion != 3 {
+		t.Errorf("%q, %+v", c.text(), c.Usage)
+	}
+	if res.header.Get("X-OpenHands-Task") != "title_generation" || res.header.Get("X-OpenHands-ServerConversation-ID") != "" {
+		t.Errorf("headers %v", res.header)
+	}
+	want := []daemon.Prompt{{Profile: "default", MaxTokens: 2048, Messages: []daemon.PromptMessage{{Role: "user", Text: titlePrompt}}}}
+	if diff := cmp.Diff(want, llm.prompts); diff != "" {
+		t.Errorf("the model was asked (-want +got):\n%s", diff)
+	}
+	if b.Runs() != 0 || len(b.Opened()) != 0 {
+		t.Errorf("%d runs, opened %v", b.Runs(), b.Opened())
+	}
+	// The chat that it was for does not know of it.
+	w := openWindow(g, chatID, "c-1")
+	w.say("boil an egg")
+	w.wants(t, "new")
+	g.scrape(
+		`ohgw_housekeeping_total{by="llm",task="title_generation"} 1`,
+		`ohgw_housekeeping_tokens_total{kind="prompt",profile="default"} 7`,
+		`ohgw_housekeeping_cost_dollars_total{profile="default"} 0.5`,
+		`ohgw_runs_total{outcome="finished",profile="default"} 1`,
+	)
+}
+
+func TestHousekeepingIsStreamedIfAskedFor(t *testing.T) {
+	t.Parallel()
+	llm := &plain{answer: `{"tags":["Food"]}`}
+	g := serve(t, echo(), llm.config)
+	f := parse(t, g.chat(ask("whatever", streamed, `"stream_options":{"include_usage":true}`), "X-OpenWebUI-Task", "tags_generation"))
+	if f.text() != `{"tags":["Food"]}` || f.end != "[DONE]" || f.chunks[len(f.chunks)-1].Usage.Prompt != 7 {
+		t.Errorf("%q, %q", f.text(), f.end)
+	}
+}
+
+func TestHousekeepingFallsBackToTheRule(t *testing.T) {
+	t.Parallel()
+	refused := &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "no key"}
+	for name, change := range map[string]func(*daemon.Config){
+		"the model fails":      (&plain{err: refused}).config,
+		"the model babbles":    (&plain{answer: "I would call it Eggs"}).config,
+		"there is no model":    func(*daemon.Config) {},
+		"rules are asked for":  func(c *daemon.Config) { (&plain{answer: "never asked"}).config(c); c.Housekeeping = "rule" },
+		"the model is unknown": (&plain{err: &agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: "demo"}}).config,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := serve(t, echo(), change)
+			if got := completed(t, g.chat(ask(titlePrompt))).text(); got != `{"title":"boil an egg"}` {
+				t.Errorf("%q", got)
+			}
+			g.scrape(`ohgw_housekeeping_total{by="rule",task="title_generation"} 1`)
+		})
+	}
+}
+
+func TestASlowModelIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := serve(t, echo(), func(c *daemon.Config) {
+			c.Complete = func(ctx context.Context, _ daemon.Prompt) (daemon.Completion, error) {
+				<-ctx.Done()
+				return daemon.Completion{}, ctx.Err()
+			}
+		})
+		began := time.Now()
+		got := completed(t, g.chat(ask(titlePrompt))).text()
+		if took := time.Since(began); took != 5*time.Second || got != `{"title":"boil an egg"}` {
+			t.Errorf("%q after %v", got, took)
+		}
+	})
+}
+
+func TestHousekeepingTakesNoPlaceAmongTheRuns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		b := script(daemontest.Until(gate), daemontest.Finish("ok"))
+		g := serve(t, b, func(c *daemon.Config) { c.MaxRuns, c.MaxQueue = 1, -1 })
+		running := g.send(g.request(http.MethodPost, "/v1/chat/completions", ask("work", streamed), chatID, "c-1"))
+		synctest.Wait()
+		if got := completed(t, g.chat(ask(titlePrompt), chatID, "c-1")).text(); got != `{"title":"boil an egg"}` {
+			t.Errorf("%q", got)
+		}
+		close(gate)
+		g.finish(running)
+	})
+}
+
+func TestHousekeepingByTheAgentIsAOneShot(t *testing.T) {
+	t.Parallel()
+	b := echo()
+	g := serve(t, b, func(c *daemon.Config) { c.Housekeeping = "agent" })
+	w := openWindow(g, chatID, "c-1")
+	w.say("boil an egg")
+	res := g.chat(ask(titlePrompt), chatID, "c-1")
+	if b.Runs() != 2 || res.header.Get("X-OpenHands-Reconciled") != "" || res.header.Get("X-OpenHands-ServerConversation-ID") == w.conversation() {
+		t.Errorf("%d runs, %v", b.Runs(), res.header)
+	}
+	w.say("and then?")
+	if w.wants(t, "continued"); told(b) != "and then?" {
+		t.Errorf("told %q", told(b))
+	}
+}
+
+func TestTheUtilityModelIsThePlainModel(t *testing.T) {
+	t.Parallel()
+	b, llm := echo(), &plain{answer: "It depends."}
+	g := serve(t, b, llm.config)
+	utility := strings.NewReplacer("openhands_default", "openhands_utility")
+	body := messages(`{"role":"system","content":"Be brief."},{"role":"user","content":"one"},{"role":"assistant","content":"1"},{"role":"user","content":"two"}`)
+	c := completed(t, g.chat(utility.Replace(body)))
+	if c.text() != "It depends." || c.Model != "openhands_utility" || b.Runs() != 0 {
+		t.Errorf("%q by %q, %d runs", c.text(), c.Model, b.Runs())
+	}
+	want := []daemon.PromptMessage{{Role: "system", Text: "Be brief."}, {Role: "user", Text: "one"}, {Role: "assistant", Text: "1"}, {Role: "user", Text: "two"}}
+	if diff := cmp.Diff(want, llm.prompts[0].Messages); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	llm.err = &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "The model's provider failed: no key."}
+	e := envelope(t, g.chat(utility.Replace(ask("three"))), http.StatusBadGateway, "llm_error", "")
+	if e["message"] != "The model's provider failed: no key." {
+		t.Errorf("%v", e)
+	}
+}
+
+func TestTheUtilityModelIsListedForThoseWhoMayUseIt(t *testing.T) {
+	t.Parallel()
+	with, without := serve(t, echo(), (&plain{}).config), serve(t, echo())
+	ids := func(g *gateway, header ...string) []string {
+		var list struct{ Data []struct{ ID string } }
+		if err := json.Unmarshal([]byte(g.do(http.MethodGet, "/v1/models", "", header...).body), &list); err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, m := range list.Data {
+			ids = append(ids, m.ID)
+		}
+		return ids
+	}
+	if got := strings.Join(ids(with), " "); got != "openhands openhands_cheap openhands_default openhands_utility" && got != "openhands openhands_default openhands_cheap openhands_utility" {
+		t.Errorf("%s", got)
+	}
+	for name, got := range map[string][]string{
+		"without a plain model":       ids(without),
+		"for a token of other models": ids(with, "Authorization", "Bearer "+limitedKey),
+	} {
+		if strings.Contains(strings.Join(got, " "), "utility") {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	limited := with.chat(strings.Replace(ask("hi"), "openhands_default", "openhands_utility", 1), "Authorization", "Bearer "+limitedKey)
+	envelope(t, limited, http.StatusNotFound, "model_not_found", "model")
+	named := daemontest.New("utility")
+	g := serve(t, named, (&plain{answer: "not me"}).config)
+	if got := completed(t, g.chat(strings.Replace(ask("hi"), "openhands_default", "openhands_utility", 1))).text(); got != "ok" || named.Runs() != 1 {
+		t.Errorf("a profile of that name: %q", got)
+	}
+}
+
+func TestATaskThatOnlyAModelCanDoIsRefusedByRule(t *testing.T) {
+	t.Parallel()
+	g := serve(t, echo(), func(c *daemon.Config) { c.Housekeeping = "rule" })
+	envelope(t, g.chat(ask("summarize"), "X-OpenWebUI-Task", "context_compaction"), http.StatusBadRequest, "unsupported_value", "")
+}
