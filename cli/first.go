@@ -196,12 +196,13 @@ func (s *situation) lines() []string {
 func (s *situation) steps() []nextStep {
 	doctor, help := nextStep{"ohgw doctor", "find out what is wrong"}, nextStep{"ohgw help", "all commands"}
 	serve := nextStep{"ohgw serve", "answer clients"}
+	chat := nextStep{"ohgw chat", "talk to an agent here"}
 	demo := nextStep{"ohgw serve --demo", "try it without a key"}
 	switch {
 	case s.Problem != "":
 		return []nextStep{doctor, help}
 	case s.Daemon != "":
-		return []nextStep{{"ohgw connect", "settings for clients"}, {"ohgw models", "the models that they can use"}, {"ohgw status", "what it does now"}, doctor, help}
+		return []nextStep{{"ohgw connect", "settings for clients"}, chat, {"ohgw status", "what it does now"}, doctor, help}
 	case s.Profiles == 0:
 		return []nextStep{{"ohgw profiles add NAME --model anthropic/claude-sonnet-4-5", "make one"}, demo, serve, help}
 	case s.Active == "" && s.only != "":
@@ -211,5 +212,5 @@ func (s *situation) steps() []nextStep {
 	case !s.HasKey:
 		return []nextStep{{"ohgw keys set " + s.Active, "store its key"}, demo, doctor, help}
 	}
-	return []nextStep{serve, {"ohgw connect", "settings for clients"}, doctor, help}
+	return []nextStep{serve, chat, {"ohgw connect", "settings for clients"}, doctor, help}
 }

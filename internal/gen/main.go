@@ -1,7 +1,9 @@
 // Command gen writes the files that are made from the program itself: the
+// Command gen writes the files that are made from the program itself: the
 // completions of shells, the manual pages, the table of settings in
-// docs/configuration.md and the errors of the commands in docs/faq.md. They are
-// committed; a test says when they are stale.
+// docs/configuration.md, the settings of clients in docs/clients.md and the
+// errors of the commands in docs/faq.md. They are committed; a test says when
+// they are stale.
 package main
 
 import (
@@ -15,6 +17,7 @@ import (
 
 	"github.com/ohgw/ohgw/cli"
 	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/connect"
 	"github.com/ohgw/ohgw/internal/iostream"
 )
 
@@ -72,7 +75,10 @@ func generate(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name, text := range map[string]string{"docs/configuration.md": settingsTable(), "docs/faq.md": faultList(all)} {
+	pages := map[string]string{
+		"docs/configuration.md": settingsTable(), "docs/clients.md": clientSections(), "docs/faq.md": faultList(all),
+	}
+	for name, text := range pages {
 		page, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
 		if err != nil {
 			return nil, fmt.Errorf("read page: %w", err)
@@ -129,6 +135,23 @@ func settingsTable() string {
 			flag = "--" + strings.TrimSpace(f.Flag+" "+f.Arg)
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", code(flag), code(f.Env), code(f.Key), code(f.Default()), meaning(f))
+	}
+	return b.String()
+}
+
+// clientSections are the settings of all clients, a section each.
+func clientSections() string {
+	values := connect.Values{BaseURL: "http://127.0.0.1:6449/v1", ContainerURL: "http://host.docker.internal:6449/v1", Model: "openhands"}
+	var b strings.Builder
+	for _, c := range connect.Clients() {
+		fmt.Fprintf(&b, "\n## %s\n\n%s.", c.Name, c.Title)
+		if c.Kept() {
+			fmt.Fprintf(&b, " With `--write` this is added to `%s`.", c.File)
+		}
+		fmt.Fprintf(&b, "\n\n```%s\n%s```\n", c.Form, c.Settings(values))
+		for paragraph := range strings.SplitSeq(c.Notes(values), "\n") {
+			fmt.Fprintf(&b, "\n%s\n", paragraph)
+		}
 	}
 	return b.String()
 }
