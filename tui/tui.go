@@ -48,7 +48,9 @@ func runScreen(ctx context.Context, cfg Config) error {
 		environ = append(environ, "NO_COLOR=1")
 	}
 	m := newModel(asking, cfg, &streams)
-	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(cfg.In), tea.WithOutput(cfg.Out), tea.WithEnvironment(environ), tea.WithFPS(fps))
+	// Signals end ctx. With a handler of its own a program that ends may wait for
+	// that handler, which waits for the program to take its message.
+	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithoutSignalHandler(), tea.WithInput(cfg.In), tea.WithOutput(cfg.Out), tea.WithEnvironment(environ), tea.WithFPS(fps))
 	_, _ = io.WriteString(cfg.Out, wheelKeys)
 	_, err := p.Run()
 	_, _ = io.WriteString(cfg.Out, wheelBefore)
