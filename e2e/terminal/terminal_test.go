@@ -145,7 +145,7 @@ func (p *person) open(z size, command string, env ...string) *screen {
 		"set -g remain-on-exit-format ''", "set -s set-clipboard on", "set -g history-limit 0", "set -g focus-events on", "set -g exit-empty off",
 	}, "\n")+"\n")
 	words := append([]string{"-f", conf, "new-session", "-d", "-x", strconv.Itoa(z.cols), "-y", strconv.Itoa(z.rows), "-c", p.home, "env", "-u", "TMUX"}, p.env...)
-	words = append(append(words, env...), "sh", "-c", command)
+	words = append(append(words, env...), "sh", "-c", "trap : INT; ( "+command+" ); echo $? > "+s.socket+".code")
 	p.Cleanup(func() {
 		s.tmux("kill-server")
 		_ = os.RemoveAll(dir)
@@ -234,12 +234,8 @@ func (s *screen) misses(text string) {
 func (s *screen) ended() int {
 	s.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		dead, code, _ := strings.Cut(strings.TrimSpace(s.tmux("display-message", "-p", "#{pane_dead} #{pane_dead_status}")), " ")
-		if dead == "1" {
-			n, err := strconv.Atoi(code)
-			if err != nil {
-				s.Fatalf("the program ended with %q", code)
-			}
+		code, err := os.ReadFile(s.socket + ".code")
+		if n, e := strconv.Atoi(strings.TrimSpace(string(code))); err == nil && e == nil {
 			return n
 		}
 		if time.Now().After(deadline) {
