@@ -16,13 +16,17 @@ type signalError struct{ signal syscall.Signal }
 
 func (e signalError) Error() string { return e.signal.String() }
 
-// withSignals makes a context that ends with the first SIGINT or SIGTERM. The
-// second one calls exit with 128 and its number: who presses Ctrl-C twice does
-// not want to wait. stop ends the watch.
+// withSignals makes a context that ends with the first SIGINT or SIGTERM, or
+// with SIGHUP when the terminal is closed. The second one calls exit with 128
+// and its number: who presses Ctrl-C twice does not want to wait. stop ends the
+// watch.
 func withSignals(parent context.Context, exit func(int)) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 2) // both, should they come at once
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	done := make(chan struct{})
 	var watch sync.WaitGroup
 	keys := &interruptKeys{}

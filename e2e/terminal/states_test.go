@@ -190,6 +190,7 @@ func TestAKilledChatLeavesAUsableTerminal(t *testing.T) {
 	s.asks("sh -c 'echo $$ > pid; exec ohgw chat'")
 	s.sees("ready")
 	s.types("half a question")
+	s.sees("› half a question")
 	s.tmux("run-shell", "kill -9 $(cat "+p.home+"/pid)")
 	s.sees("prompt:")
 	s.asks("exec ohgw chat")
@@ -215,6 +216,7 @@ func TestEveryWayOutGivesTheScreenBack(t *testing.T) {
 		"quit":    {func(s *screen) { s.asks("/quit") }, 0},
 		"Ctrl-D":  {func(s *screen) { s.press("C-d") }, 0},
 		"Ctrl-C":  {func(s *screen) { s.press("C-c"); s.sees("again"); s.press("C-c") }, 0},
+		"SIGHUP":  {func(s *screen) { s.tmux("run-shell", "kill -HUP $(cat "+s.home+"/pid)") }, 129},
 		"SIGTERM": {func(s *screen) { s.tmux("run-shell", "kill -TERM $(cat "+s.home+"/pid)") }, 143},
 		"SIGINT":  {func(s *screen) { s.tmux("run-shell", "kill -INT $(cat "+s.home+"/pid)") }, 130},
 	} {

@@ -71,7 +71,13 @@ func newPerson(t *testing.T) *person {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &person{T: t, home: t.TempDir(), llm: llmtest.New(t)}
+	home, err := os.MkdirTemp("", "ohgw-home-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A chat whose terminal was just closed may still write there.
+	t.Cleanup(func() { _ = os.RemoveAll(home) })
+	p := &person{T: t, home: home, llm: llmtest.New(t)}
 	p.env = []string{
 		"HOME=" + p.home, "XDG_RUNTIME_DIR=" + p.home + "/run", "OH_PERSISTENCE_DIR=" + p.home + "/oh", "OPENAI_API_KEY=sk-scripted",
 		"OHGW_BACKEND=embedded", "LANG=C.UTF-8", "TZ=UTC", "SHELL=/bin/sh", "PATH=" + filepath.Dir(ohgw) + ":" + os.Getenv("PATH"),
