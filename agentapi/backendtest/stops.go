@@ -149,6 +149,9 @@ func checkPause(t *testing.T, s *Setup) {
 	if p := await(t, "end of the turn", over); p.err != nil || p.Outcome != turn.Paused {
 		t.Errorf("turn %+v", p)
 	}
+	// A pause may be told before the step has ended, and a message before that
+	// would be one of the same run.
+	until(t, rest, func(e event.Event) bool { _, ok := e.Body.(*event.Message); return ok && e.Source == event.SourceAgent })
 	until(t, rest, func(e event.Event) bool { return isSnapshot(e) && statusOf(e) != event.Running })
 	if p := say(t, c, "go on"); p.Outcome != turn.Finished || !strings.Contains(p.Answer, "back") {
 		t.Errorf("the next turn: %+v", p.Result)

@@ -65,6 +65,7 @@ func TestGeneratingRemovesThePageOfACommandThatIsGone(t *testing.T) {
 	old := filepath.Join(root, "man", "ohgw-gone.1")
 	for name, text := range map[string]string{
 		old: "old", filepath.Join(root, "docs", "configuration.md"): begin + end, filepath.Join(root, "docs", "faq.md"): begin + end,
+		filepath.Join(root, "docs", "clients.md"): begin + end,
 	} {
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 			t.Fatal(err)
