@@ -54,6 +54,11 @@ var targets = []struct {
 		agents := server{fake.URL, fakeKey}
 		return target{url: serve(b, plainProgram(b), agents, args...).URL, llm: llm, agents: agents}
 	}},
+	{"embedded", func(b *testing.B, args ...string) target {
+		llm := llmtest.New(b)
+		g := serveEmbedded(b, plainProgram(b), llm.URL, args...)
+		return target{url: g.URL, llm: llm}
+	}},
 	{"real", func(b *testing.B, args ...string) target {
 		s := newStack(b, plainProgram(b), args...)
 		return target{url: s.URL, llm: s.llm, agents: server{s.agents.URL, s.agents.Key}}
@@ -179,8 +184,8 @@ func BenchmarkTurns(b *testing.B) {
 				res.Body.Close()
 			})
 		})
-		if of.name == "proxy" {
-			continue
+		if of.name == "proxy" || of.name == "embedded" {
+			continue // nothing of their own is behind them
 		}
 		b.Run(of.name+"-native", func(b *testing.B) {
 			g := of.start(b)
@@ -290,6 +295,20 @@ func BenchmarkStart(b *testing.B) {
 		for b.Loop() {
 			began := time.Now()
 			g := serve(b, program, server{fake.URL, fakeKey})
+			ready = append(ready, time.Since(began))
+			memory = g.resident()
+			g.stop(b)
+		}
+		report(b, "ready", ready)
+		b.ReportMetric(mb(memory), "MB")
+	})
+	b.Run("serve-embedded", func(b *testing.B) {
+		llm := llmtest.New(b)
+		var ready []time.Duration
+		var memory int
+		for b.Loop() {
+			began := time.Now()
+			g := serveEmbedded(b, program, llm.URL)
 			ready = append(ready, time.Since(began))
 			memory = g.resident()
 			g.stop(b)

@@ -5,6 +5,7 @@ package e2e_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -43,7 +44,27 @@ type server struct{ URL, Key string }
 // then end by itself and have logged no secret and no word of a prompt.
 func serve(t testing.TB, program string, agents server, args ...string) *gateway {
 	t.Helper()
-	home, address := t.TempDir(), freeAddress(t)
+	return start(t, program, t.TempDir(), append([]string{"--agent-server", agents.URL}, args...), "OHGW_AGENT_SERVER_KEY="+agents.Key)
+}
+
+// serveEmbedded starts program with the embedded agent and one LLM profile.
+func serveEmbedded(t testing.TB, program, llmURL string, args ...string) *gateway {
+	t.Helper()
+	home := t.TempDir()
+	profile := filepath.Join(home, ".openhands", "profiles", "scripted.json")
+	if err := os.MkdirAll(filepath.Dir(profile), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf(`{"model":"openai/test","base_url":%q,"num_retries":1}`, llmURL)
+	if err := os.WriteFile(profile, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return start(t, program, home, append([]string{"--backend", "embedded", "--key-store", "file"}, args...), "OPENAI_API_KEY=sk-llm-test")
+}
+
+func start(t testing.TB, program, home string, args []string, env ...string) *gateway {
+	t.Helper()
+	address := freeAddress(t)
 	g := &gateway{
 		URL: "http://" + address, State: filepath.Join(home, "state", "ohgw"),
 		log: filepath.Join(home, "log"), exited: make(chan error, 1),
@@ -58,14 +79,14 @@ func serve(t testing.TB, program string, agents server, args ...string) *gateway
 		t.Fatal(err)
 	}
 	g.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), program,
-		append([]string{"serve", "--addr", address, "--log-format", "json", "--agent-server", agents.URL}, args...)...)
-	g.cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + home,
-		"XDG_CONFIG_HOME=" + filepath.Join(home, "config"), "XDG_STATE_HOME=" + filepath.Join(home, "state"),
-		"XDG_DATA_HOME=" + filepath.Join(home, "data"), "XDG_CACHE_HOME=" + filepath.Join(home, "cache"),
-		"XDG_RUNTIME_DIR=" + runtime,
-		"OHGW_API_KEYS=" + gatewayKey, "OHGW_AGENT_SERVER_KEY=" + agents.Key,
-	}
+		append([]string{"serve", "--addr", address, "--log-format", "json"}, args...)...)
+	g.cmd.Env = append(env,
+		"PATH="+os.Getenv("PATH"), "HOME="+home,
+		"XDG_CONFIG_HOME="+filepath.Join(home, "config"), "XDG_STATE_HOME="+filepath.Join(home, "state"),
+		"XDG_DATA_HOME="+filepath.Join(home, "data"), "XDG_CACHE_HOME="+filepath.Join(home, "cache"),
+		"XDG_RUNTIME_DIR="+runtime,
+		"OHGW_API_KEYS="+gatewayKey,
+	)
 	g.cmd.Stdout, g.cmd.Stderr = log, log
 	if err := g.cmd.Start(); err != nil {
 		t.Fatal(err)

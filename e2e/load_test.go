@@ -105,6 +105,42 @@ func TestOneShotsLeaveNothing(t *testing.T) {
 	}
 }
 
+func TestAThousandOneShotsOfTheEmbeddedAgentLeaveNothing(t *testing.T) {
+	llm := llmtest.New(t)
+	g := serveEmbedded(t, plainProgram(t), llm.URL, "--one-shot-ttl", "0s")
+	shots := func(n int) {
+		inParallel(n, 8, func(i int) {
+			text, _ := prompt("[[finish Done.]]")
+			res := g.post(t, chat(text, false))
+			if body := bodyOf(t, res); res.StatusCode != http.StatusOK || !strings.Contains(body, "Done.") {
+				t.Errorf("request %d: %s %s", i, res.Status, body)
+			}
+		})
+	}
+	shots(200) // what is made once for good
+	before := g.resident()
+	shots(1000)
+	left := func() (found []string) {
+		for _, pattern := range []string{"workspaces/*", "conversations/*"} {
+			paths, _ := filepath.Glob(filepath.Join(g.State, pattern))
+			found = append(found, paths...)
+		}
+		return found
+	}
+	for deadline := time.Now().Add(patience); len(left()) > 0 && time.Now().Before(deadline); {
+		time.Sleep(20 * time.Millisecond) // removal follows the answer
+	}
+	if found := left(); len(found) > 0 {
+		t.Errorf("left behind: %v", found)
+	}
+	grown := g.resident() - before
+	t.Logf("idle: %.1f MB; %.1f MB more after 1,000 one-shots", mb(before), mb(grown))
+	const most = 8 << 20 // the collector decides when it gives memory back
+	if grown > most {
+		t.Errorf("the process has grown by %.1f MB", mb(grown))
+	}
+}
+
 // TestAThousandIdleStreamsAreCheap holds 1,000 streams open on agents that
 // never answer, in front of a fake agent-server.
 func TestAThousandIdleStreamsAreCheap(t *testing.T) {
