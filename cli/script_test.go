@@ -26,6 +26,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/backendtest/fakeserver"
 	"github.com/ohgw/ohgw/cli"
 	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/internal/filelock"
 	"github.com/ohgw/ohgw/internal/instance"
 	"github.com/ohgw/ohgw/internal/llmtest"
 )
@@ -87,6 +88,7 @@ func TestScripts(t *testing.T) {
 			"draining":     cmdDraining,
 			"ended":        cmdEnded,
 			"hostport":     cmdHostPort,
+			"hold":         cmdHold,
 			"http":         cmdHTTP,
 			"llm":          cmdLLM,
 			"mode":         cmdMode,
@@ -286,6 +288,15 @@ func cmdEnded(ts *testscript.TestScript, _ bool, args []string) {
 	if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != args[0] {
 		ts.Fatalf("exit code %s, want %s", got, args[0])
 	}
+}
+
+// hold FILE
+//
+// Holds the lock on a file until the script ends.
+func cmdHold(ts *testscript.TestScript, _ bool, args []string) {
+	lock, err := filelock.Acquire(context.Background(), ts.MkAbs(args[0]), filelock.Options{})
+	ts.Check(err)
+	ts.Defer(func() { _ = lock.Release() })
 }
 
 // hostport URL
