@@ -63,10 +63,11 @@ func TestGeneratingRemovesThePageOfACommandThatIsGone(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	old := filepath.Join(root, "man", "ohgw-gone.1")
-	for name, text := range map[string]string{
-		old: "old", filepath.Join(root, "docs", "configuration.md"): begin + end, filepath.Join(root, "docs", "faq.md"): begin + end,
-		filepath.Join(root, "docs", "clients.md"): begin + end,
-	} {
+	pages := map[string]string{old: "old"}
+	for _, name := range []string{"configuration.md", "faq.md", "clients.md"} {
+		pages[filepath.Join(root, "docs", name)] = begin + end
+	}
+	for name, text := range pages {
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 			t.Fatal(err)
 		}

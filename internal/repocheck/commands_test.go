@@ -3,9 +3,11 @@ package repocheck_test
 import (
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -28,7 +30,7 @@ func TestCommandsOfTheReadmeExist(t *testing.T) {
 	}
 
 	help := map[string]string{}
-	for _, line := range typed(t, "README.md", "CONTRIBUTING.md", "docs/clients.md") {
+	for _, line := range typed(t, documents(t)...) {
 		words, flags := parts(line)
 		command := strings.Join(words, " ")
 		if _, known := help[command]; !known {
@@ -53,6 +55,19 @@ func TestCommandsOfTheReadmeExist(t *testing.T) {
 	if len(help) < 5 {
 		t.Errorf("found only %d commands in the documents", len(help))
 	}
+}
+
+// documents are the pages that people type from. Records of decisions may speak
+// of what is not there.
+func documents(t *testing.T) []string {
+	t.Helper()
+	var pages []string
+	for _, name := range files(t) {
+		if path.Ext(name) == ".md" && slices.Contains([]string{".", "docs"}, path.Dir(name)) && name != "CHANGELOG.md" {
+			pages = append(pages, name)
+		}
+	}
+	return pages
 }
 
 // typed are the lines of the shell blocks, and the code in running text, that

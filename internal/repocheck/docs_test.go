@@ -7,8 +7,10 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/ohgw/ohgw/internal/fault"
 )
@@ -53,13 +55,77 @@ func TestLinksBetweenDocumentsWork(t *testing.T) {
 		}
 		for _, m := range link.FindAllStringSubmatch(read(t, name), -1) {
 			u, err := url.Parse(m[1])
-			if err != nil || u.Scheme != "" || u.Path == "" {
+			if err != nil || u.Scheme != "" {
 				continue
 			}
-			target := path.Join(path.Dir(name), u.Path)
+			target := name
+			if u.Path != "" {
+				target = path.Join(path.Dir(name), u.Path)
+			}
 			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(target))); err != nil {
 				t.Errorf("%s links to %s, which is not there", name, m[1])
+				continue
 			}
+			if u.Fragment != "" && path.Ext(target) == ".md" && !slices.Contains(anchors(read(t, target)), u.Fragment) {
+				t.Errorf("%s links to %s, and there is no such heading", name, m[1])
+			}
+		}
+	}
+}
+
+// anchors are the names that GitHub gives to the headings of a page.
+func anchors(page string) []string {
+	var names []string
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(page, -1) {
+		name := strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, m[1])
+		names = append(names, name)
+	}
+	return names
+}
+
+// TestEveryDocumentIsLinked keeps pages from being written and never found.
+func TestEveryDocumentIsLinked(t *testing.T) {
+	t.Parallel()
+	var pages []string
+	linked := map[string]bool{}
+	for _, name := range files(t) {
+		if path.Ext(name) != ".md" {
+			continue
+		}
+		if path.Dir(name) == "docs" {
+			pages = append(pages, name)
+		}
+		for _, m := range regexp.MustCompile(`\]\(([^)\s#]+)`).FindAllStringSubmatch(read(t, name), -1) {
+			if target := path.Join(path.Dir(name), m[1]); target != name {
+				linked[target] = true
+			}
+		}
+	}
+	for _, page := range pages {
+		if !linked[page] {
+			t.Errorf("no other page links to %s", page)
+		}
+	}
+}
+
+// TestFilesOfTheArchitectureExist holds the walk through the code to the code.
+func TestFilesOfTheArchitectureExist(t *testing.T) {
+	t.Parallel()
+	names := regexp.MustCompile("`((?:agentapi|cli|cmd|daemon|internal|tui)[a-z/_]*(?:\\.go)?)`").FindAllStringSubmatch(read(t, "docs/architecture.md"), -1)
+	if len(names) < 30 {
+		t.Errorf("docs/architecture.md names only %d places", len(names))
+	}
+	for _, m := range names {
+		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(m[1]))); err != nil {
+			t.Errorf("docs/architecture.md names %s, which is not there", m[1])
 		}
 	}
 }

@@ -2,7 +2,7 @@
 // of a snapshot: what GoReleaser makes, less what needs a key or an account.
 //
 // It is there because GoReleaser itself does not build in a check
-// (docs/adr/0012). It reads the same file and refuses a template that it does
+// (docs/adr/0013). It reads the same file and refuses a template that it does
 // not know, so that the two cannot drift apart unseen. Its packages come from
 // nfpm, the library that GoReleaser uses. Two runs on one commit give the same
 // bytes.
