@@ -42,7 +42,8 @@ func (a *app) connectFile(ctx context.Context, c connect.Client, values connect.
 	if err != nil {
 		return err
 	}
-	text, keep := f.old, true
+	var text string
+	keep := true
 	if in.Write {
 		text, err = c.Add(f.old, values)
 	} else {

@@ -10,5 +10,5 @@ func freeSpace(dir string) (uint64, error) {
 	if err := unix.Statfs(dir, &st); err != nil {
 		return 0, err
 	}
-	return uint64(max(0, int64(st.Bavail))) * uint64(st.Bsize), nil //nolint:unconvert // The types differ between systems.
+	return uint64(max(0, int64(st.Bavail))) * uint64(st.Bsize), nil
 }
