@@ -86,6 +86,7 @@ func TestThePlaceInTheQueueIsShown(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
 	p.llm.On(llmtest.Says("long"), llmtest.Slow(10_000, 50*time.Millisecond))
+	p.env = append(p.env, "OHGW_API_KEYS=key-of-this-test")
 	p.daemon("127.0.0.1:0", []string{"OHGW_MAX_RUNS=1"})
 	first := p.chat(usual, "")
 	first.sees("ready")
