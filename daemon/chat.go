@@ -38,6 +38,7 @@ type call struct {
 	options options
 	chat    *chats.ID    // what the client calls the chat; nil: nothing
 	visit   *chats.Visit // to that chat; nil until it is admitted
+	asked   string       // the message whose answer is to go on; empty: a new one is asked
 }
 
 // chat answers POST /v1/chat/completions.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/ohgw/ohgw/daemon/chats"
+	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/daemon/run"
 )
 
@@ -20,7 +21,23 @@ func (d *Daemon) chatOf(client Client, c *call, h http.Header) *chats.ID {
 		return nil
 	}
 	id.Token, id.Model = client.ID, c.Model
+	c.goOn()
 	return &id
+}
+
+// goOnText is asked where the user asks for more of an answer.
+const goOnText = "Go on with your last answer, from where it ends in the chat."
+
+// goOn makes a message of a request that ends in an answer: the button of a UI
+// that lets an answer go on. To ask the message before it again would run the
+// agent twice.
+func (c *call) goOn() {
+	if len(c.Begun) == 0 {
+		return
+	}
+	c.asked = c.Text
+	c.History = append(append(c.History, openai.Turn{Role: "user", Text: c.Text}), c.Begun...)
+	c.Text, c.Images = goOnText, nil
 }
 
 // chatKey tells chats apart in the fingerprint of a call.
@@ -38,9 +55,7 @@ func (d *Daemon) begin(ctx context.Context, c *call, req run.Request) (*run.Atta
 		return d.runs.Submit(ctx, req)
 	}
 	var att *run.Attachment
-	visit, err := d.chats.Admit(chats.Request{
-		ID: *c.chat, History: c.History, Text: c.Text, NoQuotes: d.cfg.IgnoreHistory,
-	}, func(v *chats.Visit) (started bool, err error) {
+	visit, err := d.chats.Admit(chatRequest(c, d.cfg.IgnoreHistory), func(v *chats.Visit) (started bool, err error) {
 		req.ConversationID, req.Origin, req.From, req.Workspace = v.Conversation, v.Origin, v.From, v.Workspace
 		if d.cfg.WorkspacePerChat {
 			req.Workspace = filepath.Join(d.chatRoot(), c.chat.Place())
@@ -62,6 +77,18 @@ func (d *Daemon) begin(ctx context.Context, c *call, req run.Request) (*run.Atta
 	}
 	c.visit = visit
 	return att, nil
+}
+
+// chatRequest is the call as its chat sees it.
+func chatRequest(c *call, noQuotes bool) chats.Request {
+	r := chats.Request{ID: *c.chat, History: c.History, Text: c.Text, NoQuotes: noQuotes}
+	if c.asked != "" {
+		r.Text = c.asked
+		for _, t := range c.Begun {
+			r.Begun += t.Text
+		}
+	}
+	return r
 }
 
 // chatRoot is where the directories of chats are.

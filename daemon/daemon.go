@@ -106,7 +106,7 @@ type Config struct {
 // beside them.
 type Limits struct {
 	Body     int64 // bytes; 0: 32 MiB
-	Messages int   // 0: 200
+	Messages int   // 0: 2000
 	Text     int   // bytes of one message; 0: 1 MiB
 	Images   int   // in the message that is asked; 0: 16
 }
@@ -146,7 +146,7 @@ func (c Config) withDefaults() Config {
 	or(&c.BodyTimeout, defaultBodyTimeout)
 	or(&c.WriteTimeout, defaultWriteTimeout)
 	or(&c.Limits.Body, 32<<20)
-	or(&c.Limits.Messages, 200)
+	or(&c.Limits.Messages, 2000)
 	or(&c.Limits.Text, 1<<20)
 	or(&c.Limits.Images, 16)
 	c.Drain = max(0, c.Drain)

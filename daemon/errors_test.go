@@ -68,7 +68,7 @@ func TestEachFailureHasItsLineOfTheTable(t *testing.T) {
 		"unsupported part":    {body: messages(`{"role":"user","content":[{"type":"file"}]}`), status: 400, kind: invalid, code: "unsupported_content_type", param: "messages[0].content[0]"},
 		"NUL":                 {body: messages(`{"role":"user","content":"\u0000"}`), status: 400, kind: invalid, code: "invalid_value", param: "messages[0].content"},
 		"lone surrogate":      {body: messages(`{"role":"user","content":"\ud800"}`), status: 400, kind: invalid, code: "invalid_value", param: "messages[0].content"},
-		"too many messages":   {body: messages(strings.Repeat(`{"role":"user","content":"x"},`, 200) + `{"role":"user","content":"x"}`), status: 400, kind: invalid, code: "array_above_max_length", param: "messages"},
+		"too many messages":   {body: messages(strings.Repeat(`{"role":"user","content":"x"},`, 2000) + `{"role":"user","content":"x"}`), status: 400, kind: invalid, code: "array_above_max_length", param: "messages"},
 		"too long a message":  {body: ask(strings.Repeat("x", 1<<20+1)), status: 400, kind: invalid, code: "string_above_max_length", param: "messages[0].content"},
 		"negative limit":      {body: ask("hi", `"max_tokens":-5`), status: 400, kind: invalid, code: "integer_below_min_value", param: "max_tokens"},
 		"bad conversation":    {header: []string{"X-OpenHands-ServerConversation-ID", "42"}, status: 400, kind: invalid, code: "invalid_conversation_id", param: "X-OpenHands-ServerConversation-ID"},

@@ -164,6 +164,7 @@ func (r *Registry) Admit(req Request, admit func(*Visit) (started bool, err erro
 // visit plans a request. The caller holds c.mu.
 func (r *Registry) visit(c *chat, req Request) *Visit {
 	v := &Visit{r: r, chat: c, req: req, history: Exchanges(req.History), live: &live{}}
+	v.live.add(req.Begun)
 	if len(v.history) > 0 {
 		c.Whole = true
 	}

@@ -17,6 +17,9 @@ type Request struct {
 	ID      ID
 	History []openai.Turn // the messages before the one that is asked
 	Text    string        // the message that is asked
+	// Begun is an answer that is to go on: the last of History. Text is the
+	// message that it answers, which is not asked again.
+	Begun string
 	// NoQuotes: the agent is not told what the chat shows.
 	NoQuotes bool
 }
@@ -37,6 +40,7 @@ type Visit struct {
 	history []Exchange
 	plan    Plan
 	live    *live
+	opened  bool
 	told    []Turn // what the conversation has when the run begins, before this turn
 	closed  bool
 }
@@ -115,7 +119,7 @@ func (v *Visit) Compose(info agentapi.Info, forked bool) (text, kind, line strin
 	if at < 0 {
 		return "", v.Planned(), ""
 	}
-	b.Workspace = info.Workspace
+	v.opened, b.Workspace = true, info.Workspace
 	if info.Created && !forked {
 		if at > 0 {
 			line = "The conversation of this chat is gone; a new one begins."
@@ -149,6 +153,11 @@ func (v *Visit) Begin(base turn.Baseline) {
 	if own.After == agentapi.FromStart {
 		own.After = "" // nothing comes before it
 	}
+	if last := len(v.told) - 1; v.req.Begun != "" && last >= 0 && v.told[last].User == own.User {
+		// To the chat it is one turn.
+		own.After, own.Answers = v.told[last].After, v.told[last].Answers
+		v.told = v.told[:last]
+	}
 	b.Turns = slices.Concat(v.told, []Turn{own}, b.Turns[at+1:])
 	v.r.save(v.chat)
 }
@@ -161,6 +170,9 @@ func (v *Visit) End(began, stopped bool) {
 	b, at := v.own()
 	switch {
 	case at < 0:
+	case !v.opened && v.plan.Kind != Continued && len(b.Turns) == at+1:
+		// The conversation was never made.
+		v.chat.Branches = slices.DeleteFunc(v.chat.Branches, func(other *branch) bool { return other == b })
 	case !began:
 		saved := !b.Turns[at].waits
 		b.Turns = slices.Delete(b.Turns, at, at+1)

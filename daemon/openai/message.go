@@ -44,6 +44,8 @@ func (r *ChatRequest) messages(v []byte, limits Limits) error {
 			system = append(system, text)
 		case i < last:
 			r.History = append(r.History, Turn{Role: m.role, Text: text})
+		default:
+			r.Begun = append(r.Begun, Turn{Role: m.role, Text: text})
 		}
 	}
 	r.System = strings.Join(system, "\n\n")

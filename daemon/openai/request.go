@@ -35,6 +35,10 @@ type ChatRequest struct {
 	Text   string
 	Images []string
 
+	// Begun are the turns after that message: an answer that has begun and is to
+	// go on.
+	Begun []Turn
+
 	// Ignored names the fields that have no effect, sorted.
 	Ignored []string
 	// Digest identifies what was asked: equal for two bodies that differ in

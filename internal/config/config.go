@@ -89,6 +89,6 @@ func Default() Config {
 		History:      "quote",
 		Housekeeping: "llm",
 		WorkspacePer: "conversation",
-		Limits:       Limits{Body: 32 << 20, Messages: 200, Message: 1 << 20, Images: 16},
+		Limits:       Limits{Body: 32 << 20, Messages: 2000, Message: 1 << 20, Images: 16},
 	}
 }

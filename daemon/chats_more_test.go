@@ -1,0 +1,218 @@
+package daemon_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/daemontest"
+)
+
+func TestYesAndNoInTheChatDecide(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]struct {
+		accepted bool
+		prompt   string // what the agent is told after it
+	}{
+		"yes": {accepted: true, prompt: "clean up"}, " Yes. ": {accepted: true, prompt: "clean up"}, "YES!": {accepted: true, prompt: "clean up"},
+		"no": {prompt: "no"}, "No.": {prompt: "No."},
+		"y": {prompt: "y"}, "yes please": {prompt: "yes please"}, "yes, but gently": {prompt: "yes, but gently"}, "no way": {prompt: "no way"}, "ok": {prompt: "ok"},
+	} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			b := daemontest.New("default")
+			b.Script = func(prompt string) []daemontest.Step {
+				if prompt == "clean up" {
+					return []daemontest.Step{daemontest.Confirm("rm -rf build"), daemontest.Finish("done")}
+				}
+				return []daemontest.Step{daemontest.Finish("as you like")}
+			}
+			w := openWindow(serve(t, b), chatID, "c-1")
+			notice := w.say("clean up")
+			for _, word := range []string{"$ rm -rf build", `"yes"`, `"no"`, "just that word"} {
+				if !strings.Contains(notice, word) {
+					t.Errorf("the notice has no %s: %q", word, notice)
+				}
+			}
+			answer := w.say(text)
+			decided := b.Decided()
+			if len(decided) != 1 || decided[0].Accept != want.accepted || told(b) != want.prompt {
+				t.Errorf("decided %+v, told %q, answered %q", decided, told(b), answer)
+			}
+			if w.wants(t, "continued"); want.accepted && answer != "done" {
+				t.Errorf("answer %q", answer)
+			}
+		})
+	}
+}
+
+func TestYesToNothingIsAMessage(t *testing.T) {
+	t.Parallel()
+	b := echo()
+	w := openWindow(serve(t, b), chatID, "c-1")
+	w.say("shall I?")
+	if answer := w.say("yes"); len(b.Decided()) != 0 || answer != "You said: yes" {
+		t.Errorf("decided %+v, answered %q", b.Decided(), answer)
+	}
+}
+
+func TestAnAnswerGoesOn(t *testing.T) {
+	t.Parallel()
+	b := echo()
+	w := openWindow(serve(t, b), chatID, "c-1")
+	w.say("one")
+	// The button that lets an answer go on sends the chat with the answer last,
+	// and shows what comes behind it.
+	w.last = w.g.chat(w.body(streamed), w.header...)
+	more := parse(t, w.last).text()
+	if w.wants(t, "continued"); !strings.HasPrefix(told(b), "Go on with your last answer") {
+		t.Errorf("told %q", told(b))
+	}
+	w.shows[1].Content += more
+	w.say("two")
+	if w.wants(t, "continued"); told(b) != "two" || len(b.Forked()) != 0 {
+		t.Errorf("told %q, forks %+v", told(b), b.Forked())
+	}
+	w.edit(0, "uno")
+	w.wants(t, "new")
+}
+
+func TestUserNamesAChatForTokensThatSaySo(t *testing.T) {
+	t.Parallel()
+	b := echo()
+	g := serve(t, b)
+	for field, tokenKey := range map[string]string{"user": otherKey, "prompt_cache_key": otherKey} {
+		body := func(prompt string) string { return ask(prompt, fmt.Sprintf("%q:%q", field, "u-1")) }
+		mine, theirs := g.chat(body("one"), "Authorization", "Bearer "+tokenKey), g.chat(body("one"))
+		if mine.header.Get("X-OpenHands-Reconciled") != "new" || theirs.header.Get("X-OpenHands-Reconciled") != "" {
+			t.Errorf("%s: %q for the token that says so, %q for another", field, mine.header.Get("X-OpenHands-Reconciled"), theirs.header.Get("X-OpenHands-Reconciled"))
+		}
+	}
+	// Open WebUI's pipelines send an object there.
+	if res := g.chat(ask("one", `"user":{"id":"u-1"}`), "Authorization", "Bearer "+otherKey); res.status != http.StatusOK || res.header.Get("X-OpenHands-Reconciled") != "" {
+		t.Errorf("a user that is an object: %d, %s", res.status, res.header.Get("X-OpenHands-Reconciled"))
+	}
+}
+
+func TestADirectoryForEachChat(t *testing.T) {
+	t.Parallel()
+	state, root := t.TempDir(), t.TempDir()
+	for name, base := range map[string]string{"given": root, "": filepath.Join(state, "workspaces")} {
+		b := echo()
+		b.NoFork = true
+		g := serve(t, b, func(c *daemon.Config) {
+			c.StateDir, c.WorkspacePerChat = state, true
+			if name != "" {
+				c.Workspace = root
+			}
+		})
+		w := openWindow(g, chatID, "dir-"+name)
+		w.say("one")
+		w.edit(0, "uno")
+		g.chat(strings.Replace(w.body(), "openhands_default", "openhands_cheap", 1), w.header...)
+		openWindow(g, chatID, "another-"+name).say("one")
+		places := map[string]int{}
+		for _, o := range b.Opened() {
+			if filepath.Dir(o.Workspace) != base || !strings.HasPrefix(filepath.Base(o.Workspace), "chat-") {
+				t.Errorf("%q is not below %q", o.Workspace, base)
+			}
+			places[o.Workspace]++
+		}
+		if len(places) != 2 {
+			t.Errorf("two chats have the directories %v", places)
+		}
+	}
+}
+
+func TestImagesThatTheModelCannotSeeAreToldOf(t *testing.T) {
+	t.Parallel()
+	g := serve(t, echo(), func(c *daemon.Config) {
+		c.Sees = func(model string) (bool, bool) { return model == "provider/default", model != "provider/unknown" }
+	})
+	const image = `{"role":"user","content":[{"type":"text","text":"look"},{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]}`
+	for model, noted := range map[string]bool{"openhands_default": false, "openhands_cheap": true} {
+		body := strings.Replace(messages(image, streamed), "openhands_default", model, 1)
+		if text := parse(t, g.chat(body)).text(); strings.Contains(text, "cannot see images") != noted || !strings.HasPrefix(text, "You said: look") {
+			t.Errorf("%s: %q", model, text)
+		}
+	}
+	if text := parse(t, g.chat(strings.Replace(ask("hi", streamed), "default", "cheap", 1))).text(); strings.Contains(text, "images") {
+		t.Errorf("without an image: %q", text)
+	}
+	var m struct {
+		Info struct {
+			Meta struct{ Capabilities map[string]bool }
+		}
+	}
+	if err := json.Unmarshal([]byte(g.do(http.MethodGet, "/v1/models/openhands_cheap", "").body), &m); err != nil || m.Info.Meta.Capabilities["vision"] {
+		t.Errorf("%v, %+v", err, m)
+	}
+}
+
+func TestAChatOfTenMegabytes(t *testing.T) {
+	t.Parallel()
+	b := echo()
+	w := openWindow(serve(t, b), chatID, "c-1")
+	w.say("one")
+	first := w.conversation()
+	// Somebody has pasted a lot into old messages: the window shows it, and what
+	// the agent is told of it is bounded.
+	big := strings.Repeat("all work and no play makes a long chat. ", 12_000)
+	for i := range 11 {
+		w.shows = append(w.shows[:len(w.shows):len(w.shows)], said{"user", fmt.Sprint(i, big)}, said{"assistant", fmt.Sprint(i, big)})
+	}
+	w.say("two")
+	if w.wants(t, "continued"); w.conversation() != first || len(told(b)) > 128<<10 || !strings.HasSuffix(told(b), "\n\ntwo") {
+		t.Errorf("in %s: %d bytes", w.conversation(), len(told(b)))
+	}
+	w.say("three")
+	if w.wants(t, "continued"); told(b) != "three" {
+		t.Errorf("told %d bytes again", len(told(b)))
+	}
+}
+
+func TestForksThatFailForAWhileAreNoNewConversation(t *testing.T) {
+	t.Parallel()
+	b := echo()
+	w := openWindow(serve(t, b), chatID, "c-1")
+	w.say("one")
+	w.say("two")
+	b.FailOpen(daemontest.Unavailable())
+	w.edit(2, "zwei")
+	envelope(t, w.last, http.StatusServiceUnavailable, "agent_server_unavailable", "")
+	b.FailOpen(nil)
+	w.shows = w.shows[:2]
+	w.say("zwei")
+	if w.wants(t, "forked"); len(b.Forked()) != 1 {
+		t.Errorf("forks %+v", b.Forked())
+	}
+}
+
+func TestTheHeaderOfTheConversationGoesBeforeThatOfTheChat(t *testing.T) {
+	t.Parallel()
+	g := serve(t, echo())
+	const id = "0f0e0d0c-0b0a-4908-8706-050403020100"
+	res := g.chat(ask("one"), chatID, "c-1", "X-OpenHands-ServerConversation-ID", id)
+	if res.header.Get("X-OpenHands-ServerConversation-ID") != id || res.header.Get("X-OpenHands-Reconciled") != "" {
+		t.Errorf("%v", res.header)
+	}
+}
+
+func TestHistoryIgnoreTellsNothingOfTheChat(t *testing.T) {
+	t.Parallel()
+	b := echo()
+	w := openWindow(serve(t, b, func(c *daemon.Config) { c.IgnoreHistory = true }), chatID, "c-1")
+	w.shows = []said{{"user", "before"}, {"assistant", "long ago"}}
+	w.say("one")
+	if w.wants(t, "new"); told(b) != "one" {
+		t.Errorf("told %q", told(b))
+	}
+	w.say("two")
+	if w.wants(t, "continued"); told(b) != "two" {
+		t.Errorf("told %q", told(b))
+	}
+}
