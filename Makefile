@@ -41,6 +41,10 @@ e2e: ## the program with a real agent-server and real clients (scripts/agent-ser
 	scripts/e2e-setup
 	scripts/e2e
 
+.PHONY: e2e-webui
+e2e-webui: ## Open WebUI in a real browser: two minutes, the first time five and 0.9 GB
+	scripts/e2e-webui
+
 .PHONY: bench
 bench: ## figures: benchmarks of the packages, then the program beside a bare proxy
 	go test -run '^$$' -bench . -benchmem -count $(COUNT) ./...
