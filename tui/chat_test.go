@@ -312,6 +312,23 @@ func TestQuestionsWrittenDuringARunWaitAndComeBackWhenItStops(t *testing.T) {
 	})
 }
 
+func TestQuestionsThatWaitComeBackWhenTheRunFails(t *testing.T) {
+	s := &script{answer: func(_ context.Context, _ gateway.Question, say func(gateway.Piece)) error {
+		say(gateway.Started{})
+		time.Sleep(time.Second)
+		return &gateway.Error{Kind: gateway.Failed, Message: "it broke"}
+	}}
+	talk(t, s, nil, func(c *chat) {
+		c.ask("one")
+		c.ask("two")
+		c.wait(2 * time.Second)
+		c.sees("It broke", "› two")
+		if len(s.asked) != 1 {
+			t.Errorf("asked %+v", s.asked)
+		}
+	})
+}
+
 func TestAnswersCannotCommandTheTerminal(t *testing.T) {
 	evil := "a\x1b[2Jb\x1b]52;c;ZXZpbA==\x07c\u202ed\u009b5ne"
 	s := &script{answer: says(gateway.Started{Ignored: []string{"x\x1b[3J"}}, gateway.Progress(evil), gateway.Text(evil),

@@ -134,6 +134,17 @@ func TestHistoryKeepsTheDraft(t *testing.T) {
 	})
 }
 
+func TestDraftComesBackWhenAnOldQuestionIsSentAgain(t *testing.T) {
+	s := &script{answer: says(gateway.Started{}, finished())}
+	talk(t, s, nil, func(c *chat) {
+		c.ask("old")
+		c.press("draft", "up", "enter")
+		if len(s.asked) != 2 || s.asked[1].Text != "old" || c.input.Value() != "draft" {
+			t.Errorf("asked %+v, the input is %q", s.asked, c.input.Value())
+		}
+	})
+}
+
 // longChat has more in its transcript than a screen.
 func longChat(c *chat) {
 	for i := range 20 {
