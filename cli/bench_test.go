@@ -103,8 +103,10 @@ func BenchmarkKeysCommands(b *testing.B) {
 	u.fill(b, 50)
 	u.measure(b, "", "--version")
 	u.measure(b, "FIXTURE-0123456789-key", "keys set profile-00000 --replace")
-	for _, line := range []string{"keys list", "keys status", "tokens list", "profiles list", "profiles show profile-00001", "profiles check",
-		"__complete profiles show p", "__complete keys set p"} {
+	for _, line := range []string{
+		"keys list", "keys status", "tokens list", "profiles list", "profiles show profile-00001", "profiles check",
+		"__complete profiles show p", "__complete keys set p",
+	} {
 		u.measure(b, "", line)
 	}
 }

@@ -170,9 +170,12 @@ func TestKeysTellEverythingApart(t *testing.T) {
 	base := chats.ID{Token: "a", Model: "b", Source: "c", Value: "d"}
 	seen := map[string]chats.ID{base.Key(): base}
 	for _, other := range []chats.ID{
-		{Token: "x", Model: "b", Source: "c", Value: "d"}, {Token: "a", Model: "x", Source: "c", Value: "d"},
-		{Token: "a", Model: "b", Source: "x", Value: "d"}, {Token: "a", Model: "b", Source: "c", Value: "x"},
-		{Token: "ab", Model: "", Source: "c", Value: "d"}, {Token: "a", Model: "bc", Source: "", Value: "d"},
+		{Token: "x", Model: "b", Source: "c", Value: "d"},
+		{Token: "a", Model: "x", Source: "c", Value: "d"},
+		{Token: "a", Model: "b", Source: "x", Value: "d"},
+		{Token: "a", Model: "b", Source: "c", Value: "x"},
+		{Token: "ab", Model: "", Source: "c", Value: "d"},
+		{Token: "a", Model: "bc", Source: "", Value: "d"},
 	} {
 		if same, ok := seen[other.Key()]; ok {
 			t.Errorf("%+v and %+v have one key", same, other)

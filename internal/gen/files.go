@@ -18,8 +18,10 @@ func fileTable() []file {
 	daemon := []string{"serve", "status", "models", "chat", "conversations", "doctor", "connect", "service"}
 	return []file{
 		{"~/.config/ohgw/config.toml", "the settings; --config and OHGW_CONFIG name another file", nil},
-		{"~/.local/state/ohgw/", "hashes of tokens, the value of the token default, records of idempotency keys, workspaces and conversations of the embedded agent",
-			[]string{"serve", "chat", "tokens", "doctor"}},
+		{
+			"~/.local/state/ohgw/", "hashes of tokens, the value of the token default, records of idempotency keys, workspaces and conversations of the embedded agent",
+			[]string{"serve", "chat", "tokens", "doctor"},
+		},
 		{"~/.local/state/ohgw/key-names.json", "the names of the keys in the keyring", []string{"keys", "profiles", "serve", "chat", "doctor"}},
 		{"~/.local/state/ohgw/keys.json", "the keys themselves, with --key-store file only", []string{"keys", "profiles", "serve", "chat", "doctor"}},
 		{"$XDG_RUNTIME_DIR/ohgw/", "address and lock of the running daemon; without that variable, run/ in the state directory", daemon},

@@ -419,12 +419,18 @@ func TestLegacySettingsBecomeADraft(t *testing.T) {
 func TestSettingsOfTodayBecomeADraft(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ settings, want, key string }{
-		"nulls are left out": {`{"schema_version":2,"agent_settings":{"llm":{"model":"openai/x","base_url":null,"seed":null,"top_p":0.50,"litellm_extra_body":{"a":null}}}}`,
-			"{\n  \"model\": \"openai/x\",\n  \"top_p\": 0.50,\n  \"litellm_extra_body\": {\n    \"a\": null\n  },\n  \"schema_version\": 1\n}", ""},
-		"an encrypted key stays": {`{"agent_settings":{"llm":{"model":"openai/x","api_key":"` + fixtureToken + `"}}}`,
-			"{\n  \"model\": \"openai/x\",\n  \"api_key\": \"" + fixtureToken + "\",\n  \"schema_version\": 1\n}", ""},
-		"one in clear does not": {`{"agent_settings":{"llm":{"model":"openai/x","api_key":"` + fixtureKey + `"}}}`,
-			"{\n  \"model\": \"openai/x\",\n  \"schema_version\": 1\n}", fixtureKey},
+		"nulls are left out": {
+			`{"schema_version":2,"agent_settings":{"llm":{"model":"openai/x","base_url":null,"seed":null,"top_p":0.50,"litellm_extra_body":{"a":null}}}}`,
+			"{\n  \"model\": \"openai/x\",\n  \"top_p\": 0.50,\n  \"litellm_extra_body\": {\n    \"a\": null\n  },\n  \"schema_version\": 1\n}", "",
+		},
+		"an encrypted key stays": {
+			`{"agent_settings":{"llm":{"model":"openai/x","api_key":"` + fixtureToken + `"}}}`,
+			"{\n  \"model\": \"openai/x\",\n  \"api_key\": \"" + fixtureToken + "\",\n  \"schema_version\": 1\n}", "",
+		},
+		"one in clear does not": {
+			`{"agent_settings":{"llm":{"model":"openai/x","api_key":"` + fixtureKey + `"}}}`,
+			"{\n  \"model\": \"openai/x\",\n  \"schema_version\": 1\n}", fixtureKey,
+		},
 	} {
 		s := newStore(t, map[string]string{"settings.json": tt.settings})
 		draft, err := s.SettingsDraft()

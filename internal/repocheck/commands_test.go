@@ -94,12 +94,16 @@ func typed(t *testing.T, names ...string) []string {
 // parts splits a command line into the names of the command and its flags. A
 // name is lower case; NAME, <file> and everything after a flag are arguments.
 func parts(line string) (words, flags []string) {
+	named := true
 	for _, word := range strings.Fields(line) {
 		switch {
 		case strings.HasPrefix(word, "--"):
 			flag, _, _ := strings.Cut(word, "=")
 			flags = append(flags, flag)
-		case len(flags) == 0 && len(words) < 2 && regexp.MustCompile(`^[a-z]+$`).MatchString(word):
+			named = false
+		case strings.HasPrefix(word, "-"):
+			named = false
+		case named && len(words) < 2 && regexp.MustCompile(`^[a-z]+$`).MatchString(word):
 			words = append(words, word)
 		}
 	}
