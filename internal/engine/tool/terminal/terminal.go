@@ -58,6 +58,7 @@ type Terminal struct {
 
 	mu      sync.Mutex // one call at a time
 	session *session   // nil before the first call and after the shell ended
+	started bool       // there was a shell
 	seq     uint64     // of the last command of the session
 	running string     // the command whose end was not reported yet, if any
 	busy    bool       // there is such a command
@@ -129,7 +130,9 @@ func (t *Terminal) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.end()
-	killAll(func() []int { return tagged(variable + "=" + t.tag) })
+	if t.started { // looking for its programs means to look at all there are
+		killAll(func() []int { return tagged(variable + "=" + t.tag) })
+	}
 	return nil
 }
 
@@ -250,7 +253,7 @@ func (t *Terminal) begin(ctx context.Context, command string, r *reply) error {
 		if err != nil {
 			return err
 		}
-		t.session, t.seq = s, 0
+		t.session, t.seq, t.started = s, 0, true
 	}
 	r.prefix += t.note
 	t.note = ""
