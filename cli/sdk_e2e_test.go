@@ -3,7 +3,10 @@
 package cli_test
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -23,8 +26,8 @@ const (
 	judgeKey   = "sk-example-not-a-real-key-0123456789"
 )
 
-// judge loads every profile and the settings with the real SDK, and tells what
-// it understands: all of an entry, keys included; of model and URL what goes
+// judge loads every profile and the settings with the real SDK whenever it gets
+// a line, and tells what it understands: all of an entry, keys included; of model and URL what goes
 // out with a call, where the spellings of OpenHands' own URL are one.
 const judge = `
 import json, logging, sys, warnings
@@ -44,25 +47,59 @@ def entry(llm):
     out["call"] = [call["model"], url.removesuffix("/v1") if is_openhands_proxy_base_url(url) else url]
     return out
 
-store = LLMProfileStore(base / "profiles")
-out = {path.stem: entry(store.load(path.stem, cipher=cipher)) for path in (base / "profiles").glob("*.json")}
-if (base / "settings.json").exists():
-    settings = FileSettingsStore(base, cipher).load()
-    out["@settings"] = entry(settings.agent_settings.llm)
-    out["@active"] = {"name": settings.active_profile}
-print("RESULT" + json.dumps(out))
+for line in sys.stdin:
+    store = LLMProfileStore(base / "profiles")
+    out = {path.stem: entry(store.load(path.stem, cipher=cipher)) for path in (base / "profiles").glob("*.json")}
+    if (base / "settings.json").exists():
+        settings = FileSettingsStore(base, cipher).load()
+        out["@settings"] = entry(settings.agent_settings.llm)
+        out["@active"] = {"name": settings.active_profile}
+    print("RESULT" + json.dumps(out), flush=True)
 `
 
 // meanings are what the SDK understands, by profile.
 type meanings map[string]map[string]any
 
-func judged(t *testing.T, dir, base string) meanings {
+// startJudge starts the SDK, which takes its time, once.
+func startJudge(t *testing.T, dir, base string) (judged func() meanings) {
 	t.Helper()
-	var out meanings
-	if err := json.Unmarshal(sdktest.Result(t, sdktest.Run(t, dir, judge, base, judgeSecret)), &out); err != nil {
+	cmd := sdktest.Command(t, dir, judge, base, judgeSecret)
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
 		t.Fatal(err)
 	}
-	return out
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = stdin.Close()
+		_ = cmd.Wait() // It ends with its input.
+	})
+	lines := bufio.NewReader(stdout)
+	return func() meanings {
+		t.Helper()
+		if _, err := io.WriteString(stdin, "\n"); err != nil {
+			t.Fatal(err)
+		}
+		for {
+			line, err := lines.ReadBytes('\n')
+			if err != nil {
+				t.Fatalf("the SDK has ended: %v", err)
+			}
+			if text, found := bytes.CutPrefix(line, []byte("RESULT")); found {
+				var out meanings
+				if err := json.Unmarshal(text, &out); err != nil {
+					t.Fatal(err)
+				}
+				return out
+			}
+		}
+	}
 }
 
 // with is an entry in which some members are others.
@@ -89,6 +126,7 @@ func TestTheSDKUnderstandsEveryCommandOfOurs(t *testing.T) {
 		"encrypted": `{"model": "anthropic/x", "api_key": "` + judgeToken + `", "temperature": 0.50, "mystery": {"a": [1, 2]}, "timeout": 77}`,
 		"plain":     `{"model": "openai/y", "base_url": "https://h.example.com/v1", "api_key": "` + judgeKey + `", "usage_id": "\u00fc"}`,
 		"old":       `{"model": "litellm_proxy/kimi-k2.6", "base_url": "https://llm-proxy.app.all-hands.dev/", "api_key": "` + judgeToken + `"}`,
+		"ambiguous": `{"model": "litellm_proxy/mine", "api_key": "` + judgeToken + `"}`,
 		"stranded":  `{"model": "litellm_proxy/gpt-5.5", "base_url": null, "api_key": "` + judgeToken + `"}`,
 	} {
 		if err := os.WriteFile(filepath.Join(base, "profiles", name+".json"), []byte(text), 0o600); err != nil {
@@ -96,7 +134,8 @@ func TestTheSDKUnderstandsEveryCommandOfOurs(t *testing.T) {
 		}
 	}
 	app := "https://llm-proxy.app.all-hands.dev"
-	now := judged(t, dir, base)
+	judged := startJudge(t, dir, base)
+	now := judged()
 	for _, step := range []struct {
 		line, stdin string
 		change      func(m meanings)
@@ -122,8 +161,8 @@ func TestTheSDKUnderstandsEveryCommandOfOurs(t *testing.T) {
 		{"profiles migrate --as-openhands stranded", "", func(m meanings) {
 			m["stranded"] = with(m["stranded"], map[string]any{"call": []any{"litellm_proxy/gpt-5.5", app}})
 		}},
-		{"profiles migrate --base-url https://own.example.com stranded", "", func(m meanings) {
-			m["stranded"] = with(m["stranded"], map[string]any{"call": []any{"litellm_proxy/gpt-5.5", "https://own.example.com"}})
+		{"profiles migrate --base-url https://own.example.com ambiguous", "", func(m meanings) {
+			m["ambiguous"] = with(m["ambiguous"], map[string]any{"call": []any{"litellm_proxy/mine", "https://own.example.com"}})
 		}},
 		{"profiles use plain", "", func(m meanings) { m["@settings"], m["@active"] = m["plain"], map[string]any{"name": "plain"} }},
 		{"profiles remove plain --yes", "", func(m meanings) { delete(m, "plain"); m["@active"] = map[string]any{"name": nil} }},
@@ -138,7 +177,7 @@ func TestTheSDKUnderstandsEveryCommandOfOurs(t *testing.T) {
 		if out, err := cmd.CombinedOutput(); err != nil && !strings.HasPrefix(step.line, "profiles check") {
 			t.Errorf("ohgw %s: %v\n%s", step.line, err, out)
 		}
-		now = judged(t, dir, base)
+		now = judged()
 		if diff := cmp.Diff(want, now); diff != "" {
 			t.Errorf("after ohgw %s (-want +got):\n%s", step.line, diff)
 		}
