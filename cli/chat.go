@@ -153,16 +153,14 @@ type chat struct {
 // our own. end lets go of it.
 func (c *chat) connect(ctx context.Context, s *config.Settings, log *slog.Logger) (end func() error, err error) {
 	end = func() error { return nil }
-	found := error(instance.ErrNotRunning)
 	if s.Origin("demo").Kind != config.FromFlag {
-		c.asker, found = c.findDaemon(ctx, s)
-	}
-	switch {
-	case found == nil:
-		c.client = c.newClient(gateway.Config{URL: c.asker.base, Key: c.asker.key, HTTP: c.asker.http})
-		return end, nil
-	case !errors.Is(found, instance.ErrNotRunning):
-		return end, found
+		c.asker, err = c.findDaemon(ctx, s)
+		if err == nil {
+			c.client = c.newClient(gateway.Config{URL: c.asker.base, Key: c.asker.key, HTTP: c.asker.http})
+		}
+		if !errors.Is(err, instance.ErrNotRunning) {
+			return end, err
+		}
 	}
 	if c.own, err = c.openOwnGateway(ctx, s, log); err != nil {
 		return end, err

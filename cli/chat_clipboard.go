@@ -31,10 +31,10 @@ func (a *app) clipboard() clipboard {
 
 // writers are the programs that put text into the clipboard, the best first.
 func (c clipboard) writers() [][]string {
-	switch {
-	case c.goos == "darwin":
+	switch c.goos {
+	case "darwin":
 		return [][]string{{"pbcopy"}}
-	case c.goos == "windows":
+	case "windows":
 		return [][]string{{"clip.exe"}}
 	}
 	var all [][]string

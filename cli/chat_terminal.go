@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/fault"
@@ -158,22 +157,21 @@ func (c *chat) editor(file string) *exec.Cmd {
 	if command == "" {
 		command = c.Getenv("EDITOR")
 	}
-	var cmd *exec.Cmd
-	switch {
-	case runtime.GOOS == "windows":
-		words := strings.Fields(command)
-		if len(words) == 0 {
-			words = []string{"notepad"}
-		}
-		cmd = exec.Command(words[0], append(slices.Clone(words[1:]), file)...) //nolint:noctx // It belongs to the person; the chat runs it.
-	default:
-		if strings.TrimSpace(command) == "" {
-			command = "vi"
-		}
-		cmd = exec.Command("/bin/sh", "-c", command+` "$1"`, "editor", file) //nolint:noctx // It belongs to the person; the chat runs it.
+	words := []string{"/bin/sh", "-c", or(command, "vi") + ` "$1"`, "editor"}
+	if runtime.GOOS == "windows" {
+		words = strings.Fields(or(command, "notepad"))
 	}
+	cmd := exec.Command(words[0], append(words[1:], file)...) //nolint:noctx // It belongs to the person; the chat runs it.
 	cmd.Env = c.Environ()
 	return cmd
+}
+
+// or is a text, or another one where it is blank.
+func or(text, other string) string {
+	if strings.TrimSpace(text) == "" {
+		return other
+	}
+	return text
 }
 
 // chatLog is the log of a gateway of our own. There is none without --debug: a

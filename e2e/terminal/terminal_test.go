@@ -71,11 +71,10 @@ func newPerson(t *testing.T) *person {
 	if err != nil {
 		t.Fatal(err)
 	}
-	home, err := os.MkdirTemp("", "ohgw-home-")
+	home, err := os.MkdirTemp("", "ohgw-home-") //nolint:usetesting // A chat whose terminal was just closed may still write there.
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A chat whose terminal was just closed may still write there.
 	t.Cleanup(func() { _ = os.RemoveAll(home) })
 	p := &person{T: t, home: home, llm: llmtest.New(t)}
 	p.env = []string{

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -170,7 +171,7 @@ func TestARunIsStoppedAtOnce(t *testing.T) {
 				} else if is {
 					cancel(context.DeadlineExceeded)
 				}
-				if err != nil && err != context.DeadlineExceeded {
+				if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("%v, want the cause of the context", err)
 				}
 			}

@@ -140,7 +140,7 @@ func TestAConnectionThatAlwaysBreaksIsGivenUp(t *testing.T) {
 			}
 		})
 		a := ask(t.Context(), n.client(t), gateway.Question{})
-		wantError(t, a.err, gateway.Unreachable)
+		_ = wantError(t, a.err, gateway.Unreachable)
 		if len(saw.keys) > 20 {
 			t.Errorf("asked %d times", len(saw.keys))
 		}
@@ -164,7 +164,7 @@ func TestAHungGatewayIsNoticed(t *testing.T) {
 			})
 			began := time.Now()
 			a := ask(t.Context(), n.client(t), gateway.Question{})
-			wantError(t, a.err, gateway.Unreachable)
+			_ = wantError(t, a.err, gateway.Unreachable)
 			if len(a.lost) < 2 || time.Since(began) > 10*time.Minute {
 				t.Errorf("%s: lost %d times, %s", name, len(a.lost), time.Since(began))
 			}
@@ -208,7 +208,7 @@ func TestNobodyThere(t *testing.T) {
 	n.cut(true)
 	c := n.client(t)
 	a := ask(t.Context(), c, gateway.Question{})
-	wantError(t, a.err, gateway.Unreachable)
+	_ = wantError(t, a.err, gateway.Unreachable)
 	_, err := c.Models(t.Context())
 	wantError(t, err, gateway.Unreachable)
 	if len(a.lost) > 0 || n.dials != 2 {

@@ -106,8 +106,8 @@ func (Done) piece()     {}
 
 // Action is an action of the agent in a few words.
 type Action struct {
-	Tool string // "terminal", "file_editor", ...
-	Line string // what it would do, in one line: "$ rm -rf build"
+	Tool string `json:"tool"` // "terminal", "file_editor", ...
+	Line string `json:"line"` // what it would do, in one line: "$ rm -rf build"
 }
 
 // Usage is what a turn took.
