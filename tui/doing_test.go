@@ -145,6 +145,26 @@ func TestDraftComesBackWhenAnOldQuestionIsSentAgain(t *testing.T) {
 	})
 }
 
+func TestFastFingersAreNoWheel(t *testing.T) {
+	s := &script{answer: says(gateway.Started{}, finished())}
+	talk(t, s, nil, func(c *chat) {
+		for _, q := range []string{"one", "two", "three", "four"} {
+			c.ask(q)
+		}
+		c.press("up", "up", "up", "up") // There is nothing to scroll.
+		if got := c.input.Value(); got != "one" {
+			t.Errorf("the input is %q", got)
+		}
+		c.wait(time.Second)
+		c.press("ctrl+u")
+		longChat(c)
+		c.press("up", "up")
+		if got := c.input.Value(); got != "question 18" {
+			t.Errorf("in a long chat the input is %q", got)
+		}
+	})
+}
+
 // longChat has more in its transcript than a screen.
 func longChat(c *chat) {
 	for i := range 20 {
@@ -158,9 +178,13 @@ func TestWheelScrollsWithoutAMouse(t *testing.T) {
 		longChat(c)
 		c.press("draft")
 		c.sees("question 19")
-		for range 10 {
-			c.wait(50 * time.Millisecond)
+		for range 8 {
+			c.wait(200 * time.Millisecond)
 			c.press("up", "up", "up") // A notch of the wheel, as terminals send it.
+		}
+		for range 6 {
+			c.wait(100 * time.Millisecond)
+			c.press("up") // The end of a gesture on a touchpad.
 		}
 		c.misses("question 19")
 		c.sees("↓ more below", "› draft")
@@ -169,7 +193,7 @@ func TestWheelScrollsWithoutAMouse(t *testing.T) {
 		}
 		for range 12 {
 			c.wait(50 * time.Millisecond)
-			c.press("down", "down", "down")
+			c.press("down", "down", "down", "down")
 		}
 		c.sees("question 19")
 		c.misses("more below")

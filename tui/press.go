@@ -247,47 +247,81 @@ func imagePath(text string) string {
 	return ""
 }
 
-// arrow remembers the last arrow key. Terminals turn the wheel of a mouse that
-// nobody captures into arrow keys, several at once; nobody presses that fast.
+// arrow remembers the last arrow keys. Terminals turn the wheel of a mouse that
+// nobody captures into arrow keys, at least three at once; nobody presses that
+// fast.
 type arrow struct {
-	do     action
-	at     time.Time
-	wheel  bool
-	input  editor.Draft // before the first of them
+	do    action
+	at    time.Time
+	count int // of the same, at the pace of a wheel
+	wheel bool
+	// What there was before the first of them.
+	input  editor.Draft
 	kept   editor.Draft
 	recall int
 }
 
-// wheelPace is less than the time between two repetitions of a held key.
-const wheelPace = 15 * time.Millisecond
+const (
+	// wheelPace is less than the time between two repetitions of a held key.
+	wheelPace = 15 * time.Millisecond
+	// wheelFade is how slow a gesture on a touchpad may become at its end.
+	wheelFade = 150 * time.Millisecond
+	// wheelCount is how many arrows are the wheel.
+	wheelCount = 3
+)
 
 // vertical moves in the text, then in the history; or it is the wheel.
 func (m *model) vertical(do action) tea.Cmd {
-	now := m.cfg.Now()
-	before := m.arrow
-	m.arrow.do, m.arrow.at = do, now
-	if before.do == do && now.Sub(before.at) < wheelPace {
-		if !before.wheel {
-			m.input.Restore(before.input)
-			m.recall, m.kept, m.arrow.wheel = before.recall, before.kept, true
-		}
-		n := 1
-		if do == earlier {
-			n = -1
-		}
-		m.arrange()
-		m.log.Scroll(n)
-		return nil
+	if !m.wheeled(do) {
+		m.arrowed(do)
 	}
-	m.arrow.wheel, m.arrow.input, m.arrow.kept, m.arrow.recall = false, m.input.Draft(), m.kept, m.recall
+	return nil
+}
+
+// wheeled reports whether an arrow is one of those that a wheel sends, and
+// scrolls then. What the first ones did before that was known is taken back.
+func (m *model) wheeled(do action) bool {
+	now := m.cfg.Now()
+	a := &m.arrow
+	pace := wheelPace
+	if a.wheel {
+		pace = wheelFade
+	}
+	if a.do == do && now.Sub(a.at) < pace {
+		a.count++
+	} else {
+		*a = arrow{do: do, count: 1, input: m.input.Draft(), kept: m.kept, recall: m.recall}
+	}
+	a.at = now
+	m.arrange()
+	lines := 1
+	if !a.wheel {
+		if a.count < wheelCount || !m.log.CanScroll(do == later) {
+			return false
+		}
+		a.wheel, lines = true, a.count
+		m.input.Restore(a.input)
+		m.kept, m.recall = a.kept, a.recall
+	}
+	if do == earlier {
+		lines = -lines
+	}
+	m.log.Scroll(lines)
+	return true
+}
+
+// arrowed moves the cursor; from the first and the last line, through the
+// history.
+func (m *model) arrowed(do action) {
 	if do == earlier {
 		if !m.input.Up() {
 			m.older()
 		}
-	} else if !m.input.Down() {
+		return
+	}
+	if !m.input.Down() {
 		m.newer()
 	}
-	return nil
 }
 
 func (m *model) older() {

@@ -48,6 +48,17 @@ func (l *List) Scroll(n int) {
 	}
 }
 
+// CanScroll reports whether there is more below, or above.
+func (l *List) CanScroll(down bool) bool {
+	if down || len(l.messages) == 0 {
+		return !l.follow
+	}
+	if l.follow {
+		l.top = l.back(l.end(), l.height)
+	}
+	return l.top != place{}
+}
+
 // Page scrolls by screens.
 func (l *List) Page(n int) { l.Scroll(n * max(l.height-2, 1)) }
 
