@@ -162,7 +162,7 @@ func TestWhatWaitsIsDecidedByAKey(t *testing.T) {
 				if len(s.asked) != 1 {
 					t.Fatal("the key acts before it is clear that it is no word")
 				}
-				c.wait(400 * time.Millisecond)
+				c.wait(800 * time.Millisecond)
 				if len(s.asked) != 2 || s.asked[1].Text != tc.want || s.asked[1].Decision != tc.decision || s.asked[1].Conversation != "c1" {
 					t.Errorf("asked %+v", s.asked)
 				}

@@ -47,7 +47,8 @@ type (
 const (
 	tick       = 100 * time.Millisecond
 	flashTime  = 4 * time.Second
-	letterTime = 250 * time.Millisecond
+	letterTime = 300 * time.Millisecond
+	decideTime = 700 * time.Millisecond // the same, where a mistake does harm
 	hungAfter  = 5 * time.Second // silence that is explained
 )
 

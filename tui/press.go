@@ -43,7 +43,11 @@ func (m *model) write(msg tea.KeyPressMsg) tea.Cmd {
 	if m.input.Empty() && m.letter.text == "" {
 		if do := actionOf(letters, msg.Text); m.listens(do) {
 			m.letter = letter{text: msg.Text, do: do, n: m.letter.n + 1}
-			return after(letterTime, letterMsg{m.letter.n})
+			wait := letterTime
+			if do == accept || do == reject {
+				wait = decideTime
+			}
+			return after(wait, letterMsg{m.letter.n})
 		}
 	}
 	m.recall = len(m.history)

@@ -45,6 +45,7 @@ type batchMsg struct {
 // ask runs the question. It is a command that takes as long as the answer.
 func (s *stream) ask(ctx context.Context, endpoint gateway.Endpoint, q gateway.Question) {
 	err := errNoEnd
+	defer func() { s.finish(err) }() // Also if the endpoint panics: somebody waits.
 	for p, failure := range endpoint.Ask(ctx, q) {
 		if failure != nil {
 			err = failure
@@ -56,6 +57,10 @@ func (s *stream) ask(ctx context.Context, endpoint gateway.Endpoint, q gateway.Q
 			break
 		}
 	}
+}
+
+// finish tells that nothing more comes.
+func (s *stream) finish(err error) {
 	s.mu.Lock()
 	s.err, s.over = err, true
 	s.mu.Unlock()

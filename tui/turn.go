@@ -45,10 +45,12 @@ func (m *model) ask(q gateway.Question) tea.Cmd {
 	endpoint, streams := m.cfg.Endpoint, m.streams
 	run := func() tea.Msg {
 		defer cancel()
-		if streams.begin() {
-			defer streams.done()
-			t.stream.ask(ctx, endpoint, q)
+		if !streams.begin() {
+			t.stream.finish(context.Canceled)
+			return nil
 		}
+		defer streams.done()
+		t.stream.ask(ctx, endpoint, q)
 		return nil
 	}
 	return tea.Batch(run, t.stream.batch, m.startTicking())
