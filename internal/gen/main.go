@@ -1,5 +1,4 @@
 // Command gen writes the files that are made from the program itself: the
-// Command gen writes the files that are made from the program itself: the
 // completions of shells, the manual pages, the table of settings in
 // docs/configuration.md, the settings of clients in docs/clients.md and the
 // errors of the commands in docs/faq.md. They are committed; a test says when
