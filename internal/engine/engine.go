@@ -45,6 +45,9 @@ type Config struct {
 	// Confirm says which actions of new conversations wait for a person; empty:
 	// those that the settings say.
 	Confirm Confirm
+	// Titles has the model find a title for each new conversation, in a call of
+	// its own. Without it they have none: chat clients make their own.
+	Titles  bool
 	Version string // of this engine, for Status
 	Home    string // the user's home directory, for skills; empty: none
 	// Seal encrypts a secret for a conversation's directory, and Unseal does

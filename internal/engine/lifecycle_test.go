@@ -252,6 +252,41 @@ func TestMetaSaysWhenTheConversationChangedAndKeepsTheRest(t *testing.T) {
 	}
 }
 
+func TestScenario44TitleIsFound(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(c *engine.Config) { c.Titles = true })
+	long := strings.Repeat("title ", 14)[:80]
+	w.llm.On(func(r *llmtest.Request) bool { return len(r.Tools) == 0 }, llmtest.Text(long))
+	w.llm.On(llmtest.Says("hi"), llmtest.Text("hello"), llmtest.Text("again"))
+	w.say("hi")
+	title := ""
+	for range 1000 { // it comes when it comes, beside the run
+		var meta struct{ Title string }
+		data, err := os.ReadFile(filepath.Join(w.dir(), "meta.json"))
+		if err != nil || json.Unmarshal(data, &meta) != nil {
+			t.Fatalf("meta.json %s, %v", data, err)
+		}
+		if title = meta.Title; title != "" {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if want := long[:47] + "..."; title != want || len(title) != 50 {
+		t.Errorf("title %q, want %q", title, want)
+	}
+	w.say("hi again")
+	w.expect("SP U M U M")
+	asked := 0
+	for _, r := range w.llm.Requests() {
+		if len(r.Tools) == 0 {
+			asked++
+		}
+	}
+	if asked != 1 {
+		t.Errorf("the model was asked for %d titles", asked)
+	}
+}
+
 // TestScenario28 opens a directory as OpenHands 1.11 wrote it.
 func TestScenario28LegacyDirectoryGoesOn(t *testing.T) {
 	t.Parallel()

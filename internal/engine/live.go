@@ -69,7 +69,7 @@ func (b *Backend) live(ctx context.Context, dir *store.Dir, req agentapi.OpenReq
 			}
 			return tools, nil
 		},
-		Prompt:      words,
+		Prompt: words, Titles: b.cfg.Titles,
 		Concurrency: concurrency(stored), MaxCost: b.cfg.MaxCost, Grace: b.cfg.Grace,
 		Now: b.cfg.Now, NewID: b.cfg.NewID, Log: b.cfg.Log,
 	}

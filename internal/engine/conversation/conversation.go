@@ -45,6 +45,8 @@ type Config struct {
 	Prompt Prompt
 	// Concurrency is how many calls of one answer may run at once. Default: 1.
 	Concurrency int
+	// Titles has the model find a title for a new conversation.
+	Titles bool
 	// MaxCost ends a run when the conversation has cost that much, in US
 	// dollars. 0: no limit.
 	MaxCost float64

@@ -208,6 +208,9 @@ func (c *Conversation) introduce() error {
 // userMessage writes a message of the user with what belongs to it.
 func (c *Conversation) userMessage(m agentapi.Message) error {
 	s := &c.dir.State
+	if c.cfg.Titles && s.LastUserMessageID == "" {
+		defer c.entitle(m.Text)
+	}
 	extended, activated := c.cfg.Prompt.Message(m.Text, s.ActivatedSkills)
 	body := &event.Message{
 		LLMMessage: message("user", m.Content()), ActivatedSkills: list(activated), ExtendedContent: list(extended),
