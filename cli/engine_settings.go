@@ -32,7 +32,7 @@ type engineSettings struct {
 func newEngineSettings(files *profile.Store, log *slog.Logger) *engineSettings {
 	e := &engineSettings{store: files, log: log}
 	if _, err := e.read(context.Background()); err != nil {
-		log.Warn(agentapi.PublicMessage(err, "OpenHands' settings cannot be used."))
+		log.Warn("no conversation can begin", "why", agentapi.PublicMessage(err, "OpenHands' settings cannot be used."))
 	}
 	return e
 }
@@ -95,7 +95,7 @@ func (e *engineSettings) warn(s profile.ConversationSettings) {
 	}
 	e.told = now
 	for _, note := range notes {
-		e.log.Warn(note)
+		e.log.Warn("not all of OpenHands' settings can be followed", "why", note)
 	}
 }
 

@@ -58,7 +58,7 @@ func (k *kept) open(path string, mode fs.FileMode) error {
 
 func (k *kept) flock(how int) error {
 	for {
-		if err := syscall.Flock(int(k.file.Fd()), how); err != syscall.EINTR { //nolint:errorlint // a bare errno
+		if err := syscall.Flock(int(k.file.Fd()), how); err != syscall.EINTR {
 			return err
 		}
 	}

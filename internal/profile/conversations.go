@@ -2,6 +2,7 @@ package profile
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,7 +77,7 @@ func (s *Store) ConversationSettings() (ConversationSettings, error) {
 	return out, nil
 }
 
-var errNotANumber = fmt.Errorf("a number is NaN or infinite")
+var errNotANumber = errors.New("a number is NaN or infinite")
 
 // settingsReader reads the settings until something is wrong with them.
 type settingsReader struct {
@@ -297,9 +298,9 @@ func (r *settingsReader) secret(entry string, v jsonedit.Value, only ...string) 
 	return json.RawMessage(v.Raw()), true
 }
 
-var errRedacted = fmt.Errorf("it was replaced by a mask when it was saved")
+var errRedacted = errors.New("it was replaced by a mask when it was saved")
 
-// Lost tells which secrets cannot be read, in a sentence; "" for none.
+// LostText tells which secrets cannot be read, in a sentence; "" for none.
 func (c ConversationSettings) LostText() string {
 	if len(c.Lost) == 0 {
 		return ""

@@ -13,7 +13,7 @@ import (
 func openFile(path string, flags int) (*os.File, error) {
 	for {
 		fd, err := syscall.Open(path, flags|syscall.O_CLOEXEC, fileMode)
-		switch err { //nolint:errorlint // a bare errno
+		switch err {
 		case nil:
 			return os.NewFile(uintptr(fd), path), nil
 		case syscall.EINTR:
