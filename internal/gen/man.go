@@ -1,9 +1,9 @@
 package main
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -164,7 +164,7 @@ func splitCodes(long string) (text string, codes [][2]string) {
 func exitStatus(r *roff, cmd *cobra.Command, codes [][2]string) {
 	r.section("Exit status")
 	for _, line := range cli.ExitCodes() {
-		code := fmt.Sprint(int(line.Code))
+		code := strconv.Itoa(int(line.Code))
 		named := slices.ContainsFunc(codes, func(c [2]string) bool { return c[0] == code })
 		group := len(codes) == 0 && (line.Code == 0 || code == "2")
 		if named || group || !cmd.HasParent() {
