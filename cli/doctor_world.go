@@ -240,7 +240,16 @@ func (p *patient) open(ctx context.Context) (chosenBackend, error) {
 
 func (p *patient) backendState(ctx context.Context) (doctor.Backend, error) {
 	b, err := p.open(ctx)
-	return doctor.Backend{Status: b.status, Why: b.why}, err
+	if err != nil {
+		return doctor.Backend{}, err
+	}
+	state := doctor.Backend{Status: b.status, Why: b.why}
+	if b.status.Err == nil {
+		if list, err := b.Profiles(ctx); err == nil { // what it says about itself is in the status
+			state.Profiles = len(list)
+		}
+	}
+	return state, nil
 }
 
 // daemonState asks the daemon that --url names, or that of this user.

@@ -56,6 +56,16 @@ func (w *World) elsewhere(ctx context.Context) string {
 	return b.Address
 }
 
+// remote is how many profiles the agent-server has; 0 for the embedded agent,
+// whose profiles are the files here.
+func (w *World) remote(ctx context.Context) int {
+	b, err := w.Backend(ctx)
+	if err != nil || b.embedded() {
+		return 0
+	}
+	return b.Profiles
+}
+
 // clocks compares the backend's clock with ours.
 func (w *World) clocks(ctx context.Context, r Result, address string) Result {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/server_info", http.NoBody)

@@ -308,6 +308,17 @@ func TestFilesHereAreNotThoseOfAServerElsewhere(t *testing.T) {
 	}
 }
 
+func TestAnAgentServerMayHaveProfilesOfItsOwn(t *testing.T) {
+	t.Parallel()
+	w := healthy()
+	w.Profiles = func(context.Context) (doctor.Profiles, error) { return doctor.Profiles{Base: "/b"}, nil }
+	w.Backend = func(context.Context) (doctor.Backend, error) {
+		return doctor.Backend{Status: agentapi.Status{Address: "http://127.0.0.1:8000"}, Profiles: 2}, nil
+	}
+	expect(t, look(t, w, "profiles"), doctor.OK, "2 profiles in the agent-server")
+	expect(t, look(t, w, "key"), doctor.Skipped, "the keys are those of the agent-server")
+}
+
 func TestPort(t *testing.T) {
 	t.Parallel()
 	w := healthy()
@@ -530,7 +541,7 @@ func TestSlowThingsDoNotAddUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := healthy()
-		w.Now = time.Now
+		w.Now, w.Built = time.Now, time.Time{}
 		hang := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 		w.KeyStore = func(ctx context.Context) (doctor.KeyStore, error) { return doctor.KeyStore{}, hang(ctx) }
 		w.Profiles = func(ctx context.Context) (doctor.Profiles, error) { return doctor.Profiles{}, hang(ctx) }
@@ -541,6 +552,13 @@ func TestSlowThingsDoNotAddUp(t *testing.T) {
 		began := time.Now()
 		var waited, reported []string
 		results := doctor.Run(t.Context(), w, doctor.Checks(false), func(c doctor.Check) { waited = append(waited, c.Doing) }, func(r doctor.Result) { reported = append(reported, r.Check) })
+		for _, r := range results {
+			for _, f := range r.Findings {
+				if !strings.Contains(f.Cause, "it was waited for 800ms") {
+					t.Errorf("%s does not say how long it waited: %+v", r.Check, f)
+				}
+			}
+		}
 		if took := time.Since(began); took >= time.Second {
 			t.Errorf("it took %s", took)
 		}

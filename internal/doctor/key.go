@@ -20,6 +20,8 @@ func checkKey(ctx context.Context, w *World) Result {
 		return failed(err)
 	case s.Demo && p.Active == nil:
 		return fine("the demo needs none")
+	case p.Count == 0 && w.remote(ctx) > 0:
+		return skip("the keys are those of the agent-server")
 	case p.Count == 0:
 		return skip("there is no profile")
 	case p.Active == nil:

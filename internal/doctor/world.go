@@ -91,7 +91,8 @@ type ActiveProfile struct {
 type Backend struct {
 	agentapi.Status
 
-	Why string // it was chosen
+	Why      string // it was chosen
+	Profiles int    // that it has; 0 where it does not tell
 }
 
 // embedded tells whether the agents run in the process of the gateway.
