@@ -212,3 +212,28 @@ func names(text string) map[string][]string {
 	}
 	return found
 }
+
+func TestEveryMetricIsDescribed(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	described := regexp.MustCompile("ohgw_[a-z_]+").FindAllString(string(page), -1)
+	there := map[string]bool{}
+	for name := range names(text(t, everything())) {
+		if strings.HasPrefix(name, "ohgw_") && !strings.HasSuffix(name, "_sum") && !strings.HasSuffix(name, "_count") {
+			there[strings.TrimSuffix(name, "_bucket")] = true
+		}
+	}
+	for name := range there {
+		if !slices.Contains(described, name) {
+			t.Errorf("docs/metrics.md does not describe %s", name)
+		}
+	}
+	for _, name := range described {
+		if !there[name] {
+			t.Errorf("docs/metrics.md describes %s, which is not there", name)
+		}
+	}
+}
