@@ -6,7 +6,7 @@ import { chromium } from "playwright-core";
 const [address, executablePath] = process.argv.slice(2);
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
 const page = await browser.newPage({ viewport: { width: 1280, height: 1000 } });
-page.setDefaultTimeout(30_000);
+page.setDefaultTimeout(120_000);
 
 const answers = () => page.locator(".chat-assistant");
 const users = () => page.locator(".user-message");
@@ -37,10 +37,10 @@ const ops = {
     await page.keyboard.press("Enter");
   },
   async shows({ text }) {
-    await page.waitForFunction((t) => [...document.querySelectorAll(".chat-assistant")].some((e) => e.innerText.includes(t)), text, { timeout: 30_000 });
+    await page.waitForFunction((t) => [...document.querySelectorAll(".chat-assistant")].some((e) => e.innerText.includes(t)), text, { timeout: 120_000 });
   },
   async page({ text }) {
-    await page.waitForFunction((t) => document.body.innerText.includes(t), text, { timeout: 30_000 });
+    await page.waitForFunction((t) => document.body.innerText.includes(t), text, { timeout: 120_000 });
   },
   // While an answer is written there is a button that stops it.
   async settle() {

@@ -22,8 +22,9 @@ import (
 	"github.com/ohgw/ohgw/internal/llmtest"
 )
 
-// patience bounds every wait; the start of Open WebUI takes 20 s.
-const patience = 2 * time.Minute
+// patience bounds every wait. Open WebUI starts in 20 s, in minutes where the
+// machine has much else to do.
+const patience = 5 * time.Minute
 
 const gatewayKey = "sk-gateway-webui-0123456789"
 
