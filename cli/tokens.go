@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -198,6 +199,8 @@ func (a *app) tokenFault(err error, name string) error {
 		return usage(fmt.Sprintf("%q cannot be the name of a token", name), "use up to 64 letters, digits, dots, dashes and underscores")
 	case errors.Is(err, token.ErrModel):
 		return usage(err.Error(), "use ids as ohgw models lists them, such as openhands_claude")
+	case errors.Is(err, token.ErrChatField):
+		return usage(err.Error(), "use "+strings.Join(token.ChatFields(), " or "))
 	case errors.Is(err, token.ErrNoValue):
 		return &fault.Error{
 			Msg:  "the value of the default token is not kept here any more",

@@ -96,6 +96,9 @@ func (a *answer) end(ctx context.Context) ending {
 		return e
 	}
 	e.problem = a.call.explain(e.problem)
+	if a.call.visit != nil {
+		e.problem = goesOn(e.problem)
+	}
 	a.x.failure, a.x.seen.code = e.problem, e.problem.wire.Code
 	a.x.d.models.doubt(ctx, e.problem)
 	// A failure that reached a client before is repeated; its time begins anew
@@ -106,6 +109,18 @@ func (a *answer) end(ctx context.Context) ending {
 		e.problem = again(e.problem, a.att.RepeatsUntil().Sub(a.x.d.cfg.Now()))
 	}
 	return e
+}
+
+// goesOn says in a chat that it is not over: the person who reads it has no
+// other place to look.
+func goesOn(p *problem) *problem {
+	switch p.wire.Code {
+	case codeRunError, codeLLM, codeServerLost, codeRunTimeout, codeRunInterrupted:
+		said := *p
+		said.wire.Message = strings.TrimRight(said.wire.Message, ". ") + ". Send another message to go on in this chat."
+		return &said
+	}
+	return p
 }
 
 // again says that a failure is an old one, and when a new run is possible.

@@ -192,7 +192,7 @@ func TestAFailedTurnIsNoReasonToBeginAnew(t *testing.T) {
 	w.say("one")
 	first := w.conversation()
 	w.say("break")
-	if !strings.Contains(w.last.body, "llm_error") {
+	if !strings.Contains(w.last.body, "llm_error") || !strings.Contains(w.last.body, "overloaded. Send another message to go on in this chat.") {
 		t.Fatalf("%s", w.last.body)
 	}
 	w.say("two")

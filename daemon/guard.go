@@ -92,7 +92,7 @@ func cors(h http.Header, origin string) {
 	h.Add("Vary", "Origin")
 	h.Set("Access-Control-Expose-Headers", strings.Join([]string{
 		"X-Request-Id", headerConversation, headerRunStatus, "Retry-After", "openai-processing-ms",
-		headerIgnored, headerReplayed, "Idempotency-Replayed",
+		headerIgnored, headerReplayed, headerReconciled, headerTask, "Idempotency-Replayed",
 	}, ", "))
 }
 
@@ -100,6 +100,7 @@ func cors(h http.Header, origin string) {
 const allowedHeaders = "Authorization, Content-Type, Accept, X-Requested-With, Idempotency-Key, OpenAI-Beta, OpenAI-Organization, OpenAI-Project, " +
 	headerConversation + ", X-Session-API-Key, X-Api-Key, " +
 	headerTimeLimit + ", " + headerDisconnect + ", " + headerRepeat + ", " + headerConfirm + ", " +
+	"X-Conversation-Id, X-Chat-Id, X-Session-Id, X-Thread-Id, X-OpenHands-Transcript, " +
 	"x-stainless-arch, x-stainless-async, x-stainless-custom-poll-interval, x-stainless-helper-method, x-stainless-lang, x-stainless-os, " +
 	"x-stainless-package-version, x-stainless-poll-helper, x-stainless-raw-response, x-stainless-read-timeout, x-stainless-retry-count, " +
 	"x-stainless-runtime, x-stainless-runtime-version, x-stainless-timeout"

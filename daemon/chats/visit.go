@@ -57,6 +57,13 @@ func (l *live) add(piece string) {
 	l.text.Add(piece)
 }
 
+// forget frees what nobody will compare any more.
+func (l *live) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = Text{}
+}
+
 func (l *live) digest() Digest {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,6 +96,11 @@ func (v *Visit) commit() {
 			c.Branches = slices.DeleteFunc(c.Branches, func(old *branch) bool { return old == last })
 		}
 		c.Branches = append(c.Branches, b)
+	}
+	for _, t := range b.Turns {
+		if t.live != nil && (t.Stopped || len(t.Answers) > 0) {
+			t.live.forget() // this request has been compared with it
+		}
 	}
 	b.Turns = append(b.Turns, own)
 	b.Used = v.r.cfg.Now()

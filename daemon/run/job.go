@@ -69,7 +69,7 @@ func (m *Manager) newJob(req Request) *job {
 func (j *job) run() {
 	res, err := j.work()
 	j.cancel(nil)
-	if j.req.Chat != nil {
+	if j.req.Chat != nil && j.follow == nil { // a turn of another life is in its chat already
 		j.req.Chat.End(j.began, errors.Is(err, errClientGone) || res.Outcome == turn.Interrupted)
 	}
 	j.tell(res, err) // before anybody has the answer: who has it finds it counted
