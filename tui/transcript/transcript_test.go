@@ -187,14 +187,14 @@ func TestLongAnswerTakesLittleMemory(t *testing.T) {
 	var a transcript.Answer
 	l.Add(&a)
 	a.Text("the beginning\n\n")
-	piece := "A paragraph of **words** that goes on for a while, with `code` in it.\n\n"
+	piece := strings.Repeat("A paragraph of **words** that goes on for a while, with `code` in it. ", 30) + "\n\n"
 	for n := 0; n < 5<<20; n += len(piece) {
 		a.Text(piece)
 		if n%(64<<10) < len(piece) {
 			l.View()
 		}
 	}
-	for l.Scroll(-40); ; l.Scroll(-40) {
+	for l.Scroll(-400); ; l.Scroll(-400) {
 		if strings.Contains(view(l), "the beginning") {
 			break
 		}
