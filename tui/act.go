@@ -125,7 +125,7 @@ func (m *model) recalled(msg recentMsg) tea.Cmd {
 	for i, c := range msg.list {
 		name := safe.Line(c.Title)
 		if name == "" {
-			name = c.ID
+			name = safe.Line(c.ID)
 		}
 		items[i] = item{name: name, detail: ago(m.cfg.Now().Sub(c.Used)) + " · " + safe.Line(c.Model) + " · " + shortID(c.ID), value: c}
 	}
