@@ -49,7 +49,7 @@ const (
 	flashTime  = 4 * time.Second
 	letterTime = 300 * time.Millisecond
 	decideTime = 700 * time.Millisecond // the same, where a mistake does harm
-	hungAfter  = 5 * time.Second // silence that is explained
+	hungAfter  = 5 * time.Second        // silence that is explained
 )
 
 func after(d time.Duration, msg tea.Msg) tea.Cmd {
