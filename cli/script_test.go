@@ -315,44 +315,6 @@ func cmdDraining(ts *testscript.TestScript, _ bool, _ []string) {
 	awaitHealth(ts, "the daemon does not drain", func(h daemon.Health) bool { return h.Status == "draining" })
 }
 
-// until REGEXP SIGNAL CODE PROGRAM ARGS...
-//
-// Runs a program until it has written what the expression finds, to stdout or
-// stderr, and sends it a signal then. It must end with the exit code. Stdin is
-// empty.
-func cmdUntil(ts *testscript.TestScript, _ bool, args []string) {
-	seen, want := regexp.MustCompile(args[0]), args[2]
-	number := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM}[args[1]]
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, lookPath(ts, args[3]), args[4:]...)
-	cmd.Dir, cmd.Env = ts.MkAbs("."), environ(ts)
-	var once sync.Once
-	out := &watched{note: func(all []byte) {
-		if seen.Match(all) {
-			once.Do(func() { ts.Check(cmd.Process.Signal(number)) })
-		}
-	}}
-	cmd.Stdout, cmd.Stderr = out, out
-	if got := strconv.Itoa(exitCode(ts, cmd.Run())); got != want {
-		ts.Fatalf("exit code %s, want %s; it wrote:\n%s", got, want, out.all)
-	}
-	_, err := ts.Stdout().Write(out.all)
-	ts.Check(err)
-}
-
-// watched keeps what was written and shows it to a function.
-type watched struct {
-	all  []byte
-	note func(all []byte)
-}
-
-func (w *watched) Write(p []byte) (int, error) {
-	w.all = append(w.all, p...)
-	w.note(w.all)
-	return len(p), nil
-}
-
 // turn TEXT
 //
 // Asks the model openhands and waits until its agent runs, not until it

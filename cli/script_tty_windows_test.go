@@ -6,3 +6,7 @@ import "github.com/rogpeppe/go-internal/testscript"
 func cmdTTY(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Fatalf("tty: no pseudo-terminals here")
 }
+
+func cmdUntil(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Fatalf("until: there are no signals here")
+}
