@@ -51,7 +51,7 @@ func newLooks(dark, coloured, rich bool) looks {
 		},
 	}
 	if rich {
-		bg := pick(lipgloss.Color("#F3F4F6"), lipgloss.Color("#1E2030"))
+		bg := pick(lipgloss.Color("#F3F4F6"), lipgloss.Color("#262626"))
 		l.theme.Markdown.Block = sgr(ansi.Style{}.BackgroundColor(bg))
 	}
 	return l
