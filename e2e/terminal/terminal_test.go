@@ -51,13 +51,13 @@ func TestMain(m *testing.M) {
 
 // person is somebody with a home, a scripted LLM and a profile for it.
 type person struct {
-	*testing.T
+	testing.TB
 	home string
 	llm  *llmtest.Server
 	env  []string
 }
 
-func newPerson(t *testing.T) *person {
+func newPerson(t testing.TB) *person {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
 		message := t.Name() + " checks NOTHING: there is no tmux"
@@ -76,7 +76,7 @@ func newPerson(t *testing.T) *person {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(home) })
-	p := &person{T: t, home: home, llm: llmtest.New(t)}
+	p := &person{TB: t, home: home, llm: llmtest.New(t)}
 	p.env = []string{
 		"HOME=" + p.home, "XDG_RUNTIME_DIR=" + p.home + "/run", "OH_PERSISTENCE_DIR=" + p.home + "/oh", "OPENAI_API_KEY=sk-scripted",
 		"OHGW_BACKEND=embedded", "LANG=C.UTF-8", "TZ=UTC", "SHELL=/bin/sh", "PATH=" + filepath.Dir(ohgw) + ":" + os.Getenv("PATH"),

@@ -1,0 +1,110 @@
+//go:build e2e
+
+package terminal_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+// median is the one in the middle, in milliseconds.
+func median(times []time.Duration) float64 {
+	slices.Sort(times)
+	return times[len(times)/2].Seconds() * 1000
+}
+
+// BenchmarkAsk measures what `ohgw chat -p` adds to the endpoint's own time:
+// the same question with it and with a bare request, one after the other.
+func BenchmarkAsk(b *testing.B) {
+	p := newPerson(b)
+	p.env = append(p.env, "OHGW_API_KEYS=key-of-this-test")
+	url, _ := p.daemon("127.0.0.1:0", nil)
+	ohgw, err := program()
+	if err != nil {
+		b.Fatal(err)
+	}
+	var bare, whole, cpu []time.Duration
+	for b.Loop() {
+		began := time.Now()
+		req, err := http.NewRequestWithContext(b.Context(), http.MethodPost, url+"/v1/chat/completions",
+			strings.NewReader(`{"model":"openhands","stream":true,"messages":[{"role":"user","content":"hi"}]}`))
+		if err != nil {
+			b.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer key-of-this-test")
+		req.Header.Set("Content-Type", "application/json")
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			b.Fatal(err)
+		}
+		body, err := io.ReadAll(res.Body)
+		if err = errors.Join(err, res.Body.Close()); err != nil || !bytes.Contains(body, []byte("[DONE]")) {
+			b.Fatalf("%v: %s", err, body)
+		}
+		bare = append(bare, time.Since(began))
+
+		began = time.Now()
+		cmd := exec.CommandContext(b.Context(), ohgw, "chat", "-p", "hi")
+		cmd.Env = p.env
+		out, err := cmd.Output()
+		if err != nil || string(out) != "You said: hi\n" {
+			b.Fatalf("%v: %s", err, out)
+		}
+		whole = append(whole, time.Since(began))
+		cpu = append(cpu, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(median(bare), "ms/endpoint")
+	b.ReportMetric(median(whole)-median(bare), "ms/added")
+	b.ReportMetric(median(cpu), "cpu-ms/ask") // on a busy machine the one to look at
+}
+
+// BenchmarkFirstFrame measures from the start of the program to its first
+// screen, beside a daemon and with a gateway of its own.
+func BenchmarkFirstFrame(b *testing.B) {
+	p := newPerson(b)
+	p.env = append(p.env, "OHGW_API_KEYS=key-of-this-test", "TERM=xterm-256color")
+	url, _ := p.daemon("127.0.0.1:0", nil)
+	ohgw, err := program()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, args := range map[string][]string{"daemon": {"chat", "--url", url}, "own": {"chat", "--demo"}} {
+		b.Run(name, func(b *testing.B) {
+			var times []time.Duration
+			for b.Loop() {
+				cmd := exec.CommandContext(b.Context(), ohgw, args...)
+				cmd.Env = p.env
+				began := time.Now()
+				terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
+				if err != nil {
+					b.Fatal(err)
+				}
+				var shown []byte
+				for buf := make([]byte, 4096); !bytes.Contains(shown, []byte("ask the agent")); {
+					n, err := terminal.Read(buf)
+					if err != nil {
+						b.Fatalf("%v: %q", err, shown)
+					}
+					shown = append(shown, buf[:n]...)
+				}
+				times = append(times, time.Since(began))
+				_, _ = terminal.Write([]byte{4})
+				_, _ = io.Copy(io.Discard, terminal) // to its end, which some systems call an error
+				_ = cmd.Wait()
+				_ = terminal.Close()
+			}
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(median(times), "ms/frame")
+		})
+	}
+}
