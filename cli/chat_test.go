@@ -158,37 +158,52 @@ func TestWhatIsRepeatedIsPrintedOnce(t *testing.T) {
 	}{
 		"whole": {
 			[]gateway.Piece{gateway.Started{}, gateway.Waiting{}, gateway.Text("a "), gateway.Progress("$ ls"), gateway.Text("b"), gateway.Done{TextBefore: 2}},
-			[]string{"started", "a ", "line $ ls", "b"}, "b",
+			[]string{"started", "a ", "line $ ls", "b"},
+			"b",
 		},
 		"queue": {
 			[]gateway.Piece{gateway.Started{}, gateway.Waiting{Queue: 2}, gateway.Waiting{Queue: 2}, gateway.Waiting{Queue: 1}, gateway.Waiting{}, gateway.Waiting{}, gateway.Done{}},
-			[]string{"started", "queue 2", "queue 1", "queue 0"}, "",
+			[]string{"started", "queue 2", "queue 1", "queue 0"},
+			"",
 		},
 		"lost": {
 			[]gateway.Piece{
-				gateway.Started{}, gateway.Text("The te"), gateway.Progress("$ ls"), gateway.Lost{},
-				again, gateway.Text("The"), gateway.Text(" tests"), gateway.Progress("$ ls"), gateway.Progress("$ go"), gateway.Text(" pass"), gateway.Done{},
+				gateway.Started{},
+				gateway.Text("The te"), gateway.Progress("$ ls"),
+				gateway.Lost{},
+				again, gateway.Text("The"), gateway.Text(" tests"), gateway.Progress("$ ls"), gateway.Progress("$ go"), gateway.Text(" pass"),
+				gateway.Done{},
 			},
-			[]string{"started", "The te", "line $ ls", "lost", "sts", "line $ go", " pass"}, "The tests pass",
+			[]string{"started", "The te", "line $ ls", "lost", "sts", "line $ go", " pass"},
+			"The tests pass",
 		},
 		"lost while it is repeated": {
 			[]gateway.Piece{
-				gateway.Started{}, gateway.Text("The tests"), gateway.Lost{}, again, gateway.Text("The"), gateway.Lost{},
-				again, gateway.Text("The tests pass"), gateway.Done{},
+				gateway.Started{},
+				gateway.Text("The tests"),
+				gateway.Lost{},
+				again, gateway.Text("The"),
+				gateway.Lost{},
+				again, gateway.Text("The tests pass"),
+				gateway.Done{},
 			},
-			[]string{"started", "The tests", "lost", "lost", " pass"}, "The tests pass",
+			[]string{"started", "The tests", "lost", "lost", " pass"},
+			"The tests pass",
 		},
 		"another answer": {
 			[]gateway.Piece{gateway.Started{}, gateway.Text("I will look"), gateway.Lost{}, again, gateway.Text("I can"), gateway.Text("not"), gateway.Done{}},
-			[]string{"started", "I will look", "lost", "restart", "I can", "not"}, "I cannot",
+			[]string{"started", "I will look", "lost", "restart", "I can", "not"},
+			"I cannot",
 		},
 		"notice": {
 			[]gateway.Piece{gateway.Started{}, gateway.Text("a\n\nb\n\nWait."), gateway.Done{TextBefore: 3, Notice: "Wait."}},
-			[]string{"started", "a\n\nb\n\nWait."}, "b",
+			[]string{"started", "a\n\nb\n\nWait."},
+			"b",
 		},
 		"odd": {
 			[]gateway.Piece{gateway.Started{}, gateway.Text("ab"), gateway.Done{TextBefore: 99}},
-			[]string{"started", "ab"}, "ab",
+			[]string{"started", "ab"},
+			"ab",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

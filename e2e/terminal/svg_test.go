@@ -53,7 +53,7 @@ func TestPicturesShowTheProgramAsItIs(t *testing.T) {
 			path := filepath.Join(screensDir, name+".svg")
 			draw := func() []byte { return picture(steady(s.tmux("capture-pane", "-p", "-e"))) }
 			if *update {
-				s.golden("picture-"+name, size{78, 22}) // waits until it stays
+				s.golden("picture-"+name, size{78, 22})                   // waits until it stays
 				if err := os.WriteFile(path, draw(), 0o644); err != nil { //nolint:gosec // A document for everybody.
 					t.Fatal(err)
 				}
