@@ -62,12 +62,16 @@ type Cleaner struct {
 	state   state
 	skipped int    // runes of the sequence so far
 	marks   int    // on the character before
+	base    bool   // the character before is one that can be chosen or joined
 	partial []byte // of a rune that the last piece cut
 }
 
 // Clean cleans the next piece.
 func (c *Cleaner) Clean(piece string) string {
 	if len(c.partial) == 0 && c.state == ground && c.marks == 0 && plain(piece) {
+		if piece != "" {
+			c.base = piece[len(piece)-1] > ' '
+		}
 		return piece
 	}
 	if len(c.partial) > 0 {
@@ -110,7 +114,7 @@ func (c *Cleaner) rune(b *strings.Builder, r rune) {
 	case 0x90, 0x98, 0x9d, 0x9e, 0x9f:
 		c.enter(str)
 	case 0x2028, 0x2029:
-		c.marks = 0
+		c.marks, c.base = 0, false
 		b.WriteByte('\n')
 	default:
 		c.visible(b, r)
@@ -164,21 +168,26 @@ func (c *Cleaner) skip(r rune) bool {
 func (c *Cleaner) visible(b *strings.Builder, r rune) {
 	switch {
 	case r == '\n', r == '\t':
-		c.marks = 0
+		c.marks, c.base = 0, false
 	case hidden(r):
 		return
-	case unicode.In(r, unicode.Mn, unicode.Me):
+	case joins(r) && !c.base:
+		// Emoji are joined and chosen by these; behind a space they are nothing,
+		// and terminals do not agree how wide that is.
+		return
+	case joins(r), unicode.In(r, unicode.Mn, unicode.Me):
 		c.marks++
 		if c.marks > maxMarks {
 			return
 		}
-	case r == 0x200d, r >= 0xfe00 && r <= 0xfe0f:
-		// Emoji are joined and chosen by these.
 	default:
-		c.marks = 0
+		c.marks, c.base = 0, !unicode.IsSpace(r)
 	}
 	b.WriteRune(r)
 }
+
+// joins reports whether r is the zero-width joiner or chooses a variant.
+func joins(r rune) bool { return r == 0x200d || r >= 0xfe00 && r <= 0xfe0f }
 
 // hidden are runes with no look of their own that change what is around them.
 func hidden(r rune) bool {

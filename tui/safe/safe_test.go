@@ -31,6 +31,7 @@ func TestTextIsHarmlessAndKeepsWhatPeopleRead(t *testing.T) {
 		{"unfinished colour", "\x1b[31", ""},
 		{"no sequence", "\x1bé", "é"},
 		{"emoji", "👩‍💻 ❤️ 🇩🇪", "👩‍💻 ❤️ 🇩🇪"},
+		{"nothing to choose or join", "\ufe0fa \ufe0f\n\u200db", "a \nb"},
 		{"right to left", "שלום عليكم", "שלום عليكم"},
 		{"marks", "e" + strings.Repeat("\u0301", 50), "e" + strings.Repeat("\u0301", 8)},
 	} {

@@ -128,12 +128,12 @@ func (b *breaker) all(spans []Span) []string {
 
 func (b *breaker) add(c cell) {
 	space := c.text == " " && !b.keep
-	if b.used+c.width > b.width {
+	for b.used+c.width > b.width && len(b.line) > 0 {
 		if space {
 			b.end()
 			return
 		}
-		b.split()
+		b.split() // What moves to the next line may fill it again.
 	}
 	if space && b.used == 0 && len(b.lines) > 0 {
 		return // A line that goes on begins with a word.

@@ -29,6 +29,7 @@ func TestLinesBreakWherePeopleWould(t *testing.T) {
 		{"option", "-v", 7, []string{"-v"}},
 		{"wide", "日本語です", 5, []string{"日本", "語で", "す"}},
 		{"emoji", "👩‍💻👩‍💻", 4, []string{"👩‍💻", "👩‍💻"}},
+		{"wide behind a short word", " a日", 2, []string{"", "a", "日"}},
 		{"tab", "a\tb", 20, []string{"a    b"}},
 		{"right to left", "שלום עולם", 5, []string{"שלום", "עולם"}},
 	} {
