@@ -47,7 +47,8 @@ type errorJSON struct {
 // show is where the pieces of an answer go. An error ends the turn.
 type show interface {
 	piece(p piece) error
-	end(t turnJSON) error
+	// end is called once; whole says whether the answer came to its end.
+	end(t turnJSON, whole bool) error
 }
 
 // once asks one question and prints the answer.
@@ -62,7 +63,7 @@ func (c *chat) once(ctx context.Context) (err error) {
 	if errors.Is(err, errReaderGone) {
 		return err
 	}
-	if e := out.end(t); e != nil {
+	if e := out.end(t, err == nil); e != nil {
 		return e
 	}
 	if err == nil {

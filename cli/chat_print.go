@@ -34,6 +34,7 @@ type textAnswer struct {
 
 	live    bool   // each piece at once, else the answer at the end
 	open    bool   // the last line on stdout has not ended
+	parted  bool   // what was printed last is no part of the text
 	pending string // of the text: what the agent says on its way, until it is known as that
 }
 
@@ -59,6 +60,10 @@ func (t *textAnswer) piece(p piece) error {
 		}
 		return t.aside(clean(p.line))
 	case p.text != "" && t.live:
+		if t.parted {
+			p.text = strings.TrimLeft(p.text, "\n") // the paragraphs are parted already
+		}
+		t.parted = t.parted && p.text == ""
 		return t.write(p.text)
 	case p.text != "":
 		t.pending += p.text
@@ -76,6 +81,7 @@ func (t *textAnswer) aside(line string) error {
 			return err
 		}
 	}
+	t.parted = t.Stdout.TTY() && t.Stderr.TTY()
 	t.note("%s", t.Stderr.Styled(iostream.Faint, line))
 	return nil
 }
@@ -90,8 +96,8 @@ func (t *textAnswer) write(text string) error {
 	return put(t.Stdout, text)
 }
 
-func (t *textAnswer) end(turn turnJSON) error {
-	if !t.live && turn.Error == nil {
+func (t *textAnswer) end(turn turnJSON, whole bool) error {
+	if !t.live && whole {
 		if err := t.write(turn.Answer); err != nil {
 			return err
 		}
@@ -110,7 +116,7 @@ type jsonDocument struct{ out *iostream.Writer }
 
 func (d *jsonDocument) piece(piece) error { return nil }
 
-func (d *jsonDocument) end(t turnJSON) error { return putJSON(d.out, t, "  ") }
+func (d *jsonDocument) end(t turnJSON, _ bool) error { return putJSON(d.out, t, "  ") }
 
 // jsonLines prints a line for each piece, and the document last.
 type jsonLines struct{ out *iostream.Writer }
@@ -145,7 +151,7 @@ func (l *jsonLines) piece(p piece) error {
 	return putJSON(l.out, line, "")
 }
 
-func (l *jsonLines) end(t turnJSON) error {
+func (l *jsonLines) end(t turnJSON, _ bool) error {
 	return putJSON(l.out, struct {
 		Type string `json:"type"` // "done"
 		turnJSON
