@@ -274,7 +274,7 @@ func TestTheClipboardGetsTheText(t *testing.T) {
 	}
 	dir := t.TempDir()
 	program := filepath.Join(dir, "xclip")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\ncat > "+dir+"/got\n"), 0o700); err != nil { //nolint:gosec // A program must be one.
+	if err := os.WriteFile(program, []byte("#!/bin/sh\ncat > "+dir+"/got\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	c := clipboard{

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/ansi" //nolint:depguard // A picture has the cells that the terminal has; there is no look of our own here.
 
 	"github.com/ohgw/ohgw/internal/llmtest"
 )
@@ -53,8 +53,8 @@ func TestPicturesShowTheProgramAsItIs(t *testing.T) {
 			path := filepath.Join(screensDir, name+".svg")
 			draw := func() []byte { return picture(steady(s.tmux("capture-pane", "-p", "-e"))) }
 			if *update {
-				s.golden("picture-"+name, size{78, 22})                   // waits until it stays
-				if err := os.WriteFile(path, draw(), 0o644); err != nil { //nolint:gosec // A document for everybody.
+				s.golden("picture-"+name, size{78, 22}) // waits until it stays
+				if err := os.WriteFile(path, draw(), 0o644); err != nil {
 					t.Fatal(err)
 				}
 				return

@@ -210,12 +210,12 @@ func TestNobodyThere(t *testing.T) {
 	a := ask(t.Context(), c, gateway.Question{})
 	_ = wantError(t, a.err, gateway.Unreachable)
 	_, err := c.Models(t.Context())
-	wantError(t, err, gateway.Unreachable)
+	_ = wantError(t, err, gateway.Unreachable)
 	if len(a.lost) > 0 || n.dials != 2 {
 		t.Errorf("lost %d times, %d connections", len(a.lost), n.dials)
 	}
 	bad := gateway.New(gateway.Config{URL: "::", HTTP: http.DefaultClient, Now: time.Now, NewKey: func() string { return "k" }})
-	wantError(t, ask(t.Context(), bad, gateway.Question{}).err, gateway.Unreachable)
+	_ = wantError(t, ask(t.Context(), bad, gateway.Question{}).err, gateway.Unreachable)
 }
 
 func TestStrangersAreKnown(t *testing.T) {
@@ -268,7 +268,7 @@ func TestTheListOfAStrangerIsRefused(t *testing.T) {
 	n := newNetwork()
 	n.handle(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") })
 	_, err := n.client(t).Models(t.Context())
-	wantError(t, err, gateway.Stranger)
+	_ = wantError(t, err, gateway.Stranger)
 }
 
 func TestAStreamIsReadAsOthersWriteIt(t *testing.T) {
