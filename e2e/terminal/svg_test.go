@@ -12,9 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/charmbracelet/x/ansi" //nolint:depguard // A picture has the cells that the terminal has; there is no look of our own here.
-
 	"github.com/ohgw/ohgw/internal/llmtest"
+	"github.com/ohgw/ohgw/tui/wrap"
 )
 
 // screensDir is where the pictures for the documents are.
@@ -94,7 +93,7 @@ func picture(screen string) []byte {
 	lines := strings.Split(strings.TrimRight(screen, "\n"), "\n")
 	width := 0
 	for _, line := range lines {
-		width = max(width, ansi.StringWidth(line))
+		width = max(width, wrap.Width(line))
 	}
 	var b bytes.Buffer
 	w, h := float64(width)*cellWidth+2*margin, float64(len(lines)*cellHeight+2*margin)
@@ -118,7 +117,7 @@ func picture(screen string) []byte {
 			}
 			line = line[len(run):]
 			now.draw(&b, run, at, row)
-			at += ansi.StringWidth(run)
+			at += wrap.Width(run)
 		}
 	}
 	b.WriteString("</svg>\n")
@@ -127,7 +126,7 @@ func picture(screen string) []byte {
 
 // draw writes a run of text that begins in a column of a row.
 func (s style) draw(b *bytes.Buffer, run string, column, row int) {
-	cells := ansi.StringWidth(run)
+	cells := wrap.Width(run)
 	x, y := margin+float64(column)*cellWidth, margin+row*cellHeight
 	fg, bg := s.fg, s.bg
 	if fg == "" {

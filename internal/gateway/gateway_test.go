@@ -152,7 +152,9 @@ func (n *network) handle(t testing.TB, h http.HandlerFunc) {
 		if err := server.Close(); err != nil {
 			t.Errorf("end the server: %v", err)
 		}
-		<-served
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+			t.Errorf("serve: %v", err)
+		}
 	})
 }
 
