@@ -256,7 +256,7 @@ func (a *app) openDefault(ctx context.Context, store *token.Store, values *keySt
 	switch {
 	case made.NotKept != nil:
 		d.once = notKeptText(ctx, made.NotKept, values)
-		return d, nil
+		return d, nil //nolint:nilerr // It opens all the same; d.once says why it is shown.
 	case made.Name != "":
 		a.warnPlain(values)
 		a.settle(values)
@@ -268,7 +268,7 @@ func (a *app) openDefault(ctx context.Context, store *token.Store, values *keySt
 	} else {
 		_, err = store.WhereDefault(ctx)
 	}
-	if err != nil {
+	if err != nil { // Whoever has the value can come in all the same.
 		d.source = "see ohgw tokens list (" + publicCause(err) + ")"
 	}
 	return d, nil
