@@ -19,6 +19,9 @@ import (
 // screensDir is where the pictures for the documents are.
 var screensDir = filepath.Join("..", "..", "docs", "screens")
 
+// pictured is the size of the terminal in them.
+var pictured = size{78, 22}
+
 // TestPicturesShowTheProgramAsItIs compares the pictures of the documents with
 // the program; scripts/screens writes them anew.
 func TestPicturesShowTheProgramAsItIs(t *testing.T) {
@@ -46,13 +49,13 @@ func TestPicturesShowTheProgramAsItIs(t *testing.T) {
 			p := newPerson(t)
 			p.env = append(p.env, "OHGW_API_KEYS=key-of-this-test")
 			p.daemon("127.0.0.1:0", tc.env)
-			s := p.chat(size{78, 22}, "", "COLORTERM=truecolor")
+			s := p.chat(pictured, "", "COLORTERM=truecolor")
 			s.sees("ready")
 			tc.play(s)
 			path := filepath.Join(screensDir, name+".svg")
-			draw := func() []byte { return picture(steady(s.tmux("capture-pane", "-p", "-e"))) }
+			draw := func() []byte { return picture(steady(s.tmux("capture-pane", "-p", "-e")), pictured) }
 			if *update {
-				s.golden("picture-"+name, size{78, 22}) // waits until it stays
+				s.golden("picture-"+name, pictured) // waits until it stays
 				if err := os.WriteFile(path, draw(), 0o644); err != nil {
 					t.Fatal(err)
 				}
@@ -62,7 +65,7 @@ func TestPicturesShowTheProgramAsItIs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.golden("picture-"+name, size{78, 22})
+			s.golden("picture-"+name, pictured)
 			if !bytes.Equal(want, draw()) {
 				t.Errorf("%s is not what the program shows; run scripts/screens", path)
 			}
@@ -89,14 +92,10 @@ type style struct {
 }
 
 // picture draws a screen with the escape sequences of its styles as SVG.
-func picture(screen string) []byte {
+func picture(screen string, z size) []byte {
 	lines := strings.Split(strings.TrimRight(screen, "\n"), "\n")
-	width := 0
-	for _, line := range lines {
-		width = max(width, wrap.Width(line))
-	}
 	var b bytes.Buffer
-	w, h := float64(width)*cellWidth+2*margin, float64(len(lines)*cellHeight+2*margin)
+	w, h := float64(z.cols)*cellWidth+2*margin, float64(len(lines)*cellHeight+2*margin)
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" font-family="ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace" font-size="14">`+"\n", w, h, w, h)
 	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" rx="8" fill="%s"/>`+"\n", background)
 	var now style
