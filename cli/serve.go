@@ -252,11 +252,11 @@ func (a *app) openDefault(ctx context.Context, store *token.Store, values *keySt
 	if err != nil {
 		return door{}, a.tokenFault(err, token.DefaultName)
 	}
-	d := door{store: store, value: made.Value, source: `the token "default"`}
+	d := door{store: store, value: made.Value, source: sourceText(nil)}
 	switch {
 	case made.NotKept != nil:
 		d.once = notKeptText(ctx, made.NotKept, values)
-		return d, nil //nolint:nilerr // It opens all the same; d.once says why it is shown.
+		return d, nil //nolint:nilerr // the token is good, and shown
 	case made.Name != "":
 		a.warnPlain(values)
 		a.settle(values)
@@ -268,10 +268,17 @@ func (a *app) openDefault(ctx context.Context, store *token.Store, values *keySt
 	} else {
 		_, err = store.WhereDefault(ctx)
 	}
-	if err != nil { // Whoever has the value can come in all the same.
-		d.source = "see ohgw tokens list (" + publicCause(err) + ")"
-	}
+	d.source = sourceText(err)
 	return d, nil
+}
+
+// sourceText says what key clients can show; err is why the default one is not
+// known.
+func sourceText(err error) string {
+	if err == nil {
+		return `the token "default"`
+	}
+	return "see ohgw tokens list (" + publicCause(err) + ")"
 }
 
 // publicCause is why the default token cannot be shown, in a few words.
