@@ -27,6 +27,7 @@ type ending struct {
 	// The rest is for answers.
 	finish string
 	notice string // what the agent did not say and the person must know
+	detail string // all of what the notice says in short; for the text only
 	usage  openai.Usage
 	cost   float64 // US dollars; 0 if nobody knows it
 	answer string
@@ -63,7 +64,7 @@ func endingOf(res turn.Result, err error) ending {
 		e.notice = "The run was interrupted. Send another message to this conversation to go on."
 	case turn.Waiting:
 		e.status = statusWaiting
-		e.notice = waitingNotice(res.Waiting)
+		e.notice, e.detail = waitingNotice(res.Waiting), waitingDetail(res.Waiting)
 		for _, a := range res.Waiting {
 			e.waiting = append(e.waiting, openai.WaitingAction{Tool: a.Tool, Line: a.Line})
 		}
@@ -126,12 +127,41 @@ func waitingNotice(actions []turn.Action) string {
 	return b.String()
 }
 
+// waitingDetail is all of the actions of which the notice shows a part only:
+// nobody should say yes to what is cut off.
+func waitingDetail(actions []turn.Action) string {
+	var b strings.Builder
+	for _, a := range actions {
+		if a.Detail == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString("\n\n")
+		}
+		fence := "```"
+		for strings.Contains(a.Detail, fence) {
+			fence += "`"
+		}
+		b.WriteString("All of \"" + a.Line + "\" (" + a.Tool + "):\n\n" + fence + "\n" + a.Detail + "\n" + fence)
+	}
+	return b.String()
+}
+
 // text is the whole answer with its notice.
 func (e ending) text() string {
-	if e.answer == "" || e.notice == "" {
-		return e.answer + e.notice
+	added := e.added()
+	if e.answer == "" || added == "" {
+		return e.answer + added
 	}
-	return e.answer + "\n\n" + e.notice
+	return e.answer + "\n\n" + added
+}
+
+// added is what comes behind the answer.
+func (e ending) added() string {
+	if e.detail == "" {
+		return e.notice
+	}
+	return e.detail + "\n\n" + e.notice
 }
 
 // extension tells what the header can no longer tell, and what the wire has no

@@ -105,7 +105,7 @@ func (s *streamer) finish(ctx context.Context) error {
 	before := max(0, s.sent-len(e.answer))
 	rest := e.text()
 	if !s.x.d.cfg.AnswerOnly { // the answer is there already
-		rest = e.notice
+		rest = e.added()
 		if rest != "" && e.answer != "" {
 			rest = "\n\n" + rest
 		}

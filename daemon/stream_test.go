@@ -288,6 +288,21 @@ func TestAnswerOnlyKeepsTheNotice(t *testing.T) {
 	}
 }
 
+func TestALongActionIsShownWholeBeforeAYes(t *testing.T) {
+	t.Parallel()
+	command := "echo ```\n" + strings.Repeat("true; ", 100) + "rm -rf ~"
+	for _, answerOnly := range []bool{false, true} {
+		g := serve(t, script(daemontest.Say("May I?"), daemontest.Confirm(command)), func(c *daemon.Config) { c.AnswerOnly = answerOnly })
+		plain := completed(t, g.chat(ask("go")))
+		streamedText := parse(t, g.chat(ask("go again", streamed))).text()
+		for _, got := range []string{plain.text(), streamedText} {
+			if !strings.Contains(got, "````\n"+command+"\n````\n\nThe agent waits for your confirmation") {
+				t.Errorf("%q", got)
+			}
+		}
+	}
+}
+
 // A reader that stops reading must not hold its run, nor the daemon.
 func TestADeadReaderIsDropped(t *testing.T) {
 	t.Parallel()

@@ -1,9 +1,12 @@
 package turn
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"path"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -11,8 +14,9 @@ import (
 )
 
 const (
-	maxLine   = 200  // runes of a progress line
-	maxDetail = 1000 // runes of a cause's detail
+	maxLine   = 200      // runes of a progress line
+	maxDetail = 1000     // runes of a cause's detail
+	maxAction = 64 << 10 // bytes of an action's detail
 )
 
 // finishMessage is the message of a finish call that was understood. A call
@@ -32,10 +36,6 @@ func finishMessage(a *event.Action) (string, bool) {
 
 // line is an action in one line for a person.
 func line(a *event.Action) string {
-	args := a.Action
-	if len(args) == 0 || string(args) == "null" {
-		args = json.RawMessage(a.ToolCall.Arguments)
-	}
 	var in struct {
 		Command string            `json:"command"`
 		IsInput bool              `json:"is_input"`
@@ -44,7 +44,7 @@ func line(a *event.Action) string {
 		Tasks   []json.RawMessage `json:"task_list"`
 	}
 	// Arguments the model got wrong leave in empty; the tool's name remains.
-	_ = json.Unmarshal(args, &in)
+	_ = json.Unmarshal(arguments(a), &in)
 	var s string
 	switch {
 	case a.ToolName == "terminal" && in.IsInput:
@@ -64,6 +64,59 @@ func line(a *event.Action) string {
 		s = a.ToolName
 	}
 	return shorten(s, maxLine)
+}
+
+// detail is all of what an action would do, empty where its line says it: who
+// lets it happen must be able to see it.
+func detail(a *event.Action) string {
+	args := arguments(a)
+	var in struct {
+		Command string `json:"command"`
+	}
+	text := ""
+	if err := json.Unmarshal(args, &in); err == nil && a.ToolName == "terminal" {
+		text = in.Command
+		if len(text) <= maxLine-2 && !strings.ContainsFunc(text, hidden) {
+			return ""
+		}
+	} else {
+		var indented bytes.Buffer
+		if err := json.Indent(&indented, args, "", "  "); err != nil {
+			indented.Write(args) // The model got it wrong; it is what it said.
+		}
+		text = indented.String()
+	}
+	text = redact.Text(visible(text))
+	if over := len(text) - maxAction; over > 0 {
+		text = strings.ToValidUTF8(text[:maxAction], "") + fmt.Sprintf("\n… %d more bytes are not shown", over)
+	}
+	return text
+}
+
+// hidden tells whether a character is not seen and may change how others are.
+func hidden(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
+
+// visible writes hidden characters as people can see them.
+func visible(s string) string {
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
+		switch {
+		case r == '\n', r == '\t', !hidden(r):
+			b.WriteRune(r)
+		default:
+			fmt.Fprintf(&b, "\\u%04x", r)
+		}
+	}
+	return b.String()
+}
+
+// arguments are those of the action as it was understood, else as the model
+// wrote them.
+func arguments(a *event.Action) json.RawMessage {
+	if len(a.Action) == 0 || string(a.Action) == "null" {
+		return json.RawMessage(a.ToolCall.Arguments)
+	}
+	return a.Action
 }
 
 func editorVerb(command string) string {

@@ -193,7 +193,7 @@ func (r *Reader) Result() Result {
 	case event.Waiting:
 		res.Outcome = Waiting
 		for _, a := range r.open {
-			res.Waiting = append(res.Waiting, Action{Tool: a.ToolName, Line: line(a)})
+			res.Waiting = append(res.Waiting, Action{Tool: a.ToolName, Line: line(a), Detail: detail(a)})
 		}
 	case event.Paused:
 		res.Outcome = Paused

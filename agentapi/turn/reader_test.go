@@ -400,10 +400,37 @@ func TestOnlyOpenActionsWait(t *testing.T) {
 	r := began(t, l)
 	first, second, third := l.action("", "terminal", `{"command":"one"}`), l.action("", "terminal", `{"command":"two"}`), l.action("", "file_editor", `{"command":"create","path":"/a/../b"}`)
 	read(t, r, []event.Event{first, l.result(first), second, third, l.status(event.Waiting), l.snapshot(event.State{Status: event.Waiting})})
-	want := []turn.Action{{Tool: "terminal", Line: "$ two"}, {Tool: "file_editor", Line: "Edit /b"}}
-	want[1].Line = "Create /b"
+	want := []turn.Action{
+		{Tool: "terminal", Line: "$ two"},
+		{Tool: "file_editor", Line: "Create /b", Detail: "{\n  \"command\": \"create\",\n  \"path\": \"/a/../b\"\n}"},
+	}
 	if diff := cmp.Diff(want, r.Result().Waiting); diff != "" {
 		t.Errorf("waiting (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatWaitsIsShownToItsEnd(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 300) + " && rm -rf ~"
+	tests := []struct{ tool, args, want string }{
+		{"terminal", `{"command":"ls -l"}`, ""},
+		{"terminal", `{"command":"` + long + `"}`, long},
+		{"terminal", `{"command":"ls\nrm -rf ~"}`, "ls\nrm -rf ~"},
+		{"terminal", `{"command":"ls\u001b[2K\rnice"}`, `ls\u001b[2K\u000dnice`},
+		{"terminal", `{"command":"ls\u202e"}`, `ls\u202e`},
+		{"terminal", `{"command":"a\nexport OPENAI_API_KEY=abcdef123456"}`, "a\nexport OPENAI_API_KEY=[redacted]"},
+		{"file_editor", `{"command":"create","path":"/w/a","file_text":"b"}`, "{\n  \"command\": \"create\",\n  \"path\": \"/w/a\",\n  \"file_text\": \"b\"\n}"},
+		{"browser", `not JSON`, "not JSON"},
+		{"terminal", `{"command":"` + strings.Repeat("y", 70_000) + `"}`, strings.Repeat("y", 65_536) + "\n… 4464 more bytes are not shown"},
+	}
+	for _, tt := range tests {
+		l := &log{}
+		r := began(t, l)
+		_, _ = read(t, r, []event.Event{l.action("", tt.tool, tt.args), l.status(event.Waiting)})
+		res := r.Result()
+		if len(res.Waiting) != 1 || res.Waiting[0].Detail != tt.want {
+			t.Errorf("%s %.80s: %+.300v, want %.300q", tt.tool, tt.args, res.Waiting, tt.want)
+		}
 	}
 }
 

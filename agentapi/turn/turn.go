@@ -71,6 +71,10 @@ type Result struct {
 type Action struct {
 	Tool string `json:"tool"`
 	Line string `json:"line"` // as in a Progress update
+	// Detail is all of what the tool was told, on several lines, where Line is
+	// only a part of it; at most 64 KiB, of which it tells if there was more.
+	// Like Line without anything that looks like a key.
+	Detail string `json:"detail,omitempty"`
 }
 
 // Cause is why a run failed.
