@@ -147,13 +147,15 @@ type chat struct {
 	client *gateway.Client
 	asker  *client // nil for a gateway of our own
 	own    *ownGateway
+	demo   bool // asked for on the command line: a daemon that runs has none
 }
 
 // connect finds the gateway: the one that was named, or that runs, or one of
 // our own. end lets go of it.
 func (c *chat) connect(ctx context.Context, s *config.Settings, log *slog.Logger) (end func() error, err error) {
 	end = func() error { return nil }
-	if s.Origin("demo").Kind != config.FromFlag {
+	c.demo = s.Origin("demo").Kind == config.FromFlag
+	if !c.demo {
 		c.asker, err = c.findDaemon(ctx, s)
 		if err == nil {
 			c.client = c.newClient(gateway.Config{URL: c.asker.base, Key: c.asker.key, HTTP: c.asker.http})
@@ -182,6 +184,9 @@ func (c *chat) newClient(cfg gateway.Config) *gateway.Client {
 func (c *chat) notice() string {
 	if c.own == nil {
 		return ""
+	}
+	if c.demo {
+		return "The demo has a gateway of its own in this process; it ends with the chat."
 	}
 	return fmt.Sprintf("No daemon runs, so one was started in this process; it ends with the chat. Agents: %s.", greeting{backend: c.own.backend}.agents())
 }
