@@ -4,7 +4,9 @@ package engine_test
 
 import (
 	"encoding/json"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,7 +15,6 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/engine"
-	"github.com/ohgw/ohgw/internal/engine/store"
 	"github.com/ohgw/ohgw/internal/llmtest"
 	"github.com/ohgw/ohgw/internal/sdktest"
 )
@@ -58,71 +59,144 @@ for name in sorted(os.listdir(".")):
 print("RESULT" + json.dumps(out))
 `
 
-// TestPythonContinuesWhatTheEngineWrote runs after the scenarios, which leave
-// their conversations in one directory when there is a judge.
+// pythonResult is what the SDK says about a directory: kinds and ids of the
+// events, before and after its turn.
+type pythonResult struct {
+	Before, After [][2]string
+	Status, Ended string
+	Error         string
+	Prompt        int64
+}
+
+// TestPythonContinuesWhatTheEngineWrote has one SDK process load and continue
+// the conversation of every scenario, and of the scripts below.
 func TestPythonContinuesWhatTheEngineWrote(t *testing.T) {
 	root, err := os.MkdirTemp("/tmp", "ohgw-interop-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(root) })
-	names := map[string]string{}
-	t.Run("scenarios", func(t *testing.T) {
-		for name, script := range interop {
-			t.Run(name, func(t *testing.T) {
-				w := newWorld(t, func(c *engine.Config) {
-					if name == "waiting" {
-						c.Confirm = engine.ConfirmRisky
-					}
-				}, withCondenser(10, 1), realTools)
-				script(w)
-				w.close()
-				hex := strings.ReplaceAll(w.id, "-", "")
-				names[hex] = name
-				if err := os.CopyFS(filepath.Join(root, hex), os.DirFS(w.dir())); err != nil {
-					t.Fatal(err)
-				}
-			})
-		}
-	})
+	names := scenarioDirs(t, root)
+	for name, script := range interop {
+		w := newWorld(t, func(c *engine.Config) {
+			if name == "waiting" {
+				c.Confirm = engine.ConfirmRisky
+			}
+		}, withCondenser(10, 1), realTools)
+		script(w)
+		w.close()
+		hex := filepath.Base(w.dir())
+		names[hex] = name
+		copyDir(t, filepath.Join(root, hex), w.dir())
+	}
+	before := map[string][][2]string{}
+	for hex := range names {
+		before[hex] = worldOf(t, root, hex).listed()
+	}
 	server := llmtest.New(t)
 	server.On(llmtest.Says("goes on"), llmtest.Text("answered for the other"))
-	var results map[string]struct {
-		Before, After [][2]string
-		Status, Ended string
-		Error         string
-		Prompt        int64
-	}
+	var results map[string]pythonResult
 	if err := json.Unmarshal(sdktest.Result(t, sdktest.Run(t, root, pythonContinues, server.URL)), &results); err != nil {
 		t.Fatal(err)
 	}
-	for hex, name := range names {
-		r := results[hex]
-		if r.Error != "" || r.Ended != "finished" {
-			t.Errorf("%s: ended %q\n%s", name, r.Ended, r.Error)
-			continue
-		}
-		w := newWorld(t)
-		w.id = hex[:8] + "-" + hex[8:12] + "-" + hex[12:16] + "-" + hex[16:20] + "-" + hex[20:]
-		if err := os.CopyFS(store.Path(w.cfg.Dir, w.id), os.DirFS(filepath.Join(root, hex))); err != nil {
-			t.Fatal(err)
-		}
-		var ours [][2]string
-		for _, e := range w.log() {
-			ours = append(ours, [2]string{e.Kind(), e.ID})
-		}
-		if diff := cmp.Diff(r.After, ours); diff != "" {
-			t.Errorf("%s: events (-python +ours):\n%s", name, diff)
-		}
-		if err := os.MkdirAll(filepath.Join(root, "ws"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		w.llm.Reply(llmtest.Finish("ours again"))
-		if res := w.say("go on"); res.Answer != "ours again" {
-			t.Errorf("%s: %+v", name, res)
-		}
-		w.status(event.Finished)
+	if err := os.MkdirAll(filepath.Join(root, "ws"), 0o755); err != nil { // where Python has put them
+		t.Fatal(err)
 	}
+	for hex, name := range names {
+		t.Run(name, func(t *testing.T) {
+			r := results[hex]
+			if diff := cmp.Diff(before[hex], r.Before); diff != "" {
+				t.Errorf("events at first (-ours +python):\n%s", diff)
+			}
+			if r.Error != "" || r.Ended != "finished" {
+				t.Fatalf("ended %q\n%s", r.Ended, r.Error)
+			}
+			w := worldOf(t, root, hex)
+			if diff := cmp.Diff(r.After, w.listed()); diff != "" {
+				t.Errorf("events in the end (-python +ours):\n%s", diff)
+			}
+			if len(r.After) <= len(r.Before) {
+				t.Errorf("%d events, and %d after Python's turn", len(r.Before), len(r.After))
+			}
+			w.llm.Reply(llmtest.Finish("ours again"))
+			if res := w.say("go on"); res.Answer != "ours again" {
+				t.Errorf("our turn: %+v", res)
+			}
+			w.status(event.Finished)
+		})
+	}
+}
+
+// scenarioDirs plays all scenarios in a process of their own, moves their
+// conversations into root and gives the names of the tests by directory. Each
+// scenario has to leave one.
+func scenarioDirs(t *testing.T, root string) map[string]string {
+	t.Helper()
+	const scenarios = "^TestScenario[0-9]"
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := exec.CommandContext(t.Context(), self, "-test.list", scenarios).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), self, "-test.run", scenarios, "-test.timeout", "2m")
+	cmd.Env = append(os.Environ(), keepVariable+"="+kept)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("the scenarios: %v\n%s", err, out)
+	}
+	names := map[string]string{}
+	for scenario := range strings.FieldsSeq(string(list)) {
+		n := len(names)
+		err := filepath.WalkDir(filepath.Join(kept, scenario), func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || filepath.Base(path) != "base_state.json" {
+				return err
+			}
+			dir := filepath.Dir(path)
+			name, err := filepath.Rel(kept, filepath.Dir(dir))
+			if err != nil {
+				return err
+			}
+			hex := filepath.Base(dir)
+			names[hex] = name
+			copyDir(t, filepath.Join(root, hex), dir)
+			return nil
+		})
+		if err != nil || len(names) == n {
+			t.Errorf("%s has left %d conversations: %v", scenario, len(names)-n, err)
+		}
+	}
+	if len(names) == 0 {
+		t.Error("there are no scenarios")
+	}
+	return names
+}
+
+// worldOf is a world that has its conversation from a directory below root.
+func worldOf(t *testing.T, root, hex string) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.id = hex[:8] + "-" + hex[8:12] + "-" + hex[12:16] + "-" + hex[16:20] + "-" + hex[20:]
+	copyDir(t, w.dir(), filepath.Join(root, hex))
+	return w
+}
+
+func copyDir(t *testing.T, to, from string) {
+	t.Helper()
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// listed are the kinds and ids of the events that the engine lists.
+func (w *world) listed() (list [][2]string) {
+	w.t.Helper()
+	for _, e := range w.log() {
+		list = append(list, [2]string{e.Kind(), e.ID})
+	}
+	return list
 }
 
 // interop are conversations that the SDK has to take over.

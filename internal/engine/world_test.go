@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -47,8 +48,27 @@ func newWorld(t *testing.T, change ...func(*engine.Config)) *world {
 		f(&w.cfg)
 	}
 	w.start()
-	t.Cleanup(func() { w.close() })
+	t.Cleanup(func() {
+		w.close()
+		w.keep()
+	})
 	return w
+}
+
+// keepVariable names a directory that gets the conversation of each test, in
+// NAME OF THE TEST/ID, for the SDK to judge.
+const keepVariable = "OHGW_ENGINE_TEST_KEEP"
+
+func (w *world) keep() {
+	w.t.Helper()
+	root := os.Getenv(keepVariable)
+	if root == "" {
+		return
+	}
+	to := filepath.Join(root, filepath.FromSlash(w.t.Name()), filepath.Base(w.dir()))
+	if err := os.CopyFS(to, os.DirFS(w.dir())); err != nil {
+		w.t.Error(err)
+	}
 }
 
 // start starts an engine, again after close.
