@@ -3,7 +3,6 @@
 package engine_test
 
 import (
-	"encoding/json"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -14,7 +13,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/engine"
 	"github.com/ohgw/ohgw/internal/llmtest"
-	"github.com/ohgw/ohgw/internal/sdktest"
 )
 
 // TestPythonOpensWhatACrashLeft has the real SDK load and continue directories
@@ -40,9 +38,7 @@ func TestPythonOpensWhatACrashLeft(t *testing.T) {
 			return
 		}
 		seen[hex] = acknowledged
-		if err := os.CopyFS(filepath.Join(root, hex), os.DirFS(w.dir())); err != nil {
-			t.Fatal(err)
-		}
+		copyDir(t, filepath.Join(root, hex), w.dir())
 	}
 	for seed := range deaths {
 		keep(diskDied(t, seed))
@@ -52,15 +48,7 @@ func TestPythonOpensWhatACrashLeft(t *testing.T) {
 		twelve(w.llm)
 		keep(w, killed(t, self, after, childConfig{w.cfg.Dir, w.workspace, w.id, w.llm.URL}))
 	}
-	server := llmtest.New(t)
-	server.On(llmtest.Says("goes on"), llmtest.Text("answered for the other"))
-	var results map[string]struct {
-		Before, After [][2]string
-		Ended, Error  string
-	}
-	if err := json.Unmarshal(sdktest.Result(t, sdktest.Run(t, root, pythonContinues, server.URL)), &results); err != nil {
-		t.Fatal(err)
-	}
+	results := continuedByPython(t, root, llmtest.New(t))
 	for hex, acknowledged := range seen {
 		r, found := results[hex]
 		if !found || r.Error != "" || r.Ended != "finished" {

@@ -15,9 +15,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/internal/agentservertest"
-	"github.com/ohgw/ohgw/internal/engine/store"
 	"github.com/ohgw/ohgw/internal/llmtest"
-	"github.com/ohgw/ohgw/internal/sdktest"
 )
 
 // TestEngineContinuesWhatAServerWrote lets a real agent-server write
@@ -30,6 +28,7 @@ func TestEngineContinuesWhatAServerWrote(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(root) })
+	listed := map[string][][2]string{}
 	for name, script := range map[string]string{
 		"text":    "[[say hello]]",
 		"finish":  `[[say Looking.]] [[tool terminal {"command":"echo hi"}]] then [[finish there]]`,
@@ -43,9 +42,7 @@ func TestEngineContinuesWhatAServerWrote(t *testing.T) {
 			w := newWorld(t)
 			w.id = id
 			hex := strings.ReplaceAll(id, "-", "")
-			if err := os.CopyFS(store.Path(w.cfg.Dir, id), os.DirFS(filepath.Join(server.Dir, "conversations", hex))); err != nil {
-				t.Fatal(err)
-			}
+			copyDir(t, w.dir(), filepath.Join(server.Dir, "conversations", hex))
 			var lease struct {
 				Host string `json:"owner_host"`
 			}
@@ -69,24 +66,22 @@ func TestEngineContinuesWhatAServerWrote(t *testing.T) {
 			if res := w.say("go on"); res.Answer != "went on" || res.Usage.PromptTokens != 200 {
 				t.Errorf("our turn: %+v", res)
 			}
+			listed[hex] = w.listed()
 			w.close()
-			if err := os.CopyFS(filepath.Join(root, hex), os.DirFS(w.dir())); err != nil {
-				t.Fatal(err)
-			}
+			copyDir(t, filepath.Join(root, hex), w.dir())
 		})
 	}
-	model.On(llmtest.Says("python goes on"), llmtest.Text("and so did I"))
-	var results map[string]struct{ Ended, Error string }
-	if err := json.Unmarshal(sdktest.Result(t, sdktest.Run(t, root, pythonContinues, model.URL)), &results); err != nil {
-		t.Fatal(err)
-	}
+	results := continuedByPython(t, root, model)
 	for id, r := range results {
 		if r.Ended != "finished" {
 			t.Errorf("%s: ended %q\n%s", id, r.Ended, r.Error)
 		}
+		if diff := cmp.Diff(listed[id], r.Before); diff != "" {
+			t.Errorf("%s: events after our turn (-ours +python):\n%s", id, diff)
+		}
 	}
-	if len(results) == 0 {
-		t.Error("python has found no conversation")
+	if len(results) == 0 || len(results) != len(listed) {
+		t.Errorf("python has found %d conversations of %d", len(results), len(listed))
 	}
 }
 
