@@ -88,8 +88,38 @@ func (s *Server) SaveProfile(t testing.TB, name string, llm map[string]any) {
 
 // Call makes a request of the server's native API with its key: in is sent as
 // JSON unless it is nil, the answer is decoded into out unless that is nil. Any
-// status but 2xx fails the test.
+// status but 2xx fails the test; a GET that meets a torn file is made again.
 func (s *Server) Call(t testing.TB, method, path string, in, out any) {
+	t.Helper()
+	status, answer := s.do(t, method, path, in)
+	for range tornAgain {
+		if method != http.MethodGet || status != http.StatusInternalServerError || !bytes.Contains(answer, []byte(torn)) {
+			break
+		}
+		time.Sleep(tornPause)
+		status, answer = s.do(t, method, path, in)
+	}
+	if status/100 != 2 {
+		t.Fatalf("agentservertest: %s %s: %d: %s", method, path, status, answer)
+	}
+	if out == nil {
+		return
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		t.Fatalf("agentservertest: %s %s: %v: %s", method, path, err, answer)
+	}
+}
+
+// torn is in the answer when the server has read a file of its own that it was
+// writing, which it does in place. The file is whole a moment later.
+const (
+	torn      = "json_invalid"
+	tornAgain = 10
+	tornPause = 50 * time.Millisecond
+)
+
+// do gives the status and the body of an answer.
+func (s *Server) do(t testing.TB, method, path string, in any) (int, []byte) {
 	t.Helper()
 	var body bytes.Buffer
 	if in != nil {
@@ -109,15 +139,10 @@ func (s *Server) Call(t testing.TB, method, path string, in, out any) {
 	}
 	defer res.Body.Close()
 	answer, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode/100 != 2 {
+	if err != nil {
 		t.Fatalf("agentservertest: %s %s: %s, %v: %s", method, path, res.Status, err, answer)
 	}
-	if out == nil {
-		return
-	}
-	if err := json.Unmarshal(answer, out); err != nil {
-		t.Fatalf("agentservertest: %s %s: %v: %s", method, path, err, answer)
-	}
+	return res.StatusCode, answer
 }
 
 // Kill kills the server as a crash would: at once, and without a word to the
