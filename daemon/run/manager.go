@@ -114,6 +114,9 @@ func (m *Manager) admit(req Request) (*Attachment, error) {
 		for _, other := range l.jobs {
 			other.supersede()
 		}
+		if req.Decision != nil && req.Decision.Accept && l.busy() {
+			req.Decision = nil // what will wait then, nobody has seen
+		}
 	}
 	j = m.newJob(req)
 	if l := m.lanes[req.Origin]; req.Origin != "" && l != nil {

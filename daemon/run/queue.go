@@ -51,6 +51,16 @@ func (s *slots) abandon(ready <-chan struct{}) {
 // first one has the conversation. The manager's mutex guards it.
 type lane struct{ jobs []*job }
 
+// busy tells whether a job has not ended. One that has may still be in the
+// lane for a moment, while its client knows the end.
+func (l *lane) busy() bool {
+	return slices.ContainsFunc(l.jobs, func(j *job) bool {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		return !j.ended
+	})
+}
+
 // leave ends the jobs that run on for nobody, and gives them.
 func (l *lane) leave() []*job {
 	var left []*job

@@ -127,7 +127,9 @@ type Request struct {
 	Message         agentapi.Message
 	// Quoted is put before the message when the conversation is new: what
 	// client and model said before.
-	Quoted   string
+	Quoted string
+	// Decision answers what waits for a confirmation. A yes that comes while the
+	// conversation is at work is none: it was not to what may wait then.
 	Decision *agentapi.Decision
 	// Chat is the chat of a UI that the request belongs to; nil: none. It takes
 	// the place of Quoted.

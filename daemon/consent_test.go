@@ -1,0 +1,46 @@
+package daemon_test
+
+import (
+	"net/http"
+	"testing"
+	"testing/synctest"
+
+	"github.com/ohgw/ohgw/daemon/daemontest"
+)
+
+// A yes that was sent while the agent still worked is no answer to what it
+// asked later: nobody had seen that.
+func TestAYesFromBeforeTheQuestionAcceptsNothing(t *testing.T) {
+	t.Parallel()
+	const id = "0198c9d2-f0a5-4b1c-8e3d-4f5a6b7c8d9e"
+	for name, header := range map[string][]string{
+		"in words":    {"X-OpenHands-ServerConversation-ID", id},
+		"in a header": {"X-OpenHands-ServerConversation-ID", id, "X-OpenHands-Confirm", "accept"},
+		"in a chat":   {"X-Session-Id", "s-1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				gate := make(chan struct{})
+				b := daemontest.New("default")
+				b.Script = func(prompt string) []daemontest.Step {
+					if prompt == "clean up" {
+						return []daemontest.Step{daemontest.Until(gate), daemontest.Confirm("rm -rf build"), daemontest.Finish("deleted")}
+					}
+					return []daemontest.Step{daemontest.Finish("as you like")}
+				}
+				g := serve(t, b)
+				first := g.send(g.request(http.MethodPost, "/v1/chat/completions", ask("clean up", streamed), header[:2]...))
+				synctest.Wait()
+				second := g.send(g.request(http.MethodPost, "/v1/chat/completions", ask("yes", streamed), header...))
+				synctest.Wait()
+				close(gate)
+				g.finish(first)
+				answer := parse(t, g.finish(second)).text()
+				if decided := b.Decided(); len(decided) != 1 || decided[0].Accept || answer != "as you like" {
+					t.Errorf("decided %+v, answered %q", decided, answer)
+				}
+			})
+		})
+	}
+}
