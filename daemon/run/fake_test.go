@@ -21,6 +21,7 @@ type backend struct {
 	runs    int // user messages that started a run
 	openErr error
 	fixed   bool // Switch is not supported
+	slow    bool // Open takes as long as its context
 	opened  []agentapi.OpenRequest
 }
 
@@ -30,7 +31,11 @@ func (b *backend) Status(context.Context) agentapi.Status               { return
 func (b *backend) Profiles(context.Context) ([]agentapi.Profile, error) { return nil, nil }
 func (b *backend) Close() error                                         { return nil }
 
-func (b *backend) Open(_ context.Context, req agentapi.OpenRequest) (agentapi.Conversation, error) {
+func (b *backend) Open(ctx context.Context, req agentapi.OpenRequest) (agentapi.Conversation, error) {
+	if b.slow {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.opened = append(b.opened, req)
@@ -78,6 +83,7 @@ type conv struct {
 	status  event.Status
 	streams []*stream
 	texts   []string // user messages
+	stops   int      // interrupts of a run
 }
 
 type handle struct {
@@ -178,10 +184,17 @@ func (c *conv) Interrupt(context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.status == event.Running {
+		c.stops++
 		c.publish(event.SourceUser, &event.Interrupt{})
 		c.end(event.Paused)
 	}
 	return nil
+}
+
+func (c *conv) interrupted() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stops
 }
 
 func (c *conv) end(s event.Status) {

@@ -103,11 +103,8 @@ func (j *job) oneShot() bool { return j.req.ConversationID == "" && j.follow == 
 // work waits for its turn, opens the conversation and runs the turn in it.
 func (j *job) work() (turn.Result, error) {
 	release, err := j.m.wait(j.ctx, j)
-	if errors.Is(err, ErrInterrupted) {
-		err = ErrDraining
-	}
 	if err != nil {
-		return turn.Result{}, &earlyError{err}
+		return turn.Result{}, j.early(err)
 	}
 	defer release()
 	j.admitted = j.m.cfg.Now()
@@ -118,7 +115,7 @@ func (j *job) work() (turn.Result, error) {
 		select {
 		case <-other.over:
 		case <-j.ctx.Done():
-			return turn.Result{}, &earlyError{context.Cause(j.ctx)}
+			return turn.Result{}, j.early(j.ctx.Err())
 		}
 	}
 	conv, err := j.open()
@@ -126,7 +123,7 @@ func (j *job) work() (turn.Result, error) {
 		return turn.Result{}, ErrInterrupted // a one-shot, removed meanwhile
 	}
 	if err != nil {
-		return turn.Result{}, &earlyError{err}
+		return turn.Result{}, j.early(err)
 	}
 	defer conv.Close()
 	close(j.opened)
@@ -134,6 +131,17 @@ func (j *job) work() (turn.Result, error) {
 		return j.rejoin(conv)
 	}
 	return j.drive(conv)
+}
+
+// early is err as the end of a job that started nothing: who ended it says why.
+func (j *job) early(err error) error {
+	if cause := context.Cause(j.ctx); cause != nil {
+		err = cause
+	}
+	if errors.Is(err, ErrInterrupted) {
+		err = ErrDraining
+	}
+	return &earlyError{err}
 }
 
 // open opens or makes the conversation and notes what of the request has no
@@ -251,15 +259,7 @@ func (j *job) drive(conv agentapi.Conversation) (turn.Result, error) {
 			return nil
 		},
 	})
-	// An interrupt that the agent obeyed ends in a result; who asked for it
-	// says what the result means.
-	if cause := context.Cause(ctx); cause != nil && (err != nil || res.Outcome == turn.Interrupted) {
-		switch stopped := errors.Is(cause, ErrStopped); {
-		case stopped && err == nil: // as was asked for: an answer
-		case started != stopped && !errors.Is(err, agentapi.ErrLost):
-			err = cause
-		}
-	}
+	err = stoppedBy(context.Cause(ctx), started, res, err)
 	if err != nil && (!started || nothingStarted(err)) {
 		j.began = false
 		return res, &earlyError{err}
@@ -278,16 +278,6 @@ func nothingStarted(err error) bool {
 		}
 	}
 	return false
-}
-
-// rejoin follows the turn that an earlier process started.
-func (j *job) rejoin(conv agentapi.Conversation) (turn.Result, error) {
-	res, err := turn.Follow(j.ctx, conv, j.follow.baseline, j.publish)
-	lost := res.Cause != nil && res.Cause.Kind == turn.CauseLost
-	if errors.Is(err, turn.ErrNoTurn) || (err == nil && lost) {
-		return res, ErrInterrupted
-	}
-	return res, err
 }
 
 // replayRecord answers from the record of an ended run.

@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -84,4 +85,69 @@ func TestStopReachesNothingElse(t *testing.T) {
 			t.Errorf("%+v", res)
 		}
 	})
+}
+
+// A run that an earlier process started is as much the client's as its own.
+func TestARunOfAnEarlierProcessIsStopped(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		stop  func(*world, *run.Attachment)
+		fails bool
+	}{
+		"by its client":              {func(w *world, a *run.Attachment) { w.m.Stop("t", a.ConversationID(), "") }, false},
+		"when its client has gone":   {func(_ *world, a *run.Attachment) { a.Close() }, true},
+		"when the manager is closed": {func(w *world, _ *run.Attachment) { w.stop() }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := run.Config{OneShotTTL: time.Hour, StateDir: t.TempDir()}
+			inBubble(t, cfg, func(w *world) {
+				first := w.submit(keyed("wait"))
+				synctest.Wait()
+				old := w.m // it has crashed: it interrupts nothing
+				defer old.Close()
+				defer first.Close()
+				w.start(cfg)
+				a := w.submit(keyed("wait"))
+				defer a.Close()
+				synctest.Wait()
+				tt.stop(w, a)
+				time.Sleep(10 * time.Second)
+				synctest.Wait()
+				if n := w.b.conv(a.ConversationID()).interrupted(); n != 1 {
+					t.Errorf("%d interrupts", n)
+				}
+				if _, res, err := w.read(a); (err != nil) != tt.fails || errors.Is(err, context.Canceled) || res.Outcome != turn.Interrupted {
+					t.Errorf("%+v, %v", res, err)
+				}
+			})
+		})
+	}
+}
+
+// Who stops it is told so, and not that something is broken.
+func TestStopReachesAConversationThatIsBeingOpened(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		stop func(*world, *run.Attachment)
+		want error
+	}{
+		"by its client":              {func(w *world, a *run.Attachment) { w.m.Stop("t", a.ConversationID(), "") }, run.ErrStopped},
+		"when the manager is closed": {func(w *world, _ *run.Attachment) { w.stop() }, run.ErrDraining},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, run.Config{}, func(w *world) {
+				w.b.slow = true
+				a := w.submit(ask("hi"))
+				defer a.Close()
+				synctest.Wait()
+				tt.stop(w, a)
+				if _, _, err := w.read(a); !errors.Is(err, tt.want) {
+					t.Errorf("%v, want %v", err, tt.want)
+				}
+				w.wantRuns(0)
+			})
+		})
+	}
 }

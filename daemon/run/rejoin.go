@@ -1,0 +1,70 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/turn"
+)
+
+// stopWait is how long a run of an earlier process may take to end once it was
+// interrupted.
+const stopWait = 10 * time.Second
+
+var errNotStopped = &agentapi.Error{Kind: agentapi.ErrLost, Msg: "The agent did not stop when it was interrupted; it may still be running."}
+
+// rejoin follows the turn that an earlier process started. What stops a run of
+// ours stops it, too: its clients know no difference.
+func (j *job) rejoin(conv agentapi.Conversation) (turn.Result, error) {
+	// The run outlives j.ctx by the time it takes to interrupt it.
+	life, end := context.WithCancelCause(context.WithoutCancel(j.ctx))
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		select {
+		case <-life.Done():
+		case <-j.ctx.Done():
+			interrupt(life, end, conv)
+		}
+	})
+	res, err := turn.Follow(life, conv, j.follow.baseline, j.publish)
+	if cause := context.Cause(life); err != nil && cause != nil {
+		err = cause
+	}
+	end(nil)
+	wg.Wait()
+	lost := res.Cause != nil && res.Cause.Kind == turn.CauseLost
+	if errors.Is(err, turn.ErrNoTurn) || (err == nil && lost) {
+		return res, ErrInterrupted
+	}
+	return res, stoppedBy(context.Cause(j.ctx), true, res, err)
+}
+
+// interrupt stops the run and waits until life has ended, which it ends itself
+// if the agent does not obey.
+func interrupt(life context.Context, end context.CancelCauseFunc, conv agentapi.Conversation) {
+	timer := time.AfterFunc(stopWait, func() { end(errNotStopped) })
+	defer timer.Stop()
+	if err := conv.Interrupt(life); err != nil && life.Err() == nil {
+		end(&agentapi.Error{Kind: agentapi.ErrLost, Msg: errNotStopped.Msg, Err: err})
+		return
+	}
+	<-life.Done()
+}
+
+// stoppedBy is err as it is for a run whose context ended for a cause; nil: it
+// did not. An interrupt that the agent obeyed ends in a result; who asked for
+// it says what the result means.
+func stoppedBy(cause error, started bool, res turn.Result, err error) error {
+	if cause == nil || err == nil && res.Outcome != turn.Interrupted {
+		return err
+	}
+	switch stopped := errors.Is(cause, ErrStopped); {
+	case stopped && err == nil: // as was asked for: an answer
+	case started != stopped && !errors.Is(err, agentapi.ErrLost):
+		return cause
+	}
+	return err
+}
