@@ -91,6 +91,7 @@ func cannotAsk(ctx context.Context, err error) error {
 	msg := "The LLM of this profile cannot be asked; ohgw profiles check says more."
 	if failed, ok := errors.AsType[*llm.Error](err); ok {
 		msg = "The model's provider failed (" + failed.Code + "): " + failed.Detail
+		err = errors.New(failed.Code) // the detail may quote the prompt, and the cause is for logs
 	}
 	return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: msg, Err: err}
 }

@@ -9,7 +9,8 @@ import (
 // CompleteFunc asks the LLM of a profile once: no agent, no tools, no
 // conversation, no second attempt. The error is an [agentapi.Error] of the
 // kinds ErrProfileNotFound, ErrUnsupported where the profile cannot be called
-// from here, ErrRefused where its provider said no; or ctx's.
+// from here, ErrRefused where its provider said no; or ctx's. Its private cause
+// has no word of the prompt.
 type CompleteFunc func(ctx context.Context, p Prompt) (Completion, error)
 
 // Prompt is what an LLM is asked.

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -104,7 +105,7 @@ func (d *Daemon) plainAnswer(ctx context.Context, c *call, profile string, task 
 	if !hasRule {
 		return answer, "", d.cannotAnswer(err)
 	}
-	d.cfg.Logger.WarnContext(ctx, "housekeeping by rule", "task", string(task), "profile", profile, "err", err)
+	d.cfg.Logger.WarnContext(ctx, "housekeeping by rule", "task", string(task), "profile", profile, "err", withoutWords(err))
 	return Completion{Text: ruled, Usage: answer.Usage}, byRule, nil
 }
 
@@ -114,12 +115,26 @@ func (d *Daemon) cannotAnswer(err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return newProblem(codeLLM, "The model did not answer within "+plainWait.String()+"; try again later.", err)
 	case errors.Is(err, agentapi.ErrRefused), errors.Is(err, agentapi.ErrUnsupported):
-		return newProblem(codeLLM, agentapi.PublicMessage(err, "The model cannot be asked."), err)
+		return newProblem(codeLLM, agentapi.PublicMessage(err, "The model cannot be asked."), withoutWords(err))
 	}
 	if _, told := errors.AsType[*agentapi.Error](err); told {
 		return explain(err)
 	}
 	return newProblem(codeLLM, "The model gave no answer; try again.", err)
+}
+
+// withoutWords is err for the log: the sentence for the client may quote the
+// prompt.
+func withoutWords(err error) error {
+	e, ok := errors.AsType[*agentapi.Error](err)
+	switch {
+	case !ok:
+		return err
+	case e.Err == nil:
+		return e.Kind
+	default:
+		return fmt.Errorf("%w: %w", e.Kind, e.Err)
+	}
 }
 
 // prompt is the call as it is asked of an LLM.

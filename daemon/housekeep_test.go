@@ -3,6 +3,7 @@ package daemon_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -203,4 +204,17 @@ func TestATaskThatOnlyAModelCanDoIsRefusedByRule(t *testing.T) {
 	t.Parallel()
 	g := serve(t, echo(), func(c *daemon.Config) { c.Housekeeping = "rule" })
 	envelope(t, g.chat(ask("summarize"), "X-OpenWebUI-Task", "context_compaction"), http.StatusBadRequest, "unsupported_value", "")
+}
+
+// Providers quote what they refuse.
+func TestWhatAProviderSaysOfATaskIsInNoLog(t *testing.T) {
+	t.Parallel()
+	llm := &plain{err: &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "The model's provider failed: cannot read 'boil an egg'", Err: errors.New("LLMBadRequestError")}}
+	g := serve(t, echo(), llm.config)
+	g.chat(ask(titlePrompt))
+	res := g.chat(strings.Replace(ask("boil an egg"), "openhands_default", "openhands_utility", 1))
+	envelope(t, res, http.StatusBadGateway, "llm_error", "")
+	if logs := g.logs.String(); strings.Contains(logs, "egg") || strings.Count(logs, "LLMBadRequestError") != 2 {
+		t.Errorf("%s", logs)
+	}
 }
