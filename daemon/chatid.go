@@ -57,8 +57,8 @@ func (d *Daemon) begin(ctx context.Context, c *call, req run.Request) (*run.Atta
 	var att *run.Attachment
 	visit, err := d.chats.Admit(chatRequest(c, d.cfg.IgnoreHistory), func(v *chats.Visit) (started bool, err error) {
 		req.ConversationID, req.Origin, req.From, req.Workspace = v.Conversation, v.Origin, v.From, v.Workspace
-		if d.cfg.WorkspacePerChat {
-			req.Workspace = filepath.Join(d.chatRoot(), c.chat.Place())
+		if d.cfg.WorkspacePerChat && (!c.chat.Shared || v.Workspace == "") {
+			req.Workspace = filepath.Join(d.chatRoot(), c.chat.Place(v.Conversation))
 		}
 		req.Chat = v
 		att, err = d.runs.Admit(req)

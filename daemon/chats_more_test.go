@@ -216,3 +216,28 @@ func TestHistoryIgnoreTellsNothingOfTheChat(t *testing.T) {
 		t.Errorf("told %q", told(b))
 	}
 }
+
+// All temporary chats of a page have one id, and may be those of several
+// people.
+func TestChatsThatShareAnIDShareNoDirectory(t *testing.T) {
+	t.Parallel()
+	b := echo()
+	g := serve(t, b, func(c *daemon.Config) { c.StateDir, c.WorkspacePerChat = t.TempDir(), true })
+	mine, theirs := openWindow(g, chatID, "local"), openWindow(g, chatID, "local")
+	mine.say("my diary: a long day at the office")
+	theirs.say("their accounts: a long list of figures")
+	opened := b.Opened()
+	if len(opened) != 2 || opened[0].Workspace == opened[1].Workspace {
+		t.Errorf("opened %+v", opened)
+	}
+	// What becomes of a chat stays in its directory.
+	mine.say("more")
+	mine.wants(t, "continued")
+	mine.edit(2, "something else")
+	mine.wants(t, "forked")
+	b.NoFork = true
+	mine.edit(2, "something else again")
+	if mine.wants(t, "quoted"); b.Opened()[len(b.Opened())-1].Workspace != opened[0].Workspace {
+		t.Errorf("the chat has moved: %+v", b.Opened())
+	}
+}

@@ -184,7 +184,7 @@ func TestKeysTellEverythingApart(t *testing.T) {
 	}
 	model := base
 	model.Model = "x"
-	if base.Place() != model.Place() {
+	if base.Place("1") != model.Place("2") {
 		t.Error("two models of a chat have two directories")
 	}
 }

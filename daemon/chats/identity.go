@@ -22,8 +22,15 @@ type ID struct {
 // something that should not be read on a disk.
 func (id ID) Key() string { return hashOf(id.Token, id.Model, id.Source, id.Value) }
 
-// Place names the chat whatever its model, for a directory of its own.
-func (id ID) Place() string { return "chat-" + hashOf(id.Token, id.Source, id.Value)[:16] }
+// Place names the chat whatever its model, for a directory of its own. Of chats
+// that share an id, nothing but the conversation that one begins with is its own.
+func (id ID) Place(conversation string) string {
+	parts := []string{id.Token, id.Source, id.Value}
+	if id.Shared {
+		parts = append(parts, conversation)
+	}
+	return "chat-" + hashOf(parts...)[:16]
+}
 
 func hashOf(parts ...string) string {
 	h := sha256.New()
