@@ -63,6 +63,7 @@ func (d *Daemon) chat() handler {
 		case !housekeeping: // which is no part of the chat
 			c.chat = d.chatOf(x.client, c, r.Header)
 		}
+		defer c.leave()
 		att, err := d.submit(r.Context(), x.client, c, profile)
 		if old {
 			d.models.used(r.Context(), profile.Name, err == nil && !att.Replayed())
@@ -73,9 +74,6 @@ func (d *Daemon) chat() handler {
 			return p
 		}
 		defer att.Close()
-		if c.visit != nil {
-			defer c.visit.Close()
-		}
 		x.attached(att, c.options.key != "")
 		if names := d.ignored(c, att); len(names) > 0 {
 			x.Header().Set(headerIgnored, strings.Join(names, ", "))

@@ -72,11 +72,16 @@ func (d *Daemon) begin(ctx context.Context, c *call, req run.Request) (*run.Atta
 		visit.Close()
 		return nil, err
 	}
-	if c.visit != nil { // of an answer that was not taken
-		c.visit.Close()
-	}
+	c.leave() // an answer that was not taken
 	c.visit = visit
 	return att, nil
+}
+
+// leave ends the visit to the chat, whatever became of the call.
+func (c *call) leave() {
+	if c.visit != nil {
+		c.visit.Close()
+	}
 }
 
 // chatRequest is the call as its chat sees it.
