@@ -279,3 +279,75 @@ func BenchmarkFindAmong100000(b *testing.B) {
 		v.Close()
 	}
 }
+
+func TestAStoppedAnswerIsStillOneAfterARestart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	v, err := registry(t, dir, time.Now()).Admit(chats.Request{ID: id("c"), Text: "one"}, func(*chats.Visit) (bool, error) { return true, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.Compose(agentapi.Info{Created: true}, false)
+	v.Begin(turn.Baseline{After: "e-1"})
+	v.Show("half an answer")
+	v.End(true, true)
+	v.Close()
+	v, err = registry(t, dir, time.Now()).Admit(chats.Request{ID: id("c"), History: said("one", "half an"), Text: "two"}, func(*chats.Visit) (bool, error) { return true, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	if text, _, _ := v.Compose(agentapi.Info{}, false); !strings.HasPrefix(text, "The user stopped your last answer. This much of it was shown:") {
+		t.Errorf("told %q", text)
+	}
+	v.End(false, false)
+}
+
+// talk is a history of n answered messages.
+func talk(who string, n int) []openai.Turn {
+	texts := make([]string, 0, 2*n)
+	for i := range n {
+		texts = append(texts, fmt.Sprint(who, " asks ", i), fmt.Sprint(who, " is answered ", i))
+	}
+	return said(texts...)
+}
+
+func remember(r *chats.Registry, conversation string, history []openai.Turn) {
+	var answer chats.Text
+	answer.Add("an answer of some length, as answers are")
+	r.Remember("t", "m", conversation, history, "and?", &answer)
+}
+
+// A program may send thousands of long transcripts and name no chat.
+func TestOnlyYoungConversationsWaitForTheNameOfTheirChat(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{1: "continued", 99: "continued", 100: "quoted"} {
+		r := registry(t, "", time.Now())
+		remember(r, "young", talk("somebody", n))
+		history := append(talk("somebody", n), said("and?", "an answer of some length, as answers are")...)
+		v, err := r.Admit(chats.Request{ID: id("c"), History: history, Text: "so"}, func(*chats.Visit) (bool, error) { return false, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.Planned() != want {
+			t.Errorf("after %d messages: %s, want %s", n, v.Planned(), want)
+		}
+		v.Close()
+	}
+}
+
+// A long chat is looked for among the answers of many programs.
+func BenchmarkClaim(b *testing.B) {
+	r := registry(b, "", time.Now())
+	for i := range 1000 {
+		remember(r, fmt.Sprint(i), talk(fmt.Sprint("program ", i), 99))
+	}
+	history := talk("a person", 99)
+	for b.Loop() {
+		v, err := r.Admit(chats.Request{ID: id("c"), History: history, Text: "and?"}, func(*chats.Visit) (bool, error) { return false, nil })
+		if err != nil {
+			b.Fatal(err)
+		}
+		v.Close()
+	}
+}

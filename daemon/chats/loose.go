@@ -8,8 +8,13 @@ import (
 	"github.com/ohgw/ohgw/daemon/openai"
 )
 
-// maxLoose is how many conversations without a chat are remembered.
-const maxLoose = 1000
+const (
+	// maxLoose is how many conversations without a chat are remembered.
+	maxLoose = 1000
+	// maxLooseTurns is how many turns such a conversation may have: a chat that
+	// gets its name late is young.
+	maxLooseTurns = 100
+)
 
 // loose are conversations whose request named no chat. Some UIs name a chat
 // with its second message only: its history proves which conversation it is.
@@ -37,7 +42,11 @@ func (l *loose) claim(token, model string, history []Exchange, now time.Time) *b
 		if e.token != token || e.model != model || now.After(e.until) {
 			continue
 		}
-		p := Reconcile(history, [][]Turn{e.branch.Turns}, Rules{Shared: true})
+		turns := e.branch.Turns
+		if walk(history, turns, len(history), len(turns)).run < len(history) {
+			continue // at once: there may be a thousand, and others wait
+		}
+		p := Reconcile(history, [][]Turn{turns}, Rules{Shared: true})
 		if p.Kind == Continued && p.From == 0 && p.Rest == len(history) {
 			l.list = slices.Delete(l.list, i, i+1)
 			return e.branch
@@ -54,6 +63,9 @@ func (r *Registry) Remember(token, model, conversation string, history []openai.
 		return
 	}
 	turns := append(asTold(Exchanges(history)), Turn{User: Of(text), Answers: []Digest{shown}})
+	if len(turns) > maxLooseTurns {
+		return
+	}
 	l := &r.loose
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -191,8 +191,9 @@ func (v *Visit) End(began, stopped bool) {
 		if saved {
 			v.r.save(v.chat)
 		}
-	default:
-		b.Turns[at].Stopped = stopped
+	case stopped:
+		b.Turns[at].Stopped = true
+		v.r.save(v.chat)
 	}
 }
 
