@@ -153,7 +153,7 @@ func (c *chat) explainNoModel(ctx context.Context, e *gateway.Error) error {
 		return noModels()
 	}
 	return fault.New("no LLM profile is active, so there is no model "+activeModel,
-		fmt.Sprintf("choose one with --model, e.g. --model %s, or make one active with ohgw profiles use NAME", clean(models[0].ID)), nil)
+		fmt.Sprintf("choose one with --model, e.g. --model %s, or make one active with ohgw profiles use NAME", clean(gateway.Preferred(models))), nil)
 }
 
 // unfinished is the error for a turn that did not come to its end, though

@@ -133,14 +133,19 @@ func (m *model) recalled(msg recentMsg) tea.Cmd {
 	return nil
 }
 
+// modelItems are the models to choose from. One without an agent is for those
+// who name it.
 func (m *model) modelItems() []item {
-	items := make([]item, len(m.models))
-	for i, x := range m.models {
+	items := make([]item, 0, len(m.models))
+	for _, x := range m.models {
+		if x.Plain && x.ID != m.chosen {
+			continue
+		}
 		detail := safe.Line(x.Description)
 		if x.ID == m.chosen {
 			detail = strings.TrimPrefix(detail+" · in use", " · ")
 		}
-		items[i] = item{name: safe.Line(x.ID), detail: detail, value: x.ID}
+		items = append(items, item{name: safe.Line(x.ID), detail: detail, value: x.ID})
 	}
 	return items
 }

@@ -41,6 +41,53 @@ func TestModelIsPickedByAFewLetters(t *testing.T) {
 	})
 }
 
+// housekeeper is a gateway that lists a model without an agent first.
+func housekeeper(context.Context) ([]gateway.Model, error) {
+	return []gateway.Model{{ID: "openhands_utility", Plain: true}, {ID: "openhands"}, {ID: "openhands_work"}}, nil
+}
+
+func TestAModelWithoutAnAgentIsNotOffered(t *testing.T) {
+	s := &script{answer: says(finished()), models: housekeeper}
+	talk(t, s, nil, func(c *chat) {
+		if c.chosen != "openhands" {
+			t.Errorf("chosen %q", c.chosen)
+		}
+		c.press("ctrl+p")
+		c.sees("› openhands ", "openhands_work")
+		c.misses("openhands_utility")
+		c.press("esc", "/model util", "enter")
+		c.sees("there is no model like util")
+		c.press("ctrl+u", "/model openhands_utility", "enter", "hi", "enter")
+		if len(s.asked) != 1 || s.asked[0].Model != "openhands_utility" {
+			t.Errorf("asked %+v", s.asked)
+		}
+	})
+}
+
+func TestAModelWithoutAnAgentCanBeNamed(t *testing.T) {
+	s := &script{answer: says(finished()), models: housekeeper}
+	talk(t, s, func(cfg *Config) { cfg.Start.Model = "openhands_utility" }, func(c *chat) {
+		c.misses("There is no model")
+		c.press("hi", "enter")
+		if len(s.asked) != 1 || s.asked[0].Model != "openhands_utility" {
+			t.Errorf("asked %+v", s.asked)
+		}
+		c.press("ctrl+p")
+		c.sees("openhands_utility", "in use")
+	})
+}
+
+func TestAModelWithoutAnAgentIsBetterThanNone(t *testing.T) {
+	s := &script{answer: says(finished()), models: func(context.Context) ([]gateway.Model, error) {
+		return []gateway.Model{{ID: "openhands_utility", Plain: true}}, nil
+	}}
+	talk(t, s, nil, func(c *chat) {
+		if c.chosen != "openhands_utility" {
+			t.Errorf("chosen %q", c.chosen)
+		}
+	})
+}
+
 func TestFuzzyPrefersBeginningsOfWords(t *testing.T) {
 	t.Parallel()
 	if a, b := fuzzy("wk", "openhands_work"), fuzzy("wk", "snowkey"); a <= b {

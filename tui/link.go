@@ -35,7 +35,7 @@ func (m *model) listed(msg modelsMsg) tea.Cmd {
 	}
 	m.linked(ready, nil)
 	if m.chosen == "" {
-		m.chosen = m.models[0].ID
+		m.chosen = gateway.Preferred(m.models)
 	}
 	if m.dialog != nil && m.dialog.kind == pickModels {
 		m.dialog.setItems(m.modelItems())

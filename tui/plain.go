@@ -153,7 +153,7 @@ func (p *plain) connect(ctx context.Context) error {
 		case err == nil && len(models) > 0:
 			p.models = models
 			if p.chosen == "" {
-				p.chosen = models[0].ID
+				p.chosen = gateway.Preferred(models)
 			}
 			p.print("Model: " + p.chosen)
 			return nil
@@ -270,6 +270,9 @@ func (p *plain) model(name string) {
 	}
 	p.print("Models (/model NAME takes one):")
 	for _, x := range p.models {
+		if x.Plain && x.ID != p.chosen {
+			continue
+		}
 		p.print(strings.TrimSuffix(x.ID+": "+x.Description, ": "))
 	}
 }

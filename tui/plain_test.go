@@ -97,6 +97,18 @@ func TestPlainAnswerThatBeginsAgainIsWrittenOnce(t *testing.T) {
 	}
 }
 
+func TestPlainChatOffersNoModelWithoutAnAgent(t *testing.T) {
+	t.Parallel()
+	s := &script{answer: says(finished()), models: housekeeper}
+	got := onPaper(t, s, nil, "/model", "/model openhands_utility", "go")
+	if !strings.Contains(got, "Model: openhands\n") || !strings.Contains(got, "Model: openhands_utility\n") || strings.Count(got, "openhands_utility") != 1 {
+		t.Errorf("written:\n%s", got)
+	}
+	if len(s.asked) != 1 || s.asked[0].Model != "openhands_utility" {
+		t.Errorf("asked %+v", s.asked)
+	}
+}
+
 func TestPlainChatSaysWhatItWaitsFor(t *testing.T) {
 	t.Parallel()
 	calls := 0

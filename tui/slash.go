@@ -149,12 +149,12 @@ func (m *model) slashText(name, rest string) (tea.Cmd, bool) {
 
 // choose takes a model by its name, or by the only one that resembles it.
 func (m *model) choose(name string) (tea.Cmd, bool) {
-	items := m.modelItems()
-	for _, it := range items {
-		if it.value == name {
-			return m.picked(pickModels, it), true
+	for _, x := range m.models {
+		if x.ID == name {
+			return m.picked(pickModels, item{name: safe.Line(x.ID), value: x.ID}), true
 		}
 	}
+	items := m.modelItems()
 	p := newPicker(pickModels, "Models", items)
 	p.write(name)
 	if len(p.shown) == 1 {

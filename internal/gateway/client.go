@@ -88,6 +88,9 @@ func (c *Client) Models(ctx context.Context) ([]Model, error) {
 			Name        string `json:"name"`
 			Description string `json:"description"`
 			Created     int64  `json:"created"`
+			Extension   struct {
+				Kind string `json:"kind"` // "agent", or "llm" for a plain one
+			} `json:"ohgw"`
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(data, &list); err != nil {
@@ -95,7 +98,9 @@ func (c *Client) Models(ctx context.Context) ([]Model, error) {
 	}
 	models := make([]Model, 0, len(list.Data))
 	for _, m := range list.Data {
-		models = append(models, Model{ID: m.ID, Name: m.Name, Description: m.Description, Created: time.Unix(m.Created, 0)})
+		models = append(models, Model{
+			ID: m.ID, Name: m.Name, Description: m.Description, Created: time.Unix(m.Created, 0), Plain: m.Extension.Kind == "llm",
+		})
 	}
 	return models, nil
 }

@@ -271,6 +271,25 @@ func TestTheListOfAStrangerIsRefused(t *testing.T) {
 	_ = wantError(t, err, gateway.Stranger)
 }
 
+func TestAModelWithoutAnAgentIsTold(t *testing.T) {
+	t.Parallel()
+	n := newNetwork()
+	n.handle(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"data":[{"id":"a","ohgw":{"kind":"agent"}},{"id":"b","ohgw":{"kind":"llm"}},{"id":"c"},{"id":"d","ohgw":null}]}`)
+	})
+	models, err := n.client(t).Models(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := map[string]bool{}
+	for _, m := range models {
+		plain[m.ID] = m.Plain
+	}
+	if diff := cmp.Diff(map[string]bool{"a": false, "b": true, "c": false, "d": false}, plain); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestAStreamIsReadAsOthersWriteIt(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -28,6 +28,23 @@ type Model struct {
 	Name        string // for people
 	Description string // the provider and the model
 	Created     time.Time
+	// Plain says that no agent is behind it: it is for titles and tags, and is
+	// not offered where people choose whom to talk to.
+	Plain bool
+}
+
+// Preferred is the model to ask where nobody names one: the first with an
+// agent, else the first. It is empty where there is none.
+func Preferred(models []Model) string {
+	for _, m := range models {
+		if !m.Plain {
+			return m.ID
+		}
+	}
+	if len(models) > 0 {
+		return models[0].ID
+	}
+	return ""
 }
 
 // Question is one message of the user.
