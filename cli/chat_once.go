@@ -24,6 +24,8 @@ type turnJSON struct {
 	Usage        usageJSON    `json:"usage"`
 	Seconds      float64      `json:"seconds"`
 	Error        *errorJSON   `json:"error,omitempty"`
+
+	taken bool // by the gateway
 }
 
 type actionJSON struct {
@@ -98,6 +100,9 @@ func (c *chat) turn(ctx context.Context, out show) (turnJSON, error) {
 	t := turnJSON{Model: q.Model, Conversation: q.Conversation, Progress: []string{}, Ignored: []string{}}
 	err := c.read(ctx, q, &t, out)
 	t.Seconds = float64(c.Now().Sub(began).Milliseconds()) / 1000
+	if c.in.conversation != "" && t.taken {
+		c.remember(ctx, &t)
+	}
 	if e, ok := errors.AsType[*gateway.Error](err); ok {
 		if e.Conversation != "" {
 			t.Conversation = e.Conversation
@@ -129,7 +134,7 @@ func (c *chat) read(ctx context.Context, q gateway.Question, t *turnJSON, out sh
 		}
 		switch p := p.(type) {
 		case gateway.Started:
-			t.Conversation, t.RequestID = p.Conversation, p.RequestID
+			t.taken, t.Conversation, t.RequestID = true, p.Conversation, p.RequestID
 			t.Ignored = append(t.Ignored[:0], p.Ignored...)
 		case gateway.Done:
 			t.Status, t.Finish, t.Notice, t.Answer = p.RunStatus, p.Finish, p.Notice, whole.answer(p)

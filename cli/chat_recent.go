@@ -20,6 +20,7 @@ import (
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/uuid"
 	"github.com/ohgw/ohgw/tui"
+	cells "github.com/ohgw/ohgw/tui/wrap"
 )
 
 const (
@@ -27,6 +28,8 @@ const (
 	maxRecent = 200
 	// maxTitle bounds a title, in bytes, so that a line stays a line.
 	maxTitle = 400
+	// titleWidth is how much of a question is its title, as in tui.
+	titleWidth = 60
 	// recentTimeout bounds the wait for another chat that writes.
 	recentTimeout = 2 * time.Second
 )
@@ -58,7 +61,8 @@ func (a *app) recent() (*recentFile, error) {
 // List implements [tui.Recent].
 func (r *recentFile) List(context.Context) ([]tui.Conversation, error) { return r.read() }
 
-// Remember implements [tui.Recent].
+// Remember implements [tui.Recent]. A chat that goes on with a conversation by
+// its id does not know how it began, so what is known of that stays.
 func (r *recentFile) Remember(ctx context.Context, c tui.Conversation) (err error) {
 	if err := paths.MakePrivate(filepath.Dir(r.path)); err != nil {
 		return fmt.Errorf("remember conversation: %w", err)
@@ -72,6 +76,9 @@ func (r *recentFile) Remember(ctx context.Context, c tui.Conversation) (err erro
 	if err != nil {
 		return err
 	}
+	if i := slices.IndexFunc(list, func(old tui.Conversation) bool { return old.ID == c.ID }); i >= 0 {
+		c.Title, c.Turns = cmp.Or(list[i].Title, c.Title), max(c.Turns, list[i].Turns+1)
+	}
 	list = slices.DeleteFunc(list, func(old tui.Conversation) bool { return old.ID == c.ID })
 	list = append([]tui.Conversation{c}, list...)
 	var b bytes.Buffer
@@ -80,6 +87,20 @@ func (r *recentFile) Remember(ctx context.Context, c tui.Conversation) (err erro
 		writeJSONLine(&b, recentJSON(c))
 	}
 	return atomicfile.Write(r.path, b.Bytes(), atomicfile.Options{MaxMode: 0o600})
+}
+
+// remember keeps the conversation of a question that named one. That it cannot
+// is no failure of the question.
+func (c *chat) remember(ctx context.Context, t *turnJSON) {
+	r, err := c.recent()
+	if err == nil {
+		err = r.Remember(context.WithoutCancel(ctx), tui.Conversation{
+			ID: t.Conversation, Model: t.Model, Title: cells.Cut(clean(c.in.prompt), titleWidth), Place: c.place(), Turns: 1, Used: c.Now(),
+		})
+	}
+	if err != nil {
+		c.detail("the conversation is not remembered: %v", err)
+	}
 }
 
 func shortTitle(title string) string {

@@ -54,6 +54,26 @@ func TestRecentConversationsAreTheLatestFirst(t *testing.T) {
 	}
 }
 
+func TestAConversationKeepsWhatItBeganWith(t *testing.T) {
+	t.Parallel()
+	r := &recentFile{path: filepath.Join(t.TempDir(), "recent.jsonl")}
+	id := uuid.New()
+	for i, title := range []string{"", "first", "second"} {
+		c := tui.Conversation{ID: id, Model: "m" + title, Title: title, Turns: 1, Used: time.Unix(int64(i), 0).UTC()}
+		if err := r.Remember(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := r.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []tui.Conversation{{ID: id, Model: "msecond", Title: "first", Turns: 3, Used: time.Unix(2, 0).UTC()}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestRecentConversationsSurviveWhatIsNotTheirs(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "recent.jsonl")
