@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 )
 
 // ErrTaken says that a file has settings for ohgw that are not from here, or
@@ -17,7 +19,11 @@ var ErrForm = errors.New("it is written in a way that cannot be changed safely")
 // older one of ours. Everything else stays as it is, byte for byte. The errors
 // are ErrTaken and ErrForm.
 func (c Client) Add(old string, v Values) (string, error) {
-	base, err := c.Remove(old)
+	return keepLineEnds(old, func(old string) (string, error) { return c.add(old, v) })
+}
+
+func (c Client) add(old string, v Values) (string, error) {
+	base, err := c.remove(old)
 	if err != nil {
 		return "", err
 	}
@@ -40,15 +46,37 @@ func (c Client) Add(old string, v Values) (string, error) {
 }
 
 // Remove is a file without our entry. It is as it was before [Client.Add],
-// except where that had to make room for it.
-func (c Client) Remove(old string) (string, error) {
+// except where that had to make room for it. The error is ErrForm, also where
+// something else would go with it.
+func (c Client) Remove(old string) (string, error) { return keepLineEnds(old, c.remove) }
+
+func (c Client) remove(old string) (text string, err error) {
 	switch c.Form {
 	case YAML:
-		return removeYAML(old)
+		text, err = removeYAML(old)
 	case JSON:
-		return removeJSON(old, c.at)
+		text, err = removeJSON(old, c.at)
+	default:
+		err = ErrForm
 	}
-	return "", ErrForm
+	if err == nil && text != old {
+		err = c.proveGone(old, text)
+	}
+	if err != nil {
+		return "", err
+	}
+	return text, nil
+}
+
+// keepLineEnds changes a text whose lines end as on Windows, all of them,
+// without a change of that.
+func keepLineEnds(old string, change func(string) (string, error)) (string, error) {
+	n := strings.Count(old, "\r\n")
+	if n == 0 || n != strings.Count(old, "\n") || n != strings.Count(old, "\r") {
+		return change(old)
+	}
+	text, err := change(strings.ReplaceAll(old, "\r\n", "\n"))
+	return strings.ReplaceAll(text, "\n", "\r\n"), err
 }
 
 // prove reads the file before and after as data: the change must be our entry
@@ -70,6 +98,75 @@ func (c Client) prove(before, after string, v Values) error {
 		return fmt.Errorf("%w: the place of the entry is not clear", ErrForm)
 	}
 	return nil
+}
+
+// proveGone reads the file before and after as data: what is gone must be our
+// entry and nothing else.
+func (c Client) proveGone(before, after string) error {
+	was, err := c.read(before)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrForm, err)
+	}
+	is, err := c.read(after)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrForm, err)
+	}
+	ours, err := c.read(c.Settings(Values{BaseURL: "x", ContainerURL: "x", Model: "x"})) // its keys matter
+	if err != nil {
+		return fmt.Errorf("read settings for %s: %w", c.Name, err)
+	}
+	if !c.onlyOurs(was, is, ours, c.at) {
+		return fmt.Errorf("%w: something else is in the place of the entry", ErrForm)
+	}
+	return nil
+}
+
+// onlyOurs tells whether is lacks nothing that was but our entry: an element of
+// the list at the end of the path, or members that our settings have.
+func (c Client) onlyOurs(was, is, ours any, at []string) bool {
+	switch was := was.(type) {
+	case []any:
+		left, ok := is.([]any)
+		if len(at) > 0 || !ok && is != nil || len(left) != len(was)-1 {
+			return reflect.DeepEqual(was, is)
+		}
+		for i := range was {
+			if reflect.DeepEqual(slices.Delete(slices.Clone(was), i, i+1), append([]any{}, left...)) {
+				return true
+			}
+		}
+		return false
+	case map[string]any:
+		left, ok := is.(map[string]any)
+		if !ok && is != nil {
+			return false
+		}
+		add, _ := ours.(map[string]any)
+		for key, value := range was {
+			rest, there := left[key]
+			onPath := len(at) > 0 && key == at[0]
+			switch {
+			case onPath && len(at) == 1 && c.Form == JSON && !there: // all of it is the entry
+			case onPath:
+				if !c.onlyOurs(value, rest, add[key], at[1:]) {
+					return false
+				}
+			case there && !reflect.DeepEqual(value, rest):
+				return false
+			case !there:
+				if _, known := add[key]; !known {
+					return false
+				}
+			}
+		}
+		for key := range left {
+			if _, there := was[key]; !there {
+				return false
+			}
+		}
+		return true
+	}
+	return reflect.DeepEqual(was, is)
 }
 
 // read gives the data of a file; nil for one that says nothing.

@@ -107,6 +107,80 @@ func TestWhatIsNotOursStays(t *testing.T) {
 	}
 }
 
+// Programs write settings anew, and put what is added before our last comment.
+func TestRemoveTakesOurEntryOnly(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ client, old, what, with string }{
+		"an entry before our end":     {"continue", "models:\n  - name: Other\n", "  # <<<", "  - name: New\n    model: x\n  # <<<"},
+		"one in a file of ours":       {"continue", "", "# <<<", "  - name: New\n    model: x\n# <<<"},
+		"a key before our end":        {"aider", "dark-mode: true\n", "# <<<", "auto-commits: false\n# <<<"},
+		"a key after our list":        {"litellm", "", "# <<<", "general_settings: {}\n# <<<"},
+		"a member on our line":        {"zed", "{\n  // mine\n  \"language_models\": {\n    \"openai_compatible\": { // mine\n      \"x\": {} // mine\n    }\n  }\n}\n", "\n    }\n  }\n}", ", \"new\": {}\n    }\n  }\n}"},
+		"a comma that is not there":   {"zed", "{\n  \"language_models\": {\n    \"openai_compatible\": {\n      \"x\": {}\n    }\n  }\n}\n", "{},", "{}"},
+		"an end that is not ours now": {"continue", "models:\n  - name: Other\n", "  # <<< ohgw connect", "  - name: New\nrules:\n  # <<< ohgw connect"},
+	}
+	for name, tt := range tests {
+		c := client(t, tt.client)
+		added, err := c.Add(tt.old, values)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		changed := strings.Replace(added, tt.what, tt.with, 1)
+		if changed == added {
+			t.Fatalf("%s: the test changes nothing in\n%s", name, added)
+		}
+		if got, err := c.Remove(changed); !errors.Is(err, connect.ErrForm) {
+			t.Errorf("%s: %v\n%s", name, err, got)
+		}
+		if got, err := c.Add(changed, values); !errors.Is(err, connect.ErrForm) {
+			t.Errorf("%s: added again: %v\n%s", name, err, got)
+		}
+	}
+}
+
+func TestLineEndsStayAsTheyAre(t *testing.T) {
+	t.Parallel()
+	for name, old := range map[string]string{
+		"continue": "name: x\r\nmodels:\r\n  - name: Other\r\n    model: y\r\nrules:\r\n  - one\r\n",
+		"aider":    "# mine\r\ndark-mode: true\r\n",
+		"zed":      "{\r\n  \"language_models\": {\r\n    \"openai_compatible\": {\r\n      \"x\": {}\r\n    }\r\n  }\r\n}\r\n",
+	} {
+		c := client(t, name)
+		added, err := c.Add(old, values)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if n := strings.Count(added, "\n"); n != strings.Count(added, "\r\n") || n != strings.Count(added, "\r") {
+			t.Errorf("%s: mixed line ends: %q", name, added)
+		}
+		if again, err := c.Add(added, values); err != nil || again != added {
+			t.Errorf("%s: the second time it is another file: %v\n%q", name, err, again)
+		}
+		if removed, err := c.Remove(added); err != nil || removed != old {
+			t.Errorf("%s: it is not as it was: %v\n%q", name, err, removed)
+		}
+	}
+}
+
+func TestACommentStaysOnItsLine(t *testing.T) {
+	t.Parallel()
+	for _, comma := range []string{"", ","} {
+		old := "{\n  \"language_models\": {\n    \"openai_compatible\": {\n      \"x\": {}" + comma + " // mine\n    }\n  }\n}\n"
+		c := client(t, "zed")
+		added, err := c.Add(old, values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(added, "\"x\": {}, // mine\n") {
+			t.Errorf("the comment is elsewhere:\n%s", added)
+		}
+		if removed, err := c.Remove(added); err != nil || removed != old {
+			t.Errorf("it is not as it was: %v\n%s", err, cmp.Diff(old, removed))
+		}
+	}
+}
+
 // Whatever the file, it is left alone or gets our entry and nothing else; it
 // never ends in a panic.
 func FuzzAdd(f *testing.F) {

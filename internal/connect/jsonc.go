@@ -266,9 +266,21 @@ func insertMember(text string, o jsonObject, lines []string) string {
 	}
 	member := "\n" + indent + strings.Join(lines, "\n"+indent)
 	if last.comma > 0 {
-		return text[:last.comma] + member + "," + text[last.comma:]
+		end := commentEnd(text, last.comma)
+		return text[:end] + member + "," + text[end:]
 	}
-	return text[:last.to] + "," + member + text[last.to:]
+	end := commentEnd(text, last.to)
+	return text[:last.to] + "," + text[last.to:end] + member + text[end:]
+}
+
+// commentEnd is where the line ends, if there is nothing but a comment from pos
+// on, else pos.
+func commentEnd(text string, pos int) int {
+	line, _, _ := strings.Cut(text[pos:], "\n")
+	if strings.HasPrefix(strings.TrimLeft(line, " \t"), "//") {
+		return pos + len(line)
+	}
+	return pos
 }
 
 // removeJSON takes our entry out, with what is around it and empty then.
@@ -307,7 +319,8 @@ func cutMember(text string, o jsonObject, m jsonMember) string {
 	if m.comma > 0 {
 		to = m.comma
 	}
-	if i := slices.IndexFunc(o.members, func(other jsonMember) bool { return other.start == m.start }); m.comma == 0 && i > 0 {
+	i := slices.IndexFunc(o.members, func(other jsonMember) bool { return other.start == m.start })
+	if m.comma == 0 && i > 0 && o.members[i-1].comma > 0 {
 		before := o.members[i-1] // its comma was only for us
 		return text[:before.to] + strings.TrimRight(text[before.comma:from], " \t\r\n") + text[to:]
 	}
