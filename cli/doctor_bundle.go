@@ -117,13 +117,18 @@ func (a *app) variablesSet() []string {
 func (a *app) hidden(ctx context.Context) doctor.Hidden {
 	h := doctor.Hidden{Names: map[string]string{}}
 	for _, v := range a.Environ() {
-		if name, value, _ := strings.Cut(v, "="); secretName.MatchString(name) {
+		if name, value, _ := strings.Cut(v, "="); secretName.MatchString(name) && !isChoice(name, value) {
 			h.Secrets = append(h.Secrets, value)
-			h.Secrets = append(h.Secrets, strings.Split(value, ",")...)
+			for part := range strings.SplitSeq(value, ",") {
+				h.Secrets = append(h.Secrets, strings.TrimSpace(part))
+			}
 		}
 	}
 	if dirs, err := a.Paths(); err == nil {
 		h.Names[dirs.Home] = "~"
+		if dir, user := filepath.Split(dirs.Home); slices.Contains([]string{"home", "Users"}, filepath.Base(dir)) {
+			h.Names[user] = "USER" // who has files elsewhere, too
+		}
 	}
 	if value, err := a.defaultToken(ctx); err == nil {
 		h.Secrets = append(h.Secrets, value.Reveal())
@@ -135,6 +140,12 @@ func (a *app) hidden(ctx context.Context) doctor.Hidden {
 		h.Names[host] = "HOST"
 	}
 	return h
+}
+
+// isChoice tells whether a variable is a setting with one of the words that it
+// may have: OHGW_KEY_STORE=keyring.
+func isChoice(name, value string) bool {
+	return slices.ContainsFunc(config.Fields(), func(f config.Field) bool { return f.Env == name && slices.Contains(f.Choices, value) })
 }
 
 // bundleProfiles are the profiles without anything that is a secret.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/internal/doctor"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/paths"
@@ -254,6 +256,32 @@ ohgw: bare
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestABundleHidesWhoseMachineItIs(t *testing.T) {
+	t.Parallel()
+	a := &app{Env: &Env{
+		// As a timer starts it: nobody says who the user is.
+		Environ: func() []string {
+			return []string{"OHGW_KEY_STORE=keyring", "OHGW_API_KEYS=first-canary, second-canary", "OHGW_AGENT_SERVER_KEY=third-canary"}
+		},
+		Getenv: func(string) string { return "" },
+		Paths:  func() (paths.Set, error) { return paths.Set{Home: filepath.FromSlash("/home/jane")}, nil },
+	}}
+	text, err := doctor.Bundle([]string{
+		"keyring", "first-canary", "<second-canary>", "third-canary", filepath.FromSlash("/home/jane/x"), "/data/jane/y",
+	}, a.hidden(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"keyring", "[redacted]", "<[redacted]>", "[redacted]", filepath.FromSlash("~/x"), "/data/USER/y"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
