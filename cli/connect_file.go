@@ -59,6 +59,9 @@ func (a *app) connectFile(ctx context.Context, c connect.Client, values connect.
 		} else {
 			err = f.restore(text, keep)
 		}
+		if fault.CodeOf(err) == fault.Conflict {
+			return err
+		}
 		if err != nil {
 			return fault.New(f.path+" cannot be changed", "look whose it is, and whether the disk has room", err)
 		}
@@ -103,6 +106,16 @@ func readIfThere(path string) (text string, there bool, err error) {
 	return string(data), err == nil, err
 }
 
+// unchanged makes sure, just before a change, that the file still is what was
+// read: its program may have written it meanwhile.
+func (f *clientFile) unchanged() error {
+	now, there, err := readIfThere(f.path)
+	if err != nil || now == f.old && there == f.there {
+		return err
+	}
+	return &fault.Error{Msg: f.path + " was changed by another program meanwhile", Hint: "run the command again", Code: fault.Conflict}
+}
+
 // write replaces the file. What it was is kept, unless that is ours already.
 func (f *clientFile) write(c connect.Client, text string) (backup string, err error) {
 	if base, err := c.Remove(f.old); f.there && err == nil && base == f.old {
@@ -112,6 +125,9 @@ func (f *clientFile) write(c connect.Client, text string) (backup string, err er
 		backup = f.backup
 	}
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
+		return "", err
+	}
+	if err := f.unchanged(); err != nil {
 		return "", err
 	}
 	return backup, atomicfile.Write(f.path, []byte(text), atomicfile.Options{})
@@ -135,8 +151,15 @@ func (f *clientFile) undone(c connect.Client, values connect.Values) (text strin
 // restore puts the file back. The backup has done its work when it says the
 // same.
 func (f *clientFile) restore(text string, keep bool) error {
+	if err := f.unchanged(); err != nil {
+		return err
+	}
 	if !keep {
-		return os.Remove(f.path)
+		path, err := filepath.EvalSymlinks(f.path) // a link was there before
+		if err != nil {
+			return err
+		}
+		return os.Remove(path)
 	}
 	if err := atomicfile.Write(f.path, []byte(text), atomicfile.Options{}); err != nil {
 		return err
