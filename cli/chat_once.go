@@ -69,7 +69,7 @@ func (c *chat) once(ctx context.Context) (err error) {
 		return e
 	}
 	if err == nil {
-		err = unfinished(t)
+		err = c.unfinished(t)
 	}
 	return err
 }
@@ -163,8 +163,12 @@ func (c *chat) explainNoModel(ctx context.Context, e *gateway.Error) error {
 
 // unfinished is the error for a turn that did not come to its end, though
 // nothing broke.
-func unfinished(t turnJSON) error {
-	goOn := "go on with ohgw chat -p --conversation " + t.Conversation
+func (c *chat) unfinished(t turnJSON) error {
+	goOn := "go on with " + c.command() + " -p "
+	if c.in.model != "" && c.in.model != demoModel {
+		goOn += "--model " + c.in.model + " "
+	}
+	goOn += "--conversation " + t.Conversation
 	switch {
 	case t.Status == "waiting_for_confirmation":
 		return fault.New("the agent waits for a confirmation", goOn+` yes (or no)`, nil)

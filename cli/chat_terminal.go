@@ -59,14 +59,19 @@ func (c *chat) hints() tui.Hints {
 		Unreachable: []string{"ohgw serve"},
 		Locked:      []string{"ohgw tokens create NAME", "export OHGW_API_KEY=…"},
 		NoModels:    []string{"ohgw profiles add NAME", "ohgw chat --demo"},
-		Resume: func(conversation string) string {
-			command := "ohgw chat"
-			if c.own == nil && c.asker.found.URL == "" {
-				command += " --url " + c.client.URL()
-			}
-			return command + " --conversation " + conversation
-		},
+		Resume:      func(conversation string) string { return c.command() + " --conversation " + conversation },
 	}
+}
+
+// command is the command that finds this gateway again, or one like it.
+func (c *chat) command() string {
+	switch {
+	case c.demo:
+		return "ohgw chat --demo"
+	case c.own == nil && c.asker.found.URL == "":
+		return "ohgw chat --url " + c.client.URL()
+	}
+	return "ohgw chat"
 }
 
 func (i chatImage) forTerminal() tui.Image {

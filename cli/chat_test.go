@@ -15,7 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/internal/instance"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/uuid"
 	"github.com/ohgw/ohgw/tui"
@@ -260,6 +262,39 @@ func TestFilesOfAChatAreNeverOverwritten(t *testing.T) {
 	}
 	if _, err := c.save(t.Context(), filepath.Join(home, "none", "x"), ""); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestAConversationIsGoneOnWithWhereItIs(t *testing.T) {
+	t.Parallel()
+	remote := gateway.New(gateway.Config{URL: "http://gateway.example:1234"})
+	waits := turnJSON{Conversation: "ID", Status: "waiting_for_confirmation"}
+	for name, tt := range map[string]struct {
+		chat         chat
+		screen, once string
+	}{
+		"the daemon": {
+			chat{client: remote, asker: &client{found: instance.Info{URL: "http://127.0.0.1:6449"}}},
+			"ohgw chat --conversation ID", "ohgw chat -p --conversation ID yes",
+		},
+		"another one": {
+			chat{client: remote, asker: &client{}, in: chatInput{model: "openhands_work"}},
+			"ohgw chat --url http://gateway.example:1234 --conversation ID",
+			"ohgw chat --url http://gateway.example:1234 -p --model openhands_work --conversation ID yes",
+		},
+		"the demo": {
+			chat{own: &ownGateway{}, demo: true, in: chatInput{model: demoModel}},
+			"ohgw chat --demo --conversation ID", "ohgw chat --demo -p --conversation ID yes",
+		},
+		"here": {chat{own: &ownGateway{}}, "ohgw chat --conversation ID", "ohgw chat -p --conversation ID yes"},
+	} {
+		if got := tt.chat.hints().Resume("ID"); got != tt.screen {
+			t.Errorf("%s: %q, want %q", name, got, tt.screen)
+		}
+		f, ok := errors.AsType[*fault.Error](tt.chat.unfinished(waits))
+		if want := "go on with " + tt.once + " (or no)"; !ok || f.Hint != want {
+			t.Errorf("%s: %+v, want the hint %q", name, f, want)
+		}
 	}
 }
 
