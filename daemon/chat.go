@@ -141,6 +141,9 @@ func (d *Daemon) submit(ctx context.Context, client Client, c *call, profile age
 		System: c.System, Message: agentapi.Message{Text: c.Text, Images: c.Images},
 		Decision: c.decision(), Timeout: c.options.timeout, Detach: c.options.detach,
 	}
+	if len(client.Models) > 0 {
+		req.May = func(profile string) bool { return client.allows(modelActive, modelPrefix+profile) }
+	}
 	if !d.cfg.IgnoreHistory {
 		req.Quoted = openai.Quote(c.History, maxQuote)
 	}

@@ -2,6 +2,7 @@ package daemon_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -43,4 +44,39 @@ func TestAYesFromBeforeTheQuestionAcceptsNothing(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A token for some models must not speak, decide or read along in what runs on
+// another one, whatever id it has come by.
+func TestATokenForSomeModelsStaysOutOfTheConversationsOfOthers(t *testing.T) {
+	t.Parallel()
+	const theirs, own = "0198c9d2-f0a5-4b1c-8e3d-4f5a6b7c8d9e", "0198c9d2-f0a5-4b1c-8e3d-4f5a6b7c8d9f"
+	b := daemontest.New("default", "cheap")
+	b.Script = func(prompt string) []daemontest.Step {
+		if prompt == "clean up" {
+			return []daemontest.Step{daemontest.Confirm("rm -rf build"), daemontest.Finish("deleted")}
+		}
+		return []daemontest.Step{daemontest.Finish("as you like")}
+	}
+	g := serve(t, b)
+	g.chat(ask("clean up"), "X-OpenHands-ServerConversation-ID", theirs)
+	limited := func(prompt, id string, header ...string) response {
+		body := strings.Replace(ask(prompt), "openhands_default", "openhands_cheap", 1)
+		return g.chat(body, append([]string{"Authorization", "Bearer " + limitedKey, "X-OpenHands-ServerConversation-ID", id}, header...)...)
+	}
+	envelope(t, limited("what was said?", theirs), http.StatusNotFound, "conversation_not_found", "X-OpenHands-ServerConversation-ID")
+	envelope(t, limited("yes", theirs), http.StatusNotFound, "conversation_not_found", "X-OpenHands-ServerConversation-ID")
+	envelope(t, limited("go on", theirs, "X-OpenHands-Confirm", "reject"), http.StatusNotFound, "conversation_not_found", "X-OpenHands-ServerConversation-ID")
+	if len(b.Decided()) != 0 || b.Runs() != 1 {
+		t.Errorf("decided %+v, %d runs", b.Decided(), b.Runs())
+	}
+	for range 2 {
+		completed(t, limited("hi", own))
+	}
+	// What waits still waits, on the model that it was asked with.
+	if answer := completed(t, g.chat(ask("yes"), "X-OpenHands-ServerConversation-ID", theirs)).text(); answer != "deleted" {
+		t.Errorf("answered %q", answer)
+	}
+	// A token for all models may go on in every conversation that it knows.
+	completed(t, g.chat(ask("hi"), "X-OpenHands-ServerConversation-ID", own))
 }

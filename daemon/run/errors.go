@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
 )
 
 // Refusals of Submit. Nothing was started.
@@ -29,6 +31,12 @@ var (
 	// errClientGone: nobody was there to read the answer.
 	errClientGone = errors.New("the client is gone")
 )
+
+// errForeign refuses a conversation that the token may not enter.
+var errForeign = &agentapi.Error{
+	Kind: agentapi.ErrConversationNotFound,
+	Msg:  "This key may not use the model of that conversation; leave its id out to begin a new one.",
+}
 
 // TimeoutError is the end of a run that took longer than it was allowed.
 type TimeoutError struct{ After time.Duration }

@@ -157,6 +157,9 @@ func (j *job) open() (agentapi.Conversation, error) {
 		return nil, err
 	}
 	info := conv.Info()
+	if !info.Created && j.follow == nil && j.req.May != nil && !j.req.May(info.Profile) {
+		return nil, errors.Join(errForeign, conv.Close())
+	}
 	if j.req.Chat != nil && j.follow == nil {
 		text, kind, line := j.req.Chat.Compose(info, forked)
 		if line != "" {

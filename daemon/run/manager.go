@@ -109,10 +109,12 @@ func (m *Manager) admit(req Request) (*Attachment, error) {
 		if len(l.jobs) > maxLane {
 			return nil, ErrConversationBusy
 		}
-		// Somebody goes on in this conversation: whoever left it is not coming
-		// back for its answer.
+		// Somebody goes on in this conversation: if they left it, they are not
+		// coming back for its answer. Another token cannot know that.
 		for _, other := range l.jobs {
-			other.supersede()
+			if other.req.Token == req.Token {
+				other.supersede()
+			}
 		}
 		if req.Decision != nil && req.Decision.Accept && l.busy() {
 			req.Decision = nil // what will wait then, nobody has seen

@@ -120,6 +120,9 @@ type Request struct {
 	// id. Empty: a one-shot.
 	ConversationID string
 	Profile        string
+	// May tells whether the token may enter a conversation of a profile; nil: of
+	// every one. The profile is empty where nobody knows it.
+	May func(profile string) bool
 	// ProfileRevision is the revision of that profile now. A failure under
 	// another revision is not repeated: somebody has repaired something.
 	ProfileRevision string

@@ -151,3 +151,27 @@ func TestStopReachesAConversationThatIsBeingOpened(t *testing.T) {
 		})
 	}
 }
+
+func TestAnotherTokenDoesNotEndTheGrace(t *testing.T) {
+	t.Parallel()
+	inBubble(t, run.Config{}, func(w *world) {
+		mine, theirs := ask("wait"), ask("theirs")
+		mine.ConversationID = uuid.New()
+		theirs.ConversationID, theirs.Token = mine.ConversationID, "other"
+		w.submit(mine).Close()
+		synctest.Wait()
+		b := w.submit(theirs)
+		defer b.Close()
+		again := w.submit(mine)
+		defer again.Close()
+		synctest.Wait()
+		if !again.Replayed() {
+			t.Fatal("the run that a client lost was ended by another token")
+		}
+		w.b.conv(mine.ConversationID).letGo()
+		if res := w.mustRead(again); res.Outcome != turn.Finished {
+			t.Errorf("%+v", res)
+		}
+		w.mustRead(b)
+	})
+}
