@@ -171,6 +171,7 @@ type Daemon struct {
 	began    time.Time
 	guard    guard
 	handler  http.Handler
+	plain    chan struct{} // holds one for each plain call of an LLM that goes on
 	draining atomic.Bool
 	close    func() error
 }
@@ -186,7 +187,7 @@ func New(cfg Config) (*Daemon, error) {
 	if root == "" && cfg.StateDir != "" {
 		root = filepath.Join(cfg.StateDir, workspaces)
 	}
-	d := &Daemon{cfg: cfg, guard: newGuard(cfg), began: cfg.Now()}
+	d := &Daemon{cfg: cfg, guard: newGuard(cfg), began: cfg.Now(), plain: make(chan struct{}, maxPlain)}
 	d.metrics = metrics.New(metrics.Config{Version: cfg.Version, Revision: cfg.Revision, Go: runtime.Version(), Runs: d.counts})
 	var err error
 	d.runs, err = run.New(run.Config{

@@ -35,6 +35,8 @@ const (
 	plainWait = time.Minute
 	// housekeepingTokens bounds its answer, what it thinks included.
 	housekeepingTokens = 2048
+	// maxPlain is how many such calls are made at the same time.
+	maxPlain = 32
 )
 
 // Who answered a task, for the metrics.
@@ -84,6 +86,15 @@ func (d *Daemon) plainAnswer(ctx context.Context, c *call, profile string, task 
 		return answer, "", newProblem(openai.CodeUnsupportedValue, "Only a model can answer that; start ohgw serve with --housekeeping llm.", nil)
 	case d.cfg.Complete == nil:
 		return answer, "", newProblem(openai.CodeUnsupportedValue, "This gateway has no plain model to ask; use a model that stands for an agent.", nil).about("model")
+	}
+	select {
+	case d.plain <- struct{}{}:
+		defer func() { <-d.plain }()
+	default:
+		if hasRule {
+			return Completion{Text: ruled}, byRule, nil
+		}
+		return answer, "", newProblem(codeQueueFull, "Too many requests wait for the plain model already; try again in a few seconds.", nil)
 	}
 	wait := plainWait
 	if hasRule {

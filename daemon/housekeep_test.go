@@ -6,6 +6,8 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -217,4 +219,40 @@ func TestWhatAProviderSaysOfATaskIsInNoLog(t *testing.T) {
 	if logs := g.logs.String(); strings.Contains(logs, "egg") || strings.Count(logs, "LLMBadRequestError") != 2 {
 		t.Errorf("%s", logs)
 	}
+}
+
+// What takes no place among the runs must not go past their limit, either: a
+// client could have any number of calls made on the profile's key.
+func TestOnlySoManyTasksAreAskedOfTheModelAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		var asked atomic.Int32
+		g := serve(t, echo(), func(c *daemon.Config) {
+			c.Complete = func(context.Context, daemon.Prompt) (daemon.Completion, error) {
+				asked.Add(1)
+				<-gate
+				return daemon.Completion{Text: "It depends."}, nil
+			}
+		})
+		utility := strings.Replace(ask("one"), "openhands_default", "openhands_utility", 1)
+		var wg sync.WaitGroup
+		for range 32 {
+			wg.Go(func() { completed(t, g.chat(utility)) })
+		}
+		synctest.Wait()
+		if got := completed(t, g.chat(ask(titlePrompt))).text(); got != `{"title":"boil an egg"}` {
+			t.Errorf("%q", got)
+		}
+		res := g.chat(utility)
+		if envelope(t, res, http.StatusTooManyRequests, "rate_limit_exceeded", ""); res.header.Get("Retry-After") == "" {
+			t.Error("no word about when to come again")
+		}
+		if n := asked.Load(); n != 32 {
+			t.Errorf("%d calls", n)
+		}
+		close(gate)
+		wg.Wait()
+		completed(t, g.chat(utility))
+	})
 }
