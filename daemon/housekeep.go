@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -61,6 +62,14 @@ func taskOf(c *call, h http.Header, utility bool) (housekeeping.Task, bool) {
 // no conversation and takes no place among the runs.
 func (d *Daemon) housekeep(ctx context.Context, x *exchange, c *call, profile agentapi.Profile, task housekeeping.Task) error {
 	x.Header().Set(headerTask, string(task))
+	ignored := slices.Clone(c.Ignored)
+	if len(c.Images) > 0 {
+		ignored = append(ignored, "images")
+		slices.Sort(ignored)
+	}
+	if len(ignored) > 0 {
+		x.Header().Set(headerIgnored, strings.Join(ignored, ", "))
+	}
 	x.note(slog.String("task", string(task)))
 	began := d.cfg.Now()
 	answer, by, err := d.plainAnswer(ctx, c, profile.Name, task)
