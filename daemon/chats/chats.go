@@ -176,8 +176,9 @@ func (r *Registry) visit(c *chat, req Request) *Visit {
 	rules := req.ID.Rules
 	rules.Whole = rules.Whole || c.Whole
 	branches := make([][]Turn, 0, len(c.Branches))
+	last, shown := lastAnswer(req.History, v.history)
 	for _, b := range c.Branches {
-		branches = append(branches, b.withPartial(req.History, v.history))
+		branches = append(branches, b.withPartial(last, shown))
 	}
 	v.plan = Reconcile(v.history, branches, rules)
 	v.Conversation = uuid.New()
@@ -194,17 +195,23 @@ func (r *Registry) visit(c *chat, req Request) *Visit {
 	return v
 }
 
-// withPartial are the turns of b, with the mark that the last answer of the
-// history is the beginning of one that was being written.
-func (b *branch) withPartial(turns []turnText, history []Exchange) []Turn {
-	marked := slices.Clone(b.Turns)
+// lastAnswer is the answer that a history ends with: as it is compared, and its
+// beginning. Both are empty if there is none.
+func lastAnswer(turns []turnText, history []Exchange) (answer Digest, shown string) {
 	if len(history) == 0 || history[len(history)-1].Answer == "" {
-		return marked
+		return "", ""
 	}
 	last := history[len(history)-1]
+	return last.Answer, answerText(turns, last)
+}
+
+// withPartial are the turns of b, with the mark that the last answer of the
+// history is the beginning of one that was being written.
+func (b *branch) withPartial(last Digest, shown string) []Turn {
+	marked := slices.Clone(b.Turns)
 	for i := range marked {
-		if marked[i].live != nil && marked[i].live.beginsWith(answerText(turns, last)) {
-			marked[i].partial = last.Answer
+		if marked[i].live != nil && marked[i].live.beginsWith(shown) {
+			marked[i].partial = last
 		}
 	}
 	return marked

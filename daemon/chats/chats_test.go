@@ -351,3 +351,23 @@ func BenchmarkClaim(b *testing.B) {
 		v.Close()
 	}
 }
+
+// The answers of a chat that were given while the gateway runs are compared
+// with the last one that it shows.
+func BenchmarkLongAnswer(b *testing.B) {
+	r := registry(b, "", time.Now())
+	var history []openai.Turn
+	for i := range 100 {
+		text, answer := fmt.Sprint("ask ", i), fmt.Sprint("answer ", i)
+		visit(b, r, id("c"), history, text, answer)
+		history = append(history, said(text, answer)...)
+	}
+	history = append(history, said("paste", strings.Repeat("all work and no play ", 50_000))...)
+	for b.Loop() {
+		v, err := r.Admit(chats.Request{ID: id("c"), History: history, Text: "and?"}, func(*chats.Visit) (bool, error) { return false, nil })
+		if err != nil {
+			b.Fatal(err)
+		}
+		v.Close()
+	}
+}
