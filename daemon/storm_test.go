@@ -1,0 +1,82 @@
+package daemon_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/daemontest"
+)
+
+// Tabs of one chat send, hang up, stop, and send again what they think was
+// lost, all at once: each message is run once, and none is lost.
+func TestAStormOfTabsRunsEachMessageOnce(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(5) {
+		synctest.Test(t, func(t *testing.T) {
+			b := daemontest.New("default")
+			b.Script = func(prompt string) []daemontest.Step {
+				return []daemontest.Step{daemontest.Delta("some "), daemontest.Wait(time.Duration(len(prompt)%7) * time.Second), daemontest.Finish("You said: " + prompt[strings.LastIndex(prompt, "\n")+1:])}
+			}
+			g := serve(t, b, func(c *daemon.Config) { c.StateDir, c.MaxRuns, c.MaxQueue = t.TempDir(), 3, 200 })
+			var wg sync.WaitGroup
+			for tab := range 4 {
+				wg.Go(func() {
+					rng := rand.New(rand.NewPCG(seed, uint64(tab)))
+					w := openWindow(g, chatID, "c-1")
+					for i := range 6 {
+						text := fmt.Sprintf("tab %d says %d", tab, i)
+						w.shows = append(w.shows, said{"user", text})
+						body := w.body(streamed)
+						for attempt := 0; ; attempt++ {
+							ctx, cancel := context.WithCancel(t.Context())
+							header := append([]string{"X-Stainless-Retry-Count", fmt.Sprint(attempt)}, w.header...)
+							if rng.IntN(3) == 0 && attempt < 3 {
+								time.AfterFunc(time.Duration(rng.IntN(3000))*time.Millisecond, cancel)
+							}
+							res, err := g.client.Do(g.request(http.MethodPost, "/v1/chat/completions", body, header...).WithContext(ctx))
+							if err != nil {
+								cancel()
+								continue
+							}
+							got := g.finish(res)
+							cancel()
+							if got.err != nil {
+								continue
+							}
+							if got.status == http.StatusTooManyRequests {
+								time.Sleep(4 * time.Second)
+								continue
+							}
+							f := parse(t, got)
+							if f.end != "[DONE]" || !strings.Contains(f.text(), "You said: "+text) {
+								t.Errorf("seed %d: %q: %q %s", seed, text, f.text(), f.end)
+							}
+							w.shows = append(w.shows, said{"assistant", f.text()})
+							break
+						}
+					}
+				})
+			}
+			wg.Wait()
+			ran := map[string]int{}
+			for _, p := range b.Prompts() {
+				ran[p.Text[strings.LastIndex(p.Text, "\n")+1:]]++
+			}
+			for tab := range 4 {
+				for i := range 6 {
+					if n := ran[fmt.Sprintf("tab %d says %d", tab, i)]; n != 1 {
+						t.Errorf("seed %d: tab %d says %d ran %d times", seed, tab, i, n)
+					}
+				}
+			}
+		})
+	}
+}
