@@ -109,15 +109,16 @@ func readImage(path string) (chatImage, error) {
 	problem := func(msg, hint string, err error) error {
 		return &fault.Error{Msg: "the image " + path + " " + msg, Hint: hint, Code: fault.Usage, Err: err}
 	}
+	// Before it is opened: a pipe without a writer would hold us.
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return chatImage{}, problem("is no file", "name a file that is there", nil)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return chatImage{}, problem("cannot be read", "name a file that is there", fileCause(err))
 	}
 	defer func() { _ = f.Close() }() // It was only read.
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return chatImage{}, problem("is no file", "name a file that is there", err)
-	}
 	data, err := io.ReadAll(io.LimitReader(f, maxImage+1))
 	switch {
 	case err != nil:
