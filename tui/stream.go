@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -44,19 +45,7 @@ type batchMsg struct {
 
 // ask runs the question. It is a command that takes as long as the answer.
 func (s *stream) ask(ctx context.Context, endpoint gateway.Endpoint, q gateway.Question) {
-	err := errNoEnd
-	defer func() { s.finish(err) }() // Also if the endpoint panics: somebody waits.
-	for p, failure := range endpoint.Ask(ctx, q) {
-		if failure != nil {
-			err = failure
-			break
-		}
-		s.put(p)
-		if _, ok := p.(gateway.Done); ok {
-			err = nil
-			break
-		}
-	}
+	s.finish(s.take(ctx, endpoint, q))
 }
 
 // finish tells that nothing more comes.
@@ -65,6 +54,26 @@ func (s *stream) finish(err error) {
 	s.err, s.over = err, true
 	s.mu.Unlock()
 	close(s.end)
+}
+
+// take takes the answer. A mistake of ours in it ends the answer and not the
+// chat, which Bubble Tea would kill while it still reads from the terminal.
+func (s *stream) take(ctx context.Context, endpoint gateway.Endpoint, q gateway.Question) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &gateway.Error{Kind: gateway.Failed, Message: fmt.Sprintf("Something in ohgw is broken: %v", v)}
+		}
+	}()
+	for p, err := range endpoint.Ask(ctx, q) {
+		if err != nil {
+			return err
+		}
+		s.put(p)
+		if _, ok := p.(gateway.Done); ok {
+			return nil
+		}
+	}
+	return errNoEnd
 }
 
 func (s *stream) put(p gateway.Piece) {

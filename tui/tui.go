@@ -14,6 +14,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -50,14 +52,19 @@ func runScreen(ctx context.Context, cfg Config) error {
 	m := newModel(asking, cfg, &streams)
 	// Signals end ctx. With a handler of its own a program that ends may wait for
 	// that handler, which waits for the program to take its message.
-	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithoutSignalHandler(), tea.WithInput(cfg.In), tea.WithOutput(cfg.Out), tea.WithEnvironment(environ), tea.WithFPS(fps))
+	p := tea.NewProgram(m, tea.WithoutSignalHandler(), tea.WithInput(cfg.In), tea.WithOutput(cfg.Out), tea.WithEnvironment(environ), tea.WithFPS(fps))
 	_, _ = io.WriteString(cfg.Out, wheelKeys)
+	over := make(chan struct{})
+	var watch sync.WaitGroup
+	watch.Go(func() { quitWith(ctx, p, over) })
 	_, err := p.Run()
+	close(over)
+	watch.Wait()
 	_, _ = io.WriteString(cfg.Out, wheelBefore)
 	switch {
-	case err == nil:
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case err == nil:
 	case errors.Is(err, tea.ErrInterrupted):
 		return context.Canceled
 	default:
@@ -67,4 +74,21 @@ func runScreen(ctx context.Context, cfg Config) error {
 		_, _ = fmt.Fprintf(cfg.Out, "Go on later with: %s\n", cfg.Hints.Resume(m.convo.ID))
 	}
 	return nil
+}
+
+// quitPatience is how long a chat may take to quit.
+const quitPatience = 2 * time.Second
+
+// quitWith ends the program when ctx does. Unlike one that is killed, a program
+// that quits has stopped to read from the terminal.
+func quitWith(ctx context.Context, p *tea.Program, over <-chan struct{}) {
+	select {
+	case <-over:
+		return
+	case <-ctx.Done():
+	}
+	late := time.AfterFunc(quitPatience, p.Kill)
+	defer late.Stop()
+	p.Quit()
+	<-over
 }
