@@ -31,6 +31,9 @@ func (c conversationInfo) hasHooks() bool { return len(c.Hooks) > 0 && string(c.
 
 // Open continues the conversation, or makes it.
 func (b *Backend) Open(ctx context.Context, req agentapi.OpenRequest) (agentapi.Conversation, error) {
+	if req.New && req.Existing {
+		return nil, &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "A conversation cannot be both new and existing."}
+	}
 	server, err := b.info(ctx)
 	if err != nil {
 		return nil, err
@@ -42,6 +45,9 @@ func (b *Backend) Open(ctx context.Context, req agentapi.OpenRequest) (agentapi.
 		}
 		if !gone(err) {
 			return nil, b.fault(ctx, "look for the conversation", err)
+		}
+		if req.Existing {
+			return nil, conversationNotFound(req.ID, err)
 		}
 	}
 	start, err := b.launch(ctx, server.version, req)

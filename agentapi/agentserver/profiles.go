@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -92,6 +93,9 @@ func (b *Backend) listed(list profileList, settings object) ([]agentapi.Profile,
 
 // settledSettings are the settings without what differs at each look.
 func settledSettings(settings object) object {
+	if settings == nil { // the server said null
+		settings = object{}
+	}
 	agent := settings.object("agent_settings")
 	context := agent.object("agent_context")
 	delete(context, "current_datetime")
@@ -112,6 +116,9 @@ func revision(parts ...string) string {
 
 // profileConfig reads one profile with its secrets in the given form.
 func (b *Backend) profileConfig(ctx context.Context, name, expose string) (object, error) {
+	if name == "" { // its path would be that of the list
+		return nil, profileNotFound(name, nil)
+	}
 	var profile struct {
 		Config object `json:"config"`
 	}
@@ -120,6 +127,9 @@ func (b *Backend) profileConfig(ctx context.Context, name, expose string) (objec
 	})
 	if answered(err) == http.StatusNotFound || answered(err) == http.StatusUnprocessableEntity {
 		return nil, profileNotFound(name, err)
+	}
+	if err == nil && profile.Config == nil {
+		return nil, fmt.Errorf("read profile %q: no config: %w", name, errGarbled)
 	}
 	return profile.Config, err
 }

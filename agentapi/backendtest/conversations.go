@@ -27,15 +27,6 @@ func conversations() []behaviour {
 		}},
 		{name: "RemovedConversationIsForgotten", check: checkRemoved},
 		{name: "RemoveStopsTheRun", has: hasStop, check: checkRemoveRunning},
-		{name: "RemovedConversationCannotBeSentTo", check: func(t *testing.T, s *Setup) {
-			c := s.open(t)
-			if err := s.Backend.Remove(within(t, patience), c.Info().ID); err != nil {
-				t.Fatal(err)
-			}
-			wantKind(t, c.Send(within(t, patience), agentapi.Message{Text: "hello"}), agentapi.ErrConversationNotFound)
-			_, err := c.State(within(t, patience))
-			wantKind(t, err, agentapi.ErrConversationNotFound)
-		}},
 		{name: "SystemTextReachesTheModel", check: checkSystem},
 		{name: "LongSystemTextIsRemembered", check: func(t *testing.T, s *Setup) {
 			text := strings.Repeat("Mind the gap; naïve façade 🚇. ", 400) + "\n  the end\n"

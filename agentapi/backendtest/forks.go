@@ -57,14 +57,6 @@ func forks() []behaviour {
 			wantKind(t, err, agentapi.ErrRefused)
 			wantKind(t, s.Backend.Remove(within(t, patience), id), agentapi.ErrConversationNotFound)
 		}},
-		{name: "ForkOfARemovedConversation", has: hasFork, check: func(t *testing.T, s *Setup) {
-			c := s.open(t)
-			if err := s.Backend.Remove(within(t, patience), c.Info().ID); err != nil {
-				t.Fatal(err)
-			}
-			_, err := c.Fork(within(t, patience), agentapi.ForkRequest{ID: uuid.New()})
-			wantKind(t, err, agentapi.ErrConversationNotFound)
-		}},
 		{name: "ForkTakesNoIDTwice", has: hasFork, check: func(t *testing.T, s *Setup) {
 			s.LLM.Reply(llmtest.Text("one"))
 			c := s.open(t)

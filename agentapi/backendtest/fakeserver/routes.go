@@ -51,6 +51,7 @@ func (s *Server) routes(l *life) http.Handler {
 		private("GET /api/settings", s.getSettings)
 		private("GET /api/profiles", s.listProfiles)
 		private("GET /api/profiles/{name}", s.getProfile)
+		mux.Handle("GET /api/profiles/{$}", http.RedirectHandler("/api/profiles", http.StatusTemporaryRedirect))
 	}
 	if s.version >= 1029 {
 		private("GET /api/agent-profiles/{name}", s.getAgentProfile)
