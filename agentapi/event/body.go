@@ -178,6 +178,12 @@ func newBody(kind string) Body {
 		return new(ServerError)
 	case (*SystemPrompt)(nil).Kind():
 		return new(SystemPrompt)
+	case (*Condensation)(nil).Kind():
+		return new(Condensation)
+	case (*CondensationRequest)(nil).Kind():
+		return new(CondensationRequest)
+	case (*CondensationSummary)(nil).Kind():
+		return new(CondensationSummary)
 	case (*Pause)(nil).Kind():
 		return new(Pause)
 	case (*Interrupt)(nil).Kind():
