@@ -32,8 +32,15 @@ func writeChat(ctx context.Context, w http.ResponseWriter, req *Request, reply R
 	if reply.Status != 0 {
 		return writeFailure(w, reply)
 	}
-	c := &chat{ctx: ctx, w: w, id: id, model: req.Model, created: req.Started.Unix()}
-	if req.Stream {
+	if reply.End == Drop {
+		return errBroken // before the first byte
+	}
+	if reply.ID != "" {
+		id = reply.ID
+	}
+	c := &chat{ctx: ctx, w: w, id: id, model: req.Model, created: req.Started.Unix(), habits: reply.Habits}
+	defer c.compress()()
+	if req.Stream && !c.has(Whole) {
 		return c.stream(reply, req.withUsage)
 	}
 	return c.whole(reply)
@@ -54,16 +61,18 @@ type chat struct {
 	w         http.ResponseWriter
 	id, model string
 	created   int64
+	habits    []Habit
+	out       io.Writer // w, or what compresses it
 }
 
 // completion is a chat.completion or one chunk of it.
 type completion struct {
-	ID      string     `json:"id"`
-	Object  string     `json:"object"`
-	Created int64      `json:"created"`
-	Model   string     `json:"model"`
-	Choices []choice   `json:"choices"`
-	Usage   *chatUsage `json:"usage,omitempty"`
+	ID      string   `json:"id"`
+	Object  string   `json:"object"`
+	Created int64    `json:"created"`
+	Model   string   `json:"model"`
+	Choices []choice `json:"choices"`
+	Usage   any      `json:"usage,omitempty"`
 }
 
 type choice struct {
@@ -74,44 +83,25 @@ type choice struct {
 }
 
 type chatContent struct {
-	Role      string         `json:"role,omitempty"`
-	Content   *string        `json:"content,omitempty"`
-	Reasoning string         `json:"reasoning_content,omitempty"`
-	ToolCalls []chatToolCall `json:"tool_calls,omitempty"`
+	Role             string         `json:"role,omitempty"`
+	Content          any            `json:"content,omitempty"` // a text, or Mistral's list of parts
+	ReasoningContent string         `json:"reasoning_content,omitempty"`
+	Reasoning        string         `json:"reasoning,omitempty"`
+	ReasoningDetails any            `json:"reasoning_details,omitempty"`
+	ToolCalls        []chatToolCall `json:"tool_calls,omitempty"`
 }
 
 type chatToolCall struct {
-	Index    int          `json:"index"`
+	Index    *int         `json:"index,omitempty"`
 	ID       string       `json:"id,omitempty"`
 	Type     string       `json:"type,omitempty"`
 	Function chatFunction `json:"function"`
+	Extra    any          `json:"extra_content,omitempty"` // Google's signature
 }
 
 type chatFunction struct {
 	Name string `json:"name,omitempty"`
-	Args string `json:"arguments"`
-}
-
-type chatUsage struct {
-	Prompt        int `json:"prompt_tokens"`
-	Completion    int `json:"completion_tokens"`
-	Total         int `json:"total_tokens"`
-	PromptDetails struct {
-		Cached int `json:"cached_tokens"`
-	} `json:"prompt_tokens_details"`
-	CompletionDetails struct {
-		Reasoning int `json:"reasoning_tokens"`
-	} `json:"completion_tokens_details"`
-}
-
-func (u Usage) chat() *chatUsage {
-	if u == (Usage{}) {
-		return nil
-	}
-	out := &chatUsage{Prompt: u.Prompt, Completion: u.Completion, Total: u.Prompt + u.Completion}
-	out.PromptDetails.Cached = u.Cached
-	out.CompletionDetails.Reasoning = u.Reasoning
-	return out
+	Args any    `json:"arguments"` // a text; with ObjectArguments what it stands for
 }
 
 // whole writes the reply as one JSON object.
@@ -121,23 +111,26 @@ func (c *chat) whole(reply Reply) error {
 		return err
 	}
 	text, stop := fed.String()+reply.Text, reply.stop()
-	message := &chatContent{Role: "assistant", Content: &text, Reasoning: reply.Reasoning}
+	message := &chatContent{Role: "assistant", Content: c.spoken(reply.Reasoning, text)}
+	c.think(message, reply.Reasoning)
 	for i, call := range reply.Calls {
-		message.ToolCalls = append(message.ToolCalls, callStart(i, call, call.Args))
+		message.ToolCalls = append(message.ToolCalls, c.callStart(i, call, c.arguments(call.Args)))
 	}
 	out := c.completion("chat.completion", choice{Message: message, FinishReason: &stop})
-	out.Usage = reply.usage().chat()
+	out.Usage = c.usage(reply)
 	body := encode(out)
 
 	c.w.Header().Set("Content-Type", "application/json")
 	switch reply.End {
 	case Hang:
 		return sleep(c.ctx, -1)
-	case Cut, Garble:
+	case Cut, Garble, Stop:
 		body = body[:len(body)/2]
-	case Complete:
+	case Refuse:
+		body = reply.Frame
+	case Complete, Drop:
 	}
-	if _, err := io.WriteString(c.w, body); err != nil {
+	if _, err := io.WriteString(c.out, body); err != nil {
 		return err
 	}
 	if reply.End == Cut {
@@ -149,7 +142,7 @@ func (c *chat) whole(reply Reply) error {
 // stream writes the reply as server-sent events.
 func (c *chat) stream(reply Reply, withUsage bool) error {
 	c.w.Header().Set("Content-Type", "text/event-stream")
-	if err := c.delta(chatContent{Role: "assistant", Content: new(string)}); err != nil {
+	if err := c.beginning(); err != nil {
 		return err
 	}
 	if err := c.content(reply); err != nil {
@@ -162,35 +155,26 @@ func (c *chat) stream(reply Reply, withUsage bool) error {
 		return c.cut()
 	case Garble:
 		return c.frame(`{"id":"` + c.id + `","choices":[{"delta":`)
-	case Complete:
+	case Stop:
+		return nil
+	case Refuse:
+		return c.frame(reply.Frame)
+	case Complete, Drop:
 	}
-	stop := reply.stop()
-	if err := c.chunk(choice{Delta: &chatContent{}, FinishReason: &stop}); err != nil {
-		return err
-	}
-	if usage := reply.usage().chat(); withUsage && usage != nil {
-		out := c.completion("chat.completion.chunk")
-		out.Usage = usage
-		if err := c.frame(encode(out)); err != nil {
-			return err
-		}
-	}
-	return c.frame("[DONE]")
+	return c.ending(reply, withUsage)
 }
 
 // content streams what the reply says, a pause after every piece.
 func (c *chat) content(reply Reply) error {
-	for piece := range words(reply.Reasoning) {
-		if err := c.paced(reply, chatContent{Reasoning: piece}); err != nil {
-			return err
-		}
+	if err := c.reasoning(reply); err != nil {
+		return err
 	}
-	text := func(piece string) error { return c.delta(chatContent{Content: &piece}) }
+	text := func(piece string) error { return c.delta(chatContent{Content: piece}) }
 	if err := c.feed(reply.Feed, text); err != nil {
 		return err
 	}
 	for piece := range words(reply.Text) {
-		if err := c.paced(reply, chatContent{Content: &piece}); err != nil {
+		if err := c.paced(reply, chatContent{Content: piece}); err != nil {
 			return err
 		}
 	}
@@ -204,7 +188,10 @@ func (c *chat) content(reply Reply) error {
 
 // call streams the i-th tool call: its name, then its arguments in pieces.
 func (c *chat) call(reply Reply, i int, call Call) error {
-	piece := callStart(i, call, "")
+	if c.has(ObjectArguments) {
+		return c.paced(reply, chatContent{ToolCalls: []chatToolCall{c.callStart(i, call, c.arguments(call.Args))}})
+	}
+	piece := c.callStart(i, call, "")
 	for args := []rune(call.Args); ; {
 		if err := c.paced(reply, chatContent{ToolCalls: []chatToolCall{piece}}); err != nil {
 			return err
@@ -213,7 +200,7 @@ func (c *chat) call(reply Reply, i int, call Call) error {
 			return nil
 		}
 		n := min(argsPiece, len(args))
-		piece = chatToolCall{Index: i, Function: chatFunction{Args: string(args[:n])}}
+		piece = chatToolCall{Index: c.index(i), Function: chatFunction{Args: string(args[:n])}}
 		args = args[n:]
 	}
 }
@@ -232,8 +219,12 @@ func words(text string) func(yield func(string) bool) {
 	}
 }
 
-func callStart(i int, call Call, args string) chatToolCall {
-	return chatToolCall{Index: i, ID: call.ID, Type: "function", Function: chatFunction{Name: call.Name, Args: args}}
+func (c *chat) callStart(i int, call Call, args any) chatToolCall {
+	start := chatToolCall{Index: c.index(i), ID: call.ID, Type: "function", Function: chatFunction{Name: call.Name, Args: args}}
+	if c.has(Signed) {
+		start.Extra = map[string]any{"google": map[string]string{"thought_signature": Signature(call.ID)}}
+	}
+	return start
 }
 
 // feed hands on what the test feeds until it closes the channel; a nil channel
@@ -280,15 +271,20 @@ func (c *chat) frame(data string) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(c.w, "data: %s\n\n", data); err != nil {
+	if c.has(KeepAlive) {
+		if _, err := io.WriteString(c.out, ": PROCESSING\n\n"); err != nil {
+			return err
+		}
+	}
+	if _, err := fmt.Fprintf(c.out, "data: %s\n\n", data); err != nil {
 		return err
 	}
-	return http.NewResponseController(c.w).Flush()
+	return c.flush()
 }
 
 // cut makes sure that what was written is on its way, and breaks off.
 func (c *chat) cut() error {
-	if err := http.NewResponseController(c.w).Flush(); err != nil {
+	if err := c.flush(); err != nil {
 		return err
 	}
 	return errBroken

@@ -47,11 +47,20 @@
 //	[[wait DURATION]]         time before its first byte
 //	[[usage IN OUT]]          its token counts; also [[usage IN OUT CACHED REASONING]]
 //	[[stop REASON]]           its finish_reason, such as length
+//	[[id ID]]                 the id of the answer, which may repeat
+//	[[callid ID]]             the id of its tool calls, which may repeat; behind them
+//	[[habit NAME ...]]        how the provider writes the answer, see below
 //	[[fail STATUS MESSAGE]]   an HTTP error instead; MESSAGE may be left out
 //	[[fail context]]          the HTTP error of a prompt that is too long
+//	[[fail NAME]]             the HTTP error of a provider, such as context-mistral
+//	[[header NAME VALUE]]     a header of the answer or the error, such as Retry-After
+//	[[html STATUS]]           the page of a proxy instead; STATUS may be left out: 200
 //	[[hang]]                  after what was said so far: nothing more, ever
 //	[[cut]]                   ... the connection breaks
+//	[[end]]                   ... the body ends as if all had been said
 //	[[garble]]                ... a frame that is not JSON
+//	[[error STATUS MESSAGE]]  ... a frame that holds an error; also [[error NAME]]
+//	[[drop]]                  the connection breaks before anything is answered
 //	[[empty]]                 nothing at all, which is a reply too
 //
 // ARGUMENTS may be any JSON value, or any text without "]]" for a call that is
@@ -60,6 +69,33 @@
 // server counts those itself until the same messages get a reply that succeeds.
 // A script that is used up repeats its last reply if that one fails, else says
 // "done". A message without a script is answered with its own words.
+//
+// # Habits of providers
+//
+// A reply is written as OpenAI writes it, unless it has [Habit]s: the field
+// Habits in Go, the directive habit in a script. They change the form of an
+// answer, never what it says:
+//
+//	keepalive            a comment before each frame (OpenRouter)
+//	empty-choices        chunks without choices, first and last (Azure)
+//	no-done, no-finish   one of the two end marks is missing; both: no end
+//	whole                one object where a stream was asked for
+//	gzip                 compressed, though nobody asked for it
+//	reasoning            the name of the reasoning (OpenRouter, Groq, vLLM)
+//	reasoning-details    ... with OpenRouter's list
+//	think-tags           ... as <think> in the content (local servers)
+//	think-parts          ... as parts of the content (Mistral)
+//	usage-floats, usage-texts, usage-object, usage-nulls, usage-nothing
+//	                     odd shapes of the usage (object: Perplexity's cost)
+//	usage-always         the usage is sent though nobody asked for it
+//	object-arguments     the arguments of a call as an object
+//	no-index, one-index  calls that are not counted, or all as the first
+//	signed               calls with Google's thought signature, see [Signature]
+//
+// What providers say when they refuse is [Failures]: the errors of more than
+// 30 servers for a context that is full, and those for an empty account, a
+// rate limit, a wrong key, an unknown model, an overloaded or absent server;
+// "request-..." are errors that only look like a full context.
 //
 // # Assertions
 //

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -11,6 +12,7 @@ import (
 // Reply is one answer of the scripted model. The zero Reply is an empty
 // assistant message.
 type Reply struct {
+	ID        string // of the answer; empty: the server makes one
 	Reasoning string // reasoning_content, before everything else
 	Text      string // streamed word by word
 	Calls     []Call // tool calls, after the text; arguments are streamed in pieces
@@ -25,6 +27,10 @@ type Reply struct {
 	Wait time.Duration // before the first byte
 	Pace time.Duration // between two pieces
 	End  Ending
+	// Frame is the data of the error frame with which Refuse ends.
+	Frame string
+
+	Habits []Habit // how the provider writes this reply
 
 	// A Status other than 0 makes the reply this HTTP answer, as it stands.
 	Status int
@@ -41,6 +47,9 @@ const (
 	Hang                   // nothing more until the client leaves
 	Cut                    // the connection breaks
 	Garble                 // a frame that is not JSON, then a regular end of the body
+	Stop                   // a regular end of the body, where more should come
+	Drop                   // the connection breaks before anything is answered
+	Refuse                 // an error frame, then a regular end of the body
 )
 
 // Call is a tool call.
@@ -131,7 +140,10 @@ func errorKind(status int) (kind, code string) {
 
 // fails reports whether the client is left without a whole answer, and so may
 // send the same messages again.
-func (r Reply) fails() bool { return r.Status >= http.StatusBadRequest || r.End != Complete }
+func (r Reply) fails() bool {
+	endless := slices.Contains(r.Habits, NoDone) && slices.Contains(r.Habits, NoFinish)
+	return r.Status != 0 || r.End != Complete || endless
+}
 
 func (r Reply) stop() string {
 	switch {

@@ -128,9 +128,9 @@ func (r *Request) step() (n int) {
 }
 
 // reply tells which reply of a server the message is from, by the ids that
-// Server.take makes for calls; empty if it has none.
+// Server.take makes for calls; empty if it has none, or ids of a script.
 func (m Message) reply() string {
-	if len(m.Calls) == 0 {
+	if len(m.Calls) == 0 || !strings.HasPrefix(m.Calls[0].ID, madeID) {
 		return ""
 	}
 	id := m.Calls[0].ID

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -109,6 +111,26 @@ func (d directive) apply(r *Reply) (err error) {
 		r.End = Cut
 	case "garble":
 		r.End = Garble
+	case "end":
+		r.End = Stop
+	case "drop":
+		r.End = Drop
+	case "error":
+		return d.refuse(r)
+	case "html":
+		return d.html(r)
+	case "header":
+		name, value, _ := strings.Cut(d.arg, " ")
+		if r.Header == nil {
+			r.Header = http.Header{}
+		}
+		r.Header.Set(name, strings.TrimSpace(value))
+	case "id":
+		r.ID = d.arg
+	case "callid":
+		return d.callID(r)
+	case "habit":
+		return d.habits(r)
 	case "empty":
 	default:
 		return fmt.Errorf("unknown verb %q", d.verb)
@@ -158,12 +180,90 @@ func (d directive) fail(r *Reply) error {
 		r.Status, r.Body = ContextTooLong().Status, ContextTooLong().Body
 		return nil
 	}
-	code, message, _ := strings.Cut(d.arg, " ")
-	status, err := strconv.Atoi(code)
-	if err != nil || status < 400 || status > 599 {
-		return errors.New("want a status from 400 to 599")
+	if strings.Contains(d.arg, "-") {
+		if named, err := FailureNamed(d.arg); err == nil {
+			r.Status, r.Body = named.Status, named.Body
+			for name, values := range r.Header {
+				named.Header[name] = values
+			}
+			r.Header = named.Header
+			return nil
+		}
+	}
+	status, message, err := d.status(http.StatusBadRequest)
+	if err != nil {
+		return err
 	}
 	fail := Fail(status, message)
 	r.Status, r.Body = fail.Status, fail.Body
+	return nil
+}
+
+// status splits "STATUS MESSAGE"; least is the lowest status.
+func (d directive) status(least int) (status int, message string, err error) {
+	code, message, _ := strings.Cut(d.arg, " ")
+	status, err = strconv.Atoi(code)
+	if err != nil || status < least || status > 599 {
+		return 0, "", fmt.Errorf("want a status from %d to 599", least)
+	}
+	return status, message, nil
+}
+
+// refuse ends the reply with an error frame.
+func (d directive) refuse(r *Reply) error {
+	r.End = Refuse
+	if strings.Contains(d.arg, "-") {
+		if named, err := FailureNamed(d.arg); err == nil {
+			r.Frame = named.Body
+			return nil
+		}
+	}
+	status, message, err := d.status(http.StatusBadRequest)
+	if err != nil {
+		return err
+	}
+	r.Frame = encode(map[string]any{"error": map[string]any{"code": status, "message": message}})
+	return nil
+}
+
+// html is the page of a proxy, with status 200 unless another is given.
+func (d directive) html(r *Reply) error {
+	r.Status, r.Body = http.StatusOK, proxyPage
+	if d.arg != "" {
+		status, _, err := d.status(http.StatusOK)
+		if err != nil {
+			return err
+		}
+		r.Status = status
+	}
+	if r.Header == nil {
+		r.Header = http.Header{}
+	}
+	r.Header.Set("Content-Type", "text/html; charset=utf-8")
+	return nil
+}
+
+// callID sets the ids of the calls so far; the second and later ones get the
+// place behind it.
+func (d directive) callID(r *Reply) error {
+	if d.arg == "" || len(r.Calls) == 0 {
+		return errors.New("want an id, behind a tool call")
+	}
+	for i := range r.Calls {
+		r.Calls[i].ID = d.arg
+		if i > 0 {
+			r.Calls[i].ID += ":" + strconv.Itoa(i+1)
+		}
+	}
+	return nil
+}
+
+func (d directive) habits(r *Reply) error {
+	for name := range strings.FieldsSeq(d.arg) {
+		if !slices.Contains(Habits(), Habit(name)) {
+			return fmt.Errorf("there is no habit %q", name)
+		}
+		r.Habits = append(r.Habits, Habit(name))
+	}
 	return nil
 }

@@ -82,6 +82,10 @@ func TestScriptNamesTheDirectiveThatIsWrong(t *testing.T) {
 		"[[usage 1]]":      "directive [[usage 1]]: want 2 or 4 numbers",
 		"[[usage a b]]":    `directive [[usage a b]]: strconv.Atoi: parsing "a": invalid syntax`,
 		"[[fail 200 yes]]": "directive [[fail 200 yes]]: want a status from 400 to 599",
+		"[[error gone]]":   "directive [[error gone]]: want a status from 400 to 599",
+		"[[html 100]]":     "directive [[html 100]]: want a status from 200 to 599",
+		"[[habit bad]]":    `directive [[habit bad]]: there is no habit "bad"`,
+		"[[callid x]]":     "directive [[callid x]]: want an id, behind a tool call",
 	}
 	for text, want := range tests {
 		if _, err := llmtest.Script(text); err == nil || err.Error() != want {

@@ -204,6 +204,9 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// madeID begins the ids of calls that a script gives none.
+const madeID = "call-"
+
 // take keeps the request and chooses its reply.
 func (s *Server) take(req *Request) (Reply, string) {
 	s.mu.Lock()
@@ -216,7 +219,7 @@ func (s *Server) take(req *Request) (Reply, string) {
 	reply := s.choose(req)
 	for i := range reply.Calls {
 		if reply.Calls[i].ID == "" {
-			reply.Calls[i].ID = fmt.Sprintf("call-%s-%d", id, i+1)
+			reply.Calls[i].ID = fmt.Sprintf("%s%s-%d", madeID, id, i+1)
 		}
 	}
 	return reply, "chatcmpl-" + id
