@@ -24,6 +24,10 @@ test: ## unit tests
 race: ## unit tests with the race detector, in random order
 	go test -race -shuffle=on ./...
 
+.PHONY: test-user
+test-user: ## unit tests as an ordinary user, when you are root
+	scripts/test-as-user
+
 .PHONY: lint
 lint: ## formatting, vet, linter, tidy modules
 	@scripts/lint
@@ -33,7 +37,7 @@ generate: ## what is generated and committed
 	go generate ./...
 
 .PHONY: fuzz
-fuzz: ## every fuzz target, FUZZTIME each (30s)
+fuzz: ## every fuzz target, FUZZTIME each (30s, or a count: 1000x)
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz
 
 .PHONY: e2e

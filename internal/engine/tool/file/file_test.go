@@ -643,6 +643,7 @@ func TestAnUnwritableDirectoryIsSaid(t *testing.T) {
 	if err := os.Chmod(dir, 0o500); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) }) // so that the directory can be removed
 	e := editor(t, file.Config{Dir: dir})
 	if got := run(t, e, args{"command": "str_replace", "path": path, "old_str": "a", "new_str": "b"}); !got.IsError || !strings.Contains(got.Text, "permission") {
 		t.Errorf("%+v", got)
