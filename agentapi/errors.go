@@ -37,6 +37,9 @@ type Error struct {
 	Msg string
 	// Err is the private cause, for logs. May be nil.
 	Err error
+	// InProcess says that the backend is in this process: there is no server
+	// whose address or log could help.
+	InProcess bool
 }
 
 // Error is Msg followed by the private cause.
@@ -58,6 +61,17 @@ func (e *Error) Unwrap() error {
 		return nil
 	}
 	return e.Err
+}
+
+// InProcess is err with its [Error] marked as one of a backend in this process.
+func InProcess(err error) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || e.InProcess {
+		return err
+	}
+	marked := *e
+	marked.InProcess = true
+	return &marked
 }
 
 // PublicMessage is the sentence for people in err's chain, or fallback.

@@ -115,7 +115,7 @@ func (a *answer) end(ctx context.Context) ending {
 // other place to look.
 func goesOn(p *problem) *problem {
 	switch p.wire.Code {
-	case codeRunError, codeLLM, codeServerLost, codeRunTimeout, codeRunInterrupted:
+	case codeRunError, codeLLM, codeServerLost, codeAgentLost, codeRunTimeout, codeRunInterrupted:
 		said := *p
 		said.wire.Message = strings.TrimRight(said.wire.Message, ". ") + ". Send another message to go on in this chat."
 		return &said

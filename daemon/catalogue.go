@@ -127,7 +127,7 @@ func (c *catalogue) used(ctx context.Context, profile string, started bool) {
 // request knows before it begins.
 func (c *catalogue) doubt(ctx context.Context, p *problem) {
 	switch p.wire.Code {
-	case codeServerUnavailable, codeServerLost:
+	case codeServerUnavailable, codeServerLost, codeAgentUnavailable, codeAgentLost:
 		c.refresh(ctx)
 	}
 }

@@ -205,7 +205,7 @@ func (c *call) explain(err error) *problem {
 		case c.options.confirm != "":
 			return newProblem(openai.CodeUnsupportedParameter, message, err).about(headerConfirm)
 		case c.options.conversation == "": // there is no model to switch
-			return newProblem(codeServerError, message, err)
+			return newProblem(codeOf(codeServerError, err), message, err)
 		}
 	}
 	switch p.wire.Code {

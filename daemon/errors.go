@@ -36,6 +36,9 @@ const (
 	codeServerUnavailable = "agent_server_unavailable"
 	codeServerError       = "agent_server_error"
 	codeServerLost        = "agent_server_lost"
+	codeAgentUnavailable  = "agent_unavailable"
+	codeAgentError        = "agent_error"
+	codeAgentLost         = "agent_lost"
 	codeNotReady          = "not_ready"
 	codeRunError          = "run_error"
 	codeRunStuck          = "run_stuck"
@@ -85,13 +88,13 @@ func rowOf(code string) row {
 		return row{http.StatusTooManyRequests, limit, 4, false}
 	case codeConversationBusy:
 		return row{http.StatusTooManyRequests, limit, 4, false}
-	case codeServerUnavailable, codeNotReady:
+	case codeServerUnavailable, codeAgentUnavailable, codeNotReady:
 		return row{http.StatusServiceUnavailable, server, 2, false}
 	case codeServerError, codeServerLost, codeLLM:
 		return row{http.StatusBadGateway, server, 0, true}
 	case codeRunTimeout:
 		return row{http.StatusGatewayTimeout, server, 0, true}
-	case codeRunError, codeRunStuck, codeRunInterrupted, codeReaderTooSlow, codeInternal:
+	case codeRunError, codeRunStuck, codeRunInterrupted, codeReaderTooSlow, codeInternal, codeAgentError, codeAgentLost:
 		return row{http.StatusInternalServerError, server, 0, true}
 	}
 }
@@ -162,10 +165,27 @@ func explain(err error) *problem {
 		{agentapi.ErrConversationNotFound, codeNoConversation, "There is no such conversation any more."},
 	} {
 		if errors.Is(err, known.err) {
-			return newProblem(known.code, agentapi.PublicMessage(err, known.message), err)
+			return newProblem(codeOf(known.code, err), agentapi.PublicMessage(err, known.message), err)
 		}
 	}
 	return newProblem(codeInternal, "Something in ohgw is broken; its log says what.", err)
+}
+
+// codeOf is a code of the table, or where the agent that failed is in this
+// process, the code that names no server.
+func codeOf(code string, err error) string {
+	if e, ok := errors.AsType[*agentapi.Error](err); !ok || !e.InProcess {
+		return code
+	}
+	switch code {
+	case codeServerUnavailable:
+		return codeAgentUnavailable
+	case codeServerError:
+		return codeAgentError
+	case codeServerLost:
+		return codeAgentLost
+	}
+	return code
 }
 
 // writeProblem writes the envelope with the status and headers of its row.

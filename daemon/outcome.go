@@ -109,7 +109,7 @@ func statusOf(code string) string {
 		return statusTimeout
 	case codeRunInterrupted:
 		return statusCancelled
-	case codeServerLost, codeReaderTooSlow:
+	case codeServerLost, codeAgentLost, codeReaderTooSlow:
 		return statusError
 	default:
 		return "" // nothing was started, or nobody knows

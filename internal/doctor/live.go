@@ -94,6 +94,8 @@ func repairOf(code string) string {
 		return "look at key and model of the active profile: ohgw keys status, ohgw profiles check"
 	case "agent_server_unavailable", "agent_server_lost", "agent_server_error":
 		return "look at the agent-server: ohgw status"
+	case "agent_unavailable", "agent_error", "agent_lost":
+		return "the message and the log of ohgw serve say what to repair: a profile, OpenHands' settings, or the disk"
 	case "missing_api_key", "invalid_api_key":
 		return "put a token of the gateway into OHGW_API_KEY (ohgw tokens create NAME)"
 	case "rate_limit_exceeded", "conversation_busy":

@@ -97,13 +97,42 @@ func TestCorruptEventIsNamed(t *testing.T) {
 	w.works()
 }
 
-func TestTruncatedBaseStateIsNamed(t *testing.T) {
+func TestBaseStateOfAnotherFormIsNamed(t *testing.T) {
 	t.Parallel()
 	w := spoken(t)
-	undo := w.change("base_state.json", half)
+	undo := w.change("base_state.json", func([]byte) []byte { return []byte(`{"id":[]}`) })
 	w.refuses(agentapi.ErrRefused, "base_state.json")
 	undo()
 	w.works()
+}
+
+func TestTruncatedBaseStateIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	w := spoken(t)
+	old := mustRead(t, filepath.Join(w.dir(), "base_state.json"))
+	w.change("base_state.json", half)
+	w.works()
+	if kept := mustRead(t, filepath.Join(w.dir(), "base_state.json.damaged")); string(kept) != string(half(old)) {
+		t.Errorf("the damaged file is now %q", kept)
+	}
+}
+
+func TestStateThatIsMadeAgainStillWaits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(c *engine.Config) { c.Confirm = engine.ConfirmAlways })
+	w.llm.Reply(terminal("echo hi"), llmtest.Text("done"))
+	w.say("go")
+	w.close()
+	w.cfg.Confirm = ""
+	w.change("base_state.json", func([]byte) []byte { return nil })
+	w.start()
+	w.status(event.Waiting)
+	wantError(t, w.open().Send(w.ctx(), agentapi.Message{Text: "and?"}), agentapi.ErrRefused, "accept or reject")
+	w.play(turn.Input{Decision: &agentapi.Decision{Accept: true}})
+	w.expect("SP U A(terminal) O M")
+	w.llm.Reply(terminal("echo again"))
+	w.say("again")
+	w.status(event.Waiting) // by the conversation's own policy
 }
 
 func TestAgentOfAnotherKindIsRefused(t *testing.T) {
@@ -292,7 +321,7 @@ func TestVanishedWorkspaceIsTold(t *testing.T) {
 	if err := os.RemoveAll(w.workspace); err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, w.open().Send(w.ctx(), agentapi.Message{Text: "again"}), agentapi.ErrRefused, w.workspace)
+	wantError(t, w.open().Send(w.ctx(), agentapi.Message{Text: "again"}), agentapi.ErrRefused, "The workspace of this conversation is gone")
 	w.expect("SP U M")
 	if err := os.Mkdir(w.workspace, 0o700); err != nil {
 		t.Fatal(err)

@@ -186,13 +186,13 @@ func (b *Backend) Status(context.Context) agentapi.Status {
 	return s
 }
 
-var errClosed = &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The engine was closed; start it again."}
+var errClosed = &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The engine was closed; start it again.", InProcess: true}
 
 // Profiles lists the profiles as they are now.
 func (b *Backend) Profiles(ctx context.Context) ([]agentapi.Profile, error) {
 	list, err := b.cfg.Profiles.List(ctx)
 	if err != nil {
-		return nil, kinded(ctx, err, agentapi.ErrUnavailable, "The LLM profiles cannot be read.")
+		return nil, agentapi.InProcess(kinded(ctx, err, agentapi.ErrUnavailable, "The LLM profiles cannot be read."))
 	}
 	slices.SortFunc(list, func(x, y agentapi.Profile) int { return strings.Compare(x.Name, y.Name) })
 	return list, nil

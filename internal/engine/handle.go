@@ -58,7 +58,7 @@ func (h *handle) Close() error {
 // explain tells a conversation that was removed from one that was closed.
 func (h *handle) explain(err error) error {
 	if errors.Is(err, agentapi.ErrUnavailable) && !store.Exists(h.backend.cfg.Dir, h.info.ID) {
-		return notFound(h.info.ID)
+		err = notFound(h.info.ID)
 	}
-	return err
+	return agentapi.InProcess(err)
 }

@@ -18,10 +18,15 @@ import (
 
 // live makes the conversation of an open directory.
 func (b *Backend) live(ctx context.Context, dir *store.Dir, req agentapi.OpenRequest) (*conversation.Conversation, agentapi.Info, error) {
+	if len(dir.State.Agent) == 0 {
+		if err := b.rebuildAgent(ctx, dir, req); err != nil {
+			return nil, agentapi.Info{}, err
+		}
+	}
 	s := dir.State
 	stored := agent{}
 	if err := json.Unmarshal(s.Agent, &stored); err != nil {
-		return nil, agentapi.Info{}, fmt.Errorf("%w: base_state.json: agent: %w", store.ErrCorrupt, err)
+		return nil, agentapi.Info{}, &store.DamageError{File: "base_state.json", Err: fmt.Errorf("agent: %w", err)}
 	}
 	if kind := stored.text("kind"); kind != "Agent" && kind != "" {
 		return nil, agentapi.Info{}, refused(fmt.Sprintf("The conversation belongs to an agent of the kind %s, which runs in an agent-server only; open it there.", kind), nil)

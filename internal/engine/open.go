@@ -59,7 +59,7 @@ func (b *Backend) entered(ctx context.Context, id string, open func(*entry) (cre
 			b.release(e)
 		}
 		if !again {
-			return h, err
+			return h, agentapi.InProcess(err)
 		}
 	}
 }
@@ -131,7 +131,7 @@ func (b *Backend) create(ctx context.Context, req agentapi.OpenRequest, opts sto
 		return nil, err
 	}
 	if err := os.MkdirAll(req.Workspace, 0o750); err != nil {
-		return nil, refused(fmt.Sprintf("The workspace %s cannot be made; choose another directory.", req.Workspace), err)
+		return nil, refused("The workspace of the conversation cannot be made; see that the directory that ohgw serve was given as --workspace, or its state directory, can be written to.", err)
 	}
 	state := store.NewState(req.ID, agent, req.Workspace)
 	if settings.MaxIterations > 0 {
@@ -175,10 +175,25 @@ func (b *Backend) openError(ctx context.Context, id string, err error) error {
 	case errors.Is(err, store.ErrExists):
 		return refused("A conversation with this id exists already; open it without asking for a new one.", err)
 	case errors.Is(err, store.ErrCorrupt):
-		return refused(fmt.Sprintf("The conversation in %s cannot be read: %v. Repair that file or move it away.", store.Path(b.cfg.Dir, id), err), err)
+		return b.damaged(id, err)
 	}
 	return kinded(ctx, err, agentapi.ErrUnavailable,
-		fmt.Sprintf("The conversation cannot be opened in %s; see that there is room and that the directory can be written to.", b.cfg.Dir))
+		"The conversation cannot be opened; see that there is room on the disk and that the directory of ohgw's conversations can be written to.")
+}
+
+// damaged is the error of a conversation with a damaged file. The place of the
+// file is for the log: a client has no business with directories of the server.
+func (b *Backend) damaged(id string, err error) error {
+	b.cfg.Log.Error("a conversation is damaged", "conversation", id, "directory", store.Path(b.cfg.Dir, id), "err", err)
+	d, ok := errors.AsType[*store.DamageError](err)
+	switch {
+	case !ok:
+		return refused("The conversation's files are damaged; the log of ohgw serve names the file. Restore it from a backup, or begin a new conversation.", err)
+	case d.Follows > 0:
+		return refused(fmt.Sprintf("The conversation's file %s is damaged, and %d more events follow it; restore it from a backup, or move it and what follows away to go on with what comes before it.",
+			d.File, d.Follows), err)
+	}
+	return refused(fmt.Sprintf("The conversation's file %s is damaged; restore it from a backup, or begin a new conversation.", d.File), err)
 }
 
 func refused(msg string, err error) error {
@@ -202,11 +217,15 @@ func (b *Backend) Remove(ctx context.Context, id string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.conv == nil {
-		return b.openError(ctx, id, store.Remove(b.cfg.Dir, id, b.storeOptions()))
+		return agentapi.InProcess(b.openError(ctx, id, store.Remove(b.cfg.Dir, id, b.storeOptions())))
 	}
 	err = e.conv.Remove()
 	b.forget(e)
-	return kinded(ctx, err, agentapi.ErrUnavailable, "The conversation could not be deleted completely; delete its directory "+store.Path(b.cfg.Dir, id)+".")
+	if err != nil {
+		b.cfg.Log.Error("delete conversation", "conversation", id, "directory", store.Path(b.cfg.Dir, id), "err", err)
+	}
+	return agentapi.InProcess(kinded(ctx, err, agentapi.ErrUnavailable,
+		"The conversation was not deleted completely; the log of ohgw serve names its directory. Delete it again."))
 }
 
 // acquire finds or makes the entry of a conversation and keeps it from being

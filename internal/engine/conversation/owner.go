@@ -163,7 +163,7 @@ func (c *Conversation) closed() error {
 		return &agentapi.Error{
 			Kind: agentapi.ErrLost,
 			Msg:  "Another process has taken this conversation over; wait until it is done, or use that process.",
-			Err:  c.lost,
+			Err:  c.lost, InProcess: true,
 		}
 	}
 	return errClosed
@@ -171,7 +171,7 @@ func (c *Conversation) closed() error {
 
 var errClosed = &agentapi.Error{
 	Kind: agentapi.ErrUnavailable,
-	Msg:  "The conversation was closed here; open it again.",
+	Msg:  "The conversation was closed here; open it again.", InProcess: true,
 }
 
 // take takes the next message into the log and tells whether a run has to
@@ -221,7 +221,7 @@ func (c *Conversation) storageError(err error) error {
 	}
 	return &agentapi.Error{
 		Kind: agentapi.ErrUnavailable,
-		Msg:  fmt.Sprintf("The conversation cannot be written to %s; make room there, or make it writable, and send the message again.", c.dir.Path()),
-		Err:  err,
+		Msg:  "The conversation cannot be written to the disk of ohgw serve; make room there, or make its state directory writable, and send the message again.",
+		Err:  fmt.Errorf("write to %s: %w", c.dir.Path(), err),
 	}
 }

@@ -24,7 +24,7 @@ const timestampFormat = "2006-01-02T15:04:05.000000"
 // load reads what the directory holds and repairs what a crash has left.
 func (c *Conversation) load() error {
 	if err := c.stats.load(c.dir.State.Stats); err != nil {
-		return fmt.Errorf("%w: base_state.json: stats: %w", store.ErrCorrupt, err)
+		return &store.DamageError{File: "base_state.json", Err: fmt.Errorf("stats: %w", err)}
 	}
 	c.head = c.dir.Head()
 	s := &c.dir.State

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -21,8 +22,8 @@ func (c *Conversation) ready(ctx context.Context) error {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return &agentapi.Error{
 			Kind: agentapi.ErrRefused,
-			Msg:  fmt.Sprintf("The workspace %s of this conversation is gone; make the directory again, or begin a new conversation.", dir),
-			Err:  err,
+			Msg:  "The workspace of this conversation is gone; make its directory again, or begin a new conversation.",
+			Err:  errors.Join(fmt.Errorf("the workspace %s is no directory", dir), err),
 		}
 	}
 	var err error
@@ -53,10 +54,13 @@ func (c *Conversation) prepare(j *job) error {
 	return nil
 }
 
-// toolsError is why tools could not be made. Their own words for people come
+// toolsError is why tools could not be made, without the places of files. Their own words for people come
 // without the cause, which may be the output of a stranger's program.
 func toolsError(err error) error {
 	why := err.Error()
+	if e, ok := errors.AsType[syscall.Errno](err); ok { // the rest is the place of a file
+		why = e.Error() + "; the log of ohgw serve names the file"
+	}
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		why = f.Msg + "; " + f.Hint
 	}
@@ -256,9 +260,16 @@ func conversationError(err error) *event.ConversationError {
 		class.Kind, class.UserAction = "config", "settings"
 		return &event.ConversationError{Code: "ConversationRunError", Detail: e.Msg, Classification: class}
 	}
-	return &event.ConversationError{
-		Code: "ConversationRunError", Detail: "The engine could not go on: " + err.Error(), Classification: class,
+	return &event.ConversationError{Code: "ConversationRunError", Detail: internalDetail(err), Classification: class}
+}
+
+// internalDetail says what kept the engine from going on, without the places of
+// files: who reads it may be far from this machine.
+func internalDetail(err error) string {
+	if e, ok := errors.AsType[syscall.Errno](err); ok {
+		return "The conversation cannot be written to the disk of ohgw serve: " + e.Error() + ". Make room there, or make its state directory writable, and send another message."
 	}
+	return "The engine could not go on: " + err.Error()
 }
 
 // detectStuck looks for an agent that goes round in circles.

@@ -67,7 +67,7 @@ func (s *Stream) Close() error {
 	return nil
 }
 
-var errStreamClosed = &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The watch was closed."}
+var errStreamClosed = &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The watch was closed.", InProcess: true}
 
 func (s *Stream) add(e event.Event) {
 	s.mu.Lock()

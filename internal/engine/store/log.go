@@ -34,8 +34,9 @@ const lockTimeout = 30 * time.Second
 const Root = "__root__"
 
 type eventFile struct {
-	index int
-	name  string
+	index   int
+	name    string
+	damaged bool // it holds no event
 }
 
 // eventFiles lists the events' files in the order of their indexes.
@@ -51,7 +52,7 @@ func (d *Dir) eventFiles() ([]eventFile, error) {
 			continue
 		}
 		if i, err := strconv.Atoi(m[1]); err == nil {
-			files = append(files, eventFile{i, e.Name()})
+			files = append(files, eventFile{index: i, name: e.Name()})
 		}
 	}
 	slices.SortFunc(files, func(a, b eventFile) int {
@@ -63,18 +64,21 @@ func (d *Dir) eventFiles() ([]eventFile, error) {
 	return files, nil
 }
 
-// loadEvents reads the log up to its first gap. What lies beyond a gap stays
-// on the disk and is not part of the conversation, as for OpenHands.
+// loadEvents reads the log up to its first gap, without a damaged tail. What
+// lies beyond stays on the disk and is not part of the conversation, as for
+// OpenHands.
 func (d *Dir) loadEvents() error {
 	files, err := d.eventFiles()
 	if err != nil {
 		return err
 	}
 	files = d.contiguous(files)
-	events, err := readAll(filepath.Join(d.path, "events"), files)
+	events, errs := readAll(filepath.Join(d.path, "events"), files)
+	whole, err := d.damagedTail(files, events, errs)
 	if err != nil {
 		return err
 	}
+	events = events[:whole]
 	d.events = events
 	d.index = make(map[string]int, len(events))
 	for i, e := range events {
@@ -101,8 +105,36 @@ func (d *Dir) contiguous(files []eventFile) []eventFile {
 	return log
 }
 
-// readAll reads the files in the order given, several at a time.
-func readAll(dir string, files []eventFile) ([]event.Event, error) {
+// damagedTail counts the events before the first file that holds no event. A
+// machine that died leaves such files at the end of the log: they were written
+// and had not reached the disk. State updates may be among them; where another
+// event follows, the damage has another cause, and nothing is set aside.
+func (d *Dir) damagedTail(files []eventFile, events []event.Event, errs []error) (whole int, err error) {
+	first := slices.IndexFunc(errs, func(err error) bool { return err != nil })
+	if first < 0 {
+		return len(events), nil
+	}
+	if !errors.Is(errs[first], ErrCorrupt) {
+		return 0, errs[first]
+	}
+	tail := make([]eventFile, 0, len(files)-first)
+	for i, f := range files[first:] {
+		f.damaged = errs[first+i] != nil
+		if _, update := events[first+i].Body.(*event.StateUpdate); !f.damaged && !update {
+			return 0, &DamageError{File: "events/" + files[first].name, Follows: len(files) - first - 1, Err: errs[first]}
+		}
+		if f.damaged && !errors.Is(errs[first+i], ErrCorrupt) {
+			return 0, errs[first+i]
+		}
+		tail = append(tail, f)
+	}
+	d.beyond = append(tail, d.beyond...)
+	return first, nil
+}
+
+// readAll reads the files in the order given, several at a time. Each has an
+// event or an error.
+func readAll(dir string, files []eventFile) ([]event.Event, []error) {
 	events := make([]event.Event, len(files))
 	errs := make([]error, len(files))
 	var next atomic.Int64
@@ -120,12 +152,7 @@ func readAll(dir string, files []eventFile) ([]event.Event, error) {
 		})
 	}
 	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err // the first in the log: what comes before it is whole
-		}
-	}
-	return events, nil
+	return events, errs
 }
 
 // readBuffer holds most events.
@@ -139,7 +166,7 @@ func readEvent(path string, buf []byte) (event.Event, []byte, error) {
 	}
 	var e event.Event
 	if err := e.UnmarshalJSON(data); err != nil { // not json.Unmarshal: it would read all twice
-		return event.Event{}, buf, fmt.Errorf("%w: %s: %w; move that file away to go on with what comes before it", ErrCorrupt, path, err)
+		return event.Event{}, buf, fmt.Errorf("%w: %s: %w", ErrCorrupt, path, err)
 	}
 	return e, data[:0], nil
 }
@@ -229,12 +256,15 @@ func (d *Dir) Flush() error {
 	return nil
 }
 
-// setAside renames the files beyond a gap before the gap is filled: what was
-// no part of the conversation must not become one.
+// setAside renames the files beyond the end of the log before the log grows
+// there: what was no part of the conversation must not become one.
 func (d *Dir) setAside() error {
 	for len(d.beyond) > 0 {
-		path := filepath.Join(d.path, "events", d.beyond[0].name)
-		if err := os.Rename(path, path+".beyond-gap"); err != nil {
+		path, suffix := filepath.Join(d.path, "events", d.beyond[0].name), ".beyond-gap"
+		if d.beyond[0].damaged {
+			suffix = damagedSuffix
+		}
+		if err := os.Rename(path, path+suffix); err != nil {
 			return err
 		}
 		d.beyond = d.beyond[1:]

@@ -2,10 +2,7 @@ package store
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 )
@@ -45,14 +42,8 @@ func (d *Dir) SaveMeta(m Meta) error {
 // an SDK has written has no such file, and gets one.
 func (d *Dir) Touch(at time.Time, title string) error {
 	if d.meta == nil {
-		data, err := os.ReadFile(filepath.Join(d.path, metaFile))
-		if errors.Is(err, fs.ErrNotExist) {
-			err = d.SaveMeta(Meta{Created: at, Updated: at})
-		} else if err == nil {
-			err = json.Unmarshal(data, &d.meta)
-		}
-		if err != nil {
-			return fmt.Errorf("read %s: %w", metaFile, err)
+		if err := d.readMeta(at); err != nil {
+			return err
 		}
 	}
 	changes := map[string]any{"updated_at": stamp(at), "tags": d.State.Tags}

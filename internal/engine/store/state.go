@@ -127,7 +127,10 @@ func readState(path string) (State, error) {
 	}
 	var s State
 	if err := json.Unmarshal(data, &s); err != nil {
-		return State{}, fmt.Errorf("%w: %s: %w", ErrCorrupt, path, err)
+		if !json.Valid(data) {
+			err = errors.Join(errTorn, err)
+		}
+		return State{}, &DamageError{File: stateFile, Err: err}
 	}
 	return s, nil
 }

@@ -11,7 +11,8 @@
 //
 // Every file comes in one step. An event that [Dir.Append] has taken is on the
 // disk; the base state may lag behind it, never ahead. Fields and event kinds
-// that are not known here are kept.
+// that are not known here are kept. What a machine that died has left of a file
+// that had not reached the disk is set aside as NAME.damaged.
 package store
 
 import (
@@ -37,6 +38,27 @@ var (
 	// ErrCorrupt: a file does not hold what it should.
 	ErrCorrupt = errors.New("the conversation's files are damaged")
 )
+
+// DamageError is ErrCorrupt with the file that is damaged.
+type DamageError struct {
+	// File is the name of the file, below the directory of the conversation.
+	File string
+	// Follows is how many events follow it in the log.
+	Follows int
+	Err     error
+}
+
+// Error names the file.
+func (e *DamageError) Error() string { return fmt.Sprintf("%s: %v", e.File, e.Err) }
+
+// Is tells that the conversation's files are damaged.
+func (e *DamageError) Is(target error) bool { return target == ErrCorrupt }
+
+// Unwrap gives the cause.
+func (e *DamageError) Unwrap() error { return e.Err }
+
+// damagedSuffix is what a damaged file is set aside with.
+const damagedSuffix = ".damaged"
 
 // Options are what a directory needs of the world.
 type Options struct {
@@ -92,6 +114,9 @@ func Create(root string, state State, meta Meta, opts Options, events ...event.E
 	if err == nil {
 		err = d.SaveState(true)
 	}
+	if err == nil {
+		err = opts.Files.Sync([]string{root}) // that has a new name
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("make conversation: %w", err), os.RemoveAll(d.path))
 	}
@@ -121,15 +146,21 @@ func Open(root, id string, opts Options) (*Dir, error) {
 }
 
 func (d *Dir) load(id string) error {
+	if err := d.loadEvents(); err != nil {
+		return err
+	}
 	state, err := readState(filepath.Join(d.path, stateFile))
+	if errors.Is(err, errTorn) {
+		return d.rebuildState(id, err)
+	}
 	if err != nil {
 		return err
 	}
 	if state.ID != id {
-		return fmt.Errorf("%w: %s says it is conversation %q", ErrCorrupt, stateFile, state.ID)
+		return &DamageError{File: stateFile, Err: fmt.Errorf("it is the state of conversation %q", state.ID)}
 	}
 	d.State = state
-	return d.loadEvents()
+	return nil
 }
 
 // Path is the conversation's directory.

@@ -188,13 +188,22 @@ func TestDamagedDirectories(t *testing.T) {
 	}{
 		{"truncated base state", func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "base_state.json"), []byte(`{"id":"7f1`), 0o600)
+		}, nil},
+		{"truncated base state and no meta.json", func(dir string) error {
+			return errors.Join(os.WriteFile(filepath.Join(dir, "base_state.json"), []byte(`{"id":"7f1`), 0o600), os.Remove(filepath.Join(dir, "meta.json")))
 		}, store.ErrCorrupt},
 		{"the state of another conversation", func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "base_state.json"), []byte(`{"id":"x"}`), 0o600)
 		}, store.ErrCorrupt},
 		{"corrupt event", func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, "events", "event-00000-00000000.json"), []byte(`{`), 0o600)
+			return errors.Join(
+				os.WriteFile(filepath.Join(dir, "events", "event-00000-00000000.json"), []byte(`{`), 0o600),
+				os.WriteFile(filepath.Join(dir, "events", "event-00001-00000001.json"), []byte(`{"id":"00000001","kind":"MessageEvent"}`), 0o600),
+			)
 		}, store.ErrCorrupt},
+		{"corrupt last event", func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "events", "event-00000-00000000.json"), []byte(`{`), 0o600)
+		}, nil},
 		{"no state", func(dir string) error { return os.Remove(filepath.Join(dir, "base_state.json")) }, store.ErrNotFound},
 	}
 	for _, tt := range tests {

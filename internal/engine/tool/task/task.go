@@ -60,8 +60,8 @@ type Tracker struct {
 }
 
 // New makes the tool and reads the list in dir, if there is one. Without a
-// directory the list is not kept. A list that cannot be read is an error: it
-// would be lost with the next plan.
+// directory the list is not kept. A file that holds no list, which a machine
+// that died may leave, is set aside as TASKS.json.damaged.
 func New(dir string) (*Tracker, error) {
 	t := &Tracker{list: []Item{}}
 	if dir == "" {
@@ -76,7 +76,10 @@ func New(dir string) (*Tracker, error) {
 		return nil, fmt.Errorf("read the task list: %w", err)
 	}
 	if err := json.Unmarshal(data, &t.list); err != nil {
-		return nil, fmt.Errorf("read the task list %s: %w", t.path, err)
+		t.list = []Item{}
+		if err := os.Rename(t.path, t.path+".damaged"); err != nil {
+			return nil, fmt.Errorf("set the damaged task list aside: %w", err)
+		}
 	}
 	return t, nil
 }

@@ -76,8 +76,13 @@ func TestABrokenListIsNotOverwritten(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "TASKS.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := task.New(dir); err == nil {
-		t.Error("no error")
+	tracker, err := task.New(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, tracker, `{"command":"plan","task_list":[{"title":"one"}]}`, "The list now has 1 tasks.")
+	if kept, err := os.ReadFile(filepath.Join(dir, "TASKS.json.damaged")); err != nil || string(kept) != "{" {
+		t.Errorf("the broken list is now %q, %v", kept, err)
 	}
 }
 

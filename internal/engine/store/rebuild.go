@@ -1,0 +1,136 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// errTorn says that a file is no JSON: it was written, and had not reached the
+// disk when the machine died.
+var errTorn = errors.New("the file is incomplete")
+
+// rebuildState makes the base state again from meta.json and the log, and sets
+// the damaged file aside. The state has no agent: the caller of [Open] makes
+// that again, and saves the state.
+func (d *Dir) rebuildState(id string, cause error) error {
+	s, err := d.stateOfMeta(id)
+	if err != nil {
+		return errors.Join(cause, err)
+	}
+	for _, e := range d.events {
+		s.learn(e)
+	}
+	path := filepath.Join(d.path, stateFile)
+	// A copy, not another name: without its base state nobody finds the
+	// conversation. It may be gone after another crash; nothing depends on it.
+	if err := copyFile(path+damagedSuffix, path); err != nil {
+		return fmt.Errorf("set %s aside: %w", stateFile, err)
+	}
+	d.State = s
+	return nil
+}
+
+// stateOfMeta is the state of a conversation that has just begun, as meta.json
+// repeats it.
+func (d *Dir) stateOfMeta(id string) (State, error) {
+	data, err := os.ReadFile(filepath.Join(d.path, metaFile))
+	if err != nil {
+		return State{}, fmt.Errorf("read %s: %w", metaFile, err)
+	}
+	s := NewState(id, nil, "")
+	meta := struct {
+		Workspace *event.Workspace   `json:"workspace"`
+		Tags      *map[string]string `json:"tags"`
+		Policy    *json.RawMessage   `json:"confirmation_policy"`
+		Analyzer  *json.RawMessage   `json:"security_analyzer"`
+		Steps     *int               `json:"max_iterations"`
+		Stuck     *bool              `json:"stuck_detection"`
+	}{&s.Workspace, &s.Tags, &s.ConfirmationPolicy, &s.SecurityAnalyzer, &s.MaxIterations, &s.StuckDetection}
+	if err := json.Unmarshal(data, &meta); err != nil {
+		return State{}, &DamageError{File: metaFile, Err: err}
+	}
+	if s.Workspace.WorkingDir == "" {
+		return State{}, &DamageError{File: metaFile, Err: errors.New("it names no workspace")}
+	}
+	if s.Tags == nil {
+		s.Tags = map[string]string{}
+	}
+	if string(s.SecurityAnalyzer) == "null" {
+		s.SecurityAnalyzer = nil
+	}
+	s.PersistenceDir = d.path
+	return s, nil
+}
+
+// learn takes from an event what it says about the state.
+func (s *State) learn(e event.Event) {
+	switch b := e.Body.(type) {
+	case *event.Message:
+		if e.Source == event.SourceUser {
+			s.LastUserMessageID = e.ID
+		}
+	case *event.StateUpdate:
+		// What cannot be read stays as it was.
+		switch b.Key {
+		case event.KeyStatus:
+			_ = json.Unmarshal(b.Value, &s.Status)
+		case "activated_knowledge_skills":
+			_ = json.Unmarshal(b.Value, &s.ActivatedSkills)
+		case "activated_path_rules":
+			_ = json.Unmarshal(b.Value, &s.ActivatedPathRules)
+		case "stats":
+			var stats struct {
+				Metrics map[string]json.RawMessage `json:"usage_to_metrics"`
+			}
+			if json.Unmarshal(b.Value, &stats) == nil && stats.Metrics != nil {
+				s.Stats = slices.Clone(b.Value)
+			}
+		}
+	}
+}
+
+func copyFile(to, from string) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, fileMode)
+}
+
+// created is when the conversation began, as far as its log tells; else now.
+func (d *Dir) created(now time.Time) time.Time {
+	if len(d.events) > 0 {
+		if at, err := time.ParseInLocation("2006-01-02T15:04:05.999999", d.events[0].Timestamp, time.Local); err == nil { //nolint:gosmopolitan // OpenHands' timestamps are local
+			return at
+		}
+	}
+	return now
+}
+
+// readMeta reads meta.json. Without a file, or with a damaged one, it makes it
+// again from the state and the log.
+func (d *Dir) readMeta(now time.Time) error {
+	path := filepath.Join(d.path, metaFile)
+	data, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return fmt.Errorf("read %s: %w", metaFile, err)
+	case json.Unmarshal(data, &d.meta) == nil && d.meta != nil:
+		return nil
+	default:
+		d.meta = nil
+		if err := copyFile(path+damagedSuffix, path); err != nil {
+			return fmt.Errorf("set %s aside: %w", metaFile, err)
+		}
+	}
+	return d.SaveMeta(Meta{Created: d.created(now), Updated: now})
+}
