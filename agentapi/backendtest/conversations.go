@@ -49,6 +49,8 @@ func conversations() []behaviour {
 		{name: "ParallelConversationsDoNotMix", check: checkParallel},
 		{name: "StateAgreesWithTheTurn", check: checkState},
 		{name: "RunningConversationIsBusy", check: checkBusy},
+		{name: "RunningConversationIsWaitedFor", check: checkWaitedFor},
+		{name: "RunningConversationIsTakenOver", has: hasStop, check: checkTakenOver},
 	}
 }
 
@@ -206,5 +208,44 @@ func checkBusy(t *testing.T, s *Setup) {
 	}
 	if n := len(s.LLM.Requests()); n != 1 {
 		t.Errorf("the model was asked %d times, want once", n)
+	}
+}
+
+// occupied is a conversation with a run that somebody else has started, and a
+// turn that waits for its end.
+func occupied(t *testing.T, s *Setup, stop bool) (over <-chan played) {
+	t.Helper()
+	c := s.open(t)
+	if err := c.Send(within(t, patience), agentapi.Message{Text: "their work"}); err != nil {
+		t.Fatal(err)
+	}
+	s.LLM.Await(t, 1)
+	asked := make(chan struct{})
+	over = begin(t, s.openAs(t, agentapi.OpenRequest{ID: c.Info().ID}), turn.Input{
+		Message: agentapi.Message{Text: "my work"},
+		Busy:    func() bool { close(asked); return stop },
+	})
+	await(t, "word that the conversation runs", asked)
+	return over
+}
+
+func checkWaitedFor(t *testing.T, s *Setup) {
+	hold, reply := gate()
+	s.LLM.Reply(reply, llmtest.Text("mine"))
+	over := occupied(t, s, false)
+	feed(t, hold, "theirs")
+	close(hold)
+	p := await(t, "end of the turn", over)
+	if p.err != nil || p.Outcome != turn.Finished || p.Answer != "mine" || p.text() != "mine" || p.Usage.PromptTokens != 100 {
+		t.Errorf("the turn that waited: %+v, live text %q, %v", p.Result, p.text(), p.err)
+	}
+	wantTold(t, s.LLM.Await(t, 2), "their work", "theirs", "my work")
+}
+
+func checkTakenOver(t *testing.T, s *Setup) {
+	s.LLM.Reply(llmtest.Reply{End: llmtest.Hang}, llmtest.Text("mine"))
+	p := await(t, "end of the turn", occupied(t, s, true))
+	if p.err != nil || p.Outcome != turn.Finished || p.Answer != "mine" {
+		t.Errorf("the turn that took over: %+v, %v", p.Result, p.err)
 	}
 }

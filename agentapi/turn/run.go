@@ -19,6 +19,10 @@ type Input struct {
 	// message. Without a decision a message rejects what waits, because nobody
 	// said yes to it. Where nothing waits it has no effect.
 	Decision *agentapi.Decision
+	// Busy is called when the conversation has a run that this turn did not
+	// start: the turn waits for its end, and stops it first if Busy says so. Nil:
+	// the turn fails with ErrBusy.
+	Busy func() (stop bool)
 	// Ready is called before anything is sent, with all that is needed to
 	// follow the turn later. Its error ends the turn. May be nil.
 	Ready func(Baseline) error
@@ -41,13 +45,12 @@ func Run(ctx context.Context, c agentapi.Conversation, in Input) (Result, error)
 		return Result{}, err
 	}
 	defer stream.Close()
-	r := NewReader(nil)
-	first, err := stream.Next(ctx)
+	r, waited, err := free(ctx, c, stream, in.Busy)
 	if err != nil {
 		return Result{}, err
 	}
-	if _, err := r.Add(first); err != nil {
-		return Result{}, err
+	if waited && in.Decision != nil && in.Decision.Accept {
+		in.Decision = nil // what waits now, nobody has seen
 	}
 	start, err := starter(ctx, c, r, in)
 	if err != nil {
@@ -87,10 +90,7 @@ func Follow(ctx context.Context, c agentapi.Conversation, b Baseline, emit func(
 // starter prepares the conversation and returns the call that starts the run.
 func starter(ctx context.Context, c agentapi.Conversation, r *Reader, in Input) (func(context.Context) error, error) {
 	send := func(ctx context.Context) error { return c.Send(ctx, in.Message) }
-	switch r.Status() {
-	case event.Running:
-		return nil, &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The conversation is running for somebody else; wait until it is done."}
-	case event.Waiting:
+	if r.Status() == event.Waiting {
 		if in.Decision != nil && in.Decision.Accept {
 			r.Begin()
 			return func(ctx context.Context) error { return c.Decide(ctx, *in.Decision) }, nil

@@ -204,6 +204,73 @@ func TestRunThatCannotStartSaysWhy(t *testing.T) {
 	}
 }
 
+type ended struct {
+	turn.Result
+	err error
+}
+
+func TestTurnWaitsForARunThatItDidNotStart(t *testing.T) {
+	t.Parallel()
+	for _, stop := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newConversation(event.Running)
+			asked := 0
+			in := input()
+			in.Decision = &agentapi.Decision{Accept: true}
+			in.Busy = func() bool { asked++; return stop }
+			var before turn.Baseline
+			in.Ready = func(b turn.Baseline) error { before = b; return nil }
+			c.send = func(context.Context) error { c.answers("mine"); return nil }
+			over := make(chan ended, 1)
+			go func() {
+				res, err := turn.Run(t.Context(), c, in)
+				over <- ended{res, err}
+			}()
+			synctest.Wait()
+			c.say(c.user("of the other run"), c.message("its answer"), c.status(event.Waiting))
+			synctest.Wait()
+			if calls := c.called(); slices.Contains(calls, "send go") || slices.Contains(calls, "interrupt") != stop {
+				t.Errorf("stop %v: calls before the end of the other run: %v", stop, calls)
+			}
+			c.say(c.snapshot(event.State{Status: event.Waiting, LeafEventID: "its leaf"}))
+			got := <-over
+			if got.err != nil || got.Answer != "mine" || asked != 1 || before.After != "its leaf" {
+				t.Errorf("stop %v: %+v, %v, asked %d times, baseline %+v", stop, got.Result, got.err, asked, before)
+			}
+			if calls := c.called(); slices.Contains(calls, "accept") {
+				t.Errorf("what nobody has seen was accepted: %v", calls)
+			}
+		})
+	}
+}
+
+func TestRunThatDoesNotStopForTheNextIsBusy(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newConversation(event.Running)
+		in := input()
+		in.Busy = func() bool { return true }
+		_, err := turn.Run(t.Context(), c, in)
+		if !errors.Is(err, agentapi.ErrBusy) || slices.Contains(c.called(), "send go") {
+			t.Errorf("%v, calls %v", err, c.called())
+		}
+	})
+}
+
+func TestWaitForARunEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		c := newConversation(event.Running)
+		in := input()
+		in.Busy = func() bool { return false }
+		if _, err := turn.Run(ctx, c, in); !errors.Is(err, context.DeadlineExceeded) || len(c.called()) != 1 {
+			t.Errorf("%v, calls %v", err, c.called())
+		}
+	})
+}
+
 func TestLostRunKeepsTheTextSoFar(t *testing.T) {
 	t.Parallel()
 	c := newConversation(event.Idle)

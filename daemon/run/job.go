@@ -251,6 +251,7 @@ func (j *job) drive(conv agentapi.Conversation) (turn.Result, error) {
 		Message:  msg,
 		Decision: j.req.Decision,
 		Emit:     j.publish,
+		Busy:     j.busy,
 		Ready: func(b turn.Baseline) error {
 			if err := j.m.records.begin(j, b); err != nil {
 				return err
@@ -258,10 +259,17 @@ func (j *job) drive(conv agentapi.Conversation) (turn.Result, error) {
 			if j.req.Chat != nil {
 				j.req.Chat.Begin(b)
 			}
+			j.m.unattended.begin(j)
 			started, j.began = true, true
 			return nil
 		},
 	})
+	if started {
+		j.m.unattended.settle(j.id, err)
+	}
+	if cause := context.Cause(ctx); err != nil && !started && cause != nil {
+		err = cause // it ended while it waited for another run
+	}
 	err = stoppedBy(context.Cause(ctx), started, res, err)
 	if err != nil && (!started || nothingStarted(err)) {
 		j.began = false
@@ -368,5 +376,6 @@ func (m *Manager) removeConversation(ctx context.Context, id string) error {
 	if err != nil && !errors.Is(err, agentapi.ErrConversationNotFound) {
 		return fmt.Errorf("remove conversation %s: %w", id, err)
 	}
+	m.unattended.end(id)
 	return m.removeWorkspace(id)
 }

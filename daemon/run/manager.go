@@ -15,9 +15,12 @@ type Manager struct {
 	cfg      Config
 	records  *records
 	oneShots *oneShots
-	wg       sync.WaitGroup // the jobs
-	life     context.Context
-	end      context.CancelCauseFunc
+
+	unattended *unattended
+
+	wg   sync.WaitGroup // the jobs
+	life context.Context
+	end  context.CancelCauseFunc
 
 	mu       sync.Mutex
 	draining bool
@@ -44,6 +47,9 @@ func New(cfg Config) (*Manager, error) {
 	m.life, m.end = context.WithCancelCause(context.Background())
 	var err error
 	if m.records, err = openRecords(cfg.StateDir, cfg.Now); err != nil {
+		return nil, err
+	}
+	if m.unattended, err = openUnattended(cfg); err != nil {
 		return nil, err
 	}
 	if m.oneShots, err = openOneShots(cfg, m.removeConversation); err != nil {

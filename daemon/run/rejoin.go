@@ -35,6 +35,11 @@ func (j *job) rejoin(conv agentapi.Conversation) (turn.Result, error) {
 	}
 	end(nil)
 	wg.Wait()
+	if errors.Is(err, turn.ErrNoTurn) {
+		j.m.unattended.end(j.id)
+	} else {
+		j.m.unattended.settle(j.id, err)
+	}
 	lost := res.Cause != nil && res.Cause.Kind == turn.CauseLost
 	if errors.Is(err, turn.ErrNoTurn) || (err == nil && lost) {
 		return res, ErrInterrupted

@@ -1,0 +1,134 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/turn"
+)
+
+// unattended are the runs that this state directory's gateways have started
+// and have not seen the end of: those of a process that died, and those whose
+// backend was lost. They may go on at the backend. Each is a small file named
+// after its conversation, written before the run starts and removed at its
+// end. It is not synced and its loss is harmless: the next request of the
+// conversation then waits for the run in place of stopping it.
+type unattended struct {
+	dir string // empty: in memory only
+	log *slog.Logger
+
+	mu   sync.Mutex
+	runs map[string]runMark // by conversation
+}
+
+// runMark says whose run it is.
+type runMark struct {
+	Token  string `json:"token"`
+	Detach bool   `json:"detach,omitempty"`
+}
+
+// keepMarks is how long a run may go on for a mark to be believed.
+const keepMarks = 24 * time.Hour
+
+func openUnattended(cfg Config) (*unattended, error) {
+	u := &unattended{log: cfg.Logger, runs: make(map[string]runMark)}
+	if cfg.StateDir == "" {
+		return u, nil
+	}
+	u.dir = filepath.Join(cfg.StateDir, "running")
+	if err := os.MkdirAll(u.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the directory of running turns: %w", err)
+	}
+	entries, err := os.ReadDir(u.dir)
+	if err != nil {
+		return nil, fmt.Errorf("list running turns: %w", err)
+	}
+	for _, e := range entries {
+		u.load(e, cfg.Now())
+	}
+	return u, nil
+}
+
+// load reads a mark. One that is old or cannot be read says nothing.
+func (u *unattended) load(e fs.DirEntry, now time.Time) {
+	path := filepath.Join(u.dir, e.Name())
+	var mark runMark
+	data, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(data, &mark)
+	}
+	if info, infoErr := e.Info(); err == nil && infoErr == nil && now.Sub(info.ModTime()) < keepMarks {
+		u.runs[e.Name()] = mark
+		return
+	}
+	_ = os.Remove(path) // the next start tries again
+}
+
+// begin notes that j's run is about to start.
+func (u *unattended) begin(j *job) {
+	mark := runMark{Token: j.req.Token, Detach: j.req.Detach}
+	u.mu.Lock()
+	u.runs[j.id] = mark
+	u.mu.Unlock()
+	if u.dir == "" {
+		return
+	}
+	data, err := json.Marshal(mark)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(u.dir, j.id), data, 0o600)
+	}
+	if err != nil {
+		u.log.Warn("running turn not noted", "conversation_id", j.id, "err", err)
+	}
+}
+
+// end notes that no run of the conversation goes on.
+func (u *unattended) end(conversation string) {
+	u.mu.Lock()
+	_, known := u.runs[conversation]
+	delete(u.runs, conversation)
+	u.mu.Unlock()
+	if !known || u.dir == "" {
+		return
+	}
+	if err := os.Remove(filepath.Join(u.dir, conversation)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		u.log.Warn("end of a turn not noted", "conversation_id", conversation, "err", err)
+	}
+}
+
+// settle notes what the end of a turn says of its run.
+func (u *unattended) settle(conversation string, err error) {
+	if errors.Is(err, agentapi.ErrLost) || errors.Is(err, agentapi.ErrUncertain) {
+		return // it may go on
+	}
+	u.end(conversation)
+}
+
+// stops tells whether a request of the token takes the place of the run that
+// goes on in the conversation: as it would of a run of this process that
+// nobody reads any more. Every other run is waited for.
+func (u *unattended) stops(conversation, token string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	mark, known := u.runs[conversation]
+	return known && mark.Token == token && !mark.Detach
+}
+
+// busy is called when the conversation has a run that is no job of this
+// process. It reports whether to stop that run.
+func (j *job) busy() (stop bool) {
+	if j.m.unattended.stops(j.id, j.req.Token) {
+		j.publish(turn.Update{Kind: turn.Progress, Text: "Stopping the earlier run of this conversation"})
+		return true
+	}
+	j.publish(turn.Update{Kind: turn.Progress, Text: "Waiting for the run of this conversation that was started elsewhere"})
+	return false
+}

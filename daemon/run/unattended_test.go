@@ -1,0 +1,124 @@
+package run_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/daemon/run"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// orphan starts a run in a conversation and gives the state directory as it is
+// for the next process when this one is killed now.
+func (w *world) orphan(t *testing.T, req run.Request, state string) string {
+	t.Helper()
+	a := w.submit(req)
+	t.Cleanup(a.Close)
+	w.wantRuns(1)
+	killed := t.TempDir()
+	if err := os.CopyFS(killed, os.DirFS(state)); err != nil {
+		t.Fatal(err)
+	}
+	return killed
+}
+
+// successor is a manager on the state directory of one that was killed, over
+// the same backend. In a test the runs of the first go on, too.
+func (w *world) successor(state string) *world {
+	w.t.Helper()
+	next := &world{t: w.t, b: w.b}
+	next.start(run.Config{StateDir: state})
+	w.t.Cleanup(next.stop)
+	return next
+}
+
+func in(conversation, text string) run.Request {
+	req := ask(text)
+	req.ConversationID = conversation
+	return req
+}
+
+func TestRunOfADeadProcessIsTakenOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		id, state := uuid.New(), t.TempDir()
+		w := &world{t: t, b: newBackend()}
+		w.start(run.Config{StateDir: state})
+		defer w.stop()
+		next := w.successor(w.orphan(t, in(id, "wait"), state))
+		if res := next.answered(in(id, "go on")); res.Answer != "re: go on" {
+			t.Errorf("answer %q", res.Answer)
+		}
+		if n := w.b.conv(id).interrupted(); n != 1 {
+			t.Errorf("the orphan was interrupted %d times", n)
+		}
+	})
+}
+
+func TestRunOfADeadProcessThatMayGoOnIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(first, second *run.Request){
+		"detached":      func(first, _ *run.Request) { first.Detach = true },
+		"another token": func(_, second *run.Request) { second.Token = "other" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				id, state := uuid.New(), t.TempDir()
+				w := &world{t: t, b: newBackend()}
+				w.start(run.Config{StateDir: state})
+				defer w.stop()
+				first, second := in(id, "wait"), in(id, "go on")
+				change(&first, &second)
+				next := w.successor(w.orphan(t, first, state))
+				a := next.submit(second)
+				defer a.Close()
+				time.Sleep(time.Hour)
+				next.wantRuns(1)
+				w.b.conv(id).letGo()
+				if res := next.mustRead(a); res.Answer != "re: go on" || w.b.conv(id).interrupted() != 0 {
+					t.Errorf("answer %q, interrupted %d times", res.Answer, w.b.conv(id).interrupted())
+				}
+			})
+		})
+	}
+}
+
+func TestRunOfSomebodyElseIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	inBubble(t, run.Config{}, func(w *world) {
+		id := uuid.New()
+		w.answered(in(id, "hello"))
+		if err := (handle{w.b.conv(id), false}).Send(t.Context(), agentapi.Message{Text: "wait, says a browser"}); err != nil {
+			t.Fatal(err)
+		}
+		a := w.submit(in(id, "go on"))
+		defer a.Close()
+		w.wantRuns(2)
+		w.b.conv(id).letGo()
+		if res := w.mustRead(a); res.Answer != "re: go on" || w.b.conv(id).interrupted() != 0 {
+			t.Errorf("answer %q, interrupted %d times", res.Answer, w.b.conv(id).interrupted())
+		}
+	})
+}
+
+func TestEndedRunsLeaveNoMark(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	inBubble(t, run.Config{StateDir: state}, func(w *world) {
+		w.answered(in(uuid.New(), "hello"))
+		w.answered(ask("a one-shot"))
+		_, _, _ = w.read(w.submit(in(uuid.New(), "fail")))
+		a := w.submit(in(uuid.New(), "wait"))
+		a.Close()
+		time.Sleep(time.Minute)
+		marks, err := filepath.Glob(filepath.Join(state, "running", "*"))
+		if err != nil || len(marks) != 0 {
+			t.Errorf("marks %v, %v", marks, err)
+		}
+	})
+}
