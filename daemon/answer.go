@@ -30,7 +30,6 @@ type answer struct {
 	id       string
 	created  int64
 	progress int        // bytes shown
-	counted  bool       // as delivered
 	text     chats.Text // told, where there is no chat
 	note     string     // what the user must know besides the answer
 }
@@ -105,7 +104,6 @@ func (a *answer) end(ctx context.Context) ending {
 	// with this repetition, so it is counted before it is written.
 	if a.att.Replayed() && !a.att.RepeatsUntil().IsZero() {
 		a.att.Delivered()
-		a.counted = true
 		e.problem = again(e.problem, a.att.RepeatsUntil().Sub(a.x.d.cfg.Now()))
 	}
 	return e
@@ -131,19 +129,21 @@ func again(p *problem, left time.Duration) *problem {
 	return &repeated
 }
 
-// delivered notes that the client has everything, as far as can be known.
-func (a *answer) delivered(ctx context.Context, err error) error {
+// deliver writes the last frame of the answer. The client has its answer when
+// that was written without an error: what it does then, and how fast, says
+// nothing about it.
+func (a *answer) deliver(ctx context.Context, write func() error) error {
+	err := ctx.Err()
+	if err == nil {
+		a.att.Delivered()
+		err = write()
+	}
 	if err == nil {
 		err = a.x.flush()
 	}
-	if err == nil {
-		err = ctx.Err()
-	}
 	if err != nil {
+		a.att.Undelivered()
 		return fmt.Errorf("client gone: %w", err)
-	}
-	if !a.counted {
-		a.att.Delivered()
 	}
 	a.shown()
 	return nil

@@ -155,7 +155,7 @@ func (d *Daemon) submit(ctx context.Context, client Client, c *call, profile age
 	// meanwhile, our list of profiles may not know yet.
 	list, err := d.models.newest(ctx)
 	if p, ok := find(list, c.Model); err == nil && ok && p.Revision != req.ProfileRevision {
-		att.Close()
+		att.Forgo()
 		req.ProfileRevision = p.Revision
 		return d.begin(ctx, c, req)
 	}

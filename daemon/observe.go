@@ -146,5 +146,6 @@ func (d *Daemon) backendFailed(err error) {
 // ours tells whether a run ended because the gateway wanted it.
 func ours(err error) bool {
 	_, late := errors.AsType[*run.TimeoutError](err)
-	return late || errors.Is(err, run.ErrInterrupted) || errors.Is(err, run.ErrDraining) || errors.Is(err, run.ErrRecord)
+	return late || errors.Is(err, run.ErrInterrupted) || errors.Is(err, run.ErrDraining) || errors.Is(err, run.ErrRecord) ||
+		errors.Is(err, run.ErrAbandoned) || errors.Is(err, run.ErrStopped)
 }

@@ -67,7 +67,7 @@ func (p *plainWriter) failed(ctx context.Context, e ending) error {
 	if e.status != "" {
 		p.x.Header().Set(headerRunStatus, e.status)
 	}
-	return p.delivered(ctx, p.x.writeProblem(e.problem))
+	return p.deliver(ctx, func() error { return p.x.writeProblem(e.problem) })
 }
 
 func (p *plainWriter) write(ctx context.Context, c openai.Completion, status string) error {
@@ -75,12 +75,14 @@ func (p *plainWriter) write(ctx context.Context, c openai.Completion, status str
 	c.Reasoning = p.lines.String()
 	p.tell(c.Content)
 	body := append(c.Append(nil), '\n')
-	if p.x.started() {
-		_, err := p.x.Write(body)
-		return p.delivered(ctx, err)
-	}
-	p.x.Header().Set(headerRunStatus, status)
-	return p.delivered(ctx, p.x.writeJSON(http.StatusOK, body))
+	return p.deliver(ctx, func() error {
+		if p.x.started() {
+			_, err := p.x.Write(body)
+			return err
+		}
+		p.x.Header().Set(headerRunStatus, status)
+		return p.x.writeJSON(http.StatusOK, body)
+	})
 }
 
 // statusOr is the run's status, error where it has none.

@@ -100,7 +100,7 @@ func (s *streamer) content(text string) error {
 func (s *streamer) finish(ctx context.Context) error {
 	e := s.end(ctx)
 	if e.problem != nil {
-		return s.delivered(ctx, s.events.Data(e.problem.wire.AppendEnvelope(s.buf[:0])))
+		return s.deliver(ctx, func() error { return s.events.Data(e.problem.wire.AppendEnvelope(s.buf[:0])) })
 	}
 	before := max(0, s.sent-len(e.answer))
 	rest := e.text()
@@ -121,5 +121,5 @@ func (s *streamer) finish(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.delivered(ctx, s.events.Data([]byte(openai.Done)))
+	return s.deliver(ctx, func() error { return s.events.Data([]byte(openai.Done)) })
 }

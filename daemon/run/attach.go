@@ -15,19 +15,38 @@ var ErrBehind = errors.New("the client reads too slowly")
 
 // Attachment is one client's view of a job. Its methods are for one goroutine.
 type Attachment struct {
-	job      *job
-	replayed bool
-	next     int // index of the next update since the job began
-	wake     chan struct{}
-	closed   bool
+	job       *job
+	replayed  bool
+	next      int // index of the next update since the job began
+	wake      chan struct{}
+	took      bool // an answer that was owed
+	delivered bool
+	closed    bool
 }
 
-// attach adds a client. A grace that was running is over: somebody is there.
-func (j *job) attach(replayed bool) *Attachment {
-	a := &Attachment{job: j, replayed: replayed, wake: make(chan struct{}, 1)}
+// attach adds the client that made the job.
+func (j *job) attach() *Attachment { return j.add(&Attachment{job: j}) }
+
+// join adds a client that repeats an earlier one. A marked repeat comes back for
+// a client that may not have been missed yet. One that wants the run to go on
+// without it is heard, whatever the earlier one wanted.
+func (j *job) join(req Request) *Attachment {
+	a := j.add(&Attachment{job: j, replayed: true})
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	a.next = j.dropped
+	if j.owed > 0 || len(j.clients) > 1 && (req.Retry || req.IdempotencyKey != "") {
+		j.owed--
+		a.took = true
+	}
+	j.detached = j.detached || req.Detach
+	return a
+}
+
+// add attaches a client. A grace that was running is over: somebody is there.
+func (j *job) add(a *Attachment) *Attachment {
+	a.wake = make(chan struct{}, 1)
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	j.clients[a] = struct{}{}
 	if j.grace != nil {
 		j.grace.Stop()
@@ -101,8 +120,8 @@ func (j *job) at(a *Attachment) (u turn.Update, err error, ok bool) { //nolint:r
 }
 
 // Result is how the job ended. Call it after Next has returned io.EOF. The
-// error is ErrInterrupted, a *TimeoutError, ErrDraining, ErrRecord, or an
-// [agentapi.Error].
+// error is ErrInterrupted, ErrAbandoned, a *TimeoutError, ErrDraining,
+// ErrRecord, or an [agentapi.Error].
 func (a *Attachment) Result() (turn.Result, error) {
 	a.job.mu.Lock()
 	defer a.job.mu.Unlock()
@@ -122,8 +141,14 @@ func (a *Attachment) RepeatsUntil() time.Time {
 	return h.failureEnds()
 }
 
-// Delivered says that the whole answer, or the failure, reached the client.
+// Delivered says that the client has the whole answer, or the failure. It is
+// called before the last frame is written, because a client may read that and
+// ask again before a write returns; [Attachment.Undelivered] takes it back.
 func (a *Attachment) Delivered() {
+	if a.delivered {
+		return
+	}
+	a.delivered = true
 	j := a.job
 	j.mu.Lock()
 	j.lastDel = j.m.cfg.Now()
@@ -135,21 +160,48 @@ func (a *Attachment) Delivered() {
 	j.m.review(j)
 }
 
+// Undelivered says that the last frame could not be written after all.
+func (a *Attachment) Undelivered() {
+	if !a.delivered {
+		return
+	}
+	a.delivered = false
+	a.job.mu.Lock()
+	defer a.job.mu.Unlock()
+	a.job.delivers--
+}
+
 // Close says that the client has what it wanted, or is gone. The run of a job
-// without clients is interrupted after the grace, unless it is detached.
-func (a *Attachment) Close() {
+// without clients is interrupted after the grace, unless it is detached; at
+// once where somebody waits for it.
+func (a *Attachment) Close() { a.close(!a.delivered) }
+
+// Forgo is Close for a client that wants something else than this job.
+func (a *Attachment) Forgo() { a.close(a.took) }
+
+func (a *Attachment) close(owed bool) {
 	if a.closed {
 		return
 	}
 	a.closed = true
 	j := a.job
+	j.m.mu.Lock()
+	defer j.m.mu.Unlock()
+	awaited := j.m.awaited(j)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	delete(j.clients, a)
-	if len(j.clients) > 0 || j.ended || j.req.Detach {
-		return
+	if owed {
+		j.owed++
 	}
-	j.grace = time.AfterFunc(j.m.cfg.Grace, j.supersede)
+	j.owed = max(j.owed, -len(j.clients))
+	switch {
+	case !j.left():
+	case awaited:
+		j.halt(ErrAbandoned)
+	default:
+		j.grace = time.AfterFunc(j.m.cfg.Grace, j.supersede)
+	}
 }
 
 // supersede interrupts the job if no client is attached to it.
@@ -157,12 +209,19 @@ func (j *job) supersede() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.left() {
-		j.cancel(errClientGone)
+		j.halt(ErrAbandoned)
 	}
 }
 
 // left tells whether the job runs on for nobody. The caller holds j.mu.
-func (j *job) left() bool { return len(j.clients) == 0 && !j.ended && !j.req.Detach }
+func (j *job) left() bool { return len(j.clients) == 0 && !j.ended && !j.stopped && !j.detached }
+
+// halt ends the job for a cause. From here on it takes no new client. The
+// caller holds j.mu.
+func (j *job) halt(cause error) {
+	j.stopped = true
+	j.cancel(cause)
+}
 
 // publish adds an update to the log and wakes the clients.
 func (j *job) publish(u turn.Update) {

@@ -28,8 +28,9 @@ var (
 	// ErrInterrupted: a run that was going on when the gateway stopped, by a
 	// crash or because it was told to.
 	ErrInterrupted = errors.New("the run was cut off when the gateway stopped")
-	// errClientGone: nobody was there to read the answer.
-	errClientGone = errors.New("the client is gone")
+	// ErrAbandoned: nobody was there to read the answer. Who comes later with the
+	// idempotency key of the run is told so.
+	ErrAbandoned = errors.New("the run was stopped because its client had gone")
 )
 
 // errForeign refuses a conversation that the token may not enter.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -20,8 +21,9 @@ type backend struct {
 	convs   map[string]*conv
 	runs    int // user messages that started a run
 	openErr error
-	fixed   bool // Switch is not supported
-	slow    bool // Open takes as long as its context
+	fixed   bool          // Switch is not supported
+	slow    bool          // Open takes as long as its context
+	obeys   time.Duration // how long an interrupt takes
 	opened  []agentapi.OpenRequest
 }
 
@@ -181,6 +183,7 @@ func (c *conv) answer(s string) {
 }
 
 func (c *conv) Interrupt(context.Context) error {
+	time.Sleep(c.b.obeys)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.status == event.Running {

@@ -36,6 +36,10 @@ type job struct {
 	retired bool
 
 	mu       sync.Mutex
+	stopped  bool // it was told to end, and takes no new client
+	sent     bool // the message is about to be sent, or was
+	detached bool // the run goes on without clients
+	owed     int  // see history
 	log      []turn.Update
 	dropped  int // updates that are no longer in log
 	bytes    int // of log
@@ -56,7 +60,7 @@ func (m *Manager) newJob(req Request) *job {
 	j := &job{
 		m: m, req: req, id: req.ConversationID, made: m.cfg.Now(),
 		turn: make(chan struct{}), queued: make(chan struct{}), opened: make(chan struct{}), over: make(chan struct{}),
-		clients: make(map[*Attachment]struct{}),
+		clients: make(map[*Attachment]struct{}), detached: req.Detach,
 	}
 	if j.id == "" {
 		j.id = newID()
@@ -70,7 +74,7 @@ func (j *job) run() {
 	res, err := j.work()
 	j.cancel(nil)
 	if j.req.Chat != nil && j.follow == nil { // a turn of another life is in its chat already
-		j.req.Chat.End(j.began, errors.Is(err, errClientGone) || res.Outcome == turn.Interrupted)
+		j.req.Chat.End(j.began, errors.Is(err, ErrAbandoned) || res.Outcome == turn.Interrupted)
 	}
 	j.tell(res, err) // before anybody has the answer: who has it finds it counted
 	j.finish(res, err)
@@ -86,7 +90,7 @@ func (j *job) tell(res turn.Result, err error) {
 		return
 	}
 	now := j.m.cfg.Now()
-	end := Ended{Profile: j.req.Profile, Result: res, Err: err, Started: !isEarly(err), Left: errors.Is(err, errClientGone)}
+	end := Ended{Profile: j.req.Profile, Result: res, Err: err, Started: !isEarly(err), Left: errors.Is(err, ErrAbandoned)}
 	if early, ok := errors.AsType[*earlyError](err); ok {
 		end.Err = early.err
 	}
@@ -253,6 +257,9 @@ func (j *job) drive(conv agentapi.Conversation) (turn.Result, error) {
 		Emit:     j.publish,
 		Busy:     j.busy,
 		Ready: func(b turn.Baseline) error {
+			if err := j.send(); err != nil {
+				return err
+			}
 			if err := j.m.records.begin(j, b); err != nil {
 				return err
 			}
@@ -276,6 +283,26 @@ func (j *job) drive(conv agentapi.Conversation) (turn.Result, error) {
 		return res, &earlyError{err}
 	}
 	return res, err
+}
+
+// send notes that the message is about to be sent. It is not where the job was
+// stopped before: its idempotency key may be in other hands by now.
+func (j *job) send() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.stopped {
+		return context.Cause(j.ctx)
+	}
+	j.sent = true
+	return nil
+}
+
+// gaveUp tells whether the job was stopped before it sent anything: nothing of
+// it will ever run.
+func (j *job) gaveUp() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.stopped && !j.sent
 }
 
 // nothingStarted tells whether err says that the agent did not begin.
@@ -311,9 +338,11 @@ func (m *Manager) workspace(id string) string {
 // finish stores the end and wakes everybody.
 func (j *job) finish(res turn.Result, err error) {
 	// On disk before any client sees it: a key whose answer was read once must
-	// not run again.
-	if recErr := j.m.records.end(j, res, err); recErr != nil {
-		j.m.cfg.Logger.Error("idempotency record not completed", "conversation_id", j.id, "err", recErr)
+	// not run again. One that was given up may have another job by now.
+	if !j.gaveUp() {
+		if recErr := j.m.records.end(j, res, err); recErr != nil {
+			j.m.cfg.Logger.Error("idempotency record not completed", "conversation_id", j.id, "err", recErr)
+		}
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -323,6 +352,9 @@ func (j *job) finish(res turn.Result, err error) {
 		close(j.opened)
 	}
 	j.result, j.err, j.ended, j.endedAt = res, err, true, j.m.cfg.Now()
+	if err == nil && res.Outcome != turn.Interrupted {
+		j.stopped = false // it came to its end before anybody stopped it
+	}
 	close(j.over)
 	if j.grace != nil {
 		j.grace.Stop()
@@ -345,17 +377,15 @@ func (j *job) failedEarly() error {
 func (j *job) remembered() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return !isEarly(j.err) && !errors.Is(j.err, errClientGone)
+	return !isEarly(j.err) && !j.stopped
 }
 
 func (j *job) history() history {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return history{
-		connected: len(j.clients) > 0, ended: j.ended, failed: j.failed(),
-		abandoned: errors.Is(context.Cause(j.ctx), errClientGone),
-		revision:  j.req.ProfileRevision,
-		endedAt:   j.endedAt, deliveries: j.delivers, firstDeliver: j.firstDel, lastDeliver: j.lastDel,
+		stopped: j.stopped, ended: j.ended, failed: j.failed(), owed: j.owed, revision: j.req.ProfileRevision,
+		endedAt: j.endedAt, deliveries: j.delivers, firstDeliver: j.firstDel, lastDeliver: j.lastDel,
 	}
 }
 

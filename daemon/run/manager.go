@@ -29,8 +29,9 @@ type Manager struct {
 	lanes    map[string]*lane
 	prints   map[Fingerprint][]*job // newest last; ended ones until they retire
 	keys     map[string]*job        // by token and idempotency key, likewise
-	retained int                    // bytes that ended jobs keep
-	ended    []*job                 // oldest first, retired ones among them
+	refused  refusals
+	retained int    // bytes that ended jobs keep
+	ended    []*job // oldest first, retired ones among them
 }
 
 // New makes a Manager and takes up what an earlier one left: records of
@@ -43,6 +44,8 @@ func New(cfg Config) (*Manager, error) {
 		lanes:  make(map[string]*lane),
 		prints: make(map[Fingerprint][]*job),
 		keys:   make(map[string]*job),
+
+		refused: make(refusals),
 	}
 	m.life, m.end = context.WithCancelCause(context.Background())
 	var err error
@@ -106,13 +109,15 @@ func (m *Manager) admit(req Request) (*Attachment, error) {
 		return nil, err
 	}
 	if j != nil {
-		return j.attach(true), nil
+		return j.join(req), nil
 	}
 	if m.active >= m.cfg.MaxRuns+m.cfg.MaxQueue {
+		m.refused.note(req.Fingerprint, m.cfg.Now())
 		return nil, ErrQueueFull
 	}
 	if l := m.lanes[req.ConversationID]; req.ConversationID != "" && l != nil {
 		if len(l.jobs) > maxLane {
+			m.refused.note(req.Fingerprint, m.cfg.Now())
 			return nil, ErrConversationBusy
 		}
 		// Somebody goes on in this conversation: if they left it, they are not
@@ -128,9 +133,9 @@ func (m *Manager) admit(req Request) (*Attachment, error) {
 	}
 	j = m.newJob(req)
 	if l := m.lanes[req.Origin]; req.Origin != "" && l != nil {
-		j.before = l.leave()
+		j.before = l.leave(req.Token)
 	}
-	a := j.attach(false)
+	a := j.attach()
 	m.start(j)
 	return a, nil
 }
@@ -143,11 +148,18 @@ func (m *Manager) earlier(req Request) (*job, error) {
 	if req.Fresh {
 		return nil, nil
 	}
+	now := m.cfg.Now()
 	jobs := m.prints[req.Fingerprint]
-	for i := len(jobs) - 1; i >= 0; i-- {
-		if j := jobs[i]; j.history().joins(req.Retry, req.ProfileRevision, m.cfg.Now()) {
-			return j, nil
-		}
+	known := make([]history, len(jobs))
+	for i, j := range jobs {
+		known[i] = j.history()
+	}
+	q := question{retry: req.Retry, refused: req.Retry && m.refused.expects(req.Fingerprint, now), revision: req.ProfileRevision}
+	if i := joins(known, q, now); i >= 0 {
+		return jobs[i], nil
+	}
+	if q.refused {
+		m.refused.came(req.Fingerprint)
 	}
 	return nil, nil
 }
@@ -156,7 +168,7 @@ func (m *Manager) earlier(req Request) (*job, error) {
 // the record that an earlier process left.
 func (m *Manager) byKey(req Request) (*job, error) {
 	key := recordKey(req.Token, req.IdempotencyKey)
-	if j := m.keys[key]; j != nil {
+	if j := m.keys[key]; j != nil && !j.gaveUp() {
 		if j.req.Fingerprint != req.Fingerprint {
 			return nil, ErrKeyConflict
 		}
@@ -170,7 +182,7 @@ func (m *Manager) byKey(req Request) (*job, error) {
 		return nil, ErrKeyConflict
 	}
 	j := m.newJob(req)
-	j.follow = &rec
+	j.follow, j.sent = &rec, true
 	if rec.readable {
 		j.id = rec.conversation
 	}
@@ -203,6 +215,9 @@ func (m *Manager) finished(j *job) {
 	defer m.mu.Unlock()
 	m.active--
 	m.leave(j)
+	if isEarly(j.err) && !j.stopped {
+		m.refused.note(j.req.Fingerprint, m.cfg.Now())
+	}
 	if !j.remembered() {
 		m.forget(j)
 		return

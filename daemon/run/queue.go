@@ -61,18 +61,43 @@ func (l *lane) busy() bool {
 	})
 }
 
-// leave ends the jobs that run on for nobody, and gives them.
-func (l *lane) leave() []*job {
+// leave ends the jobs of a token that run on for nobody, and gives those that
+// end: these, and what was stopped before.
+func (l *lane) leave(token string) []*job {
 	var left []*job
 	for _, j := range l.jobs {
+		if j.req.Token != token {
+			continue
+		}
+		j.supersede()
 		j.mu.Lock()
-		if j.left() {
-			j.cancel(errClientGone)
+		if j.stopped && !j.ended {
 			left = append(left, j)
 		}
 		j.mu.Unlock()
 	}
 	return left
+}
+
+// awaited tells whether a request of the same token waits for j, in its lane or
+// in the place of it. The caller holds m.mu.
+func (m *Manager) awaited(j *job) bool {
+	for id, l := range m.lanes {
+		at := slices.Index(l.jobs, j)
+		for _, other := range l.jobs[at+1:] {
+			if other.req.Token == j.req.Token && (id == j.id && at >= 0 || other.req.Origin == j.id) && other.isWanted() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isWanted tells whether somebody wants what the job makes.
+func (j *job) isWanted() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return !j.ended && !j.stopped && (len(j.clients) > 0 || j.detached)
 }
 
 // enter puts j into its lane, and into the queue for a slot if the lane is

@@ -1,6 +1,9 @@
 package run
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // How long an ended job answers repeats.
 const (
@@ -9,6 +12,9 @@ const (
 	// undeliveredMarked: the same for requests marked as a repeat, whose
 	// clients wait longer between attempts.
 	undeliveredMarked = 10 * time.Minute
+	// refusedFor is how long a request that was refused, and of which nothing was
+	// started, is expected to come again marked as a repeat.
+	refusedFor = 2 * time.Minute
 	// A failure that was delivered is repeated to retry loops that mark
 	// nothing: first for 10 s after the last delivery, twice as long after each
 	// repeat, never more than 80 s at a time, 5 minutes in all. The slowest of
@@ -19,42 +25,78 @@ const (
 	failureAll   = 5 * time.Minute
 )
 
-// history is what the rules of joining look at.
+// history is what the rules of joining know of a job.
 type history struct {
-	connected bool // a client is attached now
-	ended     bool
-	failed    bool // the end was a failure of the run
-	abandoned bool // we interrupted it because nobody was there
-	revision  string
+	stopped bool // somebody stopped it, or we did because nobody was there
+	ended   bool
+	failed  bool // the end was a failure of the run
+	// owed is how many clients went away without the whole answer, less those
+	// that came back for it. It is below zero while a client that marked its
+	// request as a repeat is attached beside one that has not been missed yet.
+	owed     int
+	revision string // of the profile
 
 	endedAt      time.Time
-	deliveries   int // how often the whole answer reached a client
+	deliveries   int // how often the last frame of the answer was written
 	firstDeliver time.Time
 	lastDeliver  time.Time
 }
 
-// joins tells whether a request with the same fingerprint, and without an
-// idempotency key, is answered by the job instead of a new run.
-func (h history) joins(retry bool, revision string, now time.Time) bool {
-	if !h.ended {
-		// Two clients that are connected at the same time want two answers.
-		return retry || !h.connected
+// question is what the rules of joining know of a request that has no
+// idempotency key.
+type question struct {
+	retry    bool   // its client marked it as a repeat
+	refused  bool   // an identical request was refused a moment ago: the mark may mean that one
+	revision string // of the profile now
+}
+
+// joins is the one place where it is decided which earlier job answers a
+// request with the same fingerprint: the index in jobs, oldest first, or -1 for
+// a run of its own. A client that has its answer never shares a job with a
+// request without a mark, at whatever moment that comes.
+func joins(jobs []history, q question, now time.Time) int {
+	for _, rule := range [...]func(history, question, time.Time) bool{isOwed, failedJustNow, isMeant} {
+		for i, h := range slices.Backward(jobs) {
+			if !h.stopped && rule(h, q, now) {
+				return i
+			}
+		}
 	}
-	if h.abandoned {
+	return -1
+}
+
+// isOwed: a client went away before the last frame of its answer was written,
+// and this one may be that client.
+func isOwed(h history, q question, now time.Time) bool {
+	if h.owed <= 0 {
 		return false
 	}
-	if h.failed && h.deliveries > 0 {
-		return revision == h.revision && now.Before(h.failureEnds())
+	keep := undelivered
+	if q.retry {
+		keep = undeliveredMarked
 	}
-	if h.deliveries > 0 {
-		// It reached the client as far as we know. A marked repeat knows better,
-		// for a moment.
-		return retry && now.Sub(h.lastDeliver) < undelivered
+	return !h.ended || now.Sub(h.endedAt) < keep
+}
+
+// failedJustNow: the run failed, a client knows it, and nobody has repaired
+// the profile since.
+func failedJustNow(h history, q question, now time.Time) bool {
+	return h.failed && h.deliveries > 0 && q.revision == h.revision && now.Before(h.failureEnds())
+}
+
+// isMeant: the mark says that its client did not get the answer, although it
+// seems to be connected or was written to. A mark that can mean a request that
+// was refused says nothing of the kind.
+func isMeant(h history, q question, now time.Time) bool {
+	switch {
+	case !q.retry || q.refused:
+		return false
+	case !h.ended:
+		return true
+	case h.deliveries > 0:
+		return !h.failed && now.Sub(h.lastDeliver) < undelivered
 	}
-	if retry {
-		return now.Sub(h.endedAt) < undeliveredMarked
-	}
-	return now.Sub(h.endedAt) < undelivered
+	return now.Sub(h.endedAt) < undeliveredMarked
 }
 
 // failureEnds is when a delivered failure is forgotten and an identical
@@ -74,9 +116,9 @@ func (h history) failureEnds() time.Time {
 // keep is how long from now the job can still answer anybody.
 func (h history) keep(now time.Time) time.Duration {
 	switch {
-	case h.abandoned:
+	case h.stopped:
 		return 0
-	case h.deliveries == 0:
+	case h.deliveries == 0 || h.owed > 0:
 		return h.endedAt.Add(undeliveredMarked).Sub(now)
 	case h.failed:
 		return h.failureEnds().Sub(now)

@@ -32,6 +32,6 @@ func (j *job) stop() bool {
 	if j.ended {
 		return false
 	}
-	j.cancel(ErrStopped)
+	j.halt(ErrStopped)
 	return true
 }
