@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -52,7 +53,7 @@ func (g *openedGateway) Close() error { return errors.Join(g.Daemon.Close(), g.b
 func daemonConfig(s *config.Settings, backend chosenBackend, in gatewayInput, now func() time.Time) daemon.Config {
 	build := buildinfo.Get()
 	c := daemon.Config{
-		Backend: backend.Backend, Why: backend.why, Version: build.Version, Revision: build.Revision, Logger: in.log, Now: now,
+		Backend: backend.Backend, BackendID: backend.id(), Why: backend.why, Version: build.Version, Revision: build.Revision, Logger: in.log, Now: now,
 		Tokens: in.tokens, NoAuth: in.tokens == nil, MetricsOpen: s.MetricsOpen, AllowHosts: s.AllowHosts, AllowOrigins: s.AllowOrigins,
 		Limits: daemon.Limits{
 			Body: int64(s.Limits.Body), Messages: s.Limits.Messages, Text: int(s.Limits.Message), Images: s.Limits.Images,
@@ -94,3 +95,6 @@ type chosenBackend struct {
 
 	complete daemon.CompleteFunc
 }
+
+// id names the backend in the state directory.
+func (c chosenBackend) id() string { return strings.TrimSpace(c.status.Name + " " + c.status.Address) }

@@ -37,6 +37,9 @@ import (
 // them.
 type Config struct {
 	Backend agentapi.Backend
+	// BackendID names the backend in the state directory, the same after each
+	// start; as in run.Config.
+	BackendID string
 	// Why says in a few words why this backend was chosen, for status.
 	Why      string
 	Version  string // of ohgw, for status
@@ -193,7 +196,7 @@ func New(cfg Config) (*Daemon, error) {
 	d.runs, err = run.New(run.Config{
 		Backend: cfg.Backend, Logger: cfg.Logger, Now: cfg.Now,
 		MaxRuns: cfg.MaxRuns, MaxQueue: cfg.MaxQueue, OneShotTTL: cfg.OneShotTTL, RunTimeout: cfg.RunTimeout, Grace: cfg.Grace,
-		Workspace: cfg.Workspace, WorkspaceRoot: root, StateDir: cfg.StateDir,
+		Workspace: cfg.Workspace, WorkspaceRoot: root, StateDir: cfg.StateDir, BackendID: cfg.BackendID,
 		Ended: d.ended,
 	})
 	if err != nil {

@@ -155,6 +155,7 @@ func explain(err error) *problem {
 		{run.ErrAbandoned, codeRunInterrupted, "The run was stopped because its client had gone; its conversation keeps what was done. Choose a new Idempotency-Key to run it again."},
 		{run.ErrBehind, codeReaderTooSlow, "The client reads too slowly; the rest of the answer is lost. The conversation keeps it."},
 		{run.ErrRecord, codeInternal, "The record of the Idempotency-Key cannot be kept, so nothing was started; the log of ohgw serve says why."},
+		{run.ErrState, codeInternal, "The state directory of ohgw cannot be used, so nothing was started; the log of ohgw serve says why."},
 		{agentapi.ErrUnavailable, codeServerUnavailable, "The agent server cannot be reached; nothing was started."},
 		{agentapi.ErrUnauthorized, codeServerError, "The agent server refuses the key of ohgw; nothing was started."},
 		{agentapi.ErrRefused, codeServerError, "The agent server refused the request; nothing was started."},

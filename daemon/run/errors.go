@@ -21,6 +21,9 @@ var (
 	// ErrRecord: the record of an idempotency key cannot be kept, so the run
 	// was not started.
 	ErrRecord = errors.New("cannot keep the record of the idempotency key")
+	// ErrState: the state directory cannot be written, or read, and what is
+	// promised could not be kept, so the run was not started.
+	ErrState = errors.New("the state directory cannot be used")
 )
 
 // Ends of a job that no backend tells.

@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"sync"
 	"time"
@@ -80,7 +79,7 @@ func (j *job) run() {
 	j.finish(res, err)
 	j.m.finished(j)
 	if j.req.ConversationID == "" {
-		j.m.oneShots.ended(j.id)
+		j.m.oneShots.ended(j.id, !isEarly(err))
 	}
 }
 
@@ -148,22 +147,43 @@ func (j *job) early(err error) error {
 	return &earlyError{err}
 }
 
-// open opens or makes the conversation and notes what of the request has no
-// effect on it.
-func (j *job) open() (agentapi.Conversation, error) {
+// enter opens or makes the conversation. A one-shot is noted before it is made;
+// one that is continued is kept before anything happens in it.
+func (j *job) enter() (conv agentapi.Conversation, forked bool, err error) {
 	if j.oneShot() {
-		if err := j.m.oneShots.add(j.id); err != nil {
-			return nil, err
+		at, err := j.m.oneShots.add(j.id)
+		if err != nil {
+			return nil, false, err
 		}
+		conv, forked, err = j.find()
+		if err != nil && nothingStarted(err) {
+			j.m.oneShots.unmade(j.id, at)
+		}
+		return conv, forked, err
 	}
-	conv, forked, err := j.find()
+	if conv, forked, err = j.find(); err != nil || j.follow != nil {
+		return conv, forked, err
+	}
+	info := conv.Info()
+	if !info.Created && j.req.May != nil && !j.req.May(info.Profile) {
+		err = errForeign
+	} else {
+		err = j.m.oneShots.keep(j.id)
+	}
+	if err != nil {
+		return nil, false, errors.Join(err, conv.Close())
+	}
+	return conv, forked, nil
+}
+
+// open enters the conversation and notes what of the request has no effect on
+// it.
+func (j *job) open() (agentapi.Conversation, error) {
+	conv, forked, err := j.enter()
 	if err != nil {
 		return nil, err
 	}
 	info := conv.Info()
-	if !info.Created && j.follow == nil && j.req.May != nil && !j.req.May(info.Profile) {
-		return nil, errors.Join(errForeign, conv.Close())
-	}
 	if j.req.Chat != nil && j.follow == nil {
 		text, kind, line := j.req.Chat.Compose(info, forked)
 		if line != "" {
@@ -398,14 +418,4 @@ func (j *job) size() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.bytes + len(j.result.Answer) + len(j.req.Message.Text) + 1024
-}
-
-// removeConversation removes a one-shot with what belongs to it.
-func (m *Manager) removeConversation(ctx context.Context, id string) error {
-	err := m.cfg.Backend.Remove(ctx, id)
-	if err != nil && !errors.Is(err, agentapi.ErrConversationNotFound) {
-		return fmt.Errorf("remove conversation %s: %w", id, err)
-	}
-	m.unattended.end(id)
-	return m.removeWorkspace(id)
 }

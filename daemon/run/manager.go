@@ -55,9 +55,7 @@ func New(cfg Config) (*Manager, error) {
 	if m.unattended, err = openUnattended(cfg); err != nil {
 		return nil, err
 	}
-	if m.oneShots, err = openOneShots(cfg, m.removeConversation); err != nil {
-		return nil, err
-	}
+	m.oneShots = openOneShots(cfg, m.removeConversation, m.clear)
 	return m, nil
 }
 
@@ -196,12 +194,6 @@ func (m *Manager) start(j *job) {
 	m.prints[j.req.Fingerprint] = append(m.prints[j.req.Fingerprint], j)
 	if j.req.IdempotencyKey != "" {
 		m.keys[recordKey(j.req.Token, j.req.IdempotencyKey)] = j
-	}
-	switch {
-	case j.follow != nil:
-		m.oneShots.hold(j.id)
-	case j.req.ConversationID != "":
-		m.oneShots.keep(j.id)
 	}
 	if m.enter(j) {
 		close(j.queued)

@@ -1,248 +1,272 @@
 package run
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
-	"github.com/ohgw/ohgw/internal/atomicfile"
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
 // oneShots removes conversations that nobody asked to keep, after their time.
 //
 // Each is noted in a journal before it is made and struck out after it was
-// removed, so that neither a crash nor a restart leaves one behind. The
-// journal is not synced: losing its last lines with the machine leaves a
-// conversation, never a run.
+// removed, so that neither a crash nor a restart leaves one behind. The notes
+// are not synced, but for one: that a client keeps the conversation is on the
+// disk before its turn begins. So losing the last lines with the machine leaves
+// a conversation, and never removes one that was promised.
+//
+// Removals take the conversation's lane; expiry.go has their order.
 type oneShots struct {
-	cfg    Config
-	remove func(context.Context, string) error
-	path   string // of the journal; empty: none
-	wg     sync.WaitGroup
-	life   context.Context
-	end    context.CancelFunc
+	cfg     Config
+	remove  func(ctx context.Context, id string) error
+	clear   func(id string) (release func(), ok bool)
+	journal *journal
+	wg      sync.WaitGroup
+	life    context.Context
+	end     context.CancelFunc
+
+	loading sync.Mutex // held while the journal is read
+	loaded  bool       // guarded by loading
 
 	mu      sync.Mutex
-	journal *os.File
-	lines   int
 	shots   map[string]*oneShot
+	others  map[string]note // of other backends, by backend and id
 	closed  bool
+	queue   expiries
+	timer   *time.Timer
+	workers int
+	pause   time.Duration // after the last failure of the backend; 0: it works
+	paused  time.Time     // when removing goes on
 }
 
+// oneShot is a conversation that is to be removed. The mutex of oneShots guards
+// it.
 type oneShot struct {
-	ends  time.Time   // zero while it runs
-	timer *time.Timer // nil while it runs
-}
-
-// note is a line of the journal.
-type note struct {
-	ID   string    `json:"id"`
-	Ends time.Time `json:"ends,omitzero"`
-	Gone bool      `json:"gone,omitempty"` // removed, or kept by its client
+	id    string
+	ends  time.Time // zero while it runs
+	due   time.Time // when it is removed, or the removal is tried again
+	place int       // in the queue, from 1; 0: not there
+	tries int       // removals that failed
 }
 
 const (
-	// removeTimeout bounds one removal. An agent-server answers after the step
-	// that is running.
-	removeTimeout = 30 * time.Second
-	// removeAgain is when a removal that failed is tried again.
-	removeAgain = time.Minute
 	// orphanTTL is how long a one-shot stays at least whose run was not over when
 	// the gateway died: its client may come back for it with its idempotency key.
 	orphanTTL = 15 * time.Minute
-	// maxJournal is how many lines are written before the journal is rewritten
-	// with the living ones only.
-	maxJournal = 10_000
+	// loadAgain is when a journal that could not be read is tried again.
+	loadAgain = time.Minute
+	// giveUp is how long a one-shot is noted that cannot be removed: because
+	// removing it fails, or because its backend is not used any more.
+	giveUp = 30 * 24 * time.Hour
 )
 
-func openOneShots(cfg Config, remove func(context.Context, string) error) (*oneShots, error) {
-	o := &oneShots{cfg: cfg, remove: remove, shots: make(map[string]*oneShot)}
+func openOneShots(cfg Config, remove func(context.Context, string) error, clear func(string) (func(), bool)) *oneShots { //nolint:predeclared // the word for it
+	o := &oneShots{cfg: cfg, remove: remove, clear: clear, shots: make(map[string]*oneShot), others: make(map[string]note)}
 	o.life, o.end = context.WithCancel(context.Background())
+	o.journal = &journal{open: openJournalFile, living: o.living, failed: func(err error) { o.cfg.Logger.Warn("journal of one-shots not rewritten", "err", err) }}
 	if cfg.StateDir == "" {
-		return o, nil
+		o.loaded = true
+		return o
 	}
-	o.path = filepath.Join(cfg.StateDir, "one-shots.jsonl")
-	if err := o.load(); err != nil {
-		return nil, err
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if err := o.rewrite(); err != nil {
-		return nil, err
-	}
-	for id, s := range o.shots {
-		o.schedule(id, s)
-	}
-	return o, nil
+	o.journal.path = filepath.Join(cfg.StateDir, "one-shots.jsonl")
+	o.wg.Go(o.load)
+	return o
 }
 
-// load reads the journal. A line that was cut off by a crash is the last one.
-func (o *oneShots) load() error {
-	data, err := os.ReadFile(o.path)
-	if errors.Is(err, fs.ErrNotExist) {
+// load reads the journal while requests are served already, until that works.
+func (o *oneShots) load() {
+	for {
+		err := o.ready()
+		if err == nil {
+			return
+		}
+		o.cfg.Logger.Warn("one-shots of an earlier process are not known", "err", err)
+		select {
+		case <-time.After(loadAgain):
+		case <-o.life.Done():
+			return
+		}
+	}
+}
+
+// ready returns when the one-shots of earlier processes are known.
+func (o *oneShots) ready() error {
+	o.loading.Lock()
+	defer o.loading.Unlock()
+	if o.loaded {
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("read one-shots: %w", err)
-	}
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	for lines.Scan() {
-		var n note
-		if err := json.Unmarshal(lines.Bytes(), &n); err != nil {
-			continue
-		}
+	left := make(map[string]note)
+	lines, err := o.journal.read(func(n note) {
 		// The id becomes part of a path below the workspaces.
 		if id, err := uuid.Parse(n.ID); err != nil || id != n.ID {
-			continue
+			return
 		}
+		key := n.Backend + "\x00" + n.ID
 		if n.Gone {
-			delete(o.shots, n.ID)
-			continue
+			delete(left, key)
+			return
 		}
-		if n.Ends.IsZero() { // the gateway died during its run
-			n.Ends = o.cfg.Now().Add(max(o.cfg.OneShotTTL, orphanTTL))
+		if n.Made.IsZero() {
+			n.Made = left[key].Made
 		}
-		o.shots[n.ID] = &oneShot{ends: n.Ends}
-	}
-	return lines.Err()
-}
-
-// rewrite makes the journal anew from what is alive. The caller holds o.mu.
-func (o *oneShots) rewrite() error {
-	if o.journal != nil {
-		if err := o.journal.Close(); err != nil {
-			return fmt.Errorf("close one-shots: %w", err)
-		}
-		o.journal = nil
-	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	for id, s := range o.shots {
-		if err := enc.Encode(note{ID: id, Ends: s.ends}); err != nil {
-			return fmt.Errorf("encode one-shots: %w", err)
-		}
-	}
-	if err := atomicfile.Write(o.path, buf.Bytes(), atomicfile.Options{}); err != nil {
+		left[key] = n
+	})
+	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(o.path, os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("open one-shots: %w", err)
-	}
-	o.journal, o.lines = f, len(o.shots)
+	o.loaded = true
+	o.journal.counted(lines)
+	o.take(left)
 	return nil
 }
 
-// write appends a note. The caller holds o.mu.
-func (o *oneShots) write(n note) error {
-	if o.journal == nil {
-		return nil
+// take takes over what an earlier process left.
+func (o *oneShots) take(left map[string]note) {
+	now := o.cfg.Now()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for key, n := range left {
+		last := n.Ends
+		if last.IsZero() {
+			last = n.Made
+		}
+		switch {
+		case !last.IsZero() && now.Sub(last) > giveUp: // struck out by the next rewrite
+		case n.Backend != "" && n.Backend != o.cfg.BackendID:
+			o.others[key] = n
+		case o.shots[n.ID] == nil: // not one of this process
+			s := &oneShot{id: n.ID, ends: n.Ends}
+			// By the clock of the wall, which may have been set: none stays longer
+			// than one that ends now.
+			most := now.Add(max(o.cfg.OneShotTTL, orphanTTL))
+			if s.ends.IsZero() || s.ends.After(most) { // zero: the gateway died during its run
+				s.ends = most
+			}
+			o.shots[n.ID] = s
+			o.push(s, s.ends)
+		}
 	}
-	line, err := json.Marshal(n)
+}
+
+// living are the notes of what is alive, for the journal.
+func (o *oneShots) living() []note {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	notes := make([]note, 0, len(o.shots)+len(o.others))
+	for _, s := range o.shots {
+		notes = append(notes, note{ID: s.id, Backend: o.cfg.BackendID, Ends: s.ends})
+	}
+	for _, n := range o.others {
+		notes = append(notes, n)
+	}
+	return notes
+}
+
+// add notes a one-shot that is about to be made. Where it cannot be noted, it
+// must not be made.
+func (o *oneShots) add(id string) (span, error) {
+	s := &oneShot{id: id}
+	o.mu.Lock()
+	o.shots[id] = s
+	o.mu.Unlock()
+	at, err := o.journal.write(note{ID: id, Backend: o.cfg.BackendID, Made: o.cfg.Now()}, false)
 	if err != nil {
-		return fmt.Errorf("encode one-shot: %w", err)
+		o.drop(s)
+		return span{}, fmt.Errorf("%w: %w", ErrState, err)
 	}
-	if _, err := o.journal.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("note one-shot: %w", err)
-	}
-	if o.lines++; o.lines > max(maxJournal, 2*len(o.shots)) {
-		return o.rewrite()
-	}
-	return nil
+	return at, nil
 }
 
-// add notes a one-shot that is about to be made.
-func (o *oneShots) add(id string) error {
+// unmade takes add back: there is no such conversation.
+func (o *oneShots) unmade(id string, at span) {
 	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.shots[id] = &oneShot{}
-	return o.write(note{ID: id})
+	s := o.shots[id]
+	o.mu.Unlock()
+	if s != nil && o.drop(s) && !o.journal.undo(at) {
+		o.gone(id)
+	}
 }
 
-// ended starts the time of a one-shot whose run is over.
-func (o *oneShots) ended(id string) {
+// ended starts the time of a one-shot whose run is over; one that never began
+// has none.
+func (o *oneShots) ended(id string, began bool) {
+	now := o.cfg.Now()
 	o.mu.Lock()
-	defer o.mu.Unlock()
 	s := o.shots[id]
 	if s == nil || o.closed { // kept, never made, or for the next gateway
-		return
-	}
-	s.ends = o.cfg.Now().Add(o.cfg.OneShotTTL)
-	if o.cfg.OneShotTTL > 0 {
-		o.log(o.write(note{ID: id, Ends: s.ends}))
-	}
-	o.schedule(id, s)
-}
-
-// schedule removes s when its time has come. The caller holds o.mu.
-func (o *oneShots) schedule(id string, s *oneShot) {
-	s.timer = time.AfterFunc(s.ends.Sub(o.cfg.Now()), func() { o.expire(id, s) })
-}
-
-// expire removes the conversation; one that cannot be removed now is tried
-// again later.
-func (o *oneShots) expire(id string, s *oneShot) {
-	o.mu.Lock()
-	if o.closed || o.shots[id] != s {
 		o.mu.Unlock()
 		return
 	}
-	o.wg.Add(1)
+	s.ends = now
+	if began {
+		s.ends = now.Add(o.cfg.OneShotTTL)
+	}
+	ends := s.ends
 	o.mu.Unlock()
-	defer o.wg.Done()
-
-	ctx, cancel := context.WithTimeout(o.life, removeTimeout)
-	defer cancel()
-	err := o.remove(ctx, id)
-
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.shots[id] != s {
-		return
-	}
-	if err != nil {
-		o.log(err)
-		if !o.closed {
-			s.ends = o.cfg.Now().Add(removeAgain)
-			o.schedule(id, s)
+	if ends.After(now) {
+		if _, err := o.journal.write(note{ID: id, Backend: o.cfg.BackendID, Ends: ends}, false); err != nil {
+			o.cfg.Logger.Warn("end of a one-shot not noted", "err", err) // it is removed all the same
 		}
-		return
 	}
-	delete(o.shots, id)
-	o.log(o.write(note{ID: id, Gone: true}))
-}
-
-// keep strikes out a one-shot that its client continues.
-func (o *oneShots) keep(id string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.shots[id] == s {
+		o.push(s, ends)
+	}
+}
+
+// keep strikes out a one-shot that its client continues. When it returns nil,
+// the conversation is not removed any more, whatever happens to this process
+// or this machine. The caller has the conversation's lane.
+func (o *oneShots) keep(id string) error {
+	if err := o.ready(); err != nil {
+		return fmt.Errorf("%w: %w", ErrState, err)
+	}
+	o.mu.Lock()
 	s := o.shots[id]
-	if s == nil {
-		return
+	o.mu.Unlock()
+	if s == nil || !o.drop(s) {
+		return nil
 	}
-	if s.timer != nil {
-		s.timer.Stop()
+	// Dropped first: a rewrite between the two must not write it again.
+	_, err := o.journal.write(note{ID: id, Backend: o.cfg.BackendID, Gone: true}, true)
+	if err == nil {
+		return nil
 	}
-	delete(o.shots, id)
-	o.log(o.write(note{ID: id, Gone: true}))
-}
-
-// hold lets a one-shot stay as long as somebody follows its run; ended lets its
-// time begin again.
-func (o *oneShots) hold(id string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if s := o.shots[id]; s != nil && s.timer != nil {
-		s.timer.Stop()
+	if s.ends.IsZero() { // its end found it dropped
+		s.ends = o.cfg.Now().Add(o.cfg.OneShotTTL)
+	}
+	o.shots[id] = s
+	o.push(s, s.ends)
+	return fmt.Errorf("%w: %w", ErrState, err)
+}
+
+// drop forgets s in memory and reports whether it was known.
+func (o *oneShots) drop(s *oneShot) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.shots[s.id] != s {
+		return false
+	}
+	delete(o.shots, s.id)
+	o.queue.remove(s)
+	return true
+}
+
+// gone strikes id out. Where that fails, it is removed again after a restart,
+// which finds nothing.
+func (o *oneShots) gone(id string) {
+	if _, err := o.journal.write(note{ID: id, Backend: o.cfg.BackendID, Gone: true}, false); err != nil {
+		o.cfg.Logger.Warn("one-shot not struck out", "err", err)
 	}
 }
 
@@ -250,28 +274,23 @@ func (o *oneShots) hold(id string) {
 func (o *oneShots) close() error {
 	o.mu.Lock()
 	o.closed = true
-	for _, s := range o.shots {
-		if s.timer != nil {
-			s.timer.Stop()
-		}
+	if o.timer != nil {
+		o.timer.Stop()
 	}
 	o.mu.Unlock()
 	o.end()
 	o.wg.Wait()
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.journal == nil {
-		return nil
-	}
-	err := o.journal.Close()
-	o.journal = nil
-	return err
+	return o.journal.close()
 }
 
-func (o *oneShots) log(err error) {
-	if err != nil {
-		o.cfg.Logger.Warn("one-shot not removed", "err", err)
+// removeConversation removes a one-shot with what belongs to it.
+func (m *Manager) removeConversation(ctx context.Context, id string) error {
+	err := m.cfg.Backend.Remove(ctx, id)
+	if err != nil && !errors.Is(err, agentapi.ErrConversationNotFound) {
+		return fmt.Errorf("remove conversation %s: %w", id, err)
 	}
+	m.unattended.end(id)
+	return m.removeWorkspace(id)
 }
 
 // removeWorkspace removes the directory that was made for conversation id, if

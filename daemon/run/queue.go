@@ -49,7 +49,11 @@ func (s *slots) abandon(ready <-chan struct{}) {
 
 // lane is the jobs of one conversation in the order of their requests; the
 // first one has the conversation. The manager's mutex guards it.
-type lane struct{ jobs []*job }
+type lane struct {
+	jobs []*job
+	// cleared: the conversation is being removed, and the jobs wait for that.
+	cleared bool
+}
 
 // busy tells whether a job has not ended. One that has may still be in the
 // lane for a moment, while its client knows the end.
@@ -109,7 +113,7 @@ func (m *Manager) enter(j *job) (waits bool) {
 		m.lanes[j.id] = l
 	}
 	l.jobs = append(l.jobs, j)
-	if len(l.jobs) > 1 {
+	if len(l.jobs) > 1 || l.cleared {
 		return true
 	}
 	m.head(j)
@@ -132,14 +136,36 @@ func (m *Manager) leave(j *job) {
 			continue
 		}
 		l.jobs = append(l.jobs[:i], l.jobs[i+1:]...)
-		if i == 0 && len(l.jobs) > 0 {
+		if i == 0 && len(l.jobs) > 0 && !l.cleared {
 			m.head(l.jobs[0])
 		}
 		break
 	}
-	if len(l.jobs) == 0 {
+	if len(l.jobs) == 0 && !l.cleared {
 		delete(m.lanes, j.id)
 	}
+}
+
+// clear takes the lane of a conversation that is to be removed, if no job has
+// it. Jobs that come meanwhile wait for release.
+func (m *Manager) clear(id string) (release func(), ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.lanes[id] != nil {
+		return nil, false
+	}
+	l := &lane{cleared: true}
+	m.lanes[id] = l
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		l.cleared = false
+		if len(l.jobs) == 0 {
+			delete(m.lanes, id)
+			return
+		}
+		m.head(l.jobs[0])
+	}, true
 }
 
 // place is how many jobs must end before j may run: those before it in its

@@ -44,6 +44,9 @@ type Config struct {
 	// StateDir keeps the records of idempotency keys and of one-shots. Empty:
 	// they are kept in memory only.
 	StateDir string
+	// BackendID names the backend in those records: one-shots of another one are
+	// left alone until it is back. Empty: there is only one.
+	BackendID string
 
 	// Ended is told of every run when it is over, by the run's own goroutine:
 	// not of answers from memory or from a record. May be nil.

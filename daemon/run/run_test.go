@@ -41,7 +41,9 @@ func inBubble(t *testing.T, cfg run.Config, f func(*world)) {
 
 func (w *world) start(cfg run.Config) {
 	w.t.Helper()
-	cfg.Backend = w.b
+	if cfg.Backend == nil {
+		cfg.Backend = w.b
+	}
 	m, err := run.New(cfg)
 	if err != nil {
 		w.t.Fatalf("New: %v", err)

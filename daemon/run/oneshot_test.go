@@ -1,0 +1,388 @@
+package run_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/daemon/run"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// remover is the backend with a Remove of the test's.
+type remover struct {
+	*backend
+	before func(ctx context.Context, id string) error
+}
+
+func (r remover) Remove(ctx context.Context, id string) error {
+	if err := r.before(ctx, id); err != nil {
+		return err
+	}
+	return r.backend.Remove(ctx, id)
+}
+
+func withRemove(t *testing.T, cfg run.Config, before func(context.Context, string) error, f func(*world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{t: t, b: newBackend()}
+		cfg.Backend = remover{w.b, before}
+		w.start(cfg)
+		defer w.stop()
+		f(w)
+	})
+}
+
+func journalOf(cfg run.Config) string { return filepath.Join(cfg.StateDir, "one-shots.jsonl") }
+
+// leftBehind are n one-shots whose time was over an hour ago.
+func leftBehind(t *testing.T, w *world, cfg run.Config, n int) {
+	t.Helper()
+	var journal bytes.Buffer
+	ends := time.Now().Add(-time.Hour).Format(time.RFC3339)
+	for range n {
+		id := uuid.New()
+		w.b.convs[id] = &conv{b: w.b, id: id}
+		fmt.Fprintf(&journal, `{"id":%q,"ends":%q}`+"\n", id, ends)
+	}
+	if err := os.WriteFile(journalOf(cfg), journal.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func then(w *world, a *run.Attachment, text string) run.Request {
+	w.t.Helper()
+	req := ask(text)
+	req.ConversationID = a.ConversationID()
+	return req
+}
+
+func oneShot(w *world, text string) *run.Attachment {
+	w.t.Helper()
+	a := w.submit(ask(text))
+	w.mustRead(a)
+	a.Delivered()
+	a.Close()
+	synctest.Wait()
+	return a
+}
+
+// Wherever the process dies once the next turn has begun, the conversation is
+// not removed by the one that comes after it.
+func TestAKeptConversationSurvivesACrash(t *testing.T) {
+	t.Parallel()
+	cfg := run.Config{OneShotTTL: time.Minute, StateDir: t.TempDir()}
+	inBubble(t, cfg, func(w *world) {
+		disk := &run.Disk{}
+		disk.Use(w.m)
+		a := oneShot(w, "hi")
+		b := w.submit(then(w, a, "wait: go on"))
+		defer b.Close()
+		w.wantRuns(2)
+		if disk.Syncs() != 1 {
+			t.Errorf("the turn began after %d syncs", disk.Syncs())
+		}
+		old := w.m // a crash: nothing is written any more
+		disk.Close()
+		defer old.Close()
+		w.start(cfg)
+		time.Sleep(time.Hour)
+		if _, convs := w.b.counts(); convs != 1 {
+			t.Error("the conversation was removed")
+		}
+	})
+}
+
+func TestOnAFullDiskNothingIsPromised(t *testing.T) {
+	t.Parallel()
+	cfg := run.Config{OneShotTTL: time.Minute, StateDir: t.TempDir()}
+	inBubble(t, cfg, func(w *world) {
+		disk := &run.Disk{}
+		disk.Use(w.m)
+		a := oneShot(w, "hi")
+		disk.Full(3)
+		if _, err := w.m.Submit(w.t.Context(), then(w, a, "go on")); !errors.Is(err, run.ErrState) {
+			t.Errorf("continued: error %v, want ErrState", err)
+		}
+		b := w.submit(ask("another"))
+		if _, _, err := w.read(b); !errors.Is(err, run.ErrState) {
+			t.Errorf("one-shot: error %v, want ErrState", err)
+		}
+		b.Close()
+		w.wantRuns(1)
+		disk.Free()
+		w.answered(then(w, a, "go on")) // with room again it is kept as ever
+		w.stop()
+		w.start(cfg)
+		time.Sleep(time.Hour)
+		if _, convs := w.b.counts(); convs != 1 {
+			t.Errorf("%d conversations, want the kept one", convs)
+		}
+	})
+}
+
+// What was not kept is removed, also when the attempt failed.
+func TestAConversationThatCouldNotBeKeptIsRemoved(t *testing.T) {
+	t.Parallel()
+	cfg := run.Config{OneShotTTL: time.Minute, StateDir: t.TempDir()}
+	inBubble(t, cfg, func(w *world) {
+		disk := &run.Disk{}
+		disk.Use(w.m)
+		a := oneShot(w, "hi")
+		disk.Full(0)
+		if _, err := w.m.Submit(w.t.Context(), then(w, a, "go on")); err == nil {
+			t.Fatal("no error")
+		}
+		disk.Free()
+		time.Sleep(time.Hour)
+		if _, convs := w.b.counts(); convs != 0 {
+			t.Error("not removed")
+		}
+	})
+}
+
+func TestARefusedTokenKeepsNothing(t *testing.T) {
+	t.Parallel()
+	inBubble(t, run.Config{OneShotTTL: time.Minute}, func(w *world) {
+		req := then(w, oneShot(w, "hi"), "let me in")
+		req.May = func(string) bool { return false }
+		if _, err := w.m.Submit(w.t.Context(), req); !errors.Is(err, agentapi.ErrConversationNotFound) {
+			t.Errorf("error %v", err)
+		}
+		time.Sleep(time.Hour)
+		if _, convs := w.b.counts(); convs != 0 {
+			t.Error("a refused request kept the conversation")
+		}
+	})
+}
+
+func TestAConversationIsNotRemovedUnderItsClient(t *testing.T) {
+	t.Parallel()
+	t.Run("the removal works", func(t *testing.T) {
+		t.Parallel()
+		slow := func(context.Context, string) error { time.Sleep(5 * time.Second); return nil }
+		withRemove(t, run.Config{OneShotTTL: time.Minute, StateDir: t.TempDir()}, slow, func(w *world) {
+			a := oneShot(w, "hi")
+			time.Sleep(62 * time.Second) // it is being removed
+			w.answered(then(w, a, "go on"))
+			time.Sleep(time.Hour)
+			c := w.b.conv(a.ConversationID())
+			if c == nil || fmt.Sprint(c.texts) != "[go on]" {
+				t.Errorf("want a conversation of its own that stays, got %+v", c)
+			}
+		})
+	})
+	t.Run("the removal fails", func(t *testing.T) {
+		t.Parallel()
+		fails := func(context.Context, string) error { time.Sleep(5 * time.Second); return errors.New("no") }
+		withRemove(t, run.Config{OneShotTTL: time.Minute, StateDir: t.TempDir()}, fails, func(w *world) {
+			a := oneShot(w, "hi")
+			time.Sleep(62 * time.Second)
+			w.answered(then(w, a, "go on"))
+			time.Sleep(time.Hour)
+			if c := w.b.conv(a.ConversationID()); c == nil || fmt.Sprint(c.texts) != "[hi go on]" {
+				t.Errorf("want the old conversation, got %+v", c)
+			}
+			if n := w.m.Noted(); n != 0 {
+				t.Errorf("%d one-shots", n)
+			}
+		})
+	})
+	t.Run("its client came first", func(t *testing.T) {
+		t.Parallel()
+		inBubble(t, run.Config{OneShotTTL: time.Minute}, func(w *world) {
+			a := oneShot(w, "hi")
+			time.Sleep(30 * time.Second)
+			req := then(w, a, "wait")
+			req.May = func(string) bool { time.Sleep(time.Minute); return true } // it expires meanwhile
+			b := w.submit(req)
+			time.Sleep(time.Hour)
+			w.b.conv(a.ConversationID()).letGo()
+			w.mustRead(b)
+			b.Close()
+			if _, convs := w.b.counts(); convs != 1 {
+				t.Error("removed under its client")
+			}
+		})
+	})
+}
+
+func TestManyOneShotsOfAnEarlierProcessAreRemovedAFewAtATime(t *testing.T) {
+	t.Parallel()
+	cfg := run.Config{OneShotTTL: time.Minute, StateDir: t.TempDir()}
+	var now, most atomic.Int32
+	count := func(context.Context, string) error {
+		most.Store(max(most.Load(), now.Add(1)))
+		defer now.Add(-1)
+		time.Sleep(10 * time.Millisecond)
+		return nil
+	}
+	withRemove(t, cfg, count, func(w *world) {
+		w.stop()
+		leftBehind(t, w, cfg, 5000)
+		cfg.Backend = remover{w.b, count}
+		w.start(cfg)
+		time.Sleep(time.Minute)
+		if _, convs := w.b.counts(); convs != 0 {
+			t.Errorf("%d are left", convs)
+		}
+		if got := most.Load(); got > 4 {
+			t.Errorf("%d removals at the same time", got)
+		}
+	})
+}
+
+func TestRemovalsThatFailAreTriedLessAndLess(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		err  error
+		most int32 // calls in a day
+	}{
+		{"each of them", errors.New("no"), 50 * 12},
+		{"the whole backend", &agentapi.Error{Kind: agentapi.ErrUnavailable}, 4 * 31},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			cfg := run.Config{OneShotTTL: time.Minute, StateDir: t.TempDir()}
+			var calls atomic.Int32
+			var fixed atomic.Bool
+			fails := func(context.Context, string) error {
+				calls.Add(1)
+				if fixed.Load() {
+					return nil
+				}
+				return tt.err
+			}
+			withRemove(t, cfg, fails, func(w *world) {
+				w.stop()
+				leftBehind(t, w, cfg, 50)
+				cfg.Backend = remover{w.b, fails}
+				w.start(cfg)
+				time.Sleep(24 * time.Hour)
+				if n := calls.Load(); n > tt.most || n == 0 {
+					t.Errorf("%d calls in a day, want at most %d", n, tt.most)
+				}
+				fixed.Store(true)
+				time.Sleep(25 * time.Hour)
+				if _, convs := w.b.counts(); convs != 0 {
+					t.Errorf("%d are left", convs)
+				}
+			})
+		})
+	}
+}
+
+func TestAOneShotThatNeverBeganLeavesNoNote(t *testing.T) {
+	t.Parallel()
+	cfg := run.Config{OneShotTTL: time.Hour, StateDir: t.TempDir()}
+	inBubble(t, cfg, func(w *world) {
+		w.b.openErr = &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "down"}
+		for i := range 500 {
+			a := w.submit(ask(fmt.Sprint(i)))
+			if _, _, err := w.read(a); err == nil {
+				t.Fatal("no error")
+			}
+			a.Close()
+		}
+		synctest.Wait()
+		info, err := os.Stat(journalOf(cfg))
+		if err != nil || info.Size() != 0 || w.m.Noted() != 0 {
+			t.Errorf("journal %v, %v; %d in memory", info.Size(), err, w.m.Noted())
+		}
+	})
+}
+
+func TestOneShotsOfAnotherBackendWaitForIt(t *testing.T) {
+	t.Parallel()
+	cfg := run.Config{OneShotTTL: time.Minute, StateDir: t.TempDir(), BackendID: "a"}
+	other := cfg
+	other.BackendID = "b"
+	inBubble(t, cfg, func(w *world) {
+		oneShot(w, "hi")
+		w.stop()
+		w.start(other)
+		for i := range 4000 { // so many that the journal is rewritten
+			oneShot(w, fmt.Sprint(i))
+		}
+		time.Sleep(20 * 24 * time.Hour)
+		if _, convs := w.b.counts(); convs != 1 {
+			t.Fatalf("%d conversations, want that of the other backend", convs)
+		}
+		w.stop()
+		w.start(cfg)
+		time.Sleep(time.Hour)
+		if _, convs := w.b.counts(); convs != 0 {
+			t.Error("not removed when its backend was back")
+		}
+	})
+	inBubble(t, cfg, func(w *world) {
+		oneShot(w, "hi")
+		w.stop()
+		time.Sleep(31 * 24 * time.Hour)
+		w.start(other)
+		for i := range 4000 {
+			oneShot(w, fmt.Sprint(i))
+		}
+		w.stop()
+		if data, err := os.ReadFile(journalOf(cfg)); err != nil || bytes.Contains(data, []byte(`"backend":"a"`)) {
+			t.Errorf("a note of 31 days ago is still there (%v)", err)
+		}
+		w.start(other)
+	})
+}
+
+// A clock that ran ahead when the one-shot ended does not let it stay for years.
+func TestAOneShotFromTheFutureIsRemoved(t *testing.T) {
+	t.Parallel()
+	cfg := run.Config{OneShotTTL: time.Hour, StateDir: t.TempDir()}
+	inBubble(t, cfg, func(w *world) {
+		w.stop()
+		id := uuid.New()
+		w.b.convs[id] = &conv{b: w.b, id: id}
+		line := fmt.Sprintf(`{"id":%q,"ends":"2090-01-01T00:00:00Z"}`+"\n", id)
+		if err := os.WriteFile(journalOf(cfg), []byte(line), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.start(cfg)
+		time.Sleep(61 * time.Minute)
+		if _, convs := w.b.counts(); convs != 0 {
+			t.Error("not removed")
+		}
+	})
+}
+
+// As long as nobody can tell which conversations are one-shots, none is
+// continued: it could be removed later.
+func TestAJournalThatCannotBeReadKeepsNothing(t *testing.T) {
+	t.Parallel()
+	cfg := run.Config{OneShotTTL: time.Minute, StateDir: t.TempDir()}
+	inBubble(t, cfg, func(w *world) {
+		a := oneShot(w, "hi")
+		w.stop()
+		aside := journalOf(cfg) + ".aside"
+		if err := errors.Join(os.Rename(journalOf(cfg), aside), os.Mkdir(journalOf(cfg), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		w.start(cfg)
+		if _, err := w.m.Submit(w.t.Context(), then(w, a, "go on")); !errors.Is(err, run.ErrState) {
+			t.Errorf("error %v, want ErrState", err)
+		}
+		if err := errors.Join(os.Remove(journalOf(cfg)), os.Rename(aside, journalOf(cfg))); err != nil {
+			t.Fatal(err)
+		}
+		w.answered(then(w, a, "go on"))
+		time.Sleep(time.Hour)
+		if _, convs := w.b.counts(); convs != 1 {
+			t.Error("removed")
+		}
+	})
+}
