@@ -56,6 +56,21 @@ func (d *Daemon) private(next handler) handler {
 	}
 }
 
+// open lets everybody pass where the path is one that needs no key: as it is
+// without /v1, and with it only where versioned says so.
+func (d *Daemon) open(next handler, versioned bool) handler {
+	return func(x *exchange, r *http.Request) error {
+		if x.versioned && !versioned {
+			client, err := d.identify(r)
+			if err != nil {
+				return err
+			}
+			x.client = client
+		}
+		return next(x, r)
+	}
+}
+
 // identify finds the client of a request. No part of a key gets any further.
 func (d *Daemon) identify(r *http.Request) (Client, error) {
 	if d.cfg.NoAuth {

@@ -124,9 +124,6 @@ const (
 	// directory.
 	workspaces = "workspaces"
 
-	headerTimeout  = 5 * time.Second
-	idleTimeout    = 2 * time.Minute
-	maxHeaderBytes = 64 << 10
 	// lastWrites is how long answers may take to reach their readers after the
 	// last run has ended.
 	lastWrites = 5 * time.Second
@@ -166,17 +163,21 @@ func or[T comparable](v *T, value T) {
 
 // Daemon is the gateway. Make one with New, end it with Close.
 type Daemon struct {
-	cfg      Config
-	runs     *run.Manager
-	chats    *chats.Registry
-	models   *catalogue
-	metrics  *metrics.Metrics
-	began    time.Time
-	guard    guard
-	handler  http.Handler
-	plain    chan struct{} // holds one for each plain call of an LLM that goes on
-	draining atomic.Bool
-	close    func() error
+	cfg        Config
+	runs       *run.Manager
+	chats      *chats.Registry
+	models     *catalogue
+	metrics    *metrics.Metrics
+	began      time.Time
+	guard      guard
+	handler    http.Handler
+	plain      chan struct{} // holds one for each plain call of an LLM that goes on
+	draining   atomic.Bool
+	drains     context.Context // ends when a drain begins
+	life       context.Context // ends when a drain is over, and with the daemon
+	beginDrain context.CancelFunc
+	end        context.CancelFunc
+	close      func() error
 }
 
 // New makes a daemon and takes up what an earlier one left in the state
@@ -191,6 +192,8 @@ func New(cfg Config) (*Daemon, error) {
 		root = filepath.Join(cfg.StateDir, workspaces)
 	}
 	d := &Daemon{cfg: cfg, guard: newGuard(cfg), began: cfg.Now(), plain: make(chan struct{}, maxPlain)}
+	d.drains, d.beginDrain = context.WithCancel(context.Background())
+	d.life, d.end = context.WithCancel(context.Background())
 	d.metrics = metrics.New(metrics.Config{Version: cfg.Version, Revision: cfg.Revision, Go: runtime.Version(), Runs: d.counts})
 	var err error
 	d.runs, err = run.New(run.Config{
@@ -206,6 +209,8 @@ func New(cfg Config) (*Daemon, error) {
 	d.models = newCatalogue(cfg.Backend, cfg.Now, d.backendFailed)
 	d.handler = d.routes()
 	d.close = sync.OnceValue(func() error {
+		d.beginDrain()
+		d.end()
 		err := d.runs.Close()
 		d.chats.Close()
 		d.models.close()
@@ -231,7 +236,9 @@ func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
 			Hint: "leave out --no-auth, or listen on 127.0.0.1", Err: ErrOpenDoor,
 		}, ln.Close())
 	}
+	door := newDoor(ln)
 	server := &http.Server{
+		ConnState:         door.follow,
 		Handler:           d.handler,
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
@@ -242,30 +249,46 @@ func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
 	served := make(chan error, 1)
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	wg.Go(func() { served <- server.Serve(ln) }) // ended by drain, or by itself
+	wg.Go(func() { served <- server.Serve(door) }) // ended by drain, or by itself
 	select {
 	case err := <-served:
 		return fmt.Errorf("serve %s: %w", ln.Addr(), err)
 	case <-ctx.Done():
-		return d.drain(context.WithoutCancel(ctx), server)
+		d.drain(context.WithoutCancel(ctx), server, door)
+		return nil
 	}
 }
 
-// drain ends the runs, then the connections.
-func (d *Daemon) drain(ctx context.Context, server *http.Server) error {
+// drain ends the runs and the calls of the plain model, then the connections.
+// A connection that does not end by itself is closed.
+func (d *Daemon) drain(ctx context.Context, server *http.Server, door *door) {
 	d.draining.Store(true)
+	d.beginDrain()
 	server.SetKeepAlivesEnabled(false)
 	stats := d.runs.Stats()
 	d.cfg.Logger.Info("draining", "running", stats.Running, "queued", stats.Queued)
 	limit, cancel := context.WithTimeout(ctx, d.cfg.Drain)
 	d.runs.Drain(limit)
+	d.drainPlain(limit)
 	cancel()
+	d.end()
+	door.closeWaiting()
 	limit, cancel = context.WithTimeout(ctx, lastWrites)
 	defer cancel()
 	if err := server.Shutdown(limit); err != nil {
-		return errors.Join(fmt.Errorf("end connections: %w", err), server.Close())
+		d.cfg.Logger.Info("connections closed before they ended", "err", errors.Join(err, server.Close()))
 	}
-	return nil
+}
+
+// drainPlain waits for the calls of the plain model, and lets none begin.
+func (d *Daemon) drainPlain(limit context.Context) {
+	for range cap(d.plain) {
+		select {
+		case d.plain <- struct{}{}:
+		case <-limit.Done():
+			return
+		}
+	}
 }
 
 func loopback(a net.Addr) bool {

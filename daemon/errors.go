@@ -47,6 +47,9 @@ const (
 	codeLLM               = "llm_error"
 	codeReaderTooSlow     = "client_too_slow"
 	codeInternal          = "internal_error"
+	codeHeadersTooLarge   = "headers_too_large"
+	codeMalformed         = "malformed_request"
+	codeTooManyConns      = "too_many_connections"
 )
 
 // row is what a code means on the wire.
@@ -84,6 +87,10 @@ func rowOf(code string) row {
 		return row{http.StatusRequestEntityTooLarge, request, 0, false}
 	case codeKeyConflict, codeModelMismatch:
 		return row{http.StatusConflict, request, 0, true}
+	case codeHeadersTooLarge:
+		return row{http.StatusRequestHeaderFieldsTooLarge, request, 0, false}
+	case codeTooManyConns:
+		return row{http.StatusServiceUnavailable, server, 4, false}
 	case codeQueueFull:
 		return row{http.StatusTooManyRequests, limit, 4, false}
 	case codeConversationBusy:

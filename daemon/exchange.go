@@ -34,6 +34,9 @@ type exchange struct {
 	id      string // X-Request-Id
 	began   time.Time
 	client  Client
+	body    *incoming
+	// versioned: the path began with /v1.
+	versioned bool
 
 	status  int // 0 until the header is written
 	written int64
@@ -42,12 +45,13 @@ type exchange struct {
 	seen    sighting
 }
 
-func (d *Daemon) newExchange(w http.ResponseWriter) *exchange {
+func (d *Daemon) newExchange(w http.ResponseWriter, r *http.Request) *exchange {
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // never fails: the runtime ends the program first
 	x := &exchange{
 		ResponseWriter: w, control: http.NewResponseController(w), d: d,
 		id: "req_" + hex.EncodeToString(random[:]), began: d.cfg.Now(),
+		body: newIncoming(r),
 	}
 	x.extendDeadline()
 	h := w.Header()
@@ -67,6 +71,7 @@ func (x *exchange) WriteHeader(status int) {
 	if x.status != 0 {
 		return
 	}
+	x.settle()
 	x.status = status
 	x.seen.answered = x.d.cfg.Now()
 	x.ResponseWriter.WriteHeader(status)
@@ -116,6 +121,14 @@ func (x *exchange) attached(att *run.Attachment, key bool) {
 		h.Set("Idempotency-Replayed", "true")
 	}
 	x.note(slog.Bool("replayed", true))
+}
+
+// writeText writes an answer for people or for Prometheus.
+func (x *exchange) writeText(kind string, body []byte) error {
+	x.Header().Set("Content-Type", kind)
+	x.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	_, err := x.Write(body)
+	return err
 }
 
 // writeJSON writes an answer of one piece.

@@ -36,9 +36,7 @@ type RunHealth struct {
 
 func (d *Daemon) root() handler {
 	return func(x *exchange, _ *http.Request) error {
-		x.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, err := x.Write([]byte("ohgw: the API is at /v1\n"))
-		return err
+		return x.writeText("text/plain; charset=utf-8", []byte("ohgw: the API is at /v1\n"))
 	}
 }
 

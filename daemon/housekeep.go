@@ -111,6 +111,7 @@ func (d *Daemon) plainAnswer(ctx context.Context, c *call, profile string, task 
 	}
 	limited, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
+	defer context.AfterFunc(d.life, cancel)()
 	answer, err = d.cfg.Complete(limited, prompt(c, profile))
 	if err == nil {
 		var ok bool
@@ -121,6 +122,9 @@ func (d *Daemon) plainAnswer(ctx context.Context, c *call, profile string, task 
 	}
 	if ctx.Err() != nil {
 		return answer, "", ctx.Err()
+	}
+	if d.life.Err() != nil && !hasRule {
+		return answer, "", newProblem(codeNotReady, "ohgw is shutting down; try again in a moment.", nil)
 	}
 	if !hasRule {
 		return answer, "", d.cannotAnswer(err)

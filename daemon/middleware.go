@@ -47,7 +47,9 @@ func (x *exchange) fail(r *http.Request, err error) {
 // outermost makes the exchange, logs it, and turns a panic into an answer.
 func (d *Daemon) outermost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := d.newExchange(w)
+		x := d.newExchange(w, r)
+		r2 := *r
+		r2.Body = x.body
 		defer func() {
 			v := recover()
 			abort := v != nil && x.panicked(v)
@@ -56,8 +58,9 @@ func (d *Daemon) outermost(next http.Handler) http.Handler {
 			if abort {
 				panic(http.ErrAbortHandler) // net/http closes the connection without a word
 			}
+			x.part()
 		}()
-		next.ServeHTTP(x, r)
+		next.ServeHTTP(x, &r2)
 	})
 }
 
@@ -123,6 +126,7 @@ func normalize(next http.Handler) http.Handler {
 		clean := path.Clean("/" + r.URL.Path)
 		if rest, ok := strings.CutPrefix(clean, "/v1"); ok && (rest == "" || rest[0] == '/') {
 			clean = path.Clean("/" + rest)
+			w.(*exchange).versioned = true
 		}
 		r2 := *r
 		r2.URL = &url.URL{Path: clean, RawQuery: r.URL.RawQuery}

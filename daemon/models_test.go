@@ -394,7 +394,6 @@ func TestProbesNeedNoKeyAndTellNothing(t *testing.T) {
 	g := serve(t, daemontest.New("default"))
 	for path, want := range map[string]string{
 		"/":          "ohgw: the API is at /v1\n",
-		"/v1":        "ohgw: the API is at /v1\n",
 		"/health":    `{"status":"ok"}` + "\n",
 		"/v1/health": `{"status":"ok"}` + "\n",
 		"/healthz":   `{"status":"ok"}` + "\n",

@@ -32,9 +32,7 @@ func (d *Daemon) showMetrics() handler {
 		if err := d.metrics.Write(&text); err != nil {
 			return newProblem(codeInternal, "The metrics cannot be gathered; the log of ohgw serve says why.", err)
 		}
-		x.Header().Set("Content-Type", metrics.ContentType)
-		_, err := x.Write(text.Bytes())
-		return err
+		return x.writeText(metrics.ContentType, text.Bytes())
 	}
 }
 

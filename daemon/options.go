@@ -1,13 +1,8 @@
 package daemon
 
 import (
-	"bytes"
-	"errors"
-	"io"
 	"math"
-	"mime"
 	"net/http"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -35,7 +30,9 @@ const (
 	confirmAccept = "accept"
 	confirmReject = "reject"
 
-	maxKey     = 255
+	maxKey = 255
+	// A limit below minTimeout would be rounded to none.
+	minTimeout = time.Millisecond
 	maxTimeout = 365 * 24 * time.Hour
 )
 
@@ -122,51 +119,12 @@ func timeLimit(h http.Header) (time.Duration, error) {
 		return 0, nil
 	}
 	seconds, err := strconv.ParseFloat(v, 64)
-	if err != nil || math.IsNaN(seconds) || seconds <= 0 || seconds > maxTimeout.Seconds() {
-		return 0, badHeader(headerTimeLimit, "a number of seconds greater than 0")
+	if err != nil || math.IsNaN(seconds) || seconds < minTimeout.Seconds() || seconds > maxTimeout.Seconds() {
+		return 0, badHeader(headerTimeLimit, "a number of seconds, at least 0.001")
 	}
 	return time.Duration(seconds * float64(time.Second)), nil
 }
 
 func badHeader(name, want string) error {
 	return newProblem(openai.CodeInvalidValue, "Invalid value for the header "+name+": send "+want+".", nil).about(name)
-}
-
-// readBody reads the body of a request within the limits of time and size.
-func (x *exchange) readBody(r *http.Request) ([]byte, error) {
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return nil, newProblem(openai.CodeUnsupportedContentType, "Send Content-Type: application/json.", nil)
-	}
-	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return nil, newProblem(codeContentEncoding, "Send the body without Content-Encoding.", nil)
-	}
-	limit := x.d.cfg.Limits.Body
-	tooLarge := newProblem(codeTooLarge, "The request body is larger than "+strconv.FormatInt(limit, 10)+" bytes; ohgw serve --max-body changes the limit.", nil)
-	if r.ContentLength > limit {
-		return nil, tooLarge
-	}
-	// Where there is no deadline there is no connection: a test.
-	_ = x.control.SetReadDeadline(x.d.cfg.Now().Add(x.d.cfg.BodyTimeout))
-	body, err := readAll(http.MaxBytesReader(x, r.Body, limit), r.ContentLength)
-	_ = x.control.SetReadDeadline(time.Time{}) // the run may take longer
-	if err == nil {
-		return body, nil
-	}
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, tooLarge
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, newProblem(codeTooSlow, "The request body did not arrive in time.", nil)
-	}
-	return nil, newProblem(openai.CodeInvalidJSON, "The request body ended before it was complete.", err)
-}
-
-// readAll reads everything, without room for more than a little of what was
-// only announced.
-func readAll(r io.Reader, size int64) ([]byte, error) {
-	const most = 1 << 20
-	var b bytes.Buffer
-	b.Grow(int(max(0, min(size, most))) + bytes.MinRead)
-	_, err := b.ReadFrom(r)
-	return b.Bytes(), err
 }

@@ -10,10 +10,10 @@ func (d *Daemon) routes() http.Handler {
 		path    string
 		handler handler
 	}{
-		{[]string{http.MethodGet, http.MethodHead}, "/{$}", d.root()},
-		{[]string{http.MethodGet, http.MethodHead}, "/health", d.health()},
-		{[]string{http.MethodGet, http.MethodHead}, "/healthz", d.health()},
-		{[]string{http.MethodGet, http.MethodHead}, "/readyz", d.ready()},
+		{[]string{http.MethodGet, http.MethodHead}, "/{$}", d.open(d.root(), false)},
+		{[]string{http.MethodGet, http.MethodHead}, "/health", d.open(d.health(), true)},
+		{[]string{http.MethodGet, http.MethodHead}, "/healthz", d.open(d.health(), false)},
+		{[]string{http.MethodGet, http.MethodHead}, "/readyz", d.open(d.ready(), false)},
 		{[]string{http.MethodGet, http.MethodHead}, "/metrics", d.showMetrics()},
 		{[]string{http.MethodGet, http.MethodHead}, "/models", d.private(d.listModels())},
 		{[]string{http.MethodGet, http.MethodHead}, "/models/{id...}", d.private(d.getModel())},

@@ -1,0 +1,352 @@
+package daemon_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/daemontest"
+)
+
+// exchangeOn sends bytes on a new connection and reads the answer.
+func exchangeOn(t *testing.T, ln *pipes, sent string) (net.Conn, *bufio.Reader, response) {
+	t.Helper()
+	conn, err := ln.dial(t.Context(), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	go func() { _, _ = io.WriteString(conn, sent) }() // an answer may come before all of it was read
+	r := bufio.NewReader(conn)
+	method, _, _ := strings.Cut(sent, " ")
+	res, err := http.ReadResponse(r, &http.Request{Method: method})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(res.Body)
+	return conn, r, response{status: res.StatusCode, header: res.Header, body: string(body), close: res.Close, err: err}
+}
+
+// No request holds its connection with a body that it announces and never
+// sends: it is answered, and the connection ends.
+func TestBodiesThatNeverComeHoldNoConnection(t *testing.T) {
+	t.Parallel()
+	const withKey = "Authorization: Bearer " + key + "\r\n"
+	for name, tc := range map[string]struct {
+		line, header string
+		status       int
+		code         string // "": no error
+	}{
+		"no key":        {"POST /v1/chat/completions", "", http.StatusUnauthorized, "missing_api_key"},
+		"wrong key":     {"POST /v1/chat/completions", "Authorization: Bearer wrong\r\n", http.StatusUnauthorized, "invalid_api_key"},
+		"foreign host":  {"POST /v1/chat/completions", "Host: evil.example\r\n", http.StatusForbidden, "forbidden_host"},
+		"foreign page":  {"POST /v1/chat/completions", "Origin: https://evil.example\r\n", http.StatusForbidden, "forbidden_origin"},
+		"unknown URL":   {"POST /nothing", "", http.StatusNotFound, "unknown_url"},
+		"wrong method":  {"DELETE /v1/chat/completions", "", http.StatusMethodNotAllowed, "method_not_allowed"},
+		"health":        {"GET /healthz", "", http.StatusOK, ""},
+		"models":        {"GET /v1/models", withKey, http.StatusOK, ""},
+		"model":         {"GET /v1/models/none", withKey, http.StatusNotFound, "model_not_found"},
+		"metrics":       {"GET /metrics", withKey, http.StatusOK, ""},
+		"interrupt":     {"POST /v1/conversations/" + conversation + "/interrupt", withKey, http.StatusOK, ""},
+		"content type":  {"POST /v1/chat/completions", withKey + "Content-Type: text/plain\r\n", http.StatusBadRequest, "unsupported_content_type"},
+		"wrong header":  {"POST /v1/chat/completions", withKey + "X-OpenHands-Confirm: maybe\r\n", http.StatusBadRequest, "invalid_value"},
+		"root, no /v1":  {"GET /", "", http.StatusOK, ""},
+		"HEAD":          {"HEAD /healthz", "", http.StatusOK, ""},
+		"expectation":   {"POST /v1/chat/completions", "Expect: 100-continue\r\n", http.StatusUnauthorized, "missing_api_key"},
+		"asked to stay": {"POST /v1/chat/completions", "Connection: keep-alive\r\n", http.StatusUnauthorized, "missing_api_key"},
+	} {
+		for form, body := range map[string]string{
+			"length":  "Content-Length: 1000\r\n\r\n{",
+			"all":     "Content-Length: 1000\r\n\r\n",
+			"large":   "Content-Length: 10000000\r\n\r\n{",
+			"chunked": "Transfer-Encoding: chunked\r\n\r\n5\r\n{\"mod\r\n",
+			"torn":    "Transfer-Encoding: chunked\r\n\r\n5",
+		} {
+			t.Run(name+"/"+form, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					ln := newPipes()
+					serveOn(t, ln, daemontest.New("default"))
+					host := "Host: localhost\r\n"
+					if strings.HasPrefix(tc.header, "Host:") {
+						host = ""
+					}
+					began := time.Now()
+					_, rest, res := exchangeOn(t, ln, tc.line+" HTTP/1.1\r\n"+host+tc.header+body)
+					if took := time.Since(began); took > 100*time.Millisecond {
+						t.Errorf("answered after %v", took)
+					}
+					switch {
+					case tc.code != "":
+						envelope(t, res, tc.status, tc.code, map[string]string{"model_not_found": "model", "invalid_value": "X-OpenHands-Confirm"}[tc.code])
+					case res.status != tc.status:
+						t.Errorf("status %d, want %d", res.status, tc.status)
+					}
+					if !res.close {
+						t.Error("the connection is kept, with half a request on it")
+					}
+					if _, err := rest.ReadByte(); !errors.Is(err, io.EOF) {
+						t.Errorf("the connection is open: %v", err)
+					}
+					if took := time.Since(began); took > 2*time.Second {
+						t.Errorf("the connection ended after %v", took)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A body that nobody wanted, but that is there, costs no connection.
+func TestABodyThatIsThereKeepsTheConnection(t *testing.T) {
+	t.Parallel()
+	ln := newPipes()
+	serveOn(t, ln, daemontest.New("default"))
+	conn, r, res := exchangeOn(t, ln, "POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}")
+	envelope(t, res, http.StatusNotFound, "unknown_url", "")
+	if res.close {
+		t.Fatal("the connection is closed")
+	}
+	go func() { _, _ = io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") }()
+	again, err := http.ReadResponse(r, nil)
+	if err != nil || again.StatusCode != http.StatusOK {
+		t.Fatalf("%v, %v", again, err)
+	}
+	_ = again.Body.Close()
+}
+
+// A client that sends all of its request before it reads gets the answer.
+func TestAClientThatSendsFirstAndReadsThenHasItsAnswer(t *testing.T) {
+	t.Parallel()
+	ln, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it ends with the test
+	if err != nil {
+		t.Fatal(err)
+	}
+	serveOn(t, ln, daemontest.New("default"))
+	conn, err := net.Dial("tcp", ln.Addr().String()) //nolint:noctx // it ends with the test
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	const size = 8 << 20
+	fmt.Fprintf(conn, "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", size)
+	if n, err := io.WriteString(conn, strings.Repeat(" ", size)); err != nil {
+		t.Fatalf("after %d bytes: %v", n, err)
+	}
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil || res.StatusCode != http.StatusUnauthorized {
+		t.Fatalf("%v, %v", res, err)
+	}
+	_ = res.Body.Close()
+}
+
+// Idle connections end, used or not.
+func TestIdleConnectionsEnd(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		sent  string
+		after time.Duration
+	}{
+		"never used": {"", 5 * time.Second},
+		"used":       {"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", 2 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ln := newPipes()
+				serveOn(t, ln, daemontest.New("default"))
+				conn, err := ln.dial(t.Context(), "", "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				began := time.Now()
+				go func() { _, _ = io.WriteString(conn, tc.sent) }()
+				if _, err := io.Copy(io.Discard, conn); err != nil {
+					t.Error(err)
+				}
+				if took := time.Since(began); took != tc.after {
+					t.Errorf("after %v, want %v", took, tc.after)
+				}
+			})
+		})
+	}
+}
+
+// The sixth path that answers without a key is one too many.
+func TestFivePathsNeedNoKey(t *testing.T) {
+	t.Parallel()
+	g := serve(t, daemontest.New("default"))
+	for path, open := range map[string]bool{
+		"/": true, "/health": true, "/healthz": true, "/readyz": true, "/v1/health": true,
+		"/v1": false, "/v1/": false, "/v1/healthz": false, "/v1/readyz": false, "/v1/v1": false, "//v1//healthz": false,
+		"/metrics": false, "/v1/models": false, "/models": false, "/v1/models/openhands": false,
+	} {
+		for _, method := range []string{http.MethodGet, http.MethodHead} {
+			want := http.StatusOK
+			if !open {
+				want = http.StatusUnauthorized
+			}
+			if path == "/v1/v1" {
+				want = http.StatusNotFound
+			}
+			if res := g.do(method, path, "", "Authorization", ""); res.status != want {
+				t.Errorf("%s %s: %d, want %d", method, path, res.status, want)
+			}
+		}
+		if res := g.do(http.MethodGet, path, ""); res.status != http.StatusOK && path != "/v1/v1" {
+			t.Errorf("%s with a key: %d", path, res.status)
+		}
+	}
+}
+
+// What net/http refuses by itself has OpenAI's form, too.
+func TestRequestsThatAreNotHTTPGetAnEnvelope(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		sent   string
+		status int
+		code   string
+	}{
+		"headers":     {"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("x", 80<<10) + "\r\n\r\n", http.StatusRequestHeaderFieldsTooLarge, "headers_too_large"},
+		"encoding":    {"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip\r\n\r\n", http.StatusNotImplemented, "malformed_request"},
+		"no host":     {"GET / HTTP/1.1\r\n\r\n", http.StatusBadRequest, "malformed_request"},
+		"two hosts":   {"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", http.StatusBadRequest, "malformed_request"},
+		"no request":  {"hello\r\n\r\n", http.StatusBadRequest, "malformed_request"},
+		"header":      {"GET / HTTP/1.1\r\nHost: localhost\r\nA B: c\r\n\r\n", http.StatusBadRequest, "malformed_request"},
+		"version":     {"GET / HTTP/3.0\r\nHost: localhost\r\n\r\n", http.StatusHTTPVersionNotSupported, "malformed_request"},
+		"length":      {"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n", http.StatusBadRequest, "malformed_request"},
+		"expectation": {"GET / HTTP/1.1\r\nHost: localhost\r\nExpect: tea\r\n\r\n", http.StatusExpectationFailed, "malformed_request"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ln := newPipes()
+			serveOn(t, ln, daemontest.New("default"))
+			_, rest, res := exchangeOn(t, ln, tc.sent)
+			envelope(t, res, tc.status, tc.code, "")
+			if _, err := rest.ReadByte(); !res.close || err == nil {
+				t.Errorf("the connection stays open: %v", err)
+			}
+		})
+	}
+}
+
+// An answer that holds the words of such an error arrives as it is.
+func TestAnAnswerMayQuoteAnHTTPError(t *testing.T) {
+	t.Parallel()
+	const plain = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request"
+	text := strings.Repeat(plain+strings.Repeat("x", 61), 300)
+	g := serve(t, script(daemontest.Finish(text)))
+	if f := parse(t, g.chat(ask("one", streamed))); f.text() != text {
+		t.Error("the stream is another")
+	}
+	if c := completed(t, g.chat(ask("two"))); c.text() != text {
+		t.Error("the answer is another")
+	}
+}
+
+func TestTimeLimitsTooSmallToKeepAreRefused(t *testing.T) {
+	t.Parallel()
+	g := serve(t, script(daemontest.Finish("done")))
+	for _, v := range []string{"0.0000000001", "0", "-1", "0.0009", "NaN", "x"} {
+		envelope(t, g.chat(ask("hi"), "X-OpenHands-Timeout", v), http.StatusBadRequest, "invalid_value", "X-OpenHands-Timeout")
+	}
+	completed(t, g.chat(ask("hi"), "X-OpenHands-Timeout", "600.5"))
+}
+
+// Whatever clients do, a drain is over soon after the runs and is no error.
+func TestADrainIsNeverAnError(t *testing.T) {
+	t.Parallel()
+	const head = "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+	utility := `{"model":"openhands_utility","messages":[{"role":"user","content":"hi"}]}`
+	for name, tc := range map[string]struct {
+		sent string
+		most time.Duration
+		code string // of the answer; "": none
+	}{
+		"idle connection": {"", 0, ""},
+		"half a head":     {"GET /heal", 6 * time.Second, ""},
+		"arriving body":   {head + "Authorization: Bearer " + key + "\r\nContent-Length: 100\r\n\r\n{", 2 * time.Second, "not_ready"},
+		"without a key":   {head + "Content-Length: 100\r\n\r\n{", 2 * time.Second, "missing_api_key"},
+		"utility call":    {head + fmt.Sprintf("Authorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", key, len(utility), utility), 2 * time.Second, "not_ready"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ln := newPipes()
+				g := serveOn(t, ln, script(daemontest.Hang()), func(c *daemon.Config) {
+					c.Drain = time.Second
+					c.Complete = func(ctx context.Context, _ daemon.Prompt) (daemon.Completion, error) {
+						<-ctx.Done()
+						return daemon.Completion{}, ctx.Err()
+					}
+				})
+				conn, err := ln.dial(t.Context(), "", "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				if _, err := io.WriteString(conn, tc.sent); err != nil {
+					t.Fatal(err)
+				}
+				answered := make(chan response, 1)
+				go func() {
+					defer close(answered)
+					res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+					if err == nil {
+						body, _ := io.ReadAll(res.Body)
+						answered <- response{status: res.StatusCode, header: res.Header, body: string(body)}
+					}
+				}()
+				synctest.Wait()
+				began := time.Now()
+				if err := g.stop(); err != nil {
+					t.Error(err)
+				}
+				if took := time.Since(began); took > tc.most {
+					t.Errorf("the drain took %v", took)
+				}
+				res, ok := <-answered
+				switch {
+				case ok != (tc.code != ""):
+					t.Errorf("an answer: %t", ok)
+				case ok:
+					frameError(t, []byte(res.body), tc.code, "")
+				}
+			})
+		})
+	}
+}
+
+// A reader that takes nothing more is cut off, and the drain is none the worse.
+func TestADrainCutsOffAReaderThatDoesNotRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ln := newPipes()
+		g := serveOn(t, ln, script(daemontest.Delta(strings.Repeat("x", 64<<10)), daemontest.Hang()), func(c *daemon.Config) { c.Drain = time.Second })
+		conn, err := ln.dial(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		body := ask("go", streamed)
+		fmt.Fprintf(conn, "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", key, len(body), body)
+		synctest.Wait()
+		began := time.Now()
+		if err := g.stop(); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > 7*time.Second {
+			t.Errorf("the drain took %v", took)
+		}
+	})
+}

@@ -1,0 +1,4 @@
+package daemon
+
+// connLimit is how many connections there may be.
+func connLimit() int { return mostConns }

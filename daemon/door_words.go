@@ -1,0 +1,69 @@
+package daemon
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// maxOwnWords is longer than any answer that net/http gives by itself, in bytes.
+const maxOwnWords = 1 << 10
+
+// ownWords is the answer to send in place of p, if p is an error that net/http
+// made by itself; else nil. An answer of ours never looks like one: it has more
+// headers, and its body never has the two bytes that end a line of a header.
+func ownWords(p []byte) []byte {
+	rest, ok := bytes.CutPrefix(p, []byte("HTTP/1.1 "))
+	if !ok || len(p) > maxOwnWords || len(rest) < 4 || rest[0] != '4' && rest[0] != '5' {
+		return nil
+	}
+	status, err := strconv.Atoi(string(rest[:3]))
+	if err != nil {
+		return nil
+	}
+	_, headers, _ := bytes.Cut(rest, []byte("\r\n"))
+	const plain = "Content-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+	refused := status == http.StatusExpectationFailed && bytes.Contains(headers, []byte("Connection: close\r\n"))
+	if !refused && !bytes.HasPrefix(headers, []byte(plain)) {
+		return nil
+	}
+	return wordless(status, unreadable(status))
+}
+
+// unreadable is the problem of a request that net/http could not read.
+func unreadable(status int) *problem {
+	switch status {
+	case http.StatusRequestHeaderFieldsTooLarge:
+		return newProblem(codeHeadersTooLarge, fmt.Sprintf("The headers of the request are larger than %d KiB; send fewer or shorter ones.", maxHeaderBytes>>10), nil)
+	case http.StatusNotImplemented:
+		return newProblem(codeMalformed, "The Transfer-Encoding of the request is not supported; send a Content-Length, or Transfer-Encoding: chunked.", nil)
+	case http.StatusExpectationFailed:
+		return newProblem(codeMalformed, "The only expectation that is supported is Expect: 100-continue; leave out the header.", nil)
+	case http.StatusHTTPVersionNotSupported:
+		return newProblem(codeMalformed, "The version of HTTP is not supported; use HTTP/1.1.", nil)
+	}
+	return newProblem(codeMalformed, "The request is not valid HTTP/1.1; check its request line, its Host and its headers.", nil)
+}
+
+// wordless is a whole answer for a connection on which there is no exchange.
+func wordless(status int, p *problem) []byte {
+	body := append(p.wire.AppendEnvelope(nil), '\n')
+	head := fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nConnection: close\r\n",
+		status, http.StatusText(status), len(body))
+	if p.row.retryAfter > 0 {
+		head += "Retry-After: " + strconv.Itoa(p.row.retryAfter) + "\r\n"
+	}
+	return append([]byte(head+"\r\n"), body...)
+}
+
+// refuse answers on a connection for which there is no room. A new connection
+// takes so little without waiting.
+func refuse(c net.Conn) {
+	p := newProblem(codeTooManyConns, "Too many connections are open; try again in a few seconds.", nil)
+	_ = c.SetWriteDeadline(time.Now().Add(bodyPatience)) //nolint:forbidigo // the clock of the connection, not of the daemon
+	_, _ = c.Write(wordless(p.row.status, p))            // it is refused, whether it hears so or not
+	_ = c.Close()
+}
