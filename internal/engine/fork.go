@@ -26,6 +26,7 @@ func (h *handle) Fork(ctx context.Context, req agentapi.ForkRequest) (agentapi.C
 	}
 	b := h.backend
 	return b.entered(ctx, req.ID, func(e *entry) (created bool, err error) {
+		b.clear(e)
 		if e.conv != nil {
 			return false, b.openError(ctx, req.ID, store.ErrExists)
 		}

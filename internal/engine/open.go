@@ -28,6 +28,7 @@ type entry struct {
 	// These belong to Backend.mu.
 	handles int
 	idle    time.Time // since when nobody has a handle
+	closing bool      // the sweeper closes it
 }
 
 // Open makes or continues a conversation.
@@ -36,6 +37,7 @@ func (b *Backend) Open(ctx context.Context, req agentapi.OpenRequest) (agentapi.
 		return nil, refused("A conversation cannot be both new and existing.", nil)
 	}
 	return b.entered(ctx, req.ID, func(e *entry) (bool, error) {
+		b.clear(e)
 		if e.conv != nil {
 			return false, nil
 		}
@@ -62,6 +64,18 @@ func (b *Backend) entered(ctx context.Context, id string, open func(*entry) (cre
 			return h, agentapi.InProcess(err)
 		}
 	}
+}
+
+// clear lets go of a conversation that has ended by itself; the mutex of its
+// entry is held.
+func (b *Backend) clear(e *entry) {
+	if e.conv == nil || !e.conv.Ended() {
+		return
+	}
+	if err := e.conv.Close(); err != nil {
+		b.cfg.Log.Warn("close conversation", "conversation", e.id, "err", err)
+	}
+	e.conv = nil
 }
 
 // openEntry opens the conversation of an entry. It asks for another try if the
@@ -216,6 +230,7 @@ func (b *Backend) Remove(ctx context.Context, id string) error {
 	defer b.release(e)
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	b.clear(e)
 	if e.conv == nil {
 		return agentapi.InProcess(b.openError(ctx, id, store.Remove(b.cfg.Dir, id, b.storeOptions())))
 	}
@@ -271,29 +286,45 @@ func (b *Backend) forget(e *entry) {
 	e.dead, e.conv = true, nil
 }
 
-// closeIdle closes conversations that nobody has used for a while.
+// closeIdle closes conversations that nobody has used for a while. Each is
+// closed by a goroutine of its own: one that does not end keeps no other open.
 func (b *Backend) closeIdle() {
+	var closing sync.WaitGroup
+	defer closing.Wait()
 	for {
 		select {
 		case <-b.stop:
 			return
 		case <-b.sweep.C:
 		}
-		b.mu.Lock()
-		var idle []*entry
-		for _, e := range b.open {
-			if e.handles == 0 && b.cfg.Now().Sub(e.idle) >= b.cfg.Idle {
-				idle = append(idle, e)
-			}
-		}
-		b.mu.Unlock()
-		for _, e := range idle {
-			if err := b.shut(e, true); err != nil {
-				b.cfg.Log.Warn("close conversation", "conversation", e.id, "err", err)
-			}
+		for _, e := range b.idle() {
+			closing.Go(func() {
+				if err := b.shut(e, true); err != nil {
+					b.cfg.Log.Warn("close conversation", "conversation", e.id, "err", err)
+				}
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				e.closing = false
+			})
 		}
 	}
 }
+
+// idle are the conversations that are to be closed.
+func (b *Backend) idle() (list []*entry) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range b.open {
+		if e.handles == 0 && !e.closing && b.cfg.Now().Sub(e.idle) >= b.cfg.Idle {
+			e.closing = true
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// statusTime is how long the owner of an idle conversation may take to answer.
+const statusTime = time.Second
 
 // shut closes a conversation; with onlyIdle, unless somebody uses it after all.
 func (b *Backend) shut(e *entry, onlyIdle bool) error {
@@ -302,15 +333,28 @@ func (b *Backend) shut(e *entry, onlyIdle bool) error {
 	if e.conv == nil {
 		return nil
 	}
-	if onlyIdle {
-		b.mu.Lock()
-		used := e.handles > 0
-		b.mu.Unlock()
-		if status, err := e.conv.Status(context.Background()); used || err == nil && status == event.Running {
-			return nil
-		}
+	if onlyIdle && b.used(e) {
+		return nil
 	}
 	err := e.conv.Close()
 	b.forget(e)
 	return err
+}
+
+// used tells whether somebody has a handle on a conversation, or its run goes
+// on; one whose owner does not answer is at work.
+func (b *Backend) used(e *entry) bool {
+	b.mu.Lock()
+	handles := e.handles
+	b.mu.Unlock()
+	if handles > 0 {
+		return true
+	}
+	if e.conv.Ended() {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), statusTime)
+	defer cancel()
+	status, err := e.conv.Status(ctx)
+	return errors.Is(err, context.DeadlineExceeded) || err == nil && status == event.Running
 }

@@ -78,13 +78,13 @@ func (c *Conversation) summarize(start, end, preview int) (done bool, err error)
 	choice := Choice{Profile: c.choice.Profile, Usage: condenserUsage}
 	var model llm.Model
 	var resp llm.Response
-	ended := c.await(context.Background(), func(j *job) {
+	broke := c.await(context.Background(), func(j *job) {
 		if model, err = c.cfg.Models.Model(j.ctx, choice); err == nil {
 			resp, err = call(j.ctx, model, req, nil)
 		}
 	})
-	if !ended {
-		return false, context.Canceled
+	if broke != nil {
+		return false, broke
 	}
 	if err != nil {
 		return false, err

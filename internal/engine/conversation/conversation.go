@@ -14,6 +14,7 @@ package conversation
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -138,6 +139,7 @@ type Conversation struct {
 	closing  bool  // the conversation is to be closed
 	removing bool  // and deleted
 	lost     error // another process has the conversation
+	broken   bool  // the owner has panicked
 }
 
 // delivery is a message on its way into the log.
@@ -320,24 +322,73 @@ func (c *Conversation) Close() error { return c.end(false, func() error { return
 // Remove does what Close does, and deletes the directory.
 func (c *Conversation) Remove() error { return c.end(true, func() error { return c.dir.Remove() }) }
 
+// end ends the owner and its workers. It waits for each of them for the grace
+// of the configuration and a little more: a tool or a disk that does not obey
+// keeps what it holds, and nobody else waits for it.
 func (c *Conversation) end(remove bool, last func() error) error {
-	// Nobody else ends the owner but a lost lease, which is fine too.
-	_ = c.do(context.Background(), func() {
+	ctx, cancel := context.WithTimeout(context.Background(), c.cfg.Grace+endWait)
+	defer cancel()
+	// Nobody else ends the owner but a lost lease or a panic, which is fine too.
+	_ = c.do(ctx, func() {
 		c.closing, c.removing = true, remove
 		c.stop()
 	})
-	c.owner.Wait()
-	c.workers.Wait()
+	if !ends(ctx, &c.owner) {
+		go func() { // the directory is the owner's until it has ended
+			c.owner.Wait()
+			if err := last(); err != nil {
+				c.cfg.Log.Warn("close conversation", "conversation", c.id, "err", err)
+			}
+		}()
+		return fmt.Errorf("conversation %s does not end: it waits for the disk or a tool", c.id)
+	}
+	ctx, cancel = context.WithTimeout(context.Background(), c.cfg.Grace+endWait)
+	defer cancel()
+	if !ends(ctx, &c.workers) {
+		c.cfg.Log.Error("a call or a tool does not end and is left alone", "conversation", c.id)
+	}
 	return last()
+}
+
+// endWait is how long the end of a conversation may take beyond the grace of
+// what it interrupts.
+const endWait = 2 * time.Second
+
+// ends waits for a group until ctx ends.
+func ends(ctx context.Context, group *sync.WaitGroup) bool {
+	over := make(chan struct{})
+	go func() {
+		group.Wait()
+		close(over)
+	}()
+	select {
+	case <-over:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Ended tells whether the conversation has ended by itself: another process
+// has taken it, or it broke. It can be closed, and opened again.
+func (c *Conversation) Ended() bool {
+	select {
+	case <-c.gone:
+		return true
+	default:
+		return false
+	}
 }
 
 // do has the owner run f. The error is ctx's, or that of a conversation that
 // is closed.
 func (c *Conversation) do(ctx context.Context, f func()) error {
-	done := make(chan struct{})
+	done, ran := make(chan struct{}), false
 	select {
-	case c.commands <- func() { f(); close(done) }:
-		<-done
+	case c.commands <- func() { defer close(done); f(); ran = true }:
+		if <-done; !ran {
+			return errClosed
+		}
 		return nil
 	case <-c.gone:
 		return c.closed()

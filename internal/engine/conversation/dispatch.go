@@ -132,8 +132,11 @@ func (c *Conversation) execute(open []event.Event) (outcome, error) {
 	}
 	var results []batch.Result
 	limit := c.cfg.Concurrency
-	if !c.await(context.Background(), func(j *job) { results = batch.Run(j.ctx, calls, limit) }) {
+	switch err := c.await(context.Background(), func(j *job) { results = batch.Run(j.ctx, calls, limit) }); {
+	case errors.Is(err, errLeft):
 		return more, nil
+	case err != nil:
+		return more, err
 	}
 	next := more
 	for i, e := range actions {

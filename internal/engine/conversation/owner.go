@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -17,30 +19,79 @@ func (c *Conversation) own() {
 	defer c.lease.Stop()
 	c.settle.Stop()
 	for !c.closing {
-		c.work()
-		if c.closing {
-			break
-		}
-		select {
-		case command := <-c.commands:
-			command()
-		case <-c.lease.C:
-			c.keepLease()
-		case <-c.settle.C:
-			c.settled()
-		}
+		c.guard(c.turn)
 	}
-	if !c.removing {
-		c.settled()
+	if !c.removing && !c.broken {
+		c.guard(c.settled)
 	}
 	for _, d := range c.inbox {
 		d.taken <- c.closed()
 	}
 	close(c.gone)
 	c.watchers.end(c.closed())
-	if err := c.tools.close(); err != nil {
-		c.cfg.Log.Warn("close tools", "conversation", c.id, "err", err)
+	tools := c.tools
+	c.workers.Go(func() { // the owner does not wait for them: the directory is free
+		if err := safely(tools.close); err != nil {
+			c.cfg.Log.Warn("close tools", "conversation", c.id, "err", err)
+		}
+	})
+}
+
+// turn does what has been asked for, and then the next thing that comes.
+func (c *Conversation) turn() {
+	c.work()
+	if c.closing {
+		return
 	}
+	select {
+	case command := <-c.commands:
+		command()
+	case <-c.lease.C:
+		c.keepLease()
+	case <-c.settle.C:
+		c.settled()
+	}
+}
+
+// guard runs f. A panic in it ends the run and the conversation, not the
+// process: the conversation is opened again from what is on the disk.
+func (c *Conversation) guard(f func()) {
+	err := safely(func() error { f(); return nil })
+	if err == nil {
+		return
+	}
+	c.cfg.Log.Error("a conversation broke and is closed", "conversation", c.id, "err", err)
+	c.broken, c.closing = true, true
+	if c.dir.State.Status == event.Running && c.lost == nil {
+		if err := safely(func() error { c.failed(err); return c.save(lazily) }); err != nil {
+			c.cfg.Log.Error("save conversation", "conversation", c.id, "err", err)
+		}
+	}
+	_ = safely(func() error { c.watchers.publish(c.snapshot()); return nil })
+}
+
+// panicError is a panic that was caught.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+// Error does not have the stack: it may be told to clients.
+func (e *panicError) Error() string { return fmt.Sprintf("something broke: %v", e.value) }
+
+// LogValue has the stack.
+func (e *panicError) LogValue() slog.Value {
+	return slog.StringValue(e.Error() + "\n" + string(e.stack))
+}
+
+// safely makes a panic of f an error.
+func safely(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &panicError{p, debug.Stack()}
+		}
+	}()
+	return f()
 }
 
 // work does what has been asked for: messages first, in their order.
@@ -66,6 +117,7 @@ type job struct {
 	cancel context.CancelFunc
 	tell   chan func()   // what the owner shall do meanwhile
 	done   chan struct{} // closed when the work is done
+	err    error         // of work that broke; read after done
 	left   chan struct{} // closed when the owner waits no longer
 }
 
@@ -81,7 +133,7 @@ func (j *job) say(f func()) {
 func (j *job) ask(f func()) bool {
 	ran := make(chan struct{})
 	select {
-	case j.tell <- func() { f(); close(ran) }:
+	case j.tell <- func() { defer close(ran); f() }:
 		<-ran
 		return true
 	case <-j.left:
@@ -91,8 +143,9 @@ func (j *job) ask(f func()) bool {
 
 // await does f in a goroutine of its own and takes commands until it is done.
 // When somebody interrupts, the context of f ends, and f has a while to obey.
-// If it does not, await returns false, and nothing that f makes may be read.
-func (c *Conversation) await(parent context.Context, f func(*job)) bool {
+// If it does not, await returns errLeft, and nothing that f makes may be read.
+// An f that panics has broken, and nothing else with it.
+func (c *Conversation) await(parent context.Context, f func(*job)) error {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
 	j := &job{ctx: ctx, cancel: cancel, tell: make(chan func()), done: make(chan struct{}), left: make(chan struct{})}
@@ -104,7 +157,7 @@ func (c *Conversation) await(parent context.Context, f func(*job)) bool {
 	defer func() { c.job = nil }()
 	c.workers.Go(func() {
 		defer close(j.done)
-		f(j)
+		j.err = safely(func() error { f(j); return nil })
 	})
 	var grace <-chan time.Time
 	for {
@@ -115,7 +168,10 @@ func (c *Conversation) await(parent context.Context, f func(*job)) bool {
 		}
 		select {
 		case <-j.done:
-			return true
+			if j.err != nil {
+				c.cfg.Log.Error("a call or a tool broke", "conversation", c.id, "err", j.err)
+			}
+			return j.err
 		case told := <-j.tell:
 			told()
 		case command := <-c.commands:
@@ -124,10 +180,13 @@ func (c *Conversation) await(parent context.Context, f func(*job)) bool {
 			c.keepLease()
 		case <-grace:
 			c.cfg.Log.Error("a call or a tool does not stop", "conversation", c.id)
-			return false
+			return errLeft
 		}
 	}
 }
+
+// errLeft says that work did not stop when it was told to, and goes on alone.
+var errLeft = fmt.Errorf("the call or the tool does not stop: %w", context.Canceled)
 
 // stop interrupts the run.
 func (c *Conversation) stop() {

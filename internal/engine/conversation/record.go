@@ -38,6 +38,13 @@ func (c *Conversation) load() error {
 	if c.head != "" {
 		s.LeafEventID, s.HeadIsEmpty = c.head, false
 	}
+	if s.Status == event.Paused && len(c.open) > 0 && c.mustAsk(c.open) {
+		// OpenHands takes the next message for an approval. Nobody has given one.
+		if err := c.setStatus(event.Waiting); err != nil {
+			return err
+		}
+		return c.save(durable)
+	}
 	// What waits for a person, or was paused, is to be done. Everything else
 	// that has no result died with its process.
 	if s.Status == event.Waiting || s.Status == event.Paused || !crashed && len(c.open) == 0 {

@@ -27,8 +27,8 @@ func (c *Conversation) ready(ctx context.Context) error {
 		}
 	}
 	var err error
-	if !c.await(ctx, func(j *job) { err = c.prepare(j) }) {
-		return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The conversation's tools do not start; try again."}
+	if left := c.await(ctx, func(j *job) { err = c.prepare(j) }); left != nil {
+		return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The conversation's tools do not start; try again.", Err: left}
 	}
 	return err
 }
@@ -160,15 +160,15 @@ func (c *Conversation) saveRunning() error {
 // answered by this run.
 func (c *Conversation) between(next outcome, iteration *int) (over bool, err error) {
 	switch {
+	case next == waiting: // also for somebody who pauses: nothing runs, and nothing is approved
+		c.refuseInbox()
+		return true, c.setStatus(event.Waiting)
 	case c.pausing:
 		if err := c.setStatus(event.Paused); err != nil {
 			return true, err
 		}
 		_, err := c.append(event.SourceUser, &event.Pause{}, durable)
 		return true, err
-	case next == waiting:
-		c.refuseInbox()
-		return true, c.setStatus(event.Waiting)
 	}
 	if took, err := c.takeMeanwhile(); took || err != nil {
 		*iteration = 0

@@ -95,12 +95,12 @@ func (c *Conversation) generate() (llm.Response, error) {
 	model := c.model
 	var resp llm.Response
 	var err error
-	ended := c.await(context.Background(), func(j *job) {
+	broke := c.await(context.Background(), func(j *job) {
 		live := liveText{say: func(d event.Delta) { j.say(func() { c.delta(d) }) }}
 		resp, err = call(j.ctx, model, req, live.add)
 	})
-	if !ended {
-		return llm.Response{}, context.Canceled
+	if broke != nil {
+		return llm.Response{}, broke
 	}
 	if err == nil {
 		c.stats.add(model.Info(), resp)
