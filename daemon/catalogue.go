@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/internal/rescue"
 )
 
 const (
@@ -69,7 +70,11 @@ func (c *catalogue) refresh(ctx context.Context) <-chan struct{} {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refreshTimeout)
 		defer cancel()
 		defer context.AfterFunc(c.life, cancel)() //nolint:contextcheck // it ends with the catalogue
-		list, err := c.backend.Profiles(ctx)
+		var list []agentapi.Profile
+		err := rescue.Do(func() (err error) {
+			list, err = c.backend.Profiles(ctx)
+			return err
+		})
 		if err != nil && ctx.Err() != nil {
 			err = silent() // not in time; to whoever asks, that is no error of ours
 		}

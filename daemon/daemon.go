@@ -31,6 +31,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/daemon/run"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/rescue"
 )
 
 // Config is what the daemon needs. Zero values take the defaults named beside
@@ -206,7 +207,12 @@ func New(cfg Config) (*Daemon, error) {
 		return nil, err
 	}
 	d.chats = chats.Open(chats.Config{StateDir: cfg.StateDir, Now: cfg.Now, Logger: cfg.Logger, Loose: cfg.OneShotTTL})
-	d.models = newCatalogue(cfg.Backend, cfg.Now, d.backendFailed)
+	d.models = newCatalogue(cfg.Backend, cfg.Now, func(err error) {
+		if p := rescue.Of(err); p != nil {
+			cfg.Logger.Error("panic", "panic", p.Error(), "stack", p.Stack())
+		}
+		d.backendFailed(err)
+	})
 	d.handler = d.routes()
 	d.close = sync.OnceValue(func() error {
 		d.beginDrain()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/rescue"
 )
 
 // Input is what starts a turn.
@@ -143,16 +144,26 @@ func (d *driver) run(ctx context.Context) (Result, error) {
 			d.stop(life, end, started)
 		}
 	})
-	err := d.read(life)
+	err := rescue.Do(func() error { return d.read(life) })
 	if cause := context.Cause(life); err != nil && cause != nil {
 		err = cause
 	}
 	end(context.Canceled)
 	wg.Wait()
+	if rescue.Of(err) != nil {
+		d.abandon(ctx)
+	}
 	if d.started || d.reader.Active() {
 		err = afterStart(err)
 	}
 	return d.reader.Result(), err
+}
+
+// abandon stops a run that nobody can follow any more, if there is one.
+func (d *driver) abandon(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	_ = rescue.Do(func() error { return d.conv.Interrupt(ctx) }) // the turn has an error already
 }
 
 // afterStart is err as it is for a run that was started. Most kinds say that
@@ -167,7 +178,7 @@ func afterStart(err error) error {
 
 // begin starts the run. A start that surely failed ends the turn.
 func (d *driver) begin(life context.Context, end context.CancelCauseFunc) {
-	err := d.start(life)
+	err := rescue.Do(func() error { return d.start(life) })
 	switch {
 	case err == nil:
 		d.mu.Lock()
@@ -210,7 +221,7 @@ func (d *driver) stop(life context.Context, end context.CancelCauseFunc, started
 	d.mu.Lock()
 	d.stopping = true
 	d.mu.Unlock()
-	if err := d.conv.Interrupt(life); err != nil && life.Err() == nil {
+	if err := rescue.Do(func() error { return d.conv.Interrupt(life) }); err != nil && life.Err() == nil {
 		end(fmt.Errorf("interrupt the run: %w", err))
 		return
 	}

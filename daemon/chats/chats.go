@@ -21,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ohgw/ohgw/internal/rescue"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -73,7 +74,11 @@ func Open(cfg Config) *Registry {
 		return r
 	}
 	r.store.dir = filepath.Join(cfg.StateDir, "chats")
-	r.wg.Go(r.sweep)
+	r.wg.Go(func() {
+		if err := rescue.Do(func() error { r.sweep(); return nil }); err != nil {
+			cfg.Logger.Error("old chats are not forgotten any more", "err", err, "stack", rescue.Of(err).Stack())
+		}
+	})
 	return r
 }
 

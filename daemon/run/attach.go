@@ -200,7 +200,7 @@ func (a *Attachment) close(owed bool) {
 	case awaited:
 		j.halt(ErrAbandoned)
 	default:
-		j.grace = time.AfterFunc(j.m.cfg.Grace, j.supersede)
+		j.grace = time.AfterFunc(j.m.cfg.Grace, func() { j.m.cfg.guard(j.id, j.supersede) })
 	}
 }
 

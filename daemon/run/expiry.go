@@ -107,16 +107,18 @@ func (o *oneShots) arm() {
 		return
 	}
 	o.timer = time.AfterFunc(wait, func() {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		o.wake()
+		o.cfg.guard("", func() {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			o.wake()
+		})
 	})
 }
 
 // work removes s and what else is due.
 func (o *oneShots) work(s *oneShot) {
 	for s != nil {
-		o.expire(s)
+		o.cfg.guard(s.id, func() { o.expire(s) })
 		o.mu.Lock()
 		if s = o.next(); s == nil {
 			o.workers--

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/internal/rescue"
 )
 
 // job is one turn of one conversation and everything that it produced.
@@ -70,12 +71,19 @@ func (m *Manager) newJob(req Request) *job {
 
 // run is the life of a job.
 func (j *job) run() {
-	res, err := j.work()
+	var res turn.Result
+	err := rescue.Do(func() (err error) {
+		res, err = j.work()
+		return err
+	})
+	j.m.cfg.broken(j.id, err)
 	j.cancel(nil)
-	if j.req.Chat != nil && j.follow == nil { // a turn of another life is in its chat already
-		j.req.Chat.End(j.began, errors.Is(err, ErrAbandoned) || res.Outcome == turn.Interrupted)
-	}
-	j.tell(res, err) // before anybody has the answer: who has it finds it counted
+	j.m.cfg.guard(j.id, func() {
+		if j.req.Chat != nil && j.follow == nil { // a turn of another life is in its chat already
+			j.req.Chat.End(j.began, errors.Is(err, ErrAbandoned) || res.Outcome == turn.Interrupted)
+		}
+	})
+	j.m.cfg.guard(j.id, func() { j.tell(res, err) }) // before anybody has the answer: who has it finds it counted
 	j.finish(res, err)
 	j.m.finished(j)
 	if j.req.ConversationID == "" {
@@ -183,6 +191,14 @@ func (j *job) open() (agentapi.Conversation, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := rescue.Do(func() error { return j.prepare(conv, forked) }); err != nil {
+		return nil, errors.Join(err, conv.Close())
+	}
+	return conv, nil
+}
+
+// prepare brings the conversation and the request together.
+func (j *job) prepare(conv agentapi.Conversation, forked bool) error {
 	info := conv.Info()
 	if j.req.Chat != nil && j.follow == nil {
 		text, kind, line := j.req.Chat.Compose(info, forked)
@@ -194,7 +210,7 @@ func (j *job) open() (agentapi.Conversation, error) {
 		j.mu.Unlock()
 	}
 	if info.Created && !forked || j.follow != nil {
-		return conv, nil
+		return nil
 	}
 	if j.req.System != "" && (!info.SystemKnown || info.System != j.req.System) {
 		j.mu.Lock()
@@ -202,12 +218,9 @@ func (j *job) open() (agentapi.Conversation, error) {
 		j.mu.Unlock()
 	}
 	if info.Profile == j.req.Profile {
-		return conv, nil
+		return nil
 	}
-	if err := conv.Switch(j.ctx, j.req.Profile); err != nil {
-		return nil, errors.Join(err, conv.Close())
-	}
-	return conv, nil
+	return conv.Switch(j.ctx, j.req.Profile)
 }
 
 // find opens, makes or copies the conversation.
@@ -360,7 +373,7 @@ func (j *job) finish(res turn.Result, err error) {
 	// On disk before any client sees it: a key whose answer was read once must
 	// not run again. One that was given up may have another job by now.
 	if !j.gaveUp() {
-		if recErr := j.m.records.end(j, res, err); recErr != nil {
+		if recErr := rescue.Do(func() error { return j.m.records.end(j, res, err) }); recErr != nil {
 			j.m.cfg.Logger.Error("idempotency record not completed", "conversation_id", j.id, "err", recErr)
 		}
 	}

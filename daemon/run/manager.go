@@ -214,7 +214,7 @@ func (m *Manager) finished(j *job) {
 		m.forget(j)
 		return
 	}
-	j.retire = time.AfterFunc(max(0, j.history().keep(m.cfg.Now())), func() { m.review(j) })
+	j.retire = time.AfterFunc(max(0, j.history().keep(m.cfg.Now())), func() { m.cfg.guard(j.id, func() { m.review(j) }) })
 	m.ended = append(m.ended, j)
 	m.retained += j.size()
 	for m.retained > maxRetained && len(m.ended) > 1 {

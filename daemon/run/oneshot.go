@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/internal/rescue"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -75,7 +76,7 @@ func openOneShots(cfg Config, remove func(context.Context, string) error, clear 
 		return o
 	}
 	o.journal.path = filepath.Join(cfg.StateDir, "one-shots.jsonl")
-	o.wg.Go(o.load)
+	o.wg.Go(func() { o.cfg.guard("", o.load) })
 	return o
 }
 
@@ -285,7 +286,8 @@ func (o *oneShots) close() error {
 
 // removeConversation removes a one-shot with what belongs to it.
 func (m *Manager) removeConversation(ctx context.Context, id string) error {
-	err := m.cfg.Backend.Remove(ctx, id)
+	err := rescue.Do(func() error { return m.cfg.Backend.Remove(ctx, id) })
+	m.cfg.broken(id, err)
 	if err != nil && !errors.Is(err, agentapi.ErrConversationNotFound) {
 		return fmt.Errorf("remove conversation %s: %w", id, err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/internal/rescue"
 )
 
 // stopWait is how long a run of an earlier process may take to end once it was
@@ -52,7 +53,7 @@ func (j *job) rejoin(conv agentapi.Conversation) (turn.Result, error) {
 func interrupt(life context.Context, end context.CancelCauseFunc, conv agentapi.Conversation) {
 	timer := time.AfterFunc(stopWait, func() { end(errNotStopped) })
 	defer timer.Stop()
-	if err := conv.Interrupt(life); err != nil && life.Err() == nil {
+	if err := rescue.Do(func() error { return conv.Interrupt(life) }); err != nil && life.Err() == nil {
 		end(&agentapi.Error{Kind: agentapi.ErrLost, Msg: errNotStopped.Msg, Err: err})
 		return
 	}

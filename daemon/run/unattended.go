@@ -13,6 +13,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/internal/rescue"
 )
 
 // unattended are the runs that this state directory's gateways have started
@@ -106,7 +107,7 @@ func (u *unattended) end(conversation string) {
 
 // settle notes what the end of a turn says of its run.
 func (u *unattended) settle(conversation string, err error) {
-	if errors.Is(err, agentapi.ErrLost) || errors.Is(err, agentapi.ErrUncertain) {
+	if errors.Is(err, agentapi.ErrLost) || errors.Is(err, agentapi.ErrUncertain) || rescue.Of(err) != nil {
 		return // it may go on
 	}
 	u.end(conversation)

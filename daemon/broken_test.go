@@ -1,0 +1,54 @@
+package daemon_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/daemontest"
+)
+
+// brittle panics when it is asked for its profiles, or to open a conversation.
+type brittle struct {
+	*daemontest.Backend
+	profiles bool
+}
+
+func (b brittle) Profiles(ctx context.Context) ([]agentapi.Profile, error) {
+	if b.profiles {
+		panic("no profiles")
+	}
+	return b.Backend.Profiles(ctx)
+}
+
+func (b brittle) Open(context.Context, agentapi.OpenRequest) (agentapi.Conversation, error) {
+	panic("no conversation")
+}
+
+func TestAPanicIsAFailureOfItsRequestOnly(t *testing.T) {
+	t.Parallel()
+	for name, profiles := range map[string]bool{"of a list": true, "of a run": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := daemontest.New("default")
+			g := serve(t, b, func(c *daemon.Config) { c.Backend = brittle{b, profiles} })
+			res := g.chat(ask("go"))
+			envelope(t, res, http.StatusInternalServerError, "internal_error", "")
+			if res.header.Get("X-Should-Retry") != "false" {
+				t.Errorf("headers %v", res.header)
+			}
+			if s := g.chat(ask("go", streamed)).body; !strings.Contains(s, `"code":"internal_error"`) {
+				t.Errorf("streamed: %s", s)
+			}
+			if r := g.do(http.MethodGet, "/healthz", ""); r.status != http.StatusOK {
+				t.Errorf("the daemon is gone: %d", r.status)
+			}
+			if s := g.logs.String(); !strings.Contains(s, `"msg":"panic"`) || !strings.Contains(s, "broken_test.go") {
+				t.Errorf("the log: %s", s)
+			}
+		})
+	}
+}

@@ -1,0 +1,64 @@
+// Package rescue makes errors of panics, so that one piece of work that breaks
+// ends alone and not with the process. A goroutine is broken by its own panics
+// only if nobody catches them there: each that calls code of others calls it
+// through [Do].
+package rescue
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"unicode/utf8"
+
+	"github.com/ohgw/ohgw/internal/redact"
+)
+
+// maxText bounds what a panic says, in bytes.
+const maxText = 1 << 10
+
+// Panic is a panic that was caught.
+type Panic struct {
+	text  string
+	stack []byte
+}
+
+// Error says what the panic said, without anything that looks like a key.
+func (p *Panic) Error() string { return "panic: " + p.text }
+
+// Stack is where it came from, as the runtime writes it: it has addresses and
+// no texts.
+func (p *Panic) Stack() string { return string(p.stack) }
+
+// Do calls f. The error is f's, or a *Panic.
+func Do(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &Panic{text: text(v), stack: debug.Stack()}
+		}
+	}()
+	return f()
+}
+
+// Of is the panic that err comes from; nil: it comes from none.
+func Of(err error) *Panic {
+	p, _ := errors.AsType[*Panic](err)
+	return p
+}
+
+// text is what a panic says. Only the runtime's own words are known to quote
+// nobody; all others go through the net for keys.
+func text(v any) string {
+	if err, ok := v.(runtime.Error); ok {
+		return err.Error()
+	}
+	s := redact.Text(fmt.Sprint(v))
+	if len(s) <= maxText {
+		return s
+	}
+	end := maxText
+	for !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + "…"
+}
