@@ -25,8 +25,7 @@ func (s *stream) frame(ctx context.Context, e event.Event) error {
 	case !s.begun && snapshot:
 		return s.begin(ctx, e, state)
 	case !s.begun:
-		s.held = append(s.held, e)
-		return nil
+		return s.hold(e)
 	case !s.current:
 		if err := s.catchUp(ctx, s.newestAnchors()); err != nil {
 			return err
@@ -53,8 +52,7 @@ func (s *stream) incomplete(state event.State) bool {
 	if s.conv.version < sinceLeaf {
 		return true
 	}
-	_, seen := s.seen[state.LeafEventID]
-	return !seen && state.LeafEventID != ""
+	return !s.seen.has(state.LeafEventID) && state.LeafEventID != ""
 }
 
 // begin delivers the first snapshot, then what was asked for, then what came
@@ -66,7 +64,9 @@ func (s *stream) begin(ctx context.Context, e event.Event, state event.State) er
 			return err
 		}
 		s.anchors, s.leaf = []string{anchor}, anchor
-		s.seen[anchor] = struct{}{}
+		if !s.awaits(anchor) {
+			s.seen.add(anchor)
+		}
 		s.conv.newest.Store(&anchor)
 		s.whole = state.Status != event.Running
 	} else {
@@ -80,6 +80,9 @@ func (s *stream) begin(ctx context.Context, e event.Event, state event.State) er
 	if err := s.tell(e); err != nil {
 		return err
 	}
+	if s.spilled {
+		return s.fill(ctx, e)
+	}
 	if s.after == "" {
 		return s.release()
 	}
@@ -92,10 +95,64 @@ func (s *stream) begin(ctx context.Context, e event.Event, state event.State) er
 	return s.tellUnlessOutdated(e)
 }
 
+// fill is the rest of begin where not all that came before the snapshot e was
+// kept: the log has it, from the first event that came.
+func (s *stream) fill(ctx context.Context, e event.Event) error {
+	anchors := s.anchors
+	if first := s.firstHeld(); s.after == "" && first != nil {
+		anchors = []string{first.ID}
+		if err := s.release(); err != nil {
+			return err
+		}
+	}
+	s.held, s.spilled = nil, false
+	if err := s.catchUp(ctx, anchors); err != nil {
+		return err
+	}
+	s.whole = false // deltas are missing
+	return s.tellUnlessOutdated(e)
+}
+
+// awaits tells whether the event with that id is, or may have been, among
+// those that came before the first snapshot.
+func (s *stream) awaits(id string) bool {
+	return s.spilled || slices.ContainsFunc(s.held, func(e event.Event) bool { return e.ID == id })
+}
+
+// hold keeps a frame that came before the first snapshot. Of too many only the
+// first event of the log is kept: the log has those after it.
+func (s *stream) hold(e event.Event) error {
+	data, err := e.MarshalJSON()
+	if err != nil {
+		return &unreadableError{err}
+	}
+	s.heldBytes += len(data)
+	s.spilled = s.spilled || len(s.held) >= maxHeld || s.heldBytes > maxHeldBytes
+	s.held = append(s.held, e)
+	if s.spilled {
+		first := s.firstHeld()
+		s.held, s.heldBytes = nil, 0
+		if first != nil {
+			s.held = []event.Event{*first}
+		}
+	}
+	return nil
+}
+
+// firstHeld is the first event of the log among those that are kept.
+func (s *stream) firstHeld() *event.Event {
+	for _, e := range s.held {
+		if e.Persisted() {
+			return &e
+		}
+	}
+	return nil
+}
+
 // release delivers the frames that were held back.
 func (s *stream) release() error {
 	held := s.held
-	s.held = nil
+	s.held, s.heldBytes = nil, 0
 	for _, e := range held {
 		if err := s.live(e); err != nil {
 			return err
@@ -159,7 +216,10 @@ func (s *stream) deliver(e event.Event) error {
 	if s.has(e) {
 		return nil
 	}
-	s.seen[e.ID] = struct{}{}
+	if anchor, forgot := s.seen.add(e.ID); forgot {
+		s.anchors[0] = anchor // the server has long written it down
+	}
+	s.delivered++
 	if len(s.anchors) > anchorsKept {
 		// The first one stays: it is certainly in the log.
 		s.anchors = append(s.anchors[:1], s.anchors[2:]...)
@@ -176,14 +236,11 @@ func (s *stream) deliver(e event.Event) error {
 }
 
 // has tells whether an event was delivered.
-func (s *stream) has(e event.Event) bool {
-	_, seen := s.seen[e.ID]
-	return seen
-}
+func (s *stream) has(e event.Event) bool { return s.seen.has(e.ID) }
 
 // tell hands out a snapshot.
 func (s *stream) tell(e event.Event) error {
-	s.owed, s.told = time.Time{}, len(s.seen)
+	s.owed, s.told = time.Time{}, s.delivered
 	return s.out(e)
 }
 

@@ -97,7 +97,7 @@ func (s *stream) poll(ctx context.Context, now time.Time) error {
 	if err := s.catchUp(ctx, s.newestAnchors()); err != nil {
 		return err
 	}
-	fresh := len(s.seen) != s.told || !s.owed.IsZero()
+	fresh := s.delivered != s.told || !s.owed.IsZero()
 	if !fresh || !s.poller.settled(info, s.status, s.newest(), s.leaf, now) {
 		return nil
 	}

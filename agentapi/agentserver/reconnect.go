@@ -90,7 +90,7 @@ func (s *stream) again(ctx, limited context.Context) error {
 	if err != nil && !errors.Is(err, errNoUpgrade) {
 		return err
 	}
-	s.sock, s.held = sock, nil
+	s.sock, s.held, s.heldBytes, s.spilled = sock, nil, 0, false
 	s.owed = c.backend.now()
 	if !s.begun {
 		return nil

@@ -20,6 +20,9 @@ const (
 	// asked over REST. It waits for a lock that a tool may hold for minutes.
 	snapshotPatience = 2 * time.Second
 	pollEvery        = time.Second
+	// maxHeld and maxHeldBytes bound what is kept until the first snapshot comes.
+	maxHeld      = 1000
+	maxHeldBytes = 4 << 20
 )
 
 // stream is a watch: one goroutine that owns all the fields below, and hands
@@ -45,14 +48,20 @@ type stream struct {
 	begun   bool          // the first full_state was delivered
 	current bool          // nothing is missing between the log and the socket
 	held    []event.Event // frames that came before begun
+	// heldBytes is the size of held; spilled tells that there were too many, and
+	// none is kept.
+	heldBytes int
+	spilled   bool
 	// whole tells that deltas are delivered. After a gap they are not, until an
 	// event says that the model begins a new text: one that was not fetched, or
 	// the last one that was.
 	whole   bool
 	fetched string
 
-	seen    map[string]struct{}
-	told    int      // how many were seen when the last snapshot was delivered
+	seen      recent
+	delivered int // events of the log
+	told      int // how many of them when the last snapshot was delivered
+
 	anchors []string // the newest last
 	leaf    string   // the newest that is no state update
 	status  event.Status
@@ -74,7 +83,7 @@ func (c *conversation) Watch(ctx context.Context, after string) (agentapi.Stream
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s := &stream{
 		conv: c, after: after, events: make(chan event.Event, streamBuffer), done: life.Done(), stop: stop,
-		sock: sock, seen: map[string]struct{}{},
+		sock: sock,
 	}
 	now := c.backend.now()
 	s.tried, s.heard, s.owed, s.checked = now, now, now, now

@@ -478,3 +478,51 @@ func TestStateThatIsOlderThanTheLogIsNoEnd(t *testing.T) {
 		run(t, c).wantAnswer(t, "the answer", "the answer")
 	})
 }
+
+func TestMoreThanIsKeptBeforeALateSnapshotIsRead(t *testing.T) {
+	t.Parallel()
+	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+		long := strings.Repeat("word ", 3000) + "end"
+		w.model.script = []thought{slowly(long, 20*time.Millisecond)}
+		c := w.open(t)
+		w.OnFrame(func(_ int, e event.Event) fakeserver.Fate {
+			if isSnapshot(e) {
+				return fakeserver.Skip
+			}
+			return fakeserver.Send
+		})
+		first, err := c.Watch(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer first.Close()
+		w.Fail("GET", c.Info().ID, 80, 503, `{"detail":"x"}`) // the server says nothing over REST for more than a minute
+		if err := c.Send(t.Context(), agentapi.Message{Text: "go"}); err != nil {
+			t.Fatal(err)
+		}
+		seen, messages := map[string]int{}, 0
+		for {
+			e, err := first.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Persisted() {
+				seen[e.ID]++
+			}
+			if _, ok := e.Body.(*event.Message); ok {
+				messages++
+			}
+			if s, ok, _ := e.FullState(); ok && s.Status == event.Finished && len(seen) > 0 {
+				break
+			}
+		}
+		for id, n := range seen {
+			if n != 1 {
+				t.Errorf("event %s came %d times", id, n)
+			}
+		}
+		if messages != 2 {
+			t.Errorf("%d messages came, want the user's and the agent's", messages)
+		}
+	})
+}
