@@ -4,7 +4,6 @@ package condenser
 
 import (
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,41 +54,87 @@ func (s Settings) NeedOf(v *view.View, tokens, limit int64) Need {
 	return n
 }
 
-// Plan finds the events from start to end, end excluded, that are to go. It is
-// false if no legal cut makes enough room.
-func (s Settings) Plan(v *view.View, need Need) (start, end int, ok bool) {
-	events := v.Events()
-	tail := len(events)
+// Cut is what a condensation takes out of a view.
+type Cut struct {
+	Gone   []int // indexes of the events that go, in order; never empty
+	Offset int   // where in the remaining view the summary stands
+}
+
+// Plan finds the events that are to go, for a model that takes an image for
+// perImage tokens. It is false if no legal cut makes enough room.
+func (s Settings) Plan(v *view.View, need Need, perImage int64) (Cut, bool) {
+	size := v.Len()
+	tail := size
 	if need.Wanted {
-		tail = min(tail, len(events)/2-s.KeepFirst-1)
+		tail = min(tail, size/2-s.KeepFirst-1)
 	}
 	if need.Events {
 		tail = min(tail, s.MaxSize/2-s.KeepFirst-1)
 	}
 	if need.Tokens > 0 {
-		tail = min(tail, s.tailWithin(events, need.Tokens/2))
+		tail = min(tail, s.tailWithin(v, need.Tokens/2, perImage))
 	}
 	tail = max(0, tail)
 	cuts := v.Cuts()
-	start = firstAtLeast(cuts, s.KeepFirst)
-	end = firstAtLeast(cuts, len(events)-tail)
+	start, end := firstAtLeast(cuts, s.KeepFirst), firstAtLeast(cuts, size-tail)
+	if start < 0 || end <= start {
+		return Cut{}, false
+	}
 	progress := s.MinProgress
 	if progress == 0 {
 		progress = minProgress
 	}
-	enough := max(1, int(progress*float64(len(events))))
-	return start, end, start >= 0 && end-start >= enough
+	from, to := v.Asked()
+	c := cut(start, end, from, to)
+	return c, len(c.Gone) >= max(1, int(progress*float64(size)))
 }
 
-// tailWithin is the length of the longest end of events that, with the head
-// that stays, has at most limit tokens.
-func (s Settings) tailWithin(events []event.Event, limit int64) int {
-	for _, e := range events[:min(s.KeepFirst, len(events))] {
-		limit -= Tokens(e)
+// Everything is the cut that leaves the system prompt and the user's newest
+// message: an earlier one that was never answered may be what is too long. It is
+// false where nothing is left to sum up but summaries.
+func Everything(v *view.View) (Cut, bool) {
+	start := 0
+	if v.Len() > 0 && v.Event(0).Kind() == (*event.SystemPrompt)(nil).Kind() {
+		start = 1
+	}
+	_, asked := v.Asked()
+	c := cut(start, v.Len(), asked-1, asked)
+	return c, slices.ContainsFunc(c.Gone, func(i int) bool {
+		return v.Event(i).Kind() != (*event.CondensationSummary)(nil).Kind()
+	})
+}
+
+// cut takes the events from start to end, but never those between from and to,
+// what the user asks now: the agent would answer something else. The summary
+// stands behind the question where it tells of work on it.
+func cut(start, end, from, to int) Cut {
+	c := Cut{Offset: start}
+	for i := start; i < end; i++ {
+		if i < from || i >= to {
+			c.Gone = append(c.Gone, i)
+		} else if to < end {
+			c.Offset++
+		}
+	}
+	return c
+}
+
+// tailWithin is the length of the longest end of a view that, with the head
+// that stays and what the user asks now, has at most limit tokens.
+func (s Settings) tailWithin(v *view.View, limit, perImage int64) int {
+	from, to := v.Asked()
+	stays := func(i int) bool { return i < s.KeepFirst || i >= from && i < to }
+	for i := range v.Len() {
+		if stays(i) {
+			limit -= v.Weight(i).Tokens(perImage)
+		}
 	}
 	n := 0
-	for _, e := range slices.Backward(events) {
-		if limit -= Tokens(e); limit < 0 {
+	for i := v.Len() - 1; i >= 0; i-- {
+		if !stays(i) {
+			limit -= v.Weight(i).Tokens(perImage)
+		}
+		if limit < 0 {
 			break
 		}
 		n++
@@ -106,19 +151,6 @@ func firstAtLeast(cuts []int, at int) int {
 	return -1
 }
 
-// bytesPerToken is a guess that is good enough: the next request's own numbers
-// correct it.
-const bytesPerToken = 4
-
-// Tokens estimates what an event takes in a request.
-func Tokens(e event.Event) int64 {
-	data, err := json.Marshal(e)
-	if err != nil {
-		return 0
-	}
-	return int64(len(data)) / bytesPerToken
-}
-
 //go:embed summary.md
 var instructions string
 
@@ -126,14 +158,14 @@ var instructions string
 // characters.
 const Preview = 500
 
-// Request is the only message of the request for a summary of events, each cut
-// to preview characters.
-func Request(events []event.Event, preview int) event.LLMMessage {
+// Request is the only message of the request for a summary of the events that
+// a cut takes out, each shortened to preview characters.
+func Request(v *view.View, c Cut, preview int) event.LLMMessage {
 	var b strings.Builder
 	b.WriteString(instructions)
 	b.WriteString("\n<events>\n")
-	for _, e := range events {
-		if text := describe(e); text != "" {
+	for _, i := range c.Gone {
+		if text := describe(v.Event(i), v.Content(i)); text != "" {
 			fmt.Fprintf(&b, "<event>\n%s\n</event>\n", shorten(text, preview))
 		}
 	}
@@ -142,7 +174,7 @@ func Request(events []event.Event, preview int) event.LLMMessage {
 }
 
 // describe is an event as the model that sums up is shown it.
-func describe(e event.Event) string {
+func describe(e event.Event, content []event.Content) string {
 	switch b := e.Body.(type) {
 	case *event.Message:
 		return fmt.Sprintf("Message of the %s: %s", speaker(e), event.PlainText(b.LLMMessage.Content))
@@ -153,13 +185,7 @@ func describe(e event.Event) string {
 		}
 		return text
 	case *event.Observation:
-		var o struct {
-			Content []event.Content `json:"content"`
-		}
-		if json.Unmarshal(b.Observation, &o) != nil {
-			return ""
-		}
-		return fmt.Sprintf("Result of the tool %s: %s", b.ToolName, event.PlainText(o.Content))
+		return fmt.Sprintf("Result of the tool %s: %s", b.ToolName, event.PlainText(content))
 	case *event.AgentError:
 		return fmt.Sprintf("Error of the tool %s: %s", b.ToolName, b.Error)
 	case *event.UserReject:

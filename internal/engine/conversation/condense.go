@@ -8,6 +8,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/engine/condenser"
 	"github.com/ohgw/ohgw/internal/engine/llm"
+	"github.com/ohgw/ohgw/internal/engine/view"
 )
 
 const (
@@ -27,9 +28,8 @@ func (c *Conversation) condense() (bool, error) {
 	if !need.Any() || !need.Hard() && c.view.Len() < c.condenseAt {
 		return false, nil
 	}
-	start, end, ok := set.Plan(c.view, need)
-	if ok {
-		done, err := c.summarize(start, end, condenser.Preview)
+	if cut, ok := set.Plan(c.view, need, c.perImage()); ok {
+		done, err := c.summarize(cut, condenser.Preview)
 		if done || c.stopping || errors.Is(err, errStorage) {
 			return true, err
 		}
@@ -42,20 +42,17 @@ func (c *Conversation) condense() (bool, error) {
 	return true, c.reset()
 }
 
-// reset sums up everything but the system prompt.
+// reset sums up everything but the system prompt and what the user asks now.
 func (c *Conversation) reset() error {
 	preview := float64(condenser.Preview)
 	err := errNothingToForget
 	for range resetTries {
-		start := 0
-		if events := c.view.Events(); len(events) > 0 && events[0].Kind() == (*event.SystemPrompt)(nil).Kind() {
-			start = 1
-		}
-		if start == c.view.Len() {
+		cut, ok := condenser.Everything(c.view)
+		if !ok {
 			break
 		}
 		var done bool
-		done, err = c.summarize(start, c.view.Len(), int(preview))
+		done, err = c.summarize(cut, int(preview))
 		if done || c.stopping || errors.Is(err, errStorage) {
 			return err
 		}
@@ -70,11 +67,9 @@ var errNothingToForget error = &llm.Error{
 	Classification: event.Classification{Kind: "config", UserAction: "settings"},
 }
 
-// summarize replaces the events from start to end of the view by a summary of
-// them.
-func (c *Conversation) summarize(start, end, preview int) (done bool, err error) {
-	gone := c.view.Events()[start:end]
-	req := llm.Request{Messages: []event.LLMMessage{condenser.Request(gone, preview)}, CacheKey: c.id}
+// summarize replaces events of the view by a summary of them.
+func (c *Conversation) summarize(cut condenser.Cut, preview int) (done bool, err error) {
+	req := llm.Request{Messages: []event.LLMMessage{condenser.Request(c.view, cut, preview)}, CacheKey: c.id}
 	choice := Choice{Profile: c.choice.Profile, Usage: condenserUsage}
 	var model llm.Model
 	var resp llm.Response
@@ -90,9 +85,10 @@ func (c *Conversation) summarize(start, end, preview int) (done bool, err error)
 		return false, err
 	}
 	c.stats.add(model.Info(), resp)
-	body := &event.Condensation{LLMResponseID: resp.ID, SummaryOffset: &start}
-	for _, e := range gone {
-		body.ForgottenEventIDs = append(body.ForgottenEventIDs, e.ID)
+	c.known.own(&resp)
+	body := &event.Condensation{LLMResponseID: resp.ID, SummaryOffset: &cut.Offset}
+	for _, i := range cut.Gone {
+		body.ForgottenEventIDs = append(body.ForgottenEventIDs, c.view.Event(i).ID)
 	}
 	if text := strings.TrimSpace(event.PlainText(resp.Message.Content)); text != "" {
 		body.Summary = &text
@@ -105,6 +101,35 @@ func (c *Conversation) summarize(start, end, preview int) (done bool, err error)
 }
 
 var errStorage = errors.New("store the summary")
+
+// unknownImage is what an image counts, in tokens, for a model of which nobody
+// knows.
+const unknownImage = 2000
+
+// perImage is what an image counts for the model that answers, in tokens.
+func (c *Conversation) perImage() int64 {
+	if c.model == nil {
+		return unknownImage
+	}
+	info := c.model.Info()
+	if info.Vision && info.ImageTokens == 0 {
+		return unknownImage
+	}
+	return info.ImageTokens
+}
+
+// estimate is the size of a request whose provider counts no tokens.
+func (c *Conversation) estimate(req llm.Request) int64 {
+	var w view.Weight
+	for i := range c.view.Len() {
+		w.Bytes += c.view.Weight(i).Bytes
+		w.Images += c.view.Weight(i).Images
+	}
+	for _, t := range req.Tools {
+		w.Bytes += len(t.Name) + len(t.Description) + len(t.Parameters)
+	}
+	return w.Tokens(c.perImage())
+}
 
 // inputLimit is how many tokens a request may have; 0 if nobody knows.
 func inputLimit(info llm.Info) int64 {

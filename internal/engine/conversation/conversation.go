@@ -125,6 +125,7 @@ type Conversation struct {
 	settle  *time.Timer
 	saved   bool   // the base state says that this run runs
 	nudged  string // the error event for which the agent was nudged
+	known   ids    // of the branch
 	refused int    // answers in a row that could not be used
 	tooLong int    // calls in a row that exceeded the context
 	tokens  int64  // of the next request, as far as known; 0: unknown
@@ -160,7 +161,7 @@ func Open(cfg Config) (*Conversation, error) {
 	}
 	c := &Conversation{
 		cfg: cfg, id: cfg.Dir.State.ID, dir: cfg.Dir, choice: cfg.Model,
-		commands: make(chan func()), gone: make(chan struct{}),
+		commands: make(chan func()), gone: make(chan struct{}), known: newIDs(),
 	}
 	if err := c.load(); err != nil {
 		return nil, err

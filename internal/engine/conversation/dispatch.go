@@ -219,11 +219,15 @@ func pathOf(action json.RawMessage) string {
 	return in.Path
 }
 
-// render is what the model is shown of a stored observation; see [view.Render].
-func render(_ string, observation json.RawMessage) []event.Content {
-	content, _, err := tool.Content(observation)
+// render is what a model is shown of a stored observation; see [view.Render].
+// What cannot be read shows nothing.
+func render(observation json.RawMessage) ([]event.Content, bool) {
+	content, isError, err := tool.Content(observation)
 	if err != nil {
-		return nil // the view shows what it can read
+		return nil, false
 	}
-	return content
+	for i := range content {
+		content[i].Text = llm.ShortenResult(content[i].Text)
+	}
+	return content, isError
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/event"
-	"github.com/ohgw/ohgw/internal/engine/condenser"
 	"github.com/ohgw/ohgw/internal/engine/store"
 	"github.com/ohgw/ohgw/internal/engine/view"
 )
@@ -31,7 +30,7 @@ func (c *Conversation) load() error {
 	// A base state that lags behind does not know of the run that it lags by.
 	crashed := s.Status == event.Running || s.LeafEventID != c.head && c.dir.LastStatus() == event.Running
 	branch := c.dir.Branch(c.head)
-	c.view = view.New(branch)
+	c.view = view.New(render, branch)
 	for _, e := range branch {
 		c.follow(e)
 	}
@@ -74,10 +73,10 @@ func (c *Conversation) append(source string, body event.Body, sync bool) (event.
 	if _, state := body.(*event.StateUpdate); !state {
 		c.head = e.ID
 		c.dir.State.LeafEventID, c.dir.State.HeadIsEmpty = e.ID, false
-		c.view.Append(e)
+		weight := c.view.Append(e)
 		c.follow(e)
 		if c.tokens > 0 {
-			c.tokens += condenser.Tokens(e)
+			c.tokens += weight.Tokens(c.perImage())
 		}
 	}
 	c.watchers.publish(e)
@@ -91,6 +90,7 @@ const maxRecent = 64
 func (c *Conversation) follow(e event.Event) {
 	switch b := e.Body.(type) {
 	case *event.Action:
+		c.known.take(b)
 		if executable(b) {
 			c.open = append(c.open, e)
 		}
@@ -102,7 +102,10 @@ func (c *Conversation) follow(e event.Event) {
 		c.answered("", b.ToolCallID)
 	case *event.SystemPrompt:
 		c.introduced = true
+	case *event.Condensation:
+		c.known.answers[b.LLMResponseID] = true
 	case *event.Message:
+		c.known.answers[b.LLMResponseID] = true
 		if e.Source == event.SourceUser {
 			c.recent = nil
 			return
@@ -116,11 +119,17 @@ func (c *Conversation) follow(e event.Event) {
 
 func executable(a *event.Action) bool { return len(a.Action) > 0 && string(a.Action) != "null" }
 
-// answered takes an action from the open ones.
+// answered takes an action from the open ones: the one that the result names,
+// or else the first with that call. A result that comes too late for its action
+// answers no other one.
 func (c *Conversation) answered(actionID, callID string) {
-	c.open = slices.DeleteFunc(c.open, func(e event.Event) bool {
-		return e.ID == actionID || e.Body.(*event.Action).ToolCallID == callID
-	})
+	i := slices.IndexFunc(c.open, func(e event.Event) bool { return e.ID == actionID })
+	if _, late := c.dir.Find(actionID); i < 0 && !late {
+		i = slices.IndexFunc(c.open, func(e event.Event) bool { return e.Body.(*event.Action).ToolCallID == callID })
+	}
+	if i >= 0 {
+		c.open = slices.Delete(c.open, i, i+1)
+	}
 }
 
 func (c *Conversation) stamp() string { return c.cfg.Now().Format(timestampFormat) }

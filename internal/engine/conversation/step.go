@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -71,27 +72,18 @@ func (c *Conversation) imagesUnseen() bool {
 	if c.model.Info().Vision {
 		return false
 	}
-	events := c.view.Events()
-	if len(events) == 0 {
+	last := c.view.Len() - 1
+	if _, to := c.view.Asked(); last < 0 || to != last+1 {
 		return false
 	}
-	last := events[len(events)-1]
-	m, ok := last.Body.(*event.Message)
-	if !ok || last.Source != event.SourceUser {
-		return false
-	}
-	for _, item := range m.LLMMessage.Content {
-		if item.Type == event.TypeImage {
-			return true
-		}
-	}
-	return false
+	m := c.view.Event(last).Body.(*event.Message)
+	return slices.ContainsFunc(m.LLMMessage.Content, func(item event.Content) bool { return item.Type == event.TypeImage })
 }
 
 // generate asks the model. What it writes is published while it writes it.
 func (c *Conversation) generate() (llm.Response, error) {
 	c.refreshTools()
-	req := llm.Request{Messages: c.view.Messages(render), Tools: c.tools.offers, CacheKey: c.id}
+	req := llm.Request{Messages: c.view.Messages(), Tools: c.tools.offers, CacheKey: c.id}
 	model := c.model
 	var resp llm.Response
 	var err error
@@ -104,7 +96,10 @@ func (c *Conversation) generate() (llm.Response, error) {
 	}
 	if err == nil {
 		c.stats.add(model.Info(), resp)
-		c.tokens = resp.Usage.PromptTokens
+		c.known.own(&resp)
+		if c.tokens = resp.Usage.PromptTokens; c.tokens == 0 {
+			c.tokens = c.estimate(req)
+		}
 	}
 	return resp, err
 }
@@ -138,7 +133,7 @@ func (c *Conversation) unusable(err error) error {
 			return err
 		}
 		c.tooLong++
-		c.view = view.New(c.dir.Branch(c.head))
+		c.view = view.New(render, c.dir.Branch(c.head))
 		_, err := c.append(event.SourceEnvironment, &event.CondensationRequest{}, durable)
 		return err
 	case codePolicy, codeTextCall:

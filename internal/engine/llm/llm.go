@@ -38,6 +38,7 @@ type Info struct {
 	ContextWindow int64  // tokens
 	MaxOutput     int64  // tokens
 	Vision        bool   // it is shown images
+	ImageTokens   int64  // what an image counts in a request, about
 	NativeTools   bool   // false: tools are offered in the text protocol
 	Streams       bool
 }

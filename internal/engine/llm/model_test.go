@@ -48,8 +48,25 @@ func TestInfo(t *testing.T) {
 	for fields, want := range tests {
 		p := parse(t, "{"+fields+"}")
 		want.Model, want.UsageID, want.NativeTools, want.Streams = p.Model, "default", true, true
-		if diff := cmp.Diff(want, newModel(t, llm.Config{Profile: p}).Info()); diff != "" {
+		got := newModel(t, llm.Config{Profile: p}).Info()
+		if got.ImageTokens > 0 != want.Vision {
+			t.Errorf("%s: an image counts %d tokens", fields, got.ImageTokens)
+		}
+		want.ImageTokens = got.ImageTokens
+		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", fields, diff)
+		}
+	}
+}
+
+func TestImagesCountWhatTheirProviderCounts(t *testing.T) {
+	t.Parallel()
+	for model, want := range map[string]int64{
+		"anthropic/claude-sonnet-4-5": 1600, "openai/gpt-4o": 1100, "gemini/gemini-2.5-pro": 1300, "deepseek/deepseek-chat": 0,
+	} {
+		p := llm.DefaultProfile(model)
+		if got := newModel(t, llm.Config{Profile: p}).Info().ImageTokens; got != want {
+			t.Errorf("%s: an image counts %d tokens, want %d", model, got, want)
 		}
 	}
 }

@@ -175,6 +175,6 @@ func (m *model) Info() Info {
 	p := &m.cfg.Profile
 	return Info{
 		Model: p.Model, UsageID: m.cfg.UsageID, ContextWindow: m.window, MaxOutput: m.output,
-		Vision: m.features.vision, NativeTools: p.NativeToolCalling, Streams: true,
+		Vision: m.features.vision, ImageTokens: m.imageTokens(), NativeTools: p.NativeToolCalling, Streams: true,
 	}
 }

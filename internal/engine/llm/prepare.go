@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -57,7 +58,7 @@ func (m *model) message(msg event.LLMMessage) event.LLMMessage {
 			unseen = true
 			continue
 		case c.Type == event.TypeText && msg.Role == "tool":
-			c.Text = shorten(c.Text)
+			c.Text = ShortenResult(c.Text)
 		}
 		content = append(content, c)
 	}
@@ -84,8 +85,9 @@ const unseenImage = "[An image that this model cannot see.]"
 // maxToolText bounds a text of a tool result, in characters.
 const maxToolText = 50_000
 
-// shorten cuts the middle out of a text that is too long.
-func shorten(s string) string {
+// ShortenResult cuts the middle out of a text of a tool result that is too long
+// for any model to be shown.
+func ShortenResult(s string) string {
 	if len(s) <= maxToolText {
 		return s
 	}
@@ -113,10 +115,17 @@ func (m *model) callID(id string) string {
 	if m.route.provider.prefix == "mistral" && len(id) != mistralLen {
 		return digest(id)[:mistralLen]
 	}
-	if len(id) > longest {
+	if len(id) > longest || m.features.claude && !plainID(id) {
 		return digest(id)[:longest]
 	}
 	return id
+}
+
+// plainID tells whether Anthropic and Bedrock take an id.
+func plainID(id string) bool {
+	return !strings.ContainsFunc(id, func(r rune) bool {
+		return r != '_' && r != '-' && (r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r))
+	})
 }
 
 func digest(s string) string {

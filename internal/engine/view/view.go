@@ -2,56 +2,106 @@
 // active branch after condensations, and the history that is made of them.
 //
 // The log may hold anything: a run can be killed between a call and its
-// result, two writers can interleave, a person can speak while a tool runs. A
-// provider refuses a history in which a tool call is not followed by exactly
-// one result. So [View.Messages] does not replay the log; it builds batches of
-// calls with their results and puts everything else around them. Whatever the
-// events, the history is one that providers accept.
+// result, two writers can interleave, a person can speak while a tool runs,
+// ids of calls and answers can repeat. A provider refuses a history in which a
+// tool call is not followed by exactly one result. So [View.Messages] does not
+// replay the log; it builds batches of calls with their results and puts
+// everything else around them. Whatever the events, the history is one that
+// providers accept.
+//
+// A view keeps of each event what the model is shown and nothing else, in the
+// form in which it is shown: a request costs what is sent, not what was stored.
 package view
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
+// Render turns a stored observation into what the model is shown. Nil content
+// stands for an observation that cannot be read.
+type Render func(observation json.RawMessage) (content []event.Content, isError bool)
+
 // View is the events that the model sees, in order. It grows with the log and
 // is made anew only where the branch changes.
 type View struct {
-	events []event.Event
+	render Render
+	items  []item
 	wanted bool // a condensation was asked for and did not come yet
 }
 
-// New makes the view of a branch, root first.
-func New(branch []event.Event) *View {
-	v := &View{}
+// item is an event of the view.
+type item struct {
+	event   event.Event     // without what no model is shown
+	content []event.Content // of a message or a result, as the model is shown it
+	refused bool            // an action that was never to be executed
+	weight  Weight
+}
+
+// New makes the view of a branch, root first. Without render the model is
+// shown the content of each observation.
+func New(render Render, branch []event.Event) *View {
+	if render == nil {
+		render = plain
+	}
+	v := &View{render: render}
 	for _, e := range branch {
 		v.Append(e)
 	}
 	return v
 }
 
-// Append adds the next event of the branch.
-func (v *View) Append(e event.Event) {
+// Append adds the next event of the branch, and gives the weight that it adds
+// to the next request.
+func (v *View) Append(e event.Event) Weight {
 	switch b := e.Body.(type) {
 	case *event.Condensation:
 		v.condense(e, b)
 	case *event.CondensationRequest:
 		v.wanted = true
-	case *event.SystemPrompt, *event.Message, *event.Action, *event.Observation,
-		*event.AgentError, *event.UserReject, *event.CondensationSummary:
-		v.events = append(v.events, e)
+	default:
+		if it, ok := v.shown(e); ok {
+			v.items = append(v.items, it)
+			return it.weight
+		}
 	}
+	return Weight{}
 }
 
 // Len is the size of the view in events, as the condenser counts.
-func (v *View) Len() int { return len(v.events) }
+func (v *View) Len() int { return len(v.items) }
 
-// Events are the events of the view. The caller must not change them.
-func (v *View) Events() []event.Event { return v.events }
+// Event is the event at i. It has what the model is shown: the arguments of a
+// call as the model wrote them, no stored action or observation.
+func (v *View) Event(i int) event.Event { return v.items[i].event }
+
+// Content is what the model is shown of the message or the result at i; nil for
+// everything else. The caller must not change it.
+func (v *View) Content(i int) []event.Content { return v.items[i].content }
+
+// Weight is what the event at i takes in a request.
+func (v *View) Weight(i int) Weight { return v.items[i].weight }
 
 // CondensationWanted tells whether a request for a condensation is open.
 func (v *View) CondensationWanted() bool { return v.wanted }
+
+// Asked is the range of the user's newest message, and of those right before
+// it: what the agent is asked now. It is empty without any.
+func (v *View) Asked() (from, to int) {
+	asked := func(i int) bool {
+		_, message := v.items[i].event.Body.(*event.Message)
+		return message && v.items[i].event.Source == event.SourceUser
+	}
+	for to = len(v.items); to > 0 && !asked(to-1); {
+		to--
+	}
+	for from = to; from > 0 && asked(from-1); {
+		from--
+	}
+	return from, to
+}
 
 // condense applies a condensation: its events go, its summary comes, and what
 // the cut has left incomplete goes too.
@@ -61,120 +111,51 @@ func (v *View) condense(e event.Event, c *event.Condensation) {
 	for _, id := range c.ForgottenEventIDs {
 		gone[id] = true
 	}
-	v.events = whole(v.events, gone)
+	v.items = whole(v.items, gone)
 	if c.Summary == nil || c.SummaryOffset == nil {
 		return
 	}
-	at := min(max(0, *c.SummaryOffset), len(v.events))
-	summary := event.New(e.ID+"-summary", e.Timestamp, event.SourceEnvironment, "", &event.CondensationSummary{Summary: *c.Summary})
-	v.events = slices.Insert(v.events, at, summary)
+	at := min(max(0, *c.SummaryOffset), len(v.items))
+	summary, _ := v.shown(event.New(e.ID+"-summary", e.Timestamp, event.SourceEnvironment, "", &event.CondensationSummary{Summary: *c.Summary}))
+	v.items = slices.Insert(v.items, at, summary)
 }
 
-// whole is events without those that are gone and without what must not be
-// seen in part: the actions of one answer of the model, and an answer with
-// thinking blocks together with all calls that follow it.
-func whole(events []event.Event, gone map[string]bool) []event.Event {
-	units := unitsOf(events)
+// whole is items without those that are gone and without what must not be
+// seen in part: the actions of one unit, and results without their calls.
+func whole(items []item, gone map[string]bool) []item {
+	l := linksOf(items)
 	torn := make(map[int]bool)
-	for i, e := range events {
-		if gone[e.ID] && units[i] != 0 {
-			torn[units[i]] = true
+	for i, it := range items {
+		if gone[it.event.ID] && l.unit[i] != 0 {
+			torn[l.unit[i]] = true
 		}
 	}
-	calls := make(map[string]bool) // that go with their unit
-	for i, e := range events {
-		if a, ok := e.Body.(*event.Action); ok && (torn[units[i]] || gone[e.ID]) {
-			calls[a.ToolCallID] = true
+	lost := make([]bool, len(items))
+	kept := make([]item, 0, len(items))
+	for i, it := range items {
+		call := l.call[i]
+		lost[i] = gone[it.event.ID] || torn[l.unit[i]] || call >= 0 && lost[call]
+		if !lost[i] {
+			kept = append(kept, it)
 		}
-	}
-	kept := make([]event.Event, 0, len(events))
-	for i, e := range events {
-		if id, ok := resultOf(e); ok && calls[id] {
-			continue
-		}
-		if gone[e.ID] || torn[units[i]] {
-			continue
-		}
-		kept = append(kept, e)
 	}
 	return kept
-}
-
-// unitsOf numbers the events that stand and fall together, from 1; 0 is for
-// the others.
-func unitsOf(events []event.Event) []int {
-	units := make([]int, len(events))
-	byAnswer := make(map[string]int)
-	loop, next := 0, 1 // loop: the tool loop with thinking that goes on; 0: none
-	for i, e := range events {
-		a, isAction := e.Body.(*event.Action)
-		_, isResult := resultOf(e)
-		switch {
-		case isAction:
-			unit, known := byAnswer[a.LLMResponseID]
-			if !known {
-				if unit = loop; unit == 0 {
-					unit = next
-					next++
-				}
-				byAnswer[a.LLMResponseID] = unit
-			}
-			if len(a.ThinkingBlocks) > 0 {
-				loop = unit
-			}
-			units[i] = unit
-		case isResult:
-		default:
-			loop = 0
-		}
-	}
-	return units
-}
-
-// resultOf is the id of the tool call that e is the result of.
-func resultOf(e event.Event) (callID string, ok bool) {
-	switch b := e.Body.(type) {
-	case *event.Observation:
-		return b.ToolCallID, true
-	case *event.AgentError:
-		return b.ToolCallID, true
-	case *event.UserReject:
-		return b.ToolCallID, true
-	}
-	return "", false
 }
 
 // Cuts are the positions at which the view may be cut: nothing that belongs
 // together lies on both sides. Position i is before event i; 0 and Len are
 // always among them.
 func (v *View) Cuts() []int {
-	last := make(map[any]int) // the last event of each unit and each call
-	units := unitsOf(v.events)
-	keys := func(i int) []any {
-		var ks []any
-		if units[i] != 0 {
-			ks = append(ks, units[i])
-		}
-		switch b := v.events[i].Body.(type) {
-		case *event.Action:
-			ks = append(ks, b.ToolCallID)
-		default:
-			if id, ok := resultOf(v.events[i]); ok {
-				ks = append(ks, id)
-			}
-		}
-		return ks
-	}
-	for i := range v.events {
-		for _, k := range keys(i) {
-			last[k] = i
-		}
+	l := linksOf(v.items)
+	last := make(map[int]int) // the last event of each unit
+	for i, unit := range l.unit {
+		last[unit] = max(i, l.result[i], last[unit])
 	}
 	cuts := []int{0}
-	open := -1 // everything up to here belongs to something that began before
-	for i := range v.events {
-		for _, k := range keys(i) {
-			open = max(open, last[k])
+	open := 0 // everything up to here belongs to something that began before
+	for i, unit := range l.unit {
+		if unit != 0 {
+			open = max(open, last[unit])
 		}
 		if open <= i {
 			cuts = append(cuts, i+1)

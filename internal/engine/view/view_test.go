@@ -2,6 +2,7 @@ package view_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -164,7 +165,7 @@ func TestMessages(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.want, short(view.New(tt.events).Messages(nil))); diff != "" {
+			if diff := cmp.Diff(tt.want, short(view.New(nil, tt.events).Messages())); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -173,10 +174,10 @@ func TestMessages(t *testing.T) {
 
 func TestFailedObservationIsMarked(t *testing.T) {
 	t.Parallel()
-	v := view.New([]event.Event{call("a", "1"), ev("o", &event.Observation{
+	v := view.New(nil, []event.Event{call("a", "1"), ev("o", &event.Observation{
 		ToolCallID: "call-a", Observation: json.RawMessage(`{"content":[{"type":"text","text":"no"}],"is_error":true}`),
 	})})
-	got := short(v.Messages(nil))
+	got := short(v.Messages())
 	if want := "tool(call-a):The tool reported an error::no"; got[1] != want {
 		t.Errorf("got %q, want %q", got[1], want)
 	}
@@ -184,31 +185,45 @@ func TestFailedObservationIsMarked(t *testing.T) {
 
 func TestRenderDecidesWhatTheModelSees(t *testing.T) {
 	t.Parallel()
-	v := view.New([]event.Event{call("a", "1"), result("a")})
-	got := short(v.Messages(func(tool string, _ json.RawMessage) []event.Content {
-		return []event.Content{event.Text("rendered " + tool)}
-	}))
-	if want := "tool(call-a):rendered t"; got[1] != want {
+	rendered := 0
+	v := view.New(func(observation json.RawMessage) ([]event.Content, bool) {
+		rendered++
+		return []event.Content{event.Text(fmt.Sprintf("rendered %d bytes", len(observation)))}, false
+	}, []event.Event{call("a", "1"), result("a")})
+	v.Messages()
+	got := short(v.Messages())
+	if rendered != 1 {
+		t.Errorf("the observation was rendered %d times for two requests", rendered)
+	}
+	if want := "tool(call-a):rendered 45 bytes"; got[1] != want {
 		t.Errorf("got %q, want %q", got[1], want)
 	}
 }
 
 func TestThinkingLoopIsForgottenAsAWhole(t *testing.T) {
 	t.Parallel()
-	v := view.New([]event.Event{
+	v := view.New(nil, []event.Event{
 		user("u", "hi"), thinking("a", "1"), result("a"), call("b", "2"), result("b"), user("v", "x"), call("c", "3"), result("c"),
 		forget("f", 1, "b", "result-b"),
 	})
-	for _, e := range v.Events() {
+	for _, e := range events(v) {
 		if e.ID == "a" || e.ID == "result-a" {
 			t.Errorf("%s of a torn loop is still there", e.ID)
 		}
 	}
 }
 
+func events(v *view.View) []event.Event {
+	all := make([]event.Event, v.Len())
+	for i := range all {
+		all[i] = v.Event(i)
+	}
+	return all
+}
+
 func TestCuts(t *testing.T) {
 	t.Parallel()
-	v := view.New([]event.Event{
+	v := view.New(nil, []event.Event{
 		user("u", "hi"), call("a", "1"), call("b", "1"), result("a"), result("b"), call("c", "2"), result("c"), agent("m", "x"),
 	})
 	if diff := cmp.Diff([]int{0, 1, 5, 7, 8}, v.Cuts()); diff != "" {
@@ -218,7 +233,7 @@ func TestCuts(t *testing.T) {
 
 func TestCondensationRequestIsOpenUntilItsCondensation(t *testing.T) {
 	t.Parallel()
-	v := view.New([]event.Event{user("u", "hi"), ev("r", &event.CondensationRequest{})})
+	v := view.New(nil, []event.Event{user("u", "hi"), ev("r", &event.CondensationRequest{})})
 	if !v.CondensationWanted() {
 		t.Error("the request was not seen")
 	}
@@ -291,7 +306,7 @@ func check(t *rapid.T, ms []event.LLMMessage) {
 	}
 }
 
-func everyLog(t *rapid.T) { check(t, view.New(anyLog(t)).Messages(nil)) }
+func everyLog(t *rapid.T) { check(t, view.New(nil, anyLog(t)).Messages()) }
 
 func TestEveryLogYieldsAHistoryThatProvidersAccept(t *testing.T) {
 	t.Parallel()
@@ -305,21 +320,21 @@ func FuzzEveryLogYieldsAHistoryThatProvidersAccept(f *testing.F) {
 func TestEveryCutYieldsAHistoryThatProvidersAccept(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		v := view.New(anyLog(t))
+		v := view.New(nil, anyLog(t))
 		cuts := v.Cuts()
 		from := rapid.SampledFrom(cuts).Draw(t, "from")
 		to := rapid.SampledFrom(cuts).Draw(t, "to")
 		var ids []string
 		for i := from; i < to; i++ {
-			ids = append(ids, v.Events()[i].ID)
+			ids = append(ids, v.Event(i).ID)
 		}
 		before := v.Len()
 		unique := make(map[string]bool)
-		for _, e := range v.Events() {
+		for _, e := range events(v) {
 			unique[e.ID] = true
 		}
 		v.Append(forget("last", from, ids...))
-		check(t, v.Messages(nil))
+		check(t, v.Messages())
 		if lost := before - (v.Len() - 1); len(unique) == before && lost > max(0, to-from) {
 			t.Fatalf("a legal cut of %d events took %d", to-from, lost)
 		}
