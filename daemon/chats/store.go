@@ -17,6 +17,10 @@ import (
 // conversations stay where they are.
 const keepFor = 180 * 24 * time.Hour
 
+// keepTemps is how long a temporary file may be there that was not renamed: its
+// process died.
+const keepTemps = time.Hour
+
 // recordVersion is the version of the files this package reads and writes.
 const recordVersion = 1
 
@@ -109,7 +113,12 @@ func (s store) sweep(now time.Time, stop func() bool) error {
 		}
 		for _, f := range files {
 			info, err := f.Info()
-			if err != nil || !strings.HasSuffix(f.Name(), ".json") || now.Sub(info.ModTime()) < keepFor {
+			if err != nil {
+				continue // gone
+			}
+			age := now.Sub(info.ModTime())
+			cutOff := atomicfile.IsTemp(f.Name()) && age >= keepTemps
+			if !cutOff && (!strings.HasSuffix(f.Name(), ".json") || age < keepFor) {
 				continue
 			}
 			if err := os.Remove(filepath.Join(dir, f.Name())); err != nil {

@@ -353,7 +353,7 @@ func nothingStarted(err error) bool {
 
 // replayRecord answers from the record of an ended run.
 func (j *job) replayRecord() (turn.Result, error) {
-	res, err := j.m.records.outcome(j.follow)
+	res, err := j.follow.outcome()
 	if res.Answer != "" {
 		j.publish(turn.Update{Kind: turn.Text, Text: res.Answer})
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ohgw/ohgw/internal/uuid"
@@ -18,9 +19,10 @@ type Manager struct {
 
 	unattended *unattended
 
-	wg   sync.WaitGroup // the jobs
-	life context.Context
-	end  context.CancelCauseFunc
+	wg     sync.WaitGroup // the jobs
+	chores sync.WaitGroup // what goes on until life ends
+	life   context.Context
+	end    context.CancelCauseFunc
 
 	mu       sync.Mutex
 	draining bool
@@ -29,6 +31,7 @@ type Manager struct {
 	lanes    map[string]*lane
 	prints   map[Fingerprint][]*job // newest last; ended ones until they retire
 	keys     map[string]*job        // by token and idempotency key, likewise
+	epoch    atomic.Uint64          // counts what was taken out of keys
 	refused  refusals
 	retained int    // bytes that ended jobs keep
 	ended    []*job // oldest first, retired ones among them
@@ -49,13 +52,12 @@ func New(cfg Config) (*Manager, error) {
 	}
 	m.life, m.end = context.WithCancelCause(context.Background())
 	var err error
-	if m.records, err = openRecords(cfg.StateDir, cfg.Now); err != nil {
-		return nil, err
-	}
+	m.records = openRecords(cfg)
 	if m.unattended, err = openUnattended(cfg); err != nil {
 		return nil, err
 	}
 	m.oneShots = openOneShots(cfg, m.removeConversation, m.clear)
+	m.chores.Go(func() { m.records.sweep(m.life) })
 	return m, nil
 }
 
@@ -92,17 +94,46 @@ func (m *Manager) Close() error {
 	}
 	m.ended = nil
 	m.mu.Unlock()
+	m.chores.Wait()
 	return m.oneShots.close()
 }
 
+// Admit is Submit without the wait, which is [Attachment.Opened].
+func (m *Manager) Admit(req Request) (*Attachment, error) {
+	if req.IdempotencyKey == "" {
+		return m.admit(req, found{})
+	}
+	for { // until no job of a key was forgotten between the look at the disk and the lock
+		f := found{epoch: m.epoch.Load()}
+		var err error
+		if f.record, err = m.records.find(recordKey(req.Token, req.IdempotencyKey)); err != nil {
+			return nil, err
+		}
+		a, err := m.admit(req, f)
+		if !errors.Is(err, errOutdated) {
+			return a, err
+		}
+	}
+}
+
+// found is what the disk knew of a request's key: it is read before the
+// manager's mutex is taken, so that no request waits for another's disk.
+type found struct {
+	record *record // nil: nothing
+	epoch  uint64  // as it was before
+}
+
+// errOutdated says that found may not be true any more.
+var errOutdated = errors.New("the record may have changed")
+
 // admit finds the job that req repeats or makes a new one, and attaches.
-func (m *Manager) admit(req Request) (*Attachment, error) {
+func (m *Manager) admit(req Request, f found) (*Attachment, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.draining {
 		return nil, ErrDraining
 	}
-	j, err := m.earlier(req)
+	j, err := m.earlier(req, f)
 	if err != nil {
 		return nil, err
 	}
@@ -139,9 +170,9 @@ func (m *Manager) admit(req Request) (*Attachment, error) {
 }
 
 // earlier is the job that answers req without a new run, if there is one.
-func (m *Manager) earlier(req Request) (*job, error) {
+func (m *Manager) earlier(req Request, f found) (*job, error) {
 	if req.IdempotencyKey != "" {
-		return m.byKey(req)
+		return m.byKey(req, f)
 	}
 	if req.Fresh {
 		return nil, nil
@@ -164,7 +195,7 @@ func (m *Manager) earlier(req Request) (*job, error) {
 
 // byKey is the job of req's idempotency key: one in memory, or one made from
 // the record that an earlier process left.
-func (m *Manager) byKey(req Request) (*job, error) {
+func (m *Manager) byKey(req Request, f found) (*job, error) {
 	key := recordKey(req.Token, req.IdempotencyKey)
 	if j := m.keys[key]; j != nil && !j.gaveUp() {
 		if j.req.Fingerprint != req.Fingerprint {
@@ -172,15 +203,18 @@ func (m *Manager) byKey(req Request) (*job, error) {
 		}
 		return j, nil
 	}
-	rec, ok := m.records.find(key)
-	if !ok {
+	if f.epoch != m.epoch.Load() {
+		return nil, errOutdated
+	}
+	rec := f.record
+	if rec == nil {
 		return nil, nil
 	}
 	if rec.readable && rec.fingerprint != req.Fingerprint {
 		return nil, ErrKeyConflict
 	}
 	j := m.newJob(req)
-	j.follow, j.sent = &rec, true
+	j.follow, j.sent = rec, true
 	if rec.readable {
 		j.id = rec.conversation
 	}
@@ -265,6 +299,7 @@ func (m *Manager) forget(j *job) {
 	}
 	if key := recordKey(j.req.Token, j.req.IdempotencyKey); m.keys[key] == j {
 		delete(m.keys, key)
+		m.epoch.Add(1)
 	}
 }
 

@@ -1,37 +1,47 @@
 package run
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/internal/atomicfile"
+	"github.com/ohgw/ohgw/internal/uuid"
 )
 
-// keepRecords is how long an idempotency key is remembered.
-const keepRecords = 24 * time.Hour
-
-// records are the idempotency keys of the last 24 hours, one file each. A
-// record is on the disk before its run starts and is completed when the run
-// ends: after a crash a key is answered from its record or rejoins its run,
-// and never starts a second one.
+// records are the idempotency keys of the last 24 hours, one file each, named
+// after a hash of the key. A record is on the disk before its run starts and is
+// completed when the run ends: after a crash a key is answered from its record
+// or rejoins its run, and never starts a second one.
+//
+// Only runs that go on are in memory; every other record is read when its key
+// comes. age.go says when a record is over, and removes it.
 type records struct {
-	dir string // empty: in memory only
-	now func() time.Time
+	dir     string // empty: in memory only
+	now     func() time.Time
+	log     *slog.Logger
+	began   time.Time // of this process
+	process string    // names it in the records that it makes
+	backend string    // as in Config
 
-	mu    sync.Mutex
-	known map[string]record
-	swept time.Time
+	// files is held for reading while a record is written, and for writing while
+	// one is removed: what is removed is what was found to be over.
+	files sync.RWMutex
+
+	mu   sync.Mutex
+	runs map[string]record // that go on; without a directory, all there are
 }
 
 // record is one key.
@@ -40,10 +50,13 @@ type record struct {
 	readable     bool // false: a file that says nothing any more
 	fingerprint  Fingerprint
 	conversation string
+	backend      string
 	baseline     turn.Baseline
-	started      time.Time
-	done         bool    // the run is known to be over
-	end          *ending // how, where it is not on the disk
+	process      string
+	started      time.Time     // by the wall clock
+	up           time.Duration // how old its process was then
+	done         bool          // the run is known to be over
+	end          *ending       // how; nil while it is not done
 }
 
 // ending is how the run of a record ended.
@@ -55,14 +68,22 @@ type ending struct {
 	After   time.Duration `json:"timeout,omitempty"`
 }
 
-// recordJSON is a record on disk.
+// recordJSON is the first line of a record on disk. The others, if there are
+// any, are endJSON; the last one that can be read counts.
 type recordJSON struct {
 	Version      int           `json:"version"`
 	Fingerprint  string        `json:"fingerprint"`
 	Conversation string        `json:"conversation_id"`
+	Backend      string        `json:"backend,omitempty"`
 	Baseline     turn.Baseline `json:"baseline"`
 	Started      time.Time     `json:"started"`
+	Process      string        `json:"process,omitempty"`
+	Up           time.Duration `json:"up,omitempty"`
 	End          *ending       `json:"end,omitempty"`
+}
+
+type endJSON struct {
+	End *ending `json:"end"`
 }
 
 // recordVersion is the version of the files this package reads and writes.
@@ -88,58 +109,53 @@ func recordKey(token, key string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func openRecords(stateDir string, now func() time.Time) (*records, error) {
-	r := &records{now: now, known: make(map[string]record), swept: now()}
-	if stateDir == "" {
-		return r, nil
+func openRecords(cfg Config) *records {
+	r := &records{now: cfg.Now, log: cfg.Logger, began: cfg.Now(), process: uuid.New(), backend: cfg.BackendID, runs: make(map[string]record)}
+	if cfg.StateDir == "" {
+		return r
 	}
-	r.dir = filepath.Join(stateDir, "idempotency")
-	if err := os.MkdirAll(r.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make idempotency records: %w", err)
+	r.dir = filepath.Join(cfg.StateDir, "idempotency")
+	if err := os.MkdirAll(r.dir, 0o700); err != nil { // tried again with the first record
+		cfg.Logger.Warn("directory of idempotency records not made", "err", err)
 	}
-	entries, err := os.ReadDir(r.dir)
-	if err != nil {
-		return nil, fmt.Errorf("list idempotency records: %w", err)
-	}
-	for _, e := range entries {
-		if key, isRecord := strings.CutSuffix(e.Name(), ".json"); isRecord {
-			r.known[key] = r.load(key, e)
-		}
-	}
-	r.sweep()
-	return r, nil
+	return r
 }
 
 func (r *records) path(key string) string { return filepath.Join(r.dir, key+".json") }
 
-// load reads a record when the manager starts. From a file that cannot be read
-// nobody can tell what its key ran, so the key is as good as one whose run was
-// cut off.
-func (r *records) load(key string, e fs.DirEntry) record {
-	rec, err := r.read(key)
-	if err == nil {
-		rec.end = nil // answers may be large; they stay on the disk
-		return rec
-	}
-	rec = record{key: key, started: r.now(), done: true, end: &ending{Kind: "interrupted"}}
-	if info, err := e.Info(); err == nil {
-		rec.started = info.ModTime()
-	}
-	return rec
-}
-
+// read reads a record. From a file that says nothing nobody can tell what its
+// key ran, so the key is as good as one whose run was cut off.
 func (r *records) read(key string) (record, error) {
 	data, err := os.ReadFile(r.path(key))
 	if err != nil {
 		return record{}, err
 	}
+	rec, err := decodeRecord(data)
+	if err != nil {
+		rec = record{started: r.now(), done: true, end: &ending{Kind: "interrupted"}}
+		if info, err := os.Stat(r.path(key)); err == nil {
+			rec.started = info.ModTime()
+		}
+	}
+	rec.key = key
+	return rec, nil
+}
+
+func decodeRecord(data []byte) (record, error) {
+	first, rest, _ := bytes.Cut(data, []byte{'\n'})
 	var j recordJSON
-	if err := json.Unmarshal(data, &j); err != nil {
+	if err := json.Unmarshal(first, &j); err != nil {
 		return record{}, err
 	}
+	for line := range bytes.Lines(rest) {
+		var e endJSON
+		if json.Unmarshal(line, &e) == nil && e.End != nil {
+			j.End = e.End
+		}
+	}
 	rec := record{
-		key: key, readable: true, conversation: j.Conversation, baseline: j.Baseline,
-		started: j.Started, done: j.End != nil, end: j.End,
+		readable: true, conversation: j.Conversation, backend: j.Backend, baseline: j.Baseline,
+		process: j.Process, started: j.Started, up: j.Up, done: j.End != nil, end: j.End,
 	}
 	sum, err := hex.DecodeString(j.Fingerprint)
 	if err != nil || len(sum) != len(rec.fingerprint) || j.Version != recordVersion {
@@ -149,15 +165,28 @@ func (r *records) read(key string) (record, error) {
 	return rec, nil
 }
 
-// find is the record of a key that no job in memory has.
-func (r *records) find(key string) (record, bool) {
+// find is the record of a key that no job in memory has; nil: there is none.
+func (r *records) find(key string) (*record, error) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	rec, ok := r.known[key]
-	if ok && r.now().Sub(rec.started) >= keepRecords {
-		return record{}, false
+	rec, ok := r.runs[key]
+	r.mu.Unlock()
+	if !ok && r.dir != "" {
+		var err error
+		rec, err = r.read(key)
+		// ENOTDIR: there is no directory of records, and so no record.
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+			return nil, fmt.Errorf("%w: %w", ErrState, err)
+		}
+		ok = err == nil
 	}
-	return rec, ok
+	if !ok || r.over(rec) {
+		return nil, nil
+	}
+	if !rec.done && rec.backend != "" && rec.backend != r.backend {
+		// Its run is at a backend that is not asked now. The file stays as it is.
+		rec.done, rec.end = true, &ending{Kind: "interrupted"}
+	}
+	return &rec, nil
 }
 
 // begin stores that j's run is about to start. An error means that it must not.
@@ -167,11 +196,14 @@ func (r *records) begin(j *job, b turn.Baseline) error {
 	}
 	rec := record{
 		key: recordKey(j.req.Token, j.req.IdempotencyKey), readable: true,
-		fingerprint: j.req.Fingerprint, conversation: j.id, baseline: b, started: r.now(),
+		fingerprint: j.req.Fingerprint, conversation: j.id, backend: r.backend, baseline: b, process: r.process, started: r.now(), up: r.up(),
 	}
 	if err := r.store(rec); err != nil {
 		return fmt.Errorf("%w: %w", ErrRecord, err)
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.runs[rec.key] = rec
 	return nil
 }
 
@@ -181,18 +213,31 @@ func (r *records) end(j *job, res turn.Result, err error) error {
 		return nil
 	}
 	key := recordKey(j.req.Token, j.req.IdempotencyKey)
-	rec, ok := r.find(key)
-	if !ok || rec.done {
-		return nil
+	rec, known := r.take(key)
+	if j.follow != nil {
+		rec, known = *j.follow, true
 	}
-	if isEarly(err) {
-		if j.follow != nil { // it could not be looked up now; it still ran once
-			return nil
-		}
+	switch {
+	case !known || rec.done:
+		return nil
+	case isEarly(err) && j.follow != nil: // it could not be looked up now; it still ran once
+		return nil
+	case isEarly(err):
 		return r.drop(key)
 	}
 	rec.done, rec.end = true, newEnding(res, err)
-	return r.store(rec)
+	return r.complete(rec)
+}
+
+// take takes a run out of those that go on.
+func (r *records) take(key string) (record, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rec, ok := r.runs[key]
+	if r.dir != "" {
+		delete(r.runs, key)
+	}
+	return rec, ok
 }
 
 func newEnding(res turn.Result, err error) *ending {
@@ -213,15 +258,8 @@ func newEnding(res turn.Result, err error) *ending {
 }
 
 // outcome is how the run of a record ended.
-func (r *records) outcome(rec *record) (turn.Result, error) {
+func (rec *record) outcome() (turn.Result, error) {
 	e := rec.end
-	if e == nil {
-		stored, err := r.read(rec.key)
-		if err != nil || stored.end == nil {
-			return turn.Result{}, ErrInterrupted
-		}
-		e = stored.end
-	}
 	switch e.Kind {
 	case "":
 		return e.Result, nil
@@ -236,54 +274,68 @@ func (r *records) outcome(rec *record) (turn.Result, error) {
 	return e.Result, ErrInterrupted
 }
 
-// store puts a record on the disk, then in memory. The calls for one key come
-// one after the other.
+// store puts a new record on the disk. The calls for one key come one after
+// the other.
 func (r *records) store(rec record) error {
-	if r.dir != "" {
-		data, err := json.Marshal(recordJSON{
-			Version: recordVersion, Fingerprint: hex.EncodeToString(rec.fingerprint[:]),
-			Conversation: rec.conversation, Baseline: rec.baseline, Started: rec.started, End: rec.end,
-		})
-		if err != nil {
-			return fmt.Errorf("encode record: %w", err)
-		}
-		if err := atomicfile.Write(r.path(rec.key), data, atomicfile.Options{}); err != nil {
-			return err
-		}
-		rec.end = nil
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.known[rec.key] = rec
-	if r.now().Sub(r.swept) > time.Hour {
-		r.sweep()
-	}
-	return nil
-}
-
-func (r *records) drop(key string) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.dropLocked(key)
-}
-
-func (r *records) dropLocked(key string) error {
-	delete(r.known, key)
 	if r.dir == "" {
+		return nil
+	}
+	data, err := json.Marshal(recordJSON{
+		Version: recordVersion, Fingerprint: hex.EncodeToString(rec.fingerprint[:]), Conversation: rec.conversation, Backend: rec.backend,
+		Baseline: rec.baseline, Started: rec.started, Process: rec.process, Up: rec.up, End: rec.end,
+	})
+	if err != nil {
+		return fmt.Errorf("encode record: %w", err)
+	}
+	r.files.RLock()
+	defer r.files.RUnlock()
+	err = atomicfile.Write(r.path(rec.key), append(data, '\n'), atomicfile.Options{})
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return fmt.Errorf("make directory of records: %w", err)
+	}
+	return atomicfile.Write(r.path(rec.key), append(data, '\n'), atomicfile.Options{})
+}
+
+// complete adds the end to a record. It is not synced: where it is lost with
+// the machine, the key follows its run and finds the end in the conversation.
+func (r *records) complete(rec record) error {
+	if r.dir == "" {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.runs[rec.key] = rec
+		return nil
+	}
+	line, err := json.Marshal(endJSON{rec.end})
+	if err != nil {
+		return fmt.Errorf("encode end of record: %w", err)
+	}
+	r.files.RLock()
+	f, err := os.OpenFile(r.path(rec.key), os.O_APPEND|os.O_WRONLY, 0)
+	r.files.RUnlock()
+	if errors.Is(err, fs.ErrNotExist) {
+		return r.store(rec)
+	}
+	if err != nil {
+		return err
+	}
+	// A line of its own, also after one that was cut off.
+	_, err = f.Write(append(append([]byte{'\n'}, line...), '\n'))
+	return errors.Join(err, f.Close())
+}
+
+// drop forgets a key.
+func (r *records) drop(key string) error {
+	if r.dir == "" {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.runs, key)
 		return nil
 	}
 	if err := os.Remove(r.path(key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove record: %w", err)
 	}
 	return nil
-}
-
-// sweep forgets what is older than a day.
-func (r *records) sweep() {
-	r.swept = r.now()
-	for key, rec := range r.known {
-		if r.now().Sub(rec.started) >= keepRecords {
-			_ = r.dropLocked(key) // the next sweep tries again after a restart
-		}
-	}
 }

@@ -2,8 +2,11 @@ package run_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -171,5 +174,157 @@ func TestKeyOfARunThatDidNotStartIsFree(t *testing.T) {
 			t.Errorf("outcome %v", res.Outcome)
 		}
 		w.wantRuns(1)
+	})
+}
+
+// theRecord is the only file of a record.
+func theRecord(t *testing.T, cfg run.Config) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(cfg.StateDir, "idempotency", "*.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("records: %v, %v", files, err)
+	}
+	return files[0]
+}
+
+func rewrite(t *testing.T, path string, change func(string) string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := change(string(data))
+	if text == string(data) {
+		t.Fatalf("nothing to change in %s", data)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAClockThatIsSetForgetsNoKeyAndKeepsNoneForEver(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	tests := []struct {
+		name      string
+		restart   bool
+		clock     time.Duration   // by which it was wrong when the record was made
+		stays     []time.Duration // since the start of the process that is asked
+		forgotten time.Duration
+	}{
+		{"set forward", false, -2 * day, []time.Duration{time.Minute, time.Hour, 20 * time.Hour}, 25 * time.Hour},
+		{"set back", false, 2000 * day, []time.Duration{time.Minute, 20 * time.Hour}, 25 * time.Hour},
+		{"set forward, after a restart", true, -2 * day, []time.Duration{time.Minute, 14 * time.Minute}, 16 * time.Minute},
+		{"set back, after a restart", true, 2000 * day, []time.Duration{time.Minute, 20 * time.Hour}, 25 * time.Hour},
+		{"right, after a restart", true, 0, []time.Duration{time.Minute, 20 * time.Hour}, 25 * time.Hour},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			cfg := run.Config{StateDir: t.TempDir()}
+			inBubble(t, cfg, func(w *world) {
+				w.answered(keyed("hi"))
+				synctest.Wait()
+				began := time.Now()
+				if tt.restart {
+					w.stop()
+					w.start(cfg)
+				}
+				if tt.clock != 0 {
+					started := regexp.MustCompile(`"started":"[^"]*"`)
+					wrong := `"started":"` + began.Add(tt.clock).Format(time.RFC3339) + `"`
+					rewrite(t, theRecord(t, cfg), func(s string) string { return started.ReplaceAllString(s, wrong) })
+				}
+				for _, at := range tt.stays {
+					time.Sleep(at - time.Since(began))
+					w.answered(keyed("hi"))
+					w.wantRuns(1)
+				}
+				time.Sleep(tt.forgotten - time.Since(began))
+				w.answered(keyed("hi"))
+				w.wantRuns(2)
+			})
+		})
+	}
+}
+
+// The end of a record is cut off by a full disk: the key follows its run, which
+// has ended in its conversation.
+func TestAnEndThatWasCutOffIsFoundInTheConversation(t *testing.T) {
+	t.Parallel()
+	cfg := run.Config{StateDir: t.TempDir(), OneShotTTL: time.Hour}
+	inBubble(t, cfg, func(w *world) {
+		w.answered(keyed("hi"))
+		w.stop()
+		rewrite(t, theRecord(t, cfg), func(s string) string { return s[:strings.Index(s, `{"end"`)+20] })
+		for range 2 { // the second time from the end that was added then
+			w.start(cfg)
+			if res := w.answered(keyed("hi")); res.Answer != "re: hi" {
+				t.Errorf("answer %q", res.Answer)
+			}
+			w.wantRuns(1)
+			w.stop()
+		}
+		w.start(cfg)
+	})
+}
+
+func TestARecordOfAnotherBackendWaitsForIt(t *testing.T) {
+	t.Parallel()
+	cfg := run.Config{StateDir: t.TempDir(), BackendID: "a", OneShotTTL: time.Hour}
+	other := cfg
+	other.BackendID = "b"
+	inBubble(t, cfg, func(w *world) {
+		a := w.submit(keyed("wait"))
+		defer a.Close()
+		synctest.Wait()
+		defer w.m.Close() // a crash: it interrupts its run after the test only
+		w.start(other)
+		b := w.submit(keyed("wait"))
+		if _, _, err := w.read(b); !errors.Is(err, run.ErrInterrupted) {
+			t.Errorf("at another backend: %v", err)
+		}
+		b.Close()
+		w.stop()
+		w.b.conv(a.ConversationID()).letGo()
+		w.start(cfg)
+		if res := w.answered(keyed("wait")); res.Answer != "partly done" {
+			t.Errorf("answer %q", res.Answer)
+		}
+		w.wantRuns(1)
+	})
+}
+
+func TestOldRecordsAndLeftoversAreRemoved(t *testing.T) {
+	t.Parallel()
+	cfg := run.Config{StateDir: t.TempDir()}
+	dir := filepath.Join(cfg.StateDir, "idempotency")
+	inBubble(t, cfg, func(w *world) {
+		w.answered(keyed("hi"))
+		old := time.Now().Add(-25 * time.Hour)
+		for i := range 350 {
+			for _, name := range []string{fmt.Sprintf("%064x.json", i), fmt.Sprintf(".ohgw-%d.tmp", i)} {
+				path := filepath.Join(dir, name)
+				if err := errors.Join(os.WriteFile(path, []byte("{}"), 0o600), os.Chtimes(path, old, old)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		mine := filepath.Join(dir, "theirs.txt")
+		if err := errors.Join(os.WriteFile(mine, nil, 0o600), os.Chtimes(mine, old, old)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(filepath.Join(dir, ".ohgw-1.tmp"), time.Now(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(30 * time.Minute)
+		entries, err := os.ReadDir(dir)
+		if err != nil || len(entries) != 3 { // the record, the young leftover, what is nobody's
+			t.Errorf("%d files, %v: %v", len(entries), err, entries)
+		}
+		time.Sleep(2 * time.Hour)
+		if _, err := os.Stat(filepath.Join(dir, ".ohgw-1.tmp")); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("leftover: %v", err)
+		}
 	})
 }

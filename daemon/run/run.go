@@ -201,9 +201,6 @@ func (m *Manager) Submit(ctx context.Context, req Request) (*Attachment, error) 
 	return a, nil
 }
 
-// Admit is Submit without the wait, which is [Attachment.Opened].
-func (m *Manager) Admit(req Request) (*Attachment, error) { return m.admit(req) }
-
 // Opened waits for the conversation of a request that continues one, not
 // longer than Submit would. Its error is why the job failed before it started
 // anything.

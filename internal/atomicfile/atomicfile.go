@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // ErrNotRegular is returned for a target that exists and is no regular file: a
@@ -23,6 +24,12 @@ var ErrNotRegular = errors.New("not a regular file")
 // newFileMode is what a file gets that was not there before. What ohgw writes
 // is private until somebody decides otherwise.
 const newFileMode fs.FileMode = 0o600
+
+// Names of temporary files.
+const (
+	tempPrefix = ".ohgw-"
+	tempSuffix = ".tmp"
+)
 
 // maxLinks bounds how many symbolic links are followed to the target; the
 // number is Linux's own.
@@ -44,6 +51,12 @@ func Write(path string, data []byte, opts Options) error {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
+}
+
+// IsTemp tells whether a file of that name is a temporary one of Write. A
+// process that dies leaves one behind; an old one may be removed.
+func IsTemp(name string) bool {
+	return strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)
 }
 
 // SyncDir makes the names in a directory durable, where the system can.
@@ -82,7 +95,7 @@ func write(path string, data []byte, opts Options) error {
 // fill writes a temporary file and gives its name. Its name ends in .tmp,
 // because OpenHands takes every *.json beside it for a profile.
 func fill(dir string, data []byte, mode fs.FileMode, old fs.FileInfo) (name string, err error) {
-	f, err := os.CreateTemp(dir, ".ohgw-*.tmp")
+	f, err := os.CreateTemp(dir, tempPrefix+"*"+tempSuffix)
 	if err != nil {
 		return "", err
 	}

@@ -36,6 +36,15 @@ func TestWriteKeepsTheModeOfAnExistingFile(t *testing.T) {
 	}
 }
 
+func TestTemporaryFilesAreKnown(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{".ohgw-123.tmp": true, "ohgw-123.tmp": false, ".ohgw-123.json": false, "a.json": false} {
+		if got := atomicfile.IsTemp(name); got != want {
+			t.Errorf("IsTemp(%q) = %v", name, got)
+		}
+	}
+}
+
 func TestMaxModeTakesBitsAway(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ old, want fs.FileMode }{{0o644, 0o600}, {0o660, 0o600}, {0o400, 0o400}} {
