@@ -55,7 +55,7 @@ type liveCheck struct {
 
 func (a *app) liveCheck(store *profile.Store, keys *secret.Resolver, timeout time.Duration) *liveCheck {
 	return &liveCheck{app: a, store: store, keys: keys, timeout: timeout, llm: llm.Config{
-		HTTP: llm.NewHTTPClient(), Getenv: a.Getenv, Now: a.Now, UserAgent: "ohgw/" + buildinfo.Get().Version,
+		HTTP: llm.NewHTTPClient(a.Getenv), Getenv: a.Getenv, Now: a.Now, UserAgent: "ohgw/" + buildinfo.Get().Version,
 	}}
 }
 

@@ -23,7 +23,7 @@ type plainLLM struct {
 
 func (a *app) llmConfig(log *slog.Logger) llm.Config {
 	return llm.Config{
-		HTTP: llm.NewHTTPClient(), Getenv: a.Getenv, Now: a.Now, Logger: log, UserAgent: "ohgw/" + buildinfo.Get().Version,
+		HTTP: llm.NewHTTPClient(a.Getenv), Getenv: a.Getenv, Now: a.Now, Logger: log, UserAgent: "ohgw/" + buildinfo.Get().Version,
 	}
 }
 

@@ -63,7 +63,7 @@ func (a *app) openEngine(s *config.Settings, log *slog.Logger, why string) (chos
 		},
 		NewTools: toolset.New(toolset.Config{
 			Environ: a.Environ(), User: a.Getenv("USER"), Host: host, Confined: s.Workspace != "",
-			LookupEnv: a.lookup, HTTP: llm.NewHTTPClient().Transport, Version: buildinfo.Get().Version,
+			LookupEnv: a.lookup, HTTP: llm.NewHTTPClient(a.Getenv).Transport, Version: buildinfo.Get().Version,
 		}),
 		Settings: settings.read, Confirm: chosenConfirm(s), Seal: seal, Unseal: unseal,
 		Version: buildinfo.Get().Version, Home: dirs.Home, SkillEnv: tool.CleanEnvironment(a.Environ(), nil),

@@ -212,7 +212,7 @@ func causeOf(e *event.ConversationError) *Cause {
 	}
 	c := &Cause{Kind: CauseAgent, Code: e.Code, Detail: shorten(e.Detail, maxDetail)}
 	// Old servers name LiteLLM's errors, which have its name in the detail.
-	if strings.HasPrefix(e.Code, "LLM") || strings.HasPrefix(e.Detail, "litellm.") {
+	if strings.HasPrefix(e.Code, "LLM") || e.Code == "NotFoundError" || strings.HasPrefix(e.Detail, "litellm.") {
 		c.Kind = CauseLLM
 	}
 	if e.Classification != nil {

@@ -335,6 +335,10 @@ func TestFailuresHaveACause(t *testing.T) {
 			turn.Cause{Kind: turn.CauseLLM, Code: "LLMTimeoutError", Detail: "slow", Retryable: true},
 		},
 		{
+			"a model that does not exist", &event.ConversationError{Code: "NotFoundError", Detail: "no model", Classification: &event.Classification{Kind: "config"}},
+			turn.Cause{Kind: turn.CauseLLM, Code: "NotFoundError", Detail: "no model"},
+		},
+		{
 			"a quota under another name", &event.ConversationError{Code: "Whatever", Classification: &event.Classification{Kind: "quota"}},
 			turn.Cause{Kind: turn.CauseLLM, Code: "Whatever"},
 		},

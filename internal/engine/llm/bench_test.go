@@ -61,7 +61,7 @@ func BenchmarkCall(b *testing.B) {
 
 // BenchmarkNew is what switching a model costs.
 func BenchmarkNew(b *testing.B) {
-	cfg := llm.Config{Profile: profile(b, "anthropic/claude-sonnet-4-5", ""), HTTP: llm.NewHTTPClient()}
+	cfg := llm.Config{Profile: profile(b, "anthropic/claude-sonnet-4-5", ""), HTTP: llm.NewHTTPClient(nil)}
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := llm.New(cfg); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/engine/llm/textcall"
 	"github.com/ohgw/ohgw/internal/engine/llm/wire"
+	"github.com/ohgw/ohgw/internal/netproxy"
 )
 
 // The codes of an [Error]: OpenHands' class names.
@@ -21,6 +22,7 @@ const (
 	CodeUnavailable      = "LLMServiceUnavailableError"
 	CodeContentPolicy    = "LLMContentPolicyViolationError"
 	CodeBadRequest       = "LLMBadRequestError"
+	CodeNotFound         = "NotFoundError"
 	CodeNoResponse       = "LLMNoResponseError"
 	CodeWindowTooSmall   = "LLMContextWindowTooSmallError"
 	CodeCallValidation   = "FunctionCallValidationError"
@@ -34,6 +36,12 @@ var errNoAnswer = errors.New("the provider sent no answer")
 
 // errFiltered is an answer that the provider held back.
 var errFiltered = errors.New("the provider held its answer back (content filter)")
+
+// errFull is an answer that the end of the context window left no room for.
+var errFull = errors.New("the conversation fills the model's context window")
+
+// errPage is a web page in place of an answer.
+var errPage = errors.New("the server sent a web page instead of an answer")
 
 // errGaveUp is a provider that stopped before it had said anything.
 var errGaveUp = errors.New("the provider gave up on the answer")
@@ -53,9 +61,14 @@ func errorOf(err error, safe func(string) string) *Error {
 	code, status := CodeUnavailable, 0
 	var refusal *wire.Failure
 	var broken *textcall.Error
+	var proxy *netproxy.RefusedError
 	switch {
 	case errors.As(err, &refusal):
 		code, status = codeOf(refusal), refusal.Status
+	case errors.As(err, &proxy):
+		if proxy.Status < http.StatusInternalServerError {
+			code = CodeBadRequest // no other try changes its mind
+		}
 	case errors.As(err, &broken):
 		code = CodeCallValidation
 	case errors.Is(err, errTimeout):
@@ -64,17 +77,21 @@ func errorOf(err error, safe func(string) string) *Error {
 		code = CodeNoResponse
 	case errors.Is(err, errFiltered):
 		code = CodeContentPolicy
-	case errors.Is(err, wire.ErrTooLong):
+	case errors.Is(err, errFull):
+		code = CodeContextWindow
+	case errors.Is(err, wire.ErrTooLong), errors.Is(err, errPage), errors.Is(err, errEncoding):
 		code = CodeBadRequest
 	}
 	detail := safe(err.Error())
 	// The cause keeps the text only: what it is made of may hold a key.
-	full := detail
-	if next := advice(code); next != "" {
-		full = strings.TrimRight(detail, ". ") + ". " + next
-	}
-	failed := newError(code, full, errors.New(detail))
+	failed := newError(code, detail, errors.New(detail))
 	failed.Status = status
+	if isEmptyAccount(err) {
+		failed.Classification = event.Classification{Kind: "quota", UserAction: "settings"}
+	}
+	if next := advice(failed, err); next != "" {
+		failed.Detail = strings.TrimRight(detail, ". ") + ". " + next
+	}
 	return failed
 }
 
@@ -83,16 +100,32 @@ func newError(code, detail string, cause error) *Error {
 }
 
 // advice is the next step where there is one for the user.
-func advice(code string) string {
-	switch code {
+func advice(failed *Error, err error) string {
+	const show = "ohgw profiles show PROFILE"
+	var proxy *netproxy.RefusedError
+	switch {
+	case errors.As(err, &proxy) && proxy.Status != http.StatusProxyAuthRequired:
+		return "Ask who runs the proxy to allow the host, or name the host in NO_PROXY."
+	case failed.Classification.Kind == "quota":
+		return "Add credit to the account at the provider, or store the key of another account: ohgw keys set PROFILE."
+	case failed.Status == http.StatusProxyAuthRequired, proxy != nil:
+		return "Write the proxy's user and password into HTTPS_PROXY as http://USER:PASSWORD@HOST:PORT, or name the host in NO_PROXY."
+	case errors.Is(err, errPage), failed.Status == http.StatusMethodNotAllowed, failed.Status/100 == 3:
+		return "Check the base URL (" + show + ") and the proxy (HTTPS_PROXY, NO_PROXY)."
+	}
+	switch failed.Code {
 	case CodeAuthentication:
-		return "Check the profile's key, and that it belongs to this provider."
+		return "Check the profile's key, and that it belongs to this provider: ohgw profiles check --live; ohgw keys set PROFILE stores another one."
 	case CodeRateLimit:
-		return "Wait, raise the provider's limit, or use another profile."
+		return "Wait and send the message again, raise the provider's limit, or use another profile: ohgw profiles use NAME."
 	case CodeTimeout, CodeUnavailable, CodeNoResponse:
-		return "Try again, or check the profile's base URL."
+		return "Try again, or check the profile's base URL: " + show + "."
+	case CodeNotFound:
+		return "Check the profile's model and base URL: " + show + "; ohgw profiles add PROFILE --replace changes them."
+	case CodeContextWindow:
+		return "Begin a new conversation, or use a model with a larger context window."
 	case CodeBadRequest:
-		return "Check the profile's model and options."
+		return "Check the profile's model and options: " + show + "."
 	}
 	return ""
 }
@@ -101,89 +134,6 @@ func tooSmall(window int64) *Error {
 	return newError(CodeWindowTooSmall, fmt.Sprintf(
 		"the model's context window of %d tokens is too small for an agent, which needs %d. Use another model, raise max_input_tokens, or set ALLOW_SHORT_CONTEXT_WINDOWS=1",
 		window, minWindow), nil)
-}
-
-// codeOf is the class of a refusal; the first rule that fits counts.
-func codeOf(f *wire.Failure) string {
-	text, kind := strings.ToLower(f.Message), strings.ToLower(f.Type)
-	switch {
-	case kind == "context_length_exceeded" || isContextError(text):
-		return CodeContextWindow
-	case isHistoryError(text):
-		return CodeMalformedHistory
-	case f.Status == http.StatusUnauthorized, f.Status == http.StatusForbidden, isAuthError(text):
-		return CodeAuthentication
-	case f.Status == http.StatusTooManyRequests:
-		return CodeRateLimit
-	case f.Status == http.StatusRequestTimeout, f.Status == http.StatusGatewayTimeout:
-		return CodeTimeout
-	case f.Status >= http.StatusInternalServerError, f.Status == 0:
-		return CodeUnavailable
-	case kind == "content_filter" || isPolicyError(text):
-		return CodeContentPolicy
-	}
-	return CodeBadRequest
-}
-
-// isContextError knows how OpenHands' providers say that a prompt is too long,
-// in lower case; behind the empty line, how LiteLLM's others do.
-func isContextError(text string) bool {
-	if strings.Contains(text, "string_above_max_length") {
-		return false
-	}
-	return contains(text,
-		"contextwindowexceedederror", "prompt is too long", "input length and `max_tokens` exceed context limit",
-		"please reduce the length of", "exceeds the available context size", "context length exceeded",
-		"input exceeds the context window", "context window exceeds limit",
-
-		"exceed context limit", "maximum context length is", "model's maximum context limit",
-		"is longer than the model's context length", "input tokens exceed the configured limit",
-		"`inputs` tokens + `max_new_tokens` must be", "exceeds the maximum number of tokens allowed",
-		"input is too long for requested model", "context_length_exceeded",
-	)
-}
-
-func isHistoryError(text string) bool {
-	return contains(text,
-		"ids were found without `tool_result` blocks immediately after",
-		"must have a corresponding `tool_result` block in the next message",
-		"each tool_use must have a single result", "found multiple `tool_result` blocks with id:",
-		"unexpected `tool_use_id` found in `tool_result` blocks",
-		"must have a corresponding `tool_use` block in the previous message",
-		"must be followed by tool messages responding to each 'tool_call_id'",
-		"failed to parse tool call arguments as json",
-	)
-}
-
-func isAuthError(text string) bool {
-	return contains(text,
-		"invalid api key", "unauthorized", "missing api key", "invalid authentication", "access denied",
-		"status 401", "status 403",
-
-		"api key not valid", // Google's, with status 400
-	)
-}
-
-func isPolicyError(text string) bool {
-	return contains(text,
-		"content_policy", "content filtering policy", "output blocked by content filtering",
-
-		"responsibleaipolicyviolation", "content_filter_policy", "content management policy",
-		"rejected as a result of our safety system",
-	)
-}
-
-// cacheTooSmall tells a refusal to cache so little, which another try without
-// marks avoids.
-func cacheTooSmall(err error) bool {
-	var f *wire.Failure
-	return errors.As(err, &f) && strings.Contains(strings.ToLower(f.Message), "minimum token count to start caching")
-}
-
-// hopeless tells a rate limit that no waiting lifts: the account is empty.
-func hopeless(err error) bool {
-	var f *wire.Failure
-	return errors.As(err, &f) && f.Type == "insufficient_quota"
 }
 
 // Classify says what sort of failure an error event tells of, as OpenHands

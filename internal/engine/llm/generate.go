@@ -75,7 +75,7 @@ func (m *model) ask(ctx context.Context, req Request, out *relay) (Response, err
 			continue
 		}
 		failed := errorOf(err, safe)
-		if n >= tries || !failed.transient() || hopeless(err) {
+		if n >= tries || !failed.transient() || isEmptyAccount(err) {
 			return resp, failed
 		}
 		if failed.Code == CodeNoResponse && c.Options.Temperature != nil && *c.Options.Temperature == 0 {
@@ -87,6 +87,11 @@ func (m *model) ask(ctx context.Context, req Request, out *relay) (Response, err
 			slog.String("model", m.cfg.Profile.Model), slog.String("code", failed.Code), slog.Int("attempt", n), slog.Duration("wait", wait))
 		if err := sleep(ctx, wait); err != nil {
 			return Response{}, err
+		}
+		if failed.Code == CodeTimeout {
+			// A network may have lost the connection in silence. One that
+			// nobody uses now is not used again.
+			m.cfg.HTTP.CloseIdleConnections()
 		}
 		out.restart()
 	}
@@ -119,10 +124,12 @@ func (m *model) try(ctx context.Context, c *wire.Call, req Request, keys credent
 		return Response{}, errGaveUp
 	case b.Finish == wire.Filtered && b.Empty():
 		return Response{}, errFiltered
+	case b.Finish == wire.Full && b.Empty():
+		return Response{}, errFull
 	}
 	resp := Response{
 		ID: b.ID, Message: b.Message(), Usage: b.Usage, Cost: m.costOf(header, b),
-		Latency: m.cfg.Now().Sub(started), Model: m.cfg.Profile.Model, Length: b.Finish == wire.Length,
+		Latency: m.cfg.Now().Sub(started), Model: m.cfg.Profile.Model, Length: b.Finish == wire.Length || b.Finish == wire.Full,
 	}
 	if resp.ID == "" {
 		resp.ID = "resp_" + uuid.New()

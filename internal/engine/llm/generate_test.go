@@ -188,7 +188,7 @@ func TestErrorClasses(t *testing.T) {
 		"policy":               {llmtest.Fail(400, "Output blocked by content filtering policy"), llm.CodeContentPolicy, event.Classification{Kind: "unknown", UserAction: "none"}},
 		"policy in the answer": {llmtest.Reply{Stop: "content_filter"}, llm.CodeContentPolicy, event.Classification{Kind: "unknown", UserAction: "none"}},
 		"bad request":          {llmtest.Fail(400, "no such option"), llm.CodeBadRequest, settings("config")},
-		"no such model":        {llmtest.Fail(404, "The model does not exist"), llm.CodeBadRequest, settings("config")},
+		"no such model":        {llmtest.Fail(404, "The model does not exist"), llm.CodeNotFound, settings("config")},
 		"cut":                  {llmtest.Reply{Text: "half", End: llmtest.Cut}, llm.CodeUnavailable, retryable("transient")},
 	}
 	for name, tt := range tests {

@@ -48,7 +48,7 @@ func profile(t testing.TB, model, more string) llm.Profile {
 func newModel(t testing.TB, cfg llm.Config) llm.Model {
 	t.Helper()
 	if cfg.HTTP == nil {
-		cfg.HTTP = llm.NewHTTPClient()
+		cfg.HTTP = llm.NewHTTPClient(nil)
 		t.Cleanup(cfg.HTTP.CloseIdleConnections)
 	}
 	m, err := llm.New(cfg)

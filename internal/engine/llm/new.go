@@ -12,6 +12,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/engine/llm/wire"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/netproxy"
 )
 
 // The fields of a profile that [Config.Key] is asked for.
@@ -32,7 +33,7 @@ type Config struct {
 
 	// HTTP makes the requests; connections are reused as far as its transport
 	// does. It follows no redirect and has no timeout, whatever it is set to.
-	// Nil: NewHTTPClient.
+	// Nil: NewHTTPClient, with the proxies that Getenv names.
 	HTTP *http.Client
 
 	// UsageID is the key of the model's numbers; empty: the profile's.
@@ -52,22 +53,33 @@ type Config struct {
 	UserAgent string           // empty: "ohgw"
 }
 
-// NewHTTPClient makes a client for models: one pool of connections, no proxy
-// of the environment.
-func NewHTTPClient() *http.Client {
+// NewHTTPClient makes a client for models: one pool of connections, and the
+// proxies that getenv names (HTTPS_PROXY, NO_PROXY, ...); none if it is nil.
+//
+// A connection of HTTP/2 that a network has lost in silence takes every call
+// with it, so it is asked for a sign of life after a while without one.
+func NewHTTPClient(getenv func(string) string) *http.Client {
 	const (
 		dial      = 30 * time.Second
 		handshake = 15 * time.Second
 		idle      = 90 * time.Second
 		perHost   = 64 // as many conversations as one host is likely to serve
+		silence   = 15 * time.Second
+		sign      = 10 * time.Second
 	)
-	return &http.Client{Transport: &http.Transport{
-		DialContext:         (&net.Dialer{Timeout: dial}).DialContext,
-		TLSHandshakeTimeout: handshake,
-		ForceAttemptHTTP2:   true,
-		MaxIdleConnsPerHost: perHost,
-		IdleConnTimeout:     idle,
-	}}
+	t := &http.Transport{
+		DialContext:            (&net.Dialer{Timeout: dial}).DialContext,
+		TLSHandshakeTimeout:    handshake,
+		ForceAttemptHTTP2:      true,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: silence, PingTimeout: sign},
+		MaxIdleConnsPerHost:    perHost,
+		IdleConnTimeout:        idle,
+		OnProxyConnectResponse: netproxy.Connected,
+	}
+	if getenv != nil {
+		t.Proxy = netproxy.Rule(getenv)
+	}
+	return &http.Client{Transport: t}
 }
 
 // New makes the model of a profile. It makes no request. The error is a
@@ -102,7 +114,7 @@ func New(cfg Config) (Model, error) {
 
 func (cfg *Config) setDefaults() {
 	if cfg.HTTP == nil {
-		cfg.HTTP = NewHTTPClient()
+		cfg.HTTP = NewHTTPClient(cfg.Getenv)
 	}
 	client := *cfg.HTTP
 	// A redirect would take the key and the conversation to another host.

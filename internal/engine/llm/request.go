@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/ohgw/ohgw/internal/engine/llm/wire"
@@ -50,12 +50,14 @@ func (m *model) once(ctx context.Context, c *wire.Call, keys credentials, b *wir
 		return nil, causeOf(parent, ctx, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	heard := &listener{r: resp.Body, quiet: quiet}
+	heard, err := plain(&listener{r: resp.Body, quiet: quiet}, resp.Header)
+	if err != nil {
+		return resp.Header, causeOf(parent, ctx, err)
+	}
 	if resp.StatusCode != http.StatusOK {
 		return resp.Header, m.refusal(resp, heard)
 	}
-	whole := strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json")
-	if err := m.dialect.Read(heard, whole, b); err != nil {
+	if err := m.read(heard, resp.Header, b); err != nil {
 		return resp.Header, causeOf(parent, ctx, err)
 	}
 	quiet.within(leftoverTime)
@@ -73,10 +75,14 @@ func causeOf(parent, ctx context.Context, err error) error {
 		return errTimeout
 	}
 	var failed *url.Error
-	if errors.As(err, &failed) {
-		return fmt.Errorf("connect to %s: %w", hostOf(failed.URL), failed.Err)
+	if !errors.As(err, &failed) {
+		return err
 	}
-	return err
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "proxyconnect" {
+		return fmt.Errorf("connect to the proxy of %s: %w", hostOf(failed.URL), op.Err)
+	}
+	return fmt.Errorf("connect to %s: %w", hostOf(failed.URL), failed.Err)
 }
 
 func hostOf(raw string) string {

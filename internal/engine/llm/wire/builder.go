@@ -25,6 +25,7 @@ type Finish string
 const (
 	Stop     Finish = "stop"
 	Length   Finish = "length"   // at the output limit
+	Full     Finish = "full"     // at the end of the context window
 	Filtered Finish = "filtered" // the provider held it back
 	Failed   Finish = "failed"   // the provider gave up half way
 )

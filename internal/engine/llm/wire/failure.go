@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -43,7 +44,9 @@ func ParseFailure(status int, header http.Header, body []byte, now time.Time) *F
 	if f.Message == "" {
 		f.Message = http.StatusText(status)
 	}
-	f.RetryAfter = retryAfter(header, now)
+	if after := retryAfter(header, now); after >= 0 {
+		f.RetryAfter = after
+	}
 	return f
 }
 
@@ -51,7 +54,6 @@ func ParseFailure(status int, header http.Header, body []byte, now time.Time) *F
 // that the frame names, or that its type stands for.
 func FrameFailure(data []byte) *Failure {
 	f := parseFailure(data)
-	f.RetryAfter = -1
 	if f.Status == 0 {
 		f.Status = statusOf(f.Type)
 	}
@@ -67,6 +69,14 @@ type errorObject struct {
 	Status  json.RawMessage `json:"status"` // a word at Google, a number elsewhere
 	Detail  json.RawMessage `json:"detail"` // of FastAPI
 	Error   json.RawMessage `json:"error"`  // an object, or the message
+
+	Metadata Lenient[struct {
+		Raw      string `json:"raw"` // what the provider behind OpenRouter said
+		Provider string `json:"provider_name"`
+	}] `json:"metadata"`
+	Details Lenient[[]struct {
+		RetryDelay string `json:"retryDelay"` // Google's RetryInfo, such as 34.5s
+	}] `json:"details"`
 }
 
 func parseFailure(body []byte) *Failure {
@@ -77,7 +87,7 @@ func parseFailure(body []byte) *Failure {
 	}
 	var outer, inner errorObject
 	if json.Unmarshal(body, &outer) != nil {
-		return &Failure{Message: cut(string(body))}
+		return &Failure{Message: page(body), RetryAfter: -1}
 	}
 	o := outer
 	var text string
@@ -87,18 +97,9 @@ func parseFailure(body []byte) *Failure {
 	case json.Unmarshal(outer.Error, &inner) == nil:
 		o = inner
 	}
-	f := &Failure{Message: o.Message, Type: o.Type}
+	f := &Failure{Message: o.Message, Type: o.Type, RetryAfter: o.delay()}
 	for _, raw := range []json.RawMessage{o.Code, o.Status} {
-		word := wordOf(raw)
-		if n, err := strconv.Atoi(word); err == nil {
-			if n >= 400 && n < 600 {
-				f.Status = n
-			}
-			continue
-		}
-		if word != "" && (statusOf(f.Type) == 0 || f.Type == "invalid_request_error") {
-			f.Type = word // says more than the type beside it
-		}
+		f.name(wordOf(raw))
 	}
 	if f.Message == "" {
 		f.Message = wordOf(outer.Detail)
@@ -110,7 +111,92 @@ func parseFailure(body []byte) *Failure {
 	if f.Type != "" && !strings.Contains(f.Message, f.Type) {
 		f.Message += " (" + f.Type + ")"
 	}
+	f.unwrap(o.Metadata.V.Provider, o.Metadata.V.Raw)
 	return f
+}
+
+// name takes a code or status of an error: an HTTP status, or a word that may
+// say more than the type beside it.
+func (f *Failure) name(word string) {
+	if n, err := strconv.Atoi(word); err == nil {
+		if n >= 400 && n < 600 {
+			f.Status = n
+		} else if n > 0 && f.Type == "" {
+			f.Type = word // Z.ai's
+		}
+		return
+	}
+	if word != "" && (statusOf(f.Type) == 0 || f.Type == "invalid_request_error") {
+		f.Type = word
+	}
+}
+
+// unwrap adds what the provider behind a proxy said: its own words tell what
+// is wrong.
+func (f *Failure) unwrap(provider, raw string) {
+	if raw == "" {
+		return
+	}
+	behind := parseFailure([]byte(raw))
+	if f.Type == "" {
+		f.Type = behind.Type
+	}
+	if f.RetryAfter < 0 {
+		f.RetryAfter = behind.RetryAfter
+	}
+	f.Message = strings.TrimRight(f.Message, ".: ")
+	if provider != "" {
+		f.Message += " (" + provider + ")"
+	}
+	f.Message += ": " + behind.Message
+}
+
+// delay is when Google wants to be asked again; negative if it does not say.
+func (o *errorObject) delay() time.Duration {
+	for _, d := range o.Details.V {
+		if after, err := time.ParseDuration(d.RetryDelay); err == nil && after >= 0 {
+			return after
+		}
+	}
+	return -1
+}
+
+var (
+	htmlTitle = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+	htmlTag   = regexp.MustCompile(`(?s)<[^>]*>`)
+)
+
+// IsPage tells whether a text is the beginning of a web page.
+func IsPage(body []byte) bool {
+	const enough = 512
+	begin := strings.ToLower(string(bytes.TrimSpace(body[:min(len(body), enough)])))
+	return strings.HasPrefix(begin, "<!doctype html") || strings.HasPrefix(begin, "<html") || strings.HasPrefix(begin, "<head")
+}
+
+// PageTitle is the title of a web page in quotes, or else its first words;
+// empty if it has neither.
+func PageTitle(body []byte) string {
+	words := htmlTag.ReplaceAll(body, []byte(" "))
+	if found := htmlTitle.FindSubmatch(body); found != nil {
+		words = found[1]
+	}
+	title := strings.Join(strings.Fields(strings.ToValidUTF8(string(words), "")), " ")
+	const longest = 200
+	if len(title) > longest {
+		title = strings.ToValidUTF8(title[:longest], "")
+	}
+	if title == "" {
+		return ""
+	}
+	return strconv.Quote(title)
+}
+
+// page is a body that is no JSON: of a web page its title.
+func page(body []byte) string {
+	if !IsPage(body) {
+		return cut(string(body))
+	}
+	return strings.TrimSpace("a web page " + PageTitle(body))
 }
 
 func wordOf(raw json.RawMessage) string {

@@ -36,11 +36,22 @@ func TestRefusalsOfAllProviders(t *testing.T) {
 			body: `{"message":"Denied"}`, header: "AccessDeniedException:http://internal.amazon.com/",
 			want: wire.Failure{Type: "AccessDeniedException", Message: "Denied"},
 		},
-		"LiteLLM":        {body: `{"error":{"message":"litellm.BadRequestError: x","type":null,"param":null,"code":"400"}}`, want: wire.Failure{Message: "litellm.BadRequestError: x"}},
-		"Ollama":         {body: `{"error":"model 'x' not found"}`, want: wire.Failure{Message: "model 'x' not found"}},
-		"FastAPI":        {body: `{"detail":"Not Found"}`, want: wire.Failure{Message: "Not Found"}},
-		"Mistral":        {body: `{"object":"error","message":"Bad","type":"invalid","code":null}`, want: wire.Failure{Type: "invalid", Message: "Bad (invalid)"}},
-		"a page":         {body: "<html>502</html>", want: wire.Failure{Message: "<html>502</html>"}},
+		"LiteLLM": {body: `{"error":{"message":"litellm.BadRequestError: x","type":null,"param":null,"code":"400"}}`, want: wire.Failure{Message: "litellm.BadRequestError: x"}},
+		"Ollama":  {body: `{"error":"model 'x' not found"}`, want: wire.Failure{Message: "model 'x' not found"}},
+		"FastAPI": {body: `{"detail":"Not Found"}`, want: wire.Failure{Message: "Not Found"}},
+		"Mistral": {body: `{"object":"error","message":"Bad","type":"invalid","code":null}`, want: wire.Failure{Type: "invalid", Message: "Bad (invalid)"}},
+		"a page":  {body: "<html>502</html>", want: wire.Failure{Message: `a web page "502"`}},
+		"a page with a title": {
+			body: "<!DOCTYPE html><html><head><title> Bad\ngateway </title></head><body>x</body></html>", want: wire.Failure{Message: `a web page "Bad gateway"`},
+		},
+		"Z.ai":      {body: `{"error":{"code":"1261","message":"Prompt too long"}}`, want: wire.Failure{Type: "1261", Message: "Prompt too long (1261)"}},
+		"xAI":       {body: `{"code":"Invalid","error":"Wrong key"}`, want: wire.Failure{Type: "Invalid", Message: "Wrong key (Invalid)"}},
+		"RetryInfo": {body: `{"error":{"code":429,"message":"Slow","details":[{"@type":"x"},{"retryDelay":"1.5s"}]}}`, want: wire.Failure{Message: "Slow", RetryAfter: 1500 * time.Millisecond}},
+		"OpenRouter": {
+			body: `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"error\":{\"type\":\"rate_limit_error\",\"message\":\"Slow\"}}","provider_name":"Anthropic"}}}`,
+			want: wire.Failure{Type: "rate_limit_error", Message: "Provider returned error (Anthropic): Slow (rate_limit_error)"},
+		},
+		"odd metadata":   {body: `{"error":{"message":"No","metadata":"x","details":{"a":1}}}`, want: wire.Failure{Message: "No"}},
 		"nothing":        {body: "", want: wire.Failure{Message: "Bad Request"}},
 		"another object": {body: `{"ok":false}`, want: wire.Failure{Message: `{"ok":false}`}},
 		"long":           {body: strings.Repeat("ä", 4000), want: wire.Failure{Message: strings.Repeat("ä", 2048) + " ..."}},
@@ -52,7 +63,10 @@ func TestRefusalsOfAllProviders(t *testing.T) {
 			if tt.header != "" {
 				header.Set("X-Amzn-ErrorType", tt.header)
 			}
-			tt.want.Status, tt.want.RetryAfter = http.StatusBadRequest, -1
+			tt.want.Status = http.StatusBadRequest
+			if tt.want.RetryAfter == 0 {
+				tt.want.RetryAfter = -1
+			}
 			if diff := cmp.Diff(&tt.want, wire.ParseFailure(http.StatusBadRequest, header, []byte(tt.body), time.Time{})); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -130,6 +144,31 @@ func TestDataURLs(t *testing.T) {
 		mediaType, data, ok := wire.DataURL(url)
 		if got := [2]string{mediaType, data}; ok != (want[0] != "") || ok && got != want {
 			t.Errorf("%s: %v %v, want %v", url, got, ok, want)
+		}
+	}
+}
+
+// An answer has been paid for: whatever its numbers look like, it is read.
+func TestNumbersInAnyShape(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]struct {
+		count  wire.Count
+		amount wire.Amount
+	}{
+		`12`: {12, 12}, `12.0`: {12, 12}, `1.5`: {1, 1.5}, `"12"`: {12, 12}, `" 7 "`: {7, 7}, `1e3`: {1000, 1000},
+		`null`: {}, `-3`: {}, `"many"`: {}, `{}`: {}, `[1]`: {}, `true`: {}, `1e400`: {}, `"NaN"`: {}, `"Inf"`: {}, `1e30`: {0, 1e30},
+		`{"total_cost":0.25,"input_tokens_cost":1}`: {0, 0.25}, `{"total_cost":"0.5"}`: {0, 0.5}, `{"total_cost":{}}`: {},
+	} {
+		var got struct {
+			Count  wire.Count               `json:"n"`
+			Amount wire.Amount              `json:"m"`
+			Nested wire.Lenient[wire.Count] `json:"l"`
+		}
+		if err := json.Unmarshal([]byte(`{"n":`+raw+`,"m":`+raw+`,"l":`+raw+`}`), &got); err != nil {
+			t.Errorf("%s: %v", raw, err)
+		}
+		if got.Count != want.count || got.Amount != want.amount || got.Nested.V != want.count {
+			t.Errorf("%s: %v %v %v, want %v", raw, got.Count, got.Amount, got.Nested.V, want)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
+	"strconv"
 
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/engine/llm/wire"
@@ -14,11 +16,18 @@ import (
 // chunk is a chat.completion.chunk, or a chat.completion: a server that was
 // asked for a stream may answer whole.
 type chunk struct {
-	ID      string          `json:"id"`
-	Model   string          `json:"model"`
-	Choices []choice        `json:"choices"`
-	Usage   *usage          `json:"usage"`
-	Error   json.RawMessage `json:"error"`
+	ID      wire.Lenient[string] `json:"id"`
+	Model   wire.Lenient[string] `json:"model"`
+	Choices []choice             `json:"choices"`
+	Usage   wire.Lenient[*usage] `json:"usage"`
+	Error   json.RawMessage      `json:"error"`
+	Base    wire.Lenient[base]   `json:"base_resp"`
+}
+
+// base is MiniMax's way to refuse, with HTTP status 200.
+type base struct {
+	Code    wire.Count `json:"status_code"`
+	Message string     `json:"status_msg"`
 }
 
 type choice struct {
@@ -32,7 +41,7 @@ type choice struct {
 type delta struct {
 	Content          text            `json:"content"`
 	Refusal          string          `json:"refusal"`
-	ReasoningContent string          `json:"reasoning_content"`
+	ReasoningContent text            `json:"reasoning_content"`
 	Reasoning        text            `json:"reasoning"` // OpenRouter's, Groq's, vLLM's name for it
 	ThinkingBlocks   []thinkingDelta `json:"thinking_blocks"`
 	ToolCalls        []callDelta     `json:"tool_calls"`
@@ -57,20 +66,25 @@ type callDelta struct {
 
 // usage is what the call took, in the words of several providers.
 type usage struct {
-	PromptTokens     int64 `json:"prompt_tokens"`
-	CompletionTokens int64 `json:"completion_tokens"`
-	PromptDetails    struct {
-		Cached   int64 `json:"cached_tokens"`
-		Creation int64 `json:"cache_creation_tokens"` // LiteLLM
-		Write    int64 `json:"cache_write_tokens"`    // OpenRouter
-	} `json:"prompt_tokens_details"`
-	CompletionDetails struct {
-		Reasoning int64 `json:"reasoning_tokens"`
-	} `json:"completion_tokens_details"`
-	CacheRead     int64   `json:"cache_read_input_tokens"`     // LiteLLM
-	CacheCreation int64   `json:"cache_creation_input_tokens"` // LiteLLM
-	CacheHit      int64   `json:"prompt_cache_hit_tokens"`     // DeepSeek
-	Cost          float64 `json:"cost"`                        // OpenRouter
+	PromptTokens      wire.Count                      `json:"prompt_tokens"`
+	CompletionTokens  wire.Count                      `json:"completion_tokens"`
+	PromptDetails     wire.Lenient[promptDetails]     `json:"prompt_tokens_details"`
+	CompletionDetails wire.Lenient[completionDetails] `json:"completion_tokens_details"`
+	CacheRead         wire.Count                      `json:"cache_read_input_tokens"`     // LiteLLM
+	CacheCreation     wire.Count                      `json:"cache_creation_input_tokens"` // LiteLLM
+	CacheHit          wire.Count                      `json:"prompt_cache_hit_tokens"`     // DeepSeek
+	Cached            wire.Count                      `json:"cached_tokens"`               // Moonshot
+	Cost              wire.Amount                     `json:"cost"`                        // OpenRouter, Perplexity
+}
+
+type promptDetails struct {
+	Cached   wire.Count `json:"cached_tokens"`
+	Creation wire.Count `json:"cache_creation_tokens"` // LiteLLM
+	Write    wire.Count `json:"cache_write_tokens"`    // OpenRouter
+}
+
+type completionDetails struct {
+	Reasoning wire.Count `json:"reasoning_tokens"`
 }
 
 // text is a content that is a string, null, or Mistral's list of parts.
@@ -136,14 +150,17 @@ func add(b *wire.Builder, data []byte) error {
 	if isError(c.Error) {
 		return wire.FrameFailure(data)
 	}
+	if c.Base.V.Code != 0 {
+		return c.Base.V.failure()
+	}
 	if b.ID == "" {
-		b.ID = c.ID
+		b.ID = c.ID.V
 	}
 	if b.Model == "" {
-		b.Model = c.Model
+		b.Model = c.Model.V
 	}
-	if c.Usage != nil {
-		b.Usage, b.Cost = c.Usage.tokens(), c.Usage.Cost
+	if u := c.Usage.V; u != nil {
+		b.Usage, b.Cost = u.tokens(), float64(u.Cost)
 	}
 	for _, ch := range c.Choices {
 		if ch.Index != 0 {
@@ -171,7 +188,7 @@ func isError(raw json.RawMessage) bool {
 }
 
 func (d *delta) add(b *wire.Builder) {
-	reasoning := d.ReasoningContent
+	reasoning := d.ReasoningContent.said
 	if reasoning == "" {
 		reasoning = d.Reasoning.said
 	}
@@ -208,22 +225,44 @@ func arguments(raw json.RawMessage) string {
 }
 
 func (u *usage) tokens() event.TokenUsage {
+	in := u.PromptDetails.V
 	return event.TokenUsage{
-		PromptTokens:     u.PromptTokens,
-		CompletionTokens: u.CompletionTokens,
-		CacheReadTokens:  max(u.PromptDetails.Cached, u.CacheRead, u.CacheHit),
-		CacheWriteTokens: max(u.PromptDetails.Creation, u.PromptDetails.Write, u.CacheCreation),
-		ReasoningTokens:  u.CompletionDetails.Reasoning,
+		PromptTokens:     int64(u.PromptTokens),
+		CompletionTokens: int64(u.CompletionTokens),
+		CacheReadTokens:  int64(max(in.Cached, u.CacheRead, u.CacheHit, u.Cached)),
+		CacheWriteTokens: int64(max(in.Creation, in.Write, u.CacheCreation)),
+		ReasoningTokens:  int64(u.CompletionDetails.V.Reasoning),
 	}
+}
+
+// failure is what a code of MiniMax means.
+func (r base) failure() *wire.Failure {
+	f := &wire.Failure{
+		Status: http.StatusBadRequest, Type: strconv.FormatInt(int64(r.Code), 10), RetryAfter: -1,
+		Message: fmt.Sprintf("%s (%d)", r.Message, r.Code),
+	}
+	switch r.Code {
+	case 1002, 1039: // requests, tokens in a minute
+		f.Status = http.StatusTooManyRequests
+	case 1004, 2049:
+		f.Status = http.StatusUnauthorized
+	case 1008:
+		f.Status = http.StatusPaymentRequired
+	case 1000, 1001, 1013, 1024, 1033:
+		f.Status = http.StatusInternalServerError
+	}
+	return f
 }
 
 func finish(reason string) wire.Finish {
 	switch reason {
 	case "length", "max_tokens":
 		return wire.Length
-	case "content_filter":
+	case "model_context_window_exceeded": // of Z.ai
+		return wire.Full
+	case "content_filter", "sensitive":
 		return wire.Filtered
-	case "error":
+	case "error", "network_error":
 		return wire.Failed
 	}
 	return wire.Stop

@@ -31,13 +31,15 @@ type streamEvent struct {
 			Redacted  string `json:"redactedContent"`
 		} `json:"reasoningContent"`
 	} `json:"delta"`
-	StopReason string `json:"stopReason"`
-	Usage      struct {
-		Input      int64 `json:"inputTokens"`
-		Output     int64 `json:"outputTokens"`
-		CacheRead  int64 `json:"cacheReadInputTokens"`
-		CacheWrite int64 `json:"cacheWriteInputTokens"`
-	} `json:"usage"`
+	StopReason string              `json:"stopReason"`
+	Usage      wire.Lenient[usage] `json:"usage"`
+}
+
+type usage struct {
+	Input      wire.Count `json:"inputTokens"`
+	Output     wire.Count `json:"outputTokens"`
+	CacheRead  wire.Count `json:"cacheReadInputTokens"`
+	CacheWrite wire.Count `json:"cacheWriteInputTokens"`
 }
 
 var errNotStreamed = errors.New("the server did not stream")
@@ -90,10 +92,10 @@ func add(b *wire.Builder, f frame) (end bool, err error) {
 	case "messageStop":
 		b.Ended, b.Finish = true, finish(e.StopReason)
 	case "metadata":
-		u := e.Usage
-		b.Usage.PromptTokens = u.Input + u.CacheRead + u.CacheWrite
-		b.Usage.CompletionTokens = u.Output
-		b.Usage.CacheReadTokens, b.Usage.CacheWriteTokens = u.CacheRead, u.CacheWrite
+		u := e.Usage.V
+		b.Usage.PromptTokens = int64(u.Input + u.CacheRead + u.CacheWrite)
+		b.Usage.CompletionTokens = int64(u.Output)
+		b.Usage.CacheReadTokens, b.Usage.CacheWriteTokens = int64(u.CacheRead), int64(u.CacheWrite)
 		return b.Ended, nil
 	}
 	return false, nil
@@ -133,8 +135,10 @@ func refusal(f frame) *wire.Failure {
 
 func finish(reason string) wire.Finish {
 	switch reason {
-	case "max_tokens", "model_context_window_exceeded":
+	case "max_tokens":
 		return wire.Length
+	case "model_context_window_exceeded":
+		return wire.Full
 	case "content_filtered", "guardrail_intervened":
 		return wire.Filtered
 	}

@@ -34,12 +34,14 @@ type chunk struct {
 	Feedback struct {
 		BlockReason string `json:"blockReason"`
 	} `json:"promptFeedback"`
-	Usage *struct {
-		Prompt     int64 `json:"promptTokenCount"`
-		Candidates int64 `json:"candidatesTokenCount"`
-		Thoughts   int64 `json:"thoughtsTokenCount"`
-		Cached     int64 `json:"cachedContentTokenCount"`
-	} `json:"usageMetadata"`
+	Usage wire.Lenient[*usage] `json:"usageMetadata"`
+}
+
+type usage struct {
+	Prompt     wire.Count `json:"promptTokenCount"`
+	Candidates wire.Count `json:"candidatesTokenCount"`
+	Thoughts   wire.Count `json:"thoughtsTokenCount"`
+	Cached     wire.Count `json:"cachedContentTokenCount"`
 }
 
 var errNotStreamed = errors.New("the server did not stream")
@@ -66,10 +68,10 @@ func add(b *wire.Builder, c *chunk) {
 	if b.ID == "" {
 		b.ID, b.Model = c.ID, c.Model
 	}
-	if u := c.Usage; u != nil {
+	if u := c.Usage.V; u != nil {
 		b.Usage = event.TokenUsage{
-			PromptTokens: u.Prompt, CompletionTokens: u.Candidates + u.Thoughts,
-			CacheReadTokens: u.Cached, ReasoningTokens: u.Thoughts,
+			PromptTokens: int64(u.Prompt), CompletionTokens: int64(u.Candidates + u.Thoughts),
+			CacheReadTokens: int64(u.Cached), ReasoningTokens: int64(u.Thoughts),
 		}
 	}
 	if c.Feedback.BlockReason != "" {

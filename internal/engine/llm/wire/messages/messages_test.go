@@ -121,7 +121,7 @@ func TestWhyAnAnswerEnded(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[string]wire.Finish{
 		"end_turn": wire.Stop, "stop_sequence": wire.Stop, "max_tokens": wire.Length,
-		"model_context_window_exceeded": wire.Length, "refusal": wire.Filtered,
+		"model_context_window_exceeded": wire.Full, "refusal": wire.Filtered,
 	} {
 		got, err := wiretest.Read(messages.Dialect{}, strings.NewReader(strings.Replace(answer, `"tool_use","stop_sequence"`, `"`+reason+`","stop_sequence"`, 1)), false)
 		if err != nil || got.Finish != want {

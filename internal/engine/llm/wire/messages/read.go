@@ -15,9 +15,9 @@ type frame struct {
 	Type    string `json:"type"`
 	Index   int    `json:"index"`
 	Message struct {
-		ID    string `json:"id"`
-		Model string `json:"model"`
-		Usage usage  `json:"usage"`
+		ID    string              `json:"id"`
+		Model string              `json:"model"`
+		Usage wire.Lenient[usage] `json:"usage"`
 	} `json:"message"`
 	ContentBlock struct {
 		Type      string `json:"type"`
@@ -36,14 +36,14 @@ type frame struct {
 		PartialJSON string `json:"partial_json"`
 		StopReason  string `json:"stop_reason"`
 	} `json:"delta"`
-	Usage usage `json:"usage"`
+	Usage wire.Lenient[usage] `json:"usage"`
 }
 
 type usage struct {
-	Input         *int64 `json:"input_tokens"`
-	Output        *int64 `json:"output_tokens"`
-	CacheCreation *int64 `json:"cache_creation_input_tokens"`
-	CacheRead     *int64 `json:"cache_read_input_tokens"`
+	Input         *wire.Count `json:"input_tokens"`
+	Output        *wire.Count `json:"output_tokens"`
+	CacheCreation *wire.Count `json:"cache_creation_input_tokens"`
+	CacheRead     *wire.Count `json:"cache_read_input_tokens"`
 }
 
 var errNotStreamed = errors.New("the server did not stream")
@@ -73,7 +73,7 @@ func (s *state) add(b *wire.Builder, f *frame) (end bool) {
 	switch f.Type {
 	case "message_start":
 		b.Begun, b.ID, b.Model = true, f.Message.ID, f.Message.Model
-		s.count(b, f.Message.Usage)
+		s.count(b, f.Message.Usage.V)
 	case "content_block_start":
 		c := f.ContentBlock
 		switch c.Type {
@@ -103,7 +103,7 @@ func (s *state) add(b *wire.Builder, f *frame) (end bool) {
 	case "content_block_stop":
 		b.CloseThinking()
 	case "message_delta":
-		s.count(b, f.Usage)
+		s.count(b, f.Usage.V)
 		if f.Delta.StopReason != "" {
 			b.Ended, b.Finish = true, finish(f.Delta.StopReason)
 		}
@@ -116,11 +116,11 @@ func (s *state) add(b *wire.Builder, f *frame) (end bool) {
 
 func (s *state) count(b *wire.Builder, u usage) {
 	for _, n := range []struct {
-		from *int64
+		from *wire.Count
 		to   *int64
 	}{{u.Input, &s.input}, {u.Output, &s.output}, {u.CacheCreation, &s.creation}, {u.CacheRead, &s.read}} {
 		if n.from != nil {
-			*n.to = *n.from
+			*n.to = int64(*n.from)
 		}
 	}
 	// OpenHands counts what came from the cache as part of the prompt.
@@ -132,8 +132,10 @@ func (s *state) count(b *wire.Builder, u usage) {
 
 func finish(reason string) wire.Finish {
 	switch reason {
-	case "max_tokens", "model_context_window_exceeded":
+	case "max_tokens":
 		return wire.Length
+	case "model_context_window_exceeded":
+		return wire.Full
 	case "refusal":
 		return wire.Filtered
 	}

@@ -29,18 +29,20 @@ type response struct {
 	Incomplete *struct {
 		Reason string `json:"reason"`
 	} `json:"incomplete_details"`
-	Error json.RawMessage `json:"error"`
-	Usage *struct {
-		Input        int64   `json:"input_tokens"`
-		Output       int64   `json:"output_tokens"`
-		Cost         float64 `json:"cost"` // of OpenRouter
-		InputDetails struct {
-			Cached int64 `json:"cached_tokens"`
-		} `json:"input_tokens_details"`
-		OutputDetails struct {
-			Reasoning int64 `json:"reasoning_tokens"`
-		} `json:"output_tokens_details"`
-	} `json:"usage"`
+	Error json.RawMessage      `json:"error"`
+	Usage wire.Lenient[*usage] `json:"usage"`
+}
+
+type usage struct {
+	Input        wire.Count  `json:"input_tokens"`
+	Output       wire.Count  `json:"output_tokens"`
+	Cost         wire.Amount `json:"cost"` // of OpenRouter
+	InputDetails wire.Lenient[struct {
+		Cached wire.Count `json:"cached_tokens"`
+	}] `json:"input_tokens_details"`
+	OutputDetails wire.Lenient[struct {
+		Reasoning wire.Count `json:"reasoning_tokens"`
+	}] `json:"output_tokens_details"`
 }
 
 // item is an item of the output, of any type.
@@ -205,11 +207,11 @@ func (rd *reader) end(r *response) error {
 			b.Finish = wire.Length
 		}
 	}
-	if u := r.Usage; u != nil {
-		b.Cost = u.Cost
+	if u := r.Usage.V; u != nil {
+		b.Cost = float64(u.Cost)
 		b.Usage = event.TokenUsage{
-			PromptTokens: u.Input, CompletionTokens: u.Output,
-			CacheReadTokens: u.InputDetails.Cached, ReasoningTokens: u.OutputDetails.Reasoning,
+			PromptTokens: int64(u.Input), CompletionTokens: int64(u.Output),
+			CacheReadTokens: int64(u.InputDetails.V.Cached), ReasoningTokens: int64(u.OutputDetails.V.Reasoning),
 		}
 	}
 	return b.Err()
