@@ -188,7 +188,8 @@ func TestARecordThatCannotBeKeptStartsNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	g := serve(t, daemontest.New("default"), func(c *daemon.Config) { c.StateDir = dir })
-	if err := os.RemoveAll(filepath.Join(dir, "idempotency")); err != nil {
+	records := filepath.Join(dir, "idempotency") // a file in its place: every write fails, also for root
+	if err := errors.Join(os.RemoveAll(records), os.WriteFile(records, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	envelope(t, g.chat(ask("hi"), "Idempotency-Key", "k"), http.StatusInternalServerError, "internal_error", "")
