@@ -139,10 +139,10 @@ func (d *Daemon) submit(ctx context.Context, client Client, c *call, profile age
 		IdempotencyKey: c.options.key, Retry: c.options.retry, Fresh: c.options.fresh,
 		ConversationID: c.options.conversation, Profile: profile.Name, ProfileRevision: profile.Revision,
 		System: c.System, Message: agentapi.Message{Text: c.Text, Images: c.Images},
-		Decision: c.decision(), Timeout: c.options.timeout, Detach: c.options.detach,
+		Decision: c.decision(), Timeout: c.options.timeout, Detach: c.options.detach, Anyone: d.cfg.NoAuth,
 	}
-	if len(client.Models) > 0 {
-		req.May = func(profile string) bool { return client.allows(modelActive, modelPrefix+profile) }
+	if len(client.Models) > 0 { // what it may enter is what it has begun
+		req.May = func(string) bool { return false }
 	}
 	if !d.cfg.IgnoreHistory {
 		req.Quoted = openai.Quote(c.History, maxQuote)

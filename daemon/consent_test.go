@@ -77,6 +77,6 @@ func TestATokenForSomeModelsStaysOutOfTheConversationsOfOthers(t *testing.T) {
 	if answer := completed(t, g.chat(ask("yes"), "X-OpenHands-ServerConversation-ID", theirs)).text(); answer != "deleted" {
 		t.Errorf("answered %q", answer)
 	}
-	// A token for all models may go on in every conversation that it knows.
-	completed(t, g.chat(ask("hi"), "X-OpenHands-ServerConversation-ID", own))
+	// A token for all models has no business in the conversations of others, either.
+	envelope(t, g.chat(ask("hi"), "X-OpenHands-ServerConversation-ID", own), http.StatusNotFound, "conversation_not_found", "X-OpenHands-ServerConversation-ID")
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/chats"
 	"github.com/ohgw/ohgw/daemon/metrics"
 	"github.com/ohgw/ohgw/daemon/openai"
+	"github.com/ohgw/ohgw/daemon/owners"
 	"github.com/ohgw/ohgw/daemon/run"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/rescue"
@@ -201,7 +202,7 @@ func New(cfg Config) (*Daemon, error) {
 		Backend: cfg.Backend, Logger: cfg.Logger, Now: cfg.Now,
 		MaxRuns: cfg.MaxRuns, MaxQueue: cfg.MaxQueue, OneShotTTL: cfg.OneShotTTL, RunTimeout: cfg.RunTimeout, Grace: cfg.Grace,
 		Workspace: cfg.Workspace, WorkspaceRoot: root, StateDir: cfg.StateDir, BackendID: cfg.BackendID,
-		Ended: d.ended,
+		Owners: owners.Open(cfg.StateDir), Ended: d.ended,
 	})
 	if err != nil {
 		return nil, err

@@ -31,6 +31,7 @@ const (
 	expiredKey = "ohgw-expired-key-0123456789"
 	otherKey   = "ohgw-other-key-0123456789"
 	brokenKey  = "ohgw-broken-key-0123456789"
+	activeKey  = "ohgw-active-key-0123456789"
 )
 
 // tokens are the keys of the tests.
@@ -44,6 +45,8 @@ func (tokens) Check(presented string) (daemon.Client, error) {
 		return daemon.Client{ID: "id-other", Name: "other", ChatBy: []string{"user", "prompt_cache_key"}}, nil
 	case limitedKey:
 		return daemon.Client{ID: "id-limited", Name: "limited", Models: []string{"openhands_cheap"}}, nil
+	case activeKey:
+		return daemon.Client{ID: "id-active", Name: "active", Models: []string{"openhands"}}, nil
 	case expiredKey:
 		return daemon.Client{}, daemon.ErrExpiredKey
 	case brokenKey:

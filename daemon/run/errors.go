@@ -39,7 +39,7 @@ var (
 // errForeign refuses a conversation that the token may not enter.
 var errForeign = &agentapi.Error{
 	Kind: agentapi.ErrConversationNotFound,
-	Msg:  "This key may not use the model of that conversation; leave its id out to begin a new one.",
+	Msg:  "There is no such conversation of this key; leave the id out to begin a new one.",
 }
 
 // TimeoutError is the end of a run that took longer than it was allowed.

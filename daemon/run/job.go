@@ -167,18 +167,23 @@ func (j *job) enter() (conv agentapi.Conversation, forked bool, err error) {
 		if err != nil && nothingStarted(err) {
 			j.m.oneShots.unmade(j.id, at)
 		}
-		return conv, forked, err
+		if err != nil {
+			return nil, false, err
+		}
+		if err = j.own(conv.Info(), true); err != nil {
+			return nil, false, j.disown(conv, true, err)
+		}
+		return conv, forked, nil
 	}
 	if conv, forked, err = j.find(); err != nil || j.follow != nil {
 		return conv, forked, err
 	}
 	info := conv.Info()
-	if !info.Created && j.req.May != nil && !j.req.May(info.Profile) {
-		err = errForeign
-	} else {
-		err = j.m.oneShots.keep(j.id)
+	made := info.Created || forked
+	if err = j.own(info, made); err != nil {
+		return nil, false, j.disown(conv, made, err)
 	}
-	if err != nil {
+	if err = j.m.oneShots.keep(j.id); err != nil {
 		return nil, false, errors.Join(err, conv.Close())
 	}
 	return conv, forked, nil

@@ -100,6 +100,9 @@ func (m *Manager) Close() error {
 
 // Admit is Submit without the wait, which is [Attachment.Opened].
 func (m *Manager) Admit(req Request) (*Attachment, error) {
+	if err := m.foreign(req); err != nil {
+		return nil, err
+	}
 	if req.IdempotencyKey == "" {
 		return m.admit(req, found{})
 	}
@@ -145,6 +148,9 @@ func (m *Manager) admit(req Request, f found) (*Attachment, error) {
 		return nil, ErrQueueFull
 	}
 	if l := m.lanes[req.ConversationID]; req.ConversationID != "" && l != nil {
+		if foreignLane(req, l) {
+			return nil, errForeign
+		}
 		if len(l.jobs) > maxLane {
 			m.refused.note(req.Fingerprint, m.cfg.Now())
 			return nil, ErrConversationBusy

@@ -292,6 +292,9 @@ func (m *Manager) removeConversation(ctx context.Context, id string) error {
 		return fmt.Errorf("remove conversation %s: %w", id, err)
 	}
 	m.unattended.end(id)
+	if err := m.cfg.Owners.Forget(id); err != nil {
+		return fmt.Errorf("remove conversation %s: %w", id, err)
+	}
 	return m.removeWorkspace(id)
 }
 

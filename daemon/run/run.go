@@ -48,6 +48,9 @@ type Config struct {
 	// left alone until it is back. Empty: there is only one.
 	BackendID string
 
+	// Owners keeps whose a conversation is. Nil: all are nobody's.
+	Owners Owners
+
 	// Ended is told of every run when it is over, by the run's own goroutine:
 	// not of answers from memory or from a record. May be nil.
 	Ended func(Ended)
@@ -100,6 +103,9 @@ func (c Config) withDefaults() Config {
 	if c.Grace <= 0 {
 		c.Grace = defaultGrace
 	}
+	if c.Owners == nil {
+		c.Owners = nobodys{}
+	}
 	return c
 }
 
@@ -123,9 +129,12 @@ type Request struct {
 	// id. Empty: a one-shot.
 	ConversationID string
 	Profile        string
-	// May tells whether the token may enter a conversation of a profile; nil: of
-	// every one. The profile is empty where nobody knows it.
+	// May tells whether the token may enter a conversation of a profile that
+	// nobody owns; nil: every one. The profile is empty where nobody knows it. One
+	// that another token owns is closed to it in any case.
 	May func(profile string) bool
+	// Anyone: no tokens are asked for, so all conversations are everybody's.
+	Anyone bool
 	// ProfileRevision is the revision of that profile now. A failure under
 	// another revision is not repeated: somebody has repaired something.
 	ProfileRevision string
