@@ -228,3 +228,23 @@ func (m sameAnswer) Generate(ctx context.Context, req llm.Request, onDelta func(
 	r.ID = "chatcmpl-1"
 	return r, err
 }
+
+// TestRunWithoutProgressEndsWhateverTheIDs has a model that repeats a call whose
+// result is another one each time.
+func TestRunWithoutProgressEndsWhateverTheIDs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(c *engine.Config) { withModel(c, func(m llm.Model) llm.Model { return sameAnswer{m} }) })
+	w.llm.On(func(r *llmtest.Request) bool { return len(r.Tools) > 0 }, fixed("echo line >> log; wc -l < log"))
+	w.say("go")
+	w.status(event.Stuck)
+	requests := w.llm.Requests()
+	if len(requests) != 101 {
+		t.Errorf("%d requests", len(requests))
+	}
+	if last := requests[51].Last(); last.Role != "user" || !strings.Contains(last.Text, "None of your last 50 calls was new") {
+		t.Errorf("after 50 repeated calls the model was told %s: %s", last.Role, last.Text)
+	}
+	if bad := unpaired(requests[len(requests)-1]); bad != nil {
+		t.Errorf("calls without their results: %v", bad)
+	}
+}

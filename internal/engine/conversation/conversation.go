@@ -26,6 +26,7 @@ import (
 	"github.com/ohgw/ohgw/internal/engine/condenser"
 	"github.com/ohgw/ohgw/internal/engine/llm"
 	"github.com/ohgw/ohgw/internal/engine/store"
+	"github.com/ohgw/ohgw/internal/engine/stuck"
 	"github.com/ohgw/ohgw/internal/engine/tool"
 	"github.com/ohgw/ohgw/internal/engine/view"
 )
@@ -114,7 +115,7 @@ type Conversation struct {
 	view    *view.View
 	head    string
 	open    []event.Event // actions of the branch that have no result
-	recent  []event.Event // of the branch, since the last message of the user
+	trace   stuck.Trace   // of the branch
 	stats   stats
 	choice  Choice
 	model   llm.Model // nil: to be asked for
@@ -124,7 +125,7 @@ type Conversation struct {
 	lease   *time.Ticker
 	settle  *time.Timer
 	saved   bool   // the base state says that this run runs
-	nudged  string // the error event for which the agent was nudged
+	nudged  string // the event for which the agent was nudged
 	known   ids    // of the branch
 	refused int    // answers in a row that could not be used
 	tooLong int    // calls in a row that exceeded the context

@@ -83,9 +83,6 @@ func (c *Conversation) append(source string, body event.Body, sync bool) (event.
 	return e, nil
 }
 
-// maxRecent is how far back the stuck detection has to see.
-const maxRecent = 64
-
 // follow keeps what is to be known of the branch at hand.
 func (c *Conversation) follow(e event.Event) {
 	switch b := e.Body.(type) {
@@ -107,14 +104,11 @@ func (c *Conversation) follow(e event.Event) {
 	case *event.Message:
 		c.known.answers[b.LLMResponseID] = true
 		if e.Source == event.SourceUser {
-			c.recent = nil
+			c.trace.Reset()
 			return
 		}
 	}
-	if len(c.recent) == 2*maxRecent {
-		c.recent = slices.Clone(c.recent[maxRecent:])
-	}
-	c.recent = append(c.recent, e)
+	c.trace.Add(e)
 }
 
 func executable(a *event.Action) bool { return len(a.Action) > 0 && string(a.Action) != "null" }

@@ -277,15 +277,22 @@ func (c *Conversation) detectStuck() (stop bool, err error) {
 	if !c.dir.State.StuckDetection {
 		return false, nil
 	}
-	switch verdict, cause := stuck.Detect(c.recent); {
+	verdict, cause := c.trace.Verdict()
+	switch {
+	case verdict == stuck.Fine || verdict != stuck.Stuck && cause == c.nudged:
+		return false, nil
 	case verdict == stuck.Stuck:
 		return true, c.setStatus(event.Stuck)
-	case verdict == stuck.Nudge && cause != c.nudged:
-		c.nudged = cause
-		return false, c.say(nudgeText)
 	}
-	return false, nil
+	c.nudged = cause
+	if verdict == stuck.Repeat {
+		return false, c.say(repeatText)
+	}
+	return false, c.say(nudgeText)
 }
+
+const repeatText = "None of your last 50 calls was new. If you wait for something, wait longer in one call. " +
+	"If it does not come, do something else, or say what stands in the way: the run ends after 100 such calls."
 
 const nudgeText = "This call has failed three times in the same way. Do not repeat it as it is: " +
 	"read the error, then change the call, use another tool, or say what stands in the way."

@@ -1,11 +1,10 @@
 // Package stuck sees when an agent goes round in circles: the same call with
-// the same result, the same failing call, talk without action, or two calls in
-// turn. What it compares and how often is OpenHands' rule.
+// the same result, the same failing call, talk without action, two calls in
+// turn, or nothing but calls that it has made before. But for the last, what it
+// compares and how often is OpenHands' rule.
 package stuck
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
 
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -16,8 +15,9 @@ type Verdict int
 
 // The verdicts.
 const (
-	Fine  Verdict = iota
-	Nudge         // tell it once that it repeats a call that fails
+	Fine   Verdict = iota
+	Nudge          // tell it once that it repeats a call that fails
+	Repeat         // tell it once that it makes no call that is new
 	Stuck
 )
 
@@ -30,58 +30,91 @@ const (
 	window      = 20
 )
 
-// Detect looks at the events of the active branch since the last message of the
-// user. For a Nudge, cause is the id of the error that it is for.
-func Detect(events []event.Event) (v Verdict, cause string) {
-	if len(events) > window {
-		events = events[len(events)-window:]
+// How many calls in a row may be ones that the run has made before, whatever
+// their results: an agent that waits for something asks again and again.
+const (
+	repeatsNudge = 50
+	repeatsStuck = 100
+)
+
+// Trace is what an agent has done since the last message of the user. It keeps
+// digests, not events. The zero Trace is empty.
+type Trace struct {
+	marks    []mark // the last ones, at most window
+	calls    map[digest]bool
+	repeated int    // calls since the last one that was new
+	cause    string // the action with which that became too much
+}
+
+// Reset forgets everything: the user has spoken.
+func (t *Trace) Reset() { *t = Trace{} }
+
+// Add adds the next event of the active branch.
+func (t *Trace) Add(e event.Event) {
+	if len(t.marks) == window {
+		t.marks = slices.Delete(t.marks, 0, 1)
 	}
-	if len(events) < monologue {
+	m := markOf(e)
+	t.marks = append(t.marks, m)
+	if m.kind == action {
+		t.count(m)
+	}
+}
+
+// count counts calls that are not new.
+func (t *Trace) count(m mark) {
+	if !t.calls[m.call] {
+		if t.calls == nil {
+			t.calls = make(map[digest]bool)
+		}
+		t.calls[m.call] = true
+		t.repeated = 0
+		return
+	}
+	if t.repeated++; t.repeated == repeatsNudge {
+		t.cause = m.id
+	}
+}
+
+// Verdict says how the agent does. For a Nudge or a Repeat, cause is the id of
+// the event that it is for.
+func (t *Trace) Verdict() (v Verdict, cause string) {
+	if len(t.marks) < monologue {
 		return Fine, ""
 	}
-	steps := stepsOf(events)
-	if repeats(steps) || talks(events) || alternates(steps) {
+	steps := t.steps()
+	if repeats(steps) || t.talks() || alternates(steps) || t.repeated >= repeatsStuck {
 		return Stuck, ""
 	}
 	switch n := failures(steps); {
 	case n > sameError:
 		return Stuck, ""
 	case n == sameError:
-		return Nudge, steps[len(steps)-1].result.ID
+		return Nudge, steps[len(steps)-1].result.id
+	}
+	if t.repeated >= repeatsNudge {
+		return Repeat, t.cause
 	}
 	return Fine, ""
 }
 
 // step is an action with its result.
-type step struct{ action, result event.Event }
+type step struct{ action, result mark }
 
-// stepsOf pairs actions with their results, in the order of the actions.
-func stepsOf(events []event.Event) []step {
+// steps pairs actions with their results, in the order of the actions.
+func (t *Trace) steps() []step {
 	var steps []step
-	at := make(map[string]int)
-	for _, e := range events {
-		switch b := e.Body.(type) {
-		case *event.Action:
-			at[b.ToolCallID] = len(steps)
-			steps = append(steps, step{action: e})
-		default:
-			id, ok := resultOf(e)
-			if i, known := at[id]; ok && known {
-				steps[i].result = e
+	for _, m := range t.marks {
+		switch m.kind {
+		case action:
+			steps = append(steps, step{action: m})
+		case observation, failure:
+			if i := slices.IndexFunc(steps, func(s step) bool { return s.result.kind == 0 && m.answers(s.action) }); i >= 0 {
+				steps[i].result = m
 			}
 		}
 	}
-	return slices.DeleteFunc(steps, func(s step) bool { return s.result.Body == nil })
-}
-
-func resultOf(e event.Event) (callID string, ok bool) {
-	switch b := e.Body.(type) {
-	case *event.Observation:
-		return b.ToolCallID, true
-	case *event.AgentError:
-		return b.ToolCallID, true
-	}
-	return "", false
+	return slices.DeleteFunc(steps, func(s step) bool { return s.result.kind == 0 })
 }
 
 func repeats(steps []step) bool {
@@ -89,19 +122,19 @@ func repeats(steps []step) bool {
 		return false
 	}
 	last := steps[len(steps)-sameResult:]
-	for _, s := range last {
-		if !isObservation(s.result) || !sameAction(s.action, last[0].action) || !sameOutcome(s.result, last[0].result) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(last, func(s step) bool { return !same(s, last[0]) })
+}
+
+// same tells whether two steps are the same call with the same result.
+func same(a, b step) bool {
+	return a.result.kind == observation && b.result.kind == observation && a.action.what == b.action.what && a.result.what == b.result.what
 }
 
 // failures counts the equal calls at the end that all failed.
 func failures(steps []step) int {
 	n := 0
 	for i := len(steps) - 1; i >= 0; i-- {
-		if isObservation(steps[i].result) || !sameAction(steps[i].action, steps[len(steps)-1].action) {
+		if steps[i].result.kind == observation || steps[i].action.what != steps[len(steps)-1].action.what {
 			break
 		}
 		n++
@@ -111,15 +144,13 @@ func failures(steps []step) int {
 
 // talks tells whether the agent has only talked for a while. What its
 // environment says in between does not count.
-func talks(events []event.Event) bool {
+func (t *Trace) talks() bool {
 	n := 0
-	for _, e := range slices.Backward(events) {
-		switch e.Body.(type) {
-		case *event.Message:
-			if e.Source == event.SourceAgent {
-				n++
-			}
-		case *event.CondensationSummary, *event.Condensation, *event.CondensationRequest:
+	for _, m := range slices.Backward(t.marks) {
+		switch m.kind {
+		case speech:
+			n++
+		case aside:
 		default:
 			return n >= monologue
 		}
@@ -133,35 +164,9 @@ func alternates(steps []step) bool {
 	}
 	last := steps[len(steps)-alternating:]
 	for i := range alternating - 2 {
-		if !isObservation(last[i].result) || !isObservation(last[i+2].result) ||
-			!sameAction(last[i].action, last[i+2].action) || !sameOutcome(last[i].result, last[i+2].result) {
+		if !same(last[i], last[i+2]) {
 			return false
 		}
 	}
 	return true
-}
-
-func isObservation(e event.Event) bool {
-	_, ok := e.Body.(*event.Observation)
-	return ok
-}
-
-// sameAction compares what was thought and called, not when and under which id.
-func sameAction(a, b event.Event) bool {
-	x, y := a.Body.(*event.Action), b.Body.(*event.Action)
-	return a.Source == b.Source && x.ToolName == y.ToolName && sameJSON(x.Action, y.Action) &&
-		event.PlainText(x.Thought) == event.PlainText(y.Thought)
-}
-
-func sameOutcome(a, b event.Event) bool {
-	x, ok := a.Body.(*event.Observation)
-	y, also := b.Body.(*event.Observation)
-	return ok && also && a.Source == b.Source && x.ToolName == y.ToolName && sameJSON(x.Observation, y.Observation)
-}
-
-// sameJSON compares texts that the same code wrote: equal values have equal
-// texts. A call that was not understood has none, which equals another.
-func sameJSON(a, b json.RawMessage) bool {
-	empty := func(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }
-	return empty(a) && empty(b) || bytes.Equal(a, b)
 }

@@ -36,6 +36,14 @@ func (h history) times(n int, f func(history, int) history) history {
 	return h
 }
 
+func verdict(h history) (stuck.Verdict, string) {
+	var t stuck.Trace
+	for _, e := range h {
+		t.Add(e)
+	}
+	return t.Verdict()
+}
+
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
 	same := func(h history, _ int) history { return h.call("a", `{"x":1}`, `{"y":1}`) }
@@ -53,6 +61,11 @@ func TestVerdicts(t *testing.T) {
 		"four with another before":    {history{}.times(1, other).times(4, same), stuck.Stuck},
 		"another in between":          {history{}.times(3, same).times(1, other).times(1, same), stuck.Fine},
 		"same call, other results":    {history{}.times(4, func(h history, i int) history { return h.call("a", `{}`, strconv.Itoa(i)) }), stuck.Fine},
+		"fifty, the first one new":    {counting(50), stuck.Fine},
+		"fifty that are not new":      {counting(51), stuck.Repeat},
+		"a hundred":                   {counting(101), stuck.Stuck},
+		"ninety-nine, and a new one":  {counting(100).call("a", `{"new":1}`, `{}`), stuck.Fine},
+		"three in turn without end":   {history{}.times(110, func(h history, i int) history { return h.call("a", fmt.Sprintf(`{"x":%d}`, i%3), fmt.Sprint(i)) }), stuck.Stuck},
 		"two failures":                {history{}.times(2, fails), stuck.Fine},
 		"three failures":              {history{}.times(3, fails), stuck.Nudge},
 		"four failures":               {history{}.times(3, fails).say(event.SourceEnvironment).times(1, fails), stuck.Stuck},
@@ -68,10 +81,19 @@ func TestVerdicts(t *testing.T) {
 		"an open call at the end":     {history{}.times(4, same).add(event.SourceAgent, &event.Action{ToolName: "a", ToolCallID: "open"}), stuck.Stuck},
 		"a batch of four of the same": {batch(4), stuck.Stuck},
 	} {
-		if got, _ := stuck.Detect(tt.log); got != tt.want {
+		if got, _ := verdict(tt.log); got != tt.want {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
 	}
+}
+
+// counting is n equal calls, each with another result and another thought.
+func counting(n int) history {
+	return history{}.times(n, func(h history, i int) history {
+		h = h.call("a", `{"x":1}`, strconv.Itoa(i))
+		h[len(h)-2].Body.(*event.Action).Thought = []event.Content{event.Text(strconv.Itoa(i))}
+		return h
+	})
 }
 
 // batch is n equal calls of one answer, then their results.
@@ -89,7 +111,7 @@ func batch(n int) history {
 func TestNudgeNamesItsError(t *testing.T) {
 	t.Parallel()
 	h := history{}.times(3, func(h history, _ int) history { return h.call("a", `{}`, `!no`) })
-	if _, cause := stuck.Detect(h); cause != h[len(h)-1].ID {
+	if _, cause := verdict(h); cause != h[len(h)-1].ID {
 		t.Errorf("cause %q", cause)
 	}
 }
