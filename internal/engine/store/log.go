@@ -232,17 +232,27 @@ func (d *Dir) eventPath(id string) string {
 // write writes an event's file, and with sync those that were not synced yet,
 // at the same time: a disk does both in one go. Where only the event reaches
 // the disk, it lies beyond a gap, and nobody was told of it.
-func (d *Dir) write(path string, data []byte, sync bool) error {
-	if !sync {
+func (d *Dir) write(path string, data []byte, durable bool) error {
+	if !durable {
 		d.unsynced = append(d.unsynced, path)
 		return d.opts.Files.Write(path, data, false)
 	}
-	before := make(chan error, 1)
-	go func() { before <- d.opts.Files.Sync(d.unsynced) }()
-	err := d.opts.Files.Write(path, data, true)
-	if err = errors.Join(err, <-before); err == nil {
+	err := d.together(func() error { return d.opts.Files.Write(path, data, true) })
+	if err == nil {
 		d.unsynced = nil
 	}
+	return err
+}
+
+// together does f while what was not synced yet is put on the disk.
+func (d *Dir) together(f func() error) error {
+	before := make(chan error, 1)
+	go func() { before <- d.opts.Files.Sync(d.unsynced) }()
+	var err error
+	func() {
+		defer func() { err = errors.Join(err, <-before) }() // also after a panic: nobody else may change the list
+		err = f()
+	}()
 	return err
 }
 
