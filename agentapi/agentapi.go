@@ -137,6 +137,11 @@ type OpenRequest struct {
 	// Existing asks for no new conversation: an unknown id is
 	// ErrConversationNotFound. Not together with New.
 	Existing bool
+	// Once says that no other turn is expected. What a backend keeps in memory
+	// and running for the next turn, such as a shell, it may end as soon as the
+	// run has ended and the handle is closed. The conversation stays as it is:
+	// it can be opened again, and a later Open without Once takes this back.
+	Once bool
 	// Profile is the name of the LLM profile for a new conversation.
 	Profile string
 	// Workspace is the directory in which a new conversation works, on the

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -32,7 +33,7 @@ type engineSettings struct {
 func newEngineSettings(files *profile.Store, log *slog.Logger) *engineSettings {
 	e := &engineSettings{store: files, log: log}
 	if _, err := e.read(context.Background()); err != nil {
-		log.Warn("no conversation can begin", "why", agentapi.PublicMessage(err, "OpenHands' settings cannot be used."))
+		log.Warn("no conversation can begin", "why", agentapi.PublicMessage(err, "OpenHands' settings cannot be used."), "err", err)
 	}
 	return e
 }
@@ -71,7 +72,7 @@ func (e *engineSettings) read(context.Context) (engine.Settings, error) {
 func settingsFault(err error) error {
 	msg := "OpenHands' settings cannot be read; see that the file belongs to you."
 	if bad, ok := errors.AsType[*profile.SettingsError](err); ok {
-		msg = fmt.Sprintf("OpenHands' settings in %s cannot be used: %v. Repair the file, or move it away; ohgw profiles check looks at it, too.", bad.Path, bad.Err)
+		msg = fmt.Sprintf("OpenHands' %s cannot be used: %v. Repair the file, or move it away; ohgw profiles check looks at it, too.", filepath.Base(bad.Path), bad.Err)
 	}
 	return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: msg, Err: err}
 }

@@ -50,6 +50,10 @@ func (a *app) openEngine(s *config.Settings, log *slog.Logger, why string) (chos
 	settings := newEngineSettings(files, log)
 	seal, unseal := a.sealer(ciphers)
 	base := a.llmConfig(log)
+	maxIdle := s.Idle.Max
+	if maxIdle == 0 || s.Idle.Time == 0 {
+		maxIdle = -1 // the engine's word for none
+	}
 	backend := engine.New(engine.Config{
 		Dir:      filepath.Join(dirs.State, "conversations"),
 		Profiles: profiles,
@@ -67,6 +71,7 @@ func (a *app) openEngine(s *config.Settings, log *slog.Logger, why string) (chos
 		}),
 		Settings: settings.read, Confirm: chosenConfirm(s), Seal: seal, Unseal: unseal,
 		Version: buildinfo.Get().Version, Home: dirs.Home, SkillEnv: tool.CleanEnvironment(a.Environ(), nil),
+		Idle: s.Idle.Time, MaxIdle: maxIdle, IdleMemory: int64(s.Idle.Memory),
 		Owner: owner(host),
 		Now:   a.Now, Log: log,
 	})

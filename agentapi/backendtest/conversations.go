@@ -46,6 +46,7 @@ func conversations() []behaviour {
 				t.Errorf("the model is %q, want test", got)
 			}
 		}},
+		{name: "ConversationForOneTurnGoesOn", check: checkOnce},
 		{name: "ParallelConversationsDoNotMix", check: checkParallel},
 		{name: "StateAgreesWithTheTurn", check: checkState},
 		{name: "RunningConversationIsBusy", check: checkBusy},
@@ -63,6 +64,32 @@ func checkOpen(t *testing.T, s *Setup) {
 	second := s.openAs(t, agentapi.OpenRequest{ID: id, Profile: s.Other}).Info()
 	if second.ID != id || second.Created || second.Profile != s.Profile || second.Workspace != s.Workspace {
 		t.Errorf("Info() of a known conversation = %+v", second)
+	}
+}
+
+// checkOnce goes on with a conversation of which no other turn was expected.
+func checkOnce(t *testing.T, s *Setup) {
+	s.LLM.Reply(llmtest.Tool("terminal", `{"command":"echo something"}`), llmtest.Text("one"), llmtest.Text("two"), llmtest.Text("three"))
+	id := uuid.New()
+	turnOf := func(text string, req agentapi.OpenRequest) {
+		t.Helper()
+		req.ID, req.Profile, req.Workspace = id, s.Profile, s.Workspace
+		c, err := s.Backend.Open(within(t, patience), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := say(t, c, "go"); p.err != nil || p.Answer != text {
+			t.Errorf("turn %+v", p)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	turnOf("one", agentapi.OpenRequest{New: true, Once: true})
+	turnOf("two", agentapi.OpenRequest{Existing: true, Once: true})
+	turnOf("three", agentapi.OpenRequest{Existing: true})
+	if n := len(s.LLM.Await(t, 4).Messages); n < 8 {
+		t.Errorf("the last request has %d messages, so the conversation has lost what was said", n)
 	}
 }
 

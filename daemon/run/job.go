@@ -241,7 +241,7 @@ func (j *job) find() (conv agentapi.Conversation, forked bool, err error) {
 		workspace = j.m.workspace(j.id)
 	}
 	conv, err = j.m.cfg.Backend.Open(j.ctx, agentapi.OpenRequest{
-		ID: j.id, New: j.oneShot(), Existing: j.follow != nil, Profile: j.req.Profile, System: j.req.System, Workspace: workspace,
+		ID: j.id, New: j.oneShot(), Once: j.oneShot(), Existing: j.follow != nil, Profile: j.req.Profile, System: j.req.System, Workspace: workspace,
 	})
 	return conv, false, err
 }

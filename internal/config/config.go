@@ -31,6 +31,7 @@ type Config struct {
 	MaxQueue     int      // requests that wait for one of those
 	OneShotTTL   time.Duration
 	RunTimeout   time.Duration // 0: none
+	Idle         Idle
 	Drain        time.Duration
 	StreamText   string   // live, answer
 	Progress     string   // reasoning, off
@@ -58,6 +59,13 @@ type LLM struct {
 	KeyFile string // file that holds its key
 }
 
+// Idle is what the embedded agent keeps of conversations that nobody uses.
+type Idle struct {
+	Time   time.Duration // how long; 0: not at all
+	Max    int           // conversations
+	Memory Size          // that they hold together
+}
+
 // Limits is what a request may hold.
 type Limits struct {
 	Body     Size
@@ -83,6 +91,7 @@ func Default() Config {
 		MaxRuns:      8,
 		MaxQueue:     64,
 		OneShotTTL:   15 * time.Minute,
+		Idle:         Idle{Time: 30 * time.Minute, Max: 100, Memory: 128 << 20},
 		Drain:        10 * time.Second,
 		StreamText:   "live",
 		Progress:     "reasoning",

@@ -149,6 +149,21 @@ func Fields() []Field { //nolint:funlen // A table is as long as it is.
 			at:   func(c *Config) any { return &c.RunTimeout },
 		},
 		{
+			Flag: "idle-time", Env: "OHGW_IDLE_TIME", Key: "idle.time", Arg: "TIME", Section: ServeSection,
+			Help: "how long the embedded agent keeps the shell and programs of a conversation that nobody uses; 0 for no longer than its run",
+			at:   func(c *Config) any { return &c.Idle.Time },
+		},
+		{
+			Flag: "max-idle", Env: "OHGW_MAX_IDLE", Key: "idle.conversations", Arg: "N", Section: ServeSection,
+			Help: "conversations whose shell and programs it keeps so; beyond that those go that nobody has used for longest",
+			at:   func(c *Config) any { return &c.Idle.Max },
+		},
+		{
+			Flag: "max-idle-memory", Env: "OHGW_MAX_IDLE_MEMORY", Key: "idle.memory", Arg: "SIZE", Section: ServeSection,
+			Help: "memory of ohgw for the histories of those conversations together", min: 1,
+			at: func(c *Config) any { return &c.Idle.Memory },
+		},
+		{
 			Flag: "stream-text", Env: "OHGW_STREAM_TEXT", Key: "stream_text", Section: ServeSection,
 			Help: "what a stream carries: all text as it is made, or the final answer only", Choices: []string{"live", "answer"},
 			at: func(c *Config) any { return &c.StreamText },

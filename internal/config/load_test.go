@@ -100,6 +100,11 @@ messages = 5
 message = 4096
 images = 1
 
+[idle]
+time = "5m"
+conversations = 7
+memory = "64MiB"
+
 [client]
 url = "http://localhost:1234"
 `)
@@ -121,6 +126,7 @@ url = "http://localhost:1234"
 		StreamText: "answer", Progress: "off", History: "ignore", Housekeeping: "rule", ImageURLs: true,
 		ChatHeaders: []string{"X-Room-Id"}, ChatFields: []string{"metadata.room"},
 		Limits: config.Limits{Body: 1 << 20, Messages: 5, Message: 4096, Images: 1},
+		Idle:   config.Idle{Time: 5 * time.Minute, Max: 7, Memory: 64 << 20},
 		Client: config.Client{URL: "http://localhost:1234"},
 	}
 	if diff := cmp.Diff(want, got.Config); diff != "" {

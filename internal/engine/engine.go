@@ -64,7 +64,13 @@ type Config struct {
 	// Idle is how long a conversation that nobody uses stays open, with the
 	// processes of its tools. Default: 30 min.
 	Idle time.Duration
-
+	// MaxIdle is how many such conversations stay open, and IdleMemory how much
+	// memory they may hold together, in bytes; beyond that the one is closed
+	// that nobody has used for longest. Closing loses the shell and what runs in
+	// it, nothing else: the next message opens the conversation again.
+	// Defaults: 100 and 128 MiB; a negative MaxIdle: none.
+	MaxIdle    int
+	IdleMemory int64
 	// Grace is how long an interrupted call or tool may take to obey before it
 	// is left alone. Default: 10 s.
 	Grace time.Duration
@@ -142,6 +148,8 @@ type Backend struct {
 	sweep  *time.Ticker
 	stop   chan struct{}
 	tidy   sync.WaitGroup
+	// released, of one place, says that a handle or a run has ended.
+	released chan struct{}
 
 	mu     sync.Mutex
 	open   map[string]*entry
@@ -165,11 +173,18 @@ func New(cfg Config) *Backend {
 		cfg.HTTP = &http.Client{}
 	}
 	if cfg.Idle == 0 {
-		cfg.Idle = 30 * time.Minute
+		cfg.Idle = defaultIdle
+	}
+	if cfg.MaxIdle == 0 {
+		cfg.MaxIdle = defaultMaxIdle
+	}
+	cfg.MaxIdle = max(0, cfg.MaxIdle)
+	if cfg.IdleMemory == 0 {
+		cfg.IdleMemory = defaultIdleMemory
 	}
 	b := &Backend{
 		cfg: cfg, models: newModels(cfg.Profiles, cfg.NewModel),
-		open: make(map[string]*entry), stop: make(chan struct{}), sweep: time.NewTicker(cfg.Idle / 4),
+		open: make(map[string]*entry), stop: make(chan struct{}), released: make(chan struct{}, 1), sweep: time.NewTicker(cfg.Idle / 4),
 	}
 	b.tidy.Go(b.closeIdle)
 	return b

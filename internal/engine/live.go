@@ -17,7 +17,7 @@ import (
 )
 
 // live makes the conversation of an open directory.
-func (b *Backend) live(ctx context.Context, dir *store.Dir, req agentapi.OpenRequest) (*conversation.Conversation, agentapi.Info, error) {
+func (b *Backend) live(ctx context.Context, e *entry, dir *store.Dir, req agentapi.OpenRequest) (*conversation.Conversation, agentapi.Info, error) {
 	if len(dir.State.Agent) == 0 {
 		if err := b.rebuildAgent(ctx, dir, req); err != nil {
 			return nil, agentapi.Info{}, err
@@ -76,6 +76,7 @@ func (b *Backend) live(ctx context.Context, dir *store.Dir, req agentapi.OpenReq
 		},
 		Prompt: words, Titles: b.cfg.Titles,
 		Concurrency: concurrency(stored), MaxCost: b.cfg.MaxCost, Grace: b.cfg.Grace,
+		RunEnded: b.look, Memory: &e.memory,
 		Now: b.cfg.Now, NewID: b.cfg.NewID, Log: b.cfg.Log,
 	}
 	conv, err := conversation.Open(cfg)

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
-	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/engine/conversation"
 	"github.com/ohgw/ohgw/internal/engine/store"
 	"github.com/ohgw/ohgw/internal/uuid"
@@ -25,10 +25,13 @@ type entry struct {
 	dead bool                       // out of the table
 	info agentapi.Info
 
+	memory atomic.Int64 // what conv holds, in bytes
+
 	// These belong to Backend.mu.
 	handles int
 	idle    time.Time // since when nobody has a handle
-	closing bool      // the sweeper closes it
+	once    bool      // no other turn is expected
+	closing bool      // it is being closed because it is idle
 }
 
 // Open makes or continues a conversation.
@@ -37,6 +40,7 @@ func (b *Backend) Open(ctx context.Context, req agentapi.OpenRequest) (agentapi.
 		return nil, refused("A conversation cannot be both new and existing.", nil)
 	}
 	return b.entered(ctx, req.ID, func(e *entry) (bool, error) {
+		b.expect(e, !req.Once)
 		b.clear(e)
 		if e.conv != nil {
 			return false, nil
@@ -118,7 +122,7 @@ func (b *Backend) start(ctx context.Context, e *entry, req agentapi.OpenRequest)
 
 // enter makes the conversation of an open directory that of an entry.
 func (b *Backend) enter(ctx context.Context, e *entry, dir *store.Dir, req agentapi.OpenRequest) error {
-	conv, info, err := b.live(ctx, dir, req)
+	conv, info, err := b.live(ctx, e, dir, req)
 	if err != nil {
 		return b.openError(ctx, req.ID, errors.Join(err, dir.Close()))
 	}
@@ -274,6 +278,15 @@ func (b *Backend) release(e *entry) {
 		}
 		e.mu.Unlock()
 	}
+	b.look()
+}
+
+// look has the goroutine that closes what is idle look for it.
+func (b *Backend) look() {
+	select {
+	case b.released <- struct{}{}:
+	default: // it will look anyway
+	}
 }
 
 // forget takes an entry out of the table; its mutex is held.
@@ -284,77 +297,4 @@ func (b *Backend) forget(e *entry) {
 		delete(b.open, e.id)
 	}
 	e.dead, e.conv = true, nil
-}
-
-// closeIdle closes conversations that nobody has used for a while. Each is
-// closed by a goroutine of its own: one that does not end keeps no other open.
-func (b *Backend) closeIdle() {
-	var closing sync.WaitGroup
-	defer closing.Wait()
-	for {
-		select {
-		case <-b.stop:
-			return
-		case <-b.sweep.C:
-		}
-		for _, e := range b.idle() {
-			closing.Go(func() {
-				if err := b.shut(e, true); err != nil {
-					b.cfg.Log.Warn("close conversation", "conversation", e.id, "err", err)
-				}
-				b.mu.Lock()
-				defer b.mu.Unlock()
-				e.closing = false
-			})
-		}
-	}
-}
-
-// idle are the conversations that are to be closed.
-func (b *Backend) idle() (list []*entry) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, e := range b.open {
-		if e.handles == 0 && !e.closing && b.cfg.Now().Sub(e.idle) >= b.cfg.Idle {
-			e.closing = true
-			list = append(list, e)
-		}
-	}
-	return list
-}
-
-// statusTime is how long the owner of an idle conversation may take to answer.
-const statusTime = time.Second
-
-// shut closes a conversation; with onlyIdle, unless somebody uses it after all.
-func (b *Backend) shut(e *entry, onlyIdle bool) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.conv == nil {
-		return nil
-	}
-	if onlyIdle && b.used(e) {
-		return nil
-	}
-	err := e.conv.Close()
-	b.forget(e)
-	return err
-}
-
-// used tells whether somebody has a handle on a conversation, or its run goes
-// on; one whose owner does not answer is at work.
-func (b *Backend) used(e *entry) bool {
-	b.mu.Lock()
-	handles := e.handles
-	b.mu.Unlock()
-	if handles > 0 {
-		return true
-	}
-	if e.conv.Ended() {
-		return false
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), statusTime)
-	defer cancel()
-	status, err := e.conv.Status(ctx)
-	return errors.Is(err, context.DeadlineExceeded) || err == nil && status == event.Running
 }

@@ -52,6 +52,12 @@ type Config struct {
 	// MaxCost ends a run when the conversation has cost that much, in US
 	// dollars. 0: no limit.
 	MaxCost float64
+	// RunEnded is told that a run has ended. It must not wait for the
+	// conversation. May be nil.
+	RunEnded func()
+	// Memory is kept at what the conversation holds in memory, in bytes: an
+	// estimate by the length of its log. May be nil.
+	Memory *atomic.Int64
 	// Grace is how long an interrupted call or tool may take to obey before it
 	// is left alone. Default: 10 s.
 	Grace time.Duration
@@ -160,6 +166,12 @@ func Open(cfg Config) (*Conversation, error) {
 	if cfg.Grace == 0 {
 		cfg.Grace = 10 * time.Second
 	}
+	if cfg.RunEnded == nil {
+		cfg.RunEnded = func() {}
+	}
+	if cfg.Memory == nil {
+		cfg.Memory = new(atomic.Int64)
+	}
 	c := &Conversation{
 		cfg: cfg, id: cfg.Dir.State.ID, dir: cfg.Dir, choice: cfg.Model,
 		commands: make(chan func()), gone: make(chan struct{}), known: newIDs(),
@@ -167,9 +179,19 @@ func Open(cfg Config) (*Conversation, error) {
 	if err := c.load(); err != nil {
 		return nil, err
 	}
+	c.weigh()
 	c.owner.Go(c.own)
 	return c, nil
 }
+
+// What a conversation holds: its goroutine, prompt and tools, and each byte of
+// its log as it was read and as it was taken apart.
+const (
+	baseMemory = 64 << 10
+	perByte    = 3
+)
+
+func (c *Conversation) weigh() { c.cfg.Memory.Store(baseMemory + perByte*c.dir.Size()) }
 
 // Status is where the conversation stands.
 func (c *Conversation) Status(ctx context.Context) (s event.Status, err error) {

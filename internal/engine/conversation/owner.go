@@ -101,10 +101,12 @@ func (c *Conversation) work() {
 		case len(c.inbox) > 0:
 			if c.take() {
 				c.run()
+				c.cfg.RunEnded()
 			}
 		case c.accepted:
 			c.accepted, c.stopping = false, false
 			c.run()
+			c.cfg.RunEnded()
 		default:
 			return
 		}

@@ -79,6 +79,7 @@ func (c *Conversation) append(source string, body event.Body, sync bool) (event.
 			c.tokens += weight.Tokens(c.perImage())
 		}
 	}
+	c.weigh()
 	c.watchers.publish(e)
 	return e, nil
 }

@@ -81,6 +81,7 @@ func (d *Dir) begin(events []event.Event) error {
 			d.index[e.ID] = len(d.events)
 		}
 		d.events = append(d.events, e)
+		d.size += int64(len(data))
 	}
 	if err := d.opts.Files.Sync(d.unsynced); err != nil {
 		return fmt.Errorf("copy events: %w", err)

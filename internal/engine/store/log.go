@@ -73,13 +73,13 @@ func (d *Dir) loadEvents() error {
 		return err
 	}
 	files = d.contiguous(files)
-	events, errs := readAll(filepath.Join(d.path, "events"), files)
+	events, size, errs := readAll(filepath.Join(d.path, "events"), files)
 	whole, err := d.damagedTail(files, events, errs)
 	if err != nil {
 		return err
 	}
 	events = events[:whole]
-	d.events = events
+	d.events, d.size = events, size
 	d.index = make(map[string]int, len(events))
 	for i, e := range events {
 		if _, dup := d.index[e.ID]; !dup {
@@ -133,11 +133,10 @@ func (d *Dir) damagedTail(files []eventFile, events []event.Event, errs []error)
 }
 
 // readAll reads the files in the order given, several at a time. Each has an
-// event or an error.
-func readAll(dir string, files []eventFile) ([]event.Event, []error) {
-	events := make([]event.Event, len(files))
-	errs := make([]error, len(files))
-	var next atomic.Int64
+// event or an error. size is how many bytes they have together.
+func readAll(dir string, files []eventFile) (events []event.Event, size int64, errs []error) {
+	events, errs = make([]event.Event, len(files)), make([]error, len(files))
+	var next, sum atomic.Int64
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(files)) {
 		wg.Go(func() {
@@ -147,28 +146,29 @@ func readAll(dir string, files []eventFile) ([]event.Event, []error) {
 				if i >= len(files) {
 					return
 				}
-				events[i], buf, errs[i] = readEvent(dir+string(filepath.Separator)+files[i].name, buf)
+				var n int
+				events[i], n, buf, errs[i] = readEvent(dir+string(filepath.Separator)+files[i].name, buf)
+				sum.Add(int64(n))
 			}
 		})
 	}
 	wg.Wait()
-	return events, errs
+	return events, sum.Load(), errs
 }
 
 // readBuffer holds most events.
 const readBuffer = 64 << 10
 
-// readEvent reads an event, by way of a buffer that it gives back.
-func readEvent(path string, buf []byte) (event.Event, []byte, error) {
+// readEvent reads an event of size bytes, by way of a buffer that it gives back.
+func readEvent(path string, buf []byte) (e event.Event, size int, _ []byte, err error) {
 	data, err := readFile(path, buf)
 	if err != nil {
-		return event.Event{}, buf, fmt.Errorf("read event: %w", err)
+		return event.Event{}, 0, buf, fmt.Errorf("read event: %w", err)
 	}
-	var e event.Event
 	if err := e.UnmarshalJSON(data); err != nil { // not json.Unmarshal: it would read all twice
-		return event.Event{}, buf, fmt.Errorf("%w: %s: %w", ErrCorrupt, path, err)
+		return event.Event{}, 0, buf, fmt.Errorf("%w: %s: %w", ErrCorrupt, path, err)
 	}
-	return e, data[:0], nil
+	return e, len(data), data[:0], nil
 }
 
 func readFile(path string, buf []byte) ([]byte, error) {
@@ -221,6 +221,7 @@ func (d *Dir) Append(e event.Event, sync bool) error {
 	}
 	d.index[e.ID] = len(d.events)
 	d.events = append(d.events, e)
+	d.size += int64(len(data))
 	return nil
 }
 

@@ -75,6 +75,7 @@ type Dir struct {
 	lease  *lease
 	State  State
 	events []event.Event
+	size   int64                      // of the events in JSON, in bytes
 	index  map[string]int             // of events by id
 	beyond []eventFile                // on the disk, behind a gap
 	lock   *filelock.Kept             // of the log, once something was appended
@@ -168,6 +169,9 @@ func (d *Dir) Path() string { return d.path }
 
 // Events is the log in its order. The caller must not change it.
 func (d *Dir) Events() []event.Event { return d.events }
+
+// Size is how long the log is on the disk, in bytes.
+func (d *Dir) Size() int64 { return d.size }
 
 // Find is the event with an id.
 func (d *Dir) Find(id string) (event.Event, bool) {

@@ -1,0 +1,116 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// The bounds of conversations that nobody uses and that are still open, where
+// Config says nothing.
+const (
+	defaultIdle       = 30 * time.Minute
+	defaultMaxIdle    = 100
+	defaultIdleMemory = 128 << 20
+)
+
+// expect notes whether another turn of a conversation is expected.
+func (b *Backend) expect(e *entry, more bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e.once = !more
+}
+
+// closeIdle closes conversations that nobody uses: those for one turn at once,
+// others after a while, or when there are too many, the one first that nobody
+// has used for longest. Each is closed by a goroutine of its own: one that does
+// not end keeps no other open.
+func (b *Backend) closeIdle() {
+	var closing sync.WaitGroup
+	defer closing.Wait()
+	for {
+		select {
+		case <-b.stop:
+			return
+		case <-b.sweep.C:
+		case <-b.released:
+		}
+		for _, e := range b.surplus() {
+			closing.Go(func() {
+				if err := b.shut(e, true); err != nil {
+					b.cfg.Log.Warn("close conversation", "conversation", e.id, "err", err)
+				}
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				e.closing = false
+			})
+		}
+	}
+}
+
+// surplus are the conversations that are to be closed. They are marked.
+func (b *Backend) surplus() (list []*entry) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var kept []*entry
+	var memory int64
+	for _, e := range b.open {
+		switch {
+		case e.handles > 0 || e.closing:
+		case e.once || b.cfg.Now().Sub(e.idle) >= b.cfg.Idle:
+			list = append(list, e)
+		default:
+			kept = append(kept, e)
+			memory += e.memory.Load()
+		}
+	}
+	slices.SortFunc(kept, func(x, y *entry) int { return x.idle.Compare(y.idle) })
+	for len(kept) > 0 && (len(kept) > b.cfg.MaxIdle || memory > b.cfg.IdleMemory) {
+		memory -= kept[0].memory.Load()
+		list, kept = append(list, kept[0]), kept[1:]
+	}
+	for _, e := range list {
+		e.closing = true
+	}
+	return list
+}
+
+// statusTime is how long the owner of an idle conversation may take to answer.
+const statusTime = time.Second
+
+// shut closes a conversation; with onlyIdle, unless somebody uses it after all.
+func (b *Backend) shut(e *entry, onlyIdle bool) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.conv == nil {
+		return nil
+	}
+	if onlyIdle && b.used(e) {
+		return nil
+	}
+	err := e.conv.Close()
+	b.forget(e)
+	return err
+}
+
+// used tells whether somebody has a handle on a conversation, or its run goes
+// on; one whose owner does not answer is at work.
+func (b *Backend) used(e *entry) bool {
+	b.mu.Lock()
+	handles := e.handles
+	b.mu.Unlock()
+	if handles > 0 {
+		return true
+	}
+	if e.conv.Ended() {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), statusTime)
+	defer cancel()
+	status, err := e.conv.Status(ctx)
+	return errors.Is(err, context.DeadlineExceeded) || err == nil && status == event.Running
+}
