@@ -135,6 +135,16 @@ func (s *Server) Requests() []*Request {
 	return slices.Clone(s.requests)
 }
 
+// Take gives the requests so far and drops them, so that a long test can count
+// them in pieces.
+func (s *Server) Take() []*Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	taken := s.requests
+	s.requests = nil
+	return taken
+}
+
 // Forget drops the requests that were kept: Requests and Await count from here
 // on. What is scripted stays.
 func (s *Server) Forget() {
@@ -268,7 +278,7 @@ func (s *Server) directed(req *Request) Reply {
 		return Text(fmt.Sprintf("You said: %.200s", req.UserText()))
 	}
 	asked := sha256.Sum256(req.messages)
-	at := req.step() + s.failed[asked]
+	at := after(replies, req.step()) + s.failed[asked]
 	reply := Text("done")
 	switch last := replies[len(replies)-1]; {
 	case at < len(replies):
@@ -282,6 +292,20 @@ func (s *Server) directed(req *Request) Reply {
 		delete(s.failed, asked)
 	}
 	return reply
+}
+
+// after is the index behind so many replies that succeeded, those between them
+// that failed included.
+func after(replies []Reply, succeeded int) int {
+	for i, r := range replies {
+		if succeeded == 0 {
+			return i
+		}
+		if !r.fails() {
+			succeeded--
+		}
+	}
+	return len(replies) + succeeded
 }
 
 func (s *Server) isClosed() bool {

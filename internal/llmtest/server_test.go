@@ -413,3 +413,28 @@ func TestTheCallsOfOneReplyAreOneStepHoweverTheyComeBack(t *testing.T) {
 		}
 	}
 }
+
+func TestARefusalInAScriptIsPassedOnce(t *testing.T) {
+	t.Parallel()
+	llm := llmtest.New(t)
+	const script = "[[fail 503 busy]] then [[say one]] then [[cut]] then [[say two]] then [[say three]]"
+	turn := func(answers ...string) string {
+		body := fmt.Sprintf(`{"model":"m","messages":[{"role":"user","content":%q}`, script)
+		for _, text := range answers {
+			body += fmt.Sprintf(`,{"role":"assistant","content":%q},{"role":"user","content":""}`, text)
+		}
+		return strings.TrimSuffix(body, `,{"role":"user","content":""}`) + "]}"
+	}
+	if res := post(t, llm.URL, turn()); res.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("first: %s, want the refusal", res.Status)
+	}
+	if got := ask(t, llm.URL, turn()).Text; got != "one" {
+		t.Errorf("asked again: %q, want the first reply", got)
+	}
+	if got := ask(t, llm.URL, turn("one")).Text; got == "one" {
+		t.Errorf("after the first reply it came again")
+	}
+	if got := ask(t, llm.URL, turn("one")).Text; got != "two" {
+		t.Errorf("after the cut: %q, want the second reply", got)
+	}
+}
