@@ -24,10 +24,6 @@ test: ## unit tests
 race: ## unit tests with the race detector, in random order
 	go test -race -shuffle=on ./...
 
-.PHONY: test-user
-test-user: ## unit tests as an ordinary user, when you are root
-	scripts/test-as-user
-
 .PHONY: lint
 lint: ## formatting, vet, linter, tidy modules
 	@scripts/lint
@@ -44,6 +40,11 @@ fuzz: ## every fuzz target, FUZZTIME each (30s, or a count: 1000x)
 e2e: ## the program with a real agent-server and real clients (scripts/agent-server install, once)
 	scripts/e2e-setup
 	scripts/e2e
+
+.PHONY: soak
+soak: ## half an hour of everything that can go wrong (OHGW_SOAK=30m, OHGW_SOAK_SEED)
+	scripts/e2e-setup
+	scripts/soak
 
 .PHONY: e2e-webui
 e2e-webui: ## Open WebUI in a real browser: two minutes, the first time five and 0.9 GB

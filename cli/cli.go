@@ -17,8 +17,15 @@ import (
 )
 
 // Main runs the program with the arguments after its name and returns its exit
-// code.
-func Main(args []string) int { return run(systemEnv(), args) }
+// code. Each change is made to the world before the command runs: a test of the
+// whole process gives it another clock.
+func Main(args []string, changes ...func(*Env)) int {
+	env := systemEnv()
+	for _, change := range changes {
+		change(env)
+	}
+	return run(env, args)
+}
 
 // run runs the program in a world until a signal ends it.
 func run(env *Env, args []string) int {
