@@ -15,6 +15,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/chats"
+	"github.com/ohgw/ohgw/daemon/housekeeping"
 	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/daemon/run"
 )
@@ -56,15 +57,18 @@ func (d *Daemon) chat() handler {
 		if err != nil {
 			return err
 		}
-		task, housekeeping := taskOf(c, r.Header, utility)
+		task, behind := taskOf(c, r.Header, utility)
 		switch {
-		case housekeeping && (utility || d.cfg.Housekeeping != HousekeepingAgent):
+		case behind && (utility || d.cfg.Housekeeping != HousekeepingAgent):
 			return d.housekeep(r.Context(), x, c, profile, task)
-		case !housekeeping: // which is no part of the chat
+		case !behind: // which is no part of the chat
 			c.chat = d.chatOf(x.client, c, r.Header)
 		}
 		defer c.leave()
 		att, err := d.submit(r.Context(), x.client, c, profile)
+		if errors.Is(err, errPlain) {
+			return d.housekeep(r.Context(), x, c, profile, housekeeping.Other)
+		}
 		if old {
 			d.models.used(r.Context(), profile.Name, err == nil && !att.Replayed())
 		}

@@ -2,8 +2,10 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"path/filepath"
+	"slices"
 
 	"github.com/ohgw/ohgw/daemon/chats"
 	"github.com/ohgw/ohgw/daemon/openai"
@@ -40,6 +42,12 @@ func (c *call) goOn() {
 	c.Text, c.Images = goOnText, nil
 }
 
+// errPlain says that a request of a chat is no task for an agent.
+var errPlain = errors.New("not for an agent")
+
+// tools tells whether the client offers tools of its own.
+func (c *call) tools() bool { return slices.Contains(c.Ignored, "tools") }
+
 // chatKey tells chats apart in the fingerprint of a call.
 func (c *call) chatKey() string {
 	if c.chat == nil {
@@ -56,9 +64,14 @@ func (d *Daemon) begin(ctx context.Context, c *call, req run.Request) (*run.Atta
 	}
 	var att *run.Attachment
 	visit, err := d.chats.Admit(chatRequest(c, d.cfg.IgnoreHistory), func(v *chats.Visit) (started bool, err error) {
+		if v.Plain && d.cfg.Complete != nil && d.cfg.Housekeeping != HousekeepingAgent {
+			return false, errPlain
+		}
 		req.ConversationID, req.Origin, req.From, req.Workspace = v.Conversation, v.Origin, v.From, v.Workspace
 		if d.cfg.WorkspacePerChat && (!c.chat.Shared || v.Workspace == "") {
-			req.Workspace = filepath.Join(d.chatRoot(), c.chat.Place(v.Conversation))
+			place := *c.chat
+			place.Shared = place.Shared || v.Aside
+			req.Workspace = filepath.Join(d.chatRoot(), place.Place(v.Conversation))
 		}
 		req.Chat = v
 		att, err = d.runs.Admit(req)
@@ -86,7 +99,7 @@ func (c *call) leave() {
 
 // chatRequest is the call as its chat sees it.
 func chatRequest(c *call, noQuotes bool) chats.Request {
-	r := chats.Request{ID: *c.chat, History: c.History, Text: c.Text, NoQuotes: noQuotes}
+	r := chats.Request{ID: *c.chat, History: c.History, Text: c.Text, System: c.System, Tools: c.tools(), NoQuotes: noQuotes}
 	if c.asked != "" {
 		r.Text = c.asked
 		for _, t := range c.Begun {

@@ -50,7 +50,7 @@ const (
 func taskOf(c *call, h http.Header, utility bool) (housekeeping.Task, bool) {
 	task, ok := housekeeping.ByHeader(h)
 	if !ok {
-		task, ok = housekeeping.Recognize(housekeeping.Request{ChatRequest: c.ChatRequest, Tools: slices.Contains(c.Ignored, "tools")})
+		task, ok = housekeeping.Recognize(housekeeping.Request{ChatRequest: c.ChatRequest, Tools: c.tools()})
 	}
 	if utility && !ok {
 		return housekeeping.Other, true

@@ -65,6 +65,8 @@ type chat struct {
 	mu     sync.Mutex
 	loaded bool
 	record
+
+	underway []underway
 }
 
 // Open opens the chats of a state directory.
@@ -187,6 +189,11 @@ func (r *Registry) visit(c *chat, req Request) *Visit {
 	}
 	v.plan = Reconcile(v.history, branches, rules)
 	v.Conversation = uuid.New()
+	if !req.ID.Shared && (v.plan.Kind == New || v.plan.Kind == Quoted) {
+		if v.Aside, v.Plain = c.aside(req); v.Aside {
+			v.plan.Branch = -1
+		}
+	}
 	if v.plan.Branch >= 0 {
 		origin := c.Branches[v.plan.Branch]
 		v.Workspace, v.Origin = origin.Workspace, origin.Conversation

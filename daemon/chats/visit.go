@@ -20,6 +20,9 @@ type Request struct {
 	// Begun is an answer that is to go on: the last of History. Text is the
 	// message that it answers, which is not asked again.
 	Begun string
+	// System is the system text of the request. Tools: it offers tools.
+	System string
+	Tools  bool
 	// NoQuotes: the agent is not told what the chat shows.
 	NoQuotes bool
 }
@@ -33,6 +36,10 @@ type Visit struct {
 	Origin, From string
 	// Workspace is where a new conversation works; empty: wherever new ones do.
 	Workspace string
+	// Aside: the client asks something beside a run of the chat, which has nothing
+	// to do with its directory: Workspace and Origin are empty. Plain: it is no
+	// task for an agent.
+	Aside, Plain bool
 
 	r       *Registry
 	chat    *chat
@@ -104,7 +111,30 @@ func (v *Visit) commit() {
 	}
 	b.Turns = append(b.Turns, own)
 	b.Used = v.r.cfg.Now()
+	c.underway = append(c.underway, underway{live: v.live, system: Of(v.req.System), tools: v.req.Tools})
 	v.r.take(c.key) // until the run has ended
+}
+
+// underway is a run of a chat that has not ended.
+type underway struct {
+	live   *live
+	system Digest
+	tools  bool
+}
+
+// aside tells whether a request that no conversation of the chat knows comes
+// beside a run of another kind: one of the two has no tools, and their system
+// texts differ. Coding clients ask for titles and summaries in the name of the
+// chat. Two agents must not work in one directory because of that. Plain: the
+// run is the agent's, so the request is no task for one.
+func (c *chat) aside(req Request) (aside, plain bool) {
+	system := Of(req.System)
+	for _, u := range c.underway {
+		if u.system != system && !(u.tools && req.Tools) {
+			aside, plain = true, plain || u.tools
+		}
+	}
+	return aside, plain && system != ""
 }
 
 func oldest(branches []*branch) *branch {
@@ -179,6 +209,7 @@ func (v *Visit) End(began, stopped bool) {
 	defer v.r.giveBack(v.chat)
 	v.chat.mu.Lock()
 	defer v.chat.mu.Unlock()
+	v.chat.underway = slices.DeleteFunc(v.chat.underway, func(u underway) bool { return u.live == v.live })
 	b, at := v.own()
 	switch {
 	case at < 0:

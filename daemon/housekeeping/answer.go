@@ -2,6 +2,7 @@ package housekeeping
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -105,7 +106,10 @@ func titleOf(prompt string) string {
 // firstMessage is the first line of what the user says first.
 func firstMessage(prompt string) string {
 	chat := ""
-	for _, mark := range []string{"<chat_history>\n", "\nConversation:\n", "starts with:\n"} {
+	if !beginsPrompt(prompt) { // the prompt is the system text, or the message before
+		chat = prompt
+	}
+	for _, mark := range []string{"<chat_history>\n", "\nConversation:\n", "starts with:\n", openCodeTitle} {
 		if _, after, ok := strings.Cut(prompt, mark); ok {
 			chat = strings.TrimSuffix(strings.TrimSpace(after), "</chat_history>")
 			break
@@ -125,4 +129,15 @@ func firstMessage(prompt string) string {
 		}
 	}
 	return first
+}
+
+// openCodeTitle stands before what opencode wants a title of.
+const openCodeTitle = "Generate a title for this conversation:\n"
+
+// beginsPrompt tells whether a text begins as one of the prompts does.
+func beginsPrompt(text string) bool {
+	if strings.HasPrefix(text, "### Task:") {
+		return true
+	}
+	return slices.ContainsFunc(slices.Concat(patterns(), chatPatterns()), func(p pattern) bool { return !p.system && strings.HasPrefix(text, p.begins) })
 }

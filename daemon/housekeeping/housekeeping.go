@@ -12,6 +12,7 @@ package housekeeping
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/daemon/openai"
@@ -99,10 +100,18 @@ func known(t Task) Task {
 
 // Recognize finds the task of a request by its prompt.
 func Recognize(r Request) (Task, bool) {
-	if len(r.History) > 0 || len(r.Images) > 0 || r.Tools {
+	if r.Tools {
 		return "", false
 	}
 	text := strings.TrimSpace(r.Text)
+	for _, p := range chatPatterns() {
+		if p.matches(text, r) {
+			return p.task, true
+		}
+	}
+	if len(r.History) > 0 || len(r.Images) > 0 {
+		return "", false
+	}
 	if strings.HasPrefix(r.System, "Available Tools:") && !r.Stream && strings.Contains(r.System, `"tool_calls"`) {
 		return Functions, true
 	}
@@ -122,10 +131,17 @@ type pattern struct {
 	has    []string
 	ends   string
 	system bool // the words are the system text; the message is what they are about
+
+	// The rest is for chatPatterns.
+	anySystem bool // the words are the message, whatever the system text is
+	first     bool // there is no answer yet
 }
 
 func (p pattern) matches(text string, r Request) bool {
 	switch {
+	case p.first && slices.ContainsFunc(r.History, func(t openai.Turn) bool { return t.Role == "assistant" }):
+		return false
+	case p.anySystem:
 	case p.system:
 		text = strings.TrimSpace(r.System)
 	case r.System != "":
@@ -143,6 +159,24 @@ func (p pattern) matches(text string, r Request) bool {
 	return strings.HasSuffix(rest, p.ends)
 }
 
+// chatPatterns are the prompts that come with messages of the chat, which they
+// are about.
+func chatPatterns() []pattern {
+	return []pattern{
+		// opencode: a user message "Generate a title for this conversation:" before
+		// the message of the person, or at its beginning.
+		{task: PlainTitle, begins: "You are a title generator", system: true, first: true},
+		// opencode, Claude Code
+		{task: Compaction, begins: "You are a helpful AI assistant tasked with summarizing conversations", system: true},
+		// Zed, Jan
+		{task: PlainTitle, begins: zedTitle + ", omitting punctuation", has: []string{"Go straight to the title, without any preamble"}, anySystem: true},
+	}
+}
+
+// zedTitle begins the prompt for a title of Zed, with the chat before it or
+// alone.
+const zedTitle = "Generate a concise 3-7 word title for this conversation"
+
 // patterns are the prompts of UIs other than Open WebUI, and those of its own
 // that have no marks around what they are about.
 func patterns() []pattern {
@@ -157,7 +191,7 @@ func patterns() []pattern {
 		// Continue
 		{task: PlainTitle, begins: "Given the following... please reply with a title for the chat that is 3-4 words"},
 		// Zed
-		{task: PlainTitle, begins: "Generate a concise 3-7 word title for this conversation"},
+		{task: PlainTitle, begins: zedTitle},
 		// Aider's weak model
 		{task: Other, begins: "You are an expert software engineer that generates concise, one-line Git commit messages", system: true},
 	}

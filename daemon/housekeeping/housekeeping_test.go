@@ -56,6 +56,63 @@ func TestPromptsOfUIsAreRecognized(t *testing.T) {
 	}
 }
 
+// chatPrompts are the requests of clients that send the chat along.
+func chatPrompts() map[string]openai.ChatRequest {
+	const openCode = "You are a title generator. You output ONLY a thread title. Nothing else.\n\n<task>\nGenerate a brief title that would help the user find this conversation later."
+	const zed = "Generate a concise 3-7 word title for this conversation, omitting punctuation. Go straight to the title, without any preamble and prefix like `Here's a concise suggestion:...` or `Title:`. If the conversation is about a specific subject, include it in the title. Be descriptive. DO NOT speak in the first person."
+	ask, both := openai.Turn{Role: "user", Text: "How do I boil an egg, quickly and well?"}, []openai.Turn{{Role: "user", Text: "How do I boil an egg?"}, {Role: "assistant", Text: "In water."}}
+	return map[string]openai.ChatRequest{
+		"opencode":           {System: openCode, History: []openai.Turn{{Role: "user", Text: "Generate a title for this conversation:\n"}}, Text: ask.Text, Stream: true},
+		"opencode, earlier":  {System: openCode, Text: "Generate a title for this conversation:\n" + ask.Text, Stream: true},
+		"opencode, a file":   {System: openCode, History: []openai.Turn{{Role: "user", Text: "Generate a title for this conversation:\n"}, ask}, Text: "<file>x</file>", Images: []string{"data:"}},
+		"opencode, a system": {System: openCode + "\n\nInstructions from: AGENTS.md", History: []openai.Turn{{Role: "user", Text: "Generate a title for this conversation:\n"}}, Text: ask.Text},
+		"Zed":                {History: both, Text: zed, Stream: true},
+		"Zed with a system":  {System: "You are a coding agent.", History: both, Text: zed, Stream: true},
+		"Continue":           {Text: "Given the following... please reply with a title for the chat that is 3-4 words in length, all words used should be directly related to the content of the chat, avoid using verbs unless they are directly related to the content of the chat, no additional text or explanation, you don't need ending punctuation.\n\nIn water."},
+		"LibreChat":          {Text: prompts()[housekeeping.PlainTitle]},
+	}
+}
+
+func TestTitlesOfClientsThatSendTheChatAlong(t *testing.T) {
+	t.Parallel()
+	for name, r := range chatPrompts() {
+		if got, ok := housekeeping.Recognize(housekeeping.Request{ChatRequest: &r}); !ok || got != housekeeping.PlainTitle {
+			t.Errorf("%s: taken for %q, %v", name, got, ok)
+		}
+		if got, ok := housekeeping.Recognize(housekeeping.Request{ChatRequest: &r, Tools: true}); ok {
+			t.Errorf("%s: the agent with its tools is taken for %q", name, got)
+		}
+		r.Text = "Why is this sent?\n\n" + r.System + r.Text
+		r.System = ""
+		if got, ok := housekeeping.Recognize(housekeeping.Request{ChatRequest: &r}); ok {
+			t.Errorf("%s: a person who quotes it is taken for %q", name, got)
+		}
+	}
+	for _, name := range []string{"opencode", "opencode, earlier"} {
+		r := chatPrompts()[name]
+		if got, _ := housekeeping.PlainTitle.ByRule(r.Text); got != "How do I boil an" {
+			t.Errorf("%s: the rule says %q", name, got)
+		}
+	}
+	for _, name := range []string{"Zed", "Continue"} { // the rule sees the prompt only
+		r := chatPrompts()[name]
+		if got, _ := housekeeping.PlainTitle.ByRule(r.Text); got != "New chat" {
+			t.Errorf("%s: the rule says %q", name, got)
+		}
+	}
+	summary := openai.ChatRequest{
+		System:  "You are a helpful AI assistant tasked with summarizing conversations.\n\nWhen asked to summarize, provide a detailed but concise summary.",
+		History: []openai.Turn{{Role: "user", Text: "hi"}, {Role: "assistant", Text: "hello"}}, Text: "Provide a detailed prompt for continuing our conversation above.",
+	}
+	if got, ok := housekeeping.Recognize(housekeeping.Request{ChatRequest: &summary}); !ok || got != housekeeping.Compaction {
+		t.Errorf("a summary is taken for %q", got)
+	}
+	answered := openai.ChatRequest{System: "You are a title generator for my songs.", History: []openai.Turn{{Role: "user", Text: "hi"}, {Role: "assistant", Text: "hello"}}, Text: "another"}
+	if got, ok := housekeeping.Recognize(housekeeping.Request{ChatRequest: &answered}); ok {
+		t.Errorf("a chat about titles is taken for %q", got)
+	}
+}
+
 // A person who shows such a prompt to the agent is no UI.
 func TestMessagesThatQuoteAPromptReachTheAgent(t *testing.T) {
 	t.Parallel()
