@@ -46,7 +46,7 @@ func newCompletionID() string {
 
 // updates calls show with every update of the job, and beat whenever there was
 // none for a while, until the job has ended. The error is one of show or beat,
-// the client's going, or run.ErrBehind.
+// the client's going, or a gap in what a client sees as text.
 func (a *answer) updates(ctx context.Context, every time.Duration, show func(turn.Update) error, beat func() error) error {
 	for {
 		u, err := a.next(ctx, every)
@@ -57,12 +57,22 @@ func (a *answer) updates(ctx context.Context, every time.Duration, show func(tur
 			return nil
 		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 			err = beat()
+		case isGap(err) && !a.showsText():
+			a.att.Skip()
+			continue
 		}
 		if err != nil {
 			return err
 		}
 	}
 }
+
+// isGap tells whether a part of what the job said is not kept any more.
+func isGap(err error) bool { return errors.Is(err, run.ErrBehind) || errors.Is(err, run.ErrTrimmed) }
+
+// showsText tells whether the client is shown text while it is made. All others
+// get the answer from the end of the job, and miss nothing where there is a gap.
+func (a *answer) showsText() bool { return a.call.Stream && !a.x.d.cfg.AnswerOnly }
 
 // next waits for the next update, no longer than limit if there is one.
 func (a *answer) next(ctx context.Context, limit time.Duration) (turn.Update, error) {

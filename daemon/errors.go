@@ -161,6 +161,7 @@ func explain(err error) *problem {
 		{run.ErrInterrupted, codeRunInterrupted, "The run was cut off when ohgw stopped; its conversation keeps what was done."},
 		{run.ErrAbandoned, codeRunInterrupted, "The run was stopped because its client had gone; its conversation keeps what was done. Choose a new Idempotency-Key to run it again."},
 		{run.ErrBehind, codeReaderTooSlow, "The client reads too slowly; the rest of the answer is lost. The conversation keeps it."},
+		{run.ErrTrimmed, codeReaderTooSlow, "The answer is too long to be repeated from its beginning. The conversation keeps it; without \"stream\" its end can still be had."},
 		{run.ErrRecord, codeInternal, "The record of the Idempotency-Key cannot be kept, so nothing was started; the log of ohgw serve says why."},
 		{run.ErrState, codeInternal, "The state directory of ohgw cannot be used, so nothing was started; the log of ohgw serve says why."},
 		{agentapi.ErrUnavailable, codeServerUnavailable, "The agent server cannot be reached; nothing was started."},

@@ -2,13 +2,11 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/daemon/openai"
-	"github.com/ohgw/ohgw/daemon/run"
 )
 
 // plainWriter writes an answer in one piece.
@@ -24,9 +22,6 @@ func (a *answer) plain(ctx context.Context) error {
 	a.x.seen.answer = answerPlain
 	p := &plainWriter{answer: a}
 	if err := a.updates(ctx, a.x.d.cfg.PlainHeartbeat, p.show, p.beat); err != nil {
-		if errors.Is(err, run.ErrBehind) {
-			return p.failed(ctx, ending{problem: explain(err)})
-		}
 		return err
 	}
 	e := a.end(ctx)

@@ -110,7 +110,7 @@ func TestAReaderThatFallsTooFarBehindIsToldSo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var steps []daemontest.Step
-		for range 60 {
+		for range 300 {
 			steps = append(steps, daemontest.Delta(strings.Repeat("x", 100_000)))
 		}
 		g := serve(t, script(append(steps, daemontest.Finish("end"))...))
@@ -118,6 +118,29 @@ func TestAReaderThatFallsTooFarBehindIsToldSo(t *testing.T) {
 		synctest.Wait() // all is written, and more than is kept
 		f := parse(t, g.finish(res))
 		frameError(t, []byte(f.end), "client_too_slow", "")
+	})
+}
+
+// Who comes for an answer whose beginning is not kept any more is told so in a
+// stream, and has its end without one.
+func TestARepeatOfAVeryLongAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var steps []daemontest.Step
+		for range 300 {
+			steps = append(steps, daemontest.Delta(strings.Repeat("x", 100_000)))
+		}
+		b := script(append(steps, daemontest.Wait(time.Minute), daemontest.Finish("end"))...)
+		g := serve(t, b)
+		g.cut(ask("go", streamed), 1, "X-OpenHands-On-Disconnect", "detach")
+		time.Sleep(30 * time.Second)
+		f := parse(t, g.chat(ask("go", streamed)))
+		if frameError(t, []byte(f.end), "client_too_slow", ""); f.text() != "" {
+			t.Errorf("a stream from the middle: %d bytes", len(f.text()))
+		}
+		if c := completed(t, g.chat(ask("go"))); c.text() != "end" || b.Runs() != 1 {
+			t.Errorf("%q, %d runs", c.text(), b.Runs())
+		}
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/daemon/openai"
-	"github.com/ohgw/ohgw/daemon/run"
 	"github.com/ohgw/ohgw/internal/sse"
 )
 
@@ -42,7 +41,7 @@ func (a *answer) stream(ctx context.Context) error {
 	switch {
 	case err == nil:
 		return s.finish(ctx)
-	case errors.Is(err, run.ErrBehind):
+	case isGap(err):
 		s.x.seen.code = codeReaderTooSlow
 		return errors.Join(err, s.events.Data(explain(err).wire.AppendEnvelope(s.buf[:0])))
 	default:

@@ -9,9 +9,14 @@ import (
 	"github.com/ohgw/ohgw/agentapi/turn"
 )
 
-// ErrBehind ends an attachment whose client reads so slowly that the job no
-// longer keeps what comes next for it. The run goes on.
-var ErrBehind = errors.New("the client reads too slowly")
+// Ends of an attachment whose job no longer keeps what comes next for it. The
+// run goes on, and its result can still be had: see [Attachment.Skip].
+var (
+	// ErrBehind: the client reads too slowly.
+	ErrBehind = errors.New("the client reads too slowly")
+	// ErrTrimmed: the client came so late that the beginning is gone.
+	ErrTrimmed = errors.New("the beginning of the answer is not kept any more")
+)
 
 // Attachment is one client's view of a job. Its methods are for one goroutine.
 type Attachment struct {
@@ -88,7 +93,7 @@ func (a *Attachment) Queue() int {
 }
 
 // Next waits for the next update. The error is io.EOF when the job has ended,
-// ErrBehind, or ctx's.
+// ErrBehind, ErrTrimmed, or ctx's.
 func (a *Attachment) Next(ctx context.Context) (turn.Update, error) {
 	for {
 		u, err, ok := a.job.at(a)
@@ -107,16 +112,26 @@ func (a *Attachment) Next(ctx context.Context) (turn.Update, error) {
 func (j *job) at(a *Attachment) (u turn.Update, err error, ok bool) { //nolint:revive // the error is one of the values, not a failure
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	switch i := a.next - j.dropped; {
-	case i < 0:
+	switch {
+	case a.next < j.log.first && a.replayed && a.next == 0:
+		return u, ErrTrimmed, true
+	case a.next < j.log.first:
 		return u, ErrBehind, true
-	case i < len(j.log):
+	case a.next < j.log.next:
 		a.next++
-		return j.log[i], nil, true
+		return j.log.at(a.next - 1), nil, true
 	case j.ended:
 		return u, io.EOF, true
 	}
 	return u, nil, false
+}
+
+// Skip goes on after ErrBehind or ErrTrimmed with what is still kept. It is for
+// clients that want the result and not the text on the way to it.
+func (a *Attachment) Skip() {
+	a.job.mu.Lock()
+	defer a.job.mu.Unlock()
+	a.next = a.job.log.first
 }
 
 // Result is how the job ended. Call it after Next has returned io.EOF. The
@@ -227,16 +242,7 @@ func (j *job) halt(cause error) {
 func (j *job) publish(u turn.Update) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.log = append(j.log, u)
-	j.bytes += len(u.Text)
-	drop := 0
-	for j.bytes > maxLog {
-		j.bytes -= len(j.log[drop].Text)
-		drop++
-	}
-	if drop > 0 {
-		j.log, j.dropped = append([]turn.Update(nil), j.log[drop:]...), j.dropped+drop
-	}
+	j.log.add(u)
 	j.wake()
 }
 

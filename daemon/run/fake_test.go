@@ -161,6 +161,14 @@ func (c *conv) Send(_ context.Context, m agentapi.Message) error {
 	case strings.HasPrefix(m.Text, "wait"):
 		piece := "partly"
 		c.publish(event.SourceAgent, &event.Delta{Content: &piece})
+	case strings.HasSuffix(m.Text, "long"):
+		c.answer(strings.Repeat("x", 1<<20))
+	case strings.HasSuffix(m.Text, "many"):
+		piece := strings.Repeat("0123456789", 100)
+		for range 1000 {
+			c.publish(event.SourceAgent, &event.Delta{Content: &piece})
+		}
+		c.answer(strings.Repeat(piece, 1000))
 	case strings.HasPrefix(m.Text, "fail"):
 		c.publish(event.SourceEnvironment, &event.ConversationError{Code: "LLMAuthenticationError", Detail: "no"})
 		c.end(event.Failed)

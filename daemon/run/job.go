@@ -40,9 +40,7 @@ type job struct {
 	sent     bool // the message is about to be sent, or was
 	detached bool // the run goes on without clients
 	owed     int  // see history
-	log      []turn.Update
-	dropped  int // updates that are no longer in log
-	bytes    int // of log
+	log      transcript
 	clients  map[*Attachment]struct{}
 	grace    *time.Timer
 	ignored  []string
@@ -51,6 +49,7 @@ type job struct {
 	result   turn.Result
 	err      error
 	endedAt  time.Time
+	retained int // bytes that the ended job keeps
 	delivers int
 	firstDel time.Time
 	lastDel  time.Time
@@ -60,7 +59,7 @@ func (m *Manager) newJob(req Request) *job {
 	j := &job{
 		m: m, req: req, id: req.ConversationID, made: m.cfg.Now(),
 		turn: make(chan struct{}), queued: make(chan struct{}), opened: make(chan struct{}), over: make(chan struct{}),
-		clients: make(map[*Attachment]struct{}), detached: req.Detach,
+		clients: make(map[*Attachment]struct{}), detached: req.Detach, log: transcript{limit: m.cfg.MaxLog},
 	}
 	if j.id == "" {
 		j.id = newID()
@@ -93,7 +92,7 @@ func (j *job) run() {
 
 // tell reports the end of a run.
 func (j *job) tell(res turn.Result, err error) {
-	if j.m.cfg.Ended == nil || j.follow != nil && j.follow.done {
+	if j.m.cfg.Ended == nil || j.isReplay() {
 		return
 	}
 	now := j.m.cfg.Now()
@@ -109,19 +108,23 @@ func (j *job) tell(res turn.Result, err error) {
 	j.m.cfg.Ended(end)
 }
 
+// isReplay tells whether the job only reads the record of a run that is over.
+// It waits for nothing: its conversation may be at work on something else.
+func (j *job) isReplay() bool { return j.follow != nil && j.follow.done }
+
 func (j *job) oneShot() bool { return j.req.ConversationID == "" && j.follow == nil }
 
 // work waits for its turn, opens the conversation and runs the turn in it.
 func (j *job) work() (turn.Result, error) {
+	if j.isReplay() {
+		return j.replayRecord()
+	}
 	release, err := j.m.wait(j.ctx, j)
 	if err != nil {
 		return turn.Result{}, j.early(err)
 	}
 	defer release()
 	j.admitted = j.m.cfg.Now()
-	if j.follow != nil && j.follow.done {
-		return j.replayRecord()
-	}
 	for _, other := range j.before {
 		select {
 		case <-other.over:
@@ -397,7 +400,19 @@ func (j *job) finish(res turn.Result, err error) {
 	if j.grace != nil {
 		j.grace.Stop()
 	}
+	j.forgetRequest()
+	j.retained = j.size()
 	j.wake()
+}
+
+// forgetRequest lets go of what only the run needed: pictures, what was said
+// before, the chat. The caller holds j.mu.
+func (j *job) forgetRequest() {
+	if j.req.Chat != nil && j.kind == "" {
+		j.kind = j.req.Chat.Planned()
+	}
+	j.req.Chat, j.req.Message, j.req.Decision = nil, agentapi.Message{}, nil
+	j.req.System, j.req.Quoted, j.prefix, j.before = "", "", "", nil
 }
 
 // failedEarly is why the job ended before it started anything; nil while it
@@ -432,8 +447,15 @@ func (j *job) failed() bool {
 	return j.err != nil || j.result.Outcome == turn.Failed || j.result.Outcome == turn.Stuck
 }
 
+// size is how many bytes the ended job keeps. The caller holds j.mu.
 func (j *job) size() int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.bytes + len(j.result.Answer) + len(j.req.Message.Text) + 1024
+	const fields = 2 << 10 // channels, timers, contexts, ids
+	n := fields + j.log.bytes + len(j.result.Answer)
+	for _, a := range j.result.Waiting {
+		n += len(a.Line) + len(a.Detail)
+	}
+	if j.result.Cause != nil {
+		n += len(j.result.Cause.Detail)
+	}
+	return n
 }

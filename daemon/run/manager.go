@@ -235,7 +235,7 @@ func (m *Manager) start(j *job) {
 	if j.req.IdempotencyKey != "" {
 		m.keys[recordKey(j.req.Token, j.req.IdempotencyKey)] = j
 	}
-	if m.enter(j) {
+	if !j.isReplay() && m.enter(j) {
 		close(j.queued)
 	}
 	m.wg.Go(j.run)
@@ -256,7 +256,7 @@ func (m *Manager) finished(j *job) {
 	}
 	j.retire = time.AfterFunc(max(0, j.history().keep(m.cfg.Now())), func() { m.cfg.guard(j.id, func() { m.review(j) }) })
 	m.ended = append(m.ended, j)
-	m.retained += j.size()
+	m.retained += j.retained
 	for m.retained > maxRetained && len(m.ended) > 1 {
 		oldest := m.ended[0]
 		oldest.retire.Stop()
@@ -281,7 +281,7 @@ func (m *Manager) review(j *job) {
 // retireLocked forgets an ended job.
 func (m *Manager) retireLocked(j *job) {
 	j.retired = true
-	m.retained -= j.size()
+	m.retained -= j.retained
 	for i, other := range m.ended {
 		if other == j {
 			m.ended = append(m.ended[:i], m.ended[i+1:]...)

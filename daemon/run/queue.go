@@ -131,6 +131,9 @@ func (m *Manager) head(j *job) {
 // leave takes j out of its lane and lets the next one go on.
 func (m *Manager) leave(j *job) {
 	l := m.lanes[j.id]
+	if l == nil { // a replay, which needs none
+		return
+	}
 	for i, other := range l.jobs {
 		if other != j {
 			continue

@@ -35,6 +35,7 @@ type Config struct {
 	MaxQueue   int           // jobs that wait beyond those; 0: 64, negative: none
 	OneShotTTL time.Duration // how long a one-shot stays after its last run; negative: 0, removed at once
 	RunTimeout time.Duration // for requests that name none; 0: no limit
+	MaxLog     int           // bytes of text that a job keeps for those who attach late; 0: 16 MiB
 	Grace      time.Duration // how long a run whose client is gone goes on; 0: 10 s
 
 	// Workspace is where all conversations work. Empty: each gets a directory
@@ -71,6 +72,7 @@ const (
 	defaultMaxRuns  = 8
 	defaultMaxQueue = 64
 	defaultGrace    = 10 * time.Second
+	defaultMaxLog   = 16 << 20
 
 	// maxLane is how many requests may wait for one conversation.
 	maxLane = 8
@@ -79,8 +81,6 @@ const (
 	openWait = time.Second
 	// forkWait bounds the same for one that has to be copied first.
 	forkWait = 5 * time.Second
-	// maxLog bounds what a job keeps for those who attach late, in bytes.
-	maxLog = 4 << 20
 	// maxRetained bounds what all ended jobs keep together, in bytes.
 	maxRetained = 64 << 20
 )
@@ -100,6 +100,9 @@ func (c Config) withDefaults() Config {
 	}
 	c.MaxQueue = max(0, c.MaxQueue)
 	c.OneShotTTL = max(0, c.OneShotTTL)
+	if c.MaxLog <= 0 {
+		c.MaxLog = defaultMaxLog
+	}
 	if c.Grace <= 0 {
 		c.Grace = defaultGrace
 	}
@@ -214,12 +217,11 @@ func (m *Manager) Submit(ctx context.Context, req Request) (*Attachment, error) 
 // longer than Submit would. Its error is why the job failed before it started
 // anything.
 func (a *Attachment) Opened(ctx context.Context) error {
-	req := a.job.req
-	if a.replayed || req.ConversationID == "" {
+	if a.replayed || a.job.req.ConversationID == "" {
 		return nil
 	}
 	limit := openWait
-	if req.From != "" {
+	if a.job.req.From != "" {
 		limit = forkWait
 	}
 	timer := time.NewTimer(limit)

@@ -1,0 +1,77 @@
+package run
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ohgw/ohgw/agentapi/turn"
+)
+
+// transcript is what a job has published, for those who attach late and those
+// who read slowly. Pieces of one kind are joined in blocks, with their bounds,
+// so that a token costs its text and four bytes. Where more than limit bytes
+// came after a block, it is dropped: a piece is there for everybody who reads
+// at once, however large it is. The job's mutex guards it.
+type transcript struct {
+	limit  int
+	blocks []*block
+	first  int // index of the first update that is still there, since the job began
+	next   int // index of the next one
+	bytes  int // of all blocks
+}
+
+// block is updates of one kind.
+type block struct {
+	kind  turn.UpdateKind
+	first int // index of its first update
+	text  strings.Builder
+	ends  []int // in text
+}
+
+const (
+	// maxBlock is where a block is full, in bytes.
+	maxBlock = 64 << 10
+	// blockBytes and pieceBytes are what a block and a piece take besides their
+	// text.
+	blockBytes, pieceBytes = 128, 8
+)
+
+func (b *block) size() int { return blockBytes + b.text.Cap() + pieceBytes*cap(b.ends) }
+
+// add appends an update.
+func (t *transcript) add(u turn.Update) {
+	last := len(t.blocks) - 1
+	if last < 0 || t.blocks[last].kind != u.Kind || t.blocks[last].text.Len()+len(u.Text) > maxBlock {
+		t.blocks = append(t.blocks, &block{kind: u.Kind, first: t.next})
+		t.bytes += blockBytes
+		last++
+	}
+	b := t.blocks[last]
+	t.bytes -= b.size()
+	b.text.WriteString(u.Text)
+	b.ends = append(b.ends, b.text.Len())
+	t.bytes += b.size()
+	t.next++
+	for t.bytes-t.blocks[0].size() > t.limit {
+		t.bytes -= t.blocks[0].size()
+		t.blocks[0] = nil
+		t.blocks = t.blocks[1:]
+		t.first = t.blocks[0].first
+	}
+}
+
+// at is the update with index i, first <= i < next.
+func (t *transcript) at(i int) turn.Update {
+	at, _ := slices.BinarySearchFunc(t.blocks, i, func(b *block, i int) int {
+		if b.first+len(b.ends) <= i {
+			return -1
+		}
+		return 1 // the first that reaches so far
+	})
+	b := t.blocks[at]
+	begin := 0
+	if i > b.first {
+		begin = b.ends[i-b.first-1]
+	}
+	return turn.Update{Kind: b.kind, Text: b.text.String()[begin:b.ends[i-b.first]]}
+}

@@ -1,0 +1,72 @@
+package run
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ohgw/ohgw/agentapi/turn"
+)
+
+func TestATranscriptGivesWhatWasAdded(t *testing.T) {
+	t.Parallel()
+	tr := transcript{limit: 1 << 20}
+	var want []turn.Update
+	for i := range 3000 {
+		u := turn.Update{Kind: turn.Text, Text: strings.Repeat("x", i%300)}
+		if i%97 < 3 {
+			u = turn.Update{Kind: turn.Progress, Text: "a line"}
+		}
+		want = append(want, u)
+		tr.add(u)
+		if got := tr.at(i); got != u {
+			t.Fatalf("update %d: %+v, want %+v", i, got, u)
+		}
+	}
+	for i, u := range want {
+		if got := tr.at(i); got != u {
+			t.Fatalf("update %d: %+v, want %+v", i, got, u)
+		}
+	}
+}
+
+func TestATranscriptIsBounded(t *testing.T) {
+	t.Parallel()
+	const limit = 1 << 20
+	tr := transcript{limit: limit}
+	piece := turn.Update{Kind: turn.Text, Text: "tok "}
+	for range 2_000_000 {
+		tr.add(piece)
+	}
+	held := 0
+	for _, b := range tr.blocks {
+		held += b.size()
+	}
+	if tr.bytes != held || held > limit+4*maxBlock || len(tr.blocks) == 0 || tr.at(tr.first) != piece || tr.at(tr.next-1) != piece {
+		t.Errorf("%d bytes counted, %d held in %d blocks", tr.bytes, held, len(tr.blocks))
+	}
+}
+
+// A piece is there for who reads at once, whatever its size, also when a little
+// comes after it.
+func TestALargePieceIsNotDroppedByItself(t *testing.T) {
+	t.Parallel()
+	tr := transcript{limit: 1000}
+	large := turn.Update{Kind: turn.Text, Text: strings.Repeat("x", maxBlock)}
+	tr.add(turn.Update{Kind: turn.Text, Text: "before"})
+	tr.add(large)
+	tr.add(turn.Update{Kind: turn.Progress, Text: "after"})
+	if tr.first != 1 || tr.at(1) != large {
+		t.Errorf("first is %d", tr.first)
+	}
+}
+
+// BenchmarkPublish is a token of a run that has made far more than is kept.
+func BenchmarkPublish(b *testing.B) {
+	tr := transcript{limit: 1 << 20}
+	for range 1_000_000 {
+		tr.add(turn.Update{Text: "tok "})
+	}
+	for b.Loop() {
+		tr.add(turn.Update{Text: "tok "})
+	}
+}
