@@ -137,7 +137,8 @@ type ToolEnv struct {
 	// Profiles lists the names of the profiles there are.
 	Profiles func(ctx context.Context) ([]string, error)
 	Secrets  *secretenv.Registry // of the conversation and of the settings
-	Vision   bool                // the model is shown images
+	// HadShell says that the log has results of a terminal, whose shell is gone.
+	HadShell bool
 	Log      *slog.Logger
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/engine/condenser"
 	"github.com/ohgw/ohgw/internal/engine/conversation"
 	"github.com/ohgw/ohgw/internal/engine/prompt"
@@ -51,15 +52,12 @@ func (b *Backend) live(ctx context.Context, e *entry, dir *store.Dir, req agenta
 		return nil, agentapi.Info{}, err
 	}
 	words := b.prompt(s, stored)
+	hadShell := slices.ContainsFunc(dir.Events(), usedShell)
 	cfg := conversation.Config{
 		Dir: dir, Models: b.models, Model: choice, Condenser: condenserOf(stored),
 		Tools: func(ctx context.Context, host conversation.Host) ([]tool.Tool, error) {
-			model, err := b.models.Model(ctx, choice)
-			if err != nil {
-				return nil, err
-			}
 			tools, err := b.cfg.NewTools(ctx, ToolEnv{
-				Secrets: secrets, Vision: model.Info().Vision,
+				Secrets: secrets, HadShell: hadShell,
 				Conversation: s.ID, Dir: dir.Path(), Workspace: s.Workspace.WorkingDir,
 				Agent: s.Agent, Settings: settings.Agent, Host: host, Profiles: b.profileNames, Log: b.cfg.Log,
 			})
@@ -81,6 +79,12 @@ func (b *Backend) live(ctx context.Context, e *entry, dir *store.Dir, req agenta
 	}
 	conv, err := conversation.Open(cfg)
 	return conv, info, err
+}
+
+// usedShell tells whether an event is a result of a terminal.
+func usedShell(e event.Event) bool {
+	o, ok := e.Body.(*event.Observation)
+	return ok && o.ToolName == "terminal"
 }
 
 // prompt is what the agent is told, by what is stored of it.

@@ -99,6 +99,8 @@ type Host interface {
 	Switch(ctx context.Context, profile string) (model string, err error)
 	// SkillInvoked records that the model has read a skill.
 	SkillInvoked(ctx context.Context, name string) error
+	// Vision tells whether the model that answers next is shown images.
+	Vision() bool
 	// ReplaceMCP offers other tools in the place of those of MCP servers, from
 	// the next step on. It does not wait for it.
 	ReplaceMCP(tools []tool.Tool)
@@ -114,6 +116,7 @@ type Conversation struct {
 	owner    sync.WaitGroup
 	workers  sync.WaitGroup
 	watchers watchers
+	vision   atomic.Bool                 // of model
 	mcp      atomic.Pointer[[]tool.Tool] // that replace others with the next step
 
 	// What follows belongs to the owner goroutine.

@@ -88,7 +88,8 @@ func (c *Conversation) use(choice Choice, agent json.RawMessage, model llm.Model
 		*s = old
 		return c.storageError(err)
 	}
-	c.choice, c.model = choice, model
+	c.choice = choice
+	c.setModel(model)
 	return nil
 }
 

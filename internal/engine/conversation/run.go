@@ -39,7 +39,7 @@ func (c *Conversation) prepare(j *job) error {
 	if err != nil {
 		return err
 	}
-	j.say(func() { c.model = model })
+	j.say(func() { c.setModel(model) })
 	if c.tools != nil {
 		return nil
 	}
@@ -48,14 +48,18 @@ func (c *Conversation) prepare(j *job) error {
 		return toolsError(err)
 	}
 	box, err := newToolbox(tools)
+	if err == nil {
+		box.vision = model.Info().Vision
+	}
 	if err != nil || !j.ask(func() { c.tools = box }) {
 		return errors.Join(err, closeAll(tools))
 	}
 	return nil
 }
 
-// toolsError is why tools could not be made, without the places of files. Their own words for people come
-// without the cause, which may be the output of a stranger's program.
+// toolsError is why tools could not be made, without the places of files. Their
+// own words for people come without the cause, which may be the output of a
+// stranger's program.
 func toolsError(err error) error {
 	why := err.Error()
 	if e, ok := errors.AsType[syscall.Errno](err); ok { // the rest is the place of a file

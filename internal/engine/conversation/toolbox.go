@@ -13,6 +13,7 @@ import (
 type toolbox struct {
 	made   []tool.Tool // all that were made at first, which are to be closed
 	now    []tool.Tool // those that are offered
+	vision bool        // of the model for which they are described
 	byName map[string]tool.Tool
 	defs   []tool.Definition
 	offers []llm.Tool
@@ -47,10 +48,9 @@ func (b *toolbox) offer(tools []tool.Tool) error {
 	return nil
 }
 
-// replaceMCP puts other tools in the place of those of MCP servers.
-func (b *toolbox) replaceMCP(tools []tool.Tool) error {
-	own := slices.DeleteFunc(slices.Clone(b.now), func(t tool.Tool) bool { return t.Definition().MCP != nil })
-	return b.offer(append(own, tools...))
+// own are the tools that are no MCP server's.
+func (b *toolbox) own() []tool.Tool {
+	return slices.DeleteFunc(slices.Clone(b.now), func(t tool.Tool) bool { return t.Definition().MCP != nil })
 }
 
 func (b *toolbox) names() []string {
@@ -83,13 +83,27 @@ func closeAll(tools []tool.Tool) error {
 // next step on.
 func (c *Conversation) ReplaceMCP(tools []tool.Tool) { c.mcp.Store(&tools) }
 
-// refreshTools takes what MCP servers have said since the last step.
+// Vision tells whether the model is shown images.
+func (c *Conversation) Vision() bool { return c.vision.Load() }
+
+func (c *Conversation) setModel(m llm.Model) {
+	c.model = m
+	c.vision.Store(m.Info().Vision)
+}
+
+// refreshTools takes what MCP servers have said since the last step, and
+// describes the tools again when another model answers that can see, or cannot.
 func (c *Conversation) refreshTools() {
+	now := c.tools.now
 	tools := c.mcp.Swap(nil)
-	if tools == nil {
+	switch {
+	case tools != nil:
+		now = append(c.tools.own(), *tools...)
+	case c.tools.vision == c.Vision():
 		return
 	}
-	if err := c.tools.replaceMCP(*tools); err != nil {
-		c.cfg.Log.Warn("new tools of an MCP server cannot be used", "conversation", c.id, "err", err)
+	c.tools.vision = c.Vision() // tools say whether the model can see pictures with them
+	if err := c.tools.offer(now); err != nil {
+		c.cfg.Log.Warn("the tools cannot be offered as they are now", "conversation", c.id, "err", err)
 	}
 }

@@ -82,7 +82,7 @@ func TestTheSDKLoadsWhatTheToolsStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	editor, err := file.New(file.Config{Dir: dir, Confined: true, Vision: true})
+	editor, err := file.New(file.Config{Dir: dir, Confined: true, Vision: func() bool { return true }})
 	if err != nil {
 		t.Fatal(err)
 	}

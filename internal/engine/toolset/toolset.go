@@ -105,6 +105,7 @@ func (m *maker) make(s spec) (tool.Tool, error) {
 		cfg := terminal.Config{
 			Dir: m.env.Workspace, ID: m.env.Conversation, Environ: m.cfg.Environ, User: m.cfg.User, Host: m.cfg.Host,
 			SaveDir: filepath.Join(m.env.Dir, "observations"), Secrets: m.env.Secrets,
+			Replaced: m.env.HadShell,
 		}
 		var err error
 		if cfg.Params, err = terminal.ParseParams(s.Params); err != nil {
@@ -112,7 +113,7 @@ func (m *maker) make(s spec) (tool.Tool, error) {
 		}
 		return made(terminal.New(cfg))
 	case "file_editor", "FileEditorTool":
-		return made(file.New(file.Config{Dir: m.env.Workspace, Confined: m.cfg.Confined, Vision: m.env.Vision}))
+		return made(file.New(file.Config{Dir: m.env.Workspace, Confined: m.cfg.Confined, Vision: m.env.Host.Vision}))
 	case "task_tracker", "TaskTrackerTool":
 		return made(task.New(m.env.Dir))
 	}

@@ -44,8 +44,9 @@ type Config struct {
 	Dir string
 	// Confined keeps the editor inside Dir.
 	Confined bool
-	// Vision says that the model is shown images.
-	Vision bool
+	// Vision tells whether the model is shown images now: another model may
+	// answer next. Nil: never.
+	Vision func() bool
 }
 
 // Editor is the tool of one conversation. Calls for different files may run at
@@ -61,6 +62,9 @@ type Editor struct {
 
 // New makes the tool. The directory must exist if the editor is confined to it.
 func New(cfg Config) (*Editor, error) {
+	if cfg.Vision == nil {
+		cfg.Vision = func() bool { return false }
+	}
 	e := &Editor{cfg: cfg}
 	if !cfg.Confined {
 		return e, nil
@@ -78,7 +82,7 @@ func New(cfg Config) (*Editor, error) {
 // Definition is what the model is told.
 func (e *Editor) Definition() tool.Definition {
 	text := strings.TrimSpace(description)
-	if e.cfg.Vision {
+	if e.cfg.Vision() {
 		text += "\n\n`view` shows pictures, too: " + imageNames + "."
 	}
 	text += "\n\nYou work in " + e.cfg.Dir + ": begin there when you look around."

@@ -232,7 +232,7 @@ func TestViewShowsPictures(t *testing.T) {
 	} {
 		write(t, filepath.Join(dir, name), data)
 	}
-	e := editor(t, file.Config{Dir: dir, Vision: true})
+	e := editor(t, file.Config{Dir: dir, Vision: func() bool { return true }})
 	for name, want := range map[string]string{
 		"a.png": "data:image/png;base64,iVBORw0K", "really-a-png.JPG": "data:image/png;base64,", "a.gif": "data:image/gif;base64,",
 		"a.bmp": "data:image/bmp;base64,", "a.webp": "data:image/webp;base64,", "pointer.png": "", "broken.png": "",

@@ -66,7 +66,7 @@ func (e *Editor) viewImage(p *place, data []byte, kind string) (outcome, error) 
 	if c, _, err := image.DecodeConfig(bytes.NewReader(data)); err == nil {
 		size = fmt.Sprintf(", %d x %d pixels", c.Width, c.Height)
 	}
-	if !e.cfg.Vision {
+	if !e.cfg.Vision() {
 		return says(fmt.Sprintf("%s is a picture (%s%s, %d bytes). You cannot be shown pictures.", p.path, kind, size, len(data))), nil
 	}
 	url := "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(data)

@@ -43,6 +43,9 @@ type Config struct {
 	SaveDir string
 	// Secrets may be nil.
 	Secrets *secretenv.Registry
+	// Replaced says that the conversation had a shell before, which is gone. The
+	// first result tells the model.
+	Replaced bool
 	// User and Host are named in the results.
 	User, Host string
 	// IdleLimit is after how long without a sign of life the machine is taken
@@ -93,8 +96,15 @@ func New(cfg Config) (*Terminal, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Terminal{cfg: cfg, shell: shell, tag: cfg.ID + "." + rand.Text()}, nil
+	t := &Terminal{cfg: cfg, shell: shell, tag: cfg.ID + "." + rand.Text()}
+	if cfg.Replaced {
+		t.note = replacedNote
+	}
+	return t, nil
 }
+
+const replacedNote = "[The shell of the earlier commands was closed meanwhile, and this is a new one: the working directory, variables and functions are as at " +
+	"the beginning, and programs that ran in the background have ended.]\n"
 
 func findShell(path string) (string, error) {
 	shell, err := exec.LookPath(cmp.Or(path, "bash"))
