@@ -1,6 +1,7 @@
 package turn_test
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 
@@ -146,6 +147,90 @@ func TestFinishMessageFollowsItsThought(t *testing.T) {
 				t.Errorf("live text %q, want %q; answer %q", got.text, tt.want, r.Result().Answer)
 			}
 		})
+	}
+}
+
+// Servers trim what the model has written; it is the same text.
+func TestATextThatIsTrimmedIsShownOnce(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		deltas []string
+		whole  string
+		want   string // with "Next." after it
+	}{
+		{"both ends", []string{" Hello", " world", " \n"}, "Hello world", " Hello world \n\n\nNext."},
+		{"its beginning", []string{"\n\t Hello", " world"}, "Hello world", "\n\t Hello world\n\nNext."},
+		{"its end", []string{"Hello ", "world\r\n"}, "Hello world", "Hello world\r\n\n\nNext."},
+		{"half was live", []string{" Hel"}, "Hello world", " Hello world\n\nNext."},
+		{"not trimmed", []string{" Hello", " world "}, " Hello world ", " Hello world \n\nNext."},
+		{"after a retry", []string{"Hel", " Hello", " world "}, "Hello world", "Hel Hello world \n\nNext."},
+		{"another text", []string{" Hello "}, "Goodbye", " Hello \n\nGoodbye\n\nNext."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			for _, next := range [][]string{nil, {"Ne", "xt."}, {"Next.", "\n"}} {
+				l := &log{}
+				r := began(t, l)
+				var events []event.Event
+				for _, d := range tt.deltas {
+					events = append(events, l.delta(d))
+				}
+				a := l.action(tt.whole, "terminal", `{"command":"ls"}`)
+				events = append(events, a, l.result(a))
+				for _, d := range next {
+					events = append(events, l.delta(d))
+				}
+				got, _ := read(t, r, append(events, l.message("Next.")))
+				if strings.TrimSuffix(got.text, "\n") != tt.want {
+					t.Errorf("live text %q, want %q", got.text, tt.want)
+				}
+			}
+		})
+	}
+}
+
+// A long answer in small pieces costs what it is long, not its square.
+func TestLiveTextIsLinear(t *testing.T) { //nolint:paralleltest // it counts what all tests allocate
+	allocated := func(pieces int) uint64 {
+		l := &log{}
+		r := began(t, l)
+		events := make([]event.Event, 0, pieces)
+		for range pieces {
+			events = append(events, l.delta("0123456789abcdef"))
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for _, e := range events {
+			if _, err := r.Add(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	short, long := allocated(2000), allocated(16_000)
+	t.Logf("%d bytes for 32 kB, %d bytes for 256 kB", short, long)
+	if long > 16*short {
+		t.Errorf("8 times the text takes %d times the memory", long/short)
+	}
+}
+
+func BenchmarkLiveText256KiB(b *testing.B) {
+	l := &log{}
+	var events []event.Event
+	for range 16_384 {
+		events = append(events, l.delta("0123456789abcdef"))
+	}
+	b.SetBytes(256 << 10)
+	b.ReportAllocs()
+	for b.Loop() {
+		r := began(b, &log{})
+		for _, e := range events {
+			if _, err := r.Add(e); err != nil {
+				b.Fatal(err)
+			}
+		}
 	}
 }
 

@@ -56,6 +56,7 @@ type Turn struct {
 }
 
 const (
+	maxDepth        = 64  // objects and arrays in each other
 	maxModel        = 256 // bytes of a model id
 	maxIgnored      = 32  // names in ChatRequest.Ignored
 	maxIgnoredBytes = 64  // bytes of one of them
@@ -94,6 +95,9 @@ func ParseChat(body []byte, limits Limits) (*ChatRequest, error) {
 func topLevel(body []byte) (map[string][]byte, error) {
 	if !json.Valid(body) {
 		return nil, invalidJSON(body)
+	}
+	if tooDeep(body, maxDepth) {
+		return nil, &RequestError{Code: CodeInvalidValue, Message: fmt.Sprintf("Invalid request body: objects and arrays are nested more than %d levels deep.", maxDepth)}
 	}
 	start := skipSpace(body, 0)
 	end := skipValue(body, start)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -365,6 +366,58 @@ func TestIgnoredNamesFitIntoAHeader(t *testing.T) {
 	}
 	if len(r.Ignored) != 32 || r.Ignored[0] != "f00" || r.Ignored[31] != "f31" {
 		t.Errorf("ignored %q", r.Ignored)
+	}
+}
+
+// nested is a body of about size bytes with a field that is nested depth deep,
+// the body itself included.
+func nested(depth, size int) []byte {
+	levels := depth - 1
+	inner := strings.Repeat("{\"a\":[", levels/2) + strings.Repeat("[", levels%2)
+	outer := strings.Repeat("]", levels%2) + strings.Repeat("]}", levels/2)
+	return []byte(body(user(`"hi"`), `"x":`+inner+strings.TrimSuffix(strings.Repeat(`"aa",`, size/5), ",")+outer))
+}
+
+func TestNestingIsBounded(t *testing.T) {
+	t.Parallel()
+	if _, err := openai.ParseChat(nested(64, 10), openai.Limits{}); err != nil {
+		t.Errorf("64 levels: %v", err)
+	}
+	for _, depth := range []int{65, 1000, 9999} {
+		_, err := openai.ParseChat(nested(depth, 10), openai.Limits{})
+		if e, ok := errors.AsType[*openai.RequestError](err); !ok || e.Code != openai.CodeInvalidValue || !strings.Contains(e.Message, "64 levels") {
+			t.Errorf("%d levels: %v", depth, err)
+		}
+	}
+}
+
+// Reading takes as long as the body is, however deep it is.
+func TestReadingIsLinearInWhatIsNested(t *testing.T) { //nolint:paralleltest // it compares times
+	fastest := func(in []byte) time.Duration {
+		best := time.Hour
+		for range 9 {
+			began := time.Now()
+			if _, err := openai.ParseChat(in, openai.Limits{}); err != nil {
+				t.Fatal(err)
+			}
+			best = min(best, time.Since(began))
+		}
+		return best
+	}
+	flat, deep := fastest(nested(3, 256<<10)), fastest(nested(64, 256<<10))
+	t.Logf("256 KiB: %v flat, %v with 64 levels", flat, deep)
+	if deep > 4*flat {
+		t.Errorf("64 levels take %v, 3 levels %v", deep, flat)
+	}
+}
+
+func BenchmarkParseChatNested(b *testing.B) {
+	in := nested(64, 1<<20)
+	b.SetBytes(int64(len(in)))
+	for b.Loop() {
+		if _, err := openai.ParseChat(in, openai.Limits{}); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 

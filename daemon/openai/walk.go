@@ -40,10 +40,7 @@ func members(object []byte, f func(key string, value []byte) error) error {
 		if err := f(key, object[i:end]); err != nil {
 			return err
 		}
-		i = skipSpace(object, end)
-		if object[i] == ',' {
-			i = skipSpace(object, i+1)
-		}
+		i = skipComma(object, end)
 	}
 	return nil
 }
@@ -56,10 +53,7 @@ func elements(array []byte, f func(i int, value []byte) error) error {
 		if err := f(n, array[i:end]); err != nil {
 			return err
 		}
-		i = skipSpace(array, end)
-		if array[i] == ',' {
-			i = skipSpace(array, i+1)
-		}
+		i = skipComma(array, end)
 	}
 	return nil
 }
@@ -69,6 +63,34 @@ func skipSpace(b []byte, i int) int {
 		i++
 	}
 	return i
+}
+
+// skipComma is the index of the next member or element, or of the bracket that
+// ends them all, after the value that ends at i.
+func skipComma(b []byte, i int) int {
+	if i = skipSpace(b, i); b[i] == ',' {
+		i = skipSpace(b, i+1)
+	}
+	return i
+}
+
+// tooDeep tells whether a value is nested deeper than limit.
+func tooDeep(b []byte, limit int) bool {
+	for i, depth := 0, 0; i < len(b); {
+		switch b[i] {
+		case '"':
+			i = skipString(b, i)
+			continue
+		case '{', '[':
+			if depth++; depth > limit {
+				return true
+			}
+		case '}', ']':
+			depth--
+		}
+		i++
+	}
+	return false
 }
 
 // skipValue is the index after the value that begins at i.
