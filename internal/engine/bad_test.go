@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -236,6 +237,24 @@ func TestReadOnlyDiskCannotBeOpened(t *testing.T) {
 	w.refuses(agentapi.ErrUnavailable, "can be written to")
 	w.cfg.Files = nil
 	w.works()
+}
+
+func TestAConversationThatCannotBeMadeLeavesNoWorkspace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(c *engine.Config) {
+		c.Files = failing{err: syscall.ENOSPC, when: func(string) bool { return true }}
+	})
+	theirs := w.workspace
+	w.workspace = filepath.Join(theirs, "made")
+	w.refuses(agentapi.ErrUnavailable, "room on the disk")
+	if _, err := os.Stat(w.workspace); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the workspace is still there: %v", err)
+	}
+	w.workspace = theirs
+	w.refuses(agentapi.ErrUnavailable, "room on the disk")
+	if _, err := os.Stat(theirs); err != nil {
+		t.Errorf("a directory that was there before: %v", err)
+	}
 }
 
 func TestStoredCallOfAnUnknownToolIsAnswered(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -148,6 +149,7 @@ func (b *Backend) create(ctx context.Context, req agentapi.OpenRequest, opts sto
 	if err != nil {
 		return nil, err
 	}
+	_, before := os.Stat(req.Workspace)
 	if err := os.MkdirAll(req.Workspace, 0o750); err != nil {
 		return nil, refused("The workspace of the conversation cannot be made; see that the directory that ohgw serve was given as --workspace, or its state directory, can be written to.", err)
 	}
@@ -167,7 +169,11 @@ func (b *Backend) create(ctx context.Context, req agentapi.OpenRequest, opts sto
 		conversation.TagProfile: profile.Name, conversation.TagUsage: agentUsage, tagSystem: systemMark(req.System),
 	}
 	now := b.cfg.Now()
-	return store.Create(b.cfg.Dir, state, store.Meta{Created: now, Updated: now}, opts)
+	dir, err := store.Create(b.cfg.Dir, state, store.Meta{Created: now, Updated: now}, opts)
+	if err != nil && errors.Is(before, fs.ErrNotExist) {
+		_ = os.Remove(req.Workspace) // made above for a conversation that is not there; it is empty
+	}
+	return dir, err
 }
 
 func (b *Backend) settings(ctx context.Context) (Settings, error) {
