@@ -20,7 +20,8 @@ type actor struct {
 	asks  *daemon // whose agents ask first
 	r     *rand.Rand
 
-	kept []*kept // conversations that must have everything at the end
+	kept  []*kept         // conversations that must have everything at the end
+	named map[*daemon]int // other conversations that have a name, and so are kept
 }
 
 // kept is a conversation, or a chat of a UI, with what was acknowledged in it.
@@ -249,6 +250,7 @@ func (a *actor) samples(ctx context.Context) {
 func (a *actor) stop(ctx context.Context) {
 	t := a.add("stop", 2)
 	id := newID(a.r)
+	a.named[a.open]++
 	header := map[string]string{"X-OpenHands-ServerConversation-ID": id}
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -269,6 +271,7 @@ func (a *actor) stop(ctx context.Context) {
 // confirm answers what an agent asks before it acts.
 func (a *actor) confirm(ctx context.Context) {
 	t := a.add("confirmation", 1)
+	a.named[a.asks]++
 	header := map[string]string{"X-OpenHands-ServerConversation-ID": newID(a.r)}
 	r := send(ctx, a.asks, ask{messages: []message{user(a.script(t, "", ""))}, header: header})
 	a.note(t.kind, "asked: "+r.outcome())
