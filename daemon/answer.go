@@ -35,13 +35,17 @@ type answer struct {
 }
 
 func newAnswer(x *exchange, c *call, att *run.Attachment) *answer {
-	return &answer{x: x, call: c, att: att, id: newCompletionID(), created: x.d.cfg.Now().Unix()}
+	return &answer{x: x, call: c, att: att, id: completionPrefix + att.AnswerID(), created: att.Created().Unix()}
 }
 
+// completionPrefix begins the id of every completion.
+const completionPrefix = "chatcmpl-"
+
+// newCompletionID is the id of an answer that is no run's.
 func newCompletionID() string {
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // never fails: the runtime ends the program first
-	return "chatcmpl-" + hex.EncodeToString(random[:])
+	return completionPrefix + hex.EncodeToString(random[:])
 }
 
 // updates calls show with every update of the job, and beat whenever there was

@@ -248,6 +248,7 @@ func valid(t testing.TB, name string, data []byte) map[string]any {
 // completion is an answer in one piece.
 type completion struct {
 	ID      string `json:"id"`
+	Created int64  `json:"created"`
 	Model   string `json:"model"`
 	Choices []struct {
 		Message struct {

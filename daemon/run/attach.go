@@ -63,6 +63,13 @@ func (j *job) add(a *Attachment) *Attachment {
 // ConversationID is the conversation that the request runs in.
 func (a *Attachment) ConversationID() string { return a.job.id }
 
+// AnswerID names the answer, in 32 hexadecimal digits: one name for every client
+// that gets it, also from a record.
+func (a *Attachment) AnswerID() string { return a.job.answerID }
+
+// Created is when the run was asked for that gives the answer.
+func (a *Attachment) Created() time.Time { return a.job.created }
+
 // Replayed tells whether an earlier request started the job.
 func (a *Attachment) Replayed() bool { return a.replayed }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,16 +15,18 @@ import (
 
 // job is one turn of one conversation and everything that it produced.
 type job struct {
-	m      *Manager
-	req    Request
-	id     string  // of the conversation
-	follow *record // the turn was started by an earlier process; nil: by us
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	turn   chan struct{}   // closed when the lane is j's
-	slot   <-chan struct{} // closed when a slot is j's; nil if it was at once. Set before turn is closed
-	queued chan struct{}   // closed when j has to wait in its lane
-	opened chan struct{}   // closed when the conversation is open, or j has ended
+	m        *Manager
+	req      Request
+	id       string    // of the conversation
+	answerID string    // names the answer, at each delivery
+	created  time.Time // of the answer, likewise
+	follow   *record   // the turn was started by an earlier process; nil: by us
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	turn     chan struct{}   // closed when the lane is j's
+	slot     <-chan struct{} // closed when a slot is j's; nil if it was at once. Set before turn is closed
+	queued   chan struct{}   // closed when j has to wait in its lane
+	opened   chan struct{}   // closed when the conversation is open, or j has ended
 
 	made, admitted time.Time // admitted is for the job's own goroutine
 	began          bool      // the message was sent, or may have been; likewise
@@ -64,6 +67,7 @@ func (m *Manager) newJob(req Request) *job {
 	if j.id == "" {
 		j.id = newID()
 	}
+	j.answerID, j.created = strings.ReplaceAll(newID(), "-", ""), j.made
 	j.ctx, j.cancel = context.WithCancelCause(m.life)
 	return j
 }

@@ -223,6 +223,9 @@ func (m *Manager) byKey(req Request, f found) (*job, error) {
 	j.follow, j.sent = rec, true
 	if rec.readable {
 		j.id = rec.conversation
+		if rec.answer != "" {
+			j.answerID, j.created = rec.answer, rec.created
+		}
 	}
 	m.start(j)
 	return j, nil

@@ -50,6 +50,8 @@ type record struct {
 	readable     bool // false: a file that says nothing any more
 	fingerprint  Fingerprint
 	conversation string
+	answer       string    // see Attachment.AnswerID; empty in records of an earlier version
+	created      time.Time // likewise
 	backend      string
 	baseline     turn.Baseline
 	process      string
@@ -74,6 +76,8 @@ type recordJSON struct {
 	Version      int           `json:"version"`
 	Fingerprint  string        `json:"fingerprint"`
 	Conversation string        `json:"conversation_id"`
+	Answer       string        `json:"answer_id,omitempty"`
+	Created      time.Time     `json:"created,omitzero"`
 	Backend      string        `json:"backend,omitempty"`
 	Baseline     turn.Baseline `json:"baseline"`
 	Started      time.Time     `json:"started"`
@@ -154,7 +158,7 @@ func decodeRecord(data []byte) (record, error) {
 		}
 	}
 	rec := record{
-		readable: true, conversation: j.Conversation, backend: j.Backend, baseline: j.Baseline,
+		readable: true, conversation: j.Conversation, answer: j.Answer, created: j.Created, backend: j.Backend, baseline: j.Baseline,
 		process: j.Process, started: j.Started, up: j.Up, done: j.End != nil, end: j.End,
 	}
 	sum, err := hex.DecodeString(j.Fingerprint)
@@ -196,7 +200,7 @@ func (r *records) begin(j *job, b turn.Baseline) error {
 	}
 	rec := record{
 		key: recordKey(j.req.Token, j.req.IdempotencyKey), readable: true,
-		fingerprint: j.req.Fingerprint, conversation: j.id, backend: r.backend, baseline: b, process: r.process, started: r.now(), up: r.up(),
+		fingerprint: j.req.Fingerprint, conversation: j.id, answer: j.answerID, created: j.created, backend: r.backend, baseline: b, process: r.process, started: r.now(), up: r.up(),
 	}
 	if err := r.store(rec); err != nil {
 		return fmt.Errorf("%w: %w", ErrRecord, err)
@@ -281,7 +285,7 @@ func (r *records) store(rec record) error {
 		return nil
 	}
 	data, err := json.Marshal(recordJSON{
-		Version: recordVersion, Fingerprint: hex.EncodeToString(rec.fingerprint[:]), Conversation: rec.conversation, Backend: rec.backend,
+		Version: recordVersion, Fingerprint: hex.EncodeToString(rec.fingerprint[:]), Conversation: rec.conversation, Answer: rec.answer, Created: rec.created, Backend: rec.backend,
 		Baseline: rec.baseline, Started: rec.started, Process: rec.process, Up: rec.up, End: rec.end,
 	})
 	if err != nil {
