@@ -72,6 +72,10 @@ func claudeModels() []facts {
 		{match: "claude-3-5-haiku", window: k200, output: 8192, vision: true, price: price{0.8, 4, 0.08, 1}},
 		{match: "claude-3-opus", window: k200, output: 4096, vision: true, price: oldOpus},
 		{match: "claude-3-haiku", window: k200, output: 4096, vision: true, price: price{0.25, 1.25, 0.03, 0.3}},
+		{match: "claude-3-sonnet", window: k200, output: 4096, vision: true, price: sonnet},
+		{match: "claude-instant", window: 100_000, output: 4096},
+		{match: "claude-v2", window: 100_000, output: 4096},
+		{match: "claude-2", window: 100_000, output: 4096},
 		// Newer ones are expected to be like the newest known.
 		{match: "claude-", window: k200, output: 64_000, vision: true, reasons: true, adaptive: true, noSampling: true},
 	}
@@ -163,6 +167,8 @@ func otherModels() []facts {
 		{match: "minimax-m2-", window: m1, output: 8192, reasons: true, price: price{0.3, 1.2, 0.03, 0.375}},
 		{match: "minimax-m2", window: k200, output: 8192, reasons: true, price: price{0.3, 1.2, 0.03, 0.375}},
 
+		{match: "devstral-medium-2507", window: 128_000, output: 128_000, price: price{0.4, 2, 0, 0}},
+		{match: "pixtral", window: 128_000, output: 128_000, vision: true},
 		{match: "devstral-small-25", window: 128_000, output: 128_000, price: price{0.1, 0.3, 0, 0}},
 		{match: "devstral", window: 256_000, output: 256_000, price: price{0.4, 2, 0, 0}},
 		{match: "codestral-2508", window: 256_000, output: 256_000, price: price{0.3, 0.9, 0, 0}},
@@ -170,14 +176,19 @@ func otherModels() []facts {
 		{match: "mistral-large", window: k256, output: k256, vision: true, price: price{0.5, 1.5, 0, 0}},
 		{match: "mistral-medium", window: k128, output: k128, vision: true, price: price{0.4, 2, 0, 0}},
 
-		{match: "grok-4-5", window: 500_000, output: 500_000, vision: true, reasons: true, price: price{2, 6, 0.5, 0}},
-		{match: "grok-4-3", window: m1, output: m1, vision: true, reasons: true, price: price{1.25, 2.5, 0.2, 0}},
-		{match: "grok-4-1-fast", window: 2 * m1, output: 2 * m1, vision: true, reasons: true, price: price{0.2, 0.5, 0.05, 0}},
-		{match: "grok-4-fast", window: 2 * m1, output: 2 * m1, price: price{0.2, 0.5, 0.05, 0}},
-		{match: "grok-code-fast", window: 256_000, output: 256_000, reasons: true, price: price{0.2, 1.5, 0.02, 0}},
-		{match: "grok-4", window: 256_000, output: 256_000, price: price{3, 15, 0, 0}},
+		{match: "grok-4-5", window: 500_000, vision: true, reasons: true, price: price{2, 6, 0.5, 0}},
+		{match: "grok-4-3", window: m1, vision: true, reasons: true, price: price{1.25, 2.5, 0.2, 0}},
+		{match: "grok-4-1-fast", window: 2 * m1, vision: true, reasons: true, price: price{0.2, 0.5, 0.05, 0}},
+		{match: "grok-4-fast", window: 2 * m1, price: price{0.2, 0.5, 0.05, 0}},
+		{match: "grok-code-fast", window: 256_000, reasons: true, price: price{0.2, 1.5, 0.02, 0}},
+		{match: "grok-4", window: 256_000, price: price{3, 15, 0, 0}},
 		{match: "grok-3-mini", window: k128, output: k128, reasons: true, price: price{0.3, 0.5, 0.075, 0}},
 		{match: "grok-3", window: k128, output: k128, price: price{3, 15, 0.75, 0}},
+
+		{match: "nova-micro", window: 128_000, output: 10_000, price: price{0.035, 0.14, 0, 0}},
+		{match: "nova-lite", window: 300_000, output: 10_000, vision: true, price: price{0.06, 0.24, 0, 0}},
+		{match: "nova-pro", window: 300_000, output: 10_000, vision: true, price: price{0.8, 3.2, 0, 0}},
+		{match: "nova-premier", window: m1, output: 10_000, vision: true, price: price{2.5, 12.5, 0, 0}},
 
 		{match: "glm-5", window: k200, output: 128_000, reasons: true, price: price{1, 3.2, 0.2, 0}},
 		{match: "glm-4-7", window: k200, output: 128_000, reasons: true, price: price{0.6, 2.2, 0.11, 0}},

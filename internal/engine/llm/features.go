@@ -26,7 +26,8 @@ type features struct {
 	cacheRetention   bool
 	stopWords        bool
 	responses        bool // is called by the Responses API
-	plainContent     bool
+	plainContent     bool // strings, whatever is lost by it
+	plainText        bool // strings where there is no image
 	sendReasoning    bool
 	vision           bool
 	thinkingLevels   bool // Gemini 3
@@ -52,8 +53,8 @@ func featuresOf(p *Profile) features {
 		facts:            known,
 		reasons:          override("supports_reasoning_effort", known.reasons),
 		cacheRetention:   override("supports_prompt_cache_retention", keepsCache(raw)),
-		stopWords:        override("supports_stop_words", !contains(raw, "o1", "o3", "grok-4-0709", "grok-code-fast-1", "deepseek-r1-0528")),
-		plainContent:     contains(raw, "deepseek", "glm", "groq/kimi-k2-instruct", "openrouter/minimax"),
+		stopWords:        override("supports_stop_words", !contains(raw, "o1", "o3", "grok-4", "grok-3-mini", "grok-code-fast", "deepseek-r1-0528", "perplexity/")),
+		plainText:        contains(raw, "deepseek", "glm", "groq/kimi-k2-instruct", "openrouter/minimax"),
 		sendReasoning:    sendsReasoning(raw),
 		vision:           override("supports_vision", known.vision),
 		claude:           strings.Contains(raw, "claude"),
@@ -62,16 +63,27 @@ func featuresOf(p *Profile) features {
 	}
 	f.thinking = thinkingOf(p, raw, known)
 	// Gemini's explicit marks switch off its own, better cache.
-	f.explicitCache = override("supports_prompt_cache", f.claude && !strings.Contains(raw, "gemini"))
+	f.explicitCache = override("supports_prompt_cache", f.claude && !strings.Contains(raw, "gemini") && !refusesCache(p, raw))
 	f.sampling = override("supports_sampling_params", !known.noSampling && (!f.reasons || strings.Contains(raw, "gemini")))
 	f.responses = usesResponses(p, raw, known, override)
 	if p.ForceStringSerializer != nil {
-		f.plainContent = *p.ForceStringSerializer
+		f.plainContent, f.plainText = *p.ForceStringSerializer, false
+	}
+	if strings.HasPrefix(p.Model, "bedrock/") && strings.Contains(raw, "claude-3-5-haiku") {
+		f.vision = false // there it reads text only
 	}
 	if p.DisableVision != nil && *p.DisableVision {
 		f.vision = false
 	}
 	return f
+}
+
+// refusesCache tells Claude's models that cannot cache, or not at Bedrock.
+func refusesCache(p *Profile, raw string) bool {
+	if contains(raw, "claude-3-sonnet", "claude-2", "claude-v2", "claude-instant") {
+		return true
+	}
+	return strings.HasPrefix(p.Model, "bedrock/") && contains(raw, "claude-3-opus", "claude-3-haiku", "claude-3-5-sonnet-20240620")
 }
 
 func thinkingOf(p *Profile, raw string, known facts) thinkingMode {
@@ -140,10 +152,12 @@ const (
 	minWindow  = 16_384  // below it an agent cannot work
 )
 
-// maxOutput is the output limit of a profile; 0 if none is known.
-func maxOutput(p *Profile, known facts, window int64) int64 {
+// maxOutput is the output limit of a profile; 0 if none is known. A local
+// server has a window of its own, of which the catalogue's limit would take too
+// much: it knows best how much room there is.
+func maxOutput(p *Profile, known facts, window int64, local bool) int64 {
 	limit := value(p.MaxOutputTokens, 0)
-	if limit == 0 {
+	if limit == 0 && !local {
 		switch {
 		case contains(p.Model, "claude-3-7-sonnet", "claude-sonnet-4", "kimi-k2-thinking"):
 			limit = longAnswer

@@ -99,7 +99,7 @@ func New(cfg Config) (Model, error) {
 	}
 	m := &model{cfg: cfg, features: f, route: r, dialect: r.dialect(f)}
 	m.window = value(p.MaxInputTokens, f.facts.window)
-	m.output = maxOutput(p, f.facts, m.window)
+	m.output = maxOutput(p, f.facts, m.window, r.provider.local)
 	if m.window > 0 && m.window < minWindow && !allowed(cfg.Getenv("ALLOW_SHORT_CONTEXT_WINDOWS")) {
 		return nil, tooSmall(m.window)
 	}
@@ -187,6 +187,6 @@ func (m *model) Info() Info {
 	p := &m.cfg.Profile
 	return Info{
 		Model: p.Model, UsageID: m.cfg.UsageID, ContextWindow: m.window, MaxOutput: m.output,
-		Vision: m.features.vision, ImageTokens: m.imageTokens(), NativeTools: p.NativeToolCalling, Streams: true,
+		Vision: m.features.vision, ImageTokens: m.imageTokens(), NativeTools: m.nativeTools(), Streams: true,
 	}
 }

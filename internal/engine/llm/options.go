@@ -1,6 +1,8 @@
 package llm
 
 import (
+	"strings"
+
 	"github.com/ohgw/ohgw/internal/engine/llm/wire"
 )
 
@@ -11,7 +13,11 @@ func (m *model) baseOptions() (o wire.Options, dropped []string) {
 	o = wire.Options{
 		MaxOutput: m.output, Temperature: p.Temperature, TopP: p.TopP, TopK: p.TopK, Seed: p.Seed,
 		CacheMarks:   p.CachingPrompt && f.explicitCache && m.marks(),
-		PlainContent: f.plainContent, SendReasoning: f.sendReasoning, SendThinking: m.takesThinking(),
+		PlainContent: f.plainContent, PlainText: f.plainText || m.route.provider.plainText, PlainAnswers: m.route.provider.plainAnswers,
+		SendReasoning: f.sendReasoning, SendThinking: m.takesThinking(),
+	}
+	if f.reasons && f.sendReasoning {
+		o.FillReasoning = m.route.provider.fill
 	}
 	// OpenHands writes lists only where something needs them.
 	o.PlainContent = o.PlainContent || !o.CacheMarks && !f.vision && !p.NativeToolCalling
@@ -19,6 +25,7 @@ func (m *model) baseOptions() (o wire.Options, dropped []string) {
 		o.CacheRetention = p.PromptCacheRetention
 	}
 	m.think(&o)
+	o.Interleaved = o.Thinking > 0 && !strings.Contains(m.route.model, "claude-3-7")
 	dropped = m.dropSampling(&o)
 	if m.route.style == responsesStyle {
 		o.EncryptedReasoning = p.EnableEncryptedReasoning && f.reasons
@@ -34,10 +41,14 @@ func (m *model) marks() bool {
 	return m.route.style == chatStyle || m.route.style == messagesStyle || m.route.style == converseStyle
 }
 
-// takesThinking tells whether signed thinking goes back in a chat: to LiteLLM,
-// or to something that may be one.
+// takesThinking tells whether signed thinking goes back: to Claude, and in a
+// chat to LiteLLM or to something that may be one. Another model refuses what
+// it did not think.
 func (m *model) takesThinking() bool {
 	r := m.route
+	if r.style == converseStyle {
+		return m.features.claude && m.features.reasons
+	}
 	return r.provider.proxy || r.provider.prefix == "openai" && r.custom && m.features.claude
 }
 
@@ -56,6 +67,12 @@ func (m *model) think(o *wire.Options) {
 	case f.thinking == adaptiveThinking && r.style != chatStyle:
 		o.Adaptive, o.Effort = true, p.ReasoningEffort
 	case !f.reasons:
+	case f.thinking == manualThinking && r.style == chatStyle && r.custom:
+		// What is in front of Claude may hand an effort on, which Claude refuses.
+	case r.style == converseStyle && !f.claude:
+		if strings.Contains(r.model, "gpt-oss") {
+			o.Effort = p.ReasoningEffort
+		}
 	case r.style == messagesStyle || r.style == converseStyle:
 		if budget := wire.Budget(p.ReasoningEffort); f.claude && budget > 0 {
 			o.Thinking = max(budget, leastThinking)

@@ -12,7 +12,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/engine/llm/textcall"
 	"github.com/ohgw/ohgw/internal/engine/llm/wire"
-	"github.com/ohgw/ohgw/internal/engine/llm/wire/gemini"
 )
 
 // prepare makes the call of a request: what this model is shown of the
@@ -45,7 +44,12 @@ func (m *model) prepare(req Request) *wire.Call {
 
 // textTools tells whether a request offers its tools in the text protocol.
 func (m *model) textTools(req Request) bool {
-	return !m.cfg.Profile.NativeToolCalling && (len(req.Tools) > 0 || wire.HasCalls(req.Messages))
+	return !m.nativeTools() && (len(req.Tools) > 0 || wire.HasCalls(req.Messages))
+}
+
+// nativeTools tells whether the model is offered tools in the provider's way.
+func (m *model) nativeTools() bool {
+	return m.cfg.Profile.NativeToolCalling && !m.route.provider.noTools
 }
 
 // message is a message as this model is shown it.
@@ -111,8 +115,8 @@ func (m *model) callID(id string) string {
 	if strings.Contains(m.route.model, "gemini") {
 		return id // with its signature
 	}
-	id, _, _ = strings.Cut(id, gemini.Separator)
-	if m.route.provider.prefix == "mistral" && len(id) != mistralLen {
+	id, _, _ = strings.Cut(id, wire.Separator)
+	if m.route.provider.randomSeed && len(id) != mistralLen {
 		return digest(id)[:mistralLen]
 	}
 	if len(id) > longest || m.features.claude && !plainID(id) {

@@ -32,6 +32,7 @@ type provider struct {
 	keyVar  string   // environment variable that people know its key by
 	keyless bool     // answers without a key
 	path    string   // added to a base URL that has no path
+	hosts   []string // others of its own, by which "openai" with a base URL is known too
 
 	// Which of the options a strict server would refuse.
 	maxCompletion bool   // the output limit has OpenAI's newer name
@@ -39,6 +40,16 @@ type provider struct {
 	cacheKeys     bool   // takes OpenAI's cache options
 	effort        string // models that take reasoning_effort: part of their names; "*" for all
 	responses     bool   // has the Responses API
+
+	// What it does not take, or takes in another way.
+	noStreamOptions bool // refuses stream_options
+	noNames         bool // refuses names in messages of tools
+	noTools         bool // has no function calling: tools are offered as text
+	plainText       bool // takes contents without images as strings only
+	plainAnswers    bool // ... the assistant's only
+	randomSeed      bool // calls seed random_seed
+	fill            wire.Fill
+	local           bool // a server of the user's, with limits of its own
 
 	proxy  bool // LiteLLM's proxy: takes thinking blocks and budgets, says what a call cost
 	priced bool // sells the models at their makers' prices
@@ -77,26 +88,26 @@ func providers() []provider {
 			maxCompletion: true, topK: true, effort: "*",
 		},
 		{prefix: "groq", base: "https://api.groq.com/openai/v1", baseVar: []string{"GROQ_API_BASE"}, keyVar: "GROQ_API_KEY", maxCompletion: true, effort: "gpt-oss"},
-		{prefix: "xai", base: "https://api.x.ai/v1", baseVar: []string{"XAI_API_BASE"}, keyVar: "XAI_API_KEY", effort: "grok-3-mini", priced: true},
-		{prefix: "deepseek", base: "https://api.deepseek.com", baseVar: []string{"DEEPSEEK_API_BASE"}, keyVar: "DEEPSEEK_API_KEY", priced: true},
-		{prefix: "moonshot", base: "https://api.moonshot.ai/v1", baseVar: []string{"MOONSHOT_API_BASE"}, keyVar: "MOONSHOT_API_KEY", priced: true},
-		{prefix: "mistral", base: "https://api.mistral.ai/v1", baseVar: []string{"MISTRAL_API_BASE"}, keyVar: "MISTRAL_API_KEY", priced: true},
-		{prefix: "codestral", base: "https://codestral.mistral.ai/v1", baseVar: []string{"CODESTRAL_API_BASE"}, keyVar: "CODESTRAL_API_KEY"},
-		{prefix: "minimax", base: "https://api.minimax.io/v1", baseVar: []string{"MINIMAX_API_BASE"}, keyVar: "MINIMAX_API_KEY", priced: true},
-		{prefix: "zai", base: "https://api.z.ai/api/paas/v4", baseVar: []string{"ZAI_API_BASE"}, keyVar: "ZAI_API_KEY", priced: true},
-		{prefix: "dashscope", base: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", baseVar: []string{"DASHSCOPE_API_BASE"}, keyVar: "DASHSCOPE_API_KEY", topK: true},
+		{prefix: "xai", base: "https://api.x.ai/v1", baseVar: []string{"XAI_API_BASE"}, keyVar: "XAI_API_KEY", effort: "grok-3-mini", priced: true, noNames: true, hosts: []string{"us-east-1.api.x.ai", "eu-west-1.api.x.ai"}},
+		{prefix: "deepseek", base: "https://api.deepseek.com", baseVar: []string{"DEEPSEEK_API_BASE"}, keyVar: "DEEPSEEK_API_KEY", priced: true, fill: wire.FillAll},
+		{prefix: "moonshot", base: "https://api.moonshot.ai/v1", baseVar: []string{"MOONSHOT_API_BASE"}, keyVar: "MOONSHOT_API_KEY", priced: true, plainText: true, fill: wire.FillCalls, hosts: []string{"api.moonshot.cn"}},
+		{prefix: "mistral", base: "https://api.mistral.ai/v1", baseVar: []string{"MISTRAL_API_BASE"}, keyVar: "MISTRAL_API_KEY", priced: true, path: "/v1", noStreamOptions: true, plainText: true, randomSeed: true},
+		{prefix: "codestral", base: "https://codestral.mistral.ai/v1", baseVar: []string{"CODESTRAL_API_BASE"}, keyVar: "CODESTRAL_API_KEY", path: "/v1", noStreamOptions: true, plainText: true, randomSeed: true},
+		{prefix: "minimax", base: "https://api.minimax.io/v1", baseVar: []string{"MINIMAX_API_BASE"}, keyVar: "MINIMAX_API_KEY", priced: true, hosts: []string{"api.minimaxi.com", "api.minimax.chat"}},
+		{prefix: "zai", base: "https://api.z.ai/api/paas/v4", baseVar: []string{"ZAI_API_BASE"}, keyVar: "ZAI_API_KEY", priced: true, hosts: []string{"open.bigmodel.cn"}},
+		{prefix: "dashscope", base: "https://dashscope.aliyuncs.com/compatible-mode/v1", baseVar: []string{"DASHSCOPE_API_BASE"}, keyVar: "DASHSCOPE_API_KEY", topK: true, hosts: []string{"dashscope-intl.aliyuncs.com", "dashscope-us.aliyuncs.com"}},
 		{prefix: "together_ai", base: "https://api.together.xyz/v1", baseVar: []string{"TOGETHER_AI_API_BASE"}, keyVar: "TOGETHER_API_KEY", topK: true, effort: "gpt-oss"},
 		{prefix: "fireworks_ai", base: "https://api.fireworks.ai/inference/v1", baseVar: []string{"FIREWORKS_API_BASE"}, keyVar: "FIREWORKS_API_KEY", topK: true, effort: "gpt-oss"},
-		{prefix: "perplexity", base: "https://api.perplexity.ai", keyVar: "PERPLEXITYAI_API_KEY"},
-		{prefix: "nvidia_nim", base: "https://integrate.api.nvidia.com/v1", baseVar: []string{"NVIDIA_NIM_API_BASE"}, keyVar: "NVIDIA_NIM_API_KEY"},
-		{prefix: "cerebras", base: "https://api.cerebras.ai/v1", baseVar: []string{"CEREBRAS_API_BASE"}, keyVar: "CEREBRAS_API_KEY", maxCompletion: true, effort: "gpt-oss"},
-		{prefix: "sambanova", base: "https://api.sambanova.ai/v1", baseVar: []string{"SAMBANOVA_API_BASE"}, keyVar: "SAMBANOVA_API_KEY"},
+		{prefix: "perplexity", base: "https://api.perplexity.ai", keyVar: "PERPLEXITYAI_API_KEY", noStreamOptions: true, noTools: true},
+		{prefix: "nvidia_nim", base: "https://integrate.api.nvidia.com/v1", baseVar: []string{"NVIDIA_NIM_API_BASE"}, keyVar: "NVIDIA_NIM_API_KEY", noStreamOptions: true},
+		{prefix: "cerebras", base: "https://api.cerebras.ai/v1", baseVar: []string{"CEREBRAS_API_BASE"}, keyVar: "CEREBRAS_API_KEY", maxCompletion: true, effort: "gpt-oss", noStreamOptions: true},
+		{prefix: "sambanova", base: "https://api.sambanova.ai/v1", baseVar: []string{"SAMBANOVA_API_BASE"}, keyVar: "SAMBANOVA_API_KEY", plainText: true},
 		{prefix: "huggingface", base: "https://router.huggingface.co/v1", keyVar: "HF_TOKEN"},
 		{prefix: "volcengine", base: "https://ark.cn-beijing.volces.com/api/v3", baseVar: []string{"VOLCENGINE_API_BASE"}, keyVar: "VOLCENGINE_API_KEY"},
-		{prefix: "hosted_vllm", baseVar: []string{"HOSTED_VLLM_API_BASE"}, keyVar: "HOSTED_VLLM_API_KEY", keyless: true, path: "/v1", topK: true, effort: "gpt-oss"},
-		{prefix: "lm_studio", base: "http://localhost:1234", baseVar: []string{"LM_STUDIO_API_BASE"}, keyVar: "LM_STUDIO_API_KEY", keyless: true, path: "/v1", topK: true, effort: "gpt-oss"},
-		{prefix: "ollama", base: "http://localhost:11434", baseVar: []string{"OLLAMA_API_BASE"}, keyVar: "OLLAMA_API_KEY", keyless: true, path: "/v1", effort: "gpt-oss"},
-		{prefix: "ollama_chat", base: "http://localhost:11434", baseVar: []string{"OLLAMA_API_BASE"}, keyVar: "OLLAMA_API_KEY", keyless: true, path: "/v1", effort: "gpt-oss"},
+		{prefix: "hosted_vllm", baseVar: []string{"HOSTED_VLLM_API_BASE"}, keyVar: "HOSTED_VLLM_API_KEY", keyless: true, path: "/v1", topK: true, effort: "gpt-oss", plainAnswers: true, local: true},
+		{prefix: "lm_studio", base: "http://localhost:1234", baseVar: []string{"LM_STUDIO_API_BASE"}, keyVar: "LM_STUDIO_API_KEY", keyless: true, path: "/v1", topK: true, effort: "gpt-oss", local: true},
+		{prefix: "ollama", base: "http://localhost:11434", baseVar: []string{"OLLAMA_API_BASE"}, keyVar: "OLLAMA_API_KEY", keyless: true, path: "/v1", effort: "gpt-oss", local: true},
+		{prefix: "ollama_chat", base: "http://localhost:11434", baseVar: []string{"OLLAMA_API_BASE"}, keyVar: "OLLAMA_API_KEY", keyless: true, path: "/v1", effort: "gpt-oss", local: true},
 	}
 }
 
@@ -134,13 +145,50 @@ func (r route) dialect(f features) wire.Dialect {
 		return converse.Dialect{}
 	case chatStyle:
 	}
+	router := p.prefix == "openrouter"
 	d := chat.Dialect{
-		MaxTokens: "max_tokens", TopK: p.topK, UsageCost: p.prefix == "openrouter",
+		MaxTokens: "max_tokens", TopK: p.topK, UsageCost: router, MarksInside: router,
+		NoStreamOptions: p.noStreamOptions, NoNames: p.noNames, RandomSeed: p.randomSeed,
+		Signatures: r.signatures(),
 		// OpenAI's prefix with another URL is any server.
 		CacheKeys: p.cacheKeys && (p.prefix != "openai" || !r.custom),
 	}
 	if p.maxCompletion || p.prefix == "azure" && f.reasons {
 		d.MaxTokens = "max_completion_tokens"
 	}
+	if router {
+		d.Details = vendorOf(r.model)
+	}
 	return d
+}
+
+// signatures is where the signatures of Gemini's thoughts go in a chat.
+func (r route) signatures() chat.Signatures {
+	switch {
+	case r.provider.proxy:
+		return chat.InIDs
+	case !strings.Contains(r.model, "gemini") || r.provider.prefix == "openrouter":
+		return chat.Dropped
+	case strings.Contains(r.url, "://"+googleHost+"/"):
+		return chat.Apart
+	}
+	return chat.Beside
+}
+
+// googleHost serves Gemini by an API like OpenAI's too.
+const googleHost = "generativelanguage.googleapis.com"
+
+// vendorOf is the maker of a model as OpenRouter names it.
+func vendorOf(model string) chat.Vendor {
+	switch {
+	case strings.Contains(model, "claude"):
+		return chat.Anthropic
+	case strings.Contains(model, "gemini"):
+		return chat.Google
+	case strings.HasPrefix(model, "openai/"):
+		return chat.OpenAI
+	case strings.HasPrefix(model, "x-ai/"):
+		return chat.XAI
+	}
+	return ""
 }

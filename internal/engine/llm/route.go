@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/engine/llm/wire/converse"
@@ -42,12 +43,46 @@ func routeOf(p *Profile, f features, getenv func(string) string) (route, error) 
 	if err != nil {
 		return route{}, err
 	}
+	if prov.prefix == "openai" {
+		if known, ok := providerAt(u); ok {
+			prov, r.provider = known, known
+		}
+	}
 	r.custom = prov.base != "" && !strings.HasPrefix(prov.base, u.Scheme+"://"+u.Host)
 	if u.Path == "" || u.Path == "/" {
 		u.Path = prov.path
 	}
-	r.url = endpoint(u, r, p.APIVersion)
+	r.url = endpoint(u, r, apiVersion(p, r))
 	return r, nil
+}
+
+// providerAt finds the provider whose host a base URL names: what it takes and
+// refuses does not depend on the prefix of the profile's model.
+func providerAt(u *url.URL) (provider, bool) {
+	for _, known := range providers() {
+		own, err := url.Parse(known.base)
+		if err != nil || known.style != chatStyle || known.prefix == "openai" || known.local {
+			continue
+		}
+		if u.Host == own.Host || slices.Contains(known.hosts, u.Host) {
+			return known, true
+		}
+	}
+	return provider{}, false
+}
+
+// firstResponses is the first version of Azure's API that has the Responses
+// API; an older one in a profile is OpenHands' default, and answers 404.
+const firstResponses = "2025-04-01-preview"
+
+// apiVersion is the version of Azure's API for a call.
+func apiVersion(p *Profile, r route) string {
+	const date = len("2025-04-01")
+	v := p.APIVersion
+	if r.style == responsesStyle && len(v) >= date && v[:date] < "2025-03-01" {
+		return firstResponses
+	}
+	return v
 }
 
 // providerOf splits the model of a profile. A bare name that is well known has
@@ -142,6 +177,8 @@ func endpoint(u *url.URL, r route, apiVersion string) string {
 	case r.style == messagesStyle:
 		leaf = "/v1/messages"
 		path = strings.TrimSuffix(path, "/v1")
+	case r.provider.randomSeed && !strings.HasSuffix(path, "/v1") && !strings.HasSuffix(path, leaf):
+		path += "/v1" // Mistral's base URLs are written with and without it
 	case r.style == geminiStyle:
 		leaf, query = "/models/"+model+":streamGenerateContent", "alt=sse"
 	case r.provider.prefix == "azure" && !strings.HasSuffix(path, "/openai/v1"):
@@ -184,7 +221,10 @@ func bedrockRoute(r route, p *Profile, getenv func(string) string) (route, error
 	}
 	r.region = p.AWSRegion
 	if first, rest, found := strings.Cut(r.model, "/"); found && awsRegion.MatchString(first) {
-		r.model, r.region = rest, first
+		r.model = rest
+		if r.region == "" {
+			r.region = first
+		}
 	}
 	for _, name := range []string{"AWS_REGION_NAME", "AWS_REGION", "AWS_DEFAULT_REGION"} {
 		if r.region == "" {

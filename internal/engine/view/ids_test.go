@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ohgw/ohgw/agentapi/event"
-	"github.com/ohgw/ohgw/internal/engine/llm/wire/gemini"
+	"github.com/ohgw/ohgw/internal/engine/llm/wire"
 	"github.com/ohgw/ohgw/internal/engine/view"
 )
 
@@ -30,8 +30,8 @@ func TestTakenIDsGetAnotherOfTheirForm(t *testing.T) {
 		{"a:01", "a:01_2"},
 		{"", "call"},
 		{"", "call_2"},
-		{"g" + gemini.Separator + "s", "g" + gemini.Separator + "s"},
-		{"g" + gemini.Separator + "t", "g_2" + gemini.Separator + "t"},
+		{"g" + wire.Separator + "s", "g" + wire.Separator + "s"},
+		{"g" + wire.Separator + "t", "g_2" + wire.Separator + "t"},
 	} {
 		if got := ids.Take(tt[0]); got != tt[1] {
 			t.Errorf("Take(%q) = %q, want %q", tt[0], got, tt[1])

@@ -70,7 +70,11 @@ type Builder struct {
 	open      *Thinking
 	calls     []*call
 	slots     map[int]*call
+	unclaimed []signature // of calls that have not come yet
 }
+
+// signature is that of the call with an id.
+type signature struct{ id, value string }
 
 // Thinking is a block of signed thinking, or of data that only the provider
 // can read.
@@ -80,11 +84,17 @@ type Thinking struct {
 }
 
 type call struct {
-	index    int
-	id, name string
-	made     bool // the id is ours
-	args     strings.Builder
+	index     int
+	id, name  string
+	made      bool // the id is ours
+	signature string
+	args      strings.Builder
 }
+
+// Separator stands in the id of a call before the signature of the thought
+// behind it, which Gemini wants back. LiteLLM keeps it there too: OpenHands'
+// events have no other place.
+const Separator = "__thought__"
 
 // NewBuilder makes a builder that hands on each piece; emit may be nil. newID
 // makes ids for calls that come without one.
@@ -198,6 +208,40 @@ func (b *Builder) SetArguments(slot int, args string) {
 	}
 }
 
+// Sign keeps the signature of the call with that id, which may come later. One
+// that is of no call is the first call's.
+func (b *Builder) Sign(id, value string) {
+	b.grow(value)
+	b.unclaimed = append(b.unclaimed, signature{id, value})
+}
+
+// SignSlot keeps the signature of the call that the provider counts as slot.
+func (b *Builder) SignSlot(slot int, value string) {
+	if c := b.slots[slot]; c != nil && c.signature == "" {
+		b.grow(value)
+		c.signature = value
+	}
+}
+
+// claim gives the signatures that came by id to their calls.
+func (b *Builder) claim() {
+	for _, s := range b.unclaimed {
+		to := -1
+		for i, c := range b.calls {
+			if c.id == s.id {
+				to = i
+			}
+		}
+		if to < 0 && len(b.calls) > 0 {
+			to = 0
+		}
+		if to >= 0 && b.calls[to].signature == "" {
+			b.calls[to].signature = s.value
+		}
+	}
+	b.unclaimed = nil
+}
+
 // Calls is the number of calls so far.
 func (b *Builder) Calls() int { return len(b.calls) }
 
@@ -212,6 +256,7 @@ func (b *Builder) Err() error {
 // Message is the answer as a message.
 func (b *Builder) Message() event.LLMMessage {
 	b.CloseThinking()
+	b.claim()
 	m := event.LLMMessage{
 		Role: "assistant", Content: []event.Content{}, ThinkingBlocks: []json.RawMessage{},
 		ReasoningContent: b.reasoning.String(), ResponsesReasoningItem: b.Item,
@@ -221,6 +266,9 @@ func (b *Builder) Message() event.LLMMessage {
 	}
 	m.ThinkingBlocks = append(m.ThinkingBlocks, b.thinking...)
 	for _, c := range b.calls {
+		if c.signature != "" && !strings.Contains(c.id, Separator) {
+			c.id += Separator + c.signature
+		}
 		tc := event.ToolCall{ID: c.id, Name: c.name, Arguments: c.args.String(), Origin: "completion"}
 		if strings.TrimSpace(tc.Arguments) == "" {
 			tc.Arguments = "{}"

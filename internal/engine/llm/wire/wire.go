@@ -58,6 +58,8 @@ type Options struct {
 	// Thinking is the budget, in tokens, of a model whose thinking is switched
 	// on by a budget.
 	Thinking int64
+	// Interleaved asks for thinking between the calls of tools.
+	Interleaved bool
 	// Adaptive is for models that think as much as Effort makes them.
 	Adaptive bool
 
@@ -68,8 +70,13 @@ type Options struct {
 	// CacheRetention is how long the provider should keep the beginning.
 	CacheRetention string
 
-	// PlainContent sends contents as strings, not as lists of parts.
-	PlainContent bool
+	// PlainContent sends contents as strings, not as lists of parts: without
+	// their images. PlainText does so where there is no image, PlainAnswers
+	// with the assistant's own.
+	PlainContent, PlainText, PlainAnswers bool
+	// FillReasoning puts a blank reasoning where a model that wants its own
+	// back has none: another model wrote the answer.
+	FillReasoning Fill
 	// SendReasoning returns reasoning texts to the model that wrote them,
 	// SendThinking its signed thinking blocks.
 	SendReasoning, SendThinking bool
@@ -81,6 +88,15 @@ type Options struct {
 	// Extra are members of the body that the user asked for; they win.
 	Extra map[string]json.RawMessage
 }
+
+// Fill says which answers get a blank reasoning.
+type Fill int
+
+// The ways to fill; the zero Fill fills nothing.
+const (
+	FillCalls Fill = iota + 1 // answers with tool calls
+	FillAll
+)
 
 // Marshal is JSON without the escapes that only HTML needs: what a model wrote
 // goes back as it was.

@@ -23,6 +23,21 @@ type Dialect struct {
 	CacheKeys bool
 	// UsageCost asks OpenRouter to say what the call cost.
 	UsageCost bool
+	// NoStreamOptions leaves out stream_options, which strict servers refuse;
+	// they send the usage unasked.
+	NoStreamOptions bool
+	// NoNames leaves out the name of a tool's message.
+	NoNames bool
+	// RandomSeed is Mistral's name for seed.
+	RandomSeed bool
+	// MarksInside puts the cache marker of a tool's message into its content,
+	// where OpenRouter looks; LiteLLM looks beside it.
+	MarksInside bool
+	// Details is OpenRouter's reasoning_details: what the model's maker wants
+	// back of its thoughts. See details.go.
+	Details Vendor
+	// Signatures is where the signatures of Gemini's thoughts go.
+	Signatures Signatures
 }
 
 type request struct {
@@ -30,7 +45,7 @@ type request struct {
 	Messages            []message      `json:"messages"`
 	Tools               []tool         `json:"tools,omitempty"`
 	Stream              bool           `json:"stream"`
-	StreamOptions       streamOptions  `json:"stream_options"`
+	StreamOptions       *streamOptions `json:"stream_options,omitempty"`
 	Usage               *usageOptions  `json:"usage,omitempty"`
 	MaxTokens           int64          `json:"max_tokens,omitempty"`
 	MaxCompletionTokens int64          `json:"max_completion_tokens,omitempty"`
@@ -38,6 +53,7 @@ type request struct {
 	TopP                *float64       `json:"top_p,omitempty"`
 	TopK                *float64       `json:"top_k,omitempty"`
 	Seed                *int64         `json:"seed,omitempty"`
+	RandomSeed          *int64         `json:"random_seed,omitempty"`
 	Stop                []string       `json:"stop,omitempty"`
 	ReasoningEffort     string         `json:"reasoning_effort,omitempty"`
 	Thinking            *thinkingBlock `json:"thinking,omitempty"`
@@ -76,6 +92,7 @@ type message struct {
 	ToolCallID       string            `json:"tool_call_id,omitempty"`
 	Name             string            `json:"name,omitempty"`
 	ReasoningContent string            `json:"reasoning_content,omitempty"`
+	ReasoningDetails []any             `json:"reasoning_details,omitempty"`
 	ThinkingBlocks   []json.RawMessage `json:"thinking_blocks,omitempty"`
 	CacheControl     *cacheControl     `json:"cache_control,omitempty"`
 }
@@ -98,9 +115,10 @@ type cacheControl struct {
 func ephemeral() *cacheControl { return &cacheControl{Type: "ephemeral"} }
 
 type toolCall struct {
-	ID       string       `json:"id"`
-	Type     string       `json:"type"`
-	Function functionCall `json:"function"`
+	ID       string        `json:"id"`
+	Type     string        `json:"type"`
+	Function functionCall  `json:"function"`
+	Extra    *extraContent `json:"extra_content,omitempty"`
 }
 
 type functionCall struct {
@@ -112,8 +130,16 @@ type functionCall struct {
 func (d Dialect) Body(c *wire.Call) ([]byte, error) {
 	o := c.Options
 	r := request{
-		Model: c.Model, Messages: messages(c), Stream: true, StreamOptions: streamOptions{IncludeUsage: true},
-		Temperature: o.Temperature, TopP: o.TopP, Seed: o.Seed, Stop: o.Stop, ReasoningEffort: o.Effort,
+		Model: c.Model, Messages: d.messages(c), Stream: true,
+		Temperature: o.Temperature, TopP: o.TopP, Stop: o.Stop, ReasoningEffort: o.Effort,
+	}
+	if !d.NoStreamOptions {
+		r.StreamOptions = &streamOptions{IncludeUsage: true}
+	}
+	if d.RandomSeed {
+		r.RandomSeed = o.Seed
+	} else {
+		r.Seed = o.Seed
 	}
 	for _, t := range c.Tools {
 		r.Tools = append(r.Tools, tool{Type: "function", Function: function(t)})
@@ -144,7 +170,7 @@ func (d Dialect) Body(c *wire.Call) ([]byte, error) {
 // users only.
 const imagesBehind = "Images from the tool results above:"
 
-func messages(c *wire.Call) []message {
+func (d Dialect) messages(c *wire.Call) []message {
 	out := make([]message, 0, len(c.Messages))
 	var images []part
 	for _, m := range c.Messages {
@@ -152,7 +178,7 @@ func messages(c *wire.Call) []message {
 			out = append(out, imageMessage(images))
 			images = nil
 		}
-		converted, found := convert(m, c.Options)
+		converted, found := d.convert(m, c.Options)
 		images = append(images, found...)
 		out = append(out, converted)
 	}
@@ -160,7 +186,7 @@ func messages(c *wire.Call) []message {
 		out = append(out, imageMessage(images))
 	}
 	if c.Options.CacheMarks && !c.Options.PlainContent {
-		mark(out)
+		d.mark(out)
 	}
 	return out
 }
@@ -171,38 +197,63 @@ func imageMessage(images []part) message {
 }
 
 // convert writes one message. Images of a tool result come back beside it.
-func convert(m event.LLMMessage, o wire.Options) (out message, images []part) {
+func (d Dialect) convert(m event.LLMMessage, o wire.Options) (out message, images []part) {
 	out = message{Role: m.Role}
 	parts := contentParts(m.Content)
-	if m.Role == "tool" {
+	switch m.Role {
+	case "tool":
 		parts, images = splitImages(parts)
-		out.ToolCallID, out.Name = m.ToolCallID, m.Name
-	}
-	if m.Role == "assistant" {
-		for _, tc := range m.ToolCalls {
-			out.ToolCalls = append(out.ToolCalls, toolCall{
-				ID: tc.ID, Type: "function", Function: functionCall{Name: tc.Name, Arguments: tc.Arguments},
-			})
+		out.ToolCallID = d.callID(m.ToolCallID)
+		if !d.NoNames {
+			out.Name = m.Name
 		}
+	case "assistant":
+		d.answer(&out, m, o)
 		if len(out.ToolCalls) > 0 {
 			parts = withoutBlank(parts)
-		}
-		if o.SendReasoning {
-			out.ReasoningContent = m.ReasoningContent
-		}
-		if o.SendThinking && !o.PlainContent {
-			out.ThinkingBlocks = m.ThinkingBlocks
 		}
 	}
 	switch {
 	case len(parts) == 0 && len(out.ToolCalls) > 0: // no content at all
-	case len(parts) == 0 || o.PlainContent:
+	case len(parts) == 0 || o.PlainContent || plain(m.Role, parts, o):
 		text := join(parts)
 		out.Content = &text
 	default:
 		out.Content = parts
 	}
 	return out, images
+}
+
+// plain tells whether a content without an image goes as a string.
+func plain(role string, parts []part, o wire.Options) bool {
+	if !o.PlainText && (!o.PlainAnswers || role != "assistant") {
+		return false
+	}
+	for _, p := range parts {
+		if p.ImageURL != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// answer writes what a message of the assistant has beside its content.
+func (d Dialect) answer(out *message, m event.LLMMessage, o wire.Options) {
+	for i, tc := range m.ToolCalls {
+		call := toolCall{ID: d.callID(tc.ID), Type: "function", Function: functionCall{Name: tc.Name, Arguments: tc.Arguments}}
+		call.Extra = d.signature(i, tc)
+		out.ToolCalls = append(out.ToolCalls, call)
+	}
+	if o.SendReasoning {
+		out.ReasoningContent = m.ReasoningContent
+	}
+	if out.ReasoningContent == "" && (o.FillReasoning == wire.FillAll || o.FillReasoning == wire.FillCalls && len(m.ToolCalls) > 0) {
+		out.ReasoningContent = " " // the least that is taken
+	}
+	if o.SendThinking && !o.PlainContent {
+		out.ThinkingBlocks = m.ThinkingBlocks
+	}
+	out.ReasoningDetails = d.details(m)
 }
 
 func contentParts(content []event.Content) []part {
@@ -253,7 +304,7 @@ func join(parts []part) string {
 // mark puts the cache markers: behind the static block of the system message,
 // and behind the newest message of user or tool. LiteLLM reads a tool
 // message's marker beside its content.
-func mark(out []message) {
+func (d Dialect) mark(out []message) {
 	if len(out) > 0 && out[0].Role == "system" {
 		if parts, ok := out[0].Content.([]part); ok {
 			parts[0].CacheControl = ephemeral()
@@ -263,7 +314,7 @@ func mark(out []message) {
 		if out[i].Role != "user" && out[i].Role != "tool" {
 			continue
 		}
-		if parts, ok := out[i].Content.([]part); ok && out[i].Role == "user" {
+		if parts, ok := out[i].Content.([]part); ok && (d.MarksInside || out[i].Role == "user") {
 			parts[len(parts)-1].CacheControl = ephemeral()
 		} else {
 			out[i].CacheControl = ephemeral()

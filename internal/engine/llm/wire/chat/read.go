@@ -45,6 +45,8 @@ type delta struct {
 	Reasoning        text            `json:"reasoning"` // OpenRouter's, Groq's, vLLM's name for it
 	ThinkingBlocks   []thinkingDelta `json:"thinking_blocks"`
 	ToolCalls        []callDelta     `json:"tool_calls"`
+
+	Details wire.Lenient[[]detail] `json:"reasoning_details"` // OpenRouter's
 }
 
 type thinkingDelta struct {
@@ -62,6 +64,7 @@ type callDelta struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"` // a text; some servers send the object
 	} `json:"function"`
+	Extra wire.Lenient[extraContent] `json:"extra_content"` // Google's
 }
 
 // usage is what the call took, in the words of several providers.
@@ -194,6 +197,9 @@ func (d *delta) add(b *wire.Builder) {
 	}
 	b.Reasoning(reasoning)
 	b.Reasoning(d.Content.thought)
+	for _, one := range d.Details.V {
+		one.read(b, reasoning != "")
+	}
 	for _, t := range d.ThinkingBlocks {
 		b.Thinking(wire.Thinking{Text: t.Thinking, Signature: t.Signature, Redacted: t.Data})
 		if t.Signature != "" {
@@ -213,6 +219,9 @@ func (d *delta) add(b *wire.Builder) {
 			slot = max(0, b.Calls()-1)
 		}
 		b.Call(slot, c.ID, c.Function.Name, arguments(c.Function.Arguments))
+		if signature := c.Extra.V.Google.Signature; signature != "" {
+			b.SignSlot(slot, signature)
+		}
 	}
 }
 

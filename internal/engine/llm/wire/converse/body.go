@@ -29,8 +29,10 @@ type inference struct {
 	Stop        []string `json:"stopSequences,omitempty"`
 }
 
-// modelParts are members that only Anthropic's models know.
+// modelParts are members that only some models know: Anthropic's, and OpenAI's
+// the effort.
 type modelParts struct {
+	Effort       string        `json:"reasoning_effort,omitempty"`
 	Thinking     *thinking     `json:"thinking,omitempty"`
 	OutputConfig *outputConfig `json:"output_config,omitempty"`
 	Beta         []string      `json:"anthropic_beta,omitempty"`
@@ -116,7 +118,7 @@ const interleaved = "interleaved-thinking-2025-05-14"
 func (Dialect) Body(c *wire.Call) ([]byte, error) {
 	o := c.Options
 	r := request{
-		System: system(c.Messages), Messages: conversation(c.Messages), Tools: tools(c),
+		System: system(c.Messages), Messages: conversation(c.Messages, o.SendThinking), Tools: tools(c),
 		Inference: inference{MaxTokens: o.MaxOutput, Temperature: o.Temperature, TopP: o.TopP, Stop: o.Stop},
 	}
 	if o.TopK != nil && strings.Contains(c.Model, "anthropic") {
@@ -131,7 +133,11 @@ func (Dialect) Body(c *wire.Call) ([]byte, error) {
 		}
 	case o.Thinking > 0 && !o.Adaptive && !wire.ThinkingLost(c.Messages):
 		r.Model.Thinking = &thinking{Type: "enabled", Budget: o.Thinking}
-		r.Model.Beta = []string{interleaved}
+		if o.Interleaved {
+			r.Model.Beta = []string{interleaved}
+		}
+	case o.Thinking == 0 && !o.Adaptive:
+		r.Model.Effort = o.Effort
 	}
 	if o.CacheMarks {
 		mark(&r)
@@ -172,7 +178,7 @@ func tools(c *wire.Call) *toolList {
 
 // conversation is the history as turns of user and assistant, one after the
 // other; tool results are part of the user's turns.
-func conversation(history []event.LLMMessage) []message {
+func conversation(history []event.LLMMessage, thinking bool) []message {
 	out := []message{}
 	for _, m := range history {
 		next := message{Role: "user"}
@@ -180,6 +186,9 @@ func conversation(history []event.LLMMessage) []message {
 		case "system":
 			continue
 		case "assistant":
+			if !thinking {
+				m.ThinkingBlocks = nil
+			}
 			next.Role, next.Content = "assistant", answer(m)
 		case "tool":
 			next.Content = []block{{ToolResult: &toolResult{ID: callID(m.ToolCallID), Content: blocks(m.Content)}}}

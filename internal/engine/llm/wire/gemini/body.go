@@ -19,10 +19,6 @@ type Dialect struct {
 	Levels bool
 }
 
-// Separator stands between the id of a call and the signature of the thought
-// behind it.
-const Separator = "__thought__"
-
 // unsigned is Google's word for a call that another model made.
 const unsigned = "skip_thought_signature_validator"
 
@@ -178,7 +174,7 @@ func (d Dialect) answer(m event.LLMMessage) []part {
 	out := parts(m.Content)
 	for i, tc := range m.ToolCalls {
 		p := part{Call: &functionCall{Name: tc.Name, Args: wire.Arguments(tc.Arguments)}}
-		_, p.Signature, _ = strings.Cut(tc.ID, Separator)
+		_, p.Signature, _ = strings.Cut(tc.ID, wire.Separator)
 		if p.Signature == "" && i == 0 && d.Levels {
 			p.Signature = base64.StdEncoding.EncodeToString([]byte(unsigned))
 		}

@@ -89,7 +89,7 @@ func add(b *wire.Builder, c *chunk) {
 				id = b.NewID()
 			}
 			if p.Signature != "" {
-				id += Separator + p.Signature
+				id += wire.Separator + p.Signature
 			}
 			args := string(p.Call.Args)
 			if args == "" {
