@@ -93,7 +93,7 @@ func TestIdleConversationsAreBounded(t *testing.T) {
 	}{
 		"by their number": {limit: func(c *engine.Config) { c.MaxIdle = 2 }, text: []string{"1", "2", "3", "4"}, want: "ccoo"},
 		"none":            {limit: func(c *engine.Config) { c.MaxIdle = -1 }, text: []string{"1", "2"}, want: "cc"},
-		"by their memory": {limit: func(c *engine.Config) { c.IdleMemory = 4 << 20 }, text: []string{long, "2", long, long}, want: "cooo"},
+		"by their memory": {limit: func(c *engine.Config) { c.IdleMemory = 3 << 19 }, text: []string{long, "2", long, long}, want: "cooo"},
 		"by neither":      {limit: func(*engine.Config) {}, text: []string{"1", "2", "3"}, want: "ooo"},
 		"for one turn":    {limit: func(*engine.Config) {}, text: []string{"1", "2"}, req: agentapi.OpenRequest{Once: true}, want: "cc"},
 		"by time":         {limit: func(c *engine.Config) { c.Idle = 2 * time.Second }, text: []string{"1", "2", "3", "4"}, want: "ccco"},

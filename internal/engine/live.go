@@ -52,7 +52,11 @@ func (b *Backend) live(ctx context.Context, e *entry, dir *store.Dir, req agenta
 		return nil, agentapi.Info{}, err
 	}
 	words := b.prompt(s, stored)
-	hadShell := slices.ContainsFunc(dir.Events(), usedShell)
+	events, err := dir.Events()
+	if err != nil {
+		return nil, agentapi.Info{}, err
+	}
+	hadShell := slices.ContainsFunc(events, usedShell)
 	cfg := conversation.Config{
 		Dir: dir, Models: b.models, Model: choice, Condenser: condenserOf(stored),
 		Tools: func(ctx context.Context, host conversation.Host) ([]tool.Tool, error) {

@@ -26,7 +26,11 @@ func (b *Backend) rebuildAgent(ctx context.Context, dir *store.Dir, req agentapi
 	if err != nil {
 		return err
 	}
-	system, known := systemOfLog(s.Tags[tagSystem], dir)
+	events, err := dir.Events()
+	if err != nil {
+		return err
+	}
+	system, known := systemOfLog(s.Tags[tagSystem], events)
 	if !known {
 		delete(s.Tags, tagSystem)
 	}
@@ -47,7 +51,7 @@ func (b *Backend) rebuildAgent(ctx context.Context, dir *store.Dir, req agentapi
 
 // systemOfLog finds the system text of a mark in the log's system prompt, at the
 // places where one can end.
-func systemOfLog(mark string, dir *store.Dir) (text string, known bool) {
+func systemOfLog(mark string, events []event.Event) (text string, known bool) {
 	length, _, _ := strings.Cut(mark, ":")
 	n, err := strconv.Atoi(length)
 	if err != nil || n < 0 {
@@ -56,7 +60,7 @@ func systemOfLog(mark string, dir *store.Dir) (text string, known bool) {
 	if n == 0 {
 		return "", true
 	}
-	for _, e := range dir.Events() {
+	for _, e := range events {
 		p, ok := e.Body.(*event.SystemPrompt)
 		if !ok || p.DynamicContext == nil {
 			continue

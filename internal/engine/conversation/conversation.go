@@ -56,7 +56,7 @@ type Config struct {
 	// conversation. May be nil.
 	RunEnded func()
 	// Memory is kept at what the conversation holds in memory, in bytes: an
-	// estimate by the length of its log. May be nil.
+	// estimate by what its model is shown. May be nil.
 	Memory *atomic.Int64
 	// Grace is how long an interrupted call or tool may take to obey before it
 	// is left alone. Default: 10 s.
@@ -187,14 +187,16 @@ func Open(cfg Config) (*Conversation, error) {
 	return c, nil
 }
 
-// What a conversation holds: its goroutine, prompt and tools, and each byte of
-// its log as it was read and as it was taken apart.
+// What a conversation holds besides what the model is shown: its goroutine,
+// prompt and tools, and an index of its log.
 const (
 	baseMemory = 64 << 10
-	perByte    = 3
+	perEvent   = 512
 )
 
-func (c *Conversation) weigh() { c.cfg.Memory.Store(baseMemory + perByte*c.dir.Size()) }
+func (c *Conversation) weigh() {
+	c.cfg.Memory.Store(baseMemory + perEvent*int64(c.dir.Len()) + c.view.Memory())
+}
 
 // Status is where the conversation stands.
 func (c *Conversation) Status(ctx context.Context) (s event.Status, err error) {

@@ -28,7 +28,7 @@ func (k ids) take(a *event.Action) {
 // taken.
 func (k ids) own(r *llm.Response) {
 	id := r.ID
-	for n := 2; k.answers[r.ID]; n++ {
+	for n := len(k.answers) + 1; k.answers[r.ID]; n++ {
 		r.ID = id + "-" + strconv.Itoa(n)
 	}
 	k.answers[r.ID] = true

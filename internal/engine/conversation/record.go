@@ -29,7 +29,11 @@ func (c *Conversation) load() error {
 	s := &c.dir.State
 	// A base state that lags behind does not know of the run that it lags by.
 	crashed := s.Status == event.Running || s.LeafEventID != c.head && c.dir.LastStatus() == event.Running
-	branch := c.dir.Branch(c.head)
+	branch, err := c.dir.Branch(c.head)
+	if err != nil {
+		return err
+	}
+	defer c.dir.Release() // the view has what is sent; the rest is on the disk
 	c.view = view.New(render, branch)
 	for _, e := range branch {
 		c.follow(e)
@@ -63,7 +67,7 @@ func (c *Conversation) load() error {
 // append adds an event to the branch, stores and publishes it.
 func (c *Conversation) append(source string, body event.Body, sync bool) (event.Event, error) {
 	parent := c.head
-	if parent == "" && len(c.dir.Events()) > 0 {
+	if parent == "" && c.dir.Len() > 0 {
 		parent = store.Root
 	}
 	e := event.New(c.cfg.NewID(), c.stamp(), source, parent, body)
@@ -119,7 +123,7 @@ func executable(a *event.Action) bool { return len(a.Action) > 0 && string(a.Act
 // answers no other one.
 func (c *Conversation) answered(actionID, callID string) {
 	i := slices.IndexFunc(c.open, func(e event.Event) bool { return e.ID == actionID })
-	if _, late := c.dir.Find(actionID); i < 0 && !late {
+	if i < 0 && !c.dir.Has(actionID) {
 		i = slices.IndexFunc(c.open, func(e event.Event) bool { return e.Body.(*event.Action).ToolCallID == callID })
 	}
 	if i >= 0 {

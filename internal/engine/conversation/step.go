@@ -133,8 +133,12 @@ func (c *Conversation) unusable(err error) error {
 			return err
 		}
 		c.tooLong++
-		c.view = view.New(render, c.dir.Branch(c.head))
-		_, err := c.append(event.SourceEnvironment, &event.CondensationRequest{}, durable)
+		branch, err := c.dir.Branch(c.head)
+		if err != nil {
+			return err
+		}
+		c.view = view.New(render, branch)
+		_, err = c.append(event.SourceEnvironment, &event.CondensationRequest{}, durable)
 		return err
 	case codePolicy, codeTextCall:
 		if c.refused++; c.refused > maxUnusable {

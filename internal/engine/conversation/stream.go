@@ -8,6 +8,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/engine/store"
 )
 
 // Stream is one watch. It keeps what its reader has not taken yet: a slow
@@ -15,11 +16,14 @@ import (
 type Stream struct {
 	from *watchers
 
+	reading sync.Mutex // held by whoever reads; guards chunks
+	chunks  []chunk    // to be read, in order
+
 	mu     sync.Mutex
-	chunks [][]event.Event // to be read, in order; shared, never changed
-	queue  []event.Event   // what came since
-	wake   chan struct{}   // of one place: there is something to read
-	err    error           // the end
+	queue  []event.Event // what came since
+	wake   chan struct{} // of one place: there is something to read
+	err    error         // the end
+	closed bool          // by the reader: nothing more is read
 }
 
 // Next waits for the next event.
@@ -39,25 +43,62 @@ func (s *Stream) Next(ctx context.Context) (event.Event, error) {
 	}
 }
 
-func (s *Stream) take() (e event.Event, ok bool, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for len(s.chunks) > 0 && len(s.chunks[0]) == 0 {
+// chunk is a part of a stream: events in memory, or else those of the log,
+// which are read from the disk one by one.
+type chunk struct {
+	events []event.Event // shared, never changed
+	log    store.Log
+}
+
+// next takes the first event out of a chunk. It is false at its end.
+func (c *chunk) next() (e event.Event, ok bool, err error) {
+	if len(c.events) > 0 {
+		e, c.events = c.events[0], c.events[1:]
+		return e, true, nil
+	}
+	e, c.log, ok, err = c.log.Next()
+	return e, ok, err
+}
+
+func (s *Stream) take() (event.Event, bool, error) {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	for {
+		if err := s.refill(); err != nil || len(s.chunks) == 0 {
+			return event.Event{}, false, err
+		}
+		e, ok, err := s.chunks[0].next()
+		if err != nil {
+			return e, false, &agentapi.Error{
+				Kind: agentapi.ErrUnavailable, InProcess: true, Err: err,
+				Msg: "The log of the conversation cannot be read any more; see that its directory is there.",
+			}
+		}
+		if ok {
+			return e, true, nil
+		}
 		s.chunks = s.chunks[1:]
 	}
-	if len(s.chunks) > 0 {
-		e, s.chunks[0] = s.chunks[0][0], s.chunks[0][1:]
-		return e, true, nil
-	}
-	if len(s.queue) > 0 {
-		s.chunks, s.queue = append(s.chunks[:0], s.queue), nil
-		e, s.chunks[0] = s.chunks[0][0], s.chunks[0][1:]
-		return e, true, nil
+}
+
+// refill takes what came since, where everything before it is read. Its error
+// is the end of the stream.
+func (s *Stream) refill() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		s.chunks = nil
+	case len(s.chunks) > 0:
+		return nil
+	case len(s.queue) > 0:
+		s.chunks, s.queue = append(s.chunks, chunk{events: s.queue}), nil
+		return nil
 	}
 	if s.err != nil {
 		s.signal() // for whoever else waits
 	}
-	return event.Event{}, false, s.err
+	return s.err
 }
 
 // Close ends the watch.
@@ -84,7 +125,7 @@ func (s *Stream) finish(err error, now bool) {
 		s.err = err
 	}
 	if now {
-		s.chunks, s.queue = nil, nil
+		s.closed, s.queue = true, nil
 	}
 	s.signal()
 }
@@ -143,22 +184,21 @@ func (w *watchers) end(err error) {
 // watch opens a stream: the state, what was asked for of the log, the state
 // again, and then what comes.
 func (c *Conversation) watch(after string) (*Stream, error) {
-	snapshot := []event.Event{c.snapshot()}
-	chunks := [][]event.Event{snapshot}
-	log := c.dir.Events()
+	snapshot := chunk{events: []event.Event{c.snapshot()}}
+	chunks := []chunk{snapshot}
 	switch after {
 	case "":
 	case agentapi.FromStart:
-		chunks = append(chunks, slices.Clip(log), snapshot)
+		chunks = append(chunks, chunk{log: c.dir.From(0)}, snapshot)
 	default:
-		i := slices.IndexFunc(log, func(e event.Event) bool { return e.ID == after })
-		if i < 0 {
+		log, ok := c.dir.After(after)
+		if !ok {
 			return nil, &agentapi.Error{
 				Kind: agentapi.ErrRefused,
 				Msg:  fmt.Sprintf("The conversation has no event %q; watch it from the start.", after),
 			}
 		}
-		chunks = append(chunks, slices.Clip(log[i+1:]), snapshot)
+		chunks = append(chunks, chunk{log: log}, snapshot)
 	}
 	s := &Stream{from: &c.watchers, chunks: chunks, wake: make(chan struct{}, 1)}
 	c.watchers.add(s)

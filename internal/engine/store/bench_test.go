@@ -63,8 +63,8 @@ func BenchmarkOpen10000(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if n := len(d.Branch(d.Head())); n != 10_000 {
-			b.Fatalf("%d events", n)
+		if branch, err := d.Branch(d.Head()); err != nil || len(branch) != 10_000 {
+			b.Fatalf("%d events, %v", len(branch), err)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -17,11 +18,19 @@ var ErrNoEvent = errors.New("no such event")
 // event from: the path to it, or with "" the whole log. The state is that of
 // an idle conversation without statistics. Nothing is written.
 func (d *Dir) Fork(id, from string) (State, []event.Event, error) {
-	leaf, events := from, d.Branch(from)
-	if from == "" {
-		leaf, events = d.Head(), slices.Clip(d.events)
-	} else if len(events) == 0 {
-		return State{}, nil, ErrNoEvent
+	all, err := d.Events()
+	if err != nil {
+		return State{}, nil, err
+	}
+	leaf, events := d.Head(), all
+	if from != "" {
+		path := d.branch(from)
+		if leaf, events = from, make([]event.Event, len(path)); len(path) == 0 {
+			return State{}, nil, ErrNoEvent
+		}
+		for k, i := range path {
+			events[k] = all[i]
+		}
 	}
 	s := d.State
 	s.ID, s.Status = id, event.Idle
@@ -37,8 +46,8 @@ func (d *Dir) Fork(id, from string) (State, []event.Event, error) {
 			s.LastUserMessageID = e.ID
 		}
 	}
-	s.ActivatedSkills = d.activated("activated_knowledge_skills", s.ActivatedSkills, known)
-	s.ActivatedPathRules = d.activated("activated_path_rules", s.ActivatedPathRules, known)
+	s.ActivatedSkills = activated(all, "activated_knowledge_skills", s.ActivatedSkills, known)
+	s.ActivatedPathRules = activated(all, "activated_path_rules", s.ActivatedPathRules, known)
 	s.InvokedSkills = slices.Clone(s.InvokedSkills)
 	return s, events, nil
 }
@@ -46,9 +55,9 @@ func (d *Dir) Fork(id, from string) (State, []event.Event, error) {
 // activated is a list of the state as it was at the last of the events that
 // are known: what was activated later is not in what they say. A log that does
 // not tell about the list has it as it is now.
-func (d *Dir) activated(key string, now []string, known map[string]bool) []string {
+func activated(log []event.Event, key string, now []string, known map[string]bool) []string {
 	then, told := []string{}, false
-	for _, e := range d.events {
+	for _, e := range log {
 		u, ok := e.Body.(*event.StateUpdate)
 		if !ok || u.Key != key {
 			continue
@@ -72,17 +81,15 @@ func (d *Dir) begin(events []event.Event) error {
 		if err != nil {
 			return fmt.Errorf("copy event %s: %w", e.ID, err)
 		}
-		path := d.eventPath(e.ID)
+		name := d.eventName(e.ID)
+		path := filepath.Join(d.path, "events", name)
 		if err := d.opts.Files.Write(path, data, false); err != nil {
 			return fmt.Errorf("copy event %s: %w", e.ID, err)
 		}
 		d.unsynced = append(d.unsynced, path)
-		if _, dup := d.index[e.ID]; !dup {
-			d.index[e.ID] = len(d.events)
-		}
-		d.events = append(d.events, e)
-		d.size += int64(len(data))
+		d.add(e, name)
 	}
+	d.loaded = events
 	if err := d.opts.Files.Sync(d.unsynced); err != nil {
 		return fmt.Errorf("copy events: %w", err)
 	}

@@ -73,18 +73,15 @@ func (d *Dir) loadEvents() error {
 		return err
 	}
 	files = d.contiguous(files)
-	events, size, errs := readAll(filepath.Join(d.path, "events"), files)
+	events, errs := readAll(filepath.Join(d.path, "events"), files)
 	whole, err := d.damagedTail(files, events, errs)
 	if err != nil {
 		return err
 	}
-	events = events[:whole]
-	d.events, d.size = events, size
-	d.index = make(map[string]int, len(events))
-	for i, e := range events {
-		if _, dup := d.index[e.ID]; !dup {
-			d.index[e.ID] = i
-		}
+	d.loaded = events[:whole:whole]
+	d.log, d.index = make([]entry, 0, whole), make(map[string]int, whole)
+	for i, e := range d.loaded {
+		d.add(e, files[i].name)
 	}
 	return nil
 }
@@ -133,10 +130,11 @@ func (d *Dir) damagedTail(files []eventFile, events []event.Event, errs []error)
 }
 
 // readAll reads the files in the order given, several at a time. Each has an
-// event or an error. size is how many bytes they have together.
-func readAll(dir string, files []eventFile) (events []event.Event, size int64, errs []error) {
-	events, errs = make([]event.Event, len(files)), make([]error, len(files))
-	var next, sum atomic.Int64
+// event or an error.
+func readAll(dir string, files []eventFile) ([]event.Event, []error) {
+	events := make([]event.Event, len(files))
+	errs := make([]error, len(files))
+	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(files)) {
 		wg.Go(func() {
@@ -146,29 +144,28 @@ func readAll(dir string, files []eventFile) (events []event.Event, size int64, e
 				if i >= len(files) {
 					return
 				}
-				var n int
-				events[i], n, buf, errs[i] = readEvent(dir+string(filepath.Separator)+files[i].name, buf)
-				sum.Add(int64(n))
+				events[i], buf, errs[i] = readEvent(dir+string(filepath.Separator)+files[i].name, buf)
 			}
 		})
 	}
 	wg.Wait()
-	return events, sum.Load(), errs
+	return events, errs
 }
 
 // readBuffer holds most events.
 const readBuffer = 64 << 10
 
-// readEvent reads an event of size bytes, by way of a buffer that it gives back.
-func readEvent(path string, buf []byte) (e event.Event, size int, _ []byte, err error) {
+// readEvent reads an event, by way of a buffer that it gives back.
+func readEvent(path string, buf []byte) (event.Event, []byte, error) {
 	data, err := readFile(path, buf)
 	if err != nil {
-		return event.Event{}, 0, buf, fmt.Errorf("read event: %w", err)
+		return event.Event{}, buf, fmt.Errorf("read event: %w", err)
 	}
+	var e event.Event
 	if err := e.UnmarshalJSON(data); err != nil { // not json.Unmarshal: it would read all twice
-		return event.Event{}, 0, buf, fmt.Errorf("%w: %s: %w", ErrCorrupt, path, err)
+		return event.Event{}, buf, fmt.Errorf("%w: %s: %w", ErrCorrupt, path, err)
 	}
-	return e, len(data), data[:0], nil
+	return e, data[:0], nil
 }
 
 func readFile(path string, buf []byte) ([]byte, error) {
@@ -211,7 +208,8 @@ func (d *Dir) Append(e event.Event, sync bool) error {
 	if err := d.setAside(); err != nil {
 		return fmt.Errorf("append event: %w", err)
 	}
-	path := d.eventPath(e.ID)
+	name := d.eventName(e.ID)
+	path := filepath.Join(d.path, "events", name)
 	if err := d.write(path, data, sync); err != nil {
 		// What may have come to the disk all the same is in nobody's log, and
 		// would take the place of the next event.
@@ -219,16 +217,12 @@ func (d *Dir) Append(e event.Event, sync bool) error {
 		d.unsynced = slices.DeleteFunc(d.unsynced, func(p string) bool { return p == path })
 		return fmt.Errorf("append event: %w", err)
 	}
-	d.index[e.ID] = len(d.events)
-	d.events = append(d.events, e)
-	d.size += int64(len(data))
+	d.add(e, name)
 	return nil
 }
 
-// eventPath is the file of the next event.
-func (d *Dir) eventPath(id string) string {
-	return filepath.Join(d.path, "events", fmt.Sprintf("event-%05d-%s.json", len(d.events), id))
-}
+// eventName is the name of the next event's file.
+func (d *Dir) eventName(id string) string { return fmt.Sprintf("event-%05d-%s.json", len(d.log), id) }
 
 // write writes an event's file, and with sync those that were not synced yet,
 // at the same time: a disk does both in one go. Where only the event reaches
@@ -286,7 +280,7 @@ func (d *Dir) setAside() error {
 // Parent is the event that e was appended to: by its parent_id, or, in logs
 // that are older than that, the one before it.
 func (d *Dir) Parent(i int) (int, bool) {
-	switch p := d.events[i].ParentID; p {
+	switch p := d.log[i].parent; p {
 	case Root:
 		return 0, false
 	case "":
@@ -307,11 +301,9 @@ func (d *Dir) Head() string {
 	if d.State.HeadIsEmpty {
 		return ""
 	}
-	for i := len(d.events) - 1; i >= 0; i-- {
-		switch d.events[i].Body.(type) {
-		case *event.StateUpdate, *event.ConversationError:
-		default:
-			return d.events[i].ID
+	for _, e := range slices.Backward(d.log) {
+		if e.kind != kindState && e.kind != kindFailure {
+			return e.id
 		}
 	}
 	return ""
@@ -319,9 +311,9 @@ func (d *Dir) Head() string {
 
 // LastStatus is what the log says last of the status; empty for nothing.
 func (d *Dir) LastStatus() event.Status {
-	for i := len(d.events) - 1; i >= 0; i-- {
-		if s, ok := d.events[i].StatusUpdate(); ok {
-			return s
+	for _, e := range slices.Backward(d.log) {
+		if e.status != "" {
+			return e.status
 		}
 	}
 	return ""
@@ -330,28 +322,23 @@ func (d *Dir) LastStatus() event.Status {
 // lagging follows head to events that were appended to it before a crash kept
 // the base state from saying so.
 func (d *Dir) lagging(head string) string {
-	for i := d.index[head] + 1; i < len(d.events); i++ {
-		if _, state := d.events[i].Body.(*event.StateUpdate); state {
-			continue
-		}
-		if d.events[i].ParentID == head {
-			head = d.events[i].ID
+	for _, e := range d.log[d.index[head]+1:] {
+		if e.kind != kindState && e.parent == head {
+			head = e.id
 		}
 	}
 	return head
 }
 
 // Branch is the path from the root to head: what the agent has lived through.
-func (d *Dir) Branch(head string) []event.Event {
-	i, ok := d.index[head]
-	if !ok {
-		return nil
+func (d *Dir) Branch(head string) ([]event.Event, error) { return d.events(d.branch(head)) }
+
+// branch is the path from the root to head, by index.
+func (d *Dir) branch(head string) []int {
+	var path []int
+	for i, ok := d.index[head]; ok; i, ok = d.Parent(i) {
+		path = append(path, i)
 	}
-	var branch []event.Event
-	for ok {
-		branch = append(branch, d.events[i])
-		i, ok = d.Parent(i)
-	}
-	slices.Reverse(branch)
-	return branch
+	slices.Reverse(path)
+	return path
 }

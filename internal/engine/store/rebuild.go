@@ -25,7 +25,7 @@ func (d *Dir) rebuildState(id string, cause error) error {
 	if err != nil {
 		return errors.Join(cause, err)
 	}
-	for _, e := range d.events {
+	for _, e := range d.loaded {
 		s.learn(e)
 	}
 	path := filepath.Join(d.path, stateFile)
@@ -107,8 +107,8 @@ func copyFile(to, from string) error {
 
 // created is when the conversation began, as far as its log tells; else now.
 func (d *Dir) created(now time.Time) time.Time {
-	if len(d.events) > 0 {
-		if at, err := time.ParseInLocation("2006-01-02T15:04:05.999999", d.events[0].Timestamp, time.Local); err == nil { //nolint:gosmopolitan // OpenHands' timestamps are local
+	if len(d.loaded) > 0 {
+		if at, err := time.ParseInLocation("2006-01-02T15:04:05.999999", d.loaded[0].Timestamp, time.Local); err == nil { //nolint:gosmopolitan // OpenHands' timestamps are local
 			return at
 		}
 	}

@@ -74,9 +74,9 @@ type Dir struct {
 	opts   Options
 	lease  *lease
 	State  State
-	events []event.Event
-	size   int64                      // of the events in JSON, in bytes
+	log    []entry
 	index  map[string]int             // of events by id
+	loaded []event.Event              // the log as it was read, until it is released
 	beyond []eventFile                // on the disk, behind a gap
 	lock   *filelock.Kept             // of the log, once something was appended
 	meta   map[string]json.RawMessage // meta.json, once it was looked at
@@ -166,21 +166,6 @@ func (d *Dir) load(id string) error {
 
 // Path is the conversation's directory.
 func (d *Dir) Path() string { return d.path }
-
-// Events is the log in its order. The caller must not change it.
-func (d *Dir) Events() []event.Event { return d.events }
-
-// Size is how long the log is on the disk, in bytes.
-func (d *Dir) Size() int64 { return d.size }
-
-// Find is the event with an id.
-func (d *Dir) Find(id string) (event.Event, bool) {
-	i, ok := d.index[id]
-	if !ok {
-		return event.Event{}, false
-	}
-	return d.events[i], true
-}
 
 // KeepLease renews the lease; call it every LeaseRenewal while the directory
 // is open. A [*HeldError] means that somebody else has taken the conversation.

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -47,7 +49,10 @@ func message(eventID, parent string) event.Event {
 	})
 }
 
-func ids(events []event.Event) []string {
+func ids(events []event.Event, err error) []string {
+	if err != nil {
+		return []string{err.Error()}
+	}
 	out := make([]string, 0, len(events))
 	for _, e := range events {
 		out = append(out, e.ID)
@@ -76,6 +81,12 @@ func TestWhatWasAppendedIsThereAfterAReopen(t *testing.T) {
 	}
 	if d.Head() != parent {
 		t.Errorf("head %q, want %q", d.Head(), parent)
+	}
+	for range 2 {
+		if diff := cmp.Diff(want, ids(d.Branch(d.Head()))); diff != "" {
+			t.Error(diff)
+		}
+		d.Release() // and again from the disk
 	}
 	if diff := cmp.Diff(want, ids(d.Branch(d.Head()))); diff != "" {
 		t.Error(diff)
@@ -139,7 +150,11 @@ func TestUnknownStateAndEventsSurvive(t *testing.T) {
 	if d.State.MaxIterations != 500 || d.State.Status != event.Idle {
 		t.Errorf("missing fields have no defaults: %+v", d.State)
 	}
-	if got, err := json.Marshal(d.Events()[0]); err != nil || string(got) != odd {
+	events, err := d.Events()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := json.Marshal(events[0]); err != nil || string(got) != odd {
 		t.Errorf("event %s, %v", got, err)
 	}
 	if err := d.SaveState(true); err != nil {
@@ -363,7 +378,7 @@ func FuzzOpen(f *testing.F) {
 		if err != nil {
 			return
 		}
-		d.Branch(d.Head())
+		_, _ = d.Branch(d.Head()) // must not fail badly
 		if err := d.SaveState(true); err != nil {
 			t.Fatal(err)
 		}
@@ -371,4 +386,53 @@ func FuzzOpen(f *testing.F) {
 			t.Fatalf("what was saved cannot be opened: %v", err)
 		}
 	})
+}
+
+func TestReleasedLogIsOnTheDiskOnly(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	d := create(t, root, us())
+	var want []string
+	for range 3 {
+		e := message(uuid.New(), d.Head())
+		want = append(want, e.ID)
+		if err := d.Append(e, false); err != nil {
+			t.Fatal(err)
+		}
+		d.State.LeafEventID = e.ID
+	}
+	if err := errors.Join(d.SaveState(true), d.Close()); err != nil {
+		t.Fatal(err)
+	}
+	d = reopen(t, root, us())
+	events, err := d.Events()
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := weak.Make(events[0].Body.(*event.Message))
+	d.Release()
+	runtime.GC()
+	if body.Value() != nil {
+		t.Error("an event of the log is still in memory")
+	}
+	if diff := cmp.Diff(want, ids(d.Events())); diff != "" {
+		t.Errorf("the log (-want +got):\n%s", diff)
+	}
+	var got []string
+	for log := d.From(1); ; {
+		e, rest, ok, err := log.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			break
+		}
+		got, log = append(got, e.ID), rest
+	}
+	if diff := cmp.Diff(want[1:], got); diff != "" {
+		t.Errorf("read one by one (-want +got):\n%s", diff)
+	}
+	if _, ok := d.After("nobody"); ok {
+		t.Error("there is a log behind an event that is not there")
+	}
 }

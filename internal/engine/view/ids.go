@@ -7,8 +7,9 @@ import (
 
 // IDs are the ids of tool calls that a history has. Providers may repeat theirs
 // within an answer, from answer to answer and from turn to turn: some count the
-// calls of each answer from 0.
-type IDs map[string]bool
+// calls of each answer from 0. With each id goes the number to try next where it
+// is repeated.
+type IDs map[string]int
 
 // signed stands between the id of a call and a signature that belongs to it and
 // goes back to the provider with it.
@@ -25,12 +26,13 @@ func (ids IDs) Take(id string) string {
 	}
 	free := name
 	head, number, isCounted := counted(name)
-	for n := 2; ids[free]; n++ {
+	for n := max(2, ids[name]); ids[free] > 0; n++ {
 		if free = name + "_" + strconv.Itoa(n); isCounted {
 			free = head + strconv.Itoa(number+n-1)
 		}
+		ids[name] = n + 1
 	}
-	ids[free] = true
+	ids[free] = 1
 	if isSigned {
 		return free + signed + signature
 	}
@@ -40,7 +42,7 @@ func (ids IDs) Take(id string) string {
 // Add takes an id as it is.
 func (ids IDs) Add(id string) {
 	name, _, _ := strings.Cut(id, signed)
-	ids[name] = true
+	ids[name] = max(1, ids[name])
 }
 
 // counted is an id that is a number, or ends with one behind a colon.

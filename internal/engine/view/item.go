@@ -125,6 +125,17 @@ func blocks(p *event.SystemPrompt) []event.Content {
 	return content
 }
 
+// memory is how many bytes an item keeps besides its fixed part.
+func (it *item) memory() int64 {
+	n := it.weight.Bytes
+	for _, c := range it.content {
+		for _, url := range c.ImageURLs {
+			n += len(url)
+		}
+	}
+	return int64(n)
+}
+
 func weigh(content []event.Content) (w Weight) {
 	for _, c := range content {
 		w.Bytes += len(c.Text)

@@ -30,6 +30,7 @@ type View struct {
 	render Render
 	items  []item
 	wanted bool // a condensation was asked for and did not come yet
+	memory int64
 }
 
 // item is an event of the view.
@@ -64,6 +65,7 @@ func (v *View) Append(e event.Event) Weight {
 	default:
 		if it, ok := v.shown(e); ok {
 			v.items = append(v.items, it)
+			v.memory += it.memory()
 			return it.weight
 		}
 	}
@@ -112,12 +114,23 @@ func (v *View) condense(e event.Event, c *event.Condensation) {
 		gone[id] = true
 	}
 	v.items = whole(v.items, gone)
+	defer v.count()
 	if c.Summary == nil || c.SummaryOffset == nil {
 		return
 	}
 	at := min(max(0, *c.SummaryOffset), len(v.items))
 	summary, _ := v.shown(event.New(e.ID+"-summary", e.Timestamp, event.SourceEnvironment, "", &event.CondensationSummary{Summary: *c.Summary}))
 	v.items = slices.Insert(v.items, at, summary)
+}
+
+// Memory is how many bytes the view keeps, about.
+func (v *View) Memory() int64 { return v.memory }
+
+func (v *View) count() {
+	v.memory = 0
+	for _, it := range v.items {
+		v.memory += it.memory()
+	}
 }
 
 // whole is items without those that are gone and without what must not be

@@ -3,9 +3,11 @@ package view_test
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
+	"weak"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -339,4 +341,31 @@ func TestEveryCutYieldsAHistoryThatProvidersAccept(t *testing.T) {
 			t.Fatalf("a legal cut of %d events took %d", to-from, lost)
 		}
 	})
+}
+
+// TestViewKeepsNoMoreThanTheModelIsShown has an edit store both contents of its
+// file.
+func TestViewKeepsNoMoreThanTheModelIsShown(t *testing.T) {
+	t.Parallel()
+	v := view.New(nil, nil)
+	var stored []weak.Pointer[byte]
+	for i := range 3 {
+		o := json.RawMessage(`{"content":[{"type":"text","text":"edited"}],"old_content":"` + strings.Repeat("x", 1<<20) + `"}`)
+		a := json.RawMessage(`{"file_text":"` + strings.Repeat("x", 1<<20) + `"}`)
+		stored = append(stored, weak.Make(&o[0]), weak.Make(&a[0]))
+		e := call(strconv.Itoa(i), strconv.Itoa(i))
+		e.Body.(*event.Action).Action = a
+		w := v.Append(e)
+		w.Bytes += v.Append(ev("o", &event.Observation{ToolCallID: "call-" + strconv.Itoa(i), Observation: o})).Bytes
+		if w.Bytes > 100 {
+			t.Errorf("an edit weighs %+v", w)
+		}
+	}
+	runtime.GC()
+	for i, p := range stored {
+		if p.Value() != nil {
+			t.Errorf("part %d of the log is still in memory", i)
+		}
+	}
+	runtime.KeepAlive(v)
 }

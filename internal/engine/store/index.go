@@ -1,0 +1,120 @@
+package store
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// entry is what is kept in memory of an event: enough to find it and its place
+// in the tree. The event itself is read again when somebody asks for it.
+type entry struct {
+	id, parent string
+	name       string       // of its file in the directory events
+	kind       string       // of its body
+	status     event.Status // that it announces, if any
+}
+
+// add takes an event into the index that is stored as name.
+func (d *Dir) add(e event.Event, name string) {
+	if _, dup := d.index[e.ID]; !dup {
+		d.index[e.ID] = len(d.log)
+	}
+	status, _ := e.StatusUpdate()
+	d.log = append(d.log, entry{id: e.ID, parent: e.ParentID, name: name, kind: kindOf(e), status: status})
+}
+
+// kindOf is the event's kind, without the memory of the event.
+func kindOf(e event.Event) string {
+	switch e.Body.(type) {
+	case *event.StateUpdate:
+		return kindState
+	case *event.ConversationError:
+		return kindFailure
+	}
+	return ""
+}
+
+// The kinds that matter for the tree.
+var (
+	kindState   = (*event.StateUpdate)(nil).Kind()
+	kindFailure = (*event.ConversationError)(nil).Kind()
+)
+
+// Len is the number of events of the log.
+func (d *Dir) Len() int { return len(d.log) }
+
+// Has tells whether the log has an event with that id.
+func (d *Dir) Has(id string) bool {
+	_, ok := d.index[id]
+	return ok
+}
+
+// Events is the log in its order. The caller must not change it.
+func (d *Dir) Events() ([]event.Event, error) {
+	all := make([]int, len(d.log))
+	for i := range all {
+		all[i] = i
+	}
+	return d.events(all)
+}
+
+// events are those at the indexes.
+func (d *Dir) events(at []int) ([]event.Event, error) {
+	if len(d.loaded) == len(d.log) {
+		events := make([]event.Event, len(at))
+		for k, i := range at {
+			events[k] = d.loaded[i]
+		}
+		return events, nil
+	}
+	files := make([]eventFile, len(at))
+	for k, i := range at {
+		files[k].name = d.log[i].name
+	}
+	events, errs := readAll(filepath.Join(d.path, "events"), files)
+	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+		return nil, errs[i]
+	}
+	return events, nil
+}
+
+// Release lets the events go that were read when the directory was opened.
+func (d *Dir) Release() { d.loaded = nil }
+
+// Log is a log from some event up to one that was the last when it was asked
+// for. It may be read by anybody at any time, as long as the files are there.
+type Log struct {
+	dir     string
+	entries []entry
+}
+
+// From is the log from index i on.
+func (d *Dir) From(i int) Log {
+	return Log{dir: filepath.Join(d.path, "events"), entries: slices.Clip(d.log[i:])}
+}
+
+// After is the log behind the event with an id. It is false for an event that
+// is not there.
+func (d *Dir) After(id string) (Log, bool) {
+	i, ok := d.index[id]
+	if !ok {
+		return Log{}, false
+	}
+	return d.From(i + 1), true
+}
+
+// Next reads the first event, and gives the log behind it. It is false at the
+// end.
+func (l Log) Next() (e event.Event, rest Log, ok bool, err error) {
+	if len(l.entries) == 0 {
+		return event.Event{}, l, false, nil
+	}
+	e, _, err = readEvent(filepath.Join(l.dir, l.entries[0].name), nil)
+	if err != nil {
+		return event.Event{}, l, false, fmt.Errorf("read the log: %w", err)
+	}
+	return e, Log{dir: l.dir, entries: l.entries[1:]}, true, nil
+}
