@@ -220,9 +220,12 @@ func lastAnswer(turns []turnText, history []Exchange) (answer Digest, shown stri
 // withPartial are the turns of b, with the mark that the last answer of the
 // history is the beginning of one that was being written.
 func (b *branch) withPartial(last Digest, shown string) []Turn {
-	marked := slices.Clone(b.Turns)
-	for i := range marked {
-		if marked[i].live != nil && marked[i].live.beginsWith(shown) {
+	marked := b.Turns
+	for i := range b.Turns {
+		if b.Turns[i].live != nil && b.Turns[i].live.beginsWith(shown) {
+			if &marked[0] == &b.Turns[0] {
+				marked = slices.Clone(b.Turns)
+			}
 			marked[i].partial = last
 		}
 	}

@@ -43,7 +43,7 @@ func (l *loose) claim(token, model string, history []Exchange, now time.Time) *b
 			continue
 		}
 		turns := e.branch.Turns
-		if walk(history, turns, len(history), len(turns)).run < len(history) {
+		if !ends(history, turns) {
 			continue // at once: there may be a thousand, and others wait
 		}
 		p := Reconcile(history, [][]Turn{turns}, Rules{Shared: true})
@@ -77,4 +77,17 @@ func (r *Registry) Remember(token, model, conversation string, history []openai.
 		token: token, model: model, until: now.Add(l.keep),
 		branch: &branch{Conversation: conversation, Used: now, Turns: turns},
 	})
+}
+
+// ends tells whether the turns end with all exchanges of the history.
+func ends(history []Exchange, turns []Turn) bool {
+	if len(turns) < len(history) {
+		return false
+	}
+	for i, t := range turns[len(turns)-len(history):] {
+		if history[i].matches(t) == different {
+			return false
+		}
+	}
+	return true
 }

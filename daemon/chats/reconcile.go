@@ -71,8 +71,9 @@ func Reconcile(history []Exchange, branches [][]Turn, rules Rules) Plan {
 		return first(branches, rules)
 	}
 	best := alignment{branch: -1}
+	with := newAligner(history, rules.Shared)
 	for i := len(branches) - 1; i >= 0; i-- { // of equals, the latest
-		if a := align(history, branches[i], rules.Shared); a.betterThan(best) {
+		if a := with.align(branches[i], best.rest); a.betterThan(best) {
 			a.branch = i
 			best = a
 		}
@@ -114,11 +115,10 @@ func first(branches [][]Turn, rules Rules) Plan {
 // alignment is a way to lay a history over the turns of a branch.
 type alignment struct {
 	branch int
-	rest   int // exchanges up to the last one that is known
-	end    int // turns up to that one
-	run    int // how many match, going back from there
-	score  int // how well they do
-	proven bool
+	rest   int  // exchanges up to the last one that is known
+	end    int  // turns up to that one
+	run    int  // how many match, going back from there
+	score  int  // how well they do
 	whole  bool // both begin with the first message
 	last   bool // end is that of the conversation
 }
@@ -141,38 +141,6 @@ func (a alignment) betterThan(b alignment) bool {
 	}
 }
 
-// align finds the best place for the history in the turns of one branch.
-func align(history []Exchange, turns []Turn, prove bool) alignment {
-	best := alignment{}
-	for rest := len(history); rest > 0 && best.run == 0; rest-- {
-		for end := len(turns); end > 0; end-- {
-			a := walk(history, turns, rest, end)
-			// A message alone, such as "yes", may stand anywhere.
-			fits := a.run > 0 && a.run == min(rest, end)
-			if (a.proven || fits && !prove) && a.betterThan(best) {
-				best = a
-			}
-		}
-	}
-	return best
-}
-
-// walk compares, going back from an exchange and a turn.
-func walk(history []Exchange, turns []Turn, rest, end int) alignment {
-	a := alignment{rest: rest, end: end, last: end == len(turns)}
-	for a.run < min(rest, end) {
-		how := history[rest-1-a.run].matches(turns[end-1-a.run])
-		if how == different {
-			break
-		}
-		a.score += int(how)
-		a.proven = a.proven || how >= byAnswer
-		a.run++
-	}
-	a.whole = a.run == rest && a.run == end
-	return a
-}
-
 // likeness is how well an exchange and a turn match.
 type likeness int
 
@@ -187,12 +155,16 @@ const (
 // translate them, and let them be edited), and some change the message that is
 // asked when they add what they have found to it; none changes both.
 func (e Exchange) matches(t Turn) likeness {
-	user := e.User != "" && e.User == t.User
-	answer := t.shows(e.Answer) || e.Answer != "" && e.Answer == t.partial
+	return likenessOf(e.User != "" && e.User == t.User, t.shows(e.Answer) || e.Answer != "" && e.Answer == t.partial, e.Long)
+}
+
+// likenessOf is the likeness of an exchange and a turn of which the message of
+// the user is the same, or the answer, which may be long.
+func likenessOf(user, answer, long bool) likeness {
 	switch {
 	case user && answer:
 		return byBoth
-	case answer && e.Long:
+	case answer && long:
 		return byAnswer
 	case user:
 		return byUser
