@@ -39,7 +39,7 @@ func (t ownToken) Check(presented string) (daemon.Client, error) {
 	if subtle.ConstantTimeCompare([]byte(presented), []byte(t.value)) != 1 {
 		return daemon.Client{}, daemon.ErrUnknownKey
 	}
-	return daemon.Client{ID: "chat", Name: "chat"}, nil
+	return daemon.Client{ID: "chat", Name: "chat", Person: true}, nil
 }
 
 // openOwnGateway starts a gateway. Its life is not that of ctx, so that a run

@@ -17,6 +17,9 @@ type Client struct {
 	// ChatBy are fields of a request's body that name a chat for this client,
 	// of those that name a person for most: "user", "prompt_cache_key".
 	ChatBy []string
+	// Person is the user at this machine, not a program with a key: every
+	// conversation is open to it, and what it begins stays open to all tokens.
+	Person bool
 }
 
 // allows tells whether the client may use one of these names of a model.
@@ -74,7 +77,7 @@ func (d *Daemon) open(next handler, versioned bool) handler {
 // identify finds the client of a request. No part of a key gets any further.
 func (d *Daemon) identify(r *http.Request) (Client, error) {
 	if d.cfg.NoAuth {
-		return Client{ID: anonymous}, nil
+		return Client{ID: anonymous, Person: true}, nil
 	}
 	keys := presented(r)
 	if len(keys) == 0 {

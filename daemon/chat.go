@@ -143,7 +143,7 @@ func (d *Daemon) submit(ctx context.Context, client Client, c *call, profile age
 		IdempotencyKey: c.options.key, Retry: c.options.retry, Fresh: c.options.fresh,
 		ConversationID: c.options.conversation, Profile: profile.Name, ProfileRevision: profile.Revision,
 		System: c.System, Message: agentapi.Message{Text: c.Text, Images: c.Images},
-		Decision: c.decision(), Timeout: c.options.timeout, Detach: c.options.detach, Anyone: d.cfg.NoAuth,
+		Decision: c.decision(), Timeout: c.options.timeout, Detach: c.options.detach, Anyone: client.Person,
 	}
 	if len(client.Models) > 0 { // what it may enter is what it has begun
 		req.May = func(string) bool { return false }

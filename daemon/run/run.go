@@ -136,7 +136,7 @@ type Request struct {
 	// nobody owns; nil: every one. The profile is empty where nobody knows it. One
 	// that another token owns is closed to it in any case.
 	May func(profile string) bool
-	// Anyone: no tokens are asked for, so all conversations are everybody's.
+	// Anyone: the request may enter every conversation, and owns none.
 	Anyone bool
 	// ProfileRevision is the revision of that profile now. A failure under
 	// another revision is not repeated: somebody has repaired something.
