@@ -13,6 +13,7 @@ import (
 	"errors"
 	"syscall"
 
+	"github.com/ohgw/ohgw/internal/closed"
 	"github.com/ohgw/ohgw/internal/fault"
 )
 
@@ -20,6 +21,7 @@ import (
 // code. Each change is made to the world before the command runs: a test of the
 // whole process gives it another clock.
 func Main(args []string, changes ...func(*Env)) int {
+	closed.Process()
 	env := systemEnv()
 	for _, change := range changes {
 		change(env)

@@ -9,7 +9,7 @@ import (
 	"github.com/ohgw/ohgw/internal/engine/tool"
 )
 
-const howToGoOn = "Wait for more with an empty command, answer it with is_input, or stop it with is_input and C-c."
+const howToGoOn = "Wait for more with an empty command, answer it with is_input, or stop it with is_input and C-c. If nothing helps, reset begins a new shell."
 
 // running is the exit code of a program that has not ended.
 const running = -1
@@ -51,6 +51,20 @@ func (t *Terminal) shellEnded(r reply) (tool.Result, error) {
 	r.exitCode = &code
 	r.text = t.session.take("")
 	r.suffix = "\n[The shell has ended. The next command gets a new one: directory, variables and functions are then as at the beginning.]"
+	result, err := t.result(r)
+	t.end()
+	return result, err
+}
+
+// replaced reports a shell that waits for a line of input where it would have
+// to say that the command is over: something that it needs for that was taken
+// from it. It is ended.
+func (t *Terminal) replaced(r reply) (tool.Result, error) {
+	code := running
+	r.exitCode, r.isError = &code, true
+	r.text = t.session.take("")
+	r.suffix = fmt.Sprintf("\n[The shell no longer takes commands: %q has changed how it works, or replaced it by another one. Its exit code is unknown. "+
+		"The shell was ended. The next command gets a new one: directory, variables and functions are then as at the beginning.]", tool.Head(t.running, 100))
 	result, err := t.result(r)
 	t.end()
 	return result, err

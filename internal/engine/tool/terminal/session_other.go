@@ -21,7 +21,7 @@ func startSession(context.Context, string, string, []string, *secretenv.Registry
 	return nil, errors.ErrUnsupported
 }
 
-func (*session) begin(uint64, string, string, string)        {}
+func (*session) begin(uint64, string, string)                {}
 func (*session) input(string) error                          { return errors.ErrUnsupported }
 func (*session) over(uint64) bool                            { return true }
 func (*session) waitForMarker(context.Context, uint64) error { return nil }
@@ -34,6 +34,8 @@ func (*session) resize(uint16, uint16) error                 { return nil }
 func (*session) interrupt(uint64)                            {}
 func (*session) signal(syscall.Signal)                       {}
 func (*session) signalFor(byte) (syscall.Signal, bool)       { return 0, false }
+func (*session) stranded() bool                              { return false }
+func (*session) revive(context.Context, uint64) bool         { return true }
 func (*session) close()                                      {}
 func (*session) alive() bool                                 { return true }
 

@@ -97,7 +97,7 @@ func startSession(ctx context.Context, shell, dir string, env []string, registry
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	s.begin(0, "", s.initialise(), "IFS= read -r -d '' -u 3 __ohgw_cmd && eval \"$__ohgw_cmd\"")
+	s.run("IFS= read -r -d '' -u 3 __ohgw_cmd && eval \"$__ohgw_cmd\"", s.initialise()+"\x00")
 	if err := s.waitFor(ctx, 0); err != nil {
 		s.close()
 		return nil, fmt.Errorf("start %s in %s: %w", shell, dir, err)
@@ -201,26 +201,69 @@ func closeAll(files ...*os.File) {
 	}
 }
 
-// initialise is what the shell runs first. In PROMPT_COMMAND everything is a
-// builtin that works in bash 3.2 and under set -e and set -u. It runs in the
-// shell itself, so it must not be inherited by another bash: it is not
-// exported, and looks at the process id.
+// initialise is what the shell runs first. It defines two functions, which work
+// in bash 3.2, under set -e and set -u, and whatever a command before them did:
+//
+//   - __ohgw_arm runs after each command, with its number. It puts right what
+//     the shell needs to become ready again, and gives the exit code on. What a
+//     command defined under the name of a builtin that is needed, or disabled
+//     of them, is gone then: in POSIX mode unset cannot be hidden by a function.
+//   - __ohgw_ready is the PROMPT_COMMAND: it says that the command is over, and
+//     waits for the next one. It arms again, because the shell drops the rest of
+//     a line, __ohgw_arm included, where a signal or an error ends a command.
+//
+// Neither is exported, and a copy that another bash got all the same knows by
+// the process id that it is not meant.
 func (s *session) initialise() string {
-	ready := strings.NewReplacer("PID", strconv.Itoa(s.cmd.Process.Pid), "NONCE", s.nonce,
-		"IN", strconv.Itoa(commandFD), "OUT", strconv.Itoa(statusFD)).Replace(
-		`__ohgw_code=$?; if [ $$ = PID ]; then { ` +
-			`builtin printf "\036%s:%s\036" NONCE "${__ohgw_seq:-0}" >/dev/tty; ` +
-			`builtin printf "%s\0" NONCE "${__ohgw_seq:-0}" "$__ohgw_code" "${!:-}" "${PWD:-}" "${PATH:-}" >&OUT; ` +
-			`IFS= builtin read -r -d "" -u IN __ohgw_seq; IFS= builtin read -r -d "" -u IN __ohgw_env; ` +
-			`IFS= builtin read -r -d "" -u IN __ohgw_cmd; builtin eval "$__ohgw_env"; __ohgw_env=; } 2>/dev/null; fi`)
-	return fmt.Sprintf("exec %d<&3 %d>&4 3<&- 4>&-; set +o history; set +H; history -c; export -n PS1 PS2; "+
-		"unset BASH_SILENCE_DEPRECATION_WARNING; PROMPT_COMMAND='%s'", commandFD, statusFD, ready)
+	return strings.NewReplacer("@NONCE", s.nonce, "@IN", strconv.Itoa(commandFD), "@OUT", strconv.Itoa(statusFD)).Replace(`exec @IN<&3 @OUT>&4 3<&- 4>&-
+set +o history; set +H; history -c
+unset BASH_SILENCE_DEPRECATION_WARNING
+__ohgw_pid=$$
+__ohgw_arm() {
+__ohgw_code=$? __ohgw_seq=${1-${__ohgw_seq-0}}
+if declare -F builtin || declare -F enable || declare -F unset || declare -F eval; then
+if [[ -o posix ]]; then unset -f builtin enable unset declare eval; else POSIXLY_CORRECT=1; unset -f builtin enable unset declare eval; unset POSIXLY_CORRECT; fi
+fi
+enable builtin enable declare unset set export printf read eval return
+builtin unset PROMPT_COMMAND PS0
+PROMPT_COMMAND=__ohgw_ready PS1= PS2=
+builtin export -n PROMPT_COMMAND PS1 PS2 __ohgw_pid __ohgw_code __ohgw_seq __ohgw_env __ohgw_cmd
+builtin return "$__ohgw_code"
 }
+__ohgw_ready() {
+{ __ohgw_arm && [[ x ]]
+if [[ $$ = "${__ohgw_pid-}" ]]; then
+builtin printf "\036%s:%s\036" @NONCE "$__ohgw_seq" >/dev/tty
+builtin printf "%s\0" @NONCE "$__ohgw_seq" "$__ohgw_code" "${!:-}" "${PWD:-}" "${PATH:-}" >&@OUT
+__ohgw_cmd= __ohgw_env=
+IFS= builtin read -r -d "" -u @IN __ohgw_seq; IFS= builtin read -r -d "" -u @IN __ohgw_env
+IFS= builtin read -r -d "" -u @IN __ohgw_cmd
+builtin eval "$__ohgw_env"; __ohgw_env=
+fi
+} >/dev/null 2>&1
+}
+__ohgw_arm`)
+}
+
+// line makes the shell run the command that it has read. What the command
+// starts does not inherit our descriptors, and what it does to them is undone.
+func line(seq uint64) string {
+	return fmt.Sprintf(` \eval "${__ohgw_cmd-}" %d<&- %d>&-; { __ohgw_arm %d && [[ x ]]; } >/dev/null 2>&1`, commandFD, statusFD, seq)
+}
+
+// rearm makes a shell that forgot how to become ready do so again. That it did
+// not report the exit code of the last command is made up for.
+const rearm = ` { __ohgw_arm && [[ x ]]; } >/dev/null 2>&1`
 
 // begin makes the shell run a command. It must be ready for one. What was
 // typed and not read is thrown away, and the terminal is as it was at first,
 // whatever a program did to it.
-func (s *session) begin(seq uint64, env, command, line string) {
+func (s *session) begin(seq uint64, env, command string) {
+	s.run(line(seq), fmt.Sprintf("%d\x00%s\x00%s\x00", seq, env, command))
+}
+
+// run types a line and gives the shell what it reads from its pipe.
+func (s *session) run(line, data string) {
 	waitUntil(obeyWait, func() bool {
 		_ = control(s.slave, flushInput)
 		return s.unwritten.Load() == 0
@@ -228,11 +271,6 @@ func (s *session) begin(seq uint64, env, command, line string) {
 	// These fail when the shell is dead, which gone says.
 	_ = control(s.slave, flushInput)
 	_ = control(s.slave, func(fd int) error { return unix.IoctlSetTermios(fd, ioctlSetTermios, s.modes) })
-	data := command + "\x00"
-	if line == "" {
-		line = ` eval "$__ohgw_cmd"`
-		data = fmt.Sprintf("%d\x00%s\x00%s\x00", seq, env, command)
-	}
 	s.unwritten.Add(2)
 	s.send <- write{s.master, []byte(line + "\n")}
 	s.send <- write{s.commands, []byte(data)}

@@ -205,7 +205,13 @@ func (t *Terminal) run(ctx context.Context, args arguments, r reply) (tool.Resul
 		}
 	default:
 		if t.busy && !t.session.over(t.seq) {
-			return t.stillRunning(r)
+			if t.session.stranded() && !t.session.revive(ctx, t.seq) {
+				r.prefix = "[Your command was not run.]\n"
+				return t.replaced(r)
+			}
+			if !t.session.over(t.seq) {
+				return t.stillRunning(r)
+			}
 		}
 		if err := t.begin(ctx, args.Command, &r); err != nil {
 			return t.cannotStart(ctx, r, err)
@@ -273,7 +279,7 @@ func (t *Terminal) begin(ctx context.Context, command string, r *reply) error {
 	r.prefix += t.lastWords(ctx)
 	t.seq++
 	t.running, t.busy = command, true
-	t.session.begin(t.seq, exports(vars), command, "")
+	t.session.begin(t.seq, exports(vars), command)
 	return nil
 }
 
@@ -335,6 +341,9 @@ func (t *Terminal) typeIn(command string) error {
 	return t.session.input(sent)
 }
 
+// lookAtShell is how often the shell is looked at while a command runs.
+const lookAtShell = 250 * time.Millisecond
+
 // wait returns when the command is over, or is to be looked at all the same.
 func (t *Terminal) wait(ctx context.Context, args arguments, r reply) (tool.Result, error) {
 	limit := t.cfg.Params.quiet()
@@ -343,6 +352,8 @@ func (t *Terminal) wait(ctx context.Context, args arguments, r reply) (tool.Resu
 	}
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
+	look := time.NewTicker(lookAtShell)
+	defer look.Stop()
 	s := t.session
 	for seen := s.written(); ; {
 		if s.over(t.seq) {
@@ -360,6 +371,10 @@ func (t *Terminal) wait(ctx context.Context, args arguments, r reply) (tool.Resu
 		case <-s.gone:
 			s.drain()
 			return t.shellEnded(r)
+		case <-look.C:
+			if s.stranded() && !s.revive(ctx, t.seq) {
+				return t.replaced(r)
+			}
 		case <-timer.C:
 			r.timeout = args.Timeout != nil
 			return t.unfinished(r, limit)

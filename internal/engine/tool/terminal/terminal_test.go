@@ -9,11 +9,15 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/ohgw/ohgw/internal/closed"
 	"github.com/ohgw/ohgw/internal/engine/tool"
 	"github.com/ohgw/ohgw/internal/engine/tool/terminal"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	closed.Process()
+	goleak.VerifyTestMain(m)
+}
 
 func open(t testing.TB, change func(*terminal.Config)) *terminal.Terminal {
 	t.Helper()

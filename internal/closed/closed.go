@@ -1,0 +1,15 @@
+// Package closed keeps what this process has from the programs that it starts
+// and from other programs of the same user, as far as the system can do that.
+//
+// It is no sandbox: a program that runs as the same user reads the same files,
+// and root reads everything.
+package closed
+
+// Process lets no program that this process starts inherit a descriptor above
+// 2 that it was itself started with, and keeps other processes from reading
+// its environment, its memory and its descriptors. It is for the beginning of
+// main. What the system cannot do is left out.
+func Process() {
+	keepDescriptors()
+	hideProcess()
+}
