@@ -71,6 +71,7 @@ type Builder struct {
 	calls     []*call
 	slots     map[int]*call
 	unclaimed []signature // of calls that have not come yet
+	spoken    spoken
 }
 
 // signature is that of the call with an id.
@@ -255,6 +256,7 @@ func (b *Builder) Err() error {
 
 // Message is the answer as a message.
 func (b *Builder) Message() event.LLMMessage {
+	b.closeSpoken()
 	b.CloseThinking()
 	b.claim()
 	m := event.LLMMessage{
@@ -282,7 +284,7 @@ func (b *Builder) Message() event.LLMMessage {
 }
 
 // Empty says that the answer has neither text nor calls.
-func (b *Builder) Empty() bool { return b.text.Len() == 0 && len(b.calls) == 0 }
+func (b *Builder) Empty() bool { return b.text.Len() == 0 && len(b.calls) == 0 && b.spoken.held == "" }
 
 func (b *Builder) grow(s string) { b.size += len(s) }
 

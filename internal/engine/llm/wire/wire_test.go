@@ -172,3 +172,33 @@ func TestNumbersInAnyShape(t *testing.T) {
 		}
 	}
 }
+
+func TestThoughtsInTheTextAreReasoning(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][2]string{ // reasoning, text
+		"<think>Let me.</think>\n\nWell.": {"Let me.", "Well."},
+		"\n<think>\nLet me.</think>Well.": {"\nLet me.", "Well."},
+		"<think></think>Well.":            {"", "Well."},
+		"<think>1 < 2 </thin</think>":     {"1 < 2 </thin", ""},
+		"<think>Never closed </th":        {"Never closed </th", ""},
+		"Say <think>x</think>":            {"", "Say <think>x</think>"},
+		"<thin":                           {"", "<thin"},
+		"<b>bold</b>":                     {"", "<b>bold</b>"},
+		" two spaces":                     {"", " two spaces"},
+		"<think>a</think>b<think>c":       {"a", "b<think>c"},
+	} {
+		for _, size := range []int{1, 2, 5, len(text)} {
+			var said, thought string
+			b := wire.NewBuilder(func(d wire.Delta) { said += d.Text; thought += d.Reasoning }, func() string { return "x" })
+			for rest := text; rest != ""; {
+				n := min(size, len(rest))
+				b.Spoken(rest[:n])
+				rest = rest[n:]
+			}
+			m := b.Message()
+			if got := [2]string{thought, said}; got != want || m.ReasoningContent != want[0] || event.PlainText(m.Content) != want[1] {
+				t.Errorf("%q by %d: %q, want %q; the message says %q", text, size, got, want, event.PlainText(m.Content))
+			}
+		}
+	}
+}

@@ -33,6 +33,9 @@ type Dialect struct {
 	// MarksInside puts the cache marker of a tool's message into its content,
 	// where OpenRouter looks; LiteLLM looks beside it.
 	MarksInside bool
+	// ThinkTags sends thoughts back in the content, in the marks in which MiniMax
+	// sends them: its models work worse without.
+	ThinkTags bool
 	// Details is OpenRouter's reasoning_details: what the model's maker wants
 	// back of its thoughts. See details.go.
 	Details Vendor
@@ -211,6 +214,10 @@ func (d Dialect) convert(m event.LLMMessage, o wire.Options) (out message, image
 		d.answer(&out, m, o)
 		if len(out.ToolCalls) > 0 {
 			parts = withoutBlank(parts)
+		}
+		if d.ThinkTags && m.ReasoningContent != "" {
+			thought := "<think>" + m.ReasoningContent + "</think>"
+			parts = append([]part{{Type: "text", Text: &thought}}, parts...)
 		}
 	}
 	switch {

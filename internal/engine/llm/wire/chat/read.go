@@ -206,7 +206,7 @@ func (d *delta) add(b *wire.Builder) {
 			b.CloseThinking()
 		}
 	}
-	b.Text(d.Content.said)
+	b.Spoken(d.Content.said)
 	b.Text(d.Refusal)
 	for _, c := range d.ToolCalls {
 		slot := 0
