@@ -68,7 +68,9 @@ func (d *Daemon) outermost(next http.Handler) http.Handler {
 // cut because the answer cannot be completed.
 func (x *exchange) panicked(v any) (abort bool) {
 	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-		x.failure = errors.New("answer aborted")
+		if x.failure == nil {
+			x.failure = errors.New("answer aborted")
+		}
 		return true
 	}
 	x.d.cfg.Logger.Error("panic", "request_id", x.id, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))

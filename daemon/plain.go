@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -17,7 +18,7 @@ type plainWriter struct {
 
 // plain waits for the end of the run. Clients and proxies give up on silence,
 // so after a while white space goes ahead of the body; from then on the status
-// is 200, and a failure becomes an answer that tells of it.
+// is 200, and a failure is a connection that breaks.
 func (a *answer) plain(ctx context.Context) error {
 	a.x.seen.answer = answerPlain
 	p := &plainWriter{answer: a}
@@ -53,16 +54,31 @@ func (p *plainWriter) beat() error {
 func (p *plainWriter) failed(ctx context.Context, e ending) error {
 	p.x.seen.code = e.problem.wire.Code
 	if p.x.started() {
-		message := e.problem.wire.Message
-		return p.write(ctx, openai.Completion{
-			Content: message, Finish: openai.FinishStop, Usage: e.usage,
-			Extension: &openai.Extension{RunStatus: statusOr(e.status), Message: message, Code: e.problem.wire.Code},
-		}, e.status)
+		return p.breakOff(e)
 	}
 	if e.status != "" {
 		p.x.Header().Set(headerRunStatus, e.status)
 	}
 	return p.deliver(ctx, func() error { return p.x.writeProblem(e.problem) })
+}
+
+// breakOff tells that the run failed where the status is 200 already: no client
+// may take the body for an answer. It has the error for people, no choices, and
+// no end: most libraries send the request again when a body breaks off, which
+// joins this job and gets the failure with its own status (docs/adr/0005).
+func (p *plainWriter) breakOff(e ending) error {
+	c := openai.Completion{
+		ID: p.id, Model: p.call.Model, Created: p.created, Usage: e.usage,
+		Extension: &openai.Extension{RunStatus: statusOr(e.status), Message: e.problem.wire.Message, Code: e.problem.wire.Code},
+	}
+	_, err := p.x.Write(append(c.AppendFailure(nil, e.problem.wire), '\n'))
+	if err == nil {
+		err = p.x.flush()
+	}
+	if err != nil {
+		return fmt.Errorf("client gone: %w", err)
+	}
+	panic(http.ErrAbortHandler) // as net/http wants it; outermost logs the request
 }
 
 func (p *plainWriter) write(ctx context.Context, c openai.Completion, status string) error {

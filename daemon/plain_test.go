@@ -295,18 +295,43 @@ func TestALongPlainRunSendsWhiteSpaceAhead(t *testing.T) {
 }
 
 // Wire checklist 33.
-func TestAFailureAfterWhiteSpaceIsACompletionThatTellsOfIt(t *testing.T) {
+func TestAFailureAfterWhiteSpaceIsNoCompletion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := serve(t, script(daemontest.Wait(20*time.Second), daemontest.Fail("SomeError", "it broke")))
+		b := script(daemontest.Wait(20*time.Second), daemontest.Fail("SomeError", "it broke"))
+		g := serve(t, b)
 		res := g.chat(ask("slow"))
-		c := completed(t, res)
+		if res.status != http.StatusOK || !errors.Is(res.err, io.ErrUnexpectedEOF) {
+			t.Fatalf("status %d, %v: a body that does not break off can be taken for an answer: %s", res.status, res.err, res.body)
+		}
+		var body struct {
+			Error   map[string]any
+			Choices []any
+			Object  string
+			Ohgw    map[string]any
+		}
+		if err := json.Unmarshal([]byte(res.body), &body); err != nil {
+			t.Fatalf("%v: %s", err, res.body)
+		}
 		want := map[string]any{"run_status": "error", "code": "run_error", "message": "The agent run failed: it broke"}
-		if diff := cmp.Diff(want, c.Extension); diff != "" {
+		if diff := cmp.Diff(want, body.Ohgw); diff != "" {
 			t.Error(diff)
 		}
-		if c.text() != "The agent run failed: it broke" || c.Choices[0].FinishReason != "stop" {
+		if body.Choices == nil || len(body.Choices) != 0 || body.Error["code"] != "run_error" || body.Error["message"] != want["message"] || body.Object != "chat.completion" {
 			t.Errorf("%s", res.body)
+		}
+		// What libraries do then gets the failure with its status, and no second run.
+		for _, retry := range []string{"1", ""} {
+			e := envelope(t, g.chat(ask("slow"), "X-Stainless-Retry-Count", retry), http.StatusInternalServerError, "run_error", "")
+			if !strings.HasPrefix(e["message"].(string), "The agent run failed: it broke") {
+				t.Errorf("%v", e)
+			}
+		}
+		if b.Runs() != 1 {
+			t.Errorf("%d runs, want 1", b.Runs())
+		}
+		if s := g.logs.String(); !strings.Contains(s, "run_error") {
+			t.Errorf("the log does not tell of the failure: %s", s)
 		}
 	})
 }

@@ -98,6 +98,7 @@ func TestClients(t *testing.T) {
 		{"is told of a wrong key", isToldOfAWrongKey},
 		{"runs a failing agent once", runsAFailingAgentOnce},
 		{"runs a failing agent once when streaming", runsAFailingStreamOnce},
+		{"takes no late failure for an answer", takesNoLateFailureForAnAnswer},
 		{"stops the agent by leaving", stopsTheAgentByLeaving},
 		{"goes on with a conversation", goesOn},
 		{"sends an image", sendsAnImage},
@@ -225,8 +226,8 @@ func isToldOfAWrongKey(t *testing.T, s stack, c client) {
 func runsAFailingAgentOnce(t *testing.T, s stack, c client) {
 	var got result
 	// A machine that is very slow spoils a try in two ways, and both are right:
-	// after 15 s the answer has begun, so that the failure becomes its text; and
-	// an agent-server that does not answer in time is a 503, to be tried again.
+	// after 15 s the answer has begun, so that the failure breaks it off; and an
+	// agent-server that does not answer in time is a 503, to be tried again.
 	for range 3 {
 		text, mark := prompt("[[fail 401 The provider knows no such key.]]")
 		got = s.ask(t, c, request{Prompt: text})
@@ -238,6 +239,21 @@ func runsAFailingAgentOnce(t *testing.T, s stack, c client) {
 	refused(t, got, failure{Class: c.failed, Status: 502, Code: "llm_error"})
 	if got.Attempts != c.attempts {
 		t.Errorf("the client tried %d times, want %d", got.Attempts, c.attempts)
+	}
+}
+
+// takesNoLateFailureForAnAnswer lets the run fail when white space was sent and
+// the status is 200. Each library makes an error of a body that breaks off;
+// those that try again hear of the failure itself.
+func takesNoLateFailureForAnAnswer(t *testing.T, s stack, c client) {
+	text, mark := prompt("[[wait 17s]] [[fail 401 The provider knows no such key.]]")
+	got := s.ask(t, c, request{Prompt: text})
+	once(t, got, s.asked(mark))
+	if got.Error == nil || got.Text != "" {
+		t.Fatalf("got %q, want an error", got.Text)
+	}
+	if got.Attempts > 1 && (got.Error.Status != 502 || got.Error.Code != "llm_error") {
+		t.Errorf("after %d attempts: %v, want the failure of the run", got.Attempts, got.Error)
 	}
 }
 

@@ -181,18 +181,33 @@ type Completion struct {
 
 // Append appends the completion in one line.
 func (c *Completion) Append(dst []byte) []byte {
-	dst = appendString(append(dst, `{"id":`...), c.ID)
-	dst = append(dst, `,"object":"chat.completion","created":`...)
-	dst = strconv.AppendInt(dst, c.Created, 10)
-	dst = appendString(append(dst, `,"model":`...), c.Model)
+	dst = c.appendHead(append(dst, '{'))
 	dst = append(dst, `,"choices":[{"index":0,"message":{"role":"assistant","content":`...)
 	dst = appendString(dst, c.Content)
 	dst = append(dst, `,"refusal":null,"annotations":[]`...)
 	if c.Reasoning != "" {
 		dst = appendString(append(dst, `,"reasoning_content":`...), c.Reasoning)
 	}
-	dst = append(dst, `},"logprobs":null,"finish_reason":"`+c.Finish+`"}],"usage":`...)
-	dst = c.Usage.append(dst)
+	dst = append(dst, `},"logprobs":null,"finish_reason":"`+c.Finish+`"}]`...)
+	return c.appendTail(dst)
+}
+
+// AppendFailure appends what takes the place of a completion where the status
+// is 200 already: the error, beside choices of which there are none.
+func (c *Completion) AppendFailure(dst []byte, e Error) []byte {
+	dst = append(e.append(append(dst, `{"error":`...)), ',')
+	return c.appendTail(append(c.appendHead(dst), `,"choices":[]`...))
+}
+
+func (c *Completion) appendHead(dst []byte) []byte {
+	dst = appendString(append(dst, `"id":`...), c.ID)
+	dst = append(dst, `,"object":"chat.completion","created":`...)
+	dst = strconv.AppendInt(dst, c.Created, 10)
+	return appendString(append(dst, `,"model":`...), c.Model)
+}
+
+func (c *Completion) appendTail(dst []byte) []byte {
+	dst = c.Usage.append(append(dst, `,"usage":`...))
 	dst = append(dst, `,"service_tier":"`+serviceTier+`","system_fingerprint":"`+systemFingerprint+`"`...)
 	if c.Extension != nil {
 		dst = c.Extension.append(append(dst, `,"ohgw":`...))

@@ -19,7 +19,11 @@ type Error struct {
 // AppendEnvelope appends {"error":{…}} in one line. The key "error" comes
 // first and nothing else is in the object: clients look for exactly that.
 func (e Error) AppendEnvelope(dst []byte) []byte {
-	dst = append(dst, `{"error":{"message":`...)
+	return append(e.append(append(dst, `{"error":`...)), '}')
+}
+
+func (e Error) append(dst []byte) []byte {
+	dst = append(dst, `{"message":`...)
 	dst = appendString(dst, e.Message)
 	dst = append(dst, `,"type":`...)
 	dst = appendString(dst, e.Type)
@@ -27,7 +31,7 @@ func (e Error) AppendEnvelope(dst []byte) []byte {
 	dst = appendNullable(dst, e.Param)
 	dst = append(dst, `,"code":`...)
 	dst = appendNullable(dst, e.Code)
-	return append(dst, "}}"...)
+	return append(dst, '}')
 }
 
 func appendNullable(dst []byte, s string) []byte {

@@ -44,6 +44,9 @@ func run(request protocol.Request, result *protocol.Result) error {
 	if err != nil {
 		return err
 	}
+	if len(completion.Choices) == 0 { // it does not notice that the body breaks off
+		return errors.New("a completion without choices")
+	}
 	choice := completion.Choices[0]
 	result.Add(request, choice.Message.Content)
 	result.Reasoning = choice.Message.ReasoningContent
