@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ohgw/ohgw/internal/doctor"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/redact"
+	"github.com/ohgw/ohgw/internal/storage"
 )
 
 // usageError is a mistake in the command line. It is shown with the line that
@@ -51,7 +51,7 @@ func (a *app) report(cmd *cobra.Command, args []string, err error) {
 			p.Cause = err.Error()
 		}
 	}
-	if doctor.DiskFull(err) {
+	if storage.Of(err) == storage.Full {
 		p.Hint = "the disk is full: make room, or name directories on another one with XDG_STATE_HOME and XDG_RUNTIME_DIR"
 	}
 	if _, ok := errors.AsType[*usageError](err); ok {

@@ -169,6 +169,7 @@ type Daemon struct {
 	runs       *run.Manager
 	chats      *chats.Registry
 	models     *catalogue
+	state      stateDir
 	metrics    *metrics.Metrics
 	began      time.Time
 	guard      guard
@@ -196,6 +197,7 @@ func New(cfg Config) (*Daemon, error) {
 	d := &Daemon{cfg: cfg, guard: newGuard(cfg), began: cfg.Now(), plain: make(chan struct{}, maxPlain)}
 	d.drains, d.beginDrain = context.WithCancel(context.Background())
 	d.life, d.end = context.WithCancel(context.Background())
+	d.state = stateDir{path: cfg.StateDir, now: cfg.Now}
 	d.metrics = metrics.New(metrics.Config{Version: cfg.Version, Revision: cfg.Revision, Go: runtime.Version(), Runs: d.counts})
 	var err error
 	d.runs, err = run.New(run.Config{

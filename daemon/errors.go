@@ -46,6 +46,8 @@ const (
 	codeRunInterrupted    = "run_interrupted"
 	codeLLM               = "llm_error"
 	codeReaderTooSlow     = "client_too_slow"
+	codeStorageFull       = "storage_full"
+	codeStorage           = "storage_unavailable"
 	codeInternal          = "internal_error"
 	codeHeadersTooLarge   = "headers_too_large"
 	codeMalformed         = "malformed_request"
@@ -101,6 +103,8 @@ func rowOf(code string) row {
 		return row{http.StatusBadGateway, server, 0, true}
 	case codeRunTimeout:
 		return row{http.StatusGatewayTimeout, server, 0, true}
+	case codeStorageFull, codeStorage:
+		return row{http.StatusInsufficientStorage, server, 0, true}
 	case codeRunError, codeRunStuck, codeRunInterrupted, codeReaderTooSlow, codeInternal, codeAgentError, codeAgentLost:
 		return row{http.StatusInternalServerError, server, 0, true}
 	}
@@ -145,6 +149,9 @@ func explain(err error) *problem {
 	if e, ok := errors.AsType[*openai.RequestError](err); ok {
 		return newProblem(e.Code, e.Message, nil).about(e.Param)
 	}
+	if p := storageProblem(err); p != nil {
+		return p
+	}
 	if e, ok := errors.AsType[*run.TimeoutError](err); ok {
 		limit := strconv.FormatFloat(e.After.Seconds(), 'f', -1, 64)
 		return newProblem(codeRunTimeout, "The run was stopped after "+limit+" s; its conversation keeps what was done.", nil)
@@ -162,8 +169,6 @@ func explain(err error) *problem {
 		{run.ErrAbandoned, codeRunInterrupted, "The run was stopped because its client had gone; its conversation keeps what was done. Choose a new Idempotency-Key to run it again."},
 		{run.ErrBehind, codeReaderTooSlow, "The client reads too slowly; the rest of the answer is lost. The conversation keeps it."},
 		{run.ErrTrimmed, codeReaderTooSlow, "The answer is too long to be repeated from its beginning. The conversation keeps it; without \"stream\" its end can still be had."},
-		{run.ErrRecord, codeInternal, "The record of the Idempotency-Key cannot be kept, so nothing was started; the log of ohgw serve says why."},
-		{run.ErrState, codeInternal, "The state directory of ohgw cannot be used, so nothing was started; the log of ohgw serve says why."},
 		{agentapi.ErrUnavailable, codeServerUnavailable, "The agent server cannot be reached; nothing was started."},
 		{agentapi.ErrUnauthorized, codeServerError, "The agent server refuses the key of ohgw; nothing was started."},
 		{agentapi.ErrRefused, codeServerError, "The agent server refused the request; nothing was started."},

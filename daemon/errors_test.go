@@ -192,7 +192,7 @@ func TestARecordThatCannotBeKeptStartsNothing(t *testing.T) {
 	if err := errors.Join(os.RemoveAll(records), os.WriteFile(records, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	envelope(t, g.chat(ask("hi"), "Idempotency-Key", "k"), http.StatusInternalServerError, "internal_error", "")
+	envelope(t, g.chat(ask("hi"), "Idempotency-Key", "k"), http.StatusInsufficientStorage, "storage_unavailable", "")
 	if n := g.backend.Runs(); n != 0 {
 		t.Errorf("%d runs", n)
 	}

@@ -16,6 +16,7 @@ type Health struct {
 	Version string         `json:"version,omitempty"`
 	Backend *BackendHealth `json:"backend,omitempty"`
 	Runs    *RunHealth     `json:"runs,omitempty"`
+	Storage *StorageHealth `json:"storage,omitempty"`
 }
 
 // BackendHealth is what runs the agents.
@@ -26,6 +27,11 @@ type BackendHealth struct {
 	Why     string   `json:"why"`     // it was chosen
 	Missing []string `json:"missing"` // what this version lacks
 	Error   string   `json:"error"`   // why it cannot be used now; empty when it can
+}
+
+// StorageHealth is how the state directory is.
+type StorageHealth struct {
+	Error string `json:"error"` // why nothing can be written there; empty when it can
 }
 
 // RunHealth is what goes on.
@@ -60,17 +66,21 @@ func (d *Daemon) health() handler {
 			h.Backend.Error = explain(s.Err).wire.Message
 		}
 		stats := d.runs.Stats()
+		h.Storage = d.state.health()
 		h.Runs = &RunHealth{Running: stats.Running, Queued: stats.Queued}
 		return x.encode(h)
 	}
 }
 
-// ready tells whether a request would find its agent. It says no more than
+// ready tells whether a request would find its agent, and room for its records. It says no more than
 // that: it needs no key.
 func (d *Daemon) ready() handler {
 	return func(x *exchange, r *http.Request) error {
 		if d.draining.Load() {
 			return newProblem(codeNotReady, "ohgw is shutting down.", nil)
+		}
+		if err := d.state.check(); err != nil {
+			return notStorable(err)
 		}
 		if err := d.models.ready(r.Context()); err != nil {
 			return newProblem(codeServerUnavailable, "The agent server cannot be reached.", err)

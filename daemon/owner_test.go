@@ -219,7 +219,7 @@ func TestAConversationWithoutAnOwnerIsNotBegun(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(state, "owners", conversation[:2]), 0o700); err != nil { // where the file should be
 		t.Fatal(err)
 	}
-	if res := g.as(key, "openhands_default", "hi", conversation); res.status != http.StatusInternalServerError {
+	if res := g.as(key, "openhands_default", "hi", conversation); res.status != http.StatusInsufficientStorage {
 		t.Errorf("%d %s", res.status, res.body)
 	}
 	if b.Runs() != 0 {

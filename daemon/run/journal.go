@@ -199,6 +199,9 @@ func (jl *journal) read(each func(note)) (lines int, err error) {
 		return 0, fmt.Errorf("read one-shots: %w", err)
 	}
 	defer func() { _ = f.Close() }() // It was only read.
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return 0, fmt.Errorf("read one-shots: %w", errors.Join(err, atomicfile.ErrNotRegular))
+	}
 	r := bufio.NewReader(f)
 	long := false // the line is longer than the reader's buffer: it is no note
 	for {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/ohgw/ohgw/internal/paths"
+	"github.com/ohgw/ohgw/internal/storage"
 )
 
 const (
@@ -82,7 +83,7 @@ func (w *World) directory(r Result, dir string, written bool) Result {
 
 func (w *World) writable(r Result, dir string) Result {
 	err := w.Writable(dir)
-	if err == nil || DiskFull(err) { // room tells about that
+	if err == nil || storage.Of(err) == storage.Full { // room tells about that
 		return r
 	}
 	return r.fail("nothing can be written to "+dir, cause(err), "give it to yourself: sudo chown $USER "+dir+", or name another one with XDG_STATE_HOME and XDG_RUNTIME_DIR")
@@ -94,7 +95,7 @@ func (w *World) room(r Result, dir string) Result {
 		dir = filepath.Dir(dir)
 	}
 	free, err := w.Free(dir)
-	full := DiskFull(w.Writable(dir))
+	full := storage.Of(w.Writable(dir)) == storage.Full
 	switch {
 	case full || err == nil && free < none:
 		return r.fail("the disk of "+dir+" is full", "tokens, records of runs and conversations cannot be kept", "make room there (du -xh "+dir+" | sort -h | tail), or set XDG_STATE_HOME to another disk")

@@ -1,0 +1,88 @@
+package daemon_test
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/daemontest"
+)
+
+func TestOneShotsThatCannotBeNoted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	journal := filepath.Join(dir, "one-shots.jsonl")
+	if err := os.Symlink("/dev/full", journal); err != nil {
+		t.Fatal(err)
+	}
+	g := serve(t, daemontest.New("default"), func(c *daemon.Config) { c.StateDir = dir })
+	res := g.chat(ask("hi"))
+	wantDisk(t, res, http.StatusInsufficientStorage, "storage_full", dir)
+	if res.header.Get("X-Should-Retry") != "false" {
+		t.Errorf("headers %v", res.header)
+	}
+	if n := g.backend.Runs(); n != 0 {
+		t.Errorf("%d runs", n)
+	}
+	if err := os.Remove(journal); err != nil {
+		t.Fatal(err)
+	}
+	completed(t, g.chat(ask("hi")))
+}
+
+// A disk of its own that is full, and has room again.
+func TestADiskThatIsFullAndRecovers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=1m"); err != nil {
+		t.Skipf("needs root that may mount: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	g := serve(t, daemontest.New("default"), func(c *daemon.Config) { c.StateDir = dir })
+	conversation := g.chat(ask("first")).header.Get("X-Openhands-Serverconversation-Id")
+	more := func() response {
+		return g.chat(ask("more"), "X-OpenHands-ServerConversation-ID", conversation)
+	}
+	ready := func(want int) {
+		t.Helper()
+		eventually(t, "/readyz", func() bool { return g.do(http.MethodGet, "/readyz", "").status == want })
+	}
+
+	big, err := os.Create(filepath.Join(dir, "big"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for err == nil {
+		_, err = big.Write(make([]byte, 4096))
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+	// What fills the journal's last page is not told from a disk with room.
+	var res response
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
+		if res = g.chat(ask("hi")); res.status != http.StatusOK {
+			break
+		}
+	}
+	wantDisk(t, res, http.StatusInsufficientStorage, "storage_full", dir)
+	wantDisk(t, g.chat(ask("hi"), "Idempotency-Key", "k"), http.StatusInsufficientStorage, "storage_full", dir)
+	ready(http.StatusServiceUnavailable)
+
+	if err := errors.Join(big.Truncate(0), big.Close()); err != nil {
+		t.Fatal(err)
+	}
+	completed(t, more())
+	completed(t, g.chat(ask("hi")))
+	completed(t, g.chat(ask("hi"), "Idempotency-Key", "k"))
+	ready(http.StatusOK)
+}

@@ -1,0 +1,54 @@
+package daemon_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/daemontest"
+)
+
+// wantDisk expects the failure of a disk, with the next step and without the
+// name of a directory.
+func wantDisk(t *testing.T, res response, status int, code, dir string) {
+	t.Helper()
+	message, _ := envelope(t, res, status, code, "")["message"].(string)
+	if strings.Contains(message, dir) || !strings.Contains(message, "ohgw doctor") {
+		t.Errorf("message %q", message)
+	}
+}
+
+func TestReadyKnowsTheStateDirectory(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "state")
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		g := serve(t, daemontest.New("default"), func(c *daemon.Config) { c.StateDir = dir })
+		ready := func() response { return g.do(http.MethodGet, "/readyz", "") }
+		if res := ready(); res.status != http.StatusOK {
+			t.Fatalf("status %d: %s", res.status, res.body)
+		}
+		if err := os.Rename(dir, dir+"-away"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Second)
+		wantDisk(t, ready(), http.StatusServiceUnavailable, "storage_unavailable", dir)
+		if health := g.do(http.MethodGet, "/healthz", "").body; !strings.Contains(health, `"storage":{"error":"The state`) {
+			t.Errorf("health %s", health)
+		}
+		if err := os.Rename(dir+"-away", dir); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Second)
+		if res := ready(); res.status != http.StatusOK {
+			t.Errorf("status %d: %s", res.status, res.body)
+		}
+	})
+}

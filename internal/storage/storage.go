@@ -1,0 +1,75 @@
+// Package storage says what is wrong with a directory that ohgw writes to: that
+// its disk is full, that it may not be written to, or that something else is
+// wrong with it. It reads the errors of file operations, and tries one.
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// Trouble is what a file operation failed for.
+type Trouble int
+
+// Troubles.
+const (
+	// None: the error says nothing about a disk.
+	None Trouble = iota
+	// Full: the disk, or the user's part of it, is full.
+	Full
+	// ReadOnly: the file system is mounted read-only.
+	ReadOnly
+	// Denied: this user may not.
+	Denied
+	// Other: a file operation failed for another reason.
+	Other
+)
+
+// Of is the trouble that err tells of.
+func Of(err error) Trouble {
+	switch {
+	case err == nil:
+		return None
+	case anyOf(err, fullErrors()):
+		return Full
+	case anyOf(err, readOnlyErrors()):
+		return ReadOnly
+	}
+	_, onPath := errors.AsType[*fs.PathError](err)
+	_, onLink := errors.AsType[*os.LinkError](err)
+	switch {
+	case !onPath && !onLink:
+		return None
+	case errors.Is(err, fs.ErrPermission):
+		return Denied
+	}
+	return Other
+}
+
+func anyOf(err error, targets []error) bool {
+	for _, target := range targets {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return false
+}
+
+// probeSize is what a turn needs at least, in bytes.
+const probeSize = 64 << 10
+
+// Try tells whether something can be written in a directory: it writes a
+// temporary file and removes it.
+func Try(dir string) error {
+	f, err := os.CreateTemp(dir, ".ohgw-*.tmp")
+	if err != nil {
+		return fmt.Errorf("try to write: %w", err)
+	}
+	_, err = f.Write(make([]byte, probeSize))
+	if err := errors.Join(err, f.Close(), os.Remove(f.Name())); err != nil {
+		return fmt.Errorf("try to write: %w", err)
+	}
+	return nil
+}
