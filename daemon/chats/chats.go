@@ -37,8 +37,16 @@ type Config struct {
 }
 
 const (
-	// maxBranches is how many conversations of a chat are remembered.
-	maxBranches = 32
+	// maxBranches is how many conversations of a chat are remembered, and
+	// maxShared of all chats that share an id, if they are of maxSharedTurns turns
+	// together and were used within keepShared.
+	maxBranches    = 32
+	maxShared      = 4096
+	maxSharedTurns = 32 << 10
+	keepShared     = 7 * 24 * time.Hour
+	// maxGone is how many conversations are known that were forgotten because
+	// there were too many.
+	maxGone = 4096
 	// maxIdle is how many chats stay in memory that nobody uses now.
 	maxIdle = 256
 	// sweepEvery is how often chats are looked for that nobody uses any more.
@@ -67,6 +75,8 @@ type chat struct {
 	record
 
 	underway []underway
+	saved    *saved // what is on the disk; nil: not all that was
+	unsaved  change // what was forgotten since
 }
 
 // Open opens the chats of a state directory.
@@ -151,7 +161,7 @@ func (r *Registry) Admit(req Request, admit func(*Visit) (started bool, err erro
 	defer c.mu.Unlock()
 	if !c.loaded {
 		var err error
-		if c.record, err = r.store.load(c.key); err != nil {
+		if c.record, c.saved, err = r.store.load(c.key); err != nil {
 			r.cfg.Logger.Warn("a chat begins anew", "err", err)
 		}
 		c.loaded = true
@@ -189,6 +199,7 @@ func (r *Registry) visit(c *chat, req Request) *Visit {
 	}
 	v.plan = Reconcile(v.history, branches, rules)
 	v.Conversation = uuid.New()
+	v.gone = v.plan.Kind == Quoted && c.lost(v.history)
 	if !req.ID.Shared && (v.plan.Kind == New || v.plan.Kind == Quoted) {
 		if v.Aside, v.Plain = c.aside(req); v.Aside {
 			v.plan.Branch = -1
@@ -232,21 +243,11 @@ func (b *branch) withPartial(last Digest, shown string) []Turn {
 	return marked
 }
 
-// find is the branch of a conversation. The caller holds c.mu.
-func (c *chat) find(conversation string) *branch {
-	for _, b := range c.Branches {
-		if b.Conversation == conversation {
-			return b
-		}
-	}
-	return nil
-}
-
 // save writes the chat; that it cannot is no reason to keep the user waiting:
 // the chat would begin anew after a restart, with what its transcript shows.
 // The caller holds c.mu.
-func (r *Registry) save(c *chat) {
-	if err := r.store.save(c.key, c.record); err != nil {
+func (r *Registry) save(c *chat, b *branch) {
+	if err := r.store.save(c, b); err != nil {
 		r.cfg.Logger.Error("chat not remembered", "err", fmt.Errorf("save chat: %w", err))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/turn"
@@ -47,6 +48,7 @@ type Visit struct {
 	history []Exchange
 	plan    Plan
 	live    *live
+	gone    bool // its conversation was forgotten
 	opened  bool
 	told    []Turn // what the conversation has when the run begins, before this turn
 	closed  bool
@@ -97,11 +99,13 @@ func (v *Visit) commit() {
 		if v.plan.Kind == Forked {
 			b.Turns = slices.Clone(c.Branches[v.plan.Branch].Turns[:v.plan.Keep])
 		}
-		c.Branches = slices.DeleteFunc(c.Branches, func(old *branch) bool { return len(old.Turns) == 0 })
-		if len(c.Branches) >= maxBranches {
-			last := oldest(c.Branches)
-			c.Branches = slices.DeleteFunc(c.Branches, func(old *branch) bool { return old == last })
-		}
+		c.Branches = slices.DeleteFunc(c.Branches, func(old *branch) bool {
+			if len(old.Turns) == 0 {
+				c.unsaved.Drop = append(c.unsaved.Drop, old.Conversation)
+			}
+			return len(old.Turns) == 0
+		})
+		c.makeRoom(v.req.ID.Shared, v.r.cfg.Now())
 		c.Branches = append(c.Branches, b)
 	}
 	for _, t := range b.Turns {
@@ -111,15 +115,16 @@ func (v *Visit) commit() {
 	}
 	b.Turns = append(b.Turns, own)
 	b.Used = v.r.cfg.Now()
-	c.underway = append(c.underway, underway{live: v.live, system: Of(v.req.System), tools: v.req.Tools})
+	c.underway = append(c.underway, underway{conversation: v.Conversation, live: v.live, system: Of(v.req.System), tools: v.req.Tools})
 	v.r.take(c.key) // until the run has ended
 }
 
 // underway is a run of a chat that has not ended.
 type underway struct {
-	live   *live
-	system Digest
-	tools  bool
+	conversation string
+	live         *live
+	system       Digest
+	tools        bool
 }
 
 // aside tells whether a request that no conversation of the chat knows comes
@@ -137,9 +142,64 @@ func (c *chat) aside(req Request) (aside, plain bool) {
 	return aside, plain && system != ""
 }
 
-func oldest(branches []*branch) *branch {
-	return slices.MinFunc(branches, func(a, b *branch) int { return a.Used.Compare(b.Used) })
+// makeRoom forgets conversations of the chat, those first that were not used for
+// longest, until there is room for another one. The caller holds c.mu.
+func (c *chat) makeRoom(shared bool, now time.Time) {
+	most, turns := maxBranches, 0
+	if shared {
+		most = maxShared
+		for _, b := range c.Branches {
+			turns += len(b.Turns)
+		}
+	}
+	for len(c.Branches) > 0 {
+		last := -1
+		for i, b := range c.Branches {
+			busy := slices.ContainsFunc(c.underway, func(u underway) bool { return u.conversation == b.Conversation })
+			if !busy && (last < 0 || b.Used.Before(c.Branches[last].Used)) {
+				last = i
+			}
+		}
+		if last < 0 {
+			return
+		}
+		b := c.Branches[last]
+		if len(c.Branches) < most && turns <= maxSharedTurns && (!shared || now.Sub(b.Used) < keepShared) {
+			return
+		}
+		turns -= len(b.Turns)
+		c.forget(last)
+	}
 }
+
+// forget forgets a conversation, but not that there was one.
+func (c *chat) forget(i int) {
+	b := c.Branches[i]
+	c.Branches = slices.Delete(c.Branches, i, i+1)
+	c.unsaved.Drop = append(c.unsaved.Drop, b.Conversation)
+	if n := len(b.Turns); n > 0 && len(b.Turns[n-1].Answers) > 0 {
+		answer := b.Turns[n-1].Answers[len(b.Turns[n-1].Answers)-1]
+		c.unsaved.Gone = append(c.unsaved.Gone, answer)
+		c.Gone = lastOf(append(c.Gone, answer), maxGone)
+	}
+}
+
+// lost tells whether a history is of a conversation that was forgotten.
+func (c *chat) lost(history []Exchange) bool {
+	if len(c.Gone) == 0 {
+		return false
+	}
+	answers := make(map[Digest]bool, len(history))
+	for _, e := range history {
+		if e.Answer != "" {
+			answers[e.Answer] = true
+		}
+	}
+	return slices.ContainsFunc(c.Gone, func(d Digest) bool { return answers[d] })
+}
+
+// lastOf are the last n of a list.
+func lastOf(list []Digest, n int) []Digest { return slices.Clone(list[max(0, len(list)-n):]) }
 
 // own is the branch and the place of the visit's turn in it. The caller holds
 // the chat.
@@ -163,7 +223,7 @@ func (v *Visit) Compose(info agentapi.Info, forked bool) (text, kind, line strin
 	}
 	v.opened, b.Workspace = true, info.Workspace
 	if info.Created && !forked {
-		if at > 0 {
+		if at > 0 || v.gone {
 			line = "The conversation of this chat is gone; a new one begins."
 		}
 		v.told = asTold(v.history)
@@ -201,7 +261,7 @@ func (v *Visit) Begin(base turn.Baseline) {
 		v.told = v.told[:last]
 	}
 	b.Turns = slices.Concat(v.told, []Turn{own}, b.Turns[at+1:])
-	v.r.save(v.chat)
+	v.r.save(v.chat, b)
 }
 
 // End notes how the run ended. One that never began was never said.
@@ -220,11 +280,11 @@ func (v *Visit) End(began, stopped bool) {
 		saved := !b.Turns[at].waits
 		b.Turns = slices.Delete(b.Turns, at, at+1)
 		if saved {
-			v.r.save(v.chat)
+			v.r.save(v.chat, b)
 		}
 	case stopped:
 		b.Turns[at].Stopped = true
-		v.r.save(v.chat)
+		v.r.save(v.chat, b)
 	}
 }
 
@@ -248,7 +308,7 @@ func (v *Visit) Shown(conversation string) {
 		if t.User == user {
 			if !t.shows(answer) {
 				b.Turns[i].Answers = append(slices.Clone(t.Answers), answer)
-				v.r.save(v.chat)
+				v.r.save(v.chat, b)
 			}
 			return
 		}

@@ -1,0 +1,324 @@
+package chats
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/daemon/openai"
+)
+
+// talker is a chat window.
+type talker struct {
+	t     testing.TB
+	r     *Registry
+	id    ID
+	shows []openai.Turn
+	kind  string
+	line  string
+	conv  string
+}
+
+func open(t testing.TB, dir string, now func() time.Time) *Registry {
+	t.Helper()
+	r := Open(Config{StateDir: dir, Now: now, Logger: slog.New(slog.DiscardHandler)})
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (w *talker) say(text, answer string) {
+	w.t.Helper()
+	v, err := w.r.Admit(Request{ID: w.id, History: w.shows, Text: text}, func(*Visit) (bool, error) { return true, nil })
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer v.Close()
+	_, w.kind, w.line = v.Compose(agentapi.Info{Created: v.Planned() != "continued", Workspace: "/w"}, v.From != "")
+	v.Begin(turn.Baseline{After: fmt.Sprint("e-", len(w.shows))})
+	v.Show(answer)
+	v.End(true, answer == "")
+	v.Shown(v.Conversation)
+	w.conv = v.Conversation
+	w.shows = append(w.shows, openai.Turn{Role: "user", Text: text})
+	if answer != "" {
+		w.shows = append(w.shows, openai.Turn{Role: "assistant", Text: answer})
+	}
+}
+
+func chatNamed(value string, shared bool) ID {
+	return ID{Token: "t", Model: "m", Source: "x-chat-id", Value: value, Rules: Rules{Whole: true, Shared: shared}}
+}
+
+// onDisk is what another process would know of a chat.
+func onDisk(t testing.TB, r *Registry, id ID) record {
+	t.Helper()
+	rec, _, err := r.store.load(id.Key())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rec
+}
+
+// What is in memory is on the disk, whatever has been said and taken back.
+func TestTheDiskKnowsWhatMemoryKnows(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		dir, now := t.TempDir(), time.Unix(1_790_000_000, 0).UTC()
+		clock := func() time.Time { now = now.Add(time.Second); return now }
+		r := open(t, dir, clock)
+		w := &talker{t: t, r: r, id: chatNamed("c", rapid.Bool().Draw(rt, "shared"))}
+		for i := range rapid.IntRange(1, 60).Draw(rt, "messages") {
+			switch rapid.IntRange(0, 4).Draw(rt, "what") {
+			case 0: // back to an earlier message, or to the beginning
+				w.shows = slices.Clone(w.shows[:2*rapid.IntRange(0, len(w.shows)/2).Draw(rt, "back to")])
+			case 1: // the gateway starts again
+				w.r = open(t, dir, clock)
+			}
+			w.say(fmt.Sprint("message ", rapid.IntRange(0, 5).Draw(rt, "words"), i), rapid.SampledFrom([]string{"", "ok", fmt.Sprint(i, ": an answer that is long enough to be known again")}).Draw(rt, "answer"))
+		}
+		c := w.r.take(w.id.Key())
+		want := record{Version: recordVersion, Whole: c.Whole, Gone: c.Gone}
+		for _, b := range c.Branches {
+			sure := *b
+			sure.Turns = b.certain()
+			want.Branches = append(want.Branches, &sure)
+		}
+		if diff := cmp.Diff(want, onDisk(t, w.r, w.id), cmp.AllowUnexported(record{}, branch{}), cmpopts.IgnoreUnexported(Turn{}), cmpopts.EquateEmpty()); diff != "" {
+			rt.Fatalf("in memory -, on disk +:\n%s", diff)
+		}
+	})
+}
+
+// longChat are 8 branches of 1000 turns.
+func longChat() record {
+	r := record{Version: recordVersion, Whole: true}
+	for b := range 8 {
+		br := &branch{Conversation: fmt.Sprintf("0198c9d2-f0a5-4b1c-8e3d-%012d", b), Workspace: "/w", Used: time.Unix(1_790_000_000, 0).UTC()}
+		for i := range 1000 {
+			who := fmt.Sprint(b, " ", i)
+			br.Turns = append(br.Turns, Turn{User: Of("asks " + who), Answers: []Digest{Of("is answered " + who)}, After: "0198c9d2-f0a5-4b1c-8e3d-000000000000"})
+		}
+		r.Branches = append(r.Branches, br)
+	}
+	return r
+}
+
+// longTalk is the window of the last branch of a long chat, which is on the disk.
+func longTalk(t testing.TB, dir string) *talker {
+	t.Helper()
+	r := open(t, dir, time.Now)
+	w := &talker{t: t, r: r, id: chatNamed("c", false)}
+	if err := r.store.rewrite(&chat{key: w.id.Key(), record: longChat()}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 1000 {
+		who := fmt.Sprint(7, " ", i)
+		w.shows = append(w.shows, openai.Turn{Role: "user", Text: "asks " + who}, openai.Turn{Role: "assistant", Text: "is answered " + who})
+	}
+	return w
+}
+
+// A message of a long chat writes no more than one of a short chat.
+func TestAMessageWritesLittle(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := longTalk(t, dir)
+	size := func() int64 {
+		info, err := os.Stat(w.r.store.path(w.id.Key()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	before := size()
+	const messages = 20
+	for i := range messages {
+		w.say(fmt.Sprint("and ", i), "so it is")
+		if w.kind != string(Continued) {
+			t.Fatalf("message %d is %s", i, w.kind)
+		}
+	}
+	if wrote := (size() - before) / messages; wrote <= 0 || wrote > 1000 {
+		t.Errorf("a message writes %d bytes of %d", wrote, before)
+	}
+	if got := len(onDisk(t, w.r, w.id).Branches[7].Turns); got != 1000+messages {
+		t.Errorf("%d turns on the disk", got)
+	}
+}
+
+// A file does not grow without end.
+func TestAFileIsWrittenAgainWhenItIsLong(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := &talker{t: t, r: open(t, dir, time.Now), id: chatNamed("c", false)}
+	for i := range 500 {
+		w.shows = w.shows[:min(len(w.shows), 2)] // another message in the place of the last one
+		w.say(fmt.Sprint("message ", i), "an answer that is long enough to be known again")
+	}
+	info, err := os.Stat(w.r.store.path(w.id.Key()))
+	if err != nil || info.Size() > 64<<10 {
+		t.Errorf("%v bytes, %v", info.Size(), err)
+	}
+}
+
+// Wherever a crash cuts the file off, the chat is known as it was before the
+// line, and goes on.
+func TestAFileThatIsCutOffIsAnEarlierChat(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := &talker{t: t, r: open(t, dir, time.Now), id: chatNamed("c", false)}
+	for i := range 4 {
+		w.say(fmt.Sprint("message ", i), fmt.Sprint(i, ": an answer that is long enough to be known again"))
+	}
+	path := w.r.store.path(w.id.Key())
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := strings.IndexByte(string(data), '\n')
+	for cut := first; cut <= len(data); cut++ {
+		if err := os.WriteFile(path, data[:cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		again := &talker{t: t, r: open(t, dir, time.Now), id: w.id, shows: slices.Clone(w.shows)}
+		again.say("and now?", "this")
+		if again.conv != w.conv || again.kind != string(Continued) {
+			t.Fatalf("cut at %d of %d: %s", cut, len(data), again.kind)
+		}
+		if turns := onDisk(t, again.r, w.id).Branches[0].Turns; turns[len(turns)-1].User != Of("and now?") || len(turns) != 5 {
+			t.Fatalf("cut at %d of %d: %d turns on the disk", cut, len(data), len(turns))
+		}
+	}
+}
+
+func TestAFileOfTheFirstVersionIsRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := longTalk(t, dir)
+	old := longChat()
+	old.Version = oldVersion
+	data, err := json.Marshal(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(w.r.store.path(w.id.Key()), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if w.say("more", "here it is"); w.kind != string(Continued) {
+			t.Errorf("it is %s", w.kind)
+		}
+	}
+	if rec := onDisk(t, w.r, w.id); rec.Version != recordVersion || len(rec.Branches[7].Turns) != 1002 {
+		t.Errorf("version %d, %d turns", rec.Version, len(rec.Branches[7].Turns))
+	}
+}
+
+// Chats that share an id are as many as fit, and whose conversation was
+// forgotten is told so.
+func TestManyChatsShareAnID(t *testing.T) {
+	t.Parallel()
+	for name, dir := range map[string]string{"in memory": "", "on disk": t.TempDir()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			now := time.Unix(1_790_000_000, 0)
+			clock := func() time.Time { now = now.Add(time.Second); return now }
+			r := open(t, dir, clock)
+			windows := make([]*talker, 300)
+			for i := range windows {
+				windows[i] = &talker{t: t, r: r, id: chatNamed("local", true)}
+				windows[i].say("hello", fmt.Sprint(i, ": an answer that is long enough to be known again"))
+			}
+			for i, w := range windows {
+				conv := w.conv
+				if w.say("and?", fmt.Sprint(i, ": another answer, which is as long as the first one was")); w.kind != string(Continued) || w.conv != conv {
+					t.Fatalf("chat %d: %s", i, w.kind)
+				}
+			}
+			// After a week without a message its conversation may be forgotten.
+			now = now.Add(keepShared - 100*time.Second)
+			windows[299].say("still there?", "yes, of course, here I am, as I have always been")
+			now = now.Add(400 * time.Second)
+			(&talker{t: t, r: r, id: chatNamed("local", true)}).say("hello", "an answer to somebody else, who is new here now")
+			if dir != "" {
+				r = open(t, dir, clock)
+			}
+			for _, i := range []int{0, 298} {
+				w := windows[i]
+				w.r = r
+				if w.say("and now?", "this"); w.kind != string(Quoted) || !strings.Contains(w.line, "is gone") {
+					t.Errorf("chat %d: %s, %q", i, w.kind, w.line)
+				}
+			}
+			w := windows[299]
+			w.r = r
+			if w.say("and now?", "this"); w.kind != string(Continued) || w.line != "" {
+				t.Errorf("a chat in use: %s, %q", w.kind, w.line)
+			}
+			unknown := &talker{t: t, r: r, id: chatNamed("local", true), shows: []openai.Turn{{Role: "user", Text: "x"}, {Role: "assistant", Text: "an answer that nobody has ever seen around here"}}}
+			if unknown.say("and now?", "this"); unknown.line != "" {
+				t.Errorf("a chat that nobody knew: %q", unknown.line)
+			}
+		})
+	}
+}
+
+// The turns of all chats that share an id are bounded together.
+func TestChatsThatShareAnIDAreBounded(t *testing.T) {
+	t.Parallel()
+	c := &chat{}
+	now := time.Unix(1_790_000_000, 0)
+	for i := range 3 * maxShared {
+		now = now.Add(time.Second)
+		c.makeRoom(true, now)
+		c.Branches = append(c.Branches, &branch{Conversation: fmt.Sprint(i), Used: now, Turns: make([]Turn, 1+i%20)})
+	}
+	turns := 0
+	for _, b := range c.Branches {
+		turns += len(b.Turns)
+	}
+	if len(c.Branches) > maxShared || turns > maxSharedTurns+20 || c.find(fmt.Sprint(3*maxShared-1)) == nil {
+		t.Errorf("%d conversations, %d turns", len(c.Branches), turns)
+	}
+	c.underway = append(c.underway, underway{conversation: c.Branches[0].Conversation})
+	busy := c.Branches[0].Conversation
+	for range 10 {
+		c.makeRoom(true, now.Add(10*keepShared))
+	}
+	if len(c.Branches) != 1 || c.Branches[0].Conversation != busy {
+		t.Error("a conversation with a run is forgotten")
+	}
+}
+
+func BenchmarkSaveLongChat(b *testing.B) {
+	w := longTalk(b, b.TempDir())
+	c := w.r.take(w.id.Key())
+	var err error
+	if c.record, c.saved, err = w.r.store.load(c.key); err != nil {
+		b.Fatal(err)
+	}
+	last := c.Branches[7]
+	before, err := os.Stat(filepath.Clean(w.r.store.path(c.key)))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(before.Size()) // what was written before
+	for b.Loop() {
+		last.Turns[999].Answers = append(slices.Clone(last.Turns[999].Answers[:1]), Of(fmt.Sprint(b.N)))
+		if err := w.r.store.save(c, last); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
