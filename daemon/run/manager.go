@@ -26,7 +26,8 @@ type Manager struct {
 
 	mu       sync.Mutex
 	draining bool
-	active   int // jobs that have not ended
+	active   int            // jobs that have not ended
+	held     map[string]int // the same by token
 	slots    slots
 	lanes    map[string]*lane
 	prints   map[Fingerprint][]*job // newest last; ended ones until they retire
@@ -43,7 +44,8 @@ func New(cfg Config) (*Manager, error) {
 	cfg = cfg.withDefaults()
 	m := &Manager{
 		cfg:    cfg,
-		slots:  slots{limit: cfg.MaxRuns},
+		slots:  newSlots(cfg.MaxRuns),
+		held:   make(map[string]int),
 		lanes:  make(map[string]*lane),
 		prints: make(map[Fingerprint][]*job),
 		keys:   make(map[string]*job),
@@ -143,7 +145,7 @@ func (m *Manager) admit(req Request, f found) (*Attachment, error) {
 	if j != nil {
 		return j.join(req), nil
 	}
-	if m.active >= m.cfg.MaxRuns+m.cfg.MaxQueue {
+	if m.isFull(req.Token) {
 		m.refused.note(req.Fingerprint, m.cfg.Now())
 		return nil, ErrQueueFull
 	}
@@ -234,6 +236,7 @@ func (m *Manager) byKey(req Request, f found) (*job, error) {
 // start registers j and lets it run.
 func (m *Manager) start(j *job) {
 	m.active++
+	m.held[j.req.Token]++
 	m.prints[j.req.Fingerprint] = append(m.prints[j.req.Fingerprint], j)
 	if j.req.IdempotencyKey != "" {
 		m.keys[recordKey(j.req.Token, j.req.IdempotencyKey)] = j
@@ -249,6 +252,9 @@ func (m *Manager) finished(j *job) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.active--
+	if m.held[j.req.Token]--; m.held[j.req.Token] == 0 {
+		delete(m.held, j.req.Token)
+	}
 	m.leave(j)
 	if isEarly(j.err) && !j.stopped {
 		m.refused.note(j.req.Fingerprint, m.cfg.Now())

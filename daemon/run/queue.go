@@ -7,46 +7,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi/turn"
 )
 
-// slots limits how many jobs run at the same time, first come, first served.
-// The manager's mutex guards it.
-type slots struct {
-	limit, used int
-	waiting     []chan struct{}
-}
-
-// acquire takes a slot and returns nil, or returns a channel that is closed
-// when one was taken for the caller.
-func (s *slots) acquire() <-chan struct{} {
-	if s.used < s.limit {
-		s.used++
-		return nil
-	}
-	ready := make(chan struct{})
-	s.waiting = append(s.waiting, ready)
-	return ready
-}
-
-// release hands the slot to the first who waits.
-func (s *slots) release() {
-	if len(s.waiting) == 0 {
-		s.used--
-		return
-	}
-	close(s.waiting[0])
-	s.waiting = s.waiting[1:]
-}
-
-// abandon gives up a wait. A slot that was handed over meanwhile is released.
-func (s *slots) abandon(ready <-chan struct{}) {
-	for i, w := range s.waiting {
-		if w == ready {
-			s.waiting = append(s.waiting[:i], s.waiting[i+1:]...)
-			return
-		}
-	}
-	s.release()
-}
-
 // lane is the jobs of one conversation in the order of their requests; the
 // first one has the conversation. The manager's mutex guards it.
 type lane struct {
@@ -123,7 +83,7 @@ func (m *Manager) enter(j *job) (waits bool) {
 // head lets j, the first of its lane, go on.
 func (m *Manager) head(j *job) {
 	if j.follow == nil { // the run of a follower has a slot of another life
-		j.slot = m.slots.acquire()
+		j.slot = m.slots.acquire(j.req.Token)
 	}
 	close(j.turn)
 }
@@ -184,7 +144,7 @@ func (m *Manager) place(j *job) int {
 		return 0 // it has ended
 	}
 	if head := l.jobs[0]; head.slot != nil {
-		n += slices.IndexFunc(m.slots.waiting, func(w chan struct{}) bool { return w == head.slot }) + 1
+		n += m.slots.place(head.slot)
 	}
 	return n
 }
@@ -222,14 +182,31 @@ func (m *Manager) wait(ctx context.Context, j *job) (func(), error) {
 	return release, nil
 }
 
+// isFull tells whether there is no place for another job of the token. Where
+// all places are taken, a token that has less than an equal share of them gets
+// one all the same: nobody can take the places of others. With n tokens there
+// are so at most 1 + 1/2 + … + 1/n times as many jobs as places. The caller
+// holds m.mu.
+func (m *Manager) isFull(token string) bool {
+	places := m.cfg.MaxRuns + m.cfg.MaxQueue
+	if m.active < places || m.cfg.MaxQueue == 0 {
+		return m.active >= places
+	}
+	tokens := len(m.held)
+	if m.held[token] == 0 {
+		tokens++
+	}
+	return m.held[token] >= max(1, places/tokens)
+}
+
 // giveBack releases the slot of j, or its place in the queue for one.
 func (m *Manager) giveBack(j *job) {
 	switch {
 	case j.follow != nil:
 	case j.slot != nil:
-		m.slots.abandon(j.slot)
+		m.slots.abandon(j.req.Token, j.slot)
 	default:
-		m.slots.release()
+		m.slots.release(j.req.Token)
 	}
 }
 

@@ -1,0 +1,101 @@
+package run
+
+import (
+	"maps"
+	"slices"
+)
+
+// slots limits how many jobs run at the same time. A slot that becomes free
+// goes to the token with the fewest runs among those that wait, of several to
+// the one whose last turn is longest ago, and of its jobs to the first: however
+// much one token asks for, every other one has its turn. The manager's mutex
+// guards it.
+type slots struct {
+	limit, used int
+	running     map[string]int // by token
+	served      map[string]int // the last turn of each token that runs or waits
+	turns       int
+	waiting     []waiter // first come first
+}
+
+type waiter struct {
+	token string
+	ready chan struct{} // closed when the slot is taken for it
+}
+
+func newSlots(limit int) slots {
+	return slots{limit: limit, running: make(map[string]int), served: make(map[string]int)}
+}
+
+// acquire takes a slot and returns nil, or returns a channel that is closed
+// when one was taken for the caller.
+func (s *slots) acquire(token string) <-chan struct{} {
+	if s.used < s.limit {
+		s.take(token)
+		return nil
+	}
+	w := waiter{token, make(chan struct{})}
+	s.waiting = append(s.waiting, w)
+	return w.ready
+}
+
+func (s *slots) take(token string) {
+	s.used++
+	s.running[token]++
+	s.turns++
+	s.served[token] = s.turns
+}
+
+// release hands a slot of the token to who is next.
+func (s *slots) release(token string) {
+	s.used--
+	s.running[token]--
+	if s.running[token] == 0 {
+		delete(s.running, token)
+		if !slices.ContainsFunc(s.waiting, func(w waiter) bool { return w.token == token }) {
+			delete(s.served, token)
+		}
+	}
+	if len(s.waiting) > 0 {
+		close(s.next().ready)
+	}
+}
+
+// next gives a slot to who is next. Somebody waits.
+func (s *slots) next() waiter {
+	best := 0
+	for i, w := range s.waiting {
+		than := s.waiting[best].token
+		if s.running[w.token] < s.running[than] || s.running[w.token] == s.running[than] && s.served[w.token] < s.served[than] {
+			best = i
+		}
+	}
+	w := s.waiting[best]
+	s.waiting = slices.Delete(s.waiting, best, best+1)
+	s.take(w.token)
+	return w
+}
+
+// abandon gives up a wait. A slot that was handed over meanwhile is released.
+func (s *slots) abandon(token string, ready <-chan struct{}) {
+	for i, w := range s.waiting {
+		if w.ready == ready {
+			s.waiting = slices.Delete(s.waiting, i, i+1)
+			return
+		}
+	}
+	s.release(token)
+}
+
+// place is how many slots must become free until ready is closed; 0: it is not
+// waited for. It is an estimate: nobody knows whose run ends next.
+func (s *slots) place(ready <-chan struct{}) int {
+	later := *s
+	later.running, later.served, later.waiting = maps.Clone(s.running), maps.Clone(s.served), slices.Clone(s.waiting)
+	for n := 1; len(later.waiting) > 0; n++ {
+		if later.next().ready == ready {
+			return n
+		}
+	}
+	return 0
+}
