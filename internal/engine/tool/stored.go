@@ -11,12 +11,65 @@ import (
 const KindMCPAction = "MCPToolAction"
 
 // Action is what an ActionEvent stores of a checked call: its arguments with
-// the kind, in the form the Python SDK loads.
+// the kind, in the form the Python SDK writes. That has the defaults of what was
+// not given, and the order of the schema. The arguments of an MCP tool stay as
+// they are.
 func (d Definition) Action(args object.Object) json.RawMessage {
 	if d.ActionKind == KindMCPAction {
 		args = object.Object{{Name: "data", Value: args.JSON()}}
+	} else if schema, err := object.Parse(d.Parameters); err == nil {
+		args = completed(args, schema)
 	}
 	return args.With("kind", text(d.ActionKind)).JSON()
+}
+
+// completed is an object with the defaults of its schema, in the schema's order.
+// What the schema does not know comes last.
+func completed(o, schema object.Object) object.Object {
+	properties, err := object.Parse(schema.Get("properties"))
+	if err != nil {
+		return o
+	}
+	out := make(object.Object, 0, len(o)+len(properties))
+	for _, p := range properties {
+		node, err := object.Parse(p.Value)
+		if err != nil {
+			continue
+		}
+		value := node.Get("default")
+		if o.Has(p.Name) {
+			value = completedValue(o.Get(p.Name), node)
+		}
+		if value != nil {
+			out = append(out, object.Member{Name: p.Name, Value: value})
+		}
+	}
+	for _, m := range o {
+		if !out.Has(m.Name) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// completedValue completes an object, and those in a list.
+func completedValue(v json.RawMessage, schema object.Object) json.RawMessage {
+	if o, err := object.Parse(v); err == nil {
+		return completed(o, schema).JSON()
+	}
+	items, err := object.Parse(schema.Get("items"))
+	var list []json.RawMessage
+	if err != nil || json.Unmarshal(v, &list) != nil || list == nil {
+		return v
+	}
+	for i := range list {
+		list[i] = completedValue(list[i], items)
+	}
+	data, err := json.Marshal(list)
+	if err != nil {
+		return v
+	}
+	return data
 }
 
 // Args is the reverse of Action: the arguments for [Call] out of a stored

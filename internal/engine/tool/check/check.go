@@ -83,6 +83,9 @@ func Call(call event.ToolCall, tools []tool.Definition, opts Options) (*Passed, 
 	if name == fileEditor && !args.Has("command") {
 		return nil, refuse(call, def, given, []string{"command is required: none of the parameters given says which one is meant"})
 	}
+	if name == taskTracker && string(args.Get("command")) == `"plan"` && !args.Has("task_list") {
+		return nil, refuse(call, def, given, []string{"plan needs task_list, the whole new list; nothing was changed"})
+	}
 	args, problems := validate(args, schema)
 	if len(problems) > 0 {
 		return nil, refuse(call, def, given, problems)

@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	terminal   = "terminal"
-	fileEditor = "file_editor"
+	terminal    = "terminal"
+	fileEditor  = "file_editor"
+	taskTracker = "task_tracker"
 )
 
 // identifier is the beginning of a name that can be the name of a tool: some

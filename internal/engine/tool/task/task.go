@@ -24,7 +24,7 @@ var description string
 
 const parameters = `{"type":"object","properties":{` +
 	`"command":{"type":"string","enum":["view","plan"],"description":"view shows the list, plan replaces it. The default is view.","default":"view"},` +
-	`"task_list":{"type":"array","description":"For plan, required: the whole new list.","items":{"type":"object","properties":{` +
+	`"task_list":{"type":"array","description":"For plan, required: the whole new list.","default":[],"items":{"type":"object","properties":{` +
 	`"title":{"type":"string","description":"What is to be done, in a few words."},` +
 	`"notes":{"type":"string","description":"What else there is to know about it.","default":""},` +
 	`"status":{"type":"string","enum":["todo","in_progress","done"],"description":"How far it is. The default is todo.","default":"todo"}` +
