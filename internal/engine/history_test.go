@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/agentapi/turn"
@@ -246,5 +248,18 @@ func TestRunWithoutProgressEndsWhateverTheIDs(t *testing.T) {
 	}
 	if bad := unpaired(requests[len(requests)-1]); bad != nil {
 		t.Errorf("calls without their results: %v", bad)
+	}
+}
+
+func TestStatisticsBeginWithZeros(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s, err := w.open().State(w.ctx())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]event.Metrics{"agent": {ModelName: "openai/test", Usage: &event.TokenUsage{}}}
+	if diff := cmp.Diff(want, s.Stats.UsageToMetrics); diff != "" {
+		t.Errorf("statistics (-want +got):\n%s", diff)
 	}
 }

@@ -25,6 +25,7 @@ func (c *Conversation) load() error {
 	if err := c.stats.load(c.dir.State.Stats); err != nil {
 		return &store.DamageError{File: "base_state.json", Err: fmt.Errorf("stats: %w", err)}
 	}
+	c.stats.begin(c.choice.Usage, c.dir.State.Agent)
 	c.head = c.dir.Head()
 	s := &c.dir.State
 	// A base state that lags behind does not know of the run that it lags by.

@@ -55,6 +55,21 @@ func (s *stats) load(data json.RawMessage) error {
 	return nil
 }
 
+// begin has zeros for the agent's model until its first answer, as OpenHands
+// does.
+func (s *stats) begin(usageID string, agent json.RawMessage) {
+	if usageID == "" || s.usages[usageID] != nil {
+		return
+	}
+	var stored struct {
+		LLM struct {
+			Model string `json:"model"`
+		} `json:"llm"`
+	}
+	_ = json.Unmarshal(agent, &stored) // without a name it is a model all the same
+	s.usages[usageID] = &metrics{ModelName: stored.LLM.Model, Usage: usage{Model: stored.LLM.Model}}
+}
+
 func (s *stats) stored() (json.RawMessage, error) {
 	return json.Marshal(statsJSON{s.usages})
 }

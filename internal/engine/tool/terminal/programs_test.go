@@ -222,7 +222,7 @@ func TestResetBeginsAfresh(t *testing.T) {
 	if !strings.HasPrefix(got.Text, "[]\n"+dir) || !strings.HasPrefix(got.Metadata.Prefix, "[The shell was ended") || strings.Count(got.Text, "\n") != 1 {
 		t.Errorf("%+v", got)
 	}
-	if got := run(t, term, `{"command":"","reset":true}`); got.IsError || !strings.Contains(got.Model, "new one was started") {
+	if got := run(t, term, `{"command":"","reset":true}`); got.IsError || got.ExitCode == nil || *got.ExitCode != 0 || got.Metadata.ExitCode != -1 || !strings.Contains(got.Model, "new one was started") {
 		t.Errorf("%+v", got)
 	}
 	if got := sh(t, term, "echo on"); got.Text != "on" || got.Metadata.Prefix != "" {

@@ -177,6 +177,7 @@ func (t *Terminal) Run(ctx context.Context, call tool.Call) (tool.Result, error)
 		t.note = ""
 		r.prefix = "[The shell was ended and a new one was started.]\n"
 		if args.Command == "" {
+			r.exitCode = new(int) // of the call: there is no command
 			return t.result(r)
 		}
 	}
@@ -412,7 +413,7 @@ func (t *Terminal) result(r reply) (tool.Result, error) {
 		Command: r.command, ExitCode: r.exitCode, Timeout: r.timeout,
 		Metadata: tool.TerminalMetadata{ExitCode: -1, PID: -1, Prefix: r.prefix, Suffix: r.suffix},
 	}
-	if r.exitCode != nil {
+	if r.exitCode != nil && r.text != nil {
 		o.Metadata.ExitCode = *r.exitCode
 	}
 	if r.state != nil {
