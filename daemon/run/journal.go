@@ -46,6 +46,7 @@ type journal struct {
 	file  journalFile // nil: opened by the next write
 	size  int64       // of file, all of it whole lines
 	lines int         // since the last rewrite
+	whole bool        // what earlier processes noted is known, and may be rewritten
 }
 
 // journalFile is what a journal needs of an *os.File that is open for appending.
@@ -101,7 +102,7 @@ func (jl *journal) write(n note, durable bool) (span, error) {
 		return span{}, fmt.Errorf("note one-shot: %w", errors.Join(err, jl.cut(at.from), jl.release()))
 	}
 	jl.size = at.to
-	if jl.lines++; jl.lines > maxJournal {
+	if jl.lines++; jl.lines > maxJournal && jl.whole {
 		jl.lines = 0
 		if err := jl.rewrite(); err != nil { // the note is in the old file
 			jl.failed(err)
@@ -185,9 +186,22 @@ func (jl *journal) rewrite() error {
 	return atomicfile.Write(jl.path, data, atomicfile.Options{})
 }
 
-// read calls each with the notes of the file, while others may append. Lines
-// that say nothing are left out. It reports how many lines there were.
-func (jl *journal) read(each func(note)) (lines int, err error) {
+// length is how long the file is; negative: nobody knows.
+func (jl *journal) length() int64 {
+	info, err := os.Stat(jl.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return 0
+	case err != nil:
+		return -1
+	}
+	return info.Size()
+}
+
+// read calls each with the notes in the first size bytes of the file, all of
+// them where size is negative, while others may append. Lines that say nothing
+// are left out. It reports how many lines there were.
+func (jl *journal) read(size int64, each func(note)) (lines int, err error) {
 	if jl.path == "" {
 		return 0, nil
 	}
@@ -202,7 +216,11 @@ func (jl *journal) read(each func(note)) (lines int, err error) {
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return 0, fmt.Errorf("read one-shots: %w", errors.Join(err, atomicfile.ErrNotRegular))
 	}
-	r := bufio.NewReader(f)
+	var part io.Reader = f
+	if size >= 0 {
+		part = io.LimitReader(f, size)
+	}
+	r := bufio.NewReader(part)
 	long := false // the line is longer than the reader's buffer: it is no note
 	for {
 		line, err := r.ReadSlice('\n')
@@ -224,11 +242,13 @@ func (jl *journal) read(each func(note)) (lines int, err error) {
 	}
 }
 
-// counted says how many lines the file had before this process.
+// counted says how many lines the file had before this process, and that they
+// are among the living now.
 func (jl *journal) counted(lines int) {
 	jl.mu.Lock()
 	defer jl.mu.Unlock()
 	jl.lines += lines
+	jl.whole = true
 }
 
 // close lets go of the file.

@@ -10,7 +10,7 @@ import (
 func testJournal(t *testing.T, d *Disk) *journal {
 	t.Helper()
 	jl := &journal{
-		path: filepath.Join(t.TempDir(), "j"), open: d.open,
+		path: filepath.Join(t.TempDir(), "j"), open: d.open, whole: true,
 		living: func() []note { return nil }, failed: func(err error) { t.Errorf("rewrite: %v", err) },
 	}
 	t.Cleanup(func() {
@@ -23,7 +23,7 @@ func testJournal(t *testing.T, d *Disk) *journal {
 
 func notes(t *testing.T, jl *journal) (ids []string) {
 	t.Helper()
-	if _, err := jl.read(func(n note) { ids = append(ids, n.ID) }); err != nil {
+	if _, err := jl.read(-1, func(n note) { ids = append(ids, n.ID) }); err != nil {
 		t.Fatalf("read: %v", err)
 	}
 	return ids

@@ -34,6 +34,7 @@ type oneShots struct {
 
 	loading sync.Mutex // held while the journal is read
 	loaded  bool       // guarded by loading
+	before  int64      // the length of the journal when this process began; negative: unknown
 
 	mu      sync.Mutex
 	shots   map[string]*oneShot
@@ -76,6 +77,7 @@ func openOneShots(cfg Config, remove func(context.Context, string) error, clear 
 		return o
 	}
 	o.journal.path = filepath.Join(cfg.StateDir, "one-shots.jsonl")
+	o.before = o.journal.length()
 	o.wg.Go(func() { o.cfg.guard("", o.load) })
 	return o
 }
@@ -104,7 +106,7 @@ func (o *oneShots) ready() error {
 		return nil
 	}
 	left := make(map[string]note)
-	lines, err := o.journal.read(func(n note) {
+	lines, err := o.journal.read(o.before, func(n note) {
 		// The id becomes part of a path below the workspaces.
 		if id, err := uuid.Parse(n.ID); err != nil || id != n.ID {
 			return
