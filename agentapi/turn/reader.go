@@ -81,9 +81,22 @@ func (r *Reader) Add(e event.Event) ([]Update, error) {
 	if !r.began {
 		m, ok := e.Body.(*event.Message)
 		r.began = ok && e.Source == event.SourceUser && m.LLMMessage.Role == "user"
-		return nil, nil
+		if !r.began {
+			return nil, nil
+		}
+		return notices(m), nil
 	}
 	return r.own(e), nil
+}
+
+// notices are what the person is told of what the message was given on its way.
+func notices(m *event.Message) (updates []Update) {
+	for _, item := range m.ExtendedContent {
+		if text, ok := event.NoticeOf(item); ok {
+			updates = append(updates, Update{Kind: Progress, Text: text})
+		}
+	}
+	return updates
 }
 
 // own reads an event of the turn itself.

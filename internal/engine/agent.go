@@ -61,8 +61,9 @@ type toolSpec struct {
 }
 
 // newAgent is the agent of a new conversation, as OpenHands would make it of
-// the profile and the settings, without any key.
-func newAgent(p Profile, s Settings, system string) (json.RawMessage, error) {
+// the profile and the settings. It has no key of a model, and the secrets of MCP
+// servers as seal makes them.
+func newAgent(p Profile, s Settings, system string, seal func(string) (string, error)) (json.RawMessage, error) {
 	settings := agent{}
 	if len(s.Agent) > 0 {
 		if err := json.Unmarshal(s.Agent, &settings); err != nil {
@@ -104,6 +105,13 @@ func newAgent(p Profile, s Settings, system string) (json.RawMessage, error) {
 	}
 	a.set("include_default_tools", builtin)
 	a.set("agent_context", context)
+	servers, err := storedServers(settings, seal)
+	if err != nil {
+		return nil, refused("The MCP servers in OpenHands' settings cannot be stored with the conversation; repair mcp_config in settings.json.", err)
+	}
+	if len(servers) > 0 {
+		a.set("mcp_config", servers)
+	}
 	if limit, ok := settings["tool_concurrency_limit"]; ok {
 		a["tool_concurrency_limit"] = limit
 	}

@@ -131,8 +131,8 @@ type ToolEnv struct {
 	Conversation string // its id
 	Dir          string // its directory, for outputs that are too long
 	Workspace    string
-	Agent        json.RawMessage // as stored: which tools, MCP servers
-	Settings     json.RawMessage // OpenHands' agent_settings, secrets in the clear
+	Agent        json.RawMessage // as stored: which tools
+	Servers      json.RawMessage // MCP servers as in mcp_config, secrets in the clear; nil: none
 	Host         conversation.Host
 	// Profiles lists the names of the profiles there are.
 	Profiles func(ctx context.Context) ([]string, error)

@@ -57,16 +57,20 @@ func (b *Backend) live(ctx context.Context, e *entry, dir *store.Dir, req agenta
 		return nil, agentapi.Info{}, err
 	}
 	hadShell := slices.ContainsFunc(events, usedShell)
+	servers, lost := b.servers(stored, settings)
 	cfg := conversation.Config{
 		Dir: dir, Models: b.models, Model: choice, Condenser: condenserOf(stored),
 		Tools: func(ctx context.Context, host conversation.Host) ([]tool.Tool, error) {
 			tools, err := b.cfg.NewTools(ctx, ToolEnv{
 				Secrets: secrets, HadShell: hadShell,
 				Conversation: s.ID, Dir: dir.Path(), Workspace: s.Workspace.WorkingDir,
-				Agent: s.Agent, Settings: settings.Agent, Host: host, Profiles: b.profileNames, Log: b.cfg.Log,
+				Agent: s.Agent, Servers: servers, Host: host, Profiles: b.profileNames, Log: b.cfg.Log,
 			})
 			if err != nil {
 				return nil, err
+			}
+			if len(lost) > 0 {
+				host.Notice(lostText(lost))
 			}
 			skills := skill.Tool(skill.ToolConfig{
 				Skills: words.Skills(), Workspace: s.Workspace.WorkingDir, Env: b.cfg.SkillEnv, Invoked: host.SkillInvoked,

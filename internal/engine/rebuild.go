@@ -34,7 +34,7 @@ func (b *Backend) rebuildAgent(ctx context.Context, dir *store.Dir, req agentapi
 	if !known {
 		delete(s.Tags, tagSystem)
 	}
-	if s.Agent, err = newAgent(profile, settings, system); err != nil {
+	if s.Agent, err = newAgent(profile, settings, system, b.cfg.Seal); err != nil {
 		return err
 	}
 	secrets, err := b.settingsSecrets(settings)

@@ -99,6 +99,9 @@ type Host interface {
 	Switch(ctx context.Context, profile string) (model string, err error)
 	// SkillInvoked records that the model has read a skill.
 	SkillInvoked(ctx context.Context, name string) error
+	// Notice tells the model and the person something about the agent's
+	// surroundings, with the next message of the user, once in a conversation.
+	Notice(text string)
 	// Vision tells whether the model that answers next is shown images.
 	Vision() bool
 	// ReplaceMCP offers other tools in the place of those of MCP servers, from
@@ -141,6 +144,8 @@ type Conversation struct {
 	tokens  int64  // of the next request, as far as known; 0: unknown
 
 	condenseAt int // the size of the view at which a summary is tried again
+
+	notices []string // for the next message of the user
 
 	introduced bool // the log has a system prompt
 
@@ -333,6 +338,12 @@ func (c *Conversation) Fork(ctx context.Context, id, from string) (s store.State
 		return store.State{}, nil, err
 	}
 	return s, events, failed
+}
+
+// Notice tells the model and the person something with the next message.
+func (c *Conversation) Notice(text string) {
+	// Nobody is told by a conversation that is closed.
+	_ = c.do(context.Background(), func() { c.notices = append(c.notices, text) })
 }
 
 // SkillInvoked records that the model has read a skill.

@@ -228,6 +228,7 @@ func (c *Conversation) userMessage(m agentapi.Message) error {
 		defer c.entitle(m.Text)
 	}
 	extended, activated := c.cfg.Prompt.Message(m.Text, s.ActivatedSkills)
+	extended = append(c.news(), extended...)
 	body := &event.Message{
 		LLMMessage: message("user", m.Content()), ActivatedSkills: list(activated), ExtendedContent: list(extended),
 	}
@@ -241,6 +242,29 @@ func (c *Conversation) userMessage(m agentapi.Message) error {
 	}
 	s.ActivatedSkills = append(s.ActivatedSkills, activated...)
 	return c.update("activated_knowledge_skills", s.ActivatedSkills)
+}
+
+// news are the notices that the log does not have.
+func (c *Conversation) news() (content []event.Content) {
+	if len(c.notices) == 0 {
+		return nil
+	}
+	log, err := c.dir.Events()
+	if err != nil { // then they are told once more
+		c.cfg.Log.Warn("read the log", "conversation", c.id, "err", err)
+	}
+	for _, text := range c.notices {
+		notice := event.Notice(text)
+		told := slices.ContainsFunc(log, func(e event.Event) bool {
+			m, ok := e.Body.(*event.Message)
+			return ok && slices.ContainsFunc(m.ExtendedContent, func(item event.Content) bool { return item.Text == notice.Text })
+		})
+		if !told {
+			content = append(content, notice)
+		}
+	}
+	c.notices = nil
+	return content
 }
 
 // list is l, empty instead of nil: Python wants a list.

@@ -17,6 +17,7 @@ import (
 	"github.com/ohgw/ohgw/internal/engine/tool/mcp"
 	"github.com/ohgw/ohgw/internal/engine/tool/task"
 	"github.com/ohgw/ohgw/internal/engine/tool/terminal"
+	"github.com/ohgw/ohgw/internal/fault"
 )
 
 // Config is what tools need of this machine.
@@ -33,10 +34,12 @@ type Config struct {
 
 // New gives what makes the tools of a conversation. Tools of the stored agent
 // that are not built here are left out and logged; the model is told which
-// there are, and a stored call of another one is answered.
+// there are, and a stored call of another one is answered. The conversations of
+// what New gives share MCP servers.
 func New(cfg Config) func(context.Context, engine.ToolEnv) ([]tool.Tool, error) {
+	pool := mcp.NewPool()
 	return func(ctx context.Context, e engine.ToolEnv) ([]tool.Tool, error) {
-		m := maker{cfg: cfg, env: e}
+		m := maker{cfg: cfg, env: e, pool: pool}
 		if err := m.all(ctx); err != nil {
 			for _, t := range m.tools {
 				err = errors.Join(err, t.Close())
@@ -56,6 +59,7 @@ type spec struct {
 type maker struct {
 	cfg   Config
 	env   engine.ToolEnv
+	pool  *mcp.Pool
 	tools []tool.Tool
 }
 
@@ -128,26 +132,22 @@ func made[T tool.Tool](t T, err error) (tool.Tool, error) {
 	return t, nil
 }
 
-// servers adds the tools of the MCP servers in the settings. They are not
-// stored with the agent, because their settings hold keys.
+// servers adds the tools of the MCP servers. One that cannot be used is told of,
+// and the conversation goes on without it.
 func (m *maker) servers(ctx context.Context) error {
-	var settings struct {
-		Servers json.RawMessage `json:"mcp_config"`
-	}
-	if len(m.env.Settings) > 0 {
-		if err := json.Unmarshal(m.env.Settings, &settings); err != nil {
-			return err
-		}
-	}
-	if len(settings.Servers) == 0 {
+	if len(m.env.Servers) == 0 {
 		return nil
 	}
 	client, err := mcp.Connect(ctx, mcp.Config{
-		Servers: settings.Servers, Dir: m.env.Workspace, Environ: m.cfg.Environ, LookupEnv: m.cfg.LookupEnv,
-		Secrets: m.env.Secrets, HTTP: m.cfg.HTTP, Version: m.cfg.Version, Changed: m.env.Host.ReplaceMCP,
+		Servers: m.env.Servers, Dir: m.env.Workspace, Environ: m.cfg.Environ, LookupEnv: m.cfg.LookupEnv,
+		Secrets: m.env.Secrets, HTTP: m.cfg.HTTP, Version: m.cfg.Version, Changed: m.env.Host.ReplaceMCP, Pool: m.pool,
 	})
 	if err != nil {
 		return err
+	}
+	for _, warning := range client.Warnings() {
+		m.env.Log.Warn("an MCP server cannot be used", "conversation", m.env.Conversation, "err", warning)
+		m.env.Host.Notice(missing(warning))
 	}
 	tools := client.Tools()
 	if len(tools) == 0 {
@@ -156,6 +156,16 @@ func (m *maker) servers(ctx context.Context) error {
 	tools[0] = closer{tools[0], client.Close}
 	m.tools = append(m.tools, tools...)
 	return nil
+}
+
+// missing tells the model and the person of a server that cannot be used, without
+// the cause, which may be the output of a stranger's program.
+func missing(warning error) string {
+	why := "An MCP server cannot be used"
+	if f, ok := errors.AsType[*fault.Error](warning); ok {
+		why = strings.ToUpper(f.Msg[:1]) + f.Msg[1:]
+	}
+	return why + ". Its tools are missing in this conversation; go on without them. The log of ohgw serve says why."
 }
 
 // closer is the one of a client's tools that ends the client.

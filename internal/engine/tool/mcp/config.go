@@ -48,30 +48,41 @@ func (server) LogValue() slog.Value { return slog.StringValue("REDACTED") }
 
 // servers reads mcp_config: a map from a server's name to what it is, alone or
 // in a member "mcpServers". Servers that are not enabled are left out, fields
-// that are not known are ignored. The errors are [fault.Error] and name no
-// value.
-func servers(raw json.RawMessage, find func(string) (string, error)) (map[string]server, error) {
+// that are not known are ignored. enabled counts also those that cannot be used,
+// which have a [fault.Error] each that names no value.
+func servers(raw json.RawMessage, find func(string) (string, error)) (out map[string]server, enabled int, failed []error) {
 	if len(raw) == 0 || string(raw) == "null" {
-		return nil, nil
+		return nil, 0, nil
 	}
 	all, err := object.Parse(raw)
 	if err != nil {
-		return nil, malformed("", errors.New("it is no JSON object"))
+		return nil, 0, []error{malformed("", errors.New("it is no JSON object"))}
 	}
 	if wrapped, err := object.Parse(all.Get("mcpServers")); err == nil {
 		all = wrapped
 	}
-	out := map[string]server{}
+	out = map[string]server{}
 	for _, entry := range all {
+		if off(entry.Value) {
+			continue
+		}
+		enabled++
 		s, err := readServer(entry.Value, find)
 		if err != nil {
-			return nil, malformed(entry.Name, err)
+			failed = append(failed, malformed(entry.Name, err))
+			continue
 		}
-		if s.Enabled == nil || *s.Enabled {
-			out[entry.Name] = s
-		}
+		out[entry.Name] = s
 	}
-	return out, nil
+	return out, enabled, failed
+}
+
+// off tells whether a server is not enabled.
+func off(raw json.RawMessage) bool {
+	var s struct {
+		Enabled *bool `json:"enabled"`
+	}
+	return json.Unmarshal(raw, &s) == nil && s.Enabled != nil && !*s.Enabled
 }
 
 func malformed(name string, err error) error {

@@ -1,7 +1,9 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -25,12 +27,16 @@ const (
 	maxTools = 512
 )
 
-// connection is one server.
+// connection is one server that runs, or is to be reached.
 type connection struct {
-	client *Client
-	name   string
+	pool   *Pool
+	key    key
+	cfg    Config // of who came first; what others have in common with it
 	server server
 	told   chan struct{} // the list of tools has changed; one is enough
+	wg     sync.WaitGroup
+	stop   context.CancelFunc
+	users  map[*member]struct{} // belongs to the pool's mutex
 
 	mu      sync.Mutex // held while connecting, so that there is one session
 	session *sdk.ClientSession
@@ -39,26 +45,26 @@ type connection struct {
 	lost    chan struct{} // closed when the session is
 	http    *headers
 
-	toolsMu sync.Mutex
-	tools   []tool.Tool
+	listMu sync.Mutex
+	list   []*sdk.Tool // nil: not known
 }
 
-func newConnection(c *Client, name string, s server) *connection {
-	return &connection{client: c, name: name, server: s, told: make(chan struct{}, 1)}
+func newConnection(p *Pool, m *member) *connection {
+	c := &connection{
+		pool: p, key: m.key, cfg: m.client.cfg, server: m.server,
+		told: make(chan struct{}, 1), users: map[*member]struct{}{},
+	}
+	c.cfg.Secrets, c.cfg.Changed = nil, nil // a conversation's own
+	ctx, stop := context.WithCancel(context.Background())
+	c.stop = stop
+	c.wg.Go(func() { c.refreshWhenTold(ctx) })
+	return c
 }
 
 var errClosed = errors.New("the connection was closed")
 
-// connect makes a session and lists the tools.
-func (c *connection) connect(ctx context.Context) error {
-	session, err := c.open(ctx)
-	if err != nil {
-		return err
-	}
-	return c.listTools(ctx, session)
-}
-
-// open gives the session, and makes one if there is none or it was lost.
+// open gives the session, and makes one if there is none or it was lost. A new
+// session is asked for its tools.
 func (c *connection) open(ctx context.Context) (*sdk.ClientSession, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,7 +83,7 @@ func (c *connection) open(ctx context.Context) (*sdk.ClientSession, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := sdk.NewClient(&sdk.Implementation{Name: "ohgw", Version: c.client.cfg.Version}, &sdk.ClientOptions{
+	client := sdk.NewClient(&sdk.Implementation{Name: "ohgw", Version: c.cfg.Version}, &sdk.ClientOptions{
 		// No roots, sampling or questions: the server gets nothing but calls.
 		Capabilities: &sdk.ClientCapabilities{},
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
@@ -94,14 +100,19 @@ func (c *connection) open(ctx context.Context) (*sdk.ClientSession, error) {
 	}
 	c.session, c.lost = session, make(chan struct{})
 	lost := c.lost
-	c.client.wg.Go(func() {
+	c.wg.Go(func() {
 		_ = session.Wait()
 		close(lost)
 	})
+	if err := c.listTools(ctx, session); err != nil {
+		c.end()
+		return nil, err
+	}
 	return session, nil
 }
 
-// explain adds what the program itself said, without secrets.
+// explain adds what the program itself said. Who tells it takes the secrets of
+// its conversation out.
 func (c *connection) explain(err error, words *lastWords) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return context.DeadlineExceeded
@@ -111,9 +122,9 @@ func (c *connection) explain(err error, words *lastWords) error {
 		// The rest of a URL can be a key.
 		text = strings.ReplaceAll(text, c.server.URL, u.Scheme+"://"+u.Host)
 	}
-	text = redact.Text(c.client.cfg.Secrets.Mask(text))
+	text = redact.Text(text)
 	if said := words.text(); said != "" {
-		text += "; it said: " + redact.Text(c.client.cfg.Secrets.Mask(said))
+		text += "; it said: " + redact.Text(said)
 	}
 	return errors.New(text)
 }
@@ -123,11 +134,11 @@ func (c *connection) transport() (sdk.Transport, *lastWords, error) {
 	words := &lastWords{}
 	if c.server.Transport == "stdio" {
 		cmd := exec.Command(c.server.Command, c.server.Args...) //nolint:noctx // it ends with Close
-		cmd.Dir = c.client.cfg.Dir
+		cmd.Dir = c.cfg.Dir
 		if c.server.Cwd != "" {
 			cmd.Dir = c.server.Cwd
 		}
-		cmd.Env = tool.CleanEnvironment(c.client.cfg.Environ, c.server.Env)
+		cmd.Env = tool.CleanEnvironment(c.cfg.Environ, c.server.Env)
 		cmd.Stderr = words
 		cmd.WaitDelay = endWait
 		ownGroup(cmd)
@@ -142,7 +153,7 @@ func (c *connection) transport() (sdk.Transport, *lastWords, error) {
 	if err != nil || endpoint.Host == "" {
 		return nil, nil, errors.New("its url is malformed")
 	}
-	c.http = &headers{base: c.client.cfg.HTTP, host: endpoint.Host, scheme: endpoint.Scheme, set: set}
+	c.http = &headers{base: c.cfg.HTTP, host: endpoint.Host, scheme: endpoint.Scheme, set: set}
 	if c.server.Transport == "sse" {
 		return &sdk.SSEClientTransport{Endpoint: c.server.URL, HTTPClient: &http.Client{Transport: c.http}}, words, nil
 	}
@@ -168,32 +179,40 @@ func (h *headers) RoundTrip(req *http.Request) (*http.Response, error) {
 	return h.base.RoundTrip(req)
 }
 
-// listTools asks for the tools and keeps them.
+// listTools asks for the tools, keeps them, and tells who uses the server if it
+// has others than were known.
 func (c *connection) listTools(ctx context.Context, session *sdk.ClientSession) error {
-	var tools []tool.Tool
+	list := []*sdk.Tool{}
 	for t, err := range session.Tools(ctx, nil) {
 		if err != nil {
 			return fmt.Errorf("list the tools: %w", c.explain(err, &lastWords{}))
 		}
-		if len(tools) == maxTools {
+		if len(list) == maxTools {
 			return fmt.Errorf("it has more than %d tools", maxTools)
 		}
-		made, err := newTool(c, t)
-		if err != nil {
-			return err
-		}
-		tools = append(tools, made)
+		list = append(list, t)
 	}
-	c.toolsMu.Lock()
-	defer c.toolsMu.Unlock()
-	c.tools = tools
+	old, _ := c.pool.known(c.key)
+	c.listMu.Lock()
+	c.list = list
+	c.listMu.Unlock()
+	if old != nil && !sameTools(old, list) {
+		c.pool.tell(c, list)
+	}
 	return nil
 }
 
-func (c *connection) list() []tool.Tool {
-	c.toolsMu.Lock()
-	defer c.toolsMu.Unlock()
-	return c.tools
+func sameTools(a, b []*sdk.Tool) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
+}
+
+// tools is the list of the server's tools, nil if it is not known.
+func (c *connection) tools() []*sdk.Tool {
+	c.listMu.Lock()
+	defer c.listMu.Unlock()
+	return c.list
 }
 
 // refreshWhenTold asks for the tools again when the server says that it has
@@ -206,23 +225,21 @@ func (c *connection) refreshWhenTold(ctx context.Context) {
 			return
 		}
 		limited, cancel := context.WithTimeout(ctx, connectTimeout)
-		session, err := c.open(limited)
-		if err == nil {
-			err = c.listTools(limited, session)
+		if session, err := c.open(limited); err == nil {
+			_ = c.listTools(limited, session) // the list that was known stays
 		}
 		cancel()
-		if err == nil && c.client.cfg.Changed != nil {
-			c.client.cfg.Changed(c.client.Tools())
-		}
 	}
 }
 
 // close ends the server.
 func (c *connection) close() {
+	c.stop()
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.closed = true
 	c.end()
+	c.mu.Unlock()
+	c.wg.Wait()
 }
 
 // end lets go of the session. mu is held.
@@ -233,7 +250,7 @@ func (c *connection) end() {
 		c.session = nil
 	}
 	c.killProcess()
-	if idle, ok := c.client.cfg.HTTP.(interface{ CloseIdleConnections() }); ok && c.http != nil {
+	if idle, ok := c.cfg.HTTP.(interface{ CloseIdleConnections() }); ok && c.http != nil {
 		idle.CloseIdleConnections()
 	}
 }

@@ -1,10 +1,15 @@
 // Package mcp gives the agent the tools of MCP servers: programs that are
 // started here and spoken to over a pipe, and servers that are reached by HTTP.
 //
-// Invariants: a server that was started ends with Close, with all that it
-// started in its own process group; a call that failed half way is not made
-// again; secrets are put into the arguments of a call on its way out only, and
-// taken out of what comes back.
+// Conversations share a server where its settings, secrets included, and the
+// directory in which it is started are the same. It is started when somebody
+// needs it who cannot do without: for its list of tools, where that is not known
+// yet, or for a call.
+//
+// Invariants: a server that was started ends when the last Client that used it
+// is closed, with all that it started in its own process group; a call that
+// failed half way is not made again; secrets are put into the arguments of a
+// call on its way out only, and taken out of what comes back.
 package mcp
 
 import (
@@ -49,22 +54,25 @@ type Config struct {
 	// Changed is given the tools of all servers when one has other tools than
 	// before. It must not wait for the Client; may be nil.
 	Changed func([]tool.Tool)
+	// Pool has the servers that are shared; nil: none are.
+	Pool *Pool
 }
 
 // Client is the servers of one conversation. Its methods may be called at the
 // same time.
 type Client struct {
-	cfg     Config
-	servers []*connection // by name
-	prefix  bool          // there are several
-	wg      sync.WaitGroup
-	stop    context.CancelFunc
+	cfg      Config
+	members  []*member // by name
+	warnings []error
 }
 
-// Connect starts and reaches all servers and asks for their tools. It fails if
-// one of them fails, with a [fault.Error] that names it; then none is left
-// running. Nil settings give a Client without tools.
+// Connect gives the tools of all servers, and starts or reaches those whose
+// tools are not known. A server that cannot be used is left out: see
+// [Client.Warnings]. The error is ctx's.
 func Connect(ctx context.Context, cfg Config) (*Client, error) {
+	if cfg.Pool == nil {
+		cfg.Pool = NewPool()
+	}
 	find := func(name string) (string, error) {
 		value, err := cfg.Secrets.Value(ctx, name)
 		if !errors.Is(err, secretenv.ErrUnknown) {
@@ -77,78 +85,96 @@ func Connect(ctx context.Context, cfg Config) (*Client, error) {
 		}
 		return "", secretenv.ErrUnknown
 	}
-	all, err := servers(cfg.Servers, find)
-	if err != nil {
-		return nil, err
-	}
-	lifetime, stop := context.WithCancel(context.WithoutCancel(ctx))
-	c := &Client{cfg: cfg, prefix: len(all) > 1, stop: stop}
+	all, count, warnings := servers(cfg.Servers, find)
+	c := &Client{cfg: cfg, warnings: warnings}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		c.servers = append(c.servers, newConnection(c, name, all[name]))
+		m, err := newMember(c, name, all[name], count > 1)
+		if err != nil {
+			c.warnings = append(c.warnings, unusable(name, err))
+			continue
+		}
+		c.members = append(c.members, m)
 	}
-	if err := c.connect(ctx); err != nil {
+	c.learn(ctx)
+	if err := ctx.Err(); err != nil {
 		return nil, errors.Join(err, c.Close())
-	}
-	for _, s := range c.servers {
-		c.wg.Go(func() { s.refreshWhenTold(lifetime) })
 	}
 	return c, nil
 }
 
-func (c *Client) connect(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+// learn asks all servers for their tools at once and drops those that cannot be
+// used.
+func (c *Client) learn(ctx context.Context) {
+	limited, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	failed := make([]error, len(c.servers))
+	failed := make([]error, len(c.members))
 	var wg sync.WaitGroup
-	for i, s := range c.servers {
-		wg.Go(func() { failed[i] = s.connect(ctx) })
+	for i, m := range c.members {
+		wg.Go(func() { failed[i] = m.learn(limited) })
 	}
 	wg.Wait()
-	for i, err := range failed {
-		if err == nil {
-			continue
-		}
+	seen := map[string]bool{}
+	kept := c.members[:0]
+	for i, m := range c.members {
+		err := failed[i]
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = fmt.Errorf("no answer within %s", connectTimeout)
 		}
-		return fault.New(fmt.Sprintf("cannot use the MCP server %q", c.servers[i].name),
-			"see that it runs and that mcp_config in the settings is right, or set enabled to false", err)
+		if err == nil {
+			err = distinct(m, seen)
+		}
+		if err == nil {
+			kept = append(kept, m)
+			continue
+		}
+		m.close()
+		if _, told := errors.AsType[*fault.Error](err); !told {
+			err = unusable(m.name, err)
+		}
+		c.warnings = append(c.warnings, err)
 	}
-	return c.distinct()
+	c.members = kept
+}
+
+func unusable(name string, err error) error {
+	return fault.New(fmt.Sprintf("cannot use the MCP server %q", name),
+		"see that it runs and that mcp_config in the settings is right, or set enabled to false", err)
 }
 
 // distinct makes sure that a name means one tool.
-func (c *Client) distinct() error {
-	seen := map[string]bool{}
-	for _, t := range c.Tools() {
-		name := t.Definition().Name
-		if seen[name] {
-			return fault.New(fmt.Sprintf("two MCP servers have a tool with the name %q", name),
+func distinct(m *member, seen map[string]bool) error {
+	tools := m.list()
+	for _, t := range tools {
+		if name := t.Definition().Name; seen[name] {
+			return fault.New(fmt.Sprintf("cannot use the MCP server %q: two MCP servers have a tool with the name %q", m.name, name),
 				"rename one of the servers in mcp_config, or set enabled to false", nil)
 		}
-		seen[name] = true
+	}
+	for _, t := range tools {
+		seen[t.Definition().Name] = true
 	}
 	return nil
 }
+
+// Warnings say which servers cannot be used and why, a [fault.Error] each.
+func (c *Client) Warnings() []error { return c.warnings }
 
 // Tools are the tools of all servers at this moment. Their Close does nothing:
 // the Client is closed instead.
 func (c *Client) Tools() []tool.Tool {
 	var all []tool.Tool
-	for _, s := range c.servers {
-		all = append(all, s.list()...)
+	for _, m := range c.members {
+		all = append(all, m.list()...)
 	}
 	return all
 }
 
-// Close ends all servers that were started and lets go of the others.
+// Close lets go of all servers. Those that nobody else uses end.
 func (c *Client) Close() error {
-	c.stop()
 	var wg sync.WaitGroup
-	for _, s := range c.servers {
-		wg.Go(s.close)
+	for _, m := range c.members {
+		wg.Go(m.close)
 	}
 	wg.Wait()
-	c.wg.Wait()
 	return nil
 }

@@ -123,6 +123,9 @@ func connect(t *testing.T, cfg mcp.Config) *mcp.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if w := c.Warnings(); len(w) > 0 {
+		t.Fatal(w)
+	}
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			t.Error(err)
@@ -155,6 +158,25 @@ func call(t *testing.T, c *mcp.Client, name, args string) (text string, isError 
 		parts = append(parts, item.Text+strings.Join(item.ImageURLs, ""))
 	}
 	return strings.Join(parts, "|"), result.IsError
+}
+
+// warning is why one server cannot be used, nil without a reason.
+func warning(t *testing.T, cfg mcp.Config) error {
+	t.Helper()
+	c, err := mcp.Connect(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	switch w := c.Warnings(); len(w) {
+	case 0:
+		return nil
+	case 1:
+		return w[0]
+	default:
+		t.Fatalf("several warnings: %v", w)
+		return nil
+	}
 }
 
 // serve is the test server behind HTTP; its key is asked for.
@@ -265,7 +287,7 @@ func TestHeadersStayWithTheirServer(t *testing.T) {
 	defer other.Close()
 	web := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
 	defer web.Close()
-	if _, err := mcp.Connect(t.Context(), config(`{"web":{"url":"`+web.URL+`","headers":{"X-Key":"k"}}}`)); err == nil {
+	if warning(t, config(`{"web":{"url":"`+web.URL+`","headers":{"X-Key":"k"}}}`)) == nil {
 		t.Error("no error")
 	}
 	if leaked.Load() {
@@ -304,7 +326,7 @@ func TestServersThatCannotBeUsedAreNamed(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			_, err := mcp.Connect(t.Context(), cfg)
+			err := warning(t, cfg)
 			f, ok := errors.AsType[*fault.Error](err)
 			if !ok || f.Hint == "" || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v", err)

@@ -22,9 +22,9 @@ const kindObservation = "MCPToolObservation"
 
 // serverTool is one tool of one server.
 type serverTool struct {
-	connection *connection
-	name       string // on the server
-	def        tool.Definition
+	member *member
+	name   string // on the server
+	def    tool.Definition
 }
 
 // notInName is what providers do not take in the name of a tool, and maxName
@@ -33,10 +33,10 @@ var notInName = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 
 const maxName = 64
 
-func newTool(c *connection, t *sdk.Tool) (tool.Tool, error) {
+func newTool(m *member, t *sdk.Tool) (tool.Tool, error) {
 	name := t.Name
-	if c.client.prefix {
-		name = c.name + "_" + name
+	if m.prefix {
+		name = m.name + "_" + name
 	}
 	name = notInName.ReplaceAllString(name, "_")
 	if name == "" || len(name) > maxName {
@@ -63,7 +63,7 @@ func newTool(c *connection, t *sdk.Tool) (tool.Tool, error) {
 	if _, err := def.Offer(); err != nil {
 		return nil, err
 	}
-	return &serverTool{c, t.Name, def}, nil
+	return &serverTool{m, t.Name, def}, nil
 }
 
 // inputSchema is the schema of an object, whatever the server left out.
@@ -108,21 +108,21 @@ func (t *serverTool) Run(ctx context.Context, call tool.Call) (tool.Result, erro
 		return t.failed(ctx, fmt.Sprintf("was not called: %v", err))
 	}
 	limit := callTimeout
-	if s := t.connection.server.Timeout; s > 0 {
+	if s := t.member.server.Timeout; s > 0 {
 		limit = time.Duration(s * float64(time.Second))
 	}
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	session, err := t.connection.open(limited)
+	session, err := t.member.open(limited)
 	if err != nil {
-		return t.failed(ctx, fmt.Sprintf("was not called: its server %q cannot be reached: %v", t.connection.name, err))
+		return t.failed(ctx, fmt.Sprintf("was not called: its server %q cannot be reached: %v", t.member.name, err))
 	}
 	result, err := session.CallTool(limited, &sdk.CallToolParams{Name: t.name, Arguments: args})
 	switch {
 	case err != nil && errors.Is(limited.Err(), context.DeadlineExceeded):
 		return t.failed(ctx, fmt.Sprintf("gave no answer within %s. It may have done its work all the same", limit))
 	case err != nil:
-		return t.failed(ctx, fmt.Sprintf("failed: %v", t.connection.explain(err, &lastWords{})))
+		return t.failed(ctx, fmt.Sprintf("failed: %v", t.member.explain(err)))
 	}
 	return t.result(t.content(result), result.IsError)
 }
@@ -134,7 +134,7 @@ func (t *serverTool) arguments(ctx context.Context, raw json.RawMessage) (any, e
 		return nil, errors.New("its arguments cannot be read")
 	}
 	return secretenv.Expand(args, true, func(name string) (string, error) {
-		return t.connection.client.cfg.Secrets.Value(ctx, name)
+		return t.member.client.cfg.Secrets.Value(ctx, name)
 	})
 }
 
@@ -142,7 +142,7 @@ func (t *serverTool) arguments(ctx context.Context, raw json.RawMessage) (any, e
 // texts and pictures. Other things are left out, and that is said.
 func (t *serverTool) content(result *sdk.CallToolResult) []event.Content {
 	items := []event.Content{event.Text(fmt.Sprintf("[result of %s]", t.def.Name))}
-	mask := t.connection.client.cfg.Secrets.Mask
+	mask := t.member.client.cfg.Secrets.Mask
 	left := 0
 	for _, block := range result.Content {
 		switch b := block.(type) {
@@ -170,7 +170,7 @@ func (t *serverTool) failed(ctx context.Context, what string) (tool.Result, erro
 		return tool.Result{}, err
 	}
 	text := fmt.Sprintf("The tool %s %s.", t.def.Name, what)
-	return t.result([]event.Content{event.Text(t.connection.client.cfg.Secrets.Mask(text))}, true)
+	return t.result([]event.Content{event.Text(t.member.client.cfg.Secrets.Mask(text))}, true)
 }
 
 func (t *serverTool) result(content []event.Content, isError bool) (tool.Result, error) {
