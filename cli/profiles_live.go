@@ -126,7 +126,7 @@ func (c *liveCheck) model(p *profile.Profile, key *liveKey) (llm.Model, error) {
 		return nil, err
 	}
 	addHidden(&cfg.Profile, &p.LLM)
-	cfg.Key = key.find
+	cfg.Name, cfg.Key = p.Name, key.find
 	limit := int64(liveOutput)
 	cfg.Profile.MaxOutputTokens = &limit
 	cfg.Profile.NumRetries, cfg.Profile.FallbackStrategy = 1, nil

@@ -203,7 +203,7 @@ func (e *engineProfiles) configure(p engine.Profile, cfg llm.Config) (llm.Config
 	if stored, err := e.store.Load(p.Name); err == nil {
 		addHidden(&parsed, &stored.LLM)
 	}
-	cfg.Profile, cfg.Key = parsed, p.Key
+	cfg.Profile, cfg.Name, cfg.Key = parsed, p.Name, p.Key
 	return cfg, nil
 }
 

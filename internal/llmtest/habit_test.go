@@ -103,10 +103,10 @@ func TestEndingsAndPages(t *testing.T) {
 	if _, body := raw(t, llm.URL, "[[error overload-anthropic]]"); !strings.Contains(body, "overloaded_error") {
 		t.Errorf("error by name: %s", body)
 	}
-	if res, body := raw(t, llm.URL, "[[html]]"); res.StatusCode != 200 || !strings.Contains(body, "<html>") || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") {
+	if res, body := raw(t, llm.URL, "[[html]]"); res.StatusCode != http.StatusOK || !strings.Contains(body, "<html>") || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") {
 		t.Errorf("html: %v %s", res, body)
 	}
-	if res, body := raw(t, llm.URL, "[[fail context-mistral]] [[header Retry-After 3]]"); res.StatusCode != 400 || res.Header.Get("Retry-After") != "3" || !strings.Contains(body, "too large for model") {
+	if res, body := raw(t, llm.URL, "[[fail context-mistral]] [[header Retry-After 3]]"); res.StatusCode != http.StatusBadRequest || res.Header.Get("Retry-After") != "3" || !strings.Contains(body, "too large for model") {
 		t.Errorf("fail by name: %v %s", res, body)
 	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, llm.URL+"/chat/completions", strings.NewReader(question(true, "[[drop]]")))

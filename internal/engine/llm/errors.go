@@ -55,9 +55,9 @@ func (e *Error) transient() bool {
 	return false
 }
 
-// errorOf makes the Error of what went wrong with one request. safe takes keys
-// out of a text.
-func errorOf(err error, safe func(string) string) *Error {
+// errorOf makes the Error of what went wrong with one request of the profile
+// with that name. safe takes keys out of a text.
+func errorOf(err error, profile string, safe func(string) string) *Error {
 	code, status := CodeUnavailable, 0
 	var refusal *wire.Failure
 	var broken *textcall.Error
@@ -89,7 +89,7 @@ func errorOf(err error, safe func(string) string) *Error {
 	if isEmptyAccount(err) {
 		failed.Classification = event.Classification{Kind: "quota", UserAction: "settings"}
 	}
-	if next := advice(failed, err); next != "" {
+	if next := advice(failed, err, profile); next != "" {
 		failed.Detail = strings.TrimRight(detail, ". ") + ". " + next
 	}
 	return failed
@@ -100,14 +100,14 @@ func newError(code, detail string, cause error) *Error {
 }
 
 // advice is the next step where there is one for the user.
-func advice(failed *Error, err error) string {
-	const show = "ohgw profiles show PROFILE"
+func advice(failed *Error, err error, profile string) string {
+	show := "ohgw profiles show " + profile
 	var proxy *netproxy.RefusedError
 	switch {
 	case errors.As(err, &proxy) && proxy.Status != http.StatusProxyAuthRequired:
 		return "Ask who runs the proxy to allow the host, or name the host in NO_PROXY."
 	case failed.Classification.Kind == "quota":
-		return "Add credit to the account at the provider, or store the key of another account: ohgw keys set PROFILE."
+		return "Add credit to the account at the provider, or store the key of another account: ohgw keys set " + profile + "."
 	case failed.Status == http.StatusProxyAuthRequired, proxy != nil:
 		return "Write the proxy's user and password into HTTPS_PROXY as http://USER:PASSWORD@HOST:PORT, or name the host in NO_PROXY."
 	case errors.Is(err, errPage), failed.Status == http.StatusMethodNotAllowed, failed.Status/100 == 3:
@@ -115,13 +115,13 @@ func advice(failed *Error, err error) string {
 	}
 	switch failed.Code {
 	case CodeAuthentication:
-		return "Check the profile's key, and that it belongs to this provider: ohgw profiles check --live; ohgw keys set PROFILE stores another one."
+		return "Check the profile's key, and that it belongs to this provider: ohgw profiles check --live " + profile + "; ohgw keys set " + profile + " stores another one."
 	case CodeRateLimit:
 		return "Wait and send the message again, raise the provider's limit, or use another profile: ohgw profiles use NAME."
 	case CodeTimeout, CodeUnavailable, CodeNoResponse:
 		return "Try again, or check the profile's base URL: " + show + "."
 	case CodeNotFound:
-		return "Check the profile's model and base URL: " + show + "; ohgw profiles add PROFILE --replace changes them."
+		return "Check the profile's model and base URL: " + show + "; ohgw profiles add " + profile + " --replace changes them."
 	case CodeContextWindow:
 		return "Begin a new conversation, or use a model with a larger context window."
 	case CodeBadRequest:

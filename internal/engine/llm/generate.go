@@ -74,7 +74,7 @@ func (m *model) ask(ctx context.Context, req Request, out *relay) (Response, err
 			c.Options.CacheMarks = false
 			continue
 		}
-		failed := errorOf(err, safe)
+		failed := errorOf(err, m.cfg.Name, safe)
 		if n >= tries || !failed.transient() || isEmptyAccount(err) {
 			return resp, failed
 		}

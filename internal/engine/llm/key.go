@@ -66,7 +66,7 @@ func (m *model) checkKeys(c credentials) error {
 	if m.hasAuthHeader() {
 		return nil
 	}
-	return newError(CodeAuthentication, fmt.Sprintf("there is no key for models of %q. Store one for the profile, or set %s", p.prefix, p.keyVar), nil)
+	return newError(CodeAuthentication, fmt.Sprintf("there is no key for models of %q. Store one with ohgw keys set %s, or set %s", p.prefix, m.cfg.Name, p.keyVar), nil)
 }
 
 // hasAuthHeader tells whether the profile brings its own header for a key.

@@ -114,7 +114,7 @@ func http2Behind(t *testing.T) (*relay, *http.Client) {
 	t.Cleanup(provider.Close)
 	r := newRelay(t, provider.Listener.Addr().String())
 	client := llm.NewHTTPClient(nil)
-	client.Transport.(*http.Transport).TLSClientConfig = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // a test's own certificate
+	client.Transport.(*http.Transport).TLSClientConfig = &tls.Config{InsecureSkipVerify: true} // a test's own certificate
 	t.Cleanup(client.CloseIdleConnections)
 	return r, client
 }

@@ -94,7 +94,11 @@ func (d Dialect) details(m event.LLMMessage) (out []any) {
 	switch d.Details {
 	case Anthropic:
 		for _, raw := range m.ThinkingBlocks {
-			var block struct{ Thinking, Signature, Data string }
+			var block struct {
+				Thinking  string `json:"thinking"`
+				Signature string `json:"signature"`
+				Data      string `json:"data"`
+			}
 			if json.Unmarshal(raw, &block) != nil {
 				continue
 			}

@@ -60,6 +60,7 @@ type functionCall struct {
 type functionResponse struct {
 	Name     string            `json:"name"`
 	Response map[string]string `json:"response"`
+	Parts    []part            `json:"parts,omitempty"` // images; of Gemini 3
 }
 
 type toolList struct {
@@ -153,7 +154,7 @@ func (d Dialect) contents(history []event.LLMMessage) []content {
 			next.Role = "model"
 			next.Parts = d.answer(m)
 		case "tool":
-			next.Parts = result(m)
+			next.Parts = d.result(m)
 		default:
 			next.Parts = parts(m.Content)
 		}
@@ -183,18 +184,22 @@ func (d Dialect) answer(m event.LLMMessage) []part {
 	return out
 }
 
-// result is the result of one call: its text, and its images beside it.
-func result(m event.LLMMessage) []part {
+// result is the result of one call: its text, and its images in it where the
+// model takes them there, else beside it.
+func (d Dialect) result(m event.LLMMessage) []part {
 	var texts []string
-	var images []part
+	var images, inside []part
 	for _, p := range parts(m.Content) {
-		if p.Text != "" {
+		switch {
+		case p.Text != "":
 			texts = append(texts, p.Text)
-		} else {
+		case d.Levels && p.Inline != nil:
+			inside = append(inside, p)
+		default:
 			images = append(images, p)
 		}
 	}
-	response := part{Response: &functionResponse{Name: m.Name, Response: map[string]string{"content": strings.Join(texts, "\n")}}}
+	response := part{Response: &functionResponse{Name: m.Name, Response: map[string]string{"content": strings.Join(texts, "\n")}, Parts: inside}}
 	return append([]part{response}, images...)
 }
 
