@@ -19,7 +19,8 @@ import (
 type backend struct {
 	mu      sync.Mutex
 	convs   map[string]*conv
-	runs    int // user messages that started a run
+	runs    int      // user messages that started a run
+	asked   []string // what they said
 	openErr error
 	fixed   bool          // Switch is not supported
 	slow    bool          // Open takes as long as its context
@@ -68,6 +69,17 @@ func (b *backend) counts() (runs, convs int) {
 	return b.runs, len(b.convs)
 }
 
+// sent counts the messages by what they said.
+func (b *backend) sent() map[string]int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	counts := make(map[string]int)
+	for _, text := range b.asked {
+		counts[text]++
+	}
+	return counts
+}
+
 func (b *backend) conv(id string) *conv {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -86,6 +98,7 @@ type conv struct {
 	streams []*stream
 	texts   []string // user messages
 	stops   int      // interrupts of a run
+	napping int      // the number of the run that naps
 }
 
 type handle struct {
@@ -151,6 +164,8 @@ func (c *conv) Watch(_ context.Context, after string) (agentapi.Stream, error) {
 func (c *conv) Send(_ context.Context, m agentapi.Message) error {
 	c.b.mu.Lock()
 	c.b.runs++
+	number := c.b.runs
+	c.b.asked = append(c.b.asked, m.Text)
 	c.b.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -161,6 +176,13 @@ func (c *conv) Send(_ context.Context, m agentapi.Message) error {
 	case strings.HasPrefix(m.Text, "wait"):
 		piece := "partly"
 		c.publish(event.SourceAgent, &event.Delta{Content: &piece})
+	case strings.HasPrefix(m.Text, "nap"):
+		var ms int
+		if _, err := fmt.Sscanf(m.Text, "nap %d", &ms); err != nil {
+			return err
+		}
+		c.napping = number
+		time.AfterFunc(time.Duration(ms)*time.Millisecond, func() { c.wake(number, m.Text) })
 	case strings.HasSuffix(m.Text, "long"):
 		c.answer(strings.Repeat("x", 1<<20))
 	case strings.HasSuffix(m.Text, "many"):
@@ -176,6 +198,15 @@ func (c *conv) Send(_ context.Context, m agentapi.Message) error {
 		c.answer("re: " + m.Text)
 	}
 	return nil
+}
+
+// wake ends a run that naps, if it is still that one.
+func (c *conv) wake(number int, text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.status == event.Running && c.napping == number {
+		c.answer(fmt.Sprintf("run %d: %s", number, text))
+	}
 }
 
 // letGo ends a run that waits.
