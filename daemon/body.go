@@ -86,7 +86,7 @@ func (x *exchange) part() {
 
 // readWithin reads and forgets up to most bytes of the body.
 func (x *exchange) readWithin(limit time.Duration, most int64) {
-	if x.control.SetReadDeadline(x.d.cfg.Now().Add(limit)) != nil {
+	if x.control.SetReadDeadline(in(limit)) != nil {
 		return // what cannot be bounded is not begun
 	}
 	_, _ = io.CopyN(io.Discard, x.body, most+1) // what became of it is in x.body
@@ -132,7 +132,7 @@ var errDraining = errors.New("draining")
 // error, the connection has no read deadline: the run may take longer.
 func (x *exchange) receive(r *http.Request, limit int64) ([]byte, error) {
 	// Where there is no deadline there is no connection: a test.
-	_ = x.control.SetReadDeadline(x.d.cfg.Now().Add(x.d.cfg.BodyTimeout))
+	_ = x.control.SetReadDeadline(in(x.d.cfg.BodyTimeout))
 	cut := make(chan struct{})
 	stop := context.AfterFunc(x.d.drains, func() {
 		defer close(cut)

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"time"
 )
 
 // maxOwnWords is longer than any answer that net/http gives by itself, in bytes.
@@ -63,7 +62,7 @@ func wordless(status int, p *problem) []byte {
 // takes so little without waiting.
 func refuse(c net.Conn) {
 	p := newProblem(codeTooManyConns, "Too many connections are open; try again in a few seconds.", nil)
-	_ = c.SetWriteDeadline(time.Now().Add(bodyPatience)) //nolint:forbidigo // the clock of the connection, not of the daemon
-	_, _ = c.Write(wordless(p.row.status, p))            // it is refused, whether it hears so or not
+	_ = c.SetWriteDeadline(in(bodyPatience))
+	_, _ = c.Write(wordless(p.row.status, p)) // it is refused, whether it hears so or not
 	_ = c.Close()
 }

@@ -313,7 +313,8 @@ func TestAPanicIsAnAnswer(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			var armed atomic.Bool
-			g := serve(t, script(daemontest.Hang()), func(c *daemon.Config) {
+			gate := make(chan struct{})
+			g := serve(t, script(daemontest.Until(gate), daemontest.Delta("hello"), daemontest.Hang()), func(c *daemon.Config) {
 				c.Now = func() time.Time {
 					if armed.Swap(false) {
 						panic("secret")
@@ -323,7 +324,8 @@ func TestAPanicIsAnAnswer(t *testing.T) {
 			})
 			res := g.send(g.request(http.MethodPost, "/v1/chat/completions", ask("hi", streamed)))
 			synctest.Wait()
-			armed.Store(true) // for the heartbeat
+			armed.Store(true) // for the first text, of which the time is noted
+			close(gate)
 			f := parse(t, g.finish(res))
 			frameError(t, []byte(f.end), "internal_error", "")
 		})
