@@ -80,7 +80,7 @@ func (b *Backend) live(ctx context.Context, e *entry, dir *store.Dir, req agenta
 			}
 			return tools, nil
 		},
-		Prompt: words, Titles: b.cfg.Titles,
+		Prompt: words, Titles: b.cfg.Titles, Secrets: secrets,
 		Concurrency: concurrency(stored), MaxCost: b.cfg.MaxCost, Grace: b.cfg.Grace,
 		RunEnded: b.look, Memory: &e.memory,
 		Now: b.cfg.Now, NewID: b.cfg.NewID, Log: b.cfg.Log,

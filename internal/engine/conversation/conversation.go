@@ -25,6 +25,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/engine/condenser"
 	"github.com/ohgw/ohgw/internal/engine/llm"
+	"github.com/ohgw/ohgw/internal/engine/secretenv"
 	"github.com/ohgw/ohgw/internal/engine/store"
 	"github.com/ohgw/ohgw/internal/engine/stuck"
 	"github.com/ohgw/ohgw/internal/engine/tool"
@@ -43,6 +44,9 @@ type Config struct {
 	// Tools makes the conversation's tools; it is called once, before the
 	// first message is taken.
 	Tools func(ctx context.Context, host Host) ([]tool.Tool, error)
+	// Secrets are masked in all that is stored, shown to the model and told to
+	// watchers. May be nil.
+	Secrets *secretenv.Registry
 	// Prompt is what the agent is told besides its history.
 	Prompt Prompt
 	// Concurrency is how many calls of one answer may run at once. Default: 1.

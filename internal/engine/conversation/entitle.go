@@ -49,7 +49,7 @@ func (c *Conversation) findTitle(choice Choice, message string) {
 		if err == nil {
 			c.stats.add(model.Info(), resp)
 		}
-		if err := c.dir.Touch(c.cfg.Now(), text); err != nil {
+		if err := c.dir.Touch(c.cfg.Now(), c.cfg.Secrets.Mask(text)); err != nil {
 			c.cfg.Log.Warn("save title", "conversation", c.id, "err", err)
 		}
 	})

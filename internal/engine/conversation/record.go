@@ -65,27 +65,29 @@ func (c *Conversation) load() error {
 	return c.save(durable)
 }
 
-// append adds an event to the branch, stores and publishes it.
+// append adds an event to the branch, stores and publishes it, without the
+// values of secrets. The event that it gives is as body says.
 func (c *Conversation) append(source string, body event.Body, sync bool) (event.Event, error) {
 	parent := c.head
 	if parent == "" && c.dir.Len() > 0 {
 		parent = store.Root
 	}
 	e := event.New(c.cfg.NewID(), c.stamp(), source, parent, body)
-	if err := c.dir.Append(e, sync); err != nil {
+	told := event.New(e.ID, e.Timestamp, source, parent, masked(c.cfg.Secrets, body))
+	if err := c.dir.Append(told, sync); err != nil {
 		return e, err
 	}
 	if _, state := body.(*event.StateUpdate); !state {
 		c.head = e.ID
 		c.dir.State.LeafEventID, c.dir.State.HeadIsEmpty = e.ID, false
-		weight := c.view.Append(e)
+		weight := c.view.Append(told)
 		c.follow(e)
 		if c.tokens > 0 {
 			c.tokens += weight.Tokens(c.perImage())
 		}
 	}
 	c.weigh()
-	c.watchers.publish(e)
+	c.watchers.publish(told)
 	return e, nil
 }
 
@@ -225,7 +227,7 @@ func (c *Conversation) introduce() error {
 func (c *Conversation) userMessage(m agentapi.Message) error {
 	s := &c.dir.State
 	if c.cfg.Titles && s.LastUserMessageID == "" {
-		defer c.entitle(m.Text)
+		defer c.entitle(c.cfg.Secrets.Mask(m.Text))
 	}
 	extended, activated := c.cfg.Prompt.Message(m.Text, s.ActivatedSkills)
 	extended = append(c.news(), extended...)

@@ -241,12 +241,12 @@ func (e *limitError) Error() string { return e.code + ": " + e.detail }
 // failed ends a run with an error. Where even that cannot be stored, it is
 // published all the same: whoever waits for an answer must hear of it.
 func (c *Conversation) failed(err error) {
-	c.cfg.Log.Warn("run failed", "conversation", c.id, "err", err)
+	c.cfg.Log.Warn("run failed", "conversation", c.id, "err", c.cfg.Secrets.Mask(err.Error()))
 	body := conversationError(err)
 	status := c.setStatus(event.Failed)
 	_, told := c.append(event.SourceEnvironment, body, durable)
 	if status != nil || told != nil {
-		c.watchers.publish(c.unstored(event.SourceEnvironment, body))
+		c.watchers.publish(c.unstored(event.SourceEnvironment, masked(c.cfg.Secrets, body)))
 	}
 }
 

@@ -88,8 +88,10 @@ func (c *Conversation) generate() (llm.Response, error) {
 	var resp llm.Response
 	var err error
 	broke := c.await(context.Background(), func(j *job) {
-		live := liveText{say: func(d event.Delta) { j.say(func() { c.delta(d) }) }}
+		shown := newMaskedLive(c.cfg.Secrets, func(d event.Delta) { j.say(func() { c.delta(d) }) })
+		live := liveText{say: shown.add}
 		resp, err = call(j.ctx, model, req, live.add)
+		shown.flush()
 	})
 	if broke != nil {
 		return llm.Response{}, broke

@@ -2,6 +2,9 @@ package secretenv
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -18,6 +21,9 @@ func compile(values []string) *patterns {
 	for _, v := range values {
 		// A shell drops the line end of what it substitutes.
 		all = append(all, strings.TrimRight(v, "\r\n"), strings.ReplaceAll(v, "\r\n", "\n"))
+		if len(v) >= minForms {
+			all = append(all, forms(strings.TrimRight(v, "\r\n"))...)
+		}
 	}
 	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
 	for _, v := range all {
@@ -28,6 +34,33 @@ func compile(values []string) *patterns {
 		p.any = true
 	}
 	return p
+}
+
+// minForms is how long a value is at least whose other forms are looked for:
+// those of a short one are ordinary text.
+const minForms = 8
+
+// forms are what tools make of a value: inside a JSON string, inside quotes of
+// a shell, in a URL, and encoded with base64, alone or with a line end.
+func forms(v string) []string {
+	quoted, err := json.Marshal(v)
+	var plain bytes.Buffer
+	enc := json.NewEncoder(&plain)
+	enc.SetEscapeHTML(false)
+	if err == nil {
+		err = enc.Encode(v)
+	}
+	list := []string{
+		strings.ReplaceAll(v, "'", `'\''`), url.QueryEscape(v), url.PathEscape(v),
+		strings.TrimRight(base64.StdEncoding.EncodeToString([]byte(v)), "="),
+		base64.RawURLEncoding.EncodeToString([]byte(v)),
+		strings.TrimRight(base64.StdEncoding.EncodeToString([]byte(v+"\n")), "="),
+		base64.RawURLEncoding.EncodeToString([]byte(v + "\n")),
+	}
+	if err == nil {
+		list = append(list, string(quoted[1:len(quoted)-1]), strings.Trim(plain.String(), "\"\n"))
+	}
+	return list
 }
 
 // match looks at what begins at the start of text: the length of the longest
@@ -62,7 +95,10 @@ func (p *patterns) extent(text []byte, final bool) (end int, more bool) {
 	return end, false
 }
 
-// Mask replaces every value that was given out so far.
+// Any tells whether there is a value to mask.
+func (r *Registry) Any() bool { return r != nil && r.patterns.Load().any }
+
+// Mask replaces every value that is known: see [Registry.Set].
 func (r *Registry) Mask(s string) string {
 	m := r.Masker()
 	return string(m.Write([]byte(s))) + string(m.Flush())

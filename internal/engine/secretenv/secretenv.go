@@ -4,8 +4,10 @@
 //
 // Invariants: a value is in memory and in the environment of the processes
 // that were given it, and nowhere else in the clear: not in a log, an error or
-// a file. Masking compares with the values that were given out so far; a value
-// in another form (base64, cut in two by other text) is not recognised.
+// a file. Masking compares with the values that were given out so far, and with
+// the static ones that are long enough to be nothing else; it knows the forms
+// that JSON, shells, URLs and base64 make of a value. A value that is cut in two
+// by other text, or turned into yet another form, is not recognised.
 package secretenv
 
 import (
@@ -85,7 +87,7 @@ type Registry struct {
 
 	mu      sync.Mutex
 	secrets map[string]Secret
-	given   map[string]string    // values resolved so far, by name
+	given   map[string]string    // values that are masked, by name
 	older   []string             // values that have been replaced since
 	failed  map[string]time.Time // last failure, by name
 
@@ -101,8 +103,9 @@ func New(cfg Config) *Registry {
 	return r
 }
 
-// Set adds secrets, or replaces those with the same names. Values that were
-// given out before stay masked.
+// Set adds secrets, or replaces those with the same names. A static value of at
+// least eight bytes is masked from now on, any other one when it is first given
+// out. Values that were known before stay masked.
 func (r *Registry) Set(secrets map[string]Secret) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,7 +116,16 @@ func (r *Registry) Set(secrets map[string]Secret) {
 			r.older = append(r.older, old)
 			delete(r.given, name)
 		}
+		if s.url == "" && len(s.value) >= minForms {
+			r.given[name] = s.value
+		}
 	}
+	r.compile()
+}
+
+// compile makes the known values those that are masked. The caller holds r.mu.
+func (r *Registry) compile() {
+	r.patterns.Store(compile(slices.AppendSeq(slices.Clone(r.older), maps.Values(r.given))))
 }
 
 // Listed is what may be said of a secret.
@@ -227,7 +239,7 @@ func (r *Registry) giveOut(name, value string) {
 	}
 	r.given[name] = value
 	delete(r.failed, name)
-	r.patterns.Store(compile(slices.AppendSeq(slices.Clone(r.older), maps.Values(r.given))))
+	r.compile()
 }
 
 var errStatus = errors.New("the server refused")

@@ -360,3 +360,45 @@ func BenchmarkMask(b *testing.B) {
 		m.Write(text)
 	}
 }
+
+func TestMaskJSONMasksStringsOnly(t *testing.T) {
+	t.Parallel()
+	const value = `va"lue\4711`
+	r := registry(t, map[string]secretenv.Secret{"A": secretenv.Static(value, ""), "B": secretenv.Static("short", "")})
+	if _, err := r.Value(t.Context(), "B"); err != nil {
+		t.Fatal(err)
+	}
+	quoted, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args, err := json.Marshal(`{"a":` + string(quoted) + `}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for in, want := range map[string]string{
+		`{"kind":"short","type":"short","short":"short <&>","n":12.50}`: `{"kind":"short","type":"short","short":"<secret-hidden> <&>","n":12.50}`,
+		`{"a" : [` + string(quoted) + `, true, null]}`:                  `{"a" : ["<secret-hidden>", true, null]}`,
+		`{"arguments":` + string(args) + `}`:                            `{"arguments":"{\"a\":\"<secret-hidden>\"}"}`,
+		`{"é":"sh\u006frt"}`:                                            `{"é":"<secret-hidden>"}`,
+		`"short`:                                                        `"<secret-hidden>"`,
+		`{}`:                                                            `{}`,
+		``:                                                              ``,
+	} {
+		if got := string(r.MaskJSON(json.RawMessage(in))); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestLongStaticValuesAreMaskedBeforeTheyAreGivenOut(t *testing.T) {
+	t.Parallel()
+	r := registry(t, map[string]secretenv.Secret{"A": secretenv.Static("long-enough", ""), "B": secretenv.Static("main", "")})
+	if got := r.Mask("long-enough main bG9uZy1lbm91Z2g= bG9uZy1lbm91Z2gK"); got != "<secret-hidden> main <secret-hidden>= <secret-hidden>" {
+		t.Error(got)
+	}
+	r.Set(map[string]secretenv.Secret{"A": secretenv.Static("another-one", "")})
+	if got := r.Mask("long-enough another-one"); got != "<secret-hidden> <secret-hidden>" {
+		t.Error(got)
+	}
+}

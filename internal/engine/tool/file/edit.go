@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ohgw/ohgw/internal/engine/secretenv"
 	"github.com/ohgw/ohgw/internal/engine/tool"
 )
 
@@ -38,6 +39,9 @@ func create(p *place, a arguments) (outcome, error) {
 	if a.FileText == nil {
 		return outcome{}, refusef("create needs file_text, the content of the file.")
 	}
+	if err := unmarked(*a.FileText, ""); err != nil {
+		return outcome{}, err
+	}
 	if err := p.create([]byte(*a.FileText)); err != nil {
 		return outcome{}, err
 	}
@@ -61,6 +65,9 @@ func (e *Editor) replaceText(p *place, a arguments) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
+	if err := unmarked(*a.OldStr+*a.NewStr, f.content); err != nil {
+		return outcome{}, err
+	}
 	begin, end, err := f.find(*a.OldStr)
 	if errors.Is(err, errNotThere) {
 		if begin, end, err = f.find(strings.TrimSpace(*a.OldStr)); errors.Is(err, errNotThere) {
@@ -73,6 +80,17 @@ func (e *Editor) replaceText(p *place, a arguments) (outcome, error) {
 	now := f.content[:begin] + ends(*a.NewStr, crlf(f.content)) + f.content[end:]
 	line := strings.Count(f.content[:begin], "\n") + 1
 	return e.save(p, f, now, line, line+strings.Count(*a.NewStr, "\n"))
+}
+
+// unmarked refuses a text with the mark that the model is shown in place of a
+// secret: the file has the value there. One that has the mark itself is an
+// ordinary file.
+func unmarked(text, content string) error {
+	if !strings.Contains(text, secretenv.Mark) || strings.Contains(content, secretenv.Mark) {
+		return nil
+	}
+	return refusef("Nothing was changed: %[1]s is shown in place of a secret and is not in the file. "+
+		"Take a text that ends before it or begins after it. To write a secret into a file use the terminal, with $NAME of the secret in the command.", secretenv.Mark)
 }
 
 var errNotThere = errors.New("not in the file")
@@ -154,6 +172,9 @@ func (e *Editor) insertText(p *place, a arguments) (outcome, error) {
 	}
 	f, err := readText(p)
 	if err != nil {
+		return outcome{}, err
+	}
+	if err := unmarked(*a.NewStr, f.content); err != nil {
 		return outcome{}, err
 	}
 	lines := strings.SplitAfter(f.content, "\n")

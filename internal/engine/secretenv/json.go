@@ -1,0 +1,85 @@
+package secretenv
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// MaskJSON is Mask for every string value of a JSON document, the members
+// "kind" and "type" aside, which only say what an object is. The names of
+// members stay, as does every byte of what holds no value. What is no JSON
+// comes back as it is, without what looks like a value in it.
+func (r *Registry) MaskJSON(doc json.RawMessage) json.RawMessage {
+	if len(doc) == 0 || !r.Any() {
+		return doc
+	}
+	var out []byte // nil: nothing has changed so far
+	done, key := 0, ""
+	for i := 0; i < len(doc); {
+		if doc[i] != '"' {
+			i++
+			continue
+		}
+		end := stringEnd(doc, i)
+		literal := doc[i:end]
+		if isKey(doc, end) {
+			key = string(literal)
+			i = end
+			continue
+		}
+		if masked, ok := r.maskLiteral(literal); ok && key != `"kind"` && key != `"type"` {
+			out = append(append(out, doc[done:i]...), masked...)
+			done = end
+		}
+		key, i = "", end
+	}
+	if out == nil {
+		return doc
+	}
+	return append(out, doc[done:]...)
+}
+
+// maskLiteral masks a string of JSON, quotes included. ok is false where
+// nothing changes.
+func (r *Registry) maskLiteral(literal []byte) (masked []byte, ok bool) {
+	var text string
+	if json.Unmarshal(literal, &text) != nil {
+		text = string(bytes.Trim(literal, `"`))
+	}
+	hidden := r.Mask(text)
+	if hidden == text {
+		return nil, false
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(hidden) != nil {
+		return nil, false // a string can always be encoded
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), true
+}
+
+// stringEnd is the index behind the string that begins at i.
+func stringEnd(doc []byte, i int) int {
+	for j := i + 1; j < len(doc); j++ {
+		switch doc[j] {
+		case '\\':
+			j++
+		case '"':
+			return j + 1
+		}
+	}
+	return len(doc)
+}
+
+// isKey tells whether the string that ends before i is the name of a member.
+func isKey(doc []byte, i int) bool {
+	for ; i < len(doc); i++ {
+		switch doc[i] {
+		case ' ', '\t', '\n', '\r':
+		default:
+			return doc[i] == ':'
+		}
+	}
+	return false
+}
