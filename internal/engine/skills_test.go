@@ -51,8 +51,16 @@ func TestScenario32KeywordBringsASkillOnce(t *testing.T) {
 
 func TestScenario33SkillIsInvoked(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(c *engine.Config) { c.SkillEnv = []string{"PATH=" + os.Getenv("PATH")} })
-	w.write(".agents/skills/count-lines/SKILL.md", "---\nname: count-lines\ndescription: Counts lines.\n---\nThere are !`echo forty-two` lines.")
+	home := t.TempDir()
+	w := newWorld(t, func(c *engine.Config) { c.SkillEnv, c.Home = []string{"PATH=" + os.Getenv("PATH")}, home })
+	dir := filepath.Join(home, ".agents", "skills", "count-lines")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const text = "---\nname: count-lines\ndescription: Counts lines.\n---\nThere are !`echo forty-two` lines."
+	if err := os.WriteFile(filepath.Join(dir, "SKILL.md"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	w.llm.Reply(llmtest.Tool("invoke_skill", `{"name":"count-lines"}`), llmtest.Finish("ok"))
 	w.say("go")
 	w.expect("SP U A(invoke_skill) O A(finish) O")
@@ -60,7 +68,7 @@ func TestScenario33SkillIsInvoked(t *testing.T) {
 		t.Error("the skill is not listed")
 	}
 	got := w.llm.Await(t, 2).Last().Text
-	if !strings.Contains(got, "There are forty-two lines.") || !strings.Contains(got, filepath.Join(w.workspace, ".agents/skills/count-lines")) {
+	if !strings.Contains(got, "There are forty-two lines.") || !strings.Contains(got, dir) {
 		t.Errorf("the model was told %q", got)
 	}
 }

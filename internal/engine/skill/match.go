@@ -63,21 +63,23 @@ func globMatches(pattern, file string) bool {
 	}
 	var b strings.Builder
 	b.WriteString("^")
-	for i := 0; i < len(pattern); i++ {
+	for rest := pattern; rest != ""; {
+		_, n := utf8.DecodeRuneInString(rest)
 		switch {
-		case strings.HasPrefix(pattern[i:], "**/"):
+		case strings.HasPrefix(rest, "**/"):
 			b.WriteString("(?:.*/)?")
-			i += len("**/") - 1
-		case strings.HasPrefix(pattern[i:], "**"):
+			n = len("**/")
+		case strings.HasPrefix(rest, "**"):
 			b.WriteString(".*")
-			i++
-		case pattern[i] == '*':
+			n = len("**")
+		case rest[0] == '*':
 			b.WriteString("[^/]*")
-		case pattern[i] == '?':
+		case rest[0] == '?':
 			b.WriteString("[^/]")
 		default:
-			b.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
+			b.WriteString(regexp.QuoteMeta(rest[:n]))
 		}
+		rest = rest[n:]
 	}
 	re, err := regexp.Compile(b.String() + "$")
 	return err == nil && re.MatchString(file)

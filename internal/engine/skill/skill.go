@@ -4,8 +4,8 @@
 //
 // What a repository says is not the user's word. Files are read through
 // os.Root, so that a link cannot show the model something outside of the
-// directory that was searched, and nothing in them runs before the model asks
-// for the skill.
+// directory that was searched, and nothing in them runs but commands in a skill
+// of the user's own, when the model asks for it.
 package skill
 
 import (
@@ -32,6 +32,8 @@ type Skill struct {
 	// Path is where it was read; Dir the directory that belongs to it, for a
 	// skill with a directory of its own.
 	Path, Dir string
+	// Own: it is the user's, from the home directory, and not of a workspace.
+	Own bool
 	// Always: it is context of every conversation.
 	Always bool
 	// Triggers are words of the user that call for it.
@@ -68,7 +70,7 @@ var contextFiles = map[string]string{
 // with the same name the first counts. What cannot be read is left out, and
 // the error says what that was.
 func Find(workspace, home string) ([]Skill, error) {
-	f := finder{names: map[string]bool{}}
+	f := finder{names: map[string]bool{}, home: home}
 	f.project(workspace)
 	if root := repository(workspace); root != "" && root != filepath.Clean(workspace) {
 		f.project(root)
@@ -94,6 +96,7 @@ func repository(dir string) string {
 type finder struct {
 	found []Skill
 	names map[string]bool
+	home  string
 	errs  []error
 }
 
@@ -166,6 +169,7 @@ func (f *finder) directory(root *os.Root, dir, place string) {
 			var s Skill
 			if s, err = parse(place, p, data); err == nil {
 				s.Path = filepath.Join(dir, filepath.FromSlash(p))
+				s.Own = f.home != "" && filepath.Clean(dir) == filepath.Clean(f.home)
 				if e.Name() == "SKILL.md" {
 					s.Dir = filepath.Dir(s.Path)
 				}

@@ -146,6 +146,10 @@ func TestRulesMatchLikeGlobs(t *testing.T) {
 		{"(x.go", "(x.go", true},
 		{"./a.go", "a.go", true},
 		{"a.go", "aXgo", false},
+		{"übung/*.md", "übung/größe.md", true},
+		{"**/文档/?.md", "x/文档/好.md", true},
+		{"naïve*", "a/naïve.txt", true},
+		{"ä", "a", false},
 	} {
 		if got := (skill.Skill{Paths: []string{tt.pattern}}).About(tt.path); got != tt.want {
 			t.Errorf("%q about %q: %v", tt.pattern, tt.path, got)

@@ -4,11 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/engine/tool"
@@ -75,7 +72,7 @@ func (t *invoke) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 		return tool.Result{}, &tool.ArgumentError{Msg: fmt.Sprintf("There is no skill %q. The skills there are: %s.", tool.Head(name, maxName), strings.Join(names, ", "))}
 	}
 	s := t.cfg.Skills[i]
-	text := t.render(ctx, s.Body)
+	text := t.render(ctx, s)
 	if s.Dir != "" {
 		text += fmt.Sprintf("\n\n[The files of this skill are in %s; paths in it are relative to that directory.]", s.Dir)
 	}
@@ -85,29 +82,4 @@ func (t *invoke) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	return tool.NewResult("InvokeSkillObservation", []event.Content{event.Text(text)}, false, struct {
 		SkillName string `json:"skill_name"`
 	}{name})
-}
-
-var inlineCommand = regexp.MustCompile("!`([^`\n]+)`")
-
-const (
-	commandTime   = 10 * time.Second
-	commandOutput = 50_000 // characters
-)
-
-// render replaces the commands in a skill by their output.
-func (t *invoke) render(ctx context.Context, body string) string {
-	return inlineCommand.ReplaceAllStringFunc(body, func(token string) string {
-		limited, cancel := context.WithTimeout(ctx, commandTime)
-		defer cancel()
-		command := inlineCommand.FindStringSubmatch(token)[1]
-		cmd := exec.CommandContext(limited, "/bin/sh", "-c", command)
-		cmd.Dir, cmd.Env, cmd.WaitDelay = t.cfg.Workspace, t.cfg.Env, time.Second
-		ownGroup(cmd)
-		out, err := cmd.CombinedOutput()
-		text := tool.Head(strings.TrimRight(strings.ToValidUTF8(string(out), "\uFFFD"), "\n"), commandOutput)
-		if err != nil {
-			text += fmt.Sprintf("\n[the command %q failed: %v]", command, err)
-		}
-		return text
-	})
 }

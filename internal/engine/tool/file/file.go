@@ -178,6 +178,9 @@ func (e *Editor) do(a arguments) (outcome, error) {
 		return outcome{}, err
 	}
 	defer p.release()
+	if e.root != nil && a.Command != "view" && ofGit(p.name) {
+		return outcome{}, refusef("%s belongs to git, which runs programs that are named in there. This tool only shows it. Use git in the terminal.", p.path)
+	}
 	info, err := p.root.Stat(p.name)
 	switch {
 	case err == nil && a.Command == "create":

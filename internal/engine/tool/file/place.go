@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -105,6 +106,15 @@ func (e *Editor) cannotFind(path string, err error) error {
 		return refusef("There is no directory %s. Make it first, or correct the path.", filepath.Dir(path))
 	}
 	return readable(path, err)
+}
+
+// ofGit tells whether a path below the workspace is git's own: hooks and
+// configuration in there make git run programs outside of every confinement.
+// Some file systems do not tell ".GIT" from ".git".
+func ofGit(name string) bool {
+	return slices.ContainsFunc(strings.Split(filepath.ToSlash(name), "/"), func(part string) bool {
+		return strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1")
+	})
 }
 
 func inside(dir, path string) bool {
