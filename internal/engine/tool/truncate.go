@@ -71,6 +71,7 @@ func SaveOutput(dir, prefix, text string) (string, error) {
 	if err := atomicfile.Write(path, []byte(text), atomicfile.Options{}); err != nil {
 		return "", fmt.Errorf("save output: %w", err)
 	}
+	PruneOutputs(dir, MaxOutputs)
 	return path, nil
 }
 

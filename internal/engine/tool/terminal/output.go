@@ -142,6 +142,7 @@ func (s *spool) finish() (string, error) {
 		_ = os.Remove(s.file.Name())
 		return "", err
 	}
+	tool.PruneOutputs(filepath.Dir(path), tool.MaxOutputs)
 	return path, nil
 }
 
