@@ -127,6 +127,7 @@ func (a *app) profilesMigrate(ctx context.Context, in profilesMigrateInput) erro
 	if err := a.printMigration(report); err != nil {
 		return err
 	}
+	a.noteFailed(report)
 	code := report.Code()
 	if in.Check {
 		code = report.CheckCode(in.Strict)
@@ -177,6 +178,28 @@ func (a *app) printMigration(report migrate.Report) error {
 		fmt.Fprintf(&b, "The files as they were: %s (ohgw profiles migrate --restore brings them back)\n", report.Backup)
 	}
 	return writeText(a.Stdout, b.String())
+}
+
+// noteFailed says on stderr which entries could not be dealt with, where the
+// list of all goes to a file or a pipe. --json has them in its document.
+func (a *app) noteFailed(report migrate.Report) {
+	if a.json || a.Stdout.TTY() {
+		return
+	}
+	for _, i := range report.Items {
+		if i.Error == "" && !i.Action.IsError() {
+			continue
+		}
+		name := i.Path
+		if i.Entry != "" && i.Entry != "$" {
+			name += " " + i.Entry
+		}
+		line := "not changed: " + clean(name+": "+strings.Trim(why(i), ": "))
+		if repair := firstOf(i.Repairs); repair != "" {
+			line += " (repair: " + clean(repair) + ")"
+		}
+		fmt.Fprintln(a.Stderr, line) // also with --quiet: it is an error
+	}
 }
 
 // why is the reason for what was done with an entry, and for what was not.
@@ -266,6 +289,13 @@ func (a *app) profilesRestore(ctx context.Context, in profilesMigrateInput, base
 		}
 		if err := t.write(a.Stdout); err != nil {
 			return err
+		}
+	}
+	if !a.json && !a.Stdout.TTY() {
+		for _, i := range report.Items {
+			if i.Error != "" {
+				fmt.Fprintln(a.Stderr, "not brought back: "+clean(i.Path+": "+i.Error)) // also with --quiet: it is an error
+			}
 		}
 	}
 	if code := report.Code(); code != 0 {
