@@ -133,7 +133,7 @@ func TestSamplesNeverShareARun(t *testing.T) {
 				b.Script = func(string) []daemontest.Step {
 					steps := []daemontest.Step{daemontest.Delta("The answer "), daemontest.Delta("is "), daemontest.Finish("The answer is 42.")}
 					if tt.run > 0 {
-						return append([]daemontest.Step{daemontest.Wait(rand.N(tt.run))}, steps...) //nolint:gosec // a pause
+						return append([]daemontest.Step{daemontest.Wait(rand.N(tt.run))}, steps...)
 					}
 					return steps
 				}

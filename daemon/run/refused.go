@@ -17,38 +17,38 @@ type refusal struct {
 const maxRefusals = 1024
 
 // note counts a request that was refused.
-func (r refusals) note(print Fingerprint, now time.Time) {
+func (r refusals) note(key Fingerprint, now time.Time) {
 	if len(r) >= maxRefusals {
 		r.sweep(now)
 	}
-	kept := r[print]
+	kept := r[key]
 	if now.Sub(kept.last) >= refusedFor {
 		kept.count = 0
 	}
-	r[print] = refusal{count: kept.count + 1, last: now}
+	r[key] = refusal{count: kept.count + 1, last: now}
 }
 
 // expects tells whether a marked repeat may be of a request that was refused.
-func (r refusals) expects(print Fingerprint, now time.Time) bool {
-	kept := r[print]
+func (r refusals) expects(key Fingerprint, now time.Time) bool {
+	kept := r[key]
 	return kept.count > 0 && now.Sub(kept.last) < refusedFor
 }
 
 // came counts a repeat that was let in.
-func (r refusals) came(print Fingerprint) {
-	kept := r[print]
+func (r refusals) came(key Fingerprint) {
+	kept := r[key]
 	if kept.count--; kept.count <= 0 {
-		delete(r, print)
+		delete(r, key)
 		return
 	}
-	r[print] = kept
+	r[key] = kept
 }
 
 // sweep forgets what is old, or everything where nothing is.
 func (r refusals) sweep(now time.Time) {
-	for print, kept := range r {
+	for key, kept := range r {
 		if now.Sub(kept.last) >= refusedFor {
-			delete(r, print)
+			delete(r, key)
 		}
 	}
 	if len(r) >= maxRefusals {

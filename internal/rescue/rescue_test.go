@@ -12,15 +12,16 @@ import (
 
 func TestAPanicBecomesAnError(t *testing.T) {
 	t.Parallel()
-	err := rescue.Do(func() error {
-		var none map[string]int
-		none["x"] = 1
-		return nil
-	})
+	err := rescue.Do(func() error { return fill(nil) })
 	p := rescue.Of(fmt.Errorf("work: %w", err))
 	if p == nil || err.Error() != "panic: assignment to entry in nil map" || !strings.Contains(p.Stack(), "TestAPanicBecomesAnError") {
 		t.Errorf("%v, %+v", err, p)
 	}
+}
+
+func fill(m map[string]int) error {
+	m["x"] = 1
+	return nil
 }
 
 func TestAnErrorStaysOne(t *testing.T) {
