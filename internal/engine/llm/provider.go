@@ -48,6 +48,7 @@ type provider struct {
 	plainText       bool // takes contents without images as strings only
 	plainAnswers    bool // ... the assistant's only
 	randomSeed      bool // calls seed random_seed
+	plainSchemas    bool // refuses $schema and $id in schemas
 	thinkTags       bool // has thoughts in the content, and wants them back there
 	fill            wire.Fill
 	local           bool // a server of the user's, with limits of its own
@@ -92,8 +93,8 @@ func providers() []provider {
 		{prefix: "xai", base: "https://api.x.ai/v1", baseVar: []string{"XAI_API_BASE"}, keyVar: "XAI_API_KEY", effort: "grok-3-mini", priced: true, noNames: true, hosts: []string{"us-east-1.api.x.ai", "eu-west-1.api.x.ai"}},
 		{prefix: "deepseek", base: "https://api.deepseek.com", baseVar: []string{"DEEPSEEK_API_BASE"}, keyVar: "DEEPSEEK_API_KEY", priced: true, fill: wire.FillAll},
 		{prefix: "moonshot", base: "https://api.moonshot.ai/v1", baseVar: []string{"MOONSHOT_API_BASE"}, keyVar: "MOONSHOT_API_KEY", priced: true, plainText: true, fill: wire.FillCalls, hosts: []string{"api.moonshot.cn"}},
-		{prefix: "mistral", base: "https://api.mistral.ai/v1", baseVar: []string{"MISTRAL_API_BASE"}, keyVar: "MISTRAL_API_KEY", priced: true, path: "/v1", noStreamOptions: true, plainText: true, randomSeed: true},
-		{prefix: "codestral", base: "https://codestral.mistral.ai/v1", baseVar: []string{"CODESTRAL_API_BASE"}, keyVar: "CODESTRAL_API_KEY", path: "/v1", noStreamOptions: true, plainText: true, randomSeed: true},
+		{prefix: "mistral", base: "https://api.mistral.ai/v1", baseVar: []string{"MISTRAL_API_BASE"}, keyVar: "MISTRAL_API_KEY", priced: true, path: "/v1", noStreamOptions: true, plainText: true, randomSeed: true, plainSchemas: true},
+		{prefix: "codestral", base: "https://codestral.mistral.ai/v1", baseVar: []string{"CODESTRAL_API_BASE"}, keyVar: "CODESTRAL_API_KEY", path: "/v1", noStreamOptions: true, plainText: true, randomSeed: true, plainSchemas: true},
 		{prefix: "minimax", base: "https://api.minimax.io/v1", baseVar: []string{"MINIMAX_API_BASE"}, keyVar: "MINIMAX_API_KEY", priced: true, thinkTags: true, hosts: []string{"api.minimaxi.com", "api.minimax.chat"}},
 		{prefix: "zai", base: "https://api.z.ai/api/paas/v4", baseVar: []string{"ZAI_API_BASE"}, keyVar: "ZAI_API_KEY", priced: true, hosts: []string{"open.bigmodel.cn"}},
 		{prefix: "dashscope", base: "https://dashscope.aliyuncs.com/compatible-mode/v1", baseVar: []string{"DASHSCOPE_API_BASE"}, keyVar: "DASHSCOPE_API_KEY", topK: true, hosts: []string{"dashscope-intl.aliyuncs.com", "dashscope-us.aliyuncs.com"}},
@@ -149,7 +150,7 @@ func (r route) dialect(f features) wire.Dialect {
 	router := p.prefix == "openrouter"
 	d := chat.Dialect{
 		MaxTokens: "max_tokens", TopK: p.topK, UsageCost: router, MarksInside: router,
-		NoStreamOptions: p.noStreamOptions, NoNames: p.noNames, RandomSeed: p.randomSeed, ThinkTags: p.thinkTags,
+		NoStreamOptions: p.noStreamOptions, NoNames: p.noNames, RandomSeed: p.randomSeed, PlainSchemas: p.plainSchemas, ThinkTags: p.thinkTags,
 		Signatures: r.signatures(),
 		// OpenAI's prefix with another URL is any server.
 		CacheKeys: p.cacheKeys && (p.prefix != "openai" || !r.custom),

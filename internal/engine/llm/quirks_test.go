@@ -215,3 +215,15 @@ func TestARefusalWithStatus200(t *testing.T) {
 		}
 	}
 }
+
+func TestMistralGetsSchemasWithoutTheirAddress(t *testing.T) {
+	t.Parallel()
+	req := hello("Go.")
+	req.Tools = []llm.Tool{{Name: "f", Parameters: json.RawMessage(`{"$schema":"https://x","type":"object"}`)}}
+	for model, kept := range map[string]bool{"mistral/devstral-2512": false, "openai/gpt-4o": true} {
+		text, err := json.Marshal(sent(t, model, `"api_mode":"chat"`, req)["tools"])
+		if err != nil || strings.Contains(string(text), "$schema") != kept {
+			t.Errorf("%s: %s, %v", model, text, err)
+		}
+	}
+}

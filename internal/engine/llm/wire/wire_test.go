@@ -202,3 +202,17 @@ func TestThoughtsInTheTextAreReasoning(t *testing.T) {
 		}
 	}
 }
+
+func TestPlainSchemas(t *testing.T) {
+	t.Parallel()
+	for schema, want := range map[string]string{
+		`{"type":"object", "z":1}`: `{"type":"object", "z":1}`,
+		`{"$schema":"https://json-schema.org/x","type":"object","properties":{"z":{"$id":"#z","type":"string","enum":["<a>","$id"]},"a":{"type":["number",null]}},"n":1.50}`: `{"type":"object","properties":{"z":{"type":"string","enum":["<a>","$id"]},"a":{"type":["number",null]}},"n":1.50}`,
+		`{"a":[{"$id":{"x":[1]}},{}],"$schema":true}`: `{"a":[{},{}]}`,
+		`{"$id":`: `{"$id":`,
+	} {
+		if got := string(wire.PlainSchema(json.RawMessage(schema))); got != want {
+			t.Errorf("%s: %s, want %s", schema, got, want)
+		}
+	}
+}

@@ -30,6 +30,8 @@ type Dialect struct {
 	NoNames bool
 	// RandomSeed is Mistral's name for seed.
 	RandomSeed bool
+	// PlainSchemas takes $schema and $id out of the schemas of tools.
+	PlainSchemas bool
 	// MarksInside puts the cache marker of a tool's message into its content,
 	// where OpenRouter looks; LiteLLM looks beside it.
 	MarksInside bool
@@ -145,6 +147,9 @@ func (d Dialect) Body(c *wire.Call) ([]byte, error) {
 		r.Seed = o.Seed
 	}
 	for _, t := range c.Tools {
+		if d.PlainSchemas {
+			t.Parameters = wire.PlainSchema(t.Parameters)
+		}
 		r.Tools = append(r.Tools, tool{Type: "function", Function: function(t)})
 	}
 	if d.MaxTokens == "max_completion_tokens" {
