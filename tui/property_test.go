@@ -130,7 +130,9 @@ func TestMashedKeysBreakNothing(t *testing.T) {
 }
 
 // TestWhatIsWrittenIsNeverLost types a text in between whatever happens: it is
-// in the input, was asked, or stands in what waits to be asked.
+// in the input, was asked, or stands in what waits to be asked. A line end that
+// is typed in the middle of a word parts it and loses nothing: in a narrow
+// window "up" leads there.
 func TestWhatIsWrittenIsNeverLost(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -175,6 +177,7 @@ func TestWhatIsWrittenIsNeverLost(t *testing.T) {
 			for _, o := range c.queue {
 				all += o.text
 			}
+			all = strings.ReplaceAll(all, "\n", "")
 			for _, w := range written {
 				if !strings.Contains(all, w) {
 					rt.Fatalf("%q is lost: input %q, history %q, queue %v", w, c.input.Value(), c.history, c.queue)
