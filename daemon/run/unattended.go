@@ -75,7 +75,9 @@ func (u *unattended) load(e fs.DirEntry, now time.Time) {
 
 // begin notes that j's run is about to start.
 func (u *unattended) begin(j *job) {
-	mark := runMark{Token: j.req.Token, Detach: j.req.Detach}
+	j.mu.Lock()
+	mark := runMark{Token: j.req.Token, Detach: j.detached}
+	j.mu.Unlock()
 	u.mu.Lock()
 	u.runs[j.id] = mark
 	u.mu.Unlock()
