@@ -52,7 +52,11 @@ func (b *Backend) live(ctx context.Context, e *entry, dir *store.Dir, req agenta
 		return nil, agentapi.Info{}, err
 	}
 	words := b.prompt(s, stored)
-	hadShell := hadShell(dir)
+	events, err := dir.Events()
+	if err != nil {
+		return nil, agentapi.Info{}, err
+	}
+	hadShell := slices.ContainsFunc(events, usedShell)
 	servers, lost := b.servers(stored, settings)
 	cfg := conversation.Config{
 		Dir: dir, Models: b.models, Model: choice, Condenser: condenserOf(stored),
@@ -85,14 +89,10 @@ func (b *Backend) live(ctx context.Context, e *entry, dir *store.Dir, req agenta
 	return conv, info, err
 }
 
-// hadShell tells whether the log has a result of a terminal. A log that cannot
-// be read is the business of whoever opens the conversation.
-func hadShell(dir *store.Dir) bool {
-	events, err := dir.Events()
-	return err == nil && slices.ContainsFunc(events, func(e event.Event) bool {
-		o, ok := e.Body.(*event.Observation)
-		return ok && o.ToolName == "terminal"
-	})
+// usedShell tells whether an event is a result of a terminal.
+func usedShell(e event.Event) bool {
+	o, ok := e.Body.(*event.Observation)
+	return ok && o.ToolName == "terminal"
 }
 
 // prompt is what the agent is told, by what is stored of it.

@@ -302,7 +302,7 @@ func (d *Dir) Head() string {
 		return ""
 	}
 	for _, e := range slices.Backward(d.log) {
-		if !e.state && !e.failure {
+		if e.kind != kindState && e.kind != kindFailure {
 			return e.id
 		}
 	}
@@ -323,7 +323,7 @@ func (d *Dir) LastStatus() event.Status {
 // the base state from saying so.
 func (d *Dir) lagging(head string) string {
 	for _, e := range d.log[d.index[head]+1:] {
-		if !e.state && e.parent == head {
+		if e.kind != kindState && e.parent == head {
 			head = e.id
 		}
 	}
