@@ -34,7 +34,7 @@ func (s *session) stranded() bool {
 		if s.foreground() != pid || s.unwritten.Load() > 0 || !s.alive() {
 			return false
 		}
-		if time.Since(start) >= strandedFor { //nolint:forbidigo // likewise
+		if time.Since(start) >= strandedFor {
 			return true
 		}
 	}
