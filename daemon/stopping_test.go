@@ -10,8 +10,8 @@ import (
 	"github.com/ohgw/ohgw/daemon/daemontest"
 )
 
-// slowToStop answers with what it was told, but takes 20 s for that the first
-// time a message begins with "long", and 3 s to obey an interrupt.
+// slowToStop answers with what it was told. The first time a message begins
+// with "long" it works for ever, and obeys no interrupt for 15 s.
 func slowToStop() *daemontest.Backend {
 	b := daemontest.New("default")
 	slow := true
@@ -21,8 +21,8 @@ func slowToStop() *daemontest.Backend {
 			return []daemontest.Step{daemontest.Finish("You said: " + text)}
 		}
 		slow = false
-		obeys := func(*daemontest.Run) bool { time.Sleep(3 * time.Second); return true }
-		return []daemontest.Step{daemontest.Delta("so far"), daemontest.Wait(12 * time.Second), obeys, daemontest.Hang()}
+		deaf := func(*daemontest.Run) bool { time.Sleep(15 * time.Second); return true }
+		return []daemontest.Step{daemontest.Delta("so far"), deaf, daemontest.Hang()}
 	}
 	return b
 }
@@ -46,13 +46,14 @@ func TestAMessageWhileARunIsBeingStoppedIsAnswered(t *testing.T) {
 						w.say("hello")
 						first := w.conversation()
 						w.stop("long work", 1)
-						if how == "after the grace" {
-							time.Sleep(13 * time.Second) // the grace is over, the run still ends
-						} else {
+						if how == "after an interrupt" {
+							time.Sleep(9 * time.Second)
 							for _, o := range b.Opened() {
 								g.do(http.MethodPost, "/v1/conversations/"+o.ID+"/interrupt", "")
 							}
-							time.Sleep(13 * time.Second)
+							time.Sleep(4 * time.Second)
+						} else {
+							time.Sleep(13 * time.Second) // the grace is over, and the run goes on
 						}
 						if next == "long work" {
 							w.shows = w.shows[:len(w.shows)-2]
