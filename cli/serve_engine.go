@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/internal/buildinfo"
@@ -98,6 +99,9 @@ type engineProfiles struct {
 	keys  *secret.Resolver
 	state string // the state directory
 	demo  bool
+
+	mu     sync.Mutex
+	loaded map[string]engine.Profile // by name, as of their Revision
 }
 
 // revision changes when a profile does, or a stored key.
@@ -149,6 +153,16 @@ func (e *engineProfiles) Load(ctx context.Context, name string) (engine.Profile,
 	if e.demo && name == demo.Name {
 		return engine.Profile{Name: name, LLM: json.RawMessage(`{"model":"` + demo.Name + `"}`), Key: noKey}, nil
 	}
+	revision, err := e.revision()
+	if err != nil {
+		return engine.Profile{}, fmt.Errorf("load profile: %w", err)
+	}
+	e.mu.Lock()
+	known, ok := e.loaded[name]
+	e.mu.Unlock()
+	if ok && known.Revision == revision {
+		return known, nil
+	}
 	p, err := e.store.Load(name)
 	if errors.Is(err, profile.ErrNotFound) || errors.Is(err, profile.ErrName) {
 		return engine.Profile{}, &agentapi.Error{Kind: agentapi.ErrProfileNotFound, Msg: fmt.Sprintf("There is no LLM profile %q.", name)}
@@ -163,10 +177,6 @@ func (e *engineProfiles) Load(ctx context.Context, name string) (engine.Profile,
 	if err != nil {
 		return engine.Profile{}, fmt.Errorf("encode profile: %w", err)
 	}
-	revision, err := e.revision()
-	if err != nil {
-		return engine.Profile{}, fmt.Errorf("load profile: %w", err)
-	}
 	key := func(ctx context.Context, field string) (string, error) {
 		if field == llm.FieldAPIKey {
 			field = secret.APIKey
@@ -177,7 +187,14 @@ func (e *engineProfiles) Load(ctx context.Context, name string) (engine.Profile,
 		}
 		return found.Key.Reveal(), err
 	}
-	return engine.Profile{Name: name, Revision: revision, LLM: stored, Key: key}, nil
+	known = engine.Profile{Name: name, Revision: revision, LLM: stored, Key: key}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.loaded == nil {
+		e.loaded = make(map[string]engine.Profile)
+	}
+	e.loaded[name] = known
+	return known, nil
 }
 
 func noKey(context.Context, string) (string, error) { return "", nil }

@@ -21,13 +21,16 @@ func (c *Conversation) own() {
 	for !c.closing {
 		c.guard(c.turn)
 	}
-	if !c.removing && !c.broken {
+	if !c.removing && !c.broken && c.unsettled {
 		c.guard(c.settled)
 	}
 	for _, d := range c.inbox {
 		d.taken <- c.closed()
 	}
 	close(c.gone)
+	if c.broken { // who hears of the end of the run finds the conversation closed
+		_ = safely(func() error { c.watchers.publish(c.snapshot()); return nil })
+	}
 	c.watchers.end(c.closed())
 	tools := c.tools
 	c.workers.Go(func() { // the owner does not wait for them: the directory is free
@@ -40,6 +43,7 @@ func (c *Conversation) own() {
 // turn does what has been asked for, and then the next thing that comes.
 func (c *Conversation) turn() {
 	c.work()
+	c.dir.Rest()
 	if c.closing {
 		return
 	}
@@ -67,7 +71,6 @@ func (c *Conversation) guard(f func()) {
 			c.cfg.Log.Error("save conversation", "conversation", c.id, "err", err)
 		}
 	}
-	_ = safely(func() error { c.watchers.publish(c.snapshot()); return nil })
 }
 
 // panicError is a panic that was caught.

@@ -86,6 +86,7 @@ func (c *Conversation) append(source string, body event.Body, sync bool) (event.
 			c.tokens += weight.Tokens(c.perImage())
 		}
 	}
+	c.unsettled = true
 	c.weigh()
 	c.watchers.publish(told)
 	return e, nil
@@ -158,6 +159,7 @@ func (c *Conversation) save(sync bool) error {
 		return err
 	}
 	c.dir.State.Stats = data
+	c.unsettled = true
 	return c.dir.SaveState(sync)
 }
 

@@ -110,6 +110,7 @@ const settleAfter = 200 * time.Millisecond
 // settled puts on the disk what only the log of a machine that dies would know.
 func (c *Conversation) settled() {
 	c.settle.Stop()
+	c.unsettled = false
 	if c.lost != nil {
 		return
 	}

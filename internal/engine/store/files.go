@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -17,8 +18,9 @@ const fileMode = 0o600
 type Files interface {
 	Mkdir(path string) error
 	MkdirAll(path string) error
-	// Write replaces or makes a file in one step. With sync it is on the disk
-	// when Write returns.
+	// Write replaces or makes a file in one step; an event's, which is new and
+	// the last of its log, may be there in part when the process dies. With sync
+	// it is on the disk when Write returns.
 	Write(path string, data []byte, sync bool) error
 	// Sync puts files on the disk that were written without, or the names in a
 	// directory.
@@ -39,10 +41,17 @@ func (Disk) MkdirAll(path string) error { return os.MkdirAll(path, 0o700) }
 // has left of it is written over.
 func (Disk) Write(path string, data []byte, sync bool) error {
 	dir, name := filepath.Split(path)
+	if isEvent(name) {
+		err := fill(path, data, sync)
+		if err == nil && sync {
+			err = syncFile(dir)
+		}
+		return err
+	}
 	temp := dir + ".ohgw-" + name + ".tmp"
 	err := fill(temp, data, sync)
 	if err == nil {
-		err = os.Rename(temp, path)
+		err = rename(temp, path)
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(temp))
@@ -52,6 +61,10 @@ func (Disk) Write(path string, data []byte, sync bool) error {
 	}
 	return nil
 }
+
+// isEvent tells whether a file is one of the log. It need not be written beside
+// its place: what a process that died has left of it is set aside.
+func isEvent(name string) bool { return strings.HasPrefix(name, "event-") }
 
 func fill(path string, data []byte, sync bool) error {
 	f, err := openFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)

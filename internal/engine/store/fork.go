@@ -90,9 +90,8 @@ func (d *Dir) begin(events []event.Event) error {
 		d.add(e, name)
 	}
 	d.loaded = events
-	if err := d.opts.Files.Sync(d.unsynced); err != nil {
-		return fmt.Errorf("copy events: %w", err)
+	if len(events) > 0 {
+		d.unsynced = append(d.unsynced, filepath.Join(d.path, "events"))
 	}
-	d.unsynced = nil
 	return nil
 }

@@ -80,6 +80,14 @@ func claim(dir string, opts Options) (*lease, error) {
 	return l, err
 }
 
+// claimNew takes the lease of a directory that was made just now: nobody else
+// knows of it, so there is nothing to read and nobody to wait for.
+func claimNew(dir string, opts Options) (*lease, error) {
+	l := &lease{dir: dir, opts: opts}
+	l.ours = leaseJSON{Instance: opts.Owner.Instance, Generation: 1, Host: opts.Owner.Host, PID: opts.Owner.PID}
+	return l, l.write()
+}
+
 // heldBy tells who has the lease that was found, nil if it is free.
 func (l *lease) heldBy(found leaseJSON) error {
 	expires := time.UnixMicro(int64(found.ExpiresAt * 1e6))

@@ -22,6 +22,27 @@ import (
 	"github.com/ohgw/ohgw/internal/filelock"
 )
 
+// hold takes the lock of the log, unless we have it.
+func (d *Dir) hold() error {
+	if d.locked {
+		return nil
+	}
+	if d.lock == nil {
+		d.lock = filelock.Keep(filepath.Join(d.path, "events", ".eventlog.lock"), filelock.Options{Timeout: lockTimeout})
+	}
+	err := d.lock.Lock(context.Background())
+	d.locked = err == nil
+	return err
+}
+
+// Rest lets the lock of the log go: nothing is about to be written.
+func (d *Dir) Rest() {
+	if d.locked {
+		_ = d.lock.Unlock() // nothing depends on it: the lock goes with its file handle
+		d.locked = false
+	}
+}
+
 // eventName is the name of an event's file: five or more digits, and an id of
 // at least eight hex digits and hyphens.
 var eventName = regexp.MustCompile(`^event-(\d{5,})-([0-9a-fA-F-]{8,})\.json$`)
@@ -83,7 +104,20 @@ func (d *Dir) loadEvents() error {
 	for i, e := range d.loaded {
 		d.add(e, files[i].name)
 	}
+	d.doubtTail()
 	return nil
+}
+
+// doubtTail has the next event take the end of the log to the disk: the state
+// updates there, and one event before them. Whoever wrote them may not have
+// waited for the disk, and an event must not outlive one that it comes after.
+func (d *Dir) doubtTail() {
+	for i := len(d.log) - 1; i >= 0; i-- {
+		d.unsynced = append(d.unsynced, filepath.Join(d.path, "events", d.log[i].name))
+		if _, state := d.loaded[i].Body.(*event.StateUpdate); !state {
+			return
+		}
+	}
 }
 
 // contiguous is the files up to the first gap, one for each index: of an index
@@ -189,7 +223,8 @@ func readFile(path string, buf []byte) ([]byte, error) {
 
 // Append writes an event to the log. With sync it is on the disk when Append
 // returns, and so is everything before it: an event must not outlive one that
-// it comes after. The event's parent is its caller's business.
+// it comes after. The event's parent is its caller's business. The lock of the
+// log is held from then on until [Dir.Rest].
 func (d *Dir) Append(e event.Event, sync bool) error {
 	if _, dup := d.index[e.ID]; dup {
 		return fmt.Errorf("append event %s: it is in the log already", e.ID)
@@ -198,13 +233,9 @@ func (d *Dir) Append(e event.Event, sync bool) error {
 	if err != nil {
 		return fmt.Errorf("append event: %w", err)
 	}
-	if d.lock == nil {
-		d.lock = filelock.Keep(filepath.Join(d.path, "events", ".eventlog.lock"), filelock.Options{Timeout: lockTimeout})
-	}
-	if err := d.lock.Lock(context.Background()); err != nil {
+	if err := d.hold(); err != nil {
 		return fmt.Errorf("append event: %w", err)
 	}
-	defer d.lock.Unlock() //nolint:errcheck // nothing depends on it: the lock goes with its file handle
 	if err := d.setAside(); err != nil {
 		return fmt.Errorf("append event: %w", err)
 	}
@@ -224,40 +255,32 @@ func (d *Dir) Append(e event.Event, sync bool) error {
 // eventName is the name of the next event's file.
 func (d *Dir) eventName(id string) string { return fmt.Sprintf("event-%05d-%s.json", len(d.log), id) }
 
-// write writes an event's file, and with sync those that were not synced yet,
-// at the same time: a disk does both in one go. Where only the event reaches
-// the disk, it lies beyond a gap, and nobody was told of it.
+// write writes an event's file, and with durable puts it on the disk together
+// with all that was not put there yet: a disk does all of it in one go. Where
+// only the event reaches the disk, it lies beyond a gap, and nobody was told of
+// it.
 func (d *Dir) write(path string, data []byte, durable bool) error {
+	if err := d.opts.Files.Write(path, data, false); err != nil {
+		return err
+	}
 	if !durable {
 		d.unsynced = append(d.unsynced, path)
-		return d.opts.Files.Write(path, data, false)
+		return nil
 	}
-	err := d.together(func() error { return d.opts.Files.Write(path, data, true) })
-	if err == nil {
-		d.unsynced = nil
-	}
-	return err
-}
-
-// together does f while what was not synced yet is put on the disk.
-func (d *Dir) together(f func() error) error {
-	before := make(chan error, 1)
-	go func() { before <- d.opts.Files.Sync(d.unsynced) }()
-	var err error
-	func() {
-		defer func() { err = errors.Join(err, <-before) }() // also after a panic: nobody else may change the list
-		err = f()
-	}()
-	return err
-}
-
-// Flush puts on the disk what was written without waiting for it.
-func (d *Dir) Flush() error {
-	paths := append(d.unsynced, filepath.Join(d.path, stateFile), filepath.Join(d.path, metaFile), d.path, filepath.Join(d.path, "events"))
+	paths := append(slices.Clone(d.unsynced), path, filepath.Dir(path))
 	if err := d.opts.Files.Sync(paths); err != nil {
-		return fmt.Errorf("save conversation: %w", err)
+		return err
 	}
 	d.unsynced = nil
+	return nil
+}
+
+// Flush puts the state on the disk. State updates at the end of the log stay
+// without: the state has what they say, and the next event takes them along.
+func (d *Dir) Flush() error {
+	if err := d.opts.Files.Sync([]string{filepath.Join(d.path, stateFile), filepath.Join(d.path, metaFile), d.path}); err != nil {
+		return fmt.Errorf("save conversation: %w", err)
+	}
 	return nil
 }
 

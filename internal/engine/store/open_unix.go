@@ -7,6 +7,19 @@ import (
 	"syscall"
 )
 
+// rename is os.Rename, which asks first whether a directory is in the way.
+func rename(from, to string) error {
+	for {
+		switch err := syscall.Rename(from, to); err {
+		case nil:
+			return nil
+		case syscall.EINTR:
+		default:
+			return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+		}
+	}
+}
+
 // openFile is os.OpenFile for a regular file. That one offers each file to the
 // poller first, which takes five more calls of the system, and turns such a
 // file away: more than writing a small file costs.

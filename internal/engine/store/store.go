@@ -9,7 +9,8 @@
 //	    events/.eventlog.lock            held while events are written
 //	    owner_lease.json                 whose conversation it is now
 //
-// Every file comes in one step. An event that [Dir.Append] has taken is on the
+// Every file comes in one step, but that of the last event, which is written in
+// its place: its name is new. An event that [Dir.Append] has taken is on the
 // disk; the base state may lag behind it, never ahead. Fields and event kinds
 // that are not known here are kept. What a machine that died has left of a file
 // that had not reached the disk is set aside as NAME.damaged.
@@ -80,7 +81,8 @@ type Dir struct {
 	beyond []eventFile                // on the disk, behind a gap
 	lock   *filelock.Kept             // of the log, once something was appended
 	meta   map[string]json.RawMessage // meta.json, once it was looked at
-	// unsynced are the files of events that may not be on the disk yet.
+	locked bool                       // we hold lock
+	// unsynced are files and directories that may not be on the disk yet.
 	unsynced []string
 }
 
@@ -107,16 +109,19 @@ func Create(root string, state State, meta Meta, opts Options, events ...event.E
 	d.State.PersistenceDir = d.path
 	err := errors.Join(opts.Files.Mkdir(filepath.Join(d.path, "events")), d.SaveMeta(meta))
 	if err == nil {
-		d.lease, err = claim(d.path, opts)
+		d.lease, err = claimNew(d.path, opts)
 	}
 	if err == nil {
 		err = d.begin(events)
 	}
 	if err == nil {
-		err = d.SaveState(true)
+		err = d.SaveState(false)
 	}
-	if err == nil {
-		err = opts.Files.Sync([]string{root}) // that has a new name
+	// The first message takes them to the disk, which the caller waits for.
+	d.unsynced = append(d.unsynced, filepath.Join(d.path, stateFile), d.path, root)
+	if err == nil && len(events) > 0 {
+		err = opts.Files.Sync(d.unsynced)
+		d.unsynced = nil
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("make conversation: %w", err), os.RemoveAll(d.path))
@@ -178,6 +183,7 @@ func (d *Dir) unlock() error {
 	if d.lock == nil {
 		return nil
 	}
+	d.locked = false
 	return d.lock.Close()
 }
 

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 	"weak"
@@ -239,6 +241,44 @@ func TestDamagedDirectories(t *testing.T) {
 	}
 }
 
+// synced notes what is put on the disk.
+type synced struct {
+	store.Disk
+	paths []string
+}
+
+func (s *synced) Sync(paths []string) error {
+	s.paths = append(s.paths, paths...)
+	return s.Disk.Sync(paths)
+}
+
+func TestEventTakesTheEndOfTheLogAlong(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	d := create(t, root, us())
+	first := message(uuid.New(), "")
+	update := event.New(uuid.New(), first.Timestamp, event.SourceEnvironment, first.ID, &event.StateUpdate{Key: "stats", Value: json.RawMessage(`{}`)})
+	for _, e := range []event.Event{first, update} {
+		if err := d.Append(e, e.ID == first.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	opts, disk := us(), &synced{}
+	opts.Files = disk
+	d = reopen(t, root, opts)
+	if err := d.Append(message(uuid.New(), first.ID), true); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{first.ID, update.ID} {
+		if !slices.ContainsFunc(disk.paths, func(path string) bool { return strings.Contains(path, id) }) {
+			t.Errorf("event %s may be lost before one that follows it: %q", id, disk.paths)
+		}
+	}
+}
+
 func TestWhatLiesBeyondAGapStaysOutside(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -251,6 +291,7 @@ func TestWhatLiesBeyondAGapStaysOutside(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	d.Rest() // a process that dies lets the lock go
 	gap := filepath.Join(d.Path(), "events", fmt.Sprintf("event-00001-%s.json", all[1]))
 	if err := os.Remove(gap); err != nil {
 		t.Fatal(err)

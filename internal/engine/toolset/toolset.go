@@ -3,12 +3,15 @@
 package toolset
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/ohgw/ohgw/internal/engine"
 	"github.com/ohgw/ohgw/internal/engine/tool"
@@ -38,8 +41,15 @@ type Config struct {
 // what New gives share MCP servers.
 func New(cfg Config) func(context.Context, engine.ToolEnv) ([]tool.Tool, error) {
 	pool := mcp.NewPool()
+	shell := sync.OnceValue(func() string {
+		path, err := exec.LookPath("bash")
+		if err != nil {
+			return "" // the terminal says so
+		}
+		return path
+	})
 	return func(ctx context.Context, e engine.ToolEnv) ([]tool.Tool, error) {
-		m := maker{cfg: cfg, env: e, pool: pool}
+		m := maker{cfg: cfg, env: e, pool: pool, shell: shell}
 		if err := m.all(ctx); err != nil {
 			for _, t := range m.tools {
 				err = errors.Join(err, t.Close())
@@ -60,6 +70,7 @@ type maker struct {
 	cfg   Config
 	env   engine.ToolEnv
 	pool  *mcp.Pool
+	shell func() string // where bash is, looked up once
 	tools []tool.Tool
 }
 
@@ -115,6 +126,7 @@ func (m *maker) make(s spec) (tool.Tool, error) {
 		if cfg.Params, err = terminal.ParseParams(s.Params); err != nil {
 			return nil, err
 		}
+		cfg.Params.ShellPath = cmp.Or(cfg.Params.ShellPath, m.shell())
 		return made(terminal.New(cfg))
 	case "file_editor", "FileEditorTool":
 		return made(file.New(file.Config{Dir: m.env.Workspace, Confined: m.cfg.Confined, Vision: m.env.Host.Vision}))
