@@ -157,7 +157,8 @@ func (m *Manager) wait(ctx context.Context, j *job) (func(), error) {
 		select {
 		case <-j.turn: // it came at the last moment
 			m.giveBack(j)
-		default:
+		default: // and never comes: a slot that j gets from now on, nobody gives back
+			m.leave(j)
 		}
 		return nil, err
 	}
