@@ -117,15 +117,16 @@ func (r *record) find(conversation string) *branch {
 // what was forgotten. The caller holds c.mu.
 func (s store) save(c *chat, b *branch) error {
 	if s.dir == "" {
-		c.unsaved = change{}
 		return nil
 	}
 	had := c.saved
 	c.saved = nil // where it fails, the next one writes everything
+	lost := c.unsaved
+	c.unsaved = change{}
 	if had == nil || had.size > max(minJournal, 2*had.base) {
 		return s.rewrite(c)
 	}
-	lacks, sums := had.diff(c, b)
+	lacks, sums := had.diff(c, b, lost)
 	line, err := json.Marshal(lacks)
 	if err != nil {
 		return fmt.Errorf("encode chat: %w", err)
@@ -143,10 +144,10 @@ func (s store) save(c *chat, b *branch) error {
 	}
 	had.size += int64(n)
 	had.branches[b.Conversation] = sums
-	for _, id := range c.unsaved.Drop {
+	for _, id := range lost.Drop {
 		delete(had.branches, id)
 	}
-	had.whole, c.saved, c.unsaved = c.Whole, had, change{}
+	had.whole, c.saved = c.Whole, had
 	return nil
 }
 
@@ -169,7 +170,7 @@ func (s store) rewrite(c *chat) error {
 	if err := atomicfile.Write(path, data, atomicfile.Options{}); err != nil {
 		return err //nolint:wrapcheck // it names the file
 	}
-	c.saved, c.unsaved = savedAs(c.record, int64(len(data)), int64(len(data))), change{}
+	c.saved = savedAs(c.record, int64(len(data)), int64(len(data)))
 	return nil
 }
 
@@ -191,8 +192,8 @@ func savedAs(r record, size, base int64) *saved {
 }
 
 // diff is what the file lacks, with the sums of the turns that it has then.
-func (had *saved) diff(c *chat, b *branch) (d change, now []uint64) {
-	d = c.unsaved
+func (had *saved) diff(c *chat, b *branch, lost change) (d change, now []uint64) {
+	d = lost
 	d.Whole = c.Whole && !had.whole
 	turns := b.certain()
 	old := had.branches[b.Conversation]

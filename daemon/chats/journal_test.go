@@ -219,6 +219,41 @@ func TestAFileThatIsCutOffIsAnEarlierChat(t *testing.T) {
 	}
 }
 
+// What could not be written is written with the next message that can.
+func TestAChatIsWholeAgainWhenTheDiskIs(t *testing.T) {
+	t.Parallel()
+	w := &talker{t: t, r: open(t, t.TempDir(), time.Now), id: chatNamed("c", false)}
+	w.say("one", "1: an answer that is long enough to be known again")
+	path := w.r.store.path(w.id.Key())
+	if err := os.Rename(path, path+".aside"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil { // nothing can be written to it, nor in its place
+		t.Fatal(err)
+	}
+	for i := range 40 {
+		w.shows = w.shows[:2] // more branches than are kept
+		w.say(fmt.Sprint("message ", i), fmt.Sprint(i, ": another answer that is long enough to be known again"))
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".aside", path); err != nil {
+		t.Fatal(err)
+	}
+	w.say("at last", "an answer that is on the disk with all before it")
+	c := w.r.take(w.id.Key())
+	got := onDisk(t, w.r, w.id)
+	if len(got.Branches) != len(c.Branches) || !slices.Equal(got.Gone, c.Gone) {
+		t.Errorf("%d of %d branches, %d of %d gone", len(got.Branches), len(c.Branches), len(got.Gone), len(c.Gone))
+	}
+	for i, b := range c.Branches {
+		if len(got.Branches[i].Turns) != len(b.Turns) {
+			t.Errorf("branch %d: %d of %d turns", i, len(got.Branches[i].Turns), len(b.Turns))
+		}
+	}
+}
+
 func TestAFileOfTheFirstVersionIsRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -101,7 +101,7 @@ func (v *Visit) commit() {
 		}
 		c.Branches = slices.DeleteFunc(c.Branches, func(old *branch) bool {
 			if len(old.Turns) == 0 {
-				c.unsaved.Drop = append(c.unsaved.Drop, old.Conversation)
+				c.drop(old, "")
 			}
 			return len(old.Turns) == 0
 		})
@@ -176,11 +176,23 @@ func (c *chat) makeRoom(shared bool, now time.Time) {
 func (c *chat) forget(i int) {
 	b := c.Branches[i]
 	c.Branches = slices.Delete(c.Branches, i, i+1)
-	c.unsaved.Drop = append(c.unsaved.Drop, b.Conversation)
+	var answer Digest
 	if n := len(b.Turns); n > 0 && len(b.Turns[n-1].Answers) > 0 {
-		answer := b.Turns[n-1].Answers[len(b.Turns[n-1].Answers)-1]
-		c.unsaved.Gone = append(c.unsaved.Gone, answer)
+		answer = b.Turns[n-1].Answers[len(b.Turns[n-1].Answers)-1]
 		c.Gone = lastOf(append(c.Gone, answer), maxGone)
+	}
+	c.drop(b, answer)
+}
+
+// drop notes for the file that a conversation was forgotten, with its last
+// answer if it had one. Where the file is written as a whole it lacks it anyway.
+func (c *chat) drop(b *branch, answer Digest) {
+	if c.saved == nil {
+		return
+	}
+	c.unsaved.Drop = append(c.unsaved.Drop, b.Conversation)
+	if answer != "" {
+		c.unsaved.Gone = append(c.unsaved.Gone, answer)
 	}
 }
 
