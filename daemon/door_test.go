@@ -127,12 +127,12 @@ func TestABodyThatIsThereKeepsTheConnection(t *testing.T) {
 // A client that sends all of its request before it reads gets the answer.
 func TestAClientThatSendsFirstAndReadsThenHasItsAnswer(t *testing.T) {
 	t.Parallel()
-	ln, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it ends with the test
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	serveOn(t, ln, daemontest.New("default"))
-	conn, err := net.Dial("tcp", ln.Addr().String()) //nolint:noctx // it ends with the test
+	conn, err := net.Dial("tcp", ln.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,6 +147,35 @@ func TestAClientThatSendsFirstAndReadsThenHasItsAnswer(t *testing.T) {
 		t.Fatalf("%v, %v", res, err)
 	}
 	_ = res.Body.Close()
+}
+
+// A reader that takes nothing holds its connection for the time of one write.
+func TestAReaderThatDoesNotReadIsCutOff(t *testing.T) {
+	t.Parallel()
+	for name, more := range map[string][]string{"a stream": {streamed}, "an answer in one piece": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ln := newPipes()
+				g := serveOn(t, ln, script(daemontest.Finish(strings.Repeat("x", 64<<10))))
+				conn, err := ln.dial(t.Context(), "", "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				body := ask("go", more...)
+				fmt.Fprintf(conn, "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", key, len(body), body)
+				time.Sleep(35 * time.Second)
+				synctest.Wait()
+				if _, err := conn.Write([]byte("x")); err == nil {
+					t.Error("the connection is open")
+				}
+				if !strings.Contains(g.logs.String(), `"path":"/v1/chat/completions"`) {
+					t.Error("the request goes on")
+				}
+			})
+		})
+	}
 }
 
 // Idle connections end, used or not.

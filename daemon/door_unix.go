@@ -11,5 +11,5 @@ func connLimit() int {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return mostConns
 	}
-	return int(max(1, min(uint64(limit.Cur)/2, mostConns))) //nolint:gosec,unconvert // at most mostConns; Cur is signed on some systems
+	return int(max(1, min(uint64(limit.Cur)/2, mostConns))) //nolint:unconvert // Cur is signed on some systems
 }

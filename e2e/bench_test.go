@@ -52,15 +52,15 @@ var targets = []struct {
 		llm, fake := llmtest.New(b), newFake(b)
 		fake.SaveProfile("scripted", fakeserver.Profile{Model: "openai/test", BaseURL: llm.URL, Key: "sk-llm-test"})
 		agents := server{fake.URL, fakeKey}
-		return target{url: serve(b, plainProgram(b), agents, args...).URL, llm: llm, agents: agents}
+		return target{url: serve(b, measured(b), agents, args...).URL, llm: llm, agents: agents}
 	}},
 	{"embedded", func(b *testing.B, args ...string) target {
 		llm := llmtest.New(b)
-		g := serveEmbedded(b, plainProgram(b), llm.URL, args...)
+		g := serveEmbedded(b, measured(b), llm.URL, args...)
 		return target{url: g.URL, llm: llm}
 	}},
 	{"real", func(b *testing.B, args ...string) target {
-		s := newStack(b, plainProgram(b), args...)
+		s := newStack(b, measured(b), args...)
 		return target{url: s.URL, llm: s.llm, agents: server{s.agents.URL, s.agents.Key}}
 	}},
 }
@@ -288,7 +288,7 @@ func BenchmarkLongConversation(b *testing.B) {
 // memory it then holds; and commands that do next to nothing.
 func BenchmarkStart(b *testing.B) {
 	fake := newFake(b)
-	program := plainProgram(b)
+	program := measured(b)
 	b.Run("serve", func(b *testing.B) {
 		var ready []time.Duration
 		var memory int

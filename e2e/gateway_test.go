@@ -50,7 +50,12 @@ func serve(t testing.TB, program string, agents server, args ...string) *gateway
 // serveEmbedded starts program with the embedded agent and one LLM profile.
 func serveEmbedded(t testing.TB, program, llmURL string, args ...string) *gateway {
 	t.Helper()
-	home := t.TempDir()
+	return serveEmbeddedAt(t, t.TempDir(), program, llmURL, args...)
+}
+
+// serveEmbeddedAt is serveEmbedded with a home that may have been another's.
+func serveEmbeddedAt(t testing.TB, home, program, llmURL string, args ...string) *gateway {
+	t.Helper()
 	profile := filepath.Join(home, ".openhands", "profiles", "scripted.json")
 	if err := os.MkdirAll(filepath.Dir(profile), 0o700); err != nil {
 		t.Fatal(err)
@@ -75,7 +80,7 @@ func start(t testing.TB, program, home string, args []string, env ...string) *ga
 	}
 	defer log.Close()
 	runtime := filepath.Join(home, "run")
-	if err := os.Mkdir(runtime, 0o700); err != nil {
+	if err := os.MkdirAll(runtime, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	g.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), program,

@@ -135,7 +135,7 @@ type underway struct {
 func (c *chat) aside(req Request) (aside, plain bool) {
 	system := Of(req.System)
 	for _, u := range c.underway {
-		if u.system != system && !(u.tools && req.Tools) {
+		if u.system != system && (!u.tools || !req.Tools) {
 			aside, plain = true, plain || u.tools
 		}
 	}

@@ -134,7 +134,7 @@ func TestPythonContinuesWhatTheEngineWrote(t *testing.T) {
 // scenario has to leave one.
 func scenarioDirs(t *testing.T, root string) map[string]string {
 	t.Helper()
-	const scenarios = "^TestScenario[0-9]"
+	const scenarios = "^TestScenario[0-9]|^TestCallsWithOneID|^TestQuestionSurvives|^TestCondensedConversation|^TestAnswersWithOneID"
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -35,7 +35,9 @@ func TestEngineContinuesWhatAServerWrote(t *testing.T) {
 		"batch":   `[[tool terminal {"command":"echo 1"}]] [[tool terminal {"command":"echo 2"}]] [[tool nope {}]] then [[finish both]]`,
 		"trapped": `[[finish first]] [[tool terminal {"command":"echo never"}]]`,
 		"error":   "[[fail 400 nonsense]]",
-		"stuck":   `[[tool terminal {"command":"echo 1"}]]` + strings.Repeat(` then [[tool terminal {"command":"echo 1"}]]`, 4),
+		// Ids of calls and of answers that are the same each time.
+		"repeated": `[[tool terminal {"command":"echo 1"}]] [[callid terminal:0]] [[id r]] then [[tool terminal {"command":"echo 2"}]] [[callid terminal:0]] [[id r]] then [[finish both]]`,
+		"stuck":    `[[tool terminal {"command":"echo 1"}]]` + strings.Repeat(` then [[tool terminal {"command":"echo 1"}]]`, 4),
 	} {
 		t.Run(name, func(t *testing.T) {
 			id, theirs := serverConversation(t, server, model.URL, script)
@@ -65,6 +67,12 @@ func TestEngineContinuesWhatAServerWrote(t *testing.T) {
 			w.llm.Reply(terminal("echo ours"), llmtest.Finish("went on"))
 			if res := w.say("go on"); res.Answer != "went on" || res.Usage.PromptTokens != 200 {
 				t.Errorf("our turn: %+v", res)
+			}
+			if name == "repeated" {
+				last := w.llm.Await(t, 2)
+				if bad := unpaired(last); bad != nil || strings.Count(shown(last), `"command":"echo`) != 3 {
+					t.Errorf("calls without their results: %v in\n%s", bad, shown(last))
+				}
 			}
 			listed[hex] = w.listed()
 			w.close()

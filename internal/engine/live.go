@@ -52,11 +52,7 @@ func (b *Backend) live(ctx context.Context, e *entry, dir *store.Dir, req agenta
 		return nil, agentapi.Info{}, err
 	}
 	words := b.prompt(s, stored)
-	events, err := dir.Events()
-	if err != nil {
-		return nil, agentapi.Info{}, err
-	}
-	hadShell := slices.ContainsFunc(events, usedShell)
+	hadShell := hadShell(dir)
 	servers, lost := b.servers(stored, settings)
 	cfg := conversation.Config{
 		Dir: dir, Models: b.models, Model: choice, Condenser: condenserOf(stored),
@@ -89,10 +85,14 @@ func (b *Backend) live(ctx context.Context, e *entry, dir *store.Dir, req agenta
 	return conv, info, err
 }
 
-// usedShell tells whether an event is a result of a terminal.
-func usedShell(e event.Event) bool {
-	o, ok := e.Body.(*event.Observation)
-	return ok && o.ToolName == "terminal"
+// hadShell tells whether the log has a result of a terminal. A log that cannot
+// be read is the business of whoever opens the conversation.
+func hadShell(dir *store.Dir) bool {
+	events, err := dir.Events()
+	return err == nil && slices.ContainsFunc(events, func(e event.Event) bool {
+		o, ok := e.Body.(*event.Observation)
+		return ok && o.ToolName == "terminal"
+	})
 }
 
 // prompt is what the agent is told, by what is stored of it.

@@ -103,6 +103,8 @@ func newError(code, detail string, cause error) *Error {
 func advice(failed *Error, err error, profile string) string {
 	show := "ohgw profiles show " + profile
 	var proxy *netproxy.RefusedError
+	var refusal *wire.Failure
+	page := errors.Is(err, errPage) || errors.As(err, &refusal) && refusal.Page
 	switch {
 	case errors.As(err, &proxy) && proxy.Status != http.StatusProxyAuthRequired:
 		return "Ask who runs the proxy to allow the host, or name the host in NO_PROXY."
@@ -110,7 +112,7 @@ func advice(failed *Error, err error, profile string) string {
 		return "Add credit to the account at the provider, or store the key of another account: ohgw keys set " + profile + "."
 	case failed.Status == http.StatusProxyAuthRequired, proxy != nil:
 		return "Write the proxy's user and password into HTTPS_PROXY as http://USER:PASSWORD@HOST:PORT, or name the host in NO_PROXY."
-	case errors.Is(err, errPage), failed.Status == http.StatusMethodNotAllowed, failed.Status/100 == 3:
+	case page, failed.Status == http.StatusMethodNotAllowed, failed.Status/100 == 3:
 		return "Check the base URL (" + show + ") and the proxy (HTTPS_PROXY, NO_PROXY)."
 	}
 	switch failed.Code {

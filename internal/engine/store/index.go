@@ -13,7 +13,8 @@ import (
 type entry struct {
 	id, parent string
 	name       string       // of its file in the directory events
-	kind       string       // of its body
+	state      bool         // it is a state update
+	failure    bool         // it is an error of the run
 	status     event.Status // that it announces, if any
 }
 
@@ -23,25 +24,10 @@ func (d *Dir) add(e event.Event, name string) {
 		d.index[e.ID] = len(d.log)
 	}
 	status, _ := e.StatusUpdate()
-	d.log = append(d.log, entry{id: e.ID, parent: e.ParentID, name: name, kind: kindOf(e), status: status})
+	_, state := e.Body.(*event.StateUpdate)
+	_, failure := e.Body.(*event.ConversationError)
+	d.log = append(d.log, entry{id: e.ID, parent: e.ParentID, name: name, state: state, failure: failure, status: status})
 }
-
-// kindOf is the event's kind, without the memory of the event.
-func kindOf(e event.Event) string {
-	switch e.Body.(type) {
-	case *event.StateUpdate:
-		return kindState
-	case *event.ConversationError:
-		return kindFailure
-	}
-	return ""
-}
-
-// The kinds that matter for the tree.
-var (
-	kindState   = (*event.StateUpdate)(nil).Kind()
-	kindFailure = (*event.ConversationError)(nil).Kind()
-)
 
 // Len is the number of events of the log.
 func (d *Dir) Len() int { return len(d.log) }

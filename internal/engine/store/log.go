@@ -325,7 +325,7 @@ func (d *Dir) Head() string {
 		return ""
 	}
 	for _, e := range slices.Backward(d.log) {
-		if e.kind != kindState && e.kind != kindFailure {
+		if !e.state && !e.failure {
 			return e.id
 		}
 	}
@@ -346,7 +346,7 @@ func (d *Dir) LastStatus() event.Status {
 // the base state from saying so.
 func (d *Dir) lagging(head string) string {
 	for _, e := range d.log[d.index[head]+1:] {
-		if e.kind != kindState && e.parent == head {
+		if !e.state && e.parent == head {
 			head = e.id
 		}
 	}

@@ -172,13 +172,19 @@ func (b *Builder) CloseThinking() {
 }
 
 // Call adds a piece of the tool call that the provider counts as slot. Some
-// count all their calls as the first one: another id there is another call.
+// count all their calls as the first one: another id there is another call, and
+// so are other arguments behind ones that are whole. Whole arguments that come
+// again are the same call.
 func (b *Builder) Call(slot int, id, name, args string) {
 	b.Begun = true
 	b.grow(id + name + args)
 	c := b.slots[slot]
 	d := CallDelta{Arguments: args}
-	if c == nil || id != "" && id != c.id && (!c.made || name != "") {
+	again := c != nil && name != "" && strings.HasPrefix(args, "{") && c.whole()
+	if again && name == c.name && args == c.args.String() && (id == "" || id == c.id) {
+		return
+	}
+	if c == nil || again || id != "" && id != c.id && (!c.made || name != "") {
 		c = &call{index: len(b.calls), id: id}
 		if id == "" {
 			c.id, c.made = b.newID(), true
@@ -195,6 +201,12 @@ func (b *Builder) Call(slot int, id, name, args string) {
 		d.Index = c.index
 		b.send(Delta{Call: &d})
 	}
+}
+
+// whole tells whether the arguments of a call are a JSON object.
+func (c *call) whole() bool {
+	args := c.args.String()
+	return strings.HasSuffix(args, "}") && json.Valid([]byte(args))
 }
 
 // SetArguments replaces the arguments of a call by what the provider says they

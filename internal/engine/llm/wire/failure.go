@@ -16,6 +16,7 @@ type Failure struct {
 	Status  int    // HTTP status, or the one the frame names; 0 if unknown
 	Type    string // the provider's word for it, e.g. "overloaded_error"
 	Message string // the provider's sentence, or the body; not yet safe to show
+	Page    bool   // a web page was sent in place of an error
 	// RetryAfter is when the provider wants to be asked again; negative if it
 	// did not say.
 	RetryAfter time.Duration
@@ -87,7 +88,7 @@ func parseFailure(body []byte) *Failure {
 	}
 	var outer, inner errorObject
 	if json.Unmarshal(body, &outer) != nil {
-		return &Failure{Message: page(body), RetryAfter: -1}
+		return &Failure{Message: page(body), Page: IsPage(body), RetryAfter: -1}
 	}
 	o := outer
 	var text string

@@ -40,9 +40,9 @@ func TestRefusalsOfAllProviders(t *testing.T) {
 		"Ollama":  {body: `{"error":"model 'x' not found"}`, want: wire.Failure{Message: "model 'x' not found"}},
 		"FastAPI": {body: `{"detail":"Not Found"}`, want: wire.Failure{Message: "Not Found"}},
 		"Mistral": {body: `{"object":"error","message":"Bad","type":"invalid","code":null}`, want: wire.Failure{Type: "invalid", Message: "Bad (invalid)"}},
-		"a page":  {body: "<html>502</html>", want: wire.Failure{Message: `a web page "502"`}},
+		"a page":  {body: "<html>502</html>", want: wire.Failure{Message: `a web page "502"`, Page: true}},
 		"a page with a title": {
-			body: "<!DOCTYPE html><html><head><title> Bad\ngateway </title></head><body>x</body></html>", want: wire.Failure{Message: `a web page "Bad gateway"`},
+			body: "<!DOCTYPE html><html><head><title> Bad\ngateway </title></head><body>x</body></html>", want: wire.Failure{Message: `a web page "Bad gateway"`, Page: true},
 		},
 		"Z.ai":      {body: `{"error":{"code":"1261","message":"Prompt too long"}}`, want: wire.Failure{Type: "1261", Message: "Prompt too long (1261)"}},
 		"xAI":       {body: `{"code":"Invalid","error":"Wrong key"}`, want: wire.Failure{Type: "Invalid", Message: "Wrong key (Invalid)"}},
