@@ -35,14 +35,7 @@ func (b *Backend) live(ctx context.Context, e *entry, dir *store.Dir, req agenta
 	info := agentapi.Info{ID: s.ID, Profile: s.Tags[conversation.TagProfile], Workspace: s.Workspace.WorkingDir}
 	suffix := stored.object("agent_context").text("system_message_suffix")
 	info.System, info.SystemKnown = recallSystem(s.Tags[tagSystem], suffix)
-	choice := conversation.Choice{Profile: info.Profile, Usage: s.Tags[conversation.TagUsage]}
-	if choice.Profile == "" {
-		// Somebody else made it: its own model is in none of our profiles.
-		choice = conversation.Choice{Profile: req.Profile, Usage: stored.object("llm").text("usage_id")}
-	}
-	if choice.Usage == "" {
-		choice.Usage = agentUsage
-	}
+	choice := choiceOf(s, stored, req)
 	settings, err := b.settings(ctx)
 	if err != nil {
 		return nil, agentapi.Info{}, err
@@ -83,6 +76,19 @@ func (b *Backend) live(ctx context.Context, e *entry, dir *store.Dir, req agenta
 	}
 	conv, err := conversation.Open(cfg)
 	return conv, info, err
+}
+
+// choiceOf is the profile that answers in a conversation that is opened.
+func choiceOf(s store.State, stored agent, req agentapi.OpenRequest) conversation.Choice {
+	choice := conversation.Choice{Profile: s.Tags[conversation.TagProfile], Usage: s.Tags[conversation.TagUsage]}
+	if choice.Profile == "" {
+		// Somebody else made it: its own model is in none of our profiles.
+		choice = conversation.Choice{Profile: req.Profile, Usage: stored.object("llm").text("usage_id")}
+	}
+	if choice.Usage == "" {
+		choice.Usage = agentUsage
+	}
+	return choice
 }
 
 // hadShell tells whether the log has a result of a terminal. A log that cannot
