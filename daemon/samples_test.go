@@ -88,10 +88,10 @@ func (s *samples) ask(body string, retries int, slow time.Duration) attempt {
 
 // sample asks until it has its answer, as the SDKs do.
 func (s *samples) sample(body string, slow time.Duration) {
-	for retries := range 100 {
+	for retries := range 1000 { // a slow machine may need many
 		got := s.ask(body, retries, slow)
 		if got.status == http.StatusTooManyRequests {
-			time.Sleep(5 * time.Millisecond)
+			time.Sleep(min(time.Duration(5*(retries+1)), 100) * time.Millisecond)
 			continue
 		}
 		if got.status != http.StatusOK || !got.whole {
@@ -103,7 +103,7 @@ func (s *samples) sample(body string, slow time.Duration) {
 		s.conversations[got.conversation]++
 		return
 	}
-	s.t.Error("refused a hundred times")
+	s.t.Error("refused a thousand times")
 }
 
 // A hundred identical requests whose clients stay until they have their answers
