@@ -33,7 +33,9 @@ func run(target string) error {
 	}
 	fmt.Println("http://" + ln.Addr().String())
 	http.DefaultTransport.(*http.Transport).MaxIdleConnsPerHost = 64
-	go http.Serve(ln, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }, FlushInterval: -1})
+	go func() {
+		_ = http.Serve(ln, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }, FlushInterval: -1})
+	}() // ends with the process
 	_, err = io.Copy(io.Discard, os.Stdin)
 	return err
 }
