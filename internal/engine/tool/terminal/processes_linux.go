@@ -37,8 +37,8 @@ func processes() []process {
 	return all
 }
 
-// tagged are the processes that have this variable in the environment they
-// were started with. That finds those that left their parents and sessions.
+// tagged are the processes with a variable in the environment they were started
+// with that begins so. That finds those that left their parents and sessions.
 func tagged(variable string) []int {
 	var found []int
 	for _, p := range processes() {
@@ -46,7 +46,7 @@ func tagged(variable string) []int {
 		if err != nil {
 			continue
 		}
-		if slices.Contains(strings.Split(string(environ), "\x00"), variable) {
+		if slices.ContainsFunc(strings.Split(string(environ), "\x00"), func(entry string) bool { return strings.HasPrefix(entry, variable) }) {
 			found = append(found, p.pid)
 		}
 	}

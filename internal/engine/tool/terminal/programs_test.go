@@ -419,6 +419,39 @@ func TestCloseEndsWhatTheShellStarted(t *testing.T) {
 	}
 }
 
+// A killed ohgw ends nothing. The next one does, when the conversation goes on.
+func TestWhatAKilledShellLeftBehindEndsWithTheNextOne(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems do not tell the environment of processes")
+	}
+	pids := map[string]int{}
+	for _, id := range []string{"this", "this-one-not"} {
+		term := open(t, func(cfg *terminal.Config) { cfg.ID = id })
+		got := sh(t, term, "(setsid nohup sleep 1000 >/dev/null 2>&1 & echo $!)")
+		pid, err := strconv.Atoi(got.Text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids[id] = pid
+	}
+	fresh := open(t, func(cfg *terminal.Config) { cfg.ID = "this" })
+	sh(t, fresh, "true")
+	if state(pids["this"]) == "" {
+		t.Error("a conversation without an earlier shell ended something")
+	}
+	next := open(t, func(cfg *terminal.Config) { cfg.ID, cfg.Replaced = "this", true })
+	if got := sh(t, next, "echo on"); got.Text != "on" {
+		t.Errorf("%+v", got)
+	}
+	if state(pids["this"]) != "" {
+		t.Error("what the earlier shell has started goes on")
+	}
+	if state(pids["this-one-not"]) == "" {
+		t.Error("what another conversation has started was ended")
+	}
+}
+
 // state is what a process does; empty if it is dead.
 func state(pid int) string {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

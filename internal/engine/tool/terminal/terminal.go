@@ -266,6 +266,7 @@ func (t *Terminal) begin(ctx context.Context, command string, r *reply) error {
 		return err
 	}
 	if t.session == nil {
+		t.endLeftovers()
 		s, err := startSession(ctx, t.shell, t.cfg.Dir, t.environment(), t.cfg.Secrets)
 		if err != nil {
 			return err
@@ -282,6 +283,15 @@ func (t *Terminal) begin(ctx context.Context, command string, r *reply) error {
 	t.running, t.busy = command, true
 	t.session.begin(t.seq, exports(vars), command)
 	return nil
+}
+
+// endLeftovers ends what an earlier shell of the conversation has started and
+// could not end, because its process was killed. It looks once, and only where
+// there was such a shell: that means to look at all processes there are.
+func (t *Terminal) endLeftovers() {
+	if t.cfg.Replaced && !t.started && t.cfg.ID != "" {
+		killAll(func() []int { return tagged(variable + "=" + t.cfg.ID + ".") })
+	}
 }
 
 // lastWords is what came since the last call: the end of a command that was
