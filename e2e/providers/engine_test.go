@@ -35,7 +35,6 @@ func wholeModels() []string {
 // requests that the other tests of this package compare.
 func TestTheEngineAsksAsItsLLMLayerDoes(t *testing.T) {
 	r := newRecorder(t)
-	t.Setenv("SSL_CERT_FILE", r.certificates)
 	look := llm.Tool{Name: "look", Description: "Looks at a file.", Parameters: json.RawMessage(lookParameters)}
 	for _, name := range wholeModels() {
 		i := slices.IndexFunc(cases(), func(c modelCase) bool { return c.name() == name })

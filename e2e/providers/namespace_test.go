@@ -90,7 +90,10 @@ func enter(dir string) error {
 			return fmt.Errorf("mount %s: %w", path, err)
 		}
 	}
-	return loopbackUp()
+	if err := loopbackUp(); err != nil {
+		return err
+	}
+	return trust(filepath.Join(dir, "authority.pem"))
 }
 
 // hostsFile leads every host of the cases to this machine.

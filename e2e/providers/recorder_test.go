@@ -17,7 +17,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"testing"
@@ -27,8 +26,6 @@ import (
 // recorder is every provider at once: it keeps the requests and answers each in
 // the dialect of its path.
 type recorder struct {
-	certificates string // the file of the authority that its certificates are of
-
 	mu       sync.Mutex
 	recorded []request
 }
@@ -46,7 +43,10 @@ const httpsPort = 443
 func newRecorder(t *testing.T) *recorder {
 	t.Helper()
 	r := &recorder{}
-	authority := r.authority(t)
+	authority, err := certificates()
+	if err != nil {
+		t.Fatal(err)
+	}
 	// A server of its own for each port: one that serves without TLS first does
 	// not speak HTTP/2 afterwards.
 	for _, port := range []int{httpsPort, 1234, 4000, 8000, 11434} {
@@ -115,12 +115,12 @@ type authority struct {
 	issued map[string]*tls.Certificate
 }
 
-// authority makes the authority, and its file.
-func (r *recorder) authority(t *testing.T) *authority {
-	t.Helper()
+// certificates is the one authority of this process: Go reads the file of those
+// that it trusts once.
+var certificates = sync.OnceValues(func() (*authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "ohgw test authority"},
@@ -130,17 +130,32 @@ func (r *recorder) authority(t *testing.T) *authority {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	certificate, err := x509.ParseCertificate(der)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	r.certificates = filepath.Join(t.TempDir(), "authority.pem")
-	if err := os.WriteFile(r.certificates, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o644); err != nil {
-		t.Fatal(err)
+	return &authority{certificate: certificate, key: key, issued: map[string]*tls.Certificate{}}, nil
+})
+
+// trust writes the authority down, and has this process and those that it
+// starts trust it and nobody else.
+func trust(path string) error {
+	a, err := certificates()
+	if err != nil {
+		return err
 	}
-	return &authority{certificate: certificate, key: key, issued: map[string]*tls.Certificate{}}
+	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.certificate.Raw})
+	if err := os.WriteFile(path, block, 0o644); err != nil {
+		return err
+	}
+	for _, name := range []string{"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "AWS_CA_BUNDLE"} { // of Go and OpenSSL, and of two Python libraries
+		if err := os.Setenv(name, path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // issue makes the certificate of a host.

@@ -15,8 +15,7 @@ func TestRequestsAreThoseOfTheSDK(t *testing.T) {
 	start := time.Now()
 	table := readExplained(t)
 	r := newRecorder(t)
-	t.Setenv("SSL_CERT_FILE", r.certificates)
-	python := newSDK(t, r.certificates)
+	python := newSDK(t)
 	var summary []line
 	for _, c := range cases() {
 		t.Run(c.name(), func(t *testing.T) {

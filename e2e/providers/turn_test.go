@@ -83,8 +83,8 @@ type sdk struct {
 	dead bool // it is of no use any more
 }
 
-// newSDK starts the SDK, which trusts the recorder's certificates.
-func newSDK(t *testing.T, certificates string) *sdk {
+// newSDK starts the SDK.
+func newSDK(t *testing.T) *sdk {
 	t.Helper()
 	script := need(t, os.Getenv("OHGW_TEST_AGENT_SERVER"), "set OHGW_TEST_AGENT_SERVER to scripts/agent-server")
 	dir := t.TempDir()
@@ -100,8 +100,7 @@ func newSDK(t *testing.T, certificates string) *sdk {
 	cmd := exec.CommandContext(ctx, script, "python", program)
 	cmd.Dir = dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	cmd.Env = append(os.Environ(), "HOME="+dir, "SSL_CERT_FILE="+certificates, "REQUESTS_CA_BUNDLE="+certificates, "AWS_CA_BUNDLE="+certificates,
-		"OPENHANDS_SUPPRESS_BANNER=1", "LITELLM_LOCAL_MODEL_COST_MAP=True", "LITELLM_LOG=ERROR",
+	cmd.Env = append(os.Environ(), "HOME="+dir, "OPENHANDS_SUPPRESS_BANNER=1", "LITELLM_LOCAL_MODEL_COST_MAP=True", "LITELLM_LOG=ERROR",
 		"HF_HUB_OFFLINE=1", // it tries for long to fetch tokenizers
 		"AWS_EC2_METADATA_DISABLED=true", "PYTHONWARNINGS=ignore")
 	s := &sdk{log: &bytes.Buffer{}}
