@@ -144,3 +144,22 @@ func TestWhatIsDurableIsSynced(t *testing.T) {
 		t.Errorf("%d syncs, %v", d.Syncs(), err)
 	}
 }
+
+// As long as the notes of earlier processes could not be read, a rewrite would
+// lose them.
+func TestAJournalThatWasNotReadIsNotRewritten(t *testing.T) {
+	t.Parallel()
+	jl := testJournal(t, &Disk{})
+	jl.whole = false
+	for i := range maxJournal + 10 {
+		mustNote(t, jl, fmt.Sprint(i))
+	}
+	if got := len(notes(t, jl)); got != maxJournal+10 {
+		t.Errorf("%d notes", got)
+	}
+	jl.counted(0)
+	mustNote(t, jl, "last")
+	if got := len(notes(t, jl)); got != 0 {
+		t.Errorf("%d notes after the rewrite", got)
+	}
+}
