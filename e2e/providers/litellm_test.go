@@ -269,4 +269,14 @@ func failures(t *testing.T, d dialectCase) {
 			t.Errorf("%s: %v, want %s", script, err, want)
 		}
 	}
+	stranger := d
+	stranger.fields += `,"api_key":"sk-another-key"`
+	if model, err = llm.New(stranger.ours(t)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = model.Generate(t.Context(), asking("Hello."), nil)
+	var failed *llm.Error
+	if !errors.As(err, &failed) || failed.Code != llm.CodeAuthentication {
+		t.Errorf("with another key: %v, want %s", err, llm.CodeAuthentication)
+	}
 }

@@ -238,6 +238,7 @@ func otherFailures() []Failure {
 	return []Failure{
 		{Name: "key-openai", Class: KeyClass, Status: 401, Body: openAI("Incorrect API key provided. You can find your API key at https://platform.openai.com/account/api-keys.", "invalid_request_error", "invalid_api_key")},
 		{Name: "key-xai", Class: KeyClass, Status: 400, Body: encode(map[string]string{"code": "Client specified an invalid argument", "error": "Incorrect API key provided: xa***key. You can obtain an API key from https://console.x.ai."})},
+		{Name: "key-litellm-proxy", Class: KeyClass, Status: 400, Body: openAI("No connected db.", "no_db_connection", "400")},
 		{Name: "key-gemini", Class: KeyClass, Status: 400, Body: google(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.")},
 		{Name: "key-bedrock", Class: KeyClass, Status: 403, Header: aws("UnrecognizedClientException"), Body: encode(map[string]string{"message": "The security token included in the request is invalid."})},
 

@@ -118,6 +118,7 @@ func isAuthError(text string) bool {
 
 		"api key not valid",          // Google's, with status 400
 		"incorrect api key provided", // xAI's, with status 400
+		"no connected db",            // of a LiteLLM proxy without a database, which then looks for the key there
 	)
 }
 
