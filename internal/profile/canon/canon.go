@@ -85,7 +85,9 @@ func URLOf(v jsonedit.Value) URL {
 	case jsonedit.Null:
 		return URL{State: URLNull}
 	}
-	if text, ok := v.Text(); ok {
+	if text, ok := v.Text(); ok || v.Kind() == jsonedit.String {
+		// A string with half of a surrogate pair is text to OpenHands; no URL of
+		// its proxy has one.
 		return URL{State: URLText, Text: text}
 	}
 	return URL{State: URLOther}
