@@ -148,13 +148,13 @@ func TestServerKilledMidStream(t *testing.T) {
 		if f.Content != "" && killed.IsZero() {
 			s.agents.Kill(t)
 			killed = time.Now()
-			time.AfterFunc(10*time.Second, cancel) // what the client is promised
+			time.AfterFunc(patience, cancel)
 		}
 		last, told = f, f.At
 		return true
 	})
 	if last.Error == nil || last.Error.Code != "agent_server_lost" {
-		t.Fatalf("the last frame is %q, want an error frame with agent_server_lost within 10 s", last.Data)
+		t.Fatalf("the last frame is %q, want an error frame with agent_server_lost", last.Data)
 	}
 	t.Logf("error frame %v after the kill: %s", told.Sub(killed).Round(time.Millisecond), last.Error.Message)
 

@@ -34,13 +34,11 @@ func invoked(t *testing.T, s skill.Skill, dir string) string {
 
 func TestEndlessOutputOfASkillIsCutWhileItComes(t *testing.T) {
 	t.Parallel()
-	start := time.Now()
+	// "printed too much" is said only where the output ended the command; the end
+	// of its time has another text.
 	text := invoked(t, skill.Skill{Own: true, Body: "It says !`yes 0123456789`."}, t.TempDir())
 	if len(text) > 60_000 || !strings.HasPrefix(text, "It says 0123456789\n") || !strings.Contains(text, "printed too much") {
 		t.Errorf("%d bytes: %.80q ... %.200q", len(text), text, text[max(0, len(text)-200):])
-	}
-	if took := time.Since(start); took > 9*time.Second {
-		t.Errorf("it took %v: the command ran until its time was over", took)
 	}
 }
 
