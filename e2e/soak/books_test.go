@@ -57,6 +57,13 @@ func (b *books) add(kind string, most int) *turn {
 	return t
 }
 
+// count is how many turns there are.
+func (b *books) count() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.turns)
+}
+
 // note counts an outcome of a kind of turn.
 func (b *books) note(kind, outcome string) {
 	b.mu.Lock()

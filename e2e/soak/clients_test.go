@@ -4,6 +4,7 @@ package soak_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -96,6 +97,8 @@ func (a *actor) command(t *turn, then, first, last string) string {
 func (a *actor) judge(t *turn, r reply) bool {
 	a.note(t.kind, r.outcome())
 	switch {
+	case errors.Is(r.err, context.DeadlineExceeded):
+		a.problem("%s %s: no whole answer within %v", t.kind, t.mark, client.Timeout)
 	case r.code == "internal_error":
 		a.problem("%s %s: internal_error: %s", t.kind, t.mark, r.raw)
 	case r.err != nil && r.status != 0 && !r.left && r.raw != "" && !strings.Contains(r.err.Error(), "EOF") && !strings.Contains(r.err.Error(), "reset"):

@@ -123,7 +123,7 @@ func load(t *testing.T, w *world, actors []*actor, length time.Duration, r *rand
 	for began := time.Now(); pause(ctx, time.Second); {
 		actors[0].collect()
 		if s := int(time.Since(began).Seconds()); s%60 == 0 {
-			t.Logf("%4d s: %d turns; %v; our own goroutines: %d", s, len(actors[0].turns), w.daemons[0].usage(t), runtime.NumGoroutine())
+			t.Logf("%4d s: %d turns; %v; our own goroutines: %d", s, actors[0].count(), w.daemons[0].usage(t), runtime.NumGoroutine())
 		}
 	}
 	all.Wait()
