@@ -24,6 +24,9 @@ const (
 	restMost    = time.Hour
 	// busyAgain is when a one-shot is looked at again that is in use.
 	busyAgain = 10 * time.Second
+	// lookAgain is the longest time between two looks at the clock: a timer that
+	// was set while the clock was wrong does not count for longer.
+	lookAgain = time.Minute
 )
 
 // expiries are one-shots by the time they are due, the next one first.
@@ -92,7 +95,8 @@ func (o *oneShots) next() *oneShot {
 	return heap.Pop(&o.queue).(*oneShot) //nolint:forcetypeassert // nothing else was pushed
 }
 
-// arm sets the timer for what is due next. The caller holds o.mu.
+// arm sets the timer for what is due next, and for lookAgain at most. The
+// caller holds o.mu.
 func (o *oneShots) arm() {
 	if o.closed || len(o.queue) == 0 {
 		return
@@ -101,7 +105,7 @@ func (o *oneShots) arm() {
 	if at.Before(o.paused) {
 		at = o.paused
 	}
-	wait := max(0, at.Sub(o.cfg.Now()))
+	wait := min(max(0, at.Sub(o.cfg.Now())), lookAgain)
 	if o.timer != nil {
 		o.timer.Reset(wait)
 		return

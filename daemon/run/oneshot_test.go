@@ -360,6 +360,26 @@ func TestAOneShotFromTheFutureIsRemoved(t *testing.T) {
 	})
 }
 
+// While the clock was a day behind, the timer was set for a day. The clock is
+// right again, so the one-shot goes.
+func TestAOneShotOutlivesNoClockThatWasWrong(t *testing.T) {
+	t.Parallel()
+	var behind atomic.Int64
+	cfg := run.Config{OneShotTTL: time.Hour, Now: func() time.Time { return time.Now().Add(-time.Duration(behind.Load())) }}
+	inBubble(t, cfg, func(w *world) {
+		oneShot(w, "first")
+		behind.Store(int64(24 * time.Hour))
+		time.Sleep(time.Minute)
+		oneShot(w, "second")
+		time.Sleep(time.Hour + time.Second) // it is removed, and the timer is set for the first one
+		behind.Store(0)
+		time.Sleep(2 * time.Minute)
+		if _, convs := w.b.counts(); convs != 0 {
+			t.Errorf("%d conversations are there an hour after they ended, want none", convs)
+		}
+	})
+}
+
 // As long as nobody can tell which conversations are one-shots, none is
 // continued: it could be removed later.
 func TestAJournalThatCannotBeReadKeepsNothing(t *testing.T) {
