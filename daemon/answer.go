@@ -48,25 +48,34 @@ func newCompletionID() string {
 	return completionPrefix + hex.EncodeToString(random[:])
 }
 
-// updates calls show with every update of the job, and beat whenever there was
-// none for a while, until the job has ended. The error is one of show or beat,
-// the client's going, or a gap in what a client sees as text.
+// updates calls show with every update of the job, and beat whenever the client
+// was sent nothing for a while, until the job has ended. What show leaves out is
+// silence to a client, however much the agent says. The error is one of show or
+// beat, the client's going, or a gap in what a client sees as text.
 func (a *answer) updates(ctx context.Context, every time.Duration, show func(turn.Update) error, beat func() error) error {
+	quiet := in(every)
 	for {
-		u, err := a.next(ctx, every)
+		sent := a.x.written
+		u, err := a.next(ctx, every, quiet)
 		switch {
 		case err == nil:
 			err = show(u)
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
-			err = beat()
+			err = nil
 		case isGap(err) && !a.showsText():
 			a.att.Skip()
 			continue
 		}
+		if err == nil && every > 0 && a.x.written == sent && !in(0).Before(quiet) {
+			err = beat()
+		}
 		if err != nil {
 			return err
+		}
+		if a.x.written != sent {
+			quiet = in(every)
 		}
 	}
 }
@@ -78,11 +87,11 @@ func isGap(err error) bool { return errors.Is(err, run.ErrBehind) || errors.Is(e
 // get the answer from the end of the job, and miss nothing where there is a gap.
 func (a *answer) showsText() bool { return a.call.Stream && !a.x.d.cfg.AnswerOnly }
 
-// next waits for the next update, no longer than limit if there is one.
-func (a *answer) next(ctx context.Context, limit time.Duration) (turn.Update, error) {
-	if limit > 0 {
+// next waits for the next update, no longer than until quiet if there is a limit.
+func (a *answer) next(ctx context.Context, every time.Duration, quiet time.Time) (turn.Update, error) {
+	if every > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, limit)
+		ctx, cancel = context.WithDeadline(ctx, quiet)
 		defer cancel()
 	}
 	return a.att.Next(ctx)

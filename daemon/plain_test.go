@@ -336,6 +336,26 @@ func TestAFailureAfterWhiteSpaceIsNoCompletion(t *testing.T) {
 	})
 }
 
+// Clients and proxies see white space every 15 s, whatever the agent says
+// meanwhile that is no part of the answer yet.
+func TestAnAgentThatTalksLeavesNoPlainClientWithoutBytes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var steps []daemontest.Step
+		for range 62 {
+			steps = append(steps, daemontest.Wait(time.Second), daemontest.Delta("word "))
+		}
+		g := serve(t, script(append(steps, daemontest.Finish("done"))...))
+		res := g.chat(ask("slow"))
+		if c := completed(t, res); c.text() != "done" {
+			t.Errorf("%s", res.body)
+		}
+		if got := strings.Count(res.body[:strings.Index(res.body, "{")], "\n"); got != 4 {
+			t.Errorf("white space %d times in 62 s, want 4", got)
+		}
+	})
+}
+
 func TestPlainHeartbeatsCanBeOff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -143,6 +143,22 @@ func TestSilenceIsBrokenEveryFourSeconds(t *testing.T) {
 	})
 }
 
+// With the text held back the stream is no less alive than without.
+func TestHeldBackTextIsNoHeartbeat(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var steps []daemontest.Step
+		for range 21 {
+			steps = append(steps, daemontest.Wait(time.Second), daemontest.Delta("word "))
+		}
+		g := serve(t, script(append(steps, daemontest.Finish("done"))...), func(c *daemon.Config) { c.AnswerOnly = true })
+		f := parse(t, g.chat(ask("slow", streamed)))
+		if len(f.chunks) != 3+5 || f.text() != "done" {
+			t.Errorf("%d chunks, want role, 5 heartbeats in 21 s, content, finish", len(f.chunks))
+		}
+	})
+}
+
 func TestHeartbeatsCanBeOff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
