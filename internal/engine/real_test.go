@@ -3,7 +3,6 @@
 package engine_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -14,16 +13,9 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/engine"
-	"github.com/ohgw/ohgw/internal/engine/enginetest"
 	"github.com/ohgw/ohgw/internal/engine/llm"
-	"github.com/ohgw/ohgw/internal/engine/toolset"
 	"github.com/ohgw/ohgw/internal/llmtest"
 )
-
-// realTools are the tools that users get.
-func realTools(c *engine.Config) {
-	c.NewTools = toolset.New(toolset.Config{Environ: os.Environ(), User: "me", Host: "here"})
-}
 
 // observation is the n-th observation of the log, from 0.
 func (w *world) observation(n int, into any) *event.Observation {
@@ -216,35 +208,6 @@ func TestScenario35ImageIsShown(t *testing.T) {
 	images := w.llm.Await(t, 2).Last().Images
 	if len(images) != 1 || !strings.HasPrefix(images[0], "data:image/png;base64,") {
 		t.Errorf("the model was shown %q", images)
-	}
-}
-
-// withRealModels lets the world be answered through the model layer that users
-// get, by the profile main, with other as its fallback.
-func withRealModels(change func(*llm.Profile)) func(*engine.Config) {
-	return func(c *engine.Config) {
-		test := c.NewModel
-		c.NewModel = func(p engine.Profile, usage string) (llm.Model, error) {
-			m, err := test(p, usage)
-			if err != nil {
-				return nil, err
-			}
-			config := func(name string) llm.Config {
-				p := llm.DefaultProfile("openai/" + name)
-				p.BaseURL = m.(enginetest.Model).URL
-				p.RetryMinWait, p.RetryMaxWait, p.RetryMultiplier = 0, 0, 0
-				if name == "test" {
-					change(&p)
-				}
-				return llm.Config{
-					Profile: p, UsageID: usage,
-					Key: func(context.Context, string) (string, error) { return enginetest.Key, nil },
-				}
-			}
-			cfg := config("test")
-			cfg.Fallback = func(name string) (llm.Config, error) { return config(name), nil }
-			return llm.New(cfg)
-		}
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/ohgw/ohgw/internal/engine/llm"
 	"github.com/ohgw/ohgw/internal/engine/store"
 	"github.com/ohgw/ohgw/internal/engine/tool"
+	"github.com/ohgw/ohgw/internal/engine/toolset"
 	"github.com/ohgw/ohgw/internal/llmtest"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
@@ -36,6 +37,40 @@ type world struct {
 	workspace string
 	id        string
 	conv      agentapi.Conversation
+}
+
+// realTools are the tools that users get.
+func realTools(c *engine.Config) {
+	c.NewTools = toolset.New(toolset.Config{Environ: os.Environ(), User: "me", Host: "here"})
+}
+
+// withRealModels lets the world be answered through the model layer that users
+// get, by the profile main, with other as its fallback.
+func withRealModels(change func(*llm.Profile)) func(*engine.Config) {
+	return func(c *engine.Config) {
+		test := c.NewModel
+		c.NewModel = func(p engine.Profile, usage string) (llm.Model, error) {
+			m, err := test(p, usage)
+			if err != nil {
+				return nil, err
+			}
+			config := func(name string) llm.Config {
+				p := llm.DefaultProfile("openai/" + name)
+				p.BaseURL = m.(enginetest.Model).URL
+				p.RetryMinWait, p.RetryMaxWait, p.RetryMultiplier = 0, 0, 0
+				if name == "test" {
+					change(&p)
+				}
+				return llm.Config{
+					Profile: p, UsageID: usage,
+					Key: func(context.Context, string) (string, error) { return enginetest.Key, nil },
+				}
+			}
+			cfg := config("test")
+			cfg.Fallback = func(name string) (llm.Config, error) { return config(name), nil }
+			return llm.New(cfg)
+		}
+	}
 }
 
 // newWorld makes a world; change may change its engine.
