@@ -5,6 +5,7 @@ package engine_test
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -12,7 +13,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/internal/engine"
 	"github.com/ohgw/ohgw/internal/llmtest"
 )
@@ -98,6 +101,36 @@ func TestNoPlaceOnTheDiskHoldsASecret(t *testing.T) {
 		}
 		w.close()
 		holdsNone(t, w.cfg.Dir, forms)
+	}
+}
+
+func TestConfirmedCallWhoseSecretIsGoneIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, closed := range []bool{false, true} {
+		w := newWorld(t, realTools, func(c *engine.Config) {
+			agent := `{"agent_context":{"secrets":{"API_TOKEN":"tok-4711-do-not-show"}}}`
+			c.Settings = settings(engine.Settings{Agent: json.RawMessage(agent)})
+			c.Confirm = engine.ConfirmAlways
+		})
+		w.llm.Reply(terminal("echo tok-4711-do-not-show > out.txt"), llmtest.Finish("ok"))
+		if res := w.say("go"); res.Outcome != turn.Waiting {
+			t.Fatalf("outcome %v", res.Outcome)
+		}
+		want := "SP U A(terminal) O A(finish) O"
+		if closed {
+			w.close()
+			w.start()
+			want = "SP U A(terminal) E A(finish) O"
+		}
+		w.play(turn.Input{Decision: &agentapi.Decision{Accept: true}})
+		w.expect(want)
+		data, err := os.ReadFile(filepath.Join(w.workspace, "out.txt"))
+		if !closed && string(data) != "tok-4711-do-not-show\n" || closed && !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("closed %v: the call wrote %q, %v", closed, data, err)
+		}
+		if told := w.llm.Await(t, 2).Last().Text; closed && !strings.Contains(told, "Make the call again") {
+			t.Errorf("the model is told %q", told)
+		}
 	}
 }
 

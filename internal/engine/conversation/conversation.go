@@ -140,13 +140,14 @@ type Conversation struct {
 	job       *job
 	lease     *time.Ticker
 	settle    *time.Timer
-	unsettled bool   // something has changed since the disk was asked to keep the state
-	saved     bool   // the base state says that this run runs
-	nudged    string // the event for which the agent was nudged
-	known     ids    // of the branch
-	refused   int    // answers in a row that could not be used
-	tooLong   int    // calls in a row that exceeded the context
-	tokens    int64  // of the next request, as far as known; 0: unknown
+	unsettled bool            // something has changed since the disk was asked to keep the state
+	saved     bool            // the base state says that this run runs
+	nudged    string          // the event for which the agent was nudged
+	known     ids             // of the branch
+	concealed map[string]bool // open actions that were read without the secrets in their arguments
+	refused   int             // answers in a row that could not be used
+	tooLong   int             // calls in a row that exceeded the context
+	tokens    int64           // of the next request, as far as known; 0: unknown
 
 	condenseAt int // the size of the view at which a summary is tried again
 

@@ -123,7 +123,7 @@ func (c *Conversation) execute(open []event.Event) (outcome, error) {
 	}
 	calls := make([]batch.Call, len(actions))
 	for i, e := range actions {
-		calls[i] = c.call(e.Body.(*event.Action))
+		calls[i] = c.call(e)
 	}
 	if !c.saved {
 		if err := c.saveRunning(); err != nil {
@@ -169,9 +169,17 @@ func (c *Conversation) rejectBlocked(actions []event.Event) ([]event.Event, erro
 	return kept, nil
 }
 
+const concealedText = "This call was not run: its arguments contained the value of a secret, which is never stored, " +
+	"and the conversation was closed before the call was confirmed. Make the call again, with the name of the secret, such as $NAME, in place of its value."
+
 // call is an action that can be run. One whose tool is not there any more, or
-// was never here, is answered in its place.
-func (c *Conversation) call(a *event.Action) batch.Call {
+// was never here, is answered in its place, and so is one whose arguments are
+// not known any more.
+func (c *Conversation) call(e event.Event) batch.Call {
+	if c.concealed[e.ID] {
+		return batch.Call{Err: &tool.ArgumentError{Msg: concealedText}}
+	}
+	a := e.Body.(*event.Action)
 	t, ok := c.tools.byName[a.ToolName]
 	if !ok {
 		text := fmt.Sprintf("The tool %q is not available here. The tools there are: %s.", a.ToolName, strings.Join(c.tools.names(), ", "))

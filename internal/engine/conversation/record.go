@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/engine/secretenv"
 	"github.com/ohgw/ohgw/internal/engine/store"
 	"github.com/ohgw/ohgw/internal/engine/view"
 )
@@ -39,6 +41,7 @@ func (c *Conversation) load() error {
 	for _, e := range branch {
 		c.follow(e)
 	}
+	c.conceal()
 	if c.head != "" {
 		s.LeafEventID, s.HeadIsEmpty = c.head, false
 	}
@@ -118,6 +121,17 @@ func (c *Conversation) follow(e event.Event) {
 		}
 	}
 	c.trace.Add(e)
+}
+
+// conceal notes the open actions whose arguments held a secret. What is stored
+// has a mark in its place, with which the call would do something else.
+func (c *Conversation) conceal() {
+	c.concealed = make(map[string]bool)
+	for _, e := range c.open {
+		if strings.Contains(e.Body.(*event.Action).ToolCall.Arguments, secretenv.Mark) {
+			c.concealed[e.ID] = true
+		}
+	}
 }
 
 func executable(a *event.Action) bool { return len(a.Action) > 0 && string(a.Action) != "null" }
