@@ -199,6 +199,8 @@ func TestPanicOfAConversationEndsItsRunOnly(t *testing.T) {
 			close(feed)
 			if res := <-over; res.Outcome != tc.want {
 				t.Errorf("result %+v", res)
+			} else if res.Outcome == turn.Failed && res.Cause.Kind != turn.CauseAgent {
+				t.Errorf("the cause is %+v", res.Cause)
 			}
 			left.Store(0)
 			w.conv = nil

@@ -60,15 +60,17 @@ func (c *Conversation) turn() {
 // guard runs f. A panic in it ends the run and the conversation, not the
 // process: the conversation is opened again from what is on the disk.
 func (c *Conversation) guard(f func()) {
-	err := safely(func() error { f(); return nil })
-	if err == nil {
+	broke := safely(func() error { f(); return nil })
+	if broke == nil {
 		return
 	}
-	c.cfg.Log.Error("a conversation broke and is closed", "conversation", c.id, "err", err)
+	c.cfg.Log.Error("a conversation broke and is closed", "conversation", c.id, "err", broke)
 	c.broken, c.closing = true, true
 	if c.dir.State.Status == event.Running && c.lost == nil {
-		if err := safely(func() error { c.failed(err); return c.save(lazily) }); err != nil {
+		if err := safely(func() error { c.failed(broke); return c.save(lazily) }); err != nil {
 			c.cfg.Log.Error("save conversation", "conversation", c.id, "err", err)
+			c.dir.State.Status = event.Failed
+			c.watchers.publish(c.unstored(event.SourceEnvironment, masked(c.cfg.Secrets, conversationError(broke))))
 		}
 	}
 }
