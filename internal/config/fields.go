@@ -155,12 +155,12 @@ func Fields() []Field { //nolint:funlen // A table is as long as it is.
 		},
 		{
 			Flag: "max-idle", Env: "OHGW_MAX_IDLE", Key: "idle.conversations", Arg: "N", Section: ServeSection,
-			Help: "conversations whose shell and programs it keeps so; beyond that those go that nobody has used for longest",
+			Help: "most conversations that the embedded agent keeps open while nobody uses them; the longest unused one is closed first",
 			at:   func(c *Config) any { return &c.Idle.Max },
 		},
 		{
 			Flag: "max-idle-memory", Env: "OHGW_MAX_IDLE_MEMORY", Key: "idle.memory", Arg: "SIZE", Section: ServeSection,
-			Help: "memory of ohgw for the histories of those conversations together", min: 1,
+			Help: "most memory for the histories of conversations that are open and that nobody uses", min: 1,
 			at: func(c *Config) any { return &c.Idle.Memory },
 		},
 		{
