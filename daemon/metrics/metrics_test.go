@@ -39,6 +39,7 @@ func everything() *metrics.Metrics {
 	m.StreamOpens()
 	m.Repeat()
 	m.BackendError("lost")
+	m.Housekeeping(metrics.Housekeeping{Profile: "fast", Task: "title", By: "llm", Took: time.Second, Prompt: 30, Completion: 4, Cost: 0.01})
 	m.Run(metrics.Run{
 		Profile: "fast", Outcome: "finished", Waited: time.Second, Took: time.Minute,
 		Prompt: 100, Completion: 20, Cached: 50, CacheWrite: 5, Reasoning: 7, Cost: 0.25,
@@ -71,6 +72,10 @@ func TestEveryEventIsCounted(t *testing.T) {
 		`ohgw_tokens_total{kind="cache_write",profile="fast"} 5`,
 		`ohgw_tokens_total{kind="reasoning",profile="fast"} 7`,
 		`ohgw_cost_dollars_total{profile="fast"} 0.25`,
+		`ohgw_housekeeping_total{by="llm",task="title"} 1`,
+		`ohgw_housekeeping_seconds_sum{by="llm"} 1`,
+		`ohgw_housekeeping_tokens_total{kind="prompt",profile="fast"} 30`,
+		`ohgw_housekeeping_cost_dollars_total{profile="fast"} 0.01`,
 	} {
 		if !strings.Contains(got, want+"\n") {
 			t.Errorf("no line %q", want)
