@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -77,6 +78,9 @@ func (d *Daemon) begin(ctx context.Context, c *call, req run.Request) (*run.Atta
 		att, err = d.runs.Admit(req)
 		return err == nil && !att.Replayed(), err
 	})
+	if errors.Is(err, chats.ErrUnreadable) {
+		err = fmt.Errorf("%w: %w", run.ErrState, err)
+	}
 	if err != nil {
 		return nil, err
 	}

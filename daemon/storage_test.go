@@ -1,6 +1,7 @@
 package daemon_test
 
 import (
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -51,4 +52,33 @@ func TestReadyKnowsTheStateDirectory(t *testing.T) {
 			t.Errorf("status %d: %s", res.status, res.body)
 		}
 	})
+}
+
+// A chat that cannot be read now is neither begun again nor written over.
+func TestAChatThatCannotBeReadIsNotBegunAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := daemontest.New("default")
+	state := func(c *daemon.Config) { c.StateDir = dir }
+	named := []string{"X-Chat-Id", "c"}
+	first := serve(t, b, state)
+	conv := first.chat(ask("one"), named...).header.Get("X-OpenHands-ServerConversation-ID")
+	if err := errors.Join(first.stop(), first.daemon.Close()); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "chats", "*", "*.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("files %v, %v", files, err)
+	}
+	if err := errors.Join(os.Rename(files[0], files[0]+".aside"), os.Mkdir(files[0], 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	g := serve(t, b, state)
+	wantDisk(t, g.chat(ask("two"), named...), http.StatusInsufficientStorage, "storage_unavailable", dir)
+	if err := errors.Join(os.Remove(files[0]), os.Rename(files[0]+".aside", files[0])); err != nil {
+		t.Fatal(err)
+	}
+	if got := g.chat(ask("two"), named...).header.Get("X-OpenHands-ServerConversation-ID"); got != conv || conv == "" {
+		t.Errorf("conversation %q, want %q", got, conv)
+	}
 }

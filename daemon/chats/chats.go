@@ -14,6 +14,7 @@
 package chats
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -52,6 +53,9 @@ const (
 	// sweepEvery is how often chats are looked for that nobody uses any more.
 	sweepEvery = 24 * time.Hour
 )
+
+// ErrUnreadable: what is kept of a chat cannot be read now.
+var ErrUnreadable = errors.New("the file of the chat cannot be read")
 
 // Registry remembers chats. Make one with Open, end it with Close.
 type Registry struct {
@@ -154,14 +158,20 @@ func (r *Registry) giveBack(c *chat) {
 // Admit decides which conversation a request belongs to and lets admit start
 // it; meanwhile nobody decides for another request of the chat. If admit
 // reports a run of its own, the chat knows of it from then on. The visit is
-// nil next to an error; the caller must Close it.
+// nil next to an error, which is ErrUnreadable or admit's; the caller must Close
+// it.
 func (r *Registry) Admit(req Request, admit func(*Visit) (started bool, err error)) (*Visit, error) {
 	c := r.take(req.ID.Key())
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.loaded {
 		var err error
-		if c.record, c.saved, err = r.store.load(c.key); err != nil {
+		c.record, c.saved, err = r.store.load(c.key)
+		switch {
+		case errors.Is(err, ErrUnreadable):
+			r.giveBack(c)
+			return nil, err
+		case err != nil:
 			r.cfg.Logger.Warn("a chat begins anew", "err", err)
 		}
 		c.loaded = true

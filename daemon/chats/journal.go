@@ -51,9 +51,11 @@ type change struct {
 
 func (s store) path(key string) string { return filepath.Join(s.dir, key[:2], key+".json") }
 
-// load reads a chat; an unknown one is empty. A file that cannot be read is as
-// good as none: the chat begins anew, with what its transcript shows. The second
-// value is nil where the file has to be written as a whole.
+// load reads a chat; an unknown one is empty. A file without a chat of a known
+// version is as good as none: the chat begins anew, with what its transcript
+// shows. One that cannot be read is ErrUnreadable: it may be all right, and would
+// be written over. The second value is nil where the file has to be written as a
+// whole.
 func (s store) load(key string) (record, *saved, error) {
 	if s.dir == "" {
 		return record{}, nil, nil
@@ -63,7 +65,7 @@ func (s store) load(key string) (record, *saved, error) {
 		return record{}, nil, nil
 	}
 	if err != nil {
-		return record{}, nil, fmt.Errorf("read chat: %w", err)
+		return record{}, nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	first, changes, _ := bytes.Cut(data, []byte{'\n'})
 	var r record

@@ -2,6 +2,7 @@ package chats
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -251,6 +252,31 @@ func TestAChatIsWholeAgainWhenTheDiskIs(t *testing.T) {
 		if len(got.Branches[i].Turns) != len(b.Turns) {
 			t.Errorf("branch %d: %d of %d turns", i, len(got.Branches[i].Turns), len(b.Turns))
 		}
+	}
+}
+
+// A file that cannot be read for a while, because there are too few descriptors
+// for instance, is not written over.
+func TestAFileThatCannotBeReadNowIsKept(t *testing.T) {
+	t.Parallel()
+	dir, now, id := t.TempDir(), newClock(), chatNamed("c", false)
+	w := &talker{t: t, r: open(t, dir, now.now), id: id}
+	w.say("one", "the answer")
+	conv := w.conv
+	w.r = open(t, dir, now.now)
+	path := w.r.store.path(id.Key())
+	if err := errors.Join(os.Rename(path, path+".aside"), os.Mkdir(path, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	v, err := w.r.Admit(Request{ID: id, History: w.shows, Text: "two"}, func(*Visit) (bool, error) { return true, nil })
+	if v != nil || !errors.Is(err, ErrUnreadable) {
+		t.Fatalf("visit %v, error %v, want ErrUnreadable", v, err)
+	}
+	if err := errors.Join(os.Remove(path), os.Rename(path+".aside", path)); err != nil {
+		t.Fatal(err)
+	}
+	if w.say("two", "another answer"); w.kind != "continued" || w.conv != conv {
+		t.Errorf("%s in %s, want %s to be continued", w.kind, w.conv, conv)
 	}
 }
 
