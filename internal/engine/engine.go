@@ -146,9 +146,11 @@ type ToolEnv struct {
 type Backend struct {
 	cfg    Config
 	models *models
-	sweep  *time.Ticker
-	stop   chan struct{}
-	tidy   sync.WaitGroup
+	// schemas are those of the tools of all conversations.
+	schemas tool.Schemas
+	sweep   *time.Ticker
+	stop    chan struct{}
+	tidy    sync.WaitGroup
 	// released, of one place, says that a handle or a run has ended.
 	released chan struct{}
 

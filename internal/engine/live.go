@@ -48,7 +48,7 @@ func (b *Backend) live(ctx context.Context, e *entry, dir *store.Dir, req agenta
 	hadShell := hadShell(dir)
 	servers, lost := b.servers(stored, settings)
 	cfg := conversation.Config{
-		Dir: dir, Models: b.models, Model: choice, Condenser: condenserOf(stored),
+		Dir: dir, Models: b.models, Schemas: &b.schemas, Model: choice, Condenser: condenserOf(stored),
 		Tools: func(ctx context.Context, host conversation.Host) ([]tool.Tool, error) {
 			tools, err := b.cfg.NewTools(ctx, ToolEnv{
 				Secrets: secrets, HadShell: hadShell,

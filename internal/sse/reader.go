@@ -28,10 +28,14 @@ type Reader struct {
 	line  []byte
 }
 
+// readAhead is the size of a reader's buffer, in bytes: a few events. A stream
+// waits for most of its life, and below a response there is another buffer.
+const readAhead = 1 << 10
+
 // NewReader makes a reader of events of which no line, and no data, is longer
 // than limit bytes.
 func NewReader(r io.Reader, limit int) *Reader {
-	return &Reader{r: bufio.NewReader(r), limit: limit}
+	return &Reader{r: bufio.NewReaderSize(r, readAhead), limit: limit}
 }
 
 // Next reads the next event that has data. At the end of the stream it returns

@@ -44,6 +44,8 @@ type Config struct {
 	// Tools makes the conversation's tools; it is called once, before the
 	// first message is taken.
 	Tools func(ctx context.Context, host Host) ([]tool.Tool, error)
+	// Schemas are shared with other conversations. May be nil.
+	Schemas *tool.Schemas
 	// Secrets are masked in all that is stored, shown to the model and told to
 	// watchers. May be nil.
 	Secrets *secretenv.Registry

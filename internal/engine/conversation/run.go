@@ -47,7 +47,7 @@ func (c *Conversation) prepare(j *job) error {
 	if err != nil {
 		return toolsError(err)
 	}
-	box, err := newToolbox(tools)
+	box, err := newToolbox(tools, c.cfg.Schemas)
 	if err == nil {
 		box.vision = model.Info().Vision
 	}

@@ -11,6 +11,7 @@ import (
 
 // toolbox is the tools of a conversation in the forms in which they are needed.
 type toolbox struct {
+	shared *tool.Schemas
 	made   []tool.Tool // all that were made at first, which are to be closed
 	now    []tool.Tool // those that are offered
 	vision bool        // of the model for which they are described
@@ -21,8 +22,8 @@ type toolbox struct {
 
 // newToolbox describes tools. Of two with the same name the first one counts:
 // no server takes the place of a tool that is built in.
-func newToolbox(tools []tool.Tool) (*toolbox, error) {
-	b := &toolbox{made: tools}
+func newToolbox(tools []tool.Tool, shared *tool.Schemas) (*toolbox, error) {
+	b := &toolbox{shared: shared, made: tools}
 	return b, b.offer(tools)
 }
 
@@ -36,7 +37,7 @@ func (b *toolbox) offer(tools []tool.Tool) error {
 		if _, taken := byName[def.Name]; taken {
 			continue
 		}
-		parameters, err := def.Offer()
+		parameters, err := b.shared.Offer(def)
 		if err != nil {
 			return fmt.Errorf("describe tool %s: %w", def.Name, err)
 		}

@@ -67,6 +67,9 @@ func NewHTTPClient(getenv func(string) string) *http.Client {
 		perHost   = 64 // as many conversations as one host is likely to serve
 		silence   = 15 * time.Second
 		sign      = 10 * time.Second
+		// An answer comes in small frames, and what is larger than a buffer
+		// goes past it.
+		read, write = 2 << 10, 1 << 10
 	)
 	t := &http.Transport{
 		DialContext:            (&net.Dialer{Timeout: dial}).DialContext,
@@ -75,6 +78,8 @@ func NewHTTPClient(getenv func(string) string) *http.Client {
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: silence, PingTimeout: sign},
 		MaxIdleConnsPerHost:    perHost,
 		IdleConnTimeout:        idle,
+		ReadBufferSize:         read,
+		WriteBufferSize:        write,
 		OnProxyConnectResponse: netproxy.Connected,
 	}
 	if getenv != nil {

@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -29,10 +28,6 @@ const (
 
 // once makes one request and reads its answer into b.
 func (m *model) once(ctx context.Context, c *wire.Call, keys credentials, b *wire.Builder) (http.Header, error) {
-	body, err := m.dialect.Body(c)
-	if err != nil {
-		return nil, err
-	}
 	parent := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -41,7 +36,7 @@ func (m *model) once(ctx context.Context, c *wire.Call, keys credentials, b *wir
 	quiet := newWatchdog(m.timeout(), cancel)
 	defer quiet.stop()
 
-	req, err := m.request(ctx, body, keys, c)
+	req, err := m.request(ctx, keys, c)
 	if err != nil {
 		return nil, err
 	}
@@ -111,11 +106,17 @@ func (m *model) refusal(resp *http.Response, body io.Reader) error {
 	return f
 }
 
-func (m *model) request(ctx context.Context, body []byte, keys credentials, c *wire.Call) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.route.url, bytes.NewReader(body))
+func (m *model) request(ctx context.Context, keys credentials, c *wire.Call) (*http.Request, error) {
+	body, err := m.dialect.Body(c)
+	if err != nil {
+		return nil, err
+	}
+	sent := &sending{encode: func() ([]byte, error) { return m.dialect.Body(c) }}
+	req, err := http.NewRequestWithContext(sent.traced(ctx), http.MethodPost, m.route.url, sent.begin(body))
 	if err != nil {
 		return nil, fmt.Errorf("make request: %w", err)
 	}
+	req.GetBody = sent.again
 	h := req.Header
 	h.Set("Content-Type", "application/json")
 	h.Set("Accept", "text/event-stream")

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unique"
 
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/engine/skill"
@@ -47,6 +48,10 @@ type Prompt struct {
 	cfg  Config
 	once sync.Once
 	list []skill.Skill
+
+	// shared is the static part as all conversations with the same one have it
+	// in memory, as long as one of them has a prompt.
+	shared unique.Handle[string]
 }
 
 // New makes a prompt. It reads nothing yet.
@@ -98,7 +103,8 @@ func (p *Prompt) static(tools []tool.Definition, model string) string {
 	if slices.ContainsFunc(tools, func(d tool.Definition) bool { return strings.HasPrefix(d.Name, "browser_") }) {
 		parts = append(parts, browserText)
 	}
-	return join(append(parts, restText, correction(model))...)
+	p.shared = unique.Make(join(append(parts, restText, correction(model))...))
+	return p.shared.Value()
 }
 
 // soul puts the user's own SOUL.md in the place of ours.

@@ -11,12 +11,19 @@ import (
 
 // patterns are the values that masking looks for. They are not changed.
 type patterns struct {
-	byFirst [256][]string // longest first
+	byFirst [][]string // by the first byte, longest first; nil without values
 	any     bool
 }
 
+// byteValues is how many values a byte has.
+const byteValues = 256
+
 func compile(values []string) *patterns {
 	p := &patterns{}
+	if len(values) == 0 {
+		return p
+	}
+	p.byFirst = make([][]string, byteValues)
 	all := slices.Clone(values)
 	for _, v := range values {
 		// A shell drops the line end of what it substitutes.
@@ -63,10 +70,18 @@ func forms(v string) []string {
 	return list
 }
 
+// beginning are the values with that first byte.
+func (p *patterns) beginning(first byte) []string {
+	if p.byFirst == nil {
+		return nil
+	}
+	return p.byFirst[first]
+}
+
 // match looks at what begins at the start of text: the length of the longest
 // value there, and whether a longer one could be there if more text came.
 func (p *patterns) match(text []byte) (length int, more bool) {
-	for _, v := range p.byFirst[text[0]] {
+	for _, v := range p.beginning(text[0]) {
 		if len(v) <= len(text) {
 			if bytes.HasPrefix(text, []byte(v)) {
 				return len(v), more
@@ -151,7 +166,7 @@ func (m *Masker) scan(piece []byte, final bool) []byte {
 	}
 	i, from := 0, 0
 	for i < len(text) {
-		if p.byFirst[text[i]] == nil {
+		if p.beginning(text[i]) == nil {
 			i++
 			continue
 		}

@@ -25,7 +25,8 @@ import (
 //go:embed file_editor.md
 var description string
 
-const parameters = `{"type":"object","properties":{` +
+// parameters are shared by all conversations and never changed.
+var parameters = []byte(`{"type":"object","properties":{` +
 	`"command":{"type":"string","enum":["view","create","str_replace","insert","undo_edit"],"description":"What to do."},` +
 	`"path":{"type":"string","description":"The absolute path of the file or directory."},` +
 	`"file_text":{"type":"string","description":"For create, required: the content of the new file."},` +
@@ -33,7 +34,7 @@ const parameters = `{"type":"object","properties":{` +
 	`"new_str":{"type":"string","description":"For str_replace and insert, required: the new text."},` +
 	`"insert_line":{"type":"integer","minimum":0,"description":"For insert, required: the number of the line after which the new text goes."},` +
 	`"view_range":{"type":"array","items":{"type":"integer"},"description":"For view of a file: the first and the last line to show, counted from 1. -1 as the last one is the end of the file."}` +
-	`},"required":["command","path"],"additionalProperties":false}`
+	`},"required":["command","path"],"additionalProperties":false}`)
 
 // kindObservation is the class of all results.
 const kindObservation = "FileEditorObservation"
@@ -92,7 +93,7 @@ func (e *Editor) Definition() tool.Definition {
 	return tool.Definition{
 		Name:            "file_editor",
 		Description:     text,
-		Parameters:      json.RawMessage(parameters),
+		Parameters:      parameters,
 		ActionKind:      "FileEditorAction",
 		ObservationKind: kindObservation,
 		Kind:            "FileEditorTool",

@@ -22,13 +22,14 @@ import (
 //go:embed task_tracker.md
 var description string
 
-const parameters = `{"type":"object","properties":{` +
+// parameters are shared by all conversations and never changed.
+var parameters = []byte(`{"type":"object","properties":{` +
 	`"command":{"type":"string","enum":["view","plan"],"description":"view shows the list, plan replaces it. The default is view.","default":"view"},` +
 	`"task_list":{"type":"array","description":"For plan, required: the whole new list.","default":[],"items":{"type":"object","properties":{` +
 	`"title":{"type":"string","description":"What is to be done, in a few words."},` +
 	`"notes":{"type":"string","description":"What else there is to know about it.","default":""},` +
 	`"status":{"type":"string","enum":["todo","in_progress","done"],"description":"How far it is. The default is todo.","default":"todo"}` +
-	`},"required":["title"]}}},"additionalProperties":false}`
+	`},"required":["title"]}}},"additionalProperties":false}`)
 
 // FileName is the name of the file with the list; it is OpenHands' own.
 const FileName = "TASKS.json"
@@ -89,7 +90,7 @@ func (t *Tracker) Definition() tool.Definition {
 	return tool.Definition{
 		Name:            "task_tracker",
 		Description:     strings.TrimSpace(description),
-		Parameters:      json.RawMessage(parameters),
+		Parameters:      parameters,
 		ActionKind:      "TaskTrackerAction",
 		ObservationKind: "TaskTrackerObservation",
 		Kind:            "TaskTrackerTool",

@@ -13,18 +13,19 @@ import (
 //go:embed terminal.md
 var description string
 
-const parameters = `{"type":"object","properties":{` +
+// parameters are shared by all conversations and never changed.
+var parameters = []byte(`{"type":"object","properties":{` +
 	`"command":{"type":"string","description":"The command for bash. Empty: wait for more output of what is running. With is_input: a text that is typed and followed by Enter, or the name of a key: C-c, C-d, C-z or Ctrl with another letter, ENTER, TAB, ESC, BS, UP, DOWN, LEFT, RIGHT, HOME, END, PGUP, PGDN."},` +
 	`"is_input":{"type":"boolean","description":"true: command is input for the running program, not a new command. The default is false.","default":false},` +
 	`"timeout":{"type":"number","minimum":0,"description":"How many seconds to wait at most. Without it the call returns when there was no new output for a while. The program goes on in both cases."},` +
 	`"reset":{"type":"boolean","description":"true: end the shell with all that runs in it and begin a new one, then run command in it, if there is one. Not together with is_input.","default":false}` +
-	`},"required":["command"],"additionalProperties":false}`
+	`},"required":["command"],"additionalProperties":false}`)
 
 func definition() tool.Definition {
 	return tool.Definition{
 		Name:            "terminal",
 		Description:     strings.TrimSpace(description),
-		Parameters:      json.RawMessage(parameters),
+		Parameters:      parameters,
 		ActionKind:      "TerminalAction",
 		ObservationKind: tool.KindTerminalObservation,
 		Kind:            "TerminalTool",
