@@ -110,8 +110,13 @@ func (h handle) Info() agentapi.Info {
 	return agentapi.Info{ID: h.id, Created: h.created, Profile: h.profile, SystemKnown: true, System: h.system}
 }
 
-func (h handle) State(context.Context) (event.State, error) { return event.State{}, nil }
-func (h handle) Close() error                               { return nil }
+func (h handle) Close() error { return nil }
+
+func (h handle) State(context.Context) (event.State, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return event.State{Status: h.status}, nil
+}
 
 func (h handle) Decide(context.Context, agentapi.Decision) error { return nil }
 

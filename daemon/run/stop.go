@@ -1,6 +1,13 @@
 package run
 
-import "errors"
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/event"
+)
 
 // ErrStopped ends a request that was stopped before its run began.
 var ErrStopped = errors.New("stopped before the run began")
@@ -23,6 +30,44 @@ func (m *Manager) Stop(token, conversation, key string) int {
 		}
 	}
 	return n
+}
+
+// unattendedTime bounds how long the backend is asked to stop a run that no job
+// follows.
+const unattendedTime = 30 * time.Second
+
+// StopUnattended interrupts the run that a token has in a conversation and that
+// no job follows: the process that started it was killed, or had lost the
+// backend. It tells whether there was one.
+func (m *Manager) StopUnattended(ctx context.Context, token, conversation string) (bool, error) {
+	if !m.unattendedOf(conversation, token) {
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, unattendedTime)
+	defer cancel()
+	conv, err := m.cfg.Backend.Open(ctx, agentapi.OpenRequest{ID: conversation, Existing: true})
+	if errors.Is(err, agentapi.ErrConversationNotFound) {
+		m.unattended.end(conversation)
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer conv.Close()
+	state, err := conv.State(ctx)
+	if err != nil || state.Status != event.Running {
+		return false, err
+	}
+	return true, conv.Interrupt(ctx)
+}
+
+// unattendedOf tells whether a token has left a run in a conversation in which
+// no job of this process is.
+func (m *Manager) unattendedOf(conversation, token string) bool {
+	m.mu.Lock()
+	_, busy := m.lanes[conversation]
+	m.mu.Unlock()
+	return !busy && m.unattended.of(conversation, token)
 }
 
 // stop reports whether there was something left to stop.

@@ -125,6 +125,14 @@ func (u *unattended) stops(conversation, token string) bool {
 	return known && mark.Token == token && !mark.Detach
 }
 
+// of tells whether the run that may go on in the conversation is the token's.
+func (u *unattended) of(conversation, token string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	mark, known := u.runs[conversation]
+	return known && mark.Token == token
+}
+
 // busy is called when the conversation has a run that is no job of this
 // process. It reports whether to stop that run.
 func (j *job) busy() (stop bool) {

@@ -59,6 +59,38 @@ func TestRunOfADeadProcessIsTakenOver(t *testing.T) {
 	})
 }
 
+func TestStopReachesTheRunOfADeadProcess(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*run.Request){
+		"attached": func(*run.Request) {}, "detached": func(r *run.Request) { r.Detach = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				id, state := uuid.New(), t.TempDir()
+				w := &world{t: t, b: newBackend()}
+				w.start(run.Config{StateDir: state})
+				defer w.stop()
+				req := in(id, "wait")
+				change(&req)
+				next := w.successor(w.orphan(t, req, state))
+				for i, tc := range []struct {
+					token, conversation string
+					want                bool
+				}{{"other", id, false}, {"t", uuid.New(), false}, {"t", id, true}, {"t", id, false}} {
+					stopped, err := next.m.StopUnattended(t.Context(), tc.token, tc.conversation)
+					if stopped != tc.want || err != nil {
+						t.Errorf("%d: stopped %v, %v, want %v", i, stopped, err, tc.want)
+					}
+				}
+				if n := w.b.conv(id).interrupted(); n != 1 {
+					t.Errorf("the run was interrupted %d times", n)
+				}
+			})
+		})
+	}
+}
+
 func TestRunOfADeadProcessThatMayGoOnIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(first, second *run.Request){
