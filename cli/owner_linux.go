@@ -9,7 +9,8 @@ import (
 )
 
 // portOwner names the process that listens on a port: "nginx (process 4711)".
-// It is "" when that cannot be told, as for processes of other users.
+// It is "" when that cannot be told, as for processes of other users, and to
+// anybody but root for an ohgw, which hides its descriptors.
 func portOwner(port string) string {
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil || n == 0 {

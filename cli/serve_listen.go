@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,17 +69,18 @@ func (a *app) owner(ctx context.Context, addr string) string {
 	if err != nil {
 		return "another process"
 	}
-	who := "another process"
-	if p := portOwner(port); p != "" {
-		who = p
-	}
+	process := portOwner(port)
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
 	if a.isGateway(ctx, "http://"+net.JoinHostPort(host, port)) {
-		who = "an ohgw that is not yours, or has another state directory (" + who + ")"
+		who := "an ohgw that is not yours, or has another state directory"
+		if process != "" {
+			who += " (" + process + ")"
+		}
+		return who
 	}
-	return who
+	return cmp.Or(process, "another process")
 }
 
 // isGateway tells whether an ohgw answers at a base URL. No key is shown.
