@@ -67,7 +67,7 @@ type Builder struct {
 	text      strings.Builder
 	reasoning strings.Builder
 	thinking  []json.RawMessage
-	open      *Thinking
+	open      *block
 	calls     []*call
 	slots     map[int]*call
 	unclaimed []signature // of calls that have not come yet
@@ -83,6 +83,9 @@ type Thinking struct {
 	Text, Signature string
 	Redacted        string
 }
+
+// block is one of thinking that is being read.
+type block struct{ text, signature, redacted strings.Builder }
 
 type call struct {
 	index     int
@@ -136,23 +139,27 @@ func (b *Builder) Thinking(t Thinking) {
 	b.grow(t.Text + t.Signature + t.Redacted)
 	if t.Redacted != "" {
 		b.CloseThinking()
-		b.open = &t
-		b.CloseThinking()
-		return
 	}
 	if b.open == nil {
-		b.open = &Thinking{}
+		b.open = &block{}
 	}
-	b.open.Text += t.Text
-	b.open.Signature += t.Signature
+	b.open.text.WriteString(t.Text)
+	b.open.signature.WriteString(t.Signature)
+	b.open.redacted.WriteString(t.Redacted)
+	if t.Redacted != "" {
+		b.CloseThinking()
+	}
 }
 
 // CloseThinking ends the block that is open, if any. One without a signature
 // is dropped: no provider takes it back.
 func (b *Builder) CloseThinking() {
-	t := b.open
+	if b.open == nil {
+		return
+	}
+	t := Thinking{Text: b.open.text.String(), Signature: b.open.signature.String(), Redacted: b.open.redacted.String()}
 	b.open = nil
-	if t == nil || t.Signature == "" && t.Redacted == "" {
+	if t.Signature == "" && t.Redacted == "" {
 		return
 	}
 	var block any = struct {

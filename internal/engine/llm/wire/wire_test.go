@@ -3,6 +3,7 @@ package wire_test
 import (
 	"encoding/json"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -214,5 +215,27 @@ func TestPlainSchemas(t *testing.T) {
 		if got := string(wire.PlainSchema(json.RawMessage(schema))); got != want {
 			t.Errorf("%s: %s, want %s", schema, got, want)
 		}
+	}
+}
+
+// TestThinkingCostsWhatItIsLong is not parallel: it counts what the process
+// allocates.
+func TestThinkingCostsWhatItIsLong(t *testing.T) { //nolint:paralleltest // see above
+	const pieces, piece = 20_000, "word "
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	b := wire.NewBuilder(nil, func() string { return "x" })
+	for range pieces {
+		b.Thinking(wire.Thinking{Text: piece})
+	}
+	b.Thinking(wire.Thinking{Signature: "s"})
+	m := b.Message()
+	runtime.ReadMemStats(&after)
+	if len(m.ThinkingBlocks) != 1 || strings.Count(string(m.ThinkingBlocks[0]), piece) != pieces {
+		t.Fatalf("%d blocks", len(m.ThinkingBlocks))
+	}
+	const size = uint64(pieces * len(piece))
+	if took := after.TotalAlloc - before.TotalAlloc; took > 100*size {
+		t.Errorf("%d bytes were allocated for %d bytes of thinking", took, size)
 	}
 }
