@@ -66,6 +66,9 @@ func (s *State) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &p.unknown); err != nil {
 		return err
 	}
+	if p.Tags == nil { // null
+		p.Tags = map[string]string{}
+	}
 	*s = State(p)
 	known, err := s.members()
 	if err != nil {

@@ -139,7 +139,7 @@ func TestUnknownStateAndEventsSurvive(t *testing.T) {
 	root := t.TempDir()
 	d := create(t, root, us())
 	file := filepath.Join(d.Path(), "base_state.json")
-	stored := `{"id":"` + id + `","agent":{"kind":"Agent","n":1.0},"workspace":{"working_dir":"/w"},"future":{"a":[1,2]},"leaf_event_id":null}`
+	stored := `{"id":"` + id + `","agent":{"kind":"Agent","n":1.0},"workspace":{"working_dir":"/w"},"future":{"a":[1,2]},"leaf_event_id":null,"tags":null}`
 	if err := os.WriteFile(file, []byte(stored), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -151,6 +151,9 @@ func TestUnknownStateAndEventsSurvive(t *testing.T) {
 	d = reopen(t, root, us())
 	if d.State.MaxIterations != 500 || d.State.Status != event.Idle {
 		t.Errorf("missing fields have no defaults: %+v", d.State)
+	}
+	if d.State.Tags == nil {
+		t.Error("there is no map for tags")
 	}
 	events, err := d.Events()
 	if err != nil {
