@@ -81,16 +81,29 @@ func fill(path string, data []byte, sync bool) error {
 // maxSyncs is how many files are synced at once: each holds a thread.
 const maxSyncs = 32
 
-// Sync waits until the files are on the disk. It asks for many at once: a file
-// system writes them together.
-func (Disk) Sync(paths []string) error {
+// Sync waits until the files are on the disk. A journaling file system writes
+// everything that it knows of in one commit, and one commit follows another, also
+// for other conversations. So it is told to write all files before it is asked
+// for the first one, which is waited for alone: that commit has the others, too.
+func (Disk) Sync(paths []string) error { return syncAll(paths, startWrite, syncFile) }
+
+// syncAll calls start for all paths, then sync for the first one, then sync for
+// the others, several at a time.
+func syncAll(paths []string, start func(string), syncOne func(string) error) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	for _, path := range paths {
+		start(path)
+	}
 	errs := make([]error, len(paths))
+	errs[0] = syncOne(paths[0])
 	var next atomic.Int64
 	var all sync.WaitGroup
-	for range min(maxSyncs, len(paths)) {
+	for range min(maxSyncs, len(paths)-1) {
 		all.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(paths)); i = next.Add(1) - 1 {
-				errs[i] = syncFile(paths[i])
+			for i := next.Add(1); i < int64(len(paths)); i = next.Add(1) {
+				errs[i] = syncOne(paths[i])
 			}
 		})
 	}
