@@ -94,6 +94,45 @@ func TestRequestsBesideARunHaveNoPartInIt(t *testing.T) {
 	}
 }
 
+// The same for a request of one message, which could be the chat's next one.
+func TestARequestOfOneMessageBesideARunHasNoPartInIt(t *testing.T) {
+	t.Parallel()
+	main, beside := messages(systemMain+userMessage, withTools, streamed), messages(systemBeside+`{"role":"user","content":"Name this: fix the tests"}`, streamed)
+	for name, tc := range map[string]struct {
+		first, second string
+		runs          int
+	}{
+		"the agent first": {main, beside, 1},
+		"the agent last":  {beside, main, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			gate := make(chan struct{})
+			b, llm := script(daemontest.Until(gate), daemontest.Finish("done")), &plain{answer: "A Name"}
+			g := serve(t, b, llm.config)
+			send := func(body string) *http.Response {
+				return g.send(g.request(http.MethodPost, "/v1/chat/completions", body, session, "ses_1"))
+			}
+			first := send(tc.first)
+			eventually(t, "it runs", func() bool { return b.Runs() == 1 })
+			second := send(tc.second)
+			eventually(t, "the other is answered, or runs", func() bool { return b.Runs() == tc.runs })
+			if how := second.Header.Get("X-OpenHands-Reconciled"); how == "continued" {
+				t.Error("it goes on in the conversation of the other")
+			}
+			close(gate)
+			parse(t, g.finish(first))
+			if f := parse(t, g.finish(second)); tc.runs == 1 && f.text() != "A Name" {
+				t.Errorf("answer %q", f.text())
+			}
+			more := g.chat(messages(systemMain+userMessage+`,{"role":"assistant","content":"done"},{"role":"user","content":"more"}`, withTools, streamed), session, "ses_1")
+			if how := more.header.Get("X-OpenHands-Reconciled"); how != "continued" || b.Prompts()[len(b.Prompts())-1].Text != "more" {
+				t.Errorf("the next message is %q: %q", how, b.Prompts())
+			}
+		})
+	}
+}
+
 // Another message of the chat, and another answer, are no requests beside it.
 func TestMessagesDuringARunArePartOfTheChat(t *testing.T) {
 	t.Parallel()

@@ -54,7 +54,7 @@ const (
 	sweepEvery = 24 * time.Hour
 )
 
-// ErrUnreadable: what is kept of a chat cannot be read now.
+// ErrUnreadable says that what is kept of a chat cannot be read now.
 var ErrUnreadable = errors.New("the file of the chat cannot be read")
 
 // Registry remembers chats. Make one with Open, end it with Close.
@@ -210,9 +210,15 @@ func (r *Registry) visit(c *chat, req Request) *Visit {
 	v.plan = Reconcile(v.history, branches, rules)
 	v.Conversation = uuid.New()
 	v.gone = v.plan.Kind == Quoted && c.lost(v.history)
-	if !req.ID.Shared && (v.plan.Kind == New || v.plan.Kind == Quoted) {
+	switch {
+	case req.ID.Shared:
+	case v.plan.Kind == New || v.plan.Kind == Quoted:
 		if v.Aside, v.Plain = c.aside(req); v.Aside {
 			v.plan.Branch = -1
+		}
+	case v.plan.Kind == Continued && len(v.history) == 0: // nothing in it shows that it does
+		if v.Aside, v.Plain = c.besides(req); v.Aside {
+			v.plan = Plan{Kind: New, Branch: -1}
 		}
 	}
 	if v.plan.Branch >= 0 {

@@ -142,6 +142,20 @@ func (c *chat) aside(req Request) (aside, plain bool) {
 	return aside, plain && system != ""
 }
 
+// besides is aside for a request without a history, which is the next message
+// of its chat for all that anybody knows: it has another system text than the run,
+// and exactly one of the two has tools. Plain: the run is the agent's. Aside: the
+// request is, so it does not wait for the end of the other and go on there.
+func (c *chat) besides(req Request) (aside, plain bool) {
+	system := Of(req.System)
+	for _, u := range c.underway {
+		if u.system != system && u.tools != req.Tools {
+			aside, plain = aside || req.Tools, plain || u.tools && system != ""
+		}
+	}
+	return aside, plain
+}
+
 // makeRoom forgets conversations of the chat, those first that were not used for
 // longest, until there is room for another one. The caller holds c.mu.
 func (c *chat) makeRoom(shared bool, now time.Time) {
