@@ -225,8 +225,12 @@ func (x *exchange) writeProblem(p *problem) error {
 	return x.writeJSON(p.row.status, append(p.wire.AppendEnvelope(nil), '\n'))
 }
 
-func unknownURL(_ *exchange, r *http.Request) error {
-	return newProblem(codeUnknownURL, fmt.Sprintf("Unknown request URL: %s %s.", r.Method, logPath(r.URL.Path)), nil)
+func unknownURL(x *exchange, r *http.Request) error {
+	path := r.URL.Path
+	if x.versioned { // as the client wrote it
+		path = "/v1" + path
+	}
+	return newProblem(codeUnknownURL, fmt.Sprintf("Unknown request URL: %s %s.", r.Method, logPath(path)), nil)
 }
 
 // wrongMethod answers for a path that exists.
