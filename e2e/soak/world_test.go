@@ -28,8 +28,9 @@ type world struct {
 	count  map[string]int
 }
 
-// diskSize is small enough to be filled quickly.
-const diskSize = 192 << 20
+// diskSize is small enough to be filled in a second, and large enough for all that
+// half an hour keeps, in bytes.
+const diskSize = 2 << 30
 
 // newDisk mounts a small disk for the state where that is allowed.
 func newDisk(t *testing.T) (dir string, small bool) {
