@@ -45,50 +45,72 @@ type call struct {
 // chat answers POST /v1/chat/completions.
 func (d *Daemon) chat() handler {
 	return func(x *exchange, r *http.Request) error {
-		c, err := d.readCall(x, r)
-		if err != nil {
+		c, profile, att, err := d.receive(x, r)
+		if att == nil {
 			return err
-		}
-		profile, old, err := d.resolve(r.Context(), x.client, c.Model)
-		utility := err != nil && c.Model == modelUtility
-		if utility {
-			profile, err = d.resolveUtility(r.Context(), x.client)
-		}
-		if err != nil {
-			return err
-		}
-		task, behind := taskOf(c, r.Header, utility)
-		switch {
-		case behind && (utility || d.cfg.Housekeeping != HousekeepingAgent):
-			return d.housekeep(r.Context(), x, c, profile, task)
-		case !behind: // which is no part of the chat
-			c.chat = d.chatOf(x.client, c, r.Header)
 		}
 		defer c.leave()
-		att, err := d.submit(r.Context(), x.client, c, profile)
-		if errors.Is(err, errPlain) {
-			return d.housekeep(r.Context(), x, c, profile, housekeeping.Other)
-		}
-		if old {
-			d.models.used(r.Context(), profile.Name, err == nil && !att.Replayed())
-		}
-		if err != nil {
-			p := c.explain(err)
-			d.models.doubt(r.Context(), p)
-			return p
-		}
 		defer att.Close()
-		x.attached(att, c.options.key != "")
-		if names := d.ignored(c, att); len(names) > 0 {
-			x.Header().Set(headerIgnored, strings.Join(names, ", "))
-		}
-		w := newAnswer(x, c, att)
-		w.note = d.imageNote(c, profile)
+		w := d.answerOf(x, c, profile, att)
 		if c.Stream {
 			return w.stream(r.Context())
 		}
 		return w.plain(r.Context())
 	}
+}
+
+// receive takes a call up to the run that answers it. There is none for a call
+// that failed, or that was answered without an agent. Whoever gets one has to
+// leave the call.
+func (d *Daemon) receive(x *exchange, r *http.Request) (c *call, profile *agentapi.Profile, att *run.Attachment, err error) {
+	c, err = d.readCall(x, r)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	p, old, err := d.resolve(r.Context(), x.client, c.Model)
+	utility := err != nil && c.Model == modelUtility
+	if utility {
+		p, err = d.resolveUtility(r.Context(), x.client)
+	}
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	task, behind := taskOf(c, r.Header, utility)
+	switch {
+	case behind && (utility || d.cfg.Housekeeping != HousekeepingAgent):
+		return nil, nil, nil, d.housekeep(r.Context(), x, c, p, task)
+	case !behind: // which is no part of the chat
+		c.chat = d.chatOf(x.client, c, r.Header)
+	}
+	defer func(c *call) {
+		if att == nil {
+			c.leave()
+		}
+	}(c)
+	found, err := d.submit(r.Context(), x.client, c, p)
+	if errors.Is(err, errPlain) {
+		return nil, nil, nil, d.housekeep(r.Context(), x, c, p, housekeeping.Other)
+	}
+	if old {
+		d.models.used(r.Context(), p.Name, err == nil && !found.Replayed())
+	}
+	if err != nil {
+		problem := c.explain(err)
+		d.models.doubt(r.Context(), problem)
+		return nil, nil, nil, problem
+	}
+	return c, &p, found, nil
+}
+
+// answerOf is the answer to a call, before anything of it is sent.
+func (d *Daemon) answerOf(x *exchange, c *call, profile *agentapi.Profile, att *run.Attachment) *answer {
+	x.attached(att, c.options.key != "")
+	if names := d.ignored(c, att); len(names) > 0 {
+		x.Header().Set(headerIgnored, strings.Join(names, ", "))
+	}
+	w := newAnswer(x, c, att)
+	w.note = d.imageNote(c, *profile)
+	return w
 }
 
 // readCall decodes and checks the request.

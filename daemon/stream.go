@@ -37,16 +37,19 @@ func (a *answer) stream(ctx context.Context) error {
 			return err
 		}
 	}
-	err := a.updates(ctx, a.x.d.cfg.Heartbeat, s.show, s.beat)
-	switch {
-	case err == nil:
-		return s.finish(ctx)
-	case isGap(err):
-		s.x.seen.code = codeReaderTooSlow
-		return errors.Join(err, s.events.Data(explain(err).wire.AppendEnvelope(s.buf[:0])))
-	default:
+	if err := a.updates(ctx, a.x.d.cfg.Heartbeat, s.show, s.beat); err != nil {
+		return s.stopped(err)
+	}
+	return s.finish(ctx)
+}
+
+// stopped ends a stream before its answer has ended.
+func (s *streamer) stopped(err error) error {
+	if !isGap(err) {
 		return err
 	}
+	s.x.seen.code = codeReaderTooSlow
+	return errors.Join(err, s.events.Data(explain(err).wire.AppendEnvelope(s.buf[:0])))
 }
 
 // streamHeaders are those of every stream.

@@ -72,13 +72,16 @@ func (m *Manager) newJob(req Request) *job {
 	return j
 }
 
-// run is the life of a job.
+// run is the life of a job. The result is a pointer below it: a job waits for
+// most of its life, and its stack with it.
 func (j *job) run() {
-	var res turn.Result
-	err := rescue.Do(func() (err error) {
-		res, err = j.work()
-		return err
-	})
+	res := new(turn.Result)
+	err := rescue.Do(func() error { return j.work(res) })
+	j.conclude(res, err)
+}
+
+// conclude ends a job.
+func (j *job) conclude(res *turn.Result, err error) {
 	j.m.cfg.broken(j.id, err)
 	j.cancel(nil)
 	j.m.cfg.guard(j.id, func() {
@@ -87,7 +90,7 @@ func (j *job) run() {
 		}
 	})
 	j.m.cfg.guard(j.id, func() { j.tell(res, err) }) // before anybody has the answer: who has it finds it counted
-	j.finish(res, err)
+	j.finish(*res, err)
 	j.m.finished(j)
 	if j.req.ConversationID == "" {
 		j.m.oneShots.ended(j.id, !isEarly(err))
@@ -95,12 +98,12 @@ func (j *job) run() {
 }
 
 // tell reports the end of a run.
-func (j *job) tell(res turn.Result, err error) {
+func (j *job) tell(res *turn.Result, err error) {
 	if j.m.cfg.Ended == nil || j.isReplay() {
 		return
 	}
 	now := j.m.cfg.Now()
-	end := Ended{Profile: j.req.Profile, Result: res, Err: err, Started: !isEarly(err), Left: errors.Is(err, ErrAbandoned)}
+	end := Ended{Profile: j.req.Profile, Result: *res, Err: err, Started: !isEarly(err), Left: errors.Is(err, ErrAbandoned)}
 	if early, ok := errors.AsType[*earlyError](err); ok {
 		end.Err = early.err
 	}
@@ -119,13 +122,14 @@ func (j *job) isReplay() bool { return j.follow != nil && j.follow.done }
 func (j *job) oneShot() bool { return j.req.ConversationID == "" && j.follow == nil }
 
 // work waits for its turn, opens the conversation and runs the turn in it.
-func (j *job) work() (turn.Result, error) {
+// Whatever the error, what is known of the result is in res.
+func (j *job) work(res *turn.Result) error {
 	if j.isReplay() {
-		return j.replayRecord()
+		return j.replayRecord(res)
 	}
 	release, err := j.m.wait(j.ctx, j)
 	if err != nil {
-		return turn.Result{}, j.early(err)
+		return j.early(err)
 	}
 	defer release()
 	j.admitted = j.m.cfg.Now()
@@ -133,22 +137,22 @@ func (j *job) work() (turn.Result, error) {
 		select {
 		case <-other.over:
 		case <-j.ctx.Done():
-			return turn.Result{}, j.early(j.ctx.Err())
+			return j.early(j.ctx.Err())
 		}
 	}
 	conv, err := j.open()
 	if j.follow != nil && errors.Is(err, agentapi.ErrConversationNotFound) {
-		return turn.Result{}, ErrInterrupted // a one-shot, removed meanwhile
+		return ErrInterrupted // a one-shot, removed meanwhile
 	}
 	if err != nil {
-		return turn.Result{}, j.early(err)
+		return j.early(err)
 	}
 	defer conv.Close()
 	close(j.opened)
 	if j.follow != nil {
-		return j.rejoin(conv)
+		return j.rejoin(conv, res)
 	}
-	return j.drive(conv)
+	return j.drive(conv, res)
 }
 
 // early is err as the end of a job that started nothing: who ended it says why.
@@ -277,7 +281,7 @@ func (j *job) fork() (agentapi.Conversation, error) {
 }
 
 // drive runs the turn.
-func (j *job) drive(conv agentapi.Conversation) (turn.Result, error) {
+func (j *job) drive(conv agentapi.Conversation, res *turn.Result) error {
 	ctx := j.ctx
 	limit := j.req.Timeout
 	if limit == 0 {
@@ -296,7 +300,8 @@ func (j *job) drive(conv agentapi.Conversation) (turn.Result, error) {
 		msg.Text = j.req.Quoted + msg.Text
 	}
 	started := false
-	res, err := turn.Run(ctx, conv, turn.Input{
+	var err error
+	*res, err = turn.Run(ctx, conv, turn.Input{
 		Message:  msg,
 		Decision: j.req.Decision,
 		Emit:     j.publish,
@@ -322,12 +327,12 @@ func (j *job) drive(conv agentapi.Conversation) (turn.Result, error) {
 	if cause := context.Cause(ctx); err != nil && !started && cause != nil {
 		err = cause // it ended while it waited for another run
 	}
-	err = stoppedBy(context.Cause(ctx), started, res, err)
+	err = stoppedBy(context.Cause(ctx), started, res.Outcome, err)
 	if err != nil && (!started || nothingStarted(err)) {
 		j.began = false
-		return res, &earlyError{err}
+		return &earlyError{err}
 	}
-	return res, err
+	return err
 }
 
 // send notes that the message is about to be sent. It is not where the job was
@@ -364,12 +369,13 @@ func nothingStarted(err error) bool {
 }
 
 // replayRecord answers from the record of an ended run.
-func (j *job) replayRecord() (turn.Result, error) {
-	res, err := j.follow.outcome()
+func (j *job) replayRecord(res *turn.Result) error {
+	var err error
+	*res, err = j.follow.outcome()
 	if res.Answer != "" {
 		j.publish(turn.Update{Kind: turn.Text, Text: res.Answer})
 	}
-	return res, err
+	return err
 }
 
 // workspace is the directory of a new conversation.

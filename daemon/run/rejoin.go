@@ -19,7 +19,7 @@ var errNotStopped = &agentapi.Error{Kind: agentapi.ErrLost, Msg: "The agent did 
 
 // rejoin follows the turn that an earlier process started. What stops a run of
 // ours stops it, too: its clients know no difference.
-func (j *job) rejoin(conv agentapi.Conversation) (turn.Result, error) {
+func (j *job) rejoin(conv agentapi.Conversation, res *turn.Result) error {
 	// The run outlives j.ctx by the time it takes to interrupt it.
 	life, end := context.WithCancelCause(context.WithoutCancel(j.ctx))
 	var wg sync.WaitGroup
@@ -30,7 +30,8 @@ func (j *job) rejoin(conv agentapi.Conversation) (turn.Result, error) {
 			interrupt(life, end, conv)
 		}
 	})
-	res, err := turn.Follow(life, conv, j.follow.baseline, j.publish)
+	var err error
+	*res, err = turn.Follow(life, conv, j.follow.baseline, j.publish)
 	if cause := context.Cause(life); err != nil && cause != nil {
 		err = cause
 	}
@@ -43,9 +44,9 @@ func (j *job) rejoin(conv agentapi.Conversation) (turn.Result, error) {
 	}
 	lost := res.Cause != nil && res.Cause.Kind == turn.CauseLost
 	if errors.Is(err, turn.ErrNoTurn) || (err == nil && lost) {
-		return res, ErrInterrupted
+		return ErrInterrupted
 	}
-	return res, stoppedBy(context.Cause(j.ctx), true, res, err)
+	return stoppedBy(context.Cause(j.ctx), true, res.Outcome, err)
 }
 
 // interrupt stops the run and waits until life has ended, which it ends itself
@@ -63,8 +64,8 @@ func interrupt(life context.Context, end context.CancelCauseFunc, conv agentapi.
 // stoppedBy is err as it is for a run whose context ended for a cause; nil: it
 // did not. An interrupt that the agent obeyed ends in a result; who asked for
 // it says what the result means.
-func stoppedBy(cause error, started bool, res turn.Result, err error) error {
-	if cause == nil || err == nil && res.Outcome != turn.Interrupted {
+func stoppedBy(cause error, started bool, outcome turn.Outcome, err error) error {
+	if cause == nil || err == nil && outcome != turn.Interrupted {
 		return err
 	}
 	switch stopped := errors.Is(cause, ErrStopped); {

@@ -43,10 +43,7 @@ func (c *Conversation) step() (outcome, error) {
 		return more, err
 	}
 	if c.imagesUnseen() {
-		_, err := c.append(event.SourceAgent, &event.Message{
-			LLMMessage: message("assistant", texts(blindText)), ActivatedSkills: []string{}, ExtendedContent: []event.Content{},
-		}, durable)
-		return finished, err
+		return finished, c.sayBlind()
 	}
 	resp, err := c.generate()
 	if err != nil {
@@ -80,30 +77,45 @@ func (c *Conversation) imagesUnseen() bool {
 	return slices.ContainsFunc(m.LLMMessage.Content, func(item event.Content) bool { return item.Type == event.TypeImage })
 }
 
-// generate asks the model. What it writes is published while it writes it.
-func (c *Conversation) generate() (llm.Response, error) {
+// sayBlind answers a message with images that the model would not be shown.
+func (c *Conversation) sayBlind() error {
+	_, err := c.append(event.SourceAgent, &event.Message{
+		LLMMessage: message("assistant", texts(blindText)), ActivatedSkills: []string{}, ExtendedContent: []event.Content{},
+	}, durable)
+	return err
+}
+
+// generate asks the model. What it writes is published while it writes it. The
+// response is a pointer: a step waits for most of its life, and its stack with
+// it.
+func (c *Conversation) generate() (*llm.Response, error) {
 	c.refreshTools()
-	req := llm.Request{Messages: c.view.Messages(), Tools: c.tools.offers, CacheKey: c.id}
+	req := &llm.Request{Messages: c.view.Messages(), Tools: c.tools.offers, CacheKey: c.id}
 	model := c.model
-	var resp llm.Response
+	resp := new(llm.Response)
 	var err error
 	broke := c.await(context.Background(), func(j *job) {
 		shown := newMaskedLive(c.cfg.Secrets, func(d event.Delta) { j.say(func() { c.delta(d) }) })
 		live := liveText{say: shown.add}
-		resp, err = call(j.ctx, model, req, live.add)
+		*resp, err = call(j.ctx, model, *req, live.add)
 		shown.flush()
 	})
 	if broke != nil {
-		return llm.Response{}, broke
+		return nil, broke
 	}
 	if err == nil {
-		c.stats.add(model.Info(), resp)
-		c.known.own(&resp)
-		if c.tokens = resp.Usage.PromptTokens; c.tokens == 0 {
-			c.tokens = c.estimate(req)
-		}
+		c.counted(model, req, resp)
 	}
 	return resp, err
+}
+
+// counted notes what a call of the model has cost.
+func (c *Conversation) counted(model llm.Model, req *llm.Request, resp *llm.Response) {
+	c.stats.add(model.Info(), *resp)
+	c.known.own(resp)
+	if c.tokens = resp.Usage.PromptTokens; c.tokens == 0 {
+		c.tokens = c.estimate(*req)
+	}
 }
 
 // call calls a model. One that panics has failed, and nothing else with it.
@@ -155,10 +167,10 @@ func (c *Conversation) unusable(err error) error {
 }
 
 // answer takes an answer of the model apart.
-func (c *Conversation) answer(resp llm.Response) (outcome, error) {
+func (c *Conversation) answer(resp *llm.Response) (outcome, error) {
 	c.refused = 0
 	if len(resp.Message.ToolCalls) > 0 {
-		return c.dispatch(resp)
+		return c.dispatch(*resp)
 	}
 	m := message("assistant", list(resp.Message.Content))
 	m.ReasoningContent, m.ResponsesReasoningItem = resp.Message.ReasoningContent, resp.Message.ResponsesReasoningItem

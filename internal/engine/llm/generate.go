@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -15,11 +16,21 @@ import (
 // Generate asks the model, then the profiles of its fallback strategy.
 func (m *model) Generate(ctx context.Context, req Request, onDelta func(Delta)) (Response, error) {
 	out := &relay{onDelta: onDelta}
-	resp, err := m.ask(ctx, req, out)
+	resp, err := m.ask(ctx, &req, out)
 	var failed *Error
-	if err == nil || !errors.As(err, &failed) || !failed.transient() || m.cfg.Fallback == nil || m.cfg.Profile.FallbackStrategy == nil {
-		return resp, err
+	if errors.As(err, &failed) && failed.transient() && m.cfg.Fallback != nil && m.cfg.Profile.FallbackStrategy != nil {
+		resp, err = m.others(ctx, &req, out, failed)
 	}
+	if resp == nil {
+		return Response{}, err
+	}
+	return *resp, err
+}
+
+// others asks the profiles of the fallback strategy after the model has
+// failed. Responses and requests are pointers below Generate: a call waits for
+// most of its life, and its stack with it.
+func (m *model) others(ctx context.Context, req *Request, out *relay, failed *Error) (*Response, error) {
 	for _, name := range m.cfg.Profile.FallbackStrategy.Profiles {
 		log := m.cfg.Logger.With("profile", name)
 		other, otherErr := m.fallback(name)
@@ -35,7 +46,7 @@ func (m *model) Generate(ctx context.Context, req Request, onDelta func(Delta)) 
 		}
 		log.WarnContext(ctx, "fallback profile failed", "err", otherErr)
 	}
-	return Response{}, err // what the model itself said
+	return nil, failed // what the model itself said
 }
 
 func (m *model) fallback(name string) (*model, error) {
@@ -54,57 +65,64 @@ func (m *model) fallback(name string) (*model, error) {
 }
 
 // ask calls the model as often as its profile says.
-func (m *model) ask(ctx context.Context, req Request, out *relay) (Response, error) {
+func (m *model) ask(ctx context.Context, req *Request, out *relay) (*Response, error) {
 	keys, err := m.credentials(ctx)
 	if err != nil {
-		return Response{}, err
+		return nil, err
 	}
-	c := m.prepare(req)
-	safe := m.cleaner(keys)
-	tries := max(1, m.cfg.Profile.NumRetries)
+	c := m.prepare(*req)
 	for n := 1; ; n++ {
-		resp, err := m.try(ctx, c, req, keys, out)
+		resp, err := m.try(ctx, c, req, &keys, out)
 		if err == nil {
 			return resp, nil
 		}
 		if ctx.Err() != nil {
-			return Response{}, ctx.Err()
+			return nil, ctx.Err()
 		}
 		if cacheTooSmall(err) && c.Options.CacheMarks {
 			c.Options.CacheMarks = false
 			continue
 		}
-		failed := errorOf(err, m.cfg.Name, safe)
-		if n >= tries || !failed.transient() || isEmptyAccount(err) {
-			return resp, failed
-		}
-		if failed.Code == CodeNoResponse && c.Options.Temperature != nil && *c.Options.Temperature == 0 {
-			warmer := 1.0
-			c.Options.Temperature = &warmer
-		}
-		wait := m.wait(n, err)
-		m.cfg.Logger.WarnContext(ctx, "llm failed, trying again",
-			slog.String("model", m.cfg.Profile.Model), slog.String("code", failed.Code), slog.Int("attempt", n), slog.Duration("wait", wait))
-		if err := sleep(ctx, wait); err != nil {
-			return Response{}, err
-		}
-		if failed.Code == CodeTimeout {
-			// A network may have lost the connection in silence. One that
-			// nobody uses now is not used again.
-			m.cfg.HTTP.CloseIdleConnections()
+		if final := m.retry(ctx, c, n, err, &keys); final != nil {
+			return resp, final
 		}
 		out.restart()
 	}
 }
 
+// retry waits behind the n-th attempt, which failed with err, and prepares the
+// next one. Its error says that there is none.
+func (m *model) retry(ctx context.Context, c *wire.Call, n int, err error, keys *credentials) error {
+	failed := errorOf(err, m.cfg.Name, m.cleaner(*keys))
+	if n >= max(1, m.cfg.Profile.NumRetries) || !failed.transient() || isEmptyAccount(err) {
+		return failed
+	}
+	if failed.Code == CodeNoResponse && c.Options.Temperature != nil && *c.Options.Temperature == 0 {
+		warmer := 1.0
+		c.Options.Temperature = &warmer
+	}
+	wait := m.wait(n, err)
+	m.cfg.Logger.WarnContext(ctx, "llm failed, trying again",
+		slog.String("model", m.cfg.Profile.Model), slog.String("code", failed.Code), slog.Int("attempt", n), slog.Duration("wait", wait))
+	if err := sleep(ctx, wait); err != nil {
+		return err
+	}
+	if failed.Code == CodeTimeout {
+		// A network may have lost the connection in silence. One that
+		// nobody uses now is not used again.
+		m.cfg.HTTP.CloseIdleConnections()
+	}
+	return nil
+}
+
 // try makes one request and checks what came back. With the error of a call in
 // the text protocol comes the response all the same: it cost what it cost.
-func (m *model) try(ctx context.Context, c *wire.Call, req Request, keys credentials, out *relay) (Response, error) {
+func (m *model) try(ctx context.Context, c *wire.Call, req *Request, keys *credentials, out *relay) (*Response, error) {
 	started := m.cfg.Now()
 	emit := out.deliver
 	var reader *textcall.Reader
-	if m.textTools(req) {
-		reader = textcall.NewReader(tools(req), textcall.NextID(req.Messages), emit)
+	if m.textTools(*req) {
+		reader = textcall.NewReader(tools(*req), textcall.NextID(req.Messages), emit)
 		emit = func(d wire.Delta) {
 			reader.Write(d.Text)
 			if d.Reasoning != "" {
@@ -115,29 +133,43 @@ func (m *model) try(ctx context.Context, c *wire.Call, req Request, keys credent
 	b := wire.NewBuilder(emit, func() string { return "call_" + uuid.New() })
 	header, err := m.once(ctx, c, keys, b)
 	if err != nil {
-		return Response{}, err
+		return nil, err
 	}
+	if err := unanswered(b); err != nil {
+		return nil, err
+	}
+	resp := m.response(b, header, started)
+	if reader == nil {
+		return resp, nil
+	}
+	return textResponse(resp, reader)
+}
+
+// unanswered is the error of an answer with nothing in it.
+func unanswered(b *wire.Builder) error {
 	switch {
 	case !b.Begun:
-		return Response{}, errNoAnswer
+		return errNoAnswer
 	case b.Finish == wire.Failed && b.Empty():
-		return Response{}, errGaveUp
+		return errGaveUp
 	case b.Finish == wire.Filtered && b.Empty():
-		return Response{}, errFiltered
+		return errFiltered
 	case b.Finish == wire.Full && b.Empty():
-		return Response{}, errFull
+		return errFull
 	}
-	resp := Response{
+	return nil
+}
+
+// response is what was built of an answer.
+func (m *model) response(b *wire.Builder, header http.Header, started time.Time) *Response {
+	resp := &Response{
 		ID: b.ID, Message: b.Message(), Usage: b.Usage, Cost: m.costOf(header, b),
 		Latency: m.cfg.Now().Sub(started), Model: m.cfg.Profile.Model, Length: b.Finish == wire.Length || b.Finish == wire.Full,
 	}
 	if resp.ID == "" {
 		resp.ID = "resp_" + uuid.New()
 	}
-	if reader == nil {
-		return resp, nil
-	}
-	return textResponse(resp, reader)
+	return resp
 }
 
 func tools(req Request) []wire.Tool {
@@ -149,7 +181,7 @@ func tools(req Request) []wire.Tool {
 }
 
 // textResponse is a response with the call that its text holds.
-func textResponse(resp Response, reader *textcall.Reader) (Response, error) {
+func textResponse(resp *Response, reader *textcall.Reader) (*Response, error) {
 	text, call, err := reader.Finish(resp.Length)
 	if err != nil {
 		return resp, err

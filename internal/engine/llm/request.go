@@ -27,7 +27,7 @@ const (
 )
 
 // once makes one request and reads its answer into b.
-func (m *model) once(ctx context.Context, c *wire.Call, keys credentials, b *wire.Builder) (http.Header, error) {
+func (m *model) once(ctx context.Context, c *wire.Call, keys *credentials, b *wire.Builder) (http.Header, error) {
 	parent := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -106,7 +106,7 @@ func (m *model) refusal(resp *http.Response, body io.Reader) error {
 	return f
 }
 
-func (m *model) request(ctx context.Context, keys credentials, c *wire.Call) (*http.Request, error) {
+func (m *model) request(ctx context.Context, keys *credentials, c *wire.Call) (*http.Request, error) {
 	body, err := m.dialect.Body(c)
 	if err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (m *model) request(ctx context.Context, keys credentials, c *wire.Call) (*h
 	h.Set("Accept-Encoding", "identity") // what is compressed comes late
 	h.Set("User-Agent", m.cfg.UserAgent)
 	m.headers(h, c)
-	authorize(h, m.route, keys)
+	authorize(h, &m.route, keys)
 	for name, v := range m.cfg.Profile.ExtraHeaders {
 		h.Set(name, v.Reveal())
 	}
@@ -155,7 +155,7 @@ func (m *model) headers(h http.Header, c *wire.Call) {
 }
 
 // authorize puts the key where the provider looks for it.
-func authorize(h http.Header, r route, keys credentials) {
+func authorize(h http.Header, r *route, keys *credentials) {
 	switch {
 	case keys.key == "":
 	case r.style == messagesStyle:
