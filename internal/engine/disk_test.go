@@ -61,6 +61,11 @@ func TestTurnAsksTheDiskThreeTimes(t *testing.T) {
 		if len(syncs) != len(want) {
 			t.Fatalf("the disk is asked %d times: %q", len(syncs), syncs)
 		}
+		// Other conversations change the root, too: asked for after the others,
+		// it would wait for a commit of theirs.
+		if root := filepath.Dir(w.dir()); slices.Contains(syncs[0], root) && syncs[0][0] != root {
+			t.Errorf("the root is not the first of %q", syncs[0])
+		}
 		for i, paths := range syncs {
 			if len(paths) > want[i] {
 				t.Errorf("go %d has %d files, want at most %d: %q", i, len(paths), want[i], paths)

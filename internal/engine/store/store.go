@@ -117,8 +117,10 @@ func Create(root string, state State, meta Meta, opts Options, events ...event.E
 	if err == nil {
 		err = d.SaveState(false)
 	}
-	// The first message takes them to the disk, which the caller waits for.
-	d.unsynced = append(d.unsynced, filepath.Join(d.path, stateFile), d.path, root)
+	// The first message takes them to the disk, which the caller waits for. The
+	// root comes first: others change it, too, and whoever asks for it last
+	// waits for their commit.
+	d.unsynced = append([]string{root, filepath.Join(d.path, stateFile), d.path}, d.unsynced...)
 	if err == nil && len(events) > 0 {
 		err = opts.Files.Sync(d.unsynced)
 		d.unsynced = nil
