@@ -160,7 +160,7 @@ func Fields() []Field { //nolint:funlen // A table is as long as it is.
 		},
 		{
 			Flag: "max-idle-memory", Env: "OHGW_MAX_IDLE_MEMORY", Key: "idle.memory", Arg: "SIZE", Section: ServeSection,
-			Help: "most memory for the histories of conversations that are open and that nobody uses", min: 1,
+			Help: "most memory for conversations that are open and that nobody uses: their histories, and edits of files that can be taken back", min: 1,
 			at: func(c *Config) any { return &c.Idle.Memory },
 		},
 		{

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"encoding/json"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/ohgw/ohgw/internal/engine/enginetest"
 	"github.com/ohgw/ohgw/internal/engine/llm"
 	"github.com/ohgw/ohgw/internal/engine/store"
+	"github.com/ohgw/ohgw/internal/engine/tool"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -82,6 +84,11 @@ func turns(t *testing.T, cfg engine.Config, text []string, req agentapi.OpenRequ
 	return got
 }
 
+// keeper is a tool that keeps a megabyte.
+type keeper struct{ tool.Tool }
+
+func (keeper) Held() int64 { return 1 << 20 }
+
 func TestIdleConversationsAreBounded(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("long ", 100_000)
@@ -94,9 +101,15 @@ func TestIdleConversationsAreBounded(t *testing.T) {
 		"by their number": {limit: func(c *engine.Config) { c.MaxIdle = 2 }, text: []string{"1", "2", "3", "4"}, want: "ccoo"},
 		"none":            {limit: func(c *engine.Config) { c.MaxIdle = -1 }, text: []string{"1", "2"}, want: "cc"},
 		"by their memory": {limit: func(c *engine.Config) { c.IdleMemory = 3 << 19 }, text: []string{long, "2", long, long}, want: "cooo"},
-		"by neither":      {limit: func(*engine.Config) {}, text: []string{"1", "2", "3"}, want: "ooo"},
-		"for one turn":    {limit: func(*engine.Config) {}, text: []string{"1", "2"}, req: agentapi.OpenRequest{Once: true}, want: "cc"},
-		"by time":         {limit: func(c *engine.Config) { c.Idle = 2 * time.Second }, text: []string{"1", "2", "3", "4"}, want: "ccco"},
+		"by what their tools keep": {limit: func(c *engine.Config) {
+			c.IdleMemory = 3 << 19
+			c.NewTools = func(context.Context, engine.ToolEnv) ([]tool.Tool, error) {
+				return []tool.Tool{keeper{enginetest.Finish()}}, nil
+			}
+		}, text: []string{"1", "2", "3"}, want: "cco"},
+		"by neither":   {limit: func(*engine.Config) {}, text: []string{"1", "2", "3"}, want: "ooo"},
+		"for one turn": {limit: func(*engine.Config) {}, text: []string{"1", "2"}, req: agentapi.OpenRequest{Once: true}, want: "cc"},
+		"by time":      {limit: func(c *engine.Config) { c.Idle = 2 * time.Second }, text: []string{"1", "2", "3", "4"}, want: "ccco"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

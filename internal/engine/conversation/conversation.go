@@ -208,7 +208,15 @@ const (
 )
 
 func (c *Conversation) weigh() {
-	c.cfg.Memory.Store(baseMemory + perEvent*int64(c.dir.Len()) + c.view.Memory())
+	memory := baseMemory + perEvent*int64(c.dir.Len()) + c.view.Memory()
+	if c.tools != nil {
+		for _, t := range c.tools.made {
+			if h, ok := t.(tool.Holder); ok {
+				memory += h.Held()
+			}
+		}
+	}
+	c.cfg.Memory.Store(memory)
 }
 
 // Status is where the conversation stands.

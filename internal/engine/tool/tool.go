@@ -66,6 +66,12 @@ type Tool interface {
 	Close() error
 }
 
+// Holder is a tool that keeps something large between its calls.
+type Holder interface {
+	// Held is how many bytes of memory that is. It never waits for a call.
+	Held() int64
+}
+
 // Call is one checked call.
 type Call struct {
 	ID   string          // of the tool call

@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/engine/tool"
@@ -59,6 +60,7 @@ type Editor struct {
 
 	mu      sync.Mutex
 	history history
+	held    atomic.Int64 // the history's size
 }
 
 // New makes the tool. The directory must exist if the editor is confined to it.

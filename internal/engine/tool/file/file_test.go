@@ -473,8 +473,12 @@ func TestUndoTakesBackTenEdits(t *testing.T) {
 	if got := undo(); !got.IsError || content(t, path) != "2\n" {
 		t.Errorf("%+v", got)
 	}
+	before := e.Held()
 	if got := run(t, e, args{"command": "undo_edit", "path": other}); got.IsError || content(t, other) != "a\n" {
 		t.Errorf("%+v", got)
+	}
+	if after := e.Held(); before != 4 || after != 0 {
+		t.Errorf("the tool holds %d bytes for an edit of 2, %d for none", before, after)
 	}
 }
 

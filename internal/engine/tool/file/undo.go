@@ -51,7 +51,11 @@ func (e *Editor) remember(path string, before, now []byte) {
 	for h.size > maxHistory && len(h.versions) > 1 {
 		h.drop(0)
 	}
+	e.held.Store(int64(h.size))
 }
+
+// Held is how many bytes the edits take that can be taken back.
+func (e *Editor) Held() int64 { return e.held.Load() }
 
 func (h *history) drop(i int) {
 	h.size -= h.versions[i].size()
@@ -93,6 +97,7 @@ func (e *Editor) undo(p *place) (outcome, error) {
 		return outcome{}, err
 	}
 	e.history.drop(i)
+	e.held.Store(int64(e.history.size))
 	out := says(fmt.Sprintf("Took back the last edit of %s. It now reads:\n%s", p.path, numbered(splitLines(before), 1, tool.LimitFile-1000)))
 	out.old, out.now = &f.content, &before
 	return out, nil
