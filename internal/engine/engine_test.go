@@ -3,6 +3,7 @@ package engine_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -20,7 +21,7 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	}
-	if os.Getenv(mcpVariable) != "" {
+	if slices.Contains(os.Args[1:], mcpArgument) {
 		if err := mcpServer(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)

@@ -33,7 +33,7 @@ func TestServerHasTheMCPServersOfOurConversation(t *testing.T) {
 	heard := filepath.Join(t.TempDir(), "heard")
 	ciphers := profile.FindCiphers(profile.CipherSources{LookupEnv: func(name string) (string, bool) { return key, name == "OH_SECRET_KEY" }})
 	w := newWorld(t, func(c *engine.Config) {
-		agent := fmt.Sprintf(`{"mcp_config":{"one":{"command":%q,"env":{%q:%q}}}}`, self, mcpVariable, heard)
+		agent := fmt.Sprintf(`{"mcp_config":{"one":{"command":%q,"args":[%q],"env":{%q:%q}}}}`, self, mcpArgument, mcpVariable, heard)
 		c.Settings = settings(engine.Settings{Agent: json.RawMessage(agent)})
 		c.NewTools = toolset.New(toolset.Config{Environ: os.Environ(), User: "me", Host: "here"})
 		c.Seal = func(value string) (string, error) {

@@ -25,18 +25,24 @@ import (
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
-// mcpVariable makes the test binary an MCP server. It writes what it is told
-// into the file that the variable names.
-const mcpVariable = "ECHO_SERVER_FILE"
+// mcpArgument makes the test binary an MCP server. It writes what it is told
+// into the file that mcpVariable names. OpenHands starts it without the variable
+// where a conversation was stored without a key: its value may be a secret.
+const (
+	mcpArgument = "serve-mcp"
+	mcpVariable = "ECHO_SERVER_FILE"
+)
 
 func mcpServer() error {
-	f, err := os.OpenFile(os.Getenv(mcpVariable)+".started", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(f, os.Getpid())
-	if err := f.Close(); err != nil {
-		return err
+	if file := os.Getenv(mcpVariable); file != "" {
+		f, err := os.OpenFile(file+".started", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(f, os.Getpid())
+		if err := f.Close(); err != nil {
+			return err
+		}
 	}
 	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: "Says it again."},
@@ -62,8 +68,8 @@ func grown(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult
 // withServer gives new conversations an MCP server and a secret.
 func withServer(command, heard, secret string) func(*engine.Config) {
 	return func(c *engine.Config) {
-		agent := fmt.Sprintf(`{"agent_context":{"secrets":{"API_TOKEN":%q}},"mcp_config":{"one":{"command":%q,"env":{%q:%q}}}}`,
-			secret, command, mcpVariable, heard)
+		agent := fmt.Sprintf(`{"agent_context":{"secrets":{"API_TOKEN":%q}},"mcp_config":{"one":{"command":%q,"args":[%q],"env":{%q:%q}}}}`,
+			secret, command, mcpArgument, mcpVariable, heard)
 		c.Settings = settings(engine.Settings{Agent: json.RawMessage(agent)})
 		c.NewTools = toolset.New(toolset.Config{Environ: os.Environ()})
 	}
@@ -241,8 +247,8 @@ func TestMCPServersAreStoredWithTheConversation(t *testing.T) {
 			t.Parallel()
 			heard := filepath.Join(t.TempDir(), "heard")
 			w := newWorld(t, withServer(self, heard, "x"), func(c *engine.Config) {
-				agent := fmt.Sprintf(`{"mcp_config":{"mcpServers":{"one":{"type":"stdio","command":%q,"env":{%q:%q,"TOKEN":%q},"unknown":1,"enabled":true}}}}`,
-					self, mcpVariable, heard, value)
+				agent := fmt.Sprintf(`{"mcp_config":{"mcpServers":{"one":{"type":"stdio","command":%q,"args":[%q],"env":{%q:%q,"TOKEN":%q},"unknown":1,"enabled":true}}}}`,
+					self, mcpArgument, mcpVariable, heard, value)
 				c.Settings = settings(engine.Settings{Agent: json.RawMessage(agent)})
 				if sealed {
 					c.Seal = func(v string) (string, error) { return "gAAAAA" + base64.StdEncoding.EncodeToString([]byte(v)), nil }
@@ -269,7 +275,7 @@ func TestMCPServersAreStoredWithTheConversation(t *testing.T) {
 				mark = "gAAAAA"
 			}
 			env, _ := state.Agent.Servers["one"]["env"].(map[string]any)
-			if got, _ := env["TOKEN"].(string); !strings.HasPrefix(got, mark) || len(state.Agent.Servers["one"]) != 3 {
+			if got, _ := env["TOKEN"].(string); !strings.HasPrefix(got, mark) || len(state.Agent.Servers["one"]) != 4 {
 				t.Errorf("stored %v", state.Agent.Servers)
 			}
 			w.cfg.Settings = settings(engine.Settings{}) // they have no servers any more
