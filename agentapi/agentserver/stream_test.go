@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -497,6 +498,7 @@ func TestMoreThanIsKeptBeforeALateSnapshotIsRead(t *testing.T) {
 		}
 		defer first.Close()
 		w.Fail("GET", c.Info().ID, 80, 503, `{"detail":"x"}`) // the server says nothing over REST for more than a minute
+		synctest.Wait()                                       // until the socket is registered: what comes before is not for it
 		if err := c.Send(t.Context(), agentapi.Message{Text: "go"}); err != nil {
 			t.Fatal(err)
 		}
