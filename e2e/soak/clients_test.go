@@ -157,7 +157,9 @@ func (a *actor) hangUpAndAsk(ctx context.Context) {
 		a.judge(t, r)
 		return
 	}
-	pause(ctx, time.Duration(a.r.IntN(1500))*time.Millisecond)
+	// The program has to see that the connection was closed: without a mark, two
+	// clients that are connected at the same time are two samples.
+	pause(ctx, time.Duration(500+a.r.IntN(1500))*time.Millisecond)
 	r := send(ctx, a.open, q)
 	a.forgive(t, before)
 	a.judge(t, r)
@@ -176,7 +178,9 @@ func (a *actor) forgive(t *turn, before int64) {
 func (a *actor) markedRetry(ctx context.Context) {
 	t := a.add("marked retry", 1)
 	before := a.world.epoch.Load()
-	q := ask{messages: []message{user(a.script(t, slowly, ""))}, leave: time.Duration(50+a.r.IntN(1500)) * time.Millisecond}
+	// Long enough for the request to be taken: one that overtakes the first is not
+	// known to be a repeat of it.
+	q := ask{messages: []message{user(a.script(t, slowly, ""))}, leave: time.Duration(500+a.r.IntN(1500)) * time.Millisecond}
 	for n := 1; ; n++ {
 		r := send(ctx, a.open, q)
 		if n > 1 {
