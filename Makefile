@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-TOOL := go tool -modfile=tools/go.mod
+TOOL := go tool -modfile=tools/tools.mod
 FUZZTIME ?= 30s
 COUNT ?= 1
 BENCHTIME ?= 50x

@@ -23,7 +23,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/internal/fernet"
-	"github.com/ohgw/ohgw/internal/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
 // canary is a secret that must not come out anywhere.

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/internal/config"
-	"github.com/ohgw/ohgw/internal/engine"
 	"github.com/ohgw/ohgw/internal/profile"
 )
 

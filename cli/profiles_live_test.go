@@ -14,12 +14,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ohgw/ohgw/internal/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/iostream"
-	"github.com/ohgw/ohgw/internal/llmtest"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/secret/secrettest"
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
 const liveCanary = "CANARY-live-0123456789-of-a-key"

@@ -28,7 +28,7 @@ import (
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/internal/filelock"
 	"github.com/ohgw/ohgw/internal/instance"
-	"github.com/ohgw/ohgw/internal/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
 // patience bounds how long a script waits for something to happen.
@@ -189,7 +189,7 @@ func cmdHTTP(ts *testscript.TestScript, _ bool, args []string) {
 // llm
 //
 // Starts a scripted LLM, to which a model openai/NAME goes from now on. What
-// it answers stands in the message: see internal/llmtest.
+// it answers stands in the message: see internal/testkit/llmtest.
 func cmdLLM(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("OPENAI_BASE_URL", llmtest.New(scriptState(ts).test).URL)
 	ts.Setenv("OPENAI_API_KEY", "sk-test-0123456789")

@@ -1,6 +1,6 @@
 // Package e2e tests the program as its users have it: the built binary, a real
 // OpenHands agent-server behind it, the newest client libraries in front. Only
-// the LLM is scripted (internal/llmtest), so that every word is known.
+// the LLM is scripted (internal/testkit/llmtest), so that every word is known.
 //
 // Its tests have the build tag e2e, because they take minutes and need what
 // scripts/e2e-setup installs. They are run by `make e2e`, the benchmarks by

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/backendtest/fakeserver"
-	"github.com/ohgw/ohgw/internal/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
 // inParallel calls do for 0 to n-1, workers at a time.

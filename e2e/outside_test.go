@@ -25,7 +25,7 @@ import (
 const benchBinary = "OHGW_BENCH_BINARY"
 
 var (
-	llmProgram   = built("llmtest", "..", "./internal/llmtest/cmd/llmtest")
+	llmProgram   = built("llmtest", "..", "./internal/testkit/llmtest/cmd/llmtest")
 	proxyProgram = built("proxy", "..", "-tags", "e2e", "./e2e/proxy")
 )
 

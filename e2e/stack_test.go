@@ -14,8 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/ohgw/ohgw/internal/agentservertest"
-	"github.com/ohgw/ohgw/internal/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/agentservertest"
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
 // The models: scripted, and the same for an agent that takes it for one that

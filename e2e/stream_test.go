@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ohgw/ohgw/internal/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
 // TestCurlSeesWordsAsTheyAreMade runs curl -N on an LLM that takes 100 ms for

@@ -9,7 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/agentserver"
 	"github.com/ohgw/ohgw/agentapi/backendtest"
 	"github.com/ohgw/ohgw/agentapi/backendtest/fakeserver"
-	"github.com/ohgw/ohgw/internal/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

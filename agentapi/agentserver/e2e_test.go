@@ -10,8 +10,8 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/agentserver"
 	"github.com/ohgw/ohgw/agentapi/backendtest"
-	"github.com/ohgw/ohgw/internal/agentservertest"
-	"github.com/ohgw/ohgw/internal/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/agentservertest"
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
 func TestContractWithTheRealServer(t *testing.T) {

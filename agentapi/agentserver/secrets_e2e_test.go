@@ -13,9 +13,9 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/agentserver"
-	"github.com/ohgw/ohgw/internal/agentservertest"
-	"github.com/ohgw/ohgw/internal/llmtest"
 	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/testkit/agentservertest"
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 

@@ -2,7 +2,7 @@
 // backend passes it, the fake and the real agent-server alike.
 //
 // It knows backends by the seam only, and the agent's model by what
-// internal/llmtest was asked. A behaviour that some backends cannot have is a
+// internal/testkit/llmtest was asked. A behaviour that some backends cannot have is a
 // field of [Features]; all others are the contract.
 package backendtest
 
@@ -18,7 +18,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/agentapi/turn"
-	"github.com/ohgw/ohgw/internal/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 

@@ -11,12 +11,12 @@ import (
 	"testing"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine"
+	"github.com/ohgw/ohgw/agentapi/engine/enginetest"
+	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/agentapi/turn"
-	"github.com/ohgw/ohgw/internal/engine"
-	"github.com/ohgw/ohgw/internal/engine/enginetest"
-	"github.com/ohgw/ohgw/internal/engine/llm"
-	"github.com/ohgw/ohgw/internal/engine/tool"
 )
 
 // wholeModels go through the whole engine too: two or more of each dialect.

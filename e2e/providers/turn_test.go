@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/event"
-	"github.com/ohgw/ohgw/internal/engine/llm"
 )
 
 // step is a part of a turn: a message, an answer of the model that is asked

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/ohgw/ohgw/internal/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
 // turn is one message to an agent and what its client knows of it. The text of

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ohgw/ohgw/internal/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
 // clients is how many work at the same time.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ohgw/ohgw/internal/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
 func TestAQuestionOfSeveralLinesIsSentWhole(t *testing.T) {

@@ -5,7 +5,7 @@ package terminal_test
 import (
 	"testing"
 
-	"github.com/ohgw/ohgw/internal/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
 // tests is what the LLM does when it is asked about the tests.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ohgw/ohgw/internal/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
 // freeAddress is an address that nobody has now.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ohgw/ohgw/internal/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 	"github.com/ohgw/ohgw/tui/wrap"
 )
 

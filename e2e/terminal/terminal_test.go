@@ -19,7 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ohgw/ohgw/internal/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
 var update = flag.Bool("update", false, "write the screens anew")

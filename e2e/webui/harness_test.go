@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ohgw/ohgw/internal/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
 // patience bounds every wait. Open WebUI starts in 20 s, in minutes where the

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/internal/fernet"
-	"github.com/ohgw/ohgw/internal/sdktest"
+	"github.com/ohgw/ohgw/internal/testkit/sdktest"
 )
 
 // upstream reads a JSON list of [secret, token] and prints what OpenHands'

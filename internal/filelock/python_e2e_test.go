@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/internal/filelock"
-	"github.com/ohgw/ohgw/internal/sdktest"
+	"github.com/ohgw/ohgw/internal/testkit/sdktest"
 )
 
 // pythonHolder takes the lock as the profile store does, says so, and keeps it

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ohgw/ohgw/internal/sdktest"
+	"github.com/ohgw/ohgw/internal/testkit/sdktest"
 )
 
 // saved saves settings as an agent-server does, encrypted.

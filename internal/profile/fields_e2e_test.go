@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/ohgw/ohgw/internal/profile"
-	"github.com/ohgw/ohgw/internal/sdktest"
+	"github.com/ohgw/ohgw/internal/testkit/sdktest"
 )
 
 // sdkFields tells of each field of the real LLM class whether it takes each of

@@ -20,7 +20,7 @@ import (
 	"github.com/ohgw/ohgw/internal/profile/document"
 	"github.com/ohgw/ohgw/internal/profile/jsonedit"
 	"github.com/ohgw/ohgw/internal/profile/migrate"
-	"github.com/ohgw/ohgw/internal/sdktest"
+	"github.com/ohgw/ohgw/internal/testkit/sdktest"
 )
 
 // served is what GET /api/profiles answers.

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ohgw/ohgw/internal/profile/canon"
-	"github.com/ohgw/ohgw/internal/sdktest"
+	"github.com/ohgw/ohgw/internal/testkit/sdktest"
 )
 
 // upstream applies OpenHands' own rule to a list of [model, base_url] and

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/ohgw/ohgw/internal/profile/jsonedit"
-	"github.com/ohgw/ohgw/internal/sdktest"
+	"github.com/ohgw/ohgw/internal/testkit/sdktest"
 )
 
 // python reads a JSON list of texts as lists of bytes and tells of each

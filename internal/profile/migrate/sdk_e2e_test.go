@@ -13,7 +13,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/profile/document"
 	"github.com/ohgw/ohgw/internal/profile/migrate"
-	"github.com/ohgw/ohgw/internal/sdktest"
+	"github.com/ohgw/ohgw/internal/testkit/sdktest"
 )
 
 const fixtureSecret = "ohgw-example-secret-key-0001"

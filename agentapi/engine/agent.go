@@ -1,0 +1,255 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/confirm"
+	"github.com/ohgw/ohgw/agentapi/engine/conversation"
+	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
+)
+
+// The keys of a conversation's first models in its statistics.
+const (
+	agentUsage     = "agent"
+	condenserUsage = "condenser"
+)
+
+// tagSystem keeps length and hash of the system text, which itself stands at
+// the end of the agent's suffix.
+const tagSystem = "ohgwsystem"
+
+const suffixGap = "\n\n"
+
+// agent is the part of a stored agent that the engine reads and writes; what
+// else is in it is kept.
+type agent map[string]json.RawMessage
+
+func (a agent) set(name string, v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // only values of this file's own types come here
+	}
+	a[name] = data
+}
+
+func (a agent) object(name string) agent {
+	o := agent{}
+	if json.Unmarshal(a[name], &o) != nil || o == nil {
+		return agent{}
+	}
+	return o
+}
+
+func (a agent) text(name string) string {
+	var s string
+	_ = json.Unmarshal(a[name], &s) // another type counts as none
+	return s
+}
+
+type toolSpec struct {
+	Name   string   `json:"name"`
+	Params struct{} `json:"params"`
+}
+
+// newAgent is the agent of a new conversation, as OpenHands would make it of
+// the profile and the settings. It has no key of a model, and the secrets of MCP
+// servers as seal makes them.
+func newAgent(p Profile, s Settings, system string, seal func(string) (string, error)) (json.RawMessage, error) {
+	settings := agent{}
+	if len(s.Agent) > 0 {
+		if err := json.Unmarshal(s.Agent, &settings); err != nil {
+			return nil, refused("OpenHands' agent settings cannot be read; repair settings.json.", err)
+		}
+	}
+	model, err := storedLLM(p, agentUsage, true)
+	if err != nil {
+		return nil, err
+	}
+	context := agent{}
+	old := settings.object("agent_context")
+	for _, name := range []string{"system_message_suffix", "user_message_suffix", "disabled_skills"} {
+		if v, ok := old[name]; ok && string(v) != "null" {
+			context[name] = v
+		}
+	}
+	// Another value than null is the time at which the settings were saved.
+	if v := old["current_datetime"]; string(v) == "null" {
+		context["current_datetime"] = v
+	}
+	if system != "" {
+		if suffix := context.text("system_message_suffix"); suffix != "" {
+			context.set("system_message_suffix", suffix+suffixGap+system)
+		} else {
+			context.set("system_message_suffix", system)
+		}
+	}
+	a := agent{}
+	a.set("kind", "Agent")
+	a.set("llm", model)
+	a.set("tools", []toolSpec{{Name: "terminal"}, {Name: "file_editor"}, {Name: "task_tracker"}})
+	if tools, ok := settings["tools"]; ok && string(tools) != "null" {
+		a["tools"] = tools
+	}
+	builtin := []string{"FinishTool", "ThinkTool"}
+	if string(settings["enable_switch_llm_tool"]) == "true" { // the client has chosen a model, so that has to be said
+		builtin = append(builtin, "SwitchLLMTool")
+	}
+	a.set("include_default_tools", builtin)
+	a.set("agent_context", context)
+	servers, err := storedServers(settings, seal)
+	if err != nil {
+		return nil, refused("The MCP servers in OpenHands' settings cannot be stored with the conversation; repair mcp_config in settings.json.", err)
+	}
+	if len(servers) > 0 {
+		a.set("mcp_config", servers)
+	}
+	if limit, ok := settings["tool_concurrency_limit"]; ok {
+		a["tool_concurrency_limit"] = limit
+	}
+	if condenser := newCondenser(settings.object("condenser"), p); condenser != nil {
+		a.set("condenser", condenser)
+	}
+	return json.Marshal(a)
+}
+
+func newCondenser(settings agent, p Profile) agent {
+	if string(settings["enabled"]) == "false" || settings.text("condenser_kind") == "no_op" {
+		return nil
+	}
+	model, err := storedLLM(p, condenserUsage, false)
+	if err != nil {
+		return nil // the same error has been told of the agent's own model
+	}
+	c := agent{}
+	c.set("kind", "LLMSummarizingCondenser")
+	c.set("llm", model)
+	c.set("max_size", 240)
+	c.set("keep_first", 2)
+	for _, name := range []string{"max_size", "keep_first", "max_tokens", "minimum_progress"} {
+		if v, ok := settings[name]; ok && string(v) != "null" {
+			c[name] = v
+		}
+	}
+	return c
+}
+
+// storedLLM is the LLM object of a profile for an agent: without key, under a
+// usage id.
+func storedLLM(p Profile, usage string, stream bool) (agent, error) {
+	model := agent{}
+	if err := json.Unmarshal(p.LLM, &model); err != nil {
+		return nil, refused(fmt.Sprintf("The profile %q cannot be read; repair or replace it.", p.Name), err)
+	}
+	for _, name := range []string{"schema_version", "is_subscription", "fallback_strategy", "api_key", "aws_access_key_id", "aws_secret_access_key", "aws_session_token"} {
+		delete(model, name)
+	}
+	model.set("usage_id", usage)
+	model.set("stream", stream)
+	return model, nil
+}
+
+// confirm makes new conversations confirm what they must: what was chosen for
+// this engine, or else what the settings say.
+func (s Settings) confirm(chosen Confirm, state *store.State) {
+	if chosen == "" {
+		chosen = s.Confirm
+	}
+	if s.Analyzer || chosen == ConfirmRisky { // without an analyzer everything would be risky
+		state.SecurityAnalyzer = json.RawMessage(confirm.LLM)
+	}
+	switch chosen {
+	case ConfirmRisky:
+		state.ConfirmationPolicy = json.RawMessage(confirm.Risky)
+	case ConfirmAlways:
+		state.ConfirmationPolicy = json.RawMessage(confirm.Always)
+	}
+}
+
+func systemMark(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return strconv.Itoa(len(text)) + ":" + hex.EncodeToString(sum[:])
+}
+
+// recallSystem finds the system text of a mark at the end of the agent's
+// suffix.
+func recallSystem(mark, suffix string) (text string, known bool) {
+	length, _, ok := strings.Cut(mark, ":")
+	n, err := strconv.Atoi(length)
+	if !ok || err != nil || n < 0 || n > len(suffix) {
+		return "", false
+	}
+	text = suffix[len(suffix)-n:]
+	return text, systemMark(text) == mark
+}
+
+// models keeps the models that were made, one for each profile and usage, as
+// long as the profile does not change.
+type models struct {
+	profiles Profiles
+	make     func(Profile, string) (llm.Model, error)
+
+	mu   sync.Mutex
+	made map[conversation.Choice]madeModel
+}
+
+type madeModel struct {
+	revision string
+	model    llm.Model
+}
+
+func newModels(p Profiles, f func(Profile, string) (llm.Model, error)) *models {
+	return &models{profiles: p, make: f, made: make(map[conversation.Choice]madeModel)}
+}
+
+// Model is the model of a choice as its profile is now.
+func (m *models) Model(ctx context.Context, c conversation.Choice) (llm.Model, error) {
+	p, err := m.load(ctx, c.Profile)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if old, ok := m.made[c]; ok && old.revision == p.Revision && p.Revision != "" {
+		return old.model, nil
+	}
+	model, err := m.make(p, c.Usage)
+	if err != nil {
+		return nil, kinded(ctx, err, agentapi.ErrRefused, fmt.Sprintf("The profile %q cannot be used: %v.", c.Profile, err))
+	}
+	m.made[c] = madeModel{p.Revision, model}
+	return model, nil
+}
+
+func (m *models) load(ctx context.Context, name string) (Profile, error) {
+	p, err := m.profiles.Load(ctx, name)
+	return p, kinded(ctx, err, agentapi.ErrUnavailable, fmt.Sprintf("The profile %q cannot be read.", name))
+}
+
+// Switched is the choice of a profile, and the agent with its model.
+func (m *models) Switched(ctx context.Context, stored json.RawMessage, profile string) (conversation.Choice, json.RawMessage, error) {
+	p, err := m.load(ctx, profile)
+	if err != nil {
+		return conversation.Choice{}, nil, err
+	}
+	a := agent{}
+	if err := json.Unmarshal(stored, &a); err != nil {
+		return conversation.Choice{}, nil, refused("The stored agent of this conversation cannot be read.", err)
+	}
+	choice := conversation.Choice{Profile: profile, Usage: "profile:" + profile}
+	model, err := storedLLM(p, choice.Usage, true)
+	if err != nil {
+		return conversation.Choice{}, nil, err
+	}
+	a.set("llm", model)
+	data, err := json.Marshal(a)
+	return choice, data, err
+}

@@ -1,0 +1,213 @@
+// Package condenser decides which events of a long history give way to a
+// summary, and says how a model is asked for it. It calls no model itself.
+package condenser
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ohgw/ohgw/agentapi/engine/view"
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// Settings say when a history is too long. The zero value is no condenser.
+type Settings struct {
+	MaxSize   int   // events of the view
+	KeepFirst int   // events at the beginning that stay
+	MaxTokens int64 // of a request; 0: the model's own limit only
+	// MinProgress is the part of a view that must go, or it is not worth a
+	// call. 0: OpenHands' tenth.
+	MinProgress float64
+}
+
+const minProgress = 0.1
+
+// Need is why a view is to be condensed.
+type Need struct {
+	Wanted bool // it was asked for, or a request was too long
+	Events bool // there are too many
+	// Tokens is the limit that the next request would exceed; 0: it would not.
+	Tokens int64
+}
+
+// Hard tells whether the model cannot be asked before the view is shorter.
+func (n Need) Hard() bool { return n.Wanted || n.Tokens > 0 }
+
+// Any tells whether there is any need.
+func (n Need) Any() bool { return n.Hard() || n.Events }
+
+// NeedOf is the need of a view whose next request is estimated at tokens, for a
+// model that takes at most limit of them; 0 is unknown.
+func (s Settings) NeedOf(v *view.View, tokens, limit int64) Need {
+	if s == (Settings{}) {
+		return Need{}
+	}
+	if s.MaxTokens > 0 && (limit == 0 || s.MaxTokens < limit) {
+		limit = s.MaxTokens
+	}
+	n := Need{Wanted: v.CondensationWanted(), Events: v.Len() > s.MaxSize}
+	if limit > 0 && tokens > limit {
+		n.Tokens = limit
+	}
+	return n
+}
+
+// Cut is what a condensation takes out of a view.
+type Cut struct {
+	Gone   []int // indexes of the events that go, in order; never empty
+	Offset int   // where in the remaining view the summary stands
+}
+
+// Plan finds the events that are to go, for a model that takes an image for
+// perImage tokens. It is false if no legal cut makes enough room.
+func (s Settings) Plan(v *view.View, need Need, perImage int64) (Cut, bool) {
+	size := v.Len()
+	tail := size
+	if need.Wanted {
+		tail = min(tail, size/2-s.KeepFirst-1)
+	}
+	if need.Events {
+		tail = min(tail, s.MaxSize/2-s.KeepFirst-1)
+	}
+	if need.Tokens > 0 {
+		tail = min(tail, s.tailWithin(v, need.Tokens/2, perImage))
+	}
+	tail = max(0, tail)
+	cuts := v.Cuts()
+	start, end := firstAtLeast(cuts, s.KeepFirst), firstAtLeast(cuts, size-tail)
+	if start < 0 || end <= start {
+		return Cut{}, false
+	}
+	progress := s.MinProgress
+	if progress == 0 {
+		progress = minProgress
+	}
+	from, to := v.Asked()
+	c := cut(start, end, from, to)
+	return c, len(c.Gone) >= max(1, int(progress*float64(size)))
+}
+
+// Everything is the cut that leaves the system prompt and the user's newest
+// message: an earlier one that was never answered may be what is too long. It is
+// false where nothing is left to sum up but summaries.
+func Everything(v *view.View) (Cut, bool) {
+	start := 0
+	if v.Len() > 0 && v.Event(0).Kind() == (*event.SystemPrompt)(nil).Kind() {
+		start = 1
+	}
+	_, asked := v.Asked()
+	c := cut(start, v.Len(), asked-1, asked)
+	return c, slices.ContainsFunc(c.Gone, func(i int) bool {
+		return v.Event(i).Kind() != (*event.CondensationSummary)(nil).Kind()
+	})
+}
+
+// cut takes the events from start to end, but never those between from and to,
+// what the user asks now: the agent would answer something else. The summary
+// stands behind the question where it tells of work on it.
+func cut(start, end, from, to int) Cut {
+	c := Cut{Offset: start}
+	for i := start; i < end; i++ {
+		if i < from || i >= to {
+			c.Gone = append(c.Gone, i)
+		} else if to < end {
+			c.Offset++
+		}
+	}
+	return c
+}
+
+// tailWithin is the length of the longest end of a view that, with the head
+// that stays and what the user asks now, has at most limit tokens.
+func (s Settings) tailWithin(v *view.View, limit, perImage int64) int {
+	from, to := v.Asked()
+	stays := func(i int) bool { return i < s.KeepFirst || i >= from && i < to }
+	for i := range v.Len() {
+		if stays(i) {
+			limit -= v.Weight(i).Tokens(perImage)
+		}
+	}
+	n := 0
+	for i := v.Len() - 1; i >= 0; i-- {
+		if !stays(i) {
+			limit -= v.Weight(i).Tokens(perImage)
+		}
+		if limit < 0 {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+func firstAtLeast(cuts []int, at int) int {
+	for _, c := range cuts {
+		if c >= at {
+			return c
+		}
+	}
+	return -1
+}
+
+//go:embed summary.md
+var instructions string
+
+// Preview is how much of each event the model that sums up is shown, in
+// characters.
+const Preview = 500
+
+// Request is the only message of the request for a summary of the events that
+// a cut takes out, each shortened to preview characters.
+func Request(v *view.View, c Cut, preview int) event.LLMMessage {
+	var b strings.Builder
+	b.WriteString(instructions)
+	b.WriteString("\n<events>\n")
+	for _, i := range c.Gone {
+		if text := describe(v.Event(i), v.Content(i)); text != "" {
+			fmt.Fprintf(&b, "<event>\n%s\n</event>\n", shorten(text, preview))
+		}
+	}
+	b.WriteString("</events>\n")
+	return event.LLMMessage{Role: "user", Content: []event.Content{event.Text(b.String())}}
+}
+
+// describe is an event as the model that sums up is shown it.
+func describe(e event.Event, content []event.Content) string {
+	switch b := e.Body.(type) {
+	case *event.Message:
+		return fmt.Sprintf("Message of the %s: %s", speaker(e), event.PlainText(b.LLMMessage.Content))
+	case *event.Action:
+		text := fmt.Sprintf("Call of the tool %s: %s", b.ToolName, b.ToolCall.Arguments)
+		if said := event.PlainText(b.Thought); said != "" {
+			text = said + "\n" + text
+		}
+		return text
+	case *event.Observation:
+		return fmt.Sprintf("Result of the tool %s: %s", b.ToolName, event.PlainText(content))
+	case *event.AgentError:
+		return fmt.Sprintf("Error of the tool %s: %s", b.ToolName, b.Error)
+	case *event.UserReject:
+		return fmt.Sprintf("The user rejected the call of the tool %s: %s", b.ToolName, b.RejectionReason)
+	case *event.CondensationSummary:
+		return "Summary of what was before: " + b.Summary
+	}
+	return "" // the system prompt needs no summary
+}
+
+func speaker(e event.Event) string {
+	if e.Source == event.SourceEnvironment {
+		return "environment"
+	}
+	return e.Source
+}
+
+// shorten keeps the beginning and the end of a text.
+func shorten(text string, limit int) string {
+	runes := []rune(text)
+	if len(runes) <= limit {
+		return text
+	}
+	return string(runes[:limit-limit/2]) + " [...] " + string(runes[len(runes)-limit/2:])
+}

@@ -1,0 +1,454 @@
+// Package conversation is one conversation of the embedded engine while it is
+// open: its owner goroutine, the run loop, and those who watch.
+//
+// One goroutine owns everything: the directory, the view, the state. It takes
+// commands at any time, also while a model's call or a batch of tools is under
+// way in a goroutine of its own, because it waits for that and for commands
+// alike. So nothing here is locked, and a log never has an event between two
+// that belong together: a message that comes during a step waits for its end.
+//
+// Not here: how a directory is written (package store), what the model is
+// shown (view, prompt), how a model or a tool works (llm, tool).
+package conversation
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/condenser"
+	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/stuck"
+	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/agentapi/engine/view"
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// Config is what a conversation needs of the engine. Every field without a
+// default is required.
+type Config struct {
+	Dir    *store.Dir
+	Models Models
+	// Model says which model answers when the conversation is opened.
+	Model Choice
+	// Condenser says when the history is too long; the zero value: never.
+	Condenser condenser.Settings
+	// Tools makes the conversation's tools; it is called once, before the
+	// first message is taken.
+	Tools func(ctx context.Context, host Host) ([]tool.Tool, error)
+	// Schemas are shared with other conversations. May be nil.
+	Schemas *tool.Schemas
+	// Secrets are masked in all that is stored, shown to the model and told to
+	// watchers. May be nil.
+	Secrets *secretenv.Registry
+	// Prompt is what the agent is told besides its history.
+	Prompt Prompt
+	// Concurrency is how many calls of one answer may run at once. Default: 1.
+	Concurrency int
+	// Titles has the model find a title for a new conversation.
+	Titles bool
+	// MaxCost ends a run when the conversation has cost that much, in US
+	// dollars. 0: no limit.
+	MaxCost float64
+	// RunEnded is told that a run has ended. It must not wait for the
+	// conversation. May be nil.
+	RunEnded func()
+	// Memory is kept at what the conversation holds in memory, in bytes: an
+	// estimate by what its model is shown. May be nil.
+	Memory *atomic.Int64
+	// Grace is how long an interrupted call or tool may take to obey before it
+	// is left alone. Default: 10 s.
+	Grace time.Duration
+	Now   func() time.Time
+	NewID func() string
+	Log   *slog.Logger
+}
+
+// Choice is a profile and the key of its numbers in the statistics.
+type Choice struct{ Profile, Usage string }
+
+// Models gives the models that profiles stand for. Its errors are
+// [agentapi.Error]s.
+type Models interface {
+	// Model is the model as its profile is now. It is asked at the beginning of
+	// each run, so a model must not be made anew for an unchanged profile.
+	Model(ctx context.Context, c Choice) (llm.Model, error)
+	// Switched is the choice of a profile in a conversation that used another,
+	// and the stored agent with that profile's model.
+	Switched(ctx context.Context, agent json.RawMessage, profile string) (Choice, json.RawMessage, error)
+}
+
+// Prompt is what the agent is told besides its history.
+type Prompt interface {
+	// System is what a SystemPromptEvent holds besides the tools; dynamic may
+	// be empty.
+	System(tools []tool.Definition, model string) (static, dynamic string)
+	// Message finds what belongs to a message of the user: the contents of the
+	// skills that it triggers, without those that are active already.
+	Message(text string, active []string) (extended []event.Content, activated []string)
+	// Path finds the rules for a file that a tool looked at.
+	Path(path string, active []string) (extended []event.Content, activated []string)
+}
+
+// Host is what tools may ask of their conversation while they run.
+type Host interface {
+	// Switch makes the next call of the model go to another profile, and gives
+	// the name of its model.
+	Switch(ctx context.Context, profile string) (model string, err error)
+	// SkillInvoked records that the model has read a skill.
+	SkillInvoked(ctx context.Context, name string) error
+	// Notice tells the model and the person something about the agent's
+	// surroundings, with the next message of the user, once in a conversation.
+	Notice(text string)
+	// Vision tells whether the model that answers next is shown images.
+	Vision() bool
+	// ReplaceMCP offers other tools in the place of those of MCP servers, from
+	// the next step on. It does not wait for it.
+	ReplaceMCP(tools []tool.Tool)
+}
+
+// Conversation is an open conversation. Its methods may be called at the same
+// time.
+type Conversation struct {
+	cfg      Config
+	id       string
+	commands chan func()
+	gone     chan struct{} // closed when the owner has ended
+	owner    sync.WaitGroup
+	workers  sync.WaitGroup
+	watchers watchers
+	vision   atomic.Bool                 // of model
+	mcp      atomic.Pointer[[]tool.Tool] // that replace others with the next step
+
+	// What follows belongs to the owner goroutine.
+	dir       *store.Dir
+	view      *view.View
+	head      string
+	open      []event.Event // actions of the branch that have no result
+	trace     stuck.Trace   // of the branch
+	stats     stats
+	choice    Choice
+	model     llm.Model // nil: to be asked for
+	tools     *toolbox  // nil: to be made
+	inbox     []*delivery
+	job       *job
+	lease     *time.Ticker
+	settle    *time.Timer
+	unsettled bool            // something has changed since the disk was asked to keep the state
+	saved     bool            // the base state says that this run runs
+	nudged    string          // the event for which the agent was nudged
+	known     ids             // of the branch
+	concealed map[string]bool // open actions that were read without the secrets in their arguments
+	refused   int             // answers in a row that could not be used
+	tooLong   int             // calls in a row that exceeded the context
+	tokens    int64           // of the next request, as far as known; 0: unknown
+
+	condenseAt int // the size of the view at which a summary is tried again
+
+	notices []string // for the next message of the user
+
+	introduced bool // the log has a system prompt
+
+	accepted bool  // what waits may run
+	stopping bool  // somebody interrupts
+	pausing  bool  // somebody pauses
+	closing  bool  // the conversation is to be closed
+	removing bool  // and deleted
+	lost     error // another process has the conversation
+	broken   bool  // the owner has panicked
+}
+
+// delivery is a message on its way into the log.
+type delivery struct {
+	ctx     context.Context
+	message agentapi.Message
+	taken   chan error // of one place
+}
+
+// Open makes the directory's conversation live, repairing what a crash has
+// left. It returns when the owner runs; Close ends it.
+func Open(cfg Config) (*Conversation, error) {
+	if cfg.Concurrency < 1 {
+		cfg.Concurrency = 1
+	}
+	if cfg.Grace == 0 {
+		cfg.Grace = 10 * time.Second
+	}
+	if cfg.RunEnded == nil {
+		cfg.RunEnded = func() {}
+	}
+	if cfg.Memory == nil {
+		cfg.Memory = new(atomic.Int64)
+	}
+	c := &Conversation{
+		cfg: cfg, id: cfg.Dir.State.ID, dir: cfg.Dir, choice: cfg.Model,
+		commands: make(chan func()), gone: make(chan struct{}), known: newIDs(),
+	}
+	if err := c.load(); err != nil {
+		return nil, err
+	}
+	c.weigh()
+	c.owner.Go(c.own)
+	return c, nil
+}
+
+// What a conversation holds besides what the model is shown: its goroutine,
+// prompt and tools, and an index of its log.
+const (
+	baseMemory = 64 << 10
+	perEvent   = 512
+)
+
+func (c *Conversation) weigh() {
+	memory := baseMemory + perEvent*int64(c.dir.Len()) + c.view.Memory()
+	if c.tools != nil {
+		for _, t := range c.tools.made {
+			if h, ok := t.(tool.Holder); ok {
+				memory += h.Held()
+			}
+		}
+	}
+	c.cfg.Memory.Store(memory)
+}
+
+// Status is where the conversation stands.
+func (c *Conversation) Status(ctx context.Context) (s event.Status, err error) {
+	err = c.do(ctx, func() { s = c.dir.State.Status })
+	return s, err
+}
+
+// State is the state now.
+func (c *Conversation) State(ctx context.Context) (event.State, error) {
+	var s event.State
+	err := c.do(ctx, func() { s = c.state() })
+	return s, err
+}
+
+// Profile is the name of the profile that answers next.
+func (c *Conversation) Profile(ctx context.Context) (profile string, err error) {
+	err = c.do(ctx, func() { profile = c.choice.Profile })
+	return profile, err
+}
+
+// Watch opens a stream; see [agentapi.Conversation].
+func (c *Conversation) Watch(ctx context.Context, after string) (*Stream, error) {
+	var s *Stream
+	var failed error
+	err := c.do(ctx, func() { s, failed = c.watch(after) })
+	if err == nil {
+		err = failed
+	}
+	return s, err
+}
+
+// Send takes a message of the user and starts a run. While a step of a run
+// goes on, it waits for its end: the message follows that step in the log and
+// is answered by the same run.
+func (c *Conversation) Send(ctx context.Context, m agentapi.Message) error {
+	d := &delivery{ctx: ctx, message: m, taken: make(chan error, 1)}
+	if err := c.do(ctx, func() { c.inbox = append(c.inbox, d) }); err != nil {
+		return err
+	}
+	select {
+	case err := <-d.taken:
+		return err
+	case <-ctx.Done():
+	case <-c.gone:
+	}
+	return c.withdraw(ctx, d)
+}
+
+// withdraw takes a message back, unless it is in the log already.
+func (c *Conversation) withdraw(ctx context.Context, d *delivery) error {
+	waiting := false
+	err := c.do(context.WithoutCancel(ctx), func() {
+		if i := slices.Index(c.inbox, d); i >= 0 {
+			c.inbox, waiting = slices.Delete(c.inbox, i, i+1), true
+		}
+	})
+	select {
+	case taken := <-d.taken:
+		return taken
+	default:
+	}
+	if waiting {
+		return ctx.Err()
+	}
+	if err != nil {
+		return err
+	}
+	return <-d.taken
+}
+
+// Decide answers actions that wait for a confirmation.
+func (c *Conversation) Decide(ctx context.Context, d agentapi.Decision) error {
+	var failed error
+	err := c.do(ctx, func() { failed = c.decide(d) })
+	if err == nil {
+		err = failed
+	}
+	return err
+}
+
+// Interrupt stops the run at once.
+func (c *Conversation) Interrupt(ctx context.Context) error {
+	return c.do(ctx, func() {
+		if c.dir.State.Status == event.Running {
+			c.stop()
+		}
+	})
+}
+
+// Pause ends the run after the step in flight.
+func (c *Conversation) Pause(ctx context.Context) error {
+	return c.do(ctx, func() { c.pausing = c.dir.State.Status == event.Running })
+}
+
+// Switch makes the following calls of the model go to another profile, and
+// gives the name of its model.
+func (c *Conversation) Switch(ctx context.Context, profile string) (string, error) {
+	var choice Choice
+	var agent json.RawMessage
+	if err := c.do(ctx, func() { choice, agent = c.choice, c.dir.State.Agent }); err != nil {
+		return "", err
+	}
+	next := choice
+	if choice.Profile != profile {
+		var err error
+		if next, agent, err = c.cfg.Models.Switched(ctx, agent, profile); err != nil {
+			return "", err
+		}
+	}
+	model, err := c.cfg.Models.Model(ctx, next)
+	if err != nil || next == choice {
+		return name(model), err
+	}
+	var failed error
+	if err := c.do(ctx, func() { failed = c.use(next, agent, model) }); err != nil {
+		return "", err
+	}
+	return name(model), failed
+}
+
+// name is the model's name, empty without one.
+func name(m llm.Model) string {
+	if m == nil {
+		return ""
+	}
+	return m.Info().Model
+}
+
+// Fork is what another conversation begins with that knows this one up to an
+// event; see [store.Dir.Fork].
+func (c *Conversation) Fork(ctx context.Context, id, from string) (s store.State, events []event.Event, err error) {
+	var failed error
+	if err := c.do(ctx, func() { s, events, failed = c.dir.Fork(id, from) }); err != nil {
+		return store.State{}, nil, err
+	}
+	return s, events, failed
+}
+
+// Notice tells the model and the person something with the next message.
+func (c *Conversation) Notice(text string) {
+	// Nobody is told by a conversation that is closed.
+	_ = c.do(context.Background(), func() { c.notices = append(c.notices, text) })
+}
+
+// SkillInvoked records that the model has read a skill.
+func (c *Conversation) SkillInvoked(ctx context.Context, name string) error {
+	return c.do(ctx, func() {
+		s := &c.dir.State
+		if !slices.Contains(s.InvokedSkills, name) {
+			s.InvokedSkills = append(s.InvokedSkills, name)
+		}
+	})
+}
+
+// Close interrupts a run, ends the tools and lets the directory go.
+func (c *Conversation) Close() error { return c.end(false, func() error { return c.dir.Close() }) }
+
+// Remove does what Close does, and deletes the directory.
+func (c *Conversation) Remove() error { return c.end(true, func() error { return c.dir.Remove() }) }
+
+// end ends the owner and its workers. It waits for each of them for the grace
+// of the configuration and a little more: a tool or a disk that does not obey
+// keeps what it holds, and nobody else waits for it.
+func (c *Conversation) end(remove bool, last func() error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), c.cfg.Grace+endWait)
+	defer cancel()
+	// Nobody else ends the owner but a lost lease or a panic, which is fine too.
+	_ = c.do(ctx, func() {
+		c.closing, c.removing = true, remove
+		c.stop()
+	})
+	if !ends(ctx, &c.owner) {
+		go func() { // the directory is the owner's until it has ended
+			c.owner.Wait()
+			if err := last(); err != nil {
+				c.cfg.Log.Warn("close conversation", "conversation", c.id, "err", err)
+			}
+		}()
+		return fmt.Errorf("conversation %s does not end: it waits for the disk or a tool", c.id)
+	}
+	ctx, cancel = context.WithTimeout(context.Background(), c.cfg.Grace+endWait)
+	defer cancel()
+	if !ends(ctx, &c.workers) {
+		c.cfg.Log.Error("a call or a tool does not end and is left alone", "conversation", c.id)
+	}
+	return last()
+}
+
+// endWait is how long the end of a conversation may take beyond the grace of
+// what it interrupts.
+const endWait = 2 * time.Second
+
+// ends waits for a group until ctx ends.
+func ends(ctx context.Context, group *sync.WaitGroup) bool {
+	over := make(chan struct{})
+	go func() {
+		group.Wait()
+		close(over)
+	}()
+	select {
+	case <-over:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Ended tells whether the conversation has ended by itself: another process
+// has taken it, or it broke. It can be closed, and opened again.
+func (c *Conversation) Ended() bool {
+	select {
+	case <-c.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// do has the owner run f. The error is ctx's, or that of a conversation that
+// is closed.
+func (c *Conversation) do(ctx context.Context, f func()) error {
+	done, ran := make(chan struct{}), false
+	select {
+	case c.commands <- func() { defer close(done); f(); ran = true }:
+		if <-done; !ran {
+			return errClosed
+		}
+		return nil
+	case <-c.gone:
+		return c.closed()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,241 @@
+package conversation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ohgw/ohgw/agentapi/engine/batch"
+	"github.com/ohgw/ohgw/agentapi/engine/confirm"
+	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/agentapi/engine/tool/check"
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+const (
+	finishTool = "finish"
+	thinkTool  = "think"
+)
+
+// dispatch takes the tool calls of an answer: each becomes an action, and what
+// may run runs. Calls behind a finish are never made: nobody would see their
+// results.
+func (c *Conversation) dispatch(resp llm.Response) (outcome, error) {
+	opts := check.Options{Analyzer: confirm.Analyzes(c.dir.State.SecurityAnalyzer)}
+	var actions []event.Event
+	for i, call := range resp.Message.ToolCalls {
+		passed, refused := check.Call(call, c.tools.defs, opts)
+		body := c.action(resp, i)
+		if refused != nil {
+			if err := c.refuse(body, refused); err != nil {
+				return more, err
+			}
+			continue
+		}
+		body.Action, body.ToolName, body.ToolCall = passed.Action, passed.Tool.Name, passed.Call
+		body.SecurityRisk, body.Summary = passed.Risk, passed.Summary
+		e, err := c.append(event.SourceAgent, body, durable)
+		if err != nil {
+			return more, err
+		}
+		actions = append(actions, e)
+		if passed.Tool.Name == finishTool {
+			break
+		}
+	}
+	if len(actions) == 0 {
+		return more, nil
+	}
+	if c.mustAsk(actions) {
+		return waiting, nil
+	}
+	return c.execute(actions)
+}
+
+// action is the part of an action that does not depend on its call. What the
+// model said and thought before its calls stands with the first.
+func (c *Conversation) action(resp llm.Response, i int) *event.Action {
+	call := resp.Message.ToolCalls[i]
+	a := &event.Action{
+		Thought: []event.Content{}, ThinkingBlocks: []json.RawMessage{}, SecurityRisk: tool.Risks[0],
+		ToolName: call.Name, ToolCallID: call.ID, ToolCall: call, LLMResponseID: resp.ID,
+	}
+	if i == 0 {
+		a.Thought = thought(resp.Message.Content)
+		a.ReasoningContent, a.ResponsesReasoningItem = resp.Message.ReasoningContent, resp.Message.ResponsesReasoningItem
+		a.ThinkingBlocks = list(resp.Message.ThinkingBlocks)
+	}
+	return a
+}
+
+// thought is the texts of an answer; a thought has nothing else.
+func thought(content []event.Content) []event.Content {
+	return list(slices.DeleteFunc(slices.Clone(content), func(item event.Content) bool {
+		return item.Type != event.TypeText || item.Text == ""
+	}))
+}
+
+func (c *Conversation) refuse(body *event.Action, r *check.Refused) error {
+	body.ToolName, body.ToolCall = r.ToolName, r.Call
+	if _, err := c.append(event.SourceAgent, body, durable); err != nil {
+		return err
+	}
+	return c.toolError(body, r.Message, agentAction)
+}
+
+// The classes of a call's failure.
+var (
+	agentAction = event.Classification{Kind: "agent_action", Retryable: true, UserAction: "retry"}
+	internal    = event.Classification{Kind: "internal", UserAction: "none"}
+)
+
+func (c *Conversation) toolError(a *event.Action, text string, class event.Classification) error {
+	_, err := c.append(event.SourceAgent, &event.AgentError{
+		ToolName: a.ToolName, ToolCallID: a.ToolCallID, Error: text, Classification: &class,
+	}, durable)
+	return err
+}
+
+// mustAsk tells whether a person has to say yes to the actions of an answer.
+func (c *Conversation) mustAsk(actions []event.Event) bool {
+	s := &c.dir.State
+	if len(actions) == 1 {
+		switch actions[0].Body.(*event.Action).ToolName {
+		case finishTool, thinkTool:
+			return false
+		}
+	}
+	return slices.ContainsFunc(actions, func(e event.Event) bool {
+		return confirm.Needed(s.ConfirmationPolicy, s.SecurityAnalyzer, e.Body.(*event.Action).SecurityRisk)
+	})
+}
+
+// execute runs actions and records their results, in the order of the calls,
+// when all of them are there. What an interrupt kept from ending stays open.
+func (c *Conversation) execute(open []event.Event) (outcome, error) {
+	actions, err := c.rejectBlocked(slices.Clone(open))
+	if err != nil {
+		return more, err
+	}
+	calls := make([]batch.Call, len(actions))
+	for i, e := range actions {
+		calls[i] = c.call(e)
+	}
+	if !c.saved {
+		if err := c.saveRunning(); err != nil {
+			return more, err
+		}
+	}
+	var results []batch.Result
+	limit := c.cfg.Concurrency
+	switch err := c.await(context.Background(), func(j *job) { results = batch.Run(j.ctx, calls, limit) }); {
+	case errors.Is(err, errLeft):
+		return more, nil
+	case err != nil:
+		return more, err
+	}
+	next := more
+	for i, e := range actions {
+		done, err := c.result(e, results[i])
+		if err != nil {
+			return more, err
+		}
+		if done {
+			next = finished
+		}
+	}
+	return next, nil
+}
+
+// rejectBlocked records the actions that a hook refused, and gives the others.
+func (c *Conversation) rejectBlocked(actions []event.Event) ([]event.Event, error) {
+	s := &c.dir.State
+	kept := actions[:0]
+	for _, e := range actions {
+		reason, blocked := s.BlockedActions[e.ID]
+		if !blocked {
+			kept = append(kept, e)
+			continue
+		}
+		delete(s.BlockedActions, e.ID)
+		if err := c.reject(e, reason, "hook"); err != nil {
+			return nil, err
+		}
+	}
+	return kept, nil
+}
+
+const concealedText = "This call was not run: its arguments contained the value of a secret, which is never stored, " +
+	"and the conversation was closed before the call was confirmed. Make the call again, with the name of the secret, such as $NAME, in place of its value."
+
+// call is an action that can be run. One whose tool is not there any more, or
+// was never here, is answered in its place, and so is one whose arguments are
+// not known any more.
+func (c *Conversation) call(e event.Event) batch.Call {
+	if c.concealed[e.ID] {
+		return batch.Call{Err: &tool.ArgumentError{Msg: concealedText}}
+	}
+	a := e.Body.(*event.Action)
+	t, ok := c.tools.byName[a.ToolName]
+	if !ok {
+		text := fmt.Sprintf("The tool %q is not available here. The tools there are: %s.", a.ToolName, strings.Join(c.tools.names(), ", "))
+		return batch.Call{Err: &tool.ArgumentError{Msg: text}}
+	}
+	args, err := t.Definition().Args(a.Action)
+	return batch.Call{Tool: t, Call: tool.Call{ID: a.ToolCallID, Args: args}, Err: err}
+}
+
+// result records what became of an action, and tells whether it was the end of
+// the task.
+func (c *Conversation) result(e event.Event, r batch.Result) (done bool, err error) {
+	a := e.Body.(*event.Action)
+	switch {
+	case r.Interrupted:
+		return false, nil
+	case r.Err != nil:
+		text, class := "The tool could not be run: "+r.Err.Error(), internal
+		if bad, ok := errors.AsType[*tool.ArgumentError](r.Err); ok {
+			text, class = bad.Msg, agentAction
+		}
+		return false, c.toolError(a, text, class)
+	}
+	s := &c.dir.State
+	extended, activated := c.cfg.Prompt.Path(pathOf(a.Action), s.ActivatedPathRules)
+	_, err = c.append(event.SourceEnvironment, &event.Observation{
+		ToolName: a.ToolName, ToolCallID: a.ToolCallID, Observation: r.Result.Observation,
+		ActionID: e.ID, ExtendedContent: list(extended),
+	}, durable)
+	if err == nil && len(activated) > 0 {
+		s.ActivatedPathRules = append(s.ActivatedPathRules, activated...)
+		err = c.update("activated_path_rules", s.ActivatedPathRules)
+	}
+	return a.ToolName == finishTool && !r.Result.IsError, err
+}
+
+// pathOf is the file that an action is about; empty for none.
+func pathOf(action json.RawMessage) string {
+	var in struct {
+		Path string `json:"path"`
+	}
+	if json.Unmarshal(action, &in) != nil {
+		return ""
+	}
+	return in.Path
+}
+
+// render is what a model is shown of a stored observation; see [view.Render].
+// What cannot be read shows nothing.
+func render(observation json.RawMessage) ([]event.Content, bool) {
+	content, isError, err := tool.Content(observation)
+	if err != nil {
+		return nil, false
+	}
+	for i := range content {
+		content[i].Text = llm.ShortenResult(content[i].Text)
+	}
+	return content, isError
+}

@@ -1,0 +1,56 @@
+package conversation
+
+import (
+	"context"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/engine/title"
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+const (
+	titleUsage = "title" // the key of its numbers in the statistics
+	titleTime  = time.Minute
+)
+
+// entitle finds a title for a conversation that begins with message, beside
+// the run: nobody waits for it, and it is no event.
+func (c *Conversation) entitle(message string) {
+	choice := Choice{Profile: c.choice.Profile, Usage: titleUsage}
+	c.workers.Go(func() {
+		if err := safely(func() error { c.findTitle(choice, message); return nil }); err != nil {
+			c.cfg.Log.Error("no title", "conversation", c.id, "err", err)
+		}
+	})
+}
+
+func (c *Conversation) findTitle(choice Choice, message string) {
+	ctx, cancel := context.WithTimeout(context.Background(), titleTime)
+	defer cancel()
+	c.workers.Go(func() {
+		select {
+		case <-c.gone:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	var resp llm.Response
+	model, err := c.cfg.Models.Model(ctx, choice)
+	if err == nil {
+		resp, err = call(ctx, model, llm.Request{Messages: []event.LLMMessage{title.Request(message)}, CacheKey: c.id}, nil)
+	}
+	if err != nil {
+		c.cfg.Log.Info("no title from the model", "conversation", c.id, "err", err)
+	}
+	text := title.Of(event.PlainText(resp.Message.Content), message)
+	// Closed meanwhile: then there is nothing to write a title to.
+	_ = c.do(context.Background(), func() {
+		if err == nil {
+			c.stats.add(model.Info(), resp)
+		}
+		if err := c.dir.Touch(c.cfg.Now(), c.cfg.Secrets.Mask(text)); err != nil {
+			c.cfg.Log.Warn("save title", "conversation", c.id, "err", err)
+		}
+	})
+}

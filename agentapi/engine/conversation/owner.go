@@ -1,0 +1,293 @@
+package conversation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// own is the owner goroutine.
+func (c *Conversation) own() {
+	c.lease, c.settle = time.NewTicker(store.LeaseRenewal), time.NewTimer(0)
+	defer c.lease.Stop()
+	c.settle.Stop()
+	for !c.closing {
+		c.guard(c.turn)
+	}
+	if !c.removing && !c.broken && c.unsettled {
+		c.guard(c.settled)
+	}
+	for _, d := range c.inbox {
+		d.taken <- c.closed()
+	}
+	close(c.gone)
+	if c.broken { // who hears of the end of the run finds the conversation closed
+		_ = safely(func() error { c.watchers.publish(c.snapshot()); return nil })
+	}
+	c.watchers.end(c.closed())
+	tools := c.tools
+	c.workers.Go(func() { // the owner does not wait for them: the directory is free
+		if err := safely(tools.close); err != nil {
+			c.cfg.Log.Warn("close tools", "conversation", c.id, "err", err)
+		}
+	})
+}
+
+// turn does what has been asked for, and then the next thing that comes.
+func (c *Conversation) turn() {
+	c.work()
+	c.dir.Rest()
+	if c.closing {
+		return
+	}
+	select {
+	case command := <-c.commands:
+		command()
+	case <-c.lease.C:
+		c.keepLease()
+	case <-c.settle.C:
+		c.settled()
+	}
+}
+
+// guard runs f. A panic in it ends the run and the conversation, not the
+// process: the conversation is opened again from what is on the disk.
+func (c *Conversation) guard(f func()) {
+	broke := safely(func() error { f(); return nil })
+	if broke == nil {
+		return
+	}
+	c.cfg.Log.Error("a conversation broke and is closed", "conversation", c.id, "err", broke)
+	c.broken, c.closing = true, true
+	if c.dir.State.Status == event.Running && c.lost == nil {
+		if err := safely(func() error { c.failed(broke); return c.save(lazily) }); err != nil {
+			c.cfg.Log.Error("save conversation", "conversation", c.id, "err", err)
+			c.dir.State.Status = event.Failed
+			c.watchers.publish(c.unstored(event.SourceEnvironment, masked(c.cfg.Secrets, conversationError(broke))))
+		}
+	}
+}
+
+// panicError is a panic that was caught.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+// Error does not have the stack: it may be told to clients.
+func (e *panicError) Error() string { return fmt.Sprintf("something broke: %v", e.value) }
+
+// LogValue has the stack.
+func (e *panicError) LogValue() slog.Value {
+	return slog.StringValue(e.Error() + "\n" + string(e.stack))
+}
+
+// safely makes a panic of f an error.
+func safely(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &panicError{p, debug.Stack()}
+		}
+	}()
+	return f()
+}
+
+// work does what has been asked for: messages first, in their order.
+func (c *Conversation) work() {
+	for !c.closing {
+		switch {
+		case len(c.inbox) > 0:
+			if c.take() {
+				c.run()
+				c.cfg.RunEnded()
+			}
+		case c.accepted:
+			c.accepted, c.stopping = false, false
+			c.run()
+			c.cfg.RunEnded()
+		default:
+			return
+		}
+	}
+}
+
+// job is something that takes time: a call of the model, a batch of tools.
+type job struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	tell   chan func()   // what the owner shall do meanwhile
+	done   chan struct{} // closed when the work is done
+	err    error         // of work that broke; read after done
+	left   chan struct{} // closed when the owner waits no longer
+}
+
+// say has the owner run f, in order. It does nothing once the owner is gone.
+func (j *job) say(f func()) {
+	select {
+	case j.tell <- f:
+	case <-j.left:
+	}
+}
+
+// ask has the owner run f and waits for it; false if the owner is gone.
+func (j *job) ask(f func()) bool {
+	ran := make(chan struct{})
+	select {
+	case j.tell <- func() { defer close(ran); f() }:
+		<-ran
+		return true
+	case <-j.left:
+		return false
+	}
+}
+
+// await does f in a goroutine of its own and takes commands until it is done.
+// When somebody interrupts, the context of f ends, and f has a while to obey.
+// If it does not, await returns errLeft, and nothing that f makes may be read.
+// An f that panics has broken, and nothing else with it.
+func (c *Conversation) await(parent context.Context, f func(*job)) error {
+	ctx, cancel := context.WithCancel(parent)
+	defer cancel()
+	j := &job{ctx: ctx, cancel: cancel, tell: make(chan func()), done: make(chan struct{}), left: make(chan struct{})}
+	defer close(j.left)
+	if c.stopping {
+		cancel()
+	}
+	c.job = j
+	defer func() { c.job = nil }()
+	c.workers.Go(func() {
+		defer close(j.done)
+		j.err = safely(func() error { f(j); return nil })
+	})
+	var grace <-chan time.Time
+	for {
+		if grace == nil && ctx.Err() != nil {
+			timer := time.NewTimer(c.cfg.Grace)
+			defer timer.Stop()
+			grace = timer.C
+		}
+		select {
+		case <-j.done:
+			if j.err != nil {
+				c.cfg.Log.Error("a call or a tool broke", "conversation", c.id, "err", j.err)
+			}
+			return j.err
+		case told := <-j.tell:
+			told()
+		case command := <-c.commands:
+			command()
+		case <-c.lease.C:
+			c.keepLease()
+		case <-grace:
+			c.cfg.Log.Error("a call or a tool does not stop", "conversation", c.id)
+			return errLeft
+		}
+	}
+}
+
+// errLeft says that work did not stop when it was told to, and goes on alone.
+var errLeft = fmt.Errorf("the call or the tool does not stop: %w", context.Canceled)
+
+// stop interrupts the run.
+func (c *Conversation) stop() {
+	c.stopping = true
+	if c.job != nil {
+		c.job.cancel()
+	}
+}
+
+// keepLease renews the lease. When somebody else has taken the conversation,
+// nothing more is written to it.
+func (c *Conversation) keepLease() {
+	err := c.dir.KeepLease()
+	if err == nil {
+		return
+	}
+	if _, held := errors.AsType[*store.HeldError](err); !held {
+		c.cfg.Log.Warn("renew lease", "conversation", c.id, "err", err)
+		return
+	}
+	c.lost, c.closing = err, true
+	c.stop()
+}
+
+// closed is the error of a conversation that is not open any more.
+func (c *Conversation) closed() error {
+	select {
+	case <-c.gone:
+	default:
+		// The owner itself asks; nobody else may read lost.
+	}
+	if c.lost != nil {
+		return &agentapi.Error{
+			Kind: agentapi.ErrLost,
+			Msg:  "Another process has taken this conversation over; wait until it is done, or use that process.",
+			Err:  c.lost, InProcess: true,
+		}
+	}
+	return errClosed
+}
+
+var errClosed = &agentapi.Error{
+	Kind: agentapi.ErrUnavailable,
+	Msg:  "The conversation was closed here; open it again.", InProcess: true,
+}
+
+// take takes the next message into the log and tells whether a run has to
+// follow.
+func (c *Conversation) take() bool {
+	d := c.inbox[0]
+	c.inbox = c.inbox[1:]
+	if d.ctx.Err() != nil {
+		d.taken <- d.ctx.Err()
+		return false
+	}
+	c.stopping = false
+	err := c.accept(d.ctx, d.message)
+	d.taken <- err
+	return err == nil
+}
+
+// accept puts a message of the user into the log, between two steps.
+func (c *Conversation) accept(ctx context.Context, m agentapi.Message) error {
+	if c.dir.State.Status == event.Waiting {
+		return &agentapi.Error{
+			Kind: agentapi.ErrRefused,
+			Msg:  "Actions of this conversation wait for a decision; accept or reject them first.",
+		}
+	}
+	if err := c.ready(ctx); err != nil {
+		return err
+	}
+	if c.stopping {
+		return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The conversation was interrupted before it took the message; send it again."}
+	}
+	if c.dir.State.Status != event.Paused && c.dir.State.Status != event.Running {
+		if err := c.repair(leftBehind); err != nil {
+			return c.storageError(err)
+		}
+	}
+	if err := c.introduce(); err != nil {
+		return c.storageError(err)
+	}
+	return c.storageError(c.userMessage(m))
+}
+
+// storageError is an error of the disk, in words for people.
+func (c *Conversation) storageError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &agentapi.Error{
+		Kind: agentapi.ErrUnavailable,
+		Msg:  "The conversation cannot be written to the disk of ohgw serve; make room there, or make its state directory writable, and send the message again.",
+		Err:  fmt.Errorf("write to %s: %w", c.dir.Path(), err),
+	}
+}

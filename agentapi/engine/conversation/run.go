@@ -1,0 +1,319 @@
+package conversation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/engine/stuck"
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/fault"
+)
+
+// ready has everything at hand that a run needs: the workspace, the tools, the
+// model as its profile is now.
+func (c *Conversation) ready(ctx context.Context) error {
+	dir := c.dir.State.Workspace.WorkingDir
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return &agentapi.Error{
+			Kind: agentapi.ErrRefused,
+			Msg:  "The workspace of this conversation is gone; make its directory again, or begin a new conversation.",
+			Err:  errors.Join(fmt.Errorf("the workspace %s is no directory", dir), err),
+		}
+	}
+	var err error
+	if left := c.await(ctx, func(j *job) { err = c.prepare(j) }); left != nil {
+		return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The conversation's tools do not start; try again.", Err: left}
+	}
+	return err
+}
+
+// prepare runs outside the owner, which waits for it.
+func (c *Conversation) prepare(j *job) error {
+	model, err := c.cfg.Models.Model(j.ctx, c.choice)
+	if err != nil {
+		return err
+	}
+	j.say(func() { c.setModel(model) })
+	if c.tools != nil {
+		return nil
+	}
+	tools, err := c.cfg.Tools(j.ctx, c)
+	if err != nil {
+		return toolsError(err)
+	}
+	box, err := newToolbox(tools, c.cfg.Schemas)
+	if err == nil {
+		box.vision = model.Info().Vision
+	}
+	if err != nil || !j.ask(func() { c.tools = box }) {
+		return errors.Join(err, closeAll(tools))
+	}
+	return nil
+}
+
+// toolsError is why tools could not be made, without the places of files. Their
+// own words for people come without the cause, which may be the output of a
+// stranger's program.
+func toolsError(err error) error {
+	why := err.Error()
+	if e, ok := errors.AsType[syscall.Errno](err); ok { // the rest is the place of a file
+		why = e.Error() + "; the log of ohgw serve names the file"
+	}
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		why = f.Msg + "; " + f.Hint
+	}
+	return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The agent's tools cannot be started: " + why + ".", Err: err}
+}
+
+// outcome is what a step leaves to do.
+type outcome int
+
+const (
+	more     outcome = iota // another step
+	finished                // the agent has answered
+	waiting                 // actions wait for a person
+)
+
+// run is one run: steps until the agent has answered or something ends it. At
+// its end the state is on the disk and everybody knows it.
+func (c *Conversation) run() {
+	c.pausing, c.nudged, c.refused, c.tooLong = false, "", 0, 0
+	err := c.begin()
+	if err == nil {
+		err = c.loop()
+	}
+	if err != nil && c.lost == nil {
+		c.failed(err)
+	}
+	if c.lost != nil {
+		return
+	}
+	// A process that dies leaves this, a machine that does the log, which has
+	// the answer. So nobody has to wait for the disk once more.
+	if err = c.save(lazily); err != nil {
+		c.cfg.Log.Error("save conversation", "conversation", c.id, "err", err)
+	}
+	c.watchers.publish(c.snapshot())
+	c.settle.Reset(settleAfter)
+}
+
+// settleAfter is how long nothing has to happen until the disk is asked to
+// keep what a run has left. Turns that follow each other quickly ask once.
+const settleAfter = 200 * time.Millisecond
+
+// settled puts on the disk what only the log of a machine that dies would know.
+func (c *Conversation) settled() {
+	c.settle.Stop()
+	c.unsettled = false
+	if c.lost != nil {
+		return
+	}
+	if err := errors.Join(c.dir.Touch(c.cfg.Now(), ""), c.dir.Flush()); err != nil {
+		c.cfg.Log.Error("save conversation", "conversation", c.id, "err", err)
+	}
+}
+
+// begin says that the run runs. The log has that, which is enough for us until
+// there is an action: see execute.
+func (c *Conversation) begin() error {
+	if c.model == nil || c.tools == nil {
+		if err := c.ready(context.Background()); err != nil {
+			return err
+		}
+	}
+	c.saved = false
+	return c.setStatus(event.Running)
+}
+
+func (c *Conversation) loop() error {
+	for iteration := 1; ; iteration++ {
+		if stop, err := c.detectStuck(); stop || err != nil {
+			return err
+		}
+		was := c.stats.calls
+		next, err := c.step()
+		if c.stopping {
+			return errors.Join(c.interrupted(), c.tellStats(was))
+		}
+		if err != nil {
+			return errors.Join(err, c.tellStats(was))
+		}
+		over, err := c.between(next, &iteration)
+		if err := errors.Join(err, c.tellStats(was)); over || err != nil {
+			return err
+		}
+		if err := c.saveRunning(); err != nil {
+			return err
+		}
+	}
+}
+
+// saveRunning leaves a base state to a process that dies that says so: others
+// would run actions again that have no result, were it not for a run that died.
+func (c *Conversation) saveRunning() error {
+	c.saved = true
+	return c.save(lazily)
+}
+
+// between decides what follows a step. Messages that came during it are
+// answered by this run.
+func (c *Conversation) between(next outcome, iteration *int) (over bool, err error) {
+	switch {
+	case next == waiting: // also for somebody who pauses: nothing runs, and nothing is approved
+		c.refuseInbox()
+		return true, c.setStatus(event.Waiting)
+	case c.pausing:
+		if err := c.setStatus(event.Paused); err != nil {
+			return true, err
+		}
+		_, err := c.append(event.SourceUser, &event.Pause{}, durable)
+		return true, err
+	}
+	if took, err := c.takeMeanwhile(); took || err != nil {
+		*iteration = 0
+		return false, err
+	}
+	if next == finished {
+		return true, c.setStatus(event.Finished)
+	}
+	if limit := c.cfg.MaxCost; limit > 0 && c.stats.cost() >= limit {
+		return true, &limitError{"MaxBudgetReached", fmt.Sprintf("The conversation has cost %.2f of the %.2f US dollars it may cost; raise the limit to go on.", c.stats.cost(), limit)}
+	}
+	if limit := c.dir.State.MaxIterations; limit > 0 && *iteration >= limit {
+		return true, &limitError{"MaxIterationsReached", fmt.Sprintf("The agent has taken the %d steps that a run may take; send another message to let it go on.", limit)}
+	}
+	return false, nil
+}
+
+// takeMeanwhile appends the messages that came during the step.
+func (c *Conversation) takeMeanwhile() (took bool, err error) {
+	for len(c.inbox) > 0 {
+		d := c.inbox[0]
+		c.inbox = c.inbox[1:]
+		if d.ctx.Err() != nil {
+			d.taken <- d.ctx.Err()
+			continue
+		}
+		err := c.userMessage(d.message)
+		d.taken <- c.storageError(err)
+		if err != nil {
+			return took, err
+		}
+		took = true
+	}
+	return took, nil
+}
+
+// refuseInbox sends messages back that would answer a question nobody asked.
+func (c *Conversation) refuseInbox() {
+	for _, d := range c.inbox {
+		d.taken <- &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The run ended before it took the message; send it again."}
+	}
+	c.inbox = nil
+}
+
+// interrupted ends a run that somebody interrupted.
+func (c *Conversation) interrupted() error {
+	c.refuseInbox()
+	if c.lost != nil {
+		return nil //nolint:nilerr // there is nobody to tell any more
+	}
+	if err := c.repair(stopped); err != nil {
+		return err
+	}
+	if err := c.setStatus(event.Paused); err != nil {
+		return err
+	}
+	_, err := c.append(event.SourceUser, &event.Interrupt{}, durable)
+	return err
+}
+
+// limitError is a limit of the run that was reached.
+type limitError struct{ code, detail string }
+
+func (e *limitError) Error() string { return e.code + ": " + e.detail }
+
+// failed ends a run with an error. Where even that cannot be stored, it is
+// published all the same: whoever waits for an answer must hear of it.
+func (c *Conversation) failed(err error) {
+	c.cfg.Log.Warn("run failed", "conversation", c.id, "err", c.cfg.Secrets.Mask(err.Error()))
+	body := conversationError(err)
+	status := c.setStatus(event.Failed)
+	_, told := c.append(event.SourceEnvironment, body, durable)
+	if status != nil || told != nil {
+		c.watchers.publish(c.unstored(event.SourceEnvironment, masked(c.cfg.Secrets, body)))
+	}
+}
+
+func conversationError(err error) *event.ConversationError {
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		class := e.Classification
+		return &event.ConversationError{Code: e.Code, Detail: e.Detail, Classification: &class}
+	}
+	class := &event.Classification{Kind: "internal", UserAction: "none"}
+	if e, ok := errors.AsType[*limitError](err); ok {
+		class.Kind = "agent_action"
+		return &event.ConversationError{Code: e.code, Detail: e.detail, Classification: class}
+	}
+	if e, ok := errors.AsType[*agentapi.Error](err); ok {
+		class.Kind, class.UserAction = "config", "settings"
+		return &event.ConversationError{Code: "ConversationRunError", Detail: e.Msg, Classification: class}
+	}
+	return &event.ConversationError{Code: "ConversationRunError", Detail: internalDetail(err), Classification: class}
+}
+
+// internalDetail says what kept the engine from going on, without the places of
+// files: who reads it may be far from this machine.
+func internalDetail(err error) string {
+	if e, ok := errors.AsType[syscall.Errno](err); ok {
+		return "The conversation cannot be written to the disk of ohgw serve: " + e.Error() + ". Make room there, or make its state directory writable, and send another message."
+	}
+	return "The engine could not go on: " + err.Error()
+}
+
+// detectStuck looks for an agent that goes round in circles.
+func (c *Conversation) detectStuck() (stop bool, err error) {
+	if !c.dir.State.StuckDetection {
+		return false, nil
+	}
+	verdict, cause := c.trace.Verdict()
+	switch {
+	case verdict == stuck.Fine || verdict != stuck.Stuck && cause == c.nudged:
+		return false, nil
+	case verdict == stuck.Stuck:
+		return true, c.setStatus(event.Stuck)
+	}
+	c.nudged = cause
+	if verdict == stuck.Repeat {
+		return false, c.say(repeatText)
+	}
+	return false, c.say(nudgeText)
+}
+
+const repeatText = "None of your last 50 calls was new. If you wait for something, wait longer in one call. " +
+	"If it does not come, do something else, or say what stands in the way: the run ends after 100 such calls."
+
+const nudgeText = "This call has failed three times in the same way. Do not repeat it as it is: " +
+	"read the error, then change the call, use another tool, or say what stands in the way."
+
+// say tells the agent something in the name of its environment.
+func (c *Conversation) say(text string) error {
+	_, err := c.append(event.SourceEnvironment, &event.Message{
+		LLMMessage: message("user", texts(text)), ActivatedSkills: []string{}, ExtendedContent: []event.Content{},
+	}, durable)
+	return err
+}
+
+// tellStats records the statistics if they have changed.
+func (c *Conversation) tellStats(was int) error {
+	if c.stats.calls == was {
+		return nil
+	}
+	return c.update("stats", c.stats.totals())
+}

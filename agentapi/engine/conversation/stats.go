@@ -1,0 +1,114 @@
+package conversation
+
+import (
+	"encoding/json"
+	"maps"
+
+	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// stats are the totals of a conversation by usage id. The lists of single
+// calls that OpenHands keeps beside them are kept as they were read and do not
+// grow: they would make each step of a long conversation slower than the last.
+type stats struct {
+	usages map[string]*metrics
+	calls  int // since the conversation was opened
+}
+
+// metrics are the totals of one usage id as OpenHands stores them.
+type metrics struct {
+	ModelName string          `json:"model_name"`
+	Cost      float64         `json:"accumulated_cost"`
+	MaxBudget json.RawMessage `json:"max_budget_per_task"`
+	Usage     usage           `json:"accumulated_token_usage"`
+	Costs     json.RawMessage `json:"costs,omitempty"`
+	Latencies json.RawMessage `json:"response_latencies,omitempty"`
+	Usages    json.RawMessage `json:"token_usages,omitempty"`
+}
+
+type usage struct {
+	Model string `json:"model"`
+	event.TokenUsage
+	ContextWindow int64  `json:"context_window"`
+	PerTurnToken  int64  `json:"per_turn_token"`
+	ResponseID    string `json:"response_id"`
+}
+
+type statsJSON struct {
+	UsageToMetrics map[string]*metrics `json:"usage_to_metrics"`
+}
+
+func (s *stats) load(data json.RawMessage) error {
+	var stored statsJSON
+	if len(data) > 0 {
+		if err := json.Unmarshal(data, &stored); err != nil {
+			return err
+		}
+	}
+	s.usages = make(map[string]*metrics)
+	for id, m := range stored.UsageToMetrics {
+		if m != nil {
+			s.usages[id] = m
+		}
+	}
+	return nil
+}
+
+// begin has zeros for the agent's model until its first answer, as OpenHands
+// does.
+func (s *stats) begin(usageID string, agent json.RawMessage) {
+	if usageID == "" || s.usages[usageID] != nil {
+		return
+	}
+	var stored struct {
+		LLM struct {
+			Model string `json:"model"`
+		} `json:"llm"`
+	}
+	_ = json.Unmarshal(agent, &stored) // without a name it is a model all the same
+	s.usages[usageID] = &metrics{ModelName: stored.LLM.Model, Usage: usage{Model: stored.LLM.Model}}
+}
+
+func (s *stats) stored() (json.RawMessage, error) {
+	return json.Marshal(statsJSON{s.usages})
+}
+
+// add counts one call.
+func (s *stats) add(info llm.Info, r llm.Response) {
+	s.calls++
+	m := s.usages[info.UsageID]
+	if m == nil {
+		m = &metrics{ModelName: info.Model}
+		s.usages[info.UsageID] = m
+	}
+	m.Cost += r.Cost
+	u := &m.Usage
+	u.Model = info.Model
+	u.PromptTokens += r.Usage.PromptTokens
+	u.CompletionTokens += r.Usage.CompletionTokens
+	u.CacheReadTokens += r.Usage.CacheReadTokens
+	u.CacheWriteTokens += r.Usage.CacheWriteTokens
+	u.ReasoningTokens += r.Usage.ReasoningTokens
+	u.ContextWindow = max(u.ContextWindow, info.ContextWindow)
+	u.PerTurnToken = r.Usage.PromptTokens + r.Usage.CompletionTokens
+}
+
+// totals are the statistics as the seam knows them.
+func (s *stats) totals() event.Stats {
+	t := event.Stats{UsageToMetrics: make(map[string]event.Metrics, len(s.usages))}
+	for id, m := range maps.All(s.usages) {
+		u := m.Usage.TokenUsage
+		t.UsageToMetrics[id] = event.Metrics{ModelName: m.ModelName, AccumulatedCost: m.Cost, Usage: &u}
+	}
+	return t
+}
+
+// cost is what the conversation has cost over all models.
+func (s *stats) cost() float64 {
+	var sum float64
+	for _, m := range s.usages {
+		sum += m.Cost
+	}
+	return sum
+}

@@ -1,0 +1,185 @@
+package conversation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ohgw/ohgw/agentapi/engine/condenser"
+	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/engine/view"
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// The classes of errors that a step answers itself.
+const (
+	codeContext   = "LLMContextWindowExceedError"
+	codeHistory   = "LLMMalformedConversationHistoryError"
+	codePolicy    = "LLMContentPolicyViolationError"
+	codeTextCall  = "FunctionCallValidationError"
+	maxUnusable   = 3 // answers in a row that could not be used
+	maxCondensing = 3 // condensations in a row that did not help
+)
+
+// Our own words to the model, where it did not answer as it must.
+const (
+	emptyText  = "Your last answer had neither text nor a tool call. Go on with a tool call, or call finish if the task is done."
+	policyText = "The provider refused the last request because of its content policy. Put it in other words, or leave the part out."
+	blindText  = "I cannot see images: the model of this profile takes text only. Describe the image in words, or use a profile whose model takes images."
+)
+
+// step is one step: what waits is done, or the model is asked once.
+func (c *Conversation) step() (outcome, error) {
+	if len(c.open) > 0 {
+		return c.execute(c.open)
+	}
+	if c.blocked() {
+		return finished, nil
+	}
+	condensed, err := c.condense()
+	if condensed || err != nil {
+		return more, err
+	}
+	if c.imagesUnseen() {
+		return finished, c.sayBlind()
+	}
+	resp, err := c.generate()
+	if err != nil {
+		return more, c.unusable(err)
+	}
+	c.tooLong = 0
+	return c.answer(resp)
+}
+
+// blocked tells whether a hook refused the message that is to be answered.
+func (c *Conversation) blocked() bool {
+	s := &c.dir.State
+	if _, ok := s.BlockedMessages[s.LastUserMessageID]; !ok || s.LastUserMessageID == "" {
+		return false
+	}
+	delete(s.BlockedMessages, s.LastUserMessageID)
+	return true
+}
+
+// imagesUnseen tells whether the newest message of the user has images that
+// the model would not be shown.
+func (c *Conversation) imagesUnseen() bool {
+	if c.model.Info().Vision {
+		return false
+	}
+	last := c.view.Len() - 1
+	if _, to := c.view.Asked(); last < 0 || to != last+1 {
+		return false
+	}
+	m := c.view.Event(last).Body.(*event.Message)
+	return slices.ContainsFunc(m.LLMMessage.Content, func(item event.Content) bool { return item.Type == event.TypeImage })
+}
+
+// sayBlind answers a message with images that the model would not be shown.
+func (c *Conversation) sayBlind() error {
+	_, err := c.append(event.SourceAgent, &event.Message{
+		LLMMessage: message("assistant", texts(blindText)), ActivatedSkills: []string{}, ExtendedContent: []event.Content{},
+	}, durable)
+	return err
+}
+
+// generate asks the model. What it writes is published while it writes it. The
+// response is a pointer: a step waits for most of its life, and its stack with
+// it.
+func (c *Conversation) generate() (*llm.Response, error) {
+	c.refreshTools()
+	req := &llm.Request{Messages: c.view.Messages(), Tools: c.tools.offers, CacheKey: c.id}
+	model := c.model
+	resp := new(llm.Response)
+	var err error
+	broke := c.await(context.Background(), func(j *job) {
+		shown := newMaskedLive(c.cfg.Secrets, func(d event.Delta) { j.say(func() { c.delta(d) }) })
+		live := liveText{say: shown.add}
+		*resp, err = call(j.ctx, model, *req, live.add)
+		shown.flush()
+	})
+	if broke != nil {
+		return nil, broke
+	}
+	if err == nil {
+		c.counted(model, req, resp)
+	}
+	return resp, err
+}
+
+// counted notes what a call of the model has cost.
+func (c *Conversation) counted(model llm.Model, req *llm.Request, resp *llm.Response) {
+	c.stats.add(model.Info(), *resp)
+	c.known.own(resp)
+	if c.tokens = resp.Usage.PromptTokens; c.tokens == 0 {
+		c.tokens = c.estimate(*req)
+	}
+}
+
+// call calls a model. One that panics has failed, and nothing else with it.
+func call(ctx context.Context, m llm.Model, req llm.Request, onDelta func(llm.Delta)) (resp llm.Response, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the model broke: %v", p)
+		}
+	}()
+	return m.Generate(ctx, req, onDelta)
+}
+
+func (c *Conversation) delta(d event.Delta) {
+	if !c.watchers.none() {
+		c.watchers.publish(c.unstored(event.SourceAgent, &d))
+	}
+}
+
+// unusable is what happens when the model gave no answer: some errors are
+// answered by a changed history, all others end the run.
+func (c *Conversation) unusable(err error) error {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return err
+	}
+	switch e.Code {
+	case codeContext, codeHistory:
+		if c.cfg.Condenser == (condenser.Settings{}) || c.tooLong == maxCondensing {
+			return err
+		}
+		c.tooLong++
+		branch, err := c.dir.Branch(c.head)
+		if err != nil {
+			return err
+		}
+		c.view = view.New(render, branch)
+		_, err = c.append(event.SourceEnvironment, &event.CondensationRequest{}, durable)
+		return err
+	case codePolicy, codeTextCall:
+		if c.refused++; c.refused > maxUnusable {
+			return err
+		}
+		if e.Code == codePolicy {
+			return c.say(policyText)
+		}
+		return c.say(e.Detail)
+	}
+	return err
+}
+
+// answer takes an answer of the model apart.
+func (c *Conversation) answer(resp *llm.Response) (outcome, error) {
+	c.refused = 0
+	if len(resp.Message.ToolCalls) > 0 {
+		return c.dispatch(*resp)
+	}
+	m := message("assistant", list(resp.Message.Content))
+	m.ReasoningContent, m.ResponsesReasoningItem = resp.Message.ReasoningContent, resp.Message.ResponsesReasoningItem
+	m.ThinkingBlocks = list(resp.Message.ThinkingBlocks)
+	_, err := c.append(event.SourceAgent, &event.Message{
+		LLMMessage: m, LLMResponseID: resp.ID, ActivatedSkills: []string{}, ExtendedContent: []event.Content{},
+	}, durable)
+	if err != nil || strings.TrimSpace(event.PlainText(m.Content)) != "" {
+		return finished, err
+	}
+	return more, c.say(emptyText)
+}

@@ -1,0 +1,206 @@
+package conversation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// Stream is one watch. It keeps what its reader has not taken yet: a slow
+// reader slows nobody and loses nothing.
+type Stream struct {
+	from *watchers
+
+	reading sync.Mutex // held by whoever reads; guards chunks
+	chunks  []chunk    // to be read, in order
+
+	mu     sync.Mutex
+	queue  []event.Event // what came since
+	wake   chan struct{} // of one place: there is something to read
+	err    error         // the end
+	closed bool          // by the reader: nothing more is read
+}
+
+// Next waits for the next event.
+func (s *Stream) Next(ctx context.Context) (event.Event, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return event.Event{}, err
+		}
+		e, ok, err := s.take()
+		if ok || err != nil {
+			return e, err
+		}
+		select {
+		case <-s.wake:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// chunk is a part of a stream: events in memory, or else those of the log,
+// which are read from the disk one by one.
+type chunk struct {
+	events []event.Event // shared, never changed
+	log    store.Log
+}
+
+// next takes the first event out of a chunk. It is false at its end.
+func (c *chunk) next() (e event.Event, ok bool, err error) {
+	if len(c.events) > 0 {
+		e, c.events = c.events[0], c.events[1:]
+		return e, true, nil
+	}
+	e, c.log, ok, err = c.log.Next()
+	return e, ok, err
+}
+
+func (s *Stream) take() (event.Event, bool, error) {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	for {
+		if err := s.refill(); err != nil || len(s.chunks) == 0 {
+			return event.Event{}, false, err
+		}
+		e, ok, err := s.chunks[0].next()
+		if err != nil {
+			return e, false, &agentapi.Error{
+				Kind: agentapi.ErrUnavailable, InProcess: true, Err: err,
+				Msg: "The log of the conversation cannot be read any more; see that its directory is there.",
+			}
+		}
+		if ok {
+			return e, true, nil
+		}
+		s.chunks = s.chunks[1:]
+	}
+}
+
+// refill takes what came since, where everything before it is read. Its error
+// is the end of the stream.
+func (s *Stream) refill() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		s.chunks = nil
+	case len(s.chunks) > 0:
+		return nil
+	case len(s.queue) > 0:
+		s.chunks, s.queue = append(s.chunks, chunk{events: s.queue}), nil
+		return nil
+	}
+	if s.err != nil {
+		s.signal() // for whoever else waits
+	}
+	return s.err
+}
+
+// Close ends the watch.
+func (s *Stream) Close() error {
+	s.from.remove(s)
+	s.finish(errStreamClosed, true)
+	return nil
+}
+
+var errStreamClosed = &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The watch was closed.", InProcess: true}
+
+func (s *Stream) add(e event.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue = append(s.queue, e)
+	s.signal()
+}
+
+// finish ends the stream after what it still holds, or at once.
+func (s *Stream) finish(err error, now bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = err
+	}
+	if now {
+		s.closed, s.queue = true, nil
+	}
+	s.signal()
+}
+
+func (s *Stream) signal() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// watchers are the streams of a conversation.
+type watchers struct {
+	mu   sync.Mutex
+	list []*Stream
+}
+
+func (w *watchers) add(s *Stream) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.list = append(w.list, s)
+}
+
+func (w *watchers) remove(s *Stream) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if i := slices.Index(w.list, s); i >= 0 {
+		w.list = slices.Delete(w.list, i, i+1)
+	}
+}
+
+func (w *watchers) publish(e event.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range w.list {
+		s.add(e)
+	}
+}
+
+func (w *watchers) none() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.list) == 0
+}
+
+func (w *watchers) end(err error) {
+	w.mu.Lock()
+	list := w.list
+	w.list = nil
+	w.mu.Unlock()
+	for _, s := range list {
+		s.finish(err, false)
+	}
+}
+
+// watch opens a stream: the state, what was asked for of the log, the state
+// again, and then what comes.
+func (c *Conversation) watch(after string) (*Stream, error) {
+	snapshot := chunk{events: []event.Event{c.snapshot()}}
+	chunks := []chunk{snapshot}
+	switch after {
+	case "":
+	case agentapi.FromStart:
+		chunks = append(chunks, chunk{log: c.dir.From(0)}, snapshot)
+	default:
+		log, ok := c.dir.After(after)
+		if !ok {
+			return nil, &agentapi.Error{
+				Kind: agentapi.ErrRefused,
+				Msg:  fmt.Sprintf("The conversation has no event %q; watch it from the start.", after),
+			}
+		}
+		chunks = append(chunks, chunk{log: log}, snapshot)
+	}
+	s := &Stream{from: &c.watchers, chunks: chunks, wake: make(chan struct{}, 1)}
+	c.watchers.add(s)
+	return s, nil
+}

@@ -1,0 +1,110 @@
+package conversation
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/engine/tool"
+)
+
+// toolbox is the tools of a conversation in the forms in which they are needed.
+type toolbox struct {
+	shared *tool.Schemas
+	made   []tool.Tool // all that were made at first, which are to be closed
+	now    []tool.Tool // those that are offered
+	vision bool        // of the model for which they are described
+	byName map[string]tool.Tool
+	defs   []tool.Definition
+	offers []llm.Tool
+}
+
+// newToolbox describes tools. Of two with the same name the first one counts:
+// no server takes the place of a tool that is built in.
+func newToolbox(tools []tool.Tool, shared *tool.Schemas) (*toolbox, error) {
+	b := &toolbox{shared: shared, made: tools}
+	return b, b.offer(tools)
+}
+
+func (b *toolbox) offer(tools []tool.Tool) error {
+	byName := make(map[string]tool.Tool, len(tools))
+	defs := make([]tool.Definition, 0, len(tools))
+	offers := make([]llm.Tool, 0, len(tools))
+	now := make([]tool.Tool, 0, len(tools))
+	for _, t := range tools {
+		def := t.Definition()
+		if _, taken := byName[def.Name]; taken {
+			continue
+		}
+		parameters, err := b.shared.Offer(def)
+		if err != nil {
+			return fmt.Errorf("describe tool %s: %w", def.Name, err)
+		}
+		byName[def.Name] = t
+		now, defs = append(now, t), append(defs, def)
+		offers = append(offers, llm.Tool{Name: def.Name, Description: def.Description, Parameters: parameters})
+	}
+	b.now, b.byName, b.defs, b.offers = now, byName, defs, offers
+	return nil
+}
+
+// own are the tools that are no MCP server's.
+func (b *toolbox) own() []tool.Tool {
+	return slices.DeleteFunc(slices.Clone(b.now), func(t tool.Tool) bool { return t.Definition().MCP != nil })
+}
+
+func (b *toolbox) names() []string {
+	names := make([]string, len(b.defs))
+	for i, d := range b.defs {
+		names[i] = d.Name
+	}
+	return names
+}
+
+// close ends the tools; a nil toolbox has none.
+func (b *toolbox) close() error {
+	if b == nil {
+		return nil
+	}
+	return closeAll(b.made)
+}
+
+func closeAll(tools []tool.Tool) error {
+	errs := make([]error, len(tools))
+	for i, t := range tools {
+		if err := t.Close(); err != nil {
+			errs[i] = fmt.Errorf("close tool %s: %w", t.Definition().Name, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ReplaceMCP offers other tools in the place of those of MCP servers from the
+// next step on.
+func (c *Conversation) ReplaceMCP(tools []tool.Tool) { c.mcp.Store(&tools) }
+
+// Vision tells whether the model is shown images.
+func (c *Conversation) Vision() bool { return c.vision.Load() }
+
+func (c *Conversation) setModel(m llm.Model) {
+	c.model = m
+	c.vision.Store(m.Info().Vision)
+}
+
+// refreshTools takes what MCP servers have said since the last step, and
+// describes the tools again when another model answers that can see, or cannot.
+func (c *Conversation) refreshTools() {
+	now := c.tools.now
+	tools := c.mcp.Swap(nil)
+	switch {
+	case tools != nil:
+		now = append(c.tools.own(), *tools...)
+	case c.tools.vision == c.Vision():
+		return
+	}
+	c.tools.vision = c.Vision() // tools say whether the model can see pictures with them
+	if err := c.tools.offer(now); err != nil {
+		c.cfg.Log.Warn("the tools cannot be offered as they are now", "conversation", c.id, "err", err)
+	}
+}

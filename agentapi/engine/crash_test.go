@@ -1,0 +1,272 @@
+package engine_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine"
+	"github.com/ohgw/ohgw/agentapi/engine/enginetest"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+)
+
+// mortal is a disk that dies: after some writes none has an effect any more.
+type mortal struct {
+	store.Disk
+	mu    sync.Mutex
+	left  int  // writes until the end
+	after bool // the last write still reaches the disk, but nobody hears of it
+}
+
+var errDead = errors.New("the disk is dead")
+
+func (m *mortal) Write(path string, data []byte, sync bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.left--
+	switch {
+	case m.left > 0:
+		return m.Disk.Write(path, data, sync)
+	case m.left == 0 && m.after:
+		return errors.Join(m.Disk.Write(path, data, sync), errDead)
+	}
+	return errDead
+}
+
+// die ends all writes.
+func (m *mortal) die() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.left = 0
+}
+
+// twelve is a run of twelve events.
+func twelve(llm *llmtest.Server) {
+	llm.On(llmtest.Says("go on"), llmtest.Text("I went on")) // also where both messages are one
+	llm.On(llmtest.Says("twelve"),
+		terminal("echo 1"), terminal("echo 2"),
+		llmtest.Reply{Calls: []llmtest.Call{{Name: "terminal", Args: `{"command":"echo 3"}`}, {Name: "think", Args: `{"thought":"hm"}`}}},
+		llmtest.Finish("twelve"),
+	)
+}
+
+// acknowledged reads a stream to the end of a run: the events that somebody has
+// seen and that have a place in the log.
+func acknowledged(ctx context.Context, s agentapi.Stream, seen func(event.Event)) {
+	ran := false
+	for {
+		e, err := s.Next(ctx)
+		if err != nil {
+			return
+		}
+		if status, ok := e.StatusUpdate(); ok {
+			ran = ran || status == event.Running
+		}
+		_, failure := e.Body.(*event.ConversationError) // is told even where it cannot be stored
+		if _, snapshot, _ := e.FullState(); snapshot && ran || failure {
+			return
+		}
+		if e.Persisted() {
+			seen(e)
+		}
+	}
+}
+
+// goesOn checks that the directory of a conversation that died holds every
+// event that was seen, that nothing is left open, and that it can be continued.
+func (w *world) goesOn(seen []string) {
+	w.t.Helper()
+	w.cfg.Files = nil
+	w.cfg.Owner.Instance, w.cfg.Owner.PID = strings.Repeat("b", 32), 2
+	w.cfg.Owner.Alive = func(pid int) bool { return pid == 2 }
+	w.start()
+	in := map[string]bool{}
+	for _, e := range w.log() {
+		in[e.ID] = true
+	}
+	for _, id := range seen {
+		if !in[id] {
+			w.t.Errorf("event %s was seen and is lost", id)
+		}
+	}
+	if s, err := w.open().State(w.ctx()); err != nil || s.Status == event.Running {
+		w.t.Errorf("status after the crash: %q, %v", s.Status, err)
+	}
+	if res := w.say("go on"); res.Answer != "I went on" {
+		w.t.Errorf("after the crash: %+v", res)
+	}
+	open := map[string]bool{}
+	for _, e := range w.log() {
+		switch b := e.Body.(type) {
+		case *event.Action:
+			open[b.ToolCallID] = true
+		case *event.Observation:
+			delete(open, b.ToolCallID)
+		case *event.AgentError:
+			delete(open, b.ToolCallID)
+		}
+	}
+	if len(open) > 0 {
+		w.t.Errorf("calls without a result: %v", open)
+	}
+}
+
+// The first three writes make the directory; a run has 25 more. So each is the
+// last one of eight of the 200 seeds.
+const firstDeath, deaths = 4, 25
+
+func TestCrashAtAnyWriteLosesNothing(t *testing.T) {
+	t.Parallel()
+	for seed := range 200 {
+		t.Run(strconv.Itoa(seed), func(t *testing.T) {
+			t.Parallel()
+			r := rand.New(rand.NewPCG(uint64(seed), 0))
+			disk := &mortal{left: firstDeath + seed%deaths, after: r.IntN(2) == 0}
+			w := newWorld(t, func(c *engine.Config) { c.Files = disk })
+			twelve(w.llm)
+			c := w.open()
+			s, err := c.Watch(w.ctx(), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var seen []string
+			if err := c.Send(w.ctx(), agentapi.Message{Text: "twelve"}); err == nil {
+				acknowledged(w.ctx(), s, func(e event.Event) { seen = append(seen, e.ID) })
+			} else if !errors.Is(err, agentapi.ErrUnavailable) {
+				t.Errorf("Send: %v", err)
+			}
+			disk.die()
+			_ = w.backend.Close() // cannot give the lease back
+			w.goesOn(seen)
+		})
+	}
+}
+
+func TestScenario27KilledWhileAToolRuns(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	disk := &mortal{left: 1 << 30}
+	w := newWorld(t, gatedTerminal(gate), func(c *engine.Config) { c.Files = disk })
+	w.llm.Reply(terminal("echo hi"), llmtest.Text("back"))
+	if err := w.open().Send(w.ctx(), agentapi.Message{Text: "go"}); err != nil {
+		t.Fatal(err)
+	}
+	w.awaitAction()
+	disk.die()
+	_ = w.backend.Close() // cannot write the end of the run
+	w.cfg.Files = nil
+	w.cfg.Owner.Instance, w.cfg.Owner.Alive = "other", func(int) bool { return false }
+	w.start()
+	w.expect("SP U A(terminal) E")
+	w.status(event.Failed)
+	action := ""
+	for _, e := range w.log() {
+		switch e.Body.(type) {
+		case *event.Action:
+			action = e.ID
+		case *event.AgentError:
+			if e.ParentID != action {
+				t.Errorf("the parent of the error is %s, want %s", e.ParentID, action)
+			}
+		}
+	}
+	w.say("go on")
+	w.expect("SP U A(terminal) E U M")
+}
+
+// childVariable makes the test binary the process that is killed.
+const childVariable = "OHGW_ENGINE_TEST_CHILD"
+
+type childConfig struct{ Dir, Workspace, ID, URL string }
+
+// child runs the twelve events and prints the id of each that it has seen.
+func child(config string, out io.Writer) error {
+	var c childConfig
+	if err := json.Unmarshal([]byte(config), &c); err != nil {
+		return err
+	}
+	cfg := enginetest.Engine(c.URL, enginetest.NewProfiles("main", "test"))
+	cfg.Dir, cfg.Owner.PID = c.Dir, 1
+	ctx := context.Background()
+	conv, err := engine.New(cfg).Open(ctx, agentapi.OpenRequest{ID: c.ID, Profile: "main", Workspace: c.Workspace})
+	if err != nil {
+		return err
+	}
+	s, err := conv.Watch(ctx, "")
+	if err != nil {
+		return err
+	}
+	if err := conv.Send(ctx, agentapi.Message{Text: "twelve"}); err != nil {
+		return err
+	}
+	acknowledged(ctx, s, func(e event.Event) { fmt.Fprintln(out, e.ID) })
+	fmt.Fprintln(out, "end")
+	select {} // until it is killed
+}
+
+func TestKilledProcessLosesNothing(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range kills {
+		t.Run(strconv.Itoa(seed), func(t *testing.T) {
+			w := newWorld(t)
+			twelve(w.llm)
+			seen := killed(t, self, 1+seed%24, childConfig{w.cfg.Dir, w.workspace, w.id, w.llm.URL})
+			if len(seen) == 0 {
+				t.Fatal("the process did nothing")
+			}
+			w.close()
+			w.goesOn(seen)
+		})
+	}
+}
+
+// killed runs a child, kills it after some events, and gives all that it has
+// seen.
+func killed(t *testing.T, self string, after int, c childConfig) (seen []string) {
+	t.Helper()
+	config, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Env = append(os.Environ(), childVariable+"="+string(config))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for dead := false; lines.Scan(); {
+		if line := lines.Text(); line != "end" {
+			seen = append(seen, line)
+		}
+		if !dead && (lines.Text() == "end" || len(seen) == after) {
+			dead = true
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_ = cmd.Wait() // was killed
+	return seen
+}

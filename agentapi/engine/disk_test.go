@@ -1,0 +1,88 @@
+package engine_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/ohgw/ohgw/agentapi/engine"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+)
+
+// countingDisk notes which files were put on the disk, in which go.
+type countingDisk struct {
+	store.Disk
+	mu    sync.Mutex
+	syncs [][]string
+}
+
+func (d *countingDisk) Write(path string, data []byte, sync bool) error {
+	if sync {
+		d.note([]string{path, filepath.Dir(path)})
+	}
+	return d.Disk.Write(path, data, sync)
+}
+
+func (d *countingDisk) Sync(paths []string) error {
+	d.note(paths)
+	return d.Disk.Sync(paths)
+}
+
+func (d *countingDisk) note(paths []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.syncs = append(d.syncs, slices.Clone(paths))
+}
+
+func (d *countingDisk) take() [][]string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	syncs := d.syncs
+	d.syncs = nil
+	return syncs
+}
+
+// TestTurnAsksTheDiskThreeTimes says what a turn puts on the disk: the message
+// with all that it stands on before it is acted on, the answer before it is
+// told, and the state in the end.
+func TestTurnAsksTheDiskThreeTimes(t *testing.T) {
+	t.Parallel()
+	disk := &countingDisk{}
+	w := newWorld(t, func(c *engine.Config) { c.Files = disk })
+	w.llm.Reply(llmtest.Text("one"), llmtest.Text("two"))
+	turn := func(want ...int) {
+		t.Helper()
+		w.say("hi")
+		w.close() // asks for the state, unless that is done
+		syncs := disk.take()
+		if len(syncs) != len(want) {
+			t.Fatalf("the disk is asked %d times: %q", len(syncs), syncs)
+		}
+		// Other conversations change the root, too: asked for after the others,
+		// it would wait for a commit of theirs.
+		if root := filepath.Dir(w.dir()); slices.Contains(syncs[0], root) && syncs[0][0] != root {
+			t.Errorf("the root is not the first of %q", syncs[0])
+		}
+		for i, paths := range syncs {
+			if len(paths) > want[i] {
+				t.Errorf("go %d has %d files, want at most %d: %q", i, len(paths), want[i], paths)
+			}
+		}
+		all := strings.Join(slices.Concat(syncs...), " ")
+		for _, name := range []string{"base_state.json", "meta.json", w.dir(), filepath.Join(w.dir(), "events")} {
+			if !strings.Contains(all, name) {
+				t.Errorf("%s is not put on the disk", name)
+			}
+		}
+	}
+	w.open()
+	turn(6, 3, 3) // root, directory, state, prompt, message, names; status, answer, names; state, meta, names
+	if first := disk.take(); len(first) != 0 {
+		t.Errorf("closing twice asks the disk: %q", first)
+	}
+	w.start()
+	turn(5, 3, 3) // the end of the log as it was found, message, names
+}

@@ -1,0 +1,270 @@
+// Package engine is the embedded agent: an agentapi.Backend in this process,
+// without Python and without a server.
+//
+// Its conversations are OpenHands' own: the directories below Config.Dir are
+// those of an agent-server, and either continues what the other has written.
+// The engine knows which conversations are open, makes their agents out of
+// profiles and settings, and closes what nobody uses. What happens in a
+// conversation is package conversation's.
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/conversation"
+	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// Config says where conversations are kept and what agents are made of. Dir,
+// Profiles, NewModel and NewTools are required.
+type Config struct {
+	// Dir holds one directory for each conversation; it is made when needed.
+	Dir      string
+	Profiles Profiles
+	// NewModel makes a model of a profile's LLM object with its keys. usage is
+	// the key of its numbers in a conversation's statistics.
+	NewModel func(p Profile, usage string) (llm.Model, error)
+	// NewTools makes the tools of a conversation.
+	NewTools func(ctx context.Context, e ToolEnv) ([]tool.Tool, error)
+	// Settings are those of OpenHands; asked for each new conversation. Nil:
+	// the defaults.
+	Settings func(ctx context.Context) (Settings, error)
+	// Confirm says which actions of new conversations wait for a person; empty:
+	// those that the settings say.
+	Confirm Confirm
+	// Titles has the model find a title for each new conversation, in a call of
+	// its own. Without it they have none: chat clients make their own.
+	Titles  bool
+	Version string // of this engine, for Status
+	Home    string // the user's home directory, for skills; empty: none
+	// Seal encrypts a secret for a conversation's directory, and Unseal does
+	// the reverse. Without Seal the values are left out there: they come from
+	// the settings again when the conversation is opened.
+	Seal   func(value string) (string, error)
+	Unseal func(stored string) (string, error)
+	HTTP   *http.Client // for secrets that are looked up; nil: one of its own
+	// SkillEnv is the environment of commands inside of skills.
+	SkillEnv []string
+	// MaxCost ends a run when its conversation has cost that much, in US
+	// dollars; 0: no limit. OpenHands has no setting for it.
+	MaxCost float64
+	// Idle is how long a conversation that nobody uses stays open, with the
+	// processes of its tools. Default: 30 min.
+	Idle time.Duration
+	// MaxIdle is how many such conversations stay open, and IdleMemory how much
+	// memory they may hold together, in bytes; beyond that the one is closed
+	// that nobody has used for longest. Closing loses the shell and what runs in
+	// it, nothing else: the next message opens the conversation again.
+	// Defaults: 100 and 128 MiB; a negative MaxIdle: none.
+	MaxIdle    int
+	IdleMemory int64
+	// Grace is how long an interrupted call or tool may take to obey before it
+	// is left alone. Default: 10 s.
+	Grace time.Duration
+
+	Owner store.Owner // who takes leases: this process
+	Files store.Files // nil: the real disk
+	Now   func() time.Time
+	NewID func() string // default: random UUIDs
+	Log   *slog.Logger  // default: nothing is logged
+}
+
+// Profiles is where LLM profiles come from: OpenHands' files.
+type Profiles interface {
+	// List gives the profiles in the order of their names. A Revision changes
+	// whenever Load would give something else.
+	List(ctx context.Context) ([]agentapi.Profile, error)
+	// Load reads one profile, its key included. An unknown name is
+	// agentapi.ErrProfileNotFound.
+	Load(ctx context.Context, name string) (Profile, error)
+}
+
+// Profile is an LLM profile that can be called.
+type Profile struct {
+	Name     string
+	Revision string
+	// LLM is the profile's LLM object as OpenHands stores it, without any
+	// secret.
+	LLM json.RawMessage
+	// Key finds a secret of the profile by the name of its field, such as
+	// "api_key"; "" if there is none.
+	Key func(ctx context.Context, field string) (string, error)
+}
+
+// Settings are what OpenHands' settings say about conversations.
+type Settings struct {
+	// Agent is the object agent_settings, its secrets in the clear; nil: none.
+	Agent json.RawMessage
+	// MaxIterations is the number of steps of a run. 0: OpenHands' 500.
+	MaxIterations int
+	// Confirm says which actions wait for a person. Config.Confirm comes first.
+	Confirm Confirm
+	// Analyzer has the model rate the risk of its actions.
+	Analyzer bool
+}
+
+// Confirm says which actions wait for a person.
+type Confirm string
+
+// The choices. Without any it is ConfirmNever, as it is OpenHands' default.
+const (
+	ConfirmNever  Confirm = "never"
+	ConfirmRisky  Confirm = "risky"
+	ConfirmAlways Confirm = "always"
+)
+
+// ToolEnv is what tools are made of.
+type ToolEnv struct {
+	Conversation string // its id
+	Dir          string // its directory, for outputs that are too long
+	Workspace    string
+	Agent        json.RawMessage // as stored: which tools
+	Servers      json.RawMessage // MCP servers as in mcp_config, secrets in the clear; nil: none
+	Host         conversation.Host
+	// Profiles lists the names of the profiles there are.
+	Profiles func(ctx context.Context) ([]string, error)
+	Secrets  *secretenv.Registry // of the conversation and of the settings
+	// HadShell says that the log has results of a terminal, whose shell is gone.
+	HadShell bool
+	Log      *slog.Logger
+}
+
+// Backend runs conversations in this process.
+type Backend struct {
+	cfg    Config
+	models *models
+	// schemas are those of the tools of all conversations.
+	schemas tool.Schemas
+	sweep   *time.Ticker
+	stop    chan struct{}
+	tidy    sync.WaitGroup
+	// released, of one place, says that a handle or a run has ended.
+	released chan struct{}
+
+	mu     sync.Mutex
+	open   map[string]*entry
+	closed bool
+}
+
+var _ agentapi.Backend = (*Backend)(nil)
+
+// New makes a backend. Close ends it.
+func New(cfg Config) *Backend {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.NewID == nil {
+		cfg.NewID = uuid.New
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.HTTP == nil {
+		cfg.HTTP = &http.Client{}
+	}
+	if cfg.Idle == 0 {
+		cfg.Idle = defaultIdle
+	}
+	if cfg.MaxIdle == 0 {
+		cfg.MaxIdle = defaultMaxIdle
+	}
+	cfg.MaxIdle = max(0, cfg.MaxIdle)
+	if cfg.IdleMemory == 0 {
+		cfg.IdleMemory = defaultIdleMemory
+	}
+	b := &Backend{
+		cfg: cfg, models: newModels(cfg.Profiles, cfg.NewModel),
+		open: make(map[string]*entry), stop: make(chan struct{}), released: make(chan struct{}, 1), sweep: time.NewTicker(cfg.Idle / 4),
+	}
+	b.tidy.Go(b.closeIdle)
+	return b
+}
+
+// Status tells that the engine is there: it is in this process.
+func (b *Backend) Status(context.Context) agentapi.Status {
+	s := agentapi.Status{Name: "embedded", Version: b.cfg.Version}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		s.Err = errClosed
+	}
+	return s
+}
+
+var errClosed = &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The engine was closed; start it again.", InProcess: true}
+
+// Profiles lists the profiles as they are now.
+func (b *Backend) Profiles(ctx context.Context) ([]agentapi.Profile, error) {
+	list, err := b.cfg.Profiles.List(ctx)
+	if err != nil {
+		return nil, agentapi.InProcess(kinded(ctx, err, agentapi.ErrUnavailable, "The LLM profiles cannot be read."))
+	}
+	slices.SortFunc(list, func(x, y agentapi.Profile) int { return strings.Compare(x.Name, y.Name) })
+	return list, nil
+}
+
+// Pause ends the run of an open conversation after the step in flight.
+func (b *Backend) Pause(ctx context.Context, id string) error {
+	b.mu.Lock()
+	e := b.open[id]
+	b.mu.Unlock()
+	if e == nil {
+		return nil // nothing runs
+	}
+	e.mu.Lock()
+	conv := e.conv
+	e.mu.Unlock()
+	if conv == nil {
+		return nil
+	}
+	return conv.Pause(ctx)
+}
+
+// Close interrupts all runs and closes all conversations.
+func (b *Backend) Close() error {
+	b.mu.Lock()
+	if b.closed {
+		b.mu.Unlock()
+		return nil
+	}
+	b.closed = true
+	entries := make([]*entry, 0, len(b.open))
+	for _, e := range b.open {
+		entries = append(entries, e)
+	}
+	b.mu.Unlock()
+	close(b.stop)
+	b.sweep.Stop()
+	b.tidy.Wait()
+	errs := make([]error, len(entries))
+	var all sync.WaitGroup
+	for i, e := range entries {
+		all.Go(func() { errs[i] = b.shut(e, false) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// kinded makes err an error of the seam, unless it is one already or ctx's.
+func kinded(ctx context.Context, err, kind error, msg string) error {
+	if err == nil || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return err
+	}
+	if _, ok := errors.AsType[*agentapi.Error](err); ok {
+		return err
+	}
+	return &agentapi.Error{Kind: kind, Msg: msg, Err: err}
+}

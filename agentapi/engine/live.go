@@ -1,0 +1,165 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/condenser"
+	"github.com/ohgw/ohgw/agentapi/engine/conversation"
+	"github.com/ohgw/ohgw/agentapi/engine/prompt"
+	"github.com/ohgw/ohgw/agentapi/engine/skill"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// live makes the conversation of an open directory.
+func (b *Backend) live(ctx context.Context, e *entry, dir *store.Dir, req agentapi.OpenRequest) (*conversation.Conversation, agentapi.Info, error) {
+	if len(dir.State.Agent) == 0 {
+		if err := b.rebuildAgent(ctx, dir, req); err != nil {
+			return nil, agentapi.Info{}, err
+		}
+	}
+	s := dir.State
+	stored := agent{}
+	if err := json.Unmarshal(s.Agent, &stored); err != nil {
+		return nil, agentapi.Info{}, &store.DamageError{File: "base_state.json", Err: fmt.Errorf("agent: %w", err)}
+	}
+	if kind := stored.text("kind"); kind != "Agent" && kind != "" {
+		return nil, agentapi.Info{}, refused(fmt.Sprintf("The conversation belongs to an agent of the kind %s, which runs in an agent-server only; open it there.", kind), nil)
+	}
+	info := agentapi.Info{ID: s.ID, Profile: s.Tags[conversation.TagProfile], Workspace: s.Workspace.WorkingDir}
+	suffix := stored.object("agent_context").text("system_message_suffix")
+	info.System, info.SystemKnown = recallSystem(s.Tags[tagSystem], suffix)
+	choice := choiceOf(s, stored, req)
+	settings, err := b.settings(ctx)
+	if err != nil {
+		return nil, agentapi.Info{}, err
+	}
+	secrets, err := b.secrets(s, settings)
+	if err != nil {
+		return nil, agentapi.Info{}, err
+	}
+	words := b.prompt(s, stored)
+	hadShell := hadShell(dir)
+	servers, lost := b.servers(stored, settings)
+	cfg := conversation.Config{
+		Dir: dir, Models: b.models, Schemas: &b.schemas, Model: choice, Condenser: condenserOf(stored),
+		Tools: func(ctx context.Context, host conversation.Host) ([]tool.Tool, error) {
+			tools, err := b.cfg.NewTools(ctx, ToolEnv{
+				Secrets: secrets, HadShell: hadShell,
+				Conversation: s.ID, Dir: dir.Path(), Workspace: s.Workspace.WorkingDir,
+				Agent: s.Agent, Servers: servers, Host: host, Profiles: b.profileNames, Log: b.cfg.Log,
+			})
+			if err != nil {
+				return nil, err
+			}
+			if len(lost) > 0 {
+				host.Notice(lostText(lost))
+			}
+			skills := skill.Tool(skill.ToolConfig{
+				Skills: words.Skills(), Workspace: s.Workspace.WorkingDir, Env: b.cfg.SkillEnv, Invoked: host.SkillInvoked,
+			})
+			if skills != nil {
+				tools = append(tools, skills)
+			}
+			return tools, nil
+		},
+		Prompt: words, Titles: b.cfg.Titles, Secrets: secrets,
+		Concurrency: concurrency(stored), MaxCost: b.cfg.MaxCost, Grace: b.cfg.Grace,
+		RunEnded: b.look, Memory: &e.memory,
+		Now: b.cfg.Now, NewID: b.cfg.NewID, Log: b.cfg.Log,
+	}
+	conv, err := conversation.Open(cfg)
+	return conv, info, err
+}
+
+// choiceOf is the profile that answers in a conversation that is opened.
+func choiceOf(s store.State, stored agent, req agentapi.OpenRequest) conversation.Choice {
+	choice := conversation.Choice{Profile: s.Tags[conversation.TagProfile], Usage: s.Tags[conversation.TagUsage]}
+	if choice.Profile == "" {
+		// Somebody else made it: its own model is in none of our profiles.
+		choice = conversation.Choice{Profile: req.Profile, Usage: stored.object("llm").text("usage_id")}
+	}
+	if choice.Usage == "" {
+		choice.Usage = agentUsage
+	}
+	return choice
+}
+
+// hadShell tells whether the log has a result of a terminal. A log that cannot
+// be read is the business of whoever opens the conversation.
+func hadShell(dir *store.Dir) bool {
+	events, err := dir.Events()
+	return err == nil && slices.ContainsFunc(events, func(e event.Event) bool {
+		o, ok := e.Body.(*event.Observation)
+		return ok && o.ToolName == "terminal"
+	})
+}
+
+// prompt is what the agent is told, by what is stored of it.
+func (b *Backend) prompt(s store.State, stored agent) *prompt.Prompt {
+	words := stored.object("agent_context")
+	cfg := prompt.Config{
+		Workspace: s.Workspace.WorkingDir, Home: b.cfg.Home, Static: stored.text("system_prompt"),
+		Suffix: words.text("system_message_suffix"), MessageSuffix: words.text("user_message_suffix"),
+		NoRisk: string(stored.object("system_prompt_kwargs")["llm_security_analyzer"]) == "false",
+		NoDate: string(words["current_datetime"]) == "null",
+		Now:    b.cfg.Now,
+		Warn:   func(err error) { b.cfg.Log.Warn("read skills", "conversation", s.ID, "err", err) },
+	}
+	_ = json.Unmarshal(words["disabled_skills"], &cfg.Disabled) // no list: none
+	cfg.Secrets = secretNames(s.SecretRegistry)
+	return prompt.New(cfg)
+}
+
+// secretNames are the secrets of a conversation, without their values.
+func secretNames(registry json.RawMessage) []prompt.Secret {
+	var stored struct {
+		Sources map[string]struct {
+			Description string `json:"description"`
+		} `json:"secret_sources"`
+	}
+	if json.Unmarshal(registry, &stored) != nil {
+		return nil
+	}
+	list := make([]prompt.Secret, 0, len(stored.Sources))
+	for _, name := range slices.Sorted(maps.Keys(stored.Sources)) {
+		list = append(list, prompt.Secret{Name: name, Description: stored.Sources[name].Description})
+	}
+	return list
+}
+
+func (b *Backend) profileNames(ctx context.Context) ([]string, error) {
+	list, err := b.Profiles(ctx)
+	names := make([]string, len(list))
+	for i, p := range list {
+		names[i] = p.Name
+	}
+	return names, err
+}
+
+func concurrency(stored agent) int {
+	n := 1
+	_ = json.Unmarshal(stored["tool_concurrency_limit"], &n) // the default stays
+	return max(1, n)
+}
+
+// condenserOf reads the stored condenser; others than the summarizing one do
+// nothing.
+func condenserOf(stored agent) condenser.Settings {
+	c := stored.object("condenser")
+	if c.text("kind") != "LLMSummarizingCondenser" {
+		return condenser.Settings{}
+	}
+	set := condenser.Settings{MaxSize: 240, KeepFirst: 2}
+	_ = json.Unmarshal(c["max_size"], &set.MaxSize)     // the defaults stay
+	_ = json.Unmarshal(c["keep_first"], &set.KeepFirst) // where there is no number
+	_ = json.Unmarshal(c["max_tokens"], &set.MaxTokens)
+	_ = json.Unmarshal(c["minimum_progress"], &set.MinProgress)
+	return set
+}

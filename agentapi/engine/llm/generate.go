@@ -1,0 +1,248 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/engine/llm/textcall"
+	"github.com/ohgw/ohgw/agentapi/engine/llm/wire"
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// Generate asks the model, then the profiles of its fallback strategy.
+func (m *model) Generate(ctx context.Context, req Request, onDelta func(Delta)) (Response, error) {
+	out := &relay{onDelta: onDelta}
+	resp, err := m.ask(ctx, &req, out)
+	var failed *Error
+	if errors.As(err, &failed) && failed.transient() && m.cfg.Fallback != nil && m.cfg.Profile.FallbackStrategy != nil {
+		resp, err = m.others(ctx, &req, out, failed)
+	}
+	if resp == nil {
+		return Response{}, err
+	}
+	return *resp, err
+}
+
+// others asks the profiles of the fallback strategy after the model has
+// failed. Responses and requests are pointers below Generate: a call waits for
+// most of its life, and its stack with it.
+func (m *model) others(ctx context.Context, req *Request, out *relay, failed *Error) (*Response, error) {
+	for _, name := range m.cfg.Profile.FallbackStrategy.Profiles {
+		log := m.cfg.Logger.With("profile", name)
+		other, otherErr := m.fallback(name)
+		if otherErr != nil {
+			log.WarnContext(ctx, "fallback profile cannot be used", "err", otherErr)
+			continue
+		}
+		log.WarnContext(ctx, "llm failed, asking fallback profile", "code", failed.Code)
+		out.restart()
+		resp, otherErr := other.ask(ctx, req, out)
+		if otherErr == nil || ctx.Err() != nil {
+			return resp, otherErr
+		}
+		log.WarnContext(ctx, "fallback profile failed", "err", otherErr)
+	}
+	return nil, failed // what the model itself said
+}
+
+func (m *model) fallback(name string) (*model, error) {
+	cfg, err := m.cfg.Fallback(name)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.HTTP == nil {
+		cfg.HTTP = m.cfg.HTTP // one pool of connections
+	}
+	other, err := New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return other.(*model), nil // New makes no other
+}
+
+// ask calls the model as often as its profile says.
+func (m *model) ask(ctx context.Context, req *Request, out *relay) (*Response, error) {
+	keys, err := m.credentials(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := m.prepare(*req)
+	for n := 1; ; n++ {
+		resp, err := m.try(ctx, c, req, &keys, out)
+		if err == nil {
+			return resp, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if cacheTooSmall(err) && c.Options.CacheMarks {
+			c.Options.CacheMarks = false
+			continue
+		}
+		if final := m.retry(ctx, c, n, err, &keys); final != nil {
+			return resp, final
+		}
+		out.restart()
+	}
+}
+
+// retry waits behind the n-th attempt, which failed with err, and prepares the
+// next one. Its error says that there is none.
+func (m *model) retry(ctx context.Context, c *wire.Call, n int, err error, keys *credentials) error {
+	failed := errorOf(err, m.cfg.Name, m.cleaner(*keys))
+	if n >= max(1, m.cfg.Profile.NumRetries) || !failed.transient() || isEmptyAccount(err) {
+		return failed
+	}
+	if failed.Code == CodeNoResponse && c.Options.Temperature != nil && *c.Options.Temperature == 0 {
+		warmer := 1.0
+		c.Options.Temperature = &warmer
+	}
+	wait := m.wait(n, err)
+	m.cfg.Logger.WarnContext(ctx, "llm failed, trying again",
+		slog.String("model", m.cfg.Profile.Model), slog.String("code", failed.Code), slog.Int("attempt", n), slog.Duration("wait", wait))
+	if err := sleep(ctx, wait); err != nil {
+		return err
+	}
+	if failed.Code == CodeTimeout {
+		// A network may have lost the connection in silence. One that
+		// nobody uses now is not used again.
+		m.cfg.HTTP.CloseIdleConnections()
+	}
+	return nil
+}
+
+// try makes one request and checks what came back. With the error of a call in
+// the text protocol comes the response all the same: it cost what it cost.
+func (m *model) try(ctx context.Context, c *wire.Call, req *Request, keys *credentials, out *relay) (*Response, error) {
+	started := m.cfg.Now()
+	emit := out.deliver
+	var reader *textcall.Reader
+	if m.textTools(*req) {
+		reader = textcall.NewReader(tools(*req), textcall.NextID(req.Messages), emit)
+		emit = func(d wire.Delta) {
+			reader.Write(d.Text)
+			if d.Reasoning != "" {
+				out.deliver(d)
+			}
+		}
+	}
+	b := wire.NewBuilder(emit, func() string { return "call_" + uuid.New() })
+	header, err := m.once(ctx, c, keys, b)
+	if err != nil {
+		return nil, err
+	}
+	if err := unanswered(b); err != nil {
+		return nil, err
+	}
+	resp := m.response(b, header, started)
+	if reader == nil {
+		return resp, nil
+	}
+	return textResponse(resp, reader)
+}
+
+// unanswered is the error of an answer with nothing in it.
+func unanswered(b *wire.Builder) error {
+	switch {
+	case !b.Begun:
+		return errNoAnswer
+	case b.Finish == wire.Failed && b.Empty():
+		return errGaveUp
+	case b.Finish == wire.Filtered && b.Empty():
+		return errFiltered
+	case b.Finish == wire.Full && b.Empty():
+		return errFull
+	}
+	return nil
+}
+
+// response is what was built of an answer.
+func (m *model) response(b *wire.Builder, header http.Header, started time.Time) *Response {
+	resp := &Response{
+		ID: b.ID, Message: b.Message(), Usage: b.Usage, Cost: m.costOf(header, b),
+		Latency: m.cfg.Now().Sub(started), Model: m.cfg.Profile.Model, Length: b.Finish == wire.Length || b.Finish == wire.Full,
+	}
+	if resp.ID == "" {
+		resp.ID = "resp_" + uuid.New()
+	}
+	return resp
+}
+
+func tools(req Request) []wire.Tool {
+	out := make([]wire.Tool, len(req.Tools))
+	for i, t := range req.Tools {
+		out[i] = wire.Tool(t)
+	}
+	return out
+}
+
+// textResponse is a response with the call that its text holds.
+func textResponse(resp *Response, reader *textcall.Reader) (*Response, error) {
+	text, call, err := reader.Finish(resp.Length)
+	if err != nil {
+		return resp, err
+	}
+	resp.Message.Content = []event.Content{}
+	if text != "" {
+		resp.Message.Content = append(resp.Message.Content, event.Text(text))
+	}
+	if call != nil {
+		resp.Message.ToolCalls = []event.ToolCall{*call}
+	}
+	return resp, nil
+}
+
+// wait is how long to wait behind the n-th attempt: what the provider asks
+// for, else twice as long each time, within the profile's bounds.
+func (m *model) wait(n int, err error) time.Duration {
+	p := &m.cfg.Profile
+	least, most := seconds(p.RetryMinWait), seconds(p.RetryMaxWait)
+	var refusal *wire.Failure
+	if errors.As(err, &refusal) && refusal.RetryAfter >= 0 {
+		return max(least, min(refusal.RetryAfter, most))
+	}
+	const doublings = 30 // more than any bound allows
+	return max(least, min(seconds(p.RetryMultiplier*float64(int64(1)<<min(n-1, doublings))), most))
+}
+
+// sleep waits for d or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// relay hands pieces on, and tells when they begin anew.
+type relay struct {
+	onDelta func(Delta) // may be nil
+	dirty   bool        // something was handed on since the beginning
+}
+
+func (r *relay) deliver(d wire.Delta) {
+	if r.onDelta == nil {
+		return
+	}
+	r.dirty = true
+	out := Delta{Text: d.Text, Reasoning: d.Reasoning}
+	if d.Call != nil {
+		call := ToolDelta(*d.Call)
+		out.ToolCall = &call
+	}
+	r.onDelta(out)
+}
+
+func (r *relay) restart() {
+	if r.dirty {
+		r.dirty = false
+		r.onDelta(Delta{Restart: true})
+	}
+}

@@ -1,0 +1,387 @@
+package llm_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"image"
+	"image/png"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+)
+
+func TestInfo(t *testing.T) {
+	t.Parallel()
+	tests := map[string]llm.Info{
+		`"model":"anthropic/claude-sonnet-4-5"`:                             {ContextWindow: 200_000, MaxOutput: 64_000, Vision: true},
+		`"model":"anthropic/claude-sonnet-4-6"`:                             {ContextWindow: 1_000_000, MaxOutput: 64_000, Vision: true},
+		`"model":"claude-opus-9"`:                                           {ContextWindow: 200_000, MaxOutput: 64_000, Vision: true},
+		`"model":"openhands/claude-opus-4-5-20251101"`:                      {ContextWindow: 200_000, MaxOutput: 64_000, Vision: true},
+		`"model":"openai/gpt-5.5","max_input_tokens":50000`:                 {ContextWindow: 50_000, MaxOutput: 25_000, Vision: true},
+		`"model":"openai/gpt-4o","disable_vision":true`:                     {ContextWindow: 128_000, MaxOutput: 16_384},
+		`"model":"openai/gpt-5.2","base_url":"https://x.example/v1"`:        {ContextWindow: 272_000, MaxOutput: 16_384, Vision: true},
+		`"model":"litellm_proxy/gpt-5.2","base_url":"https://x.example/v1"`: {ContextWindow: 272_000, MaxOutput: 128_000, Vision: true},
+		`"model":"o3"`: {ContextWindow: 200_000, MaxOutput: 100_000, Vision: true},
+		`"model":"openai/o3","max_output_tokens":200000`:                                         {ContextWindow: 200_000, MaxOutput: 100_000, Vision: true},
+		`"model":"openai/turbo3"`:                                                                {MaxOutput: 100_000}, // OpenHands' o3 rule reads any name
+		`"model":"moonshot/kimi-k2-thinking"`:                                                    {ContextWindow: 262_144, MaxOutput: 64_000},
+		`"model":"mistral/devstral-2512"`:                                                        {ContextWindow: 256_000, MaxOutput: 128_000},
+		`"model":"mistral/devstral-medium-2507"`:                                                 {ContextWindow: 128_000, MaxOutput: 64_000},
+		`"model":"hosted_vllm/Qwen/Qwen3-Coder-30B","base_url":"http://h"`:                       {ContextWindow: 262_144},
+		`"model":"hosted_vllm/Qwen/Qwen3-Coder-30B","base_url":"http://h","max_output_tokens":9`: {ContextWindow: 262_144, MaxOutput: 9},
+		`"model":"ollama/mystery"`:                                                               {},
+		`"model":"openai/mystery","capability_overrides":{"supports_vision":true}`:               {Vision: true},
+		`"model":"openai/alias","model_canonical_name":"openai/gpt-4o"`:                          {ContextWindow: 128_000, MaxOutput: 16_384, Vision: true},
+		`"model":"bedrock/us.anthropic.claude-haiku-4-5-20251001-v1:0","max_output_tokens":7`:    {ContextWindow: 200_000, MaxOutput: 7, Vision: true},
+	}
+	for fields, want := range tests {
+		p := parse(t, "{"+fields+"}")
+		want.Model, want.UsageID, want.NativeTools, want.Streams = p.Model, "default", true, true
+		got := newModel(t, llm.Config{Profile: p}).Info()
+		if got.ImageTokens > 0 != want.Vision {
+			t.Errorf("%s: an image counts %d tokens", fields, got.ImageTokens)
+		}
+		want.ImageTokens = got.ImageTokens
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", fields, diff)
+		}
+	}
+}
+
+func TestImagesCountWhatTheirProviderCounts(t *testing.T) {
+	t.Parallel()
+	for model, want := range map[string]int64{
+		"anthropic/claude-sonnet-4-5": 1600, "openai/gpt-4o": 1100, "gemini/gemini-2.5-pro": 1300, "deepseek/deepseek-chat": 0,
+	} {
+		p := llm.DefaultProfile(model)
+		if got := newModel(t, llm.Config{Profile: p}).Info().ImageTokens; got != want {
+			t.Errorf("%s: an image counts %d tokens, want %d", model, got, want)
+		}
+	}
+}
+
+func TestCost(t *testing.T) {
+	t.Parallel()
+	const usage = `"usage":{"prompt_tokens":1000000,"completion_tokens":100000,"prompt_tokens_details":{"cached_tokens":400000,"cache_creation_tokens":100000}`
+	tests := map[string]struct {
+		model, fields, more string
+		header              http.Header
+		want                float64
+	}{
+		"the proxy's header":      {model: "openai/gpt-4o", header: http.Header{"X-Litellm-Response-Cost": {"0.6"}}, want: 0.6},
+		"the header of a client":  {model: "openai/gpt-4o", header: http.Header{"Llm_provider-X-Litellm-Response-Cost": {"0.7"}}, want: 0.7},
+		"an empty header":         {model: "openai/gpt-4o", header: http.Header{"X-Litellm-Response-Cost": {"0"}}, more: `,"cost":0.5`, want: 0.5},
+		"in the answer":           {model: "openrouter/x/y", more: `,"cost":0.125`, want: 0.125},
+		"the profile's prices":    {model: "openai/gpt-4o", fields: `"input_cost_per_token":0.000001,"output_cost_per_token":0.00001`, want: 2},
+		"one price is not enough": {model: "ollama/x", fields: `"input_cost_per_token":0.000001`, want: 0},
+		"the catalogue":           {model: "openai/gpt-4o", want: 0.6*2.5 + 0.4*1.25 + 0.1*10},
+		"prices of the cache":     {model: "openhands/claude-sonnet-4-5", want: 0.5*3 + 0.4*0.3 + 0.1*3.75 + 0.1*15},
+		"another host's price":    {model: "openai/gpt-4o", fields: `"base_url":"https://x.example"`, want: 0},
+		"nobody knows":            {model: "groq/x", want: 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newModel(t, llm.Config{Profile: profile(t, tt.model, tt.fields), HTTP: server(func(*http.Request) (*http.Response, error) {
+				resp := stream(`data: {"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}],` + usage + tt.more + "}}\n\ndata: [DONE]\n\n")
+				for k, v := range tt.header {
+					resp.Header[k] = v
+				}
+				return resp, nil
+			}).client()})
+			resp, err := ask(t, m)
+			if err != nil || math.Abs(resp.Cost-tt.want) > 1e-9 {
+				t.Errorf("cost %v, %v; want %v", resp.Cost, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestTheKeyComesFromWhoeverIsAsked(t *testing.T) {
+	t.Parallel()
+	var sent []string
+	client := server(func(r *http.Request) (*http.Response, error) {
+		sent = append(sent, r.Header.Get("Authorization"))
+		return said("ok"), nil
+	}).client()
+	key := ""
+	m := newModel(t, llm.Config{Profile: profile(t, "openai/x", ""), HTTP: client, Key: func(_ context.Context, field string) (string, error) {
+		if field != llm.FieldAPIKey {
+			t.Errorf("asked for %s", field)
+		}
+		return key, nil
+	}})
+	for _, key = range []string{"first-key", "second-key\n"} {
+		if _, err := ask(t, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	key = ""
+	_, err := ask(t, m)
+	if failed := failure(t, err); failed.Code != llm.CodeAuthentication || !strings.Contains(failed.Detail, "OPENAI_API_KEY") {
+		t.Errorf("without a key: %v", failed)
+	}
+	if diff := cmp.Diff([]string{"Bearer first-key", "Bearer second-key"}, sent); diff != "" {
+		t.Errorf("sent (-want +got)\n%s", diff)
+	}
+}
+
+func TestKeysThatCannotBeUsed(t *testing.T) {
+	t.Parallel()
+	never := server(func(r *http.Request) (*http.Response, error) {
+		t.Errorf("a request was sent with %q", r.Header.Get("Authorization"))
+		return nil, errors.New("no")
+	}).client()
+	tests := map[string]struct {
+		model string
+		key   func(context.Context, string) (string, error)
+		want  string
+	}{
+		"encrypted":        {"openai/x", func(context.Context, string) (string, error) { return "gAAAAABn0123456789", nil }, "encrypted"},
+		"locked":           {"openai/x", func(context.Context, string) (string, error) { return "", errors.New("the keyring is locked") }, "locked"},
+		"none for Claude":  {"anthropic/claude-sonnet-5", none, "ANTHROPIC_API_KEY"},
+		"none for Bedrock": {"bedrock/x", none, "AWS_ACCESS_KEY_ID"},
+		"half for Bedrock": {"bedrock/x", func(_ context.Context, f string) (string, error) {
+			return map[string]string{llm.FieldAWSAccessKeyID: "AKID"}[f], nil
+		}, "AWS_ACCESS_KEY_ID"},
+		"none for OpenHands": {"openhands/x", none, "LITELLM_PROXY_API_KEY"},
+	}
+	for name, tt := range tests {
+		_, err := ask(t, newModel(t, llm.Config{Profile: profile(t, tt.model, ""), HTTP: never, Key: tt.key}))
+		if failed := failure(t, err); failed.Code != llm.CodeAuthentication || !strings.Contains(failed.Detail, tt.want) || strings.Contains(failed.Detail, "gAAAAA") {
+			t.Errorf("%s: %v, want %q", name, failed, tt.want)
+		}
+	}
+}
+
+func none(context.Context, string) (string, error) { return "", nil }
+
+func TestNoErrorAndNoLogShowsAKey(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	headerKey := "hdr-0123456789-secret"
+	echo := func(r *http.Request) (*http.Response, error) {
+		return answer(503, "application/json", `{"error":{"message":"Incorrect key `+r.Header.Get("Authorization")+" and "+r.Header.Get("X-Team-Key")+" and sk-proj-abcdefghijklmnop"+`"}}`), nil
+	}
+	m := newModel(t, llm.Config{
+		Profile: profile(t, "openai/x", `"num_retries":2,"extra_headers":{"X-Team-Key":"Bearer `+headerKey+`"}`),
+		HTTP:    server(echo).client(), Logger: debugLog(&log),
+	})
+	_, err := ask(t, m)
+	failed := failure(t, err)
+	for _, secret := range []string{secretKey, headerKey, "sk-proj-abcdefghijklmnop"} {
+		if strings.Contains(failed.Error()+failed.Err.Error()+log.String(), secret) {
+			t.Errorf("%s shows in %v or in\n%s", secret, failed, log.String())
+		}
+	}
+	if !strings.Contains(log.String(), "trying again") {
+		t.Errorf("the log says nothing of the retry:\n%s", log.String())
+	}
+
+	m = newModel(t, llm.Config{Profile: profile(t, "openai/x", `"num_retries":1,"base_url":"http://user:`+secretKey+`@127.0.0.1:1/v1"`)})
+	_, err = ask(t, m)
+	if failed := failure(t, err); failed.Code != llm.CodeUnavailable || !strings.Contains(failed.Detail, "http://127.0.0.1:1: ") {
+		t.Errorf("error %v", failed)
+	}
+}
+
+func TestConnectionsAreUsedAgain(t *testing.T) {
+	t.Parallel()
+	var opened atomic.Int32
+	proxy := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+		_ = http.NewResponseController(w).Flush()
+		time.Sleep(time.Millisecond) // the end of the body comes behind the end mark
+	}))
+	proxy.Config.ConnState = count(&opened)
+	proxy.Start()
+	defer proxy.Close()
+	m := at(t, proxy.URL, "")
+	for range 20 {
+		if _, err := ask(t, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := opened.Load(); n > 5 { // 1, unless the machine is very slow
+		t.Errorf("%d connections for 20 calls", n)
+	}
+}
+
+func TestARedirectIsNotFollowed(t *testing.T) {
+	t.Parallel()
+	var followed atomic.Bool
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { followed.Store(true) }))
+	defer other.Close()
+	first := httptest.NewServer(http.RedirectHandler(other.URL+"/v1/chat/completions?token=abc", http.StatusPermanentRedirect))
+	defer first.Close()
+	_, err := ask(t, at(t, first.URL, ""))
+	failed := failure(t, err)
+	if failed.Code != llm.CodeBadRequest || !strings.Contains(failed.Detail, "redirects to "+other.URL+";") || followed.Load() {
+		t.Errorf("error %v, followed %v", failed, followed.Load())
+	}
+}
+
+func TestImagesAreShownToModelsThatSee(t *testing.T) {
+	t.Parallel()
+	req := hello("What is this?")
+	req.Messages[1].Content = append(req.Messages[1].Content, event.Images("data:image/png;base64,AA=="))
+	req.Messages = append(req.Messages,
+		event.LLMMessage{Role: "assistant", ToolCalls: []event.ToolCall{{ID: "a", Name: "view", Arguments: "{}"}}},
+		event.LLMMessage{Role: "tool", ToolCallID: "a", Name: "view", Content: []event.Content{event.Images("data:image/png;base64,BB==")}})
+	for fields, want := range map[string]int{
+		`"capability_overrides":{"supports_vision":true}`:                       2,
+		`"capability_overrides":{"supports_vision":true},"disable_vision":true`: 0,
+		`"seed":1`: 0,
+	} {
+		fake := llmtest.New(t)
+		fake.Reply(llmtest.Text("ok"))
+		if _, err := at(t, fake.URL, fields).Generate(t.Context(), req, nil); err != nil {
+			t.Fatal(err)
+		}
+		sent, images := fake.Requests()[0], 0
+		for _, m := range sent.Messages {
+			images += len(m.Images)
+			if m.Role == "tool" && len(m.Images) > 0 {
+				t.Errorf("%s: an image in a tool message, which the API refuses", fields)
+			}
+			if m.Role == "tool" && want == 0 && !strings.Contains(m.Text, "cannot see") {
+				t.Errorf("%s: the tool message says %q", fields, m.Text)
+			}
+		}
+		if images != want {
+			t.Errorf("%s: %d images, want %d", fields, images, want)
+		}
+	}
+}
+
+func TestLargeImagesAreScaledForClaude(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	if err := png.Encode(&out, image.NewGray(image.Rect(0, 0, 2500, 5))); err != nil {
+		t.Fatal(err)
+	}
+	url := "data:image/png;base64," + base64.StdEncoding.EncodeToString(out.Bytes())
+	req := hello("Look.")
+	for model, fits := range map[string]bool{"openhands/claude-sonnet-4-5": true, "openhands/gpt-4o": false} {
+		for _, n := range []int{20, 21} {
+			req.Messages[1].Content = []event.Content{event.Images(slices.Repeat([]string{url}, n)...)}
+			same := 0
+			m := newModel(t, llm.Config{Profile: profile(t, model, ""), HTTP: server(func(r *http.Request) (*http.Response, error) {
+				same = strings.Count(body(t, r), url)
+				return said("ok"), nil
+			}).client()})
+			if _, err := ask(t, m); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := m.Generate(t.Context(), req, nil); err != nil {
+				t.Fatal(err)
+			}
+			if scaled := same == 0; scaled != (fits && n > 20) || !scaled && same != n {
+				t.Errorf("%s, %d images: %d were sent as they are", model, n, same)
+			}
+			if req.Messages[1].Content[0].ImageURLs[0] != url {
+				t.Error("the request was changed")
+			}
+		}
+	}
+}
+
+func TestLongToolTextsAreCutInTheMiddle(t *testing.T) {
+	t.Parallel()
+	fake := llmtest.New(t)
+	fake.Reply(llmtest.Text("ok"))
+	long := "begin" + strings.Repeat("ä", 60_000) + "end"
+	req := hello(long)
+	req.Messages = append(req.Messages,
+		event.LLMMessage{Role: "assistant", ToolCalls: []event.ToolCall{{ID: "a", Name: "f", Arguments: "{}"}}},
+		event.LLMMessage{Role: "tool", ToolCallID: "a", Name: "f", Content: []event.Content{event.Text(long)}})
+	if _, err := at(t, fake.URL, "").Generate(t.Context(), req, nil); err != nil {
+		t.Fatal(err)
+	}
+	sent := fake.Requests()[0].Messages
+	if sent[1].Text != long {
+		t.Error("the user's own text was cut")
+	}
+	got := []rune(sent[3].Text)
+	if len(got) > 50_000 || len(got) < 49_990 || !strings.HasPrefix(string(got), "begin") || !strings.HasSuffix(string(got), "end") || !strings.Contains(string(got), "10008 characters left out") {
+		t.Errorf("%d characters: %.20s ... %s", len(got), string(got), string(got[len(got)-20:]))
+	}
+	if req.Messages[3].Content[0].Text != long {
+		t.Error("the request was changed")
+	}
+}
+
+// Bedrock's input and output share one window.
+func TestALongHistoryLeavesRoomForTheAnswer(t *testing.T) {
+	t.Parallel()
+	for words, want := range map[int]string{
+		10:      `{"maxTokens":64000}`,
+		100_000: `{"maxTokens":33072}`, // 200,000 - 500,017 bytes of text / 3 - 256
+		200_000: `{"maxTokens":1024}`,
+	} {
+		var got string
+		p := profile(t, "bedrock/anthropic.claude-sonnet-4-5", "")
+		p.ExtendedThinkingBudget = 0
+		req := hello(strings.Repeat("word ", words))
+		_, err := newModel(t, llm.Config{Profile: p, HTTP: server(func(r *http.Request) (*http.Response, error) {
+			got = member(t, r, "inferenceConfig")
+			return answer(400, "text/plain", "no"), nil
+		}).client()}).Generate(t.Context(), req, nil)
+		_ = failure(t, err)
+		if got != want {
+			t.Errorf("%d words: %s, want %s", words, got, want)
+		}
+	}
+}
+
+func TestRoutesOfCustomServers(t *testing.T) {
+	t.Parallel()
+	for fields, want := range map[string]string{
+		`"model":"openai/x","base_url":"http://h/v1/chat/completions"`:                       "http://h/v1/chat/completions",
+		`"model":"openai/x","base_url":"https://api.openai.com/"`:                            "https://api.openai.com/v1/chat/completions",
+		`"model":"openai/x","base_url":"http://h/v1?tenant=a"`:                               "http://h/v1/chat/completions?tenant=a",
+		`"model":"anthropic/claude-x","base_url":"http://h/v1/"`:                             "http://h/v1/messages",
+		`"model":"ollama/x","ollama_base_url":"http://gpu:11434"`:                            "http://gpu:11434/v1/chat/completions",
+		`"model":"azure/x","base_url":"https://r.openai.azure.com/openai/deployments/d"`:     "https://r.openai.azure.com/openai/deployments/d/chat/completions?api-version=2024-12-01-preview",
+		`"model":"azure/x","base_url":"https://r.openai.azure.com/openai/v1/"`:               "https://r.openai.azure.com/openai/v1/chat/completions",
+		`"model":"bedrock/converse/x","aws_bedrock_runtime_endpoint":"https://vpce.example"`: "https://vpce.example/model/x/converse-stream",
+		`"model":"gemini/g","base_url":"http://h/v1beta"`:                                    "http://h/v1beta/models/g:streamGenerateContent?alt=sse",
+		`"model":"mistral/m","base_url":"https://api.mistral.ai"`:                            "https://api.mistral.ai/v1/chat/completions",
+		`"model":"mistral/m","base_url":"https://eu.example/mistral/"`:                       "https://eu.example/mistral/v1/chat/completions",
+		`"model":"codestral/m","base_url":"http://h/v1/chat/completions"`:                    "http://h/v1/chat/completions",
+		`"model":"dashscope/qwen3-max"`:                                                      "https://dashscope.aliyuncs.com/compatible-mode/v1/chat/completions",
+		`"model":"azure/gpt-5","base_url":"https://r.openai.azure.com"`:                      "https://r.openai.azure.com/openai/responses?api-version=2025-04-01-preview",
+		`"model":"azure/gpt-5","base_url":"https://r","api_version":"2025-03-01-preview"`:    "https://r/openai/responses?api-version=2025-03-01-preview",
+		`"model":"azure/gpt-5","base_url":"https://r","api_mode":"chat"`:                     "https://r/openai/deployments/gpt-5/chat/completions?api-version=2024-12-01-preview",
+		`"model":"gpt-4.1"`:                           "https://api.openai.com/v1/responses",
+		`"model":"openrouter/openai/gpt-5.5"`:         "https://openrouter.ai/api/v1/chat/completions",
+		`"model":"xai/grok-4","api_mode":"responses"`: "https://api.x.ai/v1/responses",
+		`"model":"openai/gpt-5.5","capability_overrides":{"supports_responses_api":false}`: "https://api.openai.com/v1/chat/completions",
+	} {
+		var got string
+		p := parse(t, `{"api_key":"k-0123456789","aws_access_key_id":null,`+fields+"}")
+		_, err := ask(t, newModel(t, llm.Config{Profile: p, HTTP: server(func(r *http.Request) (*http.Response, error) {
+			got = r.URL.String()
+			return answer(400, "text/plain", "no"), nil
+		}).client()}))
+		_ = failure(t, err)
+		if got != want {
+			t.Errorf("%s: %s, want %s", fields, got, want)
+		}
+	}
+}

@@ -1,0 +1,250 @@
+package llm
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ohgw/ohgw/agentapi/engine/llm/wire/converse"
+	"github.com/ohgw/ohgw/internal/fault"
+)
+
+// route is where the calls of a profile go.
+type route struct {
+	provider provider
+	style    style
+	model    string // as the provider calls it
+	url      string
+	custom   bool // another host than the provider's own
+	region   string
+}
+
+// routeOf finds the provider of a profile and the URL of its model.
+func routeOf(p *Profile, f features, getenv func(string) string) (route, error) {
+	prov, model, err := providerOf(p)
+	if err != nil {
+		return route{}, err
+	}
+	r := route{provider: prov, style: prov.style, model: model}
+	if prov.responses && f.responses || p.APIMode == "responses" && prov.style == chatStyle {
+		r.style = responsesStyle
+	}
+	if prov.style == converseStyle {
+		return bedrockRoute(r, p, getenv)
+	}
+	base := baseURL(p, prov, getenv)
+	if base == "" {
+		return route{}, fault.New(fmt.Sprintf("the model %q needs a base URL", p.Model),
+			"set base_url in the profile", nil)
+	}
+	u, err := parseBase(base)
+	if err != nil {
+		return route{}, err
+	}
+	if prov.prefix == "openai" {
+		if known, ok := providerAt(u); ok {
+			prov, r.provider = known, known
+		}
+	}
+	r.custom = prov.base != "" && !strings.HasPrefix(prov.base, u.Scheme+"://"+u.Host)
+	if u.Path == "" || u.Path == "/" {
+		u.Path = prov.path
+	}
+	r.url = endpoint(u, r, apiVersion(p, r))
+	return r, nil
+}
+
+// providerAt finds the provider whose host a base URL names: what it takes and
+// refuses does not depend on the prefix of the profile's model.
+func providerAt(u *url.URL) (provider, bool) {
+	for _, known := range providers() {
+		own, err := url.Parse(known.base)
+		if err != nil || known.style != chatStyle || known.prefix == "openai" || known.local {
+			continue
+		}
+		if u.Host == own.Host || slices.Contains(known.hosts, u.Host) {
+			return known, true
+		}
+	}
+	return provider{}, false
+}
+
+// firstResponses is the first version of Azure's API that has the Responses
+// API; an older one in a profile is OpenHands' default, and answers 404.
+const firstResponses = "2025-04-01-preview"
+
+// apiVersion is the version of Azure's API for a call.
+func apiVersion(p *Profile, r route) string {
+	const date = len("2025-04-01")
+	v := p.APIVersion
+	if r.style == responsesStyle && len(v) >= date && v[:date] < "2025-03-01" {
+		return firstResponses
+	}
+	return v
+}
+
+// providerOf splits the model of a profile. A bare name that is well known has
+// its maker's API; any other needs a base URL, of an OpenAI-compatible server.
+func providerOf(p *Profile) (provider, string, error) {
+	prefix, rest, found := strings.Cut(p.Model, "/")
+	if !found {
+		prefix, rest = makerOf(p.Model), p.Model
+	}
+	for _, known := range providers() {
+		if known.prefix == prefix && rest != "" {
+			return known, rest, nil
+		}
+	}
+	if p.BaseURL != "" && unsupported(prefix) == unsupported("") {
+		// The name of a model on a server of the user's, such as Qwen/Qwen3.
+		local, _, err := providerOf(&Profile{Model: "openai/any"})
+		return local, p.Model, err
+	}
+	if !found {
+		return provider{}, "", fault.New(fmt.Sprintf("the model %q does not say whose it is", p.Model),
+			"write it as PROVIDER/NAME, such as openai/"+p.Model, nil)
+	}
+	return provider{}, "", fault.New(fmt.Sprintf("models of %q are not supported", prefix), unsupported(prefix), nil)
+}
+
+// makerOf is the provider of a bare name that everybody knows.
+func makerOf(model string) string {
+	for _, known := range []struct{ begin, provider string }{
+		{"gpt-", "openai"},
+		{"chatgpt-", "openai"},
+		{"codex-", "openai"},
+		{"o1", "openai"},
+		{"o3", "openai"},
+		{"o4", "openai"},
+		{"claude-", "anthropic"},
+		{"gemini-", "gemini"},
+	} {
+		if strings.HasPrefix(strings.ToLower(model), known.begin) {
+			return known.provider
+		}
+	}
+	return ""
+}
+
+// isOpenAIRoot is a base URL that OpenHands takes for none.
+func isOpenAIRoot(p *Profile) bool {
+	return strings.HasPrefix(p.Model, "openai/") && strings.TrimSuffix(p.BaseURL, "/") == "https://api.openai.com"
+}
+
+// hasBaseURL tells whether the profile has a base URL of its own.
+func hasBaseURL(p *Profile) bool { return strings.TrimSpace(p.BaseURL) != "" && !isOpenAIRoot(p) }
+
+func baseURL(p *Profile, prov provider, getenv func(string) string) string {
+	if hasBaseURL(p) {
+		return strings.TrimSpace(p.BaseURL)
+	}
+	if base := strings.TrimSpace(p.OllamaBaseURL); base != "" && strings.HasPrefix(prov.prefix, "ollama") {
+		return base
+	}
+	for _, name := range prov.baseVar {
+		if base := strings.TrimSpace(getenv(name)); base != "" {
+			return base
+		}
+	}
+	return prov.base
+}
+
+func parseBase(base string) (*url.URL, error) {
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fault.New("the base URL of the profile is none", "write base_url as https://HOST/PATH", nil)
+	}
+	return u, nil
+}
+
+// azureV1 are the versions that stand for Azure's API without versions.
+func azureV1(version string) bool {
+	return version == "v1" || version == "latest" || version == "preview"
+}
+
+// endpoint is the URL that a call is posted to.
+func endpoint(u *url.URL, r route, apiVersion string) string {
+	path := strings.TrimRight(u.EscapedPath(), "/")
+	model := url.PathEscape(r.model)
+	query := u.RawQuery
+	leaf := "/chat/completions"
+	if r.style == responsesStyle {
+		leaf = "/responses"
+	}
+	switch {
+	case r.style == messagesStyle:
+		leaf = "/v1/messages"
+		path = strings.TrimSuffix(path, "/v1")
+	case r.provider.randomSeed && !strings.HasSuffix(path, "/v1") && !strings.HasSuffix(path, leaf):
+		path += "/v1" // Mistral's base URLs are written with and without it
+	case r.style == geminiStyle:
+		leaf, query = "/models/"+model+":streamGenerateContent", "alt=sse"
+	case r.provider.prefix == "azure" && !strings.HasSuffix(path, "/openai/v1"):
+		switch {
+		case azureV1(apiVersion):
+			path = strings.TrimSuffix(path, "/openai") + "/openai/v1"
+		default:
+			if r.style == responsesStyle {
+				path = strings.TrimSuffix(path, "/openai") + "/openai"
+			} else if !strings.Contains(path, "/deployments/") {
+				path = strings.TrimSuffix(path, "/openai") + "/openai/deployments/" + model
+			}
+			query = url.Values{"api-version": {apiVersion}}.Encode()
+		}
+	}
+	if !strings.HasSuffix(path, leaf) {
+		path += leaf
+	}
+	out := u.Scheme + "://"
+	if u.User != nil {
+		out += u.User.String() + "@"
+	}
+	out += u.Host + path
+	if query != "" {
+		out += "?" + query
+	}
+	return out
+}
+
+var awsRegion = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-\d$`)
+
+// defaultRegion is LiteLLM's.
+const defaultRegion = "us-west-2"
+
+// bedrockRoute reads bedrock/MODEL, bedrock/converse/MODEL and
+// bedrock/REGION/MODEL.
+func bedrockRoute(r route, p *Profile, getenv func(string) string) (route, error) {
+	for _, way := range []string{"converse/", "invoke/"} {
+		r.model = strings.TrimPrefix(r.model, way)
+	}
+	r.region = p.AWSRegion
+	if first, rest, found := strings.Cut(r.model, "/"); found && awsRegion.MatchString(first) {
+		r.model = rest
+		if r.region == "" {
+			r.region = first
+		}
+	}
+	for _, name := range []string{"AWS_REGION_NAME", "AWS_REGION", "AWS_DEFAULT_REGION"} {
+		if r.region == "" {
+			r.region = getenv(name)
+		}
+	}
+	if r.region == "" {
+		r.region = defaultRegion
+	}
+	base := "https://bedrock-runtime." + r.region + ".amazonaws.com"
+	for _, own := range []string{p.BaseURL, p.AWSEndpoint} {
+		if own != "" {
+			base, r.custom = own, true
+		}
+	}
+	u, err := parseBase(base)
+	if err != nil {
+		return route{}, err
+	}
+	r.url = u.Scheme + "://" + u.Host + strings.TrimRight(u.EscapedPath(), "/") +
+		"/model/" + converse.EscapeModel(r.model) + "/converse-stream"
+	return r, nil
+}

@@ -1,0 +1,306 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/conversation"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// entry is a conversation of the table, open or on its way. Its mutex is held
+// while it is opened or closed, so that nobody does either twice.
+type entry struct {
+	id string
+
+	mu   sync.Mutex
+	conv *conversation.Conversation // nil: not open
+	dead bool                       // out of the table
+	info agentapi.Info
+
+	memory atomic.Int64 // what conv holds, in bytes
+
+	// These belong to Backend.mu.
+	handles int
+	idle    time.Time // since when nobody has a handle
+	once    bool      // no other turn is expected
+	closing bool      // it is being closed because it is idle
+}
+
+// Open makes or continues a conversation.
+func (b *Backend) Open(ctx context.Context, req agentapi.OpenRequest) (agentapi.Conversation, error) {
+	if req.New && req.Existing {
+		return nil, refused("A conversation cannot be both new and existing.", nil)
+	}
+	return b.entered(ctx, req.ID, func(e *entry) (bool, error) {
+		b.expect(e, !req.Once)
+		b.clear(e)
+		if e.conv != nil {
+			return false, nil
+		}
+		return b.start(ctx, e, req)
+	})
+}
+
+// entered is a handle on the conversation of id, which open has opened if it
+// was not. Nobody else opens or closes it meanwhile.
+func (b *Backend) entered(ctx context.Context, id string, open func(*entry) (created bool, err error)) (agentapi.Conversation, error) {
+	if canonical, err := uuid.Parse(id); err != nil || canonical != id {
+		return nil, refused(fmt.Sprintf("%q is no id of a conversation; use a UUID in lower case with dashes.", id), err)
+	}
+	for {
+		e, err := b.acquire(id)
+		if err != nil {
+			return nil, err
+		}
+		h, again, err := b.openEntry(ctx, e, open)
+		if err != nil || again {
+			b.release(e)
+		}
+		if !again {
+			return h, agentapi.InProcess(err)
+		}
+	}
+}
+
+// clear lets go of a conversation that has ended by itself; the mutex of its
+// entry is held.
+func (b *Backend) clear(e *entry) {
+	if e.conv == nil || !e.conv.Ended() {
+		return
+	}
+	if err := e.conv.Close(); err != nil {
+		b.cfg.Log.Warn("close conversation", "conversation", e.id, "err", err)
+	}
+	e.conv = nil
+}
+
+// openEntry opens the conversation of an entry. It asks for another try if the
+// entry was closed in the meantime.
+func (b *Backend) openEntry(ctx context.Context, e *entry, open func(*entry) (bool, error)) (h agentapi.Conversation, again bool, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.dead {
+		return nil, true, nil
+	}
+	created, err := open(e)
+	if err != nil {
+		return nil, false, err
+	}
+	info := e.info
+	info.Created = created
+	if profile, err := e.conv.Profile(ctx); err == nil && info.Profile != "" {
+		info.Profile = profile
+	}
+	return &handle{backend: b, entry: e, conv: e.conv, info: info}, false, nil
+}
+
+// start opens the directory of a conversation, or makes it, and the
+// conversation in it.
+func (b *Backend) start(ctx context.Context, e *entry, req agentapi.OpenRequest) (created bool, err error) {
+	opts := b.storeOptions()
+	var dir *store.Dir
+	if err = store.ErrNotFound; !req.New {
+		dir, err = store.Open(b.cfg.Dir, req.ID, opts)
+	}
+	if errors.Is(err, store.ErrNotFound) && !req.Existing {
+		created = true
+		dir, err = b.create(ctx, req, opts)
+	}
+	if err != nil {
+		return false, b.openError(ctx, req.ID, err)
+	}
+	return created, b.enter(ctx, e, dir, req)
+}
+
+// enter makes the conversation of an open directory that of an entry.
+func (b *Backend) enter(ctx context.Context, e *entry, dir *store.Dir, req agentapi.OpenRequest) error {
+	conv, info, err := b.live(ctx, e, dir, req)
+	if err != nil {
+		return b.openError(ctx, req.ID, errors.Join(err, dir.Close()))
+	}
+	e.conv, e.info = conv, info
+	return nil
+}
+
+func (b *Backend) storeOptions() store.Options {
+	return store.Options{Files: b.cfg.Files, Now: b.cfg.Now, Owner: b.cfg.Owner}
+}
+
+// create makes the directory of a new conversation.
+func (b *Backend) create(ctx context.Context, req agentapi.OpenRequest, opts store.Options) (*store.Dir, error) {
+	profile, err := b.cfg.Profiles.Load(ctx, req.Profile)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := b.settings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	agent, err := newAgent(profile, settings, req.System, b.cfg.Seal)
+	if err != nil {
+		return nil, err
+	}
+	_, before := os.Stat(req.Workspace)
+	if err := os.MkdirAll(req.Workspace, 0o750); err != nil {
+		return nil, refused("The workspace of the conversation cannot be made; see that the directory that ohgw serve was given as --workspace, or its state directory, can be written to.", err)
+	}
+	state := store.NewState(req.ID, agent, req.Workspace)
+	if settings.MaxIterations > 0 {
+		state.MaxIterations = settings.MaxIterations
+	}
+	secrets, err := b.settingsSecrets(settings)
+	if err != nil {
+		return nil, err
+	}
+	if state.SecretRegistry, err = secrets.Encode(b.cfg.Seal); err != nil {
+		return nil, err
+	}
+	settings.confirm(b.cfg.Confirm, &state)
+	state.Tags = map[string]string{
+		conversation.TagProfile: profile.Name, conversation.TagUsage: agentUsage, tagSystem: systemMark(req.System),
+	}
+	now := b.cfg.Now()
+	dir, err := store.Create(b.cfg.Dir, state, store.Meta{Created: now, Updated: now}, opts)
+	if err != nil && errors.Is(before, fs.ErrNotExist) {
+		_ = os.Remove(req.Workspace) // made above for a conversation that is not there; it is empty
+	}
+	return dir, err
+}
+
+func (b *Backend) settings(ctx context.Context) (Settings, error) {
+	if b.cfg.Settings == nil {
+		return Settings{}, nil
+	}
+	s, err := b.cfg.Settings(ctx)
+	return s, kinded(ctx, err, agentapi.ErrUnavailable, "OpenHands' settings cannot be read.")
+}
+
+// openError is why a conversation could not be opened, in words for people.
+func (b *Backend) openError(ctx context.Context, id string, err error) error {
+	held, isHeld := errors.AsType[*store.HeldError](err)
+	switch {
+	case isHeld:
+		return &agentapi.Error{
+			Kind: agentapi.ErrBusy,
+			Msg:  fmt.Sprintf("The conversation is open in another process (%d on %s); close it there, or wait until %s.", held.PID, held.Host, held.Until.Format(time.TimeOnly)),
+			Err:  err,
+		}
+	case errors.Is(err, store.ErrNotFound):
+		return notFound(id)
+	case errors.Is(err, store.ErrExists):
+		return refused("A conversation with this id exists already; open it without asking for a new one.", err)
+	case errors.Is(err, store.ErrCorrupt):
+		return b.damaged(id, err)
+	}
+	return kinded(ctx, err, agentapi.ErrUnavailable,
+		"The conversation cannot be opened; see that there is room on the disk and that the directory of ohgw's conversations can be written to.")
+}
+
+// damaged is the error of a conversation with a damaged file. The place of the
+// file is for the log: a client has no business with directories of the server.
+func (b *Backend) damaged(id string, err error) error {
+	b.cfg.Log.Error("a conversation is damaged", "conversation", id, "directory", store.Path(b.cfg.Dir, id), "err", err)
+	d, ok := errors.AsType[*store.DamageError](err)
+	switch {
+	case !ok:
+		return refused("The conversation's files are damaged; the log of ohgw serve names the file. Restore it from a backup, or begin a new conversation.", err)
+	case d.Follows > 0:
+		return refused(fmt.Sprintf("The conversation's file %s is damaged, and %d more events follow it; restore it from a backup, or move it and what follows away to go on with what comes before it.",
+			d.File, d.Follows), err)
+	}
+	return refused(fmt.Sprintf("The conversation's file %s is damaged; restore it from a backup, or begin a new conversation.", d.File), err)
+}
+
+func refused(msg string, err error) error {
+	return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: msg, Err: err}
+}
+
+func notFound(id string) error {
+	return &agentapi.Error{Kind: agentapi.ErrConversationNotFound, Msg: fmt.Sprintf("There is no conversation %s; begin a new one.", id)}
+}
+
+// Remove deletes a conversation, interrupting its run.
+func (b *Backend) Remove(ctx context.Context, id string) error {
+	if canonical, err := uuid.Parse(id); err != nil || canonical != id {
+		return notFound(id)
+	}
+	e, err := b.acquire(id)
+	if err != nil {
+		return err
+	}
+	defer b.release(e)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	b.clear(e)
+	if e.conv == nil {
+		return agentapi.InProcess(b.openError(ctx, id, store.Remove(b.cfg.Dir, id, b.storeOptions())))
+	}
+	err = e.conv.Remove()
+	b.forget(e)
+	if err != nil {
+		b.cfg.Log.Error("delete conversation", "conversation", id, "directory", store.Path(b.cfg.Dir, id), "err", err)
+	}
+	return agentapi.InProcess(kinded(ctx, err, agentapi.ErrUnavailable,
+		"The conversation was not deleted completely; the log of ohgw serve names its directory. Delete it again."))
+}
+
+// acquire finds or makes the entry of a conversation and keeps it from being
+// closed until release.
+func (b *Backend) acquire(id string) (*entry, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil, errClosed
+	}
+	e := b.open[id]
+	if e == nil {
+		e = &entry{id: id}
+		b.open[id] = e
+	}
+	e.handles++
+	return e, nil
+}
+
+func (b *Backend) release(e *entry) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if e.handles--; e.handles > 0 {
+		return
+	}
+	e.idle = b.cfg.Now()
+	if e.mu.TryLock() {
+		if e.conv == nil && b.open[e.id] == e {
+			delete(b.open, e.id)
+			e.dead = true
+		}
+		e.mu.Unlock()
+	}
+	b.look()
+}
+
+// look has the goroutine that closes what is idle look for it.
+func (b *Backend) look() {
+	select {
+	case b.released <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// forget takes an entry out of the table; its mutex is held.
+func (b *Backend) forget(e *entry) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.open[e.id] == e {
+		delete(b.open, e.id)
+	}
+	e.dead, e.conv = true, nil
+}

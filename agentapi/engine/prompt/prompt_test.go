@@ -1,0 +1,97 @@
+package prompt_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/engine/prompt"
+	"github.com/ohgw/ohgw/agentapi/engine/tool"
+)
+
+func now() time.Time { return time.Date(2026, 8, 22, 16, 34, 56, 0, time.UTC) }
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestStaticPartDependsOnConfigurationAndModelOnly(t *testing.T) {
+	t.Parallel()
+	one, _ := prompt.New(prompt.Config{Workspace: t.TempDir(), Suffix: "a", Now: now}).System(nil, "openai/x")
+	two, _ := prompt.New(prompt.Config{Workspace: t.TempDir(), Suffix: "b", Now: time.Now}).System(nil, "openai/x")
+	if one != two {
+		t.Error("two conversations have different static parts: no provider can cache them")
+	}
+	for model, want := range map[string]string{"anthropic/Claude-sonnet-4-5": "option that nobody asked for", "openai/gpt-5.5": "review", "gemini/x": "nothing beside"} {
+		if got, _ := prompt.New(prompt.Config{Workspace: t.TempDir(), Now: now}).System(nil, model); !strings.Contains(got, want) || strings.Contains(one, want) {
+			t.Errorf("%s: its correction is missing, or there for others", model)
+		}
+	}
+}
+
+func TestSectionsComeWhenTheyAreMeant(t *testing.T) {
+	t.Parallel()
+	ws, home := t.TempDir(), t.TempDir()
+	write(t, ws, "AGENTS.md", "Run make test.")
+	write(t, ws, "CLAUDE.md", "For claude only.")
+	write(t, home, ".openhands/SOUL.md", "You are a pirate.")
+	static, dynamic := prompt.New(prompt.Config{
+		Workspace: ws, Home: home, Suffix: "THE SUFFIX", Now: now, NoRisk: true,
+		Secrets: []prompt.Secret{{Name: "API_TOKEN", Description: "for the API"}},
+	}).System([]tool.Definition{{Name: "browser_navigate"}}, "openai/x")
+	for _, want := range []string{"You are a pirate.", "<ROLE>", "<SECURITY>", "<BROWSER_TOOLS>"} {
+		if !strings.Contains(static, want) {
+			t.Errorf("the static part has no %q", want)
+		}
+	}
+	if strings.Contains(static, "RISK_ASSESSMENT") || strings.Contains(static, "You are OpenHands") {
+		t.Error("the static part has what was replaced or turned off")
+	}
+	order := []string{"Run make test.", ws, "THE SUFFIX", "$API_TOKEN: for the API", "2026-08-22T16:34"}
+	at := 0
+	for _, want := range order {
+		i := strings.Index(dynamic[at:], want)
+		if i < 0 {
+			t.Fatalf("no %q after position %d of %q", want, at, dynamic)
+		}
+		at += i
+	}
+	if strings.Contains(dynamic, "For claude only.") || strings.Contains(dynamic, "available_skills") {
+		t.Error("the dynamic part has what is not for this agent")
+	}
+}
+
+func TestInlinePromptReplacesTheStaticPart(t *testing.T) {
+	t.Parallel()
+	if got, _ := prompt.New(prompt.Config{Workspace: t.TempDir(), Static: "mine", Now: now}).System(nil, "x"); got != "mine" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestRulesAreForFilesOfTheWorkspaceOnly(t *testing.T) {
+	t.Parallel()
+	ws := t.TempDir()
+	write(t, ws, ".openhands/skills/go.md", "---\npaths: '*.go'\n---\nTabs.")
+	write(t, ws, "sub/AGENTS.md", "Sub rules.")
+	p := prompt.New(prompt.Config{Workspace: ws, Now: now})
+	for path, want := range map[string]int{
+		filepath.Join(ws, "a.go"): 1, filepath.Join(ws, "sub/a.go"): 2, filepath.Join(ws, "sub/a.md"): 1,
+		filepath.Join(filepath.Dir(ws), "a.go"): 0, "a.go": 0, "": 0,
+	} {
+		if got, _ := p.Path(path, nil); len(got) != want {
+			t.Errorf("%q: %d rules, want %d", path, len(got), want)
+		}
+	}
+	if got, names := p.Path(filepath.Join(ws, "sub/a.go"), []string{"go"}); len(got) != 1 || names[0] != "agents:sub" {
+		t.Errorf("rules %v", names)
+	}
+}

@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/conversation"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// rebuildAgent makes the agent of a conversation again whose base state was
+// lost, from its profile and the settings as they are now, and saves the state.
+func (b *Backend) rebuildAgent(ctx context.Context, dir *store.Dir, req agentapi.OpenRequest) error {
+	s := &dir.State
+	if s.Tags[conversation.TagProfile] == "" {
+		s.Tags[conversation.TagProfile] = req.Profile
+	}
+	profile, err := b.cfg.Profiles.Load(ctx, s.Tags[conversation.TagProfile])
+	if err != nil {
+		return err
+	}
+	settings, err := b.settings(ctx)
+	if err != nil {
+		return err
+	}
+	events, err := dir.Events()
+	if err != nil {
+		return err
+	}
+	system, known := systemOfLog(s.Tags[tagSystem], events)
+	if !known {
+		delete(s.Tags, tagSystem)
+	}
+	if s.Agent, err = newAgent(profile, settings, system, b.cfg.Seal); err != nil {
+		return err
+	}
+	secrets, err := b.settingsSecrets(settings)
+	if err != nil {
+		return err
+	}
+	if s.SecretRegistry, err = secrets.Encode(b.cfg.Seal); err != nil {
+		return err
+	}
+	b.cfg.Log.Warn("base_state.json was incomplete and was made again from the log; the old file is beside it",
+		"conversation", s.ID, "directory", dir.Path())
+	return dir.SaveState(true)
+}
+
+// systemOfLog finds the system text of a mark in the log's system prompt, at the
+// places where one can end.
+func systemOfLog(mark string, events []event.Event) (text string, known bool) {
+	length, _, _ := strings.Cut(mark, ":")
+	n, err := strconv.Atoi(length)
+	if err != nil || n < 0 {
+		return "", false
+	}
+	if n == 0 {
+		return "", true
+	}
+	for _, e := range events {
+		p, ok := e.Body.(*event.SystemPrompt)
+		if !ok || p.DynamicContext == nil {
+			continue
+		}
+		whole := p.DynamicContext.Text
+		for _, end := range []int{strings.LastIndex(whole, suffixGap+"<CUSTOM_SECRETS>"), strings.LastIndex(whole, suffixGap+"<CURRENT_DATETIME>"), len(whole)} {
+			if text, known := recallSystem(mark, whole[:max(0, end)]); known {
+				return text, true
+			}
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,81 @@
+package skill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ohgw/ohgw/agentapi/engine/tool"
+)
+
+var inlineCommand = regexp.MustCompile("!`([^`\n]+)`")
+
+const (
+	commandTime   = 10 * time.Second // for one command
+	skillTime     = 30 * time.Second // for all of a skill
+	commandOutput = 50_000           // characters of one command
+)
+
+// render replaces the commands in a skill by their output. A skill that came
+// with the workspace is not the user's word, and reading it starts nothing: the
+// model is shown the command and can run it in its terminal, where the rules of
+// confirmation hold.
+func (t *invoke) render(ctx context.Context, s Skill) string {
+	limited, cancel := context.WithTimeout(ctx, skillTime)
+	defer cancel()
+	return inlineCommand.ReplaceAllStringFunc(s.Body, func(token string) string {
+		command := inlineCommand.FindStringSubmatch(token)[1]
+		if !s.Own {
+			return fmt.Sprintf("[the output of the command `%s`, which was not run because this skill came with the workspace]", command)
+		}
+		return t.output(limited, command)
+	})
+}
+
+// output is what a command prints, and how it failed.
+func (t *invoke) output(ctx context.Context, command string) string {
+	ctx, cancel := context.WithTimeoutCause(ctx, commandTime, fmt.Errorf("it took longer than %s", commandTime))
+	defer cancel()
+	limited, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	out := bounded{full: func() { stop(errTooLong) }}
+	cmd := exec.CommandContext(limited, "/bin/sh", "-c", command)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = t.cfg.Workspace, t.cfg.Env, time.Second
+	cmd.Stdout, cmd.Stderr = &out, &out
+	ownGroup(cmd)
+	err := cmd.Run()
+	endGroup(cmd)
+	if cause := context.Cause(limited); err != nil && cause != nil {
+		err = cause
+	}
+	text := tool.Head(strings.TrimRight(strings.ToValidUTF8(string(out.data), "\uFFFD"), "\n"), commandOutput)
+	if err != nil {
+		text += fmt.Sprintf("\n[the command %q failed: %v]", command, err)
+	}
+	return text
+}
+
+var errTooLong = errors.New("it printed too much and was stopped")
+
+// bounded is the beginning of an output. It is written by one goroutine, as
+// os/exec sees to it.
+type bounded struct {
+	data []byte
+	full func() // called when there is more than it takes
+}
+
+const maxOutput = commandOutput * utf8.UTFMax
+
+func (b *bounded) Write(p []byte) (int, error) {
+	n := min(len(p), maxOutput-len(b.data))
+	b.data = append(b.data, p[:n]...)
+	if n < len(p) {
+		b.full()
+	}
+	return len(p), nil
+}

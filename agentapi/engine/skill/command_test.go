@@ -1,0 +1,102 @@
+//go:build unix
+
+package skill_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/engine/skill"
+	"github.com/ohgw/ohgw/agentapi/engine/tool"
+)
+
+// invoked is what the model reads of a skill with that body.
+func invoked(t *testing.T, s skill.Skill, dir string) string {
+	t.Helper()
+	s.Name, s.Invocable = "one", true
+	read := skill.Tool(skill.ToolConfig{
+		Skills: []skill.Skill{s}, Workspace: dir, Env: []string{"PATH=" + os.Getenv("PATH")},
+		Invoked: func(context.Context, string) error { return nil },
+	})
+	result, err := read.Run(t.Context(), tool.Call{Args: json.RawMessage(`{"name":"one"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result.Content[0].Text
+}
+
+func TestEndlessOutputOfASkillIsCutWhileItComes(t *testing.T) {
+	t.Parallel()
+	// "printed too much" is said only where the output ended the command; the end
+	// of its time has another text.
+	text := invoked(t, skill.Skill{Own: true, Body: "It says !`yes 0123456789`."}, t.TempDir())
+	if len(text) > 60_000 || !strings.HasPrefix(text, "It says 0123456789\n") || !strings.Contains(text, "printed too much") {
+		t.Errorf("%d bytes: %.80q ... %.200q", len(text), text, text[max(0, len(text)-200):])
+	}
+}
+
+func TestCommandsOfASkillEndWithWhatTheyStarted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	text := invoked(t, skill.Skill{Own: true, Body: "!`sleep 1000 >/dev/null 2>&1 & echo $! > child; echo done`"}, dir)
+	if text != "done" {
+		t.Errorf("%q", text)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "child"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	if err := json.Unmarshal(data, &pid); err != nil {
+		t.Fatal(err)
+	}
+	for range 500 {
+		if syscall.Kill(pid, 0) != nil || zombie(pid) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Error("the command's child goes on")
+}
+
+// zombie tells whether a process is dead and only nobody has asked for it.
+func zombie(pid int) bool {
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	return err == nil && strings.Contains(string(stat), ") Z ")
+}
+
+func TestSkillsOfAWorkspaceRunNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	text := invoked(t, skill.Skill{Body: "Look: !`touch made`"}, dir)
+	if !strings.Contains(text, "`touch made`, which was not run") {
+		t.Errorf("%q", text)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "made")); err == nil {
+		t.Error("the command of a workspace's skill ran")
+	}
+}
+
+func TestSkillsOfTheHomeDirectoryAreTheUsersOwn(t *testing.T) {
+	t.Parallel()
+	home := tree(t, map[string]string{".agents/skills/mine/SKILL.md": "x"})
+	repo := tree(t, map[string]string{".agents/skills/theirs/SKILL.md": "x"})
+	for _, workspace := range []string{repo, home} {
+		found, err := skill.Find(workspace, home)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range found {
+			if s.Own != (s.Name == "mine") {
+				t.Errorf("%s in %s: own %v", s.Name, workspace, s.Own)
+			}
+		}
+	}
+}

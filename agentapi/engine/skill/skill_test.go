@@ -1,0 +1,167 @@
+package skill_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ohgw/ohgw/agentapi/engine/skill"
+)
+
+// tree writes files below a new directory.
+func tree(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// names are the skills as "name" with what they are.
+func names(skills []skill.Skill) []string {
+	var out []string
+	for _, s := range skills {
+		name := s.Name
+		if s.Always {
+			name += " always"
+		}
+		if s.Invocable {
+			name += " invocable"
+		}
+		for _, trigger := range s.Triggers {
+			name += " on:" + trigger
+		}
+		for _, path := range s.Paths {
+			name += " for:" + path
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+func TestFindKnowsEveryPlaceAndForm(t *testing.T) {
+	t.Parallel()
+	home := tree(t, map[string]string{
+		".openhands/skills/mine.md":            "---\ntriggers:\n- mine\n---\nx",
+		".openhands/microagents/old.md":        "always here",
+		".openhands/skills/installed/got.md":   "---\ntriggers: [got]\n---\n",
+		".agents/skills/build/SKILL.md":        "the user's own: the project's counts",
+		".openhands/skills/README.md":          "not a skill",
+		".openhands/skills/twice.md":           "---\ntriggers: [two]\n---\n",
+		".agents/skills/twice.md":              "---\ntriggers: [one]\n---\n",
+		".agents/skills/hidden/SKILL.md":       "---\ndisable-model-invocation: true\n---\nx",
+		".agents/skills/hidden/docs/inside.md": "belongs to the skill around it",
+	})
+	repo := tree(t, map[string]string{
+		".git/HEAD":                            "",
+		"AGENTS.md":                            "root rules",
+		"sub/CLAUDE.md":                        "claude rules",
+		"sub/.cursorrules":                     "cursor rules",
+		"sub/.agents/skills/build/SKILL.md":    "---\nname: build\ndescription: Builds.\r\n---\r\nbody",
+		"sub/.openhands/skills/deep/er/in.md":  "---\ninputs:\n- name: x\n---\n",
+		"sub/.openhands/skills/rule.md":        "---\npaths: ['*.go', 'a/**']\ntriggers: [no]\n---\n",
+		"sub/.agents/skills/Bad_Name/SKILL.md": "x",
+		"sub/.agents/skills/bad.md":            "---\n: [\n---\n",
+	})
+	found, err := skill.Find(filepath.Join(repo, "sub"), home)
+	want := []string{
+		"cursorrules always", "claude always", "build invocable",
+		"deep/er/in on:/deep/er/in", "rule for:*.go for:a/**",
+		"agents always",
+		"hidden", "twice on:one", "mine on:mine", "old always", "got on:got",
+	}
+	if diff := cmp.Diff(want, names(found)); diff != "" {
+		t.Errorf("skills (-want +got):\n%s", diff)
+	}
+	if err == nil {
+		t.Error("nothing is said of the two that cannot be read")
+	}
+}
+
+func TestFindFollowsNoLinkOutOfTheDirectory(t *testing.T) {
+	t.Parallel()
+	outside := tree(t, map[string]string{"secret": "the secret", "skills/x.md": "the secret"})
+	repo := tree(t, map[string]string{".openhands/x": ""})
+	if err := os.Symlink(filepath.Join(outside, "secret"), filepath.Join(repo, "AGENTS.md")); err != nil {
+		t.Skip(err)
+	}
+	if err := os.Symlink(filepath.Join(outside, "skills"), filepath.Join(repo, ".openhands", "skills")); err != nil {
+		t.Fatal(err)
+	}
+	if found, _ := skill.Find(repo, ""); len(found) != 0 {
+		t.Errorf("found %q", names(found))
+	}
+}
+
+func TestOneFileUnderTwoNamesIsReadOnce(t *testing.T) {
+	t.Parallel()
+	repo := tree(t, map[string]string{"AGENTS.md": "rules"})
+	if err := os.Symlink("AGENTS.md", filepath.Join(repo, "CLAUDE.md")); err != nil {
+		t.Skip(err)
+	}
+	found, err := skill.Find(repo, "")
+	if err != nil || cmp.Diff([]string{"agents always"}, names(found)) != "" {
+		t.Errorf("found %q, %v", names(found), err)
+	}
+}
+
+func TestTriggersAreWholeWords(t *testing.T) {
+	t.Parallel()
+	s := skill.Skill{Triggers: []string{"Docker", "c++", "/plan"}}
+	for text, want := range map[string]string{
+		"use docker": "Docker", "DOCKER!": "Docker", "dockerize": "", "my_docker": "", "undocker docker": "Docker",
+		"in c++": "c++", "/plan it": "/plan", "plan it": "", "ädocker": "", "": "",
+	} {
+		if got := s.Triggered(text); got != want {
+			t.Errorf("Triggered(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestRulesMatchLikeGlobs(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		pattern, path string
+		want          bool
+	}{
+		{"*.go", "a.go", true},
+		{"*.go", "x/y/a.go", true},
+		{"src/*.go", "src/a.go", true},
+		{"src/*.go", "src/x/a.go", false},
+		{"src/**", "src/x/a.go", true},
+		{"**/*.py", "a.py", true},
+		{"**/*.py", "x/a.py", true},
+		{"a?.md", "ab.md", true},
+		{"a?.md", "a/.md", false},
+		{"**/test/**", "x/test/y", true},
+		{"(x.go", "(x.go", true},
+		{"./a.go", "a.go", true},
+		{"a.go", "aXgo", false},
+		{"übung/*.md", "übung/größe.md", true},
+		{"**/文档/?.md", "x/文档/好.md", true},
+		{"naïve*", "a/naïve.txt", true},
+		{"ä", "a", false},
+	} {
+		if got := (skill.Skill{Paths: []string{tt.pattern}}).About(tt.path); got != tt.want {
+			t.Errorf("%q about %q: %v", tt.pattern, tt.path, got)
+		}
+	}
+}
+
+func TestNestedRulesAreThoseAboveTheFile(t *testing.T) {
+	t.Parallel()
+	ws := tree(t, map[string]string{"AGENTS.md": "root", "a/AGENTS.md": "in a", "a/b/CLAUDE.md": "in b", "c/AGENTS.md": "in c"})
+	got := names(skill.Nested(ws, "a/b/x/file.go"))
+	if diff := cmp.Diff([]string{"claude:a/b", "agents:a"}, got); diff != "" {
+		t.Error(diff)
+	}
+}

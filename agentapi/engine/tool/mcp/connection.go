@@ -1,0 +1,290 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/internal/redact"
+)
+
+const (
+	// endWait is how long a server may take to end when its input is closed,
+	// and again when it is told to.
+	endWait = 2 * time.Second
+	// maxTools bounds what a server can make the model read.
+	maxTools = 512
+)
+
+// connection is one server that runs, or is to be reached.
+type connection struct {
+	pool   *Pool
+	key    key
+	cfg    Config // of who came first; what others have in common with it
+	server server
+	told   chan struct{} // the list of tools has changed; one is enough
+	wg     sync.WaitGroup
+	stop   context.CancelFunc
+	users  map[*member]struct{} // belongs to the pool's mutex
+
+	mu      sync.Mutex // held while connecting, so that there is one session
+	session *sdk.ClientSession
+	closed  bool
+	process *exec.Cmd
+	lost    chan struct{} // closed when the session is
+	http    *headers
+
+	listMu sync.Mutex
+	list   []*sdk.Tool // nil: not known
+}
+
+func newConnection(p *Pool, m *member) *connection {
+	c := &connection{
+		pool: p, key: m.key, cfg: m.client.cfg, server: m.server,
+		told: make(chan struct{}, 1), users: map[*member]struct{}{},
+	}
+	c.cfg.Secrets, c.cfg.Changed = nil, nil // a conversation's own
+	ctx, stop := context.WithCancel(context.Background())
+	c.stop = stop
+	c.wg.Go(func() { c.refreshWhenTold(ctx) })
+	return c
+}
+
+var errClosed = errors.New("the connection was closed")
+
+// open gives the session, and makes one if there is none or it was lost. A new
+// session is asked for its tools.
+func (c *connection) open(ctx context.Context) (*sdk.ClientSession, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, errClosed
+	}
+	if c.session != nil {
+		select {
+		case <-c.lost:
+			c.end()
+		default:
+			return c.session, nil
+		}
+	}
+	transport, words, err := c.transport()
+	if err != nil {
+		return nil, err
+	}
+	client := sdk.NewClient(&sdk.Implementation{Name: "ohgw", Version: c.cfg.Version}, &sdk.ClientOptions{
+		// No roots, sampling or questions: the server gets nothing but calls.
+		Capabilities: &sdk.ClientCapabilities{},
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
+			select {
+			case c.told <- struct{}{}:
+			default:
+			}
+		},
+	})
+	session, err := client.Connect(ctx, transport, nil)
+	if err != nil {
+		c.killProcess()
+		return nil, c.explain(err, words)
+	}
+	c.session, c.lost = session, make(chan struct{})
+	lost := c.lost
+	c.wg.Go(func() {
+		_ = session.Wait()
+		close(lost)
+	})
+	if err := c.listTools(ctx, session); err != nil {
+		c.end()
+		return nil, err
+	}
+	return session, nil
+}
+
+// explain adds what the program itself said. Who tells it takes the secrets of
+// its conversation out.
+func (c *connection) explain(err error, words *lastWords) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return context.DeadlineExceeded
+	}
+	text := err.Error()
+	if u, perr := url.Parse(c.server.URL); perr == nil && u.Host != "" {
+		// The rest of a URL can be a key.
+		text = strings.ReplaceAll(text, c.server.URL, u.Scheme+"://"+u.Host)
+	}
+	text = redact.Text(text)
+	if said := words.text(); said != "" {
+		text += "; it said: " + redact.Text(said)
+	}
+	return errors.New(text)
+}
+
+// transport is the way to the server.
+func (c *connection) transport() (sdk.Transport, *lastWords, error) {
+	words := &lastWords{}
+	if c.server.Transport == "stdio" {
+		cmd := exec.Command(c.server.Command, c.server.Args...) //nolint:noctx // it ends with Close
+		cmd.Dir = c.cfg.Dir
+		if c.server.Cwd != "" {
+			cmd.Dir = c.server.Cwd
+		}
+		cmd.Env = tool.CleanEnvironment(c.cfg.Environ, c.server.Env)
+		cmd.Stderr = words
+		cmd.WaitDelay = endWait
+		ownGroup(cmd)
+		c.process = cmd
+		return &sdk.CommandTransport{Command: cmd, TerminateDuration: endWait}, words, nil
+	}
+	set, err := c.server.headers()
+	if err != nil {
+		return nil, nil, err
+	}
+	endpoint, err := url.Parse(c.server.URL)
+	if err != nil || endpoint.Host == "" {
+		return nil, nil, errors.New("its url is malformed")
+	}
+	c.http = &headers{base: c.cfg.HTTP, host: endpoint.Host, scheme: endpoint.Scheme, set: set}
+	if c.server.Transport == "sse" {
+		return &sdk.SSEClientTransport{Endpoint: c.server.URL, HTTPClient: &http.Client{Transport: c.http}}, words, nil
+	}
+	return &sdk.StreamableClientTransport{Endpoint: c.server.URL, HTTPClient: &http.Client{Transport: c.http}}, words, nil
+}
+
+// headers adds the server's headers to requests to that server, and to no
+// other that it sends us to.
+type headers struct {
+	base         http.RoundTripper
+	host, scheme string
+	set          http.Header
+}
+
+// RoundTrip makes one request.
+func (h *headers) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL.Host == h.host && req.URL.Scheme == h.scheme {
+		req = req.Clone(req.Context())
+		for name, values := range h.set {
+			req.Header[name] = values
+		}
+	}
+	return h.base.RoundTrip(req)
+}
+
+// listTools asks for the tools, keeps them, and tells who uses the server if it
+// has others than were known.
+func (c *connection) listTools(ctx context.Context, session *sdk.ClientSession) error {
+	list := []*sdk.Tool{}
+	for t, err := range session.Tools(ctx, nil) {
+		if err != nil {
+			return fmt.Errorf("list the tools: %w", c.explain(err, &lastWords{}))
+		}
+		if len(list) == maxTools {
+			return fmt.Errorf("it has more than %d tools", maxTools)
+		}
+		list = append(list, t)
+	}
+	old, _ := c.pool.known(c.key)
+	c.listMu.Lock()
+	c.list = list
+	c.listMu.Unlock()
+	if old != nil && !sameTools(old, list) {
+		c.pool.tell(c, list)
+	}
+	return nil
+}
+
+func sameTools(a, b []*sdk.Tool) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
+}
+
+// tools is the list of the server's tools, nil if it is not known.
+func (c *connection) tools() []*sdk.Tool {
+	c.listMu.Lock()
+	defer c.listMu.Unlock()
+	return c.list
+}
+
+// refreshWhenTold asks for the tools again when the server says that it has
+// others. It ends with ctx.
+func (c *connection) refreshWhenTold(ctx context.Context) {
+	for {
+		select {
+		case <-c.told:
+		case <-ctx.Done():
+			return
+		}
+		limited, cancel := context.WithTimeout(ctx, connectTimeout)
+		if session, err := c.open(limited); err == nil {
+			_ = c.listTools(limited, session) // the list that was known stays
+		}
+		cancel()
+	}
+}
+
+// close ends the server.
+func (c *connection) close() {
+	c.stop()
+	c.mu.Lock()
+	c.closed = true
+	c.end()
+	c.mu.Unlock()
+	c.wg.Wait()
+}
+
+// end lets go of the session. mu is held.
+func (c *connection) end() {
+	if c.session != nil {
+		_ = c.session.Close()
+		<-c.lost
+		c.session = nil
+	}
+	c.killProcess()
+	if idle, ok := c.cfg.HTTP.(interface{ CloseIdleConnections() }); ok && c.http != nil {
+		idle.CloseIdleConnections()
+	}
+}
+
+// killProcess ends what is left of a program's process group.
+func (c *connection) killProcess() {
+	if c.process != nil {
+		killGroup(c.process)
+		c.process = nil
+	}
+}
+
+// maxLastWords is how much of a program's errors is kept: the end of them.
+const maxLastWords = 2 << 10
+
+// lastWords keeps the end of what a program wrote to its error output.
+type lastWords struct {
+	mu   sync.Mutex
+	tail []byte
+}
+
+// Write keeps the end.
+func (w *lastWords) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tail = append(w.tail, p...)
+	if over := len(w.tail) - maxLastWords; over > 0 {
+		w.tail = append(w.tail[:0], w.tail[over:]...)
+	}
+	return len(p), nil
+}
+
+func (w *lastWords) text() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.ToValidUTF8(strings.TrimSpace(string(w.tail)), "")
+}

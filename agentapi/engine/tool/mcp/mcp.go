@@ -1,0 +1,180 @@
+// Package mcp gives the agent the tools of MCP servers: programs that are
+// started here and spoken to over a pipe, and servers that are reached by HTTP.
+//
+// Conversations share a server where its settings, secrets included, and the
+// directory in which it is started are the same. It is started when somebody
+// needs it who cannot do without: for its list of tools, where that is not known
+// yet, or for a call.
+//
+// Invariants: a server that was started ends when the last Client that used it
+// is closed, with all that it started in its own process group; a call that
+// failed half way is not made again; secrets are put into the arguments of a
+// call on its way out only, and taken out of what comes back.
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
+	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/internal/fault"
+)
+
+const (
+	// connectTimeout is for all servers together, tools listed.
+	connectTimeout = 30 * time.Second
+	// callTimeout is for a call where the server's settings say nothing.
+	callTimeout = 300 * time.Second
+)
+
+// Config is what a Client needs.
+type Config struct {
+	// Servers is mcp_config of the settings, with its values decrypted.
+	Servers json.RawMessage
+	// Dir is where servers are started that do not say where.
+	Dir string
+	// Environ is the environment of ohgw; servers get the part of it that
+	// [tool.CleanEnvironment] allows, and what their settings say.
+	Environ []string
+	// LookupEnv resolves ${NAME} in the settings where no secret has the name.
+	LookupEnv func(name string) (string, bool)
+	Secrets   *secretenv.Registry // may be nil
+	// HTTP reaches remote servers.
+	HTTP http.RoundTripper
+	// Version is that of ohgw, which servers are told.
+	Version string
+	// Changed is given the tools of all servers when one has other tools than
+	// before. It must not wait for the Client; may be nil.
+	Changed func([]tool.Tool)
+	// Pool has the servers that are shared; nil: none are.
+	Pool *Pool
+}
+
+// Client is the servers of one conversation. Its methods may be called at the
+// same time.
+type Client struct {
+	cfg      Config
+	members  []*member // by name
+	warnings []error
+}
+
+// Connect gives the tools of all servers, and starts or reaches those whose
+// tools are not known. A server that cannot be used is left out: see
+// [Client.Warnings]. The error is ctx's.
+func Connect(ctx context.Context, cfg Config) (*Client, error) {
+	if cfg.Pool == nil {
+		cfg.Pool = NewPool()
+	}
+	find := func(name string) (string, error) {
+		value, err := cfg.Secrets.Value(ctx, name)
+		if !errors.Is(err, secretenv.ErrUnknown) {
+			return value, err
+		}
+		if cfg.LookupEnv != nil {
+			if value, ok := cfg.LookupEnv(name); ok {
+				return value, nil
+			}
+		}
+		return "", secretenv.ErrUnknown
+	}
+	all, count, warnings := servers(cfg.Servers, find)
+	c := &Client{cfg: cfg, warnings: warnings}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		m, err := newMember(c, name, all[name], count > 1)
+		if err != nil {
+			c.warnings = append(c.warnings, unusable(name, err))
+			continue
+		}
+		c.members = append(c.members, m)
+	}
+	c.learn(ctx)
+	if err := ctx.Err(); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// learn asks all servers for their tools at once and drops those that cannot be
+// used.
+func (c *Client) learn(ctx context.Context) {
+	limited, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	failed := make([]error, len(c.members))
+	var wg sync.WaitGroup
+	for i, m := range c.members {
+		wg.Go(func() { failed[i] = m.learn(limited) })
+	}
+	wg.Wait()
+	seen := map[string]bool{}
+	kept := c.members[:0]
+	for i, m := range c.members {
+		err := failed[i]
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("no answer within %s", connectTimeout)
+		}
+		if err == nil {
+			err = distinct(m, seen)
+		}
+		if err == nil {
+			kept = append(kept, m)
+			continue
+		}
+		m.close()
+		if _, told := errors.AsType[*fault.Error](err); !told {
+			err = unusable(m.name, err)
+		}
+		c.warnings = append(c.warnings, err)
+	}
+	c.members = kept
+}
+
+func unusable(name string, err error) error {
+	return fault.New(fmt.Sprintf("cannot use the MCP server %q", name),
+		"see that it runs and that mcp_config in the settings is right, or set enabled to false", err)
+}
+
+// distinct makes sure that a name means one tool.
+func distinct(m *member, seen map[string]bool) error {
+	tools := m.list()
+	for _, t := range tools {
+		if name := t.Definition().Name; seen[name] {
+			return fault.New(fmt.Sprintf("cannot use the MCP server %q: two MCP servers have a tool with the name %q", m.name, name),
+				"rename one of the servers in mcp_config, or set enabled to false", nil)
+		}
+	}
+	for _, t := range tools {
+		seen[t.Definition().Name] = true
+	}
+	return nil
+}
+
+// Warnings say which servers cannot be used and why, a [fault.Error] each.
+func (c *Client) Warnings() []error { return c.warnings }
+
+// Tools are the tools of all servers at this moment. Their Close does nothing:
+// the Client is closed instead.
+func (c *Client) Tools() []tool.Tool {
+	var all []tool.Tool
+	for _, m := range c.members {
+		all = append(all, m.list()...)
+	}
+	return all
+}
+
+// Close lets go of all servers. Those that nobody else uses end.
+func (c *Client) Close() error {
+	var wg sync.WaitGroup
+	for _, m := range c.members {
+		wg.Go(m.close)
+	}
+	wg.Wait()
+	return nil
+}

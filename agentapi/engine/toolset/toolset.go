@@ -1,0 +1,204 @@
+// Package toolset puts the tools of a conversation together: those that its
+// agent has stored, made for its workspace.
+package toolset
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/ohgw/ohgw/agentapi/engine"
+	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/agentapi/engine/tool/builtin"
+	"github.com/ohgw/ohgw/agentapi/engine/tool/file"
+	"github.com/ohgw/ohgw/agentapi/engine/tool/mcp"
+	"github.com/ohgw/ohgw/agentapi/engine/tool/task"
+	"github.com/ohgw/ohgw/agentapi/engine/tool/terminal"
+	"github.com/ohgw/ohgw/internal/fault"
+)
+
+// Config is what tools need of this machine.
+type Config struct {
+	Environ    []string // of this process; tools get a part of it
+	User, Host string   // as named in results
+	// Confined keeps the file editor inside of the workspace.
+	Confined bool
+	// LookupEnv resolves ${NAME} in the settings of MCP servers.
+	LookupEnv func(name string) (string, bool)
+	HTTP      http.RoundTripper // for remote MCP servers
+	Version   string            // of ohgw, which MCP servers are told
+}
+
+// New gives what makes the tools of a conversation. Tools of the stored agent
+// that are not built here are left out and logged; the model is told which
+// there are, and a stored call of another one is answered. The conversations of
+// what New gives share MCP servers.
+func New(cfg Config) func(context.Context, engine.ToolEnv) ([]tool.Tool, error) {
+	pool := mcp.NewPool()
+	shell := sync.OnceValue(func() string {
+		path, err := exec.LookPath("bash")
+		if err != nil {
+			return "" // the terminal says so
+		}
+		return path
+	})
+	return func(ctx context.Context, e engine.ToolEnv) ([]tool.Tool, error) {
+		m := maker{cfg: cfg, env: e, pool: pool, shell: shell}
+		if err := m.all(ctx); err != nil {
+			for _, t := range m.tools {
+				err = errors.Join(err, t.Close())
+			}
+			return nil, err
+		}
+		return m.tools, nil
+	}
+}
+
+// spec is a tool in a stored agent.
+type spec struct {
+	Name   string          `json:"name"`
+	Params json.RawMessage `json:"params"`
+}
+
+type maker struct {
+	cfg   Config
+	env   engine.ToolEnv
+	pool  *mcp.Pool
+	shell func() string // where bash is, looked up once
+	tools []tool.Tool
+}
+
+func (m *maker) all(ctx context.Context) error {
+	var stored struct {
+		Tools    []spec    `json:"tools"`
+		Defaults *[]string `json:"include_default_tools"`
+	}
+	if err := json.Unmarshal(m.env.Agent, &stored); err != nil {
+		return err
+	}
+	for _, s := range stored.Tools {
+		t, err := m.make(s)
+		if err != nil {
+			return err
+		}
+		if t == nil {
+			m.env.Log.Warn("the agent has a tool that is not built here", "conversation", m.env.Conversation, "tool", s.Name)
+			continue
+		}
+		m.tools = append(m.tools, t)
+	}
+	defaults := []string{"FinishTool", "ThinkTool"}
+	if stored.Defaults != nil {
+		defaults = *stored.Defaults
+	}
+	for _, name := range defaults {
+		switch name {
+		case "FinishTool":
+			m.tools = append(m.tools, builtin.Finish())
+		case "ThinkTool":
+			m.tools = append(m.tools, builtin.Think())
+		case "SwitchLLMTool":
+			m.tools = append(m.tools, builtin.SwitchLLM(switcher{ctx, m.env}))
+		default:
+			m.env.Log.Warn("the agent has a tool that is not built here", "conversation", m.env.Conversation, "tool", name)
+		}
+	}
+	return m.servers(ctx)
+}
+
+// make makes a tool, nil if there is none of that name. Older conversations
+// have the names of classes.
+func (m *maker) make(s spec) (tool.Tool, error) {
+	switch s.Name {
+	case "terminal", "TerminalTool":
+		cfg := terminal.Config{
+			Dir: m.env.Workspace, ID: m.env.Conversation, Environ: m.cfg.Environ, User: m.cfg.User, Host: m.cfg.Host,
+			SaveDir: filepath.Join(m.env.Dir, "observations"), Secrets: m.env.Secrets,
+			Replaced: m.env.HadShell,
+		}
+		var err error
+		if cfg.Params, err = terminal.ParseParams(s.Params); err != nil {
+			return nil, err
+		}
+		cfg.Params.ShellPath = cmp.Or(cfg.Params.ShellPath, m.shell())
+		return made(terminal.New(cfg))
+	case "file_editor", "FileEditorTool":
+		return made(file.New(file.Config{Dir: m.env.Workspace, Confined: m.cfg.Confined, Vision: m.env.Host.Vision}))
+	case "task_tracker", "TaskTrackerTool":
+		return made(task.New(m.env.Dir))
+	}
+	return nil, nil
+}
+
+// made keeps a nil pointer from becoming a tool.
+func made[T tool.Tool](t T, err error) (tool.Tool, error) {
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// servers adds the tools of the MCP servers. One that cannot be used is told of,
+// and the conversation goes on without it.
+func (m *maker) servers(ctx context.Context) error {
+	if len(m.env.Servers) == 0 {
+		return nil
+	}
+	client, err := mcp.Connect(ctx, mcp.Config{
+		Servers: m.env.Servers, Dir: m.env.Workspace, Environ: m.cfg.Environ, LookupEnv: m.cfg.LookupEnv,
+		Secrets: m.env.Secrets, HTTP: m.cfg.HTTP, Version: m.cfg.Version, Changed: m.env.Host.ReplaceMCP, Pool: m.pool,
+	})
+	if err != nil {
+		return err
+	}
+	for _, warning := range client.Warnings() {
+		m.env.Log.Warn("an MCP server cannot be used", "conversation", m.env.Conversation, "err", warning)
+		m.env.Host.Notice(missing(warning))
+	}
+	tools := client.Tools()
+	if len(tools) == 0 {
+		return client.Close()
+	}
+	tools[0] = closer{tools[0], client.Close}
+	m.tools = append(m.tools, tools...)
+	return nil
+}
+
+// missing tells the model and the person of a server that cannot be used, without
+// the cause, which may be the output of a stranger's program.
+func missing(warning error) string {
+	why := "An MCP server cannot be used"
+	if f, ok := errors.AsType[*fault.Error](warning); ok {
+		why = strings.ToUpper(f.Msg[:1]) + f.Msg[1:]
+	}
+	return why + ". Its tools are missing in this conversation; go on without them. The log of ohgw serve says why."
+}
+
+// closer is the one of a client's tools that ends the client.
+type closer struct {
+	tool.Tool
+	end func() error
+}
+
+// Close ends the client.
+func (c closer) Close() error { return c.end() }
+
+// switcher is the conversation as the tool switch_llm sees it.
+type switcher struct {
+	ctx context.Context //nolint:containedctx // of making the tools, which is when the names are asked for
+	env engine.ToolEnv
+}
+
+func (s switcher) Profiles() ([]string, error) {
+	return s.env.Profiles(context.WithoutCancel(s.ctx))
+}
+
+func (s switcher) SwitchLLM(ctx context.Context, profile string) (string, error) {
+	return s.env.Host.Switch(ctx, strings.TrimSpace(profile))
+}
