@@ -28,12 +28,29 @@ const gap = "…"
 // variable is found where it is written, so that it is there once.
 func faults(root string) ([]told, error) {
 	var all []told
+	err := eachSource(root, func(_ string, tree *ast.File) {
+		ast.Inspect(tree, func(n ast.Node) bool {
+			if f, ok := faultOf(n); ok {
+				all = append(all, f)
+			}
+			return true
+		})
+	})
+	slices.SortFunc(all, func(a, b told) int {
+		return cmp.Or(cmp.Compare(a.code, b.code), cmp.Compare(strings.ToLower(a.sentence), strings.ToLower(b.sentence)), cmp.Compare(a.hint, b.hint))
+	})
+	return slices.CompactFunc(all, func(a, b told) bool { return a.sentence == b.sentence && a.code == b.code }), err
+}
+
+// eachSource calls visit with each Go file of the program at root that is not a
+// test, by its path below root with slashes.
+func eachSource(root string, visit func(file string, tree *ast.File)) error {
 	set := token.NewFileSet()
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && path != root || slices.Contains([]string{"node_modules", "e2e", "tools", "dist"}, d.Name())):
+		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && path != root || slices.Contains([]string{"node_modules", "e2e", "tools", "dist", "testdata"}, d.Name())):
 			return filepath.SkipDir
 		case filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
 			return nil
@@ -42,18 +59,13 @@ func faults(root string) ([]told, error) {
 		if err != nil {
 			return fmt.Errorf("parse source: %w", err)
 		}
-		ast.Inspect(tree, func(n ast.Node) bool {
-			if f, ok := faultOf(n); ok {
-				all = append(all, f)
-			}
-			return true
-		})
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			return fmt.Errorf("name source file: %w", err)
+		}
+		visit(filepath.ToSlash(name), tree)
 		return nil
 	})
-	slices.SortFunc(all, func(a, b told) int {
-		return cmp.Or(cmp.Compare(a.code, b.code), cmp.Compare(strings.ToLower(a.sentence), strings.ToLower(b.sentence)), cmp.Compare(a.hint, b.hint))
-	})
-	return slices.CompactFunc(all, func(a, b told) bool { return a.sentence == b.sentence && a.code == b.code }), err
 }
 
 // faultOf is the error that a piece of source makes, if it makes one.

@@ -1,8 +1,8 @@
 // Command gen writes the files that are made from the program itself: the
 // completions of shells, the manual pages, the table of settings in
-// docs/configuration.md, the settings of clients in docs/clients.md and the
-// errors of the commands in docs/faq.md. They are committed; a test says when
-// they are stale.
+// docs/configuration.md, the settings of clients in docs/clients.md, the errors
+// of the commands in docs/faq.md and the list of all messages in
+// docs/messages.tsv. They are committed; a test fails when they are stale.
 package main
 
 import (
@@ -74,6 +74,11 @@ func generate(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	list, err := messages(root)
+	if err != nil {
+		return nil, err
+	}
+	files["docs/messages.tsv"] = messageTable(list)
 	pages := map[string]string{
 		"docs/configuration.md": settingsTable(), "docs/clients.md": clientSections(), "docs/faq.md": faultList(all),
 	}
