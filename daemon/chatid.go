@@ -74,7 +74,7 @@ func (d *Daemon) begin(ctx context.Context, c *call, req run.Request) (*run.Atta
 			place.Shared = place.Shared || v.Aside
 			req.Workspace = filepath.Join(d.chatRoot(), place.Place(v.Conversation))
 		}
-		req.Chat = v
+		req.Chat, req.Kind = v, v.Planned()
 		att, err = d.runs.Admit(req)
 		return err == nil && !att.Replayed(), err
 	})

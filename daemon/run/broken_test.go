@@ -108,7 +108,6 @@ func (s brittleStream) Close() error { s.b.breaks("Stream.Close"); return s.Stre
 // A chat whose callbacks panic.
 type brittleChat struct{ b *brittle }
 
-func (c brittleChat) Planned() string { return "new" }
 func (c brittleChat) Compose(agentapi.Info, bool) (text, kind, line string) {
 	c.b.breaks("Compose")
 	return "", "new", ""

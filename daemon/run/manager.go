@@ -205,7 +205,7 @@ func (m *Manager) earlier(req Request, f found) (*job, error) {
 // the record that an earlier process left.
 func (m *Manager) byKey(req Request, f found) (*job, error) {
 	key := recordKey(req.Token, req.IdempotencyKey)
-	if j := m.keys[key]; j != nil && !j.gaveUp() {
+	if j := m.keys[key]; j != nil && !j.life.gaveUp() {
 		if j.req.Fingerprint != req.Fingerprint {
 			return nil, ErrKeyConflict
 		}
@@ -222,7 +222,7 @@ func (m *Manager) byKey(req Request, f found) (*job, error) {
 		return nil, ErrKeyConflict
 	}
 	j := m.newJob(req)
-	j.follow, j.sent = rec, true
+	j.follow, j.life.sent = rec, true
 	if rec.readable {
 		j.id = rec.conversation
 		if rec.answer != "" {
@@ -242,7 +242,7 @@ func (m *Manager) start(j *job) {
 		m.keys[recordKey(j.req.Token, j.req.IdempotencyKey)] = j
 	}
 	if !j.isReplay() && m.enter(j) {
-		close(j.queued)
+		close(j.life.queued)
 	}
 	m.wg.Go(j.run)
 }
@@ -256,15 +256,16 @@ func (m *Manager) finished(j *job) {
 		delete(m.held, j.req.Token)
 	}
 	m.leave(j)
-	if isEarly(j.err) && !j.stopped {
+	if j.life.wasRefused() {
 		m.refused.note(j.req.Fingerprint, m.cfg.Now())
 	}
-	if !j.remembered() {
+	if !j.life.isRemembered() {
 		m.forget(j)
 		return
 	}
 	j.retire = time.AfterFunc(max(0, j.history().keep(m.cfg.Now())), func() { m.cfg.guard(j.id, func() { m.review(j) }) })
 	m.ended = append(m.ended, j)
+	j.retained = j.size()
 	m.retained += j.retained
 	for m.retained > maxRetained && len(m.ended) > 1 {
 		oldest := m.ended[0]

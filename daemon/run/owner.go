@@ -92,7 +92,7 @@ func (j *job) own(info agentapi.Info, made bool) error {
 func (j *job) disown(conv agentapi.Conversation, made bool, err error) error {
 	err = errors.Join(err, conv.Close())
 	if made && !j.oneShot() && errors.Is(err, ErrState) {
-		err = errors.Join(err, j.m.cfg.Backend.Remove(context.WithoutCancel(j.ctx), j.id))
+		err = errors.Join(err, j.m.cfg.Backend.Remove(context.WithoutCancel(j.life.ctx), j.id))
 	}
 	return err
 }

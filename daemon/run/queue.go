@@ -18,11 +18,7 @@ type lane struct {
 // busy tells whether a job has not ended. One that has may still be in the
 // lane for a moment, while its client knows the end.
 func (l *lane) busy() bool {
-	return slices.ContainsFunc(l.jobs, func(j *job) bool {
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		return !j.ended
-	})
+	return slices.ContainsFunc(l.jobs, func(j *job) bool { return !j.life.hasEnded() })
 }
 
 // leave ends the jobs of a token that run on for nobody, and gives those that
@@ -34,11 +30,9 @@ func (l *lane) leave(token string) []*job {
 			continue
 		}
 		j.supersede()
-		j.mu.Lock()
-		if j.stopped && !j.ended {
+		if j.life.isEnding() {
 			left = append(left, j)
 		}
-		j.mu.Unlock()
 	}
 	return left
 }
@@ -55,13 +49,6 @@ func (m *Manager) awaited(j *job) bool {
 		}
 	}
 	return false
-}
-
-// isWanted tells whether somebody wants what the job makes.
-func (j *job) isWanted() bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return !j.ended && !j.stopped && (len(j.clients) > 0 || j.detached)
 }
 
 // enter puts j into its lane, and into the queue for a slot if the lane is
@@ -83,9 +70,9 @@ func (m *Manager) enter(j *job) (waits bool) {
 // head lets j, the first of its lane, go on.
 func (m *Manager) head(j *job) {
 	if j.follow == nil { // the run of a follower has a slot of another life
-		j.slot = m.slots.acquire(j.req.Token)
+		j.life.slot = m.slots.acquire(j.req.Token)
 	}
-	close(j.turn)
+	close(j.life.turn)
 }
 
 // leave takes j out of its lane and lets the next one go on.
@@ -143,27 +130,27 @@ func (m *Manager) place(j *job) int {
 	if n < 0 {
 		return 0 // it has ended
 	}
-	if head := l.jobs[0]; head.slot != nil {
-		n += m.slots.place(head.slot)
+	if head := l.jobs[0]; head.life.slot != nil {
+		n += m.slots.place(head.life.slot)
 	}
 	return n
 }
 
 // wait returns when j may run, with the function that gives its slot back.
 func (m *Manager) wait(ctx context.Context, j *job) (func(), error) {
-	if err := j.waitFor(ctx, j.turn, "Waiting for an earlier request to this conversation"); err != nil {
+	if err := j.waitFor(ctx, j.life.turn, "Waiting for an earlier request to this conversation"); err != nil {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		select {
-		case <-j.turn: // it came at the last moment
+		case <-j.life.turn: // it came at the last moment
 			m.giveBack(j)
 		default: // and never comes: a slot that j gets from now on, nobody gives back
 			m.leave(j)
 		}
 		return nil, err
 	}
-	if j.slot != nil {
-		if err := j.waitFor(ctx, j.slot, "Waiting for one of the running agents to end"); err != nil {
+	if j.life.slot != nil {
+		if err := j.waitFor(ctx, j.life.slot, "Waiting for one of the running agents to end"); err != nil {
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			m.giveBack(j)
@@ -204,8 +191,8 @@ func (m *Manager) isFull(token string) bool {
 func (m *Manager) giveBack(j *job) {
 	switch {
 	case j.follow != nil:
-	case j.slot != nil:
-		m.slots.abandon(j.req.Token, j.slot)
+	case j.life.slot != nil:
+		m.slots.abandon(j.req.Token, j.life.slot)
 	default:
 		m.slots.release(j.req.Token)
 	}
@@ -218,7 +205,7 @@ func (j *job) waitFor(ctx context.Context, ch <-chan struct{}, what string) erro
 		return nil
 	default:
 	}
-	j.publish(turn.Update{Kind: turn.Progress, Text: what})
+	j.delivery.publish(turn.Update{Kind: turn.Progress, Text: what})
 	select {
 	case <-ch:
 		return nil

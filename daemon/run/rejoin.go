@@ -20,18 +20,18 @@ var errNotStopped = &agentapi.Error{Kind: agentapi.ErrLost, Msg: "The agent did 
 // rejoin follows the turn that an earlier process started. What stops a run of
 // ours stops it, too: its clients know no difference.
 func (j *job) rejoin(conv agentapi.Conversation, res *turn.Result) error {
-	// The run outlives j.ctx by the time it takes to interrupt it.
-	life, end := context.WithCancelCause(context.WithoutCancel(j.ctx))
+	// The run outlives j.life.ctx by the time it takes to interrupt it.
+	life, end := context.WithCancelCause(context.WithoutCancel(j.life.ctx))
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		select {
 		case <-life.Done():
-		case <-j.ctx.Done():
+		case <-j.life.ctx.Done():
 			interrupt(life, end, conv)
 		}
 	})
 	var err error
-	*res, err = turn.Follow(life, conv, j.follow.baseline, j.publish)
+	*res, err = turn.Follow(life, conv, j.follow.baseline, j.delivery.publish)
 	if cause := context.Cause(life); err != nil && cause != nil {
 		err = cause
 	}
@@ -46,7 +46,7 @@ func (j *job) rejoin(conv agentapi.Conversation, res *turn.Result) error {
 	if errors.Is(err, turn.ErrNoTurn) || (err == nil && lost) {
 		return ErrInterrupted
 	}
-	return stoppedBy(context.Cause(j.ctx), true, res.Outcome, err)
+	return stoppedBy(context.Cause(j.life.ctx), true, res.Outcome, err)
 }
 
 // interrupt stops the run and waits until life has ended, which it ends itself

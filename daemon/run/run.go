@@ -152,6 +152,9 @@ type Request struct {
 	// Chat is the chat of a UI that the request belongs to; nil: none. It takes
 	// the place of Quoted.
 	Chat Chat
+	// Kind is what the request is expected to be to that chat, until Compose has
+	// said what it is.
+	Kind string
 	// Origin is a conversation that the one of this request takes the place of:
 	// what runs there for nobody is interrupted first. With From, an event of
 	// it, the new conversation is a copy up to there, where the backend can make
@@ -169,8 +172,6 @@ type Request struct {
 // by the job that the request made, none of them for a request that joined
 // another's.
 type Chat interface {
-	// Planned is what Compose is expected to call the request.
-	Planned() string
 	// Compose gives what goes before the user's message, once the conversation
 	// is open, what the request is to its chat, and a line of progress about
 	// that, if there is something to say.
@@ -227,12 +228,12 @@ func (a *Attachment) Opened(ctx context.Context) error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
-	case <-a.job.opened:
-	case <-a.job.queued:
+	case <-a.job.life.opened:
+	case <-a.job.life.queued:
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	return a.job.failedEarly()
+	return a.job.life.failedEarly()
 }
 
 // Remembered counts the jobs that could still answer a request.

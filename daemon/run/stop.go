@@ -25,7 +25,7 @@ func (m *Manager) Stop(token, conversation, key string) int {
 	}
 	n := 0
 	for _, j := range l.jobs {
-		if j.req.Token == token && (key == "" || j.req.IdempotencyKey == key) && j.stop() {
+		if j.req.Token == token && (key == "" || j.req.IdempotencyKey == key) && j.life.halt(ErrStopped) {
 			n++
 		}
 	}
@@ -68,15 +68,4 @@ func (m *Manager) unattendedOf(conversation, token string) bool {
 	_, busy := m.lanes[conversation]
 	m.mu.Unlock()
 	return !busy && m.unattended.of(conversation, token)
-}
-
-// stop reports whether there was something left to stop.
-func (j *job) stop() bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.ended {
-		return false
-	}
-	j.halt(ErrStopped)
-	return true
 }

@@ -75,9 +75,7 @@ func (u *unattended) load(e fs.DirEntry, now time.Time) {
 
 // begin notes that j's run is about to start.
 func (u *unattended) begin(j *job) {
-	j.mu.Lock()
-	mark := runMark{Token: j.req.Token, Detach: j.detached}
-	j.mu.Unlock()
+	mark := runMark{Token: j.req.Token, Detach: j.delivery.isDetached()}
 	u.mu.Lock()
 	u.runs[j.id] = mark
 	u.mu.Unlock()
@@ -137,9 +135,9 @@ func (u *unattended) of(conversation, token string) bool {
 // process. It reports whether to stop that run.
 func (j *job) busy() (stop bool) {
 	if j.m.unattended.stops(j.id, j.req.Token) {
-		j.publish(turn.Update{Kind: turn.Progress, Text: "Stopping the earlier run of this conversation"})
+		j.delivery.publish(turn.Update{Kind: turn.Progress, Text: "Stopping the earlier run of this conversation"})
 		return true
 	}
-	j.publish(turn.Update{Kind: turn.Progress, Text: "Waiting for the run of this conversation that was started elsewhere"})
+	j.delivery.publish(turn.Update{Kind: turn.Progress, Text: "Waiting for the run of this conversation that was started elsewhere"})
 	return false
 }

@@ -1,0 +1,58 @@
+package run
+
+import "time"
+
+// What follows concerns both halves of a job: what its clients do decides how
+// long it lives. delivery's mutex is held throughout, life's within.
+
+// attach adds the client that made the job.
+func (j *job) attach() *Attachment { return j.delivery.add(&Attachment{job: j}) }
+
+// join adds a client that repeats an earlier one.
+func (j *job) join(req Request) *Attachment {
+	a := j.delivery.add(&Attachment{job: j, replayed: true})
+	j.delivery.repeat(a, req)
+	return a
+}
+
+// lose takes a client away. A job that runs on for nobody is interrupted after
+// the grace, at once where somebody waits for it.
+func (j *job) lose(a *Attachment, owed, awaited bool) {
+	j.delivery.mu.Lock()
+	defer j.delivery.mu.Unlock()
+	j.delivery.remove(a, owed)
+	switch {
+	case j.delivery.isWanted() || !j.life.goesOn():
+	case awaited:
+		j.life.halt(ErrAbandoned)
+	default:
+		j.delivery.grace = time.AfterFunc(j.m.cfg.Grace, func() { j.m.cfg.guard(j.id, j.supersede) })
+	}
+}
+
+// supersede interrupts the job if no client is attached to it.
+func (j *job) supersede() {
+	j.delivery.mu.Lock()
+	defer j.delivery.mu.Unlock()
+	if !j.delivery.isWanted() && j.life.goesOn() {
+		j.life.halt(ErrAbandoned)
+	}
+}
+
+// isWanted tells whether somebody wants what the job makes.
+func (j *job) isWanted() bool {
+	j.delivery.mu.Lock()
+	defer j.delivery.mu.Unlock()
+	return j.delivery.isWanted() && j.life.goesOn()
+}
+
+// history is what the rules of joining know of the job.
+func (j *job) history() history {
+	d := &j.delivery
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	h := j.life.history()
+	h.revision = j.req.ProfileRevision
+	h.owed, h.deliveries, h.firstDeliver, h.lastDeliver = d.owed, d.count, d.first, d.last
+	return h
+}

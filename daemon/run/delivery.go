@@ -1,0 +1,178 @@
+package run
+
+import (
+	"io"
+	"sync"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/turn"
+)
+
+// delivery is what the clients of a job had of it: the log of its updates, who
+// reads it, and who has the whole answer. It knows nothing of the run.
+//
+// mu guards all of it. Under mu only the mutex of the job's life is taken.
+type delivery struct {
+	mu       sync.Mutex
+	log      transcript
+	complete bool // nothing comes after the log
+	clients  map[*Attachment]struct{}
+	detached bool        // the run goes on without clients
+	owed     int         // see history
+	grace    *time.Timer // until a run without clients is interrupted; nil: none runs
+	ignored  []string    // see [Attachment.Ignored]
+	kind     string      // see [Attachment.Reconciled]
+
+	count int // how often the whole answer was delivered
+	first time.Time
+	last  time.Time
+}
+
+func newDelivery(req Request, maxLog int) delivery {
+	return delivery{clients: make(map[*Attachment]struct{}), detached: req.Detach, kind: req.Kind, log: transcript{limit: maxLog}}
+}
+
+// add attaches a client. A grace that was running is over: somebody is there.
+func (d *delivery) add(a *Attachment) *Attachment {
+	a.wake = make(chan struct{}, 1)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.clients[a] = struct{}{}
+	if d.grace != nil {
+		d.grace.Stop()
+		d.grace = nil
+	}
+	return a
+}
+
+// repeat notes that a is a client that repeats an earlier one. A marked repeat
+// comes back for a client that may not have been missed yet. One that wants the
+// run to go on without it is heard, whatever the earlier one wanted.
+func (d *delivery) repeat(a *Attachment, req Request) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.owed > 0 || len(d.clients) > 1 && (req.Retry || req.IdempotencyKey != "") {
+		d.owed--
+		a.took = true
+	}
+	d.detached = d.detached || req.Detach
+}
+
+// remove takes a client away. The caller holds d.mu.
+func (d *delivery) remove(a *Attachment, owed bool) {
+	delete(d.clients, a)
+	if owed {
+		d.owed++
+	}
+	d.owed = max(d.owed, -len(d.clients))
+}
+
+// isWanted tells whether anybody wants what comes. The caller holds d.mu.
+func (d *delivery) isWanted() bool { return len(d.clients) > 0 || d.detached }
+
+// isDetached tells whether the run goes on without clients.
+func (d *delivery) isDetached() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.detached
+}
+
+// publish adds an update to the log and wakes the clients.
+func (d *delivery) publish(u turn.Update) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.log.add(u)
+	d.wake()
+}
+
+// finish says that the log is complete.
+func (d *delivery) finish() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.complete = true
+	if d.grace != nil {
+		d.grace.Stop()
+	}
+	d.wake()
+}
+
+// wake lets every client look again. The caller holds d.mu.
+func (d *delivery) wake() {
+	for a := range d.clients {
+		select {
+		case a.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// at takes the next update of a from the log; ok is false when there is none yet.
+func (d *delivery) at(a *Attachment) (u turn.Update, err error, ok bool) { //nolint:revive // the error is one of the values, not a failure
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case a.next < d.log.first && a.replayed && a.next == 0:
+		return u, ErrTrimmed, true
+	case a.next < d.log.first:
+		return u, ErrBehind, true
+	case a.next < d.log.next:
+		a.next++
+		return d.log.at(a.next - 1), nil, true
+	case d.complete:
+		return u, io.EOF, true
+	}
+	return u, nil, false
+}
+
+// skip lets a go on with what is still kept.
+func (d *delivery) skip(a *Attachment) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	a.next = d.log.first
+}
+
+// delivered notes that a client has the whole answer.
+func (d *delivery) delivered(now time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.last = now
+	if d.count == 0 {
+		d.first = now
+	}
+	d.count++
+}
+
+// undelivered takes delivered back.
+func (d *delivery) undelivered() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.count--
+}
+
+// setKind notes what the request turned out to be to its chat.
+func (d *delivery) setKind(kind string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.kind = kind
+}
+
+// ignore notes what of the request has no effect.
+func (d *delivery) ignore(name string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ignored = append(d.ignored, name)
+}
+
+// notes are what clients are told besides the answer, as far as is known now.
+func (d *delivery) notes() (ignored []string, kind string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.ignored, d.kind
+}
+
+// size is how many bytes of text the log keeps.
+func (d *delivery) size() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.log.bytes
+}

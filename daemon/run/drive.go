@@ -1,0 +1,77 @@
+package run
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/turn"
+)
+
+// drive runs the turn.
+func (j *job) drive(conv agentapi.Conversation, res *turn.Result) error {
+	ctx := j.life.ctx
+	limit := j.req.Timeout
+	if limit == 0 {
+		limit = j.m.cfg.RunTimeout
+	}
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, &TimeoutError{After: limit})
+		defer cancel()
+	}
+	msg := j.req.Message
+	switch {
+	case j.req.Chat != nil:
+		msg.Text = j.prefix + msg.Text
+	case conv.Info().Created:
+		msg.Text = j.req.Quoted + msg.Text
+	}
+	started := false
+	var err error
+	*res, err = turn.Run(ctx, conv, turn.Input{
+		Message:  msg,
+		Decision: j.req.Decision,
+		Emit:     j.delivery.publish,
+		Busy:     j.busy,
+		Ready: func(b turn.Baseline) error {
+			if err := j.life.send(); err != nil {
+				return err
+			}
+			if err := j.m.records.begin(j, b); err != nil {
+				return err
+			}
+			if j.req.Chat != nil {
+				j.req.Chat.Begin(b)
+			}
+			j.m.unattended.begin(j)
+			started, j.began = true, true
+			return nil
+		},
+	})
+	if started {
+		j.m.unattended.settle(j.id, err)
+	}
+	if cause := context.Cause(ctx); err != nil && !started && cause != nil {
+		err = cause // it ended while it waited for another run
+	}
+	err = stoppedBy(context.Cause(ctx), started, res.Outcome, err)
+	if err != nil && (!started || nothingStarted(err)) {
+		j.began = false
+		return &earlyError{err}
+	}
+	return err
+}
+
+// nothingStarted tells whether err says that the agent did not begin.
+func nothingStarted(err error) bool {
+	for _, kind := range []error{
+		agentapi.ErrUnavailable, agentapi.ErrRefused, agentapi.ErrBusy, agentapi.ErrUnauthorized,
+		agentapi.ErrUnsupported, agentapi.ErrProfileNotFound, agentapi.ErrConversationNotFound,
+	} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,131 @@
+package run
+
+import (
+	"errors"
+	"path/filepath"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/internal/rescue"
+)
+
+func (j *job) oneShot() bool { return j.req.ConversationID == "" && j.follow == nil }
+
+// enter opens or makes the conversation. A one-shot is noted before it is made;
+// one that is continued is kept before anything happens in it.
+func (j *job) enter() (conv agentapi.Conversation, forked bool, err error) {
+	if j.oneShot() {
+		at, err := j.m.oneShots.add(j.id)
+		if err != nil {
+			return nil, false, err
+		}
+		conv, forked, err = j.find()
+		if err != nil && nothingStarted(err) {
+			j.m.oneShots.unmade(j.id, at)
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		if err = j.own(conv.Info(), true); err != nil {
+			return nil, false, j.disown(conv, true, err)
+		}
+		return conv, forked, nil
+	}
+	if conv, forked, err = j.find(); err != nil || j.follow != nil {
+		return conv, forked, err
+	}
+	info := conv.Info()
+	made := info.Created || forked
+	if err = j.own(info, made); err != nil {
+		return nil, false, j.disown(conv, made, err)
+	}
+	if err = j.m.oneShots.keep(j.id); err != nil {
+		return nil, false, errors.Join(err, conv.Close())
+	}
+	return conv, forked, nil
+}
+
+// open enters the conversation and notes what of the request has no effect on
+// it.
+func (j *job) open() (agentapi.Conversation, error) {
+	conv, forked, err := j.enter()
+	if err != nil {
+		return nil, err
+	}
+	if err := rescue.Do(func() error { return j.prepare(conv, forked) }); err != nil {
+		return nil, errors.Join(err, conv.Close())
+	}
+	return conv, nil
+}
+
+// prepare brings the conversation and the request together.
+func (j *job) prepare(conv agentapi.Conversation, forked bool) error {
+	info := conv.Info()
+	if j.req.Chat != nil && j.follow == nil {
+		text, kind, line := j.req.Chat.Compose(info, forked)
+		if line != "" {
+			j.delivery.publish(turn.Update{Kind: turn.Progress, Text: line})
+		}
+		j.prefix = text
+		j.delivery.setKind(kind)
+	}
+	if info.Created && !forked || j.follow != nil {
+		return nil
+	}
+	if j.req.System != "" && (!info.SystemKnown || info.System != j.req.System) {
+		j.delivery.ignore("system")
+	}
+	if info.Profile == j.req.Profile {
+		return nil
+	}
+	return conv.Switch(j.life.ctx, j.req.Profile)
+}
+
+// find opens, makes or copies the conversation.
+func (j *job) find() (conv agentapi.Conversation, forked bool, err error) {
+	if j.req.From != "" && j.follow == nil {
+		conv, err = j.fork()
+		if conv != nil || err != nil {
+			return conv, true, err
+		}
+	}
+	workspace := j.req.Workspace
+	if workspace == "" {
+		workspace = j.m.workspace(j.id)
+	}
+	conv, err = j.m.cfg.Backend.Open(j.life.ctx, agentapi.OpenRequest{
+		ID: j.id, New: j.oneShot(), Once: j.oneShot(), Existing: j.follow != nil, Profile: j.req.Profile, System: j.req.System, Workspace: workspace,
+	})
+	return conv, false, err
+}
+
+// fork copies the origin of the request's conversation. It is nil where that
+// cannot be done: then a new one is told what was said.
+func (j *job) fork() (agentapi.Conversation, error) {
+	origin, err := j.m.cfg.Backend.Open(j.life.ctx, agentapi.OpenRequest{ID: j.req.Origin, Existing: true})
+	if errors.Is(err, agentapi.ErrConversationNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	conv, err := origin.Fork(j.life.ctx, agentapi.ForkRequest{ID: j.id, From: j.req.From})
+	if closing := origin.Close(); err == nil {
+		err = closing
+	}
+	for _, cannot := range []error{agentapi.ErrUnsupported, agentapi.ErrRefused, agentapi.ErrConversationNotFound} {
+		if errors.Is(err, cannot) {
+			j.m.cfg.Logger.Info("conversation not copied; a new one is told what was said", "conversation_id", j.req.Origin, "err", err)
+			return nil, nil
+		}
+	}
+	return conv, err
+}
+
+// workspace is the directory of a new conversation.
+func (m *Manager) workspace(id string) string {
+	if m.cfg.Workspace != "" || m.cfg.WorkspaceRoot == "" {
+		return m.cfg.Workspace
+	}
+	return filepath.Join(m.cfg.WorkspaceRoot, id)
+}
