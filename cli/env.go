@@ -5,9 +5,10 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"runtime"
+	"path/filepath"
 	"time"
 
+	"github.com/adrg/xdg"
 	"golang.org/x/term"
 
 	"github.com/ohgw/ohgw/internal/iostream"
@@ -52,12 +53,28 @@ func systemEnv() *Env {
 		Root:     os.Geteuid() == 0,
 		Journal:  systemd.InJournal(os.Getenv, os.Stderr),
 		Now:      time.Now,
-		Paths:    func() (paths.Set, error) { return paths.New(os.Getenv, runtime.GOOS) },
+		Paths:    func() (paths.Set, error) { return paths.New(systemDirs()) },
 		HTTP:     &http.Client{CheckRedirect: noRedirect},
 		Exit:     os.Exit,
 
 		ReadHidden: readHidden,
 	}
+}
+
+// systemDirs are the directories that the system has for the user's programs.
+// Where the environment has no home directory, the library takes the root
+// directory for it; only what the environment names itself counts then.
+func systemDirs() paths.Base {
+	base := paths.Base{
+		Config: xdg.ConfigHome, State: xdg.StateHome, Runtime: xdg.RuntimeDir,
+		RuntimeChosen: filepath.IsAbs(os.Getenv("XDG_RUNTIME_DIR")),
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		base.Config, base.State = os.Getenv("XDG_CONFIG_HOME"), os.Getenv("XDG_STATE_HOME")
+	}
+	base.Home = home
+	return base
 }
 
 func readHidden(ctx context.Context, question string, interrupted func()) ([]byte, error) {

@@ -73,9 +73,9 @@ func Variables() []Variable {
 		{"OH_SECRET_KEY", "OpenHands' secret; it opens encrypted keys, and encrypts those of --key-store file"},
 		{"NO_COLOR", "no colour, unless --color says so"},
 		{"CLICOLOR_FORCE", "colour also where there is no terminal"},
-		{"XDG_CONFIG_HOME", "where ohgw/config.toml is; ~/.config"},
-		{"XDG_STATE_HOME", "where ohgw/ has tokens and workspaces; ~/.local/state"},
-		{"XDG_RUNTIME_DIR", "where ohgw/ has the address of the daemon; a directory in the state directory"},
+		{"XDG_CONFIG_HOME", "the directory of ohgw/config.toml; ~/.config, or ~/Library/Application Support on macOS"},
+		{"XDG_STATE_HOME", "the directory of ohgw/ with tokens and workspaces; ~/.local/state, or ~/Library/Application Support on macOS"},
+		{"XDG_RUNTIME_DIR", "the directory of ohgw/ with the daemon's address; /run/user/UID where that exists, else run/ in the state directory"},
 	}
 }
 

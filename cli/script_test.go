@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -67,11 +68,17 @@ func TestScripts(t *testing.T) {
 				return errors.New("a script that is no test")
 			}
 			env.Values[stateKey{}] = &state{test: test}
+			config, state := "/home/.config/ohgw", "/home/.local/state/ohgw"
+			if runtime.GOOS == "darwin" {
+				config = "/home/Library/Application Support/ohgw"
+				state = config
+			}
 			for name, value := range map[string]string{
 				"HOME":            env.WorkDir + "/home",
 				"XDG_RUNTIME_DIR": env.WorkDir + "/run",
-				"STATE":           env.WorkDir + "/home/.local/state/ohgw",
-				"CONFIG":          env.WorkDir + "/home/.config/ohgw/config.toml",
+				"STATE":           env.WorkDir + state,
+				"CONFIGDIR":       env.WorkDir + config,
+				"CONFIG":          env.WorkDir + config + "/config.toml",
 				"TERM":            "xterm",
 				fakeKeyringDir:    env.WorkDir + "/keyring",
 				"TZ":              "UTC",

@@ -81,7 +81,7 @@ func (a *app) serviceStatus(ctx context.Context) error {
 func (m *manager) logs() string {
 	if m.goos == "darwin" {
 		if dirs, err := m.dirs(); err == nil {
-			return "tail " + dirs.State + "/serve.log"
+			return "tail " + strconv.Quote(dirs.State+"/serve.log")
 		}
 	}
 	return "journalctl --user -u ohgw"

@@ -130,7 +130,7 @@ func (a *app) dirs() (paths.Set, error) {
 	dirs, err := a.Paths()
 	if err != nil {
 		return paths.Set{}, &fault.Error{
-			Msg:  "nobody says where your files are",
+			Msg:  "cannot find your home directory",
 			Hint: "set HOME, or XDG_CONFIG_HOME and XDG_STATE_HOME",
 			Err:  err,
 		}

@@ -1,9 +1,10 @@
-// Package paths says where ohgw keeps its files: the XDG directories, and
-// their like on Windows.
+// Package paths says where ohgw keeps its files: in a directory of its own
+// below each of the directories that the system has for programs.
 //
-// It decides and makes directories; it reads and writes no file. Invariant:
-// every directory is ohgw's own (its last element is "ohgw" or below that), so
-// nothing here ever changes the mode of a directory that others share.
+// It decides and makes directories; it reads and writes no file, and it does
+// not read the environment. Invariant: every directory is ohgw's own (its last
+// element is "ohgw" or below that), so nothing here ever changes the mode of a
+// directory that others share.
 package paths
 
 import (
@@ -15,9 +16,22 @@ import (
 	"runtime"
 )
 
-// Set is the directories of one user. They need not exist.
+// Base is the directories that a user's programs share. A path that is empty
+// or relative does not count.
+type Base struct {
+	Home    string
+	Config  string // such as ~/.config
+	State   string // such as ~/.local/state
+	Runtime string // such as /run/user/1000
+
+	// RuntimeChosen means that the user named Runtime: it is made when it is
+	// missing. Otherwise it is a guess, and counts only if it is there.
+	RuntimeChosen bool
+}
+
+// Set is the directories of ohgw for one user. They need not exist.
 type Set struct {
-	Home    string // of the user; "" when the environment does not say
+	Home    string // of the user; "" when the environment does not have it
 	Config  string // what the user writes
 	State   string // what ohgw must remember: tokens, workspaces, records
 	Runtime string // what holds only while the daemon runs: address, lock
@@ -26,34 +40,24 @@ type Set struct {
 // ErrNoHome says that the environment names no place for files.
 var ErrNoHome = errors.New("no home directory in the environment")
 
-// New finds the directories for the system goos (see runtime.GOOS). Relative
-// XDG paths are ignored, as the XDG specification demands. Without a runtime
-// directory, the state directory has it: that is private to the user as well.
-func New(getenv func(string) string, goos string) (Set, error) {
-	home := getenv("HOME")
-	config, state := filepath.Join(home, ".config"), filepath.Join(home, ".local", "state")
-	if goos == "windows" {
-		home = getenv("USERPROFILE")
-		config, state = getenv("APPDATA"), getenv("LOCALAPPDATA")
-	}
-	pick := func(variable, fallback string) string {
-		if dir := getenv(variable); filepath.IsAbs(dir) {
-			return filepath.Join(dir, "ohgw")
-		}
-		if home == "" || fallback == "" {
-			return ""
-		}
-		return filepath.Join(fallback, "ohgw")
-	}
-	set := Set{Home: home, Config: pick("XDG_CONFIG_HOME", config), State: pick("XDG_STATE_HOME", state)}
-	if set.Config == "" || set.State == "" {
+// New finds the directories. Without a runtime directory of the system, or
+// where that is the state directory too (macOS, Windows), it is one below the
+// state directory, which is private to the user as well.
+func New(base Base) (Set, error) {
+	if !filepath.IsAbs(base.Config) || !filepath.IsAbs(base.State) {
 		return Set{}, ErrNoHome
 	}
-	set.Runtime = pick("XDG_RUNTIME_DIR", "")
-	if set.Runtime == "" {
-		set.Runtime = filepath.Join(set.State, "run")
+	set := Set{Home: base.Home, Config: filepath.Join(base.Config, "ohgw"), State: filepath.Join(base.State, "ohgw")}
+	set.Runtime = filepath.Join(set.State, "run")
+	if filepath.IsAbs(base.Runtime) && filepath.Clean(base.Runtime) != filepath.Clean(base.State) && (base.RuntimeChosen || isDir(base.Runtime)) {
+		set.Runtime = filepath.Join(base.Runtime, "ohgw")
 	}
 	return set, nil
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // ConfigFile is the config file that is used when none is named.

@@ -15,55 +15,48 @@ import (
 
 func TestNew(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("the paths of this table are those of Unix")
+	there := t.TempDir()
+	at := func(elements ...string) string { return filepath.Join(append([]string{there}, elements...)...) }
+	file := at("file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
 	}
+	base := paths.Base{Home: at(), Config: at("c"), State: at("s")}
 	tests := []struct {
 		name string
-		goos string
-		env  map[string]string
-		want paths.Set
+		edit func(*paths.Base)
+		want string // the runtime directory
 		err  error
 	}{
+		{name: "no runtime directory", edit: func(*paths.Base) {}, want: at("s", "ohgw", "run")},
+		{name: "a guess that is there", edit: func(b *paths.Base) { b.Runtime = there }, want: at("ohgw")},
+		{name: "a guess that is not there", edit: func(b *paths.Base) { b.Runtime = at("r") }, want: at("s", "ohgw", "run")},
+		{name: "a guess that is a file", edit: func(b *paths.Base) { b.Runtime = file }, want: at("s", "ohgw", "run")},
+		{name: "a choice is made later", edit: func(b *paths.Base) { b.Runtime, b.RuntimeChosen = at("r"), true }, want: at("r", "ohgw")},
+		{name: "a relative choice is ignored", edit: func(b *paths.Base) { b.Runtime, b.RuntimeChosen = "r", true }, want: at("s", "ohgw", "run")},
 		{
-			name: "home alone", goos: "linux", env: map[string]string{"HOME": "/home/a"},
-			want: paths.Set{Home: "/home/a", Config: "/home/a/.config/ohgw", State: "/home/a/.local/state/ohgw", Runtime: "/home/a/.local/state/ohgw/run"},
+			name: "the same as the state directory", // two locks of one name would exclude each other
+			edit: func(b *paths.Base) { b.Runtime, b.RuntimeChosen = at("s"), true }, want: at("s", "ohgw", "run"),
 		},
-		{
-			name: "macOS has the same places", goos: "darwin", env: map[string]string{"HOME": "/Users/a"},
-			want: paths.Set{Home: "/Users/a", Config: "/Users/a/.config/ohgw", State: "/Users/a/.local/state/ohgw", Runtime: "/Users/a/.local/state/ohgw/run"},
-		},
-		{
-			name: "XDG wins", goos: "linux",
-			env: map[string]string{
-				"HOME": "/home/a", "XDG_CONFIG_HOME": "/c", "XDG_STATE_HOME": "/s", "XDG_RUNTIME_DIR": "/run/user/1",
-			},
-			want: paths.Set{Home: "/home/a", Config: "/c/ohgw", State: "/s/ohgw", Runtime: "/run/user/1/ohgw"},
-		},
-		{
-			name: "XDG needs no home", goos: "linux",
-			env:  map[string]string{"XDG_CONFIG_HOME": "/c", "XDG_STATE_HOME": "/s"},
-			want: paths.Set{Config: "/c/ohgw", State: "/s/ohgw", Runtime: "/s/ohgw/run"},
-		},
-		{
-			name: "a relative XDG path is ignored", goos: "linux", env: map[string]string{"HOME": "/home/a", "XDG_STATE_HOME": "s"},
-			want: paths.Set{Home: "/home/a", Config: "/home/a/.config/ohgw", State: "/home/a/.local/state/ohgw", Runtime: "/home/a/.local/state/ohgw/run"},
-		},
-		{
-			name: "Windows", goos: "windows", env: map[string]string{"USERPROFILE": "/u", "APPDATA": "/u/roaming", "LOCALAPPDATA": "/u/local"},
-			want: paths.Set{Home: "/u", Config: "/u/roaming/ohgw", State: "/u/local/ohgw", Runtime: "/u/local/ohgw/run"},
-		},
-		{name: "nothing", goos: "linux", err: paths.ErrNoHome},
-		{name: "half of it", goos: "linux", env: map[string]string{"XDG_CONFIG_HOME": "/c"}, err: paths.ErrNoHome},
+		{name: "no home is needed", edit: func(b *paths.Base) { b.Home = "" }, want: at("s", "ohgw", "run")},
+		{name: "no config", edit: func(b *paths.Base) { b.Config = "" }, err: paths.ErrNoHome},
+		{name: "a relative state", edit: func(b *paths.Base) { b.State = "s" }, err: paths.ErrNoHome},
+		{name: "nothing", edit: func(b *paths.Base) { *b = paths.Base{} }, err: paths.ErrNoHome},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := paths.New(func(k string) string { return tt.env[k] }, tt.goos)
+			b := base
+			tt.edit(&b)
+			got, err := paths.New(b)
 			if !errors.Is(err, tt.err) {
 				t.Fatalf("error = %v, want %v", err, tt.err)
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
+			want := paths.Set{}
+			if tt.err == nil {
+				want = paths.Set{Home: b.Home, Config: at("c", "ohgw"), State: at("s", "ohgw"), Runtime: tt.want}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

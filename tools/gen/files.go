@@ -24,7 +24,7 @@ func fileTable() []file {
 		},
 		{"~/.local/state/ohgw/key-names.json", "the names of the keys in the keyring", []string{"keys", "profiles", "serve", "chat", "doctor"}},
 		{"~/.local/state/ohgw/keys.json", "the keys themselves, with --key-store file only", []string{"keys", "profiles", "serve", "chat", "doctor"}},
-		{"$XDG_RUNTIME_DIR/ohgw/", "address and lock of the running daemon; without that variable, run/ in the state directory", daemon},
+		{"$XDG_RUNTIME_DIR/ohgw/", "address and lock of the running daemon; without that variable, in /run/user/UID, else in run/ in the state directory", daemon},
 		{"~/.openhands/", "OpenHands' own profiles and settings", []string{"profiles", "keys", "serve", "chat", "doctor"}},
 	}
 }

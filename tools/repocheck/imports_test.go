@@ -67,6 +67,10 @@ var rules = []rule{
 		not: []string{"tui"}, deny: []string{"charm.land", "github.com/charmbracelet"},
 	},
 	{
+		why: "the user's directories come in through cli.Env", test: true,
+		not: []string{"cli"}, deny: []string{"github.com/adrg/xdg"},
+	},
+	{
 		why: "keys are read and written in one place",
 		not: []string{"internal/secret"}, deny: []string{"github.com/zalando/go-keyring"},
 	},
