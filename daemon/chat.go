@@ -87,7 +87,10 @@ func (d *Daemon) receive(x *exchange, r *http.Request) (c *call, profile *agenta
 			c.leave()
 		}
 	}(c)
-	found, err := d.submit(r.Context(), x.client, c, p)
+	found, err := d.submit(r, x.client, c, p)
+	if errors.Is(err, run.ErrGone) {
+		return nil, nil, nil, err
+	}
 	if errors.Is(err, errPlain) {
 		return nil, nil, nil, d.housekeep(r.Context(), x, c, p, housekeeping.Other)
 	}
@@ -159,13 +162,15 @@ func (d *Daemon) checkHosts(ctx context.Context, images []string) error {
 }
 
 // submit finds or starts the run that answers the call.
-func (d *Daemon) submit(ctx context.Context, client Client, c *call, profile agentapi.Profile) (*run.Attachment, error) {
+func (d *Daemon) submit(r *http.Request, client Client, c *call, profile agentapi.Profile) (*run.Attachment, error) {
+	ctx := r.Context()
 	req := run.Request{
 		Token: client.ID, Fingerprint: c.fingerprint(client),
 		IdempotencyKey: c.options.key, Retry: c.options.retry, Fresh: c.options.fresh,
 		ConversationID: c.options.conversation, Profile: profile.Name, ProfileRevision: profile.Revision,
 		System: c.System, Message: agentapi.Message{Text: c.Text, Images: c.Images},
 		Decision: c.decision(), Timeout: c.options.timeout, Detach: c.options.detach, Anyone: client.Person,
+		Gone: gone(r),
 	}
 	if len(client.Models) > 0 { // what it may enter is what it has begun
 		req.May = func(string) bool { return false }

@@ -248,6 +248,7 @@ func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
 	door := newDoor(ln)
 	server := &http.Server{
 		ConnState:         door.follow,
+		ConnContext:       withConn,
 		Handler:           d.handler,
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,

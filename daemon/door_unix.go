@@ -2,7 +2,25 @@
 
 package daemon
 
-import "golang.org/x/sys/unix"
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+)
+
+// atEnd tells whether nothing more comes on a connection. It does not wait, and
+// takes nothing from those who read.
+func atEnd(fd uintptr) bool {
+	var b [1]byte
+	n, _, err := unix.Recvfrom(int(fd), b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+	switch {
+	case err == nil:
+		return n == 0
+	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
+		return false
+	}
+	return true
+}
 
 // connLimit is how many connections there may be: half of the descriptors that
 // this process may have. The rest is for the agents.

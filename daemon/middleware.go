@@ -10,6 +10,8 @@ import (
 	"path"
 	"runtime/debug"
 	"strings"
+
+	"github.com/ohgw/ohgw/daemon/run"
 )
 
 // statusClientGone is logged, never written: the client left.
@@ -35,7 +37,7 @@ func (x *exchange) fail(r *http.Request, err error) {
 	x.failure = err
 	switch {
 	case x.started():
-	case r.Context().Err() != nil && errors.Is(err, context.Canceled):
+	case errors.Is(err, run.ErrGone), r.Context().Err() != nil && errors.Is(err, context.Canceled):
 		x.status = statusClientGone
 	default:
 		p := explain(err)

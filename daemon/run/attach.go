@@ -20,11 +20,12 @@ var (
 // Attachment is one client's view of a job. Its methods are for one goroutine.
 type Attachment struct {
 	job       *job
+	gone      func() bool // the client has hung up; nil: not known
 	replayed  bool
 	next      int // index of the next update since the job began
 	wake      chan struct{}
 	took      bool // an answer that was owed
-	delivered bool
+	delivered bool // written with the delivery's mutex
 	closed    bool
 }
 
@@ -110,8 +111,7 @@ func (a *Attachment) Delivered() {
 	if a.delivered {
 		return
 	}
-	a.delivered = true
-	a.job.delivery.delivered(a.job.m.cfg.Now())
+	a.job.delivery.delivered(a, a.job.m.cfg.Now())
 	a.job.m.review(a.job)
 }
 
@@ -120,8 +120,7 @@ func (a *Attachment) Undelivered() {
 	if !a.delivered {
 		return
 	}
-	a.delivered = false
-	a.job.delivery.undelivered()
+	a.job.delivery.undelivered(a)
 }
 
 // Close says that the client has what it wanted, or is gone. The run of a job

@@ -6,11 +6,13 @@ import "time"
 // long it lives. delivery's mutex is held throughout, life's within.
 
 // attach adds the client that made the job.
-func (j *job) attach() *Attachment { return j.delivery.add(&Attachment{job: j}) }
+func (j *job) attach(gone func() bool) *Attachment {
+	return j.delivery.add(&Attachment{job: j, gone: gone})
+}
 
 // join adds a client that repeats an earlier one.
 func (j *job) join(req Request) *Attachment {
-	a := j.delivery.add(&Attachment{job: j, replayed: true})
+	a := j.delivery.add(&Attachment{job: j, gone: req.Gone, replayed: true})
 	j.delivery.repeat(a, req)
 	return a
 }
@@ -53,6 +55,6 @@ func (j *job) history() history {
 	defer d.mu.Unlock()
 	h := j.life.history()
 	h.revision = j.req.ProfileRevision
-	h.owed, h.deliveries, h.firstDeliver, h.lastDeliver = d.owed, d.count, d.first, d.last
+	h.owed, h.deliveries, h.firstDeliver, h.lastDeliver = d.owing(), d.count, d.first, d.last
 	return h
 }

@@ -51,11 +51,23 @@ func (d *delivery) add(a *Attachment) *Attachment {
 func (d *delivery) repeat(a *Attachment, req Request) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.owed > 0 || len(d.clients) > 1 && (req.Retry || req.IdempotencyKey != "") {
+	if d.owing() > 0 || len(d.clients) > 1 && (req.Retry || req.IdempotencyKey != "") {
 		d.owed--
 		a.took = true
 	}
 	d.detached = d.detached || req.Detach
+}
+
+// owing is owed, and those clients that have hung up without the whole answer
+// and are not removed yet. The caller holds d.mu.
+func (d *delivery) owing() int {
+	n := d.owed
+	for a := range d.clients {
+		if !a.delivered && a.gone != nil && a.gone() {
+			n++
+		}
+	}
+	return n
 }
 
 // remove takes a client away. The caller holds d.mu.
@@ -131,10 +143,11 @@ func (d *delivery) skip(a *Attachment) {
 	a.next = d.log.first
 }
 
-// delivered notes that a client has the whole answer.
-func (d *delivery) delivered(now time.Time) {
+// delivered notes that a has the whole answer.
+func (d *delivery) delivered(a *Attachment, now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	a.delivered = true
 	d.last = now
 	if d.count == 0 {
 		d.first = now
@@ -143,9 +156,10 @@ func (d *delivery) delivered(now time.Time) {
 }
 
 // undelivered takes delivered back.
-func (d *delivery) undelivered() {
+func (d *delivery) undelivered(a *Attachment) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	a.delivered = false
 	d.count--
 }
 

@@ -10,6 +10,8 @@ import (
 
 // Refusals of Submit. Nothing was started.
 var (
+	// ErrGone: the client had hung up before its request was admitted.
+	ErrGone = errors.New("the client had gone before its request was admitted")
 	// ErrDraining: the gateway is shutting down.
 	ErrDraining = errors.New("shutting down")
 	// ErrQueueFull: too many runs, too many waiting.

@@ -46,6 +46,7 @@ func (m *Manager) newJob(req Request) *job {
 		m: m, req: req, id: req.ConversationID, created: now, answerID: strings.ReplaceAll(newID(), "-", ""),
 		life: newLife(m.life, now), delivery: newDelivery(req, m.cfg.MaxLog),
 	}
+	j.req.Gone = nil // the attachment has it, for as long as the client is there
 	if j.id == "" {
 		j.id = newID()
 	}

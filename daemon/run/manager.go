@@ -138,6 +138,10 @@ func (m *Manager) admit(req Request, f found) (*Attachment, error) {
 	if m.draining {
 		return nil, ErrDraining
 	}
+	// Its repeat may have been admitted before it, and is not known to be one.
+	if req.Gone != nil && !req.Detach && req.Gone() {
+		return nil, ErrGone
+	}
 	j, err := m.earlier(req, f)
 	if err != nil {
 		return nil, err
@@ -172,7 +176,7 @@ func (m *Manager) admit(req Request, f found) (*Attachment, error) {
 	if l := m.lanes[req.Origin]; req.Origin != "" && l != nil {
 		j.before = l.leave(req.Token)
 	}
-	a := j.attach()
+	a := j.attach(req.Gone)
 	m.start(j)
 	return a, nil
 }

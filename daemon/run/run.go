@@ -166,6 +166,10 @@ type Request struct {
 	Timeout time.Duration
 	// Detach lets the run go on when its client goes.
 	Detach bool
+	// Gone tells whether the client has hung up; it is called under locks and does
+	// not block. Nil: nothing is known of that. A client that has hung up starts no
+	// run, unless it is to go on without one.
+	Gone func() bool
 }
 
 // Chat is told what becomes of a request. Its methods are called in this order
@@ -200,7 +204,7 @@ func (m *Manager) Stats() Stats {
 // attachment. A request that continues a conversation waits up to a second
 // until that is open, so that what has no effect is known.
 //
-// Errors: ErrDraining, ErrQueueFull, ErrConversationBusy, ErrKeyConflict, or,
+// Errors: ErrGone, ErrDraining, ErrQueueFull, ErrConversationBusy, ErrKeyConflict, or,
 // where the job failed before it started anything, an [agentapi.Error].
 func (m *Manager) Submit(ctx context.Context, req Request) (*Attachment, error) {
 	a, err := m.Admit(req)

@@ -13,8 +13,10 @@ import (
 	"image/color"
 	"image/png"
 	"io"
+	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -47,8 +49,9 @@ type reply struct {
 	text         string
 	code         string // of an error
 	conversation string
-	run          string // X-OpenHands-Run-Status
-	left         bool   // the client hung up
+	run          string    // X-OpenHands-Run-Status
+	left         bool      // the client hung up
+	began        time.Time // the header of the answer came; or there was none
 	err          error
 	raw          string // the body, for a problem
 }
@@ -70,9 +73,38 @@ func (r reply) outcome() string {
 	return "cut off"
 }
 
+// newLeaver is a client for one request that hangs up. Its connection is closed
+// when hangUp returns; a transport closes some time later.
+func newLeaver() (c *http.Client, hangUp func()) {
+	var mu sync.Mutex
+	var conns []net.Conn
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, address)
+		if err == nil {
+			mu.Lock()
+			conns = append(conns, conn)
+			mu.Unlock()
+		}
+		return conn, err
+	}}
+	return &http.Client{Timeout: client.Timeout, Transport: transport}, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, conn := range conns {
+			_ = conn.Close() // the transport may have
+		}
+	}
+}
+
 // send makes a request and reads the answer, or as much as the client wants.
 func send(ctx context.Context, d *daemon, a ask) (r reply) {
 	ctx, cancel := context.WithCancel(ctx)
+	client := client
+	if a.leave > 0 || a.leaveAt > 0 {
+		leaver, hangUp := newLeaver()
+		defer hangUp()
+		client = leaver
+	}
 	defer cancel()
 	if a.leave > 0 {
 		timer := time.AfterFunc(a.leave, cancel)
@@ -95,8 +127,9 @@ func send(ctx context.Context, d *daemon, a ask) (r reply) {
 		req.Header.Set(name, value)
 	}
 	res, err := client.Do(req)
+	r.began = time.Now()
 	if err != nil {
-		return reply{err: err, left: ctx.Err() != nil}
+		return reply{err: err, left: ctx.Err() != nil, began: r.began}
 	}
 	defer res.Body.Close()
 	r.status, r.conversation = res.StatusCode, res.Header.Get("X-OpenHands-ServerConversation-ID")
