@@ -63,21 +63,7 @@ func (d *Daemon) begin(ctx context.Context, c *call, req run.Request) (*run.Atta
 	if c.chat == nil {
 		return d.runs.Submit(ctx, req)
 	}
-	var att *run.Attachment
-	visit, err := d.chats.Admit(chatRequest(c, d.cfg.IgnoreHistory), func(v *chats.Visit) (started bool, err error) {
-		if v.Plain && d.cfg.Complete != nil && d.cfg.Housekeeping != HousekeepingAgent {
-			return false, errPlain
-		}
-		req.ConversationID, req.Origin, req.From, req.Workspace = v.Conversation, v.Origin, v.From, v.Workspace
-		if d.cfg.WorkspacePerChat && (!c.chat.Shared || v.Workspace == "") {
-			place := *c.chat
-			place.Shared = place.Shared || v.Aside
-			req.Workspace = filepath.Join(d.chatRoot(), place.Place(v.Conversation))
-		}
-		req.Chat, req.Kind = v, v.Planned()
-		att, err = d.runs.Admit(req)
-		return err == nil && !att.Replayed(), err
-	})
+	visit, att, err := d.enterChat(c, req)
 	if errors.Is(err, chats.ErrUnreadable) {
 		err = fmt.Errorf("%w: %w", run.ErrState, err)
 	}
@@ -92,6 +78,42 @@ func (d *Daemon) begin(ctx context.Context, c *call, req run.Request) (*run.Atta
 	c.leave() // an answer that was not taken
 	c.visit = visit
 	return att, nil
+}
+
+// enterChat finds or starts the run of a call with a chat. The chat is held
+// throughout, so that two requests of it that come together find one
+// conversation; it is free again when enterChat returns.
+func (d *Daemon) enterChat(c *call, req run.Request) (*chats.Visit, *run.Attachment, error) {
+	visit, err := d.chats.Enter(chatRequest(c, d.cfg.IgnoreHistory))
+	if err != nil {
+		return nil, nil, err
+	}
+	started := false
+	defer func() { visit.Settle(started) }()
+	if visit.Plain && d.cfg.Complete != nil && d.cfg.Housekeeping != HousekeepingAgent {
+		visit.Close()
+		return nil, nil, errPlain
+	}
+	req.ConversationID, req.Origin, req.From = visit.Conversation, visit.Origin, visit.From
+	req.Workspace, req.Chat, req.Kind = d.chatPlace(c.chat, visit), visit, visit.Planned()
+	att, err := d.runs.Admit(req)
+	if err != nil {
+		visit.Close()
+		return nil, nil, err
+	}
+	started = !att.Replayed()
+	return visit, att, nil
+}
+
+// chatPlace is where a new conversation of a chat works; empty: wherever new
+// ones do.
+func (d *Daemon) chatPlace(id *chats.ID, visit *chats.Visit) string {
+	if !d.cfg.WorkspacePerChat || id.Shared && visit.Workspace != "" {
+		return visit.Workspace
+	}
+	place := *id
+	place.Shared = place.Shared || visit.Aside
+	return filepath.Join(d.chatRoot(), place.Place(visit.Conversation))
 }
 
 // leave ends the visit to the chat, whatever became of the call.

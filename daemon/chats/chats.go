@@ -155,42 +155,40 @@ func (r *Registry) giveBack(c *chat) {
 	}
 }
 
-// Admit decides which conversation a request belongs to and lets admit start
-// it; meanwhile nobody decides for another request of the chat. If admit
-// reports a run of its own, the chat knows of it from then on. The visit is
-// nil next to an error, which is ErrUnreadable or admit's; the caller must Close
-// it.
-func (r *Registry) Admit(req Request, admit func(*Visit) (started bool, err error)) (*Visit, error) {
+// Enter decides which conversation a request belongs to. The chat is the
+// visit's until [Visit.Settle]: meanwhile nobody decides for another request of
+// it. The error is ErrUnreadable. The caller must Settle and Close the visit.
+func (r *Registry) Enter(req Request) (*Visit, error) {
 	c := r.take(req.ID.Key())
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.loaded {
-		var err error
-		c.record, c.saved, err = r.store.load(c.key)
-		switch {
-		case errors.Is(err, ErrUnreadable):
-			r.giveBack(c)
-			return nil, err
-		case err != nil:
-			r.cfg.Logger.Warn("a chat begins anew", "err", err)
-		}
-		c.loaded = true
-	}
-	v := r.visit(c, req)
-	started, err := admit(v)
-	if err != nil {
+	if err := r.load(c); err != nil {
+		c.mu.Unlock()
 		r.giveBack(c)
 		return nil, err
 	}
-	if started {
-		v.commit()
+	return r.visit(c, req), nil
+}
+
+// load reads a chat that was not in memory. The caller holds c.mu.
+func (r *Registry) load(c *chat) error {
+	if c.loaded {
+		return nil
 	}
-	return v, nil
+	var err error
+	c.record, c.saved, err = r.store.load(c.key)
+	if errors.Is(err, ErrUnreadable) {
+		return err
+	}
+	if err != nil {
+		r.cfg.Logger.Warn("a chat begins anew", "err", err)
+	}
+	c.loaded = true
+	return nil
 }
 
 // visit plans a request. The caller holds c.mu.
 func (r *Registry) visit(c *chat, req Request) *Visit {
-	v := &Visit{r: r, chat: c, req: req, history: Exchanges(req.History), live: &live{}}
+	v := &Visit{r: r, chat: c, req: req, Conversation: uuid.New(), history: Exchanges(req.History), live: &live{}}
 	v.live.add(req.Begun)
 	if len(v.history) > 0 {
 		c.Whole = true
@@ -200,38 +198,54 @@ func (r *Registry) visit(c *chat, req Request) *Visit {
 			c.Branches = append(c.Branches, found)
 		}
 	}
+	v.plan = c.reconcile(req, v.history)
+	v.gone = v.plan.Kind == Quoted && c.lost(v.history)
+	if !req.ID.Shared {
+		v.setAside()
+	}
+	if v.plan.Branch >= 0 {
+		v.follow(c.Branches[v.plan.Branch])
+	}
+	return v
+}
+
+// reconcile lays a history over the branches of the chat. The caller holds c.mu.
+func (c *chat) reconcile(req Request, history []Exchange) Plan {
 	rules := req.ID.Rules
 	rules.Whole = rules.Whole || c.Whole
 	branches := make([][]Turn, 0, len(c.Branches))
-	last, shown := lastAnswer(req.History, v.history)
+	last, shown := lastAnswer(req.History, history)
 	for _, b := range c.Branches {
 		branches = append(branches, b.withPartial(last, shown))
 	}
-	v.plan = Reconcile(v.history, branches, rules)
-	v.Conversation = uuid.New()
-	v.gone = v.plan.Kind == Quoted && c.lost(v.history)
+	return Reconcile(history, branches, rules)
+}
+
+// setAside takes a request out of the plan that comes beside a run of another
+// kind. The caller holds the chat.
+func (v *Visit) setAside() {
 	switch {
-	case req.ID.Shared:
 	case v.plan.Kind == New || v.plan.Kind == Quoted:
-		if v.Aside, v.Plain = c.aside(req); v.Aside {
+		if v.Aside, v.Plain = v.chat.aside(v.req); v.Aside {
 			v.plan.Branch = -1
 		}
 	case v.plan.Kind == Continued && len(v.history) == 0: // nothing in it shows that it does
-		if v.Aside, v.Plain = c.besides(req); v.Aside {
+		if v.Aside, v.Plain = v.chat.besides(v.req); v.Aside {
 			v.plan = Plan{Kind: New, Branch: -1}
 		}
 	}
-	if v.plan.Branch >= 0 {
-		origin := c.Branches[v.plan.Branch]
-		v.Workspace, v.Origin = origin.Workspace, origin.Conversation
-		switch v.plan.Kind {
-		case Continued:
-			v.Conversation, v.Origin = origin.Conversation, ""
-		case Forked:
-			v.From = origin.Turns[v.plan.Keep].After
-		}
+}
+
+// follow takes up what the plan says of a branch of the chat. The caller holds
+// the chat.
+func (v *Visit) follow(origin *branch) {
+	v.Workspace, v.Origin = origin.Workspace, origin.Conversation
+	switch v.plan.Kind {
+	case Continued:
+		v.Conversation, v.Origin = origin.Conversation, ""
+	case Forked:
+		v.From = origin.Turns[v.plan.Keep].After
 	}
-	return v
 }
 
 // lastAnswer is the answer that a history ends with: as it is compared, and its

@@ -32,10 +32,20 @@ func id(value string) chats.ID {
 	return chats.ID{Token: "t", Model: "m", Source: "x-openwebui-chat-id", Value: value, Rules: chats.Rules{Whole: true}}
 }
 
+// admit decides for a request, which has a run of its own or has none.
+func admit(r *chats.Registry, req chats.Request, started bool) (*chats.Visit, error) {
+	v, err := r.Enter(req)
+	if err != nil {
+		return nil, err
+	}
+	v.Settle(started)
+	return v, nil
+}
+
 // visit makes a request of a chat and plays its run to the end.
 func visit(t testing.TB, r *chats.Registry, id chats.ID, history []openai.Turn, text, answer string) *chats.Visit {
 	t.Helper()
-	v, err := r.Admit(chats.Request{ID: id, History: history, Text: text}, func(*chats.Visit) (bool, error) { return true, nil })
+	v, err := admit(r, chats.Request{ID: id, History: history, Text: text}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +70,7 @@ func TestAChatIsOnTheDiskBeforeItsRunBegins(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	r := registry(t, dir, time.Now())
-	v, err := r.Admit(chats.Request{ID: id("c"), Text: "hello"}, func(*chats.Visit) (bool, error) { return true, nil })
+	v, err := admit(r, chats.Request{ID: id("c"), Text: "hello"}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +90,7 @@ func TestARunThatIsRefusedLeavesNoTurn(t *testing.T) {
 	dir := t.TempDir()
 	r := registry(t, dir, time.Now())
 	visit(t, r, id("c"), nil, "one", "1")
-	v, err := r.Admit(chats.Request{ID: id("c"), History: said("one", "1"), Text: "two"}, func(*chats.Visit) (bool, error) { return true, nil })
+	v, err := admit(r, chats.Request{ID: id("c"), History: said("one", "1"), Text: "two"}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +99,7 @@ func TestARunThatIsRefusedLeavesNoTurn(t *testing.T) {
 	v.End(false, false)
 	v.Close()
 	for name, r := range map[string]*chats.Registry{"in memory": r, "on disk": registry(t, dir, time.Now())} {
-		v, err := r.Admit(chats.Request{ID: id("c"), History: said("one", "1"), Text: "two"}, func(*chats.Visit) (bool, error) { return false, nil })
+		v, err := admit(r, chats.Request{ID: id("c"), History: said("one", "1"), Text: "two"}, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -280,7 +290,7 @@ func BenchmarkFindAmong100000(b *testing.B) {
 	i := 0
 	for b.Loop() {
 		i++
-		v, err := r.Admit(chats.Request{ID: id(fmt.Sprint("c-", i*7919%100_000)), History: history, Text: "two"}, func(*chats.Visit) (bool, error) { return false, nil })
+		v, err := admit(r, chats.Request{ID: id(fmt.Sprint("c-", i*7919%100_000)), History: history, Text: "two"}, false)
 		if err != nil || v.Planned() != "continued" {
 			b.Fatalf("%v, %v", v, err)
 		}
@@ -291,7 +301,7 @@ func BenchmarkFindAmong100000(b *testing.B) {
 func TestAStoppedAnswerIsStillOneAfterARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	v, err := registry(t, dir, time.Now()).Admit(chats.Request{ID: id("c"), Text: "one"}, func(*chats.Visit) (bool, error) { return true, nil })
+	v, err := admit(registry(t, dir, time.Now()), chats.Request{ID: id("c"), Text: "one"}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +310,7 @@ func TestAStoppedAnswerIsStillOneAfterARestart(t *testing.T) {
 	v.Show("half an answer")
 	v.End(true, true)
 	v.Close()
-	v, err = registry(t, dir, time.Now()).Admit(chats.Request{ID: id("c"), History: said("one", "half an"), Text: "two"}, func(*chats.Visit) (bool, error) { return true, nil })
+	v, err = admit(registry(t, dir, time.Now()), chats.Request{ID: id("c"), History: said("one", "half an"), Text: "two"}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,7 +343,7 @@ func TestOnlyYoungConversationsWaitForTheNameOfTheirChat(t *testing.T) {
 		r := registry(t, "", time.Now())
 		remember(r, "young", talk("somebody", n))
 		history := append(talk("somebody", n), said("and?", "an answer of some length, as answers are")...)
-		v, err := r.Admit(chats.Request{ID: id("c"), History: history, Text: "so"}, func(*chats.Visit) (bool, error) { return false, nil })
+		v, err := admit(r, chats.Request{ID: id("c"), History: history, Text: "so"}, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -352,7 +362,7 @@ func BenchmarkClaim(b *testing.B) {
 	}
 	history := talk("a person", 99)
 	for b.Loop() {
-		v, err := r.Admit(chats.Request{ID: id("c"), History: history, Text: "and?"}, func(*chats.Visit) (bool, error) { return false, nil })
+		v, err := admit(r, chats.Request{ID: id("c"), History: history, Text: "and?"}, false)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -372,7 +382,7 @@ func BenchmarkLongAnswer(b *testing.B) {
 	}
 	history = append(history, said("paste", strings.Repeat("all work and no play ", 50_000))...)
 	for b.Loop() {
-		v, err := r.Admit(chats.Request{ID: id("c"), History: history, Text: "and?"}, func(*chats.Visit) (bool, error) { return false, nil })
+		v, err := admit(r, chats.Request{ID: id("c"), History: history, Text: "and?"}, false)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -40,9 +40,19 @@ func open(t testing.TB, dir string, now func() time.Time) *Registry {
 	return r
 }
 
+// admit decides for a request, which has a run of its own or has none.
+func admit(r *Registry, req Request, started bool) (*Visit, error) {
+	v, err := r.Enter(req)
+	if err != nil {
+		return nil, err
+	}
+	v.Settle(started)
+	return v, nil
+}
+
 func (w *talker) say(text, answer string) {
 	w.t.Helper()
-	v, err := w.r.Admit(Request{ID: w.id, History: w.shows, Text: text}, func(*Visit) (bool, error) { return true, nil })
+	v, err := admit(w.r, Request{ID: w.id, History: w.shows, Text: text}, true)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -268,7 +278,7 @@ func TestAFileThatCannotBeReadNowIsKept(t *testing.T) {
 	if err := errors.Join(os.Rename(path, path+".aside"), os.Mkdir(path, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	v, err := w.r.Admit(Request{ID: id, History: w.shows, Text: "two"}, func(*Visit) (bool, error) { return true, nil })
+	v, err := admit(w.r, Request{ID: id, History: w.shows, Text: "two"}, true)
 	if v != nil || !errors.Is(err, ErrUnreadable) {
 		t.Fatalf("visit %v, error %v, want ErrUnreadable", v, err)
 	}

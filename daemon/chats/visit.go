@@ -88,6 +88,15 @@ func (l *live) beginsWith(text string) bool {
 // Planned is what the request is expected to be; [Visit.Compose] knows.
 func (v *Visit) Planned() string { return string(v.plan.Kind) }
 
+// Settle lets other requests of the chat be decided. started says that the
+// request has a run of its own: the chat knows of it from now on.
+func (v *Visit) Settle(started bool) {
+	defer v.chat.mu.Unlock()
+	if started {
+		v.commit()
+	}
+}
+
 // commit notes the turn. It holds a place in the chat until it begins, so that
 // a request that follows at once knows of it. The caller holds the chat.
 func (v *Visit) commit() {
