@@ -53,7 +53,7 @@ func (g *openedGateway) Close() error { return errors.Join(g.Daemon.Close(), g.b
 func daemonConfig(s *config.Settings, backend chosenBackend, in gatewayInput, now func() time.Time) daemon.Config {
 	build := buildinfo.Get()
 	c := daemon.Config{
-		Backend: backend.Backend, BackendID: backend.id(), Why: backend.why, Version: build.Version, Revision: build.Revision, Logger: in.log, Now: now,
+		Backend: backend.Backend, BackendID: backend.id(), InProcess: backend.status.Address == "", Why: backend.why, Version: build.Version, Revision: build.Revision, Logger: in.log, Now: now,
 		Tokens: in.tokens, NoAuth: in.tokens == nil, MetricsOpen: s.MetricsOpen, AllowHosts: s.AllowHosts, AllowOrigins: s.AllowOrigins,
 		Limits: daemon.Limits{
 			Body: int64(s.Limits.Body), Messages: s.Limits.Messages, Text: int(s.Limits.Message), Images: s.Limits.Images,

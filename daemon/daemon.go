@@ -42,6 +42,8 @@ type Config struct {
 	// BackendID names the backend in the state directory, the same after each
 	// start; as in run.Config.
 	BackendID string
+	// InProcess says that the backend is in this process; as in run.Config.
+	InProcess bool
 	// Why says in a few words why this backend was chosen, for status.
 	Why      string
 	Version  string // of ohgw, for status
@@ -203,7 +205,7 @@ func New(cfg Config) (*Daemon, error) {
 	d.runs, err = run.New(run.Config{
 		Backend: cfg.Backend, Logger: cfg.Logger, Now: cfg.Now,
 		MaxRuns: cfg.MaxRuns, MaxQueue: cfg.MaxQueue, OneShotTTL: cfg.OneShotTTL, RunTimeout: cfg.RunTimeout, Grace: cfg.Grace,
-		Workspace: cfg.Workspace, WorkspaceRoot: root, StateDir: cfg.StateDir, BackendID: cfg.BackendID,
+		Workspace: cfg.Workspace, WorkspaceRoot: root, StateDir: cfg.StateDir, BackendID: cfg.BackendID, InProcess: cfg.InProcess,
 		Owners: owners.Open(cfg.StateDir), Ended: d.ended,
 	})
 	if err != nil {

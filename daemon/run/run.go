@@ -48,6 +48,9 @@ type Config struct {
 	// BackendID names the backend in those records: one-shots of another one are
 	// left alone until it is back. Empty: there is only one.
 	BackendID string
+	// InProcess says that the backend's runs end with this process, so that none
+	// has to be noted for the next one.
+	InProcess bool
 
 	// Owners keeps whose a conversation is. Nil: all are nobody's.
 	Owners Owners

@@ -21,10 +21,12 @@ import (
 // backend was lost. They may go on at the backend. Each is a small file named
 // after its conversation, written before the run starts and removed at its
 // end. It is not synced and its loss is harmless: the next request of the
-// conversation then waits for the run in place of stopping it.
+// conversation then waits for the run in place of stopping it. Runs that end
+// with this process have no file.
 type unattended struct {
-	dir string // empty: in memory only
-	log *slog.Logger
+	dir  string // empty: in memory only
+	ends bool   // runs end with this process
+	log  *slog.Logger
 
 	mu   sync.Mutex
 	runs map[string]runMark // by conversation
@@ -34,13 +36,14 @@ type unattended struct {
 type runMark struct {
 	Token  string `json:"token"`
 	Detach bool   `json:"detach,omitempty"`
+	filed  bool   // there is a file
 }
 
 // keepMarks is how long a run may go on for a mark to be believed.
 const keepMarks = 24 * time.Hour
 
 func openUnattended(cfg Config) (*unattended, error) {
-	u := &unattended{log: cfg.Logger, runs: make(map[string]runMark)}
+	u := &unattended{ends: cfg.InProcess, log: cfg.Logger, runs: make(map[string]runMark)}
 	if cfg.StateDir == "" {
 		return u, nil
 	}
@@ -67,6 +70,7 @@ func (u *unattended) load(e fs.DirEntry, now time.Time) {
 		err = json.Unmarshal(data, &mark)
 	}
 	if info, infoErr := e.Info(); err == nil && infoErr == nil && now.Sub(info.ModTime()) < keepMarks {
+		mark.filed = true
 		u.runs[e.Name()] = mark
 		return
 	}
@@ -75,11 +79,12 @@ func (u *unattended) load(e fs.DirEntry, now time.Time) {
 
 // begin notes that j's run is about to start.
 func (u *unattended) begin(j *job) {
-	mark := runMark{Token: j.req.Token, Detach: j.delivery.isDetached()}
+	mark := runMark{Token: j.req.Token, Detach: j.delivery.isDetached(), filed: u.dir != "" && !u.ends}
 	u.mu.Lock()
+	mark.filed = mark.filed || u.runs[j.id].filed
 	u.runs[j.id] = mark
 	u.mu.Unlock()
-	if u.dir == "" {
+	if u.dir == "" || u.ends {
 		return
 	}
 	data, err := json.Marshal(mark)
@@ -94,10 +99,10 @@ func (u *unattended) begin(j *job) {
 // end notes that no run of the conversation goes on.
 func (u *unattended) end(conversation string) {
 	u.mu.Lock()
-	_, known := u.runs[conversation]
+	filed := u.runs[conversation].filed
 	delete(u.runs, conversation)
 	u.mu.Unlock()
-	if !known || u.dir == "" {
+	if !filed {
 		return
 	}
 	if err := os.Remove(filepath.Join(u.dir, conversation)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -154,3 +154,20 @@ func TestEndedRunsLeaveNoMark(t *testing.T) {
 		}
 	})
 }
+
+// Runs that end with this process leave nothing for the next one to find.
+func TestRunsInThisProcessHaveNoMark(t *testing.T) {
+	t.Parallel()
+	for _, inProcess := range []bool{false, true} {
+		state := t.TempDir()
+		inBubble(t, run.Config{StateDir: state, InProcess: inProcess}, func(w *world) {
+			a := w.submit(in(uuid.New(), "wait"))
+			defer a.Close()
+			w.wantRuns(1)
+			marks, err := filepath.Glob(filepath.Join(state, "running", "*"))
+			if err != nil || (len(marks) == 0) != inProcess {
+				t.Errorf("in this process %t: marks %v, %v", inProcess, marks, err)
+			}
+		})
+	}
+}
