@@ -406,3 +406,19 @@ func TestAJournalThatCannotBeReadKeepsNothing(t *testing.T) {
 		}
 	})
 }
+
+// Closing a conversation writes its files once more, which is in vain for one
+// that is removed next.
+func TestOneShotThatIsRemovedAtOnceIsNotClosedFirst(t *testing.T) {
+	t.Parallel()
+	for ttl, closed := range map[time.Duration]bool{time.Minute: true, -1: false} {
+		inBubble(t, run.Config{OneShotTTL: ttl}, func(w *world) {
+			w.answered(ask("hello"))
+			w.b.mu.Lock()
+			defer w.b.mu.Unlock()
+			if len(w.b.opened) != 1 || w.b.opened[0].Once != closed {
+				t.Errorf("one-shots stay for %s: opened %+v", ttl, w.b.opened)
+			}
+		})
+	}
+}
