@@ -93,8 +93,10 @@ func (j *job) find() (conv agentapi.Conversation, forked bool, err error) {
 	if workspace == "" {
 		workspace = j.m.workspace(j.id)
 	}
+	// A one-shot that is removed at once has nothing to be closed for first.
+	once := j.oneShot() && j.m.cfg.OneShotTTL > 0
 	conv, err = j.m.cfg.Backend.Open(j.life.ctx, agentapi.OpenRequest{
-		ID: j.id, New: j.oneShot(), Once: j.oneShot(), Existing: j.follow != nil, Profile: j.req.Profile, System: j.req.System, Workspace: workspace,
+		ID: j.id, New: j.oneShot(), Once: once, Existing: j.follow != nil, Profile: j.req.Profile, System: j.req.System, Workspace: workspace,
 	})
 	return conv, false, err
 }
