@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/redact"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/suggest"
@@ -33,14 +34,14 @@ func exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		for _, arg := range args {
 			if looksLikeKey(arg) {
-				return usage("an argument looks like a key", keyHint)
+				return fault.NewUsage("an argument looks like a key", keyHint)
 			}
 		}
 		switch {
 		case len(args) > len(names):
-			return usage(fmt.Sprintf("unexpected argument %q", args[len(names)]), "see "+cmd.CommandPath()+" --help")
+			return fault.NewUsage(fmt.Sprintf("unexpected argument %q", args[len(names)]), "see "+cmd.CommandPath()+" --help")
 		case len(args) < len(names):
-			return usage(strings.Join(names[len(args):], " and ")+" is missing", "see "+cmd.CommandPath()+" --help")
+			return fault.NewUsage(strings.Join(names[len(args):], " and ")+" is missing", "see "+cmd.CommandPath()+" --help")
 		}
 		return nil
 	}
@@ -52,7 +53,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if looksLikeKey(args[0]) {
-		return usage("an argument looks like a key", keyHint)
+		return fault.NewUsage("an argument looks like a key", keyHint)
 	}
 	var names []string
 	for _, c := range cmd.Commands() {
@@ -64,7 +65,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	if near := suggest.Nearest(args[0], names); near != "" {
 		hint = "did you mean " + cmd.CommandPath() + " " + near + "?"
 	}
-	return usage(fmt.Sprintf("unknown command %q", args[0]), hint)
+	return fault.NewUsage(fmt.Sprintf("unknown command %q", args[0]), hint)
 }
 
 // flagError says what is wrong with a flag.
@@ -74,18 +75,18 @@ func flagError(cmd *cobra.Command, err error) error {
 		return unknownFlag(cmd, e, help)
 	}
 	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
-		return usage("--"+e.GetFlag().Name+" needs a value", help)
+		return fault.NewUsage("--"+e.GetFlag().Name+" needs a value", help)
 	}
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		return usage(fmt.Sprintf("--%s cannot be %q", e.GetFlag().Name, e.GetValue()), help)
+		return fault.NewUsage(fmt.Sprintf("--%s cannot be %q", e.GetFlag().Name, e.GetValue()), help)
 	}
-	return usage(err.Error(), help)
+	return fault.NewUsage(err.Error(), help)
 }
 
 func unknownFlag(cmd *cobra.Command, e *pflag.NotExistError, hint string) error {
 	name := e.GetSpecifiedName()
 	if letters := e.GetSpecifiedShortnames(); letters != "" {
-		return usage("unknown flag -"+name, hint)
+		return fault.NewUsage("unknown flag -"+name, hint)
 	}
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -99,5 +100,5 @@ func unknownFlag(cmd *cobra.Command, e *pflag.NotExistError, hint string) error 
 	case near != "":
 		hint = "did you mean --" + near + "?"
 	}
-	return usage("unknown flag --"+name, hint)
+	return fault.NewUsage("unknown flag --"+name, hint)
 }

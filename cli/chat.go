@@ -15,6 +15,9 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/setup/running"
+	"github.com/ohgw/ohgw/internal/setup/serving"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -38,7 +41,7 @@ type chatInput struct {
 	settings     settingFlags
 }
 
-func newChat(a *app) *cobra.Command {
+func newChat(a *App) *cobra.Command {
 	var in chatInput
 	cmd := &cobra.Command{
 		Use:   "chat [PROMPT]",
@@ -94,28 +97,28 @@ nothing runs twice.`,
 }
 
 // chat checks what was asked for and finds a gateway to ask.
-func (a *app) chat(ctx context.Context, in chatInput) (err error) {
+func (a *App) chat(ctx context.Context, in chatInput) (err error) {
 	if in.conversation != "" {
 		if in.conversation, err = uuid.Parse(in.conversation); err != nil {
-			return usage("--conversation is no UUID", "take one that an answer named, or any new UUID")
+			return fault.NewUsage("--conversation is no UUID", "take one that an answer named, or any new UUID")
 		}
 	}
 	if in.timeout < 0 {
-		return usage("--timeout is less than nothing", "use e.g. --timeout 10m, or leave it out for no limit")
+		return fault.NewUsage("--timeout is less than nothing", "use e.g. --timeout 10m, or leave it out for no limit")
 	}
 	s, err := a.settings(in.settings)
 	if err != nil {
 		return err
 	}
 	if s.Origin("demo").Kind == config.FromFlag && s.Origin("client.url").Kind == config.FromFlag {
-		return usage("--demo runs here, and --url is elsewhere", "use one of them")
+		return fault.NewUsage("--demo runs here, and --url is elsewhere", "use one of them")
 	}
 	images, err := readImages(in.images)
 	if err != nil {
 		return err
 	}
 	once := in.print || a.json || in.stream || !a.StdinTTY || !a.Stdout.TTY()
-	c := &chat{app: a, in: in, images: images}
+	c := &chat{App: a, in: in, images: images}
 	if once {
 		// Before anything is started: a mistake here is the person's.
 		if c.in.prompt, err = a.readPrompt(ctx, in.prompt); err != nil {
@@ -140,13 +143,13 @@ func (a *app) chat(ctx context.Context, in chatInput) (err error) {
 
 // chat is a chat with a gateway that was found.
 type chat struct {
-	*app
+	*App
 
 	in     chatInput
 	images []chatImage
 	client *gateway.Client
-	asker  *client // nil for a gateway of our own
-	own    *ownGateway
+	asker  *running.Daemon // nil for a gateway of our own
+	own    *serving.Own
 	demo   bool // asked for on the command line: a daemon that runs has none
 }
 
@@ -156,22 +159,22 @@ func (c *chat) connect(ctx context.Context, s *config.Settings, log *slog.Logger
 	end = func() error { return nil }
 	c.demo = s.Origin("demo").Kind == config.FromFlag
 	if !c.demo {
-		c.asker, err = c.findDaemon(ctx, s)
+		c.asker, err = running.Find(ctx, c.Setup(), s)
 		if err == nil {
-			c.client = c.newClient(gateway.Config{URL: c.asker.base, Key: c.asker.key, HTTP: c.asker.http})
+			c.client = c.newClient(gateway.Config{URL: c.asker.Base, Key: c.asker.Key, HTTP: c.asker.HTTP})
 		}
 		if !errors.Is(err, instance.ErrNotRunning) {
 			return end, err
 		}
 	}
-	if c.own, err = c.openOwnGateway(ctx, s, log); err != nil {
+	if c.own, err = serving.OpenOwn(ctx, c.Setup(), s, log); err != nil {
 		return end, err
 	}
-	c.client = c.newClient(gateway.Config{URL: c.own.url, Key: c.own.key, HTTP: c.own.http})
+	c.client = c.newClient(gateway.Config{URL: c.own.URL, Key: c.own.Key, HTTP: c.own.HTTP})
 	if c.in.model == "" && s.Demo {
 		c.in.model = demoModel
 	}
-	return c.own.stop, nil
+	return c.own.Stop, nil
 }
 
 func (c *chat) newClient(cfg gateway.Config) *gateway.Client {
@@ -188,7 +191,7 @@ func (c *chat) notice() string {
 	if c.demo {
 		return "The demo has a gateway of its own in this process; it ends with the chat."
 	}
-	return fmt.Sprintf("No daemon runs, so one was started in this process; it ends with the chat. Agents: %s.", greeting{backend: c.own.backend}.agents())
+	return fmt.Sprintf("No daemon runs, so one was started in this process; it ends with the chat. Agents: %s.", c.own.Backend.Line())
 }
 
 // place is the gateway in a few words.
@@ -210,7 +213,7 @@ func (c *chat) faultOf(err error) error {
 	}
 	f := &fault.Error{Msg: sentence(e.Message), Code: fault.Failed, Err: e.Err}
 	if e.Err != nil {
-		f.Err = netCause(e.Err)
+		f.Err = setup.NetCause(e.Err)
 	}
 	goOn := "ask again"
 	if e.Conversation != "" && c.in.conversation != "" {

@@ -25,7 +25,7 @@ type clipboard struct {
 	find    func(program string) (path string, err error)
 }
 
-func (a *app) clipboard() clipboard {
+func (a *App) clipboard() clipboard {
 	return clipboard{goos: runtime.GOOS, getenv: a.Getenv, environ: a.Environ(), find: exec.LookPath}
 }
 

@@ -34,18 +34,18 @@ func atMost(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		for _, arg := range args {
 			if looksLikeKey(arg) {
-				return usage("an argument looks like a key", keyHint)
+				return fault.NewUsage("an argument looks like a key", keyHint)
 			}
 		}
 		if len(args) > 1 {
-			return usage(fmt.Sprintf("unexpected argument %q", args[1]), "put quotation marks around "+name)
+			return fault.NewUsage(fmt.Sprintf("unexpected argument %q", args[1]), "put quotation marks around "+name)
 		}
 		return nil
 	}
 }
 
 // readPrompt is what there is to ask: the argument, or stdin, or both.
-func (a *app) readPrompt(ctx context.Context, prompt string) (string, error) {
+func (a *App) readPrompt(ctx context.Context, prompt string) (string, error) {
 	text := ""
 	if !a.StdinTTY {
 		var err error
@@ -55,7 +55,7 @@ func (a *app) readPrompt(ctx context.Context, prompt string) (string, error) {
 	}
 	switch blank := strings.TrimSpace(text) == ""; {
 	case strings.TrimSpace(prompt) == "" && blank:
-		return "", usage("there is nothing to ask", `give a prompt, as an argument or on stdin; without --print, ohgw chat on a terminal opens a chat`)
+		return "", fault.NewUsage("there is nothing to ask", `give a prompt, as an argument or on stdin; without --print, ohgw chat on a terminal opens a chat`)
 	case strings.TrimSpace(prompt) == "":
 		return text, nil
 	case blank:
@@ -66,11 +66,11 @@ func (a *app) readPrompt(ctx context.Context, prompt string) (string, error) {
 
 // readStdin reads all of stdin. It cannot be interrupted, so Ctrl-C ends the
 // program there; nothing has been started yet.
-func (a *app) readStdin(ctx context.Context) (string, error) {
+func (a *App) readStdin(ctx context.Context) (string, error) {
 	stop := context.AfterFunc(ctx, func() { a.leave(ctx) })
 	defer stop()
 	tell := time.AfterFunc(stdinPatience, func() {
-		a.note("Reading stdin to its end; if nothing comes there, use < /dev/null.")
+		a.Note("Reading stdin to its end; if nothing comes there, use < /dev/null.")
 	})
 	defer tell.Stop()
 	data, err := io.ReadAll(io.LimitReader(a.Stdin, maxStdin+1))
@@ -80,7 +80,7 @@ func (a *app) readStdin(ctx context.Context) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("read stdin: %w", err)
 	case len(data) > maxStdin:
-		return "", usage(fmt.Sprintf("stdin has more than %d MiB", maxStdin>>20), "give the agent a file to read instead")
+		return "", fault.NewUsage(fmt.Sprintf("stdin has more than %d MiB", maxStdin>>20), "give the agent a file to read instead")
 	}
 	return strings.ToValidUTF8(string(data), "\uFFFD"), nil
 }

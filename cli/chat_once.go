@@ -7,6 +7,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/internal/setup"
 )
 
 // turnJSON is what a turn was, for programs.
@@ -58,7 +59,7 @@ func (c *chat) once(ctx context.Context) (err error) {
 	restore := survivePipes()
 	defer restore()
 	if n := c.notice(); n != "" && !c.json {
-		c.note("%s", n)
+		c.Note("%s", n)
 	}
 	out := c.show()
 	t, err := c.turn(ctx, out)
@@ -82,7 +83,7 @@ func (c *chat) show() show {
 	case c.json:
 		return &jsonDocument{out: c.Stdout}
 	}
-	return &textAnswer{app: c.app, live: c.in.stream || c.Stdout.TTY()}
+	return &textAnswer{App: c.App, live: c.in.stream || c.Stdout.TTY()}
 }
 
 // turn asks the question and reads its answer.
@@ -158,7 +159,7 @@ func (c *chat) explainNoModel(ctx context.Context, e *gateway.Error) error {
 		return noModels()
 	}
 	return fault.New("no LLM profile is active, so there is no model "+activeModel,
-		fmt.Sprintf("choose one with --model, e.g. --model %s, or make one active with ohgw profiles use NAME", clean(gateway.Preferred(models))), nil)
+		fmt.Sprintf("choose one with --model, e.g. --model %s, or make one active with ohgw profiles use NAME", setup.Clean(gateway.Preferred(models))), nil)
 }
 
 // unfinished is the error for a turn that did not come to its end, though
@@ -175,7 +176,7 @@ func (c *chat) unfinished(t turnJSON) error {
 	case t.Status == "paused" || t.Status == "cancelled":
 		return fault.New("the run was stopped before its end", goOn+` "go on"`, nil)
 	case t.Status != "finished":
-		return fault.New("the run ended before its end: "+sentence(clean(t.Notice)), goOn+` "go on"`, nil)
+		return fault.New("the run ended before its end: "+sentence(setup.Clean(t.Notice)), goOn+` "go on"`, nil)
 	}
 	return nil
 }

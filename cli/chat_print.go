@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/ohgw/ohgw/internal/iostream"
+	"github.com/ohgw/ohgw/internal/setup"
 )
 
 // errReaderGone says that nobody reads stdout any more. It is no failure that
@@ -30,7 +31,7 @@ func put(w io.Writer, text string) error {
 // textAnswer prints an answer for people: the text to stdout, the rest to
 // stderr.
 type textAnswer struct {
-	*app
+	*App
 
 	live    bool   // each piece at once, else the answer at the end
 	open    bool   // the last line on stdout has not ended
@@ -42,12 +43,12 @@ func (t *textAnswer) piece(p piece) error {
 	switch {
 	case p.started != nil:
 		if names := p.started.Ignored; len(names) > 0 {
-			t.note("note: %s had no effect", clean(strings.Join(names, ", ")))
+			t.Note("note: %s had no effect", setup.Clean(strings.Join(names, ", ")))
 		}
 	case p.waiting && p.queue > 0:
 		return t.aside(fmt.Sprintf("waiting: %d more to come first", p.queue))
 	case p.lost != nil:
-		return t.aside(fmt.Sprintf("the connection was lost (%s); trying again", clean(netCause(p.lost.Err).Error())))
+		return t.aside(fmt.Sprintf("the connection was lost (%s); trying again", setup.Clean(setup.NetCause(p.lost.Err).Error())))
 	case p.restart:
 		t.pending = ""
 		return t.aside("the answer begins again")
@@ -58,7 +59,7 @@ func (t *textAnswer) piece(p piece) error {
 				return err
 			}
 		}
-		return t.aside(clean(p.line))
+		return t.aside(setup.Clean(p.line))
 	case p.text != "" && t.live:
 		if t.parted {
 			p.text = strings.TrimLeft(p.text, "\n") // the paragraphs are parted already
@@ -82,7 +83,7 @@ func (t *textAnswer) aside(line string) error {
 		}
 	}
 	t.parted = t.Stdout.TTY() && t.Stderr.TTY()
-	t.note("%s", t.Stderr.Styled(iostream.Faint, line))
+	t.Note("%s", t.Stderr.Styled(iostream.Faint, line))
 	return nil
 }
 
@@ -102,7 +103,7 @@ func (t *textAnswer) end(turn turnJSON, whole bool) error {
 			return err
 		}
 		if turn.Notice != "" {
-			t.note("%s", harmless(turn.Notice))
+			t.Note("%s", harmless(turn.Notice))
 		}
 	}
 	if t.open {
@@ -140,7 +141,7 @@ func (l *jsonLines) piece(p piece) error {
 	case p.waiting:
 		line = lineJSON{Type: "queue", Queue: &p.queue}
 	case p.lost != nil:
-		line = lineJSON{Type: "lost", Attempt: p.lost.Attempt, Text: netCause(p.lost.Err).Error()}
+		line = lineJSON{Type: "lost", Attempt: p.lost.Attempt, Text: setup.NetCause(p.lost.Err).Error()}
 	case p.restart:
 		line = lineJSON{Type: "restart"}
 	case p.line != "":

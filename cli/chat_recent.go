@@ -18,6 +18,7 @@ import (
 	"github.com/ohgw/ohgw/internal/atomicfile"
 	"github.com/ohgw/ohgw/internal/filelock"
 	"github.com/ohgw/ohgw/internal/paths"
+	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/uuid"
 	"github.com/ohgw/ohgw/tui"
 	cells "github.com/ohgw/ohgw/tui/wrap"
@@ -50,8 +51,8 @@ type recentJSON struct {
 	Used  time.Time `json:"used"`
 }
 
-func (a *app) recent() (*recentFile, error) {
-	dirs, err := a.dirs()
+func (a *App) recent() (*recentFile, error) {
+	dirs, err := a.Setup().Dirs()
 	if err != nil {
 		return nil, err
 	}
@@ -95,16 +96,16 @@ func (c *chat) remember(ctx context.Context, t *turnJSON) {
 	r, err := c.recent()
 	if err == nil {
 		err = r.Remember(context.WithoutCancel(ctx), tui.Conversation{
-			ID: t.Conversation, Model: t.Model, Title: cells.Cut(clean(c.in.prompt), titleWidth), Place: c.place(), Turns: 1, Used: c.Now(),
+			ID: t.Conversation, Model: t.Model, Title: cells.Cut(setup.Clean(c.in.prompt), titleWidth), Place: c.place(), Turns: 1, Used: c.Now(),
 		})
 	}
 	if err != nil {
-		c.detail("the conversation is not remembered: %v", err)
+		c.Detail("the conversation is not remembered: %v", err)
 	}
 }
 
 func shortTitle(title string) string {
-	if title = clean(title); len(title) <= maxTitle {
+	if title = setup.Clean(title); len(title) <= maxTitle {
 		return title
 	}
 	return string(bytes.ToValidUTF8([]byte(title[:maxTitle]), nil))
@@ -134,7 +135,7 @@ func (r *recentFile) read() ([]tui.Conversation, error) {
 }
 
 // completeConversations offers the recent conversations.
-func (a *app) completeConversations(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+func (a *App) completeConversations(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	const keepOrder = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	r, err := a.recent()
 	if err != nil {
@@ -146,13 +147,13 @@ func (a *app) completeConversations(*cobra.Command, []string, string) ([]string,
 	}
 	offers := make([]string, 0, len(list))
 	for _, c := range list {
-		offers = append(offers, c.ID+"\t"+clean(c.Title))
+		offers = append(offers, c.ID+"\t"+setup.Clean(c.Title))
 	}
 	return offers, keepOrder
 }
 
 // completeChat offers values for the flags of chat.
-func (a *app) completeChat(cmd *cobra.Command) {
+func (a *App) completeChat(cmd *cobra.Command) {
 	complete(cmd, "system")
 	complete(cmd, "timeout", "5m", "30m", "1h")
 	for flag, f := range map[string]cobra.CompletionFunc{"model": a.completeModels, "conversation": a.completeConversations} {

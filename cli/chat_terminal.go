@@ -38,9 +38,9 @@ func (c *chat) terminal(ctx context.Context) error {
 		Copy: c.clipboard().copyText, PasteImage: c.pasteImage, ReadImage: c.readImage, Save: c.save,
 	}
 	if c.own != nil {
-		cfg.Place.Backend = c.own.backend.status.Name
+		cfg.Place.Backend = c.own.Backend.Status.Name
 	} else {
-		cfg.Place.Backend = c.asker.backendName(ctx)
+		cfg.Place.Backend = c.asker.BackendName(ctx)
 	}
 	for _, image := range c.images {
 		cfg.Start.Images = append(cfg.Start.Images, image.forTerminal())
@@ -68,7 +68,7 @@ func (c *chat) command() string {
 	switch {
 	case c.demo:
 		return "ohgw chat --demo"
-	case c.own == nil && c.asker.found.URL == "":
+	case c.own == nil && c.asker.Found.URL == "":
 		return "ohgw chat --url " + c.client.URL()
 	}
 	return "ohgw chat"
@@ -102,7 +102,7 @@ func (c *chat) pasteImage(ctx context.Context) (tui.Image, error) {
 // expand is a path as a shell would have given it.
 func (c *chat) expand(path string) (string, error) {
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
-		dirs, err := c.dirs()
+		dirs, err := c.Setup().Dirs()
 		if err != nil {
 			return "", err
 		}
@@ -181,7 +181,7 @@ func or(text, other string) string {
 
 // chatLog is the log of a gateway of our own. There is none without --debug: a
 // terminal shows the chat. With it, it is a file there, else stderr.
-func (a *app) chatLog(once bool) (*slog.Logger, func() error, error) {
+func (a *App) chatLog(once bool) (*slog.Logger, func() error, error) {
 	nothing := func() error { return nil }
 	if !a.debug {
 		return slog.New(slog.DiscardHandler), nothing, nil
@@ -189,7 +189,7 @@ func (a *app) chatLog(once bool) (*slog.Logger, func() error, error) {
 	if once {
 		return a.logger("text"), nothing, nil
 	}
-	dirs, err := a.dirs()
+	dirs, err := a.Setup().Dirs()
 	if err != nil {
 		return nil, nothing, err
 	}

@@ -19,6 +19,8 @@ import (
 	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/internal/instance"
 	"github.com/ohgw/ohgw/internal/paths"
+	"github.com/ohgw/ohgw/internal/setup/running"
+	"github.com/ohgw/ohgw/internal/setup/serving"
 	"github.com/ohgw/ohgw/internal/uuid"
 	"github.com/ohgw/ohgw/tui"
 )
@@ -112,34 +114,6 @@ func TestSeveralChatsRememberAtTheSameTime(t *testing.T) {
 	wg.Wait()
 	if list, err := (&recentFile{path: path}).List(t.Context()); err != nil || len(list) != 20 {
 		t.Errorf("%d remembered, %v", len(list), err)
-	}
-}
-
-func TestOwnGatewaysShareNoRecords(t *testing.T) {
-	t.Parallel()
-	dirs := paths.Set{State: t.TempDir()}
-	var held []records
-	for i := range 3 {
-		r, err := claimRecords(t.Context(), dirs)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := filepath.Join(dirs.State, "chat", fmt.Sprint(i+1)); r.dir != want {
-			t.Errorf("%s, want %s", r.dir, want)
-		}
-		held = append(held, r)
-	}
-	if err := held[1].lock.Release(); err != nil {
-		t.Fatal(err)
-	}
-	r, err := claimRecords(t.Context(), dirs)
-	if err != nil || r.dir != held[1].dir {
-		t.Errorf("%s, %v; want the one that is free again", r.dir, err)
-	}
-	for _, r := range []records{held[0], r, held[2]} {
-		if err := r.lock.Release(); err != nil {
-			t.Error(err)
-		}
 	}
 }
 
@@ -249,7 +223,7 @@ func TestAnAnswerIsHarmlessOnATerminal(t *testing.T) {
 func TestFilesOfAChatAreNeverOverwritten(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
-	c := &chat{app: &app{Env: &Env{Paths: func() (paths.Set, error) { return paths.Set{Home: home}, nil }}}}
+	c := &chat{App: &App{Env: &Env{Paths: func() (paths.Set, error) { return paths.Set{Home: home}, nil }}}}
 	path, err := c.save(t.Context(), "~/talk.md", "hello")
 	if err != nil || path != filepath.Join(home, "talk.md") {
 		t.Fatalf("%s, %v", path, err)
@@ -274,19 +248,19 @@ func TestAConversationIsGoneOnWithWhereItIs(t *testing.T) {
 		screen, once string
 	}{
 		"the daemon": {
-			chat{client: remote, asker: &client{found: instance.Info{URL: "http://127.0.0.1:6449"}}},
+			chat{client: remote, asker: &running.Daemon{Found: instance.Info{URL: "http://127.0.0.1:6449"}}},
 			"ohgw chat --conversation ID", "ohgw chat -p --conversation ID yes",
 		},
 		"another one": {
-			chat{client: remote, asker: &client{}, in: chatInput{model: "openhands_work"}},
+			chat{client: remote, asker: &running.Daemon{}, in: chatInput{model: "openhands_work"}},
 			"ohgw chat --url http://gateway.example:1234 --conversation ID",
 			"ohgw chat --url http://gateway.example:1234 -p --model openhands_work --conversation ID yes",
 		},
 		"the demo": {
-			chat{own: &ownGateway{}, demo: true, in: chatInput{model: demoModel}},
+			chat{own: &serving.Own{}, demo: true, in: chatInput{model: demoModel}},
 			"ohgw chat --demo --conversation ID", "ohgw chat --demo -p --conversation ID yes",
 		},
-		"here": {chat{own: &ownGateway{}}, "ohgw chat --conversation ID", "ohgw chat -p --conversation ID yes"},
+		"here": {chat{own: &serving.Own{}}, "ohgw chat --conversation ID", "ohgw chat -p --conversation ID yes"},
 	} {
 		if got := tt.chat.hints().Resume("ID"); got != tt.screen {
 			t.Errorf("%s: %q, want %q", name, got, tt.screen)

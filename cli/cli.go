@@ -39,7 +39,7 @@ func run(env *Env, args []string) int {
 // Run runs one command line in env and returns the exit code. When ctx ends, a
 // command stops as soon as it can.
 func Run(ctx context.Context, env *Env, args []string) int {
-	a := &app{Env: env}
+	a := &App{Env: env}
 	root := newRoot(a) //nolint:contextcheck // Commands take it from cobra.
 	root.SetArgs(args)
 	root.SetIn(env.Stdin)

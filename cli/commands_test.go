@@ -13,10 +13,10 @@ import (
 	"github.com/ohgw/ohgw/internal/iostream"
 )
 
-// testApp is an app without a world.
-func testApp() *app {
+// TestApp is an app without a world.
+func testApp() *App {
 	none := iostream.New(&strings.Builder{}, false, nil)
-	return &app{Env: &Env{Stdout: none, Stderr: none, Getenv: func(string) string { return "" }}}
+	return &App{Env: &Env{Stdout: none, Stderr: none, Getenv: func(string) string { return "" }}}
 }
 
 // commands are all commands that do something, by their names.

@@ -9,7 +9,7 @@ import (
 	"github.com/ohgw/ohgw/internal/suggest"
 )
 
-func newCompletion(a *app) *cobra.Command {
+func newCompletion(a *App) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
@@ -43,7 +43,7 @@ It changes nothing by itself.`, 0, fault.Usage),
 			if near := suggest.Nearest(args[0], shells); near != "" {
 				hint = "did you mean " + near + "?"
 			}
-			return usage(fmt.Sprintf("there is no completion for %q", args[0]), hint)
+			return fault.NewUsage(fmt.Sprintf("there is no completion for %q", args[0]), hint)
 		},
 	}
 }

@@ -1,8 +1,10 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+)
 
-func newConfig(a *app) *cobra.Command {
+func newConfig(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config COMMAND",
 		Short: "Show settings and where they come from",

@@ -10,7 +10,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 )
 
-func newConfigPath(a *app) *cobra.Command {
+func newConfigPath(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "path",
 		Short: "Print where the config file is",
@@ -25,8 +25,8 @@ read and not made.`, 0, fault.Failed, fault.Usage),
 	}
 }
 
-func (a *app) configPath() error {
-	path, _, err := a.configFile()
+func (a *App) configPath() error {
+	path, _, err := a.Setup().ConfigFile()
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 )
 
-func newConfigShow(a *app) *cobra.Command {
+func newConfigShow(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show",
 		Short: "Print every setting with its origin",
@@ -35,7 +35,7 @@ type settingJSON struct {
 	Default any           `json:"default"`
 }
 
-func (a *app) configShow() error {
+func (a *App) configShow() error {
 	s, err := a.settings(nil)
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (a *app) configShow() error {
 	return t.write(a.Stdout)
 }
 
-func (a *app) configShowJSON(s *config.Settings) error {
+func (a *App) configShowJSON(s *config.Settings) error {
 	doc := struct {
 		File     string        `json:"file"`
 		Found    bool          `json:"found"`

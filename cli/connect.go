@@ -14,9 +14,10 @@ import (
 	"github.com/ohgw/ohgw/internal/connect"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/setup"
 )
 
-func newConnect(a *app) *cobra.Command {
+func newConnect(a *App) *cobra.Command {
 	var in connectInput
 	cmd := &cobra.Command{
 		Use:   "connect [CLIENT]",
@@ -102,9 +103,9 @@ func describeClient(c connect.Client) clientJSON {
 	return clientJSON{Name: c.Name, Title: c.Title, Aliases: append([]string{}, c.Aliases...), Form: c.Form, File: c.File}
 }
 
-func (a *app) listClients(in connectInput) error {
+func (a *App) listClients(in connectInput) error {
 	if in.Write || in.Undo || in.DryRun || in.File != "" {
-		return usage("the client is missing", "ohgw connect lists them")
+		return fault.NewUsage("the client is missing", "ohgw connect lists them")
 	}
 	clients := []clientJSON{}
 	t := table{header: []string{"CLIENT", "FOR", "WRITES"}}
@@ -122,17 +123,17 @@ func (a *app) listClients(in connectInput) error {
 	return nil
 }
 
-func (a *app) connect(ctx context.Context, name string, in connectInput) error {
+func (a *App) connect(ctx context.Context, name string, in connectInput) error {
 	c, near, ok := connect.Find(name)
 	if !ok {
 		hint := "ohgw connect lists those that are known; for any other: base URL, key and model as in ohgw connect cline"
 		if near != "" {
 			hint = "did you mean ohgw connect " + near + "?"
 		}
-		return usage(fmt.Sprintf("there is no client %q", clean(name)), hint)
+		return fault.NewUsage(fmt.Sprintf("there is no client %q", setup.Clean(name)), hint)
 	}
 	if !modelID.MatchString(in.Model) {
-		return usage(fmt.Sprintf("%q is no model id", clean(in.Model)), "ohgw models lists them")
+		return fault.NewUsage(fmt.Sprintf("%q is no model id", setup.Clean(in.Model)), "ohgw models lists them")
 	}
 	base, err := a.gatewayURL(in.flags)
 	if err != nil {
@@ -141,11 +142,11 @@ func (a *app) connect(ctx context.Context, name string, in connectInput) error {
 	values := connect.Values{BaseURL: base + "/v1", ContainerURL: fromContainer(base) + "/v1", Model: in.Model}
 	switch {
 	case in.Write && in.Undo:
-		return usage("--write contradicts --undo", "use one of them")
+		return fault.NewUsage("--write contradicts --undo", "use one of them")
 	case in.Write, in.Undo:
 		return a.connectFile(ctx, c, values, in)
 	case in.DryRun, in.File != "":
-		return usage("--dry-run and --file are for --write and --undo", "add one of those")
+		return fault.NewUsage("--dry-run and --file are for --write and --undo", "add one of those")
 	case a.json:
 		doc := describeClient(c)
 		doc.Settings, doc.Notes = c.Settings(values), c.Notes(values)
@@ -159,24 +160,24 @@ func (a *app) connect(ctx context.Context, name string, in connectInput) error {
 }
 
 // connectNotes says what else there is to know.
-func (a *app) connectNotes(ctx context.Context, c connect.Client, values connect.Values) {
+func (a *App) connectNotes(ctx context.Context, c connect.Client, values connect.Values) {
 	if a.quiet {
 		return
 	}
-	a.note("")
+	a.Note("")
 	for paragraph := range strings.SplitSeq(c.Notes(values), "\n") {
-		a.note("%s", strings.Join(wrap(paragraph, a.Stderr.Width()), "\n"))
+		a.Note("%s", strings.Join(wrap(paragraph, a.Stderr.Width()), "\n"))
 	}
 	if c.Kept() {
-		a.note("ohgw connect %s --write does it.", c.Name)
+		a.Note("ohgw connect %s --write does it.", c.Name)
 	}
-	a.note("\nThe key, for a client that is started from a shell:\n\n  %s", a.keyLine(ctx))
+	a.Note("\nThe key, for a client that is started from a shell:\n\n  %s", a.keyLine(ctx))
 }
 
 // keyLine is what gives a shell the key. The key itself is for a person only.
-func (a *app) keyLine(ctx context.Context) string {
+func (a *App) keyLine(ctx context.Context) string {
 	if a.Stderr.TTY() {
-		if value, err := a.defaultToken(ctx); err == nil {
+		if value, err := a.Setup().DefaultToken(ctx); err == nil {
 			return "export " + connect.KeyVariable + "=" + value.Reveal()
 		}
 	}
@@ -185,7 +186,7 @@ func (a *app) keyLine(ctx context.Context) string {
 
 // gatewayURL is where clients find ohgw: the daemon that was named, else the
 // one that runs, else the one that serve would start.
-func (a *app) gatewayURL(flags settingFlags) (string, error) {
+func (a *App) gatewayURL(flags settingFlags) (string, error) {
 	s, err := a.settings(flags)
 	if err != nil {
 		return "", err
@@ -206,7 +207,7 @@ func (a *app) gatewayURL(flags settingFlags) (string, error) {
 		host = "127.0.0.1"
 	}
 	if port == "0" {
-		a.note("note: the port is chosen when ohgw serve starts; run this again then")
+		a.Note("note: the port is chosen when ohgw serve starts; run this again then")
 	}
 	return "http://" + net.JoinHostPort(host, port), nil
 }
@@ -214,7 +215,7 @@ func (a *app) gatewayURL(flags settingFlags) (string, error) {
 // fromContainer is how a container of this machine reaches a URL.
 func fromContainer(base string) string {
 	u, err := url.Parse(base)
-	if err != nil || !loopbackHost(u.Hostname()) {
+	if err != nil || !setup.LoopbackHost(u.Hostname()) {
 		return base
 	}
 	u.Host = net.JoinHostPort("host.docker.internal", u.Port())

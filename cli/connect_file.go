@@ -37,7 +37,7 @@ type changeJSON struct {
 }
 
 // connectFile adds settings to a client's file, or takes them out.
-func (a *app) connectFile(ctx context.Context, c connect.Client, values connect.Values, in connectInput) error {
+func (a *App) connectFile(ctx context.Context, c connect.Client, values connect.Values, in connectInput) error {
 	f, err := a.openClientFile(c, in.File)
 	if err != nil {
 		return err
@@ -70,11 +70,11 @@ func (a *app) connectFile(ctx context.Context, c connect.Client, values connect.
 }
 
 // openClientFile reads a client's file, if it is there.
-func (a *app) openClientFile(c connect.Client, named string) (*clientFile, error) {
+func (a *App) openClientFile(c connect.Client, named string) (*clientFile, error) {
 	if !c.Kept() {
-		return nil, usage(c.Title+" keeps no settings in a file that ohgw knows", "ohgw connect "+c.Name+" prints them")
+		return nil, fault.NewUsage(c.Title+" keeps no settings in a file that ohgw knows", "ohgw connect "+c.Name+" prints them")
 	}
-	dirs, err := a.dirs()
+	dirs, err := a.Setup().Dirs()
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (a *app) openClientFile(c connect.Client, named string) (*clientFile, error
 		f.path = c.Path(a.Getenv, dirs.Home, runtime.GOOS)
 	}
 	if f.path == "" {
-		return nil, usage("nobody says where "+c.Title+" has its "+c.File, "name it with --file")
+		return nil, fault.NewUsage("nobody says where "+c.Title+" has its "+c.File, "name it with --file")
 	}
 	if f.path, err = filepath.Abs(f.path); err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func clientFileFault(err error, c connect.Client, path string) error {
 }
 
 // reportChange prints what was changed.
-func (a *app) reportChange(ctx context.Context, c connect.Client, in connectInput, change changeJSON) error {
+func (a *App) reportChange(ctx context.Context, c connect.Client, in connectInput, change changeJSON) error {
 	if a.json {
 		return a.printJSON(change)
 	}
@@ -188,17 +188,17 @@ func (a *app) reportChange(ctx context.Context, c connect.Client, in connectInpu
 	}
 	switch {
 	case !change.Changed && in.Write:
-		a.note("%s has the settings already.", change.File)
+		a.Note("%s has the settings already.", change.File)
 	case !change.Changed:
-		a.note("%s has no settings of ohgw.", change.File)
+		a.Note("%s has no settings of ohgw.", change.File)
 	case in.DryRun:
-		a.note("%s was not changed.", change.File)
+		a.Note("%s was not changed.", change.File)
 	case in.Undo:
-		a.note("%s is without the settings again.", change.File)
+		a.Note("%s is without the settings again.", change.File)
 	default:
-		a.note("%s has the settings.", change.File)
+		a.Note("%s has the settings.", change.File)
 		if change.Backup != "" {
-			a.note("What it was is in %s; ohgw connect %s --undo brings it back.", change.Backup, c.Name)
+			a.Note("What it was is in %s; ohgw connect %s --undo brings it back.", change.Backup, c.Name)
 		}
 		a.connectKey(ctx)
 	}
@@ -206,12 +206,12 @@ func (a *app) reportChange(ctx context.Context, c connect.Client, in connectInpu
 }
 
 // connectKey says where the key comes from.
-func (a *app) connectKey(ctx context.Context) {
+func (a *App) connectKey(ctx context.Context) {
 	a.hint("\nThe key, for a client that is started from a shell:\n\n  %s", a.keyLine(ctx))
 }
 
 // colored is a diff as terminals show it.
-func (a *app) colored(diff string) string {
+func (a *App) colored(diff string) string {
 	var b strings.Builder
 	for line := range strings.Lines(diff) {
 		text := strings.TrimSuffix(line, "\n")

@@ -12,9 +12,11 @@ import (
 	"github.com/ohgw/ohgw/internal/doctor"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/iostream"
+	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/setup/inspect"
 )
 
-func newDoctor(a *app) *cobra.Command {
+func newDoctor(a *App) *cobra.Command {
 	var in doctorInput
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -61,25 +63,25 @@ type doctorJSON struct {
 	Checks  []doctor.Result `json:"checks"`
 }
 
-func (a *app) doctor(ctx context.Context, in doctorInput) error {
+func (a *App) doctor(ctx context.Context, in doctorInput) error {
 	if err := a.checkBundle(in.Bundle); err != nil {
 		return err
 	}
-	patient := a.newPatient(in.flags)
+	patient := inspect.New(a.Setup(), func() (*config.Settings, error) { return a.settings(in.flags) })
 	var p doing
 	if a.Stderr.TTY() && !a.quiet && !a.json && a.Getenv("TERM") != "dumb" {
 		p.w = a.Stderr
 	}
 	report := doctorJSON{}
 	var printed error
-	report.Checks = doctor.Run(ctx, patient.world(), doctor.Checks(in.Live), p.waiting, func(r doctor.Result) {
+	report.Checks = doctor.Run(ctx, patient.World(), doctor.Checks(in.Live), p.waiting, func(r doctor.Result) {
 		p.clear()
 		if !a.json && printed == nil {
 			printed = a.printResult(r)
 		}
 	})
 	report.Verdict = doctor.Worst(report.Checks)
-	if err := patient.close(); err != nil && printed == nil {
+	if err := patient.Close(); err != nil && printed == nil {
 		printed = err
 	}
 	switch {
@@ -139,7 +141,7 @@ const (
 )
 
 // printResult prints a result as soon as it is there.
-func (a *app) printResult(r doctor.Result) error {
+func (a *App) printResult(r doctor.Result) error {
 	if a.quiet && r.Verdict != doctor.Failed {
 		return nil
 	}
@@ -174,15 +176,15 @@ func (a *app) printResult(r doctor.Result) error {
 }
 
 // row writes a verdict, in colour, with its text.
-func (a *app) row(b *strings.Builder, v doctor.Verdict, check, text string) {
+func (a *App) row(b *strings.Builder, v doctor.Verdict, check, text string) {
 	style := map[doctor.Verdict]iostream.Style{doctor.OK: iostream.Green, doctor.Warning: iostream.Yellow, doctor.Failed: iostream.Red, doctor.Skipped: iostream.Faint}[v]
 	b.WriteString(a.Stdout.Styled(style, fmt.Sprintf("%-*s", verdictColumn-1, v)) + " ")
 	a.paragraph(b, 0, checkColumn, fmt.Sprintf("%-*s", checkColumn-1, check), text)
 }
 
 // paragraph writes a name and a text that is continued below where it begins.
-func (a *app) paragraph(b *strings.Builder, indent, column int, name, text string) {
+func (a *App) paragraph(b *strings.Builder, indent, column int, name, text string) {
 	b.WriteString(strings.Repeat(" ", indent) + name + " ")
 	at := verdictColumn + column
-	b.WriteString(strings.Join(wrap(clean(text), a.Stdout.Width()-at), "\n"+strings.Repeat(" ", at)) + "\n")
+	b.WriteString(strings.Join(wrap(setup.Clean(text), a.Stdout.Width()-at), "\n"+strings.Repeat(" ", at)) + "\n")
 }

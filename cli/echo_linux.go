@@ -1,6 +1,8 @@
 package cli
 
-import "golang.org/x/sys/unix"
+import (
+	"golang.org/x/sys/unix"
+)
 
 const (
 	getTermios = unix.TCGETS

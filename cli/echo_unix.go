@@ -2,7 +2,9 @@
 
 package cli
 
-import "golang.org/x/sys/unix"
+import (
+	"golang.org/x/sys/unix"
+)
 
 // stopEcho makes a terminal show nothing of what is typed from now on. It is
 // called before a question is shown: whoever answers at once is not shown

@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/systemd"
 )
 
@@ -30,6 +31,8 @@ type Env struct {
 	Paths          func() (paths.Set, error)
 	HTTP           *http.Client
 	Exit           func(int) // ends the program at once
+	Hostname       func() (string, error)
+	Getwd          func() (string, error) // the working directory
 
 	// ReadHidden shows a question on the terminal that is Stdin, and reads a
 	// line there that is not shown. When ctx ends meanwhile, the terminal is
@@ -54,8 +57,10 @@ func systemEnv() *Env {
 		Journal:  systemd.InJournal(os.Getenv, os.Stderr),
 		Now:      time.Now,
 		Paths:    func() (paths.Set, error) { return paths.New(systemDirs()) },
-		HTTP:     &http.Client{CheckRedirect: noRedirect},
+		HTTP:     &http.Client{CheckRedirect: setup.NoRedirect},
 		Exit:     os.Exit,
+		Hostname: os.Hostname,
+		Getwd:    os.Getwd,
 
 		ReadHidden: readHidden,
 	}
@@ -96,6 +101,10 @@ func readHidden(ctx context.Context, question string, interrupted func()) ([]byt
 	return term.ReadPassword(fd)
 }
 
-// noRedirect hands a redirect out as the answer that it is. A gateway and an
-// agent-server send none, and a key must not follow one.
-func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+// Setup is the world as package setup takes it.
+func (a *App) Setup() *setup.Env {
+	return &setup.Env{
+		Notes: a, Getenv: a.Getenv, Environ: a.Environ, Now: a.Now, Paths: a.Paths, HTTP: a.HTTP, Hostname: a.Hostname, Root: a.Root, Getwd: a.Getwd,
+		Keyring: a.Keyring, Config: a.Config, CanAsk: a.CanAsk,
+	}
+}

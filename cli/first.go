@@ -16,6 +16,9 @@ import (
 	"github.com/ohgw/ohgw/internal/doctor"
 	"github.com/ohgw/ohgw/internal/instance"
 	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/setup/agents"
+	"github.com/ohgw/ohgw/internal/setup/inspect"
 )
 
 // glance bounds how long the bare command looks for an agent-server.
@@ -44,7 +47,7 @@ type nextStep struct {
 }
 
 // first answers "ohgw" alone: what is there, and what to do from here.
-func (a *app) first(cmd *cobra.Command) error {
+func (a *App) first(cmd *cobra.Command) error {
 	s := a.lookAround(cmd.Context())
 	s.Next = s.steps()
 	if a.json {
@@ -62,16 +65,16 @@ func (a *app) first(cmd *cobra.Command) error {
 }
 
 // lookAround finds out what is there.
-func (a *app) lookAround(ctx context.Context) *situation {
+func (a *App) lookAround(ctx context.Context) *situation {
 	s := &situation{Version: buildinfo.Get().Version}
 	settings, err := a.settings(nil)
 	if err != nil {
-		s.Problem = clean(err.Error())
+		s.Problem = setup.Clean(err.Error())
 		return s
 	}
-	dirs, err := a.dirs()
+	dirs, err := a.Setup().Dirs()
 	if err != nil {
-		s.Problem = clean(err.Error())
+		s.Problem = setup.Clean(err.Error())
 		return s
 	}
 	if info, err := instance.Find(dirs.Runtime); err == nil {
@@ -80,7 +83,7 @@ func (a *app) lookAround(ctx context.Context) *situation {
 	s.AgentServer = a.findServer(ctx, settings)
 	active, count, err := a.activeProfile(ctx, settings)
 	if err != nil {
-		s.Problem = clean(err.Error())
+		s.Problem = setup.Clean(err.Error())
 		return s
 	}
 	s.Profiles = count
@@ -97,10 +100,10 @@ func (a *app) lookAround(ctx context.Context) *situation {
 }
 
 // findServer is the agent-server that answers where serve would look for one.
-func (a *app) findServer(ctx context.Context, s *config.Settings) string {
+func (a *App) findServer(ctx context.Context, s *config.Settings) string {
 	address := s.AgentServer.URL
 	if address == "" {
-		address = defaultServer
+		address = agents.DefaultServer
 	}
 	if s.Backend == "embedded" {
 		return ""
@@ -134,31 +137,31 @@ type chosenProfile struct {
 }
 
 // activeProfile is the active profile, or the only one; nil if there is none.
-func (a *app) activeProfile(ctx context.Context, s *config.Settings) (*chosenProfile, int, error) {
-	store, err := a.profileStore(&profilesInput{})
+func (a *App) activeProfile(ctx context.Context, s *config.Settings) (*chosenProfile, int, error) {
+	store, err := a.Setup().ProfileStore(0)
 	if err != nil {
 		return nil, 0, err
 	}
 	list, err := store.List(ctx)
 	if err != nil {
-		return nil, 0, a.profileFault(ctx, err, "")
+		return nil, 0, a.Setup().ProfileFault(ctx, err, "")
 	}
-	keyStore, err := a.openKeyStore(s, secret.PatienceForMachines)
+	keyStore, err := a.Setup().OpenKeyStore(s, secret.PatienceForMachines)
 	if err != nil {
 		return nil, 0, err
 	}
-	keys := secret.NewResolver(keyStore, secret.Providers(), a.lookup)
+	keys := secret.NewResolver(keyStore, secret.Providers(), a.Setup().Lookup)
 	names, err := keys.Names(ctx)
 	if err != nil {
 		names = nil // doctor says more
 	}
 	for i := range list {
 		if list[i].Active {
-			return &chosenProfile{activeProfile(&list[i], keys, names), false}, len(list), nil
+			return &chosenProfile{inspect.ActiveProfile(&list[i], keys, names), false}, len(list), nil
 		}
 	}
 	if len(list) == 1 {
-		return &chosenProfile{activeProfile(&list[0], keys, names), true}, 1, nil
+		return &chosenProfile{inspect.ActiveProfile(&list[0], keys, names), true}, 1, nil
 	}
 	return nil, len(list), nil
 }

@@ -13,10 +13,11 @@ import (
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/profile/document"
 	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/suggest"
 )
 
-func newKeys(a *app) *cobra.Command {
+func newKeys(a *App) *cobra.Command {
 	var in keysInput
 	cmd := &cobra.Command{
 		Use:   "keys COMMAND",
@@ -43,24 +44,15 @@ when OH_SECRET_KEY is set. It is never chosen by itself.`,
 // keysInput is what all commands about keys take.
 type keysInput struct{ profilesInput }
 
-// providerMark begins the name of a key for a provider. No name of a profile
-// has a colon.
-const providerMark = "provider:"
-
-// fields are the secrets that an entry may have beside its API key.
-func keyFields() []string {
-	return []string{secret.AWSAccessKeyID, secret.AWSSecretAccessKey, secret.AWSSessionToken}
-}
-
 // addField gives cmd the flag for what is no API key.
 func addField(cmd *cobra.Command, field *string) {
 	cmd.Flags().StringVar(field, "field", "", "a `secret` of AWS instead of the API key")
-	complete(cmd, "field", keyFields()...)
+	complete(cmd, "field", setup.KeyFields()...)
 }
 
 func checkField(field string) error {
-	if field != secret.APIKey && !slices.Contains(keyFields(), field) {
-		return usage(fmt.Sprintf("--field cannot be %q", field), "use "+strings.Join(keyFields(), ", ")+", or leave it out for an API key")
+	if field != secret.APIKey && !slices.Contains(setup.KeyFields(), field) {
+		return fault.NewUsage(fmt.Sprintf("--field cannot be %q", field), "use "+strings.Join(setup.KeyFields(), ", ")+", or leave it out for an API key")
 	}
 	return nil
 }
@@ -71,12 +63,12 @@ func keyArgs(most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		for i, arg := range args {
 			if i >= most || looksLikeKey(arg) {
-				return usage("a key is given as an argument", "it is in the history of your shell now, and other users could see it: "+
+				return fault.NewUsage("a key is given as an argument", "it is in the history of your shell now, and other users could see it: "+
 					"make a new one at the provider, and give it at the prompt, on stdin or with --file")
 			}
 		}
 		if len(args) == 0 {
-			return usage("the name is missing", "see "+cmd.CommandPath()+" --help")
+			return fault.NewUsage("the name is missing", "see "+cmd.CommandPath()+" --help")
 		}
 		return nil
 	}
@@ -86,60 +78,52 @@ var providerName = regexp.MustCompile(`\A[a-z0-9][a-z0-9_.-]{0,63}\z`)
 
 // keyEntry is the entry that a name stands for. A profile need not be there.
 func keyEntry(store *profile.Store, name, field string) (secret.Entry, error) {
-	if provider, ok := strings.CutPrefix(name, providerMark); ok {
+	if provider, ok := strings.CutPrefix(name, setup.ProviderMark); ok {
 		if !providerName.MatchString(provider) {
-			return secret.Entry{}, usage(fmt.Sprintf("%q cannot be a provider", provider), "use the first part of its models, such as provider:anthropic")
+			return secret.Entry{}, fault.NewUsage(fmt.Sprintf("%q cannot be a provider", provider), "use the first part of its models, such as provider:anthropic")
 		}
 		return secret.ParseEntry(secret.ProviderEntry(provider, field)), nil
 	}
 	if !document.ValidName(name) {
-		return secret.Entry{}, usage(fmt.Sprintf("%q is neither a profile nor a provider", name), "use the name of a profile, or provider:NAME such as provider:openai")
+		return secret.Entry{}, fault.NewUsage(fmt.Sprintf("%q is neither a profile nor a provider", name), "use the name of a profile, or provider:NAME such as provider:openai")
 	}
 	return secret.ParseEntry(secret.ProfileEntry(store.Base(), name, field)), nil
 }
 
 // knownEntry refuses names that nothing would ever look for.
-func (a *app) knownEntry(e secret.Entry) error {
+func (a *App) knownEntry(e secret.Entry) error {
 	if e.Provider != "" {
-		known := providerPrefixes()
+		known := setup.ProviderPrefixes()
 		if slices.Contains(known, e.Provider) {
 			return nil
 		}
 		if near := suggest.Nearest(e.Provider, known); near != "" {
-			return usage(fmt.Sprintf("the provider %q is not known", e.Provider), "did you mean provider:"+near+"?")
+			return fault.NewUsage(fmt.Sprintf("the provider %q is not known", e.Provider), "did you mean provider:"+near+"?")
 		}
-		a.note("note: the provider %q is not known; its key is used for models %s/… without a base URL", e.Provider, e.Provider)
+		a.Note("note: the provider %q is not known; its key is used for models %s/… without a base URL", e.Provider, e.Provider)
 		return nil
 	}
-	names := a.profileNames()
+	names := a.Setup().ProfileNames()
 	if slices.Contains(names, e.Profile) {
 		return nil
 	}
 	hint := "ohgw profiles list shows what there is"
 	if near := suggest.Nearest(e.Profile, names); near != "" {
 		hint = "did you mean " + near + "?"
-	} else if slices.Contains(providerPrefixes(), e.Profile) {
+	} else if slices.Contains(setup.ProviderPrefixes(), e.Profile) {
 		hint = "for all profiles of that provider: provider:" + e.Profile
 	}
 	return fault.New(fmt.Sprintf("there is no profile %q", e.Profile), hint, nil)
 }
 
-func providerPrefixes() []string {
-	var names []string
-	for _, p := range secret.Providers() {
-		names = append(names, p.Prefix)
-	}
-	return names
-}
-
 // completeKeys offers what a key can be for.
-func (a *app) completeKeys(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (a *App) completeKeys(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	names := a.profileNames()
-	for _, p := range providerPrefixes() {
-		names = append(names, providerMark+p)
+	names := a.Setup().ProfileNames()
+	for _, p := range setup.ProviderPrefixes() {
+		names = append(names, setup.ProviderMark+p)
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }

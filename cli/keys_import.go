@@ -8,6 +8,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/profile"
+	"github.com/ohgw/ohgw/internal/setup"
 )
 
 type keysImportInput struct {
@@ -18,7 +19,7 @@ type keysImportInput struct {
 	Remove  bool
 }
 
-func newKeysImport(a *app, shared *keysInput) *cobra.Command {
+func newKeysImport(a *App, shared *keysInput) *cobra.Command {
 	in := keysImportInput{keysInput: shared}
 	cmd := &cobra.Command{
 		Use:   "import [PROFILE...]",
@@ -39,7 +40,7 @@ skipped), secret_source and problem.`, 0, fault.Failed, fault.Usage, fault.Partl
 		Example: examples("ohgw keys import", "ohgw keys import work --remove-from-profile"),
 		Args:    noKeys,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return a.profileNames(), cobra.ShellCompDirectiveNoFileComp
+			return a.Setup().ProfileNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in.Names = args
@@ -51,8 +52,8 @@ skipped), secret_source and problem.`, 0, fault.Failed, fault.Usage, fault.Partl
 	return cmd
 }
 
-func (a *app) keysImport(ctx context.Context, in keysImportInput) error {
-	profiles, err := a.profileStore(&in.profilesInput)
+func (a *App) keysImport(ctx context.Context, in keysImportInput) error {
+	profiles, err := a.Setup().ProfileStore(in.LockTimeout)
 	if err != nil {
 		return err
 	}
@@ -63,16 +64,16 @@ func (a *app) keysImport(ctx context.Context, in keysImportInput) error {
 	if err != nil {
 		return err
 	}
-	if err := a.reach(ctx, store); err != nil {
+	if err := a.Setup().Reach(ctx, store); err != nil {
 		return err
 	}
-	a.warnPlain(store)
+	a.Setup().WarnCleartext(store)
 	done, err := profiles.ImportKeys(ctx, store, profile.ImportOptions{Names: in.Names, Replace: in.Replace, Remove: in.Remove})
 	if err != nil {
-		return a.profileFault(ctx, err, "")
+		return a.Setup().ProfileFault(ctx, err, "")
 	}
 	if slices.ContainsFunc(done, stored) {
-		a.settle(store)
+		a.Setup().RememberStore(store)
 	}
 	if err := a.printImports(store, done); err != nil {
 		return err
@@ -86,19 +87,19 @@ func stored(i profile.Import) bool {
 }
 
 // knownProfiles refuses names of which there is no profile.
-func (a *app) knownProfiles(ctx context.Context, names []string) error {
-	known := a.profileNames()
+func (a *App) knownProfiles(ctx context.Context, names []string) error {
+	known := a.Setup().ProfileNames()
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			return a.profileFault(ctx, profile.ErrNotFound, name)
+			return a.Setup().ProfileFault(ctx, profile.ErrNotFound, name)
 		}
 	}
 	return nil
 }
 
-func (a *app) printImports(store *keyStore, done []profile.Import) error {
+func (a *App) printImports(store *setup.KeyStore, done []profile.Import) error {
 	if a.json {
-		return a.printJSON(map[string]any{"store": store.json(), "keys": done})
+		return a.printJSON(map[string]any{"store": store.JSON(), "keys": done})
 	}
 	if len(done) == 0 {
 		a.hint("There are no keys in the profiles.")
@@ -113,19 +114,19 @@ func (a *app) printImports(store *keyStore, done []profile.Import) error {
 		return err
 	}
 	if moved {
-		a.note("Backups of those profiles may still hold the keys. An agent-server gets them from ohgw only from now on.")
+		a.Note("Backups of those profiles may still hold the keys. An agent-server gets them from ohgw only from now on.")
 	}
 	return nil
 }
 
 // importFault says that keys were not imported.
-func importFault(ctx context.Context, done []profile.Import, store *keyStore) error {
+func importFault(ctx context.Context, done []profile.Import, store *setup.KeyStore) error {
 	differs, skipped := false, false
 	for _, i := range done {
 		differs = differs || i.Action == profile.KeyDiffers
 		skipped = skipped || i.Action == profile.KeySkipped
-		if fault.CodeOf(keyFault(ctx, i.Err, store)) == fault.Credential && !slices.ContainsFunc(done, stored) {
-			return keyFault(ctx, i.Err, store)
+		if fault.CodeOf(setup.KeyFault(ctx, i.Err, store)) == fault.Credential && !slices.ContainsFunc(done, stored) {
+			return setup.KeyFault(ctx, i.Err, store)
 		}
 	}
 	switch {

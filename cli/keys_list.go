@@ -8,9 +8,10 @@ import (
 
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/setup"
 )
 
-func newKeysList(a *app, in *keysInput) *cobra.Command {
+func newKeysList(a *App, in *keysInput) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List stored keys, without their values",
@@ -37,19 +38,19 @@ type keyJSON struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-func (a *app) keysList(ctx context.Context, in *keysInput) error {
+func (a *App) keysList(ctx context.Context, in *keysInput) error {
 	store, err := a.keyStore(in.flags)
 	if err != nil {
 		return err
 	}
 	names, err := store.List(ctx)
 	if err != nil {
-		return keyFault(ctx, err, store)
+		return setup.KeyFault(ctx, err, store)
 	}
 	names = keysOfLLMs(names)
 	var failed error
 	if len(names) > 0 {
-		failed = a.reach(ctx, store)
+		failed = a.Setup().Reach(ctx, store)
 	}
 	keys := []keyJSON{}
 	for _, name := range names {
@@ -58,7 +59,7 @@ func (a *app) keysList(ctx context.Context, in *keysInput) error {
 			v, err := store.Get(ctx, name)
 			key.Tail, key.Problem = v.Tail(), keyProblem(err)
 			if err != nil && !errors.Is(err, secret.ErrNotFound) {
-				failed = keyFault(ctx, err, store)
+				failed = setup.KeyFault(ctx, err, store)
 			}
 		}
 		keys = append(keys, key)
@@ -80,20 +81,20 @@ func keyProblem(err error) string {
 	return err.Error()
 }
 
-func (a *app) printKeys(in *keysInput, store *keyStore, keys []keyJSON) error {
+func (a *App) printKeys(in *keysInput, store *setup.KeyStore, keys []keyJSON) error {
 	if a.json {
-		return a.printJSON(map[string]any{"store": store.json(), "keys": keys})
+		return a.printJSON(map[string]any{"store": store.JSON(), "keys": keys})
 	}
 	if len(keys) == 0 {
 		a.hint("No keys are stored in the %s. Store one with: ohgw keys set NAME", store)
 	}
-	profiles, err := a.profileStore(&in.profilesInput)
+	profiles, err := a.Setup().ProfileStore(in.LockTimeout)
 	if err != nil {
 		return err
 	}
 	t := table{header: []string{"FOR", "SECRET", "ENDS", "PROBLEM"}}
 	for _, k := range keys {
-		t.add(entryName(k.Entry, profiles.Base()), fieldName(k.Field), "…"+k.Tail, k.Problem)
+		t.add(entryName(k.Entry, profiles.Base()), setup.FieldName(k.Field), "…"+k.Tail, k.Problem)
 	}
 	return t.write(a.Stdout)
 }
@@ -102,16 +103,9 @@ func (a *app) printKeys(in *keysInput, store *keyStore, keys []keyJSON) error {
 func entryName(e secret.Entry, base string) string {
 	switch {
 	case e.Provider != "":
-		return providerMark + e.Provider
+		return setup.ProviderMark + e.Provider
 	case e.Profile != "" && e.BaseID == secret.BaseID(base):
 		return e.Profile
 	}
 	return e.Name // of another store of profiles
-}
-
-func fieldName(field string) string {
-	if field == secret.APIKey {
-		return "api_key"
-	}
-	return field
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/setup"
 )
 
 type keysRemoveInput struct {
@@ -19,7 +20,7 @@ type keysRemoveInput struct {
 	Yes   bool
 }
 
-func newKeysRemove(a *app, shared *keysInput) *cobra.Command {
+func newKeysRemove(a *App, shared *keysInput) *cobra.Command {
 	in := keysRemoveInput{keysInput: shared}
 	cmd := &cobra.Command{
 		Use:   "remove NAME",
@@ -41,11 +42,11 @@ profiles and variables stay. It asks before it does; --yes answers that.`,
 	return cmd
 }
 
-func (a *app) keysRemove(ctx context.Context, in keysRemoveInput) error {
+func (a *App) keysRemove(ctx context.Context, in keysRemoveInput) error {
 	if err := checkField(in.Field); err != nil {
 		return err
 	}
-	profiles, err := a.profileStore(&in.profilesInput)
+	profiles, err := a.Setup().ProfileStore(in.LockTimeout)
 	if err != nil {
 		return err
 	}
@@ -58,27 +59,27 @@ func (a *app) keysRemove(ctx context.Context, in keysRemoveInput) error {
 		return err
 	}
 	if !in.Yes {
-		yes, err := a.confirm(ctx, fmt.Sprintf("Remove the key for %s from the %s?", describeEntry(entry), store), "--yes")
+		yes, err := a.confirm(ctx, fmt.Sprintf("Remove the key for %s from the %s?", setup.DescribeEntry(entry), store), "--yes")
 		if err != nil {
 			return err
 		}
 		if !yes {
-			a.note("Nothing was removed.")
+			a.Note("Nothing was removed.")
 			return nil
 		}
 	}
-	if err := a.reach(ctx, store); err != nil {
+	if err := a.Setup().Reach(ctx, store); err != nil {
 		return err
 	}
 	switch err := store.Delete(ctx, entry.Name); {
 	case errors.Is(err, secret.ErrNotFound):
-		return fault.New(fmt.Sprintf("there is no key for %s in the %s", describeEntry(entry), store), "ohgw keys list shows what there is", nil)
+		return fault.New(fmt.Sprintf("there is no key for %s in the %s", setup.DescribeEntry(entry), store), "ohgw keys list shows what there is", nil)
 	case err != nil:
-		return keyFault(ctx, err, store)
+		return setup.KeyFault(ctx, err, store)
 	}
 	if a.json {
-		return a.printJSON(map[string]any{"removed": entry, "store": store.json()})
+		return a.printJSON(map[string]any{"removed": entry, "store": store.JSON()})
 	}
-	a.note("The key for %s is removed from the %s.", describeEntry(entry), store)
+	a.Note("The key for %s is removed from the %s.", setup.DescribeEntry(entry), store)
 	return nil
 }

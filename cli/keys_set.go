@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/setup"
 )
 
 type keysSetInput struct {
@@ -22,7 +22,7 @@ type keysSetInput struct {
 	Replace bool
 }
 
-func newKeysSet(a *app, shared *keysInput) *cobra.Command {
+func newKeysSet(a *App, shared *keysInput) *cobra.Command {
 	in := keysSetInput{keysInput: shared}
 	cmd := &cobra.Command{
 		Use:   "set NAME",
@@ -49,11 +49,11 @@ config file gets the line key_store = "file".`, 0, fault.Failed, fault.Usage, fa
 	return cmd
 }
 
-func (a *app) keysSet(ctx context.Context, in keysSetInput) error {
+func (a *App) keysSet(ctx context.Context, in keysSetInput) error {
 	if err := checkField(in.Field); err != nil {
 		return err
 	}
-	profiles, err := a.profileStore(&in.profilesInput)
+	profiles, err := a.Setup().ProfileStore(in.LockTimeout)
 	if err != nil {
 		return err
 	}
@@ -68,14 +68,14 @@ func (a *app) keysSet(ctx context.Context, in keysSetInput) error {
 	if err != nil {
 		return err
 	}
-	if err := a.reach(ctx, store); err != nil {
+	if err := a.Setup().Reach(ctx, store); err != nil {
 		return err
 	}
-	key, err := a.readKey(ctx, "Key for "+describeEntry(entry), in.File)
+	key, err := a.readKey(ctx, "Key for "+setup.DescribeEntry(entry), in.File)
 	if err != nil {
 		return err
 	}
-	action, err := a.keepKey(ctx, store, entry, key, in.Replace)
+	action, err := a.Setup().KeepKey(ctx, store, entry, key, in.Replace)
 	if err != nil {
 		return err
 	}
@@ -83,58 +83,21 @@ func (a *app) keysSet(ctx context.Context, in keysSetInput) error {
 		return a.printJSON(struct {
 			secret.Entry
 
-			Action string       `json:"action"`
-			Store  keyStoreJSON `json:"store"`
-		}{entry, action, store.json()})
+			Action string             `json:"action"`
+			Store  setup.KeyStoreJSON `json:"store"`
+		}{entry, action, store.JSON()})
 	}
 	a.sayKept(store, entry, key, action)
 	return nil
 }
 
-// The outcomes of storing a key.
-const (
-	keyStored   = "stored"
-	keyReplaced = "replaced"
-	keyAlready  = "already"
-)
-
-// keepKey stores a key and makes sure that it is there.
-func (a *app) keepKey(ctx context.Context, store *keyStore, entry secret.Entry, key secret.Value, replace bool) (action string, err error) {
-	old, err := store.Get(ctx, entry.Name)
-	switch {
-	case err == nil && old.Equal(key):
-		a.settle(store)
-		return keyAlready, nil
-	case err == nil && !replace:
-		return "", &fault.Error{
-			Msg:  fmt.Sprintf("there is another key for %s already", describeEntry(entry)),
-			Hint: "give --replace to put this one in its place", Code: fault.Conflict,
-		}
-	case err == nil:
-		action = keyReplaced
-	case errors.Is(err, secret.ErrNotFound), replace:
-		action = keyStored // Replacing also mends what cannot be read.
-	default:
-		return "", keyFault(ctx, err, store)
-	}
-	a.warnPlain(store)
-	if err := store.Set(ctx, entry.Name, key); err != nil {
-		return "", keyFault(ctx, err, store)
-	}
-	if back, err := store.Get(ctx, entry.Name); err != nil || !back.Equal(key) {
-		return "", keyFault(ctx, errors.Join(errors.New("what is stored is not what was given"), err), store)
-	}
-	a.settle(store)
-	return action, nil
-}
-
 // sayKept says to a person that a key is stored.
-func (a *app) sayKept(store *keyStore, entry secret.Entry, key secret.Value, action string) {
-	if action == keyAlready {
-		a.note("That key for %s is in the %s already.", describeEntry(entry), store)
+func (a *App) sayKept(store *setup.KeyStore, entry secret.Entry, key secret.Value, action string) {
+	if action == setup.KeyAlready {
+		a.Note("That key for %s is in the %s already.", setup.DescribeEntry(entry), store)
 		return
 	}
-	a.note("The key%s for %s is in the %s.", tail(key), describeEntry(entry), store)
+	a.Note("The key%s for %s is in the %s.", tail(key), setup.DescribeEntry(entry), store)
 }
 
 // tail shows the end of a key, by which people know it.
@@ -146,7 +109,7 @@ func tail(key secret.Value) string {
 }
 
 // readKey takes a key from a file, else from a person, else from stdin.
-func (a *app) readKey(ctx context.Context, question, file string) (secret.Value, error) {
+func (a *App) readKey(ctx context.Context, question, file string) (secret.Value, error) {
 	var key secret.Value
 	var err error
 	switch {
@@ -175,11 +138,11 @@ func inputFault(err error) error {
 	case err == nil, fault.CodeOf(err) == fault.Usage:
 		return err
 	case errors.Is(err, secret.ErrEmpty):
-		return usage("the key is empty", "give it at the prompt, on stdin or with --file")
+		return fault.NewUsage("the key is empty", "give it at the prompt, on stdin or with --file")
 	case errors.Is(err, secret.ErrNotOneKey), errors.Is(err, secret.ErrTooBig):
-		return usage("this is not one key: "+err.Error(), "give one key, alone in its file")
+		return fault.NewUsage("this is not one key: "+err.Error(), "give one key, alone in its file")
 	case errors.Is(err, secret.ErrMasked), errors.Is(err, secret.ErrEncrypted):
-		return usage("this is no key: "+err.Error(), "copy the key from the provider; ohgw keys import takes those of profiles")
+		return fault.NewUsage("this is no key: "+err.Error(), "copy the key from the provider; ohgw keys import takes those of profiles")
 	}
 	return fault.New("the key cannot be read", "look whether the file is there and readable", err)
 }

@@ -12,10 +12,11 @@ import (
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/token"
 )
 
-func newKeysStatus(a *app, in *keysInput) *cobra.Command {
+func newKeysStatus(a *App, in *keysInput) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Show the store of keys, and who uses which key",
@@ -38,7 +39,7 @@ and profiles (name, model, base, key_from).`, 0, fault.Failed, fault.Usage, faul
 // keyStoreStatus is the state of a store in JSON. Plain is the number of keys
 // that are not encrypted; in a keyring that is the system's business.
 type keyStoreStatus struct {
-	keyStoreJSON
+	setup.KeyStoreJSON
 
 	Works   bool   `json:"works"`
 	Problem string `json:"problem,omitempty"`
@@ -60,25 +61,25 @@ type profileKey struct {
 	Note    string        `json:"note,omitempty"`
 }
 
-func (a *app) keysStatus(ctx context.Context, in *keysInput) error {
+func (a *App) keysStatus(ctx context.Context, in *keysInput) error {
 	store, err := a.keyStore(in.flags)
 	if err != nil {
 		return err
 	}
 	state, failed := a.lookAt(ctx, store)
-	stores, err := a.profileStores(&in.profilesInput)
+	stores, err := a.Setup().ProfileStores(in.LockTimeout)
 	if err != nil {
 		return err
 	}
-	keys := a.finder(ctx, store)
+	keys := a.Setup().FindKeys(ctx, store)
 	profiles := []profileKey{}
 	for _, s := range stores {
 		list, err := s.List(ctx)
 		if err != nil {
-			return a.profileFault(ctx, err, "")
+			return a.Setup().ProfileFault(ctx, err, "")
 		}
 		for _, p := range list {
-			key := profileKey{Name: p.Name, Base: p.Base, Model: p.Model, KeyFrom: keys.from(p.Subject())}
+			key := profileKey{Name: p.Name, Base: p.Base, Model: p.Model, KeyFrom: keys.From(p.Subject())}
 			switch {
 			case !p.Usable():
 				key.Note = p.Problem
@@ -90,7 +91,7 @@ func (a *app) keysStatus(ctx context.Context, in *keysInput) error {
 			case keys.Keyless(p.Model):
 				key.Note = "it needs none"
 			default:
-				if withheld := keys.Withheld(p.Subject(), keys.names); withheld.Kind != secret.FromNowhere {
+				if withheld := keys.Withheld(p.Subject(), keys.Names); withheld.Kind != secret.FromNowhere {
 					key.Note = "the " + withheld.String() + " goes to hosts of that provider only"
 				}
 			}
@@ -110,18 +111,18 @@ func (a *app) keysStatus(ctx context.Context, in *keysInput) error {
 
 // lookAt finds out what state a store is in; the error says why it cannot be
 // used.
-func (a *app) lookAt(ctx context.Context, store *keyStore) (keyStoreStatus, error) {
-	failed := a.reach(ctx, store)
-	state := keyStoreStatus{keyStoreJSON: store.json(), Works: failed == nil}
+func (a *App) lookAt(ctx context.Context, store *setup.KeyStore) (keyStoreStatus, error) {
+	failed := a.Setup().Reach(ctx, store)
+	state := keyStoreStatus{KeyStoreJSON: store.JSON(), Works: failed == nil}
 	if failed != nil {
-		state.Problem = clean(failed.Error())
+		state.Problem = setup.Clean(failed.Error())
 	}
 	if names, err := store.List(ctx); err == nil {
 		state.Keys = len(keysOfLLMs(names))
 	}
 	state.DefaultToken = a.whereToken(ctx, store)
-	if store.file != nil {
-		if s, err := store.file.State(); err == nil {
+	if store.File != nil {
+		if s, err := store.File.State(); err == nil {
 			state.Plain, state.Exposed = s.Plain, s.Exposed
 		}
 	}
@@ -135,8 +136,8 @@ const (
 )
 
 // whereToken tells where the value of the default token is.
-func (a *app) whereToken(ctx context.Context, store *keyStore) string {
-	tokens, _, err := a.tokenStore(store.settings)
+func (a *App) whereToken(ctx context.Context, store *setup.KeyStore) string {
+	tokens, _, err := a.Setup().TokenStore(store.Settings)
 	if err != nil {
 		return tokenNone
 	}
@@ -155,11 +156,11 @@ func keysOfLLMs(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return secret.ParseEntry(name).Token != "" })
 }
 
-func (a *app) printKeysStatus(store *keyStore, state keyStoreStatus, profiles []profileKey, base string) error {
+func (a *App) printKeysStatus(store *setup.KeyStore, state keyStoreStatus, profiles []profileKey, base string) error {
 	var t table
 	t.add("store", store.String())
-	why := "chosen by " + store.origin.String()
-	if store.origin.Kind == config.FromDefault {
+	why := "chosen by " + store.Origin.String()
+	if store.Origin.Kind == config.FromDefault {
 		why = "it is the default"
 	}
 	t.add("because", why)
@@ -169,7 +170,7 @@ func (a *app) printKeysStatus(store *keyStore, state keyStoreStatus, profiles []
 	}
 	t.add("works", works)
 	t.add("keys", strconv.Itoa(state.Keys))
-	if store.file != nil {
+	if store.File != nil {
 		t.add("not encrypted", strconv.Itoa(state.Plain))
 	}
 	t.add("default token", map[string]string{

@@ -12,7 +12,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 )
 
-func newModels(a *app) *cobra.Command {
+func newModels(a *App) *cobra.Command {
 	var flags settingFlags
 	cmd := &cobra.Command{
 		Use:   "models",
@@ -42,13 +42,13 @@ type modelList struct {
 	} `json:"data"`
 }
 
-func (a *app) models(ctx context.Context, flags settingFlags) error {
+func (a *App) models(ctx context.Context, flags settingFlags) error {
 	c, err := a.daemonClient(ctx, flags)
 	if err != nil {
 		return err
 	}
 	var list modelList
-	raw, err := c.get(ctx, "/v1/models", &list)
+	raw, err := c.Get(ctx, "/v1/models", &list)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (a *app) models(ctx context.Context, flags settingFlags) error {
 }
 
 // printRaw prints a JSON document of somebody else, indented.
-func (a *app) printRaw(raw []byte) error {
+func (a *App) printRaw(raw []byte) error {
 	var b bytes.Buffer
 	if err := json.Indent(&b, bytes.TrimSpace(raw), "", "  "); err != nil {
 		return fmt.Errorf("print answer: %w", err)

@@ -10,10 +10,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/internal/iostream"
+	"github.com/ohgw/ohgw/internal/setup"
 )
 
 // printJSON writes v as the one document of a command.
-func (a *app) printJSON(v any) error {
+func (a *App) printJSON(v any) error {
 	enc := json.NewEncoder(a.Stdout)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
@@ -23,8 +24,8 @@ func (a *app) printJSON(v any) error {
 	return nil
 }
 
-// note tells the person something that is no data; not with --quiet.
-func (a *app) note(format string, args ...any) {
+// Note tells the person something that is no data; not with --quiet.
+func (a *App) Note(format string, args ...any) {
 	if !a.quiet {
 		fmt.Fprintf(a.Stderr, format+"\n", args...)
 	}
@@ -33,16 +34,16 @@ func (a *app) note(format string, args ...any) {
 // slow is how long something may take before the person is told about it.
 const slow = time.Second
 
-// tellLate is a note for when something takes long. It is not written any more
+// TellLate is a note for when something takes long. It is not written any more
 // once done was called.
-func (a *app) tellLate(text string) (done func()) {
+func (a *App) TellLate(text string) (done func()) {
 	var mu sync.Mutex
 	over := false
 	timer := time.AfterFunc(slow, func() {
 		mu.Lock()
 		defer mu.Unlock()
 		if !over {
-			a.note("%s", text)
+			a.Note("%s", text)
 		}
 	})
 	return func() {
@@ -53,17 +54,17 @@ func (a *app) tellLate(text string) (done func()) {
 	}
 }
 
-// detail is a note for those who want to know more, with --verbose or --debug.
-func (a *app) detail(format string, args ...any) {
+// Detail is a note for those who want to know more, with --verbose or --debug.
+func (a *App) Detail(format string, args ...any) {
 	if a.verbose || a.debug {
-		a.note(format, args...)
+		a.Note(format, args...)
 	}
 }
 
 // hint is a note that is for a person at a terminal only.
-func (a *app) hint(format string, args ...any) {
+func (a *App) hint(format string, args ...any) {
 	if a.Stderr.TTY() && !a.json {
-		a.note(format, args...)
+		a.Note(format, args...)
 	}
 }
 
@@ -76,7 +77,7 @@ type table struct {
 
 func (t *table) add(cells ...string) {
 	for i := range cells {
-		cells[i] = clean(cells[i])
+		cells[i] = setup.Clean(cells[i])
 	}
 	t.rows = append(t.rows, cells)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/profile/canon"
 	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/setup"
 )
 
 type profilesAddInput struct {
@@ -30,7 +31,7 @@ type profilesAddInput struct {
 	Replace  bool
 }
 
-func newProfilesAdd(a *app, shared *profilesInput) *cobra.Command {
+func newProfilesAdd(a *App, shared *profilesInput) *cobra.Command {
 	in := profilesAddInput{profilesInput: shared}
 	cmd := &cobra.Command{
 		Use:   "add NAME",
@@ -72,7 +73,7 @@ func knownModels() []string {
 	for _, name := range canon.Embedded().Current() {
 		models = append(models, canon.OpenHands+name)
 	}
-	for _, p := range providerPrefixes() {
+	for _, p := range setup.ProviderPrefixes() {
 		if p+"/" != canon.OpenHands {
 			models = append(models, p+"/")
 		}
@@ -80,13 +81,13 @@ func knownModels() []string {
 	return models
 }
 
-func (a *app) profilesAdd(ctx context.Context, in profilesAddInput) error {
-	profiles, err := a.profileStore(in.profilesInput)
+func (a *App) profilesAdd(ctx context.Context, in profilesAddInput) error {
+	profiles, err := a.Setup().ProfileStore(in.LockTimeout)
 	if err != nil {
 		return err
 	}
 	if names, err := profiles.Names(); err == nil && !in.Replace && slices.Contains(names, in.Name) {
-		return a.profileFault(ctx, profile.ErrExists, in.Name) // before anybody is asked anything
+		return a.Setup().ProfileFault(ctx, profile.ErrExists, in.Name) // before anybody is asked anything
 	}
 	draft, err := a.draft(ctx, in)
 	if err != nil {
@@ -94,7 +95,7 @@ func (a *app) profilesAdd(ctx context.Context, in profilesAddInput) error {
 	}
 	keys, err := a.keyStore(in.flags)
 	if err == nil && len(draft.Keys) > 0 {
-		err = a.reach(ctx, keys) // before there is a profile without its key
+		err = a.Setup().Reach(ctx, keys) // before there is a profile without its key
 	}
 	if err != nil {
 		return err
@@ -107,7 +108,7 @@ func (a *app) profilesAdd(ctx context.Context, in profilesAddInput) error {
 		return a.addFault(ctx, err, in.Name)
 	}
 	if !a.json {
-		a.note("The profile %q is added.", in.Name)
+		a.Note("The profile %q is added.", in.Name)
 	}
 	action, err := a.keepKeys(ctx, keys, profiles.Base(), in, draft)
 	if err != nil {
@@ -115,22 +116,22 @@ func (a *app) profilesAdd(ctx context.Context, in profilesAddInput) error {
 	}
 	if a.json {
 		return a.printJSON(struct {
-			Name   string       `json:"name"`
-			Base   string       `json:"base"`
-			Key    string       `json:"key"`
-			Store  keyStoreJSON `json:"store"`
-			Backup string       `json:"backup,omitempty"`
-		}{in.Name, profiles.Base(), action, keys.json(), backup})
+			Name   string             `json:"name"`
+			Base   string             `json:"base"`
+			Key    string             `json:"key"`
+			Store  setup.KeyStoreJSON `json:"store"`
+			Backup string             `json:"backup,omitempty"`
+		}{in.Name, profiles.Base(), action, keys.JSON(), backup})
 	}
 	a.hint("Make it the active one with: ohgw profiles use %s", in.Name)
 	return nil
 }
 
 // keepKeys stores the keys of a draft. The action is that for its API key.
-func (a *app) keepKeys(ctx context.Context, keys *keyStore, base string, in profilesAddInput, draft profile.Draft) (action string, err error) {
+func (a *App) keepKeys(ctx context.Context, keys *setup.KeyStore, base string, in profilesAddInput, draft profile.Draft) (action string, err error) {
 	for _, field := range slices.Sorted(maps.Keys(draft.Keys)) {
 		entry := secret.ParseEntry(secret.ProfileEntry(base, in.Name, field))
-		did, err := a.keepKey(ctx, keys, entry, draft.Keys[field], in.Replace)
+		did, err := a.Setup().KeepKey(ctx, keys, entry, draft.Keys[field], in.Replace)
 		if err != nil {
 			return action, err
 		}
@@ -145,11 +146,11 @@ func (a *app) keepKeys(ctx context.Context, keys *keyStore, base string, in prof
 }
 
 // backUpSettings copies settings that a newer OpenHands forgets.
-func (a *app) backUpSettings(profiles *profile.Store, draft profile.Draft) (path string, err error) {
+func (a *App) backUpSettings(profiles *profile.Store, draft profile.Draft) (path string, err error) {
 	if !draft.Legacy {
 		return "", nil
 	}
-	dirs, err := a.dirs()
+	dirs, err := a.Setup().Dirs()
 	if err != nil {
 		return "", err
 	}
@@ -157,35 +158,35 @@ func (a *app) backUpSettings(profiles *profile.Store, draft profile.Draft) (path
 	if err := profiles.BackUpSettings(path); err != nil {
 		return "", fault.New("the settings cannot be copied to a backup", "look at "+filepath.Dir(path), err)
 	}
-	a.note("The settings as they are: %s", path)
+	a.Note("The settings as they are: %s", path)
 	return path, nil
 }
 
 // addFault says why a profile was not added.
-func (a *app) addFault(ctx context.Context, err error, name string) error {
+func (a *App) addFault(ctx context.Context, err error, name string) error {
 	if e, ok := errors.AsType[*profile.EntryError](err); ok {
-		return usage("OpenHands would not take this profile: "+e.Error(), "correct the model or the base URL")
+		return fault.NewUsage("OpenHands would not take this profile: "+e.Error(), "correct the model or the base URL")
 	}
 	if e, ok := errors.AsType[*profile.FieldError](err); ok {
-		return usage("OpenHands would not take this profile: the value of "+e.Field+" is none for it", "correct it, or leave it out")
+		return fault.NewUsage("OpenHands would not take this profile: the value of "+e.Field+" is none for it", "correct it, or leave it out")
 	}
-	return a.profileFault(ctx, err, name)
+	return a.Setup().ProfileFault(ctx, err, name)
 }
 
 // draft is the profile that the flags, a file or a person describe.
-func (a *app) draft(ctx context.Context, in profilesAddInput) (profile.Draft, error) {
+func (a *App) draft(ctx context.Context, in profilesAddInput) (profile.Draft, error) {
 	switch {
 	case in.FromFile != "" && (in.Model != "" || in.BaseURL != ""):
-		return profile.Draft{}, usage("--from-file contradicts --model and --base-url", "use one or the other")
+		return profile.Draft{}, fault.NewUsage("--from-file contradicts --model and --base-url", "use one or the other")
 	case in.Settings && (in.FromFile != "" || in.Model != "" || in.BaseURL != ""):
-		return profile.Draft{}, usage("--from-settings contradicts --from-file, --model and --base-url", "use one or the other")
+		return profile.Draft{}, fault.NewUsage("--from-settings contradicts --from-file, --model and --base-url", "use one or the other")
 	case in.FromFile != "":
 		return a.draftFrom(in.FromFile)
 	case in.Settings:
 		return a.draftOfSettings(ctx, in)
-	case !a.canAsk() && in.Model == "":
-		return profile.Draft{}, usage("the model is missing, and nobody can be asked", "pass --model or --from-file")
-	case !a.canAsk():
+	case !a.CanAsk() && in.Model == "":
+		return profile.Draft{}, fault.NewUsage("the model is missing, and nobody can be asked", "pass --model or --from-file")
+	case !a.CanAsk():
 		return profile.NewDraft(in.Model, in.BaseURL), nil
 	}
 	asked := in.Model == ""
@@ -215,8 +216,8 @@ func (a *app) draft(ctx context.Context, in profilesAddInput) (profile.Draft, er
 }
 
 // draftOfSettings is the LLM of OpenHands' settings.
-func (a *app) draftOfSettings(ctx context.Context, in profilesAddInput) (profile.Draft, error) {
-	profiles, err := a.profileStore(in.profilesInput)
+func (a *App) draftOfSettings(ctx context.Context, in profilesAddInput) (profile.Draft, error) {
+	profiles, err := a.Setup().ProfileStore(in.LockTimeout)
 	if err != nil {
 		return profile.Draft{}, err
 	}
@@ -233,7 +234,7 @@ func (a *app) draftOfSettings(ctx context.Context, in profilesAddInput) (profile
 // maxDraft bounds the file of a profile.
 const maxDraft = 1 << 20
 
-func (a *app) draftFrom(file string) (draft profile.Draft, err error) {
+func (a *App) draftFrom(file string) (draft profile.Draft, err error) {
 	in := a.Stdin
 	if file != "-" {
 		f, err := os.Open(file)
@@ -255,8 +256,8 @@ func (a *app) draftFrom(file string) (draft profile.Draft, err error) {
 
 // askModel asks for a provider and one of its models. The beginning of a name
 // is enough where it is that of one only.
-func (a *app) askModel(ctx context.Context) (string, error) {
-	provider, err := a.choose(ctx, "Provider", providerPrefixes())
+func (a *App) askModel(ctx context.Context) (string, error) {
+	provider, err := a.choose(ctx, "Provider", setup.ProviderPrefixes())
 	if err != nil {
 		return "", err
 	}
@@ -270,7 +271,7 @@ func (a *app) askModel(ctx context.Context) (string, error) {
 
 // choose asks until there is an answer: one of the known names, the beginning of
 // one, or any other name.
-func (a *app) choose(ctx context.Context, question string, known []string) (string, error) {
+func (a *App) choose(ctx context.Context, question string, known []string) (string, error) {
 	if len(known) > 0 {
 		fmt.Fprintln(a.Stderr, strings.Join(wrap(strings.Join(known, " "), a.Stderr.Width()), "\n"))
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +13,26 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/profile"
+	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/setup/modelcheck"
 )
+
+// addLive puts what the models said into the report of a check, in which problems
+// are sorted by their files.
+func addLive(report *profile.CheckReport, results []modelcheck.Result) {
+	for _, r := range results {
+		severity := r.Outcome.Severity()
+		known := slices.ContainsFunc(report.Problems, func(p profile.Problem) bool {
+			return p.Profile == r.Profile && (p.Code == string(r.Outcome) || r.Outcome == modelcheck.NotLoaded && p.Severity == profile.Error)
+		})
+		if severity == "" || known {
+			continue
+		}
+		report.Problems = append(report.Problems, profile.Problem{
+			Profile: r.Profile, Path: r.Path, Code: string(r.Outcome), Severity: severity, Text: r.Text, Repair: r.Repair,
+		})
+	}
+}
 
 type profilesCheckInput struct {
 	*profilesInput
@@ -24,7 +42,7 @@ type profilesCheckInput struct {
 	Timeout time.Duration
 }
 
-func newProfilesCheck(a *app, shared *profilesInput) *cobra.Command {
+func newProfilesCheck(a *App, shared *profilesInput) *cobra.Command {
 	in := profilesCheckInput{profilesInput: shared}
 	cmd := &cobra.Command{
 		Use:   "check [NAME...]",
@@ -48,7 +66,7 @@ list with profile, model, key_from, outcome, text, repair and seconds.`, 0, faul
 		Example: examples("ohgw profiles check", "ohgw profiles check work --live"),
 		Args:    noKeys,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return a.profileNames(), cobra.ShellCompDirectiveNoFileComp
+			return a.Setup().ProfileNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in.Names = args
@@ -56,7 +74,7 @@ list with profile, model, key_from, outcome, text, repair and seconds.`, 0, faul
 		},
 	}
 	cmd.Flags().BoolVar(&in.Live, "live", false, "ask the models, too: one small call for each profile")
-	cmd.Flags().DurationVar(&in.Timeout, "timeout", liveTimeout, "how long one of those calls may take")
+	cmd.Flags().DurationVar(&in.Timeout, "timeout", modelcheck.DefaultTimeout, "how long one of those calls may take")
 	complete(cmd, "timeout", "10s", "30s", "2m")
 	return cmd
 }
@@ -65,7 +83,7 @@ list with profile, model, key_from, outcome, text, repair and seconds.`, 0, faul
 func noKeys(_ *cobra.Command, args []string) error {
 	for _, arg := range args {
 		if looksLikeKey(arg) {
-			return usage("an argument looks like a key", keyHint)
+			return fault.NewUsage("an argument looks like a key", keyHint)
 		}
 	}
 	return nil
@@ -75,18 +93,18 @@ func noKeys(_ *cobra.Command, args []string) error {
 type checkReport struct {
 	profile.CheckReport
 
-	Live []liveResult `json:"live,omitempty"`
+	Live []modelcheck.Result `json:"live,omitempty"`
 }
 
-func (a *app) profilesCheck(ctx context.Context, in profilesCheckInput) error {
+func (a *App) profilesCheck(ctx context.Context, in profilesCheckInput) error {
 	if in.Timeout <= 0 {
-		return usage("--timeout must be longer than nothing", "leave it out, or use a time such as 30s")
+		return fault.NewUsage("--timeout must be longer than nothing", "leave it out, or use a time such as 30s")
 	}
-	places, err := a.places()
+	places, err := a.Setup().Places()
 	if err != nil {
 		return err
 	}
-	store, err := a.profileStore(in.profilesInput)
+	store, err := a.Setup().ProfileStore(in.LockTimeout)
 	if err != nil {
 		return err
 	}
@@ -94,26 +112,29 @@ func (a *app) profilesCheck(ctx context.Context, in profilesCheckInput) error {
 	if err != nil {
 		return err
 	}
-	work, err := os.Getwd()
+	work, err := a.Getwd()
 	if err != nil {
 		return fault.New("the working directory cannot be found", "go to a directory that is there", err)
 	}
 	found, err := store.Check(ctx, profile.CheckOptions{Names: in.Names, Keys: keys.Resolver, CLI: places.CLI, Older: olderStores(places, work), Ignored: ignoredByEngine})
 	if err != nil {
-		return a.profileFault(ctx, err, strings.Join(in.Names, " "))
+		return a.Setup().ProfileFault(ctx, err, strings.Join(in.Names, " "))
 	}
 	report := checkReport{CheckReport: found}
 	inFiles := slices.ContainsFunc(found.Problems, func(p profile.Problem) bool {
-		return p.Severity == profile.Error && p.Code != string(keyMissing)
+		return p.Severity == profile.Error && p.Code != string(modelcheck.KeyMissing)
 	})
 	if in.Live {
 		names := in.Names
 		if len(names) == 0 {
 			if names, err = store.Names(); err != nil {
-				return a.profileFault(ctx, err, "")
+				return a.Setup().ProfileFault(ctx, err, "")
 			}
 		}
-		if report.Live, err = a.liveCheck(store, keys.Resolver, in.Timeout).ask(ctx, names); err != nil {
+		progress := a.progress(len(names), "models have answered")
+		report.Live, err = modelcheck.New(a.Setup(), store, keys.Resolver, in.Timeout).Ask(ctx, names, progress.step)
+		progress.end()
+		if err != nil {
 			return err
 		}
 		addLive(&report.CheckReport, report.Live)
@@ -148,7 +169,7 @@ func checkFault(report checkReport, inFiles bool) error {
 	}
 	f := &fault.Error{Msg: "some profiles do not work", Hint: "the repairs are listed with the problems", Code: fault.Partly}
 	for i, r := range report.Live {
-		code := r.Outcome.code()
+		code := r.Outcome.Code()
 		if inFiles || i > 0 && code != f.Code {
 			f.Code = fault.Partly
 			break
@@ -164,7 +185,7 @@ func checkFault(report checkReport, inFiles bool) error {
 	return f
 }
 
-func (a *app) printCheck(report checkReport) error {
+func (a *App) printCheck(report checkReport) error {
 	if a.json {
 		return a.printJSON(report)
 	}
@@ -174,8 +195,8 @@ func (a *app) printCheck(report checkReport) error {
 			t.add(string(p.Severity), p.Profile, p.Path, p.Code, p.Text, p.Repair)
 		}
 		for _, r := range report.Live {
-			if r.Outcome == answered {
-				t.add(string(answered), r.Profile, r.path, string(answered), r.Text, "")
+			if r.Outcome == modelcheck.Answered {
+				t.add(string(modelcheck.Answered), r.Profile, r.Path, string(modelcheck.Answered), r.Text, "")
 			}
 		}
 		return t.write(a.Stdout)
@@ -190,14 +211,14 @@ func (a *app) printCheck(report checkReport) error {
 		if p.Severity == profile.Error {
 			severity = a.Stdout.Styled(iostream.Red, severity)
 		}
-		fmt.Fprintf(&b, "%s: %s: %s\n", clean(subject), severity, clean(p.Text))
+		fmt.Fprintf(&b, "%s: %s: %s\n", setup.Clean(subject), severity, setup.Clean(p.Text))
 		if p.Repair != "" {
-			fmt.Fprintf(&b, "  %s %s\n", a.Stdout.Styled(iostream.Faint, "repair:"), clean(p.Repair))
+			fmt.Fprintf(&b, "  %s %s\n", a.Stdout.Styled(iostream.Faint, "repair:"), setup.Clean(p.Repair))
 		}
 	}
 	for _, r := range report.Live {
-		if r.Outcome == answered {
-			fmt.Fprintf(&b, "%s: %s: %s\n", clean(r.Profile), a.Stdout.Styled(iostream.Bold, string(answered)), r.Text)
+		if r.Outcome == modelcheck.Answered {
+			fmt.Fprintf(&b, "%s: %s: %s\n", setup.Clean(r.Profile), a.Stdout.Styled(iostream.Bold, string(modelcheck.Answered)), r.Text)
 		}
 	}
 	if len(report.Problems) == 0 {

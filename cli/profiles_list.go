@@ -13,7 +13,7 @@ import (
 	"github.com/ohgw/ohgw/internal/secret"
 )
 
-func newProfilesList(a *app, in *profilesInput) *cobra.Command {
+func newProfilesList(a *App, in *profilesInput) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List profiles: model, key, what is wrong",
@@ -39,8 +39,8 @@ type profileJSON struct {
 	KeyFrom secret.Origin `json:"key_from"`
 }
 
-func (a *app) profilesList(ctx context.Context, in *profilesInput) error {
-	stores, err := a.profileStores(in)
+func (a *App) profilesList(ctx context.Context, in *profilesInput) error {
+	stores, err := a.Setup().ProfileStores(in.LockTimeout)
 	if err != nil {
 		return err
 	}
@@ -52,10 +52,10 @@ func (a *app) profilesList(ctx context.Context, in *profilesInput) error {
 	for _, store := range stores {
 		summaries, err := store.List(ctx)
 		if err != nil {
-			return a.profileFault(ctx, err, "")
+			return a.Setup().ProfileFault(ctx, err, "")
 		}
 		for _, s := range summaries {
-			list = append(list, profileJSON{s, keys.from(s.Subject())})
+			list = append(list, profileJSON{s, keys.From(s.Subject())})
 		}
 	}
 	if a.json {
@@ -71,7 +71,7 @@ func (a *app) profilesList(ctx context.Context, in *profilesInput) error {
 	return t.write(a.Stdout)
 }
 
-func (a *app) profileRow(p profileJSON, first string) []string {
+func (a *App) profileRow(p profileJSON, first string) []string {
 	mark := ""
 	if p.Active {
 		mark = "*"

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"errors"
 	"maps"
 	"net"
 	"os"
@@ -14,11 +13,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/secret/secrettest"
+	"github.com/ohgw/ohgw/internal/setup/modelcheck"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
@@ -37,7 +36,7 @@ func newLiveWorld(t *testing.T, profiles map[string]string) *liveWorld {
 	env := map[string]string{"OH_PERSISTENCE_DIR": filepath.Join(top, "oh"), "TERM": "xterm"}
 	w.env = &Env{
 		Stdin: strings.NewReader(""), Stdout: iostream.New(&w.stdout, false, nil), Stderr: iostream.New(&w.stderr, false, nil),
-		Getenv: func(name string) string { return env[name] }, Now: time.Now,
+		Getenv: func(name string) string { return env[name] }, Now: time.Now, Getwd: os.Getwd,
 		Paths: func() (paths.Set, error) {
 			return paths.Set{Home: top, Config: filepath.Join(top, "config"), State: filepath.Join(top, "state"), Runtime: filepath.Join(top, "run")}, nil
 		},
@@ -91,18 +90,18 @@ func TestALiveCheckTellsFailuresApart(t *testing.T) {
 	body := func(status int, text string) llmtest.Reply { return llmtest.Reply{Status: status, Body: text} }
 	answers := map[string]struct {
 		reply  llmtest.Reply
-		want   outcome
+		want   modelcheck.Outcome
 		repair string // part of it
 	}{
-		"good":   {llmtest.Text("yes"), answered, ""},
-		"key":    {body(401, `{"error":{"message":"Incorrect API key provided: `+liveCanary+`","code":"invalid_api_key"}}`), keyRefused, "ohgw keys set key"},
-		"model":  {body(404, `{"error":{"message":"The model 'x' does not exist or you do not have access to it.","code":"model_not_found"}}`), modelUnknown, "ohgw profiles add model --replace"},
-		"quota":  {body(429, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota"}}`), outOfQuota, "ohgw keys set quota"},
-		"rate":   {body(429, `{"error":{"message":"Rate limit reached","type":"rate_limit_exceeded"}}`), tooOften, "ohgw profiles check --live rate"},
-		"down":   {body(503, `{"error":{"message":"overloaded"}}`), brokenDown, "ohgw profiles check --live down"},
-		"option": {body(400, `{"error":{"message":"Unsupported parameter: 'seed'"}}`), refused, "ohgw profiles show option"},
-		"page":   {body(404, `<html>Nothing here</html>`), wrongAddress, "ohgw profiles show page"},
-		"hang":   {llmtest.Reply{End: llmtest.Hang}, timedOut, "--timeout 2s"},
+		"good":   {llmtest.Text("yes"), modelcheck.Answered, ""},
+		"key":    {body(401, `{"error":{"message":"Incorrect API key provided: `+liveCanary+`","code":"invalid_api_key"}}`), modelcheck.KeyRefused, "ohgw keys set key"},
+		"model":  {body(404, `{"error":{"message":"The model 'x' does not exist or you do not have access to it.","code":"model_not_found"}}`), modelcheck.ModelUnknown, "ohgw profiles add model --replace"},
+		"quota":  {body(429, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota"}}`), modelcheck.OutOfQuota, "ohgw keys set quota"},
+		"rate":   {body(429, `{"error":{"message":"Rate limit reached","type":"rate_limit_exceeded"}}`), modelcheck.TooOften, "ohgw profiles check --live rate"},
+		"down":   {body(503, `{"error":{"message":"overloaded"}}`), modelcheck.BrokenDown, "ohgw profiles check --live down"},
+		"option": {body(400, `{"error":{"message":"Unsupported parameter: 'seed'"}}`), modelcheck.Refused, "ohgw profiles show option"},
+		"page":   {body(404, `<html>Nothing here</html>`), modelcheck.WrongAddress, "ohgw profiles show page"},
+		"hang":   {llmtest.Reply{End: llmtest.Hang}, modelcheck.TimedOut, "--timeout 2s"},
 	}
 	profiles := map[string]string{
 		"small":  `{"model": "openai/small", "base_url": "` + server.URL + `", "api_key": "` + liveCanary + `", "max_input_tokens": 9}`,
@@ -111,7 +110,7 @@ func TestALiveCheckTellsFailuresApart(t *testing.T) {
 		"vertex": `{"model": "vertex_ai/gemini-2.5-pro"}`,
 		"broken": `{"model":`,
 	}
-	want := map[string]outcome{"small": windowSmall, "gone": unreachable, "none": keyMissing, "vertex": notAsked, "broken": notLoaded}
+	want := map[string]modelcheck.Outcome{"small": modelcheck.WindowSmall, "gone": modelcheck.Unreachable, "none": modelcheck.KeyMissing, "vertex": modelcheck.NotAsked, "broken": modelcheck.NotLoaded}
 	repairs := map[string]string{"small": "profiles add small", "gone": "profiles show gone", "none": "ohgw keys set none", "vertex": "litellm_proxy/", "broken": "profiles check broken"}
 	for name, a := range answers {
 		server.On(llmtest.Model(name), a.reply)
@@ -122,19 +121,19 @@ func TestALiveCheckTellsFailuresApart(t *testing.T) {
 	w.run(t, fault.Partly, "profiles", "check", "--live", "--timeout", "1s", "--json", "--debug")
 
 	report := w.report(t)
-	got := map[string]outcome{}
+	got := map[string]modelcheck.Outcome{}
 	for _, r := range report.Live {
 		got[r.Profile] = r.Outcome
-		if !strings.Contains(r.Repair, repairs[r.Profile]) || (r.Outcome == answered) != (r.Repair == "") {
+		if !strings.Contains(r.Repair, repairs[r.Profile]) || (r.Outcome == modelcheck.Answered) != (r.Repair == "") {
 			t.Errorf("the repair of %s is %q, want one with %q", r.Profile, r.Repair, repairs[r.Profile])
 		}
 		problems := 0
 		for _, p := range report.Problems {
-			if p.Profile == r.Profile && p.Severity == r.Outcome.severity() {
+			if p.Profile == r.Profile && p.Severity == r.Outcome.Severity() {
 				problems++
 			}
 		}
-		if (r.Outcome == answered) != (problems == 0) {
+		if (r.Outcome == modelcheck.Answered) != (problems == 0) {
 			t.Errorf("%s has %d problems in the list", r.Profile, problems)
 		}
 	}
@@ -235,57 +234,5 @@ func TestALiveCheckShowsItsProgressOnATerminal(t *testing.T) {
 	}
 	if !strings.Contains(w.stdout.String(), ": answered after ") {
 		t.Errorf("stdout is %q", w.stdout.String())
-	}
-}
-
-// What providers say, word for word, about the failures that OpenHands has no
-// class for.
-func TestOutcomeOfTheWordsOfProviders(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		status int
-		detail string
-		want   outcome
-	}{
-		{404, "404: model: claude-9 (not_found_error)", modelUnknown},
-		{404, "404: models/gemini-9 is not found for API version v1beta, or is not supported for generateContent. (NOT_FOUND)", modelUnknown},
-		{404, `404: model "llama9" not found, try pulling it first`, modelUnknown},
-		{404, "404: The API deployment for this resource does not exist. (DeploymentNotFound)", modelUnknown},
-		{400, "400: Invalid model: mistral-9", modelUnknown},
-		{400, "400: Model Not Exist (invalid_request_error)", modelUnknown},
-		{400, "400: vendor/x is not a valid model ID", modelUnknown},
-		{400, "400: The provided model identifier is invalid. (ValidationException)", modelUnknown},
-		{400, "400: Invalid model name passed in model=x. Call `/v1/models` to view available models for your key.", modelUnknown},
-		{404, "404: Not Found", wrongAddress},
-		{301, "301: the server redirects to https://example.org; set base_url to where the API is", wrongAddress},
-		{402, "402: Insufficient Balance", outOfQuota},
-		{400, "400: Your credit balance is too low to access the Anthropic API. (invalid_request_error)", outOfQuota},
-		{400, "400: Budget has been exceeded! Current cost: 3.1, Max budget: 3.0 (budget_exceeded)", outOfQuota},
-		{400, "400: Could not finish the message because max_tokens or model output limit was reached. Please try again with higher max_tokens.", answered},
-		{400, "400: Unsupported value: 'temperature' does not support 0.5 with this model.", refused},
-	}
-	for _, tt := range tests {
-		code := map[int]string{404: llm.CodeBadRequest, 429: llm.CodeRateLimit}[tt.status]
-		if code == "" {
-			code = llm.CodeBadRequest
-		}
-		e := &llm.Error{Code: code, Detail: tt.detail + ". Check the profile's model and options.", Status: tt.status, Classification: llm.Classify(code, tt.detail), Err: errors.New(tt.detail)}
-		if got := outcomeOf(e); got != tt.want {
-			t.Errorf("outcomeOf(%q) = %s, want %s", tt.detail, got, tt.want)
-		}
-	}
-}
-
-// Whatever came of it, a problem has words and a way out.
-func TestEveryOutcomeHasARepair(t *testing.T) {
-	t.Parallel()
-	for _, o := range []outcome{keyRefused, modelUnknown, wrongAddress, outOfQuota, tooOften, windowSmall, refused, unreachable, brokenDown} {
-		r := liveResult{Profile: "work"}
-		if got := r.repairOf(o, "AGAIN"); !strings.Contains(got, "ohgw ") && !strings.Contains(got, "AGAIN") {
-			t.Errorf("the repair of %s is %q: no command", o, got)
-		}
-		if o.severity() == "" {
-			t.Errorf("%s is no problem", o)
-		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/profile/canon"
 	"github.com/ohgw/ohgw/internal/profile/migrate"
+	"github.com/ohgw/ohgw/internal/setup"
 )
 
 type profilesMigrateInput struct {
@@ -26,7 +27,7 @@ type profilesMigrateInput struct {
 	Restore                      string
 }
 
-func newProfilesMigrate(a *app, shared *profilesInput) *cobra.Command {
+func newProfilesMigrate(a *App, shared *profilesInput) *cobra.Command {
 	in := profilesMigrateInput{profilesInput: shared}
 	cmd := &cobra.Command{
 		Use:   "migrate [--base-url URL NAME...]",
@@ -54,7 +55,7 @@ applied, file, entry, model before and after, reason and repair.`, 0, fault.Fail
 		),
 		Args: noKeys,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return a.profileNames(), cobra.ShellCompDirectiveNoFileComp
+			return a.Setup().ProfileNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in.Names = args
@@ -77,28 +78,28 @@ func (in *profilesMigrateInput) check() error {
 	repair := len(in.AsOpenHands) > 0 || in.BaseURL != ""
 	switch {
 	case in.Restore != "" && (repair || in.DryRun || in.Check || len(in.Names) > 0):
-		return usage("--restore goes with --force only", "restore first, then migrate again")
+		return fault.NewUsage("--restore goes with --force only", "restore first, then migrate again")
 	case in.BaseURL == "" && len(in.Names) > 0:
-		return usage("a NAME goes with --base-url", "to migrate what is not ambiguous, give no name")
+		return fault.NewUsage("a NAME goes with --base-url", "to migrate what is not ambiguous, give no name")
 	case in.BaseURL != "" && len(in.Names) == 0:
-		return usage("--base-url needs the NAME of a profile", "ohgw profiles list shows what there is")
+		return fault.NewUsage("--base-url needs the NAME of a profile", "ohgw profiles list shows what there is")
 	case in.Strict && !in.Check:
-		return usage("--strict goes with --check", "see ohgw profiles migrate --help")
+		return fault.NewUsage("--strict goes with --check", "see ohgw profiles migrate --help")
 	case in.Force && len(in.AsOpenHands) == 0 && in.Restore == "":
-		return usage("--force goes with --as-openhands or --restore", "see ohgw profiles migrate --help")
+		return fault.NewUsage("--force goes with --as-openhands or --restore", "see ohgw profiles migrate --help")
 	}
 	return nil
 }
 
-func (a *app) profilesMigrate(ctx context.Context, in profilesMigrateInput) error {
+func (a *App) profilesMigrate(ctx context.Context, in profilesMigrateInput) error {
 	if err := in.check(); err != nil {
 		return err
 	}
-	places, err := a.places()
+	places, err := a.Setup().Places()
 	if err != nil {
 		return err
 	}
-	dirs, err := a.dirs()
+	dirs, err := a.Setup().Dirs()
 	if err != nil {
 		return err
 	}
@@ -113,8 +114,8 @@ func (a *app) profilesMigrate(ctx context.Context, in profilesMigrateInput) erro
 	report, err := migrate.Run(ctx, migrate.Options{
 		Bases: bases, CLI: places.CLI, Apply: !in.DryRun && !in.Check,
 		AsOpenHands: in.AsOpenHands, Force: in.Force, BaseURL: in.BaseURL, BaseURLFor: in.Names,
-		Ciphers: a.ciphers(places), Locking: a.locking(in.profilesInput),
-		Backups: filepath.Join(dirs.State, "backups"), Now: a.Now, LookupEnv: a.lookup,
+		Ciphers: a.Setup().Ciphers(places), Locking: a.Setup().Locking(in.LockTimeout),
+		Backups: filepath.Join(dirs.State, "backups"), Now: a.Now, LookupEnv: a.Setup().Lookup,
 		Progress: progress,
 	})
 	done()
@@ -122,7 +123,7 @@ func (a *app) profilesMigrate(ctx context.Context, in profilesMigrateInput) erro
 		return errors.Join(err, a.printMigration(report)) // interrupted: what is left is what is not applied
 	}
 	if err != nil {
-		return a.profileFault(ctx, err, strings.Join(append(in.AsOpenHands, in.Names...), " "))
+		return a.Setup().ProfileFault(ctx, err, strings.Join(append(in.AsOpenHands, in.Names...), " "))
 	}
 	if err := a.printMigration(report); err != nil {
 		return err
@@ -148,7 +149,7 @@ func migrationFault(code fault.Code, check bool) error {
 	return &fault.Error{Msg: "some entries were not changed", Hint: "the list says why and what repairs them", Code: code}
 }
 
-func (a *app) printMigration(report migrate.Report) error {
+func (a *App) printMigration(report migrate.Report) error {
 	if a.json {
 		return a.printJSON(report)
 	}
@@ -158,7 +159,7 @@ func (a *app) printMigration(report migrate.Report) error {
 			t.add(string(i.Action), strconv.FormatBool(i.Applied), i.Path, i.Entry, i.Before.Model.Text(), i.After.Model.Text(), why(i), firstOf(i.Repairs))
 		}
 		if report.Backup != "" {
-			a.note("The files as they were: %s", report.Backup)
+			a.Note("The files as they were: %s", report.Backup)
 		}
 		return t.write(a.Stdout)
 	}
@@ -182,7 +183,7 @@ func (a *app) printMigration(report migrate.Report) error {
 
 // noteFailed says on stderr which entries could not be dealt with, where the
 // list of all goes to a file or a pipe. --json has them in its document.
-func (a *app) noteFailed(report migrate.Report) {
+func (a *App) noteFailed(report migrate.Report) {
 	if a.json || a.Stdout.TTY() {
 		return
 	}
@@ -194,9 +195,9 @@ func (a *app) noteFailed(report migrate.Report) {
 		if i.Entry != "" && i.Entry != "$" {
 			name += " " + i.Entry
 		}
-		line := "not changed: " + clean(name+": "+strings.Trim(why(i), ": "))
+		line := "not changed: " + setup.Clean(name+": "+strings.Trim(why(i), ": "))
 		if repair := firstOf(i.Repairs); repair != "" {
-			line += " (repair: " + clean(repair) + ")"
+			line += " (repair: " + setup.Clean(repair) + ")"
 		}
 		fmt.Fprintln(a.Stderr, line) // also with --quiet: it is an error
 	}
@@ -219,7 +220,7 @@ func firstOf(list []string) string {
 
 // fileProgress says on a terminal how many files are written. Done takes that
 // away.
-func (a *app) fileProgress() (step func(done, total int, path string), done func()) {
+func (a *App) fileProgress() (step func(done, total int, path string), done func()) {
 	if !a.Stderr.TTY() || a.Getenv("TERM") == "dumb" || a.quiet || a.json {
 		return nil, func() {}
 	}
@@ -235,7 +236,7 @@ func (a *app) fileProgress() (step func(done, total int, path string), done func
 }
 
 // writeItem writes an entry with the difference of its two fields.
-func (a *app) writeItem(b *strings.Builder, i migrate.Item) {
+func (a *App) writeItem(b *strings.Builder, i migrate.Item) {
 	name := i.Profile
 	if name == "" {
 		name = i.Path
@@ -243,9 +244,9 @@ func (a *app) writeItem(b *strings.Builder, i migrate.Item) {
 	if i.Entry != "" && i.Entry != "$" {
 		name += " " + i.Entry
 	}
-	fmt.Fprintf(b, "%s: %s", a.Stdout.Styled(iostream.Bold, clean(name)), i.Action)
+	fmt.Fprintf(b, "%s: %s", a.Stdout.Styled(iostream.Bold, setup.Clean(name)), i.Action)
 	if i.Reason != "" {
-		fmt.Fprintf(b, " (%s)", clean(i.Reason))
+		fmt.Fprintf(b, " (%s)", setup.Clean(i.Reason))
 	}
 	b.WriteByte('\n')
 	for _, f := range []struct {
@@ -254,29 +255,29 @@ func (a *app) writeItem(b *strings.Builder, i migrate.Item) {
 	}{{"model", i.Before.Model, i.After.Model}, {"base_url", i.Before.BaseURL, i.After.BaseURL}} {
 		if i.Action == canon.Migrate && f.before != f.after {
 			fmt.Fprintf(b, "  %s\n  %s\n",
-				a.Stdout.Styled(iostream.Red, "- "+f.name+": "+clean(f.before.String())), a.Stdout.Styled(iostream.Bold, "+ "+f.name+": "+clean(f.after.String())))
+				a.Stdout.Styled(iostream.Red, "- "+f.name+": "+setup.Clean(f.before.String())), a.Stdout.Styled(iostream.Bold, "+ "+f.name+": "+setup.Clean(f.after.String())))
 		}
 	}
 	for _, line := range i.Hints {
-		fmt.Fprintf(b, "  %s\n", clean(line))
+		fmt.Fprintf(b, "  %s\n", setup.Clean(line))
 	}
 	for _, line := range i.Repairs {
-		fmt.Fprintf(b, "  %s %s\n", a.Stdout.Styled(iostream.Faint, "repair:"), clean(line))
+		fmt.Fprintf(b, "  %s %s\n", a.Stdout.Styled(iostream.Faint, "repair:"), setup.Clean(line))
 	}
 	if i.Error != "" {
-		fmt.Fprintf(b, "  %s %s\n", a.Stdout.Styled(iostream.Red, "not changed:"), clean(i.Error))
+		fmt.Fprintf(b, "  %s %s\n", a.Stdout.Styled(iostream.Red, "not changed:"), setup.Clean(i.Error))
 	}
 }
 
-func (a *app) profilesRestore(ctx context.Context, in profilesMigrateInput, bases []string, cli string) error {
+func (a *App) profilesRestore(ctx context.Context, in profilesMigrateInput, bases []string, cli string) error {
 	report, err := migrate.Restore(ctx, migrate.RestoreOptions{
-		Backup: in.Restore, Bases: bases, CLI: cli, Force: in.Force, Locking: a.locking(in.profilesInput),
+		Backup: in.Restore, Bases: bases, CLI: cli, Force: in.Force, Locking: a.Setup().Locking(in.LockTimeout),
 	})
 	if errors.Is(err, migrate.ErrNoBackup) {
 		return fault.New(in.Restore+" is no backup of ohgw", "a migration prints the path of its backup", err)
 	}
 	if err != nil {
-		return a.profileFault(ctx, err, in.Restore)
+		return a.Setup().ProfileFault(ctx, err, in.Restore)
 	}
 	if a.json {
 		if err := a.printJSON(report); err != nil {
@@ -294,7 +295,7 @@ func (a *app) profilesRestore(ctx context.Context, in profilesMigrateInput, base
 	if !a.json && !a.Stdout.TTY() {
 		for _, i := range report.Items {
 			if i.Error != "" {
-				fmt.Fprintln(a.Stderr, "not brought back: "+clean(i.Path+": "+i.Error)) // also with --quiet: it is an error
+				fmt.Fprintln(a.Stderr, "not brought back: "+setup.Clean(i.Path+": "+i.Error)) // also with --quiet: it is an error
 			}
 		}
 	}

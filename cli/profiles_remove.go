@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/setup"
 )
 
 type profilesRemoveInput struct {
@@ -16,7 +17,7 @@ type profilesRemoveInput struct {
 	Yes  bool
 }
 
-func newProfilesRemove(a *app, shared *profilesInput) *cobra.Command {
+func newProfilesRemove(a *App, shared *profilesInput) *cobra.Command {
 	in := profilesRemoveInput{profilesInput: shared}
 	cmd := &cobra.Command{
 		Use:   "remove NAME",
@@ -36,8 +37,8 @@ agent profiles use stays. It asks before it does; --yes answers that.`, 0, fault
 	return cmd
 }
 
-func (a *app) profilesRemove(ctx context.Context, in profilesRemoveInput) error {
-	store, err := a.profileStore(in.profilesInput)
+func (a *App) profilesRemove(ctx context.Context, in profilesRemoveInput) error {
+	store, err := a.Setup().ProfileStore(in.LockTimeout)
 	if err != nil {
 		return err
 	}
@@ -47,13 +48,13 @@ func (a *app) profilesRemove(ctx context.Context, in profilesRemoveInput) error 
 			return err
 		}
 		if !yes {
-			a.note("Nothing was removed.")
+			a.Note("Nothing was removed.")
 			return nil
 		}
 	}
 	done, err := store.Remove(ctx, in.Name)
 	if err != nil {
-		return a.profileFault(ctx, err, in.Name)
+		return a.Setup().ProfileFault(ctx, err, in.Name)
 	}
 	keys, err := a.keyStore(in.flags)
 	if err == nil {
@@ -65,20 +66,20 @@ func (a *app) profilesRemove(ctx context.Context, in profilesRemoveInput) error 
 	if a.json {
 		return a.printJSON(done)
 	}
-	a.note("The profile %q is removed.", done.Name)
+	a.Note("The profile %q is removed.", done.Name)
 	if done.Active {
-		a.note("It was the active one; ohgw profiles use NAME chooses another.")
+		a.Note("It was the active one; ohgw profiles use NAME chooses another.")
 	}
 	return nil
 }
 
 // keysLeft says that a change of a profile did not reach its stored keys.
-func keysLeft(ctx context.Context, err error, store *keyStore, msg, hint string) error {
+func keysLeft(ctx context.Context, err error, store *setup.KeyStore, msg, hint string) error {
 	if ctx.Err() != nil {
 		return err
 	}
 	if store != nil {
-		err = keyFault(ctx, err, store)
+		err = setup.KeyFault(ctx, err, store)
 	}
 	return &fault.Error{Msg: msg, Hint: hint, Code: fault.Partly, Err: err}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/ohgw/ohgw/internal/profile"
 )
 
-func newProfilesRename(a *app, in *profilesInput) *cobra.Command {
+func newProfilesRename(a *App, in *profilesInput) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rename NAME NEW",
 		Short: "Give a profile another name",
@@ -27,8 +27,8 @@ changes with it: openhands_NEW.`, 0, fault.Failed, fault.Usage, fault.Partly, fa
 	}
 }
 
-func (a *app) profilesRename(ctx context.Context, in *profilesInput, old, name string) error {
-	store, err := a.profileStore(in)
+func (a *App) profilesRename(ctx context.Context, in *profilesInput, old, name string) error {
+	store, err := a.Setup().ProfileStore(in.LockTimeout)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (a *app) profilesRename(ctx context.Context, in *profilesInput, old, name s
 		if errors.Is(err, profile.ErrExists) || errors.Is(err, profile.ErrName) {
 			about = name
 		}
-		return a.profileFault(ctx, err, about)
+		return a.Setup().ProfileFault(ctx, err, about)
 	}
 	keys, err := a.keyStore(in.flags)
 	if err == nil {
@@ -50,6 +50,6 @@ func (a *app) profilesRename(ctx context.Context, in *profilesInput, old, name s
 	if a.json {
 		return a.printJSON(done)
 	}
-	a.note("The profile %q is now %q.", done.Old, done.New)
+	a.Note("The profile %q is now %q.", done.Old, done.New)
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 )
 
-func newProfilesShow(a *app, in *profilesInput) *cobra.Command {
+func newProfilesShow(a *App, in *profilesInput) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show NAME",
 		Short: "Show a profile, without its keys",
@@ -27,14 +27,14 @@ says where the key comes from.`, 0, fault.Failed, fault.Usage),
 	}
 }
 
-func (a *app) profilesShow(ctx context.Context, in *profilesInput, name string) error {
-	store, err := a.profileStore(in)
+func (a *App) profilesShow(ctx context.Context, in *profilesInput, name string) error {
+	store, err := a.Setup().ProfileStore(in.LockTimeout)
 	if err != nil {
 		return err
 	}
 	p, err := store.Load(name)
 	if err != nil {
-		return a.profileFault(ctx, err, name)
+		return a.Setup().ProfileFault(ctx, err, name)
 	}
 	keys, err := a.keys(ctx, in.flags)
 	if err != nil {
@@ -44,7 +44,7 @@ func (a *app) profilesShow(ctx context.Context, in *profilesInput, name string) 
 		profileJSON
 
 		LLM any `json:"llm"`
-	}{profileJSON{p.Summary, keys.from(p.Summary.Subject())}, p.LLM}
+	}{profileJSON{p.Summary, keys.From(p.Summary.Subject())}, p.LLM}
 	if a.json {
 		return a.printJSON(doc)
 	}

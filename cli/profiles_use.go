@@ -8,7 +8,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 )
 
-func newProfilesUse(a *app, in *profilesInput) *cobra.Command {
+func newProfilesUse(a *App, in *profilesInput) *cobra.Command {
 	return &cobra.Command{
 		Use:   "use NAME",
 		Short: "Make a profile the active one",
@@ -23,22 +23,22 @@ conversations there use it too.`, 0, fault.Failed, fault.Usage, fault.Conflict),
 	}
 }
 
-func (a *app) profilesUse(ctx context.Context, in *profilesInput, name string) error {
-	store, err := a.profileStore(in)
+func (a *App) profilesUse(ctx context.Context, in *profilesInput, name string) error {
+	store, err := a.Setup().ProfileStore(in.LockTimeout)
 	if err != nil {
 		return err
 	}
 	done, err := store.Use(ctx, name, a.Now())
 	if err != nil {
-		return a.profileFault(ctx, err, name)
+		return a.Setup().ProfileFault(ctx, err, name)
 	}
 	if a.json {
 		return a.printJSON(done)
 	}
 	if !done.Changed {
-		a.note("The profile %q is active already.", done.Name)
+		a.Note("The profile %q is active already.", done.Name)
 		return nil
 	}
-	a.note("The profile %q is active.", done.Name)
+	a.Note("The profile %q is active.", done.Name)
 	return nil
 }

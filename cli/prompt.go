@@ -6,14 +6,15 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/secret"
 )
 
 // confirm asks for a yes before something is destroyed. Where nobody can be
 // asked it fails and names the flag that says yes.
-func (a *app) confirm(ctx context.Context, question, flag string) (bool, error) {
-	if !a.canAsk() {
-		return false, usage("this needs a yes, and nobody can be asked", "pass "+flag)
+func (a *App) confirm(ctx context.Context, question, flag string) (bool, error) {
+	if !a.CanAsk() {
+		return false, fault.NewUsage("this needs a yes, and nobody can be asked", "pass "+flag)
 	}
 	fmt.Fprintf(a.Stderr, "%s [y/N] ", question)
 	answer, _ := a.readLine(ctx) // No line is no yes.
@@ -25,19 +26,19 @@ func (a *app) confirm(ctx context.Context, question, flag string) (bool, error) 
 }
 
 // ask asks for a line. No line at all is an error.
-func (a *app) ask(ctx context.Context, question string) (string, error) {
+func (a *App) ask(ctx context.Context, question string) (string, error) {
 	fmt.Fprint(a.Stderr, question)
 	answer, err := a.readLine(ctx)
 	if err != nil {
-		return "", usage("there is no answer", "pass the flags that say it (see --help)")
+		return "", fault.NewUsage("there is no answer", "pass the flags that say it (see --help)")
 	}
 	return answer, nil
 }
 
 // askKey asks for a key that the terminal does not show.
-func (a *app) askKey(ctx context.Context, question string) (secret.Value, error) {
-	if !a.canAsk() {
-		return secret.Value{}, usage("a key is wanted, and nobody can be asked", "give it on stdin or with --file")
+func (a *App) askKey(ctx context.Context, question string) (secret.Value, error) {
+	if !a.CanAsk() {
+		return secret.Value{}, fault.NewUsage("a key is wanted, and nobody can be asked", "give it on stdin or with --file")
 	}
 	text, err := a.ReadHidden(ctx, question+" (it is not shown): ", func() { a.leave(ctx) })
 	fmt.Fprintln(a.Stderr)
@@ -51,7 +52,7 @@ func (a *app) askKey(ctx context.Context, question string) (secret.Value, error)
 // leave ends the program. A read from a terminal cannot be interrupted, and
 // nothing is done yet that would have to be undone where questions are asked:
 // Ctrl-C ends the program there.
-func (a *app) leave(ctx context.Context) {
+func (a *App) leave(ctx context.Context) {
 	code, _ := interrupted(ctx, context.Cause(ctx))
 	fmt.Fprintln(a.Stderr)
 	a.Exit(int(code))
@@ -59,7 +60,7 @@ func (a *app) leave(ctx context.Context) {
 
 // readLine reads a line from a person, without blanks around it. It takes no
 // byte of the next line: that is the answer to another question.
-func (a *app) readLine(ctx context.Context) (string, error) {
+func (a *App) readLine(ctx context.Context) (string, error) {
 	stop := context.AfterFunc(ctx, func() { a.leave(ctx) })
 	defer stop()
 	var line strings.Builder

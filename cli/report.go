@@ -6,28 +6,14 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/iostream"
-	"github.com/ohgw/ohgw/internal/redact"
+	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/storage"
 )
-
-// usageError is a mistake in the command line. It is shown with the line that
-// says how the command is used.
-type usageError struct{ fault *fault.Error }
-
-// usage makes a usageError.
-func usage(msg, hint string) error {
-	return &usageError{&fault.Error{Msg: msg, Hint: hint, Code: fault.Usage}}
-}
-
-func (e *usageError) Error() string { return e.fault.Error() }
-
-func (e *usageError) Unwrap() error { return e.fault }
 
 // problem is an error as it is shown.
 type problem struct {
@@ -40,7 +26,7 @@ type problem struct {
 
 // report prints the error that a command line ended with. It is the only place
 // that prints errors. What looks like a key is taken out of all of it.
-func (a *app) report(cmd *cobra.Command, args []string, err error) {
+func (a *App) report(cmd *cobra.Command, args []string, err error) {
 	p := problem{Message: err.Error(), ExitCode: int(fault.CodeOf(err))}
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		p.Message, p.Hint = f.Msg, f.Hint
@@ -54,10 +40,10 @@ func (a *app) report(cmd *cobra.Command, args []string, err error) {
 	if storage.Of(err) == storage.Full {
 		p.Hint = "the disk is full: make room, or name directories on another one with XDG_STATE_HOME and XDG_RUNTIME_DIR"
 	}
-	if _, ok := errors.AsType[*usageError](err); ok {
+	if _, ok := errors.AsType[*fault.UsageError](err); ok {
 		p.Usage = cmd.UseLine()
 	}
-	p.Message, p.Cause, p.Hint = clean(p.Message), clean(p.Cause), clean(p.Hint)
+	p.Message, p.Cause, p.Hint = setup.Clean(p.Message), setup.Clean(p.Cause), setup.Clean(p.Hint)
 	// The flags after a wrong one were not read.
 	if a.json || slices.Contains(beforeDashes(args), "--json") {
 		writeJSONLine(a.Stderr, map[string]problem{"error": p})
@@ -88,18 +74,4 @@ func beforeDashes(args []string) []string {
 		return args[:i]
 	}
 	return args
-}
-
-// clean makes a text of somebody else fit for a terminal line: no control
-// sequences, no line ends, nothing that looks like a key.
-func clean(s string) string {
-	return redact.Text(strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n', r == '\t', r == '\r':
-			return ' '
-		case r < ' ', r >= 0x7f && r < 0xa0:
-			return -1
-		}
-		return r
-	}, s))
 }

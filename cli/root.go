@@ -6,12 +6,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ohgw/ohgw/internal/buildinfo"
+	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/iostream"
 )
 
-// app is one run of the program: its world and the flags that every command
+// App is one run of the program: its world and the flags that every command
 // has.
-type app struct {
+type App struct {
 	*Env
 
 	json    bool
@@ -20,7 +21,7 @@ type app struct {
 	debug   bool
 	noInput bool
 	color   string
-	config  string
+	Config  string
 }
 
 // The groups of commands in the help.
@@ -32,10 +33,10 @@ const (
 
 // Root is the tree of all commands in env, for what is generated from it.
 // Nothing of it has run.
-func Root(env *Env) *cobra.Command { return newRoot(&app{Env: env}) }
+func Root(env *Env) *cobra.Command { return newRoot(&App{Env: env}) }
 
 // newRoot makes the tree of all commands.
-func newRoot(a *app) *cobra.Command {
+func newRoot(a *App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ohgw COMMAND",
 		Short: "Serve OpenHands agents to OpenAI clients",
@@ -81,7 +82,7 @@ func add(parent *cobra.Command, group string, commands ...*cobra.Command) {
 	}
 }
 
-func (a *app) globalFlags(root *cobra.Command) {
+func (a *App) globalFlags(root *cobra.Command) {
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "print JSON, errors too")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print errors only, apart from data")
@@ -89,25 +90,25 @@ func (a *app) globalFlags(root *cobra.Command) {
 	flags.BoolVar(&a.debug, "debug", false, "show whole causes of errors and debug logs")
 	flags.BoolVar(&a.noInput, "no-input", false, "never ask; fail where an answer is needed")
 	flags.StringVar(&a.color, "color", string(iostream.ColorAuto), "colour: `auto|always|never`")
-	flags.StringVar(&a.config, "config", "", "read this config `file`")
+	flags.StringVar(&a.Config, "config", "", "read this config `file`")
 	complete(root, "color", "auto", "always", "never")
 	_ = root.MarkPersistentFlagFilename("config", "toml") // The flag is there.
 }
 
 // checkGlobals looks at what the flags of every command say.
-func (a *app) checkGlobals() error {
+func (a *App) checkGlobals() error {
 	if _, err := iostream.ParseColorMode(a.color); err != nil {
-		return usage("--color: "+err.Error(), "leave it out, or use auto, always or never")
+		return fault.NewUsage("--color: "+err.Error(), "leave it out, or use auto, always or never")
 	}
 	if a.quiet && (a.verbose || a.debug) {
-		return usage("--quiet contradicts --verbose and --debug", "use one of them")
+		return fault.NewUsage("--quiet contradicts --verbose and --debug", "use one of them")
 	}
 	a.setColor()
 	return nil
 }
 
 // setColor applies the mode of colour. One that is not known is like auto.
-func (a *app) setColor() {
+func (a *App) setColor() {
 	mode, err := iostream.ParseColorMode(a.color)
 	if err != nil {
 		mode = iostream.ColorAuto
@@ -117,8 +118,8 @@ func (a *app) setColor() {
 	}
 }
 
-// canAsk tells whether somebody is there to answer a question.
-func (a *app) canAsk() bool { return a.StdinTTY && a.Stderr.TTY() && !a.noInput && !a.json }
+// CanAsk tells whether somebody is there to answer a question.
+func (a *App) CanAsk() bool { return a.StdinTTY && a.Stderr.TTY() && !a.noInput && !a.json }
 
 // showHelp is what a command does that only holds others.
 func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }

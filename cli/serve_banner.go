@@ -10,21 +10,23 @@ import (
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/instance"
 	"github.com/ohgw/ohgw/internal/iostream"
+	"github.com/ohgw/ohgw/internal/setup/agents"
+	"github.com/ohgw/ohgw/internal/setup/serving"
 )
 
 // greeting is what there is to say about a daemon that is ready.
 type greeting struct {
 	info     instance.Info
 	settings *config.Settings
-	backend  chosenBackend
-	key      door
+	backend  agents.Backend
+	key      serving.Access
 	state    string // the state directory
 }
 
 // announce says that the daemon is ready: with all that a client needs on a
 // terminal, else in one line.
-func (a *app) announce(ctx context.Context, g greeting, log *slog.Logger) {
-	st := g.backend.status
+func (a *App) announce(ctx context.Context, g greeting, log *slog.Logger) {
+	st := g.backend.Status
 	if a.json {
 		writeJSONLine(a.Stdout, g.json())
 	}
@@ -34,7 +36,7 @@ func (a *app) announce(ctx context.Context, g greeting, log *slog.Logger) {
 		a.banner(ctx, g)
 		return
 	case !a.json:
-		a.note("ohgw: ready at %s/v1; key: %s; agents: %s", g.info.URL, g.key.source, g.agents())
+		a.Note("ohgw: ready at %s/v1; key: %s; agents: %s", g.info.URL, g.key.Source, g.backend.Line())
 	}
 	for _, m := range st.Missing {
 		log.Warn("agent-server lacks a feature", "feature", m)
@@ -42,18 +44,6 @@ func (a *app) announce(ctx context.Context, g greeting, log *slog.Logger) {
 	if st.Err != nil {
 		log.Warn("agent-server does not answer", "address", st.Address, "err", st.Err)
 	}
-}
-
-// agents is the backend in a line.
-func (g greeting) agents() string {
-	st := g.backend.status
-	if st.Err != nil {
-		return fmt.Sprintf("%s at %s, which does not answer yet (%s)", st.Name, st.Address, g.backend.why)
-	}
-	if st.Address == "" { // in this process
-		return fmt.Sprintf("%s (%s)", st.Name, g.backend.why)
-	}
-	return fmt.Sprintf("%s %s at %s (%s)", st.Name, st.Version, st.Address, g.backend.why)
 }
 
 // readyJSON is what serve prints on stdout with --json, once it is ready.
@@ -76,40 +66,40 @@ type backendJSON struct {
 }
 
 func (g greeting) json() readyJSON {
-	st := g.backend.status
+	st := g.backend.Status
 	return readyJSON{
-		URL: g.info.URL, BaseURL: g.info.URL + "/v1", PID: g.info.PID, Version: g.info.Version, Key: g.key.source,
+		URL: g.info.URL, BaseURL: g.info.URL + "/v1", PID: g.info.PID, Version: g.info.Version, Key: g.key.Source,
 		Backend: backendJSON{
-			Name: st.Name, Version: st.Version, Address: st.Address, Why: g.backend.why, Ready: st.Err == nil, Missing: append([]string{}, st.Missing...),
+			Name: st.Name, Version: st.Version, Address: st.Address, Why: g.backend.Why, Ready: st.Err == nil, Missing: append([]string{}, st.Missing...),
 		},
 	}
 }
 
 // banner is what a person at the terminal gets.
-func (a *app) banner(ctx context.Context, g greeting) {
+func (a *App) banner(ctx context.Context, g greeting) {
 	w := a.Stderr
 	var t table
 	base := g.info.URL + "/v1"
 	t.add("Base URL", base)
-	if g.key.value.IsZero() {
-		t.add("Key", g.key.source)
+	if g.key.Value.IsZero() {
+		t.add("Key", g.key.Source)
 	}
 	t.add("Models", g.models(ctx))
-	t.add("Agents", g.agents())
+	t.add("Agents", g.backend.Line())
 	t.add("They may", "run commands and change files, as "+g.runner()+", in "+g.workspace())
-	for _, m := range g.backend.status.Missing {
+	for _, m := range g.backend.Status.Missing {
 		t.add("Note", m)
 	}
 	fmt.Fprintln(w, w.Styled(iostream.Bold, "ohgw "+g.info.Version+" is ready."))
 	fmt.Fprintln(w)
 	_ = t.writePairs(w) // To stderr; nobody is left to tell.
-	if !g.key.value.IsZero() {
-		fmt.Fprintf(w, "\nFor a client started from a shell:\n\n  export OPENAI_BASE_URL=%s OPENAI_API_KEY=%s\n", base, g.key.value.Reveal())
+	if !g.key.Value.IsZero() {
+		fmt.Fprintf(w, "\nFor a client started from a shell:\n\n  export OPENAI_BASE_URL=%s OPENAI_API_KEY=%s\n", base, g.key.Value.Reveal())
 	}
-	if g.key.once != "" {
-		fmt.Fprintf(w, "\n%s the key is shown this once, because nothing keeps it: %s.\nWith --key-store file, a private file would.\n", w.Styled(iostream.Yellow, "Note:"), g.key.once)
+	if g.key.Once != "" {
+		fmt.Fprintf(w, "\n%s the key is shown this once, because nothing keeps it: %s.\nWith --key-store file, a private file would.\n", w.Styled(iostream.Yellow, "Note:"), g.key.Once)
 	}
-	if err := g.backend.status.Err; err != nil {
+	if err := g.backend.Status.Err; err != nil {
 		fmt.Fprintf(w, "\n%s the agent-server does not answer; requests get 503 until it does.\n", w.Styled(iostream.Yellow, "Warning:"))
 	}
 	fmt.Fprintf(w, "\nCtrl-C ends it.\n\n")
@@ -117,7 +107,7 @@ func (a *app) banner(ctx context.Context, g greeting) {
 
 // runner is the user whose rights the agents have.
 func (g greeting) runner() string {
-	if g.backend.status.Address == "" { // in this process
+	if g.backend.InProcess() {
 		return "you"
 	}
 	return "the user that runs the agent-server"
@@ -125,10 +115,10 @@ func (g greeting) runner() string {
 
 // models are the ids that clients can use, as far as the backend tells.
 func (g greeting) models(ctx context.Context) string {
-	if g.backend.status.Err != nil {
+	if g.backend.Status.Err != nil {
 		return "unknown until the agent-server answers"
 	}
-	ctx, cancel := context.WithTimeout(ctx, firstLook)
+	ctx, cancel := context.WithTimeout(ctx, agents.FirstLook)
 	defer cancel()
 	profiles, err := g.backend.Profiles(ctx)
 	if err != nil {

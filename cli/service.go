@@ -20,7 +20,7 @@ import (
 	"github.com/ohgw/ohgw/internal/service"
 )
 
-func newService(a *app) *cobra.Command {
+func newService(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "service COMMAND",
 		Short: "Let the system start ohgw",
@@ -39,7 +39,7 @@ what to type.
 
 // manager is what starts programs on this system.
 type manager struct {
-	*app
+	*App
 
 	goos  string
 	files []string // of ours: the unit first
@@ -47,12 +47,12 @@ type manager struct {
 }
 
 // manager finds out what starts programs here.
-func (a *app) manager() (*manager, error) {
-	dirs, err := a.dirs()
+func (a *App) manager() (*manager, error) {
+	dirs, err := a.Setup().Dirs()
 	if err != nil {
 		return nil, err
 	}
-	m := &manager{app: a, goos: runtime.GOOS}
+	m := &manager{App: a, goos: runtime.GOOS}
 	switch m.goos {
 	case "windows":
 		return m, nil
@@ -106,17 +106,17 @@ func (m *manager) unit() string {
 func domain() string { return "gui/" + strconv.Itoa(os.Getuid()) }
 
 // serviceConfig is what the system has to know about this ohgw.
-func (a *app) serviceConfig(s *config.Settings, onDemand bool) (service.Config, error) {
+func (a *App) serviceConfig(s *config.Settings, onDemand bool) (service.Config, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return service.Config{}, fault.New("this program cannot tell where it is", "call it by its whole path", err)
 	}
-	dirs, err := a.dirs()
+	dirs, err := a.Setup().Dirs()
 	if err != nil {
 		return service.Config{}, err
 	}
 	c := service.Config{Program: program, Path: a.Getenv("PATH"), Drain: s.Drain, Log: filepath.Join(dirs.State, "serve.log")}
-	if file, named, err := a.configFile(); err == nil && named {
+	if file, named, err := a.Setup().ConfigFile(); err == nil && named {
 		c.Args = append(c.Args, "--config", file)
 	}
 	if onDemand {

@@ -11,7 +11,7 @@ import (
 	"github.com/ohgw/ohgw/internal/service"
 )
 
-func newServiceInstall(a *app) *cobra.Command {
+func newServiceInstall(a *App) *cobra.Command {
 	var in serviceInput
 	cmd := &cobra.Command{
 		Use:   "install",
@@ -40,7 +40,7 @@ With --json there are files, changed and started.`, 0, fault.Failed, fault.Usage
 
 type serviceInput struct{ Print, NoStart, OnDemand bool }
 
-func (a *app) serviceInstall(ctx context.Context, in serviceInput) error {
+func (a *App) serviceInstall(ctx context.Context, in serviceInput) error {
 	s, err := a.settings(nil)
 	if err != nil {
 		return err
@@ -54,17 +54,17 @@ func (a *app) serviceInstall(ctx context.Context, in serviceInput) error {
 		return err
 	}
 	if in.OnDemand && m.goos != "linux" {
-		return usage("--on-demand needs systemd", "leave it out")
+		return fault.NewUsage("--on-demand needs systemd", "leave it out")
 	}
 	if m.goos == "windows" {
-		a.note("In PowerShell, as yourself:")
+		a.Note("In PowerShell, as yourself:")
 		return writeText(a.Stdout, service.Windows(c))
 	}
 	wanted := m.wanted(c)
 	if in.Print {
 		for _, path := range m.files {
 			if text, ok := wanted[path]; ok {
-				a.note("%s:", path)
+				a.Note("%s:", path)
 				if err := writeText(a.Stdout, text); err != nil {
 					return err
 				}
@@ -86,7 +86,7 @@ func (a *app) serviceInstall(ctx context.Context, in serviceInput) error {
 }
 
 // warnVariables says which settings the service will not have.
-func (a *app) warnVariables(s *config.Settings) {
+func (a *App) warnVariables(s *config.Settings) {
 	var names []string
 	for _, f := range config.Fields() {
 		if o := s.Origin(f.Key); o.Kind == config.FromEnv && f.Section != config.ClientSection {
@@ -99,8 +99,8 @@ func (a *app) warnVariables(s *config.Settings) {
 		}
 	}
 	if len(names) > 0 {
-		a.note("warning: the service does not have the variables of this shell: %s", strings.Join(names, ", "))
-		a.note("  settings belong into the config file (ohgw config path); a variable into: systemctl --user edit ohgw")
+		a.Note("warning: the service does not have the variables of this shell: %s", strings.Join(names, ", "))
+		a.Note("  settings belong into the config file (ohgw config path); a variable into: systemctl --user edit ohgw")
 	}
 }
 
@@ -141,12 +141,12 @@ func (m *manager) tellInstalled(changed []string, started bool) error {
 	}
 	switch {
 	case len(changed) == 0:
-		m.note("The service is installed already: %s", m.files[0])
+		m.Note("The service is installed already: %s", m.files[0])
 	default:
-		m.note("Written: %s", strings.Join(changed, ", "))
+		m.Note("Written: %s", strings.Join(changed, ", "))
 	}
 	if started {
-		m.note("It runs, and starts when you log in. ohgw service status shows it.")
+		m.Note("It runs, and starts when you log in. ohgw service status shows it.")
 		if m.goos == "linux" {
 			m.hint("To let it run while you are not logged in: loginctl enable-linger")
 		}

@@ -11,9 +11,10 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/instance"
 	"github.com/ohgw/ohgw/internal/service"
+	"github.com/ohgw/ohgw/internal/setup"
 )
 
-func newServiceStatus(a *app) *cobra.Command {
+func newServiceStatus(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Show whether the service is installed and runs",
@@ -42,13 +43,13 @@ type serviceJSON struct {
 	URL       string `json:"url"`   // "" when it does not answer
 }
 
-func (a *app) serviceStatus(ctx context.Context) error {
+func (a *App) serviceStatus(ctx context.Context) error {
 	m, err := a.manager()
 	if err != nil {
 		return err
 	}
 	if m.goos == "windows" {
-		a.note("In PowerShell:")
+		a.Note("In PowerShell:")
 		return writeText(a.Stdout, "Get-ScheduledTask -TaskName ohgw | Get-ScheduledTaskInfo\n")
 	}
 	st := serviceJSON{File: m.files[0]}
@@ -60,7 +61,7 @@ func (a *app) serviceStatus(ctx context.Context) error {
 	} else {
 		st.State = "not installed"
 	}
-	if dirs, err := a.dirs(); err == nil && st.Running {
+	if dirs, err := a.Setup().Dirs(); err == nil && st.Running {
 		if info, err := instance.Find(dirs.Runtime); err == nil {
 			st.URL = info.URL
 		}
@@ -80,7 +81,7 @@ func (a *app) serviceStatus(ctx context.Context) error {
 // logs is the command that shows the log of the service.
 func (m *manager) logs() string {
 	if m.goos == "darwin" {
-		if dirs, err := m.dirs(); err == nil {
+		if dirs, err := m.Setup().Dirs(); err == nil {
 			return "tail " + strconv.Quote(dirs.State+"/serve.log")
 		}
 	}
@@ -100,7 +101,7 @@ func (m *manager) ask(ctx context.Context, st *serviceJSON) {
 	}
 	out, err := m.run(ctx, "show", "--property=ActiveState,SubState,UnitFileState", m.unit())
 	if err != nil {
-		st.State = "unknown: " + clean(err.Error())
+		st.State = "unknown: " + setup.Clean(err.Error())
 		return
 	}
 	values := map[string]string{}

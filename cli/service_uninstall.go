@@ -7,9 +7,10 @@ import (
 
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/service"
+	"github.com/ohgw/ohgw/internal/setup"
 )
 
-func newServiceUninstall(a *app) *cobra.Command {
+func newServiceUninstall(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "uninstall",
 		Short: "Stop the service and remove its files",
@@ -24,13 +25,13 @@ no failure when there is no service. With --json there is removed.`, 0, fault.Fa
 	}
 }
 
-func (a *app) serviceUninstall(ctx context.Context) error {
+func (a *App) serviceUninstall(ctx context.Context) error {
 	m, err := a.manager()
 	if err != nil {
 		return err
 	}
 	if m.goos == "windows" {
-		a.note("In PowerShell, as yourself:")
+		a.Note("In PowerShell, as yourself:")
 		return writeText(a.Stdout, "Unregister-ScheduledTask -TaskName ohgw -Confirm:$false\n")
 	}
 	found := false
@@ -56,16 +57,16 @@ func (a *app) serviceUninstall(ctx context.Context) error {
 	}
 	if found && m.goos != "darwin" {
 		_, err = m.run(ctx, "daemon-reload")
-		m.detail("%v", err)
+		m.Detail("%v", err)
 	}
 	if a.json {
 		return a.printJSON(map[string]any{"removed": removed})
 	}
 	if len(removed) == 0 {
-		a.note("There is no service.")
+		a.Note("There is no service.")
 	}
 	for _, path := range removed {
-		a.note("Removed: %s", path)
+		a.Note("Removed: %s", path)
 	}
 	return nil
 }
@@ -83,6 +84,6 @@ func (m *manager) stop(ctx context.Context) {
 		_, err = m.run(ctx, append([]string{"disable", "--now"}, units...)...)
 	}
 	if err != nil {
-		m.note("note: it was not stopped: %s", clean(err.Error()))
+		m.Note("note: it was not stopped: %s", setup.Clean(err.Error()))
 	}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -9,8 +8,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ohgw/ohgw/internal/config"
-	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/internal/paths"
 )
 
 // settingFlags are the flags of a command that are settings, by name.
@@ -96,44 +93,6 @@ func (s settingFlags) given() map[string][]string {
 }
 
 // settings collects the settings from all sources.
-func (a *app) settings(flags settingFlags) (*config.Settings, error) {
-	file, named, err := a.configFile()
-	if err != nil {
-		return nil, err
-	}
-	s, err := config.Load(config.Source{Flags: flags.given(), Getenv: a.Getenv, File: file, Named: named})
-	if err == nil && s.Found {
-		a.detail("config file %s", file)
-	}
-	return s, err
-}
-
-// configFile is the path of the config file, and whether the person named it.
-func (a *app) configFile() (path string, named bool, err error) {
-	path = a.config
-	if path == "" {
-		path = a.Getenv("OHGW_CONFIG")
-	}
-	if path != "" {
-		path, err = filepath.Abs(path)
-		return path, true, err
-	}
-	dirs, err := a.dirs()
-	if err != nil {
-		return "", false, err
-	}
-	return dirs.ConfigFile(), false, nil
-}
-
-// dirs are the directories of the user.
-func (a *app) dirs() (paths.Set, error) {
-	dirs, err := a.Paths()
-	if err != nil {
-		return paths.Set{}, &fault.Error{
-			Msg:  "cannot find your home directory",
-			Hint: "set HOME, or XDG_CONFIG_HOME and XDG_STATE_HOME",
-			Err:  err,
-		}
-	}
-	return dirs, nil
+func (a *App) settings(flags settingFlags) (*config.Settings, error) {
+	return a.Setup().Settings(flags.given())
 }

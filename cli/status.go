@@ -14,7 +14,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 )
 
-func newStatus(a *app) *cobra.Command {
+func newStatus(a *App) *cobra.Command {
 	var flags settingFlags
 	cmd := &cobra.Command{
 		Use:   "status",
@@ -55,26 +55,26 @@ type daemonJSON struct {
 	Started *time.Time `json:"started,omitempty"`
 }
 
-func (a *app) status(ctx context.Context, flags settingFlags) error {
+func (a *App) status(ctx context.Context, flags settingFlags) error {
 	c, err := a.daemonClient(ctx, flags)
 	if err != nil {
 		return err
 	}
 	var h daemon.Health
-	if _, err := c.get(ctx, "/healthz", &h); err != nil {
+	if _, err := c.Get(ctx, "/healthz", &h); err != nil {
 		return err
 	}
 	if h.Status == "" {
-		return c.stranger(errors.New("/healthz has no status"))
+		return c.Stranger(errors.New("/healthz has no status"))
 	}
 	if h.Backend == nil || h.Runs == nil { // what everybody may know
-		return c.locked(nil)
+		return c.Locked(nil)
 	}
 	doc := statusJSON{
-		Daemon:  daemonJSON{URL: c.base, Status: h.Status, Version: h.Version, PID: c.found.PID, Started: timeOrNull(c.found.Started)},
+		Daemon:  daemonJSON{URL: c.Base, Status: h.Status, Version: h.Version, PID: c.Found.PID, Started: timeOrNull(c.Found.Started)},
 		Backend: h.Backend,
 		Runs:    h.Runs,
-		Key:     c.with,
+		Key:     c.With,
 	}
 	if a.json {
 		err = a.printJSON(doc)
@@ -90,7 +90,7 @@ func (a *app) status(ctx context.Context, flags settingFlags) error {
 	return err
 }
 
-func (a *app) printStatus(s statusJSON) error {
+func (a *App) printStatus(s statusJSON) error {
 	var t table
 	t.add("daemon", s.Daemon.URL+"/v1")
 	t.add("status", s.Daemon.Status)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/token"
 )
 
@@ -23,7 +24,7 @@ type tokensCreateInput struct {
 	Expires string
 }
 
-func newTokensCreate(a *app, flags settingFlags) *cobra.Command {
+func newTokensCreate(a *App, flags settingFlags) *cobra.Command {
 	in := tokensCreateInput{flags: flags}
 	cmd := &cobra.Command{
 		Use:   "create NAME",
@@ -64,7 +65,7 @@ clients where that field is the same in all chats.`,
 	return cmd
 }
 
-func (a *app) tokensCreate(ctx context.Context, in tokensCreateInput) error {
+func (a *App) tokensCreate(ctx context.Context, in tokensCreateInput) error {
 	if err := nameArg(in.Name); err != nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func (a *app) tokensCreate(ctx context.Context, in tokensCreateInput) error {
 		Name: in.Name, Models: slices.Compact(in.Models), ChatBy: slices.Compact(in.ChatBy), Expires: expires,
 	})
 	if err != nil {
-		return a.tokenFault(err, in.Name)
+		return a.Setup().TokenFault(err, in.Name)
 	}
 	if made.Name == token.DefaultName {
 		a.sayKeptToken(ctx, made, values)
@@ -102,14 +103,14 @@ func (a *app) tokensCreate(ctx context.Context, in tokensCreateInput) error {
 
 // sayKeptToken says where the value of a default token is kept that was just
 // made.
-func (a *app) sayKeptToken(ctx context.Context, made token.Made, values *keyStore) {
+func (a *App) sayKeptToken(ctx context.Context, made token.Made, values *setup.KeyStore) {
 	if made.NotKept != nil {
-		a.note("note: nothing keeps this value: %s; --key-store file would", notKeptText(ctx, made.NotKept, values))
+		a.Note("note: nothing keeps this value: %s; --key-store file would", setup.NotKeptText(ctx, made.NotKept, values))
 		return
 	}
-	a.warnPlain(values)
-	a.settle(values)
-	a.detail("the value is in the %s", values)
+	a.Setup().WarnCleartext(values)
+	a.Setup().RememberStore(values)
+	a.Detail("the value is in the %s", values)
 }
 
 // expiry reads the value of --expires at the time now. A date counts in now's
@@ -132,9 +133,9 @@ func expiry(s string, now time.Time) (time.Time, error) {
 	}
 	switch {
 	case end.IsZero():
-		return time.Time{}, usage(fmt.Sprintf("--expires cannot be %q", s), "use a time such as 12h or 30d, or a date such as 2030-12-31")
+		return time.Time{}, fault.NewUsage(fmt.Sprintf("--expires cannot be %q", s), "use a time such as 12h or 30d, or a date such as 2030-12-31")
 	case !end.After(now):
-		return time.Time{}, usage("--expires is over already: "+end.Format(time.RFC3339), "name a time to come")
+		return time.Time{}, fault.NewUsage("--expires is over already: "+end.Format(time.RFC3339), "name a time to come")
 	}
 	return end, nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/ohgw/ohgw/internal/token"
 )
 
-func newTokensList(a *app) *cobra.Command {
+func newTokensList(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List tokens, without their values",
@@ -29,14 +29,14 @@ RFC 3339. With --json, tokens is a list of objects with name, id, tail, models
 	}
 }
 
-func (a *app) tokensList() error {
-	store, err := a.tokens()
+func (a *App) tokensList() error {
+	store, err := a.Setup().Tokens()
 	if err != nil {
 		return err
 	}
 	tokens, err := store.List()
 	if err != nil {
-		return a.tokenFault(err, "")
+		return a.Setup().TokenFault(err, "")
 	}
 	if a.json {
 		list := []tokenJSON{}
@@ -55,7 +55,7 @@ func (a *app) tokensList() error {
 	return t.write(a.Stdout)
 }
 
-func (a *app) tokenRow(t token.Token) []string {
+func (a *App) tokenRow(t token.Token) []string {
 	models, made, ends := "all", "-", "never"
 	if len(t.Models) > 0 {
 		models = strings.Join(t.Models, ",")
@@ -73,7 +73,7 @@ func (a *app) tokenRow(t token.Token) []string {
 }
 
 // timeText is t for a table: for people, in their time zone, to the minute.
-func (a *app) timeText(t time.Time) string {
+func (a *App) timeText(t time.Time) string {
 	if a.Stdout.TTY() {
 		return t.In(a.Now().Location()).Format("2006-01-02 15:04")
 	}

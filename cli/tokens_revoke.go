@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/token"
 )
 
@@ -17,7 +18,7 @@ type tokensRevokeInput struct {
 	Yes  bool
 }
 
-func newTokensRevoke(a *app, flags settingFlags) *cobra.Command {
+func newTokensRevoke(a *App, flags settingFlags) *cobra.Command {
 	in := tokensRevokeInput{flags: flags}
 	cmd := &cobra.Command{
 		Use:   "revoke NAME",
@@ -38,7 +39,7 @@ answers that it is giving already go on. It asks first; --yes answers that.`,
 	return cmd
 }
 
-func (a *app) tokensRevoke(ctx context.Context, in tokensRevokeInput) error {
+func (a *App) tokensRevoke(ctx context.Context, in tokensRevokeInput) error {
 	if err := nameArg(in.Name); err != nil {
 		return err
 	}
@@ -52,21 +53,21 @@ func (a *app) tokensRevoke(ctx context.Context, in tokensRevokeInput) error {
 			return err
 		}
 		if !yes {
-			a.note("Nothing was changed.")
+			a.Note("Nothing was changed.")
 			return nil
 		}
 	}
 	if err := store.Revoke(ctx, in.Name); err != nil {
-		return a.tokenFault(err, in.Name)
+		return a.Setup().TokenFault(err, in.Name)
 	}
 	if in.Name == token.DefaultName {
 		if err := store.Forget(ctx); err != nil {
-			a.note("note: its value, which opens nothing any more, is still kept: %s", notKeptText(ctx, err, values))
+			a.Note("note: its value, which opens nothing any more, is still kept: %s", setup.NotKeptText(ctx, err, values))
 		}
 	}
 	if a.json {
 		return a.printJSON(map[string]string{"revoked": in.Name})
 	}
-	a.note("The token %q is revoked.", in.Name)
+	a.Note("The token %q is revoked.", in.Name)
 	return nil
 }

@@ -10,10 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/token"
 )
 
-func newTokensShow(a *app, flags settingFlags) *cobra.Command {
+func newTokensShow(a *App, flags settingFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show default",
 		Short: "Print the value of the default token",
@@ -37,13 +38,13 @@ it is needed.`, 0, fault.Failed, fault.Usage, fault.Credential),
 	}
 }
 
-func (a *app) tokensShow(ctx context.Context, flags settingFlags, name string) error {
+func (a *App) tokensShow(ctx context.Context, flags settingFlags, name string) error {
 	if err := nameArg(name); err != nil {
 		return err
 	}
 	if name != token.DefaultName {
-		if !slices.Contains(a.tokenNames(), name) {
-			return a.tokenFault(token.ErrNotFound, name)
+		if !slices.Contains(a.Setup().TokenNames(), name) {
+			return a.Setup().TokenFault(token.ErrNotFound, name)
 		}
 		return &fault.Error{
 			Msg:  fmt.Sprintf("the value of the token %q is not kept: it was shown once", name),
@@ -55,8 +56,8 @@ func (a *app) tokensShow(ctx context.Context, flags settingFlags, name string) e
 	if err != nil {
 		return err
 	}
-	defer a.tellLate(keyringSlow)()
-	a.settleToken(ctx, store, values)
+	defer a.TellLate(setup.KeyringSlow)()
+	a.Setup().MoveOldToken(ctx, store, values)
 	value, _, err := store.Default(ctx)
 	if err != nil {
 		return a.valueFault(ctx, err, values)
@@ -69,11 +70,11 @@ func (a *app) tokensShow(ctx context.Context, flags settingFlags, name string) e
 
 // valueFault says why there is no value to show: because of the tokens, or of
 // the store that has it.
-func (a *app) valueFault(ctx context.Context, err error, values *keyStore) error {
+func (a *App) valueFault(ctx context.Context, err error, values *setup.KeyStore) error {
 	for _, known := range []error{token.ErrNotFound, token.ErrNoValue, token.ErrNewer, fs.ErrPermission} {
 		if errors.Is(err, known) {
-			return a.tokenFault(err, token.DefaultName)
+			return a.Setup().TokenFault(err, token.DefaultName)
 		}
 	}
-	return keyFault(ctx, err, values)
+	return setup.KeyFault(ctx, err, values)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 )
 
-func newVersion(a *app) *cobra.Command {
+func newVersion(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Show which build this is",
@@ -23,7 +23,7 @@ nobody; "ohgw status" shows the versions of the daemon and its backend.`, 0, fau
 	}
 }
 
-func (a *app) version(info buildinfo.Info) error {
+func (a *App) version(info buildinfo.Info) error {
 	if a.json {
 		return a.printJSON(info)
 	}

@@ -57,3 +57,18 @@ func CodeOf(err error) Code {
 	}
 	return Failed
 }
+
+// UsageError is a mistake in the command line. It is shown together with the
+// line that says how the command is used.
+type UsageError struct{ fault *Error }
+
+// NewUsage makes a UsageError, with the exit code Usage.
+func NewUsage(msg, hint string) error {
+	return &UsageError{&Error{Msg: msg, Hint: hint, Code: Usage}}
+}
+
+// Error is the message.
+func (e *UsageError) Error() string { return e.fault.Error() }
+
+// Unwrap gives the Error in it to errors.As.
+func (e *UsageError) Unwrap() error { return e.fault }

@@ -24,7 +24,7 @@ type told struct {
 const gap = "…"
 
 // faults finds all errors for people in the source at root: wherever a
-// fault.Error is made, and the usage errors of cli. A sentence that is a
+// fault.Error or a fault.UsageError is made. A sentence that is a
 // variable is found where it is written, so that it is there once.
 func faults(root string) ([]told, error) {
 	var all []told
@@ -94,9 +94,8 @@ func faultOf(n ast.Node) (told, bool) {
 			}
 		}
 	case *ast.CallExpr:
-		id, _ := n.Fun.(*ast.Ident)
 		switch {
-		case len(n.Args) >= 2 && id != nil && id.Name == "usage":
+		case len(n.Args) == 2 && isFault(n.Fun, "NewUsage"):
 			f.code = "Usage"
 		case len(n.Args) == 3 && isFault(n.Fun, "New"):
 		default:

@@ -18,7 +18,7 @@ func f() error {
 	_ = fault.New(fmt.Sprintf("with %q and %.1f%%", a, b), "try "+c, nil)
 	_ = &fault.Error{Msg: path + " is there", Code: fault.Conflict, Hint: "name another"}
 	_ = &fault.Error{Msg: "it depends", Code: codeOf(err)}
-	_ = usage("wrong "+x, y)
+	_ = fault.NewUsage("wrong "+x, y)
 	_ = fault.New(msg, "the sentence is written elsewhere", nil)
 	return fmt.Errorf("no sentence for people")
 }

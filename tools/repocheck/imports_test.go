@@ -26,9 +26,14 @@ var rules = []rule{
 		deny: []string{"./agentapi/agentserver", "./agentapi/cloud", "./agentapi/engine"},
 	},
 	{
-		why:  "arrows point down: below daemon, tui and cli nobody knows them",
+		why:  "arrows point down: below tui and cli nobody knows them",
 		in:   []string{"agentapi", "internal"},
-		deny: []string{"./cli", "./daemon", "./tui"},
+		deny: []string{"./cli", "./tui"},
+	},
+	{
+		why:  "arrows point down: the seam and its backends do not know the daemon",
+		in:   []string{"agentapi"},
+		deny: []string{"./daemon"},
 	},
 	{
 		why: "the gateway sees an agent as agentapi.Backend only",
@@ -44,17 +49,27 @@ var rules = []rule{
 		deny: []string{"./cli", "./daemon", "./agentapi", "net/http"},
 	},
 	{
-		why:  "backends do not know each other; they meet in cli",
+		why: "what is assembled does not know who assembles it",
+		not: []string{"cli", "internal/setup", "tools", "e2e"}, deny: []string{"./internal/setup"},
+	},
+	{
+		why:  "the daemon, the chat and the backends meet in internal/setup and cli",
+		in:   []string{"internal"},
+		not:  []string{"internal/setup"},
+		deny: []string{"./daemon"},
+	},
+	{
+		why:  "backends do not know each other; they meet in internal/setup",
 		in:   []string{"agentapi/agentserver"},
 		deny: []string{"./agentapi/cloud", "./agentapi/engine"},
 	},
 	{
-		why:  "backends do not know each other; they meet in cli",
+		why:  "backends do not know each other; they meet in internal/setup",
 		in:   []string{"agentapi/cloud"},
 		deny: []string{"./agentapi/agentserver", "./agentapi/engine"},
 	},
 	{
-		why:  "backends do not know each other; they meet in cli",
+		why:  "backends do not know each other; they meet in internal/setup",
 		in:   []string{"agentapi/engine"},
 		deny: []string{"./agentapi/agentserver", "./agentapi/cloud"},
 	},

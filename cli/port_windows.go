@@ -1,7 +1,0 @@
-package cli
-
-import "syscall"
-
-// errInUse is the system's error for an address that somebody listens on:
-// WSAEADDRINUSE, which the syscall package does not name.
-const errInUse = syscall.Errno(10048)

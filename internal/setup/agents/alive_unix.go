@@ -1,0 +1,13 @@
+//go:build unix
+
+package agents
+
+import (
+	"errors"
+	"syscall"
+)
+
+// processLives tells whether there is a process of that number.
+func processLives(pid int) bool {
+	return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+}

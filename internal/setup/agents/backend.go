@@ -1,0 +1,37 @@
+package agents
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/daemon"
+)
+
+// Backend is a backend, and how it was when the daemon started.
+type Backend struct {
+	agentapi.Backend
+
+	Why    string // it was chosen
+	Status agentapi.Status
+
+	Complete daemon.CompleteFunc
+}
+
+// Line is the backend in a line: what it is, where it is, and why it was chosen.
+func (c Backend) Line() string {
+	st := c.Status
+	switch {
+	case st.Err != nil:
+		return fmt.Sprintf("%s at %s, which does not answer yet (%s)", st.Name, st.Address, c.Why)
+	case c.InProcess():
+		return fmt.Sprintf("%s (%s)", st.Name, c.Why)
+	}
+	return fmt.Sprintf("%s %s at %s (%s)", st.Name, st.Version, st.Address, c.Why)
+}
+
+// InProcess reports whether the agents run in this process.
+func (c Backend) InProcess() bool { return c.Status.Address == "" }
+
+// ID names the backend in the state directory.
+func (c Backend) ID() string { return strings.TrimSpace(c.Status.Name + " " + c.Status.Address) }

@@ -1,0 +1,88 @@
+package agents
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/ohgw/ohgw/agentapi/engine"
+	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/engine/llm/demo"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/agentapi/engine/toolset"
+	"github.com/ohgw/ohgw/internal/buildinfo"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/profile"
+	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// openEngine makes the embedded agent: it needs no server.
+func openEngine(env *setup.Env, s *config.Settings, log *slog.Logger, why string) (Backend, error) {
+	dirs, err := env.Dirs()
+	if err != nil {
+		return Backend{}, err
+	}
+	places, err := env.Places()
+	if err != nil {
+		return Backend{}, err
+	}
+	ciphers := env.Ciphers(places)
+	files := profile.Open(profile.Config{Base: places.Stores[0].Base, Ciphers: ciphers})
+	host, err := env.Hostname()
+	if err != nil {
+		return Backend{}, fault.New("this machine has no name", "give it one; conversations note who has them open", err)
+	}
+	keys, err := env.OpenKeyStore(s, secret.PatienceForMachines)
+	if err != nil {
+		return Backend{}, err
+	}
+	profiles := &engineProfiles{store: files, state: dirs.State, keys: secret.NewResolver(keys, secret.Providers(), env.Lookup), demo: s.Demo}
+	settings := newEngineSettings(files, log)
+	seal, unseal := sealer(env, ciphers)
+	base := llmConfig(env, log)
+	maxIdle := s.Idle.Max
+	if maxIdle == 0 || s.Idle.Time == 0 {
+		maxIdle = -1 // the engine's word for none
+	}
+	backend := engine.New(engine.Config{
+		Dir:      filepath.Join(dirs.State, "conversations"),
+		Profiles: profiles,
+		NewModel: func(p engine.Profile, usage string) (llm.Model, error) {
+			if p.Name == demo.Name && s.Demo {
+				return demo.New(demo.Config{UsageID: usage, Now: env.Now}), nil
+			}
+			cfg := base
+			cfg.UsageID = usage
+			return profiles.model(p, cfg)
+		},
+		NewTools: toolset.New(toolset.Config{
+			Environ: env.Environ(), User: env.Getenv("USER"), Host: host, Confined: s.Workspace != "",
+			LookupEnv: env.Lookup, HTTP: llm.NewHTTPClient(env.Getenv).Transport, Version: buildinfo.Get().Version,
+		}),
+		Settings: settings.read, Confirm: chosenConfirm(s), Seal: seal, Unseal: unseal,
+		Version: buildinfo.Get().Version, Home: dirs.Home, SkillEnv: tool.CleanEnvironment(env.Environ(), nil),
+		Idle: s.Idle.Time, MaxIdle: maxIdle, IdleMemory: int64(s.Idle.Memory),
+		Owner: leaseOwner(host),
+		Now:   env.Now, Log: log,
+	})
+	return Backend{
+		Backend: backend, Why: why, Status: backend.Status(context.Background()),
+		Complete: (&directLLM{base: base, load: profiles.llm}).complete,
+	}, nil
+}
+
+// leaseOwner is this process in the leases of its conversations.
+func leaseOwner(host string) store.Owner {
+	return store.Owner{Instance: instanceID(), Host: host, PID: os.Getpid(), Alive: processLives}
+}
+
+// instanceID names this process in the leases of its conversations.
+func instanceID() string {
+	id := uuid.New()
+	return id[:8] + id[9:13] + id[14:18] + id[19:23] + id[24:]
+}

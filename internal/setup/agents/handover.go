@@ -1,0 +1,80 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+
+	"github.com/ohgw/ohgw/agentapi/agentserver"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/setup"
+)
+
+// llmSecrets gives the stored keys of profiles to the agent-server at address.
+// It is nil for a server elsewhere: its profiles are not those of this machine,
+// and a key that was stored here is not meant to leave it.
+func llmSecrets(env *setup.Env, s *config.Settings, address string, log *slog.Logger) (func(context.Context, agentserver.LLMProfile) ([]agentserver.Secret, error), error) {
+	if !setup.OnThisMachine(address) {
+		return nil, nil
+	}
+	places, err := env.Places()
+	if err != nil {
+		return nil, err
+	}
+	store, err := env.OpenKeyStore(s, secret.PatienceForMachines)
+	if err != nil {
+		return nil, err
+	}
+	h := &handover{store: store, base: places.Stores[0].Base, log: log, finder: secret.NewResolver(store, secret.Providers(), env.Lookup)}
+	return h.secrets, nil
+}
+
+// handover finds the stored keys of profiles when an agent gets its LLM.
+type handover struct {
+	store  *setup.KeyStore
+	base   string // of the profiles
+	finder *secret.Resolver
+	log    *slog.Logger
+}
+
+// secrets gives what is stored for a profile. A store that cannot be asked is
+// told to the log, and the server goes on with the keys that it has.
+func (h *handover) secrets(ctx context.Context, p agentserver.LLMProfile) ([]agentserver.Secret, error) {
+	names, err := h.store.List(ctx)
+	if err != nil {
+		h.log.Warn("stored keys cannot be listed", "err", err)
+		return nil, nil
+	}
+	var found []agentserver.Secret
+	for _, field := range append([]string{secret.APIKey}, setup.KeyFields()...) {
+		key, err := h.find(ctx, names, secret.Subject{Base: h.base, Profile: p.Name, Model: p.Model, BaseURL: p.BaseURL, Field: field})
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			h.log.Warn("stored key cannot be read; the agent-server uses its own", "profile", p.Name, "err", err)
+			continue
+		}
+		if !key.IsZero() {
+			found = append(found, agentserver.Secret{Field: setup.FieldName(field), Value: key})
+		}
+	}
+	return found, nil
+}
+
+// find asks the store for what it is known to have only: a keyring that has
+// nothing for a profile is left in peace.
+func (h *handover) find(ctx context.Context, names []string, s secret.Subject) (secret.Value, error) {
+	for _, origin := range h.finder.Entries(s) {
+		if _, stored := slices.BinarySearch(names, origin.Name); !stored {
+			continue
+		}
+		key, err := h.store.Get(ctx, origin.Name)
+		if !errors.Is(err, secret.ErrNotFound) {
+			return key, err
+		}
+	}
+	return secret.Value{}, nil
+}

@@ -1,0 +1,37 @@
+// Package agents opens what runs the agents: an agent-server that was named or
+// found, or the embedded agent, with the keys and profiles that it needs.
+package agents
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/setup"
+)
+
+// DefaultServer is where an agent-server listens when nobody says otherwise.
+const DefaultServer = "http://127.0.0.1:8000"
+
+// FirstLook bounds how long the start waits for the backend's answer.
+const FirstLook = 2 * time.Second
+
+// Open chooses what runs the agents: an agent-server that was named, or
+// one that answers on this machine, or the embedded agent.
+func Open(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger) (Backend, error) {
+	switch {
+	case s.Backend == "embedded":
+		return openEngine(env, s, log, "chosen by "+s.Origin("backend").String())
+	case s.Demo && s.Backend == "auto":
+		return openEngine(env, s, log, "the demo runs in it ("+s.Origin("demo").String()+")")
+	case s.Demo:
+		return Backend{}, fault.NewUsage("the demo runs in the embedded agent", "leave out --backend, or --demo")
+	}
+	chosen, err := openServer(ctx, env, s, log)
+	if nobody := fault.CodeOf(err) == fault.Unreachable; nobody && s.Backend == "auto" && s.AgentServer.URL == "" {
+		return openEngine(env, s, log, "no agent-server was named, and none answers at "+DefaultServer)
+	}
+	return chosen, err
+}

@@ -1,0 +1,121 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/agentserver"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/keyfile"
+	"github.com/ohgw/ohgw/internal/setup"
+)
+
+// openServer opens an agent-server and looks whether it can be used. One that
+// was named may be down: it may come later.
+func openServer(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger) (Backend, error) {
+	address, named := s.AgentServer.URL, s.AgentServer.URL != ""
+	why := "named by " + s.Origin("agent_server.url").String()
+	if !named {
+		address, why = DefaultServer, "it answers at "+DefaultServer+", and none was named"
+	}
+	key, err := serverKey(env, s, log)
+	if err != nil {
+		return Backend{}, err
+	}
+	llm, err := serverLLM(env, s, log)
+	if err != nil {
+		return Backend{}, err
+	}
+	secrets, err := llmSecrets(env, s, address, log)
+	if err != nil {
+		return Backend{}, err
+	}
+	backend, err := agentserver.New(agentserver.Config{
+		URL: address, Key: key, LLM: llm, Logger: log, Now: env.Now, FileStamp: fileStamp(env, address), Secrets: secrets,
+	})
+	if err != nil {
+		return Backend{}, fault.New("the address of the agent-server cannot be used", "change what is "+why, err)
+	}
+	look, cancel := context.WithTimeout(ctx, FirstLook)
+	defer cancel()
+	chosen := Backend{
+		Backend: backend, Why: why, Status: backend.Status(look),
+		Complete: (&directLLM{base: llmConfig(env, log), load: serverLLMs(backend)}).complete,
+	}
+	if err := usable(ctx, chosen.Status, named); err != nil {
+		return Backend{}, errors.Join(err, backend.Close())
+	}
+	return chosen, nil
+}
+
+// usable tells why the daemon does not start with a backend like that.
+func usable(ctx context.Context, st agentapi.Status, named bool) error {
+	cause := errors.New(agentapi.PublicMessage(st.Err, "It cannot be asked."))
+	switch {
+	case st.Err == nil, named && errors.Is(st.Err, agentapi.ErrUnavailable):
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(st.Err, agentapi.ErrUnauthorized):
+		return &fault.Error{
+			Msg: "the agent-server at " + st.Address + " does not take our key", Code: fault.Credential, Err: cause,
+			Hint: "put one of its session keys (OH_SESSION_API_KEYS_0 there) into OHGW_AGENT_SERVER_KEY",
+		}
+	case !named:
+		return &fault.Error{
+			Msg: "no agent-server was named, and none answers at " + st.Address, Code: fault.Unreachable, Err: cause,
+			Hint: "start one there, or name yours with --agent-server URL or OHGW_AGENT_SERVER_URL",
+		}
+	}
+	return &fault.Error{Msg: "the agent-server at " + st.Address + " cannot be used", Hint: "see the cause", Err: cause}
+}
+
+// serverKey finds the agent-server's key. A file is read anew for each request,
+// so that a changed key holds at once.
+func serverKey(env *setup.Env, s *config.Settings, log *slog.Logger) (func() string, error) {
+	return keyFrom(env, []string{"OHGW_AGENT_SERVER_KEY", "OH_SESSION_API_KEYS_0", "SESSION_API_KEY"}, s, "agent_server.key_file", s.AgentServer.KeyFile, log)
+}
+
+// serverLLM is the model for an agent-server that has no profiles.
+func serverLLM(env *setup.Env, s *config.Settings, log *slog.Logger) (*agentserver.LLM, error) {
+	llm := s.AgentServer.LLM
+	if llm.Model == "" {
+		return nil, nil //nolint:nilnil // There is none, and that is fine.
+	}
+	key, err := keyFrom(env, []string{"OHGW_AGENT_SERVER_LLM_KEY"}, s, "agent_server.llm.key_file", llm.KeyFile, log)
+	if err != nil {
+		return nil, err
+	}
+	return &agentserver.LLM{Profile: llm.Profile, Model: llm.Model, BaseURL: llm.BaseURL, Key: key}, nil
+}
+
+// keyFrom gives the key in the first of the variables that is set, else that
+// in a file, else none.
+func keyFrom(env *setup.Env, variables []string, s *config.Settings, setting, file string, log *slog.Logger) (func() string, error) {
+	for _, v := range variables {
+		if key := env.Getenv(v); key != "" {
+			return func() string { return key }, nil
+		}
+	}
+	if file == "" {
+		return func() string { return "" }, nil
+	}
+	if _, err := keyfile.Read(file); err != nil {
+		return nil, &fault.Error{
+			Msg:  fmt.Sprintf("the key file of %s cannot be used (%s)", setting, s.Origin(setting)),
+			Hint: "it must hold one key and be yours alone: chmod 600 " + file,
+			Code: fault.Credential, Err: err,
+		}
+	}
+	return func() string {
+		key, err := keyfile.Read(file)
+		if err != nil {
+			log.Error("key file cannot be read", "err", err)
+		}
+		return key
+	}, nil
+}

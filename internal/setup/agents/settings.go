@@ -1,0 +1,119 @@
+package agents
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/profile"
+	"github.com/ohgw/ohgw/internal/setup"
+)
+
+// engineSettings gives the engine OpenHands' settings as they are at each new
+// conversation. What is wrong with them without being an error is logged when
+// it is new.
+type engineSettings struct {
+	store *profile.Store
+	log   *slog.Logger
+
+	mu   sync.Mutex
+	told string // the last warnings
+}
+
+// newEngineSettings looks at the settings, so that whoever starts the daemon
+// is told at once what is wrong with them.
+func newEngineSettings(files *profile.Store, log *slog.Logger) *engineSettings {
+	e := &engineSettings{store: files, log: log}
+	if _, err := e.read(context.Background()); err != nil {
+		log.Warn("no conversation can begin", "why", agentapi.PublicMessage(err, "OpenHands' settings cannot be used."), "err", err)
+	}
+	return e
+}
+
+// chosenConfirm is what somebody has said of confirmations to ohgw; empty if
+// OpenHands' settings decide.
+func chosenConfirm(s *config.Settings) engine.Confirm {
+	if s.Origin("confirm").Kind == config.FromDefault {
+		return ""
+	}
+	return engine.Confirm(s.Confirm)
+}
+
+// read is [engine.Config.Settings].
+func (e *engineSettings) read(context.Context) (engine.Settings, error) {
+	found, err := e.store.ConversationSettings()
+	if err != nil {
+		return engine.Settings{}, settingsFault(err)
+	}
+	e.warn(found)
+	s := engine.Settings{MaxIterations: int(found.MaxIterations), Analyzer: found.Analyzer}
+	if text := found.Agent.Reveal(); text != "" {
+		s.Agent = json.RawMessage(text)
+	}
+	switch {
+	case found.Confirmation && found.Analyzer:
+		s.Confirm = engine.ConfirmRisky
+	case found.Confirmation:
+		s.Confirm = engine.ConfirmAlways
+	}
+	return s, nil
+}
+
+// settingsFault is why the settings cannot be used, for the person in front of
+// a client.
+func settingsFault(err error) error {
+	msg := "OpenHands' settings cannot be read; see that the file belongs to you."
+	if bad, ok := errors.AsType[*profile.SettingsError](err); ok {
+		msg = fmt.Sprintf("OpenHands' %s cannot be used: %v. Repair the file, or move it away; ohgw profiles check looks at it, too.", filepath.Base(bad.Path), bad.Err)
+	}
+	return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: msg, Err: err}
+}
+
+func (e *engineSettings) warn(s profile.ConversationSettings) {
+	var notes []string
+	if s.Legacy {
+		notes = append(notes, "OpenHands' settings are those of its first version and are not used; start a present OpenHands once, which imports them")
+	}
+	if s.ACP {
+		notes = append(notes, "OpenHands' settings are for an ACP agent, which needs an agent-server; the embedded agent takes only their MCP servers")
+	}
+	if lost := s.LostText(); lost != "" {
+		notes = append(notes, "secrets in OpenHands' settings cannot be read and are left out: "+lost+"; set OH_SECRET_KEY to the key of the agent-server, or enter them again")
+	}
+	now := fmt.Sprint(notes)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if now == e.told {
+		return
+	}
+	e.told = now
+	for _, note := range notes {
+		e.log.Warn("not all of OpenHands' settings can be followed", "why", note)
+	}
+}
+
+// sealer encrypts the secrets in the directories of conversations with
+// OH_SECRET_KEY, as an agent-server does, and decrypts them with whatever key
+// fits. Without that variable they are not stored.
+func sealer(env *setup.Env, ciphers *profile.Ciphers) (seal, unseal func(string) (string, error)) {
+	unseal = func(stored string) (string, error) {
+		value, _, err := ciphers.Decrypt(stored)
+		return value.Reveal(), err
+	}
+	key, found := ciphers.From("OH_SECRET_KEY")
+	if !found {
+		return nil, unseal
+	}
+	return func(value string) (string, error) {
+		return key.Encrypt([]byte(value), env.Now().Truncate(time.Second), rand.Reader)
+	}, unseal
+}

@@ -1,0 +1,62 @@
+// Package setup assembles what the commands work with: settings, stores of keys,
+// tokens and profiles, and, in the packages below it, backends, gateways and
+// clients.
+//
+// It takes an [Env] and settings, and prints nothing: what a person should know
+// goes to the [Notes] of the Env, or is a returned value. The daemon, the chat
+// and the backends do not know it; here they meet.
+package setup
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/ohgw/ohgw/internal/paths"
+	"github.com/ohgw/ohgw/internal/secret"
+)
+
+// Env is everything that is assembled from.
+type Env struct {
+	Notes
+
+	Getenv   func(string) string
+	Environ  func() []string // for the processes of agents
+	Now      func() time.Time
+	Paths    func() (paths.Set, error)
+	HTTP     *http.Client
+	Hostname func() (string, error)
+	Root     bool                   // this is the user who may do everything
+	Getwd    func() (string, error) // the working directory
+
+	// Keyring is the keyring of the system if it is nil.
+	Keyring secret.Backend
+
+	// Config is the config file that the command line names; "" for none.
+	Config string
+
+	// CanAsk tells whether a person is there, who can unlock a keyring.
+	CanAsk func() bool
+}
+
+// Notes takes what a person should know and what is no data of a command.
+type Notes interface {
+	// Note is for everybody who did not ask for silence.
+	Note(format string, args ...any)
+	// Detail is for those who asked for details.
+	Detail(format string, args ...any)
+	// TellLate is a note that is given once something takes long, and not after
+	// done was called.
+	TellLate(text string) (done func())
+}
+
+// Silent drops all notes.
+type Silent struct{}
+
+// Note implements [Notes].
+func (Silent) Note(string, ...any) {}
+
+// Detail implements [Notes].
+func (Silent) Detail(string, ...any) {}
+
+// TellLate implements [Notes].
+func (Silent) TellLate(string) (done func()) { return func() {} }

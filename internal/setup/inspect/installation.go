@@ -1,0 +1,296 @@
+// Package inspect looks at this installation for package doctor: settings, files,
+// stores, the backend, the daemon that runs and the machine.
+package inspect
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/creack/pty"
+
+	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/internal/buildinfo"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/doctor"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/profile"
+	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/setup/agents"
+	"github.com/ohgw/ohgw/internal/setup/running"
+	"github.com/ohgw/ohgw/internal/setup/serving"
+)
+
+// Installation is what the checks of doctor look at: this installation. What is slow
+// is looked at once, whichever check asks first.
+type Installation struct {
+	*setup.Env
+
+	Settings func() (*config.Settings, error)
+	http     *http.Client
+
+	mu      sync.Mutex // one look at a time
+	backend *found[agents.Backend]
+	store   *found[doctor.KeyStore]
+	files   *found[doctor.Profiles]
+	gateway *found[*trial]
+}
+
+// found is the outcome of a look.
+type found[T any] struct {
+	value T
+	err   error
+}
+
+// look looks the first time, and remembers.
+func look[T any](p *Installation, slot **found[T], look func() (T, error)) (T, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if *slot == nil {
+		value, err := look()
+		*slot = &found[T]{value, err}
+	}
+	return (*slot).value, (*slot).err
+}
+
+func New(env *setup.Env, settings func() (*config.Settings, error)) *Installation {
+	return &Installation{Env: env, Settings: sync.OnceValues(settings), http: env.HTTP}
+}
+
+// World is the patient as the checks see it.
+func (p *Installation) World() *doctor.World {
+	built, err := time.Parse(time.RFC3339, buildinfo.Get().Time)
+	if err != nil {
+		built = time.Time{}
+	}
+	return &doctor.World{
+		Now: p.Now, Built: built, GOOS: runtime.GOOS, Root: p.Root, Getenv: p.Getenv,
+		Settings: p.Settings, Paths: p.Paths, Stat: os.Stat, Writable: writable, Free: freeSpace,
+		KeyStore: p.keyStoreState, Profiles: p.profileState,
+		Bind: p.bind, Owner: func(ctx context.Context, addr string) string { return serving.WhoListens(ctx, p.Env, addr) },
+		Backend: p.backendState, Do: p.http.Do,
+		LookPath: exec.LookPath, Output: output, PTY: openPTY,
+		Daemon: p.daemonState, Gateway: p.openGateway, Version: buildinfo.Get().Version,
+	}
+}
+
+// Close ends what was started for the checks.
+func (p *Installation) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var errs []error
+	if p.gateway != nil && p.gateway.value != nil {
+		errs = append(errs, p.gateway.value.close())
+	}
+	if p.backend != nil && p.backend.err == nil {
+		errs = append(errs, p.backend.value.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// writable makes a file in a directory and removes it.
+func writable(dir string) error {
+	f, err := os.CreateTemp(dir, ".ohgw-doctor-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, 4096)) // a full disk still has names
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
+}
+
+func output(ctx context.Context, name string, args ...string) (string, error) {
+	text, err := exec.CommandContext(ctx, name, args...).Output()
+	return string(text), err
+}
+
+func openPTY() error {
+	master, slave, err := pty.Open()
+	if err != nil {
+		return err
+	}
+	return errors.Join(slave.Close(), master.Close())
+}
+
+// bind tries to listen, as serve would.
+func (p *Installation) bind(ctx context.Context, addr string) error {
+	ln, err := serving.Listen(ctx, p.Env, addr)
+	if err != nil {
+		return err
+	}
+	return ln.Close()
+}
+
+func (p *Installation) keyStoreState(ctx context.Context) (doctor.KeyStore, error) {
+	return look(p, &p.store, func() (doctor.KeyStore, error) {
+		s, err := p.Settings()
+		if err != nil {
+			return doctor.KeyStore{}, err
+		}
+		store, err := p.OpenKeyStore(s, secret.PatienceForMachines)
+		if err != nil {
+			return doctor.KeyStore{}, err
+		}
+		state := doctor.KeyStore{Name: store.String(), Path: store.Path}
+		if err := store.Probe(ctx); err != nil {
+			if ctx.Err() != nil { // it waits for somebody
+				err = &secret.UnavailableError{Reason: secret.NoAnswer, Err: context.Cause(ctx)}
+			}
+			state.Problem = setup.KeyFault(context.WithoutCancel(ctx), err, store)
+		}
+		if names, err := store.List(ctx); err == nil {
+			state.Keys = len(names)
+		}
+		if store.File != nil {
+			if s, err := store.File.State(); err == nil {
+				state.Plain, state.Exposed = s.Plain, s.Exposed
+			}
+		}
+		return state, nil
+	})
+}
+
+func (p *Installation) profileState(ctx context.Context) (doctor.Profiles, error) {
+	return look(p, &p.files, func() (doctor.Profiles, error) {
+		places, err := p.Places()
+		if err != nil {
+			return doctor.Profiles{}, err
+		}
+		store, err := p.ProfileStore(0)
+		if err != nil {
+			return doctor.Profiles{}, err
+		}
+		keys, names, err := p.keyNames(ctx)
+		if err != nil {
+			return doctor.Profiles{}, err
+		}
+		list, err := store.List(ctx)
+		if err != nil {
+			return doctor.Profiles{}, p.ProfileFault(ctx, err, "")
+		}
+		out := doctor.Profiles{Base: store.Base(), Count: len(list)}
+		if out.Report, err = store.Check(ctx, profile.CheckOptions{Keys: keys, CLI: places.CLI}); err != nil {
+			return doctor.Profiles{}, p.ProfileFault(ctx, err, "")
+		}
+		for _, s := range list {
+			if s.Active {
+				out.Active = ActiveProfile(&s, keys, names)
+			}
+		}
+		return out, nil
+	})
+}
+
+// keyNames is where keys are looked for, and which there are. A store that
+// cannot tell has none; another check says so.
+func (p *Installation) keyNames(ctx context.Context) (*secret.Resolver, []string, error) {
+	s, err := p.Settings()
+	if err != nil {
+		return nil, nil, err
+	}
+	store, err := p.OpenKeyStore(s, secret.PatienceForMachines)
+	if err != nil {
+		return nil, nil, err
+	}
+	keys := secret.NewResolver(store, secret.Providers(), p.Lookup)
+	names, err := keys.Names(ctx)
+	if err != nil {
+		names = nil
+	}
+	return keys, names, nil
+}
+
+func ActiveProfile(s *profile.Summary, keys *secret.Resolver, names []string) *doctor.ActiveProfile {
+	active := &doctor.ActiveProfile{Name: s.Name, Model: s.Model, Variables: keys.Variables(s.Model)}
+	switch from := keys.Locate(s.Subject(), names); {
+	case from.Kind != secret.FromNowhere:
+		active.KeyFrom = from.String()
+	case s.Auth == "subscription":
+		active.NeedsNone = "uses a subscription"
+	case keys.Keyless(s.Model):
+		active.NeedsNone = "needs no key"
+	}
+	return active
+}
+
+// open chooses the backend as serve would.
+func (p *Installation) open(ctx context.Context) (agents.Backend, error) {
+	return look(p, &p.backend, func() (agents.Backend, error) {
+		s, err := p.Settings()
+		if err != nil {
+			return agents.Backend{}, err
+		}
+		b, err := agents.Open(ctx, p.Env, s, slog.New(slog.DiscardHandler))
+		if err != nil && ctx.Err() != nil {
+			err = &fault.Error{
+				Msg: "what listens where an agent-server is looked for does not answer in time", Hint: "see what it is, or take the embedded agent: ohgw serve --backend embedded",
+				Code: fault.Unreachable, Err: err,
+			}
+		}
+		return b, err
+	})
+}
+
+func (p *Installation) backendState(ctx context.Context) (doctor.Backend, error) {
+	b, err := p.open(ctx)
+	if err != nil {
+		return doctor.Backend{}, err
+	}
+	state := doctor.Backend{Status: b.Status, Why: b.Why}
+	if b.Status.Err == nil {
+		if list, err := b.Profiles(ctx); err == nil { // what it says about itself is in the status
+			state.Profiles = len(list)
+		}
+	}
+	return state, nil
+}
+
+// daemonState asks the daemon that --url names, or that of this user.
+func (p *Installation) daemonState(ctx context.Context) (*doctor.Daemon, error) {
+	c, err := p.running(ctx)
+	if c == nil || err != nil {
+		return nil, err
+	}
+	d := &doctor.Daemon{URL: c.Base, PID: c.Found.PID}
+	var h daemon.Health
+	if _, err := c.Get(ctx, "/healthz", &h); err != nil {
+		return nil, err
+	}
+	d.Status, d.Version = h.Status, h.Version
+	switch {
+	case h.Status == "":
+		return nil, c.Stranger(errors.New("/healthz has no status"))
+	case h.Backend == nil:
+		d.Version, d.Refused = buildinfo.Get().Version, c.Locked(nil) // it does not say which it is
+	default:
+		d.BackendError = h.Backend.Error
+	}
+	return d, nil
+}
+
+// running is the client for the daemon that runs; nil if none does.
+func (p *Installation) running(ctx context.Context) (*running.Daemon, error) {
+	s, err := p.Settings()
+	if err != nil {
+		return nil, err
+	}
+	c, err := running.Require(ctx, p.Env, s)
+	if err == nil {
+		return c, nil
+	}
+	dirs, pathErr := p.Paths()
+	if pathErr == nil {
+		if _, findErr := instance.Find(dirs.Runtime); errors.Is(findErr, instance.ErrNotRunning) || errors.Is(findErr, fs.ErrNotExist) {
+			return nil, nil //nolint:nilnil // There is none, and that is fine.
+		}
+	}
+	return nil, err
+}

@@ -1,0 +1,73 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/secret"
+)
+
+// WarnCleartext says that a key is about to be written as it is.
+func (env *Env) WarnCleartext(s *KeyStore) {
+	if s.cleartext {
+		env.Note("warning: %s holds keys as they are, readable by you alone; with OH_SECRET_KEY set, they are encrypted", s.Path)
+	}
+}
+
+// RememberStore makes the choice of a store by a flag hold from now on: a key that is
+// stored where nobody looks for it is of no use.
+func (env *Env) RememberStore(s *KeyStore) {
+	if s.Origin.Kind != config.FromFlag {
+		return
+	}
+	if configured, err := env.Settings(nil); err == nil && configured.KeyStore == s.kind {
+		return
+	}
+	line := config.Line(config.KeyStoreKey, s.kind)
+	if err := config.Remember(s.Settings.File, config.KeyStoreKey, s.kind); err != nil {
+		env.Note("ohgw looks for keys elsewhere until %s has the line, above all tables:\n  %s", s.Settings.File, line)
+		env.Detail("it was not added: %v", err)
+		return
+	}
+	env.Note("From now on ohgw has its keys there: %s has the line %s", s.Settings.File, line)
+}
+
+// The outcomes of storing a key.
+const (
+	keyStored   = "stored"
+	keyReplaced = "replaced"
+	KeyAlready  = "already"
+)
+
+// KeepKey stores a key and makes sure that it is there.
+func (env *Env) KeepKey(ctx context.Context, store *KeyStore, entry secret.Entry, key secret.Value, replace bool) (action string, err error) {
+	old, err := store.Get(ctx, entry.Name)
+	switch {
+	case err == nil && old.Equal(key):
+		env.RememberStore(store)
+		return KeyAlready, nil
+	case err == nil && !replace:
+		return "", &fault.Error{
+			Msg:  fmt.Sprintf("there is another key for %s already", DescribeEntry(entry)),
+			Hint: "give --replace to put this one in its place", Code: fault.Conflict,
+		}
+	case err == nil:
+		action = keyReplaced
+	case errors.Is(err, secret.ErrNotFound), replace:
+		action = keyStored // Replacing also mends what cannot be read.
+	default:
+		return "", KeyFault(ctx, err, store)
+	}
+	env.WarnCleartext(store)
+	if err := store.Set(ctx, entry.Name, key); err != nil {
+		return "", KeyFault(ctx, err, store)
+	}
+	if back, err := store.Get(ctx, entry.Name); err != nil || !back.Equal(key) {
+		return "", KeyFault(ctx, errors.Join(errors.New("what is stored is not what was given"), err), store)
+	}
+	env.RememberStore(store)
+	return action, nil
+}

@@ -1,0 +1,92 @@
+package setup
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fernet"
+	"github.com/ohgw/ohgw/internal/secret"
+)
+
+// The files of the stores of keys, in the state directory.
+const (
+	KeysFile     = "keys.json"      // the keys themselves, with --key-store file
+	KeyNamesFile = "key-names.json" // names of the keys in the keyring
+)
+
+// KeyStore is where the keys of LLMs are kept, as the settings say.
+type KeyStore struct {
+	secret.Store
+
+	kind      string // config.KeyringStore or config.FileStore
+	Origin    config.Origin
+	Settings  *config.Settings
+	Path      string       // of its file
+	File      *secret.File // nil for a keyring
+	cleartext bool         // what is stored is not encrypted
+	Probe     func(context.Context) error
+}
+
+// KeyringPatience is how long the keyring gets: long where a person can unlock it.
+func (env *Env) KeyringPatience() time.Duration {
+	if env.CanAsk() {
+		return secret.PatienceForPeople
+	}
+	return secret.PatienceForMachines
+}
+
+// OpenKeyStore opens the store of keys of these settings.
+func (env *Env) OpenKeyStore(s *config.Settings, patience time.Duration) (*KeyStore, error) {
+	dirs, err := env.Dirs()
+	if err != nil {
+		return nil, err
+	}
+	store := &KeyStore{kind: s.KeyStore, Origin: s.Origin(config.KeyStoreKey), Settings: s}
+	if s.KeyStore == config.FileStore {
+		store.Path = filepath.Join(dirs.State, KeysFile)
+		c := secret.FileConfig{Path: store.Path, Now: env.Now}
+		if text := env.Getenv("OH_SECRET_KEY"); text != "" {
+			c.Key = fernet.NewKey(text)
+		}
+		store.cleartext = c.Key.IsZero()
+		store.File = secret.NewFile(c)
+		store.Store = store.File
+		store.Probe = func(ctx context.Context) error { _, err := store.File.List(ctx); return err }
+		return store, nil
+	}
+	store.Path = filepath.Join(dirs.State, KeyNamesFile)
+	keyring := secret.NewKeyring(secret.KeyringConfig{Index: store.Path, LookupEnv: env.Lookup, Backend: env.Keyring, Patience: patience, Now: env.Now})
+	store.Store, store.Probe = keyring, keyring.Probe
+	return store, nil
+}
+
+// String names the store for people.
+func (s *KeyStore) String() string {
+	if s.kind == config.FileStore {
+		return "file " + s.Path
+	}
+	return "keyring of the system"
+}
+
+// KeyringSlow is what is said when the keyring takes long.
+const KeyringSlow = "waiting for the keyring; it may want to be unlocked"
+
+// Reach makes sure that the store can be used, and says so when somebody has
+// to unlock it.
+func (env *Env) Reach(ctx context.Context, s *KeyStore) error {
+	defer env.TellLate(KeyringSlow)()
+	return KeyFault(ctx, s.Probe(ctx), s)
+}
+
+// keysJSON is a store in JSON.
+type KeyStoreJSON struct {
+	Kind   string        `json:"kind"`
+	Origin config.Origin `json:"origin"`
+	Path   string        `json:"path"`
+}
+
+func (s *KeyStore) JSON() KeyStoreJSON {
+	return KeyStoreJSON{Kind: s.kind, Origin: s.Origin, Path: s.Path}
+}

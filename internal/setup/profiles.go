@@ -1,0 +1,119 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/filelock"
+	"github.com/ohgw/ohgw/internal/profile"
+	"github.com/ohgw/ohgw/internal/profile/document"
+	"github.com/ohgw/ohgw/internal/suggest"
+)
+
+// Locking is how these commands wait for a lock, at most so long: after a
+// second they say for whom.
+func (env *Env) Locking(wait time.Duration) document.Locking {
+	return document.Locking{Timeout: wait, OnWait: func(h filelock.Holder) {
+		env.Note("waiting for %s, which has the lock %s", h, h.Path)
+	}}
+}
+
+// Places are the directories in which OpenHands keeps its files.
+func (env *Env) Places() (profile.Places, error) {
+	dirs, err := env.Dirs()
+	if err != nil {
+		return profile.Places{}, err
+	}
+	work, err := env.Getwd()
+	if err != nil {
+		return profile.Places{}, fault.New("the working directory cannot be found", "go to a directory that is there", err)
+	}
+	return profile.Locate(env.Lookup, dirs.Home, work), nil
+}
+
+// ProfileStores opens the stores of profiles, that of an agent-server first.
+func (env *Env) ProfileStores(wait time.Duration) ([]*profile.Store, error) {
+	places, err := env.Places()
+	if err != nil {
+		return nil, err
+	}
+	ciphers := env.Ciphers(places)
+	stores := make([]*profile.Store, 0, len(places.Stores))
+	for _, l := range places.Stores {
+		stores = append(stores, profile.Open(profile.Config{Base: l.Base, Ciphers: ciphers, Locking: env.Locking(wait)}))
+	}
+	return stores, nil
+}
+
+// ProfileStore opens the store of an agent-server.
+func (env *Env) ProfileStore(wait time.Duration) (*profile.Store, error) {
+	stores, err := env.ProfileStores(wait)
+	if err != nil {
+		return nil, err
+	}
+	return stores[0], nil
+}
+
+func (env *Env) Ciphers(places profile.Places) *profile.Ciphers {
+	bases := make([]string, 0, len(places.Stores))
+	for _, l := range places.Stores {
+		bases = append(bases, l.Base)
+	}
+	return profile.FindCiphers(profile.CipherSources{LookupEnv: env.Lookup, Bases: bases})
+}
+
+// ProfileNames are the names of the profiles, as far as they can be told.
+func (env *Env) ProfileNames() []string {
+	store, err := env.ProfileStore(0)
+	if err != nil {
+		return nil
+	}
+	names, err := store.Names()
+	if err != nil {
+		return nil
+	}
+	return names
+}
+
+// ProfileFault is err as a person should read it. name is the profile it is
+// about.
+func (env *Env) ProfileFault(ctx context.Context, err error, name string) error {
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if busy, ok := errors.AsType[*filelock.BusyError](err); ok {
+		return &fault.Error{
+			Msg:  "another program has the lock of the profiles: " + busy.Holder.String(),
+			Hint: "try again when it is done, or wait longer with --lock-timeout", Code: fault.Conflict, Err: err,
+		}
+	}
+	if used, ok := errors.AsType[*profile.InUseError](err); ok {
+		return &fault.Error{
+			Msg:  fmt.Sprintf("the profile %q is used by %d agent profiles: %v", name, len(used.By), used.By),
+			Hint: "let those use another profile first", Code: fault.Conflict,
+		}
+	}
+	switch {
+	case errors.Is(err, profile.ErrNotFound):
+		hint := "ohgw profiles list shows what there is"
+		if near := suggest.Nearest(name, env.ProfileNames()); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+		return fault.New(fmt.Sprintf("there is no profile %q", name), hint, nil)
+	case errors.Is(err, profile.ErrName):
+		return fault.NewUsage(fmt.Sprintf("%q cannot be the name of a profile", name), "use up to 64 letters, digits, dots, dashes and underscores, the first one a letter or a digit")
+	case errors.Is(err, profile.ErrExists):
+		return &fault.Error{Msg: fmt.Sprintf("there is a profile %q already", name), Hint: "take another name, or remove that one first", Code: fault.Conflict}
+	case errors.Is(err, profile.ErrLimit):
+		return fault.New("there are as many profiles as OpenHands takes", "remove one that nobody uses: ohgw profiles remove NAME", nil)
+	case errors.Is(err, profile.ErrLegacy):
+		return fault.New("the settings are those of the first OpenHands", "start a present OpenHands once, which imports them", err)
+	case errors.Is(err, fs.ErrPermission):
+		return fault.New("the files of OpenHands cannot be used", "give them to yourself (ls -l says whose they are)", err)
+	}
+	return fault.New(fmt.Sprintf("the profile %q cannot be used", name), "ohgw profiles check "+name+" says what is wrong and what repairs it", err)
+}

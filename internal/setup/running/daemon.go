@@ -1,0 +1,209 @@
+// Package running asks the daemon that runs, or the one that was named.
+package running
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/token"
+)
+
+// askTimeout bounds one question to the daemon.
+const askTimeout = 10 * time.Second
+
+// maxAnswer bounds what is read of an answer, in bytes.
+const maxAnswer = 64 << 20
+
+// Daemon asks a running daemon.
+type Daemon struct {
+	HTTP  *http.Client
+	Base  string        // without /v1 and without a slash at the end
+	Key   string        // "" to show none
+	noKey error         // why there is none; may be nil
+	With  string        // which key it is, for people
+	Found instance.Info // the daemon of this user; zero when another URL was named
+}
+
+// Require is findDaemon for commands that need a daemon.
+func Require(ctx context.Context, env *setup.Env, s *config.Settings) (*Daemon, error) {
+	c, err := Find(ctx, env, s)
+	if errors.Is(err, instance.ErrNotRunning) {
+		return nil, notFound(err)
+	}
+	return c, err
+}
+
+// Find finds the daemon that the settings name, or that runs. The error is
+// instance.ErrNotRunning where there is no daemon, and none was named.
+func Find(ctx context.Context, env *setup.Env, s *config.Settings) (*Daemon, error) {
+	dirs, err := env.Dirs()
+	if err != nil {
+		return nil, err
+	}
+	c := &Daemon{HTTP: env.HTTP, Base: strings.TrimSuffix(s.Client.URL, "/v1"), Key: env.Getenv("OHGW_API_KEY")}
+	from := s.Origin("client.url").String()
+	if c.Base == "" {
+		c.Found, err = instance.Find(dirs.Runtime)
+		switch {
+		case errors.Is(err, instance.ErrNotRunning):
+			return nil, err
+		case err != nil:
+			return nil, notFound(err)
+		}
+		c.Base, from = c.Found.URL, dirs.Runtime
+	}
+	if err := chooseKey(ctx, env, s, c); err != nil {
+		return nil, err
+	}
+	env.Detail("daemon %s (%s), key: %s", c.Base, from, c.With)
+	return c, nil
+}
+
+// chooseKey finds what c shows: OHGW_API_KEY, else the first of OHGW_API_KEYS, else
+// the default token. The latter is for daemons on this machine only; no other
+// one could know it. That there is nothing is no error: the answer of
+// the daemon says whether it wants something.
+func chooseKey(ctx context.Context, env *setup.Env, s *config.Settings, c *Daemon) error {
+	keys := token.SplitKeys(env.Getenv("OHGW_API_KEYS"))
+	switch {
+	case c.Key != "":
+		c.With = "OHGW_API_KEY"
+	case len(keys) > 0:
+		c.Key, c.With = keys[0], "OHGW_API_KEYS"
+	case setup.OnThisMachine(c.Base):
+		store, values, err := env.TokenStore(s)
+		if err != nil {
+			return err
+		}
+		defer env.TellLate(setup.KeyringSlow)()
+		value, place, err := store.Default(ctx)
+		c.Key, c.noKey, c.With = value.Reveal(), err, "the default token ("+values.PlaceText(place)+")"
+		if err != nil {
+			c.With = "no key: " + err.Error()
+		}
+	default:
+		c.With = "none"
+	}
+	return nil
+}
+
+func notFound(err error) error {
+	f := &fault.Error{
+		Msg:  "no daemon is running",
+		Hint: "start it with ohgw serve, or name one elsewhere with --url",
+		Code: fault.Unreachable,
+	}
+	if !errors.Is(err, instance.ErrNotRunning) {
+		f.Msg, f.Err = "the running daemon cannot be found", err
+	}
+	return f
+}
+
+// Get asks for a path and decodes the answer into out. Raw is the answer as it
+// came.
+func (c *Daemon) Get(ctx context.Context, path string, out any) (raw []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Base+path, http.NoBody)
+	if err != nil {
+		return nil, fmt.Errorf("ask %s: %w", c.Base, err)
+	}
+	req.Header.Set("Accept", "application/json")
+	if c.Key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.Key)
+	}
+	resp, err := c.HTTP.Do(req)
+	if err != nil {
+		return nil, c.silent(err)
+	}
+	defer func() { _ = resp.Body.Close() }() // It was only read.
+	raw, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return nil, c.silent(err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, c.refused(resp.StatusCode, raw)
+	}
+	if err := json.Unmarshal(raw, out); err != nil {
+		return nil, c.Stranger(err)
+	}
+	return raw, nil
+}
+
+// silent is the error for a daemon that does not answer.
+func (c *Daemon) silent(err error) error {
+	return &fault.Error{
+		Msg: "the daemon at " + c.Base + " does not answer", Hint: "is it running there? ohgw serve starts one",
+		Code: fault.Unreachable, Err: setup.NetCause(err),
+	}
+}
+
+// Stranger is the error for something that is no ohgw.
+func (c *Daemon) Stranger(err error) error {
+	return &fault.Error{
+		Msg: "what answers at " + c.Base + " is no ohgw", Hint: "name the right address with --url or OHGW_URL",
+		Code: fault.Unreachable, Err: err,
+	}
+}
+
+// refused is the error for an answer that is not 200.
+func (c *Daemon) refused(status int, body []byte) error {
+	var envelope struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if err := json.Unmarshal(body, &envelope); err != nil || envelope.Error.Message == "" {
+		return c.Stranger(fmt.Errorf("status %d", status))
+	}
+	cause := errors.New(envelope.Error.Message)
+	switch {
+	case status == http.StatusUnauthorized:
+		return c.Locked(cause)
+	case status >= http.StatusInternalServerError:
+		return &fault.Error{Msg: "the daemon cannot answer now", Hint: "see what ohgw status says", Code: fault.Unreachable, Err: cause}
+	}
+	return fault.New("the daemon refuses the request", "see the cause", cause)
+}
+
+// Locked is the error for a key that the daemon does not take.
+func (c *Daemon) Locked(cause error) error {
+	f := &fault.Error{Msg: "the daemon at " + c.Base + " does not take our key", Hint: "put one of its tokens into OHGW_API_KEY", Code: fault.Credential, Err: cause}
+	if c.Key != "" {
+		return f
+	}
+	f.Msg = "the daemon at " + c.Base + " wants a key"
+	if gone, ok := errors.AsType[*secret.UnavailableError](c.noKey); ok {
+		f.Err = gone
+		f.Hint = "unlock the keyring, which has the default token, or put a token into OHGW_API_KEY"
+	} else if c.noKey != nil {
+		f.Err = c.noKey
+	}
+	return f
+}
+
+// backendTimeout bounds the question what runs the agents.
+const backendTimeout = 500 * time.Millisecond
+
+// BackendName is what runs the agents of a daemon; empty where it does not say.
+func (c *Daemon) BackendName(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
+	defer cancel()
+	var h daemon.Health
+	if _, err := c.Get(ctx, "/healthz", &h); err != nil || h.Backend == nil {
+		return ""
+	}
+	return h.Backend.Name
+}

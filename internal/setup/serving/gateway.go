@@ -1,0 +1,72 @@
+// Package serving makes gateways: a daemon with its backend, its listener and
+// those who may call it.
+package serving
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/chats"
+	"github.com/ohgw/ohgw/internal/buildinfo"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/setup/agents"
+)
+
+// Options is what a gateway needs beside its settings.
+type Options struct {
+	Tokens     daemon.Tokens // nil: everybody may come in
+	State      string        // directory of its records; nobody else's while it is open
+	Workspaces string        // directory of those that it makes
+	Log        *slog.Logger
+}
+
+// Gateway is a daemon with its backend. Close ends both.
+type Gateway struct {
+	*daemon.Daemon
+
+	Backend agents.Backend
+}
+
+// Open opens the backend that the settings choose, and makes a daemon
+// that answers for it. It does not listen yet.
+func Open(ctx context.Context, env *setup.Env, s *config.Settings, in Options) (*Gateway, error) {
+	backend, err := agents.Open(ctx, env, s, in.Log)
+	if err != nil {
+		return nil, err
+	}
+	d, err := daemon.New(daemonConfig(s, backend, in, env.Now)) //nolint:contextcheck // It ends with Close.
+	if err != nil {
+		return nil, errors.Join(fault.New("the gateway cannot start", "look at the state directory "+in.State, err), backend.Close())
+	}
+	return &Gateway{Daemon: d, Backend: backend}, nil
+}
+
+// Close interrupts what still runs and lets go of everything.
+func (g *Gateway) Close() error { return errors.Join(g.Daemon.Close(), g.Backend.Close()) }
+
+// daemonConfig gives the settings to the daemon, in the form that it has them.
+func daemonConfig(s *config.Settings, backend agents.Backend, in Options, now func() time.Time) daemon.Config {
+	build := buildinfo.Get()
+	c := daemon.Config{
+		Backend: backend.Backend, BackendID: backend.ID(), InProcess: backend.InProcess(), Why: backend.Why, Version: build.Version, Revision: build.Revision, Logger: in.Log, Now: now,
+		Tokens: in.Tokens, NoAuth: in.Tokens == nil, MetricsOpen: s.MetricsOpen, AllowHosts: s.AllowHosts, AllowOrigins: s.AllowOrigins,
+		Limits: daemon.Limits{
+			Body: int64(s.Limits.Body), Messages: s.Limits.Messages, Text: int(s.Limits.Message), Images: s.Limits.Images,
+		},
+		ImageURLs: s.ImageURLs, AnswerOnly: s.StreamText == "answer", HideProgress: s.Progress == "off", IgnoreHistory: s.History == "ignore",
+		Drain: s.Drain, MaxRuns: s.MaxRuns, MaxQueue: s.MaxQueue, OneShotTTL: s.OneShotTTL, RunTimeout: s.RunTimeout,
+		Workspace: s.Workspace, WorkspaceRoot: in.Workspaces, StateDir: in.State,
+		Complete: backend.Complete, Housekeeping: daemon.Housekeeping(s.Housekeeping), Sees: llm.Sees,
+		Chats: chats.Finder{Headers: s.ChatHeaders, Fields: s.ChatFields}, WorkspacePerChat: s.WorkspacePer == "chat",
+	}
+	if c.MaxQueue == 0 {
+		c.MaxQueue = -1 // there 0 is the default
+	}
+	return c
+}

@@ -1,0 +1,10 @@
+//go:build !windows
+
+package serving
+
+import (
+	"syscall"
+)
+
+// errInUse is the system's error for an address that somebody listens on.
+const errInUse = syscall.EADDRINUSE

@@ -1,0 +1,7 @@
+package serving
+
+import "syscall"
+
+// errInUse is the system's error for an address that somebody listens on:
+// WSAEADDRINUSE, which the syscall package does not name.
+const errInUse = syscall.Errno(10048)

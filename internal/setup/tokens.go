@@ -1,0 +1,143 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/filelock"
+	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/suggest"
+	"github.com/ohgw/ohgw/internal/token"
+)
+
+// Tokens opens the store of tokens that a daemon with this environment has.
+func (env *Env) Tokens() (*token.Store, error) {
+	dirs, err := env.Dirs()
+	if err != nil {
+		return nil, err
+	}
+	return token.NewStore(token.Config{Dir: dirs.State, Now: env.Now, Keys: token.SplitKeys(env.Getenv("OHGW_API_KEYS"))}), nil
+}
+
+// TokenStore opens the tokens with the store that keeps the value of the default
+// one.
+func (env *Env) TokenStore(s *config.Settings) (*token.Store, *KeyStore, error) {
+	dirs, err := env.Dirs()
+	if err != nil {
+		return nil, nil, err
+	}
+	values, err := env.OpenKeyStore(s, env.KeyringPatience())
+	if err != nil {
+		return nil, nil, err
+	}
+	return token.NewStore(token.Config{Dir: dirs.State, Now: env.Now, Values: values}), values, nil
+}
+
+// DefaultToken is the value of the default token.
+func (env *Env) DefaultToken(ctx context.Context) (secret.Value, error) {
+	s, err := env.Settings(nil)
+	if err != nil {
+		return secret.Value{}, err
+	}
+	store, _, err := env.TokenStore(s)
+	if err != nil {
+		return secret.Value{}, err
+	}
+	value, _, err := store.Default(ctx)
+	return value, err
+}
+
+// PlaceText says where the value of the default token is.
+func (s *KeyStore) PlaceText(p token.Place) string {
+	if p == token.InOldFile {
+		return "a file of an older ohgw"
+	}
+	return s.String()
+}
+
+// MoveOldToken moves the value of the default token from where older releases
+// kept it, and says so.
+func (env *Env) MoveOldToken(ctx context.Context, store *token.Store, values *KeyStore) {
+	moved, err := store.Settle(ctx)
+	switch {
+	case moved:
+		env.WarnCleartext(values)
+		env.RememberStore(values)
+		env.Note(`The value of the token "default" was in a file; it is in the %s now.`, values)
+	case err != nil && ctx.Err() == nil:
+		env.Note(`warning: the value of the token "default" is in the clear in a file, as an older ohgw kept it, because %s`, NotKeptText(ctx, err, values))
+	}
+}
+
+// NotKeptText is why a store does not keep the value of the default token.
+func NotKeptText(ctx context.Context, err error, values *KeyStore) string {
+	return Clean(KeyFault(ctx, err, values).Error())
+}
+
+// TokenNames are the names of the stored tokens, as far as they can be read.
+func (env *Env) TokenNames() []string {
+	dirs, err := env.Paths()
+	if err != nil {
+		return nil
+	}
+	tokens, err := token.NewStore(token.Config{Dir: dirs.State, Now: env.Now}).List()
+	if err != nil {
+		return nil
+	}
+	names := make([]string, 0, len(tokens))
+	for _, t := range tokens {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// TokenFault is err as a person should read it. name is the token it is about.
+func (env *Env) TokenFault(err error, name string) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, token.ErrNotFound):
+		hint := "ohgw tokens list shows what there is"
+		if near := suggest.Nearest(name, env.TokenNames()); near != "" {
+			hint = "did you mean " + near + "?"
+		} else if name == token.DefaultName {
+			hint = "ohgw serve makes it the first time; ohgw tokens create default makes it again"
+		}
+		return fault.New(fmt.Sprintf("there is no token %q", name), hint, nil)
+	case errors.Is(err, token.ErrExists):
+		return &fault.Error{
+			Msg:  fmt.Sprintf("there is a token %q already", name),
+			Hint: "take another name, or revoke that one first: ohgw tokens revoke " + name,
+			Code: fault.Conflict,
+		}
+	case errors.Is(err, token.ErrName):
+		return fault.NewUsage(fmt.Sprintf("%q cannot be the name of a token", name), "use up to 64 letters, digits, dots, dashes and underscores")
+	case errors.Is(err, token.ErrModel):
+		return fault.NewUsage(err.Error(), "use ids as ohgw models lists them, such as openhands_claude")
+	case errors.Is(err, token.ErrChatField):
+		return fault.NewUsage(err.Error(), "use "+strings.Join(token.ChatFields(), " or "))
+	case errors.Is(err, token.ErrNoValue):
+		return &fault.Error{
+			Msg:  "the value of the default token is not kept here any more",
+			Hint: "make it anew: ohgw tokens revoke default --yes && ohgw tokens create default",
+			Code: fault.Credential,
+		}
+	case errors.Is(err, token.ErrNewer):
+		return fault.New("the tokens were written by a newer ohgw", "upgrade ohgw", err)
+	case errors.Is(err, fs.ErrPermission):
+		return &fault.Error{
+			Msg:  "the tokens are not safe, or not yours to use",
+			Hint: "give the files to yourself alone (chmod 600, directories 700), then make tokens anew that others may have read",
+			Code: fault.Credential, Err: err,
+		}
+	}
+	if busy, ok := errors.AsType[*filelock.BusyError](err); ok {
+		return &fault.Error{Msg: "another process changes the tokens: " + busy.Holder.String(), Hint: "try again when it is done", Code: fault.Conflict, Err: err}
+	}
+	return fault.New("the tokens cannot be used", "look at the file; without it, all tokens have to be made anew", err)
+}
