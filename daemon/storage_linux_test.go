@@ -69,7 +69,7 @@ func TestADiskThatIsFullAndRecovers(t *testing.T) {
 	}
 	// What fills the journal's last page is not told from a disk with room.
 	var res response
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		if res = g.chat(ask("hi")); res.status != http.StatusOK {
 			break
 		}

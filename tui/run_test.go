@@ -71,7 +71,7 @@ func (t *terminal) written() string {
 // sees waits until text was written.
 func (t *terminal) sees(text string) {
 	t.Helper()
-	limit := time.After(20 * time.Second)
+	limit := time.After(time.Minute)
 	for !strings.Contains(t.written(), text) {
 		select {
 		case <-t.change:

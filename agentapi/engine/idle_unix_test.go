@@ -31,7 +31,7 @@ func TestShellOfAOneShotEndsWithIt(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for range 1000 { // it ends beside us
+	for range 6000 { // it ends beside us
 		if syscall.Kill(pid, 0) != nil {
 			return
 		}

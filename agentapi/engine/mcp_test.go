@@ -220,7 +220,7 @@ func TestMCPServerIsStartedWhenItIsNeededAndShared(t *testing.T) {
 		t.Error("the server ended while somebody uses it")
 	}
 	remove(two)
-	for range 1000 {
+	for range 6000 {
 		if !lives(pids[1]) {
 			return
 		}

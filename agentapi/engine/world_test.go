@@ -25,7 +25,7 @@ import (
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // world is an engine with one conversation and a scripted model.
 type world struct {

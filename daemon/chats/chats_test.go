@@ -169,7 +169,7 @@ func TestChatsThatNobodyUsesAreForgotten(t *testing.T) {
 	}
 	registry(t, dir, now) // it sweeps when it is opened
 	for _, path := range []string{old, cutOff} {
-		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 			if _, err := os.Stat(path); os.IsNotExist(err) {
 				break
 			}

@@ -3,6 +3,7 @@
 package systemd_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -106,15 +107,15 @@ func TestMain(m *testing.M) {
 		fmt.Println("no listener:", err)
 		os.Exit(1)
 	}
-	var once sync.WaitGroup
-	once.Add(1)
+	var once sync.Once
+	asked := make(chan struct{})
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "activated")
-		once.Done()
+		once.Do(func() { close(asked) })
 	})}
 	go func() { _ = server.Serve(ln) }()
-	once.Wait()
-	time.Sleep(100 * time.Millisecond)
+	<-asked
+	_ = server.Shutdown(context.Background()) // waits until the answer is written
 	os.Exit(0)
 }
 

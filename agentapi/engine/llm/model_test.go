@@ -9,12 +9,14 @@ import (
 	"image/png"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -201,26 +203,57 @@ func TestNoErrorAndNoLogShowsAKey(t *testing.T) {
 
 func TestConnectionsAreUsedAgain(t *testing.T) {
 	t.Parallel()
-	var opened atomic.Int32
-	proxy := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
-		_ = http.NewResponseController(w).Flush()
-		time.Sleep(time.Millisecond) // the end of the body comes behind the end mark
-	}))
-	proxy.Config.ConnState = count(&opened)
-	proxy.Start()
-	defer proxy.Close()
-	m := at(t, proxy.URL, "")
-	for range 20 {
-		if _, err := ask(t, m); err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		var opened int
+		conns := make(pipes)
+		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { //nolint:gosec // a client of the test
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+			_ = http.NewResponseController(w).Flush()
+			time.Sleep(time.Millisecond) // the end of the body comes behind the end mark
+		})}
+		go func() { _ = server.Serve(conns) }() // ends with the server
+		defer server.Close()
+		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			opened++
+			return conns.dial(), nil
+		}}
+		defer transport.CloseIdleConnections()
+		m := newModel(t, llm.Config{HTTP: &http.Client{Transport: transport}, Profile: profile(t, "openai/test", `"base_url":"http://test"`)})
+		for range 20 {
+			if _, err := ask(t, m); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if n := opened.Load(); n > 5 { // 1, unless the machine is very slow
-		t.Errorf("%d connections for 20 calls", n)
-	}
+		if opened != 1 {
+			t.Errorf("%d connections for 20 calls", opened)
+		}
+	})
 }
+
+// pipes is a listener in memory, for a bubble.
+type pipes chan net.Conn
+
+func (p pipes) dial() net.Conn {
+	ours, theirs := net.Pipe()
+	p <- theirs
+	return ours
+}
+
+func (p pipes) Accept() (net.Conn, error) {
+	c, ok := <-p
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+
+func (p pipes) Close() error {
+	close(p)
+	return nil
+}
+
+func (pipes) Addr() net.Addr { return &net.UnixAddr{} }
 
 func TestARedirectIsNotFollowed(t *testing.T) {
 	t.Parallel()

@@ -57,7 +57,7 @@ func TestCommandsOfASkillEndWithWhatTheyStarted(t *testing.T) {
 	if err := json.Unmarshal(data, &pid); err != nil {
 		t.Fatal(err)
 	}
-	for range 500 {
+	for range 6000 {
 		if syscall.Kill(pid, 0) != nil || zombie(pid) {
 			return
 		}

@@ -355,21 +355,23 @@ func TestABusyLockStopsItsFilesOnly(t *testing.T) {
 // A store has one lock and may have hundreds of files.
 func TestABusyLockIsWaitedForOnce(t *testing.T) {
 	t.Parallel()
-	files := map[string]string{}
-	for i := range 20 {
-		files[fmt.Sprintf("profiles/p%02d.json", i)] = oldForm
-	}
-	s := newStore(t, files)
-	lock, err := filelock.Acquire(t.Context(), filepath.Join(s.base, "profiles", ".profiles.lock"), filelock.Options{})
-	must(t, err)
-	defer lock.Release() //nolint:errcheck // the test is over
-	o := options(t, s.base)
-	waits := 0
-	o.Apply, o.Locking = true, document.Locking{Timeout: 1100 * time.Millisecond, OnWait: func(filelock.Holder) { waits++ }}
-	report := run(t, o)
-	if report.Code() != fault.Conflict || report.Summary.Error != 20 || waits != 1 {
-		t.Errorf("code %d, %+v, waited %d times", report.Code(), report.Summary, waits)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		files := map[string]string{}
+		for i := range 20 {
+			files[fmt.Sprintf("profiles/p%02d.json", i)] = oldForm
+		}
+		s := newStore(t, files)
+		lock, err := filelock.Acquire(t.Context(), filepath.Join(s.base, "profiles", ".profiles.lock"), filelock.Options{})
+		must(t, err)
+		defer lock.Release() //nolint:errcheck // the test is over
+		o := options(t, s.base)
+		waits := 0
+		o.Apply, o.Locking = true, document.Locking{Timeout: 1100 * time.Millisecond, OnWait: func(filelock.Holder) { waits++ }}
+		report := run(t, o)
+		if report.Code() != fault.Conflict || report.Summary.Error != 20 || waits != 1 {
+			t.Errorf("code %d, %+v, waited %d times", report.Code(), report.Summary, waits)
+		}
+	})
 }
 
 // A run that is killed, or a disk that is full, may leave the last line of the

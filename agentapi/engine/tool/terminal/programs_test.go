@@ -279,7 +279,7 @@ func TestAShellThatDiedBetweenTheCallsIsReplaced(t *testing.T) {
 
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for range 500 {
+	for range 6000 {
 		if done() {
 			return
 		}
