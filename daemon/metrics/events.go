@@ -26,17 +26,17 @@ func (m *Metrics) Request(r Request) {
 	default:
 		method = other
 	}
-	m.requests.WithLabelValues(route, method, strconv.Itoa(r.Status)).Inc()
-	m.duration.WithLabelValues(route).Observe(seconds(r.Took))
+	m.requests.Add(1, method, route, strconv.Itoa(r.Status))
+	m.duration.Observe(seconds(r.Took), route)
 	if r.Code != "" {
-		m.failures.WithLabelValues(r.Code).Inc()
+		m.failures.Add(1, r.Code)
 	}
 }
 
 // FirstByte notes when the answer of a run began; the form is "stream" or
 // "plain".
 func (m *Metrics) FirstByte(form string, after time.Duration) {
-	m.firstByte.WithLabelValues(form).Observe(seconds(after))
+	m.firstByte.Observe(seconds(after), form)
 }
 
 // FirstText notes when a stream had its first text of the agent.
@@ -44,15 +44,15 @@ func (m *Metrics) FirstText(after time.Duration) { m.firstText.Observe(seconds(a
 
 // StreamOpens counts a stream that begins; call what it returns at its end.
 func (m *Metrics) StreamOpens() (closes func()) {
-	m.streams.Inc()
-	return m.streams.Dec
+	m.streams.Add(1)
+	return func() { m.streams.Add(-1) }
 }
 
 // Repeat counts a request that an earlier run answered.
-func (m *Metrics) Repeat() { m.repeats.Inc() }
+func (m *Metrics) Repeat() { m.repeats.Add(1) }
 
 // BackendError counts a failure of the backend. The kinds are few and fixed.
-func (m *Metrics) BackendError(kind string) { m.backend.WithLabelValues(kind).Inc() }
+func (m *Metrics) BackendError(kind string) { m.backend.Add(1, kind) }
 
 // Run is a run that is over.
 type Run struct {
@@ -68,14 +68,14 @@ type Run struct {
 // Run counts a run.
 func (m *Metrics) Run(r Run) {
 	profile := m.profile(r.Profile)
-	m.runs.WithLabelValues(profile, r.Outcome).Inc()
-	m.runDuration.WithLabelValues(r.Outcome).Observe(seconds(r.Took))
+	m.runs.Add(1, r.Outcome, profile)
+	m.runDuration.Observe(seconds(r.Took), r.Outcome)
 	m.wait.Observe(seconds(r.Waited))
-	m.cost.WithLabelValues(profile).Add(max(0, r.Cost))
+	m.cost.Add(r.Cost, profile)
 	for kind, n := range map[string]int64{
 		"prompt": r.Prompt, "completion": r.Completion, "cached": r.Cached, "cache_write": r.CacheWrite, "reasoning": r.Reasoning,
 	} {
-		m.tokens.WithLabelValues(profile, kind).Add(max(0, float64(n)))
+		m.tokens.Add(float64(n), kind, profile)
 	}
 }
 
@@ -93,13 +93,13 @@ type Housekeeping struct {
 
 // Housekeeping counts a task of a chat UI.
 func (m *Metrics) Housekeeping(h Housekeeping) {
-	m.tasks.WithLabelValues(h.Task, h.By).Inc()
-	m.taskTime.WithLabelValues(h.By).Observe(seconds(h.Took))
+	m.tasks.Add(1, h.By, h.Task)
+	m.taskTime.Observe(seconds(h.Took), h.By)
 	profile := m.profile(h.Profile)
-	m.taskCost.WithLabelValues(profile).Add(max(0, h.Cost))
+	m.taskCost.Add(h.Cost, profile)
 	for kind, n := range map[string]int64{
 		"prompt": h.Prompt, "completion": h.Completion, "cached": h.Cached, "cache_write": h.CacheWrite, "reasoning": h.Reasoning,
 	} {
-		m.taskTokens.WithLabelValues(profile, kind).Add(max(0, float64(n)))
+		m.taskTokens.Add(float64(n), kind, profile)
 	}
 }

@@ -90,16 +90,12 @@ var rules = []rule{
 		not: []string{"internal/secret"}, deny: []string{"github.com/zalando/go-keyring"},
 	},
 	{
-		why: "the daemon says what happened, and one package counts",
-		not: []string{"daemon/metrics"}, deny: []string{"github.com/prometheus"},
-	},
-	{
 		why: "sockets belong to the backend that has them and to its fake",
 		not: []string{"agentapi/agentserver", "agentapi/backendtest"}, deny: []string{"github.com/coder/websocket"},
 	},
 	{
 		why:  "what is for tests stays in tests, and in packages named for them",
-		deny: []string{"./...test", "testing", "github.com/google/go-cmp", "go.uber.org/goleak", "pgregory.net/rapid"},
+		deny: []string{"./...test", "testing", "github.com/google/go-cmp", "go.uber.org/goleak", "pgregory.net/rapid", "github.com/prometheus"},
 	},
 	{
 		why: "other people's clients stay out of our graph",
