@@ -66,16 +66,17 @@ func (Disk) Write(path string, data []byte, sync bool) error {
 // its place: what a process that died has left of it is set aside.
 func isEvent(name string) bool { return strings.HasPrefix(name, "event-") }
 
+// fill writes a file that may be there, and with sync waits for the disk.
 func fill(path string, data []byte, sync bool) error {
-	f, err := openFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
+	h, err := open(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
+	err = h.write(data)
 	if err == nil && sync {
-		err = f.Sync()
+		err = h.sync()
 	}
-	return errors.Join(err, f.Close())
+	return errors.Join(err, h.close())
 }
 
 // maxSyncs is how many files are synced at once: each holds a thread.
@@ -85,25 +86,66 @@ const maxSyncs = 32
 // everything that it knows of in one commit, and one commit follows another, also
 // for other conversations. So it is told to write all files before it is asked
 // for the first one, which is waited for alone: that commit has the others, too.
-func (Disk) Sync(paths []string) error { return syncAll(paths, startWrite, syncFile) }
+func (Disk) Sync(paths []string) error {
+	files := make([]file, len(paths))
+	return syncAll(len(paths),
+		func(i int) { files[i] = file{path: paths[i], keep: i < maxKept}; files[i].start() },
+		func(i int) error { return files[i].finish() })
+}
 
-// syncAll calls start for all paths, then sync for the first one, then sync for
+// maxKept is how many files one Sync holds open between its two passes.
+const maxKept = 32
+
+// file is one that is on its way to the disk.
+type file struct {
+	path string
+	keep bool // open between start and finish
+	kept bool // it is: h is valid
+	h    handle
+}
+
+// start has the system begin to write the file. A failure is told by finish.
+func (f *file) start() {
+	if !startsWrites || skipped(f.path) {
+		return
+	}
+	h, err := open(f.path, os.O_RDONLY)
+	if err != nil {
+		return
+	}
+	h.start()
+	if f.keep {
+		f.h, f.kept = h, true
+		return
+	}
+	_ = h.close() // It was only read.
+}
+
+// finish waits for the file.
+func (f *file) finish() error {
+	if !f.kept {
+		return syncFile(f.path)
+	}
+	return errors.Join(f.h.sync(), f.h.close())
+}
+
+// syncAll calls start for n files, then sync for the first one, then sync for
 // the others, several at a time.
-func syncAll(paths []string, start func(string), syncOne func(string) error) error {
-	if len(paths) == 0 {
+func syncAll(n int, start func(i int), syncOne func(i int) error) error {
+	if n == 0 {
 		return nil
 	}
-	for _, path := range paths {
-		start(path)
+	for i := range n {
+		start(i)
 	}
-	errs := make([]error, len(paths))
-	errs[0] = syncOne(paths[0])
+	errs := make([]error, n)
+	errs[0] = syncOne(0)
 	var next atomic.Int64
 	var all sync.WaitGroup
-	for range min(maxSyncs, len(paths)-1) {
+	for range min(maxSyncs, n-1) {
 		all.Go(func() {
-			for i := next.Add(1); i < int64(len(paths)); i = next.Add(1) {
-				errs[i] = syncOne(paths[i])
+			for i := next.Add(1); i < int64(n); i = next.Add(1) {
+				errs[i] = syncOne(int(i))
 			}
 		})
 	}
@@ -112,15 +154,22 @@ func syncAll(paths []string, start func(string), syncOne func(string) error) err
 }
 
 func syncFile(path string) error {
-	// Windows keeps names by itself, and does not take a directory for a file.
-	if runtime.GOOS == "windows" {
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			return nil
-		}
+	if skipped(path) {
+		return nil
 	}
-	f, err := openFile(path, os.O_RDONLY)
+	h, err := open(path, os.O_RDONLY)
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return errors.Join(h.sync(), h.close())
+}
+
+// skipped tells whether a path is a directory on Windows, which keeps names by
+// itself and does not take a directory for a file.
+func skipped(path string) bool {
+	if runtime.GOOS != "windows" {
+		return false
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }

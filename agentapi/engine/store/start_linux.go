@@ -2,21 +2,14 @@
 
 package store
 
-import (
-	"os"
-	"syscall"
-)
+import "syscall"
+
+// startsWrites tells whether the system can be told to begin to write a file.
+const startsWrites = true
 
 // syncFileRangeWrite is SYNC_FILE_RANGE_WRITE.
 const syncFileRangeWrite = 2
 
-// startWrite has the system begin to write a file, and waits for nothing. A
+// start has the system begin to write the file, and waits for nothing. A
 // failure is told by the sync that follows.
-func startWrite(path string) {
-	f, err := openFile(path, os.O_RDONLY)
-	if err != nil {
-		return
-	}
-	_ = syscall.SyncFileRange(int(f.Fd()), 0, 0, syncFileRangeWrite)
-	_ = f.Close() // It was only read.
-}
+func (h handle) start() { _ = syscall.SyncFileRange(h.fd, 0, 0, syncFileRangeWrite) }

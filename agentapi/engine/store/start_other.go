@@ -2,6 +2,7 @@
 
 package store
 
-// startWrite would have the system begin to write a file; there is no call for
-// that here.
-func startWrite(string) {}
+// startsWrites tells whether the system can be told to begin to write a file.
+const startsWrites = false
+
+func (handle) start() {}
