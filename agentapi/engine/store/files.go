@@ -18,9 +18,9 @@ const fileMode = 0o600
 type Files interface {
 	Mkdir(path string) error
 	MkdirAll(path string) error
-	// Write replaces or makes a file in one step; an event's, which is new and
-	// the last of its log, may be there in part when the process dies. With sync
-	// it is on the disk when Write returns.
+	// Write replaces or makes a file in one step: a process that dies leaves the
+	// whole file or the one before it. With sync it is on the disk when Write
+	// returns.
 	Write(path string, data []byte, sync bool) error
 	// Sync puts files on the disk that were written without, or the names in a
 	// directory.
@@ -36,19 +36,13 @@ func (Disk) Mkdir(path string) error { return os.Mkdir(path, 0o700) }
 // MkdirAll makes a directory with its parents.
 func (Disk) MkdirAll(path string) error { return os.MkdirAll(path, 0o700) }
 
-// Write writes a temporary file beside path and renames it. A conversation has
-// one writer, so the temporary file has one name, and what a process that died
-// has left of it is written over.
+// Write writes a temporary file and renames it. Events need that, too: OpenHands
+// does not open a conversation that has an empty event. A conversation has one
+// writer, so the temporary file has one name, and what a process that died has
+// left of it is written over.
 func (Disk) Write(path string, data []byte, sync bool) error {
-	dir, name := filepath.Split(path)
-	if isEvent(name) {
-		err := fill(path, data, sync)
-		if err == nil && sync {
-			err = syncFile(dir)
-		}
-		return err
-	}
-	temp := dir + ".ohgw-" + name + ".tmp"
+	dir := filepath.Dir(path)
+	temp := tempFile(path)
 	err := fill(temp, data, sync)
 	if err == nil {
 		err = rename(temp, path)
@@ -62,9 +56,15 @@ func (Disk) Write(path string, data []byte, sync bool) error {
 	return nil
 }
 
-// isEvent tells whether a file is one of the log. It need not be written beside
-// its place: what a process that died has left of it is set aside.
-func isEvent(name string) bool { return strings.HasPrefix(name, "event-") }
+// tempFile is where a file is written before it has its name. All events share
+// one, outside of their directory, where OpenHands expects nothing but events.
+func tempFile(path string) string {
+	dir, name := filepath.Split(path)
+	if strings.HasPrefix(name, "event-") {
+		dir, name = filepath.Join(dir, ".."), "event"
+	}
+	return filepath.Join(dir, ".ohgw-"+name+".tmp")
+}
 
 // fill writes a file that may be there, and with sync waits for the disk.
 func fill(path string, data []byte, sync bool) error {
