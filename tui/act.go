@@ -1,38 +1,47 @@
 package tui
 
 import (
-	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
-
-	"github.com/ohgw/ohgw/tui/editor"
-	"github.com/ohgw/ohgw/tui/markdown"
-	"github.com/ohgw/ohgw/tui/safe"
-	"github.com/ohgw/ohgw/tui/transcript"
 )
 
 // enter sends what is written, or does the command that it is.
 func (m *model) enter() tea.Cmd {
 	text := m.input.Value()
-	if strings.TrimSpace(text) == "" && len(m.images) == 0 {
+	if strings.TrimSpace(text) == "" && len(m.chat.Images) == 0 {
 		return nil
 	}
-	if name, rest, ok := slash(text); ok {
-		return m.slash(name, rest)
+	if c, rest, ok := slash(text); ok {
+		return m.slash(c, rest)
 	}
 	if strings.TrimSpace(text) == "" {
-		return m.say("write something about the picture, too")
+		return m.Say("write something about the picture, too")
 	}
-	if m.chosen == "" {
-		return m.say("not sent yet: there is no model; your text stays here")
+	if m.chat.Model == "" {
+		return m.Say("not sent yet: there is no model; your text stays here")
 	}
-	o := outgoing{text: text, shown: safe.Text(m.input.Shown()), images: m.images}
+	shown := m.input.Shown()
 	m.sent(text)
 	m.restoreDraft()
-	m.images = nil
-	m.log.Bottom()
-	return m.submit(o)
+	m.chat.Log.Bottom()
+	return m.chat.Submit(text, shown)
+}
+
+// slash does a command. One that cannot be done leaves the input as it is.
+func (m *model) slash(c slashCommand, rest string) tea.Cmd {
+	var cmd tea.Cmd
+	var ok bool
+	if c.onScreen != nil {
+		cmd, ok = c.onScreen(m, rest)
+	} else {
+		cmd, ok = c.run(m, rest)
+	}
+	if ok {
+		m.sent(m.input.Value())
+		m.input.Clear()
+	}
+	return cmd
 }
 
 // sent keeps a text for the arrow keys.
@@ -45,14 +54,14 @@ func (m *model) sent(text string) {
 
 // interrupt is Ctrl+C: it stops the run, and the second one leaves.
 func (m *model) interrupt() tea.Cmd {
-	if m.turn != nil {
-		m.stop()
-		return m.say("stopped; Ctrl+C twice leaves")
+	if m.chat.Turn != nil {
+		m.chat.Stop()
+		return m.Say("stopped; Ctrl+C twice leaves")
 	}
 	if m.leaving {
 		return tea.Quit
 	}
-	cmd := m.say("Ctrl+C again leaves")
+	cmd := m.Say("Ctrl+C again leaves")
 	m.leaving = true
 	return cmd
 }
@@ -60,13 +69,13 @@ func (m *model) interrupt() tea.Cmd {
 // escape closes what is open, or stops the run.
 func (m *model) escape() tea.Cmd {
 	switch {
-	case m.turn != nil:
-		m.stop()
-		return m.say("stopped; what came stays")
-	case !m.log.Following():
-		m.log.Bottom()
+	case m.chat.Turn != nil:
+		m.chat.Stop()
+		return m.Say("stopped; what came stays")
+	case !m.chat.Log.Following():
+		m.chat.Log.Bottom()
 	}
-	m.log.Mark("")
+	m.chat.Log.Mark("")
 	return nil
 }
 
@@ -74,135 +83,21 @@ func (m *model) escape() tea.Cmd {
 func (m *model) command(do action) tea.Cmd {
 	switch do {
 	case pickModel:
-		m.dialog = newPicker(pickModels, "Models", m.modelItems())
-		return tea.Batch(m.connect(), m.startTicking())
+		return m.pickModel("")
 	case newConversation:
-		return m.begin(Conversation{ID: m.cfg.NewID(), Place: m.cfg.Place.Title}, "New conversation.")
+		m.chat.New()
 	case resume:
-		if m.cfg.Recent == nil {
-			return m.say("conversations are not kept here; /resume ID takes one up")
-		}
-		return listRecent(m.ctx, m.cfg.Recent)
+		return m.chat.Recent()
 	case retry:
-		return m.retry()
+		return m.chat.Retry()
 	case copyAnswer:
-		a := m.log.LastAnswer()
-		if a == nil || a.Answer() == "" {
-			return m.say("there is no answer to copy")
-		}
-		text := a.Answer()
-		return copyText(m.ctx, m.cfg.Copy, text, "the answer, "+editor.Size(int64(len(text))))
+		return copyAnswerOf(m)
 	case copyCode:
 		return m.pickCode()
 	case copyID:
-		return copyText(m.ctx, m.cfg.Copy, m.convo.ID, "the id "+m.convo.ID)
+		return m.showID()
 	case help:
-		m.openHelp()
+		return m.showHelp()
 	}
 	return nil
-}
-
-// begin goes on with another conversation.
-func (m *model) begin(c Conversation, note string) tea.Cmd {
-	if m.turn != nil {
-		m.stop()
-	}
-	m.convo, m.tokens, m.card, m.last, m.lastErr, m.ignored = c, [2]int64{}, nil, nil, nil, ""
-	m.log.Clear()
-	m.note(note)
-	return nil
-}
-
-func (m *model) recalled(msg recentMsg) tea.Cmd {
-	if msg.err != nil {
-		m.complain("The list of conversations cannot be read: " + msg.err.Error())
-		return nil
-	}
-	if len(msg.list) == 0 {
-		return m.say("there is no earlier conversation")
-	}
-	items := make([]item, len(msg.list))
-	for i, c := range msg.list {
-		name := safe.Line(c.Title)
-		if name == "" {
-			name = safe.Line(c.ID)
-		}
-		items[i] = item{name: name, detail: ago(m.cfg.Now().Sub(c.Used)) + " · " + safe.Line(c.Model) + " · " + shortID(c.ID), value: c}
-	}
-	m.dialog = newPicker(pickConversations, "Conversations", items)
-	return nil
-}
-
-// modelItems are the models to choose from. One without an agent is for those
-// who name it.
-func (m *model) modelItems() []item {
-	items := make([]item, 0, len(m.models))
-	for _, x := range m.models {
-		if x.Plain && x.ID != m.chosen {
-			continue
-		}
-		detail := safe.Line(x.Description)
-		if x.ID == m.chosen {
-			detail = strings.TrimPrefix(detail+" · in use", " · ")
-		}
-		items = append(items, item{name: safe.Line(x.ID), detail: detail, value: x.ID})
-	}
-	return items
-}
-
-// pickCode copies the block of code of the last answer, or asks which.
-func (m *model) pickCode() tea.Cmd {
-	var found []string
-	if a := m.log.LastAnswer(); a != nil {
-		found = markdown.Code(a.Source())
-	}
-	switch len(found) {
-	case 0:
-		return m.say("there is no block of code in the last answer")
-	case 1:
-		return m.copyBlock(found[0])
-	}
-	items := make([]item, len(found))
-	for i, code := range found {
-		first, _, _ := strings.Cut(strings.TrimSpace(code), "\n")
-		items[i] = item{name: strconv.Itoa(i+1) + "  " + safe.Line(first), detail: lineCount(code), value: code}
-	}
-	m.dialog = newPicker(pickBlocks, "Blocks of code", items)
-	return nil
-}
-
-func (m *model) copyBlock(code string) tea.Cmd {
-	return copyText(m.ctx, m.cfg.Copy, code, "the code, "+lineCount(code))
-}
-
-// picked does what the chosen item of a list is for.
-func (m *model) picked(kind pickerKind, it item) tea.Cmd {
-	switch v := it.value.(type) {
-	case string:
-		if kind == pickBlocks {
-			return m.copyBlock(v)
-		}
-		m.chosen = v
-		return tea.Batch(m.say("the next question goes to "+v), m.next())
-	case Conversation:
-		if v.Model != "" {
-			m.chosen = v.Model
-		}
-		return m.begin(v, "Going on with “"+title(v.Title)+"” ("+v.ID+"). The agent remembers it; what was said is not shown here.")
-	}
-	return nil
-}
-
-// wholeText is the conversation as a Markdown document.
-func (m *model) wholeText() string {
-	var b strings.Builder
-	for _, msg := range m.log.Messages() {
-		switch msg := msg.(type) {
-		case *transcript.Question:
-			b.WriteString("## You\n\n" + msg.Text() + "\n\n")
-		case *transcript.Answer:
-			b.WriteString("## " + m.modelName() + "\n\n" + msg.Source() + "\n\n")
-		}
-	}
-	return b.String()
 }

@@ -10,23 +10,24 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/tui/session"
 )
 
 // benchModel is a chat with messages that a stream has just begun in.
 func benchModel(b *testing.B, messages int) *model {
 	b.Helper()
 	ids := 0
-	m := newModel(b.Context(), Config{Endpoint: &script{}, Now: time.Now, NewID: func() string { ids++; return fmt.Sprint(ids) }}, &tracker{})
+	m := newModel(b.Context(), Config{Endpoint: &script{}, Now: time.Now, NewID: func() string { ids++; return fmt.Sprint(ids) }})
 	m.Update(tea.WindowSizeMsg{Width: 120, Height: 40})
-	m.Update(modelsMsg{models: []gateway.Model{{ID: "m"}}})
+	m.Update(session.ModelsMsg{Models: []gateway.Model{{ID: "m"}}})
 	for i := range messages / 2 {
 		m.input.Set(fmt.Sprintf("question %d", i))
 		m.Update(named["enter"])
-		m.Update(batchMsg{stream: m.turn.stream, pieces: []gateway.Piece{gateway.Started{}, gateway.Text(page), finished()}, over: true})
+		m.Update(session.BatchMsg{Turn: m.chat.Turn, Pieces: []gateway.Piece{gateway.Started{}, gateway.Text(page), finished()}, Over: true})
 	}
 	m.input.Set("and now")
 	m.Update(named["enter"])
-	m.Update(batchMsg{stream: m.turn.stream, pieces: []gateway.Piece{gateway.Started{}}})
+	m.Update(session.BatchMsg{Turn: m.chat.Turn, Pieces: []gateway.Piece{gateway.Started{}}})
 	return m
 }
 
@@ -45,7 +46,7 @@ func BenchmarkKeyWhileStreaming(b *testing.B) {
 			i++
 		}
 		begun := time.Now()
-		m.Update(batchMsg{stream: m.turn.stream, pieces: pieces})
+		m.Update(session.BatchMsg{Turn: m.chat.Turn, Pieces: pieces})
 		m.View()
 		m.Update(tea.KeyPressMsg{Text: "a", Code: 'a'})
 		m.View()
@@ -60,20 +61,20 @@ func BenchmarkKeyWhileStreaming(b *testing.B) {
 
 func BenchmarkScrollLongChat(b *testing.B) {
 	m := benchModel(b, 2000)
-	m.log.Top()
+	m.chat.Log.Top()
 	b.ReportAllocs()
 	for b.Loop() {
 		m.Update(tea.MouseWheelMsg{Button: tea.MouseWheelDown})
 		m.View()
-		if m.log.Following() {
-			m.log.Top()
+		if m.chat.Log.Following() {
+			m.chat.Log.Top()
 		}
 	}
 }
 
 func BenchmarkResizeLongChat(b *testing.B) {
 	m := benchModel(b, 2000)
-	m.log.Scroll(-5000)
+	m.chat.Log.Scroll(-5000)
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
@@ -96,7 +97,7 @@ func BenchmarkPasteOfAMegabyte(b *testing.B) {
 // BenchmarkFirstFrame is from the beginning of the chat to its first screen.
 func BenchmarkFirstFrame(b *testing.B) {
 	for b.Loop() {
-		m := newModel(b.Context(), Config{Endpoint: &script{}, Now: time.Now, NewID: func() string { return "1" }}, &tracker{})
+		m := newModel(b.Context(), Config{Endpoint: &script{}, Now: time.Now, NewID: func() string { return "1" }})
 		m.Init()
 		m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
 		m.View()
@@ -108,7 +109,7 @@ func BenchmarkLineOfTenMegabytes(b *testing.B) {
 	line := strings.Repeat("words ", 10<<20/6)
 	for b.Loop() {
 		m := benchModel(b, 2)
-		m.Update(batchMsg{stream: m.turn.stream, pieces: []gateway.Piece{gateway.Text(line), gateway.Progress(line)}})
+		m.Update(session.BatchMsg{Turn: m.chat.Turn, Pieces: []gateway.Piece{gateway.Text(line), gateway.Progress(line)}})
 		m.View()
 	}
 }

@@ -92,8 +92,8 @@ func TestCtrlCStopsThenLeaves(t *testing.T) {
 	talk(t, &script{answer: hangs(gateway.Started{})}, nil, func(c *chat) {
 		c.ask("go")
 		c.press("ctrl+c")
-		if c.quit || c.turn != nil {
-			t.Fatalf("quit %v, turn %v", c.quit, c.turn)
+		if c.quit || c.chat.Turn != nil {
+			t.Fatalf("quit %v, turn %v", c.quit, c.chat.Turn)
 		}
 		c.press("ctrl+c")
 		c.sees("Ctrl+C again leaves")
@@ -137,7 +137,7 @@ func TestLettersOfAWordAreNoKeys(t *testing.T) {
 			t.Errorf("after a backspace the input is %q, asked %d times", got, len(s.asked))
 		}
 		c.press("?", "what")
-		if got := c.input.Value(); got != "?what" || c.help != nil {
+		if got := c.input.Value(); got != "?what" || c.open != nil {
 			t.Errorf("the input is %q", got)
 		}
 	})

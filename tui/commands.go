@@ -6,17 +6,12 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/tui/session"
 )
 
-// The messages that commands bring.
+// The messages that the screen's commands bring.
 type (
-	modelsMsg struct {
-		models []gateway.Model
-		err    error
-	}
 	tickMsg   struct{}
-	againMsg  struct{}        // time to look for the gateway again
 	flashMsg  struct{ n int } // time to take the flash n away
 	letterMsg struct{ n int } // no letter followed the letter n
 	draftMsg  struct {        // a text is where an editor finds it
@@ -27,20 +22,7 @@ type (
 		text string
 		err  error
 	}
-	imageMsg struct {
-		image Image
-		err   error
-		paste string // what to insert if it was no image
-	}
-	doneMsg struct { // something was copied or saved
-		what string
-		err  error
-	}
-	recentMsg struct {
-		list []Conversation
-		err  error
-	}
-	rememberedMsg struct{ err error }
+	insertMsg struct{ text string } // a path that was pasted, and is no picture
 )
 
 // The pace of things that happen by themselves.
@@ -54,13 +36,6 @@ const (
 
 func after(d time.Duration, msg tea.Msg) tea.Cmd {
 	return tea.Tick(d, func(time.Time) tea.Msg { return msg })
-}
-
-func listModels(ctx context.Context, endpoint gateway.Endpoint) tea.Cmd {
-	return func() tea.Msg {
-		models, err := endpoint.Models(ctx)
-		return modelsMsg{models, err}
-	}
 }
 
 func draft(edit func(string) (*Draft, error), text string) tea.Cmd {
@@ -81,17 +56,21 @@ func runEditor(d *Draft) tea.Cmd {
 	})
 }
 
-func readImage(ctx context.Context, read func(context.Context, string) (Image, error), path, paste string) tea.Cmd {
+// pastedImage reads the picture at a path that was pasted as text.
+func pastedImage(ctx context.Context, read func(context.Context, string) (Image, error), path, text string) tea.Cmd {
 	return func() tea.Msg {
 		img, err := read(ctx, path)
-		return imageMsg{img, err, paste}
+		if err != nil {
+			return insertMsg{text}
+		}
+		return session.AttachedMsg{Image: img}
 	}
 }
 
 func clipboardImage(ctx context.Context, read func(context.Context) (Image, error)) tea.Cmd {
 	return func() tea.Msg {
 		img, err := read(ctx)
-		return imageMsg{image: img, err: err}
+		return session.AttachedMsg{Image: img, Err: err}
 	}
 }
 
@@ -102,25 +81,7 @@ func copyText(ctx context.Context, system func(context.Context, string) error, t
 			// The terminal was asked too, and does not say whether it did it.
 			_ = system(ctx, text)
 		}
-		return doneMsg{what: "copied " + what}
+		return session.DoneMsg{What: "copied " + what}
 	}
 	return tea.Batch(tea.SetClipboard(text), done)
-}
-
-func saveText(ctx context.Context, save func(context.Context, string, string) (string, error), path, text string) tea.Cmd {
-	return func() tea.Msg {
-		where, err := save(ctx, path, text)
-		return doneMsg{"saved to " + where, err}
-	}
-}
-
-func listRecent(ctx context.Context, r Recent) tea.Cmd {
-	return func() tea.Msg {
-		list, err := r.List(ctx)
-		return recentMsg{list, err}
-	}
-}
-
-func remember(ctx context.Context, r Recent, c Conversation) tea.Cmd {
-	return func() tea.Msg { return rememberedMsg{r.Remember(ctx, c)} }
 }

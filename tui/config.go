@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/tui/session"
 )
 
 // Config is all that a chat needs of the world. Endpoint, In, Out, NewID and
@@ -49,41 +50,21 @@ type Config struct {
 	Save func(ctx context.Context, path, text string) (string, error)
 }
 
-// Place is where the questions go, in words for a person.
-type Place struct {
-	Title   string // "127.0.0.1:6449", "in this process"
-	Backend string // "agent-server", "embedded", ...; empty when nobody knows
-	Notice  string // shown at the start, e.g. that a daemon was started here
-	Demo    bool   // the answers are scripted
-}
-
-// Hints are commands that help in a state the chat cannot leave by itself,
-// each as it is typed into a shell.
-type Hints struct {
-	Unreachable []string // starts what is not there
-	Locked      []string // gets a key that is accepted
-	NoModels    []string // makes a model, and checks it
-	// Resume is the command that goes on with a conversation later. It is
-	// printed when the chat ends; nil prints nothing.
-	Resume func(conversation string) string
-}
-
-// Start is how a chat begins.
-type Start struct {
-	Model        string // empty: the first of the list
-	Conversation string // empty: a new one
-	System       string
-	Text         string // asked at once when it is not empty
-	Images       []Image
-	Timeout      time.Duration // of each run; 0 is the gateway's own
-}
-
-// Image is a picture that goes with a question.
-type Image struct {
-	Name    string // for people, e.g. the last part of its path
-	DataURL string
-	Size    int64 // bytes of the picture itself
-}
+// What a chat is about, for those who make a Config.
+type (
+	// Place is where the questions go, in words for a person.
+	Place = session.Place
+	// Hints are commands that help in a state the chat cannot leave by itself.
+	Hints = session.Hints
+	// Start is how a chat begins.
+	Start = session.Start
+	// Image is a picture that goes with a question.
+	Image = session.Image
+	// Recent keeps what conversations there were.
+	Recent = session.Recent
+	// Conversation is one that can be gone on with.
+	Conversation = session.Conversation
+)
 
 // Draft is a text in the hands of an editor.
 type Draft struct {
@@ -93,21 +74,12 @@ type Draft struct {
 	Read func() (string, error)
 }
 
-// Recent keeps what conversations there were, for a later chat to go on with.
-// Its methods are called outside of the event loop.
-type Recent interface {
-	// List gives them, the latest first.
-	List(ctx context.Context) ([]Conversation, error)
-	// Remember adds c, or takes it in the place of the one with its ID.
-	Remember(ctx context.Context, c Conversation) error
-}
-
-// Conversation is one that can be gone on with.
-type Conversation struct {
-	ID    string
-	Model string
-	Title string    // the beginning of its first question, one line
-	Place string    // Place.Title of the chat that had it
-	Turns int       // questions asked
-	Used  time.Time // of the last question
+// session is what both views need of the world. again and models are how a user
+// of the view asks again and sees the models; redials is whether the view looks
+// for a gateway that was lost.
+func (c Config) session(again, models string, redials bool) session.Config {
+	return session.Config{
+		Endpoint: c.Endpoint, Place: c.Place, Hints: c.Hints, Start: c.Start, NewID: c.NewID, Now: c.Now,
+		Recent: c.Recent, ReadImage: c.ReadImage, Save: c.Save, Again: again, Models: models, Redials: redials,
+	}
 }

@@ -35,8 +35,8 @@ func TestModelIsPickedByAFewLetters(t *testing.T) {
 		c.press("ctrl+u", "ctrl+p", "zzz")
 		c.sees("nothing like that")
 		c.press("ctrl+u", "down", "down", "down", "up", "enter")
-		if c.chosen != "openhands_work" {
-			t.Errorf("chosen %q", c.chosen)
+		if c.chat.Model != "openhands_work" {
+			t.Errorf("chosen %q", c.chat.Model)
 		}
 	})
 }
@@ -49,8 +49,8 @@ func housekeeper(context.Context) ([]gateway.Model, error) {
 func TestAModelWithoutAnAgentIsNotOffered(t *testing.T) {
 	s := &script{answer: says(finished()), models: housekeeper}
 	talk(t, s, nil, func(c *chat) {
-		if c.chosen != "openhands" {
-			t.Errorf("chosen %q", c.chosen)
+		if c.chat.Model != "openhands" {
+			t.Errorf("chosen %q", c.chat.Model)
 		}
 		c.press("ctrl+p")
 		c.sees("› openhands ", "openhands_work")
@@ -82,8 +82,8 @@ func TestAModelWithoutAnAgentIsBetterThanNone(t *testing.T) {
 		return []gateway.Model{{ID: "openhands_utility", Plain: true}}, nil
 	}}
 	talk(t, s, nil, func(c *chat) {
-		if c.chosen != "openhands_utility" {
-			t.Errorf("chosen %q", c.chosen)
+		if c.chat.Model != "openhands_utility" {
+			t.Errorf("chosen %q", c.chat.Model)
 		}
 	})
 }
@@ -370,7 +370,7 @@ func TestHelpListsEveryKeyAndCommand(t *testing.T) {
 				c.sees(keyNames(b), b.what)
 			}
 		}
-		for _, s := range slashCommands {
+		for _, s := range slashCommands() {
 			c.sees(s.name, s.what)
 		}
 		c.sees("Shift+Enter, Alt+Enter, Ctrl+J", "PgUp", "Ctrl+←", "Alt+Y")

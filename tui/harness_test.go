@@ -133,7 +133,7 @@ func talk(t *testing.T, s *script, change func(*Config), test func(c *chat)) {
 		if change != nil {
 			change(&cfg)
 		}
-		c.model = newModel(ctx, cfg, &tracker{})
+		c.model = newModel(ctx, cfg)
 		c.run(c.Init())
 		c.send(tea.WindowSizeMsg{Width: 80, Height: 24})
 		test(c)

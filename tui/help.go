@@ -3,32 +3,40 @@ package tui
 import (
 	"strings"
 
+	tea "charm.land/bubbletea/v2"
+
 	"github.com/ohgw/ohgw/tui/wrap"
 )
 
 // helper is the help while it is open: the line at its top.
 type helper struct{ top int }
 
-func (h *helper) scroll(n int) { h.top = max(h.top+n, 0) }
+// scroll implements [component].
+func (h *helper) scroll(lines int) bool {
+	h.top = max(h.top+lines, 0)
+	return true
+}
 
-func (m *model) openHelp() { m.help = &helper{} }
+// paste implements [component]: the help closes.
+func (h *helper) paste(string) bool { return false }
 
-// helpKey scrolls; every other key closes the help.
-func (m *model) helpKey(name string) {
-	switch actionOf(bindings, name) {
+// key implements [component]: every key that does not scroll closes the help.
+func (h *helper) key(msg tea.KeyPressMsg) (tea.Cmd, bool) {
+	switch actionOf(bindings, msg.String()) {
 	case earlier, scrollUp:
-		m.help.scroll(-1)
+		h.scroll(-1)
 	case later, scrollDown:
-		m.help.scroll(1)
+		h.scroll(1)
 	case pageUp:
-		m.help.scroll(-10)
+		h.scroll(-10)
 	case pageDown:
-		m.help.scroll(10)
+		h.scroll(10)
 	case goTop:
-		m.help.top = 0
+		h.top = 0
 	default:
-		m.help = nil
+		return nil, true
 	}
+	return nil, false
 }
 
 // keyNames are the keys of a binding for people.
@@ -61,8 +69,8 @@ func helpRows() [][2]string {
 		}
 	}
 	rows = append(rows, [2]string{"", ""}, [2]string{"Commands", ""})
-	for _, c := range slashCommands {
-		rows = append(rows, [2]string{strings.TrimSpace(c.name + " " + c.args), c.what})
+	for _, c := range slashCommands() {
+		rows = append(rows, [2]string{c.usage(), c.what})
 	}
 	return append(rows, [2]string{"", ""},
 		[2]string{"Mouse", "select text as everywhere in your terminal; the wheel scrolls where the terminal turns it into arrow keys, and everywhere after /mouse"},

@@ -1,6 +1,8 @@
 package tui
 
-import "slices"
+import (
+	"slices"
+)
 
 // action is what a key does.
 type action int

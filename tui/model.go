@@ -3,49 +3,30 @@ package tui
 import (
 	"context"
 	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/tui/editor"
 	"github.com/ohgw/ohgw/tui/safe"
-	"github.com/ohgw/ohgw/tui/transcript"
+	"github.com/ohgw/ohgw/tui/session"
 )
 
-// model is the chat. It is changed by Update alone, on one goroutine.
+// model shows a session on a screen. It is changed by Update alone, on one
+// goroutine.
 type model struct {
-	ctx     context.Context // of everything the chat asks for
-	cfg     Config
-	streams *tracker
+	ctx  context.Context // of everything the chat asks for
+	cfg  Config
+	chat *session.Session
 
 	width, height  int
 	dark, coloured bool
 	rich           bool // 256 colours or more
 	looks          looks
 
-	log     *transcript.List
 	notices []string // of the start: in the welcome, later in the transcript
 	input   editor.Editor
-	images  []Image
-	dialog  *picker
-	find    *finder
-	help    *helper
-
-	link    link
-	models  []gateway.Model
-	chosen  string // model that is asked
-	convo   Conversation
-	system  string
-	ignored string // what the gateway last said it left out
-
-	turn    *turn // the one that goes on, or nil
-	turns   int   // how many there were
-	last    *gateway.Question
-	lastErr *gateway.Error // of the last question, or nil
-	card    []string       // what waits for a yes, or nil
-	queue   []outgoing     // questions written while the agent works
-	tokens  [2]int64       // in and out, of the conversation
+	open    component // takes the keys; nil: the input does
 
 	history []string
 	recall  int          // index into history; len(history) is the draft
@@ -61,11 +42,23 @@ type model struct {
 	mouse   bool
 }
 
-// outgoing is a question that is written and not yet asked.
-type outgoing struct {
-	text, shown string
-	images      []Image
-	decision    gateway.Decision
+// component is a part of the screen that is opened, and takes what is typed
+// until it closes.
+type component interface {
+	// key takes a key. Nothing is left open when closed.
+	key(msg tea.KeyPressMsg) (cmd tea.Cmd, closed bool)
+	// paste takes a text, or closes and leaves it to the input.
+	paste(text string) (taken bool)
+	// scroll takes the wheel, in lines down. Not taken, it moves the transcript.
+	scroll(lines int) (taken bool)
+	// view draws at most height lines over the end of the transcript.
+	view(l looks, width, height int) []string
+}
+
+// prompter is a component that is written in, in place of the input.
+type prompter interface {
+	// prompt draws the line, with the column of the cursor.
+	prompt(l looks, width int) (line string, x int)
 }
 
 // letter is a key that may be an action or the beginning of a word.
@@ -75,109 +68,89 @@ type letter struct {
 	n    int
 }
 
-// link is what is known of the gateway.
-type link struct {
-	state    linkState
-	err      error
-	since    time.Time // of the state
-	attempts int       // in vain
-	asking   bool      // the list of models is on its way
-	planned  bool      // it will be asked for again by itself
-}
-
-type linkState int
-
-const (
-	connecting linkState = iota
-	ready
-	unreachable
-	locked
-	noModels
-	broken // it answers, but not like a gateway
-)
-
-func newModel(ctx context.Context, cfg Config, streams *tracker) *model {
-	m := &model{ctx: ctx, cfg: cfg, streams: streams, width: 80, height: 24, dark: true, coloured: true}
-	m.chosen, m.system = cfg.Start.Model, cfg.Start.System
-	m.images = cfg.Start.Images
-	m.convo = Conversation{ID: cfg.Start.Conversation, Place: cfg.Place.Title}
-	if m.convo.ID == "" {
-		m.convo.ID = cfg.NewID()
-	}
-	m.link.since = cfg.Now()
+func newModel(ctx context.Context, cfg Config) *model {
+	m := &model{ctx: ctx, cfg: cfg, width: 80, height: 24, dark: true, coloured: true}
+	m.chat = session.New(ctx, cfg.session("press r", "Ctrl+P", true), m)
 	m.restyle()
-	m.log = transcript.New(m.looks.theme)
 	if cfg.Place.Notice != "" {
 		m.notices = append(m.notices, safe.Text(cfg.Place.Notice))
 	}
 	if cfg.Start.Conversation != "" {
-		m.notices = append(m.notices, "Going on with conversation "+safe.Line(m.convo.ID)+". The agent remembers it; what was said is not shown here.")
+		m.notices = append(m.notices, "Going on with conversation "+safe.Line(m.chat.Convo.ID)+". The agent remembers it; what was said is not shown here.")
 	}
 	return m
 }
 
 // Init starts what the chat needs to know: the models and the background.
 func (m *model) Init() tea.Cmd {
-	cmds := []tea.Cmd{tea.RequestBackgroundColor, m.connect(), m.startTicking()}
-	if m.cfg.Start.Text != "" {
-		first := outgoing{text: m.cfg.Start.Text, shown: safe.Text(m.cfg.Start.Text), images: m.images}
-		m.images = nil
-		m.queue = append(m.queue, first)
-		if m.chosen != "" {
-			cmds = append(cmds, m.next())
-		}
-	}
-	return tea.Batch(cmds...)
-}
-
-// connect asks for the models, unless they are on their way.
-func (m *model) connect() tea.Cmd {
-	if m.link.asking {
-		return nil
-	}
-	m.link.asking = true
-	return listModels(m.ctx, m.cfg.Endpoint)
+	return tea.Batch(tea.RequestBackgroundColor, m.chat.Connect(), m.chat.Next(), m.startTicking())
 }
 
 func (m *model) restyle() {
 	m.looks = newLooks(m.dark, m.coloured, m.rich)
-	if m.log != nil {
-		m.log.SetTheme(m.looks.theme)
-	}
+	m.chat.Log.SetTheme(m.looks.theme)
 }
 
-// note adds a line of the chat itself to the transcript.
-func (m *model) note(text string) { m.log.Add(transcript.NewNote(safe.Text(text), false)) }
+// state implements [view].
+func (m *model) state() *session.Session { return m.chat }
 
-func (m *model) complain(text string) { m.log.Add(transcript.NewNote(safe.Text(text), true)) }
-
-// say shows a short message in the status line for a while.
-func (m *model) say(text string) tea.Cmd {
+// Say implements [session.View].
+func (m *model) Say(text string) tea.Cmd {
 	m.flash = safe.Line(text)
 	m.flashes++
 	return after(flashTime, flashMsg{m.flashes})
 }
 
-// busy reports whether there is something that moves by itself.
-func (m *model) busy() bool { return m.turn != nil || m.link.asking }
+// Noted implements [session.View]: the transcript shows it.
+func (m *model) Noted(string, bool) {}
+
+// Came implements [session.View]: the transcript shows it.
+func (m *model) Came(gateway.Piece) {}
+
+// Linked implements [session.View].
+func (m *model) Linked() {
+	if p, ok := m.open.(*picker); ok && p.load != nil && m.chat.Link.State == session.Ready {
+		p.setItems(p.load())
+	}
+}
+
+// Asking implements [session.View]: the welcome makes room for the question.
+func (m *model) Asking(session.Outgoing) {
+	notices := m.notices
+	m.notices = nil
+	for _, n := range notices {
+		m.chat.Note(n, false)
+	}
+}
+
+// Ended implements [session.View].
+func (m *model) Ended(session.End) {
+	if waits := m.chat.Pending; waits != nil && (len(waits) > 3 || m.width < 60 || m.height < 20) {
+		// The card may show a part of it.
+		m.chat.Note("It waits for your yes to:\n- "+strings.Join(waits, "\n- "), false)
+	}
+}
+
+// GiveBack implements [session.View]: the questions stand in the input again.
+func (m *model) GiveBack(waiting []session.Outgoing) {
+	for i := len(waiting) - 1; i >= 0; i-- {
+		rest := m.input.Draft()
+		m.input.Clear()
+		m.input.Paste(waiting[i].Text)
+		if !rest.Empty() {
+			m.input.Type("\n")
+			m.input.Append(rest)
+		}
+	}
+}
 
 func (m *model) startTicking() tea.Cmd {
-	if m.ticking || !m.busy() {
+	if m.ticking || !m.chat.Busy() {
 		return nil
 	}
 	m.ticking = true
 	return after(tick, tickMsg{})
 }
-
-// modelName is the chosen model for people.
-func (m *model) modelName() string {
-	if m.chosen == "" {
-		return "no model"
-	}
-	return safe.Line(m.chosen)
-}
-
-func (m *model) place() string { return place(m.cfg) }
 
 // shortID is the beginning of an id, enough to tell a few apart.
 func shortID(id string) string {

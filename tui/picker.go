@@ -11,34 +11,25 @@ import (
 	"github.com/ohgw/ohgw/tui/wrap"
 )
 
-// pickerKind is what a list is of.
-type pickerKind int
-
-const (
-	pickModels pickerKind = iota
-	pickConversations
-	pickBlocks
-)
-
 // item is a line of a list to choose from.
 type item struct {
 	name, detail string
-	value        any
+	pick         func() tea.Cmd
 }
 
 // picker is a list to choose from, narrowed by what is typed.
 type picker struct {
-	kind  pickerKind
 	title string
 	items []item
+	load  func() []item // makes items that are up to date; nil if they do not change
 	query string
 	shown []int // indices of items that match, the best first
 	at    int   // of shown
 	first int   // of shown, in view
 }
 
-func newPicker(kind pickerKind, title string, items []item) *picker {
-	p := &picker{kind: kind, title: title}
+func newPicker(title string, items []item) *picker {
+	p := &picker{title: title}
 	p.setItems(items)
 	return p
 }
@@ -105,17 +96,16 @@ func fuzzy(query, s string) int {
 	return score
 }
 
-// dialogKey is a key while a list is open.
-func (m *model) dialogKey(msg tea.KeyPressMsg) tea.Cmd {
-	p := m.dialog
+// key implements [component].
+func (p *picker) key(msg tea.KeyPressMsg) (tea.Cmd, bool) {
 	switch msg.String() {
 	case "esc":
-		m.dialog = nil
+		return nil, true
 	case "enter":
-		m.dialog = nil
 		if len(p.shown) > 0 {
-			return m.picked(p.kind, p.items[p.shown[p.at]])
+			return p.items[p.shown[p.at]].pick(), true
 		}
+		return nil, true
 	case "up", "ctrl+p", "shift+tab":
 		p.move(-1)
 	case "down", "ctrl+n", "tab":
@@ -125,17 +115,34 @@ func (m *model) dialogKey(msg tea.KeyPressMsg) tea.Cmd {
 	case "pgdown":
 		p.move(10)
 	case "backspace", "ctrl+h":
-		if r := []rune(p.query); len(r) > 0 {
-			p.query = string(r[:len(r)-1])
-			p.narrow()
-		}
+		p.erase()
 	case "ctrl+u", "ctrl+w":
 		p.query = ""
 		p.narrow()
 	default:
 		p.write(msg.Text)
 	}
-	return nil
+	return nil, false
+}
+
+// erase takes the last letter of what the list is narrowed by.
+func (p *picker) erase() {
+	if r := []rune(p.query); len(r) > 0 {
+		p.query = string(r[:len(r)-1])
+		p.narrow()
+	}
+}
+
+// paste implements [component].
+func (p *picker) paste(text string) bool {
+	p.write(text)
+	return true
+}
+
+// scroll implements [component].
+func (p *picker) scroll(lines int) bool {
+	p.move(lines / 3)
+	return true
 }
 
 // view draws the list in at most height lines.

@@ -10,25 +10,32 @@ import (
 	"sync"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/tui/human"
 	"github.com/ohgw/ohgw/tui/safe"
+	"github.com/ohgw/ohgw/tui/session"
 )
 
-// plain is the chat line by line: nothing is drawn twice, nothing moves, and
+// plain shows a session line by line: nothing is drawn twice, nothing moves, and
 // every line says by a word what it is. A screen reader reads it as it comes.
 type plain struct {
-	cfg    Config
-	lines  <-chan string // what the user writes; closed at its end
-	group  sync.WaitGroup
-	models []gateway.Model
-	chosen string
-	convo  Conversation
-	system string
-	images []Image
-	last   *gateway.Question
-	joins  bool     // asking last again joins the run that may still go on
-	said   []string // the conversation, as Markdown
-	answer string   // the last one
+	ctx   context.Context
+	cfg   Config
+	chat  *session.Session
+	lines <-chan string // what the user writes; closed at its end
+	msgs  chan tea.Msg
+	group sync.WaitGroup // commands
+	quiet *time.Timer    // fires when a wait has to be explained
+	paper sheet
+
+	linked  bool   // there was a model to talk to
+	trouble string // what was said last about the gateway
+	written string // lines that go on
+	typed   bool   // the user has written something
+	asked   bool   // the prompt waits for a line
+	end     error  // why the chat is over, or nil
 }
 
 // errLeave ends the chat without a word.
@@ -38,28 +45,27 @@ var errLeave = errors.New("leave")
 // with cfg.In; nothing can take it back from a read that waits.
 func runPlain(ctx context.Context, cfg Config) error {
 	ctx, cancel := context.WithCancel(ctx)
-	p := &plain{cfg: cfg, chosen: cfg.Start.Model, system: cfg.Start.System, images: cfg.Start.Images}
+	lines := make(chan string)
+	p := &plain{ctx: ctx, cfg: cfg, lines: lines, msgs: make(chan tea.Msg), quiet: time.NewTimer(hungAfter)}
+	p.chat = session.New(ctx, cfg.session("type /retry", "/model", false), p)
 	defer p.group.Wait()
 	defer cancel()
-	p.convo = Conversation{ID: cfg.Start.Conversation, Place: cfg.Place.Title}
-	if p.convo.ID == "" {
-		p.convo.ID = cfg.NewID()
-	}
-	lines := make(chan string)
-	p.lines = lines
 	go readLines(ctx, cfg, lines) // Not waited for: see above.
-	p.print("ohgw chat " + atPlace(cfg) + ". Write a question and press Enter; a line that ends with a backslash goes on. /help lists the commands.")
+	p.print("ohgw chat " + cfg.Place.At() + ". Write a question and press Enter; a line that ends with a backslash goes on. /help lists the commands.")
 	if cfg.Place.Notice != "" {
 		p.print(cfg.Place.Notice)
 	}
-	err := p.chat(ctx)
-	if cfg.Hints.Resume != nil && p.convo.Turns > 0 {
-		p.print("Go on later with: " + cfg.Hints.Resume(p.convo.ID))
+	p.run(p.chat.Connect())
+	for p.end == nil {
+		p.step()
 	}
-	if errors.Is(err, errLeave) {
+	if cfg.Hints.Resume != nil && p.chat.Convo.Turns > 0 {
+		p.print("Go on later with: " + cfg.Hints.Resume(p.chat.Convo.ID))
+	}
+	if errors.Is(p.end, errLeave) {
 		return nil
 	}
-	return err
+	return p.end
 }
 
 func readLines(ctx context.Context, cfg Config, lines chan<- string) {
@@ -80,252 +86,220 @@ func readLines(ctx context.Context, cfg Config, lines chan<- string) {
 	}
 }
 
+// step waits for what happens next. What the user writes waits until there is
+// nothing else to wait for.
+func (p *plain) step() {
+	var lines <-chan string
+	if p.linked && p.chat.Turn == nil && p.chat.Working == 0 {
+		lines = p.lines
+		if !p.asked {
+			_, _ = fmt.Fprint(p.cfg.Out, "> ")
+		}
+		p.asked = true
+	}
+	select {
+	case msg := <-p.msgs:
+		p.quiet.Reset(hungAfter)
+		p.take(msg)
+	case line, ok := <-lines:
+		if !ok {
+			p.end = errLeave
+			return
+		}
+		p.quiet.Reset(hungAfter)
+		p.line(line)
+	case <-p.quiet.C:
+		p.explain()
+	case <-p.cfg.Interrupt:
+		if p.chat.Turn == nil {
+			p.end = errLeave
+			return
+		}
+		p.chat.Stop()
+	case <-p.ctx.Done():
+		p.end = p.ctx.Err()
+	}
+}
+
+// run runs a command; what it brings is taken in by step.
+func (p *plain) run(cmd tea.Cmd) {
+	if cmd == nil {
+		return
+	}
+	p.group.Go(func() {
+		select {
+		case p.msgs <- cmd():
+		case <-p.ctx.Done():
+		}
+	})
+}
+
+func (p *plain) take(msg tea.Msg) {
+	if batch, ok := msg.(tea.BatchMsg); ok {
+		for _, cmd := range batch {
+			p.run(cmd)
+		}
+		return
+	}
+	cmd, _ := p.chat.Update(msg)
+	p.run(cmd)
+}
+
+// line takes what the user wrote: a command, a question, or a part of one.
+func (p *plain) line(line string) {
+	more, goesOn := strings.CutSuffix(line, `\`)
+	p.written += more
+	if goesOn {
+		p.written += "\n"
+		return
+	}
+	text := p.written
+	p.written, p.asked, p.typed = "", false, true
+	c, rest, ok := slash(text)
+	switch {
+	case ok && c.run == nil:
+		p.print(c.name + " needs a screen.")
+	case ok:
+		cmd, _ := c.run(p, rest)
+		p.run(cmd)
+	case strings.TrimSpace(text) != "":
+		p.run(p.chat.Submit(text, text))
+	}
+}
+
+// explain says what a silence waits for.
+func (p *plain) explain() {
+	switch t := p.chat.Turn; {
+	case t != nil:
+		p.print("Still waiting for " + p.cfg.Place.Name() + ", " + human.Duration(p.cfg.Now().Sub(t.Begun)) + ".")
+		p.quiet.Reset(3 * hungAfter)
+	case p.chat.Link.Asking:
+		p.print("Waiting for " + p.cfg.Place.Name() + " to list its models.")
+	}
+}
+
 // print writes a line. An output that is gone is noticed by who reads it.
 func (p *plain) print(s string) { _, _ = fmt.Fprintln(p.cfg.Out, safe.Text(s)) }
 
-func (p *plain) chat(ctx context.Context) error {
-	if err := p.connect(ctx); err != nil {
-		return err
+// Say implements [session.View].
+func (p *plain) Say(text string) tea.Cmd {
+	p.print(human.Sentence(text) + ".")
+	return nil
+}
+
+// Noted implements [session.View].
+func (p *plain) Noted(text string, bad bool) {
+	if bad {
+		text = "Error: " + text
 	}
-	if text := p.cfg.Start.Text; text != "" {
-		p.print("You: " + text)
-		if err := p.ask(ctx, p.question(text)); err != nil {
-			return err
-		}
+	p.print(text)
+}
+
+// Linked implements [session.View]: until there is a model, each trouble is said
+// once, and a key that is refused ends the chat.
+func (p *plain) Linked() {
+	if p.linked {
+		return
 	}
-	for {
-		text, err := p.read(ctx)
-		if err != nil {
-			return err
-		}
-		if name, rest, ok := slash(text); ok {
-			err = p.command(ctx, name, rest)
-		} else if strings.TrimSpace(text) != "" {
-			err = p.ask(ctx, p.question(text))
-		}
-		if err != nil {
-			return err
-		}
+	link := p.chat.Link
+	var what string
+	switch link.State {
+	case session.Ready:
+		p.linked = true
+		what = "Model: " + p.chat.Model
+	case session.Locked:
+		p.end = link.Err
+		return
+	case session.NoModels:
+		what = "There is no model to talk to yet. These help" + session.OrElse(p.cfg.Hints.NoModels) + ". Looking again by itself."
+	case session.Unreachable:
+		what = "Nothing answers " + p.cfg.Place.At() + ". Start it" + session.OrElse(p.cfg.Hints.Unreachable) + ". Trying again by itself."
+	case session.Broken, session.Connecting:
+		what = "Error: " + human.Sentence(link.Err.Error()) + " Trying again by itself."
+	}
+	if what != p.trouble {
+		p.print(what)
+	}
+	p.trouble = what
+}
+
+// Asking implements [session.View]: the first question may not be the user's
+// own line.
+func (p *plain) Asking(o session.Outgoing) {
+	if !p.typed {
+		p.print("You: " + o.Text)
 	}
 }
 
-// read waits for what the user writes next.
-func (p *plain) read(ctx context.Context) (string, error) {
-	var text strings.Builder
-	_, _ = fmt.Fprint(p.cfg.Out, "> ")
-	for {
-		line, err := p.line(ctx)
-		if err != nil {
-			return "", err
-		}
-		more, goesOn := strings.CutSuffix(line, `\`)
-		text.WriteString(more)
-		if !goesOn {
-			return text.String(), nil
-		}
-		text.WriteByte('\n')
+// GiveBack implements [session.View]: no line is read while another is asked.
+func (p *plain) GiveBack([]session.Outgoing) {}
+
+// Resumable implements [session.View].
+func (p *plain) Resumable(list []session.Conversation) {
+	p.print("Conversations (/resume ID takes one up): " + strconv.Itoa(len(list)))
+	for _, c := range list {
+		p.print(c.ID + ": " + c.Title + ", " + human.Ago(p.cfg.Now().Sub(c.Used)))
 	}
 }
 
-func (p *plain) line(ctx context.Context) (string, error) {
-	select {
-	case line, ok := <-p.lines:
-		if !ok {
-			return "", errLeave
-		}
-		return line, nil
-	case <-p.cfg.Interrupt:
-		return "", errLeave
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
-}
+func (p *plain) state() *session.Session { return p.chat }
+func (p *plain) config() Config          { return p.cfg }
 
-// connect waits until there is a model to talk to.
-func (p *plain) connect(ctx context.Context) error {
-	for attempt, before := 0, ""; ; attempt++ {
-		models, err := p.list(ctx)
-		if ctx.Err() != nil {
-			return ctx.Err()
+// pickModel implements [view].
+func (p *plain) pickModel(text string) tea.Cmd {
+	p.print("Models (/model NAME takes one):")
+	for _, x := range offered(p.chat) {
+		if fuzzy(text, x.ID+" "+x.Description) >= 0 {
+			p.print(strings.TrimSuffix(x.ID+": "+x.Description, ": "))
 		}
-		var what string
-		switch {
-		case err == nil && len(models) > 0:
-			p.models = models
-			if p.chosen == "" {
-				p.chosen = gateway.Preferred(models)
-			}
-			p.print("Model: " + p.chosen)
-			return nil
-		case err == nil:
-			what = "There is no model to talk to yet. These help" + orElse(p.cfg.Hints.NoModels) + ". Looking again by itself."
-		case asGateway(err).Kind == gateway.Unreachable:
-			what = "Nothing answers " + atPlace(p.cfg) + ". Start it" + orElse(p.cfg.Hints.Unreachable) + ". Trying again by itself."
-		case asGateway(err).Kind == gateway.Locked:
-			return err
-		default:
-			what = "Error: " + sentence(err.Error()) + " Trying again by itself."
-		}
-		if what != before {
-			p.print(what)
-			before = what
-		}
-		if err := p.pause(ctx, min(time.Second<<min(attempt, 4), 10*time.Second)); err != nil {
-			return err
-		}
-	}
-}
-
-// list asks for the models, and says so when that takes long.
-func (p *plain) list(ctx context.Context) ([]gateway.Model, error) {
-	type answer struct {
-		models []gateway.Model
-		err    error
-	}
-	got := make(chan answer, 1)
-	p.group.Go(func() {
-		models, err := p.cfg.Endpoint.Models(ctx)
-		got <- answer{models, err}
-	})
-	slow := time.NewTimer(hungAfter)
-	defer slow.Stop()
-	for {
-		select {
-		case a := <-got:
-			return a.models, a.err
-		case <-slow.C:
-			p.print("Waiting for " + place(p.cfg) + " to list its models.")
-		}
-	}
-}
-
-func (p *plain) pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-p.cfg.Interrupt:
-		return errLeave
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (p *plain) command(ctx context.Context, name, rest string) error {
-	switch name {
-	case "/quit":
-		return errLeave
-	case "/help":
-		for _, c := range slashCommands {
-			if plainly(c.name) {
-				p.print(strings.TrimSpace(c.name+" "+c.args) + ": " + c.what)
-			}
-		}
-	case "/model":
-		p.model(rest)
-	case "/new":
-		p.begin(p.cfg.NewID(), "New conversation.")
-	case "/resume":
-		p.resume(ctx, rest)
-	case "/id":
-		p.print(p.convo.ID)
-	case "/retry":
-		if p.last == nil {
-			p.print("There is nothing to ask again.")
-			return nil
-		}
-		q := *p.last
-		if !p.joins {
-			q.Key = p.cfg.NewID()
-		}
-		return p.ask(ctx, q)
-	case "/system":
-		p.system = rest
-		p.print("Instructions from the next question on: " + rest)
-	case "/image", "/save", "/copy":
-		p.outside(ctx, name, rest)
-	default:
-		p.print(name + " needs a screen.")
 	}
 	return nil
 }
 
-// plainly reports whether a command works line by line.
-func plainly(name string) bool {
-	switch name {
-	case "/find", "/progress", "/mouse":
-		return false
-	}
-	return true
+// chose implements [view].
+func (p *plain) chose(id string) tea.Cmd {
+	p.print("Model: " + id)
+	return nil
 }
 
-func (p *plain) model(name string) {
-	for _, x := range p.models {
-		if x.ID == name {
-			p.chosen = name
-			p.print("Model: " + name)
-			return
-		}
-	}
-	p.print("Models (/model NAME takes one):")
-	for _, x := range p.models {
-		if x.Plain && x.ID != p.chosen {
-			continue
-		}
-		p.print(strings.TrimSuffix(x.ID+": "+x.Description, ": "))
-	}
+// quit implements [view].
+func (p *plain) quit() tea.Cmd {
+	p.end = errLeave
+	return nil
 }
 
-func (p *plain) begin(id, note string) {
-	p.convo = Conversation{ID: id, Place: p.cfg.Place.Title}
-	p.last, p.answer, p.said = nil, "", nil
-	p.print(note)
+// showID implements [view].
+func (p *plain) showID() tea.Cmd {
+	p.print(p.chat.Convo.ID)
+	return nil
 }
 
-func (p *plain) resume(ctx context.Context, id string) {
-	if id != "" {
-		p.begin(id, "Going on with conversation "+id+".")
-		return
+// showHelp implements [view].
+func (p *plain) showHelp() tea.Cmd {
+	for _, c := range slashCommands() {
+		if c.run != nil {
+			p.print(c.usage() + ": " + c.what)
+		}
 	}
-	if p.cfg.Recent == nil {
-		p.print("Conversations are not kept here; /resume ID takes one up.")
-		return
-	}
-	list, err := p.cfg.Recent.List(ctx)
-	if err != nil {
-		p.print("Error: " + sentence(err.Error()))
-		return
-	}
-	p.print("Conversations (/resume ID takes one up): " + strconv.Itoa(len(list)))
-	for _, c := range list {
-		p.print(c.ID + ": " + c.Title + ", " + ago(p.cfg.Now().Sub(c.Used)))
-	}
+	return nil
 }
 
-// outside does what needs the world, as far as there is one.
-func (p *plain) outside(ctx context.Context, name, rest string) {
-	var what string
-	var err error
-	switch {
-	case name == "/image" && p.cfg.ReadImage != nil && rest != "":
-		var img Image
-		if img, err = p.cfg.ReadImage(ctx, rest); err == nil {
-			p.images = append(p.images, img)
-			what = "Attached " + imageLabel(img) + "."
-		}
-	case name == "/save" && p.cfg.Save != nil && rest != "":
-		if what, err = p.cfg.Save(ctx, rest, strings.Join(p.said, "")); err == nil {
-			what = "Saved to " + what + "."
-		}
-	case name == "/copy" && p.cfg.Copy != nil && p.answer != "":
-		err = p.cfg.Copy(ctx, p.answer)
-		what = "Copied the answer."
-	default:
-		what = name + " cannot be done now."
+// copyText implements [view].
+func (p *plain) copyText(text, what string) tea.Cmd {
+	if p.cfg.Copy == nil {
+		return p.Say("nothing can be copied here")
 	}
-	if err != nil {
-		what = "Error: " + sentence(err.Error())
+	return p.chat.Work(func() tea.Msg { return session.DoneMsg{What: "copied " + what, Err: p.cfg.Copy(p.ctx, text)} })
+}
+
+// Came implements [session.View].
+func (p *plain) Came(piece gateway.Piece) { p.paper.came(p.print, piece) }
+
+// Ended implements [session.View].
+func (p *plain) Ended(e session.End) {
+	p.paper.ended(p.print, e)
+	p.paper = sheet{}
+	if p.chat.Pending != nil {
+		p.print("Type yes or no, or what to do instead.")
 	}
-	p.print(what)
 }

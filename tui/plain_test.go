@@ -185,8 +185,8 @@ func TestPlainCommands(t *testing.T) {
 		}
 	}, "/model", "/model openhands_work", "/system brief", "/image a.png", "/image none", "go", "/copy", "/save f.md", "/id", "/new", "/resume c-1", "two", "/find x", "/help", "/retry")
 	for _, want := range []string{
-		"openhands_local: ollama qwen", "Model: openhands_work", "Attached a.png · 10 bytes.", "Error: There is no such file", "Without effect here: system",
-		"Copied the answer.", "Saved to f.md.", "New conversation.", "Going on with conversation c-1.", "/find needs a screen.", "/retry: ask the last question again",
+		"openhands_local: ollama qwen", "Model: openhands_work", "Attached a.png · 10 bytes.", "No picture attached: there is no such file.", "Without effect here: system",
+		"Copied the answer, 9 bytes.", "Saved to f.md.", "New conversation.", "Going on with conversation c-1.", "/find needs a screen.", "/retry: ask the last question again",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not written:\n%s", want, got)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ohgw/ohgw/tui/editor"
 	"github.com/ohgw/ohgw/tui/safe"
+	"github.com/ohgw/ohgw/tui/session"
 )
 
 // key is a key that was pressed: it belongs to what is open, else to the input.
@@ -18,21 +19,24 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 		return tea.Batch(cmd, m.interrupt())
 	}
 	m.leaving = false
-	switch {
-	case m.help != nil:
-		m.helpKey(name)
-		return cmd
-	case m.dialog != nil:
-		return tea.Batch(cmd, m.dialogKey(msg))
-	case m.find != nil:
-		m.findKey(msg)
-		return cmd
+	if m.open != nil {
+		return tea.Batch(cmd, m.keyOpen(msg))
 	}
 	do := actionOf(bindings, name)
 	if do == none {
 		return tea.Batch(cmd, m.write(msg))
 	}
 	return tea.Batch(cmd, m.act(do))
+}
+
+// keyOpen gives a key to the component that is open. It may have opened another.
+func (m *model) keyOpen(msg tea.KeyPressMsg) tea.Cmd {
+	open := m.open
+	cmd, closed := open.key(msg)
+	if closed && m.open == open {
+		m.open = nil
+	}
+	return cmd
 }
 
 // write puts a character into the input, unless it is a letter that acts.
@@ -61,9 +65,9 @@ func (m *model) listens(do action) bool {
 	case help:
 		return true
 	case accept, reject:
-		return m.card != nil && m.turn == nil
+		return m.chat.Pending != nil && m.chat.Turn == nil
 	case retry:
-		return m.turn == nil && (m.lastErr != nil || m.link.state == locked || m.link.state == broken || m.link.state == noModels)
+		return m.chat.Turn == nil && (m.chat.Failure != nil || m.chat.Link.State == session.Locked || m.chat.Link.State == session.Broken || m.chat.Link.State == session.NoModels)
 	}
 	return false
 }
@@ -78,16 +82,16 @@ func (m *model) settle(alone bool) tea.Cmd {
 	}
 	switch l.do {
 	case help:
-		m.openHelp()
+		return m.showHelp()
 	case accept:
-		return m.answerCard(true)
+		return m.chat.Decide(true)
 	case reject:
-		return m.answerCard(false)
+		return m.chat.Decide(false)
 	case retry:
-		if m.lastErr == nil {
-			return tea.Batch(m.connect(), m.startTicking())
+		if m.chat.Failure == nil {
+			return m.chat.Connect()
 		}
-		return m.retry()
+		return m.chat.Retry()
 	}
 	return nil
 }
@@ -113,21 +117,23 @@ func (m *model) act(do action) tea.Cmd {
 	case earlier, later:
 		return m.vertical(do)
 	case complete:
-		m.completeCommand()
+		if text := completed(m.input.Shown()); text != "" {
+			m.input.Set(text)
+		}
 	case editText:
 		if m.cfg.Edit == nil {
-			return m.say("there is no editor here")
+			return m.Say("there is no editor here")
 		}
 		return draft(m.cfg.Edit, m.input.Value())
 	case pasteImage:
 		if m.cfg.PasteImage == nil {
-			return m.say("pictures cannot be pasted here; /image PATH attaches one")
+			return m.Say("pictures cannot be pasted here; /image PATH attaches one")
 		}
 		return clipboardImage(m.ctx, m.cfg.PasteImage)
 	case stop:
 		return m.escape()
 	case leaveEmpty:
-		if m.input.Empty() && len(m.images) == 0 {
+		if m.input.Empty() && len(m.chat.Images) == 0 {
 			return tea.Quit
 		}
 		m.input.Delete()
@@ -136,7 +142,7 @@ func (m *model) act(do action) tea.Cmd {
 	case suspend:
 		return tea.Suspend
 	case search:
-		m.openFind()
+		m.openFinder()
 	default:
 		return m.command(do)
 	}
@@ -162,11 +168,9 @@ func (m *model) edit(do action) bool {
 	case moveEnd:
 		e.End()
 	case eraseBack:
-		if e.Empty() && len(m.images) > 0 {
-			m.images = m.images[:len(m.images)-1]
-			return true
+		if !e.Empty() || !m.chat.Detach() {
+			e.Backspace()
 		}
-		e.Backspace()
 	case eraseNext:
 		e.Delete()
 	case eraseWord:
@@ -186,19 +190,19 @@ func (m *model) look(do action) bool {
 	m.arrange()
 	switch do {
 	case scrollUp:
-		m.log.Scroll(-1)
+		m.chat.Log.Scroll(-1)
 	case scrollDown:
-		m.log.Scroll(1)
+		m.chat.Log.Scroll(1)
 	case pageUp:
-		m.log.Page(-1)
+		m.chat.Log.Page(-1)
 	case pageDown:
-		m.log.Page(1)
+		m.chat.Log.Page(1)
 	case goTop:
-		m.log.Top()
+		m.chat.Log.Top()
 	case goBottom:
-		m.log.Bottom()
+		m.chat.Log.Bottom()
 	case toggleProgress:
-		m.log.Expand(!m.log.Expanded())
+		m.chat.Log.Expand(!m.chat.Log.Expanded())
 	default:
 		return false
 	}
@@ -211,18 +215,14 @@ func (m *model) paste(text string) tea.Cmd {
 	if m.letter.text != "" {
 		cmd = m.settle(false)
 	}
-	switch {
-	case m.dialog != nil:
-		m.dialog.write(text)
-		return cmd
-	case m.find != nil:
-		m.find.query.Paste(safe.Line(text))
-		return cmd
-	case m.help != nil:
-		m.help = nil
+	if m.open != nil {
+		if m.open.paste(text) {
+			return cmd
+		}
+		m.open = nil
 	}
 	if path := imagePath(text); path != "" && m.cfg.ReadImage != nil {
-		return tea.Batch(cmd, readImage(m.ctx, m.cfg.ReadImage, path, text))
+		return tea.Batch(cmd, pastedImage(m.ctx, m.cfg.ReadImage, path, text))
 	}
 	m.recall = len(m.history)
 	m.input.Paste(text)
@@ -300,7 +300,7 @@ func (m *model) wheeled(do action) bool {
 	m.arrange()
 	lines := 1
 	if !a.wheel {
-		if a.count < wheelCount || !m.log.CanScroll(do == later) {
+		if a.count < wheelCount || !m.chat.Log.CanScroll(do == later) {
 			return false
 		}
 		a.wheel, lines = true, a.count
@@ -310,7 +310,7 @@ func (m *model) wheeled(do action) bool {
 	if do == earlier {
 		lines = -lines
 	}
-	m.log.Scroll(lines)
+	m.chat.Log.Scroll(lines)
 	return true
 }
 

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/tui/session"
 )
 
 // fits checks that the screen is not larger than the terminal.
@@ -71,38 +72,38 @@ func mashed(t *rapid.T, c *chat) {
 	case 6:
 		c.Update(tea.WindowSizeMsg{Width: rapid.IntRange(1, 130).Draw(t, "width"), Height: rapid.IntRange(1, 45).Draw(t, "height")})
 	case 7, 8:
-		if c.turn == nil {
+		if c.chat.Turn == nil {
 			break
 		}
-		msg := batchMsg{stream: c.turn.stream, pieces: rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 4).Draw(t, "pieces")}
+		msg := session.BatchMsg{Turn: c.chat.Turn, Pieces: rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 4).Draw(t, "pieces")}
 		if rapid.IntRange(0, 4).Draw(t, "end") == 0 {
-			msg.over, msg.err = true, rapid.SampledFrom(errs).Draw(t, "error")
+			msg.Over, msg.Err = true, rapid.SampledFrom(errs).Draw(t, "error")
 		}
 		c.Update(msg)
 	case 9:
 		others := []tea.Msg{
 			tickMsg{},
-			againMsg{},
+			session.AgainMsg{},
 			flashMsg{c.flashes},
 			letterMsg{c.letter.n},
-			modelsMsg{},
-			modelsMsg{err: errs[rapid.IntRange(1, len(errs)-1).Draw(t, "error")]},
-			modelsMsg{models: []gateway.Model{{ID: "a"}, {ID: "b"}}},
+			session.ModelsMsg{},
+			session.ModelsMsg{Err: errs[rapid.IntRange(1, len(errs)-1).Draw(t, "error")]},
+			session.ModelsMsg{Models: []gateway.Model{{ID: "a"}, {ID: "b"}}},
 			editedMsg{text: "edited"},
 			editedMsg{err: errors.New("x")},
-			doneMsg{what: "x"},
-			doneMsg{err: errors.New("x")},
-			recentMsg{list: []Conversation{{ID: "1"}, {ID: "2", Title: "t"}}},
-			recentMsg{err: errors.New("x")},
-			imageMsg{image: Image{Name: "i"}},
-			imageMsg{err: errors.New("x"), paste: "/x.png"},
+			session.DoneMsg{What: "x"},
+			session.DoneMsg{Err: errors.New("x")},
+			session.RecentMsg{List: []Conversation{{ID: "1"}, {ID: "2", Title: "t"}}},
+			session.RecentMsg{Err: errors.New("x")},
+			session.AttachedMsg{Image: Image{Name: "i"}},
+			insertMsg{"/x.png"},
 			tea.BackgroundColorMsg{},
 			tea.ColorProfileMsg{Profile: colorprofile.ASCII},
 			tea.ColorProfileMsg{Profile: colorprofile.TrueColor},
 			tea.MouseWheelMsg{Button: tea.MouseWheelUp},
 			tea.MouseWheelMsg{Button: tea.MouseWheelDown},
 			tea.FocusMsg{},
-			rememberedMsg{errors.New("x")},
+			session.RememberedMsg{Err: errors.New("x")},
 		}
 		c.Update(rapid.SampledFrom(others).Draw(t, "message"))
 	}
@@ -117,7 +118,7 @@ func TestMashedKeysBreakNothing(t *testing.T) {
 		now := time.Unix(1_800_000_000, 0)
 		ids := 0
 		cfg := Config{Endpoint: &script{}, Now: func() time.Time { now = now.Add(time.Duration(ids%40) * time.Millisecond); return now }, NewID: func() string { ids++; return fmt.Sprint(ids) }}
-		c := &chat{T: t, model: newModel(t.Context(), cfg, &tracker{})}
+		c := &chat{T: t, model: newModel(t.Context(), cfg)}
 		for range rapid.IntRange(1, 80).Draw(rt, "steps") {
 			mashed(rt, c)
 			c.fits()
@@ -139,8 +140,8 @@ func TestWhatIsWrittenIsNeverLost(t *testing.T) {
 		now := time.Unix(1_800_000_000, 0)
 		ids := 0
 		cfg := Config{Endpoint: &script{}, Now: func() time.Time { return now }, NewID: func() string { ids++; return fmt.Sprint(ids) }}
-		c := &chat{T: t, model: newModel(t.Context(), cfg, &tracker{})}
-		c.Update(modelsMsg{models: []gateway.Model{{ID: "m"}}})
+		c := &chat{T: t, model: newModel(t.Context(), cfg)}
+		c.Update(session.ModelsMsg{Models: []gateway.Model{{ID: "m"}}})
 		var written []string
 		for i := range rapid.IntRange(1, 30).Draw(rt, "steps") {
 			now = now.Add(50 * time.Millisecond)
@@ -156,11 +157,11 @@ func TestWhatIsWrittenIsNeverLost(t *testing.T) {
 				key := rapid.SampledFrom([]string{"enter", "esc", "tab", "pgup", "up", "down", "end", "ctrl+c", "ctrl+j", "ctrl+o", "ctrl+t"}).Draw(rt, "key")
 				c.Update(named[key])
 			case 3, 4:
-				if c.turn != nil {
-					msg := batchMsg{stream: c.turn.stream, pieces: []gateway.Piece{rapid.SampledFrom([]gateway.Piece{
+				if c.chat.Turn != nil {
+					msg := session.BatchMsg{Turn: c.chat.Turn, Pieces: []gateway.Piece{rapid.SampledFrom([]gateway.Piece{
 						gateway.Started{}, gateway.Text("x"), gateway.Progress("y"), finished(), gateway.Done{RunStatus: "waiting_for_confirmation"},
 					}).Draw(rt, "piece")}}
-					msg.over = rapid.Bool().Draw(rt, "over")
+					msg.Over = rapid.Bool().Draw(rt, "over")
 					c.Update(msg)
 				}
 			case 5:
@@ -168,19 +169,19 @@ func TestWhatIsWrittenIsNeverLost(t *testing.T) {
 					letterMsg{c.letter.n},
 					flashMsg{c.flashes},
 					tea.WindowSizeMsg{Width: 20 + i, Height: 5 + i},
-					modelsMsg{err: &gateway.Error{Kind: gateway.Unreachable}},
-					modelsMsg{models: []gateway.Model{{ID: "m"}}},
+					session.ModelsMsg{Err: &gateway.Error{Kind: gateway.Unreachable}},
+					session.ModelsMsg{Models: []gateway.Model{{ID: "m"}}},
 					tickMsg{},
 				}).Draw(rt, "message"))
 			}
 			all := c.input.Value() + c.letter.text + strings.Join(c.history, " ") + c.kept.Text()
-			for _, o := range c.queue {
-				all += o.text
+			for _, o := range c.chat.Queue {
+				all += o.Text
 			}
 			all = strings.ReplaceAll(all, "\n", "")
 			for _, w := range written {
 				if !strings.Contains(all, w) {
-					rt.Fatalf("%q is lost: input %q, history %q, queue %v", w, c.input.Value(), c.history, c.queue)
+					rt.Fatalf("%q is lost: input %q, history %q, queue %v", w, c.input.Value(), c.history, c.chat.Queue)
 				}
 			}
 		}

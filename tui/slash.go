@@ -1,63 +1,88 @@
 package tui
 
 import (
-	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/ohgw/ohgw/tui/markdown"
 	"github.com/ohgw/ohgw/tui/safe"
+	"github.com/ohgw/ohgw/tui/session"
 )
 
-// slashCommand is a command that is written.
+// view is a session's view as the commands see it.
+type view interface {
+	session.View
+	state() *session.Session
+	config() Config
+	// pickModel shows the models to choose from, narrowed by what is written.
+	pickModel(text string) tea.Cmd
+	// showID hands the conversation's id to the user.
+	showID() tea.Cmd
+	// showHelp lists what can be done.
+	showHelp() tea.Cmd
+	// chose says that another model is asked from now on.
+	chose(id string) tea.Cmd
+	// quit ends the chat.
+	quit() tea.Cmd
+	// copyText puts a text into the clipboard.
+	copyText(text, what string) tea.Cmd
+}
+
+// slashCommand is a command that is written. It has one of run and onScreen,
+// which get what follows its name and report whether the command was done; one
+// that was not stays in the input.
 type slashCommand struct {
 	name, args, what string
-	do               action // of the key that does the same, or none
+	run              func(v view, rest string) (tea.Cmd, bool)
+	onScreen         func(m *model, rest string) (tea.Cmd, bool)
 }
 
-// slashCommands are all of them, in the order of the help.
-var slashCommands = []slashCommand{
-	{"/model", "[NAME]", "pick a model", pickModel},
-	{"/new", "", "new conversation", newConversation},
-	{"/resume", "[ID]", "go on with a conversation", resume},
-	{"/id", "", "copy the id of the conversation", copyID},
-	{"/retry", "", "ask the last question again", retry},
-	{"/copy", "[N]", "copy the last answer, or its Nth block of code", copyAnswer},
-	{"/image", "PATH", "attach a picture", none},
-	{"/system", "TEXT", "instructions for the agent, from the next question on", none},
-	{"/save", "FILE", "save the conversation as Markdown", none},
-	{"/find", "TEXT", "search", search},
-	{"/progress", "", "show or fold what the agent did", toggleProgress},
-	{"/mouse", "", "let the wheel scroll, or give the mouse back to the terminal", none},
-	{"/help", "", "all keys and commands", help},
-	{"/quit", "", "leave", none},
+// slashCommands are all of them, in the order of the help. Keys, completion,
+// help and both views take them from here.
+func slashCommands() []slashCommand {
+	return []slashCommand{
+		{name: "/model", args: "[NAME]", what: "pick a model", run: runModel},
+		{name: "/new", what: "new conversation", run: runNew},
+		{name: "/resume", args: "[ID]", what: "go on with a conversation", run: runResume},
+		{name: "/id", what: "copy the id of the conversation", run: runID},
+		{name: "/retry", what: "ask the last question again", run: runRetry},
+		{name: "/copy", args: "[N]", what: "copy the last answer, or its Nth block of code", run: runCopy},
+		{name: "/image", args: "PATH", what: "attach a picture", run: runImage},
+		{name: "/system", args: "TEXT", what: "instructions for the agent, from the next question on", run: runSystem},
+		{name: "/save", args: "FILE", what: "save the conversation as Markdown", run: runSave},
+		{name: "/find", args: "TEXT", what: "search", onScreen: runFind},
+		{name: "/progress", what: "show or fold what the agent did", onScreen: runProgress},
+		{name: "/mouse", what: "let the wheel scroll, or give the mouse back to the terminal", onScreen: runMouse},
+		{name: "/help", what: "all keys and commands", run: runHelp},
+		{name: "/quit", what: "leave", run: runQuit},
+	}
 }
 
-// slash splits a command from what follows it. A text with a slash that is no
-// command is a text, such as a path.
-func slash(text string) (name, rest string, ok bool) {
-	text = strings.TrimSpace(text)
-	name, rest, _ = strings.Cut(text, " ")
+// usage is the command as it is written.
+func (c slashCommand) usage() string { return strings.TrimSpace(c.name + " " + c.args) }
+
+// slash finds the command that a text is, and what follows its name. A text
+// with a slash that is no command is a text, such as a path.
+func slash(text string) (c slashCommand, rest string, ok bool) {
+	name, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	if name == "/exit" {
 		name = "/quit"
 	}
-	for _, c := range slashCommands {
+	for _, c := range slashCommands() {
 		if c.name == name {
-			return name, strings.TrimSpace(rest), true
+			return c, strings.TrimSpace(rest), true
 		}
 	}
-	return "", "", false
+	return slashCommand{}, "", false
 }
 
-// matching are the commands that the input may become.
-func (m *model) matching() []slashCommand {
-	text := m.input.Shown()
+// completions are the commands that a text may become.
+func completions(text string) []slashCommand {
 	if !strings.HasPrefix(text, "/") || strings.ContainsAny(text, " \n") {
 		return nil
 	}
 	var found []slashCommand
-	for _, c := range slashCommands {
+	for _, c := range slashCommands() {
 		if strings.HasPrefix(c.name, text) {
 			found = append(found, c)
 		}
@@ -65,11 +90,11 @@ func (m *model) matching() []slashCommand {
 	return found
 }
 
-// completeCommand writes the command out as far as it is the only one.
-func (m *model) completeCommand() {
-	found := m.matching()
+// completed writes a command out as far as it is the only one; "" if there is none.
+func completed(text string) string {
+	found := completions(text)
 	if len(found) == 0 {
-		return
+		return ""
 	}
 	common := found[0].name
 	for _, c := range found[1:] {
@@ -80,102 +105,77 @@ func (m *model) completeCommand() {
 	if len(found) == 1 && found[0].args != "" {
 		common += " "
 	}
-	m.input.Set(common)
+	return common
 }
 
-// slash does a command. One that cannot be done leaves the input as it is.
-func (m *model) slash(name, rest string) tea.Cmd {
-	cmd, ok := m.slashText(name, rest)
-	if ok {
-		m.sent(m.input.Value())
-		m.input.Clear()
+func runModel(v view, rest string) (tea.Cmd, bool) {
+	if rest == "" {
+		return v.pickModel(""), true
 	}
-	return cmd
+	found := resembling(v.state(), rest)
+	switch len(found) {
+	case 0:
+		return v.Say("there is no model like " + rest), false
+	case 1:
+		return chooseModel(v, found[0]), true
+	}
+	return v.pickModel(rest), true
 }
 
-func (m *model) slashText(name, rest string) (tea.Cmd, bool) {
-	switch name {
-	case "/model":
-		if rest != "" {
-			return m.choose(rest)
-		}
-	case "/resume":
-		if rest != "" {
-			return m.begin(Conversation{ID: rest, Place: m.cfg.Place.Title}, "Going on with conversation "+safe.Line(rest)+"."), true
-		}
-	case "/copy":
-		if rest != "" {
-			return m.copyNumber(rest)
-		}
-	case "/image":
-		if rest == "" || m.cfg.ReadImage == nil {
-			return m.say("/image needs the path of a picture"), false
-		}
-		return readImage(m.ctx, m.cfg.ReadImage, rest, ""), true
-	case "/system":
-		m.system = rest
-		if rest == "" {
-			return m.say("no instructions from the next question on"), true
-		}
-		m.note("Instructions from the next question on: " + rest)
-		return nil, true
-	case "/save":
-		if rest == "" || m.cfg.Save == nil {
-			return m.say("/save needs the name of a file"), false
-		}
-		return saveText(m.ctx, m.cfg.Save, rest, m.wholeText()), true
-	case "/find":
-		m.openFind()
-		m.find.query.Paste(safe.Line(rest))
-		m.search(false, false)
-		return nil, true
-	case "/mouse":
-		m.mouse = !m.mouse
-		if m.mouse {
-			return m.say("the wheel scrolls; Shift selects text"), true
-		}
-		return m.say("the mouse belongs to the terminal again"), true
-	case "/quit":
-		return tea.Quit, true
-	}
-	for _, c := range slashCommands {
-		if c.name == name {
-			m.look(c.do)
-			return m.command(c.do), true
-		}
-	}
-	return nil, false
-}
-
-// choose takes a model by its name, or by the only one that resembles it.
-func (m *model) choose(name string) (tea.Cmd, bool) {
-	for _, x := range m.models {
-		if x.ID == name {
-			return m.picked(pickModels, item{name: safe.Line(x.ID), value: x.ID}), true
-		}
-	}
-	items := m.modelItems()
-	p := newPicker(pickModels, "Models", items)
-	p.write(name)
-	if len(p.shown) == 1 {
-		return m.picked(pickModels, items[p.shown[0]]), true
-	}
-	if len(p.shown) == 0 {
-		return m.say("there is no model like " + name), false
-	}
-	m.dialog = p
+func runNew(v view, _ string) (tea.Cmd, bool) {
+	v.state().New()
 	return nil, true
 }
 
-func (m *model) copyNumber(s string) (tea.Cmd, bool) {
-	a := m.log.LastAnswer()
-	if a == nil {
-		return m.say("there is no answer to copy"), false
+func runResume(v view, rest string) (tea.Cmd, bool) {
+	if rest == "" {
+		return v.state().Recent(), true
 	}
-	blocks := markdown.Code(a.Source())
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 1 || n > len(blocks) {
-		return m.say("the last answer has " + strconv.Itoa(len(blocks)) + " blocks of code"), false
+	v.state().Resume(rest)
+	return nil, true
+}
+
+func runID(v view, _ string) (tea.Cmd, bool)    { return v.showID(), true }
+func runRetry(v view, _ string) (tea.Cmd, bool) { return v.state().Retry(), true }
+func runHelp(v view, _ string) (tea.Cmd, bool)  { return v.showHelp(), true }
+func runQuit(v view, _ string) (tea.Cmd, bool)  { return v.quit(), true }
+
+func runCopy(v view, rest string) (tea.Cmd, bool) {
+	if rest == "" {
+		return copyAnswerOf(v), true
 	}
-	return m.copyBlock(blocks[n-1]), true
+	return copyNumber(v, rest)
+}
+
+func runImage(v view, rest string) (tea.Cmd, bool) {
+	if rest == "" || v.config().ReadImage == nil {
+		return v.Say("/image needs the path of a picture"), false
+	}
+	return v.state().Attach(rest), true
+}
+
+func runSystem(v view, rest string) (tea.Cmd, bool) { return v.state().SetSystem(rest), true }
+
+func runSave(v view, rest string) (tea.Cmd, bool) {
+	if rest == "" || v.config().Save == nil {
+		return v.Say("/save needs the name of a file"), false
+	}
+	return v.state().Save(rest), true
+}
+
+func runFind(m *model, rest string) (tea.Cmd, bool) {
+	f := m.openFinder()
+	f.query.Paste(safe.Line(rest))
+	f.search(false, false)
+	return nil, true
+}
+
+func runProgress(m *model, _ string) (tea.Cmd, bool) { return nil, m.look(toggleProgress) }
+
+func runMouse(m *model, _ string) (tea.Cmd, bool) {
+	m.mouse = !m.mouse
+	if m.mouse {
+		return m.Say("the wheel scrolls; Shift selects text"), true
+	}
+	return m.Say("the mouse belongs to the terminal again"), true
 }

@@ -4,7 +4,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ohgw/ohgw/tui/human"
 	"github.com/ohgw/ohgw/tui/safe"
+	"github.com/ohgw/ohgw/tui/session"
 	"github.com/ohgw/ohgw/tui/wrap"
 )
 
@@ -12,8 +14,8 @@ import (
 func (m *model) status() string {
 	state, look := m.linkWord()
 	right := state
-	if m.tokens[0]+m.tokens[1] > 0 && m.width >= 50 {
-		right = short(m.tokens[0]) + " → " + short(m.tokens[1]) + "  " + state
+	if m.chat.Tokens[0]+m.chat.Tokens[1] > 0 && m.width >= 50 {
+		right = human.Short(m.chat.Tokens[0]) + " → " + human.Short(m.chat.Tokens[1]) + "  " + state
 	}
 	if m.flash != "" {
 		return paint(m.looks.accent, wrap.Cut(" "+m.flash, m.width))
@@ -22,8 +24,8 @@ func (m *model) status() string {
 	if room < 8 {
 		return paint(look, wrap.Cut(" "+state, m.width))
 	}
-	left := wrap.Cut(m.modelName(), room)
-	for _, variants := range [][]string{{shortID(m.convo.ID)}, {m.where(), m.shortPlace()}} {
+	left := wrap.Cut(m.chat.ModelName(), room)
+	for _, variants := range [][]string{{shortID(m.chat.Convo.ID)}, {m.where(), m.shortPlace()}} {
 		for _, p := range variants {
 			if p != "" && wrap.Width(left)+3+wrap.Width(p) <= room {
 				left += " · " + p
@@ -58,26 +60,26 @@ func (m *model) shortPlace() string {
 // linkWord is the connection in a word, with a mark that needs no colour.
 func (m *model) linkWord() (word, look string) {
 	switch {
-	case m.turn != nil && m.turn.lost > 0:
+	case m.chat.Turn != nil && m.chat.Turn.Lost > 0:
 		return "◌ reconnecting", m.looks.warn
-	case m.turn != nil:
+	case m.chat.Turn != nil:
 		return "● at work", m.looks.accent
 	}
-	if m.card != nil && m.link.state == ready {
+	if m.chat.Pending != nil && m.chat.Link.State == session.Ready {
 		return "◆ waits for you", m.looks.warn
 	}
-	switch m.link.state {
-	case connecting:
+	switch m.chat.Link.State {
+	case session.Connecting:
 		return "◌ connecting", m.looks.faint
-	case ready:
+	case session.Ready:
 		return "● ready", m.looks.good
-	case unreachable:
+	case session.Unreachable:
 		return "○ unreachable", m.looks.bad
-	case locked:
+	case session.Locked:
 		return "○ key refused", m.looks.bad
-	case noModels:
+	case session.NoModels:
 		return "○ no models", m.looks.warn
-	case broken:
+	case session.Broken:
 	}
 	return "○ trouble", m.looks.bad
 }
@@ -86,36 +88,36 @@ func (m *model) linkWord() (word, look string) {
 // when. Silence says what it waits for.
 func (m *model) activity() string {
 	now := m.cfg.Now()
-	if m.turn == nil {
-		if m.link.state == connecting && now.Sub(m.link.since) >= hungAfter {
-			return m.moving("waiting for "+m.place()+" to list its models", duration(now.Sub(m.link.since)))
+	if m.chat.Turn == nil {
+		if m.chat.Link.State == session.Connecting && now.Sub(m.chat.Link.Since) >= hungAfter {
+			return m.moving("waiting for "+m.cfg.Place.Name()+" to list its models", human.Duration(now.Sub(m.chat.Link.Since)))
 		}
 		return ""
 	}
-	t := m.turn
-	silent := now.Sub(t.heard)
+	t := m.chat.Turn
+	silent := now.Sub(t.Heard)
 	var what string
 	switch {
-	case t.lost > 0:
-		what = "connection lost, finding it again (attempt " + strconv.Itoa(t.lost) + ")"
-	case !t.taken && silent >= hungAfter:
-		what = "waiting for " + m.place() + " to take the question"
-	case !t.taken:
+	case t.Lost > 0:
+		what = "connection lost, finding it again (attempt " + strconv.Itoa(t.Lost) + ")"
+	case !t.Taken && silent >= hungAfter:
+		what = "waiting for " + m.cfg.Place.Name() + " to take the question"
+	case !t.Taken:
 		what = "asking"
-	case t.queued == 1:
+	case t.Queued == 1:
 		what = "waiting in the queue, 1 question before this one"
-	case t.queued > 1:
-		what = "waiting in the queue, " + strconv.Itoa(t.queued) + " questions before this one"
+	case t.Queued > 1:
+		what = "waiting in the queue, " + strconv.Itoa(t.Queued) + " questions before this one"
 	case silent >= hungAfter:
-		what = "nothing heard for " + duration(silent) + ", waiting for " + m.place()
-	case t.answer.Current() != "" && t.answer.Working():
-		what = t.answer.Current()
-	case t.answer.Blank():
+		what = "nothing heard for " + human.Duration(silent) + ", waiting for " + m.cfg.Place.Name()
+	case t.Answer.Current() != "" && t.Answer.Working():
+		what = t.Answer.Current()
+	case t.Answer.Blank():
 		what = "thinking"
 	default:
 		what = "writing"
 	}
-	return m.moving(what, m.elapsed(t)+" · Esc stops")
+	return m.moving(what, human.Duration(now.Sub(t.Begun))+" · Esc stops")
 }
 
 // spinner is drawn one after the other.
@@ -127,22 +129,4 @@ func (m *model) moving(what, since string) string {
 		room, since = m.width-3, ""
 	}
 	return paint(m.looks.accent, spinner[m.ticks%len(spinner)]) + " " + wrap.Cut(what, room) + "  " + paint(m.looks.faint, since)
-}
-
-// findLine is the search in place of the input.
-func (m *model) findLine() string {
-	q := m.find.query.Shown()
-	var found string
-	switch {
-	case q == "":
-		found = "what to look for"
-	case !m.find.found:
-		found = "not found"
-	case m.find.count == 1:
-		found = "in 1 message"
-	default:
-		found = "in " + strconv.Itoa(m.find.count) + " messages"
-	}
-	tail := found + " · ↑ ↓ next · Esc"
-	return paint(m.looks.accent, "/") + wrap.Cut(q, max(m.width-wrap.Width(tail)-4, 1)) + "  " + paint(m.looks.faint, tail)
 }

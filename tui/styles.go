@@ -84,5 +84,5 @@ func rule(look, title string, width int) string {
 	return paint(look, "──") + " " + title + " " + paint(look, strings.Repeat("─", width-used))
 }
 
-// plainWidth is the width of a text that has looks.
-func plainWidth(s string) int { return wrap.Width(ansi.Strip(s)) }
+// visibleWidth is the width of a text that has looks.
+func visibleWidth(s string) int { return wrap.Width(ansi.Strip(s)) }

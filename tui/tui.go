@@ -2,10 +2,9 @@
 // other, seen through [gateway.Endpoint]. It has no network, no file and no
 // environment of its own; all of that comes in through [Config].
 //
-// There is one Bubble Tea model. What it shows is made of plain structs that
-// it owns; nothing is read or written in Update, and no state is changed in a
-// command. Text from outside (answers, progress, errors, names) is made
-// harmless before it is kept: what is kept may be printed.
+// Package session decides what happens; here are the two views that show it: the
+// screen, a Bubble Tea model with its components, and the one line by line.
+// Nothing is read or written in Update, and no state is changed in a command.
 package tui
 
 import (
@@ -41,15 +40,14 @@ func Run(ctx context.Context, cfg Config) error {
 }
 
 func runScreen(ctx context.Context, cfg Config) error {
-	var streams tracker
 	asking, cancel := context.WithCancel(ctx)
-	defer streams.wait()
-	defer cancel()
 	environ := slices.Clone(cfg.Environ)
 	if cfg.NoColor {
 		environ = append(environ, "NO_COLOR=1")
 	}
-	m := newModel(asking, cfg, &streams)
+	m := newModel(asking, cfg)
+	defer m.chat.Wait()
+	defer cancel()
 	// Signals end ctx. With a handler of its own a program that ends may wait for
 	// that handler, which waits for the program to take its message.
 	p := tea.NewProgram(m, tea.WithoutSignalHandler(), tea.WithInput(cfg.In), tea.WithOutput(cfg.Out), tea.WithEnvironment(environ), tea.WithFPS(fps))
@@ -70,8 +68,8 @@ func runScreen(ctx context.Context, cfg Config) error {
 	default:
 		return fmt.Errorf("show the chat: %w", err)
 	}
-	if cfg.Hints.Resume != nil && m.convo.Turns > 0 {
-		_, _ = fmt.Fprintf(cfg.Out, "Go on later with: %s\n", cfg.Hints.Resume(m.convo.ID))
+	if cfg.Hints.Resume != nil && m.chat.Convo.Turns > 0 {
+		_, _ = fmt.Fprintf(cfg.Out, "Go on later with: %s\n", cfg.Hints.Resume(m.chat.Convo.ID))
 	}
 	return nil
 }

@@ -1,13 +1,19 @@
 package tui
 
 import (
+	"strings"
+
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 )
 
 // Update takes in a message. It reads and writes nothing outside of the model.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	return m, m.update(msg)
+	cmd := m.update(msg)
+	if tick := m.startTicking(); tick != nil {
+		cmd = tea.Batch(cmd, tick)
+	}
+	return m, cmd
 }
 
 func (m *model) update(msg tea.Msg) tea.Cmd {
@@ -18,10 +24,30 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		return m.paste(msg.Content)
 	case tea.MouseWheelMsg:
 		return m.wheel(msg)
-	case batchMsg:
-		return m.batch(msg)
 	case tickMsg:
-		return m.tick()
+		m.ticking = false
+		m.ticks++
+		return nil
+	case flashMsg:
+		if msg.n == m.flashes {
+			m.flash, m.leaving = "", false
+		}
+		return nil
+	case letterMsg:
+		if msg.n == m.letter.n && m.letter.text != "" {
+			return m.settle(true)
+		}
+		return nil
+	}
+	if cmd, ok := m.chat.Update(msg); ok {
+		return cmd
+	}
+	return m.updateWorld(msg)
+}
+
+// updateWorld takes in what the terminal and the editor tell.
+func (m *model) updateWorld(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		return m.resize(msg)
 	case tea.BackgroundColorMsg:
@@ -30,32 +56,12 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case tea.ColorProfileMsg:
 		m.coloured, m.rich = msg.Profile >= colorprofile.ANSI, msg.Profile >= colorprofile.ANSI256
 		m.restyle()
-	case modelsMsg:
-		return m.listed(msg)
-	case againMsg:
-		return m.again()
-	case flashMsg:
-		if msg.n == m.flashes {
-			m.flash, m.leaving = "", false
-		}
-	case letterMsg:
-		if msg.n == m.letter.n && m.letter.text != "" {
-			return m.settle(true)
-		}
 	case draftMsg:
 		return m.drafted(msg)
 	case editedMsg:
-		return m.edited(msg)
-	case imageMsg:
-		return m.attached(msg)
-	case doneMsg:
-		return m.acted(msg)
-	case recentMsg:
-		return m.recalled(msg)
-	case rememberedMsg:
-		if msg.err != nil {
-			return m.say("the conversation is not kept: " + msg.err.Error())
-		}
+		m.edited(msg)
+	case insertMsg:
+		m.input.Paste(msg.text)
 	}
 	return nil
 }
@@ -70,12 +76,6 @@ func (m *model) resize(msg tea.WindowSizeMsg) tea.Cmd {
 	return nil
 }
 
-func (m *model) tick() tea.Cmd {
-	m.ticking = false
-	m.ticks++
-	return m.startTicking()
-}
-
 // wheel scrolls with a mouse that reports to us.
 func (m *model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
 	switch msg.Button {
@@ -87,53 +87,27 @@ func (m *model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
 	return nil
 }
 
-func (m *model) scroll(n int) {
-	if m.help != nil {
-		m.help.scroll(n)
-		return
-	}
-	if m.dialog != nil {
-		m.dialog.move(n / 3)
+func (m *model) scroll(lines int) {
+	if m.open != nil && m.open.scroll(lines) {
 		return
 	}
 	m.arrange()
-	m.log.Scroll(n)
+	m.chat.Log.Scroll(lines)
 }
 
 func (m *model) drafted(msg draftMsg) tea.Cmd {
 	if msg.err != nil {
-		m.complain("The editor cannot be opened: " + msg.err.Error())
+		m.chat.Note("The editor cannot be opened: "+msg.err.Error(), true)
 		return nil
 	}
 	return runEditor(msg.draft)
 }
 
-func (m *model) edited(msg editedMsg) tea.Cmd {
+func (m *model) edited(msg editedMsg) {
 	if msg.err != nil {
-		m.complain("The editor failed, and what you wrote here is as it was: " + msg.err.Error())
-		return nil
+		m.chat.Note("The editor failed, and what you wrote here is as it was: "+msg.err.Error(), true)
+		return
 	}
 	m.input.Clear()
-	m.input.Paste(trimEnd(msg.text))
-	return nil
-}
-
-func (m *model) attached(msg imageMsg) tea.Cmd {
-	if msg.err != nil {
-		if msg.paste != "" {
-			m.input.Paste(msg.paste)
-			return nil
-		}
-		return m.say("no picture attached: " + msg.err.Error())
-	}
-	m.images = append(m.images, msg.image)
-	return m.say("attached " + imageLabel(msg.image))
-}
-
-func (m *model) acted(msg doneMsg) tea.Cmd {
-	if msg.err != nil {
-		m.complain(sentence(msg.err.Error()))
-		return nil
-	}
-	return m.say(msg.what)
+	m.input.Paste(strings.TrimRight(msg.text, "\r\n"))
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/ohgw/ohgw/tui/safe"
+	"github.com/ohgw/ohgw/tui/session"
 	"github.com/ohgw/ohgw/tui/wrap"
 )
 
@@ -31,8 +32,8 @@ func (m *model) View() tea.View {
 	v.AltScreen = true
 	v.Cursor = cursor
 	v.WindowTitle = "ohgw"
-	if m.convo.Title != "" {
-		v.WindowTitle = "ohgw · " + title(m.convo.Title)
+	if m.chat.Convo.Title != "" {
+		v.WindowTitle = "ohgw · " + session.Title(m.chat.Convo.Title)
 	}
 	if m.mouse {
 		v.MouseMode = tea.MouseModeCellMotion
@@ -43,7 +44,7 @@ func (m *model) View() tea.View {
 // arrange gives the transcript the room it has on the screen.
 func (m *model) arrange() screen {
 	s := m.layout()
-	m.log.SetSize(m.width, s.body)
+	m.chat.Log.SetSize(m.width, s.body)
 	return s
 }
 
@@ -63,7 +64,7 @@ func (m *model) draw() ([]string, *tea.Cursor) {
 	for i, l := range lines[first:] {
 		lines[first+i] = ansi.Truncate(l, m.width, "")
 	}
-	if m.help != nil || m.dialog != nil || !s.hasInput {
+	if !s.hasInput {
 		return lines[:min(len(lines), m.height)], nil
 	}
 	return lines[:min(len(lines), m.height)], tea.NewCursor(min(s.x, m.width-1), min(row, m.height-1))
@@ -74,17 +75,14 @@ func (m *model) body(s screen) []string {
 	if s.body == 0 {
 		return nil
 	}
-	if m.help != nil {
-		return m.help.view(m.looks, s.width, s.body)
-	}
-	lines := m.log.View()
-	if m.log.Empty() {
+	lines := m.chat.Log.View()
+	if m.chat.Log.Empty() {
 		lines = m.welcome(s.width, s.body)
 	}
 	var over []string
-	if m.dialog != nil {
-		over = m.dialog.view(m.looks, s.width, s.body)
-	} else if found := m.matching(); found != nil && m.find == nil {
+	if m.open != nil {
+		over = m.open.view(m.looks, s.width, s.body)
+	} else if found := completions(m.input.Shown()); found != nil {
 		over = m.suggestions(found, s.width, s.body)
 	}
 	if len(over) > len(lines) {
@@ -100,16 +98,17 @@ func (m *model) layout() screen {
 		s.status = m.status()
 		room--
 	}
-	if m.find != nil {
-		s.input, s.x = []string{m.findLine()}, 1+wrap.Width("/"+m.find.query.Shown())
-		s.x--
-		s.hasInput = true
+	p, ok := m.open.(prompter)
+	if ok {
+		line, x := p.prompt(m.looks, s.width)
+		s.input, s.x = []string{line}, x
 	} else {
 		m.inputLines(&s, room)
 	}
+	s.hasInput = m.open == nil || ok
 	room -= len(s.input)
 	kept := min(3, room/2)
-	if m.log.Empty() {
+	if m.chat.Log.Empty() {
 		kept = 0 // What has to be done comes before a welcome.
 	}
 	s.above = m.above(max(room-kept, 0))
@@ -123,7 +122,7 @@ func (m *model) inputLines(s *screen, room int) {
 	prompt := "› "
 	m.input.SetWidth(s.width - len("> ") - 1)
 	lines, y, x := m.input.View(max(1, min(room/3, 10)))
-	s.y, s.x, s.hasInput = y, x+2, true
+	s.y, s.x = y, x+2
 	for i, l := range lines {
 		if i == 0 {
 			l = paint(m.looks.accent, prompt) + l
@@ -150,7 +149,7 @@ func (m *model) inputLines(s *screen, room int) {
 
 // topRule is the line above the input; it tells that there is more below.
 func (m *model) topRule(width int) string {
-	if !m.log.Following() {
+	if !m.chat.Log.Following() {
 		return rule(m.looks.faint, paint(m.looks.faint, "↓ more below · Esc"), width)
 	}
 	return rule(m.looks.faint, "", width)
@@ -158,13 +157,13 @@ func (m *model) topRule(width int) string {
 
 func (m *model) placeholder() string {
 	switch {
-	case m.card != nil && m.turn == nil:
+	case m.chat.Pending != nil && m.chat.Turn == nil:
 		return "y or n, or say what to do instead"
-	case m.turn != nil:
+	case m.chat.Turn != nil:
 		return "write the next question, or press Esc to stop"
-	case len(m.images) > 0:
+	case len(m.chat.Images) > 0:
 		return "ask about the picture"
-	case m.log.LastAnswer() == nil:
+	case m.chat.Log.LastAnswer() == nil:
 		return "ask the agent to do something"
 	}
 	return "ask something else"
@@ -180,14 +179,14 @@ func (m *model) above(room int) []string {
 		}
 		lines = append(lines, t)
 	}
-	for i, o := range m.queue {
+	for i, o := range m.chat.Queue {
 		if i == 3 {
 			break
 		}
-		lines = append(lines, paint(m.looks.faint, wrap.Cut("  then: "+safe.Line(o.shown), m.width)))
+		lines = append(lines, paint(m.looks.faint, wrap.Cut("  then: "+safe.Line(o.Shown), m.width)))
 	}
-	for _, img := range m.images {
-		lines = append(lines, paint(m.looks.accent, "  + ")+wrap.Cut(imageLabel(img), m.width-4))
+	for _, img := range m.chat.Images {
+		lines = append(lines, paint(m.looks.accent, "  + ")+wrap.Cut(img.Label(), m.width-4))
 	}
 	if len(lines) > room {
 		lines = lines[len(lines)-room:]

@@ -6,11 +6,11 @@
 package editor
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/ohgw/ohgw/tui/human"
 	"github.com/ohgw/ohgw/tui/safe"
 	"github.com/ohgw/ohgw/tui/wrap"
 )
@@ -139,7 +139,7 @@ func split(s string) []glyph {
 
 func (g glyph) show() string {
 	if g.pasted {
-		return "[pasted " + Size(int64(len(g.text))) + "]"
+		return "[pasted " + human.Size(int64(len(g.text))) + "]"
 	}
 	if g.text == "\t" {
 		return "    "
@@ -160,17 +160,6 @@ func (g glyph) width() int {
 
 func (g glyph) space() bool {
 	return !g.pasted && strings.IndexFunc(g.text, unicode.IsSpace) == 0
-}
-
-// Size is a number of bytes for people.
-func Size(n int64) string {
-	switch {
-	case n < 1000:
-		return fmt.Sprintf("%d bytes", n)
-	case n < 999_500:
-		return fmt.Sprintf("%d kB", (n+500)/1000)
-	}
-	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
 // Append inserts a draft; the cursor goes behind it.

@@ -1,6 +1,8 @@
 package editor
 
-import "strings"
+import (
+	"strings"
+)
 
 // Rows is how many lines the text takes on the screen.
 func (e *Editor) Rows() int {

@@ -1,4 +1,4 @@
-package tui
+package session
 
 import (
 	"context"
@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	tea "charm.land/bubbletea/v2"
 
 	"github.com/ohgw/ohgw/internal/gateway"
 )
@@ -19,7 +17,6 @@ const frame = 33 * time.Millisecond
 // stream takes the pieces of an answer from the endpoint and hands them over
 // in batches. Nothing is dropped.
 type stream struct {
-	turn int
 	mu   sync.Mutex
 	got  []gateway.Piece
 	err  error
@@ -31,21 +28,13 @@ type stream struct {
 // errNoEnd is the error of an answer that stopped coming.
 var errNoEnd = errors.New("the answer ended in the middle")
 
-func newStream(turn int) *stream {
-	return &stream{turn: turn, wake: make(chan struct{}, 1), end: make(chan struct{})}
-}
-
-// batchMsg is what came of an answer since the last one.
-type batchMsg struct {
-	stream *stream
-	pieces []gateway.Piece
-	err    error
-	over   bool
+func newStream() *stream {
+	return &stream{wake: make(chan struct{}, 1), end: make(chan struct{})}
 }
 
 // ask runs the question. It is a command that takes as long as the answer.
 func (s *stream) ask(ctx context.Context, endpoint gateway.Endpoint, q gateway.Question) {
-	s.finish(s.take(ctx, endpoint, q))
+	s.finish(s.read(ctx, endpoint, q))
 }
 
 // finish tells that nothing more comes.
@@ -56,9 +45,9 @@ func (s *stream) finish(err error) {
 	close(s.end)
 }
 
-// take takes the answer. A mistake of ours in it ends the answer and not the
+// read reads the answer. A mistake of ours in it ends the answer and not the
 // chat, which Bubble Tea would kill while it still reads from the terminal.
-func (s *stream) take(ctx context.Context, endpoint gateway.Endpoint, q gateway.Question) (err error) {
+func (s *stream) read(ctx context.Context, endpoint gateway.Endpoint, q gateway.Question) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &gateway.Error{Kind: gateway.Failed, Message: fmt.Sprintf("Something in ohgw is broken: %v", v)}
@@ -95,8 +84,8 @@ func (s *stream) put(p gateway.Piece) {
 	}
 }
 
-// batch waits for the next pieces. It is a command.
-func (s *stream) batch() tea.Msg {
+// batch waits for the next pieces.
+func (s *stream) batch() BatchMsg {
 	select {
 	case <-s.wake:
 		t := time.NewTimer(frame)
@@ -107,9 +96,14 @@ func (s *stream) batch() tea.Msg {
 		}
 	case <-s.end:
 	}
+	return s.take()
+}
+
+// take gives what came since it was called last.
+func (s *stream) take() BatchMsg {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := batchMsg{stream: s, pieces: s.got, err: s.err, over: s.over}
+	m := BatchMsg{Pieces: s.got, Err: s.err, Over: s.over}
 	s.got = nil
 	select {
 	case <-s.wake:
@@ -118,17 +112,17 @@ func (s *stream) batch() tea.Msg {
 	return m
 }
 
-// tracker knows the questions on their way, so that none outlives the chat. A
+// Tracker knows the questions on their way, so that none outlives the chat. A
 // command that was handed to Bubble Tea may never run; so it is counted when it
 // does.
-type tracker struct {
+type Tracker struct {
 	mu     sync.Mutex
 	closed bool
 	group  sync.WaitGroup
 }
 
 // begin counts a question; false when the chat is over.
-func (t *tracker) begin() bool {
+func (t *Tracker) begin() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.closed {
@@ -137,10 +131,10 @@ func (t *tracker) begin() bool {
 	return !t.closed
 }
 
-func (t *tracker) done() { t.group.Done() }
+func (t *Tracker) done() { t.group.Done() }
 
 // wait lets nothing begin any more and waits for the rest.
-func (t *tracker) wait() {
+func (t *Tracker) wait() {
 	t.mu.Lock()
 	t.closed = true
 	t.mu.Unlock()

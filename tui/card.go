@@ -5,15 +5,17 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ohgw/ohgw/tui/human"
 	"github.com/ohgw/ohgw/tui/safe"
+	"github.com/ohgw/ohgw/tui/session"
 	"github.com/ohgw/ohgw/tui/wrap"
 )
 
 // cardView is what has to be known or decided now, in a frame; nil if nothing.
 func (m *model) cardView(room int) []string {
-	if m.card != nil && m.turn == nil {
-		lines := make([]string, 0, len(m.card))
-		for _, c := range m.card {
+	if m.chat.Pending != nil && m.chat.Turn == nil {
+		lines := make([]string, 0, len(m.chat.Pending))
+		for _, c := range m.chat.Pending {
 			lines = append(lines, safe.Line(c))
 		}
 		keys := paint(m.looks.good, "y") + " accept   " + paint(m.looks.bad, "n") + " refuse"
@@ -22,31 +24,31 @@ func (m *model) cardView(room int) []string {
 		}
 		return m.frame(m.looks.warn, "The agent waits for your yes", lines, keys, room)
 	}
-	if m.turn != nil {
+	if m.chat.Turn != nil {
 		return nil
 	}
-	switch m.link.state {
-	case unreachable:
-		return m.frame(m.looks.bad, "Nothing answers "+atPlace(m.cfg), commandLines("Start it:", m.cfg.Hints.Unreachable),
+	switch m.chat.Link.State {
+	case session.Unreachable:
+		return m.frame(m.looks.bad, "Nothing answers "+m.cfg.Place.At(), commandLines("Start it:", m.cfg.Hints.Unreachable),
 			paint(m.looks.faint, m.fit("Trying again by itself; what you write stays here.", "trying again by itself", "trying again")), room)
-	case locked:
+	case session.Locked:
 		return m.frame(m.looks.bad, "The key is refused", append(m.linkCause(), commandLines("Get one that is accepted:", m.cfg.Hints.Locked)...),
 			paint(m.looks.accent, "r")+" try again", room)
-	case noModels:
+	case session.NoModels:
 		return m.frame(m.looks.warn, "There is no model to talk to yet", commandLines("These help:", m.cfg.Hints.NoModels),
 			paint(m.looks.accent, "r")+" look again", room)
-	case broken:
+	case session.Broken:
 		return m.frame(m.looks.bad, "The models cannot be listed", m.linkCause(), paint(m.looks.accent, "r")+" try again", room)
-	case connecting, ready:
+	case session.Connecting, session.Ready:
 	}
 	return nil
 }
 
 func (m *model) linkCause() []string {
-	if m.link.err == nil {
+	if m.chat.Link.Err == nil {
 		return nil
 	}
-	return []string{wrap.Cut(sentence(safe.Line(m.link.err.Error())), maxCause)}
+	return []string{wrap.Cut(human.Sentence(safe.Line(m.chat.Link.Err.Error())), session.MaxCause)}
 }
 
 func commandLines(head string, commands []string) []string {
@@ -84,7 +86,7 @@ func (m *model) frame(look, title string, lines []string, keys string, room int)
 	for _, l := range text {
 		out = append(out, side+" "+wrap.Pad(l, inner)+" "+side)
 	}
-	pad := strings.Repeat(" ", max(0, inner-plainWidth(keys)))
+	pad := strings.Repeat(" ", max(0, inner-visibleWidth(keys)))
 	out = append(out, side+" "+keys+pad+" "+side)
 	return append(out, paint(look, "╰"+strings.Repeat("─", width-2)+"╯"))
 }
@@ -136,7 +138,7 @@ func (m *model) welcome(width, height int) []string {
 		}
 	}
 	lines = append(lines, paint(l.picked, "ohgw")+paint(l.strong, " chat"), "")
-	add("", m.modelName())
+	add("", m.chat.ModelName())
 	if height > 6 {
 		add(l.faint, m.where())
 	}

@@ -1,0 +1,99 @@
+package tui
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/tui/human"
+	"github.com/ohgw/ohgw/tui/session"
+)
+
+// sheet is an answer that is written line by line. The zero value is empty.
+type sheet struct {
+	text    string // the answer so far
+	written int    // bytes of text that are on the paper
+	before  string // what is on the paper of an answer that begins again
+	queue   int
+	lost    bool
+}
+
+// came writes what a piece adds to the answer, as far as its lines are complete.
+func (p *sheet) came(print func(string), piece gateway.Piece) {
+	switch piece := piece.(type) {
+	case gateway.Started:
+		// An answer that begins again is not written again.
+		if p.before == "" {
+			p.before = p.text[:p.written]
+		}
+		p.text, p.written, p.lost = "", 0, false
+	case gateway.Waiting:
+		if piece.Queue != p.queue && piece.Queue > 0 {
+			print("Waiting in the queue: " + strconv.Itoa(piece.Queue) + " before this one.")
+		}
+		p.queue = piece.Queue
+	case gateway.Lost:
+		if !p.lost {
+			print("Connection lost, finding it again.")
+		}
+		p.lost = true
+	case gateway.Text:
+		p.text += string(piece)
+		p.flush(print, false)
+	case gateway.Progress:
+		p.flush(print, true)
+		print("Working: " + string(piece))
+	}
+}
+
+// flush writes the lines that are complete, or all there is.
+func (p *sheet) flush(print func(string), all bool) {
+	if p.before != "" {
+		switch {
+		case strings.HasPrefix(p.text, p.before):
+			p.written, p.before = len(p.before), ""
+		case strings.HasPrefix(p.before, p.text) && !all:
+			return // Not yet further than what is written.
+		case !all || p.text != "":
+			p.before = ""
+			print("The answer begins again.")
+		}
+	}
+	end := strings.LastIndexByte(p.text, '\n') + 1
+	if all {
+		end = len(p.text)
+	}
+	if end <= p.written {
+		return
+	}
+	s := strings.TrimSuffix(p.text[p.written:end], "\n")
+	if p.written == 0 {
+		s = strings.TrimLeft(s, "\n")
+	}
+	if s != "" || p.written > 0 {
+		print(s)
+	}
+	p.written = end
+}
+
+// ended writes the rest of the answer, and how it ended.
+func (p *sheet) ended(print func(string), e session.End) {
+	switch {
+	case e.Stopped:
+		p.flush(print, true)
+		print("Stopped after " + human.Duration(e.Took) + ".")
+	case e.Failure != nil:
+		p.flush(print, true)
+		print("Error: " + human.Sentence(e.Failure.Message))
+		print("Next: " + e.Next)
+	default:
+		p.text = strings.TrimRight(p.text, "\n")
+		p.written = min(p.written, len(p.text))
+		p.flush(print, true)
+		if notice := strings.TrimSpace(e.Notice); notice != "" && !strings.HasSuffix(p.text, notice) {
+			print(notice)
+		}
+		how := strings.NewReplacer(" · ", ", ", " → ", " tokens in, ", " tokens", " out").Replace(e.Summary())
+		print("Done: " + how + ".")
+	}
+}

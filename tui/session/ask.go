@@ -1,0 +1,198 @@
+package session
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/tui/human"
+	"github.com/ohgw/ohgw/tui/safe"
+	"github.com/ohgw/ohgw/tui/transcript"
+)
+
+// Submit asks what is written, with the images that are attached, or puts it in
+// the queue while the agent works. shown is text as it is on the screen.
+func (s *Session) Submit(text, shown string) tea.Cmd {
+	s.Queue = append(s.Queue, Outgoing{Text: text, Shown: safe.Text(shown), Images: s.Images})
+	s.Images = nil
+	return s.Next()
+}
+
+// Decide says yes or no to the actions that wait.
+func (s *Session) Decide(yes bool) tea.Cmd {
+	if s.Pending == nil {
+		return nil
+	}
+	o := Outgoing{Text: "no", Shown: "no", Decision: gateway.Reject}
+	if yes {
+		o = Outgoing{Text: "yes", Shown: "yes", Decision: gateway.Accept}
+	}
+	s.Queue = append(s.Queue, o)
+	return s.Next()
+}
+
+// Next asks the first question of the queue, if nothing is in its way.
+func (s *Session) Next() tea.Cmd {
+	if len(s.Queue) == 0 || s.Turn != nil || s.Model == "" {
+		return nil
+	}
+	o := s.Queue[0]
+	s.Queue = s.Queue[1:]
+	files := make([]string, len(o.Images))
+	data := make([]string, len(o.Images))
+	for i, img := range o.Images {
+		files[i], data[i] = img.Label(), img.DataURL
+	}
+	s.view.Asking(o)
+	s.Log.Add(transcript.NewQuestion(o.Shown, files))
+	if s.Convo.Title == "" {
+		s.Convo.Title = Title(o.Shown)
+	}
+	return s.ask(gateway.Question{
+		Model: s.Model, Conversation: s.Convo.ID, System: s.System, Text: o.Text, Images: data,
+		Timeout: s.cfg.Start.Timeout, Key: s.cfg.NewID(), Decision: o.Decision,
+	})
+}
+
+// Retry asks the last question again. One that may still run is joined by its
+// key; after an answer, a failure or a stop it is a new run.
+func (s *Session) Retry() tea.Cmd {
+	if s.last == nil || s.Turn != nil {
+		return s.view.Say("there is nothing to ask again")
+	}
+	q := *s.last
+	if s.Failure == nil || s.Failure.Kind != gateway.Unreachable && s.Failure.Kind != gateway.Stranger {
+		q.Key = s.cfg.NewID()
+	}
+	if s.Model != "" {
+		q.Model = s.Model
+	}
+	if a := s.Log.LastAnswer(); a != nil && a.Failed() && a.Blank() {
+		s.Log.Drop(a)
+	} else if s.Failure == nil {
+		s.Log.Add(transcript.NewQuestion(safe.Text(q.Text), nil))
+	}
+	return s.ask(q)
+}
+
+// Begin goes on with another conversation. note says which.
+func (s *Session) Begin(c Conversation, note string) {
+	if s.Turn != nil {
+		s.Stop()
+	}
+	s.Convo, s.Tokens, s.Pending, s.last, s.Failure, s.ignored = c, [2]int64{}, nil, nil, nil, ""
+	s.Log.Clear()
+	s.note(note)
+}
+
+// New begins a conversation.
+func (s *Session) New() {
+	s.Begin(Conversation{ID: s.cfg.NewID(), Place: s.cfg.Place.Title}, "New conversation.")
+}
+
+// Resume goes on with the conversation of an id.
+func (s *Session) Resume(id string) {
+	s.Begin(Conversation{ID: id, Place: s.cfg.Place.Title}, "Going on with conversation "+safe.Line(id)+".")
+}
+
+// Continue goes on with a conversation that was kept, with its model.
+func (s *Session) Continue(c Conversation) {
+	if c.Model != "" {
+		s.Model = c.Model
+	}
+	s.Begin(c, "Going on with “"+Title(c.Title)+"” ("+c.ID+"). The agent remembers it; what was said is not shown here.")
+}
+
+// Recent lists the conversations that can be gone on with.
+func (s *Session) Recent() tea.Cmd {
+	if s.cfg.Recent == nil {
+		return s.view.Say("conversations are not kept here; /resume ID takes one up")
+	}
+	return s.Work(listRecent(s.ctx, s.cfg.Recent))
+}
+
+func (s *Session) recalled(msg RecentMsg) tea.Cmd {
+	switch {
+	case msg.Err != nil:
+		s.Note("The list of conversations cannot be read: "+msg.Err.Error(), true)
+		return nil
+	case len(msg.List) == 0:
+		return s.view.Say("there is no earlier conversation")
+	}
+	s.view.Resumable(msg.List)
+	return nil
+}
+
+// SetModel makes id the model that is asked from now on.
+func (s *Session) SetModel(id string) tea.Cmd {
+	s.Model = id
+	return s.Next()
+}
+
+// SetSystem sets the instructions that go with each question from now on.
+func (s *Session) SetSystem(text string) tea.Cmd {
+	s.System = text
+	if text == "" {
+		return s.view.Say("no instructions from the next question on")
+	}
+	s.note("Instructions from the next question on: " + text)
+	return nil
+}
+
+// Attach reads the picture at path for the next question.
+func (s *Session) Attach(path string) tea.Cmd {
+	return s.Work(readImage(s.ctx, s.cfg.ReadImage, path))
+}
+
+// Detach takes the last picture away again. It reports whether there was one.
+func (s *Session) Detach() bool {
+	n := len(s.Images)
+	if n > 0 {
+		s.Images = s.Images[:n-1]
+	}
+	return n > 0
+}
+
+func (s *Session) attached(msg AttachedMsg) tea.Cmd {
+	if msg.Err != nil {
+		return s.view.Say("no picture attached: " + msg.Err.Error())
+	}
+	s.Images = append(s.Images, msg.Image)
+	return s.view.Say("attached " + msg.Image.Label())
+}
+
+// Save writes the conversation to the file at path, as Markdown.
+func (s *Session) Save(path string) tea.Cmd {
+	return s.Work(saveText(s.ctx, s.cfg.Save, path, s.markdown()))
+}
+
+func (s *Session) done(msg DoneMsg) tea.Cmd {
+	if msg.Err != nil {
+		s.Note(human.Sentence(msg.Err.Error()), true)
+		return nil
+	}
+	return s.view.Say(msg.What)
+}
+
+// markdown is the conversation as a document.
+func (s *Session) markdown() string {
+	var b strings.Builder
+	for _, msg := range s.Log.Messages() {
+		switch msg := msg.(type) {
+		case *transcript.Question:
+			b.WriteString("## You\n\n" + msg.Text() + "\n\n")
+		case *transcript.Answer:
+			b.WriteString("## " + s.ModelName() + "\n\n" + msg.Source() + "\n\n")
+		}
+	}
+	return b.String()
+}
+
+// ModelName is the chosen model for people.
+func (s *Session) ModelName() string {
+	if s.Model == "" {
+		return "no model"
+	}
+	return safe.Line(s.Model)
+}

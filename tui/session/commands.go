@@ -1,0 +1,108 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ohgw/ohgw/internal/gateway"
+)
+
+// The messages that commands bring.
+type (
+	// ModelsMsg is the list of the models, or why there is none.
+	ModelsMsg struct {
+		Models []gateway.Model
+		Err    error
+	}
+	// AgainMsg is the time to look for the gateway again.
+	AgainMsg struct{}
+	// BatchMsg is what came of an answer since the last one.
+	BatchMsg struct {
+		Turn   *Turn
+		Pieces []gateway.Piece
+		Err    error
+		Over   bool // nothing more comes
+	}
+	// AttachedMsg is a picture for the next question, or why there is none.
+	AttachedMsg struct {
+		Image Image
+		Err   error
+	}
+	// DoneMsg is about something that was copied or saved, or failed to be.
+	DoneMsg struct {
+		What string // "copied the answer"
+		Err  error
+	}
+	// RecentMsg is the list of the conversations that can be gone on with.
+	RecentMsg struct {
+		List []Conversation
+		Err  error
+	}
+	// RememberedMsg follows the attempt to keep the conversation.
+	RememberedMsg struct{ Err error }
+
+	workedMsg struct{ msg tea.Msg }
+)
+
+// keepPatience is how long a conversation may take to be kept.
+const keepPatience = 5 * time.Second
+
+// after is msg after a while, or nothing when ctx ends before.
+func after(ctx context.Context, d time.Duration, msg tea.Msg) tea.Cmd {
+	return func() tea.Msg {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		select {
+		case <-t.C:
+			return msg
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Work makes a command of cmd that counts as work while it runs: a view that
+// reads ahead waits for it before it takes the next line.
+func (s *Session) Work(cmd tea.Cmd) tea.Cmd {
+	s.Working++
+	return func() tea.Msg { return workedMsg{cmd()} }
+}
+
+func listModels(ctx context.Context, endpoint gateway.Endpoint) tea.Cmd {
+	return func() tea.Msg {
+		models, err := endpoint.Models(ctx)
+		return ModelsMsg{models, err}
+	}
+}
+
+func readImage(ctx context.Context, read func(context.Context, string) (Image, error), path string) tea.Cmd {
+	return func() tea.Msg {
+		img, err := read(ctx, path)
+		return AttachedMsg{img, err}
+	}
+}
+
+func saveText(ctx context.Context, save func(context.Context, string, string) (string, error), path, text string) tea.Cmd {
+	return func() tea.Msg {
+		where, err := save(ctx, path, text)
+		return DoneMsg{"saved to " + where, err}
+	}
+}
+
+func listRecent(ctx context.Context, r Recent) tea.Cmd {
+	return func() tea.Msg {
+		list, err := r.List(ctx)
+		return RecentMsg{list, err}
+	}
+}
+
+// remember keeps c, also if the chat ends meanwhile.
+func remember(ctx context.Context, r Recent, c Conversation) tea.Cmd {
+	return func() tea.Msg {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepPatience)
+		defer cancel()
+		return RememberedMsg{r.Remember(ctx, c)}
+	}
+}

@@ -1,0 +1,112 @@
+package session
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/tui/human"
+	"github.com/ohgw/ohgw/tui/safe"
+)
+
+// Config is all that a session needs of the world. Endpoint, NewID and Now are
+// required; a nil function takes away what it is for, and the chat says so when
+// somebody asks for it.
+type Config struct {
+	Endpoint gateway.Endpoint
+	Place    Place
+	Hints    Hints
+	Start    Start
+	NewID    func() string // a fresh UUID, the id of a conversation
+	Now      func() time.Time
+
+	Recent    Recent
+	ReadImage func(ctx context.Context, path string) (Image, error)
+	Save      func(ctx context.Context, path, text string) (string, error)
+
+	// Again and Models are how a user of the view asks again and sees the models,
+	// in a sentence: "press r", "Ctrl+P".
+	Again, Models string
+	// Redials: a gateway that is lost is looked for, and the question is asked
+	// again as soon as it answers. Otherwise that is left to the user.
+	Redials bool
+}
+
+// Place is where the questions go, in words for a person.
+type Place struct {
+	Title   string // "127.0.0.1:6449", "in this process"
+	Backend string // "agent-server", "embedded", ...; empty when nobody knows
+	Notice  string // shown at the start, e.g. that a daemon was started here
+	Demo    bool   // the answers are scripted
+}
+
+// Name is the place in a sentence, such as "the gateway in this process".
+func (p Place) Name() string {
+	if p.Title == "" {
+		return "the gateway"
+	}
+	title := safe.Line(p.Title)
+	if strings.HasPrefix(title, "in ") {
+		return "the gateway " + title
+	}
+	return title
+}
+
+// At is the place as an answer to "where".
+func (p Place) At() string {
+	if title := safe.Line(p.Title); strings.HasPrefix(title, "in ") {
+		return title
+	}
+	return "at " + p.Name()
+}
+
+// Hints are commands that help in a state the chat cannot leave by itself,
+// each as it is typed into a shell.
+type Hints struct {
+	Unreachable []string // starts what is not there
+	Locked      []string // gets a key that is accepted
+	NoModels    []string // makes a model, and checks it
+	// Resume is the command that goes on with a conversation later. It is
+	// printed when the chat ends; nil prints nothing.
+	Resume func(conversation string) string
+}
+
+// Start is how a chat begins.
+type Start struct {
+	Model        string // empty: the first of the list
+	Conversation string // empty: a new one
+	System       string
+	Text         string // asked at once when it is not empty
+	Images       []Image
+	Timeout      time.Duration // of each run; 0 is the gateway's own
+}
+
+// Image is a picture that goes with a question.
+type Image struct {
+	Name    string // for people, e.g. the last part of its path
+	DataURL string
+	Size    int64 // bytes of the picture itself
+}
+
+// Label is the picture in a line.
+func (i Image) Label() string { return safe.Line(i.Name) + " · " + human.Size(i.Size) }
+
+// Recent keeps what conversations there were, for a later chat to go on with.
+// Its methods are called outside of the session's goroutine.
+type Recent interface {
+	// List gives them, the latest first.
+	List(ctx context.Context) ([]Conversation, error)
+	// Remember adds c, or takes it in the place of the one with its ID.
+	Remember(ctx context.Context, c Conversation) error
+}
+
+// Conversation is one that can be gone on with.
+type Conversation struct {
+	ID    string
+	Model string
+	Title string    // the beginning of its first question, one line
+	Place string    // Place.Title of the chat that had it
+	Turns int       // questions asked
+	Used  time.Time // of the last question
+}

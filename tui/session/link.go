@@ -1,0 +1,129 @@
+package session
+
+import (
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/tui/safe"
+)
+
+// Link is what is known of the gateway.
+type Link struct {
+	State    LinkState
+	Err      error
+	Since    time.Time // of the state
+	Asking   bool      // the list of models is on its way
+	attempts int       // in vain
+	planned  bool      // it will be asked for again by itself
+}
+
+// LinkState is the connection to the gateway.
+type LinkState int
+
+// The states of a Link.
+const (
+	Connecting LinkState = iota
+	Ready
+	Unreachable
+	Locked
+	NoModels
+	Broken // it answers, but not like a gateway
+)
+
+// Connect asks for the models, unless they are on their way.
+func (s *Session) Connect() tea.Cmd {
+	if s.Link.Asking {
+		return nil
+	}
+	s.Link.Asking = true
+	return listModels(s.ctx, s.cfg.Endpoint)
+}
+
+// linked notes what is known of the gateway now.
+func (s *Session) linked(state LinkState, err error) {
+	if s.Link.State != state {
+		s.Link.Since = s.cfg.Now()
+	}
+	s.Link.State, s.Link.Err = state, err
+	if state == Ready {
+		s.Link.attempts = 0
+	}
+}
+
+// listed takes in the models, or why there are none.
+func (s *Session) listed(msg ModelsMsg) tea.Cmd {
+	s.Link.Asking = false
+	back := s.Link.State == Unreachable
+	cmd := s.relink(msg)
+	s.view.Linked()
+	if s.Link.State != Ready {
+		return cmd
+	}
+	if back && s.Turn == nil && s.Failure != nil && s.Failure.Kind == gateway.Unreachable {
+		return tea.Batch(s.view.Say(s.cfg.Place.Name()+" answers again"), s.Retry())
+	}
+	if !slices.ContainsFunc(s.Models, func(x gateway.Model) bool { return x.ID == s.Model }) && s.Log.LastAnswer() == nil {
+		s.note("There is no model " + safe.Line(s.Model) + " here at the moment. " + s.cfg.Models + " shows those there are.")
+	}
+	return s.Next()
+}
+
+// relink notes what an answer about the models tells of the gateway.
+func (s *Session) relink(msg ModelsMsg) tea.Cmd {
+	if msg.Err != nil {
+		return s.unlisted(msg.Err)
+	}
+	s.Models = msg.Models
+	if len(s.Models) == 0 {
+		s.linked(NoModels, nil)
+		return s.lookAgain()
+	}
+	s.linked(Ready, nil)
+	if s.Model == "" {
+		s.Model = gateway.Preferred(s.Models)
+	}
+	return nil
+}
+
+func (s *Session) unlisted(err error) tea.Cmd {
+	e := asGateway(err)
+	switch e.Kind {
+	case gateway.Unreachable:
+		return s.unreachable(e)
+	case gateway.Locked:
+		s.linked(Locked, e)
+		s.Link.attempts++
+		return nil
+	case gateway.Failed, gateway.Busy, gateway.Refused, gateway.Stranger:
+	}
+	s.linked(Broken, e)
+	return s.lookAgain()
+}
+
+func (s *Session) unreachable(e *gateway.Error) tea.Cmd {
+	s.linked(Unreachable, e)
+	return s.lookAgain()
+}
+
+// lookAgain asks for the models after a while that grows.
+func (s *Session) lookAgain() tea.Cmd {
+	if s.Link.planned {
+		return nil
+	}
+	s.Link.planned = true
+	wait := min(time.Second<<min(s.Link.attempts, 4), 10*time.Second)
+	s.Link.attempts++
+	return after(s.ctx, wait, AgainMsg{})
+}
+
+// again is the time to look for the gateway, if it is still away.
+func (s *Session) again() tea.Cmd {
+	s.Link.planned = false
+	if s.Link.State == Ready || s.Link.State == Locked || s.Turn != nil {
+		return nil
+	}
+	return s.Connect()
+}

@@ -1,0 +1,111 @@
+// Package session is a chat without a screen: the conversation, the question
+// that is on its way and its answer, the questions that wait, the action that
+// waits for a confirmation, the model, and the connection to the gateway. It
+// decides what happens; a [View] shows it and says what the user wants.
+//
+// A Session is changed by one goroutine. Its methods read and write nothing:
+// they return commands, which the view runs outside of that goroutine, and
+// whose messages it gives to [Session.Update]. They are Bubble Tea's commands,
+// but a view needs no Bubble Tea to run them.
+//
+// Text from outside (answers, progress, errors, names) is made harmless before
+// it is kept: what is kept may be printed.
+package session
+
+import (
+	"context"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/tui/safe"
+	"github.com/ohgw/ohgw/tui/transcript"
+)
+
+// Session is the state of a chat. Views read its fields and change none.
+type Session struct {
+	Log     *transcript.List // what was said
+	Link    Link
+	Models  []gateway.Model
+	Model   string // the one that is asked; "" before there is one
+	Convo   Conversation
+	System  string         // instructions that go with each question
+	Images  []Image        // go with the next question
+	Turn    *Turn          // the one that goes on, or nil
+	Failure *gateway.Error // of the last question, or nil
+	Pending []string       // the actions that wait for a confirmation, or nil
+	Queue   []Outgoing     // questions written while the agent works
+	Tokens  [2]int64       // in and out, of the conversation
+	Working int            // commands on their way that the next question waits for
+	last    *gateway.Question
+	ignored string // what the gateway last said it left out
+
+	ctx     context.Context // of everything the chat asks for
+	cfg     Config
+	view    View
+	streams Tracker
+}
+
+// New makes a session that shows itself in view. Everything it begins ends
+// with ctx.
+func New(ctx context.Context, cfg Config, view View) *Session {
+	s := &Session{
+		ctx: ctx, cfg: cfg, view: view, Log: transcript.New(transcript.Theme{}),
+		Model: cfg.Start.Model, System: cfg.Start.System, Images: cfg.Start.Images,
+		Convo: Conversation{ID: cfg.Start.Conversation, Place: cfg.Place.Title},
+		Link:  Link{Since: cfg.Now()},
+	}
+	if s.Convo.ID == "" {
+		s.Convo.ID = cfg.NewID()
+	}
+	if text := cfg.Start.Text; text != "" {
+		s.Queue = append(s.Queue, Outgoing{Text: text, Shown: safe.Text(text), Images: s.Images})
+		s.Images = nil
+	}
+	return s
+}
+
+// Update takes in the message of a command. It reports whether the message was
+// one of the session's.
+func (s *Session) Update(msg tea.Msg) (tea.Cmd, bool) {
+	switch msg := msg.(type) {
+	case BatchMsg:
+		return s.batch(msg), true
+	case ModelsMsg:
+		return s.listed(msg), true
+	case AgainMsg:
+		return s.again(), true
+	case workedMsg:
+		s.Working--
+		return s.Update(msg.msg)
+	case AttachedMsg:
+		return s.attached(msg), true
+	case DoneMsg:
+		return s.done(msg), true
+	case RecentMsg:
+		return s.recalled(msg), true
+	case RememberedMsg:
+		if msg.Err != nil {
+			return s.view.Say("the conversation is not kept: " + msg.Err.Error()), true
+		}
+		return nil, true
+	}
+	return nil, false
+}
+
+// Busy reports whether the gateway is asked for something at the moment.
+func (s *Session) Busy() bool { return s.Turn != nil || s.Link.Asking }
+
+// Wait waits until no question is on its way, and lets none begin any more.
+func (s *Session) Wait() { s.streams.wait() }
+
+// note adds a line of the chat itself to the log.
+func (s *Session) note(text string) { s.Note(text, false) }
+
+// Note adds a line of the chat itself to the log; a bad one is about something
+// that did not work.
+func (s *Session) Note(text string, bad bool) {
+	text = safe.Text(text)
+	s.Log.Add(transcript.NewNote(text, bad))
+	s.view.Noted(text, bad)
+}

@@ -1,0 +1,49 @@
+package session
+
+import (
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ohgw/ohgw/internal/gateway"
+)
+
+// View shows a session. The session calls its methods on its own goroutine,
+// after its state has changed.
+type View interface {
+	// Say shows a short message for a moment. It begins in lower case.
+	Say(text string) tea.Cmd
+	// Noted follows a line of the chat itself that was added to the log.
+	Noted(text string, bad bool)
+	// Linked follows what was found out about the gateway, also if nothing changed.
+	Linked()
+	// Asking comes before a question is added to the log and asked.
+	Asking(o Outgoing)
+	// Came follows a piece of the answer: text and progress, a line of it at a
+	// time, are harmless.
+	Came(p gateway.Piece)
+	// Ended follows the end of a turn.
+	Ended(e End)
+	// GiveBack returns the questions that waited for a turn that did not end well.
+	GiveBack(waiting []Outgoing)
+	// Resumable shows the conversations that can be gone on with, at least one.
+	Resumable(list []Conversation)
+}
+
+// Outgoing is a question that is written and not yet asked.
+type Outgoing struct {
+	Text, Shown string
+	Images      []Image
+	Decision    gateway.Decision
+}
+
+// End is how a turn ended: with an answer, stopped by the user, or in a failure.
+type End struct {
+	Turn    *Turn
+	Took    time.Duration
+	Stopped bool
+	Failure *gateway.Error // nil unless it failed
+	Next    string         // what to do about the failure
+	Done    gateway.Done   // of an answer
+	Notice  string         // what the gateway adds to an answer; harmless
+}
