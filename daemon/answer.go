@@ -168,6 +168,6 @@ func (a *answer) deliver(ctx context.Context, write func() error) error {
 		a.att.Undelivered()
 		return fmt.Errorf("client gone: %w", err)
 	}
-	a.shown()
+	a.noteShown()
 	return nil
 }

@@ -55,7 +55,7 @@ func (d *Daemon) chat() handler {
 		if c.Stream {
 			return w.stream(r.Context())
 		}
-		return w.plain(r.Context())
+		return w.whole(r.Context())
 	}
 }
 
@@ -91,7 +91,7 @@ func (d *Daemon) receive(x *exchange, r *http.Request) (c *call, profile *agenta
 	if errors.Is(err, run.ErrGone) {
 		return nil, nil, nil, err
 	}
-	if errors.Is(err, errPlain) {
+	if errors.Is(err, errDirect) {
 		return nil, nil, nil, d.housekeep(r.Context(), x, c, p, housekeeping.Other)
 	}
 	if old {

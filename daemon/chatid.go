@@ -43,8 +43,8 @@ func (c *call) goOn() {
 	c.Text, c.Images = goOnText, nil
 }
 
-// errPlain says that a request of a chat is no task for an agent.
-var errPlain = errors.New("not for an agent")
+// errDirect says that a request of a chat is no task for an agent.
+var errDirect = errors.New("not for an agent")
 
 // tools tells whether the client offers tools of its own.
 func (c *call) tools() bool { return slices.Contains(c.Ignored, "tools") }
@@ -90,9 +90,9 @@ func (d *Daemon) enterChat(c *call, req run.Request) (*chats.Visit, *run.Attachm
 	}
 	started := false
 	defer func() { visit.Settle(started) }()
-	if visit.Plain && d.cfg.Complete != nil && d.cfg.Housekeeping != HousekeepingAgent {
+	if visit.Direct && d.cfg.Complete != nil && d.cfg.Housekeeping != HousekeepingAgent {
 		visit.Close()
-		return nil, nil, errPlain
+		return nil, nil, errDirect
 	}
 	req.ConversationID, req.Origin, req.From = visit.Conversation, visit.Origin, visit.From
 	req.Workspace, req.Chat, req.Kind = d.chatPlace(c.chat, visit), visit, visit.Planned()
@@ -143,8 +143,8 @@ func (d *Daemon) chatRoot() string {
 	return filepath.Join(d.cfg.StateDir, workspaces)
 }
 
-// tell notes what of an answer goes to the client.
-func (a *answer) tell(text string) {
+// noteSent notes what of an answer goes to the client.
+func (a *answer) noteSent(text string) {
 	if a.call.visit != nil {
 		a.call.visit.Show(text)
 		return
@@ -152,9 +152,9 @@ func (a *answer) tell(text string) {
 	a.text.Add(text)
 }
 
-// shown notes that the client has all of the answer. A conversation without a
+// noteShown notes that the client has all of the answer. A conversation without a
 // chat may turn out to be the beginning of one.
-func (a *answer) shown() {
+func (a *answer) noteShown() {
 	c := a.call
 	switch {
 	case c.visit != nil:

@@ -2,7 +2,7 @@
 //
 // It is thin. What a request means is read in daemon/openai, what an answer is
 // in agentapi/turn, whether a request runs at all in daemon/run; this package
-// joins them with HTTP and guards the door. routes.go is the whole surface,
+// joins them with HTTP and guards the entrance. routes.go is the whole surface,
 // errors.go the one table of failures.
 //
 // Invariants: nothing reaches the backend before the guard and the token have
@@ -91,7 +91,7 @@ type Config struct {
 	IgnoreHistory bool // earlier turns of a request are not quoted to a new conversation
 
 	Heartbeat      time.Duration // silence after which a stream gets an empty chunk; 0: 4 s, negative: never
-	PlainHeartbeat time.Duration // silence after which a plain answer gets white space; 0: 15 s, negative: never
+	WholeHeartbeat time.Duration // silence after which an answer in one piece gets white space; 0: 15 s, negative: never
 	BodyTimeout    time.Duration // how long a body may take to arrive; 0: 30 s
 	WriteTimeout   time.Duration // how long one write may wait for its reader; 0: 30 s
 	Drain          time.Duration // how long runs may go on after ctx has ended; negative: 0
@@ -120,7 +120,7 @@ type Limits struct {
 
 const (
 	defaultHeartbeat      = 4 * time.Second
-	defaultPlainHeartbeat = 15 * time.Second
+	defaultWholeHeartbeat = 15 * time.Second
 	defaultBodyTimeout    = 30 * time.Second
 	defaultWriteTimeout   = 30 * time.Second
 
@@ -146,7 +146,7 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	or(&c.Heartbeat, defaultHeartbeat)
-	or(&c.PlainHeartbeat, defaultPlainHeartbeat)
+	or(&c.WholeHeartbeat, defaultWholeHeartbeat)
 	or(&c.BodyTimeout, defaultBodyTimeout)
 	or(&c.WriteTimeout, defaultWriteTimeout)
 	or(&c.Limits.Body, 32<<20)
@@ -167,22 +167,22 @@ func or[T comparable](v *T, value T) {
 
 // Daemon is the gateway. Make one with New, end it with Close.
 type Daemon struct {
-	cfg        Config
-	runs       *run.Manager
-	chats      *chats.Registry
-	models     *catalogue
-	state      stateDir
-	metrics    *metrics.Metrics
-	began      time.Time
-	guard      guard
-	handler    http.Handler
-	plain      chan struct{} // holds one for each plain call of an LLM that goes on
-	draining   atomic.Bool
-	drains     context.Context // ends when a drain begins
-	life       context.Context // ends when a drain is over, and with the daemon
-	beginDrain context.CancelFunc
-	end        context.CancelFunc
-	close      func() error
+	cfg         Config
+	runs        *run.Manager
+	chats       *chats.Registry
+	models      *catalogue
+	state       stateDir
+	metrics     *metrics.Metrics
+	began       time.Time
+	guard       guard
+	handler     http.Handler
+	directCalls chan struct{} // holds one for each direct call of an LLM that goes on
+	draining    atomic.Bool
+	drains      context.Context // ends when a drain begins
+	life        context.Context // ends when a drain is over, and with the daemon
+	beginDrain  context.CancelFunc
+	end         context.CancelFunc
+	close       func() error
 }
 
 // New makes a daemon and takes up what an earlier one left in the state
@@ -196,7 +196,7 @@ func New(cfg Config) (*Daemon, error) {
 	if root == "" && cfg.StateDir != "" {
 		root = filepath.Join(cfg.StateDir, workspaces)
 	}
-	d := &Daemon{cfg: cfg, guard: newGuard(cfg), began: cfg.Now(), plain: make(chan struct{}, maxPlain)}
+	d := &Daemon{cfg: cfg, guard: newGuard(cfg), began: cfg.Now(), directCalls: make(chan struct{}, maxDirect)}
 	d.drains, d.beginDrain = context.WithCancel(context.Background())
 	d.life, d.end = context.WithCancel(context.Background())
 	d.state = stateDir{path: cfg.StateDir, now: cfg.Now}
@@ -234,8 +234,8 @@ func New(cfg Config) (*Daemon, error) {
 // the caller's.
 func (d *Daemon) Close() error { return d.close() }
 
-// ErrOpenDoor refuses to serve without keys where others can reach it.
-var ErrOpenDoor = errors.New("no key is required")
+// ErrNoKeys refuses to serve without keys where others can reach it.
+var ErrNoKeys = errors.New("no key is required")
 
 // Serve answers on ln until ctx ends, and then drains: new requests are
 // refused, runs may end within Config.Drain, the rest are interrupted, and
@@ -244,12 +244,12 @@ func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
 	if d.cfg.NoAuth && !loopback(ln.Addr()) {
 		return errors.Join(&fault.Error{
 			Msg: "refusing to listen on " + ln.Addr().String() + " without keys: whoever reaches it could run commands here", Code: fault.Usage,
-			Hint: "leave out --no-auth, or listen on 127.0.0.1", Err: ErrOpenDoor,
+			Hint: "leave out --no-auth, or listen on 127.0.0.1", Err: ErrNoKeys,
 		}, ln.Close())
 	}
-	door := newDoor(ln)
+	bounded := newBoundedListener(ln)
 	server := &http.Server{
-		ConnState:         door.follow,
+		ConnState:         bounded.follow,
 		ConnContext:       withConn,
 		Handler:           d.handler,
 		ReadHeaderTimeout: headerTimeout,
@@ -261,19 +261,19 @@ func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
 	served := make(chan error, 1)
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	wg.Go(func() { served <- server.Serve(door) }) // ended by drain, or by itself
+	wg.Go(func() { served <- server.Serve(bounded) }) // ended by drain, or by itself
 	select {
 	case err := <-served:
 		return fmt.Errorf("serve %s: %w", ln.Addr(), err)
 	case <-ctx.Done():
-		d.drain(context.WithoutCancel(ctx), server, door)
+		d.drain(context.WithoutCancel(ctx), server, bounded)
 		return nil
 	}
 }
 
-// drain ends the runs and the calls of the plain model, then the connections.
+// drain ends the runs and the direct calls of an LLM, then the connections.
 // A connection that does not end by itself is closed.
-func (d *Daemon) drain(ctx context.Context, server *http.Server, door *door) {
+func (d *Daemon) drain(ctx context.Context, server *http.Server, bounded *boundedListener) {
 	d.draining.Store(true)
 	d.beginDrain()
 	server.SetKeepAlivesEnabled(false)
@@ -281,10 +281,10 @@ func (d *Daemon) drain(ctx context.Context, server *http.Server, door *door) {
 	d.cfg.Logger.Info("draining", "running", stats.Running, "queued", stats.Queued)
 	limit, cancel := context.WithTimeout(ctx, d.cfg.Drain)
 	d.runs.Drain(limit)
-	d.drainPlain(limit)
+	d.drainDirect(limit)
 	cancel()
 	d.end()
-	door.closeWaiting()
+	bounded.closeWaiting()
 	limit, cancel = context.WithTimeout(ctx, lastWrites)
 	defer cancel()
 	if err := server.Shutdown(limit); err != nil {
@@ -292,11 +292,11 @@ func (d *Daemon) drain(ctx context.Context, server *http.Server, door *door) {
 	}
 }
 
-// drainPlain waits for the calls of the plain model, and lets none begin.
-func (d *Daemon) drainPlain(limit context.Context) {
-	for range cap(d.plain) {
+// drainDirect waits for the direct calls of an LLM, and lets none begin.
+func (d *Daemon) drainDirect(limit context.Context) {
+	for range cap(d.directCalls) {
 		select {
-		case d.plain <- struct{}{}:
+		case d.directCalls <- struct{}{}:
 		case <-limit.Done():
 			return
 		}

@@ -264,7 +264,7 @@ func TestWithoutKeysOnlyThisMachineIsServed(t *testing.T) {
 			t.Fatal(err)
 		}
 		ln := &closedListener{addr: tcp}
-		if err := d.Serve(t.Context(), ln); errors.Is(err, daemon.ErrOpenDoor) != refused || !ln.closed {
+		if err := d.Serve(t.Context(), ln); errors.Is(err, daemon.ErrNoKeys) != refused || !ln.closed {
 			t.Errorf("%s: %v, closed %t", addr, err, ln.closed)
 		}
 		if err := d.Close(); err != nil {

@@ -32,12 +32,12 @@ const (
 	headerTask = "X-OpenHands-Task"
 	// housekeepingWait is how long the LLM may take where a rule can answer.
 	housekeepingWait = 5 * time.Second
-	// plainWait is how long it may take where none can.
-	plainWait = time.Minute
+	// directWait is how long it may take where none can.
+	directWait = time.Minute
 	// housekeepingTokens bounds its answer, what it thinks included.
 	housekeepingTokens = 2048
-	// maxPlain is how many such calls are made at the same time.
-	maxPlain = 32
+	// maxDirect is how many such calls are made at the same time.
+	maxDirect = 32
 )
 
 // Who answered a task, for the metrics.
@@ -58,7 +58,7 @@ func taskOf(c *call, h http.Header, utility bool) (housekeeping.Task, bool) {
 	return task, ok
 }
 
-// housekeep answers a task: with a plain call of the LLM, or by rule. It makes
+// housekeep answers a task: with a direct call of the LLM, or by rule. It makes
 // no conversation and takes no place among the runs.
 func (d *Daemon) housekeep(ctx context.Context, x *exchange, c *call, profile agentapi.Profile, task housekeeping.Task) error {
 	x.Header().Set(headerTask, string(task))
@@ -72,7 +72,7 @@ func (d *Daemon) housekeep(ctx context.Context, x *exchange, c *call, profile ag
 	}
 	x.note(slog.String("task", string(task)))
 	began := d.cfg.Now()
-	answer, by, err := d.plainAnswer(ctx, c, profile.Name, task)
+	answer, by, err := d.directAnswer(ctx, c, profile.Name, task)
 	if err != nil {
 		return err
 	}
@@ -85,8 +85,8 @@ func (d *Daemon) housekeep(ctx context.Context, x *exchange, c *call, profile ag
 	return x.writeAnswer(c, answer)
 }
 
-// plainAnswer asks the LLM, and falls back to the rule.
-func (d *Daemon) plainAnswer(ctx context.Context, c *call, profile string, task housekeeping.Task) (answer Completion, by string, err error) {
+// directAnswer asks the LLM, and falls back to the rule.
+func (d *Daemon) directAnswer(ctx context.Context, c *call, profile string, task housekeeping.Task) (answer Completion, by string, err error) {
 	ruled, hasRule := task.ByRule(c.Text)
 	switch {
 	case d.cfg.Housekeeping == HousekeepingRule && hasRule, d.cfg.Complete == nil && hasRule:
@@ -97,15 +97,15 @@ func (d *Daemon) plainAnswer(ctx context.Context, c *call, profile string, task 
 		return answer, "", newProblem(openai.CodeUnsupportedValue, "This gateway has no plain model to ask; use a model that stands for an agent.", nil).about("model")
 	}
 	select {
-	case d.plain <- struct{}{}:
-		defer func() { <-d.plain }()
+	case d.directCalls <- struct{}{}:
+		defer func() { <-d.directCalls }()
 	default:
 		if hasRule {
 			return Completion{Text: ruled}, byRule, nil
 		}
 		return answer, "", newProblem(codeQueueFull, "Too many requests wait for the plain model already; try again in a few seconds.", nil)
 	}
-	wait := plainWait
+	wait := directWait
 	if hasRule {
 		wait = housekeepingWait
 	}
@@ -133,11 +133,11 @@ func (d *Daemon) plainAnswer(ctx context.Context, c *call, profile string, task 
 	return Completion{Text: ruled, Usage: answer.Usage}, byRule, nil
 }
 
-// cannotAnswer is the problem of a plain call that failed.
+// cannotAnswer is the problem of a direct call that failed.
 func (d *Daemon) cannotAnswer(err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return newProblem(codeLLM, "The model did not answer within "+plainWait.String()+"; try again later.", err)
+		return newProblem(codeLLM, "The model did not answer within "+directWait.String()+"; try again later.", err)
 	case errors.Is(err, agentapi.ErrRefused), errors.Is(err, agentapi.ErrUnsupported):
 		return newProblem(codeLLM, agentapi.PublicMessage(err, "The model cannot be asked."), withoutWords(err))
 	}

@@ -62,7 +62,7 @@ type sighting struct {
 // The forms of an answer.
 const (
 	answerStream = "stream"
-	answerPlain  = "plain"
+	answerWhole  = "plain"
 )
 
 // count counts a request that is over.

@@ -84,7 +84,7 @@ func (s *streamer) show(u turn.Update) error {
 // content sends text in frames that every client can read.
 func (s *streamer) content(text string) error {
 	s.sent += len(text)
-	s.tell(text)
+	s.noteSent(text)
 	if text != "" {
 		s.x.firstText()
 	}

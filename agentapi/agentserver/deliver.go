@@ -38,9 +38,9 @@ func (s *stream) frame(ctx context.Context, e event.Event) error {
 		}
 	}
 	if !snapshot {
-		return s.live(e)
+		return s.handleLive(e)
 	}
-	return s.tellUnlessOutdated(e)
+	return s.deliverUnlessOutdated(e)
 }
 
 // incomplete tells whether a snapshot shows, or may hide, that an event of a
@@ -77,7 +77,7 @@ func (s *stream) begin(ctx context.Context, e event.Event, state event.State) er
 		s.anchors = []string{anchor}
 	}
 	s.begun, s.current = true, true
-	if err := s.tell(e); err != nil {
+	if err := s.deliverSnapshot(e); err != nil {
 		return err
 	}
 	if s.spilled {
@@ -92,7 +92,7 @@ func (s *stream) begin(ctx context.Context, e event.Event, state event.State) er
 	if err := s.release(); err != nil {
 		return err
 	}
-	return s.tellUnlessOutdated(e)
+	return s.deliverUnlessOutdated(e)
 }
 
 // fill is the rest of begin where not all that came before the snapshot e was
@@ -110,7 +110,7 @@ func (s *stream) fill(ctx context.Context, e event.Event) error {
 		return err
 	}
 	s.whole = false // deltas are missing
-	return s.tellUnlessOutdated(e)
+	return s.deliverUnlessOutdated(e)
 }
 
 // awaits tells whether the event with that id is, or may have been, among
@@ -154,7 +154,7 @@ func (s *stream) release() error {
 	held := s.held
 	s.held, s.heldBytes = nil, 0
 	for _, e := range held {
-		if err := s.live(e); err != nil {
+		if err := s.handleLive(e); err != nil {
 			return err
 		}
 	}
@@ -189,8 +189,8 @@ func beginsText(e event.Event) bool {
 	}
 }
 
-// live delivers an event as it happens.
-func (s *stream) live(e event.Event) error {
+// handleLive delivers an event as it happens.
+func (s *stream) handleLive(e event.Event) error {
 	switch e.Body.(type) {
 	case *event.Delta:
 		if !s.whole {
@@ -238,21 +238,21 @@ func (s *stream) deliver(e event.Event) error {
 // has tells whether an event was delivered.
 func (s *stream) has(e event.Event) bool { return s.seen.has(e.ID) }
 
-// tell hands out a snapshot.
-func (s *stream) tell(e event.Event) error {
+// deliverSnapshot hands out a snapshot.
+func (s *stream) deliverSnapshot(e event.Event) error {
 	s.owed, s.told = time.Time{}, s.delivered
 	return s.out(e)
 }
 
-// tellUnlessOutdated hands out a snapshot that is not older than the status
+// deliverUnlessOutdated hands out a snapshot that is not older than the status
 // that the log has: a slow one may arrive when the next run has begun. If a
 // newer one does not come, the server is asked for it.
-func (s *stream) tellUnlessOutdated(e event.Event) error {
+func (s *stream) deliverUnlessOutdated(e event.Event) error {
 	if s.stamped > e.Timestamp {
 		s.owed = s.conv.backend.now()
 		return nil
 	}
-	return s.tell(e)
+	return s.deliverSnapshot(e)
 }
 
 // out hands out e. It gives up with the stream only: what was marked as

@@ -97,7 +97,7 @@ func (b *Backend) launch(ctx context.Context, v version, req agentapi.OpenReques
 func (b *Backend) launchParts(ctx context.Context, profile string) (stored storedSettings, llm object, encrypted bool, err error) {
 	limited, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	for _, expose := range []string{exposeEncrypted, exposePlain} {
+	for _, expose := range []string{exposeEncrypted, exposeCleartext} {
 		group, both := errgroup.WithContext(limited)
 		group.Go(func() error {
 			_, err := b.client.do(both, request{method: http.MethodGet, path: "/api/settings", expose: expose, out: &stored})

@@ -101,7 +101,7 @@ func (s *stream) poll(ctx context.Context, now time.Time) error {
 	if !fresh || !s.poller.settled(info, s.status, s.newest(), s.leaf, now) {
 		return nil
 	}
-	return s.tell(snapshot(info, now))
+	return s.deliverSnapshot(snapshot(info, now))
 }
 
 // pollFirst begins the stream with what REST says.

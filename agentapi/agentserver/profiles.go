@@ -19,7 +19,7 @@ import (
 // The ways in which the server shows secrets: not at all without the header.
 const (
 	exposeEncrypted = "encrypted"
-	exposePlain     = "plaintext"
+	exposeCleartext = "plaintext"
 )
 
 type profileList struct {

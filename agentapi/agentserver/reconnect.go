@@ -114,7 +114,7 @@ func (s *stream) farewell(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.tell(snapshot(info, s.conv.backend.now())); err != nil {
+	if err := s.deliverSnapshot(snapshot(info, s.conv.backend.now())); err != nil {
 		return err
 	}
 	return &agentapi.Error{

@@ -166,7 +166,7 @@ func TestForeignLiveLeaseIsBusy(t *testing.T) {
 	t.Parallel()
 	w := spoken(t)
 	other := w.cfg
-	other.Owner = store.Owner{Instance: strings.Repeat("c", 32), Host: "elsewhere", PID: 4711}
+	other.Holder = store.Holder{Instance: strings.Repeat("c", 32), Host: "elsewhere", PID: 4711}
 	b := engine.New(other)
 	if _, err := b.Open(w.ctx(), agentapi.OpenRequest{ID: w.id}); err != nil {
 		t.Fatal(err)

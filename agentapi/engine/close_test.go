@@ -195,7 +195,7 @@ func TestPanicOfAConversationEndsItsRunOnly(t *testing.T) {
 			w.llm.On(llmtest.Says("go"), llmtest.Reply{Feed: feed})
 			over := w.background("go")
 			feed <- "hello"
-			left.Store(tc.times) // the owner waits for the model
+			left.Store(tc.times) // the goroutine waits for the model
 			close(feed)
 			if res := <-over; res.Outcome != tc.want {
 				t.Errorf("result %+v", res)

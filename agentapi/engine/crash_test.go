@@ -90,8 +90,8 @@ func acknowledged(ctx context.Context, s agentapi.Stream, seen func(event.Event)
 func (w *world) goesOn(seen []string) {
 	w.t.Helper()
 	w.cfg.Files = nil
-	w.cfg.Owner.Instance, w.cfg.Owner.PID = strings.Repeat("b", 32), 2
-	w.cfg.Owner.Alive = func(pid int) bool { return pid == 2 }
+	w.cfg.Holder.Instance, w.cfg.Holder.PID = strings.Repeat("b", 32), 2
+	w.cfg.Holder.Alive = func(pid int) bool { return pid == 2 }
 	w.start()
 	in := map[string]bool{}
 	for _, e := range w.log() {
@@ -168,7 +168,7 @@ func TestScenario27KilledWhileAToolRuns(t *testing.T) {
 	disk.die()
 	_ = w.backend.Close() // cannot write the end of the run
 	w.cfg.Files = nil
-	w.cfg.Owner.Instance, w.cfg.Owner.Alive = "other", func(int) bool { return false }
+	w.cfg.Holder.Instance, w.cfg.Holder.Alive = "other", func(int) bool { return false }
 	w.start()
 	w.expect("SP U A(terminal) E")
 	w.status(event.Failed)
@@ -199,7 +199,7 @@ func child(config string, out io.Writer) error {
 		return err
 	}
 	cfg := enginetest.Engine(c.URL, enginetest.NewProfiles("main", "test"))
-	cfg.Dir, cfg.Owner.PID = c.Dir, 1
+	cfg.Dir, cfg.Holder.PID = c.Dir, 1
 	ctx := context.Background()
 	conv, err := engine.New(cfg).Open(ctx, agentapi.OpenRequest{ID: c.ID, Profile: "main", Workspace: c.Workspace})
 	if err != nil {

@@ -75,11 +75,11 @@ type Config struct {
 	// is left alone. Default: 10 s.
 	Grace time.Duration
 
-	Owner store.Owner // who takes leases: this process
-	Files store.Files // nil: the real disk
-	Now   func() time.Time
-	NewID func() string // default: random UUIDs
-	Log   *slog.Logger  // default: nothing is logged
+	Holder store.Holder // who takes leases: this process
+	Files  store.Files  // nil: the real disk
+	Now    func() time.Time
+	NewID  func() string // default: random UUIDs
+	Log    *slog.Logger  // default: nothing is logged
 }
 
 // Profiles is where LLM profiles come from: OpenHands' files.

@@ -104,7 +104,7 @@ func BenchmarkMemoryOfEdits(b *testing.B) {
 // their size.
 func grow(b *testing.B, cfg engine.Config, id string, events []event.Event) (size int) {
 	b.Helper()
-	dir, err := store.Open(cfg.Dir, id, store.Options{Owner: cfg.Owner})
+	dir, err := store.Open(cfg.Dir, id, store.Options{Holder: cfg.Holder})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -79,7 +79,7 @@ func (b *Backend) surplus() (list []*entry) {
 	return list
 }
 
-// statusTime is how long the owner of an idle conversation may take to answer.
+// statusTime is how long the goroutine of an idle conversation may take to answer.
 const statusTime = time.Second
 
 // shut closes a conversation; with onlyIdle, unless somebody uses it after all.
@@ -98,7 +98,7 @@ func (b *Backend) shut(e *entry, onlyIdle bool) error {
 }
 
 // used tells whether somebody has a handle on a conversation, or its run goes
-// on; one whose owner does not answer is at work.
+// on; one whose goroutine does not answer is at work.
 func (b *Backend) used(e *entry) bool {
 	b.mu.Lock()
 	handles := e.handles

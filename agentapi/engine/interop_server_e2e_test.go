@@ -53,7 +53,7 @@ func TestEngineContinuesWhatAServerWrote(t *testing.T) {
 				t.Fatalf("lease %s, %v", data, err)
 			}
 			w.refuses(agentapi.ErrBusy, lease.Host)
-			w.cfg.Owner.Host, w.cfg.Owner.Alive = lease.Host, func(int) bool { return false }
+			w.cfg.Holder.Host, w.cfg.Holder.Alive = lease.Host, func(int) bool { return false }
 			w.start()
 			var ours []string
 			for _, e := range w.log() {

@@ -123,7 +123,7 @@ func (b *Backend) start(ctx context.Context, e *entry, req agentapi.OpenRequest)
 
 // enter makes the conversation of an open directory that of an entry.
 func (b *Backend) enter(ctx context.Context, e *entry, dir *store.Dir, req agentapi.OpenRequest) error {
-	conv, info, err := b.live(ctx, e, dir, req)
+	conv, info, err := b.assemble(ctx, e, dir, req)
 	if err != nil {
 		return b.openError(ctx, req.ID, errors.Join(err, dir.Close()))
 	}
@@ -132,7 +132,7 @@ func (b *Backend) enter(ctx context.Context, e *entry, dir *store.Dir, req agent
 }
 
 func (b *Backend) storeOptions() store.Options {
-	return store.Options{Files: b.cfg.Files, Now: b.cfg.Now, Owner: b.cfg.Owner}
+	return store.Options{Files: b.cfg.Files, Now: b.cfg.Now, Holder: b.cfg.Holder}
 }
 
 // create makes the directory of a new conversation.

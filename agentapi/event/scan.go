@@ -11,12 +11,12 @@ import (
 // JSON or not; it does not check the parts that it skips.
 func scan(data []byte) (h header, kind string, ok bool) {
 	s := scanner{data: data}
-	if !s.take('{') {
+	if !s.takeByte('{') {
 		return h, "", false
 	}
-	for !s.take('}') {
+	for !s.takeByte('}') {
 		name, isText := s.text()
-		if !isText || !s.take(':') {
+		if !isText || !s.takeByte(':') {
 			return h, "", false
 		}
 		var into *string
@@ -37,7 +37,7 @@ func scan(data []byte) (h header, kind string, ok bool) {
 		if into != nil && !s.textOrNull(into) {
 			return h, "", false
 		}
-		if !s.take(',') && !s.at('}') {
+		if !s.takeByte(',') && !s.at('}') {
 			return h, "", false
 		}
 	}
@@ -66,7 +66,7 @@ func (s *scanner) at(c byte) bool {
 	return s.pos < len(s.data) && s.data[s.pos] == c
 }
 
-func (s *scanner) take(c byte) bool {
+func (s *scanner) takeByte(c byte) bool {
 	if !s.at(c) {
 		return false
 	}

@@ -86,7 +86,7 @@ func (r *Reader) Add(e event.Event) ([]Update, error) {
 		}
 		return notices(m), nil
 	}
-	return r.own(e), nil
+	return r.readOwn(e), nil
 }
 
 // notices are what the person is told of what the message was given on its way.
@@ -99,8 +99,8 @@ func notices(m *event.Message) (updates []Update) {
 	return updates
 }
 
-// own reads an event of the turn itself.
-func (r *Reader) own(e event.Event) []Update {
+// readOwn reads an event of the turn itself.
+func (r *Reader) readOwn(e event.Event) []Update {
 	switch b := e.Body.(type) {
 	case *event.Delta:
 		if b.Content != nil {

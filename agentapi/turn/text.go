@@ -6,24 +6,24 @@ import "strings"
 // to the event that follows them, and of the whole texts of those events,
 // which are never wrong. What it emits contains every whole text once.
 type text struct {
-	live    strings.Builder // emitted as deltas
-	taken   int             // bytes of live for which an event accounts
-	emitted bool            // something was emitted in this turn
-	fresh   bool            // the next piece begins a new paragraph
+	streamed strings.Builder // emitted as deltas
+	taken    int             // bytes of live for which an event accounts
+	emitted  bool            // something was emitted in this turn
+	fresh    bool            // the next piece begins a new paragraph
 }
 
 // blanks is what some providers write around a text and others trim.
 const blanks = " \t\r\n"
 
 // open is what was emitted as deltas and no event accounts for yet.
-func (t *text) open() string { return t.live.String()[t.taken:] }
+func (t *text) open() string { return t.streamed.String()[t.taken:] }
 
 // delta emits a piece that the model has just written.
 func (t *text) delta(s string) []Update {
 	if s == "" {
 		return nil
 	}
-	t.live.WriteString(s)
+	t.streamed.WriteString(s)
 	return t.emit(s)
 }
 
@@ -42,7 +42,7 @@ func (t *text) whole(s string) []Update {
 	}
 	switch {
 	case strings.HasPrefix(live, s):
-		if t.taken = t.live.Len() - len(live) + len(s); strings.Trim(t.open(), blanks) == "" {
+		if t.taken = t.streamed.Len() - len(live) + len(s); strings.Trim(t.open(), blanks) == "" {
 			t.boundary()
 		}
 		return nil
@@ -65,7 +65,7 @@ func (t *text) whole(s string) []Update {
 
 // boundary ends a step: what is live stays as it is, what comes is a new paragraph.
 func (t *text) boundary() {
-	t.live.Reset()
+	t.streamed.Reset()
 	t.taken, t.fresh = 0, true
 }
 

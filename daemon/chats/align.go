@@ -2,19 +2,19 @@ package chats
 
 import "slices"
 
-// maxSteps bounds the pairs of an exchange and a turn that one [Reconcile]
+// maxSteps bounds the pairs of a round and a turn that one [Reconcile]
 // compares one by one, after all of them were compared 64 at a time. Only
 // chats beyond all measure come near it, and lose the best of equal places.
 const maxSteps = 1 << 19
 
 // aligner lays one history over the turns of several branches. It compares an
-// exchange with 64 turns at a time: bit j of a row says that turn j matches.
+// round with 64 turns at a time: bit j of a row says that turn j matches.
 type aligner struct {
-	history []Exchange
+	history []Round
 	prove   bool
 
 	users, answers     map[Digest]int // the rows of each text of the history
-	userRow, answerRow []int          // the same for each exchange; -1: no text
+	userRow, answerRow []int          // the same for each round; -1: no text
 	steps              int            // compared one by one
 
 	// For one branch:
@@ -22,10 +22,10 @@ type aligner struct {
 	byUser       []uint64 // rows: the turns with a message of the user
 	byAnswer     []uint64 // rows: the turns with an answer
 	fits, proven []uint64
-	valid        []uint64 // of the last exchange that has a place
+	valid        []uint64 // of the last round that has a place
 }
 
-func newAligner(history []Exchange, prove bool) *aligner {
+func newAligner(history []Round, prove bool) *aligner {
 	a := &aligner{history: history, prove: prove, users: make(map[Digest]int), answers: make(map[Digest]int)}
 	number := func(m map[Digest]int, d Digest) int {
 		if d == "" {
@@ -46,7 +46,7 @@ func newAligner(history []Exchange, prove bool) *aligner {
 }
 
 // align finds the best place for the history in the turns of a branch that is
-// at least as good as one with so many exchanges known.
+// at least as good as one with so many rounds known.
 func (a *aligner) align(turns []Turn, atLeast int) alignment {
 	rows := a.index(turns)
 	rest := a.lastPlace()
@@ -79,7 +79,7 @@ func (a *aligner) align(turns []Turn, atLeast int) alignment {
 }
 
 // index notes which turns have which texts of the history, and gives the
-// number of exchanges whose answer any of them has.
+// number of rounds whose answer any of them has.
 func (a *aligner) index(turns []Turn) (answered int) {
 	a.words = (len(turns) + 63) / 64
 	a.byUser = zeroed(a.byUser, len(a.users)*a.words)
@@ -109,8 +109,8 @@ func (a *aligner) index(turns []Turn) (answered int) {
 	return answered
 }
 
-// lastPlace finds the last exchange that has a place in the turns: the number
-// of exchanges up to it, 0 if none has. The places are in a.valid.
+// lastPlace finds the last round that has a place in the turns: the number
+// of rounds up to it, 0 if none has. The places are in a.valid.
 func (a *aligner) lastPlace() (rest int) {
 	a.fits, a.proven, a.valid = zeroed(a.fits, a.words), zeroed(a.proven, a.words), zeroed(a.valid, a.words)
 	for i := range a.history {
@@ -154,7 +154,7 @@ func (a *aligner) lastPlace() (rest int) {
 	return rest
 }
 
-// walk compares, going back from an exchange and a turn.
+// walk compares, going back from a round and a turn.
 func (a *aligner) walk(turns, rest, end int) alignment {
 	c := alignment{rest: rest, end: end, last: end == turns}
 	for c.run < min(rest, end) {
@@ -170,7 +170,7 @@ func (a *aligner) walk(turns, rest, end int) alignment {
 	return c
 }
 
-// matches is [Exchange.matches] of an exchange and a turn, by their bits.
+// matches is [Round.matches] of a round and a turn, by their bits.
 func (a *aligner) matches(i, j int) likeness {
 	users, answers := a.row(a.byUser, a.userRow[i]), a.row(a.byAnswer, a.answerRow[i])
 	user := users != nil && users[j/64]>>(j%64)&1 != 0

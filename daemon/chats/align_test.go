@@ -9,7 +9,7 @@ import (
 )
 
 // slowly finds the best place by trying all of them: what align is short for.
-func slowly(history []Exchange, turns []Turn, prove bool) alignment {
+func slowly(history []Round, turns []Turn, prove bool) alignment {
 	best := alignment{}
 	for rest := len(history); rest > 0 && best.run == 0; rest-- {
 		for end := len(turns); end > 0; end-- {
@@ -37,8 +37,8 @@ func TestAHistoryFindsItsBestPlace(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		digest := rapid.SampledFrom([]Digest{"", "a", "b", "c", "d"})
-		history := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Exchange {
-			return Exchange{User: digest.Draw(t, "user"), Answer: digest.Draw(t, "answer"), Long: rapid.Bool().Draw(t, "long")}
+		history := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Round {
+			return Round{User: digest.Draw(t, "user"), Answer: digest.Draw(t, "answer"), Long: rapid.Bool().Draw(t, "long")}
 		}), 1, 80).Draw(t, "history")
 		turn := rapid.Custom(func(t *rapid.T) Turn {
 			return Turn{User: digest.Draw(t, "user"), Answers: rapid.SliceOfN(digest, 0, 2).Draw(t, "answers"), partial: digest.Draw(t, "partial")}
@@ -61,9 +61,9 @@ func TestAHistoryFindsItsBestPlace(t *testing.T) {
 }
 
 // chatOf are n turns, and a history of all of them.
-func chatOf(n int, user, answer, shown func(i int) string) (history []Exchange, turns []Turn) {
+func chatOf(n int, user, answer, shown func(i int) string) (history []Round, turns []Turn) {
 	for i := range n {
-		history = append(history, Exchange{User: Digest(user(i)), Answer: Digest(shown(i)), Long: true, At: 2 * i, End: 2*i + 2})
+		history = append(history, Round{User: Digest(user(i)), Answer: Digest(shown(i)), Long: true, At: 2 * i, End: 2*i + 2})
 		turns = append(turns, Turn{User: Digest(user(i)), Answers: []Digest{Digest(answer(i))}, After: fmt.Sprint("e", i)})
 	}
 	return history, turns
@@ -71,7 +71,7 @@ func chatOf(n int, user, answer, shown func(i int) string) (history []Exchange, 
 
 // worst are chats that are hard to compare: n turns in 32 branches.
 func worst(n int) map[string]struct {
-	history  []Exchange
+	history  []Round
 	branches [][]Turn
 } {
 	same := func(string) func(int) string { return func(int) string { return "continue" } }
@@ -79,7 +79,7 @@ func worst(n int) map[string]struct {
 		return func(i int) string { return fmt.Sprintf("%s-%020d", prefix, i) }
 	}
 	all := map[string]struct {
-		history  []Exchange
+		history  []Round
 		branches [][]Turn
 	}{}
 	for name, f := range map[string][3]func(int) string{

@@ -128,8 +128,8 @@ func (r *Registry) sweep() {
 	}
 }
 
-// take finds a chat and keeps it in memory until it is given back.
-func (r *Registry) take(key string) *chat {
+// acquire finds a chat and keeps it in memory until it is given back.
+func (r *Registry) acquire(key string) *chat {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.chats[key]
@@ -141,7 +141,7 @@ func (r *Registry) take(key string) *chat {
 	return c
 }
 
-func (r *Registry) giveBack(c *chat) {
+func (r *Registry) release(c *chat) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c.refs--
@@ -159,11 +159,11 @@ func (r *Registry) giveBack(c *chat) {
 // visit's until [Visit.Settle]: meanwhile nobody decides for another request of
 // it. The error is ErrUnreadable. The caller must Settle and Close the visit.
 func (r *Registry) Enter(req Request) (*Visit, error) {
-	c := r.take(req.ID.Key())
+	c := r.acquire(req.ID.Key())
 	c.mu.Lock()
 	if err := r.load(c); err != nil {
 		c.mu.Unlock()
-		r.giveBack(c)
+		r.release(c)
 		return nil, err
 	}
 	return r.visit(c, req), nil
@@ -188,8 +188,8 @@ func (r *Registry) load(c *chat) error {
 
 // visit plans a request. The caller holds c.mu.
 func (r *Registry) visit(c *chat, req Request) *Visit {
-	v := &Visit{r: r, chat: c, req: req, Conversation: uuid.New(), history: Exchanges(req.History), live: &live{}}
-	v.live.add(req.Begun)
+	v := &Visit{r: r, chat: c, req: req, Conversation: uuid.New(), history: Rounds(req.History), draft: &draft{}}
+	v.draft.add(req.Begun)
 	if len(v.history) > 0 {
 		c.Whole = true
 	}
@@ -210,7 +210,7 @@ func (r *Registry) visit(c *chat, req Request) *Visit {
 }
 
 // reconcile lays a history over the branches of the chat. The caller holds c.mu.
-func (c *chat) reconcile(req Request, history []Exchange) Plan {
+func (c *chat) reconcile(req Request, history []Round) Plan {
 	rules := req.ID.Rules
 	rules.Whole = rules.Whole || c.Whole
 	branches := make([][]Turn, 0, len(c.Branches))
@@ -226,11 +226,11 @@ func (c *chat) reconcile(req Request, history []Exchange) Plan {
 func (v *Visit) setAside() {
 	switch {
 	case v.plan.Kind == New || v.plan.Kind == Quoted:
-		if v.Aside, v.Plain = v.chat.aside(v.req); v.Aside {
+		if v.Aside, v.Direct = v.chat.aside(v.req); v.Aside {
 			v.plan.Branch = -1
 		}
 	case v.plan.Kind == Continued && len(v.history) == 0: // nothing in it shows that it does
-		if v.Aside, v.Plain = v.chat.besides(v.req); v.Aside {
+		if v.Aside, v.Direct = v.chat.besides(v.req); v.Aside {
 			v.plan = Plan{Kind: New, Branch: -1}
 		}
 	}
@@ -250,7 +250,7 @@ func (v *Visit) follow(origin *branch) {
 
 // lastAnswer is the answer that a history ends with: as it is compared, and its
 // beginning. Both are empty if there is none.
-func lastAnswer(turns []turnText, history []Exchange) (answer Digest, shown string) {
+func lastAnswer(turns []turnText, history []Round) (answer Digest, shown string) {
 	if len(history) == 0 || history[len(history)-1].Answer == "" {
 		return "", ""
 	}
@@ -263,7 +263,7 @@ func lastAnswer(turns []turnText, history []Exchange) (answer Digest, shown stri
 func (b *branch) withPartial(last Digest, shown string) []Turn {
 	marked := b.Turns
 	for i := range b.Turns {
-		if b.Turns[i].live != nil && b.Turns[i].live.beginsWith(shown) {
+		if b.Turns[i].draft != nil && b.Turns[i].draft.beginsWith(shown) {
 			if &marked[0] == &b.Turns[0] {
 				marked = slices.Clone(b.Turns)
 			}

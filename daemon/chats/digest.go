@@ -105,8 +105,8 @@ func (t *Text) Beginning() string {
 // length is how long the text is, at least, in bytes.
 func (t *Text) length() int { return len(t.shown) + len(t.pending) }
 
-// Exchange is a message of the user in a transcript, with what was answered.
-type Exchange struct {
+// Round is a message of the user in a transcript, with what was answered.
+type Round struct {
 	User   Digest // empty where an answer comes first
 	Answer Digest // empty where there is none
 	Long   bool   // the answer is so long that no other one is the same by chance
@@ -118,21 +118,21 @@ type Exchange struct {
 // longAnswer is how long such an answer is, in bytes.
 const longAnswer = 40
 
-// Exchanges are the exchanges of a history.
-func Exchanges(history []openai.Turn) []Exchange {
-	list := make([]Exchange, 0, len(history)/2+1)
+// Rounds are the rounds of a history.
+func Rounds(history []openai.Turn) []Round {
+	list := make([]Round, 0, len(history)/2+1)
 	var text Text
 	answering := false
 	for i, t := range history {
 		if t.Role != "assistant" {
 			text.reset()
 			text.Add(withoutImages(t.Text))
-			list = append(list, Exchange{User: text.Digest(), At: i, End: i + 1})
+			list = append(list, Round{User: text.Digest(), At: i, End: i + 1})
 			answering = false
 			continue
 		}
 		if len(list) == 0 {
-			list = append(list, Exchange{At: i})
+			list = append(list, Round{At: i})
 		}
 		if !answering {
 			text.reset()
@@ -146,8 +146,8 @@ func Exchanges(history []openai.Turn) []Exchange {
 	return list
 }
 
-// answerText is the text of the answer of an exchange, in normal form.
-func answerText(history []openai.Turn, e Exchange) string {
+// answerText is the text of the answer of a round, in normal form.
+func answerText(history []openai.Turn, e Round) string {
 	var t Text
 	for _, turn := range history[e.At:e.End] {
 		if turn.Role == "assistant" {

@@ -111,7 +111,7 @@ func TestTheDiskKnowsWhatMemoryKnows(t *testing.T) {
 			}
 			w.say(fmt.Sprint("message ", rapid.IntRange(0, 5).Draw(rt, "words"), i), rapid.SampledFrom([]string{"", "ok", fmt.Sprint(i, ": an answer that is long enough to be known again")}).Draw(rt, "answer"))
 		}
-		c := w.r.take(w.id.Key())
+		c := w.r.acquire(w.id.Key())
 		want := record{Version: recordVersion, Whole: c.Whole, Gone: c.Gone}
 		for _, b := range c.Branches {
 			sure := *b
@@ -253,7 +253,7 @@ func TestAChatIsWholeAgainWhenTheDiskIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.say("at last", "an answer that is on the disk with all before it")
-	c := w.r.take(w.id.Key())
+	c := w.r.acquire(w.id.Key())
 	got := onDisk(t, w.r, w.id)
 	if len(got.Branches) != len(c.Branches) || !slices.Equal(got.Gone, c.Gone) {
 		t.Errorf("%d of %d branches, %d of %d gone", len(got.Branches), len(c.Branches), len(got.Gone), len(c.Gone))
@@ -390,7 +390,7 @@ func TestChatsThatShareAnIDAreBounded(t *testing.T) {
 
 func BenchmarkSaveLongChat(b *testing.B) {
 	w := longTalk(b, b.TempDir())
-	c := w.r.take(w.id.Key())
+	c := w.r.acquire(w.id.Key())
 	var err error
 	if c.record, c.saved, err = w.r.store.load(c.key); err != nil {
 		b.Fatal(err)

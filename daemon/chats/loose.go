@@ -32,7 +32,7 @@ type looseEntry struct {
 }
 
 // claim takes out the conversation that a history is from, if there is one.
-func (l *loose) claim(token, model string, history []Exchange, now time.Time) *branch {
+func (l *loose) claim(token, model string, history []Round, now time.Time) *branch {
 	if len(history) == 0 {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (r *Registry) Remember(token, model, conversation string, history []openai.
 	if shown == "" || r.cfg.Loose <= 0 {
 		return
 	}
-	turns := append(asTold(Exchanges(history)), Turn{User: Of(text), Answers: []Digest{shown}})
+	turns := append(asTold(Rounds(history)), Turn{User: Of(text), Answers: []Digest{shown}})
 	if len(turns) > maxLooseTurns {
 		return
 	}
@@ -79,8 +79,8 @@ func (r *Registry) Remember(token, model, conversation string, history []openai.
 	})
 }
 
-// ends tells whether the turns end with all exchanges of the history.
-func ends(history []Exchange, turns []Turn) bool {
+// ends tells whether the turns end with all rounds of the history.
+func ends(history []Round, turns []Turn) bool {
 	if len(turns) < len(history) {
 		return false
 	}

@@ -14,10 +14,10 @@ const maxQuote = 64 << 10
 type note struct {
 	turns []Turn // what the conversation has, once it was told
 
-	wentBack bool       // the user went back to this point
-	unknown  []Exchange // messages that the conversation does not have
-	changed  []Exchange // answers that read differently in the chat
-	stopped  *Exchange  // the last answer, if the user stopped it
+	wentBack bool    // the user went back to this point
+	unknown  []Round // messages that the conversation does not have
+	changed  []Round // answers that read differently in the chat
+	stopped  *Round  // the last answer, if the user stopped it
 }
 
 // note compares the history with the turns that the conversation has by now.
@@ -96,8 +96,8 @@ func (n note) text(req Request) string {
 	return b.String()
 }
 
-// answers are the messages of the assistant in an exchange.
-func answers(history []openai.Turn, e Exchange) []openai.Turn {
+// answers are the messages of the assistant in a round.
+func answers(history []openai.Turn, e Round) []openai.Turn {
 	var turns []openai.Turn
 	for _, t := range history[e.At:e.End] {
 		if t.Role == "assistant" {

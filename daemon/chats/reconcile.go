@@ -34,7 +34,7 @@ type Turn struct {
 	partial Digest
 	// waits: its run has not begun, and may never.
 	waits bool
-	live  *live // the answer while it is written; nil for turns of another life
+	draft *draft // the answer while it is written; nil for turns of another life
 }
 
 // Rules is what the identity of a chat says about its transcripts.
@@ -55,7 +55,7 @@ type Plan struct {
 	Branch int
 	// Keep is how many turns of the branch stay.
 	Keep int
-	// From and Rest are the exchanges that the conversation has: those from
+	// From and Rest are the rounds that the conversation has: those from
 	// From to before Rest are the last of the turns that stay. What comes before
 	// and after them it must be told.
 	From, Rest int
@@ -64,9 +64,9 @@ type Plan struct {
 // Reconcile says what a request with this history is to the conversations of
 // its chat, given their turns. docs/chat-uis.md has the rules as a table.
 //
-// The history decides: where its last exchange that is known stands is where
+// The history decides: where its last round that is known stands is where
 // the user is. Turns that come later in the conversation were taken back.
-func Reconcile(history []Exchange, branches [][]Turn, rules Rules) Plan {
+func Reconcile(history []Round, branches [][]Turn, rules Rules) Plan {
 	if len(history) == 0 {
 		return first(branches, rules)
 	}
@@ -115,7 +115,7 @@ func first(branches [][]Turn, rules Rules) Plan {
 // alignment is a way to lay a history over the turns of a branch.
 type alignment struct {
 	branch int
-	rest   int  // exchanges up to the last one that is known
+	rest   int  // rounds up to the last one that is known
 	end    int  // turns up to that one
 	run    int  // how many match, going back from there
 	score  int  // how well they do
@@ -123,7 +123,7 @@ type alignment struct {
 	last   bool // end is that of the conversation
 }
 
-// betterThan prefers what leaves fewer exchanges unknown, then what matches
+// betterThan prefers what leaves fewer rounds unknown, then what matches
 // better, then what begins where the chat does, then the end of the
 // conversation.
 func (a alignment) betterThan(b alignment) bool {
@@ -141,7 +141,7 @@ func (a alignment) betterThan(b alignment) bool {
 	}
 }
 
-// likeness is how well an exchange and a turn match.
+// likeness is how well a round and a turn match.
 type likeness int
 
 const (
@@ -151,14 +151,14 @@ const (
 	byBoth    likeness = 4
 )
 
-// matches compares an exchange with a turn. UIs change answers (they cut and
+// matches compares a round with a turn. UIs change answers (they cut and
 // translate them, and let them be edited), and some change the message that is
 // asked when they add what they have found to it; none changes both.
-func (e Exchange) matches(t Turn) likeness {
+func (e Round) matches(t Turn) likeness {
 	return likenessOf(e.User != "" && e.User == t.User, t.shows(e.Answer) || e.Answer != "" && e.Answer == t.partial, e.Long)
 }
 
-// likenessOf is the likeness of an exchange and a turn of which the message of
+// likenessOf is the likeness of a round and a turn of which the message of
 // the user is the same, or the answer, which may be long.
 func likenessOf(user, answer, long bool) likeness {
 	switch {

@@ -11,9 +11,9 @@ import (
 	"github.com/ohgw/ohgw/daemon/openai"
 )
 
-// exchanges are exchanges of these users' messages and answers, in turn; "-" is
+// rounds are rounds of these users' messages and answers, in turn; "-" is
 // an answer that is missing.
-func exchanges(texts ...string) []chats.Exchange {
+func rounds(texts ...string) []chats.Round {
 	var history []openai.Turn
 	for i, text := range texts {
 		role := []string{"user", "assistant"}[i%2]
@@ -21,7 +21,7 @@ func exchanges(texts ...string) []chats.Exchange {
 			history = append(history, openai.Turn{Role: role, Text: text})
 		}
 	}
-	return chats.Exchanges(history)
+	return chats.Rounds(history)
 }
 
 // turns are turns that a conversation has, each with the event e<n> before it.
@@ -51,7 +51,7 @@ func TestReconcile(t *testing.T) {
 	whole, shared := chats.Rules{Whole: true}, chats.Rules{Shared: true}
 	for _, tt := range []struct {
 		name     string
-		history  []chats.Exchange
+		history  []chats.Round
 		branches [][]chats.Turn
 		rules    chats.Rules
 		want     chats.Plan
@@ -61,29 +61,29 @@ func TestReconcile(t *testing.T) {
 		{"first message edited", nil, [][]chats.Turn{three}, whole, chats.Plan{Kind: chats.New}},
 		{"only what is new", nil, [][]chats.Turn{three}, chats.Rules{}, chats.Plan{Kind: chats.Continued, Keep: 3}},
 		{"another chat of a shared id", nil, [][]chats.Turn{three}, shared, chats.Plan{Kind: chats.New, Branch: -1}},
-		{"next message", exchanges("a", "1", "b", "2", "c", "3"), [][]chats.Turn{three}, whole, chats.Plan{Kind: chats.Continued, Keep: 3, Rest: 3}},
-		{"the same in another white space", exchanges("a", "1", "b", "2", "c", " 3\n"), [][]chats.Turn{three}, whole, chats.Plan{Kind: chats.Continued, Keep: 3, Rest: 3}},
-		{"last message edited or answered anew", exchanges("a", "1", "b", "2"), [][]chats.Turn{three}, whole, chats.Plan{Kind: chats.Forked, Keep: 2, Rest: 2}},
-		{"earlier message edited", exchanges("a", "1"), [][]chats.Turn{three}, whole, chats.Plan{Kind: chats.Forked, Keep: 1, Rest: 1}},
-		{"stopped", exchanges("a", "1", "b", "2", "c", "-"), [][]chats.Turn{three}, whole, chats.Plan{Kind: chats.Continued, Keep: 3, Rest: 3}},
-		{"cut short", exchanges("a", "1", "b", "2", "c", "3 a"), [][]chats.Turn{three}, whole, chats.Plan{Kind: chats.Continued, Keep: 3, Rest: 3}},
-		{"failed", exchanges("a", "1", "b", "-"), [][]chats.Turn{turns("a", "1", "b", "-")}, whole, chats.Plan{Kind: chats.Continued, Keep: 2, Rest: 2}},
-		{"failed before it began", exchanges("a", "1", "b", "-"), [][]chats.Turn{turns("a", "1")}, whole, chats.Plan{Kind: chats.Continued, Keep: 1, Rest: 1}},
-		{"truncated", exchanges("b", "2", "c", "3"), [][]chats.Turn{three}, whole, chats.Plan{Kind: chats.Continued, Keep: 3, Rest: 2}},
-		{"truncated and edited", exchanges("b", "2"), [][]chats.Turn{three}, whole, chats.Plan{Kind: chats.Forked, Keep: 2, Rest: 1}},
-		{"summarized", exchanges("summary", "of it", "c", "3"), [][]chats.Turn{three}, whole, chats.Plan{Kind: chats.Continued, Keep: 3, From: 1, Rest: 2}},
-		{"translated", exchanges("a", "eins", "b", "zwei"), [][]chats.Turn{turns("a", "1", "b", "2")}, whole, chats.Plan{Kind: chats.Continued, Keep: 2, Rest: 2}},
-		{"a message that the UI has added to", exchanges("a", "1", "b", long), [][]chats.Turn{turns("a", "1", "b with context", long)}, whole, chats.Plan{Kind: chats.Continued, Keep: 2, Rest: 2}},
-		{"a branch that another tab made", exchanges("a", "1", "x", "9"), [][]chats.Turn{three}, whole, chats.Plan{Kind: chats.Forked, Keep: 1, Rest: 1}},
-		{"back to an older branch", exchanges("a", "1", "b", "2"), [][]chats.Turn{turns("a", "1", "b", "2"), turns("a", "1", "x", "9")}, whole, chats.Plan{Kind: chats.Continued, Keep: 2, Rest: 2}},
-		{"edited where nothing can be copied", exchanges("a", "1"), [][]chats.Turn{told}, whole, chats.Plan{Kind: chats.Quoted}},
-		{"nothing is known", exchanges("x", "9"), [][]chats.Turn{three}, whole, chats.Plan{Kind: chats.Quoted}},
-		{"an unknown chat with a past", exchanges("x", "9"), nil, whole, chats.Plan{Kind: chats.Quoted, Branch: -1}},
-		{"the same short words elsewhere", exchanges("x", "9", "c", "8"), [][]chats.Turn{three}, whole, chats.Plan{Kind: chats.Quoted}},
-		{"equal words, and the answers tell", exchanges("yes", long), [][]chats.Turn{turns("yes", long, "yes", other)}, whole, chats.Plan{Kind: chats.Forked, Keep: 1, Rest: 1}},
-		{"equal answers, and the words tell", exchanges("a", "ok"), [][]chats.Turn{turns("a", "ok", "b", "ok")}, whole, chats.Plan{Kind: chats.Forked, Keep: 1, Rest: 1}},
-		{"a shared id with proof", exchanges("a", long), [][]chats.Turn{turns("a", other), turns("a", long)}, shared, chats.Plan{Kind: chats.Continued, Branch: 1, Keep: 1, Rest: 1}},
-		{"a shared id without proof", exchanges("a", "x"), [][]chats.Turn{turns("a", long)}, shared, chats.Plan{Kind: chats.Quoted, Branch: -1}},
+		{"next message", rounds("a", "1", "b", "2", "c", "3"), [][]chats.Turn{three}, whole, chats.Plan{Kind: chats.Continued, Keep: 3, Rest: 3}},
+		{"the same in another white space", rounds("a", "1", "b", "2", "c", " 3\n"), [][]chats.Turn{three}, whole, chats.Plan{Kind: chats.Continued, Keep: 3, Rest: 3}},
+		{"last message edited or answered anew", rounds("a", "1", "b", "2"), [][]chats.Turn{three}, whole, chats.Plan{Kind: chats.Forked, Keep: 2, Rest: 2}},
+		{"earlier message edited", rounds("a", "1"), [][]chats.Turn{three}, whole, chats.Plan{Kind: chats.Forked, Keep: 1, Rest: 1}},
+		{"stopped", rounds("a", "1", "b", "2", "c", "-"), [][]chats.Turn{three}, whole, chats.Plan{Kind: chats.Continued, Keep: 3, Rest: 3}},
+		{"cut short", rounds("a", "1", "b", "2", "c", "3 a"), [][]chats.Turn{three}, whole, chats.Plan{Kind: chats.Continued, Keep: 3, Rest: 3}},
+		{"failed", rounds("a", "1", "b", "-"), [][]chats.Turn{turns("a", "1", "b", "-")}, whole, chats.Plan{Kind: chats.Continued, Keep: 2, Rest: 2}},
+		{"failed before it began", rounds("a", "1", "b", "-"), [][]chats.Turn{turns("a", "1")}, whole, chats.Plan{Kind: chats.Continued, Keep: 1, Rest: 1}},
+		{"truncated", rounds("b", "2", "c", "3"), [][]chats.Turn{three}, whole, chats.Plan{Kind: chats.Continued, Keep: 3, Rest: 2}},
+		{"truncated and edited", rounds("b", "2"), [][]chats.Turn{three}, whole, chats.Plan{Kind: chats.Forked, Keep: 2, Rest: 1}},
+		{"summarized", rounds("summary", "of it", "c", "3"), [][]chats.Turn{three}, whole, chats.Plan{Kind: chats.Continued, Keep: 3, From: 1, Rest: 2}},
+		{"translated", rounds("a", "eins", "b", "zwei"), [][]chats.Turn{turns("a", "1", "b", "2")}, whole, chats.Plan{Kind: chats.Continued, Keep: 2, Rest: 2}},
+		{"a message that the UI has added to", rounds("a", "1", "b", long), [][]chats.Turn{turns("a", "1", "b with context", long)}, whole, chats.Plan{Kind: chats.Continued, Keep: 2, Rest: 2}},
+		{"a branch that another tab made", rounds("a", "1", "x", "9"), [][]chats.Turn{three}, whole, chats.Plan{Kind: chats.Forked, Keep: 1, Rest: 1}},
+		{"back to an older branch", rounds("a", "1", "b", "2"), [][]chats.Turn{turns("a", "1", "b", "2"), turns("a", "1", "x", "9")}, whole, chats.Plan{Kind: chats.Continued, Keep: 2, Rest: 2}},
+		{"edited where nothing can be copied", rounds("a", "1"), [][]chats.Turn{told}, whole, chats.Plan{Kind: chats.Quoted}},
+		{"nothing is known", rounds("x", "9"), [][]chats.Turn{three}, whole, chats.Plan{Kind: chats.Quoted}},
+		{"an unknown chat with a past", rounds("x", "9"), nil, whole, chats.Plan{Kind: chats.Quoted, Branch: -1}},
+		{"the same short words elsewhere", rounds("x", "9", "c", "8"), [][]chats.Turn{three}, whole, chats.Plan{Kind: chats.Quoted}},
+		{"equal words, and the answers tell", rounds("yes", long), [][]chats.Turn{turns("yes", long, "yes", other)}, whole, chats.Plan{Kind: chats.Forked, Keep: 1, Rest: 1}},
+		{"equal answers, and the words tell", rounds("a", "ok"), [][]chats.Turn{turns("a", "ok", "b", "ok")}, whole, chats.Plan{Kind: chats.Forked, Keep: 1, Rest: 1}},
+		{"a shared id with proof", rounds("a", long), [][]chats.Turn{turns("a", other), turns("a", long)}, shared, chats.Plan{Kind: chats.Continued, Branch: 1, Keep: 1, Rest: 1}},
+		{"a shared id without proof", rounds("a", "x"), [][]chats.Turn{turns("a", long)}, shared, chats.Plan{Kind: chats.Quoted, Branch: -1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -132,7 +132,7 @@ func TestAConversationKnowsWhatItsWindowShows(t *testing.T) {
 					history = append(history, openai.Turn{Role: "assistant", Text: n.answer})
 				}
 			}
-			list := chats.Exchanges(history)
+			list := chats.Rounds(history)
 			plan := chats.Reconcile(list, branches, chats.Rules{Whole: true})
 			next := &node{user: words.Draw(t, "words"), parent: at}
 			if rapid.IntRange(0, 4).Draw(t, "fails") > 0 {
@@ -179,7 +179,7 @@ func TestAConversationKnowsWhatItsWindowShows(t *testing.T) {
 	})
 }
 
-func asTurn(e chats.Exchange) chats.Turn {
+func asTurn(e chats.Round) chats.Turn {
 	t := chats.Turn{User: e.User}
 	if e.Answer != "" {
 		t.Answers = []chats.Digest{e.Answer}
@@ -200,7 +200,7 @@ func BenchmarkReconcile500Messages(b *testing.B) {
 	}
 	branches := [][]chats.Turn{known[:100], known[:200], known}
 	for b.Loop() {
-		if p := chats.Reconcile(chats.Exchanges(history), branches, chats.Rules{Whole: true}); p.Kind != chats.Continued {
+		if p := chats.Reconcile(chats.Rounds(history), branches, chats.Rules{Whole: true}); p.Kind != chats.Continued {
 			b.Fatalf("%+v", p)
 		}
 	}

@@ -38,48 +38,48 @@ type Visit struct {
 	// Workspace is where a new conversation works; empty: wherever new ones do.
 	Workspace string
 	// Aside: the client asks something beside a run of the chat, which has nothing
-	// to do with its directory: Workspace and Origin are empty. Plain: it is no
+	// to do with its directory: Workspace and Origin are empty. Direct: it is no
 	// task for an agent.
-	Aside, Plain bool
+	Aside, Direct bool
 
 	r       *Registry
 	chat    *chat
 	req     Request
-	history []Exchange
+	history []Round
 	plan    Plan
-	live    *live
+	draft   *draft
 	gone    bool // its conversation was forgotten
 	opened  bool
 	told    []Turn // what the conversation has when the run begins, before this turn
 	closed  bool
 }
 
-// live is an answer as it is shown, while it is written.
-type live struct {
+// draft is an answer as it is shown, while it is written.
+type draft struct {
 	mu   sync.Mutex
 	text Text
 }
 
-func (l *live) add(piece string) {
+func (l *draft) add(piece string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.text.Add(piece)
 }
 
 // forget frees what nobody will compare any more.
-func (l *live) forget() {
+func (l *draft) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.text = Text{}
 }
 
-func (l *live) digest() Digest {
+func (l *draft) digest() Digest {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Digest()
 }
 
-func (l *live) beginsWith(text string) bool {
+func (l *draft) beginsWith(text string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return text != "" && strings.HasPrefix(l.text.Beginning(), text)
@@ -101,7 +101,7 @@ func (v *Visit) Settle(started bool) {
 // a request that follows at once knows of it. The caller holds the chat.
 func (v *Visit) commit() {
 	c := v.chat
-	own := Turn{User: Of(v.req.Text), waits: true, live: v.live}
+	own := Turn{User: Of(v.req.Text), waits: true, draft: v.draft}
 	b := c.find(v.Conversation)
 	if b == nil {
 		b = &branch{Conversation: v.Conversation, Workspace: v.Workspace}
@@ -118,20 +118,20 @@ func (v *Visit) commit() {
 		c.Branches = append(c.Branches, b)
 	}
 	for _, t := range b.Turns {
-		if t.live != nil && (t.Stopped || len(t.Answers) > 0) {
-			t.live.forget() // this request has been compared with it
+		if t.draft != nil && (t.Stopped || len(t.Answers) > 0) {
+			t.draft.forget() // this request has been compared with it
 		}
 	}
 	b.Turns = append(b.Turns, own)
 	b.Used = v.r.cfg.Now()
-	c.underway = append(c.underway, underway{conversation: v.Conversation, live: v.live, system: Of(v.req.System), tools: v.req.Tools})
-	v.r.take(c.key) // until the run has ended
+	c.underway = append(c.underway, underway{conversation: v.Conversation, draft: v.draft, system: Of(v.req.System), tools: v.req.Tools})
+	v.r.acquire(c.key) // until the run has ended
 }
 
 // underway is a run of a chat that has not ended.
 type underway struct {
 	conversation string
-	live         *live
+	draft        *draft
 	system       Digest
 	tools        bool
 }
@@ -139,30 +139,30 @@ type underway struct {
 // aside tells whether a request that no conversation of the chat knows comes
 // beside a run of another kind: one of the two has no tools, and their system
 // texts differ. Coding clients ask for titles and summaries in the name of the
-// chat. Two agents must not work in one directory because of that. Plain: the
+// chat. Two agents must not work in one directory because of that. Direct: the
 // run is the agent's, so the request is no task for one.
-func (c *chat) aside(req Request) (aside, plain bool) {
+func (c *chat) aside(req Request) (aside, direct bool) {
 	system := Of(req.System)
 	for _, u := range c.underway {
 		if u.system != system && (!u.tools || !req.Tools) {
-			aside, plain = true, plain || u.tools
+			aside, direct = true, direct || u.tools
 		}
 	}
-	return aside, plain && system != ""
+	return aside, direct && system != ""
 }
 
 // besides is aside for a request without a history, which is the next message
 // of its chat for all that anybody knows: it has another system text than the run,
-// and exactly one of the two has tools. Plain: the run is the agent's. Aside: the
+// and exactly one of the two has tools. Direct: the run is the agent's. Aside: the
 // request is, so it does not wait for the end of the other and go on there.
-func (c *chat) besides(req Request) (aside, plain bool) {
+func (c *chat) besides(req Request) (aside, direct bool) {
 	system := Of(req.System)
 	for _, u := range c.underway {
 		if u.system != system && u.tools != req.Tools {
-			aside, plain = aside || req.Tools, plain || u.tools && system != ""
+			aside, direct = aside || req.Tools, direct || u.tools && system != ""
 		}
 	}
-	return aside, plain
+	return aside, direct
 }
 
 // makeRoom forgets conversations of the chat, those first that were not used for
@@ -220,7 +220,7 @@ func (c *chat) drop(b *branch, answer Digest) {
 }
 
 // lost tells whether a history is of a conversation that was forgotten.
-func (c *chat) lost(history []Exchange) bool {
+func (c *chat) lost(history []Round) bool {
 	if len(c.Gone) == 0 {
 		return false
 	}
@@ -243,7 +243,7 @@ func (v *Visit) own() (*branch, int) {
 	if b == nil {
 		return nil, -1 // so many branches were made that it was forgotten
 	}
-	return b, slices.IndexFunc(b.Turns, func(t Turn) bool { return t.live == v.live })
+	return b, slices.IndexFunc(b.Turns, func(t Turn) bool { return t.draft == v.draft })
 }
 
 // Compose gives what goes before the user's message, now that the conversation
@@ -301,10 +301,10 @@ func (v *Visit) Begin(base turn.Baseline) {
 
 // End notes how the run ended. One that never began was never said.
 func (v *Visit) End(began, stopped bool) {
-	defer v.r.giveBack(v.chat)
+	defer v.r.release(v.chat)
 	v.chat.mu.Lock()
 	defer v.chat.mu.Unlock()
-	v.chat.underway = slices.DeleteFunc(v.chat.underway, func(u underway) bool { return u.live == v.live })
+	v.chat.underway = slices.DeleteFunc(v.chat.underway, func(u underway) bool { return u.draft == v.draft })
 	b, at := v.own()
 	switch {
 	case at < 0:
@@ -324,12 +324,12 @@ func (v *Visit) End(began, stopped bool) {
 }
 
 // Show notes a piece of the answer that is on its way to the user.
-func (v *Visit) Show(piece string) { v.live.add(piece) }
+func (v *Visit) Show(piece string) { v.draft.add(piece) }
 
 // Shown notes that the user has the whole answer. conversation is the one that
 // it came from: an earlier request may have started the run.
 func (v *Visit) Shown(conversation string) {
-	answer, user := v.live.digest(), Of(v.req.Text)
+	answer, user := v.draft.digest(), Of(v.req.Text)
 	if answer == "" {
 		return
 	}
@@ -354,12 +354,12 @@ func (v *Visit) Shown(conversation string) {
 func (v *Visit) Close() {
 	if !v.closed {
 		v.closed = true
-		v.r.giveBack(v.chat)
+		v.r.release(v.chat)
 	}
 }
 
-// asTold are exchanges that a conversation was told of.
-func asTold(history []Exchange) []Turn {
+// asTold are rounds that a conversation was told of.
+func asTold(history []Round) []Turn {
 	turns := make([]Turn, 0, len(history))
 	for _, e := range history {
 		t := Turn{User: e.User}

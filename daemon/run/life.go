@@ -9,7 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/turn"
 )
 
-// life is how far a job has come: it waits for its lane (turn) and for a slot,
+// life is how far a job has come: it waits for its turn and for a slot,
 // opens its conversation, sends the message, and ends. It knows nothing of
 // clients.
 //
@@ -20,9 +20,9 @@ type life struct {
 	made   time.Time
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	turn   chan struct{}   // closed when the lane is the job's
+	turn   chan struct{}   // closed when the job is the first of its queue
 	slot   <-chan struct{} // closed when a slot is the job's; nil if it was at once. Set before turn is closed
-	queued chan struct{}   // closed when the job has to wait in its lane
+	queued chan struct{}   // closed when the job has to wait in its queue
 	opened chan struct{}   // closed when the conversation is open, or the job has ended
 	over   chan struct{}   // closed when the job has ended
 

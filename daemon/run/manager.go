@@ -29,7 +29,7 @@ type Manager struct {
 	active   int            // jobs that have not ended
 	held     map[string]int // the same by token
 	slots    slots
-	lanes    map[string]*lane
+	queues   map[string]*conversationQueue
 	prints   map[Fingerprint][]*job // newest last; ended ones until they retire
 	keys     map[string]*job        // by token and idempotency key, likewise
 	epoch    atomic.Uint64          // counts what was taken out of keys
@@ -46,7 +46,7 @@ func New(cfg Config) (*Manager, error) {
 		cfg:    cfg,
 		slots:  newSlots(cfg.MaxRuns),
 		held:   make(map[string]int),
-		lanes:  make(map[string]*lane),
+		queues: make(map[string]*conversationQueue),
 		prints: make(map[Fingerprint][]*job),
 		keys:   make(map[string]*job),
 
@@ -153,11 +153,11 @@ func (m *Manager) admit(req Request, f found) (*Attachment, error) {
 		m.refused.note(req.Fingerprint, m.cfg.Now())
 		return nil, ErrQueueFull
 	}
-	if l := m.lanes[req.ConversationID]; req.ConversationID != "" && l != nil {
-		if foreignLane(req, l) {
+	if l := m.queues[req.ConversationID]; req.ConversationID != "" && l != nil {
+		if foreignQueue(req, l) {
 			return nil, errForeign
 		}
-		if len(l.jobs) > maxLane {
+		if len(l.jobs) > maxConversationQueue {
 			m.refused.note(req.Fingerprint, m.cfg.Now())
 			return nil, ErrConversationBusy
 		}
@@ -173,7 +173,7 @@ func (m *Manager) admit(req Request, f found) (*Attachment, error) {
 		}
 	}
 	j = m.newJob(req)
-	if l := m.lanes[req.Origin]; req.Origin != "" && l != nil {
+	if l := m.queues[req.Origin]; req.Origin != "" && l != nil {
 		j.before = l.leave(req.Token)
 	}
 	a := j.attach(req.Gone)

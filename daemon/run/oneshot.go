@@ -22,7 +22,7 @@ import (
 // disk before its turn begins. So losing the last lines with the machine leaves
 // a conversation, and never removes one that was promised.
 //
-// Removals take the conversation's lane; expiry.go has their order.
+// Removals take the conversation's queue; expiry.go has their order.
 type oneShots struct {
 	cfg     Config
 	remove  func(ctx context.Context, id string) error
@@ -126,12 +126,12 @@ func (o *oneShots) ready() error {
 	}
 	o.loaded = true
 	o.journal.counted(lines)
-	o.take(left)
+	o.adopt(left)
 	return nil
 }
 
-// take takes over what an earlier process left.
-func (o *oneShots) take(left map[string]note) {
+// adopt takes over what an earlier process left.
+func (o *oneShots) adopt(left map[string]note) {
 	now := o.cfg.Now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -228,7 +228,7 @@ func (o *oneShots) ended(id string, began bool) {
 
 // keep strikes out a one-shot that its client continues. When it returns nil,
 // the conversation is not removed any more, whatever happens to this process
-// or this machine. The caller has the conversation's lane.
+// or this machine. The caller has the conversation's queue.
 func (o *oneShots) keep(id string) error {
 	if err := o.ready(); err != nil {
 		return fmt.Errorf("%w: %w", ErrState, err)

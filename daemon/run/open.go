@@ -26,7 +26,7 @@ func (j *job) enter() (conv agentapi.Conversation, forked bool, err error) {
 		if err != nil {
 			return nil, false, err
 		}
-		if err = j.own(conv.Info(), true); err != nil {
+		if err = j.claim(conv.Info(), true); err != nil {
 			return nil, false, j.disown(conv, true, err)
 		}
 		return conv, forked, nil
@@ -36,7 +36,7 @@ func (j *job) enter() (conv agentapi.Conversation, forked bool, err error) {
 	}
 	info := conv.Info()
 	made := info.Created || forked
-	if err = j.own(info, made); err != nil {
+	if err = j.claim(info, made); err != nil {
 		return nil, false, j.disown(conv, made, err)
 	}
 	if err = j.m.oneShots.keep(j.id); err != nil {

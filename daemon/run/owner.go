@@ -46,10 +46,10 @@ func (m *Manager) owner(req Request, conversation string) (string, error) {
 	return owner, nil
 }
 
-// foreignLane tells whether a request would wait for another token in a
+// foreignQueue tells whether a request would wait for another token in a
 // conversation that nobody owns, although it may not enter such ones. The
 // caller holds m.mu.
-func foreignLane(req Request, l *lane) bool {
+func foreignQueue(req Request, l *conversationQueue) bool {
 	if req.May == nil || req.Chat != nil || req.Anyone {
 		return false
 	}
@@ -61,9 +61,9 @@ func foreignLane(req Request, l *lane) bool {
 	return false
 }
 
-// own makes sure that the job may enter the conversation that it has opened,
+// claim makes sure that the job may enter the conversation that it has opened,
 // and notes whose it is.
-func (j *job) own(info agentapi.Info, made bool) error {
+func (j *job) claim(info agentapi.Info, made bool) error {
 	if j.req.Anyone {
 		return nil
 	}

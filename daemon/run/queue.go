@@ -7,23 +7,23 @@ import (
 	"github.com/ohgw/ohgw/agentapi/turn"
 )
 
-// lane is the jobs of one conversation in the order of their requests; the
+// conversationQueue is the jobs of one conversation in the order of their requests; the
 // first one has the conversation. The manager's mutex guards it.
-type lane struct {
+type conversationQueue struct {
 	jobs []*job
 	// cleared: the conversation is being removed, and the jobs wait for that.
 	cleared bool
 }
 
 // busy tells whether a job has not ended. One that has may still be in the
-// lane for a moment, while its client knows the end.
-func (l *lane) busy() bool {
+// queue for a moment, while its client knows the end.
+func (l *conversationQueue) busy() bool {
 	return slices.ContainsFunc(l.jobs, func(j *job) bool { return !j.life.hasEnded() })
 }
 
 // leave ends the jobs of a token that run on for nobody, and gives those that
 // end: these, and what was stopped before.
-func (l *lane) leave(token string) []*job {
+func (l *conversationQueue) leave(token string) []*job {
 	var left []*job
 	for _, j := range l.jobs {
 		if j.req.Token != token {
@@ -37,10 +37,10 @@ func (l *lane) leave(token string) []*job {
 	return left
 }
 
-// awaited tells whether a request of the same token waits for j, in its lane or
+// awaited tells whether a request of the same token waits for j, in its queue or
 // in the place of it. The caller holds m.mu.
 func (m *Manager) awaited(j *job) bool {
-	for id, l := range m.lanes {
+	for id, l := range m.queues {
 		at := slices.Index(l.jobs, j)
 		for _, other := range l.jobs[at+1:] {
 			if other.req.Token == j.req.Token && (id == j.id && at >= 0 || other.req.Origin == j.id) && other.isWanted() {
@@ -51,13 +51,13 @@ func (m *Manager) awaited(j *job) bool {
 	return false
 }
 
-// enter puts j into its lane, and into the queue for a slot if the lane is
-// free. It reports whether j waits in the lane.
+// enter puts j into its queue, and into the line for a slot if that queue is
+// free. It reports whether j waits in the queue.
 func (m *Manager) enter(j *job) (waits bool) {
-	l := m.lanes[j.id]
+	l := m.queues[j.id]
 	if l == nil {
-		l = &lane{}
-		m.lanes[j.id] = l
+		l = &conversationQueue{}
+		m.queues[j.id] = l
 	}
 	l.jobs = append(l.jobs, j)
 	if len(l.jobs) > 1 || l.cleared {
@@ -67,7 +67,7 @@ func (m *Manager) enter(j *job) (waits bool) {
 	return false
 }
 
-// head lets j, the first of its lane, go on.
+// head lets j, the first of its queue, go on.
 func (m *Manager) head(j *job) {
 	if j.follow == nil { // the run of a follower has a slot of another life
 		j.life.slot = m.slots.acquire(j.req.Token)
@@ -75,9 +75,9 @@ func (m *Manager) head(j *job) {
 	close(j.life.turn)
 }
 
-// leave takes j out of its lane and lets the next one go on.
+// leave takes j out of its queue and lets the next one go on.
 func (m *Manager) leave(j *job) {
-	l := m.lanes[j.id]
+	l := m.queues[j.id]
 	if l == nil { // a replay, which needs none
 		return
 	}
@@ -92,26 +92,26 @@ func (m *Manager) leave(j *job) {
 		break
 	}
 	if len(l.jobs) == 0 && !l.cleared {
-		delete(m.lanes, j.id)
+		delete(m.queues, j.id)
 	}
 }
 
-// clear takes the lane of a conversation that is to be removed, if no job has
+// clear takes the queue of a conversation that is to be removed, if no job has
 // it. Jobs that come meanwhile wait for release.
 func (m *Manager) clear(id string) (release func(), ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.lanes[id] != nil {
+	if m.queues[id] != nil {
 		return nil, false
 	}
-	l := &lane{cleared: true}
-	m.lanes[id] = l
+	l := &conversationQueue{cleared: true}
+	m.queues[id] = l
 	return func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		l.cleared = false
 		if len(l.jobs) == 0 {
-			delete(m.lanes, id)
+			delete(m.queues, id)
 			return
 		}
 		m.head(l.jobs[0])
@@ -119,10 +119,10 @@ func (m *Manager) clear(id string) (release func(), ok bool) {
 }
 
 // place is how many jobs must end before j may run: those before it in its
-// lane, and those before the first of the lane that wait for a slot, one more
+// queue, and those before its first job that wait for a slot, one more
 // for the slot itself. The caller holds m.mu.
 func (m *Manager) place(j *job) int {
-	l := m.lanes[j.id]
+	l := m.queues[j.id]
 	if l == nil {
 		return 0
 	}
@@ -187,7 +187,7 @@ func (m *Manager) isFull(token string) bool {
 	return m.held[token] >= max(1, places/tokens)
 }
 
-// giveBack releases the slot of j, or its place in the queue for one.
+// giveBack releases the slot of j, or its place in the line for one.
 func (m *Manager) giveBack(j *job) {
 	switch {
 	case j.follow != nil:

@@ -217,7 +217,7 @@ func (r *records) end(j *job, res turn.Result, err error) error {
 		return nil
 	}
 	key := recordKey(j.req.Token, j.req.IdempotencyKey)
-	rec, known := r.take(key)
+	rec, known := r.removeRunning(key)
 	if j.follow != nil {
 		rec, known = *j.follow, true
 	}
@@ -233,8 +233,8 @@ func (r *records) end(j *job, res turn.Result, err error) error {
 	return r.complete(rec)
 }
 
-// take takes a run out of those that go on.
-func (r *records) take(key string) (record, bool) {
+// removeRunning takes a run out of those that go on.
+func (r *records) removeRunning(key string) (record, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rec, ok := r.runs[key]

@@ -77,8 +77,8 @@ const (
 	defaultGrace    = 10 * time.Second
 	defaultMaxLog   = 16 << 20
 
-	// maxLane is how many requests may wait for one conversation.
-	maxLane = 8
+	// maxConversationQueue is how many requests may wait for one conversation.
+	maxConversationQueue = 8
 	// openWait bounds how long Submit waits to learn what became of a
 	// conversation that the request continues.
 	openWait = time.Second

@@ -31,7 +31,7 @@ func newSlots(limit int) slots {
 // when one was taken for the caller.
 func (s *slots) acquire(token string) <-chan struct{} {
 	if s.used < s.limit {
-		s.take(token)
+		s.occupy(token)
 		return nil
 	}
 	w := waiter{token, make(chan struct{})}
@@ -39,7 +39,7 @@ func (s *slots) acquire(token string) <-chan struct{} {
 	return w.ready
 }
 
-func (s *slots) take(token string) {
+func (s *slots) occupy(token string) {
 	s.used++
 	s.running[token]++
 	s.turns++
@@ -72,7 +72,7 @@ func (s *slots) next() waiter {
 	}
 	w := s.waiting[best]
 	s.waiting = slices.Delete(s.waiting, best, best+1)
-	s.take(w.token)
+	s.occupy(w.token)
 	return w
 }
 

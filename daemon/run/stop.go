@@ -19,7 +19,7 @@ var ErrStopped = errors.New("stopped before the run began")
 func (m *Manager) Stop(token, conversation, key string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	l := m.lanes[conversation]
+	l := m.queues[conversation]
 	if l == nil {
 		return 0
 	}
@@ -65,7 +65,7 @@ func (m *Manager) StopUnattended(ctx context.Context, token, conversation string
 // no job of this process is.
 func (m *Manager) unattendedOf(conversation, token string) bool {
 	m.mu.Lock()
-	_, busy := m.lanes[conversation]
+	_, busy := m.queues[conversation]
 	m.mu.Unlock()
 	return !busy && m.unattended.of(conversation, token)
 }

@@ -85,7 +85,7 @@ func (c *Conversation) summarize(cut condenser.Cut, preview int) (done bool, err
 		return false, err
 	}
 	c.stats.add(model.Info(), resp)
-	c.known.own(&resp)
+	c.known.makeUnique(&resp)
 	body := &event.Condensation{LLMResponseID: resp.ID, SummaryOffset: &cut.Offset}
 	for _, i := range cut.Gone {
 		body.ForgottenEventIDs = append(body.ForgottenEventIDs, c.view.Event(i).ID)

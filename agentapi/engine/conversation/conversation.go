@@ -1,5 +1,5 @@
 // Package conversation is one conversation of the embedded engine while it is
-// open: its owner goroutine, the run loop, and those who watch.
+// open: its goroutine, the run loop, and those who watch.
 //
 // One goroutine owns everything: the directory, the view, the state. It takes
 // commands at any time, also while a model's call or a batch of tools is under
@@ -121,14 +121,14 @@ type Conversation struct {
 	cfg      Config
 	id       string
 	commands chan func()
-	gone     chan struct{} // closed when the owner has ended
-	owner    sync.WaitGroup
+	gone     chan struct{} // closed when the conversation's goroutine has ended
+	serving  sync.WaitGroup
 	workers  sync.WaitGroup
 	watchers watchers
 	vision   atomic.Bool                 // of model
 	mcp      atomic.Pointer[[]tool.Tool] // that replace others with the next step
 
-	// What follows belongs to the owner goroutine.
+	// What follows belongs to the conversation's goroutine.
 	dir       *store.Dir
 	view      *view.View
 	head      string
@@ -163,7 +163,7 @@ type Conversation struct {
 	closing  bool  // the conversation is to be closed
 	removing bool  // and deleted
 	lost     error // another process has the conversation
-	broken   bool  // the owner has panicked
+	broken   bool  // that goroutine has panicked
 }
 
 // delivery is a message on its way into the log.
@@ -174,7 +174,7 @@ type delivery struct {
 }
 
 // Open makes the directory's conversation live, repairing what a crash has
-// left. It returns when the owner runs; Close ends it.
+// left. It returns when the goroutine runs; Close ends it.
 func Open(cfg Config) (*Conversation, error) {
 	if cfg.Concurrency < 1 {
 		cfg.Concurrency = 1
@@ -196,7 +196,7 @@ func Open(cfg Config) (*Conversation, error) {
 		return nil, err
 	}
 	c.weigh()
-	c.owner.Go(c.own)
+	c.serving.Go(c.serve)
 	return c, nil
 }
 
@@ -378,20 +378,20 @@ func (c *Conversation) Close() error { return c.end(false, func() error { return
 // Remove does what Close does, and deletes the directory.
 func (c *Conversation) Remove() error { return c.end(true, func() error { return c.dir.Remove() }) }
 
-// end ends the owner and its workers. It waits for each of them for the grace
+// end ends the goroutine and its workers. It waits for each of them for the grace
 // of the configuration and a little more: a tool or a disk that does not obey
 // keeps what it holds, and nobody else waits for it.
 func (c *Conversation) end(remove bool, last func() error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), c.cfg.Grace+endWait)
 	defer cancel()
-	// Nobody else ends the owner but a lost lease or a panic, which is fine too.
+	// Nobody else ends the goroutine but a lost lease or a panic, which is fine too.
 	_ = c.do(ctx, func() {
 		c.closing, c.removing = true, remove
 		c.stop()
 	})
-	if !ends(ctx, &c.owner) {
-		go func() { // the directory is the owner's until it has ended
-			c.owner.Wait()
+	if !ends(ctx, &c.serving) {
+		go func() { // the directory is the goroutine's until it has ended
+			c.serving.Wait()
 			if err := last(); err != nil {
 				c.cfg.Log.Warn("close conversation", "conversation", c.id, "err", err)
 			}
@@ -436,7 +436,7 @@ func (c *Conversation) Ended() bool {
 	}
 }
 
-// do has the owner run f. The error is ctx's, or that of a conversation that
+// do has the conversation's goroutine run f. The error is ctx's, or that of a conversation that
 // is closed.
 func (c *Conversation) do(ctx context.Context, f func()) error {
 	done, ran := make(chan struct{}), false

@@ -18,15 +18,15 @@ type ids struct {
 
 func newIDs() ids { return ids{calls: make(view.IDs), answers: make(map[string]bool)} }
 
-// take remembers the ids of an action.
-func (k ids) take(a *event.Action) {
+// remember remembers the ids of an action.
+func (k ids) remember(a *event.Action) {
 	k.answers[a.LLMResponseID] = true
 	k.calls.Add(a.ToolCallID)
 }
 
-// own gives an answer and its calls ids of their own where the provider's are
+// makeUnique gives an answer and its calls ids of their own where the provider's are
 // taken.
-func (k ids) own(r *llm.Response) {
+func (k ids) makeUnique(r *llm.Response) {
 	id := r.ID
 	for n := len(k.answers) + 1; k.answers[r.ID]; n++ {
 		r.ID = id + "-" + strconv.Itoa(n)

@@ -117,32 +117,32 @@ func (m mask) optional(s *string) *string {
 	return &text
 }
 
-// maskedLive masks what a model writes while it writes it. What could be the
+// maskedDraft masks what a model writes while it writes it. What could be the
 // beginning of a value waits for what follows, or for flush.
-type maskedLive struct {
+type maskedDraft struct {
 	text, reasoning *secretenv.Masker
 	say             func(event.Delta)
 }
 
-func newMaskedLive(secrets *secretenv.Registry, say func(event.Delta)) *maskedLive {
-	return &maskedLive{text: secrets.Masker(), reasoning: secrets.Masker(), say: say}
+func newMaskedDraft(secrets *secretenv.Registry, say func(event.Delta)) *maskedDraft {
+	return &maskedDraft{text: secrets.Masker(), reasoning: secrets.Masker(), say: say}
 }
 
-func (l *maskedLive) add(d event.Delta) {
+func (l *maskedDraft) add(d event.Delta) {
 	if d.ReasoningContent != nil {
-		l.tell(l.reasoning.Write([]byte(*d.ReasoningContent)), true)
+		l.emitPiece(l.reasoning.Write([]byte(*d.ReasoningContent)), true)
 	}
 	if d.Content != nil {
-		l.tell(l.text.Write([]byte(*d.Content)), false)
+		l.emitPiece(l.text.Write([]byte(*d.Content)), false)
 	}
 }
 
-func (l *maskedLive) flush() {
-	l.tell(l.reasoning.Flush(), true)
-	l.tell(l.text.Flush(), false)
+func (l *maskedDraft) flush() {
+	l.emitPiece(l.reasoning.Flush(), true)
+	l.emitPiece(l.text.Flush(), false)
 }
 
-func (l *maskedLive) tell(piece []byte, reasoning bool) {
+func (l *maskedDraft) emitPiece(piece []byte, reasoning bool) {
 	if len(piece) == 0 {
 		return
 	}

@@ -99,7 +99,7 @@ func (c *Conversation) append(source string, body event.Body, sync bool) (event.
 func (c *Conversation) follow(e event.Event) {
 	switch b := e.Body.(type) {
 	case *event.Action:
-		c.known.take(b)
+		c.known.remember(b)
 		if executable(b) {
 			c.open = append(c.open, e)
 		}

@@ -33,13 +33,13 @@ func (c *Conversation) ready(ctx context.Context) error {
 	return err
 }
 
-// prepare runs outside the owner, which waits for it.
+// prepare runs outside the conversation's goroutine, which waits for it.
 func (c *Conversation) prepare(j *job) error {
 	model, err := c.cfg.Models.Model(j.ctx, c.choice)
 	if err != nil {
 		return err
 	}
-	j.say(func() { c.setModel(model) })
+	j.post(func() { c.setModel(model) })
 	if c.tools != nil {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (c *Conversation) prepare(j *job) error {
 	if err == nil {
 		box.vision = model.Info().Vision
 	}
-	if err != nil || !j.ask(func() { c.tools = box }) {
+	if err != nil || !j.call(func() { c.tools = box }) {
 		return errors.Join(err, closeAll(tools))
 	}
 	return nil
@@ -139,13 +139,13 @@ func (c *Conversation) loop() error {
 		was := c.stats.calls
 		next, err := c.step()
 		if c.stopping {
-			return errors.Join(c.interrupted(), c.tellStats(was))
+			return errors.Join(c.interrupted(), c.updateStats(was))
 		}
 		if err != nil {
-			return errors.Join(err, c.tellStats(was))
+			return errors.Join(err, c.updateStats(was))
 		}
 		over, err := c.between(next, &iteration)
-		if err := errors.Join(err, c.tellStats(was)); over || err != nil {
+		if err := errors.Join(err, c.updateStats(was)); over || err != nil {
 			return err
 		}
 		if err := c.saveRunning(); err != nil {
@@ -291,9 +291,9 @@ func (c *Conversation) detectStuck() (stop bool, err error) {
 	}
 	c.nudged = cause
 	if verdict == stuck.Repeat {
-		return false, c.say(repeatText)
+		return false, c.notifyAgent(repeatText)
 	}
-	return false, c.say(nudgeText)
+	return false, c.notifyAgent(nudgeText)
 }
 
 const repeatText = "None of your last 50 calls was new. If you wait for something, wait longer in one call. " +
@@ -302,16 +302,16 @@ const repeatText = "None of your last 50 calls was new. If you wait for somethin
 const nudgeText = "This call has failed three times in the same way. Do not repeat it as it is: " +
 	"read the error, then change the call, use another tool, or say what stands in the way."
 
-// say tells the agent something in the name of its environment.
-func (c *Conversation) say(text string) error {
+// notifyAgent tells the agent something in the name of its environment.
+func (c *Conversation) notifyAgent(text string) error {
 	_, err := c.append(event.SourceEnvironment, &event.Message{
 		LLMMessage: message("user", texts(text)), ActivatedSkills: []string{}, ExtendedContent: []event.Content{},
 	}, durable)
 	return err
 }
 
-// tellStats records the statistics if they have changed.
-func (c *Conversation) tellStats(was int) error {
+// updateStats records the statistics if they have changed.
+func (c *Conversation) updateStats(was int) error {
 	if c.stats.calls == was {
 		return nil
 	}

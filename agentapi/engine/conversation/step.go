@@ -95,8 +95,8 @@ func (c *Conversation) generate() (*llm.Response, error) {
 	resp := new(llm.Response)
 	var err error
 	broke := c.await(context.Background(), func(j *job) {
-		shown := newMaskedLive(c.cfg.Secrets, func(d event.Delta) { j.say(func() { c.delta(d) }) })
-		live := liveText{say: shown.add}
+		shown := newMaskedDraft(c.cfg.Secrets, func(d event.Delta) { j.post(func() { c.delta(d) }) })
+		live := draft{emit: shown.add}
 		*resp, err = call(j.ctx, model, *req, live.add)
 		shown.flush()
 	})
@@ -112,7 +112,7 @@ func (c *Conversation) generate() (*llm.Response, error) {
 // counted notes what a call of the model has cost.
 func (c *Conversation) counted(model llm.Model, req *llm.Request, resp *llm.Response) {
 	c.stats.add(model.Info(), *resp)
-	c.known.own(resp)
+	c.known.makeUnique(resp)
 	if c.tokens = resp.Usage.PromptTokens; c.tokens == 0 {
 		c.tokens = c.estimate(*req)
 	}
@@ -159,9 +159,9 @@ func (c *Conversation) unusable(err error) error {
 			return err
 		}
 		if e.Code == codePolicy {
-			return c.say(policyText)
+			return c.notifyAgent(policyText)
 		}
-		return c.say(e.Detail)
+		return c.notifyAgent(e.Detail)
 	}
 	return err
 }
@@ -181,5 +181,5 @@ func (c *Conversation) answer(resp *llm.Response) (outcome, error) {
 	if err != nil || strings.TrimSpace(event.PlainText(m.Content)) != "" {
 		return finished, err
 	}
-	return more, c.say(emptyText)
+	return more, c.notifyAgent(emptyText)
 }

@@ -32,7 +32,7 @@ func (s *Stream) Next(ctx context.Context) (event.Event, error) {
 		if err := ctx.Err(); err != nil {
 			return event.Event{}, err
 		}
-		e, ok, err := s.take()
+		e, ok, err := s.nextEvent()
 		if ok || err != nil {
 			return e, err
 		}
@@ -60,7 +60,7 @@ func (c *chunk) next() (e event.Event, ok bool, err error) {
 	return e, ok, err
 }
 
-func (s *Stream) take() (event.Event, bool, error) {
+func (s *Stream) nextEvent() (event.Event, bool, error) {
 	s.reading.Lock()
 	defer s.reading.Unlock()
 	for {

@@ -49,8 +49,8 @@ func (b *toolbox) offer(tools []tool.Tool) error {
 	return nil
 }
 
-// own are the tools that are no MCP server's.
-func (b *toolbox) own() []tool.Tool {
+// builtIn are the tools that are no MCP server's.
+func (b *toolbox) builtIn() []tool.Tool {
 	return slices.DeleteFunc(slices.Clone(b.now), func(t tool.Tool) bool { return t.Definition().MCP != nil })
 }
 
@@ -99,7 +99,7 @@ func (c *Conversation) refreshTools() {
 	tools := c.mcp.Swap(nil)
 	switch {
 	case tools != nil:
-		now = append(c.tools.own(), *tools...)
+		now = append(c.tools.builtIn(), *tools...)
 	case c.tools.vision == c.Vision():
 		return
 	}

@@ -94,7 +94,7 @@ func Engine(url string, profiles *Profiles) engine.Config {
 			return Model{URL: url, Name: strings.TrimPrefix(stored.Model, "openai/"), Usage: usage}, nil
 		},
 		NewTools: func(_ context.Context, e engine.ToolEnv) ([]tool.Tool, error) { return Tools(e.Workspace), nil },
-		Owner:    store.Owner{Instance: strings.ReplaceAll(uuid.New(), "-", ""), Host: "test", PID: 1},
+		Holder:   store.Holder{Instance: strings.ReplaceAll(uuid.New(), "-", ""), Host: "test", PID: 1},
 		Now:      time.Now,
 	}
 }

@@ -17,9 +17,9 @@ import (
 // errEncoding is an answer that cannot be unpacked.
 var errEncoding = errors.New("the server compresses its answers, though it was asked not to")
 
-// plain is the body of an answer without compression. No request asks for any,
+// decompress is the body of an answer without compression. No request asks for any,
 // but some proxies compress all the same.
-func plain(body io.Reader, h http.Header) (io.Reader, error) {
+func decompress(body io.Reader, h http.Header) (io.Reader, error) {
 	switch kind := strings.ToLower(strings.TrimSpace(h.Get("Content-Encoding"))); kind {
 	case "", "identity":
 		return body, nil

@@ -147,12 +147,12 @@ func (cfg *Config) setDefaults() {
 	}
 	if cfg.Key == nil {
 		p := cfg.Profile
-		cfg.Key = func(_ context.Context, field string) (string, error) { return p.own(field), nil }
+		cfg.Key = func(_ context.Context, field string) (string, error) { return p.secretField(field), nil }
 	}
 }
 
-// own is a secret of the profile itself.
-func (p *Profile) own(field string) string {
+// secretField is a secret of the profile itself.
+func (p *Profile) secretField(field string) string {
 	switch field {
 	case FieldAPIKey:
 		return p.APIKey.Reveal()

@@ -45,7 +45,7 @@ func (m *model) once(ctx context.Context, c *wire.Call, keys *credentials, b *wi
 		return nil, causeOf(parent, ctx, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	heard, err := plain(&listener{r: resp.Body, quiet: quiet}, resp.Header)
+	heard, err := decompress(&listener{r: resp.Body, quiet: quiet}, resp.Header)
 	if err != nil {
 		return resp.Header, causeOf(parent, ctx, err)
 	}

@@ -23,8 +23,8 @@ const (
 	leaseFile = "owner_lease.json"
 )
 
-// Owner is who opens conversations: this process.
-type Owner struct {
+// Holder is who opens conversations: this process.
+type Holder struct {
 	Instance string // 32 hex digits, new for each process
 	Host     string
 	PID      int
@@ -72,8 +72,8 @@ func claim(dir string, opts Options) (*lease, error) {
 			return held
 		}
 		l.ours = leaseJSON{
-			Instance: opts.Owner.Instance, Generation: found.Generation + 1,
-			Host: opts.Owner.Host, PID: opts.Owner.PID,
+			Instance: opts.Holder.Instance, Generation: found.Generation + 1,
+			Host: opts.Holder.Host, PID: opts.Holder.PID,
 		}
 		return l.write()
 	})
@@ -84,17 +84,17 @@ func claim(dir string, opts Options) (*lease, error) {
 // knows of it, so there is nothing to read and nobody to wait for.
 func claimNew(dir string, opts Options) (*lease, error) {
 	l := &lease{dir: dir, opts: opts}
-	l.ours = leaseJSON{Instance: opts.Owner.Instance, Generation: 1, Host: opts.Owner.Host, PID: opts.Owner.PID}
+	l.ours = leaseJSON{Instance: opts.Holder.Instance, Generation: 1, Host: opts.Holder.Host, PID: opts.Holder.PID}
 	return l, l.write()
 }
 
 // heldBy tells who has the lease that was found, nil if it is free.
 func (l *lease) heldBy(found leaseJSON) error {
 	expires := time.UnixMicro(int64(found.ExpiresAt * 1e6))
-	if found.Instance == "" || found.Instance == l.opts.Owner.Instance || !l.opts.Now().Before(expires) {
+	if found.Instance == "" || found.Instance == l.opts.Holder.Instance || !l.opts.Now().Before(expires) {
 		return nil
 	}
-	if o := l.opts.Owner; found.Host == o.Host && found.PID != 0 && o.Alive != nil && !o.Alive(found.PID) {
+	if o := l.opts.Holder; found.Host == o.Host && found.PID != 0 && o.Alive != nil && !o.Alive(found.PID) {
 		return nil
 	}
 	return &HeldError{Host: found.Host, PID: found.PID, Until: expires}

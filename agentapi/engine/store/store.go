@@ -63,13 +63,13 @@ const damagedSuffix = ".damaged"
 
 // Options are what a directory needs of the world.
 type Options struct {
-	Files Files // nil: the real disk
-	Now   func() time.Time
-	Owner Owner
+	Files  Files // nil: the real disk
+	Now    func() time.Time
+	Holder Holder
 }
 
 // Dir is an open conversation. It is not safe for concurrent use: its
-// conversation's owner goroutine has it.
+// conversation's goroutine has it.
 type Dir struct {
 	path   string
 	opts   Options

@@ -23,7 +23,7 @@ import (
 const id = "7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11"
 
 func us() store.Options {
-	return store.Options{Owner: store.Owner{Instance: "ours", Host: "h", PID: 1, Alive: func(int) bool { return true }}}
+	return store.Options{Holder: store.Holder{Instance: "ours", Host: "h", PID: 1, Alive: func(int) bool { return true }}}
 }
 
 func create(t *testing.T, root string, opts store.Options) *store.Dir {
@@ -319,8 +319,8 @@ func TestLease(t *testing.T) {
 	now := time.Now()
 	them := func(alive bool) store.Options {
 		return store.Options{
-			Now:   func() time.Time { return now },
-			Owner: store.Owner{Instance: "theirs", Host: "h", PID: 2, Alive: func(int) bool { return alive }},
+			Now:    func() time.Time { return now },
+			Holder: store.Holder{Instance: "theirs", Host: "h", PID: 2, Alive: func(int) bool { return alive }},
 		}
 	}
 	root := t.TempDir()
@@ -337,7 +337,7 @@ func TestLease(t *testing.T) {
 		t.Error("a lease that was taken over was renewed")
 	}
 	now = now.Add(time.Minute)
-	d2, err := store.Open(root, id, store.Options{Now: func() time.Time { return now }, Owner: us().Owner})
+	d2, err := store.Open(root, id, store.Options{Now: func() time.Time { return now }, Holder: us().Holder})
 	if err != nil {
 		t.Fatalf("an expired lease: %v", err)
 	}

@@ -97,9 +97,9 @@ func (v *View) observation(stored json.RawMessage) []event.Content {
 	return clone(content)
 }
 
-// plain is an observation's own content. What cannot be read shows nothing; the
+// contentOf is an observation's own content. What cannot be read shows nothing; the
 // call still gets its result.
-func plain(observation json.RawMessage) ([]event.Content, bool) {
+func contentOf(observation json.RawMessage) ([]event.Content, bool) {
 	var stored struct {
 		Content []event.Content `json:"content"`
 		IsError bool            `json:"is_error"`

@@ -45,7 +45,7 @@ type item struct {
 // shown the content of each observation.
 func New(render Render, branch []event.Event) *View {
 	if render == nil {
-		render = plain
+		render = contentOf
 	}
 	v := &View{render: render}
 	for _, e := range branch {

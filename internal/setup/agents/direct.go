@@ -32,7 +32,7 @@ func llmConfig(env *setup.Env, log *slog.Logger) llm.Config {
 // an agent, so that is made from here.
 func serverLLMs(b *agentserver.Backend) func(context.Context, string, llm.Config) (llm.Config, error) {
 	return func(ctx context.Context, profile string, cfg llm.Config) (llm.Config, error) {
-		stored, err := b.PlainLLM(ctx, profile)
+		stored, err := b.DirectLLM(ctx, profile)
 		if err != nil {
 			return cfg, err
 		}

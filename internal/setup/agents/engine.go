@@ -67,8 +67,8 @@ func openEngine(env *setup.Env, s *config.Settings, log *slog.Logger, why string
 		Settings: settings.read, Confirm: chosenConfirm(s), Seal: seal, Unseal: unseal,
 		Version: buildinfo.Get().Version, Home: dirs.Home, SkillEnv: tool.CleanEnvironment(env.Environ(), nil),
 		Idle: s.Idle.Time, MaxIdle: maxIdle, IdleMemory: int64(s.Idle.Memory),
-		Owner: leaseOwner(host),
-		Now:   env.Now, Log: log,
+		Holder: leaseHolder(host),
+		Now:    env.Now, Log: log,
 	})
 	return Backend{
 		Backend: backend, Why: why, Status: backend.Status(context.Background()),
@@ -76,9 +76,9 @@ func openEngine(env *setup.Env, s *config.Settings, log *slog.Logger, why string
 	}, nil
 }
 
-// leaseOwner is this process in the leases of its conversations.
-func leaseOwner(host string) store.Owner {
-	return store.Owner{Instance: instanceID(), Host: host, PID: os.Getpid(), Alive: processLives}
+// leaseHolder is this process in the leases of its conversations.
+func leaseHolder(host string) store.Holder {
+	return store.Holder{Instance: instanceID(), Host: host, PID: os.Getpid(), Alive: processLives}
 }
 
 // instanceID names this process in the leases of its conversations.

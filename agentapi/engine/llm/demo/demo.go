@@ -69,15 +69,15 @@ func (m *model) Generate(ctx context.Context, req llm.Request, onDelta func(llm.
 	var err error
 	switch {
 	case len(req.Tools) == 0:
-		err = w.say(brief(asked, titleLength)) // a title, a summary
+		err = w.writeText(brief(asked, titleLength)) // a title, a summary
 	case !acted && offered(req.Tools, terminal):
-		if err = w.say("I am a demo. First I look around in the workspace, with a real command."); err == nil {
+		if err = w.writeText("I am a demo. First I look around in the workspace, with a real command."); err == nil {
 			err = w.call(terminal, arguments(req.Tools, terminal, "command", "Look around"), command)
 		}
 	case offered(req.Tools, finish):
 		err = w.call(finish, arguments(req.Tools, finish, "message", "Answer"), answer(asked, result, acted))
 	default:
-		err = w.say(answer(asked, result, acted))
+		err = w.writeText(answer(asked, result, acted))
 	}
 	if err != nil {
 		return llm.Response{}, err
@@ -176,8 +176,8 @@ type writer struct {
 	words   int64
 }
 
-// say writes text.
-func (w *writer) say(text string) error {
+// writeText writes text.
+func (w *writer) writeText(text string) error {
 	for word := range strings.SplitAfterSeq(text, " ") {
 		if err := w.piece(llm.Delta{Text: word}); err != nil {
 			return err

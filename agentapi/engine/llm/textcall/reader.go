@@ -92,7 +92,7 @@ func (r *Reader) Finish(cut bool) (text string, call *event.ToolCall, err error)
 	r.pending += strings.ToValidUTF8(r.half, string(utf8.RuneError))
 	if r.mode == inText {
 		// What was held back in case it led to a call.
-		r.say(strings.TrimRight(r.pending, " \t\r\n"))
+		r.emitText(strings.TrimRight(r.pending, " \t\r\n"))
 		return r.text.String(), nil, nil
 	}
 	if r.err == nil && r.mode != over {
@@ -161,12 +161,12 @@ func (r *Reader) step() bool {
 func (r *Reader) stepText() bool {
 	before, rest, found := strings.Cut(r.pending, functionOpen)
 	if found {
-		r.say(trimLead(before))
+		r.emitText(trimLead(before))
 		r.pending, r.mode = rest, inName
 		return true
 	}
 	keep := len(trimLead(before[:len(before)-partial(before, functionOpen, thinkClose, callOpen)]))
-	r.say(before[:keep])
+	r.emitText(before[:keep])
 	r.pending = before[keep:]
 	return false
 }
@@ -197,7 +197,7 @@ func partial(s string, tags ...string) int {
 	return longest
 }
 
-func (r *Reader) say(s string) {
+func (r *Reader) emitText(s string) {
 	if r.text.Len() == 0 {
 		s = strings.TrimLeft(s, " \t\r\n")
 	}

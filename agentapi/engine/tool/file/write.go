@@ -50,7 +50,7 @@ func tooBig(path string, size int64) error {
 // owner where we may.
 func (p *place) replace(data []byte, old fs.FileInfo) error {
 	temp, err := p.fill(data, 0o600, func(f *os.File) error {
-		keepOwner(f, old)
+		chownLike(f, old)
 		return f.Chmod(old.Mode().Perm() | old.Mode()&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky))
 	})
 	if err != nil {

@@ -197,7 +197,7 @@ func (c *connection) listTools(ctx context.Context, session *sdk.ClientSession) 
 	c.list = list
 	c.listMu.Unlock()
 	if old != nil && !sameTools(old, list) {
-		c.pool.tell(c, list)
+		c.pool.notifyUsers(c, list)
 	}
 	return nil
 }

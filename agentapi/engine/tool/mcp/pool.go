@@ -117,8 +117,8 @@ func (p *Pool) detach(c *connection, m *member) {
 	}
 }
 
-// tell gives the users of a server its tools as they are now.
-func (p *Pool) tell(c *connection, list []*sdk.Tool) {
+// notifyUsers gives the users of a server its tools as they are now.
+func (p *Pool) notifyUsers(c *connection, list []*sdk.Tool) {
 	p.remember(c.key, list, nil)
 	p.mu.Lock()
 	users := make([]*member, 0, len(c.users))

@@ -48,7 +48,7 @@ func (c *cleaner) write(p []byte) {
 	defer c.send()
 	for len(p) > 0 {
 		if c.state == ground {
-			n := plain(p)
+			n := textLength(p)
 			c.put(p[:n])
 			if p = p[n:]; len(p) == 0 {
 				return
@@ -59,8 +59,8 @@ func (c *cleaner) write(p []byte) {
 	}
 }
 
-// plain is how many bytes at the start of p are text.
-func plain(p []byte) int {
+// textLength is how many bytes at the start of p are text.
+func textLength(p []byte) int {
 	for i, b := range p {
 		if b < 0x20 && b != '\t' || b == 0x7f {
 			return i

@@ -17,7 +17,7 @@ const running = -1
 // finished reports a command that is over.
 func (t *Terminal) finished(r reply) (tool.Result, error) {
 	p := t.session.state()
-	r.text, r.state, r.exitCode = t.session.take(""), &p, &p.exitCode
+	r.text, r.state, r.exitCode = t.session.takeOutput(""), &p, &p.exitCode
 	t.busy = false
 	return t.result(r)
 }
@@ -31,7 +31,7 @@ func (t *Terminal) unfinished(r reply, limit time.Duration) (tool.Result, error)
 	code := running
 	r.exitCode = &code
 	r.suffix = fmt.Sprintf("\n[The program is still running: %s. %s]", what, howToGoOn)
-	r.text = t.session.take(t.cfg.SaveDir)
+	r.text = t.session.takeOutput(t.cfg.SaveDir)
 	return t.result(r)
 }
 
@@ -41,7 +41,7 @@ func (t *Terminal) stillRunning(r reply) (tool.Result, error) {
 	r.exitCode, r.isError = &code, true
 	r.prefix += "[Output of the program that is running:]\n"
 	r.suffix = fmt.Sprintf("\n[Your command was not run: %q is still running. %s]", tool.Head(t.running, 100), howToGoOn)
-	r.text = t.session.take(t.cfg.SaveDir)
+	r.text = t.session.takeOutput(t.cfg.SaveDir)
 	return t.result(r)
 }
 
@@ -49,7 +49,7 @@ func (t *Terminal) stillRunning(r reply) (tool.Result, error) {
 func (t *Terminal) shellEnded(r reply) (tool.Result, error) {
 	code := t.session.exitCode()
 	r.exitCode = &code
-	r.text = t.session.take("")
+	r.text = t.session.takeOutput("")
 	r.suffix = "\n[The shell has ended. The next command gets a new one: directory, variables and functions are then as at the beginning.]"
 	result, err := t.result(r)
 	t.end()
@@ -62,7 +62,7 @@ func (t *Terminal) shellEnded(r reply) (tool.Result, error) {
 func (t *Terminal) replaced(r reply) (tool.Result, error) {
 	code := running
 	r.exitCode, r.isError = &code, true
-	r.text = t.session.take("")
+	r.text = t.session.takeOutput("")
 	r.suffix = fmt.Sprintf("\n[The shell no longer takes commands: %q has changed how it works, or replaced it by another one. Its exit code is unknown. "+
 		"The shell was ended. The next command gets a new one: directory, variables and functions are then as at the beginning.]", tool.Head(t.running, 100))
 	result, err := t.result(r)

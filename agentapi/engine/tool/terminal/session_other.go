@@ -26,7 +26,7 @@ func (*session) input(string) error                          { return errors.Err
 func (*session) over(uint64) bool                            { return true }
 func (*session) waitForMarker(context.Context, uint64) error { return nil }
 func (*session) written() int64                              { return 0 }
-func (*session) take(string) *output                         { return &output{} }
+func (*session) takeOutput(string) *output                   { return &output{} }
 func (*session) state() prompt                               { return prompt{} }
 func (*session) drain()                                      {}
 func (*session) exitCode() int                               { return running }

@@ -102,7 +102,7 @@ func startSession(ctx context.Context, shell, dir string, env []string, registry
 		s.close()
 		return nil, fmt.Errorf("start %s in %s: %w", shell, dir, err)
 	}
-	s.take("") // what a shell says when it starts is not for the model
+	s.takeOutput("") // what a shell says when it starts is not for the model
 	return s, nil
 }
 
@@ -389,9 +389,9 @@ func (s *session) written() int64 {
 	return s.out.size + int64(len(s.clean.line)-s.clean.shown)
 }
 
-// take gives the output since the last time, with all that was written of the
+// takeOutput gives the output since the last time, with all that was written of the
 // last line. Output from now on goes to a new one, saved in dir if it is long.
-func (s *session) take(dir string) *output {
+func (s *session) takeOutput(dir string) *output {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {

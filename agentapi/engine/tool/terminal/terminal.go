@@ -301,7 +301,7 @@ func (t *Terminal) lastWords(ctx context.Context) string {
 		// Its error is ctx's, which the caller finds out, too.
 		_ = t.session.waitForMarker(ctx, t.seq)
 	}
-	text, _, _ := t.session.take(t.cfg.SaveDir).text(lastWordsLimit)
+	text, _, _ := t.session.takeOutput(t.cfg.SaveDir).text(lastWordsLimit)
 	switch {
 	case t.busy:
 		return fmt.Sprintf("[The command before has ended with exit code %d. Its last output:]\n%s\n[Output of this command:]\n",

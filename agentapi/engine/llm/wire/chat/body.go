@@ -227,7 +227,7 @@ func (d Dialect) convert(m event.LLMMessage, o wire.Options) (out message, image
 	}
 	switch {
 	case len(parts) == 0 && len(out.ToolCalls) > 0: // no content at all
-	case len(parts) == 0 || o.PlainContent || plain(m.Role, parts, o):
+	case len(parts) == 0 || o.PlainContent || isOneString(m.Role, parts, o):
 		text := join(parts)
 		out.Content = &text
 	default:
@@ -236,8 +236,8 @@ func (d Dialect) convert(m event.LLMMessage, o wire.Options) (out message, image
 	return out, images
 }
 
-// plain tells whether a content without an image goes as a string.
-func plain(role string, parts []part, o wire.Options) bool {
+// isOneString tells whether a content without an image goes as a string.
+func isOneString(role string, parts []part, o wire.Options) bool {
 	if !o.PlainText && (!o.PlainAnswers || role != "assistant") {
 		return false
 	}

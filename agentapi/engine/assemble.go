@@ -17,8 +17,8 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
-// live makes the conversation of an open directory.
-func (b *Backend) live(ctx context.Context, e *entry, dir *store.Dir, req agentapi.OpenRequest) (*conversation.Conversation, agentapi.Info, error) {
+// assemble makes the conversation of an open directory.
+func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req agentapi.OpenRequest) (*conversation.Conversation, agentapi.Info, error) {
 	if len(dir.State.Agent) == 0 {
 		if err := b.rebuildAgent(ctx, dir, req); err != nil {
 			return nil, agentapi.Info{}, err

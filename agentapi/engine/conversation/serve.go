@@ -13,8 +13,8 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
-// own is the owner goroutine.
-func (c *Conversation) own() {
+// serve is the conversation's goroutine: the only one that changes it.
+func (c *Conversation) serve() {
 	c.lease, c.settle = time.NewTicker(store.LeaseRenewal), time.NewTimer(0)
 	defer c.lease.Stop()
 	c.settle.Stop()
@@ -33,7 +33,7 @@ func (c *Conversation) own() {
 	}
 	c.watchers.end(c.closed())
 	tools := c.tools
-	c.workers.Go(func() { // the owner does not wait for them: the directory is free
+	c.workers.Go(func() { // the goroutine does not wait for them: the directory is free
 		if err := safely(tools.close); err != nil {
 			c.cfg.Log.Warn("close tools", "conversation", c.id, "err", err)
 		}
@@ -104,7 +104,7 @@ func (c *Conversation) work() {
 	for !c.closing {
 		switch {
 		case len(c.inbox) > 0:
-			if c.take() {
+			if c.takeMessage() {
 				c.run()
 				c.cfg.RunEnded()
 			}
@@ -122,25 +122,25 @@ func (c *Conversation) work() {
 type job struct {
 	ctx    context.Context
 	cancel context.CancelFunc
-	tell   chan func()   // what the owner shall do meanwhile
+	calls  chan func()   // what the conversation's goroutine does meanwhile
 	done   chan struct{} // closed when the work is done
 	err    error         // of work that broke; read after done
-	left   chan struct{} // closed when the owner waits no longer
+	left   chan struct{} // closed when it waits no longer
 }
 
-// say has the owner run f, in order. It does nothing once the owner is gone.
-func (j *job) say(f func()) {
+// post has the conversation's goroutine run f, in order. It does nothing once that is gone.
+func (j *job) post(f func()) {
 	select {
-	case j.tell <- f:
+	case j.calls <- f:
 	case <-j.left:
 	}
 }
 
-// ask has the owner run f and waits for it; false if the owner is gone.
-func (j *job) ask(f func()) bool {
+// call is post that waits for the end of f; false if the goroutine is gone.
+func (j *job) call(f func()) bool {
 	ran := make(chan struct{})
 	select {
-	case j.tell <- func() { defer close(ran); f() }:
+	case j.calls <- func() { defer close(ran); f() }:
 		<-ran
 		return true
 	case <-j.left:
@@ -155,7 +155,7 @@ func (j *job) ask(f func()) bool {
 func (c *Conversation) await(parent context.Context, f func(*job)) error {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
-	j := &job{ctx: ctx, cancel: cancel, tell: make(chan func()), done: make(chan struct{}), left: make(chan struct{})}
+	j := &job{ctx: ctx, cancel: cancel, calls: make(chan func()), done: make(chan struct{}), left: make(chan struct{})}
 	defer close(j.left)
 	if c.stopping {
 		cancel()
@@ -179,7 +179,7 @@ func (c *Conversation) await(parent context.Context, f func(*job)) error {
 				c.cfg.Log.Error("a call or a tool broke", "conversation", c.id, "err", j.err)
 			}
 			return j.err
-		case told := <-j.tell:
+		case told := <-j.calls:
 			told()
 		case command := <-c.commands:
 			command()
@@ -223,7 +223,7 @@ func (c *Conversation) closed() error {
 	select {
 	case <-c.gone:
 	default:
-		// The owner itself asks; nobody else may read lost.
+		// The goroutine itself asks; nobody else may read lost.
 	}
 	if c.lost != nil {
 		return &agentapi.Error{
@@ -240,9 +240,9 @@ var errClosed = &agentapi.Error{
 	Msg:  "The conversation was closed here; open it again.", InProcess: true,
 }
 
-// take takes the next message into the log and tells whether a run has to
+// takeMessage takes the next message into the log and tells whether a run has to
 // follow.
-func (c *Conversation) take() bool {
+func (c *Conversation) takeMessage() bool {
 	d := c.inbox[0]
 	c.inbox = c.inbox[1:]
 	if d.ctx.Err() != nil {

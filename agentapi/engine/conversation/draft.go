@@ -6,11 +6,11 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
-// liveText makes the deltas that are published out of what the model writes:
+// draft makes the deltas that are published out of what the model writes:
 // its text, its reasoning and the message of a finish call, with blank lines
 // between what stands alone.
-type liveText struct {
-	say    func(event.Delta)
+type draft struct {
+	emit   func(event.Delta)
 	said   bool // some text was published
 	parted bool // a blank line is due before the next piece
 	finish finishReader
@@ -18,12 +18,12 @@ type liveText struct {
 
 const gap = "\n\n"
 
-func (l *liveText) add(d llm.Delta) {
+func (l *draft) add(d llm.Delta) {
 	switch {
 	case d.Restart:
 		l.parted, l.finish = true, finishReader{}
 	case d.Reasoning != "":
-		l.say(event.Delta{ReasoningContent: &d.Reasoning})
+		l.emit(event.Delta{ReasoningContent: &d.Reasoning})
 	case d.Text != "":
 		l.text(d.Text)
 	case d.ToolCall != nil:
@@ -34,12 +34,12 @@ func (l *liveText) add(d llm.Delta) {
 	}
 }
 
-func (l *liveText) text(s string) {
+func (l *draft) text(s string) {
 	if l.parted && l.said {
 		s = gap + s
 	}
 	l.parted, l.said = false, true
-	l.say(event.Delta{Content: &s})
+	l.emit(event.Delta{Content: &s})
 }
 
 // finishReader reads the message of the answer's finish call.

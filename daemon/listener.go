@@ -20,10 +20,10 @@ const (
 	mostConns = 16 << 10
 )
 
-// door accepts connections for the server. It bounds how many there are, so
+// boundedListener accepts connections for the server. It bounds how many there are, so
 // that whoever opens thousands of them leaves descriptors to the agents, and
 // notices clients that vanished without a word.
-type door struct {
+type boundedListener struct {
 	net.Listener
 	max int
 
@@ -32,28 +32,28 @@ type door struct {
 	waiting list.List // of *conn without a request, those that wait longest first
 }
 
-func newDoor(ln net.Listener) *door {
-	return &door{Listener: ln, max: connLimit(), open: make(map[*conn]struct{})}
+func newBoundedListener(ln net.Listener) *boundedListener {
+	return &boundedListener{Listener: ln, max: connLimit(), open: make(map[*conn]struct{})}
 }
 
 // conn is a connection of a client.
 type conn struct {
 	net.Conn
-	door *door
-	at   *list.Element // in door.waiting; nil: a request is under way
+	listener *boundedListener
+	at       *list.Element // in listener.waiting; nil: a request is under way
 }
 
 // Accept waits for a connection. Where there are too many, the one that has
 // been without a request for longest makes room; if none is, the new one is
 // refused.
-func (d *door) Accept() (net.Conn, error) {
+func (d *boundedListener) Accept() (net.Conn, error) {
 	for {
 		accepted, err := d.Listener.Accept()
 		if err != nil {
 			return nil, err //nolint:wrapcheck // net/http reads its type
 		}
 		noticeLoss(accepted)
-		c := &conn{Conn: accepted, door: d}
+		c := &conn{Conn: accepted, listener: d}
 		if d.enter(c) {
 			return c, nil
 		}
@@ -62,7 +62,7 @@ func (d *door) Accept() (net.Conn, error) {
 }
 
 // enter takes up c and reports whether there was room.
-func (d *door) enter(c *conn) bool {
+func (d *boundedListener) enter(c *conn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.open) >= d.max {
@@ -80,7 +80,7 @@ func (d *door) enter(c *conn) bool {
 }
 
 // drop forgets c. The caller holds d.mu.
-func (d *door) drop(c *conn) {
+func (d *boundedListener) drop(c *conn) {
 	delete(d.open, c)
 	if c.at != nil {
 		d.waiting.Remove(c.at)
@@ -89,7 +89,7 @@ func (d *door) drop(c *conn) {
 }
 
 // follow is told by net/http what a connection is doing.
-func (d *door) follow(nc net.Conn, state http.ConnState) {
+func (d *boundedListener) follow(nc net.Conn, state http.ConnState) {
 	c, ok := nc.(*conn)
 	if !ok {
 		return
@@ -111,7 +111,7 @@ func (d *door) follow(nc net.Conn, state http.ConnState) {
 }
 
 // closeWaiting closes the connections on which there is no request.
-func (d *door) closeWaiting() {
+func (d *boundedListener) closeWaiting() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for e := d.waiting.Front(); e != nil; e = d.waiting.Front() {
@@ -123,9 +123,9 @@ func (d *door) closeWaiting() {
 
 // Close makes room for another connection.
 func (c *conn) Close() error {
-	c.door.mu.Lock()
-	c.door.drop(c)
-	c.door.mu.Unlock()
+	c.listener.mu.Lock()
+	c.listener.drop(c)
+	c.listener.mu.Unlock()
 	return c.Conn.Close() //nolint:wrapcheck // c is that connection
 }
 

@@ -9,19 +9,19 @@ import (
 	"github.com/ohgw/ohgw/internal/secret"
 )
 
-// PlainLLM is the LLM of a profile with its secrets in the clear, for a call
+// DirectLLM is the LLM of a profile with its secrets in the clear, for a call
 // that the gateway makes itself: the server makes none without an agent.
 // Those of Config.Secrets take the place of the profile's own. It is
 // ErrUnsupported for a profile with a provider connection, whose key only the
 // server knows.
 //
 // The value is the JSON object of the LLM, as in a profile file.
-func (b *Backend) PlainLLM(ctx context.Context, profile string) (secret.Value, error) {
+func (b *Backend) DirectLLM(ctx context.Context, profile string) (secret.Value, error) {
 	server, err := b.info(ctx)
 	if err != nil {
 		return secret.Value{}, err
 	}
-	read := b.plainLLM
+	read := b.directLLM
 	if server.version < sinceProfiles {
 		read = b.ownLLM
 	}
@@ -36,10 +36,10 @@ func (b *Backend) PlainLLM(ctx context.Context, profile string) (secret.Value, e
 	return secret.New(string(data)), nil
 }
 
-func (b *Backend) plainLLM(ctx context.Context, profile string) (object, error) {
+func (b *Backend) directLLM(ctx context.Context, profile string) (object, error) {
 	limited, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	llm, err := b.profileConfig(limited, profile, exposePlain)
+	llm, err := b.profileConfig(limited, profile, exposeCleartext)
 	if err != nil {
 		return nil, b.fault(ctx, "read its LLM profile", err)
 	}

@@ -359,7 +359,7 @@ func TestAnAgentThatTalksLeavesNoPlainClientWithoutBytes(t *testing.T) {
 func TestPlainHeartbeatsCanBeOff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := serve(t, script(daemontest.Wait(time.Hour), daemontest.Fail("SomeError", "it broke")), func(c *daemon.Config) { c.PlainHeartbeat = -1 })
+		g := serve(t, script(daemontest.Wait(time.Hour), daemontest.Fail("SomeError", "it broke")), func(c *daemon.Config) { c.WholeHeartbeat = -1 })
 		envelope(t, g.chat(ask("slow")), http.StatusInternalServerError, "run_error", "")
 	})
 }

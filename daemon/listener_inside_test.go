@@ -18,11 +18,11 @@ func (f *fakeConn) Close() error { f.closed = true; return nil }
 // one with a request never does.
 func TestTooManyConnectionsTakeTheIdleOnes(t *testing.T) {
 	t.Parallel()
-	d := newDoor(nil)
+	d := newBoundedListener(nil)
 	d.max = 3
 	enter := func() (*fakeConn, *conn, bool) {
 		f := &fakeConn{}
-		c := &conn{Conn: f, door: d}
+		c := &conn{Conn: f, listener: d}
 		return f, c, d.enter(c)
 	}
 	busy, c0, _ := enter()

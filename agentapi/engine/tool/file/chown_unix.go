@@ -11,8 +11,8 @@ import (
 // nonblock keeps opening a pipe from waiting for its other end.
 const nonblock = syscall.O_NONBLOCK
 
-// keepOwner gives a file the owner of the one it replaces, where we may.
-func keepOwner(f *os.File, old fs.FileInfo) {
+// chownLike gives a file the owner of the one it replaces, where we may.
+func chownLike(f *os.File, old fs.FileInfo) {
 	if stat, ok := old.Sys().(*syscall.Stat_t); ok {
 		_ = f.Chown(int(stat.Uid), int(stat.Gid))
 	}

@@ -41,7 +41,7 @@ func TestPlainLLMHasItsKey(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = b.Close() })
-			value, err := b.PlainLLM(t.Context(), "fast")
+			value, err := b.DirectLLM(t.Context(), "fast")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +69,7 @@ func TestPlainLLMThatCannotBeHad(t *testing.T) {
 	server.SaveProfile("connected", fakeserver.Profile{Model: "openai/test", Connection: "c-1"})
 	b := newBackend(t, server, "sk-session")
 	for profile, kind := range map[string]error{"connected": agentapi.ErrUnsupported, "unknown": agentapi.ErrProfileNotFound} {
-		if _, err := b.PlainLLM(t.Context(), profile); !errors.Is(err, kind) {
+		if _, err := b.DirectLLM(t.Context(), profile); !errors.Is(err, kind) {
 			t.Errorf("%s: %v, want %v", profile, err, kind)
 		}
 	}

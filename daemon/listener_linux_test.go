@@ -21,7 +21,7 @@ func TestConnectionsAreTimedOutByTheSystem(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	accepted, err := newDoor(ln).Accept()
+	accepted, err := newBoundedListener(ln).Accept()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,19 +10,19 @@ import (
 	"github.com/ohgw/ohgw/daemon/openai"
 )
 
-// plainWriter writes an answer in one piece.
-type plainWriter struct {
+// wholeWriter writes an answer in one piece.
+type wholeWriter struct {
 	*answer
 	lines strings.Builder
 }
 
-// plain waits for the end of the run. Clients and proxies give up on silence,
+// whole waits for the end of the run. Clients and proxies give up on silence,
 // so after a while white space goes ahead of the body; from then on the status
 // is 200, and a failure is a connection that breaks.
-func (a *answer) plain(ctx context.Context) error {
-	a.x.seen.answer = answerPlain
-	p := &plainWriter{answer: a}
-	if err := a.updates(ctx, a.x.d.cfg.PlainHeartbeat, p.show, p.beat); err != nil {
+func (a *answer) whole(ctx context.Context) error {
+	a.x.seen.answer = answerWhole
+	p := &wholeWriter{answer: a}
+	if err := a.updates(ctx, a.x.d.cfg.WholeHeartbeat, p.show, p.beat); err != nil {
 		return err
 	}
 	e := a.end(ctx)
@@ -32,14 +32,14 @@ func (a *answer) plain(ctx context.Context) error {
 	return p.write(ctx, openai.Completion{Content: e.text(), Finish: e.finish, Usage: e.usage, Extension: e.extension(0)}, e.status)
 }
 
-func (p *plainWriter) show(u turn.Update) error {
+func (p *wholeWriter) show(u turn.Update) error {
 	if u.Kind == turn.Progress {
 		p.lines.WriteString(p.reasoning(u))
 	}
 	return nil
 }
 
-func (p *plainWriter) beat() error {
+func (p *wholeWriter) beat() error {
 	if !p.x.started() {
 		p.x.Header().Set("Content-Type", "application/json")
 		p.x.WriteHeader(http.StatusOK)
@@ -51,7 +51,7 @@ func (p *plainWriter) beat() error {
 }
 
 // failed tells that the run failed, in the status if that is still open.
-func (p *plainWriter) failed(ctx context.Context, e ending) error {
+func (p *wholeWriter) failed(ctx context.Context, e ending) error {
 	p.x.seen.code = e.problem.wire.Code
 	if p.x.started() {
 		return p.breakOff(e)
@@ -66,7 +66,7 @@ func (p *plainWriter) failed(ctx context.Context, e ending) error {
 // may take the body for an answer. It has the error for people, no choices, and
 // no end: most libraries send the request again when a body breaks off, which
 // joins this job and gets the failure with its own status (docs/adr/0005).
-func (p *plainWriter) breakOff(e ending) error {
+func (p *wholeWriter) breakOff(e ending) error {
 	c := openai.Completion{
 		ID: p.id, Model: p.call.Model, Created: p.created, Usage: e.usage,
 		Extension: &openai.Extension{RunStatus: statusOr(e.status), Message: e.problem.wire.Message, Code: e.problem.wire.Code},
@@ -81,10 +81,10 @@ func (p *plainWriter) breakOff(e ending) error {
 	panic(http.ErrAbortHandler) // as net/http wants it; outermost logs the request
 }
 
-func (p *plainWriter) write(ctx context.Context, c openai.Completion, status string) error {
+func (p *wholeWriter) write(ctx context.Context, c openai.Completion, status string) error {
 	c.ID, c.Model, c.Created = p.id, p.call.Model, p.created
 	c.Reasoning = p.lines.String()
-	p.tell(c.Content)
+	p.noteSent(c.Content)
 	body := append(c.Append(nil), '\n')
 	return p.deliver(ctx, func() error {
 		if p.x.started() {
