@@ -183,6 +183,9 @@ func cmdHTTP(ts *testscript.TestScript, _ bool, args []string) {
 	for _, h := range rest {
 		name, value, _ := strings.Cut(h, ":")
 		req.Header.Set(name, value)
+		if name == "Host" { // which net/http takes from another field
+			req.Host = value
+		}
 	}
 	client := &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Do(req)

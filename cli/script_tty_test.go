@@ -19,20 +19,23 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// tty [-type TEXT] [-int] CODE PROGRAM ARGS...
+// tty [-type TEXT] [-after REGEXP TEXT] [-int] CODE PROGRAM ARGS...
 //
 // Runs a program on a terminal of 100 columns, as stdin, stdout and stderr. It
 // must end with the exit code. With -type, which may be repeated, a line is
-// typed once the program asks for it (^C is what that key sends); with -int,
-// the daemon of the script gets SIGINT once it runs.
+// typed once the program asks for it (^C is what that key sends); with -after,
+// once the terminal shows what the expression finds. With -int, the daemon of
+// the script gets SIGINT once it runs.
 // What the terminal shows is the output.
 func cmdTTY(ts *testscript.TestScript, _ bool, args []string) {
-	var typed []string
+	var typed []typing
 	var interrupt bool
 	for strings.HasPrefix(args[0], "-") {
 		switch args[0] {
 		case "-type":
-			typed, args = append(typed, strings.ReplaceAll(args[1]+"\n", "^C\n", "\x03")), args[2:]
+			typed, args = append(typed, typing{prompt, strings.ReplaceAll(args[1]+"\n", "^C\n", "\x03")}), args[2:]
+		case "-after":
+			typed, args = append(typed, typing{regexp.MustCompile(args[1]), args[2] + "\n"}), args[3:]
 		case "-int":
 			interrupt, args = true, args[1:]
 		default:
@@ -55,19 +58,27 @@ func cmdTTY(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 }
 
+// typing is a line that is typed when the terminal shows what after finds in
+// what was shown since the line before it.
+type typing struct {
+	after *regexp.Regexp
+	line  string
+}
+
 // watch collects what the terminal shows until the program has ended, and does
 // what a person would do meanwhile.
-func watch(ts *testscript.TestScript, cmd *exec.Cmd, terminal *os.File, typed []string, interrupt bool) []byte {
+func watch(ts *testscript.TestScript, cmd *exec.Cmd, terminal *os.File, typed []typing, interrupt bool) []byte {
 	limit := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 	defer limit.Stop()
 	var shown []byte
+	since := 0
 	for buf := make([]byte, 4096); ; {
 		n, err := terminal.Read(buf)
 		shown = append(shown, buf[:n]...)
-		if len(typed) > 0 && n > 0 && (bytes.HasSuffix(shown, []byte("] ")) || bytes.HasSuffix(shown, []byte(": "))) {
-			_, writeErr := terminal.WriteString(typed[0])
+		if len(typed) > 0 && n > 0 && typed[0].after.Match(shown[since:]) {
+			_, writeErr := terminal.WriteString(typed[0].line)
 			ts.Check(writeErr)
-			typed = typed[1:]
+			typed, since = typed[1:], len(shown)
 		}
 		if interrupt && bytes.Contains(shown, []byte("Ctrl-C ends it.")) {
 			ts.Check(cmd.Process.Signal(syscall.SIGINT))
@@ -106,6 +117,9 @@ func cmdUntil(ts *testscript.TestScript, _ bool, args []string) {
 	_, err := ts.Stdout().Write(out.all)
 	ts.Check(err)
 }
+
+// prompt is how a question for a person ends.
+var prompt = regexp.MustCompile(`[\]:] $`)
 
 // watched keeps what was written and shows it to a function.
 type watched struct {
