@@ -19,7 +19,7 @@ var (
 	// ErrBusy: the conversation has a run of somebody else.
 	ErrBusy = errors.New("conversation busy")
 	// ErrUnauthorized: the backend does not take our key.
-	ErrUnauthorized = errors.New("backend refuses the key")
+	ErrUnauthorized = errors.New("backend rejected the key")
 	// ErrUnsupported: this backend, or this version of it, cannot do that.
 	ErrUnsupported = errors.New("not supported by the backend")
 	// ErrProfileNotFound: there is no such profile.

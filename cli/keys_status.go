@@ -84,7 +84,7 @@ func (a *App) keysStatus(ctx context.Context, in *keysInput) error {
 			case !p.Usable():
 				key.Note = p.Problem
 			case p.Broken:
-				key.Note = fmt.Sprintf("there is no provider connection %q; ohgw profiles check %s", p.Connection, p.Name)
+				key.Note = fmt.Sprintf("provider connection not found: %q; ohgw profiles check %s", p.Connection, p.Name)
 			case key.KeyFrom.Kind != secret.FromNowhere:
 			case p.Auth == "subscription":
 				key.Note = "it uses a subscription"
@@ -92,7 +92,7 @@ func (a *App) keysStatus(ctx context.Context, in *keysInput) error {
 				key.Note = "it needs none"
 			default:
 				if withheld := keys.Withheld(p.Subject(), keys.Names); withheld.Kind != secret.FromNowhere {
-					key.Note = "the " + withheld.String() + " goes to hosts of that provider only"
+					key.Note = "the " + withheld.String() + " is only sent to that provider's hosts"
 				}
 			}
 			profiles = append(profiles, key)

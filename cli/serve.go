@@ -140,7 +140,7 @@ func (a *App) checkServe(s *config.Settings) error {
 	if !setup.LoopbackHost(host) {
 		if s.NoAuth {
 			return fault.NewUsage(fmt.Sprintf("without keys, whoever reaches %s could run commands here", s.Addr),
-				"leave out --no-auth, or listen on 127.0.0.1 ("+s.Origin("no_auth").String()+", "+s.Origin("addr").String()+")")
+				"remove --no-auth, or listen on 127.0.0.1 ("+s.Origin("no_auth").String()+", "+s.Origin("addr").String()+")")
 		}
 		a.Note("warning: %s can be reached from other machines; whoever has a token can run commands through it", s.Addr)
 		if len(s.AllowHosts) == 0 {
@@ -151,7 +151,7 @@ func (a *App) checkServe(s *config.Settings) error {
 		return nil
 	}
 	if filepath.Clean(s.Workspace) == filepath.Dir(s.Workspace) {
-		return fault.NewUsage("the workspace "+s.Workspace+" is all files of this machine",
+		return fault.NewUsage("the workspace "+s.Workspace+" is every file on this machine",
 			"name a directory for the agents' work ("+s.Origin("workspace").String()+")")
 	}
 	info, err := os.Stat(s.Workspace)
@@ -159,7 +159,7 @@ func (a *App) checkServe(s *config.Settings) error {
 	case errors.Is(err, fs.ErrNotExist):
 		a.Note("warning: there is no %s on this machine; the agent-server must have it", s.Workspace)
 	case err == nil && !info.IsDir():
-		return fault.NewUsage("the workspace "+s.Workspace+" is no directory", "name a directory ("+s.Origin("workspace").String()+")")
+		return fault.NewUsage("the workspace "+s.Workspace+" is not a directory", "name a directory ("+s.Origin("workspace").String()+")")
 	}
 	return nil
 }

@@ -138,7 +138,7 @@ func goesOn(p *problem) *problem {
 	switch p.wire.Code {
 	case codeRunError, codeLLM, codeServerLost, codeAgentLost, codeRunTimeout, codeRunInterrupted:
 		said := *p
-		said.wire.Message = strings.TrimRight(said.wire.Message, ". ") + ". Send another message to go on in this chat."
+		said.wire.Message = strings.TrimRight(said.wire.Message, ". ") + ". Send another message to continue in this chat."
 		return &said
 	}
 	return p
@@ -147,7 +147,7 @@ func goesOn(p *problem) *problem {
 // again says that a failure is an old one, and when a new run is possible.
 func again(p *problem, left time.Duration) *problem {
 	repeated := *p
-	repeated.wire.Message += fmt.Sprintf(" (This run failed before. The same request starts a new one in %s s, at once with the header %s: run.)",
+	repeated.wire.Message += fmt.Sprintf(" (This run failed before. The same request starts a new run after %s s, or at once with the header %s: run.)",
 		strconv.Itoa(int(math.Ceil(left.Seconds()))), headerRepeat)
 	return &repeated
 }
@@ -166,7 +166,7 @@ func (a *answer) deliver(ctx context.Context, write func() error) error {
 	}
 	if err != nil {
 		a.att.Undelivered()
-		return fmt.Errorf("client gone: %w", err)
+		return fmt.Errorf("client disconnected: %w", err)
 	}
 	a.noteShown()
 	return nil

@@ -37,8 +37,8 @@ type Tokens interface {
 
 // What can be wrong with a key.
 var (
-	ErrUnknownKey = errors.New("unknown key")
-	ErrExpiredKey = errors.New("expired key")
+	ErrUnknownKey = errors.New("unknown API key")
+	ErrExpiredKey = errors.New("the API key has expired")
 )
 
 // anonymous is every client of a daemon without keys.
@@ -90,9 +90,9 @@ func (d *Daemon) identify(r *http.Request) (Client, error) {
 		case err == nil:
 			return client, nil
 		case errors.Is(err, ErrExpiredKey):
-			p = newProblem(codeInvalidKey, "The API key has expired; make a new one with ohgw tokens create.", nil)
+			p = newProblem(codeInvalidKey, "The API key has expired; create a new one with ohgw tokens create.", nil)
 		case !errors.Is(err, ErrUnknownKey):
-			return Client{}, newProblem(codeInternal, "The API key cannot be checked now; the log of ohgw serve says why.", err)
+			return Client{}, newProblem(codeInternal, "The API key cannot be checked; the log of ohgw serve has the cause.", err)
 		}
 	}
 	return Client{}, p

@@ -219,7 +219,7 @@ func (c *catalogue) known() (list []agentapi.Profile, seen bool, err error) {
 }
 
 func silent() error {
-	return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The agent server does not answer; nothing was started."}
+	return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The agent-server does not answer; nothing was started."}
 }
 
 // await waits for done, no longer than wait. Its error is ctx's.

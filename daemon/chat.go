@@ -141,7 +141,7 @@ func (d *Daemon) readCall(x *exchange, r *http.Request) (*call, error) {
 }
 
 // checkHosts refuses images whose host is a name for a private address. The
-// model's provider fetches them, or the agent server does in its place.
+// model's provider fetches them, or the agent-server does in its place.
 func (d *Daemon) checkHosts(ctx context.Context, images []string) error {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
@@ -152,7 +152,7 @@ func (d *Daemon) checkHosts(ctx context.Context, images []string) error {
 		}
 		addrs, err := d.cfg.Lookup(ctx, u.Hostname())
 		if err != nil || len(addrs) == 0 {
-			return newProblem(openai.CodeInvalidImageURL, "Invalid image URL: its host cannot be found.", err).about("messages")
+			return newProblem(openai.CodeInvalidImageURL, "Invalid image URL: its host name cannot be resolved.", err).about("messages")
 		}
 		if slices.ContainsFunc(addrs, func(a netip.Addr) bool { return !openai.PublicAddr(a) }) {
 			return newProblem(openai.CodeInvalidImageURL, "Invalid image URL: it points to a private address.", nil).about("messages")
@@ -232,7 +232,7 @@ func (c *call) decision() *agentapi.Decision {
 func (c *call) explain(err error) *problem {
 	p := explain(err)
 	if errors.Is(err, agentapi.ErrUnsupported) {
-		switch message := agentapi.PublicMessage(err, "The agent server cannot do that."); {
+		switch message := agentapi.PublicMessage(err, "The agent-server does not support this."); {
 		case c.options.confirm != "":
 			return newProblem(openai.CodeUnsupportedParameter, message, err).about(headerConfirm)
 		case c.options.conversation == "": // there is no model to switch

@@ -33,7 +33,7 @@ func TestYesAndNoInTheChatDecide(t *testing.T) {
 			}
 			w := openWindow(serve(t, b), chatID, "c-1")
 			notice := w.say("clean up")
-			for _, word := range []string{"$ rm -rf build", `"yes"`, `"no"`, "just that word"} {
+			for _, word := range []string{"$ rm -rf build", `"yes"`, `"no"`, "single word"} {
 				if !strings.Contains(notice, word) {
 					t.Errorf("the notice has no %s: %q", word, notice)
 				}

@@ -192,7 +192,7 @@ func TestAFailedTurnIsNoReasonToBeginAnew(t *testing.T) {
 	w.say("one")
 	first := w.conversation()
 	w.say("break")
-	if !strings.Contains(w.last.body, "llm_error") || !strings.Contains(w.last.body, "overloaded. Send another message to go on in this chat.") {
+	if !strings.Contains(w.last.body, "llm_error") || !strings.Contains(w.last.body, "overloaded. Send another message to continue in this chat.") {
 		t.Fatalf("%s", w.last.body)
 	}
 	w.say("two")
@@ -270,7 +270,7 @@ func TestAConversationThatIsGoneBeginsAnewAndSaysSo(t *testing.T) {
 	if !strings.Contains(told(b), "> User: one") || !strings.HasSuffix(told(b), "\n\ntwo") {
 		t.Errorf("told %q", told(b))
 	}
-	if reasoning := parse(t, w.last).reasoning(); !strings.Contains(reasoning, "is gone") {
+	if reasoning := parse(t, w.last).reasoning(); !strings.Contains(reasoning, "no longer exists") {
 		t.Errorf("the user is told %q", reasoning)
 	}
 	w.say("three")

@@ -190,7 +190,7 @@ type Daemon struct {
 func New(cfg Config) (*Daemon, error) {
 	cfg = cfg.withDefaults()
 	if cfg.Tokens == nil && !cfg.NoAuth {
-		return nil, errors.New("daemon needs tokens, or to be told that it needs none")
+		return nil, errors.New("the daemon needs a token store, unless it runs without keys")
 	}
 	root := cfg.WorkspaceRoot
 	if root == "" && cfg.StateDir != "" {
@@ -243,8 +243,8 @@ var ErrNoKeys = errors.New("no key is required")
 func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
 	if d.cfg.NoAuth && !loopback(ln.Addr()) {
 		return errors.Join(&fault.Error{
-			Msg: "refusing to listen on " + ln.Addr().String() + " without keys: whoever reaches it could run commands here", Code: fault.Usage,
-			Hint: "leave out --no-auth, or listen on 127.0.0.1", Err: ErrNoKeys,
+			Msg: "refusing to listen on " + ln.Addr().String() + " without keys: anyone who can reach it could run commands on this machine", Code: fault.Usage,
+			Hint: "remove --no-auth, or listen on 127.0.0.1", Err: ErrNoKeys,
 		}, ln.Close())
 	}
 	bounded := newBoundedListener(ln)
@@ -288,7 +288,7 @@ func (d *Daemon) drain(ctx context.Context, server *http.Server, bounded *bounde
 	limit, cancel = context.WithTimeout(ctx, lastWrites)
 	defer cancel()
 	if err := server.Shutdown(limit); err != nil {
-		d.cfg.Logger.Info("connections closed before they ended", "err", errors.Join(err, server.Close()))
+		d.cfg.Logger.Info("connections were closed before their requests ended", "err", errors.Join(err, server.Close()))
 	}
 }
 

@@ -154,36 +154,36 @@ func explain(err error) *problem {
 	}
 	if e, ok := errors.AsType[*run.TimeoutError](err); ok {
 		limit := strconv.FormatFloat(e.After.Seconds(), 'f', -1, 64)
-		return newProblem(codeRunTimeout, "The run was stopped after "+limit+" s; its conversation keeps what was done.", nil)
+		return newProblem(codeRunTimeout, "The run was stopped after "+limit+" s; the conversation keeps the work done so far.", nil)
 	}
 	for _, known := range [...]struct {
 		err           error
 		code, message string
 	}{
-		{run.ErrQueueFull, codeQueueFull, "Too many agents run already; try again in a few seconds, or start ohgw serve with a higher --max-runs."},
-		{run.ErrConversationBusy, codeConversationBusy, "Too many requests wait for this conversation; try again in a few seconds."},
-		{run.ErrKeyConflict, codeKeyConflict, "The Idempotency-Key was used for another request; choose a new one."},
+		{run.ErrQueueFull, codeQueueFull, "Too many agents are running; try again in a few seconds, or start ohgw serve with a higher --max-runs."},
+		{run.ErrConversationBusy, codeConversationBusy, "Too many requests are waiting for this conversation; try again in a few seconds."},
+		{run.ErrKeyConflict, codeKeyConflict, "This Idempotency-Key was already used for a different request; choose a new one."},
 		{run.ErrDraining, codeNotReady, "ohgw is shutting down; try again in a moment."},
-		{run.ErrStopped, codeRunInterrupted, "The request was stopped before its run began."},
-		{run.ErrInterrupted, codeRunInterrupted, "The run was cut off when ohgw stopped; its conversation keeps what was done."},
-		{run.ErrAbandoned, codeRunInterrupted, "The run was stopped because its client had gone; its conversation keeps what was done. Choose a new Idempotency-Key to run it again."},
-		{run.ErrBehind, codeReaderTooSlow, "The client reads too slowly; the rest of the answer is lost. The conversation keeps it."},
-		{run.ErrTrimmed, codeReaderTooSlow, "The answer is too long to be repeated from its beginning. The conversation keeps it; without \"stream\" its end can still be had."},
-		{agentapi.ErrUnavailable, codeServerUnavailable, "The agent server cannot be reached; nothing was started."},
-		{agentapi.ErrUnauthorized, codeServerError, "The agent server refuses the key of ohgw; nothing was started."},
-		{agentapi.ErrRefused, codeServerError, "The agent server refused the request; nothing was started."},
-		{agentapi.ErrUncertain, codeServerError, "The agent server did not say whether it took the request; look at the conversation before you repeat it."},
-		{agentapi.ErrLost, codeServerLost, "The agent server was lost during the run; its conversation keeps what was done."},
-		{agentapi.ErrBusy, codeConversationBusy, "Somebody else runs this conversation; wait until it is done."},
-		{agentapi.ErrUnsupported, codeModelMismatch, "The agent server cannot change the model of a conversation; use the model it was begun with."},
-		{agentapi.ErrProfileNotFound, codeModelNotFound, "The LLM profile of this model does not exist any more."},
-		{agentapi.ErrConversationNotFound, codeNoConversation, "There is no such conversation any more."},
+		{run.ErrStopped, codeRunInterrupted, "The request was cancelled before its run started."},
+		{run.ErrInterrupted, codeRunInterrupted, "The run was interrupted when ohgw stopped; the conversation keeps the work done so far."},
+		{run.ErrAbandoned, codeRunInterrupted, "The run was stopped because its client disconnected; the conversation keeps the work done so far. Use a new Idempotency-Key to run it again."},
+		{run.ErrBehind, codeReaderTooSlow, "The client read the answer too slowly, so the rest was not sent. The conversation has the whole answer."},
+		{run.ErrTrimmed, codeReaderTooSlow, "The answer is too long to be streamed again from its beginning. Send the request without \"stream\" to get its end; the conversation has all of it."},
+		{agentapi.ErrUnavailable, codeServerUnavailable, "The agent-server cannot be reached; nothing was started."},
+		{agentapi.ErrUnauthorized, codeServerError, "The agent-server rejected ohgw's key; nothing was started."},
+		{agentapi.ErrRefused, codeServerError, "The agent-server refused the request; nothing was started."},
+		{agentapi.ErrUncertain, codeServerError, "The agent-server did not confirm the request; check the conversation before you send the request again."},
+		{agentapi.ErrLost, codeServerLost, "The connection to the agent-server was lost during the run; the conversation keeps the work done so far."},
+		{agentapi.ErrBusy, codeConversationBusy, "The conversation is running a request of another client; wait until that is done."},
+		{agentapi.ErrUnsupported, codeModelMismatch, "The agent-server cannot change the model of a conversation; use the model that the conversation was started with."},
+		{agentapi.ErrProfileNotFound, codeModelNotFound, "The LLM profile of this model no longer exists; GET /v1/models lists the models."},
+		{agentapi.ErrConversationNotFound, codeNoConversation, "The conversation no longer exists."},
 	} {
 		if errors.Is(err, known.err) {
 			return newProblem(codeOf(known.code, err), agentapi.PublicMessage(err, known.message), err)
 		}
 	}
-	return newProblem(codeInternal, "Something in ohgw is broken; its log says what.", err)
+	return newProblem(codeInternal, "Internal error in ohgw; its log has the cause.", err)
 }
 
 // codeOf is a code of the table, or where the agent that failed is in this

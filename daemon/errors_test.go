@@ -92,7 +92,7 @@ func TestEachFailureHasItsLineOfTheTable(t *testing.T) {
 		"conversation gone":   {setup: open(agentapi.ErrConversationNotFound), status: 404, kind: invalid, code: "conversation_not_found", param: "X-OpenHands-ServerConversation-ID"},
 		"unavailable":         {setup: open(agentapi.ErrUnavailable), status: 503, kind: server, code: "agent_server_unavailable", retryAfter: "2"},
 		"refused":             {setup: open(agentapi.ErrRefused), status: 502, kind: server, code: "agent_server_error", final: true},
-		"our key refused":     {setup: open(agentapi.ErrUnauthorized), status: 502, kind: server, code: "agent_server_error", final: true},
+		"our key rejected":    {setup: open(agentapi.ErrUnauthorized), status: 502, kind: server, code: "agent_server_error", final: true},
 		"busy":                {setup: open(agentapi.ErrBusy), status: 429, kind: limit, code: "conversation_busy", retryAfter: "4"},
 		"unsupported":         {setup: open(agentapi.ErrUnsupported), status: 502, kind: server, code: "agent_server_error", final: true},
 		"cannot switch":       {setup: open(agentapi.ErrUnsupported), header: []string{"X-OpenHands-ServerConversation-ID", conversation}, status: 409, kind: invalid, code: "model_mismatch", param: "model", final: true},

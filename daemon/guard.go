@@ -33,17 +33,17 @@ func (g guard) then(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := w.(*exchange)
 		if !g.hostAllowed(r.Host) {
-			x.fail(r, newProblem(codeForbiddenHost, "This host name is not allowed; start ohgw serve with --allow-host to call it by another name than localhost.", nil))
+			x.fail(r, newProblem(codeForbiddenHost, "This host name is not allowed; start ohgw serve with --allow-host NAME to allow a name other than localhost.", nil))
 			return
 		}
 		origins := r.Header.Values("Origin")
 		allowed := len(origins) == 1 && slices.Contains(g.origins, origins[0]) && origins[0] != "null"
 		switch {
 		case len(origins) > 0 && !allowed:
-			x.fail(r, newProblem(codeForbiddenOrigin, "Web pages of this origin may not call; start ohgw serve with --allow-origin to let them.", nil))
+			x.fail(r, newProblem(codeForbiddenOrigin, "Web pages from this origin may not call ohgw; start ohgw serve with --allow-origin ORIGIN to allow them.", nil))
 			return
 		case !allowed && crossSite(r):
-			x.fail(r, newProblem(codeForbiddenOrigin, "Requests of other web sites are refused.", nil))
+			x.fail(r, newProblem(codeForbiddenOrigin, "Requests from other web sites are refused.", nil))
 			return
 		case allowed:
 			cors(w.Header(), origins[0])

@@ -83,7 +83,7 @@ func (d *Daemon) ready() handler {
 			return notStorable(err)
 		}
 		if err := d.models.ready(r.Context()); err != nil {
-			return newProblem(codeServerUnavailable, "The agent server cannot be reached.", err)
+			return newProblem(codeServerUnavailable, "The agent-server cannot be reached.", err)
 		}
 		return x.encode(Health{Status: "ok"})
 	}

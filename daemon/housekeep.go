@@ -92,9 +92,9 @@ func (d *Daemon) directAnswer(ctx context.Context, c *call, profile string, task
 	case d.cfg.Housekeeping == HousekeepingRule && hasRule, d.cfg.Complete == nil && hasRule:
 		return Completion{Text: ruled}, byRule, nil
 	case d.cfg.Housekeeping == HousekeepingRule:
-		return answer, "", newProblem(openai.CodeUnsupportedValue, "Only a model can answer that; start ohgw serve with --housekeeping llm.", nil)
+		return answer, "", newProblem(openai.CodeUnsupportedValue, "This task needs a model; start ohgw serve with --housekeeping llm.", nil)
 	case d.cfg.Complete == nil:
-		return answer, "", newProblem(openai.CodeUnsupportedValue, "This gateway has no plain model to ask; use a model that stands for an agent.", nil).about("model")
+		return answer, "", newProblem(openai.CodeUnsupportedValue, "This gateway has no model without an agent; use a model from GET /v1/models that runs an agent.", nil).about("model")
 	}
 	select {
 	case d.directCalls <- struct{}{}:
@@ -103,7 +103,7 @@ func (d *Daemon) directAnswer(ctx context.Context, c *call, profile string, task
 		if hasRule {
 			return Completion{Text: ruled}, byRule, nil
 		}
-		return answer, "", newProblem(codeQueueFull, "Too many requests wait for the plain model already; try again in a few seconds.", nil)
+		return answer, "", newProblem(codeQueueFull, "Too many requests are waiting for the plain model; try again in a few seconds.", nil)
 	}
 	wait := directWait
 	if hasRule {
@@ -118,7 +118,7 @@ func (d *Daemon) directAnswer(ctx context.Context, c *call, profile string, task
 		if answer.Text, ok = task.Shaped(answer.Text); ok {
 			return answer, byLLM, nil
 		}
-		err = errors.New("the answer has not the form that the task asks for")
+		err = errors.New("the answer is not in the format that the task requires")
 	}
 	if ctx.Err() != nil {
 		return answer, "", ctx.Err()
@@ -129,7 +129,7 @@ func (d *Daemon) directAnswer(ctx context.Context, c *call, profile string, task
 	if !hasRule {
 		return answer, "", d.cannotAnswer(err)
 	}
-	d.cfg.Logger.WarnContext(ctx, "housekeeping by rule", "task", string(task), "profile", profile, "err", withoutWords(err))
+	d.cfg.Logger.WarnContext(ctx, "housekeeping answered by rule; the model failed", "task", string(task), "profile", profile, "err", withoutWords(err))
 	return Completion{Text: ruled, Usage: answer.Usage}, byRule, nil
 }
 
@@ -139,12 +139,12 @@ func (d *Daemon) cannotAnswer(err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return newProblem(codeLLM, "The model did not answer within "+directWait.String()+"; try again later.", err)
 	case errors.Is(err, agentapi.ErrRefused), errors.Is(err, agentapi.ErrUnsupported):
-		return newProblem(codeLLM, agentapi.PublicMessage(err, "The model cannot be asked."), withoutWords(err))
+		return newProblem(codeLLM, agentapi.PublicMessage(err, "The model cannot be called."), withoutWords(err))
 	}
 	if _, told := errors.AsType[*agentapi.Error](err); told {
 		return explain(err)
 	}
-	return newProblem(codeLLM, "The model gave no answer; try again.", err)
+	return newProblem(codeLLM, "The model sent no answer; try again.", err)
 }
 
 // withoutWords is err for the log: the sentence for the client may quote the

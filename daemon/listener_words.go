@@ -38,13 +38,13 @@ func unreadable(status int) *problem {
 	case http.StatusRequestHeaderFieldsTooLarge:
 		return newProblem(codeHeadersTooLarge, fmt.Sprintf("The headers of the request are larger than %d KiB; send fewer or shorter ones.", maxHeaderBytes>>10), nil)
 	case http.StatusNotImplemented:
-		return newProblem(codeMalformed, "The Transfer-Encoding of the request is not supported; send a Content-Length, or Transfer-Encoding: chunked.", nil)
+		return newProblem(codeMalformed, "The request's Transfer-Encoding is not supported; send Content-Length, or Transfer-Encoding: chunked.", nil)
 	case http.StatusExpectationFailed:
-		return newProblem(codeMalformed, "The only expectation that is supported is Expect: 100-continue; leave out the header.", nil)
+		return newProblem(codeMalformed, "Only Expect: 100-continue is supported; remove the Expect header.", nil)
 	case http.StatusHTTPVersionNotSupported:
-		return newProblem(codeMalformed, "The version of HTTP is not supported; use HTTP/1.1.", nil)
+		return newProblem(codeMalformed, "This HTTP version is not supported; use HTTP/1.1.", nil)
 	}
-	return newProblem(codeMalformed, "The request is not valid HTTP/1.1; check its request line, its Host and its headers.", nil)
+	return newProblem(codeMalformed, "The request is not valid HTTP/1.1; check its request line, its Host header and its other headers.", nil)
 }
 
 // wordless is a whole answer for a connection on which there is no exchange.

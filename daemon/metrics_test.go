@@ -134,7 +134,7 @@ func TestFailuresOfTheBackendAreCounted(t *testing.T) {
 		b := script(daemontest.Say("so far"), daemontest.Vanish())
 		g := serve(t, b)
 		g.chat(ask("one"))
-		b.FailOpen(&agentapi.Error{Kind: agentapi.ErrUnauthorized, Msg: "The agent server refuses the key."})
+		b.FailOpen(&agentapi.Error{Kind: agentapi.ErrUnauthorized, Msg: "The agent-server refuses the key."})
 		g.chat(ask("two"))
 		b.FailOpen(&agentapi.Error{Kind: agentapi.ErrConversationNotFound, Msg: "There is no such conversation."}) // no failure of the backend
 		g.chat(ask("three"))
@@ -146,7 +146,7 @@ func TestFailuresOfTheBackendAreCounted(t *testing.T) {
 		if res := g.do(http.MethodGet, "/metrics", ""); strings.Contains(res.body, `kind="unknown"`) {
 			t.Error("an answer about the request is counted as a failure of the backend")
 		}
-		b.SetDown(&agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The agent server does not answer."})
+		b.SetDown(&agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The agent-server does not answer."})
 		time.Sleep(3 * time.Second)
 		g.do(http.MethodGet, "/readyz", "")
 		synctest.Wait()

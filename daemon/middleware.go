@@ -76,7 +76,7 @@ func (x *exchange) panicked(v any) (abort bool) {
 		return true
 	}
 	x.d.cfg.Logger.Error("panic", "request_id", x.id, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
-	p := newProblem(codeInternal, "Something in ohgw is broken; its log has request "+x.id+".", nil)
+	p := newProblem(codeInternal, "Internal error in ohgw; its log has the cause, under request "+x.id+".", nil)
 	x.seen.code = codeInternal
 	if !x.started() {
 		x.Header().Set("Connection", "close")

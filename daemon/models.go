@@ -112,7 +112,7 @@ func (d *Daemon) visible(ctx context.Context, client Client) ([]openai.Model, er
 // choose whom to talk to, and offers it where administrators do.
 func (d *Daemon) utility(p agentapi.Profile) openai.Model {
 	m := d.model(modelUtility, "OpenHands (titles and tags)", p)
-	m.Description = "The plain model of the active profile, without an agent: for titles, tags and suggestions."
+	m.Description = "The model of the active profile without an agent: for titles, tags and suggestions."
 	m.Info.Meta = openai.ModelMeta{Description: m.Description, Capabilities: m.Info.Meta.Capabilities, Hidden: true}
 	m.Extension.Kind = "llm"
 	return m
@@ -129,7 +129,7 @@ func (d *Daemon) model(id, name string, p agentapi.Profile) openai.Model {
 	return openai.Model{
 		ID: id, Object: "model", Created: created.Unix(), OwnedBy: ownedBy, Name: name, Description: description,
 		Info: openai.ModelInfo{Meta: openai.ModelMeta{
-			Description:  "An agent with a shell and files of its own, on " + description + ".",
+			Description:  "An agent with its own shell and files, on " + description + ".",
 			Capabilities: openai.Capabilities{Usage: true, Vision: d.sees(p.Model) != blind},
 			Suggestions:  suggestions(),
 		}},

@@ -61,7 +61,7 @@ func TestModelsFitTheSchemaAndHaveATimeAndAnOwner(t *testing.T) {
 		ID: "openhands_default", Object: "model", Created: 1790000000, OwnedBy: "openhands",
 		Name: "OpenHands (default)", Description: "anthropic claude",
 		Info: openai.ModelInfo{Meta: openai.ModelMeta{
-			Description: "An agent with a shell and files of its own, on anthropic claude.", Capabilities: openai.Capabilities{Usage: true, Vision: true},
+			Description: "An agent with its own shell and files, on anthropic claude.", Capabilities: openai.Capabilities{Usage: true, Vision: true},
 		}},
 		Extension: openai.ModelExtension{Kind: "agent", Profile: "default", LLM: "anthropic/claude"},
 	}
@@ -432,7 +432,7 @@ func TestHealthTellsAClientWithAKeyEverything(t *testing.T) {
 		Status: "ok", Version: "9.9.9",
 		Backend: &daemon.BackendHealth{
 			Name: "scripted", Version: "1.2.3", Address: "http://127.0.0.1:8000", Why: "the test says so",
-			Missing: []string{"It has no tools."}, Error: "The agent server at 127.0.0.1:8000 cannot be reached.",
+			Missing: []string{"It has no tools."}, Error: "The agent-server at 127.0.0.1:8000 cannot be reached.",
 		},
 		Runs: &daemon.RunHealth{Running: 1},
 	}

@@ -25,12 +25,12 @@ func (d *Daemon) showMetrics() handler {
 			}
 			x.client = client
 			if len(client.Models) > 0 {
-				return newProblem(codeForbiddenMetrics, "A token that is for some models only may not read the metrics; use one that is for all.", nil)
+				return newProblem(codeForbiddenMetrics, "A token limited to some models may not read the metrics; use a token for all models.", nil)
 			}
 		}
 		var text bytes.Buffer
 		if err := d.metrics.Write(&text); err != nil {
-			return newProblem(codeInternal, "The metrics cannot be gathered; the log of ohgw serve says why.", err)
+			return newProblem(codeInternal, "The metrics cannot be collected; the log of ohgw serve has the cause.", err)
 		}
 		return x.writeText(metrics.ContentType, text.Bytes())
 	}

@@ -84,7 +84,7 @@ func conversationID(h http.Header) (string, error) {
 	}
 	id, err := uuid.Parse(v)
 	if err != nil || len(values) > 1 {
-		return "", newProblem(codeConversationID, headerConversation+" must be one UUID.", nil).about(headerConversation)
+		return "", newProblem(codeConversationID, headerConversation+" must be a single UUID.", nil).about(headerConversation)
 	}
 	return id, nil
 }

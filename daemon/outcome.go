@@ -55,13 +55,13 @@ func endingOf(res turn.Result, err error) ending {
 		e.failed(res)
 	case turn.Stuck:
 		e.status = statusStuck
-		e.problem = newProblem(codeRunStuck, "The agent repeated itself and was stopped. Tell it what to do differently in this conversation.", nil)
+		e.problem = newProblem(codeRunStuck, "The agent repeated itself and was stopped. Send a message that says what to do differently.", nil)
 	case turn.Paused:
 		e.status = statusPaused
-		e.notice = "The run was paused. Send another message to this conversation to go on."
+		e.notice = "The run was paused. Send another message to this conversation to continue."
 	case turn.Interrupted:
 		e.status = statusCancelled
-		e.notice = "The run was interrupted. Send another message to this conversation to go on."
+		e.notice = "The run was interrupted. Send another message to this conversation to continue."
 	case turn.Waiting:
 		e.status = statusWaiting
 		e.notice, e.detail = waitingNotice(res.Waiting), waitingDetail(res.Waiting)
@@ -81,7 +81,7 @@ func (e *ending) failed(res turn.Result) {
 	}
 	detail := cause.Detail
 	if detail == "" {
-		detail = "the agent server gave no reason"
+		detail = "the agent-server gave no reason"
 	}
 	var why error // the detail may quote the prompt; the log gets the code
 	if cause.Code != "" {
@@ -90,9 +90,9 @@ func (e *ending) failed(res turn.Result) {
 	switch {
 	case cause.Code == "MaxIterationsReached" || cause.Code == "MaxBudgetReached":
 		e.finish = openai.FinishLength
-		e.notice = "The run used up its budget (" + detail + "). Send another message to this conversation to go on."
+		e.notice = "The run reached its limit (" + detail + "). Send another message to this conversation to continue."
 	case cause.Kind == turn.CauseLost:
-		e.problem = newProblem(codeServerLost, "The agent server was lost during the run: "+detail, why)
+		e.problem = newProblem(codeServerLost, "The connection to the agent-server was lost during the run: "+detail, why)
 	case strings.HasPrefix(cause.Code, "LLMContextWindowExceed") && res.Actions == 0:
 		e.problem = newProblem(codeContextLength, "The message does not fit into the model's context: "+detail, why).about("messages")
 	case cause.Kind == turn.CauseLLM:
@@ -123,7 +123,7 @@ func waitingNotice(actions []turn.Action) string {
 	for _, a := range actions {
 		b.WriteString("- " + a.Line + "\n")
 	}
-	b.WriteString("\nAnswer \"yes\" to let it go on, or \"no\" to refuse: just that word. Any other message refuses, too, and is the agent's next task. (Programs: " + headerConfirm + ": accept or reject.)")
+	b.WriteString("\nAnswer with the single word \"yes\" to confirm or \"no\" to refuse. Any other message also refuses, and becomes the agent's next task. (Programs: " + headerConfirm + ": accept or reject.)")
 	return b.String()
 }
 

@@ -299,7 +299,7 @@ func TestAFailedRunIsNotRepeated(t *testing.T) {
 			if res.header.Get("X-OpenHands-Replayed") != "true" || !strings.Contains(e["message"].(string), "X-OpenHands-Repeat: run") {
 				t.Errorf("repeat %d: %v", i, e)
 			}
-			if want := fmt.Sprintf("starts a new one in %d s", min(80, 10<<(i+1))); !strings.Contains(e["message"].(string), want) {
+			if want := fmt.Sprintf("starts a new run after %d s", min(80, 10<<(i+1))); !strings.Contains(e["message"].(string), want) {
 				t.Errorf("repeat %d: %q, want %q", i, e["message"], want)
 			}
 		}
@@ -548,7 +548,7 @@ func TestAContinuedConversationFailsBeforeItsStreamBegins(t *testing.T) {
 	t.Parallel()
 	g := serve(t, daemontest.New("default"))
 	g.do(http.MethodGet, "/v1/models", "")
-	g.backend.FailOpen(&agentapi.Error{Kind: agentapi.ErrRefused, Msg: "The agent server says no."})
+	g.backend.FailOpen(&agentapi.Error{Kind: agentapi.ErrRefused, Msg: "The agent-server says no."})
 	res := g.chat(ask("go", streamed), "X-OpenHands-ServerConversation-ID", conversation)
 	envelope(t, res, http.StatusBadGateway, "agent_server_error", "")
 }

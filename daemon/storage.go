@@ -60,16 +60,16 @@ func storageProblem(err error) *problem {
 	switch trouble := storage.Of(err); {
 	case trouble == storage.Full:
 		return newProblem(codeStorageFull, "The disk with ohgw's state directory is full, so nothing was started. "+
-			"Make room there (ohgw doctor names the directory), then send the request again.", err)
+			"Free space on it (ohgw doctor shows the directory), then send the request again.", err)
 	case trouble == storage.ReadOnly:
 		return newProblem(codeStorage, "The disk with ohgw's state directory is read-only, so nothing was started. "+
-			"Mount it writable (ohgw doctor names the directory), then send the request again.", err)
+			"Mount it read-write (ohgw doctor shows the directory), then send the request again.", err)
 	case trouble == storage.Denied && ours:
-		return newProblem(codeStorage, "ohgw may not write to its state directory, so nothing was started. "+
-			"Give it back to the user of ohgw (ohgw doctor says how), then send the request again.", err)
+		return newProblem(codeStorage, "ohgw has no permission to write to its state directory, so nothing was started. "+
+			"Make the directory belong to the user who runs ohgw (ohgw doctor shows the command), then send the request again.", err)
 	case ours:
 		return newProblem(codeStorage, "The state directory of ohgw cannot be used, so nothing was started. "+
-			"The log of ohgw serve has the cause, ohgw doctor checks the directory; then send the request again.", err)
+			"The log of ohgw serve has the cause. Run ohgw doctor to check the directory, then send the request again.", err)
 	}
 	return nil
 }

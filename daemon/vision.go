@@ -33,5 +33,5 @@ func (d *Daemon) imageNote(c *call, profile agentapi.Profile) string {
 	if len(c.Images) == 0 || d.sees(profile.Model) != blind {
 		return ""
 	}
-	return "The model " + profile.Model + " cannot see images; it was asked without them. Choose a model that can, or describe what they show."
+	return "The model " + profile.Model + " cannot see images, so the images were left out. Choose a model that can see images, or describe them."
 }

@@ -76,7 +76,7 @@ func (p *wholeWriter) breakOff(e ending) error {
 		err = p.x.flush()
 	}
 	if err != nil {
-		return fmt.Errorf("client gone: %w", err)
+		return fmt.Errorf("client disconnected: %w", err)
 	}
 	panic(http.ErrAbortHandler) // as net/http wants it; outermost logs the request
 }

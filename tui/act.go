@@ -16,10 +16,10 @@ func (m *model) enter() tea.Cmd {
 		return m.slash(c, rest)
 	}
 	if strings.TrimSpace(text) == "" {
-		return m.Say("write something about the picture, too")
+		return m.Say("add a question about the picture")
 	}
 	if m.chat.Model == "" {
-		return m.Say("not sent yet: there is no model; your text stays here")
+		return m.Say("not sent: there is no model yet; your text is kept")
 	}
 	shown := m.input.Shown()
 	m.sent(text)
@@ -56,12 +56,12 @@ func (m *model) sent(text string) {
 func (m *model) interrupt() tea.Cmd {
 	if m.chat.Turn != nil {
 		m.chat.Stop()
-		return m.Say("stopped; Ctrl+C twice leaves")
+		return m.Say("stopped; Ctrl+C twice quits")
 	}
 	if m.leaving {
 		return tea.Quit
 	}
-	cmd := m.Say("Ctrl+C again leaves")
+	cmd := m.Say("Ctrl+C again quits")
 	m.leaving = true
 	return cmd
 }
@@ -71,7 +71,7 @@ func (m *model) escape() tea.Cmd {
 	switch {
 	case m.chat.Turn != nil:
 		m.chat.Stop()
-		return m.Say("stopped; what came stays")
+		return m.Say("stopped; the partial answer is kept")
 	case !m.chat.Log.Following():
 		m.chat.Log.Bottom()
 	}

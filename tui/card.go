@@ -20,9 +20,9 @@ func (m *model) cardView(room int) []string {
 		}
 		keys := paint(m.looks.good, "y") + " accept   " + paint(m.looks.bad, "n") + " refuse"
 		if m.width >= 60 {
-			keys += "   " + paint(m.looks.faint, "or write what to do instead")
+			keys += "   " + paint(m.looks.faint, "or type a new instruction")
 		}
-		return m.frame(m.looks.warn, "The agent waits for your yes", lines, keys, room)
+		return m.frame(m.looks.warn, "Confirm this action?", lines, keys, room)
 	}
 	if m.chat.Turn != nil {
 		return nil
@@ -30,12 +30,12 @@ func (m *model) cardView(room int) []string {
 	switch m.chat.Link.State {
 	case session.Unreachable:
 		return m.frame(m.looks.bad, "Nothing answers "+m.cfg.Place.At(), commandLines("Start it:", m.cfg.Hints.Unreachable),
-			paint(m.looks.faint, m.fit("Trying again by itself; what you write stays here.", "trying again by itself", "trying again")), room)
+			paint(m.looks.faint, m.fit("Trying again automatically; what you type is kept.", "trying again automatically", "trying again")), room)
 	case session.Locked:
-		return m.frame(m.looks.bad, "The key is refused", append(m.linkCause(), commandLines("Get one that is accepted:", m.cfg.Hints.Locked)...),
+		return m.frame(m.looks.bad, "The key was rejected", append(m.linkCause(), commandLines("Get a valid one:", m.cfg.Hints.Locked)...),
 			paint(m.looks.accent, "r")+" try again", room)
 	case session.NoModels:
-		return m.frame(m.looks.warn, "There is no model to talk to yet", commandLines("These help:", m.cfg.Hints.NoModels),
+		return m.frame(m.looks.warn, "No model yet", commandLines("Do one of these:", m.cfg.Hints.NoModels),
 			paint(m.looks.accent, "r")+" look again", room)
 	case session.Broken:
 		return m.frame(m.looks.bad, "The models cannot be listed", m.linkCause(), paint(m.looks.accent, "r")+" try again", room)

@@ -58,7 +58,7 @@ func TestLostConnectionDoublesNothing(t *testing.T) {
 	talk(t, s, nil, func(c *chat) {
 		c.ask("go")
 		c.wait(1500 * time.Millisecond)
-		c.sees("connection lost, finding it again (attempt 2)", "the first ha", "◌ reconnecting")
+		c.sees("connection lost, reconnecting (attempt 2)", "the first ha", "◌ reconnecting")
 		c.wait(2 * time.Second)
 		c.sees("the first half and the second", "✓ 1 action")
 		if n := strings.Count(c.screen(), "the first"); n != 1 {
@@ -96,7 +96,7 @@ func TestCtrlCStopsThenLeaves(t *testing.T) {
 			t.Fatalf("quit %v, turn %v", c.quit, c.chat.Turn)
 		}
 		c.press("ctrl+c")
-		c.sees("Ctrl+C again leaves")
+		c.sees("Ctrl+C again quits")
 		c.wait(6 * time.Second)
 		c.press("ctrl+c")
 		if c.quit {
@@ -113,7 +113,7 @@ func TestFailureSaysWhatAndNextAndRRetries(t *testing.T) {
 	s := &script{answer: fails(&gateway.Error{Kind: gateway.Failed, Message: "the provider refused the key of work"}, gateway.Started{}, gateway.Text("I begin"))}
 	talk(t, s, nil, func(c *chat) {
 		c.ask("go")
-		c.sees("I begin", "✗ The provider refused the key of work", "Press r to ask again")
+		c.sees("I begin", "✗ The provider refused the key of work", "Press r to send it again")
 		s.answer = says(gateway.Started{}, gateway.Text("now it works"), finished())
 		c.press("r")
 		c.wait(400 * time.Millisecond)
@@ -145,7 +145,7 @@ func TestLettersOfAWordAreNoKeys(t *testing.T) {
 
 func TestWhatWaitsIsDecidedByAKey(t *testing.T) {
 	t.Parallel()
-	notice := "The agent waits for your confirmation of:\n\n- $ rm -rf build\n\nAnswer \"yes\" to let it go on."
+	notice := "Confirm this action? of:\n\n- $ rm -rf build\n\nAnswer \"yes\" to let it go on."
 	for _, tc := range []struct {
 		key, want string
 		decision  gateway.Decision
@@ -155,7 +155,7 @@ func TestWhatWaitsIsDecidedByAKey(t *testing.T) {
 				gateway.Done{RunStatus: "waiting_for_confirmation", Notice: notice})}
 			talk(t, s, nil, func(c *chat) {
 				c.ask("go")
-				c.sees("The agent waits for your yes", "$ rm -rf build", "y accept", "n refuse", "I must clean up.")
+				c.sees("Confirm this action?", "$ rm -rf build", "y accept", "n refuse", "I must clean up.")
 				c.misses("Answer \"yes\"")
 				s.answer = says(gateway.Started{}, finished())
 				c.press(tc.key)
@@ -200,7 +200,7 @@ func TestUnreachableGatewayIsFoundByItself(t *testing.T) {
 	talk(t, s, nil, func(c *chat) {
 		c.sees("Nothing answers at 127.0.0.1:6449", "ohgw serve", "○ unreachable")
 		c.press("my text", "enter")
-		c.sees("› my text", "not sent yet")
+		c.sees("› my text", "not sent: there is no model yet")
 		down = false
 		c.wait(20 * time.Second)
 		c.sees("● ready", "› my text")
@@ -240,11 +240,11 @@ func TestWrongKeyAndNoModelsSayWhatHelps(t *testing.T) {
 	err := error(&gateway.Error{Kind: gateway.Locked, Message: "the key is unknown"})
 	s := &script{models: func(context.Context) ([]gateway.Model, error) { return list, err }}
 	talk(t, s, nil, func(c *chat) {
-		c.sees("The key is refused", "The key is unknown", "ohgw tokens create chat", "○ key refused")
+		c.sees("The key was rejected", "The key is unknown", "ohgw tokens create chat", "○ key rejected")
 		err = nil
 		c.press("r")
 		c.wait(400 * time.Millisecond)
-		c.sees("There is no model to talk to yet", "ohgw profiles add NAME", "ohgw doctor", "○ no models")
+		c.sees("No model yet", "ohgw profiles add NAME", "ohgw doctor", "○ no models")
 		list = []gateway.Model{{ID: "fresh"}}
 		c.wait(15 * time.Second)
 		c.sees("● ready", "fresh")
@@ -275,7 +275,7 @@ func TestSilenceIsExplainedAfterFiveSeconds(t *testing.T) {
 		c.ask("go")
 		c.misses("waiting for")
 		c.wait(5 * time.Second)
-		c.sees("waiting for 127.0.0.1:6449 to take the question", "Esc stops")
+		c.sees("waiting for 127.0.0.1:6449 to accept the question", "Esc stops")
 	})
 }
 

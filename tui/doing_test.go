@@ -31,9 +31,9 @@ func TestModelIsPickedByAFewLetters(t *testing.T) {
 			t.Errorf("asked %+v", s.asked)
 		}
 		c.press("/model zzz", "enter")
-		c.sees("there is no model like zzz", "/model zzz")
+		c.sees("no model matches zzz", "/model zzz")
 		c.press("ctrl+u", "ctrl+p", "zzz")
-		c.sees("nothing like that")
+		c.sees("no match")
 		c.press("ctrl+u", "down", "down", "down", "up", "enter")
 		if c.chat.Model != "openhands_work" {
 			t.Errorf("chosen %q", c.chat.Model)
@@ -56,7 +56,7 @@ func TestAModelWithoutAnAgentIsNotOffered(t *testing.T) {
 		c.sees("› openhands ", "openhands_work")
 		c.misses("openhands_utility")
 		c.press("esc", "/model util", "enter")
-		c.sees("there is no model like util")
+		c.sees("no model matches util")
 		c.press("ctrl+u", "/model openhands_utility", "enter", "hi", "enter")
 		if len(s.asked) != 1 || s.asked[0].Model != "openhands_utility" {
 			t.Errorf("asked %+v", s.asked)
@@ -112,7 +112,7 @@ func TestConversationsBeginAndGoOn(t *testing.T) {
 		c.press("ctrl+r")
 		c.sees("Conversations", "Fix the flaky retry test", "3 h ago · openhands_work · 3f2a9c11", "3 days ago")
 		c.press("flaky", "enter")
-		c.sees("Going on with “Fix the flaky retry test” (3f2a9c11-x)")
+		c.sees("Resumed “Fix the flaky retry test” (3f2a9c11-x)")
 		c.ask("three")
 		if q := s.asked[2]; q.Conversation != "3f2a9c11-x" || q.Model != "openhands_work" {
 			t.Errorf("asked %+v", q)
@@ -154,7 +154,7 @@ func TestRetryAsksAgain(t *testing.T) {
 	s := &script{answer: says(gateway.Started{}, gateway.Text("a"), finished())}
 	talk(t, s, nil, func(c *chat) {
 		c.press("ctrl+t")
-		c.sees("there is nothing to ask again")
+		c.sees("there is no question to send again")
 		c.ask("go")
 		c.press("/retry", "enter")
 		c.wait(time.Second)
@@ -325,7 +325,7 @@ func TestSaveSystemAndQuit(t *testing.T) {
 		if s.asked[0].System != "be brief" {
 			t.Errorf("asked %+v", s.asked)
 		}
-		c.sees("without effect here: system")
+		c.sees("ignored here: system")
 		c.press("/save talk.md", "enter")
 		c.sees("saved to /home/me/talk.md")
 		if got, want := c.system[0], "## You\n\ngo\n\n## openhands\n\nan answer\n\n"; got != want {
@@ -433,13 +433,13 @@ func TestConversationOfTheStartGoesOn(t *testing.T) {
 		cfg.Start = Start{Model: "openhands_work", Conversation: "c-9", System: "brief", Timeout: time.Minute}
 		cfg.Recent = nil
 	}, func(c *chat) {
-		c.sees("Going on with conversation c-9")
+		c.sees("Resumed conversation c-9")
 		c.ask("x")
-		c.sees("Going on with conversation c-9")
+		c.sees("Resumed conversation c-9")
 		if q := s.asked[0]; q.Model != "openhands_work" || q.Conversation != "c-9" || q.System != "brief" || q.Timeout != time.Minute {
 			t.Errorf("asked %+v", q)
 		}
 		c.press("ctrl+r")
-		c.sees("conversations are not kept here")
+		c.sees("conversations are not stored on this machine")
 	})
 }

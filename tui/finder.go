@@ -90,7 +90,7 @@ func (f *finder) prompt(l looks, width int) (string, int) {
 	var found string
 	switch {
 	case q == "":
-		found = "what to look for"
+		found = "text to find"
 	case !f.found:
 		found = "not found"
 	case f.count == 1:

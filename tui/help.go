@@ -73,7 +73,7 @@ func helpRows() [][2]string {
 		rows = append(rows, [2]string{c.usage(), c.what})
 	}
 	return append(rows, [2]string{"", ""},
-		[2]string{"Mouse", "select text as everywhere in your terminal; the wheel scrolls where the terminal turns it into arrow keys, and everywhere after /mouse"},
+		[2]string{"Mouse", "select text as usual in your terminal; the wheel scrolls if your terminal sends arrow keys for it, and always after /mouse"},
 		[2]string{"Pictures", "drop a file on the terminal, or paste its path"})
 }
 

@@ -65,20 +65,20 @@ type binding struct {
 var bindings = []binding{
 	{send, []string{"enter"}, "send"},
 	{newline, []string{"shift+enter", "alt+enter", "ctrl+j"}, "new line"},
-	{earlier, []string{"up"}, "line above; before the first: earlier question"},
-	{later, []string{"down"}, "line below; behind the last: later question"},
+	{earlier, []string{"up"}, "line up; on the first line: previous question"},
+	{later, []string{"down"}, "line down; on the last line: next question"},
 	{complete, []string{"tab"}, "complete a command"},
 	{editText, []string{"ctrl+g"}, "write in $EDITOR"},
 	{pasteImage, []string{"ctrl+v"}, "attach the picture in the clipboard"},
 	{stop, []string{"esc"}, "stop the run; close what is open"},
-	{retry, []string{"ctrl+t"}, "ask the last question again"},
+	{retry, []string{"ctrl+t"}, "send the last question again"},
 	{pickModel, []string{"ctrl+p"}, "pick a model"},
 	{newConversation, []string{"ctrl+n"}, "new conversation"},
 	{resume, []string{"ctrl+r"}, "resume a conversation"},
 	{copyAnswer, []string{"ctrl+y"}, "copy the last answer"},
 	{copyCode, []string{"alt+y"}, "copy a block of code"},
 	{copyID, []string{"ctrl+x"}, "copy the id of the conversation"},
-	{toggleProgress, []string{"ctrl+o"}, "show or fold what the agent did"},
+	{toggleProgress, []string{"ctrl+o"}, "show or hide the agent's actions"},
 	{search, []string{"ctrl+f"}, "search"},
 	{pageUp, []string{"pgup"}, "scroll up"},
 	{pageDown, []string{"pgdown"}, "scroll down"},
@@ -92,25 +92,25 @@ var bindings = []binding{
 	{moveWordRight, []string{"ctrl+right", "alt+right", "alt+f"}, "a word to the right"},
 	{moveHome, []string{"home", "ctrl+a"}, "beginning of the line"},
 	{moveEnd, []string{"end", "ctrl+e"}, "end of the line"},
-	{eraseBack, []string{"backspace", "shift+backspace", "ctrl+h"}, "erase; on an empty line: the last picture"},
+	{eraseBack, []string{"backspace", "shift+backspace", "ctrl+h"}, "erase; if the input is empty: remove the last picture"},
 	{eraseNext, []string{"delete"}, "erase the next character"},
 	{eraseWord, []string{"ctrl+w", "alt+backspace", "ctrl+backspace"}, "erase a word"},
 	{eraseBegin, []string{"ctrl+u"}, "erase to the beginning of the line"},
 	{eraseEnd, []string{"ctrl+k"}, "erase to the end of the line"},
-	{redraw, []string{"ctrl+l"}, "draw the screen again"},
+	{redraw, []string{"ctrl+l"}, "redraw the screen"},
 	{suspend, []string{"ctrl+z"}, "suspend"},
-	{leaveEmpty, []string{"ctrl+d"}, "leave, if nothing is written"},
-	{leave, []string{"ctrl+c"}, "stop the run; twice: leave"},
+	{leaveEmpty, []string{"ctrl+d"}, "quit, if the input is empty"},
+	{leave, []string{"ctrl+c"}, "stop the run; twice: quit"},
 }
 
 // letters are keys that are letters: they act while nothing is written, and
 // only if no other letter follows at once; then they were the beginning of a
 // word.
 var letters = []binding{
-	{help, []string{"?"}, "this help, while nothing is written"},
-	{retry, []string{"r"}, "ask again, after a failure"},
-	{accept, []string{"y"}, "let the agent do what it asks for"},
-	{reject, []string{"n"}, "refuse what the agent asks for"},
+	{help, []string{"?"}, "this help, if the input is empty"},
+	{retry, []string{"r"}, "send the question again, after a failure"},
+	{accept, []string{"y"}, "confirm the agent's action"},
+	{reject, []string{"n"}, "refuse the agent's action"},
 }
 
 // actionOf finds what a key does.

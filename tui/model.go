@@ -76,7 +76,7 @@ func newModel(ctx context.Context, cfg Config) *model {
 		m.notices = append(m.notices, safe.Text(cfg.Place.Notice))
 	}
 	if cfg.Start.Conversation != "" {
-		m.notices = append(m.notices, "Going on with conversation "+safe.Line(m.chat.Convo.ID)+". The agent remembers it; what was said is not shown here.")
+		m.notices = append(m.notices, "Resumed conversation "+safe.Line(m.chat.Convo.ID)+". Earlier messages are not shown here, but the agent knows them.")
 	}
 	return m
 }
@@ -127,7 +127,7 @@ func (m *model) Asking(session.Outgoing) {
 func (m *model) Ended(session.End) {
 	if waits := m.chat.Pending; waits != nil && (len(waits) > 3 || m.width < 60 || m.height < 20) {
 		// The card may show a part of it.
-		m.chat.Note("It waits for your yes to:\n- "+strings.Join(waits, "\n- "), false)
+		m.chat.Note("It waits for your confirmation of:\n- "+strings.Join(waits, "\n- "), false)
 	}
 }
 

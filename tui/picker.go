@@ -157,7 +157,7 @@ func (p *picker) view(l looks, width, height int) []string {
 	p.first = max(min(p.first, len(p.shown)-rows), 0)
 	lines := []string{rule(l.accent, paint(l.strong, wrap.Cut(p.title+"  "+p.query, max(width-8, 1)))+paint(l.accent, "▏"), width)}
 	if len(p.shown) == 0 && height > 1 {
-		return append(lines, paint(l.faint, wrap.Cut("  nothing like that", width)))
+		return append(lines, paint(l.faint, wrap.Cut("  no match", width)))
 	}
 	names := 0
 	for _, i := range p.shown[p.first : p.first+rows] {

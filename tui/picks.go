@@ -153,7 +153,7 @@ func (m *model) showHelp() tea.Cmd {
 }
 
 // chose implements [view].
-func (m *model) chose(id string) tea.Cmd { return m.Say("the next question goes to " + id) }
+func (m *model) chose(id string) tea.Cmd { return m.Say("the next question uses " + id) }
 
 func (m *model) quit() tea.Cmd { return tea.Quit }
 

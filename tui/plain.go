@@ -51,7 +51,7 @@ func runPlain(ctx context.Context, cfg Config) error {
 	defer p.group.Wait()
 	defer cancel()
 	go readLines(ctx, cfg, lines) // Not waited for: see above.
-	p.print("ohgw chat " + cfg.Place.At() + ". Write a question and press Enter; a line that ends with a backslash goes on. /help lists the commands.")
+	p.print("ohgw chat " + cfg.Place.At() + ". Type a question and press Enter; end a line with a backslash to continue on the next. /help lists the commands.")
 	if cfg.Place.Notice != "" {
 		p.print(cfg.Place.Notice)
 	}
@@ -60,7 +60,7 @@ func runPlain(ctx context.Context, cfg Config) error {
 		p.step()
 	}
 	if cfg.Hints.Resume != nil && p.chat.Convo.Turns > 0 {
-		p.print("Go on later with: " + cfg.Hints.Resume(p.chat.Convo.ID))
+		p.print("Continue later with: " + cfg.Hints.Resume(p.chat.Convo.ID))
 	}
 	if errors.Is(p.end, errLeave) {
 		return nil
@@ -211,11 +211,11 @@ func (p *plain) Linked() {
 		p.end = link.Err
 		return
 	case session.NoModels:
-		what = "There is no model to talk to yet. These help" + session.OrElse(p.cfg.Hints.NoModels) + ". Looking again by itself."
+		what = "No model yet. Do one of these" + session.OrElse(p.cfg.Hints.NoModels) + ". Checking again automatically."
 	case session.Unreachable:
-		what = "Nothing answers " + p.cfg.Place.At() + ". Start it" + session.OrElse(p.cfg.Hints.Unreachable) + ". Trying again by itself."
+		what = "Nothing answers " + p.cfg.Place.At() + ". Start it" + session.OrElse(p.cfg.Hints.Unreachable) + ". Trying again automatically."
 	case session.Broken, session.Connecting:
-		what = "Error: " + human.Sentence(link.Err.Error()) + " Trying again by itself."
+		what = "Error: " + human.Sentence(link.Err.Error()) + " Trying again automatically."
 	}
 	if what != p.trouble {
 		p.print(what)
@@ -236,7 +236,7 @@ func (p *plain) GiveBack([]session.Outgoing) {}
 
 // Resumable implements [session.View].
 func (p *plain) Resumable(list []session.Conversation) {
-	p.print("Conversations (/resume ID takes one up): " + strconv.Itoa(len(list)))
+	p.print("Conversations (continue one with /resume ID): " + strconv.Itoa(len(list)))
 	for _, c := range list {
 		p.print(c.ID + ": " + c.Title + ", " + human.Ago(p.cfg.Now().Sub(c.Used)))
 	}
@@ -247,7 +247,7 @@ func (p *plain) config() Config          { return p.cfg }
 
 // pickModel implements [view].
 func (p *plain) pickModel(text string) tea.Cmd {
-	p.print("Models (/model NAME takes one):")
+	p.print("Models (choose with /model NAME):")
 	for _, x := range offered(p.chat) {
 		if fuzzy(text, x.ID+" "+x.Description) >= 0 {
 			p.print(strings.TrimSuffix(x.ID+": "+x.Description, ": "))
@@ -300,6 +300,6 @@ func (p *plain) Ended(e session.End) {
 	p.paper.ended(p.print, e)
 	p.paper = sheet{}
 	if p.chat.Pending != nil {
-		p.print("Type yes or no, or what to do instead.")
+		p.print("Type yes or no, or a new instruction.")
 	}
 }

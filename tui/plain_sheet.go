@@ -34,7 +34,7 @@ func (p *sheet) came(print func(string), piece gateway.Piece) {
 		p.queue = piece.Queue
 	case gateway.Lost:
 		if !p.lost {
-			print("Connection lost, finding it again.")
+			print("Connection lost, reconnecting.")
 		}
 		p.lost = true
 	case gateway.Text:
@@ -56,7 +56,7 @@ func (p *sheet) flush(print func(string), all bool) {
 			return // Not yet further than what is written.
 		case !all || p.text != "":
 			p.before = ""
-			print("The answer begins again.")
+			print("The answer starts again.")
 		}
 	}
 	end := strings.LastIndexByte(p.text, '\n') + 1

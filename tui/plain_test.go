@@ -70,7 +70,7 @@ func TestPlainChatIsReadAloud(t *testing.T) {
 	t.Parallel()
 	s := &script{answer: says(gateway.Started{}, gateway.Waiting{Queue: 2}, gateway.Progress("$ ls"), gateway.Text("One.\n\nTw"), gateway.Text("o \x1b[31mred."), finished())}
 	got := onPaper(t, s, nil, "go on \\", "please", "/quit")
-	want := `ohgw chat at 127.0.0.1:6449. Write a question and press Enter; a line that ends with a backslash goes on. /help lists the commands.
+	want := `ohgw chat at 127.0.0.1:6449. Type a question and press Enter; end a line with a backslash to continue on the next. /help lists the commands.
 Model: openhands
 > Waiting in the queue: 2 before this one.
 Working: $ ls
@@ -78,7 +78,7 @@ One.
 
 Two red.
 Done: 1 action, 0.0 s, 1,834 tokens in, 212 out, $0.01.
-> Go on later with: ohgw chat --conversation i
+> Continue later with: ohgw chat --conversation i
 `
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -126,8 +126,8 @@ func TestPlainChatSaysWhatItWaitsFor(t *testing.T) {
 	}
 	got := onPaper(t, s, nil, "go", "/retry")
 	for _, want := range []string{
-		"Nothing answers at 127.0.0.1:6449. Start it (ohgw serve). Trying again by itself.", "Waiting for 127.0.0.1:6449 to list its models.", "Model: m",
-		"Still waiting for 127.0.0.1:6449, 5.0 s.", "Error: It broke", "Next: Type /retry to ask again",
+		"Nothing answers at 127.0.0.1:6449. Start it (ohgw serve). Trying again automatically.", "Waiting for 127.0.0.1:6449 to list its models.", "Model: m",
+		"Still waiting for 127.0.0.1:6449, 5.0 s.", "Error: It broke", "Next: Type /retry to send it again",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not written:\n%s", want, got)
@@ -185,8 +185,8 @@ func TestPlainCommands(t *testing.T) {
 		}
 	}, "/model", "/model openhands_work", "/system brief", "/image a.png", "/image none", "go", "/copy", "/save f.md", "/id", "/new", "/resume c-1", "two", "/find x", "/help", "/retry")
 	for _, want := range []string{
-		"openhands_local: ollama qwen", "Model: openhands_work", "Attached a.png · 10 bytes.", "No picture attached: there is no such file.", "Without effect here: system",
-		"Copied the answer, 9 bytes.", "Saved to f.md.", "New conversation.", "Going on with conversation c-1.", "/find needs a screen.", "/retry: ask the last question again",
+		"openhands_local: ollama qwen", "Model: openhands_work", "Attached a.png · 10 bytes.", "Picture not attached: there is no such file.", "Ignored here: system",
+		"Copied the answer, 9 bytes.", "Saved to f.md.", "New conversation.", "Resumed conversation c-1.", "/find needs a screen.", "/retry: send the last question again",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not written:\n%s", want, got)

@@ -122,7 +122,7 @@ func (m *model) act(do action) tea.Cmd {
 		}
 	case editText:
 		if m.cfg.Edit == nil {
-			return m.Say("there is no editor here")
+			return m.Say("no editor found; set EDITOR")
 		}
 		return draft(m.cfg.Edit, m.input.Value())
 	case pasteImage:

@@ -131,7 +131,7 @@ func TestTerminalIsLeftAsItWas(t *testing.T) {
 		{"the end of the context", func(_ *terminal, cancel context.CancelFunc) { cancel() }, func(err error) bool { return errors.Is(err, context.Canceled) }},
 		{"a panic", func(t *terminal, _ context.CancelFunc) {
 			t.types("panic\r")
-			t.sees("Something in ohgw is broken: made to")
+			t.sees("Internal error in ohgw: made to")
 			t.types("/quit\r")
 		}, func(err error) bool { return err == nil }},
 	} {
@@ -158,7 +158,7 @@ func TestTerminalIsLeftAsItWas(t *testing.T) {
 				t.Errorf("Run = %v", err)
 			}
 			if err == nil {
-				term.sees("Go on later with: ohgw chat --conversation c-1")
+				term.sees("Continue later with: ohgw chat --conversation c-1")
 			}
 		})
 	}

@@ -43,18 +43,18 @@ func slashCommands() []slashCommand {
 	return []slashCommand{
 		{name: "/model", args: "[NAME]", what: "pick a model", run: runModel},
 		{name: "/new", what: "new conversation", run: runNew},
-		{name: "/resume", args: "[ID]", what: "go on with a conversation", run: runResume},
+		{name: "/resume", args: "[ID]", what: "continue a conversation", run: runResume},
 		{name: "/id", what: "copy the id of the conversation", run: runID},
-		{name: "/retry", what: "ask the last question again", run: runRetry},
+		{name: "/retry", what: "send the last question again", run: runRetry},
 		{name: "/copy", args: "[N]", what: "copy the last answer, or its Nth block of code", run: runCopy},
 		{name: "/image", args: "PATH", what: "attach a picture", run: runImage},
 		{name: "/system", args: "TEXT", what: "instructions for the agent, from the next question on", run: runSystem},
 		{name: "/save", args: "FILE", what: "save the conversation as Markdown", run: runSave},
 		{name: "/find", args: "TEXT", what: "search", onScreen: runFind},
-		{name: "/progress", what: "show or fold what the agent did", onScreen: runProgress},
-		{name: "/mouse", what: "let the wheel scroll, or give the mouse back to the terminal", onScreen: runMouse},
+		{name: "/progress", what: "show or hide the agent's actions", onScreen: runProgress},
+		{name: "/mouse", what: "turn scrolling with the mouse wheel on or off", onScreen: runMouse},
 		{name: "/help", what: "all keys and commands", run: runHelp},
-		{name: "/quit", what: "leave", run: runQuit},
+		{name: "/quit", what: "quit", run: runQuit},
 	}
 }
 
@@ -115,7 +115,7 @@ func runModel(v view, rest string) (tea.Cmd, bool) {
 	found := resembling(v.state(), rest)
 	switch len(found) {
 	case 0:
-		return v.Say("there is no model like " + rest), false
+		return v.Say("no model matches " + rest), false
 	case 1:
 		return chooseModel(v, found[0]), true
 	}
@@ -177,5 +177,5 @@ func runMouse(m *model, _ string) (tea.Cmd, bool) {
 	if m.mouse {
 		return m.Say("the wheel scrolls; Shift selects text"), true
 	}
-	return m.Say("the mouse belongs to the terminal again"), true
+	return m.Say("the terminal handles the mouse again"), true
 }

@@ -66,7 +66,7 @@ func (m *model) linkWord() (word, look string) {
 		return "● at work", m.looks.accent
 	}
 	if m.chat.Pending != nil && m.chat.Link.State == session.Ready {
-		return "◆ waits for you", m.looks.warn
+		return "◆ confirm?", m.looks.warn
 	}
 	switch m.chat.Link.State {
 	case session.Connecting:
@@ -76,7 +76,7 @@ func (m *model) linkWord() (word, look string) {
 	case session.Unreachable:
 		return "○ unreachable", m.looks.bad
 	case session.Locked:
-		return "○ key refused", m.looks.bad
+		return "○ key rejected", m.looks.bad
 	case session.NoModels:
 		return "○ no models", m.looks.warn
 	case session.Broken:
@@ -99,9 +99,9 @@ func (m *model) activity() string {
 	var what string
 	switch {
 	case t.Lost > 0:
-		what = "connection lost, finding it again (attempt " + strconv.Itoa(t.Lost) + ")"
+		what = "connection lost, reconnecting (attempt " + strconv.Itoa(t.Lost) + ")"
 	case !t.Taken && silent >= hungAfter:
-		what = "waiting for " + m.cfg.Place.Name() + " to take the question"
+		what = "waiting for " + m.cfg.Place.Name() + " to accept the question"
 	case !t.Taken:
 		what = "asking"
 	case t.Queued == 1:
@@ -109,7 +109,7 @@ func (m *model) activity() string {
 	case t.Queued > 1:
 		what = "waiting in the queue, " + strconv.Itoa(t.Queued) + " questions before this one"
 	case silent >= hungAfter:
-		what = "nothing heard for " + human.Duration(silent) + ", waiting for " + m.cfg.Place.Name()
+		what = "no data for " + human.Duration(silent) + ", waiting for " + m.cfg.Place.Name()
 	case t.Answer.Current() != "" && t.Answer.Working():
 		what = t.Answer.Current()
 	case t.Answer.Blank():

@@ -69,7 +69,7 @@ func runScreen(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("show the chat: %w", err)
 	}
 	if cfg.Hints.Resume != nil && m.chat.Convo.Turns > 0 {
-		_, _ = fmt.Fprintf(cfg.Out, "Go on later with: %s\n", cfg.Hints.Resume(m.chat.Convo.ID))
+		_, _ = fmt.Fprintf(cfg.Out, "Continue later with: %s\n", cfg.Hints.Resume(m.chat.Convo.ID))
 	}
 	return nil
 }

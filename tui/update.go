@@ -105,7 +105,7 @@ func (m *model) drafted(msg draftMsg) tea.Cmd {
 
 func (m *model) edited(msg editedMsg) {
 	if msg.err != nil {
-		m.chat.Note("The editor failed, and what you wrote here is as it was: "+msg.err.Error(), true)
+		m.chat.Note("The editor failed; your text is unchanged: "+msg.err.Error(), true)
 		return
 	}
 	m.input.Clear()

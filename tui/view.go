@@ -158,9 +158,9 @@ func (m *model) topRule(width int) string {
 func (m *model) placeholder() string {
 	switch {
 	case m.chat.Pending != nil && m.chat.Turn == nil:
-		return "y or n, or say what to do instead"
+		return "y or n, or a new instruction"
 	case m.chat.Turn != nil:
-		return "write the next question, or press Esc to stop"
+		return "type the next question, or press Esc to stop"
 	case len(m.chat.Images) > 0:
 		return "ask about the picture"
 	case m.chat.Log.LastAnswer() == nil:

@@ -22,7 +22,7 @@ const agentProfilePrefix = "ohgw."
 // when it is first used and kept in step with the server's settings.
 func (b *Backend) launchByAgentProfile(ctx context.Context, v version, req agentapi.OpenRequest, settings object, start *startRequest) error {
 	if v < sinceLaunchAddition {
-		return unsupported("This agent-server cannot start a conversation with a provider connection. Update it, or give the profile a key of its own.")
+		return unsupported("This agent-server cannot start a conversation with a provider connection. Update it, or set an API key in the profile.")
 	}
 	limited, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()

@@ -137,7 +137,7 @@ func decodeAnswer(res *http.Response, out any) error {
 	case err != nil:
 		return fmt.Errorf("read answer: %w", err)
 	case len(data) > maxAnswer:
-		return fmt.Errorf("answer of more than %d MiB", maxAnswer>>20)
+		return fmt.Errorf("response is larger than %d MiB", maxAnswer>>20)
 	case out == nil:
 		return nil
 	}

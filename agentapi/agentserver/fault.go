@@ -55,7 +55,7 @@ func (b *Backend) fault(ctx context.Context, what string, err error) error {
 	default:
 		return &agentapi.Error{
 			Kind: agentapi.ErrRefused, Err: err,
-			Msg: fmt.Sprintf("The agent-server refuses to %s%s.", what, because(e)),
+			Msg: fmt.Sprintf("The agent-server refused to %s%s.", what, because(e)),
 		}
 	}
 }
@@ -63,7 +63,7 @@ func (b *Backend) fault(ctx context.Context, what string, err error) error {
 func (b *Backend) unreachable(err error) error {
 	msg := "The agent-server at %s does not answer. Start it, or check its address."
 	if timedOut(err) {
-		msg = "The agent-server at %s does not answer in time. It may be overloaded or stopped; look after it and try again."
+		msg = "The agent-server at %s did not answer in time. It may be overloaded or stopped; check it and try again."
 	}
 	return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: fmt.Sprintf(msg, b.address), Err: err}
 }
@@ -72,7 +72,7 @@ func (b *Backend) unreachable(err error) error {
 func (b *Backend) stranger(err error) error {
 	return &agentapi.Error{
 		Kind: agentapi.ErrRefused, Err: err,
-		Msg: fmt.Sprintf("What answers at %s does not look like an OpenHands agent-server. Check its address.", b.address),
+		Msg: fmt.Sprintf("What answers at %s is not an OpenHands agent-server. Check the address.", b.address),
 	}
 }
 
@@ -82,9 +82,9 @@ func timedOut(err error) bool {
 }
 
 func (b *Backend) unauthorized(err error) error {
-	msg := "The agent-server refuses our key. Give one of its session keys in OHGW_AGENT_SERVER_KEY."
+	msg := "The agent-server rejected ohgw's key. Set OHGW_AGENT_SERVER_KEY to one of its session keys."
 	if b.client.key() == "" {
-		msg = "The agent-server wants a key. Give one of its session keys in OHGW_AGENT_SERVER_KEY."
+		msg = "The agent-server requires a key. Set OHGW_AGENT_SERVER_KEY to one of its session keys."
 	}
 	return &agentapi.Error{Kind: agentapi.ErrUnauthorized, Msg: msg, Err: err}
 }
@@ -92,7 +92,7 @@ func (b *Backend) unauthorized(err error) error {
 func profileNotFound(name string, err error) error {
 	return &agentapi.Error{
 		Kind: agentapi.ErrProfileNotFound, Err: err,
-		Msg: fmt.Sprintf("The agent-server has no LLM profile %q. GET /v1/models lists what it has.", name),
+		Msg: fmt.Sprintf("The agent-server has no LLM profile %q. GET /v1/models lists its profiles.", name),
 	}
 }
 

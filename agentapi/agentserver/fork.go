@@ -17,7 +17,7 @@ func (c *conversation) Fork(ctx context.Context, req agentapi.ForkRequest) (agen
 	case c.version < sinceLeaf:
 		return nil, unsupported("This agent-server is older than 1.31 and cannot copy a conversation up to an event.")
 	case c.info.Profile == "":
-		return nil, unsupported("Nobody knows which LLM profile this conversation uses, so a copy of it would have no key.")
+		return nil, unsupported("The LLM profile of this conversation is not known, so a copy would have no key. Start a new conversation.")
 	}
 	known, err := b.describe(ctx, c.info.ID)
 	if gone(err) {
@@ -60,7 +60,7 @@ func (c *conversation) sendCounted(ctx context.Context, message request, arrived
 		return err
 	}
 	if err := c.Switch(ctx, c.info.Profile); err != nil {
-		c.backend.log.WarnContext(ctx, "the tokens of a copied conversation are not counted", "conversation_id", c.info.ID, "err", err)
+		c.backend.log.WarnContext(ctx, "cannot read the token counts of a copied conversation; they are not counted", "conversation_id", c.info.ID, "err", err)
 	}
 	running := func(e event.Event) bool {
 		status, ok := e.StatusUpdate()

@@ -119,7 +119,7 @@ func (s *stream) farewell(ctx context.Context) error {
 	}
 	return &agentapi.Error{
 		Kind: agentapi.ErrLost,
-		Msg:  "The agent-server was restarted while the agent was working. The conversation is kept: send a new message to go on.",
+		Msg:  "The agent-server was restarted while the agent was working. The conversation is kept: send a new message to continue.",
 	}
 }
 
@@ -135,6 +135,6 @@ func (s *stream) giveUp(cause error) error {
 	}
 	return &agentapi.Error{
 		Kind: agentapi.ErrLost, Err: cause,
-		Msg: "The connection to the agent-server was lost while the agent was working, and it does not answer any more. Look after the server; the conversation is kept there.",
+		Msg: "The connection to the agent-server was lost while the agent was working, and it no longer answers. Check the agent-server; it keeps the conversation.",
 	}
 }

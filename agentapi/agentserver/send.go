@@ -130,7 +130,7 @@ func (c *conversation) resolve(ctx context.Context, anchor string, arrived func(
 			}
 			return &agentapi.Error{
 				Kind: agentapi.ErrUncertain, Err: lost,
-				Msg: "The connection to the agent-server broke, and it is not known whether the message arrived. Look at the conversation before you send it again.",
+				Msg: "The connection to the agent-server broke, and the message may or may not have arrived. Check the conversation before you send the message again.",
 			}
 		}
 	}

@@ -47,7 +47,7 @@ type socket struct {
 
 // errNoUpgrade is a handshake that was answered by something that speaks HTTP
 // but not WebSocket, such as a proxy.
-var errNoUpgrade = errors.New("no WebSocket to be had")
+var errNoUpgrade = errors.New("server refused the WebSocket upgrade")
 
 // dial opens a socket. An answer other than an upgrade is an *answerError,
 // wrapped in errNoUpgrade where the server itself would not have said it.

@@ -66,7 +66,7 @@ func (b *Backend) Status(ctx context.Context) agentapi.Status {
 	st.Missing = missing(info.version)
 	st.Err = b.statusError(ctx, b.usable(ctx, info.version))
 	if st.Err == nil && info.version >= sinceProfiles && b.noCipher(ctx) {
-		st.Missing = append(st.Missing, "No OH_SECRET_KEY is set: LLM keys travel unencrypted between ohgw and the agent-server, and it forgets them when it restarts.")
+		st.Missing = append(st.Missing, "No OH_SECRET_KEY is set: LLM keys are sent unencrypted between ohgw and the agent-server, and are lost when the agent-server restarts.")
 	}
 	return st
 }
@@ -82,7 +82,7 @@ func (b *Backend) statusError(ctx context.Context, err error) error {
 // usable tells why the server cannot be used with our key and our LLM.
 func (b *Backend) usable(ctx context.Context, v version) error {
 	if v < sinceTheFloor {
-		return unsupported("This agent-server is older than 1.12, which ohgw needs. Update it.")
+		return unsupported("ohgw needs agent-server 1.12 or later, and this one is older. Update it.")
 	}
 	if v < sinceProfiles && b.llm == nil {
 		return b.needsLLM()
@@ -92,7 +92,7 @@ func (b *Backend) usable(ctx context.Context, v version) error {
 }
 
 func (b *Backend) needsLLM() error {
-	return unsupported("This agent-server is older than 1.22 and has no LLM profiles. Update it, or give ohgw a model with its key in the config ([agent_server.llm]).")
+	return unsupported("This agent-server is older than 1.22 and has no LLM profiles. Update it, or set a model and its key in [agent_server.llm] of ohgw's config file.")
 }
 
 // noCipher tells whether the server cannot encrypt secrets for the way.
@@ -108,11 +108,11 @@ func missing(v version) []string {
 		since version
 		what  string
 	}{
-		{sinceTags, "Before 1.16: the profile and the system text of a conversation are not remembered."},
-		{sinceDeltas, "Before 1.18.1: answers arrive in one piece."},
-		{sinceProfiles, "Before 1.22: no LLM profiles and no change of model; the only model is the one in ohgw's config."},
-		{sinceInterrupt, "Before 1.23: a run that is stopped completes its step first."},
-		{sinceSafeStreaming, "Before 1.33: what is sent while the model writes waits for the model; critics and sub-agents of the settings are not used."},
+		{sinceTags, "Before 1.16: the profile and the system message of a conversation are not stored."},
+		{sinceDeltas, "Before 1.18.1: answers are not streamed; they arrive whole."},
+		{sinceProfiles, "Before 1.22: no LLM profiles and no model changes; the only model is the one in ohgw's config file."},
+		{sinceInterrupt, "Before 1.23: a stopped run finishes its current step first."},
+		{sinceSafeStreaming, "Before 1.33: a message sent while the model writes waits until the model is done; the critics and sub-agents in the settings are not used."},
 		{sinceConnections, "Before 1.43: no provider connections."},
 	} {
 		if v < f.since {

@@ -146,7 +146,7 @@ func (s *stream) final(err error) error {
 	if unreadable, ok := errors.AsType[*unreadableError](err); ok {
 		return &agentapi.Error{
 			Kind: agentapi.ErrLost, Err: unreadable,
-			Msg: "The agent-server sent an event that cannot be read; it may be newer than this ohgw. The conversation goes on there.",
+			Msg: "The agent-server sent an event that cannot be read; it may be newer than this ohgw. The conversation continues on the agent-server. Upgrade ohgw to follow it.",
 		}
 	}
 	switch {
@@ -159,7 +159,7 @@ func (s *stream) final(err error) error {
 	case errors.Is(err, errNoAnchor):
 		return &agentapi.Error{
 			Kind: agentapi.ErrRefused, Err: err,
-			Msg: "The conversation does not hold the event to go on from.",
+			Msg: "The conversation does not contain the event to resume from.",
 		}
 	}
 	if e, ok := errors.AsType[*agentapi.Error](err); ok {

@@ -198,7 +198,7 @@ func TestFullDiskTakesNoMessage(t *testing.T) {
 	full := true
 	w.cfg.Files = failing{err: syscall.ENOSPC, when: func(path string) bool { return full && strings.Contains(path, "events") }}
 	w.start()
-	wantError(t, w.open().Send(w.ctx(), agentapi.Message{Text: "again"}), agentapi.ErrUnavailable, "make room")
+	wantError(t, w.open().Send(w.ctx(), agentapi.Message{Text: "again"}), agentapi.ErrUnavailable, "free disk space")
 	full = false
 	if res := w.say("again"); res.Answer != "still here" {
 		t.Errorf("with room again: %+v", res)
@@ -234,7 +234,7 @@ func TestReadOnlyDiskCannotBeOpened(t *testing.T) {
 	t.Parallel()
 	w := spoken(t)
 	w.cfg.Files = failing{err: syscall.EROFS, when: func(string) bool { return true }}
-	w.refuses(agentapi.ErrUnavailable, "can be written to")
+	w.refuses(agentapi.ErrUnavailable, "writable")
 	w.cfg.Files = nil
 	w.works()
 }
@@ -246,12 +246,12 @@ func TestAConversationThatCannotBeMadeLeavesNoWorkspace(t *testing.T) {
 	})
 	theirs := w.workspace
 	w.workspace = filepath.Join(theirs, "made")
-	w.refuses(agentapi.ErrUnavailable, "room on the disk")
+	w.refuses(agentapi.ErrUnavailable, "free space")
 	if _, err := os.Stat(w.workspace); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the workspace is still there: %v", err)
 	}
 	w.workspace = theirs
-	w.refuses(agentapi.ErrUnavailable, "room on the disk")
+	w.refuses(agentapi.ErrUnavailable, "free space")
 	if _, err := os.Stat(theirs); err != nil {
 		t.Errorf("a directory that was there before: %v", err)
 	}
@@ -340,7 +340,7 @@ func TestVanishedWorkspaceIsTold(t *testing.T) {
 	if err := os.RemoveAll(w.workspace); err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, w.open().Send(w.ctx(), agentapi.Message{Text: "again"}), agentapi.ErrRefused, "The workspace of this conversation is gone")
+	wantError(t, w.open().Send(w.ctx(), agentapi.Message{Text: "again"}), agentapi.ErrRefused, "The workspace of this conversation no longer exists")
 	w.expect("SP U M")
 	if err := os.Mkdir(w.workspace, 0o700); err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 func (h *handle) Fork(ctx context.Context, req agentapi.ForkRequest) (agentapi.Conversation, error) {
 	state, events, err := h.conv.Fork(ctx, req.ID, req.From)
 	if errors.Is(err, store.ErrNoEvent) {
-		return nil, refused(fmt.Sprintf("The conversation has no event %q to fork at; use the id of one that it has.", req.From), err)
+		return nil, refused(fmt.Sprintf("The conversation has no event %q to fork at; use the id of an event in it.", req.From), err)
 	}
 	if err != nil {
 		return nil, h.explain(err)

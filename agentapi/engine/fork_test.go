@@ -205,7 +205,7 @@ func TestForkThatCannotBeIsRefused(t *testing.T) {
 		want string
 	}{
 		"unknown event": {agentapi.ForkRequest{ID: uuid.New(), From: uuid.New()}, "no event"},
-		"its own id":    {agentapi.ForkRequest{ID: w.id}, "exists already"},
+		"its own id":    {agentapi.ForkRequest{ID: w.id}, "already exists"},
 		"no id":         {agentapi.ForkRequest{ID: "x"}, "UUID"},
 	} {
 		_, err := fork.Fork(w.ctx(), c.req)
@@ -221,7 +221,7 @@ func TestForkThatCannotBeIsRefused(t *testing.T) {
 	w.close()
 	w.start()
 	_, err := w.open().Fork(w.ctx(), agentapi.ForkRequest{ID: taken})
-	wantError(t, err, agentapi.ErrRefused, "exists already") // also when it is not open
+	wantError(t, err, agentapi.ErrRefused, "already exists") // also when it is not open
 	entries, err := os.ReadDir(w.cfg.Dir)
 	if err != nil || len(entries) != 2 {
 		t.Errorf("%d conversations, %v, want 2", len(entries), err)
@@ -256,7 +256,7 @@ func TestForkOnAFullDiskLeavesNothing(t *testing.T) {
 	w.say("one")
 	full.Store(true)
 	_, err := w.open().Fork(w.ctx(), agentapi.ForkRequest{ID: uuid.New()})
-	wantError(t, err, agentapi.ErrUnavailable, "room")
+	wantError(t, err, agentapi.ErrUnavailable, "free space")
 	full.Store(false)
 	if entries, err := os.ReadDir(w.cfg.Dir); err != nil || len(entries) != 1 {
 		t.Errorf("%d conversations, %v, want 1", len(entries), err)

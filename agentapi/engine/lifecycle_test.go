@@ -175,7 +175,7 @@ func TestMessageThatWaitsIsRefusedByAnInterrupt(t *testing.T) {
 	if err := w.open().Interrupt(w.ctx()); err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, <-sent, agentapi.ErrUnavailable, "send it again")
+	wantError(t, <-sent, agentapi.ErrUnavailable, "send the message again")
 	<-over
 	w.expect("SP U I")
 }

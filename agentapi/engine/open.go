@@ -54,7 +54,7 @@ func (b *Backend) Open(ctx context.Context, req agentapi.OpenRequest) (agentapi.
 // was not. Nobody else opens or closes it meanwhile.
 func (b *Backend) entered(ctx context.Context, id string, open func(*entry) (created bool, err error)) (agentapi.Conversation, error) {
 	if canonical, err := uuid.Parse(id); err != nil || canonical != id {
-		return nil, refused(fmt.Sprintf("%q is no id of a conversation; use a UUID in lower case with dashes.", id), err)
+		return nil, refused(fmt.Sprintf("%q is not a conversation id; use a UUID in lower case with dashes.", id), err)
 	}
 	for {
 		e, err := b.acquire(id)
@@ -151,7 +151,7 @@ func (b *Backend) create(ctx context.Context, req agentapi.OpenRequest, opts sto
 	}
 	_, before := os.Stat(req.Workspace)
 	if err := os.MkdirAll(req.Workspace, 0o750); err != nil {
-		return nil, refused("The workspace of the conversation cannot be made; see that the directory that ohgw serve was given as --workspace, or its state directory, can be written to.", err)
+		return nil, refused("The workspace of the conversation cannot be created; make the directory of --workspace, or ohgw's state directory, writable.", err)
 	}
 	state := store.NewState(req.ID, agent, req.Workspace)
 	if settings.MaxIterations > 0 {
@@ -197,12 +197,12 @@ func (b *Backend) openError(ctx context.Context, id string, err error) error {
 	case errors.Is(err, store.ErrNotFound):
 		return notFound(id)
 	case errors.Is(err, store.ErrExists):
-		return refused("A conversation with this id exists already; open it without asking for a new one.", err)
+		return refused("A conversation with this id already exists; open it instead of creating it.", err)
 	case errors.Is(err, store.ErrCorrupt):
 		return b.damaged(id, err)
 	}
 	return kinded(ctx, err, agentapi.ErrUnavailable,
-		"The conversation cannot be opened; see that there is room on the disk and that the directory of ohgw's conversations can be written to.")
+		"The conversation cannot be opened; check that the disk has free space and that ohgw's conversations directory is writable.")
 }
 
 // damaged is the error of a conversation with a damaged file. The place of the
@@ -212,12 +212,12 @@ func (b *Backend) damaged(id string, err error) error {
 	d, ok := errors.AsType[*store.DamageError](err)
 	switch {
 	case !ok:
-		return refused("The conversation's files are damaged; the log of ohgw serve names the file. Restore it from a backup, or begin a new conversation.", err)
+		return refused("The conversation's files are damaged; the log of ohgw serve names the file. Restore it from a backup, or start a new conversation.", err)
 	case d.Follows > 0:
-		return refused(fmt.Sprintf("The conversation's file %s is damaged, and %d more events follow it; restore it from a backup, or move it and what follows away to go on with what comes before it.",
+		return refused(fmt.Sprintf("The conversation's file %s is damaged, and %d more events follow it; restore it from a backup, or move it and the events after it away to continue with the events before it.",
 			d.File, d.Follows), err)
 	}
-	return refused(fmt.Sprintf("The conversation's file %s is damaged; restore it from a backup, or begin a new conversation.", d.File), err)
+	return refused(fmt.Sprintf("The conversation's file %s is damaged; restore it from a backup, or start a new conversation.", d.File), err)
 }
 
 func refused(msg string, err error) error {
@@ -225,7 +225,7 @@ func refused(msg string, err error) error {
 }
 
 func notFound(id string) error {
-	return &agentapi.Error{Kind: agentapi.ErrConversationNotFound, Msg: fmt.Sprintf("There is no conversation %s; begin a new one.", id)}
+	return &agentapi.Error{Kind: agentapi.ErrConversationNotFound, Msg: fmt.Sprintf("There is no conversation %s; start a new one.", id)}
 }
 
 // Remove deletes a conversation, interrupting its run.

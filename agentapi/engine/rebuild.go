@@ -44,7 +44,7 @@ func (b *Backend) rebuildAgent(ctx context.Context, dir *store.Dir, req agentapi
 	if s.SecretRegistry, err = secrets.Encode(b.cfg.Seal); err != nil {
 		return err
 	}
-	b.cfg.Log.Warn("base_state.json was incomplete and was made again from the log; the old file is beside it",
+	b.cfg.Log.Warn("base_state.json was incomplete and was rebuilt from the event log; the old file is kept beside it",
 		"conversation", s.ID, "directory", dir.Path())
 	return dir.SaveState(true)
 }

@@ -13,7 +13,7 @@ import (
 // sealedPrefix is how a value begins that OpenHands has encrypted.
 const sealedPrefix = "gAAAAA"
 
-var errNoSecretKey = errors.New("the value is encrypted, and there is no key for it")
+var errNoSecretKey = errors.New("the value is encrypted, and the key to decrypt it is missing")
 
 // settingsSecrets are the secrets that OpenHands' settings give to every
 // conversation: a value each, or a source as a conversation stores it.
@@ -60,7 +60,7 @@ func (b *Backend) secrets(s store.State, settings Settings) (*secretenv.Registry
 	}
 	for _, name := range lost {
 		if !known[name] {
-			b.cfg.Log.Warn("a secret of the conversation has no value here", "conversation", s.ID, "name", name)
+			b.cfg.Log.Warn("a secret of the conversation has no value on this machine", "conversation", s.ID, "name", name)
 		}
 	}
 	return registry, nil

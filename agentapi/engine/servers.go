@@ -151,5 +151,5 @@ func (b *Backend) servers(stored agent, settings Settings) (all json.RawMessage,
 
 // lostText tells the model and the person of servers that cannot be used here.
 func lostText(names []string) string {
-	return "The MCP servers " + strings.Join(names, ", ") + " of this conversation cannot be used here: their secrets were not stored with it. Their tools are missing."
+	return "The MCP servers " + strings.Join(names, ", ") + " of this conversation cannot be used here, because their secrets were not stored with the conversation. Their tools are missing."
 }

@@ -23,7 +23,7 @@ func free(ctx context.Context, c agentapi.Conversation, stream agentapi.Stream, 
 		return r, false, err
 	}
 	if busy == nil {
-		return nil, false, &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The conversation is running for somebody else; wait until it is done."}
+		return nil, false, &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The conversation is running a request of another client; wait until that is done."}
 	}
 	limited := ctx
 	if busy() {

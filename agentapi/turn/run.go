@@ -101,7 +101,7 @@ func starter(ctx context.Context, c agentapi.Conversation, r *Reader, in Input) 
 			no.Reason = in.Decision.Reason
 		}
 		if err := c.Decide(ctx, no); err != nil {
-			return nil, fmt.Errorf("reject what waits: %w", err)
+			return nil, fmt.Errorf("reject the pending actions: %w", err)
 		}
 	}
 	return send, nil

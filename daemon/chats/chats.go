@@ -92,7 +92,7 @@ func Open(cfg Config) *Registry {
 	r.store.dir = filepath.Join(cfg.StateDir, "chats")
 	r.wg.Go(func() {
 		if err := rescue.Do(func() error { r.sweep(); return nil }); err != nil {
-			cfg.Logger.Error("old chats are not forgotten any more", "err", err, "stack", rescue.Of(err).Stack())
+			cfg.Logger.Error("old chats are no longer removed", "err", err, "stack", rescue.Of(err).Stack())
 		}
 	})
 	return r
@@ -118,7 +118,7 @@ func (r *Registry) sweep() {
 			}
 		})
 		if err != nil {
-			r.cfg.Logger.Warn("old chats not forgotten", "err", err)
+			r.cfg.Logger.Warn("cannot remove old chats", "err", err)
 		}
 		select {
 		case <-ticker.C:
@@ -180,7 +180,7 @@ func (r *Registry) load(c *chat) error {
 		return err
 	}
 	if err != nil {
-		r.cfg.Logger.Warn("a chat begins anew", "err", err)
+		r.cfg.Logger.Warn("the conversation of a chat is gone; starting a new one", "err", err)
 	}
 	c.loaded = true
 	return nil
@@ -278,6 +278,6 @@ func (b *branch) withPartial(last Digest, shown string) []Turn {
 // The caller holds c.mu.
 func (r *Registry) save(c *chat, b *branch) {
 	if err := r.store.save(c, b); err != nil {
-		r.cfg.Logger.Error("chat not remembered", "err", fmt.Errorf("save chat: %w", err))
+		r.cfg.Logger.Error("cannot save chat", "err", fmt.Errorf("save chat: %w", err))
 	}
 }

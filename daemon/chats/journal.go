@@ -167,7 +167,7 @@ func (s store) rewrite(c *chat) error {
 	}
 	path := s.path(c.key)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("make directory of chats: %w", err)
+		return fmt.Errorf("create directory of chats: %w", err)
 	}
 	if err := atomicfile.Write(path, data, atomicfile.Options{}); err != nil {
 		return err //nolint:wrapcheck // it names the file

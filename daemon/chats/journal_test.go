@@ -344,7 +344,7 @@ func TestManyChatsShareAnID(t *testing.T) {
 			for _, i := range []int{0, 298} {
 				w := windows[i]
 				w.r = r
-				if w.say("and now?", "this"); w.kind != string(Quoted) || !strings.Contains(w.line, "is gone") {
+				if w.say("and now?", "this"); w.kind != string(Quoted) || !strings.Contains(w.line, "no longer exists") {
 					t.Errorf("chat %d: %s, %q", i, w.kind, w.line)
 				}
 			}

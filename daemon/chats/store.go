@@ -74,7 +74,7 @@ func (s store) sweep(now time.Time, stop func() bool) error {
 				continue
 			}
 			if err := os.Remove(filepath.Join(dir, f.Name())); err != nil {
-				return fmt.Errorf("forget chat: %w", err)
+				return fmt.Errorf("remove chat: %w", err)
 			}
 		}
 	}

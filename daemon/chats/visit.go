@@ -259,7 +259,7 @@ func (v *Visit) Compose(info agentapi.Info, forked bool) (text, kind, line strin
 	v.opened, b.Workspace = true, info.Workspace
 	if info.Created && !forked {
 		if at > 0 || v.gone {
-			line = "The conversation of this chat is gone; a new one begins."
+			line = "The conversation of this chat no longer exists, so a new one was started."
 		}
 		v.told = asTold(v.history)
 		if len(v.history) == 0 || v.req.NoQuotes {

@@ -224,7 +224,7 @@ func (h *handle) Interrupt(context.Context) error {
 // Switch implements [agentapi.Conversation].
 func (h *handle) Switch(_ context.Context, profile string) error {
 	if h.b.NoSwitch {
-		return &agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: "This agent server cannot change the model of a conversation."}
+		return &agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: "This agent-server cannot change the model of a conversation."}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

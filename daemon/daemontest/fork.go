@@ -11,7 +11,7 @@ import (
 // Fork implements [agentapi.Conversation].
 func (h *handle) Fork(_ context.Context, req agentapi.ForkRequest) (agentapi.Conversation, error) {
 	if h.b.NoFork {
-		return nil, &agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: "This agent server cannot copy a conversation."}
+		return nil, &agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: "This agent-server cannot copy a conversation."}
 	}
 	h.b.mu.Lock()
 	defer h.b.mu.Unlock()

@@ -71,32 +71,32 @@ func New(cfg Config) *Metrics {
 	m := &Metrics{profiles: make(map[string]struct{})}
 	s := &m.set
 	m.requests = s.Counter("ohgw_requests_total", "Requests answered, by route, method and status.", "method", "route", "status")
-	m.duration = s.Histogram("ohgw_request_duration_seconds", "From the first line of a request to the last byte of its answer.", longBuckets, "route")
+	m.duration = s.Histogram("ohgw_request_duration_seconds", "Time from the first line of a request to the last byte of its answer.", longBuckets, "route")
 	m.failures = s.Counter("ohgw_request_errors_total", "Requests that ended in an error, by its code.", "code")
 	m.firstByte = s.Histogram("ohgw_first_byte_seconds",
-		"From the first line of a chat request to the first byte of its answer; in a stream that says that the request was taken.", shortBuckets, "form")
-	m.firstText = s.Histogram("ohgw_first_text_seconds", "From the first line of a streamed chat request to the first text of the agent.", longBuckets)
-	m.streams = s.Gauge("ohgw_streams_open", "Streams that clients read now.")
-	m.repeats = s.Counter("ohgw_repeats_total", "Requests that were answered by an earlier run instead of a new one.")
-	m.runs = s.Counter("ohgw_runs_total", "Runs of agents that are over, by profile and outcome.", "outcome", "profile")
-	m.runDuration = s.Histogram("ohgw_run_duration_seconds", "From the start of a run to its end, by outcome; without the time in the queue.", longBuckets, "outcome")
-	m.wait = s.Histogram("ohgw_queue_wait_seconds", "How long a run waited for its conversation and for its place among the running ones.", longBuckets)
+		"Time from the first line of a chat request to the first byte of its answer; in a stream, that byte confirms that the request was accepted.", shortBuckets, "form")
+	m.firstText = s.Histogram("ohgw_first_text_seconds", "Time from the first line of a streamed chat request to the first text of the agent.", longBuckets)
+	m.streams = s.Gauge("ohgw_streams_open", "Response streams that are open now.")
+	m.repeats = s.Counter("ohgw_repeats_total", "Requests answered from an earlier run instead of a new one.")
+	m.runs = s.Counter("ohgw_runs_total", "Finished agent runs, by profile and outcome.", "outcome", "profile")
+	m.runDuration = s.Histogram("ohgw_run_duration_seconds", "Time from the start of a run to its end, by outcome; without the time in the queue.", longBuckets, "outcome")
+	m.wait = s.Histogram("ohgw_queue_wait_seconds", "Time a run waited for its conversation and for a free slot.", longBuckets)
 	m.tokens = s.Counter("ohgw_tokens_total",
-		"Tokens of runs, by profile and kind. Cached, cache_write and reasoning tokens are among the prompt and completion ones.", "kind", "profile")
-	m.cost = s.Counter("ohgw_cost_dollars_total", "Cost of runs as the backend reckons it, in US dollars, by profile.", "profile")
-	m.backend = s.Counter("ohgw_backend_errors_total", "Failures of the backend, by kind.", "kind")
-	m.tasks = s.Counter("ohgw_housekeeping_total", "Titles, tags and the like that were made for chat UIs without an agent, by task and by who made them.", "by", "task")
-	m.taskTime = s.Histogram("ohgw_housekeeping_seconds", "How long that took, by who made them.", shortBuckets, "by")
-	m.taskTokens = s.Counter("ohgw_housekeeping_tokens_total", "Tokens of that, by profile and kind; they are not among those of runs.", "kind", "profile")
-	m.taskCost = s.Counter("ohgw_housekeeping_cost_dollars_total", "Cost of that, in US dollars, by profile.", "profile")
+		"Tokens of runs, by profile and kind. The prompt and completion counts include cached, cache_write and reasoning tokens.", "kind", "profile")
+	m.cost = s.Counter("ohgw_cost_dollars_total", "Cost of runs in US dollars as computed by the backend, by profile.", "profile")
+	m.backend = s.Counter("ohgw_backend_errors_total", "Backend failures, by kind.", "kind")
+	m.tasks = s.Counter("ohgw_housekeeping_total", "Titles, tags and similar housekeeping texts made for chat UIs without an agent, by task and source.", "by", "task")
+	m.taskTime = s.Histogram("ohgw_housekeeping_seconds", "Duration of housekeeping tasks, by source.", shortBuckets, "by")
+	m.taskTokens = s.Counter("ohgw_housekeeping_tokens_total", "Tokens of housekeeping calls, by profile and kind; not included in the tokens of runs.", "kind", "profile")
+	m.taskCost = s.Counter("ohgw_housekeeping_cost_dollars_total", "Cost of housekeeping calls in US dollars, by profile.", "profile")
 
-	build := s.Gauge("ohgw_build_info", "Always 1; the labels say which build this is.", "go", "revision", "version")
+	build := s.Gauge("ohgw_build_info", "Always 1; the labels identify the build.", "go", "revision", "version")
 	build.Add(1, cfg.Go, cfg.Revision, cfg.Version)
 	s.Add(func() []series.Family {
 		running, queued := cfg.Runs()
 		return []series.Family{
-			series.One(series.KindGauge, "ohgw_runs_running", "Runs that go on now.", float64(running)),
-			series.One(series.KindGauge, "ohgw_runs_queued", "Requests that wait for a run now.", float64(queued)),
+			series.One(series.KindGauge, "ohgw_runs_running", "Agent runs in progress.", float64(running)),
+			series.One(series.KindGauge, "ohgw_runs_queued", "Requests waiting for a run now.", float64(queued)),
 		}
 	})
 	s.Add(process.Families)

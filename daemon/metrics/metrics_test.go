@@ -238,7 +238,7 @@ func TestEveryMetricIsDescribed(t *testing.T) {
 	}
 	for _, name := range described {
 		if !there[name] {
-			t.Errorf("docs/metrics.md describes %s, which is not there", name)
+			t.Errorf("docs/metrics.md describes %s, which does not exist", name)
 		}
 	}
 }

@@ -18,7 +18,7 @@ func (r *ChatRequest) messages(v []byte, limits Limits) error {
 		return err
 	}
 	if last < 0 {
-		return invalidValue("messages", "there is no message of the user; the last one is what the agent is asked.")
+		return invalidValue("messages", "there is no user message; the last user message is the agent's task.")
 	}
 	var system []string
 	for i, m := range raw {
@@ -37,7 +37,7 @@ func (r *ChatRequest) messages(v []byte, limits Limits) error {
 		case i == last:
 			r.Text, r.Images = text, reader.images
 			if strings.TrimSpace(text) == "" && len(r.Images) == 0 {
-				return invalidValue(reader.path, "it is empty; the last user message is what the agent is asked.")
+				return invalidValue(reader.path, "it is empty; the last user message is the agent's task.")
 			}
 		case strings.TrimSpace(text) == "":
 		case reader.strict:
@@ -97,7 +97,7 @@ func newRawMessage(v []byte, path string) (rawMessage, error) {
 	switch m.role {
 	case "system", "developer", "user", "assistant", "tool", "function":
 	default:
-		return rawMessage{}, invalidValue(path+".role", "%s is not a role; use system, developer, user, assistant, tool or function.", brief(m.role))
+		return rawMessage{}, invalidValue(path+".role", "%s is not a known role; use system, developer, user, assistant, tool or function.", brief(m.role))
 	}
 	if m.content != nil && kindOf(m.content) != "string" && kindOf(m.content) != "array" {
 		return rawMessage{}, invalidType(path+".content", "string or array", m.content)

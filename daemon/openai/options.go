@@ -58,7 +58,7 @@ func isArray(v []byte, name string) error {
 // checkToolChoice accepts what leaves the choice to the model. The agent calls
 // its own tools and never the client's.
 func checkToolChoice(v []byte, name string) error {
-	const cannot = "must be none or auto; the agent calls its own tools and cannot be made to call a client's."
+	const cannot = "must be none or auto; the agent calls its own tools and cannot call a client's tools."
 	switch kindOf(v) {
 	case "string":
 		switch s := decodeString(v); s {
@@ -67,7 +67,7 @@ func checkToolChoice(v []byte, name string) error {
 		case "required":
 			return unsupportedValue(name, cannot)
 		default:
-			return invalidValue(name, "%s is not a choice; send none or auto.", brief(s))
+			return invalidValue(name, "%s is not a valid choice; send none or auto.", brief(s))
 		}
 	case "object":
 		allowed := field(v, "allowed_tools")
@@ -97,7 +97,7 @@ func checkResponseFormat(v []byte, name string) error {
 	case "json_object", "json_schema":
 		return unsupportedValue(name, "must be text; an agent's answer cannot be forced into a format. Ask for it in the message.")
 	default:
-		return invalidValue(name+".type", "%s is not a format; send text.", brief(s))
+		return invalidValue(name+".type", "%s is not a known format; send text.", brief(s))
 	}
 }
 
@@ -107,14 +107,14 @@ func checkModalities(v []byte, name string) error {
 	}
 	return elements(v, func(_ int, e []byte) error {
 		if string(e) == `"audio"` {
-			return unsupportedValue(name, `must be ["text"]; this model does not speak.`)
+			return unsupportedValue(name, `must be ["text"]; this model has no audio output.`)
 		}
 		return nil
 	})
 }
 
 func checkAudio(_ []byte, name string) error {
-	return unsupportedParameter(name, "this model answers with text only.")
+	return unsupportedParameter(name, "this model answers only with text.")
 }
 
 func checkLogprobs(v []byte, name string) error {

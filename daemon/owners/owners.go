@@ -74,7 +74,7 @@ func (s *Store) Owner(conversation string) (token string, err error) {
 // Claim notes who owns a conversation.
 func (s *Store) Claim(conversation, token string) error {
 	if token == "" || strings.ContainsAny(token, " \n;") {
-		return fmt.Errorf("note owner: %q is no id of a token", token)
+		return fmt.Errorf("record owner: %q is not a token id", token)
 	}
 	return s.note(conversation, token)
 }
@@ -93,7 +93,7 @@ func (s *Store) note(conversation, token string) error {
 		return nil
 	}
 	if err := s.append(conversation, line(conversation, token)); err != nil {
-		return fmt.Errorf("note owner: %w", err)
+		return fmt.Errorf("record owner: %w", err)
 	}
 	return nil
 }

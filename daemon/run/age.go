@@ -63,7 +63,7 @@ func (r *records) sweep(life context.Context) {
 			continue
 		}
 		if err := r.sweepDir(life); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			r.log.Warn("old idempotency records not removed", "err", err)
+			r.log.Warn("cannot remove old idempotency records", "err", err)
 		}
 	}
 }

@@ -14,7 +14,7 @@ var (
 	// ErrBehind: the client reads too slowly.
 	ErrBehind = errors.New("the client reads too slowly")
 	// ErrTrimmed: the client came so late that the beginning is gone.
-	ErrTrimmed = errors.New("the beginning of the answer is not kept any more")
+	ErrTrimmed = errors.New("the beginning of the answer is no longer stored")
 )
 
 // Attachment is one client's view of a job. Its methods are for one goroutine.

@@ -15,14 +15,14 @@ var (
 	// ErrDraining: the gateway is shutting down.
 	ErrDraining = errors.New("shutting down")
 	// ErrQueueFull: too many runs, too many waiting.
-	ErrQueueFull = errors.New("too many agent runs")
-	// ErrConversationBusy: too many requests wait for this conversation.
-	ErrConversationBusy = errors.New("too many requests wait for this conversation")
-	// ErrKeyConflict: the idempotency key was used for another request.
-	ErrKeyConflict = errors.New("idempotency key was used for another request")
+	ErrQueueFull = errors.New("too many agents are running")
+	// ErrConversationBusy: too many requests are waiting for this conversation.
+	ErrConversationBusy = errors.New("too many requests are waiting for this conversation")
+	// ErrKeyConflict: the the idempotency key was used for a different request.
+	ErrKeyConflict = errors.New("the idempotency key was used for a different request")
 	// ErrRecord: the record of an idempotency key cannot be kept, so the run
 	// was not started.
-	ErrRecord = errors.New("cannot keep the record of the idempotency key")
+	ErrRecord = errors.New("cannot store the record of the idempotency key")
 	// ErrState: the state directory cannot be written, or read, and what is
 	// promised could not be kept, so the run was not started.
 	ErrState = errors.New("the state directory cannot be used")
@@ -32,16 +32,16 @@ var (
 var (
 	// ErrInterrupted: a run that was going on when the gateway stopped, by a
 	// crash or because it was told to.
-	ErrInterrupted = errors.New("the run was cut off when the gateway stopped")
+	ErrInterrupted = errors.New("the run was interrupted when the gateway stopped")
 	// ErrAbandoned: nobody was there to read the answer. Who comes later with the
 	// idempotency key of the run is told so.
-	ErrAbandoned = errors.New("the run was stopped because its client had gone")
+	ErrAbandoned = errors.New("the run was stopped because its client disconnected")
 )
 
 // errForeign refuses a conversation that the token may not enter.
 var errForeign = &agentapi.Error{
 	Kind: agentapi.ErrConversationNotFound,
-	Msg:  "There is no such conversation of this key; leave the id out to begin a new one.",
+	Msg:  "This API key has no such conversation; leave the id out to start a new one.",
 }
 
 // TimeoutError is the end of a run that took longer than it was allowed.

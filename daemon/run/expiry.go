@@ -158,18 +158,18 @@ func (o *oneShots) expire(s *oneShot) {
 	case o.life.Err() != nil: // for the next gateway
 	case errors.Is(err, agentapi.ErrUnavailable) || errors.Is(err, agentapi.ErrUnauthorized):
 		if wait := o.rest(); wait > 0 {
-			o.cfg.Logger.Warn("one-shots are not removed; the backend cannot be asked", "err", err, "again_in", wait.String())
+			o.cfg.Logger.Warn("one-shot conversations are not removed; the backend does not answer", "err", err, "again_in", wait.String())
 		}
 		o.again(s, 0)
 	case o.cfg.Now().Sub(s.ends) > giveUp:
-		o.cfg.Logger.Warn("one-shot is left where it is", "conversation_id", s.id, "err", err)
+		o.cfg.Logger.Warn("one-shot conversation is kept; it cannot be removed", "conversation_id", s.id, "err", err)
 		if o.drop(s) {
 			o.gone(s.id)
 		}
 	default:
 		wait := backoff(s.tries)
 		s.tries++
-		o.cfg.Logger.Warn("one-shot not removed", "conversation_id", s.id, "err", err, "again_in", wait.String())
+		o.cfg.Logger.Warn("cannot remove one-shot conversation; trying again later", "conversation_id", s.id, "err", err, "again_in", wait.String())
 		o.again(s, wait)
 	}
 }

@@ -161,7 +161,7 @@ func (j *job) finish(res turn.Result, err error) {
 	// not run again. One that was given up may have another job by now.
 	if !j.life.gaveUp() {
 		if recErr := rescue.Do(func() error { return j.m.records.end(j, res, err) }); recErr != nil {
-			j.m.cfg.Logger.Error("idempotency record not completed", "conversation_id", j.id, "err", recErr)
+			j.m.cfg.Logger.Error("cannot complete idempotency record", "conversation_id", j.id, "err", recErr)
 		}
 	}
 	j.forgetRequest()

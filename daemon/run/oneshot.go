@@ -71,7 +71,7 @@ const (
 func openOneShots(cfg Config, remove func(context.Context, string) error, clear func(string) (func(), bool)) *oneShots { //nolint:predeclared // the word for it
 	o := &oneShots{cfg: cfg, remove: remove, clear: clear, shots: make(map[string]*oneShot), others: make(map[string]note)}
 	o.life, o.end = context.WithCancel(context.Background())
-	o.journal = &journal{open: openJournalFile, living: o.living, failed: func(err error) { o.cfg.Logger.Warn("journal of one-shots not rewritten", "err", err) }}
+	o.journal = &journal{open: openJournalFile, living: o.living, failed: func(err error) { o.cfg.Logger.Warn("cannot rewrite the journal of one-shot conversations", "err", err) }}
 	if cfg.StateDir == "" {
 		o.loaded = true
 		return o
@@ -89,7 +89,7 @@ func (o *oneShots) load() {
 		if err == nil {
 			return
 		}
-		o.cfg.Logger.Warn("one-shots of an earlier process are not known", "err", err)
+		o.cfg.Logger.Warn("cannot read the one-shot conversations of an earlier process", "err", err)
 		select {
 		case <-time.After(loadAgain):
 		case <-o.life.Done():
@@ -216,7 +216,7 @@ func (o *oneShots) ended(id string, began bool) {
 	o.mu.Unlock()
 	if ends.After(now) {
 		if _, err := o.journal.write(note{ID: id, Backend: o.cfg.BackendID, Ends: ends}, false); err != nil {
-			o.cfg.Logger.Warn("end of a one-shot not noted", "err", err) // it is removed all the same
+			o.cfg.Logger.Warn("cannot record the end of a one-shot conversation", "err", err) // it is removed all the same
 		}
 	}
 	o.mu.Lock()
@@ -270,7 +270,7 @@ func (o *oneShots) drop(s *oneShot) bool {
 // which finds nothing.
 func (o *oneShots) gone(id string) {
 	if _, err := o.journal.write(note{ID: id, Backend: o.cfg.BackendID, Gone: true}, false); err != nil {
-		o.cfg.Logger.Warn("one-shot not struck out", "err", err)
+		o.cfg.Logger.Warn("cannot record the removal of a one-shot conversation", "err", err)
 	}
 }
 

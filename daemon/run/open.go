@@ -117,7 +117,7 @@ func (j *job) fork() (agentapi.Conversation, error) {
 	}
 	for _, cannot := range []error{agentapi.ErrUnsupported, agentapi.ErrRefused, agentapi.ErrConversationNotFound} {
 		if errors.Is(err, cannot) {
-			j.m.cfg.Logger.Info("conversation not copied; a new one is told what was said", "conversation_id", j.req.Origin, "err", err)
+			j.m.cfg.Logger.Info("cannot copy conversation; a new one is started with the chat's messages", "conversation_id", j.req.Origin, "err", err)
 			return nil, nil
 		}
 	}

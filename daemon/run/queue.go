@@ -150,7 +150,7 @@ func (m *Manager) wait(ctx context.Context, j *job) (func(), error) {
 		return nil, err
 	}
 	if j.life.slot != nil {
-		if err := j.waitFor(ctx, j.life.slot, "Waiting for one of the running agents to end"); err != nil {
+		if err := j.waitFor(ctx, j.life.slot, "Waiting for a running agent to finish"); err != nil {
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			m.giveBack(j)

@@ -120,7 +120,7 @@ func openRecords(cfg Config) *records {
 	}
 	r.dir = filepath.Join(cfg.StateDir, "idempotency")
 	if err := os.MkdirAll(r.dir, 0o700); err != nil { // tried again with the first record
-		cfg.Logger.Warn("directory of idempotency records not made", "err", err)
+		cfg.Logger.Warn("cannot create the directory of idempotency records", "err", err)
 	}
 	return r
 }
@@ -298,7 +298,7 @@ func (r *records) store(rec record) error {
 		return err
 	}
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
-		return fmt.Errorf("make directory of records: %w", err)
+		return fmt.Errorf("create directory of records: %w", err)
 	}
 	return atomicfile.Write(r.path(rec.key), append(data, '\n'), atomicfile.Options{})
 }

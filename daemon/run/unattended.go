@@ -49,7 +49,7 @@ func openUnattended(cfg Config) (*unattended, error) {
 	}
 	u.dir = filepath.Join(cfg.StateDir, "running")
 	if err := os.MkdirAll(u.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the directory of running turns: %w", err)
+		return nil, fmt.Errorf("create the directory of running turns: %w", err)
 	}
 	entries, err := os.ReadDir(u.dir)
 	if err != nil {
@@ -92,7 +92,7 @@ func (u *unattended) begin(j *job) {
 		err = os.WriteFile(filepath.Join(u.dir, j.id), data, 0o600)
 	}
 	if err != nil {
-		u.log.Warn("running turn not noted", "conversation_id", j.id, "err", err)
+		u.log.Warn("cannot record a running turn", "conversation_id", j.id, "err", err)
 	}
 }
 
@@ -106,7 +106,7 @@ func (u *unattended) end(conversation string) {
 		return
 	}
 	if err := os.Remove(filepath.Join(u.dir, conversation)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		u.log.Warn("end of a turn not noted", "conversation_id", conversation, "err", err)
+		u.log.Warn("cannot record the end of a turn", "conversation_id", conversation, "err", err)
 	}
 }
 
@@ -143,6 +143,6 @@ func (j *job) busy() (stop bool) {
 		j.delivery.publish(turn.Update{Kind: turn.Progress, Text: "Stopping the earlier run of this conversation"})
 		return true
 	}
-	j.delivery.publish(turn.Update{Kind: turn.Progress, Text: "Waiting for the run of this conversation that was started elsewhere"})
+	j.delivery.publish(turn.Update{Kind: turn.Progress, Text: "Waiting for a run of this conversation that another client started"})
 	return false
 }

@@ -49,7 +49,7 @@ func TestAWrongKeyIsSaid(t *testing.T) {
 	url, _ := p.daemon("127.0.0.1:0", []string{"OHGW_API_KEYS=right-key"})
 	for _, z := range sizes {
 		s := p.chat(z, "--url "+url, "OHGW_API_KEY=wrong-key")
-		s.sees("key refused")
+		s.sees("key rejected")
 		s.golden("locked", z)
 	}
 }

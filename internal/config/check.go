@@ -10,13 +10,13 @@ import (
 )
 
 // errSecret marks a value that must not be shown again, not even in an error.
-var errSecret = errors.New("leave out the user name and password: other users of this machine can see them")
+var errSecret = errors.New("remove the user name and password: other users of this machine can see them")
 
 func checkAddr(s string) (string, error) {
 	host, port, err := net.SplitHostPort(s)
 	n, numErr := strconv.ParseUint(port, 10, 16)
 	if err != nil || numErr != nil || strings.ContainsAny(host, "/@ ") {
-		return "", errors.New("use HOST:PORT, such as 127.0.0.1:6449; port 0 takes a free one")
+		return "", errors.New("use HOST:PORT, such as 127.0.0.1:6449; port 0 picks a free port")
 	}
 	return net.JoinHostPort(host, strconv.FormatUint(n, 10)), nil
 }
@@ -26,7 +26,7 @@ func checkBackend(s string) (string, error) {
 	case "auto", "agent-server", "embedded":
 		return s, nil
 	case "cloud":
-		return "", errors.New("this version does not have it; use auto, agent-server or embedded")
+		return "", errors.New("not available in this version; use auto, agent-server or embedded")
 	}
 	return "", errors.New("use auto, agent-server or embedded")
 }
@@ -58,7 +58,7 @@ func checkOrigin(s string) (string, error) {
 	u, err := url.Parse(s)
 	if err != nil || !slices.Contains([]string{"http", "https"}, u.Scheme) || u.Hostname() == "" || strings.Contains(u.Host, "*") ||
 		u.User != nil || strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "" {
-		return "", errors.New("name one origin, such as https://chat.example.org; there are no patterns")
+		return "", errors.New("use one origin, such as https://chat.example.org; patterns are not supported")
 	}
 	return strings.ToLower(u.Scheme + "://" + u.Host), nil
 }
@@ -70,7 +70,7 @@ func checkHost(s string) (string, error) {
 		return ip.String(), nil
 	}
 	if host == "" || strings.ContainsAny(host, ":/@*? ") {
-		return "", errors.New("name one host without a port, such as gateway.example.org; there are no patterns")
+		return "", errors.New("use one host name without a port, such as gateway.example.org; patterns are not supported")
 	}
 	return host, nil
 }
@@ -78,7 +78,7 @@ func checkHost(s string) (string, error) {
 // checkHeader takes the name of a header.
 func checkHeader(s string) (string, error) {
 	if s == "" || strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
-		return "", errors.New("name one header, such as X-Room-Id")
+		return "", errors.New("use one header name, such as X-Room-Id")
 	}
 	return s, nil
 }
@@ -87,7 +87,7 @@ func checkHeader(s string) (string, error) {
 func checkPath(s string) (string, error) {
 	for name := range strings.SplitSeq(s, ".") {
 		if name == "" || strings.ContainsAny(name, " \t\r\n,") {
-			return "", errors.New("name one field with dots between its names, such as metadata.room")
+			return "", errors.New("use one field path with dots, such as metadata.room")
 		}
 	}
 	return s, nil

@@ -62,12 +62,12 @@ func checkVersion(path string, v any) error {
 	case isNumber && n > fileVersion:
 		return &fault.Error{
 			Msg:  fmt.Sprintf("the config file %s was written for a newer ohgw (its version is %d, this one knows %d)", path, n, fileVersion),
-			Hint: "upgrade ohgw, or name another file with --config",
+			Hint: "upgrade ohgw, or choose another file with --config",
 			Code: fault.Usage,
 		}
 	}
 	return &fault.Error{
-		Msg:  fmt.Sprintf("the config file %s has the version %v, which is none", path, v),
+		Msg:  fmt.Sprintf("the config file %s has the version %v, which is not valid", path, v),
 		Hint: fmt.Sprintf("write version = %d, or leave it out", fileVersion),
 		Code: fault.Usage,
 	}
@@ -121,9 +121,9 @@ func nearestKey(key string, known []string) string {
 }
 
 func unreadable(path string, err error) error {
-	hint := "make it readable, or name another file with --config"
+	hint := "make the file readable, or choose another file with --config"
 	if errors.Is(err, fs.ErrNotExist) {
-		hint = "leave out --config and OHGW_CONFIG to use the default, or make the file"
+		hint = "create the file, or remove --config and OHGW_CONFIG to use the default"
 	}
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathErr.Err // the message has the path already
@@ -134,16 +134,16 @@ func unreadable(path string, err error) error {
 // broken is the error for a file that is no TOML: mistyped, or only half of it
 // was written.
 func broken(path string, err error) error {
-	msg := "the config file " + path + " is broken"
+	msg := "the config file " + path + " is not valid"
 	if parse, ok := errors.AsType[toml.ParseError](err); ok {
-		msg = fmt.Sprintf("the config file %s is broken at line %d", path, parse.Position.Line)
+		msg = fmt.Sprintf("the config file %s is not valid at line %d", path, parse.Position.Line)
 		if parse.Message != "" {
 			err = errors.New(parse.Message)
 		}
 	}
 	return &fault.Error{
 		Msg:  msg,
-		Hint: "mend it, or move it away to start from the defaults: " + filepath.Base(path) + " is TOML, with lines such as addr = \"127.0.0.1:6449\"",
+		Hint: "correct it, or move it away to use the defaults: " + filepath.Base(path) + " is TOML, with lines such as addr = \"127.0.0.1:6449\"",
 		Code: fault.Usage, Err: err,
 	}
 }

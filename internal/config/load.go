@@ -127,7 +127,7 @@ func (s *Settings) put(f Field, from Origin, texts []string) error {
 // the working directory.
 func absolute(path string, from Origin) (string, error) {
 	if strings.HasPrefix(path, "~") {
-		return "", errors.New("write the whole path; ~ means nothing here")
+		return "", errors.New("write the full path; ~ is not expanded")
 	}
 	if from.Kind == FromFile && !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(from.Name), path)

@@ -224,16 +224,16 @@ func TestBadValuesAreNamedWithTheirSource(t *testing.T) {
 		{name: "port alone", flags: map[string][]string{"addr": {"6449"}}, msg: `--addr is "6449"`, hint: "HOST:PORT"},
 		{name: "port too high", flags: map[string][]string{"addr": {"localhost:65536"}}, msg: `--addr is`, hint: "HOST:PORT"},
 		{name: "a URL as address", flags: map[string][]string{"addr": {"http://localhost:1"}}, msg: `--addr is`, hint: "HOST:PORT"},
-		{name: "backend of a later version", flags: map[string][]string{"backend": {"cloud"}}, msg: `--backend is "cloud"`, hint: "does not have it; use auto, agent-server or embedded"},
+		{name: "backend of a later version", flags: map[string][]string{"backend": {"cloud"}}, msg: `--backend is "cloud"`, hint: "not available in this version; use auto, agent-server or embedded"},
 		{name: "unknown backend", flags: map[string][]string{"backend": {"x"}}, msg: `--backend is "x"`, hint: "use auto, agent-server or embedded"},
 		{name: "URL without scheme", flags: map[string][]string{"agent-server": {"127.0.0.1:8000"}}, msg: `--agent-server is`, hint: "http://127.0.0.1:8000"},
 		{name: "URL of a file", flags: map[string][]string{"agent-server": {"file:///x"}}, msg: `--agent-server is`, hint: "http://127.0.0.1:8000"},
 		{name: "URL with query", flags: map[string][]string{"agent-server": {"http://h/?key=1"}}, msg: `--agent-server is`, hint: "without ? and #"},
 		{name: "origin with path", flags: map[string][]string{"allow-origin": {"https://a/b"}}, msg: `--allow-origin is`, hint: "one origin"},
-		{name: "origin as pattern", flags: map[string][]string{"allow-origin": {"*"}}, msg: `--allow-origin is "*"`, hint: "no patterns"},
-		{name: "origin with pattern", flags: map[string][]string{"allow-origin": {"https://*.a"}}, msg: `--allow-origin is`, hint: "no patterns"},
+		{name: "origin as pattern", flags: map[string][]string{"allow-origin": {"*"}}, msg: `--allow-origin is "*"`, hint: "patterns are not supported"},
+		{name: "origin with pattern", flags: map[string][]string{"allow-origin": {"https://*.a"}}, msg: `--allow-origin is`, hint: "patterns are not supported"},
 		{name: "host with port", flags: map[string][]string{"allow-host": {"a:1"}}, msg: `--allow-host is "a:1"`, hint: "without a port"},
-		{name: "home", flags: map[string][]string{"workspace": {"~/work"}}, msg: `--workspace is "~/work"`, hint: "whole path"},
+		{name: "home", flags: map[string][]string{"workspace": {"~/work"}}, msg: `--workspace is "~/work"`, hint: "full path"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -263,7 +263,7 @@ func TestPasswordsInURLsAreNotRepeated(t *testing.T) {
 	t.Parallel()
 	for _, u := range []string{"http://user:hunter2@h", "http://hunter2@h", "user:hunter2@h", "http://user:hunter2@ h/"} {
 		_, err := config.Load(config.Source{Getenv: env("OHGW_AGENT_SERVER_URL", u)})
-		wantFault(t, err, "OHGW_AGENT_SERVER_URL holds a password", "leave out")
+		wantFault(t, err, "OHGW_AGENT_SERVER_URL holds a password", "remove the user name")
 		if f, _ := err.(*fault.Error); strings.Contains(f.Error()+f.Hint, "hunter2") { //nolint:errorlint // As above.
 			t.Errorf("%q: the error says the password: %v", u, err)
 		}
@@ -273,12 +273,12 @@ func TestPasswordsInURLsAreNotRepeated(t *testing.T) {
 func TestBadFiles(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, file, msg, hint string }{
-		{"half written", "addr = \"127.0.0.1:6449\"\nmax_runs =", "broken at line 2", "mend it"},
-		{"cut in a string", "addr = \"127.0", "broken at line 1", "mend it"},
-		{"zeros of a crashed machine", "\x00\x00\x00\x00", "broken at line 1", "mend it"},
-		{"a key twice", "addr = \"a:1\"\naddr = \"b:1\"", "broken at line 2", "mend it"},
+		{"half written", "addr = \"127.0.0.1:6449\"\nmax_runs =", "not valid at line 2", "correct it"},
+		{"cut in a string", "addr = \"127.0", "not valid at line 1", "correct it"},
+		{"zeros of a crashed machine", "\x00\x00\x00\x00", "not valid at line 1", "correct it"},
+		{"a key twice", "addr = \"a:1\"\naddr = \"b:1\"", "not valid at line 2", "correct it"},
 		{"newer", "version = 2\nfuture = true", "written for a newer ohgw (its version is 2, this one knows 1)", "upgrade"},
-		{"no version", "version = \"x\"", "version x, which is none", "version = 1"},
+		{"no version", "version = \"x\"", "version x, which is not valid", "version = 1"},
 		{"mistyped key", "adr = \"a:1\"", "unknown key adr in", "did you mean addr?"},
 		{"mistyped key in a table", "[agent_server]\nurls = \"http://h\"", "unknown key agent_server.urls", "did you mean agent_server.url?"},
 		{"mistyped table", "[agent-server]\nurl = \"http://h\"", "unknown key agent-server.url", "did you mean agent_server.url?"},
@@ -303,10 +303,10 @@ func TestUnreadableFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	_, err := config.Load(config.Source{Getenv: env(), File: dir})
-	wantFault(t, err, "cannot read the config file "+dir, "make it readable")
+	wantFault(t, err, "cannot read the config file "+dir, "make the file readable")
 	missing := filepath.Join(dir, "none")
 	_, err = config.Load(config.Source{Getenv: env(), File: missing, Named: true})
-	wantFault(t, err, "cannot read the config file "+missing, "leave out --config")
+	wantFault(t, err, "cannot read the config file "+missing, "create the file")
 }
 
 func FuzzFile(f *testing.F) {

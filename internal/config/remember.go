@@ -16,7 +16,7 @@ import (
 
 // ErrNotAppendable says that a line cannot be added to the end of the config
 // file: there is such a key already, or a table that the line would belong to.
-var ErrNotAppendable = errors.New("the line cannot be added to the end of the config file")
+var ErrNotAppendable = errors.New("the config file does not allow adding the line at its end")
 
 // Line is a setting as the config file has it.
 func Line(key, value string) string { return fmt.Sprintf("%s = %q", key, value) }

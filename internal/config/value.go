@@ -48,7 +48,7 @@ func (f Field) set(c *Config, texts []string) error {
 	case *time.Duration:
 		*p, err = time.ParseDuration(s)
 		if err != nil || *p < 0 {
-			return errors.New("use a time such as 0, 90s or 15m")
+			return errors.New("use a duration such as 0, 90s or 15m")
 		}
 	default:
 		panic(fmt.Sprintf("config: field %s is a %T", f.Key, p))
@@ -91,7 +91,7 @@ func (f Field) texts(v any) ([]string, error) {
 			return []string{strconv.FormatInt(v, 10)}, nil
 		}
 	}
-	return nil, errors.New("use a text in quotes")
+	return nil, errors.New("use a string in quotes")
 }
 
 func listTexts(v any) ([]string, error) {
@@ -103,7 +103,7 @@ func listTexts(v any) ([]string, error) {
 		texts = append(texts, s)
 	}
 	if !ok {
-		return nil, errors.New(`use a list of texts, such as ["a", "b"]`)
+		return nil, errors.New(`use a list of strings, such as ["a", "b"]`)
 	}
 	return texts, nil
 }

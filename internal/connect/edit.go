@@ -10,10 +10,10 @@ import (
 
 // ErrTaken says that a file has settings for ohgw that are not from here, or
 // for something else in their place.
-var ErrTaken = errors.New("it has an entry of that name already")
+var ErrTaken = errors.New("it already has an entry of that name")
 
 // ErrForm says that a file is written in a way that is not changed safely.
-var ErrForm = errors.New("it is written in a way that cannot be changed safely")
+var ErrForm = errors.New("its format cannot be changed safely")
 
 // Add is a file of the client with our entry, which takes the place of an
 // older one of ours. Everything else stays as it is, byte for byte. The errors
@@ -95,7 +95,7 @@ func (c Client) prove(before, after string, v Values) error {
 		return fmt.Errorf("read settings for %s: %w", c.Name, err)
 	}
 	if want := merge(was, ours, c.at); !reflect.DeepEqual(is, want) {
-		return fmt.Errorf("%w: the place of the entry is not clear", ErrForm)
+		return fmt.Errorf("%w: the position of the entry is not clear", ErrForm)
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func (c Client) proveGone(before, after string) error {
 		return fmt.Errorf("read settings for %s: %w", c.Name, err)
 	}
 	if !c.onlyOurs(was, is, ours, c.at) {
-		return fmt.Errorf("%w: something else is in the place of the entry", ErrForm)
+		return fmt.Errorf("%w: another entry is at the position of ohgw's entry", ErrForm)
 	}
 	return nil
 }

@@ -26,15 +26,15 @@ func checkBackend(ctx context.Context, w *World) Result {
 	}
 	where := fmt.Sprintf("the %s at %s", b.Name, b.Address)
 	if b.Err != nil {
-		repair := "start it there; ohgw finds it by itself. Or take the embedded agent: ohgw serve --backend embedded"
+		repair := "start the agent-server at that address, or use the embedded agent: ohgw serve --backend embedded"
 		if errors.Is(b.Err, agentapi.ErrUnauthorized) {
-			repair = "put one of its session keys (OH_SESSION_API_KEYS_0 there) into OHGW_AGENT_SERVER_KEY"
+			repair = "set OHGW_AGENT_SERVER_KEY to one of its session keys (OH_SESSION_API_KEYS_0 on the agent-server)"
 		}
 		return Result{}.fail(where+" cannot be used", agentapi.PublicMessage(b.Err, b.Err.Error()), repair)
 	}
 	r := fine("%s %s at %s: %s", b.Name, b.Version, b.Address, b.Why)
 	for _, lack := range b.Missing {
-		r = r.warn("it lacks something", lack, "update the agent-server, or set there what it names")
+		r = r.warn("features are missing", lack, "update the agent-server, or set the variables it names")
 	}
 	return w.clocks(ctx, r, b.Address)
 }
@@ -89,5 +89,5 @@ func (w *World) clocks(ctx context.Context, r Result, address string) Result {
 	if apart < 0 {
 		which = "ahead of"
 	}
-	return r.warn(fmt.Sprintf("its clock is %s %s ours", apart.Abs().Round(time.Second), which), "times in lists and logs do not fit, and tokens end at the wrong time", setClock(w.GOOS)+", on the machine that is wrong")
+	return r.warn(fmt.Sprintf("its clock is %s %s this machine's", apart.Abs().Round(time.Second), which), "times in lists and logs do not match, and tokens expire at the wrong time", setClock(w.GOOS)+", on the machine whose clock is wrong")
 }

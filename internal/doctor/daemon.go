@@ -12,7 +12,7 @@ func checkDaemon(ctx context.Context, w *World) Result {
 	case err != nil:
 		return failed(err)
 	case d == nil:
-		return skip("none is running; ohgw serve starts one")
+		return skip("no daemon is running; ohgw serve starts one")
 	}
 	r := fine("%s answers", d.URL)
 	if d.PID != 0 {
@@ -23,13 +23,13 @@ func checkDaemon(ctx context.Context, w *World) Result {
 		return r.fail(f.Text, f.Cause, f.Repair)
 	}
 	if d.Status != "ok" {
-		r = r.warn("it is ending ("+d.Status+")", "", "wait a moment, then ohgw serve")
+		r = r.warn("the daemon is shutting down ("+d.Status+")", "", "wait a moment, then ohgw serve")
 	}
 	if d.BackendError != "" {
-		r = r.fail("it cannot use its agents now", d.BackendError, "start the agent-server again, or restart ohgw serve to choose anew")
+		r = r.fail("its agent backend is not available", d.BackendError, "start the agent-server again, or restart ohgw serve to choose another backend")
 	}
 	if d.Version != w.Version {
-		r = r.warn(fmt.Sprintf("it is ohgw %s, this is %s", d.Version, w.Version), "", "restart it to use the new one: Ctrl-C, then ohgw serve (or systemctl --user restart ohgw)")
+		r = r.warn(fmt.Sprintf("the daemon is ohgw %s, this program is %s", d.Version, w.Version), "", "restart the daemon to use the new version: Ctrl-C, then ohgw serve (or systemctl --user restart ohgw)")
 	}
 	return r
 }

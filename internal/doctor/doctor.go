@@ -69,21 +69,21 @@ const soon = 100 * time.Millisecond
 // is one that asks a model, which costs money.
 func Checks(live bool) []Check {
 	checks := []Check{
-		{Name: "machine", Doing: "looking at the machine", Run: checkMachine},
+		{Name: "machine", Doing: "checking the machine", Run: checkMachine},
 		{Name: "config", Doing: "reading the settings", Run: checkConfig},
-		{Name: "paths", Doing: "looking at the files", Run: checkPaths},
-		{Name: "keyring", Doing: "asking the store of keys", Needs: []string{"config"}, Run: checkKeyStore},
+		{Name: "paths", Doing: "checking directories", Run: checkPaths},
+		{Name: "keyring", Doing: "opening the key store", Needs: []string{"config"}, Run: checkKeyStore},
 		{Name: "profiles", Doing: "reading the profiles", Needs: []string{"config"}, Run: checkProfiles},
-		{Name: "key", Doing: "looking for the key of the active profile", Needs: []string{"config"}, Run: checkKey},
-		{Name: "port", Doing: "trying the port", Needs: []string{"config"}, Run: checkPort},
-		{Name: "backend", Doing: "asking what runs the agents", Needs: []string{"config"}, Run: checkBackend},
-		{Name: "engine", Doing: "trying the shell", Needs: []string{"config"}, Run: checkEngine},
-		{Name: "daemon", Doing: "asking the daemon", Needs: []string{"config"}, Run: checkDaemon},
-		{Name: "guard", Doing: "knocking at the door", Needs: []string{"config"}, Run: checkGuard},
+		{Name: "key", Doing: "checking the active profile's key", Needs: []string{"config"}, Run: checkKey},
+		{Name: "port", Doing: "checking the port", Needs: []string{"config"}, Run: checkPort},
+		{Name: "backend", Doing: "checking the agent backend", Needs: []string{"config"}, Run: checkBackend},
+		{Name: "engine", Doing: "checking the shell", Needs: []string{"config"}, Run: checkEngine},
+		{Name: "daemon", Doing: "querying the daemon", Needs: []string{"config"}, Run: checkDaemon},
+		{Name: "guard", Doing: "checking access protection", Needs: []string{"config"}, Run: checkGuard},
 	}
 	if live {
 		checks = append(checks, Check{
-			Name: "live", Doing: "asking the model", Needs: []string{"config", "key", "backend", "guard"}, Limit: 2 * time.Minute, Run: checkLive,
+			Name: "live", Doing: "calling the model", Needs: []string{"config", "key", "backend", "guard"}, Limit: 2 * time.Minute, Run: checkLive,
 		})
 	}
 	return checks
@@ -135,7 +135,7 @@ func Run(ctx context.Context, w *World, checks []Check, waiting func(Check), rep
 func (c Check) after(ctx context.Context, w *World, verdict func(string) Verdict) Result {
 	for _, name := range c.Needs {
 		if verdict(name) == Failed {
-			return Result{Check: c.Name, Verdict: Skipped, Text: "not looked at, since " + name + " comes first", Findings: []Finding{}}
+			return Result{Check: c.Name, Verdict: Skipped, Text: "not checked: fix " + name + " first", Findings: []Finding{}}
 		}
 	}
 	limit := c.Limit
@@ -149,7 +149,7 @@ func (c Check) after(ctx context.Context, w *World, verdict func(string) Verdict
 	r.Check, r.Took = c.Name, w.Now().Sub(began)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) { // on a busy machine that need not mean much
 		for i := range r.Findings {
-			r.Findings[i].Cause = joinHints(r.Findings[i].Cause, "it was waited for "+limit.String())
+			r.Findings[i].Cause = joinHints(r.Findings[i].Cause, "no answer within "+limit.String())
 		}
 	}
 	if r.Findings == nil {
@@ -209,7 +209,7 @@ func failed(err error) Result {
 
 // finding reads an error that was made for people, or any other.
 func finding(err error) Finding {
-	f := Finding{Verdict: Failed, Text: err.Error(), Repair: "see the text; ohgw doctor --debug shows more"}
+	f := Finding{Verdict: Failed, Text: err.Error(), Repair: "run ohgw doctor --debug for details"}
 	if told, ok := errors.AsType[*fault.Error](err); ok {
 		f.Text, f.Repair = told.Msg, told.Hint
 		if told.Err != nil {

@@ -170,16 +170,16 @@ func TestConfig(t *testing.T) {
 
 	w = healthy()
 	w.Stat = stat(fstest.MapFS{"config/ohgw/config.toml": {Mode: 0o662}})
-	expect(t, look(t, w, "config"), doctor.Failed, "others can change", "chmod go-w /config/ohgw/config.toml")
+	expect(t, look(t, w, "config"), doctor.Failed, "other users can change", "chmod go-w /config/ohgw/config.toml")
 
 	w = healthy()
 	c := config.Default()
 	c.Workspace = "/"
 	w.Settings = settings(c)
-	expect(t, look(t, w, "config"), doctor.Failed, "all files of this machine", "--workspace DIR")
+	expect(t, look(t, w, "config"), doctor.Failed, "every file on this machine", "--workspace DIR")
 	c.Workspace = "/config/ohgw/config.toml"
 	w.Settings = settings(c)
-	expect(t, look(t, w, "config"), doctor.Failed, "is no directory")
+	expect(t, look(t, w, "config"), doctor.Failed, "is not a directory")
 	c = config.Default()
 	c.NoAuth = true
 	w.Settings = settings(c)
@@ -202,11 +202,11 @@ func TestPaths(t *testing.T) {
 			w.Writable = func(string) error {
 				return &fs.PathError{Op: "open", Path: "/x", Err: syscall.EACCES}
 			}
-		}, doctor.Failed, []string{"nothing can be written to /", "permission denied", "sudo chown"}},
-		"others can write": {func(w *doctor.World) {
+		}, doctor.Failed, []string{"cannot write to /", "permission denied", "sudo chown"}},
+		"other users can write": {func(w *doctor.World) {
 			w.Stat = stat(fstest.MapFS{"state/ohgw": {Mode: fs.ModeDir | 0o770}})
 		}, doctor.Failed, []string{"chmod 700 /state/ohgw", "mode 0770"}},
-		"others can look": {func(w *doctor.World) {
+		"other users can look": {func(w *doctor.World) {
 			w.Stat = stat(fstest.MapFS{"state/ohgw": {Mode: fs.ModeDir | 0o755}})
 		}, doctor.Warning, []string{"chmod 700 /state/ohgw"}},
 		"a space in the path": {func(w *doctor.World) {
@@ -220,7 +220,7 @@ func TestPaths(t *testing.T) {
 		}, doctor.Failed, []string{"chmod 600 /state/ohgw/default-token"}},
 		"a file in its place": {func(w *doctor.World) {
 			w.Stat = stat(fstest.MapFS{"state/ohgw": {Mode: 0o600}})
-		}, doctor.Failed, []string{"/state/ohgw is no directory"}},
+		}, doctor.Failed, []string{"/state/ohgw is not a directory"}},
 		"full": {func(w *doctor.World) {
 			w.Writable = func(string) error { return &fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC} }
 			w.Free = func(string) (uint64, error) { return 5 << 30, nil } // the user's own part of it is used up
@@ -322,7 +322,7 @@ func TestAnAgentServerMayHaveProfilesOfItsOwn(t *testing.T) {
 		return doctor.Backend{Status: agentapi.Status{Address: "http://127.0.0.1:8000"}, Profiles: 2}, nil
 	}
 	expect(t, look(t, w, "profiles"), doctor.OK, "2 profiles in the agent-server")
-	expect(t, look(t, w, "key"), doctor.Skipped, "the keys are those of the agent-server")
+	expect(t, look(t, w, "key"), doctor.Skipped, "the agent-server holds the keys")
 }
 
 func TestPort(t *testing.T) {
@@ -360,7 +360,7 @@ func TestBackend(t *testing.T) {
 	}), "backend"), doctor.Failed, "OHGW_AGENT_SERVER_KEY")
 	expect(t, look(t, with(func(b *doctor.Backend) { b.Missing = []string{"Before 1.33: no x."} }), "backend"), doctor.Warning, "Before 1.33: no x.")
 
-	for shift, want := range map[time.Duration]string{0: "", 10 * time.Second: "", 5 * time.Minute: "5m0s ahead of ours", -time.Hour: "1h0m0s behind ours"} {
+	for shift, want := range map[time.Duration]string{0: "", 10 * time.Second: "", 5 * time.Minute: "5m0s ahead of this machine", -time.Hour: "1h0m0s behind this machine"} {
 		w := with(func(*doctor.Backend) {})
 		w.Do = func(r *http.Request) (*http.Response, error) {
 			if r.URL.String() != "http://127.0.0.1:8000/server_info" {
@@ -416,7 +416,7 @@ func TestDaemon(t *testing.T) {
 	}{
 		"fine":    {doctor.Daemon{Status: "ok", Version: "1.2.3", PID: 7}, doctor.OK, []string{"process 7"}},
 		"ending":  {doctor.Daemon{Status: "draining", Version: "1.2.3"}, doctor.Warning, nil},
-		"older":   {doctor.Daemon{Status: "ok", Version: "1.0.0"}, doctor.Warning, []string{"it is ohgw 1.0.0, this is 1.2.3"}},
+		"older":   {doctor.Daemon{Status: "ok", Version: "1.0.0"}, doctor.Warning, []string{"the daemon is ohgw 1.0.0, this program is 1.2.3"}},
 		"no host": {doctor.Daemon{Status: "ok", Version: "1.2.3", BackendError: "gone"}, doctor.Failed, []string{"gone"}},
 		"locked":  {doctor.Daemon{Status: "ok", Refused: &fault.Error{Msg: "does not take our key", Hint: "put one into OHGW_API_KEY"}}, doctor.Failed, []string{"OHGW_API_KEY"}},
 	}
@@ -466,11 +466,11 @@ func TestTheGuardIsReallyTried(t *testing.T) {
 		want   doctor.Verdict
 		texts  []string
 	}{
-		"closed":       {nil, doctor.OK, []string{"a gateway of this process"}},
+		"closed":       {nil, doctor.OK, []string{"a gateway in this process"}},
 		"any host":     {open(func(r *http.Request) bool { return r.Host == "ohgw-doctor.invalid" }), doctor.Failed, []string{"another host name got 200"}},
 		"any web page": {open(func(r *http.Request) bool { return r.Header.Get("Origin") != "" }), doctor.Failed, []string{"a web page got 200"}},
 		"any caller":   {open(func(r *http.Request) bool { return r.Header.Get("Authorization") == "" }), doctor.Failed, []string{"without a key got 200"}},
-		"nobody":       {func(*http.Request) (int, string) { return http.StatusForbidden, "" }, doctor.Failed, []string{"our own request was refused"}},
+		"nobody":       {func(*http.Request) (int, string) { return http.StatusForbidden, "" }, doctor.Failed, []string{"a valid request was refused"}},
 	}
 	for name, tt := range tests {
 		w := healthy()
@@ -481,12 +481,12 @@ func TestTheGuardIsReallyTried(t *testing.T) {
 	w := healthy() // no key by choice
 	w.Gateway = func(context.Context) (doctor.Gateway, error) { return doctor.Gateway{URL: "http://x"}, nil }
 	w.Do = gateway(t, open(func(r *http.Request) bool { return r.Host != "ohgw-doctor.invalid" && r.Header.Get("Origin") == "" }))
-	expect(t, look(t, w, "guard"), doctor.Warning, "no key is asked for")
+	expect(t, look(t, w, "guard"), doctor.Warning, "no API key is required")
 	w = healthy()
 	expect(t, look(t, w, "guard"), doctor.Failed, "nobody there")
 	w.Gateway = func(context.Context) (doctor.Gateway, error) { return doctor.Gateway{}, errors.New("no") }
 	w.Backend = func(context.Context) (doctor.Backend, error) { return doctor.Backend{}, errors.New("no") }
-	expect(t, look(t, w, "guard"), doctor.Skipped, "backend comes first")
+	expect(t, look(t, w, "guard"), doctor.Skipped, "fix backend first")
 }
 
 func TestALiveTurnTellsItsCost(t *testing.T) {
@@ -560,7 +560,7 @@ func TestSlowThingsDoNotAddUp(t *testing.T) {
 		results := doctor.Run(t.Context(), w, doctor.Checks(false), func(c doctor.Check) { waited = append(waited, c.Doing) }, func(r doctor.Result) { reported = append(reported, r.Check) })
 		for _, r := range results {
 			for _, f := range r.Findings {
-				if !strings.Contains(f.Cause, "it was waited for 800ms") {
+				if !strings.Contains(f.Cause, "no answer within 800ms") {
 					t.Errorf("%s does not say how long it waited: %+v", r.Check, f)
 				}
 			}
@@ -568,7 +568,7 @@ func TestSlowThingsDoNotAddUp(t *testing.T) {
 		if took := time.Since(began); took >= time.Second {
 			t.Errorf("it took %s", took)
 		}
-		if len(waited) == 0 || !strings.Contains(strings.Join(waited, ","), "asking the store of keys") {
+		if len(waited) == 0 || !strings.Contains(strings.Join(waited, ","), "opening the key store") {
 			t.Errorf("nobody was told what goes on: %v", waited)
 		}
 		var order []string

@@ -15,31 +15,31 @@ func checkEngine(ctx context.Context, w *World) Result {
 	if b, err := w.Backend(ctx); err == nil && !b.embedded() {
 		needed = false
 	}
-	r := fine("bash, a pseudo-terminal and git are there")
+	r := fine("bash, a pseudo-terminal and git are available")
 	bad := func(text, cause, repair string) {
 		if needed {
 			r = r.fail(text, cause, repair)
 		} else {
-			r = r.warn(text+"; the embedded agent could not work here", cause, repair)
+			r = r.warn(text+"; the embedded agent cannot run commands here", cause, repair)
 		}
 	}
 	if w.GOOS == "windows" {
-		return skip("the embedded agent's shell needs a Unix")
+		return skip("the embedded agent's shell needs a Unix system system system system system")
 	}
 	if path, err := w.LookPath("bash"); err != nil {
-		bad("there is no bash for the agent's commands", err.Error(), install(w.GOOS, "bash"))
+		bad("bash, which runs the agent's commands, is not installed", err.Error(), install(w.GOOS, "bash"))
 	} else if out, err := w.Output(ctx, path, "--norc", "--noprofile", "-c", "echo $BASH_VERSION"); err != nil || strings.TrimSpace(out) == "" {
-		text := "it says nothing"
+		text := "no output"
 		if err != nil {
 			text = err.Error()
 		}
 		bad(path+" does not work", text, install(w.GOOS, "bash"))
 	}
 	if err := w.PTY(); err != nil {
-		bad("there is no pseudo-terminal for the agent's shell", err.Error(), "mount /dev/pts (in a container: docker run --tty, or an image with /dev/ptmx)")
+		bad("the agent's shell cannot open a pseudo-terminal", err.Error(), "mount /dev/pts (in a container: docker run --tty, or an image with /dev/ptmx)")
 	}
 	if _, err := w.LookPath("git"); err != nil {
-		r = r.warn("there is no git; agents work on repositories with it", err.Error(), install(w.GOOS, "git"))
+		r = r.warn("git, which agents use for repositories, is not installed", err.Error(), install(w.GOOS, "git"))
 	}
 	return r
 }
@@ -48,5 +48,5 @@ func install(goos, name string) string {
 	if goos == "darwin" {
 		return "brew install " + name
 	}
-	return "sudo apt install " + name + ", or what your system has in its place"
+	return "sudo apt install " + name + ", or use your system's package manager"
 }

@@ -15,13 +15,13 @@ func checkGuard(ctx context.Context, w *World) Result {
 	g, err := w.Gateway(ctx)
 	if err != nil {
 		if b, failed := w.Backend(ctx); failed != nil || b.Err != nil {
-			return skip("there is no gateway to try, since backend comes first")
+			return skip("not checked: fix backend first")
 		}
 		return failed(err)
 	}
-	r := fine("other hosts, web pages and callers without a key are refused")
+	r := fine("requests with other host names, from web pages or without a key are refused")
 	if g.Temporary {
-		r.Text += " (tried on a gateway of this process, since none runs)"
+		r.Text += " (checked with a gateway in this process, since none is running)"
 	}
 	attempts := []struct {
 		what   string
@@ -30,12 +30,12 @@ func checkGuard(ctx context.Context, w *World) Result {
 		repair string
 	}{
 		{
-			"a request for another host name", func(q *http.Request) { q.Host = foreign }, http.StatusForbidden,
-			"take away what rewrites the Host header between you and ohgw",
+			"a request with another host name", func(q *http.Request) { q.Host = foreign }, http.StatusForbidden,
+			"remove the proxy that rewrites the Host header in front of ohgw",
 		},
 		{
-			"a request of a web page", func(q *http.Request) { q.Header.Set("Origin", "https://"+foreign) }, http.StatusForbidden,
-			"take away what rewrites the Origin header between you and ohgw",
+			"a request from a web page", func(q *http.Request) { q.Header.Set("Origin", "https://"+foreign) }, http.StatusForbidden,
+			"remove the proxy that rewrites the Origin header in front of ohgw",
 		},
 		{
 			"a request without a key", func(q *http.Request) { q.Header.Del("Authorization") }, http.StatusUnauthorized,
@@ -46,16 +46,16 @@ func checkGuard(ctx context.Context, w *World) Result {
 		status, err := w.knock(ctx, g, a.change)
 		switch {
 		case err != nil:
-			return r.fail("the gateway at "+g.URL+" does not answer", err.Error(), "ohgw status says more")
+			return r.fail("the gateway at "+g.URL+" does not answer", err.Error(), "run ohgw status for details")
 		case status == a.want:
 		case status == http.StatusOK && a.want == http.StatusUnauthorized && g.Key == "":
-			r = r.warn("every program of this machine can run commands as you", "no key is asked for", a.repair)
+			r = r.warn("every program on this machine can run commands as you", "no API key is required", a.repair)
 		default:
 			r = r.fail(fmt.Sprintf("%s got %d, not %d", a.what, status, a.want), "a web page could use your agents", a.repair)
 		}
 	}
 	if status, err := w.knock(ctx, g, func(*http.Request) {}); err == nil && status == http.StatusForbidden {
-		r = r.fail("our own request was refused", fmt.Sprintf("status %d", status), "ohgw status says more")
+		r = r.fail("a valid request was refused", fmt.Sprintf("status %d", status), "run ohgw status for details")
 	}
 	return r
 }

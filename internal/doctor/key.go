@@ -19,9 +19,9 @@ func checkKey(ctx context.Context, w *World) Result {
 	case err != nil:
 		return failed(err)
 	case s.Demo && p.Active == nil:
-		return fine("the demo needs none")
+		return fine("the demo needs no key")
 	case p.Count == 0 && w.remote(ctx) > 0:
-		return skip("the keys are those of the agent-server")
+		return skip("the agent-server holds the keys")
 	case p.Count == 0:
 		return skip("there is no profile")
 	case p.Active == nil:
@@ -34,7 +34,7 @@ func checkKey(ctx context.Context, w *World) Result {
 	case a.NeedsNone != "":
 		return fine("%s (%s) %s", a.Name, a.Model, a.NeedsNone)
 	}
-	why := "none is stored, none is in the profile"
+	why := "no key is stored, and the profile has none"
 	if len(a.Variables) > 0 {
 		why += ", and " + strings.Join(a.Variables, " and ") + " is not set"
 	}

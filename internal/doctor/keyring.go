@@ -24,10 +24,10 @@ func checkKeyStore(ctx context.Context, w *World) Result {
 		}
 	}
 	if s.Exposed {
-		r = r.fail("others can read "+s.Path, "keys that others could read are to be replaced at their provider", "chmod 600 "+s.Path)
+		r = r.fail("others can read "+s.Path, "replace keys that other users could read at their provider", "chmod 600 "+s.Path)
 	}
 	if s.Plain > 0 {
-		r = r.warn(plural(s.Plain, "key")+" in "+s.Path+" can be read by whoever gets the file", "OH_SECRET_KEY was not set when they were stored", "export OH_SECRET_KEY=…, then ohgw keys set NAME --replace")
+		r = r.warn(plural(s.Plain, "key")+" in "+s.Path+" can be read by anyone who can read the file", "OH_SECRET_KEY was not set when they were stored", "export OH_SECRET_KEY=…, then ohgw keys set NAME --replace")
 	}
 	return r
 }

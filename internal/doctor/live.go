@@ -43,7 +43,7 @@ func checkLive(ctx context.Context, w *World) Result {
 	took := w.Now().Sub(began)
 	switch {
 	case err != nil:
-		return Result{}.fail("the question got no answer", err.Error(), "ohgw status says more")
+		return Result{}.fail("the model sent no answer", err.Error(), "run ohgw status for details")
 	case status != http.StatusOK:
 		return Result{}.fail(answer.Error.Message, fmt.Sprintf("status %d, %s", status, answer.Error.Code), repairOf(answer.Error.Code))
 	case len(answer.Choices) == 0 || answer.Choices[0].Message.Content == "":
@@ -80,7 +80,7 @@ func (w *World) ask(ctx context.Context, g Gateway) (int, completion, error) {
 		return 0, answer, fmt.Errorf("read the answer: %w", err)
 	}
 	if answer.Error.Message == "" {
-		answer.Error.Message = "the question was refused"
+		answer.Error.Message = "the request was refused"
 	}
 	return resp.StatusCode, answer, nil
 }
@@ -89,17 +89,17 @@ func (w *World) ask(ctx context.Context, g Gateway) (int, completion, error) {
 func repairOf(code string) string {
 	switch code {
 	case "model_not_found":
-		return "make a profile the active one: ohgw profiles use NAME"
+		return "activate a profile: ohgw profiles use NAME"
 	case "llm_error":
-		return "look at key and model of the active profile: ohgw keys status, ohgw profiles check"
+		return "check the active profile's key and model: ohgw keys status, ohgw profiles check"
 	case "agent_server_unavailable", "agent_server_lost", "agent_server_error":
-		return "look at the agent-server: ohgw status"
+		return "check the agent-server: ohgw status"
 	case "agent_unavailable", "agent_error", "agent_lost":
-		return "the message and the log of ohgw serve say what to repair: a profile, OpenHands' settings, or the disk"
+		return "the message and the log of ohgw serve show what to repair: a profile, OpenHands' settings, or the disk"
 	case "missing_api_key", "invalid_api_key":
-		return "put a token of the gateway into OHGW_API_KEY (ohgw tokens create NAME)"
+		return "set a token: export OHGW_API_KEY=$(ohgw tokens create NAME)"
 	case "rate_limit_exceeded", "conversation_busy":
 		return "try again when fewer agents run: ohgw status"
 	}
-	return "the log of ohgw serve says more"
+	return "the log of ohgw serve has details"
 }

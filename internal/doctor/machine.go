@@ -15,14 +15,14 @@ func checkMachine(_ context.Context, w *World) Result {
 	r := fine("ohgw %s on %s", w.Version, w.GOOS)
 	now := w.Now()
 	if !w.Built.IsZero() && now.Before(w.Built.Add(-clockSlack)) {
-		r = r.fail("the clock says "+now.UTC().Format("2 January 2006")+", which is before this ohgw was made",
-			"certificates seem not to be valid yet, and tokens live too long", setClock(w.GOOS))
+		r = r.fail("the clock shows "+now.UTC().Format("2 January 2006")+", which is before this ohgw was built",
+			"certificates look not yet valid, and tokens expire too late", setClock(w.GOOS))
 	}
 	if w.Root {
-		r = r.warn("this is root: agents may change everything on this machine", "", "start ohgw as a user of its own: sudo -iu NAME ohgw serve")
+		r = r.warn("ohgw runs as root, so agents can change everything on this machine", "", "run ohgw as an ordinary user: sudo -iu NAME ohgw serve")
 	}
 	if name, value, ok := noUTF8(w); ok {
-		r = r.warn("the locale has no UTF-8, so answers may look garbled", name+"="+value, "export LC_ALL=C.UTF-8")
+		r = r.warn("the locale is not UTF-8, so answers may look garbled", name+"="+value, "export LC_ALL=C.UTF-8")
 	}
 	return r
 }

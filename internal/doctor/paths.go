@@ -47,7 +47,7 @@ func checkPaths(_ context.Context, w *World) Result {
 			continue // that it is not there is fine
 		}
 		if mode := info.Mode().Perm(); mode&0o077 != 0 {
-			r = r.fail(fmt.Sprintf("others can read %s (mode %04o)", path, mode), "it is about who may call ohgw, or holds keys", "chmod 600 "+word(path))
+			r = r.fail(fmt.Sprintf("other users can read %s (mode %04o)", path, mode), "the file controls access to ohgw, or holds keys", "chmod 600 "+word(path))
 		}
 	}
 	return w.room(r, dirs.State)
@@ -65,16 +65,16 @@ func (w *World) directory(r Result, dir string, written bool) Result {
 	}
 	switch {
 	case err != nil:
-		return r.fail("the directory "+dir+" cannot be looked at", cause(err), "give it to yourself: sudo chown $USER "+word(dir))
+		return r.fail("the directory "+dir+" cannot be read", cause(err), "make it yours: sudo chown $USER "+word(dir))
 	case !info.IsDir():
-		return r.fail(dir+" is no directory", "", "move it away: mv "+word(dir)+" "+word(dir+".old"))
+		return r.fail(dir+" is not a directory", "", "move it away: mv "+word(dir)+" "+word(dir+".old"))
 	}
 	if own := filepath.Base(dir) == "ohgw"; own && w.GOOS != "windows" {
 		switch mode := info.Mode().Perm(); {
 		case mode&0o022 != 0:
-			r = r.fail(fmt.Sprintf("others can write to %s (mode %04o)", dir, mode), "they could put their own files in the place of yours", "chmod 700 "+word(dir))
+			r = r.fail(fmt.Sprintf("other users can write to %s (mode %04o)", dir, mode), "other users could replace your files", "chmod 700 "+word(dir))
 		case mode&0o077 != 0 && written:
-			r = r.warn(fmt.Sprintf("others can look into %s (mode %04o)", dir, mode), "", "chmod 700 "+word(dir))
+			r = r.warn(fmt.Sprintf("other users can look into %s (mode %04o)", dir, mode), "", "chmod 700 "+word(dir))
 		}
 	}
 	if !written {
@@ -88,7 +88,7 @@ func (w *World) writable(r Result, dir string) Result {
 	if err == nil || storage.Of(err) == storage.Full { // room tells about that
 		return r
 	}
-	return r.fail("nothing can be written to "+dir, cause(err), "give it to yourself: sudo chown $USER "+word(dir)+", or name another one with XDG_STATE_HOME and XDG_RUNTIME_DIR")
+	return r.fail("cannot write to "+dir, cause(err), "make it yours: sudo chown $USER "+word(dir)+", or set XDG_STATE_HOME and XDG_RUNTIME_DIR to other directories")
 }
 
 // room looks whether there is space for what ohgw and its agents write.
@@ -100,9 +100,9 @@ func (w *World) room(r Result, dir string) Result {
 	full := storage.Of(w.Writable(dir)) == storage.Full
 	switch {
 	case full || err == nil && free < none:
-		return r.fail("the disk of "+dir+" is full", "tokens, records of runs and conversations cannot be kept", "make room there (du -xh "+word(dir)+" | sort -h | tail), or set XDG_STATE_HOME to another disk")
+		return r.fail("the disk of "+dir+" is full", "tokens, run records and conversations cannot be stored", "free space on it (du -xh "+word(dir)+" | sort -h | tail), or set XDG_STATE_HOME to a directory on another disk")
 	case err == nil && free < scarce:
-		return r.warn(fmt.Sprintf("the disk of %s has %d MiB left", dir, free>>20), "agents' work and conversations go there", "make room, or set XDG_STATE_HOME to another disk")
+		return r.warn(fmt.Sprintf("the disk of %s has %d MiB left", dir, free>>20), "agents' work and conversations are stored on it", "free space on it, or set XDG_STATE_HOME to a directory on another disk")
 	}
 	return r
 }

@@ -14,7 +14,7 @@ func checkPort(ctx context.Context, w *World) Result {
 	}
 	if d, err := w.Daemon(ctx); err == nil && d != nil {
 		if u, err := url.Parse(d.URL); err == nil && samePort(u.Host, s.Addr) {
-			return fine("%s is that of your daemon", s.Addr)
+			return fine("%s is used by your daemon", s.Addr)
 		}
 	}
 	err = w.Bind(ctx, s.Addr)
@@ -22,7 +22,7 @@ func checkPort(ctx context.Context, w *World) Result {
 		return fine("%s is free", s.Addr)
 	}
 	f := finding(err)
-	return Result{}.fail(f.Text, f.Cause, "ohgw serve --addr 127.0.0.1:0 takes a free port; or "+f.Repair)
+	return Result{}.fail(f.Text, f.Cause, "to use any free port: ohgw serve --addr 127.0.0.1:0; or "+f.Repair)
 }
 
 func samePort(a, b string) bool {

@@ -23,7 +23,7 @@ func checkProfiles(ctx context.Context, w *World) Result {
 		return failed(err)
 	}
 	if n := w.remote(ctx); p.Count == 0 && n > 0 {
-		return fine("%s in the agent-server, which has files of its own", plural(n, "profile"))
+		return fine("%s in the agent-server, which stores them itself", plural(n, "profile"))
 	}
 	if p.Count == 0 {
 		return Result{Verdict: OK}.warn("there is no LLM profile in "+p.Base, "", "ohgw profiles add NAME --model PROVIDER/MODEL, or ohgw serve --demo to try without")

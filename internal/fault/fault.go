@@ -17,14 +17,14 @@ const (
 	Usage       Code = 2   // the command line is wrong
 	Partly      Code = 3   // some items failed, the others are done
 	Credential  Code = 4   // no usable key or token
-	Unreachable Code = 5   // the daemon, the agent server or the provider does not answer
+	Unreachable Code = 5   // the daemon, the agent-server or the provider does not answer
 	Conflict    Code = 6   // it exists already, or somebody else holds it
 	Interrupted Code = 130 // Ctrl-C
 )
 
 // Error is a failure as a person should read it.
 type Error struct {
-	Msg  string // what happened: "cannot reach the agent server at http://…"
+	Msg  string // what happened: "cannot reach the agent-server at http://…"
 	Hint string // what to do next; may be empty
 	Code Code   // exit code; zero means Failed
 	Err  error  // the cause below; may be nil

@@ -38,7 +38,7 @@ func (c *Client) Ask(ctx context.Context, q Question) iter.Seq2[Piece, error] {
 }
 
 // errLeft says that whoever iterated has left.
-var errLeft = errors.New("nobody reads on")
+var errLeft = errors.New("the reader stopped")
 
 // asking is a question on its way to an answer.
 type asking struct {
@@ -61,7 +61,7 @@ func (c *Client) newAsking(q Question) (*asking, error) {
 	}
 	body, err := encode(q)
 	if err != nil {
-		return nil, &Error{Kind: Refused, Message: "The question cannot be written down.", Err: err}
+		return nil, &Error{Kind: Refused, Message: "The question cannot be encoded.", Err: err}
 	}
 	return &asking{c: c, q: q, body: body, conversation: q.Conversation}, nil
 }
@@ -103,7 +103,7 @@ func (a *asking) gone(err error) error {
 	a.settled = true // nobody is there to be told
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
-		e = &Error{Kind: Unreachable, Message: "The gateway at " + a.c.place() + " was lost and did not come back.", Err: err}
+		e = &Error{Kind: Unreachable, Message: "The connection to the gateway at " + a.c.place() + " was lost and could not be restored.", Err: err}
 	}
 	e.Conversation = a.conversation
 	return e
@@ -218,7 +218,7 @@ func (a *asking) broken(ctx context.Context, err error) error {
 		return &Error{Kind: Failed, Status: http.StatusOK, Code: f.code, Message: f.message, Conversation: a.conversation}
 	}
 	if errors.Is(err, errMalformed) {
-		return a.c.stranger("a stream that cannot be read", err)
+		return a.c.stranger("a malformed stream", err)
 	}
 	if errors.Is(context.Cause(ctx), errSilent) {
 		err = errSilent

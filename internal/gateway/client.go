@@ -109,7 +109,7 @@ func (c *Client) Models(ctx context.Context) ([]Model, error) {
 func (c *Client) request(ctx context.Context, method, path string, body io.Reader) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
 	if err != nil {
-		return nil, &Error{Kind: Unreachable, Message: fmt.Sprintf("%q is no address of a gateway.", c.base), Err: err}
+		return nil, &Error{Kind: Unreachable, Message: fmt.Sprintf("%q is not the address of a gateway.", c.base), Err: err}
 	}
 	if c.cfg.Key != "" {
 		req.Header.Set("Authorization", "Bearer "+c.cfg.Key)

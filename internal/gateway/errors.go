@@ -20,10 +20,10 @@ func (e *lostError) Error() string { return e.err.Error() }
 func (e *lostError) Unwrap() error { return e.err }
 
 // errSilent ends a connection on which nothing comes any more.
-var errSilent = errors.New("nothing came for a while, not even a sign of life")
+var errSilent = errors.New("no data and no keep-alive for a while")
 
 // errCut is a stream that ended before its answer did.
-var errCut = errors.New("the connection was closed in the middle of the answer")
+var errCut = errors.New("the connection was closed before the answer was complete")
 
 // unreachable is the error for a gateway that does not answer, or ctx's.
 func (c *Client) unreachable(ctx context.Context, err error) error {
@@ -35,7 +35,7 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 
 // stranger is the error for what is no gateway. What tells what came instead.
 func (c *Client) stranger(what string, err error) *Error {
-	return &Error{Kind: Stranger, Message: fmt.Sprintf("What answers at %s is no gateway: it sent %s.", c.place(), what), Err: err}
+	return &Error{Kind: Stranger, Message: fmt.Sprintf("The server at %s is not an ohgw gateway: it sent %s.", c.place(), what), Err: err}
 }
 
 // describe tells what an answer is, in a few words and without its content.
@@ -71,7 +71,7 @@ func (c *Client) refused(res *http.Response) *Error {
 		e.Status = res.StatusCode
 		switch res.StatusCode {
 		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-			e.Kind, e.Message = Unreachable, fmt.Sprintf("The gateway at %s cannot be reached: what is before it answers with the status %d.", c.place(), res.StatusCode)
+			e.Kind, e.Message = Unreachable, fmt.Sprintf("The gateway at %s cannot be reached: the proxy in front of it answers with status %d.", c.place(), res.StatusCode)
 		}
 		return e
 	}

@@ -241,11 +241,11 @@ func TestStrangersAreKnown(t *testing.T) {
 		"plain JSON":    {page(200, "application/json", `{"choices":[]}`), gateway.Stranger, "application/json"},
 		"odd envelope":  {page(400, "application/json", `{"error":"no"}`), gateway.Stranger, "400"},
 		"no kind":       {page(200, "?", ""), gateway.Stranger, "something"},
-		"no JSON":       {page(200, "text/event-stream", "data: hello\n\n"), gateway.Stranger, "cannot be read"},
-		"wrong types":   {page(200, "text/event-stream", `data: {"choices":"x"}`+"\n\n"), gateway.Stranger, "cannot be read"},
-		"end too early": {page(200, "text/event-stream", head+"data: [DONE]\n\n"), gateway.Stranger, "cannot be read"},
-		"long line":     {page(200, "text/event-stream", "data: "+strings.Repeat("x", 10<<20)+"\n\n"), gateway.Stranger, "cannot be read"},
-		"endless event": {page(200, "text/event-stream", strings.Repeat("data: "+strings.Repeat("x", 1000)+"\n", 10<<10)+"\n"), gateway.Stranger, "cannot be read"},
+		"no JSON":       {page(200, "text/event-stream", "data: hello\n\n"), gateway.Stranger, "malformed stream"},
+		"wrong types":   {page(200, "text/event-stream", `data: {"choices":"x"}`+"\n\n"), gateway.Stranger, "malformed stream"},
+		"end too early": {page(200, "text/event-stream", head+"data: [DONE]\n\n"), gateway.Stranger, "malformed stream"},
+		"long line":     {page(200, "text/event-stream", "data: "+strings.Repeat("x", 10<<20)+"\n\n"), gateway.Stranger, "malformed stream"},
+		"endless event": {page(200, "text/event-stream", strings.Repeat("data: "+strings.Repeat("x", 1000)+"\n", 10<<10)+"\n"), gateway.Stranger, "malformed stream"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -55,7 +55,7 @@ type RunningError struct {
 
 func (e *RunningError) Error() string {
 	if e.Info.URL == "" {
-		return fmt.Sprintf("%s is held by %s", e.Dir, e.Holder)
+		return fmt.Sprintf("%s is in use by %s", e.Dir, e.Holder)
 	}
 	return fmt.Sprintf("a daemon of yours runs at %s (process %d)", e.Info.URL, e.Info.PID)
 }

@@ -83,7 +83,7 @@ func TestASecondDaemonIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	claim := acquire(t, dir)
 	_, err := instance.Acquire(t.Context(), dir, dir+"-state")
-	if running, ok := errors.AsType[*instance.RunningError](err); !ok || running.Info.URL != "" || !strings.Contains(err.Error(), dir+" is held by ") {
+	if running, ok := errors.AsType[*instance.RunningError](err); !ok || running.Info.URL != "" || !strings.Contains(err.Error(), dir+" is in use by ") {
 		t.Errorf("while the first one starts: %v", err)
 	}
 	if err := claim.Publish(info); err != nil {

@@ -16,7 +16,7 @@ import (
 
 // ErrNoKey is returned for a file that cannot be a key: empty, huge, with
 // spaces or lines, or no regular file.
-var ErrNoKey = errors.New("not a file with one key")
+var ErrNoKey = errors.New("the file does not contain exactly one key")
 
 // maxFile bounds what is read, in bytes. Keys have some hundred at most.
 const maxFile = 64 << 10
@@ -49,7 +49,7 @@ func read(path string) (string, error) {
 		return "", bare(err)
 	}
 	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
-		return "", fmt.Errorf("other users may read it (mode %04o): %w", mode, fs.ErrPermission)
+		return "", fmt.Errorf("other users can read it (mode %04o): %w", mode, fs.ErrPermission)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {

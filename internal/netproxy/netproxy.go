@@ -43,13 +43,13 @@ func Rule(getenv func(string) string) func(*http.Request) (*url.URL, error) {
 		}
 		u, err := parse(proxy)
 		if err != nil {
-			return nil, fmt.Errorf("the variable %s holds no URL of a proxy; write it as http://HOST:PORT", name)
+			return nil, fmt.Errorf("the variable %s is not a proxy URL; write it as http://HOST:PORT", name)
 		}
 		return u, nil
 	}
 }
 
-var errNoProxy = errors.New("no URL of a proxy")
+var errNoProxy = errors.New("not a proxy URL")
 
 // parse reads a proxy as people write it, with or without a scheme.
 func parse(proxy string) (*url.URL, error) {

@@ -38,7 +38,7 @@ type Set struct {
 }
 
 // ErrNoHome says that the environment names no place for files.
-var ErrNoHome = errors.New("no home directory in the environment")
+var ErrNoHome = errors.New("cannot find the home directory: HOME is not set")
 
 // New finds the directories. Without a runtime directory of the system, or
 // where that is the state directory too (macOS, Windows), it is one below the
@@ -81,7 +81,7 @@ func MakePrivate(dir string) error {
 		return fmt.Errorf("make directory: %w", err)
 	}
 	if info.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("directory %s may be written by other users (mode %04o): %w", dir, info.Mode().Perm(), fs.ErrPermission)
+		return fmt.Errorf("directory %s is writable by other users (mode %04o): %w", dir, info.Mode().Perm(), fs.ErrPermission)
 	}
 	return nil
 }

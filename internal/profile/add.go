@@ -63,7 +63,7 @@ func ParseDraft(src []byte) (Draft, error) {
 		return Draft{}, fmt.Errorf("read draft: %w", err)
 	}
 	if doc.Root().Kind() != jsonedit.Object || doc.Irregular().Any() {
-		return Draft{}, errors.New("read draft: it is not one JSON object with each member once")
+		return Draft{}, errors.New("read draft: it must be a single JSON object without duplicate members")
 	}
 	return draftOf(doc.Root())
 }
@@ -197,7 +197,7 @@ func (s *Store) SettingsDraft() (Draft, error) {
 	case snap.Gate != nil:
 		return Draft{}, fmt.Errorf("settings: %w", snap.Gate)
 	case snap.Doc.Irregular().Any():
-		return Draft{}, errors.New("settings: a member is there twice, or a number is none")
+		return Draft{}, errors.New("settings: a member is duplicated, or a number is not valid")
 	}
 	entries := snap.Entries()
 	if len(entries) == 0 {

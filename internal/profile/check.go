@@ -153,7 +153,7 @@ func (f finding) gates(snap document.Snapshot) {
 	if g := snap.Sealed; g != nil && snap.Doc != nil {
 		path := quote(f.file.Path)
 		f.add(Warning, string(g.Action), fmt.Sprintf("cp %s %s.tmp && mv %s.tmp %s", path, path, path, path),
-			"%s: ohgw does not write it, and OpenHands replaces it when it does", g.Error())
+			"%s: ohgw does not change the file, and OpenHands replaces the link when it writes", g.Error())
 	}
 }
 
@@ -177,10 +177,10 @@ func (f finding) gateRepair(g *document.GateError) string {
 // text reports what concerns the file as a whole.
 func (f finding) text(snap document.Snapshot) {
 	if exposed(snap.Mode) {
-		f.add(Warning, "readable-by-others", "chmod 600 "+quote(f.file.Path), "others on this machine can read the file")
+		f.add(Warning, "readable-by-others", "chmod 600 "+quote(f.file.Path), "other users of this machine can read the file")
 	}
 	if odd := snap.Doc.Irregular(); odd.Duplicate {
-		f.add(Warning, "duplicate-member", "edit "+quote(f.file.Path), "a member is there twice; the last one counts, and ohgw does not change the file")
+		f.add(Warning, "duplicate-member", "edit "+quote(f.file.Path), "a member is duplicated; the last one counts, and ohgw does not change the file")
 	} else if odd.NaN {
 		f.add(Warning, "not-a-number", "edit "+quote(f.file.Path), "a number is NaN or infinite; ohgw does not change the file")
 	}
@@ -276,18 +276,18 @@ func (f finding) fields(e document.Entry) {
 		if name == "model" || name == "base_url" {
 			continue // Reported already.
 		}
-		f.add(Error, "invalid-field", "edit "+quote(f.file.Path), "OpenHands refuses the value of %s", name)
+		f.add(Error, "invalid-field", "edit "+quote(f.file.Path), "OpenHands rejects the value of %s", name)
 	}
 	if n, ok := e.Value.Get("max_input_tokens").Int(); ok && n > 0 && n < minWindow {
 		f.add(Warning, "small-window", "edit "+quote(f.file.Path),
-			"OpenHands refuses a max_input_tokens below %d unless ALLOW_SHORT_CONTEXT_WINDOWS is set for it", minWindow)
+			"OpenHands rejects max_input_tokens below %d unless ALLOW_SHORT_CONTEXT_WINDOWS is set", minWindow)
 	}
 	if f.file.Kind == document.CLI {
 		return // Its entries have members of the release of the CLI.
 	}
 	if unknown := unknownFields(e.Value); len(unknown) > 0 {
 		f.add(Note, "unknown-field", "edit "+quote(f.file.Path),
-			"OpenHands ignores %s and forgets it when it writes the file", strings.Join(unknown, ", "))
+			"OpenHands ignores %s and drops it when it writes the file", strings.Join(unknown, ", "))
 	}
 	if f.profile == "" || f.c.ignored == nil {
 		return
@@ -313,7 +313,7 @@ func (f finding) connection(e document.Entry) {
 	case f.c.conns.err != nil:
 		f.add(Error, "connection-unreadable", "ls -l "+quote(f.c.store.connectionsPath()), "%v", f.c.conns.err)
 	default:
-		f.add(Error, "connection-missing", f.remake(), "there is no provider connection %q", id)
+		f.add(Error, "connection-missing", f.remake(), "provider connection not found: %q", id)
 	}
 }
 
@@ -339,7 +339,7 @@ func (f finding) key(member jsonedit.Value, what, set string) {
 		if f.profile != "" {
 			repair = "ohgw keys import --remove-from-profile " + quote(f.profile)
 		}
-		f.add(Warning, "key-plaintext", repair, "the %s is in clear in the file", what)
+		f.add(Warning, "key-plaintext", repair, "the %s is not encrypted in the file", what)
 		if _, err := secret.Parse(text); err != nil {
 			f.add(Error, "key-malformed", set, "%v", err)
 		}
@@ -352,7 +352,7 @@ func (f finding) key(member jsonedit.Value, what, set string) {
 
 func (f finding) undecryptable(err error, what, repair string) {
 	if errors.Is(err, fernet.ErrNoKey) {
-		f.add(Note, "key-no-secret", "set OH_SECRET_KEY_PATH to the file with OpenHands' secret", "%s is encrypted, and its secret is not known here", what)
+		f.add(Note, "key-no-secret", "set OH_SECRET_KEY_PATH to the file with OpenHands' secret", "%s is encrypted, and OH_SECRET_KEY is not set here", what)
 		return
 	}
 	f.add(Error, "key-undecryptable", repair, "%s cannot be decrypted: %v", what, err)
@@ -376,13 +376,13 @@ func (f finding) missing(summary Summary, e document.Entry) {
 	}
 	text := "there is no key for it"
 	if keyState(e.Value.Get("api_key")) == KeyRedacted {
-		text = "its key was replaced by a mask when it was saved"
+		text = "its key was replaced by a mask when the profile was saved"
 	}
 	if variables := f.c.keys.Variables(subject.Model); len(variables) > 0 {
 		text += ", and " + strings.Join(variables, ", ") + " is not set here"
 	}
 	if withheld := f.c.keys.Withheld(subject, f.c.names); withheld.Kind != secret.FromNowhere {
-		text = fmt.Sprintf("there is no key for it: the %s goes to hosts of that provider only", withheld)
+		text = fmt.Sprintf("there is no key for it: the %s is only sent to that provider's hosts", withheld)
 	}
 	if f.c.namesErr != nil {
 		text += fmt.Sprintf(" (the stored keys cannot be listed: %v)", f.c.namesErr)

@@ -22,7 +22,7 @@ func (c *checker) everythingElse(files []document.File, opts CheckOptions) {
 	for _, l := range opts.Older {
 		if !sameDir(l.Base, c.store.cfg.Base) && (opts.CLI == "" || !sameDir(l.Base, opts.CLI)) {
 			at := finding{c: c, file: document.File{Path: l.Base}}
-			at.add(Note, "older-store", "OH_PERSISTENCE_DIR="+quote(l.Base)+" ohgw profiles check", "an agent-server before 1.40 kept its files here; a present one does not look at them")
+			at.add(Note, "older-store", "OH_PERSISTENCE_DIR="+quote(l.Base)+" ohgw profiles check", "an agent-server before 1.40 kept its files here; current ones do not read them")
 		}
 	}
 	if opts.CLI != "" {
@@ -33,11 +33,11 @@ func (c *checker) everythingElse(files []document.File, opts CheckOptions) {
 	c.agents(files)
 	if n := countVisible(files); n > MaxProfiles {
 		at := finding{c: c, file: document.File{Path: document.ProfilesDir(c.store.cfg.Base)}}
-		at.add(Note, "over-limit", "ohgw profiles remove NAME", "%d profiles: OpenHands lists them all, but makes no more above %d", n, MaxProfiles)
+		at.add(Note, "over-limit", "ohgw profiles remove NAME", "%d profiles: OpenHands lists all of them, but creates no more above %d", n, MaxProfiles)
 	}
 	at := finding{c: c, file: document.File{Path: c.store.connectionsPath()}}
 	if info, err := os.Stat(at.file.Path); err == nil && exposed(info.Mode()) {
-		at.add(Warning, "readable-by-others", "chmod 600 "+quote(at.file.Path), "others on this machine can read the file")
+		at.add(Warning, "readable-by-others", "chmod 600 "+quote(at.file.Path), "other users of this machine can read the file")
 	}
 	if c.conns.err != nil {
 		at.add(Error, "connections-unreadable", "ls -l "+quote(c.store.connectionsPath()), "%v", c.conns.err)
@@ -61,11 +61,11 @@ func (c *checker) twins(files []document.File) {
 		name := f.Name()
 		at := finding{c: c, file: f, profile: name}
 		if isDevice(name) {
-			at.add(Note, "device-name", fmt.Sprintf("ohgw profiles rename %s NAME", name), "the name is that of a device on Windows")
+			at.add(Note, "device-name", fmt.Sprintf("ohgw profiles rename %s NAME", name), "the name is a device name on Windows")
 		}
 		lower := strings.ToLower(name)
 		if other, found := seen[lower]; found {
-			at.add(Note, "twin-name", fmt.Sprintf("ohgw profiles rename %s NAME", quote(name)), "the name differs from %s by case only, which is the same file on other systems", other)
+			at.add(Note, "twin-name", fmt.Sprintf("ohgw profiles rename %s NAME", quote(name)), "the name differs from %s only in case, which is the same file on other systems", other)
 		}
 		seen[lower] = name
 	}
@@ -89,7 +89,7 @@ func (c *checker) leftovers() {
 	for _, path := range found {
 		if _, err := os.Lstat(path); err == nil {
 			at := finding{c: c, file: document.File{Path: path}}
-			at.add(Note, "left-over", "rm "+quote(path), "a program was interrupted while it wrote this; keys may be in it")
+			at.add(Note, "left-over", "rm "+quote(path), "a program was interrupted while writing this file; it may contain keys")
 		}
 	}
 }
@@ -130,7 +130,7 @@ func (c *checker) agents(files []document.File) {
 	for _, user := range users {
 		if !names[user.ref] {
 			finding{c: c, file: user.file}.add(Error, "agent-profile-dangling", "ohgw profiles add "+quote(user.ref),
-				"agent profile %s uses the profile %.80q, which is not there", user.file.Name(), user.ref)
+				"agent profile %s uses the profile %.80q, which does not exist", user.file.Name(), user.ref)
 		}
 	}
 }

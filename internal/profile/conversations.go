@@ -298,7 +298,7 @@ func (r *settingsReader) secret(entry string, v jsonedit.Value, only ...string) 
 	return json.RawMessage(v.Raw()), true
 }
 
-var errRedacted = errors.New("it was replaced by a mask when it was saved")
+var errRedacted = errors.New("the key was replaced by a mask when the profile was saved")
 
 // LostText tells which secrets cannot be read, in a sentence; "" for none.
 func (c ConversationSettings) LostText() string {

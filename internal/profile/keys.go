@@ -110,7 +110,7 @@ func (s *Store) importKey(ctx context.Context, keys secret.Store, snap document.
 	}
 	if opts.Remove && out.Action != KeyDiffers {
 		if err := s.removeKey(ctx, snap, field); err != nil {
-			return skip(fmt.Errorf("the key is stored, and still in the profile: %w", err))
+			return skip(fmt.Errorf("the key was stored, but is still in the profile, too: %w", err))
 		}
 		out.Action = KeyMoved
 	}
@@ -118,7 +118,7 @@ func (s *Store) importKey(ctx context.Context, keys secret.Store, snap document.
 }
 
 // errNotStored means that a store gave back something else than it was given.
-var errNotStored = errors.New("the store did not keep the key")
+var errNotStored = errors.New("the key store did not store the key")
 
 // storeKey stores a key and makes sure that it is there.
 func storeKey(ctx context.Context, keys secret.Store, entry string, key secret.Value, replace bool) (ImportAction, error) {

@@ -100,11 +100,11 @@ type Fallback struct {
 // errNotRead takes the place of errors that could quote a value.
 var errNotRead = errors.New("the entry cannot be read")
 
-// FieldError says that OpenHands refuses the value of a member.
+// FieldError says that OpenHands rejects the value of a member.
 type FieldError struct{ Field string }
 
 func (e *FieldError) Error() string {
-	return "OpenHands refuses the value of " + e.Field
+	return "OpenHands rejects the value of " + e.Field
 }
 
 // badFields names the members of an entry that OpenHands refuses.

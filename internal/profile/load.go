@@ -117,7 +117,7 @@ type ConnectionError struct {
 
 func (e *ConnectionError) Error() string {
 	if e.Err == nil {
-		return fmt.Sprintf("there is no provider connection %q", e.ID)
+		return fmt.Sprintf("provider connection not found: %q", e.ID)
 	}
 	return fmt.Sprintf("provider connection %q: %v", e.ID, e.Err)
 }

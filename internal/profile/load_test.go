@@ -94,7 +94,7 @@ func TestLoadErrors(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"broken": string(canon.ErrorCorrupt), "newer": string(canon.ErrorNewer), "nomodel": string(canon.ErrorModel),
-		"url": string(canon.ErrorBadURL), "field": "timeout", "aws": "decrypt", "linked": "no provider connection",
+		"url": string(canon.ErrorBadURL), "field": "timeout", "aws": "decrypt", "linked": "provider connection not found",
 	} {
 		_, err := s.Load(name)
 		if err == nil {

@@ -27,11 +27,11 @@ const MaxProfiles = 50
 // Facts that callers branch on.
 var (
 	ErrNotFound = errors.New("there is no such profile")
-	ErrExists   = errors.New("there is a profile of that name already")
-	ErrName     = errors.New("not a name for a profile: 1 to 64 letters, digits, dots, dashes and underscores, the first one a letter or a digit")
-	ErrLimit    = fmt.Errorf("there are %d profiles already, the most that OpenHands makes", MaxProfiles)
+	ErrExists   = errors.New("a profile of that name already exists")
+	ErrName     = errors.New("invalid profile name: use 1 to 64 letters, digits, dots, dashes and underscores, the first one a letter or a digit")
+	ErrLimit    = fmt.Errorf("there are already %d profiles, which is OpenHands' limit", MaxProfiles)
 	ErrInUse    = errors.New("agent profiles use it")
-	ErrLegacy   = errors.New("the settings are those of the first OpenHands and have to be imported before")
+	ErrLegacy   = errors.New("settings.json is in the OpenHands 0.x format; start a current OpenHands once to import it")
 )
 
 // InUseError says which agent profiles use a profile. It is ErrInUse.

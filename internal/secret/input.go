@@ -23,9 +23,9 @@ const maxInput = 64 << 10
 // The ways in which an input is no key.
 var (
 	ErrEmpty     = errors.New("the key is empty")
-	ErrNotOneKey = errors.New("the key has a line break, a blank or a control character in it")
-	ErrMasked    = errors.New("that is the mask that stands for a key, not the key")
-	ErrEncrypted = errors.New("that is an encrypted key; only OpenHands with its secret can use it")
+	ErrNotOneKey = errors.New("the key contains a line break, a space or a control character")
+	ErrMasked    = errors.New("the value is the mask that replaces a key, not the key")
+	ErrEncrypted = errors.New("the value is an encrypted key; only OpenHands with its secret can use it")
 )
 
 // Read reads a key from a file or a pipe. Blanks and line breaks around it are

@@ -231,7 +231,7 @@ func (k *Keyring) gaveUp(ctx context.Context) error {
 	if _, late := errors.AsType[*UnavailableError](cause); late {
 		k.rest()
 	}
-	return fmt.Errorf("ask the keyring: %w", cause)
+	return fmt.Errorf("query the keyring: %w", cause)
 }
 
 func (k *Keyring) rest() {

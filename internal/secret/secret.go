@@ -98,7 +98,7 @@ func (v Value) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 func (v Value) MarshalJSON() ([]byte, error) { return []byte(`"` + v.String() + `"`), nil }
 
 // errNotStored keeps secrets out of encodings that are there to be read back.
-var errNotStored = errors.New("a secret is not encoded")
+var errNotStored = errors.New("a secret must not be encoded")
 
 // GobEncode refuses.
 func (v Value) GobEncode() ([]byte, error) { return nil, errNotStored }
@@ -150,10 +150,10 @@ type UnavailableError struct {
 
 func (e *UnavailableError) Error() string {
 	msg := map[Reason]string{
-		NoBus:       "no keyring: there is no D-Bus session",
+		NoBus:       "no keyring: this session has no D-Bus",
 		NoAnswer:    "the keyring does not answer; it may be locked",
 		Unsupported: "this system has no keyring",
-		Failed:      "the keyring cannot be used",
+		Failed:      "the keyring does not work",
 	}[e.Reason]
 	if e.Err == nil {
 		return msg

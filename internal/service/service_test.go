@@ -37,8 +37,8 @@ ExecStart=/usr/bin/ohgw serve
 Environment=PATH=/usr/bin
 Restart=on-failure
 RestartSec=2
-# A wrong command line or config (2), a missing key (4), a daemon that runs
-# already (6): another start would end the same way.
+# A wrong command line or config (2), a missing key (4), a daemon that already
+# runs (6): another start would fail the same way.
 RestartPreventExitStatus=2 4 6
 KillMode=mixed
 TimeoutStopSec=25

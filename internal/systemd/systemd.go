@@ -61,7 +61,7 @@ func Listener(getenv func(string) string, pid int) (net.Listener, error) {
 	ln, err := net.FileListener(file)
 	// The listener has a descriptor of its own, which no child inherits.
 	if err = errors.Join(err, file.Close()); err != nil {
-		return nil, fmt.Errorf("take over a socket: %w: %w", ErrSockets, err)
+		return nil, fmt.Errorf("use the passed socket: %w: %w", ErrSockets, err)
 	}
 	return ln, nil
 }

@@ -25,12 +25,12 @@ const (
 // have kept its value and nobody would have seen it.
 type NotKeptError struct{ Err error }
 
-func (e *NotKeptError) Error() string { return "the default token is not made: " + e.Err.Error() }
+func (e *NotKeptError) Error() string { return "the default token was not created: " + e.Err.Error() }
 
 func (e *NotKeptError) Unwrap() error { return e.Err }
 
 // errNoStore: there is nothing that keeps values.
-var errNoStore = errors.New("there is no store of keys")
+var errNoStore = errors.New("no key store")
 
 // EnsureDefault makes the default token if there never was one: one that was
 // revoked stays away. If there was one, what it returns has no name. A token
@@ -134,7 +134,7 @@ func (s *Store) keep(ctx context.Context, value secret.Value) error {
 	}
 	back, err := s.values.Get(ctx, s.entry())
 	if err == nil && !back.Equal(value) {
-		err = errors.New("the store of keys gives back another value")
+		err = errors.New("the key store returned a different value")
 	}
 	return err
 }

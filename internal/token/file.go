@@ -72,21 +72,21 @@ func decode(text []byte) (document, error) {
 	err := json.Unmarshal(text, &head)
 	switch {
 	case err != nil:
-		return document{}, fmt.Errorf("broken: %w", err)
+		return document{}, fmt.Errorf("damaged: %w", err)
 	case head.Version > fileVersion:
 		return document{}, ErrNewer
 	case head.Version < 1:
-		return document{}, errors.New("broken: no version")
+		return document{}, errors.New("damaged: no version")
 	}
 	var stored storedFile
 	if err := json.Unmarshal(text, &stored); err != nil {
-		return document{}, fmt.Errorf("broken: %w", err)
+		return document{}, fmt.Errorf("damaged: %w", err)
 	}
 	doc := document{hadDefault: stored.HadDefault}
 	for _, t := range stored.Tokens {
 		e := entry{Token: Token{Name: t.Name, Models: t.Models, ChatBy: t.ChatBy, Tail: t.Tail, Created: t.Created}}
 		if n, err := hex.Decode(e.sum[:], []byte(fitting(t.SHA256))); err != nil || n != len(e.sum) {
-			return document{}, fmt.Errorf("broken: token %q has no hash", t.Name)
+			return document{}, fmt.Errorf("damaged: token %q has no hash", t.Name)
 		}
 		e.ID = e.sum.id()
 		if t.Expires != nil {

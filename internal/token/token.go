@@ -40,7 +40,7 @@ var (
 	// ErrExists: a token has this name already.
 	ErrExists = errors.New("token exists")
 	// ErrNoValue: the plain value of the default token is not kept here.
-	ErrNoValue = errors.New("value not kept")
+	ErrNoValue = errors.New("the token's value is not stored")
 	// ErrNewer: the tokens were written by a newer version of this package.
 	ErrNewer = errors.New("written by a newer ohgw")
 	// ErrName: a name that a token cannot have.
@@ -48,7 +48,7 @@ var (
 	// ErrModel: a model that a token cannot be limited to.
 	ErrModel = errors.New("invalid model id")
 	// ErrChatField: a field that cannot name chats.
-	ErrChatField = errors.New("not a field that can name chats")
+	ErrChatField = errors.New("not a field path that can identify chats")
 )
 
 // DefaultName is the token that the first start of the daemon makes.

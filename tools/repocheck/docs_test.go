@@ -63,7 +63,7 @@ func TestLinksBetweenDocumentsWork(t *testing.T) {
 				target = path.Join(path.Dir(name), u.Path)
 			}
 			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(target))); err != nil {
-				t.Errorf("%s links to %s, which is not there", name, m[1])
+				t.Errorf("%s links to %s, which does not exist", name, m[1])
 				continue
 			}
 			if u.Fragment != "" && path.Ext(target) == ".md" && !slices.Contains(anchors(read(t, target)), u.Fragment) {
@@ -125,7 +125,7 @@ func TestFilesOfTheArchitectureExist(t *testing.T) {
 	}
 	for _, m := range names {
 		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(m[1]))); err != nil {
-			t.Errorf("docs/architecture.md names %s, which is not there", m[1])
+			t.Errorf("docs/architecture.md names %s, which does not exist", m[1])
 		}
 	}
 }

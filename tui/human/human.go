@@ -60,7 +60,7 @@ func Money(usd float64) string {
 func Sentence(s string) string {
 	s = strings.TrimSpace(s)
 	if s == "" {
-		return "It did not work, and nobody said why."
+		return "It failed without an error message."
 	}
 	r, size := utf8.DecodeRuneInString(s)
 	return string(unicode.ToUpper(r)) + s[size:]

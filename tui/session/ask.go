@@ -59,7 +59,7 @@ func (s *Session) Next() tea.Cmd {
 // key; after an answer, a failure or a stop it is a new run.
 func (s *Session) Retry() tea.Cmd {
 	if s.last == nil || s.Turn != nil {
-		return s.view.Say("there is nothing to ask again")
+		return s.view.Say("there is no question to send again")
 	}
 	q := *s.last
 	if s.Failure == nil || s.Failure.Kind != gateway.Unreachable && s.Failure.Kind != gateway.Stranger {
@@ -93,7 +93,7 @@ func (s *Session) New() {
 
 // Resume goes on with the conversation of an id.
 func (s *Session) Resume(id string) {
-	s.Begin(Conversation{ID: id, Place: s.cfg.Place.Title}, "Going on with conversation "+safe.Line(id)+".")
+	s.Begin(Conversation{ID: id, Place: s.cfg.Place.Title}, "Resumed conversation "+safe.Line(id)+".")
 }
 
 // Continue goes on with a conversation that was kept, with its model.
@@ -101,13 +101,13 @@ func (s *Session) Continue(c Conversation) {
 	if c.Model != "" {
 		s.Model = c.Model
 	}
-	s.Begin(c, "Going on with “"+Title(c.Title)+"” ("+c.ID+"). The agent remembers it; what was said is not shown here.")
+	s.Begin(c, "Resumed “"+Title(c.Title)+"” ("+c.ID+"). Earlier messages are not shown here, but the agent knows them.")
 }
 
 // Recent lists the conversations that can be gone on with.
 func (s *Session) Recent() tea.Cmd {
 	if s.cfg.Recent == nil {
-		return s.view.Say("conversations are not kept here; /resume ID takes one up")
+		return s.view.Say("conversations are not stored on this machine; use /resume ID")
 	}
 	return s.Work(listRecent(s.ctx, s.cfg.Recent))
 }
@@ -156,7 +156,7 @@ func (s *Session) Detach() bool {
 
 func (s *Session) attached(msg AttachedMsg) tea.Cmd {
 	if msg.Err != nil {
-		return s.view.Say("no picture attached: " + msg.Err.Error())
+		return s.view.Say("picture not attached: " + msg.Err.Error())
 	}
 	s.Images = append(s.Images, msg.Image)
 	return s.view.Say("attached " + msg.Image.Label())

@@ -54,21 +54,21 @@ func nextStep(cfg Config, e *gateway.Error) string {
 		if !cfg.Redials {
 			return again + " to ask again; it never runs twice."
 		}
-		return "The question is asked again by itself as soon as " + cfg.Place.Name() + " answers; it never runs twice."
+		return "The question is sent again automatically as soon as " + cfg.Place.Name() + " answers; it never runs twice."
 	case gateway.Locked:
-		return "Get a key that is accepted" + OrElse(cfg.Hints.Locked) + "; then " + again + "."
+		return "Get a valid key" + OrElse(cfg.Hints.Locked) + "; then " + again + "."
 	case gateway.Busy:
 		if e.RetryAfter > 0 {
-			return human.Sentence(again) + " to ask again; there may be room in " + human.Duration(e.RetryAfter.Round(time.Second)) + "."
+			return human.Sentence(again) + " to send it again; a slot may be free in " + human.Duration(e.RetryAfter.Round(time.Second)) + "."
 		}
-		return human.Sentence(again) + " to ask again a little later."
+		return human.Sentence(again) + " to send it again a little later."
 	case gateway.Refused:
-		return "Change the question, pick another model, or " + again + " to ask again."
+		return "Change the question, pick another model, or " + again + " to send it again."
 	case gateway.Stranger:
-		return "Is " + cfg.Place.Name() + " the right address? " + human.Sentence(again) + " to ask again."
+		return "Is " + cfg.Place.Name() + " the right address? " + human.Sentence(again) + " to send it again."
 	case gateway.Failed:
 	}
-	return human.Sentence(again) + " to ask again, or write something else."
+	return human.Sentence(again) + " to send it again, or type something else."
 }
 
 // OrElse lists commands in a sentence.
@@ -104,5 +104,5 @@ func pending(waiting []gateway.Action, notice string) []string {
 	if line := safe.Line(notice); line != "" {
 		return []string{line}
 	}
-	return []string{"an action that it does not name"}
+	return []string{"an unnamed action"}
 }

@@ -86,7 +86,7 @@ func (s *Session) Update(msg tea.Msg) (tea.Cmd, bool) {
 		return s.recalled(msg), true
 	case RememberedMsg:
 		if msg.Err != nil {
-			return s.view.Say("the conversation is not kept: " + msg.Err.Error()), true
+			return s.view.Say("the conversation is not saved: " + msg.Err.Error()), true
 		}
 		return nil, true
 	}

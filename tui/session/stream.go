@@ -50,7 +50,7 @@ func (s *stream) finish(err error) {
 func (s *stream) read(ctx context.Context, endpoint gateway.Endpoint, q gateway.Question) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = &gateway.Error{Kind: gateway.Failed, Message: fmt.Sprintf("Something in ohgw is broken: %v", v)}
+			err = &gateway.Error{Kind: gateway.Failed, Message: fmt.Sprintf("Internal error in ohgw: %v", v)}
 		}
 	}()
 	for p, err := range endpoint.Ask(ctx, q) {

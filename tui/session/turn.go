@@ -140,7 +140,7 @@ func (s *Session) started(t *Turn, p gateway.Started) tea.Cmd {
 	if left := safe.Line(strings.Join(p.Ignored, ", ")); left != s.ignored {
 		s.ignored = left
 		if left != "" {
-			said = s.view.Say("without effect here: " + left)
+			said = s.view.Say("ignored here: " + left)
 		}
 	}
 	if again {
@@ -183,7 +183,7 @@ func (s *Session) answered(t *Turn, d gateway.Done) tea.Cmd {
 		s.unqueue()
 		return nil
 	case e.Notice == "" && d.Finish == "length":
-		s.note("The answer was cut: the model reached its limit. Ask it to go on.")
+		s.note("The answer was cut off: the model reached its length limit. Send another message to continue.")
 	}
 	return s.Next()
 }

@@ -65,7 +65,7 @@ func one(ctx context.Context, c Call) (r Result) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			r = Result{Err: fmt.Errorf("the tool broke: %v", p)}
+			r = Result{Err: fmt.Errorf("the tool failed unexpectedly: %v", p)}
 		}
 	}()
 	result, err := c.Tool.Run(ctx, c.Call)

@@ -63,7 +63,7 @@ func (c *Conversation) reset() error {
 
 var errNothingToForget error = &llm.Error{
 	Code:           codeContext,
-	Detail:         "The request is too long for the model, and nothing more can be left out of it; begin a new conversation, or use a model with a larger context.",
+	Detail:         "The request is too long for the model, and cannot be shortened further; start a new conversation, or use a model with a larger context.",
 	Classification: event.Classification{Kind: "config", UserAction: "settings"},
 }
 

@@ -266,7 +266,7 @@ func (c *Conversation) Send(ctx context.Context, m agentapi.Message) error {
 	return c.withdraw(ctx, d)
 }
 
-// withdraw takes a message back, unless it is in the log already.
+// withdraw takes a message back, unless it is already in the log.
 func (c *Conversation) withdraw(ctx context.Context, d *delivery) error {
 	waiting := false
 	err := c.do(context.WithoutCancel(ctx), func() {
@@ -396,12 +396,12 @@ func (c *Conversation) end(remove bool, last func() error) error {
 				c.cfg.Log.Warn("close conversation", "conversation", c.id, "err", err)
 			}
 		}()
-		return fmt.Errorf("conversation %s does not end: it waits for the disk or a tool", c.id)
+		return fmt.Errorf("conversation %s does not end: it is waiting for the disk or for a tool", c.id)
 	}
 	ctx, cancel = context.WithTimeout(context.Background(), c.cfg.Grace+endWait)
 	defer cancel()
 	if !ends(ctx, &c.workers) {
-		c.cfg.Log.Error("a call or a tool does not end and is left alone", "conversation", c.id)
+		c.cfg.Log.Error("an LLM call or a tool did not stop and was abandoned", "conversation", c.id)
 	}
 	return last()
 }

@@ -17,11 +17,11 @@ type why struct {
 
 var (
 	leftBehind = why{
-		"This call has no result here: what ran it was stopped, or the conversation goes its own way since. Nobody knows how far it came; look before you repeat it.",
+		"This call has no result here: what ran it was stopped, or the conversation was copied before it ended. How far it got is not known; check before you repeat it.",
 		internal,
 	}
 	stopped = why{
-		"This call was interrupted by the user before it ended. Nobody knows how far it came; look before you repeat it.",
+		"This call was interrupted by the user before it ended. How far it got is not known; check before you repeat it.",
 		agentAction,
 	}
 )

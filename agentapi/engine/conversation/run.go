@@ -22,13 +22,13 @@ func (c *Conversation) ready(ctx context.Context) error {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return &agentapi.Error{
 			Kind: agentapi.ErrRefused,
-			Msg:  "The workspace of this conversation is gone; make its directory again, or begin a new conversation.",
-			Err:  errors.Join(fmt.Errorf("the workspace %s is no directory", dir), err),
+			Msg:  "The workspace of this conversation no longer exists; create its directory again, or start a new conversation.",
+			Err:  errors.Join(fmt.Errorf("the workspace %s is not a directory", dir), err),
 		}
 	}
 	var err error
 	if left := c.await(ctx, func(j *job) { err = c.prepare(j) }); left != nil {
-		return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The conversation's tools do not start; try again.", Err: left}
+		return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The conversation's tools do not start in time; try again.", Err: left}
 	}
 	return err
 }
@@ -183,10 +183,10 @@ func (c *Conversation) between(next outcome, iteration *int) (over bool, err err
 		return true, c.setStatus(event.Finished)
 	}
 	if limit := c.cfg.MaxCost; limit > 0 && c.stats.cost() >= limit {
-		return true, &limitError{"MaxBudgetReached", fmt.Sprintf("The conversation has cost %.2f of the %.2f US dollars it may cost; raise the limit to go on.", c.stats.cost(), limit)}
+		return true, &limitError{"MaxBudgetReached", fmt.Sprintf("The conversation has cost %.2f of the %.2f US dollars allowed; raise the limit to continue.", c.stats.cost(), limit)}
 	}
 	if limit := c.dir.State.MaxIterations; limit > 0 && *iteration >= limit {
-		return true, &limitError{"MaxIterationsReached", fmt.Sprintf("The agent has taken the %d steps that a run may take; send another message to let it go on.", limit)}
+		return true, &limitError{"MaxIterationsReached", fmt.Sprintf("The agent has taken the %d steps allowed in one run; send another message to continue.", limit)}
 	}
 	return false, nil
 }
@@ -213,7 +213,7 @@ func (c *Conversation) takeMeanwhile() (took bool, err error) {
 // refuseInbox sends messages back that would answer a question nobody asked.
 func (c *Conversation) refuseInbox() {
 	for _, d := range c.inbox {
-		d.taken <- &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The run ended before it took the message; send it again."}
+		d.taken <- &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The run ended before it accepted the message; send the message again."}
 	}
 	c.inbox = nil
 }
@@ -272,9 +272,9 @@ func conversationError(err error) *event.ConversationError {
 // files: who reads it may be far from this machine.
 func internalDetail(err error) string {
 	if e, ok := errors.AsType[syscall.Errno](err); ok {
-		return "The conversation cannot be written to the disk of ohgw serve: " + e.Error() + ". Make room there, or make its state directory writable, and send another message."
+		return "The conversation cannot be written to the disk of ohgw serve: " + e.Error() + ". Free disk space or make ohgw's state directory writable, then send another message."
 	}
-	return "The engine could not go on: " + err.Error()
+	return "The engine could not continue: " + err.Error()
 }
 
 // detectStuck looks for an agent that goes round in circles.

@@ -64,7 +64,7 @@ func (c *Conversation) guard(f func()) {
 	if broke == nil {
 		return
 	}
-	c.cfg.Log.Error("a conversation broke and is closed", "conversation", c.id, "err", broke)
+	c.cfg.Log.Error("a conversation panicked and was closed", "conversation", c.id, "err", broke)
 	c.broken, c.closing = true, true
 	if c.dir.State.Status == event.Running && c.lost == nil {
 		if err := safely(func() error { c.failed(broke); return c.save(lazily) }); err != nil {
@@ -82,7 +82,7 @@ type panicError struct {
 }
 
 // Error does not have the stack: it may be told to clients.
-func (e *panicError) Error() string { return fmt.Sprintf("something broke: %v", e.value) }
+func (e *panicError) Error() string { return fmt.Sprintf("internal error: %v", e.value) }
 
 // LogValue has the stack.
 func (e *panicError) LogValue() slog.Value {
@@ -176,7 +176,7 @@ func (c *Conversation) await(parent context.Context, f func(*job)) error {
 		select {
 		case <-j.done:
 			if j.err != nil {
-				c.cfg.Log.Error("a call or a tool broke", "conversation", c.id, "err", j.err)
+				c.cfg.Log.Error("an LLM call or a tool panicked", "conversation", c.id, "err", j.err)
 			}
 			return j.err
 		case told := <-j.calls:
@@ -186,14 +186,14 @@ func (c *Conversation) await(parent context.Context, f func(*job)) error {
 		case <-c.lease.C:
 			c.keepLease()
 		case <-grace:
-			c.cfg.Log.Error("a call or a tool does not stop", "conversation", c.id)
+			c.cfg.Log.Error("an LLM call or a tool does not stop", "conversation", c.id)
 			return errLeft
 		}
 	}
 }
 
 // errLeft says that work did not stop when it was told to, and goes on alone.
-var errLeft = fmt.Errorf("the call or the tool does not stop: %w", context.Canceled)
+var errLeft = fmt.Errorf("the LLM call or the tool does not stop: %w", context.Canceled)
 
 // stop interrupts the run.
 func (c *Conversation) stop() {
@@ -228,7 +228,7 @@ func (c *Conversation) closed() error {
 	if c.lost != nil {
 		return &agentapi.Error{
 			Kind: agentapi.ErrLost,
-			Msg:  "Another process has taken this conversation over; wait until it is done, or use that process.",
+			Msg:  "Another process has taken over this conversation; wait until it is done, or use that process.",
 			Err:  c.lost, InProcess: true,
 		}
 	}
@@ -267,7 +267,7 @@ func (c *Conversation) accept(ctx context.Context, m agentapi.Message) error {
 		return err
 	}
 	if c.stopping {
-		return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The conversation was interrupted before it took the message; send it again."}
+		return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The conversation was interrupted before it accepted the message; send the message again."}
 	}
 	if c.dir.State.Status != event.Paused && c.dir.State.Status != event.Running {
 		if err := c.repair(leftBehind); err != nil {
@@ -287,7 +287,7 @@ func (c *Conversation) storageError(err error) error {
 	}
 	return &agentapi.Error{
 		Kind: agentapi.ErrUnavailable,
-		Msg:  "The conversation cannot be written to the disk of ohgw serve; make room there, or make its state directory writable, and send the message again.",
+		Msg:  "The conversation cannot be written to the disk of ohgw serve; free disk space or make ohgw's state directory writable, then send the message again.",
 		Err:  fmt.Errorf("write to %s: %w", c.dir.Path(), err),
 	}
 }

@@ -122,7 +122,7 @@ func (c *Conversation) counted(model llm.Model, req *llm.Request, resp *llm.Resp
 func call(ctx context.Context, m llm.Model, req llm.Request, onDelta func(llm.Delta)) (resp llm.Response, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the model broke: %v", p)
+			err = fmt.Errorf("the LLM client failed unexpectedly: %v", p)
 		}
 	}()
 	return m.Generate(ctx, req, onDelta)

@@ -71,7 +71,7 @@ func (s *Stream) nextEvent() (event.Event, bool, error) {
 		if err != nil {
 			return e, false, &agentapi.Error{
 				Kind: agentapi.ErrUnavailable, InProcess: true, Err: err,
-				Msg: "The log of the conversation cannot be read any more; see that its directory is there.",
+				Msg: "The log of the conversation can no longer be read; check that its directory still exists.",
 			}
 		}
 		if ok {

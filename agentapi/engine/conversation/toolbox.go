@@ -105,6 +105,6 @@ func (c *Conversation) refreshTools() {
 	}
 	c.tools.vision = c.Vision() // tools say whether the model can see pictures with them
 	if err := c.tools.offer(now); err != nil {
-		c.cfg.Log.Warn("the tools cannot be offered as they are now", "conversation", c.id, "err", err)
+		c.cfg.Log.Warn("the current tool definitions cannot be encoded", "conversation", c.id, "err", err)
 	}
 }

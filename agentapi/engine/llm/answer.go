@@ -15,7 +15,7 @@ import (
 )
 
 // errEncoding is an answer that cannot be unpacked.
-var errEncoding = errors.New("the server compresses its answers, though it was asked not to")
+var errEncoding = errors.New("the server sent a compressed answer although ohgw asked for an uncompressed one")
 
 // decompress is the body of an answer without compression. No request asks for any,
 // but some proxies compress all the same.

@@ -29,13 +29,13 @@ const (
 )
 
 // errTimeout is a provider that said nothing for too long.
-var errTimeout = errors.New("the provider said nothing for too long")
+var errTimeout = errors.New("the provider sent no data for too long")
 
 // errNoAnswer is an answer without an answer in it.
 var errNoAnswer = errors.New("the provider sent no answer")
 
 // errFiltered is an answer that the provider held back.
-var errFiltered = errors.New("the provider held its answer back (content filter)")
+var errFiltered = errors.New("the provider's content filter blocked the answer")
 
 // errFull is an answer that the end of the context window left no room for.
 var errFull = errors.New("the conversation fills the model's context window")
@@ -44,7 +44,7 @@ var errFull = errors.New("the conversation fills the model's context window")
 var errPage = errors.New("the server sent a web page instead of an answer")
 
 // errGaveUp is a provider that stopped before it had said anything.
-var errGaveUp = errors.New("the provider gave up on the answer")
+var errGaveUp = errors.New("the provider stopped before the answer was complete")
 
 // transient tells whether another try may help.
 func (e *Error) transient() bool {
@@ -107,11 +107,11 @@ func advice(failed *Error, err error, profile string) string {
 	page := errors.Is(err, errPage) || errors.As(err, &refusal) && refusal.Page
 	switch {
 	case errors.As(err, &proxy) && proxy.Status != http.StatusProxyAuthRequired:
-		return "Ask who runs the proxy to allow the host, or name the host in NO_PROXY."
+		return "Ask the proxy's administrator to allow the host, or name the host in NO_PROXY."
 	case failed.Classification.Kind == "quota":
 		return "Add credit to the account at the provider, or store the key of another account: ohgw keys set " + profile + "."
 	case failed.Status == http.StatusProxyAuthRequired, proxy != nil:
-		return "Write the proxy's user and password into HTTPS_PROXY as http://USER:PASSWORD@HOST:PORT, or name the host in NO_PROXY."
+		return "Set the proxy's user and password in HTTPS_PROXY as http://USER:PASSWORD@HOST:PORT, or name the host in NO_PROXY."
 	case page, failed.Status == http.StatusMethodNotAllowed, failed.Status/100 == 3:
 		return "Check the base URL (" + show + ") and the proxy (HTTPS_PROXY, NO_PROXY)."
 	}
@@ -125,7 +125,7 @@ func advice(failed *Error, err error, profile string) string {
 	case CodeNotFound:
 		return "Check the profile's model and base URL: " + show + "; ohgw profiles add " + profile + " --replace changes them."
 	case CodeContextWindow:
-		return "Begin a new conversation, or use a model with a larger context window."
+		return "Start a new conversation, or use a model with a larger context window."
 	case CodeBadRequest:
 		return "Check the profile's model and options: " + show + "."
 	}

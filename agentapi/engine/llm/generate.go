@@ -38,7 +38,7 @@ func (m *model) others(ctx context.Context, req *Request, out *relay, failed *Er
 			log.WarnContext(ctx, "fallback profile cannot be used", "err", otherErr)
 			continue
 		}
-		log.WarnContext(ctx, "llm failed, asking fallback profile", "code", failed.Code)
+		log.WarnContext(ctx, "llm failed; using the fallback profile", "code", failed.Code)
 		out.restart()
 		resp, otherErr := other.ask(ctx, req, out)
 		if otherErr == nil || ctx.Err() != nil {
@@ -102,7 +102,7 @@ func (m *model) retry(ctx context.Context, c *wire.Call, n int, err error, keys 
 		c.Options.Temperature = &warmer
 	}
 	wait := m.wait(n, err)
-	m.cfg.Logger.WarnContext(ctx, "llm failed, trying again",
+	m.cfg.Logger.WarnContext(ctx, "llm failed; trying again",
 		slog.String("model", m.cfg.Profile.Model), slog.String("code", failed.Code), slog.Int("attempt", n), slog.Duration("wait", wait))
 	if err := sleep(ctx, wait); err != nil {
 		return err

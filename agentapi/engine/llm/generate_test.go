@@ -503,7 +503,7 @@ func TestAnEndlessAnswerEnds(t *testing.T) {
 		HTTP:    server(func(*http.Request) (*http.Response, error) { return stream(strings.Repeat(chunk, 100)), nil }).client(),
 	})
 	_, err := ask(t, m)
-	if failed := failure(t, err); failed.Code != llm.CodeBadRequest || !strings.Contains(failed.Detail, "no end") {
+	if failed := failure(t, err); failed.Code != llm.CodeBadRequest || !strings.Contains(failed.Detail, "too long") {
 		t.Errorf("error %v", failed)
 	}
 }

@@ -35,7 +35,7 @@ func (m *model) credentials(ctx context.Context) (credentials, error) {
 		}
 		if strings.HasPrefix(v, tokenPrefix) {
 			return credentials{}, newError(CodeAuthentication, fmt.Sprintf(
-				"the profile's %s is encrypted, and the secret to decrypt it is not known. Set OH_SECRET_KEY, or store the key anew", field), nil)
+				"the profile's %s is encrypted, and the secret to decrypt it is not known. Set OH_SECRET_KEY, or store the key again", field), nil)
 		}
 		*to = strings.TrimSpace(v)
 	}

@@ -194,7 +194,7 @@ func TestWhatProxiesDoIsNamed(t *testing.T) {
 		{"a rule", refuses(403).URL, llm.CodeBadRequest, "refuses to connect to api.example:443: 403 Forbidden", "NO_PROXY"},
 		{"its own trouble", refuses(502).URL, llm.CodeUnavailable, "refuses to connect to api.example:443: 502 Bad Gateway", "NO_PROXY"},
 		{"it is not there", gone.URL, llm.CodeUnavailable, "connect to the proxy of https://api.example", "base URL"},
-		{"it is none", "ftp://proxy", llm.CodeUnavailable, "HTTPS_PROXY holds no URL", "base URL"},
+		{"it is none", "ftp://proxy", llm.CodeUnavailable, "HTTPS_PROXY is not a proxy URL", "base URL"},
 	} {
 		client := llm.NewHTTPClient(func(name string) string { return map[string]string{"HTTPS_PROXY": tt.proxy}[name] })
 		t.Cleanup(client.CloseIdleConnections)

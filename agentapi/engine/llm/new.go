@@ -95,8 +95,8 @@ func New(cfg Config) (Model, error) {
 	cfg.setDefaults()
 	p := &cfg.Profile
 	if p.AuthType == "subscription" || p.IsSubscription {
-		return nil, fault.New("the profile logs in with a subscription, which the embedded engine cannot",
-			"use a profile with an API key, or an agent-server", nil)
+		return nil, fault.New("the profile logs in with a subscription, which the embedded engine does not support",
+			"use a profile with an API key, or use an agent-server with --agent-server", nil)
 	}
 	f := featuresOf(p)
 	r, err := routeOf(p, f, cfg.Getenv)

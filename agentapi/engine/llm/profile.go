@@ -159,7 +159,7 @@ func (p *Profile) clear(name string) {
 // validate checks the limits that OpenHands checks.
 func (p *Profile) validate() error {
 	if strings.TrimSpace(p.Model) == "" {
-		return errors.New("parse profile: it names no model")
+		return errors.New(`parse profile: field "model" is missing`)
 	}
 	for _, f := range []struct {
 		name  string

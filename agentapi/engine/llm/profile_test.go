@@ -98,7 +98,7 @@ func TestWhatIsWrongIsNamedWithoutItsValue(t *testing.T) {
 		`{"model":"m/x","max_output_tokens":0}`:            `parse profile: field "max_output_tokens" must be at least 1`,
 		`{"model":"m/x","top_p":1.5}`:                      `parse profile: field "top_p" must be at most 1`,
 		`{"model":"m/x","api_mode":"other"}`:               `parse profile: field "api_mode" must be auto, chat or responses`,
-		`{"model":" "}`:                                    "parse profile: it names no model",
+		`{"model":" "}`:                                    `parse profile: field "model" is missing`,
 		`["s3cret"]`:                                       "parse profile: not a JSON object",
 		`{"s3cret`:                                         "parse profile: not a JSON object",
 	}

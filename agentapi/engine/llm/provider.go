@@ -119,7 +119,7 @@ func unsupported(prefix string) string {
 	const viaProxy = "put a LiteLLM proxy in front of it and use litellm_proxy/NAME"
 	switch prefix {
 	case "vertex_ai", "vertex_ai_beta":
-		return "Vertex AI wants Google's service account login, which is not built in: use gemini/NAME with a key of Google AI Studio, or " + viaProxy
+		return "Vertex AI needs a Google service account login, which ohgw does not support: use gemini/NAME with a Google AI Studio key, or " + viaProxy
 	case "azure_ai":
 		return "use azure/DEPLOYMENT for models of Azure OpenAI, openai/NAME with the base_url of its OpenAI endpoint for others, or " + viaProxy
 	case "sagemaker", "sagemaker_chat", "watsonx", "databricks", "snowflake", "replicate", "cohere", "cohere_chat", "github", "github_copilot", "chatgpt":

@@ -101,7 +101,7 @@ func (m *model) refusal(resp *http.Response, body io.Reader) error {
 	f := wire.ParseFailure(resp.StatusCode, resp.Header, data, m.cfg.Now())
 	const redirects = 3 // of the statuses: 3xx
 	if resp.StatusCode/100 == redirects {
-		f.Message = "the server redirects to " + hostOf(resp.Header.Get("Location")) + "; set base_url to where the API is"
+		f.Message = "the server redirects to " + hostOf(resp.Header.Get("Location")) + "; set base_url to the address of the API"
 	}
 	return f
 }

@@ -103,7 +103,7 @@ func providerOf(p *Profile) (provider, string, error) {
 		return local, p.Model, err
 	}
 	if !found {
-		return provider{}, "", fault.New(fmt.Sprintf("the model %q does not say whose it is", p.Model),
+		return provider{}, "", fault.New(fmt.Sprintf("the model %q has no provider in its name", p.Model),
 			"write it as PROVIDER/NAME, such as openai/"+p.Model, nil)
 	}
 	return provider{}, "", fault.New(fmt.Sprintf("models of %q are not supported", prefix), unsupported(prefix), nil)
@@ -154,7 +154,7 @@ func baseURL(p *Profile, prov provider, getenv func(string) string) string {
 func parseBase(base string) (*url.URL, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fault.New("the base URL of the profile is none", "write base_url as https://HOST/PATH", nil)
+		return nil, fault.New("the profile's base_url is not a valid URL", "write it as https://HOST/PATH", nil)
 	}
 	return u, nil
 }

@@ -202,7 +202,7 @@ func (f *finder) add(s Skill) {
 	}
 }
 
-var errNoFile = errors.New("it is no file")
+var errNoFile = errors.New("not a regular file")
 
 func read(root *os.Root, name string) ([]byte, error) {
 	file, err := root.Open(name)
@@ -235,7 +235,7 @@ func parse(place, p string, data []byte) (Skill, error) {
 	head, body := split(data)
 	var m front
 	if err := yaml.Unmarshal(head, &m); err != nil {
-		return Skill{}, fmt.Errorf("read skill %s: its head is no YAML", p)
+		return Skill{}, fmt.Errorf("read skill %s: its front matter is not valid YAML", p)
 	}
 	s := Skill{Body: strings.TrimSpace(string(body)), Description: cut(m.Description), Triggers: m.Triggers, Paths: texts(m.Paths)}
 	if path.Base(p) == "SKILL.md" {

@@ -227,7 +227,7 @@ func readFile(path string, buf []byte) ([]byte, error) {
 // log is held from then on until [Dir.Rest].
 func (d *Dir) Append(e event.Event, sync bool) error {
 	if _, dup := d.index[e.ID]; dup {
-		return fmt.Errorf("append event %s: it is in the log already", e.ID)
+		return fmt.Errorf("append event %s: it is already in the log", e.ID)
 	}
 	data, err := json.Marshal(e)
 	if err != nil {

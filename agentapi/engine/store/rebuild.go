@@ -58,7 +58,7 @@ func (d *Dir) stateOfMeta(id string) (State, error) {
 		return State{}, &DamageError{File: metaFile, Err: err}
 	}
 	if s.Workspace.WorkingDir == "" {
-		return State{}, &DamageError{File: metaFile, Err: errors.New("it names no workspace")}
+		return State{}, &DamageError{File: metaFile, Err: errors.New("it has no workspace")}
 	}
 	if s.Tags == nil {
 		s.Tags = map[string]string{}

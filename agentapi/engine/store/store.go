@@ -98,13 +98,13 @@ func Create(root string, state State, meta Meta, opts Options, events ...event.E
 	opts = opts.withDefaults()
 	d := &Dir{path: Path(root, state.ID), opts: opts, State: state, index: make(map[string]int)}
 	if err := opts.Files.MkdirAll(root); err != nil {
-		return nil, fmt.Errorf("make the directory of conversations: %w", err)
+		return nil, fmt.Errorf("create the conversations directory: %w", err)
 	}
 	if err := opts.Files.Mkdir(d.path); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			return nil, ErrExists
 		}
-		return nil, fmt.Errorf("make conversation: %w", err)
+		return nil, fmt.Errorf("create conversation: %w", err)
 	}
 	d.State.PersistenceDir = d.path
 	err := errors.Join(opts.Files.Mkdir(filepath.Join(d.path, "events")), d.SaveMeta(meta))
@@ -126,7 +126,7 @@ func Create(root string, state State, meta Meta, opts Options, events ...event.E
 		d.unsynced = nil
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("make conversation: %w", err), os.RemoveAll(d.path))
+		return nil, errors.Join(fmt.Errorf("create conversation: %w", err), os.RemoveAll(d.path))
 	}
 	return d, nil
 }
@@ -165,7 +165,7 @@ func (d *Dir) load(id string) error {
 		return err
 	}
 	if state.ID != id {
-		return &DamageError{File: stateFile, Err: fmt.Errorf("it is the state of conversation %q", state.ID)}
+		return &DamageError{File: stateFile, Err: fmt.Errorf("it belongs to conversation %q", state.ID)}
 	}
 	d.State = state
 	return nil

@@ -38,7 +38,7 @@ func TestEqualToolsShareTheirSchemas(t *testing.T) {
 	}
 	offer(reads)
 	if _, err := shared.Offer(tool.Definition{Name: "bad", Parameters: json.RawMessage(`[]`)}); err == nil {
-		t.Error("a schema that is no object is offered")
+		t.Error("a schema that is not an object is offered")
 	}
 	for i := range 300 { // more than are kept
 		offer(tool.Definition{Parameters: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"p%d":{"type":"string"}}}`, i))})

@@ -88,7 +88,7 @@ func (m *maker) all(ctx context.Context) error {
 			return err
 		}
 		if t == nil {
-			m.env.Log.Warn("the agent has a tool that is not built here", "conversation", m.env.Conversation, "tool", s.Name)
+			m.env.Log.Warn("the agent has a tool that the embedded engine does not have", "conversation", m.env.Conversation, "tool", s.Name)
 			continue
 		}
 		m.tools = append(m.tools, t)
@@ -106,7 +106,7 @@ func (m *maker) all(ctx context.Context) error {
 		case "SwitchLLMTool":
 			m.tools = append(m.tools, builtin.SwitchLLM(switcher{ctx, m.env}))
 		default:
-			m.env.Log.Warn("the agent has a tool that is not built here", "conversation", m.env.Conversation, "tool", name)
+			m.env.Log.Warn("the agent has a tool that the embedded engine does not have", "conversation", m.env.Conversation, "tool", name)
 		}
 	}
 	return m.servers(ctx)

@@ -25,13 +25,13 @@ func (l *List) AsOpenHands(e Entry, force bool) (Decision, error) {
 		return d, nil
 	case ReportRetired, ReportUnlisted, ReportStranded, ReportAmbiguous, ReportNearMiss:
 	case ReportLinked:
-		return d, refuse("its URL comes from a provider connection; change the connection")
+		return d, refuse("its base URL comes from a provider connection; change the connection")
 	case Unchanged:
 		if strings.HasPrefix(e.Model, OpenHands) {
 			return d, nil
 		}
 		if strings.HasPrefix(e.Model, LiteLLMProxy) {
-			return d, refuse("its URL is that of another server")
+			return d, refuse("its base URL is another server's")
 		}
 		return d, refuse("its model does not start with %s", LiteLLMProxy)
 	default:
@@ -53,19 +53,19 @@ func (l *List) CheckBaseURL(e Entry, base string) error {
 	switch d := l.Decide(e); d.Action {
 	case ReportStranded, ReportAmbiguous:
 	case ReportLinked:
-		return refuse("its URL comes from a provider connection; change the connection")
+		return refuse("its base URL comes from a provider connection; change the connection")
 	default:
-		return refuse("it is not an entry of %s without a URL (%s)", LiteLLMProxy, d.Action)
+		return refuse("the profile is not an entry of %s without a URL (%s)", LiteLLMProxy, d.Action)
 	}
 	if ours, err := IsAppProxy(base); err != nil || ours {
 		if err != nil {
-			return refuse("the base URL cannot be split into its parts")
+			return refuse("the base URL is not a valid URL")
 		}
-		return refuse("that is the proxy of OpenHands: say so instead of giving its URL")
+		return refuse("that is OpenHands' proxy: use --as-openhands instead of its URL")
 	}
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return refuse("the base URL has to look like https://host/path")
+		return refuse("the base URL must look like https://host/path")
 	}
 	return nil
 }

@@ -6,25 +6,25 @@ func (a Action) Text() string {
 	case Migrate:
 		return "is written in an old form"
 	case Unchanged:
-		return "is as it should be"
+		return "ok"
 	case ReportStranded:
 		return "has no base URL, so requests go to LITELLM_PROXY_API_BASE or to OpenAI; OpenHands has a model of this name"
 	case ReportAmbiguous:
 		return "has no base URL, so requests go to LITELLM_PROXY_API_BASE or to OpenAI"
 	case ReportRetired:
-		return "names a model that OpenHands no longer lists; whether its proxy still serves it shows only when it is asked"
+		return "retired model; to see whether the proxy still serves it, run ohgw profiles check --live"
 	case ReportUnlisted:
-		return "has the URL of OpenHands' proxy, which never listed this model"
+		return "base_url is OpenHands' proxy, which never listed this model"
 	case ReportNearMiss:
-		return "has the URL of OpenHands' proxy in a spelling that OpenHands does not recognize"
+		return "base_url is OpenHands' proxy in a spelling that OpenHands does not recognize"
 	case ReportLinked:
 		return "gets its URL from a provider connection"
 	case ReportBadURL:
-		return "has a base URL that cannot be split into its parts"
+		return "base_url is not a valid URL"
 	case ReportLegacyV0:
-		return "is of the first OpenHands: a newer one forgets what is in it"
+		return "is in the OpenHands 0.x format: a newer OpenHands drops its contents"
 	case ReportIrregular:
-		return "would be migrated, but has duplicate members or numbers that JSON does not have"
+		return "cannot be migrated: it has duplicate members or invalid numbers"
 	case ErrorUnreadable:
 		return "cannot be read"
 	case ErrorSymlink:
@@ -32,19 +32,19 @@ func (a Action) Text() string {
 	case ErrorHardlink:
 		return "has several names (hard links)"
 	case ErrorName:
-		return "has a name that OpenHands does not see"
+		return "OpenHands ignores files with this name"
 	case ErrorCorrupt:
 		return "is not JSON"
 	case ErrorNotObject:
 		return "is not a JSON object"
 	case ErrorSchemaType:
-		return "has a schema_version that is no version"
+		return "schema_version is not a valid version"
 	case ErrorNewer:
-		return "is newer than this program knows"
+		return "was written by a newer OpenHands than this ohgw knows"
 	case ErrorModel:
 		return "has no model"
 	case ErrorBadURL:
-		return "has a base URL that cannot be split into its parts; releases up to 1.43.1 then list no profile at all"
+		return "base_url is not a valid URL; OpenHands up to 1.43.1 then lists no profiles at all"
 	case ErrorSchema:
 		return "has values of a wrong type"
 	}
@@ -55,11 +55,11 @@ func (a Action) Text() string {
 func (w Warning) Text() string {
 	switch w {
 	case NullBaseURL:
-		return "the base URL is there but empty, over which releases 1.4.0 and 1.4.1 stumble"
+		return "base_url is present but empty, which OpenHands 1.4.0 and 1.4.1 reject"
 	case BlankBaseURL:
-		return "the base URL is blank and is sent as it is"
+		return "base_url is blank and is used as it is"
 	case PlainHTTP:
-		return "the key goes to OpenHands' proxy without encryption"
+		return "the key is sent to OpenHands' proxy unencrypted"
 	}
 	return ""
 }

@@ -193,7 +193,7 @@ func (f File) ReadAs(typ fs.FileMode) Snapshot {
 		s.Sealed = gate(canon.ErrorHardlink, nil, "has %d names (hard links)", n)
 	}
 	if f.Kind == Profile && !ValidName(f.Name()) {
-		s.Gate = gate(canon.ErrorName, nil, "has a name that OpenHands does not see")
+		s.Gate = gate(canon.ErrorName, nil, "OpenHands ignores files with this name")
 	}
 	doc, err := jsonedit.Parse(src)
 	if err != nil {

@@ -43,7 +43,7 @@ func settingsGate(root jsonedit.Value) *GateError {
 	if !agent.Exists() && !root.Get("schema_version").Exists() {
 		for _, name := range []string{"llm_model", "llm_api_key", "llm_base_url"} {
 			if root.Get(name).Exists() {
-				return gate(canon.ReportLegacyV0, nil, "is of the first OpenHands: a newer one forgets what is in it")
+				return gate(canon.ReportLegacyV0, nil, "is in the OpenHands 0.x format: a newer OpenHands drops its contents")
 			}
 		}
 	}
@@ -74,7 +74,7 @@ func versionGate(path string, object jsonedit.Value, known int64, falsy bool) *G
 	case n < 0 && !falsy:
 		return gate(canon.ErrorSchemaType, nil, "%s is negative", path)
 	case n > known:
-		return gate(canon.ErrorNewer, nil, "%s is %d, newer than %d, the newest that is known", path, n, known)
+		return gate(canon.ErrorNewer, nil, "%s is %d, newer than %d, the newest version that ohgw knows", path, n, known)
 	}
 	return nil
 }

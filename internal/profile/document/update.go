@@ -80,7 +80,7 @@ func (f File) Update(ctx context.Context, l Locking, change func(Snapshot) (*jso
 // replace writes the file and makes sure that what it wrote is there.
 func (f File) replace(before Snapshot, after *jsonedit.Doc) error {
 	if g := f.Kind.Gate(after.Root()); g != nil {
-		return fmt.Errorf("not written, because it would not be loaded any more: %w", g)
+		return fmt.Errorf("not written, because it could no longer be loaded: %w", g)
 	}
 	if f.Lock == "" && !f.unchanged(before) {
 		return ErrChanged
@@ -90,10 +90,10 @@ func (f File) replace(before Snapshot, after *jsonedit.Doc) error {
 	}
 	again, _, err := readAll(f.Path)
 	if err != nil {
-		return fmt.Errorf("read what was written: %w", unpath(err))
+		return fmt.Errorf("read the written file: %w", unpath(err))
 	}
 	if !bytes.Equal(again, after.Bytes()) {
-		return errors.New("the file does not hold what was written")
+		return errors.New("the file's content differs from what was written")
 	}
 	return nil
 }

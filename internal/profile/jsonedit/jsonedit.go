@@ -37,7 +37,7 @@ func (e *SyntaxError) Error() string {
 // Errors of edits.
 var (
 	// ErrIrregular means that the text holds what Doc.Irregular reports.
-	ErrIrregular = errors.New("duplicate members or numbers that JSON does not have")
+	ErrIrregular = errors.New("duplicate members or invalid numbers")
 
 	// ErrNoObject means that the path leads through something that is no
 	// object, or that is not there.
@@ -101,7 +101,7 @@ const (
 )
 
 // Value is one value in a Doc. The zero Value is "not there", and so is every
-// member of a value that is no object.
+// member of a value that is not an object.
 type Value struct {
 	doc *Doc
 	at  span

@@ -167,7 +167,7 @@ func (r *RestoreReport) Code() fault.Code {
 }
 
 // ErrNoBackup means that a directory is no backup.
-var ErrNoBackup = errors.New("not a backup of ohgw")
+var ErrNoBackup = errors.New("not a backup made by ohgw")
 
 // Restore brings the files of a backup back, byte for byte. A file that is not
 // what the migration left is not touched, unless Force is set. Nothing is
@@ -272,5 +272,5 @@ func (o *RestoreOptions) file(rec record) (document.File, error) {
 			return f, nil
 		}
 	}
-	return document.File{}, fmt.Errorf("%s is not one of the files of OpenHands that this command works on", rec.Path)
+	return document.File{}, fmt.Errorf("%s is not an OpenHands file that this command changes", rec.Path)
 }

@@ -70,14 +70,14 @@ func bareModel(e document.Entry) string {
 func (r *runner) hintsFor(e document.Entry, byKey map[[sha256.Size]byte]string, byModel map[string]string) []string {
 	var hints []string
 	if id, ok := r.keyID(e); ok && byKey[id] != "" {
-		hints = append(hints, fmt.Sprintf("it has the key of %s, which is a model of OpenHands", byKey[id]))
+		hints = append(hints, fmt.Sprintf("it has the key of %s, which uses an OpenHands model", byKey[id]))
 	}
 	if name := byModel[bareModel(e)]; name != "" {
-		hints = append(hints, name+" has a model of this name at OpenHands' proxy")
+		hints = append(hints, name+" has a model of this name on OpenHands' proxy")
 	}
 	if r.LookupEnv != nil {
 		if _, set := r.LookupEnv(proxyVariable); set {
-			hints = append(hints, proxyVariable+" is set here; a server may have another environment")
+			hints = append(hints, proxyVariable+" is set here; an agent-server may have another environment")
 		}
 	}
 	return hints

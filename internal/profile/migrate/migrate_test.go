@@ -249,8 +249,8 @@ func TestTheReportIsOneShapeWithoutKeys(t *testing.T) {
    "base_url": null
   },
   "hints": [
-   "a has a model of this name at OpenHands' proxy",
-   "LITELLM_PROXY_API_BASE is set here; a server may have another environment"
+   "a has a model of this name on OpenHands' proxy",
+   "LITELLM_PROXY_API_BASE is set here; an agent-server may have another environment"
   ],
   "repairs": [
    "ohgw profiles migrate --as-openhands b",
@@ -262,7 +262,7 @@ func TestTheReportIsOneShapeWithoutKeys(t *testing.T) {
   "profile": "c",
   "entry": "$",
   "action": "unchanged",
-  "reason": "is as it should be",
+  "reason": "ok",
   "applied": false,
   "before": {
    "model": "litellm_proxy/x",
@@ -595,7 +595,7 @@ func TestARepairOfAFileThatChangedIsNotApplied(t *testing.T) {
 			must(t, lock.Release())
 		}
 		report := run(t, o)
-		if report.Code() != fault.Partly || report.Items[0].Applied || !strings.Contains(report.Items[0].Error, "changed after") {
+		if report.Code() != fault.Partly || report.Items[0].Applied || !strings.Contains(report.Items[0].Error, "changed by another program") {
 			t.Errorf("code %d, %+v", report.Code(), report.Items)
 		}
 		s.want("profiles/a.json", ambiguous)

@@ -105,7 +105,7 @@ func (p *plan) addEntry(r *runner, item Item, e document.Entry, several bool) {
 		p.items = append(p.items, item)
 		return
 	case e.BillOnly:
-		item.Action, item.Reason = canon.Unchanged, "is there for the bill only; its URL has no effect"
+		item.Action, item.Reason = canon.Unchanged, "serves only for billing; its URL has no effect"
 		p.items = append(p.items, item)
 		return
 	}
@@ -224,4 +224,4 @@ func (p *plan) edit(doc *jsonedit.Doc) (*jsonedit.Doc, error) {
 }
 
 // errStale means that a file is not what it was when it was planned for.
-var errStale = errors.New("was changed after it was looked at; run the command again")
+var errStale = errors.New("was changed by another program meanwhile; run the command again")

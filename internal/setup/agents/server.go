@@ -63,7 +63,7 @@ func usable(ctx context.Context, st agentapi.Status, named bool) error {
 	case errors.Is(st.Err, agentapi.ErrUnauthorized):
 		return &fault.Error{
 			Msg: "the agent-server at " + st.Address + " does not take our key", Code: fault.Credential, Err: cause,
-			Hint: "put one of its session keys (OH_SESSION_API_KEYS_0 there) into OHGW_AGENT_SERVER_KEY",
+			Hint: "set OHGW_AGENT_SERVER_KEY to one of its session keys (OH_SESSION_API_KEYS_0 on the agent-server)",
 		}
 	case !named:
 		return &fault.Error{

@@ -27,7 +27,7 @@ func TestOutcomeOfTheWordsOfProviders(t *testing.T) {
 		{400, "400: The provided model identifier is invalid. (ValidationException)", ModelUnknown},
 		{400, "400: Invalid model name passed in model=x. Call `/v1/models` to view available models for your key.", ModelUnknown},
 		{404, "404: Not Found", WrongAddress},
-		{301, "301: the server redirects to https://example.org; set base_url to where the API is", WrongAddress},
+		{301, "301: the server redirects to https://example.org; set base_url to the address of the API", WrongAddress},
 		{402, "402: Insufficient Balance", OutOfQuota},
 		{400, "400: Your credit balance is too low to access the Anthropic API. (invalid_request_error)", OutOfQuota},
 		{400, "400: Budget has been exceeded! Current cost: 3.1, Max budget: 3.0 (budget_exceeded)", OutOfQuota},

@@ -140,7 +140,7 @@ func answer(asked, result string, acted bool) string {
 		fmt.Fprintf(&b, "You asked: %s\n\n", asked)
 	}
 	if acted {
-		fmt.Fprintf(&b, "What is real is the way your question took: through the API, into the agent, to the command `%s` in its workspace. The command said:\n\n```\n%s\n```\n\n",
+		fmt.Fprintf(&b, "The path of your question was real: through the API to the agent, and to the command `%s` in its workspace. The command printed:\n\n```\n%s\n```\n\n",
 			command, cut(strings.TrimSpace(result), resultLength))
 	}
 	b.WriteString("For a real answer, add a model with `ohgw profiles add NAME` and its key with `ohgw keys set NAME`, and start ohgw without --demo.")

@@ -12,7 +12,7 @@ import (
 var ErrCut = errors.New("the answer was cut off")
 
 // ErrTooLong is an answer without end.
-var ErrTooLong = errors.New("the answer has no end")
+var ErrTooLong = errors.New("the answer is too long")
 
 // maxAnswer bounds an answer, in bytes. The longest output of any model is a
 // tenth of it.

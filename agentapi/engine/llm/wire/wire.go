@@ -127,7 +127,7 @@ func Body(v any, extra map[string]json.RawMessage) ([]byte, error) {
 }
 
 // Arguments is the text of a call's arguments as an object, for dialects that
-// send no text. What is no object is wrapped into one.
+// send no text. What is not an object is wrapped into one.
 func Arguments(text string) json.RawMessage {
 	var object map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &object) == nil && object != nil {

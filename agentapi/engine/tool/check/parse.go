@@ -40,9 +40,9 @@ func describeSyntax(raw string) error {
 		if syntax.Offset >= int64(len(raw)) {
 			return fmt.Errorf("its arguments are cut off: the JSON ends after %d bytes in the middle", len(raw))
 		}
-		return fmt.Errorf("its arguments are no JSON from byte %d of %d on", syntax.Offset, len(raw))
+		return fmt.Errorf("its arguments are not valid JSON from byte %d of %d on", syntax.Offset, len(raw))
 	}
-	return errors.New("its arguments are no JSON")
+	return errors.New("its arguments are not valid JSON")
 }
 
 // escapeControls escapes the raw control characters inside the strings of a

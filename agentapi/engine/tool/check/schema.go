@@ -48,7 +48,7 @@ func validate(args, schema object.Object) (object.Object, []string) {
 	for _, m := range args {
 		node, known := v.member(schema, props, m.Name)
 		if !known {
-			v.add("%s is no parameter of this tool", nameList([]string{m.Name}))
+			v.add("%s is not a parameter of this tool", nameList([]string{m.Name}))
 			continue
 		}
 		was, err := decode(m.Value)

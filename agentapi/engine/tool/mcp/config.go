@@ -56,7 +56,7 @@ func servers(raw json.RawMessage, find func(string) (string, error)) (out map[st
 	}
 	all, err := object.Parse(raw)
 	if err != nil {
-		return nil, 0, []error{malformed("", errors.New("it is no JSON object"))}
+		return nil, 0, []error{malformed("", errors.New("it is not a JSON object"))}
 	}
 	if wrapped, err := object.Parse(all.Get("mcpServers")); err == nil {
 		all = wrapped
@@ -96,7 +96,7 @@ func malformed(name string, err error) error {
 func readServer(raw json.RawMessage, find func(string) (string, error)) (server, error) {
 	var tree any
 	if err := json.Unmarshal(raw, &tree); err != nil {
-		return server{}, errors.New("it is no JSON object")
+		return server{}, errors.New("it is not a JSON object")
 	}
 	tree, err := secretenv.Expand(tree, false, find)
 	if err != nil {
@@ -104,14 +104,14 @@ func readServer(raw json.RawMessage, find func(string) (string, error)) (server,
 	}
 	expanded, err := json.Marshal(tree)
 	if err != nil {
-		return server{}, errors.New("it is no JSON object")
+		return server{}, errors.New("it is not a JSON object")
 	}
 	var s server
 	if err := json.Unmarshal(expanded, &s); err != nil {
 		if typeErr, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			return server{}, fmt.Errorf("%s cannot be %s", typeErr.Field, typeErr.Value)
 		}
-		return server{}, errors.New("it is no JSON object")
+		return server{}, errors.New("it is not a JSON object")
 	}
 	return s, s.check()
 }
@@ -156,7 +156,7 @@ func (s *server) headers() (http.Header, error) {
 	set(s.Headers)
 	if s.Auth != nil {
 		if h.Get("Authorization") != "" && s.Auth.Strategy != "none" {
-			return nil, errors.New("auth and a header Authorization exclude each other")
+			return nil, errors.New("auth cannot be combined with an Authorization header")
 		}
 		if err := s.Auth.add(h, set); err != nil {
 			return nil, err
@@ -188,7 +188,7 @@ func (a *auth) add(h http.Header, set func(map[string]string)) error {
 	case "header":
 		set(a.Headers)
 	case "oauth2":
-		return errors.New("auth by oauth2 does not work here yet; use bearer with a token")
+		return errors.New("auth oauth2 is not supported yet; use bearer with a token")
 	default:
 		return errors.New("auth has an unknown strategy; use none, api_key, bearer, basic or header")
 	}

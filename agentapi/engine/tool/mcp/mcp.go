@@ -138,7 +138,7 @@ func (c *Client) learn(ctx context.Context) {
 
 func unusable(name string, err error) error {
 	return fault.New(fmt.Sprintf("cannot use the MCP server %q", name),
-		"see that it runs and that mcp_config in the settings is right, or set enabled to false", err)
+		"check that it is running and that mcp_config in the settings is correct, or set enabled to false", err)
 }
 
 // distinct makes sure that a name means one tool.

@@ -77,7 +77,7 @@ func inputSchema(t *sdk.Tool) (json.RawMessage, error) {
 	}
 	o, err := object.Parse(data)
 	if err != nil {
-		return nil, fmt.Errorf("the schema of the tool %s is no object", t.Name)
+		return nil, fmt.Errorf("the schema of the tool %s is not an object", t.Name)
 	}
 	return o.With("type", json.RawMessage(`"object"`)).JSON(), nil
 }

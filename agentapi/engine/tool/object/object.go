@@ -71,7 +71,7 @@ func Parse(data []byte) (Object, error) {
 
 var errTrailing = errors.New("text after the end")
 
-// notObject tells a valid value that is no object from text that is no JSON.
+// notObject tells a valid value that is not an object from text that is no JSON.
 func notObject(data []byte) error {
 	var v json.RawMessage
 	if err := json.Unmarshal(data, &v); err != nil {

@@ -46,7 +46,7 @@ func TestParamsThatCannotBeMetAreRefused(t *testing.T) {
 func TestAMachineWithoutBashIsSaid(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := terminal.New(terminal.Config{Dir: t.TempDir()})
-	if f, ok := errors.AsType[*fault.Error](err); !ok || !strings.Contains(f.Msg, "no bash") || !strings.Contains(f.Hint, "install bash") {
+	if f, ok := errors.AsType[*fault.Error](err); !ok || !strings.Contains(f.Msg, "cannot find bash") || !strings.Contains(f.Hint, "install bash") {
 		t.Errorf("%v", err)
 	}
 }

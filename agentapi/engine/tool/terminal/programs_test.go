@@ -89,7 +89,7 @@ func TestAHardLimitIsSaidAndCtrlCWorksAfterIt(t *testing.T) {
 	t.Parallel()
 	term := open(t, nil)
 	got := run(t, term, `{"command":"sleep 60; echo not reached","timeout":0.2}`)
-	if !got.Timeout || got.code() != -1 || !strings.Contains(got.Model, "the limit of 0.2 seconds is over") {
+	if !got.Timeout || got.code() != -1 || !strings.Contains(got.Model, "the limit of 0.2 seconds has passed") {
 		t.Errorf("%+v", got)
 	}
 	if got := input(t, term, "C-c"); got.code() != 130 || strings.Contains(got.Text, "not reached") {
@@ -671,7 +671,7 @@ func TestSecretsAreGivenToCommandsThatNameThemAndHidden(t *testing.T) {
 		}
 	}
 	got := sh(t, term, "echo LOST=$LOST")
-	if got.Text != "LOST=" || !strings.Contains(got.Metadata.Prefix, "The secret LOST could not be had") {
+	if got.Text != "LOST=" || !strings.Contains(got.Metadata.Prefix, "The value of the secret LOST is not available") {
 		t.Errorf("%+v", got)
 	}
 	// Held back at first, because it could become the secret, and then not lost.

@@ -26,7 +26,7 @@ func (t *Terminal) finished(r reply) (tool.Result, error) {
 func (t *Terminal) unfinished(r reply, limit time.Duration) (tool.Result, error) {
 	what := fmt.Sprintf("no new output for %g seconds", limit.Seconds())
 	if r.timeout {
-		what = fmt.Sprintf("the limit of %g seconds is over", limit.Seconds())
+		what = fmt.Sprintf("the limit of %g seconds has passed", limit.Seconds())
 	}
 	code := running
 	r.exitCode = &code

@@ -78,17 +78,17 @@ var variableName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 func New(cfg Config) (*Terminal, error) {
 	switch {
 	case !supported:
-		return nil, fault.New("the agent's terminal does not work on this system yet",
+		return nil, fault.New("the agent's terminal does not support this operating system yet",
 			"use an agent-server with --agent-server, or run ohgw inside WSL", nil)
 	case cfg.Params.TerminalType == "powershell":
-		return nil, fault.New("the terminal of the agent cannot be a PowerShell", "remove terminal_type from the tool's params", nil)
+		return nil, fault.New("the agent's terminal does not support PowerShell", "remove terminal_type from the tool's params", nil)
 	case cfg.Params.Username != "" && cfg.Params.Username != cfg.User:
-		return nil, fault.New(fmt.Sprintf("the terminal of the agent cannot run as the user %q", cfg.Params.Username),
+		return nil, fault.New(fmt.Sprintf("the agent's terminal cannot run as user %q", cfg.Params.Username),
 			"remove username from the tool's params", nil)
 	}
 	for name := range cfg.Params.Env {
 		if !variableName.MatchString(name) {
-			return nil, fault.New(fmt.Sprintf("the terminal's params have a variable %q, which is no name for one", name),
+			return nil, fault.New(fmt.Sprintf("the terminal's params have a variable %q, which is not a valid variable name", name),
 				"correct env in the tool's params", nil)
 		}
 	}
@@ -114,8 +114,8 @@ func findShell(path string) (string, error) {
 	if path != "" {
 		return "", fault.New(fmt.Sprintf("cannot run %q as the agent's shell", path), "correct shell_path in the tool's params", err)
 	}
-	return "", fault.New("there is no bash on this machine, and the agent's terminal needs one",
-		"install bash, or name one with shell_path in the tool's params", err)
+	return "", fault.New("cannot find bash, which the agent's terminal needs",
+		"install bash, or set shell_path in the tool's params", err)
 }
 
 // Definition is what the model is told.
@@ -276,7 +276,7 @@ func (t *Terminal) begin(ctx context.Context, command string, r *reply) error {
 	r.prefix += t.note
 	t.note = ""
 	for _, name := range missing {
-		r.prefix += fmt.Sprintf("[The secret %s could not be had and is not set.]\n", name)
+		r.prefix += fmt.Sprintf("[The value of the secret %s is not available; the variable is not set.]\n", name)
 	}
 	r.prefix += t.lastWords(ctx)
 	t.seq++
@@ -402,7 +402,7 @@ func (t *Terminal) cannotStart(ctx context.Context, r reply, err error) (tool.Re
 	if ctx.Err() != nil {
 		return tool.Result{}, ctx.Err()
 	}
-	return t.refuse(r, fmt.Sprintf("The terminal does not work: %v. The user has to put that right.", err))
+	return t.refuse(r, fmt.Sprintf("The terminal does not work: %v. The user has to fix that.", err))
 }
 
 // reply is a result in the making.
