@@ -148,6 +148,7 @@ type Backend struct {
 	models *models
 	// schemas are those of the tools of all conversations.
 	schemas tool.Schemas
+	agents  madeAgents
 	sweep   *time.Ticker
 	stop    chan struct{}
 	tidy    sync.WaitGroup

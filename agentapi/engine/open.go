@@ -145,7 +145,7 @@ func (b *Backend) create(ctx context.Context, req agentapi.OpenRequest, opts sto
 	if err != nil {
 		return nil, err
 	}
-	agent, err := newAgent(profile, settings, req.System, b.cfg.Seal)
+	agent, err := b.agents.of(profile, settings, req.System, b.cfg.Seal)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -229,7 +228,7 @@ func (d *Dir) Append(e event.Event, sync bool) error {
 	if _, dup := d.index[e.ID]; dup {
 		return fmt.Errorf("append event %s: it is already in the log", e.ID)
 	}
-	data, err := json.Marshal(e)
+	data, err := e.MarshalJSON() // not json.Marshal: it would read all twice
 	if err != nil {
 		return fmt.Errorf("append event: %w", err)
 	}

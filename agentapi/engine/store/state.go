@@ -142,7 +142,7 @@ func readState(path string) (State, error) {
 // That is for what only the state knows, such as another model. Everything that
 // follows from the events is found again when a state that lags is opened.
 func (d *Dir) SaveState(sync bool) error {
-	data, err := json.Marshal(d.State)
+	data, err := d.State.MarshalJSON() // not json.Marshal: it would read all twice
 	if err != nil {
 		return fmt.Errorf("save conversation: %w", err)
 	}
