@@ -74,24 +74,6 @@ func newAgent(p Profile, s Settings, system string, seal func(string) (string, e
 	if err != nil {
 		return nil, err
 	}
-	context := agent{}
-	old := settings.object("agent_context")
-	for _, name := range []string{"system_message_suffix", "user_message_suffix", "disabled_skills"} {
-		if v, ok := old[name]; ok && string(v) != "null" {
-			context[name] = v
-		}
-	}
-	// Another value than null is the time at which the settings were saved.
-	if v := old["current_datetime"]; string(v) == "null" {
-		context["current_datetime"] = v
-	}
-	if system != "" {
-		if suffix := context.text("system_message_suffix"); suffix != "" {
-			context.set("system_message_suffix", suffix+suffixGap+system)
-		} else {
-			context.set("system_message_suffix", system)
-		}
-	}
 	a := agent{}
 	a.set("kind", "Agent")
 	a.set("llm", model)
@@ -104,7 +86,7 @@ func newAgent(p Profile, s Settings, system string, seal func(string) (string, e
 		builtin = append(builtin, "SwitchLLMTool")
 	}
 	a.set("include_default_tools", builtin)
-	a.set("agent_context", context)
+	a.set("agent_context", newContext(settings.object("agent_context"), system))
 	servers, err := storedServers(settings, seal)
 	if err != nil {
 		return nil, refused("The MCP servers in OpenHands' settings cannot be stored with the conversation; repair mcp_config in settings.json.", err)
@@ -119,6 +101,29 @@ func newAgent(p Profile, s Settings, system string, seal func(string) (string, e
 		a.set("condenser", condenser)
 	}
 	return json.Marshal(a)
+}
+
+// newContext is the context of a new agent: that of the settings, with system at
+// the end of its suffix.
+func newContext(settings agent, system string) agent {
+	context := agent{}
+	for _, name := range []string{"system_message_suffix", "user_message_suffix", "disabled_skills"} {
+		if v, ok := settings[name]; ok && string(v) != "null" {
+			context[name] = v
+		}
+	}
+	// Another value than null is the time at which the settings were saved.
+	if v := settings["current_datetime"]; string(v) == "null" {
+		context["current_datetime"] = v
+	}
+	if system == "" {
+		return context
+	}
+	if suffix := context.text("system_message_suffix"); suffix != "" {
+		system = suffix + suffixGap + system
+	}
+	context.set("system_message_suffix", system)
+	return context
 }
 
 func newCondenser(settings agent, p Profile) agent {

@@ -67,8 +67,8 @@ func (a *aligner) align(turns []Turn, atLeast int) alignment {
 	}
 	for end := len(turns); end > 0; end-- {
 		most := min(rest, end) // how many can match, and how well
-		if score := most*int(byUser) + min(most, rows)*int(byBoth-byUser); best.run > 0 &&
-			(score < best.score || score == best.score && (best.whole || best.end > end) || a.steps > maxSteps) {
+		score := most*int(byUser) + min(most, rows)*int(byBoth-byUser)
+		if best.run > 0 && (a.steps > maxSteps || best.beats(score, end)) {
 			break
 		}
 		if end != rest {
@@ -76,6 +76,12 @@ func (a *aligner) align(turns []Turn, atLeast int) alignment {
 		}
 	}
 	return best
+}
+
+// beats tells whether no place at end or before it is better than c, if it has
+// that score at most.
+func (c alignment) beats(score, end int) bool {
+	return score < c.score || score == c.score && (c.whole || c.end > end)
 }
 
 // index notes which turns have which texts of the history, and gives the

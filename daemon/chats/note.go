@@ -37,16 +37,7 @@ func (v *Visit) note(turns []Turn) note {
 	n.turns = slices.Clone(turns)
 	first := p.Keep - (p.Rest - p.From)
 	for i, e := range v.history[p.From:p.Rest] {
-		t := &n.turns[first+i]
-		last := p.From+i == len(v.history)-1 && first+i == len(turns)-1
-		if last && t.Stopped && !t.shows(e.Answer) {
-			n.stopped = &e
-		} else if e.Answer != "" && !t.shows(e.Answer) {
-			n.changed = append(n.changed, e)
-		}
-		if e.Answer != "" && !t.shows(e.Answer) {
-			t.Answers = append(slices.Clone(t.Answers), e.Answer)
-		}
+		n.compare(&n.turns[first+i], e, p.From+i == len(v.history)-1 && first+i == len(turns)-1)
 	}
 	front, rest := v.history[:p.From], v.history[p.Rest:]
 	n.unknown = slices.Concat(front, rest)
@@ -55,6 +46,22 @@ func (v *Visit) note(turns []Turn) note {
 	}
 	n.turns = append(n.turns, asTold(rest)...)
 	return n
+}
+
+// compare notes where the answer of a round differs from those of its turn. last:
+// it is the last round of the chat and the last turn of the conversation.
+func (n *note) compare(t *Turn, e Round, last bool) {
+	if t.shows(e.Answer) {
+		return
+	}
+	if last && t.Stopped {
+		n.stopped = &e
+	} else if e.Answer != "" {
+		n.changed = append(n.changed, e)
+	}
+	if e.Answer != "" {
+		t.Answers = append(slices.Clone(t.Answers), e.Answer)
+	}
 }
 
 // text is the note as the agent reads it; empty if there is nothing to say.

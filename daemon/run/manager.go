@@ -153,24 +153,8 @@ func (m *Manager) admit(req Request, f found) (*Attachment, error) {
 		m.refused.note(req.Fingerprint, m.cfg.Now())
 		return nil, ErrQueueFull
 	}
-	if l := m.queues[req.ConversationID]; req.ConversationID != "" && l != nil {
-		if foreignQueue(req, l) {
-			return nil, errForeign
-		}
-		if len(l.jobs) > maxConversationQueue {
-			m.refused.note(req.Fingerprint, m.cfg.Now())
-			return nil, ErrConversationBusy
-		}
-		// Somebody goes on in this conversation: if they left it, they are not
-		// coming back for its answer. Another token cannot know that.
-		for _, other := range l.jobs {
-			if other.req.Token == req.Token {
-				other.supersede()
-			}
-		}
-		if req.Decision != nil && req.Decision.Accept && l.busy() {
-			req.Decision = nil // what will wait then, nobody has seen
-		}
+	if err := m.lineUp(&req); err != nil {
+		return nil, err
 	}
 	j = m.newJob(req)
 	if l := m.queues[req.Origin]; req.Origin != "" && l != nil {
@@ -179,6 +163,33 @@ func (m *Manager) admit(req Request, f found) (*Attachment, error) {
 	a := j.attach(req.Gone)
 	m.start(j)
 	return a, nil
+}
+
+// lineUp looks whether req may wait behind the jobs of its conversation, and
+// ends those that its client has left: whoever goes on in a conversation does
+// not come back for an earlier answer. Another token cannot know that. The
+// caller holds m.mu.
+func (m *Manager) lineUp(req *Request) error {
+	q := m.queues[req.ConversationID]
+	if req.ConversationID == "" || q == nil {
+		return nil
+	}
+	if foreignQueue(*req, q) {
+		return errForeign
+	}
+	if len(q.jobs) > maxConversationQueue {
+		m.refused.note(req.Fingerprint, m.cfg.Now())
+		return ErrConversationBusy
+	}
+	for _, other := range q.jobs {
+		if other.req.Token == req.Token {
+			other.supersede()
+		}
+	}
+	if req.Decision != nil && req.Decision.Accept && q.busy() {
+		req.Decision = nil // what will wait then, nobody has seen
+	}
+	return nil
 }
 
 // earlier is the job that answers req without a new run, if there is one.

@@ -212,13 +212,7 @@ func (s *Server) startConversation(l *life) http.HandlerFunc {
 
 // agentOf finds the agent that a request asks for.
 func (s *Server) agentOf(w http.ResponseWriter, in startRequest) (agent map[string]any, model llm, ok bool) {
-	source := in.Agent
-	if source == nil && s.version >= 1022 {
-		source = in.Settings
-	}
-	if in.ProfileID != "" && s.version >= 1029 {
-		source = s.profiled(in.ProfileID)
-	}
+	source := s.sourceOf(in)
 	if source == nil || json.Unmarshal(encode(source["llm"]), &model) != nil || model.Model == "" {
 		refuse(w, 422, "one of agent, agent_settings, agent_profile_id is needed")
 		return nil, model, false
@@ -238,19 +232,37 @@ func (s *Server) agentOf(w http.ResponseWriter, in startRequest) (agent map[stri
 		model.UsageID = "default"
 	}
 	model.listened = model.Stream
-	context, _ := source["agent_context"].(map[string]any)
-	if context == nil {
-		context = map[string]any{}
-	}
-	if more := in.Additions.Suffix; more != "" {
-		suffix, _ := context["system_message_suffix"].(string)
-		context["system_message_suffix"] = strings.TrimPrefix(suffix+"\n\n"+more, "\n\n")
-	}
+	context := contextOf(source, in.Additions.Suffix)
 	tools, listed := source["tools"].([]any)
 	if !listed && in.Agent == nil {
 		tools = []any{map[string]any{"name": "terminal"}} // the default set, as far as it is known here
 	}
 	return map[string]any{"kind": "Agent", "llm": masked(model), "agent_context": context, "tools": tools}, model, true
+}
+
+// sourceOf is what a request says of its agent, in the form of an agent; nil:
+// nothing that this version reads.
+func (s *Server) sourceOf(in startRequest) map[string]any {
+	switch {
+	case in.ProfileID != "" && s.version >= 1029:
+		return s.profiled(in.ProfileID)
+	case in.Agent == nil && s.version >= 1022:
+		return in.Settings
+	}
+	return in.Agent
+}
+
+// contextOf is the context of an agent, with more at the end of its suffix.
+func contextOf(source map[string]any, more string) map[string]any {
+	context, _ := source["agent_context"].(map[string]any)
+	if context == nil {
+		context = map[string]any{}
+	}
+	if more != "" {
+		suffix, _ := context["system_message_suffix"].(string)
+		context["system_message_suffix"] = strings.TrimPrefix(suffix+"\n\n"+more, "\n\n")
+	}
+	return context
 }
 
 // profiled is the agent of an agent profile, with the key of its LLM profile.

@@ -45,6 +45,13 @@ func (c *Conversation) load() error {
 	if c.head != "" {
 		s.LeafEventID, s.HeadIsEmpty = c.head, false
 	}
+	return c.recover(crashed)
+}
+
+// recover repairs what a crash has left of the branch at hand. crashed says that
+// the process before this one died during a run.
+func (c *Conversation) recover(crashed bool) error {
+	s := &c.dir.State
 	if s.Status == event.Paused && len(c.open) > 0 && c.mustAsk(c.open) {
 		// OpenHands takes the next message for an approval. Nobody has given one.
 		if err := c.setStatus(event.Waiting); err != nil {

@@ -66,19 +66,28 @@ func (m *model) think(o *wire.Options) {
 		}
 	case f.thinking == adaptiveThinking && r.style != chatStyle:
 		o.Adaptive, o.Effort = true, p.ReasoningEffort
-	case !f.reasons:
+	case f.reasons:
+		m.setEffort(o)
+	}
+}
+
+// setEffort sets how much a model thinks that has an effort and no budget, or a
+// budget that follows from an effort.
+func (m *model) setEffort(o *wire.Options) {
+	effort, f, r := m.cfg.Profile.ReasoningEffort, m.features, m.route
+	switch {
 	case f.thinking == manualThinking && r.style == chatStyle && r.custom:
 		// What is in front of Claude may hand an effort on, which Claude refuses.
 	case r.style == converseStyle && !f.claude:
 		if strings.Contains(r.model, "gpt-oss") {
-			o.Effort = p.ReasoningEffort
+			o.Effort = effort
 		}
 	case r.style == messagesStyle || r.style == converseStyle:
-		if budget := wire.Budget(p.ReasoningEffort); f.claude && budget > 0 {
+		if budget := wire.Budget(effort); f.claude && budget > 0 {
 			o.Thinking = max(budget, leastThinking)
 		}
 	case r.provider.takesEffort(r.model):
-		o.Effort = p.ReasoningEffort
+		o.Effort = effort
 	}
 }
 

@@ -164,19 +164,7 @@ func (f *finder) directory(root *os.Root, dir, place string) {
 		if e.Name() != "SKILL.md" && inSkill(root, place, p) {
 			return nil // it belongs to the skill around it
 		}
-		data, err := read(root, p)
-		if err == nil {
-			var s Skill
-			if s, err = parse(place, p, data); err == nil {
-				s.Path = filepath.Join(dir, filepath.FromSlash(p))
-				s.Own = f.home != "" && filepath.Clean(dir) == filepath.Clean(f.home)
-				if e.Name() == "SKILL.md" {
-					s.Dir = filepath.Dir(s.Path)
-				}
-				f.add(s)
-			}
-		}
-		if err != nil {
+		if err := f.file(root, dir, place, p); err != nil {
 			f.errs = append(f.errs, err)
 		}
 		return nil
@@ -184,6 +172,25 @@ func (f *finder) directory(root *os.Root, dir, place string) {
 	if err != nil {
 		f.errs = append(f.errs, fmt.Errorf("read skills: %w", err))
 	}
+}
+
+// file reads the skill p, which is below a place of the directory dir.
+func (f *finder) file(root *os.Root, dir, place, p string) error {
+	data, err := read(root, p)
+	if err != nil {
+		return err
+	}
+	s, err := parse(place, p, data)
+	if err != nil {
+		return err
+	}
+	s.Path = filepath.Join(dir, filepath.FromSlash(p))
+	s.Own = f.home != "" && filepath.Clean(dir) == filepath.Clean(f.home)
+	if path.Base(p) == "SKILL.md" {
+		s.Dir = filepath.Dir(s.Path)
+	}
+	f.add(s)
+	return nil
 }
 
 func inSkill(root *os.Root, place, p string) bool {

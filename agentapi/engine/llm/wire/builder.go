@@ -191,14 +191,9 @@ func (b *Builder) Call(slot int, id, name, args string) {
 	if again && name == c.name && args == c.args.String() && (id == "" || id == c.id) {
 		return
 	}
-	if c == nil || again || id != "" && id != c.id && (!c.made || name != "") {
-		c = &call{index: len(b.calls), id: id}
-		if id == "" {
-			c.id, c.made = b.newID(), true
-		}
+	if c == nil || again || c.isOther(id, name) {
+		c = b.begin(slot, id)
 		d.ID = c.id
-		b.slots[slot] = c
-		b.calls = append(b.calls, c)
 	}
 	if c.name == "" {
 		c.name, d.Name = name, name // some repeat it with every piece
@@ -208,6 +203,22 @@ func (b *Builder) Call(slot int, id, name, args string) {
 		d.Index = c.index
 		b.send(Delta{Call: &d})
 	}
+}
+
+// begin begins a call at a slot. Without an id it is given one.
+func (b *Builder) begin(slot int, id string) *call {
+	c := &call{index: len(b.calls), id: id}
+	if id == "" {
+		c.id, c.made = b.newID(), true
+	}
+	b.slots[slot] = c
+	b.calls = append(b.calls, c)
+	return c
+}
+
+// isOther tells whether a piece with an id and a name is of another call.
+func (c *call) isOther(id, name string) bool {
+	return id != "" && id != c.id && (!c.made || name != "")
 }
 
 // whole tells whether the arguments of a call are a JSON object.

@@ -185,17 +185,13 @@ func (e *Editor) do(a arguments) (outcome, error) {
 		return outcome{}, refusef("%s belongs to git, which runs programs that are named in there. This tool only shows it. Use git in the terminal.", p.path)
 	}
 	info, err := p.root.Stat(p.name)
-	switch {
-	case err == nil && a.Command == "create":
-		return outcome{}, exists(p.path)
-	case err == nil && info.IsDir() && a.Command != "view":
-		return outcome{}, refusef("%s is a directory: it can only be viewed.", p.path)
-	case err != nil && a.Command != "create":
-		return outcome{}, readable(p.path, err)
+	isDir := err == nil && info.IsDir()
+	if err := fits(a.Command, p.path, isDir, err); err != nil {
+		return outcome{}, err
 	}
 	switch a.Command {
 	case "view":
-		if info.IsDir() {
+		if isDir {
 			return viewDir(p, a.ViewRange)
 		}
 		return e.viewFile(p, a.ViewRange)
@@ -209,4 +205,18 @@ func (e *Editor) do(a arguments) (outcome, error) {
 		return e.undo(p)
 	}
 	return outcome{}, refusef("There is no command %q. The commands are view, create, str_replace, insert and undo_edit.", a.Command)
+}
+
+// fits says why a command cannot be done with what is at a path: missing is the
+// error of looking for it.
+func fits(command, path string, isDir bool, missing error) error {
+	switch {
+	case missing == nil && command == "create":
+		return exists(path)
+	case isDir && command != "view":
+		return refusef("%s is a directory: it can only be viewed.", path)
+	case missing != nil && command != "create":
+		return readable(path, missing)
+	}
+	return nil
 }

@@ -205,18 +205,24 @@ func (t *Terminal) run(ctx context.Context, args arguments, r reply) (tool.Resul
 			return t.refuse(r, "The input was not sent: "+err.Error()+". Wait with an empty command, or stop it with C-c.")
 		}
 	default:
-		if t.busy && !t.session.over(t.seq) {
-			if t.session.stranded() && !t.session.revive(ctx, t.seq) {
-				r.prefix = "[Your command was not run.]\n"
-				return t.replaced(r)
-			}
-			if !t.session.over(t.seq) {
-				return t.stillRunning(r)
-			}
+		return t.runCommand(ctx, args, r)
+	}
+	return t.wait(ctx, args, r)
+}
+
+// runCommand runs a command, unless an earlier one is still running.
+func (t *Terminal) runCommand(ctx context.Context, args arguments, r reply) (tool.Result, error) {
+	if t.busy && !t.session.over(t.seq) {
+		if t.session.stranded() && !t.session.revive(ctx, t.seq) {
+			r.prefix = "[Your command was not run.]\n"
+			return t.replaced(r)
 		}
-		if err := t.begin(ctx, args.Command, &r); err != nil {
-			return t.cannotStart(ctx, r, err)
+		if !t.session.over(t.seq) {
+			return t.stillRunning(r)
 		}
+	}
+	if err := t.begin(ctx, args.Command, &r); err != nil {
+		return t.cannotStart(ctx, r, err)
 	}
 	return t.wait(ctx, args, r)
 }

@@ -75,31 +75,9 @@ func (s *state) add(b *wire.Builder, f *frame) (end bool) {
 		b.Begun, b.ID, b.Model = true, f.Message.ID, f.Message.Model
 		s.count(b, f.Message.Usage.V)
 	case "content_block_start":
-		c := f.ContentBlock
-		switch c.Type {
-		case "tool_use":
-			b.Call(f.Index, c.ID, c.Name, "")
-		case "redacted_thinking":
-			b.Thinking(wire.Thinking{Redacted: c.Data})
-		case "thinking":
-			b.Reasoning(c.Thinking)
-			b.Thinking(wire.Thinking{Text: c.Thinking, Signature: c.Signature})
-		case "text":
-			b.Text(c.Text)
-		}
+		startBlock(b, f)
 	case "content_block_delta":
-		d := f.Delta
-		switch d.Type {
-		case "text_delta":
-			b.Text(d.Text)
-		case "thinking_delta":
-			b.Reasoning(d.Thinking)
-			b.Thinking(wire.Thinking{Text: d.Thinking})
-		case "signature_delta":
-			b.Thinking(wire.Thinking{Signature: d.Signature})
-		case "input_json_delta":
-			b.Call(f.Index, "", "", d.PartialJSON)
-		}
+		growBlock(b, f)
 	case "content_block_stop":
 		b.CloseThinking()
 	case "message_delta":
@@ -112,6 +90,38 @@ func (s *state) add(b *wire.Builder, f *frame) (end bool) {
 		return true
 	}
 	return false
+}
+
+// startBlock adds the beginning of a content block.
+func startBlock(b *wire.Builder, f *frame) {
+	c := f.ContentBlock
+	switch c.Type {
+	case "tool_use":
+		b.Call(f.Index, c.ID, c.Name, "")
+	case "redacted_thinking":
+		b.Thinking(wire.Thinking{Redacted: c.Data})
+	case "thinking":
+		b.Reasoning(c.Thinking)
+		b.Thinking(wire.Thinking{Text: c.Thinking, Signature: c.Signature})
+	case "text":
+		b.Text(c.Text)
+	}
+}
+
+// growBlock adds a piece of a content block.
+func growBlock(b *wire.Builder, f *frame) {
+	d := f.Delta
+	switch d.Type {
+	case "text_delta":
+		b.Text(d.Text)
+	case "thinking_delta":
+		b.Reasoning(d.Thinking)
+		b.Thinking(wire.Thinking{Text: d.Thinking})
+	case "signature_delta":
+		b.Thinking(wire.Thinking{Signature: d.Signature})
+	case "input_json_delta":
+		b.Call(f.Index, "", "", d.PartialJSON)
+	}
 }
 
 func (s *state) count(b *wire.Builder, u usage) {

@@ -107,10 +107,8 @@ func (rd *reader) add(f *frame, data []byte) (end bool, err error) {
 		if f.Response != nil {
 			b.ID, b.Model = f.Response.ID, f.Response.Model
 		}
-	case "response.output_item.added":
-		if f.Item != nil && f.Item.Type == "function_call" {
-			rd.call(f.OutputIndex, f.Item)
-		}
+	case "response.output_item.added", "response.output_item.done":
+		rd.item(f)
 	case "response.output_text.delta", "response.refusal.delta":
 		rd.heard[f.OutputIndex] = true
 		b.Text(f.Delta)
@@ -123,16 +121,23 @@ func (rd *reader) add(f *frame, data []byte) (end bool, err error) {
 		}
 	case "response.function_call_arguments.delta":
 		b.Call(f.OutputIndex, "", "", f.Delta)
-	case "response.output_item.done":
-		if f.Item != nil {
-			rd.done(f.OutputIndex, f.Item)
-		}
 	case "response.completed", "response.incomplete", "response.failed":
 		if f.Response != nil {
 			return true, rd.end(f.Response)
 		}
 	}
 	return false, nil
+}
+
+// item takes an item of the output at its beginning and at its end.
+func (rd *reader) item(f *frame) {
+	switch {
+	case f.Item == nil:
+	case f.Type == "response.output_item.done":
+		rd.done(f.OutputIndex, f.Item)
+	case f.Item.Type == "function_call":
+		rd.call(f.OutputIndex, f.Item)
+	}
 }
 
 // call begins the call at an index of the output, once.
