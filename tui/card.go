@@ -11,44 +11,68 @@ import (
 	"github.com/ohgw/ohgw/tui/wrap"
 )
 
-// cardView is what has to be known or decided now, in a frame; nil if nothing.
-func (m *model) cardView(room int) []string {
-	if m.chat.Pending != nil && m.chat.Turn == nil {
-		lines := make([]string, 0, len(m.chat.Pending))
-		for _, c := range m.chat.Pending {
-			lines = append(lines, safe.Line(c))
-		}
-		keys := paint(m.looks.good, "y") + " accept   " + paint(m.looks.bad, "n") + " refuse"
-		if m.width >= 60 {
-			keys += "   " + paint(m.looks.faint, "or type a new instruction")
-		}
-		return m.frame(m.looks.warn, "Confirm this action?", lines, keys, room)
-	}
-	if m.chat.Turn != nil {
+// card is what has to be known or decided now, in a frame.
+type card struct {
+	look, title string
+	lines       []string
+	keys        string // what can be done
+}
+
+// card is what has to be known or decided now, or nil.
+func (m *model) card() *card {
+	switch {
+	case m.chat.Turn != nil:
 		return nil
+	case m.chat.Pending != nil:
+		return confirmation(m.looks, m.width, m.chat.Pending)
 	}
-	switch m.chat.Link.State {
+	return trouble(m.looks, m.width, m.chat.Link, m.cfg)
+}
+
+// confirmation asks whether the actions that wait may be done.
+func confirmation(l looks, width int, actions []string) *card {
+	c := &card{look: l.warn, title: "Confirm this action?"}
+	for _, a := range actions {
+		c.lines = append(c.lines, safe.Line(a))
+	}
+	c.keys = paint(l.good, "y") + " accept   " + paint(l.bad, "n") + " refuse"
+	if width >= 60 {
+		c.keys += "   " + paint(l.faint, "or type a new instruction")
+	}
+	return c
+}
+
+// trouble tells what is wrong with the gateway, and what helps; nil if nothing is.
+func trouble(l looks, width int, link session.Link, cfg Config) *card {
+	key := paint(l.accent, "r")
+	switch link.State {
 	case session.Unreachable:
-		return m.frame(m.looks.bad, "Nothing answers "+m.cfg.Place.At(), commandLines("Start it:", m.cfg.Hints.Unreachable),
-			paint(m.looks.faint, m.fit("Trying again automatically; what you type is kept.", "trying again automatically", "trying again")), room)
+		return &card{
+			look: l.bad, title: "Nothing answers " + cfg.Place.At(), lines: commandLines("Start it:", cfg.Hints.Unreachable),
+			keys: paint(l.faint, fit(width, "Trying again automatically; what you type is kept.", "trying again automatically", "trying again")),
+		}
 	case session.Locked:
-		return m.frame(m.looks.bad, "The key was rejected", append(m.linkCause(), commandLines("Get a valid one:", m.cfg.Hints.Locked)...),
-			paint(m.looks.accent, "r")+" try again", room)
+		return &card{
+			look: l.bad, title: "The key was rejected",
+			lines: append(cause(link), commandLines("Get a valid one:", cfg.Hints.Locked)...), keys: key + " try again",
+		}
 	case session.NoModels:
-		return m.frame(m.looks.warn, "No model yet", commandLines("Do one of these:", m.cfg.Hints.NoModels),
-			paint(m.looks.accent, "r")+" look again", room)
+		return &card{
+			look: l.warn, title: "No model yet", lines: commandLines("Do one of these:", cfg.Hints.NoModels),
+			keys: key + " look again",
+		}
 	case session.Broken:
-		return m.frame(m.looks.bad, "The models cannot be listed", m.linkCause(), paint(m.looks.accent, "r")+" try again", room)
+		return &card{look: l.bad, title: "The models cannot be listed", lines: cause(link), keys: key + " try again"}
 	case session.Connecting, session.Ready:
 	}
 	return nil
 }
 
-func (m *model) linkCause() []string {
-	if m.chat.Link.Err == nil {
+func cause(link session.Link) []string {
+	if link.Err == nil {
 		return nil
 	}
-	return []string{wrap.Cut(human.Sentence(safe.Line(m.chat.Link.Err.Error())), session.MaxCause)}
+	return []string{wrap.Cut(human.Sentence(safe.Line(link.Err.Error())), session.MaxCause)}
 }
 
 func commandLines(head string, commands []string) []string {
@@ -62,107 +86,77 @@ func commandLines(head string, commands []string) []string {
 	return lines
 }
 
-// frame draws a card in at most room lines; of what it says, the end goes
-// first, and the frame before that.
-func (m *model) frame(look, title string, lines []string, keys string, room int) []string {
-	width := min(m.width, 78)
-	inner := max(width-4, 2)
-	var text []string
-	for _, l := range lines {
-		indent := l[:len(l)-len(strings.TrimLeft(l, " "))]
-		for _, part := range wrap.Text(strings.TrimLeft(l, " "), max(inner-len(indent), 2)) {
-			text = append(text, indent+part)
-		}
-	}
-	if room < 5 || width < 24 {
-		return m.bare(title, lines, text, keys, room)
-	}
-	if most := room - 3; len(text) > most {
-		text = append(text[:most-1], "…")
-	}
-	side := paint(look, "│")
-	head := wrap.Cut(title, inner-2)
-	out := []string{paint(look, "╭─ ") + paint(m.looks.strong, head) + paint(look, " "+strings.Repeat("─", width-5-wrap.Width(head))+"╮")}
-	for _, l := range text {
-		out = append(out, side+" "+wrap.Pad(l, inner)+" "+side)
-	}
-	pad := strings.Repeat(" ", max(0, inner-visibleWidth(keys)))
-	out = append(out, side+" "+keys+pad+" "+side)
-	return append(out, paint(look, "╰"+strings.Repeat("─", width-2)+"╯"))
-}
+// maxCard is the width of a card on a wide screen.
+const maxCard = 78
 
 // fit gives the first text that has room in a card, else the last.
-func (m *model) fit(texts ...string) string {
+func fit(width int, texts ...string) string {
 	for _, t := range texts {
-		if wrap.Width(t) <= min(m.width, 78)-4 {
+		if wrap.Width(t) <= min(width, maxCard)-4 {
 			return t
 		}
 	}
 	return texts[len(texts)-1]
 }
 
+// view draws the card in at most room lines; of what it says, the end goes
+// first, and the frame before that.
+func (c *card) view(l looks, width, room int) []string {
+	framed := min(width, maxCard)
+	inner := max(framed-4, 2)
+	text := c.wrapped(inner)
+	if room < 5 || framed < 24 {
+		return c.bare(text, width, room)
+	}
+	if most := room - 3; len(text) > most {
+		text = append(text[:most-1], "…")
+	}
+	side := paint(c.look, "│")
+	head := wrap.Cut(c.title, inner-2)
+	out := []string{paint(c.look, "╭─ ") + paint(l.strong, head) + paint(c.look, " "+strings.Repeat("─", framed-5-wrap.Width(head))+"╮")}
+	for _, line := range text {
+		out = append(out, side+" "+wrap.Pad(line, inner)+" "+side)
+	}
+	pad := strings.Repeat(" ", max(0, inner-visibleWidth(c.keys)))
+	out = append(out, side+" "+c.keys+pad+" "+side)
+	return append(out, paint(c.look, "╰"+strings.Repeat("─", framed-2)+"╯"))
+}
+
+// wrapped are the lines of the card in width; what is indented stays so.
+func (c *card) wrapped(width int) []string {
+	var text []string
+	for _, l := range c.lines {
+		indent := l[:len(l)-len(strings.TrimLeft(l, " "))]
+		for _, part := range wrap.Text(strings.TrimLeft(l, " "), max(width-len(indent), 2)) {
+			text = append(text, indent+part)
+		}
+	}
+	return text
+}
+
 // bare is a card without a frame, for small terminals. What it is about comes
 // before its title.
-func (m *model) bare(title string, lines, text []string, keys string, room int) []string {
+func (c *card) bare(text []string, width, room int) []string {
 	var out []string
-	if commands := slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return l[0] != ' ' }); len(commands) > 0 && room <= 4 {
+	if commands := slices.DeleteFunc(slices.Clone(c.lines), func(l string) bool { return l[0] != ' ' }); len(commands) > 0 && room <= 4 {
 		text = commands
 		for i := range text {
-			text[i] = wrap.Cut(strings.TrimSpace(text[i]), m.width)
+			text[i] = wrap.Cut(strings.TrimSpace(text[i]), width)
 		}
 	}
 	if room > 3 || len(text) == 0 {
-		out = append(out, wrap.Cut(title, m.width))
+		out = append(out, wrap.Cut(c.title, width))
 	}
 	out = append(out, text...)
 	if most := max(room-1, 0); len(out) > most {
 		rest := len(out) - most
 		if out = out[:most]; most > 0 {
 			more := " +" + strconv.Itoa(rest) + " more"
-			out[most-1] = wrap.Cut(out[most-1], max(m.width-len(more), 1)) + more
+			out[most-1] = wrap.Cut(out[most-1], max(width-len(more), 1)) + more
 		}
 	}
 	if room > 0 {
-		out = append(out, keys)
+		out = append(out, c.keys)
 	}
 	return out
-}
-
-// welcome fills an empty transcript.
-func (m *model) welcome(width, height int) []string {
-	l := m.looks
-	var lines []string
-	add := func(look, s string) {
-		for _, part := range wrap.Text(s, max(width-4, 4)) {
-			lines = append(lines, paint(look, part))
-		}
-	}
-	lines = append(lines, paint(l.picked, "ohgw")+paint(l.strong, " chat"), "")
-	add("", m.chat.ModelName())
-	if height > 6 {
-		add(l.faint, m.where())
-	}
-	for _, n := range m.notices {
-		lines = append(lines, "")
-		add(l.faint, n)
-	}
-	if height >= len(lines)+8 {
-		lines = append(lines, "")
-		for _, k := range [][2]string{
-			{"Enter", "send"}, {"Ctrl+J", "new line"}, {"Ctrl+P", "pick a model"}, {"Ctrl+R", "resume a conversation"}, {"?", "all keys"},
-		} {
-			lines = append(lines, paint(l.accent, wrap.Pad(k[0], 8))+paint(l.faint, wrap.Cut(k[1], max(width-12, 1))))
-		}
-	}
-	out := make([]string, max((height-len(lines))/3, 0), height)
-	for _, line := range lines {
-		if line != "" {
-			line = "  " + line
-		}
-		out = append(out, line)
-	}
-	for len(out) < height {
-		out = append(out, "")
-	}
-	return out[:height]
 }

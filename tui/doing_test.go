@@ -235,7 +235,7 @@ func TestWheelScrollsWithoutAMouse(t *testing.T) {
 		}
 		c.misses("question 19")
 		c.sees("↓ more below", "› draft")
-		if c.recall != len(c.history) {
+		if c.input.recall != len(c.input.history) {
 			t.Error("the wheel went through the history")
 		}
 		for range 12 {

@@ -7,7 +7,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ohgw/ohgw/internal/gateway"
-	"github.com/ohgw/ohgw/tui/editor"
 	"github.com/ohgw/ohgw/tui/safe"
 	"github.com/ohgw/ohgw/tui/session"
 )
@@ -19,27 +18,17 @@ type model struct {
 	cfg  Config
 	chat *session.Session
 
-	width, height  int
-	dark, coloured bool
-	rich           bool // 256 colours or more
-	looks          looks
+	width, height int
+	canvas        canvas
+	looks         looks
 
-	notices []string // of the start: in the welcome, later in the transcript
-	input   editor.Editor
+	welcome welcome
+	input   composer
 	open    component // takes the keys; nil: the input does
-
-	history []string
-	recall  int          // index into history; len(history) is the draft
-	kept    editor.Draft // the draft, while history is shown
-	arrow   arrow
-
-	flash   string
-	flashes int
-	letter  letter
+	status  status
+	wheel   wheel
+	mouse   bool // the wheel reports to us
 	leaving bool // Ctrl+C once more leaves
-	ticking bool
-	ticks   int
-	mouse   bool
 }
 
 // component is a part of the screen that is opened, and takes what is typed
@@ -61,33 +50,27 @@ type prompter interface {
 	prompt(l looks, width int) (line string, x int)
 }
 
-// letter is a key that may be an action or the beginning of a word.
-type letter struct {
-	text string
-	do   action
-	n    int
-}
-
 func newModel(ctx context.Context, cfg Config) *model {
-	m := &model{ctx: ctx, cfg: cfg, width: 80, height: 24, dark: true, coloured: true}
+	m := &model{ctx: ctx, cfg: cfg, width: 80, height: 24, canvas: canvas{dark: true, coloured: true}}
 	m.chat = session.New(ctx, cfg.session("press r", "Ctrl+P", true), m)
+	m.status = status{chat: m.chat, place: cfg.Place, now: cfg.Now}
 	m.restyle()
 	if cfg.Place.Notice != "" {
-		m.notices = append(m.notices, safe.Text(cfg.Place.Notice))
+		m.welcome.notices = append(m.welcome.notices, safe.Text(cfg.Place.Notice))
 	}
 	if cfg.Start.Conversation != "" {
-		m.notices = append(m.notices, "Resumed conversation "+safe.Line(m.chat.Convo.ID)+". Earlier messages are not shown here, but the agent knows them.")
+		m.welcome.notices = append(m.welcome.notices, "Resumed conversation "+safe.Line(m.chat.Convo.ID)+". Earlier messages are not shown here, but the agent knows them.")
 	}
 	return m
 }
 
 // Init starts what the chat needs to know: the models and the background.
 func (m *model) Init() tea.Cmd {
-	return tea.Batch(tea.RequestBackgroundColor, m.chat.Connect(), m.chat.Next(), m.startTicking())
+	return tea.Batch(tea.RequestBackgroundColor, m.chat.Connect(), m.chat.Next(), m.status.move())
 }
 
 func (m *model) restyle() {
-	m.looks = newLooks(m.dark, m.coloured, m.rich)
+	m.looks = newLooks(m.canvas)
 	m.chat.Log.SetTheme(m.looks.theme)
 }
 
@@ -95,11 +78,7 @@ func (m *model) restyle() {
 func (m *model) state() *session.Session { return m.chat }
 
 // Say implements [session.View].
-func (m *model) Say(text string) tea.Cmd {
-	m.flash = safe.Line(text)
-	m.flashes++
-	return after(flashTime, flashMsg{m.flashes})
-}
+func (m *model) Say(text string) tea.Cmd { return m.status.say(text) }
 
 // Noted implements [session.View]: the transcript shows it.
 func (m *model) Noted(string, bool) {}
@@ -116,9 +95,7 @@ func (m *model) Linked() {
 
 // Asking implements [session.View]: the welcome makes room for the question.
 func (m *model) Asking(session.Outgoing) {
-	notices := m.notices
-	m.notices = nil
-	for _, n := range notices {
+	for _, n := range m.welcome.leave() {
 		m.chat.Note(n, false)
 	}
 }
@@ -133,30 +110,9 @@ func (m *model) Ended(session.End) {
 
 // GiveBack implements [session.View]: the questions stand in the input again.
 func (m *model) GiveBack(waiting []session.Outgoing) {
-	for i := len(waiting) - 1; i >= 0; i-- {
-		rest := m.input.Draft()
-		m.input.Clear()
-		m.input.Paste(waiting[i].Text)
-		if !rest.Empty() {
-			m.input.Type("\n")
-			m.input.Append(rest)
-		}
+	texts := make([]string, len(waiting))
+	for i, o := range waiting {
+		texts[i] = o.Text
 	}
-}
-
-func (m *model) startTicking() tea.Cmd {
-	if m.ticking || !m.chat.Busy() {
-		return nil
-	}
-	m.ticking = true
-	return after(tick, tickMsg{})
-}
-
-// shortID is the beginning of an id, enough to tell a few apart.
-func shortID(id string) string {
-	id = safe.Line(id)
-	if head, _, ok := strings.Cut(id, "-"); ok && len(head) >= 6 {
-		return head
-	}
-	return id
+	m.input.giveBack(texts)
 }

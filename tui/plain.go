@@ -5,14 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/tui/human"
 	"github.com/ohgw/ohgw/tui/safe"
 	"github.com/ohgw/ohgw/tui/session"
@@ -180,126 +178,3 @@ func (p *plain) explain() {
 
 // print writes a line. An output that is gone is noticed by who reads it.
 func (p *plain) print(s string) { _, _ = fmt.Fprintln(p.cfg.Out, safe.Text(s)) }
-
-// Say implements [session.View].
-func (p *plain) Say(text string) tea.Cmd {
-	p.print(human.Sentence(text) + ".")
-	return nil
-}
-
-// Noted implements [session.View].
-func (p *plain) Noted(text string, bad bool) {
-	if bad {
-		text = "Error: " + text
-	}
-	p.print(text)
-}
-
-// Linked implements [session.View]: until there is a model, each trouble is said
-// once, and a key that is refused ends the chat.
-func (p *plain) Linked() {
-	if p.linked {
-		return
-	}
-	link := p.chat.Link
-	var what string
-	switch link.State {
-	case session.Ready:
-		p.linked = true
-		what = "Model: " + p.chat.Model
-	case session.Locked:
-		p.end = link.Err
-		return
-	case session.NoModels:
-		what = "No model yet. Do one of these" + session.OrElse(p.cfg.Hints.NoModels) + ". Checking again automatically."
-	case session.Unreachable:
-		what = "Nothing answers " + p.cfg.Place.At() + ". Start it" + session.OrElse(p.cfg.Hints.Unreachable) + ". Trying again automatically."
-	case session.Broken, session.Connecting:
-		what = "Error: " + human.Sentence(link.Err.Error()) + " Trying again automatically."
-	}
-	if what != p.trouble {
-		p.print(what)
-	}
-	p.trouble = what
-}
-
-// Asking implements [session.View]: the first question may not be the user's
-// own line.
-func (p *plain) Asking(o session.Outgoing) {
-	if !p.typed {
-		p.print("You: " + o.Text)
-	}
-}
-
-// GiveBack implements [session.View]: no line is read while another is asked.
-func (p *plain) GiveBack([]session.Outgoing) {}
-
-// Resumable implements [session.View].
-func (p *plain) Resumable(list []session.Conversation) {
-	p.print("Conversations (continue one with /resume ID): " + strconv.Itoa(len(list)))
-	for _, c := range list {
-		p.print(c.ID + ": " + c.Title + ", " + human.Ago(p.cfg.Now().Sub(c.Used)))
-	}
-}
-
-func (p *plain) state() *session.Session { return p.chat }
-func (p *plain) config() Config          { return p.cfg }
-
-// pickModel implements [view].
-func (p *plain) pickModel(text string) tea.Cmd {
-	p.print("Models (choose with /model NAME):")
-	for _, x := range offered(p.chat) {
-		if fuzzy(text, x.ID+" "+x.Description) >= 0 {
-			p.print(strings.TrimSuffix(x.ID+": "+x.Description, ": "))
-		}
-	}
-	return nil
-}
-
-// chose implements [view].
-func (p *plain) chose(id string) tea.Cmd {
-	p.print("Model: " + id)
-	return nil
-}
-
-// quit implements [view].
-func (p *plain) quit() tea.Cmd {
-	p.end = errLeave
-	return nil
-}
-
-// showID implements [view].
-func (p *plain) showID() tea.Cmd {
-	p.print(p.chat.Convo.ID)
-	return nil
-}
-
-// showHelp implements [view].
-func (p *plain) showHelp() tea.Cmd {
-	for _, c := range slashCommands() {
-		if c.run != nil {
-			p.print(c.usage() + ": " + c.what)
-		}
-	}
-	return nil
-}
-
-// copyText implements [view].
-func (p *plain) copyText(text, what string) tea.Cmd {
-	if p.cfg.Copy == nil {
-		return p.Say("nothing can be copied here")
-	}
-	return p.chat.Work(func() tea.Msg { return session.DoneMsg{What: "copied " + what, Err: p.cfg.Copy(p.ctx, text)} })
-}
-
-// Came implements [session.View].
-func (p *plain) Came(piece gateway.Piece) { p.paper.came(p.print, piece) }
-
-// Ended implements [session.View].
-func (p *plain) Ended(e session.End) {
-	p.paper.ended(p.print, e)
-	p.paper = sheet{}
-	if p.chat.Pending != nil {
-		p.print("Type yes or no, or a new instruction.")
-	}
-}

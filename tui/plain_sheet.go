@@ -19,7 +19,7 @@ type sheet struct {
 }
 
 // came writes what a piece adds to the answer, as far as its lines are complete.
-func (p *sheet) came(print func(string), piece gateway.Piece) {
+func (p *sheet) came(line func(string), piece gateway.Piece) {
 	switch piece := piece.(type) {
 	case gateway.Started:
 		// An answer that begins again is not written again.
@@ -29,25 +29,25 @@ func (p *sheet) came(print func(string), piece gateway.Piece) {
 		p.text, p.written, p.lost = "", 0, false
 	case gateway.Waiting:
 		if piece.Queue != p.queue && piece.Queue > 0 {
-			print("Waiting in the queue: " + strconv.Itoa(piece.Queue) + " before this one.")
+			line("Waiting in the queue: " + strconv.Itoa(piece.Queue) + " before this one.")
 		}
 		p.queue = piece.Queue
 	case gateway.Lost:
 		if !p.lost {
-			print("Connection lost, reconnecting.")
+			line("Connection lost, reconnecting.")
 		}
 		p.lost = true
 	case gateway.Text:
 		p.text += string(piece)
-		p.flush(print, false)
+		p.flush(line, false)
 	case gateway.Progress:
-		p.flush(print, true)
-		print("Working: " + string(piece))
+		p.flush(line, true)
+		line("Working: " + string(piece))
 	}
 }
 
 // flush writes the lines that are complete, or all there is.
-func (p *sheet) flush(print func(string), all bool) {
+func (p *sheet) flush(line func(string), all bool) {
 	if p.before != "" {
 		switch {
 		case strings.HasPrefix(p.text, p.before):
@@ -56,7 +56,7 @@ func (p *sheet) flush(print func(string), all bool) {
 			return // Not yet further than what is written.
 		case !all || p.text != "":
 			p.before = ""
-			print("The answer starts again.")
+			line("The answer starts again.")
 		}
 	}
 	end := strings.LastIndexByte(p.text, '\n') + 1
@@ -71,29 +71,29 @@ func (p *sheet) flush(print func(string), all bool) {
 		s = strings.TrimLeft(s, "\n")
 	}
 	if s != "" || p.written > 0 {
-		print(s)
+		line(s)
 	}
 	p.written = end
 }
 
 // ended writes the rest of the answer, and how it ended.
-func (p *sheet) ended(print func(string), e session.End) {
+func (p *sheet) ended(line func(string), e session.End) {
 	switch {
 	case e.Stopped:
-		p.flush(print, true)
-		print("Stopped after " + human.Duration(e.Took) + ".")
+		p.flush(line, true)
+		line("Stopped after " + human.Duration(e.Took) + ".")
 	case e.Failure != nil:
-		p.flush(print, true)
-		print("Error: " + human.Sentence(e.Failure.Message))
-		print("Next: " + e.Next)
+		p.flush(line, true)
+		line("Error: " + human.Sentence(e.Failure.Message))
+		line("Next: " + e.Next)
 	default:
 		p.text = strings.TrimRight(p.text, "\n")
 		p.written = min(p.written, len(p.text))
-		p.flush(print, true)
+		p.flush(line, true)
 		if notice := strings.TrimSpace(e.Notice); notice != "" && !strings.HasSuffix(p.text, notice) {
-			print(notice)
+			line(notice)
 		}
 		how := strings.NewReplacer(" · ", ", ", " → ", " tokens in, ", " tokens", " out").Replace(e.Summary())
-		print("Done: " + how + ".")
+		line("Done: " + how + ".")
 	}
 }

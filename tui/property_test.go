@@ -84,8 +84,8 @@ func mashed(t *rapid.T, c *chat) {
 		others := []tea.Msg{
 			tickMsg{},
 			session.AgainMsg{},
-			flashMsg{c.flashes},
-			letterMsg{c.letter.n},
+			flashMsg{c.status.flashes},
+			letterMsg{c.input.letter.n},
 			session.ModelsMsg{},
 			session.ModelsMsg{Err: errs[rapid.IntRange(1, len(errs)-1).Draw(t, "error")]},
 			session.ModelsMsg{Models: []gateway.Model{{ID: "a"}, {ID: "b"}}},
@@ -166,22 +166,22 @@ func TestWhatIsWrittenIsNeverLost(t *testing.T) {
 				}
 			case 5:
 				c.Update(rapid.SampledFrom([]tea.Msg{
-					letterMsg{c.letter.n},
-					flashMsg{c.flashes},
+					letterMsg{c.input.letter.n},
+					flashMsg{c.status.flashes},
 					tea.WindowSizeMsg{Width: 20 + i, Height: 5 + i},
 					session.ModelsMsg{Err: &gateway.Error{Kind: gateway.Unreachable}},
 					session.ModelsMsg{Models: []gateway.Model{{ID: "m"}}},
 					tickMsg{},
 				}).Draw(rt, "message"))
 			}
-			all := c.input.Value() + c.letter.text + strings.Join(c.history, " ") + c.kept.Text()
+			all := c.input.Value() + c.input.letter.text + strings.Join(c.input.history, " ") + c.input.kept.Text()
 			for _, o := range c.chat.Queue {
 				all += o.Text
 			}
 			all = strings.ReplaceAll(all, "\n", "")
 			for _, w := range written {
 				if !strings.Contains(all, w) {
-					rt.Fatalf("%q is lost: input %q, history %q, queue %v", w, c.input.Value(), c.history, c.chat.Queue)
+					rt.Fatalf("%q is lost: input %q, history %q, queue %v", w, c.input.Value(), c.input.history, c.chat.Queue)
 				}
 			}
 		}

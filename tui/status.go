@@ -3,6 +3,9 @@ package tui
 import (
 	"strconv"
 	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
 
 	"github.com/ohgw/ohgw/tui/human"
 	"github.com/ohgw/ohgw/tui/safe"
@@ -10,22 +13,66 @@ import (
 	"github.com/ohgw/ohgw/tui/wrap"
 )
 
-// status is the last line: what is asked, where, and how that is.
-func (m *model) status() string {
-	state, look := m.linkWord()
+// status tells how it stands: the last line of the screen, and the line about
+// what goes on.
+type status struct {
+	chat  *session.Session
+	place session.Place
+	now   func() time.Time
+
+	flash   string // a message that is shown for a while
+	flashes int    // how many there were
+	ticking bool
+	ticks   int
+}
+
+// say shows a message, and takes it away after a while.
+func (s *status) say(text string) tea.Cmd {
+	s.flash = safe.Line(text)
+	s.flashes++
+	return after(flashTime, flashMsg{s.flashes})
+}
+
+// over takes a message away, unless there is a later one.
+func (s *status) over(msg flashMsg) bool {
+	if msg.n != s.flashes {
+		return false
+	}
+	s.flash = ""
+	return true
+}
+
+// move keeps the spinner moving while the gateway is asked for something.
+func (s *status) move() tea.Cmd {
+	if s.ticking || !s.chat.Busy() {
+		return nil
+	}
+	s.ticking = true
+	return after(tick, tickMsg{})
+}
+
+// tick is the next picture of the spinner.
+func (s *status) tick() {
+	s.ticking = false
+	s.ticks++
+}
+
+// line is the last line: what is asked, where, and how that is.
+func (s *status) line(l looks, width int) string {
+	state, look := s.link(l)
 	right := state
-	if m.chat.Tokens[0]+m.chat.Tokens[1] > 0 && m.width >= 50 {
-		right = human.Short(m.chat.Tokens[0]) + " → " + human.Short(m.chat.Tokens[1]) + "  " + state
+	if in, out := s.chat.Tokens[0], s.chat.Tokens[1]; in+out > 0 && width >= 50 {
+		right = human.Short(in) + " → " + human.Short(out) + "  " + state
 	}
-	if m.flash != "" {
-		return paint(m.looks.accent, wrap.Cut(" "+m.flash, m.width))
+	if s.flash != "" {
+		return paint(l.accent, wrap.Cut(" "+s.flash, width))
 	}
-	room := m.width - wrap.Width(right) - 4
+	room := width - wrap.Width(right) - 4
 	if room < 8 {
-		return paint(look, wrap.Cut(" "+state, m.width))
+		return paint(look, wrap.Cut(" "+state, width))
 	}
-	left := wrap.Cut(m.chat.ModelName(), room)
-	for _, variants := range [][]string{{shortID(m.chat.Convo.ID)}, {m.where(), m.shortPlace()}} {
+	left := wrap.Cut(s.chat.ModelName(), room)
+	for _, variants := range [][]string{{shortID(s.chat.Convo.ID)}, {where(s.place), shortPlace(s.place)}} {
 		for _, p := range variants {
 			if p != "" && wrap.Width(left)+3+wrap.Width(p) <= room {
 				left += " · " + p
@@ -33,100 +80,110 @@ func (m *model) status() string {
 			}
 		}
 	}
-	gap := strings.Repeat(" ", m.width-2-wrap.Width(left)-wrap.Width(right))
-	return " " + paint(m.looks.faint, left) + gap + paint(m.looks.faint, strings.TrimSuffix(right, state)) + paint(look, state)
+	gap := strings.Repeat(" ", width-2-wrap.Width(left)-wrap.Width(right))
+	return " " + paint(l.faint, left) + gap + paint(l.faint, strings.TrimSuffix(right, state)) + paint(look, state)
 }
 
-// where is the place with what is behind it.
-func (m *model) where() string {
-	s := safe.Line(m.cfg.Place.Title)
-	if m.cfg.Place.Backend != "" {
-		s += " (" + safe.Line(m.cfg.Place.Backend) + ")"
+// link is the connection in a word, with a mark that needs no colour.
+func (s *status) link(l looks) (word, look string) {
+	state := s.chat.Link.State
+	switch t := s.chat.Turn; {
+	case t != nil && t.Lost > 0:
+		return "◌ reconnecting", l.warn
+	case t != nil:
+		return "● at work", l.accent
+	case s.chat.Pending != nil && state == session.Ready:
+		return "◆ confirm?", l.warn
 	}
-	if m.cfg.Place.Demo {
-		s += " · demo"
-	}
-	return s
-}
-
-// shortPlace is what is behind the place, or the place.
-func (m *model) shortPlace() string {
-	if m.cfg.Place.Backend != "" {
-		return safe.Line(m.cfg.Place.Backend)
-	}
-	return safe.Line(m.cfg.Place.Title)
-}
-
-// linkWord is the connection in a word, with a mark that needs no colour.
-func (m *model) linkWord() (word, look string) {
-	switch {
-	case m.chat.Turn != nil && m.chat.Turn.Lost > 0:
-		return "◌ reconnecting", m.looks.warn
-	case m.chat.Turn != nil:
-		return "● at work", m.looks.accent
-	}
-	if m.chat.Pending != nil && m.chat.Link.State == session.Ready {
-		return "◆ confirm?", m.looks.warn
-	}
-	switch m.chat.Link.State {
+	switch state {
 	case session.Connecting:
-		return "◌ connecting", m.looks.faint
+		return "◌ connecting", l.faint
 	case session.Ready:
-		return "● ready", m.looks.good
+		return "● ready", l.good
 	case session.Unreachable:
-		return "○ unreachable", m.looks.bad
+		return "○ unreachable", l.bad
 	case session.Locked:
-		return "○ key rejected", m.looks.bad
+		return "○ key rejected", l.bad
 	case session.NoModels:
-		return "○ no models", m.looks.warn
+		return "○ no models", l.warn
 	case session.Broken:
 	}
-	return "○ trouble", m.looks.bad
+	return "○ trouble", l.bad
 }
 
 // activity is the line about what goes on: a spinner, what is done and since
-// when. Silence says what it waits for.
-func (m *model) activity() string {
-	now := m.cfg.Now()
-	if m.chat.Turn == nil {
-		if m.chat.Link.State == session.Connecting && now.Sub(m.chat.Link.Since) >= hungAfter {
-			return m.moving("waiting for "+m.cfg.Place.Name()+" to list its models", human.Duration(now.Sub(m.chat.Link.Since)))
-		}
-		return ""
+// when; "" if nothing does. Silence says what it waits for.
+func (s *status) activity(l looks, width int) string {
+	now := s.now()
+	if t := s.chat.Turn; t != nil {
+		return s.moving(l, width, s.doing(t, now.Sub(t.Heard)), human.Duration(now.Sub(t.Begun))+" · Esc stops")
 	}
-	t := m.chat.Turn
-	silent := now.Sub(t.Heard)
-	var what string
+	link := s.chat.Link
+	if since := now.Sub(link.Since); link.State == session.Connecting && since >= hungAfter {
+		return s.moving(l, width, "waiting for "+s.place.Name()+" to list its models", human.Duration(since))
+	}
+	return ""
+}
+
+// doing is what a turn does after a silence.
+func (s *status) doing(t *session.Turn, silent time.Duration) string {
 	switch {
 	case t.Lost > 0:
-		what = "connection lost, reconnecting (attempt " + strconv.Itoa(t.Lost) + ")"
+		return "connection lost, reconnecting (attempt " + strconv.Itoa(t.Lost) + ")"
 	case !t.Taken && silent >= hungAfter:
-		what = "waiting for " + m.cfg.Place.Name() + " to accept the question"
+		return "waiting for " + s.place.Name() + " to accept the question"
 	case !t.Taken:
-		what = "asking"
+		return "asking"
 	case t.Queued == 1:
-		what = "waiting in the queue, 1 question before this one"
+		return "waiting in the queue, 1 question before this one"
 	case t.Queued > 1:
-		what = "waiting in the queue, " + strconv.Itoa(t.Queued) + " questions before this one"
+		return "waiting in the queue, " + strconv.Itoa(t.Queued) + " questions before this one"
 	case silent >= hungAfter:
-		what = "no data for " + human.Duration(silent) + ", waiting for " + m.cfg.Place.Name()
+		return "no data for " + human.Duration(silent) + ", waiting for " + s.place.Name()
 	case t.Answer.Current() != "" && t.Answer.Working():
-		what = t.Answer.Current()
+		return t.Answer.Current()
 	case t.Answer.Blank():
-		what = "thinking"
-	default:
-		what = "writing"
+		return "thinking"
 	}
-	return m.moving(what, human.Duration(now.Sub(t.Begun))+" · Esc stops")
+	return "writing"
 }
 
 // spinner is drawn one after the other.
 var spinner = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
 
-func (m *model) moving(what, since string) string {
-	room := m.width - 4 - wrap.Width(since)
+func (s *status) moving(l looks, width int, what, since string) string {
+	room := width - 4 - wrap.Width(since)
 	if room < 6 {
-		room, since = m.width-3, ""
+		room, since = width-3, ""
 	}
-	return paint(m.looks.accent, spinner[m.ticks%len(spinner)]) + " " + wrap.Cut(what, room) + "  " + paint(m.looks.faint, since)
+	return paint(l.accent, spinner[s.ticks%len(spinner)]) + " " + wrap.Cut(what, room) + "  " + paint(l.faint, since)
+}
+
+// where is a place with what is behind it.
+func where(p session.Place) string {
+	s := safe.Line(p.Title)
+	if p.Backend != "" {
+		s += " (" + safe.Line(p.Backend) + ")"
+	}
+	if p.Demo {
+		s += " · demo"
+	}
+	return s
+}
+
+// shortPlace is what is behind a place, or the place.
+func shortPlace(p session.Place) string {
+	if p.Backend != "" {
+		return safe.Line(p.Backend)
+	}
+	return safe.Line(p.Title)
+}
+
+// shortID is the beginning of an id, enough to tell a few apart.
+func shortID(id string) string {
+	id = safe.Line(id)
+	if head, _, ok := strings.Cut(id, "-"); ok && len(head) >= 6 {
+		return head
+	}
+	return id
 }

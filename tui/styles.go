@@ -19,25 +19,31 @@ type looks struct {
 	theme                                          transcript.Theme
 }
 
-// newLooks makes the looks for a background. Bubble Tea takes colours down to
+// canvas is what the terminal can show.
+type canvas struct {
+	dark, coloured bool
+	rich           bool // 256 colours or more
+}
+
+// newLooks makes the looks for a canvas. Bubble Tea takes colours down to
 // what the terminal has; background of code needs 256 of them to look well.
-func newLooks(dark, coloured, rich bool) looks {
-	pick := lipgloss.LightDark(dark)
+func newLooks(c canvas) looks {
+	pick := lipgloss.LightDark(c.dark)
 	fg := func(light, dark string) ansi.Style {
-		if !coloured {
+		if !c.coloured {
 			return ansi.Style{}
 		}
 		return ansi.Style{}.ForegroundColor(pick(lipgloss.Color(light), lipgloss.Color(dark)))
 	}
 	accent, faint := fg("#6D28D9", "#A78BFA"), fg("#6B7280", "#8B90A0")
-	if !coloured {
+	if !c.coloured {
 		faint = faint.Faint()
 	}
 	l := looks{
 		accent: sgr(accent), strong: sgr(ansi.Style{}.Bold()), faint: sgr(faint), bad: sgr(fg("#B91C1C", "#F87171")),
 		good: sgr(fg("#15803D", "#4ADE80")), warn: sgr(fg("#B45309", "#FBBF24")), picked: sgr(accent.Bold()),
 	}
-	if !coloured {
+	if !c.coloured {
 		l.picked = sgr(ansi.Style{}.Reverse(true))
 	}
 	l.theme = transcript.Theme{
@@ -47,10 +53,10 @@ func newLooks(dark, coloured, rich bool) looks {
 			Link: sgr(fg("#1D4ED8", "#93C5FD").Underline(true)), Address: sgr(fg("#1D4ED8", "#93C5FD")), Code: sgr(fg("#BE185D", "#F0ABFC")),
 			Faint: l.faint, Keyword: sgr(fg("#7C3AED", "#C4B5FD")), String: sgr(fg("#047857", "#86EFAC")), Number: sgr(fg("#B45309", "#FDBA74")),
 			Comment: sgr(faint.Italic(true)), Function: sgr(fg("#1D4ED8", "#7DD3FC")), Added: sgr(fg("#15803D", "#4ADE80")),
-			Removed: sgr(fg("#B91C1C", "#F87171")), Marked: !coloured,
+			Removed: sgr(fg("#B91C1C", "#F87171")), Marked: !c.coloured,
 		},
 	}
-	if rich {
+	if c.rich {
 		bg := pick(lipgloss.Color("#F3F4F6"), lipgloss.Color("#262626"))
 		l.theme.Markdown.Block = sgr(ansi.Style{}.BackgroundColor(bg))
 	}

@@ -10,7 +10,7 @@ import (
 // Update takes in a message. It reads and writes nothing outside of the model.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := m.update(msg)
-	if tick := m.startTicking(); tick != nil {
+	if tick := m.status.move(); tick != nil {
 		cmd = tea.Batch(cmd, tick)
 	}
 	return m, cmd
@@ -23,18 +23,17 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case tea.PasteMsg:
 		return m.paste(msg.Content)
 	case tea.MouseWheelMsg:
-		return m.wheel(msg)
+		return m.wheeled(msg)
 	case tickMsg:
-		m.ticking = false
-		m.ticks++
+		m.status.tick()
 		return nil
 	case flashMsg:
-		if msg.n == m.flashes {
-			m.flash, m.leaving = "", false
+		if m.status.over(msg) {
+			m.leaving = false
 		}
 		return nil
 	case letterMsg:
-		if msg.n == m.letter.n && m.letter.text != "" {
+		if msg.n == m.input.letter.n && m.input.holds() {
 			return m.settle(true)
 		}
 		return nil
@@ -51,10 +50,10 @@ func (m *model) updateWorld(msg tea.Msg) tea.Cmd {
 	case tea.WindowSizeMsg:
 		return m.resize(msg)
 	case tea.BackgroundColorMsg:
-		m.dark = msg.IsDark()
+		m.canvas.dark = msg.IsDark()
 		m.restyle()
 	case tea.ColorProfileMsg:
-		m.coloured, m.rich = msg.Profile >= colorprofile.ANSI, msg.Profile >= colorprofile.ANSI256
+		m.canvas.coloured, m.canvas.rich = msg.Profile >= colorprofile.ANSI, msg.Profile >= colorprofile.ANSI256
 		m.restyle()
 	case draftMsg:
 		return m.drafted(msg)
@@ -76,8 +75,8 @@ func (m *model) resize(msg tea.WindowSizeMsg) tea.Cmd {
 	return nil
 }
 
-// wheel scrolls with a mouse that reports to us.
-func (m *model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
+// wheeled scrolls with a mouse that reports to us.
+func (m *model) wheeled(msg tea.MouseWheelMsg) tea.Cmd {
 	switch msg.Button {
 	case tea.MouseWheelUp:
 		m.scroll(-3)
@@ -108,6 +107,5 @@ func (m *model) edited(msg editedMsg) {
 		m.chat.Note("The editor failed; your text is unchanged: "+msg.err.Error(), true)
 		return
 	}
-	m.input.Clear()
-	m.input.Paste(strings.TrimRight(msg.text, "\r\n"))
+	m.input.replace(strings.TrimRight(msg.text, "\r\n"))
 }

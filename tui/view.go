@@ -77,13 +77,13 @@ func (m *model) body(s screen) []string {
 	}
 	lines := m.chat.Log.View()
 	if m.chat.Log.Empty() {
-		lines = m.welcome(s.width, s.body)
+		lines = m.welcome.view(m.looks, m.chat.ModelName(), where(m.cfg.Place), s.width, s.body)
 	}
 	var over []string
 	if m.open != nil {
 		over = m.open.view(m.looks, s.width, s.body)
 	} else if found := completions(m.input.Shown()); found != nil {
-		over = m.suggestions(found, s.width, s.body)
+		over = suggestions(m.looks, found, s.width, s.body)
 	}
 	if len(over) > len(lines) {
 		over = over[:len(lines)]
@@ -95,7 +95,7 @@ func (m *model) layout() screen {
 	s := screen{width: m.width}
 	room := m.height
 	if room >= 4 {
-		s.status = m.status()
+		s.status = m.status.line(m.looks, m.width)
 		room--
 	}
 	p, ok := m.open.(prompter)
@@ -119,25 +119,8 @@ func (m *model) layout() screen {
 
 // inputLines draws what is written: between rules, if there is room for them.
 func (m *model) inputLines(s *screen, room int) {
-	prompt := "› "
-	m.input.SetWidth(s.width - len("> ") - 1)
-	lines, y, x := m.input.View(max(1, min(room/3, 10)))
-	s.y, s.x = y, x+2
-	for i, l := range lines {
-		if i == 0 {
-			l = paint(m.looks.accent, prompt) + l
-		} else {
-			l = "  " + l
-		}
-		lines[i] = l
-	}
-	if m.input.Empty() && m.letter.text == "" {
-		lines[0] += paint(m.looks.faint, wrap.Cut(m.placeholder(), s.width-3))
-	}
-	if m.letter.text != "" {
-		lines[0] += m.letter.text
-		s.x += wrap.Width(m.letter.text)
-	}
+	lines, y, x := m.input.view(m.looks, s.width, max(1, min(room/3, 10)), m.placeholder())
+	s.y, s.x = y, x
 	if room < 9 {
 		s.input = lines
 		return
@@ -172,8 +155,10 @@ func (m *model) placeholder() string {
 // above is what stands between the transcript and the input.
 func (m *model) above(room int) []string {
 	var lines []string
-	lines = append(lines, m.cardView(room)...)
-	if t := m.activity(); t != "" {
+	if c := m.card(); c != nil {
+		lines = c.view(m.looks, m.width, room)
+	}
+	if t := m.status.activity(m.looks, m.width); t != "" {
 		if m.height >= 12 && len(lines) == 0 {
 			lines = append(lines, "")
 		}
@@ -190,19 +175,6 @@ func (m *model) above(room int) []string {
 	}
 	if len(lines) > room {
 		lines = lines[len(lines)-room:]
-	}
-	return lines
-}
-
-func (m *model) suggestions(found []slashCommand, width, height int) []string {
-	names := 0
-	for _, c := range found {
-		names = max(names, len(c.name)+1+len(c.args))
-	}
-	lines := []string{rule(m.looks.accent, paint(m.looks.strong, "Commands")+paint(m.looks.faint, "  Tab completes"), width)}
-	for _, c := range found[:min(len(found), max(height-1, 0))] {
-		left := wrap.Pad(c.name+" "+c.args, names)
-		lines = append(lines, "  "+paint(m.looks.accent, wrap.Cut(left, width-2))+paint(m.looks.faint, wrap.Cut("  "+c.what, max(width-names-2, 0))))
 	}
 	return lines
 }

@@ -1,6 +1,9 @@
 package markdown
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // grammar is what there is to know of a language to show it in colours.
 type grammar struct {
@@ -12,54 +15,45 @@ type grammar struct {
 	key      string      // what follows a name that is a key
 	keys     bool        // names before key are shown
 	fold     bool        // case means nothing in words
-	plain    bool        // no numbers, no calls
+	textOnly bool        // no numbers, no calls
 	diff     bool
+}
+
+// languages are the grammars by the names of their languages.
+var languages = []struct {
+	names []string
+	words string
+	grammar
+}{
+	{[]string{"", "text", "txt", "plain", "plaintext", "output", "log", "md", "markdown"}, "", grammar{textOnly: true}},
+	{[]string{"diff", "patch"}, "", grammar{diff: true}},
+	{[]string{"json", "jsonc", "json5", "jsonl"}, "true false null", grammar{quotes: `"`, comments: []string{"//"}}},
+	{[]string{"yaml", "yml"}, "true false null yes no on off", grammar{quotes: `"'`, comments: []string{"#"}, inName: "-.", key: ":", keys: true}},
+	{[]string{"toml", "ini", "conf", "properties", "env", "dotenv"}, "true false null yes no on off", grammar{quotes: `"'`, comments: []string{"#"}, inName: "-.", key: "=", keys: true}},
+	{[]string{"sh", "bash", "zsh", "shell", "console", "fish", "dockerfile", "docker", "make", "makefile"}, shellWords, grammar{quotes: `"'`, comments: []string{"# ", "#!"}, inName: "-"}},
+	{[]string{"py", "python", "python3"}, pythonWords, grammar{quotes: `"'`, comments: []string{"#"}, blocks: [][2]string{{`"""`, `"""`}, {"'''", "'''"}}}},
+	{[]string{"rb", "ruby", "elixir", "ex", "perl", "pl", "r", "julia", "nim"}, rubyWords, grammar{quotes: `"'`, comments: []string{"#"}}},
+	{[]string{"sql", "postgresql", "mysql", "sqlite"}, sqlWords, grammar{quotes: `"'`, comments: []string{"--"}, blocks: [][2]string{{"/*", "*/"}}, fold: true}},
+	{[]string{"html", "xml", "svg", "vue", "svelte"}, "", grammar{quotes: `"'`, blocks: [][2]string{{"<!--", "-->"}}, inName: "-", key: "=", keys: true, textOnly: true}},
+	{[]string{"css", "scss", "less"}, "", grammar{quotes: `"'`, blocks: [][2]string{{"/*", "*/"}}, inName: "-", key: ":", keys: true}},
+	{[]string{"lua"}, rubyWords + " local repeat", grammar{quotes: `"'`, comments: []string{"--"}, blocks: [][2]string{{"--[[", "]]"}}}},
+	{[]string{"haskell", "hs", "elm"}, "module import where let in case of if then else data type newtype class instance do deriving", grammar{quotes: `"`, comments: []string{"--"}}},
+	{[]string{"rust", "rs"}, cWords + rustWords, grammar{quotes: `"`, comments: []string{"//"}, blocks: [][2]string{{"/*", "*/"}}}},
+	{[]string{"go", "golang"}, goWords, grammar{quotes: `"'`, comments: []string{"//"}, blocks: [][2]string{{"/*", "*/"}, {"`", "`"}}}},
+	{[]string{"js", "javascript", "ts", "typescript", "jsx", "tsx", "mjs"}, cWords + scriptWords, grammar{quotes: `"'`, comments: []string{"//"}, blocks: [][2]string{{"/*", "*/"}, {"`", "`"}}}},
+	{[]string{"c", "h", "cpp", "c++", "hpp", "cs", "csharp", "java", "kotlin", "kt", "swift", "scala", "dart", "php", "zig", "proto", "groovy", "objc"}, cWords + nativeWords, grammar{quotes: `"'`, comments: []string{"//"}, blocks: [][2]string{{"/*", "*/"}}}},
 }
 
 // grammarOf knows a language by its names; of others it knows texts in quotes.
 func grammarOf(lang string) grammar {
-	switch lang {
-	case "", "text", "txt", "plain", "plaintext", "output", "log", "md", "markdown":
-		return grammar{plain: true}
-	case "diff", "patch":
-		return grammar{diff: true}
-	case "json", "jsonc", "json5", "jsonl":
-		return grammar{words: set("true false null"), quotes: `"`, comments: []string{"//"}}
-	case "yaml", "yml", "toml", "ini", "conf", "properties", "env", "dotenv":
-		return grammar{words: set("true false null yes no on off"), quotes: `"'`, comments: []string{"#"}, inName: "-.", key: yamlKey(lang), keys: true}
-	case "sh", "bash", "zsh", "shell", "console", "fish", "dockerfile", "docker", "make", "makefile":
-		return grammar{words: set(shellWords), quotes: `"'`, comments: []string{"# ", "#!"}, inName: "-"}
-	case "py", "python", "python3":
-		return grammar{words: set(pythonWords), quotes: `"'`, comments: []string{"#"}, blocks: [][2]string{{`"""`, `"""`}, {"'''", "'''"}}}
-	case "rb", "ruby", "elixir", "ex", "perl", "pl", "r", "julia", "nim":
-		return grammar{words: set(rubyWords), quotes: `"'`, comments: []string{"#"}}
-	case "sql", "postgresql", "mysql", "sqlite":
-		return grammar{words: set(sqlWords), quotes: `"'`, comments: []string{"--"}, blocks: [][2]string{{"/*", "*/"}}, fold: true}
-	case "html", "xml", "svg", "vue", "svelte":
-		return grammar{quotes: `"'`, blocks: [][2]string{{"<!--", "-->"}}, inName: "-", key: "=", keys: true, plain: true}
-	case "css", "scss", "less":
-		return grammar{quotes: `"'`, blocks: [][2]string{{"/*", "*/"}}, inName: "-", key: ":", keys: true}
-	case "lua":
-		return grammar{words: set(rubyWords + " local repeat"), quotes: `"'`, comments: []string{"--"}, blocks: [][2]string{{"--[[", "]]"}}}
-	case "haskell", "hs", "elm":
-		return grammar{words: set("module import where let in case of if then else data type newtype class instance do deriving"), quotes: `"`, comments: []string{"--"}}
-	case "rust", "rs":
-		return grammar{words: set(cWords + rustWords), quotes: `"`, comments: []string{"//"}, blocks: [][2]string{{"/*", "*/"}}}
-	case "go", "golang":
-		return grammar{words: set(goWords), quotes: `"'`, comments: []string{"//"}, blocks: [][2]string{{"/*", "*/"}, {"`", "`"}}}
-	case "js", "javascript", "ts", "typescript", "jsx", "tsx", "mjs":
-		return grammar{words: set(cWords + scriptWords), quotes: `"'`, comments: []string{"//"}, blocks: [][2]string{{"/*", "*/"}, {"`", "`"}}}
-	case "c", "h", "cpp", "c++", "hpp", "cs", "csharp", "java", "kotlin", "kt", "swift", "scala", "dart", "php", "zig", "proto", "groovy", "objc":
-		return grammar{words: set(cWords + nativeWords), quotes: `"'`, comments: []string{"//"}, blocks: [][2]string{{"/*", "*/"}}}
+	for _, l := range languages {
+		if slices.Contains(l.names, lang) {
+			g := l.grammar
+			g.words = set(l.words)
+			return g
+		}
 	}
 	return grammar{quotes: `"`}
-}
-
-func yamlKey(lang string) string {
-	if lang == "yaml" || lang == "yml" {
-		return ":"
-	}
-	return "="
 }
 
 func set(words string) map[string]bool {

@@ -97,7 +97,7 @@ func (h *highlighter) next(s string) (int, kind) {
 	}
 	r, size := utf8.DecodeRuneInString(s)
 	switch {
-	case unicode.IsDigit(r) && !h.plain:
+	case unicode.IsDigit(r) && !h.textOnly:
 		return word(s, "._"), number
 	case unicode.IsLetter(r) || r == '_' || r == '$':
 		return h.name(s)
@@ -128,7 +128,7 @@ func (h *highlighter) name(s string) (int, kind) {
 		return n, keyword
 	case h.keys && strings.HasPrefix(strings.TrimLeft(s[n:], " "), h.key):
 		return n, function
-	case strings.HasPrefix(s[n:], "(") && !h.plain:
+	case strings.HasPrefix(s[n:], "(") && !h.textOnly:
 		return n, function
 	}
 	return n, other

@@ -54,13 +54,7 @@ func (w *writer) inline(n ast.Node, l look) []wrap.Span {
 func (w *writer) span(n ast.Node, l look) []wrap.Span {
 	switch n := n.(type) {
 	case *ast.Text:
-		s := unescape(string(n.Segment.Value(w.src)))
-		if n.HardLineBreak() {
-			s += "\n"
-		} else if n.SoftLineBreak() {
-			s += " "
-		}
-		return w.text(s, l)
+		return w.text(w.line(n), l)
 	case *ast.String:
 		return w.text(string(n.Value), l)
 	case *ast.Emphasis:
@@ -74,12 +68,7 @@ func (w *writer) span(n ast.Node, l look) []wrap.Span {
 	case *ast.CodeSpan:
 		return w.codeSpan(n, l)
 	case *ast.RawHTML:
-		var b strings.Builder
-		for i := range n.Segments.Len() {
-			segment := n.Segments.At(i)
-			b.Write(segment.Value(w.src))
-		}
-		return w.text(b.String(), l)
+		return w.text(string(n.Segments.Value(w.src)), l)
 	case *ast.AutoLink:
 		l.link, l.address = linkable(string(n.URL(w.src))), true
 		return w.text(string(n.Label(w.src)), l)
@@ -94,6 +83,18 @@ func (w *writer) span(n ast.Node, l look) []wrap.Span {
 		return w.text("[ ] ", l)
 	}
 	return w.inline(n, l)
+}
+
+// line is a text with the break that ends it.
+func (w *writer) line(n *ast.Text) string {
+	s := unescape(string(n.Segment.Value(w.src)))
+	switch {
+	case n.HardLineBreak():
+		return s + "\n"
+	case n.SoftLineBreak():
+		return s + " "
+	}
+	return s
 }
 
 func (w *writer) text(s string, l look) []wrap.Span {

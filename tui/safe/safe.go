@@ -23,7 +23,7 @@ const (
 
 // Text cleans a whole text. See [Cleaner] for one that comes in pieces.
 func Text(s string) string {
-	if plain(s) {
+	if harmless(s) {
 		return s
 	}
 	var c Cleaner
@@ -35,8 +35,8 @@ func Line(s string) string {
 	return strings.Join(strings.Fields(Text(s)), " ")
 }
 
-// plain reports whether s is printable ASCII, line feeds and tabs.
-func plain(s string) bool {
+// harmless reports whether s is printable ASCII, line feeds and tabs.
+func harmless(s string) bool {
 	for i := range len(s) {
 		if b := s[i]; (b < ' ' || b > '~') && b != '\n' && b != '\t' {
 			return false
@@ -68,7 +68,7 @@ type Cleaner struct {
 
 // Clean cleans the next piece.
 func (c *Cleaner) Clean(piece string) string {
-	if len(c.partial) == 0 && c.state == ground && c.marks == 0 && plain(piece) {
+	if len(c.partial) == 0 && c.state == ground && c.marks == 0 && harmless(piece) {
 		if piece != "" {
 			c.base = piece[len(piece)-1] > ' '
 		}
@@ -132,37 +132,51 @@ func (c *Cleaner) skip(r rune) bool {
 	}
 	switch c.state {
 	case escape:
-		switch {
-		case r == '[':
-			c.state = csi
-		case strings.ContainsRune("]PX^_", r):
-			c.state = str
-		case r >= ' ' && r <= '/': // Intermediate bytes.
-		case r >= '0' && r <= '~':
-			c.state = ground
-		default:
-			c.state = ground
-			return false
-		}
+		return c.skipEscape(r)
 	case csi:
 		if r < ' ' || r > '?' {
 			c.state = ground
 			return r >= '@' && r <= '~'
 		}
-	case str, strEscape:
-		switch {
-		case r == 0x07, r == 0x9c, c.state == strEscape && r == '\\':
-			c.state = ground
-		case r == 0x1b:
-			c.state = strEscape
-		case c.state == strEscape:
+	case str:
+		c.skipString(r)
+	case strEscape:
+		if r != '\\' && r != 0x07 && r != 0x9c && r != 0x1b {
 			c.state = ground
 			return false
 		}
+		c.skipString(r)
 	case ground:
 		return false
 	}
 	return true
+}
+
+// skipEscape takes what follows an ESC.
+func (c *Cleaner) skipEscape(r rune) bool {
+	switch {
+	case r == '[':
+		c.state = csi
+	case strings.ContainsRune("]PX^_", r):
+		c.state = str
+	case r >= ' ' && r <= '/': // Intermediate bytes.
+	case r >= '0' && r <= '~':
+		c.state = ground
+	default:
+		c.state = ground
+		return false
+	}
+	return true
+}
+
+// skipString takes a character of a string for the terminal, such as a title.
+func (c *Cleaner) skipString(r rune) {
+	switch {
+	case r == 0x07, r == 0x9c, c.state == strEscape && r == '\\':
+		c.state = ground
+	case r == 0x1b:
+		c.state = strEscape
+	}
 }
 
 func (c *Cleaner) visible(b *strings.Builder, r rune) {

@@ -33,6 +33,11 @@ const (
 	Broken // it answers, but not like a gateway
 )
 
+// Stuck reports whether the user has to do something before there are models.
+func (l Link) Stuck() bool {
+	return l.State == Locked || l.State == Broken || l.State == NoModels
+}
+
 // Connect asks for the models, unless they are on their way.
 func (s *Session) Connect() tea.Cmd {
 	if s.Link.Asking {

@@ -1,0 +1,293 @@
+package tui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ohgw/ohgw/tui/transcript"
+)
+
+// key is a key that was pressed: it belongs to what is open, else to the input.
+func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
+	cmd := m.settleFor(msg)
+	do := actionOf(bindings, msg.String())
+	if do == leave {
+		return tea.Batch(cmd, m.interrupt())
+	}
+	m.leaving = false
+	switch {
+	case m.open != nil:
+		return tea.Batch(cmd, m.keyOpen(msg))
+	case do == none:
+		return tea.Batch(cmd, m.write(msg))
+	}
+	return tea.Batch(cmd, m.act(do))
+}
+
+// keyOpen gives a key to the component that is open. It may have opened another.
+func (m *model) keyOpen(msg tea.KeyPressMsg) tea.Cmd {
+	open := m.open
+	cmd, closed := open.key(msg)
+	if closed && m.open == open {
+		m.open = nil
+	}
+	return cmd
+}
+
+// write puts a character into the input, unless it is a letter that acts.
+func (m *model) write(msg tea.KeyPressMsg) tea.Cmd {
+	if msg.Text == "" {
+		return nil
+	}
+	if m.input.Empty() && !m.input.holds() {
+		if do := actionOf(letters, msg.Text); m.listens(do) {
+			wait := letterTime
+			if do == accept || do == reject {
+				wait = decideTime
+			}
+			return after(wait, letterMsg{m.input.hold(msg.Text, do)})
+		}
+	}
+	m.input.typed(msg.Text)
+	return nil
+}
+
+// listens reports whether a letter does something in the present state.
+func (m *model) listens(do action) bool {
+	switch do {
+	case help:
+		return true
+	case accept, reject:
+		return m.chat.Pending != nil && m.chat.Turn == nil
+	case retry:
+		return m.chat.Turn == nil && (m.chat.Failure != nil || m.chat.Link.Stuck())
+	}
+	return false
+}
+
+// settle ends the wait for what follows a letter: it acts, or it is written.
+func (m *model) settle(alone bool) tea.Cmd {
+	l := m.input.release()
+	if !alone || !m.listens(l.do) || !m.input.Empty() {
+		m.input.Type(l.text)
+		return nil
+	}
+	switch l.do {
+	case help:
+		return m.showHelp()
+	case accept:
+		return m.chat.Decide(true)
+	case reject:
+		return m.chat.Decide(false)
+	case retry:
+		if m.chat.Failure == nil {
+			return m.chat.Connect()
+		}
+		return m.chat.Retry()
+	}
+	return nil
+}
+
+// settleFor decides about a letter by the key that follows it: Enter confirms
+// it, what is written makes it the beginning of a word, others let it act.
+func (m *model) settleFor(msg tea.KeyPressMsg) tea.Cmd {
+	if !m.input.holds() {
+		return nil
+	}
+	do := actionOf(bindings, msg.String())
+	return m.settle(msg.Text == "" && do != eraseBack && do != newline && do != stop && do != leave)
+}
+
+// act does what a key is for.
+func (m *model) act(do action) tea.Cmd {
+	if do == eraseBack && m.input.Empty() && m.chat.Detach() {
+		return nil
+	}
+	if m.input.edit(do) || m.look(do) {
+		return nil
+	}
+	switch do {
+	case send:
+		return m.enter()
+	case earlier, later:
+		m.arrow(do)
+	case complete:
+		if text := completed(m.input.Shown()); text != "" {
+			m.input.Set(text)
+		}
+	case leaveEmpty:
+		if m.input.Empty() && len(m.chat.Images) == 0 {
+			return tea.Quit
+		}
+		m.input.Delete()
+	default:
+		return m.command(do)
+	}
+	return nil
+}
+
+// arrow moves in the text, then in the history; or it is the wheel.
+func (m *model) arrow(do action) {
+	m.arrange()
+	if lines := m.wheel.arrow(do, m.cfg.Now(), &m.input, m.chat.Log.CanScroll); lines != 0 {
+		m.chat.Log.Scroll(lines)
+		return
+	}
+	m.input.move(do)
+}
+
+// command does what a key is for that neither writes nor moves.
+func (m *model) command(do action) tea.Cmd {
+	switch do {
+	case pickModel:
+		return m.pickModel("")
+	case newConversation:
+		m.chat.New()
+	case resume:
+		return m.chat.Recent()
+	case retry:
+		return m.chat.Retry()
+	case copyAnswer:
+		return copyAnswerOf(m)
+	case copyCode:
+		return m.pickCode()
+	case copyID:
+		return m.showID()
+	case help:
+		return m.showHelp()
+	case editText:
+		return m.editText()
+	case pasteImage:
+		return m.pasteImage()
+	case search:
+		m.openFinder()
+	case stop:
+		return m.escape()
+	case redraw:
+		return tea.ClearScreen
+	case suspend:
+		return tea.Suspend
+	}
+	return nil
+}
+
+func (m *model) editText() tea.Cmd {
+	if m.cfg.Edit == nil {
+		return m.Say("no editor found; set EDITOR")
+	}
+	return draft(m.cfg.Edit, m.input.Value())
+}
+
+func (m *model) pasteImage() tea.Cmd {
+	if m.cfg.PasteImage == nil {
+		return m.Say("pictures cannot be pasted here; /image PATH attaches one")
+	}
+	return clipboardImage(m.ctx, m.cfg.PasteImage)
+}
+
+// scrolls are what keys change in what is seen of the transcript.
+var scrolls = map[action]func(*transcript.List){
+	scrollUp:       func(l *transcript.List) { l.Scroll(-1) },
+	scrollDown:     func(l *transcript.List) { l.Scroll(1) },
+	pageUp:         func(l *transcript.List) { l.Page(-1) },
+	pageDown:       func(l *transcript.List) { l.Page(1) },
+	goTop:          (*transcript.List).Top,
+	goBottom:       (*transcript.List).Bottom,
+	toggleProgress: func(l *transcript.List) { l.Expand(!l.Expanded()) },
+}
+
+// look does what only changes what is seen, and reports whether it did.
+func (m *model) look(do action) bool {
+	scroll, ok := scrolls[do]
+	if ok {
+		m.arrange()
+		scroll(m.chat.Log)
+	}
+	return ok
+}
+
+// enter sends what is written, or does the command that it is.
+func (m *model) enter() tea.Cmd {
+	text := m.input.Value()
+	blank := strings.TrimSpace(text) == ""
+	if blank && len(m.chat.Images) == 0 {
+		return nil
+	}
+	if c, rest, ok := slash(text); ok {
+		return m.slash(c, rest)
+	}
+	if blank {
+		return m.Say("add a question about the picture")
+	}
+	if m.chat.Model == "" {
+		return m.Say("not sent: there is no model yet; your text is kept")
+	}
+	shown := m.input.Shown()
+	m.input.sent(text)
+	m.input.restoreDraft()
+	m.chat.Log.Bottom()
+	return m.chat.Submit(text, shown)
+}
+
+// slash does a command. One that cannot be done leaves the input as it is.
+func (m *model) slash(c slashCommand, rest string) tea.Cmd {
+	var cmd tea.Cmd
+	var ok bool
+	if c.onScreen != nil {
+		cmd, ok = c.onScreen(m, rest)
+	} else {
+		cmd, ok = c.run(m, rest)
+	}
+	if ok {
+		m.input.sent(m.input.Value())
+		m.input.Clear()
+	}
+	return cmd
+}
+
+// interrupt is Ctrl+C: it stops the run, and the second one leaves.
+func (m *model) interrupt() tea.Cmd {
+	if m.chat.Turn != nil {
+		m.chat.Stop()
+		return m.Say("stopped; Ctrl+C twice quits")
+	}
+	if m.leaving {
+		return tea.Quit
+	}
+	cmd := m.Say("Ctrl+C again quits")
+	m.leaving = true
+	return cmd
+}
+
+// escape closes what is open, or stops the run.
+func (m *model) escape() tea.Cmd {
+	switch {
+	case m.chat.Turn != nil:
+		m.chat.Stop()
+		return m.Say("stopped; the partial answer is kept")
+	case !m.chat.Log.Following():
+		m.chat.Log.Bottom()
+	}
+	m.chat.Log.Mark("")
+	return nil
+}
+
+// paste takes in a text from the clipboard: the path of a picture attaches it.
+func (m *model) paste(text string) tea.Cmd {
+	cmd := tea.Cmd(nil)
+	if m.input.holds() {
+		cmd = m.settle(false)
+	}
+	if m.open != nil {
+		if m.open.paste(text) {
+			return cmd
+		}
+		m.open = nil
+	}
+	if path := imagePath(text); path != "" && m.cfg.ReadImage != nil {
+		return tea.Batch(cmd, pastedImage(m.ctx, m.cfg.ReadImage, path, text))
+	}
+	m.input.pasted(text)
+	return cmd
+}
