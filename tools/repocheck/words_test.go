@@ -1,0 +1,146 @@
+package repocheck_test
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// turn is a phrase that a reader has to read twice.
+type turn struct {
+	pattern *regexp.Regexp
+	instead string
+}
+
+// turns are the worst of them, chosen so that a match is hardly ever right. The
+// rules they come from are in CONTRIBUTING.md.
+func turns() []turn {
+	var list []turn
+	for _, t := range [][2]string{
+		{`(?:there\s+)?\b(?:is|are|was|were)\s+no\s+\w+`, `"is not a …", "there is no …"`},
+		{`(?:there\s+)?\b(?:is|are)\s+none\b`, `"is not a …", "there is no …"`},
+		{`\bnobody\b`, `a sentence with a subject: "cannot find …", "no client …"`},
+		{`\bsomebody\b`, `the noun: "another process", "another user"`},
+		{`\banew\b`, `"again", "recreate"`},
+		{`\bmend(?:s|ed|ing)?\b`, `"repair"`},
+		{`\b(?:a|your|its) yes\b`, `"confirmation"`},
+		{`\bkeys of LLMs\b`, `"LLM keys"`},
+		{`\b(?:is|was) waited\b`, `"ohgw waits", "no answer within …"`},
+		{`\bgives? the names\b`, `"lists"`},
+		{`\b(?:ohgw|daemon|program|server|it) tells\b`, `"reports", "prints", "shows"`},
+		{`\blook wh(?:ose|ether)\b`, `"check the owner of …", "check that …"`},
+		{`\bsays more\b`, `the command to type, and what it shows`},
+		{`\bas it is made\b`, `"as it is generated"`},
+		{`\bto be had\b`, `"available"`},
+		{`\bgo(?:es|ing)? on with\b`, `"continue"`},
+	} {
+		list = append(list, turn{regexp.MustCompile(`(?i)` + t[0]), t[1]})
+	}
+	return list
+}
+
+// allowed are matches of the patterns above that say it plainly.
+var allowed = regexp.MustCompile(`(?i)^there\s|\bno\s+(?:longer|more|less|matter|doubt)$`)
+
+// offences lists the phrases in a text, each with what to write instead.
+func offences(text string) []string {
+	var found []string
+	for _, t := range turns() {
+		for _, m := range t.pattern.FindAllString(text, -1) {
+			if !allowed.MatchString(m) {
+				found = append(found, `"`+strings.Join(strings.Fields(m), " ")+`"; write `+t.instead)
+			}
+		}
+	}
+	return found
+}
+
+func TestOffencesAreFound(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{
+		"the base URL of the profile is none":  1,
+		"nobody says where your files are":     1,
+		"this is no profile":                   1,
+		"mend it, then make it anew":           2,
+		"there is no profile":                  0,
+		"There are\nnone, and it is no longer": 0,
+		"is not a profile":                     0,
+	} {
+		if got := offences(text); len(got) != want {
+			t.Errorf("offences(%q) = %q, want %d", text, got, want)
+		}
+	}
+}
+
+// waiting are the packages whose messages are still to be rewritten, with those
+// below them. An entry goes when its last phrase has gone.
+var waiting = []string{"agentapi/agentserver", "agentapi/engine", "cli", "daemon", "internal/setup"}
+
+// TestMessagesArePlain reads the list of all messages, help included, that
+// tools/gen writes.
+func TestMessagesArePlain(t *testing.T) {
+	t.Parallel()
+	rows := strings.Split(strings.TrimSpace(read(t, "docs/messages.tsv")), "\n")[1:]
+	if len(rows) < 1000 {
+		t.Fatalf("docs/messages.tsv has only %d messages", len(rows))
+	}
+	late := map[string]bool{}
+	for _, row := range rows {
+		place, rest, _ := strings.Cut(row, "\t")
+		pkg, _, _ := strings.Cut(place, ".")
+		for _, o := range offences(strings.ReplaceAll(rest, `\n`, "\n")) {
+			i := slices.IndexFunc(waiting, func(tree string) bool { return within(pkg, tree) })
+			if i < 0 {
+				t.Errorf("%s says %s", place, o)
+				continue
+			}
+			late[waiting[i]] = true
+		}
+	}
+	for _, tree := range waiting {
+		if !late[tree] {
+			t.Errorf("the messages of %s are plain now: remove it from the list of those that wait", tree)
+		}
+	}
+}
+
+// proseColumns is how wide a line of a document may be. A paragraph on one line
+// makes every change of a word a change of the paragraph.
+const proseColumns = 120
+
+func TestDocumentsArePlain(t *testing.T) {
+	t.Parallel()
+	for _, name := range files(t) {
+		if path.Ext(name) != ".md" || !slices.Contains([]string{".", "docs"}, path.Dir(name)) {
+			continue
+		}
+		text := prose(read(t, name))
+		for _, o := range offences(text) {
+			t.Errorf("%s says %s", name, o)
+		}
+		for line := range strings.Lines(text) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > proseColumns && !strings.HasPrefix(line, "|") {
+				t.Errorf("%s has a line of %d columns, more than %d: %.40s…", name, n, proseColumns, line)
+			}
+		}
+	}
+}
+
+// prose is what people have written in a document: no code, nothing generated,
+// no examples of what not to write. Columns stay as they are.
+func prose(page string) string {
+	for _, part := range []string{
+		"(?ms)^```.*?^```$", // blocks of code
+		`(?s)<!-- go generate: begin -->.*?<!-- go generate: end -->`,
+		`(?s)<!-- keys -->.*?<!-- end of keys -->`,
+		`(?m)^\| \d+\. .*$`, // the rules for the words
+	} {
+		page = regexp.MustCompile(part).ReplaceAllString(page, "")
+	}
+	return regexp.MustCompile("`[^`\n]+`").ReplaceAllStringFunc(page, func(code string) string {
+		return strings.Repeat("·", utf8.RuneCountInString(code))
+	})
+}
