@@ -2,8 +2,6 @@ package daemon
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/daemon/chats"
 	"github.com/ohgw/ohgw/daemon/run"
+	"github.com/ohgw/ohgw/internal/id"
 )
 
 // maxProgress bounds the progress of one answer, in bytes.
@@ -43,9 +42,7 @@ const completionPrefix = "chatcmpl-"
 
 // newCompletionID is the id of an answer that is no run's.
 func newCompletionID() string {
-	var random [16]byte
-	_, _ = rand.Read(random[:]) // never fails: the runtime ends the program first
-	return completionPrefix + hex.EncodeToString(random[:])
+	return id.New(completionPrefix)
 }
 
 // updates calls show with every update of the job, and beat whenever the client

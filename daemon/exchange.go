@@ -1,14 +1,13 @@
 package daemon
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"log/slog"
 	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/ohgw/ohgw/daemon/run"
+	"github.com/ohgw/ohgw/internal/id"
 )
 
 // The headers of ohgw.
@@ -46,11 +45,9 @@ type exchange struct {
 }
 
 func (d *Daemon) newExchange(w http.ResponseWriter, r *http.Request) *exchange {
-	var random [16]byte
-	_, _ = rand.Read(random[:]) // never fails: the runtime ends the program first
 	x := &exchange{
 		ResponseWriter: w, control: http.NewResponseController(w), d: d,
-		id: "req_" + hex.EncodeToString(random[:]), began: d.cfg.Now(),
+		id: id.New("req_"), began: d.cfg.Now(),
 		body: newIncoming(r),
 	}
 	x.extendDeadline()

@@ -2,12 +2,11 @@ package agentserver
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"net/url"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/id"
 )
 
 // What the server says of a conversation over REST may be a step old, and a
@@ -141,8 +140,6 @@ func (c *conversation) lastStatus(ctx context.Context) (newest string, status ev
 
 // snapshot is a full_state update of what REST said.
 func snapshot(info conversationInfo, now time.Time) event.Event {
-	var id [16]byte
-	_, _ = rand.Read(id[:]) // never fails
-	return event.New(hex.EncodeToString(id[:]), now.Format("2006-01-02T15:04:05.000000"), event.SourceEnvironment, "",
+	return event.New(id.New(""), now.Format("2006-01-02T15:04:05.000000"), event.SourceEnvironment, "",
 		&event.StateUpdate{Key: event.KeyFullState, Value: encode(info.State)})
 }

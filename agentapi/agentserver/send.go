@@ -2,8 +2,6 @@ package agentserver
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"net/http"
 	"net/http/httptrace"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/id"
 )
 
 // A connection that broke after a message was written leaves open whether it
@@ -145,7 +144,5 @@ func (c *conversation) restartedSince(ctx context.Context, t time.Time) bool {
 
 // newUsage makes a usage id that no conversation has yet.
 func newUsage() string {
-	var random [6]byte
-	_, _ = rand.Read(random[:]) // never fails
-	return agentUsage + "-" + hex.EncodeToString(random[:])
+	return id.New(agentUsage + "-")
 }

@@ -13,10 +13,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
+	"sync"
 	"time"
-
-	"github.com/gofrs/flock"
 )
 
 // DefaultTimeout is how long Acquire waits when Options say nothing. OpenHands
@@ -79,81 +77,29 @@ func (e *BusyError) Error() string {
 // would create or lock a file that somebody else chose.
 var ErrSymlink = errors.New("lock file is a symbolic link")
 
-// Lock is a lock that is held. It is not safe for concurrent use.
+// Lock is a lock that is held.
 type Lock struct {
-	file *flock.Flock
+	mu   sync.Mutex
+	kept *Kept
 }
 
 // Acquire waits for the exclusive lock on the file at path, which it makes if
 // it is missing; the directory must be there. It returns a *BusyError when the
 // time is over, and the error of ctx when ctx ends first.
 func Acquire(ctx context.Context, path string, opts Options) (*Lock, error) {
-	w := newWaiter(path, opts)
-	defer w.stop()
-	for {
-		lock, err := try(path, opts.Mode)
-		if err != nil {
-			return nil, fmt.Errorf("lock %s: %w", path, err)
-		}
-		if lock != nil {
-			return lock, nil
-		}
-		if err := w.wait(ctx); err != nil {
-			return nil, err
-		}
+	k := Keep(path, opts)
+	if err := k.Lock(ctx); err != nil {
+		return nil, errors.Join(err, k.Close())
 	}
+	return &Lock{kept: k}, nil
 }
 
-// Release lets the lock go. The lock file stays.
+// Release lets the lock go. The lock file stays. Any goroutine may call it, and
+// a second call does nothing.
 func (l *Lock) Release() error {
-	if err := l.file.Unlock(); err != nil {
-		return fmt.Errorf("unlock %s: %w", l.file.Path(), err)
-	}
-	return nil
-}
-
-// try takes the lock if it is free. No lock and no error mean that it is not.
-func try(path string, mode fs.FileMode) (*Lock, error) {
-	if mode == 0 {
-		mode = 0o644
-	}
-	file := flock.New(path, flock.SetFlag(openFlags), flock.SetPermissions(mode))
-	got, err := file.TryLock()
-	if err != nil {
-		return nil, explain(path, err)
-	}
-	if !got {
-		return nil, nil
-	}
-	same, err := stillThere(file, path)
-	if err != nil || !same {
-		return nil, errors.Join(err, file.Close())
-	}
-	return &Lock{file: file}, nil
-}
-
-// stillThere tells whether the file that is locked is the one that the next
-// process will open. It is not when the holder before us removed it.
-func stillThere(file *flock.Flock, path string) (bool, error) {
-	locked, err := file.Stat()
-	if err != nil {
-		return false, err
-	}
-	now, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	return os.SameFile(locked, now), nil
-}
-
-func explain(path string, err error) error {
-	if info, e := os.Lstat(path); e == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return ErrSymlink
-	}
-	return err
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return errors.Join(l.kept.Unlock(), l.kept.Close())
 }
 
 // waiter is the time that passes between the tries of one Acquire.

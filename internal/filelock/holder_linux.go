@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // holderOf looks the lock up in /proc/locks, where a line is
@@ -57,7 +59,7 @@ func flockHolder(table []byte, dev, ino uint64) int {
 		if !ok || inode != strconv.FormatUint(ino, 10) {
 			continue
 		}
-		if device == fmt.Sprintf("%02x:%02x", major(dev), minor(dev)) {
+		if device == fmt.Sprintf("%02x:%02x", unix.Major(dev), unix.Minor(dev)) {
 			return pid
 		}
 		byInode[pid] = true
@@ -78,10 +80,6 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 	}
 	return s[:i], s[i+len(sep):], true
 }
-
-// major and minor split a device number as the C library does.
-func major(dev uint64) uint64 { return dev>>8&0xfff | dev>>32&^0xfff }
-func minor(dev uint64) uint64 { return dev&0xff | dev>>12&^0xff }
 
 func commandOf(pid int) string {
 	comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))

@@ -9,9 +9,9 @@ import (
 // go, not the file, where the system can do that. It is not safe for
 // concurrent use.
 type Kept struct {
-	path string
-	opts Options
-	kept kept
+	path   string
+	opts   Options
+	handle handle
 }
 
 // Keep makes a Kept and touches nothing yet.
@@ -22,7 +22,7 @@ func (k *Kept) Lock(ctx context.Context) error {
 	w := newWaiter(k.path, k.opts)
 	defer w.stop()
 	for {
-		got, err := k.kept.try(k.path, k.opts.Mode)
+		got, err := k.handle.try(k.path, k.opts.Mode)
 		if err != nil {
 			return fmt.Errorf("lock %s: %w", k.path, err)
 		}
@@ -37,11 +37,11 @@ func (k *Kept) Lock(ctx context.Context) error {
 
 // Unlock lets the lock go.
 func (k *Kept) Unlock() error {
-	if err := k.kept.unlock(); err != nil {
+	if err := k.handle.unlock(); err != nil {
 		return fmt.Errorf("unlock %s: %w", k.path, err)
 	}
 	return nil
 }
 
 // Close lets the file go, too. A closed Kept can be locked again.
-func (k *Kept) Close() error { return k.kept.close() }
+func (k *Kept) Close() error { return k.handle.close() }

@@ -19,8 +19,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"github.com/ohgw/ohgw/internal/atomicfile"
 	"github.com/ohgw/ohgw/internal/filelock"
 	"github.com/ohgw/ohgw/internal/paths"
@@ -131,9 +129,9 @@ func (c *Claim) withdraw() error {
 // Find tells where the daemon with that runtime directory is. ErrNotRunning,
 // also when a daemon has left its address behind.
 func Find(dir string) (Info, error) {
-	alive, err := held(filepath.Join(dir, lockFile))
+	alive, err := filelock.Held(filepath.Join(dir, lockFile))
 	if err != nil {
-		return Info{}, err
+		return Info{}, fmt.Errorf("look for the daemon: %w", err)
 	}
 	if !alive {
 		return Info{}, ErrNotRunning
@@ -156,18 +154,4 @@ func read(dir string) (Info, error) {
 		return Info{}, fmt.Errorf("read address from %s: %w", path, err)
 	}
 	return info, nil
-}
-
-// held tells whether a daemon holds the lock. It asks for a shared lock, so
-// that two who ask at the same time do not take each other for a daemon.
-func held(path string) (bool, error) {
-	file := flock.New(path, flock.SetFlag(os.O_RDONLY))
-	free, err := file.TryRLock()
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("look for the daemon: %w", err)
-	}
-	return !free, file.Close()
 }

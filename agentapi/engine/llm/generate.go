@@ -10,7 +10,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/llm/textcall"
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire"
 	"github.com/ohgw/ohgw/agentapi/event"
-	"github.com/ohgw/ohgw/internal/uuid"
+	"github.com/ohgw/ohgw/internal/id"
 )
 
 // Generate asks the model, then the profiles of its fallback strategy.
@@ -130,7 +130,7 @@ func (m *model) try(ctx context.Context, c *wire.Call, req *Request, keys *crede
 			}
 		}
 	}
-	b := wire.NewBuilder(emit, func() string { return "call_" + uuid.New() })
+	b := wire.NewBuilder(emit, func() string { return id.New("call_") })
 	header, err := m.once(ctx, c, keys, b)
 	if err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func (m *model) response(b *wire.Builder, header http.Header, started time.Time)
 		Latency: m.cfg.Now().Sub(started), Model: m.cfg.Profile.Model, Length: b.Finish == wire.Length || b.Finish == wire.Full,
 	}
 	if resp.ID == "" {
-		resp.ID = "resp_" + uuid.New()
+		resp.ID = id.New("resp_")
 	}
 	return resp
 }

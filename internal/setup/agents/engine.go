@@ -15,10 +15,10 @@ import (
 	"github.com/ohgw/ohgw/internal/buildinfo"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/id"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/setup"
-	"github.com/ohgw/ohgw/internal/uuid"
 )
 
 // openEngine makes the embedded agent: it needs no server.
@@ -78,11 +78,5 @@ func openEngine(env *setup.Env, s *config.Settings, log *slog.Logger, why string
 
 // leaseHolder is this process in the leases of its conversations.
 func leaseHolder(host string) store.Holder {
-	return store.Holder{Instance: instanceID(), Host: host, PID: os.Getpid(), Alive: processLives}
-}
-
-// instanceID names this process in the leases of its conversations.
-func instanceID() string {
-	id := uuid.New()
-	return id[:8] + id[9:13] + id[14:18] + id[19:23] + id[24:]
+	return store.Holder{Instance: id.New(""), Host: host, PID: os.Getpid(), Alive: processLives}
 }

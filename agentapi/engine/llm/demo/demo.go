@@ -14,7 +14,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/event"
-	"github.com/ohgw/ohgw/internal/uuid"
+	"github.com/ohgw/ohgw/internal/id"
 )
 
 // Name is the name of the model.
@@ -190,7 +190,7 @@ func (w *writer) writeText(text string) error {
 // call writes a tool call: the beginning of its arguments, then the value that
 // they end with.
 func (w *writer) call(name, begin, value string) error {
-	call := event.ToolCall{ID: "call_" + uuid.New(), Name: name, Origin: "completion", Arguments: begin}
+	call := event.ToolCall{ID: id.New("call_"), Name: name, Origin: "completion", Arguments: begin}
 	if err := w.piece(llm.Delta{ToolCall: &llm.ToolDelta{ID: call.ID, Name: name, Arguments: begin}}); err != nil {
 		return err
 	}
@@ -241,7 +241,7 @@ func (w *writer) response(req llm.Request, now time.Time) llm.Response {
 		prompt += int64(len(strings.Fields(event.PlainText(msg.Content))))
 	}
 	return llm.Response{
-		ID: "demo_" + uuid.New(), Message: m, Model: Name, Latency: now.Sub(w.started),
+		ID: id.New("demo_"), Message: m, Model: Name, Latency: now.Sub(w.started),
 		Usage: event.TokenUsage{PromptTokens: prompt, CompletionTokens: w.words},
 	}
 }

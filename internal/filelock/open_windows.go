@@ -1,5 +1,0 @@
-package filelock
-
-import "os"
-
-const openFlags = os.O_RDWR | os.O_CREATE
