@@ -33,7 +33,7 @@ func TestAFirstQuestionIsAnswered(t *testing.T) {
 			if code := s.ended(); code != 0 {
 				t.Errorf("exit code %d", code)
 			}
-			s.sees("Go on later with:")
+			s.sees("Continue later with:")
 		})
 	}
 }
