@@ -13,6 +13,7 @@ import (
 	"errors"
 	"syscall"
 
+	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/closed"
 	"github.com/ohgw/ohgw/internal/fault"
 )
@@ -20,7 +21,7 @@ import (
 // Main runs the program with the arguments after its name and returns its exit
 // code. Each change is made to the world before the command runs: a test of the
 // whole process gives it another clock.
-func Main(args []string, changes ...func(*Env)) int {
+func Main(args []string, changes ...func(*kit.Env)) int {
 	closed.Process()
 	env := systemEnv()
 	for _, change := range changes {
@@ -30,52 +31,35 @@ func Main(args []string, changes ...func(*Env)) int {
 }
 
 // run runs the program in a world until a signal ends it.
-func run(env *Env, args []string) int {
-	ctx, stop := withSignals(context.Background(), env.Exit)
+func run(env *kit.Env, args []string) int {
+	ctx, stop := kit.WithSignals(context.Background(), env.Exit)
 	defer stop()
 	return Run(ctx, env, args)
 }
 
 // Run runs one command line in env and returns the exit code. When ctx ends, a
 // command stops as soon as it can.
-func Run(ctx context.Context, env *Env, args []string) int {
-	a := &App{Env: env}
+func Run(ctx context.Context, env *kit.Env, args []string) int {
+	a := &kit.App{Env: env}
 	root := newRoot(a) //nolint:contextcheck // Commands take it from cobra.
 	root.SetArgs(args)
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-	a.setColor()
+	setColor(a)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return 0
 	}
-	if errors.Is(err, errReaderGone) {
+	if errors.Is(err, kit.ErrReaderGone) {
 		return 128 + int(syscall.SIGPIPE) // as if it had ended us
 	}
-	if code, ok := interrupted(ctx, err); ok {
+	if code, ok := kit.Interrupted(ctx, err); ok {
 		err = &fault.Error{Msg: "interrupted", Code: code}
 	}
-	a.report(cmd, args, err)
+	report(a, cmd, args, err)
 	return int(fault.CodeOf(err))
 }
 
-// ExitCode is a line of the table of exit codes.
-type ExitCode struct {
-	Code    fault.Code
-	Meaning string
-}
-
 // ExitCodes is what the program can end with, for help and man page.
-func ExitCodes() []ExitCode {
-	return []ExitCode{
-		{0, "done; an empty list is done, too"},
-		{fault.Failed, "failed"},
-		{fault.Usage, "wrong command line, variable or config file"},
-		{fault.Partly, "partly done: some items failed, listed on stderr"},
-		{fault.Credential, "no usable key or token"},
-		{fault.Unreachable, "the daemon, the agent-server or a provider does not answer"},
-		{fault.Conflict, "it exists already, or another process holds it"},
-		{fault.Interrupted, "interrupted by Ctrl-C; other signals: 128 + their number"},
-	}
-}
+func ExitCodes() []kit.ExitCode { return kit.ExitCodes() }

@@ -9,14 +9,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/iostream"
 )
 
 // TestApp is an app without a world.
-func testApp() *App {
+func testApp() *kit.App {
 	none := iostream.New(&strings.Builder{}, false, nil)
-	return &App{Env: &Env{Stdout: none, Stderr: none, Getenv: func(string) string { return "" }}}
+	return &kit.App{Env: &kit.Env{Stdout: none, Stderr: none, Getenv: func(string) string { return "" }}}
 }
 
 // commands are all commands that do something, by their names.
@@ -147,7 +148,7 @@ func TestExitCodesStay(t *testing.T) {
 		0: "done", 1: "failed", 2: "wrong", 3: "partly", 4: "no", 5: "the", 6: "it", 130: "interrupted",
 	}
 	got := map[fault.Code]string{}
-	for _, line := range ExitCodes() {
+	for _, line := range kit.ExitCodes() {
 		got[line.Code], _, _ = strings.Cut(strings.NewReplacer(";", " ", ":", " ").Replace(line.Meaning), " ")
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -5,16 +5,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/suggest"
 )
 
-func newCompletion(a *App) *cobra.Command {
+func newCompletion(a *kit.App) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
 		Short: "Print a completion script for a shell",
-		Long: long(`
+		Long: kit.Long(`
 Prints a script that lets the shell complete commands, flags and their values.
 
   bash        source <(ohgw completion bash)
@@ -24,8 +25,8 @@ Prints a script that lets the shell complete commands, flags and their values.
   powershell  ohgw completion powershell | Out-String | Invoke-Expression
 
 It changes nothing by itself.`, 0, fault.Usage),
-		Example:   examples("ohgw completion bash", "ohgw completion fish > ~/.config/fish/completions/ohgw.fish"),
-		Args:      exactly("the shell"),
+		Example:   kit.Examples("ohgw completion bash", "ohgw completion fish > ~/.config/fish/completions/ohgw.fish"),
+		Args:      kit.Exactly("the shell"),
 		ValidArgs: shells,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()

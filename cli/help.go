@@ -6,33 +6,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 )
-
-// long is the Long text of a command: what it does, and with what it ends.
-func long(text string, codes ...fault.Code) string {
-	var b strings.Builder
-	b.WriteString(strings.TrimSpace(text))
-	b.WriteString("\n\nExit codes:\n")
-	for _, line := range ExitCodes() {
-		for _, code := range codes {
-			if line.Code == code {
-				fmt.Fprintf(&b, "  %-3d %s\n", line.Code, line.Meaning)
-			}
-		}
-	}
-	return strings.TrimRight(b.String(), "\n")
-}
 
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
 		Short: "Show help for a command or topic",
-		Long: long(`
+		Long: kit.Long(`
 Shows the help of a command, the same as --help there, or one of the topics
 "environment" and "exit-codes".`, 0, fault.Usage),
-		Example: examples("ohgw help serve", "ohgw help environment"),
+		Example: kit.Examples("ohgw help serve", "ohgw help environment"),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			at, _, err := cmd.Root().Find(args)
 			if err != nil {
@@ -51,7 +37,7 @@ Shows the help of a command, the same as --help there, or one of the topics
 			if err != nil {
 				return err
 			}
-			if err := unknownCommand(at, rest); err != nil {
+			if err := kit.UnknownCommand(at, rest); err != nil {
 				return err
 			}
 			at.InitDefaultHelpFlag()
@@ -102,7 +88,7 @@ func newEnvironmentTopic() *cobra.Command {
 func newExitCodesTopic() *cobra.Command {
 	var b strings.Builder
 	b.WriteString("ohgw ends with:\n\n")
-	for _, line := range ExitCodes() {
+	for _, line := range kit.ExitCodes() {
 		fmt.Fprintf(&b, "  %-3d %s\n", line.Code, line.Meaning)
 	}
 	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: strings.TrimSpace(b.String())}

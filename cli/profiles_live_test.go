@@ -13,9 +13,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/paths"
+	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret/secrettest"
 	"github.com/ohgw/ohgw/internal/setup/modelcheck"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
@@ -25,7 +27,7 @@ const liveCanary = "CANARY-live-0123456789-of-a-key"
 
 // liveWorld is the world of somebody with these profiles and no stored keys.
 type liveWorld struct {
-	env            *Env
+	env            *kit.Env
 	stdout, stderr strings.Builder
 }
 
@@ -34,7 +36,7 @@ func newLiveWorld(t *testing.T, profiles map[string]string) *liveWorld {
 	top := t.TempDir()
 	w := &liveWorld{}
 	env := map[string]string{"OH_PERSISTENCE_DIR": filepath.Join(top, "oh"), "TERM": "xterm"}
-	w.env = &Env{
+	w.env = &kit.Env{
 		Stdin: strings.NewReader(""), Stdout: iostream.New(&w.stdout, false, nil), Stderr: iostream.New(&w.stderr, false, nil),
 		Getenv: func(name string) string { return env[name] }, Now: time.Now, Getwd: os.Getwd,
 		Paths: func() (paths.Set, error) {
@@ -62,9 +64,15 @@ func (w *liveWorld) run(t *testing.T, code fault.Code, args ...string) {
 	}
 }
 
-func (w *liveWorld) report(t *testing.T) checkReport {
+// liveReport is what is read of the report.
+type liveReport struct {
+	Problems []profile.Problem   `json:"problems"`
+	Live     []modelcheck.Result `json:"live"`
+}
+
+func (w *liveWorld) report(t *testing.T) liveReport {
 	t.Helper()
-	var report checkReport
+	var report liveReport
 	if err := json.Unmarshal([]byte(w.stdout.String()), &report); err != nil {
 		t.Fatalf("%v in\n%s", err, &w.stdout)
 	}

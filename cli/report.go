@@ -1,14 +1,13 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/setup"
@@ -26,14 +25,14 @@ type problem struct {
 
 // report prints the error that a command line ended with. It is the only place
 // that prints errors. What looks like a key is taken out of all of it.
-func (a *App) report(cmd *cobra.Command, args []string, err error) {
+func report(a *kit.App, cmd *cobra.Command, args []string, err error) {
 	p := problem{Message: err.Error(), ExitCode: int(fault.CodeOf(err))}
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		p.Message, p.Hint = f.Msg, f.Hint
 		if f.Err != nil {
 			p.Cause = f.Err.Error()
 		}
-		if a.debug {
+		if a.Debug {
 			p.Cause = err.Error()
 		}
 	}
@@ -45,8 +44,8 @@ func (a *App) report(cmd *cobra.Command, args []string, err error) {
 	}
 	p.Message, p.Cause, p.Hint = setup.Clean(p.Message), setup.Clean(p.Cause), setup.Clean(p.Hint)
 	// The flags after a wrong one were not read.
-	if a.json || slices.Contains(beforeDashes(args), "--json") {
-		writeJSONLine(a.Stderr, map[string]problem{"error": p})
+	if a.JSON || slices.Contains(beforeDashes(args), "--json") {
+		kit.WriteJSONLine(a.Stderr, map[string]problem{"error": p})
 		return
 	}
 	p.write(a.Stderr)
@@ -59,13 +58,6 @@ func (p problem) write(w *iostream.Writer) {
 			fmt.Fprintf(w, "  %s %s\n", w.Styled(iostream.Faint, fmt.Sprintf("%-6s", line.name)), line.text)
 		}
 	}
-}
-
-// writeJSONLine writes v on one line.
-func writeJSONLine(w io.Writer, v any) {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // Nobody is left to tell.
 }
 
 // beforeDashes is args up to "--", which ends the flags.

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/cli/kit"
 )
 
 // printUsage is what --help shows after the text of a command. (A template
@@ -36,7 +38,7 @@ func printUsage(cmd *cobra.Command) error {
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "\n%s COMMAND --help says more about a command.\n", cmd.CommandPath())
 	}
-	return writeText(cmd.OutOrStdout(), b.String())
+	return kit.WriteText(cmd.OutOrStdout(), b.String())
 }
 
 // writeCommands lists the commands of one group under its title.

@@ -5,27 +5,28 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/buildinfo"
 	"github.com/ohgw/ohgw/internal/fault"
 )
 
-func newVersion(a *App) *cobra.Command {
+func newVersion(a *kit.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Show which build this is",
-		Long: long(`
+		Long: kit.Long(`
 Shows version, commit, Go release and platform of this program. It asks
 nobody; "ohgw status" shows the versions of the daemon and its backend.`, 0, fault.Usage),
-		Example:           examples("ohgw version", "ohgw version --json"),
-		Args:              none(),
+		Example:           kit.Examples("ohgw version", "ohgw version --json"),
+		Args:              kit.None(),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(*cobra.Command, []string) error { return a.version(buildinfo.Get()) },
+		RunE:              func(*cobra.Command, []string) error { return printVersion(a, buildinfo.Get()) },
 	}
 }
 
-func (a *App) version(info buildinfo.Info) error {
-	if a.json {
-		return a.printJSON(info)
+func printVersion(a *kit.App, info buildinfo.Info) error {
+	if a.JSON {
+		return a.PrintJSON(info)
 	}
 	build := ""
 	if info.Revision != "" {
@@ -35,5 +36,5 @@ func (a *App) version(info buildinfo.Info) error {
 		}
 		build += ", "
 	}
-	return writeText(a.Stdout, fmt.Sprintf("ohgw %s (%s%s, %s)\n", info.Version, build, info.Go, info.Platform))
+	return kit.WriteText(a.Stdout, fmt.Sprintf("ohgw %s (%s%s, %s)\n", info.Version, build, info.Go, info.Platform))
 }

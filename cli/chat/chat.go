@@ -1,0 +1,210 @@
+// Package chat is the command that chats with an agent: on a terminal, or with one
+// question and its answer.
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/buildinfo"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/setup/running"
+	"github.com/ohgw/ohgw/internal/setup/serving"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// The models that a chat asks when nobody names one.
+const (
+	activeModel = "openhands" // the active profile
+	demoModel   = "openhands_demo"
+)
+
+// options is the command line of chat.
+type options struct {
+	*kit.App
+
+	prompt       string
+	print        bool
+	stream       bool
+	plain        bool
+	model        string
+	conversation string
+	system       string
+	images       []string
+	timeout      time.Duration
+	settings     kit.SettingFlags
+}
+
+// New makes the command "chat".
+func New(a *kit.App) *cobra.Command {
+	opts := options{App: a}
+	cmd := &cobra.Command{
+		Use:   "chat [PROMPT]",
+		Short: "Chat with an agent in the terminal",
+		Long: kit.Long(`
+Opens a chat with the agents of the running daemon, over /v1 like any other
+client. Where no daemon runs, it starts one in this process, for as long as the
+chat lasts, and says so; it takes the settings of "ohgw serve" from variables
+and the config file. --demo does so too and needs no key and no network.
+
+With --print, or where stdin or stdout is no terminal, it asks once: the prompt
+is the argument, or stdin, or the argument followed by stdin in <stdin> tags.
+The answer goes to stdout, whole and without what the agent said on its way;
+on a terminal, or with --stream, as it is written. What the agent does goes to
+stderr (--quiet leaves it out). --json prints one document with the answer, the
+conversation and what it took; with --stream, a line for each piece, the
+document last.
+
+A question without --conversation runs in a conversation of its own that is
+removed after a while (see one_shot_ttl). --conversation takes a UUID: a known
+one is continued, an unknown one is made and kept.
+
+Ctrl-C stops the run. An answer that is cut off by the network is fetched again;
+nothing runs twice.`,
+			0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Interrupted),
+		Example: kit.Examples(
+			"ohgw chat",
+			`ohgw chat -p "Why does the build fail?" < build.log`,
+			`ohgw chat -p --json "What is 6 x 7?" | jq -r .answer`,
+			"ohgw chat --demo",
+		),
+		Args:              atMost("the prompt"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				opts.prompt = args[0]
+			}
+			return run(cmd.Context(), &opts)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&opts.print, "print", "p", false, "ask once and print the answer")
+	f.BoolVar(&opts.stream, "stream", false, "print the answer as it is written, even into a pipe")
+	f.BoolVar(&opts.plain, "plain", false, "chat line by line, for screen readers")
+	f.StringVarP(&opts.model, "model", "m", "", "ask this `MODEL` (default openhands, the active profile)")
+	f.StringVarP(&opts.conversation, "conversation", "c", "", "go on with, or begin, the conversation `ID`")
+	f.StringVar(&opts.system, "system", "", "add `TEXT` to what the agent knows from the start")
+	f.StringArrayVar(&opts.images, "image", nil, "show the agent the image `FILE`; may be repeated")
+	f.DurationVar(&opts.timeout, "timeout", 0, "interrupt a run after this `TIME`, e.g. 10m")
+	opts.settings = kit.AddSettingsNamed(cmd, "url", "demo")
+	addCompletions(a, cmd)
+	return cmd
+}
+
+// run checks what was asked for and finds a gateway to ask.
+func run(ctx context.Context, o *options) (err error) {
+	if o.conversation != "" {
+		if o.conversation, err = uuid.Parse(o.conversation); err != nil {
+			return fault.NewUsage("--conversation is no UUID", "take one that an answer named, or any new UUID")
+		}
+	}
+	if o.timeout < 0 {
+		return fault.NewUsage("--timeout is less than nothing", "use e.g. --timeout 10m, or leave it out for no limit")
+	}
+	s, err := o.Settings(o.settings)
+	if err != nil {
+		return err
+	}
+	if s.Origin("demo").Kind == config.FromFlag && s.Origin("client.url").Kind == config.FromFlag {
+		return fault.NewUsage("--demo runs here, and --url is elsewhere", "use one of them")
+	}
+	images, err := readImages(o.images)
+	if err != nil {
+		return err
+	}
+	once := o.print || o.JSON || o.stream || !o.StdinTTY || !o.Stdout.TTY()
+	c := &session{options: o, images: images}
+	if once {
+		// Before anything is started: a mistake here is the person's.
+		if c.prompt, err = readPrompt(ctx, o.App, o.prompt); err != nil {
+			return err
+		}
+	}
+	log, closeLog, err := openLog(o.App, once)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeLog()) }()
+	end, err := c.connect(ctx, s, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	if once {
+		return c.once(ctx)
+	}
+	return c.terminal(ctx)
+}
+
+// session is a chat with a gateway that was found.
+type session struct {
+	*options
+
+	images []attachment
+	client *gateway.Client
+	asker  *running.Daemon // nil for a gateway of our own
+	own    *serving.Own
+	demo   bool // asked for on the command line: a daemon that runs has none
+}
+
+// connect finds the gateway: the one that was named, or that runs, or one of
+// our own. end lets go of it.
+func (c *session) connect(ctx context.Context, s *config.Settings, log *slog.Logger) (end func() error, err error) {
+	end = func() error { return nil }
+	c.demo = s.Origin("demo").Kind == config.FromFlag
+	if !c.demo {
+		c.asker, err = running.Find(ctx, c.Setup(), s)
+		if err == nil {
+			c.client = c.newClient(gateway.Config{URL: c.asker.Base, Key: c.asker.Key, HTTP: c.asker.HTTP})
+		}
+		if !errors.Is(err, instance.ErrNotRunning) {
+			return end, err
+		}
+	}
+	if c.own, err = serving.OpenOwn(ctx, c.Setup(), s, log); err != nil {
+		return end, err
+	}
+	c.client = c.newClient(gateway.Config{URL: c.own.URL, Key: c.own.Key, HTTP: c.own.HTTP})
+	if c.model == "" && s.Demo {
+		c.model = demoModel
+	}
+	return c.own.Stop, nil
+}
+
+func (c *session) newClient(cfg gateway.Config) *gateway.Client {
+	cfg.Now, cfg.NewKey, cfg.UserAgent = c.Now, uuid.New, "ohgw/"+buildinfo.Get().Version
+	return gateway.New(cfg)
+}
+
+// notice says what somebody at a terminal should know about the gateway; empty
+// if nothing.
+func (c *session) notice() string {
+	if c.own == nil {
+		return ""
+	}
+	if c.demo {
+		return "The demo has a gateway of its own in this process; it ends with the chat."
+	}
+	return fmt.Sprintf("No daemon runs, so one was started in this process; it ends with the chat. Agents: %s.", c.own.Backend.Line())
+}
+
+// place is the gateway in a few words.
+func (c *session) place() string {
+	if c.own != nil {
+		return "in this process"
+	}
+	if u, err := url.Parse(c.client.URL()); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return c.client.URL()
+}

@@ -1,0 +1,97 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/tui"
+)
+
+// expand is a path as a shell would have given it.
+func (c *session) expand(path string) (string, error) {
+	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
+		dirs, err := c.Setup().Dirs()
+		if err != nil {
+			return "", err
+		}
+		return filepath.Join(dirs.Home, rest), nil
+	}
+	return path, nil
+}
+
+// save writes a new file, for the user only, and never over another one.
+func (c *session) save(_ context.Context, path, text string) (_ string, err error) {
+	if path, err = c.expand(path); err != nil {
+		return "", err
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return "", fmt.Errorf("save: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return "", fault.New(path+" is there already", "save under another name", nil)
+	}
+	if err != nil {
+		return "", fmt.Errorf("save: %w", err)
+	}
+	_, err = io.WriteString(f, text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(fmt.Errorf("save: %w", err), os.Remove(path))
+	}
+	return path, nil
+}
+
+// edit puts a text into a file of its own and names the command that edits it.
+func (c *session) edit(text string) (*tui.Draft, error) {
+	dir, err := os.MkdirTemp("", "ohgw-chat-")
+	if err != nil {
+		return nil, fmt.Errorf("edit: %w", err)
+	}
+	file := filepath.Join(dir, "message.md")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("edit: %w", err), os.RemoveAll(dir))
+	}
+	return &tui.Draft{
+		Cmd: c.editor(file),
+		Read: func() (string, error) {
+			data, err := os.ReadFile(file)
+			if err = errors.Join(err, os.RemoveAll(dir)); err != nil {
+				return "", fmt.Errorf("edit: %w", err)
+			}
+			return string(data), nil
+		},
+	}, nil
+}
+
+// editor is the command that edits a file: that of VISUAL or EDITOR, which may
+// have arguments, as the shell understands them.
+func (c *session) editor(file string) *exec.Cmd {
+	command := c.Getenv("VISUAL")
+	if command == "" {
+		command = c.Getenv("EDITOR")
+	}
+	words := []string{"/bin/sh", "-c", or(command, "vi") + ` "$1"`, "editor"}
+	if runtime.GOOS == "windows" {
+		words = strings.Fields(or(command, "notepad"))
+	}
+	cmd := exec.Command(words[0], append(words[1:], file)...) //nolint:noctx // It belongs to the person; the chat runs it.
+	cmd.Env = c.Environ()
+	return cmd
+}
+
+// or is a text, or another one where it is blank.
+func or(text, other string) string {
+	if strings.TrimSpace(text) == "" {
+		return other
+	}
+	return text
+}

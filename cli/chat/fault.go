@@ -1,0 +1,59 @@
+package chat
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/internal/setup"
+)
+
+// faultOf is an error of the gateway as a person should read it here.
+func (c *session) faultOf(err error) error {
+	e, ok := errors.AsType[*gateway.Error](err)
+	if !ok {
+		return err
+	}
+	f := &fault.Error{Msg: sentence(e.Message), Code: fault.Failed, Err: e.Err}
+	if e.Err != nil {
+		f.Err = setup.NetCause(e.Err)
+	}
+	goOn := "ask again"
+	if e.Conversation != "" && c.conversation != "" {
+		goOn = "its conversation keeps what was done: ask again with --conversation " + e.Conversation
+	}
+	switch e.Kind {
+	case gateway.Failed:
+		f.Hint = goOn
+		if e.Code == "llm_error" {
+			f.Hint = "see what ohgw profiles check and ohgw keys status say, then " + goOn
+		}
+	case gateway.Unreachable:
+		f.Code, f.Hint = fault.Unreachable, "start it with ohgw serve, or leave out --url to run one here; see ohgw status"
+		if e.Code != "" {
+			f.Hint = "see what ohgw status says"
+		}
+	case gateway.Stranger:
+		f.Code, f.Hint = fault.Unreachable, "name the right address with --url or OHGW_URL"
+	case gateway.Locked:
+		f.Code, f.Hint = fault.Credential, "put one of its tokens into OHGW_API_KEY; ohgw tokens create NAME makes one"
+	case gateway.Busy:
+		f.Hint = "try again"
+		if e.RetryAfter > 0 {
+			f.Hint = fmt.Sprintf("try again in %s", e.RetryAfter)
+		}
+	case gateway.Refused:
+		f.Hint = "change what it says"
+		if e.Code == "model_not_found" {
+			f.Hint = "choose one with --model; ohgw models lists them"
+		}
+	}
+	return f
+}
+
+// noModels is the error for a gateway that has no model at all.
+func noModels() error {
+	return fault.New("there is no model to ask: OpenHands has no LLM profile",
+		"make one with: ohgw profiles add NAME; or look around without a key: ohgw chat --demo", nil)
+}

@@ -1,0 +1,83 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/fault"
+)
+
+const (
+	// maxStdin bounds what is read of stdin, in bytes. The gateway has limits of
+	// its own; this one is for memory.
+	maxStdin = 32 << 20
+	// maxImage bounds an image, in bytes: a request holds 32 MiB, and base64
+	// makes three bytes four.
+	maxImage = 20 << 20
+	// stdinPatience is when somebody who waits is told for what.
+	stdinPatience = 3 * time.Second
+)
+
+// atMost wants an argument or none.
+func atMost(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		for _, arg := range args {
+			if kit.LooksLikeKey(arg) {
+				return fault.NewUsage("an argument looks like a key", kit.KeyHint)
+			}
+		}
+		if len(args) > 1 {
+			return fault.NewUsage(fmt.Sprintf("unexpected argument %q", args[1]), "put quotation marks around "+name)
+		}
+		return nil
+	}
+}
+
+// readPrompt is what there is to ask: the argument, or stdin, or both.
+func readPrompt(ctx context.Context, a *kit.App, prompt string) (string, error) {
+	text := ""
+	if !a.StdinTTY {
+		var err error
+		if text, err = readStdin(ctx, a); err != nil {
+			return "", err
+		}
+	}
+	switch blank := strings.TrimSpace(text) == ""; {
+	case strings.TrimSpace(prompt) == "" && blank:
+		return "", fault.NewUsage("there is nothing to ask", `give a prompt, as an argument or on stdin; without --print, ohgw chat on a terminal opens a chat`)
+	case strings.TrimSpace(prompt) == "":
+		return text, nil
+	case blank:
+		return prompt, nil
+	}
+	return prompt + "\n\n<stdin>\n" + strings.TrimRight(text, "\n") + "\n</stdin>", nil
+}
+
+// readStdin reads all of stdin. It cannot be interrupted, so Ctrl-C ends the
+// program there; nothing has been started yet.
+func readStdin(ctx context.Context, a *kit.App) (string, error) {
+	stop := context.AfterFunc(ctx, func() { a.Leave(ctx) })
+	defer stop()
+	tell := time.AfterFunc(stdinPatience, func() {
+		a.Note("Reading stdin to its end; if nothing comes there, use < /dev/null.")
+	})
+	defer tell.Stop()
+	data, err := io.ReadAll(io.LimitReader(a.Stdin, maxStdin+1))
+	switch {
+	case errors.Is(err, fs.ErrClosed):
+		return "", nil // There is none.
+	case err != nil:
+		return "", fmt.Errorf("read stdin: %w", err)
+	case len(data) > maxStdin:
+		return "", fault.NewUsage(fmt.Sprintf("stdin has more than %d MiB", maxStdin>>20), "give the agent a file to read instead")
+	}
+	return strings.ToValidUTF8(string(data), "\uFFFD"), nil
+}

@@ -1,0 +1,183 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/internal/setup"
+)
+
+// turnJSON is what a turn was, for programs.
+type turnJSON struct {
+	Answer       string       `json:"answer"`
+	Model        string       `json:"model"`
+	Conversation string       `json:"conversation"`
+	RequestID    string       `json:"request_id"`
+	Status       string       `json:"status"` // of the run: "finished", "paused", ...
+	Finish       string       `json:"finish"`
+	Notice       string       `json:"notice,omitempty"`
+	Waiting      []actionJSON `json:"waiting,omitempty"` // for a confirmation
+	Progress     []string     `json:"progress"`
+	Ignored      []string     `json:"ignored"`
+	Usage        usageJSON    `json:"usage"`
+	Seconds      float64      `json:"seconds"`
+	Error        *errorJSON   `json:"error,omitempty"`
+
+	taken bool // by the gateway
+}
+
+type actionJSON struct {
+	Tool string `json:"tool"`
+	Line string `json:"line"`
+}
+
+type usageJSON struct {
+	Prompt     int64    `json:"prompt_tokens"`
+	Cached     int64    `json:"cached_tokens"`
+	Completion int64    `json:"completion_tokens"`
+	Reasoning  int64    `json:"reasoning_tokens"`
+	Cost       *float64 `json:"cost"` // US dollars; null where nobody knows it
+}
+
+type errorJSON struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// show is where the pieces of an answer go. An error ends the turn.
+type show interface {
+	piece(p piece) error
+	// end is called once; whole says whether the answer came to its end.
+	end(t turnJSON, whole bool) error
+}
+
+// once asks one question and prints the answer.
+func (c *session) once(ctx context.Context) (err error) {
+	restore := kit.SurvivePipes()
+	defer restore()
+	if n := c.notice(); n != "" && !c.JSON {
+		c.Note("%s", n)
+	}
+	out := c.show()
+	t, err := c.turn(ctx, out)
+	if errors.Is(err, kit.ErrReaderGone) {
+		return err
+	}
+	if e := out.end(t, err == nil); e != nil {
+		return e
+	}
+	if err == nil {
+		err = c.unfinished(t)
+	}
+	return err
+}
+
+// show chooses how the answer is printed.
+func (c *session) show() show {
+	switch {
+	case c.JSON && c.stream:
+		return &jsonLines{out: c.Stdout}
+	case c.JSON:
+		return &jsonDocument{out: c.Stdout}
+	}
+	return &textAnswer{App: c.App, live: c.stream || c.Stdout.TTY()}
+}
+
+// turn asks the question and reads its answer.
+func (c *session) turn(ctx context.Context, out show) (turnJSON, error) {
+	q := gateway.Question{
+		Model: c.model, Conversation: c.conversation, System: c.system, Text: c.prompt, Timeout: c.timeout,
+	}
+	if q.Model == "" {
+		q.Model = activeModel
+	}
+	for _, image := range c.images {
+		q.Images = append(q.Images, image.dataURL)
+	}
+	began := c.Now()
+	t := turnJSON{Model: q.Model, Conversation: q.Conversation, Progress: []string{}, Ignored: []string{}}
+	err := c.read(ctx, q, &t, out)
+	t.Seconds = float64(c.Now().Sub(began).Milliseconds()) / 1000
+	if c.conversation != "" && t.taken {
+		c.remember(ctx, &t)
+	}
+	if e, ok := errors.AsType[*gateway.Error](err); ok {
+		if e.Conversation != "" {
+			t.Conversation = e.Conversation
+		}
+		t.Status, t.Error = "error", &errorJSON{Code: e.Code, Message: e.Message}
+		if c.model == "" && e.Code == "model_not_found" {
+			return t, c.explainNoModel(ctx, e)
+		}
+		return t, c.faultOf(err)
+	}
+	if err != nil && ctx.Err() != nil {
+		t.Status = "cancelled"
+	}
+	return t, err
+}
+
+// read takes the pieces of an answer.
+func (c *session) read(ctx context.Context, q gateway.Question, t *turnJSON, out show) error {
+	var whole transcript
+	for p, err := range c.client.Ask(ctx, q) {
+		if err != nil {
+			t.Answer = whole.answer(gateway.Done{})
+			return err
+		}
+		for _, p := range whole.add(p) {
+			if err := out.piece(p); err != nil {
+				return err
+			}
+		}
+		switch p := p.(type) {
+		case gateway.Started:
+			t.taken, t.Conversation, t.RequestID = true, p.Conversation, p.RequestID
+			t.Ignored = append(t.Ignored[:0], p.Ignored...)
+		case gateway.Done:
+			t.Status, t.Finish, t.Notice, t.Answer = p.RunStatus, p.Finish, p.Notice, whole.answer(p)
+			t.Usage = usageJSON(p.Usage)
+			for _, w := range p.Waiting {
+				t.Waiting = append(t.Waiting, actionJSON(w))
+			}
+		}
+		t.Progress = append(t.Progress[:0], whole.progress...)
+	}
+	return nil
+}
+
+// explainNoModel says why the model that is asked by default is not there.
+func (c *session) explainNoModel(ctx context.Context, e *gateway.Error) error {
+	models, err := c.client.Models(ctx)
+	switch {
+	case err != nil:
+		return c.faultOf(e)
+	case len(models) == 0:
+		return noModels()
+	}
+	return fault.New("no LLM profile is active, so there is no model "+activeModel,
+		fmt.Sprintf("choose one with --model, e.g. --model %s, or make one active with ohgw profiles use NAME", setup.Clean(gateway.Preferred(models))), nil)
+}
+
+// unfinished is the error for a turn that did not come to its end, though
+// nothing broke.
+func (c *session) unfinished(t turnJSON) error {
+	goOn := "go on with " + c.command() + " -p "
+	if c.model != "" && c.model != demoModel {
+		goOn += "--model " + c.model + " "
+	}
+	goOn += "--conversation " + t.Conversation
+	switch {
+	case t.Status == "waiting_for_confirmation":
+		return fault.New("the agent waits for a confirmation", goOn+` yes (or no)`, nil)
+	case t.Status == "paused" || t.Status == "cancelled":
+		return fault.New("the run was stopped before its end", goOn+` "go on"`, nil)
+	case t.Status != "finished":
+		return fault.New("the run ended before its end: "+sentence(setup.Clean(t.Notice)), goOn+` "go on"`, nil)
+	}
+	return nil
+}

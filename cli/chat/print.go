@@ -1,0 +1,155 @@
+package chat
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/iostream"
+	"github.com/ohgw/ohgw/internal/setup"
+)
+
+// textAnswer prints an answer for people: the text to stdout, the rest to
+// stderr.
+type textAnswer struct {
+	*kit.App
+
+	live    bool   // each piece at once, else the answer at the end
+	open    bool   // the last line on stdout has not ended
+	parted  bool   // what was printed last is no part of the text
+	pending string // of the text: what the agent says on its way, until it is known as that
+}
+
+func (t *textAnswer) piece(p piece) error {
+	switch {
+	case p.started != nil:
+		if names := p.started.Ignored; len(names) > 0 {
+			t.Note("note: %s had no effect", setup.Clean(strings.Join(names, ", ")))
+		}
+	case p.waiting && p.queue > 0:
+		return t.aside(fmt.Sprintf("waiting: %d more to come first", p.queue))
+	case p.lost != nil:
+		return t.aside(fmt.Sprintf("the connection was lost (%s); trying again", setup.Clean(setup.NetCause(p.lost.Err).Error())))
+	case p.restart:
+		t.pending = ""
+		return t.aside("the answer begins again")
+	case p.line != "":
+		if said := strings.TrimSpace(t.pending); said != "" {
+			t.pending = ""
+			if err := t.aside(harmless(said)); err != nil {
+				return err
+			}
+		}
+		return t.aside(setup.Clean(p.line))
+	case p.text != "" && t.live:
+		if t.parted {
+			p.text = strings.TrimLeft(p.text, "\n") // the paragraphs are parted already
+		}
+		t.parted = t.parted && p.text == ""
+		return t.write(p.text)
+	case p.text != "":
+		t.pending += p.text
+	}
+	return nil
+}
+
+// aside prints a line that is no part of the answer.
+func (t *textAnswer) aside(line string) error {
+	if t.Quiet {
+		return nil
+	}
+	if t.open && t.Stdout.TTY() { // both are one screen
+		if err := t.write("\n"); err != nil {
+			return err
+		}
+	}
+	t.parted = t.Stdout.TTY() && t.Stderr.TTY()
+	t.Note("%s", t.Stderr.Styled(iostream.Faint, line))
+	return nil
+}
+
+func (t *textAnswer) write(text string) error {
+	if t.Stdout.TTY() {
+		text = harmless(text)
+	}
+	if text != "" {
+		t.open = !strings.HasSuffix(text, "\n")
+	}
+	return kit.Put(t.Stdout, text)
+}
+
+func (t *textAnswer) end(turn turnJSON, whole bool) error {
+	if !t.live && whole {
+		if err := t.write(turn.Answer); err != nil {
+			return err
+		}
+		if turn.Notice != "" {
+			t.Note("%s", harmless(turn.Notice))
+		}
+	}
+	if t.open {
+		return t.write("\n")
+	}
+	return nil
+}
+
+// jsonDocument prints one document at the end.
+type jsonDocument struct{ out *iostream.Writer }
+
+func (d *jsonDocument) piece(piece) error { return nil }
+
+func (d *jsonDocument) end(t turnJSON, _ bool) error { return putJSON(d.out, t, "  ") }
+
+// jsonLines prints a line for each piece, and the document last.
+type jsonLines struct{ out *iostream.Writer }
+
+// lineJSON is a line. Type says which of the others it has.
+type lineJSON struct {
+	Type         string   `json:"type"` // "started", "queue", "lost", "restart", "text", "progress"
+	Conversation string   `json:"conversation,omitempty"`
+	RequestID    string   `json:"request_id,omitempty"`
+	Ignored      []string `json:"ignored,omitempty"`
+	Queue        *int     `json:"queue,omitempty"`
+	Attempt      int      `json:"attempt,omitempty"`
+	Text         string   `json:"text,omitempty"`
+}
+
+func (l *jsonLines) piece(p piece) error {
+	var line lineJSON
+	switch {
+	case p.started != nil:
+		line = lineJSON{Type: "started", Conversation: p.started.Conversation, RequestID: p.started.RequestID, Ignored: p.started.Ignored}
+	case p.waiting:
+		line = lineJSON{Type: "queue", Queue: &p.queue}
+	case p.lost != nil:
+		line = lineJSON{Type: "lost", Attempt: p.lost.Attempt, Text: setup.NetCause(p.lost.Err).Error()}
+	case p.restart:
+		line = lineJSON{Type: "restart"}
+	case p.line != "":
+		line = lineJSON{Type: "progress", Text: p.line}
+	default:
+		line = lineJSON{Type: "text", Text: p.text}
+	}
+	return putJSON(l.out, line, "")
+}
+
+func (l *jsonLines) end(t turnJSON, _ bool) error {
+	return putJSON(l.out, struct {
+		Type string `json:"type"` // "done"
+		turnJSON
+	}{"done", t}, "")
+}
+
+// putJSON writes a document to stdout in a single write.
+func putJSON(w io.Writer, v any, indent string) error {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", indent)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("encode answer: %w", err)
+	}
+	return kit.Put(w, b.String())
+}

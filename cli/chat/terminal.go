@@ -1,0 +1,90 @@
+package chat
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/uuid"
+	"github.com/ohgw/ohgw/tui"
+)
+
+// terminal opens the chat on the terminal.
+func (c *session) terminal(ctx context.Context) error {
+	recent, err := recent(c.options.App)
+	if err != nil {
+		return err
+	}
+	cfg := tui.Config{
+		Endpoint: c.client,
+		Place:    tui.Place{Title: c.place(), Notice: c.notice(), Demo: c.model == demoModel},
+		Hints:    c.hints(),
+		In:       c.Stdin, Out: c.Stdout.Writer, Environ: c.Environ(), // the terminal itself: it has a size
+		NoColor: !c.Stdout.Color(), Plain: c.plain || c.Getenv("TERM") == "dumb",
+		Start: tui.Start{
+			Model: c.model, Conversation: c.conversation, System: c.system, Text: c.prompt, Timeout: c.timeout,
+		},
+		NewID: uuid.New, Now: c.Now, Recent: recent, Edit: c.edit,
+		Copy: systemClipboard(c.options.App).copyText, PasteImage: c.pasteImage, ReadImage: c.readImage, Save: c.save,
+	}
+	if c.own != nil {
+		cfg.Place.Backend = c.own.Backend.Status.Name
+	} else {
+		cfg.Place.Backend = c.asker.BackendName(ctx)
+	}
+	for _, image := range c.images {
+		cfg.Start.Images = append(cfg.Start.Images, image.forTerminal())
+	}
+	if cfg.Plain {
+		keys, giveBack := kit.Interrupts(ctx)
+		defer giveBack()
+		cfg.Interrupt = keys
+	}
+	return tui.Run(ctx, cfg)
+}
+
+// hints are the commands that help where the chat cannot help itself.
+func (c *session) hints() tui.Hints {
+	return tui.Hints{
+		Unreachable: []string{"ohgw serve"},
+		Locked:      []string{"ohgw tokens create NAME", "export OHGW_API_KEY=…"},
+		NoModels:    []string{"ohgw profiles add NAME", "ohgw chat --demo"},
+		Resume:      func(conversation string) string { return c.command() + " --conversation " + conversation },
+	}
+}
+
+// command is the command that finds this gateway again, or one like it.
+func (c *session) command() string {
+	switch {
+	case c.demo:
+		return "ohgw chat --demo"
+	case c.own == nil && c.asker.Found.URL == "":
+		return "ohgw chat --url " + c.client.URL()
+	}
+	return "ohgw chat"
+}
+
+func (i attachment) forTerminal() tui.Image {
+	return tui.Image{Name: i.name, DataURL: i.dataURL, Size: i.size}
+}
+
+func (c *session) readImage(_ context.Context, path string) (tui.Image, error) {
+	path, err := c.expand(path)
+	if err != nil {
+		return tui.Image{}, err
+	}
+	image, err := readImage(path)
+	return image.forTerminal(), err
+}
+
+func (c *session) pasteImage(ctx context.Context) (tui.Image, error) {
+	data, err := systemClipboard(c.options.App).image(ctx)
+	if err != nil {
+		return tui.Image{}, err
+	}
+	image, ok := newImage("clipboard", data)
+	if !ok {
+		return tui.Image{}, errors.New("there is no image in the clipboard")
+	}
+	return image.forTerminal(), nil
+}

@@ -1,0 +1,121 @@
+package chat
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ohgw/ohgw/internal/gateway"
+)
+
+// piece is a part of an answer as it is printed, once: what a connection that
+// was found again repeats is left out.
+type piece struct {
+	started *gateway.Started // the first time only
+	queue   int              // how many come first; with waiting
+	waiting bool
+	lost    *gateway.Lost
+	restart bool // what came so far is void: a different answer begins
+	text    string
+	line    string // of progress
+}
+
+// transcript is what a turn has brought so far.
+type transcript struct {
+	text     strings.Builder
+	progress []string
+
+	begun bool
+	queue int
+	// What was shown before the connection was lost, and is repeated now.
+	oldText  string
+	oldLines int
+}
+
+// add takes a piece and gives what of it is new.
+func (t *transcript) add(p gateway.Piece) []piece {
+	switch p := p.(type) {
+	case gateway.Started:
+		if !t.begun {
+			t.begun = true
+			return []piece{{started: &p}}
+		}
+		if t.text.Len() >= len(t.oldText) { // else that connection was lost in the middle of the repetition
+			t.oldText = t.text.String()
+		}
+		t.oldLines = max(t.oldLines, len(t.progress))
+		t.text.Reset()
+		t.progress = nil
+	case gateway.Waiting:
+		if p.Queue != t.queue {
+			t.queue = p.Queue
+			return []piece{{waiting: true, queue: p.Queue}}
+		}
+	case gateway.Lost:
+		return []piece{{lost: &p}}
+	case gateway.Text:
+		return t.addText(string(p))
+	case gateway.Progress:
+		t.progress = append(t.progress, string(p))
+		if len(t.progress) > t.oldLines {
+			return []piece{{line: string(p)}}
+		}
+	}
+	return nil
+}
+
+func (t *transcript) addText(text string) []piece {
+	from := t.text.Len()
+	t.text.WriteString(text)
+	if from >= len(t.oldText) {
+		return []piece{{text: text}}
+	}
+	n := min(len(text), len(t.oldText)-from)
+	if text[:n] == t.oldText[from:from+n] {
+		if n == len(text) {
+			return nil
+		}
+		return []piece{{text: text[n:]}}
+	}
+	// After a crash a gateway knows the answer only, not how it was written.
+	t.oldText = ""
+	return []piece{{restart: true}, {text: t.text.String()}}
+}
+
+// answer is the final answer: without what the agent said before it, and
+// without the notice that ends the text.
+func (t *transcript) answer(d gateway.Done) string {
+	text := t.text.String()
+	if d.TextBefore <= len(text) {
+		text = text[d.TextBefore:]
+	}
+	if d.Notice != "" {
+		text = strings.TrimSuffix(strings.TrimSuffix(text, d.Notice), "\n\n")
+	}
+	return text
+}
+
+// harmless takes out of a text what a terminal would obey, and leaves its lines.
+func harmless(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t':
+			return r
+		case r < ' ', r >= 0x7f && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// sentence is a sentence of somebody else as the message of an error: without
+// its full stop, and in lower case unless it begins with a name.
+func sentence(s string) string {
+	s = strings.TrimSuffix(strings.TrimSpace(s), ".")
+	first, size := utf8.DecodeRuneInString(s)
+	second, _ := utf8.DecodeRuneInString(s[size:])
+	if unicode.IsUpper(first) && !unicode.IsUpper(second) {
+		return string(unicode.ToLower(first)) + s[size:]
+	}
+	return s
+}

@@ -1,0 +1,34 @@
+// Package clitest runs commands in tests without a command line: an App with
+// directories of its own, a keyring in a file, and streams that a test reads.
+package clitest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/iostream"
+	"github.com/ohgw/ohgw/internal/setup/setuptest"
+)
+
+// App is an App with what it has printed.
+type App struct {
+	*kit.App
+
+	Out, Err strings.Builder
+}
+
+// New is an App with these variables, whose streams are no terminals and whose
+// stdin is empty.
+func New(t *testing.T, variables map[string]string) *App {
+	t.Helper()
+	env := setuptest.New(t, variables)
+	a := &App{}
+	a.App = &kit.App{Env: &kit.Env{
+		Stdin: strings.NewReader(""), Stdout: iostream.New(&a.Out, false, nil), Stderr: iostream.New(&a.Err, false, nil),
+		Getenv: env.Getenv, Environ: env.Environ, Now: env.Now, Paths: env.Paths, HTTP: env.HTTP, Hostname: env.Hostname, Getwd: env.Getwd,
+		Keyring: env.Keyring,
+		Exit:    func(code int) { t.Errorf("the program ends with %d", code) },
+	}}
+	return a
+}

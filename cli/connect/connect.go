@@ -1,0 +1,221 @@
+// Package connect is the command that prints or writes the settings of clients.
+package connect
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/connect"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/setup"
+)
+
+// New makes the command "connect".
+func New(a *kit.App) *cobra.Command {
+	opts := options{App: a}
+	cmd := &cobra.Command{
+		Use:   "connect [CLIENT]",
+		Short: "Show or write the settings of a client",
+		Long: kit.Long(`
+Prints what a client has to be told to use ohgw: its exact settings on stdout,
+and what else there is to know on stderr. Without a client it lists those that
+it knows. The settings name the variable OHGW_API_KEY, never a key; on a
+terminal a line to paste has the key.
+
+With --write the settings are added to the file in which the client keeps them,
+where that has a known form: everything else in it stays as it is, what it was
+is kept beside it (.before-ohgw), and the change is printed. A second time
+changes nothing. --undo takes them out again. --dry-run prints the change only.
+
+It ends with 6 when the file has an entry of that name that is not from ohgw.
+With --json the list is objects with name, title, aliases, form and file; a
+client has settings and notes, too; a change has client, file, changed, backup
+and diff.`, 0, fault.Failed, fault.Usage, fault.Conflict),
+		Example: kit.Examples("ohgw connect", "ohgw connect openai-python", "ohgw connect zed --write"),
+		Args:    kit.AtMostOne("the client"),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			for _, c := range connect.Clients() {
+				if len(args) == 0 {
+					names = append(names, c.Name+"\t"+c.Title)
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return runList(&opts)
+			}
+			return run(cmd.Context(), args[0], &opts)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&opts.Model, "model", "openhands", "use this `model`")
+	flags.BoolVar(&opts.Write, "write", false, "add the settings to the client's own file")
+	flags.BoolVar(&opts.Undo, "undo", false, "take them out again")
+	flags.BoolVar(&opts.DryRun, "dry-run", false, "print the change and make none")
+	flags.StringVar(&opts.File, "file", "", "the client's `file`, where it is not at its usual place")
+	_ = cmd.RegisterFlagCompletionFunc("model", a.CompleteModels) // The flag is there.
+	opts.flags = kit.AddSettings(cmd, config.ClientSection)
+	return cmd
+}
+
+// options is what the command takes.
+type options struct {
+	*kit.App
+
+	Model               string
+	Write, Undo, DryRun bool
+	File                string
+
+	flags kit.SettingFlags
+}
+
+// modelID is what a model can be called here. Settings are pasted into shells
+// and programs.
+var modelID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]*$`)
+
+// clientJSON is a client in the output of connect.
+type clientJSON struct {
+	Name     string       `json:"name"`
+	Title    string       `json:"title"`
+	Aliases  []string     `json:"aliases"`
+	Form     connect.Form `json:"form"`
+	File     string       `json:"file"` // "" where --write has none
+	Settings string       `json:"settings,omitempty"`
+	Notes    string       `json:"notes,omitempty"`
+}
+
+func describeClient(c connect.Client) clientJSON {
+	return clientJSON{Name: c.Name, Title: c.Title, Aliases: append([]string{}, c.Aliases...), Form: c.Form, File: c.File}
+}
+
+// runList runs the command.
+func runList(o *options) error {
+	if o.Write || o.Undo || o.DryRun || o.File != "" {
+		return fault.NewUsage("the client is missing", "ohgw connect lists them")
+	}
+	clients := []clientJSON{}
+	t := kit.Table{Header: []string{"CLIENT", "FOR", "WRITES"}}
+	for _, c := range connect.Clients() {
+		clients = append(clients, describeClient(c))
+		t.Add(c.Name, c.Title, c.File)
+	}
+	if o.JSON {
+		return o.PrintJSON(clients)
+	}
+	if err := t.Write(o.Stdout); err != nil {
+		return err
+	}
+	o.Hint("\nohgw connect CLIENT prints its settings; --write adds them to the file.")
+	return nil
+}
+
+// run runs the command.
+func run(ctx context.Context, name string, o *options) error {
+	c, near, ok := connect.Find(name)
+	if !ok {
+		hint := "ohgw connect lists those that are known; for any other: base URL, key and model as in ohgw connect cline"
+		if near != "" {
+			hint = "did you mean ohgw connect " + near + "?"
+		}
+		return fault.NewUsage(fmt.Sprintf("there is no client %q", setup.Clean(name)), hint)
+	}
+	if !modelID.MatchString(o.Model) {
+		return fault.NewUsage(fmt.Sprintf("%q is no model id", setup.Clean(o.Model)), "ohgw models lists them")
+	}
+	base, err := gatewayURL(o.App, o.flags)
+	if err != nil {
+		return err
+	}
+	values := connect.Values{BaseURL: base + "/v1", ContainerURL: fromContainer(base) + "/v1", Model: o.Model}
+	switch {
+	case o.Write && o.Undo:
+		return fault.NewUsage("--write contradicts --undo", "use one of them")
+	case o.Write, o.Undo:
+		return runFile(ctx, c, values, o)
+	case o.DryRun, o.File != "":
+		return fault.NewUsage("--dry-run and --file are for --write and --undo", "add one of those")
+	case o.JSON:
+		doc := describeClient(c)
+		doc.Settings, doc.Notes = c.Settings(values), c.Notes(values)
+		return o.PrintJSON(doc)
+	}
+	if err := kit.WriteText(o.Stdout, c.Settings(values)); err != nil {
+		return err
+	}
+	printNotes(ctx, o.App, c, values)
+	return nil
+}
+
+// printNotes says what else there is to know.
+func printNotes(ctx context.Context, a *kit.App, c connect.Client, values connect.Values) {
+	if a.Quiet {
+		return
+	}
+	a.Note("")
+	for paragraph := range strings.SplitSeq(c.Notes(values), "\n") {
+		a.Note("%s", strings.Join(kit.Wrap(paragraph, a.Stderr.Width()), "\n"))
+	}
+	if c.Kept() {
+		a.Note("ohgw connect %s --write does it.", c.Name)
+	}
+	a.Note("\nThe key, for a client that is started from a shell:\n\n  %s", keyLine(ctx, a))
+}
+
+// keyLine is what gives a shell the key. The key itself is for a person only.
+func keyLine(ctx context.Context, a *kit.App) string {
+	if a.Stderr.TTY() {
+		if value, err := a.Setup().DefaultToken(ctx); err == nil {
+			return "export " + connect.KeyVariable + "=" + value.Reveal()
+		}
+	}
+	return "export " + connect.KeyVariable + `="$(ohgw tokens show default)"`
+}
+
+// gatewayURL is where clients find ohgw: the daemon that was named, else the
+// one that runs, else the one that serve would start.
+func gatewayURL(a *kit.App, flags kit.SettingFlags) (string, error) {
+	s, err := a.Settings(flags)
+	if err != nil {
+		return "", err
+	}
+	if s.Client.URL != "" {
+		return strings.TrimSuffix(s.Client.URL, "/v1"), nil
+	}
+	if dirs, err := a.Paths(); err == nil {
+		if info, err := instance.Find(dirs.Runtime); err == nil {
+			return info.URL, nil
+		}
+	}
+	host, port, err := net.SplitHostPort(s.Addr)
+	if err != nil {
+		return "", fmt.Errorf("split address: %w", err) // config has read it
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	if port == "0" {
+		a.Note("note: the port is chosen when ohgw serve starts; run this again then")
+	}
+	return "http://" + net.JoinHostPort(host, port), nil
+}
+
+// fromContainer is how a container of this machine reaches a URL.
+func fromContainer(base string) string {
+	u, err := url.Parse(base)
+	if err != nil || !setup.LoopbackHost(u.Hostname()) {
+		return base
+	}
+	u.Host = net.JoinHostPort("host.docker.internal", u.Port())
+	return u.String()
+}

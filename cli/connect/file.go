@@ -1,0 +1,219 @@
+package connect
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/atomicfile"
+	"github.com/ohgw/ohgw/internal/connect"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/iostream"
+)
+
+// backupSuffix is for what a client's file was before we changed it.
+const backupSuffix = ".before-ohgw"
+
+// clientFile is a client's file, and what becomes of it.
+type clientFile struct {
+	path, backup string
+	old          string
+	there        bool   // the file
+	kept         string // what the backup has
+	saved        bool   // there is a backup
+}
+
+// changeJSON is a change of a client's file.
+type changeJSON struct {
+	Client  string `json:"client"`
+	File    string `json:"file"`
+	Changed bool   `json:"changed"`
+	Backup  string `json:"backup,omitempty"`
+	Diff    string `json:"diff"`
+}
+
+// runFile adds settings to a client's file, or takes them out.
+func runFile(ctx context.Context, c connect.Client, values connect.Values, o *options) error {
+	f, err := openClientFile(o.App, c, o.File)
+	if err != nil {
+		return err
+	}
+	var text string
+	keep := true
+	if o.Write {
+		text, err = c.Add(f.old, values)
+	} else {
+		text, keep, err = f.undone(c, values)
+	}
+	if err != nil {
+		return clientFileFault(err, c, f.path)
+	}
+	change := changeJSON{Client: c.Name, File: f.path, Changed: text != f.old || keep != f.there && f.there, Diff: connect.Diff(f.old, text)}
+	if change.Changed && !o.DryRun {
+		if o.Write {
+			change.Backup, err = f.write(c, text)
+		} else {
+			err = f.restore(text, keep)
+		}
+		if fault.CodeOf(err) == fault.Conflict {
+			return err
+		}
+		if err != nil {
+			return fault.New(f.path+" cannot be changed", "look whose it is, and whether the disk has room", err)
+		}
+	}
+	return reportChange(ctx, c, o, change)
+}
+
+// openClientFile reads a client's file, if it is there.
+func openClientFile(a *kit.App, c connect.Client, named string) (*clientFile, error) {
+	if !c.Kept() {
+		return nil, fault.NewUsage(c.Title+" keeps no settings in a file that ohgw knows", "ohgw connect "+c.Name+" prints them")
+	}
+	dirs, err := a.Setup().Dirs()
+	if err != nil {
+		return nil, err
+	}
+	f := &clientFile{path: named}
+	if f.path == "" {
+		f.path = c.Path(a.Getenv, dirs.Home, runtime.GOOS)
+	}
+	if f.path == "" {
+		return nil, fault.NewUsage("nobody says where "+c.Title+" has its "+c.File, "name it with --file")
+	}
+	if f.path, err = filepath.Abs(f.path); err != nil {
+		return nil, err
+	}
+	f.backup = f.path + backupSuffix
+	if f.old, f.there, err = kit.ReadIfThere(f.path); err == nil {
+		f.kept, f.saved, err = kit.ReadIfThere(f.backup)
+	}
+	if err != nil {
+		return nil, fault.New(f.path+" cannot be read", "look whose it is", err)
+	}
+	return f, nil
+}
+
+// unchanged makes sure, just before a change, that the file still is what was
+// read: its program may have written it meanwhile.
+func (f *clientFile) unchanged() error {
+	now, there, err := kit.ReadIfThere(f.path)
+	if err != nil || now == f.old && there == f.there {
+		return err
+	}
+	return &fault.Error{Msg: f.path + " was changed by another program meanwhile", Hint: "run the command again", Code: fault.Conflict}
+}
+
+// write replaces the file. What it was is kept, unless that is ours already.
+func (f *clientFile) write(c connect.Client, text string) (backup string, err error) {
+	if base, err := c.Remove(f.old); f.there && err == nil && base == f.old {
+		if err := atomicfile.Write(f.backup, []byte(f.old), atomicfile.Options{}); err != nil {
+			return "", err
+		}
+		backup = f.backup
+	}
+	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
+		return "", err
+	}
+	if err := f.unchanged(); err != nil {
+		return "", err
+	}
+	return backup, atomicfile.Write(f.path, []byte(text), atomicfile.Options{})
+}
+
+// undone is the file as it was, and whether there was one. What somebody has
+// changed since stays.
+func (f *clientFile) undone(c connect.Client, values connect.Values) (text string, keep bool, err error) {
+	if f.saved {
+		if again, err := c.Add(f.kept, values); err == nil && again == f.old {
+			return f.kept, true, nil
+		}
+	}
+	if again, err := c.Add("", values); err == nil && again == f.old && !f.saved {
+		return "", false, nil // it was made for the entry
+	}
+	text, err = c.Remove(f.old)
+	return text, f.saved || strings.TrimSpace(text) != "", err
+}
+
+// restore puts the file back. The backup has done its work when it says the
+// same.
+func (f *clientFile) restore(text string, keep bool) error {
+	if err := f.unchanged(); err != nil {
+		return err
+	}
+	if !keep {
+		path, err := filepath.EvalSymlinks(f.path) // a link was there before
+		if err != nil {
+			return err
+		}
+		return os.Remove(path)
+	}
+	if err := atomicfile.Write(f.path, []byte(text), atomicfile.Options{}); err != nil {
+		return err
+	}
+	if f.saved && f.kept == text {
+		return os.Remove(f.backup)
+	}
+	return nil
+}
+
+func clientFileFault(err error, c connect.Client, path string) error {
+	prints := "ohgw connect " + c.Name + " prints what belongs there"
+	if errors.Is(err, connect.ErrTaken) {
+		return &fault.Error{Msg: path + " has settings of that name already, which are not from ohgw", Hint: "change or remove them yourself; " + prints, Code: fault.Conflict}
+	}
+	return fault.New(path+" is written in a way that ohgw does not change", "change it yourself; "+prints, err)
+}
+
+// reportChange prints what was changed.
+func reportChange(ctx context.Context, c connect.Client, o *options, change changeJSON) error {
+	if o.JSON {
+		return o.PrintJSON(change)
+	}
+	if err := kit.WriteText(o.Stdout, colored(o.App, change.Diff)); err != nil {
+		return err
+	}
+	switch {
+	case !change.Changed && o.Write:
+		o.Note("%s has the settings already.", change.File)
+	case !change.Changed:
+		o.Note("%s has no settings of ohgw.", change.File)
+	case o.DryRun:
+		o.Note("%s was not changed.", change.File)
+	case o.Undo:
+		o.Note("%s is without the settings again.", change.File)
+	default:
+		o.Note("%s has the settings.", change.File)
+		if change.Backup != "" {
+			o.Note("What it was is in %s; ohgw connect %s --undo brings it back.", change.Backup, c.Name)
+		}
+		sayKey(ctx, o.App)
+	}
+	return nil
+}
+
+// sayKey says where the key comes from.
+func sayKey(ctx context.Context, a *kit.App) {
+	a.Hint("\nThe key, for a client that is started from a shell:\n\n  %s", keyLine(ctx, a))
+}
+
+// colored is a diff as terminals show it.
+func colored(a *kit.App, diff string) string {
+	var b strings.Builder
+	for line := range strings.Lines(diff) {
+		text := strings.TrimSuffix(line, "\n")
+		switch text[:1] {
+		case "+":
+			text = a.Stdout.Styled(iostream.Green, text)
+		case "-":
+			text = a.Stdout.Styled(iostream.Red, text)
+		}
+		b.WriteString(text + "\n")
+	}
+	return b.String()
+}

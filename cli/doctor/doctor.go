@@ -1,0 +1,115 @@
+// Package doctor is the command that finds out why something does not work.
+package doctor
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/doctor"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/setup/inspect"
+)
+
+// New makes the command "doctor".
+func New(a *kit.App) *cobra.Command {
+	opts := options{App: a}
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Find out why something does not work",
+		Long: kit.Long(`
+Looks at everything that ohgw needs, in the order in which it needs it: the
+machine, settings, files and their modes, the store of keys, profiles, the
+active profile's key, the port, what runs the agents, shell and git, the daemon,
+and whether requests of web pages are really refused. For each thing that is
+wrong it tells why, and the command that repairs it. It changes nothing.
+
+Without a running daemon it starts one in this process, for this only, on a free
+port of this machine. With --live a model is asked one short question through
+/v1, which costs what the provider takes; the cost is shown.
+
+--bundle writes a report for an issue to a new file that you alone can read:
+without keys, user and host names. Read it before you publish it.
+
+It ends with 3 when something has to be repaired, with 0 when there are warnings
+only. Piped, there is a line for each finding: verdict, check, text, cause,
+repair. With --json there are verdict and checks (check, verdict, text,
+findings).`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Conflict),
+		Example:           kit.Examples("ohgw doctor", "ohgw doctor --live", "ohgw doctor --bundle report.json"),
+		Args:              kit.None(),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), &opts) },
+	}
+	cmd.Flags().BoolVar(&opts.Live, "live", false, "ask the model one short question; this costs money")
+	cmd.Flags().StringVar(&opts.Bundle, "bundle", "", "write a report for an issue to this new `file`")
+	opts.flags = kit.AddSettings(cmd, config.KeySection, config.ClientSection)
+	return cmd
+}
+
+// options is what the command takes.
+type options struct {
+	*kit.App
+
+	Live   bool
+	Bundle string
+
+	flags kit.SettingFlags
+}
+
+// reportJSON is what doctor found.
+type reportJSON struct {
+	Verdict doctor.Verdict  `json:"verdict"`
+	Checks  []doctor.Result `json:"checks"`
+}
+
+// run runs the command.
+func run(ctx context.Context, o *options) error {
+	if err := checkBundle(o.App, o.Bundle); err != nil {
+		return err
+	}
+	patient := inspect.New(o.Setup(), func() (*config.Settings, error) { return o.Settings(o.flags) })
+	var p doing
+	if o.Stderr.TTY() && !o.Quiet && !o.JSON && o.Getenv("TERM") != "dumb" {
+		p.w = o.Stderr
+	}
+	report := reportJSON{}
+	var printed error
+	report.Checks = doctor.Run(ctx, patient.World(), doctor.Checks(o.Live), p.waiting, func(r doctor.Result) {
+		p.clear()
+		if !o.JSON && printed == nil {
+			printed = printResult(o.App, r)
+		}
+	})
+	report.Verdict = doctor.Worst(report.Checks)
+	if err := patient.Close(); err != nil && printed == nil {
+		printed = err
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case printed != nil:
+		return printed
+	case o.JSON:
+		if err := o.PrintJSON(report); err != nil {
+			return err
+		}
+	}
+	if o.Bundle != "" {
+		if err := writeBundle(ctx, o.App, o.Bundle, report, patient); err != nil {
+			return err
+		}
+	}
+	if report.Verdict != doctor.Failed {
+		return nil
+	}
+	n := 0
+	for _, r := range report.Checks {
+		if r.Verdict == doctor.Failed {
+			n++
+		}
+	}
+	return &fault.Error{Msg: fmt.Sprintf("%d of %d checks failed", n, len(report.Checks)), Hint: "each says what repairs it; begin with the first", Code: fault.Partly}
+}

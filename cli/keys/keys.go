@@ -1,0 +1,138 @@
+// Package keys has the commands about stored LLM keys.
+package keys
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/profile"
+	"github.com/ohgw/ohgw/internal/profile/document"
+	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/suggest"
+)
+
+// New makes the command "keys".
+func New(a *kit.App) *cobra.Command {
+	opts := options{App: a}
+	cmd := &cobra.Command{
+		Use:   "keys COMMAND",
+		Short: "Keep the keys of LLMs in the system's keyring",
+		Long: `Keeps the API keys of LLMs in the keyring of the system, and hands them to
+agents when they start: a key is in no profile and in no list of processes.
+
+A key is for a profile, or for a provider (provider:openai) and all profiles of
+it. For a profile the first of these counts: its own stored key, the stored key
+of its provider, the key in the profile, the variable of the provider such as
+OPENAI_API_KEY.
+
+A machine without a keyring has --key-store file: one private file, encrypted
+when OH_SECRET_KEY is set. It is never chosen by itself.`,
+		Example: kit.Examples("ohgw keys set work", "ohgw keys status"),
+		Args:    kit.UnknownCommand,
+		RunE:    kit.ShowHelp,
+	}
+	opts.flags = kit.AddSettingsTo(cmd, cmd.PersistentFlags(), config.KeySection)
+	cmd.AddCommand(newSet(a, &opts), newList(a, &opts), newRemove(a, &opts), newImport(a, &opts), newStatus(a, &opts))
+	return cmd
+}
+
+// options is what all commands about keys take.
+type options struct {
+	*kit.App
+
+	flags kit.SettingFlags // which store of keys
+}
+
+// addField gives cmd the flag for what is no API key.
+func addField(cmd *cobra.Command, field *string) {
+	cmd.Flags().StringVar(field, "field", "", "a `secret` of AWS instead of the API key")
+	kit.Complete(cmd, "field", setup.KeyFields()...)
+}
+
+func checkField(field string) error {
+	if field != secret.APIKey && !slices.Contains(setup.KeyFields(), field) {
+		return fault.NewUsage(fmt.Sprintf("--field cannot be %q", field), "use "+strings.Join(setup.KeyFields(), ", ")+", or leave it out for an API key")
+	}
+	return nil
+}
+
+// keyArgs wants names. Whatever comes after them is taken for a key, and is
+// not said again.
+func keyArgs(most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		for i, arg := range args {
+			if i >= most || kit.LooksLikeKey(arg) {
+				return fault.NewUsage("a key is given as an argument", "it is in the history of your shell now, and other users could see it: "+
+					"make a new one at the provider, and give it at the prompt, on stdin or with --file")
+			}
+		}
+		if len(args) == 0 {
+			return fault.NewUsage("the name is missing", "see "+cmd.CommandPath()+" --help")
+		}
+		return nil
+	}
+}
+
+var providerName = regexp.MustCompile(`\A[a-z0-9][a-z0-9_.-]{0,63}\z`)
+
+// keyEntry is the entry that a name stands for. A profile need not be there.
+func keyEntry(store *profile.Store, name, field string) (secret.Entry, error) {
+	if provider, ok := strings.CutPrefix(name, setup.ProviderMark); ok {
+		if !providerName.MatchString(provider) {
+			return secret.Entry{}, fault.NewUsage(fmt.Sprintf("%q cannot be a provider", provider), "use the first part of its models, such as provider:anthropic")
+		}
+		return secret.ParseEntry(secret.ProviderEntry(provider, field)), nil
+	}
+	if !document.ValidName(name) {
+		return secret.Entry{}, fault.NewUsage(fmt.Sprintf("%q is neither a profile nor a provider", name), "use the name of a profile, or provider:NAME such as provider:openai")
+	}
+	return secret.ParseEntry(secret.ProfileEntry(store.Base(), name, field)), nil
+}
+
+// knownEntry refuses names that nothing would ever look for.
+func knownEntry(a *kit.App, e secret.Entry) error {
+	if e.Provider != "" {
+		known := setup.ProviderPrefixes()
+		if slices.Contains(known, e.Provider) {
+			return nil
+		}
+		if near := suggest.Nearest(e.Provider, known); near != "" {
+			return fault.NewUsage(fmt.Sprintf("the provider %q is not known", e.Provider), "did you mean provider:"+near+"?")
+		}
+		a.Note("note: the provider %q is not known; its key is used for models %s/… without a base URL", e.Provider, e.Provider)
+		return nil
+	}
+	names := a.Setup().ProfileNames()
+	if slices.Contains(names, e.Profile) {
+		return nil
+	}
+	hint := "ohgw profiles list shows what there is"
+	if near := suggest.Nearest(e.Profile, names); near != "" {
+		hint = "did you mean " + near + "?"
+	} else if slices.Contains(setup.ProviderPrefixes(), e.Profile) {
+		hint = "for all profiles of that provider: provider:" + e.Profile
+	}
+	return fault.New(fmt.Sprintf("there is no profile %q", e.Profile), hint, nil)
+}
+
+// completeKeys offers what a key can be for.
+func completeKeys(a *kit.App) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		names := a.Setup().ProfileNames()
+		for _, p := range setup.ProviderPrefixes() {
+			names = append(names, setup.ProviderMark+p)
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}

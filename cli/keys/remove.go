@@ -1,0 +1,88 @@
+package keys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/setup"
+)
+
+// removeOptions is what the command takes.
+type removeOptions struct {
+	*options
+
+	Name  string
+	Field string
+	Yes   bool
+}
+
+func newRemove(a *kit.App, shared *options) *cobra.Command {
+	opts := removeOptions{options: shared}
+	cmd := &cobra.Command{
+		Use:   "remove NAME",
+		Short: "Remove a stored key",
+		Long: kit.Long(`
+Removes the stored key of a profile or of a provider (provider:NAME). Keys in
+profiles and variables stay. It asks before it does; --yes answers that.`,
+			0, fault.Failed, fault.Usage, fault.Credential, fault.Conflict),
+		Example:           kit.Examples("ohgw keys remove work", "ohgw keys remove provider:openai --yes"),
+		Args:              keyArgs(1),
+		ValidArgsFunction: completeKeys(a),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.Name = args[0]
+			return runRemove(cmd.Context(), &opts)
+		},
+	}
+	cmd.Flags().BoolVarP(&opts.Yes, "yes", "y", false, "do not ask")
+	addField(cmd, &opts.Field)
+	return cmd
+}
+
+// runRemove runs the command.
+func runRemove(ctx context.Context, o *removeOptions) error {
+	if err := checkField(o.Field); err != nil {
+		return err
+	}
+	profiles, err := o.Setup().ProfileStore(0)
+	if err != nil {
+		return err
+	}
+	entry, err := keyEntry(profiles, o.Name, o.Field)
+	if err != nil {
+		return err
+	}
+	store, err := o.KeyStore(o.flags)
+	if err != nil {
+		return err
+	}
+	if !o.Yes {
+		yes, err := o.Confirm(ctx, fmt.Sprintf("Remove the key for %s from the %s?", setup.DescribeEntry(entry), store), "--yes")
+		if err != nil {
+			return err
+		}
+		if !yes {
+			o.Note("Nothing was removed.")
+			return nil
+		}
+	}
+	if err := o.Setup().Reach(ctx, store); err != nil {
+		return err
+	}
+	switch err := store.Delete(ctx, entry.Name); {
+	case errors.Is(err, secret.ErrNotFound):
+		return fault.New(fmt.Sprintf("there is no key for %s in the %s", setup.DescribeEntry(entry), store), "ohgw keys list shows what there is", nil)
+	case err != nil:
+		return setup.KeyFault(ctx, err, store)
+	}
+	if o.JSON {
+		return o.PrintJSON(map[string]any{"removed": entry, "store": store.JSON()})
+	}
+	o.Note("The key for %s is removed from the %s.", setup.DescribeEntry(entry), store)
+	return nil
+}

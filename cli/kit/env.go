@@ -1,0 +1,46 @@
+package kit
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/ohgw/ohgw/internal/iostream"
+	"github.com/ohgw/ohgw/internal/paths"
+	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/setup"
+)
+
+// Env is everything that a command may touch outside its arguments.
+type Env struct {
+	Stdin          io.Reader
+	StdinTTY       bool // somebody can be asked
+	Stdout, Stderr *iostream.Writer
+	Getenv         func(string) string
+	Environ        func() []string // for the processes of agents: without what is for this one alone
+	Root           bool            // this is the user who may do everything
+	Journal        bool            // Stderr goes to the journal of systemd
+	Now            func() time.Time
+	Paths          func() (paths.Set, error)
+	HTTP           *http.Client
+	Exit           func(int) // ends the program at once
+	Hostname       func() (string, error)
+	Getwd          func() (string, error) // the working directory
+
+	// ReadHidden shows a question on the terminal that is Stdin, and reads a
+	// line there that is not shown. When ctx ends meanwhile, the terminal is
+	// as it was before, and then interrupted is called.
+	ReadHidden func(ctx context.Context, question string, interrupted func()) ([]byte, error)
+
+	// Keyring is the keyring of the system if it is nil.
+	Keyring secret.Backend
+}
+
+// Setup is the world as package setup takes it.
+func (a *App) Setup() *setup.Env {
+	return &setup.Env{
+		Notes: a, Getenv: a.Getenv, Environ: a.Environ, Now: a.Now, Paths: a.Paths, HTTP: a.HTTP, Hostname: a.Hostname, Root: a.Root, Getwd: a.Getwd,
+		Keyring: a.Keyring, Config: a.Config, CanAsk: a.CanAsk,
+	}
+}

@@ -1,0 +1,80 @@
+package kit
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/iostream"
+)
+
+func TestTableCellsHoldNoSeparators(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	var tab Table
+	tab.Add("a\tb", "c\nd", "")
+	if err := tab.Write(iostream.New(&b, false, nil)); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := b.String(), "a b\tc d\t\n"; got != want {
+		t.Errorf("wrote %q, want %q", got, want)
+	}
+}
+
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		text  string
+		width int
+		want  []string
+	}{
+		{"", 30, []string{""}},
+		{"one two", 30, []string{"one two"}},
+		{"exactly twenty chars", 20, []string{"exactly twenty chars"}},
+		{"a word more than twenty", 20, []string{"a word more than", "twenty"}},
+		{"äöü äöü äöü äöü äöü äöü", 23, []string{"äöü äöü äöü äöü äöü äöü"}},
+		{"narrow terminals get twenty", 3, []string{"narrow terminals get", "twenty"}},
+		{"a-word-that-is-longer-than-that then", 20, []string{"a-word-that-is-longer-than-that", "then"}},
+	}
+	for _, tt := range tests {
+		if diff := cmp.Diff(tt.want, Wrap(tt.text, tt.width)); diff != "" {
+			t.Errorf("wrap(%q, %d), -want +got:\n%s", tt.text, tt.width, diff)
+		}
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	stopped := func(cause error) context.Context {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(cause)
+		return ctx
+	}
+	bySignal := stopped(stopError{syscall.SIGTERM})
+	tests := []struct {
+		name string
+		ctx  context.Context
+		err  error
+		want fault.Code
+	}{
+		{"a command that gave up", bySignal, fmt.Errorf("ask: %w", context.Canceled), 143},
+		{"one that says why", bySignal, fmt.Errorf("ask: %w", context.Cause(bySignal)), 143},
+		{"another failure after the signal", bySignal, io.ErrClosedPipe, 0},
+		{"nobody sent a signal", stopped(nil), context.Canceled, 0},
+		{"nothing was stopped", t.Context(), context.Canceled, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got, ok := Interrupted(tt.ctx, tt.err); got != tt.want || ok != (tt.want != 0) {
+				t.Errorf("interrupted = %d, %t; want %d", got, ok, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,136 @@
+package kit
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+	"unicode/utf8"
+)
+
+// ErrReaderGone says that nobody reads stdout any more. It is no failure that
+// anybody wants to hear of.
+var ErrReaderGone = errors.New("nobody reads the output")
+
+// Put writes to stdout.
+func Put(w io.Writer, text string) error {
+	_, err := io.WriteString(w, text)
+	switch {
+	case errors.Is(err, syscall.EPIPE):
+		return ErrReaderGone
+	case err != nil:
+		return fmt.Errorf("write output: %w", err)
+	}
+	return nil
+}
+
+func TimeOrNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// TimeText is t for a table: for people, in their time zone, to the minute.
+func (a *App) TimeText(t time.Time) string {
+	if a.Stdout.TTY() {
+		return t.In(a.Now().Location()).Format("2006-01-02 15:04")
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// PrintJSON writes v as the one document of a command.
+func (a *App) PrintJSON(v any) error {
+	enc := json.NewEncoder(a.Stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("write output: %w", err)
+	}
+	return nil
+}
+
+// Note tells the person something that is no data; not with --quiet.
+func (a *App) Note(format string, args ...any) {
+	if !a.Quiet {
+		fmt.Fprintf(a.Stderr, format+"\n", args...)
+	}
+}
+
+// slow is how long something may take before the person is told about it.
+const slow = time.Second
+
+// TellLate is a note for when something takes long. It is not written any more
+// once done was called.
+func (a *App) TellLate(text string) (done func()) {
+	var mu sync.Mutex
+	over := false
+	timer := time.AfterFunc(slow, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !over {
+			a.Note("%s", text)
+		}
+	})
+	return func() {
+		timer.Stop()
+		mu.Lock()
+		defer mu.Unlock()
+		over = true
+	}
+}
+
+// Detail is a note for those who want to know more, with --verbose or --debug.
+func (a *App) Detail(format string, args ...any) {
+	if a.Verbose || a.Debug {
+		a.Note(format, args...)
+	}
+}
+
+// Hint is a note that is for a person at a terminal only.
+func (a *App) Hint(format string, args ...any) {
+	if a.Stderr.TTY() && !a.JSON {
+		a.Note(format, args...)
+	}
+}
+
+func WriteText(w io.Writer, text string) error {
+	if _, err := io.WriteString(w, text); err != nil {
+		return fmt.Errorf("write output: %w", err)
+	}
+	return nil
+}
+
+// narrowest is the least width that text is wrapped to.
+const narrowest = 20
+
+// Wrap breaks a text at blanks into lines of at most width characters; a word
+// that is longer has a line of its own.
+func Wrap(text string, width int) []string {
+	width = max(width, narrowest)
+	var lines []string
+	line := ""
+	for word := range strings.SplitSeq(text, " ") {
+		switch {
+		case line == "":
+			line = word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) <= width:
+			line += " " + word
+		default:
+			lines = append(lines, line)
+			line = word
+		}
+	}
+	return append(lines, line)
+}
+
+// WriteJSONLine writes v on one line.
+func WriteJSONLine(w io.Writer, v any) {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v) // Nobody is left to tell.
+}

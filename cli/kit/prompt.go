@@ -1,0 +1,74 @@
+package kit
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/secret"
+)
+
+// Confirm asks for a yes before something is destroyed. Where nobody can be
+// asked it fails and names the flag that says yes.
+func (a *App) Confirm(ctx context.Context, question, flag string) (bool, error) {
+	if !a.CanAsk() {
+		return false, fault.NewUsage("this needs a yes, and nobody can be asked", "pass "+flag)
+	}
+	fmt.Fprintf(a.Stderr, "%s [y/N] ", question)
+	answer, _ := a.readLine(ctx) // No line is no yes.
+	switch strings.ToLower(answer) {
+	case "y", "yes":
+		return true, nil
+	}
+	return false, nil
+}
+
+// Ask asks for a line. No line at all is an error.
+func (a *App) Ask(ctx context.Context, question string) (string, error) {
+	fmt.Fprint(a.Stderr, question)
+	answer, err := a.readLine(ctx)
+	if err != nil {
+		return "", fault.NewUsage("there is no answer", "pass the flags that say it (see --help)")
+	}
+	return answer, nil
+}
+
+// AskKey asks for a key that the terminal does not show.
+func (a *App) AskKey(ctx context.Context, question string) (secret.Value, error) {
+	if !a.CanAsk() {
+		return secret.Value{}, fault.NewUsage("a key is wanted, and nobody can be asked", "give it on stdin or with --file")
+	}
+	text, err := a.ReadHidden(ctx, question+" (it is not shown): ", func() { a.Leave(ctx) })
+	fmt.Fprintln(a.Stderr)
+	if err != nil {
+		return secret.Value{}, fmt.Errorf("read key: %w", err)
+	}
+	defer clear(text)
+	return secret.Read(bytes.NewReader(text))
+}
+
+// Leave ends the program. A read from a terminal cannot be interrupted, and
+// nothing is done yet that would have to be undone where questions are asked:
+// Ctrl-C ends the program there.
+func (a *App) Leave(ctx context.Context) {
+	code, _ := Interrupted(ctx, context.Cause(ctx))
+	fmt.Fprintln(a.Stderr)
+	a.Exit(int(code))
+}
+
+// readLine reads a line from a person, without blanks around it. It takes no
+// byte of the next line: that is the answer to another question.
+func (a *App) readLine(ctx context.Context) (string, error) {
+	stop := context.AfterFunc(ctx, func() { a.Leave(ctx) })
+	defer stop()
+	var line strings.Builder
+	for b := make([]byte, 1); ; {
+		n, err := a.Stdin.Read(b)
+		if n > 0 && b[0] == '\n' || err != nil {
+			return strings.TrimSpace(line.String()), err
+		}
+		line.Write(b[:n])
+	}
+}

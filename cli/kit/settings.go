@@ -1,0 +1,98 @@
+package kit
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ohgw/ohgw/internal/config"
+)
+
+// SettingFlags are the flags of a command that are settings, by name.
+type SettingFlags map[string]*settingFlag
+
+// settingFlag keeps what a flag was given as text; config reads it, together
+// with the other sources.
+type settingFlag struct {
+	field config.Field
+	texts []string
+}
+
+// AddSettings gives cmd the flags of sections of the settings.
+func AddSettings(cmd *cobra.Command, sections ...config.Section) SettingFlags {
+	return AddSettingsTo(cmd, cmd.Flags(), sections...)
+}
+
+// AddSettingsTo puts them into one of the flag sets of cmd.
+func AddSettingsTo(cmd *cobra.Command, flags *pflag.FlagSet, sections ...config.Section) SettingFlags {
+	return addSettingsThat(cmd, flags, func(f config.Field) bool { return slices.Contains(sections, f.Section) })
+}
+
+// AddSettingsNamed gives cmd the flags of single settings.
+func AddSettingsNamed(cmd *cobra.Command, names ...string) SettingFlags {
+	return addSettingsThat(cmd, cmd.Flags(), func(f config.Field) bool { return slices.Contains(names, f.Flag) })
+}
+
+func addSettingsThat(cmd *cobra.Command, flags *pflag.FlagSet, wanted func(config.Field) bool) SettingFlags {
+	all := SettingFlags{}
+	for _, field := range config.Fields() {
+		if field.Flag == "" || !wanted(field) {
+			continue
+		}
+		f := &settingFlag{field: field}
+		all[field.Flag] = f
+		flag := flags.VarPF(f, field.Flag, "", field.Help)
+		if field.Switch() {
+			flag.NoOptDefVal = "true"
+		}
+		if field.Choices != nil {
+			Complete(cmd, field.Flag, field.Choices...)
+		} else if field.Arg != "DIR" && !field.Switch() {
+			Complete(cmd, field.Flag)
+		}
+	}
+	return all
+}
+
+// Set keeps one value. It is called once for each time the flag is given.
+func (f *settingFlag) Set(text string) error {
+	f.texts = append(f.texts, text)
+	return nil
+}
+
+// String is the value, or what holds without one: help shows it as default.
+func (f *settingFlag) String() string {
+	if len(f.texts) > 0 {
+		return strings.Join(f.texts, ",")
+	}
+	if f.field.Key == "" || f.field.Switch() { // cobra asks a zero value, too
+		return ""
+	}
+	return f.field.Default()
+}
+
+// Type is what stands for the value in help.
+func (f *settingFlag) Type() string {
+	if f.field.Switch() {
+		return "bool"
+	}
+	return f.field.Placeholder()
+}
+
+// given are the flags that the command line has.
+func (s SettingFlags) given() map[string][]string {
+	texts := map[string][]string{}
+	for name, f := range s {
+		if len(f.texts) > 0 {
+			texts[name] = f.texts
+		}
+	}
+	return texts
+}
+
+// Settings collects the settings from all sources.
+func (a *App) Settings(flags SettingFlags) (*config.Settings, error) {
+	return a.Setup().Settings(flags.given())
+}

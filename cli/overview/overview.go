@@ -1,0 +1,156 @@
+// Package overview is what "ohgw" alone does: it says what is there and what to do
+// next.
+package overview
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/buildinfo"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/doctor"
+	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/setup/agents"
+	"github.com/ohgw/ohgw/internal/setup/inspect"
+)
+
+// glance bounds how long the bare command looks for an agent-server.
+const glance = 300 * time.Millisecond
+
+// options is what the command takes.
+type options struct{ *kit.App }
+
+// New is what "ohgw" alone does.
+func New(a *kit.App) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), &options{a}) }
+}
+
+// run answers "ohgw" alone: what is there, and what to do from here.
+func run(ctx context.Context, o *options) error {
+	s := lookAround(ctx, o.App)
+	s.Next = s.steps()
+	if o.JSON {
+		return o.PrintJSON(s)
+	}
+	lines := s.lines()
+	width := 0
+	for _, n := range s.Next {
+		width = max(width, len(n.Command))
+	}
+	for _, n := range s.Next {
+		lines = append(lines, fmt.Sprintf("  %-*s  %s", width, n.Command, n.Text))
+	}
+	return kit.WriteText(o.Stdout, strings.Join(lines, "\n")+"\n")
+}
+
+// lookAround finds out what is there.
+func lookAround(ctx context.Context, a *kit.App) *situation {
+	s := &situation{Version: buildinfo.Get().Version}
+	settings, err := a.Settings(nil)
+	if err != nil {
+		s.Problem = setup.Clean(err.Error())
+		return s
+	}
+	dirs, err := a.Setup().Dirs()
+	if err != nil {
+		s.Problem = setup.Clean(err.Error())
+		return s
+	}
+	if info, err := instance.Find(dirs.Runtime); err == nil {
+		s.Daemon = info.URL + "/v1"
+	}
+	s.AgentServer = findServer(ctx, a, settings)
+	active, count, err := activeProfile(ctx, a, settings)
+	if err != nil {
+		s.Problem = setup.Clean(err.Error())
+		return s
+	}
+	s.Profiles = count
+	if active == nil {
+		return s
+	}
+	s.Model, s.HasKey = active.Model, active.KeyFrom != "" || active.NeedsNone != ""
+	if active.only {
+		s.only = active.Name
+	} else {
+		s.Active = active.Name
+	}
+	return s
+}
+
+// findServer is the agent-server that answers where serve would look for one.
+func findServer(ctx context.Context, a *kit.App, s *config.Settings) string {
+	address := s.AgentServer.URL
+	if address == "" {
+		address = agents.DefaultServer
+	}
+	if s.Backend == "embedded" {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, glance)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/server_info", http.NoBody)
+	if err != nil {
+		return ""
+	}
+	resp, err := a.HTTP.Do(req)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = resp.Body.Close() }() // It was only read.
+	var info struct {
+		Version string `json:"version"`
+	}
+	text, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	if err != nil || json.Unmarshal(text, &info) != nil || info.Version == "" {
+		return ""
+	}
+	return address
+}
+
+// chosenProfile is the active profile, or the only one.
+type chosenProfile struct {
+	*doctor.ActiveProfile
+
+	only bool
+}
+
+// activeProfile is the active profile, or the only one; nil if there is none.
+func activeProfile(ctx context.Context, a *kit.App, s *config.Settings) (*chosenProfile, int, error) {
+	store, err := a.Setup().ProfileStore(0)
+	if err != nil {
+		return nil, 0, err
+	}
+	list, err := store.List(ctx)
+	if err != nil {
+		return nil, 0, a.Setup().ProfileFault(ctx, err, "")
+	}
+	keyStore, err := a.Setup().OpenKeyStore(s, secret.PatienceForMachines)
+	if err != nil {
+		return nil, 0, err
+	}
+	keys := secret.NewResolver(keyStore, secret.Providers(), a.Setup().Lookup)
+	names, err := keys.Names(ctx)
+	if err != nil {
+		names = nil // doctor says more
+	}
+	for i := range list {
+		if list[i].Active {
+			return &chosenProfile{inspect.ActiveProfile(&list[i], keys, names), false}, len(list), nil
+		}
+	}
+	if len(list) == 1 {
+		return &chosenProfile{inspect.ActiveProfile(&list[0], keys, names), true}, 1, nil
+	}
+	return nil, len(list), nil
+}

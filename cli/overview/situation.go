@@ -1,0 +1,79 @@
+package overview
+
+import (
+	"fmt"
+)
+
+// situation is what the bare command finds. It looks at files and at one port
+// of this machine, and starts nothing.
+type situation struct {
+	Version     string     `json:"version"`
+	Daemon      string     `json:"daemon"`       // base URL for clients; "" when none runs
+	AgentServer string     `json:"agent_server"` // the one that serve would use; "" when none answers
+	Profiles    int        `json:"profiles"`
+	Active      string     `json:"active"` // profile; "" for none
+	Model       string     `json:"model"`
+	HasKey      bool       `json:"has_key"` // or needs none
+	Problem     string     `json:"problem"` // why nothing can be told
+	Next        []nextStep `json:"next"`
+
+	only string // the one profile, where none is active
+}
+
+// nextStep is a command that makes sense now.
+type nextStep struct {
+	Command string `json:"command"`
+	Text    string `json:"text"`
+}
+
+// lines say what is there.
+func (s *situation) lines() []string {
+	lines := []string{"ohgw " + s.Version + ": OpenHands agents for every OpenAI client"}
+	switch {
+	case s.Problem != "":
+		return append(lines, "Something is wrong: "+s.Problem, "")
+	case s.Daemon != "":
+		lines = append(lines, "It runs, and answers at "+s.Daemon)
+	default:
+		lines = append(lines, "It does not run yet.")
+	}
+	if s.AgentServer != "" {
+		lines = append(lines, "An agent-server answers at "+s.AgentServer+"; ohgw serve uses it.")
+	}
+	switch {
+	case s.Profiles == 0:
+		lines = append(lines, "There is no LLM profile yet, so agents have no model.")
+	case s.Active != "" && !s.HasKey:
+		lines = append(lines, "The active profile "+s.Active+" ("+s.Model+") has no key.")
+	case s.Active != "":
+		lines = append(lines, "The active profile is "+s.Active+" ("+s.Model+").")
+	case s.only != "":
+		lines = append(lines, "The profile "+s.only+" ("+s.Model+") is not active yet.")
+	default:
+		lines = append(lines, fmt.Sprintf("There are %d profiles, and none is active.", s.Profiles))
+	}
+	return append(lines, "")
+}
+
+// steps are what to do from here, the next one first.
+func (s *situation) steps() []nextStep {
+	doctor, help := nextStep{"ohgw doctor", "find out what is wrong"}, nextStep{"ohgw help", "all commands"}
+	serve := nextStep{"ohgw serve", "answer clients"}
+	chat := nextStep{"ohgw chat", "talk to an agent here"}
+	demo := nextStep{"ohgw serve --demo", "try it without a key"}
+	switch {
+	case s.Problem != "":
+		return []nextStep{doctor, help}
+	case s.Daemon != "":
+		return []nextStep{{"ohgw connect", "settings for clients"}, chat, {"ohgw status", "what it does now"}, doctor, help}
+	case s.Profiles == 0:
+		return []nextStep{{"ohgw profiles add NAME --model anthropic/claude-sonnet-4-5", "make one"}, demo, serve, help}
+	case s.Active == "" && s.only != "":
+		return []nextStep{{"ohgw profiles use " + s.only, "make it the active one"}, serve, demo, help}
+	case s.Active == "":
+		return []nextStep{{"ohgw profiles use NAME", "make one the active one"}, {"ohgw profiles list", "which there are"}, serve, demo, help}
+	case !s.HasKey:
+		return []nextStep{{"ohgw keys set " + s.Active, "store its key"}, demo, doctor, help}
+	}
+	return []nextStep{serve, chat, {"ohgw connect", "settings for clients"}, doctor, help}
+}

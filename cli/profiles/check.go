@@ -1,0 +1,221 @@
+package profiles
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/iostream"
+	"github.com/ohgw/ohgw/internal/profile"
+	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/setup/modelcheck"
+)
+
+// addLive puts what the models said into the report of a check, in which problems
+// are sorted by their files.
+func addLive(report *profile.CheckReport, results []modelcheck.Result) {
+	for _, r := range results {
+		severity := r.Outcome.Severity()
+		known := slices.ContainsFunc(report.Problems, func(p profile.Problem) bool {
+			return p.Profile == r.Profile && (p.Code == string(r.Outcome) || r.Outcome == modelcheck.NotLoaded && p.Severity == profile.Error)
+		})
+		if severity == "" || known {
+			continue
+		}
+		report.Problems = append(report.Problems, profile.Problem{
+			Profile: r.Profile, Path: r.Path, Code: string(r.Outcome), Severity: severity, Text: r.Text, Repair: r.Repair,
+		})
+	}
+}
+
+// checkOptions is what the command takes.
+type checkOptions struct {
+	*options
+
+	Names   []string
+	Live    bool
+	Timeout time.Duration
+}
+
+func newCheck(a *kit.App, shared *options) *cobra.Command {
+	opts := checkOptions{options: shared}
+	cmd := &cobra.Command{
+		Use:   "check [NAME...]",
+		Short: "Tell everything that is wrong with profiles",
+		Long: kit.Long(`
+Looks at profiles, or at all of them and the settings, and tells what is wrong,
+what OpenHands ignores, and the command that repairs it. It changes nothing and
+asks no provider.
+
+--live asks the model of each profile for one word, with the key and as the
+embedded agent would, several at a time: it costs next to nothing and tells a
+refused key, an unknown model, an empty account, a rate limit, a window that is
+too small and a server that is not there from each other.
+
+It ends with 3 when there are errors, which keep a profile from working, and
+with 0 when there are warnings and notes only. Where the files are right and no
+model answers, it ends with 4 if all of them want another key, and with 5 if
+none can be reached. With --json, problems is a list of objects with profile,
+path, entry, code, severity, text and repair; with --live there is also live, a
+list with profile, model, key_from, outcome, text, repair and seconds.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Credential, fault.Unreachable),
+		Example: kit.Examples("ohgw profiles check", "ohgw profiles check work --live"),
+		Args:    kit.NoKeys,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return a.Setup().ProfileNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.Names = args
+			return runCheck(cmd.Context(), &opts)
+		},
+	}
+	cmd.Flags().BoolVar(&opts.Live, "live", false, "ask the models, too: one small call for each profile")
+	cmd.Flags().DurationVar(&opts.Timeout, "timeout", modelcheck.DefaultTimeout, "how long one of those calls may take")
+	kit.Complete(cmd, "timeout", "10s", "30s", "2m")
+	return cmd
+}
+
+// checkReport is the outcome of a check in JSON.
+type checkReport struct {
+	profile.CheckReport
+
+	Live []modelcheck.Result `json:"live,omitempty"`
+}
+
+// runCheck runs the command.
+func runCheck(ctx context.Context, o *checkOptions) error {
+	if o.Timeout <= 0 {
+		return fault.NewUsage("--timeout must be longer than nothing", "leave it out, or use a time such as 30s")
+	}
+	places, err := o.Setup().Places()
+	if err != nil {
+		return err
+	}
+	store, err := o.Setup().ProfileStore(o.LockTimeout)
+	if err != nil {
+		return err
+	}
+	keys, err := o.Keys(ctx, o.flags)
+	if err != nil {
+		return err
+	}
+	work, err := o.Getwd()
+	if err != nil {
+		return fault.New("the working directory cannot be found", "go to a directory that is there", err)
+	}
+	found, err := store.Check(ctx, profile.CheckOptions{Names: o.Names, Keys: keys.Resolver, CLI: places.CLI, Older: olderStores(places, work), Ignored: ignoredByEngine})
+	if err != nil {
+		return o.Setup().ProfileFault(ctx, err, strings.Join(o.Names, " "))
+	}
+	report := checkReport{CheckReport: found}
+	inFiles := slices.ContainsFunc(found.Problems, func(p profile.Problem) bool {
+		return p.Severity == profile.Error && p.Code != string(modelcheck.KeyMissing)
+	})
+	if o.Live {
+		names := o.Names
+		if len(names) == 0 {
+			if names, err = store.Names(); err != nil {
+				return o.Setup().ProfileFault(ctx, err, "")
+			}
+		}
+		progress := newProgress(o.App, len(names), "models have answered")
+		report.Live, err = modelcheck.New(o.Setup(), store, keys.Resolver, o.Timeout).Ask(ctx, names, progress.step)
+		progress.end()
+		if err != nil {
+			return err
+		}
+		addLive(&report.CheckReport, report.Live)
+	}
+	if err := printCheck(o.App, report); err != nil {
+		return err
+	}
+	return checkFault(report, inFiles)
+}
+
+// ignoredByEngine names what a profile asks for that the embedded agent does
+// not do. What cannot be read has been reported as such.
+func ignoredByEngine(entry []byte) []string {
+	p, err := llm.ParseProfile(entry)
+	if err != nil {
+		return nil
+	}
+	return llm.Ignored(p)
+}
+
+// olderStores are the stores at the working directory that are not in use.
+func olderStores(places profile.Places, work string) []profile.Location {
+	return slices.DeleteFunc(profile.Below(work), func(l profile.Location) bool {
+		return slices.ContainsFunc(places.Stores, func(used profile.Location) bool { return used.Base == l.Base })
+	})
+}
+
+// checkFault says that profiles do not work, because of their files or not.
+func checkFault(report checkReport, inFiles bool) error {
+	if report.Worst() != profile.Error {
+		return nil
+	}
+	f := &fault.Error{Msg: "some profiles do not work", Hint: "the repairs are listed with the problems", Code: fault.Partly}
+	for i, r := range report.Live {
+		code := r.Outcome.Code()
+		if inFiles || i > 0 && code != f.Code {
+			f.Code = fault.Partly
+			break
+		}
+		f.Code = code
+	}
+	switch f.Code {
+	case fault.Credential:
+		f.Msg = "no model answers: the keys are missing or refused"
+	case fault.Unreachable:
+		f.Msg = "no model answers: none can be reached"
+	}
+	return f
+}
+
+func printCheck(a *kit.App, report checkReport) error {
+	if a.JSON {
+		return a.PrintJSON(report)
+	}
+	if !a.Stdout.TTY() {
+		t := kit.Table{}
+		for _, p := range report.Problems {
+			t.Add(string(p.Severity), p.Profile, p.Path, p.Code, p.Text, p.Repair)
+		}
+		for _, r := range report.Live {
+			if r.Outcome == modelcheck.Answered {
+				t.Add(string(modelcheck.Answered), r.Profile, r.Path, string(modelcheck.Answered), r.Text, "")
+			}
+		}
+		return t.Write(a.Stdout)
+	}
+	var b strings.Builder
+	for _, p := range report.Problems {
+		subject := p.Profile
+		if subject == "" {
+			subject = p.Path
+		}
+		severity := string(p.Severity)
+		if p.Severity == profile.Error {
+			severity = a.Stdout.Styled(iostream.Red, severity)
+		}
+		fmt.Fprintf(&b, "%s: %s: %s\n", setup.Clean(subject), severity, setup.Clean(p.Text))
+		if p.Repair != "" {
+			fmt.Fprintf(&b, "  %s %s\n", a.Stdout.Styled(iostream.Faint, "repair:"), setup.Clean(p.Repair))
+		}
+	}
+	for _, r := range report.Live {
+		if r.Outcome == modelcheck.Answered {
+			fmt.Fprintf(&b, "%s: %s: %s\n", setup.Clean(r.Profile), a.Stdout.Styled(iostream.Bold, string(modelcheck.Answered)), r.Text)
+		}
+	}
+	if len(report.Problems) == 0 {
+		fmt.Fprintf(&b, "Nothing is wrong with %d files.\n", report.Checked)
+	}
+	return kit.WriteText(a.Stdout, b.String())
+}

@@ -1,0 +1,94 @@
+package profiles
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/profile"
+	"github.com/ohgw/ohgw/internal/secret"
+)
+
+// draft is the profile that the flags, a file or a person describe.
+func draft(ctx context.Context, o *addOptions) (profile.Draft, error) {
+	switch {
+	case o.FromFile != "" && (o.Model != "" || o.BaseURL != ""):
+		return profile.Draft{}, fault.NewUsage("--from-file contradicts --model and --base-url", "use one or the other")
+	case o.FromSettings && (o.FromFile != "" || o.Model != "" || o.BaseURL != ""):
+		return profile.Draft{}, fault.NewUsage("--from-settings contradicts --from-file, --model and --base-url", "use one or the other")
+	case o.FromFile != "":
+		return draftFrom(o.App, o.FromFile)
+	case o.FromSettings:
+		return draftOfSettings(ctx, o)
+	case !o.CanAsk() && o.Model == "":
+		return profile.Draft{}, fault.NewUsage("the model is missing, and nobody can be asked", "pass --model or --from-file")
+	case !o.CanAsk():
+		return profile.NewDraft(o.Model, o.BaseURL), nil
+	}
+	asked := o.Model == ""
+	if asked {
+		model, err := askModel(ctx, o.App)
+		if err != nil {
+			return profile.Draft{}, err
+		}
+		o.Model = model
+	}
+	if asked && o.BaseURL == "" {
+		url, err := o.Ask(ctx, "Base URL (empty for the provider's own): ")
+		if err != nil {
+			return profile.Draft{}, err
+		}
+		o.BaseURL = url
+	}
+	draft := profile.NewDraft(o.Model, o.BaseURL)
+	key, err := o.AskKey(ctx, "Key, empty for none")
+	if err != nil && !errors.Is(err, secret.ErrEmpty) {
+		return profile.Draft{}, kit.InputFault(err)
+	}
+	if !key.IsZero() {
+		draft.Keys[secret.APIKey] = key
+	}
+	return draft, nil
+}
+
+// draftOfSettings is the LLM of OpenHands' settings.
+func draftOfSettings(ctx context.Context, o *addOptions) (profile.Draft, error) {
+	profiles, err := o.Setup().ProfileStore(o.LockTimeout)
+	if err != nil {
+		return profile.Draft{}, err
+	}
+	draft, err := profiles.SettingsDraft()
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return draft, err
+	case errors.Is(err, profile.ErrNotFound):
+		return profile.Draft{}, fault.New("there is no LLM in OpenHands' settings", "pass --model or --from-file", nil)
+	}
+	return profile.Draft{}, fault.New("OpenHands' settings cannot be read", "ohgw profiles check says what is wrong with them", err)
+}
+
+// maxDraft bounds the file of a profile.
+const maxDraft = 1 << 20
+
+func draftFrom(a *kit.App, file string) (draft profile.Draft, err error) {
+	in := a.Stdin
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return profile.Draft{}, fault.New("the profile cannot be read", "look whether the file is there and readable", err)
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		in = f
+	}
+	src, err := io.ReadAll(io.LimitReader(in, maxDraft))
+	if err != nil {
+		return profile.Draft{}, fault.New("the profile cannot be read", "look at the file", err)
+	}
+	if draft, err = profile.ParseDraft(src); err != nil {
+		return profile.Draft{}, fault.New("this is no profile", "give one JSON object, as in a file of OpenHands", err)
+	}
+	return draft, nil
+}

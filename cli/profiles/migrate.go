@@ -1,0 +1,148 @@
+package profiles
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/profile/migrate"
+)
+
+// migrateOptions is what the command takes.
+type migrateOptions struct {
+	*options
+
+	DryRun, Check, Strict, Force bool
+	AsOpenHands                  []string
+	BaseURL                      string
+	Names                        []string // for BaseURL
+	Restore                      string
+}
+
+func newMigrate(a *kit.App, shared *options) *cobra.Command {
+	opts := migrateOptions{options: shared}
+	cmd := &cobra.Command{
+		Use:   "migrate [--base-url URL NAME...]",
+		Short: "Bring old model entries to their present form",
+		Long: kit.Long(`
+Old releases of OpenHands stored the model "openhands/x" as "litellm_proxy/x"
+with the URL of OpenHands' own proxy. This brings such entries to their present
+form, in all profiles and settings of OpenHands. Nothing else in a file changes,
+not a byte, and the files as they were are in a backup whose path it prints.
+
+Only what is not ambiguous is changed. For the rest it prints the commands that
+make the judgement: --as-openhands NAME says that an entry means a model of
+OpenHands, --base-url URL NAME that it belongs to a proxy of your own. The names
+@settings and @cli stand for entries that are no profile.
+
+--dry-run prints what would be done and changes nothing; --check does that too
+and ends with 3 when something is left to do. --restore brings a backup back. A
+running agent-server may go on: it has the same locks. With --json, dry run,
+check and result are one and the same document; piped, a line has action,
+applied, file, entry, model before and after, reason and repair.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Conflict),
+		Example: kit.Examples(
+			"ohgw profiles migrate --dry-run",
+			"ohgw profiles migrate --as-openhands work",
+			"ohgw profiles migrate --base-url https://proxy.example.org work",
+		),
+		Args: kit.NoKeys,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return a.Setup().ProfileNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.Names = args
+			return runMigrate(cmd.Context(), &opts)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVarP(&opts.DryRun, "dry-run", "n", false, "print what would be done, change nothing")
+	flags.BoolVar(&opts.Check, "check", false, "only plan, and end with 3 when something is left to do")
+	flags.BoolVar(&opts.Strict, "strict", false, "when checking, count what is left to a person too")
+	flags.StringSliceVar(&opts.AsOpenHands, "as-openhands", nil, "the entry of `NAME` means a model of OpenHands")
+	flags.BoolVar(&opts.Force, "force", false, "also take models that OpenHands never had, and restore files that changed since")
+	flags.StringVar(&opts.BaseURL, "base-url", "", "the entries of the NAMEs belong to the proxy at `URL`")
+	flags.StringVar(&opts.Restore, "restore", "", "bring the files of the backup in `DIR` back")
+	_ = cmd.MarkFlagDirname("restore") // The flag is there.
+	return cmd
+}
+
+func (in *migrateOptions) check() error {
+	repair := len(in.AsOpenHands) > 0 || in.BaseURL != ""
+	switch {
+	case in.Restore != "" && (repair || in.DryRun || in.Check || len(in.Names) > 0):
+		return fault.NewUsage("--restore goes with --force only", "restore first, then migrate again")
+	case in.BaseURL == "" && len(in.Names) > 0:
+		return fault.NewUsage("a NAME goes with --base-url", "to migrate what is not ambiguous, give no name")
+	case in.BaseURL != "" && len(in.Names) == 0:
+		return fault.NewUsage("--base-url needs the NAME of a profile", "ohgw profiles list shows what there is")
+	case in.Strict && !in.Check:
+		return fault.NewUsage("--strict goes with --check", "see ohgw profiles migrate --help")
+	case in.Force && len(in.AsOpenHands) == 0 && in.Restore == "":
+		return fault.NewUsage("--force goes with --as-openhands or --restore", "see ohgw profiles migrate --help")
+	}
+	return nil
+}
+
+// runMigrate runs the command.
+func runMigrate(ctx context.Context, o *migrateOptions) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	places, err := o.Setup().Places()
+	if err != nil {
+		return err
+	}
+	dirs, err := o.Setup().Dirs()
+	if err != nil {
+		return err
+	}
+	bases := make([]string, 0, len(places.Stores))
+	for _, l := range places.Stores {
+		bases = append(bases, l.Base)
+	}
+	if o.Restore != "" {
+		return runRestore(ctx, o, bases, places.CLI)
+	}
+	progress, done := fileProgress(o.App)
+	report, err := migrate.Run(ctx, migrate.Options{
+		Bases: bases, CLI: places.CLI, Apply: !o.DryRun && !o.Check,
+		AsOpenHands: o.AsOpenHands, Force: o.Force, BaseURL: o.BaseURL, BaseURLFor: o.Names,
+		Ciphers: o.Setup().Ciphers(places), Locking: o.Setup().Locking(o.LockTimeout),
+		Backups: filepath.Join(dirs.State, "backups"), Now: o.Now, LookupEnv: o.Setup().Lookup,
+		Progress: progress,
+	})
+	done()
+	if err != nil && len(report.Items) > 0 {
+		return errors.Join(err, printMigration(o.App, report)) // interrupted: what is left is what is not applied
+	}
+	if err != nil {
+		return o.Setup().ProfileFault(ctx, err, strings.Join(append(o.AsOpenHands, o.Names...), " "))
+	}
+	if err := printMigration(o.App, report); err != nil {
+		return err
+	}
+	noteFailed(o.App, report)
+	code := report.Code()
+	if o.Check {
+		code = report.CheckCode(o.Strict)
+	}
+	return migrationFault(code, o.Check)
+}
+
+// migrationFault says what a migration that is not all well has left.
+func migrationFault(code fault.Code, check bool) error {
+	switch {
+	case code == 0:
+		return nil
+	case code == fault.Conflict:
+		return &fault.Error{Msg: "another program has the lock of some files", Hint: "try again when it is done, or wait longer with --lock-timeout", Code: code}
+	case check:
+		return &fault.Error{Msg: "something is left to do", Hint: "ohgw profiles migrate does it, or says which command does", Code: code}
+	}
+	return &fault.Error{Msg: "some entries were not changed", Hint: "the list says why and what repairs them", Code: code}
+}

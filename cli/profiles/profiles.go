@@ -1,0 +1,46 @@
+// Package profiles has the commands about OpenHands' LLM profiles.
+package profiles
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/filelock"
+)
+
+// New makes the command "profiles".
+func New(a *kit.App) *cobra.Command {
+	opts := options{App: a}
+	cmd := &cobra.Command{
+		Use:   "profiles COMMAND",
+		Short: "List, check and repair OpenHands' LLM profiles",
+		Long: `Works on the LLM profiles of OpenHands, in OpenHands' own files: each profile is
+a model of the gateway. An agent-server may run meanwhile; both take the same
+locks.
+
+The files are in the directory that OH_PERSISTENCE_DIR names, else in
+~/.openhands.`,
+		Example: kit.Examples("ohgw profiles list", "ohgw profiles migrate --dry-run"),
+		Args:    kit.UnknownCommand,
+		RunE:    kit.ShowHelp,
+	}
+	cmd.PersistentFlags().DurationVar(&opts.LockTimeout, "lock-timeout", filelock.DefaultTimeout, "wait so long for another program's lock")
+	opts.flags = kit.AddSettingsTo(cmd, cmd.PersistentFlags(), config.KeySection)
+	cmd.AddCommand(
+		newList(a, &opts), newShow(a, &opts), newAdd(a, &opts), newUse(a, &opts), newRename(a, &opts),
+		newRemove(a, &opts), newCheck(a, &opts), newMigrate(a, &opts),
+	)
+	return cmd
+}
+
+// options is what all commands about profiles take.
+type options struct {
+	*kit.App
+
+	LockTimeout time.Duration
+
+	flags kit.SettingFlags // which store of keys
+}

@@ -1,0 +1,55 @@
+package profiles
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/fault"
+)
+
+func newUse(a *kit.App, shared *options) *cobra.Command {
+	return &cobra.Command{
+		Use:   "use NAME",
+		Short: "Make a profile the active one",
+		Long: kit.Long(`
+Makes a profile the active one, the model "openhands" of the gateway. As the
+agent-server does, it copies the profile into the settings of OpenHands: new
+conversations there use it too.`, 0, fault.Failed, fault.Usage, fault.Conflict),
+		Example:           kit.Examples("ohgw profiles use work", "ohgw profiles use work --json"),
+		Args:              kit.Exactly("the name"),
+		ValidArgsFunction: a.CompleteProfiles,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runUse(cmd.Context(), &useOptions{options: shared, Name: args[0]})
+		},
+	}
+}
+
+// useOptions is what the command takes.
+type useOptions struct {
+	*options
+
+	Name string
+}
+
+// runUse runs the command.
+func runUse(ctx context.Context, o *useOptions) error {
+	store, err := o.Setup().ProfileStore(o.LockTimeout)
+	if err != nil {
+		return err
+	}
+	done, err := store.Use(ctx, o.Name, o.Now())
+	if err != nil {
+		return o.Setup().ProfileFault(ctx, err, o.Name)
+	}
+	if o.JSON {
+		return o.PrintJSON(done)
+	}
+	if !done.Changed {
+		o.Note("The profile %q is active already.", done.Name)
+		return nil
+	}
+	o.Note("The profile %q is active.", done.Name)
+	return nil
+}

@@ -1,0 +1,151 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/iostream"
+	"github.com/ohgw/ohgw/internal/setup/agents"
+	"github.com/ohgw/ohgw/internal/setup/serving"
+)
+
+// greeting is what there is to say about a daemon that is ready.
+type greeting struct {
+	info     instance.Info
+	settings *config.Settings
+	backend  agents.Backend
+	key      serving.Access
+	state    string // the state directory
+}
+
+// announce says that the daemon is ready: with all that a client needs on a
+// terminal, else in one line.
+func announce(ctx context.Context, a *kit.App, g greeting, log *slog.Logger) {
+	st := g.backend.Status
+	if a.JSON {
+		kit.WriteJSONLine(a.Stdout, g.json())
+	}
+	switch {
+	case a.Quiet:
+	case a.Stderr.TTY() && !a.JSON:
+		banner(ctx, a, g)
+		return
+	case !a.JSON:
+		a.Note("ohgw: ready at %s/v1; key: %s; agents: %s", g.info.URL, g.key.Source, g.backend.Line())
+	}
+	for _, m := range st.Missing {
+		log.Warn("agent-server lacks a feature", "feature", m)
+	}
+	if st.Err != nil {
+		log.Warn("agent-server does not answer", "address", st.Address, "err", st.Err)
+	}
+}
+
+// readyJSON is what serve prints on stdout with --json, once it is ready.
+type readyJSON struct {
+	URL     string      `json:"url"`
+	BaseURL string      `json:"base_url"` // for clients
+	PID     int         `json:"pid"`
+	Version string      `json:"version"`
+	Key     string      `json:"key"` // which one; never its value
+	Backend backendJSON `json:"backend"`
+}
+
+type backendJSON struct {
+	Name    string   `json:"name"`
+	Version string   `json:"version"`
+	Address string   `json:"address"`
+	Why     string   `json:"why"`
+	Ready   bool     `json:"ready"`
+	Missing []string `json:"missing"`
+}
+
+func (g greeting) json() readyJSON {
+	st := g.backend.Status
+	return readyJSON{
+		URL: g.info.URL, BaseURL: g.info.URL + "/v1", PID: g.info.PID, Version: g.info.Version, Key: g.key.Source,
+		Backend: backendJSON{
+			Name: st.Name, Version: st.Version, Address: st.Address, Why: g.backend.Why, Ready: st.Err == nil, Missing: append([]string{}, st.Missing...),
+		},
+	}
+}
+
+// banner is what a person at the terminal gets.
+func banner(ctx context.Context, a *kit.App, g greeting) {
+	w := a.Stderr
+	var t kit.Table
+	base := g.info.URL + "/v1"
+	t.Add("Base URL", base)
+	if g.key.Value.IsZero() {
+		t.Add("Key", g.key.Source)
+	}
+	t.Add("Models", g.models(ctx))
+	t.Add("Agents", g.backend.Line())
+	t.Add("They may", "run commands and change files, as "+g.runner()+", in "+g.workspace())
+	for _, m := range g.backend.Status.Missing {
+		t.Add("Note", m)
+	}
+	fmt.Fprintln(w, w.Styled(iostream.Bold, "ohgw "+g.info.Version+" is ready."))
+	fmt.Fprintln(w)
+	_ = t.WritePairs(w) // To stderr; nobody is left to tell.
+	if !g.key.Value.IsZero() {
+		fmt.Fprintf(w, "\nFor a client started from a shell:\n\n  export OPENAI_BASE_URL=%s OPENAI_API_KEY=%s\n", base, g.key.Value.Reveal())
+	}
+	if g.key.Once != "" {
+		fmt.Fprintf(w, "\n%s the key is shown this once, because nothing keeps it: %s.\nWith --key-store file, a private file would.\n", w.Styled(iostream.Yellow, "Note:"), g.key.Once)
+	}
+	if err := g.backend.Status.Err; err != nil {
+		fmt.Fprintf(w, "\n%s the agent-server does not answer; requests get 503 until it does.\n", w.Styled(iostream.Yellow, "Warning:"))
+	}
+	fmt.Fprintf(w, "\nCtrl-C ends it.\n\n")
+}
+
+// runner is the user whose rights the agents have.
+func (g greeting) runner() string {
+	if g.backend.InProcess() {
+		return "you"
+	}
+	return "the user that runs the agent-server"
+}
+
+// models are the ids that clients can use, as far as the backend tells.
+func (g greeting) models(ctx context.Context) string {
+	if g.backend.Status.Err != nil {
+		return "unknown until the agent-server answers"
+	}
+	ctx, cancel := context.WithTimeout(ctx, agents.FirstLook)
+	defer cancel()
+	profiles, err := g.backend.Profiles(ctx)
+	if err != nil {
+		return "unknown now; ohgw models lists them"
+	}
+	var ids []string
+	for _, p := range profiles {
+		if p.Active {
+			ids = append([]string{"openhands"}, ids...)
+		}
+		ids = append(ids, "openhands_"+p.Name)
+	}
+	const most = 8
+	switch n := len(ids); {
+	case n == 0:
+		return "none yet: ohgw profiles add NAME makes an LLM profile; ohgw serve --demo needs none"
+	case n > most:
+		return fmt.Sprintf("%s and %d more (ohgw models)", strings.Join(ids[:most], ", "), n-most)
+	}
+	return strings.Join(ids, ", ")
+}
+
+// workspace is where agents work, in words.
+func (g greeting) workspace() string {
+	if g.settings.Workspace != "" {
+		return g.settings.Workspace + " (" + g.settings.Origin("workspace").String() + ")"
+	}
+	return "a new directory for each conversation, below " + filepath.Join(g.state, "workspaces")
+}

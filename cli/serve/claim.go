@@ -1,0 +1,70 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/paths"
+	"github.com/ohgw/ohgw/internal/setup"
+)
+
+// checkSettings looks at settings that are wrong together, or here.
+func checkSettings(a *kit.App, s *config.Settings) error {
+	host, _, err := net.SplitHostPort(s.Addr)
+	if err != nil {
+		return fmt.Errorf("split address: %w", err) // config has read it
+	}
+	if !setup.LoopbackHost(host) {
+		if s.NoAuth {
+			return fault.NewUsage(fmt.Sprintf("without keys, whoever reaches %s could run commands here", s.Addr),
+				"remove --no-auth, or listen on 127.0.0.1 ("+s.Origin("no_auth").String()+", "+s.Origin("addr").String()+")")
+		}
+		a.Note("warning: %s can be reached from other machines; whoever has a token can run commands through it", s.Addr)
+		if len(s.AllowHosts) == 0 {
+			a.Note("warning: clients elsewhere are refused until --allow-host names the host or address that they call")
+		}
+	}
+	if s.Workspace == "" {
+		return nil
+	}
+	if filepath.Clean(s.Workspace) == filepath.Dir(s.Workspace) {
+		return fault.NewUsage("the workspace "+s.Workspace+" is every file on this machine",
+			"name a directory for the agents' work ("+s.Origin("workspace").String()+")")
+	}
+	info, err := os.Stat(s.Workspace)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		a.Note("warning: there is no %s on this machine; the agent-server must have it", s.Workspace)
+	case err == nil && !info.IsDir():
+		return fault.NewUsage("the workspace "+s.Workspace+" is not a directory", "name a directory ("+s.Origin("workspace").String()+")")
+	}
+	return nil
+}
+
+// claimFault is the error for a daemon that may not start.
+func claimFault(err error, dirs paths.Set) error {
+	running, ok := errors.AsType[*instance.RunningError](err)
+	switch {
+	case !ok:
+		return fault.New("the runtime or the state directory cannot be used", "mend it, or name another one with XDG_RUNTIME_DIR or XDG_STATE_HOME", err)
+	case running.Info.URL != "":
+		return &fault.Error{
+			Msg:  fmt.Sprintf("your ohgw runs already, at %s (process %d)", running.Info.URL, running.Info.PID),
+			Hint: "use that one (ohgw status), or stop it first", Code: fault.Conflict,
+		}
+	case running.Dir == dirs.State:
+		return &fault.Error{
+			Msg:  fmt.Sprintf("your %s runs already, with another runtime directory, and has the records in %s", running.Holder, dirs.State),
+			Hint: "stop it first, or give this one a state of its own with XDG_STATE_HOME", Code: fault.Conflict,
+		}
+	}
+	return &fault.Error{Msg: "another ohgw of yours is starting or ending", Hint: "wait a moment and try again", Code: fault.Conflict, Err: err}
+}

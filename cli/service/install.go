@@ -1,0 +1,162 @@
+package service
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/service"
+)
+
+func newInstall(a *kit.App) *cobra.Command {
+	opts := installOptions{App: a}
+	cmd := &cobra.Command{
+		Use:   "install",
+		Short: "Start ohgw now and at every login",
+		Long: kit.Long(`
+Writes a unit for your systemd (Linux) or a launch agent (macOS), and starts it:
+now, and whenever you log in. A file of that name that is not from ohgw stays as
+it is. On Windows, and with --print, it prints what belongs there and changes
+nothing.
+
+The service has the PATH that you have now, and no other variable: settings
+belong into the config file, keys into "ohgw keys set". With --on-demand systemd
+listens on the address itself and starts ohgw with the first client.
+
+With --json there are files, changed and started.`, 0, fault.Failed, fault.Usage, fault.Conflict),
+		Example:           kit.Examples("ohgw service install", "ohgw service install --print"),
+		Args:              kit.None(),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return runInstall(cmd.Context(), &opts) },
+	}
+	cmd.Flags().BoolVar(&opts.Print, "print", false, "print the files and change nothing")
+	cmd.Flags().BoolVar(&opts.NoStart, "no-start", false, "write the files only")
+	cmd.Flags().BoolVar(&opts.OnDemand, "on-demand", false, "start with the first client; systemd listens until then")
+	return cmd
+}
+
+// installOptions is what the command takes.
+type installOptions struct {
+	*kit.App
+
+	Print, NoStart, OnDemand bool
+}
+
+// runInstall runs the command.
+func runInstall(ctx context.Context, o *installOptions) error {
+	s, err := o.Settings(nil)
+	if err != nil {
+		return err
+	}
+	m, err := newManager(o.App)
+	if err != nil {
+		return err
+	}
+	c, err := serviceConfig(o.App, s, o.OnDemand)
+	if err != nil {
+		return err
+	}
+	if o.OnDemand && m.goos != "linux" {
+		return fault.NewUsage("--on-demand needs systemd", "leave it out")
+	}
+	if m.goos == "windows" {
+		o.Note("In PowerShell, as yourself:")
+		return kit.WriteText(o.Stdout, service.Windows(c))
+	}
+	wanted := m.wanted(c)
+	if o.Print {
+		for _, path := range m.files {
+			if text, ok := wanted[path]; ok {
+				o.Note("%s:", path)
+				if err := kit.WriteText(o.Stdout, text); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	warnVariables(o.App, s)
+	changed, err := m.writeService(wanted)
+	if err != nil {
+		return err
+	}
+	if !o.NoStart {
+		if err := m.start(ctx, len(changed) > 0); err != nil {
+			return err
+		}
+	}
+	return m.tellInstalled(changed, !o.NoStart)
+}
+
+// warnVariables says which settings the service will not have.
+func warnVariables(a *kit.App, s *config.Settings) {
+	var names []string
+	for _, f := range config.Fields() {
+		if o := s.Origin(f.Key); o.Kind == config.FromEnv && f.Section != config.ClientSection {
+			names = append(names, o.Name)
+		}
+	}
+	for _, name := range []string{"OHGW_API_KEYS", "OHGW_AGENT_SERVER_KEY", "OH_SECRET_KEY", "OH_PERSISTENCE_DIR"} {
+		if a.Getenv(name) != "" {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		a.Note("warning: the service does not have the variables of this shell: %s", strings.Join(names, ", "))
+		a.Note("  settings belong into the config file (ohgw config path); a variable into: systemctl --user edit ohgw")
+	}
+}
+
+// start lets the system start the service, or start it anew.
+func (m *manager) start(ctx context.Context, changed bool) error {
+	if m.goos == "darwin" {
+		if changed {
+			_, _ = m.run(ctx, "bootout", domain()+"/"+service.Label) // It may not run.
+		}
+		if _, err := m.run(ctx, "print", domain()+"/"+service.Label); err == nil {
+			return nil
+		}
+		_, err := m.run(ctx, "bootstrap", domain(), m.files[0])
+		return notStarted(err, "launchctl bootstrap "+domain()+" "+m.files[0])
+	}
+	verb := "start"
+	if changed && m.unit() == service.Unit {
+		verb = "restart"
+	}
+	for _, args := range [][]string{{"daemon-reload"}, {"enable", m.unit()}, {verb, m.unit()}} {
+		if _, err := m.run(ctx, args...); err != nil {
+			return notStarted(err, "systemctl --user enable --now "+m.unit()+"; journalctl --user -u ohgw shows its log")
+		}
+	}
+	return nil
+}
+
+func notStarted(err error, by string) error {
+	if err == nil {
+		return nil
+	}
+	return fault.New("the files are written, but the service was not started", "in a session of your own: "+by, err)
+}
+
+func (m *manager) tellInstalled(changed []string, started bool) error {
+	if m.JSON {
+		return m.PrintJSON(map[string]any{"files": m.files[:1], "changed": append([]string{}, changed...), "started": started})
+	}
+	switch {
+	case len(changed) == 0:
+		m.Note("The service is installed already: %s", m.files[0])
+	default:
+		m.Note("Written: %s", strings.Join(changed, ", "))
+	}
+	if started {
+		m.Note("It runs, and starts when you log in. ohgw service status shows it.")
+		if m.goos == "linux" {
+			m.Hint("To let it run while you are not logged in: loginctl enable-linger")
+		}
+	}
+	return nil
+}

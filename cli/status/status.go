@@ -1,0 +1,126 @@
+// Package status has the commands that ask the running daemon what it is: status
+// and models.
+package status
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
+)
+
+// New makes the command "status".
+func New(a *kit.App) *cobra.Command {
+	opts := options{App: a}
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show the running daemon and its backend",
+		Long: kit.Long(`
+Shows where the daemon listens, what runs its agents and why that was chosen,
+what the version of the agent-server lacks, how many turns run and wait, and
+which key was shown to the daemon and where that is kept.
+
+It shows OHGW_API_KEY to the daemon, else the default token. It ends with 5 when
+no daemon answers, and also when its backend cannot be used; the status is
+printed then, too. Piped, it prints name and value separated by a tab.`,
+			0, fault.Usage, fault.Credential, fault.Unreachable),
+		Example:           kit.Examples("ohgw status", "ohgw status --json | jq .runs"),
+		Args:              kit.None(),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), &opts) },
+	}
+	opts.flags = kit.AddSettings(cmd, config.ClientSection)
+	return cmd
+}
+
+// statusJSON is the output of status in JSON.
+type statusJSON struct {
+	Daemon  daemonJSON            `json:"daemon"`
+	Backend *daemon.BackendHealth `json:"backend"`
+	Runs    *daemon.RunHealth     `json:"runs"`
+	Key     string                `json:"key"` // which one was shown; never its value
+}
+
+// daemonJSON is the daemon itself. PID and start are known of a daemon on this
+// machine only.
+type daemonJSON struct {
+	URL     string     `json:"url"`
+	Status  string     `json:"status"`
+	Version string     `json:"version"`
+	PID     int        `json:"pid,omitempty"`
+	Started *time.Time `json:"started,omitempty"`
+}
+
+// options is what the command takes.
+type options struct {
+	*kit.App
+
+	flags kit.SettingFlags
+}
+
+// run runs the command.
+func run(ctx context.Context, o *options) error {
+	c, err := o.DaemonClient(ctx, o.flags)
+	if err != nil {
+		return err
+	}
+	var h daemon.Health
+	if _, err := c.Get(ctx, "/healthz", &h); err != nil {
+		return err
+	}
+	if h.Status == "" {
+		return c.Stranger(errors.New("/healthz has no status"))
+	}
+	if h.Backend == nil || h.Runs == nil { // what everybody may know
+		return c.Locked(nil)
+	}
+	doc := statusJSON{
+		Daemon:  daemonJSON{URL: c.Base, Status: h.Status, Version: h.Version, PID: c.Found.PID, Started: kit.TimeOrNull(c.Found.Started)},
+		Backend: h.Backend,
+		Runs:    h.Runs,
+		Key:     c.With,
+	}
+	if o.JSON {
+		err = o.PrintJSON(doc)
+	} else {
+		err = printStatus(o.App, doc)
+	}
+	if err == nil && h.Backend.Error != "" {
+		err = &fault.Error{
+			Msg: "the agents cannot be used now", Hint: "start the " + h.Backend.Name + " or mend what the cause says; ohgw finds it again by itself",
+			Code: fault.Unreachable, Err: errors.New(h.Backend.Error),
+		}
+	}
+	return err
+}
+
+func printStatus(a *kit.App, s statusJSON) error {
+	var t kit.Table
+	t.Add("daemon", s.Daemon.URL+"/v1")
+	t.Add("status", s.Daemon.Status)
+	t.Add("version", s.Daemon.Version)
+	if s.Daemon.PID != 0 {
+		t.Add("process", strconv.Itoa(s.Daemon.PID))
+	}
+	if s.Daemon.Started != nil {
+		t.Add("started", a.TimeText(*s.Daemon.Started))
+	}
+	t.Add("backend", strings.TrimSpace(s.Backend.Name+" "+s.Backend.Version))
+	t.Add("address", s.Backend.Address)
+	t.Add("chosen because", s.Backend.Why)
+	for _, m := range s.Backend.Missing {
+		t.Add("lacks", m)
+	}
+	t.Add("running turns", strconv.Itoa(s.Runs.Running))
+	t.Add("waiting turns", strconv.Itoa(s.Runs.Queued))
+	t.Add("our key", s.Key)
+	return t.WritePairs(a.Stdout)
+}

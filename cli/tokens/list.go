@@ -1,0 +1,82 @@
+package tokens
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/token"
+)
+
+func newList(a *kit.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List tokens, without their values",
+		Long: kit.Long(`
+Lists the tokens: name, the end of the value, models, when it was made, when it
+ends. With OHGW_API_KEYS set, it lists those instead: a daemon with that
+variable takes no others.
+
+Piped, it prints one token a line, with tabs between the columns and times as in
+RFC 3339. With --json, tokens is a list of objects with name, id, tail, models
+(null: all), created, expires (null: never) and expired.`, 0, fault.Failed, fault.Usage),
+		Example:           kit.Examples("ohgw tokens list", "ohgw tokens list --json"),
+		Args:              kit.None(),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runList(cmd.Context(), &listOptions{App: a})
+		},
+	}
+}
+
+// listOptions is what the command takes.
+type listOptions struct {
+	*kit.App
+}
+
+// runList runs the command.
+func runList(_ context.Context, o *listOptions) error {
+	store, err := o.Setup().Tokens()
+	if err != nil {
+		return err
+	}
+	tokens, err := store.List()
+	if err != nil {
+		return o.Setup().TokenFault(err, "")
+	}
+	if o.JSON {
+		list := []tokenJSON{}
+		for _, t := range tokens {
+			list = append(list, describe(o.App, t))
+		}
+		return o.PrintJSON(map[string]any{"tokens": list})
+	}
+	t := kit.Table{Header: []string{"NAME", "VALUE", "MODELS", "MADE", "ENDS"}}
+	for _, tok := range tokens {
+		t.Add(row(o.App, tok)...)
+	}
+	if len(tokens) == 0 {
+		o.Hint("There are no tokens. Make one with: ohgw tokens create NAME")
+	}
+	return t.Write(o.Stdout)
+}
+
+func row(a *kit.App, t token.Token) []string {
+	models, made, ends := "all", "-", "never"
+	if len(t.Models) > 0 {
+		models = strings.Join(t.Models, ",")
+	}
+	if !t.Created.IsZero() {
+		made = a.TimeText(t.Created)
+	}
+	if !t.Expires.IsZero() {
+		ends = a.TimeText(t.Expires)
+		if t.Expired(a.Now()) {
+			ends += " (over)"
+		}
+	}
+	return []string{t.Name, "…" + t.Tail, models, made, ends}
+}

@@ -1,0 +1,78 @@
+package tokens
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/token"
+)
+
+// revokeOptions is what the command takes.
+type revokeOptions struct {
+	*kit.App
+
+	flags kit.SettingFlags
+
+	Name string
+	Yes  bool
+}
+
+func newRevoke(a *kit.App, flags kit.SettingFlags) *cobra.Command {
+	opts := revokeOptions{App: a, flags: flags}
+	cmd := &cobra.Command{
+		Use:   "revoke NAME",
+		Short: "Remove a token, so that it opens nothing",
+		Long: kit.Long(`
+Removes a token for good. A running daemon refuses it from its next request on;
+answers that it is giving already go on. It asks first; --yes answers that.`,
+			0, fault.Failed, fault.Usage, fault.Conflict),
+		Example:           kit.Examples("ohgw tokens revoke ide", "ohgw tokens revoke ide --yes"),
+		Args:              kit.Exactly("the name"),
+		ValidArgsFunction: completeTokens(a),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.Name = args[0]
+			return runRevoke(cmd.Context(), &opts)
+		},
+	}
+	cmd.Flags().BoolVarP(&opts.Yes, "yes", "y", false, "do not ask")
+	return cmd
+}
+
+// runRevoke runs the command.
+func runRevoke(ctx context.Context, o *revokeOptions) error {
+	if err := nameArg(o.Name); err != nil {
+		return err
+	}
+	store, values, err := stored(o.App, o.flags)
+	if err != nil {
+		return err
+	}
+	if !o.Yes {
+		yes, err := o.Confirm(ctx, fmt.Sprintf("Revoke the token %q? Whoever uses it is locked out.", o.Name), "--yes")
+		if err != nil {
+			return err
+		}
+		if !yes {
+			o.Note("Nothing was changed.")
+			return nil
+		}
+	}
+	if err := store.Revoke(ctx, o.Name); err != nil {
+		return o.Setup().TokenFault(err, o.Name)
+	}
+	if o.Name == token.DefaultName {
+		if err := store.Forget(ctx); err != nil {
+			o.Note("note: its value, which opens nothing any more, is still kept: %s", setup.NotKeptText(ctx, err, values))
+		}
+	}
+	if o.JSON {
+		return o.PrintJSON(map[string]string{"revoked": o.Name})
+	}
+	o.Note("The token %q is revoked.", o.Name)
+	return nil
+}

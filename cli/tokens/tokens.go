@@ -1,0 +1,87 @@
+// Package tokens has the commands about the keys that clients call with.
+package tokens
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/token"
+)
+
+// New makes the command "tokens".
+func New(a *kit.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "tokens COMMAND",
+		Short: "Manage the keys that clients call with",
+		Long: `Manages the tokens of the gateway: what an OpenAI client has as its API key.
+
+A token may be limited to models and to a time. Only its hash is kept, so its
+value is shown once; the token "default", which the first "ohgw serve" makes, is
+the exception: its value is in the store of keys (see ohgw help keys), where the
+commands of ohgw find it. A running daemon sees every change at its next
+request.
+
+The variable OHGW_API_KEYS replaces all of them for a daemon that has it.`,
+		Example: kit.Examples("ohgw tokens create ide --model openhands_claude --expires 30d", "ohgw tokens list"),
+		Args:    kit.UnknownCommand,
+		RunE:    kit.ShowHelp,
+	}
+	flags := kit.AddSettingsTo(cmd, cmd.PersistentFlags(), config.KeySection)
+	cmd.AddCommand(newCreate(a, flags), newList(a), newRevoke(a, flags), newShow(a, flags))
+	return cmd
+}
+
+// stored is tokenStore for commands that change what is stored: it says
+// when that does not count.
+func stored(a *kit.App, flags kit.SettingFlags) (*token.Store, *setup.KeyStore, error) {
+	s, err := a.Settings(flags)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(token.SplitKeys(a.Getenv("OHGW_API_KEYS"))) > 0 {
+		a.Note("note: OHGW_API_KEYS is set; a daemon that has it takes those keys only")
+	}
+	return a.Setup().TokenStore(s)
+}
+
+// tokenJSON is a token in JSON. Models is null for a token without a limit.
+type tokenJSON struct {
+	Name    string     `json:"name"`
+	ID      string     `json:"id"`
+	Tail    string     `json:"tail"`
+	Models  []string   `json:"models"`
+	ChatBy  []string   `json:"chat_by,omitempty"`
+	Created *time.Time `json:"created"`
+	Expires *time.Time `json:"expires"`
+	Expired bool       `json:"expired"`
+}
+
+func describe(a *kit.App, t token.Token) tokenJSON {
+	return tokenJSON{
+		Name: t.Name, ID: t.ID, Tail: t.Tail, Models: t.Models, ChatBy: t.ChatBy,
+		Created: kit.TimeOrNull(t.Created), Expires: kit.TimeOrNull(t.Expires), Expired: t.Expired(a.Now()),
+	}
+}
+
+// completeTokens offers the names of the stored tokens.
+func completeTokens(a *kit.App) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return a.Setup().TokenNames(), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// nameArg refuses a token's value where its name is wanted.
+func nameArg(name string) error {
+	if token.LooksLikeValue(name) {
+		return fault.NewUsage("this is the value of a token, not its name", "names are listed by ohgw tokens list; revoke a token whose value others may have seen")
+	}
+	return nil
+}
