@@ -1,4 +1,4 @@
-# Everything here is a plain go command; the names are for people. `make check` is what CI runs, less what needs a network.
+# Every target is a plain go command under a short name. `make check` is CI without the steps that need a network.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
@@ -29,7 +29,7 @@ lint: ## formatting, vet, linter, tidy modules
 	@scripts/lint
 
 .PHONY: generate
-generate: ## what is generated and committed
+generate: ## write the generated files that are committed
 	go generate ./...
 
 .PHONY: fuzz
@@ -42,7 +42,7 @@ e2e: ## the program with a real agent-server and real clients (scripts/agent-ser
 	scripts/e2e
 
 .PHONY: soak
-soak: ## half an hour of everything that can go wrong (OHGW_SOAK=30m, OHGW_SOAK_SEED)
+soak: ## run under faults for half an hour (OHGW_SOAK=30m, OHGW_SOAK_SEED)
 	scripts/e2e-setup
 	scripts/soak
 
@@ -59,13 +59,13 @@ bench: ## figures: benchmarks of the packages, then the program beside a bare pr
 	scripts/figures
 
 .PHONY: package
-package: ## what a release has, in dist/
+package: ## build the files of a release in dist/
 	@scripts/package
 
 .PHONY: vuln
-vuln: ## known vulnerabilities in what we use (asks vuln.go.dev)
+vuln: ## check dependencies for known vulnerabilities (asks vuln.go.dev)
 	$(TOOL) govulncheck ./...
 
 .PHONY: check
-check: lint race ## what has to be green before a commit lands (then `make e2e`)
+check: lint race ## what must be green before a commit lands (then `make e2e`)
 	@scripts/generated
