@@ -78,10 +78,10 @@ func (a *aligner) align(turns []Turn, atLeast int) alignment {
 	return best
 }
 
-// beats tells whether no place at end or before it is better than c, if it has
+// beats tells whether no place at end or before it is better than a, if it has
 // that score at most.
-func (c alignment) beats(score, end int) bool {
-	return score < c.score || score == c.score && (c.whole || c.end > end)
+func (a alignment) beats(score, end int) bool {
+	return score < a.score || score == a.score && (a.whole || a.end > end)
 }
 
 // index notes which turns have which texts of the history, and gives the

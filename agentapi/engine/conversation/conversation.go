@@ -436,8 +436,8 @@ func (c *Conversation) Ended() bool {
 	}
 }
 
-// do has the conversation's goroutine run f. The error is ctx's, or that of a conversation that
-// is closed.
+// do has the conversation's goroutine run f. The error is ctx's, or that of a
+// conversation that is closed.
 func (c *Conversation) do(ctx context.Context, f func()) error {
 	done, ran := make(chan struct{}), false
 	select {
