@@ -236,7 +236,7 @@ func (c *Conversation) introduce() error {
 	static, dynamic := c.cfg.Prompt.System(c.tools.defs, c.model.Info().Model)
 	p := &event.SystemPrompt{SystemPrompt: event.Text(static), Tools: make([]json.RawMessage, len(c.tools.defs))}
 	for i, d := range c.tools.defs {
-		p.Tools[i] = c.cfg.Schemas.Stored(d)
+		p.Tools[i] = d.Stored()
 	}
 	if dynamic != "" {
 		text := event.Text(dynamic)

@@ -56,30 +56,3 @@ func TestAKnownSchemaAllocatesNothing(t *testing.T) { //nolint:paralleltest // c
 		t.Errorf("a known schema costs %.0f allocations", n)
 	}
 }
-
-func TestEqualToolsAreStoredFromOneText(t *testing.T) {
-	t.Parallel()
-	var shared tool.Schemas
-	d := tool.Definition{Name: "a", Description: "one", ActionKind: "AAction", ObservationKind: "AObservation", Kind: "ATool"}
-	variants := []tool.Definition{d, d, d, d, d, d, d, d}
-	variants[1].Name, variants[1].Annotations = "b", &tool.Annotations{}
-	variants[2].Description = "two"
-	variants[3].ActionKind = "BAction"
-	variants[4].ObservationKind = "BObservation"
-	variants[5].Kind = "BTool"
-	variants[6].MCP = json.RawMessage(`{"name":"a"}`)
-	variants[7].Annotations = &tool.Annotations{OpenWorld: true}
-	for _, v := range variants {
-		first, again := shared.Stored(v), shared.Stored(v)
-		if diff := cmp.Diff(string(v.Stored()), string(first)); diff != "" {
-			t.Error(diff)
-		}
-		if &first[0] != &again[0] {
-			t.Errorf("%+v has two texts in memory", v)
-		}
-	}
-	d.Description = strings.Repeat("x", 64<<10)
-	if a, b := shared.Stored(d), shared.Stored(d); &a[0] == &b[0] {
-		t.Error("a large text is kept")
-	}
-}

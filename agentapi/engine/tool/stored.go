@@ -91,31 +91,25 @@ func (d Definition) Args(action json.RawMessage) (json.RawMessage, error) {
 // Stored is the tool as a SystemPromptEvent lists it, in the form the Python
 // SDK loads.
 func (d Definition) Stored() json.RawMessage {
-	o := object.Object{
-		{Name: "description", Value: text(d.Description)},
-		{Name: "action_type", Value: text(d.ActionKind)},
-		{Name: "observation_type", Value: text(d.ObservationKind)},
-	}
 	title := d.Name
-	if d.Annotations != nil {
-		o = append(o, object.Member{Name: "annotations", Value: mustJSON(d.Annotations)})
-		if d.Annotations.Title != "" {
-			title = d.Annotations.Title
-		}
+	if d.Annotations != nil && d.Annotations.Title != "" {
+		title = d.Annotations.Title
 	}
-	if d.MCP != nil {
-		o = append(o, object.Member{Name: "mcp_tool", Value: d.MCP})
-	}
-	return append(o,
-		object.Member{Name: "kind", Value: text(d.Kind)},
-		object.Member{Name: "title", Value: text(title)},
-	).JSON()
+	return mustJSON(struct {
+		Description string          `json:"description"`
+		Action      string          `json:"action_type"`
+		Observation string          `json:"observation_type"`
+		Annotations *Annotations    `json:"annotations,omitempty"`
+		MCP         json.RawMessage `json:"mcp_tool,omitempty"`
+		Kind        string          `json:"kind"`
+		Title       string          `json:"title"`
+	}{d.Description, d.ActionKind, d.ObservationKind, d.Annotations, d.MCP, d.Kind, title})
 }
 
 func text(s string) json.RawMessage { return mustJSON(s) }
 
-// mustJSON encodes what always can be: strings, and structs of strings and
-// booleans.
+// mustJSON encodes what always can be: strings, and structs of strings, booleans
+// and JSON.
 func mustJSON(v any) json.RawMessage {
 	data, err := json.Marshal(v)
 	if err != nil {
