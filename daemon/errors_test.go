@@ -23,7 +23,8 @@ import (
 
 func failing(kind error) error { return &agentapi.Error{Kind: kind, Msg: "A sentence of the backend."} }
 
-// Wire checklist 71: the lines of the table that a single request reaches.
+// Each line of the table that a single request reaches: status, type, code, and
+// whether a client may repeat.
 // Queues, drains and streams are in repeats_test.go.
 func TestEachFailureHasItsLineOfTheTable(t *testing.T) {
 	t.Parallel()
@@ -198,7 +199,7 @@ func TestARecordThatCannotBeKeptStartsNothing(t *testing.T) {
 	}
 }
 
-// Wire checklist 23.
+// A body over the limit gets 413 and its connection ends: nobody reads the rest.
 func TestALargeBodyIsRefusedAndItsConnectionClosed(t *testing.T) {
 	t.Parallel()
 	g := serve(t, daemontest.New("default"))
@@ -341,7 +342,7 @@ func (p panicking) Check(string) (daemon.Client, error) {
 	return daemon.Client{ID: "x"}, nil
 }
 
-// Wire checklist 87, and the promise about prompts.
+// No line of the log has a key or a word of a prompt.
 func TestTheLogHasNoSecretAndNoPrompt(t *testing.T) {
 	t.Parallel()
 	const prompt, answer, bad = "the-prompt-text", "the-answer-text", "ohgw-wrong-key-987654321"

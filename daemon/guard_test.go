@@ -21,7 +21,8 @@ func untouched(t *testing.T, b *daemontest.Backend, asked int) {
 	}
 }
 
-// Wire checklist 84.
+// Every route refuses a Host that is neither this machine's name nor allowed:
+// a page whose name was pointed here would send it.
 func TestHostNames(t *testing.T) {
 	t.Parallel()
 	b := daemontest.New("default")
@@ -85,7 +86,8 @@ func noCORS(t *testing.T, res response) {
 
 const page = "https://chat.example:8443"
 
-// Wire checklist 85.
+// A page of another origin, a page without one, and a cross-site request get 403,
+// no CORS header, and nothing happens.
 func TestPagesOfOtherOriginsAreRefused(t *testing.T) {
 	t.Parallel()
 	b := daemontest.New("default")
@@ -131,7 +133,8 @@ func TestPagesOfOtherOriginsAreRefused(t *testing.T) {
 	}
 }
 
-// Wire checklist 86.
+// A preflight has no key and gets the exact headers; the answer and its errors
+// name the allowed origin and vary by it.
 func TestAnAllowedPageMayCall(t *testing.T) {
 	t.Parallel()
 	b := daemontest.New("default")
@@ -187,7 +190,7 @@ func TestAnAllowedPageMayCall(t *testing.T) {
 	}
 }
 
-// Wire checklist 87.
+// Without a key, or with a wrong one, a request gets 401.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	b := daemontest.New("default")
@@ -232,7 +235,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Wire checklist 88.
+// A page can send text/plain without a preflight, so that is not JSON here.
 func TestSimpleRequestsOfPagesAreRefused(t *testing.T) {
 	t.Parallel()
 	b := daemontest.New("default")
@@ -248,7 +251,7 @@ func TestSimpleRequestsOfPagesAreRefused(t *testing.T) {
 	}
 }
 
-// Wire checklist 89.
+// A daemon that others can reach does not start without keys.
 func TestWithoutKeysOnlyThisMachineIsServed(t *testing.T) {
 	t.Parallel()
 	if _, err := daemon.New(daemon.Config{Backend: daemontest.New()}); err == nil {

@@ -39,7 +39,8 @@ func ids(list openai.ModelList) []string {
 	return names
 }
 
-// Wire checklist 1 and 2.
+// The list fits the schema; each model has a time above 0 and an owner, which
+// strict clients want.
 func TestModelsFitTheSchemaAndHaveATimeAndAnOwner(t *testing.T) {
 	t.Parallel()
 	b := daemontest.New()
@@ -83,7 +84,7 @@ func TestModelsOfAnEmptyStoreAreAnEmptyList(t *testing.T) {
 	}
 }
 
-// Wire checklist 3 and 4.
+// A model with a slash in its id is found, escaped or not; an unknown one is 404.
 func TestOneModelEqualsItsEntryInTheList(t *testing.T) {
 	t.Parallel()
 	g := serve(t, daemontest.New("default", "team/a b"))
@@ -113,7 +114,8 @@ func TestOneModelEqualsItsEntryInTheList(t *testing.T) {
 	envelope(t, g.do(http.MethodGet, "/v1/models/gpt-4o", ""), http.StatusNotFound, "model_not_found", "model")
 }
 
-// Wire checklist 5.
+// Models answer from memory while the backend is down, and with 503 if it never was
+// there.
 func TestModelsAnswerWhileTheBackendIsDown(t *testing.T) {
 	t.Parallel()
 	t.Run("seen before", func(t *testing.T) {
@@ -345,7 +347,8 @@ func TestTheNameOfTheActiveProfileIsANameOfThatProfile(t *testing.T) {
 	})
 }
 
-// Wire checklist 6.
+// Clients join a base URL and a path in many ways: without /v1, with two slashes,
+// with one at the end.
 func TestRoutesForgiveBaseURLs(t *testing.T) {
 	t.Parallel()
 	g := serve(t, script(daemontest.Finish("hello")))
@@ -361,7 +364,7 @@ func TestRoutesForgiveBaseURLs(t *testing.T) {
 	}
 }
 
-// Wire checklist 7 and 8.
+// An unknown path is 404 and a wrong method 405, in JSON: SDKs read nothing else.
 func TestUnknownPathsAndMethodsGetTheEnvelope(t *testing.T) {
 	t.Parallel()
 	g := serve(t, daemontest.New("default"))
@@ -392,7 +395,7 @@ func TestUnknownPathsAndMethodsGetTheEnvelope(t *testing.T) {
 	}
 }
 
-// Wire checklist 9.
+// UIs probe / and /health before they have a key.
 func TestProbesNeedNoKeyAndTellNothing(t *testing.T) {
 	t.Parallel()
 	g := serve(t, daemontest.New("default"))

@@ -33,7 +33,7 @@ func (g *gateway) cut(body string, n int, header ...string) {
 	}
 }
 
-// Wire checklist 48.
+// A client that comes back within the grace reads the answer from its first byte.
 func TestARepeatWithinTheGraceGetsEverythingFromTheStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestARepeatWithinTheGraceGetsEverythingFromTheStart(t *testing.T) {
 	})
 }
 
-// Wire checklist 48.
+// A run whose client does not come back within the grace is cancelled.
 func TestARunNobodyComesBackForIsInterrupted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestARunNobodyComesBackForIsInterrupted(t *testing.T) {
 	})
 }
 
-// Wire checklist 48.
+// With the header for it, a run goes on without its client.
 func TestADetachedRunGoesOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestADetachedRunGoesOn(t *testing.T) {
 	})
 }
 
-// Wire checklist 49.
+// A client that reads slowly blocks no run, and what waits for it is bounded.
 func TestASlowReaderDoesNotHoldTheRun(t *testing.T) {
 	t.Parallel()
 	done := make(chan struct{})
@@ -144,7 +144,7 @@ func TestARepeatOfAVeryLongAnswer(t *testing.T) {
 	})
 }
 
-// Wire checklist 72.
+// OpenAI's SDKs mark their repeats: one during the run gets that run's answer.
 func TestAMarkedRepeatJoinsTheRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -178,7 +178,8 @@ func TestTwoConnectedClientsWantTwoAnswers(t *testing.T) {
 	})
 }
 
-// Wire checklist 73.
+// The AI SDK and LangChain for JavaScript mark nothing: a repeat after a broken
+// connection gets the same run.
 func TestAnUnmarkedRepeatAfterABrokenConnectionJoins(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -215,7 +216,7 @@ func TestAnAnswerNobodyGotIsForTheNextWhoAsks(t *testing.T) {
 	})
 }
 
-// Wire checklist 74.
+// Who has the whole answer and asks the same again gets another run.
 func TestTheSameMessageAfterItsAnswerIsANewRun(t *testing.T) {
 	t.Parallel()
 	b := daemontest.New("default")
@@ -229,7 +230,7 @@ func TestTheSameMessageAfterItsAnswerIsANewRun(t *testing.T) {
 	}
 }
 
-// Wire checklist 75.
+// A key gets its answer again for the same request, and a conflict for another.
 func TestAnIdempotencyKeyIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
 	b := daemontest.New("default")
@@ -280,7 +281,7 @@ func TestAnIdempotencyKeySurvivesARestart(t *testing.T) {
 	}
 }
 
-// Wire checklist 34 and 76: no SDK's retry runs an agent twice.
+// A run that failed is not run again by an SDK that retries, however often.
 func TestAFailedRunIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -408,7 +409,7 @@ func TestNobodyGetsTheAnswerOfAnotherToken(t *testing.T) {
 	})
 }
 
-// Wire checklist 77.
+// A full queue is 429 with Retry-After, which SDKs obey by themselves.
 func TestAFullQueueIsTryLater(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -458,7 +459,7 @@ func TestWhoWaitsForASlotIsToldSo(t *testing.T) {
 	})
 }
 
-// Wire checklist 78; the chat ids of UIs come later, the queue is here.
+// Two requests of one conversation run one after the other.
 func TestRequestsToOneConversationQueueInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"github.com/ohgw/ohgw/internal/sse"
 )
 
-// Wire checklist 35.
+// The first frame has the role and comes at once: voice clients give up after 5 s.
 func TestTheFirstFrameComesBeforeTheAgentDoesAnything(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -40,7 +40,8 @@ func TestTheFirstFrameComesBeforeTheAgentDoesAnything(t *testing.T) {
 	})
 }
 
-// Wire checklist 36, 37, 39 and 42.
+// Every frame fits the schema and has the same id, time and model; reasoning comes
+// before the answer and never with it; the finish comes once, [DONE] last.
 func TestAStreamInFull(t *testing.T) {
 	t.Parallel()
 	g := serve(t, script(
@@ -84,7 +85,7 @@ func TestAStreamInFull(t *testing.T) {
 	}
 }
 
-// Wire checklist 37: nothing but data lines, LF only, no comment.
+// Nothing but data lines with LF, no comment: some clients read nothing else.
 func TestAStreamIsDataLinesOnly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -104,7 +105,7 @@ func TestAStreamIsDataLinesOnly(t *testing.T) {
 	})
 }
 
-// Wire checklist 38.
+// A silent agent's stream has an empty chunk every four seconds.
 func TestSilenceIsBrokenEveryFourSeconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -169,7 +170,8 @@ func TestHeartbeatsCanBeOff(t *testing.T) {
 	})
 }
 
-// Wire checklist 40 and 41.
+// Without include_usage no chunk has the key; with it one frame without choices
+// comes after the finish.
 func TestUsageIsSentOnRequestOnly(t *testing.T) {
 	t.Parallel()
 	g := serve(t, script(daemontest.Say("a"), daemontest.Tool("ls"), daemontest.Finish("done")))
@@ -200,7 +202,7 @@ func TestUsageIsSentOnRequestOnly(t *testing.T) {
 	}
 }
 
-// Wire checklist 44.
+// A frame has at most 64 KiB and whole characters: aiohttp reads no longer line.
 func TestNoFrameIsTooLongAndNoCharacterCut(t *testing.T) {
 	t.Parallel()
 	want := strings.Repeat("😀\x01", 60_000)
@@ -222,7 +224,7 @@ func TestNoFrameIsTooLongAndNoCharacterCut(t *testing.T) {
 	}
 }
 
-// Wire checklist 45.
+// A failure in mid-stream is one frame with the error; [DONE] does not follow.
 func TestAFailureInAStreamIsOneFrameAndNothingAfterIt(t *testing.T) {
 	t.Parallel()
 	g := serve(t, script(daemontest.Say("So far."), daemontest.Fail("LLMAuthenticationError", "the key sk-abcdefghijklmnop is wrong")))
@@ -237,7 +239,7 @@ func TestAFailureInAStreamIsOneFrameAndNothingAfterIt(t *testing.T) {
 	}
 }
 
-// Wire checklist 47.
+// Proxies are asked not to buffer, to transform or to compress a stream.
 func TestAStreamAsksProxiesNotToBuffer(t *testing.T) {
 	t.Parallel()
 	g := serve(t, daemontest.New("default"))
@@ -281,7 +283,8 @@ func TestEachPieceIsFlushed(t *testing.T) {
 	})
 }
 
-// Wire checklist 50.
+// The text of a stream is that of the same run's answer in one piece, or ends with
+// it.
 func TestStreamedTextAgreesWithThePlainAnswer(t *testing.T) {
 	t.Parallel()
 	steps := []daemontest.Step{daemontest.Delta("I will "), daemontest.Say("I will look."), daemontest.Tool("ls"), daemontest.Delta("There "), daemontest.Finish("There are two files.")}

@@ -31,7 +31,8 @@ var (
 	idForm      = regexp.MustCompile(`^chatcmpl-[0-9a-f]{32}$`)
 )
 
-// Wire checklist 28, 29 and 30; 29's absent keys are tested in daemon/openai.
+// An answer in one piece fits the schema and has its usage with all details. The
+// keys that must be absent are tested in daemon/openai.
 func TestACompletionFitsTheSchema(t *testing.T) {
 	t.Parallel()
 	g := serve(t, script(daemontest.Delta("I will "), daemontest.Say("I will look."), daemontest.Tool("go test ./..."), daemontest.Finish("The tests pass.")))
@@ -68,7 +69,9 @@ func TestACompletionFitsTheSchema(t *testing.T) {
 	}
 }
 
-// Wire checklist 10, 12, 13, 14, 15, 16, 17, 24 and 27, as the agent sees them.
+// What clients send beside the message does no harm: contents in parts, developer
+// messages, tool calls in the history, unknown and null fields, an empty answer at
+// the end.
 func TestWhatReachesTheAgent(t *testing.T) {
 	t.Parallel()
 	const pixel = "data:image/png;base64,iVBORw0KGgo="
@@ -127,7 +130,8 @@ func TestHistoryCanBeIgnoredAndSaysSo(t *testing.T) {
 	}
 }
 
-// Wire checklist 11 and 90.
+// Images come as data URLs, and as https URLs of public hosts where that is
+// allowed; the daemon fetches none.
 func TestRemoteImagesAreAllowedByOptionAndNeverPrivate(t *testing.T) {
 	t.Parallel()
 	image := func(url string) string {
@@ -172,7 +176,8 @@ func TestRemoteImagesAreAllowedByOptionAndNeverPrivate(t *testing.T) {
 	})
 }
 
-// Wire checklist 30 and 31.
+// The conversation's id is in a header, the same for each turn, and the usage is
+// that of one turn.
 func TestAConversationGoesOnUnderItsID(t *testing.T) {
 	t.Parallel()
 	g := serve(t, daemontest.New("default"), func(c *daemon.Config) { c.OneShotTTL = time.Hour })
@@ -263,7 +268,8 @@ func TestAnotherModelSwitchesOrIsRefused(t *testing.T) {
 	})
 }
 
-// Wire checklist 32.
+// A run of more than 15 s sends its status and white space before the result:
+// Node gives up after 300 s without a header.
 func TestALongPlainRunSendsWhiteSpaceAhead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -294,7 +300,7 @@ func TestALongPlainRunSendsWhiteSpaceAhead(t *testing.T) {
 	})
 }
 
-// Wire checklist 33.
+// A failure after white space has the status 200 already, and is not an answer.
 func TestAFailureAfterWhiteSpaceIsNoCompletion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -364,7 +370,8 @@ func TestPlainHeartbeatsCanBeOff(t *testing.T) {
 	})
 }
 
-// Wire checklist 46, and the other ends that are no failure.
+// A run that waits for a confirmation, or was paused, ends as an answer with a
+// notice; so do the other ends that are not a failure.
 func TestEndsThatAPersonCanGoOnFromAreAnswers(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
