@@ -101,8 +101,8 @@ nothing runs twice.`,
 	return cmd
 }
 
-// run checks what was asked for and finds a gateway to ask.
-func run(ctx context.Context, o *options) (err error) {
+// check looks at the flags, and brings the conversation's id into its usual form.
+func (o *options) check() (err error) {
 	if o.conversation != "" {
 		if o.conversation, err = uuid.Parse(o.conversation); err != nil {
 			return fault.NewUsage("--conversation is no UUID", "take one that an answer named, or any new UUID")
@@ -110,6 +110,19 @@ func run(ctx context.Context, o *options) (err error) {
 	}
 	if o.timeout < 0 {
 		return fault.NewUsage("--timeout is less than nothing", "use e.g. --timeout 10m, or leave it out for no limit")
+	}
+	return nil
+}
+
+// isOnce reports whether one question is asked, instead of a chat opened.
+func (o *options) isOnce() bool {
+	return o.print || o.JSON || o.stream || !o.StdinTTY || !o.Stdout.TTY()
+}
+
+// run checks what was asked for and finds a gateway to ask.
+func run(ctx context.Context, o *options) (err error) {
+	if err := o.check(); err != nil {
+		return err
 	}
 	s, err := o.Settings(o.settings)
 	if err != nil {
@@ -122,7 +135,7 @@ func run(ctx context.Context, o *options) (err error) {
 	if err != nil {
 		return err
 	}
-	once := o.print || o.JSON || o.stream || !o.StdinTTY || !o.Stdout.TTY()
+	once := o.isOnce()
 	c := &session{options: o, images: images}
 	if once {
 		// Before anything is started: a mistake here is the person's.

@@ -65,26 +65,26 @@ type reportJSON struct {
 	Checks  []doctor.Result `json:"checks"`
 }
 
-// run runs the command.
+// run runs the checks and prints each result as soon as it is known.
 func run(ctx context.Context, o *options) error {
 	if err := checkBundle(o.App, o.Bundle); err != nil {
 		return err
 	}
-	patient := inspect.New(o.Setup(), func() (*config.Settings, error) { return o.Settings(o.flags) })
+	installation := inspect.New(o.Setup(), func() (*config.Settings, error) { return o.Settings(o.flags) })
 	var p doing
 	if o.Stderr.TTY() && !o.Quiet && !o.JSON && o.Getenv("TERM") != "dumb" {
 		p.w = o.Stderr
 	}
 	report := reportJSON{}
 	var printed error
-	report.Checks = doctor.Run(ctx, patient.World(), doctor.Checks(o.Live), p.waiting, func(r doctor.Result) {
+	report.Checks = doctor.Run(ctx, installation.World(), doctor.Checks(o.Live), p.waiting, func(r doctor.Result) {
 		p.clear()
 		if !o.JSON && printed == nil {
 			printed = printResult(o.App, r)
 		}
 	})
 	report.Verdict = doctor.Worst(report.Checks)
-	if err := patient.Close(); err != nil && printed == nil {
+	if err := installation.Close(); err != nil && printed == nil {
 		printed = err
 	}
 	switch {
@@ -92,13 +92,20 @@ func run(ctx context.Context, o *options) error {
 		return ctx.Err()
 	case printed != nil:
 		return printed
-	case o.JSON:
+	}
+	return finish(ctx, o, report, installation)
+}
+
+// finish prints and writes the whole report. The error says how many checks
+// failed.
+func finish(ctx context.Context, o *options, report reportJSON, installation *inspect.Installation) error {
+	if o.JSON {
 		if err := o.PrintJSON(report); err != nil {
 			return err
 		}
 	}
 	if o.Bundle != "" {
-		if err := writeBundle(ctx, o.App, o.Bundle, report, patient); err != nil {
+		if err := writeBundle(ctx, o.App, o.Bundle, report, installation); err != nil {
 			return err
 		}
 	}

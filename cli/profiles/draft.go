@@ -12,13 +12,24 @@ import (
 	"github.com/ohgw/ohgw/internal/secret"
 )
 
+// check refuses flags that contradict each other.
+func (o *addOptions) check() error {
+	described := o.Model != "" || o.BaseURL != ""
+	switch {
+	case o.FromFile != "" && described:
+		return fault.NewUsage("--from-file contradicts --model and --base-url", "use one or the other")
+	case o.FromSettings && (o.FromFile != "" || described):
+		return fault.NewUsage("--from-settings contradicts --from-file, --model and --base-url", "use one or the other")
+	}
+	return nil
+}
+
 // draft is the profile that the flags, a file or a person describe.
 func draft(ctx context.Context, o *addOptions) (profile.Draft, error) {
+	if err := o.check(); err != nil {
+		return profile.Draft{}, err
+	}
 	switch {
-	case o.FromFile != "" && (o.Model != "" || o.BaseURL != ""):
-		return profile.Draft{}, fault.NewUsage("--from-file contradicts --model and --base-url", "use one or the other")
-	case o.FromSettings && (o.FromFile != "" || o.Model != "" || o.BaseURL != ""):
-		return profile.Draft{}, fault.NewUsage("--from-settings contradicts --from-file, --model and --base-url", "use one or the other")
 	case o.FromFile != "":
 		return draftFrom(o.App, o.FromFile)
 	case o.FromSettings:
@@ -28,22 +39,24 @@ func draft(ctx context.Context, o *addOptions) (profile.Draft, error) {
 	case !o.CanAsk():
 		return profile.NewDraft(o.Model, o.BaseURL), nil
 	}
-	asked := o.Model == ""
-	if asked {
-		model, err := askModel(ctx, o.App)
-		if err != nil {
+	return askDraft(ctx, o)
+}
+
+// askDraft asks a person for what no flag says.
+func askDraft(ctx context.Context, o *addOptions) (profile.Draft, error) {
+	model, base := o.Model, o.BaseURL
+	if model == "" {
+		var err error
+		if model, err = askModel(ctx, o.App); err != nil {
 			return profile.Draft{}, err
 		}
-		o.Model = model
-	}
-	if asked && o.BaseURL == "" {
-		url, err := o.Ask(ctx, "Base URL (empty for the provider's own): ")
-		if err != nil {
-			return profile.Draft{}, err
+		if base == "" {
+			if base, err = o.Ask(ctx, "Base URL (empty for the provider's own): "); err != nil {
+				return profile.Draft{}, err
+			}
 		}
-		o.BaseURL = url
 	}
-	draft := profile.NewDraft(o.Model, o.BaseURL)
+	draft := profile.NewDraft(model, base)
 	key, err := o.AskKey(ctx, "Key, empty for none")
 	if err != nil && !errors.Is(err, secret.ErrEmpty) {
 		return profile.Draft{}, kit.InputFault(err)

@@ -71,18 +71,19 @@ applied, file, entry, model before and after, reason and repair.`, 0, fault.Fail
 	return cmd
 }
 
-func (in *migrateOptions) check() error {
-	repair := len(in.AsOpenHands) > 0 || in.BaseURL != ""
-	switch {
-	case in.Restore != "" && (repair || in.DryRun || in.Check || len(in.Names) > 0):
+// check refuses flags that do not belong together.
+func (o *migrateOptions) check() error {
+	if o.Restore != "" && (o.DryRun || o.Check || o.BaseURL != "" || len(o.AsOpenHands)+len(o.Names) > 0) {
 		return fault.NewUsage("--restore goes with --force only", "restore first, then migrate again")
-	case in.BaseURL == "" && len(in.Names) > 0:
+	}
+	switch {
+	case o.BaseURL == "" && len(o.Names) > 0:
 		return fault.NewUsage("a NAME goes with --base-url", "to migrate what is not ambiguous, give no name")
-	case in.BaseURL != "" && len(in.Names) == 0:
+	case o.BaseURL != "" && len(o.Names) == 0:
 		return fault.NewUsage("--base-url needs the NAME of a profile", "ohgw profiles list shows what there is")
-	case in.Strict && !in.Check:
+	case o.Strict && !o.Check:
 		return fault.NewUsage("--strict goes with --check", "see ohgw profiles migrate --help")
-	case in.Force && len(in.AsOpenHands) == 0 && in.Restore == "":
+	case o.Force && len(o.AsOpenHands) == 0 && o.Restore == "":
 		return fault.NewUsage("--force goes with --as-openhands or --restore", "see ohgw profiles migrate --help")
 	}
 	return nil
