@@ -19,7 +19,6 @@ var tables = map[string]bool{
 	"daemon.rowOf":                   true, // codes of failures
 	"internal/profile/canon.Text":    true, // findings, in words
 	"internal/testkit/llmtest.apply": true, // verbs of a script
-	"tui/markdown.grammarOf":         true, // languages
 }
 
 // tooComplex are functions that are yet to be taken apart, by their name alone.
