@@ -24,7 +24,12 @@ func WithSignals(parent context.Context, exit func(int)) (ctx context.Context, s
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 2) // both, should they come at once
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // nohup
+	ignored := make(chan os.Signal, 1)
+	if signal.Ignored(syscall.SIGHUP) { // nohup
+		// This program ignores it still, but the shells of agents do not inherit
+		// that: their commands end with their terminal, also after a SIGKILL.
+		signal.Notify(ignored, syscall.SIGHUP)
+	} else {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	done := make(chan struct{})
@@ -51,6 +56,7 @@ func WithSignals(parent context.Context, exit func(int)) (ctx context.Context, s
 	})
 	return context.WithValue(ctx, keysOf{}, keys), func() {
 		signal.Stop(signals)
+		signal.Stop(ignored)
 		close(done)
 		watch.Wait()
 		cancel(nil)
