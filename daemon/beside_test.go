@@ -148,3 +148,36 @@ func TestMessagesDuringARunArePartOfTheChat(t *testing.T) {
 		t.Errorf("%q, %v", f.text(), second.Header)
 	}
 }
+
+// The same for two requests of one message of which the first has ended.
+func TestARequestOfOneMessageAfterAnotherKindIsNotItsNext(t *testing.T) {
+	t.Parallel()
+	main, beside := messages(systemMain+userMessage, withTools, streamed), messages(systemBeside+`{"role":"user","content":"Name this: fix the tests"}`, streamed)
+	next := messages(systemMain+`{"role":"user","content":"and format them"}`, withTools, streamed)
+	for name, tc := range map[string]struct {
+		bodies []string
+		how    []string // reconciled; "": no agent
+	}{
+		"the agent last":           {[]string{beside, main, next}, []string{"new", "new", "continued"}},
+		"the agent first":          {[]string{main, beside, next}, []string{"new", "", "continued"}},
+		"another name in between":  {[]string{beside, main, beside, next}, []string{"new", "new", "", "continued"}},
+		"the agent, and a message": {[]string{main, messages(`{"role":"user","content":"more"}`, streamed)}, []string{"new", "continued"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, llm := echo(), &plain{answer: "A Name"}
+			g := serve(t, b, llm.config)
+			conversations := map[string]bool{}
+			for i, body := range tc.bodies {
+				res := g.chat(body, session, "ses_1")
+				if how := res.header.Get("X-OpenHands-Reconciled"); how != tc.how[i] {
+					t.Errorf("request %d is %q, want %q", i, how, tc.how[i])
+				}
+				conversations[res.header.Get("X-OpenHands-ServerConversation-ID")] = true
+			}
+			if name == "the agent last" && len(conversations) != 2 {
+				t.Errorf("%d conversations", len(conversations))
+			}
+		})
+	}
+}

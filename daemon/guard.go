@@ -32,7 +32,7 @@ func newGuard(cfg Config) guard {
 func (g guard) then(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := w.(*exchange)
-		if !g.hostAllowed(r.Host) {
+		if !nameless(r) && !g.hostAllowed(r.Host) {
 			x.fail(r, newProblem(codeForbiddenHost, "This host name is not allowed; start ohgw serve with --allow-host NAME to allow a name other than localhost.", nil))
 			return
 		}
@@ -55,6 +55,10 @@ func (g guard) then(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 	})
 }
+
+// nameless tells whether a request cannot name its host: it is of HTTP/1.0, which
+// health checks of load balancers still speak. No browser does.
+func nameless(r *http.Request) bool { return r.Host == "" && !r.ProtoAtLeast(1, 1) }
 
 // hostAllowed looks at a Host header. The port is whatever a port mapping made
 // of it.

@@ -293,3 +293,25 @@ func TestWithoutKeysEverybodyMayCallFromHere(t *testing.T) {
 	completed(t, g.chat(ask("hi"), "Authorization", "Bearer whatever"))
 	envelope(t, g.chat(ask("hi"), "Origin", "https://evil.example"), http.StatusForbidden, "forbidden_origin", "")
 }
+
+// Health checks of load balancers speak HTTP/1.0 and name no host, which no
+// browser does.
+func TestRequestsOfHTTP10NeedNoHost(t *testing.T) {
+	t.Parallel()
+	for sent, want := range map[string]int{
+		"GET /healthz HTTP/1.0\r\n\r\n":                                http.StatusOK,
+		"HEAD /readyz HTTP/1.0\r\n\r\n":                                http.StatusOK,
+		"GET /v1/models HTTP/1.0\r\n\r\n":                              http.StatusUnauthorized,
+		"GET /healthz HTTP/1.0\r\nHost: evil.example\r\n\r\n":          http.StatusForbidden,
+		"GET /healthz HTTP/1.0\r\nOrigin: http://evil.example\r\n\r\n": http.StatusForbidden,
+		"GET http://evil.example/healthz HTTP/1.0\r\n\r\n":             http.StatusForbidden,
+		"GET /healthz HTTP/1.1\r\n\r\n":                                http.StatusBadRequest,
+		"GET /healthz HTTP/1.1\r\nHost:\r\n\r\n":                       http.StatusForbidden,
+	} {
+		ln := newPipes()
+		serveOn(t, ln, daemontest.New("default"))
+		if _, _, res := exchangeOn(t, ln, sent); res.status != want {
+			t.Errorf("%q: %d, want %d", sent, res.status, want)
+		}
+	}
+}

@@ -232,8 +232,28 @@ func (v *Visit) setAside() {
 	case v.plan.Kind == Continued && len(v.history) == 0: // nothing in it shows that it does
 		if v.Aside, v.Direct = v.chat.besides(v.req); v.Aside {
 			v.plan = Plan{Kind: New, Branch: -1}
+			return
+		}
+		v.plan = v.chat.next(v.req)
+		v.Direct = v.plan.Kind == New && !v.req.Tools
+		v.Aside = v.Direct
+	}
+}
+
+// next is the plan for a request without a history whose chat has conversations:
+// it is the next message of the newest one, or of the newest that an agent is
+// asked in, where the others were asked for titles and the like.
+func (c *chat) next(req Request) Plan {
+	for i, b := range slices.Backward(c.Branches) {
+		n := len(b.Turns)
+		if n == 0 || !b.Turns[n-1].asked.differs(mannerOf(req)) {
+			return Plan{Kind: Continued, Branch: i, Keep: n}
+		}
+		if !req.Tools {
+			break
 		}
 	}
+	return Plan{Kind: New, Branch: -1}
 }
 
 // follow takes up what the plan says of a branch of the chat. The caller holds

@@ -35,6 +35,7 @@ type Turn struct {
 	// waits: its run has not begun, and may never.
 	waits bool
 	draft *draft // the answer while it is written; nil for turns of another life
+	asked manner // zero for turns of another life
 }
 
 // Rules is what the identity of a chat says about its transcripts.

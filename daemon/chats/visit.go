@@ -101,7 +101,7 @@ func (v *Visit) Settle(started bool) {
 // a request that follows at once knows of it. The caller holds the chat.
 func (v *Visit) commit() {
 	c := v.chat
-	own := Turn{User: Of(v.req.Text), waits: true, draft: v.draft}
+	own := Turn{User: Of(v.req.Text), waits: true, draft: v.draft, asked: mannerOf(v.req)}
 	b := c.find(v.Conversation)
 	if b == nil {
 		b = &branch{Conversation: v.Conversation, Workspace: v.Workspace}
@@ -134,6 +134,27 @@ type underway struct {
 	draft        *draft
 	system       Digest
 	tools        bool
+}
+
+// manner is how a request asks.
+type manner struct {
+	known  bool
+	system Digest
+	tools  bool
+}
+
+func mannerOf(req Request) manner {
+	return manner{known: true, system: Of(req.System), tools: req.Tools}
+}
+
+// differs tells whether one of two requests is the agent's, and the other is
+// something else that a client asks in the name of the chat: only one has tools,
+// and the one without them has a system text of its own.
+func (m manner) differs(other manner) bool {
+	if !m.known || !other.known || m.tools == other.tools || m.system == other.system {
+		return false
+	}
+	return m.tools && other.system != "" || other.tools && m.system != ""
 }
 
 // aside tells whether a request that no conversation of the chat knows comes
