@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // Trouble is what a file operation failed for.
@@ -60,16 +61,28 @@ func anyOf(err error, targets []error) bool {
 // probeSize is what a turn needs at least, in bytes.
 const probeSize = 64 << 10
 
+// probe is the file that Try writes. It has one name, so that what a process
+// leaves that is killed meanwhile is removed by the next one.
+const probe = ".ohgw-probe.tmp"
+
 // Try tells whether something can be written in a directory: it writes a
 // temporary file and removes it.
 func Try(dir string) error {
-	f, err := os.CreateTemp(dir, ".ohgw-*.tmp")
+	f, err := os.OpenFile(filepath.Join(dir, probe), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("try to write: %w", err)
 	}
 	_, err = f.Write(make([]byte, probeSize))
-	if err := errors.Join(err, f.Close(), os.Remove(f.Name())); err != nil {
+	if err := errors.Join(err, f.Close(), remove(f.Name())); err != nil {
 		return fmt.Errorf("try to write: %w", err)
+	}
+	return nil
+}
+
+// remove removes a file, which another process may have done.
+func remove(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err //nolint:wrapcheck // Try does
 	}
 	return nil
 }

@@ -42,6 +42,9 @@ func TestTroublesAreTold(t *testing.T) {
 func TestTryLeavesNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, ".ohgw-probe.tmp"), []byte("of a process that was killed"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if err := storage.Try(dir); err != nil {
 		t.Error(err)
 	}

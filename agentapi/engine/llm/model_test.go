@@ -67,7 +67,9 @@ func TestInfo(t *testing.T) {
 func TestImagesCountWhatTheirProviderCounts(t *testing.T) {
 	t.Parallel()
 	for model, want := range map[string]int64{
-		"anthropic/claude-sonnet-4-5": 1600, "openai/gpt-4o": 1100, "gemini/gemini-2.5-pro": 1300, "deepseek/deepseek-chat": 0,
+		"anthropic/claude-sonnet-4-5": 1600, "openai/gpt-4o": 1100, "openai/gpt-5.2": 1100,
+		"openai/gpt-4o-mini": 37_000, "openrouter/openai/gpt-4o-mini-2024-07-18": 37_000, "openai/gpt-4.1-mini": 2500, "openai/gpt-5-mini": 2500,
+		"openai/o4-mini": 2500, "openai/gpt-4.1-nano": 3800, "openai/gpt-5-nano": 3800, "gemini/gemini-2.5-pro": 1300, "deepseek/deepseek-chat": 0,
 	} {
 		p := llm.DefaultProfile(model)
 		if got := newModel(t, llm.Config{Profile: p}).Info().ImageTokens; got != want {
