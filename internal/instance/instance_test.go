@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -35,7 +36,8 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	os.Stdout.WriteString("ready\n")
-	select {} // until it is killed
+	_, _ = os.Stdin.Read(make([]byte, 1)) // until it is killed, or the test is over
+	runtime.KeepAlive(claim)
 }
 
 func acquire(t *testing.T, dir string) *instance.Claim {
@@ -133,6 +135,9 @@ func TestAKilledDaemonIsNotFound(t *testing.T) {
 	cmd.Env = append(os.Environ(), heldDir+"="+dir)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
