@@ -1,4 +1,4 @@
-package cli
+package kit
 
 import (
 	"os/exec"
@@ -13,7 +13,7 @@ import (
 func TestNohupIsNotInherited(t *testing.T) { //nolint:paralleltest // signals are the process's
 	signal.Ignore(syscall.SIGHUP)
 	defer signal.Reset(syscall.SIGHUP)
-	ctx, stop := withSignals(t.Context(), func(int) { t.Error("it ends") })
+	ctx, stop := WithSignals(t.Context(), func(int) { t.Error("it ends") })
 	defer stop()
 	out, err := exec.CommandContext(t.Context(), "sh", "-c", "kill -HUP $$; echo ignored").CombinedOutput()
 	if err == nil || strings.Contains(string(out), "ignored") {
