@@ -40,9 +40,9 @@ func TestYesAndNoInTheChatDecide(t *testing.T) {
 			}
 			answer := w.say(text)
 			decided := b.Decided()
-			if len(decided) != 1 || decided[0].Accept != want.accepted || told(b) != want.prompt {
-				t.Errorf("decided %+v, told %q, answered %q", decided, told(b), answer)
-			}
+			size(t, "decided", decided, 1)
+			equal(t, "decided[0].Accept", decided[0].Accept, want.accepted)
+			equal(t, "what the agent was told", told(b), want.prompt)
 			if w.wants(t, "continued"); want.accepted && answer != "done" {
 				t.Errorf("answer %q", answer)
 			}
@@ -74,9 +74,9 @@ func TestAnAnswerGoesOn(t *testing.T) {
 	}
 	w.shows[1].Content += more
 	w.say("two")
-	if w.wants(t, "continued"); told(b) != "two" || len(b.Forked()) != 0 {
-		t.Errorf("told %q, forks %+v", told(b), b.Forked())
-	}
+	w.wants(t, "continued")
+	equal(t, "what the agent was told", told(b), "two")
+	equal(t, "the number of forks", len(b.Forked()), 0)
 	w.edit(0, "uno")
 	w.wants(t, "new")
 }
@@ -117,9 +117,8 @@ func TestADirectoryForEachChat(t *testing.T) {
 		openWindow(g, chatID, "another-"+name).say("one")
 		places := map[string]int{}
 		for _, o := range b.Opened() {
-			if filepath.Dir(o.Workspace) != base || !strings.HasPrefix(filepath.Base(o.Workspace), "chat-") {
-				t.Errorf("%q is not below %q", o.Workspace, base)
-			}
+			equal(t, "filepath.Dir(o.Workspace)", filepath.Dir(o.Workspace), base)
+			begins(t, "filepath.Base(o.Workspace)", filepath.Base(o.Workspace), "chat-")
 			places[o.Workspace]++
 		}
 		if len(places) != 2 {
@@ -166,9 +165,12 @@ func TestAChatOfTenMegabytes(t *testing.T) {
 		w.shows = append(w.shows[:len(w.shows):len(w.shows)], said{"user", fmt.Sprint(i, big)}, said{"assistant", fmt.Sprint(i, big)})
 	}
 	w.say("two")
-	if w.wants(t, "continued"); w.conversation() != first || len(told(b)) > 128<<10 || !strings.HasSuffix(told(b), "\n\ntwo") {
+	w.wants(t, "continued")
+	equal(t, "the conversation", w.conversation(), first)
+	if len(told(b)) > 128<<10 {
 		t.Errorf("in %s: %d bytes", w.conversation(), len(told(b)))
 	}
+	ends(t, "what the agent was told", told(b), "\n\ntwo")
 	w.say("three")
 	if w.wants(t, "continued"); told(b) != "three" {
 		t.Errorf("told %d bytes again", len(told(b)))
@@ -197,9 +199,8 @@ func TestTheHeaderOfTheConversationGoesBeforeThatOfTheChat(t *testing.T) {
 	g := serve(t, echo())
 	const id = "0f0e0d0c-0b0a-4908-8706-050403020100"
 	res := g.chat(ask("one"), chatID, "c-1", "X-OpenHands-ServerConversation-ID", id)
-	if res.header.Get("X-OpenHands-ServerConversation-ID") != id || res.header.Get("X-OpenHands-Reconciled") != "" {
-		t.Errorf("%v", res.header)
-	}
+	equal(t, "X-OpenHands-ServerConversation-ID", res.header.Get("X-OpenHands-ServerConversation-ID"), id)
+	equal(t, "X-OpenHands-Reconciled", res.header.Get("X-OpenHands-Reconciled"), "")
 }
 
 func TestHistoryIgnoreTellsNothingOfTheChat(t *testing.T) {
@@ -227,7 +228,8 @@ func TestChatsThatShareAnIDShareNoDirectory(t *testing.T) {
 	mine.say("my diary: a long day at the office")
 	theirs.say("their accounts: a long list of figures")
 	opened := b.Opened()
-	if len(opened) != 2 || opened[0].Workspace == opened[1].Workspace {
+	size(t, "what was opened", opened, 2)
+	if opened[0].Workspace == opened[1].Workspace {
 		t.Errorf("opened %+v", opened)
 	}
 	// What becomes of a chat stays in its directory.

@@ -24,13 +24,13 @@ func TestAChatStaysInItsConversation(t *testing.T) {
 			t.Errorf("answer %q", answer)
 		}
 		w.wants(t, "continued")
-		if w.conversation() != first || told(b) != text {
-			t.Errorf("conversation %s after %s, told %q", w.conversation(), first, told(b))
-		}
+		equal(t, "the conversation", w.conversation(), first)
+		equal(t, "what the agent was told", told(b), text)
 	}
 	other := openWindow(g, chatID, "c-2")
 	other.say("one")
-	if other.how() != "new" || other.conversation() == first {
+	equal(t, "what the other chat is", other.how(), "new")
+	if other.conversation() == first {
 		t.Errorf("another chat: %s in %s", other.how(), other.conversation())
 	}
 	if b.Runs() != 4 {
@@ -51,23 +51,26 @@ func TestAnEditGoesBackToWhereItWas(t *testing.T) {
 	w.edit(2, "two, but better")
 	w.wants(t, "forked")
 	forks := b.Forked()
-	if len(forks) != 1 || forks[0].Source != old || w.conversation() == old || forks[0].ID != w.conversation() {
+	size(t, "forks", forks, 1)
+	equal(t, "forks[0].Source", forks[0].Source, old)
+	if w.conversation() == old {
 		t.Fatalf("forks %+v", forks)
 	}
-	if !strings.HasPrefix(told(b), "The user went back") || !strings.HasSuffix(told(b), "\n\ntwo, but better") || strings.Contains(told(b), "> ") {
-		t.Errorf("told %q", told(b))
-	}
+	equal(t, "forks[0].ID", forks[0].ID, w.conversation())
+	begins(t, "what the agent was told", told(b), "The user went back")
+	ends(t, "what the agent was told", told(b), "\n\ntwo, but better")
+	lacks(t, "what the agent was told", told(b), "> ")
 	fork := w.conversation()
 	w.say("three of the new branch")
-	if w.wants(t, "continued"); w.conversation() != fork || told(b) != "three of the new branch" {
-		t.Errorf("in %s: %q", w.conversation(), told(b))
-	}
+	w.wants(t, "continued")
+	equal(t, "the conversation", w.conversation(), fork)
+	equal(t, "what the agent was told", told(b), "three of the new branch")
 	// The user looks at the old branch again, and goes on there.
 	w.shows = old3
 	w.say("four of the old branch")
-	if w.wants(t, "continued"); w.conversation() != old || told(b) != "four of the old branch" {
-		t.Errorf("in %s: %q", w.conversation(), told(b))
-	}
+	w.wants(t, "continued")
+	equal(t, "the conversation", w.conversation(), old)
+	equal(t, "what the agent was told", told(b), "four of the old branch")
 }
 
 func TestAnEditOfTheFirstMessageBeginsAnewWhereTheFilesAre(t *testing.T) {
@@ -94,11 +97,13 @@ func TestAnotherAnswerComesFromAFork(t *testing.T) {
 	w.say("one")
 	w.say("two")
 	w.regenerate()
-	if w.wants(t, "forked"); len(b.Forked()) != 1 || !strings.HasSuffix(told(b), "\n\ntwo") {
-		t.Errorf("forks %+v, told %q", b.Forked(), told(b))
-	}
+	w.wants(t, "forked")
+	size(t, "forks", b.Forked(), 1)
+	ends(t, "what the agent was told", told(b), "\n\ntwo")
 	w.regenerate()
-	if w.wants(t, "forked"); b.Runs() != 4 || b.Forked()[1].Source != b.Forked()[0].ID && b.Forked()[1].Source != b.Forked()[0].Source {
+	w.wants(t, "forked")
+	equal(t, "the number of runs", b.Runs(), 4)
+	if b.Forked()[1].Source != b.Forked()[0].ID && b.Forked()[1].Source != b.Forked()[0].Source {
 		t.Errorf("%d runs, forks %+v", b.Runs(), b.Forked())
 	}
 }
@@ -115,9 +120,9 @@ func TestABackendWithoutForksIsToldWhatWasSaid(t *testing.T) {
 	w.edit(2, "zwei")
 	w.wants(t, "quoted")
 	want := "> User: one\n\n> Assistant: You said: one\n"
-	if !strings.Contains(told(b), want) || strings.Contains(told(b), "two") || !strings.HasSuffix(told(b), "\n\nzwei") {
-		t.Errorf("told %q", told(b))
-	}
+	contains(t, "what the agent was told", told(b), want)
+	lacks(t, "what the agent was told", told(b), "two")
+	ends(t, "what the agent was told", told(b), "\n\nzwei")
 	opened := b.Opened()
 	if last := opened[len(opened)-1]; last.ID == old || last.Workspace != opened[0].Workspace {
 		t.Errorf("opened %+v", opened)
@@ -143,9 +148,10 @@ func TestStopAndGoOn(t *testing.T) {
 		w.stop("count", 2)
 		w.say("do something else")
 		w.wants(t, "continued")
-		if b.Interrupts() != 1 || b.Runs() != 2 || len(b.Opened()) != 2 || b.Opened()[0].ID != b.Opened()[1].ID {
-			t.Errorf("%d interrupts, %d runs, opened %+v", b.Interrupts(), b.Runs(), b.Opened())
-		}
+		equal(t, "the number of interrupts", b.Interrupts(), 1)
+		equal(t, "the number of runs", b.Runs(), 2)
+		size(t, "what was opened", b.Opened(), 2)
+		equal(t, "b.Opened()[0].ID", b.Opened()[0].ID, b.Opened()[1].ID)
 		want := "The user stopped your last answer. This much of it was shown:\n\n> Assistant: one two\n\nThe new message of the user:\n\ndo something else"
 		if told(b) != want {
 			t.Errorf("told %q", told(b))
@@ -172,9 +178,9 @@ func TestStopBeforeAnythingWasShown(t *testing.T) {
 		w.stop("think", 0)
 		synctest.Wait()
 		w.say("never mind")
-		if w.wants(t, "continued"); !strings.HasPrefix(told(b), "The user stopped your last answer before any of it was shown.") || b.Runs() != 2 {
-			t.Errorf("told %q, %d runs", told(b), b.Runs())
-		}
+		w.wants(t, "continued")
+		begins(t, "what the agent was told", told(b), "The user stopped your last answer before any of it was shown.")
+		equal(t, "the number of runs", b.Runs(), 2)
 	})
 }
 
@@ -192,13 +198,12 @@ func TestAFailedTurnIsNoReasonToBeginAnew(t *testing.T) {
 	w.say("one")
 	first := w.conversation()
 	w.say("break")
-	if !strings.Contains(w.last.body, "llm_error") || !strings.Contains(w.last.body, "overloaded. Send another message to continue in this chat.") {
-		t.Fatalf("%s", w.last.body)
-	}
+	contains(t, "the body", w.last.body, "llm_error")
+	contains(t, "the body", w.last.body, "overloaded. Send another message to continue in this chat.")
 	w.say("two")
-	if w.wants(t, "continued"); w.conversation() != first || told(b) != "two" {
-		t.Errorf("in %s: %q", w.conversation(), told(b))
-	}
+	w.wants(t, "continued")
+	equal(t, "the conversation", w.conversation(), first)
+	equal(t, "what the agent was told", told(b), "two")
 }
 
 func TestAMessageThatNeverBeganIsToldWithTheNext(t *testing.T) {
@@ -232,9 +237,9 @@ func TestATruncatedTranscriptIsTheSameChat(t *testing.T) {
 	}
 	w.shows = w.shows[4:]
 	w.say("five")
-	if w.wants(t, "continued"); told(b) != "five" || len(b.Forked()) != 0 {
-		t.Errorf("told %q, forks %+v", told(b), b.Forked())
-	}
+	w.wants(t, "continued")
+	equal(t, "what the agent was told", told(b), "five")
+	equal(t, "the number of forks", len(b.Forked()), 0)
 }
 
 func TestATranslatedAnswerIsToldOnce(t *testing.T) {
@@ -267,9 +272,8 @@ func TestAConversationThatIsGoneBeginsAnewAndSaysSo(t *testing.T) {
 	}
 	w.say("two")
 	w.wants(t, "quoted")
-	if !strings.Contains(told(b), "> User: one") || !strings.HasSuffix(told(b), "\n\ntwo") {
-		t.Errorf("told %q", told(b))
-	}
+	contains(t, "what the agent was told", told(b), "> User: one")
+	ends(t, "what the agent was told", told(b), "\n\ntwo")
 	if reasoning := parse(t, w.last).reasoning(); !strings.Contains(reasoning, "no longer exists") {
 		t.Errorf("the user is told %q", reasoning)
 	}
@@ -297,9 +301,9 @@ func TestChatsSurviveARestart(t *testing.T) {
 	}
 	w.g = serve(t, b, keep)
 	w.say("three")
-	if w.wants(t, "continued"); w.conversation() != first || told(b) != "three" {
-		t.Errorf("in %s: %q", w.conversation(), told(b))
-	}
+	w.wants(t, "continued")
+	equal(t, "the conversation", w.conversation(), first)
+	equal(t, "what the agent was told", told(b), "three")
 	w.edit(2, "zwei")
 	if w.wants(t, "forked"); len(b.Forked()) != 1 {
 		t.Errorf("forks %+v", b.Forked())
@@ -385,9 +389,9 @@ func TestAChatThatGetsItsNameLateIsFound(t *testing.T) {
 	first := w.conversation()
 	w.header = []string{"X-LibreChat-Conversation-Id", "5f0c"}
 	w.say("two")
-	if w.wants(t, "continued"); w.conversation() != first || told(b) != "two" {
-		t.Errorf("in %s: %q", w.conversation(), told(b))
-	}
+	w.wants(t, "continued")
+	equal(t, "the conversation", w.conversation(), first)
+	equal(t, "what the agent was told", told(b), "two")
 	w.edit(2, "zwei")
 	w.wants(t, "forked")
 }
@@ -400,10 +404,10 @@ func TestAProgramThatSendsOnlyWhatIsNewStaysInItsSession(t *testing.T) {
 	second := g.chat(ask("two"), "X-Session-Id", "s-1")
 	third := g.chat(ask("two"), "X-Session-Id", "s-1", "X-OpenHands-Transcript", "full")
 	id := func(r response) string { return r.header.Get("X-OpenHands-ServerConversation-ID") }
-	if second.header.Get("X-OpenHands-Reconciled") != "continued" || id(first) != id(second) {
-		t.Errorf("%s in %s, then %s", second.header.Get("X-OpenHands-Reconciled"), id(first), id(second))
-	}
-	if third.header.Get("X-OpenHands-Reconciled") != "new" || id(third) == id(first) {
+	equal(t, "X-OpenHands-Reconciled of the second", second.header.Get("X-OpenHands-Reconciled"), "continued")
+	equal(t, "id(first)", id(first), id(second))
+	equal(t, "X-OpenHands-Reconciled of the third", third.header.Get("X-OpenHands-Reconciled"), "new")
+	if id(third) == id(first) {
 		t.Errorf("with the whole chat: %s", third.header.Get("X-OpenHands-Reconciled"))
 	}
 }
@@ -450,9 +454,8 @@ func TestTwoFirstMessagesOfOneChatFindOneChat(t *testing.T) {
 		close(gate)
 		l, r := g.finish(left), g.finish(right)
 		id := func(r response) string { return r.header.Get("X-OpenHands-ServerConversation-ID") }
-		if b.Runs() != 1 || id(l) != id(r) {
-			t.Errorf("%d runs in %s and %s", b.Runs(), id(l), id(r))
-		}
+		equal(t, "the number of runs", b.Runs(), 1)
+		equal(t, "id(l)", id(l), id(r))
 	})
 }
 

@@ -67,9 +67,8 @@ func TestATokenForSomeModelsStaysOutOfTheConversationsOfOthers(t *testing.T) {
 	envelope(t, limited("what was said?", theirs), http.StatusNotFound, "conversation_not_found", "X-OpenHands-ServerConversation-ID")
 	envelope(t, limited("yes", theirs), http.StatusNotFound, "conversation_not_found", "X-OpenHands-ServerConversation-ID")
 	envelope(t, limited("go on", theirs, "X-OpenHands-Confirm", "reject"), http.StatusNotFound, "conversation_not_found", "X-OpenHands-ServerConversation-ID")
-	if len(b.Decided()) != 0 || b.Runs() != 1 {
-		t.Errorf("decided %+v, %d runs", b.Decided(), b.Runs())
-	}
+	size(t, "what was decided", b.Decided(), 0)
+	equal(t, "the number of runs", b.Runs(), 1)
 	for range 2 {
 		completed(t, limited("hi", own))
 	}

@@ -16,9 +16,9 @@ import (
 // untouched fails if anything of a request reached the backend.
 func untouched(t *testing.T, b *daemontest.Backend, asked int) {
 	t.Helper()
-	if b.Runs() != 0 || len(b.Opened()) != 0 || b.Asked() != asked {
-		t.Errorf("the backend was asked %d times, opened %d, ran %d", b.Asked(), len(b.Opened()), b.Runs())
-	}
+	equal(t, "the number of runs", b.Runs(), 0)
+	size(t, "what was opened", b.Opened(), 0)
+	equal(t, "how often the backend was asked", b.Asked(), asked)
 }
 
 // Every route refuses a Host that is neither this machine's name nor allowed:
@@ -146,9 +146,8 @@ func TestAnAllowedPageMayCall(t *testing.T) {
 		"Access-Control-Request-Headers", "authorization,content-type",
 	}
 	res := g.do(http.MethodOptions, "/v1/chat/completions", "", preflight...)
-	if res.status != http.StatusNoContent || res.body != "" {
-		t.Fatalf("preflight: %d %q", res.status, res.body)
-	}
+	equal(t, "the status", res.status, http.StatusNoContent)
+	equal(t, "the body", res.body, "")
 	got := make(map[string]string)
 	for name := range res.header {
 		if strings.HasPrefix(name, "Access-Control-") || name == "Vary" {
@@ -179,9 +178,9 @@ func TestAnAllowedPageMayCall(t *testing.T) {
 		g.do(http.MethodGet, "/nothing", "", "Origin", page),
 	} {
 		h := res.header
-		if h.Get("Access-Control-Allow-Origin") != page || h.Get("Vary") != "Origin" || h.Get("Access-Control-Allow-Credentials") != "" {
-			t.Errorf("%d: %v", res.status, h)
-		}
+		equal(t, "Access-Control-Allow-Origin", h.Get("Access-Control-Allow-Origin"), page)
+		equal(t, "Vary", h.Get("Vary"), "Origin")
+		equal(t, "Access-Control-Allow-Credentials", h.Get("Access-Control-Allow-Credentials"), "")
 		for _, name := range []string{"X-Request-Id", "X-OpenHands-ServerConversation-ID", "X-OpenHands-Run-Status", "Retry-After", "openai-processing-ms"} {
 			if !strings.Contains(h.Get("Access-Control-Expose-Headers"), name) {
 				t.Errorf("%d: exposed %q", res.status, h.Get("Access-Control-Expose-Headers"))

@@ -42,19 +42,17 @@ func TestHousekeepingIsOneCallOfTheModelAndNoAgent(t *testing.T) {
 	g := serve(t, b, llm.config)
 	res := g.chat(ask(titlePrompt), chatID, "c-1")
 	c := completed(t, res)
-	if c.text() != `{"title":"Eggs"}` || c.Usage.Prompt != 7 || c.Usage.Completion != 3 {
-		t.Errorf("%q, %+v", c.text(), c.Usage)
-	}
-	if res.header.Get("X-OpenHands-Task") != "title_generation" || res.header.Get("X-OpenHands-ServerConversation-ID") != "" {
-		t.Errorf("headers %v", res.header)
-	}
+	equal(t, "the answer", c.text(), `{"title":"Eggs"}`)
+	equal(t, "c.Usage.Prompt", c.Usage.Prompt, 7)
+	equal(t, "c.Usage.Completion", c.Usage.Completion, 3)
+	equal(t, "X-OpenHands-Task", res.header.Get("X-OpenHands-Task"), "title_generation")
+	equal(t, "X-OpenHands-ServerConversation-ID", res.header.Get("X-OpenHands-ServerConversation-ID"), "")
 	want := []daemon.Prompt{{Profile: "default", MaxTokens: 2048, Messages: []daemon.PromptMessage{{Role: "user", Text: titlePrompt}}}}
 	if diff := cmp.Diff(want, llm.prompts); diff != "" {
 		t.Errorf("the model was asked (-want +got):\n%s", diff)
 	}
-	if b.Runs() != 0 || len(b.Opened()) != 0 {
-		t.Errorf("%d runs, opened %v", b.Runs(), b.Opened())
-	}
+	equal(t, "the number of runs", b.Runs(), 0)
+	equal(t, "the number of opened conversations", len(b.Opened()), 0)
 	// The chat that it was for does not know of it.
 	w := openWindow(g, chatID, "c-1")
 	w.say("boil an egg")
@@ -72,9 +70,9 @@ func TestHousekeepingIsStreamedIfAskedFor(t *testing.T) {
 	llm := &plain{answer: `{"tags":["Food"]}`}
 	g := serve(t, echo(), llm.config)
 	f := parse(t, g.chat(ask("whatever", streamed, `"stream_options":{"include_usage":true}`), "X-OpenWebUI-Task", "tags_generation"))
-	if f.text() != `{"tags":["Food"]}` || f.end != "[DONE]" || f.chunks[len(f.chunks)-1].Usage.Prompt != 7 {
-		t.Errorf("%q, %q", f.text(), f.end)
-	}
+	equal(t, "the text", f.text(), `{"tags":["Food"]}`)
+	equal(t, "the last frame", f.end, "[DONE]")
+	equal(t, "f.chunks[len(f.chunks)-1].Usage.Prompt", f.chunks[len(f.chunks)-1].Usage.Prompt, 7)
 }
 
 func TestHousekeepingFallsBackToTheRule(t *testing.T) {
@@ -138,7 +136,9 @@ func TestHousekeepingByTheAgentIsAOneShot(t *testing.T) {
 	w := openWindow(g, chatID, "c-1")
 	w.say("boil an egg")
 	res := g.chat(ask(titlePrompt), chatID, "c-1")
-	if b.Runs() != 2 || res.header.Get("X-OpenHands-Reconciled") != "" || res.header.Get("X-OpenHands-ServerConversation-ID") == w.conversation() {
+	equal(t, "the number of runs", b.Runs(), 2)
+	equal(t, "X-OpenHands-Reconciled", res.header.Get("X-OpenHands-Reconciled"), "")
+	if res.header.Get("X-OpenHands-ServerConversation-ID") == w.conversation() {
 		t.Errorf("%d runs, %v", b.Runs(), res.header)
 	}
 	w.say("and then?")
@@ -154,9 +154,9 @@ func TestTheUtilityModelIsThePlainModel(t *testing.T) {
 	utility := strings.NewReplacer("openhands_default", "openhands_utility")
 	body := messages(`{"role":"system","content":"Be brief."},{"role":"user","content":"one"},{"role":"assistant","content":"1"},{"role":"user","content":"two"}`)
 	c := completed(t, g.chat(utility.Replace(body)))
-	if c.text() != "It depends." || c.Model != "openhands_utility" || b.Runs() != 0 {
-		t.Errorf("%q by %q, %d runs", c.text(), c.Model, b.Runs())
-	}
+	equal(t, "the answer", c.text(), "It depends.")
+	equal(t, "c.Model", c.Model, "openhands_utility")
+	equal(t, "the number of runs", b.Runs(), 0)
 	want := []daemon.PromptMessage{{Role: "system", Text: "Be brief."}, {Role: "user", Text: "one"}, {Role: "assistant", Text: "1"}, {Role: "user", Text: "two"}}
 	if diff := cmp.Diff(want, llm.prompts[0].Messages); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -2,7 +2,6 @@ package daemon_test
 
 import (
 	"net/http"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,14 +17,13 @@ func TestAnInterruptEndsTheAnswerAtOnce(t *testing.T) {
 		res := g.send(g.request(http.MethodPost, "/v1/chat/completions", ask("go", streamed)))
 		synctest.Wait()
 		stop := g.do(http.MethodPost, "/v1/conversations/"+res.Header.Get("X-OpenHands-ServerConversation-ID")+"/interrupt", "")
-		if stop.status != http.StatusOK || !strings.Contains(stop.body, `"interrupted":true`) {
-			t.Errorf("%d %s", stop.status, stop.body)
-		}
+		equal(t, "the status", stop.status, http.StatusOK)
+		contains(t, "the body", stop.body, `"interrupted":true`)
 		f := parse(t, g.finish(res))
 		last := f.chunks[len(f.chunks)-1]
-		if f.end != "[DONE]" || !strings.HasPrefix(f.text(), "So far.\n\n") || last.Extension["run_status"] != "cancelled" {
-			t.Errorf("%q, %v, %q", f.text(), last.Extension, f.end)
-		}
+		equal(t, "the last frame", f.end, "[DONE]")
+		begins(t, "the text", f.text(), "So far.\n\n")
+		equal(t, `last.Extension["run_status"]`, last.Extension["run_status"], "cancelled")
 		if n := g.backend.Interrupts(); n != 1 || time.Since(began) > time.Second {
 			t.Errorf("%d interrupts, after %s", n, time.Since(began))
 		}
@@ -36,9 +34,8 @@ func TestAnInterruptOfNothingIsNoFailure(t *testing.T) {
 	t.Parallel()
 	g := serve(t, script())
 	res := g.do(http.MethodPost, "/v1/conversations/0198c9d2-f0a5-4b1c-8e3d-4f5a6b7c8d9e/interrupt", "")
-	if res.status != http.StatusOK || !strings.Contains(res.body, `"interrupted":false`) {
-		t.Errorf("%d %s", res.status, res.body)
-	}
+	equal(t, "the status", res.status, http.StatusOK)
+	contains(t, "the body", res.body, `"interrupted":false`)
 	envelope(t, g.do(http.MethodPost, "/v1/conversations/x/interrupt", ""), http.StatusBadRequest, "invalid_conversation_id", "id")
 	envelope(t, g.do(http.MethodPost, "/v1/conversations/x/interrupt", "", "Authorization", ""), http.StatusUnauthorized, "missing_api_key", "")
 }

@@ -104,9 +104,8 @@ func TestOpenWebUIRunsOneAgentForEachMessage(t *testing.T) {
 			}
 			res := g.chat(string(r.Body), header...)
 			task, how := res.header.Get("X-OpenHands-Task"), res.header.Get("X-OpenHands-Reconciled")
-			if task != r.Task || how != r.Reconciled {
-				t.Errorf("request %d is %q %q, want %q %q: %.300s", i, task, how, r.Task, r.Reconciled, r.last)
-			}
+			equal(t, "task", task, r.Task)
+			equal(t, "how", how, r.Reconciled)
 			if b.Runs() != runs {
 				t.Fatalf("%d runs after %d messages", b.Runs(), runs)
 			}

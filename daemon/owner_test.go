@@ -179,9 +179,10 @@ func TestARefusedTokenKeepsNothingAlive(t *testing.T) {
 					t.Errorf("removed %v, want %s", got, id)
 				}
 				data, err := os.ReadFile(filepath.Join(state, "owners", id[:2]))
-				if err != nil || !strings.HasSuffix(string(data), id+" ;") {
-					t.Errorf("owners: %q, %v", data, err)
+				if err != nil {
+					t.Fatal(err)
 				}
+				ends(t, "the file", string(data), id+" ;")
 			})
 		})
 	}

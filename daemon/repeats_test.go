@@ -45,9 +45,9 @@ func TestARepeatWithinTheGraceGetsEverythingFromTheStart(t *testing.T) {
 		if f := parse(t, res); f.text() != "one two" || f.end != "[DONE]" {
 			t.Errorf("%q, %q", f.text(), f.end)
 		}
-		if b.Runs() != 1 || b.Interrupts() != 0 || res.header.Get("X-OpenHands-Replayed") != "true" {
-			t.Errorf("%d runs, %d interrupts, headers %v", b.Runs(), b.Interrupts(), res.header)
-		}
+		equal(t, "the number of runs", b.Runs(), 1)
+		equal(t, "the number of interrupts", b.Interrupts(), 0)
+		equal(t, "X-OpenHands-Replayed", res.header.Get("X-OpenHands-Replayed"), "true")
 	})
 }
 
@@ -82,9 +82,8 @@ func TestADetachedRunGoesOn(t *testing.T) {
 		if c := completed(t, g.chat(ask("go"))); c.text() != "one two" {
 			t.Errorf("%q", c.text())
 		}
-		if b.Runs() != 1 || b.Interrupts() != 0 {
-			t.Errorf("%d runs, %d interrupts", b.Runs(), b.Interrupts())
-		}
+		equal(t, "the number of runs", b.Runs(), 1)
+		equal(t, "the number of interrupts", b.Interrupts(), 0)
 	})
 }
 
@@ -156,9 +155,9 @@ func TestAMarkedRepeatJoinsTheRun(t *testing.T) {
 		time.Sleep(time.Second)
 		wg.Go(func() { second = completed(t, g.chat(ask("go"), "X-Stainless-Retry-Count", "1")) })
 		wg.Wait()
-		if first.text() != "one two" || second.text() != first.text() || b.Runs() != 1 {
-			t.Errorf("%q, %q, %d runs", first.text(), second.text(), b.Runs())
-		}
+		equal(t, "first.text()", first.text(), "one two")
+		equal(t, "second.text()", second.text(), first.text())
+		equal(t, "the number of runs", b.Runs(), 1)
 	})
 }
 
@@ -241,9 +240,9 @@ func TestAnIdempotencyKeyIsAnsweredOnce(t *testing.T) {
 		t.Errorf("%+v, %+v", a, b)
 	}
 	const id = "X-OpenHands-ServerConversation-ID"
-	if first.header.Get(id) != second.header.Get(id) || first.header.Get("Idempotency-Replayed") != "" || second.header.Get("Idempotency-Replayed") != "true" {
-		t.Errorf("headers %v, %v", first.header, second.header)
-	}
+	equal(t, "first.header.Get(id)", first.header.Get(id), second.header.Get(id))
+	equal(t, "Idempotency-Replayed of the first", first.header.Get("Idempotency-Replayed"), "")
+	equal(t, "Idempotency-Replayed of the second", second.header.Get("Idempotency-Replayed"), "true")
 	if f := parse(t, g.chat(ask("go", streamed), "Idempotency-Key", "k1")); f.text() != "ok" {
 		t.Errorf("streamed: %q", f.text())
 	}
@@ -297,9 +296,8 @@ func TestAFailedRunIsNotRepeated(t *testing.T) {
 			time.Sleep(time.Duration(pause) * time.Second)
 			res := g.chat(ask("go"))
 			e := envelope(t, res, http.StatusBadGateway, "llm_error", "")
-			if res.header.Get("X-OpenHands-Replayed") != "true" || !strings.Contains(e["message"].(string), "X-OpenHands-Repeat: run") {
-				t.Errorf("repeat %d: %v", i, e)
-			}
+			equal(t, "X-OpenHands-Replayed", res.header.Get("X-OpenHands-Replayed"), "true")
+			contains(t, `e["message"].(string)`, e["message"].(string), "X-OpenHands-Repeat: run")
 			if want := fmt.Sprintf("starts a new run after %d s", min(80, 10<<(i+1))); !strings.Contains(e["message"].(string), want) {
 				t.Errorf("repeat %d: %q, want %q", i, e["message"], want)
 			}
@@ -403,9 +401,8 @@ func TestNobodyGetsTheAnswerOfAnotherToken(t *testing.T) {
 		g.cut(body, 1)
 		res := g.chat(body, "Authorization", "Bearer "+limitedKey, "X-Stainless-Retry-Count", "1")
 		parse(t, res)
-		if b.Runs() != 2 || res.header.Get("X-OpenHands-Replayed") != "" {
-			t.Errorf("%d runs, %v", b.Runs(), res.header)
-		}
+		equal(t, "the number of runs", b.Runs(), 2)
+		equal(t, "X-OpenHands-Replayed", res.header.Get("X-OpenHands-Replayed"), "")
 	})
 }
 
@@ -453,9 +450,8 @@ func TestWhoWaitsForASlotIsToldSo(t *testing.T) {
 		synctest.Wait()
 		close(gate)
 		wg.Wait()
-		if !strings.HasPrefix(f.reasoning(), "Waiting for ") || f.text() != "done" {
-			t.Errorf("%q, %q", f.reasoning(), f.text())
-		}
+		begins(t, "the reasoning", f.reasoning(), "Waiting for ")
+		equal(t, "the text", f.text(), "done")
 	})
 }
 
@@ -520,9 +516,8 @@ func TestABackendThatIsDownIsAStatusForStreamsToo(t *testing.T) {
 		for _, body := range []string{ask("two", streamed), ask("three")} {
 			res := g.chat(body)
 			envelope(t, res, http.StatusServiceUnavailable, "agent_server_unavailable", "")
-			if res.header.Get("Retry-After") != "2" || res.header.Get("X-Should-Retry") != "" {
-				t.Errorf("headers %v", res.header)
-			}
+			equal(t, "Retry-After", res.header.Get("Retry-After"), "2")
+			equal(t, "X-Should-Retry", res.header.Get("X-Should-Retry"), "")
 		}
 		g.backend.SetDown(nil)
 		completed(t, g.chat(ask("three")))
@@ -628,9 +623,8 @@ func TestDrainInterruptsWhatTakesTooLong(t *testing.T) {
 		frameError(t, []byte(f.end), "run_interrupted", "")
 		res := <-plain
 		envelope(t, res, http.StatusInternalServerError, "run_interrupted", "")
-		if res.header.Get("X-Should-Retry") != "false" || res.header.Get("X-OpenHands-Run-Status") != "cancelled" {
-			t.Errorf("headers %v", res.header)
-		}
+		equal(t, "X-Should-Retry", res.header.Get("X-Should-Retry"), "false")
+		equal(t, "X-OpenHands-Run-Status", res.header.Get("X-OpenHands-Run-Status"), "cancelled")
 		if err := <-stopped; err != nil {
 			t.Error(err)
 		}

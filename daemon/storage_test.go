@@ -19,9 +19,8 @@ import (
 func wantDisk(t *testing.T, res response, status int, code, dir string) {
 	t.Helper()
 	message, _ := envelope(t, res, status, code, "")["message"].(string)
-	if strings.Contains(message, dir) || !strings.Contains(message, "ohgw doctor") {
-		t.Errorf("message %q", message)
-	}
+	lacks(t, "the message", message, dir)
+	contains(t, "the message", message, "ohgw doctor")
 }
 
 func TestReadyKnowsTheStateDirectory(t *testing.T) {
@@ -67,9 +66,10 @@ func TestAChatThatCannotBeReadIsNotBegunAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "chats", "*", "*.json"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("files %v, %v", files, err)
+	if err != nil {
+		t.Fatal(err)
 	}
+	equal(t, "len(files)", len(files), 1)
 	if err := errors.Join(os.Rename(files[0], files[0]+".aside"), os.Mkdir(files[0], 0o700)); err != nil {
 		t.Fatal(err)
 	}

@@ -51,9 +51,12 @@ func TestAStreamInFull(t *testing.T) {
 	f := parse(t, res)
 	var got []string
 	for i, c := range f.chunks {
-		if !idForm.MatchString(c.ID) || c.ID != f.chunks[0].ID || c.Created != f.chunks[0].Created || c.Model != "openhands_default" {
+		if !idForm.MatchString(c.ID) {
 			t.Errorf("chunk %d: %s", i, c.raw)
 		}
+		equal(t, "c.ID", c.ID, f.chunks[0].ID)
+		equal(t, "c.Created", c.Created, f.chunks[0].Created)
+		equal(t, "c.Model", c.Model, "openhands_default")
 		choice := c.Choices[0]
 		line := ""
 		switch {
@@ -68,16 +71,16 @@ func TestAStreamInFull(t *testing.T) {
 		case choice.FinishReason != nil:
 			line = "finish " + *choice.FinishReason
 		}
-		if strings.Contains(c.raw, `"usage"`) || (c.Extension != nil) != (choice.FinishReason != nil) {
-			t.Errorf("chunk %d: %s", i, c.raw)
-		}
+		lacks(t, "c.raw", c.raw, `"usage"`)
+		equal(t, "whether there is an extension", c.Extension != nil, choice.FinishReason != nil)
 		got = append(got, line)
 	}
 	want := []string{"role", "content I will", "content  look.", "reasoning $ go test ./...\n", "content \n\nThe tests pass.", "finish stop"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if f.end != "[DONE]" || res.err != nil {
+	equal(t, "the last frame", f.end, "[DONE]")
+	if res.err != nil {
 		t.Errorf("ended with %q, %v", f.end, res.err)
 	}
 	if before, _ := f.chunks[len(f.chunks)-1].Extension["text_before"].(float64); f.text()[int(before):] != "The tests pass." {
@@ -95,9 +98,8 @@ func TestAStreamIsDataLinesOnly(t *testing.T) {
 			t.Errorf("%q", res.body)
 		}
 		for frame := range strings.SplitSeq(strings.TrimSuffix(res.body, "\n\n"), "\n\n") {
-			if !strings.HasPrefix(frame, "data: ") || strings.Contains(frame, "\n") {
-				t.Errorf("frame %q", frame)
-			}
+			begins(t, "frame", frame, "data: ")
+			lacks(t, "frame", frame, "\n")
 		}
 		if f := parse(t, res); f.text() != "a\r\nb\u2028c" {
 			t.Errorf("text %q", f.text())
@@ -154,9 +156,8 @@ func TestHeldBackTextIsNoHeartbeat(t *testing.T) {
 		}
 		g := serve(t, script(append(steps, daemontest.Finish("done"))...), func(c *daemon.Config) { c.AnswerOnly = true })
 		f := parse(t, g.chat(ask("slow", streamed)))
-		if len(f.chunks) != 3+5 || f.text() != "done" {
-			t.Errorf("%d chunks, want role, 5 heartbeats in 21 s, content, finish", len(f.chunks))
-		}
+		size(t, "chunks", f.chunks, 3+5) // role, 5 heartbeats in 21 s, content, finish
+		equal(t, "the text", f.text(), "done")
 	})
 }
 
@@ -178,9 +179,8 @@ func TestUsageIsSentOnRequestOnly(t *testing.T) {
 	for _, body := range []string{ask("go", streamed), ask("go", streamed, `"stream_options":{"include_usage":false}`), ask("go", streamed, `"stream_options":null`)} {
 		f := parse(t, g.chat(body))
 		for _, c := range f.chunks {
-			if strings.Contains(c.raw, "usage") || len(c.Choices) != 1 {
-				t.Errorf("chunk %s", c.raw)
-			}
+			lacks(t, "c.raw", c.raw, "usage")
+			equal(t, "len(c.Choices)", len(c.Choices), 1)
 		}
 	}
 	f := parse(t, g.chat(ask("go", streamed, `"stream_options":{"include_usage":true}`)))
@@ -231,10 +231,14 @@ func TestAFailureInAStreamIsOneFrameAndNothingAfterIt(t *testing.T) {
 	res := g.chat(ask("go", streamed, `"stream_options":{"include_usage":true}`))
 	f := parse(t, res)
 	e := frameError(t, []byte(f.end), "llm_error", "")
-	if e["type"] != "server_error" || strings.Contains(fmt.Sprint(e), "abcdefghijklmnop") || !strings.Contains(fmt.Sprint(e), "is wrong") {
-		t.Errorf("%v", e)
-	}
-	if f.text() != "So far." || strings.Count(res.body, `"error"`) != 1 || strings.Contains(res.body, "[DONE]") || !strings.HasSuffix(res.body, "}}\n\n") || res.err != nil {
+	equal(t, `e["type"]`, e["type"], "server_error")
+	lacks(t, "fmt.Sprint(e)", fmt.Sprint(e), "abcdefghijklmnop")
+	contains(t, "fmt.Sprint(e)", fmt.Sprint(e), "is wrong")
+	equal(t, "the text", f.text(), "So far.")
+	equal(t, "strings.Count(res.body, `\"error\"`)", strings.Count(res.body, `"error"`), 1)
+	lacks(t, "the body", res.body, "[DONE]")
+	ends(t, "the body", res.body, "}}\n\n")
+	if res.err != nil {
 		t.Errorf("%s, %v", res.body, res.err)
 	}
 }

@@ -38,9 +38,9 @@ func TestACompletionFitsTheSchema(t *testing.T) {
 	g := serve(t, script(daemontest.Delta("I will "), daemontest.Say("I will look."), daemontest.Tool("go test ./..."), daemontest.Finish("The tests pass.")))
 	res := g.chat(ask("do they pass?"))
 	c := completed(t, res)
-	if c.text() != "The tests pass." || c.Choices[0].Message.Reasoning != "$ go test ./...\n" || c.Choices[0].FinishReason != "stop" {
-		t.Errorf("%s", res.body)
-	}
+	equal(t, "the answer", c.text(), "The tests pass.")
+	equal(t, "c.Choices[0].Message.Reasoning", c.Choices[0].Message.Reasoning, "$ go test ./...\n")
+	equal(t, "c.Choices[0].FinishReason", c.Choices[0].FinishReason, "stop")
 	if !idForm.MatchString(c.ID) || c.Model != "openhands_default" || c.Extension != nil {
 		t.Errorf("%s", res.body)
 	}
@@ -110,7 +110,9 @@ func TestWhatReachesTheAgent(t *testing.T) {
 				t.Error(diff)
 			}
 			open := g.backend.Opened()[0]
-			if open.System != tc.system || open.Profile != "default" || !open.New {
+			equal(t, "open.System", open.System, tc.system)
+			equal(t, "open.Profile", open.Profile, "default")
+			if !open.New {
 				t.Errorf("opened %+v", open)
 			}
 			if got := res.header.Get("X-OpenHands-Ignored"); got != tc.ignored {
@@ -258,9 +260,8 @@ func TestAnotherModelSwitchesOrIsRefused(t *testing.T) {
 		for _, body := range []string{cheap, strings.Replace(cheap, `"model"`, `"stream":true,"model"`, 1)} {
 			res := g.chat(body, "X-OpenHands-ServerConversation-ID", conversation)
 			envelope(t, res, http.StatusConflict, "model_mismatch", "model")
-			if res.header.Get("X-Should-Retry") != "false" || res.header.Get("X-OpenHands-ServerConversation-ID") != conversation {
-				t.Errorf("headers %v", res.header)
-			}
+			equal(t, "X-Should-Retry", res.header.Get("X-Should-Retry"), "false")
+			equal(t, "X-OpenHands-ServerConversation-ID", res.header.Get("X-OpenHands-ServerConversation-ID"), conversation)
 		}
 		if n := b.Runs(); n != 1 {
 			t.Errorf("%d runs, want 1", n)
@@ -280,7 +281,9 @@ func TestALongPlainRunSendsWhiteSpaceAhead(t *testing.T) {
 		if waited := time.Since(began); waited != 15*time.Second || res.StatusCode != http.StatusOK {
 			t.Errorf("status %d after %v", res.StatusCode, waited)
 		}
-		if res.ContentLength != -1 || res.Header.Get("Content-Type") != "application/json" || res.Header.Get("X-OpenHands-ServerConversation-ID") == "" {
+		equal(t, "res.ContentLength", res.ContentLength, -1)
+		equal(t, "Content-Type", res.Header.Get("Content-Type"), "application/json")
+		if res.Header.Get("X-OpenHands-ServerConversation-ID") == "" {
 			t.Errorf("length %d, headers %v", res.ContentLength, res.Header)
 		}
 		r := bufio.NewReader(res.Body)
@@ -307,7 +310,8 @@ func TestAFailureAfterWhiteSpaceIsNoCompletion(t *testing.T) {
 		b := script(daemontest.Wait(20*time.Second), daemontest.Fail("SomeError", "it broke"))
 		g := serve(t, b)
 		res := g.chat(ask("slow"))
-		if res.status != http.StatusOK || !errors.Is(res.err, io.ErrUnexpectedEOF) {
+		equal(t, "the status", res.status, http.StatusOK)
+		if !errors.Is(res.err, io.ErrUnexpectedEOF) {
 			t.Fatalf("status %d, %v: a body that does not break off can be taken for an answer: %s", res.status, res.err, res.body)
 		}
 		var body struct {
@@ -323,9 +327,13 @@ func TestAFailureAfterWhiteSpaceIsNoCompletion(t *testing.T) {
 		if diff := cmp.Diff(want, body.Ohgw); diff != "" {
 			t.Error(diff)
 		}
-		if body.Choices == nil || len(body.Choices) != 0 || body.Error["code"] != "run_error" || body.Error["message"] != want["message"] || body.Object != "chat.completion" {
+		if body.Choices == nil {
 			t.Errorf("%s", res.body)
 		}
+		size(t, "body.Choices", body.Choices, 0)
+		equal(t, `body.Error["code"]`, body.Error["code"], "run_error")
+		equal(t, `body.Error["message"]`, body.Error["message"], want["message"])
+		equal(t, "body.Object", body.Object, "chat.completion")
 		// What libraries do then gets the failure with its status, and no second run.
 		for _, retry := range []string{"1", ""} {
 			e := envelope(t, g.chat(ask("slow"), "X-Stainless-Retry-Count", retry), http.StatusInternalServerError, "run_error", "")
@@ -416,9 +424,10 @@ func TestEndsThatAPersonCanGoOnFromAreAnswers(t *testing.T) {
 			if got := res.header.Get("X-OpenHands-Run-Status"); got != tc.status {
 				t.Errorf("run status %q, want %q", got, tc.status)
 			}
-			if c.Extension != nil && c.Extension["run_status"] != tc.status || (c.Extension == nil) != (tc.status == "finished") {
+			if c.Extension != nil && c.Extension["run_status"] != tc.status {
 				t.Errorf("extension %v", c.Extension)
 			}
+			equal(t, "whether there is no extension", c.Extension == nil, tc.status == "finished")
 			if diff := cmp.Diff(c.Extension, last.Extension); diff != "" {
 				t.Error(diff)
 			}
@@ -453,9 +462,8 @@ func TestAConfirmationIsGivenOrRefused(t *testing.T) {
 			g := serve(t, b)
 			completed(t, g.chat(ask("begin"), "X-OpenHands-ServerConversation-ID", conversation))
 			c := completed(t, g.chat(ask(tc.answer), append(tc.header, "X-OpenHands-ServerConversation-ID", conversation)...))
-			if c.text() != tc.text || b.Runs() != tc.prompts {
-				t.Errorf("%q after %d prompts", c.text(), b.Runs())
-			}
+			equal(t, "the answer", c.text(), tc.text)
+			equal(t, "the number of runs", b.Runs(), tc.prompts)
 			if diff := cmp.Diff([]agentapi.Decision{tc.decided}, b.Decided()); diff != "" {
 				t.Error(diff)
 			}
@@ -483,9 +491,8 @@ func TestARunIsStoppedAfterItsTime(t *testing.T) {
 		if took := time.Since(began); took != 2500*time.Millisecond || !strings.Contains(e["message"].(string), "2.5 s") {
 			t.Errorf("%v after %v", e, took)
 		}
-		if res.header.Get("X-OpenHands-Run-Status") != "timeout" || g.backend.Interrupts() != 1 {
-			t.Errorf("status %q, %d interrupts", res.header.Get("X-OpenHands-Run-Status"), g.backend.Interrupts())
-		}
+		equal(t, "X-OpenHands-Run-Status", res.header.Get("X-OpenHands-Run-Status"), "timeout")
+		equal(t, "the number of interrupts", g.backend.Interrupts(), 1)
 		f := parse(t, g.chat(ask("slow again", streamed), "X-OpenHands-Timeout", "3"))
 		frameError(t, []byte(f.end), "run_timeout", "")
 	})
