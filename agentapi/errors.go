@@ -18,7 +18,7 @@ var (
 	ErrLost = errors.New("backend lost")
 	// ErrBusy: the conversation has a run of somebody else.
 	ErrBusy = errors.New("conversation busy")
-	// ErrUnauthorized: the backend does not take our key.
+	// ErrUnauthorized: the backend rejected the key.
 	ErrUnauthorized = errors.New("backend rejected the key")
 	// ErrUnsupported: this backend, or this version of it, cannot do that.
 	ErrUnsupported = errors.New("not supported by the backend")

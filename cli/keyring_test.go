@@ -6,7 +6,7 @@ import (
 )
 
 // fakeKeyringDir is a variable of scripts: the directory of a keyring that is
-// none. Where it is empty, the program has the keyring of the system.
+// none. Where it is empty, the program has the system keyring.
 const fakeKeyringDir = "TEST_KEYRING"
 
 // fakeRoot is a variable of scripts that says that this is root. Tests run as

@@ -69,7 +69,7 @@ func TestTheDefaultTokenIsKeptByARealKeyring(t *testing.T) {
 			t.Errorf("secret-tool finds %d characters, tokens show %d", len(got), len(value))
 		}
 		wantSaid(t, p.run(t, 0, "", "models"), "openhands_demo")
-		wantSaid(t, p.run(t, 0, "", "status"), "our key\tthe default token (keyring of the system)")
+		wantSaid(t, p.run(t, 0, "", "status"), "our key\tthe default token (system keyring)")
 		wantSaid(t, p.run(t, 0, "", "keys", "status"), "default token\tkept here")
 	})
 
@@ -80,7 +80,7 @@ func TestTheDefaultTokenIsKeptByARealKeyring(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "secret-tool", "clear", "service", "ohgw").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	wantSaid(t, p.serveUntil(t, func() { p.run(t, 0, "", "models") }), `was in a file; it is in the keyring of the system now`)
+	wantSaid(t, p.serveUntil(t, func() { p.run(t, 0, "", "models") }), `was in a file; it was moved to the system keyring`)
 	if got := p.lookup(t); got != value {
 		t.Errorf("after the move, secret-tool finds %d characters", len(got))
 	}

@@ -29,7 +29,7 @@ func (d *Daemon) chatOf(client Client, c *call, h http.Header) *chats.ID {
 }
 
 // goOnText is asked where the user asks for more of an answer.
-const goOnText = "Go on with your last answer, from where it ends in the chat."
+const goOnText = "Continue your last answer from where it ends in the chat."
 
 // goOn makes a message of a request that ends in an answer: the button of a UI
 // that lets an answer go on. To ask the message before it again would run the

@@ -69,7 +69,7 @@ func TestAnAnswerGoesOn(t *testing.T) {
 	// and shows what comes behind it.
 	w.last = w.g.chat(w.body(streamed), w.header...)
 	more := parse(t, w.last).text()
-	if w.wants(t, "continued"); !strings.HasPrefix(told(b), "Go on with your last answer") {
+	if w.wants(t, "continued"); !strings.HasPrefix(told(b), "Continue your last answer") {
 		t.Errorf("told %q", told(b))
 	}
 	w.shows[1].Content += more

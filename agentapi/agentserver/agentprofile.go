@@ -29,7 +29,7 @@ func (b *Backend) launchByAgentProfile(ctx context.Context, v version, req agent
 	want := agentProfile(req.Profile, openHandsAgent(settings))
 	id, err := b.keepAgentProfile(limited, agentProfileName(req.Profile), want)
 	if err != nil {
-		return b.fault(ctx, "keep an agent profile for the LLM profile", err)
+		return b.fault(ctx, "store an agent profile for the LLM profile", err)
 	}
 	start.AgentProfileID = id
 	start.Encrypted = false

@@ -110,7 +110,7 @@ func New(c Config) (*Backend, error) {
 	case err != nil:
 		return nil, fmt.Errorf("parse agent-server address: %w", withoutURL(err))
 	case base.Scheme != "http" && base.Scheme != "https", base.Host == "":
-		return nil, errors.New("agent-server address: want http://HOST:PORT or https://HOST:PORT")
+		return nil, errors.New("agent-server address: use http://HOST:PORT or https://HOST:PORT")
 	case base.RawQuery != "", base.Fragment != "":
 		return nil, errors.New("agent-server address: it must not have a query or a fragment")
 	}

@@ -50,7 +50,7 @@ func (b *Backend) fault(ctx context.Context, what string, err error) error {
 	case e.status >= http.StatusInternalServerError:
 		return &agentapi.Error{
 			Kind: agentapi.ErrRefused, Err: err,
-			Msg: fmt.Sprintf("The agent-server could not %s%s. Its log says more.", what, because(e)),
+			Msg: fmt.Sprintf("The agent-server could not %s%s. See its log for the cause.", what, because(e)),
 		}
 	default:
 		return &agentapi.Error{

@@ -56,7 +56,7 @@ func (c *conversation) Fork(ctx context.Context, req agentapi.ForkRequest) (agen
 // does; so the LLM is handed over once more between the message and the run.
 // Where that fails, the numbers are missing, and nothing else.
 func (c *conversation) sendCounted(ctx context.Context, message request, arrived func(event.Event) bool) error {
-	if err := c.once(ctx, "take the message", message, arrived); err != nil {
+	if err := c.once(ctx, "accept the message", message, arrived); err != nil {
 		return err
 	}
 	if err := c.Switch(ctx, c.info.Profile); err != nil {

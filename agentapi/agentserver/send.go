@@ -38,7 +38,7 @@ func (c *conversation) Send(ctx context.Context, m agentapi.Message) error {
 	if !in.Run {
 		return c.sendCounted(ctx, message, arrived)
 	}
-	return c.once(ctx, "take the message", message, arrived)
+	return c.once(ctx, "accept the message", message, arrived)
 }
 
 // Decide answers actions that wait for confirmation.
@@ -55,7 +55,7 @@ func (c *conversation) Decide(ctx context.Context, d agentapi.Decision) error {
 		return ok && d.Accept && status == event.Running
 	}
 	path := c.path() + "/events/respond_to_confirmation"
-	return c.once(ctx, "take the decision", request{method: http.MethodPost, path: path, in: in}, arrived)
+	return c.once(ctx, "apply the decision", request{method: http.MethodPost, path: path, in: in}, arrived)
 }
 
 // once makes a call that must not be made twice. arrived knows the event that

@@ -31,7 +31,7 @@ func (b *Backend) info(ctx context.Context) (serverInfo, error) {
 
 func (b *Backend) askInfo(ctx context.Context) (serverInfo, error) {
 	info, err := b.readInfo(ctx)
-	return info, b.fault(ctx, "say its version", err)
+	return info, b.fault(ctx, "report its version", err)
 }
 
 // readInfo is askInfo with the error as it is.

@@ -32,12 +32,12 @@ func (c *session) faultOf(err error) error {
 	case gateway.Unreachable:
 		f.Code, f.Hint = fault.Unreachable, "start it with ohgw serve, or leave out --url to run one here; see ohgw status"
 		if e.Code != "" {
-			f.Hint = "see what ohgw status says"
+			f.Hint = "run ohgw status"
 		}
 	case gateway.Stranger:
-		f.Code, f.Hint = fault.Unreachable, "name the right address with --url or OHGW_URL"
+		f.Code, f.Hint = fault.Unreachable, "set the correct address with --url or OHGW_URL"
 	case gateway.Locked:
-		f.Code, f.Hint = fault.Credential, "put one of its tokens into OHGW_API_KEY; ohgw tokens create NAME makes one"
+		f.Code, f.Hint = fault.Credential, "set OHGW_API_KEY to one of its tokens (ohgw tokens create NAME); ohgw tokens create NAME makes one"
 	case gateway.Busy:
 		f.Hint = "try again"
 		if e.RetryAfter > 0 {

@@ -25,7 +25,7 @@ func New(a *kit.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys COMMAND",
 		Short: "Keep the keys of LLMs in the system's keyring",
-		Long: `Keeps the API keys of LLMs in the keyring of the system, and hands them to
+		Long: `Keeps the API keys of LLMs in the system keyring, and hands them to
 agents when they start: a key is in no profile and in no list of processes.
 
 A key is for a profile, or for a provider (provider:openai) and all profiles of
@@ -114,7 +114,7 @@ func knownEntry(a *kit.App, e secret.Entry) error {
 	if slices.Contains(names, e.Profile) {
 		return nil
 	}
-	hint := "ohgw profiles list shows what there is"
+	hint := "ohgw profiles list shows the profiles"
 	if near := suggest.Nearest(e.Profile, names); near != "" {
 		hint = "did you mean " + near + "?"
 	} else if slices.Contains(setup.ProviderPrefixes(), e.Profile) {

@@ -33,7 +33,7 @@ type Env struct {
 	// as it was before, and then interrupted is called.
 	ReadHidden func(ctx context.Context, question string, interrupted func()) ([]byte, error)
 
-	// Keyring is the keyring of the system if it is nil.
+	// Keyring is the system keyring if it is nil.
 	Keyring secret.Backend
 }
 

@@ -107,7 +107,7 @@ func runCheck(ctx context.Context, o *checkOptions) error {
 	}
 	work, err := o.Getwd()
 	if err != nil {
-		return fault.New("the working directory cannot be found", "go to a directory that is there", err)
+		return fault.New("cannot find the working directory", "change to a directory that exists", err)
 	}
 	found, err := store.Check(ctx, profile.CheckOptions{Names: o.Names, Keys: keys.Resolver, CLI: places.CLI, Older: olderStores(places, work), Ignored: ignoredByEngine})
 	if err != nil {

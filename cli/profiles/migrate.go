@@ -80,7 +80,7 @@ func (o *migrateOptions) check() error {
 	case o.BaseURL == "" && len(o.Names) > 0:
 		return fault.NewUsage("a NAME goes with --base-url", "to migrate what is not ambiguous, give no name")
 	case o.BaseURL != "" && len(o.Names) == 0:
-		return fault.NewUsage("--base-url needs the NAME of a profile", "ohgw profiles list shows what there is")
+		return fault.NewUsage("--base-url needs the NAME of a profile", "ohgw profiles list shows the profiles")
 	case o.Strict && !o.Check:
 		return fault.NewUsage("--strict goes with --check", "see ohgw profiles migrate --help")
 	case o.Force && len(o.AsOpenHands) == 0 && o.Restore == "":

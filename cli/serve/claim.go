@@ -27,7 +27,7 @@ func checkSettings(a *kit.App, s *config.Settings) error {
 			return fault.NewUsage(fmt.Sprintf("without keys, whoever reaches %s could run commands here", s.Addr),
 				"remove --no-auth, or listen on 127.0.0.1 ("+s.Origin("no_auth").String()+", "+s.Origin("addr").String()+")")
 		}
-		a.Note("warning: %s can be reached from other machines; whoever has a token can run commands through it", s.Addr)
+		a.Note("warning: %s can be reached from other machines; anyone with a token can run commands on this one", s.Addr)
 		if len(s.AllowHosts) == 0 {
 			a.Note("warning: clients elsewhere are refused until --allow-host names the host or address that they call")
 		}
@@ -54,7 +54,7 @@ func claimFault(err error, dirs paths.Set) error {
 	running, ok := errors.AsType[*instance.RunningError](err)
 	switch {
 	case !ok:
-		return fault.New("the runtime or the state directory cannot be used", "mend it, or name another one with XDG_RUNTIME_DIR or XDG_STATE_HOME", err)
+		return fault.New("the runtime or the state directory cannot be used", "repair it, or choose another one with XDG_RUNTIME_DIR or XDG_STATE_HOME", err)
 	case running.Info.URL != "":
 		return &fault.Error{
 			Msg:  fmt.Sprintf("your ohgw runs already, at %s (process %d)", running.Info.URL, running.Info.PID),

@@ -21,7 +21,7 @@ func newShow(a *kit.App, flags kit.SettingFlags) *cobra.Command {
 		Short: "Print the value of the default token",
 		Long: kit.Long(`
 Prints the value of the token "default", which the first "ohgw serve" makes and
-which is kept in the store of keys: the keyring of the system, or the file that
+which is kept in the store of keys: the system keyring, or the file that
 --key-store file chose. The values of other tokens are not kept; make a new one
 when a value is lost.
 
@@ -61,7 +61,7 @@ func runShow(ctx context.Context, o *showOptions) error {
 		}
 		return &fault.Error{
 			Msg:  fmt.Sprintf("the value of the token %q is not kept: it was shown once", o.Name),
-			Hint: fmt.Sprintf("make it anew: ohgw tokens revoke %s --yes && ohgw tokens create %s", o.Name, o.Name),
+			Hint: fmt.Sprintf("create it again: ohgw tokens revoke %s --yes && ohgw tokens create %s", o.Name, o.Name),
 			Code: fault.Credential,
 		}
 	}

@@ -50,7 +50,7 @@ func healthy() *doctor.World {
 		Writable: func(string) error { return nil },
 		Free:     func(string) (uint64, error) { return 10 << 30, nil },
 		KeyStore: func(context.Context) (doctor.KeyStore, error) {
-			return doctor.KeyStore{Name: "keyring of the system", Path: "/state/ohgw/key-names.json", Keys: 2}, nil
+			return doctor.KeyStore{Name: "system keyring", Path: "/state/ohgw/key-names.json", Keys: 2}, nil
 		},
 		Profiles: func(context.Context) (doctor.Profiles, error) {
 			return doctor.Profiles{Base: "/home/.openhands", Count: 1, Active: &doctor.ActiveProfile{
@@ -418,7 +418,7 @@ func TestDaemon(t *testing.T) {
 		"ending":  {doctor.Daemon{Status: "draining", Version: "1.2.3"}, doctor.Warning, nil},
 		"older":   {doctor.Daemon{Status: "ok", Version: "1.0.0"}, doctor.Warning, []string{"the daemon is ohgw 1.0.0, this program is 1.2.3"}},
 		"no host": {doctor.Daemon{Status: "ok", Version: "1.2.3", BackendError: "gone"}, doctor.Failed, []string{"gone"}},
-		"locked":  {doctor.Daemon{Status: "ok", Refused: &fault.Error{Msg: "does not take our key", Hint: "put one into OHGW_API_KEY"}}, doctor.Failed, []string{"OHGW_API_KEY"}},
+		"locked":  {doctor.Daemon{Status: "ok", Refused: &fault.Error{Msg: "rejected the key", Hint: "put one into OHGW_API_KEY"}}, doctor.Failed, []string{"OHGW_API_KEY"}},
 	}
 	for name, tt := range tests {
 		w := healthy()

@@ -106,7 +106,7 @@ type Daemon struct {
 	Status  string // "ok" or "draining"
 	// BackendError is why its agents cannot be used; "" when they can.
 	BackendError string
-	// Refused is why it does not take our key; nil when it does.
+	// Refused is why the daemon rejected the key; nil when it accepted the key.
 	Refused error
 }
 

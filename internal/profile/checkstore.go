@@ -112,7 +112,7 @@ func (c *checker) settings(files []document.File) {
 			return
 		}
 	}
-	finding{c: c, file: snap.File}.add(Warning, "active-missing", "ohgw profiles use NAME", "the active profile %.80q is not there", active)
+	finding{c: c, file: snap.File}.add(Warning, "active-missing", "ohgw profiles use NAME", "the active profile %.80q does not exist", active)
 }
 
 // agents reports agent profiles that use a profile that is not there.

@@ -27,7 +27,7 @@ type ConversationSettings struct {
 	// ACP tells that the settings are for an agent of another program, which
 	// does not run here. MCP servers are all that Agent has then.
 	ACP bool
-	// Legacy tells that the settings are those of the first OpenHands, which
+	// Legacy tells that settings.json is in the OpenHands 0.x format, which
 	// say nothing that a present one reads.
 	Legacy bool
 	// Lost are the secrets that cannot be read. They are not in Agent, nor are

@@ -63,7 +63,7 @@ type KeyringConfig struct {
 	// is a session at all.
 	LookupEnv func(string) (string, bool)
 
-	// Backend is the keyring of the system if it is nil.
+	// Backend is the system keyring if it is nil.
 	Backend Backend
 
 	// Now is what the file gets as its time when a key in the keyring is

@@ -28,7 +28,7 @@ type Env struct {
 	Root     bool                   // this is the user who may do everything
 	Getwd    func() (string, error) // the working directory
 
-	// Keyring is the keyring of the system if it is nil.
+	// Keyring is the system keyring if it is nil.
 	Keyring secret.Backend
 
 	// Config is the config file that the command line names; "" for none.

@@ -13,7 +13,7 @@ import (
 // WarnCleartext says that a key is about to be written as it is.
 func (env *Env) WarnCleartext(s *KeyStore) {
 	if s.cleartext {
-		env.Note("warning: %s holds keys as they are, readable by you alone; with OH_SECRET_KEY set, they are encrypted", s.Path)
+		env.Note("warning: %s holds keys in cleartext, readable only by you; set OH_SECRET_KEY to encrypt them", s.Path)
 	}
 }
 
@@ -28,11 +28,11 @@ func (env *Env) RememberStore(s *KeyStore) {
 	}
 	line := config.Line(config.KeyStoreKey, s.kind)
 	if err := config.Remember(s.Settings.File, config.KeyStoreKey, s.kind); err != nil {
-		env.Note("ohgw looks for keys elsewhere until %s has the line, above all tables:\n  %s", s.Settings.File, line)
+		env.Note("ohgw does not use this key store until %s has this line above all tables:\n  %s", s.Settings.File, line)
 		env.Detail("it was not added: %v", err)
 		return
 	}
-	env.Note("From now on ohgw has its keys there: %s has the line %s", s.Settings.File, line)
+	env.Note("ohgw will use this key store from now on: %s has the line %s", s.Settings.File, line)
 }
 
 // The outcomes of storing a key.
@@ -51,8 +51,8 @@ func (env *Env) KeepKey(ctx context.Context, store *KeyStore, entry secret.Entry
 		return KeyAlready, nil
 	case err == nil && !replace:
 		return "", &fault.Error{
-			Msg:  fmt.Sprintf("there is another key for %s already", DescribeEntry(entry)),
-			Hint: "give --replace to put this one in its place", Code: fault.Conflict,
+			Msg:  fmt.Sprintf("a different key is already stored for %s", DescribeEntry(entry)),
+			Hint: "replace it with --replace", Code: fault.Conflict,
 		}
 	case err == nil:
 		action = keyReplaced
@@ -66,7 +66,7 @@ func (env *Env) KeepKey(ctx context.Context, store *KeyStore, entry secret.Entry
 		return "", KeyFault(ctx, err, store)
 	}
 	if back, err := store.Get(ctx, entry.Name); err != nil || !back.Equal(key) {
-		return "", KeyFault(ctx, errors.Join(errors.New("what is stored is not what was given"), err), store)
+		return "", KeyFault(ctx, errors.Join(errors.New("the key store returned a different key"), err), store)
 	}
 	env.RememberStore(store)
 	return action, nil

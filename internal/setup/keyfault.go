@@ -17,31 +17,31 @@ func KeyFault(ctx context.Context, err error, s *KeyStore) error {
 		return err
 	}
 	if busy, ok := errors.AsType[*filelock.BusyError](err); ok {
-		return &fault.Error{Msg: "another process changes the stored keys: " + busy.Holder.String(), Hint: "try again when it is done", Code: fault.Conflict, Err: err}
+		return &fault.Error{Msg: "another process is changing the stored keys: " + busy.Holder.String(), Hint: "try again when it is done", Code: fault.Conflict, Err: err}
 	}
 	if gone, ok := errors.AsType[*secret.UnavailableError](err); ok {
 		return unavailable(gone)
 	}
 	switch {
 	case errors.Is(err, secret.ErrTooBig):
-		return fault.New("the key is too long for the "+s.String(), "look whether it is one key; else use --key-store file", err)
+		return fault.New("the key is too long for the "+s.String(), "check that it is a single key, or use --key-store file", err)
 	case errors.Is(err, fernet.ErrNoKey), errors.Is(err, fernet.ErrWrongKey):
 		return &fault.Error{
-			Msg: "a stored key is encrypted, and OH_SECRET_KEY is not what it was encrypted with", Code: fault.Credential, Err: err,
-			Hint: "set OH_SECRET_KEY as it was then, or store the key again with ohgw keys set --replace",
+			Msg: "a stored key cannot be decrypted: OH_SECRET_KEY has changed", Code: fault.Credential, Err: err,
+			Hint: "set OH_SECRET_KEY to its old value, or store the key again: ohgw keys set NAME --replace",
 		}
 	}
 	return fault.New("the stored keys cannot be used", "look at "+s.Path, err)
 }
 
 // otherStores are the alternatives to a keyring.
-const otherStores = "keep keys in a private file with --key-store file, or in a variable of the provider such as OPENAI_API_KEY"
+const otherStores = "store keys in a private file with --key-store file, or set a variable such as OPENAI_API_KEY"
 
 func unavailable(err *secret.UnavailableError) error {
-	f := &fault.Error{Msg: "the keyring of the system cannot be used", Hint: otherStores, Code: fault.Credential, Err: err.Err}
+	f := &fault.Error{Msg: "the system keyring does not work", Hint: otherStores, Code: fault.Credential, Err: err.Err}
 	switch err.Reason {
 	case secret.NoBus:
-		f.Msg = "there is no keyring: this is no desktop session (no D-Bus)"
+		f.Msg = "no keyring: this session has no D-Bus"
 	case secret.Unsupported:
 		f.Msg = "this system has no keyring"
 	case secret.NoAnswer:

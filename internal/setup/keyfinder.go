@@ -34,7 +34,7 @@ func (env *Env) FindKeys(ctx context.Context, store *KeyStore) KeyFinder {
 	r := secret.NewResolver(store, secret.Providers(), env.Lookup)
 	names, err := r.Names(ctx)
 	if err != nil {
-		env.Note("warning: the stored keys are not known: %s", Clean(err.Error()))
+		env.Note("warning: cannot list the stored keys: %s", Clean(err.Error()))
 	}
 	return KeyFinder{r, names}
 }

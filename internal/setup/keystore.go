@@ -67,11 +67,11 @@ func (s *KeyStore) String() string {
 	if s.kind == config.FileStore {
 		return "file " + s.Path
 	}
-	return "keyring of the system"
+	return "system keyring"
 }
 
 // KeyringSlow is what is said when the keyring takes long.
-const KeyringSlow = "waiting for the keyring; it may want to be unlocked"
+const KeyringSlow = "waiting for the keyring; it may need to be unlocked"
 
 // Reach makes sure that the store can be used, and says so when somebody has
 // to unlock it.

@@ -18,7 +18,7 @@ import (
 // second they say for whom.
 func (env *Env) Locking(wait time.Duration) document.Locking {
 	return document.Locking{Timeout: wait, OnWait: func(h filelock.Holder) {
-		env.Note("waiting for %s, which has the lock %s", h, h.Path)
+		env.Note("waiting for %s, which holds the lock %s", h, h.Path)
 	}}
 }
 
@@ -30,7 +30,7 @@ func (env *Env) Places() (profile.Places, error) {
 	}
 	work, err := env.Getwd()
 	if err != nil {
-		return profile.Places{}, fault.New("the working directory cannot be found", "go to a directory that is there", err)
+		return profile.Places{}, fault.New("cannot find the working directory", "change to a directory that exists", err)
 	}
 	return profile.Locate(env.Lookup, dirs.Home, work), nil
 }
@@ -87,33 +87,33 @@ func (env *Env) ProfileFault(ctx context.Context, err error, name string) error 
 	}
 	if busy, ok := errors.AsType[*filelock.BusyError](err); ok {
 		return &fault.Error{
-			Msg:  "another program has the lock of the profiles: " + busy.Holder.String(),
+			Msg:  "another program has locked the profiles: " + busy.Holder.String(),
 			Hint: "try again when it is done, or wait longer with --lock-timeout", Code: fault.Conflict, Err: err,
 		}
 	}
 	if used, ok := errors.AsType[*profile.InUseError](err); ok {
 		return &fault.Error{
 			Msg:  fmt.Sprintf("the profile %q is used by %d agent profiles: %v", name, len(used.By), used.By),
-			Hint: "let those use another profile first", Code: fault.Conflict,
+			Hint: "change those agent profiles to another profile first", Code: fault.Conflict,
 		}
 	}
 	switch {
 	case errors.Is(err, profile.ErrNotFound):
-		hint := "ohgw profiles list shows what there is"
+		hint := "ohgw profiles list shows the profiles"
 		if near := suggest.Nearest(name, env.ProfileNames()); near != "" {
 			hint = "did you mean " + near + "?"
 		}
 		return fault.New(fmt.Sprintf("there is no profile %q", name), hint, nil)
 	case errors.Is(err, profile.ErrName):
-		return fault.NewUsage(fmt.Sprintf("%q cannot be the name of a profile", name), "use up to 64 letters, digits, dots, dashes and underscores, the first one a letter or a digit")
+		return fault.NewUsage(fmt.Sprintf("%q is not a valid profile name", name), "use up to 64 letters, digits, dots, dashes and underscores, the first one a letter or a digit")
 	case errors.Is(err, profile.ErrExists):
-		return &fault.Error{Msg: fmt.Sprintf("there is a profile %q already", name), Hint: "take another name, or remove that one first", Code: fault.Conflict}
+		return &fault.Error{Msg: fmt.Sprintf("there is a profile %q already", name), Hint: "choose another name, or remove the profile first: ohgw profiles remove NAME", Code: fault.Conflict}
 	case errors.Is(err, profile.ErrLimit):
-		return fault.New("there are as many profiles as OpenHands takes", "remove one that nobody uses: ohgw profiles remove NAME", nil)
+		return fault.New("the number of profiles has reached OpenHands' limit", "remove an unused profile: ohgw profiles remove NAME", nil)
 	case errors.Is(err, profile.ErrLegacy):
-		return fault.New("the settings are those of the first OpenHands", "start a present OpenHands once, which imports them", err)
+		return fault.New("settings.json is in the OpenHands 0.x format", "start a current OpenHands once; it imports the file", err)
 	case errors.Is(err, fs.ErrPermission):
-		return fault.New("the files of OpenHands cannot be used", "give them to yourself (ls -l says whose they are)", err)
+		return fault.New("the files of OpenHands cannot be used", "make the files belong to you: sudo chown -R $USER DIRECTORY", err)
 	}
-	return fault.New(fmt.Sprintf("the profile %q cannot be used", name), "ohgw profiles check "+name+" says what is wrong and what repairs it", err)
+	return fault.New(fmt.Sprintf("the profile %q cannot be used", name), "ohgw profiles check "+name+" shows the problem and its repair", err)
 }

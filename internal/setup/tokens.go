@@ -68,9 +68,9 @@ func (env *Env) MoveOldToken(ctx context.Context, store *token.Store, values *Ke
 	case moved:
 		env.WarnCleartext(values)
 		env.RememberStore(values)
-		env.Note(`The value of the token "default" was in a file; it is in the %s now.`, values)
+		env.Note(`The value of the token "default" was in a file; it was moved to the %s.`, values)
 	case err != nil && ctx.Err() == nil:
-		env.Note(`warning: the value of the token "default" is in the clear in a file, as an older ohgw kept it, because %s`, NotKeptText(ctx, err, values))
+		env.Note(`warning: the value of the token "default" is stored unencrypted in a file of an older ohgw, because %s`, NotKeptText(ctx, err, values))
 	}
 }
 
@@ -102,42 +102,42 @@ func (env *Env) TokenFault(err error, name string) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, token.ErrNotFound):
-		hint := "ohgw tokens list shows what there is"
+		hint := "ohgw tokens list shows the tokens"
 		if near := suggest.Nearest(name, env.TokenNames()); near != "" {
 			hint = "did you mean " + near + "?"
 		} else if name == token.DefaultName {
-			hint = "ohgw serve makes it the first time; ohgw tokens create default makes it again"
+			hint = "the first ohgw serve creates it; ohgw tokens create default creates it again"
 		}
 		return fault.New(fmt.Sprintf("there is no token %q", name), hint, nil)
 	case errors.Is(err, token.ErrExists):
 		return &fault.Error{
 			Msg:  fmt.Sprintf("there is a token %q already", name),
-			Hint: "take another name, or revoke that one first: ohgw tokens revoke " + name,
+			Hint: "choose another name, or revoke the token first: ohgw tokens revoke " + name,
 			Code: fault.Conflict,
 		}
 	case errors.Is(err, token.ErrName):
-		return fault.NewUsage(fmt.Sprintf("%q cannot be the name of a token", name), "use up to 64 letters, digits, dots, dashes and underscores")
+		return fault.NewUsage(fmt.Sprintf("%q is not a valid token name", name), "use up to 64 letters, digits, dots, dashes and underscores")
 	case errors.Is(err, token.ErrModel):
 		return fault.NewUsage(err.Error(), "use ids as ohgw models lists them, such as openhands_claude")
 	case errors.Is(err, token.ErrChatField):
 		return fault.NewUsage(err.Error(), "use "+strings.Join(token.ChatFields(), " or "))
 	case errors.Is(err, token.ErrNoValue):
 		return &fault.Error{
-			Msg:  "the value of the default token is not kept here any more",
-			Hint: "make it anew: ohgw tokens revoke default --yes && ohgw tokens create default",
+			Msg:  "the value of the default token is no longer stored here",
+			Hint: "create it again: ohgw tokens revoke default --yes && ohgw tokens create default",
 			Code: fault.Credential,
 		}
 	case errors.Is(err, token.ErrNewer):
 		return fault.New("the tokens were written by a newer ohgw", "upgrade ohgw", err)
 	case errors.Is(err, fs.ErrPermission):
 		return &fault.Error{
-			Msg:  "the tokens are not safe, or not yours to use",
-			Hint: "give the files to yourself alone (chmod 600, directories 700), then make tokens anew that others may have read",
+			Msg:  "the token files are readable by other users, or do not belong to you",
+			Hint: "make the files private (chmod 600, directories 700), then recreate any token others may have read",
 			Code: fault.Credential, Err: err,
 		}
 	}
 	if busy, ok := errors.AsType[*filelock.BusyError](err); ok {
-		return &fault.Error{Msg: "another process changes the tokens: " + busy.Holder.String(), Hint: "try again when it is done", Code: fault.Conflict, Err: err}
+		return &fault.Error{Msg: "another process is changing the tokens: " + busy.Holder.String(), Hint: "try again when it is done", Code: fault.Conflict, Err: err}
 	}
-	return fault.New("the tokens cannot be used", "look at the file; without it, all tokens have to be made anew", err)
+	return fault.New("the tokens cannot be used", "repair the file; without it, every token has to be created again", err)
 }

@@ -71,7 +71,7 @@ func (s *Session) listed(msg ModelsMsg) tea.Cmd {
 		return tea.Batch(s.view.Say(s.cfg.Place.Name()+" answers again"), s.Retry())
 	}
 	if !slices.ContainsFunc(s.Models, func(x gateway.Model) bool { return x.ID == s.Model }) && s.Log.LastAnswer() == nil {
-		s.note("There is no model " + safe.Line(s.Model) + " here at the moment. " + s.cfg.Models + " shows those there are.")
+		s.note("There is no model " + safe.Line(s.Model) + " is available here now. " + s.cfg.Models + " shows those there are.")
 	}
 	return s.Next()
 }

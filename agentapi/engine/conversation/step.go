@@ -25,7 +25,7 @@ const (
 
 // Our own words to the model, where it did not answer as it must.
 const (
-	emptyText  = "Your last answer had neither text nor a tool call. Go on with a tool call, or call finish if the task is done."
+	emptyText  = "Your last answer had neither text nor a tool call. Continue with a tool call, or call finish if the task is done."
 	policyText = "The provider refused the last request because of its content policy. Put it in other words, or leave the part out."
 	blindText  = "I cannot see images: the model of this profile takes text only. Describe the image in words, or use a profile whose model takes images."
 )

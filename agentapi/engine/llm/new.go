@@ -112,7 +112,7 @@ func New(cfg Config) (Model, error) {
 	var dropped []string
 	m.options, dropped = m.baseOptions()
 	if len(dropped) > 0 && !p.DropParams {
-		return nil, fault.New("the model "+p.Model+" does not take "+strings.Join(dropped, ", "),
+		return nil, fault.New("the model "+p.Model+" does not accept "+strings.Join(dropped, ", "),
 			"remove it from the profile, or set drop_params to true", nil)
 	}
 	return m, nil

@@ -114,7 +114,7 @@ func (m *model) request(ctx context.Context, keys *credentials, c *wire.Call) (*
 	sent := &sending{encode: func() ([]byte, error) { return m.dialect.Body(c) }}
 	req, err := http.NewRequestWithContext(sent.traced(ctx), http.MethodPost, m.route.url, sent.begin(body))
 	if err != nil {
-		return nil, fmt.Errorf("make request: %w", err)
+		return nil, fmt.Errorf("create request: %w", err)
 	}
 	req.GetBody = sent.again
 	h := req.Header

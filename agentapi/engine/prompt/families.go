@@ -11,7 +11,7 @@ type family struct {
 
 const (
 	claudeText = "<IMPORTANT>\n" +
-		"* Follow the instruction as it stands. Add no guard for a case that cannot happen and no option that nobody asked for.\n" +
+		"* Follow the instruction as it stands. Add no guard for a case that cannot happen and no option that was not asked for.\n" +
 		"* If it is not clear whether old behaviour must keep working, ask.\n</IMPORTANT>"
 	geminiText = "<IMPORTANT>\n* Do what was asked, and nothing beside it.\n</IMPORTANT>"
 	gptText    = "<IMPORTANT>\n" +

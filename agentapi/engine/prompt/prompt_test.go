@@ -31,7 +31,7 @@ func TestStaticPartDependsOnConfigurationAndModelOnly(t *testing.T) {
 	if one != two {
 		t.Error("two conversations have different static parts: no provider can cache them")
 	}
-	for model, want := range map[string]string{"anthropic/Claude-sonnet-4-5": "option that nobody asked for", "openai/gpt-5.5": "review", "gemini/x": "nothing beside"} {
+	for model, want := range map[string]string{"anthropic/Claude-sonnet-4-5": "option that was not asked for", "openai/gpt-5.5": "review", "gemini/x": "nothing beside"} {
 		if got, _ := prompt.New(prompt.Config{Workspace: t.TempDir(), Now: now}).System(nil, model); !strings.Contains(got, want) || strings.Contains(one, want) {
 			t.Errorf("%s: its correction is missing, or there for others", model)
 		}

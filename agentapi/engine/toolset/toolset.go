@@ -177,7 +177,7 @@ func missing(warning error) string {
 	if f, ok := errors.AsType[*fault.Error](warning); ok {
 		why = strings.ToUpper(f.Msg[:1]) + f.Msg[1:]
 	}
-	return why + ". Its tools are missing in this conversation; go on without them. The log of ohgw serve says why."
+	return why + ". Its tools are missing in this conversation; continue without them. The log of ohgw serve has the cause."
 }
 
 // closer is the one of a client's tools that ends the client.

@@ -89,7 +89,7 @@ func cannotAsk(ctx context.Context, err error) error {
 	if _, ok := errors.AsType[*agentapi.Error](err); ok {
 		return err
 	}
-	msg := "The LLM of this profile cannot be asked; ohgw profiles check says more."
+	msg := "The LLM of this profile cannot be called; run ohgw profiles check."
 	if failed, ok := errors.AsType[*llm.Error](err); ok {
 		msg = "The model's provider failed (" + failed.Code + "): " + failed.Detail
 		err = errors.New(failed.Code) // the detail may quote the prompt, and the cause is for logs

@@ -35,7 +35,7 @@ func openEngine(env *setup.Env, s *config.Settings, log *slog.Logger, why string
 	files := profile.Open(profile.Config{Base: places.Stores[0].Base, Ciphers: ciphers})
 	host, err := env.Hostname()
 	if err != nil {
-		return Backend{}, fault.New("this machine has no name", "give it one; conversations note who has them open", err)
+		return Backend{}, fault.New("cannot read the host name", "set a host name; it is recorded in each conversation's lease", err)
 	}
 	keys, err := env.OpenKeyStore(s, secret.PatienceForMachines)
 	if err != nil {

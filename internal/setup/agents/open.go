@@ -27,7 +27,7 @@ func Open(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Log
 	case s.Demo && s.Backend == "auto":
 		return openEngine(env, s, log, "the demo runs in it ("+s.Origin("demo").String()+")")
 	case s.Demo:
-		return Backend{}, fault.NewUsage("the demo runs in the embedded agent", "leave out --backend, or --demo")
+		return Backend{}, fault.NewUsage("the demo runs in the embedded agent", "remove --backend or --demo")
 	}
 	chosen, err := openServer(ctx, env, s, log)
 	if nobody := fault.CodeOf(err) == fault.Unreachable; nobody && s.Backend == "auto" && s.AgentServer.URL == "" {

@@ -94,7 +94,7 @@ func (e *engineProfiles) Load(ctx context.Context, name string) (engine.Profile,
 	if err != nil {
 		return engine.Profile{}, &agentapi.Error{
 			Kind: agentapi.ErrRefused, Err: err,
-			Msg: fmt.Sprintf("The LLM profile %q cannot be used; ohgw profiles check %s says why.", name, name),
+			Msg: fmt.Sprintf("The LLM profile %q cannot be used; run ohgw profiles check %s.", name, name),
 		}
 	}
 	stored, err := json.Marshal(p.LLM)
@@ -162,7 +162,7 @@ func (e *engineProfiles) fallback(cfg llm.Config) func(string) (llm.Config, erro
 // llm is the LLM of a profile for a call without an agent.
 func (e *engineProfiles) llm(ctx context.Context, name string, cfg llm.Config) (llm.Config, error) {
 	if e.demo && name == demo.Name {
-		return cfg, &agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: "The demo is a script; it answers agents only."}
+		return cfg, &agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: "The demo is a scripted model that only works with an agent."}
 	}
 	p, err := e.Load(ctx, name)
 	if err != nil {

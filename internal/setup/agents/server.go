@@ -54,7 +54,7 @@ func openServer(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 
 // usable tells why the daemon does not start with a backend like that.
 func usable(ctx context.Context, st agentapi.Status, named bool) error {
-	cause := errors.New(agentapi.PublicMessage(st.Err, "It cannot be asked."))
+	cause := errors.New(agentapi.PublicMessage(st.Err, "It does not answer."))
 	switch {
 	case st.Err == nil, named && errors.Is(st.Err, agentapi.ErrUnavailable):
 		return nil
@@ -62,13 +62,13 @@ func usable(ctx context.Context, st agentapi.Status, named bool) error {
 		return context.Cause(ctx)
 	case errors.Is(st.Err, agentapi.ErrUnauthorized):
 		return &fault.Error{
-			Msg: "the agent-server at " + st.Address + " does not take our key", Code: fault.Credential, Err: cause,
+			Msg: "the agent-server at " + st.Address + " rejected the key", Code: fault.Credential, Err: cause,
 			Hint: "set OHGW_AGENT_SERVER_KEY to one of its session keys (OH_SESSION_API_KEYS_0 on the agent-server)",
 		}
 	case !named:
 		return &fault.Error{
 			Msg: "no agent-server was named, and none answers at " + st.Address, Code: fault.Unreachable, Err: cause,
-			Hint: "start one there, or name yours with --agent-server URL or OHGW_AGENT_SERVER_URL",
+			Hint: "start one there, or set its address with --agent-server URL or OHGW_AGENT_SERVER_URL",
 		}
 	}
 	return &fault.Error{Msg: "the agent-server at " + st.Address + " cannot be used", Hint: "see the cause", Err: cause}
@@ -107,7 +107,7 @@ func keyFrom(env *setup.Env, variables []string, s *config.Settings, setting, fi
 	if _, err := keyfile.Read(file); err != nil {
 		return nil, &fault.Error{
 			Msg:  fmt.Sprintf("the key file of %s cannot be used (%s)", setting, s.Origin(setting)),
-			Hint: "it must hold one key and be yours alone: chmod 600 " + file,
+			Hint: "the file must contain one key and be private: chmod 600 " + file,
 			Code: fault.Credential, Err: err,
 		}
 	}

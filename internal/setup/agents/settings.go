@@ -34,7 +34,7 @@ type engineSettings struct {
 func newEngineSettings(files *profile.Store, log *slog.Logger) *engineSettings {
 	e := &engineSettings{store: files, log: log}
 	if _, err := e.read(context.Background()); err != nil {
-		log.Warn("no conversation can begin", "why", agentapi.PublicMessage(err, "OpenHands' settings cannot be used."), "err", err)
+		log.Warn("new conversations cannot start", "why", agentapi.PublicMessage(err, "OpenHands' settings cannot be used."), "err", err)
 	}
 	return e
 }
@@ -71,9 +71,9 @@ func (e *engineSettings) read(context.Context) (engine.Settings, error) {
 // settingsFault is why the settings cannot be used, for the person in front of
 // a client.
 func settingsFault(err error) error {
-	msg := "OpenHands' settings cannot be read; see that the file belongs to you."
+	msg := "OpenHands' settings cannot be read; check that the file belongs to you."
 	if bad, ok := errors.AsType[*profile.SettingsError](err); ok {
-		msg = fmt.Sprintf("OpenHands' %s cannot be used: %v. Repair the file, or move it away; ohgw profiles check looks at it, too.", filepath.Base(bad.Path), bad.Err)
+		msg = fmt.Sprintf("OpenHands' %s cannot be used: %v. Repair the file, or move it away; ohgw profiles check shows the problem.", filepath.Base(bad.Path), bad.Err)
 	}
 	return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: msg, Err: err}
 }
@@ -81,13 +81,13 @@ func settingsFault(err error) error {
 func (e *engineSettings) warn(s profile.ConversationSettings) {
 	var notes []string
 	if s.Legacy {
-		notes = append(notes, "OpenHands' settings are those of its first version and are not used; start a present OpenHands once, which imports them")
+		notes = append(notes, "OpenHands' settings are those of its first version and are not used; start a current OpenHands once; it imports the file")
 	}
 	if s.ACP {
-		notes = append(notes, "OpenHands' settings are for an ACP agent, which needs an agent-server; the embedded agent takes only their MCP servers")
+		notes = append(notes, "OpenHands' settings are for an ACP agent, which needs an agent-server; the embedded agent uses only their MCP servers")
 	}
 	if lost := s.LostText(); lost != "" {
-		notes = append(notes, "secrets in OpenHands' settings cannot be read and are left out: "+lost+"; set OH_SECRET_KEY to the key of the agent-server, or enter them again")
+		notes = append(notes, "secrets in OpenHands' settings cannot be read and are not used: "+lost+"; set OH_SECRET_KEY to the key of the agent-server, or enter them again")
 	}
 	now := fmt.Sprint(notes)
 	e.mu.Lock()
@@ -97,7 +97,7 @@ func (e *engineSettings) warn(s profile.ConversationSettings) {
 	}
 	e.told = now
 	for _, note := range notes {
-		e.log.Warn("not all of OpenHands' settings can be followed", "why", note)
+		e.log.Warn("some of OpenHands' settings have no effect here", "why", note)
 	}
 }
 

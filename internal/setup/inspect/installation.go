@@ -231,7 +231,7 @@ func (p *Installation) open(ctx context.Context) (agents.Backend, error) {
 		b, err := agents.Open(ctx, p.Env, s, slog.New(slog.DiscardHandler))
 		if err != nil && ctx.Err() != nil {
 			err = &fault.Error{
-				Msg: "what listens where an agent-server is looked for does not answer in time", Hint: "see what it is, or take the embedded agent: ohgw serve --backend embedded",
+				Msg: "the program at the default agent-server address does not answer in time", Hint: "check the program at that address, or use the embedded agent: ohgw serve --backend embedded",
 				Code: fault.Unreachable, Err: err,
 			}
 		}

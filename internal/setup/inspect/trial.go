@@ -58,7 +58,7 @@ func (p *Installation) try(ctx context.Context, backend agents.Backend) (*trial,
 		return nil, err
 	}
 	cannot := func(err error) error {
-		return fault.New("no gateway can be started to try", "see the cause; ohgw serve shows more", err)
+		return fault.New("cannot start a gateway to check", "run ohgw serve for details", err)
 	}
 	t := &trial{key: onlyKey("doctor-" + rand.Text())}
 	if t.dir, err = os.MkdirTemp("", "ohgw-doctor-"); err != nil {

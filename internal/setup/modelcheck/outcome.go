@@ -77,7 +77,7 @@ func (c *Check) explain(r *Result, key *profileKey, err error) {
 	case errors.Is(err, errTimeout):
 		r.fail(TimedOut, err.Error(), again+" --timeout "+(2*c.timeout).String())
 	case isFault:
-		r.fail(NotAsked, "it cannot be asked from here: "+unfit.Msg, unfit.Hint)
+		r.fail(NotAsked, "the model cannot be called from here: "+unfit.Msg, unfit.Hint)
 	case !isLLM:
 		r.fail(Refused, err.Error(), "ohgw profiles show "+r.Profile)
 	case failed.Code == llm.CodeAuthentication && failed.Status == 0:
@@ -110,11 +110,11 @@ func (r *Result) repairOf(o Outcome, again string) string {
 	case ModelUnknown, WindowSmall:
 		return "ohgw profiles add " + r.Profile + " --replace"
 	case OutOfQuota:
-		return "add to the account at the provider, or take the key of another one: " + r.newKey()
+		return "add credit to the account at the provider, or use another account's key: " + r.newKey()
 	case TooOften, BrokenDown:
 		return "wait a minute, then: " + again
 	case Unreachable, WrongAddress:
-		return "look at the base URL: ohgw profiles show " + r.Profile
+		return "check the base URL: ohgw profiles show " + r.Profile
 	}
 	return "ohgw profiles show " + r.Profile
 }

@@ -102,7 +102,7 @@ func chooseKey(ctx context.Context, env *setup.Env, s *config.Settings, c *Daemo
 func notFound(err error) error {
 	f := &fault.Error{
 		Msg:  "no daemon is running",
-		Hint: "start it with ohgw serve, or name one elsewhere with --url",
+		Hint: "start one with ohgw serve, or set its address with --url",
 		Code: fault.Unreachable,
 	}
 	if !errors.Is(err, instance.ErrNotRunning) {
@@ -145,7 +145,7 @@ func (c *Daemon) Get(ctx context.Context, path string, out any) (raw []byte, err
 // silent is the error for a daemon that does not answer.
 func (c *Daemon) silent(err error) error {
 	return &fault.Error{
-		Msg: "the daemon at " + c.Base + " does not answer", Hint: "is it running there? ohgw serve starts one",
+		Msg: "the daemon at " + c.Base + " does not answer", Hint: "check the address, or start a daemon there with ohgw serve",
 		Code: fault.Unreachable, Err: setup.NetCause(err),
 	}
 }
@@ -153,7 +153,7 @@ func (c *Daemon) silent(err error) error {
 // Stranger is the error for something that is no ohgw.
 func (c *Daemon) Stranger(err error) error {
 	return &fault.Error{
-		Msg: "what answers at " + c.Base + " is no ohgw", Hint: "name the right address with --url or OHGW_URL",
+		Msg: "what answers at " + c.Base + " is not an ohgw daemon", Hint: "set the correct address with --url or OHGW_URL",
 		Code: fault.Unreachable, Err: err,
 	}
 }
@@ -173,21 +173,21 @@ func (c *Daemon) refused(status int, body []byte) error {
 	case status == http.StatusUnauthorized:
 		return c.Locked(cause)
 	case status >= http.StatusInternalServerError:
-		return &fault.Error{Msg: "the daemon cannot answer now", Hint: "see what ohgw status says", Code: fault.Unreachable, Err: cause}
+		return &fault.Error{Msg: "the daemon cannot answer at the moment", Hint: "run ohgw status", Code: fault.Unreachable, Err: cause}
 	}
-	return fault.New("the daemon refuses the request", "see the cause", cause)
+	return fault.New("the daemon refused the request", "see the cause", cause)
 }
 
 // Locked is the error for a key that the daemon does not take.
 func (c *Daemon) Locked(cause error) error {
-	f := &fault.Error{Msg: "the daemon at " + c.Base + " does not take our key", Hint: "put one of its tokens into OHGW_API_KEY", Code: fault.Credential, Err: cause}
+	f := &fault.Error{Msg: "the daemon at " + c.Base + " rejected the key", Hint: "set OHGW_API_KEY to one of its tokens (ohgw tokens create NAME)", Code: fault.Credential, Err: cause}
 	if c.Key != "" {
 		return f
 	}
-	f.Msg = "the daemon at " + c.Base + " wants a key"
+	f.Msg = "the daemon at " + c.Base + " requires a key"
 	if gone, ok := errors.AsType[*secret.UnavailableError](c.noKey); ok {
 		f.Err = gone
-		f.Hint = "unlock the keyring, which has the default token, or put a token into OHGW_API_KEY"
+		f.Hint = "unlock the keyring with the default token, or set OHGW_API_KEY to a token"
 	} else if c.noKey != nil {
 		f.Err = c.noKey
 	}

@@ -85,7 +85,7 @@ func TestAKeyFollowsNoRedirect(t *testing.T) {
 	}
 	_, err = c.Get(t.Context(), "/v1/models", new(any))
 	if fault.CodeOf(err) != fault.Unreachable {
-		t.Errorf("error = %v, want that this is no ohgw", err)
+		t.Errorf("error = %v, want that this is not an ohgw daemon", err)
 	}
 }
 

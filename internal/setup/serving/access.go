@@ -51,7 +51,7 @@ func OpenAccess(ctx context.Context, env *setup.Env, s *config.Settings, state s
 		return Access{Source: "none is needed (" + s.Origin("no_auth").String() + ")"}, nil
 	}
 	if set := env.Getenv("OHGW_API_KEYS"); set != "" && len(token.SplitKeys(set)) == 0 {
-		return Access{}, fault.NewUsage("OHGW_API_KEYS is set and has no key", "put keys into it, separated by commas, or unset it to use the stored tokens")
+		return Access{}, fault.NewUsage("OHGW_API_KEYS is set but contains no key", "set it to keys separated by commas, or unset it to use the stored tokens")
 	}
 	// A daemon has nobody who unlocks a keyring; its clients should not wait.
 	values, err := env.OpenKeyStore(s, secret.PatienceForMachines)
@@ -70,9 +70,9 @@ func OpenAccess(ctx context.Context, env *setup.Env, s *config.Settings, state s
 func openDefaultToken(ctx context.Context, env *setup.Env, store *token.Store, values *setup.KeyStore, shown bool) (Access, error) {
 	made, err := store.EnsureDefault(ctx, shown)
 	if lost, ok := errors.AsType[*token.NotKeptError](err); ok {
-		env.Note(`warning: there is no token "default", because nothing would keep its value: %s`, setup.NotKeptText(ctx, lost.Err, values))
-		env.Note("  ohgw tokens create NAME makes a token; --key-store file keeps the default one in a private file")
-		return Access{store: store, Source: "those that ohgw tokens create makes"}, nil
+		env.Note(`warning: no token "default" was created, because its value cannot be stored: %s`, setup.NotKeptText(ctx, lost.Err, values))
+		env.Note("  create a token with ohgw tokens create NAME, or store the default one in a private file with --key-store file")
+		return Access{store: store, Source: "created by ohgw tokens create"}, nil
 	}
 	if err != nil {
 		return Access{}, env.TokenFault(err, token.DefaultName)
@@ -112,7 +112,7 @@ func publicCause(err error) string {
 	case errors.Is(err, token.ErrNotFound):
 		return "the default token was revoked"
 	case errors.Is(err, token.ErrNoValue):
-		return "the value of the default token is not kept here any more"
+		return "the value of the default token is no longer stored here"
 	}
 	return setup.Clean(err.Error())
 }

@@ -26,12 +26,12 @@ func Listen(ctx context.Context, env *setup.Env, addr string) (net.Listener, err
 	if err == nil {
 		return ln, nil
 	}
-	free := "take another one with --addr; port 0 takes a free one"
+	free := "choose another address with --addr; port 0 picks a free port"
 	switch {
 	case errors.Is(err, errInUse):
 		return nil, &fault.Error{Msg: fmt.Sprintf("%s is in use by %s", addr, WhoListens(ctx, env, addr)), Hint: "stop it, or " + free, Code: fault.Conflict}
 	case errors.Is(err, fs.ErrPermission):
-		return nil, fault.New("you may not listen on "+addr, free, setup.NetCause(err))
+		return nil, fault.New("no permission to listen on "+addr, free, setup.NetCause(err))
 	}
 	return nil, fault.New("cannot listen on "+addr, free, setup.NetCause(err))
 }
@@ -41,13 +41,13 @@ func Listen(ctx context.Context, env *setup.Env, addr string) (net.Listener, err
 func Socket(ctx context.Context, env *setup.Env, s *config.Settings) (net.Listener, error) {
 	ln, err := systemd.Listener(env.Getenv, os.Getpid())
 	if err != nil {
-		return nil, &fault.Error{Msg: "the sockets of the service manager cannot be used", Hint: "let its unit have one ListenStream, an address with a port", Code: fault.Usage, Err: err}
+		return nil, &fault.Error{Msg: "the sockets of the service manager cannot be used", Hint: "give its unit one ListenStream: an address with a port", Code: fault.Usage, Err: err}
 	}
 	if ln == nil {
 		return Listen(ctx, env, s.Addr)
 	}
 	if tcp, ok := ln.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
-		env.Note("warning: %s can be reached from other machines; whoever has a token can run commands through it", ln.Addr())
+		env.Note("warning: %s can be reached from other machines; anyone with a token can run commands on this one", ln.Addr())
 	}
 	env.Detail("listening on the socket of the service manager, %s", ln.Addr())
 	return ln, nil
@@ -67,7 +67,7 @@ func WhoListens(ctx context.Context, env *setup.Env, addr string) string {
 		host = "127.0.0.1"
 	}
 	if isGateway(ctx, env, "http://"+net.JoinHostPort(host, port)) {
-		who := "an ohgw that is not yours, or has another state directory"
+		who := "another user's ohgw, or one with another state directory"
 		if process != "" {
 			who += " (" + process + ")"
 		}

@@ -21,7 +21,7 @@ import (
 )
 
 // Own is a gateway in this process, for one chat. It listens on a port
-// of this machine, wants a key that only the chat knows, and writes its
+// of this machine, requires a key that only the chat knows, and writes its
 // address nowhere: other commands do not find it, and "ohgw serve" may start
 // beside it. Conversations are where those of the daemon are.
 type Own struct {
@@ -51,7 +51,7 @@ func OpenOwn(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.
 	}
 	records, err := claimRecords(ctx, dirs)
 	if err != nil {
-		return nil, fault.New("the state directory cannot be used", "mend it, or name another one with XDG_STATE_HOME", err)
+		return nil, fault.New("the state directory cannot be used", "repair it, or choose another one with XDG_STATE_HOME", err)
 	}
 	free := func() error { return records.lock.Release() }
 	own := *s

@@ -53,7 +53,7 @@ func validate(args, schema object.Object) (object.Object, []string) {
 		}
 		was, err := decode(m.Value)
 		if err != nil {
-			v.add("%s is no JSON", m.Name)
+			v.add("%s is not valid JSON", m.Name)
 			continue
 		}
 		now := v.value(node, was, m.Name, 0)
