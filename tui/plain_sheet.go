@@ -39,6 +39,9 @@ func (p *sheet) came(line func(string), piece gateway.Piece) {
 		p.lost = true
 	case gateway.Text:
 		p.text += string(piece)
+		if p.written == 0 {
+			p.text = strings.TrimLeft(p.text, "\n")
+		}
 		p.flush(line, false)
 	case gateway.Progress:
 		p.flush(line, true)
@@ -66,13 +69,7 @@ func (p *sheet) flush(line func(string), all bool) {
 	if end <= p.written {
 		return
 	}
-	s := strings.TrimSuffix(p.text[p.written:end], "\n")
-	if p.written == 0 {
-		s = strings.TrimLeft(s, "\n")
-	}
-	if s != "" || p.written > 0 {
-		line(s)
-	}
+	line(strings.TrimSuffix(p.text[p.written:end], "\n"))
 	p.written = end
 }
 

@@ -64,7 +64,11 @@ func (c slashCommand) usage() string { return strings.TrimSpace(c.name + " " + c
 // slash finds the command that a text is, and what follows its name. A text
 // with a slash that is no command is a text, such as a path.
 func slash(text string) (c slashCommand, rest string, ok bool) {
-	name, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
+	text = strings.TrimSpace(text)
+	if !strings.HasPrefix(text, "/") {
+		return slashCommand{}, "", false
+	}
+	name, rest, _ := strings.Cut(text, " ")
 	if name == "/exit" {
 		name = "/quit"
 	}

@@ -86,21 +86,26 @@ func (s *Session) batch(b BatchMsg) tea.Cmd {
 	return tea.Batch(append(cmds, t.batch)...)
 }
 
-func (s *Session) piece(t *Turn, p gateway.Piece) tea.Cmd {
-	switch p := p.(type) {
+func (s *Session) piece(t *Turn, piece gateway.Piece) tea.Cmd {
+	switch p := piece.(type) {
 	case gateway.Started:
 		cmd := s.started(t, p)
-		s.view.Came(p)
+		s.view.Came(piece)
 		return cmd
 	case gateway.Waiting:
 		t.Queued = p.Queue
-		s.view.Came(p)
+		s.view.Came(piece)
 	case gateway.Lost:
 		t.Lost = p.Attempt
-		s.view.Came(p)
+		s.view.Came(piece)
 	case gateway.Text:
 		t.Queued = 0
-		s.text(t, t.clean.Clean(string(p)))
+		clean := t.clean.Clean(string(p))
+		t.Answer.Text(clean)
+		if clean != string(p) {
+			piece = gateway.Text(clean)
+		}
+		s.view.Came(piece)
 	case gateway.Progress:
 		t.Queued = 0
 		s.progress(t, string(p))
@@ -110,9 +115,12 @@ func (s *Session) piece(t *Turn, p gateway.Piece) tea.Cmd {
 	return nil
 }
 
-func (s *Session) text(t *Turn, text string) {
-	t.Answer.Text(text)
-	s.view.Came(gateway.Text(text))
+// rest takes in what of a text was held back until the turn ended.
+func (s *Session) rest(t *Turn) {
+	if rest := t.clean.Rest(); rest != "" {
+		t.Answer.Text(rest)
+		s.view.Came(gateway.Text(rest))
+	}
 }
 
 func (s *Session) progress(t *Turn, lines string) {
@@ -161,7 +169,7 @@ func (s *Session) remember() tea.Cmd {
 
 // answered ends a turn that has its answer.
 func (s *Session) answered(t *Turn, d gateway.Done) tea.Cmd {
-	s.text(t, t.clean.Rest())
+	s.rest(t)
 	e := End{Turn: t, Took: s.cfg.Now().Sub(t.Begun), Done: d, Notice: safe.Text(d.Notice)}
 	waits := d.RunStatus == "waiting_for_confirmation"
 	if e.Notice != "" {
@@ -190,7 +198,7 @@ func (s *Session) answered(t *Turn, d gateway.Done) tea.Cmd {
 
 // failed ends a turn that has no answer, or only the beginning of one.
 func (s *Session) failed(t *Turn, err error) tea.Cmd {
-	s.text(t, t.clean.Rest())
+	s.rest(t)
 	f := asGateway(err)
 	s.Failure, s.Turn = f, nil
 	e := End{Turn: t, Took: s.cfg.Now().Sub(t.Begun), Failure: f, Next: nextStep(s.cfg, f)}
@@ -223,7 +231,7 @@ func (s *Session) Stop() {
 			s.piece(t, p)
 		}
 	}
-	s.text(t, t.clean.Rest())
+	s.rest(t)
 	e := End{Turn: t, Took: s.cfg.Now().Sub(t.Begun), Stopped: true}
 	t.Answer.End("stopped after "+human.Duration(e.Took), true, nil)
 	s.Turn = nil

@@ -242,7 +242,7 @@ func (a *Answer) cell(i int, pt *painter) []string {
 	if p.work != nil {
 		lines = a.workLines(p, index == len(a.parts)-1 && !a.done, pt)
 	} else {
-		lines = pt.indent(pt.markdown.Render(p.blocks[n].Block, pt.text()))
+		lines = pt.indent(pt.render(p.blocks[n].Block))
 	}
 	if len(lines) == 0 || index+n == 0 || n > 0 && p.blocks[n].Joined {
 		return lines

@@ -19,13 +19,21 @@ const (
 // painter renders cells.
 type painter struct {
 	theme    Theme
-	markdown *markdown.Renderer
+	markdown *markdown.Renderer // of theme; nil before a block is rendered
 	width    int
 	expanded bool
 }
 
 // text is how wide a text can be.
 func (p *painter) text() int { return max(min(p.width-margin-1, maxText), 2) }
+
+// render gives the lines of a block of an answer.
+func (p *painter) render(b markdown.Block) []string {
+	if p.markdown == nil {
+		p.markdown = markdown.New(p.theme.Markdown)
+	}
+	return p.markdown.Render(b, p.text())
+}
 
 func style(sgr, s string) string {
 	if sgr == "" || s == "" {

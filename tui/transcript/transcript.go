@@ -77,7 +77,7 @@ func New(t Theme) *List {
 // SetTheme changes the looks.
 func (l *List) SetTheme(t Theme) {
 	l.themes++
-	l.painter = painter{theme: t, markdown: markdown.New(t.Markdown), width: l.width, expanded: l.painter.expanded}
+	l.painter = painter{theme: t, width: l.width, expanded: l.painter.expanded}
 }
 
 // SetSize changes what can be seen. What is at the top stays there.

@@ -1,0 +1,217 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ohgw/ohgw/internal/gateway"
+)
+
+// uses are one use of each command, with what it shows in both views after a
+// question that was answered with a block of code.
+var uses = []struct {
+	name, text    string
+	screen, plain string
+}{
+	{"/model", "/model work", "openhands_work", "Model: openhands_work\n"},
+	{"/new", "/new", "New conversation.", "New conversation.\n"},
+	{"/resume", "/resume c-7", "conversation c-7", "conversation c-7"},
+	{"/id", "/id", "copied the id", "> i\n"},
+	{"/retry", "/retry", "▌ go", "Done: "},
+	{"/copy", "/copy 1", "copied the code, 1 line", "Copied the code, 1 line.\n"},
+	{"/image", "/image a.png", "attached a.png · 120 kB", "Attached a.png · 120 kB.\n"},
+	{"/system", "/system be brief", "be brief", "be brief\n"},
+	{"/save", "/save f.md", "saved to /home/me/f.md", "Saved to f.md.\n"},
+	{"/find", "/find code", "/code", "/find needs a screen.\n"},
+	{"/progress", "/progress", "● ready", "/progress needs a screen.\n"},
+	{"/mouse", "/mouse", "the wheel scrolls", "/mouse needs a screen.\n"},
+	{"/help", "/help", "Help", "\n/retry: "},
+	{"/quit", "/quit", "", "ohgw chat --conversation i\n"},
+}
+
+func TestEveryCommandHasAUse(t *testing.T) {
+	t.Parallel()
+	var commands, used []string
+	for _, c := range slashCommands() {
+		commands = append(commands, c.name)
+	}
+	for _, u := range uses {
+		used = append(used, u.name)
+	}
+	if diff := cmp.Diff(commands, used); diff != "" {
+		t.Errorf("the commands and their uses differ (-command +use):\n%s", diff)
+	}
+}
+
+func TestEveryCommandHasOneFunction(t *testing.T) {
+	t.Parallel()
+	for _, c := range slashCommands() {
+		if (c.run == nil) == (c.onScreen == nil) {
+			t.Errorf("%s has not exactly one of run and onScreen", c.name)
+		}
+	}
+}
+
+const codeAnswer = "see:\n\n```\ncode\n```\n"
+
+func TestCommandsOnTheScreen(t *testing.T) {
+	t.Parallel()
+	for _, u := range uses {
+		t.Run(u.name, func(t *testing.T) {
+			s := &script{answer: says(gateway.Started{}, gateway.Text(codeAnswer), finished())}
+			talk(t, s, nil, func(c *chat) {
+				c.ask("go")
+				c.press(u.text, "enter")
+				if c.quit != (u.name == "/quit") {
+					t.Errorf("quit = %v", c.quit)
+				}
+				if !strings.Contains(c.screen(), u.screen) {
+					t.Errorf("%q is not on the screen:\n%s", u.screen, c.screen())
+				}
+				if got := c.input.Value(); got != "" {
+					t.Errorf("the input still has %q", got)
+				}
+				if !slices.Contains(c.input.history, u.text) {
+					t.Errorf("the arrow keys do not find %q in %q", u.text, c.input.history)
+				}
+			})
+		})
+	}
+}
+
+func TestCommandsLineByLine(t *testing.T) {
+	t.Parallel()
+	for _, u := range uses {
+		t.Run(u.name, func(t *testing.T) {
+			s := &script{answer: says(gateway.Started{}, gateway.Text(codeAnswer), finished())}
+			got := onPaper(t, s, plainWorld, "go", u.text)
+			if _, after, _ := strings.Cut(got, "Done: "); !strings.Contains(after, u.plain) {
+				t.Errorf("%q is not written after the answer:\n%s", u.plain, got)
+			}
+		})
+	}
+}
+
+// plainWorld gives a plain chat a clipboard, files and pictures.
+func plainWorld(cfg *Config) {
+	cfg.Copy = func(context.Context, string) error { return nil }
+	cfg.Save = func(_ context.Context, path, _ string) (string, error) { return path, nil }
+	cfg.ReadImage = func(_ context.Context, path string) (Image, error) { return Image{Name: path, Size: 120_000}, nil }
+}
+
+// refused are uses that cannot be done, with what both views say.
+var refused = []struct {
+	text, why string
+	change    func(*Config)
+}{
+	{text: "/model zzz", why: "zzz"},
+	{text: "/copy 9", why: "the last answer has 1 blocks of code"},
+	{text: "/copy x", why: "the last answer has 1 blocks of code"},
+	{text: "/image", why: "/image needs the path of a picture"},
+	{text: "/image a.png", why: "/image needs the path of a picture", change: func(cfg *Config) { cfg.ReadImage = nil }},
+	{text: "/save", why: "/save needs the name of a file"},
+	{text: "/save f.md", why: "/save needs the name of a file", change: func(cfg *Config) { cfg.Save = nil }},
+}
+
+func TestACommandThatCannotBeDoneStaysInTheInput(t *testing.T) {
+	t.Parallel()
+	for _, r := range refused {
+		t.Run(r.text, func(t *testing.T) {
+			s := &script{answer: says(gateway.Started{}, gateway.Text(codeAnswer), finished())}
+			talk(t, s, r.change, func(c *chat) {
+				c.ask("go")
+				c.press(r.text, "enter")
+				c.sees(r.why)
+				if got := c.input.Value(); got != r.text {
+					t.Errorf("the input has %q, want %q", got, r.text)
+				}
+			})
+		})
+	}
+}
+
+func TestACommandThatCannotBeDoneIsSaidLineByLine(t *testing.T) {
+	t.Parallel()
+	for _, r := range refused {
+		t.Run(r.text, func(t *testing.T) {
+			s := &script{answer: says(gateway.Started{}, gateway.Text(codeAnswer), finished())}
+			got := onPaper(t, s, func(cfg *Config) {
+				plainWorld(cfg)
+				if r.change != nil {
+					r.change(cfg)
+				}
+			}, "go", r.text)
+			if want := r.why[1:] + ".\n"; !strings.Contains(got, want) {
+				t.Errorf("%q is not written:\n%s", want, got)
+			}
+		})
+	}
+}
+
+func TestPlainClipboardErrorsAreWritten(t *testing.T) {
+	t.Parallel()
+	s := &script{answer: says(gateway.Started{}, gateway.Text("answer"), finished())}
+	for _, tc := range []struct {
+		name, want string
+		copy       func(context.Context, string) error
+	}{
+		{"none", "copied here.\n", nil},
+		{"broken", "Error: No xclip\n", func(context.Context, string) error { return errors.New("no xclip") }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := onPaper(t, s, func(cfg *Config) { cfg.Copy = tc.copy }, "go", "/copy")
+			if !strings.Contains(got, tc.want) {
+				t.Errorf("%q is not written:\n%s", tc.want, got)
+			}
+		})
+	}
+}
+
+func TestSlashFindsCommands(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ text, name, rest string }{
+		{"/new", "/new", ""},
+		{"  /model  a b ", "/model", "a b"},
+		{"/exit", "/quit", ""},
+		{"/etc/hosts is what?", "", ""},
+		{"/", "", ""},
+		{"new", "", ""},
+		{"/NEW", "", ""},
+	} {
+		c, rest, ok := slash(tc.text)
+		if ok != (tc.name != "") {
+			t.Errorf("slash(%q) is a command: %v", tc.text, ok)
+		}
+		if c.name != tc.name {
+			t.Errorf("slash(%q) is %q, want %q", tc.text, c.name, tc.name)
+		}
+		if rest != tc.rest {
+			t.Errorf("what follows in %q is %q, want %q", tc.text, rest, tc.rest)
+		}
+	}
+}
+
+func TestCompletionWritesWhatIsSure(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ text, want string }{
+		{"/mod", "/model "},
+		{"/n", "/new"},
+		{"/re", "/re"},
+		{"/s", "/s"},
+		{"/sy", "/system "},
+		{"/", "/"},
+		{"/zzz", ""},
+		{"/new x", ""},
+		{"hello", ""},
+		{"", ""},
+	} {
+		if got := completed(tc.text); got != tc.want {
+			t.Errorf("completed(%q) = %q, want %q", tc.text, got, tc.want)
+		}
+	}
+}
