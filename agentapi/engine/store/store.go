@@ -217,14 +217,20 @@ func Exists(root, id string) bool {
 }
 
 // Remove deletes a conversation that is not open here, damaged ones too. The
-// error is ErrNotFound, or a [*HeldError] while somebody has it.
+// error is ErrNotFound, or a [*HeldError] while somebody has it. What a process
+// that died has left of a conversation while it made or removed it goes, too,
+// with ErrNotFound.
 func Remove(root, id string, opts Options) error {
-	if !Exists(root, id) {
+	d := &Dir{path: Path(root, id), opts: opts.withDefaults()}
+	if _, err := os.Lstat(d.path); errors.Is(err, fs.ErrNotExist) {
 		return ErrNotFound
 	}
-	d := &Dir{path: Path(root, id), opts: opts.withDefaults()}
+	whole := Exists(root, id)
 	if _, err := claim(d.path, d.opts); err != nil {
 		return err
 	}
-	return d.Remove()
+	if err := d.Remove(); err != nil || whole {
+		return err
+	}
+	return ErrNotFound
 }

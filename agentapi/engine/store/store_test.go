@@ -407,6 +407,28 @@ func TestCreateRefusesWhatIsThere(t *testing.T) {
 	}
 }
 
+func TestHalfARemovalIsFinished(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	d := create(t, root, us())
+	if err := os.Remove(filepath.Join(d.Path(), "base_state.json")); err != nil {
+		t.Fatal(err)
+	}
+	them := us()
+	them.Holder.Instance, them.Holder.PID = "theirs", 2
+	if _, held := errors.AsType[*store.HeldError](store.Remove(root, id, them)); !held {
+		t.Error("what another process makes or removes is not left to it")
+	}
+	for range 2 {
+		if err := store.Remove(root, id, us()); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("error %v", err)
+		}
+	}
+	if left, err := os.ReadDir(root); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
 func FuzzOpen(f *testing.F) {
 	f.Add([]byte(`{"id":"`+id+`"}`), []byte(`{"id":"e","kind":"MessageEvent"}`))
 	f.Fuzz(func(t *testing.T, state, ev []byte) {
