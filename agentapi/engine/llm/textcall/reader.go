@@ -40,8 +40,10 @@ type Reader struct {
 	emit  func(wire.Delta)
 
 	mode    mode
-	half    string // the beginning of a character
-	pending string // not decided yet
+	half    string          // the beginning of a character
+	pending string          // not decided yet
+	held    strings.Builder // of a value, before pending: read, and not handed on yet
+	stopped bool            // the stop word is in held
 	text    strings.Builder
 	call    event.ToolCall
 	args    strings.Builder
@@ -121,7 +123,7 @@ func (r *Reader) close(cut bool) {
 		return
 	}
 	if r.mode == inValue {
-		value, _, stopped := strings.Cut(r.pending, Stop)
+		value, _, stopped := strings.Cut(r.release()+r.pending, Stop)
 		value = strings.TrimRight(value, " \n")
 		if !stopped {
 			value = strings.TrimSuffix(value, "</") // what a server left of the stop word
@@ -256,27 +258,39 @@ func (r *Reader) stepTag() bool {
 		return false
 	}
 	r.live = r.prop.kind() == "string" && len(r.prop.Enum) == 0
-	r.begun = false
+	r.begun, r.stopped = false, false
 	return true
 }
 
+// stepValue looks at each byte of a value once, however it comes in pieces.
 func (r *Reader) stepValue() bool {
 	value, rest, found := strings.Cut(r.pending, parameterClose)
 	if found {
 		r.pending, r.mode = rest, inBody
-		r.value(strings.TrimSuffix(value, "\n"), true)
+		r.value(strings.TrimSuffix(r.release()+value, "\n"), true)
 		return true
 	}
-	if !r.live || strings.Contains(r.pending, Stop) {
-		return false // how it ends decides
+	r.stopped = r.stopped || strings.Contains(value, Stop)
+	value = value[:len(value)-partial(value, parameterClose, Stop)]
+	r.pending = r.pending[len(value):]
+	hold := value // how it ends decides
+	if r.live && !r.stopped {
+		// White space at the end may be the end, of a value that is not closed too.
+		keep := strings.TrimRight(value, " \n")
+		if keep != "" {
+			r.value(r.release()+keep, false)
+		}
+		hold = value[len(keep):]
 	}
-	// White space at the end may be the end, of a value that is not closed too.
-	keep := len(strings.TrimRight(value[:len(value)-partial(value, parameterClose, Stop)], " \n"))
-	if keep > 0 {
-		r.value(value[:keep], false)
-		r.pending = r.pending[keep:]
-	}
+	r.held.WriteString(hold)
 	return false
+}
+
+// release gives what was held.
+func (r *Reader) release() string {
+	held := r.held.String()
+	r.held.Reset()
+	return held
 }
 
 // value takes a piece of a value, or all of it.

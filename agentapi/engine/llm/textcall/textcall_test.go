@@ -128,6 +128,40 @@ func TestACallIsReadWhereverTheAnswerIsCut(t *testing.T) {
 	}
 }
 
+// A reader that looks at a value again with each piece needs hours for these.
+func TestALongValueInSmallPiecesIsReadOnce(t *testing.T) {
+	t.Parallel()
+	const size = 2 << 20
+	for name, tt := range map[string]struct{ tool, param, begin, value, end string }{
+		"a list":                     {"file_editor", "view_range", "[1", strings.Repeat(" ", size), "]"},
+		"a text":                     {"terminal", "command", "", strings.Repeat("x", size), "y"},
+		"a text of white space":      {"terminal", "command", "a", strings.Repeat(" \n", size/2), "b"},
+		"a text behind a stop word":  {"terminal", "command", "a</function>", strings.Repeat("x", size), "b"},
+		"half a stop word, repeated": {"terminal", "command", "a", strings.Repeat("</func", size/6), "b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			value := tt.begin + tt.value + tt.end
+			r := textcall.NewReader(tools(), "toolu_01", nil)
+			for rest := "<function=" + tt.tool + ">\n<parameter=" + tt.param + ">" + value + "</parameter>\n</function>"; rest != ""; {
+				n := min(3, len(rest))
+				r.Write(rest[:n])
+				rest = rest[n:]
+			}
+			_, call, err := r.Finish(false)
+			if broken := (*textcall.Error)(nil); errors.As(err, &broken) && strings.Contains(broken.Msg, "lacks") {
+				return // the other parameters are not what this is about
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(call.Arguments) < len(value) {
+				t.Errorf("%d bytes of arguments, want at least %d", len(call.Arguments), len(value))
+			}
+		})
+	}
+}
+
 func TestACallThatBreaksTheRulesIsExplained(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

@@ -211,6 +211,10 @@ func TestPlainSchemas(t *testing.T) {
 		`{"$schema":"https://json-schema.org/x","type":"object","properties":{"z":{"$id":"#z","type":"string","enum":["<a>","$id"]},"a":{"type":["number",null]}},"n":1.50}`: `{"type":"object","properties":{"z":{"type":"string","enum":["<a>","$id"]},"a":{"type":["number",null]}},"n":1.50}`,
 		`{"a":[{"$id":{"x":[1]}},{}],"$schema":true}`: `{"a":[{},{}]}`,
 		`{"$id":`: `{"$id":`,
+		// Parameters may have these names, also below $defs; data is left alone.
+		`{"$id":"x","properties":{"$id":{"type":"string","$id":"y"},"$schema":{"$schema":"z"}},"required":["$id"]}`:            `{"properties":{"$id":{"type":"string"},"$schema":{}},"required":["$id"]}`,
+		`{"$defs":{"properties":{"$id":"x","properties":{"$id":true}}},"allOf":[{"$schema":"y","properties":{"$schema":{}}}]}`: `{"$defs":{"properties":{"properties":{"$id":true}}},"allOf":[{"properties":{"$schema":{}}}]}`,
+		`{"default":{"$id":1,"properties":{"$id":2}},"enum":[{"$schema":3}],"examples":[{"a":{"$id":4}}],"$id":"x"}`:           `{"default":{"$id":1,"properties":{"$id":2}},"enum":[{"$schema":3}],"examples":[{"a":{"$id":4}}]}`,
 	} {
 		if got := string(wire.PlainSchema(json.RawMessage(schema))); got != want {
 			t.Errorf("%s: %s, want %s", schema, got, want)
