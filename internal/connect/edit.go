@@ -130,43 +130,48 @@ func (c Client) onlyOurs(was, is, ours any, at []string) bool {
 		if len(at) > 0 || !ok && is != nil || len(left) != len(was)-1 {
 			return reflect.DeepEqual(was, is)
 		}
-		for i := range was {
-			if reflect.DeepEqual(slices.Delete(slices.Clone(was), i, i+1), append([]any{}, left...)) {
-				return true
-			}
-		}
-		return false
+		return lacksOne(was, left)
 	case map[string]any:
 		left, ok := is.(map[string]any)
 		if !ok && is != nil {
 			return false
 		}
 		add, _ := ours.(map[string]any)
-		for key, value := range was {
-			rest, there := left[key]
-			onPath := len(at) > 0 && key == at[0]
-			switch {
-			case onPath && len(at) == 1 && c.Form == JSON && !there: // all of it is the entry
-			case onPath:
-				if !c.onlyOurs(value, rest, add[key], at[1:]) {
-					return false
-				}
-			case there && !reflect.DeepEqual(value, rest):
-				return false
-			case !there:
-				if _, known := add[key]; !known {
-					return false
-				}
-			}
-		}
-		for key := range left {
-			if _, there := was[key]; !there {
-				return false
-			}
-		}
-		return true
+		return c.lacksOnlyOurs(was, left, add, at)
 	}
 	return reflect.DeepEqual(was, is)
+}
+
+// lacksOne tells whether left is was without one of its elements.
+func lacksOne(was, left []any) bool {
+	for i := range was {
+		if reflect.DeepEqual(slices.Delete(slices.Clone(was), i, i+1), append([]any{}, left...)) {
+			return true
+		}
+	}
+	return false
+}
+
+// lacksOnlyOurs is onlyOurs for the members of an object.
+func (c Client) lacksOnlyOurs(was, left, ours map[string]any, at []string) bool {
+	for key, value := range was {
+		rest, there := left[key]
+		_, known := ours[key]
+		switch {
+		case len(at) > 0 && key == at[0]: // on the path to our entry
+			if whole := len(at) == 1 && c.Form == JSON && !there; !whole && !c.onlyOurs(value, rest, ours[key], at[1:]) {
+				return false
+			}
+		case there && !reflect.DeepEqual(value, rest), !there && !known:
+			return false
+		}
+	}
+	for key := range left {
+		if _, there := was[key]; !there {
+			return false
+		}
+	}
+	return true
 }
 
 // read gives the data of a file; nil for one that says nothing.

@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/tailscale/hujson"
 )
 
-// jsonObject is an object in a text of JSON with comments.
+// jsonObject says where an object is in a text of JSON with comments and
+// trailing commas, as editors take it.
 type jsonObject struct {
 	open, end int // of the braces
 	members   []jsonMember
@@ -17,143 +20,39 @@ type jsonMember struct {
 	start    int // of the key
 	from, to int // the value
 	comma    int // after the comma; 0: none follows
+	value    hujson.ValueTrimmed
 }
 
-// jsonScanner reads JSON with comments and trailing commas, as editors take
-// it, and keeps where things are.
-type jsonScanner struct {
-	text string
-	pos  int
-	bad  bool
+// objectOf is the object that is a whole text.
+func objectOf(text string) (jsonObject, bool) {
+	v, err := hujson.Parse([]byte(text))
+	if err != nil {
+		return jsonObject{}, false
+	}
+	return located(v.Value, v.StartOffset, v.EndOffset)
 }
 
-// skip goes past space and comments.
-func (s *jsonScanner) skip() {
-	for s.pos < len(s.text) {
-		rest := s.text[s.pos:]
-		switch {
-		case strings.ContainsRune(" \t\r\n", rune(rest[0])):
-			s.pos++
-		case strings.HasPrefix(rest, "//"):
-			if n := strings.IndexByte(rest, '\n'); n >= 0 {
-				s.pos += n
-			} else {
-				s.pos = len(s.text)
-			}
-		case strings.HasPrefix(rest, "/*"):
-			n := strings.Index(rest, "*/")
-			if n < 0 {
-				s.fail()
-				return
-			}
-			s.pos += n + 2
-		default:
-			return
-		}
-	}
-}
+// object is the object that is the value of a member.
+func (m jsonMember) object() (jsonObject, bool) { return located(m.value, m.from, m.to) }
 
-func (s *jsonScanner) fail() { s.bad, s.pos = true, len(s.text) }
-
-// take goes past one byte, if it is that.
-func (s *jsonScanner) take(b byte) bool {
-	if s.skip(); s.pos < len(s.text) && s.text[s.pos] == b {
-		s.pos++
-		return true
+// located is an object that is in the text from one place to another.
+func located(v hujson.ValueTrimmed, from, to int) (jsonObject, bool) {
+	object, ok := v.(*hujson.Object)
+	if !ok {
+		return jsonObject{}, false
 	}
-	return false
-}
-
-// str goes past a string and gives what it says.
-func (s *jsonScanner) str() string {
-	s.skip()
-	start := s.pos
-	if !s.take('"') {
-		s.fail()
-		return ""
-	}
-	for s.pos < len(s.text) && s.text[s.pos] != '"' {
-		if s.text[s.pos] == '\\' {
-			s.pos++
-		}
-		s.pos++
-	}
-	if s.pos >= len(s.text) {
-		s.fail()
-		return ""
-	}
-	s.pos++
-	var v string
-	if json.Unmarshal([]byte(s.text[start:s.pos]), &v) != nil {
-		s.bad = true
-	}
-	return v
-}
-
-// value goes past a value of any kind.
-func (s *jsonScanner) value() {
-	s.skip()
-	if s.pos >= len(s.text) {
-		s.fail()
-		return
-	}
-	switch s.text[s.pos] {
-	case '{':
-		s.object()
-	case '[':
-		s.pos++
-		for !s.bad && !s.take(']') {
-			s.value()
-			s.take(',')
-		}
-	case '"':
-		s.str()
-	default:
-		start := s.pos
-		for s.pos < len(s.text) && !strings.ContainsRune(",]} \t\r\n/", rune(s.text[s.pos])) {
-			s.pos++
-		}
-		if start == s.pos {
-			s.fail()
-		}
-	}
-}
-
-// object goes past an object and tells where its members are.
-func (s *jsonScanner) object() jsonObject {
-	s.skip()
-	o := jsonObject{open: s.pos}
-	if !s.take('{') {
-		s.fail()
-		return o
-	}
-	for !s.bad && !s.take('}') {
-		var m jsonMember
-		s.skip()
-		m.start = s.pos
-		m.key = s.str()
-		if !s.take(':') {
-			s.fail()
-			return o
-		}
-		s.skip()
-		m.from = s.pos
-		s.value()
-		m.to = s.pos
-		if s.take(',') {
-			m.comma = s.pos
+	o := jsonObject{open: from, end: to - 1}
+	for i, member := range object.Members {
+		name, value := member.Name, member.Value
+		key, _ := name.Value.(hujson.Literal) // The parser takes nothing else.
+		m := jsonMember{key: key.String(), start: name.StartOffset, from: value.StartOffset, to: value.EndOffset, value: value.Value}
+		// The last value has something behind it, if only an empty text, when a comma follows.
+		if i < len(object.Members)-1 || value.AfterExtra != nil {
+			m.comma = value.EndOffset + len(value.AfterExtra) + 1
 		}
 		o.members = append(o.members, m)
 	}
-	o.end = s.pos - 1
-	return o
-}
-
-// objectAt is the object that begins at or after a place.
-func objectAt(text string, pos int) (jsonObject, bool) {
-	s := jsonScanner{text: text, pos: pos}
-	o := s.object()
-	return o, !s.bad
+	return o, true
 }
 
 func (o jsonObject) member(key string) (jsonMember, bool) {
@@ -167,50 +66,23 @@ func (o jsonObject) member(key string) (jsonMember, bool) {
 
 // readJSON gives the data of JSON with comments.
 func readJSON(text string) (any, error) {
-	var v any
-	err := json.Unmarshal([]byte(bare(text)), &v)
-	return v, err
-}
-
-// bare is a text without comments and trailing commas.
-func bare(text string) string {
-	var b strings.Builder
-	s := jsonScanner{text: text}
-	comma := false // one is held back: what follows tells whether it stays
-	for {
-		if s.skip(); s.pos >= len(text) {
-			return b.String()
-		}
-		start := s.pos
-		c := text[s.pos]
-		if comma && c != '}' && c != ']' {
-			b.WriteByte(',')
-		}
-		comma = c == ','
-		switch {
-		case comma:
-			s.pos++
-		case c == '"':
-			s.str()
-			b.WriteString(text[start:s.pos])
-		default:
-			s.pos++
-			b.WriteByte(c)
-			if s.pos < len(text) && strings.IndexByte(" \t\r\n", text[s.pos]) >= 0 {
-				b.WriteByte(' ')
-			}
-		}
+	plain, err := hujson.Standardize([]byte(text))
+	if err != nil {
+		return nil, err
 	}
+	var v any
+	err = json.Unmarshal(plain, &v)
+	return v, err
 }
 
 // addJSON puts our entry where it belongs.
 func (c Client) addJSON(text string, v Values) (string, error) {
-	if blank(text) && !strings.Contains(bare(text), "{") {
+	o, ok := objectOf(text)
+	if !ok && blank(text) {
 		text += "{\n}\n"
+		o, ok = objectOf(text)
 	}
-	at := 0
 	for i, key := range c.at {
-		o, ok := objectAt(text, at)
 		if !ok {
 			return "", ErrForm
 		}
@@ -219,7 +91,7 @@ func (c Client) addJSON(text string, v Values) (string, error) {
 		case there && i == len(c.at)-1:
 			return "", ErrTaken
 		case there:
-			at = m.from
+			o, ok = m.object()
 			continue
 		}
 		return insertMember(text, o, c.member(v, i)), nil
@@ -233,9 +105,9 @@ const jsonMark = "// ohgw connect (ohgw connect --undo removes the entry below)"
 // member is the text of the member of our settings at this depth, its lines
 // at the left margin, with our mark.
 func (c Client) member(v Values, depth int) []string {
-	text, at := c.Settings(v), 0
+	text := c.Settings(v)
+	o, _ := objectOf(text)
 	for i, key := range c.at {
-		o, _ := objectAt(text, at)
 		m, _ := o.member(key)
 		if i == depth {
 			lines := strings.Split(text[m.start:m.to], "\n")
@@ -245,7 +117,7 @@ func (c Client) member(v Values, depth int) []string {
 			ours := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(strings.TrimSpace(l), `"`+c.at[len(c.at)-1]+`":`) })
 			return slices.Insert(lines, ours, strings.Repeat(" ", indentOf(lines[ours]))+jsonMark)
 		}
-		at = m.from
+		o, _ = m.object()
 	}
 	return nil
 }
@@ -288,9 +160,8 @@ func removeJSON(text string, at []string) (string, error) {
 	if blank(text) {
 		return text, nil
 	}
-	pos := 0
+	o, ok := objectOf(text)
 	for i, key := range at {
-		o, ok := objectAt(text, pos)
 		if !ok {
 			return "", ErrForm
 		}
@@ -299,7 +170,7 @@ func removeJSON(text string, at []string) (string, error) {
 		case !there, i == len(at)-1 && !marked(text, m):
 			return text, nil
 		case i < len(at)-1:
-			pos = m.from
+			o, ok = m.object()
 		default:
 			return cutMember(text, o, m), nil
 		}
