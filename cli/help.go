@@ -56,6 +56,7 @@ func Variables() []Variable {
 		{"OHGW_API_KEY", "the token that status and models show to the daemon"},
 		{"OHGW_API_KEYS", "tokens, separated by commas, that replace the stored ones in serve"},
 		{"OHGW_AGENT_SERVER_KEY", "the agent-server's session key; without it OH_SESSION_API_KEYS_0, then SESSION_API_KEY"},
+		{"OHGW_AGENT_SERVER_LLM_KEY", "the API key of agent_server.llm.model, for an agent-server older than 1.22"},
 		{"OH_SECRET_KEY", "OpenHands' secret; it opens encrypted keys, and encrypts those of --key-store file"},
 		{"NO_COLOR", "no colour, unless --color says so"},
 		{"CLICOLOR_FORCE", "colour also where there is no terminal"},

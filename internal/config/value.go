@@ -27,7 +27,12 @@ func (f Field) set(c *Config, texts []string) error {
 	if err != nil {
 		return err
 	}
-	switch p := f.at(c).(type) {
+	return f.parse(f.at(c), s)
+}
+
+// parse gives a setting that is no list the value that a text says.
+func (f Field) parse(at any, s string) (err error) {
+	switch p := at.(type) {
 	case *string:
 		*p = s
 	case *bool:
