@@ -1,10 +1,13 @@
-// Package cli is the program ohgw: its commands, what they print and the exit
-// codes they end with.
+// Package cli is the program ohgw: the tree of its commands, the errors that it
+// prints and the exit codes it ends with.
 //
-// It is the only package that knows all others; here a backend is built and
-// handed to the daemon. Stdout is data, stderr is everything else. Invariants:
-// a command touches the world through its [Env] only; an error is printed in
-// one place (report); a secret is never printed, except by the two commands
+// The commands are in the packages below it, one for each noun; what they work
+// with is assembled in internal/setup. Stdout is data, stderr is everything else.
+// Invariants: the environment, the clock, the streams, the user, the network and
+// the keyring reach a command through its [Env] only, and systemEnv is the one
+// function that takes them from the process; files are read and written at paths
+// that come from the Env, the settings or the command line; an error is printed
+// in one place (report); a secret is never printed, except by the two commands
 // that are there for it (tokens create, tokens show).
 package cli
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -17,27 +18,31 @@ import (
 	"github.com/ohgw/ohgw/internal/systemd"
 )
 
-// Env is everything that a command may touch outside its arguments.
+// Env is what commands take from the world; see [kit.Env].
 type Env = kit.Env
 
 // systemEnv is the real world. This is the one place that takes it from the
 // process.
 func systemEnv() *kit.Env {
 	return &kit.Env{
-		Stdin:    os.Stdin,
-		StdinTTY: term.IsTerminal(int(os.Stdin.Fd())),
-		Stdout:   iostream.FromFile(os.Stdout),
-		Stderr:   iostream.FromFile(os.Stderr),
-		Getenv:   os.Getenv,
-		Environ:  func() []string { return systemd.Clean(os.Environ()) },
-		Root:     os.Geteuid() == 0,
-		Journal:  systemd.InJournal(os.Getenv, os.Stderr),
-		Now:      time.Now,
-		Paths:    func() (paths.Set, error) { return paths.New(systemDirs()) },
-		HTTP:     &http.Client{CheckRedirect: setup.NoRedirect},
-		Exit:     os.Exit,
-		Hostname: os.Hostname,
-		Getwd:    os.Getwd,
+		Stdin:      os.Stdin,
+		StdinTTY:   term.IsTerminal(int(os.Stdin.Fd())),
+		Stdout:     iostream.FromFile(os.Stdout),
+		Stderr:     iostream.FromFile(os.Stderr),
+		Getenv:     os.Getenv,
+		Environ:    func() []string { return systemd.Clean(os.Environ()) },
+		Root:       os.Geteuid() == 0,
+		Journal:    systemd.InJournal(os.Getenv, os.Stderr),
+		Now:        time.Now,
+		Paths:      func() (paths.Set, error) { return paths.New(systemDirs()) },
+		HTTP:       &http.Client{CheckRedirect: setup.NoRedirect},
+		Exit:       os.Exit,
+		Hostname:   os.Hostname,
+		UserID:     os.Getuid(),
+		PID:        os.Getpid(),
+		Executable: os.Executable,
+		LookPath:   exec.LookPath,
+		Getwd:      os.Getwd,
 
 		ReadHidden: readHidden,
 	}

@@ -72,10 +72,11 @@ func sameHost(req *http.Request, via []*http.Request) error {
 type request struct {
 	method, path string
 	query        url.Values
-	in           any    // encoded as JSON; nil for no body
-	out          any    // decoded from JSON; nil to ignore the answer
-	expose       string // value of X-Expose-Secrets
-	fresh        bool   // on a connection of its own
+	in           any          // encoded as JSON; nil for no body
+	out          any          // decoded from JSON; nil to ignore the answer
+	expose       string       // value of X-Expose-Secrets
+	fresh        bool         // on a connection of its own
+	header       *http.Header // gets the header of the answer; nil to ignore it
 }
 
 func (c *client) url(path string, query url.Values) string {
@@ -126,6 +127,9 @@ func (c *client) roundTrip(ctx context.Context, r request) (int, error) {
 	defer res.Body.Close()
 	if res.StatusCode < 200 || res.StatusCode > 299 {
 		return res.StatusCode, c.readAnswerError(res)
+	}
+	if r.header != nil {
+		*r.header = res.Header
 	}
 	return res.StatusCode, decodeAnswer(res, r.out)
 }

@@ -38,8 +38,8 @@ func (b *Backend) askInfo(ctx context.Context) (serverInfo, error) {
 func (b *Backend) readInfo(ctx context.Context) (serverInfo, error) {
 	limited, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	var info serverInfo
-	if _, err := b.client.do(limited, request{method: http.MethodGet, path: "/server_info", out: &info}); err != nil {
+	info, _, err := b.client.serverInfo(limited)
+	if err != nil {
 		return serverInfo{}, err
 	}
 	info.version = parseVersion(info.Version)

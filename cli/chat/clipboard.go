@@ -27,7 +27,7 @@ type clipboard struct {
 }
 
 func systemClipboard(a *kit.App) clipboard {
-	return clipboard{goos: runtime.GOOS, getenv: a.Getenv, environ: a.Environ(), find: exec.LookPath}
+	return clipboard{goos: runtime.GOOS, getenv: a.Getenv, environ: a.Environ(), find: a.LookPath}
 }
 
 // writers are the programs that put text into the clipboard, the best first.

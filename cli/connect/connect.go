@@ -52,10 +52,10 @@ and diff.`, 0, fault.Failed, fault.Usage, fault.Conflict),
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return runList(&opts)
+			if len(args) > 0 {
+				opts.Client = args[0]
 			}
-			return run(cmd.Context(), args[0], &opts)
+			return run(cmd.Context(), &opts)
 		},
 	}
 	flags := cmd.Flags()
@@ -73,6 +73,7 @@ and diff.`, 0, fault.Failed, fault.Usage, fault.Conflict),
 type options struct {
 	*kit.App
 
+	Client              string // "" lists all
 	Model               string
 	Write, Undo, DryRun bool
 	File                string
@@ -99,8 +100,8 @@ func describeClient(c connect.Client) clientJSON {
 	return clientJSON{Name: c.Name, Title: c.Title, Aliases: append([]string{}, c.Aliases...), Form: c.Form, File: c.File}
 }
 
-// runList runs the command.
-func runList(o *options) error {
+// list prints the clients that are known.
+func list(o *options) error {
 	if o.Write || o.Undo || o.DryRun || o.File != "" {
 		return fault.NewUsage("the client is missing", "ohgw connect lists them")
 	}
@@ -120,15 +121,18 @@ func runList(o *options) error {
 	return nil
 }
 
-// run runs the command.
-func run(ctx context.Context, name string, o *options) error {
-	c, near, ok := connect.Find(name)
+// run prints or writes the settings of a client.
+func run(ctx context.Context, o *options) error {
+	if o.Client == "" {
+		return list(o)
+	}
+	c, near, ok := connect.Find(o.Client)
 	if !ok {
 		hint := "ohgw connect lists those that are known; for any other: base URL, key and model as in ohgw connect cline"
 		if near != "" {
 			hint = "did you mean ohgw connect " + near + "?"
 		}
-		return fault.NewUsage(fmt.Sprintf("there is no client %q", setup.Clean(name)), hint)
+		return fault.NewUsage(fmt.Sprintf("there is no client %q", setup.Clean(o.Client)), hint)
 	}
 	if !modelID.MatchString(o.Model) {
 		return fault.NewUsage(fmt.Sprintf("%q is no model id", setup.Clean(o.Model)), "ohgw models lists them")
@@ -142,7 +146,7 @@ func run(ctx context.Context, name string, o *options) error {
 	case o.Write && o.Undo:
 		return fault.NewUsage("--write contradicts --undo", "use one of them")
 	case o.Write, o.Undo:
-		return runFile(ctx, c, values, o)
+		return changeFile(ctx, o, c, values)
 	case o.DryRun, o.File != "":
 		return fault.NewUsage("--dry-run and --file are for --write and --undo", "add one of those")
 	case o.JSON:

@@ -36,8 +36,8 @@ type changeJSON struct {
 	Diff    string `json:"diff"`
 }
 
-// runFile adds settings to a client's file, or takes them out.
-func runFile(ctx context.Context, c connect.Client, values connect.Values, o *options) error {
+// changeFile adds settings to a client's file, or takes them out.
+func changeFile(ctx context.Context, o *options, c connect.Client, values connect.Values) error {
 	f, err := openClientFile(o.App, c, o.File)
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func runFile(ctx context.Context, c connect.Client, values connect.Values, o *op
 			return fault.New(f.path+" cannot be changed", "look whose it is, and whether the disk has room", err)
 		}
 	}
-	return reportChange(ctx, c, o, change)
+	return reportChange(ctx, o, c, change)
 }
 
 // openClientFile reads a client's file, if it is there.
@@ -171,7 +171,7 @@ func clientFileFault(err error, c connect.Client, path string) error {
 }
 
 // reportChange prints what was changed.
-func reportChange(ctx context.Context, c connect.Client, o *options, change changeJSON) error {
+func reportChange(ctx context.Context, o *options, c connect.Client, change changeJSON) error {
 	if o.JSON {
 		return o.PrintJSON(change)
 	}

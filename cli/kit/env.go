@@ -12,7 +12,10 @@ import (
 	"github.com/ohgw/ohgw/internal/setup"
 )
 
-// Env is everything that a command may touch outside its arguments.
+// Env is what a command takes from the world outside its arguments. Two things
+// are not in it: files, which a command reads and writes itself, at paths that
+// come from here, from the settings or from the command line; and the programs
+// that it starts, which LookPath or a person has named.
 type Env struct {
 	Stdin          io.Reader
 	StdinTTY       bool // somebody can be asked
@@ -26,6 +29,10 @@ type Env struct {
 	HTTP           *http.Client
 	Exit           func(int) // ends the program at once
 	Hostname       func() (string, error)
+	UserID         int                    // -1 where the system has none
+	PID            int                    // of this process
+	Executable     func() (string, error) // the path of this program
+	LookPath       func(program string) (string, error)
 	Getwd          func() (string, error) // the working directory
 
 	// ReadHidden shows a question on the terminal that is Stdin, and reads a
@@ -40,7 +47,7 @@ type Env struct {
 // Setup is the world as package setup takes it.
 func (a *App) Setup() *setup.Env {
 	return &setup.Env{
-		Notes: a, Getenv: a.Getenv, Environ: a.Environ, Now: a.Now, Paths: a.Paths, HTTP: a.HTTP, Hostname: a.Hostname, Root: a.Root, Getwd: a.Getwd,
+		Notes: a, Getenv: a.Getenv, Environ: a.Environ, Now: a.Now, Paths: a.Paths, HTTP: a.HTTP, Hostname: a.Hostname, PID: a.PID, LookPath: a.LookPath, Root: a.Root, Getwd: a.Getwd,
 		Keyring: a.Keyring, Config: a.Config, CanAsk: a.CanAsk,
 	}
 }

@@ -4,10 +4,7 @@ package overview
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"time"
 
@@ -69,7 +66,9 @@ func lookAround(ctx context.Context, a *kit.App) *situation {
 	if info, err := instance.Find(dirs.Runtime); err == nil {
 		s.Daemon = info.URL + "/v1"
 	}
-	s.AgentServer = findServer(ctx, a, settings)
+	look, cancel := context.WithTimeout(ctx, glance)
+	defer cancel()
+	s.AgentServer = agents.Find(look, a.Setup(), settings)
 	active, count, err := activeProfile(ctx, a, settings)
 	if err != nil {
 		s.Problem = setup.Clean(err.Error())
@@ -86,36 +85,6 @@ func lookAround(ctx context.Context, a *kit.App) *situation {
 		s.Active = active.Name
 	}
 	return s
-}
-
-// findServer is the agent-server that answers where serve would look for one.
-func findServer(ctx context.Context, a *kit.App, s *config.Settings) string {
-	address := s.AgentServer.URL
-	if address == "" {
-		address = agents.DefaultServer
-	}
-	if s.Backend == "embedded" {
-		return ""
-	}
-	ctx, cancel := context.WithTimeout(ctx, glance)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/server_info", http.NoBody)
-	if err != nil {
-		return ""
-	}
-	resp, err := a.HTTP.Do(req)
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = resp.Body.Close() }() // It was only read.
-	var info struct {
-		Version string `json:"version"`
-	}
-	text, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-	if err != nil || json.Unmarshal(text, &info) != nil || info.Version == "" {
-		return ""
-	}
-	return address
 }
 
 // chosenProfile is the active profile, or the only one.

@@ -94,7 +94,7 @@ func runAdd(ctx context.Context, o *addOptions) error {
 	if !o.JSON {
 		o.Note("The profile %q is added.", o.Name)
 	}
-	action, err := keepKeys(ctx, keys, profiles.Base(), o, draft)
+	action, err := keepKeys(ctx, o, keys, profiles.Base(), draft)
 	if err != nil {
 		return keysLeft(ctx, err, nil, fmt.Sprintf("the profile %q is added, its key is not stored", o.Name), "ohgw keys set "+o.Name)
 	}
@@ -112,7 +112,7 @@ func runAdd(ctx context.Context, o *addOptions) error {
 }
 
 // keepKeys stores the keys of a draft. The action is that for its API key.
-func keepKeys(ctx context.Context, keys *setup.KeyStore, base string, o *addOptions, draft profile.Draft) (action string, err error) {
+func keepKeys(ctx context.Context, o *addOptions, keys *setup.KeyStore, base string, draft profile.Draft) (action string, err error) {
 	for _, field := range slices.Sorted(maps.Keys(draft.Keys)) {
 		entry := secret.ParseEntry(secret.ProfileEntry(base, o.Name, field))
 		did, err := o.Setup().KeepKey(ctx, keys, entry, draft.Keys[field], o.Replace)

@@ -4,7 +4,6 @@ package serve
 import (
 	"context"
 	"errors"
-	"os"
 	"runtime/debug"
 	"time"
 
@@ -119,7 +118,7 @@ func run(ctx context.Context, o *options) (err error) {
 		o.Note("warning: this is root: the agents' commands may change everything on this machine")
 		o.Note("  let a user of its own run it: sudo -iu NAME ohgw serve")
 	}
-	info := instance.Info{URL: serving.BaseURL(ln.Addr()), PID: os.Getpid(), Version: buildinfo.Get().Version, Started: o.Now().Truncate(time.Second)}
+	info := instance.Info{URL: serving.BaseURL(ln.Addr()), PID: o.PID, Version: buildinfo.Get().Version, Started: o.Now().Truncate(time.Second)}
 	if err := claim.Publish(info); err != nil {
 		return err
 	}

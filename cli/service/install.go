@@ -115,13 +115,13 @@ func warnVariables(a *kit.App, s *config.Settings) {
 func (m *manager) start(ctx context.Context, changed bool) error {
 	if m.goos == "darwin" {
 		if changed {
-			_, _ = m.run(ctx, "bootout", domain()+"/"+service.Label) // It may not run.
+			_, _ = m.run(ctx, "bootout", m.domain()+"/"+service.Label) // It may not run.
 		}
-		if _, err := m.run(ctx, "print", domain()+"/"+service.Label); err == nil {
+		if _, err := m.run(ctx, "print", m.domain()+"/"+service.Label); err == nil {
 			return nil
 		}
-		_, err := m.run(ctx, "bootstrap", domain(), m.files[0])
-		return notStarted(err, "launchctl bootstrap "+domain()+" "+m.files[0])
+		_, err := m.run(ctx, "bootstrap", m.domain(), m.files[0])
+		return notStarted(err, "launchctl bootstrap "+m.domain()+" "+m.files[0])
 	}
 	verb := "start"
 	if changed && m.unit() == service.Unit {

@@ -61,20 +61,26 @@ func newManager(a *kit.App) (*manager, error) {
 		return m, nil
 	case "darwin":
 		m.files = []string{service.LaunchAgentFile(dirs.Home)}
-		m.run = func(ctx context.Context, args ...string) (string, error) { return command(ctx, "launchctl", args...) }
+		m.run = func(ctx context.Context, args ...string) (string, error) {
+			return command(ctx, a, "launchctl", args...)
+		}
 	default:
 		dir := service.SystemdDir(a.Getenv, dirs.Home)
 		m.files = []string{filepath.Join(dir, service.Unit), filepath.Join(dir, service.Socket)}
 		m.run = func(ctx context.Context, args ...string) (string, error) {
-			return command(ctx, "systemctl", append([]string{"--user"}, args...)...)
+			return command(ctx, a, "systemctl", append([]string{"--user"}, args...)...)
 		}
 	}
 	return m, nil
 }
 
 // command runs a program; its error has what it said.
-func command(ctx context.Context, name string, args ...string) (string, error) {
-	out, err := exec.CommandContext(ctx, name, args...).Output()
+func command(ctx context.Context, a *kit.App, name string, args ...string) (string, error) {
+	path, err := a.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
+	}
+	out, err := exec.CommandContext(ctx, path, args...).Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && len(exit.Stderr) > 0 {
 		err = errors.New(strings.TrimSpace(string(exit.Stderr)))
 	}
@@ -106,11 +112,11 @@ func (m *manager) unit() string {
 }
 
 // domain is where launchd has the programs of this user.
-func domain() string { return "gui/" + strconv.Itoa(os.Getuid()) }
+func (m *manager) domain() string { return "gui/" + strconv.Itoa(m.UserID) }
 
 // serviceConfig is what the system has to know about this ohgw.
 func serviceConfig(a *kit.App, s *config.Settings, onDemand bool) (service.Config, error) {
-	program, err := os.Executable()
+	program, err := a.Executable()
 	if err != nil {
 		return service.Config{}, fault.New("this program cannot tell where it is", "call it by its whole path", err)
 	}

@@ -100,7 +100,7 @@ func (m *manager) logs() string {
 // ask asks the system about the service.
 func (m *manager) ask(ctx context.Context, st *serviceJSON) {
 	if m.goos == "darwin" {
-		out, err := m.run(ctx, "print", domain()+"/"+service.Label)
+		out, err := m.run(ctx, "print", m.domain()+"/"+service.Label)
 		st.Enabled, st.State = err == nil, "not loaded"
 		if err == nil {
 			st.Running = strings.Contains(out, "state = running")

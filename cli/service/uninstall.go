@@ -84,7 +84,7 @@ func runUninstall(ctx context.Context, o *uninstallOptions) error {
 func (m *manager) stop(ctx context.Context) {
 	var err error
 	if m.goos == "darwin" {
-		_, err = m.run(ctx, "bootout", domain()+"/"+service.Label)
+		_, err = m.run(ctx, "bootout", m.domain()+"/"+service.Label)
 	} else {
 		units := []string{service.Unit}
 		if m.unit() == service.Socket {

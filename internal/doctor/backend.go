@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/netip"
 	"net/url"
 	"time"
@@ -68,18 +67,9 @@ func (w *World) remote(ctx context.Context) int {
 
 // clocks compares the backend's clock with ours.
 func (w *World) clocks(ctx context.Context, r Result, address string) Result {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/server_info", http.NoBody)
-	if err != nil {
-		return r
-	}
-	resp, err := w.Do(req)
-	if err != nil {
+	theirs, err := w.ServerClock(ctx, address)
+	if err != nil || theirs.IsZero() {
 		return r // the backend has answered before; this is no news about it
-	}
-	_ = resp.Body.Close()
-	theirs, err := http.ParseTime(resp.Header.Get("Date"))
-	if err != nil {
-		return r // it does not say
 	}
 	apart := w.Now().Sub(theirs)
 	if apart.Abs() < skew {

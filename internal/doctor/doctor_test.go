@@ -61,11 +61,12 @@ func healthy() *doctor.World {
 		Backend: func(context.Context) (doctor.Backend, error) {
 			return doctor.Backend{Status: agentapi.Status{Name: "embedded"}, Why: "none was named"}, nil
 		},
-		Do:       func(*http.Request) (*http.Response, error) { return nil, errors.New("nobody there") },
-		LookPath: func(name string) (string, error) { return "/bin/" + name, nil },
-		Output:   func(context.Context, string, ...string) (string, error) { return "5.2\n", nil },
-		PTY:      func() error { return nil },
-		Daemon:   func(context.Context) (*doctor.Daemon, error) { return nil, nil },
+		Do:          func(*http.Request) (*http.Response, error) { return nil, errors.New("nobody there") },
+		ServerClock: func(context.Context, string) (time.Time, error) { return time.Time{}, errors.New("nobody there") },
+		LookPath:    func(name string) (string, error) { return "/bin/" + name, nil },
+		Output:      func(context.Context, string, ...string) (string, error) { return "5.2\n", nil },
+		PTY:         func() error { return nil },
+		Daemon:      func(context.Context) (*doctor.Daemon, error) { return nil, nil },
 		Gateway: func(context.Context) (doctor.Gateway, error) {
 			return doctor.Gateway{URL: "http://127.0.0.1:1", Key: "k", Temporary: true}, nil
 		},
@@ -362,11 +363,11 @@ func TestBackend(t *testing.T) {
 
 	for shift, want := range map[time.Duration]string{0: "", 10 * time.Second: "", 5 * time.Minute: "5m0s ahead of this machine", -time.Hour: "1h0m0s behind this machine"} {
 		w := with(func(*doctor.Backend) {})
-		w.Do = func(r *http.Request) (*http.Response, error) {
-			if r.URL.String() != "http://127.0.0.1:8000/server_info" {
-				t.Errorf("asked %s", r.URL)
+		w.ServerClock = func(_ context.Context, address string) (time.Time, error) {
+			if address != "http://127.0.0.1:8000" {
+				t.Errorf("asked %s", address)
 			}
-			return &http.Response{Body: http.NoBody, Header: http.Header{"Date": {today.Add(shift).Format(http.TimeFormat)}}}, nil
+			return today.Add(shift), nil
 		}
 		if want == "" {
 			expect(t, look(t, w, "backend"), doctor.OK)

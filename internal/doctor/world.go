@@ -39,6 +39,9 @@ type World struct {
 	Owner func(ctx context.Context, addr string) string
 
 	Backend func(context.Context) (Backend, error)
+	// ServerClock is the time on the agent-server at an address; zero if it does
+	// not say.
+	ServerClock func(ctx context.Context, address string) (time.Time, error)
 	// Do sends a request and follows no redirect.
 	Do func(*http.Request) (*http.Response, error)
 

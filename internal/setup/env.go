@@ -15,7 +15,8 @@ import (
 	"github.com/ohgw/ohgw/internal/secret"
 )
 
-// Env is everything that is assembled from.
+// Env is what is assembled from. Files are read and written at the paths that
+// it and the settings name.
 type Env struct {
 	Notes
 
@@ -25,8 +26,10 @@ type Env struct {
 	Paths    func() (paths.Set, error)
 	HTTP     *http.Client
 	Hostname func() (string, error)
-	Root     bool                   // this is the user who may do everything
-	Getwd    func() (string, error) // the working directory
+	PID      int                                  // of this process
+	LookPath func(program string) (string, error) // where a program is
+	Root     bool                                 // this is the user who may do everything
+	Getwd    func() (string, error)               // the working directory
 
 	// Keyring is the system keyring if it is nil.
 	Keyring secret.Backend

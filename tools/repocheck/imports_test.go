@@ -15,7 +15,20 @@ type rule struct {
 	deny []string // import paths and what is below them; see denied
 }
 
+// commands are the packages of commands. What they share is in cli/kit.
+var commands = []string{
+	"cli/chat", "cli/config", "cli/connect", "cli/doctor", "cli/keys", "cli/overview", "cli/profiles", "cli/serve", "cli/service", "cli/status", "cli/tokens",
+}
+
 var rules = []rule{
+	{
+		why: "commands do not know each other; they meet in cli, and share cli/kit",
+		in:  commands, test: true, deny: below(commands),
+	},
+	{
+		why: "the network of an agent-server is behind its backend",
+		in:  []string{"cli"}, deny: []string{"./agentapi/agentserver"},
+	},
 	{
 		why: "events and OpenAI's wire are understood without anything else",
 		in:  []string{"agentapi/event", "daemon/openai", "internal/sse"}, deny: []string{"!std"},
@@ -124,6 +137,15 @@ func TestImportsPointDown(t *testing.T) {
 			}
 		}
 	}
+}
+
+// below are trees of this module as entries of a rule.
+func below(trees []string) []string {
+	entries := make([]string, 0, len(trees))
+	for _, t := range trees {
+		entries = append(entries, "./"+t)
+	}
+	return entries
 }
 
 // denied reports whether an import is in the list of a rule. "./x" is a tree of

@@ -3,7 +3,6 @@ package agents
 import (
 	"context"
 	"log/slog"
-	"os"
 	"path/filepath"
 
 	"github.com/ohgw/ohgw/agentapi/engine"
@@ -67,7 +66,7 @@ func openEngine(env *setup.Env, s *config.Settings, log *slog.Logger, why string
 		Settings: settings.read, Confirm: chosenConfirm(s), Seal: seal, Unseal: unseal,
 		Version: buildinfo.Get().Version, Home: dirs.Home, SkillEnv: tool.CleanEnvironment(env.Environ(), nil),
 		Idle: s.Idle.Time, MaxIdle: maxIdle, IdleMemory: int64(s.Idle.Memory),
-		Holder: leaseHolder(host),
+		Holder: leaseHolder(env, host),
 		Now:    env.Now, Log: log,
 	})
 	return Backend{
@@ -77,6 +76,6 @@ func openEngine(env *setup.Env, s *config.Settings, log *slog.Logger, why string
 }
 
 // leaseHolder is this process in the leases of its conversations.
-func leaseHolder(host string) store.Holder {
-	return store.Holder{Instance: id.New(""), Host: host, PID: os.Getpid(), Alive: processLives}
+func leaseHolder(env *setup.Env, host string) store.Holder {
+	return store.Holder{Instance: id.New(""), Host: host, PID: env.PID, Alive: processLives}
 }

@@ -3,10 +3,12 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
 
+	"github.com/ohgw/ohgw/agentapi/agentserver"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/setup"
@@ -34,4 +36,17 @@ func Open(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Log
 		return openEngine(env, s, log, "no agent-server was named, and none answers at "+DefaultServer)
 	}
 	return chosen, err
+}
+
+// Find is the address of the agent-server that answers where Open would look for
+// one; "" if none does.
+func Find(ctx context.Context, env *setup.Env, s *config.Settings) string {
+	address := cmp.Or(s.AgentServer.URL, DefaultServer)
+	if s.Backend == "embedded" {
+		return ""
+	}
+	if _, err := agentserver.Probe(ctx, env.HTTP, address); err != nil {
+		return ""
+	}
+	return address
 }

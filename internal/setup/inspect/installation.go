@@ -16,6 +16,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"github.com/ohgw/ohgw/agentapi/agentserver"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/internal/buildinfo"
 	"github.com/ohgw/ohgw/internal/config"
@@ -77,10 +78,16 @@ func (p *Installation) World() *doctor.World {
 		Settings: p.Settings, Paths: p.Paths, Stat: os.Stat, Writable: writable, Free: freeSpace,
 		KeyStore: p.keyStoreState, Profiles: p.profileState,
 		Bind: p.bind, Owner: func(ctx context.Context, addr string) string { return serving.WhoListens(ctx, p.Env, addr) },
-		Backend: p.backendState, Do: p.http.Do,
-		LookPath: exec.LookPath, Output: output, PTY: openPTY,
+		Backend: p.backendState, Do: p.http.Do, ServerClock: p.serverClock,
+		LookPath: p.LookPath, Output: output, PTY: openPTY,
 		Daemon: p.daemonState, Gateway: p.openGateway, Version: buildinfo.Get().Version,
 	}
+}
+
+// serverClock is the time on an agent-server.
+func (p *Installation) serverClock(ctx context.Context, address string) (time.Time, error) {
+	info, err := agentserver.Probe(ctx, p.http, address)
+	return info.Clock, err
 }
 
 // Close ends what was started for the checks.

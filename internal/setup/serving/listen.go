@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
@@ -39,7 +38,7 @@ func Listen(ctx context.Context, env *setup.Env, addr string) (net.Listener, err
 // Socket is what the daemon listens on: a socket that the service manager has
 // opened, else the address of the settings.
 func Socket(ctx context.Context, env *setup.Env, s *config.Settings) (net.Listener, error) {
-	ln, err := systemd.Listener(env.Getenv, os.Getpid())
+	ln, err := systemd.Listener(env.Getenv, env.PID)
 	if err != nil {
 		return nil, &fault.Error{Msg: "the sockets of the service manager cannot be used", Hint: "give its unit one ListenStream: an address with a port", Code: fault.Usage, Err: err}
 	}

@@ -4,6 +4,7 @@ package setuptest
 
 import (
 	"net/http"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -28,6 +29,7 @@ func New(t *testing.T, variables map[string]string) *setup.Env {
 		Paths:    func() (paths.Set, error) { return dirs, nil },
 		HTTP:     &http.Client{CheckRedirect: setup.NoRedirect, Transport: &http.Transport{DisableKeepAlives: true}},
 		Hostname: func() (string, error) { return "host", nil },
+		LookPath: func(string) (string, error) { return "", exec.ErrNotFound },
 		Getwd:    func() (string, error) { return top, nil },
 		Keyring:  secrettest.FileKeyring(filepath.Join(top, "keyring")),
 		CanAsk:   func() bool { return false },
