@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ohgw/ohgw/internal/testkit/processtest"
 )
 
 // patience bounds every wait for a process; no test should come near it.
@@ -29,10 +30,8 @@ type gateway struct {
 	URL   string // http://127.0.0.1:PORT
 	State string // its state directory
 
-	log    string // file
-	cmd    *exec.Cmd
-	exited chan error
-
+	log     string // file
+	process *processtest.Server
 	stopped bool
 }
 
@@ -69,59 +68,30 @@ func serveEmbeddedAt(t testing.TB, home, program, llmURL string, args ...string)
 
 func start(t testing.TB, program, home string, args []string, env ...string) *gateway {
 	t.Helper()
-	address := freeAddress(t)
-	g := &gateway{
-		URL: "http://" + address, State: filepath.Join(home, "state", "ohgw"),
-		log: filepath.Join(home, "log"), exited: make(chan error, 1),
-	}
-	log, err := os.Create(g.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
+	address := processtest.FreeAddress(t)
+	g := &gateway{URL: "http://" + address, State: filepath.Join(home, "state", "ohgw"), log: filepath.Join(home, "log")}
 	runtime := filepath.Join(home, "run")
 	if err := os.MkdirAll(runtime, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	g.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), program,
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program,
 		append([]string{"serve", "--addr", address, "--log-format", "json"}, args...)...)
-	g.cmd.Env = append(env,
+	cmd.Env = append(env,
 		"PATH="+os.Getenv("PATH"), "HOME="+home,
 		"XDG_CONFIG_HOME="+filepath.Join(home, "config"), "XDG_STATE_HOME="+filepath.Join(home, "state"),
 		"XDG_DATA_HOME="+filepath.Join(home, "data"), "XDG_CACHE_HOME="+filepath.Join(home, "cache"),
 		"XDG_RUNTIME_DIR="+runtime,
 		"OHGW_API_KEYS="+gatewayKey,
 	)
-	g.cmd.Stdout, g.cmd.Stderr = log, log
-	if err := g.cmd.Start(); err != nil {
+	var err error
+	if g.process, err = processtest.Start(cmd, g.log); err != nil {
 		t.Fatal(err)
 	}
-	go func() { g.exited <- g.cmd.Wait() }() // stop waits for it
 	t.Cleanup(func() { g.stop(t) })
-	g.awaitReady(t)
-	return g
-}
-
-func (g *gateway) awaitReady(t testing.TB) {
-	t.Helper()
-	deadline := time.After(patience)
-	for {
-		res, err := plain.Get(g.URL + "/readyz")
-		if err == nil {
-			res.Body.Close()
-			if res.StatusCode == http.StatusOK {
-				return
-			}
-		}
-		select {
-		case <-time.After(5 * time.Millisecond):
-		case err := <-g.exited:
-			g.exited <- err
-			t.Fatalf("ohgw serve ended: %v\n%s", err, g.tail())
-		case <-deadline:
-			t.Fatalf("ohgw serve is not ready after %v\n%s", patience, g.tail())
-		}
+	if err := g.process.Await(t.Context(), g.URL+"/readyz", patience); err != nil {
+		t.Fatal(err)
 	}
+	return g
 }
 
 // stop ends the gateway as a service manager does.
@@ -131,15 +101,8 @@ func (g *gateway) stop(t testing.TB) {
 		return
 	}
 	g.stopped = true
-	_ = g.cmd.Process.Signal(syscall.SIGTERM)
-	select {
-	case err := <-g.exited:
-		if err != nil {
-			t.Errorf("ohgw serve: %v", err)
-		}
-	case <-time.After(patience):
-		_ = g.cmd.Process.Kill()
-		t.Errorf("ohgw serve did not end after SIGTERM: %v", <-g.exited)
+	if err := g.process.End(syscall.SIGTERM, patience); err != nil {
+		t.Errorf("ohgw serve: %v", err)
 	}
 	log, err := os.ReadFile(g.log)
 	if err != nil {
@@ -151,23 +114,14 @@ func (g *gateway) stop(t testing.TB) {
 		}
 	}
 	if bytes.Contains(log, []byte("DATA RACE")) || bytes.Contains(log, []byte("panic")) || t.Failed() {
-		t.Errorf("the gateway's last words:\n%s", g.tail())
+		t.Errorf("the gateway's last words:\n%s", g.process.Tail())
 	}
-}
-
-func (g *gateway) tail() string {
-	const most = 6000
-	log, err := os.ReadFile(g.log)
-	if err != nil {
-		return err.Error()
-	}
-	return string(log[max(0, len(log)-most):])
 }
 
 // resident is the memory that the gateway holds, in bytes; 0 where the system
 // does not tell.
 func (g *gateway) resident() int {
-	return resident(g.cmd.Process.Pid)
+	return resident(g.process.Cmd.Process.Pid)
 }
 
 // plain is a client for single questions: it keeps no connection.
@@ -213,14 +167,4 @@ func bodyOf(t testing.TB, res *http.Response) string {
 		t.Fatalf("after %q: %v", body, err)
 	}
 	return string(body)
-}
-
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }

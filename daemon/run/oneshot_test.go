@@ -46,8 +46,14 @@ func journalOf(cfg run.Config) string { return filepath.Join(cfg.StateDir, "one-
 // leftBehind are n one-shots whose time was over an hour ago.
 func leftBehind(t *testing.T, w *world, cfg run.Config, n int) {
 	t.Helper()
+	leftUntil(t, w, cfg, n, time.Now().Add(-time.Hour))
+}
+
+// leftUntil are n one-shots that an earlier process left, until a time.
+func leftUntil(t *testing.T, w *world, cfg run.Config, n int, until time.Time) {
+	t.Helper()
 	var journal bytes.Buffer
-	ends := time.Now().Add(-time.Hour).Format(time.RFC3339)
+	ends := until.UTC().Format(time.RFC3339)
 	for range n {
 		id := uuid.New()
 		w.b.convs[id] = &conv{b: w.b, id: id}
@@ -346,12 +352,7 @@ func TestAOneShotFromTheFutureIsRemoved(t *testing.T) {
 	cfg := run.Config{OneShotTTL: time.Hour, StateDir: t.TempDir()}
 	inBubble(t, cfg, func(w *world) {
 		w.stop()
-		id := uuid.New()
-		w.b.convs[id] = &conv{b: w.b, id: id}
-		line := fmt.Sprintf(`{"id":%q,"ends":"2090-01-01T00:00:00Z"}`+"\n", id)
-		if err := os.WriteFile(journalOf(cfg), []byte(line), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		leftUntil(t, w, cfg, 1, time.Date(2090, 1, 1, 0, 0, 0, 0, time.UTC))
 		w.start(cfg)
 		time.Sleep(61 * time.Minute)
 		if _, convs := w.b.counts(); convs != 0 {

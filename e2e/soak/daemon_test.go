@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -19,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ohgw/ohgw/internal/testkit/processtest"
 )
 
 // gatewayKey is the key of every daemon here.
@@ -35,10 +36,9 @@ type daemon struct {
 	program, home string
 	args, env     []string
 
-	mu     sync.Mutex
-	cmd    *exec.Cmd
-	exited chan error
-	starts int
+	mu      sync.Mutex
+	process *processtest.Server // nil: not started, or ended for good
+	starts  int
 }
 
 // newDaemon prepares a daemon whose state is below disk. start starts it.
@@ -55,12 +55,7 @@ func newDaemon(t *testing.T, program, disk, clock, llmURL, name string, args ...
 			t.Fatal(err)
 		}
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	_ = listener.Close()
+	address := processtest.FreeAddress(t)
 	state := filepath.Join(disk, name)
 	d := &daemon{URL: "http://" + address, State: filepath.Join(state, "ohgw"), program: program, home: home}
 	d.args = append([]string{
@@ -89,40 +84,17 @@ func (d *daemon) start(t *testing.T) {
 
 func (d *daemon) startLocked(t *testing.T) {
 	t.Helper()
-	log, err := os.OpenFile(d.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), d.program, d.args...)
+	cmd.Env = d.env
+	process, err := processtest.Start(cmd, d.log())
 	if err != nil {
 		t.Error(err)
 		return
 	}
-	defer log.Close()
-	d.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), d.program, d.args...)
-	d.cmd.Env, d.cmd.Stdout, d.cmd.Stderr = d.env, log, log
-	if err := d.cmd.Start(); err != nil {
-		t.Errorf("start: %v", err)
-		return
-	}
+	d.process = process
 	d.starts++
-	exited, cmd := make(chan error, 1), d.cmd
-	d.exited = exited
-	go func() { exited <- cmd.Wait() }() // ends with the process
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		if res, err := client.Get(d.URL + "/healthz"); err == nil {
-			_ = res.Body.Close()
-			if res.StatusCode == http.StatusOK {
-				return
-			}
-		}
-		select {
-		case err := <-exited:
-			exited <- err
-			t.Errorf("ohgw serve ended: %v\n%s", err, d.tail())
-			return
-		default:
-		}
-		if time.Now().After(deadline) {
-			t.Errorf("ohgw serve does not answer after %v\n%s", patience, d.tail())
-			return
-		}
+	if err := process.Await(t.Context(), d.URL+"/healthz", patience); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -139,9 +111,9 @@ func (d *daemon) end(t *testing.T) {
 	t.Helper()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.cmd != nil {
+	if d.process != nil {
 		d.kill(t, syscall.SIGTERM)
-		d.cmd = nil
+		d.process = nil
 	}
 	log, err := os.ReadFile(d.log())
 	if err != nil {
@@ -157,25 +129,13 @@ func (d *daemon) end(t *testing.T) {
 // kill ends the process; d.mu is held.
 func (d *daemon) kill(t *testing.T, signal syscall.Signal) {
 	t.Helper()
-	_ = d.cmd.Process.Signal(signal)
-	select {
-	case err := <-d.exited:
-		if signal == syscall.SIGTERM && err != nil {
-			t.Errorf("after SIGTERM: %v\n%s", err, d.tail())
-		}
-	case <-time.After(patience):
-		t.Errorf("the process did not end within %v of %v\n%s", patience, signal, d.tail())
-		_ = d.cmd.Process.Kill()
-		<-d.exited
+	// A process that SIGKILL has ended says so.
+	if err := d.process.End(signal, patience); err != nil && signal != syscall.SIGKILL {
+		t.Errorf("after %v: %v\n%s", signal, err, d.process.Tail())
 	}
 }
 
 func (d *daemon) log() string { return filepath.Join(d.home, "log") }
-
-func (d *daemon) tail() string {
-	log, _ := os.ReadFile(d.log())
-	return string(log[max(0, len(log)-4000):])
-}
 
 // usage is what a daemon holds of the machine.
 type usage struct {
@@ -194,7 +154,7 @@ func (d *daemon) usage(t *testing.T) usage {
 	t.Helper()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	pid := d.cmd.Process.Pid
+	pid := d.process.Cmd.Process.Pid
 	var u usage
 	u.goroutines = d.metric(t, "go_goroutines")
 	fds, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))

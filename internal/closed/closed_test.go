@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/ohgw/ohgw/internal/closed"
+	"github.com/ohgw/ohgw/internal/testkit/processtest"
 )
 
 // TestMain is also the program that the tests start: it closes itself, says
@@ -61,27 +62,8 @@ func start(t *testing.T, mode string) (pid int, line string) {
 	}
 	defer null.Close()
 	cmd.ExtraFiles = []*os.File{null, null}
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = stdin.Close()
-		_ = cmd.Wait()
-	})
-	buf := make([]byte, 4096)
-	n, err := stdout.Read(buf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cmd.Process.Pid, string(buf[:n])
+	line = processtest.Hold(t, cmd)
+	return cmd.Process.Pid, line
 }
 
 // environment is what another program of the same user reads.

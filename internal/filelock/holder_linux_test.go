@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ohgw/ohgw/internal/filelock"
+	"github.com/ohgw/ohgw/internal/testkit/processtest"
 )
 
 // flock(1) of util-linux is a second implementation of the same lock.
@@ -20,23 +21,8 @@ func TestTheBusyErrorNamesTheHolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), ".lock")
 	// The holder says that it holds the lock by closing its standard output.
 	cmd := exec.CommandContext(t.Context(), tool, "--no-fork", path, "sh", "-c", "exec >&-; read line")
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = stdin.Close()
-		_ = cmd.Wait()
-	})
-	if _, err := stdout.Read(make([]byte, 1)); err == nil {
-		t.Fatal("unexpected output")
+	if said := processtest.Hold(t, cmd); said != "" {
+		t.Fatalf("unexpected output: %q", said)
 	}
 
 	_, err = filelock.Acquire(t.Context(), path, filelock.Options{Timeout: -1})

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/testkit/processtest"
 )
 
 var info = instance.Info{URL: "http://127.0.0.1:6449", PID: 4711, Version: "1.2.3", Started: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)}
@@ -133,18 +134,8 @@ func TestAKilledDaemonIsNotFound(t *testing.T) {
 	}
 	cmd := exec.CommandContext(t.Context(), self)
 	cmd.Env = append(os.Environ(), heldDir+"="+dir)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := out.Read(make([]byte, 1)); err != nil {
-		t.Fatal(err)
+	if said := processtest.Hold(t, cmd); said != "ready\n" {
+		t.Fatalf("it says %q", said)
 	}
 	if _, err := instance.Find(dir); err != nil {
 		t.Errorf("while it runs: %v", err)

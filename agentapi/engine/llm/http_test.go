@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
-	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -61,13 +59,4 @@ func (b *hangingBody) Read(p []byte) (int, error) {
 	}
 	<-b.r.Context().Done()
 	return 0, b.r.Context().Err()
-}
-
-// count counts the connections of a server.
-func count(n *atomic.Int32) func(net.Conn, http.ConnState) {
-	return func(_ net.Conn, state http.ConnState) {
-		if state == http.StateNew {
-			n.Add(1)
-		}
-	}
 }
