@@ -8,6 +8,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/ohgw/ohgw/internal/gateway"
 )
@@ -17,16 +18,16 @@ func TestQuestionGetsItsAnswer(t *testing.T) {
 	talk(t, s, nil, func(c *chat) {
 		c.ask("list it")
 		c.sees("▌ list it", "· $ ls", "It is done.", "✓ 1 action · 0.0 s · 1,834 → 212 tokens · $0.01", "1.8k → 212", "● ready")
-		q := s.asked[0]
-		if q.Model != "openhands" || q.Text != "list it" || q.Conversation == "" || q.Key == "" {
-			t.Errorf("asked %+v", q)
-		}
+		s.asks(t, 1, gateway.Question{Model: "openhands", Text: "list it", Conversation: "00000001-id", Key: "00000002-id"})
 		c.ask("more")
-		if s.asked[1].Conversation != "c1" || s.asked[1].Key == q.Key {
-			t.Errorf("then asked %+v", s.asked[1])
+		s.asks(t, 2, gateway.Question{Conversation: "c1", Text: "more"})
+		s.joins(t, false)
+		if n := len(c.stored); n != 2 {
+			t.Fatalf("the conversation was kept %d times", n)
 		}
-		if len(c.stored) != 2 || c.stored[1].ID != "c1" || c.stored[1].Title != "list it" || c.stored[1].Turns != 2 {
-			t.Errorf("kept %+v", c.stored)
+		kept := Conversation{ID: "c1", Title: "list it", Turns: 2, Model: "openhands", Place: "127.0.0.1:6449", Used: c.stored[1].Used}
+		if diff := cmp.Diff(kept, c.stored[1]); diff != "" {
+			t.Errorf("the conversation that is kept (-want +got):\n%s", diff)
 		}
 	})
 }
@@ -35,9 +36,7 @@ func TestNewLineKeysDoNotSend(t *testing.T) {
 	s := &script{answer: says(finished())}
 	talk(t, s, nil, func(c *chat) {
 		c.press("a", "shift+enter", "b", "alt+enter", "c", "ctrl+j", "d", "enter")
-		if len(s.asked) != 1 || s.asked[0].Text != "a\nb\nc\nd" {
-			t.Errorf("asked %+v", s.asked)
-		}
+		s.asks(t, 1, gateway.Question{Text: "a\nb\nc\nd"})
 	})
 }
 
@@ -118,9 +117,8 @@ func TestFailureSaysWhatAndNextAndRRetries(t *testing.T) {
 		c.press("r")
 		c.wait(400 * time.Millisecond)
 		c.sees("now it works")
-		if len(s.asked) != 2 || s.asked[0].Key == s.asked[1].Key || s.asked[1].Text != "go" {
-			t.Errorf("asked %+v", s.asked)
-		}
+		s.asks(t, 2, gateway.Question{Text: "go"})
+		s.joins(t, false)
 	})
 }
 
@@ -159,13 +157,9 @@ func TestWhatWaitsIsDecidedByAKey(t *testing.T) {
 				c.misses("Answer \"yes\"")
 				s.answer = says(gateway.Started{}, finished())
 				c.press(tc.key)
-				if len(s.asked) != 1 {
-					t.Fatal("the key acts before it is clear that it is no word")
-				}
+				s.asks(t, 1, gateway.Question{})
 				c.wait(800 * time.Millisecond)
-				if len(s.asked) != 2 || s.asked[1].Text != tc.want || s.asked[1].Decision != tc.decision || s.asked[1].Conversation != "c1" {
-					t.Errorf("asked %+v", s.asked)
-				}
+				s.asks(t, 2, gateway.Question{Text: tc.want, Decision: tc.decision, Conversation: "c1"})
 				c.misses("y accept")
 			})
 		})
@@ -177,9 +171,7 @@ func TestTypedYesWithEnterIsAccepted(t *testing.T) {
 	talk(t, s, nil, func(c *chat) {
 		c.ask("go")
 		c.press("y", "enter")
-		if len(s.asked) != 2 || s.asked[1].Text != "yes" {
-			t.Errorf("asked %+v", s.asked)
-		}
+		s.asks(t, 2, gateway.Question{Text: "yes"})
 		c.wait(time.Second)
 		c.press("you stop", "enter")
 		if len(s.asked) != 3 || s.asked[2].Text != "you stop" || s.asked[2].Decision != "" {
@@ -229,9 +221,8 @@ func TestQuestionLostToADeadGatewayIsAskedAgainWithItsKey(t *testing.T) {
 		down = false
 		c.wait(20 * time.Second)
 		c.sees("half and half", "● ready")
-		if len(s.asked) != 2 || s.asked[0].Key != s.asked[1].Key {
-			t.Errorf("asked %+v", s.asked)
-		}
+		s.asks(t, 2, gateway.Question{})
+		s.joins(t, true)
 	})
 }
 
@@ -297,14 +288,10 @@ func TestQuestionsWrittenDuringARunWaitAndComeBackWhenItStops(t *testing.T) {
 		c.ask("two")
 		c.ask("three")
 		c.sees("then: two", "then: three")
-		if len(s.asked) != 1 {
-			t.Fatalf("asked %d", len(s.asked))
-		}
+		s.asks(t, 1, gateway.Question{})
 		release <- struct{}{}
 		c.wait(time.Second)
-		if len(s.asked) != 2 || s.asked[1].Text != "two" {
-			t.Fatalf("asked %+v", s.asked)
-		}
+		s.asks(t, 2, gateway.Question{Text: "two"})
 		c.press("four", "esc")
 		if got := c.input.Value(); got != "three\nfour" {
 			t.Errorf("the input is %q", got)
@@ -323,9 +310,7 @@ func TestQuestionsThatWaitComeBackWhenTheRunFails(t *testing.T) {
 		c.ask("two")
 		c.wait(2 * time.Second)
 		c.sees("It broke", "› two")
-		if len(s.asked) != 1 {
-			t.Errorf("asked %+v", s.asked)
-		}
+		s.asks(t, 1, gateway.Question{})
 	})
 }
 

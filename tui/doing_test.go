@@ -23,13 +23,9 @@ func TestModelIsPickedByAFewLetters(t *testing.T) {
 		c.sees("› openhands_local")
 		c.misses("openhands_work")
 		c.press("enter", "enter")
-		if len(s.asked) != 1 || s.asked[0].Model != "openhands_local" || s.asked[0].Text != "draft" {
-			t.Errorf("asked %+v", s.asked)
-		}
+		s.asks(t, 1, gateway.Question{Model: "openhands_local", Text: "draft"})
 		c.press("/model work", "enter", "x", "enter")
-		if len(s.asked) != 2 || s.asked[1].Model != "openhands_work" {
-			t.Errorf("asked %+v", s.asked)
-		}
+		s.asks(t, 2, gateway.Question{Model: "openhands_work"})
 		c.press("/model zzz", "enter")
 		c.sees("no model matches zzz", "/model zzz")
 		c.press("ctrl+u", "ctrl+p", "zzz")
@@ -58,9 +54,7 @@ func TestAModelWithoutAnAgentIsNotOffered(t *testing.T) {
 		c.press("esc", "/model util", "enter")
 		c.sees("no model matches util")
 		c.press("ctrl+u", "/model openhands_utility", "enter", "hi", "enter")
-		if len(s.asked) != 1 || s.asked[0].Model != "openhands_utility" {
-			t.Errorf("asked %+v", s.asked)
-		}
+		s.asks(t, 1, gateway.Question{Model: "openhands_utility"})
 	})
 }
 
@@ -69,9 +63,7 @@ func TestAModelWithoutAnAgentCanBeNamed(t *testing.T) {
 	talk(t, s, func(cfg *Config) { cfg.Start.Model = "openhands_utility" }, func(c *chat) {
 		c.misses("There is no model")
 		c.press("hi", "enter")
-		if len(s.asked) != 1 || s.asked[0].Model != "openhands_utility" {
-			t.Errorf("asked %+v", s.asked)
-		}
+		s.asks(t, 1, gateway.Question{Model: "openhands_utility"})
 		c.press("ctrl+p")
 		c.sees("openhands_utility", "in use")
 	})
@@ -114,14 +106,10 @@ func TestConversationsBeginAndGoOn(t *testing.T) {
 		c.press("flaky", "enter")
 		c.sees("Resumed “Fix the flaky retry test” (3f2a9c11-x)")
 		c.ask("three")
-		if q := s.asked[2]; q.Conversation != "3f2a9c11-x" || q.Model != "openhands_work" {
-			t.Errorf("asked %+v", q)
-		}
+		s.asks(t, 3, gateway.Question{Conversation: "3f2a9c11-x", Model: "openhands_work"})
 		c.press("/resume abc-1", "enter")
 		c.ask("four")
-		if q := s.asked[3]; q.Conversation != "abc-1" {
-			t.Errorf("asked %+v", q)
-		}
+		s.asks(t, 4, gateway.Question{Conversation: "abc-1"})
 		c.press("ctrl+x")
 		if c.copied[len(c.copied)-1] != "abc-1" || c.system[len(c.system)-1] != "abc-1" {
 			t.Errorf("copied %q, %q", c.copied, c.system)
@@ -158,9 +146,8 @@ func TestRetryAsksAgain(t *testing.T) {
 		c.ask("go")
 		c.press("/retry", "enter")
 		c.wait(time.Second)
-		if len(s.asked) != 2 || s.asked[1].Text != "go" || s.asked[1].Key == s.asked[0].Key {
-			t.Errorf("asked %+v", s.asked)
-		}
+		s.asks(t, 2, gateway.Question{Text: "go"})
+		s.joins(t, false)
 	})
 }
 
@@ -186,8 +173,9 @@ func TestDraftComesBackWhenAnOldQuestionIsSentAgain(t *testing.T) {
 	talk(t, s, nil, func(c *chat) {
 		c.ask("old")
 		c.press("draft", "up", "enter")
-		if len(s.asked) != 2 || s.asked[1].Text != "old" || c.input.Value() != "draft" {
-			t.Errorf("asked %+v, the input is %q", s.asked, c.input.Value())
+		s.asks(t, 2, gateway.Question{Text: "old"})
+		if got := c.input.Value(); got != "draft" {
+			t.Errorf("the input is %q", got)
 		}
 	})
 }
@@ -322,9 +310,7 @@ func TestSaveSystemAndQuit(t *testing.T) {
 	talk(t, s, nil, func(c *chat) {
 		c.press("/system be brief", "enter")
 		c.ask("go")
-		if s.asked[0].System != "be brief" {
-			t.Errorf("asked %+v", s.asked)
-		}
+		s.asks(t, 1, gateway.Question{System: "be brief"})
 		c.sees("ignored here: system")
 		c.press("/save talk.md", "enter")
 		c.sees("saved to /home/me/talk.md")
@@ -344,9 +330,7 @@ func TestPathIsNoCommand(t *testing.T) {
 	s := &script{answer: says(finished())}
 	talk(t, s, nil, func(c *chat) {
 		c.press("/etc/hosts is what?", "enter")
-		if len(s.asked) != 1 {
-			t.Error("a question that begins with a path was not asked")
-		}
+		s.asks(t, 1, gateway.Question{})
 	})
 }
 
@@ -421,9 +405,7 @@ func TestFirstQuestionIsAskedWhenThereIsAModel(t *testing.T) {
 		c.sees("then: hello")
 		c.wait(2 * time.Second)
 		c.sees("▌ hello", "hi")
-		if len(s.asked) != 1 || s.asked[0].Model != "m" {
-			t.Errorf("asked %+v", s.asked)
-		}
+		s.asks(t, 1, gateway.Question{Model: "m"})
 	})
 }
 
@@ -436,9 +418,7 @@ func TestConversationOfTheStartGoesOn(t *testing.T) {
 		c.sees("Resumed conversation c-9")
 		c.ask("x")
 		c.sees("Resumed conversation c-9")
-		if q := s.asked[0]; q.Model != "openhands_work" || q.Conversation != "c-9" || q.System != "brief" || q.Timeout != time.Minute {
-			t.Errorf("asked %+v", q)
-		}
+		s.asks(t, 1, gateway.Question{Model: "openhands_work", Conversation: "c-9", System: "brief", Timeout: time.Minute})
 		c.press("ctrl+r")
 		c.sees("conversations are not stored on this machine")
 	})

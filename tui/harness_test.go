@@ -50,6 +50,31 @@ func (s *script) Ask(ctx context.Context, q gateway.Question) iter.Seq2[gateway.
 	}
 }
 
+// asks checks that the nth question was the last one, and each field of it that
+// want has.
+func (s *script) asks(t *testing.T, n int, want gateway.Question) {
+	t.Helper()
+	if len(s.asked) != n {
+		t.Fatalf("%d questions were asked, want %d: %+v", len(s.asked), n, s.asked)
+	}
+	got, expected := reflect.ValueOf(s.asked[n-1]), reflect.ValueOf(want)
+	for i := range expected.NumField() {
+		if e := expected.Field(i); !e.IsZero() && !reflect.DeepEqual(e.Interface(), got.Field(i).Interface()) {
+			t.Errorf("question %d: %s is %v, want %v", n, expected.Type().Field(i).Name, got.Field(i), e)
+		}
+	}
+}
+
+// joins checks whether the last question has the key of the one before it, and
+// so joins its run.
+func (s *script) joins(t *testing.T, want bool) {
+	t.Helper()
+	n := len(s.asked)
+	if got := s.asked[n-1].Key == s.asked[n-2].Key; got != want {
+		t.Errorf("question %d joins the run before it: %v, want %v", n, got, want)
+	}
+}
+
 // says answers with pieces, and finishes.
 func says(pieces ...gateway.Piece) func(context.Context, gateway.Question, func(gateway.Piece)) error {
 	return func(_ context.Context, _ gateway.Question, say func(gateway.Piece)) error {

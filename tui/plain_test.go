@@ -66,6 +66,16 @@ func onPaper(t *testing.T, s *script, change func(*Config), input ...string) str
 	return out.String()
 }
 
+// counts checks how often texts are on the paper.
+func counts(t *testing.T, paper string, times map[string]int) {
+	t.Helper()
+	for text, want := range times {
+		if n := strings.Count(paper, text); n != want {
+			t.Errorf("%q is written %d times, want %d:\n%s", text, n, want, paper)
+		}
+	}
+}
+
 func TestPlainChatIsReadAloud(t *testing.T) {
 	t.Parallel()
 	s := &script{answer: says(gateway.Started{}, gateway.Waiting{Queue: 2}, gateway.Progress("$ ls"), gateway.Text("One.\n\nTw"), gateway.Text("o \x1b[31mred."), finished())}
@@ -92,21 +102,15 @@ func TestPlainAnswerThatBeginsAgainIsWrittenOnce(t *testing.T) {
 	t.Parallel()
 	s := &script{answer: says(gateway.Started{}, gateway.Text("alpha\nbeta\nga"), gateway.Lost{Attempt: 1}, gateway.Started{}, gateway.Text("alpha\n"), gateway.Text("beta\ngamma\n"), finished())}
 	got := onPaper(t, s, nil, "go")
-	if strings.Count(got, "alpha") != 1 || strings.Count(got, "beta") != 1 || !strings.Contains(got, "gamma") || !strings.Contains(got, "Connection lost") {
-		t.Errorf("written:\n%s", got)
-	}
+	counts(t, got, map[string]int{"alpha": 1, "beta": 1, "gamma": 1, "Connection lost": 1})
 }
 
 func TestPlainChatOffersNoModelWithoutAnAgent(t *testing.T) {
 	t.Parallel()
 	s := &script{answer: says(finished()), models: housekeeper}
 	got := onPaper(t, s, nil, "/model", "/model openhands_utility", "go")
-	if !strings.Contains(got, "Model: openhands\n") || !strings.Contains(got, "Model: openhands_utility\n") || strings.Count(got, "openhands_utility") != 1 {
-		t.Errorf("written:\n%s", got)
-	}
-	if len(s.asked) != 1 || s.asked[0].Model != "openhands_utility" {
-		t.Errorf("asked %+v", s.asked)
-	}
+	counts(t, got, map[string]int{"Model: openhands\n": 1, "Model: openhands_utility\n": 1, "openhands_utility": 1})
+	s.asks(t, 1, gateway.Question{Model: "openhands_utility"})
 }
 
 func TestPlainChatSaysWhatItWaitsFor(t *testing.T) {
@@ -136,9 +140,8 @@ func TestPlainChatSaysWhatItWaitsFor(t *testing.T) {
 	if n := strings.Count(got, "Nothing answers"); n != 1 {
 		t.Errorf("it says %d times that nothing answers", n)
 	}
-	if len(s.asked) != 2 || s.asked[0].Key == s.asked[1].Key {
-		t.Errorf("asked %+v", s.asked)
-	}
+	s.asks(t, 2, gateway.Question{})
+	s.joins(t, false)
 }
 
 func TestPlainChatAsksForAYes(t *testing.T) {
@@ -146,9 +149,8 @@ func TestPlainChatAsksForAYes(t *testing.T) {
 	notice := "The agent waits for your confirmation of:\n\n- $ rm -rf build"
 	s := &script{answer: says(gateway.Started{}, gateway.Text(notice), gateway.Done{RunStatus: "waiting_for_confirmation", Notice: notice})}
 	got := onPaper(t, s, nil, "go", "yes")
-	if strings.Count(got, "- $ rm -rf build") != 2 || !strings.Contains(got, "Type yes or no") || s.asked[1].Text != "yes" {
-		t.Errorf("asked %+v, written:\n%s", s.asked, got)
-	}
+	counts(t, got, map[string]int{"- $ rm -rf build": 2, "Type yes or no": 2})
+	s.asks(t, 2, gateway.Question{Text: "yes"})
 }
 
 func TestCtrlCStopsAPlainAnswer(t *testing.T) {
@@ -192,14 +194,19 @@ func TestPlainCommands(t *testing.T) {
 			t.Errorf("%q is not written:\n%s", want, got)
 		}
 	}
-	if q := s.asked[0]; q.Model != "openhands_work" || q.System != "brief" || len(q.Images) != 1 {
-		t.Errorf("asked %+v", q)
+	s.asks(t, 3, gateway.Question{Text: "two"})
+	if got := s.asked[1].Conversation; got != "c-1" {
+		t.Errorf("the second question was asked in %q", got)
 	}
-	if len(s.asked) != 3 || s.asked[1].Conversation != "c-1" || s.asked[2].Text != "two" {
-		t.Errorf("asked %+v", s.asked)
+	first := s.asked[0]
+	if diff := cmp.Diff([]string{"openhands_work", "brief", "data:x"}, append([]string{first.Model, first.System}, first.Images...)); diff != "" {
+		t.Errorf("model, system and images of the first question (-want +got):\n%s", diff)
 	}
-	if copied != "an answer" || saved != "## You\n\ngo\n\n## openhands_work\n\nan answer\n\n" {
-		t.Errorf("copied %q, saved %q", copied, saved)
+	if copied != "an answer" {
+		t.Errorf("copied %q", copied)
+	}
+	if want := "## You\n\ngo\n\n## openhands_work\n\nan answer\n\n"; saved != want {
+		t.Errorf("saved %q, want %q", saved, want)
 	}
 }
 
