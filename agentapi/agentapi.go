@@ -128,7 +128,7 @@ type Profile struct {
 	Revision string
 }
 
-// OpenRequest says which conversation, and how to make it if it is new.
+// OpenRequest selects a conversation, and how to create it if it is new.
 type OpenRequest struct {
 	// ID is a UUID in lower case with dashes. The caller makes it.
 	ID string
@@ -151,7 +151,7 @@ type OpenRequest struct {
 	System string
 }
 
-// ForkRequest says what a fork has of its source.
+// ForkRequest selects what a fork copies from its source.
 type ForkRequest struct {
 	// ID is the new conversation's: a UUID as in OpenRequest, just made.
 	ID string
@@ -163,8 +163,8 @@ type ForkRequest struct {
 type Info struct {
 	ID      string
 	Created bool   // this Open made it
-	Profile string // its LLM profile; empty if the backend cannot tell
-	// SystemKnown tells whether the backend knows the system text the
+	Profile string // its LLM profile; empty if the backend does not report it
+	// SystemKnown reports whether the backend knows the system text the
 	// conversation was made with, and System is that text.
 	SystemKnown bool
 	System      string

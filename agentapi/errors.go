@@ -11,12 +11,12 @@ var (
 	// ErrRefused: the backend answered and said no; nothing was started. A
 	// repeat would be refused again.
 	ErrRefused = errors.New("backend refused")
-	// ErrUncertain: the request was sent and nobody knows whether it started
+	// ErrUncertain: the request was sent and it is not known whether it started
 	// something. It must not be repeated.
 	ErrUncertain = errors.New("outcome unknown")
 	// ErrLost: the backend was lost while a run was going on.
 	ErrLost = errors.New("backend lost")
-	// ErrBusy: the conversation has a run of somebody else.
+	// ErrBusy: the conversation has a run of another client.
 	ErrBusy = errors.New("conversation busy")
 	// ErrUnauthorized: the backend rejected the key.
 	ErrUnauthorized = errors.New("backend rejected the key")
@@ -50,10 +50,10 @@ func (e *Error) Error() string {
 	return e.Msg + ": " + e.Err.Error()
 }
 
-// Is tells whether target is the kind of the error.
+// Is reports whether target is the kind of the error.
 func (e *Error) Is(target error) bool { return target == e.Kind }
 
-// Unwrap gives the private cause, but not where that is an Error again: one
+// Unwrap returns the private cause, but not where that is an Error again: one
 // error has one kind, and the outermost knows best what became of the request.
 // A run that was lost because the server cannot be reached is lost.
 func (e *Error) Unwrap() error {

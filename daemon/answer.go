@@ -40,7 +40,7 @@ func newAnswer(x *exchange, c *call, att *run.Attachment) *answer {
 // completionPrefix begins the id of every completion.
 const completionPrefix = "chatcmpl-"
 
-// newCompletionID is the id of an answer that is no run's.
+// newCompletionID returns the id of an answer without a run.
 func newCompletionID() string {
 	return id.New(completionPrefix)
 }
@@ -77,10 +77,10 @@ func (a *answer) updates(ctx context.Context, every time.Duration, show func(tur
 	}
 }
 
-// isGap tells whether a part of what the job said is not kept any more.
+// isGap reports whether a part of what the job said is not kept any more.
 func isGap(err error) bool { return errors.Is(err, run.ErrBehind) || errors.Is(err, run.ErrTrimmed) }
 
-// showsText tells whether the client is shown text while it is made. All others
+// showsText reports whether the client is shown text while it is made. All others
 // get the answer from the end of the job, and miss nothing where there is a gap.
 func (a *answer) showsText() bool { return a.call.Stream && !a.x.d.cfg.AnswerOnly }
 
@@ -120,7 +120,7 @@ func (a *answer) end(ctx context.Context) ending {
 	}
 	a.x.failure, a.x.seen.code = e.problem, e.problem.wire.Code
 	a.x.d.models.doubt(ctx, e.problem)
-	// A failure that reached a client before is repeated; its time begins anew
+	// A failure that reached a client before is repeated; its time begins again
 	// with this repetition, so it is counted before it is written.
 	if a.att.Replayed() && !a.att.RepeatsUntil().IsZero() {
 		a.att.Delivered()

@@ -9,7 +9,7 @@ import (
 
 // Client is who calls.
 type Client struct {
-	// ID is the same for the whole life of the client's token. It is no secret.
+	// ID is the same for the whole life of the client's token. It is not a secret.
 	ID   string
 	Name string // for logs
 	// Models are the ids it may use; empty: all.
@@ -22,7 +22,7 @@ type Client struct {
 	Person bool
 }
 
-// allows tells whether the client may use one of these names of a model.
+// allows reports whether the client may use one of these names of a model.
 func (c Client) allows(ids ...string) bool {
 	return len(c.Models) == 0 || slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(c.Models, id) })
 }

@@ -133,7 +133,7 @@ func TestARequestOfOneMessageBesideARunHasNoPartInIt(t *testing.T) {
 	}
 }
 
-// Another message of the chat, and another answer, are no requests beside it.
+// Another message of the chat, and another answer, are not requests beside it.
 func TestMessagesDuringARunArePartOfTheChat(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})

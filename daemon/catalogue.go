@@ -76,7 +76,7 @@ func (c *catalogue) refresh(ctx context.Context) <-chan struct{} {
 			return err
 		})
 		if err != nil && ctx.Err() != nil {
-			err = silent() // not in time; to whoever asks, that is no error of ours
+			err = silent() // not in time; for the caller that is a slow server, not an internal error
 		}
 		if err != nil && c.life.Err() == nil {
 			c.failed(err)
@@ -92,7 +92,7 @@ func (c *catalogue) refresh(ctx context.Context) <-chan struct{} {
 	return done
 }
 
-// adopt takes a new list. The caller holds c.mu.
+// adopt stores a new list. The caller holds c.mu.
 //
 // A run that was started from an old list is remembered under an old revision,
 // although the profile it really used is the new one. If the new revision were
@@ -128,7 +128,7 @@ func (c *catalogue) used(ctx context.Context, profile string, started bool) {
 	c.refresh(ctx)
 }
 
-// doubt asks the backend anew if p says that it may be gone, so that the next
+// doubt asks the backend again if p says that it may be gone, so that the next
 // request knows before it begins.
 func (c *catalogue) doubt(ctx context.Context, p *problem) {
 	switch p.wire.Code {
@@ -180,7 +180,7 @@ func (c *catalogue) complete(ctx context.Context) ([]agentapi.Profile, error) {
 	return nil, err
 }
 
-// ready tells whether the backend answers now, without asking it more often
+// ready reports whether the backend answers now, without asking it more often
 // than any other use of the list.
 func (c *catalogue) ready(ctx context.Context) error {
 	if _, _, young := c.state(); young {

@@ -28,7 +28,7 @@ const (
 	maxQuote = 64 << 10
 	// lookupTimeout bounds the question for the addresses of an image's host.
 	lookupTimeout = 5 * time.Second
-	// refusal is what the agent is told of actions that the user refused; the
+	// refusal is the reason sent to the agent for actions that the user refused; the
 	// user's message follows.
 	refusal = "The user refused."
 )
@@ -79,7 +79,7 @@ func (d *Daemon) receive(x *exchange, r *http.Request) (c *call, profile *agenta
 	switch {
 	case behind && (utility || d.cfg.Housekeeping != HousekeepingAgent):
 		return nil, nil, nil, d.housekeep(r.Context(), x, c, p, task)
-	case !behind: // which is no part of the chat
+	case !behind: // which is not part of the chat
 		c.chat = d.chatOf(x.client, c, r.Header)
 	}
 	defer func(c *call) {

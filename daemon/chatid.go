@@ -43,13 +43,13 @@ func (c *call) goOn() {
 	c.Text, c.Images = goOnText, nil
 }
 
-// errDirect says that a request of a chat is no task for an agent.
+// errDirect marks a chat request that needs no agent.
 var errDirect = errors.New("not for an agent")
 
-// tools tells whether the client offers tools of its own.
+// tools reports whether the client offers tools of its own.
 func (c *call) tools() bool { return slices.Contains(c.Ignored, "tools") }
 
-// chatKey tells chats apart in the fingerprint of a call.
+// chatKey distinguishes chats in the fingerprint of a call.
 func (c *call) chatKey() string {
 	if c.chat == nil {
 		return ""

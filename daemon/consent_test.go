@@ -9,7 +9,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/daemontest"
 )
 
-// A yes that was sent while the agent still worked is no answer to what it
+// A yes that was sent while the agent still worked is not an answer to what it
 // asked later: nobody had seen that.
 func TestAYesFromBeforeTheQuestionAcceptsNothing(t *testing.T) {
 	t.Parallel()

@@ -77,7 +77,7 @@ type Config struct {
 	// Housekeeping says who answers that. Empty: HousekeepingLLM.
 	Housekeeping Housekeeping
 
-	// Sees tells whether a model, named as in a profile, is shown images, if
+	// Sees reports whether a model, named as in a profile, is shown images, if
 	// that is known. Nil: nothing is.
 	Sees func(model string) (sees, known bool)
 	// Chats finds the names of chats beyond those known.
@@ -239,7 +239,7 @@ var ErrNoKeys = errors.New("no key is required")
 
 // Serve answers on ln until ctx ends, and then drains: new requests are
 // refused, runs may end within Config.Drain, the rest are interrupted, and
-// every client gets the end of its answer. It closes ln. A drain is no error.
+// every client gets the end of its answer. It closes ln. A drain is not an error.
 func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
 	if d.cfg.NoAuth && !loopback(ln.Addr()) {
 		return errors.Join(&fault.Error{
@@ -305,7 +305,7 @@ func (d *Daemon) drainDirect(limit context.Context) {
 
 func loopback(a net.Addr) bool {
 	tcp, ok := a.(*net.TCPAddr)
-	return !ok || tcp.IP.IsLoopback() // what is not TCP is no network
+	return !ok || tcp.IP.IsLoopback() // a connection without TCP cannot come from the network
 }
 
 // limits are the limits of a request body's content.

@@ -110,7 +110,7 @@ func rowOf(code string) row {
 	}
 }
 
-// problem is a failure as the client is told.
+// problem is a failure as the client sees it.
 type problem struct {
 	wire  openai.Error
 	row   row
@@ -127,7 +127,7 @@ func (p *problem) Error() string {
 	return p.wire.Code
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (p *problem) Unwrap() error { return p.cause }
 
 func newProblem(code, message string, cause error) *problem {

@@ -83,7 +83,7 @@ func (x *exchange) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// flush sends what was written.
+// flush sends the buffered output.
 func (x *exchange) flush() error {
 	x.extendDeadline()
 	return x.control.Flush()
@@ -94,13 +94,13 @@ func (x *exchange) extendDeadline() {
 	_ = x.control.SetWriteDeadline(in(x.d.cfg.WriteTimeout))
 }
 
-// started tells whether the status can no longer change.
+// started reports whether the status can no longer change.
 func (x *exchange) started() bool { return x.status != 0 }
 
 // note adds to the log line of the request.
 func (x *exchange) note(attrs ...slog.Attr) { x.attrs = append(x.attrs, attrs...) }
 
-// attached tells the client, and the log, which job answers.
+// attached reports to the client and to the log which job answers.
 func (x *exchange) attached(att *run.Attachment, key bool) {
 	h := x.Header()
 	h.Set(headerConversation, att.ConversationID())

@@ -15,7 +15,7 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// gone tells of a request whether its client has hung up. net/http notices that
+// gone reports whether the client of a request has disconnected. net/http notices that
 // too, but in a goroutine of its own: on a busy machine the repeat of the client
 // is read before. The system knows at once.
 func gone(r *http.Request) func() bool {
@@ -24,7 +24,7 @@ func gone(r *http.Request) func() bool {
 	return func() bool { return ctx.Err() != nil || c != nil && c.hungUp() }
 }
 
-// hungUp tells whether the client has closed the connection, as far as the
+// hungUp reports whether the client has closed the connection, as far as the
 // system can be asked.
 func (c *conn) hungUp() bool {
 	sys, ok := c.Conn.(syscall.Conn)

@@ -56,7 +56,7 @@ func (g guard) then(next http.Handler) http.Handler {
 	})
 }
 
-// nameless tells whether a request cannot name its host: it is of HTTP/1.0, which
+// nameless reports whether a request cannot name its host: it is of HTTP/1.0, which
 // health checks of load balancers still speak. No browser does.
 func nameless(r *http.Request) bool { return r.Host == "" && !r.ProtoAtLeast(1, 1) }
 
@@ -79,8 +79,8 @@ func hostName(host string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }
 
-// crossSite tells whether a browser says that a page of another site asks.
-// What is no browser sends no such header.
+// crossSite reports whether a browser marks the request as one from another site's page.
+// Programs that are not browsers do not send that header.
 func crossSite(r *http.Request) bool {
 	for _, site := range r.Header.Values("Sec-Fetch-Site") {
 		if site != "same-origin" && site != "none" {

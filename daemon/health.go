@@ -72,7 +72,7 @@ func (d *Daemon) health() handler {
 	}
 }
 
-// ready tells whether a request would find its agent, and room for its records. It says no more than
+// ready reports whether a request would find its agent, and room for its records. It says no more than
 // that: it needs no key.
 func (d *Daemon) ready() handler {
 	return func(x *exchange, r *http.Request) error {

@@ -18,7 +18,7 @@ import (
 	"github.com/ohgw/ohgw/internal/sse"
 )
 
-// Housekeeping says who answers what chat UIs ask behind their users' backs.
+// Housekeeping selects what answers the requests that chat UIs send without their user.
 type Housekeeping string
 
 // The choices. The zero value is HousekeepingLLM.

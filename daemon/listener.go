@@ -88,7 +88,7 @@ func (d *boundedListener) drop(c *conn) {
 	}
 }
 
-// follow is told by net/http what a connection is doing.
+// follow is net/http's callback for the state of a connection.
 func (d *boundedListener) follow(nc net.Conn, state http.ConnState) {
 	c, ok := nc.(*conn)
 	if !ok {

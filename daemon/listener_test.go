@@ -292,7 +292,7 @@ func TestTimeLimitsTooSmallToKeepAreRefused(t *testing.T) {
 	completed(t, g.chat(ask("hi"), "X-OpenHands-Timeout", "600.5"))
 }
 
-// Whatever clients do, a drain is over soon after the runs and is no error.
+// Whatever clients do, a drain is over soon after the runs and is not an error.
 func TestADrainIsNeverAnError(t *testing.T) {
 	t.Parallel()
 	const head = "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

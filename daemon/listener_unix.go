@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// atEnd tells whether nothing more comes on a connection. It does not wait, and
+// atEnd reports whether nothing more comes on a connection. It does not wait, and
 // takes nothing from those who read.
 func atEnd(fd uintptr) bool {
 	var b [1]byte

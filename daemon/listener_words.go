@@ -58,7 +58,7 @@ func wordless(status int, p *problem) []byte {
 	return append([]byte(head+"\r\n"), body...)
 }
 
-// refuse answers on a connection for which there is no room. A new connection
+// refuse answers on a connection beyond the limit. A new connection
 // takes so little without waiting.
 func refuse(c net.Conn) {
 	p := newProblem(codeTooManyConns, "Too many connections are open; try again in a few seconds.", nil)

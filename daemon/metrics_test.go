@@ -163,7 +163,7 @@ func TestAnAnswerFromMemoryIsARepeatAndNoRun(t *testing.T) {
 	g.scrape(`ohgw_runs_total{outcome="finished",profile="default"} 1`, `ohgw_repeats_total 2`, `ohgw_tokens_total{kind="prompt",profile="default"} 100`)
 }
 
-// An answer from the record of an earlier process is no run of this one.
+// An answer from the record of an earlier process is not a run of this one.
 func TestAnAnswerFromARecordIsNoRun(t *testing.T) {
 	t.Parallel()
 	state, b := t.TempDir(), script(daemontest.Finish("ok"))

@@ -17,7 +17,7 @@ import (
 // statusClientGone is logged, never written: the client left.
 const statusClientGone = 499
 
-// handler answers a request or says why not.
+// handler answers a request or returns the error to answer with.
 type handler func(x *exchange, r *http.Request) error
 
 // adapt makes a handler that ServeMux knows. It is the one place where the
@@ -66,7 +66,7 @@ func (d *Daemon) outermost(next http.Handler) http.Handler {
 	})
 }
 
-// panicked answers as far as it can, and tells whether the connection must be
+// panicked answers as far as it can, and reports whether the connection must be
 // cut because the answer cannot be completed.
 func (x *exchange) panicked(v any) (abort bool) {
 	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {

@@ -141,7 +141,7 @@ func (d *Daemon) backendFailed(err error) {
 	}
 }
 
-// ours tells whether a run ended because the gateway wanted it.
+// ours reports whether a run ended because the gateway wanted it.
 func ours(err error) bool {
 	_, late := errors.AsType[*run.TimeoutError](err)
 	return late || errors.Is(err, run.ErrInterrupted) || errors.Is(err, run.ErrDraining) || errors.Is(err, run.ErrRecord) ||

@@ -102,7 +102,7 @@ func (e *ending) failed(res turn.Result) {
 	}
 }
 
-// statusOf is the run's status behind a problem that is no outcome of it.
+// statusOf is the run's status behind a problem that is not an outcome of it.
 func statusOf(code string) string {
 	switch code {
 	case codeRunTimeout:
@@ -116,7 +116,7 @@ func statusOf(code string) string {
 	}
 }
 
-// waitingNotice says what waits for a confirmation and how to give it.
+// waitingNotice lists the actions that wait for confirmation, and how to confirm them.
 func waitingNotice(actions []turn.Action) string {
 	var b strings.Builder
 	b.WriteString("The agent waits for your confirmation of:\n\n")
@@ -164,7 +164,7 @@ func (e ending) added() string {
 	return e.detail + "\n\n" + e.notice
 }
 
-// extension tells what the header can no longer tell, and what the wire has no
+// extension reports what the header can no longer tell, and what the wire has no
 // other place for; nil if there is nothing of that.
 // Before is how much of the streamed text is not the answer.
 func (e ending) extension(before int) *openai.Extension {

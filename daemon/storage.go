@@ -38,7 +38,7 @@ func (s *stateDir) check() error {
 	return s.err
 }
 
-// health tells how the directory is; nil: there is none.
+// health returns the state of the directory; nil if there is none.
 func (s *stateDir) health() *StorageHealth {
 	if s.path == "" {
 		return nil

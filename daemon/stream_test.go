@@ -139,7 +139,7 @@ func TestSilenceIsBrokenEveryFourSeconds(t *testing.T) {
 				t.Fatalf("heartbeat %d after %v, want %v", i, got, want)
 			}
 		}
-		// The word begins the silence anew.
+		// The word begins the silence again.
 		if want := (beats*4 + 2 + 4) * time.Second; at[beats] != want {
 			t.Errorf("last heartbeat after %v, want %v", at[beats], want)
 		}

@@ -2,7 +2,7 @@ package daemon
 
 import "github.com/ohgw/ohgw/agentapi"
 
-// sight says whether a model is shown images.
+// sight reports whether a model is shown images.
 type sight int
 
 // What can be known of a model's sight.
@@ -12,7 +12,7 @@ const (
 	blind
 )
 
-// sees tells whether a model, named as in a profile, is shown images.
+// sees reports whether a model, named as in a profile, is shown images.
 func (d *Daemon) sees(model string) sight {
 	if d.cfg.Sees == nil {
 		return sightUnknown
@@ -27,7 +27,7 @@ func (d *Daemon) sees(model string) sight {
 	return blind
 }
 
-// imageNote is what the user is told where images were sent to a model that
+// imageNote is shown to the user when images were sent to a model that
 // cannot see them; empty otherwise.
 func (d *Daemon) imageNote(c *call, profile agentapi.Profile) string {
 	if len(c.Images) == 0 || d.sees(profile.Model) != blind {

@@ -50,7 +50,7 @@ func (p *wholeWriter) beat() error {
 	return p.x.flush()
 }
 
-// failed tells that the run failed, in the status if that is still open.
+// failed reports that the run failed, in the status if that is still open.
 func (p *wholeWriter) failed(ctx context.Context, e ending) error {
 	p.x.seen.code = e.problem.wire.Code
 	if p.x.started() {
@@ -62,7 +62,7 @@ func (p *wholeWriter) failed(ctx context.Context, e ending) error {
 	return p.deliver(ctx, func() error { return p.x.writeProblem(e.problem) })
 }
 
-// breakOff tells that the run failed where the status is 200 already: no client
+// breakOff reports that the run failed where the status is 200 already: no client
 // may take the body for an answer. It has the error for people, no choices, and
 // no end: most libraries send the request again when a body breaks off, which
 // joins this job and gets the failure with its own status (docs/adr/0005).

@@ -351,7 +351,7 @@ func TestAFailureAfterWhiteSpaceIsNoCompletion(t *testing.T) {
 }
 
 // Clients and proxies see white space every 15 s, whatever the agent says
-// meanwhile that is no part of the answer yet.
+// meanwhile that is not part of the answer yet.
 func TestAnAgentThatTalksLeavesNoPlainClientWithoutBytes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -42,7 +42,7 @@ func confirmation(l looks, width int, actions []string) *card {
 	return c
 }
 
-// trouble tells what is wrong with the gateway, and what helps; nil if nothing is.
+// trouble reports what is wrong with the gateway, and what helps; nil if nothing is.
 func trouble(l looks, width int, link session.Link, cfg Config) *card {
 	key := paint(l.accent, "r")
 	switch link.State {
@@ -89,7 +89,7 @@ func commandLines(head string, commands []string) []string {
 // maxCard is the width of a card on a wide screen.
 const maxCard = 78
 
-// fit gives the first text that has room in a card, else the last.
+// fit returns the first text that has room in a card, else the last.
 func fit(width int, texts ...string) string {
 	for _, t := range texts {
 		if wrap.Width(t) <= min(width, maxCard)-4 {

@@ -22,7 +22,7 @@ type (
 		text string
 		err  error
 	}
-	insertMsg struct{ text string } // a path that was pasted, and is no picture
+	insertMsg struct{ text string } // a path that was pasted, and is not a picture
 )
 
 // The pace of things that happen by themselves.

@@ -55,7 +55,7 @@ func (c *composer) hold(text string, do action) int {
 	return c.letter.n
 }
 
-// release gives the letter that is held back.
+// release returns the letter that is held back.
 func (c *composer) release() letter {
 	l := c.letter
 	c.letter.text = ""

@@ -39,7 +39,7 @@ type Config struct {
 	// event loop, and the editor gets the terminal while it runs.
 	Edit func(text string) (*Draft, error)
 	// Copy puts a text into the clipboard of the system. The terminal is asked
-	// to do the same (OSC 52), so no Copy is no loss on most of them.
+	// to do the same (OSC 52), so no Copy is not a loss on most of them.
 	Copy func(ctx context.Context, text string) error
 	// ReadImage makes an attachment of the file at path, which may begin with ~.
 	ReadImage func(ctx context.Context, path string) (Image, error)

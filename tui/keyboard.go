@@ -25,7 +25,7 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 	return tea.Batch(cmd, m.act(do))
 }
 
-// keyOpen gives a key to the component that is open. It may have opened another.
+// keyOpen passes a key to the component that is open. It may have opened another.
 func (m *model) keyOpen(msg tea.KeyPressMsg) tea.Cmd {
 	open := m.open
 	cmd, closed := open.key(msg)

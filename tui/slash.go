@@ -62,7 +62,7 @@ func slashCommands() []slashCommand {
 func (c slashCommand) usage() string { return strings.TrimSpace(c.name + " " + c.args) }
 
 // slash finds the command that a text is, and what follows its name. A text
-// with a slash that is no command is a text, such as a path.
+// with a slash that is not a command is a text, such as a path.
 func slash(text string) (c slashCommand, rest string, ok bool) {
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "/") {

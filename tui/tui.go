@@ -30,7 +30,7 @@ const (
 // within half of the time that 60 would take.
 const fps = 120
 
-// Run chats until the user leaves, which is no error, or ctx ends. The
+// Run chats until the user leaves, which is not an error, or ctx ends. The
 // terminal is as it was when Run returns, whatever happened.
 func Run(ctx context.Context, cfg Config) error {
 	if cfg.Plain {

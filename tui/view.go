@@ -41,7 +41,7 @@ func (m *model) View() tea.View {
 	return v
 }
 
-// arrange gives the transcript the room it has on the screen.
+// arrange sets how much of the screen the transcript has.
 func (m *model) arrange() screen {
 	s := m.layout()
 	m.chat.Log.SetSize(m.width, s.body)
@@ -130,7 +130,7 @@ func (m *model) inputLines(s *screen, room int) {
 	s.y++
 }
 
-// topRule is the line above the input; it tells that there is more below.
+// topRule is the line above the input; it reports that there is more below.
 func (m *model) topRule(width int) string {
 	if !m.chat.Log.Following() {
 		return rule(m.looks.faint, paint(m.looks.faint, "↓ more below · Esc"), width)

@@ -9,7 +9,7 @@ type welcome struct {
 	notices []string // of the start; later they are in the transcript
 }
 
-// leave gives the notices: the transcript begins.
+// leave returns the notices when the transcript begins.
 func (w *welcome) leave() []string {
 	notices := w.notices
 	w.notices = nil

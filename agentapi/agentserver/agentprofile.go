@@ -101,7 +101,7 @@ func (b *Backend) keepAgentProfile(ctx context.Context, name string, want object
 	return stored.Profile.text("id"), err
 }
 
-// holds tells whether o has all that want has, with the same meaning.
+// holds reports whether o has all that want has, with the same meaning.
 func (o object) holds(want object) bool {
 	for name, value := range want {
 		var a, b any

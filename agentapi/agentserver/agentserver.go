@@ -169,7 +169,7 @@ func (b *Backend) Remove(ctx context.Context, id string) error {
 	return b.fault(ctx, "remove the conversation", err)
 }
 
-// gone tells whether the server says that there is no such conversation. Some
+// gone reports whether the server says that there is no such conversation. Some
 // of its routes say 400 for that, with no text of their own.
 func gone(err error) bool {
 	e, ok := errors.AsType[*answerError](err)

@@ -174,7 +174,7 @@ type answerError struct {
 	status int
 	// text is the server's own explanation, without what looks like a key.
 	text string
-	// native tells that the body has the agent-server's shape: it was not a
+	// native reports that the body has the agent-server's shape: it was not a
 	// proxy that answered.
 	native bool
 }
@@ -223,7 +223,7 @@ func (c *client) redact(text string) string {
 	return redact.Text(text)
 }
 
-// answered gives the status with which the server said no, 0 if it did not answer.
+// answered returns the status with which the server said no, 0 if it did not answer.
 func answered(err error) int {
 	if e, ok := errors.AsType[*answerError](err); ok {
 		return e.status

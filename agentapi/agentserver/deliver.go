@@ -43,7 +43,7 @@ func (s *stream) frame(ctx context.Context, e event.Event) error {
 	return s.deliverUnlessOutdated(e)
 }
 
-// incomplete tells whether a snapshot shows, or may hide, that an event of a
+// incomplete reports whether a snapshot shows, or may hide, that an event of a
 // run that has ended is missing.
 func (s *stream) incomplete(state event.State) bool {
 	if state.Status == event.Running {
@@ -113,7 +113,7 @@ func (s *stream) fill(ctx context.Context, e event.Event) error {
 	return s.deliverUnlessOutdated(e)
 }
 
-// awaits tells whether the event with that id is, or may have been, among
+// awaits reports whether the event with that id is, or may have been, among
 // those that came before the first snapshot.
 func (s *stream) awaits(id string) bool {
 	return s.spilled || slices.ContainsFunc(s.held, func(e event.Event) bool { return e.ID == id })
@@ -179,7 +179,7 @@ func (s *stream) newestAnchors() []string {
 	return newest
 }
 
-// beginsText tells whether the model begins a new text after e.
+// beginsText reports whether the model begins a new text after e.
 func beginsText(e event.Event) bool {
 	switch e.Body.(type) {
 	case *event.Message, *event.Action, *event.Observation, *event.AgentError, *event.UserReject:
@@ -235,7 +235,7 @@ func (s *stream) deliver(e event.Event) error {
 	return s.out(e)
 }
 
-// has tells whether an event was delivered.
+// has reports whether an event was delivered.
 func (s *stream) has(e event.Event) bool { return s.seen.has(e.ID) }
 
 // deliverSnapshot hands out a snapshot.

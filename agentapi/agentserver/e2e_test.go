@@ -33,7 +33,7 @@ type realServers struct {
 	free []string // names of profiles that no test uses now: a server has room for 50
 }
 
-// name gives a test the name of a profile for itself.
+// name makes for a test the name of a profile for itself.
 func (f *realServers) name(t *testing.T) string {
 	t.Helper()
 	f.mu.Lock()

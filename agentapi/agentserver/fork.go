@@ -10,7 +10,7 @@ import (
 )
 
 // Fork copies the conversation. The server gives the copy no key for its LLM,
-// so that is handed over anew, as for a change of the profile.
+// so that is handed over again, as for a change of the profile.
 func (c *conversation) Fork(ctx context.Context, req agentapi.ForkRequest) (agentapi.Conversation, error) {
 	b := c.backend
 	switch {
@@ -69,7 +69,7 @@ func (c *conversation) sendCounted(ctx context.Context, message request, arrived
 	return c.once(ctx, "run the agent", request{method: http.MethodPost, path: c.path() + "/run"}, running)
 }
 
-// exists tells whether the conversation is there: the server says 404 for an
+// exists reports whether the conversation is there: the server says 404 for an
 // event that is not, too.
 func (c *conversation) exists(ctx context.Context) bool {
 	_, err := c.describe(ctx)

@@ -210,7 +210,7 @@ func TestProviderConnectionIsResolvedByTheServer(t *testing.T) {
 				t.Errorf("%s holds a secret", c.Path)
 			}
 		}
-		// The same profile again: nothing to save. Other settings: saved anew.
+		// The same profile again: nothing to save. Other settings: saved again.
 		posts := func() (n int) {
 			for _, c := range w.Calls("POST", "") {
 				if strings.HasPrefix(c.Path, "/api/agent-profiles/ohgw.long-") {

@@ -71,7 +71,7 @@ func (c *conversation) leaf(ctx context.Context, state event.State) (string, err
 
 // after reads the events that follow the first of anchors that is in the log,
 // page by page. The server answers an id that it does not know with the log
-// from its start, so the first event tells whether it knew it. An empty anchor
+// from its start, so the first event reports whether it knew it. An empty anchor
 // stands for the start itself.
 func (c *conversation) after(ctx context.Context, anchors []string, use func(event.Event) error) error {
 	for _, anchor := range anchors {

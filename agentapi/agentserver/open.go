@@ -26,7 +26,7 @@ type conversationInfo struct {
 	Hooks json.RawMessage `json:"hook_config"`
 }
 
-// hasHooks tells whether a hook may change the course of a run.
+// hasHooks reports whether a hook may change the course of a run.
 func (c conversationInfo) hasHooks() bool { return len(c.Hooks) > 0 && string(c.Hooks) != "null" }
 
 // Open continues the conversation, or makes it.

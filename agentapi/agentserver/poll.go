@@ -28,9 +28,9 @@ type poller struct {
 	since  time.Time
 }
 
-// settled tells whether info can be taken for the state now. confirmed is the
+// settled reports whether info can be taken for the state now. confirmed is the
 // status that the log has, "" if it has none; newest its newest event; leaf the
-// newest that is no state update.
+// newest that is not a state update.
 func (p *poller) settled(info conversationInfo, confirmed event.Status, newest, leaf string, now time.Time) bool {
 	if info.Status != p.status || newest != p.newest {
 		p.status, p.newest, p.since = info.Status, newest, now

@@ -39,7 +39,7 @@ func (s *stream) reconnect(ctx context.Context, cause error) error {
 		if !silent(cause) && b.now().Add(s.delay).Sub(s.lost) > reconnectFor {
 			return s.giveUp(cause)
 		}
-		// The first attempt comes at once, unless this is no first loss.
+		// The first attempt comes at once, unless this is not a first loss.
 		if s.delay > 0 && sleep(limited, s.delay) != nil {
 			return s.giveUp(cause)
 		}
@@ -57,7 +57,7 @@ func (s *stream) reconnect(ctx context.Context, cause error) error {
 	}
 }
 
-// silent tells whether something took a connection and did not answer in time.
+// silent reports whether something took a connection and did not answer in time.
 func silent(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return timedOut(err) && (!ok || op.Op != "dial")

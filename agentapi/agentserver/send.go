@@ -86,7 +86,7 @@ func (c *conversation) once(ctx context.Context, what string, r request, arrived
 	return c.resolve(ctx, anchor, arrived, err)
 }
 
-// lostByProxy tells whether a proxy says that it got no answer itself.
+// lostByProxy reports whether a proxy says that it got no answer itself.
 func lostByProxy(err error) bool {
 	e, ok := errors.AsType[*answerError](err)
 	return ok && !e.native && (e.status == http.StatusBadGateway || e.status == http.StatusGatewayTimeout)
@@ -135,7 +135,7 @@ func (c *conversation) resolve(ctx context.Context, anchor string, arrived func(
 	}
 }
 
-// restartedSince tells whether the server surely started after t: then it has
+// restartedSince reports whether the server surely started after t: then it has
 // forgotten what was not in its log by then.
 func (c *conversation) restartedSince(ctx context.Context, t time.Time) bool {
 	info, err := c.backend.askInfo(ctx)

@@ -83,7 +83,7 @@ func (c *conversation) dial(ctx context.Context) (*socket, error) {
 	return s, nil
 }
 
-// introduce gives the key. In a header it would earn a warning in the server's
+// introduce sends the key. In a header it would earn a warning in the server's
 // log each time; a wrong one is told by a close code.
 func (c *conversation) introduce(ctx context.Context, conn *websocket.Conn) error {
 	key := c.backend.client.key()

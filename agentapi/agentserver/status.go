@@ -79,7 +79,7 @@ func (b *Backend) statusError(ctx context.Context, err error) error {
 	return err
 }
 
-// usable tells why the server cannot be used with our key and our LLM.
+// usable reports why the server cannot be used with our key and our LLM.
 func (b *Backend) usable(ctx context.Context, v version) error {
 	if v < sinceTheFloor {
 		return unsupported("ohgw needs agent-server 1.12 or later, and this one is older. Update it.")
@@ -95,7 +95,7 @@ func (b *Backend) needsLLM() error {
 	return unsupported("This agent-server is older than 1.22 and has no LLM profiles. Update it, or set a model and its key in [agent_server.llm] of ohgw's config file.")
 }
 
-// noCipher tells whether the server cannot encrypt secrets for the way.
+// noCipher reports whether the server cannot encrypt secrets for the way.
 func (b *Backend) noCipher(ctx context.Context) bool {
 	_, err := b.client.do(ctx, request{method: http.MethodGet, path: "/api/settings", expose: exposeEncrypted})
 	return isNoCipher(err)
@@ -127,7 +127,7 @@ func isNoCipher(err error) bool {
 	return ok && e.status == http.StatusServiceUnavailable && strings.Contains(e.text, "OH_SECRET_KEY")
 }
 
-// startedAfter tells whether a server with this answer at the time now surely
+// startedAfter reports whether a server with this answer at the time now surely
 // started after t. Its uptime is cut to whole seconds.
 func (s serverInfo) startedAfter(now, t time.Time) bool {
 	uptime := time.Duration((s.Uptime + 1) * float64(time.Second))

@@ -40,7 +40,7 @@ type stream struct {
 	stop   context.CancelFunc
 	wg     sync.WaitGroup
 
-	sock    *socket       // nil while there is none to be had
+	sock    *socket       // nil while there is none available
 	tried   time.Time     // when a socket was last asked for
 	heard   time.Time     // when the server last gave a sign of life, before this socket
 	lost    time.Time     // since when there is no frame; zero while all is well
@@ -48,11 +48,11 @@ type stream struct {
 	begun   bool          // the first full_state was delivered
 	current bool          // nothing is missing between the log and the socket
 	held    []event.Event // frames that came before begun
-	// heldBytes is the size of held; spilled tells that there were too many, and
+	// heldBytes is the size of held; spilled reports that there were too many, and
 	// none is kept.
 	heldBytes int
 	spilled   bool
-	// whole tells that deltas are delivered. After a gap they are not, until an
+	// whole reports that deltas are delivered. After a gap they are not, until an
 	// event says that the model begins a new text: one that was not fetched, or
 	// the last one that was.
 	whole   bool
@@ -63,7 +63,7 @@ type stream struct {
 	told      int // how many of them when the last snapshot was delivered
 
 	anchors []string // the newest last
-	leaf    string   // the newest that is no state update
+	leaf    string   // the newest that is not a state update
 	status  event.Status
 	stamped string    // time stamp of the event that said status
 	owed    time.Time // since when a snapshot is owed; zero: none is

@@ -143,7 +143,7 @@ func checkPause(t *testing.T, s *Setup) {
 	next(t, rest)
 	s.Pause(t, c.Info().ID)
 	// The step in flight completes, before the pause or after it; the message
-	// after that is answered anew.
+	// after that is answered again.
 	feed(t, hold, "late")
 	close(hold)
 	if p := await(t, "end of the turn", over); p.err != nil || p.Outcome != turn.Paused {

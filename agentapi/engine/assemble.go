@@ -91,7 +91,7 @@ func choiceOf(s store.State, stored agent, req agentapi.OpenRequest) conversatio
 	return choice
 }
 
-// hadShell tells whether the log has a result of a terminal. A log that cannot
+// hadShell reports whether the log has a result of a terminal. A log that cannot
 // be read is the business of whoever opens the conversation.
 func hadShell(dir *store.Dir) bool {
 	events, err := dir.Events()

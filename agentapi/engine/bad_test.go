@@ -151,7 +151,7 @@ func TestLogWithAGapEndsBeforeIt(t *testing.T) {
 	t.Parallel()
 	w := spoken(t)
 	files := w.files("events/event-*.json")
-	// A state update behind the message is lost; what follows it is no part of
+	// A state update behind the message is lost; what follows it is not part of
 	// the conversation and stays on the disk.
 	if err := os.Remove(files[len(files)-2]); err != nil {
 		t.Fatal(err)

@@ -194,7 +194,7 @@ func New(cfg Config) *Backend {
 	return b
 }
 
-// Status tells that the engine is there: it is in this process.
+// Status reports that the engine is there: it is in this process.
 func (b *Backend) Status(context.Context) agentapi.Status {
 	s := agentapi.Status{Name: "embedded", Version: b.cfg.Version}
 	b.mu.Lock()

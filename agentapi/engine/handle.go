@@ -55,7 +55,7 @@ func (h *handle) Close() error {
 	return nil
 }
 
-// explain tells a conversation that was removed from one that was closed.
+// explain distinguishes a conversation that was removed from one that was closed.
 func (h *handle) explain(err error) error {
 	if errors.Is(err, agentapi.ErrUnavailable) && !store.Exists(h.backend.cfg.Dir, h.info.ID) {
 		err = notFound(h.info.ID)

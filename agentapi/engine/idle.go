@@ -97,7 +97,7 @@ func (b *Backend) shut(e *entry, onlyIdle bool) error {
 	return err
 }
 
-// used tells whether somebody has a handle on a conversation, or its run goes
+// used reports whether somebody has a handle on a conversation, or its run goes
 // on; one whose goroutine does not answer is at work.
 func (b *Backend) used(e *entry) bool {
 	b.mu.Lock()

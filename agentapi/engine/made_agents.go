@@ -25,7 +25,7 @@ type agentSource struct {
 // system texts of a few clients.
 const maxMadeAgents = 32
 
-// of is the agent of a new conversation. One with MCP servers is made anew each
+// of is the agent of a new conversation. One with MCP servers is made again each
 // time: their secrets are sealed for one conversation.
 func (m *madeAgents) of(p Profile, s Settings, system string, seal func(string) (string, error)) (json.RawMessage, error) {
 	source := agentSource{profile: p.Name, revision: p.Revision, settings: sha256.Sum256(s.Agent), system: sha256.Sum256([]byte(system))}

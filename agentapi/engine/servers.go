@@ -149,7 +149,7 @@ func (b *Backend) servers(stored agent, settings Settings) (all json.RawMessage,
 	return all, lost
 }
 
-// lostText tells the model and the person of servers that cannot be used here.
+// lostText is what the model and the person read about servers that cannot be used here.
 func lostText(names []string) string {
 	return "The MCP servers " + strings.Join(names, ", ") + " of this conversation cannot be used here, because their secrets were not stored with the conversation. Their tools are missing."
 }

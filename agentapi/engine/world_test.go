@@ -280,7 +280,7 @@ func notation(events []event.Event) []string {
 	return out
 }
 
-// lastOf gives the last event with a body of type B.
+// lastOf returns the last event with a body of type B.
 func lastOf[B event.Body](t *testing.T, events []event.Event) (b B) {
 	t.Helper()
 	for _, e := range events {

@@ -70,7 +70,7 @@ type ConversationError struct {
 	Classification *Classification `json:"classification,omitempty"`
 }
 
-// Classification says what sort of failure it is. Absent before server 1.40.
+// Classification is the kind of failure. Absent before server 1.40.
 type Classification struct {
 	// Kind is auth, quota, rate_limit, config, transient, agent_action,
 	// internal or unknown.
@@ -81,7 +81,7 @@ type Classification struct {
 	ErrorID    string `json:"error_id,omitempty"`
 }
 
-// StateUpdate says that a field of the conversation's state has a new value.
+// StateUpdate carries the new value of a field of the conversation's state.
 type StateUpdate struct {
 	Key   string          `json:"key"`
 	Value json.RawMessage `json:"value"`
@@ -126,10 +126,10 @@ type CondensationSummary struct {
 	Summary string `json:"summary"`
 }
 
-// Pause says that somebody paused the run; the step in flight completes.
+// Pause means that a user paused the run; the current step completes.
 type Pause struct{}
 
-// Interrupt says that somebody interrupted the run at once.
+// Interrupt means that a user interrupted the run at once.
 type Interrupt struct{}
 
 // Unknown is the body of a kind that this package does not know. Its fields

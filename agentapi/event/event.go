@@ -63,7 +63,7 @@ func (e Event) Kind() string {
 	return e.Body.Kind()
 }
 
-// Persisted tells whether the event has a place in the conversation's log.
+// Persisted reports whether the event has a place in the conversation's log.
 // Deltas, full_state snapshots and errors of the socket are only published.
 func (e Event) Persisted() bool {
 	switch b := e.Body.(type) {
@@ -124,7 +124,7 @@ func readHeader(data []byte) (header, string, error) {
 	return h.header, h.Kind, err
 }
 
-// MarshalJSON gives the bytes the event was decoded from, or encodes a new one.
+// MarshalJSON returns the bytes that the event was decoded from, or encodes a new event.
 func (e Event) MarshalJSON() ([]byte, error) {
 	if e.raw != nil {
 		return e.raw, nil

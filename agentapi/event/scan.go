@@ -74,7 +74,7 @@ func (s *scanner) takeByte(c byte) bool {
 	return true
 }
 
-// rest tells whether there is nothing more.
+// rest reports whether there is nothing more.
 func (s *scanner) rest() bool {
 	s.blanks()
 	return s.pos == len(s.data)

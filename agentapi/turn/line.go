@@ -93,7 +93,7 @@ func detail(a *event.Action) string {
 	return text
 }
 
-// hidden tells whether a character is not seen and may change how others are.
+// hidden reports whether a character is not seen and may change how others are.
 func hidden(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
 
 // visible writes hidden characters as people can see them.

@@ -52,13 +52,13 @@ func (r *Reader) Baseline() Baseline { return r.baseline }
 // Status is the status the conversation last announced.
 func (r *Reader) Status() event.Status { return r.status }
 
-// Began tells whether the turn's own events have begun.
+// Began reports whether the turn's own events have begun.
 func (r *Reader) Began() bool { return r.began }
 
-// Active tells whether the run was seen.
+// Active reports whether the run was seen.
 func (r *Reader) Active() bool { return r.active }
 
-// Done tells whether the turn is over.
+// Done reports whether the turn is over.
 func (r *Reader) Done() bool { return r.done }
 
 // Add reads one event and returns what there is to show. Events after the end

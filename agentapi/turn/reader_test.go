@@ -56,7 +56,7 @@ func (s *shown) add(updates []turn.Update) {
 	}
 }
 
-// read gives events to a reader until it is done, and returns the rest.
+// read passes events to a reader until it is done, and returns the rest.
 func read(t testing.TB, r *turn.Reader, events []event.Event) (shown, []event.Event) {
 	t.Helper()
 	var s shown

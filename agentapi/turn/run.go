@@ -31,7 +31,7 @@ type Input struct {
 	Emit func(Update)
 }
 
-// noAnswer is what the agent is told of actions that the user did not answer.
+// noAnswer is the reason sent to the agent for actions that the user did not answer.
 const noAnswer = "The user did not approve this action and sent a new message instead."
 
 // Run drives c through one turn and returns when it is over.
@@ -159,7 +159,7 @@ func (d *driver) run(ctx context.Context) (Result, error) {
 	return d.reader.Result(), err
 }
 
-// abandon stops a run that nobody can follow any more, if there is one.
+// abandon stops the run, if there is one, once no client can follow it.
 func (d *driver) abandon(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()

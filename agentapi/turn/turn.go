@@ -19,7 +19,7 @@ type Update struct {
 	Text string
 }
 
-// UpdateKind says what an update is.
+// UpdateKind is the kind of an update.
 type UpdateKind int
 
 const (
@@ -42,9 +42,9 @@ const (
 	Failed
 	// Stuck: the agent repeated itself and was stopped.
 	Stuck
-	// Paused: somebody paused the run.
+	// Paused: a user paused the run.
 	Paused
-	// Interrupted: somebody, perhaps we, interrupted the run.
+	// Interrupted: a user, or ohgw itself, interrupted the run.
 	Interrupted
 	// Waiting: actions wait for a confirmation; the result has them.
 	Waiting
@@ -84,11 +84,11 @@ type Cause struct {
 	Code string `json:"code,omitempty"`
 	// Detail is for people: shortened, without anything that looks like a key.
 	Detail string `json:"detail,omitempty"`
-	// Retryable tells whether the same request may work later without a change.
+	// Retryable reports whether the same request may work later without a change.
 	Retryable bool `json:"retryable,omitempty"`
 }
 
-// CauseKind says whose failure it is.
+// CauseKind is the side that failed.
 type CauseKind int
 
 const (

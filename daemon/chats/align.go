@@ -78,7 +78,7 @@ func (a *aligner) align(turns []Turn, atLeast int) alignment {
 	return best
 }
 
-// beats tells whether no place at end or before it is better than a, if it has
+// beats reports whether no place at end or before it is better than a, if it has
 // that score at most.
 func (a alignment) beats(score, end int) bool {
 	return score < a.score || score == a.score && (a.whole || a.end > end)

@@ -293,8 +293,8 @@ func (b *branch) withPartial(last Digest, shown string) []Turn {
 	return marked
 }
 
-// save writes the chat; that it cannot is no reason to keep the user waiting:
-// the chat would begin anew after a restart, with what its transcript shows.
+// save writes the chat; that it cannot is not a reason to keep the user waiting:
+// the chat would begin again after a restart, with what its transcript shows.
 // The caller holds c.mu.
 func (r *Registry) save(c *chat, b *branch) {
 	if err := r.store.save(c, b); err != nil {

@@ -61,7 +61,7 @@ const (
 // maxValue is the longest name of a chat, in bytes.
 const maxValue = 256
 
-// wholeHeader is sent by clients of which nobody knows whether they send the
+// wholeHeader is sent by clients of which it is not known whether they send the
 // whole chat each time, or only what is new.
 const wholeHeader = "X-OpenHands-Transcript"
 
@@ -157,7 +157,7 @@ func headerValue(h http.Header, name string) string {
 	return ""
 }
 
-// named tells whether a value names a chat. Templates that had nothing to fill
+// named reports whether a value names a chat. Templates that had nothing to fill
 // in say so in several ways, and unknown ones come as they are.
 func named(v string) (string, bool) {
 	v = strings.TrimSpace(v)
@@ -172,7 +172,7 @@ func named(v string) (string, bool) {
 	return v, true
 }
 
-// meansChatByCacheKey tells whether the client is one whose cache key is the
+// meansChatByCacheKey reports whether the client is one whose cache key is the
 // id of a chat.
 func meansChatByCacheKey(h http.Header) bool {
 	agent := strings.ToLower(h.Get("User-Agent"))

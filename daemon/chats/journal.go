@@ -52,7 +52,7 @@ type change struct {
 func (s store) path(key string) string { return filepath.Join(s.dir, key[:2], key+".json") }
 
 // load reads a chat; an unknown one is empty. A file without a chat of a known
-// version is as good as none: the chat begins anew, with what its transcript
+// version is as good as none: the chat begins again, with what its transcript
 // shows. One that cannot be read is ErrUnreadable: it may be all right, and would
 // be written over. The second value is nil where the file has to be written as a
 // whole.

@@ -79,7 +79,7 @@ func (r *Registry) Remember(token, model, conversation string, history []openai.
 	})
 }
 
-// ends tells whether the turns end with all rounds of the history.
+// ends reports whether the turns end with all rounds of the history.
 func ends(history []Round, turns []Turn) bool {
 	if len(turns) < len(history) {
 		return false

@@ -173,7 +173,7 @@ func likenessOf(user, answer, long bool) likeness {
 	return different
 }
 
-// shows tells whether the answer is one that the agent knows of.
+// shows reports whether the answer is one that the agent knows of.
 func (t Turn) shows(answer Digest) bool {
 	return answer != "" && slices.Contains(t.Answers, answer)
 }

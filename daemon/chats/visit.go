@@ -147,7 +147,7 @@ func mannerOf(req Request) manner {
 	return manner{known: true, system: Of(req.System), tools: req.Tools}
 }
 
-// differs tells whether one of two requests is the agent's, and the other is
+// differs reports whether one of two requests is the agent's, and the other is
 // something else that a client asks in the name of the chat: only one has tools,
 // and the one without them has a system text of its own.
 func (m manner) differs(other manner) bool {
@@ -157,11 +157,11 @@ func (m manner) differs(other manner) bool {
 	return m.tools && other.system != "" || other.tools && m.system != ""
 }
 
-// aside tells whether a request that no conversation of the chat knows comes
+// aside reports whether a request that no conversation of the chat knows comes
 // beside a run of another kind: one of the two has no tools, and their system
 // texts differ. Coding clients ask for titles and summaries in the name of the
 // chat. Two agents must not work in one directory because of that. Direct: the
-// run is the agent's, so the request is no task for one.
+// run is the agent's, so the request is not a task for one.
 func (c *chat) aside(req Request) (aside, direct bool) {
 	system := Of(req.System)
 	for _, u := range c.underway {
@@ -240,7 +240,7 @@ func (c *chat) drop(b *branch, answer Digest) {
 	}
 }
 
-// lost tells whether a history is of a conversation that was forgotten.
+// lost reports whether a history is of a conversation that was forgotten.
 func (c *chat) lost(history []Round) bool {
 	if len(c.Gone) == 0 {
 		return false
@@ -267,7 +267,7 @@ func (v *Visit) own() (*branch, int) {
 	return b, slices.IndexFunc(b.Turns, func(t Turn) bool { return t.draft == v.draft })
 }
 
-// Compose gives what goes before the user's message, now that the conversation
+// Compose returns what goes before the user's message, now that the conversation
 // is open and all earlier requests to it have ended, what the request turned
 // out to be, and a line for the user where that is not what they expect.
 func (v *Visit) Compose(info agentapi.Info, forked bool) (text, kind, line string) {

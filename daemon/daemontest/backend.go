@@ -93,7 +93,7 @@ func (b *Backend) HoldProfiles() (release func()) {
 	}
 }
 
-// Resync shows every watcher the state anew, as after a connection that was
+// Resync shows every watcher the state again, as after a connection that was
 // lost and found again.
 func (b *Backend) Resync() {
 	b.mu.Lock()

@@ -134,7 +134,7 @@ func firstMessage(prompt string) string {
 // openCodeTitle stands before what opencode wants a title of.
 const openCodeTitle = "Generate a title for this conversation:\n"
 
-// beginsPrompt tells whether a text begins as one of the prompts does.
+// beginsPrompt reports whether a text begins as one of the prompts does.
 func beginsPrompt(text string) bool {
 	if strings.HasPrefix(text, "### Task:") {
 		return true

@@ -113,7 +113,7 @@ func TestTitlesOfClientsThatSendTheChatAlong(t *testing.T) {
 	}
 }
 
-// A person who shows such a prompt to the agent is no UI.
+// A person who shows such a prompt to the agent is not a UI.
 func TestMessagesThatQuoteAPromptReachTheAgent(t *testing.T) {
 	t.Parallel()
 	for task, text := range prompts() {

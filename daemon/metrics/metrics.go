@@ -29,7 +29,7 @@ const (
 // Config is what does not happen but is.
 type Config struct {
 	Version, Revision, Go string // of the build
-	// Runs tells how many runs go on and how many requests wait for one. It
+	// Runs reports how many runs go on and how many requests wait for one. It
 	// is called for each scrape.
 	Runs func() (running, queued int)
 }

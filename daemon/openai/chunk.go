@@ -54,7 +54,7 @@ func (c *Chunks) Role(dst []byte) []byte {
 }
 
 // Heartbeat is a chunk without content. While a request waits for its turn, it
-// tells how many come before it: "ohgw":{"queue":2}.
+// reports how many come before it: "ohgw":{"queue":2}.
 func (c *Chunks) Heartbeat(dst []byte, queue int) []byte {
 	dst = append(dst, c.head...)
 	dst = append(dst, deltaOpen+deltaClose...)

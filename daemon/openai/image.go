@@ -52,7 +52,7 @@ func checkData(rest, path string) error {
 	return nil
 }
 
-// PublicHost tells whether a host may be one of the public internet, as far as
+// PublicHost reports whether a host may be one of the public internet, as far as
 // its text tells: not an address of a private, local or reserved network in
 // any notation, not a name that only a local network knows.
 func PublicHost(host string) bool {
@@ -74,7 +74,7 @@ func PublicHost(host string) bool {
 	return last[0] < '0' || last[0] > '9'
 }
 
-// PublicAddr tells whether an address is one of the public internet.
+// PublicAddr reports whether an address is one of the public internet.
 func PublicAddr(addr netip.Addr) bool {
 	if addr.Zone() != "" {
 		return false

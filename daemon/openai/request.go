@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// Limits bound a request. Zero is no limit.
+// Limits bound a request. Zero means no limit.
 type Limits struct {
 	Messages int // elements of messages
 	Text     int // bytes of text in one message
@@ -218,7 +218,7 @@ func ignored(fields map[string][]byte) []string {
 	return names[:min(len(names), maxIgnored)]
 }
 
-// plainName tells whether a name can be repeated in a header.
+// plainName reports whether a name can be repeated in a header.
 func plainName(name string) bool {
 	if name == "" || len(name) > maxIgnoredBytes {
 		return false

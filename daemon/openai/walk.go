@@ -74,7 +74,7 @@ func skipComma(b []byte, i int) int {
 	return i
 }
 
-// tooDeep tells whether a value is nested deeper than limit.
+// tooDeep reports whether a value is nested deeper than limit.
 func tooDeep(b []byte, limit int) bool {
 	for i, depth := 0, 0; i < len(b); {
 		switch b[i] {

@@ -29,7 +29,7 @@ const (
 	keepTemps = time.Hour
 )
 
-// over tells whether a record is older than keepRecords.
+// over reports whether a record is older than keepRecords.
 //
 // The age of a record of this process is measured by the monotonic clock, which
 // nobody sets. For one of another process there is only the wall clock, which

@@ -39,7 +39,7 @@ func (a *Attachment) AnswerID() string { return a.job.answerID }
 // Created is when the run was asked for that gives the answer.
 func (a *Attachment) Created() time.Time { return a.job.created }
 
-// Replayed tells whether an earlier request started the job.
+// Replayed reports whether an earlier request started the job.
 func (a *Attachment) Replayed() bool { return a.replayed }
 
 // Ignored names what of the request has no effect on the conversation, as far

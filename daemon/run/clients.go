@@ -41,7 +41,7 @@ func (j *job) supersede() {
 	}
 }
 
-// isWanted tells whether somebody wants what the job makes.
+// isWanted reports whether somebody wants what the job makes.
 func (j *job) isWanted() bool {
 	j.delivery.mu.Lock()
 	defer j.delivery.mu.Unlock()

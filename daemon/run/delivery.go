@@ -79,10 +79,10 @@ func (d *delivery) remove(a *Attachment, owed bool) {
 	d.owed = max(d.owed, -len(d.clients))
 }
 
-// isWanted tells whether anybody wants what comes. The caller holds d.mu.
+// isWanted reports whether anybody wants what comes. The caller holds d.mu.
 func (d *delivery) isWanted() bool { return len(d.clients) > 0 || d.detached }
 
-// isDetached tells whether the run goes on without clients.
+// isDetached reports whether the run goes on without clients.
 func (d *delivery) isDetached() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -63,7 +63,7 @@ func (j *job) drive(conv agentapi.Conversation, res *turn.Result) error {
 	return err
 }
 
-// nothingStarted tells whether err says that the agent did not begin.
+// nothingStarted reports whether err says that the agent did not begin.
 func nothingStarted(err error) bool {
 	for _, kind := range []error{
 		agentapi.ErrUnavailable, agentapi.ErrRefused, agentapi.ErrBusy, agentapi.ErrUnauthorized,

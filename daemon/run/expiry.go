@@ -139,7 +139,7 @@ func (o *oneShots) expire(s *oneShot) {
 		o.again(s, busyAgain)
 		return
 	}
-	defer release() // after it was struck out: who comes next makes it anew, and keeps it
+	defer release() // after it was struck out: who comes next makes it again, and keeps it
 	o.mu.Lock()
 	known := o.shots[s.id] == s
 	o.mu.Unlock()

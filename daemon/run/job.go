@@ -95,7 +95,7 @@ func (j *job) work(res *turn.Result) error {
 	return j.drive(conv, res)
 }
 
-// isReplay tells whether the job only reads the record of a run that is over.
+// isReplay reports whether the job only reads the record of a run that is over.
 // It waits for nothing: its conversation may be at work on something else.
 func (j *job) isReplay() bool { return j.follow != nil && j.follow.done }
 

@@ -221,7 +221,7 @@ func (jl *journal) read(size int64, each func(note)) (lines int, err error) {
 		part = io.LimitReader(f, size)
 	}
 	r := bufio.NewReader(part)
-	long := false // the line is longer than the reader's buffer: it is no note
+	long := false // the line is longer than the reader's buffer: it is not a note
 	for {
 		line, err := r.ReadSlice('\n')
 		var n note

@@ -57,14 +57,14 @@ func (l *life) halt(cause error) bool {
 	return true
 }
 
-// goesOn tells whether the job has not ended and was not told to.
+// goesOn reports whether the job has not ended and was not told to.
 func (l *life) goesOn() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return !l.ended && !l.stopped
 }
 
-// isEnding tells whether the job was told to end and has not.
+// isEnding reports whether the job was told to end and has not.
 func (l *life) isEnding() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,7 +89,7 @@ func (l *life) send() error {
 	return nil
 }
 
-// gaveUp tells whether the job was stopped before it sent anything: nothing of
+// gaveUp reports whether the job was stopped before it sent anything: nothing of
 // it will ever run.
 func (l *life) gaveUp() bool {
 	l.mu.Lock()
@@ -131,7 +131,7 @@ func (l *life) failedEarly() error {
 	return nil
 }
 
-// wasRefused tells whether the job ended before it started anything, and nobody
+// wasRefused reports whether the job ended before it started anything, and nobody
 // had told it to.
 func (l *life) wasRefused() bool {
 	l.mu.Lock()
@@ -139,7 +139,7 @@ func (l *life) wasRefused() bool {
 	return isEarly(l.err) && !l.stopped
 }
 
-// isRemembered tells whether an ended job can answer a repeat at all.
+// isRemembered reports whether an ended job can answer a repeat at all.
 func (l *life) isRemembered() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

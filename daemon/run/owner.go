@@ -46,7 +46,7 @@ func (m *Manager) owner(req Request, conversation string) (string, error) {
 	return owner, nil
 }
 
-// foreignQueue tells whether a request would wait for another token in a
+// foreignQueue reports whether a request would wait for another token in a
 // conversation that nobody owns, although it may not enter such ones. The
 // caller holds m.mu.
 func foreignQueue(req Request, l *conversationQueue) bool {

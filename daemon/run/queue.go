@@ -15,7 +15,7 @@ type conversationQueue struct {
 	cleared bool
 }
 
-// busy tells whether a job has not ended. One that has may still be in the
+// busy reports whether a job has not ended. One that has may still be in the
 // queue for a moment, while its client knows the end.
 func (l *conversationQueue) busy() bool {
 	return slices.ContainsFunc(l.jobs, func(j *job) bool { return !j.life.hasEnded() })
@@ -37,7 +37,7 @@ func (l *conversationQueue) leave(token string) []*job {
 	return left
 }
 
-// awaited tells whether a request of the same token waits for j, in its queue or
+// awaited reports whether a request of the same token waits for j, in its queue or
 // in the place of it. The caller holds m.mu.
 func (m *Manager) awaited(j *job) bool {
 	for id, l := range m.queues {
@@ -170,7 +170,7 @@ func (m *Manager) wait(ctx context.Context, j *job) (func(), error) {
 	return release, nil
 }
 
-// isFull tells whether there is no place for another job of the token. Where
+// isFull reports whether there is no place for another job of the token. Where
 // all places are taken, a token that has less than an equal share of them gets
 // one all the same: nobody can take the places of others. With n tokens there
 // are so at most 1 + 1/2 + … + 1/n times as many jobs as places. The caller

@@ -28,7 +28,7 @@ func (r refusals) note(key Fingerprint, now time.Time) {
 	r[key] = refusal{count: kept.count + 1, last: now}
 }
 
-// expects tells whether a marked repeat may be of a request that was refused.
+// expects reports whether a marked repeat may be of a request that was refused.
 func (r refusals) expects(key Fingerprint, now time.Time) bool {
 	kept := r[key]
 	return kept.count > 0 && now.Sub(kept.last) < refusedFor

@@ -135,7 +135,7 @@ type Request struct {
 	// id. Empty: a one-shot.
 	ConversationID string
 	Profile        string
-	// May tells whether the token may enter a conversation of a profile that
+	// May reports whether the token may enter a conversation of a profile that
 	// nobody owns; nil: every one. The profile is empty where nobody knows it. One
 	// that another token owns is closed to it in any case.
 	May func(profile string) bool
@@ -169,7 +169,7 @@ type Request struct {
 	Timeout time.Duration
 	// Detach lets the run go on when its client goes.
 	Detach bool
-	// Gone tells whether the client has hung up; it is called under locks and does
+	// Gone reports whether the client has hung up; it is called under locks and does
 	// not block. Nil: nothing is known of that. A client that has hung up starts no
 	// run, unless it is to go on without one.
 	Gone func() bool
@@ -185,7 +185,7 @@ type Chat interface {
 	Compose(info agentapi.Info, forked bool) (text, kind, line string)
 	// Begin is called before the message is sent.
 	Begin(base turn.Baseline)
-	// End is called when the job is over: began tells whether the message was
+	// End is called when the job is over: began reports whether the message was
 	// sent, stopped whether the run was ended because nobody was there.
 	End(began, stopped bool)
 }

@@ -61,7 +61,7 @@ func (s *slots) release(token string) {
 	}
 }
 
-// next gives a slot to who is next. Somebody waits.
+// next gives the slot to the next request in the queue, which is not empty.
 func (s *slots) next() waiter {
 	best := 0
 	for i, w := range s.waiting {

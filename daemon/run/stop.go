@@ -15,7 +15,7 @@ var ErrStopped = errors.New("stopped before the run began")
 // Stop ends what a token runs in a conversation, and what of it waits there:
 // somebody said so, and waits for no grace. A run that goes on is interrupted;
 // what was done until then is its answer. With an idempotency key only the
-// request with that key is meant. It tells how many it stopped.
+// request with that key is meant. It reports how many it stopped.
 func (m *Manager) Stop(token, conversation, key string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -38,7 +38,7 @@ const unattendedTime = 30 * time.Second
 
 // StopUnattended interrupts the run that a token has in a conversation and that
 // no job follows: the process that started it was killed, or had lost the
-// backend. It tells whether there was one.
+// backend. It reports whether there was one.
 func (m *Manager) StopUnattended(ctx context.Context, token, conversation string) (bool, error) {
 	if !m.unattendedOf(conversation, token) {
 		return false, nil
@@ -61,7 +61,7 @@ func (m *Manager) StopUnattended(ctx context.Context, token, conversation string
 	return true, conv.Interrupt(ctx)
 }
 
-// unattendedOf tells whether a token has left a run in a conversation in which
+// unattendedOf reports whether a token has left a run in a conversation in which
 // no job of this process is.
 func (m *Manager) unattendedOf(conversation, token string) bool {
 	m.mu.Lock()

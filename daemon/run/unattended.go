@@ -118,7 +118,7 @@ func (u *unattended) settle(conversation string, err error) {
 	u.end(conversation)
 }
 
-// stops tells whether a request of the token takes the place of the run that
+// stops reports whether a request of the token takes the place of the run that
 // goes on in the conversation: as it would of a run of this process that
 // nobody reads any more. Every other run is waited for.
 func (u *unattended) stops(conversation, token string) bool {
@@ -128,7 +128,7 @@ func (u *unattended) stops(conversation, token string) bool {
 	return known && mark.Token == token && !mark.Detach
 }
 
-// of tells whether the run that may go on in the conversation is the token's.
+// of reports whether the run that may go on in the conversation is the token's.
 func (u *unattended) of(conversation, token string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -136,7 +136,7 @@ func (u *unattended) of(conversation, token string) bool {
 	return known && mark.Token == token
 }
 
-// busy is called when the conversation has a run that is no job of this
+// busy is called when the conversation has a run that is not a job of this
 // process. It reports whether to stop that run.
 func (j *job) busy() (stop bool) {
 	if j.m.unattended.stops(j.id, j.req.Token) {

@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-// ErrNotRegular is returned for a target that exists and is no regular file: a
+// ErrNotRegular is returned for a target that exists and is not a regular file: a
 // directory, a device, a pipe.
 var ErrNotRegular = errors.New("not a regular file")
 
@@ -53,7 +53,7 @@ func Write(path string, data []byte, opts Options) error {
 	return nil
 }
 
-// IsTemp tells whether a file of that name is a temporary one of Write. A
+// IsTemp reports whether a file of that name is a temporary one of Write. A
 // process that dies leaves one behind; an old one may be removed.
 func IsTemp(name string) bool {
 	return strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)

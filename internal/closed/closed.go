@@ -1,7 +1,7 @@
 // Package closed keeps what this process has from the programs that it starts
 // and from other programs of the same user, as far as the system can do that.
 //
-// It is no sandbox: a program that runs as the same user reads the same files,
+// It is not a sandbox: a program that runs as the same user reads the same files,
 // and root reads everything.
 package closed
 

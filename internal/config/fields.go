@@ -9,10 +9,10 @@ type Section string
 const (
 	ServeSection  Section = "serve"  // ohgw serve
 	ClientSection Section = "client" // the commands that ask a running daemon
-	KeySection    Section = "keys"   // whatever needs the keys of LLMs: serve, too
+	KeySection    Section = "keys"   // whatever needs the LLM keys: serve, too
 )
 
-// The setting that says where the keys of LLMs are, and its choices.
+// The setting that says where the LLM keys are, and its choices.
 const (
 	KeyStoreKey  = "key_store"
 	KeyringStore = "keyring"
@@ -21,7 +21,7 @@ const (
 
 // Field is one setting: its names, its meaning and its place in a [Config].
 type Field struct {
-	Flag    string // without dashes; "" for a setting that is no flag
+	Flag    string // without dashes; "" for a setting without a flag
 	Env     string
 	Key     string // in the config file, with dots for tables
 	Arg     string // what stands for the value in help; "" for choices and switches

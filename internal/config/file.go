@@ -22,7 +22,7 @@ const fileVersion = 1
 
 const versionKey = "version"
 
-// readFile gives the values of the config file by key, with dots for tables.
+// readFile returns the values of the config file by key, with dots for tables.
 func readFile(path string, named bool) (map[string]any, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) && !named {
@@ -131,7 +131,7 @@ func unreadable(path string, err error) error {
 	return &fault.Error{Msg: "cannot read the config file " + path, Hint: hint, Code: fault.Usage, Err: err}
 }
 
-// broken is the error for a file that is no TOML: mistyped, or only half of it
+// broken is the error for a file that is not TOML: mistyped, or only half of it
 // was written.
 func broken(path string, err error) error {
 	msg := "the config file " + path + " is not valid"

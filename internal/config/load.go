@@ -14,7 +14,7 @@ type Source struct {
 	Flags  map[string][]string // values of the flags that were given, by name without dashes
 	Getenv func(string) string
 	File   string // the config file
-	// Named tells that the user named File. One that is not named need not
+	// Named reports that the user named File. One that is not named need not
 	// exist.
 	Named bool
 }
@@ -54,7 +54,7 @@ type Settings struct {
 	origins map[string]Origin // by key; what is missing is a default
 }
 
-// Origin tells where the setting with that key came from.
+// Origin reports where the setting with that key came from.
 func (s *Settings) Origin(key string) Origin {
 	if o, ok := s.origins[key]; ok {
 		return o

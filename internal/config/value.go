@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// set gives the setting in c the value that texts say: one text, or any number
+// set returns the setting in c the value that texts say: one text, or any number
 // for a list. The error tells what a text should look like.
 func (f Field) set(c *Config, texts []string) error {
 	if list, ok := f.at(c).(*[]string); ok {
@@ -30,7 +30,7 @@ func (f Field) set(c *Config, texts []string) error {
 	return f.parse(f.at(c), s)
 }
 
-// parse gives a setting that is no list the value that a text says.
+// parse gives a setting that is not a list the value that a text says.
 func (f Field) parse(at any, s string) (err error) {
 	switch p := at.(type) {
 	case *string:

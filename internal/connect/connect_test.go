@@ -69,7 +69,7 @@ func TestSettingsAreWhatTheirFormSays(t *testing.T) {
 	}
 }
 
-// parses tells why a text is not of a form. Python and JavaScript are run by
+// parses reports why a text is not of a form. Python and JavaScript are run by
 // the end-to-end tests.
 func parses(form connect.Form, text string) error {
 	switch form {

@@ -121,7 +121,7 @@ func (c Client) proveGone(before, after string) error {
 	return nil
 }
 
-// onlyOurs tells whether is lacks nothing that was but our entry: an element of
+// onlyOurs reports whether is lacks nothing that was but our entry: an element of
 // the list at the end of the path, or members that our settings have.
 func (c Client) onlyOurs(was, is, ours any, at []string) bool {
 	switch was := was.(type) {
@@ -142,7 +142,7 @@ func (c Client) onlyOurs(was, is, ours any, at []string) bool {
 	return reflect.DeepEqual(was, is)
 }
 
-// lacksOne tells whether left is was without one of its elements.
+// lacksOne reports whether left is was without one of its elements.
 func lacksOne(was, left []any) bool {
 	for i := range was {
 		if reflect.DeepEqual(slices.Delete(slices.Clone(was), i, i+1), append([]any{}, left...)) {

@@ -107,7 +107,7 @@ func TestWhatIsNotOursStays(t *testing.T) {
 	}
 }
 
-// Programs write settings anew, and put what is added before our last comment.
+// Programs write settings again, and put what is added before our last comment.
 func TestRemoveTakesOurEntryOnly(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ client, old, what, with string }{

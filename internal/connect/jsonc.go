@@ -178,7 +178,7 @@ func removeJSON(text string, at []string) (string, error) {
 	return text, nil
 }
 
-// marked tells whether our mark is before a member.
+// marked reports whether our mark is before a member.
 func marked(text string, m jsonMember) bool {
 	return strings.HasSuffix(strings.TrimRight(text[:m.start], " \t\r\n"), jsonMark)
 }

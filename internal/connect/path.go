@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Kept tells whether the settings are in a file of known form.
+// Kept reports whether the settings are in a file of known form.
 func (c Client) Kept() bool { return c.File != "" }
 
 // Path is where the client keeps its settings on the system goos (see

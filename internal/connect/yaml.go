@@ -36,7 +36,7 @@ func plain(v any) any {
 	return v
 }
 
-// blank tells whether a file says nothing.
+// blank reports whether a file says nothing.
 func blank(text string) bool {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" && line != "---" && line != "{}" && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "//") {
@@ -100,7 +100,7 @@ func (c Client) addYAML(text string, v Values) (string, error) {
 	return strings.Join(slices.Insert(doc.lines, at, block...), ""), nil
 }
 
-// taken tells whether what is at the place of our entry is for the same.
+// taken reports whether what is at the place of our entry is for the same.
 func (c Client) taken(there, ours any) bool {
 	switch there := there.(type) {
 	case []any:
@@ -115,7 +115,7 @@ func (c Client) taken(there, ours any) bool {
 	return false
 }
 
-// alike tells whether two entries of a list are for the same.
+// alike reports whether two entries of a list are for the same.
 func (c Client) alike(a, b any) bool {
 	one, ok := a.(map[string]any)
 	two, both := b.(map[string]any)
@@ -150,7 +150,7 @@ func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, "
 // yamlLines is a file in block style, as people write settings.
 type yamlLines struct{ lines []string }
 
-// find gives the line before which an entry at this path goes, its indent, and
+// find returns the line before which an entry at this path goes, its indent, and
 // the keys that are not there yet.
 func (d *yamlLines) find(at []string) (line, indent int, missing []string, err error) {
 	from, to := 0, len(d.lines)

@@ -69,7 +69,7 @@ func (w *World) remote(ctx context.Context) int {
 func (w *World) clocks(ctx context.Context, r Result, address string) Result {
 	theirs, err := w.ServerClock(ctx, address)
 	if err != nil || theirs.IsZero() {
-		return r // the backend has answered before; this is no news about it
+		return r // the backend has answered before; this is not news about it
 	}
 	apart := w.Now().Sub(theirs)
 	if apart.Abs() < skew {

@@ -11,7 +11,7 @@ import (
 )
 
 // minSecret is the shortest value that is looked for in a report. A shorter
-// one would be found everywhere, and is no key.
+// one would be found everywhere, and is not a key.
 const minSecret = 6
 
 // Hidden is what must not be in a report.

@@ -131,7 +131,7 @@ func TestAHealthyInstallationHasNothingToRepair(t *testing.T) {
 	for _, r := range doctor.Run(t.Context(), w, doctor.Checks(true), nil, nil) {
 		want := doctor.OK
 		if r.Check == "daemon" {
-			want = doctor.Skipped // none runs, which is no failure
+			want = doctor.Skipped // none runs, which is not a failure
 		}
 		if r.Verdict != want || len(r.Findings) > 0 || r.Text == "" {
 			t.Errorf("%s: %s, %q, %+v", r.Check, r.Verdict, r.Text, r.Findings)

@@ -2,7 +2,7 @@ package doctor
 
 import "context"
 
-// checkKeyStore asks the store of keys whether it works.
+// checkKeyStore asks the key store whether it works.
 func checkKeyStore(ctx context.Context, w *World) Result {
 	s, err := w.KeyStore(ctx)
 	if err != nil {
@@ -12,7 +12,7 @@ func checkKeyStore(ctx context.Context, w *World) Result {
 	if s.Problem != nil {
 		f := finding(s.Problem)
 		// Without a key in it, other places may have all that are needed; check
-		// "key" says whether.
+		// "key" reports whether.
 		if s.Keys > 0 {
 			r = r.fail(f.Text, f.Cause, f.Repair)
 		} else {

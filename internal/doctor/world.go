@@ -60,7 +60,7 @@ type World struct {
 	Version string // of this program
 }
 
-// KeyStore is where the keys of LLMs are.
+// KeyStore is where the LLM keys are.
 type KeyStore struct {
 	Name    string // for people
 	Path    string
@@ -98,7 +98,7 @@ type Backend struct {
 	Profiles int    // that it has; 0 where it does not tell
 }
 
-// embedded tells whether the agents run in the process of the gateway.
+// embedded reports whether the agents run in the process of the gateway.
 func (b Backend) embedded() bool { return b.Address == "" }
 
 // Daemon is a daemon that runs.
@@ -117,6 +117,6 @@ type Daemon struct {
 type Gateway struct {
 	URL string // without /v1
 	Key string // "": it wants none
-	// Temporary tells that it runs for this only.
+	// Temporary reports that it runs for this only.
 	Temporary bool
 }

@@ -43,7 +43,7 @@ func (e *Error) Error() string {
 	return e.Msg + ": " + e.Err.Error()
 }
 
-// Unwrap gives the cause to errors.Is and errors.As.
+// Unwrap returns the cause, for errors.Is and errors.As.
 func (e *Error) Unwrap() error { return e.Err }
 
 // CodeOf is the exit code that err means: 0 for nil, the Code of the outermost
@@ -70,5 +70,5 @@ func NewUsage(msg, hint string) error {
 // Error is the message.
 func (e *UsageError) Error() string { return e.fault.Error() }
 
-// Unwrap gives the Error in it to errors.As.
+// Unwrap returns the Error in it, for errors.As.
 func (e *UsageError) Unwrap() error { return e.fault }

@@ -44,11 +44,11 @@ var (
 	// with another secret, or it is damaged. The two cannot be told apart.
 	ErrWrongKey = errors.New("encrypted with another secret, or damaged")
 
-	// ErrMalformed means that this is no Fernet token whatever the secret.
+	// ErrMalformed means that this is not a Fernet token whatever the secret.
 	ErrMalformed = errors.New("not a Fernet token")
 )
 
-// IsToken tells whether OpenHands takes value for an encrypted one.
+// IsToken reports whether OpenHands takes value for an encrypted one.
 func IsToken(value string) bool { return strings.HasPrefix(value, Prefix) }
 
 // Key encrypts and decrypts. The zero Key is "no secret is configured". A Key
@@ -66,7 +66,7 @@ func NewKey(secret string) Key {
 	return Key{func() (sign, encrypt []byte) { return sum[:16], sum[16:] }}
 }
 
-// IsZero tells whether k is the zero Key.
+// IsZero reports whether k is the zero Key.
 func (k Key) IsZero() bool { return k.halves == nil }
 
 // String hides the key.
@@ -116,7 +116,7 @@ func (k Key) Decrypt(token string) ([]byte, error) {
 	return unpad(padded)
 }
 
-// Verify tells whether the token was made with this key, without decrypting
+// Verify reports whether the token was made with this key, without decrypting
 // it. It returns nil, ErrNoKey, ErrWrongKey or ErrMalformed.
 func (k Key) Verify(token string) error {
 	_, err := k.open(token)

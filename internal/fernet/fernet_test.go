@@ -219,7 +219,7 @@ func rawOf(t *testing.T, token string) []byte {
 	return raw
 }
 
-// encode gives the token with its bytes changed.
+// encode returns the token with its bytes changed.
 func encode(t *testing.T, token string, change func([]byte) []byte) string {
 	t.Helper()
 	return base64.URLEncoding.EncodeToString(change(rawOf(t, token)))

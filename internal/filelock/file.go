@@ -52,7 +52,7 @@ func (h *handle) open(path string, mode fs.FileMode) error {
 	return nil
 }
 
-// stillThere tells whether the file that is locked is the one that the next
+// stillThere reports whether the file that is locked is the one that the next
 // process will open. It is not when the holder before us removed it.
 func (h *handle) stillThere(path string) (bool, error) {
 	now, err := os.Lstat(path)
@@ -97,7 +97,7 @@ func (h *handle) close() error {
 	return file.Close()
 }
 
-// Held tells whether a process holds the exclusive lock on the file at path. A
+// Held reports whether a process holds the exclusive lock on the file at path. A
 // file that is not there is not locked. It takes a shared lock for a moment, so
 // that two who ask at the same time do not take each other for a holder.
 func Held(path string) (bool, error) {

@@ -38,7 +38,7 @@ with _file_lock(Path(sys.argv[1])):
     sys.stdin.read()
 `
 
-// pythonTrier tells whether Python gets the lock within half a second.
+// pythonTrier reports whether Python gets the lock within half a second.
 const pythonTrier = `
 import sys
 from filelock import FileLock, Timeout

@@ -226,7 +226,7 @@ func (a *asking) broken(ctx context.Context, err error) error {
 	return &lostError{err}
 }
 
-// stop tells the gateway that nobody waits for the answer any more. Where it
+// stop tells the gateway that no client waits for the answer. Where it
 // cannot be told, its grace ends the run.
 func (a *asking) stop(ctx context.Context) {
 	if a.conversation == "" {

@@ -33,12 +33,12 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 	return &Error{Kind: Unreachable, Message: "Nothing answers at " + c.place() + ".", Err: err}
 }
 
-// stranger is the error for what is no gateway. What tells what came instead.
+// stranger is the error for what is not a gateway. What tells what came instead.
 func (c *Client) stranger(what string, err error) *Error {
 	return &Error{Kind: Stranger, Message: fmt.Sprintf("The server at %s is not an ohgw gateway: it sent %s.", c.place(), what), Err: err}
 }
 
-// describe tells what an answer is, in a few words and without its content.
+// describe reports what an answer is, in a few words and without its content.
 func describe(res *http.Response) string {
 	kind, _, err := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	switch {
@@ -63,7 +63,7 @@ type envelope struct {
 
 // refused is the error for an answer that is not 200.
 func (c *Client) refused(res *http.Response) *Error {
-	// What cannot be read is no envelope either.
+	// What cannot be read is not an envelope either.
 	data, _ := io.ReadAll(io.LimitReader(res.Body, maxError))
 	var body envelope
 	if err := json.Unmarshal(data, &body); err != nil || body.Error == nil || body.Error.Message == "" {

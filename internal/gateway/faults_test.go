@@ -40,7 +40,7 @@ type asked struct {
 	stops                       int
 }
 
-// note keeps a request; it tells whether it was a question.
+// note keeps a request; it reports whether it was a question.
 func (a *asked) note(r *http.Request) bool {
 	if strings.HasSuffix(r.URL.Path, "/interrupt") {
 		a.stops++

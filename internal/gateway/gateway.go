@@ -88,7 +88,7 @@ type (
 		// Queue is how many questions come before this one; 0 when it runs.
 		Queue int
 	}
-	// Lost tells that the connection broke and is being found again. What
+	// Lost reports that the connection broke and is being found again. What
 	// follows the next Started is the whole answer from its beginning.
 	Lost struct {
 		Attempt int // from 1
@@ -155,7 +155,7 @@ const (
 	Locked                  // the key is missing or wrong
 	Busy                    // too many runs; try again later
 	Refused                 // the question cannot be asked like this
-	Stranger                // what answers is no gateway
+	Stranger                // what answers is not a gateway
 )
 
 func (e *Error) Error() string { return e.Message }

@@ -74,7 +74,7 @@ func (n *network) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
 }
 
-// cut breaks all connections; down says whether new ones are refused from now on.
+// cut breaks all connections; down reports whether new ones are refused from now on.
 func (n *network) cut(down bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -106,7 +106,7 @@ func (c *Claim) Publish(info Info) error {
 	return atomicfile.Write(filepath.Join(c.dir, addressFile), append(text, '\n'), atomicfile.Options{MaxMode: 0o600})
 }
 
-// Release gives the right back. Nobody finds the daemon from then on.
+// Release gives up the claim. From then on Find does not find the daemon.
 func (c *Claim) Release() error {
 	return errors.Join(c.withdraw(), c.unlock())
 }
@@ -126,7 +126,7 @@ func (c *Claim) withdraw() error {
 	return nil
 }
 
-// Find tells where the daemon with that runtime directory is. ErrNotRunning,
+// Find reports where the daemon with that runtime directory is. ErrNotRunning,
 // also when a daemon has left its address behind.
 func Find(dir string) (Info, error) {
 	alive, err := filelock.Held(filepath.Join(dir, lockFile))

@@ -1,6 +1,6 @@
 // Package keyfile reads files that hold one key, such as the agent-server's.
 //
-// It does not write them. Invariants: what other users could read is no key
+// It does not write them. Invariants: what other users could read is not a key
 // any more, and no error has a word of the content.
 package keyfile
 
@@ -21,9 +21,9 @@ var ErrNoKey = errors.New("the file does not contain exactly one key")
 // maxFile bounds what is read, in bytes. Keys have some hundred at most.
 const maxFile = 64 << 10
 
-// Read gives the key that a file holds, without white space around it. A
+// Read returns the key that a file holds, without white space around it. A
 // file that other users may read is refused with fs.ErrPermission: what it
-// holds is no secret any more.
+// holds is not a secret any more.
 func Read(path string) (string, error) {
 	key, err := read(path)
 	if err != nil {

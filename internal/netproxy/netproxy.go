@@ -135,7 +135,7 @@ func parseExceptions(value string) exceptions {
 	return out
 }
 
-// cover tells whether requests to u go without a proxy.
+// cover reports whether requests to u go without a proxy.
 func (x exceptions) cover(u *url.URL) bool {
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	addr, err := netip.ParseAddr(host)

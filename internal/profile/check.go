@@ -255,7 +255,7 @@ func (f finding) target() string {
 	return f.profile
 }
 
-// The names for migrate of what is no profile. No profile can be called so.
+// The names for migrate of what is not a profile. No profile can be called so.
 const (
 	TargetSettings = "@settings"
 	TargetCLI      = "@cli"

@@ -22,7 +22,7 @@ func resolver() *secret.Resolver {
 	return secret.NewResolver(secrettest.New(map[string]string{"provider/openhands": "key"}), secret.Providers(), environ(nil))
 }
 
-// check gives the problems as "profile code severity repair".
+// check returns the problems as "profile code severity repair".
 func check(t *testing.T, s store, opts profile.CheckOptions) []string {
 	t.Helper()
 	report, err := s.Check(t.Context(), opts)

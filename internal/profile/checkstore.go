@@ -135,7 +135,7 @@ func (c *checker) agents(files []document.File) {
 	}
 }
 
-// exposed tells whether others may read the file. Windows has no such bits.
+// exposed reports whether others may read the file. Windows has no such bits.
 func exposed(mode fs.FileMode) bool {
 	return runtime.GOOS != "windows" && mode.Perm()&0o077 != 0
 }

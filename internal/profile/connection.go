@@ -64,13 +64,13 @@ func parseConnections(src []byte, err error) (*jsonedit.Doc, error) {
 	return doc, nil
 }
 
-// has tells whether there is a connection of this id.
+// has reports whether there is a connection of this id.
 func (c connections) has(id string) bool {
 	_, ok := c.byID[id]
 	return ok
 }
 
-// Connections tells which provider connections there are. The error says why
+// Connections reports which provider connections there are. The error says why
 // that is not known.
 func (s *Store) Connections() (has func(id string) bool, err error) {
 	c := s.readConnections()

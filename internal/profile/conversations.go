@@ -24,10 +24,10 @@ type ConversationSettings struct {
 	Confirmation  bool  // risky actions wait for a person
 	Analyzer      bool  // the model rates the risk of its actions
 
-	// ACP tells that the settings are for an agent of another program, which
+	// ACP reports that the settings are for an agent of another program, which
 	// does not run here. MCP servers are all that Agent has then.
 	ACP bool
-	// Legacy tells that settings.json is in the OpenHands 0.x format, which
+	// Legacy reports that settings.json is in the OpenHands 0.x format, which
 	// say nothing that a present one reads.
 	Legacy bool
 	// Lost are the secrets that cannot be read. They are not in Agent, nor are
@@ -300,7 +300,7 @@ func (r *settingsReader) secret(entry string, v jsonedit.Value, only ...string) 
 
 var errRedacted = errors.New("the key was replaced by a mask when the profile was saved")
 
-// LostText tells which secrets cannot be read, in a sentence; "" for none.
+// LostText reports which secrets cannot be read, in a sentence; "" for none.
 func (c ConversationSettings) LostText() string {
 	if len(c.Lost) == 0 {
 		return ""

@@ -138,7 +138,7 @@ func ignoredFields() []string {
 	return []string{"schema_version", "is_subscription", fallbackMember, "retry_listener"}
 }
 
-// read gives the value as JSON in its plain form, or false when OpenHands
+// read returns the value as JSON in its plain form, or false when OpenHands
 // refuses it. A member that is not there has its fallback.
 func (f field) read(v jsonedit.Value) ([]byte, bool) {
 	switch v.Kind() {

@@ -41,7 +41,7 @@ type ImportOptions struct {
 	Remove  bool     // the key is removed from the profile: a running server needs it there
 }
 
-// ImportKeys copies the keys that are written in profiles into a store of keys.
+// ImportKeys copies the keys that are written in profiles into a key store.
 // One that cannot be read does not stop the others.
 func (s *Store) ImportKeys(ctx context.Context, keys secret.Store, opts ImportOptions) ([]Import, error) {
 	files, err := s.choose(opts.Names)
@@ -74,7 +74,7 @@ func secretFields() []string {
 	return []string{apiKeyMember, secret.AWSAccessKeyID, secret.AWSSecretAccessKey, secret.AWSSessionToken}
 }
 
-// entryName is where the key of a member belongs in a store of keys.
+// entryName is where the key of a member belongs in a key store.
 func (s *Store) entryName(profile, member string) string {
 	return secret.ProfileEntry(s.cfg.Base, profile, fieldOf(member))
 }
@@ -152,7 +152,7 @@ func (s *Store) removeKey(ctx context.Context, before document.Snapshot, field s
 	return err
 }
 
-// choose gives the files of these profiles, or of all.
+// choose returns the files of these profiles, or of all.
 func (s *Store) choose(names []string) ([]document.File, error) {
 	var files []document.File
 	if len(names) == 0 {
@@ -179,7 +179,7 @@ func (s *Store) choose(names []string) ([]document.File, error) {
 	return files, nil
 }
 
-// MoveKeys gives the keys that are stored for a profile to its new name, after
+// MoveKeys moves the keys that are stored for a profile to its new name, after
 // a Rename. The old entries go last, so that a key is never lost.
 func (s *Store) MoveKeys(ctx context.Context, keys secret.Store, old, name string) error {
 	_, err := s.eachKey(ctx, keys, old, func(entry, field string) error {
@@ -199,7 +199,7 @@ func (s *Store) MoveKeys(ctx context.Context, keys secret.Store, old, name strin
 }
 
 // RemoveKeys removes the keys that are stored for a profile, after a Remove. It
-// tells how many there were.
+// reports how many there were.
 func (s *Store) RemoveKeys(ctx context.Context, keys secret.Store, name string) (int, error) {
 	return s.eachKey(ctx, keys, name, func(entry, _ string) error { return keys.Delete(ctx, entry) })
 }

@@ -37,7 +37,7 @@ type Summary struct {
 	linkedKey bool // the key is in the connection
 }
 
-// Usable tells whether OpenHands loads the profile, as far as a list knows.
+// Usable reports whether OpenHands loads the profile, as far as a list knows.
 func (s *Summary) Usable() bool { return !s.Action.IsError() }
 
 // Subject is what to look for when its key is looked for; see
@@ -60,7 +60,7 @@ func (s *Summary) ownOrigin() secret.Origin {
 	return secret.Origin{Kind: secret.FromProfile}
 }
 
-// Names gives the names of all profiles that OpenHands can see, in order. It
+// Names returns the names of all profiles that OpenHands can see, in order. It
 // reads no profile, so it is fit for completion.
 func (s *Store) Names() ([]string, error) {
 	entries, err := s.readDir()

@@ -239,7 +239,7 @@ const (
 	KeyEncrypted KeyState = "encrypted" // looks like it; whether it can be decrypted is another matter
 )
 
-// keyState tells how OpenHands takes the value of a secret.
+// keyState reports how OpenHands takes the value of a secret.
 func keyState(v jsonedit.Value) KeyState {
 	text, _ := v.Text()
 	switch {
@@ -253,7 +253,7 @@ func keyState(v jsonedit.Value) KeyState {
 	return KeyPlain
 }
 
-// readSecret gives the secret in a member; the zero Value when there is none.
+// readSecret returns the secret in a member; the zero Value when there is none.
 func readSecret(v jsonedit.Value, ciphers *Ciphers) (secret.Value, error) {
 	text, _ := v.Text()
 	switch keyState(v) {

@@ -78,7 +78,7 @@ func sameDir(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// holdsFiles tells whether a directory is in use as a base directory.
+// holdsFiles reports whether a directory is in use as a base directory.
 func holdsFiles(base string) bool {
 	for _, path := range []string{document.ProfilesDir(base), document.SettingsFile(base).Path} {
 		if _, err := os.Stat(path); err == nil {

@@ -88,7 +88,7 @@ func newName(given string) (string, error) {
 	return name, err
 }
 
-// isDevice tells whether Windows takes a file of this name for a device,
+// isDevice reports whether Windows takes a file of this name for a device,
 // whatever follows a dot.
 func isDevice(name string) bool {
 	stem, _, _ := strings.Cut(strings.ToLower(name), ".")

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 )
 
-// busError tells whether there is a D-Bus session to ask for the keyring.
+// busError reports whether there is a D-Bus session to ask for the keyring.
 // Without this check, the library would start dbus-launch where that is
 // installed, and leave a daemon behind that has no keyring either.
 func busError(cfg KeyringConfig) error {

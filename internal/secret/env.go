@@ -16,7 +16,7 @@ func NewEnv(providers []Provider, lookup func(string) (string, bool)) *Env {
 	return &Env{providers: providers, lookup: lookup}
 }
 
-// Get gives the key of a ProviderEntry.
+// Get returns the key of a ProviderEntry.
 func (e *Env) Get(_ context.Context, name string) (Value, error) {
 	_, v := e.find(name)
 	if v.IsZero() {
@@ -59,7 +59,7 @@ func (e *Env) Set(context.Context, string, Value) error { return ErrReadOnly }
 // Delete refuses.
 func (e *Env) Delete(context.Context, string) error { return ErrReadOnly }
 
-// List gives the providers that have a key in the environment.
+// List returns the providers that have a key in the environment.
 func (e *Env) List(context.Context) ([]string, error) {
 	var names []string
 	for _, p := range e.providers {

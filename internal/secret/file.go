@@ -101,7 +101,7 @@ func (f *File) Delete(ctx context.Context, name string) error {
 	})
 }
 
-// List gives the names.
+// List returns the names.
 func (f *File) List(context.Context) ([]string, error) {
 	file, err := f.read()
 	if err != nil {

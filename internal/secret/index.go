@@ -29,7 +29,7 @@ type indexFile struct {
 
 const indexVersion = 1
 
-// read gives the names in order; none when there is no file.
+// read returns the names in order; none when there is no file.
 func (x index) read() ([]string, error) {
 	src, err := os.ReadFile(x.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -49,7 +49,7 @@ func (x index) read() ([]string, error) {
 	return slices.Compact(file.Names), nil
 }
 
-// add tells whether the name is new.
+// add reports whether the name is new.
 func (x index) add(ctx context.Context, name string) (bool, error) {
 	return x.change(ctx, func(names []string) []string {
 		if slices.Contains(names, name) {
@@ -70,7 +70,7 @@ func (x index) remove(ctx context.Context, name string) error {
 	return err
 }
 
-// change tells whether the number of names is another one now.
+// change reports whether the number of names is another one now.
 func (x index) change(ctx context.Context, edit func([]string) []string) (bool, error) {
 	release, err := lockFile(ctx, x.path)
 	if err != nil {

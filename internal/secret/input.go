@@ -20,7 +20,7 @@ const Redacted = "**********"
 // identity providers, have some thousand characters.
 const maxInput = 64 << 10
 
-// The ways in which an input is no key.
+// The ways in which an input is not a key.
 var (
 	ErrEmpty     = errors.New("the key is empty")
 	ErrNotOneKey = errors.New("the key contains a line break, a space or a control character")
@@ -66,7 +66,7 @@ const (
 	keyDigits = 3
 )
 
-// LooksLikeKey tells whether a command line argument is a key that somebody
+// LooksLikeKey reports whether a command line argument is a key that somebody
 // typed where a name belongs. It is then in the history of the shell, and its
 // owner has to hear that.
 func LooksLikeKey(arg string) bool {

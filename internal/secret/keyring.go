@@ -59,7 +59,7 @@ type KeyringConfig struct {
 	// DefaultService.
 	Service string
 
-	// LookupEnv is os.LookupEnv. On systems with D-Bus it tells whether there
+	// LookupEnv is os.LookupEnv. On systems with D-Bus it reports whether there
 	// is a session at all.
 	LookupEnv func(string) (string, bool)
 
@@ -101,7 +101,7 @@ func NewKeyring(cfg KeyringConfig) *Keyring {
 	return &Keyring{cfg: cfg, index: index{path: cfg.Index}, slots: make(chan struct{}, maxCalls)}
 }
 
-// Probe tells whether the keyring can be used, by asking for what is not there.
+// Probe reports whether the keyring can be used, by asking for what is not there.
 func (k *Keyring) Probe(ctx context.Context) error {
 	_, err := k.Get(ctx, "probe/"+rand.Text())
 	if errors.Is(err, ErrNotFound) {
@@ -159,7 +159,7 @@ func (k *Keyring) Delete(ctx context.Context, name string) error {
 	return errors.Join(err, k.index.remove(ctx, name))
 }
 
-// List gives the names from the index; it does not ask the keyring.
+// List returns the names from the index; it does not ask the keyring.
 func (k *Keyring) List(context.Context) ([]string, error) { return k.index.read() }
 
 // Close waits until the calls that were given up have ended, or until ctx has.
@@ -272,5 +272,5 @@ func (system) Get(service, user string) (string, error) { return keyring.Get(ser
 func (system) Set(service, user, secret string) error   { return keyring.Set(service, user, secret) }
 func (system) Delete(service, user string) error        { return keyring.Delete(service, user) }
 
-// usesDBus tells whether the keyring of this system is behind D-Bus.
+// usesDBus reports whether the keyring of this system is behind D-Bus.
 func usesDBus() bool { return runtime.GOOS != "darwin" && runtime.GOOS != "windows" }

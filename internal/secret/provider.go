@@ -75,7 +75,7 @@ func (p Provider) variables(field string) []string {
 	return []string{strings.ToUpper(field)} // aws_session_token is AWS_SESSION_TOKEN
 }
 
-// ownHost tells whether a base URL is at the provider itself, or wherever the
+// ownHost reports whether a base URL is at the provider itself, or wherever the
 // user has put its models. An empty one is that of the provider.
 func (p Provider) ownHost(base string) bool {
 	if base == "" || p.OwnHost {
@@ -85,7 +85,7 @@ func (p Provider) ownHost(base string) bool {
 	return err == nil && u.Scheme == "https" && slices.Contains(p.Hosts, strings.ToLower(u.Hostname()))
 }
 
-// here tells whether a base URL is on this machine.
+// here reports whether a base URL is on this machine.
 func here(base string) bool {
 	u, err := url.Parse(base)
 	if err != nil {

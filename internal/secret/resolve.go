@@ -93,7 +93,7 @@ func (e *NoKeyError) Error() string {
 	return msg
 }
 
-// Unwrap gives the errors of the places that could not be asked.
+// Unwrap returns the errors of the places that could not be asked.
 func (e *NoKeyError) Unwrap() []error {
 	errs := make([]error, len(e.Skipped))
 	for i, s := range e.Skipped {
@@ -221,7 +221,7 @@ func (r *Resolver) provider(model string) Provider {
 	return Provider{Prefix: prefix}
 }
 
-// Keyless tells whether a model works without a key.
+// Keyless reports whether a model works without a key.
 func (r *Resolver) Keyless(model string) bool { return r.provider(model).Keyless }
 
 // Variables are the environment variables that can hold the key of a model.
@@ -229,7 +229,7 @@ func (r *Resolver) Variables(model string) []string {
 	return r.env.Variables(ProviderEntry(ProviderOf(model), APIKey))
 }
 
-// Names gives the names in the store, for Locate. It is nil, with the error,
+// Names returns the names in the store, for Locate. It is nil, with the error,
 // when the store cannot tell them.
 func (r *Resolver) Names(ctx context.Context) ([]string, error) {
 	if r.keys == nil {
@@ -238,7 +238,7 @@ func (r *Resolver) Names(ctx context.Context) ([]string, error) {
 	return r.keys.List(ctx)
 }
 
-// Locate tells where Resolve would find the key, without reading any: names is
+// Locate reports where Resolve would find the key, without reading any: names is
 // what Names gave, in order. It is for lists of many profiles.
 func (r *Resolver) Locate(s Subject, names []string) Origin {
 	for _, origin := range r.Entries(s) {
@@ -255,7 +255,7 @@ func (r *Resolver) Locate(s Subject, names []string) Origin {
 	return Origin{Kind: FromNowhere}
 }
 
-// Withheld tells which key there is for the provider of a profile that Resolve
+// Withheld reports which key there is for the provider of a profile that Resolve
 // does not give, because it would go to the host of somebody else. names is as
 // for Locate. Without one, the kind of the Origin is FromNowhere.
 func (r *Resolver) Withheld(s Subject, names []string) Origin {

@@ -35,7 +35,7 @@ func New(s string) Value {
 	return Value{func() string { return s }}
 }
 
-// Reveal gives the secret itself. What it returns must go to where it is used
+// Reveal returns the secret itself. What it returns must go to where it is used
 // and nowhere else.
 func (v Value) Reveal() string {
 	if v.reveal == nil {
@@ -44,7 +44,7 @@ func (v Value) Reveal() string {
 	return v.reveal()
 }
 
-// IsZero tells whether the Value holds nothing.
+// IsZero reports whether the Value holds nothing.
 func (v Value) IsZero() bool { return v.reveal == nil }
 
 // Equal compares two secrets in a time that depends on their lengths only.
@@ -119,7 +119,7 @@ type Store interface {
 	// Delete removes a secret, or gives ErrNotFound.
 	Delete(ctx context.Context, name string) error
 
-	// List gives the names of all secrets in order.
+	// List returns the names of all secrets in order.
 	List(ctx context.Context) ([]string, error)
 }
 
@@ -142,7 +142,7 @@ const (
 )
 
 // UnavailableError says that a Store cannot be used now. It is not ErrNotFound:
-// nobody knows whether the key is there.
+// it is not known whether the key is there.
 type UnavailableError struct {
 	Reason Reason
 	Err    error // may be nil

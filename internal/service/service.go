@@ -40,7 +40,7 @@ const (
 // mark is in every file of ours.
 const mark = "Written by: ohgw service install"
 
-// Ours tells whether a file is one of ours.
+// Ours reports whether a file is one of ours.
 func Ours(text string) bool { return strings.Contains(text, mark) }
 
 // extraStop is what ohgw gets beyond its drain before it is killed.

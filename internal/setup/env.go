@@ -1,4 +1,4 @@
-// Package setup assembles what the commands work with: settings, stores of keys,
+// Package setup assembles what the commands work with: settings, key stores,
 // tokens and profiles, and, in the packages below it, backends, gateways and
 // clients.
 //
@@ -37,11 +37,11 @@ type Env struct {
 	// Config is the config file that the command line names; "" for none.
 	Config string
 
-	// CanAsk tells whether a person is there, who can unlock a keyring.
+	// CanAsk reports whether a person is there, who can unlock a keyring.
 	CanAsk func() bool
 }
 
-// Notes takes what a person should know and what is no data of a command.
+// Notes takes what a person should know and what is not data of a command.
 type Notes interface {
 	// Note is for everybody who did not ask for silence.
 	Note(format string, args ...any)

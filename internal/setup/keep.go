@@ -57,7 +57,7 @@ func (env *Env) KeepKey(ctx context.Context, store *KeyStore, entry secret.Entry
 	case err == nil:
 		action = keyReplaced
 	case errors.Is(err, secret.ErrNotFound), replace:
-		action = keyStored // Replacing also mends what cannot be read.
+		action = keyStored // Replacing also repairs what cannot be read.
 	default:
 		return "", KeyFault(ctx, err, store)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/ohgw/ohgw/internal/secret"
 )
 
-// KeyFault is an error of a store of keys as a person should read it.
+// KeyFault is an error of a key store as a person should read it.
 func KeyFault(ctx context.Context, err error, s *KeyStore) error {
 	if err == nil || ctx.Err() != nil {
 		return err

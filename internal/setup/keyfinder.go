@@ -39,7 +39,7 @@ func (env *Env) FindKeys(ctx context.Context, store *KeyStore) KeyFinder {
 	return KeyFinder{r, names}
 }
 
-// From tells where a key comes from.
+// From reports where a key comes from.
 func (f KeyFinder) From(s secret.Subject) secret.Origin { return f.Locate(s, f.Names) }
 
 // ProviderMark begins the name of a key for a provider. No name of a profile

@@ -10,13 +10,13 @@ import (
 	"github.com/ohgw/ohgw/internal/secret"
 )
 
-// The files of the stores of keys, in the state directory.
+// The files of the key stores, in the state directory.
 const (
 	KeysFile     = "keys.json"      // the keys themselves, with --key-store file
 	KeyNamesFile = "key-names.json" // names of the keys in the keyring
 )
 
-// KeyStore is where the keys of LLMs are kept, as the settings say.
+// KeyStore is where the LLM keys are kept, as the settings say.
 type KeyStore struct {
 	secret.Store
 
@@ -37,7 +37,7 @@ func (env *Env) KeyringPatience() time.Duration {
 	return secret.PatienceForMachines
 }
 
-// OpenKeyStore opens the store of keys of these settings.
+// OpenKeyStore opens the key store of these settings.
 func (env *Env) OpenKeyStore(s *config.Settings, patience time.Duration) (*KeyStore, error) {
 	dirs, err := env.Dirs()
 	if err != nil {

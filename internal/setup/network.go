@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// OnThisMachine tells whether a URL leads nowhere else.
+// OnThisMachine reports whether a URL leads nowhere else.
 func OnThisMachine(base string) bool {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -19,7 +19,7 @@ func OnThisMachine(base string) bool {
 	return LoopbackHost(u.Hostname())
 }
 
-// LoopbackHost tells whether a host name or address is this machine only.
+// LoopbackHost reports whether a host name or address is this machine only.
 func LoopbackHost(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()

@@ -65,7 +65,7 @@ const probeSize = 64 << 10
 // leaves that is killed meanwhile is removed by the next one.
 const probe = ".ohgw-probe.tmp"
 
-// Try tells whether something can be written in a directory: it writes a
+// Try reports whether something can be written in a directory: it writes a
 // temporary file and removes it.
 func Try(dir string) error {
 	f, err := os.OpenFile(filepath.Join(dir, probe), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)

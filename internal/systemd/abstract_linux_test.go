@@ -1,4 +1,4 @@
 package systemd_test
 
-// abstract tells whether sockets can have names that are no files.
+// abstract reports whether sockets can have names that are not files.
 func abstract() bool { return true }

@@ -2,5 +2,5 @@
 
 package systemd_test
 
-// abstract tells whether sockets can have names that are no files.
+// abstract reports whether sockets can have names that are not files.
 func abstract() bool { return false }

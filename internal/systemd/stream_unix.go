@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// InJournal tells whether what is written to a file goes to the journal.
+// InJournal reports whether what is written to a file goes to the journal.
 func InJournal(getenv func(string) string, f *os.File) bool {
 	stream := getenv("JOURNAL_STREAM")
 	if stream == "" {

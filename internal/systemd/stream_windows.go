@@ -2,6 +2,6 @@ package systemd
 
 import "os"
 
-// InJournal tells whether what is written to a file goes to the journal; there
+// InJournal reports whether what is written to a file goes to the journal; there
 // is none here.
 func InJournal(func(string) string, *os.File) bool { return false }

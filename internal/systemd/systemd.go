@@ -22,13 +22,13 @@ const (
 	Stopping = "STOPPING=1"
 )
 
-// Notify tells the service manager something, if it wants to know.
+// Notify sends the service manager a state, if it asked for that.
 func Notify(getenv func(string) string, states ...string) error {
 	path := getenv("NOTIFY_SOCKET")
 	if path == "" {
 		return nil
 	}
-	if strings.HasPrefix(path, "@") { // a name that is no file
+	if strings.HasPrefix(path, "@") { // a name that is not a file
 		path = "\x00" + path[1:]
 	}
 	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: path, Net: "unixgram"})

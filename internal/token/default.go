@@ -72,7 +72,7 @@ func (s *Store) Default(ctx context.Context) (secret.Value, Place, error) {
 	return value, place, nil
 }
 
-// WhereDefault tells where the value is, and asks no keyring: it goes by the
+// WhereDefault reports where the value is, and asks no keyring: it goes by the
 // names that are known. Its errors are those of Default.
 func (s *Store) WhereDefault(ctx context.Context) (Place, error) {
 	_, place, err := s.whereDefault(ctx)
@@ -82,7 +82,7 @@ func (s *Store) WhereDefault(ctx context.Context) (Place, error) {
 	return place, nil
 }
 
-// whereDefault gives the hash of the default token, too.
+// whereDefault returns the hash of the default token, too.
 func (s *Store) whereDefault(ctx context.Context) (sum, Place, error) {
 	doc, err := s.read()
 	if err != nil {
@@ -120,10 +120,10 @@ func (s *Store) valueIn(ctx context.Context, place Place) (secret.Value, error) 
 	return secret.New(text), err
 }
 
-// entry is the name of the value in the store of keys.
+// entry is the name of the value in the key store.
 func (s *Store) entry() string { return secret.TokenEntry(s.dir, DefaultName) }
 
-// keep puts the value of the default token into the store of keys, and makes
+// keep puts the value of the default token into the key store, and makes
 // sure that it is there.
 func (s *Store) keep(ctx context.Context, value secret.Value) error {
 	if s.values == nil {
@@ -140,7 +140,7 @@ func (s *Store) keep(ctx context.Context, value secret.Value) error {
 }
 
 // Settle moves the value out of the file of an older release into the store of
-// keys. It tells whether it did; when it cannot, the file stays, and its value
+// keys. It reports whether it did; when it cannot, the file stays, and its value
 // is good.
 func (s *Store) Settle(ctx context.Context) (moved bool, err error) {
 	if _, err := os.Lstat(s.path(oldFile)); errors.Is(err, fs.ErrNotExist) {

@@ -48,7 +48,7 @@ func (d *document) find(name string) int {
 	return slices.IndexFunc(d.entries, func(e entry) bool { return e.Name == name })
 }
 
-// read gives the document; without a file, an empty one.
+// read returns the document; without a file, an empty one.
 func (s *Store) read() (document, error) {
 	text, err := os.ReadFile(s.path(tokensFile))
 	if errors.Is(err, fs.ErrNotExist) {

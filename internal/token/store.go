@@ -73,7 +73,7 @@ func SplitKeys(s string) []string {
 
 // Check finds the token with the value that a client presented. The error is
 // ErrUnknown, ErrExpired (then the token comes with it), or why the tokens
-// cannot be read, which is no fault of the client. It takes the same time
+// cannot be read, which is not the client's fault. It takes the same time
 // wherever in the store a token is.
 func (s *Store) Check(presented string) (Token, error) {
 	entries, err := s.current()
@@ -100,7 +100,7 @@ func (s *Store) Check(presented string) (Token, error) {
 	return t, nil
 }
 
-// List gives all tokens in the order of their names.
+// List returns all tokens in the order of their names.
 func (s *Store) List() ([]Token, error) {
 	entries, err := s.current()
 	if err != nil {

@@ -6,7 +6,7 @@
 // right here because tokens are random and long; there is nothing to guess.)
 // tokens.lock is locked by whoever writes. The plain value of the token
 // "default", which exists so that the first start can show a line to paste, is
-// kept in the store of keys, that of LLMs: a keyring, or what its user has
+// kept in the key store, that of LLMs: a keyring, or what its user has
 // chosen instead. Older releases kept it in a file, default-token, which is
 // still read; see [Store.Settle].
 //
@@ -60,7 +60,7 @@ const Prefix = "ohgw-"
 // Token is what is known about a token, without its value.
 type Token struct {
 	// ID is the same for the whole life of the token and never used again. It
-	// is no secret.
+	// is not a secret.
 	ID      string
 	Name    string
 	Models  []string  // ids of the models it may use; empty: all
@@ -152,7 +152,7 @@ type sum [sha256.Size]byte
 func sumOf(value string) sum { return sha256.Sum256([]byte(value)) }
 
 // id is a name for the value that tells nothing about it: hashed once more, so
-// that it is no part of what is compared.
+// that it is not part of what is compared.
 func (s sum) id() string {
 	again := sha256.Sum256(s[:])
 	return hex.EncodeToString(again[:8])

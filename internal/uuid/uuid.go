@@ -11,7 +11,7 @@ import (
 // size is the number of bytes of a UUID.
 const size = 16
 
-// ErrMalformed is returned for a text that is no UUID.
+// ErrMalformed is returned for a text that is not a UUID.
 var ErrMalformed = errors.New("not a UUID")
 
 // New makes a random UUID (version 4), in lower case with dashes.

@@ -106,7 +106,7 @@ func faultOf(n ast.Node) (told, bool) {
 	return f, strings.Trim(f.sentence, gap+" :,.") != ""
 }
 
-// isFault tells whether an expression is fault.NAME.
+// isFault reports whether an expression is fault.NAME.
 func isFault(e ast.Expr, name string) bool {
 	s, ok := e.(*ast.SelectorExpr)
 	if !ok {

@@ -60,7 +60,7 @@ func write(root string) error {
 	return nil
 }
 
-// generate gives the text of each file, by its name in the repository at root.
+// generate returns the text of each file, by its name in the repository at root.
 func generate(root string) (map[string]string, error) {
 	files := manPages(cli.Root(world(io.Discard, io.Discard)))
 	for shell, name := range map[string]string{"bash": "ohgw.bash", "zsh": "_ohgw", "fish": "ohgw.fish", "powershell": "ohgw.ps1"} {

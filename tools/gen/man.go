@@ -205,7 +205,7 @@ func mentions(text, name string) bool {
 	return regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).MatchString(text)
 }
 
-// flagOf tells whether the flag of a setting is one of the command, or the
+// flagOf reports whether the flag of a setting is one of the command, or the
 // setting has no flag and is for the same commands as one that is.
 func flagOf(cmd *cobra.Command, f config.Field) bool {
 	if f.Flag != "" {

@@ -104,7 +104,7 @@ func (c *collector) collect(root ast.Node) {
 			c.text("text", n)
 		case *ast.BasicLit:
 			c.text("text", n)
-		case *ast.Field: // its tag is no text
+		case *ast.Field: // its tag is not text
 			c.seen[n.Tag] = true
 		}
 		return true

@@ -113,7 +113,7 @@ func prose(text string) string {
 	return strings.Join(words, " ")
 }
 
-// isVariable tells whether a word is the name of a variable of the environment.
+// isVariable reports whether a word is the name of a variable of the environment.
 func isVariable(word string) bool {
 	return len(word) > 3 && strings.Contains(word, "_") && strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == ""
 }

@@ -102,7 +102,7 @@ func sources(t *testing.T) []source {
 	return all
 }
 
-// packages groups what is no test by directory.
+// packages groups what is not a test by directory.
 func packages(t *testing.T) map[string][]source {
 	t.Helper()
 	dirs := map[string][]source{}

@@ -82,7 +82,7 @@ func TestPackageVariablesAreNeverWritten(t *testing.T) {
 	}
 }
 
-// packageVariables tells which names mean a variable of the package. Imports
+// packageVariables reports which names mean a variable of the package. Imports
 // stay unknown to it, which costs errors that say nothing about that.
 func packageVariables(group []source) func(*ast.Ident) bool {
 	var trees []*ast.File

@@ -99,7 +99,7 @@ type Draft struct {
 	at     int
 }
 
-// Draft gives the present text.
+// Draft returns the present text.
 func (e *Editor) Draft() Draft { return Draft{slices.Clone(e.glyphs), e.at} }
 
 // Restore brings a text back.

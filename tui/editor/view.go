@@ -10,7 +10,7 @@ func (e *Editor) Rows() int {
 	return len(e.rows)
 }
 
-// View gives at most height lines around the cursor, and where that is.
+// View returns at most height lines around the cursor, and where that is.
 func (e *Editor) View(height int) (lines []string, y, x int) {
 	y, x = e.cursor()
 	first := 0

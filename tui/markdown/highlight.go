@@ -49,7 +49,7 @@ func (r *Renderer) highlighter(lang string) *highlighter {
 	return &highlighter{grammar: g}
 }
 
-// line gives the tokens of a line, none of them empty.
+// line returns the tokens of a line, none of them empty.
 func (h *highlighter) line(s string) []token {
 	if h.diff {
 		return diffLine(s)

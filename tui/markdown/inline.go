@@ -42,7 +42,7 @@ func (w *writer) sgr(l look) string {
 	return s
 }
 
-// inline gives the spans of what is in n.
+// inline returns the spans of what is in n.
 func (w *writer) inline(n ast.Node, l look) []wrap.Span {
 	var spans []wrap.Span
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {

@@ -3,7 +3,7 @@
 // is larger than some kilobytes.
 //
 // It is the only importer of the parser. Text that goes in has been through
-// package safe; nothing of it is left out: HTML and what is no Markdown after
+// package safe; nothing of it is left out: HTML and what is not Markdown after
 // all are shown as they are written. A reference to a link that is defined in
 // another block is shown as it is written, too.
 package markdown
@@ -50,7 +50,7 @@ func New(t Theme) *Renderer {
 	return &Renderer{theme: t, parser: md.Parser(), grammars: map[string]grammar{}}
 }
 
-// Render gives the lines of a block, each at most width cells.
+// Render returns the lines of a block, each at most width cells.
 func (r *Renderer) Render(b Block, width int) []string {
 	width = max(width, 2)
 	if b.Fence != "" {

@@ -37,7 +37,7 @@ func (s *stream) ask(ctx context.Context, endpoint gateway.Endpoint, q gateway.Q
 	s.finish(s.read(ctx, endpoint, q))
 }
 
-// finish tells that nothing more comes.
+// finish reports that nothing more comes.
 func (s *stream) finish(err error) {
 	s.mu.Lock()
 	s.err, s.over = err, true
@@ -99,7 +99,7 @@ func (s *stream) batch() BatchMsg {
 	return s.take()
 }
 
-// take gives what came since it was called last.
+// take returns what came since it was called last.
 func (s *stream) take() BatchMsg {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -150,7 +150,7 @@ func (a *Answer) Source() string {
 	return strings.Join(texts, "\n\n")
 }
 
-// Final tells whether the last text alone is the answer, and what stands before
+// Final reports whether the last text alone is the answer, and what stands before
 // it was said on the way.
 func (a *Answer) Final(last bool) { a.final = last }
 

@@ -2,7 +2,7 @@ package transcript
 
 import "strings"
 
-// View gives the lines in view, as many as the list is high.
+// View returns the lines in view, as many as the list is high.
 func (l *List) View() []string {
 	l.frame++
 	if l.follow {

@@ -23,7 +23,7 @@ type Span struct {
 	Link string // an address behind the text, or ""
 }
 
-// First gives the first character of s as people count them, and its width.
+// First returns the first character of s as people count them, and its width.
 func First(s string) (string, int) {
 	if s[0] < utf8.RuneSelf && (len(s) == 1 || s[1] < utf8.RuneSelf) {
 		return s[:1], 1

@@ -140,7 +140,7 @@ func (s *Server) patch(w http.ResponseWriter, r *http.Request) {
 	done(w)
 }
 
-// validTags tells whether the server takes the tags.
+// validTags reports whether the server takes the tags.
 func validTags(tags map[string]string) bool {
 	for name, value := range tags {
 		if name == "" || len(value) > 256 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {

@@ -131,7 +131,7 @@ func (q *queue) begin(ctx context.Context, i int) bool {
 	return true
 }
 
-// may tells whether call i is the first in the queue that has all it needs, and
+// may reports whether call i is the first in the queue that has all it needs, and
 // there is room for it.
 func (q *queue) may(i int) bool {
 	if q.free == 0 || q.blocked(i) {
@@ -145,7 +145,7 @@ func (q *queue) may(i int) bool {
 	return true
 }
 
-// blocked tells whether a call before i that is not over needs what i needs.
+// blocked reports whether a call before i that is not over needs what i needs.
 func (q *queue) blocked(i int) bool {
 	for before := range i {
 		if q.state[before] != over && shares(q.needs[before], q.needs[i]) {

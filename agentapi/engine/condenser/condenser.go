@@ -12,7 +12,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
-// Settings say when a history is too long. The zero value is no condenser.
+// Settings say when a history is too long. The zero value means no condenser.
 type Settings struct {
 	MaxSize   int   // events of the view
 	KeepFirst int   // events at the beginning that stay
@@ -32,10 +32,10 @@ type Need struct {
 	Tokens int64
 }
 
-// Hard tells whether the model cannot be asked before the view is shorter.
+// Hard reports whether the model cannot be asked before the view is shorter.
 func (n Need) Hard() bool { return n.Wanted || n.Tokens > 0 }
 
-// Any tells whether there is any need.
+// Any reports whether there is any need.
 func (n Need) Any() bool { return n.Hard() || n.Events }
 
 // NeedOf is the need of a view whose next request is estimated at tokens, for a

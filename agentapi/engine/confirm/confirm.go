@@ -25,11 +25,11 @@ const (
 
 var order = map[string]int{"LOW": 1, "MEDIUM": 2, high: 3}
 
-// Analyzes tells whether the model's own word on the risk of a call is asked
+// Analyzes reports whether the model's own word on the risk of a call is asked
 // for.
 func Analyzes(analyzer json.RawMessage) bool { return kind(analyzer) == "LLMSecurityAnalyzer" }
 
-// Needed tells whether an action of that risk, in the model's own word, has to
+// Needed reports whether an action of that risk, in the model's own word, has to
 // be confirmed.
 func Needed(policy, analyzer json.RawMessage, risk string) bool {
 	switch kind(policy) {

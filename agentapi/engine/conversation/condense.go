@@ -20,7 +20,7 @@ const (
 // condenserUsage is the key of the numbers of summaries in the statistics.
 const condenserUsage = "condenser"
 
-// condense shortens the view if it is too long. It tells whether that was the
+// condense shortens the view if it is too long. It reports whether that was the
 // whole step.
 func (c *Conversation) condense() (bool, error) {
 	set := c.cfg.Condenser

@@ -79,7 +79,7 @@ type Choice struct{ Profile, Usage string }
 // [agentapi.Error]s.
 type Models interface {
 	// Model is the model as its profile is now. It is asked at the beginning of
-	// each run, so a model must not be made anew for an unchanged profile.
+	// each run, so a model must not be made again for an unchanged profile.
 	Model(ctx context.Context, c Choice) (llm.Model, error)
 	// Switched is the choice of a profile in a conversation that used another,
 	// and the stored agent with that profile's model.
@@ -108,7 +108,7 @@ type Host interface {
 	// Notice tells the model and the person something about the agent's
 	// surroundings, with the next message of the user, once in a conversation.
 	Notice(text string)
-	// Vision tells whether the model that answers next is shown images.
+	// Vision reports whether the model that answers next is shown images.
 	Vision() bool
 	// ReplaceMCP offers other tools in the place of those of MCP servers, from
 	// the next step on. It does not wait for it.
@@ -356,7 +356,7 @@ func (c *Conversation) Fork(ctx context.Context, id, from string) (s store.State
 	return s, events, failed
 }
 
-// Notice tells the model and the person something with the next message.
+// Notice adds a notice for the model and the person to the next message.
 func (c *Conversation) Notice(text string) {
 	// Nobody is told by a conversation that is closed.
 	_ = c.do(context.Background(), func() { c.notices = append(c.notices, text) })
@@ -425,7 +425,7 @@ func ends(ctx context.Context, group *sync.WaitGroup) bool {
 	}
 }
 
-// Ended tells whether the conversation has ended by itself: another process
+// Ended reports whether the conversation has ended by itself: another process
 // has taken it, or it broke. It can be closed, and opened again.
 func (c *Conversation) Ended() bool {
 	select {

@@ -100,7 +100,7 @@ func (c *Conversation) toolError(a *event.Action, text string, class event.Class
 	return err
 }
 
-// mustAsk tells whether a person has to say yes to the actions of an answer.
+// mustAsk reports whether a person has to say yes to the actions of an answer.
 func (c *Conversation) mustAsk(actions []event.Event) bool {
 	s := &c.dir.State
 	if len(actions) == 1 {
@@ -189,7 +189,7 @@ func (c *Conversation) call(e event.Event) batch.Call {
 	return batch.Call{Tool: t, Call: tool.Call{ID: a.ToolCallID, Args: args}, Err: err}
 }
 
-// result records what became of an action, and tells whether it was the end of
+// result records what became of an action, and reports whether it was the end of
 // the task.
 func (c *Conversation) result(e event.Event, r batch.Result) (done bool, err error) {
 	a := e.Body.(*event.Action)

@@ -15,7 +15,7 @@ const (
 )
 
 // entitle finds a title for a conversation that begins with message, beside
-// the run: nobody waits for it, and it is no event.
+// the run: nobody waits for it, and it is not an event.
 func (c *Conversation) entitle(message string) {
 	choice := Choice{Profile: c.choice.Profile, Usage: titleUsage}
 	c.workers.Go(func() {

@@ -158,7 +158,7 @@ func (c *Conversation) answered(actionID, callID string) {
 
 func (c *Conversation) stamp() string { return c.cfg.Now().Format(timestampFormat) }
 
-// update tells and records that a field of the state has changed.
+// update reports and records that a field of the state has changed.
 func (c *Conversation) update(key string, value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {

@@ -302,7 +302,7 @@ const repeatText = "None of your last 50 calls was new. If you wait for somethin
 const nudgeText = "This call has failed three times in the same way. Do not repeat it as it is: " +
 	"read the error, then change the call, use another tool, or say what stands in the way."
 
-// notifyAgent tells the agent something in the name of its environment.
+// notifyAgent sends the agent a message in the name of its environment.
 func (c *Conversation) notifyAgent(text string) error {
 	_, err := c.append(event.SourceEnvironment, &event.Message{
 		LLMMessage: message("user", texts(text)), ActivatedSkills: []string{}, ExtendedContent: []event.Content{},

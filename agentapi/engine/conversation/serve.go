@@ -240,7 +240,7 @@ var errClosed = &agentapi.Error{
 	Msg:  "The conversation was closed here; open it again.", InProcess: true,
 }
 
-// takeMessage takes the next message into the log and tells whether a run has to
+// takeMessage takes the next message into the log and reports whether a run has to
 // follow.
 func (c *Conversation) takeMessage() bool {
 	d := c.inbox[0]

@@ -53,7 +53,7 @@ func (c *Conversation) step() (outcome, error) {
 	return c.answer(resp)
 }
 
-// blocked tells whether a hook refused the message that is to be answered.
+// blocked reports whether a hook refused the message that is to be answered.
 func (c *Conversation) blocked() bool {
 	s := &c.dir.State
 	if _, ok := s.BlockedMessages[s.LastUserMessageID]; !ok || s.LastUserMessageID == "" {
@@ -63,7 +63,7 @@ func (c *Conversation) blocked() bool {
 	return true
 }
 
-// imagesUnseen tells whether the newest message of the user has images that
+// imagesUnseen reports whether the newest message of the user has images that
 // the model would not be shown.
 func (c *Conversation) imagesUnseen() bool {
 	if c.model.Info().Vision {

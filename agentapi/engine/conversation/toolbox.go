@@ -49,7 +49,7 @@ func (b *toolbox) offer(tools []tool.Tool) error {
 	return nil
 }
 
-// builtIn are the tools that are no MCP server's.
+// builtIn are the tools that are not an MCP server's.
 func (b *toolbox) builtIn() []tool.Tool {
 	return slices.DeleteFunc(slices.Clone(b.now), func(t tool.Tool) bool { return t.Definition().MCP != nil })
 }
@@ -84,7 +84,7 @@ func closeAll(tools []tool.Tool) error {
 // next step on.
 func (c *Conversation) ReplaceMCP(tools []tool.Tool) { c.mcp.Store(&tools) }
 
-// Vision tells whether the model is shown images.
+// Vision reports whether the model is shown images.
 func (c *Conversation) Vision() bool { return c.vision.Load() }
 
 func (c *Conversation) setModel(m llm.Model) {

@@ -57,7 +57,7 @@ func (m *model) requests() []llm.Request {
 	return m.asked
 }
 
-// Model gives the model for every choice.
+// Model returns the model for every choice.
 func (m *model) Model(context.Context, conversation.Choice) (llm.Model, error) { return m, nil }
 
 // Switched keeps the agent as it is.

@@ -1,6 +1,6 @@
 // Package enginetest has what tests of the engine need instead of a real
 // world: a model that speaks to internal/testkit/llmtest and nothing else, tools of a
-// few lines, profiles in memory. It checks nothing and is no part of ohgw.
+// few lines, profiles in memory. It checks nothing and is not part of ohgw.
 package enginetest
 
 import (

@@ -49,7 +49,7 @@ func (p *Profiles) Set(name, model string) {
 	}
 }
 
-// List gives the profiles.
+// List returns the profiles.
 func (p *Profiles) List(context.Context) ([]agentapi.Profile, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,7 +61,7 @@ func (p *Profiles) List(context.Context) ([]agentapi.Profile, error) {
 	return list, nil
 }
 
-// Load gives one profile.
+// Load returns one profile.
 func (p *Profiles) Load(_ context.Context, name string) (engine.Profile, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -131,14 +131,14 @@ func isPolicyError(text string) bool {
 	)
 }
 
-// cacheTooSmall tells a refusal to cache so little, which another try without
+// cacheTooSmall recognizes a refusal to cache so little, which another try without
 // marks avoids.
 func cacheTooSmall(err error) bool {
 	var f *wire.Failure
 	return errors.As(err, &f) && strings.Contains(strings.ToLower(f.Message), "minimum token count to start caching")
 }
 
-// isEmptyAccount tells a refusal that no waiting lifts: the account has no
+// isEmptyAccount recognizes a refusal that no waiting lifts: the account has no
 // credit, or its owner's limit is reached.
 func isEmptyAccount(err error) bool {
 	var f *wire.Failure

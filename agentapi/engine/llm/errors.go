@@ -46,7 +46,7 @@ var errPage = errors.New("the server sent a web page instead of an answer")
 // errGaveUp is a provider that stopped before it had said anything.
 var errGaveUp = errors.New("the provider stopped before the answer was complete")
 
-// transient tells whether another try may help.
+// transient reports whether another try may help.
 func (e *Error) transient() bool {
 	switch e.Code {
 	case CodeRateLimit, CodeTimeout, CodeUnavailable, CodeNoResponse:

@@ -78,7 +78,7 @@ func featuresOf(p *Profile) features {
 	return f
 }
 
-// refusesCache tells Claude's models that cannot cache, or not at Bedrock.
+// refusesCache recognizes Claude's models that cannot cache, or not at Bedrock.
 func refusesCache(p *Profile, raw string) bool {
 	if contains(raw, "claude-3-sonnet", "claude-2", "claude-v2", "claude-instant") {
 		return true
@@ -120,7 +120,7 @@ func sendsReasoning(raw string) bool {
 		"deepseek/deepseek-reasoner", "deepseek/deepseek-v4-pro", "deepseek/deepseek-v4-flash")
 }
 
-// keepsCache tells whether a model takes prompt_cache_retention: ordered rules
+// keepsCache reports whether a model takes prompt_cache_retention: ordered rules
 // of OpenHands, of which the last that matches decides.
 func keepsCache(raw string) bool {
 	decided := false
@@ -177,7 +177,7 @@ func maxOutput(p *Profile, known facts, window int64, local bool) int64 {
 	return limit
 }
 
-// Sees tells whether a model, named as in a profile, is shown images, if that
+// Sees reports whether a model, named as in a profile, is shown images, if that
 // is known.
 func Sees(model string) (sees, known bool) {
 	f := factsOf(strings.ToLower(strings.TrimSpace(model)))

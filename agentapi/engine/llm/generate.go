@@ -221,7 +221,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// relay hands pieces on, and tells when they begin anew.
+// relay hands pieces on, and tells when they begin again.
 type relay struct {
 	onDelta func(Delta) // may be nil
 	dirty   bool        // something was handed on since the beginning

@@ -36,7 +36,7 @@ func (h Hidden[T]) Reveal() T {
 	return h.reveal()
 }
 
-// IsZero tells whether there is no value.
+// IsZero reports whether there is no value.
 func (h Hidden[T]) IsZero() bool { return h.reveal == nil }
 
 // String hides the value.
@@ -79,5 +79,5 @@ func (h *Hidden[T]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// errHiddenType is a secret that is no text.
+// errHiddenType is a secret that is not text.
 var errHiddenType = errors.New("a secret value is of the wrong type")

@@ -53,7 +53,7 @@ type imageCache struct {
 	done map[[sha256.Size]byte]string // "" where the image stays as it is
 }
 
-// maxCached bounds the cache. Beyond it, it begins anew.
+// maxCached bounds the cache. Beyond it, it begins again.
 const maxCached = 64
 
 func (c *imageCache) fit(url string, side int) string {

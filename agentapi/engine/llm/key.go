@@ -69,7 +69,7 @@ func (m *model) checkKeys(c credentials) error {
 	return newError(CodeAuthentication, fmt.Sprintf("there is no key for models of %q. Store one with ohgw keys set %s, or set %s", p.prefix, m.cfg.Name, p.keyVar), nil)
 }
 
-// hasAuthHeader tells whether the profile brings its own header for a key.
+// hasAuthHeader reports whether the profile brings its own header for a key.
 func (m *model) hasAuthHeader() bool {
 	for name := range m.cfg.Profile.ExtraHeaders {
 		switch strings.ToLower(name) {

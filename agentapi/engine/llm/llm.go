@@ -101,5 +101,5 @@ type Error struct {
 // Error is the code with the detail.
 func (e *Error) Error() string { return e.Code + ": " + e.Detail }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }

@@ -36,12 +36,12 @@ func (m *model) baseOptions() (o wire.Options, dropped []string) {
 	return o, dropped
 }
 
-// marks tells whether the dialect has cache marks.
+// marks reports whether the dialect has cache marks.
 func (m *model) marks() bool {
 	return m.route.style == chatStyle || m.route.style == messagesStyle || m.route.style == converseStyle
 }
 
-// takesThinking tells whether signed thinking goes back: to Claude, and in a
+// takesThinking reports whether signed thinking goes back: to Claude, and in a
 // chat to LiteLLM or to something that may be one. Another model refuses what
 // it did not think.
 func (m *model) takesThinking() bool {

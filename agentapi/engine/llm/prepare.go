@@ -42,12 +42,12 @@ func (m *model) prepare(req Request) *wire.Call {
 	return c
 }
 
-// textTools tells whether a request offers its tools in the text protocol.
+// textTools reports whether a request offers its tools in the text protocol.
 func (m *model) textTools(req Request) bool {
 	return !m.nativeTools() && (len(req.Tools) > 0 || wire.HasCalls(req.Messages))
 }
 
-// nativeTools tells whether the model is offered tools in the provider's way.
+// nativeTools reports whether the model is offered tools in the provider's way.
 func (m *model) nativeTools() bool {
 	return m.cfg.Profile.NativeToolCalling && !m.route.provider.noTools
 }
@@ -125,7 +125,7 @@ func (m *model) callID(id string) string {
 	return id
 }
 
-// plainID tells whether Anthropic and Bedrock take an id.
+// plainID reports whether Anthropic and Bedrock take an id.
 func plainID(id string) bool {
 	return !strings.ContainsFunc(id, func(r rune) bool {
 		return r != '_' && r != '-' && (r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r))

@@ -128,7 +128,7 @@ func unsupported(prefix string) string {
 	return "if it has an OpenAI-compatible API, use openai/NAME and set base_url; else " + viaProxy
 }
 
-// takesEffort tells whether the provider takes reasoning_effort for a model.
+// takesEffort reports whether the provider takes reasoning_effort for a model.
 func (p provider) takesEffort(model string) bool {
 	return p.effort == "*" || p.effort != "" && strings.Contains(model, p.effort)
 }

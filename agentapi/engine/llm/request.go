@@ -185,7 +185,7 @@ func newWatchdog(limit time.Duration, cancel context.CancelCauseFunc) *watchdog 
 	return w
 }
 
-// heard starts the time anew.
+// heard starts the time again.
 func (w *watchdog) heard() {
 	if w.timer != nil {
 		w.timer.Reset(w.limit)

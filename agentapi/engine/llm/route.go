@@ -133,7 +133,7 @@ func isOpenAIRoot(p *Profile) bool {
 	return strings.HasPrefix(p.Model, "openai/") && strings.TrimSuffix(p.BaseURL, "/") == "https://api.openai.com"
 }
 
-// hasBaseURL tells whether the profile has a base URL of its own.
+// hasBaseURL reports whether the profile has a base URL of its own.
 func hasBaseURL(p *Profile) bool { return strings.TrimSpace(p.BaseURL) != "" && !isOpenAIRoot(p) }
 
 func baseURL(p *Profile, prov provider, getenv func(string) string) string {

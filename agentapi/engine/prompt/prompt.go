@@ -40,7 +40,7 @@ type Config struct {
 	Warn func(error)
 }
 
-// Secret is a secret by its name; its value is no business of a prompt.
+// Secret is a secret by its name; its value does not belong in a prompt.
 type Secret struct{ Name, Description string }
 
 // Prompt is the prompt of one conversation.

@@ -118,7 +118,7 @@ func (j sourceJSON) secret(open func(string) (string, error)) (Secret, bool) {
 	return Secret{}, false
 }
 
-// isSecretHeader tells which headers OpenHands seals, by its own list.
+// isSecretHeader reports which headers OpenHands seals, by its own list.
 func isSecretHeader(name string) bool {
 	name = strings.ToUpper(name)
 	return slices.ContainsFunc([]string{

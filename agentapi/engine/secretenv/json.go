@@ -7,7 +7,7 @@ import (
 
 // MaskJSON is Mask for every string value of a JSON document, the members
 // "kind" and "type" aside, which only say what an object is. The names of
-// members stay, as does every byte of what holds no value. What is no JSON
+// members stay, as does every byte of what holds no value. What is not JSON
 // comes back as it is, without what looks like a value in it.
 func (r *Registry) MaskJSON(doc json.RawMessage) json.RawMessage {
 	if len(doc) == 0 || !r.Any() {
@@ -72,7 +72,7 @@ func stringEnd(doc []byte, i int) int {
 	return len(doc)
 }
 
-// isKey tells whether the string that ends before i is the name of a member.
+// isKey reports whether the string that ends before i is the name of a member.
 func isKey(doc []byte, i int) bool {
 	for ; i < len(doc); i++ {
 		switch doc[i] {

@@ -110,7 +110,7 @@ func (p *patterns) extent(text []byte, final bool) (end int, more bool) {
 	return end, false
 }
 
-// Any tells whether there is a value to mask.
+// Any reports whether there is a value to mask.
 func (r *Registry) Any() bool { return r != nil && r.patterns.Load().any }
 
 // Mask replaces every value that is known: see [Registry.Set].
@@ -135,10 +135,10 @@ func (r *Registry) Masker() *Masker { return &Masker{registry: r} }
 // the next call.
 func (m *Masker) Write(piece []byte) []byte { return m.scan(piece, false) }
 
-// Flush gives what was held back: no more text will come.
+// Flush returns what was held back: no more text will come.
 func (m *Masker) Flush() []byte { return m.scan(nil, true) }
 
-// Release gives what is held back if it is at most n bytes, because the reader
+// Release returns what is held back if it is at most n bytes, because the reader
 // waits and so little of a value tells nothing. More text may come.
 func (m *Masker) Release(n int) []byte {
 	if len(m.held) > n {

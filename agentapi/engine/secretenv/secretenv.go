@@ -160,7 +160,7 @@ func (v Variable) GoString() string { return v.String() }
 // variableName is what a shell can have as a name.
 var variableName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 
-// For gives the secrets that a command names, sorted: those whose name occurs
+// For returns the secrets that a command names, sorted: those whose name occurs
 // in it in any case and can be the name of a variable. A secret that cannot be
 // had is in missing; the command may do without it.
 func (r *Registry) For(ctx context.Context, command string) (vars []Variable, missing []string) {

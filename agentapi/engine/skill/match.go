@@ -21,7 +21,7 @@ func (s Skill) Triggered(text string) string {
 	return ""
 }
 
-// hasWord tells whether word stands alone somewhere in text.
+// hasWord reports whether word stands alone somewhere in text.
 func hasWord(text, word string) bool {
 	if word == "" {
 		return false
@@ -43,7 +43,7 @@ func hasWord(text, word string) bool {
 
 func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// About tells whether a rule is about a file, given by its path in the
+// About reports whether a rule is about a file, given by its path in the
 // workspace with forward slashes.
 func (s Skill) About(file string) bool {
 	for _, pattern := range s.Paths {

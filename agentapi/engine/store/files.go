@@ -164,7 +164,7 @@ func syncFile(path string) error {
 	return errors.Join(h.sync(), h.close())
 }
 
-// skipped tells whether a path is a directory on Windows, which keeps names by
+// skipped reports whether a path is a directory on Windows, which keeps names by
 // itself and does not take a directory for a file.
 func skipped(path string) bool {
 	if runtime.GOOS != "windows" {

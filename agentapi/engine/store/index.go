@@ -32,7 +32,7 @@ func (d *Dir) add(e event.Event, name string) {
 // Len is the number of events of the log.
 func (d *Dir) Len() int { return len(d.log) }
 
-// Has tells whether the log has an event with that id.
+// Has reports whether the log has an event with that id.
 func (d *Dir) Has(id string) bool {
 	_, ok := d.index[id]
 	return ok

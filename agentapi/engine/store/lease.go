@@ -28,7 +28,7 @@ type Holder struct {
 	Instance string // 32 hex digits, new for each process
 	Host     string
 	PID      int
-	// Alive tells whether a process of this host lives. Nil: all do.
+	// Alive reports whether a process of this host lives. Nil: all do.
 	Alive func(pid int) bool
 }
 
@@ -88,7 +88,7 @@ func claimNew(dir string, opts Options) (*lease, error) {
 	return l, l.write()
 }
 
-// heldBy tells who has the lease that was found, nil if it is free.
+// heldBy returns the holder of the lease that was found, nil if it is free.
 func (l *lease) heldBy(found leaseJSON) error {
 	expires := time.UnixMicro(int64(found.ExpiresAt * 1e6))
 	if found.Instance == "" || found.Instance == l.opts.Holder.Instance || !l.opts.Now().Before(expires) {

@@ -284,7 +284,7 @@ func (d *Dir) Flush() error {
 }
 
 // setAside renames the files beyond the end of the log before the log grows
-// there: what was no part of the conversation must not become one.
+// there: what was not part of the conversation must not become one.
 func (d *Dir) setAside() error {
 	for len(d.beyond) > 0 {
 		path, suffix := filepath.Join(d.path, "events", d.beyond[0].name), ".beyond-gap"

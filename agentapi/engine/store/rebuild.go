@@ -13,7 +13,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
-// errTorn says that a file is no JSON: it was written, and had not reached the
+// errTorn says that a file is not JSON: it was written, and had not reached the
 // disk when the machine died.
 var errTorn = errors.New("the file is incomplete")
 

@@ -4,7 +4,7 @@ package store
 
 import "syscall"
 
-// startsWrites tells whether the system can be told to begin to write a file.
+// startsWrites reports whether the system can be told to begin to write a file.
 const startsWrites = true
 
 // syncFileRangeWrite is SYNC_FILE_RANGE_WRITE.

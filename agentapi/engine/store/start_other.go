@@ -2,7 +2,7 @@
 
 package store
 
-// startsWrites tells whether the system can be told to begin to write a file.
+// startsWrites reports whether the system can be told to begin to write a file.
 const startsWrites = false
 
 func (handle) start() {}

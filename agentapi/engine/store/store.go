@@ -3,7 +3,7 @@
 // and the other way round.
 //
 //	<root>/<id in 32 hex digits>/
-//	    base_state.json                  everything that is no event
+//	    base_state.json                  everything that is not an event
 //	    meta.json                        what the agent-server lists
 //	    events/event-00000-<id>.json     one event each, no gap
 //	    events/.eventlog.lock            held while events are written
@@ -52,10 +52,10 @@ type DamageError struct {
 // Error names the file.
 func (e *DamageError) Error() string { return fmt.Sprintf("%s: %v", e.File, e.Err) }
 
-// Is tells that the conversation's files are damaged.
+// Is reports that the conversation's files are damaged.
 func (e *DamageError) Is(target error) bool { return target == ErrCorrupt }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *DamageError) Unwrap() error { return e.Err }
 
 // damagedSuffix is what a damaged file is set aside with.
@@ -210,7 +210,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Exists tells whether there is a conversation with that id.
+// Exists reports whether there is a conversation with that id.
 func Exists(root, id string) bool {
 	_, err := os.Stat(filepath.Join(Path(root, id), stateFile))
 	return err == nil

@@ -55,7 +55,7 @@ func markOf(e event.Event) mark {
 	return m
 }
 
-// answers tells whether a result is that of an action.
+// answers reports whether a result is that of an action.
 func (m mark) answers(a mark) bool {
 	if m.actionID != "" {
 		return m.actionID == a.id

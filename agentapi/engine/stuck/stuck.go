@@ -125,7 +125,7 @@ func repeats(steps []step) bool {
 	return !slices.ContainsFunc(last, func(s step) bool { return !same(s, last[0]) })
 }
 
-// same tells whether two steps are the same call with the same result.
+// same reports whether two steps are the same call with the same result.
 func same(a, b step) bool {
 	return a.result.kind == observation && b.result.kind == observation && a.action.what == b.action.what && a.result.what == b.result.what
 }
@@ -142,7 +142,7 @@ func failures(steps []step) int {
 	return n
 }
 
-// talks tells whether the agent has only talked for a while. What its
+// talks reports whether the agent has only talked for a while. What its
 // environment says in between does not count.
 func (t *Trace) talks() bool {
 	n := 0

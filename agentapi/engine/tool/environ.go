@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// allowed tells which variables of our own environment a shell inherits: what
+// allowed reports which variables of our own environment a shell inherits: what
 // programs need to be found and to work, and nothing that could be a key, ours
 // or anybody's. Everything else stays here.
 func allowed(name string) bool {

@@ -34,7 +34,7 @@ type Definition struct {
 	MCP json.RawMessage
 }
 
-// ReadOnly tells whether a call changes nothing, so that nobody needs to know
+// ReadOnly reports whether a call changes nothing, so that nobody needs to know
 // its risk.
 func (d Definition) ReadOnly() bool { return d.Annotations != nil && d.Annotations.ReadOnly }
 

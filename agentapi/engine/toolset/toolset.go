@@ -35,7 +35,7 @@ type Config struct {
 	Version   string            // of ohgw, which MCP servers are told
 }
 
-// New gives what makes the tools of a conversation. Tools of the stored agent
+// New returns what makes the tools of a conversation. Tools of the stored agent
 // that are not built here are left out and logged; the model is told which
 // there are, and a stored call of another one is answered. The conversations of
 // what New gives share MCP servers.
@@ -170,7 +170,7 @@ func (m *maker) servers(ctx context.Context) error {
 	return nil
 }
 
-// missing tells the model and the person of a server that cannot be used, without
+// missing tells the model and the person about a server that cannot be used, without
 // the cause, which may be the output of a stranger's program.
 func missing(warning error) string {
 	why := "An MCP server cannot be used"

@@ -15,7 +15,7 @@ type IDs map[string]int
 // goes back to the provider with it.
 const signed = "__thought__"
 
-// Take gives the id under which a call goes into the history: its own, or where
+// Take returns the id under which a call goes into the history: its own, or where
 // that is taken the next one of the same form, since some models learn the form
 // of their ids from the history. "terminal:0" becomes "terminal:1", and
 // "call_x" becomes "call_x_2".

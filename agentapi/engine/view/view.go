@@ -25,7 +25,7 @@ import (
 type Render func(observation json.RawMessage) (content []event.Content, isError bool)
 
 // View is the events that the model sees, in order. It grows with the log and
-// is made anew only where the branch changes.
+// is made again only where the branch changes.
 type View struct {
 	render Render
 	items  []item
@@ -86,7 +86,7 @@ func (v *View) Content(i int) []event.Content { return v.items[i].content }
 // Weight is what the event at i takes in a request.
 func (v *View) Weight(i int) Weight { return v.items[i].weight }
 
-// CondensationWanted tells whether a request for a condensation is open.
+// CondensationWanted reports whether a request for a condensation is open.
 func (v *View) CondensationWanted() bool { return v.wanted }
 
 // Asked is the range of the user's newest message, and of those right before

@@ -41,23 +41,23 @@ const (
 	ReportBadURL    Action = "report-bad-url"   // no URL at all, but OpenHands loads it
 	ReportLegacyV0  Action = "report-legacy-v0" // settings of the first OpenHands
 	ReportIrregular Action = "report-irregular" // would be migrated, but has duplicates or NaN
-	ErrorUnreadable Action = "error-unreadable" // cannot be opened, or is no file
+	ErrorUnreadable Action = "error-unreadable" // cannot be opened, or is not a file
 	ErrorSymlink    Action = "error-symlink"    // a symbolic link: never written through
 	ErrorHardlink   Action = "error-hardlink"   // has other names: never replaced
 	ErrorName       Action = "error-invalid-name"
 	ErrorCorrupt    Action = "error-corrupt"
 	ErrorNotObject  Action = "error-not-object"
-	ErrorSchemaType Action = "error-schema-type" // schema_version is no integer
+	ErrorSchemaType Action = "error-schema-type" // schema_version is not an integer
 	ErrorNewer      Action = "error-newer"       // schema_version is not known yet
 	ErrorModel      Action = "error-missing-model"
 	ErrorBadURL     Action = "error-bad-url"
 	ErrorSchema     Action = "error-schema" // base_url is neither text nor null
 )
 
-// IsReport tells whether a person has to decide.
+// IsReport reports whether a person has to decide.
 func (a Action) IsReport() bool { return strings.HasPrefix(string(a), "report-") }
 
-// IsError tells whether the entry cannot be loaded or must not be written.
+// IsError reports whether the entry cannot be loaded or must not be written.
 func (a Action) IsError() bool { return strings.HasPrefix(string(a), "error-") }
 
 // URLState is how a base_url is written.
@@ -93,12 +93,12 @@ func URLOf(v jsonedit.Value) URL {
 	return URL{State: URLOther}
 }
 
-// isBlank tells whether there is no URL in it, however that is written.
+// isBlank reports whether there is no URL in it, however that is written.
 func (u URL) isBlank() bool {
 	return u.State != URLOther && strip(u.Text) == ""
 }
 
-// Warning is something about an entry that is no reason to change it.
+// Warning is something about an entry that is not a reason to change it.
 type Warning string
 
 // The warnings.

@@ -64,7 +64,7 @@ func ParseList(src []byte) (*List, error) {
 	return l, nil
 }
 
-// Source tells where the list is from.
+// Source reports where the list is from.
 func (l *List) Source() string { return l.source }
 
 // Current are the names that are served now, without a prefix.

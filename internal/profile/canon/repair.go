@@ -47,7 +47,7 @@ func (l *List) AsOpenHands(e Entry, force bool) (Decision, error) {
 	return d, nil
 }
 
-// CheckBaseURL tells whether a person may give an entry this URL: one that has
+// CheckBaseURL reports whether a person may give an entry this URL: one that has
 // none and means a proxy of their own.
 func (l *List) CheckBaseURL(e Entry, base string) error {
 	switch d := l.Decide(e); d.Action {

@@ -24,7 +24,7 @@ type splitted struct {
 	scheme, authority, path string
 }
 
-// IsAppProxy tells whether OpenHands takes the URL for that of its own proxy.
+// IsAppProxy reports whether OpenHands takes the URL for that of its own proxy.
 // The error is there when it cannot make anything of it.
 func IsAppProxy(url string) (bool, error) {
 	u, err := splitURL(url)
@@ -35,7 +35,7 @@ func (u splitted) isAppProxy() bool {
 	return u.scheme == "https" && u.authority == appProxyHost && (u.path == "" || u.path == appProxyPath)
 }
 
-// isProxyHost tells whether the URL means the host of the proxy, however it is
+// isProxyHost reports whether the URL means the host of the proxy, however it is
 // spelled. OpenHands compares bytes; people do not.
 func (u splitted) isProxyHost() bool {
 	host := u.authority

@@ -51,7 +51,7 @@ const (
 // maxSize bounds what is read. OpenHands' own files have some kilobytes.
 const maxSize = 32 << 20
 
-// ListDir gives the entries of a directory of profiles that OpenHands takes for
+// ListDir returns the entries of a directory of profiles that OpenHands takes for
 // profiles, in the order of their names without the suffix. A missing directory
 // has none.
 func ListDir(dir string) ([]fs.DirEntry, error) {
@@ -105,7 +105,7 @@ func CLIFile(base string) File {
 	return File{Kind: CLI, Path: filepath.Join(base, cliName)}
 }
 
-// Name is the name of the profile, or that of the file when it is no profile.
+// Name is the name of the profile, or that of the file when it is not a profile.
 func (f File) Name() string {
 	if f.Kind == Profile || f.Kind == AgentProfile {
 		return strings.TrimSuffix(filepath.Base(f.Path), suffix)
@@ -115,7 +115,7 @@ func (f File) Name() string {
 
 var validName = regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\z`)
 
-// ValidName tells whether OpenHands can see a profile of this name.
+// ValidName reports whether OpenHands can see a profile of this name.
 func ValidName(name string) bool { return validName.MatchString(name) }
 
 // GateError says why OpenHands does not load a file, or why it has no entries.
@@ -161,7 +161,7 @@ func (s Snapshot) Err() error {
 	return s.Gate
 }
 
-// Missing tells whether there is no such file.
+// Missing reports whether there is no such file.
 func (s Snapshot) Missing() bool { return errors.Is(s.Err(), fs.ErrNotExist) && s.Sealed == nil }
 
 // Read reads the file. What is wrong is in the Snapshot.

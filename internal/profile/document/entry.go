@@ -91,7 +91,7 @@ func (e Entry) Connection() string {
 	return id
 }
 
-// Canon is what matters about the form of the entry. known tells whether there
+// Canon is what matters about the form of the entry. known reports whether there
 // is a provider connection of this id.
 func (e Entry) Canon(known func(id string) bool) canon.Entry {
 	id := e.Connection()

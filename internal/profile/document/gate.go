@@ -23,7 +23,7 @@ const canonicalVersion = 4
 // acp is the kind of agent whose entry is there for the bill only.
 const acp = "acp"
 
-// Gate tells why OpenHands does not load a text of this kind, in the order in
+// Gate reports why OpenHands does not load a text of this kind, in the order in
 // which it would notice; nil when it may load it.
 func (k Kind) Gate(root jsonedit.Value) *GateError {
 	if root.Kind() != jsonedit.Object {
@@ -79,7 +79,7 @@ func versionGate(path string, object jsonedit.Value, known int64, falsy bool) *G
 	return nil
 }
 
-// isFalsy tells whether Python counts the value as false.
+// isFalsy reports whether Python counts the value as false.
 func isFalsy(v jsonedit.Value) bool {
 	switch v.Kind() {
 	case jsonedit.Null:
@@ -97,7 +97,7 @@ func isFalsy(v jsonedit.Value) bool {
 	return false
 }
 
-// isZero tells whether a number is 0 however it is spelled. What is too small
+// isZero reports whether a number is 0 however it is spelled. What is too small
 // for a float is 0 in Python too, but nobody writes that as a version.
 func isZero(number []byte) bool {
 	mantissa, _, _ := bytes.Cut(bytes.ToLower(number), []byte("e"))

@@ -52,7 +52,7 @@ func (f File) lockMode() fs.FileMode {
 }
 
 // Update reads the file under its lock, and writes what change makes of it. It
-// tells whether that was something new. The Snapshot that change gets has no
+// reports whether that was something new. The Snapshot that change gets has no
 // Gate and is not sealed, except that its Gate says fs.ErrNotExist when there
 // is no file; those are errors of Update.
 func (f File) Update(ctx context.Context, l Locking, change func(Snapshot) (*jsonedit.Doc, error)) (changed bool, err error) {
@@ -117,7 +117,7 @@ func (f File) Write(src []byte) error {
 	return atomicfile.Write(f.Path, src, opts)
 }
 
-// IsLockError tells whether err says that the lock was not to be had, so that
+// IsLockError reports whether err says that the lock was not available, so that
 // trying again later can help.
 func IsLockError(err error) bool {
 	_, busy := errors.AsType[*filelock.BusyError](err)

@@ -10,7 +10,7 @@ import (
 	"unicode/utf16"
 )
 
-// Set gives the text with the member at path set to raw, which must be JSON.
+// Set returns the text with the member at path set to raw, which must be JSON.
 // The value of an existing member is replaced; a new member is appended to its
 // object in the style of the others. An object or array in raw is laid out
 // like the text around it. Every other byte stays.
@@ -34,7 +34,7 @@ func (d *Doc) Set(raw []byte, path ...string) (*Doc, error) {
 	})
 }
 
-// Delete gives the text without the member at path, and without the comma and
+// Delete returns the text without the member at path, and without the comma and
 // the blanks that it needed. Deleting what is not there changes nothing.
 func (d *Doc) Delete(path ...string) (*Doc, error) {
 	return d.edit("delete", path, func(object Value, members []member, i int) []byte {

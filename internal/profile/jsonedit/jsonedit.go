@@ -51,7 +51,7 @@ type Irregular struct {
 	NaN       bool // NaN, Infinity or -Infinity is somewhere
 }
 
-// Any tells whether there is anything irregular.
+// Any reports whether there is anything irregular.
 func (i Irregular) Any() bool { return i.Duplicate || i.NaN }
 
 // Doc is a JSON text. It does not change: edits give a new one. It is safe for
@@ -80,7 +80,7 @@ func Parse(src []byte) (*Doc, error) {
 // Bytes is the text. The caller must not change it.
 func (d *Doc) Bytes() []byte { return d.src }
 
-// Irregular tells what in the text stands in the way of edits.
+// Irregular reports what in the text prevents edits.
 func (d *Doc) Irregular() Irregular { return d.irregular }
 
 // Root is the outermost value.
@@ -107,7 +107,7 @@ type Value struct {
 	at  span
 }
 
-// Exists tells whether the value is there, be it null.
+// Exists reports whether the value is there, be it null.
 func (v Value) Exists() bool { return v.doc != nil }
 
 // Raw is the spelling of the value. The caller must not change it.
@@ -118,7 +118,7 @@ func (v Value) Raw() []byte {
 	return v.doc.src[v.at.start:v.at.end:v.at.end]
 }
 
-// Kind tells what the value is.
+// Kind reports what the value is.
 func (v Value) Kind() Kind {
 	if v.doc == nil {
 		return Missing
@@ -139,7 +139,7 @@ func (v Value) Kind() Kind {
 }
 
 // Text is the content of a string. It is false for everything else, and for a
-// string with half of a surrogate pair, which is no text.
+// string with half of a surrogate pair, which is not text.
 func (v Value) Text() (string, bool) {
 	if v.Kind() != String {
 		return "", false
@@ -182,7 +182,7 @@ func (v Value) At(path ...string) Value {
 }
 
 // Members are the members of an object in the order of the text. A name that
-// is no text (see Text) is given as far as it is one.
+// is not text (see Text) is given as far as it is one.
 func (v Value) Members() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		for m := range v.spans() {

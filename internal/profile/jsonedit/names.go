@@ -20,7 +20,7 @@ type names struct {
 	small   [manyNames]span
 }
 
-// add tells whether the name was there already. Two spellings of one name are
+// add reports whether the name was there already. Two spellings of one name are
 // the same name.
 func (n *names) add(key span) bool {
 	if n.many != nil {
@@ -72,7 +72,7 @@ func nameIs(src []byte, key span, name string) bool {
 
 // unquote reads a string that the scanner has accepted. It is false when a
 // half of a surrogate pair stands alone. Python has such strings, so different
-// ones stay different: the half is spelled as three bytes that are no UTF-8.
+// ones stay different: the half is spelled as three bytes that are not UTF-8.
 func unquote(raw []byte) (text string, ok bool) {
 	body := raw[1 : len(raw)-1]
 	if bytes.IndexByte(body, '\\') < 0 {

@@ -58,7 +58,7 @@ func TestSetUndoesItself(t *testing.T) {
 		}
 		m := members[rapid.IntRange(0, len(members)-1).Draw(t, "member")]
 		if strings.ContainsAny(m.Value, "{[") {
-			return // is laid out anew
+			return // is laid out again
 		}
 		doc := mustParse(t, src)
 		changed, err := doc.Set([]byte(`"other"`), m.Name)

@@ -76,7 +76,7 @@ func TestPythonReadsTheSame(t *testing.T) {
 	t.Logf("%d texts, %d of them accepted", len(cases), accepted)
 }
 
-// mutate gives bytes as numbers: json.Marshal would mend what is no UTF-8.
+// mutate returns bytes as numbers: json.Marshal would repair what is not UTF-8.
 func mutate(random *mrand.Rand, seed string) []int {
 	const inserts = "{}[]\",:\\ue1209-+.\x00\x1f\x7f\xff\xc3 \n\rnNtI"
 	src := []byte(seed)

@@ -254,7 +254,7 @@ func (s *scanner) number() error {
 	return nil
 }
 
-// digits consumes digits and tells whether there were any.
+// digits consumes digits and reports whether there were any.
 func (s *scanner) digits() bool {
 	start := s.pos
 	for '0' <= s.peek() && s.peek() <= '9' {

@@ -166,7 +166,7 @@ func (r *RestoreReport) Code() fault.Code {
 	return code
 }
 
-// ErrNoBackup means that a directory is no backup.
+// ErrNoBackup means that a directory is not a backup.
 var ErrNoBackup = errors.New("not a backup made by ohgw")
 
 // Restore brings the files of a backup back, byte for byte. A file that is not

@@ -152,7 +152,7 @@ func checkBytes(t *testing.T, f document.File, before, after string) {
 	}
 }
 
-// entriesOf gives all members of all objects on the way to the entries, with
+// entriesOf returns all members of all objects on the way to the entries, with
 // the bytes of those that are no such objects.
 func entriesOf(t *testing.T, f document.File, src string) []string {
 	t.Helper()

@@ -49,7 +49,7 @@ type Options struct {
 	Progress  func(done, total int, path string) // may be nil
 }
 
-// repairing tells whether the run is for named entries only.
+// repairing reports whether the run is for named entries only.
 func (o *Options) repairing() bool { return len(o.AsOpenHands)+len(o.BaseURLFor) > 0 }
 
 // Run plans or applies. A file that cannot be changed does not stop the others;
@@ -84,7 +84,7 @@ type runner struct {
 	report Report
 	plans  []plan
 	backup *backup
-	busy   map[string]bool // locks that were not to be had
+	busy   map[string]bool // locks that were not available
 }
 
 // storeFacts are what entries depend on outside their own file.
@@ -173,7 +173,7 @@ func (r *runner) named() ([]target, error) {
 	return files, nil
 }
 
-// asks tells whether a person named the entry in one of the options.
+// asks reports whether a person named the entry in one of the options.
 func asks(names []string, t target) bool {
 	want := map[document.Kind]string{document.Settings: profile.TargetSettings, document.CLI: profile.TargetCLI}[t.file.Kind]
 	if want == "" {

@@ -64,7 +64,7 @@ type Optional struct {
 
 func text(s string) Optional { return Optional{canon.URLText, s} }
 
-// IsZero tells whether the member is not there.
+// IsZero reports whether the member is not there.
 func (o Optional) IsZero() bool { return o.state == canon.URLAbsent }
 
 // Text is the text, or "".
@@ -83,7 +83,7 @@ func (o Optional) String() string {
 	return o.text
 }
 
-// MarshalJSON gives the text or null.
+// MarshalJSON returns the text or null.
 func (o Optional) MarshalJSON() ([]byte, error) {
 	if o.state != canon.URLText {
 		return []byte("null"), nil
@@ -114,7 +114,7 @@ func (i *Item) fail(err error) {
 	i.After = i.Before
 }
 
-// isError tells whether the entry is not loaded or was not changed.
+// isError reports whether the entry is not loaded or was not changed.
 func (i *Item) isError() bool { return i.Err != nil || i.Action.IsError() }
 
 func (r *runner) finish() {
@@ -133,7 +133,7 @@ func (r *runner) finish() {
 	}
 }
 
-// Pending tells whether something is left to do: an entry to migrate, or one
+// Pending reports whether something is left to do: an entry to migrate, or one
 // without a URL. With strict it is anything that a person should look at.
 func (r *Report) Pending(strict bool) bool {
 	for i := range r.Items {

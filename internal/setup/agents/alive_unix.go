@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// processLives tells whether there is a process of that number.
+// processLives reports whether there is a process of that number.
 func processLives(pid int) bool {
 	return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }

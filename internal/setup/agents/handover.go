@@ -12,7 +12,7 @@ import (
 	"github.com/ohgw/ohgw/internal/setup"
 )
 
-// llmSecrets gives the stored keys of profiles to the agent-server at address.
+// llmSecrets hands the stored keys of profiles to the agent-server at address.
 // It is nil for a server elsewhere: its profiles are not those of this machine,
 // and a key that was stored here is not meant to leave it.
 func llmSecrets(env *setup.Env, s *config.Settings, address string, log *slog.Logger) (func(context.Context, agentserver.LLMProfile) ([]agentserver.Secret, error), error) {
@@ -39,7 +39,7 @@ type handover struct {
 	log    *slog.Logger
 }
 
-// secrets gives what is stored for a profile. A store that cannot be asked is
+// secrets returns what is stored for a profile. A store that cannot be asked is
 // told to the log, and the server goes on with the keys that it has.
 func (h *handover) secrets(ctx context.Context, p agentserver.LLMProfile) ([]agentserver.Secret, error) {
 	names, err := h.store.List(ctx)

@@ -34,7 +34,7 @@ func (e *engineProfiles) revision() (string, error) {
 	return fmt.Sprint(stamp) + keyStamp(e.state), err
 }
 
-// List gives the profiles that OpenHands would load.
+// List returns the profiles that OpenHands would load.
 func (e *engineProfiles) List(ctx context.Context) ([]agentapi.Profile, error) {
 	summaries, err := e.store.List(ctx)
 	if err != nil {
@@ -134,7 +134,7 @@ func (e *engineProfiles) model(p engine.Profile, cfg llm.Config) (llm.Model, err
 }
 
 // configure adds a profile to the configuration of a model, with the headers
-// and members that may hold credentials and so are no part of what the engine
+// and members that may hold credentials and so are not part of what the engine
 // stores.
 func (e *engineProfiles) configure(p engine.Profile, cfg llm.Config) (llm.Config, error) {
 	parsed, err := llm.ParseProfile(p.LLM)

@@ -52,7 +52,7 @@ func openServer(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 	return chosen, nil
 }
 
-// usable tells why the daemon does not start with a backend like that.
+// usable reports why the daemon does not start with a backend like that.
 func usable(ctx context.Context, st agentapi.Status, named bool) error {
 	cause := errors.New(agentapi.PublicMessage(st.Err, "It does not answer."))
 	switch {
@@ -74,7 +74,7 @@ func usable(ctx context.Context, st agentapi.Status, named bool) error {
 	return &fault.Error{Msg: "the agent-server at " + st.Address + " cannot be used", Hint: "see the cause", Err: cause}
 }
 
-// serverKey finds the agent-server's key. A file is read anew for each request,
+// serverKey finds the agent-server's key. A file is read again for each request,
 // so that a changed key holds at once.
 func serverKey(env *setup.Env, s *config.Settings, log *slog.Logger) (func() string, error) {
 	return keyFrom(env, []string{"OHGW_AGENT_SERVER_KEY", "OH_SESSION_API_KEYS_0", "SESSION_API_KEY"}, s, "agent_server.key_file", s.AgentServer.KeyFile, log)
@@ -93,7 +93,7 @@ func serverLLM(env *setup.Env, s *config.Settings, log *slog.Logger) (*agentserv
 	return &agentserver.LLM{Profile: llm.Profile, Model: llm.Model, BaseURL: llm.BaseURL, Key: key}, nil
 }
 
-// keyFrom gives the key in the first of the variables that is set, else that
+// keyFrom returns the key in the first of the variables that is set, else that
 // in a file, else none.
 func keyFrom(env *setup.Env, variables []string, s *config.Settings, setting, file string, log *slog.Logger) (func() string, error) {
 	for _, v := range variables {

@@ -10,7 +10,7 @@ import (
 	"github.com/ohgw/ohgw/internal/setup"
 )
 
-// fileStamp tells when OpenHands' files on this machine change, or the stored
+// fileStamp reports when OpenHands' files on this machine change, or the stored
 // keys. A new key shows in no list that an agent-server gives, and it is what
 // somebody changes before trying again. Files of a server elsewhere cannot be
 // seen.

@@ -84,7 +84,7 @@ func Hidden(ctx context.Context, env *setup.Env) doctor.Hidden {
 	return h
 }
 
-// isChoice tells whether a variable is a setting with one of the words that it
+// isChoice reports whether a variable is a setting with one of the words that it
 // may have: OHGW_KEY_STORE=keyring.
 func isChoice(name, value string) bool {
 	return slices.ContainsFunc(config.Fields(), func(f config.Field) bool { return f.Env == name && slices.Contains(f.Choices, value) })

@@ -18,7 +18,7 @@ import (
 	"github.com/ohgw/ohgw/internal/setup/serving"
 )
 
-// openGateway gives the gateway to knock at: the daemon that runs, or one that
+// openGateway returns the gateway to check: the running daemon, or one that
 // lives as long as this command.
 func (p *Installation) openGateway(ctx context.Context) (doctor.Gateway, error) {
 	c, err := p.running(ctx)

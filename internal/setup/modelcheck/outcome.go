@@ -26,7 +26,7 @@ const (
 	keyUnreadable Outcome = "key-unreadable" // there may be one, which cannot be read now
 	KeyRefused    Outcome = "key-refused"
 	ModelUnknown  Outcome = "model-unknown"
-	WrongAddress  Outcome = "wrong-address" // something answers that is no LLM
+	WrongAddress  Outcome = "wrong-address" // something answers that is not an LLM
 	OutOfQuota    Outcome = "quota"
 	TooOften      Outcome = "rate-limit"
 	WindowSmall   Outcome = "context"
@@ -36,7 +36,7 @@ const (
 	TimedOut      Outcome = "timeout"
 )
 
-// Severity is "" for an outcome that is no problem.
+// Severity is "" for an outcome that is not a problem.
 func (o Outcome) Severity() profile.Severity {
 	switch o {
 	case Answered:

@@ -73,8 +73,8 @@ func Find(ctx context.Context, env *setup.Env, s *config.Settings) (*Daemon, err
 
 // chooseKey finds what c shows: OHGW_API_KEY, else the first of OHGW_API_KEYS, else
 // the default token. The latter is for daemons on this machine only; no other
-// one could know it. That there is nothing is no error: the answer of
-// the daemon says whether it wants something.
+// one could know it. That there is nothing is not an error: the answer of
+// the daemon reports whether it wants something.
 func chooseKey(ctx context.Context, env *setup.Env, s *config.Settings, c *Daemon) error {
 	keys := token.SplitKeys(env.Getenv("OHGW_API_KEYS"))
 	switch {
@@ -150,7 +150,7 @@ func (c *Daemon) silent(err error) error {
 	}
 }
 
-// Stranger is the error for something that is no ohgw.
+// Stranger is the error for something that is not an ohgw.
 func (c *Daemon) Stranger(err error) error {
 	return &fault.Error{
 		Msg: "what answers at " + c.Base + " is not an ohgw daemon", Hint: "set the correct address with --url or OHGW_URL",

@@ -45,7 +45,7 @@ func (d Access) Tokens() daemon.Tokens {
 }
 
 // OpenAccess opens the tokens, and makes the default one the first time. shown
-// says whether its value is going to be shown to a person.
+// reports whether its value is going to be shown to a person.
 func OpenAccess(ctx context.Context, env *setup.Env, s *config.Settings, state string, shown bool) (Access, error) {
 	if s.NoAuth {
 		return Access{Source: "none is needed (" + s.Origin("no_auth").String() + ")"}, nil

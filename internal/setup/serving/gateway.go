@@ -50,7 +50,7 @@ func Open(ctx context.Context, env *setup.Env, s *config.Settings, in Options) (
 // Close interrupts what still runs and lets go of everything.
 func (g *Gateway) Close() error { return errors.Join(g.Daemon.Close(), g.Backend.Close()) }
 
-// daemonConfig gives the settings to the daemon, in the form that it has them.
+// daemonConfig returns the settings in the daemon's form.
 func daemonConfig(s *config.Settings, backend agents.Backend, in Options, now func() time.Time) daemon.Config {
 	build := buildinfo.Get()
 	c := daemon.Config{

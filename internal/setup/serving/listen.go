@@ -75,7 +75,7 @@ func WhoListens(ctx context.Context, env *setup.Env, addr string) string {
 	return cmp.Or(process, "another process")
 }
 
-// isGateway tells whether an ohgw answers at a base URL. No key is shown.
+// isGateway reports whether an ohgw answers at a base URL. No key is shown.
 func isGateway(ctx context.Context, env *setup.Env, base string) bool {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()

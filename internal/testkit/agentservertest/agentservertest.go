@@ -118,7 +118,7 @@ const (
 	tornPause = 50 * time.Millisecond
 )
 
-// do gives the status and the body of an answer.
+// do returns the status and the body of an answer.
 func (s *Server) do(t testing.TB, method, path string, in any) (int, []byte) {
 	t.Helper()
 	var body bytes.Buffer

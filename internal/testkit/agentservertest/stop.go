@@ -28,7 +28,7 @@ func (s *Server) stop() {
 }
 
 // killLeftovers kills the commands of the terminal tool. They live in a tmux
-// that is no child of the server and in no group of it; what they have in
+// that is not a child of the server and in no group of it; what they have in
 // common is the environment that scripts/agent-server gave the server. Where
 // there is no /proc they stay.
 func (s *Server) killLeftovers() {

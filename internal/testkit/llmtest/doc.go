@@ -1,7 +1,7 @@
 // Package llmtest is a scripted LLM for tests: an HTTP server with the wire of
 // OpenAI's chat completions, streamed or not, behind which no model thinks. It
 // is what an agent talks to when a test must know every word in advance. It
-// checks nothing that a provider would check, and it is no model for users.
+// checks nothing that a provider would check, and it is not a model for users.
 //
 // Point an agent at it with the model openai/NAME (any name will do) and the
 // base URL [Server.URL].

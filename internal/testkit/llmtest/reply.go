@@ -123,7 +123,7 @@ type errorObject struct {
 	Code    string  `json:"code"`
 }
 
-// errorKind gives the type and code that go with a status. A 401 does not say
+// errorKind returns the type and code that go with a status. A 401 does not say
 // invalid_request_error, as OpenAI's does, because LiteLLM takes that for a bad
 // request unless it knows the message by heart.
 func errorKind(status int) (kind, code string) {

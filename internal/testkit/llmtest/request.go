@@ -127,7 +127,7 @@ func (r *Request) step() (n int) {
 	return n
 }
 
-// reply tells which reply of a server the message is from, by the ids that
+// reply reports which reply of a server the message is from, by the ids that
 // Server.take makes for calls; empty if it has none, or ids of a script.
 func (m Message) reply() string {
 	if len(m.Calls) == 0 || !strings.HasPrefix(m.Calls[0].ID, madeID) {

@@ -33,7 +33,7 @@ type directive struct {
 
 func (d directive) text() string { return strings.TrimSpace(d.verb + " " + d.arg) }
 
-// lastRun gives the last directives of text that are parted by spaces on one
+// lastRun returns the last directives of text that are parted by spaces on one
 // line or by "then" alone.
 func lastRun(text string) []directive {
 	var run []directive

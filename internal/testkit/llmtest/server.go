@@ -135,7 +135,7 @@ func (s *Server) Requests() []*Request {
 	return slices.Clone(s.requests)
 }
 
-// Take gives the requests so far and drops them, so that a long test can count
+// Take returns the requests so far and drops them, so that a long test can count
 // them in pieces.
 func (s *Server) Take() []*Request {
 	s.mu.Lock()

@@ -39,7 +39,7 @@ func command(t testing.TB, dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Run gives the standard output of "python -c script args..." in dir, and
+// Run returns the standard output of "python -c script args..." in dir, and
 // fails the test when Python does.
 func Run(t testing.TB, dir, script string, args ...string) []byte {
 	t.Helper()
@@ -52,7 +52,7 @@ func Run(t testing.TB, dir, script string, args ...string) []byte {
 	return stdout.Bytes()
 }
 
-// Result gives what follows the word RESULT in the output of a script. The SDK
+// Result returns what follows the word RESULT in the output of a script. The SDK
 // prints a banner and warnings of its own before it.
 func Result(t testing.TB, output []byte) []byte {
 	t.Helper()

@@ -1,7 +1,7 @@
 // Package demo is a model without an AI: a script, in this process and
 // offline, that drives the real agent through one real command and a streamed
 // answer. It is for trying the wiring without a key, and says so in its answer.
-// It is no fake for tests, which script their models themselves.
+// It is not a fake for tests, which script their models themselves.
 package demo
 
 import (

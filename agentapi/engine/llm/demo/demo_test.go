@@ -95,7 +95,7 @@ func TestTheScriptRunsACommandThenAnswers(t *testing.T) {
 		t.Errorf("streamed answer %q, want %q", got, args["message"])
 	}
 
-	// A further question starts the script anew.
+	// A further question starts the script again.
 	req.Messages = append(req.Messages, second.Message, event.LLMMessage{Role: "tool", Content: []event.Content{event.Text("ok")}},
 		event.LLMMessage{Role: "user", Content: []event.Content{event.Text("And now?")}})
 	arguments(t, run(t, req), "terminal")

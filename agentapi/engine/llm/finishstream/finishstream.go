@@ -37,7 +37,7 @@ const (
 	inScalar              // in a number, true, false, null
 	inNested              // in an array or object, outside of its strings
 	atComma               // after a value
-	stopped               // at the end, or at what is no JSON
+	stopped               // at the end, or at what is not JSON
 )
 
 // Decoder decodes one call. The zero Decoder is ready for the first piece. It
@@ -163,7 +163,7 @@ func (d *Decoder) nested(c byte) {
 	}
 }
 
-// isScalar tells the characters that numbers, true, false and null have.
+// isScalar recognizes the characters that numbers, true, false and null have.
 func isScalar(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c == 'E' || c == '+' || c == '-' || c == '.'
 }

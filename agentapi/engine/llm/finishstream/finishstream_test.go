@@ -9,7 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/llm/finishstream"
 )
 
-// decode gives what a decoder says of args that come in pieces of n bytes.
+// decode returns what a decoder says of args that come in pieces of n bytes.
 func decode(args string, n int) string {
 	var d finishstream.Decoder
 	var out strings.Builder

@@ -20,7 +20,7 @@ const maxPixels = 100 << 20
 // quality of the JPEG images that are written.
 const quality = 85
 
-// Fit gives the data URL of an image of which no side is longer than side
+// Fit returns the data URL of an image of which no side is longer than side
 // pixels: the URL itself if the image is that small, or cannot be read.
 func Fit(url string, side int) string {
 	_, encoded, ok := wire.DataURL(url)

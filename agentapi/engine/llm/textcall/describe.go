@@ -63,7 +63,7 @@ type schema struct {
 
 func parseSchema(raw json.RawMessage) schema {
 	var s schema
-	// What is no schema says nothing about its parameters.
+	// What is not a schema says nothing about its parameters.
 	_ = json.Unmarshal(raw, &s)
 	var props struct {
 		Properties json.RawMessage `json:"properties"`

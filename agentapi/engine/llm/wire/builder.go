@@ -216,12 +216,12 @@ func (b *Builder) begin(slot int, id string) *call {
 	return c
 }
 
-// isOther tells whether a piece with an id and a name is of another call.
+// isOther reports whether a piece with an id and a name is of another call.
 func (c *call) isOther(id, name string) bool {
 	return id != "" && id != c.id && (!c.made || name != "")
 }
 
-// whole tells whether the arguments of a call are a JSON object.
+// whole reports whether the arguments of a call are a JSON object.
 func (c *call) whole() bool {
 	args := c.args.String()
 	return strings.HasSuffix(args, "}") && json.Valid([]byte(args))

@@ -30,7 +30,7 @@ func (f *Failure) Error() string {
 	return strconv.Itoa(f.Status) + ": " + f.Message
 }
 
-// maxMessage bounds what is kept of a body that is no error object, in bytes.
+// maxMessage bounds what is kept of a body that is not an error object, in bytes.
 const maxMessage = 4 << 10
 
 // ParseFailure reads a refusal from an HTTP answer. now is for dates in its
@@ -167,7 +167,7 @@ var (
 	htmlTag   = regexp.MustCompile(`(?s)<[^>]*>`)
 )
 
-// IsPage tells whether a text is the beginning of a web page.
+// IsPage reports whether a text is the beginning of a web page.
 func IsPage(body []byte) bool {
 	const enough = 512
 	begin := strings.ToLower(string(bytes.TrimSpace(body[:min(len(body), enough)])))
@@ -192,7 +192,7 @@ func PageTitle(body []byte) string {
 	return strconv.Quote(title)
 }
 
-// page is a body that is no JSON: of a web page its title.
+// page is a body that is not JSON: of a web page its title.
 func page(body []byte) string {
 	if !IsPage(body) {
 		return cut(string(body))

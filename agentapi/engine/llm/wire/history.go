@@ -2,7 +2,7 @@ package wire
 
 import "github.com/ohgw/ohgw/agentapi/event"
 
-// HasCalls tells whether a history holds tool calls.
+// HasCalls reports whether a history holds tool calls.
 func HasCalls(history []event.LLMMessage) bool {
 	for _, m := range history {
 		if len(m.ToolCalls) > 0 {
@@ -12,7 +12,7 @@ func HasCalls(history []event.LLMMessage) bool {
 	return false
 }
 
-// ThinkingLost tells whether the model is in the middle of calling tools and
+// ThinkingLost reports whether the model is in the middle of calling tools and
 // its thinking before those calls is not known: another model made them, or it
 // did not think. Thinking cannot be switched on then.
 func ThinkingLost(history []event.LLMMessage) bool {

@@ -23,7 +23,7 @@ func (l *Lenient[T]) UnmarshalJSON(data []byte) error {
 }
 
 // Count is a number of tokens in any shape that servers write: 12, 12.0, "12",
-// null. What is no number, or negative, is 0.
+// null. What is not a number, or negative, is 0.
 type Count int64
 
 // UnmarshalJSON never fails.

@@ -36,7 +36,7 @@ type Passed struct {
 type Refused struct {
 	// ToolName is the tool that was meant, as far as that is known.
 	ToolName string
-	// Call is the call to store. Arguments that are no JSON are replaced by a
+	// Call is the call to store. Arguments that are not JSON are replaced by a
 	// mark, so that a replay of the conversation is valid.
 	Call event.ToolCall
 	// Message is for the model, without any value of its arguments.
@@ -134,7 +134,7 @@ func storable(call event.ToolCall) event.ToolCall {
 	return call
 }
 
-// malformed is what is stored in place of arguments that are no JSON. The name
+// malformed is what is stored in place of arguments that are not JSON. The name
 // of its first member is OpenHands' own.
 func malformed(message string) string {
 	return string(object.Object{

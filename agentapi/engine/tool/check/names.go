@@ -20,7 +20,7 @@ const (
 // models append a piece of XML.
 var identifier = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*`)
 
-// alias gives the tool that a name of other times or other agents stands for;
+// alias returns the tool that a name of other times or other agents stands for;
 // empty if there is none.
 func alias(name string) string {
 	switch name {

@@ -267,7 +267,7 @@ func (v *validator) object(node object.Object, x map[string]any, path string, de
 	return out
 }
 
-// fit gives the value in one of the types, converted if it must be.
+// fit returns the value in one of the types, converted if it must be.
 func fit(types []string, x any) (any, bool) {
 	if slices.ContainsFunc(types, func(t string) bool { return is(t, x) }) {
 		return x, true

@@ -95,7 +95,7 @@ func unmarked(text, content string) error {
 
 var errNotThere = errors.New("not in the file")
 
-// find gives where the only occurrence of a text is. A line break in it stands
+// find returns where the only occurrence of a text is. A line break in it stands
 // for one of either kind in the file.
 func (f text) find(old string) (begin, end int, err error) {
 	if old == "" {
@@ -142,7 +142,7 @@ func join(lines []int) string {
 	return strings.Join(words, ", ")
 }
 
-// withoutReturns gives a text with plain line breaks, and a function from
+// withoutReturns returns a text with plain line breaks, and a function from
 // places in it to those in the original.
 func withoutReturns(s string) (plain string, back func(int) int) {
 	var removed []int // where in plain a return is missing before the line break

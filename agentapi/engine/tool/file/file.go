@@ -46,7 +46,7 @@ type Config struct {
 	Dir string
 	// Confined keeps the editor inside Dir.
 	Confined bool
-	// Vision tells whether the model is shown images now: another model may
+	// Vision reports whether the model is shown images now: another model may
 	// answer next. Nil: never.
 	Vision func() bool
 }

@@ -37,7 +37,7 @@ func (p *place) release() {
 	}
 }
 
-// find gives the place of a path. The file need not exist, its directory must.
+// find returns the place of a path. The file need not exist, its directory must.
 func (e *Editor) find(path string) (*place, error) {
 	if !filepath.IsAbs(path) {
 		hint := filepath.Join(e.cfg.Dir, path)
@@ -65,7 +65,7 @@ func (e *Editor) outside(path string) error {
 	return refusef("%s is outside the workspace %s, and this tool may only use files in there.", path, e.cfg.Dir)
 }
 
-// open gives a place that may be anywhere: its root is its directory.
+// open returns a place that may be anywhere: its root is its directory.
 func open(path, real string) (*place, error) {
 	dir, name := filepath.Split(real)
 	if name == "" {
@@ -108,7 +108,7 @@ func (e *Editor) cannotFind(path string, err error) error {
 	return readable(path, err)
 }
 
-// ofGit tells whether a path below the workspace is git's own: hooks and
+// ofGit reports whether a path below the workspace is git's own: hooks and
 // configuration in there make git run programs outside of every confinement.
 // Some file systems do not tell ".GIT" from ".git".
 func ofGit(name string) bool {

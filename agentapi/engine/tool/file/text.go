@@ -37,11 +37,11 @@ var upper = [32]rune{
 	0x90, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014, 0x02dc, 0x2122, 0x0161, 0x203a, 0x0153, 0x9d, 0x017e, 0x0178,
 }
 
-// sniffed is how much of a file tells whether it is text.
+// sniffed is how much of a file is read to decide whether it is text.
 const sniffed = 8000
 
 // decode reads a text, whatever encoding it has, so that encode gives the same
-// bytes. Data that is no text is errBinary.
+// bytes. Data that is not text is errBinary.
 func decode(data []byte) (string, encoding, error) {
 	switch {
 	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) && utf8.Valid(data):
@@ -147,13 +147,13 @@ func byteOf(r rune) (byte, bool) {
 	return 0, false
 }
 
-// crlf tells whether most lines of a text end as on Windows.
+// crlf reports whether most lines of a text end as on Windows.
 func crlf(text string) bool {
 	pairs := strings.Count(text, "\r\n")
 	return pairs > 0 && 2*pairs >= strings.Count(text, "\n")
 }
 
-// ends gives what a model wrote the line ends of the file.
+// ends converts what a model wrote to the line ends of the file.
 func ends(s string, windows bool) string {
 	if !windows {
 		return s
@@ -161,7 +161,7 @@ func ends(s string, windows bool) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n")
 }
 
-// splitLines gives the lines without their ends. A text that ends in a line
+// splitLines returns the lines without their ends. A text that ends in a line
 // end has no empty line after it.
 func splitLines(text string) []string {
 	if text == "" {

@@ -211,7 +211,7 @@ func entryLine(dir string, entry fs.DirEntry) string {
 	return line + "\n"
 }
 
-// listDir gives the entries that are not hidden, by name, and how many are.
+// listDir returns the entries that are not hidden, by name, and how many are.
 func listDir(p *place, name string) (entries []fs.DirEntry, hidden int, err error) {
 	all, err := fs.ReadDir(p.root.FS(), filepath.ToSlash(filepath.Clean(name)))
 	if err != nil {

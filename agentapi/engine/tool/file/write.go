@@ -14,7 +14,7 @@ import (
 // maxSize is the biggest file that is viewed or edited.
 const maxSize = 10 << 20
 
-// read gives the content of a regular file.
+// read returns the content of a regular file.
 func (p *place) read() ([]byte, fs.FileInfo, error) {
 	f, err := p.root.OpenFile(p.name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
@@ -129,7 +129,7 @@ func (p *place) fill(data []byte, mode fs.FileMode, prepare func(*os.File) error
 }
 
 // syncDir makes the new name last. The file is written either way, so an error
-// is no reason to tell the model that it is not.
+// is not a reason to tell the model that it is not.
 func (p *place) syncDir() {
 	dir, err := p.root.Open(filepath.Dir(p.name))
 	if err != nil {

@@ -77,7 +77,7 @@ func servers(raw json.RawMessage, find func(string) (string, error)) (out map[st
 	return out, enabled, failed
 }
 
-// off tells whether a server is not enabled.
+// off reports whether a server is not enabled.
 func off(raw json.RawMessage) bool {
 	var s struct {
 		Enabled *bool `json:"enabled"`

@@ -63,7 +63,7 @@ func newConnection(p *Pool, m *member) *connection {
 
 var errClosed = errors.New("the connection was closed")
 
-// open gives the session, and makes one if there is none or it was lost. A new
+// open returns the session, and makes one if there is none or it was lost. A new
 // session is asked for its tools.
 func (c *connection) open(ctx context.Context) (*sdk.ClientSession, error) {
 	c.mu.Lock()
@@ -129,7 +129,7 @@ func (c *connection) explain(err error, words *lastWords) error {
 	return errors.New(text)
 }
 
-// transport is the way to the server.
+// transport connects to the server.
 func (c *connection) transport() (sdk.Transport, *lastWords, error) {
 	words := &lastWords{}
 	if c.server.Transport == "stdio" {

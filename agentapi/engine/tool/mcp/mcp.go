@@ -66,7 +66,7 @@ type Client struct {
 	warnings []error
 }
 
-// Connect gives the tools of all servers, and starts or reaches those whose
+// Connect returns the tools of all servers, and starts or reaches those whose
 // tools are not known. A server that cannot be used is left out: see
 // [Client.Warnings]. The error is ctx's.
 func Connect(ctx context.Context, cfg Config) (*Client, error) {

@@ -70,7 +70,7 @@ func (m *member) attach() (*connection, error) {
 	return m.connection, nil
 }
 
-// open gives the server's session for a call.
+// open returns the server's session for a call.
 func (m *member) open(ctx context.Context) (*sdk.ClientSession, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()

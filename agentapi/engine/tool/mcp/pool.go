@@ -90,7 +90,7 @@ func (p *Pool) remember(k key, list []*sdk.Tool, err error) {
 	p.lists[k.list] = known{list, err, now.Add(keep)}
 }
 
-// attach gives the connection to a member's server, which it uses until detach.
+// attach returns the connection to a member's server, which it uses until detach.
 func (p *Pool) attach(m *member) *connection {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -71,7 +71,7 @@ func Parse(data []byte) (Object, error) {
 
 var errTrailing = errors.New("text after the end")
 
-// notObject tells a valid value that is not an object from text that is no JSON.
+// notObject distinguishes a valid value that is not an object from text that is not JSON.
 func notObject(data []byte) error {
 	var v json.RawMessage
 	if err := json.Unmarshal(data, &v); err != nil {
@@ -80,7 +80,7 @@ func notObject(data []byte) error {
 	return ErrNotObject
 }
 
-// Get gives the value of a member; nil if there is none.
+// Get returns the value of a member; nil if there is none.
 func (o Object) Get(name string) json.RawMessage {
 	for _, m := range o {
 		if m.Name == name {
@@ -90,7 +90,7 @@ func (o Object) Get(name string) json.RawMessage {
 	return nil
 }
 
-// Has tells whether there is such a member.
+// Has reports whether there is such a member.
 func (o Object) Has(name string) bool { return o.index(name) >= 0 }
 
 // With is the object with the member set: in its place, or as the last one.
@@ -152,7 +152,7 @@ func (o Object) MarshalJSON() ([]byte, error) {
 func (o Object) JSON() json.RawMessage {
 	data, err := json.Marshal(o)
 	if err != nil {
-		// A value that is no JSON is a mistake of the caller, and the text
+		// A value that is not JSON is a mistake of the caller, and the text
 		// would be stored for ever.
 		panic(fmt.Sprintf("object: %v", err))
 	}

@@ -12,7 +12,7 @@ const maxLine = 64 << 10
 
 // cleaner turns what programs write to a terminal into text: the escape
 // sequences are gone, a line that was written over and over is there once, as
-// it was last. It is no screen: a program that draws one gives its pieces one
+// it was last. It is not a screen: a program that draws one gives its pieces one
 // below the other.
 type cleaner struct {
 	emit func([]byte)

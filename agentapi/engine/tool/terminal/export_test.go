@@ -2,7 +2,7 @@
 
 package terminal
 
-// Ready tells a test that the last command is over, which a caller learns only
+// Ready reports to a test that the last command is over, which a caller learns only
 // with the next call.
 func (t *Terminal) Ready() bool {
 	t.mu.Lock()
@@ -10,7 +10,7 @@ func (t *Terminal) Ready() bool {
 	return t.session == nil || !t.session.alive() || t.session.over(t.seq)
 }
 
-// Alive tells a test whether there is a shell.
+// Alive reports to a test whether there is a shell.
 func (t *Terminal) Alive() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -2,7 +2,7 @@ package terminal
 
 import "strings"
 
-// key gives what a special key sends; ok is false for any other text. Keys are
+// key returns what a special key sends; ok is false for any other text. Keys are
 // C-c, CTRL-c or CTRL+c with a letter, and those of namedKey.
 func key(name string) (sent string, ok bool) {
 	upper := strings.ToUpper(strings.TrimSpace(name))
@@ -49,7 +49,7 @@ func namedKey(upper string) string {
 	return ""
 }
 
-// isControl tells whether a command is nothing but a Ctrl key, which no
+// isControl reports whether a command is nothing but a Ctrl key, which no
 // program is called.
 func isControl(command string) bool {
 	sent, ok := key(command)

@@ -26,7 +26,7 @@ func newMarkers(nonce string) *markers {
 	return &markers{prefix: append(append([]byte{markerEdge}, nonce...), ':')}
 }
 
-// scan gives the output in a piece, without markers. At a marker it calls
+// scan returns the output in a piece, without markers. At a marker it calls
 // found, after the output before it was given to out.
 func (m *markers) scan(piece []byte, out func([]byte), found func()) {
 	if len(m.held) > 0 {

@@ -128,7 +128,7 @@ func (s *spool) write(p []byte) {
 	s.err = err
 }
 
-// finish gives the file its name.
+// finish renames the file to its final name.
 func (s *spool) finish() (string, error) {
 	path := filepath.Join(filepath.Dir(s.file.Name()), tool.OutputName("terminal", s.sum.Sum(nil)))
 	err := s.err

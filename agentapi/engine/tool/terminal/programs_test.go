@@ -124,7 +124,7 @@ func TestOnlyOneCommandRunsAtATime(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "made")); err == nil {
 		t.Error("the second command ran")
 	}
-	// A key is no command, even if is_input was forgotten.
+	// A key is not a command, even if is_input was forgotten.
 	if got := sh(t, term, "C-d"); got.code() != 0 || got.IsError {
 		t.Errorf("%+v", got)
 	}

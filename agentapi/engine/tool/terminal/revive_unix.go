@@ -16,7 +16,7 @@ const (
 	reviveWait = 2 * time.Second
 )
 
-// stranded tells whether the shell itself reads from the terminal, as it does
+// stranded reports whether the shell itself reads from the terminal, as it does
 // at its prompt: then nothing runs in the foreground, and it has not said that
 // the last command is over. A shell that a command has stopped goes on. Where
 // the system does not tell what a process waits for, nothing is ever stranded.

@@ -159,7 +159,7 @@ func (s *session) start(shell, dir string, env []string) (err error) {
 	return nil
 }
 
-// openTerminal gives both ends of a terminal. Unlike the ones of the library,
+// openTerminal returns both ends of a terminal. Unlike the ones of the library,
 // reading the master ends when it is closed.
 func openTerminal() (master, slave *os.File, err error) {
 	blocking, slave, err := pty.Open()
@@ -361,7 +361,7 @@ func (s *session) waitForMarker(ctx context.Context, seq uint64) error {
 	return nil
 }
 
-// over tells whether the shell is ready for a command after that one.
+// over reports whether the shell is ready for a command after that one.
 func (s *session) over(seq uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -375,7 +375,7 @@ func (s *session) state() prompt {
 	return s.last
 }
 
-// complete tells whether all that the command wrote is here.
+// complete reports whether all that the command wrote is here.
 func (s *session) complete(seq uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -389,7 +389,7 @@ func (s *session) written() int64 {
 	return s.out.size + int64(len(s.clean.line)-s.clean.shown)
 }
 
-// takeOutput gives the output since the last time, with all that was written of the
+// takeOutput returns the output since the last time, with all that was written of the
 // last line. Output from now on goes to a new one, saved in dir if it is long.
 func (s *session) takeOutput(dir string) *output {
 	s.mu.Lock()
@@ -487,7 +487,7 @@ func (s *session) exitCode() int {
 	return s.cmd.ProcessState.ExitCode()
 }
 
-// resize tells the programs of another size.
+// resize sends the programs the new size.
 func (s *session) resize(cols, rows uint16) error {
 	return control(s.master, func(fd int) error {
 		return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: cols})

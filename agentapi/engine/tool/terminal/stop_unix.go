@@ -29,7 +29,7 @@ func (s *session) interrupt(seq uint64) {
 // foreground.
 const lookAgain = 5 * time.Millisecond
 
-// insist sends a signal to the processes in the foreground, and tells whether
+// insist sends a signal to the processes in the foreground, and reports whether
 // that ended the command. Each group of processes gets it once, as programs
 // take a second Ctrl-C for impatience. But a loop of the shell has another
 // group for each of its programs, and one that is about to end, or the shell

@@ -6,7 +6,7 @@
 // printed; what the shell started ends with Close, as far as the system tells
 // what that is. A program escapes only if it leaves its session, its parents
 // and its environment behind (on Linux), or its session and parents
-// (elsewhere). The shell is no sandbox: it may do what the user may.
+// (elsewhere). The shell is not a sandbox: it may do what the user may.
 package terminal
 
 import (
@@ -124,7 +124,7 @@ func (t *Terminal) Definition() tool.Definition { return definition() }
 // Locks says that calls come one after the other.
 func (t *Terminal) Locks(json.RawMessage) []string { return []string{"terminal:session"} }
 
-// Resize tells the running programs that the terminal has another size.
+// Resize sends the running programs the new size of the terminal.
 func (t *Terminal) Resize(cols, rows uint16) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -113,7 +113,7 @@ func TestAShellThatDoesNotAnswerIsReplaced(t *testing.T) {
 	}
 }
 
-// A program, or the shell itself, that waits for input is no broken shell.
+// A program, or the shell itself, that waits for input is not a broken shell.
 func TestAShellThatWaitsForInputIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{

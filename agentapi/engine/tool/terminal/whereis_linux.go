@@ -15,7 +15,7 @@ import (
 // other sizes.
 const promptRead = 1024
 
-// whereIs tells what a shell does.
+// whereIs reports where a shell is and what it does.
 func whereIs(pid int) whereabouts {
 	dir := filepath.Join("/proc", strconv.Itoa(pid))
 	if stat, err := os.ReadFile(filepath.Join(dir, "stat")); err == nil {

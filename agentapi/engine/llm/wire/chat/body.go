@@ -236,7 +236,7 @@ func (d Dialect) convert(m event.LLMMessage, o wire.Options) (out message, image
 	return out, images
 }
 
-// isOneString tells whether a content without an image goes as a string.
+// isOneString reports whether a content without an image goes as a string.
 func isOneString(role string, parts []part, o wire.Options) bool {
 	if !o.PlainText && (!o.PlainAnswers || role != "assistant") {
 		return false

@@ -75,7 +75,7 @@ func TestACutAnswerIsNone(t *testing.T) {
 	}
 }
 
-// What is missing behind the finish reason is no part of the answer.
+// What is missing behind the finish reason is not part of the answer.
 func TestAnAnswerThatIsCutBehindItsEndIsWhole(t *testing.T) {
 	t.Parallel()
 	for _, end := range []string{`data: {"id":"chatcmpl-1","choices":[],"usage"`, "data: [DONE]"} {

@@ -131,7 +131,7 @@ type storedItem struct {
 	Encrypted string   `json:"encrypted_content"`
 }
 
-// read takes an element of an answer's details; said tells that its text is in
+// read takes an element of an answer's details; said reports that its text is in
 // the reasoning too.
 func (one *detail) read(b *wire.Builder, said bool) {
 	if !said {

@@ -105,7 +105,7 @@ func (t *text) UnmarshalJSON(data []byte) error {
 			Text string `json:"text"`
 		} `json:"thinking"`
 	}
-	// Another shape has no text, and is no error.
+	// Another shape has no text, and is not an error.
 	_ = json.Unmarshal(data, &parts)
 	for _, p := range parts {
 		t.said += p.Text

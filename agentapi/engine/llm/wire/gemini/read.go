@@ -104,7 +104,7 @@ func add(b *wire.Builder, c *chunk) {
 	}
 	if only.FinishReason != "" {
 		b.Ended, b.Finish = true, finish(only.FinishReason)
-		// A call that the model got wrong is no answer; another try helps.
+		// A call that the model got wrong is not an answer; another try helps.
 		b.Begun = b.Begun || only.FinishReason != "MALFORMED_FUNCTION_CALL"
 	}
 }

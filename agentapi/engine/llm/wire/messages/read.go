@@ -66,7 +66,7 @@ func (Dialect) Read(r io.Reader, whole bool, b *wire.Builder) error {
 	})
 }
 
-// state is what one answer has used so far: each event may tell any part anew.
+// state is what one answer has used so far: each event may tell any part again.
 type state struct{ input, output, creation, read int64 }
 
 func (s *state) add(b *wire.Builder, f *frame) (end bool) {
