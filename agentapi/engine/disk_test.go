@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
@@ -15,11 +17,15 @@ import (
 // countingDisk notes which files were put on the disk, in which go.
 type countingDisk struct {
 	store.Disk
-	mu    sync.Mutex
-	syncs [][]string
+	mu     sync.Mutex
+	syncs  [][]string
+	writes []string // names of files
 }
 
 func (d *countingDisk) Write(path string, data []byte, sync bool) error {
+	d.mu.Lock()
+	d.writes = append(d.writes, filepath.Base(path))
+	d.mu.Unlock()
 	if sync {
 		d.note([]string{path, filepath.Dir(path)})
 	}
@@ -85,4 +91,36 @@ func TestTurnAsksTheDiskThreeTimes(t *testing.T) {
 	}
 	w.start()
 	turn(5, 3, 3) // the end of the log as it was found, message, names
+}
+
+// TestTurnThatIsRemovedWritesEachFileOnce says what a short one-shot writes:
+// each file is one to make and one to delete. It is not closed before its
+// removal, so nothing is written or put on the disk for that.
+func TestTurnThatIsRemovedWritesEachFileOnce(t *testing.T) {
+	t.Parallel()
+	disk := &countingDisk{}
+	w := newWorld(t, func(c *engine.Config) { c.Files = disk })
+	w.llm.Reply(llmtest.Text("one"))
+	w.open()
+	w.say("hi")
+	if err := w.backend.Remove(w.ctx(), w.id); err != nil {
+		t.Fatal(err)
+	}
+	// On a busy machine the run may have been over for long enough to ask once more.
+	syncs := disk.take()
+	settled := len(syncs) - 2 // the message, the answer
+	if settled != 0 && settled != 1 {
+		t.Errorf("the disk is asked %d times: %q", len(syncs), syncs)
+	}
+	written := make(map[string]int)
+	for _, name := range disk.writes {
+		if kind, _, event := strings.Cut(name, "-"); event {
+			name = kind
+		}
+		written[name]++
+	}
+	want := map[string]int{"meta.json": 1 + settled, "owner_lease.json": 1, "base_state.json": 2, "event": 6}
+	if diff := cmp.Diff(want, written); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
 }
