@@ -113,30 +113,13 @@ func (c *collector) collect(root ast.Node) {
 
 // call adds what a call shows.
 func (c *collector) call(n *ast.CallExpr) {
-	var on, name string
-	switch f := n.Fun.(type) {
-	case *ast.Ident:
-		name = f.Name
-	case *ast.SelectorExpr:
-		name = f.Sel.Name
-		if id, ok := f.X.(*ast.Ident); ok {
-			on = id.Name
-		}
-	}
+	on, name := named(n.Fun)
 	switch {
 	case name == "newProblem" && len(n.Args) == 3:
-		code := ""
-		switch e := n.Args[0].(type) {
-		case *ast.Ident:
-			code = e.Name
-		case *ast.SelectorExpr:
-			code = e.Sel.Name
-		}
+		_, code := named(n.Args[0])
 		c.add("problem", code, sentence(n.Args[1]), "", n.Args[1])
 	case on == "errors" && name == "New" || on == "fmt" && name == "Errorf":
-		if s := formatted(sentence(n.Args[0])); words.MatchString(s) {
-			c.add("cause", "", s, "", n.Args[0])
-		}
+		c.cause(n.Args[0])
 	case on == "fmt" && name == "Sprintf":
 		c.text("text", n)
 	case on == "regexp":
@@ -147,6 +130,27 @@ func (c *collector) call(n *ast.CallExpr) {
 		for _, a := range n.Args[:min(2, len(n.Args))] { // the first may be a context
 			c.text("log", a)
 		}
+	}
+}
+
+// named is the name that an expression is, and what it is selected from.
+func named(e ast.Expr) (on, name string) {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return "", e.Name
+	case *ast.SelectorExpr:
+		if id, ok := e.X.(*ast.Ident); ok {
+			on = id.Name
+		}
+		return on, e.Sel.Name
+	}
+	return "", ""
+}
+
+// cause adds the text of an error, if it has words.
+func (c *collector) cause(e ast.Expr) {
+	if s := formatted(sentence(e)); words.MatchString(s) {
+		c.add("cause", "", s, "", e)
 	}
 }
 

@@ -21,11 +21,6 @@ var tables = map[string]bool{
 	"internal/testkit/llmtest.apply": true, // verbs of a script
 }
 
-// tooComplex are functions that are yet to be taken apart, by their name alone.
-var tooComplex = map[string]bool{
-	"act": true, "call": true, "skip": true, "span": true,
-}
-
 func TestFunctionsAreSimple(t *testing.T) {
 	t.Parallel()
 	found := make(map[string]bool)
@@ -41,7 +36,7 @@ func TestFunctionsAreSimple(t *testing.T) {
 			n := complexity(f)
 			name := path.Clean(s.dir) + "." + f.Name.Name
 			switch {
-			case n <= maxComplexity, tooComplex[f.Name.Name]:
+			case n <= maxComplexity:
 			case tables[name]:
 				found[name] = true
 			default:
