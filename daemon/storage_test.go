@@ -69,7 +69,7 @@ func TestAChatThatCannotBeReadIsNotBegunAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "len(files)", len(files), 1)
+	size(t, "the directory", files, 1)
 	if err := errors.Join(os.Rename(files[0], files[0]+".aside"), os.Mkdir(files[0], 0o700)); err != nil {
 		t.Fatal(err)
 	}
