@@ -338,6 +338,21 @@ func TestACancelledCallRunsNothing(t *testing.T) {
 	}
 }
 
+// The shell may not have started the program yet when Ctrl-C comes.
+func TestCtrlCReachesAProgramThatIsAboutToStart(t *testing.T) {
+	t.Parallel()
+	term := open(t, quick)
+	sh(t, term, "true")
+	for range 50 {
+		if got := run(t, term, `{"command":"sleep 1000","timeout":0.0001}`); got.code() != -1 {
+			t.Fatalf("%+v", got)
+		}
+		if got := input(t, term, "C-c"); got.code() != 130 {
+			t.Fatalf("the program goes on: %+v", got)
+		}
+	}
+}
+
 func TestCtrlCReachesAProgramThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	term := open(t, quick)

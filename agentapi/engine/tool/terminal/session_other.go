@@ -32,7 +32,7 @@ func (*session) drain()                                      {}
 func (*session) exitCode() int                               { return running }
 func (*session) resize(uint16, uint16) error                 { return nil }
 func (*session) interrupt(uint64)                            {}
-func (*session) signal(syscall.Signal)                       {}
+func (*session) signal(syscall.Signal, uint64)               {}
 func (*session) signalFor(byte) (syscall.Signal, bool)       { return 0, false }
 func (*session) stranded() bool                              { return false }
 func (*session) revive(context.Context, uint64) bool         { return true }

@@ -3,7 +3,10 @@
 package terminal
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"os"
 	"slices"
 	"syscall"
 	"time"
@@ -65,9 +68,28 @@ func (s *session) insist(sig syscall.Signal, seq uint64) (ended bool) {
 }
 
 // signal sends a signal to the processes in the foreground, as the terminal
-// does for Ctrl-C. That is the shell itself while it runs a loop of its own.
-func (s *session) signal(sig syscall.Signal) {
+// does for Ctrl-C. That is the shell itself while it runs a loop of its own. A
+// shell that has just read its command ignores a signal, and so does a process
+// that does not run its program yet: the signal waits for that.
+func (s *session) signal(sig syscall.Signal, seq uint64) {
+	shell := s.cmd.Process.Pid
+	waitUntil(obeyWait, func() bool {
+		group := s.foreground()
+		return s.over(seq) || !s.alive() || group != shell && !sameProgram(group, shell)
+	})
 	_ = syscall.Kill(-s.foreground(), sig)
+}
+
+// sameProgram tells whether two processes have the same command line, as a
+// process has its parent's until it runs its program. It is false where the
+// system has no /proc.
+func sameProgram(a, b int) bool {
+	one, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", a))
+	if err != nil {
+		return false
+	}
+	other, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", b))
+	return err == nil && bytes.Equal(one, other)
 }
 
 // foreground is the process group that has the terminal.

@@ -351,7 +351,7 @@ func (t *Terminal) typeIn(command string) error {
 	if len(sent) == 1 {
 		// Not as a character: those wait until the program reads.
 		if sig, ok := t.session.signalFor(sent[0]); ok {
-			t.session.signal(sig)
+			t.session.signal(sig, t.seq)
 			return nil
 		}
 	}
