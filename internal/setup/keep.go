@@ -3,7 +3,6 @@ package setup
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -51,7 +50,7 @@ func (env *Env) KeepKey(ctx context.Context, store *KeyStore, entry secret.Entry
 		return KeyAlready, nil
 	case err == nil && !replace:
 		return "", &fault.Error{
-			Msg:  fmt.Sprintf("a different key is already stored for %s", DescribeEntry(entry)),
+			Msg:  "a different key is already stored for " + DescribeEntry(entry),
 			Hint: "replace it with --replace", Code: fault.Conflict,
 		}
 	case err == nil:

@@ -46,11 +46,13 @@ func (f KeyFinder) From(s secret.Subject) secret.Origin { return f.Locate(s, f.N
 // has a colon.
 const ProviderMark = "provider:"
 
-// fields are the secrets that an entry may have beside its API key.
+// KeyFields returns the names of the secrets that an entry may have beside its
+// API key.
 func KeyFields() []string {
 	return []string{secret.AWSAccessKeyID, secret.AWSSecretAccessKey, secret.AWSSessionToken}
 }
 
+// ProviderPrefixes returns the names of all known providers, as in model names.
 func ProviderPrefixes() []string {
 	var names []string
 	for _, p := range secret.Providers() {
@@ -59,6 +61,7 @@ func ProviderPrefixes() []string {
 	return names
 }
 
+// FieldName returns the name of a secret field as people read it.
 func FieldName(field string) string {
 	if field == secret.APIKey {
 		return "api_key"

@@ -80,13 +80,14 @@ func (env *Env) Reach(ctx context.Context, s *KeyStore) error {
 	return KeyFault(ctx, s.Probe(ctx), s)
 }
 
-// keysJSON is a store in JSON.
+// KeyStoreJSON is a key store in the JSON output.
 type KeyStoreJSON struct {
 	Kind   string        `json:"kind"`
 	Origin config.Origin `json:"origin"`
 	Path   string        `json:"path"`
 }
 
+// JSON returns the store in the form of the JSON output.
 func (s *KeyStore) JSON() KeyStoreJSON {
 	return KeyStoreJSON{Kind: s.kind, Origin: s.Origin, Path: s.Path}
 }

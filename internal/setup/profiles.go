@@ -58,6 +58,7 @@ func (env *Env) ProfileStore(wait time.Duration) (*profile.Store, error) {
 	return stores[0], nil
 }
 
+// Ciphers returns what decrypts the keys in the profiles of these places.
 func (env *Env) Ciphers(places profile.Places) *profile.Ciphers {
 	bases := make([]string, 0, len(places.Stores))
 	for _, l := range places.Stores {

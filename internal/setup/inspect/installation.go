@@ -63,6 +63,8 @@ func look[T any](p *Installation, slot **found[T], look func() (T, error)) (T, e
 	return (*slot).value, (*slot).err
 }
 
+// New makes the checks of this installation. The settings are read when the
+// first check needs them.
 func New(env *setup.Env, settings func() (*config.Settings, error)) *Installation {
 	return &Installation{Env: env, Settings: sync.OnceValues(settings), http: env.HTTP}
 }
@@ -215,6 +217,8 @@ func (p *Installation) keyNames(ctx context.Context) (*secret.Resolver, []string
 	return keys, names, nil
 }
 
+// ActiveProfile returns what doctor shows of the active profile; names are the
+// keys in the store.
 func ActiveProfile(s *profile.Summary, keys *secret.Resolver, names []string) *doctor.ActiveProfile {
 	active := &doctor.ActiveProfile{Name: s.Name, Model: s.Model, Variables: keys.Variables(s.Model)}
 	switch from := keys.Locate(s.Subject(), names); {

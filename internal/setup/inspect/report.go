@@ -14,12 +14,14 @@ import (
 	"github.com/ohgw/ohgw/internal/setup"
 )
 
+// SettingState is a setting in the report, with the place it comes from.
 type SettingState struct {
 	Key    string `json:"key"`
 	Value  any    `json:"value"`
 	Origin string `json:"origin"`
 }
 
+// ProfileState is a profile in the report, without its key.
 type ProfileState struct {
 	Name    string `json:"name"`
 	Model   string `json:"model"`
@@ -30,6 +32,7 @@ type ProfileState struct {
 	Problem string `json:"problem,omitempty"`
 }
 
+// FileState is a file or directory in the report.
 type FileState struct {
 	Path string `json:"path"`
 	Mode string `json:"mode"`

@@ -55,6 +55,8 @@ type Check struct {
 	llm     llm.Config
 }
 
+// New makes a check of the profiles in store. Each call to a model may take
+// timeout.
 func New(env *setup.Env, store *profile.Store, keys *secret.Resolver, timeout time.Duration) *Check {
 	return &Check{env: env, store: store, keys: keys, timeout: timeout, llm: llm.Config{
 		HTTP: llm.NewHTTPClient(env.Getenv), Getenv: env.Getenv, Now: env.Now, UserAgent: "ohgw/" + buildinfo.Get().Version,
