@@ -63,7 +63,9 @@ func TestSoak(t *testing.T) {
 	warmUp(t, actors[0])
 	before := settled(t, w.daemons, nil, actors)
 	load(t, w, actors, length, rand.New(rand.NewPCG(seed, clients)))
-	w.setClock(t, "0s")
+	// The clock of timers moves with that of the day here, which no machine's does:
+	// what was to happen within seconds would be due when this clock is there again.
+	w.setClock(t, w.latest.String())
 	verifyAll(t, actors)
 	after := settled(t, w.daemons, before, actors)
 	for i, d := range w.daemons {

@@ -24,7 +24,8 @@ type world struct {
 	// epoch changes whenever something happens that a program may not remember
 	// a turn over: a restart, a jump of the clock, a full disk.
 	epoch  atomic.Int64
-	jumped atomic.Bool // by a day, which is how long keys are kept
+	jumped atomic.Bool   // by a day, which is how long keys are kept
+	latest time.Duration // the largest offset of the clock so far
 	count  map[string]int
 }
 
@@ -110,6 +111,9 @@ func (w *world) jump(_ context.Context, t *testing.T, r *rand.Rand) {
 	offset := offsets[r.IntN(len(offsets))]
 	if len(offset) > 2 && offset[len(offset)-3:] == "25h" {
 		w.jumped.Store(true)
+	}
+	if d, err := time.ParseDuration(offset); err == nil {
+		w.latest = max(w.latest, d)
 	}
 	w.setClock(t, offset)
 	time.Sleep(time.Second) // the program reads it every 50 ms, a busy machine later
