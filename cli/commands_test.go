@@ -145,7 +145,7 @@ func TestEveryCommandHasAScript(t *testing.T) {
 func TestExitCodesStay(t *testing.T) {
 	t.Parallel()
 	want := map[fault.Code]string{
-		0: "done", 1: "failed", 2: "wrong", 3: "partly", 4: "no", 5: "the", 6: "it", 130: "interrupted",
+		0: "success", 1: "failed", 2: "wrong", 3: "some", 4: "no", 5: "the", 6: "it", 130: "interrupted",
 	}
 	got := map[fault.Code]string{}
 	for _, line := range kit.ExitCodes() {

@@ -24,7 +24,7 @@ Prints a script that lets the shell complete commands, flags and their values.
   fish        ohgw completion fish > ~/.config/fish/completions/ohgw.fish
   powershell  ohgw completion powershell | Out-String | Invoke-Expression
 
-It changes nothing by itself.`, 0, fault.Usage),
+The command only prints; it installs nothing.`, 0, fault.Usage),
 		Example:   kit.Examples("ohgw completion bash", "ohgw completion fish > ~/.config/fish/completions/ohgw.fish"),
 		Args:      kit.Exactly("the shell"),
 		ValidArgs: shells,
@@ -44,7 +44,7 @@ It changes nothing by itself.`, 0, fault.Usage),
 			if near := suggest.Nearest(args[0], shells); near != "" {
 				hint = "did you mean " + near + "?"
 			}
-			return fault.NewUsage(fmt.Sprintf("there is no completion for %q", args[0]), hint)
+			return fault.NewUsage(fmt.Sprintf("no completion is available for %q", args[0]), hint)
 		},
 	}
 }

@@ -44,7 +44,7 @@ ls -A "$DISK" "$DISK"/ohgw`
 		t.Fatalf("%v\n%s", err, out)
 	}
 	shown := string(out)
-	if n := strings.Count(shown, "\n  hint:  the disk is full: make room, or name directories on another one"); n != 3 {
+	if n := strings.Count(shown, "\n  hint:  the disk is full: free space, or use directories on another disk"); n != 3 {
 		t.Errorf("%d of 3 commands say so", n)
 	}
 	for _, want := range []string{"failed\tpaths\tthe disk of " + disk, "no space left on device"} {

@@ -16,8 +16,8 @@ func newHelp() *cobra.Command {
 		Use:   "help [COMMAND]",
 		Short: "Show help for a command or topic",
 		Long: kit.Long(`
-Shows the help of a command, the same as --help there, or one of the topics
-"environment" and "exit-codes".`, 0, fault.Usage),
+Shows the help of a command, like --help, or of one of the topics "environment"
+and "exit-codes".`, 0, fault.Usage),
 		Example: kit.Examples("ohgw help serve", "ohgw help environment"),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			at, _, err := cmd.Root().Find(args)
@@ -53,7 +53,7 @@ type Variable struct{ Name, Help string }
 func Variables() []Variable {
 	return []Variable{
 		{"OHGW_CONFIG", "the config file, as --config"},
-		{"OHGW_API_KEY", "the token that status and models show to the daemon"},
+		{"OHGW_API_KEY", "the token that status, models and chat send to the daemon"},
 		{"OHGW_API_KEYS", "tokens, separated by commas, that replace the stored ones in serve"},
 		{"OHGW_AGENT_SERVER_KEY", "the agent-server's session key; without it OH_SESSION_API_KEYS_0, then SESSION_API_KEY"},
 		{"OHGW_AGENT_SERVER_LLM_KEY", "the API key of agent_server.llm.model, for an agent-server older than 1.22"},
@@ -68,7 +68,7 @@ func Variables() []Variable {
 
 func newEnvironmentTopic() *cobra.Command {
 	var b strings.Builder
-	b.WriteString("A setting comes from its flag, else its variable, else its key in the config\nfile, else the default. A list in a variable has commas.\n\nSettings:\n")
+	b.WriteString("A setting comes from its flag, else its variable, else its key in the config\nfile, else the default. In a variable, separate the values of a list with commas.\n\nSettings:\n")
 	for _, f := range config.Fields() {
 		fmt.Fprintf(&b, "  %s\n      %s\n      key %s", f.Env, f.Help, f.Key)
 		if f.Flag != "" {
@@ -92,5 +92,5 @@ func newExitCodesTopic() *cobra.Command {
 	for _, line := range kit.ExitCodes() {
 		fmt.Fprintf(&b, "  %-3d %s\n", line.Code, line.Meaning)
 	}
-	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: strings.TrimSpace(b.String())}
+	return &cobra.Command{Use: "exit-codes", Short: "Exit codes", Long: strings.TrimSpace(b.String())}
 }

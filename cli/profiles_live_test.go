@@ -237,7 +237,7 @@ func TestALiveCheckShowsItsProgressOnATerminal(t *testing.T) {
 	width := func() int { return 80 }
 	w.env.Stdout, w.env.Stderr = iostream.New(&w.stdout, true, width), iostream.New(&w.stderr, true, width)
 	w.run(t, 0, "profiles", "check", "--live")
-	if want := "\r\x1b[K0 of 1 models have answered\r\x1b[K1 of 1 models have answered\r\x1b[K"; w.stderr.String() != want {
+	if want := "\r\x1b[K0 of 1 models answered\r\x1b[K1 of 1 models answered\r\x1b[K"; w.stderr.String() != want {
 		t.Errorf("stderr is %q, want %q", w.stderr.String(), want)
 	}
 	if !strings.Contains(w.stdout.String(), ": answered after ") {

@@ -37,7 +37,7 @@ func report(a *kit.App, cmd *cobra.Command, args []string, err error) {
 		}
 	}
 	if storage.Of(err) == storage.Full {
-		p.Hint = "the disk is full: make room, or name directories on another one with XDG_STATE_HOME and XDG_RUNTIME_DIR"
+		p.Hint = "the disk is full: free space, or use directories on another disk with XDG_STATE_HOME and XDG_RUNTIME_DIR"
 	}
 	if _, ok := errors.AsType[*fault.UsageError](err); ok {
 		p.Usage = cmd.UseLine()

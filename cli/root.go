@@ -58,7 +58,7 @@ id that it prints.`,
 	globalFlags(a, root)
 
 	root.AddGroup(
-		&cobra.Group{ID: groupRun, Title: "Run and look:"},
+		&cobra.Group{ID: groupRun, Title: "Run and inspect:"},
 		&cobra.Group{ID: groupSetup, Title: "Set up:"},
 		&cobra.Group{ID: groupMore, Title: "More:"},
 	)
@@ -80,11 +80,11 @@ func add(parent *cobra.Command, group string, commands ...*cobra.Command) {
 
 func globalFlags(a *kit.App, root *cobra.Command) {
 	flags := root.PersistentFlags()
-	flags.BoolVar(&a.JSON, "json", false, "print JSON, errors too")
-	flags.BoolVarP(&a.Quiet, "quiet", "q", false, "print errors only, apart from data")
-	flags.BoolVarP(&a.Verbose, "verbose", "v", false, "say more about what is done")
-	flags.BoolVar(&a.Debug, "debug", false, "show whole causes of errors and debug logs")
-	flags.BoolVar(&a.NoInput, "no-input", false, "never ask; fail where an answer is needed")
+	flags.BoolVar(&a.JSON, "json", false, "print JSON, also for errors")
+	flags.BoolVarP(&a.Quiet, "quiet", "q", false, "print only data and errors")
+	flags.BoolVarP(&a.Verbose, "verbose", "v", false, "print more details")
+	flags.BoolVar(&a.Debug, "debug", false, "print complete causes of errors and debug logs")
+	flags.BoolVar(&a.NoInput, "no-input", false, "never ask; fail if an answer is needed")
 	flags.StringVar(&a.Color, "color", string(iostream.ColorAuto), "colour: `auto|always|never`")
 	flags.StringVar(&a.Config, "config", "", "read this config `file`")
 	kit.Complete(root, "color", "auto", "always", "never")
@@ -97,7 +97,7 @@ func checkGlobals(a *kit.App) error {
 		return fault.NewUsage("--color: "+err.Error(), "leave it out, or use auto, always or never")
 	}
 	if a.Quiet && (a.Verbose || a.Debug) {
-		return fault.NewUsage("--quiet contradicts --verbose and --debug", "use one of them")
+		return fault.NewUsage("--quiet cannot be used with --verbose or --debug", "use one of them")
 	}
 	setColor(a)
 	return nil

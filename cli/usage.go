@@ -36,7 +36,7 @@ func printUsage(cmd *cobra.Command) error {
 		}
 	}
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, "\n%s COMMAND --help says more about a command.\n", cmd.CommandPath())
+		fmt.Fprintf(&b, "\n%s COMMAND --help shows the details of a command.\n", cmd.CommandPath())
 	}
 	return kit.WriteText(cmd.OutOrStdout(), b.String())
 }

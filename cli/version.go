@@ -13,10 +13,10 @@ import (
 func newVersion(a *kit.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Show which build this is",
+		Short: "Show version and build",
 		Long: kit.Long(`
-Shows version, commit, Go release and platform of this program. It asks
-nobody; "ohgw status" shows the versions of the daemon and its backend.`, 0, fault.Usage),
+Shows version, commit, Go release and platform of this program. It makes no
+request; "ohgw status" shows the versions of the daemon and its backend.`, 0, fault.Usage),
 		Example:           kit.Examples("ohgw version", "ohgw version --json"),
 		Args:              kit.None(),
 		ValidArgsFunction: cobra.NoFileCompletions,

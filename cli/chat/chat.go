@@ -53,24 +53,23 @@ func New(a *kit.App) *cobra.Command {
 		Short: "Chat with an agent in the terminal",
 		Long: kit.Long(`
 Opens a chat with the agents of the running daemon, over /v1 like any other
-client. Where no daemon runs, it starts one in this process, for as long as the
-chat lasts, and says so; it takes the settings of "ohgw serve" from variables
-and the config file. --demo does so too and needs no key and no network.
+client. If no daemon is running, the command says so and starts one in this
+process for the duration of the chat, with the settings of "ohgw serve" from
+variables and the config file. --demo does the same without a key or network.
 
-With --print, or where stdin or stdout is no terminal, it asks once: the prompt
-is the argument, or stdin, or the argument followed by stdin in <stdin> tags.
-The answer goes to stdout, whole and without what the agent said on its way;
-on a terminal, or with --stream, as it is written. What the agent does goes to
-stderr (--quiet leaves it out). --json prints one document with the answer, the
-conversation and what it took; with --stream, a line for each piece, the
-document last.
+With --print, or if stdin or stdout is not a terminal, the command asks once.
+The prompt is the argument, or stdin, or the argument followed by stdin in
+<stdin> tags. The final answer goes to stdout; on a terminal, or with --stream,
+it appears as it is generated. The agent's actions go to stderr, unless --quiet
+is given. --json prints one document with the answer, the conversation and the
+usage; with --stream, one line for each piece and then the document.
 
-A question without --conversation runs in a conversation of its own that is
-removed after a while (see one_shot_ttl). --conversation takes a UUID: a known
-one is continued, an unknown one is made and kept.
+A question without --conversation runs in a conversation of its own, which is
+removed later (see one_shot_ttl). --conversation takes a UUID: a known one is
+continued, a new one is created and kept.
 
-Ctrl-C stops the run. An answer that is cut off by the network is fetched again;
-nothing runs twice.`,
+Ctrl-C stops the run. If the network cuts an answer off, the command fetches it
+again; no run is repeated.`,
 			0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Interrupted),
 		Example: kit.Examples(
 			"ohgw chat",
@@ -92,8 +91,8 @@ nothing runs twice.`,
 	f.BoolVar(&opts.stream, "stream", false, "print the answer as it is written, even into a pipe")
 	f.BoolVar(&opts.plain, "plain", false, "chat line by line, for screen readers")
 	f.StringVarP(&opts.model, "model", "m", "", "ask this `MODEL` (default openhands, the active profile)")
-	f.StringVarP(&opts.conversation, "conversation", "c", "", "go on with, or begin, the conversation `ID`")
-	f.StringVar(&opts.system, "system", "", "add `TEXT` to what the agent knows from the start")
+	f.StringVarP(&opts.conversation, "conversation", "c", "", "continue or begin the conversation `ID`")
+	f.StringVar(&opts.system, "system", "", "add `TEXT` to the agent's system prompt")
 	f.StringArrayVar(&opts.images, "image", nil, "show the agent the image `FILE`; may be repeated")
 	f.DurationVar(&opts.timeout, "timeout", 0, "interrupt a run after this `TIME`, e.g. 10m")
 	opts.settings = kit.AddSettingsNamed(cmd, "url", "demo")
@@ -105,11 +104,11 @@ nothing runs twice.`,
 func (o *options) check() (err error) {
 	if o.conversation != "" {
 		if o.conversation, err = uuid.Parse(o.conversation); err != nil {
-			return fault.NewUsage("--conversation is no UUID", "take one that an answer named, or any new UUID")
+			return fault.NewUsage("--conversation is not a UUID", "use the id from an earlier answer, or any new UUID")
 		}
 	}
 	if o.timeout < 0 {
-		return fault.NewUsage("--timeout is less than nothing", "use e.g. --timeout 10m, or leave it out for no limit")
+		return fault.NewUsage("--timeout must not be negative", "use e.g. --timeout 10m, or leave it out for no limit")
 	}
 	return nil
 }
@@ -129,7 +128,7 @@ func run(ctx context.Context, o *options) (err error) {
 		return err
 	}
 	if s.Origin("demo").Kind == config.FromFlag && s.Origin("client.url").Kind == config.FromFlag {
-		return fault.NewUsage("--demo runs here, and --url is elsewhere", "use one of them")
+		return fault.NewUsage("--demo cannot be used with --url: the demo runs in this process", "use one of them")
 	}
 	images, err := readImages(o.images)
 	if err != nil {
@@ -206,9 +205,9 @@ func (c *session) notice() string {
 		return ""
 	}
 	if c.demo {
-		return "The demo has a gateway of its own in this process; it ends with the chat."
+		return "The demo runs in this process and ends with the chat."
 	}
-	return fmt.Sprintf("No daemon runs, so one was started in this process; it ends with the chat. Agents: %s.", c.own.Backend.Line())
+	return fmt.Sprintf("No ohgw is running, so this chat runs the agent in its own process. Agents: %s.", c.own.Backend.Line())
 }
 
 // place is the gateway in a few words.

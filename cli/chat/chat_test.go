@@ -229,7 +229,7 @@ func TestFilesOfAChatAreNeverOverwritten(t *testing.T) {
 	if err != nil || path != filepath.Join(home, "talk.md") {
 		t.Fatalf("%s, %v", path, err)
 	}
-	if _, err := c.save(t.Context(), path, "other"); err == nil || !strings.Contains(err.Error(), "is there already") {
+	if _, err := c.save(t.Context(), path, "other"); err == nil || !strings.Contains(err.Error(), "exists already") {
 		t.Errorf("%v", err)
 	}
 	if data, err := os.ReadFile(path); err != nil || string(data) != "hello" {
@@ -267,7 +267,7 @@ func TestAConversationIsGoneOnWithWhereItIs(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, tt.screen)
 		}
 		f, ok := errors.AsType[*fault.Error](tt.chat.unfinished(waits))
-		if want := "go on with " + tt.once + " (or no)"; !ok || f.Hint != want {
+		if want := "continue with " + tt.once + " (or no)"; !ok || f.Hint != want {
 			t.Errorf("%s: %+v, want the hint %q", name, f, want)
 		}
 	}

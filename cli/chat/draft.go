@@ -38,7 +38,7 @@ func (c *session) save(_ context.Context, path, text string) (_ string, err erro
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return "", fault.New(path+" is there already", "save under another name", nil)
+		return "", fault.New(path+" exists already", "choose another name", nil)
 	}
 	if err != nil {
 		return "", fmt.Errorf("save: %w", err)

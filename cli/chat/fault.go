@@ -21,16 +21,16 @@ func (c *session) faultOf(err error) error {
 	}
 	goOn := "ask again"
 	if e.Conversation != "" && c.conversation != "" {
-		goOn = "its conversation keeps what was done: ask again with --conversation " + e.Conversation
+		goOn = "the conversation was kept: continue it with --conversation " + e.Conversation
 	}
 	switch e.Kind {
 	case gateway.Failed:
 		f.Hint = goOn
 		if e.Code == "llm_error" {
-			f.Hint = "see what ohgw profiles check and ohgw keys status say, then " + goOn
+			f.Hint = "run ohgw profiles check and ohgw keys status, then " + goOn
 		}
 	case gateway.Unreachable:
-		f.Code, f.Hint = fault.Unreachable, "start it with ohgw serve, or leave out --url to run one here; see ohgw status"
+		f.Code, f.Hint = fault.Unreachable, "start it with ohgw serve, or leave out --url to run the agent here; ohgw status shows what runs"
 		if e.Code != "" {
 			f.Hint = "run ohgw status"
 		}
@@ -54,6 +54,6 @@ func (c *session) faultOf(err error) error {
 
 // noModels is the error for a gateway that has no model at all.
 func noModels() error {
-	return fault.New("there is no model to ask: OpenHands has no LLM profile",
-		"make one with: ohgw profiles add NAME; or look around without a key: ohgw chat --demo", nil)
+	return fault.New("there is no model: OpenHands has no LLM profile",
+		"create a profile with: ohgw profiles add NAME; or try the demo without a key: ohgw chat --demo", nil)
 }

@@ -40,23 +40,23 @@ func readImage(path string) (attachment, error) {
 	// Before it is opened: a pipe without a writer would hold us.
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
-		return attachment{}, problem("is no file", "name a file that is there", nil)
+		return attachment{}, problem("is not a file", "check the path", nil)
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return attachment{}, problem("cannot be read", "name a file that is there", fileCause(err))
+		return attachment{}, problem("cannot be read", "check the path", fileCause(err))
 	}
 	defer func() { _ = f.Close() }() // It was only read.
 	data, err := io.ReadAll(io.LimitReader(f, maxImage+1))
 	switch {
 	case err != nil:
-		return attachment{}, problem("cannot be read", "look at the cause", fileCause(err))
+		return attachment{}, problem("cannot be read", "see the cause", fileCause(err))
 	case len(data) > maxImage:
 		return attachment{}, problem(fmt.Sprintf("has more than %d MiB", maxImage>>20), "make it smaller", nil)
 	}
 	image, ok := newImage(filepath.Base(path), data)
 	if !ok {
-		return attachment{}, problem("is no PNG, JPEG, GIF or WebP", "convert it", nil)
+		return attachment{}, problem("is not a PNG, JPEG, GIF or WebP image", "convert it", nil)
 	}
 	return image, nil
 }

@@ -52,7 +52,7 @@ func readPrompt(ctx context.Context, a *kit.App, prompt string) (string, error) 
 	}
 	switch blank := strings.TrimSpace(text) == ""; {
 	case strings.TrimSpace(prompt) == "" && blank:
-		return "", fault.NewUsage("there is nothing to ask", `give a prompt, as an argument or on stdin; without --print, ohgw chat on a terminal opens a chat`)
+		return "", fault.NewUsage("the prompt is missing", `pass the prompt as an argument or on stdin; without --print, ohgw chat opens a chat on a terminal`)
 	case strings.TrimSpace(prompt) == "":
 		return text, nil
 	case blank:
@@ -67,7 +67,7 @@ func readStdin(ctx context.Context, a *kit.App) (string, error) {
 	stop := context.AfterFunc(ctx, func() { a.Leave(ctx) })
 	defer stop()
 	tell := time.AfterFunc(stdinPatience, func() {
-		a.Note("Reading stdin to its end; if nothing comes there, use < /dev/null.")
+		a.Note("Reading the prompt from stdin until its end. If stdin is not meant, add: < /dev/null")
 	})
 	defer tell.Stop()
 	data, err := io.ReadAll(io.LimitReader(a.Stdin, maxStdin+1))

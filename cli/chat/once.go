@@ -160,24 +160,24 @@ func (c *session) explainNoModel(ctx context.Context, e *gateway.Error) error {
 		return noModels()
 	}
 	return fault.New("no LLM profile is active, so there is no model "+activeModel,
-		fmt.Sprintf("choose one with --model, e.g. --model %s, or make one active with ohgw profiles use NAME", setup.Clean(gateway.Preferred(models))), nil)
+		fmt.Sprintf("choose a model with --model, e.g. --model %s, or make one active with ohgw profiles use NAME", setup.Clean(gateway.Preferred(models))), nil)
 }
 
 // unfinished is the error for a turn that did not come to its end, though
 // nothing broke.
 func (c *session) unfinished(t turnJSON) error {
-	goOn := "go on with " + c.command() + " -p "
+	goOn := "continue with " + c.command() + " -p "
 	if c.model != "" && c.model != demoModel {
 		goOn += "--model " + c.model + " "
 	}
 	goOn += "--conversation " + t.Conversation
 	switch {
 	case t.Status == "waiting_for_confirmation":
-		return fault.New("the agent waits for a confirmation", goOn+` yes (or no)`, nil)
+		return fault.New("the agent is waiting for confirmation", goOn+` yes (or no)`, nil)
 	case t.Status == "paused" || t.Status == "cancelled":
-		return fault.New("the run was stopped before its end", goOn+` "go on"`, nil)
+		return fault.New("the run was stopped early", goOn+` "go on"`, nil)
 	case t.Status != "finished":
-		return fault.New("the run ended before its end: "+sentence(setup.Clean(t.Notice)), goOn+` "go on"`, nil)
+		return fault.New("the run ended early: "+sentence(setup.Clean(t.Notice)), goOn+` "go on"`, nil)
 	}
 	return nil
 }

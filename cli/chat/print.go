@@ -34,7 +34,7 @@ func (t *textAnswer) piece(p piece) error {
 		return t.aside(fmt.Sprintf("the connection was lost (%s); trying again", setup.Clean(setup.NetCause(p.lost.Err).Error())))
 	case p.restart:
 		t.pending = ""
-		return t.aside("the answer begins again")
+		return t.aside("the answer starts again from its beginning")
 	case p.line != "":
 		if said := strings.TrimSpace(t.pending); said != "" {
 			t.pending = ""

@@ -99,7 +99,7 @@ func (c *session) remember(ctx context.Context, t *turnJSON) {
 		})
 	}
 	if err != nil {
-		c.Detail("the conversation is not remembered: %v", err)
+		c.Detail("the conversation was not added to the recent ones: %v", err)
 	}
 }
 

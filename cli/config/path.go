@@ -17,9 +17,9 @@ func newPath(a *kit.App) *cobra.Command {
 		Use:   "path",
 		Short: "Print where the config file is",
 		Long: kit.Long(`
-Prints the path of the config file: that of --config, else of OHGW_CONFIG, else
-config.toml in the user's config directory. The file need not exist; it is not
-read and not made.`, 0, fault.Failed, fault.Usage),
+Prints the path of the config file: the one given with --config, otherwise
+OHGW_CONFIG, otherwise config.toml in the user's config directory. The file need
+not exist; the command neither reads nor creates it.`, 0, fault.Failed, fault.Usage),
 		Example:           kit.Examples("ohgw config path", `"${EDITOR:-vi}" "$(ohgw config path)"`),
 		Args:              kit.None(),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -46,7 +46,7 @@ func runPath(_ context.Context, o *pathOptions) error {
 		return o.PrintJSON(map[string]any{"file": path, "found": found})
 	}
 	if !found {
-		o.Hint("There is no such file yet; ohgw config show lists what it may hold")
+		o.Hint("The file does not exist yet; ohgw config show lists the settings")
 	}
 	return kit.WriteText(o.Stdout, path+"\n")
 }

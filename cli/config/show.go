@@ -15,9 +15,9 @@ func newShow(a *kit.App) *cobra.Command {
 		Use:   "show",
 		Short: "Print every setting with its origin",
 		Long: kit.Long(`
-Prints every setting, its value, and where the value comes from: a variable, the
-config file, or the default. It reads the config file and changes nothing; a
-mistake in the file or in a variable is shown as it would be by serve.
+Prints every setting, its value, and the origin of the value: a variable, the
+config file, or the default. The command reads the config file and changes
+nothing. It reports a mistake in the file or in a variable as serve does.
 
 With --json, settings is a list of objects with key, value, origin, env, flag
 and default.`, 0, fault.Usage),
@@ -63,7 +63,7 @@ func runShow(_ context.Context, o *showOptions) error {
 		t.Add(f.Key, value, s.Origin(f.Key).String())
 	}
 	if !s.Found {
-		o.Hint("There is no config file yet; it would be %s", s.File)
+		o.Hint("There is no config file yet; its path would be %s", s.File)
 	}
 	return t.Write(o.Stdout)
 }

@@ -26,20 +26,20 @@ func New(a *kit.App) *cobra.Command {
 		Use:   "connect [CLIENT]",
 		Short: "Show or write the settings of a client",
 		Long: kit.Long(`
-Prints what a client has to be told to use ohgw: its exact settings on stdout,
-and what else there is to know on stderr. Without a client it lists those that
-it knows. The settings name the variable OHGW_API_KEY, never a key; on a
-terminal a line to paste has the key.
+Prints the settings that a client needs to use ohgw on stdout, and notes on
+stderr. Without CLIENT, it lists the known clients. The settings contain the
+variable OHGW_API_KEY, never a key; on a terminal, a line to paste contains the
+key.
 
-With --write the settings are added to the file in which the client keeps them,
-where that has a known form: everything else in it stays as it is, what it was
-is kept beside it (.before-ohgw), and the change is printed. A second time
-changes nothing. --undo takes them out again. --dry-run prints the change only.
+--write adds the settings to the client's own file, if the file's format is
+known. The rest of the file does not change, the previous file is kept beside it
+(.before-ohgw), and the change is printed. Running it again changes nothing.
+--undo removes the settings. --dry-run only prints the change.
 
-It ends with 6 when the file has an entry of that name that is not from ohgw.
-With --json the list is objects with name, title, aliases, form and file; a
-client has settings and notes, too; a change has client, file, changed, backup
-and diff.`, 0, fault.Failed, fault.Usage, fault.Conflict),
+The exit code is 6 if the file already has an entry of that name that ohgw did
+not write. With --json, the list has objects with name, title, aliases, form and
+file. A client also has settings and notes. A change has client, file, changed,
+backup and diff.`, 0, fault.Failed, fault.Usage, fault.Conflict),
 		Example: kit.Examples("ohgw connect", "ohgw connect openai-python", "ohgw connect zed --write"),
 		Args:    kit.AtMostOne("the client"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -61,9 +61,9 @@ and diff.`, 0, fault.Failed, fault.Usage, fault.Conflict),
 	flags := cmd.Flags()
 	flags.StringVar(&opts.Model, "model", "openhands", "use this `model`")
 	flags.BoolVar(&opts.Write, "write", false, "add the settings to the client's own file")
-	flags.BoolVar(&opts.Undo, "undo", false, "take them out again")
-	flags.BoolVar(&opts.DryRun, "dry-run", false, "print the change and make none")
-	flags.StringVar(&opts.File, "file", "", "the client's `file`, where it is not at its usual place")
+	flags.BoolVar(&opts.Undo, "undo", false, "remove the settings again")
+	flags.BoolVar(&opts.DryRun, "dry-run", false, "print the change without making it")
+	flags.StringVar(&opts.File, "file", "", "the client's `file`, if it is not in its usual place")
 	_ = cmd.RegisterFlagCompletionFunc("model", a.CompleteModels) // The flag is there.
 	opts.flags = kit.AddSettings(cmd, config.ClientSection)
 	return cmd
@@ -128,14 +128,14 @@ func run(ctx context.Context, o *options) error {
 	}
 	c, near, ok := connect.Find(o.Client)
 	if !ok {
-		hint := "ohgw connect lists those that are known; for any other: base URL, key and model as in ohgw connect cline"
+		hint := "ohgw connect lists the known clients; for any other use the base URL, key and model of: ohgw connect cline"
 		if near != "" {
 			hint = "did you mean ohgw connect " + near + "?"
 		}
 		return fault.NewUsage(fmt.Sprintf("there is no client %q", setup.Clean(o.Client)), hint)
 	}
 	if !modelID.MatchString(o.Model) {
-		return fault.NewUsage(fmt.Sprintf("%q is no model id", setup.Clean(o.Model)), "ohgw models lists them")
+		return fault.NewUsage(fmt.Sprintf("%q is not a model id", setup.Clean(o.Model)), "ohgw models lists them")
 	}
 	base, err := gatewayURL(o.App, o.flags)
 	if err != nil {
@@ -144,11 +144,11 @@ func run(ctx context.Context, o *options) error {
 	values := connect.Values{BaseURL: base + "/v1", ContainerURL: fromContainer(base) + "/v1", Model: o.Model}
 	switch {
 	case o.Write && o.Undo:
-		return fault.NewUsage("--write contradicts --undo", "use one of them")
+		return fault.NewUsage("--write cannot be used with --undo", "use one of them")
 	case o.Write, o.Undo:
 		return changeFile(ctx, o, c, values)
 	case o.DryRun, o.File != "":
-		return fault.NewUsage("--dry-run and --file are for --write and --undo", "add one of those")
+		return fault.NewUsage("--dry-run and --file need --write or --undo", "add one of those")
 	case o.JSON:
 		doc := describeClient(c)
 		doc.Settings, doc.Notes = c.Settings(values), c.Notes(values)
@@ -171,9 +171,9 @@ func printNotes(ctx context.Context, a *kit.App, c connect.Client, values connec
 		a.Note("%s", strings.Join(kit.Wrap(paragraph, a.Stderr.Width()), "\n"))
 	}
 	if c.Kept() {
-		a.Note("ohgw connect %s --write does it.", c.Name)
+		a.Note("ohgw connect %s --write adds the settings to the file.", c.Name)
 	}
-	a.Note("\nThe key, for a client that is started from a shell:\n\n  %s", keyLine(ctx, a))
+	a.Note("\nThe key, for a client started from a shell:\n\n  %s", keyLine(ctx, a))
 }
 
 // keyLine is what gives a shell the key. The key itself is for a person only.
@@ -209,7 +209,7 @@ func gatewayURL(a *kit.App, flags kit.SettingFlags) (string, error) {
 		host = "127.0.0.1"
 	}
 	if port == "0" {
-		a.Note("note: the port is chosen when ohgw serve starts; run this again then")
+		a.Note("note: the port is chosen when ohgw serve starts; run this command again after that")
 	}
 	return "http://" + net.JoinHostPort(host, port), nil
 }

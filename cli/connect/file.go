@@ -63,7 +63,7 @@ func changeFile(ctx context.Context, o *options, c connect.Client, values connec
 			return err
 		}
 		if err != nil {
-			return fault.New(f.path+" cannot be changed", "look whose it is, and whether the disk has room", err)
+			return fault.New(f.path+" cannot be changed", "check its owner and permissions (ls -l), and the free space (df)", err)
 		}
 	}
 	return reportChange(ctx, o, c, change)
@@ -72,7 +72,7 @@ func changeFile(ctx context.Context, o *options, c connect.Client, values connec
 // openClientFile reads a client's file, if it is there.
 func openClientFile(a *kit.App, c connect.Client, named string) (*clientFile, error) {
 	if !c.Kept() {
-		return nil, fault.NewUsage(c.Title+" keeps no settings in a file that ohgw knows", "ohgw connect "+c.Name+" prints them")
+		return nil, fault.NewUsage(c.Title+" has no settings file that ohgw can write", "ohgw connect "+c.Name+" prints them")
 	}
 	dirs, err := a.Setup().Dirs()
 	if err != nil {
@@ -83,7 +83,7 @@ func openClientFile(a *kit.App, c connect.Client, named string) (*clientFile, er
 		f.path = c.Path(a.Getenv, dirs.Home, runtime.GOOS)
 	}
 	if f.path == "" {
-		return nil, fault.NewUsage("nobody says where "+c.Title+" has its "+c.File, "name it with --file")
+		return nil, fault.NewUsage("cannot find the "+c.File+" of "+c.Title, "pass its path with --file")
 	}
 	if f.path, err = filepath.Abs(f.path); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func openClientFile(a *kit.App, c connect.Client, named string) (*clientFile, er
 		f.kept, f.saved, err = kit.ReadIfThere(f.backup)
 	}
 	if err != nil {
-		return nil, fault.New(f.path+" cannot be read", "look whose it is", err)
+		return nil, fault.New(f.path+" cannot be read", "check its owner and permissions: ls -l", err)
 	}
 	return f, nil
 }
@@ -105,7 +105,7 @@ func (f *clientFile) unchanged() error {
 	if err != nil || now == f.old && there == f.there {
 		return err
 	}
-	return &fault.Error{Msg: f.path + " was changed by another program meanwhile", Hint: "run the command again", Code: fault.Conflict}
+	return &fault.Error{Msg: f.path + " was changed by another program in the meantime", Hint: "run the command again", Code: fault.Conflict}
 }
 
 // write replaces the file. What it was is kept, unless that is ours already.
@@ -165,9 +165,9 @@ func (f *clientFile) restore(text string, keep bool) error {
 func clientFileFault(err error, c connect.Client, path string) error {
 	prints := "ohgw connect " + c.Name + " prints what belongs there"
 	if errors.Is(err, connect.ErrTaken) {
-		return &fault.Error{Msg: path + " has settings of that name already, which are not from ohgw", Hint: "change or remove them yourself; " + prints, Code: fault.Conflict}
+		return &fault.Error{Msg: path + " already has an entry of that name that ohgw did not write", Hint: "change or remove them yourself; " + prints, Code: fault.Conflict}
 	}
-	return fault.New(path+" is written in a way that ohgw does not change", "change it yourself; "+prints, err)
+	return fault.New(path+" has a form that ohgw cannot edit", "change it yourself; "+prints, err)
 }
 
 // reportChange prints what was changed.
@@ -180,17 +180,17 @@ func reportChange(ctx context.Context, o *options, c connect.Client, change chan
 	}
 	switch {
 	case !change.Changed && o.Write:
-		o.Note("%s has the settings already.", change.File)
+		o.Note("%s already has the settings.", change.File)
 	case !change.Changed:
-		o.Note("%s has no settings of ohgw.", change.File)
+		o.Note("%s has no settings from ohgw.", change.File)
 	case o.DryRun:
 		o.Note("%s was not changed.", change.File)
 	case o.Undo:
-		o.Note("%s is without the settings again.", change.File)
+		o.Note("%s no longer has the settings.", change.File)
 	default:
 		o.Note("%s has the settings.", change.File)
 		if change.Backup != "" {
-			o.Note("What it was is in %s; ohgw connect %s --undo brings it back.", change.Backup, c.Name)
+			o.Note("The previous file is %s; ohgw connect %s --undo restores it.", change.Backup, c.Name)
 		}
 		sayKey(ctx, o.App)
 	}
@@ -199,7 +199,7 @@ func reportChange(ctx context.Context, o *options, c connect.Client, change chan
 
 // sayKey says where the key comes from.
 func sayKey(ctx context.Context, a *kit.App) {
-	a.Hint("\nThe key, for a client that is started from a shell:\n\n  %s", keyLine(ctx, a))
+	a.Hint("\nThe key, for a client started from a shell:\n\n  %s", keyLine(ctx, a))
 }
 
 // colored is a diff as terminals show it.

@@ -32,7 +32,7 @@ func checkBundle(a *kit.App, path string) error {
 		return nil
 	}
 	if _, err := os.Lstat(path); err == nil {
-		return &fault.Error{Msg: path + " is there already", Hint: "name a new file", Code: fault.Conflict}
+		return &fault.Error{Msg: path + " exists already", Hint: "choose a file that does not exist", Code: fault.Conflict}
 	}
 	return nil
 }
@@ -54,7 +54,7 @@ func writeBundle(ctx context.Context, a *kit.App, path string, report reportJSON
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return &fault.Error{Msg: path + " is there already", Hint: "name a new file", Code: fault.Conflict}
+		return &fault.Error{Msg: path + " exists already", Hint: "choose a file that does not exist", Code: fault.Conflict}
 	}
 	if err == nil {
 		_, err = f.Write(text)
@@ -63,8 +63,8 @@ func writeBundle(ctx context.Context, a *kit.App, path string, report reportJSON
 		}
 	}
 	if err != nil {
-		return fault.New("the report cannot be written to "+path, "name a file in a directory of yours with room", err)
+		return fault.New("the report cannot be written to "+path, "choose a file in a directory that you can write to, on a disk with free space", err)
 	}
-	a.Note("The report is in %s. Keys, user and host names were taken out; read it before you publish it.", path)
+	a.Note("The report is in %s. Keys, user names and host names were removed. Read it before you publish it.", path)
 	return nil
 }

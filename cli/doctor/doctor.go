@@ -21,22 +21,23 @@ func New(a *kit.App) *cobra.Command {
 		Use:   "doctor",
 		Short: "Find out why something does not work",
 		Long: kit.Long(`
-Looks at everything that ohgw needs, in the order in which it needs it: the
-machine, settings, files and their modes, the store of keys, profiles, the
-active profile's key, the port, what runs the agents, shell and git, the daemon,
-and whether requests of web pages are really refused. For each thing that is
-wrong it tells why, and the command that repairs it. It changes nothing.
+Checks everything that ohgw needs: the machine, settings, files and their modes,
+the key store, profiles, the active profile's key, the port, the backend that
+runs the agents, shell and git, the daemon, and whether requests from web pages
+are refused. Each problem is printed with its cause and the command that repairs
+it. The command changes nothing.
 
-Without a running daemon it starts one in this process, for this only, on a free
-port of this machine. With --live a model is asked one short question through
-/v1, which costs what the provider takes; the cost is shown.
+If no daemon is running, the command starts one in this process on a free port
+of this machine, only for the check. With --live it asks a model one short
+question through /v1. The provider charges for it, and the cost is shown.
 
---bundle writes a report for an issue to a new file that you alone can read:
-without keys, user and host names. Read it before you publish it.
+--bundle writes a report for an issue to a new file that only you can read. The
+report contains no keys, user names or host names. Read it before you publish
+it.
 
-It ends with 3 when something has to be repaired, with 0 when there are warnings
-only. Piped, there is a line for each finding: verdict, check, text, cause,
-repair. With --json there are verdict and checks (check, verdict, text,
+The exit code is 3 if something needs a repair, and 0 if there are only
+warnings. In a pipe, each finding is one line: verdict, check, text, cause,
+repair. With --json the output has verdict and checks (check, verdict, text,
 findings).`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Conflict),
 		Example:           kit.Examples("ohgw doctor", "ohgw doctor --live", "ohgw doctor --bundle report.json"),
 		Args:              kit.None(),
@@ -118,5 +119,5 @@ func finish(ctx context.Context, o *options, report reportJSON, installation *in
 			n++
 		}
 	}
-	return &fault.Error{Msg: fmt.Sprintf("%d of %d checks failed", n, len(report.Checks)), Hint: "each says what repairs it; begin with the first", Code: fault.Partly}
+	return &fault.Error{Msg: fmt.Sprintf("%d of %d checks failed", n, len(report.Checks)), Hint: "each has its repair; begin with the first", Code: fault.Partly}
 }

@@ -27,17 +27,17 @@ func newImport(a *kit.App, shared *options) *cobra.Command {
 		Use:   "import [PROFILE...]",
 		Short: "Copy keys from profiles into the keyring",
 		Long: kit.Long(`
-Copies the keys that are written in profiles, all or these, into the store of
-keys. Encrypted ones are decrypted with the secret of OpenHands (OH_SECRET_KEY,
-OH_SECRET_KEY_PATH and where else OpenHands has it). A key that the store has
-already stays, unless --replace is given. What is stored is read back.
+Copies the keys found in profiles, all or the given ones, into the key store.
+Encrypted keys are decrypted with OpenHands' secret (OH_SECRET_KEY,
+OH_SECRET_KEY_PATH, and OpenHands' other places). A key that is stored already
+is kept unless --replace is given. Each stored key is read back.
 
-The profiles keep their keys: an agent-server that is used without ohgw needs
-them there. --remove-from-profile takes them out; agents get their keys from
-ohgw only then. Backups of those files may still hold them.
+The profiles keep their keys, because an agent-server without ohgw needs them
+there. --remove-from-profile removes them; agents then get their keys from ohgw
+only. Backups of those files may still contain the keys.
 
-It ends with 3 when a key could not be imported. With --json, keys is a list of
-objects with profile, field, entry, action (copied, moved, already, differs,
+The exit code is 3 if a key could not be imported. With --json, keys is a list
+of objects with profile, field, entry, action (copied, moved, already, differs,
 skipped), secret_source and problem.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Credential, fault.Conflict),
 		Example: kit.Examples("ohgw keys import", "ohgw keys import work --remove-from-profile"),
 		Args:    kit.NoKeys,
@@ -49,8 +49,8 @@ skipped), secret_source and problem.`, 0, fault.Failed, fault.Usage, fault.Partl
 			return runImport(cmd.Context(), &opts)
 		},
 	}
-	cmd.Flags().BoolVar(&opts.Replace, "replace", false, "take the place of keys that are stored already")
-	cmd.Flags().BoolVar(&opts.Remove, "remove-from-profile", false, "take the keys out of the profiles")
+	cmd.Flags().BoolVar(&opts.Replace, "replace", false, "overwrite keys that are stored already")
+	cmd.Flags().BoolVar(&opts.Remove, "remove-from-profile", false, "remove the keys from the profiles")
 	return cmd
 }
 
@@ -105,7 +105,7 @@ func printImports(a *kit.App, store *setup.KeyStore, done []profile.Import) erro
 		return a.PrintJSON(map[string]any{"store": store.JSON(), "keys": done})
 	}
 	if len(done) == 0 {
-		a.Hint("There are no keys in the profiles.")
+		a.Hint("No profile contains a key.")
 	}
 	t := kit.Table{Header: []string{"PROFILE", "SECRET", "ACTION", "PROBLEM"}}
 	moved := false
@@ -117,7 +117,7 @@ func printImports(a *kit.App, store *setup.KeyStore, done []profile.Import) erro
 		return err
 	}
 	if moved {
-		a.Note("Backups of those profiles may still hold the keys. An agent-server gets them from ohgw only from now on.")
+		a.Note("Backups of those profiles may still hold the keys. From now on an agent-server gets these keys from ohgw only.")
 	}
 	return nil
 }
@@ -134,9 +134,9 @@ func importFault(ctx context.Context, done []profile.Import, store *setup.KeySto
 	}
 	switch {
 	case skipped:
-		return &fault.Error{Msg: "some keys were not imported", Hint: "the reasons are listed; a wrong secret: set OH_SECRET_KEY to that of OpenHands", Code: fault.Partly}
+		return &fault.Error{Msg: "some keys were not imported", Hint: "the reasons are listed; where the secret is wrong, set OH_SECRET_KEY to the one that OpenHands uses", Code: fault.Partly}
 	case differs:
-		return &fault.Error{Msg: "some profiles have another key than the one that is stored, which stays", Hint: "give --replace to take those of the profiles", Code: fault.Partly}
+		return &fault.Error{Msg: "some profiles hold a different key; the stored key was kept", Hint: "pass --replace to store the profiles' keys instead", Code: fault.Partly}
 	}
 	return nil
 }

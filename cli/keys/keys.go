@@ -24,17 +24,17 @@ func New(a *kit.App) *cobra.Command {
 	opts := options{App: a}
 	cmd := &cobra.Command{
 		Use:   "keys COMMAND",
-		Short: "Keep the keys of LLMs in the system's keyring",
-		Long: `Keeps the API keys of LLMs in the system keyring, and hands them to
-agents when they start: a key is in no profile and in no list of processes.
+		Short: "Store LLM keys in the system keyring",
+		Long: `Stores LLM keys in the system keyring, and passes them to agents when they
+start. Keys are neither in profiles nor in process lists.
 
-A key is for a profile, or for a provider (provider:openai) and all profiles of
-it. For a profile the first of these counts: its own stored key, the stored key
-of its provider, the key in the profile, the variable of the provider such as
+A key is for one profile, or for a provider (provider:openai) and all of its
+profiles. Order of precedence for a profile: its own stored key, the stored key
+of its provider, the key in the profile, the provider's variable such as
 OPENAI_API_KEY.
 
-A machine without a keyring has --key-store file: one private file, encrypted
-when OH_SECRET_KEY is set. It is never chosen by itself.`,
+Without a keyring, use --key-store file: one private file, encrypted if
+OH_SECRET_KEY is set. ohgw never chooses the file by itself.`,
 		Example: kit.Examples("ohgw keys set work", "ohgw keys status"),
 		Args:    kit.UnknownCommand,
 		RunE:    kit.ShowHelp,
@@ -48,7 +48,7 @@ when OH_SECRET_KEY is set. It is never chosen by itself.`,
 type options struct {
 	*kit.App
 
-	flags kit.SettingFlags // which store of keys
+	flags kit.SettingFlags // which key store
 }
 
 // addField gives cmd the flag for what is no API key.
@@ -70,8 +70,8 @@ func keyArgs(most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		for i, arg := range args {
 			if i >= most || kit.LooksLikeKey(arg) {
-				return fault.NewUsage("a key is given as an argument", "it is in the history of your shell now, and other users could see it: "+
-					"make a new one at the provider, and give it at the prompt, on stdin or with --file")
+				return fault.NewUsage("a key was given as an argument", "your shell's history has it now, and other users could see it: "+
+					"create a new key at the provider, and pass it at the prompt, on stdin or with --file")
 			}
 		}
 		if len(args) == 0 {
@@ -87,7 +87,7 @@ var providerName = regexp.MustCompile(`\A[a-z0-9][a-z0-9_.-]{0,63}\z`)
 func keyEntry(store *profile.Store, name, field string) (secret.Entry, error) {
 	if provider, ok := strings.CutPrefix(name, setup.ProviderMark); ok {
 		if !providerName.MatchString(provider) {
-			return secret.Entry{}, fault.NewUsage(fmt.Sprintf("%q cannot be a provider", provider), "use the first part of its models, such as provider:anthropic")
+			return secret.Entry{}, fault.NewUsage(fmt.Sprintf("%q is not a valid provider name", provider), "use the first part of its model names, such as provider:anthropic")
 		}
 		return secret.ParseEntry(secret.ProviderEntry(provider, field)), nil
 	}
@@ -105,9 +105,9 @@ func knownEntry(a *kit.App, e secret.Entry) error {
 			return nil
 		}
 		if near := suggest.Nearest(e.Provider, known); near != "" {
-			return fault.NewUsage(fmt.Sprintf("the provider %q is not known", e.Provider), "did you mean provider:"+near+"?")
+			return fault.NewUsage(fmt.Sprintf("unknown provider %q", e.Provider), "did you mean provider:"+near+"?")
 		}
-		a.Note("note: the provider %q is not known; its key is used for models %s/… without a base URL", e.Provider, e.Provider)
+		a.Note("note: unknown provider %q; its key is used for models %s/… without a base URL", e.Provider, e.Provider)
 		return nil
 	}
 	names := a.Setup().ProfileNames()

@@ -17,11 +17,11 @@ func newList(a *kit.App, opts *options) *cobra.Command {
 		Use:   "list",
 		Short: "List stored keys, without their values",
 		Long: kit.Long(`
-Lists what is stored: what each key is for, which secret it is, its end, and
-what is wrong. Keys are never shown. When the keyring is locked, the names are
-listed all the same and it ends with 4.
+Lists the stored keys: what each key is for, which secret it is, its last
+characters, and problems. Keys are never shown. If the keyring is locked, the
+names are still listed and the exit code is 4.
 
-Piped, it prints one key a line with tabs between the columns. With --json, keys
+In a pipe, each key is one line with tabs between the columns. With --json, keys
 is a list of objects with name, profile, base_id, provider, field, tail and
 problem.`, 0, fault.Failed, fault.Usage, fault.Credential),
 		Example:           kit.Examples("ohgw keys list", "ohgw keys list --json"),
@@ -78,7 +78,7 @@ func keyProblem(err error) string {
 	case err == nil:
 		return ""
 	case errors.Is(err, secret.ErrNotFound):
-		return "it was removed by another program"
+		return "another program removed it"
 	}
 	return err.Error()
 }

@@ -29,7 +29,8 @@ func newRemove(a *kit.App, shared *options) *cobra.Command {
 		Short: "Remove a stored key",
 		Long: kit.Long(`
 Removes the stored key of a profile or of a provider (provider:NAME). Keys in
-profiles and variables stay. It asks before it does; --yes answers that.`,
+profiles and variables are kept. The command asks for confirmation; --yes skips
+the question.`,
 			0, fault.Failed, fault.Usage, fault.Credential, fault.Conflict),
 		Example:           kit.Examples("ohgw keys remove work", "ohgw keys remove provider:openai --yes"),
 		Args:              keyArgs(1),
@@ -39,7 +40,7 @@ profiles and variables stay. It asks before it does; --yes answers that.`,
 			return runRemove(cmd.Context(), &opts)
 		},
 	}
-	cmd.Flags().BoolVarP(&opts.Yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVarP(&opts.Yes, "yes", "y", false, "do not ask for confirmation")
 	addField(cmd, &opts.Field)
 	return cmd
 }
@@ -76,13 +77,13 @@ func runRemove(ctx context.Context, o *removeOptions) error {
 	}
 	switch err := store.Delete(ctx, entry.Name); {
 	case errors.Is(err, secret.ErrNotFound):
-		return fault.New(fmt.Sprintf("there is no key for %s in the %s", setup.DescribeEntry(entry), store), "ohgw keys list shows what there is", nil)
+		return fault.New(fmt.Sprintf("no key is stored for %s in the %s", setup.DescribeEntry(entry), store), "ohgw keys list shows the stored keys", nil)
 	case err != nil:
 		return setup.KeyFault(ctx, err, store)
 	}
 	if o.JSON {
 		return o.PrintJSON(map[string]any{"removed": entry, "store": store.JSON()})
 	}
-	o.Note("The key for %s is removed from the %s.", setup.DescribeEntry(entry), store)
+	o.Note("The key for %s was removed from the %s.", setup.DescribeEntry(entry), store)
 	return nil
 }

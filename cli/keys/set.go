@@ -30,13 +30,13 @@ func newSet(a *kit.App, shared *options) *cobra.Command {
 		Use:   "set NAME",
 		Short: "Store the key of a profile or of a provider",
 		Long: kit.Long(`
-Stores a key for a profile, or for all profiles of a provider: provider:openai.
-The key is typed at a prompt that does not show it, else read from stdin or from
-a file; it is never an argument. A key that is stored already stays, unless
---replace is given. A running daemon uses the key from the next conversation on.
+Stores a key for a profile, or for all profiles of a provider (provider:openai).
+The key is typed at a hidden prompt, or read from stdin or a file. It is never
+an argument. A key that is stored already is kept unless --replace is given. A
+running daemon uses the new key from the next conversation on.
 
---key-store file, where the settings do not say so, is a choice for good: the
-config file gets the line key_store = "file".`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Conflict),
+--key-store file, if the settings do not have it, is a permanent choice: the
+line key_store = "file" is added to the config file.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Conflict),
 		Example:           kit.Examples("ohgw keys set work", "ohgw keys set provider:openai --file key.txt"),
 		Args:              keyArgs(1),
 		ValidArgsFunction: completeKeys(a),
@@ -46,7 +46,7 @@ config file gets the line key_store = "file".`, 0, fault.Failed, fault.Usage, fa
 		},
 	}
 	cmd.Flags().StringVar(&opts.File, "file", "", "read the key from this `file`; - is stdin")
-	cmd.Flags().BoolVar(&opts.Replace, "replace", false, "take the place of a key that is stored already")
+	cmd.Flags().BoolVar(&opts.Replace, "replace", false, "overwrite a key that is stored already")
 	addField(cmd, &opts.Field)
 	return cmd
 }

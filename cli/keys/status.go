@@ -20,14 +20,14 @@ import (
 func newStatus(a *kit.App, opts *options) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
-		Short: "Show the store of keys, and who uses which key",
+		Short: "Show the key store, and which key each profile uses",
 		Long: kit.Long(`
-Shows which store of keys is used, who says so, whether it works, and for each
-profile which key it would use; also, whether the store keeps the default token
-of the gateway. It reads no key.
+Shows the key store, its origin, whether it works, the key that each profile
+would use, and whether the store has the gateway's default token. The command
+reads no key.
 
-It ends with 4 when the store cannot be used; the status is printed then, too.
-Piped, the lines about profiles begin with "profile". With --json there are
+The exit code is 4 if the store cannot be used; the status is printed, too. In a
+pipe, the lines about profiles begin with "profile". With --json the output has
 store (kind, origin, path, works, problem, keys, plain, exposed, default_token)
 and profiles (name, model, base, key_from).`, 0, fault.Failed, fault.Usage, fault.Credential),
 		Example:           kit.Examples("ohgw keys status", "ohgw keys status --json"),
@@ -89,12 +89,12 @@ func runStatus(ctx context.Context, o *options) error {
 				key.Note = fmt.Sprintf("provider connection not found: %q; ohgw profiles check %s", p.Connection, p.Name)
 			case key.KeyFrom.Kind != secret.FromNowhere:
 			case p.Auth == "subscription":
-				key.Note = "it uses a subscription"
+				key.Note = "uses a subscription"
 			case keys.Keyless(p.Model):
-				key.Note = "it needs none"
+				key.Note = "no key needed"
 			default:
 				if withheld := keys.Withheld(p.Subject(), keys.Names); withheld.Kind != secret.FromNowhere {
-					key.Note = "the " + withheld.String() + " is only sent to that provider's hosts"
+					key.Note = "the " + withheld.String() + " is sent to that provider's hosts only"
 				}
 			}
 			profiles = append(profiles, key)
@@ -176,8 +176,8 @@ func printStatus(a *kit.App, store *setup.KeyStore, state storeState, profiles [
 		t.Add("not encrypted", strconv.Itoa(state.Plain))
 	}
 	t.Add("default token", map[string]string{
-		string(token.InStore): "kept here", string(token.InOldFile): "in a file of an older ohgw; ohgw tokens show default moves it",
-		tokenNotKept: "its value is not kept", tokenNone: tokenNone,
+		string(token.InStore): "kept here", string(token.InOldFile): "in a file of an older ohgw; move it with: ohgw tokens show default",
+		tokenNotKept: "its value is not stored", tokenNone: tokenNone,
 	}[state.DefaultToken])
 	if state.Exposed {
 		t.Add("warning", "others can read the file: chmod 600 "+state.Path)

@@ -33,8 +33,8 @@ func AtMostOne(name string) cobra.PositionalArgs {
 }
 
 // KeyHint says what to do instead of writing a key on a command line.
-const KeyHint = "a key is no argument, since every user of this machine can see those: " +
-	"put it into a variable (ohgw help environment) or a file"
+const KeyHint = "every user of this machine can see arguments: " +
+	"put the key into a variable (ohgw help environment) or a file"
 
 // LooksLikeKey tells whether an argument is a key, given by mistake: one of a
 // provider, or one that report would not print.

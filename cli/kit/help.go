@@ -18,14 +18,14 @@ type ExitCode struct {
 // ExitCodes is what the program can end with, for help and man page.
 func ExitCodes() []ExitCode {
 	return []ExitCode{
-		{0, "done; an empty list is done, too"},
+		{0, "success; an empty list is a success"},
 		{fault.Failed, "failed"},
 		{fault.Usage, "wrong command line, variable or config file"},
-		{fault.Partly, "partly done: some items failed, listed on stderr"},
+		{fault.Partly, "some items failed; stderr lists them"},
 		{fault.Credential, "no usable key or token"},
 		{fault.Unreachable, "the daemon, the agent-server or a provider does not answer"},
-		{fault.Conflict, "it exists already, or another process holds it"},
-		{fault.Interrupted, "interrupted by Ctrl-C; other signals: 128 + their number"},
+		{fault.Conflict, "it exists already, or another process uses it"},
+		{fault.Interrupted, "interrupted by Ctrl-C; any other signal: 128 + its number"},
 	}
 }
 

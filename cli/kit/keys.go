@@ -31,11 +31,11 @@ func InputFault(err error) error {
 	case err == nil, fault.CodeOf(err) == fault.Usage:
 		return err
 	case errors.Is(err, secret.ErrEmpty):
-		return fault.NewUsage("the key is empty", "give it at the prompt, on stdin or with --file")
+		return fault.NewUsage("the key is empty", "pass it at the prompt, on stdin or with --file")
 	case errors.Is(err, secret.ErrNotOneKey), errors.Is(err, secret.ErrTooBig):
-		return fault.NewUsage("this is not one key: "+err.Error(), "give one key, alone in its file")
+		return fault.NewUsage("this is not a single key: "+err.Error(), "put one key into the file, and nothing else")
 	case errors.Is(err, secret.ErrMasked), errors.Is(err, secret.ErrEncrypted):
-		return fault.NewUsage("this is no key: "+err.Error(), "copy the key from the provider; ohgw keys import takes those of profiles")
+		return fault.NewUsage("this is not a key: "+err.Error(), "copy the key from the provider's site; to copy keys from profiles: ohgw keys import")
 	}
-	return fault.New("the key cannot be read", "look whether the file is there and readable", err)
+	return fault.New("the key cannot be read", "check that the file exists and is readable", err)
 }

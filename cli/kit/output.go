@@ -14,7 +14,7 @@ import (
 
 // ErrReaderGone says that nobody reads stdout any more. It is no failure that
 // anybody wants to hear of.
-var ErrReaderGone = errors.New("nobody reads the output")
+var ErrReaderGone = errors.New("the reader of the output is gone")
 
 // Put writes to stdout.
 func Put(w io.Writer, text string) error {

@@ -14,7 +14,7 @@ import (
 // asked it fails and names the flag that says yes.
 func (a *App) Confirm(ctx context.Context, question, flag string) (bool, error) {
 	if !a.CanAsk() {
-		return false, fault.NewUsage("this needs a yes, and nobody can be asked", "pass "+flag)
+		return false, fault.NewUsage("confirmation is required, and there is no terminal to ask on", "pass "+flag)
 	}
 	fmt.Fprintf(a.Stderr, "%s [y/N] ", question)
 	answer, _ := a.readLine(ctx) // No line is no yes.
@@ -30,7 +30,7 @@ func (a *App) Ask(ctx context.Context, question string) (string, error) {
 	fmt.Fprint(a.Stderr, question)
 	answer, err := a.readLine(ctx)
 	if err != nil {
-		return "", fault.NewUsage("there is no answer", "pass the flags that say it (see --help)")
+		return "", fault.NewUsage("no answer was given", "pass the flags instead (see --help)")
 	}
 	return answer, nil
 }
@@ -38,9 +38,9 @@ func (a *App) Ask(ctx context.Context, question string) (string, error) {
 // AskKey asks for a key that the terminal does not show.
 func (a *App) AskKey(ctx context.Context, question string) (secret.Value, error) {
 	if !a.CanAsk() {
-		return secret.Value{}, fault.NewUsage("a key is wanted, and nobody can be asked", "give it on stdin or with --file")
+		return secret.Value{}, fault.NewUsage("a key is required, and there is no terminal to ask on", "pass it on stdin or with --file")
 	}
-	text, err := a.ReadHidden(ctx, question+" (it is not shown): ", func() { a.Leave(ctx) })
+	text, err := a.ReadHidden(ctx, question+" (hidden): ", func() { a.Leave(ctx) })
 	fmt.Fprintln(a.Stderr)
 	if err != nil {
 		return secret.Value{}, fmt.Errorf("read key: %w", err)

@@ -57,7 +57,7 @@ func (a *App) CompleteModels(cmd *cobra.Command, _ []string, _ string) ([]string
 	return ids, cobra.ShellCompDirectiveNoFileComp
 }
 
-// KeyStore opens the store of keys. It asks no keyring yet.
+// KeyStore opens the key store. It asks no keyring yet.
 func (a *App) KeyStore(flags SettingFlags) (*setup.KeyStore, error) {
 	s, err := a.Settings(flags)
 	if err != nil {

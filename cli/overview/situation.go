@@ -33,9 +33,9 @@ func (s *situation) lines() []string {
 	case s.Problem != "":
 		return append(lines, "Something is wrong: "+s.Problem, "")
 	case s.Daemon != "":
-		lines = append(lines, "It runs, and answers at "+s.Daemon)
+		lines = append(lines, "ohgw is running at "+s.Daemon)
 	default:
-		lines = append(lines, "It does not run yet.")
+		lines = append(lines, "ohgw is not running.")
 	}
 	if s.AgentServer != "" {
 		lines = append(lines, "An agent-server answers at "+s.AgentServer+"; ohgw serve uses it.")
@@ -58,20 +58,20 @@ func (s *situation) lines() []string {
 // steps are what to do from here, the next one first.
 func (s *situation) steps() []nextStep {
 	doctor, help := nextStep{"ohgw doctor", "find out what is wrong"}, nextStep{"ohgw help", "all commands"}
-	serve := nextStep{"ohgw serve", "answer clients"}
-	chat := nextStep{"ohgw chat", "talk to an agent here"}
+	serve := nextStep{"ohgw serve", "start the gateway"}
+	chat := nextStep{"ohgw chat", "chat with an agent"}
 	demo := nextStep{"ohgw serve --demo", "try it without a key"}
 	switch {
 	case s.Problem != "":
 		return []nextStep{doctor, help}
 	case s.Daemon != "":
-		return []nextStep{{"ohgw connect", "settings for clients"}, chat, {"ohgw status", "what it does now"}, doctor, help}
+		return []nextStep{{"ohgw connect", "settings for clients"}, chat, {"ohgw status", "what is running"}, doctor, help}
 	case s.Profiles == 0:
-		return []nextStep{{"ohgw profiles add NAME --model anthropic/claude-sonnet-4-5", "make one"}, demo, serve, help}
+		return []nextStep{{"ohgw profiles add NAME --model anthropic/claude-sonnet-4-5", "create one"}, demo, serve, help}
 	case s.Active == "" && s.only != "":
-		return []nextStep{{"ohgw profiles use " + s.only, "make it the active one"}, serve, demo, help}
+		return []nextStep{{"ohgw profiles use " + s.only, "activate it"}, serve, demo, help}
 	case s.Active == "":
-		return []nextStep{{"ohgw profiles use NAME", "make one the active one"}, {"ohgw profiles list", "which there are"}, serve, demo, help}
+		return []nextStep{{"ohgw profiles use NAME", "activate one"}, {"ohgw profiles list", "list them"}, serve, demo, help}
 	case !s.HasKey:
 		return []nextStep{{"ohgw keys set " + s.Active, "store its key"}, demo, doctor, help}
 	}

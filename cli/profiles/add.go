@@ -35,15 +35,15 @@ func newAdd(a *kit.App, shared *options) *cobra.Command {
 		Use:   "add NAME",
 		Short: "Add a profile, with its key in the keyring",
 		Long: kit.Long(`
-Adds an LLM profile to those of OpenHands. On a terminal it asks for what no
-flag says: provider, model, base URL and key. --from-file takes a profile as
-OpenHands writes it, and - reads it from stdin. --from-settings takes the LLM of
-OpenHands' settings; those of the first OpenHands, which a newer one forgets,
-are copied to a backup as well.
+Adds an LLM profile to OpenHands' profiles. On a terminal, the command asks for
+what the flags do not give: provider, model, base URL and key. --from-file reads
+a profile in OpenHands' format; - is stdin. --from-settings uses the LLM of
+OpenHands' settings. Settings in the format of OpenHands 0.x, which newer
+versions drop, are also copied to a backup.
 
-The key goes into the store of keys (see ohgw help keys), not into the profile,
-a key in clear in the file as well; an encrypted one stays as it is. Without a
-terminal, ohgw keys set NAME stores one afterwards.`,
+The key goes into the key store (see ohgw help keys), not into the profile. That
+includes a cleartext key in the file; an encrypted key stays in the profile.
+Without a terminal, store the key afterwards with: ohgw keys set NAME`,
 			0, fault.Failed, fault.Usage, fault.Partly, fault.Credential, fault.Conflict),
 		Example: kit.Examples("ohgw profiles add work", "ohgw profiles add work --model anthropic/claude-sonnet-4-5",
 			"ohgw profiles add copy --from-file work.json"),
@@ -56,9 +56,9 @@ terminal, ohgw keys set NAME stores one afterwards.`,
 	}
 	cmd.Flags().StringVar(&opts.Model, "model", "", "the `model`, such as anthropic/claude-sonnet-4-5")
 	cmd.Flags().StringVar(&opts.BaseURL, "base-url", "", "`URL` of the model; without it, that of its provider")
-	cmd.Flags().StringVar(&opts.FromFile, "from-file", "", "take the profile from this `file`; - is stdin")
-	cmd.Flags().BoolVar(&opts.FromSettings, "from-settings", false, "take the LLM of OpenHands' settings")
-	cmd.Flags().BoolVar(&opts.Replace, "replace", false, "take the place of a profile of that name, and of its stored key")
+	cmd.Flags().StringVar(&opts.FromFile, "from-file", "", "read the profile from this `file`; - is stdin")
+	cmd.Flags().BoolVar(&opts.FromSettings, "from-settings", false, "use the LLM of OpenHands' settings")
+	cmd.Flags().BoolVar(&opts.Replace, "replace", false, "overwrite a profile of that name and its stored key")
 	kit.Complete(cmd, "model", knownModels()...)
 	kit.Complete(cmd, "base-url")
 	return cmd
@@ -92,11 +92,11 @@ func runAdd(ctx context.Context, o *addOptions) error {
 		return addFault(ctx, o.App, err, o.Name)
 	}
 	if !o.JSON {
-		o.Note("The profile %q is added.", o.Name)
+		o.Note("The profile %q was added.", o.Name)
 	}
 	action, err := keepKeys(ctx, o, keys, profiles.Base(), draft)
 	if err != nil {
-		return keysLeft(ctx, err, nil, fmt.Sprintf("the profile %q is added, its key is not stored", o.Name), "ohgw keys set "+o.Name)
+		return keysLeft(ctx, err, nil, fmt.Sprintf("the profile %q was added, but its key was not stored", o.Name), "ohgw keys set "+o.Name)
 	}
 	if o.JSON {
 		return o.PrintJSON(struct {
@@ -107,7 +107,7 @@ func runAdd(ctx context.Context, o *addOptions) error {
 			Backup string             `json:"backup,omitempty"`
 		}{o.Name, profiles.Base(), action, keys.JSON(), backup})
 	}
-	o.Hint("Make it the active one with: ohgw profiles use %s", o.Name)
+	o.Hint("Activate it with: ohgw profiles use %s", o.Name)
 	return nil
 }
 
@@ -140,19 +140,19 @@ func backUpSettings(a *kit.App, profiles *profile.Store, draft profile.Draft) (p
 	}
 	path = filepath.Join(dirs.State, "backups", a.Now().UTC().Format("20060102T150405.000000000Z")+"-settings.json")
 	if err := profiles.BackUpSettings(path); err != nil {
-		return "", fault.New("the settings cannot be copied to a backup", "look at "+filepath.Dir(path), err)
+		return "", fault.New("the settings could not be backed up", "look at "+filepath.Dir(path), err)
 	}
-	a.Note("The settings as they are: %s", path)
+	a.Note("Backup of the settings: %s", path)
 	return path, nil
 }
 
 // addFault says why a profile was not added.
 func addFault(ctx context.Context, a *kit.App, err error, name string) error {
 	if e, ok := errors.AsType[*profile.EntryError](err); ok {
-		return fault.NewUsage("OpenHands would not take this profile: "+e.Error(), "correct the model or the base URL")
+		return fault.NewUsage("OpenHands does not accept this profile: "+e.Error(), "correct the model or the base URL")
 	}
 	if e, ok := errors.AsType[*profile.FieldError](err); ok {
-		return fault.NewUsage("OpenHands would not take this profile: the value of "+e.Field+" is none for it", "correct it, or leave it out")
+		return fault.NewUsage("OpenHands does not accept this profile: the value of "+e.Field+" is not valid", "correct it, or leave it out")
 	}
 	return a.Setup().ProfileFault(ctx, err, name)
 }

@@ -48,23 +48,23 @@ func newCheck(a *kit.App, shared *options) *cobra.Command {
 	opts := checkOptions{options: shared}
 	cmd := &cobra.Command{
 		Use:   "check [NAME...]",
-		Short: "Tell everything that is wrong with profiles",
+		Short: "Check profiles and settings for problems",
 		Long: kit.Long(`
-Looks at profiles, or at all of them and the settings, and tells what is wrong,
-what OpenHands ignores, and the command that repairs it. It changes nothing and
-asks no provider.
+Checks profiles, by default all of them and the settings. It prints each
+problem, what OpenHands ignores, and the command that repairs it. The command
+changes nothing and sends nothing to a provider.
 
---live asks the model of each profile for one word, with the key and as the
-embedded agent would, several at a time: it costs next to nothing and tells a
-refused key, an unknown model, an empty account, a rate limit, a window that is
-too small and a server that is not there from each other.
+--live also asks each profile's model for one word, with the key and as the
+embedded agent would, several at a time. It costs next to nothing and detects a
+refused key, an unknown model, an empty account, a rate limit, a context window
+that is too small, and a server that does not answer.
 
-It ends with 3 when there are errors, which keep a profile from working, and
-with 0 when there are warnings and notes only. Where the files are right and no
-model answers, it ends with 4 if all of them want another key, and with 5 if
-none can be reached. With --json, problems is a list of objects with profile,
-path, entry, code, severity, text and repair; with --live there is also live, a
-list with profile, model, key_from, outcome, text, repair and seconds.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Credential, fault.Unreachable),
+The exit code is 3 if there are errors, which keep a profile from working, and 0
+if there are only warnings and notes. If the files are correct but no model
+answered, it is 4 if every model needs another key, and 5 if none could be
+reached. With --json, problems is a list of objects with profile, path, entry,
+code, severity, text and repair. --live adds live, a list of objects with
+profile, model, key_from, outcome, text, repair and seconds.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Credential, fault.Unreachable),
 		Example: kit.Examples("ohgw profiles check", "ohgw profiles check work --live"),
 		Args:    kit.NoKeys,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -75,8 +75,8 @@ list with profile, model, key_from, outcome, text, repair and seconds.`, 0, faul
 			return runCheck(cmd.Context(), &opts)
 		},
 	}
-	cmd.Flags().BoolVar(&opts.Live, "live", false, "ask the models, too: one small call for each profile")
-	cmd.Flags().DurationVar(&opts.Timeout, "timeout", modelcheck.DefaultTimeout, "how long one of those calls may take")
+	cmd.Flags().BoolVar(&opts.Live, "live", false, "also ask each model, with one small call")
+	cmd.Flags().DurationVar(&opts.Timeout, "timeout", modelcheck.DefaultTimeout, "time limit of each of those calls")
 	kit.Complete(cmd, "timeout", "10s", "30s", "2m")
 	return cmd
 }
@@ -91,7 +91,7 @@ type checkReport struct {
 // runCheck runs the command.
 func runCheck(ctx context.Context, o *checkOptions) error {
 	if o.Timeout <= 0 {
-		return fault.NewUsage("--timeout must be longer than nothing", "leave it out, or use a time such as 30s")
+		return fault.NewUsage("--timeout must be positive", "leave it out, or use a time such as 30s")
 	}
 	places, err := o.Setup().Places()
 	if err != nil {
@@ -124,7 +124,7 @@ func runCheck(ctx context.Context, o *checkOptions) error {
 				return o.Setup().ProfileFault(ctx, err, "")
 			}
 		}
-		progress := newProgress(o.App, len(names), "models have answered")
+		progress := newProgress(o.App, len(names), "models answered")
 		report.Live, err = modelcheck.New(o.Setup(), store, keys.Resolver, o.Timeout).Ask(ctx, names, progress.step)
 		progress.end()
 		if err != nil {
@@ -160,7 +160,7 @@ func checkFault(report checkReport, inFiles bool) error {
 	if report.Worst() != profile.Error {
 		return nil
 	}
-	f := &fault.Error{Msg: "some profiles do not work", Hint: "the repairs are listed with the problems", Code: fault.Partly}
+	f := &fault.Error{Msg: "some profiles do not work", Hint: "each problem is listed with its repair", Code: fault.Partly}
 	for i, r := range report.Live {
 		code := r.Outcome.Code()
 		if inFiles || i > 0 && code != f.Code {
@@ -171,9 +171,9 @@ func checkFault(report checkReport, inFiles bool) error {
 	}
 	switch f.Code {
 	case fault.Credential:
-		f.Msg = "no model answers: the keys are missing or refused"
+		f.Msg = "no model answered: keys are missing or were refused"
 	case fault.Unreachable:
-		f.Msg = "no model answers: none can be reached"
+		f.Msg = "no model answered: none could be reached"
 	}
 	return f
 }
@@ -215,7 +215,7 @@ func printCheck(a *kit.App, report checkReport) error {
 		}
 	}
 	if len(report.Problems) == 0 {
-		fmt.Fprintf(&b, "Nothing is wrong with %d files.\n", report.Checked)
+		fmt.Fprintf(&b, "%d files checked: no problems.\n", report.Checked)
 	}
 	return kit.WriteText(a.Stdout, b.String())
 }

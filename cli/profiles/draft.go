@@ -17,9 +17,9 @@ func (o *addOptions) check() error {
 	described := o.Model != "" || o.BaseURL != ""
 	switch {
 	case o.FromFile != "" && described:
-		return fault.NewUsage("--from-file contradicts --model and --base-url", "use one or the other")
+		return fault.NewUsage("--from-file cannot be used with --model or --base-url", "use one or the other")
 	case o.FromSettings && (o.FromFile != "" || described):
-		return fault.NewUsage("--from-settings contradicts --from-file, --model and --base-url", "use one or the other")
+		return fault.NewUsage("--from-settings cannot be used with --from-file, --model or --base-url", "use one or the other")
 	}
 	return nil
 }
@@ -35,7 +35,7 @@ func draft(ctx context.Context, o *addOptions) (profile.Draft, error) {
 	case o.FromSettings:
 		return draftOfSettings(ctx, o)
 	case !o.CanAsk() && o.Model == "":
-		return profile.Draft{}, fault.NewUsage("the model is missing, and nobody can be asked", "pass --model or --from-file")
+		return profile.Draft{}, fault.NewUsage("the model is missing, and there is no terminal to ask on", "pass --model or --from-file")
 	case !o.CanAsk():
 		return profile.NewDraft(o.Model, o.BaseURL), nil
 	}
@@ -80,7 +80,7 @@ func draftOfSettings(ctx context.Context, o *addOptions) (profile.Draft, error) 
 	case errors.Is(err, profile.ErrNotFound):
 		return profile.Draft{}, fault.New("there is no LLM in OpenHands' settings", "pass --model or --from-file", nil)
 	}
-	return profile.Draft{}, fault.New("OpenHands' settings cannot be read", "ohgw profiles check says what is wrong with them", err)
+	return profile.Draft{}, fault.New("OpenHands' settings cannot be read", "to see why: ohgw profiles check", err)
 }
 
 // maxDraft bounds the file of a profile.
@@ -91,17 +91,17 @@ func draftFrom(a *kit.App, file string) (draft profile.Draft, err error) {
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return profile.Draft{}, fault.New("the profile cannot be read", "look whether the file is there and readable", err)
+			return profile.Draft{}, fault.New("the profile cannot be read", "check that the file exists and is readable", err)
 		}
 		defer func() { err = errors.Join(err, f.Close()) }()
 		in = f
 	}
 	src, err := io.ReadAll(io.LimitReader(in, maxDraft))
 	if err != nil {
-		return profile.Draft{}, fault.New("the profile cannot be read", "look at the file", err)
+		return profile.Draft{}, fault.New("the profile cannot be read", "see the cause", err)
 	}
 	if draft, err = profile.ParseDraft(src); err != nil {
-		return profile.Draft{}, fault.New("this is no profile", "give one JSON object, as in a file of OpenHands", err)
+		return profile.Draft{}, fault.New("this is not a profile", "pass one JSON object in the form of an OpenHands profile", err)
 	}
 	return draft, nil
 }

@@ -17,13 +17,13 @@ import (
 func newList(a *kit.App, opts *options) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "List profiles: model, key, what is wrong",
+		Short: "List profiles with model, key and problems",
 		Long: kit.Long(`
-Lists the LLM profiles: name, model, base URL, where the key comes from, and
-what is wrong. A star marks the active profile. Where SDK programs use another
-store than an agent-server, its profiles follow, with the directory.
+Lists the LLM profiles: name, model, base URL, origin of the key, and problems.
+A star marks the active profile. If SDK programs use a different directory than
+the agent-server, its profiles follow, with that directory.
 
-Piped, it prints one profile a line with tabs between the columns. With --json,
+In a pipe, each profile is one line with tabs between the columns. With --json,
 profiles is a list of objects with name, base, path, model, base_url, active,
 key, key_from, action and problem.`, 0, fault.Failed, fault.Usage),
 		Example:           kit.Examples("ohgw profiles list", "ohgw profiles list --json"),
@@ -64,7 +64,7 @@ func runList(ctx context.Context, o *options) error {
 		return o.PrintJSON(map[string]any{"profiles": list})
 	}
 	if len(list) == 0 {
-		o.Hint("There are no profiles in %s. OpenHands makes them when you save an LLM.", stores[0].Base())
+		o.Hint("There are no profiles in %s. Create one with: ohgw profiles add NAME", stores[0].Base())
 	}
 	t := kit.Table{Header: []string{"", "NAME", "MODEL", "BASE URL", "KEY", "PROBLEM"}}
 	for _, p := range list {

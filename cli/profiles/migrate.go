@@ -31,20 +31,20 @@ func newMigrate(a *kit.App, shared *options) *cobra.Command {
 		Short: "Bring old model entries to their present form",
 		Long: kit.Long(`
 Old releases of OpenHands stored the model "openhands/x" as "litellm_proxy/x"
-with the URL of OpenHands' own proxy. This brings such entries to their present
-form, in all profiles and settings of OpenHands. Nothing else in a file changes,
-not a byte, and the files as they were are in a backup whose path it prints.
+with the URL of OpenHands' own proxy. This command changes such entries to their
+current form, in all of OpenHands' profiles and settings. No other byte of a
+file changes. The previous files go into a backup, and its path is printed.
 
-Only what is not ambiguous is changed. For the rest it prints the commands that
-make the judgement: --as-openhands NAME says that an entry means a model of
-OpenHands, --base-url URL NAME that it belongs to a proxy of your own. The names
-@settings and @cli stand for entries that are no profile.
+Only unambiguous entries are changed. For the others, the command prints the two
+choices: --as-openhands NAME if the entry means a model of OpenHands, and
+--base-url URL NAME if it belongs to a proxy of your own. The names @settings
+and @cli stand for entries outside of profiles.
 
---dry-run prints what would be done and changes nothing; --check does that too
-and ends with 3 when something is left to do. --restore brings a backup back. A
-running agent-server may go on: it has the same locks. With --json, dry run,
-check and result are one and the same document; piped, a line has action,
-applied, file, entry, model before and after, reason and repair.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Conflict),
+--dry-run prints the changes without making them. --check does the same and
+exits with 3 if entries need migration. --restore restores a backup. An
+agent-server may keep running, because it uses the same locks. With --json, dry
+run, check and result have the same form. In a pipe, a line has action, applied,
+file, entry, model before and after, reason and repair.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Conflict),
 		Example: kit.Examples(
 			"ohgw profiles migrate --dry-run",
 			"ohgw profiles migrate --as-openhands work",
@@ -60,13 +60,13 @@ applied, file, entry, model before and after, reason and repair.`, 0, fault.Fail
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVarP(&opts.DryRun, "dry-run", "n", false, "print what would be done, change nothing")
-	flags.BoolVar(&opts.Check, "check", false, "only plan, and end with 3 when something is left to do")
-	flags.BoolVar(&opts.Strict, "strict", false, "when checking, count what is left to a person too")
+	flags.BoolVarP(&opts.DryRun, "dry-run", "n", false, "print the changes without making them")
+	flags.BoolVar(&opts.Check, "check", false, "only plan, and exit with 3 if entries need migration")
+	flags.BoolVar(&opts.Strict, "strict", false, "when checking, also count ambiguous entries")
 	flags.StringSliceVar(&opts.AsOpenHands, "as-openhands", nil, "the entry of `NAME` means a model of OpenHands")
-	flags.BoolVar(&opts.Force, "force", false, "also take models that OpenHands never had, and restore files that changed since")
+	flags.BoolVar(&opts.Force, "force", false, "also migrate models that OpenHands never had, and restore files that changed since then")
 	flags.StringVar(&opts.BaseURL, "base-url", "", "the entries of the NAMEs belong to the proxy at `URL`")
-	flags.StringVar(&opts.Restore, "restore", "", "bring the files of the backup in `DIR` back")
+	flags.StringVar(&opts.Restore, "restore", "", "restore the files of the backup in `DIR`")
 	_ = cmd.MarkFlagDirname("restore") // The flag is there.
 	return cmd
 }
@@ -74,17 +74,17 @@ applied, file, entry, model before and after, reason and repair.`, 0, fault.Fail
 // check refuses flags that do not belong together.
 func (o *migrateOptions) check() error {
 	if o.Restore != "" && (o.DryRun || o.Check || o.BaseURL != "" || len(o.AsOpenHands)+len(o.Names) > 0) {
-		return fault.NewUsage("--restore goes with --force only", "restore first, then migrate again")
+		return fault.NewUsage("--restore accepts no other flag than --force", "restore first, then migrate again")
 	}
 	switch {
 	case o.BaseURL == "" && len(o.Names) > 0:
-		return fault.NewUsage("a NAME goes with --base-url", "to migrate what is not ambiguous, give no name")
+		return fault.NewUsage("NAME needs --base-url", "without a name, all unambiguous entries are migrated")
 	case o.BaseURL != "" && len(o.Names) == 0:
 		return fault.NewUsage("--base-url needs the NAME of a profile", "ohgw profiles list shows the profiles")
 	case o.Strict && !o.Check:
-		return fault.NewUsage("--strict goes with --check", "see ohgw profiles migrate --help")
+		return fault.NewUsage("--strict needs --check", "see ohgw profiles migrate --help")
 	case o.Force && len(o.AsOpenHands) == 0 && o.Restore == "":
-		return fault.NewUsage("--force goes with --as-openhands or --restore", "see ohgw profiles migrate --help")
+		return fault.NewUsage("--force needs --as-openhands or --restore", "see ohgw profiles migrate --help")
 	}
 	return nil
 }
@@ -141,9 +141,9 @@ func migrationFault(code fault.Code, check bool) error {
 	case code == 0:
 		return nil
 	case code == fault.Conflict:
-		return &fault.Error{Msg: "another program has the lock of some files", Hint: "try again when it is done, or wait longer with --lock-timeout", Code: code}
+		return &fault.Error{Msg: "another program has locked some files", Hint: "try again later, or wait longer with --lock-timeout", Code: code}
 	case check:
-		return &fault.Error{Msg: "something is left to do", Hint: "ohgw profiles migrate does it, or says which command does", Code: code}
+		return &fault.Error{Msg: "some entries need migration", Hint: "run: ohgw profiles migrate", Code: code}
 	}
-	return &fault.Error{Msg: "some entries were not changed", Hint: "the list says why and what repairs them", Code: code}
+	return &fault.Error{Msg: "some entries were not changed", Hint: "the list has the reason and the repair for each", Code: code}
 }

@@ -22,7 +22,7 @@ func printMigration(a *kit.App, report migrate.Report) error {
 			t.Add(string(i.Action), strconv.FormatBool(i.Applied), i.Path, i.Entry, i.Before.Model.Text(), i.After.Model.Text(), why(i), firstOf(i.Repairs))
 		}
 		if report.Backup != "" {
-			a.Note("The files as they were: %s", report.Backup)
+			a.Note("Backup of the files: %s", report.Backup)
 		}
 		return t.Write(a.Stdout)
 	}
@@ -37,9 +37,9 @@ func printMigration(a *kit.App, report migrate.Report) error {
 	if report.Applied {
 		verb = "migrated"
 	}
-	fmt.Fprintf(&b, "%d %s, %d as they should be, %d for you to decide, %d with errors\n", s.Migrate, verb, s.Unchanged, s.Report, s.Error)
+	fmt.Fprintf(&b, "%d %s, %d up to date, %d ambiguous, %d with errors\n", s.Migrate, verb, s.Unchanged, s.Report, s.Error)
 	if report.Backup != "" {
-		fmt.Fprintf(&b, "The files as they were: %s (ohgw profiles migrate --restore brings them back)\n", report.Backup)
+		fmt.Fprintf(&b, "Backup of the files: %s (restore them with: ohgw profiles migrate --restore)\n", report.Backup)
 	}
 	return kit.WriteText(a.Stdout, b.String())
 }

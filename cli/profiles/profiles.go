@@ -17,17 +17,16 @@ func New(a *kit.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "profiles COMMAND",
 		Short: "List, check and repair OpenHands' LLM profiles",
-		Long: `Works on the LLM profiles of OpenHands, in OpenHands' own files: each profile is
-a model of the gateway. An agent-server may run meanwhile; both take the same
-locks.
+		Long: `Manages OpenHands' LLM profiles, in OpenHands' own files. Each profile is a
+model of the gateway. An agent-server may run at the same time, because both use
+the same locks.
 
-The files are in the directory that OH_PERSISTENCE_DIR names, else in
-~/.openhands.`,
+The files are in the directory OH_PERSISTENCE_DIR, by default ~/.openhands.`,
 		Example: kit.Examples("ohgw profiles list", "ohgw profiles migrate --dry-run"),
 		Args:    kit.UnknownCommand,
 		RunE:    kit.ShowHelp,
 	}
-	cmd.PersistentFlags().DurationVar(&opts.LockTimeout, "lock-timeout", filelock.DefaultTimeout, "wait so long for another program's lock")
+	cmd.PersistentFlags().DurationVar(&opts.LockTimeout, "lock-timeout", filelock.DefaultTimeout, "how long to wait for another program's lock")
 	opts.flags = kit.AddSettingsTo(cmd, cmd.PersistentFlags(), config.KeySection)
 	cmd.AddCommand(
 		newList(a, &opts), newShow(a, &opts), newAdd(a, &opts), newUse(a, &opts), newRename(a, &opts),
@@ -42,5 +41,5 @@ type options struct {
 
 	LockTimeout time.Duration
 
-	flags kit.SettingFlags // which store of keys
+	flags kit.SettingFlags // which key store
 }

@@ -25,8 +25,9 @@ func newRemove(a *kit.App, shared *options) *cobra.Command {
 		Use:   "remove NAME",
 		Short: "Remove a profile",
 		Long: kit.Long(`
-Removes a profile, the key in it and the keys that are stored for it. One that
-agent profiles use stays. It asks before it does; --yes answers that.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Conflict),
+Removes a profile, the key in it, and the keys stored for it. A profile that
+agent profiles use is not removed. The command asks for confirmation; --yes
+skips the question.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Conflict),
 		Example:           kit.Examples("ohgw profiles remove old", "ohgw profiles remove old --yes"),
 		Args:              kit.Exactly("the name"),
 		ValidArgsFunction: a.CompleteProfiles,
@@ -35,7 +36,7 @@ agent profiles use stays. It asks before it does; --yes answers that.`, 0, fault
 			return runRemove(cmd.Context(), &opts)
 		},
 	}
-	cmd.Flags().BoolVarP(&opts.Yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVarP(&opts.Yes, "yes", "y", false, "do not ask for confirmation")
 	return cmd
 }
 
@@ -64,14 +65,14 @@ func runRemove(ctx context.Context, o *removeOptions) error {
 		_, err = store.RemoveKeys(ctx, keys, done.Name)
 	}
 	if err != nil {
-		return keysLeft(ctx, err, keys, fmt.Sprintf("the profile %q is removed, the keys stored for it are not", done.Name), "ohgw keys remove "+done.Name)
+		return keysLeft(ctx, err, keys, fmt.Sprintf("the profile %q was removed, but its stored keys were not", done.Name), "ohgw keys remove "+done.Name)
 	}
 	if o.JSON {
 		return o.PrintJSON(done)
 	}
 	o.Note("The profile %q is removed.", done.Name)
 	if done.Active {
-		o.Note("It was the active one; ohgw profiles use NAME chooses another.")
+		o.Note("It was the active profile. Activate another with: ohgw profiles use NAME")
 	}
 	return nil
 }

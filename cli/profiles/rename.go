@@ -14,11 +14,11 @@ import (
 func newRename(a *kit.App, shared *options) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rename NAME NEW",
-		Short: "Give a profile another name",
+		Short: "Rename a profile",
 		Long: kit.Long(`
-Gives a profile another name, also in the agent profiles that use it, in the
-settings and in the names of its stored keys. The model id of the gateway
-changes with it: openhands_NEW.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Conflict),
+Renames a profile, also in the agent profiles that use it, in the settings, and
+in the names of its stored keys. The gateway's model id changes to
+openhands_NEW.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Conflict),
 		Example:           kit.Examples("ohgw profiles rename work claude", "ohgw profiles rename work claude --json"),
 		Args:              kit.Exactly("the name", "the new name"),
 		ValidArgsFunction: a.CompleteProfiles,
@@ -54,7 +54,7 @@ func runRename(ctx context.Context, o *renameOptions) error {
 		err = store.MoveKeys(ctx, keys, done.Old, done.New)
 	}
 	if err != nil {
-		return keysLeft(ctx, err, keys, "the profile is renamed, the keys stored for it are not", "ohgw keys set "+done.New)
+		return keysLeft(ctx, err, keys, "the profile was renamed, but its stored keys were not", "ohgw keys set "+done.New)
 	}
 	if o.JSON {
 		return o.PrintJSON(done)

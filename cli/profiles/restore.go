@@ -17,7 +17,7 @@ func runRestore(ctx context.Context, o *migrateOptions, bases []string, cli stri
 		Backup: o.Restore, Bases: bases, CLI: cli, Force: o.Force, Locking: o.Setup().Locking(o.LockTimeout),
 	})
 	if errors.Is(err, migrate.ErrNoBackup) {
-		return fault.New(o.Restore+" is no backup of ohgw", "a migration prints the path of its backup", err)
+		return fault.New(o.Restore+" is not a backup made by ohgw", "a migration prints the path of its backup", err)
 	}
 	if err != nil {
 		return o.Setup().ProfileFault(ctx, err, o.Restore)
@@ -38,12 +38,12 @@ func runRestore(ctx context.Context, o *migrateOptions, bases []string, cli stri
 	if !o.JSON && !o.Stdout.TTY() {
 		for _, i := range report.Items {
 			if i.Error != "" {
-				fmt.Fprintln(o.Stderr, "not brought back: "+setup.Clean(i.Path+": "+i.Error)) // also with --quiet: it is an error
+				fmt.Fprintln(o.Stderr, "not restored: "+setup.Clean(i.Path+": "+i.Error)) // also with --quiet: it is an error
 			}
 		}
 	}
 	if code := report.Code(); code != 0 {
-		return &fault.Error{Msg: "some files were not brought back", Hint: "files that changed since come back with --force", Code: code}
+		return &fault.Error{Msg: "some files were not restored", Hint: "to restore files that changed since then, add --force", Code: code}
 	}
 	return nil
 }

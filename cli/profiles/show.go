@@ -18,9 +18,9 @@ func newShow(a *kit.App, shared *options) *cobra.Command {
 		Use:   "show NAME",
 		Short: "Show a profile, without its keys",
 		Long: kit.Long(`
-Shows a profile as OpenHands understands it: its members in their present form,
-with the defaults of what the file does not say. Keys are never shown; key_from
-says where the key comes from.`, 0, fault.Failed, fault.Usage),
+Shows a profile as OpenHands reads it: its members in their current form, with
+defaults for members that the file does not have. Keys are never shown; key_from
+is the origin of the key.`, 0, fault.Failed, fault.Usage),
 		Example:           kit.Examples("ohgw profiles show work", "ohgw profiles show work --json"),
 		Args:              kit.Exactly("the name"),
 		ValidArgsFunction: a.CompleteProfiles,

@@ -12,11 +12,11 @@ import (
 func newUse(a *kit.App, shared *options) *cobra.Command {
 	return &cobra.Command{
 		Use:   "use NAME",
-		Short: "Make a profile the active one",
+		Short: "Activate a profile",
 		Long: kit.Long(`
-Makes a profile the active one, the model "openhands" of the gateway. As the
-agent-server does, it copies the profile into the settings of OpenHands: new
-conversations there use it too.`, 0, fault.Failed, fault.Usage, fault.Conflict),
+Activates a profile: it becomes the gateway's model "openhands". Like the
+agent-server, the command also copies the profile into OpenHands' settings, so
+new conversations in OpenHands use it, too.`, 0, fault.Failed, fault.Usage, fault.Conflict),
 		Example:           kit.Examples("ohgw profiles use work", "ohgw profiles use work --json"),
 		Args:              kit.Exactly("the name"),
 		ValidArgsFunction: a.CompleteProfiles,
@@ -47,7 +47,7 @@ func runUse(ctx context.Context, o *useOptions) error {
 		return o.PrintJSON(done)
 	}
 	if !done.Changed {
-		o.Note("The profile %q is active already.", done.Name)
+		o.Note("The profile %q is already active.", done.Name)
 		return nil
 	}
 	o.Note("The profile %q is active.", done.Name)

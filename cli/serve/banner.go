@@ -87,7 +87,7 @@ func banner(ctx context.Context, a *kit.App, g greeting) {
 	}
 	t.Add("Models", g.models(ctx))
 	t.Add("Agents", g.backend.Line())
-	t.Add("They may", "run commands and change files, as "+g.runner()+", in "+g.workspace())
+	t.Add("Access", "agents run commands and change files as "+g.runner()+", in "+g.workspace())
 	for _, m := range g.backend.Status.Missing {
 		t.Add("Note", m)
 	}
@@ -98,10 +98,10 @@ func banner(ctx context.Context, a *kit.App, g greeting) {
 		fmt.Fprintf(w, "\nFor a client started from a shell:\n\n  export OPENAI_BASE_URL=%s OPENAI_API_KEY=%s\n", base, g.key.Value.Reveal())
 	}
 	if g.key.Once != "" {
-		fmt.Fprintf(w, "\n%s the key is shown this once, because nothing keeps it: %s.\nWith --key-store file, a private file would.\n", w.Styled(iostream.Yellow, "Note:"), g.key.Once)
+		fmt.Fprintf(w, "\n%s this key is shown only once, because it could not be stored: %s.\nTo store it in a private file, use --key-store file.\n", w.Styled(iostream.Yellow, "Note:"), g.key.Once)
 	}
 	if err := g.backend.Status.Err; err != nil {
-		fmt.Fprintf(w, "\n%s the agent-server does not answer; requests get 503 until it does.\n", w.Styled(iostream.Yellow, "Warning:"))
+		fmt.Fprintf(w, "\n%s the agent-server does not answer; requests fail with 503 until it does.\n", w.Styled(iostream.Yellow, "Warning:"))
 	}
 	fmt.Fprintf(w, "\nCtrl-C ends it.\n\n")
 }
@@ -117,13 +117,13 @@ func (g greeting) runner() string {
 // models are the ids that clients can use, as far as the backend tells.
 func (g greeting) models(ctx context.Context) string {
 	if g.backend.Status.Err != nil {
-		return "unknown until the agent-server answers"
+		return "not known until the agent-server answers"
 	}
 	ctx, cancel := context.WithTimeout(ctx, agents.FirstLook)
 	defer cancel()
 	profiles, err := g.backend.Profiles(ctx)
 	if err != nil {
-		return "unknown now; ohgw models lists them"
+		return "not known yet; list them with: ohgw models"
 	}
 	var ids []string
 	for _, p := range profiles {
@@ -135,7 +135,7 @@ func (g greeting) models(ctx context.Context) string {
 	const most = 8
 	switch n := len(ids); {
 	case n == 0:
-		return "none yet: ohgw profiles add NAME makes an LLM profile; ohgw serve --demo needs none"
+		return "none yet: create an LLM profile with ohgw profiles add NAME, or try ohgw serve --demo"
 	case n > most:
 		return fmt.Sprintf("%s and %d more (ohgw models)", strings.Join(ids[:most], ", "), n-most)
 	}

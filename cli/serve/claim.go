@@ -24,27 +24,27 @@ func checkSettings(a *kit.App, s *config.Settings) error {
 	}
 	if !setup.LoopbackHost(host) {
 		if s.NoAuth {
-			return fault.NewUsage(fmt.Sprintf("without keys, whoever reaches %s could run commands here", s.Addr),
+			return fault.NewUsage(fmt.Sprintf("without tokens, anyone who can reach %s could run commands here", s.Addr),
 				"remove --no-auth, or listen on 127.0.0.1 ("+s.Origin("no_auth").String()+", "+s.Origin("addr").String()+")")
 		}
 		a.Note("warning: %s can be reached from other machines; anyone with a token can run commands on this one", s.Addr)
 		if len(s.AllowHosts) == 0 {
-			a.Note("warning: clients elsewhere are refused until --allow-host names the host or address that they call")
+			a.Note("warning: clients on other machines are refused; allow the host name or address that they use with --allow-host")
 		}
 	}
 	if s.Workspace == "" {
 		return nil
 	}
 	if filepath.Clean(s.Workspace) == filepath.Dir(s.Workspace) {
-		return fault.NewUsage("the workspace "+s.Workspace+" is every file on this machine",
-			"name a directory for the agents' work ("+s.Origin("workspace").String()+")")
+		return fault.NewUsage("the workspace "+s.Workspace+" contains every file of this machine",
+			"choose a directory for the agents' work ("+s.Origin("workspace").String()+")")
 	}
 	info, err := os.Stat(s.Workspace)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		a.Note("warning: there is no %s on this machine; the agent-server must have it", s.Workspace)
+		a.Note("warning: there is no %s on this machine; it must exist where the agent-server runs", s.Workspace)
 	case err == nil && !info.IsDir():
-		return fault.NewUsage("the workspace "+s.Workspace+" is not a directory", "name a directory ("+s.Origin("workspace").String()+")")
+		return fault.NewUsage("the workspace "+s.Workspace+" is not a directory", "choose a directory ("+s.Origin("workspace").String()+")")
 	}
 	return nil
 }
@@ -54,17 +54,17 @@ func claimFault(err error, dirs paths.Set) error {
 	running, ok := errors.AsType[*instance.RunningError](err)
 	switch {
 	case !ok:
-		return fault.New("the runtime or the state directory cannot be used", "repair it, or choose another one with XDG_RUNTIME_DIR or XDG_STATE_HOME", err)
+		return fault.New("the runtime directory or the state directory cannot be used", "repair it, or choose another one with XDG_RUNTIME_DIR or XDG_STATE_HOME", err)
 	case running.Info.URL != "":
 		return &fault.Error{
-			Msg:  fmt.Sprintf("your ohgw runs already, at %s (process %d)", running.Info.URL, running.Info.PID),
-			Hint: "use that one (ohgw status), or stop it first", Code: fault.Conflict,
+			Msg:  fmt.Sprintf("your ohgw is already running at %s (process %d)", running.Info.URL, running.Info.PID),
+			Hint: "use it (ohgw status shows it), or stop it first", Code: fault.Conflict,
 		}
 	case running.Dir == dirs.State:
 		return &fault.Error{
-			Msg:  fmt.Sprintf("your %s runs already, with another runtime directory, and has the records in %s", running.Holder, dirs.State),
-			Hint: "stop it first, or give this one a state of its own with XDG_STATE_HOME", Code: fault.Conflict,
+			Msg:  fmt.Sprintf("your %s is already running with another runtime directory, and uses the state in %s", running.Holder, dirs.State),
+			Hint: "stop it first, or give this one its own state directory with XDG_STATE_HOME", Code: fault.Conflict,
 		}
 	}
-	return &fault.Error{Msg: "another ohgw of yours is starting or ending", Hint: "wait a moment and try again", Code: fault.Conflict, Err: err}
+	return &fault.Error{Msg: "another ohgw of yours is starting or stopping", Hint: "try again in a moment", Code: fault.Conflict, Err: err}
 }

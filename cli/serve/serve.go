@@ -27,37 +27,39 @@ func New(a *kit.App) *cobra.Command {
 	opts := options{App: a}
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Answer OpenAI clients with OpenHands agents",
+		Short: "Serve OpenHands agents to OpenAI clients",
 		Long: kit.Long(`
-Serves /v1 on this machine until Ctrl-C. Each LLM profile of OpenHands is a
-model, "openhands" the active one. The agents run in an OpenHands agent-server:
-that of --agent-server, else of OHGW_AGENT_SERVER_URL, else of the config file,
-else the one that answers at 127.0.0.1:8000. Where none was named and none
-answers, the embedded agent runs in this process, with OpenHands' own profiles;
---backend chooses. A server that was named may come later, or go and come back:
-ohgw starts, says so, answers 503 meanwhile (and so does /readyz), and finds it
-by itself.
+Serves /v1 on this machine until Ctrl-C. Each of OpenHands' LLM profiles is a
+model; "openhands" is the active profile.
 
-The embedded agent has a shell and files, with the rights of whoever starts it:
---workspace confines its file editor, not its shell, and --confirm makes actions
-wait for a yes. --demo adds the profile "demo", a script in this process that
-needs no key and no network and drives the real agent.
+The agents run in an OpenHands agent-server: the one given by --agent-server,
+otherwise by OHGW_AGENT_SERVER_URL, otherwise by the config file, otherwise the
+one that answers at 127.0.0.1:8000. If none is given and none answers, the
+embedded agent runs in this process, with OpenHands' own profiles. --backend
+chooses between them. A given agent-server may start later or restart: until it
+answers, requests and /readyz get 503.
 
-The agent-server's key is taken from OHGW_AGENT_SERVER_KEY, else
-OH_SESSION_API_KEYS_0, else SESSION_API_KEY, else the file that the config names
-(agent_server.key_file). Clients need a token; the first start makes the token
-"default", and "ohgw tokens" makes more.
+The embedded agent has a shell and files, with the rights of the user who
+started ohgw. --workspace confines its file editor, not its shell. --confirm
+makes actions wait for confirmation. --demo adds the profile "demo": a script in
+this process that drives the real agent and needs no key and no network.
 
-Keys that "ohgw keys" has stored are handed to an agent-server on this machine
-when an agent starts, in place of those in its profiles.
+The agent-server's key is OHGW_AGENT_SERVER_KEY, otherwise
+OH_SESSION_API_KEYS_0, otherwise SESSION_API_KEY, otherwise the file that the
+config names (agent_server.key_file). Clients need a token. The first start
+creates the token "default"; create more with "ohgw tokens".
 
-It writes its address to the runtime directory, where the other commands find
-it, and tokens, workspaces and records to the state directory. On a terminal it
-prints what a client needs, the key too; else one line when it is ready, and
-never the key. With --json that line is JSON, on stdout.
+Keys stored with "ohgw keys" are passed to an agent-server on this machine when
+an agent starts. They replace the keys in its profiles.
 
-Ctrl-C or SIGTERM lets running answers end (--drain), then it ends with 0. A
-second signal ends it at once, with 128 and its number.`,
+The address is written to the runtime directory, where the other commands find
+it. Tokens, workspaces and records are in the state directory. On a terminal,
+the command prints what a client needs, including the key. Otherwise it prints
+one line when it is ready, without the key. With --json that line is JSON on
+stdout.
+
+After Ctrl-C or SIGTERM, running answers may finish (--drain); then the exit
+code is 0. A second signal ends ohgw at once, with 128 + its number.`,
 			0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Conflict),
 		Example: kit.Examples(
 			"ohgw serve",
@@ -115,8 +117,8 @@ func run(ctx context.Context, o *options) (err error) {
 	}
 	defer func() { err = errors.Join(err, g.Close()) }()
 	if o.Root && g.Backend.InProcess() {
-		o.Note("warning: this is root: the agents' commands may change everything on this machine")
-		o.Note("  let a user of its own run it: sudo -iu NAME ohgw serve")
+		o.Note("warning: ohgw runs as root: the agents' commands can change everything on this machine")
+		o.Note("  run it as a separate user: sudo -iu NAME ohgw serve")
 	}
 	info := instance.Info{URL: serving.BaseURL(ln.Addr()), PID: o.PID, Version: buildinfo.Get().Version, Started: o.Now().Truncate(time.Second)}
 	if err := claim.Publish(info); err != nil {
@@ -124,7 +126,7 @@ func run(ctx context.Context, o *options) (err error) {
 	}
 	stop := context.AfterFunc(ctx, func() {
 		tellManager(o.App, systemd.Stopping)
-		o.Hint("\nStopping. Running answers have %s to end; Ctrl-C again ends them at once.", s.Drain)
+		o.Hint("\nStopping. Running answers have %s to finish; press Ctrl-C again to end them at once.", s.Drain)
 	})
 	defer stop()
 	announce(ctx, o.App, greeting{info: info, settings: s, backend: g.Backend, key: key, state: dirs.State}, log)

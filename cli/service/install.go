@@ -18,24 +18,23 @@ func newInstall(a *kit.App) *cobra.Command {
 		Use:   "install",
 		Short: "Start ohgw now and at every login",
 		Long: kit.Long(`
-Writes a unit for your systemd (Linux) or a launch agent (macOS), and starts it:
-now, and whenever you log in. A file of that name that is not from ohgw stays as
-it is. On Windows, and with --print, it prints what belongs there and changes
-nothing.
+Writes a systemd user unit (Linux) or a launch agent (macOS), and starts it now
+and at every login. A file of that name that ohgw did not write is not changed.
+On Windows, and with --print, the command prints the files and changes nothing.
 
-The service has the PATH that you have now, and no other variable: settings
-belong into the config file, keys into "ohgw keys set". With --on-demand systemd
-listens on the address itself and starts ohgw with the first client.
+The service gets your current PATH and no other variable. Put settings into the
+config file, and keys into "ohgw keys set". With --on-demand, systemd listens on
+the address and starts ohgw with the first client.
 
-With --json there are files, changed and started.`, 0, fault.Failed, fault.Usage, fault.Conflict),
+With --json the output has files, changed and started.`, 0, fault.Failed, fault.Usage, fault.Conflict),
 		Example:           kit.Examples("ohgw service install", "ohgw service install --print"),
 		Args:              kit.None(),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return runInstall(cmd.Context(), &opts) },
 	}
 	cmd.Flags().BoolVar(&opts.Print, "print", false, "print the files and change nothing")
-	cmd.Flags().BoolVar(&opts.NoStart, "no-start", false, "write the files only")
-	cmd.Flags().BoolVar(&opts.OnDemand, "on-demand", false, "start with the first client; systemd listens until then")
+	cmd.Flags().BoolVar(&opts.NoStart, "no-start", false, "write the files without starting the service")
+	cmd.Flags().BoolVar(&opts.OnDemand, "on-demand", false, "start ohgw with the first client; systemd listens until then")
 	return cmd
 }
 
@@ -106,8 +105,8 @@ func warnVariables(a *kit.App, s *config.Settings) {
 		}
 	}
 	if len(names) > 0 {
-		a.Note("warning: the service does not have the variables of this shell: %s", strings.Join(names, ", "))
-		a.Note("  settings belong into the config file (ohgw config path); a variable into: systemctl --user edit ohgw")
+		a.Note("warning: the service does not get these variables of your shell: %s", strings.Join(names, ", "))
+		a.Note("  put settings into the config file (ohgw config path), and variables into the unit: systemctl --user edit ohgw")
 	}
 }
 
@@ -139,7 +138,7 @@ func notStarted(err error, by string) error {
 	if err == nil {
 		return nil
 	}
-	return fault.New("the files are written, but the service was not started", "in a session of your own: "+by, err)
+	return fault.New("the files are written, but the service was not started", "run in your own login session: "+by, err)
 }
 
 func (m *manager) tellInstalled(changed []string, started bool) error {
@@ -148,14 +147,14 @@ func (m *manager) tellInstalled(changed []string, started bool) error {
 	}
 	switch {
 	case len(changed) == 0:
-		m.Note("The service is installed already: %s", m.files[0])
+		m.Note("The service is already installed: %s", m.files[0])
 	default:
 		m.Note("Written: %s", strings.Join(changed, ", "))
 	}
 	if started {
-		m.Note("It runs, and starts when you log in. ohgw service status shows it.")
+		m.Note("The service is running and starts when you log in. Its state: ohgw service status")
 		if m.goos == "linux" {
-			m.Hint("To let it run while you are not logged in: loginctl enable-linger")
+			m.Hint("To keep it running while you are not logged in: loginctl enable-linger")
 		}
 	}
 	return nil

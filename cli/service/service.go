@@ -26,12 +26,12 @@ import (
 func New(a *kit.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "service COMMAND",
-		Short: "Let the system start ohgw",
-		Long: `Lets the system start ohgw for you, restart it when it fails, and keep its log:
-as a unit of your own systemd, or as a launch agent of macOS. On Windows it says
-what to type.
+		Short: "Run ohgw as a service",
+		Long: `Runs ohgw as a service of your own: a systemd user unit, or a launch agent on
+macOS. The system restarts ohgw after a failure and keeps its log. On Windows,
+the commands print what to type.
 
-"ohgw serve" in a terminal needs none of this.`,
+"ohgw serve" in a terminal does not need a service.`,
 		Example: kit.Examples("ohgw service install", "ohgw service status"),
 		Args:    kit.UnknownCommand,
 		RunE:    kit.ShowHelp,
@@ -90,7 +90,7 @@ func command(ctx context.Context, a *kit.App, name string, args ...string) (stri
 	return string(out), nil
 }
 
-// wanted are the files of the service as they should be, by path.
+// wanted is what the files of the service must contain, by path.
 func (m *manager) wanted(c service.Config) map[string]string {
 	switch {
 	case m.goos == "darwin":
@@ -118,7 +118,7 @@ func (m *manager) domain() string { return "gui/" + strconv.Itoa(m.UserID) }
 func serviceConfig(a *kit.App, s *config.Settings, onDemand bool) (service.Config, error) {
 	program, err := a.Executable()
 	if err != nil {
-		return service.Config{}, fault.New("this program cannot tell where it is", "call it by its whole path", err)
+		return service.Config{}, fault.New("the path of this program is unknown", "start it by its absolute path", err)
 	}
 	dirs, err := a.Setup().Dirs()
 	if err != nil {
@@ -138,15 +138,15 @@ func serviceConfig(a *kit.App, s *config.Settings, onDemand bool) (service.Confi
 func ours(path string) (text string, there bool, err error) {
 	text, there, err = kit.ReadIfThere(path)
 	if err != nil {
-		return "", false, fault.New(path+" cannot be read", "look whose it is", err)
+		return "", false, fault.New(path+" cannot be read", "check its owner and permissions: ls -l", err)
 	}
 	if there && !service.Ours(text) {
-		return "", true, &fault.Error{Msg: path + " is there, and not from ohgw", Hint: "move it away first, or keep it", Code: fault.Conflict}
+		return "", true, &fault.Error{Msg: path + " exists, and was not written by ohgw", Hint: "move it away first, or keep using it", Code: fault.Conflict}
 	}
 	return text, there, nil
 }
 
-// writeService writes the files that are not there as they should be, and
+// writeService writes the files that are missing or differ, and
 // removes those that are not wanted any more.
 func (m *manager) writeService(wanted map[string]string) (changed []string, err error) {
 	for _, path := range m.files {
@@ -166,7 +166,7 @@ func (m *manager) writeService(wanted map[string]string) (changed []string, err 
 			}
 		}
 		if err != nil {
-			return changed, fault.New(path+" cannot be written", "look whose the directory is", err)
+			return changed, fault.New(path+" cannot be written", "check the directory's owner and permissions: ls -ld", err)
 		}
 		changed = append(changed, path)
 	}

@@ -20,12 +20,12 @@ func newStatus(a *kit.App) *cobra.Command {
 		Use:   "status",
 		Short: "Show whether the service is installed and runs",
 		Long: kit.Long(`
-Shows whether the service is installed, whether the system starts it, whether it
-runs, and where it answers. "ohgw status" asks the daemon itself.
+Shows whether the service is installed, whether it starts at login, whether it
+is running, and its address. For the state of the daemon, see "ohgw status".
 
-It ends with 5 when the service does not run. With --json there are installed,
-file, enabled, running, state and url. Piped, it prints name and value separated
-by a tab.`, 0, fault.Failed, fault.Usage, fault.Unreachable),
+The exit code is 5 if the service is not running. With --json the output has
+installed, file, enabled, running, state and url. In a pipe, each line is a name
+and a value separated by a tab.`, 0, fault.Failed, fault.Usage, fault.Unreachable),
 		Example:           kit.Examples("ohgw service status", "ohgw service status --json"),
 		Args:              kit.None(),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -82,9 +82,9 @@ func runStatus(ctx context.Context, o *statusOptions) error {
 	case st.Running:
 		return nil
 	case !st.Installed:
-		return &fault.Error{Msg: "there is no service", Hint: "ohgw service install makes one", Code: fault.Unreachable}
+		return &fault.Error{Msg: "there is no service", Hint: "create one with: ohgw service install", Code: fault.Unreachable}
 	}
-	return &fault.Error{Msg: "the service does not run: " + st.State, Hint: "start it with ohgw service install; " + m.logs() + " shows its log", Code: fault.Unreachable}
+	return &fault.Error{Msg: "the service is not running: " + st.State, Hint: "start it with: ohgw service install; " + m.logs() + " shows its log", Code: fault.Unreachable}
 }
 
 // logs is the command that shows the log of the service.

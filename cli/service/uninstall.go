@@ -16,9 +16,10 @@ func newUninstall(a *kit.App) *cobra.Command {
 		Use:   "uninstall",
 		Short: "Stop the service and remove its files",
 		Long: kit.Long(`
-Stops the service, which lets running answers end, and removes the files that
-"ohgw service install" has written. Settings, keys and conversations stay. It is
-no failure when there is no service. With --json there is removed.`, 0, fault.Failed, fault.Usage, fault.Conflict),
+Stops the service after its running answers, and removes the files that "ohgw
+service install" wrote. Settings, keys and conversations are kept. Without a
+service, the command does nothing and succeeds. With --json the output has
+removed.`, 0, fault.Failed, fault.Usage, fault.Conflict),
 		Example:           kit.Examples("ohgw service uninstall", "ohgw service uninstall --json"),
 		Args:              kit.None(),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -58,7 +59,7 @@ func runUninstall(ctx context.Context, o *uninstallOptions) error {
 	for _, path := range m.files {
 		gone, err := removeIfThere(path)
 		if err != nil {
-			return fault.New(path+" cannot be removed", "look whose it is", err)
+			return fault.New(path+" cannot be removed", "check its owner and permissions: ls -l", err)
 		}
 		if gone {
 			removed = append(removed, path)
@@ -93,6 +94,6 @@ func (m *manager) stop(ctx context.Context) {
 		_, err = m.run(ctx, append([]string{"disable", "--now"}, units...)...)
 	}
 	if err != nil {
-		m.Note("note: it was not stopped: %s", setup.Clean(err.Error()))
+		m.Note("note: the service was not stopped: %s", setup.Clean(err.Error()))
 	}
 }

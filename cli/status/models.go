@@ -20,12 +20,12 @@ func NewModels(a *kit.App) *cobra.Command {
 		Use:   "models",
 		Short: "List the models that clients can use",
 		Long: kit.Long(`
-Lists what the running daemon answers to GET /v1/models: the ids to give to a
-client. "openhands" is the active profile of OpenHands, "openhands_NAME" the
+Lists the models of the running daemon (GET /v1/models). Use the ids in a
+client: "openhands" is OpenHands' active profile, "openhands_NAME" is the
 profile NAME. A token that is limited to models sees only those.
 
-It shows OHGW_API_KEY to the daemon, else the default token. With --json it
-prints the daemon's answer as it is.`, 0, fault.Usage, fault.Credential, fault.Unreachable),
+The key is OHGW_API_KEY, otherwise the default token. With --json the command
+prints the daemon's answer unchanged.`, 0, fault.Usage, fault.Credential, fault.Unreachable),
 		Example:           kit.Examples("ohgw models", "ohgw models --json | jq -r '.data[].id'"),
 		Args:              kit.None(),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -61,7 +61,7 @@ func runModels(ctx context.Context, o *modelsOptions) error {
 		t.Add(m.ID, m.Name, m.Description)
 	}
 	if len(list.Data) == 0 {
-		o.Hint("There are no models: OpenHands has no LLM profile, or the token is limited to others.")
+		o.Hint("There are no models: OpenHands has no LLM profile, or this token may not use any of them.")
 	}
 	return t.Write(o.Stdout)
 }

@@ -24,13 +24,13 @@ func New(a *kit.App) *cobra.Command {
 		Use:   "status",
 		Short: "Show the running daemon and its backend",
 		Long: kit.Long(`
-Shows where the daemon listens, what runs its agents and why that was chosen,
-what the version of the agent-server lacks, how many turns run and wait, and
-which key was shown to the daemon and where that is kept.
+Shows the daemon's address, the backend that runs its agents and why it was
+chosen, the features that an older agent-server lacks, the number of running and
+waiting turns, and which key the command used.
 
-It shows OHGW_API_KEY to the daemon, else the default token. It ends with 5 when
-no daemon answers, and also when its backend cannot be used; the status is
-printed then, too. Piped, it prints name and value separated by a tab.`,
+The key is OHGW_API_KEY, otherwise the default token. The exit code is 5 if no
+daemon answers or if its backend cannot be used; in the second case the status
+is printed, too. In a pipe, each line is a name and a value separated by a tab.`,
 			0, fault.Usage, fault.Credential, fault.Unreachable),
 		Example:           kit.Examples("ohgw status", "ohgw status --json | jq .runs"),
 		Args:              kit.None(),
@@ -95,7 +95,7 @@ func run(ctx context.Context, o *options) error {
 	}
 	if err == nil && h.Backend.Error != "" {
 		err = &fault.Error{
-			Msg: "the agents cannot be used now", Hint: "start the " + h.Backend.Name + " or mend what the cause says; ohgw finds it again by itself",
+			Msg: "the agents cannot be used at the moment", Hint: "start the " + h.Backend.Name + " or repair the cause; ohgw reconnects by itself",
 			Code: fault.Unreachable, Err: errors.New(h.Backend.Error),
 		}
 	}
@@ -121,6 +121,6 @@ func printStatus(a *kit.App, s statusJSON) error {
 	}
 	t.Add("running turns", strconv.Itoa(s.Runs.Running))
 	t.Add("waiting turns", strconv.Itoa(s.Runs.Queued))
-	t.Add("our key", s.Key)
+	t.Add("key used", s.Key)
 	return t.WritePairs(a.Stdout)
 }

@@ -32,19 +32,19 @@ func newCreate(a *kit.App, flags kit.SettingFlags) *cobra.Command {
 	opts := createOptions{App: a, flags: flags}
 	cmd := &cobra.Command{
 		Use:   "create NAME",
-		Short: "Make a token and print its value once",
+		Short: "Create a token and print its value once",
 		Long: kit.Long(`
-Makes a token and prints its value on stdout, this one time: only a hash is
-kept. The value of the token "default" is kept in the store of keys, too, for
-the commands of ohgw. A running daemon takes a token from its next request on.
+Creates a token and prints its value on stdout, once: only a hash is stored. The
+value of the token "default" is also kept in the key store, for the commands of
+ohgw. A running daemon accepts the new token at once.
 
---model limits the token to models; "openhands", the active profile, is one of
-its own. --expires takes a time from now such as 12h or 30d, or a date, which is
-the last day that the token works on.
+--model limits the token to models; the active profile, "openhands", counts as a
+model of its own. --expires takes a time from now, such as 12h or 30d, or a
+date, which is the last day on which the token works.
 
---chat-by lets a field of a request's body say which chat it belongs to, for
-clients that have no header for that: user or prompt_cache_key. It is not for
-clients where that field is the same in all chats.`,
+--chat-by makes a field of the request body identify the chat, for clients that
+cannot send a header: user or prompt_cache_key. Do not use it for a client that
+sends the same value in all chats.`,
 			0, fault.Failed, fault.Usage, fault.Credential, fault.Conflict),
 		Example: kit.Examples(
 			"ohgw tokens create open-webui",
@@ -57,10 +57,10 @@ clients where that field is the same in all chats.`,
 			return runCreate(cmd.Context(), &opts)
 		},
 	}
-	cmd.Flags().StringSliceVar(&opts.Models, "model", nil, "let it use this model `id` only; may be repeated")
-	cmd.Flags().StringSliceVar(&opts.ChatBy, "chat-by", nil, "`field` that names the chat: user or prompt_cache_key; may be repeated")
+	cmd.Flags().StringSliceVar(&opts.Models, "model", nil, "limit the token to this model `id`; may be repeated")
+	cmd.Flags().StringSliceVar(&opts.ChatBy, "chat-by", nil, "request `field` that identifies the chat: user or prompt_cache_key; may be repeated")
 	kit.Complete(cmd, "chat-by", token.ChatFields()...)
-	cmd.Flags().StringVar(&opts.Expires, "expires", "", "`time` from now or date when it ends; never if left out")
+	cmd.Flags().StringVar(&opts.Expires, "expires", "", "`time` from now, or date, at which the token expires; default: never")
 	kit.Complete(cmd, "expires", "12h", "7d", "30d", "90d")
 	err := cmd.RegisterFlagCompletionFunc("model", a.CompleteModels)
 	if err != nil {
@@ -110,7 +110,7 @@ func runCreate(ctx context.Context, o *createOptions) error {
 // made.
 func sayKept(ctx context.Context, a *kit.App, made token.Made, values *setup.KeyStore) {
 	if made.NotKept != nil {
-		a.Note("note: nothing keeps this value: %s; --key-store file would", setup.NotKeptText(ctx, made.NotKept, values))
+		a.Note("note: this value was not stored: %s; to store it in a private file, use --key-store file", setup.NotKeptText(ctx, made.NotKept, values))
 		return
 	}
 	a.Setup().WarnCleartext(values)
@@ -140,7 +140,7 @@ func expiry(s string, now time.Time) (time.Time, error) {
 	case end.IsZero():
 		return time.Time{}, fault.NewUsage(fmt.Sprintf("--expires cannot be %q", s), "use a time such as 12h or 30d, or a date such as 2030-12-31")
 	case !end.After(now):
-		return time.Time{}, fault.NewUsage("--expires is over already: "+end.Format(time.RFC3339), "name a time to come")
+		return time.Time{}, fault.NewUsage("--expires is in the past: "+end.Format(time.RFC3339), "use a time in the future")
 	}
 	return end, nil
 }

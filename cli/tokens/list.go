@@ -16,11 +16,11 @@ func newList(a *kit.App) *cobra.Command {
 		Use:   "list",
 		Short: "List tokens, without their values",
 		Long: kit.Long(`
-Lists the tokens: name, the end of the value, models, when it was made, when it
-ends. With OHGW_API_KEYS set, it lists those instead: a daemon with that
-variable takes no others.
+Lists the tokens: name, last characters, models, creation time and expiry. If
+OHGW_API_KEYS is set, its keys are listed instead, because a daemon with that
+variable accepts no others.
 
-Piped, it prints one token a line, with tabs between the columns and times as in
+In a pipe, each token is one line with tabs between the columns and times as in
 RFC 3339. With --json, tokens is a list of objects with name, id, tail, models
 (null: all), created, expires (null: never) and expired.`, 0, fault.Failed, fault.Usage),
 		Example:           kit.Examples("ohgw tokens list", "ohgw tokens list --json"),

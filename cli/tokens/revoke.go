@@ -26,10 +26,11 @@ func newRevoke(a *kit.App, flags kit.SettingFlags) *cobra.Command {
 	opts := revokeOptions{App: a, flags: flags}
 	cmd := &cobra.Command{
 		Use:   "revoke NAME",
-		Short: "Remove a token, so that it opens nothing",
+		Short: "Revoke a token",
 		Long: kit.Long(`
-Removes a token for good. A running daemon refuses it from its next request on;
-answers that it is giving already go on. It asks first; --yes answers that.`,
+Revokes a token permanently. A running daemon refuses its next request; answers
+in progress continue. The command asks for confirmation; --yes skips the
+question.`,
 			0, fault.Failed, fault.Usage, fault.Conflict),
 		Example:           kit.Examples("ohgw tokens revoke ide", "ohgw tokens revoke ide --yes"),
 		Args:              kit.Exactly("the name"),
@@ -39,7 +40,7 @@ answers that it is giving already go on. It asks first; --yes answers that.`,
 			return runRevoke(cmd.Context(), &opts)
 		},
 	}
-	cmd.Flags().BoolVarP(&opts.Yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVarP(&opts.Yes, "yes", "y", false, "do not ask for confirmation")
 	return cmd
 }
 
@@ -53,7 +54,7 @@ func runRevoke(ctx context.Context, o *revokeOptions) error {
 		return err
 	}
 	if !o.Yes {
-		yes, err := o.Confirm(ctx, fmt.Sprintf("Revoke the token %q? Whoever uses it is locked out.", o.Name), "--yes")
+		yes, err := o.Confirm(ctx, fmt.Sprintf("Revoke the token %q? Its clients lose access.", o.Name), "--yes")
 		if err != nil {
 			return err
 		}
@@ -67,12 +68,12 @@ func runRevoke(ctx context.Context, o *revokeOptions) error {
 	}
 	if o.Name == token.DefaultName {
 		if err := store.Forget(ctx); err != nil {
-			o.Note("note: its value, which opens nothing any more, is still kept: %s", setup.NotKeptText(ctx, err, values))
+			o.Note("note: its value, which is no longer accepted, is still stored: %s", setup.NotKeptText(ctx, err, values))
 		}
 	}
 	if o.JSON {
 		return o.PrintJSON(map[string]string{"revoked": o.Name})
 	}
-	o.Note("The token %q is revoked.", o.Name)
+	o.Note("The token %q was revoked.", o.Name)
 	return nil
 }

@@ -20,13 +20,13 @@ func newShow(a *kit.App, flags kit.SettingFlags) *cobra.Command {
 		Use:   "show default",
 		Short: "Print the value of the default token",
 		Long: kit.Long(`
-Prints the value of the token "default", which the first "ohgw serve" makes and
-which is kept in the store of keys: the system keyring, or the file that
---key-store file chose. The values of other tokens are not kept; make a new one
-when a value is lost.
+Prints the value of the token "default". The first "ohgw serve" creates it and
+keeps it in the key store: the system keyring, or the file with --key-store
+file. The values of other tokens are not stored; if one is lost, create a new
+token.
 
-An older ohgw kept the value in a file of its own. It is moved from there when
-it is needed.`, 0, fault.Failed, fault.Usage, fault.Credential),
+An older ohgw kept the value in a file of its own. It is moved to the key store
+when it is needed.`, 0, fault.Failed, fault.Usage, fault.Credential),
 		Example: kit.Examples("ohgw tokens show default", `export OPENAI_API_KEY="$(ohgw tokens show default)"`),
 		Args:    kit.Exactly("the name"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

@@ -17,16 +17,16 @@ import (
 func New(a *kit.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tokens COMMAND",
-		Short: "Manage the keys that clients call with",
-		Long: `Manages the tokens of the gateway: what an OpenAI client has as its API key.
+		Short: "Manage the tokens that clients use as API keys",
+		Long: `Manages the gateway's tokens, which OpenAI clients use as API keys.
 
-A token may be limited to models and to a time. Only its hash is kept, so its
-value is shown once; the token "default", which the first "ohgw serve" makes, is
-the exception: its value is in the store of keys (see ohgw help keys), where the
-commands of ohgw find it. A running daemon sees every change at its next
+A token may be limited to models and to a time. Only a hash is stored, so the
+value is shown once. The exception is the token "default", which the first "ohgw
+serve" creates: its value is in the key store (see ohgw help keys), where the
+commands of ohgw find it. A running daemon applies every change to its next
 request.
 
-The variable OHGW_API_KEYS replaces all of them for a daemon that has it.`,
+OHGW_API_KEYS replaces all tokens of a daemon that was started with it.`,
 		Example: kit.Examples("ohgw tokens create ide --model openhands_claude --expires 30d", "ohgw tokens list"),
 		Args:    kit.UnknownCommand,
 		RunE:    kit.ShowHelp,
@@ -44,7 +44,7 @@ func stored(a *kit.App, flags kit.SettingFlags) (*token.Store, *setup.KeyStore, 
 		return nil, nil, err
 	}
 	if len(token.SplitKeys(a.Getenv("OHGW_API_KEYS"))) > 0 {
-		a.Note("note: OHGW_API_KEYS is set; a daemon that has it takes those keys only")
+		a.Note("note: OHGW_API_KEYS is set; a daemon started with it accepts only those keys")
 	}
 	return a.Setup().TokenStore(s)
 }
@@ -81,7 +81,7 @@ func completeTokens(a *kit.App) cobra.CompletionFunc {
 // nameArg refuses a token's value where its name is wanted.
 func nameArg(name string) error {
 	if token.LooksLikeValue(name) {
-		return fault.NewUsage("this is the value of a token, not its name", "names are listed by ohgw tokens list; revoke a token whose value others may have seen")
+		return fault.NewUsage("this is the value of a token, not its name", "ohgw tokens list shows the names; revoke a token whose value others may have seen")
 	}
 	return nil
 }

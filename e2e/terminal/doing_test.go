@@ -311,7 +311,7 @@ func TestTheConversationIsSaved(t *testing.T) {
 		t.Errorf("saved %q", text)
 	}
 	s.asks("/save ~/talk.md")
-	s.sees("is there already")
+	s.sees("exists already")
 }
 
 func TestWhatWaitsIsAcceptedOrRefused(t *testing.T) {

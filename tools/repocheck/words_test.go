@@ -75,10 +75,6 @@ func TestOffencesAreFound(t *testing.T) {
 	}
 }
 
-// waiting are the packages whose messages are still to be rewritten, with those
-// below them. An entry goes when its last phrase has gone.
-var waiting = []string{"cli"}
-
 // TestMessagesArePlain reads the list of all messages, help included, that
 // tools/gen writes.
 func TestMessagesArePlain(t *testing.T) {
@@ -87,22 +83,10 @@ func TestMessagesArePlain(t *testing.T) {
 	if len(rows) < 1000 {
 		t.Fatalf("docs/messages.tsv has only %d messages", len(rows))
 	}
-	late := map[string]bool{}
 	for _, row := range rows {
 		place, rest, _ := strings.Cut(row, "\t")
-		pkg, _, _ := strings.Cut(place, ".")
 		for _, o := range offences(strings.ReplaceAll(rest, `\n`, "\n")) {
-			i := slices.IndexFunc(waiting, func(tree string) bool { return within(pkg, tree) })
-			if i < 0 {
-				t.Errorf("%s says %s", place, o)
-				continue
-			}
-			late[waiting[i]] = true
-		}
-	}
-	for _, tree := range waiting {
-		if !late[tree] {
-			t.Errorf("the messages of %s are plain now: remove it from the list of those that wait", tree)
+			t.Errorf("%s says %s", place, o)
 		}
 	}
 }

@@ -27,9 +27,9 @@ func Open(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Log
 	case s.Backend == "embedded":
 		return openEngine(env, s, log, "chosen by "+s.Origin("backend").String())
 	case s.Demo && s.Backend == "auto":
-		return openEngine(env, s, log, "the demo runs in it ("+s.Origin("demo").String()+")")
+		return openEngine(env, s, log, "the demo needs it ("+s.Origin("demo").String()+")")
 	case s.Demo:
-		return Backend{}, fault.NewUsage("the demo runs in the embedded agent", "remove --backend or --demo")
+		return Backend{}, fault.NewUsage("--demo needs the embedded agent", "remove --backend or --demo")
 	}
 	chosen, err := openServer(ctx, env, s, log)
 	if nobody := fault.CodeOf(err) == fault.Unreachable; nobody && s.Backend == "auto" && s.AgentServer.URL == "" {
