@@ -92,7 +92,7 @@ func (r *recentFile) Remember(ctx context.Context, c tui.Conversation) (err erro
 // remember keeps the conversation of a question that named one. That it cannot
 // is no failure of the question.
 func (c *session) remember(ctx context.Context, t *turnJSON) {
-	r, err := recent(c.options.App)
+	r, err := recent(c.App)
 	if err == nil {
 		err = r.Remember(context.WithoutCancel(ctx), tui.Conversation{
 			ID: t.Conversation, Model: t.Model, Title: cells.Cut(setup.Clean(c.prompt), titleWidth), Place: c.place(), Turns: 1, Used: c.Now(),

@@ -11,7 +11,7 @@ import (
 
 // terminal opens the chat on the terminal.
 func (c *session) terminal(ctx context.Context) error {
-	recent, err := recent(c.options.App)
+	recent, err := recent(c.App)
 	if err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func (c *session) terminal(ctx context.Context) error {
 			Model: c.model, Conversation: c.conversation, System: c.system, Text: c.prompt, Timeout: c.timeout,
 		},
 		NewID: uuid.New, Now: c.Now, Recent: recent, Edit: c.edit,
-		Copy: systemClipboard(c.options.App).copyText, PasteImage: c.pasteImage, ReadImage: c.readImage, Save: c.save,
+		Copy: systemClipboard(c.App).copyText, PasteImage: c.pasteImage, ReadImage: c.readImage, Save: c.save,
 	}
 	if c.own != nil {
 		cfg.Place.Backend = c.own.Backend.Status.Name
@@ -78,7 +78,7 @@ func (c *session) readImage(_ context.Context, path string) (tui.Image, error) {
 }
 
 func (c *session) pasteImage(ctx context.Context) (tui.Image, error) {
-	data, err := systemClipboard(c.options.App).image(ctx)
+	data, err := systemClipboard(c.App).image(ctx)
 	if err != nil {
 		return tui.Image{}, err
 	}

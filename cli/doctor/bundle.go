@@ -27,7 +27,7 @@ type bundleJSON struct {
 }
 
 // checkBundle looks at the name before the checks take their time.
-func checkBundle(a *kit.App, path string) error {
+func checkBundle(path string) error {
 	if path == "" {
 		return nil
 	}

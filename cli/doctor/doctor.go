@@ -68,7 +68,7 @@ type reportJSON struct {
 
 // run runs the checks and prints each result as soon as it is known.
 func run(ctx context.Context, o *options) error {
-	if err := checkBundle(o.App, o.Bundle); err != nil {
+	if err := checkBundle(o.Bundle); err != nil {
 		return err
 	}
 	installation := inspect.New(o.Setup(), func() (*config.Settings, error) { return o.Settings(o.flags) })

@@ -21,7 +21,7 @@ type importOptions struct {
 	Remove  bool
 }
 
-func newImport(a *kit.App, shared *options) *cobra.Command {
+func newImport(shared *options) *cobra.Command {
 	opts := importOptions{options: shared}
 	cmd := &cobra.Command{
 		Use:   "import [PROFILE...]",
@@ -42,7 +42,7 @@ skipped), secret_source and problem.`, 0, fault.Failed, fault.Usage, fault.Partl
 		Example: kit.Examples("ohgw keys import", "ohgw keys import work --remove-from-profile"),
 		Args:    kit.NoKeys,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return a.Setup().ProfileNames(), cobra.ShellCompDirectiveNoFileComp
+			return shared.Setup().ProfileNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Names = args

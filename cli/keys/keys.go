@@ -40,7 +40,7 @@ OH_SECRET_KEY is set. ohgw never chooses the file by itself.`,
 		RunE:    kit.ShowHelp,
 	}
 	opts.flags = kit.AddSettingsTo(cmd, cmd.PersistentFlags(), config.KeySection)
-	cmd.AddCommand(newSet(a, &opts), newList(a, &opts), newRemove(a, &opts), newImport(a, &opts), newStatus(a, &opts))
+	cmd.AddCommand(newSet(&opts), newList(&opts), newRemove(&opts), newImport(&opts), newStatus(&opts))
 	return cmd
 }
 

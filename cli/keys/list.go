@@ -12,7 +12,7 @@ import (
 	"github.com/ohgw/ohgw/internal/setup"
 )
 
-func newList(a *kit.App, opts *options) *cobra.Command {
+func newList(opts *options) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List stored keys, without their values",

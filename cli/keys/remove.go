@@ -22,7 +22,7 @@ type removeOptions struct {
 	Yes   bool
 }
 
-func newRemove(a *kit.App, shared *options) *cobra.Command {
+func newRemove(shared *options) *cobra.Command {
 	opts := removeOptions{options: shared}
 	cmd := &cobra.Command{
 		Use:   "remove NAME",
@@ -34,7 +34,7 @@ the question.`,
 			0, fault.Failed, fault.Usage, fault.Credential, fault.Conflict),
 		Example:           kit.Examples("ohgw keys remove work", "ohgw keys remove provider:openai --yes"),
 		Args:              keyArgs(1),
-		ValidArgsFunction: completeKeys(a),
+		ValidArgsFunction: completeKeys(shared.App),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Name = args[0]
 			return runRemove(cmd.Context(), &opts)

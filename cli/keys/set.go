@@ -24,7 +24,7 @@ type setOptions struct {
 	Replace bool
 }
 
-func newSet(a *kit.App, shared *options) *cobra.Command {
+func newSet(shared *options) *cobra.Command {
 	opts := setOptions{options: shared}
 	cmd := &cobra.Command{
 		Use:   "set NAME",
@@ -39,7 +39,7 @@ running daemon uses the new key from the next conversation on.
 line key_store = "file" is added to the config file.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Conflict),
 		Example:           kit.Examples("ohgw keys set work", "ohgw keys set provider:openai --file key.txt"),
 		Args:              keyArgs(1),
-		ValidArgsFunction: completeKeys(a),
+		ValidArgsFunction: completeKeys(shared.App),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Name = args[0]
 			return runSet(cmd.Context(), &opts)

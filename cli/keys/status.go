@@ -17,7 +17,7 @@ import (
 	"github.com/ohgw/ohgw/internal/token"
 )
 
-func newStatus(a *kit.App, opts *options) *cobra.Command {
+func newStatus(opts *options) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Show the key store, and which key each profile uses",

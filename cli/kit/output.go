@@ -28,6 +28,7 @@ func Put(w io.Writer, text string) error {
 	return nil
 }
 
+// TimeOrNull is a time in JSON: null for the zero time.
 func TimeOrNull(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -98,6 +99,7 @@ func (a *App) Hint(format string, args ...any) {
 	}
 }
 
+// WriteText writes a text, with an error that says that it was output.
 func WriteText(w io.Writer, text string) error {
 	if _, err := io.WriteString(w, text); err != nil {
 		return fmt.Errorf("write output: %w", err)

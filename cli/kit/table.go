@@ -16,6 +16,7 @@ type Table struct {
 	rows   [][]string
 }
 
+// Add adds a row. Cells hold no line ends and no tabs.
 func (t *Table) Add(cells ...string) {
 	for i := range cells {
 		cells[i] = setup.Clean(cells[i])

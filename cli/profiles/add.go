@@ -29,7 +29,7 @@ type addOptions struct {
 	Replace      bool
 }
 
-func newAdd(a *kit.App, shared *options) *cobra.Command {
+func newAdd(shared *options) *cobra.Command {
 	opts := addOptions{options: shared}
 	cmd := &cobra.Command{
 		Use:   "add NAME",

@@ -44,7 +44,7 @@ type checkOptions struct {
 	Timeout time.Duration
 }
 
-func newCheck(a *kit.App, shared *options) *cobra.Command {
+func newCheck(shared *options) *cobra.Command {
 	opts := checkOptions{options: shared}
 	cmd := &cobra.Command{
 		Use:   "check [NAME...]",
@@ -68,7 +68,7 @@ profile, model, key_from, outcome, text, repair and seconds.`, 0, fault.Failed, 
 		Example: kit.Examples("ohgw profiles check", "ohgw profiles check work --live"),
 		Args:    kit.NoKeys,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return a.Setup().ProfileNames(), cobra.ShellCompDirectiveNoFileComp
+			return shared.Setup().ProfileNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Names = args

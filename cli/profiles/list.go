@@ -14,7 +14,7 @@ import (
 	"github.com/ohgw/ohgw/internal/secret"
 )
 
-func newList(a *kit.App, opts *options) *cobra.Command {
+func newList(opts *options) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List profiles with model, key and problems",

@@ -24,7 +24,7 @@ type migrateOptions struct {
 	Restore                      string
 }
 
-func newMigrate(a *kit.App, shared *options) *cobra.Command {
+func newMigrate(shared *options) *cobra.Command {
 	opts := migrateOptions{options: shared}
 	cmd := &cobra.Command{
 		Use:   "migrate [--base-url URL NAME...]",
@@ -52,7 +52,7 @@ file, entry, model before and after, reason and repair.`, 0, fault.Failed, fault
 		),
 		Args: kit.NoKeys,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return a.Setup().ProfileNames(), cobra.ShellCompDirectiveNoFileComp
+			return shared.Setup().ProfileNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Names = args

@@ -29,8 +29,8 @@ The files are in the directory OH_PERSISTENCE_DIR, by default ~/.openhands.`,
 	cmd.PersistentFlags().DurationVar(&opts.LockTimeout, "lock-timeout", filelock.DefaultTimeout, "how long to wait for another program's lock")
 	opts.flags = kit.AddSettingsTo(cmd, cmd.PersistentFlags(), config.KeySection)
 	cmd.AddCommand(
-		newList(a, &opts), newShow(a, &opts), newAdd(a, &opts), newUse(a, &opts), newRename(a, &opts),
-		newRemove(a, &opts), newCheck(a, &opts), newMigrate(a, &opts),
+		newList(&opts), newShow(&opts), newAdd(&opts), newUse(&opts), newRename(&opts),
+		newRemove(&opts), newCheck(&opts), newMigrate(&opts),
 	)
 	return cmd
 }

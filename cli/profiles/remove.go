@@ -19,7 +19,7 @@ type removeOptions struct {
 	Yes  bool
 }
 
-func newRemove(a *kit.App, shared *options) *cobra.Command {
+func newRemove(shared *options) *cobra.Command {
 	opts := removeOptions{options: shared}
 	cmd := &cobra.Command{
 		Use:   "remove NAME",
@@ -30,7 +30,7 @@ agent profiles use is not removed. The command asks for confirmation; --yes
 skips the question.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Conflict),
 		Example:           kit.Examples("ohgw profiles remove old", "ohgw profiles remove old --yes"),
 		Args:              kit.Exactly("the name"),
-		ValidArgsFunction: a.CompleteProfiles,
+		ValidArgsFunction: shared.CompleteProfiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Name = args[0]
 			return runRemove(cmd.Context(), &opts)

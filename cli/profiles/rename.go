@@ -11,7 +11,7 @@ import (
 	"github.com/ohgw/ohgw/internal/profile"
 )
 
-func newRename(a *kit.App, shared *options) *cobra.Command {
+func newRename(shared *options) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rename NAME NEW",
 		Short: "Rename a profile",
@@ -21,7 +21,7 @@ in the names of its stored keys. The gateway's model id changes to
 openhands_NEW.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Conflict),
 		Example:           kit.Examples("ohgw profiles rename work claude", "ohgw profiles rename work claude --json"),
 		Args:              kit.Exactly("the name", "the new name"),
-		ValidArgsFunction: a.CompleteProfiles,
+		ValidArgsFunction: shared.CompleteProfiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runRename(cmd.Context(), &renameOptions{options: shared, Old: args[0], New: args[1]})
 		},

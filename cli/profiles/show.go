@@ -13,7 +13,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 )
 
-func newShow(a *kit.App, shared *options) *cobra.Command {
+func newShow(shared *options) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show NAME",
 		Short: "Show a profile, without its keys",
@@ -23,7 +23,7 @@ defaults for members that the file does not have. Keys are never shown; key_from
 is the origin of the key.`, 0, fault.Failed, fault.Usage),
 		Example:           kit.Examples("ohgw profiles show work", "ohgw profiles show work --json"),
 		Args:              kit.Exactly("the name"),
-		ValidArgsFunction: a.CompleteProfiles,
+		ValidArgsFunction: shared.CompleteProfiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runShow(cmd.Context(), &showOptions{options: shared, Name: args[0]})
 		},

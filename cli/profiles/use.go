@@ -9,7 +9,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 )
 
-func newUse(a *kit.App, shared *options) *cobra.Command {
+func newUse(shared *options) *cobra.Command {
 	return &cobra.Command{
 		Use:   "use NAME",
 		Short: "Activate a profile",
@@ -19,7 +19,7 @@ agent-server, the command also copies the profile into OpenHands' settings, so
 new conversations in OpenHands use it, too.`, 0, fault.Failed, fault.Usage, fault.Conflict),
 		Example:           kit.Examples("ohgw profiles use work", "ohgw profiles use work --json"),
 		Args:              kit.Exactly("the name"),
-		ValidArgsFunction: a.CompleteProfiles,
+		ValidArgsFunction: shared.CompleteProfiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runUse(cmd.Context(), &useOptions{options: shared, Name: args[0]})
 		},

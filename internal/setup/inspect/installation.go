@@ -69,7 +69,7 @@ func New(env *setup.Env, settings func() (*config.Settings, error)) *Installatio
 	return &Installation{Env: env, Settings: sync.OnceValues(settings), http: env.HTTP}
 }
 
-// World is the patient as the checks see it.
+// World is the installation as the checks see it.
 func (p *Installation) World() *doctor.World {
 	built, err := time.Parse(time.RFC3339, buildinfo.Get().Time)
 	if err != nil {

@@ -3,7 +3,6 @@ package inspect
 import (
 	"context"
 	"crypto/rand"
-	"crypto/subtle"
 	"errors"
 	"log/slog"
 	"net"
@@ -36,14 +35,14 @@ func (p *Installation) openGateway(ctx context.Context) (doctor.Gateway, error) 
 	if err != nil {
 		return doctor.Gateway{}, err
 	}
-	return doctor.Gateway{URL: t.url, Key: string(t.key), Temporary: true}, nil
+	return doctor.Gateway{URL: t.url, Key: t.key, Temporary: true}, nil
 }
 
 // trial is a gateway for the time of a command. It has the settings of serve
-// that matter at its door, keeps nothing, and is known to this process only.
+// that decide who may connect, keeps nothing, and is known to this process only.
 type trial struct {
 	url  string
-	key  onlyKey
+	key  string
 	dir  string // where its agents work
 	d    *daemon.Daemon
 	end  context.CancelFunc
@@ -60,13 +59,13 @@ func (p *Installation) try(ctx context.Context, backend agents.Backend) (*trial,
 	cannot := func(err error) error {
 		return fault.New("cannot start a gateway to check", "run ohgw serve for details", err)
 	}
-	t := &trial{key: onlyKey("doctor-" + rand.Text())}
+	t := &trial{key: "doctor-" + rand.Text()}
 	if t.dir, err = os.MkdirTemp("", "ohgw-doctor-"); err != nil {
 		return nil, cannot(err)
 	}
 	t.d, err = daemon.New(daemon.Config{ //nolint:contextcheck // It ends with close.
 		Backend: backend.Backend, Why: backend.Why, Version: buildinfo.Get().Version, Logger: slog.New(slog.DiscardHandler), Now: p.Now,
-		Tokens: t.key, AllowHosts: s.AllowHosts, AllowOrigins: s.AllowOrigins, Workspace: t.dir, OneShotTTL: -1, Drain: -1,
+		Tokens: serving.OneKey{Key: t.key, Client: daemon.Client{ID: "doctor", Name: "doctor"}}, AllowHosts: s.AllowHosts, AllowOrigins: s.AllowOrigins, Workspace: t.dir, OneShotTTL: -1, Drain: -1,
 	})
 	if err != nil {
 		return nil, cannot(errors.Join(err, os.RemoveAll(t.dir)))
@@ -88,15 +87,4 @@ func (t *trial) close() error {
 	t.end()
 	t.wg.Wait()
 	return errors.Join(t.fate, t.d.Close(), os.RemoveAll(t.dir))
-}
-
-// onlyKey is a door with one key.
-type onlyKey string
-
-// Check knows that key.
-func (k onlyKey) Check(presented string) (daemon.Client, error) {
-	if subtle.ConstantTimeCompare([]byte(presented), []byte(k)) != 1 {
-		return daemon.Client{}, daemon.ErrUnknownKey
-	}
-	return daemon.Client{ID: "doctor", Name: "doctor"}, nil
 }

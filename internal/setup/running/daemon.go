@@ -36,7 +36,7 @@ type Daemon struct {
 	Found instance.Info // the daemon of this user; zero when another URL was named
 }
 
-// Require is findDaemon for commands that need a daemon.
+// Require is Find for commands that need a daemon.
 func Require(ctx context.Context, env *setup.Env, s *config.Settings) (*Daemon, error) {
 	c, err := Find(ctx, env, s)
 	if errors.Is(err, instance.ErrNotRunning) {

@@ -3,7 +3,6 @@ package serving
 import (
 	"context"
 	"crypto/rand"
-	"crypto/subtle"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -32,16 +31,6 @@ type Own struct {
 	Stop     func() error
 }
 
-// ownToken is the one key of an own gateway.
-type ownToken struct{ value string }
-
-func (t ownToken) Check(presented string) (daemon.Client, error) {
-	if subtle.ConstantTimeCompare([]byte(presented), []byte(t.value)) != 1 {
-		return daemon.Client{}, daemon.ErrUnknownKey
-	}
-	return daemon.Client{ID: "chat", Name: "chat", Person: true}, nil
-}
-
 // OpenOwn starts a gateway. Its life is not that of ctx, so that a run
 // that is interrupted can still say so: stop ends it.
 func OpenOwn(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger) (_ *Own, err error) {
@@ -58,7 +47,7 @@ func OpenOwn(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.
 	own.NoAuth, own.Drain, own.AllowHosts, own.AllowOrigins = false, 0, nil, nil
 	g := &Own{Key: rand.Text(), HTTP: &http.Client{Transport: &http.Transport{}, CheckRedirect: setup.NoRedirect}}
 	g.Gateway, err = Open(ctx, env, &own, Options{
-		Tokens: ownToken{g.Key}, State: records.dir, Workspaces: dirs.Workspaces(), Log: log,
+		Tokens: OneKey{Key: g.Key, Client: daemon.Client{ID: "chat", Name: "chat", Person: true}}, State: records.dir, Workspaces: dirs.Workspaces(), Log: log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, free())
