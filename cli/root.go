@@ -38,8 +38,8 @@ func newRoot(a *kit.App) *cobra.Command {
 		Short: "Serve OpenHands agents to OpenAI clients",
 		Long: `ohgw turns OpenHands agents into a model that any OpenAI client can call.
 
-Start it with "ohgw serve", and give a client the base URL, the key and a model
-id that it prints.`,
+Start it with "ohgw serve". Then set the base URL, the key and a model id that it
+prints in your client.`,
 		Example: kit.Examples(
 			"ohgw serve",
 			"ohgw chat",
@@ -94,7 +94,7 @@ func globalFlags(a *kit.App, root *cobra.Command) {
 // checkGlobals looks at what the flags of every command say.
 func checkGlobals(a *kit.App) error {
 	if _, err := iostream.ParseColorMode(a.Color); err != nil {
-		return fault.NewUsage("--color: "+err.Error(), "leave it out, or use auto, always or never")
+		return fault.NewUsage("--color: "+err.Error(), "remove it, or use auto, always or never")
 	}
 	if a.Quiet && (a.Verbose || a.Debug) {
 		return fault.NewUsage("--quiet cannot be used with --verbose or --debug", "use one of them")

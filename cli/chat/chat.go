@@ -87,10 +87,10 @@ again; no run is repeated.`,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&opts.print, "print", "p", false, "ask once and print the answer")
-	f.BoolVar(&opts.stream, "stream", false, "print the answer as it is written, even into a pipe")
+	f.BoolVarP(&opts.print, "print", "p", false, "send one prompt and print the answer")
+	f.BoolVar(&opts.stream, "stream", false, "stream the answer, even into a pipe")
 	f.BoolVar(&opts.plain, "plain", false, "chat line by line, for screen readers")
-	f.StringVarP(&opts.model, "model", "m", "", "ask this `MODEL` (default openhands, the active profile)")
+	f.StringVarP(&opts.model, "model", "m", "", "use this `MODEL` (default openhands, the active profile)")
 	f.StringVarP(&opts.conversation, "conversation", "c", "", "continue or begin the conversation `ID`")
 	f.StringVar(&opts.system, "system", "", "add `TEXT` to the agent's system prompt")
 	f.StringArrayVar(&opts.images, "image", nil, "show the agent the image `FILE`; may be repeated")
@@ -108,7 +108,7 @@ func (o *options) check() (err error) {
 		}
 	}
 	if o.timeout < 0 {
-		return fault.NewUsage("--timeout must not be negative", "use e.g. --timeout 10m, or leave it out for no limit")
+		return fault.NewUsage("--timeout must not be negative", "use a duration such as 10m, or remove --timeout for no limit")
 	}
 	return nil
 }

@@ -100,7 +100,7 @@ func (c clipboard) run(ctx context.Context, programs [][]string, in string) ([]b
 	if len(names) > 0 {
 		hint = "install " + strings.Join(names, " or ")
 	}
-	return nil, fault.New("the clipboard cannot be reached", hint, nil)
+	return nil, fault.New("the clipboard is not available", hint, nil)
 }
 
 // limited keeps as much as an image may have.

@@ -19,7 +19,7 @@ func (c *session) faultOf(err error) error {
 	if e.Err != nil {
 		f.Err = setup.NetCause(e.Err)
 	}
-	goOn := "ask again"
+	goOn := "send the prompt again"
 	if e.Conversation != "" && c.conversation != "" {
 		goOn = "the conversation was kept: continue it with --conversation " + e.Conversation
 	}
@@ -44,9 +44,9 @@ func (c *session) faultOf(err error) error {
 			f.Hint = fmt.Sprintf("try again in %s", e.RetryAfter)
 		}
 	case gateway.Refused:
-		f.Hint = "change what it says"
+		f.Hint = "change the setting it names"
 		if e.Code == "model_not_found" {
-			f.Hint = "choose one with --model; ohgw models lists them"
+			f.Hint = "choose one with --model; ohgw models lists the models"
 		}
 	}
 	return f

@@ -77,7 +77,7 @@ func readStdin(ctx context.Context, a *kit.App) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("read stdin: %w", err)
 	case len(data) > maxStdin:
-		return "", fault.NewUsage(fmt.Sprintf("stdin has more than %d MiB", maxStdin>>20), "give the agent a file to read instead")
+		return "", fault.NewUsage(fmt.Sprintf("stdin has more than %d MiB", maxStdin>>20), "put the text in a file, and ask the agent to read it")
 	}
 	return strings.ToValidUTF8(string(data), "\uFFFD"), nil
 }

@@ -160,7 +160,7 @@ func (c *session) explainNoModel(ctx context.Context, e *gateway.Error) error {
 		return noModels()
 	}
 	return fault.New("no LLM profile is active, so there is no model "+activeModel,
-		fmt.Sprintf("choose a model with --model, e.g. --model %s, or make one active with ohgw profiles use NAME", setup.Clean(gateway.Preferred(models))), nil)
+		fmt.Sprintf("choose a model with --model, e.g. --model %s, or activate one with ohgw profiles use NAME", setup.Clean(gateway.Preferred(models))), nil)
 }
 
 // unfinished is the error for a turn that did not come to its end, though

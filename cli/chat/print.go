@@ -29,7 +29,7 @@ func (t *textAnswer) piece(p piece) error {
 			t.Note("note: %s had no effect", setup.Clean(strings.Join(names, ", ")))
 		}
 	case p.waiting && p.queue > 0:
-		return t.aside(fmt.Sprintf("waiting: %d more to come first", p.queue))
+		return t.aside(fmt.Sprintf("waiting: %d requests ahead of this one", p.queue))
 	case p.lost != nil:
 		return t.aside(fmt.Sprintf("the connection was lost (%s); trying again", setup.Clean(setup.NetCause(p.lost.Err).Error())))
 	case p.restart:

@@ -103,7 +103,7 @@ func describeClient(c connect.Client) clientJSON {
 // list prints the clients that are known.
 func list(o *options) error {
 	if o.Write || o.Undo || o.DryRun || o.File != "" {
-		return fault.NewUsage("the client is missing", "ohgw connect lists them")
+		return fault.NewUsage("CLIENT is missing", "ohgw connect lists the clients")
 	}
 	clients := []clientJSON{}
 	t := kit.Table{Header: []string{"CLIENT", "FOR", "WRITES"}}
@@ -135,7 +135,7 @@ func run(ctx context.Context, o *options) error {
 		return fault.NewUsage(fmt.Sprintf("there is no client %q", setup.Clean(o.Client)), hint)
 	}
 	if !modelID.MatchString(o.Model) {
-		return fault.NewUsage(fmt.Sprintf("%q is not a model id", setup.Clean(o.Model)), "ohgw models lists them")
+		return fault.NewUsage(fmt.Sprintf("%q is not a model id", setup.Clean(o.Model)), "ohgw models lists the models")
 	}
 	base, err := gatewayURL(o.App, o.flags)
 	if err != nil {
@@ -148,7 +148,7 @@ func run(ctx context.Context, o *options) error {
 	case o.Write, o.Undo:
 		return changeFile(ctx, o, c, values)
 	case o.DryRun, o.File != "":
-		return fault.NewUsage("--dry-run and --file need --write or --undo", "add one of those")
+		return fault.NewUsage("--dry-run and --file need --write or --undo", "add --write or --undo")
 	case o.JSON:
 		doc := describeClient(c)
 		doc.Settings, doc.Notes = c.Settings(values), c.Notes(values)

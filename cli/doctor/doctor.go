@@ -19,7 +19,7 @@ func New(a *kit.App) *cobra.Command {
 	opts := options{App: a}
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Find out why something does not work",
+		Short: "Find out what is wrong, and how to repair it",
 		Long: kit.Long(`
 Checks everything that ohgw needs: the machine, settings, files and their modes,
 the key store, profiles, the active profile's key, the port, the backend that
@@ -44,7 +44,7 @@ findings).`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Conflict),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), &opts) },
 	}
-	cmd.Flags().BoolVar(&opts.Live, "live", false, "ask the model one short question; this costs money")
+	cmd.Flags().BoolVar(&opts.Live, "live", false, "send the model one short request, which costs money")
 	cmd.Flags().StringVar(&opts.Bundle, "bundle", "", "write a report for an issue to this new `file`")
 	opts.flags = kit.AddSettings(cmd, config.KeySection, config.ClientSection)
 	return cmd

@@ -59,7 +59,7 @@ func addField(cmd *cobra.Command, field *string) {
 
 func checkField(field string) error {
 	if field != secret.APIKey && !slices.Contains(setup.KeyFields(), field) {
-		return fault.NewUsage(fmt.Sprintf("--field cannot be %q", field), "use "+strings.Join(setup.KeyFields(), ", ")+", or leave it out for an API key")
+		return fault.NewUsage(fmt.Sprintf("--field cannot be %q", field), "use "+strings.Join(setup.KeyFields(), ", ")+", or remove --field for an API key")
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ func keyArgs(most int) cobra.PositionalArgs {
 			}
 		}
 		if len(args) == 0 {
-			return fault.NewUsage("the name is missing", "see "+cmd.CommandPath()+" --help")
+			return fault.NewUsage("NAME is missing", "see "+cmd.CommandPath()+" --help")
 		}
 		return nil
 	}

@@ -180,7 +180,7 @@ func printStatus(a *kit.App, store *setup.KeyStore, state storeState, profiles [
 		tokenNotKept: "its value is not stored", tokenNone: tokenNone,
 	}[state.DefaultToken])
 	if state.Exposed {
-		t.Add("warning", "others can read the file: chmod 600 "+state.Path)
+		t.Add("warning", "other users can read the file: chmod 600 "+state.Path)
 	}
 	if err := t.WritePairs(a.Stdout); err != nil {
 		return err

@@ -42,7 +42,7 @@ func (s *situation) lines() []string {
 	}
 	switch {
 	case s.Profiles == 0:
-		lines = append(lines, "There is no LLM profile yet, so agents have no model.")
+		lines = append(lines, "No LLM profile yet, so agents have no model.")
 	case s.Active != "" && !s.HasKey:
 		lines = append(lines, "The active profile "+s.Active+" ("+s.Model+") has no key.")
 	case s.Active != "":

@@ -152,7 +152,7 @@ func addFault(ctx context.Context, a *kit.App, err error, name string) error {
 		return fault.NewUsage("OpenHands does not accept this profile: "+e.Error(), "correct the model or the base URL")
 	}
 	if e, ok := errors.AsType[*profile.FieldError](err); ok {
-		return fault.NewUsage("OpenHands does not accept this profile: the value of "+e.Field+" is not valid", "correct it, or leave it out")
+		return fault.NewUsage("OpenHands does not accept this profile: the value of "+e.Field+" is not valid", "correct or remove it")
 	}
 	return a.Setup().ProfileFault(ctx, err, name)
 }

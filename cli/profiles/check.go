@@ -91,7 +91,7 @@ type checkReport struct {
 // runCheck runs the command.
 func runCheck(ctx context.Context, o *checkOptions) error {
 	if o.Timeout <= 0 {
-		return fault.NewUsage("--timeout must be positive", "leave it out, or use a time such as 30s")
+		return fault.NewUsage("--timeout must be positive", "remove it, or use a duration such as 30s")
 	}
 	places, err := o.Setup().Places()
 	if err != nil {

@@ -28,7 +28,7 @@ func newMigrate(shared *options) *cobra.Command {
 	opts := migrateOptions{options: shared}
 	cmd := &cobra.Command{
 		Use:   "migrate [--base-url URL NAME...]",
-		Short: "Bring old model entries to their present form",
+		Short: "Update old model entries",
 		Long: kit.Long(`
 Old releases of OpenHands stored the model "openhands/x" as "litellm_proxy/x"
 with the URL of OpenHands' own proxy. This command changes such entries to their

@@ -54,7 +54,7 @@ func claimFault(err error, dirs paths.Set) error {
 	running, ok := errors.AsType[*instance.RunningError](err)
 	switch {
 	case !ok:
-		return fault.New("the runtime directory or the state directory cannot be used", "repair it, or choose another one with XDG_RUNTIME_DIR or XDG_STATE_HOME", err)
+		return fault.New("the runtime directory or the state directory cannot be used", "check its owner and permissions (ls -ld), or set XDG_RUNTIME_DIR or XDG_STATE_HOME", err)
 	case running.Info.URL != "":
 		return &fault.Error{
 			Msg:  fmt.Sprintf("your ohgw is already running at %s (process %d)", running.Info.URL, running.Info.PID),

@@ -60,7 +60,7 @@ func runInstall(ctx context.Context, o *installOptions) error {
 		return err
 	}
 	if o.OnDemand && m.goos != "linux" {
-		return fault.NewUsage("--on-demand needs systemd", "leave it out")
+		return fault.NewUsage("--on-demand needs systemd, which this system does not have", "leave it out")
 	}
 	if m.goos == "windows" {
 		o.Note("In PowerShell, as yourself:")
@@ -138,7 +138,7 @@ func notStarted(err error, by string) error {
 	if err == nil {
 		return nil
 	}
-	return fault.New("the files are written, but the service was not started", "run in your own login session: "+by, err)
+	return fault.New("the files were written, but the service was not started", "run in your own login session: "+by, err)
 }
 
 func (m *manager) tellInstalled(changed []string, started bool) error {

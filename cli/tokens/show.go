@@ -60,7 +60,7 @@ func runShow(ctx context.Context, o *showOptions) error {
 			return o.Setup().TokenFault(token.ErrNotFound, o.Name)
 		}
 		return &fault.Error{
-			Msg:  fmt.Sprintf("the value of the token %q is not kept: it was shown once", o.Name),
+			Msg:  fmt.Sprintf("the value of the token %q is not stored: it was shown only once", o.Name),
 			Hint: fmt.Sprintf("create it again: ohgw tokens revoke %s --yes && ohgw tokens create %s", o.Name, o.Name),
 			Code: fault.Credential,
 		}
