@@ -15,6 +15,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/chats"
+	"github.com/ohgw/ohgw/daemon/conns"
 	"github.com/ohgw/ohgw/daemon/housekeeping"
 	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/daemon/run"
@@ -170,7 +171,7 @@ func (d *Daemon) submit(r *http.Request, client Client, c *call, profile agentap
 		ConversationID: c.options.conversation, Profile: profile.Name, ProfileRevision: profile.Revision,
 		System: c.System, Message: agentapi.Message{Text: c.Text, Images: c.Images},
 		Decision: c.decision(), Timeout: c.options.timeout, Detach: c.options.detach, Anyone: client.Person,
-		Gone: gone(r),
+		Gone: conns.Gone(r),
 	}
 	if len(client.Models) > 0 { // what it may enter is what it has begun
 		req.May = func(string) bool { return false }

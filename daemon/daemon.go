@@ -27,6 +27,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/chats"
+	"github.com/ohgw/ohgw/daemon/conns"
 	"github.com/ohgw/ohgw/daemon/metrics"
 	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/daemon/owners"
@@ -237,6 +238,12 @@ func (d *Daemon) Close() error { return d.close() }
 // ErrNoKeys refuses to serve without keys where others can reach it.
 var ErrNoKeys = errors.New("no key is required")
 
+const (
+	headerTimeout  = 5 * time.Second
+	idleTimeout    = 2 * time.Minute
+	maxHeaderBytes = 64 << 10
+)
+
 // Serve answers on ln until ctx ends, and then drains: new requests are
 // refused, runs may end within Config.Drain, the rest are interrupted, and
 // every client gets the end of its answer. It closes ln. A drain is not an error.
@@ -247,10 +254,10 @@ func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
 			Hint: "remove --no-auth, or listen on 127.0.0.1", Err: ErrNoKeys,
 		}, ln.Close())
 	}
-	bounded := newBoundedListener(ln)
+	bounded := conns.New(ln, conns.Answers{Rewrite: ownWords, Full: tooManyConns})
 	server := &http.Server{
-		ConnState:         bounded.follow,
-		ConnContext:       withConn,
+		ConnState:         bounded.Follow,
+		ConnContext:       conns.With,
 		Handler:           d.handler,
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
@@ -273,7 +280,7 @@ func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
 
 // drain ends the runs and the direct calls of an LLM, then the connections.
 // A connection that does not end by itself is closed.
-func (d *Daemon) drain(ctx context.Context, server *http.Server, bounded *boundedListener) {
+func (d *Daemon) drain(ctx context.Context, server *http.Server, bounded *conns.Listener) {
 	d.draining.Store(true)
 	d.beginDrain()
 	server.SetKeepAlivesEnabled(false)
@@ -284,7 +291,7 @@ func (d *Daemon) drain(ctx context.Context, server *http.Server, bounded *bounde
 	d.drainDirect(limit)
 	cancel()
 	d.end()
-	bounded.closeWaiting()
+	bounded.CloseWaiting()
 	limit, cancel = context.WithTimeout(ctx, lastWrites)
 	defer cancel()
 	if err := server.Shutdown(limit); err != nil {

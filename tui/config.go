@@ -11,8 +11,8 @@ import (
 )
 
 // Config is all that a chat needs of the world. Endpoint, In, Out, NewID and
-// Now are required; a nil function takes away what it is for, and the chat
-// says so when somebody asks for it.
+// Now are required. A nil function disables its command; the chat says so when
+// the command is used.
 type Config struct {
 	Endpoint gateway.Endpoint
 	Place    Place
@@ -60,7 +60,7 @@ type (
 	Start = session.Start
 	// Image is a picture that goes with a question.
 	Image = session.Image
-	// Recent keeps what conversations there were.
+	// Recent stores the recent conversations.
 	Recent = session.Recent
 	// Conversation is one that can be gone on with.
 	Conversation = session.Conversation

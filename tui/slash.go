@@ -20,7 +20,7 @@ type view interface {
 	showID() tea.Cmd
 	// showHelp lists what can be done.
 	showHelp() tea.Cmd
-	// chose says that another model is asked from now on.
+	// chose reports that the following questions use the model id.
 	chose(id string) tea.Cmd
 	// quit ends the chat.
 	quit() tea.Cmd

@@ -97,7 +97,7 @@ func (r *reader) next() ([]Piece, error) {
 	return r.read(&f), nil
 }
 
-// read takes what a frame has.
+// read returns the pieces of a frame, and notes in r how the turn stands.
 func (r *reader) read(f *frame) []Piece {
 	if u := f.Usage; u != nil {
 		r.done.Usage.Prompt, r.done.Usage.Completion = u.Prompt, u.Completion

@@ -22,7 +22,7 @@ func (r *roff) macro(name string, args ...string) {
 	r.b.WriteString("\n")
 }
 
-// comment writes what no reader shows.
+// comment writes a comment of roff, which man(1) does not show.
 func (r *roff) comment(text string) { r.b.WriteString(`.\" ` + text + "\n") }
 
 // width is where lines of the source end, in bytes.

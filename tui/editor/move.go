@@ -9,7 +9,7 @@ func (e *Editor) Right() { e.move(e.at + 1) }
 // WordLeft goes to the beginning of a word.
 func (e *Editor) WordLeft() { e.move(e.wordLeft()) }
 
-// WordRight goes behind a word.
+// WordRight moves the cursor behind the next word.
 func (e *Editor) WordRight() {
 	i := e.at
 	for i < len(e.glyphs) && e.glyphs[i].space() {

@@ -346,8 +346,8 @@ func name(m llm.Model) string {
 	return m.Info().Model
 }
 
-// Fork is what another conversation begins with that knows this one up to an
-// event; see [store.Dir.Fork].
+// Fork returns the state and the events with which a copy of this conversation,
+// up to and including the event from, begins; see [store.Dir.Fork].
 func (c *Conversation) Fork(ctx context.Context, id, from string) (s store.State, events []event.Event, err error) {
 	var failed error
 	if err := c.do(ctx, func() { s, events, failed = c.dir.Fork(id, from) }); err != nil {

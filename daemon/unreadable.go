@@ -3,7 +3,6 @@ package daemon
 import (
 	"bytes"
 	"fmt"
-	"net"
 	"net/http"
 	"strconv"
 )
@@ -58,11 +57,8 @@ func wordless(status int, p *problem) []byte {
 	return append([]byte(head+"\r\n"), body...)
 }
 
-// refuse answers on a connection beyond the limit. A new connection
-// takes so little without waiting.
-func refuse(c net.Conn) {
+// tooManyConns is the answer on a connection beyond the limit.
+func tooManyConns() []byte {
 	p := newProblem(codeTooManyConns, "Too many connections are open; try again in a few seconds.", nil)
-	_ = c.SetWriteDeadline(in(bodyPatience))
-	_, _ = c.Write(wordless(p.row.status, p)) // it is refused, whether it hears so or not
-	_ = c.Close()
+	return wordless(p.row.status, p)
 }

@@ -1,10 +1,14 @@
-package daemon
+package conns
 
 import (
 	"net"
 	"net/http"
 	"testing"
+
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // fakeConn only knows whether it was closed.
 type fakeConn struct {
@@ -18,43 +22,43 @@ func (f *fakeConn) Close() error { f.closed = true; return nil }
 // one with a request never does.
 func TestTooManyConnectionsTakeTheIdleOnes(t *testing.T) {
 	t.Parallel()
-	d := newBoundedListener(nil)
-	d.max = 3
+	l := New(nil, Answers{})
+	l.max = 3
 	enter := func() (*fakeConn, *conn, bool) {
 		f := &fakeConn{}
-		c := &conn{Conn: f, listener: d}
-		return f, c, d.enter(c)
+		c := &conn{Conn: f, listener: l}
+		return f, c, l.enter(c)
 	}
 	busy, c0, _ := enter()
-	d.follow(c0, http.StateActive)
+	l.Follow(c0, http.StateActive)
 	oldest, _, _ := enter()
 	used, c2, _ := enter()
-	d.follow(c2, http.StateActive)
-	d.follow(c2, http.StateIdle)
+	l.Follow(c2, http.StateActive)
+	l.Follow(c2, http.StateIdle)
 	_, c3, ok := enter()
 	if !ok || !oldest.closed || used.closed || busy.closed {
 		t.Fatalf("room: %t; closed: oldest %t, used %t, busy %t", ok, oldest.closed, used.closed, busy.closed)
 	}
-	d.follow(c2, http.StateActive)
-	d.follow(c3, http.StateActive)
+	l.Follow(c2, http.StateActive)
+	l.Follow(c3, http.StateActive)
 	if _, _, ok := enter(); ok {
 		t.Error("a connection too many")
 	}
 	if err := c3.Close(); err != nil {
 		t.Fatal(err)
 	}
-	d.follow(c3, http.StateClosed)
+	l.Follow(c3, http.StateClosed)
 	if _, _, ok := enter(); !ok {
 		t.Error("a closed connection takes room")
 	}
-	if len(d.open) != 3 || d.waiting.Len() != 1 {
-		t.Errorf("%d connections, %d idle", len(d.open), d.waiting.Len())
+	if len(l.open) != 3 || l.waiting.Len() != 1 {
+		t.Errorf("%d connections, %d idle", len(l.open), l.waiting.Len())
 	}
 }
 
 func TestTheLimitOfConnectionsLeavesDescriptors(t *testing.T) {
 	t.Parallel()
-	if n := connLimit(); n < 1 || n > mostConns {
+	if n := limit(); n < 1 || n > mostConns {
 		t.Errorf("limit %d", n)
 	}
 }

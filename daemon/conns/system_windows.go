@@ -1,8 +1,8 @@
-package daemon
+package conns
 
 // atEnd would tell whether nothing more comes on a connection. Here net/http
 // notices that, some time later.
 func atEnd(uintptr) bool { return false }
 
-// connLimit is how many connections there may be.
-func connLimit() int { return mostConns }
+// limit is how many connections there may be.
+func limit() int { return mostConns }

@@ -1,4 +1,4 @@
-package daemon
+package conns
 
 import (
 	"net"
@@ -21,7 +21,7 @@ func TestConnectionsAreTimedOutByTheSystem(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	accepted, err := newBoundedListener(ln).Accept()
+	accepted, err := New(ln, Answers{}).Accept()
 	if err != nil {
 		t.Fatal(err)
 	}

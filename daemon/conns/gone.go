@@ -1,4 +1,4 @@
-package daemon
+package conns
 
 import (
 	"context"
@@ -10,15 +10,16 @@ import (
 // connKey finds the connection in the context of its requests.
 type connKey struct{}
 
-// withConn puts the connection of a client into the context of its requests.
-func withConn(ctx context.Context, c net.Conn) context.Context {
+// With puts the connection of a client into the context of its requests.
+func With(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// gone reports whether the client of a request has disconnected. net/http notices that
+// Gone returns a function that reports whether the client of a request has
+// disconnected. net/http notices that
 // too, but in a goroutine of its own: on a busy machine the repeat of the client
 // is read before. The system knows at once.
-func gone(r *http.Request) func() bool {
+func Gone(r *http.Request) func() bool {
 	ctx := r.Context()
 	c, _ := ctx.Value(connKey{}).(*conn)
 	return func() bool { return ctx.Err() != nil || c != nil && c.hungUp() }

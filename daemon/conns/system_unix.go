@@ -1,6 +1,6 @@
 //go:build unix
 
-package daemon
+package conns
 
 import (
 	"errors"
@@ -22,12 +22,12 @@ func atEnd(fd uintptr) bool {
 	return true
 }
 
-// connLimit is how many connections there may be: half of the descriptors that
+// limit is how many connections there may be: half of the descriptors that
 // this process may have. The rest is for the agents.
-func connLimit() int {
-	var limit unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+func limit() int {
+	var r unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &r); err != nil {
 		return mostConns
 	}
-	return int(max(1, min(uint64(limit.Cur)/2, mostConns))) //nolint:unconvert // Cur is signed on some systems
+	return int(max(1, min(uint64(r.Cur)/2, mostConns))) //nolint:unconvert // Cur is signed on some systems
 }
