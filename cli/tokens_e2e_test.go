@@ -69,7 +69,7 @@ func TestTheDefaultTokenIsKeptByARealKeyring(t *testing.T) {
 			t.Errorf("secret-tool finds %d characters, tokens show %d", len(got), len(value))
 		}
 		wantSaid(t, p.run(t, 0, "", "models"), "openhands_demo")
-		wantSaid(t, p.run(t, 0, "", "status"), "our key\tthe default token (system keyring)")
+		wantSaid(t, p.run(t, 0, "", "status"), "key used\tthe default token (system keyring)")
 		wantSaid(t, p.run(t, 0, "", "keys", "status"), "default token\tkept here")
 	})
 
@@ -114,7 +114,7 @@ func TestALockedKeyringKeepsNobodyWaiting(t *testing.T) {
 		p.env = append(p.env, "OHGW_API_KEY="+token)
 		wantSaid(t, p.run(t, 0, "", "models"), "openhands_demo")
 	})
-	wantSaid(t, said, `there is no token "default"`, "the keyring", "--key-store file")
+	wantSaid(t, said, `no token "default" was created`, "the keyring", "--key-store file")
 	if names := p.run(t, 0, "", "tokens", "list"); strings.Contains(names, "default") {
 		t.Errorf("there are the tokens %s", names)
 	}
@@ -124,10 +124,10 @@ func TestWithoutADesktopTheTokenNeedsAChoice(t *testing.T) {
 	t.Setenv("DBUS_SESSION_BUS_ADDRESS", "")
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	p := built(t, nil)
-	wantSaid(t, p.serveUntil(t, func() { p.run(t, 4, "", "models") }), `there is no token "default"`, "no D-Bus", "--key-store file")
-	wantSaid(t, p.serveUntil(t, func() {}, "--key-store", "file"), "holds keys as they are", `has the line key_store = "file"`)
+	wantSaid(t, p.serveUntil(t, func() { p.run(t, 4, "", "models") }), `no token "default" was created`, "has no D-Bus", "--key-store file")
+	wantSaid(t, p.serveUntil(t, func() {}, "--key-store", "file"), "holds keys in cleartext", `has the line key_store = "file"`)
 	said := p.serveUntil(t, func() { wantSaid(t, p.run(t, 0, "", "models"), "openhands_demo") })
-	if strings.Contains(said, "keys as they are") || strings.Contains(said, "no token") {
+	if strings.Contains(said, "keys in cleartext") || strings.Contains(said, "no token") {
 		t.Errorf("the choice is remembered, and yet it says %s", said)
 	}
 	wantSaid(t, p.run(t, 0, "", "keys", "status"), "config.toml", "default token\tkept here")
