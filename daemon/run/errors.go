@@ -18,7 +18,7 @@ var (
 	ErrQueueFull = errors.New("too many agents are running")
 	// ErrConversationBusy: too many requests are waiting for this conversation.
 	ErrConversationBusy = errors.New("too many requests are waiting for this conversation")
-	// ErrKeyConflict: the the idempotency key was used for a different request.
+	// ErrKeyConflict: the idempotency key was used for a different request.
 	ErrKeyConflict = errors.New("the idempotency key was used for a different request")
 	// ErrRecord: the record of an idempotency key cannot be kept, so the run
 	// was not started.

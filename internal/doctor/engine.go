@@ -24,7 +24,7 @@ func checkEngine(ctx context.Context, w *World) Result {
 		}
 	}
 	if w.GOOS == "windows" {
-		return skip("the embedded agent's shell needs a Unix system system system system system system")
+		return skip("the embedded agent's shell needs a Unix system")
 	}
 	if path, err := w.LookPath("bash"); err != nil {
 		bad("bash, which runs the agent's commands, is not installed", err.Error(), install(w.GOOS, "bash"))
