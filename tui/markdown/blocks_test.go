@@ -212,7 +212,7 @@ func FuzzCodeIsHighlightedWithoutLoss(f *testing.F) {
 		}
 		r := markdown.New(markdown.Theme{Keyword: "\x1b[1m", String: "\x1b[2m", Number: "\x1b[3m", Comment: "\x1b[4m", Function: "\x1b[5m"})
 		lines := r.Render(markdown.Block{Src: "~~~" + lang + "\n" + code + "\n~~~\n"}, 1<<20)
-		if lang != "" {
+		if strings.Trim(strings.TrimSpace(lang), "{}.") != "" { // what stands around a name is not shown
 			lines = lines[1:]
 		}
 		var got strings.Builder
