@@ -12,7 +12,6 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/profile/document"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/setup"
@@ -83,8 +82,16 @@ func keyArgs(most int) cobra.PositionalArgs {
 
 var providerName = regexp.MustCompile(`\A[a-z0-9][a-z0-9_.-]{0,63}\z`)
 
-// keyEntry is the entry that a name stands for. A profile need not be there.
-func keyEntry(store *profile.Store, name, field string) (secret.Entry, error) {
+// keyEntry returns the entry that a name and the flag --field stand for. A profile
+// need not be there.
+func keyEntry(a *kit.App, name, field string) (secret.Entry, error) {
+	if err := checkField(field); err != nil {
+		return secret.Entry{}, err
+	}
+	store, err := a.Setup().ProfileStore(0)
+	if err != nil {
+		return secret.Entry{}, err
+	}
 	if provider, ok := strings.CutPrefix(name, setup.ProviderMark); ok {
 		if !providerName.MatchString(provider) {
 			return secret.Entry{}, fault.NewUsage(fmt.Sprintf("%q is not a valid provider name", provider), "use the first part of its model names, such as provider:anthropic")

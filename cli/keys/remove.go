@@ -47,14 +47,7 @@ the question.`,
 
 // runRemove runs the command.
 func runRemove(ctx context.Context, o *removeOptions) error {
-	if err := checkField(o.Field); err != nil {
-		return err
-	}
-	profiles, err := o.Setup().ProfileStore(0)
-	if err != nil {
-		return err
-	}
-	entry, err := keyEntry(profiles, o.Name, o.Field)
+	entry, err := keyEntry(o.App, o.Name, o.Field)
 	if err != nil {
 		return err
 	}

@@ -53,14 +53,7 @@ line key_store = "file" is added to the config file.`, 0, fault.Failed, fault.Us
 
 // runSet runs the command.
 func runSet(ctx context.Context, o *setOptions) error {
-	if err := checkField(o.Field); err != nil {
-		return err
-	}
-	profiles, err := o.Setup().ProfileStore(0)
-	if err != nil {
-		return err
-	}
-	entry, err := keyEntry(profiles, o.Name, o.Field)
+	entry, err := keyEntry(o.App, o.Name, o.Field)
 	if err != nil {
 		return err
 	}
