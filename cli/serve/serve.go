@@ -124,11 +124,17 @@ func run(ctx context.Context, o *options) (err error) {
 	if err := claim.Publish(info); err != nil {
 		return err
 	}
+	told := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
+		defer close(told)
 		tellManager(o.App, systemd.Stopping)
 		o.Hint("\nStopping. Running answers have %s to finish; press Ctrl-C again to end them at once.", s.Drain)
 	})
-	defer stop()
+	defer func() {
+		if !stop() {
+			<-told // the program must not end before the service manager was told
+		}
+	}()
 	announce(ctx, o.App, greeting{info: info, settings: s, backend: g.Backend, key: key, state: dirs.State}, log)
 	tellManager(o.App, systemd.Ready, "STATUS=Answers at "+info.URL+"/v1")
 	return g.Serve(ctx, ln)
