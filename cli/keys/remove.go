@@ -55,15 +55,9 @@ func runRemove(ctx context.Context, o *removeOptions) error {
 	if err != nil {
 		return err
 	}
-	if !o.Yes {
-		yes, err := o.Confirm(ctx, fmt.Sprintf("Remove the key for %s from the %s?", setup.DescribeEntry(entry), store), "--yes")
-		if err != nil {
-			return err
-		}
-		if !yes {
-			o.Note("Nothing was removed.")
-			return nil
-		}
+	yes, err := o.Confirm(ctx, o.Yes, fmt.Sprintf("Remove the key for %s from the %s?", setup.DescribeEntry(entry), store), "Nothing was removed.")
+	if err != nil || !yes {
+		return err
 	}
 	if err := o.Setup().Reach(ctx, store); err != nil {
 		return err

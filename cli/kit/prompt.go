@@ -10,18 +10,23 @@ import (
 	"github.com/ohgw/ohgw/internal/secret"
 )
 
-// Confirm asks for a yes before something is destroyed. Where nobody can be
-// asked it fails and names the flag that says yes.
-func (a *App) Confirm(ctx context.Context, question, flag string) (bool, error) {
+// Confirm asks for confirmation before something is destroyed, unless yes, the
+// flag --yes, gives it. It notes refused where the user refuses. Without a
+// terminal to ask on, it fails and names the flag.
+func (a *App) Confirm(ctx context.Context, yes bool, question, refused string) (bool, error) {
+	if yes {
+		return true, nil
+	}
 	if !a.CanAsk() {
-		return false, fault.NewUsage("confirmation is required, and there is no terminal to ask on", "pass "+flag)
+		return false, fault.NewUsage("confirmation is required, and there is no terminal to ask on", "pass --yes")
 	}
 	fmt.Fprintf(a.Stderr, "%s [y/N] ", question)
-	answer, _ := a.readLine(ctx) // No line is no yes.
+	answer, _ := a.readLine(ctx) // No line is a refusal.
 	switch strings.ToLower(answer) {
 	case "y", "yes":
 		return true, nil
 	}
+	a.Note("%s", refused)
 	return false, nil
 }
 

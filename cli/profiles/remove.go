@@ -46,15 +46,9 @@ func runRemove(ctx context.Context, o *removeOptions) error {
 	if err != nil {
 		return err
 	}
-	if !o.Yes {
-		yes, err := o.Confirm(ctx, fmt.Sprintf("Remove the profile %q and its keys?", o.Name), "--yes")
-		if err != nil {
-			return err
-		}
-		if !yes {
-			o.Note("Nothing was removed.")
-			return nil
-		}
+	yes, err := o.Confirm(ctx, o.Yes, fmt.Sprintf("Remove the profile %q and its keys?", o.Name), "Nothing was removed.")
+	if err != nil || !yes {
+		return err
 	}
 	done, err := store.Remove(ctx, o.Name)
 	if err != nil {

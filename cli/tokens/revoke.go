@@ -53,15 +53,9 @@ func runRevoke(ctx context.Context, o *revokeOptions) error {
 	if err != nil {
 		return err
 	}
-	if !o.Yes {
-		yes, err := o.Confirm(ctx, fmt.Sprintf("Revoke the token %q? Its clients lose access.", o.Name), "--yes")
-		if err != nil {
-			return err
-		}
-		if !yes {
-			o.Note("Nothing was changed.")
-			return nil
-		}
+	yes, err := o.Confirm(ctx, o.Yes, fmt.Sprintf("Revoke the token %q? Its clients lose access.", o.Name), "Nothing was changed.")
+	if err != nil || !yes {
+		return err
 	}
 	if err := store.Revoke(ctx, o.Name); err != nil {
 		return o.Setup().TokenFault(err, o.Name)
