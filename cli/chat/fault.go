@@ -37,7 +37,7 @@ func (c *session) faultOf(err error) error {
 	case gateway.Stranger:
 		f.Code, f.Hint = fault.Unreachable, "set the correct address with --url or OHGW_URL"
 	case gateway.Locked:
-		f.Code, f.Hint = fault.Credential, "set OHGW_API_KEY to one of its tokens (ohgw tokens create NAME); ohgw tokens create NAME makes one"
+		f.Code, f.Hint = fault.Credential, "set OHGW_API_KEY to one of its tokens; ohgw tokens create NAME makes one"
 	case gateway.Busy:
 		f.Hint = "try again"
 		if e.RetryAfter > 0 {
