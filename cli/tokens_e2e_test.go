@@ -61,7 +61,6 @@ func TestTheDefaultTokenIsKeptByARealKeyring(t *testing.T) {
 		return
 	}
 	p := built(t, nil)
-	old := filepath.Join(p.state(), "default-token")
 	var value string
 	p.serveUntil(t, func() {
 		value = strings.TrimSpace(p.run(t, 0, "", "tokens", "show", "default"))
@@ -72,20 +71,8 @@ func TestTheDefaultTokenIsKeptByARealKeyring(t *testing.T) {
 		wantSaid(t, p.run(t, 0, "", "status"), "key used\tthe default token (system keyring)")
 		wantSaid(t, p.run(t, 0, "", "keys", "status"), "default token\tkept here")
 	})
-
-	// What an older release left behind works, and moves.
-	if err := os.WriteFile(old, []byte(value+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.CommandContext(t.Context(), "secret-tool", "clear", "service", "ohgw").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	wantSaid(t, p.serveUntil(t, func() { p.run(t, 0, "", "models") }), `was in a file; it was moved to the system keyring`)
-	if got := p.lookup(t); got != value {
-		t.Errorf("after the move, secret-tool finds %d characters", len(got))
-	}
-	if _, err := os.Lstat(old); err == nil {
-		t.Error("the file is still there")
+	if _, err := os.Lstat(filepath.Join(p.state(), "default-token")); err == nil {
+		t.Error("a file has the value, too")
 	}
 	if said := p.serveUntil(t, func() { p.run(t, 0, "", "models") }); strings.Contains(said, "keyring") {
 		t.Errorf("the second time it says %s", said)
@@ -97,8 +84,8 @@ func TestTheDefaultTokenIsKeptByARealKeyring(t *testing.T) {
 	}
 }
 
-// A locked keyring delays neither the daemon nor its clients for long, and
-// makes no token that nobody knows.
+// A locked keyring delays neither the daemon nor its clients for long: a
+// private file keeps the token.
 func TestALockedKeyringKeepsNobodyWaiting(t *testing.T) {
 	if beside(t, "--locked") {
 		return
@@ -109,25 +96,24 @@ func TestALockedKeyringKeepsNobodyWaiting(t *testing.T) {
 		if took := time.Since(start); took > patience {
 			t.Errorf("ready after %s", took)
 		}
-		token := strings.TrimSpace(p.run(t, 0, "", "tokens", "create", "ide"))
-		p.run(t, 4, "", "models")
-		p.env = append(p.env, "OHGW_API_KEY="+token)
 		wantSaid(t, p.run(t, 0, "", "models"), "openhands_demo")
 	})
-	wantSaid(t, said, `no token "default" was created`, "the keyring", "--key-store file")
-	if names := p.run(t, 0, "", "tokens", "list"); strings.Contains(names, "default") {
-		t.Errorf("there are the tokens %s", names)
-	}
+	wantSaid(t, said, `the token "default" is in the private file`, "the keyring")
 }
 
-func TestWithoutADesktopTheTokenNeedsAChoice(t *testing.T) {
+func TestWithoutADesktopTheTokenIsInAPrivateFile(t *testing.T) {
 	t.Setenv("DBUS_SESSION_BUS_ADDRESS", "")
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	p := built(t, nil)
-	wantSaid(t, p.serveUntil(t, func() { p.run(t, 4, "", "models") }), `no token "default" was created`, "has no D-Bus", "--key-store file")
-	wantSaid(t, p.serveUntil(t, func() {}, "--key-store", "file"), "holds keys in cleartext", `has the line key_store = "file"`)
+	look := func() { wantSaid(t, p.run(t, 0, "", "models"), "openhands_demo") }
+	wantSaid(t, p.serveUntil(t, look), `the token "default" is in the private file`, "has no D-Bus")
+	if said := p.serveUntil(t, look); strings.Contains(said, "private file") {
+		t.Errorf("the second time it says %s", said)
+	}
+	p.run(t, 0, "", "tokens", "revoke", "default", "--yes")
+	p.run(t, 0, "", "tokens", "create", "default", "--key-store", "file")
 	said := p.serveUntil(t, func() { wantSaid(t, p.run(t, 0, "", "models"), "openhands_demo") })
-	if strings.Contains(said, "keys in cleartext") || strings.Contains(said, "no token") {
+	if strings.Contains(said, "keys in cleartext") || strings.Contains(said, "private file") {
 		t.Errorf("the choice is remembered, and yet it says %s", said)
 	}
 	wantSaid(t, p.run(t, 0, "", "keys", "status"), "config.toml", "default token\tkept here")

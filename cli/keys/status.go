@@ -49,7 +49,7 @@ type storeState struct {
 	Exposed bool   `json:"exposed"`
 
 	// DefaultToken is where the value of the gateway's default token is:
-	// store, old-file, not-kept, or none when there is no such token.
+	// store, file, not-kept, or none when there is no such token.
 	DefaultToken string `json:"default_token"`
 }
 
@@ -176,7 +176,7 @@ func printStatus(a *kit.App, store *setup.KeyStore, state storeState, profiles [
 		t.Add("not encrypted", strconv.Itoa(state.Plain))
 	}
 	t.Add("default token", map[string]string{
-		string(token.InStore): "kept here", string(token.InOldFile): "in a file of an older ohgw; move it with: ohgw tokens show default",
+		string(token.InStore): "kept here", string(token.InFile): "in a private file in the state directory",
 		tokenNotKept: "its value is not stored", tokenNone: tokenNone,
 	}[state.DefaultToken])
 	if state.Exposed {

@@ -97,9 +97,6 @@ func banner(ctx context.Context, a *kit.App, g greeting) {
 	if !g.key.Value.IsZero() {
 		fmt.Fprintf(w, "\nFor a client started from a shell:\n\n  export OPENAI_BASE_URL=%s OPENAI_API_KEY=%s\n", base, g.key.Value.Reveal())
 	}
-	if g.key.Once != "" {
-		fmt.Fprintf(w, "\n%s this key is shown only once, because it could not be stored: %s.\nTo store it in a private file, use --key-store file.\n", w.Styled(iostream.Yellow, "Note:"), g.key.Once)
-	}
 	if err := g.backend.Status.Err; err != nil {
 		fmt.Fprintf(w, "\n%s the agent-server does not answer; requests fail with 503 until it does.\n", w.Styled(iostream.Yellow, "Warning:"))
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/token"
 )
 
@@ -35,8 +34,9 @@ func newCreate(a *kit.App, flags kit.SettingFlags) *cobra.Command {
 		Short: "Create a token and print its value once",
 		Long: kit.Long(`
 Creates a token and prints its value on stdout, once: only a hash is stored. The
-value of the token "default" is also kept in the key store, for the commands of
-ohgw. A running daemon accepts the new token at once.
+value of the token "default" is also kept in the key store, or without a keyring
+in a private file, for the commands of ohgw. A running daemon accepts the new
+token at once.
 
 --model limits the token to models; the active profile, "openhands", counts as a
 model of its own. --expires takes a time from now, such as 12h or 30d, or a
@@ -91,7 +91,7 @@ func runCreate(ctx context.Context, o *createOptions) error {
 		return o.Setup().TokenFault(err, o.Name)
 	}
 	if made.Name == token.DefaultName {
-		sayKept(ctx, o.App, made, values)
+		o.Setup().TellKept(ctx, store, made, values)
 	}
 	if o.JSON {
 		return o.PrintJSON(struct {
@@ -104,18 +104,6 @@ func runCreate(ctx context.Context, o *createOptions) error {
 		o.Hint("This value is shown once:")
 	}
 	return kit.WriteText(o.Stdout, made.Value.Reveal()+"\n")
-}
-
-// sayKept says where the value of a default token is kept that was just
-// made.
-func sayKept(ctx context.Context, a *kit.App, made token.Made, values *setup.KeyStore) {
-	if made.NotKept != nil {
-		a.Note("note: this value was not stored: %s; to store it in a private file, use --key-store file", setup.NotKeptText(ctx, made.NotKept, values))
-		return
-	}
-	a.Setup().WarnCleartext(values)
-	a.Setup().RememberStore(values)
-	a.Detail("the value is in the %s", values)
 }
 
 // expiry reads the value of --expires at the time now. A date counts in now's

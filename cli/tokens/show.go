@@ -22,11 +22,8 @@ func newShow(a *kit.App, flags kit.SettingFlags) *cobra.Command {
 		Long: kit.Long(`
 Prints the value of the token "default". The first "ohgw serve" creates it and
 keeps it in the key store: the system keyring, or the file with --key-store
-file. The values of other tokens are not stored; if one is lost, create a new
-token.
-
-An older ohgw kept the value in a file of its own. It is moved to the key store
-when it is needed.`, 0, fault.Failed, fault.Usage, fault.Credential),
+file. Without a keyring, a private file in the state directory keeps the value.
+The values of other tokens are not stored; if one is lost, create a new token.`, 0, fault.Failed, fault.Usage, fault.Credential),
 		Example: kit.Examples("ohgw tokens show default", `export OPENAI_API_KEY="$(ohgw tokens show default)"`),
 		Args:    kit.Exactly("the name"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -70,7 +67,6 @@ func runShow(ctx context.Context, o *showOptions) error {
 		return err
 	}
 	defer o.TellLate(setup.KeyringSlow)()
-	o.Setup().MoveOldToken(ctx, store, values)
 	value, _, err := store.Default(ctx)
 	if err != nil {
 		return valueFault(ctx, o.App, err, values)

@@ -22,8 +22,8 @@ func New(a *kit.App) *cobra.Command {
 
 A token may be limited to models and to a time. Only a hash is stored, so the
 value is shown once. The exception is the token "default", which the first "ohgw
-serve" creates: its value is in the key store (see ohgw help keys), where the
-commands of ohgw find it. A running daemon applies every change to its next
+serve" creates: its value is in the key store (see ohgw help keys), or without a
+keyring in a private file, where the commands of ohgw find it. A running daemon applies every change to its next
 request.
 
 OHGW_API_KEYS replaces all tokens of a daemon that was started with it.`,

@@ -70,3 +70,24 @@ func TestReadRefusesWhatIsNoKey(t *testing.T) {
 		t.Errorf("a missing file: error = %v, want one that names it once", err)
 	}
 }
+
+func TestReadOwnRefusesTheFileOfAnotherUser(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a file away")
+	}
+	path := write(t, "sk-1", 0o600)
+	if got, err := keyfile.ReadOwn(path); err != nil || got != "sk-1" {
+		t.Errorf("one's own file: %q, %v", got, err)
+	}
+	if err := os.Chown(path, 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	_, err := keyfile.ReadOwn(path)
+	if unsafe, ok := errors.AsType[*keyfile.UnsafeError](err); !ok || unsafe.Owned || !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("the file of another user: %v", err)
+	}
+	if _, err := keyfile.Read(path); err != nil {
+		t.Errorf("Read takes the file of another user, for root: %v", err)
+	}
+}

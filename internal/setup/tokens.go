@@ -10,6 +10,7 @@ import (
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/filelock"
+	"github.com/ohgw/ohgw/internal/keyfile"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/suggest"
 	"github.com/ohgw/ohgw/internal/token"
@@ -54,24 +55,21 @@ func (env *Env) DefaultToken(ctx context.Context) (secret.Value, error) {
 
 // PlaceText says where the value of the default token is.
 func (s *KeyStore) PlaceText(p token.Place) string {
-	if p == token.InOldFile {
-		return "a file of an older ohgw"
+	if p == token.InFile {
+		return "private file in the state directory"
 	}
 	return s.String()
 }
 
-// MoveOldToken moves the value of the default token from where older releases
-// kept it, and says so.
-func (env *Env) MoveOldToken(ctx context.Context, store *token.Store, values *KeyStore) {
-	moved, err := store.Settle(ctx)
-	switch {
-	case moved:
-		env.WarnCleartext(values)
-		env.RememberStore(values)
-		env.Note(`The value of the token "default" was in a file; it was moved to the %s.`, values)
-	case err != nil && ctx.Err() == nil:
-		env.Note(`warning: the value of the token "default" is stored unencrypted in a file of an older ohgw, because %s`, NotKeptText(ctx, err, values))
+// TellKept says where the value of a default token is kept that was just made.
+func (env *Env) TellKept(ctx context.Context, store *token.Store, made token.Made, values *KeyStore) {
+	if made.WhyFile != nil {
+		env.Note(`note: the value of the token "default" is in the private file %s (%s)`, store.ValueFile(), NotKeptText(ctx, made.WhyFile, values))
+		return
 	}
+	env.WarnCleartext(values)
+	env.RememberStore(values)
+	env.Detail("the value is in the %s", values)
 }
 
 // NotKeptText is why a store does not keep the value of the default token.
@@ -106,7 +104,7 @@ func (env *Env) TokenFault(err error, name string) error {
 		if near := suggest.Nearest(name, env.TokenNames()); near != "" {
 			hint = "did you mean " + near + "?"
 		} else if name == token.DefaultName {
-			hint = "the first ohgw serve creates it; ohgw tokens create default creates it again"
+			hint = "create it: ohgw tokens create default"
 		}
 		return fault.New(fmt.Sprintf("there is no token %q", name), hint, nil)
 	case errors.Is(err, token.ErrExists):
@@ -124,20 +122,37 @@ func (env *Env) TokenFault(err error, name string) error {
 	case errors.Is(err, token.ErrNoValue):
 		return &fault.Error{
 			Msg:  "the value of the default token is no longer stored here",
-			Hint: "create it again: ohgw tokens revoke default --yes && ohgw tokens create default",
+			Hint: "create it again: " + renewDefault,
 			Code: fault.Credential,
 		}
 	case errors.Is(err, token.ErrNewer):
 		return fault.New("the tokens were written by a newer ohgw", "upgrade ohgw", err)
 	case errors.Is(err, fs.ErrPermission):
-		return &fault.Error{
-			Msg:  "the token files are readable by other users, or do not belong to you",
-			Hint: "make the files private (chmod 600, directories 700), then recreate any token others may have read",
-			Code: fault.Credential, Err: err,
-		}
+		return env.privateFault(err)
 	}
 	if busy, ok := errors.AsType[*filelock.BusyError](err); ok {
 		return &fault.Error{Msg: "another process is changing the tokens: " + busy.Holder.String(), Hint: "try again when it is done", Code: fault.Conflict, Err: err}
 	}
 	return fault.New("the tokens cannot be used", "repair the file; without it, every token has to be created again", err)
+}
+
+// renewDefault replaces the default token.
+const renewDefault = "ohgw tokens revoke default --yes && ohgw tokens create default"
+
+// privateFault is the error for files of tokens that this user cannot read, or
+// that others can.
+func (env *Env) privateFault(err error) error {
+	f := &fault.Error{Msg: "the tokens cannot be read", Code: fault.Credential, Err: err}
+	if dirs, dirErr := env.Dirs(); dirErr == nil {
+		dir := fault.Word(dirs.State)
+		f.Hint = "make the directory yours: sudo chown -R $USER " + dir + " && chmod -R u+rwX,go= " + dir
+	}
+	if unsafe, ok := errors.AsType[*keyfile.UnsafeError](err); ok {
+		f.Msg = "the value of the default token is in a file that is not private"
+		f.Hint = "replace the token: " + renewDefault
+		if unsafe.Owned {
+			f.Hint = "make it private: chmod 600 " + fault.Word(unsafe.Path) + "; if others may have read it, replace the token: " + renewDefault
+		}
+	}
+	return f
 }

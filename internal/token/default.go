@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 
+	"github.com/ohgw/ohgw/internal/atomicfile"
 	"github.com/ohgw/ohgw/internal/keyfile"
 	"github.com/ohgw/ohgw/internal/secret"
 )
@@ -17,35 +17,22 @@ type Place string
 
 // The places.
 const (
-	InStore   Place = "store"    // in Config.Values
-	InOldFile Place = "old-file" // in the file of older releases
+	InStore Place = "store" // in Config.Values
+	InFile  Place = "file"  // in a private file of the state directory
 )
-
-// NotKeptError says that the default token was not made, because nothing would
-// have kept its value and nobody would have seen it.
-type NotKeptError struct{ Err error }
-
-func (e *NotKeptError) Error() string { return "the default token was not created: " + e.Err.Error() }
-
-func (e *NotKeptError) Unwrap() error { return e.Err }
 
 // errNoStore: there is nothing that keeps values.
 var errNoStore = errors.New("no key store")
 
 // EnsureDefault makes the default token if there never was one: one that was
-// revoked stays away. If there was one, what it returns has no name. A token
-// whose value is not kept is made only if it is shown; else the error is a
-// *NotKeptError, and the next call tries again.
-func (s *Store) EnsureDefault(ctx context.Context, shown bool) (made Made, err error) {
-	err = s.change(ctx, func(doc *document) error {
+// revoked stays away. If there was one, what it returns has no name.
+func (s *Store) EnsureDefault(ctx context.Context) (made Made, err error) {
+	err = s.change(ctx, func(doc *document) (err error) {
 		if doc.hadDefault || doc.find(DefaultName) >= 0 {
 			return errUnchanged
 		}
-		made = s.add(ctx, doc, Spec{Name: DefaultName})
-		if made.NotKept != nil && !shown {
-			return &NotKeptError{made.NotKept}
-		}
-		return nil
+		made, err = s.add(ctx, doc, Spec{Name: DefaultName})
+		return err
 	})
 	if err != nil {
 		return Made{}, err
@@ -55,8 +42,8 @@ func (s *Store) EnsureDefault(ctx context.Context, shown bool) (made Made, err e
 
 // Default is the value of the default token and where it is. ErrNotFound when
 // the token was revoked or never made, ErrNoValue when only its hash is here,
-// fs.ErrPermission when others could have read the file of an older release,
-// else an error of Config.Values.
+// a *keyfile.UnsafeError when the file is not private, else an error of
+// Config.Values.
 func (s *Store) Default(ctx context.Context) (secret.Value, Place, error) {
 	want, place, err := s.whereDefault(ctx)
 	if err != nil {
@@ -93,9 +80,9 @@ func (s *Store) whereDefault(ctx context.Context) (sum, Place, error) {
 		return sum{}, "", ErrNotFound
 	}
 	want := doc.entries[i].sum
-	switch value, err := s.valueIn(ctx, InOldFile); {
+	switch value, err := s.valueIn(ctx, InFile); {
 	case err == nil && sumOf(value.Reveal()) == want:
-		return want, InOldFile, nil
+		return want, InFile, nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return sum{}, "", err
 	}
@@ -116,16 +103,30 @@ func (s *Store) valueIn(ctx context.Context, place Place) (secret.Value, error) 
 	if place == InStore {
 		return s.values.Get(ctx, s.entry())
 	}
-	text, err := keyfile.Read(s.path(oldFile))
+	text, err := keyfile.ReadOwn(s.path(valueFile))
 	return secret.New(text), err
 }
 
 // entry is the name of the value in the key store.
 func (s *Store) entry() string { return secret.TokenEntry(s.dir, DefaultName) }
 
-// keep puts the value of the default token into the key store, and makes
+// keep keeps the value of the default token: in the key store, and where that
+// does not take it, in a private file. whyFile is why it is in the file; nil if
+// it is not. An err means that nothing keeps the value.
+func (s *Store) keep(ctx context.Context, value secret.Value) (whyFile, err error) {
+	whyFile = s.intoStore(ctx, value)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case whyFile == nil:
+		return nil, removeFile(s.path(valueFile)) // What is there opens nothing.
+	}
+	return whyFile, atomicfile.Write(s.path(valueFile), []byte(value.Reveal()+"\n"), atomicfile.Options{MaxMode: 0o600})
+}
+
+// intoStore puts the value of the default token into the key store, and makes
 // sure that it is there.
-func (s *Store) keep(ctx context.Context, value secret.Value) error {
+func (s *Store) intoStore(ctx context.Context, value secret.Value) error {
 	if s.values == nil {
 		return errNoStore
 	}
@@ -139,32 +140,9 @@ func (s *Store) keep(ctx context.Context, value secret.Value) error {
 	return err
 }
 
-// Settle moves the value out of the file of an older release into the store of
-// keys. It reports whether it did; when it cannot, the file stays, and its value
-// is good.
-func (s *Store) Settle(ctx context.Context) (moved bool, err error) {
-	if _, err := os.Lstat(s.path(oldFile)); errors.Is(err, fs.ErrNotExist) {
-		return false, nil // Almost always: no lock for that.
-	}
-	err = s.locked(ctx, func() error {
-		value, place, err := s.Default(ctx)
-		if err != nil && !errors.Is(err, ErrNoValue) && !errors.Is(err, ErrNotFound) {
-			return err
-		}
-		if moved = place == InOldFile; moved {
-			if err := s.keep(ctx, value); err != nil {
-				moved = false
-				return err
-			}
-		}
-		return removeFile(s.path(oldFile)) // What it has opens nothing, or is kept.
-	})
-	return moved && err == nil, err
-}
-
 // Forget removes the value of a default token that was revoked, wherever it is.
 func (s *Store) Forget(ctx context.Context) error {
-	if err := removeFile(s.path(oldFile)); err != nil {
+	if err := removeFile(s.path(valueFile)); err != nil {
 		return err
 	}
 	if s.values == nil {

@@ -6,9 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/ohgw/ohgw/internal/keyfile"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/secret/secrettest"
 	"github.com/ohgw/ohgw/internal/token"
@@ -49,8 +51,8 @@ func TestTheDefaultTokenIsMadeOnce(t *testing.T) {
 	wantNoDefault(t, s, token.ErrNotFound)
 	create(t, s, token.Spec{Name: "other"}) // does not stand in for the first start
 	for i, want := range []string{"default", ""} {
-		if made, err := s.EnsureDefault(t.Context(), false); err != nil || made.Name != want || made.NotKept != nil {
-			t.Errorf("start %d: made %q, %v, %v", i, made.Name, made.NotKept, err)
+		if made, err := s.EnsureDefault(t.Context()); err != nil || made.Name != want || made.WhyFile != nil {
+			t.Errorf("start %d: made %q, %v, %v", i, made.Name, made.WhyFile, err)
 		}
 	}
 	value := wantDefault(t, open(dir), token.InStore)
@@ -66,7 +68,7 @@ func TestTheDefaultTokenIsMadeOnce(t *testing.T) {
 	if err := s.Forget(t.Context()); err != nil {
 		t.Errorf("the second Forget: %v", err)
 	}
-	if made, err := s.EnsureDefault(t.Context(), true); err != nil || made.Name != "" {
+	if made, err := s.EnsureDefault(t.Context()); err != nil || made.Name != "" {
 		t.Errorf("a revoked default token came back: %q, %v", made.Name, err)
 	}
 	again := create(t, s, token.Spec{Name: "default"})
@@ -75,8 +77,7 @@ func TestTheDefaultTokenIsMadeOnce(t *testing.T) {
 	}
 }
 
-// Nobody gets a token that nobody has the value of.
-func TestWithoutAStoreTheDefaultTokenIsMadeOnlyIfItIsShown(t *testing.T) {
+func TestWithoutAStoreAPrivateFileKeepsTheDefaultToken(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no keyring")
 	keys := new(secrettest.Store)
@@ -84,28 +85,51 @@ func TestWithoutAStoreTheDefaultTokenIsMadeOnlyIfItIsShown(t *testing.T) {
 	for name, store := range map[string]secret.Store{"none": nil, "broken": keys} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
+			dir := filepath.Join(t.TempDir(), "state")
 			s := with(dir, store)
-			_, err := s.EnsureDefault(t.Context(), false)
-			if lost, ok := errors.AsType[*token.NotKeptError](err); !ok || store != nil && !errors.Is(lost, broken) {
-				t.Fatalf("error = %v, want a *NotKeptError with its cause", err)
+			made, err := s.EnsureDefault(t.Context())
+			if err != nil || made.WhyFile == nil || store != nil && !errors.Is(made.WhyFile, broken) {
+				t.Fatalf("EnsureDefault: %v, and the reason for the file is %v", err, made.WhyFile)
 			}
-			wantNoDefault(t, s, token.ErrNotFound)
-			made, err := s.EnsureDefault(t.Context(), true)
-			if err != nil || made.NotKept == nil {
-				t.Fatalf("shown: %v, not kept: %v", err, made.NotKept)
+			if got := wantDefault(t, s, token.InFile); got != made.Value.Reveal() {
+				t.Error("another value is kept")
 			}
-			if who, err := s.Check(made.Value.Reveal()); err != nil || who.Name != "default" {
-				t.Errorf("Check: %q, %v", who.Name, err)
+			wantPrivate(t, s.ValueFile())
+			revoke(t, s)
+			again, err := s.Create(t.Context(), token.Spec{Name: "default"})
+			if err != nil {
+				t.Fatal(err)
 			}
-			wantNoDefault(t, s, token.ErrNoValue)
-			if names, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(names) != 2 {
-				t.Errorf("the files are %q, %v; want the hashes and the lock", names, err)
-			}
-			if err := s.Revoke(t.Context(), "default"); err != nil {
-				t.Errorf("revoking needs no keyring: %v", err)
+			if got := wantDefault(t, s, token.InFile); got != again.Value.Reveal() || got == made.Value.Reveal() {
+				t.Error("the token that was created again has the wrong value")
 			}
 		})
+	}
+}
+
+// wantPrivate checks that only this user can read a file.
+func wantPrivate(t *testing.T, path string) {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {
+		t.Errorf("%s has the mode %04o", filepath.Base(path), info.Mode().Perm())
+	}
+}
+
+// revoke revokes the default token and sees that no file keeps its value.
+func revoke(t *testing.T, s *token.Store) {
+	t.Helper()
+	if err := s.Revoke(t.Context(), "default"); err != nil {
+		t.Errorf("revoking needs no keyring: %v", err)
+	}
+	if err := s.Forget(t.Context()); err != nil && !strings.Contains(err.Error(), "no keyring") {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(s.ValueFile()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("after revoke the file is still there: %v", err)
 	}
 }
 
@@ -114,7 +138,7 @@ func TestAValueThatIsNotTheTokensIsNoValue(t *testing.T) {
 	t.Parallel()
 	dir, keys := t.TempDir(), new(secrettest.Store)
 	s := with(dir, keys)
-	if _, err := s.EnsureDefault(t.Context(), false); err != nil {
+	if _, err := s.EnsureDefault(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	entry := secret.TokenEntry(dir, "default")
@@ -141,7 +165,7 @@ func TestGatewaysDoNotShareTheDefaultToken(t *testing.T) {
 	keys := new(secrettest.Store)
 	one, two := with(t.TempDir(), keys), with(t.TempDir(), keys)
 	for _, s := range []*token.Store{one, two} {
-		if _, err := s.EnsureDefault(t.Context(), false); err != nil {
+		if _, err := s.EnsureDefault(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -150,93 +174,71 @@ func TestGatewaysDoNotShareTheDefaultToken(t *testing.T) {
 	}
 }
 
-// older makes what a release left behind that kept the value in a file.
-func older(t *testing.T, dir string) (value, path string) {
-	t.Helper()
-	keys := new(secrettest.Store)
-	made, err := with(dir, keys).EnsureDefault(t.Context(), false)
+// The file stays where it is until its user replaces the token.
+func TestAKeyringThatAppearsChangesNothing(t *testing.T) {
+	t.Parallel()
+	dir, keys := t.TempDir(), new(secrettest.Store)
+	made, err := with(dir, nil).EnsureDefault(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	path = filepath.Join(dir, "default-token")
-	if err := os.WriteFile(path, []byte(made.Value.Reveal()+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return made.Value.Reveal(), path
-}
-
-func TestTheFileOfAnOlderReleaseIsReadAndMoved(t *testing.T) {
-	t.Parallel()
-	dir, keys := t.TempDir(), new(secrettest.Store)
-	value, path := older(t, dir)
 	s := with(dir, keys)
-	if got := wantDefault(t, s, token.InOldFile); got != value {
+	if again, err := s.EnsureDefault(t.Context()); err != nil || again.Name != "" {
+		t.Errorf("EnsureDefault: %q, %v", again.Name, err)
+	}
+	if got := wantDefault(t, s, token.InFile); got != made.Value.Reveal() {
 		t.Error("it has another value")
 	}
-	broken := errors.New("locked")
-	keys.Fail(broken)
-	if moved, err := s.Settle(t.Context()); moved || !errors.Is(err, broken) {
-		t.Errorf("Settle without a store: %t, %v", moved, err)
+	if names, err := keys.List(t.Context()); err != nil || len(names) > 0 {
+		t.Errorf("the keyring has %q, %v", names, err)
 	}
-	wantDefault(t, s, token.InOldFile)
-	keys.Fail(nil)
-	for i, want := range []bool{true, false} {
-		if moved, err := s.Settle(t.Context()); moved != want || err != nil {
-			t.Errorf("Settle %d: %t, %v", i, moved, err)
-		}
-	}
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the file is still there: %v", err)
-	}
-	if got := wantDefault(t, s, token.InStore); got != value {
-		t.Error("it has another value")
-	}
-}
-
-func TestARevokedTokenLeavesNoFileOfAnOlderRelease(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	_, path := older(t, dir)
-	s := open(dir)
-	if err := s.Revoke(t.Context(), "default"); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Forget(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+	revoke(t, s)
+	create(t, s, token.Spec{Name: "default"})
+	wantDefault(t, s, token.InStore)
+	if _, err := os.Lstat(s.ValueFile()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the file is still there: %v", err)
 	}
 }
 
-func TestAnOldFileThatIsNotRightIsNotMoved(t *testing.T) {
+func TestAFileThatIsNotRightIsNotUsed(t *testing.T) {
 	t.Parallel()
-	dir, keys := t.TempDir(), new(secrettest.Store)
-	_, path := older(t, dir)
-	s := with(dir, keys)
+	s := with(t.TempDir(), nil)
+	if _, err := s.EnsureDefault(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if runtime.GOOS != "windows" {
-		if err := os.Chmod(path, 0o644); err != nil {
+		if err := os.Chmod(s.ValueFile(), 0o640); err != nil {
 			t.Fatal(err)
 		}
-		wantNoDefault(t, s, fs.ErrPermission)
-		if moved, err := s.Settle(t.Context()); moved || !errors.Is(err, fs.ErrPermission) {
-			t.Errorf("Settle of what others may read: %t, %v", moved, err)
+		_, _, err := s.Default(t.Context())
+		if unsafe, ok := errors.AsType[*keyfile.UnsafeError](err); !ok || !unsafe.Owned || unsafe.Path != s.ValueFile() {
+			t.Errorf("of what others can read: %v", err)
 		}
-		if err := os.Chmod(path, 0o600); err != nil {
+		if err := os.Chmod(s.ValueFile(), 0o600); err != nil {
 			t.Fatal(err)
 		}
+		wantDefault(t, s, token.InFile)
 	}
-	if err := os.WriteFile(path, []byte("ohgw-other"), 0o600); err != nil {
+	if err := os.WriteFile(s.ValueFile(), []byte("ohgw-other"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	wantNoDefault(t, s, token.ErrNoValue)
-	if moved, err := s.Settle(t.Context()); moved || err != nil {
-		t.Errorf("Settle of another value: %t, %v", moved, err)
+}
+
+func TestAFileThatCannotBeWrittenMakesNoToken(t *testing.T) {
+	t.Parallel()
+	s := with(t.TempDir(), nil)
+	if err := os.Mkdir(s.ValueFile(), 0o700); err != nil {
+		t.Fatal(err)
 	}
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a value that opens nothing stays: %v", err)
+	if made, err := s.EnsureDefault(t.Context()); err == nil || made.Name != "" {
+		t.Errorf("made %q, %v", made.Name, err)
 	}
-	if names, err := keys.List(t.Context()); err != nil || len(names) != 0 {
-		t.Errorf("it is kept: %q, %v", names, err)
+	wantNoDefault(t, s, token.ErrNotFound)
+	if err := os.Remove(s.ValueFile()); err != nil {
+		t.Fatal(err)
+	}
+	if made, err := s.EnsureDefault(t.Context()); err != nil || made.Name != "default" {
+		t.Errorf("the next start made %q, %v", made.Name, err)
 	}
 }

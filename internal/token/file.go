@@ -15,7 +15,7 @@ import (
 const (
 	tokensFile = "tokens.json"
 	lockFile   = "tokens.lock"
-	oldFile    = "default-token" // of older releases: the value of the default token
+	valueFile  = "default-token" // the value of the default token, where no key store takes it
 )
 
 // fileVersion is the version of tokens.json that this package writes.

@@ -26,7 +26,8 @@ type Config struct {
 	// Keys are the values of OHGW_API_KEYS. If there are any, Check knows
 	// these and no others: they may call any model and never expire.
 	Keys []string
-	// Values keeps the plain value of the default token. Nil: nothing does.
+	// Values keeps the plain value of the default token; nil for none. Where it
+	// does not work, a private file in Dir keeps the value.
 	Values secret.Store
 }
 
@@ -117,6 +118,10 @@ func (s *Store) List() ([]Token, error) {
 // Replaced reports whether OHGW_API_KEYS takes the place of the files.
 func (s *Store) Replaced() bool { return len(s.fixed) > 0 }
 
+// ValueFile is the path of the file that keeps the value of the default token
+// where Config.Values does not.
+func (s *Store) ValueFile() string { return s.path(valueFile) }
+
 // current is the tokens as they are now. The file is read again when it is
 // another one than the last time: every change puts a new file in its place.
 func (s *Store) current() ([]entry, error) {
@@ -151,23 +156,23 @@ type Made struct {
 
 	Value secret.Value // shown once
 
-	// NotKept is why nothing keeps the value of the default token; nil when
-	// its value is kept. Those of other tokens never are.
-	NotKept error
+	// WhyFile is why Config.Values does not keep the value of the default
+	// token, so that a private file does; nil otherwise. The values of other
+	// tokens are never kept.
+	WhyFile error
 }
 
-// Create makes a token. That the value of the default token cannot be kept is
-// no error: whoever calls Create shows it. ErrExists, ErrName, ErrModel.
+// Create makes a token. ErrExists, ErrName, ErrModel.
 func (s *Store) Create(ctx context.Context, spec Spec) (made Made, err error) {
 	if err := spec.check(); err != nil {
 		return Made{}, err
 	}
-	err = s.change(ctx, func(doc *document) error {
+	err = s.change(ctx, func(doc *document) (err error) {
 		if doc.find(spec.Name) >= 0 {
 			return ErrExists
 		}
-		made = s.add(ctx, doc, spec)
-		return nil
+		made, err = s.add(ctx, doc, spec)
+		return err
 	})
 	if err != nil {
 		return Made{}, err
@@ -190,19 +195,21 @@ func (s *Store) Revoke(ctx context.Context, name string) error {
 
 // add makes a token. The value of the default token is kept before its hash: a
 // crash between the two makes another one later.
-func (s *Store) add(ctx context.Context, doc *document, spec Spec) Made {
-	made := Made{Value: newValue()}
+func (s *Store) add(ctx context.Context, doc *document, spec Spec) (made Made, err error) {
+	made = Made{Value: newValue()}
 	h := sumOf(made.Value.Reveal())
 	made.Token = Token{
 		ID: h.id(), Name: spec.Name, Models: spec.Models, ChatBy: spec.ChatBy, Tail: tail(made.Value.Reveal()),
 		Created: s.now().UTC().Truncate(time.Second), Expires: spec.Expires.UTC().Truncate(time.Second),
 	}
 	if spec.Name == DefaultName {
-		made.NotKept = s.keep(ctx, made.Value)
+		if made.WhyFile, err = s.keep(ctx, made.Value); err != nil {
+			return Made{}, err
+		}
 		doc.hadDefault = true
 	}
 	doc.entries = append(doc.entries, entry{made.Token, h})
-	return made
+	return made, nil
 }
 
 // errUnchanged ends a change that has nothing to write.

@@ -7,8 +7,9 @@
 // tokens.lock is locked by whoever writes. The plain value of the token
 // "default", which exists so that the first start can show a line to paste, is
 // kept in the key store, that of LLMs: a keyring, or what its user has
-// chosen instead. Older releases kept it in a file, default-token, which is
-// still read; see [Store.Settle].
+// chosen instead. Where there is no keyring, or it does not work, the private
+// file default-token keeps it: whoever can read that file can start agents as
+// this user, and could do so without it. Nothing moves the value later.
 //
 // Invariants: a plain value is returned once, by the call that makes it, and
 // is in no error and no other file; a change by any process holds at the next

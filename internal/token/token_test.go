@@ -281,7 +281,7 @@ func TestFilesArePrivate(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "state", "ohgw")
 	s := open(dir)
-	if _, err := s.EnsureDefault(t.Context(), false); err != nil {
+	if _, err := s.EnsureDefault(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	value := create(t, s, token.Spec{Name: "a"})

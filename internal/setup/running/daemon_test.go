@@ -22,7 +22,7 @@ func clientEnv(t *testing.T, env map[string]string) (a *setup.Env, defaultToken 
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := store.EnsureDefault(t.Context(), false)
+	made, err := store.EnsureDefault(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

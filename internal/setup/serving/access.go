@@ -32,7 +32,6 @@ func (k checker) Check(presented string) (daemon.Client, error) {
 type Access struct {
 	store  *token.Store // nil: everybody
 	Value  secret.Value // a key to paste; zero if none is known
-	Once   string       // why the value is not shown again; "" if it is kept
 	Source string       // what key that is, or why none is known
 }
 
@@ -68,26 +67,15 @@ func OpenAccess(ctx context.Context, env *setup.Env, s *config.Settings, state s
 // openDefaultToken makes the default token the first time, and finds its value if it
 // is going to be shown.
 func openDefaultToken(ctx context.Context, env *setup.Env, store *token.Store, values *setup.KeyStore, shown bool) (Access, error) {
-	made, err := store.EnsureDefault(ctx, shown)
-	if lost, ok := errors.AsType[*token.NotKeptError](err); ok {
-		env.Note(`warning: no token "default" was created, because its value cannot be stored: %s`, setup.NotKeptText(ctx, lost.Err, values))
-		env.Note("  create a token with ohgw tokens create NAME, or store the default one in a private file with --key-store file")
-		return Access{store: store, Source: "created by ohgw tokens create"}, nil
-	}
+	made, err := store.EnsureDefault(ctx)
 	if err != nil {
 		return Access{}, env.TokenFault(err, token.DefaultName)
 	}
 	d := Access{store: store, Value: made.Value, Source: sourceText(nil)}
-	switch {
-	case made.NotKept != nil:
-		d.Once = setup.NotKeptText(ctx, made.NotKept, values)
-		return d, nil //nolint:nilerr // the token is good, and shown
-	case made.Name != "":
-		env.WarnCleartext(values)
-		env.RememberStore(values)
+	if made.Name != "" {
+		env.TellKept(ctx, store, made, values)
 		return d, nil
 	}
-	env.MoveOldToken(ctx, store, values)
 	if shown {
 		d.Value, _, err = store.Default(ctx)
 	} else {
