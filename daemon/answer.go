@@ -97,7 +97,7 @@ func (a *answer) next(ctx context.Context, every time.Duration, quiet time.Time)
 // reasoning is a line of progress as it is shown, or nothing.
 func (a *answer) reasoning(u turn.Update) string {
 	line := u.Text + "\n"
-	if a.x.d.cfg.HideProgress || a.progress+len(line) > maxProgress {
+	if u.Text == "" || a.x.d.cfg.HideProgress || a.progress+len(line) > maxProgress {
 		return ""
 	}
 	a.progress += len(line)
@@ -106,7 +106,9 @@ func (a *answer) reasoning(u turn.Update) string {
 
 // end reads how the job ended.
 func (a *answer) end(ctx context.Context) ending {
-	e := endingOf(a.att.Result())
+	res, err := a.att.Result()
+	e := endingOf(res, err)
+	e.context = a.contextOf(res.Context)
 	if e.status != "" {
 		a.x.note(slog.String("run_status", e.status))
 	}

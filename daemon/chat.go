@@ -170,7 +170,7 @@ func (d *Daemon) submit(r *http.Request, client Client, c *call, profile agentap
 		IdempotencyKey: c.options.key, Retry: c.options.retry, Fresh: c.options.fresh,
 		ConversationID: c.options.conversation, Profile: profile.Name, ProfileRevision: profile.Revision,
 		System: c.System, Message: agentapi.Message{Text: c.Text, Images: c.Images},
-		Decision: c.decision(), Timeout: c.options.timeout, Detach: c.options.detach, Anyone: client.Person,
+		Decision: c.decision(), Timeout: c.options.timeout, Detach: c.options.detach, Details: c.options.details, Anyone: client.Person,
 		Gone: conns.Gone(r),
 	}
 	if len(client.Models) > 0 { // what it may enter is what it has begun

@@ -21,6 +21,7 @@ const (
 	headerRepeat       = "X-OpenHands-Repeat"
 	headerConfirm      = "X-OpenHands-Confirm"
 	headerReconciled   = "X-OpenHands-Reconciled"
+	headerDetails      = "X-OpenHands-Details"
 )
 
 // exchange is one request and its answer. It is the ResponseWriter that all

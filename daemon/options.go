@@ -19,6 +19,7 @@ type options struct {
 	fresh        bool
 	detach       bool
 	confirm      string
+	details      bool // the agent's actions under the key "ohgw"
 	timeout      time.Duration
 	attempt      string // a UI's own name for the answer that it wants
 }
@@ -60,6 +61,11 @@ func readOptions(h http.Header) (o options, err error) {
 	if o.confirm, err = oneOf(h, headerConfirm, confirmAccept, confirmReject); err != nil {
 		return o, err
 	}
+	details, err := oneOf(h, headerDetails, "actions")
+	if err != nil {
+		return o, err
+	}
+	o.details = details != ""
 	// A person who asks for another answer sends the same bytes as a program
 	// that tries again; where the UI names each answer, they can be told apart.
 	o.attempt = h.Get("X-OpenWebUI-Message-Id")

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"encoding/json"
 	"errors"
 	"math"
 	"strings"
@@ -33,6 +34,9 @@ type ending struct {
 	answer string
 	// waiting are the actions that wait for a confirmation.
 	waiting []openai.WaitingAction
+	// context and actions are for clients that want details.
+	context openai.Context
+	actions []json.RawMessage
 }
 
 // endingOf reads the end of a turn.
@@ -168,8 +172,11 @@ func (e ending) added() string {
 // other place for; nil if there is nothing of that.
 // Before is how much of the streamed text is not the answer.
 func (e ending) extension(before int) *openai.Extension {
-	if e.status == statusFinished && e.cost == 0 && before == 0 {
+	if e.status == statusFinished && e.cost == 0 && before == 0 && e.context == (openai.Context{}) && len(e.actions) == 0 {
 		return nil
 	}
-	return &openai.Extension{RunStatus: e.status, Message: e.notice, TextBefore: before, Cost: e.cost, Waiting: e.waiting}
+	return &openai.Extension{
+		RunStatus: e.status, Message: e.notice, TextBefore: before, Cost: e.cost, Waiting: e.waiting,
+		Context: e.context, Actions: e.actions,
+	}
 }

@@ -70,7 +70,11 @@ func (s *streamer) beat() error { return s.send(s.chunks.Heartbeat(s.buf[:0], s.
 func (s *streamer) show(u turn.Update) error {
 	switch u.Kind {
 	case turn.Progress:
-		if line := s.reasoning(u); line != "" {
+		line := s.reasoning(u)
+		if ext := s.detail(u); ext != nil {
+			return s.send(s.chunks.Detail(s.buf[:0], line, ext))
+		}
+		if line != "" {
 			return s.send(s.chunks.Reasoning(s.buf[:0], line))
 		}
 	case turn.Text:

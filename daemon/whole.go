@@ -13,7 +13,8 @@ import (
 // wholeWriter writes an answer in one piece.
 type wholeWriter struct {
 	*answer
-	lines strings.Builder
+	lines   strings.Builder
+	actions actions
 }
 
 // whole waits for the end of the run. Clients and proxies give up on silence,
@@ -29,12 +30,16 @@ func (a *answer) whole(ctx context.Context) error {
 	if e.problem != nil {
 		return p.failed(ctx, e)
 	}
+	e.actions = p.actions.encode()
 	return p.write(ctx, openai.Completion{Content: e.text(), Finish: e.finish, Usage: e.usage, Extension: e.extension(0)}, e.status)
 }
 
 func (p *wholeWriter) show(u turn.Update) error {
 	if u.Kind == turn.Progress {
 		p.lines.WriteString(p.reasoning(u))
+		if u.Call != nil && p.call.options.details {
+			p.actions.add(u.Call)
+		}
 	}
 	return nil
 }

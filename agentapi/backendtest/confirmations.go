@@ -55,7 +55,7 @@ func confirmations() []behaviour {
 		}},
 		{name: "WaitingTurnCanBeFollowed", needs: needs, has: hasConfirm, check: func(t *testing.T, s *Setup) {
 			c := s.waiting(t)
-			res, err := turn.Follow(within(t, patience), c, turn.Baseline{After: agentapi.FromStart}, func(turn.Update) {})
+			res, err := turn.Follow(within(t, patience), c, turn.Baseline{After: agentapi.FromStart}, func(turn.Update) {}, nil)
 			if err != nil || res.Outcome != turn.Waiting || len(res.Waiting) != 1 {
 				t.Errorf("Follow: %+v, %v", res, err)
 			}

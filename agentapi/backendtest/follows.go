@@ -21,7 +21,7 @@ func follows() []behaviour {
 			c := s.open(t)
 			for range 2 { // in an empty conversation, and after a turn
 				b := baseline(t, c)
-				_, err := turn.Follow(within(t, patience), c, b, func(turn.Update) {})
+				_, err := turn.Follow(within(t, patience), c, b, func(turn.Update) {}, nil)
 				if !errors.Is(err, turn.ErrNoTurn) {
 					t.Errorf("Follow: %v, want %v", err, turn.ErrNoTurn)
 				}
@@ -58,7 +58,7 @@ func checkFollowOver(t *testing.T, s *Setup) {
 	var got played
 	var err error
 	got.Result, err = turn.Follow(within(t, patience), s.openAs(t, agentapi.OpenRequest{ID: c.Info().ID}), from,
-		func(u turn.Update) { got.updates = append(got.updates, u) })
+		func(u turn.Update) { got.updates = append(got.updates, u) }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func checkFollowRunning(t *testing.T, s *Setup) {
 					close(joined)
 				}
 				p.updates = append(p.updates, u)
-			})
+			}, nil)
 		over <- p
 	})
 	await(t, "first update of the follower", joined)

@@ -117,7 +117,7 @@ func checkOutlives(t *testing.T, s *Setup) {
 	})
 	s.Kill(t)
 	s.Restart(t)
-	res, err := turn.Follow(within(t, patience), s.openAs(t, agentapi.OpenRequest{ID: c.Info().ID}), from, func(turn.Update) {})
+	res, err := turn.Follow(within(t, patience), s.openAs(t, agentapi.OpenRequest{ID: c.Info().ID}), from, func(turn.Update) {}, nil)
 	if err != nil || res.Answer != want.Answer || res.Usage != want.Usage {
 		t.Errorf("Follow: %+v, %v, want %+v", res, err, want.Result)
 	}

@@ -237,7 +237,7 @@ func checkWatchEnds(t *testing.T, s *Setup) {
 	if got := request.Wait(t); got != llmtest.Answered {
 		t.Errorf("the model's request ended with %v", got)
 	}
-	res, err := turn.Follow(within(t, patience), c, turn.Baseline{After: agentapi.FromStart}, func(turn.Update) {})
+	res, err := turn.Follow(within(t, patience), c, turn.Baseline{After: agentapi.FromStart}, func(turn.Update) {}, nil)
 	if err != nil || res.Answer != "I went on." {
 		t.Errorf("Follow: %+v, %v", res, err)
 	}

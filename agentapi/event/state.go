@@ -66,6 +66,10 @@ type TokenUsage struct {
 	CacheReadTokens  int64 `json:"cache_read_tokens"`
 	CacheWriteTokens int64 `json:"cache_write_tokens"`
 	ReasoningTokens  int64 `json:"reasoning_tokens"`
+	// ContextWindow is that of the model, PerTurnToken what the last request and
+	// its answer took of it. Zero where unknown.
+	ContextWindow int64 `json:"context_window"`
+	PerTurnToken  int64 `json:"per_turn_token"`
 }
 
 // FullState decodes the snapshot of a full_state update; ok is false for every

@@ -25,10 +25,12 @@ type Reader struct {
 	text    text
 	answer  string
 	actions int
-	open    []*event.Action // calls without a result, in order
+	open    []openCall // calls without a result, in order
+	details func() bool
 	failure *event.ConversationError
 	stopped bool // an interrupt was seen
 	usage   Usage
+	context Context
 }
 
 // NewReader reads a turn that begins with a message of the user. With a
@@ -44,6 +46,10 @@ func NewReader(baseline *Baseline) *Reader {
 // Begin lets the turn begin with the next event: there is no message in a
 // turn that accepts what waits for confirmation.
 func (r *Reader) Begin() { r.began = true }
+
+// Details lets the reader describe each tool call (see [Update]) while wanted
+// returns true.
+func (r *Reader) Details(wanted func() bool) { r.details = wanted }
 
 // Baseline is where the turn starts. It is complete once the first full_state
 // was added.
@@ -68,10 +74,10 @@ func (r *Reader) Add(e event.Event) ([]Update, error) {
 		return nil, nil
 	}
 	if s, ok, err := e.FullState(); ok {
-		if err == nil {
-			r.fullState(s)
+		if err != nil {
+			return nil, err
 		}
-		return nil, err
+		return r.fullState(s), nil
 	}
 	if s, ok := e.StatusUpdate(); ok {
 		r.status = s
@@ -112,13 +118,13 @@ func (r *Reader) readOwn(e event.Event) []Update {
 		}
 		r.text.boundary()
 	case *event.Action:
-		return r.action(b)
+		return r.action(e, b)
 	case *event.Observation:
-		r.result(b.ToolCallID)
+		return r.result(e, b.ToolCallID)
 	case *event.AgentError:
-		r.result(b.ToolCallID)
+		return r.result(e, b.ToolCallID)
 	case *event.UserReject:
-		r.result(b.ToolCallID)
+		return r.result(e, b.ToolCallID)
 	case *event.ConversationError:
 		r.failure, r.active = b, true
 	case *event.Interrupt:
@@ -136,7 +142,7 @@ func (r *Reader) message(t string) []Update {
 	return updates
 }
 
-func (r *Reader) action(a *event.Action) []Update {
+func (r *Reader) action(e event.Event, a *event.Action) []Update {
 	thought := event.PlainText(a.Thought)
 	updates := r.text.whole(thought)
 	if m, ok := finishMessage(a); ok {
@@ -152,31 +158,75 @@ func (r *Reader) action(a *event.Action) []Update {
 		return append(updates, r.text.whole(m)...)
 	}
 	r.actions++
-	r.open = append(r.open, a)
-	return append(updates, Update{Kind: Progress, Text: line(a)})
+	r.open = append(r.open, openCall{id: e.ID, began: e.Timestamp, action: a})
+	u := Update{Kind: Progress, Text: line(a)}
+	if r.wantsDetails() {
+		u.Call = begun(e.ID, a)
+	}
+	return append(updates, u)
 }
 
-// result takes a call that has its result from the open ones.
-func (r *Reader) result(callID string) {
-	for i, a := range r.open {
-		if a.ToolCallID == callID {
+func (r *Reader) wantsDetails() bool { return r.details != nil && r.details() }
+
+// result takes a call that has its result from the open ones. One that failed
+// is a line of progress of its own: it must not look as if it was done.
+func (r *Reader) result(e event.Event, callID string) []Update {
+	r.text.boundary()
+	var of openCall
+	for i, c := range r.open {
+		if c.action.ToolCallID == callID {
+			of = c
 			r.open = append(r.open[:i], r.open[i+1:]...)
 			break
 		}
 	}
-	r.text.boundary()
+	res := resultOf(e, of)
+	if res.tool == "finish" && res.state == CallDone {
+		return nil
+	}
+	u := Update{Kind: Progress, Text: res.failureLine()}
+	if r.wantsDetails() {
+		u.Call = res.call()
+	}
+	if u.Text == "" && u.Call == nil {
+		return nil
+	}
+	return []Update{u}
 }
 
-func (r *Reader) fullState(s event.State) {
-	r.status = s.Status
+// left reports what is still open when the turn is over: it waits for a
+// confirmation, or never got a result.
+func (r *Reader) left() []Update {
+	if !r.wantsDetails() {
+		return nil
+	}
+	state := CallInterrupted
+	if r.status == event.Waiting {
+		state = CallWaiting
+	}
+	var updates []Update
+	for _, c := range r.open {
+		call := begun(c.id, c.action)
+		call.State, call.Input = state, ""
+		updates = append(updates, Update{Kind: Progress, Call: call})
+	}
+	return updates
+}
+
+func (r *Reader) fullState(s event.State) []Update {
+	r.status, r.context = s.Status, contextOf(s.Stats)
 	if !r.began {
 		if !r.fixed {
 			r.baseline = Baseline{After: anchor(s), Usage: usageOf(s.Stats)}
 		}
-		return
+		return nil
 	}
 	r.usage = usageOf(s.Stats)
 	r.done = r.active && s.Status != event.Running
+	if !r.done {
+		return nil
+	}
+	return r.left()
 }
 
 // conclude ends a turn that was read from a log which holds no statuses.
@@ -197,7 +247,7 @@ func anchor(s event.State) string {
 // Result is what the events so far amount to. Before the turn is over it says
 // what is known: the text, the usage.
 func (r *Reader) Result() Result {
-	res := Result{Answer: r.answer, Actions: r.actions, Usage: r.usage.since(r.baseline.Usage)}
+	res := Result{Answer: r.answer, Actions: r.actions, Usage: r.usage.since(r.baseline.Usage), Context: r.context}
 	switch r.status {
 	case event.Failed:
 		res.Outcome, res.Cause = Failed, causeOf(r.failure)
@@ -205,8 +255,8 @@ func (r *Reader) Result() Result {
 		res.Outcome = Stuck
 	case event.Waiting:
 		res.Outcome = Waiting
-		for _, a := range r.open {
-			res.Waiting = append(res.Waiting, Action{Tool: a.ToolName, Line: line(a), Detail: detail(a)})
+		for _, c := range r.open {
+			res.Waiting = append(res.Waiting, Action{Tool: c.action.ToolName, Line: line(c.action), Detail: detail(c.action)})
 		}
 	case event.Paused:
 		res.Outcome = Paused

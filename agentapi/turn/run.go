@@ -29,6 +29,9 @@ type Input struct {
 	Ready func(Baseline) error
 	// Emit is called with every update, in order, by one goroutine.
 	Emit func(Update)
+	// Details reports whether somebody wants tool calls described; it is called
+	// for each. Nil: nobody does.
+	Details func() bool
 }
 
 // noAnswer is the reason sent to the agent for actions that the user did not answer.
@@ -62,6 +65,7 @@ func Run(ctx context.Context, c agentapi.Conversation, in Input) (Result, error)
 			return Result{}, err
 		}
 	}
+	r.Details(in.Details)
 	d := driver{conv: c, stream: stream, reader: r, emit: in.Emit, start: start}
 	return d.run(ctx)
 }
@@ -71,8 +75,9 @@ func Run(ctx context.Context, c agentapi.Conversation, in Input) (Result, error)
 var ErrNoTurn = errors.New("no such turn")
 
 // Follow reads the turn that begins after b: as a Run that joined it would.
-// Ending ctx ends the watch and leaves the run alone.
-func Follow(ctx context.Context, c agentapi.Conversation, b Baseline, emit func(Update)) (Result, error) {
+// Ending ctx ends the watch and leaves the run alone. emit and details are as in
+// [Input].
+func Follow(ctx context.Context, c agentapi.Conversation, b Baseline, emit func(Update), details func() bool) (Result, error) {
 	stream, err := c.Watch(ctx, b.After)
 	if err != nil {
 		return Result{}, err
@@ -84,6 +89,7 @@ func Follow(ctx context.Context, c agentapi.Conversation, b Baseline, emit func(
 		return Result{}, err
 	}
 	d := driver{conv: c, stream: stream, reader: NewReader(&b), emit: emit, uncertain: ErrNoTurn}
+	d.reader.Details(details)
 	err = d.read(ctx)
 	return d.reader.Result(), err
 }

@@ -502,7 +502,7 @@ func TestFollowReadsWhatARunWouldHave(t *testing.T) {
 	c.say(c.status(event.Idle))
 	c.answers("done")
 	var shown shown
-	res, err := turn.Follow(t.Context(), c, turn.Baseline{After: "there"}, func(u turn.Update) { shown.add([]turn.Update{u}) })
+	res, err := turn.Follow(t.Context(), c, turn.Baseline{After: "there"}, func(u turn.Update) { shown.add([]turn.Update{u}) }, nil)
 	if err != nil || res.Answer != "done" || shown.text != "done" || c.after != "there" {
 		t.Errorf("Follow: %+v, %v, shown %q after %q", res, err, shown.text, c.after)
 	}
@@ -522,7 +522,7 @@ func TestFollowSaysWhenThereIsNothing(t *testing.T) {
 			c := newConversation(event.Idle)
 			events(c)
 			c.say(c.snapshot(event.State{Status: event.Idle}))
-			if _, err := turn.Follow(t.Context(), c, turn.Baseline{After: "there"}, nil); !errors.Is(err, turn.ErrNoTurn) {
+			if _, err := turn.Follow(t.Context(), c, turn.Baseline{After: "there"}, nil, nil); !errors.Is(err, turn.ErrNoTurn) {
 				t.Errorf("Follow: %v, want %v", err, turn.ErrNoTurn)
 			}
 		})
@@ -534,7 +534,7 @@ func TestEndOfAFollowerStopsNothing(t *testing.T) {
 	c := newConversation(event.Running)
 	c.say(c.user("go"), c.status(event.Running), c.message("so far"))
 	ctx, cancel := context.WithCancel(t.Context())
-	res, err := turn.Follow(ctx, c, turn.Baseline{After: "there"}, func(turn.Update) { cancel() })
+	res, err := turn.Follow(ctx, c, turn.Baseline{After: "there"}, func(turn.Update) { cancel() }, nil)
 	if !errors.Is(err, context.Canceled) || res.Answer != "so far" {
 		t.Errorf("Follow: %+v, %v", res, err)
 	}

@@ -17,6 +17,12 @@ import (
 type Update struct {
 	Kind UpdateKind
 	Text string
+	// Call is the tool call that a Progress is about: when it begins, and when it
+	// has its result. Nil unless details are wanted. With it Text may be empty: a
+	// result that is no failure has no line.
+	Call *Call
+	// Retry is the attempt that a Progress announces, or nil.
+	Retry *Retry
 }
 
 // UpdateKind is the kind of an update.
@@ -65,6 +71,23 @@ type Result struct {
 	Actions int `json:"actions"`
 	// Usage is what this turn took, over all models of the conversation.
 	Usage Usage `json:"usage"`
+	// Context is how full the agent's model is after the turn.
+	Context Context `json:"context,omitzero"`
+}
+
+// Context is how much of a model's context the last request took, in tokens.
+// Zero where unknown.
+type Context struct {
+	Tokens int64 `json:"tokens"`
+	Window int64 `json:"window,omitempty"`
+}
+
+// Retry is a repeated request to the model's provider that is about to be sent.
+type Retry struct {
+	Attempt int     `json:"attempt"` // from 2
+	Of      int     `json:"of"`
+	Seconds float64 `json:"seconds"` // until it is sent
+	Cause   string  `json:"cause"`   // why the last one failed; shortened and redacted
 }
 
 // Action is a tool call in a few words.

@@ -59,6 +59,14 @@ func Tool(command string) Step {
 	}
 }
 
+// Call runs a tool with the fields of its action and of its observation.
+func Call(tool string, action, observation map[string]any) Step {
+	return func(r *Run) bool {
+		a := r.call(tool, action)
+		return r.publish(a, &event.Observation{ToolName: tool, ToolCallID: a.ToolCallID, Observation: encode(observation)})
+	}
+}
+
 // Spend adds US dollars to what the conversation has cost.
 func Spend(dollars float64) Step {
 	return func(r *Run) bool {

@@ -74,6 +74,19 @@ func (c *Chunks) Reasoning(dst []byte, text string) []byte {
 	return c.delta(dst, `"reasoning_content":`, text)
 }
 
+// Detail is a chunk that says under the key "ohgw" what has no other place; ext is
+// a JSON object in one line. A client that does not know it sees the text, or an
+// empty chunk.
+func (c *Chunks) Detail(dst []byte, text string, ext []byte) []byte {
+	if text == "" {
+		dst = c.Heartbeat(dst, 0)
+	} else {
+		dst = c.Reasoning(dst, text)
+	}
+	dst = append(dst[:len(dst)-1], `,"ohgw":`...)
+	return append(append(dst, ext...), '}')
+}
+
 func (c *Chunks) delta(dst []byte, key, text string) []byte {
 	dst = append(dst, c.head...)
 	dst = append(dst, deltaOpen...)
@@ -120,6 +133,23 @@ func (e *Extension) append(dst []byte) []byte {
 	}
 	if len(e.Waiting) > 0 {
 		dst = append(dst, "}]"...)
+	}
+	if e.Context.Tokens > 0 {
+		dst = strconv.AppendInt(append(dst, `,"context":{"tokens":`...), e.Context.Tokens, 10)
+		if e.Context.Window > 0 {
+			dst = strconv.AppendInt(append(dst, `,"window":`...), e.Context.Window, 10)
+		}
+		dst = append(dst, '}')
+	}
+	for i, a := range e.Actions {
+		before := byte(',')
+		if i == 0 {
+			dst, before = append(dst, `,"actions":`...), '['
+		}
+		dst = append(append(dst, before), a...)
+	}
+	if len(e.Actions) > 0 {
+		dst = append(dst, ']')
 	}
 	return append(dst, '}')
 }

@@ -12,6 +12,8 @@
 // that breaks one; the tests check each against OpenAI's own schemas.
 package openai
 
+import "encoding/json"
+
 // Model is one entry of the list of models.
 type Model struct {
 	ID      string `json:"id"`
@@ -129,6 +131,16 @@ type Extension struct {
 	Cost float64 `json:"cost,omitempty"`
 	// Waiting are the actions that wait for a confirmation.
 	Waiting []WaitingAction `json:"waiting,omitempty"`
+	// Context is how full the model's context is; left out where unknown.
+	Context Context `json:"context,omitzero"`
+	// Actions are what the agent did, each a JSON object in one line.
+	Actions []json.RawMessage `json:"actions,omitempty"`
+}
+
+// Context is how much of a model's context is used, in tokens.
+type Context struct {
+	Tokens int64 `json:"tokens"`
+	Window int64 `json:"window,omitempty"` // left out where unknown
 }
 
 // WaitingAction is an action that waits for a confirmation.

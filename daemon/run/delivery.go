@@ -18,6 +18,7 @@ type delivery struct {
 	complete bool // nothing comes after the log
 	clients  map[*Attachment]struct{}
 	detached bool        // the run goes on without clients
+	detailed bool        // some client wants tool calls described
 	owed     int         // see history
 	grace    *time.Timer // until a run without clients is interrupted; nil: none runs
 	ignored  []string    // see [Attachment.Ignored]
@@ -29,7 +30,7 @@ type delivery struct {
 }
 
 func newDelivery(req Request, maxLog int) delivery {
-	return delivery{clients: make(map[*Attachment]struct{}), detached: req.Detach, kind: req.Kind, log: transcript{limit: maxLog}}
+	return delivery{clients: make(map[*Attachment]struct{}), detached: req.Detach, detailed: req.Details, kind: req.Kind, log: transcript{limit: maxLog}}
 }
 
 // add attaches a client. A grace that was running is over: somebody is there.
@@ -56,6 +57,14 @@ func (d *delivery) repeat(a *Attachment, req Request) {
 		a.took = true
 	}
 	d.detached = d.detached || req.Detach
+	d.detailed = d.detailed || req.Details
+}
+
+// isDetailed reports whether some client wants tool calls described.
+func (d *delivery) isDetailed() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.detailed
 }
 
 // owing is owed, and those clients that have hung up without the whole answer

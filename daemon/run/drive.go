@@ -33,6 +33,7 @@ func (j *job) drive(conv agentapi.Conversation, res *turn.Result) error {
 		Message:  msg,
 		Decision: j.req.Decision,
 		Emit:     j.delivery.publish,
+		Details:  j.delivery.isDetailed,
 		Busy:     j.busy,
 		Ready: func(b turn.Baseline) error {
 			if err := j.life.send(); err != nil {

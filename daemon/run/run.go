@@ -169,6 +169,9 @@ type Request struct {
 	Timeout time.Duration
 	// Detach lets the run go on when its client goes.
 	Detach bool
+	// Details: the client wants tool calls described. A request that joins a run
+	// gets descriptions from there on, if nobody wanted them before.
+	Details bool
 	// Gone reports whether the client has hung up; it is called under locks and does
 	// not block. Nil: nothing is known of that. A client that has hung up starts no
 	// run, unless it is to go on without one.

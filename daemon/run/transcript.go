@@ -22,10 +22,26 @@ type transcript struct {
 
 // block is updates of one kind.
 type block struct {
-	kind  turn.UpdateKind
-	first int // index of its first update
-	text  strings.Builder
-	ends  []int // in text
+	kind   turn.UpdateKind
+	first  int // index of its first update
+	text   strings.Builder
+	ends   []int         // in text
+	asides map[int]aside // what some updates have besides their text
+	noted  int           // bytes of asides
+}
+
+// aside is what an update has besides its text.
+type aside struct {
+	call  *turn.Call
+	retry *turn.Retry
+}
+
+func (n aside) size() int {
+	const fields = 64
+	if n.call == nil {
+		return 2 * fields
+	}
+	return fields + n.call.Size()
 }
 
 const (
@@ -36,12 +52,12 @@ const (
 	blockBytes, pieceBytes = 128, 8
 )
 
-func (b *block) size() int { return blockBytes + b.text.Cap() + pieceBytes*cap(b.ends) }
+func (b *block) size() int { return blockBytes + b.text.Cap() + pieceBytes*cap(b.ends) + b.noted }
 
 // add appends an update.
 func (t *transcript) add(u turn.Update) {
 	last := len(t.blocks) - 1
-	if last < 0 || t.blocks[last].kind != u.Kind || t.blocks[last].text.Len()+len(u.Text) > maxBlock {
+	if last < 0 || t.blocks[last].kind != u.Kind || t.blocks[last].text.Len()+t.blocks[last].noted+len(u.Text) > maxBlock {
 		t.blocks = append(t.blocks, &block{kind: u.Kind, first: t.next})
 		t.bytes += blockBytes
 		last++
@@ -50,6 +66,13 @@ func (t *transcript) add(u turn.Update) {
 	t.bytes -= b.size()
 	b.text.WriteString(u.Text)
 	b.ends = append(b.ends, b.text.Len())
+	if n := (aside{u.Call, u.Retry}); n != (aside{}) {
+		if b.asides == nil {
+			b.asides = make(map[int]aside)
+		}
+		b.asides[len(b.ends)-1] = n
+		b.noted += n.size()
+	}
 	t.bytes += b.size()
 	t.next++
 	for t.bytes-t.blocks[0].size() > t.limit {
@@ -73,5 +96,6 @@ func (t *transcript) at(i int) turn.Update {
 	if i > b.first {
 		begin = b.ends[i-b.first-1]
 	}
-	return turn.Update{Kind: b.kind, Text: b.text.String()[begin:b.ends[i-b.first]]}
+	n := b.asides[i-b.first]
+	return turn.Update{Kind: b.kind, Text: b.text.String()[begin:b.ends[i-b.first]], Call: n.call, Retry: n.retry}
 }

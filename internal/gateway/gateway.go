@@ -61,6 +61,9 @@ type Question struct {
 	// Decision answers actions that wait for a confirmation. With Accept they
 	// run and the text has no effect; with Reject the agent reads the text.
 	Decision Decision
+	// Details asks for the agent's actions with their results: they come as Call
+	// pieces, in place of lines of progress.
+	Details bool
 }
 
 // Decision is the answer to actions that wait for a confirmation.
@@ -72,7 +75,8 @@ const (
 	Reject Decision = "reject"
 )
 
-// Piece is a part of an answer: Started, Waiting, Lost, Text, Progress or Done.
+// Piece is a part of an answer: Started, Waiting, Lost, Text, Progress, Call,
+// Retry or Done.
 type Piece interface{ piece() }
 
 type (
@@ -111,8 +115,52 @@ type (
 		// what the agent said on its way.
 		TextBefore int
 		Usage      Usage
+		Context    Context
 	}
 )
+
+// Call is an action of the agent as it stands: it comes when it begins, and
+// again with the same ID when it has its result.
+type Call struct {
+	ID    string `json:"id"`
+	State string `json:"state"` // "running", "done", "failed", "rejected", "interrupted", "waiting"
+	Tool  string `json:"tool"`
+	Kind  string `json:"kind"` // "command", "edit", "read", "tasks", "mcp", "think", "other"
+	Line  string `json:"line"`
+	Input string `json:"input"`
+
+	Seconds   *float64 `json:"seconds"`
+	ExitCode  *int     `json:"exit_code"`
+	Output    string   `json:"output"`
+	OutputCut int      `json:"output_cut"` // bytes that are missing in Output
+	Path      string   `json:"path"`
+	Diff      string   `json:"diff"` // unified, without a header
+	DiffCut   int      `json:"diff_cut"`
+	Added     int      `json:"added"`
+	Removed   int      `json:"removed"`
+	Tasks     []Task   `json:"tasks"`
+}
+
+// Task is one step of the agent's plan.
+type Task struct {
+	Title  string `json:"title"`
+	Notes  string `json:"notes"`
+	Status string `json:"status"` // "todo", "in_progress", "done"
+}
+
+// Retry is a repeated request to the model's provider that is about to be sent.
+type Retry struct {
+	Attempt int     `json:"attempt"`
+	Of      int     `json:"of"`
+	Seconds float64 `json:"seconds"` // until then
+	Cause   string  `json:"cause"`
+}
+
+// Context is how much of the model's context is used, in tokens; 0 is unknown.
+type Context struct {
+	Tokens int64 `json:"tokens"`
+	Window int64 `json:"window"`
+}
 
 func (Started) piece()  {}
 func (Waiting) piece()  {}
@@ -120,6 +168,8 @@ func (Lost) piece()     {}
 func (Text) piece()     {}
 func (Progress) piece() {}
 func (Done) piece()     {}
+func (Call) piece()     {}
+func (Retry) piece()    {}
 
 // Action is an action of the agent in a few words.
 type Action struct {

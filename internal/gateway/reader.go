@@ -53,6 +53,9 @@ type extension struct {
 	TextBefore int      `json:"text_before"`
 	Cost       *float64 `json:"cost"`
 	Waiting    []Action `json:"waiting"`
+	Action     *Call    `json:"action"`
+	Retry      *Retry   `json:"retry"`
+	Context    Context  `json:"context"`
 }
 
 // reader reads a stream of chunks into pieces.
@@ -108,8 +111,11 @@ func (r *reader) read(f *frame) []Piece {
 		queue = max(0, x.Queue)
 		if x.RunStatus != "" {
 			r.done.RunStatus, r.done.Notice, r.done.Waiting = x.RunStatus, x.Message, x.Waiting
-			r.done.TextBefore, r.done.Usage.Cost = max(0, x.TextBefore), x.Cost
+			r.done.TextBefore, r.done.Usage.Cost, r.done.Context = max(0, x.TextBefore), x.Cost, x.Context
 		}
+	}
+	if pieces := r.details(f.Extension); pieces != nil {
+		return pieces // the line beside them says the same in short
 	}
 	var pieces []Piece
 	if len(f.Choices) == 0 {
@@ -130,6 +136,18 @@ func (r *reader) read(f *frame) []Piece {
 		pieces = append(pieces, Waiting{Queue: queue})
 	}
 	return pieces
+}
+
+// details are the typed pieces of a frame.
+func (r *reader) details(x *extension) []Piece {
+	switch {
+	case x == nil:
+	case x.Action != nil && x.Action.ID != "":
+		return append(r.rest(), *x.Action)
+	case x.Retry != nil:
+		return append(r.rest(), *x.Retry)
+	}
+	return nil
 }
 
 // lines takes a piece of progress and gives the lines that are complete.

@@ -16,6 +16,7 @@ const (
 	headerReplayed     = "X-OpenHands-Replayed"
 	headerTimeout      = "X-OpenHands-Timeout"
 	headerConfirm      = "X-OpenHands-Confirm"
+	headerDetails      = "X-OpenHands-Details"
 	headerKey          = "Idempotency-Key"
 )
 
@@ -62,6 +63,9 @@ func (a *asking) request(ctx context.Context) (*http.Request, error) {
 	}
 	if a.q.Decision != "" {
 		h.Set(headerConfirm, string(a.q.Decision))
+	}
+	if a.q.Details {
+		h.Set(headerDetails, "actions")
 	}
 	return req, nil
 }

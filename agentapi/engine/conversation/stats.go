@@ -30,9 +30,7 @@ type metrics struct {
 type usage struct {
 	Model string `json:"model"`
 	event.TokenUsage
-	ContextWindow int64  `json:"context_window"`
-	PerTurnToken  int64  `json:"per_turn_token"`
-	ResponseID    string `json:"response_id"`
+	ResponseID string `json:"response_id"`
 }
 
 type statsJSON struct {

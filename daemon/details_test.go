@@ -1,0 +1,82 @@
+package daemon_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/ohgw/ohgw/daemon/daemontest"
+	"github.com/ohgw/ohgw/daemon/openai"
+)
+
+// failedCommand is a command that fails, with an output.
+func failedCommand(output string) daemontest.Step {
+	return daemontest.Call("terminal", map[string]any{"command": "go test"}, map[string]any{
+		"content": []map[string]string{{"type": "text", "text": output}}, "exit_code": 1,
+	})
+}
+
+// The action of a chunk, or nil.
+func actionOf(c chunk) map[string]any {
+	action, _ := c.Extension["action"].(map[string]any)
+	return action
+}
+
+func TestActionsComeWithTheirResultsWhereTheyAreWanted(t *testing.T) {
+	t.Parallel()
+	g := serve(t, script(failedCommand("FAIL x"), daemontest.Finish("It fails.")))
+	f := parse(t, g.chat(ask("test it", streamed), "X-OpenHands-Details", "actions"))
+	var seen []string
+	for _, c := range f.chunks {
+		if a := actionOf(c); a != nil {
+			seen = append(seen, fmt.Sprint(a["state"], " ", a["line"], " ", a["exit_code"], " ", a["output"]))
+		}
+	}
+	equal(t, "actions", strings.Join(seen, "|"), "running $ go test <nil> <nil>|failed $ go test 1 FAIL x")
+	equal(t, "progress", f.reasoning(), "$ go test\n✗ $ go test (exit code 1)\n")
+	equal(t, "text", f.text(), "It fails.")
+}
+
+func TestActionsAreLeftOutWhereNobodyAskedForThem(t *testing.T) {
+	t.Parallel()
+	g := serve(t, script(failedCommand("FAIL x"), daemontest.Finish("It fails.")))
+	res := g.chat(ask("test it", streamed))
+	lacks(t, "stream", res.body, `"action"`)
+	lacks(t, "stream", res.body, "FAIL x")
+	equal(t, "progress", parse(t, res).reasoning(), "$ go test\n✗ $ go test (exit code 1)\n")
+}
+
+func TestAWholeAnswerListsItsActions(t *testing.T) {
+	t.Parallel()
+	g := serve(t, script(failedCommand("FAIL x"), daemontest.Tool("ls"), daemontest.Finish("It fails.")))
+	res := g.chat(ask("test it"), "X-OpenHands-Details", "actions")
+	actions, _ := completed(t, res).Extension["actions"].([]any)
+	if len(actions) != 2 {
+		t.Fatalf("actions %v", actions)
+	}
+	first, second := actions[0].(map[string]any), actions[1].(map[string]any)
+	equal(t, "first", fmt.Sprint(first["state"], first["input"], first["output"]), "failedgo testFAIL x")
+	equal(t, "second", fmt.Sprint(second["state"], second["line"]), "done$ ls")
+}
+
+func TestUnknownDetailsAreRefused(t *testing.T) {
+	t.Parallel()
+	g := serve(t, script(daemontest.Finish("done")))
+	envelope(t, g.chat(ask("hi"), "X-OpenHands-Details", "everything"), http.StatusBadRequest, "invalid_value", "X-OpenHands-Details")
+}
+
+// Some clients cannot read a line longer than this.
+func TestFramesWithLargeActionsStaySmall(t *testing.T) {
+	t.Parallel()
+	for _, letter := range []string{"x", "\x1b", "\x00", "\"", "世", "\u2028", "\xff", "\n", "😀"} {
+		g := serve(t, script(failedCommand(strings.Repeat(letter, 200_000)), daemontest.Finish("done")))
+		res := g.chat(ask("go", streamed), "X-OpenHands-Details", "actions")
+		for frame := range strings.SplitSeq(res.body, "\n\n") {
+			if len(frame) >= openai.MaxFrame {
+				t.Errorf("%q: a frame of %d bytes", letter, len(frame))
+			}
+		}
+		parse(t, res)
+	}
+}
