@@ -6,3 +6,4 @@ func cmdNotifySocket(ts *testscript.TestScript, _ bool, _ []string) { ts.Fatalf(
 func cmdNotified(ts *testscript.TestScript, _ bool, _ []string)     { ts.Fatalf("not on Windows") }
 func cmdFreePort(ts *testscript.TestScript, _ bool, _ []string)     { ts.Fatalf("not on Windows") }
 func cmdListening(ts *testscript.TestScript, _ bool, _ []string)    { ts.Fatalf("not on Windows") }
+func cmdRefusing(ts *testscript.TestScript, _ bool, _ []string)     { ts.Fatalf("not on Windows") }

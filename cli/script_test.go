@@ -99,6 +99,7 @@ func TestScripts(t *testing.T) {
 			"http":         cmdHTTP,
 			"llm":          cmdLLM,
 			"mode":         cmdMode,
+			"refusing":     cmdRefusing,
 			"replace":      cmdReplace,
 			"serving":      cmdServing,
 			"workprofile":  cmdWorkProfile,

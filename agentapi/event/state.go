@@ -12,6 +12,9 @@ const (
 	KeyFullState = "full_state"
 	// KeyStatus marks a new execution status.
 	KeyStatus = "execution_status"
+	// KeyRetry marks a [Retry] of the embedded engine. It is published and never
+	// stored: no other program reads it.
+	KeyRetry = "ohgw.retry"
 )
 
 // Status is where a conversation stands.
@@ -96,4 +99,26 @@ func (e Event) StatusUpdate() (s Status, ok bool) {
 		return "", false
 	}
 	return s, true
+}
+
+// Retry is a request to the model's provider that failed and is about to be
+// sent again.
+type Retry struct {
+	Attempt int     `json:"attempt"` // the next one, from 2; 1 with a fallback profile
+	Of      int     `json:"of"`
+	Seconds float64 `json:"seconds"` // until it is sent
+	Cause   string  `json:"cause"`   // why the last one failed, in one line, without keys
+}
+
+// Retry is the repeat that a state update announces; ok is false for every
+// other event.
+func (e Event) Retry() (r Retry, ok bool) {
+	u, is := e.Body.(*StateUpdate)
+	if !is || u.Key != KeyRetry {
+		return Retry{}, false
+	}
+	if err := json.Unmarshal(u.Value, &r); err != nil {
+		return Retry{}, false
+	}
+	return r, true
 }

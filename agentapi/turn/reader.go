@@ -84,6 +84,9 @@ func (r *Reader) Add(e event.Event) ([]Update, error) {
 		r.active = r.active || (r.began && s == event.Running)
 		return nil, nil
 	}
+	if next, ok := e.Retry(); ok {
+		return retried(next), nil
+	}
 	if !r.began {
 		m, ok := e.Body.(*event.Message)
 		r.began = ok && e.Source == event.SourceUser && m.LLMMessage.Role == "user"

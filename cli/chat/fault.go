@@ -27,7 +27,7 @@ func (c *session) faultOf(err error) error {
 	case gateway.Failed:
 		f.Hint = goOn
 		if e.Code == "llm_error" {
-			f.Hint = "run ohgw profiles check and ohgw keys status, then " + goOn
+			f.Hint = "run ohgw doctor, which asks the provider, then " + goOn
 		}
 	case gateway.Unreachable:
 		f.Code, f.Hint = fault.Unreachable, "start it with ohgw serve, or leave out --url to run the agent here; ohgw status shows what runs"

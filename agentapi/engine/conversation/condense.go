@@ -75,7 +75,7 @@ func (c *Conversation) summarize(cut condenser.Cut, preview int) (done bool, err
 	var resp llm.Response
 	broke := c.await(context.Background(), func(j *job) {
 		if model, err = c.cfg.Models.Model(j.ctx, choice); err == nil {
-			resp, err = call(j.ctx, model, req, nil)
+			resp, err = call(j.ctx, model, req, c.announcing(j, nil))
 		}
 	})
 	if broke != nil {

@@ -97,7 +97,7 @@ func (c *Conversation) generate() (*llm.Response, error) {
 	broke := c.await(context.Background(), func(j *job) {
 		shown := newMaskedDraft(c.cfg.Secrets, func(d event.Delta) { j.post(func() { c.delta(d) }) })
 		live := draft{emit: shown.add}
-		*resp, err = call(j.ctx, model, *req, live.add)
+		*resp, err = call(j.ctx, model, *req, c.announcing(j, live.add))
 		shown.flush()
 	})
 	if broke != nil {

@@ -104,8 +104,11 @@ func advice(failed *Error, err error, profile string) string {
 	show := "ohgw profiles show " + profile
 	var proxy *netproxy.RefusedError
 	var refusal *wire.Failure
+	var gone *absentError
 	page := errors.Is(err, errPage) || errors.As(err, &refusal) && refusal.Page
 	switch {
+	case errors.As(err, &gone):
+		return gone.repair(profile)
 	case errors.As(err, &proxy) && proxy.Status != http.StatusProxyAuthRequired:
 		return "Ask the proxy's administrator to allow the host, or name the host in NO_PROXY."
 	case failed.Classification.Kind == "quota":

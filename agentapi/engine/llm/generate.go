@@ -3,7 +3,6 @@ package llm
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"time"
 
@@ -39,6 +38,7 @@ func (m *model) others(ctx context.Context, req *Request, out *relay, failed *Er
 			continue
 		}
 		log.WarnContext(ctx, "llm failed; using the fallback profile", "code", failed.Code)
+		out.announce(Retry{Attempt: 1, Of: attempts(&other.cfg.Profile), Cause: "profile " + m.cfg.Name + " failed; using its fallback profile " + name})
 		out.restart()
 		resp, otherErr := other.ask(ctx, req, out)
 		if otherErr == nil || ctx.Err() != nil {
@@ -83,36 +83,11 @@ func (m *model) ask(ctx context.Context, req *Request, out *relay) (*Response, e
 			c.Options.CacheMarks = false
 			continue
 		}
-		if final := m.retry(ctx, c, n, err, &keys); final != nil {
+		if final := m.retry(ctx, c, n, err, keys, out); final != nil {
 			return resp, final
 		}
 		out.restart()
 	}
-}
-
-// retry waits behind the n-th attempt, which failed with err, and prepares the
-// next one. Its error says that there is none.
-func (m *model) retry(ctx context.Context, c *wire.Call, n int, err error, keys *credentials) error {
-	failed := errorOf(err, m.cfg.Name, m.cleaner(*keys))
-	if n >= max(1, m.cfg.Profile.NumRetries) || !failed.transient() || isEmptyAccount(err) {
-		return failed
-	}
-	if failed.Code == CodeNoResponse && c.Options.Temperature != nil && *c.Options.Temperature == 0 {
-		warmer := 1.0
-		c.Options.Temperature = &warmer
-	}
-	wait := m.wait(n, err)
-	m.cfg.Logger.WarnContext(ctx, "llm failed; trying again",
-		slog.String("model", m.cfg.Profile.Model), slog.String("code", failed.Code), slog.Int("attempt", n), slog.Duration("wait", wait))
-	if err := sleep(ctx, wait); err != nil {
-		return err
-	}
-	if failed.Code == CodeTimeout {
-		// A network may have lost the connection in silence. One that
-		// nobody uses now is not used again.
-		m.cfg.HTTP.CloseIdleConnections()
-	}
-	return nil
 }
 
 // try makes one request and checks what came back. With the error of a call in
@@ -196,31 +171,6 @@ func textResponse(resp *Response, reader *textcall.Reader) (*Response, error) {
 	return resp, nil
 }
 
-// wait is how long to wait behind the n-th attempt: what the provider asks
-// for, else twice as long each time, within the profile's bounds.
-func (m *model) wait(n int, err error) time.Duration {
-	p := &m.cfg.Profile
-	least, most := seconds(p.RetryMinWait), seconds(p.RetryMaxWait)
-	var refusal *wire.Failure
-	if errors.As(err, &refusal) && refusal.RetryAfter >= 0 {
-		return max(least, min(refusal.RetryAfter, most))
-	}
-	const doublings = 30 // more than any bound allows
-	return max(least, min(seconds(p.RetryMultiplier*float64(int64(1)<<min(n-1, doublings))), most))
-}
-
-// sleep waits for d or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // relay hands pieces on, and tells when they begin again.
 type relay struct {
 	onDelta func(Delta) // may be nil
@@ -238,6 +188,14 @@ func (r *relay) deliver(d wire.Delta) {
 		out.ToolCall = &call
 	}
 	r.onDelta(out)
+}
+
+// announce reports a repeat. The draft that it may end is withdrawn after the
+// wait, by restart.
+func (r *relay) announce(next Retry) {
+	if r.onDelta != nil {
+		r.onDelta(Delta{Retry: &next})
+	}
 }
 
 func (r *relay) restart() {

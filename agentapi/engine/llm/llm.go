@@ -25,7 +25,8 @@ type Model interface {
 	// Generate makes one call and returns the whole answer. While it is
 	// written, each piece is handed to onDelta (which may be nil) by the
 	// goroutine that called Generate. When a call fails half way and is tried
-	// again, onDelta gets a piece with Restart set. The error is an [*Error],
+	// again, onDelta gets a piece with Retry set at once, and one with Restart
+	// set if it had text before. The error is an [*Error],
 	// or ctx's own. With CodeCallValidation comes the Response too, without a
 	// call: it has been paid for.
 	Generate(ctx context.Context, req Request, onDelta func(Delta)) (Response, error)
@@ -66,6 +67,7 @@ type Delta struct {
 	Reasoning string
 	ToolCall  *ToolDelta
 	Restart   bool // what came before belongs to an attempt that failed
+	Retry     *Retry
 }
 
 // ToolDelta is a piece of a tool call.

@@ -198,7 +198,7 @@ func TestNoErrorAndNoLogShowsAKey(t *testing.T) {
 
 	m = newModel(t, llm.Config{Profile: profile(t, "openai/x", `"num_retries":1,"base_url":"http://user:`+secretKey+`@127.0.0.1:1/v1"`)})
 	_, err = ask(t, m)
-	if failed := failure(t, err); failed.Code != llm.CodeUnavailable || !strings.Contains(failed.Detail, "http://127.0.0.1:1: ") {
+	if failed := failure(t, err); failed.Code != llm.CodeUnavailable || !strings.Contains(failed.Detail, "127.0.0.1:1 refuses connections") {
 		t.Errorf("error %v", failed)
 	}
 }

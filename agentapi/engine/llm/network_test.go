@@ -193,7 +193,7 @@ func TestWhatProxiesDoIsNamed(t *testing.T) {
 		{"a login", refuses(407).URL, llm.CodeBadRequest, "refuses to connect to api.example:443: 407 Proxy Authentication Required", "USER:PASSWORD"},
 		{"a rule", refuses(403).URL, llm.CodeBadRequest, "refuses to connect to api.example:443: 403 Forbidden", "NO_PROXY"},
 		{"its own trouble", refuses(502).URL, llm.CodeUnavailable, "refuses to connect to api.example:443: 502 Bad Gateway", "NO_PROXY"},
-		{"it is not there", gone.URL, llm.CodeUnavailable, "connect to the proxy of https://api.example", "base URL"},
+		{"it is not there", gone.URL, llm.CodeUnavailable, "the proxy " + strings.TrimPrefix(gone.URL, "http://") + " refuses connections", "NO_PROXY"},
 		{"it is none", "ftp://proxy", llm.CodeUnavailable, "HTTPS_PROXY is not a proxy URL", "base URL"},
 	} {
 		client := llm.NewHTTPClient(func(name string) string { return map[string]string{"HTTPS_PROXY": tt.proxy}[name] })

@@ -75,7 +75,13 @@ func causeOf(parent, ctx context.Context, err error) error {
 	}
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "proxyconnect" {
+		if gone := absent(hostPort(failed.URL), dialled(op.Err), op.Err); gone != nil {
+			return gone
+		}
 		return fmt.Errorf("connect to the proxy of %s: %w", hostOf(failed.URL), op.Err)
+	}
+	if gone := absent(hostPort(failed.URL), "", failed.Err); gone != nil {
+		return gone
 	}
 	return fmt.Errorf("connect to %s: %w", hostOf(failed.URL), failed.Err)
 }
@@ -86,6 +92,28 @@ func hostOf(raw string) string {
 		return "the provider"
 	}
 	return u.Scheme + "://" + u.Host
+}
+
+// hostPort is the host of a URL, with the port if the URL names one.
+func hostPort(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" {
+		return "the provider"
+	}
+	return u.Host
+}
+
+// dialled is the address that a dial of a proxy failed for.
+func dialled(err error) string {
+	var dns *net.DNSError
+	if errors.As(err, &dns) {
+		return dns.Name
+	}
+	var op *net.OpError
+	if errors.As(err, &op) && op.Addr != nil {
+		return op.Addr.String()
+	}
+	return "of the environment"
 }
 
 // timeout is how long the provider may say nothing; 0 is for ever.

@@ -1,0 +1,34 @@
+package conversation
+
+import (
+	"encoding/json"
+
+	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// announcing publishes each repeated request of a model, and hands everything
+// else to next, which may be nil.
+func (c *Conversation) announcing(j *job, next func(llm.Delta)) func(llm.Delta) {
+	return func(d llm.Delta) {
+		if d.Retry != nil {
+			r := event.Retry{Attempt: d.Retry.Attempt, Of: d.Retry.Of, Seconds: d.Retry.Wait.Seconds(), Cause: c.cfg.Secrets.Mask(d.Retry.Cause)}
+			j.post(func() { c.publishRetry(r) })
+			return
+		}
+		if next != nil {
+			next(d)
+		}
+	}
+}
+
+// publishRetry tells those who watch. The log of the conversation does not have
+// it: an attempt that failed is no part of what was said.
+func (c *Conversation) publishRetry(r event.Retry) {
+	value, err := json.Marshal(r)
+	if err != nil { // a number that JSON does not have
+		c.cfg.Log.Error("encode retry", "conversation", c.id, "err", err)
+		return
+	}
+	c.watchers.publish(c.unstored(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyRetry, Value: value}))
+}

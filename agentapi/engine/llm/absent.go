@@ -1,0 +1,107 @@
+package llm
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/ohgw/ohgw/agentapi/engine/llm/wire"
+)
+
+// absentError is a server that is not there. Its text names the host and the
+// port, never the rest of a URL, which may hold a password.
+type absentError struct {
+	host  string // with the port, where the URL names one
+	proxy string // of the host, with its port; empty: none
+	err   error
+}
+
+// winRefused is the ECONNREFUSED of Windows. No other system has this number.
+const winRefused = syscall.Errno(10061)
+
+// absent is an error of a dial as an [absentError], or nil if a server may be
+// at the other end.
+func absent(host, proxy string, err error) error {
+	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, winRefused) || isNoHost(err) {
+		return &absentError{host: host, proxy: proxy, err: err}
+	}
+	return nil
+}
+
+func isAbsent(err error) bool {
+	var e *absentError
+	return errors.As(err, &e)
+}
+
+// isNoHost reports whether the resolver answered that a name does not exist. A
+// resolver that does not answer says nothing about the name.
+func isNoHost(err error) bool {
+	var failed *net.DNSError
+	return errors.As(err, &failed) && failed.IsNotFound
+}
+
+func (e *absentError) Error() string {
+	name := e.host
+	if e.proxy != "" {
+		name = "the proxy " + e.proxy
+	}
+	if isNoHost(e.err) {
+		return name + " cannot be reached: no such host"
+	}
+	return name + " refuses connections"
+}
+
+func (e *absentError) Unwrap() error { return e.err }
+
+// repair is what to do about a server that is not there.
+func (e *absentError) repair(profile string) string {
+	show := "ohgw profiles show " + profile
+	switch {
+	case e.proxy != "":
+		return "Check the proxy (HTTPS_PROXY, HTTP_PROXY), or name the provider's host in NO_PROXY; then run ohgw doctor."
+	case !isNoHost(e.err) && isLoopback(e.host):
+		return "Start the model server at this address, or correct the profile's base URL (" + show + "); then run ohgw doctor."
+	}
+	return "Check the network and the profile's base URL (" + show + "); then run ohgw doctor."
+}
+
+// isLoopback reports whether a host, with or without a port, is this machine.
+func isLoopback(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil && ip.IsLoopback()
+}
+
+// briefly is why an attempt failed, in a few words: without the advice that
+// belongs to the end of all attempts.
+func (m *model) briefly(err error, failed *Error) string {
+	host := hostPort(m.route.url)
+	var gone *absentError
+	var refusal *wire.Failure
+	switch {
+	case errors.As(err, &gone):
+		return gone.Error()
+	case errors.Is(err, errTimeout):
+		return host + " sent no data for " + m.timeout().String()
+	case errors.As(err, &refusal) && failed.Status == http.StatusTooManyRequests:
+		return host + " limits the rate of requests (429)"
+	case errors.As(err, &refusal) && http.StatusText(failed.Status) != "":
+		return fmt.Sprintf("%s answered %d %s", host, failed.Status, http.StatusText(failed.Status))
+	}
+	const longest = 160
+	text := strings.Join(strings.Fields(failed.Err.Error()), " ") // cleaned of keys
+	if utf8.RuneCountInString(text) > longest {
+		text = string([]rune(text)[:longest-1]) + "…"
+	}
+	return text
+}
