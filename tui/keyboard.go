@@ -217,6 +217,9 @@ func (m *model) enter() tea.Cmd {
 	if c, rest, ok := slash(text); ok {
 		return m.slash(c, rest)
 	}
+	if why := unknown(text); why != "" {
+		return m.Say(why)
+	}
 	if blank {
 		return m.Say("add a question about the picture")
 	}
@@ -227,7 +230,7 @@ func (m *model) enter() tea.Cmd {
 	m.input.sent(text)
 	m.input.restoreDraft()
 	m.chat.Log.Bottom()
-	return m.chat.Submit(text, shown)
+	return m.chat.Submit(unescaped(text), unescaped(shown))
 }
 
 // slash does a command. One that cannot be done leaves the input as it is.

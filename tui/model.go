@@ -112,7 +112,7 @@ func (m *model) Ended(session.End) {
 func (m *model) GiveBack(waiting []session.Outgoing) {
 	texts := make([]string, len(waiting))
 	for i, o := range waiting {
-		texts[i] = o.Text
+		texts[i] = escaped(o.Text)
 	}
 	m.input.giveBack(texts)
 }

@@ -160,7 +160,10 @@ func (p *plain) line(line string) {
 	case ok:
 		cmd, _ := c.run(p, rest)
 		p.run(cmd)
+	case unknown(text) != "":
+		p.run(p.Say(unknown(text)))
 	case strings.TrimSpace(text) != "":
+		text = unescaped(text)
 		p.run(p.chat.Submit(text, text))
 	}
 }

@@ -13,7 +13,11 @@ import (
 
 // Say implements [session.View].
 func (p *plain) Say(text string) tea.Cmd {
-	p.print(human.Sentence(text) + ".")
+	text = human.Sentence(text)
+	if !strings.HasSuffix(text, "?") {
+		text += "."
+	}
+	p.print(text)
 	return nil
 }
 

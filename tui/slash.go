@@ -2,11 +2,14 @@ package tui
 
 import (
 	"strings"
+	"unicode"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/ohgw/ohgw/internal/suggest"
 	"github.com/ohgw/ohgw/tui/safe"
 	"github.com/ohgw/ohgw/tui/session"
+	"github.com/ohgw/ohgw/tui/wrap"
 )
 
 // view is a session's view as the commands see it.
@@ -61,23 +64,61 @@ func slashCommands() []slashCommand {
 // usage is the command as it is written.
 func (c slashCommand) usage() string { return strings.TrimSpace(c.name + " " + c.args) }
 
-// slash finds the command that a text is, and what follows its name. A text
-// with a slash that is not a command is a text, such as a path.
+// slash finds the command that a text is, and what follows its name.
 func slash(text string) (c slashCommand, rest string, ok bool) {
-	text = strings.TrimSpace(text)
-	if !strings.HasPrefix(text, "/") {
-		return slashCommand{}, "", false
-	}
-	name, rest, _ := strings.Cut(text, " ")
+	name, rest := firstWord(text)
 	if name == "/exit" {
 		name = "/quit"
 	}
 	for _, c := range slashCommands() {
 		if c.name == name {
-			return c, strings.TrimSpace(rest), true
+			return c, rest, true
 		}
 	}
 	return slashCommand{}, "", false
+}
+
+// unknown says that a text looks like a command and is not one; "" if it is a
+// text to send. A path has a second slash, and "//" begins a text with a slash.
+func unknown(text string) string {
+	name, _ := firstWord(text)
+	if !strings.HasPrefix(name, "/") || strings.Contains(name[1:], "/") {
+		return ""
+	}
+	var names []string
+	for _, c := range slashCommands() {
+		names = append(names, c.name)
+	}
+	said := "not sent: there is no command " + safe.Line(wrap.Cut(name, 40)) + "; "
+	if near := suggest.Nearest(name, names); near != "" && len(name) > 2 {
+		return said + "did you mean " + near + "?"
+	}
+	return said + "/help lists them, // begins a text with /"
+}
+
+// unescaped is a text as it is sent: "//" at its beginning is one slash.
+func unescaped(text string) string {
+	if rest := strings.TrimLeft(text, " \t\n"); strings.HasPrefix(rest, "//") {
+		return rest[1:]
+	}
+	return text
+}
+
+// escaped is what has to be written so that text is sent.
+func escaped(text string) string {
+	if _, _, ok := slash(text); ok || unknown(text) != "" || strings.HasPrefix(text, "//") {
+		return "/" + text
+	}
+	return text
+}
+
+// firstWord splits a text behind its first word.
+func firstWord(text string) (word, rest string) {
+	text = strings.TrimSpace(text)
+	if i := strings.IndexFunc(text, unicode.IsSpace); i >= 0 {
+		return text[:i], strings.TrimSpace(text[i:])
+	}
+	return text, ""
 }
 
 // completions are the commands that a text may become.

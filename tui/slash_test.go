@@ -115,6 +115,9 @@ var refused = []struct {
 	{text: "/image", why: "/image needs the path of a picture"},
 	{text: "/image a.png", why: "/image needs the path of a picture", change: func(cfg *Config) { cfg.ReadImage = nil }},
 	{text: "/save", why: "/save needs the name of a file"},
+	{text: "/modle x", why: "there is no command /modle; did you mean /model?"},
+	{text: "/foo", why: "there is no command /foo; /help lists them, // begins a text with /"},
+	{text: "/", why: "there is no command /; /help lists them, // begins a text with /"},
 	{text: "/save f.md", why: "/save needs the name of a file", change: func(cfg *Config) { cfg.Save = nil }},
 }
 
@@ -146,7 +149,7 @@ func TestACommandThatCannotBeDoneIsSaidLineByLine(t *testing.T) {
 					r.change(cfg)
 				}
 			}, "go", r.text)
-			if want := r.why[1:] + ".\n"; !strings.Contains(got, want) {
+			if want := strings.ReplaceAll(r.why[1:]+".\n", "?.", "?"); !strings.Contains(got, want) {
 				t.Errorf("%q is not written:\n%s", want, got)
 			}
 		})
@@ -214,4 +217,37 @@ func TestCompletionWritesWhatIsSure(t *testing.T) {
 			t.Errorf("completed(%q) = %q, want %q", tc.text, got, tc.want)
 		}
 	}
+}
+
+func TestATextThatBeginsWithASlashIsSent(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"/usr/bin/x is missing":  "/usr/bin/x is missing",
+		"//modle":                "/modle",
+		"  //model is a command": "/model is a command",
+		"///x":                   "//x",
+	} {
+		t.Run(text, func(t *testing.T) {
+			s := &script{answer: says(gateway.Started{}, gateway.Text("yes"), finished())}
+			talk(t, s, nil, func(c *chat) {
+				c.ask(text)
+				s.asks(t, 1, gateway.Question{Text: want})
+			})
+			s = &script{answer: says(gateway.Started{}, gateway.Text("yes"), finished())}
+			onPaper(t, s, nil, text)
+			s.asks(t, 1, gateway.Question{Text: want})
+		})
+	}
+}
+
+func TestATextThatIsGivenBackIsSentTheSecondTime(t *testing.T) {
+	s := &script{answer: hangs(gateway.Started{})}
+	talk(t, s, nil, func(c *chat) {
+		c.ask("go")
+		c.ask("//modle")
+		c.press("esc")
+		if got := c.input.Value(); got != "//modle" {
+			t.Errorf("the input has %q", got)
+		}
+	})
 }
