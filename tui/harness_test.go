@@ -243,7 +243,7 @@ var named = map[string]tea.KeyPressMsg{
 	"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown},
 	"tab": {Code: tea.KeyTab}, "backspace": {Code: tea.KeyBackspace}, "pgup": {Code: tea.KeyPgUp}, "pgdown": {Code: tea.KeyPgDown},
 	"left": {Code: tea.KeyLeft}, "right": {Code: tea.KeyRight}, "home": {Code: tea.KeyHome}, "end": {Code: tea.KeyEnd}, "delete": {Code: tea.KeyDelete},
-	"shift+enter": {Code: tea.KeyEnter, Mod: tea.ModShift}, "alt+enter": {Code: tea.KeyEnter, Mod: tea.ModAlt}, "alt+y": {Code: 'y', Mod: tea.ModAlt},
+	"shift+enter": {Code: tea.KeyEnter, Mod: tea.ModShift}, "alt+enter": {Code: tea.KeyEnter, Mod: tea.ModAlt}, "alt+up": {Code: tea.KeyUp, Mod: tea.ModAlt}, "alt+down": {Code: tea.KeyDown, Mod: tea.ModAlt}, "alt+y": {Code: 'y', Mod: tea.ModAlt},
 	"ctrl+a": ctrl('a'), "ctrl+c": ctrl('c'), "ctrl+d": ctrl('d'), "ctrl+e": ctrl('e'), "ctrl+f": ctrl('f'), "ctrl+g": ctrl('g'), "ctrl+j": ctrl('j'),
 	"ctrl+k": ctrl('k'), "ctrl+l": ctrl('l'), "ctrl+n": ctrl('n'), "ctrl+o": ctrl('o'), "ctrl+p": ctrl('p'), "ctrl+r": ctrl('r'), "ctrl+t": ctrl('t'),
 	"ctrl+u": ctrl('u'), "ctrl+v": ctrl('v'), "ctrl+w": ctrl('w'), "ctrl+x": ctrl('x'), "ctrl+y": ctrl('y'), "ctrl+home": {Code: tea.KeyHome, Mod: tea.ModCtrl},

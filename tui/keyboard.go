@@ -194,7 +194,9 @@ var scrolls = map[action]func(*transcript.List){
 	pageDown:       func(l *transcript.List) { l.Page(1) },
 	goTop:          (*transcript.List).Top,
 	goBottom:       (*transcript.List).Bottom,
-	toggleProgress: func(l *transcript.List) { l.Expand(!l.Expanded()) },
+	toggleProgress: (*transcript.List).Unfold,
+	selectEarlier:  func(l *transcript.List) { l.Select(true) },
+	selectLater:    func(l *transcript.List) { l.Select(false) },
 }
 
 // look does what only changes what is seen, and reports whether it did.
@@ -212,6 +214,8 @@ func (m *model) enter() tea.Cmd {
 	text := m.input.Value()
 	blank := strings.TrimSpace(text) == ""
 	if blank && len(m.chat.Images) == 0 {
+		m.arrange()
+		m.chat.Log.Toggle()
 		return nil
 	}
 	if c, rest, ok := slash(text); ok {
@@ -266,6 +270,8 @@ func (m *model) interrupt() tea.Cmd {
 // escape closes what is open, or stops the run.
 func (m *model) escape() tea.Cmd {
 	switch {
+	case m.chat.Log.Unselect():
+		return nil
 	case m.chat.Turn != nil:
 		m.chat.Stop()
 		return m.Say("stopped; the partial answer is kept")

@@ -38,6 +38,8 @@ const (
 	copyCode
 	copyID
 	toggleProgress
+	selectEarlier
+	selectLater
 	search
 	scrollUp
 	scrollDown
@@ -78,7 +80,9 @@ var bindings = []binding{
 	{copyAnswer, []string{"ctrl+y"}, "copy the last answer"},
 	{copyCode, []string{"alt+y"}, "copy a block of code"},
 	{copyID, []string{"ctrl+x"}, "copy the id of the conversation"},
-	{toggleProgress, []string{"ctrl+o"}, "show or hide the agent's actions"},
+	{toggleProgress, []string{"ctrl+o"}, "open the agent's latest action; again: all; again: none"},
+	{selectEarlier, []string{"alt+up"}, "select an earlier action; Enter opens it, Esc ends"},
+	{selectLater, []string{"alt+down"}, "select a later action"},
 	{search, []string{"ctrl+f"}, "search"},
 	{pageUp, []string{"pgup"}, "scroll up"},
 	{pageDown, []string{"pgdown"}, "scroll down"},

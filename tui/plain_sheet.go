@@ -16,6 +16,7 @@ type sheet struct {
 	before  string // what is on the paper of an answer that begins again
 	queue   int
 	lost    bool
+	told    map[string]bool // actions, and results of them, that are on the paper
 }
 
 // came writes what a piece adds to the answer, as far as its lines are complete.
@@ -46,6 +47,12 @@ func (p *sheet) came(line func(string), piece gateway.Piece) {
 	case gateway.Progress:
 		p.flush(line, true)
 		line("Working: " + string(piece))
+	case gateway.Call:
+		p.flush(line, true)
+		p.called(line, session.ActionOf(piece))
+	case gateway.Retry:
+		p.flush(line, true)
+		line("Waiting: " + retrying(piece, 0) + ".")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/tui/human"
 	"github.com/ohgw/ohgw/tui/safe"
 	"github.com/ohgw/ohgw/tui/session"
@@ -138,14 +139,22 @@ func (s *status) doing(t *session.Turn, silent time.Duration) string {
 		return "waiting in the queue, 1 question before this one"
 	case t.Queued > 1:
 		return "waiting in the queue, " + strconv.Itoa(t.Queued) + " questions before this one"
+	case t.Retry != nil:
+		return retrying(*t.Retry, silent)
 	case silent >= hungAfter:
 		return "no data for " + human.Duration(silent) + ", waiting for " + s.place.Name()
 	case t.Answer.Current() != "" && t.Answer.Working():
 		return t.Answer.Current()
-	case t.Answer.Blank():
+	case t.Answer.Blank(), t.Answer.Working():
 		return "thinking"
 	}
 	return "writing"
+}
+
+// retrying is a request to the provider that is about to be repeated.
+func retrying(r gateway.Retry, silent time.Duration) string {
+	left := max(0, time.Duration(r.Seconds*float64(time.Second))-silent)
+	return r.Cause + "; attempt " + strconv.Itoa(r.Attempt) + " of " + strconv.Itoa(r.Of) + " in " + human.Duration(left.Round(time.Second))
 }
 
 // spinner is drawn one after the other.

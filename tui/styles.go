@@ -48,6 +48,8 @@ func newLooks(c canvas) looks {
 	}
 	l.theme = transcript.Theme{
 		Accent: l.accent, Strong: "", Faint: l.faint, Bad: l.bad, Good: l.good, Found: sgr(ansi.Style{}.Reverse(true)),
+		Selected: l.picked, Added: sgr(fg("#15803D", "#4ADE80")), Removed: sgr(fg("#B91C1C", "#F87171")),
+		AddedWord: sgr(fg("#15803D", "#4ADE80").Bold().Underline(true)), RemovedWord: sgr(fg("#B91C1C", "#F87171").Bold().Underline(true)),
 		Markdown: markdown.Theme{
 			Heading: sgr(accent.Bold()), Strong: l.strong, Emphasis: sgr(ansi.Style{}.Italic(true)), Strike: sgr(ansi.Style{}.Strikethrough(true)),
 			Link: sgr(fg("#1D4ED8", "#93C5FD").Underline(true)), Address: sgr(fg("#1D4ED8", "#93C5FD")), Code: sgr(fg("#BE185D", "#F0ABFC")),

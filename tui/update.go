@@ -22,6 +22,9 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		return m.key(msg)
 	case tea.PasteMsg:
 		return m.paste(msg.Content)
+	case tea.MouseClickMsg:
+		m.clicked(msg)
+		return nil
 	case tea.MouseWheelMsg:
 		return m.wheeled(msg)
 	case tickMsg:
@@ -84,6 +87,13 @@ func (m *model) wheeled(msg tea.MouseWheelMsg) tea.Cmd {
 		m.scroll(3)
 	}
 	return nil
+}
+
+// clicked opens the action under the mouse.
+func (m *model) clicked(msg tea.MouseClickMsg) {
+	if s := m.arrange(); m.open == nil && msg.Button == tea.MouseLeft && msg.Y < s.body {
+		m.chat.Log.Click(msg.Y)
+	}
 }
 
 func (m *model) scroll(lines int) {

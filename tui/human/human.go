@@ -26,6 +26,14 @@ func Duration(d time.Duration) string {
 	}
 }
 
+// Precise is d with as much as a person wants to know of something short.
+func Precise(d time.Duration) string {
+	if d < time.Second && d >= 0 {
+		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
+	}
+	return Duration(d)
+}
+
 // Tokens is a number with a comma after each thousand.
 func Tokens(n int64) string {
 	s := strconv.FormatInt(n, 10)
@@ -86,6 +94,14 @@ func Lines(s string) string {
 		return "1 line"
 	}
 	return strconv.Itoa(n) + " lines"
+}
+
+// Count is a number of things, which have an s where there are more than one.
+func Count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return Tokens(int64(n)) + " " + thing + "s"
 }
 
 // Size is a number of bytes for people.

@@ -51,7 +51,7 @@ func (s *Session) Next() tea.Cmd {
 	}
 	return s.ask(gateway.Question{
 		Model: s.Model, Conversation: s.Convo.ID, System: s.System, Text: o.Text, Images: data,
-		Timeout: s.cfg.Start.Timeout, Key: s.cfg.NewID(), Decision: o.Decision,
+		Timeout: s.cfg.Start.Timeout, Key: s.cfg.NewID(), Decision: o.Decision, Details: true,
 	})
 }
 
@@ -81,6 +81,7 @@ func (s *Session) Begin(c Conversation, note string) {
 	if s.Turn != nil {
 		s.Stop()
 	}
+	s.Context, s.Cost = gateway.Context{}, 0
 	s.Convo, s.Tokens, s.Pending, s.last, s.Failure, s.ignored = c, [2]int64{}, nil, nil, nil, ""
 	s.Log.Clear()
 	s.note(note)

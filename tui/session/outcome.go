@@ -22,6 +22,9 @@ func (e End) Summary() string {
 	default:
 		parts = append(parts, strconv.Itoa(actions)+" actions")
 	}
+	if failed := e.Turn.Answer.FailedActions(); failed > 0 {
+		parts = append(parts, strconv.Itoa(failed)+" failed")
+	}
 	parts = append(parts, human.Duration(e.Took))
 	if u := e.Done.Usage; u.Prompt > 0 || u.Completion > 0 {
 		parts = append(parts, human.Tokens(u.Prompt)+" → "+human.Tokens(u.Completion)+" tokens")

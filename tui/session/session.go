@@ -29,14 +29,16 @@ type Session struct {
 	Models  []gateway.Model
 	Model   string // the one that is asked; "" before there is one
 	Convo   Conversation
-	System  string         // instructions that go with each question
-	Images  []Image        // go with the next question
-	Turn    *Turn          // the one that goes on, or nil
-	Failure *gateway.Error // of the last question, or nil
-	Pending []string       // the actions that wait for a confirmation, or nil
-	Queue   []Outgoing     // questions written while the agent works
-	Tokens  [2]int64       // in and out, of the conversation
-	Working int            // commands on their way that the next question waits for
+	System  string          // instructions that go with each question
+	Images  []Image         // go with the next question
+	Turn    *Turn           // the one that goes on, or nil
+	Failure *gateway.Error  // of the last question, or nil
+	Pending []string        // the actions that wait for a confirmation, or nil
+	Queue   []Outgoing      // questions written while the agent works
+	Tokens  [2]int64        // in and out, of the conversation
+	Context gateway.Context // how full the model's context is
+	Cost    float64         // US dollars, as far as known, of the conversation
+	Working int             // commands on their way that the next question waits for
 	last    *gateway.Question
 	ignored string // what the gateway last said it left out
 

@@ -175,7 +175,7 @@ func TestAQuestionHasAllThatIsSet(t *testing.T) {
 		c.do(c.SetSystem("brief"))
 		c.do(c.Attach("a.png"))
 		c.do(c.Submit("go", "go"))
-		want := gateway.Question{Model: "two", Conversation: "id1", System: "brief", Text: "go", Images: []string{"data:x"}, Timeout: time.Minute, Key: "id2"}
+		want := gateway.Question{Model: "two", Conversation: "id1", System: "brief", Text: "go", Images: []string{"data:x"}, Timeout: time.Minute, Key: "id2", Details: true}
 		if diff := cmp.Diff(want, s.asked[0]); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}

@@ -27,10 +27,11 @@ const (
 type Turn struct {
 	Answer *transcript.Answer
 	Begun  time.Time
-	Heard  time.Time // something came last
-	Queued int       // questions before this one
-	Lost   int       // attempts to find the connection again; 0 while it is there
-	Taken  bool      // the gateway has the question
+	Heard  time.Time      // something came last
+	Queued int            // questions before this one
+	Lost   int            // attempts to find the connection again; 0 while it is there
+	Taken  bool           // the gateway has the question
+	Retry  *gateway.Retry // the request to the provider that is repeated, or nil
 
 	stream *stream
 	cancel context.CancelFunc
@@ -99,7 +100,7 @@ func (s *Session) piece(t *Turn, piece gateway.Piece) tea.Cmd {
 		t.Lost = p.Attempt
 		s.view.Came(piece)
 	case gateway.Text:
-		t.Queued = 0
+		t.Queued, t.Retry = 0, nil
 		clean := t.clean.Clean(string(p))
 		t.Answer.Text(clean)
 		if clean != string(p) {
@@ -109,6 +110,14 @@ func (s *Session) piece(t *Turn, piece gateway.Piece) tea.Cmd {
 	case gateway.Progress:
 		t.Queued = 0
 		s.progress(t, string(p))
+	case gateway.Call:
+		t.Queued, t.Retry = 0, nil
+		s.called(t, p)
+		s.view.Came(piece)
+	case gateway.Retry:
+		p.Cause = name(p.Cause)
+		t.Queued, t.Retry = 0, &p
+		s.view.Came(p)
 	case gateway.Done:
 		return s.answered(t, p)
 	}
@@ -177,6 +186,10 @@ func (s *Session) answered(t *Turn, d gateway.Done) tea.Cmd {
 	}
 	s.Tokens[0] += d.Usage.Prompt
 	s.Tokens[1] += d.Usage.Completion
+	s.Context = d.Context
+	if d.Usage.Cost != nil {
+		s.Cost += *d.Usage.Cost
+	}
 	t.Answer.Final(d.TextBefore > 0)
 	t.Answer.End(e.Summary(), false, nil)
 	s.Turn, s.Failure = nil, nil
@@ -227,7 +240,7 @@ func (s *Session) Stop() {
 	t.cancel()
 	for _, p := range t.stream.take().Pieces {
 		switch p := p.(type) {
-		case gateway.Text, gateway.Progress:
+		case gateway.Text, gateway.Progress, gateway.Call:
 			s.piece(t, p)
 		}
 	}

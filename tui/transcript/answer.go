@@ -8,9 +8,6 @@ import (
 	"github.com/ohgw/ohgw/tui/wrap"
 )
 
-// maxRecent is how many lines of the work at hand are shown while folded.
-const maxRecent = 4
-
 // Answer is what came back: texts and stretches of work in the order in which
 // they came, and in the end how it went.
 type Answer struct {
@@ -22,6 +19,7 @@ type Answer struct {
 	done    bool
 	final   bool // the last text alone is the answer
 	foot    cache
+	opened  map[string]bool // actions that somebody opened
 }
 
 // Failure is why there is no more of an answer.
@@ -32,11 +30,10 @@ type Failure struct {
 
 // part is a text, or a stretch of work.
 type part struct {
-	work     []string
+	work     []*step // nil: a text
 	splitter markdown.Splitter
 	blocks   []*block // the last one is open until the part is
 	closed   int      // blocks that are complete
-	kept     cache    // of the work
 }
 
 type block struct {
@@ -89,16 +86,7 @@ func (p *part) set(i int, b markdown.Block) {
 }
 
 // Progress adds a line about what is done.
-func (a *Answer) Progress(line string) {
-	p := a.last()
-	if p == nil || p.work == nil {
-		p = &part{work: []string{}}
-		a.push(p)
-	}
-	p.work = append(p.work, line)
-	p.change()
-	a.actions++
-}
+func (a *Answer) Progress(line string) { a.append(&step{bare: true, Action: Action{Line: line}}) }
 
 func (a *Answer) push(p *part) {
 	if last := a.last(); last != nil {
@@ -115,7 +103,12 @@ func (a *Answer) last() *part {
 	return a.parts[len(a.parts)-1]
 }
 
-func (p *part) change() { p.kept.version++ }
+// change lets the work be drawn again: what one step shows depends on the others.
+func (p *part) change() {
+	for _, s := range p.work {
+		s.kept.version++
+	}
+}
 
 // Restart takes everything back: what follows is the answer from its beginning.
 func (a *Answer) Restart() { a.parts, a.actions = nil, 0 }
@@ -170,21 +163,25 @@ func (p *part) source() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// Current is the latest line of progress, "" before the first.
+// Current is what the agent does: the latest action that has no result, or the
+// latest line of progress where no results are told; "" if there is nothing.
 func (a *Answer) Current() string {
 	for i := len(a.parts) - 1; i >= 0; i-- {
-		if w := a.parts[i].work; len(w) > 0 {
-			return w[len(w)-1]
+		w := a.parts[i].work
+		for j := len(w) - 1; j >= 0; j-- {
+			if w[j].bare || w[j].State == Running {
+				return w[j].Line
+			}
+		}
+		if len(w) > 0 {
+			return ""
 		}
 	}
 	return ""
 }
 
 func (p *part) cells() int {
-	if p.work != nil {
-		return 1
-	}
-	return len(p.blocks)
+	return len(p.work) + len(p.blocks)
 }
 
 func (a *Answer) cells() int {
@@ -212,15 +209,15 @@ func (a *Answer) slot(i int) *cache {
 	case p == nil:
 		return &a.foot
 	case p.work != nil:
-		return &p.kept
+		return &p.work[n].kept
 	}
 	return &p.blocks[n].kept
 }
 
 func (a *Answer) contains(s string) bool {
 	for _, p := range a.parts {
-		for _, line := range p.work {
-			if strings.Contains(strings.ToLower(line), s) {
+		for _, step := range p.work {
+			if step.contains(s) {
 				return true
 			}
 		}
@@ -238,38 +235,18 @@ func (a *Answer) cell(i int, pt *painter) []string {
 	if p == nil {
 		return a.footLines(pt)
 	}
-	var lines []string
 	if p.work != nil {
-		lines = a.workLines(p, index == len(a.parts)-1 && !a.done, pt)
-	} else {
-		lines = pt.indent(pt.render(p.blocks[n].Block))
+		lines := p.stepLines(n, index == len(a.parts)-1 && !a.done, pt)
+		if index == 0 || n > 0 {
+			return lines
+		}
+		return append([]string{""}, lines...)
 	}
+	lines := pt.indent(pt.render(p.blocks[n].Block))
 	if len(lines) == 0 || index+n == 0 || n > 0 && p.blocks[n].Joined {
 		return lines
 	}
 	return append([]string{""}, lines...)
-}
-
-// workLines shows a stretch of work: all of it, the latest lines while it goes
-// on, or one line.
-func (a *Answer) workLines(p *part, live bool, pt *painter) []string {
-	width := pt.text() - 2
-	line := func(s string) string { return style(pt.theme.Faint, "· "+cutLine(s, width)) }
-	work := p.work
-	var lines []string
-	switch {
-	case pt.expanded || len(work) == 1:
-	case live && len(work) > maxRecent:
-		lines = append(lines, style(pt.theme.Faint, "⋮ "+count(len(work)-maxRecent+1, "earlier action", "earlier actions")))
-		work = work[len(work)-maxRecent+1:]
-	case !live:
-		head := "▸ " + count(len(work), "action", "actions") + ", at last "
-		return pt.indent([]string{style(pt.theme.Faint, cutLine(head+work[len(work)-1], width+2))})
-	}
-	for _, s := range work {
-		lines = append(lines, line(s))
-	}
-	return pt.indent(lines)
 }
 
 func (a *Answer) footLines(pt *painter) []string {

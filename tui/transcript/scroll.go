@@ -10,9 +10,11 @@ func (l *List) View() []string {
 	}
 	l.clamp()
 	out := make([]string, 0, l.height)
+	l.rows = l.rows[:0]
 	for p, ok := l.top, len(l.messages) > 0; ok && len(out) < l.height; p, ok = l.next(p) {
 		lead, lines := l.lines(p.message, p.cell)
 		for i := p.line; i < lead+len(lines) && len(out) < l.height; i++ {
+			l.rows = append(l.rows, place{p.message, p.cell, i})
 			if i < lead {
 				out = append(out, "")
 				continue

@@ -13,8 +13,9 @@ import "github.com/ohgw/ohgw/tui/markdown"
 
 // Theme is the looks, each the escape sequence that begins it.
 type Theme struct {
-	Accent, Strong, Faint, Bad, Good, Found string
-	Markdown                                markdown.Theme
+	Accent, Strong, Faint, Bad, Good, Found          string
+	Selected, Added, Removed, AddedWord, RemovedWord string
+	Markdown                                         markdown.Theme
 }
 
 // Message is a part of the transcript: *Question, *Answer or *Note.
@@ -60,8 +61,9 @@ type List struct {
 	themes   int // how many there were
 	frame    int
 	kept     []*cache
-	query    string // marked in what is shown, in lower case
-	hit      place  // found last
+	rows     []place // of what was last in view
+	query    string  // marked in what is shown, in lower case
+	hit      place   // found last
 }
 
 // place is a line of the transcript.

@@ -1,0 +1,56 @@
+package session
+
+import (
+	"time"
+
+	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/tui/human"
+	"github.com/ohgw/ohgw/tui/safe"
+	"github.com/ohgw/ohgw/tui/transcript"
+	"github.com/ohgw/ohgw/tui/wrap"
+)
+
+var states = map[string]transcript.State{
+	"running": transcript.Running, "done": transcript.Done, "failed": transcript.Failed,
+	"rejected": transcript.Rejected, "interrupted": transcript.Interrupted, "waiting": transcript.Waiting,
+}
+
+var kinds = map[string]transcript.Kind{
+	"command": transcript.Command, "edit": transcript.Edit, "read": transcript.Read, "tasks": transcript.Plan, "think": transcript.Think,
+}
+
+// ActionOf is an action as views show it: harmless, each name in one line.
+func ActionOf(c gateway.Call) transcript.Action {
+	a := transcript.Action{
+		ID: c.ID, State: states[c.State], Kind: kinds[c.Kind], Tool: name(c.Tool), Line: name(c.Line), Input: safe.Text(c.Input),
+		ExitCode: c.ExitCode, Output: safe.Text(c.Output), OutputCut: max(0, c.OutputCut), Path: name(c.Path),
+		Diff: safe.Text(c.Diff), DiffCut: max(0, c.DiffCut), Added: max(0, c.Added), Removed: max(0, c.Removed),
+	}
+	if a.Line == "" {
+		a.Line = a.Tool
+	}
+	if c.Seconds != nil && *c.Seconds >= 0 && *c.Seconds < 1e6 {
+		a.Took = human.Precise(time.Duration(*c.Seconds * float64(time.Second)))
+	}
+	for _, t := range c.Tasks {
+		a.Tasks = append(a.Tasks, transcript.Task{Title: name(t.Title), Notes: name(t.Notes), Status: name(t.Status)})
+	}
+	return a
+}
+
+func name(s string) string { return wrap.Cut(safe.Line(s[:min(len(s), 8*maxProgress)]), maxProgress) }
+
+// called takes in an action, or its result. One of an earlier answer waited for a
+// confirmation there.
+func (s *Session) called(t *Turn, c gateway.Call) {
+	act := ActionOf(c)
+	if !t.Answer.Has(act.ID) {
+		for _, m := range s.Log.Messages() {
+			if a, ok := m.(*transcript.Answer); ok && a != t.Answer && a.Has(act.ID) {
+				a.Act(act)
+				return
+			}
+		}
+	}
+	t.Answer.Act(act)
+}
