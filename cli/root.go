@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/ohgw/ohgw/cli/chat"
@@ -38,18 +40,20 @@ func newRoot(a *kit.App) *cobra.Command {
 		Short: "Serve OpenHands agents to OpenAI clients",
 		Long: `ohgw turns OpenHands agents into a model that any OpenAI client can call.
 
-Start it with "ohgw serve". Then set the base URL, the key and a model id that it
-prints in your client.`,
+On a terminal, "ohgw" alone sets up an LLM and opens a chat; once that is done,
+it says what to do next. "ohgw serve" is for other clients: set the base URL, the
+key and a model ID that it prints in your client.`,
 		Example: kit.Examples(
-			"ohgw serve",
+			"ohgw",
 			"ohgw chat",
+			"ohgw serve",
 		),
 		Version:           buildinfo.Get().Version,
 		SilenceErrors:     true, // Run reports them.
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
 		Args:              kit.UnknownCommand,
-		RunE:              overview.New(a),
+		RunE:              overview.New(a, func(ctx context.Context) error { return chat.First(ctx, a) }),
 		PersistentPreRunE: func(*cobra.Command, []string) error { return checkGlobals(a) },
 	}
 	root.CompletionOptions.DisableDefaultCmd = true

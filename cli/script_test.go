@@ -197,12 +197,21 @@ func cmdHTTP(ts *testscript.TestScript, _ bool, args []string) {
 	fmt.Fprintf(ts.Stdout(), "%d\n%s", resp.StatusCode, text)
 }
 
-// llm
+// llm [KEY]
 //
 // Starts a scripted LLM, to which a model openai/NAME goes from now on. What
-// it answers stands in the message: see internal/testkit/llmtest.
-func cmdLLM(ts *testscript.TestScript, _ bool, _ []string) {
-	ts.Setenv("OPENAI_BASE_URL", llmtest.New(scriptState(ts).test).URL)
+// it answers stands in the message: see internal/testkit/llmtest. With a key, it
+// takes no other, and the variables are those of no program: LLM is its base
+// URL, and LLMHOST its address.
+func cmdLLM(ts *testscript.TestScript, _ bool, args []string) {
+	server := llmtest.New(scriptState(ts).test)
+	if len(args) > 0 {
+		server.RequireKey(args[0])
+		ts.Setenv("LLM", server.URL)
+		ts.Setenv("LLMHOST", strings.TrimSuffix(strings.TrimPrefix(server.URL, "http://"), "/v1"))
+		return
+	}
+	ts.Setenv("OPENAI_BASE_URL", server.URL)
 	ts.Setenv("OPENAI_API_KEY", "sk-test-0123456789")
 }
 

@@ -27,6 +27,8 @@ import (
 const (
 	activeModel = "openhands" // the active profile
 	demoModel   = "openhands_demo"
+
+	profileModel = "openhands_" // and the name of a profile
 )
 
 // options is the command line of chat.
@@ -43,11 +45,19 @@ type options struct {
 	images       []string
 	timeout      time.Duration
 	settings     kit.SettingFlags
+
+	wasSetUp bool // questions were asked already
 }
 
 // New makes the command "chat".
 func New(a *kit.App) *cobra.Command {
-	opts := options{App: a}
+	cmd, _ := newCommand(a)
+	return cmd
+}
+
+// newCommand makes the command and the options that its flags fill.
+func newCommand(a *kit.App) (*cobra.Command, *options) {
+	opts := &options{App: a}
 	cmd := &cobra.Command{
 		Use:   "chat [PROMPT]",
 		Short: "Chat with an agent in the terminal",
@@ -56,6 +66,7 @@ Opens a chat with the agents of the running daemon, over /v1 like any other
 client. If no daemon is running, the command says so and starts one in this
 process for the duration of the chat, with the settings of "ohgw serve" from
 variables and the config file. --demo does the same without a key or network.
+Where there is no LLM profile yet, questions on the terminal set one up first.
 
 With --print, or if stdin or stdout is not a terminal, the command asks once.
 The prompt is the argument, or stdin, or the argument followed by stdin in
@@ -83,7 +94,7 @@ again; no run is repeated.`,
 			if len(args) > 0 {
 				opts.prompt = args[0]
 			}
-			return run(cmd.Context(), &opts)
+			return run(cmd.Context(), opts)
 		},
 	}
 	f := cmd.Flags()
@@ -97,7 +108,7 @@ again; no run is repeated.`,
 	f.DurationVar(&opts.timeout, "timeout", 0, "interrupt a run after this `TIME`, e.g. 10m")
 	opts.settings = kit.AddSettingsNamed(cmd, "url", "demo")
 	addCompletions(a, cmd)
-	return cmd
+	return cmd, opts
 }
 
 // check looks at the flags, and brings the conversation's id into its usual form.
@@ -152,6 +163,16 @@ func run(ctx context.Context, o *options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
+	if c.needsSetup(ctx) {
+		if err := setUp(ctx, o); err != nil {
+			return err
+		}
+		again, err := c.reconnect(ctx, end, log)
+		end = again
+		if err != nil {
+			return err
+		}
+	}
 	if once {
 		return c.once(ctx)
 	}

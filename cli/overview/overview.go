@@ -25,16 +25,24 @@ import (
 const glance = 300 * time.Millisecond
 
 // options is what the command takes.
-type options struct{ *kit.App }
+type options struct {
+	*kit.App
 
-// New is what "ohgw" alone does.
-func New(a *kit.App) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), &options{a}) }
+	first func(context.Context) error // sets up an LLM with questions, and opens a chat
+}
+
+// New is what "ohgw" alone does. On a terminal of a machine where nothing is set
+// up, it calls first.
+func New(a *kit.App, first func(context.Context) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), &options{a, first}) }
 }
 
 // run answers "ohgw" alone: what is there, and what to do from here.
 func run(ctx context.Context, o *options) error {
 	s := lookAround(ctx, o.App)
+	if o.first != nil && o.CanAsk() && o.Stdout.TTY() && s.isEmpty() {
+		return o.first(ctx)
+	}
 	s.Next = s.steps()
 	if o.JSON {
 		return o.PrintJSON(s)

@@ -10,7 +10,7 @@ import (
 func TestAFreshInstallationHasItsNextSteps(t *testing.T) {
 	t.Parallel()
 	a := clitest.New(t, map[string]string{"OHGW_BACKEND": "embedded", "OH_PERSISTENCE_DIR": t.TempDir()})
-	if err := run(t.Context(), &options{a.App}); err != nil {
+	if err := run(t.Context(), &options{App: a.App}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"ohgw profiles add NAME", "ohgw serve --demo"} {

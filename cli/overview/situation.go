@@ -26,6 +26,9 @@ type nextStep struct {
 	Text    string `json:"text"`
 }
 
+// isEmpty reports whether nothing is set up yet.
+func (s *situation) isEmpty() bool { return s.Problem == "" && s.Daemon == "" && s.Profiles == 0 }
+
 // lines say what is there.
 func (s *situation) lines() []string {
 	lines := []string{"ohgw " + s.Version + ": OpenHands agents for every OpenAI client"}
@@ -67,7 +70,7 @@ func (s *situation) steps() []nextStep {
 	case s.Daemon != "":
 		return []nextStep{{"ohgw connect", "settings for clients"}, chat, {"ohgw status", "what is running"}, doctor, help}
 	case s.Profiles == 0:
-		return []nextStep{{"ohgw profiles add NAME --model anthropic/claude-sonnet-4-5", "create one"}, demo, serve, help}
+		return []nextStep{{"ohgw profiles add NAME", "create one"}, demo, serve, help}
 	case s.Active == "" && s.only != "":
 		return []nextStep{{"ohgw profiles use " + s.only, "activate it"}, serve, demo, help}
 	case s.Active == "":

@@ -2,19 +2,19 @@ package profiles
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ohgw/ohgw/cli/guide"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/setup/firstrun"
+	"github.com/ohgw/ohgw/internal/setup/modelcheck"
 )
 
 // addOptions is what the command takes.
@@ -22,43 +22,63 @@ type addOptions struct {
 	*options
 
 	Name         string
+	Provider     string
 	Model        string
 	BaseURL      string
 	FromFile     string
 	FromSettings bool // of OpenHands
+	KeyFrom      string
+	NoCheck      bool
+	Use          bool
 	Replace      bool
 }
 
 func newAdd(shared *options) *cobra.Command {
 	opts := addOptions{options: shared}
 	cmd := &cobra.Command{
-		Use:   "add NAME",
+		Use:   "add [NAME]",
 		Short: "Add a profile, with its key in the keyring",
 		Long: kit.Long(`
-Adds an LLM profile to OpenHands' profiles. On a terminal, the command asks for
-what the flags do not give: provider, model, base URL and key. --from-file reads
-a profile in OpenHands' format; - is stdin. --from-settings uses the LLM of
-OpenHands' settings. Settings in the format of OpenHands 0.x, which newer
-versions drop, are also copied to a backup.
+Adds an LLM profile to OpenHands' profiles. On a terminal, the command looks for
+LLMs on this machine and keys in the environment, and asks for what the flags do
+not give: provider, key and model. It asks the provider for its models, and
+sends the model one short question before it stores anything. The first profile
+becomes the active one.
+
+Without a terminal, flags give everything. The key is read from a pipe, or from
+the place that --key-from names; it is never an argument. If the model does not
+answer, nothing is added; --no-check adds the profile without asking.
+
+--from-file reads a profile in OpenHands' format; - is stdin. --from-settings
+uses the LLM of OpenHands' settings. Settings in the format of OpenHands 0.x,
+which newer versions drop, are also copied to a backup.
 
 The key goes into the key store (see ohgw help keys), not into the profile. That
-includes a cleartext key in the file; an encrypted key stays in the profile.
-Without a terminal, store the key afterwards with: ohgw keys set NAME`,
-			0, fault.Failed, fault.Usage, fault.Partly, fault.Credential, fault.Conflict),
-		Example: kit.Examples("ohgw profiles add work", "ohgw profiles add work --model anthropic/claude-sonnet-4-5",
+includes a cleartext key in the file; an encrypted key stays in the profile.`,
+			0, fault.Failed, fault.Usage, fault.Partly, fault.Credential, fault.Unreachable, fault.Conflict),
+		Example: kit.Examples("ohgw profiles add work", "ohgw profiles add work --provider anthropic --model claude-sonnet-4-5 --key-from env:MY_KEY",
 			"ohgw profiles add copy --from-file work.json"),
-		Args:              kit.Exactly("the name"),
+		Args:              kit.AtMostOne("the name"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			opts.Name = args[0]
+			if len(args) > 0 {
+				opts.Name = args[0]
+			}
 			return runAdd(cmd.Context(), &opts)
 		},
 	}
-	cmd.Flags().StringVar(&opts.Model, "model", "", "the `model`, such as anthropic/claude-sonnet-4-5")
-	cmd.Flags().StringVar(&opts.BaseURL, "base-url", "", "`URL` of the model; without it, that of its provider")
-	cmd.Flags().StringVar(&opts.FromFile, "from-file", "", "read the profile from this `file`; - is stdin")
-	cmd.Flags().BoolVar(&opts.FromSettings, "from-settings", false, "use the LLM of OpenHands' settings")
-	cmd.Flags().BoolVar(&opts.Replace, "replace", false, "overwrite a profile of that name and its stored key")
+	f := cmd.Flags()
+	f.StringVar(&opts.Provider, "provider", "", "the `provider` of the model, such as anthropic")
+	f.StringVar(&opts.Model, "model", "", "the `model`, such as anthropic/claude-sonnet-4-5")
+	f.StringVar(&opts.BaseURL, "base-url", "", "`URL` of the model; without it, that of its provider")
+	f.StringVar(&opts.KeyFrom, "key-from", "", "read the key from this `place`: env:VARIABLE, stdin or a file")
+	f.BoolVar(&opts.NoCheck, "no-check", false, "do not check the provider, and do not ask the model")
+	f.BoolVar(&opts.Use, "use", false, "make it the active profile")
+	f.StringVar(&opts.FromFile, "from-file", "", "read the profile from this `file`; - is stdin")
+	f.BoolVar(&opts.FromSettings, "from-settings", false, "use the LLM of OpenHands' settings")
+	f.BoolVar(&opts.Replace, "replace", false, "overwrite a profile of that name and its stored key")
+	kit.Complete(cmd, "provider", setup.ProviderPrefixes()...)
+	kit.Complete(cmd, "key-from", "env:", "stdin")
 	kit.Complete(cmd, "model", knownModels()...)
 	kit.Complete(cmd, "base-url")
 	return cmd
@@ -66,12 +86,30 @@ Without a terminal, store the key afterwards with: ohgw keys set NAME`,
 
 // runAdd runs the command.
 func runAdd(ctx context.Context, o *addOptions) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	if o.FromFile != "" || o.FromSettings {
+		return addDraft(ctx, o)
+	}
+	out, err := guide.Run(ctx, &guide.Options{
+		App: o.App, KeyFlags: o.flags, LockTimeout: o.LockTimeout, Name: o.Name, Provider: o.Provider, Model: o.Model, BaseURL: o.BaseURL,
+		KeyFrom: o.KeyFrom, NoCheck: o.NoCheck, Use: o.Use, Replace: o.Replace,
+	})
+	if err != nil {
+		return err
+	}
+	return tellAdded(o, out, "")
+}
+
+// addDraft adds a profile that is written already.
+func addDraft(ctx context.Context, o *addOptions) error {
 	profiles, err := o.Setup().ProfileStore(o.LockTimeout)
 	if err != nil {
 		return err
 	}
 	if names, err := profiles.Names(); err == nil && !o.Replace && slices.Contains(names, o.Name) {
-		return o.Setup().ProfileFault(ctx, profile.ErrExists, o.Name) // before anybody is asked anything
+		return o.Setup().ProfileFault(ctx, profile.ErrExists, o.Name)
 	}
 	draft, err := draft(ctx, o)
 	if err != nil {
@@ -88,45 +126,43 @@ func runAdd(ctx context.Context, o *addOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := profiles.Add(ctx, o.Name, draft, profile.AddOptions{Replace: o.Replace}); err != nil {
-		return addFault(ctx, o.App, err, o.Name)
-	}
-	if !o.JSON {
-		o.Note("The profile %q was added.", o.Name)
-	}
-	action, err := keepKeys(ctx, o, keys, profiles.Base(), draft)
+	out := guide.Outcome{Name: o.Name, Store: keys}
+	out.Saved, err = firstrun.New(o.Setup(), profiles, keys, modelcheck.DefaultTimeout).Save(ctx, o.Name, draft, firstrun.SaveOptions{Replace: o.Replace, Use: o.Use})
 	if err != nil {
-		return keysLeft(ctx, err, nil, fmt.Sprintf("the profile %q was added, but its key was not stored", o.Name), "ohgw keys set "+o.Name)
+		return guide.SaveFault(ctx, o.App, out, err)
 	}
-	if o.JSON {
-		return o.PrintJSON(struct {
-			Name   string             `json:"name"`
-			Base   string             `json:"base"`
-			Key    string             `json:"key"`
-			Store  setup.KeyStoreJSON `json:"store"`
-			Backup string             `json:"backup,omitempty"`
-		}{o.Name, profiles.Base(), action, keys.JSON(), backup})
-	}
-	o.Hint("Activate it with: ohgw profiles use %s", o.Name)
-	return nil
+	return tellAdded(o, out, backup)
 }
 
-// keepKeys stores the keys of a draft. The action is that for its API key.
-func keepKeys(ctx context.Context, o *addOptions, keys *setup.KeyStore, base string, draft profile.Draft) (action string, err error) {
-	for _, field := range slices.Sorted(maps.Keys(draft.Keys)) {
-		entry := secret.ParseEntry(secret.ProfileEntry(base, o.Name, field))
-		did, err := o.Setup().KeepKey(ctx, keys, entry, draft.Keys[field], o.Replace)
-		if err != nil {
-			return action, err
+// tellAdded says what was added.
+func tellAdded(o *addOptions, out guide.Outcome, backup string) error {
+	if !o.JSON {
+		out.Tell(o.App)
+		if out.Active {
+			o.Hint("Next: ohgw chat")
+		} else {
+			o.Hint("Activate it with: ohgw profiles use %s", out.Name)
 		}
-		if field == secret.APIKey {
-			action = did
-		}
-		if !o.JSON {
-			o.SayKept(keys, entry, draft.Keys[field], did)
+		return nil
+	}
+	profiles, err := o.Setup().ProfileStore(0)
+	if err != nil {
+		return err
+	}
+	action := ""
+	for _, k := range out.Keys {
+		if k.Entry.Field == secret.APIKey {
+			action = k.Action
 		}
 	}
-	return action, nil
+	return o.PrintJSON(struct {
+		Name   string             `json:"name"`
+		Base   string             `json:"base"`
+		Active bool               `json:"active"`
+		Key    string             `json:"key"`
+		Store  setup.KeyStoreJSON `json:"store"`
+		Backup string             `json:"backup,omitempty"`
+	}{out.Name, profiles.Base(), out.Active, action, out.Store.JSON(), backup})
 }
 
 // backUpSettings copies settings that a newer OpenHands forgets.
@@ -144,15 +180,4 @@ func backUpSettings(a *kit.App, profiles *profile.Store, draft profile.Draft) (p
 	}
 	a.Note("Backup of the settings: %s", path)
 	return path, nil
-}
-
-// addFault says why a profile was not added.
-func addFault(ctx context.Context, a *kit.App, err error, name string) error {
-	if e, ok := errors.AsType[*profile.EntryError](err); ok {
-		return fault.NewUsage("OpenHands does not accept this profile: "+e.Error(), "correct the model or the base URL")
-	}
-	if e, ok := errors.AsType[*profile.FieldError](err); ok {
-		return fault.NewUsage("OpenHands does not accept this profile: the value of "+e.Field+" is not valid", "correct or remove it")
-	}
-	return a.Setup().ProfileFault(ctx, err, name)
 }

@@ -9,62 +9,30 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/profile"
-	"github.com/ohgw/ohgw/internal/secret"
 )
 
 // check refuses flags that contradict each other.
 func (o *addOptions) check() error {
-	described := o.Model != "" || o.BaseURL != ""
+	described := o.Provider != "" || o.Model != "" || o.BaseURL != ""
 	switch {
 	case o.FromFile != "" && described:
-		return fault.NewUsage("--from-file cannot be used with --model or --base-url", "use one or the other")
+		return fault.NewUsage("--from-file cannot be used with --provider, --model or --base-url", "use one or the other")
 	case o.FromSettings && (o.FromFile != "" || described):
-		return fault.NewUsage("--from-settings cannot be used with --from-file, --model or --base-url", "use one or the other")
+		return fault.NewUsage("--from-settings cannot be used with --from-file, --provider, --model or --base-url", "use one or the other")
+	case o.KeyFrom != "" && (o.FromFile != "" || o.FromSettings):
+		return fault.NewUsage("--key-from cannot be used with --from-file or --from-settings", "store the key afterwards: ohgw keys set NAME")
+	case o.Name == "" && (!o.CanAsk() || o.FromFile != "" || o.FromSettings):
+		return fault.NewUsage("the name is missing", "see ohgw profiles add --help")
 	}
 	return nil
 }
 
-// draft is the profile that the flags, a file or a person describe.
+// draft is the profile in a file or in the settings.
 func draft(ctx context.Context, o *addOptions) (profile.Draft, error) {
-	if err := o.check(); err != nil {
-		return profile.Draft{}, err
-	}
-	switch {
-	case o.FromFile != "":
+	if o.FromFile != "" {
 		return draftFrom(o.App, o.FromFile)
-	case o.FromSettings:
-		return draftOfSettings(ctx, o)
-	case !o.CanAsk() && o.Model == "":
-		return profile.Draft{}, fault.NewUsage("the model is missing, and there is no terminal to ask on", "pass --model or --from-file")
-	case !o.CanAsk():
-		return profile.NewDraft(o.Model, o.BaseURL), nil
 	}
-	return askDraft(ctx, o)
-}
-
-// askDraft asks a person for what no flag says.
-func askDraft(ctx context.Context, o *addOptions) (profile.Draft, error) {
-	model, base := o.Model, o.BaseURL
-	if model == "" {
-		var err error
-		if model, err = askModel(ctx, o.App); err != nil {
-			return profile.Draft{}, err
-		}
-		if base == "" {
-			if base, err = o.Ask(ctx, "Base URL (empty for the provider's own): "); err != nil {
-				return profile.Draft{}, err
-			}
-		}
-	}
-	draft := profile.NewDraft(model, base)
-	key, err := o.AskKey(ctx, "Key, empty for none")
-	if err != nil && !errors.Is(err, secret.ErrEmpty) {
-		return profile.Draft{}, kit.InputFault(err)
-	}
-	if !key.IsZero() {
-		draft.Keys[secret.APIKey] = key
-	}
-	return draft, nil
+	return draftOfSettings(ctx, o)
 }
 
 // draftOfSettings is the LLM of OpenHands' settings.

@@ -64,7 +64,7 @@ func runList(ctx context.Context, o *options) error {
 		return o.PrintJSON(map[string]any{"profiles": list})
 	}
 	if len(list) == 0 {
-		o.Hint("There are no profiles in %s. Create one with: ohgw profiles add NAME", stores[0].Base())
+		o.Note("There are no profiles in %s. Create one with: ohgw profiles add NAME", stores[0].Base())
 	}
 	t := kit.Table{Header: []string{"", "NAME", "MODEL", "BASE URL", "KEY", "PROBLEM"}}
 	for _, p := range list {

@@ -136,6 +136,27 @@ func (s *Store) Add(ctx context.Context, name string, d Draft, opts AddOptions) 
 	return nil
 }
 
+// Preview is the profile that Add would write, as Load would read it. Its API
+// key is that of the draft. The errors are those of Add and Load.
+func (s *Store) Preview(name string, d Draft) (*Profile, error) {
+	name, err := newName(name)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := s.compose(d)
+	if err != nil {
+		return nil, fmt.Errorf("preview profile %q: %w", name, err)
+	}
+	p, err := s.load(document.Snapshot{File: s.file(name), Doc: doc})
+	if err != nil {
+		return nil, fmt.Errorf("preview profile %q: %w", name, err)
+	}
+	if key, ok := d.Keys[secret.APIKey]; ok {
+		p.LLM.APIKey, p.KeyErr = key, nil
+	}
+	return p, nil
+}
+
 // compose spells a draft as OpenHands would write it, in its present form.
 func (s *Store) compose(d Draft) (*jsonedit.Doc, error) {
 	doc, err := jsonedit.Parse([]byte("{}"))

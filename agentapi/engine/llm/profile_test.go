@@ -170,7 +170,7 @@ func TestModelsThatCannotWorkSayWhatToDo(t *testing.T) {
 		"unknown name":     {`"model":"wonder-model"`, "openai/wonder-model"},
 		"no URL":           {`"model":"azure/x"`, "base_url"},
 		"proxy, no URL":    {`"model":"litellm_proxy/x"`, "base_url"},
-		"no URL at all":    {`"model":"openai/x","base_url":"localhost:8000"`, "https://HOST/PATH"},
+		"no URL at all":    {`"model":"openai/x","base_url":"localhost:8000"`, "http://localhost:8000"},
 		"another scheme":   {`"model":"openai/x","base_url":"file:///etc/passwd"`, "https://HOST/PATH"},
 		"subscription":     {`"model":"openai/gpt-5.5","auth_type":"subscription"`, "API key"},
 		"strict options":   {`"model":"openai/gpt-5.5","temperature":1,"top_k":3,"seed":1,"drop_params":false`, "drop_params"},

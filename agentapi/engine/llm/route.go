@@ -2,6 +2,7 @@ package llm
 
 import (
 	"fmt"
+	"net"
 	"net/url"
 	"regexp"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire/converse"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/redact"
 )
 
 // route is where the calls of a profile go.
@@ -90,7 +92,7 @@ func apiVersion(p *Profile, r route) string {
 func providerOf(p *Profile) (provider, string, error) {
 	prefix, rest, found := strings.Cut(p.Model, "/")
 	if !found {
-		prefix, rest = makerOf(p.Model), p.Model
+		prefix, rest = MakerOf(p.Model), p.Model
 	}
 	for _, known := range providers() {
 		if known.prefix == prefix && rest != "" {
@@ -109,8 +111,9 @@ func providerOf(p *Profile) (provider, string, error) {
 	return provider{}, "", fault.New(fmt.Sprintf("models of %q are not supported", prefix), unsupported(prefix), nil)
 }
 
-// makerOf is the provider of a bare name that everybody knows.
-func makerOf(model string) string {
+// MakerOf is the provider of a bare name that everybody knows; empty for another
+// name.
+func MakerOf(model string) string {
 	for _, known := range []struct{ begin, provider string }{
 		{"gpt-", "openai"},
 		{"chatgpt-", "openai"},
@@ -152,11 +155,44 @@ func baseURL(p *Profile, prov provider, getenv func(string) string) string {
 }
 
 func parseBase(base string) (*url.URL, error) {
+	if err := CheckBaseURL(base); err != nil {
+		return nil, err
+	}
 	u, err := url.Parse(base)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fault.New("the profile's base_url is not a valid URL", "write it as https://HOST/PATH", nil)
+	if err != nil { // CheckBaseURL has parsed it
+		return nil, fault.New("the base URL is not a valid URL", urlForm, nil)
 	}
 	return u, nil
+}
+
+// urlForm is how a base URL is written.
+const urlForm = "write the base URL as https://HOST/PATH or http://HOST:PORT/PATH"
+
+// CheckBaseURL says, for people, why a base URL cannot be used. The error is a
+// [*fault.Error].
+func CheckBaseURL(base string) error {
+	u, err := url.Parse(base)
+	if err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" {
+		return nil
+	}
+	shown := redact.Text(base)
+	if _, after, found := strings.Cut(shown, "@"); found {
+		shown = "…@" + after // before it may be a password
+	}
+	host, _, _ := strings.Cut(base, "/")
+	switch {
+	case strings.HasPrefix(base, "http://"), strings.HasPrefix(base, "https://"):
+		return fault.New(fmt.Sprintf("the base URL %q is not a valid URL", shown), urlForm, nil)
+	case strings.Contains(base, "://"):
+		return fault.New(fmt.Sprintf("the base URL %q must begin with http:// or https://", shown), urlForm, nil)
+	case !strings.ContainsAny(host, ".:") && host != "localhost" || strings.ContainsAny(base, " @"):
+		return fault.New(fmt.Sprintf("%q is not a URL", shown), urlForm, nil)
+	}
+	scheme := "https://"
+	if name, _, _ := strings.Cut(host, ":"); name == "localhost" || net.ParseIP(name) != nil {
+		scheme = "http://"
+	}
+	return fault.New(fmt.Sprintf("the base URL %q needs http:// or https://", shown), "write it as "+scheme+shown+"", nil)
 }
 
 // azureV1 are the versions that stand for Azure's API without versions.

@@ -83,7 +83,7 @@ func (c *Check) Ask(ctx context.Context, names []string, answered func()) ([]Res
 	return results, group.Wait()
 }
 
-// one makes the smallest call to the model of a profile.
+// one asks the model of a stored profile.
 func (c *Check) one(ctx context.Context, name string) Result {
 	out := Result{Profile: name}
 	p, err := c.store.Load(name)
@@ -91,8 +91,36 @@ func (c *Check) one(ctx context.Context, name string) Result {
 		out.fail(NotLoaded, err.Error(), "ohgw profiles check "+name)
 		return out
 	}
-	out.Model, out.Path = p.LLM.Model, p.Path
-	key := &profileKey{keys: c.keys, profile: p, origin: secret.Origin{Kind: secret.FromNowhere}}
+	return c.ask(ctx, p, &profileKey{keys: c.keys, profile: p, origin: secret.Origin{Kind: secret.FromNowhere}})
+}
+
+// Try asks the model of a profile that need not be stored. A key that is given
+// counts before all others; the zero Value is none.
+func (c *Check) Try(ctx context.Context, p *profile.Profile, given secret.Value) Result {
+	defer c.llm.HTTP.CloseIdleConnections()
+	return c.ask(ctx, p, &profileKey{keys: c.keys, profile: p, given: given, origin: secret.Origin{Kind: secret.FromNowhere}})
+}
+
+// ErrNoList says that a provider has no list of its models.
+var ErrNoList = llm.ErrNoList
+
+// Models asks the provider of such a profile for its models, which
+// it names without the provider's prefix. The error may be ErrNoList.
+func (c *Check) Models(ctx context.Context, p *profile.Profile, given secret.Value) ([]string, error) {
+	defer c.llm.HTTP.CloseIdleConnections()
+	key := &profileKey{keys: c.keys, profile: p, given: given}
+	cfg, err := c.config(p, key)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, errTimeout)
+	defer cancel()
+	return llm.ListModels(ctx, cfg)
+}
+
+// ask makes the smallest call to the model of a profile.
+func (c *Check) ask(ctx context.Context, p *profile.Profile, key *profileKey) Result {
+	out := Result{Profile: p.Name, Model: p.LLM.Model, Path: p.Path}
 	model, err := c.model(p, key)
 	if err != nil {
 		c.explain(&out, key, err)
@@ -120,16 +148,10 @@ func (c *Check) one(ctx context.Context, name string) Result {
 // model is the model of a profile with the least to do: one try, a few tokens,
 // no thinking.
 func (c *Check) model(p *profile.Profile, key *profileKey) (llm.Model, error) {
-	stored, err := json.Marshal(p.LLM)
+	cfg, err := c.config(p, key)
 	if err != nil {
-		return nil, fmt.Errorf("encode profile: %w", err)
-	}
-	cfg := c.llm
-	if cfg.Profile, err = llm.ParseProfile(stored); err != nil {
 		return nil, err
 	}
-	agents.AddHidden(&cfg.Profile, &p.LLM)
-	cfg.Name, cfg.Key = p.Name, key.find
 	limit := int64(maxAnswer)
 	cfg.Profile.MaxOutputTokens = &limit
 	cfg.Profile.NumRetries, cfg.Profile.FallbackStrategy = 1, nil
@@ -138,11 +160,27 @@ func (c *Check) model(p *profile.Profile, key *profileKey) (llm.Model, error) {
 	return llm.New(cfg)
 }
 
+// config is the LLM of a profile.
+func (c *Check) config(p *profile.Profile, key *profileKey) (llm.Config, error) {
+	stored, err := json.Marshal(p.LLM)
+	if err != nil {
+		return llm.Config{}, fmt.Errorf("encode profile: %w", err)
+	}
+	cfg := c.llm
+	if cfg.Profile, err = llm.ParseProfile(stored); err != nil {
+		return llm.Config{}, err
+	}
+	agents.AddHidden(&cfg.Profile, &p.LLM)
+	cfg.Name, cfg.Key = p.Name, key.find
+	return cfg, nil
+}
+
 // profileKey finds the secrets of a profile as a run of it would, and remembers
 // where the last one came from.
 type profileKey struct {
 	keys    *secret.Resolver
 	profile *profile.Profile
+	given   secret.Value // the API key, if it is not to be looked for
 	origin  secret.Origin
 	skipped []secret.Skipped
 }
@@ -150,6 +188,10 @@ type profileKey struct {
 func (k *profileKey) find(ctx context.Context, field string) (string, error) {
 	if field == llm.FieldAPIKey {
 		field = secret.APIKey
+	}
+	if field == secret.APIKey && !k.given.IsZero() {
+		k.origin = secret.Origin{Kind: secret.FromProfileEntry}
+		return k.given.Reveal(), nil
 	}
 	found, err := k.keys.Resolve(ctx, k.profile.Subject(field))
 	if field == secret.APIKey {

@@ -176,3 +176,20 @@ func outcomeOf(e *llm.Error) Outcome {
 	}
 	return Refused
 }
+
+// Explain says what came of a question to the provider of a model that ended
+// with err.
+func Explain(model string, err error) Result {
+	r := Result{Model: model}
+	failed, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		r.fail(Refused, err.Error(), "")
+		return r
+	}
+	o := outcomeOf(failed)
+	if failed.Code == llm.CodeAuthentication && failed.Status == 0 {
+		o = KeyMissing
+	}
+	r.fail(o, said(failed), "")
+	return r
+}

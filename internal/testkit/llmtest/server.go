@@ -27,6 +27,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	closed   bool
+	key      string // "" takes any
 	routes   []*route
 	strict   bool // Reply was called: the script must fit exactly
 	script   []Reply
@@ -88,8 +89,8 @@ func start(addr string, t testing.TB) (*Server, error) {
 		failed:  map[[sha256.Size]byte]int{},
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/chat/completions", s.chat)
-	mux.HandleFunc("GET /v1/models", listModels)
+	mux.HandleFunc("POST /v1/chat/completions", s.locked(s.chat))
+	mux.HandleFunc("GET /v1/models", s.locked(listModels))
 	mux.HandleFunc("GET /requests", s.listRequests)
 	mux.HandleFunc("DELETE /requests", func(http.ResponseWriter, *http.Request) { s.Forget() })
 	s.http = &http.Server{
@@ -186,6 +187,26 @@ func (s *Server) counted(next http.Handler) http.Handler {
 		defer s.inFlight.Done()
 		next.ServeHTTP(w, r)
 	})
+}
+
+// RequireKey refuses requests with another key, as a provider does.
+func (s *Server) RequireKey(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.key = key
+}
+
+func (s *Server) locked(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		key := s.key
+		s.mu.Unlock()
+		if key != "" && r.Header.Get("Authorization") != "Bearer "+key {
+			_ = writeFailure(w, Fail(http.StatusUnauthorized, "Incorrect API key provided."))
+			return
+		}
+		next(w, r)
+	}
 }
 
 var errBroken = errors.New("the script breaks the answer off")

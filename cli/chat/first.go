@@ -1,0 +1,63 @@
+package chat
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/ohgw/ohgw/cli/guide"
+	"github.com/ohgw/ohgw/cli/kit"
+)
+
+// First sets up an LLM with questions, and opens a chat with it.
+func First(ctx context.Context, a *kit.App) error {
+	_, o := newCommand(a) //nolint:contextcheck // The command is not run; only its flags are needed.
+	if err := setUp(ctx, o); err != nil {
+		return err
+	}
+	return run(ctx, o)
+}
+
+// setUp sets up an LLM with questions.
+func setUp(ctx context.Context, o *options) error {
+	o.wasSetUp = true
+	out, err := guide.Run(ctx, &guide.Options{App: o.App, Chat: true})
+	if err != nil {
+		return err
+	}
+	out.Tell(o.App)
+	switch {
+	case out.Demo:
+		return o.settings["demo"].Set("true")
+	case out.Name != "" && !out.Active:
+		o.model = profileModel + out.Name
+	}
+	return nil
+}
+
+// needsSetup reports whether there is no model at all, and a person who can
+// choose one.
+func (c *session) needsSetup(ctx context.Context) bool {
+	if c.wasSetUp || !c.CanAsk() || c.demo || c.model != "" || c.asker != nil && c.asker.Found.URL == "" {
+		return false
+	}
+	if len(c.Setup().ProfileNames()) > 0 {
+		return false
+	}
+	models, err := c.client.Models(ctx)
+	return err == nil && len(models) == 0
+}
+
+// reconnect opens the gateway again with the settings as they are now. A gateway
+// of our own is ended first.
+func (c *session) reconnect(ctx context.Context, end func() error, log *slog.Logger) (func() error, error) {
+	none := func() error { return nil }
+	if err := end(); err != nil {
+		return none, err
+	}
+	s, err := c.Settings(c.settings)
+	if err != nil {
+		return none, err
+	}
+	c.own, c.asker = nil, nil
+	return c.connect(ctx, s, log)
+}

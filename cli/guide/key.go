@@ -1,0 +1,156 @@
+package guide
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/setup/firstrun"
+	"github.com/ohgw/ohgw/internal/setup/modelcheck"
+)
+
+// The sources that --key-from names beside files.
+const (
+	fromVariable = "env:"
+	fromStdin    = "stdin"
+)
+
+// readKey reads the key where the flags say, or that stands on a pipe. Without
+// both, it is the zero Value.
+func (g *guide) readKey(ctx context.Context) (key secret.Value, err error) {
+	variable, isVariable := strings.CutPrefix(g.KeyFrom, fromVariable)
+	switch {
+	case isVariable:
+		key, err = secret.Parse(strings.TrimSpace(g.Getenv(variable)))
+		if errors.Is(err, secret.ErrEmpty) {
+			return key, fault.NewUsage("--key-from: the variable "+variable+" is not set", "export it, or use --key-from stdin")
+		}
+	case g.KeyFrom == fromStdin, g.KeyFrom == "-", g.KeyFrom == "" && !g.StdinTTY:
+		done := g.TellLate("reading the key from stdin; without a key, use < /dev/null")
+		key, err = secret.Read(g.Stdin)
+		done()
+		if errors.Is(err, secret.ErrEmpty) && g.KeyFrom == "" {
+			return secret.Value{}, nil
+		}
+	case g.KeyFrom != "":
+		key, err = readFile(g.KeyFrom)
+	}
+	if ctx.Err() != nil {
+		return key, ctx.Err()
+	}
+	return key, kit.InputFault(err)
+}
+
+func readFile(path string) (key secret.Value, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return key, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return secret.Read(f)
+}
+
+// askKey finds or asks for the key.
+func (g *guide) askKey(ctx context.Context) error {
+	if g.KeyFrom != "" {
+		key, err := g.readKey(ctx)
+		if err != nil {
+			return err
+		}
+		g.plan.Key, g.keyDone, g.KeyFrom = key, true, "" // another one is asked for
+		return g.needStore(ctx)
+	}
+	if g.keyDone = g.needsNoKey(ctx); g.keyDone {
+		return nil
+	}
+	if err := g.needStore(ctx); err != nil {
+		return err
+	}
+	g.keyDone = true
+	if g.storeErr != nil { // the file was refused
+		return nil
+	}
+	return g.typeKey(ctx)
+}
+
+// needsNoKey reports whether a key was found, or none is asked for: a server on
+// this machine says itself if it wants one.
+func (g *guide) needsNoKey(ctx context.Context) bool {
+	if g.ownKey {
+		return false
+	}
+	if origin := g.setup.KeyOrigin(ctx, g.plan); origin.Kind != secret.FromNowhere {
+		g.Note("Key: %s", origin)
+		return true
+	}
+	provider, _ := firstrun.ProviderNamed(g.plan.Provider)
+	return provider.Keyless && g.plan.BaseURL == "" || setup.OnThisMachine(g.plan.BaseURL)
+}
+
+// typeKey asks for the key. An empty line is no key.
+func (g *guide) typeKey(ctx context.Context) error {
+	provider, _ := firstrun.ProviderNamed(g.plan.Provider)
+	if provider.KeyPage != "" && g.plan.BaseURL == "" {
+		g.Note("Keys for %s are made at %s", provider.Prefix, provider.KeyPage)
+	}
+	for {
+		key, err := g.AskKey(ctx, "Key, empty for none")
+		switch {
+		case err == nil:
+			g.plan.Key = key
+			return nil
+		case errors.Is(err, secret.ErrEmpty):
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
+		if fault.CodeOf(kit.InputFault(err)) != fault.Usage {
+			return kit.InputFault(err)
+		}
+		g.Say(kit.Sentence(kit.InputFault(err)))
+	}
+}
+
+// needStore offers the file where there is no keyring, before a key is typed
+// that could not be kept.
+func (g *guide) needStore(ctx context.Context) error {
+	gone, ok := errors.AsType[*fault.Error](g.storeErr)
+	if !ok {
+		return g.storeErr
+	}
+	settings, err := g.Setup().Settings(map[string][]string{"key-store": {"file"}})
+	if err != nil {
+		return err
+	}
+	keys, err := g.Setup().OpenKeyStore(settings, secret.PatienceForMachines)
+	if err != nil {
+		return err
+	}
+	g.Note("%s", kit.Sentence(fault.New(gone.Msg, "", nil)))
+	yes, err := g.AskYesNo(ctx, "Keep the key in the private file "+keys.Path,
+		"The file is readable by you only (mode 0600). It is encrypted if OH_SECRET_KEY is set. The choice is written to the config file: key_store = \"file\".")
+	switch {
+	case err != nil:
+		return err
+	case !yes:
+		g.Note("Then the profile is stored without a key. Set %s before you start ohgw.", g.variable())
+		return nil
+	}
+	if g.storeErr = g.Setup().Reach(ctx, keys); g.storeErr == nil {
+		g.setup = g.setup.WithKeyStore(keys, modelcheck.DefaultTimeout)
+	}
+	return g.storeErr
+}
+
+// variable is the environment variable for the key of the chosen provider.
+func (g *guide) variable() string {
+	if p, ok := firstrun.ProviderNamed(g.plan.Provider); ok && len(p.Variables) > 0 {
+		return p.Variables[0]
+	}
+	return "OPENAI_API_KEY"
+}

@@ -1,0 +1,218 @@
+package firstrun
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/setup/agents"
+)
+
+// lookTime bounds how long a server of this machine is waited for. A port that
+// is closed says so at once; the time is for a server on a busy machine.
+const lookTime = 3 * time.Second
+
+// maxAnswer bounds what is read of an answer, in bytes.
+const maxAnswer = 4 << 20
+
+// Server is a model server that answers on this machine.
+type Server struct {
+	Name     string   // what people call it: "Ollama"
+	Provider string   // the prefix of its models
+	BaseURL  string   // for profiles
+	Models   []string // sorted; may be empty
+}
+
+// EnvKey is a key in the environment.
+type EnvKey struct {
+	Provider string
+	Variable string
+}
+
+// Found is what is on this machine.
+type Found struct {
+	Servers     []Server
+	Keys        []EnvKey
+	AgentServer string // its address; "" if none answers
+}
+
+// kind is a sort of model server.
+type kind struct {
+	name, provider string
+	address        string // where it is unless a variable says otherwise
+	variables      []string
+	path           string // behind the address, for profiles
+}
+
+func kinds() []kind {
+	return []kind{
+		{"Ollama", "ollama_chat", "127.0.0.1:11434", []string{"OLLAMA_HOST", "OLLAMA_API_BASE"}, ""},
+		{"LM Studio", "lm_studio", "127.0.0.1:1234", []string{"LM_STUDIO_API_BASE"}, "/v1"},
+		{"llama.cpp", "hosted_vllm", "127.0.0.1:8080", nil, "/v1"},
+		{"vLLM", "hosted_vllm", "127.0.0.1:8000", []string{"HOSTED_VLLM_API_BASE"}, "/v1"},
+	}
+}
+
+// Look asks the usual ports of this machine, all at once, and reads the
+// environment. It sends nothing to another machine.
+func Look(ctx context.Context, env *setup.Env, s *config.Settings) Found {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	found := Found{Keys: envKeys(env)}
+	all := kinds()
+	servers := make([]*Server, len(all))
+	var group sync.WaitGroup
+	group.Go(func() { found.AgentServer = agents.Find(ctx, env, s) })
+	for i, k := range all {
+		group.Go(func() { servers[i] = k.look(ctx, env) })
+	}
+	group.Wait()
+	for _, server := range servers {
+		if server != nil && !isSame(server.BaseURL, found.AgentServer) {
+			found.Servers = append(found.Servers, *server)
+		}
+	}
+	return found
+}
+
+// isSame reports whether two addresses are one server: an agent-server has a
+// list of models too.
+func isSame(a, b string) bool {
+	one, err := url.Parse(a)
+	if err != nil {
+		return false
+	}
+	other, err := url.Parse(b)
+	return err == nil && one.Port() == other.Port() && setup.LoopbackHost(one.Hostname()) && setup.LoopbackHost(other.Hostname())
+}
+
+// envKeys are the keys in the environment, sorted by their providers.
+func envKeys(env *setup.Env) []EnvKey {
+	var keys []EnvKey
+	for _, p := range Providers() {
+		if p.Keyless || p.NeedsBaseURL() {
+			continue
+		}
+		for _, name := range p.Variables {
+			if _, set := env.Lookup(name); set {
+				keys = append(keys, EnvKey{p.Prefix, name})
+				break
+			}
+		}
+	}
+	return keys
+}
+
+// base is the address of a server, without a path.
+func (k kind) base(env *setup.Env) string {
+	address := k.address
+	for _, name := range k.variables {
+		if text, set := env.Lookup(name); set {
+			address = text
+			break
+		}
+	}
+	if !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return "http://" + k.address
+	}
+	if u.Hostname() == "0.0.0.0" || u.Hostname() == "" { // where Ollama listens, which is no place to send to
+		u.Host = "127.0.0.1:" + cmp.Or(u.Port(), strings.TrimPrefix(k.address, "127.0.0.1:"))
+	}
+	if u.Port() == "" && u.Scheme == "http" && k.name == "Ollama" {
+		u.Host += ":11434"
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// look asks for the models of a server; nil if it is not one. Only this machine
+// is asked.
+func (k kind) look(ctx context.Context, env *setup.Env) *Server {
+	base := k.base(env)
+	if !setup.OnThisMachine(base) || k.provider == "hosted_vllm" && isAgentServer(ctx, env.HTTP, base) {
+		return nil
+	}
+	models, err := modelsAt(ctx, env.HTTP, base)
+	if err != nil {
+		return nil
+	}
+	return &Server{Name: k.name, Provider: k.provider, BaseURL: base + k.path, Models: models}
+}
+
+// isAgentServer reports whether an agent-server of OpenHands answers, which
+// may have OpenAI's API too.
+func isAgentServer(ctx context.Context, client *http.Client, base string) bool {
+	var info struct {
+		Version string `json:"version"`
+	}
+	return get(ctx, client, base+"/server_info", &info) == nil && info.Version != ""
+}
+
+var errNoModels = errors.New("not a list of models")
+
+// modelsAt are the models of a server with OpenAI's API.
+func modelsAt(ctx context.Context, client *http.Client, base string) ([]string, error) {
+	var list struct {
+		Object string `json:"object"`
+		Data   []struct {
+			ID    string `json:"id"`
+			Owner string `json:"owned_by"`
+		} `json:"data"`
+	}
+	if err := get(ctx, client, base+"/v1/models", &list); err != nil {
+		return nil, err
+	}
+	if list.Object != "list" {
+		return nil, errNoModels
+	}
+	models := []string{}
+	for _, m := range list.Data {
+		if m.Owner == "openhands" { // another ohgw
+			return nil, errNoModels
+		}
+		if !strings.Contains(m.ID, "embed") {
+			models = append(models, m.ID)
+		}
+	}
+	slices.Sort(models)
+	return models, nil
+}
+
+// get reads a JSON document.
+func get(ctx context.Context, client *http.Client, address string, out any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }() // It was only read.
+	if resp.StatusCode != http.StatusOK {
+		return errNoModels
+	}
+	return json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(out)
+}
+
+// usage makes the fault of a choice that flags or a person have made.
+func usage(err error) error {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		return fault.NewUsage(f.Msg, f.Hint)
+	}
+	return err
+}
