@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ohgw/ohgw/cli/acp"
 	"github.com/ohgw/ohgw/cli/chat"
 	"github.com/ohgw/ohgw/cli/config"
 	"github.com/ohgw/ohgw/cli/connect"
@@ -68,7 +69,7 @@ key and a model ID that it prints in your client.`,
 	)
 	root.SetHelpCommand(newHelp())
 	root.SetHelpCommandGroupID(groupMore)
-	add(root, groupRun, serve.New(a), chat.New(a), status.New(a), doctor.New(a), status.NewModels(a))
+	add(root, groupRun, serve.New(a), chat.New(a), acp.New(a), status.New(a), doctor.New(a), status.NewModels(a))
 	add(root, groupSetup, profiles.New(a), keys.New(a), tokens.New(a), connect.New(a), service.New(a), config.New(a))
 	add(root, groupMore, newVersion(a), newCompletion(a))
 	root.AddCommand(newEnvironmentTopic(), newExitCodesTopic())

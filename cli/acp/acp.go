@@ -1,0 +1,110 @@
+// Package acp is the command that editors start as their agent.
+package acp
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/acp"
+	"github.com/ohgw/ohgw/internal/buildinfo"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/setup/running"
+	"github.com/ohgw/ohgw/internal/setup/serving"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// options is the command line of acp.
+type options struct {
+	*kit.App
+
+	model    string
+	settings kit.SettingFlags
+}
+
+// New makes the command "acp".
+func New(a *kit.App) *cobra.Command {
+	opts := options{App: a}
+	cmd := &cobra.Command{
+		Use:   "acp",
+		Short: "Be the agent of an editor (Agent Client Protocol)",
+		Long: kit.Long(`
+Speaks the Agent Client Protocol on stdin and stdout, for editors that start
+their agent as a program, such as Zed and the JetBrains IDEs. "ohgw connect zed
+--write" and "ohgw connect jetbrains --write" add it to their settings.
+
+The command uses the running daemon, over /v1 like any other client. If no
+daemon is running, it runs the agent in this process, with the settings of "ohgw
+serve" from variables and the config file. The agent works in the directory that
+the editor has open.
+
+Logs go to stderr. The command ends when the editor closes stdin; runs of the
+agent end with it.`, 0, fault.Failed, fault.Usage, fault.Interrupted),
+		Example:           kit.Examples("ohgw acp", "ohgw acp --model openhands_work"),
+		Args:              kit.None(),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), &opts) },
+	}
+	cmd.Flags().StringVarP(&opts.model, "model", "m", "", "use this `MODEL` (default openhands, the active profile)")
+	_ = cmd.RegisterFlagCompletionFunc("model", a.CompleteModels) // The flag is there.
+	opts.settings = kit.AddSettingsNamed(cmd, "url", "demo")
+	return cmd
+}
+
+// run serves the editor until it closes stdin.
+func run(ctx context.Context, o *options) (err error) {
+	s, err := o.Settings(o.settings)
+	if err != nil {
+		return err
+	}
+	if s.Origin("demo").Kind == config.FromFlag && s.Origin("client.url").Kind == config.FromFlag {
+		return fault.NewUsage("--demo cannot be used with --url: the demo runs in this process", "use one of them")
+	}
+	if o.StdinTTY {
+		o.Note("Waiting for an editor on stdin. Editors start this command themselves: ohgw connect zed --write")
+	}
+	restore := kit.SurvivePipes()
+	defer restore()
+	g := &opener{options: o, settings: s, stop: func() error { return nil }}
+	err = acp.Serve(ctx, acp.Config{
+		Open: g.open, Model: o.model, NewID: uuid.New, Version: buildinfo.Get().Version, Log: o.Logger("text"), Explain: explain,
+	}, o.Stdin, o.Stdout)
+	return errors.Join(err, g.stop())
+}
+
+// opener finds the gateway: the one that was named, or that runs, or one of our
+// own.
+type opener struct {
+	*options
+
+	settings *config.Settings
+	stop     func() error // lets go of it
+}
+
+func (g *opener) open(ctx context.Context) (gateway.Endpoint, error) {
+	if g.settings.Origin("demo").Kind != config.FromFlag {
+		d, err := running.Find(ctx, g.Setup(), g.settings)
+		if err == nil {
+			return g.client(gateway.Config{URL: d.Base, Key: d.Key, HTTP: d.HTTP}), nil
+		}
+		if !errors.Is(err, instance.ErrNotRunning) {
+			return nil, err
+		}
+	}
+	own, err := serving.OpenOwn(ctx, g.Setup(), g.settings, g.Logger("text"))
+	if err != nil {
+		return nil, err
+	}
+	g.stop = own.Stop
+	return g.client(gateway.Config{URL: own.URL, Key: own.Key, HTTP: own.HTTP}), nil
+}
+
+func (g *opener) client(cfg gateway.Config) gateway.Endpoint {
+	cfg.Now, cfg.NewKey, cfg.UserAgent = g.Now, uuid.New, "ohgw/"+buildinfo.Get().Version
+	return gateway.New(cfg)
+}

@@ -1,0 +1,201 @@
+// Package acp is an agent of the Agent Client Protocol, which editors speak
+// (https://agentclientprotocol.com, version 1), in front of a gateway: each
+// session of an editor is a conversation there. It decides nothing about
+// agents; it translates.
+//
+// Invariants: a session runs one prompt at a time. A prompt that is cancelled,
+// or whose editor has gone, leaves no run behind.
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"sync"
+
+	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/internal/jsonrpc"
+)
+
+// maxSessions bounds the sessions of one editor.
+const maxSessions = 1000
+
+// Config is what an Agent needs. All but Model is required.
+type Config struct {
+	// Open finds the gateway. It is called until it succeeds, never twice at a
+	// time, when the first session begins.
+	Open    func(ctx context.Context) (gateway.Endpoint, error)
+	Model   string // empty: the gateway's preferred one
+	NewID   func() string
+	Version string // of this program
+	Log     *slog.Logger
+	// Explain is an error as a person should read it, in one line.
+	Explain func(err error) string
+}
+
+// Agent serves one editor.
+type Agent struct {
+	cfg     Config
+	conn    *jsonrpc.Conn
+	methods map[string]method
+
+	opening  sync.Mutex
+	endpoint gateway.Endpoint // nil until it was opened
+
+	mu       sync.Mutex
+	ready    bool // initialize was called
+	sessions map[string]*session
+}
+
+// method reads the parameters of a request and gives its result, or its work.
+type method func(ctx context.Context, params json.RawMessage) (any, jsonrpc.Work, error)
+
+// Serve speaks with the editor until in ends. Everything it has begun has ended
+// then.
+func Serve(ctx context.Context, cfg Config, in io.Reader, out io.Writer) error {
+	a := &Agent{cfg: cfg, conn: jsonrpc.New(out, cfg.Log), sessions: map[string]*session{}}
+	a.methods = map[string]method{
+		methodInitialize:   reading(a.initialize),
+		methodAuthenticate: reading(a.authenticate),
+		methodNew:          reading(a.newSession),
+		methodPrompt:       reading(a.prompt),
+	}
+	return a.conn.Serve(ctx, in, a)
+}
+
+// reading makes a method of a function that takes parameters of a type.
+func reading[P any](f func(ctx context.Context, p P) (any, jsonrpc.Work, error)) method {
+	return func(ctx context.Context, params json.RawMessage) (any, jsonrpc.Work, error) {
+		var p P
+		if err := json.Unmarshal(params, &p); err != nil {
+			return nil, nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "the parameters cannot be read: %s", cause(err))
+		}
+		return f(ctx, p)
+	}
+}
+
+// cause is why parameters cannot be read, without their content.
+func cause(err error) string {
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return e.Field + " is a JSON " + e.Value
+	}
+	return "they are not a JSON object"
+}
+
+// Request implements [jsonrpc.Handler].
+func (a *Agent) Request(ctx context.Context, name string, params json.RawMessage) (any, jsonrpc.Work, error) {
+	m, known := a.methods[name]
+	if !known {
+		return nil, nil, jsonrpc.Errorf(jsonrpc.CodeUnknownMethod, "there is no method %q", limit(name, 100))
+	}
+	a.mu.Lock()
+	ready := a.ready
+	a.mu.Unlock()
+	if !ready && name != methodInitialize {
+		return nil, nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "the first request must be %s", methodInitialize)
+	}
+	return m(ctx, params)
+}
+
+// Notification implements [jsonrpc.Handler]. Unknown ones are ignored, as the
+// protocol wants it.
+func (a *Agent) Notification(_ context.Context, name string, params json.RawMessage) {
+	var p sessionParams
+	if name != methodCancel || json.Unmarshal(params, &p) != nil {
+		return
+	}
+	if s := a.find(p.Session); s != nil {
+		s.cancel()
+	}
+}
+
+// initialize agrees on the version: that of the editor if it is ours, else ours,
+// which the editor takes or leaves.
+func (a *Agent) initialize(_ context.Context, p initializeParams) (any, jsonrpc.Work, error) {
+	if p.Version == nil {
+		return nil, nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "protocolVersion is missing")
+	}
+	if p.ClientInfo != nil {
+		a.cfg.Log.Info("an editor connected", "editor", limit(p.ClientInfo.Name, 100), "version", limit(p.ClientInfo.Version, 100), "protocol", *p.Version)
+	}
+	a.mu.Lock()
+	a.ready = true
+	a.mu.Unlock()
+	r := initializeResult{
+		Version: protocolVersion, AuthMethods: []struct{}{},
+		Info: implementation{Name: "ohgw", Title: "OpenHands (ohgw)", Version: a.cfg.Version},
+	}
+	r.Capabilities.Prompt.Image, r.Capabilities.Prompt.EmbeddedContext = true, true
+	r.Capabilities.Session = map[string]struct{}{}
+	return r, nil, nil
+}
+
+// authenticate has nothing to do: no method is offered.
+func (a *Agent) authenticate(context.Context, struct{}) (any, jsonrpc.Work, error) {
+	return nil, nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "ohgw offers no authentication method; it needs none")
+}
+
+// newSession begins a session.
+func (a *Agent) newSession(ctx context.Context, p newParams) (any, jsonrpc.Work, error) {
+	if !filepath.IsAbs(p.Dir) {
+		return nil, nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "cwd is not an absolute path")
+	}
+	return nil, func() (any, error) {
+		endpoint, err := a.open(ctx)
+		if err != nil {
+			return nil, a.problem(ctx, err)
+		}
+		s := &session{id: a.cfg.NewID(), dir: p.Dir, model: a.cfg.Model}
+		if s.model == "" {
+			models, err := endpoint.Models(ctx)
+			if err != nil {
+				return nil, a.problem(ctx, err)
+			}
+			if s.model = gateway.Preferred(models); s.model == "" {
+				return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "there is no model yet; run ohgw in a terminal to set one up")
+			}
+		}
+		if len(p.MCP) > 0 {
+			a.cfg.Log.Info("the editor's MCP servers are not used; OpenHands has its own", "servers", len(p.MCP))
+		}
+		if err := a.add(s); err != nil {
+			return nil, err
+		}
+		return newResult{Session: s.id}, nil
+	}, nil
+}
+
+// open finds the gateway once.
+func (a *Agent) open(ctx context.Context) (gateway.Endpoint, error) {
+	a.opening.Lock()
+	defer a.opening.Unlock()
+	if a.endpoint == nil {
+		endpoint, err := a.cfg.Open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		a.endpoint = endpoint
+	}
+	return a.endpoint, nil
+}
+
+// problem is an error as the editor shows it.
+func (a *Agent) problem(ctx context.Context, err error) error {
+	if _, ok := errors.AsType[*jsonrpc.Error](err); ok || ctx.Err() != nil {
+		return err
+	}
+	text := a.cfg.Explain(err)
+	a.cfg.Log.Error("a request failed", "error", text)
+	return jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", text)
+}
+
+// limit cuts a text of the editor for messages.
+func limit(s string, n int) string {
+	if len(s) > n {
+		return s[:n] + "…"
+	}
+	return s
+}

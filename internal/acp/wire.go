@@ -1,0 +1,145 @@
+package acp
+
+import "encoding/json"
+
+// The methods of the protocol.
+const (
+	methodInitialize   = "initialize"
+	methodAuthenticate = "authenticate"
+	methodNew          = "session/new"
+	methodPrompt       = "session/prompt"
+	methodCancel       = "session/cancel"
+	methodUpdate       = "session/update"
+	methodPermission   = "session/request_permission"
+)
+
+// protocolVersion is the version of the protocol that is spoken here.
+const protocolVersion = 1
+
+type initializeParams struct {
+	Version    *int            `json:"protocolVersion"`
+	ClientInfo *implementation `json:"clientInfo"`
+}
+
+type initializeResult struct {
+	Version      int            `json:"protocolVersion"`
+	Capabilities capabilities   `json:"agentCapabilities"`
+	Info         implementation `json:"agentInfo"`
+	AuthMethods  []struct{}     `json:"authMethods"` // none: the key is ohgw's own
+}
+
+type implementation struct {
+	Name    string `json:"name"`
+	Title   string `json:"title,omitempty"`
+	Version string `json:"version"`
+}
+
+type capabilities struct {
+	LoadSession bool `json:"loadSession"`
+	Prompt      struct {
+		Image           bool `json:"image"`
+		Audio           bool `json:"audio"`
+		EmbeddedContext bool `json:"embeddedContext"`
+	} `json:"promptCapabilities"`
+	MCP struct {
+		HTTP bool `json:"http"`
+		SSE  bool `json:"sse"`
+	} `json:"mcpCapabilities"`
+	Session map[string]struct{} `json:"sessionCapabilities"`
+}
+
+type newParams struct {
+	Dir string            `json:"cwd"`
+	MCP []json.RawMessage `json:"mcpServers"`
+}
+
+type newResult struct {
+	Session string `json:"sessionId"`
+}
+
+// sessionParams are the parameters of what is about a session as a whole.
+type sessionParams struct {
+	Session string `json:"sessionId"`
+}
+
+type promptParams struct {
+	Session string  `json:"sessionId"`
+	Prompt  []block `json:"prompt"`
+}
+
+type promptResult struct {
+	StopReason string `json:"stopReason"`
+}
+
+// The reasons why a turn ends.
+const (
+	stopEnd       = "end_turn"
+	stopTokens    = "max_tokens"
+	stopCancelled = "cancelled"
+)
+
+// block is a content block: text, an image, a link to a resource or the
+// resource itself.
+type block struct {
+	Type     string    `json:"type"`
+	Text     string    `json:"text,omitempty"`
+	Data     string    `json:"data,omitempty"` // base64
+	MIME     string    `json:"mimeType,omitempty"`
+	Name     string    `json:"name,omitempty"`
+	URI      string    `json:"uri,omitempty"`
+	Resource *resource `json:"resource,omitempty"`
+}
+
+type resource struct {
+	URI  string  `json:"uri"`
+	MIME string  `json:"mimeType,omitempty"`
+	Text *string `json:"text,omitempty"`
+	Blob string  `json:"blob,omitempty"` // base64
+}
+
+// notification is a session/update.
+type notification struct {
+	Session string `json:"sessionId"`
+	Update  any    `json:"update"`
+}
+
+// chunk is a piece of a message.
+type chunk struct {
+	Kind    string `json:"sessionUpdate"`
+	Content block  `json:"content"`
+}
+
+// toolCall reports an action, or what is new of one.
+type toolCall struct {
+	Kind      string         `json:"sessionUpdate,omitempty"` // empty in a permission request
+	ID        string         `json:"toolCallId"`
+	Title     string         `json:"title,omitempty"`
+	ToolKind  string         `json:"kind,omitempty"`
+	Status    string         `json:"status,omitempty"`
+	Content   []toolContent  `json:"content,omitempty"`
+	Locations []location     `json:"locations,omitempty"`
+	RawInput  map[string]any `json:"rawInput,omitempty"`
+	RawOutput map[string]any `json:"rawOutput,omitempty"`
+}
+
+// The states of a tool call.
+const (
+	statusPending   = "pending"
+	statusRunning   = "in_progress"
+	statusCompleted = "completed"
+	statusFailed    = "failed"
+)
+
+// toolContent is a content block, or the two sides of an edit.
+type toolContent struct {
+	Type    string  `json:"type"` // "content" or "diff"
+	Content *block  `json:"content,omitempty"`
+	Path    string  `json:"path,omitempty"`
+	OldText *string `json:"oldText,omitempty"`
+	NewText *string `json:"newText,omitempty"`
+}
+
+type location struct {
+	Path string `json:"path"`
+	Line int    `json:"line,omitempty"`
+}
