@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/redact"
 )
 
 // Call is a tool call as it stands. It is described when it begins, and again
@@ -128,15 +129,22 @@ func kindOf(a *event.Action) CallKind {
 	return kind
 }
 
-// input is all of what the tool was told.
+// input is all of what the tool was told: the command or the thought itself,
+// else its arguments.
 func input(a *event.Action) string {
-	text := detail(a)
-	if text == "" { // its line says it
-		var in struct {
-			Command string `json:"command"`
-		}
-		_ = json.Unmarshal(arguments(a), &in) // then there is nothing to show
-		text = clean(in.Command)
+	var in struct {
+		Command string `json:"command"`
+		Thought string `json:"thought"`
+	}
+	_ = json.Unmarshal(arguments(a), &in) // what is left are the arguments
+	text := ""
+	switch kind := kindOf(a); {
+	case kind == KindCommand && in.Command != "":
+		text = redact.Text(visible(in.Command))
+	case kind == KindThink && in.Thought != "":
+		text = redact.Text(visible(in.Thought))
+	default:
+		text = detail(a)
 	}
 	text, _ = cut(text, maxInput)
 	return text

@@ -2,6 +2,7 @@ package turn_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -151,5 +152,66 @@ func TestMCPCallsHaveArgumentsAndResult(t *testing.T) {
 		`{"content":[{"type":"text","text":"[Tool 'weather' executed.]"},{"type":"text","text":"sunny"}],"is_error":false,"tool_name":"weather","kind":"MCPToolObservation"}`))
 	if all[0].Kind != turn.KindMCP || !strings.Contains(all[0].Input, `"city": "Bern"`) || !strings.HasSuffix(all[1].Output, "sunny") || all[1].Kind != turn.KindMCP {
 		t.Errorf("%+v", all)
+	}
+}
+
+// edited is the second description of an edit.
+func edited(t testing.TB, before, after string) turn.Call {
+	t.Helper()
+	observation, err := json.Marshal(map[string]any{
+		"content": []any{}, "command": "str_replace", "path": "/srv/x.go", "old_content": before, "new_content": after, "kind": "FileEditorObservation",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return calls(t, toolRun(t, "file_editor", `{"command":"str_replace","path":"/srv/x.go","old_str":"a","new_str":"b","kind":"FileEditorAction"}`, string(observation)))[1]
+}
+
+func TestAnEditHasItsDiff(t *testing.T) {
+	t.Parallel()
+	c := edited(t, "one\ntwo\nthree\n", "one\n2\nthree\nfour\n")
+	want := "@@ -1,3 +1,4 @@\n one\n-two\n+2\n three\n+four\n"
+	if c.Diff != want || c.Added != 2 || c.Removed != 1 || c.Path != "/srv/x.go" || c.Kind != turn.KindEdit {
+		t.Errorf("%+v", c)
+	}
+	if c := edited(t, "", "new\n"); c.Diff != "@@ -0,0 +1 @@\n+new\n" {
+		t.Errorf("a new file: %q", c.Diff)
+	}
+	if c := edited(t, "a\r\nb\r\n", "a\r\nc\r\n"); c.Diff != "@@ -1,2 +1,2 @@\n a\n-b\n+c\n" {
+		t.Errorf("Windows line ends: %q", c.Diff)
+	}
+	if c := edited(t, "x\n", "password = hunter2secret\n\x1b[31m\n"); strings.Contains(c.Diff, "hunter2") || strings.Contains(c.Diff, "\x1b") {
+		t.Errorf("not redacted: %q", c.Diff)
+	}
+}
+
+func TestSeveralFilesOfAPatchAreCompared(t *testing.T) {
+	t.Parallel()
+	all := calls(t, toolRun(t, "apply_patch", `{"patch":"*** Begin Patch","kind":"ApplyPatchAction"}`,
+		`{"content":[],"commit":{"changes":{"b.go":{"type":"delete","old_content":"x\n"},"a.go":{"type":"add","new_content":"y\n"}}},"kind":"ApplyPatchObservation"}`))
+	want := "--- a.go\n+++ a.go\n@@ -0,0 +1 @@\n+y\n--- b.go\n+++ b.go\n@@ -1 +0,0 @@\n-x\n"
+	if diff := cmp.Diff(want, all[1].Diff); diff != "" || all[1].Added != 1 || all[1].Removed != 1 {
+		t.Errorf("(-want +got):\n%s\n%+v", diff, all[1])
+	}
+}
+
+// A file of any size costs no more than its size.
+func TestLargeEditsAreBounded(t *testing.T) {
+	t.Parallel()
+	var before, after strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&before, "line %d\n", i)
+		fmt.Fprintf(&after, "other %d\n", i)
+	}
+	c := edited(t, before.String(), after.String())
+	if c.Added != 20_000 || c.DiffCut == 0 || len(c.Diff) > 26<<10 || !strings.HasSuffix(c.Diff, "\n") {
+		t.Errorf("added %d, cut %d, %d bytes", c.Added, c.DiffCut, len(c.Diff))
+	}
+	huge := strings.Repeat("x\n", 1<<20)
+	if c := edited(t, huge, huge+"y\n"); c.Diff != "" || c.DiffCut == 0 {
+		t.Errorf("a huge file: %d bytes, cut %d", len(c.Diff), c.DiffCut)
+	}
+	if c := edited(t, "a", strings.Repeat("y", 900_000)); c.DiffCut == 0 || len(c.Diff) > 26<<10 {
+		t.Errorf("a huge line: %d bytes, cut %d", len(c.Diff), c.DiffCut)
 	}
 }

@@ -28,12 +28,13 @@ type observed struct {
 	Metadata struct {
 		ExitCode *int `json:"exit_code"`
 	} `json:"metadata"`
-	Path      string  `json:"path"`
-	FilePath  string  `json:"file_path"`
-	PrevExist *bool   `json:"prev_exist"`
-	Old       *string `json:"old_content"`
-	New       *string `json:"new_content"`
-	Tasks     []Task  `json:"task_list"`
+	Path     string `json:"path"`
+	FilePath string `json:"file_path"`
+	change
+	Commit struct {
+		Changes map[string]change `json:"changes"`
+	} `json:"commit"`
+	Tasks []Task `json:"task_list"`
 }
 
 // resultOf reads the result of a call. Of a call that began in an earlier turn,
@@ -125,12 +126,8 @@ func (res *callResult) call() *Call {
 	if c.Kind == KindTasks {
 		c.Tasks = tasks(res.seen.Tasks)
 	}
-	if c.Kind == KindEdit && res.seen.New != nil && res.state == CallDone {
-		old := ""
-		if res.seen.Old != nil {
-			old = *res.seen.Old
-		}
-		c.compare(old, *res.seen.New)
+	if c.Kind == KindEdit && res.state == CallDone {
+		c.compare(res.seen.changed())
 	}
 	return c
 }
