@@ -108,6 +108,7 @@ func TestScripts(t *testing.T) {
 			"tty":          cmdTTY,
 			"until":        cmdUntil,
 			"turn":         cmdTurn,
+			"idle":         cmdIdle,
 			"freeport":     cmdFreePort,
 			"notified":     cmdNotified,
 			"notifysocket": cmdNotifySocket,
@@ -357,6 +358,13 @@ func cmdTurn(ts *testscript.TestScript, _ bool, args []string) {
 	})
 	ts.Defer(func() { cancel(); asked.Wait() })
 	awaitHealth(ts, "no turn runs", func(h daemon.Health) bool { return h.Runs != nil && h.Runs.Running == 1 })
+}
+
+// idle
+//
+// Waits until the daemon at $DAEMON runs no turn.
+func cmdIdle(ts *testscript.TestScript, _ bool, _ []string) {
+	awaitHealth(ts, "a turn runs", func(h daemon.Health) bool { return h.Runs != nil && h.Runs.Running == 0 })
 }
 
 // awaitHealth waits until the daemon's own account of itself is as wanted.

@@ -11,12 +11,14 @@ import (
 type Client struct {
 	// ID is the same for the whole life of the client's token. It is not a secret.
 	ID   string
-	Name string // for logs
+	Name string // for logs and lists
 	// Models are the ids it may use; empty: all.
 	Models []string
 	// ChatBy are fields of a request's body that name a chat for this client,
 	// of those that name a person for most: "user", "prompt_cache_key".
 	ChatBy []string
+	// Operator sees and stops the runs of all clients.
+	Operator bool
 	// Person is the user at this machine, not a program with a key: every
 	// conversation is open to it, and what it begins stays open to all tokens.
 	Person bool
@@ -40,6 +42,15 @@ var (
 	ErrUnknownKey = errors.New("unknown API key")
 	ErrExpiredKey = errors.New("the API key has expired")
 )
+
+// reach is whose runs the client sees and stops: the id of its token, or "" for
+// those of all tokens.
+func (c Client) reach() string {
+	if c.Operator || c.Person {
+		return ""
+	}
+	return c.ID
+}
 
 // anonymous is every client of a daemon without keys.
 const anonymous = "anonymous"

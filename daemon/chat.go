@@ -166,7 +166,7 @@ func (d *Daemon) checkHosts(ctx context.Context, images []string) error {
 func (d *Daemon) submit(r *http.Request, client Client, c *call, profile agentapi.Profile) (*run.Attachment, error) {
 	ctx := r.Context()
 	req := run.Request{
-		Token: client.ID, Fingerprint: c.fingerprint(client),
+		Token: client.ID, Who: client.Name, Fingerprint: c.fingerprint(client),
 		IdempotencyKey: c.options.key, Retry: c.options.retry, Fresh: c.options.fresh,
 		ConversationID: c.options.conversation, Profile: profile.Name, ProfileRevision: profile.Revision,
 		System: c.System, Message: agentapi.Message{Text: c.Text, Images: c.Images},

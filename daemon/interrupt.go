@@ -11,8 +11,8 @@ import (
 // interrupt answers POST /v1/conversations/{id}/interrupt. Who hangs up may
 // have lost the connection, so its run goes on for a grace; who means to stop
 // says so here, and nothing more is done in its name. It reaches only what the
-// same token has started, of that only the request with the Idempotency-Key if
-// there is one, and does no harm where nothing runs. A run that a killed ohgw has
+// same token has started, or for an operator what any token has, of that only the
+// request with the Idempotency-Key if there is one, and does no harm where nothing runs. A run that a killed ohgw has
 // left at its agent-server is one of the token's, too.
 func (d *Daemon) interrupt() handler {
 	return func(x *exchange, r *http.Request) error {
@@ -24,9 +24,9 @@ func (d *Daemon) interrupt() handler {
 		if err != nil {
 			return err
 		}
-		n := d.runs.Stop(x.client.ID, id, key)
+		n := d.runs.Stop(x.client.reach(), id, key)
 		if n == 0 && key == "" {
-			stopped, err := d.runs.StopUnattended(r.Context(), x.client.ID, id)
+			stopped, err := d.runs.StopUnattended(r.Context(), x.client.reach(), id)
 			if err != nil {
 				return err
 			}

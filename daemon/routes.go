@@ -19,6 +19,7 @@ func (d *Daemon) routes() http.Handler {
 		{[]string{http.MethodGet, http.MethodHead}, "/models/{id...}", d.private(d.getModel())},
 		{[]string{http.MethodPost}, "/chat/completions", d.private(d.chat())},
 		{[]string{http.MethodPost}, "/conversations/{id}/interrupt", d.private(d.interrupt())},
+		{[]string{http.MethodGet, http.MethodHead}, "/runs", d.private(d.listRuns())},
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/", adapt(unknownURL))

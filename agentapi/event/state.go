@@ -15,6 +15,8 @@ const (
 	// KeyRetry marks a [Retry] of the embedded engine. It is published and never
 	// stored: no other program reads it.
 	KeyRetry = "ohgw.retry"
+	// KeyStats marks new statistics, after each call of an LLM.
+	KeyStats = "stats"
 )
 
 // Status is where a conversation stands.
@@ -121,4 +123,17 @@ func (e Event) Retry() (r Retry, ok bool) {
 		return Retry{}, false
 	}
 	return r, true
+}
+
+// StatsUpdate are the statistics that a stats update announces; ok is false for
+// every other event.
+func (e Event) StatsUpdate() (s Stats, ok bool) {
+	u, is := e.Body.(*StateUpdate)
+	if !is || u.Key != KeyStats {
+		return Stats{}, false
+	}
+	if err := json.Unmarshal(u.Value, &s); err != nil {
+		return Stats{}, false
+	}
+	return s, true
 }

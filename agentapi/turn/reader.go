@@ -87,6 +87,12 @@ func (r *Reader) Add(e event.Event) ([]Update, error) {
 	if next, ok := e.Retry(); ok {
 		return retried(next), nil
 	}
+	if s, ok := e.StatsUpdate(); ok {
+		if r.began {
+			r.usage = usageOf(s)
+		}
+		return nil, nil
+	}
 	if !r.began {
 		m, ok := e.Body.(*event.Message)
 		r.began = ok && e.Source == event.SourceUser && m.LLMMessage.Role == "user"
@@ -247,10 +253,13 @@ func anchor(s event.State) string {
 	}
 }
 
+// Usage is what the turn took so far.
+func (r *Reader) Usage() Usage { return r.usage.since(r.baseline.Usage) }
+
 // Result is what the events so far amount to. Before the turn is over it says
 // what is known: the text, the usage.
 func (r *Reader) Result() Result {
-	res := Result{Answer: r.answer, Actions: r.actions, Usage: r.usage.since(r.baseline.Usage), Context: r.context}
+	res := Result{Answer: r.answer, Actions: r.actions, Usage: r.Usage(), Context: r.context}
 	switch r.status {
 	case event.Failed:
 		res.Outcome, res.Cause = Failed, causeOf(r.failure)

@@ -32,6 +32,9 @@ type Input struct {
 	// Details reports whether somebody wants tool calls described; it is called
 	// for each. Nil: nobody does.
 	Details func() bool
+	// Spent is called with what the turn took so far, when that has changed, by
+	// the goroutine of Emit. May be nil.
+	Spent func(Usage)
 }
 
 // noAnswer is the reason sent to the agent for actions that the user did not answer.
@@ -66,7 +69,7 @@ func Run(ctx context.Context, c agentapi.Conversation, in Input) (Result, error)
 		}
 	}
 	r.Details(in.Details)
-	d := driver{conv: c, stream: stream, reader: r, emit: in.Emit, start: start}
+	d := driver{conv: c, stream: stream, reader: r, emit: in.Emit, spent: in.Spent, start: start}
 	return d.run(ctx)
 }
 
@@ -119,7 +122,10 @@ type driver struct {
 	stream agentapi.Stream
 	reader *Reader
 	emit   func(Update)
+	spent  func(Usage) // may be nil
 	start  func(context.Context) error
+
+	usage Usage // that spent was called with
 
 	mu        sync.Mutex
 	uncertain error // start failed and nobody knows how far it came
@@ -247,6 +253,10 @@ func (d *driver) read(ctx context.Context) error {
 		}
 		for _, u := range updates {
 			d.emit(u)
+		}
+		if u := d.reader.Usage(); d.spent != nil && u != d.usage {
+			d.usage = u
+			d.spent(u)
 		}
 		if err := d.check(ctx, e); err != nil {
 			return err

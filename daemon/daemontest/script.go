@@ -71,9 +71,10 @@ func Call(tool string, action, observation map[string]any) Step {
 func Spend(dollars float64) Step {
 	return func(r *Run) bool {
 		r.c.mu.Lock()
-		defer r.c.mu.Unlock()
 		r.c.cost += dollars
-		return true
+		stats := map[string]any{"usage_to_metrics": map[string]any{"agent": map[string]any{"accumulated_cost": r.c.cost}}}
+		r.c.mu.Unlock()
+		return r.publish(&event.StateUpdate{Key: event.KeyStats, Value: encode(stats)})
 	}
 }
 

@@ -34,6 +34,7 @@ func (j *job) drive(conv agentapi.Conversation, res *turn.Result) error {
 		Decision: j.req.Decision,
 		Emit:     j.delivery.publish,
 		Details:  j.delivery.isDetailed,
+		Spent:    j.life.spend,
 		Busy:     j.busy,
 		Ready: func(b turn.Baseline) error {
 			if err := j.life.send(); err != nil {

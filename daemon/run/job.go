@@ -30,9 +30,8 @@ type job struct {
 	delivery delivery
 
 	// For the job's own goroutine.
-	admitted time.Time // when it had its slot; zero: not yet
-	began    bool      // the message was sent, or may have been
-	prefix   string    // what goes before the message
+	began  bool   // the message was sent, or may have been
+	prefix string // what goes before the message
 
 	// The manager's mutex guards these.
 	retire   *time.Timer
@@ -72,7 +71,7 @@ func (j *job) work(res *turn.Result) error {
 		return j.early(err)
 	}
 	defer release()
-	j.admitted = j.m.cfg.Now()
+	j.life.admit(j.m.cfg.Now())
 	for _, other := range j.before {
 		select {
 		case <-other.life.over:
@@ -147,10 +146,10 @@ func (j *job) reportEnd(res *turn.Result, err error) {
 	if early, ok := errors.AsType[*earlyError](err); ok {
 		end.Err = early.err
 	}
-	if j.admitted.IsZero() { // it ended in the queue
+	if admitted, _ := j.life.progress(); admitted.IsZero() { // it ended in the queue
 		end.Waited = now.Sub(j.life.made)
 	} else {
-		end.Waited, end.Took = j.admitted.Sub(j.life.made), now.Sub(j.admitted)
+		end.Waited, end.Took = admitted.Sub(j.life.made), now.Sub(admitted)
 	}
 	j.m.cfg.Ended(end)
 }

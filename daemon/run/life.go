@@ -30,10 +30,13 @@ type life struct {
 	mu      sync.Mutex
 	stopped bool // it was told to end, and takes no new client
 	sent    bool // the message is about to be sent, or was
-	ended   bool
-	endedAt time.Time
-	result  turn.Result
-	err     error
+	// admitted is when the job had its slot; zero: not yet.
+	admitted time.Time
+	usage    turn.Usage // so far
+	ended    bool
+	endedAt  time.Time
+	result   turn.Result
+	err      error
 }
 
 func newLife(parent context.Context, now time.Time) life {
@@ -166,4 +169,26 @@ func (l *life) size() int {
 		n += len(l.result.Cause.Detail)
 	}
 	return n
+}
+
+// admit notes that the job has its slot.
+func (l *life) admit(now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.admitted = now
+}
+
+// spend notes what the turn took so far.
+func (l *life) spend(u turn.Usage) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.usage = u
+}
+
+// progress is since when the job has its slot (zero: not yet), and what it took
+// so far.
+func (l *life) progress() (admitted time.Time, usage turn.Usage) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.admitted, l.usage
 }

@@ -122,7 +122,9 @@ type Fingerprint [sha256.Size]byte
 // Request is one request of a client.
 type Request struct {
 	// Token is the id of the client's token. Nothing is shared between tokens.
-	Token       string
+	Token string
+	// Who is the name of that token, for lists.
+	Who         string
 	Fingerprint Fingerprint
 	// IdempotencyKey is the client's own name for the request; may be empty.
 	IdempotencyKey string

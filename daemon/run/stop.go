@@ -15,7 +15,8 @@ var ErrStopped = errors.New("stopped before the run began")
 // Stop ends what a token runs in a conversation, and what of it waits there:
 // somebody said so, and waits for no grace. A run that goes on is interrupted;
 // what was done until then is its answer. With an idempotency key only the
-// request with that key is meant. It reports how many it stopped.
+// request with that key is meant; an empty token means those of every token. It
+// reports how many it stopped.
 func (m *Manager) Stop(token, conversation, key string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -25,7 +26,7 @@ func (m *Manager) Stop(token, conversation, key string) int {
 	}
 	n := 0
 	for _, j := range l.jobs {
-		if j.req.Token == token && (key == "" || j.req.IdempotencyKey == key) && j.life.halt(ErrStopped) {
+		if (token == "" || j.req.Token == token) && (key == "" || j.req.IdempotencyKey == key) && j.life.halt(ErrStopped) {
 			n++
 		}
 	}
@@ -36,8 +37,8 @@ func (m *Manager) Stop(token, conversation, key string) int {
 // follows.
 const unattendedTime = 30 * time.Second
 
-// StopUnattended interrupts the run that a token has in a conversation and that
-// no job follows: the process that started it was killed, or had lost the
+// StopUnattended interrupts the run that a token, or with an empty one any token,
+// has in a conversation and that no job follows: the process that started it was killed, or had lost the
 // backend. It reports whether there was one.
 func (m *Manager) StopUnattended(ctx context.Context, token, conversation string) (bool, error) {
 	if !m.unattendedOf(conversation, token) {

@@ -128,12 +128,13 @@ func (u *unattended) stops(conversation, token string) bool {
 	return known && mark.Token == token && !mark.Detach
 }
 
-// of reports whether the run that may go on in the conversation is the token's.
+// of reports whether the run that may go on in the conversation is the token's;
+// an empty token means any.
 func (u *unattended) of(conversation, token string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	mark, known := u.runs[conversation]
-	return known && mark.Token == token
+	return known && (token == "" || mark.Token == token)
 }
 
 // busy is called when the conversation has a run that is not a job of this

@@ -61,6 +61,10 @@ func NewStore(c Config) *Store {
 	return s
 }
 
+// firstKey is the name of the first key of OHGW_API_KEYS, which no token of the
+// files can have.
+const firstKey = "OHGW_API_KEYS[0]"
+
 // SplitKeys reads the value of OHGW_API_KEYS: keys separated by commas.
 func SplitKeys(s string) []string {
 	var keys []string

@@ -76,6 +76,13 @@ func (t Token) Allows(model string) bool {
 	return len(t.Models) == 0 || slices.Contains(t.Models, model)
 }
 
+// Operator reports whether the token may see and stop the runs of all tokens: the
+// default token, and the first key of OHGW_API_KEYS, as ohgw's own commands use
+// them. A default token that is limited to models may not.
+func (t Token) Operator() bool {
+	return (t.Name == DefaultName || t.Name == firstKey) && len(t.Models) == 0
+}
+
 // Expired reports whether the token's time is over.
 func (t Token) Expired(now time.Time) bool {
 	return !t.Expires.IsZero() && !now.Before(t.Expires)

@@ -274,6 +274,20 @@ func TestNoWriterIsLost(t *testing.T) {
 	}
 }
 
+func TestTheDefaultTokenIsTheOperators(t *testing.T) {
+	t.Parallel()
+	for want, tokens := range map[bool][]token.Token{
+		true:  {{Name: "default"}, {Name: "OHGW_API_KEYS[0]"}},
+		false: {{Name: "default", Models: []string{"openhands"}}, {Name: "ide"}, {Name: "OHGW_API_KEYS[1]"}},
+	} {
+		for _, tok := range tokens {
+			if got := tok.Operator(); got != want {
+				t.Errorf("%+v: operator %t", tok, got)
+			}
+		}
+	}
+}
+
 func TestFilesArePrivate(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

@@ -114,9 +114,18 @@ func notFound(err error) error {
 // Get asks for a path and decodes the answer into out. Raw is the answer as it
 // came.
 func (c *Daemon) Get(ctx context.Context, path string, out any) (raw []byte, err error) {
+	return c.ask(ctx, http.MethodGet, path, out)
+}
+
+// Post is Get for a request that changes something and has no body.
+func (c *Daemon) Post(ctx context.Context, path string, out any) (raw []byte, err error) {
+	return c.ask(ctx, http.MethodPost, path, out)
+}
+
+func (c *Daemon) ask(ctx context.Context, method, path string, out any) (raw []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Base+path, http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, method, c.Base+path, http.NoBody)
 	if err != nil {
 		return nil, fmt.Errorf("ask %s: %w", c.Base, err)
 	}
