@@ -101,7 +101,7 @@ again; no run is repeated.`,
 	f.BoolVarP(&opts.print, "print", "p", false, "send one prompt and print the answer")
 	f.BoolVar(&opts.stream, "stream", false, "stream the answer, even into a pipe")
 	f.BoolVar(&opts.plain, "plain", false, "chat line by line, for screen readers")
-	f.StringVarP(&opts.model, "model", "m", "", "use this `MODEL` (default openhands, the active profile)")
+	f.StringVarP(&opts.model, "model", "m", "", "use this `MODEL` or profile (default openhands, the active profile)")
 	f.StringVarP(&opts.conversation, "conversation", "c", "", "continue or begin the conversation `ID`")
 	f.StringVar(&opts.system, "system", "", "add `TEXT` to the agent's system prompt")
 	f.StringArrayVar(&opts.images, "image", nil, "show the agent the image `FILE`; may be repeated")
@@ -172,6 +172,9 @@ func run(ctx context.Context, o *options) (err error) {
 		if err != nil {
 			return err
 		}
+	}
+	if err := c.findModel(ctx); err != nil {
+		return err
 	}
 	if once {
 		return c.once(ctx)

@@ -111,6 +111,12 @@ func (c *session) turn(ctx context.Context, out show) (turnJSON, error) {
 		}
 		t.Status, t.Error = "error", &errorJSON{Code: e.Code, Message: e.Message}
 		if c.model == "" && e.Code == "model_not_found" {
+			if c.model = c.onlyModel(ctx); c.model != "" {
+				if !c.JSON {
+					c.Note("No profile is active; asking the only one, %s.", setup.Clean(c.model))
+				}
+				return c.turn(ctx, out)
+			}
 			return t, c.explainNoModel(ctx, e)
 		}
 		return t, c.faultOf(err)

@@ -72,7 +72,7 @@ func (g *guide) askKey(ctx context.Context) error {
 		return err
 	}
 	g.keyDone = true
-	if g.storeErr != nil { // the file was refused
+	if refused := g.storeErr != nil; refused {
 		return nil
 	}
 	return g.typeKey(ctx)
