@@ -38,6 +38,16 @@ type Backend interface {
 	// stays. An unknown id is ErrConversationNotFound.
 	Remove(ctx context.Context, id string) error
 
+	// About describes a conversation without opening it. An unknown id is
+	// ErrConversationNotFound.
+	About(ctx context.Context, id string) (About, error)
+
+	// Events reads a page of the log of a conversation without opening it: a run
+	// may be going on, and none is started. What cannot be decoded is left out.
+	// An unknown id is ErrConversationNotFound; an event that is not in the log
+	// is ErrRefused.
+	Events(ctx context.Context, id string, q EventQuery) (EventPage, error)
+
 	// Close lets go of everything the backend holds here. Runs in a server of
 	// their own go on.
 	Close() error

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -16,7 +17,7 @@ import (
 // left at its agent-server is one of the token's, too.
 func (d *Daemon) interrupt() handler {
 	return func(x *exchange, r *http.Request) error {
-		id, err := uuid.Parse(r.PathValue("id"))
+		id, err := uuid.Parse(openai.TrimConversationID(r.PathValue("id")))
 		if err != nil {
 			return newProblem(codeConversationID, "The conversation must be a UUID.", nil).about("id")
 		}

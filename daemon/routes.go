@@ -18,6 +18,8 @@ func (d *Daemon) routes() http.Handler {
 		{[]string{http.MethodGet, http.MethodHead}, "/models", d.private(d.listModels())},
 		{[]string{http.MethodGet, http.MethodHead}, "/models/{id...}", d.private(d.getModel())},
 		{[]string{http.MethodPost}, "/chat/completions", d.private(d.chat())},
+		{[]string{http.MethodGet, http.MethodHead, http.MethodDelete}, "/conversations/{id}", d.oneConversation()},
+		{[]string{http.MethodGet, http.MethodHead}, "/conversations/{id}/items", d.listItems()},
 		{[]string{http.MethodPost}, "/conversations/{id}/interrupt", d.private(d.interrupt())},
 		{[]string{http.MethodGet, http.MethodHead}, "/runs", d.private(d.listRuns())},
 	}

@@ -23,7 +23,9 @@ type conversationInfo struct {
 			SystemSuffix string `json:"system_message_suffix"`
 		} `json:"agent_context"`
 	} `json:"agent"`
-	Hooks json.RawMessage `json:"hook_config"`
+	Hooks   json.RawMessage `json:"hook_config"`
+	Title   string          `json:"title"`
+	Created string          `json:"created_at"`
 }
 
 // hasHooks reports whether a hook may change the course of a run.

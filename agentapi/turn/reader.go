@@ -95,7 +95,7 @@ func (r *Reader) Add(e event.Event) ([]Update, error) {
 	}
 	if !r.began {
 		m, ok := e.Body.(*event.Message)
-		r.began = ok && e.Source == event.SourceUser && m.LLMMessage.Role == "user"
+		r.began = ok && isQuestion(e, m)
 		if !r.began {
 			return nil, nil
 		}
@@ -123,7 +123,7 @@ func (r *Reader) readOwn(e event.Event) []Update {
 		}
 	case *event.Message:
 		if e.Source == event.SourceAgent {
-			return r.message(event.PlainText(b.LLMMessage.Content))
+			return r.message(e)
 		}
 		r.text.boundary()
 	case *event.Action:
@@ -142,29 +142,27 @@ func (r *Reader) readOwn(e event.Event) []Update {
 	return nil
 }
 
-func (r *Reader) message(t string) []Update {
-	if strings.TrimSpace(t) != "" {
-		r.answer = t
+// say takes in the texts of an event.
+func (r *Reader) say(e event.Event) (updates []Update) {
+	for _, s := range sayings(e) {
+		if s.final && strings.TrimSpace(s.text) != "" {
+			r.answer = s.text
+		}
+		updates = append(updates, r.text.whole(s.text)...)
 	}
-	updates := r.text.whole(t)
+	return updates
+}
+
+func (r *Reader) message(e event.Event) []Update {
+	updates := r.say(e)
 	r.text.boundary()
 	return updates
 }
 
 func (r *Reader) action(e event.Event, a *event.Action) []Update {
-	thought := event.PlainText(a.Thought)
-	updates := r.text.whole(thought)
-	if m, ok := finishMessage(a); ok {
-		if strings.TrimSpace(m) == "" {
-			m = thought
-		}
-		if strings.TrimSpace(m) != "" {
-			r.answer = m
-		}
-		if m == thought {
-			return updates // said once already
-		}
-		return append(updates, r.text.whole(m)...)
+	updates := r.say(e)
+	if _, ok := finishMessage(a); ok {
+		return updates
 	}
 	r.actions++
 	r.open = append(r.open, openCall{id: e.ID, began: e.Timestamp, action: a})

@@ -56,6 +56,14 @@ func (b *backend) Open(ctx context.Context, req agentapi.OpenRequest) (agentapi.
 	return handle{c, true}, nil
 }
 
+func (b *backend) About(_ context.Context, id string) (agentapi.About, error) {
+	return agentapi.About{ID: id}, nil
+}
+
+func (b *backend) Events(context.Context, string, agentapi.EventQuery) (agentapi.EventPage, error) {
+	return agentapi.EventPage{}, nil
+}
+
 func (b *backend) Remove(_ context.Context, id string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -294,6 +294,11 @@ func (m *Manager) removeConversation(ctx context.Context, id string) error {
 	if err != nil && !errors.Is(err, agentapi.ErrConversationNotFound) {
 		return fmt.Errorf("remove conversation %s: %w", id, err)
 	}
+	return m.tidyAfter(id)
+}
+
+// tidyAfter removes what belongs to a conversation that was removed.
+func (m *Manager) tidyAfter(id string) error {
 	m.unattended.end(id)
 	if err := m.cfg.Owners.Forget(id); err != nil {
 		return fmt.Errorf("remove conversation %s: %w", id, err)

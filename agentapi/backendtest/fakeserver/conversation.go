@@ -125,7 +125,8 @@ func (c *conversation) describe() map[string]any {
 	d := map[string]any{
 		"id": c.id, "agent": c.agent, "workspace": map[string]any{"working_dir": c.workspace, "kind": "LocalWorkspace"},
 		"execution_status": c.status, "tags": maps.Clone(c.tags),
-		"stats": map[string]any{"usage_to_metrics": maps.Clone(c.stats)},
+		"stats":      map[string]any{"usage_to_metrics": maps.Clone(c.stats)},
+		"created_at": "2026-11-21T10:00:00.000000Z",
 	}
 	if c.lastUser != "" {
 		d["last_user_message_id"] = c.lastUser

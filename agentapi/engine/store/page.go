@@ -1,0 +1,93 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// Page reads n events of the log of a conversation from the one with the id from
+// on, or with newest towards the beginning; "" is the first, or the last. next is
+// the id of the event behind the page, "" at the end. The conversation may be
+// open anywhere: an event that has its name is whole, or is left out like every
+// other that cannot be read.
+func Page(root, id, from string, newest bool, n int) (events []event.Event, next string, err error) {
+	if !Exists(root, id) {
+		return nil, "", ErrNotFound
+	}
+	d := &Dir{path: Path(root, id)}
+	files, err := d.eventFiles()
+	if err != nil {
+		return nil, "", err
+	}
+	files = d.contiguous(files)
+	if newest {
+		slices.Reverse(files)
+	}
+	if from != "" {
+		at := slices.IndexFunc(files, func(f eventFile) bool { return f.id() == from })
+		if at < 0 {
+			return nil, "", fmt.Errorf("%w: %s", ErrNoEvent, from)
+		}
+		files = files[at:]
+	}
+	if len(files) > n {
+		next = files[n].id()
+		files = files[:n]
+	}
+	read, errs := readAll(filepath.Join(d.path, "events"), files)
+	for i, e := range read {
+		if errs[i] == nil {
+			events = append(events, e)
+		}
+	}
+	return events, next, nil
+}
+
+// id is the id of the event in the file.
+func (f eventFile) id() string {
+	_, rest, _ := strings.Cut(strings.TrimPrefix(f.name, "event-"), "-")
+	return strings.TrimSuffix(rest, ".json")
+}
+
+// Description is what meta.json says of a conversation.
+type Description struct {
+	Created time.Time // zero if it is not known
+	Title   string
+	Tags    map[string]string
+}
+
+// Describe reads meta.json of a conversation that may be open anywhere. One
+// that only an SDK has written has none, and is described by nothing.
+func Describe(root, id string) (Description, error) {
+	if !Exists(root, id) {
+		return Description{}, ErrNotFound
+	}
+	data, err := os.ReadFile(filepath.Join(Path(root, id), metaFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return Description{}, nil
+	}
+	if err != nil {
+		return Description{}, fmt.Errorf("describe conversation: %w", err)
+	}
+	var meta struct {
+		Created string            `json:"created_at"`
+		Title   string            `json:"title"`
+		Tags    map[string]string `json:"tags"`
+	}
+	if err := json.Unmarshal(data, &meta); err != nil {
+		return Description{}, &DamageError{File: metaFile, Err: err}
+	}
+	created, err := time.Parse(time.RFC3339Nano, meta.Created)
+	if err != nil { // of another writer: without a zone
+		created, _ = time.Parse("2006-01-02T15:04:05.999999999", meta.Created)
+	}
+	return Description{Created: created, Title: meta.Title, Tags: meta.Tags}, nil
+}

@@ -1,0 +1,176 @@
+package daemon
+
+import (
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/daemon/openai"
+	"github.com/ohgw/ohgw/daemon/run"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+const (
+	// defaultItems and maxItems are OpenAI's limits of a page of items.
+	defaultItems = 20
+	maxItems     = 100
+
+	// includeActions lists what the agent did, and why turns failed.
+	includeActions = "openhands.actions"
+	// includeImages shows the pictures of messages.
+	includeImages = "message.input_image.image_url"
+)
+
+// includes are what may be asked for: those of ours, and OpenAI's, most of which
+// are about what no conversation here has.
+func includes() []string {
+	return []string{
+		includeActions, includeImages, "code_interpreter_call.outputs", "computer_call_output.output.image_url",
+		"file_search_call.results", "message.output_text.logprobs", "reasoning.encrypted_content",
+		"web_search_call.action.sources", "web_search_call.results",
+	}
+}
+
+// conversationHandler answers a request about the conversation of its path.
+type conversationHandler func(x *exchange, r *http.Request, reader run.Reader, id string) error
+
+// conversation reads the id of the path.
+func (d *Daemon) conversation(next conversationHandler) handler {
+	return d.private(func(x *exchange, r *http.Request) error {
+		id, err := uuid.Parse(openai.TrimConversationID(r.PathValue("id")))
+		if err != nil {
+			return newProblem(codeConversationID, "The conversation must be a UUID, or conv_ followed by a UUID.", nil).about("id")
+		}
+		x.note(slog.String("conversation_id", id))
+		reader := run.Reader{Token: x.client.ID, Anyone: x.client.Person, Owned: len(x.client.Models) > 0}
+		if err := next(x, r, reader, id); err != nil {
+			p := explain(err)
+			if p.wire.Code == codeNoConversation {
+				p = p.about("id")
+			}
+			return p
+		}
+		return nil
+	})
+}
+
+// oneConversation answers requests to /v1/conversations/{id}.
+func (d *Daemon) oneConversation() handler {
+	get, remove := d.getConversation(), d.deleteConversation()
+	return func(x *exchange, r *http.Request) error {
+		if r.Method == http.MethodDelete {
+			return remove(x, r)
+		}
+		return get(x, r)
+	}
+}
+
+// getConversation answers GET /v1/conversations/{id}.
+func (d *Daemon) getConversation() handler {
+	return d.conversation(func(x *exchange, r *http.Request, reader run.Reader, id string) error {
+		about, err := d.runs.About(r.Context(), reader, id)
+		if err != nil {
+			return err
+		}
+		created := about.Created
+		if created.Unix() <= 0 { // unknown, and clients insist on a time
+			created = d.began
+		}
+		return x.encode(openai.NewConversation(id, created.Unix(), openai.ConversationExtension{Title: about.Title, Profile: about.Profile}))
+	})
+}
+
+// deleteConversation answers DELETE /v1/conversations/{id}.
+func (d *Daemon) deleteConversation() handler {
+	return d.conversation(func(x *exchange, r *http.Request, reader run.Reader, id string) error {
+		if err := d.runs.Remove(r.Context(), reader, id); err != nil {
+			return err
+		}
+		return x.encode(openai.NewDeletedConversation(id))
+	})
+}
+
+// listItems answers GET /v1/conversations/{id}/items.
+func (d *Daemon) listItems() handler {
+	return d.conversation(func(x *exchange, r *http.Request, reader run.Reader, id string) error {
+		q, images, err := readItemQuery(r.URL.Query())
+		if err != nil {
+			return err
+		}
+		items, more, err := d.runs.Items(r.Context(), reader, id, q)
+		if err != nil {
+			return explainItems(err)
+		}
+		data, ids := make([]any, len(items)), make([]string, len(items))
+		for i, item := range items {
+			data[i], ids[i] = wireItem(item, images)
+		}
+		return x.encode(openai.NewItemList(data, ids, more))
+	})
+}
+
+// explainItems is the problem of a list: an event that is not in the log is one
+// that the client named.
+func explainItems(err error) error {
+	p := explain(err)
+	if agentapi.IsUnknownEvent(err) {
+		return newProblem(openai.CodeInvalidValue, "The conversation has no item with the ID in 'after'.", err).about("after")
+	}
+	return p
+}
+
+// readItemQuery reads what of the items is wanted.
+func readItemQuery(v url.Values) (q turn.ItemQuery, images bool, err error) {
+	q = turn.ItemQuery{Newest: true, Limit: defaultItems}
+	if after := v.Get("after"); after != "" {
+		q.After.Event, q.After.Before = openai.ParseItemID(after)
+	}
+	switch order := v.Get("order"); order {
+	case "", "desc":
+	case "asc":
+		q.Newest = false
+	default:
+		return q, false, newProblem(openai.CodeInvalidValue, "'order' must be asc or desc.", nil).about("order")
+	}
+	if limit := v.Get("limit"); limit != "" {
+		n, err := strconv.Atoi(limit)
+		if err != nil || n < 1 || n > maxItems {
+			return q, false, newProblem(openai.CodeInvalidValue, "'limit' must be a number from 1 to 100.", nil).about("limit")
+		}
+		q.Limit = n
+	}
+	include := slices.Concat(v["include"], v["include[]"])
+	for _, name := range include {
+		if !slices.Contains(includes(), name) {
+			return q, false, newProblem(openai.CodeInvalidValue, "'include' has a value that ohgw does not know; it knows "+includeActions+" and "+includeImages+".", nil).about("include")
+		}
+	}
+	q.Details = slices.Contains(include, includeActions)
+	return q, slices.Contains(include, includeImages), nil
+}
+
+// wireItem is an item in OpenAI's form, and its id.
+func wireItem(item turn.Item, images bool) (wire any, id string) {
+	id = openai.MessageID(item.Event, item.Before)
+	switch item.Kind {
+	case turn.ItemUser:
+		urls := item.Images
+		if !images {
+			urls = make([]string, len(urls))
+		}
+		return openai.UserMessage(id, item.Text, urls), id
+	case turn.ItemSaid:
+		return openai.AssistantMessage(id, item.Text, openai.PhaseCommentary), id
+	case turn.ItemCall:
+		return openai.ActionItem(oneLine(item.Call)), item.Call.ID
+	case turn.ItemFailure:
+		id = openai.ErrorID(item.Event)
+		return openai.ErrorItem{ID: id, Type: openai.ItemError, Message: item.Text}, id
+	case turn.ItemAnswer:
+	}
+	return openai.AssistantMessage(id, item.Text, openai.PhaseAnswer), id
+}

@@ -1,0 +1,42 @@
+package openai
+
+import "strings"
+
+// conversationPrefix begins the ids of conversations on OpenAI's wire.
+const conversationPrefix = "conv_"
+
+// TrimConversationID is the id of a conversation without that.
+func TrimConversationID(s string) string { return strings.TrimPrefix(s, conversationPrefix) }
+
+// Conversation is OpenAI's object of that name.
+type Conversation struct {
+	ID        string            `json:"id"`
+	Object    string            `json:"object"`     // "conversation"
+	CreatedAt int64             `json:"created_at"` // seconds
+	Metadata  map[string]string `json:"metadata"`   // of the client; never null
+	// Extension is what only ohgw knows.
+	Extension ConversationExtension `json:"ohgw"`
+}
+
+// ConversationExtension says what a conversation is about.
+type ConversationExtension struct {
+	Title   string `json:"title,omitempty"`
+	Profile string `json:"profile,omitempty"`
+}
+
+// NewConversation makes one of its UUID and the second in which it was made.
+func NewConversation(id string, created int64, extension ConversationExtension) Conversation {
+	return Conversation{ID: conversationPrefix + id, Object: "conversation", CreatedAt: created, Metadata: map[string]string{}, Extension: extension}
+}
+
+// DeletedConversation is the answer to a DELETE.
+type DeletedConversation struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"` // "conversation.deleted"
+	Deleted bool   `json:"deleted"`
+}
+
+// NewDeletedConversation makes one of a UUID.
+func NewDeletedConversation(id string) DeletedConversation {
+	return DeletedConversation{ID: conversationPrefix + id, Object: "conversation.deleted", Deleted: true}
+}
