@@ -33,6 +33,31 @@ func pieces(all ...any) []gateway.Piece {
 	return append(list, finished())
 }
 
+// deeds are one action of each kind, as an agent that fixes a test does them.
+func deeds() []gateway.Piece {
+	plan := func(id string, status ...string) gateway.Call {
+		c := gateway.Call{ID: id, State: "done", Tool: "task_tracker", Kind: "tasks", Line: "Plan the work", Seconds: number(0.004)}
+		for i, title := range []string{"Find out why the test is flaky", "Inject the clock", "Run it 100 times"} {
+			c.Tasks = append(c.Tasks, gateway.Task{Title: title, Status: status[i]})
+		}
+		return c
+	}
+	edit := gateway.Call{
+		ID: "5", State: "done", Tool: "file_editor", Kind: "edit", Line: "Edit internal/retry/retry.go", Path: "internal/retry/retry.go", Seconds: number(0.021),
+		Diff:  "@@ -12,3 +12,3 @@\n func (r *Retry) wait() {\n-\ttime.Sleep(r.pause)\n+\tr.clock.Sleep(r.pause) // 日本語\n }\n",
+		Added: 1, Removed: 1,
+	}
+	mcp := gateway.Call{ID: "7", State: "done", Tool: "tracker_search", Kind: "mcp", Line: "tracker_search", Output: "[Tool 'tracker_search' executed.]\n#12 flaky retry", Seconds: number(1.25)}
+	asked := mcp
+	asked.State, asked.Input, asked.Output = "running", "{\n  \"query\": \"flaky\"\n}", ""
+	return pieces(
+		plan("1", "in_progress", "todo", "todo"),
+		ran("2", "ls internal/retry", "retry.go\nretry_test.go", 0), ran("3", "cat internal/retry/retry.go", "package retry", 0),
+		ran("4", "go test ./internal/retry/...", "--- FAIL: TestRetry (0.01s)\n    retry_test.go:21: took 1.2s\nFAIL\nFAIL\texample.com/retry 0.012s", 1),
+		gateway.Text("The test sleeps for real.\n"), edit, plan("6", "done", "done", "in_progress"), asked, mcp, gateway.Text("It is deterministic now."),
+	)
+}
+
 func TestTheLatestActionOpens(t *testing.T) {
 	s := &script{answer: says(pieces(ran("1", "ls", "one.go\ntwo.go", 0), ran("2", "pwd", "/home/me", 0), gateway.Text("done"))...)}
 	talk(t, s, nil, func(c *chat) {

@@ -46,6 +46,8 @@ var scenes = []struct {
 			gateway.Progress("View internal/retry/retry_test.go"), gateway.Progress("Edit internal/retry/retry.go"), gateway.Text(page), finished())},
 		play: func(c *chat) { c.ask("Fix the flaky test in internal/retry"); c.press("next ques") },
 	},
+	{name: "actions", script: script{answer: says(deeds()...)}, play: func(c *chat) { c.ask("Fix the flaky test") }},
+	{name: "opened", script: script{answer: says(deeds()...)}, play: func(c *chat) { c.ask("Fix the flaky test"); c.press("ctrl+o", "alt+up", "alt+up") }},
 	{name: "working", script: script{answer: func(ctx context.Context, _ gateway.Question, say func(gateway.Piece)) error {
 		say(gateway.Started{})
 		say(gateway.Text("I look at the test first.\n"))

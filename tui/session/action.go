@@ -22,9 +22,9 @@ var kinds = map[string]transcript.Kind{
 // ActionOf is an action as views show it: harmless, each name in one line.
 func ActionOf(c gateway.Call) transcript.Action {
 	a := transcript.Action{
-		ID: c.ID, State: states[c.State], Kind: kinds[c.Kind], Tool: name(c.Tool), Line: name(c.Line), Input: safe.Text(c.Input),
-		ExitCode: c.ExitCode, Output: safe.Text(c.Output), OutputCut: max(0, c.OutputCut), Path: name(c.Path),
-		Diff: safe.Text(c.Diff), DiffCut: max(0, c.DiffCut), Added: max(0, c.Added), Removed: max(0, c.Removed),
+		ID: c.ID, State: states[c.State], Kind: kinds[c.Kind], Tool: name(c.Tool), Line: name(c.Line), Input: bounded(c.Input),
+		ExitCode: c.ExitCode, Output: bounded(c.Output), OutputCut: max(0, c.OutputCut), Path: name(c.Path),
+		Diff: bounded(c.Diff), DiffCut: max(0, c.DiffCut), Added: max(0, c.Added), Removed: max(0, c.Removed),
 	}
 	if a.Line == "" {
 		a.Line = a.Tool
@@ -32,10 +32,31 @@ func ActionOf(c gateway.Call) transcript.Action {
 	if c.Seconds != nil && *c.Seconds >= 0 && *c.Seconds < 1e6 {
 		a.Took = human.Precise(time.Duration(*c.Seconds * float64(time.Second)))
 	}
-	for _, t := range c.Tasks {
+	for _, t := range c.Tasks[:min(len(c.Tasks), maxTasks)] {
 		a.Tasks = append(a.Tasks, transcript.Task{Title: name(t.Title), Notes: name(t.Notes), Status: name(t.Status)})
 	}
 	return a
+}
+
+// What is kept of an action. A gateway of ours sends less.
+const (
+	maxBytes = 256 << 10
+	maxLines = 4000
+	maxTasks = 500
+)
+
+// bounded is a harmless text of at most maxBytes and maxLines.
+func bounded(s string) string {
+	s = safe.Text(s[:min(len(s), maxBytes)])
+	lines := 0
+	for i := range len(s) {
+		if s[i] == '\n' {
+			if lines++; lines == maxLines {
+				return s[:i]
+			}
+		}
+	}
+	return s
 }
 
 func name(s string) string { return wrap.Cut(safe.Line(s[:min(len(s), 8*maxProgress)]), maxProgress) }

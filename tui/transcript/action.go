@@ -65,6 +65,7 @@ type step struct {
 	bare     bool // there is only a line
 	open     bool
 	selected bool
+	stale    bool // a newer plan took its place
 	kept     cache
 }
 
@@ -115,7 +116,7 @@ func (s *step) plain() bool {
 	if s.bare {
 		return true
 	}
-	return !s.open && !s.selected && s.State != Failed && s.State != Rejected && s.State != Waiting && s.Diff == "" && s.DiffCut == 0 && len(s.Tasks) == 0
+	return !s.open && !s.selected && s.State != Failed && s.State != Rejected && s.State != Waiting && s.Diff == "" && s.DiffCut == 0 && (len(s.Tasks) == 0 || s.stale)
 }
 
 // Act adds an action, or takes in what is new of one.
@@ -127,13 +128,31 @@ func (a *Answer) Act(act Action) {
 					act.Input = s.Input
 				}
 				s.Action = act
+				a.replan(s)
 				p.change()
 				a.foot.version++
 				return
 			}
 		}
 	}
-	a.append(&step{Action: act})
+	s := &step{Action: act}
+	a.append(s)
+	a.replan(s)
+}
+
+// replan lets only the newest plan of the answer be shown by itself.
+func (a *Answer) replan(newest *step) {
+	if len(newest.Tasks) == 0 {
+		return
+	}
+	for _, p := range a.parts {
+		for _, s := range p.work {
+			if s != newest && len(s.Tasks) > 0 && !s.stale {
+				s.stale = true
+				p.change()
+			}
+		}
+	}
 }
 
 // append adds a step to the work at hand.

@@ -22,6 +22,7 @@ type painter struct {
 	markdown *markdown.Renderer // of theme; nil before a block is rendered
 	width    int
 	expanded bool
+	small    bool // there is no room for previews
 }
 
 // text is how wide a text can be.

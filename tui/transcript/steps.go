@@ -15,7 +15,11 @@ const maxRecent = 4
 func (p *part) stepLines(i int, live bool, pt *painter) []string {
 	s := p.work[i]
 	if pt.expanded || !s.plain() {
-		return pt.indent(append([]string{pt.stepLine(s)}, pt.body(s)...))
+		lines := pt.indent(append([]string{pt.stepLine(s)}, pt.body(s)...))
+		if rest, ok := strings.CutPrefix(lines[0], "  "); ok && s.selected {
+			lines[0] = style(pt.theme.Accent, "› ") + rest
+		}
+		return lines
 	}
 	first, end := p.group(i)
 	n := end - first
@@ -78,16 +82,4 @@ func (s *step) contains(text string) bool {
 		return true
 	}
 	return s.open && (strings.Contains(strings.ToLower(s.Output), text) || strings.Contains(strings.ToLower(s.Diff), text))
-}
-
-// body is what is behind the line of a step, as far as it is shown.
-func (p *painter) body(s *step) []string {
-	if s.bare || !p.expanded && !s.open {
-		return nil
-	}
-	var lines []string
-	for _, l := range wrap.Verbatim([]wrap.Span{{Text: strings.TrimRight(s.Output, "\n")}}, p.text()-4) {
-		lines = append(lines, style(p.theme.Faint, "│ ")+l)
-	}
-	return lines
 }

@@ -44,8 +44,12 @@ type key struct {
 	version  int
 	width    int
 	expanded bool
+	small    bool
 	theme    int
 }
+
+// minPreview is how high a list must be for previews of folded actions.
+const minPreview = 9
 
 // maxKept is how many rendered cells are kept while nobody sees them.
 const maxKept = 400
@@ -79,13 +83,13 @@ func New(t Theme) *List {
 // SetTheme changes the looks.
 func (l *List) SetTheme(t Theme) {
 	l.themes++
-	l.painter = painter{theme: t, width: l.width, expanded: l.painter.expanded}
+	l.painter = painter{theme: t, width: l.width, expanded: l.painter.expanded, small: l.painter.small}
 }
 
 // SetSize changes what can be seen. What is at the top stays there.
 func (l *List) SetSize(width, height int) {
 	l.width, l.height = max(width, 2), max(height, 0)
-	l.painter.width = l.width
+	l.painter.width, l.painter.small = l.width, l.height < minPreview
 }
 
 // Add puts a message at the end.
@@ -122,7 +126,7 @@ func (l *List) Expand(on bool) { l.painter.expanded = on }
 func (l *List) lines(message, cell int) (lead int, lines []string) {
 	m := l.messages[message]
 	c := m.slot(cell)
-	k := key{c.version, l.width, l.painter.expanded, l.themes}
+	k := key{c.version, l.width, l.painter.expanded, l.painter.small, l.themes}
 	if !c.known || c.key != k {
 		if !c.known {
 			l.kept = append(l.kept, c)
