@@ -40,6 +40,12 @@ type RunHealth struct {
 	Queued  int `json:"queued"`
 }
 
+// Runs counts the runs that go on and those that wait.
+func (d *Daemon) Runs() RunHealth {
+	stats := d.runs.Stats()
+	return RunHealth{Running: stats.Running, Queued: stats.Queued}
+}
+
 func (d *Daemon) root() handler {
 	return func(x *exchange, _ *http.Request) error {
 		return x.writeText("text/plain; charset=utf-8", []byte("ohgw: the API is at /v1\n"))
@@ -65,9 +71,8 @@ func (d *Daemon) health() handler {
 		if s.Err != nil {
 			h.Backend.Error = explain(s.Err).wire.Message
 		}
-		stats := d.runs.Stats()
-		h.Storage = d.state.health()
-		h.Runs = &RunHealth{Running: stats.Running, Queued: stats.Queued}
+		runs := d.Runs()
+		h.Storage, h.Runs = d.state.health(), &runs
 		return x.encode(h)
 	}
 }

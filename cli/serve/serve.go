@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/internal/buildinfo"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -58,7 +59,7 @@ the command prints what a client needs, including the key. Otherwise it prints
 one line when it is ready, without the key. With --json that line is JSON on
 stdout.
 
-After Ctrl-C or SIGTERM, running answers may finish (--drain); then the exit
+After Ctrl-C, SIGTERM or "ohgw stop", running answers may finish (--drain); then the exit
 code is 0. A second signal ends ohgw at once, with 128 + its number.`,
 			0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Conflict),
 		Example: kit.Examples(
@@ -128,7 +129,7 @@ func run(ctx context.Context, o *options) (err error) {
 	stop := context.AfterFunc(ctx, func() {
 		defer close(told)
 		tellManager(o.App, systemd.Stopping)
-		o.Hint("\nStopping. Running answers have %s to finish; press Ctrl-C again to end them at once.", s.Drain)
+		sayStopping(o.App, g.Runs(), s.Drain)
 	})
 	defer func() {
 		if !stop() {
@@ -138,6 +139,15 @@ func run(ctx context.Context, o *options) (err error) {
 	announce(ctx, o.App, greeting{info: info, settings: s, backend: g.Backend, key: key, state: dirs.State}, log)
 	tellManager(o.App, systemd.Ready, "STATUS=Answers at "+info.URL+"/v1")
 	return g.Serve(ctx, ln)
+}
+
+// sayStopping says that the end has begun, and what it waits for.
+func sayStopping(a *kit.App, runs daemon.RunHealth, drain time.Duration) {
+	if runs.Running+runs.Queued == 0 {
+		a.Hint("\nStopping.")
+		return
+	}
+	a.Hint("\nStopping. Running answers have %s to finish; press Ctrl-C again to end them at once.", drain)
 }
 
 // tellManager tells the service manager something. That it does not hear it is

@@ -97,6 +97,10 @@ func (h *handle) close() error {
 	return file.Close()
 }
 
+// HolderOf is who holds the exclusive lock on the file at path, as far as the
+// system tells.
+func HolderOf(path string) Holder { return holderOf(path) }
+
 // Held reports whether a process holds the exclusive lock on the file at path. A
 // file that is not there is not locked. It takes a shared lock for a moment, so
 // that two who ask at the same time do not take each other for a holder.

@@ -23,13 +23,20 @@ var info = instance.Info{URL: "http://127.0.0.1:6449", PID: 4711, Version: "1.2.
 // heldDir is the variable that makes TestMain play a daemon that is killed.
 const heldDir = "INSTANCE_TEST_DIR"
 
+// ownPID is the variable that makes it publish its own process.
+const ownPID = "INSTANCE_TEST_OWN_PID"
+
 func TestMain(m *testing.M) {
 	dir := os.Getenv(heldDir)
 	if dir == "" {
 		os.Exit(m.Run())
 	}
+	info := info
 	claim, err := instance.Acquire(context.Background(), dir, dir+"-state")
 	if err == nil {
+		if os.Getenv(ownPID) != "" {
+			info.PID = os.Getpid()
+		}
 		err = claim.Publish(info)
 	}
 	if err != nil {
@@ -233,6 +240,68 @@ func TestTheAddressIsPrivate(t *testing.T) {
 	}
 	if st.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
 		t.Errorf("mode = %o", st.Mode().Perm())
+	}
+	if err := claim.Release(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestADaemonIsEndedAndWaitedFor(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if _, err := instance.Open(dir); !errors.Is(err, instance.ErrNotRunning) {
+		t.Errorf("without a daemon: %v", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Env = append(os.Environ(), heldDir+"="+dir, ownPID+"=1")
+	if said := processtest.Hold(t, cmd); said != "ready\n" {
+		t.Fatalf("it says %q", said)
+	}
+	p, err := instance.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if p.Info.PID != cmd.Process.Pid {
+		t.Errorf("process %d, want %d", p.Info.PID, cmd.Process.Pid)
+	}
+	soon, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if p.Wait(soon) {
+		t.Error("it has ended by itself")
+	}
+	if err := p.End(); errors.Is(err, errors.ErrUnsupported) {
+		err = p.Kill()
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	if !p.Wait(t.Context()) {
+		t.Error("it was not waited for")
+	}
+	_ = cmd.Wait() // says that it was ended
+	if err := errors.Join(p.End(), p.Kill()); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("what has ended: %v", err)
+	}
+}
+
+func TestAnotherProcessIsNotTakenForTheDaemon(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells who holds a lock")
+	}
+	dir := t.TempDir()
+	claim := acquire(t, dir)
+	other := info
+	other.PID = os.Getppid() // not the one that holds the lock
+	if err := claim.Publish(other); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := instance.Open(dir); !errors.Is(err, instance.ErrStranger) {
+		t.Errorf("error = %v, want ErrStranger", err)
 	}
 	if err := claim.Release(); err != nil {
 		t.Fatal(err)
