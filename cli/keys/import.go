@@ -2,6 +2,7 @@ package keys
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -33,12 +34,13 @@ OH_SECRET_KEY_PATH, and OpenHands' other places). A key that is stored already
 is kept unless --replace is given. Each stored key is read back.
 
 The profiles keep their keys, because an agent-server without ohgw needs them
-there. --remove-from-profile removes them; agents then get their keys from ohgw
-only. Backups of those files may still contain the keys.
+there. --remove-from-profile removes them, also from the copy of the active
+profile in OpenHands' settings; agents then get their keys from ohgw only. Files
+that still contain one of the keys, such as backups, are listed.
 
 The exit code is 3 if a key could not be imported. With --json, keys is a list
-of objects with profile, field, entry, action (copied, moved, already, differs,
-skipped), secret_source and problem.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Credential, fault.Conflict),
+of objects with profile, path, field, entry, action (copied, moved, already,
+differs, skipped), secret_source and problem, and still_in is a list of paths.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Credential, fault.Conflict),
 		Example: kit.Examples("ohgw keys import", "ohgw keys import work --remove-from-profile"),
 		Args:    kit.NoKeys,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -78,7 +80,7 @@ func runImport(ctx context.Context, o *importOptions) error {
 	if slices.ContainsFunc(done, stored) {
 		o.Setup().RememberStore(store)
 	}
-	if err := printImports(o.App, store, done); err != nil {
+	if err := printImports(ctx, o.App, profiles, store, done); err != nil {
 		return err
 	}
 	return importFault(ctx, done, store)
@@ -100,9 +102,10 @@ func knownProfiles(ctx context.Context, a *kit.App, names []string) error {
 	return nil
 }
 
-func printImports(a *kit.App, store *setup.KeyStore, done []profile.Import) error {
+func printImports(ctx context.Context, a *kit.App, profiles *profile.Store, store *setup.KeyStore, done []profile.Import) error {
+	left := stillIn(ctx, a, profiles, store, done)
 	if a.JSON {
-		return a.PrintJSON(map[string]any{"store": store.JSON(), "keys": done})
+		return a.PrintJSON(map[string]any{"store": store.JSON(), "keys": done, "still_in": left})
 	}
 	if len(done) == 0 {
 		a.Hint("No profile contains a key.")
@@ -111,15 +114,37 @@ func printImports(a *kit.App, store *setup.KeyStore, done []profile.Import) erro
 	moved := false
 	for _, i := range done {
 		moved = moved || i.Action == profile.KeyMoved
-		t.Add(i.Profile, i.Field, string(i.Action), i.Problem)
+		what := i.Field
+		if filepath.Dir(i.Path) == profiles.Base() { // the settings' copy
+			what += " in " + filepath.Base(i.Path)
+		}
+		t.Add(i.Profile, what, string(i.Action), i.Problem)
 	}
 	if err := t.Write(a.Stdout); err != nil {
 		return err
 	}
 	if moved {
-		a.Note("Backups of those profiles may still hold the keys. From now on an agent-server gets these keys from ohgw only.")
+		a.Note("From now on an agent-server gets these keys from ohgw only.")
 	}
+	tellCopies(a, profiles, left, false)
 	return nil
+}
+
+// stillIn finds the files that contain a key in clear text that was moved.
+func stillIn(ctx context.Context, a *kit.App, profiles *profile.Store, store *setup.KeyStore, done []profile.Import) []string {
+	left := []string{}
+	looked := map[string]bool{}
+	for _, i := range done {
+		if i.Action != profile.KeyMoved || looked[i.Entry] {
+			continue
+		}
+		looked[i.Entry] = true
+		if key, err := store.Get(ctx, i.Entry); err == nil {
+			left = append(left, copiesOf(ctx, a, profiles, key)...)
+		}
+	}
+	slices.Sort(left)
+	return slices.Compact(left)
 }
 
 // importFault says that keys were not imported.

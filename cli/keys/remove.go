@@ -29,8 +29,9 @@ func newRemove(shared *options) *cobra.Command {
 		Short: "Remove a stored key",
 		Long: kit.Long(`
 Removes the stored key of a profile or of a provider (provider:NAME). Keys in
-profiles and variables are kept. The command asks for confirmation; --yes skips
-the question.`,
+profiles and variables are kept; files that contain the removed key in clear
+text are listed. The command asks for confirmation; --yes skips the question.
+With --json, still_in is the list of those files.`,
 			0, fault.Failed, fault.Usage, fault.Credential, fault.Conflict),
 		Example:           kit.Examples("ohgw keys remove work", "ohgw keys remove provider:openai --yes"),
 		Args:              keyArgs(1),
@@ -62,6 +63,14 @@ func runRemove(ctx context.Context, o *removeOptions) error {
 	if err := o.Setup().Reach(ctx, store); err != nil {
 		return err
 	}
+	profiles, err := o.Setup().ProfileStore(0)
+	if err != nil {
+		return err
+	}
+	left := []string{}
+	if key, err := store.Get(ctx, entry.Name); err == nil {
+		left = append(left, copiesOf(ctx, o.App, profiles, key)...)
+	}
 	switch err := store.Delete(ctx, entry.Name); {
 	case errors.Is(err, secret.ErrNotFound):
 		return fault.New(fmt.Sprintf("no key is stored for %s in the %s", setup.DescribeEntry(entry), store), "ohgw keys list shows the stored keys", nil)
@@ -69,8 +78,9 @@ func runRemove(ctx context.Context, o *removeOptions) error {
 		return setup.KeyFault(ctx, err, store)
 	}
 	if o.JSON {
-		return o.PrintJSON(map[string]any{"removed": entry, "store": store.JSON()})
+		return o.PrintJSON(map[string]any{"removed": entry, "store": store.JSON(), "still_in": left})
 	}
 	o.Note("The key for %s was removed from the %s.", setup.DescribeEntry(entry), store)
+	tellCopies(o.App, profiles, left, true)
 	return nil
 }

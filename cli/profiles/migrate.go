@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/profile/migrate"
+	"github.com/ohgw/ohgw/internal/setup"
 )
 
 // migrateOptions is what the command takes.
@@ -114,7 +115,7 @@ func runMigrate(ctx context.Context, o *migrateOptions) error {
 		Bases: bases, CLI: places.CLI, Apply: !o.DryRun && !o.Check,
 		AsOpenHands: o.AsOpenHands, Force: o.Force, BaseURL: o.BaseURL, BaseURLFor: o.Names,
 		Ciphers: o.Setup().Ciphers(places), Locking: o.Setup().Locking(o.LockTimeout),
-		Backups: filepath.Join(dirs.State, "backups"), Now: o.Now, LookupEnv: o.Setup().Lookup,
+		Backups: filepath.Join(dirs.State, setup.BackupsDir), Now: o.Now, LookupEnv: o.Setup().Lookup,
 		Progress: progress,
 	})
 	done()

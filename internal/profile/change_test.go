@@ -152,7 +152,7 @@ func TestUseCopiesTheEntryIntoTheSettings(t *testing.T) {
 	})
 	done, err := s.Use(t.Context(), "a", now())
 	must(t, err)
-	if done != (profile.Activation{Name: "a", Changed: true, Key: profile.KeyEncrypted}) {
+	if done.Name != "a" || !done.Changed || done.Key != profile.KeyEncrypted || done.Left != nil {
 		t.Errorf("%+v", done)
 	}
 	want := strings.Replace(existingSettings, `"model": "old"`, `"model": "openhands/gpt-5.5",
@@ -226,9 +226,10 @@ func TestAPlainKeyIsEncryptedOnlyWithTheSecretOfTheServer(t *testing.T) {
 		"a token of another profile":  {map[string]string{"profiles/b.json": `{"model":"x","api_key":"` + fixtureToken + `"}`}, profile.KeyEncrypted},
 		"a token in the settings":     {map[string]string{"settings.json": settingsWith(`{"model":"x","api_key":"` + fixtureToken + `"}`)}, profile.KeyEncrypted},
 		"a token of a connection":     {map[string]string{"provider-connections/provider_connections.json": `{"connections":[{"id":"c","api_key":"` + fixtureToken + `"}]}`}, profile.KeyEncrypted},
-		"a token of another secret":   {map[string]string{"profiles/b.json": `{"model":"x","api_key":"` + foreignToken + `"}`}, profile.KeyPlain},
-		"nothing to compare it with":  {nil, profile.KeyPlain},
-		"only keys that are in clear": {map[string]string{"profiles/b.json": plain}, profile.KeyPlain},
+		"a token of another secret":   {map[string]string{"profiles/b.json": `{"model":"x","api_key":"` + foreignToken + `"}`}, profile.KeyNone},
+		"nothing to compare it with":  {nil, profile.KeyNone},
+		"only keys that are in clear": {map[string]string{"profiles/b.json": plain}, profile.KeyNone},
+		"settings in clear text":      {map[string]string{"settings.json": settingsWith(`{"model":"x","api_key":"other"}`)}, profile.KeyPlain},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -238,6 +239,12 @@ func TestAPlainKeyIsEncryptedOnlyWithTheSecretOfTheServer(t *testing.T) {
 			must(t, err)
 			if done.Key != tt.want || strings.Contains(s.read("settings.json"), fixtureKey) != (tt.want == profile.KeyPlain) {
 				t.Errorf("key is %s: %s", done.Key, s.read("settings.json"))
+			}
+			if left := len(done.Left) == 1; left != (tt.want == profile.KeyNone) {
+				t.Errorf("left out: %v", done.Left)
+			}
+			if done, err := s.UseWithKey(t.Context(), "a", now()); err != nil || (done.Key == profile.KeyNone) {
+				t.Errorf("with the key: %+v, %v", done, err)
 			}
 			s.want("profiles/a.json", plain)
 		})

@@ -3,15 +3,12 @@ package profile
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/ohgw/ohgw/internal/fernet"
 	"github.com/ohgw/ohgw/internal/profile/canon"
 	"github.com/ohgw/ohgw/internal/profile/document"
-	"github.com/ohgw/ohgw/internal/profile/jsonedit"
 	"github.com/ohgw/ohgw/internal/secret"
 )
 
@@ -315,77 +312,4 @@ func (f finding) connection(e document.Entry) {
 	default:
 		f.add(Error, "connection-missing", f.remake(), "provider connection not found: %q", id)
 	}
-}
-
-// keys reports what is wrong with the keys that are written in the entry.
-func (f finding) keys(e document.Entry) {
-	for _, field := range secretFields() {
-		what, set := field, f.setKey()+" --field "+field
-		if field == apiKeyMember {
-			what, set = "key", f.setKey()
-		}
-		if f.profile == "" {
-			set = f.setKey()
-		}
-		f.key(e.Value.Get(field), what, set)
-	}
-}
-
-func (f finding) key(member jsonedit.Value, what, set string) {
-	text, _ := member.Text()
-	switch keyState(member) {
-	case KeyPlain:
-		repair := "chmod 600 " + quote(f.file.Path)
-		if f.profile != "" {
-			repair = "ohgw keys import --remove-from-profile " + quote(f.profile)
-		}
-		f.add(Warning, "key-plaintext", repair, "the %s is not encrypted in the file", what)
-		if _, err := secret.Parse(text); err != nil {
-			f.add(Error, "key-malformed", set, "%v", err)
-		}
-	case KeyEncrypted:
-		if _, _, err := f.c.store.cfg.Ciphers.Decrypt(text); err != nil {
-			f.undecryptable(err, "the "+what, set)
-		}
-	}
-}
-
-func (f finding) undecryptable(err error, what, repair string) {
-	if errors.Is(err, fernet.ErrNoKey) {
-		f.add(Note, "key-no-secret", "set OH_SECRET_KEY_PATH to the file with OpenHands' secret", "%s is encrypted, and OH_SECRET_KEY is not set here", what)
-		return
-	}
-	f.add(Error, "key-undecryptable", repair, "%s cannot be decrypted: %v", what, err)
-}
-
-func (f finding) setKey() string {
-	if f.profile == "" {
-		return "edit " + quote(f.file.Path)
-	}
-	return "ohgw keys set " + f.profile
-}
-
-// missing reports a profile that has no key anywhere.
-func (f finding) missing(summary Summary, e document.Entry) {
-	if f.c.keys == nil || summary.Auth == "subscription" || f.c.keys.Keyless(summary.Model) {
-		return
-	}
-	subject := summary.Subject()
-	if f.c.keys.Locate(subject, f.c.names).Kind != secret.FromNowhere {
-		return
-	}
-	text := "there is no key for it"
-	if keyState(e.Value.Get("api_key")) == KeyRedacted {
-		text = "its key was replaced by a mask when the profile was saved"
-	}
-	if variables := f.c.keys.Variables(subject.Model); len(variables) > 0 {
-		text += ", and " + strings.Join(variables, ", ") + " is not set here"
-	}
-	if withheld := f.c.keys.Withheld(subject, f.c.names); withheld.Kind != secret.FromNowhere {
-		text = fmt.Sprintf("there is no key for it: the %s is only sent to that provider's hosts", withheld)
-	}
-	if f.c.namesErr != nil {
-		text += fmt.Sprintf(" (the stored keys cannot be listed: %v)", f.c.namesErr)
-	}
-	f.add(Error, "key-missing", "ohgw keys set "+f.profile, "%s", text)
 }

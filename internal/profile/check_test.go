@@ -130,8 +130,8 @@ func TestCheckNamesTheCommandThatRepairs(t *testing.T) {
 	want := []string{
 		" active-missing warning ohgw profiles use NAME",
 		" agent-profile-dangling error ohgw profiles add a",
-		" key-plaintext warning chmod 600 BASE/agent_settings.json",
-		" key-plaintext warning chmod 600 BASE/settings.json",
+		" key-plaintext note chmod 600 BASE/agent_settings.json",
+		" key-plaintext warning ohgw profiles add default --from-settings && ohgw profiles use default",
 		" readable-by-others warning chmod 600 BASE/agent_settings.json",
 		" report-ambiguous warning ohgw profiles migrate --base-url URL @cli",
 		" report-stranded error ohgw profiles migrate --as-openhands @settings",

@@ -26,6 +26,7 @@ const (
 // Import is one key that was looked at.
 type Import struct {
 	Profile string       `json:"profile"`
+	Path    string       `json:"path"`
 	Field   string       `json:"field"`
 	Entry   string       `json:"entry"`
 	Action  ImportAction `json:"action"`
@@ -41,8 +42,9 @@ type ImportOptions struct {
 	Remove  bool     // the key is removed from the profile: a running server needs it there
 }
 
-// ImportKeys copies the keys that are written in profiles into a key store.
-// One that cannot be read does not stop the others.
+// ImportKeys copies the keys that are written in profiles, and in the settings'
+// copy of the active one, into a key store. One that cannot be read does not
+// stop the others.
 func (s *Store) ImportKeys(ctx context.Context, keys secret.Store, opts ImportOptions) ([]Import, error) {
 	files, err := s.choose(opts.Names)
 	if err != nil {
@@ -52,14 +54,15 @@ func (s *Store) ImportKeys(ctx context.Context, keys secret.Store, opts ImportOp
 	for _, f := range files {
 		snap := f.Read()
 		if snap.Doc == nil {
-			out = append(out, Import{Profile: f.Name(), Action: KeySkipped, Err: snap.Err(), Problem: snap.Gate.Error()})
+			out = append(out, Import{Profile: f.Name(), Path: f.Path, Action: KeySkipped, Err: snap.Err(), Problem: snap.Gate.Error()})
 			continue
 		}
 		for _, field := range secretFields() {
-			if state := keyState(snap.Doc.Root().Get(field)); state == KeyPlain || state == KeyEncrypted {
-				out = append(out, s.importKey(ctx, keys, snap, field, opts))
+			if inClearOrEncrypted(snap.Doc.Root().Get(field)) {
+				out = append(out, s.importKey(ctx, keys, secretAt{f.Name(), snap, nil, field}, opts))
 			}
 		}
+		out = append(out, s.importActive(ctx, keys, snap, opts)...)
 		if ctx.Err() != nil {
 			return out, ctx.Err()
 		}
@@ -87,13 +90,70 @@ func fieldOf(member string) string {
 	return member
 }
 
-func (s *Store) importKey(ctx context.Context, keys secret.Store, snap document.Snapshot, field string, opts ImportOptions) Import {
-	out := Import{Profile: snap.File.Name(), Field: field, Entry: s.entryName(snap.File.Name(), field)}
+// secretAt is a secret in a file.
+type secretAt struct {
+	profile string            // whose it is
+	in      document.Snapshot // the profile, or the settings
+	entry   []string          // path of its entry in the file
+	field   string            // member of the entry
+}
+
+func (a secretAt) path() []string { return append(slices.Clone(a.entry), a.field) }
+
+func (a secretAt) member() jsonedit.Value { return a.in.Doc.Root().At(a.path()...) }
+
+func inClearOrEncrypted(member jsonedit.Value) bool {
+	state := keyState(member)
+	return state == KeyPlain || state == KeyEncrypted
+}
+
+// importActive imports the keys of the settings' copy of a profile: those that
+// the profile itself does not have, or all of them if they are to be removed. A
+// key of the copy never replaces that of the profile.
+func (s *Store) importActive(ctx context.Context, keys secret.Store, of document.Snapshot, opts ImportOptions) []Import {
+	snap := s.settings().Read()
+	if snap.Doc == nil {
+		return nil // Check reports settings that cannot be read.
+	}
+	if active, _ := snap.Doc.Root().Get(activeMember).Text(); active != of.File.Name() {
+		return nil
+	}
+	var out []Import
+	for _, field := range secretFields() {
+		at := secretAt{of.File.Name(), snap, []string{"agent_settings", "llm"}, field}
+		own := inClearOrEncrypted(of.Doc.Root().Get(field))
+		switch {
+		case !inClearOrEncrypted(at.member()) || own && !opts.Remove:
+		case own && opts.Replace:
+			out = append(out, s.dropKey(ctx, at))
+		default:
+			out = append(out, s.importKey(ctx, keys, at, opts))
+		}
+	}
+	return out
+}
+
+// dropKey removes a copy whose place another key takes.
+func (s *Store) dropKey(ctx context.Context, at secretAt) Import {
+	out := s.importOf(at)
+	out.Action = KeyMoved
+	if err := s.removeKey(ctx, at); err != nil {
+		out.Action, out.Err, out.Problem = KeySkipped, err, err.Error()
+	}
+	return out
+}
+
+func (s *Store) importOf(at secretAt) Import {
+	return Import{Profile: at.profile, Path: at.in.File.Path, Field: at.field, Entry: s.entryName(at.profile, at.field)}
+}
+
+func (s *Store) importKey(ctx context.Context, keys secret.Store, at secretAt, opts ImportOptions) Import {
+	out := s.importOf(at)
 	skip := func(err error) Import {
 		out.Action, out.Err, out.Problem = KeySkipped, err, err.Error()
 		return out
 	}
-	member := snap.Doc.Root().Get(field)
+	member := at.member()
 	text, _ := member.Text()
 	key := secret.New(text)
 	var err error
@@ -109,8 +169,8 @@ func (s *Store) importKey(ctx context.Context, keys secret.Store, snap document.
 		return skip(err)
 	}
 	if opts.Remove && out.Action != KeyDiffers {
-		if err := s.removeKey(ctx, snap, field); err != nil {
-			return skip(fmt.Errorf("the key was stored, but is still in the profile, too: %w", err))
+		if err := s.removeKey(ctx, at); err != nil {
+			return skip(fmt.Errorf("the key was stored, but is still in %s, too: %w", at.in.File.Path, err))
 		}
 		out.Action = KeyMoved
 	}
@@ -140,14 +200,14 @@ func storeKey(ctx context.Context, keys secret.Store, entry string, key secret.V
 	return KeyCopied, nil
 }
 
-// removeKey takes a member out of a profile if it is still what it was.
-func (s *Store) removeKey(ctx context.Context, before document.Snapshot, field string) error {
-	was := string(before.Doc.Root().Get(field).Raw())
-	_, err := before.File.Update(ctx, s.cfg.Locking, func(now document.Snapshot) (*jsonedit.Doc, error) {
-		if now.Doc == nil || string(now.Doc.Root().Get(field).Raw()) != was {
+// removeKey takes a secret out of its file if it is still what it was.
+func (s *Store) removeKey(ctx context.Context, at secretAt) error {
+	was := string(at.member().Raw())
+	_, err := at.in.File.Update(ctx, s.cfg.Locking, func(now document.Snapshot) (*jsonedit.Doc, error) {
+		if now.Doc == nil || string(now.Doc.Root().At(at.path()...).Raw()) != was {
 			return nil, document.ErrChanged
 		}
-		return now.Doc.Delete(field)
+		return now.Doc.Delete(at.path()...)
 	})
 	return err
 }

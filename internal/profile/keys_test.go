@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -87,6 +88,74 @@ func TestImportMovesKeysByRemovingTheMember(t *testing.T) {
 	want(t, importAll(t, s, keys, profile.ImportOptions{Remove: true}), "a api_key moved test", "a aws_session_token moved")
 	s.want("profiles/a.json", "{\n  \"model\": \"x\",\n  \"other\": 1.0\n}\n")
 	want(t, importAll(t, s, keys, profile.ImportOptions{Remove: true}))
+}
+
+// The active profile is in the settings once more, as OpenHands writes it.
+func TestImportMovesTheKeyOutOfTheSettingsToo(t *testing.T) {
+	t.Parallel()
+	const plain = `{"model":"x", "api_key":"` + fixtureKey + `"}`
+	settings := func(llm string) string {
+		return "{\n  \"agent_settings\": {\"llm\": " + llm + ", \"odd\": 1.50},\n  \"active_profile\": \"a\"\n}\n"
+	}
+	for name, tt := range map[string]struct {
+		profile, settings string
+		opts              profile.ImportOptions
+		want              []string
+		left              string // entry in the settings
+	}{
+		"the same key":       {plain, plain, profile.ImportOptions{Remove: true}, []string{"a api_key moved", "a api_key moved"}, `{"model":"x"}`},
+		"only there":         {`{"model":"x"}`, plain, profile.ImportOptions{Remove: true}, []string{"a api_key moved"}, `{"model":"x"}`},
+		"only there, copied": {`{"model":"x"}`, plain, profile.ImportOptions{}, []string{"a api_key copied"}, plain},
+		"not asked for":      {plain, plain, profile.ImportOptions{}, []string{"a api_key copied"}, plain},
+		"another key": {
+			plain, `{"model":"x","api_key":"other"}`,
+			profile.ImportOptions{Remove: true},
+			[]string{"a api_key moved", "a api_key differs"},
+			`{"model":"x","api_key":"other"}`,
+		},
+		"another key that gives way": {
+			plain, `{"model":"x","api_key":"other"}`, profile.ImportOptions{Remove: true, Replace: true}, []string{"a api_key moved", "a api_key moved"}, `{"model":"x"}`,
+		},
+		"encrypted": {plain, `{"model":"x","api_key":"` + fixtureToken + `"}`, profile.ImportOptions{Remove: true}, []string{"a api_key moved", "a api_key moved test"}, `{"model":"x"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStore(t, map[string]string{
+				"profiles/a.json": tt.profile, "profiles/b.json": `{"model":"y"}`, "settings.json": settings(tt.settings),
+			})
+			keys := new(secrettest.Store)
+			want(t, importAll(t, s, keys, tt.opts), tt.want...)
+			s.want("settings.json", settings(tt.left))
+			if got, err := keys.Get(t.Context(), secret.ProfileEntry(s.base, "a", "")); err != nil || got.Reveal() != fixtureKey {
+				t.Errorf("stored: %v", err)
+			}
+		})
+	}
+}
+
+func TestCopiesOfAKeyAreFound(t *testing.T) {
+	t.Parallel()
+	const odd = `quote"and\\slash-0123`
+	s := newStore(t, map[string]string{
+		"profiles/a.json":     `{"model":"x","api_key":"` + fixtureKey + `"}`,
+		"profiles/a.json.tmp": `{"model":"x","api_key":"` + fixtureKey + `"}`,
+		"profiles/b.json":     `{"model":"x","api_key":"` + fixtureToken + `"}`,
+		"profiles/c.json":     `{"model":"x","api_key":"` + fixtureKey + `-longer"}`,
+		"settings.json":       settingsWith(`{"model":"x","api_key":"` + fixtureKey + `"}`),
+		"provider-connections/provider_connections.json": `{"connections":[{"id":"c","api_key":"quote\"and\\\\slash-0123"}]}`,
+		"deep/down/settings.json":                        settingsWith(`{"model":"x","api_key":"` + fixtureKey + `"}`),
+	})
+	paths := func(key string, more ...string) (rel []string) {
+		for _, path := range s.Copies(t.Context(), secret.New(key), more...) {
+			name, err := filepath.Rel(s.base, path)
+			must(t, err)
+			rel = append(rel, filepath.ToSlash(name))
+		}
+		return rel
+	}
+	want(t, paths(fixtureKey, s.path("deep"), s.path("none")), "deep/down/settings.json", "profiles/a.json", "profiles/a.json.tmp", "settings.json")
+	want(t, paths(odd), "provider-connections/provider_connections.json")
+	want(t, paths("another"))
 }
 
 // forgetful loses what it is given.

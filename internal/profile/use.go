@@ -16,15 +16,28 @@ type Activation struct {
 	Name    string   `json:"name"`
 	Changed bool     `json:"changed"` // false when it was active already, with this content
 	Key     KeyState `json:"key"`     // how the key is written in the settings now
+	// Left are the secrets of the profile that were not copied, because they
+	// would be in clear text in the settings, too: members of the entry.
+	Left []string `json:"left,omitempty"`
 }
 
 // Use makes a profile the active one. As the agent-server does, it copies the
 // entry into the settings, with the URL and the key of its provider connection.
-// An encrypted key is copied as it is; a key in clear is encrypted when it is
-// known what the agent-server encrypts with, else it is in clear twice.
+// An encrypted key is copied as it is. A key in clear text is encrypted when it
+// is known what the agent-server encrypts with. Otherwise it is copied only if
+// the settings have one in clear text already: such an OpenHands needs it there.
 //
 // It returns the errors of Load, and ErrLegacy.
 func (s *Store) Use(ctx context.Context, name string, now time.Time) (Activation, error) {
+	return s.use(ctx, name, now, false)
+}
+
+// UseWithKey is Use, and copies a key in clear text in any case.
+func (s *Store) UseWithKey(ctx context.Context, name string, now time.Time) (Activation, error) {
+	return s.use(ctx, name, now, true)
+}
+
+func (s *Store) use(ctx context.Context, name string, now time.Time, clear bool) (Activation, error) {
 	name, err := CleanName(name)
 	if err != nil {
 		return Activation{}, err
@@ -39,7 +52,10 @@ func (s *Store) Use(ctx context.Context, name string, now time.Time) (Activation
 	}
 	done := Activation{Name: name}
 	done.Changed, err = s.updateSettings(ctx, func(doc *jsonedit.Doc) (*jsonedit.Doc, error) {
-		entry, err := s.activeEntry(p, snap, doc, now)
+		entry, err := s.activeEntry(p, snap)
+		if err == nil {
+			entry, done.Left, err = s.hideKeys(entry, doc, now, clear)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +91,7 @@ func activate(doc, entry *jsonedit.Doc, name string) (*jsonedit.Doc, error) {
 
 // activeEntry makes the entry that goes into the settings from the one in the
 // profile.
-func (s *Store) activeEntry(p *Profile, snap document.Snapshot, settings *jsonedit.Doc, now time.Time) (*jsonedit.Doc, error) {
+func (s *Store) activeEntry(p *Profile, snap document.Snapshot) (*jsonedit.Doc, error) {
 	entry, err := s.present(snap.Doc)
 	if err != nil {
 		return nil, err
@@ -90,14 +106,9 @@ func (s *Store) activeEntry(p *Profile, snap document.Snapshot, settings *jsoned
 		}
 	}
 	if conn, ok := s.readConnections().byID[p.Connection]; ok {
-		if entry, err = withConnection(entry, conn); err != nil {
-			return nil, err
-		}
+		return withConnection(entry, conn)
 	}
-	if keyState(entry.Root().Get("api_key")) != KeyPlain {
-		return entry, nil
-	}
-	return s.encryptKey(entry, settings, now)
+	return entry, nil
 }
 
 func withConnection(entry *jsonedit.Doc, conn jsonedit.Value) (*jsonedit.Doc, error) {
@@ -113,19 +124,36 @@ func withConnection(entry *jsonedit.Doc, conn jsonedit.Value) (*jsonedit.Doc, er
 	return entry.Delete("base_url")
 }
 
-// encryptKey encrypts a key in clear if a token in the store shows which secret
-// the agent-server has. Encrypting with a wrong one would lose the key for it.
-func (s *Store) encryptKey(entry, settings *jsonedit.Doc, now time.Time) (*jsonedit.Doc, error) {
-	cipher, ok := s.cfg.Ciphers.matching(s.tokens(settings))
-	if !ok {
-		return entry, nil
+// hideKeys encrypts the secrets of an entry that are in clear text, if a token
+// in the store shows which secret the agent-server has: encrypting with a wrong
+// one would lose the key for it. Otherwise it takes them out, unless clear text
+// is wanted or the settings have it already; left are those.
+func (s *Store) hideKeys(entry, settings *jsonedit.Doc, now time.Time, clear bool) (out *jsonedit.Doc, left []string, err error) {
+	for _, field := range secretFields() {
+		if keyState(entry.Root().Get(field)) != KeyPlain {
+			continue
+		}
+		cipher, known := s.cfg.Ciphers.matching(s.tokens(settings))
+		switch {
+		case known:
+			key, _ := entry.Root().Get(field).Text()
+			token, err := cipher.Key.Encrypt([]byte(key), now, rand.Reader)
+			if err != nil {
+				return nil, nil, err
+			}
+			entry, err = entry.Set(jsonedit.Quote(token), field)
+			if err != nil {
+				return nil, nil, err
+			}
+		case clear || keyState(settings.Root().At("agent_settings", "llm", field)) == KeyPlain:
+		default:
+			if entry, err = entry.Delete(field); err != nil {
+				return nil, nil, err
+			}
+			left = append(left, field)
+		}
 	}
-	key, _ := entry.Root().Get("api_key").Text()
-	token, err := cipher.Key.Encrypt([]byte(key), now, rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	return entry.Set(jsonedit.Quote(token), "api_key")
+	return entry, left, nil
 }
 
 // tokens are the encrypted keys of the store.

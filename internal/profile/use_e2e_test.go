@@ -68,7 +68,7 @@ func TestTheSDKUnderstandsWhatIsActiveAsTheProfile(t *testing.T) {
 		}
 		s := profile.Open(profile.Config{Base: base, Ciphers: ciphers()})
 		want[name] = []string{}
-		if _, err := s.Use(t.Context(), "p", now()); err != nil || strings.HasPrefix(name, "p33") {
+		if _, err := s.UseWithKey(t.Context(), "p", now()); err != nil || strings.HasPrefix(name, "p33") {
 			want[name] = []string{"not loaded"} // A subscription needs a login.
 		}
 	}

@@ -16,6 +16,10 @@ const (
 	KeyNamesFile = "key-names.json" // names of the keys in the keyring
 )
 
+// BackupsDir has the copies of OpenHands' files that were changed, in the state
+// directory.
+const BackupsDir = "backups"
+
 // KeyStore is where the LLM keys are kept, as the settings say.
 type KeyStore struct {
 	secret.Store
