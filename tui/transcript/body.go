@@ -73,43 +73,58 @@ func (p *painter) lastLines(output string, width int) []string {
 
 // whole is all that is known of a step.
 func (p *painter) whole(s *step, width int) []string {
-	var lines []string
-	faint := func(text string) { lines = append(lines, style(p.theme.Faint, cutLine(text, width))) }
-	text := func(t string) {
-		lines = append(lines, wrap.Verbatim([]wrap.Span{{Text: strings.TrimRight(t, "\n")}}, width)...)
-	}
 	switch {
-	case s.Kind == Command:
-		if input := strings.TrimSpace(s.Input); input != "" && !strings.HasSuffix(s.Line, " "+input) {
-			for i, l := range wrap.Verbatim([]wrap.Span{{Text: input, SGR: p.theme.Strong}}, max(width-2, 2)) {
-				lines = append(lines, [2]string{"$ ", "  "}[min(i, 1)]+l)
-			}
-		}
 	case s.Kind == Think:
-		return append(lines, wrap.Text(s.Input, width)...)
+		return wrap.Text(s.Input, width)
 	case len(s.Tasks) > 0:
 		return p.plan(s.Tasks, width, len(s.Tasks))
 	case s.Diff != "" || s.DiffCut > 0:
 		return p.edit(s, width)
-	case s.Input != "" && s.Kind != Read:
-		faint("arguments")
-		text(s.Input)
-		if s.Output != "" {
-			faint("result")
-		}
 	}
+	return append(p.input(s, width), p.output(s, width)...)
+}
+
+// input is what a tool was told, where the line of the step does not say it.
+func (p *painter) input(s *step, width int) []string {
+	input := strings.TrimSpace(s.Input)
 	switch {
+	case input == "" || s.Kind == Read || s.Kind == Command && strings.HasSuffix(s.Line, " "+input):
+		return nil
+	case s.Kind == Command:
+		var lines []string
+		for i, l := range wrap.Verbatim([]wrap.Span{{Text: input, SGR: p.theme.Strong}}, max(width-2, 2)) {
+			lines = append(lines, [2]string{"$ ", "  "}[min(i, 1)]+l)
+		}
+		return lines
+	}
+	return append([]string{p.faint("arguments", width)}, verbatim(input, width)...)
+}
+
+// output is what a tool said.
+func (p *painter) output(s *step, width int) []string {
+	var lines []string
+	switch {
+	case s.Output != "" && s.Input != "" && s.Kind != Command && s.Kind != Read:
+		lines = append([]string{p.faint("result", width)}, verbatim(s.Output, width)...)
 	case s.Output != "":
-		text(s.Output)
+		lines = verbatim(s.Output, width)
 	case s.State == Done && s.Kind == Command:
-		faint("no output")
+		lines = []string{p.faint("no output", width)}
 	case s.State == Running:
-		faint("running")
+		lines = []string{p.faint("running", width)}
 	}
 	if s.OutputCut > 0 {
-		faint(human.Size(int64(s.OutputCut)) + " in the middle of the output are not shown")
+		lines = append(lines, p.faint(human.Size(int64(s.OutputCut))+" in the middle of the output are not shown", width))
 	}
 	return lines
+}
+
+func (p *painter) faint(text string, width int) string {
+	return style(p.theme.Faint, cutLine(text, width))
+}
+
+func verbatim(text string, width int) []string {
+	return wrap.Verbatim([]wrap.Span{{Text: strings.TrimRight(text, "\n")}}, width)
 }
 
 // edit is the patch of an edit.
