@@ -272,12 +272,12 @@ func TestAPromptIsAQuestionOfItsConversation(t *testing.T) {
 	if said != "Let me look.\n\nIt is there." {
 		t.Errorf("%q", said)
 	}
-	if diff := cmp.Diff([]string{"tool_call $ ls completed"}, other); diff != "" {
+	if diff := cmp.Diff([]string{"tool_call ls completed"}, other); diff != "" {
 		t.Error(diff)
 	}
 	image := "data:image/png;base64," + png
 	want := gateway.Question{
-		Model: "openhands_work", Conversation: id, Key: "id2", Images: []string{image, image},
+		Model: "openhands_work", Conversation: id, Key: "id2", Details: true, Images: []string{image, image},
 		Text: "Look at /src/a b/main.go#L3 and [a page](https://example.org/x)\n<resource uri=\"file:///n.md\">\nnotes\n</resource>\n",
 	}
 	if diff := cmp.Diff([]gateway.Question{want}, s.questions()); diff != "" {

@@ -16,9 +16,11 @@ type session struct {
 	id  string // of the conversation too
 	dir string // where the agent works
 
-	mu    sync.Mutex
-	model string
-	stop  context.CancelCauseFunc // of the turn that runs, or nil
+	mu      sync.Mutex
+	model   string
+	stop    context.CancelCauseFunc // of the turn that runs, or nil
+	allowed map[string]bool         // actions that the user always allows; see key
+	cost    *float64                // US dollars so far, or nil where nobody knows
 }
 
 // add keeps a new session.

@@ -2,6 +2,8 @@ package acp
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/gateway"
@@ -13,15 +15,20 @@ type turn struct {
 	a *Agent
 	s *session
 
-	sent strings.Builder // text that the editor has
+	calls map[string]gateway.Call // what the editor knows, by ID
+
+	// Of the question that is asked now; there are several where actions wait for
+	// a confirmation.
+	key     string
+	started bool
+	sent    strings.Builder // text that the editor has
 	// back is how much of sent is expected again, after a lost connection: the
 	// gateway repeats its answer from the beginning.
 	back    string
-	held    string // text that may be a notice of the gateway; see text
-	started bool
-	key     string // of the question
-	actions int    // lines of progress so far
-	skip    int    // lines of progress that are expected again
+	held    string   // text that may be a notice of the gateway; see text
+	actions int      // lines of progress so far
+	skip    int      // lines of progress that are expected again
+	pending []string // the IDs of actions that wait
 }
 
 // prompt asks the agent.
@@ -57,36 +64,84 @@ func (a *Agent) run(ctx context.Context, s *session, m message) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	s.mu.Lock()
-	q := gateway.Question{Model: s.model, Conversation: s.id, Text: m.text, Images: m.images, Key: a.cfg.NewID()}
-	s.mu.Unlock()
-	t := &turn{a: a, s: s, key: q.Key}
-	end, err := t.ask(ctx, endpoint, q)
-	if err != nil {
-		return "", err
+	t := &turn{a: a, s: s, calls: make(map[string]gateway.Call)}
+	q := gateway.Question{Text: m.text, Images: m.images}
+	for {
+		end, err := t.ask(ctx, endpoint, q)
+		switch {
+		case err != nil:
+			return "", err
+		case end.RunStatus == "cancelled":
+			return stopCancelled, nil
+		case end.Finish == "length":
+			return stopTokens, nil
+		case end.RunStatus != "waiting_for_confirmation":
+			return stopEnd, nil
+		}
+		q = gateway.Question{}
+		q.Decision, err = t.permission(ctx, end)
+		if errors.Is(err, errCancelled) {
+			return stopCancelled, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		if q.Decision == gateway.Reject {
+			q.Text = refusal
+		}
 	}
-	if end.Finish == "length" {
-		return stopTokens, nil
-	}
-	return stopEnd, nil
 }
 
 // ask sends a question and tells the editor what comes.
 func (t *turn) ask(ctx context.Context, endpoint gateway.Endpoint, q gateway.Question) (gateway.Done, error) {
-	var end gateway.Done
+	t.s.mu.Lock()
+	q.Model, q.Conversation, q.Key, q.Details = t.s.model, t.s.id, t.a.cfg.NewID(), true
+	t.s.mu.Unlock()
+	t.key, t.started, t.back, t.held, t.actions, t.skip, t.pending = q.Key, false, "", "", 0, 0, nil
+	t.sent.Reset()
 	for p, err := range endpoint.Ask(ctx, q) {
 		if err != nil {
 			_ = t.flush() // The error is what counts.
-			return end, err
+			return gateway.Done{}, err
 		}
-		if d, ok := p.(gateway.Done); ok {
-			end = d
+		if end, ok := p.(gateway.Done); ok {
+			return end, t.end(end)
 		}
 		if err := t.show(p); err != nil {
-			return end, err
+			return gateway.Done{}, err
 		}
 	}
-	return end, nil
+	return gateway.Done{}, errNoEnd
+}
+
+// errNoEnd is an answer that ended without a word. No gateway does that.
+var errNoEnd = errors.New("the answer did not come to its end")
+
+// end tells the editor how the answer ended. Actions that wait are asked about
+// in a dialog, so the notice about them is not a part of the answer.
+func (t *turn) end(end gateway.Done) error {
+	if end.RunStatus == "waiting_for_confirmation" && strings.HasSuffix(t.held, end.Notice) {
+		t.held = ""
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	u := usage{Kind: "usage_update", Used: end.Context.Tokens, Size: end.Context.Window}
+	t.s.mu.Lock()
+	if spent := end.Usage.Cost; spent != nil {
+		if t.s.cost != nil {
+			spent = new(*spent + *t.s.cost)
+		}
+		t.s.cost = spent
+	}
+	if t.s.cost != nil {
+		u.Cost = &cost{*t.s.cost, "USD"}
+	}
+	t.s.mu.Unlock()
+	if u.Size == 0 {
+		return nil
+	}
+	return t.update(u)
 }
 
 // show tells the editor about a piece of an answer.
@@ -102,6 +157,13 @@ func (t *turn) show(p gateway.Piece) error {
 		t.begin()
 	case gateway.Progress:
 		return t.progress(string(p))
+	case gateway.Call:
+		if p.State == "waiting" {
+			t.pending = append(t.pending, p.ID)
+		}
+		return t.call(p)
+	case gateway.Retry:
+		return t.think(fmt.Sprintf("%s; attempt %d of %d in %.0f s.\n", p.Cause, p.Attempt, p.Of, p.Seconds))
 	}
 	return nil
 }
@@ -111,9 +173,14 @@ func (t *turn) begin() {
 	if t.started {
 		t.back, t.skip = t.sent.String(), t.actions
 		t.sent.Reset()
-		t.actions = 0
+		t.actions, t.pending = 0, nil
 	}
 	t.started = true
+}
+
+// think tells the editor something beside the answer.
+func (t *turn) think(text string) error {
+	return t.update(chunk{Kind: "agent_thought_chunk", Content: block{Type: "text", Text: text}})
 }
 
 // text tells the editor what it has not seen of a piece. A piece that begins the

@@ -114,6 +114,7 @@ type toolCall struct {
 	Kind      string         `json:"sessionUpdate,omitempty"` // empty in a permission request
 	ID        string         `json:"toolCallId"`
 	Title     string         `json:"title,omitempty"`
+	Name      string         `json:"name,omitempty"` // of the tool
 	ToolKind  string         `json:"kind,omitempty"`
 	Status    string         `json:"status,omitempty"`
 	Content   []toolContent  `json:"content,omitempty"`
@@ -142,4 +143,47 @@ type toolContent struct {
 type location struct {
 	Path string `json:"path"`
 	Line int    `json:"line,omitempty"`
+}
+
+type plan struct {
+	Kind    string      `json:"sessionUpdate"`
+	Entries []planEntry `json:"entries"`
+}
+
+type planEntry struct {
+	Content  string `json:"content"`
+	Priority string `json:"priority"`
+	Status   string `json:"status"`
+}
+
+// usage is how full the model's context is.
+type usage struct {
+	Kind string `json:"sessionUpdate"`
+	Used int64  `json:"used"`
+	Size int64  `json:"size"`
+	Cost *cost  `json:"cost,omitempty"`
+}
+
+type cost struct {
+	Amount   float64 `json:"amount"`
+	Currency string  `json:"currency"`
+}
+
+type permissionParams struct {
+	Session string             `json:"sessionId"`
+	Call    toolCall           `json:"toolCall"`
+	Options []permissionOption `json:"options"`
+}
+
+type permissionOption struct {
+	ID   string `json:"optionId"`
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+}
+
+type permissionResult struct {
+	Outcome struct {
+		Outcome string `json:"outcome"` // "selected" or "cancelled"
+		Option  string `json:"optionId"`
+	} `json:"outcome"`
 }
