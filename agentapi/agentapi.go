@@ -124,6 +124,9 @@ type Status struct {
 	Address string   // where it is, without credentials; empty in this process
 	Missing []string // what this version lacks, each a short sentence
 	Err     error    // why it cannot be used now; nil when it can
+	// SharesFiles says that paths of this machine are the same files to the
+	// agents: a conversation can work in any directory of this machine.
+	SharesFiles bool
 }
 
 // Profile is an LLM profile of OpenHands: one model of the gateway.

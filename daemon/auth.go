@@ -19,6 +19,9 @@ type Client struct {
 	ChatBy []string
 	// Operator sees and stops the runs of all clients.
 	Operator bool
+	// Workspaces are the directories, absolute, that it may choose for its
+	// conversations, with all below them; [AnyWorkspace]: every one. Empty: none.
+	Workspaces []string
 	// Person is the user at this machine, not a program with a key: every
 	// conversation is open to it, and what it begins stays open to all tokens.
 	Person bool
@@ -62,7 +65,7 @@ func (d *Daemon) private(next handler) handler {
 		if err != nil {
 			return err
 		}
-		x.client = client
+		x.client, x.tellsPaths = client, client.chooses() && !fromPage(r)
 		if d.draining.Load() {
 			return newProblem(codeNotReady, "ohgw is shutting down; try again in a moment.", nil)
 		}

@@ -41,6 +41,8 @@ type call struct {
 	chat    *chats.ID    // what the client calls the chat; nil: nothing
 	visit   *chats.Visit // to that chat; nil until it is admitted
 	asked   string       // the message whose answer is to go on; empty: a new one is asked
+
+	workspace string // the directory that the client names for a new conversation
 }
 
 // chat answers POST /v1/chat/completions.
@@ -163,14 +165,18 @@ func (d *Daemon) checkHosts(ctx context.Context, images []string) error {
 }
 
 // submit finds or starts the run that answers the call.
-func (d *Daemon) submit(r *http.Request, client Client, c *call, profile agentapi.Profile) (*run.Attachment, error) {
+func (d *Daemon) submit(r *http.Request, client Client, c *call, profile agentapi.Profile) (_ *run.Attachment, err error) {
 	ctx := r.Context()
+	if c.workspace, err = d.namedWorkspace(r, client, c.options); err != nil {
+		return nil, err
+	}
 	req := run.Request{
 		Token: client.ID, Who: client.Name, Fingerprint: c.fingerprint(client),
 		IdempotencyKey: c.options.key, Retry: c.options.retry, Fresh: c.options.fresh,
 		ConversationID: c.options.conversation, Profile: profile.Name, ProfileRevision: profile.Revision,
 		System: c.System, Message: agentapi.Message{Text: c.Text, Images: c.Images},
 		Decision: c.decision(), Timeout: c.options.timeout, Detach: c.options.detach, Details: c.options.details, Anyone: client.Person,
+		Workspace: c.workspace, Named: c.workspace != "",
 		Gone: conns.Gone(r),
 	}
 	if len(client.Models) > 0 { // what it may enter is what it has begun
@@ -202,6 +208,9 @@ func (c *call) fingerprint(client Client) run.Fingerprint {
 		binary.BigEndian.PutUint64(size[:], uint64(len(part)))
 		h.Write(size[:])
 		h.Write([]byte(part))
+	}
+	if c.workspace != "" {
+		h.Write([]byte("\x00workspace\x00" + c.workspace))
 	}
 	h.Write(c.Digest[:])
 	return run.Fingerprint(h.Sum(nil))

@@ -95,7 +95,10 @@ func (d *Daemon) enterChat(c *call, req run.Request) (*chats.Visit, *run.Attachm
 		return nil, nil, errDirect
 	}
 	req.ConversationID, req.Origin, req.From = visit.Conversation, visit.Origin, visit.From
-	req.Workspace, req.Chat, req.Kind = d.chatPlace(c.chat, visit), visit, visit.Planned()
+	if !req.Named {
+		req.Workspace = d.chatPlace(c.chat, visit)
+	}
+	req.Chat, req.Kind = visit, visit.Planned()
 	att, err := d.runs.Admit(req)
 	if err != nil {
 		visit.Close()

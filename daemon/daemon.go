@@ -193,10 +193,6 @@ func New(cfg Config) (*Daemon, error) {
 	if cfg.Tokens == nil && !cfg.NoAuth {
 		return nil, errors.New("the daemon needs a token store, unless it runs without keys")
 	}
-	root := cfg.WorkspaceRoot
-	if root == "" && cfg.StateDir != "" {
-		root = filepath.Join(cfg.StateDir, workspaces)
-	}
 	d := &Daemon{cfg: cfg, guard: newGuard(cfg), began: cfg.Now(), directCalls: make(chan struct{}, maxDirect)}
 	d.drains, d.beginDrain = context.WithCancel(context.Background())
 	d.life, d.end = context.WithCancel(context.Background())
@@ -206,7 +202,7 @@ func New(cfg Config) (*Daemon, error) {
 	d.runs, err = run.New(run.Config{
 		Backend: cfg.Backend, Logger: cfg.Logger, Now: cfg.Now,
 		MaxRuns: cfg.MaxRuns, MaxQueue: cfg.MaxQueue, OneShotTTL: cfg.OneShotTTL, RunTimeout: cfg.RunTimeout, Grace: cfg.Grace,
-		Workspace: cfg.Workspace, WorkspaceRoot: root, StateDir: cfg.StateDir, BackendID: cfg.BackendID, InProcess: cfg.InProcess,
+		Workspace: cfg.Workspace, WorkspaceRoot: d.workspaceRoot(), StateDir: cfg.StateDir, BackendID: cfg.BackendID, InProcess: cfg.InProcess,
 		Owners: owners.Open(cfg.StateDir), Ended: d.ended,
 	})
 	if err != nil {
@@ -229,6 +225,15 @@ func New(cfg Config) (*Daemon, error) {
 		return err
 	})
 	return d, nil
+}
+
+// workspaceRoot is where the directories are that conversations were given;
+// empty if there are none.
+func (d *Daemon) workspaceRoot() string {
+	if d.cfg.WorkspaceRoot == "" && d.cfg.StateDir != "" {
+		return filepath.Join(d.cfg.StateDir, workspaces)
+	}
+	return d.cfg.WorkspaceRoot
 }
 
 // Close interrupts what still runs and lets go of everything. The backend is

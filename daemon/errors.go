@@ -15,18 +15,23 @@ import (
 
 // The codes of failures that daemon/openai does not know.
 const (
-	codeContentEncoding   = "unsupported_content_encoding"
-	codeConversationID    = "invalid_conversation_id"
-	codeContextLength     = "context_length_exceeded"
-	codeModelNotFound     = "model_not_found"
-	codeNoConversation    = "conversation_not_found"
-	codeUnknownURL        = "unknown_url"
-	codeMethod            = "method_not_allowed"
-	codeMissingKey        = "missing_api_key"
-	codeInvalidKey        = "invalid_api_key"
-	codeForbiddenMetrics  = "forbidden_metrics"
-	codeForbiddenHost     = "forbidden_host"
-	codeForbiddenOrigin   = "forbidden_origin"
+	codeContentEncoding  = "unsupported_content_encoding"
+	codeConversationID   = "invalid_conversation_id"
+	codeContextLength    = "context_length_exceeded"
+	codeModelNotFound    = "model_not_found"
+	codeNoConversation   = "conversation_not_found"
+	codeUnknownURL       = "unknown_url"
+	codeMethod           = "method_not_allowed"
+	codeMissingKey       = "missing_api_key"
+	codeInvalidKey       = "invalid_api_key"
+	codeForbiddenMetrics = "forbidden_metrics"
+	codeForbiddenHost    = "forbidden_host"
+	codeForbiddenOrigin  = "forbidden_origin"
+
+	codeForbiddenWorkspace = "forbidden_workspace"
+	codeNoWorkspace        = "workspace_not_found"
+	codeWorkspaceMismatch  = "workspace_mismatch"
+
 	codeTooLarge          = "request_too_large"
 	codeTooSlow           = "request_timeout"
 	codeQueueFull         = "rate_limit_exceeded"
@@ -77,7 +82,7 @@ func rowOf(code string) row {
 		return row{http.StatusBadRequest, request, 0, false}
 	case codeMissingKey, codeInvalidKey:
 		return row{http.StatusUnauthorized, request, 0, false}
-	case codeForbiddenHost, codeForbiddenOrigin, codeForbiddenMetrics:
+	case codeForbiddenHost, codeForbiddenOrigin, codeForbiddenMetrics, codeForbiddenWorkspace:
 		return row{http.StatusForbidden, request, 0, false}
 	case codeModelNotFound, codeUnknownURL, codeNoConversation:
 		return row{http.StatusNotFound, request, 0, false}
@@ -87,7 +92,7 @@ func rowOf(code string) row {
 		return row{http.StatusRequestTimeout, request, 0, false}
 	case codeTooLarge:
 		return row{http.StatusRequestEntityTooLarge, request, 0, false}
-	case codeKeyConflict, codeModelMismatch:
+	case codeKeyConflict, codeModelMismatch, codeWorkspaceMismatch:
 		return row{http.StatusConflict, request, 0, true}
 	case codeHeadersTooLarge:
 		return row{http.StatusRequestHeaderFieldsTooLarge, request, 0, false}
@@ -148,6 +153,9 @@ func explain(err error) *problem {
 	}
 	if e, ok := errors.AsType[*openai.RequestError](err); ok {
 		return newProblem(e.Code, e.Message, nil).about(e.Param)
+	}
+	if e, ok := errors.AsType[*run.WorkspaceError](err); ok {
+		return mismatch(e.Have)
 	}
 	if p := storageProblem(err); p != nil {
 		return p

@@ -22,6 +22,7 @@ const (
 	headerConfirm      = "X-OpenHands-Confirm"
 	headerReconciled   = "X-OpenHands-Reconciled"
 	headerDetails      = "X-OpenHands-Details"
+	headerWorkspace    = "X-OpenHands-Workspace"
 )
 
 // exchange is one request and its answer. It is the ResponseWriter that all
@@ -37,6 +38,8 @@ type exchange struct {
 	body    *incoming
 	// versioned: the path began with /v1.
 	versioned bool
+	// tellsPaths: the client may know where conversations work.
+	tellsPaths bool
 
 	status  int // 0 until the header is written
 	written int64
@@ -106,6 +109,9 @@ func (x *exchange) attached(att *run.Attachment, key bool) {
 	h := x.Header()
 	h.Set(headerConversation, att.ConversationID())
 	x.note(slog.String("conversation_id", att.ConversationID()))
+	if dir := att.Workspace(); dir != "" && x.tellsPaths {
+		h.Set(headerWorkspace, escapedPath(dir))
+	}
 	if how := att.Reconciled(); how != "" {
 		h.Set(headerReconciled, how)
 		x.note(slog.String("reconciled", how))

@@ -17,6 +17,8 @@ type Health struct {
 	Backend *BackendHealth `json:"backend,omitempty"`
 	Runs    *RunHealth     `json:"runs,omitempty"`
 	Storage *StorageHealth `json:"storage,omitempty"`
+
+	Workspace *WorkspaceHealth `json:"workspace,omitempty"`
 }
 
 // BackendHealth is what runs the agents.
@@ -73,6 +75,7 @@ func (d *Daemon) health() handler {
 		}
 		runs := d.Runs()
 		h.Storage, h.Runs = d.state.health(), &runs
+		h.Workspace = d.workspaceHealth(ctx, client)
 		return x.encode(h)
 	}
 }

@@ -63,6 +63,9 @@ func taskOf(c *call, h http.Header, utility bool) (housekeeping.Task, bool) {
 func (d *Daemon) housekeep(ctx context.Context, x *exchange, c *call, profile agentapi.Profile, task housekeeping.Task) error {
 	x.Header().Set(headerTask, string(task))
 	ignored := slices.Clone(c.Ignored)
+	if c.options.workspace != "" {
+		ignored = append(ignored, headerWorkspace)
+	}
 	if len(c.Images) > 0 {
 		ignored = append(ignored, "images")
 		slices.Sort(ignored)

@@ -438,6 +438,9 @@ func TestHealthTellsAClientWithAKeyEverything(t *testing.T) {
 			Missing: []string{"It has no tools."}, Error: "The agent-server at 127.0.0.1:8000 cannot be reached.",
 		},
 		Runs: &daemon.RunHealth{Running: 1},
+		Workspace: &daemon.WorkspaceHealth{
+			Choose: []string{}, Reason: "This API key may not choose the directory of a conversation; create one that may with ohgw tokens create NAME --workspace DIR.",
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

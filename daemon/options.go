@@ -22,6 +22,7 @@ type options struct {
 	details      bool // the agent's actions under the key "ohgw"
 	timeout      time.Duration
 	attempt      string // a UI's own name for the answer that it wants
+	workspace    string // the path that a new conversation shall work in
 }
 
 const (
@@ -69,6 +70,9 @@ func readOptions(h http.Header) (o options, err error) {
 	// A person who asks for another answer sends the same bytes as a program
 	// that tries again; where the UI names each answer, they can be told apart.
 	o.attempt = h.Get("X-OpenWebUI-Message-Id")
+	if o.workspace, err = workspaceHeader(h); err != nil {
+		return o, err
+	}
 	o.timeout, err = timeLimit(h)
 	return o, err
 }

@@ -35,6 +35,9 @@ type Config struct {
 
 	// Recent keeps the conversations; nil keeps none.
 	Recent Recent
+	// Locate describes the directory of a conversation; "" is one of the gateway's
+	// choice. It may read files.
+	Locate func(dir string) Where
 	// Edit puts a text where an editor finds it. It is called outside of the
 	// event loop, and the editor gets the terminal while it runs.
 	Edit func(text string) (*Draft, error)
@@ -54,6 +57,8 @@ type Config struct {
 type (
 	// Place is where the questions go, in words for a person.
 	Place = session.Place
+	// Where is the directory of a conversation, for people.
+	Where = session.Where
 	// Hints are commands that help in a state the chat cannot leave by itself.
 	Hints = session.Hints
 	// Start is how a chat begins.
@@ -80,6 +85,6 @@ type Draft struct {
 func (c Config) session(again, models string, redials bool) session.Config {
 	return session.Config{
 		Endpoint: c.Endpoint, Place: c.Place, Hints: c.Hints, Start: c.Start, NewID: c.NewID, Now: c.Now,
-		Recent: c.Recent, ReadImage: c.ReadImage, Save: c.Save, Again: again, Models: models, Redials: redials,
+		Recent: c.Recent, Locate: c.Locate, ReadImage: c.ReadImage, Save: c.Save, Again: again, Models: models, Redials: redials,
 	}
 }

@@ -66,7 +66,7 @@ func newModel(ctx context.Context, cfg Config) *model {
 
 // Init starts what the chat needs to know: the models and the background.
 func (m *model) Init() tea.Cmd {
-	return tea.Batch(tea.RequestBackgroundColor, m.chat.Connect(), m.chat.Next(), m.status.move())
+	return tea.Batch(tea.RequestBackgroundColor, m.chat.Connect(), m.chat.Look(), m.chat.Next(), m.status.move())
 }
 
 func (m *model) restyle() {

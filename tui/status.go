@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"path"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -73,7 +75,7 @@ func (s *status) line(l looks, width int) string {
 		return paint(look, wrap.Cut(" "+state, width))
 	}
 	left := wrap.Cut(s.chat.ModelName(), room)
-	for _, variants := range [][]string{{shortID(s.chat.Convo.ID)}, {where(s.place), shortPlace(s.place)}} {
+	for _, variants := range [][]string{s.directory(), {shortID(s.chat.Convo.ID)}, {where(s.place), shortPlace(s.place)}} {
 		for _, p := range variants {
 			if p != "" && wrap.Width(left)+3+wrap.Width(p) <= room {
 				left += " · " + p
@@ -83,6 +85,17 @@ func (s *status) line(l looks, width int) string {
 	}
 	gap := strings.Repeat(" ", width-2-wrap.Width(left)-wrap.Width(right))
 	return " " + paint(l.faint, left) + gap + paint(l.faint, strings.TrimSuffix(right, state)) + paint(look, state)
+}
+
+// directory is where the conversation works, the whole path first.
+func (s *status) directory() []string {
+	w := s.chat.Where
+	if w.Dir == "" {
+		return nil
+	}
+	short := w
+	short.Dir = path.Base(filepath.ToSlash(w.Dir))
+	return []string{w.String(), short.String(), safe.Line(short.Dir)}
 }
 
 // link is the connection in a word, with a mark that needs no colour.

@@ -196,7 +196,7 @@ func New(cfg Config) *Backend {
 
 // Status reports that the engine is there: it is in this process.
 func (b *Backend) Status(context.Context) agentapi.Status {
-	s := agentapi.Status{Name: "embedded", Version: b.cfg.Version}
+	s := agentapi.Status{Name: "embedded", Version: b.cfg.Version, SharesFiles: true}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {

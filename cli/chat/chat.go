@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,6 +45,8 @@ type options struct {
 	system       string
 	images       []string
 	timeout      time.Duration
+	workspace    string
+	yes          bool
 	settings     kit.SettingFlags
 
 	wasSetUp bool // questions were asked already
@@ -74,6 +77,13 @@ The prompt is the argument, or stdin, or the argument followed by stdin in
 it appears as it is generated. The agent's actions go to stderr, unless --quiet
 is given. --json prints one document with the answer, the conversation and the
 usage; with --stream, one line for each piece and then the document.
+
+The agent works in the current directory. The command asks once for each
+directory, and stores your answer; without a terminal it does not ask, and the
+agent gets a new, empty directory. --workspace names the directory without a
+question. A running daemon accepts it with the token "default" or a token made
+with "ohgw tokens create NAME --workspace DIR". A conversation keeps its
+directory.
 
 A question without --conversation runs in a conversation of its own, which is
 removed later (see one_shot_ttl). --conversation takes a UUID: a known one is
@@ -106,6 +116,8 @@ again; no run is repeated.`,
 	f.StringVar(&opts.system, "system", "", "add `TEXT` to the agent's system prompt")
 	f.StringArrayVar(&opts.images, "image", nil, "show the agent the image `FILE`; may be repeated")
 	f.DurationVar(&opts.timeout, "timeout", 0, "interrupt a run after this `TIME`, e.g. 10m")
+	f.StringVar(&opts.workspace, "workspace", "", "let the agent work in `DIR`; none: a new directory (default: the current directory)")
+	f.BoolVar(&opts.yes, "yes", false, "let the agent work in the current directory without a question")
 	opts.settings = kit.AddSettingsNamed(cmd, "url", "demo")
 	addCompletions(a, cmd)
 	return cmd, opts
@@ -176,6 +188,9 @@ func run(ctx context.Context, o *options) (err error) {
 	if err := c.findModel(ctx); err != nil {
 		return err
 	}
+	if err := c.chooseWorkspace(ctx, s); err != nil {
+		return err
+	}
 	if once {
 		return c.once(ctx)
 	}
@@ -191,6 +206,9 @@ type session struct {
 	asker  *running.Daemon // nil for a gateway of our own
 	own    *serving.Own
 	demo   bool // asked for on the command line: a daemon that runs has none
+
+	directory string // that new conversations work in; "" for the gateway's choice
+	elsewhere string // why that is not the current directory, for people
 }
 
 // connect finds the gateway: the one that was named, or that runs, or one of
@@ -225,6 +243,11 @@ func (c *session) newClient(cfg gateway.Config) *gateway.Client {
 // notice says what somebody at a terminal should know about the gateway; empty
 // if nothing.
 func (c *session) notice() string {
+	return strings.TrimSpace(c.about() + "\n" + c.elsewhere)
+}
+
+// about says which gateway it is, if that is not one that runs.
+func (c *session) about() string {
 	if c.own == nil {
 		return ""
 	}

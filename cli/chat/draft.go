@@ -16,21 +16,9 @@ import (
 	"github.com/ohgw/ohgw/tui"
 )
 
-// expand is a path as a shell would have given it.
-func (c *session) expand(path string) (string, error) {
-	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
-		dirs, err := c.Setup().Dirs()
-		if err != nil {
-			return "", err
-		}
-		return filepath.Join(dirs.Home, rest), nil
-	}
-	return path, nil
-}
-
 // save writes a new file, for the user only, and never over another one.
 func (c *session) save(_ context.Context, path, text string) (_ string, err error) {
-	if path, err = c.expand(path); err != nil {
+	if path, err = c.Expand(path); err != nil {
 		return "", err
 	}
 	if path, err = filepath.Abs(path); err != nil {

@@ -44,12 +44,22 @@ func (c *session) faultOf(err error) error {
 			f.Hint = fmt.Sprintf("try again in %s", e.RetryAfter)
 		}
 	case gateway.Refused:
-		f.Hint = "change the setting it names"
-		if e.Code == "model_not_found" {
-			f.Hint = "choose one with --model; ohgw models lists the models"
-		}
+		f.Hint = refusedHint(e.Code)
 	}
 	return f
+}
+
+// refusedHint is what to do about a question that cannot be asked like this.
+func refusedHint(code string) string {
+	switch code {
+	case "model_not_found":
+		return "choose one with --model; ohgw models lists the models"
+	case "workspace_mismatch":
+		return "continue it in its own directory: add --workspace none"
+	case "forbidden_workspace", "workspace_not_found":
+		return "let ohgw choose a directory: add --workspace none"
+	}
+	return "change the setting it names"
 }
 
 // noModels is the error for a gateway that has no model at all.

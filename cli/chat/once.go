@@ -16,6 +16,7 @@ type turnJSON struct {
 	Answer       string       `json:"answer"`
 	Model        string       `json:"model"`
 	Conversation string       `json:"conversation"`
+	Workspace    string       `json:"workspace,omitempty"`
 	RequestID    string       `json:"request_id"`
 	Status       string       `json:"status"` // of the run: "finished", "paused", ...
 	Finish       string       `json:"finish"`
@@ -90,7 +91,7 @@ func (c *session) show() show {
 // turn asks the question and reads its answer.
 func (c *session) turn(ctx context.Context, out show) (turnJSON, error) {
 	q := gateway.Question{
-		Model: c.model, Conversation: c.conversation, System: c.system, Text: c.prompt, Timeout: c.timeout,
+		Model: c.model, Conversation: c.conversation, System: c.system, Text: c.prompt, Timeout: c.timeout, Workspace: c.directory,
 	}
 	if q.Model == "" {
 		q.Model = activeModel
@@ -143,6 +144,7 @@ func (c *session) read(ctx context.Context, q gateway.Question, t *turnJSON, out
 		switch p := p.(type) {
 		case gateway.Started:
 			t.taken, t.Conversation, t.RequestID = true, p.Conversation, p.RequestID
+			t.Workspace = p.Workspace
 			t.Ignored = append(t.Ignored[:0], p.Ignored...)
 		case gateway.Done:
 			t.Status, t.Finish, t.Notice, t.Answer = p.RunStatus, p.Finish, p.Notice, whole.answer(p)

@@ -48,6 +48,8 @@ type recentJSON struct {
 	Place string    `json:"place,omitempty"`
 	Turns int       `json:"turns"`
 	Used  time.Time `json:"used"`
+
+	Workspace string `json:"workspace,omitempty"`
 }
 
 func recent(a *kit.App) (*recentFile, error) {
@@ -77,6 +79,7 @@ func (r *recentFile) Remember(ctx context.Context, c tui.Conversation) (err erro
 		return err
 	}
 	if i := slices.IndexFunc(list, func(old tui.Conversation) bool { return old.ID == c.ID }); i >= 0 {
+		c.Workspace = cmp.Or(c.Workspace, list[i].Workspace)
 		c.Title, c.Turns = cmp.Or(list[i].Title, c.Title), max(c.Turns, list[i].Turns+1)
 	}
 	list = slices.DeleteFunc(list, func(old tui.Conversation) bool { return old.ID == c.ID })
@@ -95,7 +98,7 @@ func (c *session) remember(ctx context.Context, t *turnJSON) {
 	r, err := recent(c.App)
 	if err == nil {
 		err = r.Remember(context.WithoutCancel(ctx), tui.Conversation{
-			ID: t.Conversation, Model: t.Model, Title: cells.Cut(setup.Clean(c.prompt), titleWidth), Place: c.place(), Turns: 1, Used: c.Now(),
+			ID: t.Conversation, Model: t.Model, Title: cells.Cut(setup.Clean(c.prompt), titleWidth), Place: c.place(), Turns: 1, Used: c.Now(), Workspace: t.Workspace,
 		})
 	}
 	if err != nil {

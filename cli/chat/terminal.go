@@ -22,9 +22,10 @@ func (c *session) terminal(ctx context.Context) error {
 		In:       c.Stdin, Out: c.Stdout.Writer, Environ: c.Environ(), // the terminal itself: it has a size
 		NoColor: !c.Stdout.Color(), Plain: c.plain || c.Getenv("TERM") == "dumb",
 		Start: tui.Start{
-			Model: c.model, Conversation: c.conversation, System: c.system, Text: c.prompt, Timeout: c.timeout,
+			Model: c.model, Conversation: c.conversation, System: c.system, Text: c.prompt, Timeout: c.timeout, Workspace: c.directory,
 		},
-		NewID: uuid.New, Now: c.Now, Recent: recent, Edit: c.edit,
+		Locate: c.locate,
+		NewID:  uuid.New, Now: c.Now, Recent: recent, Edit: c.edit,
 		Copy: systemClipboard(c.App).copyText, PasteImage: c.pasteImage, ReadImage: c.readImage, Save: c.save,
 	}
 	if c.own != nil {
@@ -69,7 +70,7 @@ func (i attachment) forTerminal() tui.Image {
 }
 
 func (c *session) readImage(_ context.Context, path string) (tui.Image, error) {
-	path, err := c.expand(path)
+	path, err := c.Expand(path)
 	if err != nil {
 		return tui.Image{}, err
 	}

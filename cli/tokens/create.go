@@ -25,6 +25,8 @@ type createOptions struct {
 	Models  []string
 	ChatBy  []string
 	Expires string
+
+	Workspaces []string
 }
 
 func newCreate(a *kit.App, flags kit.SettingFlags) *cobra.Command {
@@ -44,11 +46,17 @@ date, which is the last day on which the token works.
 
 --chat-by makes a field of the request body identify the chat, for clients that
 cannot send a header: user or prompt_cache_key. Do not use it for a client that
-sends the same value in all chats.`,
+sends the same value in all chats.
+
+--workspace lets clients with the token choose the directory of a new
+conversation with the header X-OpenHands-Workspace: this one or one below it, or
+any. They may also lower the confirmation mode of a conversation. The token
+"default" may choose any directory.`,
 			0, fault.Failed, fault.Usage, fault.Credential, fault.Conflict),
 		Example: kit.Examples(
 			"ohgw tokens create open-webui",
 			"ohgw tokens create ide --model openhands_claude --expires 30d",
+			"ohgw tokens create editor --workspace ~/src",
 		),
 		Args:              kit.Exactly("the name"),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -60,6 +68,7 @@ sends the same value in all chats.`,
 	cmd.Flags().StringSliceVar(&opts.Models, "model", nil, "limit the token to this model `id`; may be repeated")
 	cmd.Flags().StringSliceVar(&opts.ChatBy, "chat-by", nil, "request `field` that identifies the chat: user or prompt_cache_key; may be repeated")
 	kit.Complete(cmd, "chat-by", token.ChatFields()...)
+	cmd.Flags().StringArrayVar(&opts.Workspaces, "workspace", nil, "let the client choose `DIR` or one below it for a conversation, or any; may be repeated")
 	cmd.Flags().StringVar(&opts.Expires, "expires", "", "`time` from now, or date, at which the token expires; default: never")
 	kit.Complete(cmd, "expires", "12h", "7d", "30d", "90d")
 	err := cmd.RegisterFlagCompletionFunc("model", a.CompleteModels)
@@ -82,10 +91,14 @@ func runCreate(ctx context.Context, o *createOptions) error {
 	if err != nil {
 		return err
 	}
+	dirs, err := o.workspaces()
+	if err != nil {
+		return err
+	}
 	slices.Sort(o.Models)
 	slices.Sort(o.ChatBy)
 	made, err := store.Create(ctx, token.Spec{
-		Name: o.Name, Models: slices.Compact(o.Models), ChatBy: slices.Compact(o.ChatBy), Expires: expires,
+		Name: o.Name, Models: slices.Compact(o.Models), ChatBy: slices.Compact(o.ChatBy), Expires: expires, Workspaces: dirs,
 	})
 	if err != nil {
 		return o.Setup().TokenFault(err, o.Name)
@@ -104,6 +117,27 @@ func runCreate(ctx context.Context, o *createOptions) error {
 		o.Hint("This value is shown once:")
 	}
 	return kit.WriteText(o.Stdout, made.Value.Reveal()+"\n")
+}
+
+// workspaces are the directories of --workspace, resolved.
+func (o *createOptions) workspaces() ([]string, error) {
+	var dirs []string
+	for _, name := range o.Workspaces {
+		if name == token.AnyWorkspace {
+			return []string{token.AnyWorkspace}, nil
+		}
+		path, err := o.Absolute(name)
+		if err != nil {
+			return nil, err
+		}
+		dir, err := kit.Directory(path)
+		if err != nil {
+			return nil, err
+		}
+		dirs = append(dirs, dir)
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs), nil
 }
 
 // expiry reads the value of --expires at the time now. A date counts in now's

@@ -16,13 +16,15 @@ func newList(a *kit.App) *cobra.Command {
 		Use:   "list",
 		Short: "List tokens, without their values",
 		Long: kit.Long(`
-Lists the tokens: name, last characters, models, creation time and expiry. If
-OHGW_API_KEYS is set, its keys are listed instead, because a daemon with that
-variable accepts no others.
+Lists the tokens: name, last characters, models, directories that a client may
+choose for a conversation, creation time and expiry. If OHGW_API_KEYS is set,
+its keys are listed instead, because a daemon with that variable accepts no
+others.
 
 In a pipe, each token is one line with tabs between the columns and times as in
 RFC 3339. With --json, tokens is a list of objects with name, id, tail, models
-(null: all), created, expires (null: never) and expired.`, 0, fault.Failed, fault.Usage),
+(null: all), workspaces (null: none), created, expires (null: never) and
+expired.`, 0, fault.Failed, fault.Usage),
 		Example:           kit.Examples("ohgw tokens list", "ohgw tokens list --json"),
 		Args:              kit.None(),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -54,7 +56,7 @@ func runList(_ context.Context, o *listOptions) error {
 		}
 		return o.PrintJSON(map[string]any{"tokens": list})
 	}
-	t := kit.Table{Header: []string{"NAME", "VALUE", "MODELS", "MADE", "ENDS"}}
+	t := kit.Table{Header: []string{"NAME", "VALUE", "MODELS", "DIRECTORIES", "MADE", "ENDS"}}
 	for _, tok := range tokens {
 		t.Add(row(o.App, tok)...)
 	}
@@ -69,6 +71,10 @@ func row(a *kit.App, t token.Token) []string {
 	if len(t.Models) > 0 {
 		models = strings.Join(t.Models, ",")
 	}
+	dirs := "-"
+	if len(t.Workspaces) > 0 {
+		dirs = strings.Join(t.Workspaces, ",")
+	}
 	if !t.Created.IsZero() {
 		made = a.TimeText(t.Created)
 	}
@@ -78,5 +84,5 @@ func row(a *kit.App, t token.Token) []string {
 			ends += " (over)"
 		}
 	}
-	return []string{t.Name, "…" + t.Tail, models, made, ends}
+	return []string{t.Name, "…" + t.Tail, models, dirs, made, ends}
 }

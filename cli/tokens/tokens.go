@@ -56,6 +56,7 @@ type tokenJSON struct {
 	Tail    string     `json:"tail"`
 	Models  []string   `json:"models"`
 	ChatBy  []string   `json:"chat_by,omitempty"`
+	Places  []string   `json:"workspaces"`
 	Created *time.Time `json:"created"`
 	Expires *time.Time `json:"expires"`
 	Expired bool       `json:"expired"`
@@ -63,7 +64,7 @@ type tokenJSON struct {
 
 func describe(a *kit.App, t token.Token) tokenJSON {
 	return tokenJSON{
-		Name: t.Name, ID: t.ID, Tail: t.Tail, Models: t.Models, ChatBy: t.ChatBy,
+		Name: t.Name, ID: t.ID, Tail: t.Tail, Models: t.Models, ChatBy: t.ChatBy, Places: t.Workspaces,
 		Created: kit.TimeOrNull(t.Created), Expires: kit.TimeOrNull(t.Expires), Expired: t.Expired(a.Now()),
 	}
 }

@@ -21,6 +21,8 @@ type Backend struct {
 	NoSwitch bool
 	// NoFork makes Fork unsupported.
 	NoFork bool
+	// Elsewhere: the agents do not share the files of this machine.
+	Elsewhere bool
 
 	mu       sync.Mutex
 	wg       sync.WaitGroup
@@ -173,7 +175,7 @@ func (b *Backend) Interrupts() int {
 func (b *Backend) Status(context.Context) agentapi.Status {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return agentapi.Status{Name: "scripted", Version: "1.2.3", Address: "http://127.0.0.1:8000", Missing: []string{"It has no tools."}, Err: b.down}
+	return agentapi.Status{Name: "scripted", Version: "1.2.3", Address: "http://127.0.0.1:8000", Missing: []string{"It has no tools."}, Err: b.down, SharesFiles: !b.Elsewhere}
 }
 
 // Profiles implements [agentapi.Backend].

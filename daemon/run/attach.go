@@ -39,6 +39,15 @@ func (a *Attachment) AnswerID() string { return a.job.answerID }
 // Created is when the run was asked for that gives the answer.
 func (a *Attachment) Created() time.Time { return a.job.created }
 
+// Workspace is where the conversation works, as far as is known now; empty if
+// it is not.
+func (a *Attachment) Workspace() string {
+	if dir := a.job.delivery.place(); dir != "" || !a.job.req.Named {
+		return dir
+	}
+	return a.job.req.Workspace
+}
+
 // Replayed reports whether an earlier request started the job.
 func (a *Attachment) Replayed() bool { return a.replayed }
 

@@ -23,6 +23,7 @@ type delivery struct {
 	grace    *time.Timer // until a run without clients is interrupted; nil: none runs
 	ignored  []string    // see [Attachment.Ignored]
 	kind     string      // see [Attachment.Reconciled]
+	where    string      // see [Attachment.Workspace]
 
 	count int // how often the whole answer was delivered
 	first time.Time
@@ -177,6 +178,20 @@ func (d *delivery) setKind(kind string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.kind = kind
+}
+
+// setPlace notes where the conversation works.
+func (d *delivery) setPlace(dir string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.where = dir
+}
+
+// place is where the conversation works, once that is known.
+func (d *delivery) place() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.where
 }
 
 // ignore notes what of the request has no effect.

@@ -44,6 +44,13 @@ var errForeign = &agentapi.Error{
 	Msg:  "This API key has no such conversation; leave the id out to start a new one.",
 }
 
+// WorkspaceError refuses a conversation that works in another directory than the
+// one that the client named.
+type WorkspaceError struct{ Have string }
+
+// Error says where the conversation works.
+func (e *WorkspaceError) Error() string { return "the conversation works in " + e.Have }
+
 // TimeoutError is the end of a run that took longer than it was allowed.
 type TimeoutError struct{ After time.Duration }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/internal/rescue"
+	"github.com/ohgw/ohgw/internal/workdir"
 )
 
 func (j *job) oneShot() bool { return j.req.ConversationID == "" && j.follow == nil }
@@ -36,7 +37,10 @@ func (j *job) enter() (conv agentapi.Conversation, forked bool, err error) {
 	}
 	info := conv.Info()
 	made := info.Created || forked
-	if err = j.claim(info, made); err != nil {
+	if err = j.claim(info, made); err == nil && !made {
+		err = j.sameWorkspace(info)
+	}
+	if err != nil {
 		return nil, false, j.disown(conv, made, err)
 	}
 	if err = j.m.oneShots.keep(j.id); err != nil {
@@ -61,6 +65,7 @@ func (j *job) open() (agentapi.Conversation, error) {
 // prepare brings the conversation and the request together.
 func (j *job) prepare(conv agentapi.Conversation, forked bool) error {
 	info := conv.Info()
+	j.delivery.setPlace(info.Workspace)
 	if j.req.Chat != nil && j.follow == nil {
 		text, kind, line := j.req.Chat.Compose(info, forked)
 		if line != "" {
@@ -111,6 +116,9 @@ func (j *job) fork() (agentapi.Conversation, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := j.sameWorkspace(origin.Info()); err != nil {
+		return nil, errors.Join(err, origin.Close())
+	}
 	conv, err := origin.Fork(j.life.ctx, agentapi.ForkRequest{ID: j.id, From: j.req.From})
 	if closing := origin.Close(); err == nil {
 		err = closing
@@ -122,6 +130,20 @@ func (j *job) fork() (agentapi.Conversation, error) {
 		}
 	}
 	return conv, err
+}
+
+// sameWorkspace refuses a conversation that works in another directory than the
+// one that the client named. Where its directory is not known, the name has no
+// effect.
+func (j *job) sameWorkspace(info agentapi.Info) error {
+	switch {
+	case !j.req.Named:
+	case info.Workspace == "":
+		j.delivery.ignore("X-OpenHands-Workspace")
+	case !workdir.Same(info.Workspace, j.req.Workspace):
+		return &WorkspaceError{Have: info.Workspace}
+	}
+	return nil
 }
 
 // workspace is the directory of a new conversation.

@@ -167,6 +167,9 @@ type Request struct {
 	Origin, From string
 	// Workspace is where a new conversation works; empty: as Config says.
 	Workspace string
+	// Named says that the client named Workspace: a known conversation that works
+	// in another directory is refused with a *WorkspaceError.
+	Named bool
 	// Timeout interrupts the run; 0: the manager's default.
 	Timeout time.Duration
 	// Detach lets the run go on when its client goes.

@@ -159,10 +159,11 @@ func (p *person) open(z size, command string, env ...string) *screen {
 	return s
 }
 
-// chat opens a chat.
+// chat opens a chat whose agent gets a new directory: a chat in the home directory
+// asks first.
 func (p *person) chat(z size, args string, env ...string) *screen {
 	p.Helper()
-	s := p.open(z, "exec ohgw chat "+args, env...)
+	s := p.open(z, "exec ohgw chat --workspace none "+args, env...)
 	return s
 }
 

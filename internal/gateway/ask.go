@@ -153,6 +153,7 @@ func (a *asking) once(ctx context.Context, show func(Piece) bool) error {
 	started := Started{
 		Conversation: a.conversation, RequestID: res.Header.Get("X-Request-Id"),
 		Ignored: names(res.Header.Get(headerIgnored)), Replayed: res.Header.Get(headerReplayed) == "true",
+		Workspace: unescape(res.Header.Get(headerWorkspace)),
 	}
 	if !show(started) {
 		return errLeft

@@ -64,6 +64,10 @@ type Question struct {
 	// Details asks for the agent's actions with their results: they come as Call
 	// pieces, in place of lines of progress.
 	Details bool
+	// Workspace is the directory, absolute, that a new conversation works in;
+	// empty: the gateway chooses. A known conversation that works in another one
+	// is refused. It takes a key that may choose directories.
+	Workspace string
 }
 
 // Decision is the answer to actions that wait for a confirmation.
@@ -86,6 +90,7 @@ type (
 		RequestID    string
 		Ignored      []string // what of the question had no effect
 		Replayed     bool     // an earlier answer, or the rest of one
+		Workspace    string   // where the conversation works; empty if the gateway does not say
 	}
 	// Waiting comes while nothing else does: the gateway is alive.
 	Waiting struct {

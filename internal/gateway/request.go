@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 )
@@ -18,6 +19,7 @@ const (
 	headerConfirm      = "X-OpenHands-Confirm"
 	headerDetails      = "X-OpenHands-Details"
 	headerKey          = "Idempotency-Key"
+	headerWorkspace    = "X-OpenHands-Workspace"
 )
 
 // encode is the body of the request.
@@ -67,7 +69,19 @@ func (a *asking) request(ctx context.Context) (*http.Request, error) {
 	if a.q.Details {
 		h.Set(headerDetails, "actions")
 	}
+	if a.q.Workspace != "" {
+		h.Set(headerWorkspace, (&url.URL{Path: a.q.Workspace}).EscapedPath())
+	}
 	return req, nil
+}
+
+// unescape is a path in a header, as far as it can be read.
+func unescape(path string) string {
+	plain, err := url.PathUnescape(path)
+	if err != nil {
+		return ""
+	}
+	return plain
 }
 
 // names are the parts of a list in a header.

@@ -203,7 +203,7 @@ func (s *Store) add(ctx context.Context, doc *document, spec Spec) (made Made, e
 	made = Made{Value: newValue()}
 	h := sumOf(made.Value.Reveal())
 	made.Token = Token{
-		ID: h.id(), Name: spec.Name, Models: spec.Models, ChatBy: spec.ChatBy, Tail: tail(made.Value.Reveal()),
+		ID: h.id(), Name: spec.Name, Models: spec.Models, ChatBy: spec.ChatBy, Workspaces: workspacesOf(spec.Name, spec.Workspaces), Tail: tail(made.Value.Reveal()),
 		Created: s.now().UTC().Truncate(time.Second), Expires: spec.Expires.UTC().Truncate(time.Second),
 	}
 	if spec.Name == DefaultName {
@@ -214,6 +214,15 @@ func (s *Store) add(ctx context.Context, doc *document, spec Spec) (made Made, e
 	}
 	doc.entries = append(doc.entries, entry{made.Token, h})
 	return made, nil
+}
+
+// workspacesOf are the directories that a token may choose. The default token is
+// the user's own, and may choose any.
+func workspacesOf(name string, dirs []string) []string {
+	if name == DefaultName {
+		return []string{AnyWorkspace}
+	}
+	return dirs
 }
 
 // errUnchanged ends a change that has nothing to write.

@@ -22,6 +22,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -48,12 +49,18 @@ var (
 	ErrName = errors.New("invalid token name")
 	// ErrModel: a model that a token cannot be limited to.
 	ErrModel = errors.New("invalid model id")
+	// ErrWorkspace: a directory that a token cannot be made for.
+	ErrWorkspace = errors.New("not an absolute directory")
 	// ErrChatField: a field that cannot name chats.
 	ErrChatField = errors.New("not a field path that can identify chats")
 )
 
 // DefaultName is the token that the first start of the daemon makes.
 const DefaultName = "default"
+
+// AnyWorkspace, as the only element of [Token.Workspaces], stands for every
+// directory. The default token always has it.
+const AnyWorkspace = "any"
 
 // Prefix begins every token, so that people and secret scanners know it.
 const Prefix = "ohgw-"
@@ -62,13 +69,16 @@ const Prefix = "ohgw-"
 type Token struct {
 	// ID is the same for the whole life of the token and never used again. It
 	// is not a secret.
-	ID      string
-	Name    string
-	Models  []string  // ids of the models it may use; empty: all
-	ChatBy  []string  // fields of a request that name a chat for its client; see ChatFields
-	Tail    string    // the last characters of the value, to recognise it
-	Created time.Time // zero when unknown
-	Expires time.Time // zero: never
+	ID     string
+	Name   string
+	Models []string // ids of the models it may use; empty: all
+	ChatBy []string // fields of a request that name a chat for its client; see ChatFields
+	// Workspaces are the directories, absolute and resolved, that its client may
+	// choose for conversations, with all below them; AnyWorkspace: every one.
+	Workspaces []string
+	Tail       string    // the last characters of the value, to recognise it
+	Created    time.Time // zero when unknown
+	Expires    time.Time // zero: never
 }
 
 // Allows reports whether the token may use a model, by its id.
@@ -94,6 +104,8 @@ type Spec struct {
 	Models  []string
 	ChatBy  []string
 	Expires time.Time
+
+	Workspaces []string
 }
 
 // nameForm is what a name looks like. It ends up in tables, logs and command
@@ -114,6 +126,11 @@ func (s Spec) check() error {
 	for _, m := range s.Models {
 		if !modelForm.MatchString(m) {
 			return fmt.Errorf("%w %q", ErrModel, m)
+		}
+	}
+	for _, dir := range s.Workspaces {
+		if dir != AnyWorkspace && !filepath.IsAbs(dir) {
+			return fmt.Errorf("%w %q", ErrWorkspace, dir)
 		}
 	}
 	for _, f := range s.ChatBy {

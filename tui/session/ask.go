@@ -51,7 +51,7 @@ func (s *Session) Next() tea.Cmd {
 	}
 	return s.ask(gateway.Question{
 		Model: s.Model, Conversation: s.Convo.ID, System: s.System, Text: o.Text, Images: data,
-		Timeout: s.cfg.Start.Timeout, Key: s.cfg.NewID(), Decision: o.Decision, Details: true,
+		Timeout: s.cfg.Start.Timeout, Key: s.cfg.NewID(), Decision: o.Decision, Details: true, Workspace: s.Convo.Workspace,
 	})
 }
 
@@ -89,7 +89,7 @@ func (s *Session) Begin(c Conversation, note string) {
 
 // New begins a conversation.
 func (s *Session) New() {
-	s.Begin(Conversation{ID: s.cfg.NewID(), Place: s.cfg.Place.Title}, "New conversation.")
+	s.Begin(Conversation{ID: s.cfg.NewID(), Place: s.cfg.Place.Title, Workspace: s.cfg.Start.Workspace}, "New conversation.")
 }
 
 // Resume goes on with the conversation of an id.

@@ -40,6 +40,8 @@ type (
 		List []Conversation
 		Err  error
 	}
+	// WhereMsg is the directory of the conversation.
+	WhereMsg struct{ Where Where }
 	// RememberedMsg follows the attempt to keep the conversation.
 	RememberedMsg struct{ Err error }
 
@@ -75,6 +77,16 @@ func listModels(ctx context.Context, endpoint gateway.Endpoint) tea.Cmd {
 		models, err := endpoint.Models(ctx)
 		return ModelsMsg{models, err}
 	}
+}
+
+// Look looks at the directory of the conversation: git may have another branch
+// there now.
+func (s *Session) Look() tea.Cmd {
+	locate, dir := s.cfg.Locate, s.Convo.Workspace
+	if locate == nil {
+		return nil
+	}
+	return func() tea.Msg { return WhereMsg{locate(dir)} }
 }
 
 func readImage(ctx context.Context, read func(context.Context, string) (Image, error), path string) tea.Cmd {

@@ -21,7 +21,10 @@ type Config struct {
 	NewID    func() string // a fresh UUID, the id of a conversation
 	Now      func() time.Time
 
-	Recent    Recent
+	Recent Recent
+	// Locate describes the directory of a conversation; "" is one of the gateway's
+	// choice. It may read files, and is called outside of the session's goroutine.
+	Locate    func(dir string) Where
 	ReadImage func(ctx context.Context, path string) (Image, error)
 	Save      func(ctx context.Context, path, text string) (string, error)
 
@@ -39,6 +42,21 @@ type Place struct {
 	Backend string // "agent-server", "embedded", ...; empty when nobody knows
 	Notice  string // shown at the start, e.g. that a daemon was started here
 	Demo    bool   // the answers are scripted
+}
+
+// Where is the directory of a conversation, for people.
+type Where struct {
+	Dir    string // "~/src/ohgw"; empty: not known
+	Branch string // that git has checked out there; empty: none
+}
+
+// String is the directory with its branch, in one line.
+func (w Where) String() string {
+	s := safe.Line(w.Dir)
+	if b := safe.Line(w.Branch); b != "" {
+		s += " (" + b + ")"
+	}
+	return s
 }
 
 // Name is the place in a sentence, such as "the gateway in this process".
@@ -80,6 +98,9 @@ type Start struct {
 	Text         string // asked at once when it is not empty
 	Images       []Image
 	Timeout      time.Duration // of each run; 0 is the gateway's own
+	// Workspace is the directory, absolute, that new conversations work in; empty:
+	// the gateway's choice.
+	Workspace string
 }
 
 // Image is a picture that goes with a question.
@@ -109,4 +130,6 @@ type Conversation struct {
 	Place string    // Place.Title of the chat that had it
 	Turns int       // questions asked
 	Used  time.Time // of the last question
+	// Workspace is the directory that it works in; empty: not known.
+	Workspace string
 }

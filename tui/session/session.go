@@ -35,6 +35,7 @@ type Session struct {
 	Failure *gateway.Error  // of the last question, or nil
 	Pending []string        // the actions that wait for a confirmation, or nil
 	Queue   []Outgoing      // questions written while the agent works
+	Where   Where           // the directory of the conversation
 	Tokens  [2]int64        // in and out, of the conversation
 	Context gateway.Context // how full the model's context is
 	Cost    float64         // US dollars, as far as known, of the conversation
@@ -54,7 +55,7 @@ func New(ctx context.Context, cfg Config, view View) *Session {
 	s := &Session{
 		ctx: ctx, cfg: cfg, view: view, Log: transcript.New(transcript.Theme{}),
 		Model: cfg.Start.Model, System: cfg.Start.System, Images: cfg.Start.Images,
-		Convo: Conversation{ID: cfg.Start.Conversation, Place: cfg.Place.Title},
+		Convo: Conversation{ID: cfg.Start.Conversation, Place: cfg.Place.Title, Workspace: cfg.Start.Workspace},
 		Link:  Link{Since: cfg.Now()},
 	}
 	if s.Convo.ID == "" {
@@ -75,6 +76,9 @@ func (s *Session) Update(msg tea.Msg) (tea.Cmd, bool) {
 		return s.batch(msg), true
 	case ModelsMsg:
 		return s.listed(msg), true
+	case WhereMsg:
+		s.Where = msg.Where
+		return nil, true
 	case AgainMsg:
 		return s.again(), true
 	case workedMsg:

@@ -153,6 +153,9 @@ func (s *Session) started(t *Turn, p gateway.Started) tea.Cmd {
 	if p.Conversation != "" {
 		s.Convo.ID = p.Conversation
 	}
+	if p.Workspace != "" {
+		s.Convo.Workspace = p.Workspace
+	}
 	var said tea.Cmd
 	if left := safe.Line(strings.Join(p.Ignored, ", ")); left != s.ignored {
 		s.ignored = left
@@ -163,7 +166,7 @@ func (s *Session) started(t *Turn, p gateway.Started) tea.Cmd {
 	if again {
 		return said
 	}
-	return tea.Batch(said, s.remember())
+	return tea.Batch(said, s.remember(), s.Look())
 }
 
 // remember keeps the conversation for a later chat.
@@ -206,7 +209,7 @@ func (s *Session) answered(t *Turn, d gateway.Done) tea.Cmd {
 	case e.Notice == "" && d.Finish == "length":
 		s.note("The answer was cut off: the model reached its length limit. Send another message to continue.")
 	}
-	return s.Next()
+	return tea.Batch(s.Look(), s.Next())
 }
 
 // failed ends a turn that has no answer, or only the beginning of one.

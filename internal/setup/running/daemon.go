@@ -210,9 +210,21 @@ const backendTimeout = 500 * time.Millisecond
 func (c *Daemon) BackendName(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
 	defer cancel()
-	var h daemon.Health
-	if _, err := c.Get(ctx, "/healthz", &h); err != nil || h.Backend == nil {
-		return ""
+	if h := c.Health(ctx); h.Backend != nil {
+		return h.Backend.Name
 	}
-	return h.Backend.Name
+	return ""
 }
+
+// Health is what a daemon says about itself; empty where it says nothing.
+func (c *Daemon) Health(ctx context.Context) daemon.Health {
+	var h daemon.Health
+	if _, err := c.Get(ctx, "/healthz", &h); err != nil {
+		return daemon.Health{}
+	}
+	return h
+}
+
+// Local reports whether the daemon runs on this machine for sure: it is the one
+// that this user's runtime directory names.
+func (c *Daemon) Local() bool { return c.Found.URL != "" }

@@ -25,7 +25,7 @@ func (k checker) Check(presented string) (daemon.Client, error) {
 	case err != nil:
 		return daemon.Client{}, err
 	}
-	return daemon.Client{ID: t.ID, Name: t.Name, Models: t.Models, ChatBy: t.ChatBy, Operator: t.Operator()}, nil
+	return daemon.Client{ID: t.ID, Name: t.Name, Models: t.Models, ChatBy: t.ChatBy, Workspaces: t.Workspaces, Operator: t.Operator()}, nil
 }
 
 // Access is who may come in, and what can be said about it.

@@ -1,0 +1,216 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/workdir"
+	"github.com/ohgw/ohgw/tui"
+)
+
+// noWorkspace is the value of --workspace for a new directory for each
+// conversation.
+const noWorkspace = "none"
+
+// choice is what the gateway lets this chat choose.
+type choice struct {
+	roots  []string // directories, with all below them; "any": every one
+	reason string   // why there are none
+}
+
+// chooseWorkspace decides in which directory new conversations of this chat
+// work: c.directory, or one of the gateway's choice if that is empty.
+func (c *session) chooseWorkspace(ctx context.Context, s *config.Settings) error {
+	switch {
+	case c.workspace == noWorkspace:
+		return nil
+	case c.workspace != "":
+		return c.namedWorkspace(ctx, s)
+	case c.demo || c.known(ctx):
+		return nil
+	}
+	dir, err := c.currentDirectory()
+	if err != nil {
+		c.Detail("the current directory is not used: %v", err)
+		return nil
+	}
+	store, err := agreedDirectories(c.App)
+	if err != nil {
+		return err
+	}
+	if can := c.choices(ctx, s); !can.allow(dir) {
+		if c.CanAsk() || store.has(dir) { // else nobody expects it
+			c.elsewhere = can.refusal(dir)
+		}
+		return nil
+	}
+	return c.askOnce(ctx, store, dir)
+}
+
+// known reports whether the chat continues a conversation of an earlier chat. It
+// works where it did before.
+func (c *session) known(ctx context.Context) bool {
+	if c.conversation == "" {
+		return false
+	}
+	r, err := recent(c.App)
+	if err != nil {
+		return false
+	}
+	list, err := r.List(ctx)
+	return err == nil && slices.ContainsFunc(list, func(x tui.Conversation) bool { return x.ID == c.conversation })
+}
+
+// currentDirectory is the working directory, resolved. It is an error if it is
+// part of ohgw's own files.
+func (c *session) currentDirectory() (string, error) {
+	cwd, err := c.Getwd()
+	if err != nil {
+		return "", err
+	}
+	dir, err := workdir.Resolve(cwd)
+	if err != nil {
+		return "", err
+	}
+	dirs, err := c.Setup().Dirs()
+	if err != nil {
+		return "", err
+	}
+	if own, err := workdir.Resolve(dirs.State); err == nil && workdir.Within(own, dir) {
+		return "", errors.New("it belongs to ohgw")
+	}
+	return dir, nil
+}
+
+// namedWorkspace takes the directory of --workspace, which needs no question.
+func (c *session) namedWorkspace(ctx context.Context, s *config.Settings) error {
+	path, err := c.Absolute(c.workspace)
+	if err != nil {
+		return err
+	}
+	dir, err := kit.Directory(path)
+	if err != nil {
+		return err
+	}
+	if can := c.choices(ctx, s); !can.allow(dir) {
+		return fault.New("this chat cannot work in "+dir, "let ohgw choose a directory: --workspace none", errors.New(sentence(can.refusal(dir))))
+	}
+	c.directory = dir
+	return nil
+}
+
+// choices asks the gateway what this chat may choose.
+func (c *session) choices(ctx context.Context, s *config.Settings) choice {
+	if c.own != nil {
+		if !c.own.Backend.Status.SharesFiles {
+			return choice{reason: "The agent-server does not share the files of this machine with ohgw."}
+		}
+		if s.Workspace == "" {
+			return choice{roots: []string{daemon.AnyWorkspace}}
+		}
+		dir, err := workdir.Resolve(s.Workspace)
+		if err != nil {
+			dir = s.Workspace
+		}
+		return choice{roots: []string{dir}}
+	}
+	if !c.asker.Local() {
+		return choice{reason: "The daemon at " + c.client.URL() + " may run on another machine; --workspace DIR names a directory there."}
+	}
+	h := c.asker.Health(ctx)
+	if h.Workspace == nil {
+		return choice{reason: "The daemon at " + c.client.URL() + " does not let this chat choose a directory."}
+	}
+	return choice{roots: h.Workspace.Choose, reason: h.Workspace.Reason}
+}
+
+func (c choice) allow(dir string) bool {
+	return slices.ContainsFunc(c.roots, func(root string) bool { return root == daemon.AnyWorkspace || workdir.Within(root, dir) })
+}
+
+// refusal says why the chat does not work in dir.
+func (c choice) refusal(dir string) string {
+	if c.reason != "" {
+		return setup.Clean(c.reason)
+	}
+	return fmt.Sprintf("This ohgw works in %s only, and not in %s.", setup.Clean(c.roots[0]), setup.Clean(dir))
+}
+
+// askOnce takes dir if the person has agreed to it, now or before.
+func (c *session) askOnce(ctx context.Context, store *agreed, dir string) error {
+	if store.has(dir) {
+		c.directory = dir
+		return nil
+	}
+	broad := c.broad(dir)
+	switch {
+	case c.yes:
+	case !c.CanAsk():
+		if c.conversation == "" && !c.JSON {
+			c.Note("note: the agent works in a new, empty directory; to let it work in %s, add --workspace .", dir)
+		}
+		return nil
+	default:
+		c.Note("An agent reads and changes files and runs commands in %s, as you.\nIts commands can reach all files that you can.", dir)
+		if broad != "" {
+			c.Note("%s", broad)
+		}
+		ok, err := c.Confirm(ctx, false, "Let the agent work in this directory?", "The agent gets a new, empty directory. --workspace DIR names another one.")
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return nil
+		}
+	}
+	c.directory = dir
+	if broad != "" {
+		return nil // asked each time
+	}
+	if err := store.add(ctx, dir, c.Now()); err != nil {
+		c.Note("warning: your answer was not stored, so you will be asked again: %v", err)
+	}
+	return nil
+}
+
+// locate describes the directory of a conversation.
+func (c *session) locate(dir string) tui.Where {
+	dirs, err := c.Setup().Dirs()
+	if err != nil {
+		return tui.Where{Dir: dir}
+	}
+	if own, err := workdir.Resolve(dirs.State); dir == "" || err == nil && workdir.Within(own, dir) {
+		return tui.Where{} // a directory that ohgw made
+	}
+	w := tui.Where{Dir: dir, Branch: workdir.Branch(dir)}
+	if home, err := workdir.Resolve(dirs.Home); err == nil && workdir.Within(home, dir) {
+		w.Dir = filepath.Join("~", strings.TrimPrefix(dir, home))
+	}
+	return w
+}
+
+// broad is a warning about a directory that holds much more than a project;
+// empty for others.
+func (c *session) broad(dir string) string {
+	if filepath.Dir(dir) == dir {
+		return "WARNING: this is the root directory. Every file of this machine is below it. Run ohgw chat in a project directory instead."
+	}
+	dirs, err := c.Setup().Dirs()
+	if err != nil || dirs.Home == "" {
+		return ""
+	}
+	home, err := workdir.Resolve(dirs.Home)
+	if err == nil && workdir.Within(dir, home) {
+		return "WARNING: this is your home directory, or above it. It has your keys, mail and settings. Run ohgw chat in a project directory instead."
+	}
+	return ""
+}

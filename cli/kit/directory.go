@@ -1,0 +1,51 @@
+package kit
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/workdir"
+)
+
+// Expand is a path as a shell would have given it: ~ is the home directory.
+func (a *App) Expand(path string) (string, error) {
+	rest, ok := strings.CutPrefix(path, "~")
+	if !ok || rest != "" && !os.IsPathSeparator(rest[0]) {
+		return path, nil
+	}
+	dirs, err := a.Setup().Dirs()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dirs.Home, rest), nil
+}
+
+// Absolute is a path of the command line, from the working directory on.
+func (a *App) Absolute(path string) (string, error) {
+	path, err := a.Expand(path)
+	if err != nil || filepath.IsAbs(path) {
+		return path, err
+	}
+	cwd, err := a.Getwd()
+	if err != nil {
+		return "", fault.New("cannot find the current directory", "use an absolute path", err)
+	}
+	return filepath.Join(cwd, path), nil
+}
+
+// Directory is a directory of the command line, without symbolic links. It has
+// to exist.
+func Directory(path string) (string, error) {
+	dir, err := workdir.Resolve(path)
+	switch {
+	case err == nil:
+		return dir, nil
+	case workdir.NotDir(err):
+		return "", fault.NewUsage(path+" is not a directory", "use a directory")
+	case workdir.Missing(err):
+		return "", fault.NewUsage("there is no directory "+path, "create it: mkdir -p "+path)
+	}
+	return "", fault.New("the directory "+path+" cannot be used", "check its permissions: ls -ld "+path, err)
+}

@@ -1,0 +1,66 @@
+// Package workdir reads the directories that people choose for an agent's work.
+// It creates, changes and removes nothing.
+package workdir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Why a directory cannot be chosen. Other errors are of the file system.
+var (
+	ErrRelative = errors.New("not an absolute path")
+	ErrNotDir   = errors.New("not a directory")
+)
+
+// Resolve returns the directory that path names, without symbolic links. The
+// path is absolute. ErrRelative, ErrNotDir, [fs.ErrNotExist], [fs.ErrPermission].
+func Resolve(path string) (string, error) {
+	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
+		return "", fmt.Errorf("resolve %q: %w", path, ErrRelative)
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", fmt.Errorf("resolve directory: %w", err)
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return "", fmt.Errorf("resolve directory: %w", err)
+	}
+	if !info.IsDir() {
+		return "", fmt.Errorf("resolve %q: %w", path, ErrNotDir)
+	}
+	return real, nil
+}
+
+// Within reports whether dir is root or below it. Both are absolute and
+// resolved.
+func Within(root, dir string) bool {
+	rel, err := filepath.Rel(root, dir)
+	return err == nil && (rel == "." || filepath.IsLocal(rel))
+}
+
+// Same reports whether two paths name the same directory. A path that cannot be
+// resolved is compared as it is written.
+func Same(a, b string) bool {
+	if filepath.Clean(a) == filepath.Clean(b) {
+		return true
+	}
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
+}
+
+// NotDir reports whether err says that a path names something else.
+func NotDir(err error) bool { return errors.Is(err, ErrNotDir) || errors.Is(err, syscall.ENOTDIR) }
+
+// Missing reports whether err says that there is no such directory.
+func Missing(err error) bool { return errors.Is(err, fs.ErrNotExist) || NotDir(err) }
