@@ -4,6 +4,7 @@ package acp
 import (
 	"context"
 	"errors"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -70,11 +71,15 @@ func run(ctx context.Context, o *options) (err error) {
 	}
 	restore := kit.SurvivePipes()
 	defer restore()
-	g := &opener{options: o, settings: s, stop: func() error { return nil }}
+	g := &opener{options: o, settings: s, log: o.Logger("text")}
 	err = acp.Serve(ctx, acp.Config{
-		Open: g.open, Model: o.model, NewID: uuid.New, Version: buildinfo.Get().Version, Log: o.Logger("text"), Explain: explain,
+		Open: g.open, Workspace: g.workspace, Explain: explain,
+		Model: o.model, NewID: uuid.New, Version: buildinfo.Get().Version, Log: g.log,
 	}, o.Stdin, o.Stdout)
-	return errors.Join(err, g.stop())
+	if g.own != nil {
+		err = errors.Join(err, g.own.Stop())
+	}
+	return err
 }
 
 // opener finds the gateway: the one that was named, or that runs, or one of our
@@ -83,24 +88,27 @@ type opener struct {
 	*options
 
 	settings *config.Settings
-	stop     func() error // lets go of it
+	log      *slog.Logger
+	daemon   *running.Daemon // nil for a gateway of our own
+	own      *serving.Own
 }
 
 func (g *opener) open(ctx context.Context) (gateway.Endpoint, error) {
 	if g.settings.Origin("demo").Kind != config.FromFlag {
 		d, err := running.Find(ctx, g.Setup(), g.settings)
 		if err == nil {
+			g.daemon = d
 			return g.client(gateway.Config{URL: d.Base, Key: d.Key, HTTP: d.HTTP}), nil
 		}
 		if !errors.Is(err, instance.ErrNotRunning) {
 			return nil, err
 		}
 	}
-	own, err := serving.OpenOwn(ctx, g.Setup(), g.settings, g.Logger("text"))
+	own, err := serving.OpenOwn(ctx, g.Setup(), g.settings, g.log)
 	if err != nil {
 		return nil, err
 	}
-	g.stop = own.Stop
+	g.own = own
 	return g.client(gateway.Config{URL: own.URL, Key: own.Key, HTTP: own.HTTP}), nil
 }
 

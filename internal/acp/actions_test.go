@@ -169,7 +169,7 @@ func TestTheUserDecidesAboutActionsThatWait(t *testing.T) {
 				}
 				return
 			}
-			tt.want.Model, tt.want.Conversation, tt.want.Key, tt.want.Details = "openhands_work", id, questions[1].Key, true
+			tt.want.Model, tt.want.Conversation, tt.want.Key, tt.want.Details, tt.want.Workspace = "openhands_work", id, questions[1].Key, true, "in 001"
 			if diff := cmp.Diff(tt.want, questions[1]); diff != "" || questions[1].Key == questions[0].Key {
 				t.Error(diff)
 			}

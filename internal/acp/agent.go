@@ -27,11 +27,15 @@ const maxSessions = 1000
 type Config struct {
 	// Open finds the gateway. It is called until it succeeds, never twice at a
 	// time, when the first session begins.
-	Open    func(ctx context.Context) (gateway.Endpoint, error)
-	Model   string // empty: the gateway's preferred one
-	NewID   func() string
-	Version string // of this program
-	Log     *slog.Logger
+	Open func(ctx context.Context) (gateway.Endpoint, error)
+	// Workspace is the directory that a session of the editor works in, as the
+	// gateway takes it, or why it cannot. Empty: the gateway's choice. It is
+	// called after Open.
+	Workspace func(ctx context.Context, dir string) (string, error)
+	Model     string // empty: the gateway's preferred one
+	NewID     func() string
+	Version   string // of this program
+	Log       *slog.Logger
 	// Explain is an error as a person should read it, in one line.
 	Explain func(err error) string
 }
@@ -149,6 +153,9 @@ func (a *Agent) newSession(ctx context.Context, p newParams) (any, jsonrpc.Work,
 			return nil, a.problem(ctx, err)
 		}
 		s := &session{id: a.cfg.NewID(), dir: p.Dir, model: a.cfg.Model}
+		if s.workspace, err = a.cfg.Workspace(ctx, p.Dir); err != nil {
+			return nil, a.problem(ctx, err)
+		}
 		if s.model == "" {
 			models, err := endpoint.Models(ctx)
 			if err != nil {

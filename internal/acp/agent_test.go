@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -83,8 +84,9 @@ func start(t *testing.T, s *script, change ...func(*acp.Config)) *editor {
 	out, ours := io.Pipe()
 	ids := 0
 	cfg := acp.Config{
-		Open:  func(context.Context) (gateway.Endpoint, error) { return s, nil },
-		NewID: func() string { ids++; return fmt.Sprintf("id%d", ids) }, Version: "1.0", Log: slog.New(slog.DiscardHandler),
+		Open:      func(context.Context) (gateway.Endpoint, error) { return s, nil },
+		Workspace: func(_ context.Context, dir string) (string, error) { return "in " + filepath.Base(dir), nil },
+		NewID:     func() string { ids++; return fmt.Sprintf("id%d", ids) }, Version: "1.0", Log: slog.New(slog.DiscardHandler),
 		Explain: func(err error) string { return "explained: " + err.Error() },
 	}
 	for _, f := range change {
@@ -277,7 +279,7 @@ func TestAPromptIsAQuestionOfItsConversation(t *testing.T) {
 	}
 	image := "data:image/png;base64," + png
 	want := gateway.Question{
-		Model: "openhands_work", Conversation: id, Key: "id2", Details: true, Images: []string{image, image},
+		Model: "openhands_work", Conversation: id, Key: "id2", Details: true, Workspace: "in 001", Images: []string{image, image},
 		Text: "Look at /src/a b/main.go#L3 and [a page](https://example.org/x)\n<resource uri=\"file:///n.md\">\nnotes\n</resource>\n",
 	}
 	if diff := cmp.Diff([]gateway.Question{want}, s.questions()); diff != "" {

@@ -13,8 +13,9 @@ var errCancelled = errors.New("the editor cancelled the prompt")
 
 // session is a conversation of the editor.
 type session struct {
-	id  string // of the conversation too
-	dir string // where the agent works
+	id        string // of the conversation too
+	dir       string // that the editor has open
+	workspace string // that directory for the gateway; empty: its choice
 
 	mu      sync.Mutex
 	model   string

@@ -1,0 +1,56 @@
+package acp
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/workdir"
+)
+
+// workspace is the directory that a session names, as the gateway takes it, or
+// why its agent cannot work there. It is empty for a gateway on another machine,
+// which has files of its own.
+func (g *opener) workspace(ctx context.Context, dir string) (string, error) {
+	resolved, err := workdir.Resolve(dir)
+	if err != nil {
+		return "", fault.New("the directory of the editor cannot be used", "", err)
+	}
+	switch {
+	case g.own != nil && !g.own.Backend.Status.SharesFiles, g.own == nil && !g.daemon.Local():
+		g.log.Warn("the agent is on another machine, and works in a directory there", "editor", dir)
+		return "", nil
+	case g.own != nil && g.settings.Workspace == "":
+		return resolved, nil
+	case g.own != nil:
+		return within(resolved, []string{g.settings.Workspace})
+	}
+	h := g.daemon.Health(ctx)
+	if h.Workspace == nil {
+		return "", fault.New("the daemon does not let this editor choose a directory", "restart it with ohgw stop and ohgw serve", nil)
+	}
+	if h.Workspace.Reason != "" {
+		return "", fault.New("the agent cannot work in "+setup.Clean(dir)+": "+setup.Clean(h.Workspace.Reason), "", nil)
+	}
+	return within(resolved, h.Workspace.Choose)
+}
+
+// within is dir if it is below one of the directories.
+func within(dir string, roots []string) (string, error) {
+	below := func(root string) bool {
+		if root == daemon.AnyWorkspace {
+			return true
+		}
+		if resolved, err := workdir.Resolve(root); err == nil {
+			root = resolved
+		}
+		return workdir.Within(root, dir)
+	}
+	if slices.ContainsFunc(roots, below) {
+		return dir, nil
+	}
+	return "", fault.New(fmt.Sprintf("this ohgw works in %s only, and not in %s", setup.Clean(roots[0]), setup.Clean(dir)), "restart it without --workspace", nil)
+}
