@@ -70,7 +70,7 @@ func (g *guide) askSource(ctx context.Context) error {
 	done()
 	options, first := g.sources()
 	answer, err := g.Choose(ctx, kit.Choice{
-		Question: "LLM", Options: options, Default: first,
+		Question: "LLM (a number, a name or a part of one; ? explains)", Options: options, Default: first,
 		Help: "Type a number, a name or a part of a name. The names are those of LLM providers. " +
 			"For a server that is not in the list, choose \"other\". Ctrl-C ends this; nothing is stored before the model has answered.",
 	})

@@ -51,7 +51,7 @@ func TestOneCommandLeadsToAnAnswerOfALocalModel(t *testing.T) {
 	p.greets()
 	address, _ := strings.CutSuffix(strings.TrimPrefix(p.llm.URL, "http://"), "/v1")
 	s, began := p.opens("ohgw", "OLLAMA_HOST="+address)
-	s.sees("Welcome to ohgw", "1  Ollama", "LLM [1]:")
+	s.sees("Welcome to ohgw", "1  Ollama", "explains) [1]:")
 	s.press("Enter")
 	s.inTheChat()
 	s.asks("Please look around.")

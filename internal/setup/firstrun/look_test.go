@@ -1,0 +1,154 @@
+package firstrun
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ohgw/ohgw/internal/setup/setuptest"
+)
+
+// server answers paths on this machine.
+func server(t *testing.T, answers map[string]string) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, ok := answers[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = io.WriteString(w, body)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+const models = `{"object":"list","data":[{"id":"qwen3:8b","owned_by":"library"},{"id":"nomic-embed-text","owned_by":"library"},{"id":"gemma3","owned_by":"library"}]}`
+
+// closed is an address where nothing listens.
+func closed(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return "http://" + ln.Addr().String()
+}
+
+func TestModelServersOfThisMachineAreFound(t *testing.T) {
+	t.Parallel()
+	none := closed(t)
+	both := map[string]string{"/v1/models": models, "/server_info": `{"version":"1.43.1"}`}
+	for name, tt := range map[string]struct {
+		variables map[string]string
+		want      []Server // with the address as its base URL
+		agents    bool
+	}{
+		"Ollama":             {map[string]string{"OLLAMA_HOST": server(t, map[string]string{"/v1/models": models})}, []Server{{Name: "Ollama", Provider: "ollama_chat", Models: []string{"gemma3", "qwen3:8b"}}}, false},
+		"LM Studio":          {map[string]string{"LM_STUDIO_API_BASE": server(t, map[string]string{"/v1/models": models}) + "/v1"}, []Server{{Name: "LM Studio", Provider: "lm_studio", Models: []string{"gemma3", "qwen3:8b"}}}, false},
+		"no model yet":       {map[string]string{"OLLAMA_HOST": server(t, map[string]string{"/v1/models": `{"object":"list","data":null}`})}, []Server{{Name: "Ollama", Provider: "ollama_chat", Models: []string{}}}, false},
+		"something else":     {map[string]string{"OLLAMA_HOST": server(t, map[string]string{"/v1/models": "<html>"})}, nil, false},
+		"another ohgw":       {map[string]string{"HOSTED_VLLM_API_BASE": server(t, map[string]string{"/v1/models": `{"object":"list","data":[{"id":"openhands","owned_by":"openhands"}]}`})}, nil, false},
+		"an agent-server":    {map[string]string{"HOSTED_VLLM_API_BASE": server(t, both)}, nil, false},
+		"the one for agents": {map[string]string{"OHGW_AGENT_SERVER_URL": server(t, both)}, nil, true},
+		"another machine":    {map[string]string{"OLLAMA_HOST": "http://192.0.2.1:11434"}, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			variables := map[string]string{"OH_PERSISTENCE_DIR": t.TempDir(), "OLLAMA_HOST": none, "LM_STUDIO_API_BASE": none, "HOSTED_VLLM_API_BASE": none, "OHGW_AGENT_SERVER_URL": none}
+			for name, value := range tt.variables {
+				variables[name] = value
+			}
+			env := setuptest.New(t, variables)
+			s, err := env.Settings(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := Look(t.Context(), env, s)
+			var servers []Server
+			for _, s := range got.Servers {
+				if s.Name == "llama.cpp" { // Its port is fixed: it may be of this machine.
+					continue
+				}
+				if base := tt.variables[map[string]string{"Ollama": "OLLAMA_HOST", "LM Studio": "LM_STUDIO_API_BASE"}[s.Name]]; s.BaseURL != base {
+					t.Errorf("the base URL is %s, want %s", s.BaseURL, base)
+				}
+				s.BaseURL = ""
+				servers = append(servers, s)
+			}
+			if diff := cmp.Diff(tt.want, servers); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if (got.AgentServer != "") != tt.agents {
+				t.Errorf("the agent-server is %q", got.AgentServer)
+			}
+		})
+	}
+}
+
+func TestAddressesOfOllamaAreRead(t *testing.T) {
+	t.Parallel()
+	ollama := kinds()[0]
+	for text, want := range map[string]string{
+		"":                       "http://127.0.0.1:11434",
+		"127.0.0.1:5000":         "http://127.0.0.1:5000",
+		"0.0.0.0":                "http://127.0.0.1:11434",
+		"0.0.0.0:5000":           "http://127.0.0.1:5000",
+		":5000":                  "http://127.0.0.1:5000",
+		"localhost":              "http://localhost:11434",
+		"http://localhost:5000/": "http://localhost:5000",
+		"http://%zz":             "http://127.0.0.1:11434",
+	} {
+		env := setuptest.New(t, map[string]string{"OLLAMA_HOST": text})
+		if got := ollama.base(env); got != want {
+			t.Errorf("OLLAMA_HOST=%s is %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestKeysInTheEnvironmentAreFound(t *testing.T) {
+	t.Parallel()
+	env := setuptest.New(t, map[string]string{"OPENAI_API_KEY": "x", "GEMINI_API_KEY": "x", "LITELLM_PROXY_API_KEY": "x", "OLLAMA_API_KEY": "x", "HOME": "x"})
+	want := []EnvKey{{"gemini", "GEMINI_API_KEY"}, {"openai", "OPENAI_API_KEY"}, {"openhands", "LITELLM_PROXY_API_KEY"}}
+	if diff := cmp.Diff(want, envKeys(env)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestModelsAndProvidersAreChecked(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ model, base, want string }{
+		{"anthropic/claude-sonnet-4-5", "", ""},
+		{"gpt-5", "", ""},
+		{"Qwen/Qwen3", "http://127.0.0.1:8000/v1", ""},
+		{"vertex_ai/gemini", "", ""}, // for an agent-server
+		{"antropic/claude", "", `unknown provider "antropic"`},
+		{"nosuchprovider/foo", "", `unknown provider "nosuchprovider"`},
+		{"foo", "", "no provider in its name"},
+		{"openai/", "", "the name of the model is missing"},
+		{"?", "", "is not the name of a model"},
+		{"?", "http://127.0.0.1/v1", "is not the name of a model"},
+	} {
+		err := CheckModel(tt.model, tt.base)
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("CheckModel(%q, %q) = %v, want %q", tt.model, tt.base, err, tt.want)
+		}
+	}
+}
+
+func TestProposalsStandFirst(t *testing.T) {
+	t.Parallel()
+	got := Arrange([]string{"a", "b", "c"}, []string{"c", "x", "b"})
+	if diff := cmp.Diff([]string{"c", "b", "a"}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"c", "x"}, Arrange(nil, []string{"c", "x"})); diff != "" {
+		t.Errorf("without a list, -want +got:\n%s", diff)
+	}
+}
