@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/internal/fault"
 )
 
 // The keys of a conversation's first models in its statistics.
@@ -228,10 +230,18 @@ func (m *models) Model(ctx context.Context, c conversation.Choice) (llm.Model, e
 	}
 	model, err := m.make(p, c.Usage)
 	if err != nil {
-		return nil, kinded(ctx, err, agentapi.ErrRefused, fmt.Sprintf("The profile %q cannot be used: %v.", c.Profile, err))
+		return nil, kinded(ctx, err, agentapi.ErrRefused, fmt.Sprintf("The profile %q cannot be used: %s.", c.Profile, withHint(err)))
 	}
 	m.made[c] = madeModel{p.Revision, model}
 	return model, nil
+}
+
+// withHint is an error with what to do about it.
+func withHint(err error) string {
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Hint != "" {
+		return err.Error() + "; " + f.Hint
+	}
+	return err.Error()
 }
 
 func (m *models) load(ctx context.Context, name string) (Profile, error) {

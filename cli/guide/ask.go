@@ -170,6 +170,9 @@ func (g *guide) askModel(ctx context.Context) error {
 		Question: "Model", Help: "Type a number, a name or a part of a name. A model that is not in the list is fine, too: type its whole name.",
 		Free: func(text string) error { return firstrun.CheckModel(g.plan.Provider+"/"+text, "") },
 	}
+	if g.plan.BaseURL != "" && provider.Base != "" { // not the provider's own server
+		provider.Proposals = nil
+	}
 	models := firstrun.Arrange(g.models, provider.Proposals)
 	if len(models) == 1 && len(g.models) == 1 && !g.asked {
 		g.asked, g.plan.Model = true, models[0]
