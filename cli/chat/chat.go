@@ -170,22 +170,9 @@ func run(ctx context.Context, o *options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeLog()) }()
-	end, err := c.connect(ctx, s, log)
-	if err != nil {
-		return err
-	}
+	end, err := c.open(ctx, s, log)
 	defer func() { err = errors.Join(err, end()) }()
-	if c.needsSetup(ctx) {
-		if err := setUp(ctx, o); err != nil {
-			return err
-		}
-		again, err := c.reconnect(ctx, end, log)
-		end = again
-		if err != nil {
-			return err
-		}
-	}
-	if err := c.findModel(ctx); err != nil {
+	if err != nil {
 		return err
 	}
 	if err := c.chooseWorkspace(ctx, s); err != nil {

@@ -26,8 +26,11 @@ func (c *session) faultOf(err error) error {
 	switch e.Kind {
 	case gateway.Failed:
 		f.Hint = goOn
-		if e.Code == "llm_error" {
+		switch e.Code {
+		case "llm_error":
 			f.Hint = "run ohgw doctor, which asks the provider, then " + goOn
+		case "agent_error":
+			f.Hint = "run ohgw profiles check, then " + goOn
 		}
 	case gateway.Unreachable:
 		f.Code, f.Hint = fault.Unreachable, "start it with ohgw serve, or leave out --url to run the agent here; ohgw status shows what runs"

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ohgw/ohgw/cli/guide"
 	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/config"
 )
 
 // First sets up an LLM with questions, and opens a chat with it.
@@ -34,6 +35,25 @@ func setUp(ctx context.Context, o *options) error {
 	return nil
 }
 
+// open finds the gateway and the model, and sets up an LLM where there is none.
+// end lets go of the gateway, also after an error.
+func (c *session) open(ctx context.Context, s *config.Settings, log *slog.Logger) (end func() error, err error) {
+	if end, err = c.connect(ctx, s, log); err != nil {
+		return nothing, err
+	}
+	if c.needsSetup(ctx) {
+		if err := setUp(ctx, c.options); err != nil {
+			return end, err
+		}
+		if end, err = c.reconnect(ctx, end, log); err != nil {
+			return end, err
+		}
+	}
+	return end, c.findModel(ctx)
+}
+
+func nothing() error { return nil }
+
 // needsSetup reports whether there is no model at all, and a person who can
 // choose one.
 func (c *session) needsSetup(ctx context.Context) bool {
@@ -50,14 +70,16 @@ func (c *session) needsSetup(ctx context.Context) bool {
 // reconnect opens the gateway again with the settings as they are now. A gateway
 // of our own is ended first.
 func (c *session) reconnect(ctx context.Context, end func() error, log *slog.Logger) (func() error, error) {
-	none := func() error { return nil }
 	if err := end(); err != nil {
-		return none, err
+		return nothing, err
 	}
 	s, err := c.Settings(c.settings)
 	if err != nil {
-		return none, err
+		return nothing, err
 	}
 	c.own, c.asker = nil, nil
-	return c.connect(ctx, s, log)
+	if end, err = c.connect(ctx, s, log); err != nil {
+		return nothing, err
+	}
+	return end, nil
 }
