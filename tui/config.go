@@ -38,6 +38,8 @@ type Config struct {
 	// Locate describes the directory of a conversation; "" is one of the gateway's
 	// choice. It may read files.
 	Locate func(dir string) Where
+	// History is what was said in them, and removes them; nil where nobody can tell.
+	History gateway.History
 	// Edit puts a text where an editor finds it. It is called outside of the
 	// event loop, and the editor gets the terminal while it runs.
 	Edit func(text string) (*Draft, error)
@@ -85,6 +87,6 @@ type Draft struct {
 func (c Config) session(again, models string, redials bool) session.Config {
 	return session.Config{
 		Endpoint: c.Endpoint, Place: c.Place, Hints: c.Hints, Start: c.Start, NewID: c.NewID, Now: c.Now,
-		Recent: c.Recent, Locate: c.Locate, ReadImage: c.ReadImage, Save: c.Save, Again: again, Models: models, Redials: redials,
+		Recent: c.Recent, Locate: c.Locate, History: c.History, ReadImage: c.ReadImage, Save: c.Save, Again: again, Models: models, Redials: redials,
 	}
 }

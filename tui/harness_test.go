@@ -116,14 +116,15 @@ func finished() gateway.Done {
 type chat struct {
 	*testing.T
 	*model
-	script *script
-	msgs   chan tea.Msg
-	cancel context.CancelFunc
-	quit   bool
-	over   bool     // nothing is run any more
-	copied []string // what the terminal was asked to put into its clipboard
-	system []string // what the system was
-	stored []Conversation
+	script             *script
+	msgs               chan tea.Msg
+	cancel             context.CancelFunc
+	quit               bool
+	over               bool     // nothing is run any more
+	copied             []string // what the terminal was asked to put into its clipboard
+	system             []string // what the system was
+	stored             []Conversation
+	renamed, forgotten []string
 }
 
 // talk runs a test with a chat that has started.
@@ -294,5 +295,15 @@ func (r recentFake) List(context.Context) ([]Conversation, error) {
 
 func (r recentFake) Remember(_ context.Context, c Conversation) error {
 	r.c.stored = append(r.c.stored, c)
+	return nil
+}
+
+func (r recentFake) Rename(_ context.Context, id, title string) error {
+	r.c.renamed = append(r.c.renamed, id+": "+title)
+	return nil
+}
+
+func (r recentFake) Forget(_ context.Context, id string) error {
+	r.c.forgotten = append(r.c.forgotten, id)
 	return nil
 }

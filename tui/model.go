@@ -58,15 +58,12 @@ func newModel(ctx context.Context, cfg Config) *model {
 	if cfg.Place.Notice != "" {
 		m.welcome.notices = append(m.welcome.notices, safe.Text(cfg.Place.Notice))
 	}
-	if cfg.Start.Conversation != "" {
-		m.welcome.notices = append(m.welcome.notices, "Resumed conversation "+safe.Line(m.chat.Convo.ID)+". Earlier messages are not shown here, but the agent knows them.")
-	}
 	return m
 }
 
 // Init starts what the chat needs to know: the models and the background.
 func (m *model) Init() tea.Cmd {
-	return tea.Batch(tea.RequestBackgroundColor, m.chat.Connect(), m.chat.Look(), m.chat.Next(), m.status.move())
+	return tea.Batch(tea.RequestBackgroundColor, m.chat.Open(), m.chat.Look(), m.status.move())
 }
 
 func (m *model) restyle() {
@@ -95,6 +92,13 @@ func (m *model) Linked() {
 
 // Asking implements [session.View]: the welcome makes room for the question.
 func (m *model) Asking(session.Outgoing) {
+	for _, n := range m.welcome.leave() {
+		m.chat.Note(n, false)
+	}
+}
+
+// Recalled implements [session.View]: the transcript shows it.
+func (m *model) Recalled() {
 	for _, n := range m.welcome.leave() {
 		m.chat.Note(n, false)
 	}

@@ -79,7 +79,7 @@ func (m *model) Resumable(list []session.Conversation) {
 		}
 		items[i] = item{
 			name: name, detail: human.Ago(m.cfg.Now().Sub(c.Used)) + " · " + safe.Line(c.Model) + " · " + shortID(c.ID),
-			pick: func() tea.Cmd { m.chat.Continue(c); return nil },
+			pick: func() tea.Cmd { return m.chat.Continue(c) },
 		}
 	}
 	m.open = newPicker("Conversations", items)

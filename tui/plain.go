@@ -53,7 +53,7 @@ func runPlain(ctx context.Context, cfg Config) error {
 	if cfg.Place.Notice != "" {
 		p.print(cfg.Place.Notice)
 	}
-	p.run(p.chat.Connect())
+	p.run(p.chat.Open())
 	for p.end == nil {
 		p.step()
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/tui/human"
 	"github.com/ohgw/ohgw/tui/session"
+	"github.com/ohgw/ohgw/tui/transcript"
 )
 
 // Say implements [session.View].
@@ -67,6 +68,23 @@ func (p *plain) Asking(o session.Outgoing) {
 
 // GiveBack implements [session.View]: no line is read while another is asked.
 func (p *plain) GiveBack([]session.Outgoing) {}
+
+// Recalled implements [session.View].
+func (p *plain) Recalled() {
+	for _, m := range p.chat.Log.Messages() {
+		switch m := m.(type) {
+		case *transcript.Question:
+			p.print("You: " + m.Text())
+		case *transcript.Answer:
+			if n := m.Actions(); n > 0 {
+				p.print("Worked: " + human.Count(n, "action") + ".")
+			}
+			if text := m.Source(); text != "" {
+				p.print("Answer: " + text)
+			}
+		}
+	}
+}
 
 // Resumable implements [session.View].
 func (p *plain) Resumable(list []session.Conversation) {

@@ -176,8 +176,7 @@ func runResume(v view, rest string) (tea.Cmd, bool) {
 	if rest == "" {
 		return v.state().Recent(), true
 	}
-	v.state().Resume(rest)
-	return nil, true
+	return v.state().Resume(rest), true
 }
 
 func runID(v view, _ string) (tea.Cmd, bool)    { return v.showID(), true }

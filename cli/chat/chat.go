@@ -42,6 +42,8 @@ type options struct {
 	plain        bool
 	model        string
 	conversation string
+	last         bool // go on with the conversation that was used last
+	listing      bool // list the conversations
 	system       string
 	images       []string
 	timeout      time.Duration
@@ -87,7 +89,13 @@ directory.
 
 A question without --conversation runs in a conversation of its own, which is
 removed later (see one_shot_ttl). --conversation takes a UUID: a known one is
-continued, a new one is created and kept.
+continued, a new one is created and kept. A chat on the terminal shows what was
+said in it, and does not begin with an unknown one. --continue takes the latest
+conversation of the current directory.
+
+--list lists the conversations of your chats, the latest first; the argument is
+a part of the title. With --json, conversations is a list of objects with id,
+title, model, directory, turns and used (a time).
 
 Ctrl-C stops the run. If the network cuts an answer off, the command fetches it
 again; no run is repeated.`,
@@ -96,6 +104,8 @@ again; no run is repeated.`,
 			"ohgw chat",
 			`ohgw chat -p "Why does the build fail?" < build.log`,
 			`ohgw chat -p --json "What is 6 x 7?" | jq -r .answer`,
+			"ohgw chat --continue",
+			"ohgw chat --list",
 			"ohgw chat --demo",
 		),
 		Args:              atMost("the prompt"),
@@ -103,6 +113,9 @@ again; no run is repeated.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				opts.prompt = args[0]
+			}
+			if opts.listing {
+				return opts.list(opts.prompt)
 			}
 			return run(cmd.Context(), opts)
 		},
@@ -113,6 +126,8 @@ again; no run is repeated.`,
 	f.BoolVar(&opts.plain, "plain", false, "chat line by line, for screen readers")
 	f.StringVarP(&opts.model, "model", "m", "", "use this `MODEL` or profile (default openhands, the active profile)")
 	f.StringVarP(&opts.conversation, "conversation", "c", "", "continue or begin the conversation `ID`")
+	f.BoolVar(&opts.last, "continue", false, "continue the latest conversation of this directory")
+	f.BoolVar(&opts.listing, "list", false, "list your conversations; PROMPT is a part of the title")
 	f.StringVar(&opts.system, "system", "", "add `TEXT` to the agent's system prompt")
 	f.StringArrayVar(&opts.images, "image", nil, "show the agent the image `FILE`; may be repeated")
 	f.DurationVar(&opts.timeout, "timeout", 0, "interrupt a run after this `TIME`, e.g. 10m")
@@ -129,6 +144,9 @@ func (o *options) check() (err error) {
 		if o.conversation, err = uuid.Parse(o.conversation); err != nil {
 			return fault.NewUsage("--conversation is not a UUID", "use the id from an earlier answer, or any new UUID")
 		}
+	}
+	if o.last && o.conversation != "" {
+		return fault.NewUsage("--continue cannot be used with --conversation", "use one of them")
 	}
 	if o.timeout < 0 {
 		return fault.NewUsage("--timeout must not be negative", "use a duration such as 10m, or remove --timeout for no limit")
@@ -175,13 +193,21 @@ func run(ctx context.Context, o *options) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := c.chooseWorkspace(ctx, s); err != nil {
+	if err := c.choose(ctx, s, once); err != nil {
 		return err
 	}
 	if once {
 		return c.once(ctx)
 	}
 	return c.terminal(ctx)
+}
+
+// choose finds the conversation and the directory.
+func (c *session) choose(ctx context.Context, s *config.Settings, once bool) error {
+	if err := c.findConversation(ctx, once); err != nil {
+		return err
+	}
+	return c.chooseWorkspace(ctx, s)
 }
 
 // session is a chat with a gateway that was found.

@@ -65,25 +65,55 @@ func (r *recentFile) List(context.Context) ([]tui.Conversation, error) { return 
 
 // Remember implements [tui.Recent]. A chat that goes on with a conversation by
 // its id does not know how it began, so what is known of that stays.
-func (r *recentFile) Remember(ctx context.Context, c tui.Conversation) (err error) {
+func (r *recentFile) Remember(ctx context.Context, c tui.Conversation) error {
+	return r.change(ctx, "remember conversation", func(list []tui.Conversation) ([]tui.Conversation, error) {
+		if i := slices.IndexFunc(list, func(old tui.Conversation) bool { return old.ID == c.ID }); i >= 0 {
+			c.Workspace = cmp.Or(c.Workspace, list[i].Workspace)
+			c.Title, c.Turns = cmp.Or(list[i].Title, c.Title), max(c.Turns, list[i].Turns+1)
+		}
+		list = slices.DeleteFunc(list, func(old tui.Conversation) bool { return old.ID == c.ID })
+		return append([]tui.Conversation{c}, list...), nil
+	})
+}
+
+// Rename implements [tui.Recent].
+func (r *recentFile) Rename(ctx context.Context, id, title string) error {
+	return r.change(ctx, "rename conversation", func(list []tui.Conversation) ([]tui.Conversation, error) {
+		i := slices.IndexFunc(list, func(c tui.Conversation) bool { return c.ID == id })
+		if i < 0 {
+			return nil, errNotListed
+		}
+		list[i].Title = title
+		return list, nil
+	})
+}
+
+// Forget implements [tui.Recent].
+func (r *recentFile) Forget(ctx context.Context, id string) error {
+	return r.change(ctx, "forget conversation", func(list []tui.Conversation) ([]tui.Conversation, error) {
+		return slices.DeleteFunc(list, func(c tui.Conversation) bool { return c.ID == id }), nil
+	})
+}
+
+var errNotListed = errors.New("it is not in the list of this machine")
+
+// change writes the file again while no other chat does.
+func (r *recentFile) change(ctx context.Context, what string, f func([]tui.Conversation) ([]tui.Conversation, error)) (err error) {
 	if err := paths.MakePrivate(filepath.Dir(r.path)); err != nil {
-		return fmt.Errorf("remember conversation: %w", err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	lock, err := filelock.Acquire(ctx, r.path+".lock", filelock.Options{Timeout: recentTimeout, Mode: 0o600})
 	if err != nil {
-		return fmt.Errorf("remember conversation: %w", err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
 	list, err := r.read()
 	if err != nil {
 		return err
 	}
-	if i := slices.IndexFunc(list, func(old tui.Conversation) bool { return old.ID == c.ID }); i >= 0 {
-		c.Workspace = cmp.Or(c.Workspace, list[i].Workspace)
-		c.Title, c.Turns = cmp.Or(list[i].Title, c.Title), max(c.Turns, list[i].Turns+1)
+	if list, err = f(list); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
-	list = slices.DeleteFunc(list, func(old tui.Conversation) bool { return old.ID == c.ID })
-	list = append([]tui.Conversation{c}, list...)
 	var b bytes.Buffer
 	for _, c := range list[:min(len(list), maxRecent)] {
 		c.Title = shortTitle(c.Title)

@@ -16,10 +16,10 @@ func (c *session) terminal(ctx context.Context) error {
 		return err
 	}
 	cfg := tui.Config{
-		Endpoint: c.client,
-		Place:    tui.Place{Title: c.place(), Notice: c.notice(), Demo: c.model == demoModel},
-		Hints:    c.hints(),
-		In:       c.Stdin, Out: c.Stdout.Writer, Environ: c.Environ(), // the terminal itself: it has a size
+		Endpoint: c.client, History: c.client,
+		Place: tui.Place{Title: c.place(), Notice: c.notice(), Demo: c.model == demoModel},
+		Hints: c.hints(),
+		In:    c.Stdin, Out: c.Stdout.Writer, Environ: c.Environ(), // the terminal itself: it has a size
 		NoColor: !c.Stdout.Color(), Plain: c.plain || c.Getenv("TERM") == "dumb",
 		Start: tui.Start{
 			Model: c.model, Conversation: c.conversation, System: c.system, Text: c.prompt, Timeout: c.timeout, Workspace: c.directory,

@@ -34,7 +34,7 @@ func (s *Session) Decide(yes bool) tea.Cmd {
 
 // Next asks the first question of the queue, if nothing is in its way.
 func (s *Session) Next() tea.Cmd {
-	if len(s.Queue) == 0 || s.Turn != nil || s.Model == "" {
+	if len(s.Queue) == 0 || s.Turn != nil || s.Model == "" || s.unread || s.recalling != "" {
 		return nil
 	}
 	o := s.Queue[0]
@@ -76,34 +76,30 @@ func (s *Session) Retry() tea.Cmd {
 	return s.ask(q)
 }
 
-// Begin goes on with another conversation. note says which.
-func (s *Session) Begin(c Conversation, note string) {
+// begin shows another conversation, of which nothing was shown yet.
+func (s *Session) begin(c Conversation) {
 	if s.Turn != nil {
 		s.Stop()
 	}
 	s.Context, s.Cost = gateway.Context{}, 0
 	s.Convo, s.Tokens, s.Pending, s.last, s.Failure, s.ignored = c, [2]int64{}, nil, nil, nil, ""
+	s.unread, s.recalling = false, ""
 	s.Log.Clear()
-	s.note(note)
 }
 
 // New begins a conversation.
 func (s *Session) New() {
-	s.Begin(Conversation{ID: s.cfg.NewID(), Place: s.cfg.Place.Title, Workspace: s.cfg.Start.Workspace}, "New conversation.")
+	s.begin(Conversation{ID: s.cfg.NewID(), Place: s.cfg.Place.Title, Workspace: s.cfg.Start.Workspace})
+	s.note("New conversation.")
 }
 
-// Resume goes on with the conversation of an id.
-func (s *Session) Resume(id string) {
-	s.Begin(Conversation{ID: id, Place: s.cfg.Place.Title}, "Resumed conversation "+safe.Line(id)+".")
+// Resume goes on with the conversation of an id, unless there is none.
+func (s *Session) Resume(id string) tea.Cmd {
+	return s.readEarlier(Conversation{ID: id, Place: s.cfg.Place.Title}, false)
 }
 
 // Continue goes on with a conversation that was kept, with its model.
-func (s *Session) Continue(c Conversation) {
-	if c.Model != "" {
-		s.Model = c.Model
-	}
-	s.Begin(c, "Resumed “"+Title(c.Title)+"” ("+c.ID+"). Earlier messages are not shown here, but the agent knows them.")
-}
+func (s *Session) Continue(c Conversation) tea.Cmd { return s.readEarlier(c, false) }
 
 // Recent lists the conversations that can be gone on with.
 func (s *Session) Recent() tea.Cmd {

@@ -21,7 +21,8 @@ type Config struct {
 	NewID    func() string // a fresh UUID, the id of a conversation
 	Now      func() time.Time
 
-	Recent Recent
+	Recent  Recent
+	History gateway.History
 	// Locate describes the directory of a conversation; "" is one of the gateway's
 	// choice. It may read files, and is called outside of the session's goroutine.
 	Locate    func(dir string) Where
@@ -120,6 +121,10 @@ type Recent interface {
 	List(ctx context.Context) ([]Conversation, error)
 	// Remember adds c, or takes it in the place of the one with its ID.
 	Remember(ctx context.Context, c Conversation) error
+	// Rename gives the one with an ID another title.
+	Rename(ctx context.Context, id, title string) error
+	// Forget takes the one with an ID out of the list.
+	Forget(ctx context.Context, id string) error
 }
 
 // Conversation is one that can be gone on with.

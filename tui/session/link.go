@@ -70,6 +70,9 @@ func (s *Session) listed(msg ModelsMsg) tea.Cmd {
 	if back && s.Turn == nil && s.Failure != nil && s.Failure.Kind == gateway.Unreachable {
 		return tea.Batch(s.view.Say(s.cfg.Place.Name()+" answers again"), s.Retry())
 	}
+	if s.unread {
+		return s.recall()
+	}
 	if !slices.ContainsFunc(s.Models, func(x gateway.Model) bool { return x.ID == s.Model }) && s.Log.LastAnswer() == nil {
 		s.note("There is no model " + safe.Line(s.Model) + " is available here now. " + s.cfg.Models + " shows those there are.")
 	}

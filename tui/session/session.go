@@ -41,7 +41,11 @@ type Session struct {
 	Cost    float64         // US dollars, as far as known, of the conversation
 	Working int             // commands on their way that the next question waits for
 	last    *gateway.Question
-	ignored string // what the gateway last said it left out
+	// unread: what was said in the conversation that the chat begins with is still
+	// to be shown. recalling is the conversation that is asked for, or "".
+	unread    bool
+	recalling string
+	ignored   string // what the gateway last said it left out
 
 	ctx     context.Context // of everything the chat asks for
 	cfg     Config
@@ -90,6 +94,10 @@ func (s *Session) Update(msg tea.Msg) (tea.Cmd, bool) {
 		return s.done(msg), true
 	case RecentMsg:
 		return s.recalled(msg), true
+	case EarlierMsg:
+		return s.earlier(msg), true
+	case removedMsg:
+		return s.removed(msg), true
 	case RememberedMsg:
 		if msg.Err != nil {
 			return s.view.Say("the conversation is not saved: " + msg.Err.Error()), true

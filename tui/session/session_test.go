@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -64,6 +65,7 @@ func (d *diary) Linked()                       { d.note("linked") }
 func (d *diary) Asking(o session.Outgoing)     { d.note("asking %s", o.Shown) }
 func (d *diary) Came(p gateway.Piece)          { d.note("came %T %v", p, p) }
 func (d *diary) GiveBack(o []session.Outgoing) { d.given = append(d.given, o...) }
+func (d *diary) Recalled()                     { d.note("recalled") }
 func (d *diary) Ended(e session.End) {
 	d.end = e
 	d.note("ended %v %v", e.Stopped, e.Failure != nil)
@@ -101,7 +103,7 @@ func talk(t *testing.T, s *script, change func(*session.Config), test func(c *ch
 		}
 		c := &chat{view: &diary{}, msgs: make(chan tea.Msg, 1000)}
 		c.Session = session.New(ctx, cfg, c.view)
-		c.run(c.Connect())
+		c.run(c.Open())
 		c.settle()
 		test(c)
 		cancel()
@@ -403,6 +405,17 @@ type shelf struct {
 func (s *shelf) List(context.Context) ([]session.Conversation, error) { return s.list, s.err }
 func (s *shelf) Remember(_ context.Context, c session.Conversation) error {
 	s.list = append(s.list, c)
+	return s.err
+}
+
+func (s *shelf) Rename(_ context.Context, id, title string) error {
+	i := slices.IndexFunc(s.list, func(c session.Conversation) bool { return c.ID == id })
+	s.list[i].Title = title
+	return s.err
+}
+
+func (s *shelf) Forget(_ context.Context, id string) error {
+	s.list = slices.DeleteFunc(s.list, func(c session.Conversation) bool { return c.ID == id })
 	return s.err
 }
 

@@ -1,0 +1,235 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/tui/human"
+	"github.com/ohgw/ohgw/tui/safe"
+	"github.com/ohgw/ohgw/tui/transcript"
+)
+
+// maxEarlier is how many items of a conversation are shown when it goes on.
+const maxEarlier = 300
+
+// EarlierMsg is what was said in a conversation, or why nobody can tell.
+type EarlierMsg struct {
+	Convo Conversation
+	Start bool // the chat begins with it
+	Items []gateway.Item
+	More  bool
+	Err   error
+}
+
+// readEarlier asks what was said in c. Where nobody can tell, it goes on at once.
+func (s *Session) readEarlier(c Conversation, start bool) tea.Cmd {
+	if s.cfg.History == nil {
+		return s.resumed(EarlierMsg{Convo: c, Start: start, Err: errNoHistory})
+	}
+	s.recalling = c.ID
+	history, ctx := s.cfg.History, s.ctx
+	return s.Work(func() tea.Msg {
+		items, more, err := history.Earlier(ctx, c.ID, maxEarlier)
+		return EarlierMsg{Convo: c, Start: start, Items: items, More: more, Err: err}
+	})
+}
+
+var errNoHistory = &gateway.Error{Kind: gateway.Refused, Code: "unknown_url", Message: "This gateway does not list earlier messages."}
+
+// earlier takes in what was said, unless another conversation was chosen
+// meanwhile.
+func (s *Session) earlier(msg EarlierMsg) tea.Cmd {
+	if s.recalling != msg.Convo.ID {
+		return nil
+	}
+	s.recalling = ""
+	return s.resumed(msg)
+}
+
+// resumed goes on with the conversation, or says that there is none.
+func (s *Session) resumed(msg EarlierMsg) tea.Cmd {
+	c := msg.Convo
+	switch {
+	case !gateway.IsUnknown(msg.Err):
+	case msg.Start:
+		s.Note("There is no conversation "+safe.Line(c.ID)+" "+s.cfg.Place.At()+". The first message starts a new one with this ID.", true)
+		return s.Next()
+	default:
+		return s.view.Say("there is no conversation " + safe.Line(cmp.Or(c.Title, c.ID)) + " " + s.cfg.Place.At() + "; /sessions lists yours")
+	}
+	if c.Model != "" && !msg.Start {
+		s.Model = c.Model
+	}
+	if c.Title == "" && !msg.More {
+		c.Title = firstTitle(msg.Items)
+	}
+	s.begin(c)
+	s.note(s.resumeNote(msg, c))
+	s.fill(msg.Items)
+	s.view.Recalled()
+	return s.Next()
+}
+
+// resumeNote is the line above the earlier messages.
+func (s *Session) resumeNote(msg EarlierMsg, c Conversation) string {
+	what := "Resumed “" + Title(c.Title) + "” (" + safe.Line(c.ID) + ")."
+	if c.Title == "" {
+		what = "Resumed conversation " + safe.Line(c.ID) + "."
+	}
+	switch {
+	case msg.Err != nil:
+		return what + " Its earlier messages cannot be shown, but the agent knows them: " + human.Sentence(safe.Text(asGateway(msg.Err).Message))
+	case msg.More:
+		return what + " The " + strconv.Itoa(len(msg.Items)) + " latest messages and actions are shown; the agent knows all of them."
+	}
+	return what
+}
+
+func firstTitle(items []gateway.Item) string {
+	for _, item := range items {
+		if item.Kind == gateway.Asked {
+			return Title(safe.Text(item.Text))
+		}
+	}
+	return ""
+}
+
+// fill shows what was said, as if it had been said here.
+func (s *Session) fill(items []gateway.Item) {
+	var a *answering
+	for _, item := range items {
+		if item.Kind == gateway.Asked {
+			a.end()
+			a = nil
+			s.Log.Add(transcript.NewQuestion(safe.Text(item.Text), pictures(item.Images)))
+			s.Convo.Turns++
+			continue
+		}
+		if a == nil {
+			a = &answering{answer: &transcript.Answer{}}
+			s.Log.Add(a.answer)
+		}
+		a.take(item)
+	}
+	a.end()
+	s.Log.Bottom()
+}
+
+// pictures are lines for n pictures of which only the number is known.
+func pictures(n int) []string {
+	switch n {
+	case 0:
+		return nil
+	case 1:
+		return []string{"a picture"}
+	}
+	return []string{strconv.Itoa(n) + " pictures"}
+}
+
+// answering is an answer of an earlier time that is put together again.
+type answering struct {
+	answer  *transcript.Answer
+	before  bool // something was said on the way
+	text    bool // the last part is a text
+	failure *transcript.Failure
+}
+
+func (a *answering) take(item gateway.Item) {
+	switch item.Kind {
+	case gateway.Did:
+		a.answer.Act(ActionOf(*item.Call))
+		a.text = false
+		return
+	case gateway.Broke:
+		a.failure = &transcript.Failure{Cause: human.Sentence(safe.Text(item.Text))}
+		return
+	case gateway.Said:
+		a.before = true
+	case gateway.Asked, gateway.Answered:
+	}
+	text := safe.Text(strings.Trim(item.Text, "\n"))
+	if a.text {
+		text = "\n\n" + text
+	}
+	a.answer.Text(text)
+	a.text = true
+	a.failure = nil // it went on
+}
+
+func (a *answering) end() {
+	if a == nil {
+		return
+	}
+	a.answer.Final(a.before)
+	a.answer.End("", false, a.failure)
+}
+
+// Open starts the session: it looks for the gateway, and reads what was said in
+// the conversation that it begins with.
+func (s *Session) Open() tea.Cmd {
+	s.unread = s.cfg.Start.Conversation != ""
+	return tea.Batch(s.Connect(), s.Next())
+}
+
+// recall reads the conversation that the chat begins with, once there is a
+// gateway. It reports whether the first question has to wait for that.
+func (s *Session) recall() tea.Cmd {
+	s.unread = false
+	return s.readEarlier(s.Convo, true)
+}
+
+// removed follows the removal of a conversation.
+type removedMsg struct {
+	convo Conversation
+	err   error
+}
+
+// Remove deletes a conversation at the gateway and in the list of this machine.
+func (s *Session) Remove(c Conversation) tea.Cmd {
+	history, recent := s.cfg.History, s.cfg.Recent
+	ctx := context.WithoutCancel(s.ctx)
+	return s.Work(func() tea.Msg {
+		if history != nil {
+			if err := history.Delete(ctx, c.ID); err != nil && !gateway.IsUnknown(err) {
+				return removedMsg{c, err}
+			}
+		}
+		if recent == nil {
+			return removedMsg{c, nil}
+		}
+		return removedMsg{c, recent.Forget(ctx, c.ID)}
+	})
+}
+
+func (s *Session) removed(msg removedMsg) tea.Cmd {
+	if msg.err != nil {
+		s.Note("The conversation was not deleted: "+human.Sentence(safe.Text(asGateway(msg.err).Message)), true)
+		return nil
+	}
+	said := s.view.Say("deleted " + Title(cmp.Or(msg.convo.Title, msg.convo.ID)))
+	if msg.convo.ID == s.Convo.ID {
+		s.New()
+	}
+	return said
+}
+
+// Rename gives a conversation another title, on this machine.
+func (s *Session) Rename(c Conversation, title string) tea.Cmd {
+	title = Title(title)
+	if s.cfg.Recent == nil {
+		return s.view.Say("conversations are not stored on this machine")
+	}
+	if title == "" {
+		return s.view.Say("not renamed: the title is empty")
+	}
+	if c.ID == s.Convo.ID {
+		s.Convo.Title = title
+	}
+	recent, ctx := s.cfg.Recent, context.WithoutCancel(s.ctx)
+	return s.Work(func() tea.Msg { return DoneMsg{"renamed to " + title, recent.Rename(ctx, c.ID, title)} })
+}
