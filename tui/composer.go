@@ -62,6 +62,9 @@ func (c *composer) release() letter {
 	return l
 }
 
+// recalls reports whether a question of the history is shown.
+func (c *composer) recalls() bool { return c.recall < len(c.history) }
+
 // holds reports whether a letter is held back.
 func (c *composer) holds() bool { return c.letter.text != "" }
 

@@ -40,6 +40,9 @@ type Config struct {
 	Locate func(dir string) Where
 	// History is what was said in them, and removes them; nil where nobody can tell.
 	History gateway.History
+	// Local is the directory of the conversation, if it is on this machine; nil: no
+	// files are completed, and no commands run.
+	Local Local
 	// Edit puts a text where an editor finds it. It is called outside of the
 	// event loop, and the editor gets the terminal while it runs.
 	Edit func(text string) (*Draft, error)
@@ -67,6 +70,10 @@ type (
 	Start = session.Start
 	// Image is a picture that goes with a question.
 	Image = session.Image
+	// Local is the directory of a conversation on this machine.
+	Local = session.Local
+	// File is a file that a question refers to.
+	File = session.File
 	// Recent stores the recent conversations.
 	Recent = session.Recent
 	// Conversation is one that can be gone on with.
@@ -87,6 +94,6 @@ type Draft struct {
 func (c Config) session(again, models string, redials bool) session.Config {
 	return session.Config{
 		Endpoint: c.Endpoint, Place: c.Place, Hints: c.Hints, Start: c.Start, NewID: c.NewID, Now: c.Now,
-		Recent: c.Recent, Locate: c.Locate, History: c.History, ReadImage: c.ReadImage, Save: c.Save, Again: again, Models: models, Redials: redials,
+		Recent: c.Recent, Locate: c.Locate, History: c.History, Local: c.Local, ReadImage: c.ReadImage, Save: c.Save, Again: again, Models: models, Redials: redials,
 	}
 }

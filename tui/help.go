@@ -60,6 +60,12 @@ func keyNames(b binding) string {
 // signs are the keys that have another name on keyboards than in Bubble Tea.
 var signs = map[string]string{"up": "↑", "down": "↓", "left": "←", "right": "→", "pgup": "PgUp", "pgdown": "PgDn"}
 
+// signsOfInput are the signs that give what follows them a meaning.
+var signsOfInput = [][2]string{
+	{"@FILE", "refer to a file of the directory: the agent gets its path, and a picture itself"},
+	{"!COMMAND", "run a command in your shell, in the directory, as you; the agent reads its output with your next message"},
+}
+
 // helpRows are all keys and commands: what to press, what it does.
 func helpRows() [][2]string {
 	rows := [][2]string{{"Keys", ""}}
@@ -69,6 +75,7 @@ func helpRows() [][2]string {
 		}
 	}
 	rows = append(rows, [2]string{"", ""}, [2]string{"Commands", ""})
+	rows = append(rows, signsOfInput...)
 	for _, c := range slashCommands() {
 		rows = append(rows, [2]string{c.usage(), c.what})
 	}

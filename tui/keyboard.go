@@ -22,6 +22,9 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 	case do == none:
 		return tea.Batch(cmd, m.write(msg))
 	}
+	if chosen, ok := m.menuKey(do); ok {
+		return tea.Batch(cmd, chosen)
+	}
 	return tea.Batch(cmd, m.act(do))
 }
 
@@ -112,10 +115,6 @@ func (m *model) act(do action) tea.Cmd {
 		return m.enter()
 	case earlier, later:
 		m.arrow(do)
-	case complete:
-		if text := completed(m.input.Shown()); text != "" {
-			m.input.Set(text)
-		}
 	case leaveEmpty:
 		if m.input.Empty() && len(m.chat.Images) == 0 {
 			return tea.Quit
@@ -218,6 +217,9 @@ func (m *model) enter() tea.Cmd {
 		m.chat.Log.Toggle()
 		return nil
 	}
+	if line, ok := strings.CutPrefix(text, "!"); ok {
+		return m.shell(line)
+	}
 	if c, rest, ok := slash(text); ok {
 		return m.slash(c, rest)
 	}
@@ -253,8 +255,24 @@ func (m *model) slash(c slashCommand, rest string) tea.Cmd {
 	return cmd
 }
 
-// interrupt is Ctrl+C: it stops the run, and the second one leaves.
+// shell runs a command of the user. One that cannot be run leaves the input as
+// it is.
+func (m *model) shell(line string) tea.Cmd {
+	cmd, ok := m.chat.Shell(line)
+	if ok {
+		m.input.sent(m.input.Value())
+		m.input.restoreDraft()
+	}
+	return cmd
+}
+
+// interrupt is Ctrl+C: it ends the user's command, else it stops the run, and
+// the second one leaves.
 func (m *model) interrupt() tea.Cmd {
+	if m.chat.Running != nil {
+		m.chat.EndShell()
+		return nil
+	}
 	if m.chat.Turn != nil {
 		m.chat.Stop()
 		return m.Say("stopped; Ctrl+C twice quits")
@@ -275,6 +293,8 @@ func (m *model) escape() tea.Cmd {
 	case m.chat.Turn != nil:
 		m.chat.Stop()
 		return m.Say("stopped; the partial answer is kept")
+	case m.chat.Running != nil:
+		m.chat.EndShell()
 	case !m.chat.Log.Following():
 		m.chat.Log.Bottom()
 	}

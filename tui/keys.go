@@ -69,7 +69,7 @@ var bindings = []binding{
 	{newline, []string{"shift+enter", "alt+enter", "ctrl+j"}, "new line"},
 	{earlier, []string{"up"}, "line up; on the first line: previous question"},
 	{later, []string{"down"}, "line down; on the last line: next question"},
-	{complete, []string{"tab"}, "complete a command"},
+	{complete, []string{"tab"}, "complete a command or a file"},
 	{editText, []string{"ctrl+g"}, "write in $EDITOR"},
 	{pasteImage, []string{"ctrl+v"}, "attach the picture in the clipboard"},
 	{stop, []string{"esc"}, "stop the run; close what is open"},
@@ -104,7 +104,7 @@ var bindings = []binding{
 	{redraw, []string{"ctrl+l"}, "redraw the screen"},
 	{suspend, []string{"ctrl+z"}, "suspend"},
 	{leaveEmpty, []string{"ctrl+d"}, "quit, if the input is empty"},
-	{leave, []string{"ctrl+c"}, "stop the run; twice: quit"},
+	{leave, []string{"ctrl+c"}, "end your command; stop the run; twice: quit"},
 }
 
 // letters are keys that are letters: they act while nothing is written, and

@@ -24,6 +24,7 @@ type model struct {
 
 	welcome welcome
 	input   composer
+	menu    menu
 	open    component // takes the keys; nil: the input does
 	status  status
 	wheel   wheel
@@ -89,6 +90,12 @@ func (m *model) Linked() {
 		p.setItems(p.load())
 	}
 }
+
+// Printed implements [session.View]: the transcript shows it.
+func (m *model) Printed(string) {}
+
+// Ran implements [session.View]: the transcript shows it.
+func (m *model) Ran(session.Output) {}
 
 // Asking implements [session.View]: the welcome makes room for the question.
 func (m *model) Asking(session.Outgoing) {

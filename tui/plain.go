@@ -32,6 +32,7 @@ type plain struct {
 	trouble string // what was said last about the gateway
 	written string // lines that go on
 	typed   bool   // the user has written something
+	partial bool   // the output of a command does not end its line
 	asked   bool   // the prompt waits for a line
 	end     error  // why the chat is over, or nil
 }
@@ -88,7 +89,7 @@ func readLines(ctx context.Context, cfg Config, lines chan<- string) {
 // nothing else to wait for.
 func (p *plain) step() {
 	var lines <-chan string
-	if p.linked && p.chat.Turn == nil && p.chat.Working == 0 {
+	if p.linked && p.chat.Turn == nil && p.chat.Running == nil && p.chat.Working == 0 {
 		lines = p.lines
 		if !p.asked {
 			_, _ = fmt.Fprint(p.cfg.Out, "> ")
@@ -109,13 +110,21 @@ func (p *plain) step() {
 	case <-p.quiet.C:
 		p.explain()
 	case <-p.cfg.Interrupt:
-		if p.chat.Turn == nil {
-			p.end = errLeave
-			return
-		}
-		p.chat.Stop()
+		p.interrupt()
 	case <-p.ctx.Done():
 		p.end = p.ctx.Err()
+	}
+}
+
+// interrupt ends the user's command, the run, or the chat.
+func (p *plain) interrupt() {
+	switch {
+	case p.chat.Running != nil:
+		p.chat.EndShell()
+	case p.chat.Turn != nil:
+		p.chat.Stop()
+	default:
+		p.end = errLeave
 	}
 }
 
@@ -154,7 +163,11 @@ func (p *plain) line(line string) {
 	text := p.written
 	p.written, p.asked, p.typed = "", false, true
 	c, rest, ok := slash(text)
+	shell, runs := strings.CutPrefix(text, "!")
 	switch {
+	case runs:
+		cmd, _ := p.chat.Shell(shell)
+		p.run(cmd)
 	case ok && c.run == nil:
 		p.print(c.name + " needs a screen.")
 	case ok:
@@ -173,6 +186,9 @@ func (p *plain) explain() {
 	switch t := p.chat.Turn; {
 	case t != nil:
 		p.print("Still waiting for " + p.cfg.Place.Name() + ", " + human.Duration(p.cfg.Now().Sub(t.Begun)) + ".")
+		p.quiet.Reset(3 * hungAfter)
+	case p.chat.Running != nil:
+		p.print("Still running, " + human.Duration(p.cfg.Now().Sub(p.chat.Running.Begun)) + "; Ctrl+C ends it.")
 		p.quiet.Reset(3 * hungAfter)
 	case p.chat.Link.Asking:
 		p.print("Waiting for " + p.cfg.Place.Name() + " to list its models.")

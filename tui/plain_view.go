@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -66,6 +67,21 @@ func (p *plain) Asking(o session.Outgoing) {
 	}
 }
 
+// Printed implements [session.View].
+func (p *plain) Printed(text string) {
+	_, _ = fmt.Fprint(p.cfg.Out, text)
+	p.partial = !strings.HasSuffix(text, "\n")
+}
+
+// Ran implements [session.View].
+func (p *plain) Ran(o session.Output) {
+	if p.partial {
+		p.print("")
+	}
+	p.partial = false
+	p.print("Command ended: " + o.How + ". The agent reads this with your next message.")
+}
+
 // GiveBack implements [session.View]: no line is read while another is asked.
 func (p *plain) GiveBack([]session.Outgoing) {}
 
@@ -128,6 +144,9 @@ func (p *plain) showID() tea.Cmd {
 
 // showHelp implements [view].
 func (p *plain) showHelp() tea.Cmd {
+	for _, r := range signsOfInput {
+		p.print(r[0] + ": " + r[1])
+	}
 	for _, c := range slashCommands() {
 		if c.run != nil {
 			p.print(c.usage() + ": " + c.what)

@@ -115,7 +115,7 @@ var refused = []struct {
 	{text: "/image", why: "/image needs the path of a picture"},
 	{text: "/image a.png", why: "/image needs the path of a picture", change: func(cfg *Config) { cfg.ReadImage = nil }},
 	{text: "/save", why: "/save needs the name of a file"},
-	{text: "/modle x", why: "there is no command /modle; did you mean /model?"},
+	{text: "/modell x", why: "there is no command /modell; did you mean /model?"},
 	{text: "/foo", why: "there is no command /foo; /help lists them, // begins a text with /"},
 	{text: "/", why: "there is no command /; /help lists them, // begins a text with /"},
 	{text: "/save f.md", why: "/save needs the name of a file", change: func(cfg *Config) { cfg.Save = nil }},
@@ -223,7 +223,7 @@ func TestATextThatBeginsWithASlashIsSent(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"/usr/bin/x is missing":  "/usr/bin/x is missing",
-		"//modle":                "/modle",
+		"//modell":               "/modell",
 		"  //model is a command": "/model is a command",
 		"///x":                   "//x",
 	} {
@@ -244,9 +244,9 @@ func TestATextThatIsGivenBackIsSentTheSecondTime(t *testing.T) {
 	s := &script{answer: hangs(gateway.Started{})}
 	talk(t, s, nil, func(c *chat) {
 		c.ask("go")
-		c.ask("//modle")
+		c.ask("//modell")
 		c.press("esc")
-		if got := c.input.Value(); got != "//modle" {
+		if got := c.input.Value(); got != "//modell" {
 			t.Errorf("the input has %q", got)
 		}
 	})

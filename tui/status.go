@@ -132,6 +132,9 @@ func (s *status) activity(l looks, width int) string {
 	if t := s.chat.Turn; t != nil {
 		return s.moving(l, width, s.doing(t, now.Sub(t.Heard)), human.Duration(now.Sub(t.Begun))+" · Esc stops")
 	}
+	if r := s.chat.Running; r != nil {
+		return s.moving(l, width, "$ "+safe.Line(r.Line), human.Duration(now.Sub(r.Begun))+" · Ctrl+C ends it")
+	}
 	link := s.chat.Link
 	if since := now.Sub(link.Since); link.State == session.Connecting && since >= hungAfter {
 		return s.moving(l, width, "waiting for "+s.place.Name()+" to list its models", human.Duration(since))

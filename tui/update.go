@@ -5,11 +5,16 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
+
+	"github.com/ohgw/ohgw/tui/session"
 )
 
 // Update takes in a message. It reads and writes nothing outside of the model.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := m.update(msg)
+	if list := m.refreshMenu(); list != nil {
+		cmd = tea.Batch(cmd, list)
+	}
 	if tick := m.status.move(); tick != nil {
 		cmd = tea.Batch(cmd, tick)
 	}
@@ -64,6 +69,8 @@ func (m *model) updateWorld(msg tea.Msg) tea.Cmd {
 		m.edited(msg)
 	case insertMsg:
 		m.input.Paste(msg.text)
+	case session.NamesMsg:
+		return m.named(msg)
 	}
 	return nil
 }

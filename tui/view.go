@@ -82,8 +82,8 @@ func (m *model) body(s screen) []string {
 	var over []string
 	if m.open != nil {
 		over = m.open.view(m.looks, s.width, s.body)
-	} else if found := completions(m.input.Shown()); found != nil {
-		over = suggestions(m.looks, found, s.width, s.body)
+	} else {
+		over = m.menu.view(m.looks, s.width, s.body)
 	}
 	if len(over) > len(lines) {
 		over = over[:len(lines)]
@@ -172,6 +172,9 @@ func (m *model) above(room int) []string {
 	}
 	for _, img := range m.chat.Images {
 		lines = append(lines, paint(m.looks.accent, "  + ")+wrap.Cut(img.Label(), m.width-4))
+	}
+	for _, o := range m.chat.Outputs {
+		lines = append(lines, paint(m.looks.accent, "  + ")+wrap.Cut(o.Label(), m.width-4))
 	}
 	if len(lines) > room {
 		lines = lines[len(lines)-room:]

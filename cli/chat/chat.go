@@ -22,6 +22,7 @@ import (
 	"github.com/ohgw/ohgw/internal/setup/running"
 	"github.com/ohgw/ohgw/internal/setup/serving"
 	"github.com/ohgw/ohgw/internal/uuid"
+	"github.com/ohgw/ohgw/tui"
 )
 
 // The models that a chat asks when nobody names one.
@@ -199,6 +200,7 @@ func run(ctx context.Context, o *options) (err error) {
 	if once {
 		return c.once(ctx)
 	}
+	c.findLocal(ctx, s)
 	return c.terminal(ctx)
 }
 
@@ -220,8 +222,9 @@ type session struct {
 	own    *serving.Own
 	demo   bool // asked for on the command line: a daemon that runs has none
 
-	directory string // that new conversations work in; "" for the gateway's choice
-	elsewhere string // why that is not the current directory, for people
+	directory string    // that new conversations work in; "" for the gateway's choice
+	local     tui.Local // nil: the agent's files cannot be reached from here
+	elsewhere string    // why that is not the current directory, for people
 }
 
 // connect finds the gateway: the one that was named, or that runs, or one of

@@ -24,8 +24,8 @@ func (c *session) terminal(ctx context.Context) error {
 		Start: tui.Start{
 			Model: c.model, Conversation: c.conversation, System: c.system, Text: c.prompt, Timeout: c.timeout, Workspace: c.directory,
 		},
-		Locate: c.locate,
-		NewID:  uuid.New, Now: c.Now, Recent: recent, Edit: c.edit,
+		Locate: c.locate, Local: c.local,
+		NewID: uuid.New, Now: c.Now, Recent: recent, Edit: c.edit,
 		Copy: systemClipboard(c.App).copyText, PasteImage: c.pasteImage, ReadImage: c.readImage, Save: c.save,
 	}
 	if c.own != nil {

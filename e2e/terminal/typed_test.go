@@ -3,6 +3,7 @@
 package terminal_test
 
 import (
+	"strings"
 	"testing"
 )
 
@@ -11,12 +12,60 @@ func TestAnUnknownCommandIsNotSent(t *testing.T) {
 	p := newPerson(t)
 	s := p.chat(usual, "")
 	s.sees("ready")
-	s.asks("/modle work")
-	s.sees("there is no command /modle; did you mean /model?", "› /modle work")
+	s.asks("/modell work")
+	s.sees("there is no command /modell; did you mean /model?", "› /modell work")
 	s.press("C-u")
 	s.asks("/usr/bin/x is a path")
 	s.sees("You said: /usr/bin/x is a path")
-	if n := p.asked("modle"); n != 0 {
+	if n := p.asked("modell"); n != 0 {
 		t.Errorf("the unknown command was sent %d times", n)
 	}
+}
+
+func TestAFileIsCompletedAndTheAgentGetsItsPath(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.write("src/.gitignore", "*.log\n")
+	p.write("src/trace.log", "")
+	path := p.write("src/pkg/traffic.go", "package pkg\n")
+	s := p.chat(usual, "--workspace src")
+	s.sees("ready", "~/src")
+	s.types("explain @tra")
+	shown := s.sees("Files", "› pkg/traffic.go")
+	if strings.Contains(shown, "trace.log") {
+		t.Errorf("a file that git ignores is listed:\n%s", shown)
+	}
+	s.press("Tab")
+	s.sees("› explain @pkg/traffic.go")
+	s.misses("Files")
+	s.press("Enter")
+	s.sees("You said: explain " + path)
+}
+
+func TestACommandOfTheUserRunsInTheDirectory(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.write("src/here.txt", "")
+	s := p.chat(usual, "--workspace src")
+	s.sees("ready")
+	s.asks("!ls; exit 3")
+	s.sees("here.txt", "exit code 3", "+ output of $ ls; exit 3")
+	s.asks("!echo running; sleep 300")
+	s.sees("Ctrl+C ends it", "running")
+	s.press("C-c")
+	s.sees("interrupted · ")
+	s.asks("what failed?")
+	s.until("an answer", func(string) bool { return p.asked("here.txt") == 1 && p.asked("sleep 300") == 1 })
+}
+
+func TestAPlainChatRunsCommands(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.write("src/here.txt", "")
+	s := p.chat(usual, "--plain --workspace src")
+	s.sees("Model:")
+	s.asks("!ls")
+	s.sees("here.txt", "Command ended: exit code 0.")
+	s.asks("read @here.txt")
+	s.sees("read " + p.home + "/src/here.txt")
 }

@@ -1,5 +1,7 @@
 package editor
 
+import "strings"
+
 // Left and Right move by a character.
 func (e *Editor) Left() { e.move(e.at - 1) }
 
@@ -60,6 +62,29 @@ func (e *Editor) wordLeft() int {
 		i--
 	}
 	for i > 0 && !e.glyphs[i-1].space() {
+		i--
+	}
+	return i
+}
+
+// Word is what is before the cursor, back to a space.
+func (e *Editor) Word() string {
+	var b strings.Builder
+	for _, g := range e.glyphs[e.wordBegin():e.at] {
+		b.WriteString(g.text)
+	}
+	return b.String()
+}
+
+// ReplaceWord writes a text in the place of Word.
+func (e *Editor) ReplaceWord(s string) {
+	e.delete(e.wordBegin(), e.at)
+	e.Type(s)
+}
+
+func (e *Editor) wordBegin() int {
+	i := e.at
+	for i > 0 && !e.glyphs[i-1].space() && !e.glyphs[i-1].pasted {
 		i--
 	}
 	return i

@@ -114,3 +114,13 @@ func Size(n int64) string {
 	}
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
+
+// Ends shortens a text to its beginning and its end, in bytes, and says how much
+// is missing between them.
+func Ends(s string, head, tail int) string {
+	left := len(s) - head - tail
+	if left <= 0 {
+		return s
+	}
+	return strings.ToValidUTF8(s[:head], "") + "\n… " + Size(int64(left)) + " left out …\n" + strings.ToValidUTF8(s[len(s)-tail:], "")
+}

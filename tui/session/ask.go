@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -14,8 +15,9 @@ import (
 // Submit asks what is written, with the images that are attached, or puts it in
 // the queue while the agent works. shown is text as it is on the screen.
 func (s *Session) Submit(text, shown string) tea.Cmd {
-	s.Queue = append(s.Queue, Outgoing{Text: text, Shown: safe.Text(shown), Images: s.Images})
-	s.Images = nil
+	s.asked++
+	s.Queue = append(s.Queue, Outgoing{Text: text, Shown: safe.Text(shown), Images: s.Images, Outputs: s.Outputs, id: s.asked, unread: s.refers(text)})
+	s.Images, s.Outputs = nil, nil
 	return s.Next()
 }
 
@@ -34,15 +36,21 @@ func (s *Session) Decide(yes bool) tea.Cmd {
 
 // Next asks the first question of the queue, if nothing is in its way.
 func (s *Session) Next() tea.Cmd {
-	if len(s.Queue) == 0 || s.Turn != nil || s.Model == "" || s.unread || s.recalling != "" {
+	if len(s.Queue) == 0 || s.Turn != nil || s.Model == "" || s.unread || s.recalling != "" || s.referring {
 		return nil
 	}
 	o := s.Queue[0]
+	if o.unread {
+		s.referring = true
+		return s.Work(s.refer(o))
+	}
 	s.Queue = s.Queue[1:]
-	files := make([]string, len(o.Images))
-	data := make([]string, len(o.Images))
-	for i, img := range o.Images {
-		files[i], data[i] = img.Label(), img.DataURL
+	var files, data []string
+	for _, img := range o.Images {
+		files, data = append(files, img.Label()), append(data, img.DataURL)
+	}
+	for _, out := range o.Outputs {
+		files = append(files, out.Label())
 	}
 	s.view.Asking(o)
 	s.Log.Add(transcript.NewQuestion(o.Shown, files))
@@ -50,7 +58,7 @@ func (s *Session) Next() tea.Cmd {
 		s.Convo.Title = Title(o.Shown)
 	}
 	return s.ask(gateway.Question{
-		Model: s.Model, Conversation: s.Convo.ID, System: s.System, Text: o.Text, Images: data,
+		Model: s.Model, Conversation: s.Convo.ID, System: s.System, Text: offered(o.Outputs, cmp.Or(o.Sent, o.Text)), Images: data,
 		Timeout: s.cfg.Start.Timeout, Key: s.cfg.NewID(), Decision: o.Decision, Details: true, Workspace: s.Convo.Workspace,
 	})
 }
@@ -81,6 +89,10 @@ func (s *Session) begin(c Conversation) {
 	if s.Turn != nil {
 		s.Stop()
 	}
+	if s.Running != nil {
+		s.EndShell()
+	}
+	s.Running, s.Outputs = nil, nil
 	s.Context, s.Cost = gateway.Context{}, 0
 	s.Convo, s.Tokens, s.Pending, s.last, s.Failure, s.ignored = c, [2]int64{}, nil, nil, nil, ""
 	s.unread, s.recalling = false, ""
@@ -142,11 +154,16 @@ func (s *Session) Attach(path string) tea.Cmd {
 	return s.Work(readImage(s.ctx, s.cfg.ReadImage, path))
 }
 
-// Detach takes the last picture away again. It reports whether there was one.
+// Detach takes the last picture away again, or the last output of a command. It
+// reports whether there was one.
 func (s *Session) Detach() bool {
-	n := len(s.Images)
-	if n > 0 {
+	if n := len(s.Images); n > 0 {
 		s.Images = s.Images[:n-1]
+		return true
+	}
+	n := len(s.Outputs)
+	if n > 0 {
+		s.Outputs = s.Outputs[:n-1]
 	}
 	return n > 0
 }
@@ -181,6 +198,8 @@ func (s *Session) markdown() string {
 			b.WriteString("## You\n\n" + msg.Text() + "\n\n")
 		case *transcript.Answer:
 			b.WriteString("## " + s.ModelName() + "\n\n" + msg.Source() + "\n\n")
+		case *transcript.Shell:
+			b.WriteString(msg.Source() + "\n\n")
 		}
 	}
 	return b.String()

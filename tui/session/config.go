@@ -26,6 +26,7 @@ type Config struct {
 	// Locate describes the directory of a conversation; "" is one of the gateway's
 	// choice. It may read files, and is called outside of the session's goroutine.
 	Locate    func(dir string) Where
+	Local     Local // nil: the agent's files are not on this machine
 	ReadImage func(ctx context.Context, path string) (Image, error)
 	Save      func(ctx context.Context, path, text string) (string, error)
 

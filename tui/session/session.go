@@ -40,12 +40,17 @@ type Session struct {
 	Context gateway.Context // how full the model's context is
 	Cost    float64         // US dollars, as far as known, of the conversation
 	Working int             // commands on their way that the next question waits for
+	Running *Shell          // the user's command, or nil
+	Outputs []Output        // of commands, for the next question
 	last    *gateway.Question
 	// unread: what was said in the conversation that the chat begins with is still
 	// to be shown. recalling is the conversation that is asked for, or "".
 	unread    bool
 	recalling string
 	ignored   string // what the gateway last said it left out
+
+	asked     int  // questions that were put into the queue
+	referring bool // the files that the first of the queue mentions are looked for
 
 	ctx     context.Context // of everything the chat asks for
 	cfg     Config
@@ -92,6 +97,10 @@ func (s *Session) Update(msg tea.Msg) (tea.Cmd, bool) {
 		return s.attached(msg), true
 	case DoneMsg:
 		return s.done(msg), true
+	case referredMsg:
+		return s.referred(msg), true
+	case ShellMsg:
+		return s.ran(msg), true
 	case RecentMsg:
 		return s.recalled(msg), true
 	case EarlierMsg:
@@ -107,11 +116,16 @@ func (s *Session) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// Busy reports whether the gateway is asked for something at the moment.
-func (s *Session) Busy() bool { return s.Turn != nil || s.Link.Asking }
+// Busy reports whether the gateway is asked for something at the moment, or a
+// command of the user runs.
+func (s *Session) Busy() bool { return s.Turn != nil || s.Link.Asking || s.Running != nil }
 
 // Wait waits until no question is on its way, and lets none begin any more.
 func (s *Session) Wait() { s.streams.wait() }
+
+// Dir is the directory that the conversation works in, absolute; empty if it is
+// not known.
+func (s *Session) Dir() string { return s.Convo.Workspace }
 
 // note adds a line of the chat itself to the log.
 func (s *Session) note(text string) { s.Note(text, false) }

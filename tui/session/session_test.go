@@ -66,6 +66,8 @@ func (d *diary) Asking(o session.Outgoing)     { d.note("asking %s", o.Shown) }
 func (d *diary) Came(p gateway.Piece)          { d.note("came %T %v", p, p) }
 func (d *diary) GiveBack(o []session.Outgoing) { d.given = append(d.given, o...) }
 func (d *diary) Recalled()                     { d.note("recalled") }
+func (d *diary) Printed(text string)           { d.note("printed %s", text) }
+func (d *diary) Ran(o session.Output)          { d.note("ran %s %s", o.Line, o.How) }
 func (d *diary) Ended(e session.End) {
 	d.end = e
 	d.note("ended %v %v", e.Stopped, e.Failure != nil)

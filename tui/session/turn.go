@@ -262,6 +262,7 @@ func (s *Session) unqueue() {
 	s.Queue = nil
 	for _, o := range slices.Backward(waiting) {
 		s.Images = append(slices.Clone(o.Images), s.Images...)
+		s.Outputs = append(slices.Clone(o.Outputs), s.Outputs...)
 	}
 	if len(waiting) > 0 {
 		s.view.GiveBack(waiting)

@@ -17,6 +17,9 @@ type View interface {
 	Noted(text string, bad bool)
 	// Linked follows what was found out about the gateway, also if nothing changed.
 	Linked()
+	// Printed follows a piece of the output of the user's command, and Ran its end.
+	Printed(text string)
+	Ran(o Output)
 	// Asking comes before a question is added to the log and asked.
 	Asking(o Outgoing)
 	// Came follows a piece of the answer: text and progress, a line of it at a
@@ -35,8 +38,13 @@ type View interface {
 // Outgoing is a question that is written and not yet asked.
 type Outgoing struct {
 	Text, Shown string
+	Sent        string // Text with the paths of the files it mentions; empty: Text
 	Images      []Image
+	Outputs     []Output
 	Decision    gateway.Decision
+
+	id     int
+	unread bool // the files it mentions are not yet looked for
 }
 
 // End is how a turn ended: with an answer, stopped by the user, or in a failure.

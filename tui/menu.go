@@ -1,0 +1,301 @@
+package tui
+
+import (
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ohgw/ohgw/tui/safe"
+	"github.com/ohgw/ohgw/tui/session"
+	"github.com/ohgw/ohgw/tui/wrap"
+)
+
+// menu is what the word at the cursor may become: a command, or a file after @.
+// It stands above the input, which still takes what is typed.
+type menu struct {
+	word    string // that it is for; "" while it is closed
+	title   string
+	entries []entry
+	at      int // of entries; -1 while none is chosen
+	first   int // of entries, in view
+	more    string
+	closed  bool // by Esc, until another word begins
+	files   files
+}
+
+// entry is a line of the menu.
+type entry struct {
+	name, detail string
+	command      slashCommand // or none: a file
+}
+
+// files are the names of the files to choose from.
+type files struct {
+	session.NamesMsg
+
+	lower   []string // Names in lower case
+	loaded  time.Time
+	loading bool
+}
+
+const (
+	// menuRows is how many files are in view.
+	menuRows = 8
+	// menuFiles is how many of them can be reached: a longer word finds others.
+	menuFiles = 100
+	// filesFresh is how long a list of files is good for.
+	filesFresh = 10 * time.Second
+)
+
+// refreshMenu fits the menu to what is written.
+func (m *model) refreshMenu() tea.Cmd {
+	word := m.menuWord()
+	n := &m.menu
+	switch {
+	case word == "":
+		n.word, n.entries, n.closed = "", nil, false
+		return nil
+	case n.closed, word == n.word:
+		return nil
+	}
+	n.word, n.at, n.first, n.more = word, -1, 0, ""
+	if query, ok := strings.CutPrefix(word, "@"); ok {
+		return m.fileMenu(query)
+	}
+	n.title, n.entries = "Commands", nil
+	for _, c := range completions(word) {
+		n.entries = append(n.entries, entry{c.usage(), c.what, c})
+	}
+	return nil
+}
+
+// menuWord is the word that the menu is for: "" if there is none.
+func (m *model) menuWord() string {
+	if m.open != nil || m.input.holds() || m.input.recalls() {
+		return ""
+	}
+	if text := m.input.Shown(); completions(text) != nil {
+		return text
+	}
+	if word := m.input.Word(); strings.HasPrefix(word, "@") && !strings.HasPrefix(word, `@"`) {
+		return word
+	}
+	return ""
+}
+
+// fileMenu shows the files that fit query, and asks for a fresh list.
+func (m *model) fileMenu(query string) tea.Cmd {
+	n := &m.menu
+	n.title, n.entries = "Files", nil
+	switch dir := m.chat.Dir(); {
+	case m.cfg.Local == nil:
+		n.more = "the agent's files cannot be reached from here"
+		return nil
+	case dir == "":
+		n.more = "the directory is not known before the first answer"
+		return nil
+	case dir != n.files.Dir:
+		n.files = files{}
+	}
+	hidden := asksHidden(query)
+	fresh := m.cfg.Now().Sub(n.files.loaded) < filesFresh
+	switch {
+	case n.files.loaded.IsZero() || n.files.Hidden != hidden:
+	case n.files.Err != nil:
+		n.more = unlisted(n.files.Err)
+	default:
+		n.fit(query)
+	}
+	if n.files.loading || fresh && n.files.Hidden == hidden {
+		return nil
+	}
+	n.files.loading = true
+	return m.chat.Names(hidden)
+}
+
+// asksHidden reports whether a part of a path begins with a dot.
+func asksHidden(query string) bool {
+	return strings.HasPrefix(query, ".") || strings.Contains(query, "/.")
+}
+
+// named takes in the list of the files.
+func (m *model) named(msg session.NamesMsg) tea.Cmd {
+	n := &m.menu
+	n.files = files{NamesMsg: msg, loaded: m.cfg.Now()}
+	for _, name := range msg.Names {
+		n.files.lower = append(n.files.lower, strings.ToLower(name))
+	}
+	query, ok := strings.CutPrefix(n.word, "@")
+	switch {
+	case !ok || msg.Dir != m.chat.Dir():
+	case msg.Err != nil:
+		n.more = unlisted(msg.Err)
+	case asksHidden(query) != msg.Hidden:
+		return m.fileMenu(query)
+	default:
+		n.fit(query)
+	}
+	return nil
+}
+
+func unlisted(err error) string { return "the files cannot be listed: " + safe.Line(err.Error()) }
+
+// fit chooses the files that fit a word: first those whose last part begins with
+// it, then those that have it, then those that have its letters.
+func (n *menu) fit(query string) {
+	query = strings.ToLower(query)
+	var found [4][]int
+	for i, name := range n.files.lower {
+		if k := fitness(query, name); k >= 0 && len(found[k]) < menuFiles {
+			found[k] = append(found[k], i)
+		}
+	}
+	n.entries, n.at, n.first = nil, 0, 0
+	for _, some := range found {
+		for _, i := range some[:min(len(some), menuFiles-len(n.entries))] {
+			n.entries = append(n.entries, entry{name: n.files.Names[i]})
+		}
+	}
+	n.more = ""
+	if len(n.entries) == 0 {
+		n.at, n.more = -1, "no file of this name"
+	}
+	if n.files.Cut {
+		n.more = "not all files are listed: there are too many"
+	}
+}
+
+// fitness is how well a path fits a query, both in lower case: 0 is best, -1 is
+// not at all.
+func fitness(query, name string) int {
+	base := strings.TrimSuffix(name, "/")
+	base = base[strings.LastIndexByte(base, '/')+1:]
+	switch {
+	case strings.HasPrefix(base, query) || strings.HasPrefix(name, query):
+		return 0
+	case strings.Contains(base, query):
+		return 1
+	case strings.Contains(name, query):
+		return 2
+	}
+	at := 0
+	for i := range len(query) {
+		n := strings.IndexByte(name[at:], query[i])
+		if n < 0 {
+			return -1
+		}
+		at += n + 1
+	}
+	return 3
+}
+
+// shows reports whether there is something to choose.
+func (n *menu) shows() bool { return n.word != "" && !n.closed && len(n.entries) > 0 }
+
+// menuKey takes a key that the menu is for. It reports whether it was one.
+func (m *model) menuKey(do action) (tea.Cmd, bool) {
+	n := &m.menu
+	if !n.shows() {
+		return nil, false
+	}
+	switch do {
+	case earlier:
+		n.move(-1)
+	case later:
+		n.move(1)
+	case complete:
+		m.completeMenu()
+	case send:
+		if n.at < 0 || n.word == session.Mention(n.entries[n.at].name) {
+			return nil, false
+		}
+		return m.pickMenu(n.at), true
+	case stop:
+		n.closed = true
+	default:
+		return nil, false
+	}
+	return nil, true
+}
+
+// move chooses the entry above or below, round and round.
+func (n *menu) move(by int) {
+	if n.at < 0 && by < 0 {
+		n.at = 0
+	}
+	n.at = (n.at + by + len(n.entries)) % len(n.entries)
+}
+
+// completeMenu writes out what is chosen, or what of a command is sure.
+func (m *model) completeMenu() {
+	n := &m.menu
+	if n.at >= 0 {
+		m.writeEntry(n.entries[n.at])
+		return
+	}
+	if text := completed(m.input.Shown()); text != m.input.Shown() {
+		m.input.Set(text)
+		return
+	}
+	n.move(1)
+}
+
+// pickMenu takes an entry: a command without arguments is done.
+func (m *model) pickMenu(i int) tea.Cmd {
+	e := m.menu.entries[i]
+	m.writeEntry(e)
+	if e.command.name != "" && e.command.args == "" {
+		return m.enter()
+	}
+	return nil
+}
+
+// writeEntry writes an entry in the place of the word. A directory can be gone
+// on with.
+func (m *model) writeEntry(e entry) {
+	switch {
+	case e.command.name != "":
+		text := e.command.name
+		if e.command.args != "" {
+			text += " "
+		}
+		m.input.Set(text)
+	case strings.HasSuffix(e.name, "/"):
+		m.input.ReplaceWord(session.Mention(e.name))
+	default:
+		m.input.ReplaceWord(session.Mention(e.name) + " ")
+	}
+}
+
+// view draws the menu in at most height lines.
+func (n *menu) view(l looks, width, height int) []string {
+	if n.word == "" || n.closed || len(n.entries) == 0 && n.more == "" || height < 1 {
+		return nil
+	}
+	keys := "  Tab completes"
+	rows := height - 1
+	if n.title == "Files" {
+		keys, rows = "  ↑ ↓ Tab choose", min(rows, menuRows)
+	}
+	lines := []string{rule(l.accent, paint(l.strong, n.title)+paint(l.faint, keys), width)}
+	rows = min(rows, len(n.entries))
+	n.first = max(min(n.first, n.at), n.at-rows+1, 0)
+	names := 0
+	for _, e := range n.entries[n.first : n.first+rows] {
+		names = max(names, wrap.Width(e.name))
+	}
+	names = min(names, width-2)
+	for i, e := range n.entries[n.first : n.first+rows] {
+		name := wrap.Pad(wrap.Cut(safe.Line(e.name), names), names)
+		mark, look := "  ", l.accent
+		if n.first+i == n.at {
+			mark, look = "› ", l.picked
+		}
+		lines = append(lines, mark+paint(look, name)+paint(l.faint, wrap.Cut("  "+e.detail, max(width-names-2, 0))))
+	}
+	if n.more != "" && len(lines) < height {
+		lines = append(lines, paint(l.faint, wrap.Cut("  "+n.more, width)))
+	}
+	return lines
+}
