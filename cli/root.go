@@ -59,7 +59,7 @@ key and a model ID that it prints in your client.`,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(flagError)
-	root.SetUsageFunc(printUsage)
+	root.SetUsageFunc(func(cmd *cobra.Command) error { return printUsage(a, cmd) })
 	globalFlags(a, root)
 
 	root.AddGroup(
@@ -69,7 +69,7 @@ key and a model ID that it prints in your client.`,
 	)
 	root.SetHelpCommand(newHelp())
 	root.SetHelpCommandGroupID(groupMore)
-	add(root, groupRun, serve.New(a), serve.NewStop(a), chat.New(a), acp.New(a), status.New(a), status.NewPs(a), doctor.New(a), status.NewModels(a))
+	add(root, groupRun, serve.New(a), serve.NewStop(a), serve.NewLogs(a), chat.New(a), acp.New(a), status.New(a), status.NewPs(a), doctor.New(a), status.NewModels(a))
 	add(root, groupSetup, profiles.New(a), keys.New(a), tokens.New(a), connect.New(a), service.New(a), config.New(a))
 	add(root, groupMore, newVersion(a), newCompletion(a))
 	root.AddCommand(newEnvironmentTopic(), newExitCodesTopic())

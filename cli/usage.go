@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ohgw/ohgw/cli/kit"
 )
 
 // printUsage is what --help shows after the text of a command. (A template
 // would do the same, and make the program larger and slower to start.)
-func printUsage(cmd *cobra.Command) error {
+func printUsage(a *kit.App, cmd *cobra.Command) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Usage:\n  %s\n", cmd.UseLine())
 	if cmd.HasExample() {
@@ -22,10 +23,10 @@ func printUsage(cmd *cobra.Command) error {
 	}
 	writeCommands(&b, "Commands:", cmd, "")
 	if cmd.HasAvailableLocalFlags() {
-		fmt.Fprintf(&b, "\nFlags:\n%s", cmd.LocalFlags().FlagUsages())
+		fmt.Fprintf(&b, "\nFlags:\n%s", flagUsages(a, cmd.LocalFlags()))
 	}
 	if cmd.HasAvailableInheritedFlags() {
-		fmt.Fprintf(&b, "\nFlags of every command:\n%s", cmd.InheritedFlags().FlagUsages())
+		fmt.Fprintf(&b, "\nFlags of every command:\n%s", flagUsages(a, cmd.InheritedFlags()))
 	}
 	if cmd.HasHelpSubCommands() {
 		b.WriteString("\nTopics:\n")
@@ -39,6 +40,15 @@ func printUsage(cmd *cobra.Command) error {
 		fmt.Fprintf(&b, "\n%s COMMAND --help shows the details of a command.\n", cmd.CommandPath())
 	}
 	return kit.WriteText(cmd.OutOrStdout(), b.String())
+}
+
+// flagUsages lists flags. On a terminal its lines are broken between words; in
+// a pipe each flag is one line.
+func flagUsages(a *kit.App, flags *pflag.FlagSet) string {
+	if a.Stdout.TTY() {
+		return flags.FlagUsagesWrapped(a.Stdout.Width())
+	}
+	return flags.FlagUsages()
 }
 
 // writeCommands lists the commands of one group under its title.

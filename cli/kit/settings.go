@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -90,6 +91,17 @@ func (s SettingFlags) given() map[string][]string {
 		}
 	}
 	return texts
+}
+
+// Args are these flags as a command line has them.
+func (s SettingFlags) Args() []string {
+	var args []string
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		for _, text := range s[name].texts {
+			args = append(args, "--"+name+"="+text)
+		}
+	}
+	return args
 }
 
 // Settings collects the settings from all sources.

@@ -22,14 +22,15 @@ type greeting struct {
 	backend  agents.Backend
 	key      serving.Access
 	state    string // the state directory
+	detached bool   // the command that has started it waits for the line of JSON
 }
 
 // announce says that the daemon is ready: with all that a client needs on a
 // terminal, else in one line.
 func announce(ctx context.Context, a *kit.App, g greeting, log *slog.Logger) {
 	st := g.backend.Status
-	if a.JSON {
-		kit.WriteJSONLine(a.Stdout, g.json())
+	if a.JSON || g.detached {
+		defer kit.WriteJSONLine(a.Stdout, g.json()) // who waits for it finds the log complete
 	}
 	switch {
 	case a.Quiet:
@@ -55,6 +56,7 @@ type readyJSON struct {
 	Version string      `json:"version"`
 	Key     string      `json:"key"` // which one; never its value
 	Backend backendJSON `json:"backend"`
+	Log     string      `json:"log,omitempty"` // of a daemon in the background
 }
 
 type backendJSON struct {

@@ -15,6 +15,8 @@ import (
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/paths"
+	"github.com/ohgw/ohgw/internal/service"
 	"github.com/ohgw/ohgw/internal/setup/serving"
 	"github.com/ohgw/ohgw/internal/systemd"
 )
@@ -59,11 +61,17 @@ the command prints what a client needs, including the key. Otherwise it prints
 one line when it is ready, without the key. With --json that line is JSON on
 stdout.
 
-After Ctrl-C, SIGTERM or "ohgw stop", running answers may finish (--drain); then the exit
-code is 0. A second signal ends ohgw at once, with 128 + its number.`,
+After Ctrl-C, SIGTERM or "ohgw stop", running answers may finish (--drain); then
+the exit code is 0. A second signal ends ohgw at once, with 128 + its number.
+
+With --detach, ohgw runs in the background: the command returns when ohgw is
+ready, or prints why it is not. Its log is serve.log in the state directory
+("ohgw logs" prints it); "ohgw stop" stops it. The log is renamed at 10 MiB, and
+the last three are kept. To start ohgw at login, use "ohgw service install".`,
 			0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Conflict),
 		Example: kit.Examples(
 			"ohgw serve",
+			"ohgw serve --detach",
 			"ohgw serve --agent-server http://127.0.0.1:8000 --workspace ~/project",
 		),
 		Args:              kit.None(),
@@ -71,7 +79,10 @@ code is 0. A second signal ends ohgw at once, with 128 + its number.`,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), &opts) },
 	}
 	opts.flags = kit.AddSettings(cmd, config.ServeSection, config.KeySection)
-	_ = cmd.MarkFlagDirname("workspace") // The flag is there.
+	cmd.Flags().BoolVar(&opts.Detach, "detach", false, "run in the background; return when ohgw is ready")
+	cmd.Flags().BoolVar(&opts.detached, detachedFlag, false, "this is the process that --detach has started")
+	_ = cmd.Flags().MarkHidden(detachedFlag) // The flag is there.
+	_ = cmd.MarkFlagDirname("workspace")     // The flag is there.
 	return cmd
 }
 
@@ -80,19 +91,33 @@ type options struct {
 	*kit.App
 
 	flags kit.SettingFlags
+
+	Detach   bool
+	detached bool
 }
+
+// detachedFlag marks the process that --detach has started.
+const detachedFlag = "detached"
 
 // run starts the gateway and stays until ctx ends.
 func run(ctx context.Context, o *options) (err error) {
+	if o.Detach {
+		return detach(ctx, o)
+	}
+	dirs, err := o.Setup().Dirs()
+	if err != nil {
+		return err
+	}
+	if o.detached {
+		if err := keepLog(o.App, logPath(dirs)); err != nil {
+			return err
+		}
+	}
 	s, err := o.Settings(o.flags)
 	if err != nil {
 		return err
 	}
 	if err := checkSettings(o.App, s); err != nil {
-		return err
-	}
-	dirs, err := o.Setup().Dirs()
-	if err != nil {
 		return err
 	}
 	claim, err := instance.Acquire(ctx, dirs.Runtime, dirs.State)
@@ -107,7 +132,7 @@ func run(ctx context.Context, o *options) (err error) {
 	defer func() { _ = ln.Close() }() // Serve closes it, too.
 	// Mostly idle streams: memory is worth more here than the collector's time.
 	debug.SetGCPercent(gcPercent)
-	log := o.Logger(s.LogFormat)
+	log := o.Logger(logFormat(o, s))
 	key, err := serving.OpenAccess(ctx, o.Setup(), s, dirs.State, o.Stderr.TTY() && !o.JSON && !o.Quiet)
 	if err != nil {
 		return err
@@ -121,7 +146,7 @@ func run(ctx context.Context, o *options) (err error) {
 		o.Note("warning: ohgw runs as root: the agents' commands can change everything on this machine")
 		o.Note("  run it as a separate user: sudo -iu NAME ohgw serve")
 	}
-	info := instance.Info{URL: serving.BaseURL(ln.Addr()), PID: o.PID, Version: buildinfo.Get().Version, Started: o.Now().Truncate(time.Second)}
+	info := instance.Info{URL: serving.BaseURL(ln.Addr()), PID: o.PID, Version: buildinfo.Get().Version, Started: o.Now().Truncate(time.Second), Log: logPlace(o, dirs)}
 	if err := claim.Publish(info); err != nil {
 		return err
 	}
@@ -136,9 +161,29 @@ func run(ctx context.Context, o *options) (err error) {
 			<-told // the program must not end before the service manager was told
 		}
 	}()
-	announce(ctx, o.App, greeting{info: info, settings: s, backend: g.Backend, key: key, state: dirs.State}, log)
+	announce(ctx, o.App, greeting{info: info, settings: s, backend: g.Backend, key: key, state: dirs.State, detached: o.detached}, log)
 	tellManager(o.App, systemd.Ready, "STATUS=Answers at "+info.URL+"/v1")
 	return g.Serve(ctx, ln)
+}
+
+// logFormat is the form of the log: people read the one of a daemon in the
+// background.
+func logFormat(o *options, s *config.Settings) string {
+	if o.detached && s.LogFormat == "auto" {
+		return "text"
+	}
+	return s.LogFormat
+}
+
+// logPlace is where the log goes, for "ohgw logs".
+func logPlace(o *options, dirs paths.Set) string {
+	switch {
+	case o.detached, o.Getenv("XPC_SERVICE_NAME") == service.Label: // launchd writes there
+		return logPath(dirs)
+	case o.Journal:
+		return instance.LogJournal
+	}
+	return ""
 }
 
 // sayStopping says that the end has begun, and what it waits for.

@@ -60,7 +60,7 @@ func (p *Process) Close() { _ = p.process.Release() } // It only frees memory he
 // End asks the daemon to end, as Ctrl-C does; a second time it ends at once. A
 // process that has ended is no error. On Windows, where a process cannot be
 // asked, the error is errors.ErrUnsupported.
-func (p *Process) End() error { return gone(terminate(p.process)) }
+func (p *Process) End() error { return gone(Terminate(p.process)) }
 
 // Kill ends the daemon without its doing.
 func (p *Process) Kill() error { return gone(p.process.Kill()) }

@@ -7,4 +7,6 @@ import (
 	"syscall"
 )
 
-func terminate(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
+// Terminate asks a process to end. On Windows the error is
+// errors.ErrUnsupported.
+func Terminate(p *os.Process) error { return p.Signal(syscall.SIGTERM) }

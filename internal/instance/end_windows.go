@@ -5,4 +5,6 @@ import (
 	"os"
 )
 
-func terminate(*os.Process) error { return errors.ErrUnsupported }
+// Terminate asks a process to end. On Windows the error is
+// errors.ErrUnsupported.
+func Terminate(*os.Process) error { return errors.ErrUnsupported }

@@ -42,7 +42,11 @@ type Info struct {
 	PID     int       `json:"pid"`
 	Version string    `json:"version"`
 	Started time.Time `json:"started"`
+	Log     string    `json:"log,omitempty"` // where it keeps its log: a file, LogJournal, or "" for its terminal
 }
+
+// LogJournal is the Log of a daemon whose log is in systemd's journal.
+const LogJournal = "journal"
 
 // RunningError says that a daemon runs already.
 type RunningError struct {

@@ -100,6 +100,11 @@ func SystemdDir(getenv func(string) string, home string) string {
 	return filepath.Join(home, ".config", "systemd", "user")
 }
 
+// SystemdFile is the unit of the service.
+func SystemdFile(getenv func(string) string, home string) string {
+	return filepath.Join(SystemdDir(getenv, home), Unit)
+}
+
 // quoteAll writes arguments as systemd.service(5) reads them. Variables are
 // known there, but not in the name of the program before them.
 func quoteAll(args []string) string {

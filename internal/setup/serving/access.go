@@ -85,11 +85,14 @@ func openDefaultToken(ctx context.Context, env *setup.Env, store *token.Store, v
 	return d, nil
 }
 
+// DefaultKey is the Source of an Access by the default token.
+const DefaultKey = `the token "default"`
+
 // sourceText says what key clients can show; err is why the default one is not
 // known.
 func sourceText(err error) string {
 	if err == nil {
-		return `the token "default"`
+		return DefaultKey
 	}
 	return "see ohgw tokens list (" + publicCause(err) + ")"
 }
