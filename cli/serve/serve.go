@@ -99,8 +99,8 @@ type options struct {
 // detachedFlag marks the process that --detach has started.
 const detachedFlag = "detached"
 
-// run starts the gateway and stays until ctx ends.
-func run(ctx context.Context, o *options) (err error) {
+// run starts the gateway, in the background or here.
+func run(ctx context.Context, o *options) error {
 	if o.Detach {
 		return detach(ctx, o)
 	}
@@ -120,6 +120,11 @@ func run(ctx context.Context, o *options) (err error) {
 	if err := checkSettings(o.App, s); err != nil {
 		return err
 	}
+	return stay(ctx, o, s, dirs)
+}
+
+// stay starts the gateway and stays until ctx ends.
+func stay(ctx context.Context, o *options, s *config.Settings, dirs paths.Set) (err error) {
 	claim, err := instance.Acquire(ctx, dirs.Runtime, dirs.State)
 	if err != nil {
 		return claimFault(err, dirs)
