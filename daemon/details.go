@@ -49,7 +49,7 @@ func (a *actions) add(c *turn.Call) {
 		merged.Input = a.list[i].Input
 	}
 	if a.size += c.Size(); a.size > maxActions {
-		merged = turn.Call{ID: c.ID, State: c.State, Tool: c.Tool, Kind: c.Kind, Line: c.Line, Seconds: c.Seconds, ExitCode: c.ExitCode}
+		merged = *c.Short()
 	}
 	if known {
 		a.list[i] = &merged

@@ -60,6 +60,33 @@ func TestAWholeAnswerListsItsActions(t *testing.T) {
 	equal(t, "second", fmt.Sprint(second["state"], second["line"]), "done$ ls")
 }
 
+func TestTheEndSaysHowFullTheContextIs(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		window int64
+		want   string
+	}{{128_000, `"context":{"tokens":5203,"window":128000}`}, {0, `"context":{"tokens":5203}`}} {
+		for _, more := range [][]string{{streamed}, nil} {
+			g := serve(t, script(daemontest.Fill(5203, tc.window), daemontest.Finish("done")))
+			contains(t, "answer", g.chat(ask("hi", more...), "X-OpenHands-Details", "actions").body, tc.want)
+			lacks(t, "answer", g.chat(ask("hi again", more...)).body, `"context"`)
+		}
+	}
+}
+
+func TestAClientThatJoinsGetsTheActions(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	g := serve(t, script(failedCommand("FAIL x"), daemontest.Until(gate), daemontest.Finish("It fails.")))
+	details := []string{"X-OpenHands-Details", "actions", "Idempotency-Key", "one"}
+	first := g.send(g.request(http.MethodPost, "/v1/chat/completions", ask("go", streamed), details...))
+	defer first.Body.Close()
+	second := g.send(g.request(http.MethodPost, "/v1/chat/completions", ask("go", streamed), details...))
+	close(gate)
+	contains(t, "the second stream", g.finish(second).body, `"output":"FAIL x"`)
+	contains(t, "the first stream", g.finish(first).body, `"output":"FAIL x"`)
+}
+
 func TestUnknownDetailsAreRefused(t *testing.T) {
 	t.Parallel()
 	g := serve(t, script(daemontest.Finish("done")))

@@ -59,6 +59,45 @@ func BenchmarkKeyWhileStreaming(b *testing.B) {
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "ms-p99")
 }
 
+// BenchmarkKeyBesideActions is the same with an opened diff of 2,000 lines and an
+// opened output of 24 KiB on the screen, while another action ends.
+func BenchmarkKeyBesideActions(b *testing.B) {
+	m := benchModel(b, 20)
+	var patch strings.Builder
+	patch.WriteString("@@ -1,1000 +1,1000 @@\n")
+	for i := range 1000 {
+		fmt.Fprintf(&patch, "-old line %d of the file\n+new line %d of a file\n", i, i)
+	}
+	output := strings.Repeat("a line of the output of a long build\n", 24<<10/37)
+	m.Update(session.BatchMsg{Turn: m.chat.Turn, Pieces: []gateway.Piece{
+		gateway.Call{ID: "edit", State: "done", Kind: "edit", Line: "Edit a.go", Diff: patch.String()},
+		gateway.Call{ID: "build", State: "done", Kind: "command", Line: "$ make", Output: output},
+	}})
+	m.chat.Log.Unfold()
+	m.chat.Log.Unfold()
+	m.View()
+	m.chat.Log.Scroll(-650) // both are in view
+	var took []time.Duration
+	i := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		i++
+		begun := time.Now()
+		if i%10 == 0 {
+			m.Update(session.BatchMsg{Turn: m.chat.Turn, Pieces: []gateway.Piece{gateway.Call{ID: fmt.Sprint(i % 50), State: "done", Kind: "command", Line: "$ ls", Output: "x"}}})
+		}
+		m.Update(tea.KeyPressMsg{Text: "a", Code: 'a'})
+		m.View()
+		took = append(took, time.Since(begun))
+		if m.input.Rows() > 5 {
+			m.input.Clear()
+		}
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "ms-p99")
+	b.ReportMetric(float64(took[len(took)-1].Microseconds())/1000, "ms-max")
+}
+
 func BenchmarkScrollLongChat(b *testing.B) {
 	m := benchModel(b, 2000)
 	m.chat.Log.Top()

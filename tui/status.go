@@ -64,8 +64,8 @@ func (s *status) tick() {
 func (s *status) line(l looks, width int) string {
 	state, look := s.link(l)
 	right := state
-	if in, out := s.chat.Tokens[0], s.chat.Tokens[1]; in+out > 0 && width >= 50 {
-		right = human.Short(in) + " → " + human.Short(out) + "  " + state
+	if spent := s.spent(width); spent != "" {
+		right = spent + "  " + state
 	}
 	if s.flash != "" {
 		return paint(l.accent, wrap.Cut(" "+s.flash, width))
@@ -84,7 +84,41 @@ func (s *status) line(l looks, width int) string {
 		}
 	}
 	gap := strings.Repeat(" ", width-2-wrap.Width(left)-wrap.Width(right))
-	return " " + paint(l.faint, left) + gap + paint(l.faint, strings.TrimSuffix(right, state)) + paint(look, state)
+	spent := l.faint
+	if c := s.chat.Context; c.Window > 0 && float64(c.Tokens) >= fullContext*float64(c.Window) {
+		spent = l.warn
+	}
+	return " " + paint(l.faint, left) + gap + paint(spent, strings.TrimSuffix(right, state)) + paint(look, state)
+}
+
+// fullContext is how full a context is when that is worth a colour.
+const fullContext = 0.8
+
+// spent is what the conversation took: how full the model's context is, else
+// the tokens in and out; and what it cost. A narrow screen has less of it.
+func (s *status) spent(width int) string {
+	var parts []string
+	in, out := s.chat.Tokens[0], s.chat.Tokens[1]
+	switch c := s.chat.Context; {
+	case width < 38:
+		return ""
+	case c.Tokens > 0 && c.Window > 0:
+		text := "context " + strconv.FormatInt(min(100, (100*c.Tokens+c.Window/2)/c.Window), 10) + "%"
+		if width >= 100 {
+			text += " of " + human.Short(c.Window)
+		}
+		parts = append(parts, text)
+	case width < 50:
+		return ""
+	case c.Tokens > 0:
+		parts = append(parts, "context "+human.Short(c.Tokens))
+	case in+out > 0:
+		parts = append(parts, human.Short(in)+" → "+human.Short(out))
+	}
+	if s.chat.Cost > 0 && width >= 50 {
+		parts = append(parts, human.Money(s.chat.Cost))
+	}
+	return strings.Join(parts, " · ")
 }
 
 // directory is where the conversation works, the whole path first.

@@ -2,6 +2,9 @@ package turn
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -89,6 +92,16 @@ func (c *Call) Size() int {
 	return n
 }
 
+// Short is the call without its long texts: where there is no room for them,
+// OutputCut and DiffCut say what is missing.
+func (c *Call) Short() *Call {
+	short := *c
+	short.Input, short.Output, short.Diff, short.Tasks = "", "", "", nil
+	short.OutputCut += len(c.Output)
+	short.DiffCut += strings.Count(c.Diff, "\n")
+	return &short
+}
+
 // openCall is a call without a result.
 type openCall struct {
 	id     string
@@ -165,7 +178,11 @@ func took(began, ended string) *float64 {
 // contextOf is that of the agent's model: the condenser and others have numbers
 // of their own.
 func contextOf(s event.Stats) Context {
-	for _, id := range []string{"agent", "default"} {
+	ids := []string{"agent", "default"}
+	if len(s.UsageToMetrics) == 1 {
+		ids = slices.Collect(maps.Keys(s.UsageToMetrics))
+	}
+	for _, id := range ids {
 		if m, ok := s.UsageToMetrics[id]; ok && m.Usage != nil {
 			return Context{Tokens: m.Usage.PerTurnToken, Window: m.Usage.ContextWindow}
 		}

@@ -67,6 +67,16 @@ func Call(tool string, action, observation map[string]any) Step {
 	}
 }
 
+// Fill sets how many tokens of the model's context are used.
+func Fill(tokens, window int64) Step {
+	return func(r *Run) bool {
+		r.c.mu.Lock()
+		defer r.c.mu.Unlock()
+		r.c.usage.PerTurnToken, r.c.usage.ContextWindow = tokens, window
+		return true
+	}
+}
+
 // Spend adds US dollars to what the conversation has cost.
 func Spend(dollars float64) Step {
 	return func(r *Run) bool {

@@ -18,6 +18,7 @@ type transcript struct {
 	first  int // index of the first update that is still there, since the job began
 	next   int // index of the next one
 	bytes  int // of all blocks
+	brief  int // how many of the blocks have given up their long asides
 }
 
 // block is updates of one kind.
@@ -47,6 +48,8 @@ func (n aside) size() int {
 const (
 	// maxBlock is where a block is full, in bytes.
 	maxBlock = 64 << 10
+	// maxFresh is how many of the newest blocks keep all of their asides.
+	maxFresh = 8
 	// blockBytes and pieceBytes are what a block and a piece take besides their
 	// text.
 	blockBytes, pieceBytes = 128, 8
@@ -76,11 +79,40 @@ func (t *transcript) add(u turn.Update) {
 	t.bytes += b.size()
 	t.next++
 	for t.bytes-t.blocks[0].size() > t.limit {
+		if t.shorten() {
+			continue
+		}
+		t.brief = max(0, t.brief-1)
 		t.bytes -= t.blocks[0].size()
 		t.blocks[0] = nil
 		t.blocks = t.blocks[1:]
 		t.first = t.blocks[0].first
 	}
+}
+
+// shorten takes the long asides out of the oldest block that has some, and
+// reports whether there was one: text is kept longer than details. The newest
+// blocks are there for everybody who reads at once.
+func (t *transcript) shorten() bool {
+	for ; t.brief < len(t.blocks)-maxFresh; t.brief++ {
+		b := t.blocks[t.brief]
+		if b.noted == 0 {
+			continue
+		}
+		t.bytes -= b.size()
+		b.noted = 0
+		for i, n := range b.asides {
+			if n.call != nil {
+				n.call = n.call.Short()
+			}
+			b.asides[i] = n
+			b.noted += n.size()
+		}
+		t.bytes += b.size()
+		t.brief++
+		return true
+	}
+	return false
 }
 
 // at is the update with index i, first <= i < next.

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -57,6 +58,39 @@ func TestALargePieceIsNotDroppedByItself(t *testing.T) {
 	tr.add(turn.Update{Kind: turn.Progress, Text: "after"})
 	if tr.first != 1 || tr.at(1) != large {
 		t.Errorf("first is %d", tr.first)
+	}
+}
+
+// What the agent did counts against the limit, and goes before the text does.
+func TestDetailsAreBoundedAndGoBeforeTheText(t *testing.T) {
+	t.Parallel()
+	const limit = 1 << 20
+	tr := transcript{limit: limit}
+	var text int
+	for i := range 2000 {
+		call := &turn.Call{ID: strconv.Itoa(i), State: turn.CallDone, Line: "$ ls", Output: strings.Repeat("x", 20_000)}
+		tr.add(turn.Update{Kind: turn.Progress, Text: "$ ls", Call: call})
+		tr.add(turn.Update{Kind: turn.Text, Text: "some words "})
+		text += len("some words ")
+		if got := tr.at(tr.next - 2); got.Call != call {
+			t.Fatalf("call %d is gone at once: %+v", i, got)
+		}
+	}
+	held := 0
+	for _, b := range tr.blocks {
+		held += b.size()
+	}
+	if tr.bytes != held || held > limit+2*maxBlock {
+		t.Errorf("%d bytes counted, %d held", tr.bytes, held)
+	}
+	first := tr.at(tr.first)
+	if first.Call == nil && first.Text == "" || tr.first > 2000 {
+		t.Errorf("the text was dropped up to %d of %d", tr.first, tr.next)
+	}
+	for i := tr.first; i < tr.first+10; i++ {
+		if c := tr.at(i).Call; c != nil && (c.Output != "" || c.OutputCut != 20_000) {
+			t.Errorf("an old call keeps %d bytes, and says that %d are missing", len(c.Output), c.OutputCut)
+		}
 	}
 }
 

@@ -128,6 +128,7 @@ func (a *Answer) Act(act Action) {
 					act.Input = s.Input
 				}
 				s.Action = act
+				s.kept.version++
 				a.replan(s)
 				p.change()
 				a.foot.version++
@@ -149,6 +150,7 @@ func (a *Answer) replan(newest *step) {
 		for _, s := range p.work {
 			if s != newest && len(s.Tasks) > 0 && !s.stale {
 				s.stale = true
+				s.kept.version++
 				p.change()
 			}
 		}

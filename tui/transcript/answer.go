@@ -31,6 +31,7 @@ type Failure struct {
 // part is a text, or a stretch of work.
 type part struct {
 	work     []*step // nil: a text
+	epoch    int     // of what the folded steps look like together
 	splitter markdown.Splitter
 	blocks   []*block // the last one is open until the part is
 	closed   int      // blocks that are complete
@@ -103,12 +104,9 @@ func (a *Answer) last() *part {
 	return a.parts[len(a.parts)-1]
 }
 
-// change lets the work be drawn again: what one step shows depends on the others.
-func (p *part) change() {
-	for _, s := range p.work {
-		s.kept.version++
-	}
-}
+// change lets the folded steps of the work be drawn again: what each of them
+// shows depends on the others.
+func (p *part) change() { p.epoch++ }
 
 // Restart takes everything back: what follows is the answer from its beginning.
 func (a *Answer) Restart() { a.parts, a.actions = nil, 0 }
@@ -212,6 +210,15 @@ func (a *Answer) slot(i int) *cache {
 		return &p.work[n].kept
 	}
 	return &p.blocks[n].kept
+}
+
+// epoch changes with what a cell depends on besides itself.
+func (a *Answer) epoch(i int, expanded bool) int {
+	p, _, n := a.at(i)
+	if expanded || p == nil || p.work == nil || !p.work[n].plain() {
+		return 0
+	}
+	return p.epoch
 }
 
 func (a *Answer) contains(s string) bool {

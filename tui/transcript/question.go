@@ -26,6 +26,7 @@ func (q *Question) Text() string { return q.text }
 
 func (q *Question) cells() int             { return 1 }
 func (q *Question) slot(int) *cache        { return &q.kept }
+func (q *Question) epoch(int, bool) int    { return 0 }
 func (q *Question) contains(s string) bool { return strings.Contains(strings.ToLower(q.text), s) }
 
 func (q *Question) cell(_ int, p *painter) []string {
@@ -64,6 +65,7 @@ func (n *Note) Text() string { return n.text }
 
 func (n *Note) cells() int             { return 1 }
 func (n *Note) slot(int) *cache        { return &n.kept }
+func (n *Note) epoch(int, bool) int    { return 0 }
 func (n *Note) contains(s string) bool { return strings.Contains(strings.ToLower(n.text), s) }
 
 func (n *Note) cell(_ int, p *painter) []string {

@@ -36,6 +36,7 @@ func (f found) set(open bool) {
 		f.answer.opened = make(map[string]bool)
 	}
 	f.answer.opened[f.step.ID] = open
+	f.step.kept.version++
 	f.part.change()
 }
 
@@ -83,6 +84,7 @@ func (l *List) Select(earlier bool) bool {
 
 func (f found) mark(on bool) {
 	f.step.selected = on
+	f.step.kept.version++
 	f.part.change()
 }
 

@@ -70,8 +70,9 @@ func (s *Shell) Source() string {
 	return fence + "\n$ " + s.line + "\n" + strings.TrimRight(s.Text(), "\n") + "\n" + fence
 }
 
-func (s *Shell) cells() int      { return 1 }
-func (s *Shell) slot(int) *cache { return &s.kept }
+func (s *Shell) cells() int          { return 1 }
+func (s *Shell) slot(int) *cache     { return &s.kept }
+func (s *Shell) epoch(int, bool) int { return 0 }
 func (s *Shell) contains(text string) bool {
 	return strings.Contains(strings.ToLower(s.line+"\n"+s.Text()), text)
 }

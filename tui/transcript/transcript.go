@@ -26,6 +26,8 @@ type Message interface {
 	cell(i int, p *painter) []string
 	// slot is where the lines of a cell are kept.
 	slot(i int) *cache
+	// epoch changes when a cell looks different because of another.
+	epoch(i int, expanded bool) int
 	// contains reports whether the text, in lower case, is somewhere in it.
 	contains(text string) bool
 }
@@ -42,6 +44,7 @@ type cache struct {
 // key is what the lines of a cell depend on.
 type key struct {
 	version  int
+	epoch    int
 	width    int
 	expanded bool
 	small    bool
@@ -126,7 +129,7 @@ func (l *List) Expand(on bool) { l.painter.expanded = on }
 func (l *List) lines(message, cell int) (lead int, lines []string) {
 	m := l.messages[message]
 	c := m.slot(cell)
-	k := key{c.version, l.width, l.painter.expanded, l.painter.small, l.themes}
+	k := key{c.version, m.epoch(cell, l.painter.expanded), l.width, l.painter.expanded, l.painter.small, l.themes}
 	if !c.known || c.key != k {
 		if !c.known {
 			l.kept = append(l.kept, c)
