@@ -36,8 +36,9 @@ func New(a *kit.App) *cobra.Command {
 		Short: "Be the agent of an editor (Agent Client Protocol)",
 		Long: kit.Long(`
 Speaks the Agent Client Protocol on stdin and stdout, for editors that start
-their agent as a program, such as Zed and the JetBrains IDEs. "ohgw connect zed
---write" and "ohgw connect jetbrains --write" add it to their settings.
+their agent as a program, such as Zed and the JetBrains IDEs. "ohgw connect
+zed-agent --write" and "ohgw connect jetbrains-agent --write" add it to their
+settings.
 
 The command uses the running daemon, over /v1 like any other client. If no
 daemon is running, it runs the agent in this process, with the settings of "ohgw
@@ -67,7 +68,7 @@ func run(ctx context.Context, o *options) (err error) {
 		return fault.NewUsage("--demo cannot be used with --url: the demo runs in this process", "use one of them")
 	}
 	if o.StdinTTY {
-		o.Note("Waiting for an editor on stdin. Editors start this command themselves: ohgw connect zed --write")
+		o.Note("Waiting for an editor on stdin. Editors start this command themselves: ohgw connect zed-agent --write")
 	}
 	restore := kit.SurvivePipes()
 	defer restore()

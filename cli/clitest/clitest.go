@@ -27,8 +27,8 @@ func New(t *testing.T, variables map[string]string) *App {
 	a.App = &kit.App{Env: &kit.Env{
 		Stdin: strings.NewReader(""), Stdout: iostream.New(&a.Out, false, nil), Stderr: iostream.New(&a.Err, false, nil),
 		Getenv: env.Getenv, Environ: env.Environ, Now: env.Now, Paths: env.Paths, HTTP: env.HTTP, Hostname: env.Hostname, LookPath: env.LookPath, Getwd: env.Getwd,
-		Keyring: env.Keyring,
-		Exit:    func(code int) { t.Errorf("the program ends with %d", code) },
+		Keyring: env.Keyring, Executable: func() (string, error) { return "/usr/bin/ohgw", nil },
+		Exit: func(code int) { t.Errorf("the program ends with %d", code) },
 	}}
 	return a
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -34,13 +35,14 @@ key.
 --write adds the settings to the client's own file, if the file's format is
 known. The rest of the file does not change, the previous file is kept beside it
 (.before-ohgw), and the change is printed. Running it again changes nothing.
---undo removes the settings. --dry-run only prints the change.
+--undo removes the settings. --dry-run only prints the change. If the file of
+aider has a model of yours, the settings go into a file of their own.
 
 The exit code is 6 if the file already has an entry of that name that ohgw did
 not write. With --json, the list has objects with name, title, aliases, form and
 file. A client also has settings and notes. A change has client, file, changed,
 backup and diff.`, 0, fault.Failed, fault.Usage, fault.Conflict),
-		Example: kit.Examples("ohgw connect", "ohgw connect openai-python", "ohgw connect zed --write"),
+		Example: kit.Examples("ohgw connect", "ohgw connect openai-python", "ohgw connect zed-agent --write", "ohgw connect other"),
 		Args:    kit.AtMostOne("the client"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var names []string
@@ -128,7 +130,7 @@ func run(ctx context.Context, o *options) error {
 	}
 	c, near, ok := connect.Find(o.Client)
 	if !ok {
-		hint := "ohgw connect lists the known clients; for any other use the base URL, key and model of: ohgw connect cline"
+		hint := "ohgw connect other prints what every client needs; ohgw connect lists the known clients"
 		if near != "" {
 			hint = "did you mean ohgw connect " + near + "?"
 		}
@@ -141,7 +143,7 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	values := connect.Values{BaseURL: base + "/v1", ContainerURL: fromContainer(base) + "/v1", Model: o.Model}
+	values := connect.Values{BaseURL: base + "/v1", ContainerURL: fromContainer(base) + "/v1", Model: o.Model, Program: program(o.App)}
 	switch {
 	case o.Write && o.Undo:
 		return fault.NewUsage("--write cannot be used with --undo", "use one of them")
@@ -212,6 +214,24 @@ func gatewayURL(a *kit.App, flags kit.SettingFlags) (string, error) {
 		a.Note("note: the port is chosen when ohgw serve starts; run this command again after that")
 	}
 	return "http://" + net.JoinHostPort(host, port), nil
+}
+
+// program is the path of this program for clients that start it. Programs of a
+// desktop may have another PATH than a shell. A link that is in PATH stays when
+// the program is updated.
+func program(a *kit.App) string {
+	own, err := a.Executable()
+	if err != nil {
+		return "ohgw"
+	}
+	found, err := a.LookPath("ohgw")
+	if err != nil || !filepath.IsAbs(found) {
+		return own
+	}
+	if target, err := filepath.EvalSymlinks(found); err == nil && target == own {
+		return found
+	}
+	return own
 }
 
 // fromContainer is how a container of this machine reaches a URL.

@@ -42,12 +42,19 @@ func changeFile(ctx context.Context, o *options, c connect.Client, values connec
 	if err != nil {
 		return err
 	}
-	var text string
-	keep := true
-	if o.Write {
-		text, err = c.Add(f.old, values)
-	} else {
-		text, keep, err = f.undone(c, values)
+	text, keep, err := f.planned(o, c, values)
+	if besides(o, c, f.old == text, err) {
+		other, e := openBeside(o, c)
+		if e != nil {
+			return e
+		}
+		if o.Write || other.there {
+			if o.Write {
+				o.Note("%s already has a choice of yours, and is not changed.", f.path)
+			}
+			f = other
+			text, keep, err = f.planned(o, c, values)
+		}
 	}
 	if err != nil {
 		return clientFileFault(err, c, f.path)
@@ -69,6 +76,34 @@ func changeFile(ctx context.Context, o *options, c connect.Client, values connec
 	return reportChange(ctx, o, c, change)
 }
 
+// planned is what the file becomes, and whether it stays.
+func (f *clientFile) planned(o *options, c connect.Client, values connect.Values) (text string, keep bool, err error) {
+	if o.Write {
+		text, err = c.Add(f.old, values)
+		return text, true, err
+	}
+	return f.undone(c, values)
+}
+
+// besides reports whether the settings go into the client's other file, or may be
+// there: the usual one has a choice of the user in their place, or has none of
+// ours.
+func besides(o *options, c connect.Client, same bool, err error) bool {
+	if c.Beside == "" || o.File != "" {
+		return false
+	}
+	return o.Write && errors.Is(err, connect.ErrTaken) || o.Undo && err == nil && same
+}
+
+// openBeside reads the client's other file.
+func openBeside(o *options, c connect.Client) (*clientFile, error) {
+	dirs, err := o.Setup().Dirs()
+	if err != nil {
+		return nil, err
+	}
+	return openClientFile(o.App, c, c.BesidePath(dirs.Home))
+}
+
 // openClientFile reads a client's file, if it is there.
 func openClientFile(a *kit.App, c connect.Client, named string) (*clientFile, error) {
 	if !c.Kept() {
@@ -83,7 +118,7 @@ func openClientFile(a *kit.App, c connect.Client, named string) (*clientFile, er
 		f.path = c.Path(a.Getenv, dirs.Home, runtime.GOOS)
 	}
 	if f.path == "" {
-		return nil, fault.NewUsage("cannot find the "+c.File+" of "+c.Title, "pass its path with --file")
+		return nil, fault.NewUsage("where is "+c.Title+"'s "+c.File+"?", "pass its path: ohgw connect "+c.Name+" --write --file PATH")
 	}
 	if f.path, err = filepath.Abs(f.path); err != nil {
 		return nil, err
@@ -189,6 +224,9 @@ func reportChange(ctx context.Context, o *options, c connect.Client, change chan
 		o.Note("%s no longer has the settings.", change.File)
 	default:
 		o.Note("%s has the settings.", change.File)
+		if c.Beside != "" && filepath.Base(change.File) == filepath.Base(c.Beside) {
+			o.Note("Start the client with: %s", c.BesideUse)
+		}
 		if change.Backup != "" {
 			o.Note("The previous file is %s; ohgw connect %s --undo restores it.", change.Backup, c.Name)
 		}

@@ -30,7 +30,8 @@ type Form string
 const (
 	Shell  Form = "sh"
 	YAML   Form = "yaml"
-	JSON   Form = "json" // with comments and trailing commas, where it is a file
+	JSON   Form = "json" // with comments and trailing commas, where it is a file; but see strict
+	TOML   Form = "toml"
 	Python Form = "python"
 	Script Form = "js" // an ECMAScript module
 	Go     Form = "go"
@@ -43,16 +44,22 @@ type Client struct {
 	Title   string
 	Aliases []string
 	Form    Form
+	Source  string // the page of the client that describes the settings; may be ""
 	// File is where the settings are kept, with ~ for the home directory; a
 	// name alone is a file that the user keeps anywhere. Empty: they are not in
 	// a file of known form.
 	File string
+	// Beside is a file of its own for the settings, where File has a choice of the
+	// user in their place. Empty: there is none. BesideUse is the command that
+	// starts the client with it.
+	Beside, BesideUse string
 
 	darwin   string   // File on macOS, where it is another one
 	windows  string   // and on Windows
 	variable string   // names the directory of File where it is set
 	at       []string // keys to the place of our entry in the file
 	same     []string // members that tell whether an entry is for the same
+	strict   bool     // the client's JSON has no comments, so our entry has no mark
 	settings string   // with marks
 	notes    string
 }
@@ -63,14 +70,22 @@ type Values struct {
 	// ContainerURL is the same for a client in a container.
 	ContainerURL string
 	Model        string
+	Program      string // the path of ohgw, for clients that start it
 }
 
 func (v Values) fill(text string) string {
-	return strings.NewReplacer("@BASE_URL@", v.BaseURL, "@CONTAINER_URL@", v.ContainerURL, "@MODEL@", v.Model).Replace(text)
+	return strings.NewReplacer(
+		"@BASE_URL@", v.BaseURL, "@HOST_URL@", strings.TrimSuffix(v.BaseURL, "/v1"), "@CONTAINER_URL@", v.ContainerURL, "@MODEL@", v.Model, "@PROGRAM@", v.Program,
+	).Replace(text)
 }
 
 // Settings are the exact settings.
-func (c Client) Settings(v Values) string { return v.fill(c.settings) }
+func (c Client) Settings(v Values) string {
+	if c.Form == JSON {
+		v.Program = strings.ReplaceAll(v.Program, `\`, `\\`) // as in a path of Windows
+	}
+	return v.fill(c.settings)
+}
 
 // Notes are what else there is to know, a paragraph a line.
 func (c Client) Notes(v Values) string { return v.fill(c.notes) }
@@ -104,30 +119,27 @@ func parse(name, text string) (Client, error) {
 		return Client{}, fmt.Errorf("client %s has %d parts, not 3", name, len(parts))
 	}
 	c := Client{Name: name, settings: parts[1], notes: strings.TrimSpace(parts[2])}
+	texts := map[string]*string{
+		"title": &c.Title, "source": &c.Source, "file": &c.File, "beside": &c.Beside, "use": &c.BesideUse,
+		"darwin": &c.darwin, "windows": &c.windows, "variable": &c.variable,
+	}
+	lists := map[string]*[]string{"aliases": &c.Aliases, "at": &c.at, "same": &c.same}
 	for line := range strings.Lines(parts[0]) {
 		key, value, ok := strings.Cut(strings.TrimSpace(line), ": ")
 		if !ok {
 			return Client{}, fmt.Errorf("client %s has the line %q", name, line)
 		}
-		switch key {
-		case "title":
-			c.Title = value
-		case "aliases":
-			c.Aliases = strings.Fields(value)
-		case "form":
+		text, isText := texts[key]
+		list, isList := lists[key]
+		switch {
+		case isText:
+			*text = value
+		case isList:
+			*list = strings.Fields(value)
+		case key == "form":
 			c.Form = Form(value)
-		case "file":
-			c.File = value
-		case "darwin":
-			c.darwin = value
-		case "windows":
-			c.windows = value
-		case "variable":
-			c.variable = value
-		case "at":
-			c.at = strings.Fields(value)
-		case "same":
-			c.same = strings.Fields(value)
+		case key == "strict":
+			c.strict = value == "yes"
 		default:
 			return Client{}, fmt.Errorf("client %s has %q", name, key)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/BurntSushi/toml"
 	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
 	"mvdan.cc/sh/v3/syntax"
@@ -17,7 +18,7 @@ import (
 	"github.com/ohgw/ohgw/internal/connect"
 )
 
-var values = connect.Values{BaseURL: "http://127.0.0.1:6449/v1", ContainerURL: "http://host.docker.internal:6449/v1", Model: "openhands"}
+var values = connect.Values{BaseURL: "http://127.0.0.1:6449/v1", ContainerURL: "http://host.docker.internal:6449/v1", Model: "openhands", Program: `/opt/ohgw`}
 
 func client(t *testing.T, name string) connect.Client {
 	t.Helper()
@@ -36,8 +37,9 @@ func TestEveryClientIsThere(t *testing.T) {
 		names = append(names, c.Name)
 	}
 	want := []string{
-		"ai-sdk", "aider", "cline", "continue", "curl", "home-assistant", "jetbrains", "langchain", "langchain-js", "librechat", "litellm", "llm",
-		"n8n", "open-webui", "open-webui-pip", "openai-go", "openai-node", "openai-python", "zed",
+		"ai-sdk", "aider", "anythingllm", "cline", "codex", "continue", "crush", "curl", "cursor", "goose", "home-assistant", "jetbrains", "jetbrains-agent",
+		"langchain", "langchain-js", "librechat", "litellm", "llm", "lobechat", "n8n", "open-webui", "open-webui-pip", "openai-go", "openai-node", "openai-python",
+		"opencode", "other", "vscode", "zed", "zed-agent",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
@@ -53,7 +55,13 @@ func TestSettingsAreWhatTheirFormSays(t *testing.T) {
 			if err := parses(c.Form, text); err != nil {
 				t.Errorf("%v in:\n%s", err, text)
 			}
-			if !strings.Contains(text, values.BaseURL) && !strings.Contains(text, values.ContainerURL) {
+			if strings.HasSuffix(c.Name, "-agent") { // these start ohgw
+				if !strings.Contains(text, `"command": "/opt/ohgw"`) {
+					t.Error("it does not say where ohgw is")
+				}
+				text += values.BaseURL + values.Model
+			}
+			if !strings.Contains(text, strings.TrimSuffix(values.BaseURL, "/v1")) && !strings.Contains(text, values.ContainerURL) {
 				t.Error("it does not say where ohgw is")
 			}
 			if !strings.Contains(text, "openhands") && !strings.HasPrefix(c.Name, "open-webui") { // that one asks for the models
@@ -61,6 +69,9 @@ func TestSettingsAreWhatTheirFormSays(t *testing.T) {
 			}
 			if all := text + c.Notes(values); regexp.MustCompile(`@[A-Z_]+@`).MatchString(all) {
 				t.Errorf("a mark is left in:\n%s", all)
+			}
+			if c.Source != "" && !strings.HasPrefix(c.Source, "https://") {
+				t.Errorf("its source is %q", c.Source)
 			}
 			if c.Title == "" || c.Notes(values) == "" {
 				t.Error("it has no title, or no notes")
@@ -82,6 +93,9 @@ func parses(form connect.Form, text string) error {
 	case connect.JSON:
 		var v any
 		return json.Unmarshal([]byte(text), &v)
+	case connect.TOML:
+		var v any
+		return toml.Unmarshal([]byte(text), &v)
 	case connect.Go:
 		_, err := parser.ParseFile(token.NewFileSet(), "main.go", text, parser.AllErrors)
 		return err

@@ -55,7 +55,7 @@ func (c Client) remove(old string) (text string, err error) {
 	case YAML:
 		text, err = removeYAML(old)
 	case JSON:
-		text, err = removeJSON(old, c.at)
+		text, err = c.removeJSON(old)
 	default:
 		err = ErrForm
 	}
@@ -111,7 +111,7 @@ func (c Client) proveGone(before, after string) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrForm, err)
 	}
-	ours, err := c.read(c.Settings(Values{BaseURL: "x", ContainerURL: "x", Model: "x"})) // its keys matter
+	ours, err := c.read(c.Settings(Values{BaseURL: "x", ContainerURL: "x", Model: "x", Program: "x"})) // its keys matter
 	if err != nil {
 		return fmt.Errorf("read settings for %s: %w", c.Name, err)
 	}

@@ -42,6 +42,12 @@ func TestAddAndRemove(t *testing.T) {
 		"zed, no trailing comma": {"zed", "{\n    \"a\": [1, {\"b\": null}]\n}\n", []string{`    "language_models": {`}, true},
 		"zed, other providers":   {"zed", "{\n  \"language_models\": {\n    \"openai_compatible\": {\n      /* mine */\n      \"other\": {\"api_url\": \"http://x\"}\n    }\n  }\n}\n", []string{`      "ohgw": {`, `        "api_url": "http://127.0.0.1:6449/v1",`}, false},
 		"zed, other, comma":      {"zed", "{\n  \"language_models\": {\n    \"openai_compatible\": {\n      \"other\": {\"api_url\": \"http://x\"},\n    },\n  },\n}\n", []string{`      "ohgw": {`}, false},
+
+		"zed-agent, others":      {"zed-agent", "// Zed\n{\n  \"agent_servers\": {\n    \"other\": {\"type\": \"custom\", \"command\": \"x\"}\n  }\n}\n", []string{`    "ohgw": {`, `      "command": "/opt/ohgw",`}, false},
+		"strict JSON, no file":   {"jetbrains-agent", "", []string{`    "OpenHands": {`}, true},
+		"strict JSON, others":    {"jetbrains-agent", "{\n  \"agent_servers\": {\n    \"Junie\": {\"command\": \"junie\"}\n  }\n}\n", []string{`    "OpenHands": {`, `      "command": "/opt/ohgw",`}, false},
+		"strict JSON, elsewhere": {"crush", "{\n  \"options\": {\n    \"debug\": true\n  },\n  \"providers\": {\n    \"x\": {}\n  }\n}\n", []string{`    "ohgw": {`}, false},
+		"opencode, others":       {"opencode", "{\n  \"$schema\": \"https://opencode.ai/config.json\",\n  \"provider\": {\n    \"x\": {}\n  }\n}\n", []string{`    "ohgw": {`}, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -66,12 +72,12 @@ func TestAddAndRemove(t *testing.T) {
 			if err != nil || again != added {
 				t.Errorf("the second time it is another file: %v\n%s", err, cmp.Diff(added, again))
 			}
-			moved, err := c.Add(added, connect.Values{BaseURL: "http://127.0.0.1:1/v1", ContainerURL: "http://127.0.0.1:1/v1", Model: "openhands"})
-			if err != nil || strings.Contains(moved, "6449") {
+			moved, err := c.Add(added, connect.Values{BaseURL: "http://127.0.0.1:1/v1", ContainerURL: "http://127.0.0.1:1/v1", Model: "openhands", Program: "/usr/bin/ohgw"})
+			if err != nil || strings.Contains(moved, "6449") || strings.Contains(moved, "/opt/ohgw") {
 				t.Errorf("a new address did not take the place of the old one: %v\n%s", err, moved)
 			}
 			removed, err := c.Remove(added)
-			if err != nil || strings.Contains(removed, "6449") {
+			if err != nil || strings.Contains(removed, "6449") || strings.Contains(removed, "/opt/ohgw") {
 				t.Errorf("not removed: %v\n%s", err, removed)
 			}
 			if !tt.room && removed != tt.old {
@@ -89,6 +95,7 @@ func TestWhatIsNotOursStays(t *testing.T) {
 	}{
 		"written by hand":     {"continue", "models:\n  - name: OpenHands\n    provider: openai\n", connect.ErrTaken},
 		"a default model":     {"aider", "model: sonnet\n", connect.ErrTaken},
+		"strict, by hand":     {"jetbrains-agent", `{"agent_servers": {"OpenHands": {"command": "openhands", "args": ["acp"]}}}`, connect.ErrTaken},
 		"zed, by hand":        {"zed", `{"language_models": {"openai_compatible": {"ohgw": {}}}}`, connect.ErrTaken},
 		"flow style":          {"continue", "models: [{name: Other}]\n", connect.ErrForm},
 		"an anchor":           {"continue", "models: &m\n  - name: Other\n", connect.ErrForm},

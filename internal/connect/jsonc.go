@@ -114,6 +114,9 @@ func (c Client) member(v Values, depth int) []string {
 			for j := 1; j < len(lines); j++ {
 				lines[j] = lines[j][min(len(lines[j]), 2*(depth+1)):]
 			}
+			if c.strict {
+				return lines
+			}
 			ours := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(strings.TrimSpace(l), `"`+c.at[len(c.at)-1]+`":`) })
 			return slices.Insert(lines, ours, strings.Repeat(" ", indentOf(lines[ours]))+jsonMark)
 		}
@@ -156,20 +159,20 @@ func commentEnd(text string, pos int) int {
 }
 
 // removeJSON takes our entry out, with what is around it and empty then.
-func removeJSON(text string, at []string) (string, error) {
+func (c Client) removeJSON(text string) (string, error) {
 	if blank(text) {
 		return text, nil
 	}
 	o, ok := objectOf(text)
-	for i, key := range at {
+	for i, key := range c.at {
 		if !ok {
 			return "", ErrForm
 		}
 		m, there := o.member(key)
 		switch {
-		case !there, i == len(at)-1 && !marked(text, m):
+		case !there, i == len(c.at)-1 && !c.wrote(text, m):
 			return text, nil
-		case i < len(at)-1:
+		case i < len(c.at)-1:
 			o, ok = m.object()
 		default:
 			return cutMember(text, o, m), nil
@@ -178,15 +181,64 @@ func removeJSON(text string, at []string) (string, error) {
 	return text, nil
 }
 
-// marked reports whether our mark is before a member.
-func marked(text string, m jsonMember) bool {
-	return strings.HasSuffix(strings.TrimRight(text[:m.start], " \t\r\n"), jsonMark)
+// wrote reports whether a member is ours: our mark is before it, or it is as our
+// settings are, with any values.
+func (c Client) wrote(text string, m jsonMember) bool {
+	if !c.strict {
+		return strings.HasSuffix(strings.TrimRight(text[:m.start], " \t\r\n"), jsonMark)
+	}
+	ours, err := readJSON(Values{BaseURL: anyValue, ContainerURL: anyValue, Model: anyValue, Program: anyValue}.fill(c.settings))
+	if err != nil {
+		return false
+	}
+	is, err := readJSON(text[m.from:m.to])
+	return err == nil && fits(is, entry(ours, c.at))
+}
+
+// anyValue stands for each value in settings that are compared.
+const anyValue = "@@"
+
+// fits reports whether data has a form.
+func fits(data, form any) bool {
+	switch form := form.(type) {
+	case map[string]any:
+		is, ok := data.(map[string]any)
+		if !ok || len(is) != len(form) {
+			return false
+		}
+		for key, value := range form {
+			if there, ok := is[key]; !ok || !fits(there, value) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		is, ok := data.([]any)
+		return ok && len(is) == len(form) && allFit(is, form)
+	case string:
+		is, ok := data.(string)
+		before, after, found := strings.Cut(form, anyValue)
+		return ok && (is == form || found && strings.HasPrefix(is, before) && strings.HasSuffix(is, after))
+	}
+	return data == form
+}
+
+func allFit(data, form []any) bool {
+	for i := range form {
+		if !fits(data[i], form[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // cutMember removes our member with its mark, its lines and the comma that is
 // left over.
 func cutMember(text string, o jsonObject, m jsonMember) string {
 	from, to := strings.LastIndex(text[:m.start], jsonMark), m.to
+	if from < 0 || strings.TrimSpace(text[from+len(jsonMark):m.start]) != "" { // it has no mark
+		from = m.start
+	}
 	if m.comma > 0 {
 		to = m.comma
 	}

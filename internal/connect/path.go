@@ -11,7 +11,16 @@ func (c Client) Kept() bool { return c.File != "" }
 // Path is where the client keeps its settings on the system goos (see
 // runtime.GOOS); "" when the user decides about that.
 func (c Client) Path(getenv func(string) string, home, goos string) string {
-	file := c.File
+	return c.pathOf(c.File, getenv, home, goos)
+}
+
+// BesidePath is where Beside is.
+func (c Client) BesidePath(home string) string {
+	rest, _ := strings.CutPrefix(c.Beside, "~/")
+	return filepath.Join(home, filepath.FromSlash(rest))
+}
+
+func (c Client) pathOf(file string, getenv func(string) string, home, goos string) string {
 	switch {
 	case goos == "darwin" && c.darwin != "":
 		file = c.darwin

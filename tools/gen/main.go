@@ -145,12 +145,15 @@ func settingsTable() string {
 
 // clientSections are the settings of all clients, a section each.
 func clientSections() string {
-	values := connect.Values{BaseURL: "http://127.0.0.1:6449/v1", ContainerURL: "http://host.docker.internal:6449/v1", Model: "openhands"}
+	values := connect.Values{BaseURL: "http://127.0.0.1:6449/v1", ContainerURL: "http://host.docker.internal:6449/v1", Model: "openhands", Program: "ohgw"}
 	var b strings.Builder
 	for _, c := range connect.Clients() {
 		fmt.Fprintf(&b, "\n## %s\n\n%s.", c.Name, c.Title)
 		if c.Kept() {
 			fmt.Fprintf(&b, " With `--write` this is added to `%s`.", c.File)
+		}
+		if c.Source != "" {
+			fmt.Fprintf(&b, " [Its documentation](%s).", c.Source)
 		}
 		fmt.Fprintf(&b, "\n\n```%s\n%s```\n", c.Form, c.Settings(values))
 		for paragraph := range strings.SplitSeq(c.Notes(values), "\n") {
