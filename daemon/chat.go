@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -22,8 +23,9 @@ import (
 )
 
 const (
-	// routeChat tells the requests of this route from those of others.
-	routeChat = "chat"
+	// The routes, which tell their requests from those of others.
+	routeChat      = "chat"
+	routeResponses = "responses"
 	// maxQuote bounds the earlier turns that are quoted to a new conversation,
 	// in bytes.
 	maxQuote = 64 << 10
@@ -34,21 +36,36 @@ const (
 	refusal = "The user refused."
 )
 
-// call is a chat completion request, read whole.
+// call is a request that an agent answers, read whole: a chat completion, or a
+// response, whose handler says with the fields below what is different.
 type call struct {
 	*openai.ChatRequest
+	route   string
 	options options
 	chat    *chats.ID    // what the client calls the chat; nil: nothing
 	visit   *chats.Visit // to that chat; nil until it is admitted
 	asked   string       // the message whose answer is to go on; empty: a new one is asked
 
 	workspace string // the directory that the client names for a new conversation
+	// continues is the conversation that the client names in another way than by
+	// its header; empty: none.
+	continues string
+	// alone: no chat is looked for.
+	alone bool
+	// prepare completes what is asked of the runs. May be nil.
+	prepare func(*run.Request)
+	// write writes the answer of a plain LLM. Nil: as a chat completion.
+	write func(*exchange, Completion) error
 }
 
 // chat answers POST /v1/chat/completions.
 func (d *Daemon) chat() handler {
 	return func(x *exchange, r *http.Request) error {
-		c, profile, att, err := d.receive(x, r)
+		c, err := d.readCall(x, r)
+		if err != nil {
+			return err
+		}
+		profile, att, err := d.receive(x, r, c)
 		if att == nil {
 			return err
 		}
@@ -65,37 +82,33 @@ func (d *Daemon) chat() handler {
 // receive takes a call up to the run that answers it. There is none for a call
 // that failed, or that was answered without an agent. Whoever gets one has to
 // leave the call.
-func (d *Daemon) receive(x *exchange, r *http.Request) (c *call, profile *agentapi.Profile, att *run.Attachment, err error) {
-	c, err = d.readCall(x, r)
-	if err != nil {
-		return nil, nil, nil, err
-	}
+func (d *Daemon) receive(x *exchange, r *http.Request, c *call) (profile *agentapi.Profile, att *run.Attachment, err error) {
 	p, old, err := d.resolve(r.Context(), x.client, c.Model)
 	utility := err != nil && c.Model == modelUtility
 	if utility {
 		p, err = d.resolveUtility(r.Context(), x.client)
 	}
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	task, behind := taskOf(c, r.Header, utility)
 	switch {
 	case behind && (utility || d.cfg.Housekeeping != HousekeepingAgent):
-		return nil, nil, nil, d.housekeep(r.Context(), x, c, p, task)
-	case !behind: // which is not part of the chat
+		return nil, nil, d.housekeep(r.Context(), x, c, p, task)
+	case !behind && !c.alone: // which is not part of the chat
 		c.chat = d.chatOf(x.client, c, r.Header)
 	}
-	defer func(c *call) {
+	defer func() {
 		if att == nil {
 			c.leave()
 		}
-	}(c)
+	}()
 	found, err := d.submit(r, x.client, c, p)
 	if errors.Is(err, run.ErrGone) {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	if errors.Is(err, errDirect) {
-		return nil, nil, nil, d.housekeep(r.Context(), x, c, p, housekeeping.Other)
+		return nil, nil, d.housekeep(r.Context(), x, c, p, housekeeping.Other)
 	}
 	if old {
 		d.models.used(r.Context(), p.Name, err == nil && !found.Replayed())
@@ -103,9 +116,9 @@ func (d *Daemon) receive(x *exchange, r *http.Request) (c *call, profile *agenta
 	if err != nil {
 		problem := c.explain(err)
 		d.models.doubt(r.Context(), problem)
-		return nil, nil, nil, problem
+		return nil, nil, problem
 	}
-	return c, &p, found, nil
+	return &p, found, nil
 }
 
 // answerOf is the answer to a call, before anything of it is sent.
@@ -119,16 +132,22 @@ func (d *Daemon) answerOf(x *exchange, c *call, profile *agentapi.Profile, att *
 	return w
 }
 
-// readCall decodes and checks the request.
-func (d *Daemon) readCall(x *exchange, r *http.Request) (*call, error) {
-	options, err := readOptions(r.Header)
+// readRequest reads what the requests of all routes have: headers and a body.
+func (x *exchange) readRequest(r *http.Request) (options, []byte, error) {
+	o, err := readOptions(r.Header)
 	if err != nil {
-		return nil, err
+		return o, nil, err
 	}
-	if options.conversation != "" {
-		x.Header().Set(headerConversation, options.conversation)
+	if o.conversation != "" {
+		x.Header().Set(headerConversation, o.conversation)
 	}
 	body, err := x.readBody(r)
+	return o, body, err
+}
+
+// readCall decodes and checks the request.
+func (d *Daemon) readCall(x *exchange, r *http.Request) (*call, error) {
+	options, body, err := x.readRequest(r)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +159,7 @@ func (d *Daemon) readCall(x *exchange, r *http.Request) (*call, error) {
 	if err := d.checkHosts(r.Context(), parsed.Images); err != nil {
 		return nil, err
 	}
-	return &call{ChatRequest: parsed, options: options}, nil
+	return &call{ChatRequest: parsed, route: routeChat, options: options}, nil
 }
 
 // checkHosts refuses images whose host is a name for a private address. The
@@ -173,7 +192,7 @@ func (d *Daemon) submit(r *http.Request, client Client, c *call, profile agentap
 	req := run.Request{
 		Token: client.ID, Who: client.Name, Fingerprint: c.fingerprint(client),
 		IdempotencyKey: c.options.key, Retry: c.options.retry, Fresh: c.options.fresh,
-		ConversationID: c.options.conversation, Profile: profile.Name, ProfileRevision: profile.Revision,
+		ConversationID: cmp.Or(c.options.conversation, c.continues), Profile: profile.Name, ProfileRevision: profile.Revision,
 		System: c.System, Message: agentapi.Message{Text: c.Text, Images: c.Images},
 		Decision: c.decision(), Timeout: c.options.timeout, Detach: c.options.detach, Details: c.options.details, Anyone: client.Person,
 		Workspace: c.workspace, Named: c.workspace != "",
@@ -184,6 +203,9 @@ func (d *Daemon) submit(r *http.Request, client Client, c *call, profile agentap
 	}
 	if !d.cfg.IgnoreHistory {
 		req.Quoted = openai.Quote(c.History, maxQuote)
+	}
+	if c.prepare != nil {
+		c.prepare(&req)
 	}
 	att, err := d.begin(ctx, c, req)
 	if err != nil || !att.Replayed() || att.RepeatsUntil().IsZero() {
@@ -203,7 +225,7 @@ func (d *Daemon) submit(r *http.Request, client Client, c *call, profile agentap
 // fingerprint identifies calls that ask for the same.
 func (c *call) fingerprint(client Client) run.Fingerprint {
 	h := sha256.New()
-	for _, part := range [...]string{client.ID, routeChat, c.options.conversation, c.options.confirm, c.chatKey(), c.options.attempt} {
+	for _, part := range [...]string{client.ID, c.route, c.options.conversation, c.options.confirm, c.chatKey(), c.options.attempt} {
 		var size [8]byte
 		binary.BigEndian.PutUint64(size[:], uint64(len(part)))
 		h.Write(size[:])
@@ -226,7 +248,7 @@ func (c *call) decision() *agentapi.Decision {
 	case confirmReject:
 		return &agentapi.Decision{Reason: refusal}
 	}
-	if c.options.conversation == "" && c.chat == nil || len(c.Images) > 0 {
+	if c.options.conversation == "" && c.continues == "" && c.chat == nil || len(c.Images) > 0 {
 		return nil
 	}
 	switch strings.ToLower(strings.Trim(c.Text, " \t\r\n.!")) {

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/turn"
@@ -90,6 +89,7 @@ func (d *Daemon) deleteConversation() handler {
 		if err := d.runs.Remove(r.Context(), reader, id); err != nil {
 			return err
 		}
+		d.chores.Go(func() { d.forgetResponses(id) })
 		return x.encode(openai.NewDeletedConversation(id))
 	})
 }
@@ -125,23 +125,13 @@ func explainItems(err error) error {
 
 // readItemQuery reads what of the items is wanted.
 func readItemQuery(v url.Values) (q turn.ItemQuery, images bool, err error) {
-	q = turn.ItemQuery{Newest: true, Limit: defaultItems}
-	if after := v.Get("after"); after != "" {
-		q.After.Event, q.After.Before = openai.ParseItemID(after)
+	page, err := pageOf(v)
+	if err != nil {
+		return q, false, err
 	}
-	switch order := v.Get("order"); order {
-	case "", "desc":
-	case "asc":
-		q.Newest = false
-	default:
-		return q, false, newProblem(openai.CodeInvalidValue, "'order' must be asc or desc.", nil).about("order")
-	}
-	if limit := v.Get("limit"); limit != "" {
-		n, err := strconv.Atoi(limit)
-		if err != nil || n < 1 || n > maxItems {
-			return q, false, newProblem(openai.CodeInvalidValue, "'limit' must be a number from 1 to 100.", nil).about("limit")
-		}
-		q.Limit = n
+	q = turn.ItemQuery{Newest: page.desc, Limit: page.limit}
+	if page.after != "" {
+		q.After.Event, q.After.Before = openai.ParseItemID(page.after)
 	}
 	include := slices.Concat(v["include"], v["include[]"])
 	for _, name := range include {

@@ -31,6 +31,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/metrics"
 	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/daemon/owners"
+	"github.com/ohgw/ohgw/daemon/responses"
 	"github.com/ohgw/ohgw/daemon/run"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/rescue"
@@ -106,6 +107,9 @@ type Config struct {
 	// WorkspaceRoot is where the workspaces of conversations are that were given
 	// none. Empty: in the state directory, if there is one.
 	WorkspaceRoot string
+	// ResponsesTTL is how long a stored response is kept after its last change; 0:
+	// 30 days, negative: for ever.
+	ResponsesTTL time.Duration
 	// StateDir holds records of requests. Empty: they are not kept on disk.
 	StateDir string
 }
@@ -124,6 +128,10 @@ const (
 	defaultWholeHeartbeat = 15 * time.Second
 	defaultBodyTimeout    = 30 * time.Second
 	defaultWriteTimeout   = 30 * time.Second
+
+	defaultResponsesTTL = 30 * 24 * time.Hour // as OpenAI's
+	// sweepEvery is how often old responses are looked for.
+	sweepEvery = time.Hour
 
 	// workspaces is where directories of conversations are, below the state
 	// directory.
@@ -150,6 +158,7 @@ func (c Config) withDefaults() Config {
 	or(&c.WholeHeartbeat, defaultWholeHeartbeat)
 	or(&c.BodyTimeout, defaultBodyTimeout)
 	or(&c.WriteTimeout, defaultWriteTimeout)
+	or(&c.ResponsesTTL, defaultResponsesTTL)
 	or(&c.Limits.Body, 32<<20)
 	or(&c.Limits.Messages, 2000)
 	or(&c.Limits.Text, 1<<20)
@@ -171,6 +180,9 @@ type Daemon struct {
 	cfg         Config
 	runs        *run.Manager
 	chats       *chats.Registry
+	responses   *responses.Store
+	chores      sync.WaitGroup // what goes on until life ends
+	rejoining   sync.Mutex     // held while a response of an earlier process is taken up
 	models      *catalogue
 	state       stateDir
 	metrics     *metrics.Metrics
@@ -208,6 +220,7 @@ func New(cfg Config) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.responses = responses.Open(cfg.StateDir)
 	d.chats = chats.Open(chats.Config{StateDir: cfg.StateDir, Now: cfg.Now, Logger: cfg.Logger, Loose: cfg.OneShotTTL})
 	d.models = newCatalogue(cfg.Backend, cfg.Now, func(err error) {
 		if p := rescue.Of(err); p != nil {
@@ -216,12 +229,14 @@ func New(cfg Config) (*Daemon, error) {
 		d.backendFailed(err)
 	})
 	d.handler = d.routes()
+	d.chores.Go(d.sweepResponses)
 	d.close = sync.OnceValue(func() error {
 		d.beginDrain()
 		d.end()
 		err := d.runs.Close()
 		d.chats.Close()
 		d.models.close()
+		d.chores.Wait()
 		return err
 	})
 	return d, nil

@@ -84,7 +84,7 @@ func rowOf(code string) row {
 		return row{http.StatusUnauthorized, request, 0, false}
 	case codeForbiddenHost, codeForbiddenOrigin, codeForbiddenMetrics, codeForbiddenWorkspace:
 		return row{http.StatusForbidden, request, 0, false}
-	case codeModelNotFound, codeUnknownURL, codeNoConversation:
+	case codeModelNotFound, codeUnknownURL, codeNoConversation, codeNoResponse:
 		return row{http.StatusNotFound, request, 0, false}
 	case codeMethod:
 		return row{http.StatusMethodNotAllowed, request, 0, false}
@@ -92,7 +92,7 @@ func rowOf(code string) row {
 		return row{http.StatusRequestTimeout, request, 0, false}
 	case codeTooLarge:
 		return row{http.StatusRequestEntityTooLarge, request, 0, false}
-	case codeKeyConflict, codeModelMismatch, codeWorkspaceMismatch:
+	case codeKeyConflict, codeModelMismatch, codeWorkspaceMismatch, codeResponseRunning:
 		return row{http.StatusConflict, request, 0, true}
 	case codeHeadersTooLarge:
 		return row{http.StatusRequestHeaderFieldsTooLarge, request, 0, false}

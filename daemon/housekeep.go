@@ -85,6 +85,9 @@ func (d *Daemon) housekeep(ctx context.Context, x *exchange, c *call, profile ag
 		Prompt: u.PromptTokens, Completion: u.CompletionTokens, Cached: u.CachedTokens, CacheWrite: u.CacheWriteTokens, Reasoning: u.ReasoningTokens, Cost: u.Cost,
 	})
 	x.note(slog.String("by", by))
+	if c.write != nil {
+		return c.write(x, answer)
+	}
 	return x.writeAnswer(c, answer)
 }
 

@@ -30,6 +30,7 @@ type Reader struct {
 	failure *event.ConversationError
 	stopped bool // an interrupt was seen
 	usage   Usage
+	leaf    string // of the log, when the turn last told its state
 	context Context
 }
 
@@ -228,7 +229,7 @@ func (r *Reader) fullState(s event.State) []Update {
 		}
 		return nil
 	}
-	r.usage = usageOf(s.Stats)
+	r.usage, r.leaf = usageOf(s.Stats), s.LeafEventID
 	r.done = r.active && s.Status != event.Running
 	if !r.done {
 		return nil
@@ -257,7 +258,7 @@ func (r *Reader) Usage() Usage { return r.usage.since(r.baseline.Usage) }
 // Result is what the events so far amount to. Before the turn is over it says
 // what is known: the text, the usage.
 func (r *Reader) Result() Result {
-	res := Result{Answer: r.answer, Actions: r.actions, Usage: r.Usage(), Context: r.context}
+	res := Result{Answer: r.answer, Actions: r.actions, Usage: r.Usage(), Context: r.context, Last: r.leaf}
 	switch r.status {
 	case event.Failed:
 		res.Outcome, res.Cause = Failed, causeOf(r.failure)

@@ -73,6 +73,9 @@ type Result struct {
 	Usage Usage `json:"usage"`
 	// Context is how full the agent's model is after the turn.
 	Context Context `json:"context,omitzero"`
+	// Last is the last event of the turn: where a copy of the conversation as it
+	// was then ends. Empty where the backend does not tell.
+	Last string `json:"last,omitempty"`
 }
 
 // Context is how much of a model's context the last request took, in tokens.

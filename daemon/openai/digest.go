@@ -12,13 +12,14 @@ import (
 
 // digest is the SHA-256 of the fields in canonical form: keys sorted, no white
 // space, strings decoded. Left out is what says how the answer is sent
-// (stream, stream_options) and what clients stamp on every attempt (metadata).
+// (stream, stream_options) and what clients stamp on every attempt (metadata,
+// client_metadata).
 func digest(fields map[string][]byte) (sum [sha256.Size]byte) {
 	var c canonical
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		switch name {
-		case "stream", "stream_options", "metadata":
+		case "stream", "stream_options", "metadata", "client_metadata":
 			continue
 		}
 		c.sized(h, '"', []byte(name))

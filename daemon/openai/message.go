@@ -156,7 +156,7 @@ func (c *contentReader) part(v []byte, path string) error {
 		return c.unknown(kind, path)
 	case "image_url", "input_image":
 		return c.image(v, path)
-	case "input_audio", "file":
+	case "input_audio", "file", "input_file":
 		return c.unsupported(kind, path)
 	default:
 		return c.unknown(kind, path)
@@ -202,6 +202,9 @@ func (c *contentReader) image(part []byte, path string) error {
 	if !c.strict {
 		c.texts = append(c.texts, "[image]")
 		return nil
+	}
+	if field(part, "image_url") == nil && field(part, "file_id") != nil {
+		return c.unsupported("input_image with file_id", path)
 	}
 	url, path, err := imageURL(part, path)
 	if err != nil {

@@ -36,6 +36,9 @@ func (a *Attachment) ConversationID() string { return a.job.id }
 // that gets it, also from a record.
 func (a *Attachment) AnswerID() string { return a.job.answerID }
 
+// Observer is that of the request which made the job; nil: it has none.
+func (a *Attachment) Observer() Observer { return a.job.req.Observer }
+
 // Created is when the run was asked for that gives the answer.
 func (a *Attachment) Created() time.Time { return a.job.created }
 

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/turn"
@@ -24,7 +25,7 @@ func (j *job) drive(conv agentapi.Conversation, res *turn.Result) error {
 	switch {
 	case j.req.Chat != nil:
 		msg.Text = j.prefix + msg.Text
-	case conv.Info().Created:
+	case conv.Info().Created && !j.forked:
 		msg.Text = j.req.Quoted + msg.Text
 	}
 	started := false
@@ -32,21 +33,14 @@ func (j *job) drive(conv agentapi.Conversation, res *turn.Result) error {
 	*res, err = turn.Run(ctx, conv, turn.Input{
 		Message:  msg,
 		Decision: j.req.Decision,
-		Emit:     j.delivery.publish,
+		Emit:     j.publish,
 		Details:  j.delivery.isDetailed,
 		Spent:    j.life.spend,
 		Busy:     j.busy,
 		Ready: func(b turn.Baseline) error {
-			if err := j.life.send(); err != nil {
+			if err := j.ready(b); err != nil {
 				return err
 			}
-			if err := j.m.records.begin(j, b); err != nil {
-				return err
-			}
-			if j.req.Chat != nil {
-				j.req.Chat.Begin(b)
-			}
-			j.m.unattended.begin(j)
 			started, j.began = true, true
 			return nil
 		},
@@ -63,6 +57,26 @@ func (j *job) drive(conv agentapi.Conversation, res *turn.Result) error {
 		return &earlyError{err}
 	}
 	return err
+}
+
+// ready notes everywhere that the message is about to be sent.
+func (j *job) ready(b turn.Baseline) error {
+	if err := j.life.send(); err != nil {
+		return err
+	}
+	if err := j.m.records.begin(j, b); err != nil {
+		return err
+	}
+	if j.req.Observer != nil {
+		if err := j.req.Observer.Begin(b); err != nil {
+			return fmt.Errorf("%w: %w", ErrRecord, err)
+		}
+	}
+	if j.req.Chat != nil {
+		j.req.Chat.Begin(b)
+	}
+	j.m.unattended.begin(j)
+	return nil
 }
 
 // nothingStarted reports whether err says that the agent did not begin.

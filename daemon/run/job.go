@@ -32,6 +32,7 @@ type job struct {
 	// For the job's own goroutine.
 	began  bool   // the message was sent, or may have been
 	prefix string // what goes before the message
+	forked bool   // the conversation is a copy, which knows what was said
 
 	// The manager's mutex guards these.
 	retire   *time.Timer
@@ -39,17 +40,38 @@ type job struct {
 	retained int // bytes that the ended job keeps
 }
 
-func (m *Manager) newJob(req Request) *job {
+// newJob makes a job, which follows the turn of a record if there is one.
+func (m *Manager) newJob(req Request, follow *record) *job {
 	now := m.cfg.Now()
 	j := &job{
-		m: m, req: req, id: req.ConversationID, created: now, answerID: strings.ReplaceAll(newID(), "-", ""),
+		m: m, req: req, follow: follow, id: req.ConversationID, created: now, answerID: strings.ReplaceAll(newID(), "-", ""),
 		life: newLife(m.life, now), delivery: newDelivery(req, m.cfg.MaxLog),
 	}
 	j.req.Gone = nil // the attachment has it, for as long as the client is there
 	if j.id == "" {
 		j.id = newID()
 	}
+	if follow != nil {
+		j.life.sent = true
+	}
+	if follow != nil && follow.readable {
+		j.id = follow.conversation
+		if follow.answer != "" {
+			j.answerID, j.created = follow.answer, follow.created
+		}
+	}
+	if j.req.Observer != nil {
+		j.req.Observer.Admitted(j.id, j.answerID, j.created)
+	}
 	return j
+}
+
+// publish shows an update to the observer and to the clients.
+func (j *job) publish(u turn.Update) {
+	if j.req.Observer != nil {
+		j.req.Observer.Update(u)
+	}
+	j.delivery.publish(u)
 }
 
 // run is the job's goroutine. The result is a pointer below it: a job waits for
@@ -103,7 +125,7 @@ func (j *job) replayRecord(res *turn.Result) error {
 	var err error
 	*res, err = j.follow.outcome()
 	if res.Answer != "" {
-		j.delivery.publish(turn.Update{Kind: turn.Text, Text: res.Answer})
+		j.publish(turn.Update{Kind: turn.Text, Text: res.Answer})
 	}
 	return err
 }
@@ -128,12 +150,25 @@ func (j *job) conclude(res *turn.Result, err error) {
 			j.req.Chat.End(j.began, errors.Is(err, ErrAbandoned) || res.Outcome == turn.Interrupted)
 		}
 	})
+	j.m.cfg.guard(j.id, func() { j.observeEnd(res, err) })
 	j.m.cfg.guard(j.id, func() { j.reportEnd(res, err) }) // before anybody has the answer: who has it finds it counted
 	j.finish(*res, err)
 	j.m.finished(j)
-	if j.req.ConversationID == "" {
+	if j.req.ConversationID == "" && !j.req.Keep {
 		j.m.oneShots.ended(j.id, !isEarly(err))
 	}
+}
+
+// observeEnd tells the observer the end.
+func (j *job) observeEnd(res *turn.Result, err error) {
+	if j.req.Observer == nil {
+		return
+	}
+	began := !isEarly(err)
+	if early, ok := errors.AsType[*earlyError](err); ok {
+		err = early.err
+	}
+	j.req.Observer.End(*res, err, began)
 }
 
 // reportEnd calls Config.Ended with the end of a run.
@@ -178,5 +213,9 @@ func (j *job) forgetRequest() {
 // size is how many bytes the ended job keeps.
 func (j *job) size() int {
 	const fields = 2 << 10 // channels, timers, contexts, ids
-	return fields + j.delivery.size() + j.life.size()
+	size := fields + j.delivery.size() + j.life.size()
+	if j.req.Observer != nil {
+		size += j.req.Observer.Size()
+	}
+	return size
 }

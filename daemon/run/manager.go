@@ -156,7 +156,7 @@ func (m *Manager) admit(req Request, f found) (*Attachment, error) {
 	if err := m.lineUp(&req); err != nil {
 		return nil, err
 	}
-	j = m.newJob(req)
+	j = m.newJob(req, nil)
 	if l := m.queues[req.Origin]; req.Origin != "" && l != nil {
 		j.before = l.leave(req.Token)
 	}
@@ -236,14 +236,7 @@ func (m *Manager) byKey(req Request, f found) (*job, error) {
 	if rec.readable && rec.fingerprint != req.Fingerprint {
 		return nil, ErrKeyConflict
 	}
-	j := m.newJob(req)
-	j.follow, j.life.sent = rec, true
-	if rec.readable {
-		j.id = rec.conversation
-		if rec.answer != "" {
-			j.answerID, j.created = rec.answer, rec.created
-		}
-	}
+	j := m.newJob(req, rec)
 	m.start(j)
 	return j, nil
 }

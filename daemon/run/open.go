@@ -10,7 +10,7 @@ import (
 	"github.com/ohgw/ohgw/internal/workdir"
 )
 
-func (j *job) oneShot() bool { return j.req.ConversationID == "" && j.follow == nil }
+func (j *job) oneShot() bool { return j.req.ConversationID == "" && !j.req.Keep && j.follow == nil }
 
 // enter opens or makes the conversation. A one-shot is noted before it is made;
 // one that is continued is kept before anything happens in it.
@@ -66,10 +66,11 @@ func (j *job) open() (agentapi.Conversation, error) {
 func (j *job) prepare(conv agentapi.Conversation, forked bool) error {
 	info := conv.Info()
 	j.delivery.setPlace(info.Workspace)
+	j.forked = forked
 	if j.req.Chat != nil && j.follow == nil {
 		text, kind, line := j.req.Chat.Compose(info, forked)
 		if line != "" {
-			j.delivery.publish(turn.Update{Kind: turn.Progress, Text: line})
+			j.publish(turn.Update{Kind: turn.Progress, Text: line})
 		}
 		j.prefix = text
 		j.delivery.setKind(kind)
@@ -101,7 +102,7 @@ func (j *job) find() (conv agentapi.Conversation, forked bool, err error) {
 	// A one-shot that is removed at once has nothing to be closed for first.
 	once := j.oneShot() && j.m.cfg.OneShotTTL > 0
 	conv, err = j.m.cfg.Backend.Open(j.life.ctx, agentapi.OpenRequest{
-		ID: j.id, New: j.oneShot(), Once: once, Existing: j.follow != nil, Profile: j.req.Profile, System: j.req.System, Workspace: workspace,
+		ID: j.id, New: j.req.ConversationID == "" && j.follow == nil, Once: once, Existing: j.req.Existing || j.follow != nil, Profile: j.req.Profile, System: j.req.System, Workspace: workspace,
 	})
 	return conv, false, err
 }

@@ -205,7 +205,7 @@ func (j *job) waitFor(ctx context.Context, ch <-chan struct{}, what string) erro
 		return nil
 	default:
 	}
-	j.delivery.publish(turn.Update{Kind: turn.Progress, Text: what})
+	j.publish(turn.Update{Kind: turn.Progress, Text: what})
 	select {
 	case <-ch:
 		return nil

@@ -31,7 +31,7 @@ func (j *job) rejoin(conv agentapi.Conversation, res *turn.Result) error {
 		}
 	})
 	var err error
-	*res, err = turn.Follow(life, conv, j.follow.baseline, j.delivery.publish, j.delivery.isDetailed)
+	*res, err = turn.Follow(life, conv, j.follow.baseline, j.publish, j.delivery.isDetailed)
 	if cause := context.Cause(life); err != nil && cause != nil {
 		err = cause
 	}

@@ -165,6 +165,14 @@ type Request struct {
 	// it, the new conversation is a copy up to there, where the backend can make
 	// one.
 	Origin, From string
+	// Keep makes the new conversation of a request without an id one that stays:
+	// somebody else removes it, see [Manager.Remove].
+	Keep bool
+	// Existing asks for no new conversation: where that of the id is not there any
+	// more, the job ends with ErrConversationNotFound and starts nothing.
+	Existing bool
+	// Observer sees what becomes of the job that the request makes. May be nil.
+	Observer Observer
 	// Workspace is where a new conversation works; empty: as Config says.
 	Workspace string
 	// Named says that the client named Workspace: a known conversation that works
@@ -181,6 +189,25 @@ type Request struct {
 	// not block. Nil: nothing is known of that. A client that has hung up starts no
 	// run, unless it is to go on without one.
 	Gone func() bool
+}
+
+// Observer sees what becomes of a job, in this order. It is not told of a job
+// that its request joined: that has the observer of another request.
+type Observer interface {
+	// Admitted names the conversation and the answer, see [Attachment.AnswerID].
+	// It is called under the manager's lock and does no IO.
+	Admitted(conversation, answer string, created time.Time)
+	// Begin is called before the message is sent. Its error ends the job, which
+	// has started nothing then. It is not called for a turn that is followed.
+	Begin(base turn.Baseline) error
+	// Update is called with every update, before any client has it.
+	Update(u turn.Update)
+	// End is called when the job is over, before any client has its result. The
+	// error is as of [Attachment.Result]; began reports whether the agent may
+	// have begun.
+	End(res turn.Result, err error, began bool)
+	// Size is how many bytes the observer keeps after the end.
+	Size() int
 }
 
 // Chat is told what becomes of a request. Its methods are called in this order

@@ -141,9 +141,9 @@ func (u *unattended) of(conversation, token string) bool {
 // process. It reports whether to stop that run.
 func (j *job) busy() (stop bool) {
 	if j.m.unattended.stops(j.id, j.req.Token) {
-		j.delivery.publish(turn.Update{Kind: turn.Progress, Text: "Stopping the earlier run of this conversation"})
+		j.publish(turn.Update{Kind: turn.Progress, Text: "Stopping the earlier run of this conversation"})
 		return true
 	}
-	j.delivery.publish(turn.Update{Kind: turn.Progress, Text: "Waiting for a run of this conversation that another client started"})
+	j.publish(turn.Update{Kind: turn.Progress, Text: "Waiting for a run of this conversation that another client started"})
 	return false
 }

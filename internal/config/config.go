@@ -30,6 +30,7 @@ type Config struct {
 	MaxRuns      int      // runs at the same time
 	MaxQueue     int      // requests that wait for one of those
 	OneShotTTL   time.Duration
+	ResponsesTTL time.Duration
 	RunTimeout   time.Duration // 0: none
 	Idle         Idle
 	Drain        time.Duration
@@ -91,6 +92,7 @@ func Default() Config {
 		MaxRuns:      8,
 		MaxQueue:     64,
 		OneShotTTL:   15 * time.Minute,
+		ResponsesTTL: 30 * 24 * time.Hour,
 		Idle:         Idle{Time: 30 * time.Minute, Max: 100, Memory: 128 << 20},
 		Drain:        10 * time.Second,
 		StreamText:   "live",

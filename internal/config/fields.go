@@ -144,6 +144,11 @@ func Fields() []Field { //nolint:funlen // A table is as long as it is.
 			at:   func(c *Config) any { return &c.OneShotTTL },
 		},
 		{
+			Flag: "responses-ttl", Env: "OHGW_RESPONSES_TTL", Key: "responses_ttl", Arg: "TIME", Section: ServeSection,
+			Help: "how long to keep a stored response and its conversation; 0 keeps them",
+			at:   func(c *Config) any { return &c.ResponsesTTL },
+		},
+		{
 			Flag: "run-timeout", Env: "OHGW_RUN_TIMEOUT", Key: "run_timeout", Arg: "TIME", Section: ServeSection,
 			Help: "time limit of one answer; 0 for no limit",
 			at:   func(c *Config) any { return &c.RunTimeout },

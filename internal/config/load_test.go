@@ -72,6 +72,7 @@ log_format = "json"
 max_runs = 3
 max_queue = 0
 one_shot_ttl = 0
+responses_ttl = 0
 run_timeout = "1h30m"
 stream_text = "answer"
 progress = "off"

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // ErrMultiline is returned for data that does not fit into one line.
@@ -29,11 +30,18 @@ func NewWriter(w io.Writer, flush func() error) *Writer {
 }
 
 // Data writes one event without a name: a single Write, then a flush.
-func (w *Writer) Data(data []byte) error {
-	if bytes.ContainsAny(data, "\r\n") {
+func (w *Writer) Data(data []byte) error { return w.Event("", data) }
+
+// Event writes one event with this name, which is left out if it is empty.
+func (w *Writer) Event(name string, data []byte) error {
+	if bytes.ContainsAny(data, "\r\n") || strings.ContainsAny(name, "\r\n") {
 		return ErrMultiline
 	}
-	w.buf = append(w.buf[:0], "data: "...)
+	w.buf = w.buf[:0]
+	if name != "" {
+		w.buf = append(append(append(w.buf, "event: "...), name...), '\n')
+	}
+	w.buf = append(w.buf, "data: "...)
 	w.buf = append(w.buf, data...)
 	w.buf = append(w.buf, "\n\n"...)
 	if _, err := w.w.Write(w.buf); err != nil {

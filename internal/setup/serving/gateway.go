@@ -60,7 +60,7 @@ func daemonConfig(s *config.Settings, backend agents.Backend, in Options, now fu
 			Body: int64(s.Limits.Body), Messages: s.Limits.Messages, Text: int(s.Limits.Message), Images: s.Limits.Images,
 		},
 		ImageURLs: s.ImageURLs, AnswerOnly: s.StreamText == "answer", HideProgress: s.Progress == "off", IgnoreHistory: s.History == "ignore",
-		Drain: s.Drain, MaxRuns: s.MaxRuns, MaxQueue: s.MaxQueue, OneShotTTL: s.OneShotTTL, RunTimeout: s.RunTimeout,
+		Drain: s.Drain, MaxRuns: s.MaxRuns, MaxQueue: s.MaxQueue, OneShotTTL: s.OneShotTTL, ResponsesTTL: kept(s.ResponsesTTL), RunTimeout: s.RunTimeout,
 		Workspace: s.Workspace, WorkspaceRoot: in.Workspaces, StateDir: in.State,
 		Complete: backend.Complete, Housekeeping: daemon.Housekeeping(s.Housekeeping), Sees: llm.Sees,
 		Chats: chats.Finder{Headers: s.ChatHeaders, Fields: s.ChatFields}, WorkspacePerChat: s.WorkspacePer == "chat",
@@ -69,4 +69,13 @@ func daemonConfig(s *config.Settings, backend agents.Backend, in Options, now fu
 		c.MaxQueue = -1 // there 0 is the default
 	}
 	return c
+}
+
+// kept is how long something is kept, in the daemon's form: 0 is for ever in a
+// setting.
+func kept(ttl time.Duration) time.Duration {
+	if ttl == 0 {
+		return -1
+	}
+	return ttl
 }

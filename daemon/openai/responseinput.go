@@ -1,0 +1,191 @@
+package openai
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maxInput bounds the items that are stored with a response, in bytes.
+const maxInput = 1 << 20
+
+// inputItem is an item of which only the structure was read.
+type inputItem struct {
+	role    string // of a message; empty: an item of another kind
+	path    string
+	content []byte
+}
+
+// input reads the field of this name into r. The new turn is what the user says
+// after the last output item.
+func (r *ResponseRequest) input(v []byte, limits Limits) error {
+	items, err := inputItems(v, limits.Messages)
+	if err != nil {
+		return err
+	}
+	begin := 0 // of the new turn
+	for i, item := range items {
+		if item.role == "" || item.role == "assistant" {
+			begin = i + 1
+		}
+	}
+	if !slices.ContainsFunc(items[begin:], func(i inputItem) bool { return i.role == "user" }) {
+		return invalidValue("input", "there is no new message of the user; it is the agent's task.")
+	}
+	for i, item := range items {
+		if item.role == "" {
+			continue
+		}
+		reader := contentReader{path: item.path, role: item.role, limits: limits}
+		reader.strict = item.role != "assistant" && (item.role != "user" || i >= begin)
+		if err := reader.read(item.content); err != nil {
+			return err
+		}
+		r.take(item.role, reader, i >= begin)
+		r.Input = append(r.Input, listed(i, item.role, reader))
+	}
+	if strings.TrimSpace(r.Text) == "" && len(r.Images) == 0 {
+		return invalidValue("input", "it is empty; the new message of the user is the agent's task.")
+	}
+	r.boundInput()
+	return nil
+}
+
+// take sorts a message by what it is to the agent; new ones are after the last
+// output item.
+func (r *ResponseRequest) take(role string, c contentReader, isNew bool) {
+	text := strings.Join(c.texts, "\n")
+	if isNew && role == "user" {
+		r.Images = append(r.Images, c.images...)
+	}
+	switch {
+	case strings.TrimSpace(text) == "":
+	case role == "system":
+		r.System = paragraphs(r.System, text)
+	case isNew:
+		r.Text = paragraphs(r.Text, text)
+	default:
+		r.History = append(r.History, Turn{Role: role, Text: text})
+	}
+}
+
+// paragraphs is two texts with an empty line between them.
+func paragraphs(before, text string) string {
+	if before == "" {
+		return text
+	}
+	return before + "\n\n" + text
+}
+
+// inputItems reads the structure of the input. A string is one message.
+func inputItems(v []byte, limit int) ([]inputItem, error) {
+	if v == nil {
+		return nil, missing("input")
+	}
+	switch kindOf(v) {
+	case "string":
+		return []inputItem{{role: "user", path: "input", content: v}}, nil
+	case "array":
+	default:
+		return nil, invalidType("input", "string or array", v)
+	}
+	var items []inputItem
+	err := elements(v, func(i int, e []byte) error {
+		if limit > 0 && i >= limit {
+			return &RequestError{Code: CodeArrayTooLong, Param: "input", Message: fmt.Sprintf("'input' has more than %d elements; ohgw serve --max-messages changes the limit.", limit)}
+		}
+		item, err := newInputItem(e, fmt.Sprintf("input[%d]", i))
+		items = append(items, item)
+		return err
+	})
+	if err == nil && len(items) == 0 {
+		err = &RequestError{Code: CodeEmptyArray, Param: "input", Message: "'input' must contain at least one element."}
+	}
+	return items, err
+}
+
+// newInputItem reads an item. One without a type is a message if it has a role.
+func newInputItem(v []byte, path string) (inputItem, error) {
+	if kindOf(v) != "object" {
+		return inputItem{}, invalidType(path, "object", v)
+	}
+	kind, role := field(v, "type"), field(v, "role")
+	switch {
+	case kind == nil && role == nil:
+		return inputItem{}, missing(path + ".type")
+	case kind != nil && kindOf(kind) != "string":
+		return inputItem{}, invalidType(path+".type", "string", kind)
+	case kind != nil && decodeString(kind) != "message":
+		return inputItem{}, nil // an item of an earlier answer, or about the client's own tools
+	case role == nil:
+		return inputItem{}, missing(path + ".role")
+	}
+	m, err := newRawMessage(v, path)
+	if err != nil {
+		return inputItem{}, err
+	}
+	switch m.role {
+	case "tool", "function":
+		return inputItem{}, invalidValue(path+".role", "%s is not a known role; use user, assistant, system or developer.", brief(m.role))
+	case "developer":
+		m.role = "system"
+	}
+	return inputItem{role: m.role, path: path + ".content", content: m.content}, nil
+}
+
+// listed is a message as GET …/input_items shows it. Pictures are shown without
+// their bytes.
+func listed(place int, role string, c contentReader) json.RawMessage {
+	kind := "input_text"
+	if role == "assistant" {
+		kind = "output_text"
+	}
+	var parts []map[string]any
+	for _, text := range c.texts {
+		part := map[string]any{"type": kind, "text": text}
+		if role == "assistant" {
+			part["annotations"], part["logprobs"] = []any{}, []any{}
+		}
+		parts = append(parts, part)
+	}
+	for _, image := range c.images {
+		if strings.HasPrefix(image, "data:") {
+			parts = append(parts, map[string]any{"type": kind, "text": "[image]"})
+			continue
+		}
+		parts = append(parts, map[string]any{"type": "input_image", "detail": "auto", "image_url": image})
+	}
+	if parts == nil {
+		parts = []map[string]any{}
+	}
+	return mustEncode(map[string]any{"id": itemID(place, role, parts), "type": "message", "role": role, "status": "completed", "content": parts})
+}
+
+// itemID names an item of a request: by its place and its content.
+func itemID(place int, role string, parts any) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %s", place, role, mustEncode(parts)))
+	return "msg_" + hex.EncodeToString(sum[:16])
+}
+
+// mustEncode is v as JSON; there are only texts and numbers in it.
+func mustEncode(v any) json.RawMessage {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic("openai: " + err.Error())
+	}
+	return data
+}
+
+// boundInput leaves out the oldest items beyond maxInput.
+func (r *ResponseRequest) boundInput() {
+	size := 0
+	for i, item := range slices.Backward(r.Input) {
+		if size += len(item); size > maxInput {
+			r.Input = r.Input[min(i+1, len(r.Input)-1):]
+			return
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package openai
+
+import "fmt"
+
+// checkResponseOptions refuses the options of a Responses request that promise
+// something which an agent cannot give.
+func checkResponseOptions(fields map[string][]byte) error {
+	for _, check := range [...]struct {
+		name string
+		rule func(v []byte, name string) error
+	}{
+		{"tools", isArray},
+		{"include", isArray},
+		{"tool_choice", checkResponseToolChoice},
+		{"text", checkResponseText},
+		{"reasoning", isObject},
+		{"prompt", checkPrompt},
+		{"temperature", isNumber},
+		{"top_p", isNumber},
+		{"max_tool_calls", isNumber},
+		{"top_logprobs", checkTopLogprobs},
+		{"max_output_tokens", checkMaxOutput},
+	} {
+		if v, ok := fields[check.name]; ok {
+			if err := check.rule(v, check.name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func isObject(v []byte, name string) error {
+	if kindOf(v) != "object" {
+		return invalidType(name, "object", v)
+	}
+	return nil
+}
+
+func isNumber(v []byte, name string) error {
+	_, err := number(v, name)
+	return err
+}
+
+// checkResponseToolChoice is checkToolChoice for the flat objects of Responses.
+func checkResponseToolChoice(v []byte, name string) error {
+	if kindOf(v) == "object" && string(field(v, "type")) == `"allowed_tools"` && string(field(v, "mode")) == `"auto"` {
+		return nil
+	}
+	return checkToolChoice(v, name)
+}
+
+// checkResponseText accepts a text without a format: some clients send {}.
+func checkResponseText(v []byte, name string) error {
+	if err := isObject(v, name); err != nil {
+		return err
+	}
+	format := field(v, "format")
+	if format == nil {
+		return nil
+	}
+	if kindOf(format) == "object" && field(format, "type") == nil {
+		return nil
+	}
+	return checkResponseFormat(format, name+".format")
+}
+
+func checkPrompt(_ []byte, name string) error {
+	return unsupportedParameter(name, "an agent has no stored prompts. Send the text as instructions.")
+}
+
+func checkMaxOutput(v []byte, name string) error {
+	n, err := number(v, name)
+	if err != nil {
+		return err
+	}
+	if n < minOutput {
+		return &RequestError{Code: CodeIntegerBelowMinimum, Param: name, Message: fmt.Sprintf("Invalid value for '%s': expected a number of at least %d.", name, minOutput)}
+	}
+	return nil
+}

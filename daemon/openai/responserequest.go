@@ -1,0 +1,294 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ResponseRequest is the part of a Responses request that means something to a
+// gateway in front of an agent. What it asks is in the same fields as that of a
+// chat completion: the instructions are System, the new messages of the user are
+// Text and Images, the items before them are History.
+type ResponseRequest struct {
+	ChatRequest
+
+	// Previous is the response that is gone on from; empty: none.
+	Previous string
+	// Conversation is what the client calls the conversation; empty: nothing.
+	Conversation string
+	// Store keeps the response for later requests.
+	Store bool
+	// Background answers at once and lets the run go on without its client.
+	Background bool
+	// Input is the items to list as the input of the response, the oldest first,
+	// each a JSON object with an id. Where they are too many, the oldest are left
+	// out.
+	Input []json.RawMessage
+	// Echo is what the response repeats of the request.
+	Echo Echo
+}
+
+// Echo is what a response object repeats of its request. Raw values are JSON.
+type Echo struct {
+	Instructions       *string           `json:"instructions"`
+	MaxOutputTokens    json.RawMessage   `json:"max_output_tokens"`
+	MaxToolCalls       json.RawMessage   `json:"max_tool_calls"`
+	ParallelToolCalls  bool              `json:"parallel_tool_calls"`
+	PreviousResponseID *string           `json:"previous_response_id"`
+	PromptCacheKey     *string           `json:"prompt_cache_key"`
+	Reasoning          EchoReasoning     `json:"reasoning"`
+	SafetyIdentifier   *string           `json:"safety_identifier"`
+	Store              bool              `json:"store"`
+	Temperature        json.RawMessage   `json:"temperature"`
+	TopP               json.RawMessage   `json:"top_p"`
+	Truncation         string            `json:"truncation"`
+	Metadata           map[string]string `json:"metadata"`
+}
+
+// EchoReasoning is the field reasoning of a response.
+type EchoReasoning struct {
+	Effort  *string `json:"effort"`
+	Summary *string `json:"summary"`
+}
+
+// The codes of Responses requests alone.
+const (
+	CodeMutuallyExclusive = "mutually_exclusive_parameters"
+	CodePreviousNotFound  = "previous_response_not_found"
+	CodePreviousNotLatest = "previous_response_not_latest"
+)
+
+const (
+	maxPairs     = 16  // of metadata
+	maxPairKey   = 64  // characters
+	maxPairValue = 512 // characters
+	minOutput    = 16  // the least max_output_tokens
+	maxID        = 256 // bytes of an id
+)
+
+// ParseResponse reads the body of a Responses request. Its error is a
+// [*RequestError].
+func ParseResponse(body []byte, limits Limits) (*ResponseRequest, error) {
+	fields, err := topLevel(body)
+	if err != nil {
+		return nil, err
+	}
+	r := &ResponseRequest{ChatRequest: ChatRequest{fields: fields}}
+	if r.Model, err = modelOf(fields); err != nil {
+		return nil, err
+	}
+	if err := r.switches(); err != nil {
+		return nil, err
+	}
+	if err := r.origin(); err != nil {
+		return nil, err
+	}
+	if err := r.input(fields["input"], limits); err != nil {
+		return nil, err
+	}
+	if err := r.instructions(limits); err != nil {
+		return nil, err
+	}
+	if err := checkResponseOptions(fields); err != nil {
+		return nil, err
+	}
+	if err := r.echo(); err != nil {
+		return nil, err
+	}
+	r.Ignored = ignoredOfResponse(fields)
+	r.Digest = digest(fields)
+	return r, nil
+}
+
+// switches reads the fields that are true or false.
+func (r *ResponseRequest) switches() error {
+	r.Store = true
+	for _, s := range [...]struct {
+		name string
+		to   *bool
+	}{{"stream", &r.Stream}, {"store", &r.Store}, {"background", &r.Background}} {
+		v, ok := r.fields[s.name]
+		if !ok {
+			continue
+		}
+		var err error
+		if *s.to, err = boolean(v, s.name); err != nil {
+			return err
+		}
+	}
+	if r.Background && !r.Store {
+		return unsupportedValue("store", "must be true with background: a response that is not stored cannot be retrieved later.")
+	}
+	return nil
+}
+
+// origin reads what the response goes on from.
+func (r *ResponseRequest) origin() error {
+	var err error
+	if r.Previous, err = optionalText(r.fields["previous_response_id"], "previous_response_id"); err != nil {
+		return err
+	}
+	v, path := r.fields["conversation"], "conversation"
+	if v != nil && kindOf(v) == "object" {
+		v, path = field(v, "id"), "conversation.id"
+		if v == nil {
+			return missing(path)
+		}
+	}
+	if v != nil && kindOf(v) != "string" {
+		return invalidType(path, "string or object", v)
+	}
+	if r.Conversation, err = optionalText(v, path); err != nil {
+		return err
+	}
+	if r.Previous != "" && r.Conversation != "" {
+		return &RequestError{
+			Code: CodeMutuallyExclusive, Param: "previous_response_id",
+			Message: "Mutually exclusive parameters: send previous_response_id or conversation, not both.",
+		}
+	}
+	return nil
+}
+
+// instructions go before the system messages of the input.
+func (r *ResponseRequest) instructions(limits Limits) error {
+	v := r.fields["instructions"]
+	if v == nil {
+		return nil
+	}
+	if kindOf(v) != "string" {
+		return invalidType("instructions", "string", v)
+	}
+	reader := contentReader{path: "instructions", role: "system", limits: limits, strict: true}
+	if err := reader.text(v, "instructions"); err != nil {
+		return err
+	}
+	text := strings.Join(reader.texts, "")
+	r.Echo.Instructions = &text
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	if r.System != "" {
+		text += "\n\n" + r.System
+	}
+	r.System = text
+	return nil
+}
+
+// echo reads what the response repeats.
+func (r *ResponseRequest) echo() error {
+	e, f := &r.Echo, r.fields
+	e.Store, e.ParallelToolCalls, e.Truncation = r.Store, true, "disabled"
+	e.MaxOutputTokens, e.MaxToolCalls = or(f["max_output_tokens"], "null"), or(f["max_tool_calls"], "null")
+	e.Temperature, e.TopP = or(f["temperature"], "1"), or(f["top_p"], "1")
+	if r.Previous != "" {
+		e.PreviousResponseID = &r.Previous
+	}
+	var err error
+	if v, ok := f["parallel_tool_calls"]; ok {
+		if e.ParallelToolCalls, err = boolean(v, "parallel_tool_calls"); err != nil {
+			return err
+		}
+	}
+	if v, ok := f["truncation"]; ok {
+		if e.Truncation, err = optionalText(v, "truncation"); err != nil {
+			return err
+		}
+		if e.Truncation != "auto" && e.Truncation != "disabled" {
+			return invalidValue("truncation", "%s is not a known value; send auto or disabled.", brief(e.Truncation))
+		}
+	}
+	e.PromptCacheKey, e.SafetyIdentifier = looseText(f["prompt_cache_key"]), looseText(f["safety_identifier"])
+	if v := f["reasoning"]; v != nil && kindOf(v) == "object" {
+		e.Reasoning.Effort = knownText(field(v, "effort"), "none", "minimal", "low", "medium", "high", "xhigh")
+		e.Reasoning.Summary = knownText(field(v, "summary"), "auto", "concise", "detailed")
+	}
+	e.Metadata, err = metadataOf(f["metadata"])
+	return err
+}
+
+func or(v []byte, value string) json.RawMessage {
+	if v == nil {
+		return json.RawMessage(value)
+	}
+	return slices.Clone(v)
+}
+
+// metadataOf reads up to 16 pairs of texts.
+func metadataOf(v []byte) (map[string]string, error) {
+	pairs := map[string]string{}
+	if v == nil {
+		return pairs, nil
+	}
+	if kindOf(v) != "object" {
+		return nil, invalidType("metadata", "object", v)
+	}
+	err := members(v, func(key string, value []byte) error {
+		path := "metadata." + key
+		switch {
+		case len([]rune(key)) > maxPairKey:
+			return invalidValue("metadata", "the key %s has more than %d characters.", brief(key), maxPairKey)
+		case kindOf(value) != "string":
+			return invalidType(path, "string", value)
+		}
+		text := decodeString(value)
+		if len([]rune(text)) > maxPairValue {
+			return invalidValue(path, "it has more than %d characters.", maxPairValue)
+		}
+		pairs[key] = text
+		if len(pairs) > maxPairs {
+			return invalidValue("metadata", "it has more than %d pairs.", maxPairs)
+		}
+		return nil
+	})
+	return pairs, err
+}
+
+// optionalText is a string of bounded length; empty if it is absent.
+func optionalText(v []byte, path string) (string, error) {
+	switch {
+	case v == nil:
+		return "", nil
+	case kindOf(v) != "string":
+		return "", invalidType(path, "string", v)
+	case len(v) > maxID:
+		return "", &RequestError{Code: CodeStringTooLong, Param: path, Message: fmt.Sprintf("'%s' is longer than %d bytes.", path, maxID)}
+	}
+	text, flaw := decodeText(v)
+	if flaw != "" {
+		return "", invalidText(path, flaw)
+	}
+	return text, nil
+}
+
+// looseText is a string that is only repeated; nil for anything else.
+func looseText(v []byte) *string {
+	if v == nil || kindOf(v) != "string" {
+		return nil
+	}
+	text := decodeString(v)
+	return &text
+}
+
+// knownText is a string that is one of a few; nil for anything else.
+func knownText(v []byte, known ...string) *string {
+	text := looseText(v)
+	if text == nil || !slices.Contains(known, *text) {
+		return nil
+	}
+	return text
+}
+
+// ignoredOfResponse names the fields that change nothing.
+func ignoredOfResponse(fields map[string][]byte) []string {
+	names := ignored(fields)
+	return slices.DeleteFunc(names, func(name string) bool {
+		switch name {
+		case "input", "instructions", "previous_response_id", "conversation", "background", "store", "stream", "text", "include", "reasoning", "truncation", "client_metadata":
+			return true
+		}
+		return false
+	})
+}

@@ -1,0 +1,265 @@
+package daemon
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/daemon/openai"
+	"github.com/ohgw/ohgw/daemon/responses"
+	"github.com/ohgw/ohgw/daemon/run"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+const (
+	headerBranch = "X-OpenHands-Branch"
+	// maxChain is how many earlier responses are quoted where a conversation
+	// cannot be copied.
+	maxChain = 100
+)
+
+// response is a call for a response.
+type response struct {
+	*call
+	ask     *openai.ResponseRequest
+	d       *Daemon
+	client  Client
+	prev    *responses.Record // nil: none
+	fork    bool              // prev is not the latest one of its conversation
+	claimed bool              // the place after prev
+	codex   bool              // its client repeats a failed turn unless told not to
+}
+
+// respond answers POST /v1/responses.
+func (d *Daemon) respond() handler {
+	return func(x *exchange, r *http.Request) error {
+		p, err := d.readResponse(x, r)
+		if err != nil {
+			return err
+		}
+		profile, att, err := d.receive(x, r, p.call)
+		if err == nil && att == nil {
+			p.release()
+			return nil // answered without an agent
+		}
+		if err != nil || att.Replayed() {
+			p.release()
+		}
+		if err != nil {
+			return p.explain(err)
+		}
+		defer p.leave()
+		defer att.Close()
+		live, ok := att.Observer().(*responses.Live)
+		if !ok {
+			return newProblem(codeInternal, "Internal error in ohgw; its log has the cause.", errors.New("a run without a response"))
+		}
+		w := &responder{answer: d.answerOf(x, p.call, profile, att), live: live}
+		x.note(slog.String("response_id", live.ID()))
+		switch {
+		case p.ask.Stream:
+			return w.stream(r.Context())
+		case p.ask.Background:
+			return w.background(d)
+		}
+		return w.whole(r.Context())
+	}
+}
+
+// readResponse decodes and checks the request, and finds what it goes on from.
+func (d *Daemon) readResponse(x *exchange, r *http.Request) (*response, error) {
+	options, body, err := x.readRequest(r)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := openai.ParseResponse(body, d.cfg.limits())
+	if err != nil {
+		return nil, err
+	}
+	x.note(slog.String("model", logPath(parsed.Model)), slog.Bool("stream", parsed.Stream))
+	if err := d.checkHosts(r.Context(), parsed.Images); err != nil {
+		return nil, err
+	}
+	p := &response{
+		call: &call{ChatRequest: &parsed.ChatRequest, route: routeResponses, options: options}, ask: parsed,
+		d: d, client: x.client, codex: isCodex(r.Header),
+	}
+	p.call.prepare, p.call.write = p.prepareRun, p.writeDirect
+	if err := p.origin(r.Header); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// isCodex reports whether the client is Codex, which sends a failed turn again
+// five times unless the code says that its request is wrong.
+func isCodex(h http.Header) bool {
+	return strings.Contains(strings.ToLower(h.Get("Originator")+" "+h.Get("User-Agent")), "codex")
+}
+
+// origin finds the conversation that the response goes on in.
+func (p *response) origin(h http.Header) error {
+	branch, err := oneOf(h, headerBranch, "fork", "reject")
+	if err != nil {
+		return err
+	}
+	if p.ask.Previous == "" {
+		p.continues = p.d.namedConversation(p.client, p.ask.Conversation)
+		p.alone = p.continues != ""
+		return nil
+	}
+	p.alone = true
+	rec, err := p.d.responses.Load(p.ask.Previous)
+	if err == nil && !p.client.owns(rec) {
+		err = responses.ErrNotFound
+	}
+	if errors.Is(err, responses.ErrNotFound) {
+		return previousNotFound(p.ask.Previous, nil)
+	}
+	if err != nil {
+		return storedProblem(err)
+	}
+	p.prev = rec
+	if p.claimed = p.d.responses.Claim(rec); p.claimed {
+		p.continues = rec.Conversation
+		return nil
+	}
+	if branch == "reject" {
+		return newProblem(openai.CodePreviousNotLatest, "Another response goes on from '"+p.ask.Previous+"' already. Send the id of the latest response, or leave "+headerBranch+" out to continue in a copy.", nil).about("previous_response_id")
+	}
+	p.fork = true
+	return nil
+}
+
+// owns reports whether a response is open to the client.
+func (c Client) owns(rec *responses.Record) bool { return c.Person || rec.Token == c.ID }
+
+// previousNotFound has the form of OpenAI's message, which clients look for.
+func previousNotFound(id string, cause error) *problem {
+	return newProblem(openai.CodePreviousNotFound, "Previous response with id '"+id+"' not found.", cause).about("previous_response_id")
+}
+
+// storedProblem is the problem of a stored response that cannot be used.
+func storedProblem(err error) *problem {
+	switch {
+	case errors.Is(err, responses.ErrNewer):
+		return newProblem(codeInternal, "The response was stored by a newer ohgw; upgrade ohgw to read it.", err)
+	case errors.Is(err, responses.ErrDamaged):
+		return newProblem(codeInternal, "The file of the response is damaged. Start a new response.", err)
+	}
+	return explain(fmt.Errorf("%w: %w", run.ErrState, err))
+}
+
+// namedConversation is the UUID of what a client calls a conversation: that of
+// OpenAI's form or OpenHands', else one that belongs to the token and the name.
+func (d *Daemon) namedConversation(client Client, name string) string {
+	if name == "" {
+		return ""
+	}
+	if id, err := uuid.Parse(strings.TrimPrefix(name, openai.ConversationPrefix)); err == nil {
+		return id
+	}
+	sum := sha256.Sum256([]byte(client.ID + "\x00conversation\x00" + name))
+	h := []byte(hex.EncodeToString(sum[:16]))
+	h[12], h[16] = '8', 'a' // a UUID of the version for hashes of one's own
+	return fmt.Sprintf("%s-%s-%s-%s-%s", h[:8], h[8:12], h[12:16], h[16:20], h[20:])
+}
+
+// release gives the place after the previous response back.
+func (p *response) release() {
+	if p.claimed {
+		p.d.responses.Release(p.ask.Previous)
+	}
+}
+
+// explain is err as it is about this request.
+func (p *response) explain(err error) error {
+	if p.prev != nil && errors.Is(err, agentapi.ErrConversationNotFound) {
+		return previousNotFound(p.ask.Previous, err)
+	}
+	if problem, ok := errors.AsType[*problem](err); ok && problem.wire.Param == "messages" {
+		return problem.about("input")
+	}
+	return err
+}
+
+// prepareRun says to the runs what a response needs of them.
+func (p *response) prepareRun(req *run.Request) {
+	own := false // the conversation is made for the response
+	rec := &responses.Record{Token: p.client.ID, Profile: req.Profile, Previous: p.ask.Previous, System: systemHash(p.System), Text: p.Text, Input: p.ask.Input, Model: p.ask.Model, Background: p.ask.Background, Echo: p.ask.Echo}
+	switch {
+	case p.fork:
+		req.Origin, req.From, req.Quoted = p.prev.Conversation, p.prev.Last, openai.Quote(p.chain(), maxQuote)
+		rec.Origin = p.prev.Root()
+		own = true
+	case p.prev != nil:
+		req.Existing, rec.Kept, rec.Origin = true, p.prev.Kept, p.prev.Origin
+		if req.System != "" && rec.System != p.prev.System {
+			req.Message.Text = "New instructions for this task:\n\n" + req.System + "\n\nThe task:\n\n" + req.Message.Text
+		}
+		req.System = ""
+	default:
+		own = p.ask.Store && p.options.conversation == "" && p.continues == "" && p.chat == nil
+	}
+	req.Keep = req.Keep || own
+	rec.Kept = rec.Kept || own
+	req.Detach = req.Detach || p.ask.Background
+	cfg := responses.Config{
+		Response: openai.Response{Model: rec.Model, Background: rec.Background, Echo: rec.Echo},
+		Store:    p.d.responses, Steps: p.ask.Stream && !p.d.cfg.AnswerOnly, Silent: p.d.cfg.HideProgress,
+		Conclude: concludeResponse(p.codex), Failed: p.d.notStored, Now: p.d.cfg.Now,
+	}
+	if p.ask.Store {
+		cfg.Record = rec
+	}
+	req.Observer = responses.NewLive(cfg)
+}
+
+// systemHash names instructions, which may be long; empty for none.
+func systemHash(text string) string {
+	if text == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:16])
+}
+
+// chain is what was said up to the previous response.
+func (p *response) chain() []openai.Turn {
+	var turns []openai.Turn
+	for rec, n := p.prev, 0; rec != nil && n < maxChain; n++ {
+		turns = append([]openai.Turn{{Role: "user", Text: rec.Text}, {Role: "assistant", Text: rec.Answer()}}, turns...)
+		next, err := p.d.responses.Load(rec.Previous)
+		if err != nil || !p.client.owns(next) {
+			break
+		}
+		rec = next
+	}
+	return turns
+}
+
+// notStored is told that the end of a response could not be stored.
+func (d *Daemon) notStored(err error) {
+	d.cfg.Logger.Error("cannot store response", "err", err)
+}
+
+// writeDirect writes the answer of a plain LLM as a response.
+func (p *response) writeDirect(x *exchange, answer Completion) error {
+	live := responses.NewLive(responses.Config{
+		Response: openai.Response{Model: p.ask.Model, Echo: p.ask.Echo}, Store: p.d.responses, Now: p.d.cfg.Now,
+		Conclude: concludeResponse(p.codex),
+	})
+	live.Admitted("", strings.ReplaceAll(uuid.New(), "-", ""), p.d.cfg.Now())
+	live.Finish(responses.Ending{Status: openai.ResponseCompleted, Answer: answer.Text, Usage: usageOf(answer.Usage)})
+	if !p.ask.Stream {
+		return x.writeJSON(http.StatusOK, append(live.Object(), '\n'))
+	}
+	x.streamHeaders()
+	return x.writeEvents(context.Background(), live, 0)
+}

@@ -1,0 +1,273 @@
+// Package responses keeps the responses of OpenAI's Responses API: those that
+// are being made, as the events of their streams, and those that are stored, as
+// files. It knows nothing of HTTP and nothing of how a run ends: that is said to
+// it.
+package responses
+
+import (
+	"context"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/daemon/openai"
+	"github.com/ohgw/ohgw/internal/id"
+)
+
+// Prefix begins the id of every response.
+const Prefix = "resp_"
+
+// Ending is how a run ends as a response.
+type Ending struct {
+	Status     string // completed, incomplete, failed or cancelled
+	Code       string // of a failure, from OpenAI's list
+	Message    string // of a failure or a cancellation
+	Answer     string // what the agent said last
+	Notice     string // what the person must know beside it
+	Incomplete string // why, for an incomplete response
+	Usage      openai.Usage
+	Extension  *openai.Extension
+}
+
+// Config is what a Live needs.
+type Config struct {
+	// Response has all that is known of the response before its run: no id yet.
+	Response openai.Response
+	// Record is stored with the response; nil: it is not stored.
+	Record *Record
+	Store  *Store
+	// Steps shows the text of every step as it is written; without it only the
+	// final answer is a message.
+	Steps bool
+	// Silent shows no progress.
+	Silent bool
+	// Conclude says how a run ended.
+	Conclude func(turn.Result, error) Ending
+	// Failed is told what could not be stored at the end. May be nil.
+	Failed func(error)
+	Now    func() time.Time
+}
+
+// Live is a response that is being made, or has just been. It is the observer of
+// the run that makes it: the events of its stream are made once, with one number
+// each, for all who read it.
+type Live struct {
+	cfg Config
+
+	disk  sync.Mutex // held while the record is written; taken before mu
+	begun bool       // the record of the run is stored
+
+	mu      sync.Mutex
+	res     openai.Response
+	events  *openai.ResponseEvents
+	frames  []openai.StreamEvent
+	size    int
+	ended   bool
+	changed chan struct{} // closed with the next event
+}
+
+// NewLive makes a response. It has no id before its run is admitted.
+func NewLive(cfg Config) *Live {
+	l := &Live{cfg: cfg, res: cfg.Response, changed: make(chan struct{})}
+	l.events = openai.NewResponseEvents(&l.res)
+	l.events.NewID = id.New
+	l.events.Emit = l.emit
+	return l
+}
+
+// emit takes an event. The caller holds l.mu.
+func (l *Live) emit(e openai.StreamEvent) {
+	l.frames = append(l.frames, e)
+	l.size += len(e.Data)
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// Admitted names the response. It is run.Observer's.
+func (l *Live) Admitted(conversation, answer string, created time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.res.ID, l.res.Created, l.res.Status = Prefix+answer, created.Unix(), openai.ResponseInProgress
+	if l.cfg.Record != nil {
+		l.res.Conversation = conversation
+		l.cfg.Record.ID, l.cfg.Record.Conversation, l.cfg.Record.Created = l.res.ID, conversation, created
+		l.cfg.Store.add(l)
+	}
+	l.events.Begin()
+}
+
+// Begin stores the response before its run starts. It is run.Observer's.
+func (l *Live) Begin(base turn.Baseline) error {
+	if l.cfg.Record == nil {
+		return nil
+	}
+	l.disk.Lock()
+	defer l.disk.Unlock()
+	l.begun = true
+	l.mu.Lock()
+	rec := *l.cfg.Record
+	rec.Status, rec.Base = openai.ResponseInProgress, base
+	rec.Object = l.object()
+	l.mu.Unlock()
+	return l.cfg.Store.begin(rec)
+}
+
+// Update takes in a piece of the run. It is run.Observer's.
+func (l *Live) Update(u turn.Update) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case u.Kind == turn.Text && l.cfg.Steps:
+		l.events.Text(u.Text)
+	case u.Kind == turn.Progress && u.Text != "" && !l.cfg.Silent:
+		l.events.Progress(u.Text)
+	}
+}
+
+// End completes the response and stores it. It is run.Observer's.
+func (l *Live) End(res turn.Result, err error, began bool) {
+	e := l.cfg.Conclude(res, err)
+	l.disk.Lock()
+	defer l.disk.Unlock()
+	l.begun = true
+	l.mu.Lock()
+	l.finish(e)
+	rec, frames := l.cfg.Record, l.frames
+	var object []byte
+	if rec != nil {
+		object = l.object()
+	}
+	l.mu.Unlock()
+	if rec == nil {
+		return
+	}
+	if storeErr := l.cfg.Store.end(rec, e.Status, object, res.Last, frames, began); storeErr != nil && l.cfg.Failed != nil {
+		l.cfg.Failed(storeErr)
+	}
+}
+
+// Finish completes a response that no run makes.
+func (l *Live) Finish(e Ending) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.finish(e)
+}
+
+// finish makes the last events. The caller holds l.mu.
+func (l *Live) finish(e Ending) {
+	if l.ended {
+		return
+	}
+	l.ended = true
+	l.res.Extension = e.Extension
+	switch e.Status {
+	case openai.ResponseFailed, openai.ResponseCancelled:
+		// A stream has no event for a cancelled response.
+		l.res.Status = openai.ResponseFailed
+		l.res.Error = &openai.ResponseError{Code: e.Code, Message: e.Message, Type: openai.TypeServer}
+		l.events.Fail(e.Code, e.Message)
+		if e.Status == openai.ResponseCancelled {
+			l.res.Status, l.res.Error = e.Status, nil
+		}
+		return
+	}
+	l.res.Status, l.res.Completed, l.res.Incomplete, l.res.Usage = e.Status, l.cfg.Now().Unix(), e.Incomplete, &e.Usage
+	if !l.cfg.Steps {
+		l.events.Text(e.Answer)
+	}
+	if e.Notice != "" {
+		if e.Answer != "" {
+			l.events.Text("\n\n")
+		}
+		l.events.Text(e.Notice)
+	}
+	l.events.End()
+}
+
+// object is the response as JSON. The caller holds l.mu.
+func (l *Live) object() []byte {
+	data, err := l.res.MarshalJSON()
+	if err != nil {
+		return nil // there are only texts and numbers in it
+	}
+	return data
+}
+
+// Size is how many bytes the response keeps. It is run.Observer's.
+func (l *Live) Size() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.size
+}
+
+// ID is the id of the response.
+func (l *Live) ID() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.res.ID
+}
+
+// Object is the response as it is now, as JSON.
+func (l *Live) Object() []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.object()
+}
+
+// Said is how many bytes of text the response has.
+func (l *Live) Said() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.events.Said()
+}
+
+// Event waits for the event with this number. The error is io.EOF after the last
+// one, or ctx's.
+func (l *Live) Event(ctx context.Context, number int) (openai.StreamEvent, error) {
+	for {
+		l.mu.Lock()
+		if number < len(l.frames) {
+			e := l.frames[number]
+			l.mu.Unlock()
+			return e, nil
+		}
+		ended, changed := l.ended, l.changed
+		l.mu.Unlock()
+		if ended {
+			return openai.StreamEvent{}, io.EOF
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return openai.StreamEvent{}, ctx.Err()
+		}
+	}
+}
+
+// Beat adds an event without news, unless one of this number is there already or
+// the response has ended.
+func (l *Live) Beat(number int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.ended && len(l.frames) == number {
+		l.events.Beat()
+	}
+}
+
+// Ended waits for the end of the response.
+func (l *Live) Ended(ctx context.Context) error {
+	for {
+		l.mu.Lock()
+		ended, changed := l.ended, l.changed
+		l.mu.Unlock()
+		if ended {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,413 @@
+package responses
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/daemon/openai"
+	"github.com/ohgw/ohgw/internal/atomicfile"
+)
+
+// Record is a stored response.
+type Record struct {
+	ID           string    `json:"id"`
+	Token        string    `json:"token"` // whose it is
+	Conversation string    `json:"conversation"`
+	Profile      string    `json:"profile"`
+	Model        string    `json:"model"` // as the client named it
+	Background   bool      `json:"background,omitempty"`
+	Created      time.Time `json:"created"`
+	Status       string    `json:"status"`
+	Previous     string    `json:"previous,omitempty"`
+	// Kept: the conversation was made for responses, and goes away with the last
+	// of them.
+	Kept bool `json:"kept,omitempty"`
+	// Origin is the conversation that this one is a copy of, or a copy of a copy:
+	// they share a workspace.
+	Origin string `json:"origin,omitempty"`
+	// System is the instructions that the conversation had last.
+	System string `json:"system,omitempty"`
+	// Text is what the user said.
+	Text string `json:"text"`
+	// Base is where the turn began.
+	Base turn.Baseline `json:"base"`
+	// Last is the last event of the turn; empty: not known.
+	Last string `json:"last,omitempty"`
+	// Next is the response that went on from this one in its conversation.
+	Next   string            `json:"next,omitempty"`
+	Object json.RawMessage   `json:"object"`
+	Input  []json.RawMessage `json:"input"`
+	Echo   openai.Echo       `json:"echo"`
+}
+
+// Root is the conversation whose workspace the response works in.
+func (r *Record) Root() string {
+	if r.Origin != "" {
+		return r.Origin
+	}
+	return r.Conversation
+}
+
+// Answer is the text of the response.
+func (r *Record) Answer() string {
+	var object struct {
+		Output []struct {
+			Content []struct {
+				Text string `json:"text"`
+			} `json:"content"`
+		} `json:"output"`
+	}
+	if json.Unmarshal(r.Object, &object) != nil {
+		return ""
+	}
+	text := ""
+	for _, item := range object.Output {
+		for _, part := range item.Content {
+			text += part.Text
+		}
+	}
+	return text
+}
+
+// patch is a later line of a record's file. Fields that are absent stay as they are.
+type patch struct {
+	Status *string         `json:"status,omitempty"`
+	Last   *string         `json:"last,omitempty"`
+	Next   *string         `json:"next,omitempty"`
+	Object json.RawMessage `json:"object,omitempty"`
+}
+
+// header says which form a file has.
+type header struct {
+	Version int `json:"version"`
+	*Record
+}
+
+const version = 1
+
+// Errors of the store.
+var (
+	ErrNotFound = errors.New("no such response")
+	ErrNewer    = errors.New("written by a newer ohgw")
+	ErrDamaged  = errors.New("the file of the response is damaged")
+)
+
+// Store keeps responses: one file each, named after its id, which is written
+// before the run and grows by a line with each change. Nothing is read at the
+// start. It is safe for concurrent use.
+type Store struct {
+	dir string // empty: in memory
+
+	mu      sync.Mutex
+	live    map[string]*Live // that are being made
+	claimed map[string]bool  // that are gone on from
+	memory  map[string][]byte
+}
+
+// Open makes a store in the state directory; without one it is in memory.
+func Open(stateDir string) *Store {
+	s := &Store{live: make(map[string]*Live), claimed: make(map[string]bool), memory: make(map[string][]byte)}
+	if stateDir != "" {
+		s.dir = filepath.Join(stateDir, "responses")
+	}
+	return s
+}
+
+// valid reports whether an id can be one of ours: it becomes the name of a file.
+func valid(id string) bool {
+	digits, ok := strings.CutPrefix(id, Prefix)
+	if !ok || len(digits) != 32 {
+		return false
+	}
+	return strings.Trim(digits, "0123456789abcdef") == ""
+}
+
+func (s *Store) path(id, kind string) string {
+	return filepath.Join(s.dir, id[len(Prefix):len(Prefix)+2], id+kind)
+}
+
+func (s *Store) add(l *Live) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.live[l.res.ID] = l
+}
+
+// Live is a response that is being made; nil: it is not.
+func (s *Store) Live(id string) *Live {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.live[id]
+}
+
+// Claim reserves the place after a response. It is false where another request
+// has it: then the conversation has to be copied.
+func (s *Store) Claim(rec *Record) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if rec.Next != "" || s.claimed[rec.ID] {
+		return false
+	}
+	s.claimed[rec.ID] = true
+	return true
+}
+
+// Release gives a claim back.
+func (s *Store) Release(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.claimed, id)
+}
+
+// Save stores a response that waits for its run, unless that has begun.
+func (s *Store) Save(l *Live) error {
+	l.disk.Lock()
+	defer l.disk.Unlock()
+	if l.begun {
+		return nil
+	}
+	l.mu.Lock()
+	rec := *l.cfg.Record
+	rec.Status, rec.Object = openai.ResponseQueued, l.object()
+	l.mu.Unlock()
+	return s.write(rec)
+}
+
+// begin stores a response whose run is about to start, and notes in the previous
+// one that it is gone on from.
+func (s *Store) begin(rec Record) error {
+	if err := s.write(rec); err != nil {
+		return err
+	}
+	if rec.Previous == "" {
+		return nil
+	}
+	prev, err := s.Load(rec.Previous)
+	if errors.Is(err, ErrNotFound) || err == nil && prev.Conversation != rec.Conversation {
+		return nil // deleted meanwhile, or copied
+	}
+	if err == nil {
+		err = s.change(rec.Previous, patch{Next: &rec.ID})
+	}
+	if err != nil {
+		return fmt.Errorf("store response: %w", err)
+	}
+	s.Release(rec.Previous)
+	return nil
+}
+
+// end stores the end of a response.
+func (s *Store) end(rec *Record, status string, object []byte, last string, frames []openai.StreamEvent, began bool) error {
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.live, rec.ID)
+		delete(s.claimed, rec.Previous)
+	}()
+	if !began {
+		if _, err := s.Load(rec.ID); err != nil { // it was never stored
+			return nil
+		}
+	}
+	err := s.change(rec.ID, patch{Status: &status, Last: &last, Object: object})
+	if errors.Is(err, ErrNotFound) {
+		return nil // deleted meanwhile
+	}
+	return errors.Join(err, s.writeEvents(rec.ID, frames))
+}
+
+func (s *Store) writeEvents(id string, frames []openai.StreamEvent) error {
+	var b bytes.Buffer
+	for _, f := range frames {
+		b.Write(f.Data)
+		b.WriteByte('\n')
+	}
+	if s.dir == "" {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.memory[id+".events"] = b.Bytes()
+		return nil
+	}
+	if err := os.WriteFile(s.path(id, ".events"), b.Bytes(), 0o600); err != nil {
+		return fmt.Errorf("store events: %w", err)
+	}
+	return nil
+}
+
+// Events are the events of the stream of a response that has ended.
+func (s *Store) Events(id string) ([]openai.StreamEvent, error) {
+	data, err := s.read(id, ".events")
+	if err != nil {
+		return nil, err
+	}
+	var events []openai.StreamEvent
+	for line := range bytes.Lines(data) {
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		var kind struct {
+			Type string `json:"type"`
+		}
+		if err := json.Unmarshal(line, &kind); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+		events = append(events, openai.StreamEvent{Type: kind.Type, Data: line})
+	}
+	return events, nil
+}
+
+// write puts a whole record on the disk.
+func (s *Store) write(rec Record) error {
+	data, err := json.Marshal(header{version, &rec})
+	if err != nil {
+		return fmt.Errorf("encode response: %w", err)
+	}
+	data = append(data, '\n')
+	if s.dir == "" {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.memory[rec.ID+".json"] = data
+		return nil
+	}
+	path := s.path(rec.ID, ".json")
+	err = atomicfile.Write(path, data, atomicfile.Options{})
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
+			err = atomicfile.Write(path, data, atomicfile.Options{})
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("store response: %w", err)
+	}
+	return nil
+}
+
+// change adds a line to a record.
+func (s *Store) change(id string, p patch) error {
+	line, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("encode response: %w", err)
+	}
+	line = append(append([]byte{'\n'}, line...), '\n') // a line of its own, also after one that was cut off
+	if s.dir == "" {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if _, ok := s.memory[id+".json"]; !ok {
+			return ErrNotFound
+		}
+		s.memory[id+".json"] = append(s.memory[id+".json"], line...)
+		return nil
+	}
+	f, err := os.OpenFile(s.path(id, ".json"), os.O_APPEND|os.O_WRONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("store response: %w", err)
+	}
+	_, err = f.Write(line)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("store response: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) read(id, kind string) ([]byte, error) {
+	if !valid(id) {
+		return nil, ErrNotFound
+	}
+	if s.dir == "" {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		data, ok := s.memory[id+kind]
+		if !ok {
+			return nil, ErrNotFound
+		}
+		return bytes.Clone(data), nil
+	}
+	data, err := os.ReadFile(s.path(id, kind))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read response: %w", err)
+	}
+	return data, nil
+}
+
+// Load reads a stored response.
+func (s *Store) Load(id string) (*Record, error) {
+	data, err := s.read(id, ".json")
+	if err != nil {
+		return nil, err
+	}
+	return decode(id, data)
+}
+
+func decode(id string, data []byte) (*Record, error) {
+	first, rest, _ := bytes.Cut(data, []byte("\n"))
+	h := header{Record: &Record{}}
+	if err := json.Unmarshal(first, &h); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	if h.Version > version {
+		return nil, ErrNewer
+	}
+	if h.Version != version || h.ID != id {
+		return nil, ErrDamaged
+	}
+	for line := range bytes.Lines(rest) {
+		var p patch
+		if json.Unmarshal(line, &p) == nil { // else it was cut off
+			h.apply(p)
+		}
+	}
+	return h.Record, nil
+}
+
+func (r *Record) apply(p patch) {
+	if p.Status != nil {
+		r.Status = *p.Status
+	}
+	if p.Last != nil {
+		r.Last = *p.Last
+	}
+	if p.Next != nil {
+		r.Next = *p.Next
+	}
+	if p.Object != nil {
+		r.Object = p.Object
+	}
+}
+
+// Settle stores how a response ended that an earlier process has begun.
+func (s *Store) Settle(rec *Record, status string, object []byte) error {
+	rec.Status, rec.Object = status, object
+	return s.change(rec.ID, patch{Status: &status, Object: object})
+}
+
+// Delete forgets a response.
+func (s *Store) Delete(id string) error {
+	if !valid(id) {
+		return ErrNotFound
+	}
+	if s.dir == "" {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.memory, id+".json")
+		delete(s.memory, id+".events")
+		return nil
+	}
+	for _, kind := range []string{".events", ".json"} {
+		if err := os.Remove(s.path(id, kind)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("delete response: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package responses_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/daemon/openai"
+	"github.com/ohgw/ohgw/daemon/responses"
+)
+
+var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+// answered stores a response with this number that has ended.
+func answered(t *testing.T, s *responses.Store, number, conversation string, change ...func(*responses.Record)) string {
+	t.Helper()
+	rec := &responses.Record{Token: "t", Text: "hello", Kept: true}
+	for _, f := range change {
+		f(rec)
+	}
+	l := responses.NewLive(responses.Config{
+		Store: s, Record: rec, Now: func() time.Time { return noon },
+		Conclude: func(res turn.Result, _ error) responses.Ending {
+			return responses.Ending{Status: openai.ResponseCompleted, Answer: res.Answer}
+		},
+	})
+	l.Admitted(conversation, "0000000000000000000000000000000"+number, noon)
+	if err := l.Begin(turn.Baseline{After: "before"}); err != nil {
+		t.Fatal(err)
+	}
+	l.End(turn.Result{Answer: "hi", Last: "after"}, nil, true)
+	return l.ID()
+}
+
+func TestAStoredResponseIsReadAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	id := answered(t, responses.Open(dir), "1", "c1")
+	rec, err := responses.Open(dir).Load(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []string{rec.Status, rec.Conversation, rec.Text, rec.Answer(), rec.Base.After, rec.Last, rec.Next}
+	if diff := cmp.Diff([]string{"completed", "c1", "hello", "hi", "before", "after", ""}, got); diff != "" {
+		t.Error(diff)
+	}
+	next := answered(t, responses.Open(dir), "2", "c1", func(r *responses.Record) { r.Previous = id })
+	if rec, err = responses.Open(dir).Load(id); err != nil || rec.Next != next {
+		t.Errorf("the next one is %q (%v), want %q", rec.Next, err, next)
+	}
+}
+
+func TestDamagedFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	id := answered(t, responses.Open(dir), "1", "c1")
+	path := filepath.Join(dir, "responses", "00", id+".json")
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		data []byte
+		want error
+	}{
+		"cut in its last line": {whole[:len(whole)-5], nil},
+		"empty":                {nil, responses.ErrDamaged},
+		"not JSON":             {[]byte("x"), responses.ErrDamaged},
+		"of a newer ohgw":      {[]byte(`{"version":9}`), responses.ErrNewer},
+		"of another response":  {[]byte(`{"version":1,"id":"resp_1"}`), responses.ErrDamaged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := os.WriteFile(path, tc.data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := responses.Open(dir).Load(id); !errors.Is(err, tc.want) {
+				t.Errorf("Load: %v, want %v", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestIDsThatAreNoneOfOurs(t *testing.T) {
+	t.Parallel()
+	s := responses.Open(t.TempDir())
+	for _, id := range []string{"", "resp_", "resp_../../../../../../../../../etc/x", "resp_0000000000000000000000000000000G", "msg_00000000000000000000000000000001"} {
+		if _, err := s.Load(id); !errors.Is(err, responses.ErrNotFound) {
+			t.Errorf("Load(%q): %v, want ErrNotFound", id, err)
+		}
+		if err := s.Delete(id); !errors.Is(err, responses.ErrNotFound) {
+			t.Errorf("Delete(%q): %v, want ErrNotFound", id, err)
+		}
+	}
+}
+
+func TestOldResponsesGoAwayWithTheirConversation(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := responses.Open(dir)
+	old := answered(t, s, "1", "c1")
+	shared := answered(t, s, "2", "c2")
+	young := answered(t, s, "3", "c2")
+	copied := answered(t, s, "4", "c3", func(r *responses.Record) { r.Origin = "c4" })
+	origin := answered(t, s, "5", "c4")
+	foreign := answered(t, s, "6", "c5", func(r *responses.Record) { r.Kept = false })
+	for _, id := range []string{old, shared, origin, foreign} {
+		path := filepath.Join(dir, "responses", "00", id+".json")
+		if err := os.Chtimes(path, noon, noon); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var removed []string
+	err := s.Sweep(t.Context(), noon.Add(time.Hour), func(c string) error { removed = append(removed, c); return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"c1"}, removed); diff != "" {
+		t.Errorf("removed conversations: %s", diff)
+	}
+	for id, want := range map[string]bool{old: false, shared: false, young: true, copied: true, origin: false, foreign: false} {
+		if _, err := s.Load(id); (err == nil) != want {
+			t.Errorf("Load(%s): %v, want it to be there: %v", id, err, want)
+		}
+	}
+}
+
+func TestOnePlaceIsAfterAResponse(t *testing.T) {
+	t.Parallel()
+	s := responses.Open("")
+	rec, err := s.Load(answered(t, s, "1", "c1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !s.Claim(rec) || s.Claim(rec) {
+		t.Error("a response was not claimed exactly once")
+	}
+	s.Release(rec.ID)
+	if !s.Claim(rec) {
+		t.Error("a released response cannot be claimed")
+	}
+}
