@@ -84,6 +84,11 @@ type Conversation interface {
 	// where the backend cannot, ErrProfileNotFound for an unknown profile.
 	Switch(ctx context.Context, profile string) error
 
+	// Confirm makes the following actions wait for a person as the mode says, and
+	// has them rated where the mode needs that. What waits already goes on
+	// waiting. ErrUnsupported where the backend cannot.
+	Confirm(ctx context.Context, mode Confirmation) error
+
 	// Fork makes a new conversation that knows the log of this one up to an
 	// event, with the same profile, system text, workspace and rules of
 	// confirmation. The copied events keep their ids, the statistics begin at

@@ -196,6 +196,7 @@ func (d *Daemon) submit(r *http.Request, client Client, c *call, profile agentap
 		System: c.System, Message: agentapi.Message{Text: c.Text, Images: c.Images},
 		Decision: c.decision(), Timeout: c.options.timeout, Detach: c.options.detach, Details: c.options.details, Anyone: client.Person,
 		Workspace: c.workspace, Named: c.workspace != "",
+		Confirmation: agentapi.Confirmation(c.options.confirmation), Floor: d.confirmFloor(r, client),
 		Gone: conns.Gone(r),
 	}
 	if len(client.Models) > 0 { // what it may enter is what it has begun
@@ -231,8 +232,8 @@ func (c *call) fingerprint(client Client) run.Fingerprint {
 		h.Write(size[:])
 		h.Write([]byte(part))
 	}
-	if c.workspace != "" {
-		h.Write([]byte("\x00workspace\x00" + c.workspace))
+	if c.workspace != "" || c.options.confirmation != "" { // else as it always was: records outlive a release
+		h.Write([]byte("\x00" + c.workspace + "\x00" + c.options.confirmation + "\x00"))
 	}
 	h.Write(c.Digest[:])
 	return run.Fingerprint(h.Sum(nil))
@@ -265,6 +266,8 @@ func (c *call) explain(err error) *problem {
 	p := explain(err)
 	if errors.Is(err, agentapi.ErrUnsupported) {
 		switch message := agentapi.PublicMessage(err, "The agent-server does not support this."); {
+		case c.options.confirmation != "":
+			return newProblem(openai.CodeUnsupportedParameter, message, err).about(headerConfirmation)
 		case c.options.confirm != "":
 			return newProblem(openai.CodeUnsupportedParameter, message, err).about(headerConfirm)
 		case c.options.conversation == "": // there is no model to switch
@@ -274,6 +277,8 @@ func (c *call) explain(err error) *problem {
 	switch p.wire.Code {
 	case codeKeyConflict:
 		return p.about(headerKey)
+	case codeForbiddenConfirm:
+		return p.about(headerConfirmation)
 	case codeModelNotFound, codeModelMismatch:
 		return p.about("model")
 	case codeNoConversation:

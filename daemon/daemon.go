@@ -110,6 +110,9 @@ type Config struct {
 	// ResponsesTTL is how long a stored response is kept after its last change; 0:
 	// 30 days, negative: for ever.
 	ResponsesTTL time.Duration
+	// Confirm is the confirmation mode of new conversations, if the user has chosen
+	// one; empty: OpenHands' settings say.
+	Confirm agentapi.Confirmation
 	// StateDir holds records of requests. Empty: they are not kept on disk.
 	StateDir string
 }

@@ -29,6 +29,7 @@ const (
 	codeForbiddenOrigin  = "forbidden_origin"
 
 	codeForbiddenWorkspace = "forbidden_workspace"
+	codeForbiddenConfirm   = "forbidden_confirmation"
 	codeNoWorkspace        = "workspace_not_found"
 	codeWorkspaceMismatch  = "workspace_mismatch"
 
@@ -82,7 +83,7 @@ func rowOf(code string) row {
 		return row{http.StatusBadRequest, request, 0, false}
 	case codeMissingKey, codeInvalidKey:
 		return row{http.StatusUnauthorized, request, 0, false}
-	case codeForbiddenHost, codeForbiddenOrigin, codeForbiddenMetrics, codeForbiddenWorkspace:
+	case codeForbiddenHost, codeForbiddenOrigin, codeForbiddenMetrics, codeForbiddenWorkspace, codeForbiddenConfirm:
 		return row{http.StatusForbidden, request, 0, false}
 	case codeModelNotFound, codeUnknownURL, codeNoConversation, codeNoResponse:
 		return row{http.StatusNotFound, request, 0, false}
@@ -171,6 +172,7 @@ func explain(err error) *problem {
 		{run.ErrQueueFull, codeQueueFull, "Too many agents are running; try again in a few seconds, or start ohgw serve with a higher --max-runs."},
 		{run.ErrConversationBusy, codeConversationBusy, "Too many requests are waiting for this conversation; try again in a few seconds."},
 		{run.ErrKeyConflict, codeKeyConflict, "This Idempotency-Key was already used for a different request; choose a new one."},
+		{run.ErrConfirmation, codeForbiddenConfirm, "This API key may not lower the confirmation mode of the conversation; use the token \"default\", or one created with ohgw tokens create NAME --workspace DIR."},
 		{run.ErrDraining, codeNotReady, "ohgw is shutting down; try again in a moment."},
 		{run.ErrStopped, codeRunInterrupted, "The request was cancelled before its run started."},
 		{run.ErrInterrupted, codeRunInterrupted, "The run was interrupted when ohgw stopped; the conversation keeps the work done so far."},

@@ -23,6 +23,7 @@ const (
 	headerReconciled   = "X-OpenHands-Reconciled"
 	headerDetails      = "X-OpenHands-Details"
 	headerWorkspace    = "X-OpenHands-Workspace"
+	headerConfirmation = "X-OpenHands-Confirmation"
 )
 
 // exchange is one request and its answer. It is the ResponseWriter that all

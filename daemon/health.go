@@ -18,7 +18,8 @@ type Health struct {
 	Runs    *RunHealth     `json:"runs,omitempty"`
 	Storage *StorageHealth `json:"storage,omitempty"`
 
-	Workspace *WorkspaceHealth `json:"workspace,omitempty"`
+	Workspace    *WorkspaceHealth    `json:"workspace,omitempty"`
+	Confirmation *ConfirmationHealth `json:"confirmation,omitempty"`
 }
 
 // BackendHealth is what runs the agents.
@@ -76,6 +77,7 @@ func (d *Daemon) health() handler {
 		runs := d.Runs()
 		h.Storage, h.Runs = d.state.health(), &runs
 		h.Workspace = d.workspaceHealth(ctx, client)
+		h.Confirmation = &ConfirmationHealth{Mode: d.cfg.Confirm, Lower: client.chooses()}
 		return x.encode(h)
 	}
 }

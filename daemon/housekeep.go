@@ -66,6 +66,9 @@ func (d *Daemon) housekeep(ctx context.Context, x *exchange, c *call, profile ag
 	if c.options.workspace != "" {
 		ignored = append(ignored, headerWorkspace)
 	}
+	if c.options.confirmation != "" {
+		ignored = append(ignored, headerConfirmation)
+	}
 	if len(c.Images) > 0 {
 		ignored = append(ignored, "images")
 		slices.Sort(ignored)

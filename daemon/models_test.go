@@ -441,6 +441,7 @@ func TestHealthTellsAClientWithAKeyEverything(t *testing.T) {
 		Workspace: &daemon.WorkspaceHealth{
 			Choose: []string{}, Reason: "This API key may not choose the directory of a conversation; create one that may with ohgw tokens create NAME --workspace DIR.",
 		},
+		Confirmation: &daemon.ConfirmationHealth{},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

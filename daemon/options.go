@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
@@ -23,6 +24,7 @@ type options struct {
 	timeout      time.Duration
 	attempt      string // a UI's own name for the answer that it wants
 	workspace    string // the path that a new conversation shall work in
+	confirmation string // the mode of the conversation from now on: agentapi.Confirmation
 }
 
 const (
@@ -71,6 +73,9 @@ func readOptions(h http.Header) (o options, err error) {
 	// that tries again; where the UI names each answer, they can be told apart.
 	o.attempt = h.Get("X-OpenWebUI-Message-Id")
 	if o.workspace, err = workspaceHeader(h); err != nil {
+		return o, err
+	}
+	if o.confirmation, err = oneOf(h, headerConfirmation, string(agentapi.ConfirmNever), string(agentapi.ConfirmRisky), string(agentapi.ConfirmAlways)); err != nil {
 		return o, err
 	}
 	o.timeout, err = timeLimit(h)

@@ -2,6 +2,7 @@ package agentserver
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"sync/atomic"
 
@@ -74,6 +75,33 @@ func (c *conversation) Switch(ctx context.Context, profile string) error {
 		return b.fault(ctx, "change the model of the conversation", err)
 	}
 	return b.retag(ctx, c.info.ID, func(old tags) tags { return withProfile(old, profile, usage) })
+}
+
+// Confirm sets the policy of the conversation, and an analyzer before it if the
+// policy needs one. The server makes both wait for a tool that runs.
+func (c *conversation) Confirm(ctx context.Context, mode agentapi.Confirmation) error {
+	if mode == agentapi.ConfirmRisky {
+		state, err := c.State(ctx)
+		if err != nil {
+			return err
+		}
+		if !agentapi.Rated(state.SecurityAnalyzer) {
+			if err := c.set(ctx, "/security_analyzer", "security_analyzer", json.RawMessage(agentapi.AnalyzerLLM)); err != nil {
+				return err
+			}
+		}
+	}
+	return c.set(ctx, "/confirmation_policy", "policy", mode.Policy())
+}
+
+// set posts a value of the conversation.
+func (c *conversation) set(ctx context.Context, route, name string, value json.RawMessage) error {
+	in := map[string]json.RawMessage{name: value}
+	_, err := c.backend.client.do(ctx, request{method: http.MethodPost, path: c.path() + route, in: in})
+	if gone(err) {
+		return conversationNotFound(c.info.ID, err)
+	}
+	return c.backend.fault(ctx, "change the confirmation mode of the conversation", err)
 }
 
 // Close does nothing: a handle holds nothing.

@@ -12,6 +12,34 @@ import (
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
+// modes are what it takes to change the confirmation mode of a conversation.
+func modes() []behaviour {
+	needs := Needs{Confirm: true}
+	return []behaviour{
+		{name: "ConfirmationCanBeAskedFor", has: hasConfirm, check: checkModes},
+		{name: "ConfirmationCanBeLowered", needs: needs, has: hasConfirm, check: func(t *testing.T, s *Setup) {
+			c := s.open(t)
+			s.confirm(t, c, agentapi.ConfirmNever)
+			s.LLM.Reply(llmtest.Tool("terminal", `{"command":"echo 4711"}`), llmtest.Text("It said 4711."))
+			if p := say(t, c, "go"); p.Outcome != turn.Finished || p.Answer != "It said 4711." {
+				t.Errorf("result %+v", p.Result)
+			}
+		}},
+		{name: "WaitingActionOutlivesLowerMode", needs: needs, has: hasConfirm, check: func(t *testing.T, s *Setup) {
+			c := s.waiting(t)
+			s.confirm(t, c, agentapi.ConfirmNever)
+			if st, err := c.State(within(t, patience)); err != nil || st.Status != event.Waiting {
+				t.Fatalf("State() = %v, %v", st.Status, err)
+			}
+			s.LLM.Reply(llmtest.Tool("terminal", `{"command":"echo again"}`), llmtest.Text("Done."))
+			p := play(t, c, turn.Input{Message: agentapi.Message{Text: "not sent"}, Decision: &agentapi.Decision{Accept: true}})
+			if p.Outcome != turn.Finished || p.Answer != "Done." {
+				t.Errorf("result %+v", p.Result)
+			}
+		}},
+	}
+}
+
 func confirmations() []behaviour {
 	needs := Needs{Confirm: true}
 	return []behaviour{
@@ -60,6 +88,36 @@ func confirmations() []behaviour {
 				t.Errorf("Follow: %+v, %v", res, err)
 			}
 		}},
+	}
+}
+
+// checkModes gives a conversation each mode, and looks for it also in another
+// handle.
+func checkModes(t *testing.T, s *Setup) {
+	c := s.open(t)
+	for _, mode := range []agentapi.Confirmation{agentapi.ConfirmRisky, agentapi.ConfirmNever, agentapi.ConfirmAlways} {
+		s.confirm(t, c, mode)
+	}
+	again := s.openAs(t, agentapi.OpenRequest{ID: c.Info().ID})
+	s.LLM.Reply(llmtest.Tool("terminal", `{"command":"echo 4711"}`))
+	if p := say(t, again, "go"); p.Outcome != turn.Waiting || len(p.Waiting) != 1 {
+		t.Errorf("result %+v, want that it waits", p.Result)
+	}
+}
+
+// confirm sets the mode, and checks that the state has it, with an analyzer
+// where the mode needs one.
+func (s *Setup) confirm(t *testing.T, c agentapi.Conversation, mode agentapi.Confirmation) {
+	t.Helper()
+	if err := c.Confirm(within(t, patience), mode); err != nil {
+		t.Fatalf("Confirm(%s): %v", mode, err)
+	}
+	st, err := c.State(within(t, patience))
+	if err != nil || agentapi.ConfirmationOf(st.ConfirmationPolicy) != mode {
+		t.Fatalf("the mode is %s, %v; want %s", st.ConfirmationPolicy, err, mode)
+	}
+	if mode == agentapi.ConfirmRisky && !agentapi.Rated(st.SecurityAnalyzer) {
+		t.Errorf("with the mode %s nobody rates the actions", mode)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"sync"
 
 	"github.com/ohgw/ohgw/agentapi"
-	"github.com/ohgw/ohgw/agentapi/engine/confirm"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
@@ -166,18 +165,15 @@ func storedLLM(p Profile, usage string, stream bool) (agent, error) {
 
 // confirm makes new conversations confirm what they must: what was chosen for
 // this engine, or else what the settings say.
-func (s Settings) confirm(chosen Confirm, state *store.State) {
+func (s Settings) confirm(chosen agentapi.Confirmation, state *store.State) {
 	if chosen == "" {
 		chosen = s.Confirm
 	}
-	if s.Analyzer || chosen == ConfirmRisky { // without an analyzer everything would be risky
-		state.SecurityAnalyzer = json.RawMessage(confirm.LLM)
+	if s.Analyzer || chosen == agentapi.ConfirmRisky { // without an analyzer everything would be risky
+		state.SecurityAnalyzer = json.RawMessage(agentapi.AnalyzerLLM)
 	}
-	switch chosen {
-	case ConfirmRisky:
-		state.ConfirmationPolicy = json.RawMessage(confirm.Risky)
-	case ConfirmAlways:
-		state.ConfirmationPolicy = json.RawMessage(confirm.Always)
+	if chosen != "" {
+		state.ConfirmationPolicy = chosen.Policy()
 	}
 }
 

@@ -120,7 +120,7 @@ func TestTruncatedBaseStateIsMadeAgain(t *testing.T) {
 
 func TestStateThatIsMadeAgainStillWaits(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(c *engine.Config) { c.Confirm = engine.ConfirmAlways })
+	w := newWorld(t, func(c *engine.Config) { c.Confirm = agentapi.ConfirmAlways })
 	w.llm.Reply(terminal("echo hi"), llmtest.Text("done"))
 	w.say("go")
 	w.close()
@@ -259,7 +259,7 @@ func TestAConversationThatCannotBeMadeLeavesNoWorkspace(t *testing.T) {
 
 func TestStoredCallOfAnUnknownToolIsAnswered(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(c *engine.Config) { c.Confirm = engine.ConfirmAlways })
+	w := newWorld(t, func(c *engine.Config) { c.Confirm = agentapi.ConfirmAlways })
 	w.llm.Reply(terminal("echo hi"), llmtest.Finish("ok"))
 	w.say("go")
 	w.close()

@@ -213,7 +213,7 @@ func TestPanicOfAConversationEndsItsRunOnly(t *testing.T) {
 
 func TestPauseApprovesNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(c *engine.Config) { c.Confirm = engine.ConfirmAlways })
+	w := newWorld(t, func(c *engine.Config) { c.Confirm = agentapi.ConfirmAlways })
 	hold := make(chan string)
 	w.llm.On(llmtest.Says("go"), llmtest.Reply{Calls: []llmtest.Call{{Name: "terminal", Args: `{"command":"touch ran"}`}}, Feed: hold}, llmtest.Text("not done"))
 	over := w.background("go")

@@ -44,7 +44,7 @@ type Config struct {
 	Settings func(ctx context.Context) (Settings, error)
 	// Confirm says which actions of new conversations wait for a person; empty:
 	// those that the settings say.
-	Confirm Confirm
+	Confirm agentapi.Confirmation
 	// Titles has the model find a title for each new conversation, in a call of
 	// its own. Without it they have none: chat clients make their own.
 	Titles  bool
@@ -111,20 +111,10 @@ type Settings struct {
 	// MaxIterations is the number of steps of a run. 0: OpenHands' 500.
 	MaxIterations int
 	// Confirm says which actions wait for a person. Config.Confirm comes first.
-	Confirm Confirm
+	Confirm agentapi.Confirmation
 	// Analyzer has the model rate the risk of its actions.
 	Analyzer bool
 }
-
-// Confirm says which actions wait for a person.
-type Confirm string
-
-// The choices. Without any it is ConfirmNever, as it is OpenHands' default.
-const (
-	ConfirmNever  Confirm = "never"
-	ConfirmRisky  Confirm = "risky"
-	ConfirmAlways Confirm = "always"
-)
 
 // ToolEnv is what tools are made of.
 type ToolEnv struct {

@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/backendtest"
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/engine/enginetest"
@@ -48,7 +49,7 @@ func contract(t *testing.T, change func(c *engine.Config, url string)) {
 			server := llmtest.New(t)
 			cfg := enginetest.Config(t, server.URL, enginetest.NewProfiles("main", "test", "other", "other"))
 			if needs.Confirm {
-				cfg.Confirm = engine.ConfirmAlways
+				cfg.Confirm = agentapi.ConfirmAlways
 			}
 			change(&cfg, server.URL)
 			b := engine.New(cfg)

@@ -148,7 +148,7 @@ func TestForkOfARunningConversationStopsNothing(t *testing.T) {
 
 func TestForkOfAConversationThatWaitsRunsNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(c *engine.Config) { c.Confirm = engine.ConfirmAlways })
+	w := newWorld(t, func(c *engine.Config) { c.Confirm = agentapi.ConfirmAlways })
 	w.llm.Reply(terminal("touch ran"), llmtest.Finish("fine"))
 	w.say("go")
 	w.fork("")

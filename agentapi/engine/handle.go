@@ -50,6 +50,10 @@ func (h *handle) Switch(ctx context.Context, profile string) error {
 	return h.explain(err)
 }
 
+func (h *handle) Confirm(ctx context.Context, mode agentapi.Confirmation) error {
+	return h.explain(h.conv.Confirm(ctx, mode))
+}
+
 func (h *handle) Close() error {
 	h.once.Do(func() { h.backend.release(h.entry) })
 	return nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
@@ -87,7 +88,7 @@ func TestPythonContinuesWhatTheEngineWrote(t *testing.T) {
 	for name, script := range interop {
 		w := newWorld(t, func(c *engine.Config) {
 			if name == "waiting" {
-				c.Confirm = engine.ConfirmRisky
+				c.Confirm = agentapi.ConfirmRisky
 			}
 		}, withCondenser(10, 1), realTools)
 		script(w)

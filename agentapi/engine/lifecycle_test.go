@@ -182,7 +182,7 @@ func TestMessageThatWaitsIsRefusedByAnInterrupt(t *testing.T) {
 
 func TestMessageToAConversationThatWaitsIsRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(c *engine.Config) { c.Confirm = engine.ConfirmAlways })
+	w := newWorld(t, func(c *engine.Config) { c.Confirm = agentapi.ConfirmAlways })
 	w.llm.Reply(terminal("echo hi"))
 	w.say("go")
 	wantError(t, w.open().Send(w.ctx(), agentapi.Message{Text: "two"}), agentapi.ErrRefused, "accept or reject")

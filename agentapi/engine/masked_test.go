@@ -110,7 +110,7 @@ func TestConfirmedCallWhoseSecretIsGoneIsRefused(t *testing.T) {
 		w := newWorld(t, realTools, func(c *engine.Config) {
 			agent := `{"agent_context":{"secrets":{"API_TOKEN":"tok-4711-do-not-show"}}}`
 			c.Settings = settings(engine.Settings{Agent: json.RawMessage(agent)})
-			c.Confirm = engine.ConfirmAlways
+			c.Confirm = agentapi.ConfirmAlways
 		})
 		w.llm.Reply(terminal("echo tok-4711-do-not-show > out.txt"), llmtest.Finish("ok"))
 		if res := w.say("go"); res.Outcome != turn.Waiting {

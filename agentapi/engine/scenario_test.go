@@ -172,7 +172,7 @@ func TestScenario16BudgetIsLimited(t *testing.T) {
 
 func TestScenario17ApprovedActionRuns(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(c *engine.Config) { c.Confirm = engine.ConfirmAlways })
+	w := newWorld(t, func(c *engine.Config) { c.Confirm = agentapi.ConfirmAlways })
 	w.llm.Reply(terminal("echo hi"), llmtest.Finish("ok"))
 	w.say("go")
 	w.expect("SP U A(terminal)")
@@ -187,7 +187,7 @@ func TestScenario17ApprovedActionRuns(t *testing.T) {
 
 func TestScenario18RejectedActionIsTold(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(c *engine.Config) { c.Confirm = engine.ConfirmAlways })
+	w := newWorld(t, func(c *engine.Config) { c.Confirm = agentapi.ConfirmAlways })
 	w.llm.Reply(terminal("echo hi"), llmtest.Text("as you like"))
 	w.say("go")
 	if err := w.open().Decide(w.ctx(), agentapi.Decision{Reason: "too loud"}); err != nil {
@@ -207,7 +207,7 @@ func TestScenario19OnlyRiskyActionsWait(t *testing.T) {
 	for name, last := range map[string]string{"high": `"security_risk":"HIGH",`, "unknown": ""} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, func(c *engine.Config) { c.Confirm = engine.ConfirmRisky })
+			w := newWorld(t, func(c *engine.Config) { c.Confirm = agentapi.ConfirmRisky })
 			w.llm.Reply(
 				llmtest.Tool("terminal", `{"security_risk":"LOW","command":"echo 1"}`),
 				llmtest.Tool("terminal", `{`+last+`"command":"echo 2"}`),

@@ -43,6 +43,11 @@ type State struct {
 	Stats             Stats             `json:"stats"`
 	Workspace         Workspace         `json:"workspace"`
 	Tags              map[string]string `json:"tags,omitempty"`
+
+	// ConfirmationPolicy says which actions wait for a person, SecurityAnalyzer
+	// who rates their risk. Absent where not known.
+	ConfirmationPolicy json.RawMessage `json:"confirmation_policy,omitempty"`
+	SecurityAnalyzer   json.RawMessage `json:"security_analyzer,omitempty"`
 }
 
 // Workspace is where the agent works.

@@ -21,6 +21,8 @@ type Backend struct {
 	NoSwitch bool
 	// NoFork makes Fork unsupported.
 	NoFork bool
+	// NoConfirm makes Confirm unsupported.
+	NoConfirm bool
 	// Elsewhere: the agents do not share the files of this machine.
 	Elsewhere bool
 
@@ -155,6 +157,19 @@ func (b *Backend) Decided() []agentapi.Decision {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.decided)
+}
+
+// Confirmation is the mode of a conversation; empty for an unknown one.
+func (b *Backend) Confirmation(id string) agentapi.Confirmation {
+	b.mu.Lock()
+	c := b.convs[id]
+	b.mu.Unlock()
+	if c == nil {
+		return ""
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.confirm
 }
 
 // Removed are the conversations that were removed, in order.

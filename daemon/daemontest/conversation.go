@@ -25,13 +25,14 @@ type conversation struct {
 	usage   event.TokenUsage
 	cost    float64
 	profile string
+	confirm agentapi.Confirmation
 	next    int
 	end     context.CancelFunc // of the run; nil without one
 	rest    []Step             // what a confirmation lets go on
 }
 
 func newConversation(b *Backend, req agentapi.OpenRequest) *conversation {
-	c := &conversation{b: b, req: req, status: event.Idle, profile: req.Profile, streams: make(map[*stream]struct{})}
+	c := &conversation{b: b, req: req, status: event.Idle, profile: req.Profile, confirm: agentapi.ConfirmNever, streams: make(map[*stream]struct{})}
 	c.life, c.stop = context.WithCancel(context.Background())
 	return c
 }
@@ -65,7 +66,7 @@ func (c *conversation) setStatus(s event.Status) {
 func (c *conversation) state() event.State {
 	usage := c.usage
 	return event.State{
-		ID: c.req.ID, Status: c.status, LeafEventID: lastID(c.log),
+		ID: c.req.ID, Status: c.status, LeafEventID: lastID(c.log), ConfirmationPolicy: c.confirm.Policy(),
 		Stats: event.Stats{UsageToMetrics: map[string]event.Metrics{"agent": {AccumulatedCost: c.cost, Usage: &usage}}},
 	}
 }
@@ -229,6 +230,17 @@ func (h *handle) Switch(_ context.Context, profile string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.profile = profile
+	return nil
+}
+
+// Confirm implements [agentapi.Conversation]. The script decides what waits.
+func (h *handle) Confirm(_ context.Context, mode agentapi.Confirmation) error {
+	if h.b.NoConfirm {
+		return &agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: "This agent-server has no confirmation modes."}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.confirm = mode
 	return nil
 }
 

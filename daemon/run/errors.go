@@ -51,6 +51,9 @@ type WorkspaceError struct{ Have string }
 // Error says where the conversation works.
 func (e *WorkspaceError) Error() string { return "the conversation works in " + e.Have }
 
+// ErrConfirmation refuses a lower confirmation mode than the request may choose.
+var ErrConfirmation = errors.New("the confirmation mode may not be lowered")
+
 // TimeoutError is the end of a run that took longer than it was allowed.
 type TimeoutError struct{ After time.Duration }
 

@@ -128,6 +128,8 @@ func (h handle) State(context.Context) (event.State, error) {
 
 func (h handle) Decide(context.Context, agentapi.Decision) error { return nil }
 
+func (h handle) Confirm(context.Context, agentapi.Confirmation) error { return nil }
+
 func (h handle) Switch(_ context.Context, profile string) error {
 	if h.b.fixed {
 		return &agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: "fixed"}

@@ -75,8 +75,8 @@ func (j *job) prepare(conv agentapi.Conversation, forked bool) error {
 		j.prefix = text
 		j.delivery.setKind(kind)
 	}
-	if info.Created && !forked || j.follow != nil {
-		return nil
+	if err := j.confirm(conv); err != nil || info.Created && !forked || j.follow != nil {
+		return err
 	}
 	if j.req.System != "" && (!info.SystemKnown || info.System != j.req.System) {
 		j.delivery.ignore("system")
@@ -85,6 +85,26 @@ func (j *job) prepare(conv agentapi.Conversation, forked bool) error {
 		return nil
 	}
 	return conv.Switch(j.life.ctx, j.req.Profile)
+}
+
+// confirm gives the conversation the confirmation mode that the request asks for.
+func (j *job) confirm(conv agentapi.Conversation) error {
+	want := j.req.Confirmation
+	if want == "" || j.follow != nil {
+		return nil
+	}
+	state, err := conv.State(j.life.ctx)
+	if err != nil {
+		return err
+	}
+	have := agentapi.ConfirmationOf(state.ConfirmationPolicy)
+	switch {
+	case have == want:
+		return nil
+	case want.Below(have) && (j.req.Floor == "" || want.Below(j.req.Floor)):
+		return ErrConfirmation
+	}
+	return conv.Confirm(j.life.ctx, want)
 }
 
 // find opens, makes or copies the conversation.

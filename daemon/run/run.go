@@ -178,6 +178,10 @@ type Request struct {
 	// Named says that the client named Workspace: a known conversation that works
 	// in another directory is refused with a *WorkspaceError.
 	Named bool
+	// Confirmation is the mode of the conversation from this message on; empty: as
+	// it is. It may not be below the mode that the conversation has, unless it is
+	// at least Floor; an empty Floor allows no lower one.
+	Confirmation, Floor agentapi.Confirmation
 	// Timeout interrupts the run; 0: the manager's default.
 	Timeout time.Duration
 	// Detach lets the run go on when its client goes.

@@ -64,11 +64,24 @@ type Question struct {
 	// Details asks for the agent's actions with their results: they come as Call
 	// pieces, in place of lines of progress.
 	Details bool
+	// Confirmation is the mode of the conversation from this question on; empty: as
+	// it is. A lower one than the gateway's takes a key that may choose it.
+	Confirmation Confirmation
 	// Workspace is the directory, absolute, that a new conversation works in;
 	// empty: the gateway chooses. A known conversation that works in another one
 	// is refused. It takes a key that may choose directories.
 	Workspace string
 }
+
+// Confirmation says which actions of a conversation wait for a person.
+type Confirmation string
+
+// The modes.
+const (
+	ConfirmNever  Confirmation = "never"
+	ConfirmRisky  Confirmation = "risky" // as the model rates them
+	ConfirmAlways Confirmation = "always"
+)
 
 // Decision is the answer to actions that wait for a confirmation.
 type Decision string

@@ -20,6 +20,7 @@ const (
 	headerDetails      = "X-OpenHands-Details"
 	headerKey          = "Idempotency-Key"
 	headerWorkspace    = "X-OpenHands-Workspace"
+	headerConfirmation = "X-OpenHands-Confirmation"
 )
 
 // encode is the body of the request.
@@ -68,6 +69,9 @@ func (a *asking) request(ctx context.Context) (*http.Request, error) {
 	}
 	if a.q.Details {
 		h.Set(headerDetails, "actions")
+	}
+	if a.q.Confirmation != "" {
+		h.Set(headerConfirmation, string(a.q.Confirmation))
 	}
 	if a.q.Workspace != "" {
 		h.Set(headerWorkspace, (&url.URL{Path: a.q.Workspace}).EscapedPath())

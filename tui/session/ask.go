@@ -59,7 +59,7 @@ func (s *Session) Next() tea.Cmd {
 	}
 	return s.ask(gateway.Question{
 		Model: s.Model, Conversation: s.Convo.ID, System: s.System, Text: offered(o.Outputs, cmp.Or(o.Sent, o.Text)), Images: data,
-		Timeout: s.cfg.Start.Timeout, Key: s.cfg.NewID(), Decision: o.Decision, Details: true, Workspace: s.Convo.Workspace,
+		Timeout: s.cfg.Start.Timeout, Key: s.cfg.NewID(), Decision: o.Decision, Details: true, Workspace: s.Convo.Workspace, Confirmation: s.Confirmation,
 	})
 }
 

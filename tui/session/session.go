@@ -29,20 +29,23 @@ type Session struct {
 	Models  []gateway.Model
 	Model   string // the one that is asked; "" before there is one
 	Convo   Conversation
-	System  string          // instructions that go with each question
-	Images  []Image         // go with the next question
-	Turn    *Turn           // the one that goes on, or nil
-	Failure *gateway.Error  // of the last question, or nil
-	Pending []string        // the actions that wait for a confirmation, or nil
-	Queue   []Outgoing      // questions written while the agent works
-	Where   Where           // the directory of the conversation
-	Tokens  [2]int64        // in and out, of the conversation
-	Context gateway.Context // how full the model's context is
-	Cost    float64         // US dollars, as far as known, of the conversation
-	Working int             // commands on their way that the next question waits for
-	Running *Shell          // the user's command, or nil
-	Outputs []Output        // of commands, for the next question
-	last    *gateway.Question
+	System  string         // instructions that go with each question
+	Images  []Image        // go with the next question
+	Turn    *Turn          // the one that goes on, or nil
+	Failure *gateway.Error // of the last question, or nil
+	Pending []string       // the actions that wait for a confirmation, or nil
+	Queue   []Outgoing     // questions written while the agent works
+	// Confirmation is the mode that goes with each question; empty: the mode that the
+	// conversation has.
+	Confirmation gateway.Confirmation
+	Where        Where           // the directory of the conversation
+	Tokens       [2]int64        // in and out, of the conversation
+	Context      gateway.Context // how full the model's context is
+	Cost         float64         // US dollars, as far as known, of the conversation
+	Working      int             // commands on their way that the next question waits for
+	Running      *Shell          // the user's command, or nil
+	Outputs      []Output        // of commands, for the next question
+	last         *gateway.Question
 	// unread: what was said in the conversation that the chat begins with is still
 	// to be shown. recalling is the conversation that is asked for, or "".
 	unread    bool

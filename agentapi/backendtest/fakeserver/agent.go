@@ -107,7 +107,7 @@ func (c *conversation) step(ctx context.Context) error {
 		return nil
 	}
 	actions := c.actions(id, reply)
-	wait := c.confirm && (len(actions) != 1 || reply.Calls[0].Name != "finish")
+	wait := c.policy.asks() && (len(actions) != 1 || reply.Calls[0].Name != "finish")
 	if wait && len(actions) > 0 {
 		c.pending = actions
 		c.become(event.Waiting)

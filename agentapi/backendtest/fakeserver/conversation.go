@@ -17,7 +17,8 @@ type conversation struct {
 	id        string
 	server    *Server
 	workspace string
-	confirm   bool // every action but finish waits for a confirmation
+	policy    policy          // which actions wait for a confirmation
+	analyzer  json.RawMessage // rates them; null: none does
 
 	// turn is the lock that a step holds while a tool works; what changes the
 	// conversation, and snapshots for new sockets, wait for it.
@@ -125,8 +126,9 @@ func (c *conversation) describe() map[string]any {
 	d := map[string]any{
 		"id": c.id, "agent": c.agent, "workspace": map[string]any{"working_dir": c.workspace, "kind": "LocalWorkspace"},
 		"execution_status": c.status, "tags": maps.Clone(c.tags),
-		"stats":      map[string]any{"usage_to_metrics": maps.Clone(c.stats)},
-		"created_at": "2026-11-21T10:00:00.000000Z",
+		"stats":               map[string]any{"usage_to_metrics": maps.Clone(c.stats)},
+		"created_at":          "2026-11-21T10:00:00.000000Z",
+		"confirmation_policy": c.policy, "security_analyzer": c.analyzer,
 	}
 	if c.lastUser != "" {
 		d["last_user_message_id"] = c.lastUser

@@ -51,7 +51,7 @@ func (c *conversation) copyTo(l *life, id, from string) *conversation {
 	model := c.llm
 	model.Key = ""
 	made := &conversation{
-		id: id, server: c.server, workspace: c.workspace, confirm: c.confirm, life: l, turn: make(chan struct{}, 1),
+		id: id, server: c.server, workspace: c.workspace, policy: c.policy, analyzer: c.analyzer, life: l, turn: make(chan struct{}, 1),
 		places: map[string]int{}, status: event.Idle, tags: maps.Clone(c.tags), agent: maps.Clone(c.agent), llm: model,
 		llms: map[string]llm{model.UsageID: model}, stats: map[string]event.Metrics{}, subscribers: map[*subscriber]struct{}{},
 		log: slices.Clone(c.log), leaf: c.leaf, lastUser: c.lastUser,

@@ -166,9 +166,8 @@ type startRequest struct {
 	Workspace struct {
 		Dir string `json:"working_dir"`
 	} `json:"workspace"`
-	Policy struct {
-		Kind string `json:"kind"`
-	} `json:"confirmation_policy"`
+	Policy    policy            `json:"confirmation_policy"`
+	Analyzer  json.RawMessage   `json:"security_analyzer"`
 	Tags      map[string]string `json:"tags"`
 	Encrypted bool              `json:"secrets_encrypted"`
 }
@@ -195,8 +194,8 @@ func (s *Server) startConversation(l *life) http.HandlerFunc {
 		}
 		c := &conversation{
 			id: in.ID, server: s, workspace: in.Workspace.Dir, life: l, turn: make(chan struct{}, 1),
-			confirm: in.Policy.Kind == "AlwaysConfirm" || in.Policy.Kind == "ConfirmRisky",
-			places:  map[string]int{}, status: event.Idle, tags: map[string]string{}, agent: agent, llm: model,
+			policy: in.Policy, analyzer: in.Analyzer,
+			places: map[string]int{}, status: event.Idle, tags: map[string]string{}, agent: agent, llm: model,
 			llms: map[string]llm{model.UsageID: model}, stats: map[string]event.Metrics{}, subscribers: map[*subscriber]struct{}{},
 		}
 		if s.version >= 1016 && in.Tags != nil {

@@ -8,15 +8,6 @@ package confirm
 
 import "encoding/json"
 
-// Never, Risky and Always are the policies as OpenHands stores them, LLM is the
-// analyzer that Risky needs.
-const (
-	Never  = `{"kind":"NeverConfirm"}`
-	Risky  = `{"kind":"ConfirmRisky","threshold":"HIGH","confirm_unknown":true}`
-	Always = `{"kind":"AlwaysConfirm"}`
-	LLM    = `{"kind":"LLMSecurityAnalyzer"}`
-)
-
 // The risks of an action; unknown is none of the ordered ones.
 const (
 	unknown = "UNKNOWN"

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/confirm"
 )
 
@@ -14,23 +15,23 @@ func TestNeeded(t *testing.T) {
 		policy, analyzer, risk string
 		want                   bool
 	}{
-		{confirm.Never, confirm.LLM, "HIGH", false},
-		{confirm.Always, "", "LOW", true},
-		{confirm.Risky, confirm.LLM, "LOW", false},
-		{confirm.Risky, confirm.LLM, "MEDIUM", false},
-		{confirm.Risky, confirm.LLM, "HIGH", true},
-		{confirm.Risky, confirm.LLM, "UNKNOWN", true},
-		{confirm.Risky, confirm.LLM, "", true},
-		{confirm.Risky, "", "LOW", true}, // nobody judges: unknown
-		{confirm.Risky, "null", "LOW", true},
-		{confirm.Risky, `{"kind":"GraySwanAnalyzer"}`, "LOW", true}, // not here: high
-		{medium, confirm.LLM, "MEDIUM", true},
-		{medium, confirm.LLM, "UNKNOWN", false},
-		{`{"kind":"ConfirmRisky"}`, confirm.LLM, "MEDIUM", false}, // the defaults
-		{`{"kind":"ConfirmRisky"}`, confirm.LLM, "UNKNOWN", true},
-		{`{"kind":"NewPolicy"}`, confirm.LLM, "LOW", true},
-		{`{"kind":"ConfirmRisky","threshold":7}`, confirm.LLM, "LOW", true},
-		{`{`, confirm.LLM, "LOW", true},
+		{agentapi.PolicyNever, agentapi.AnalyzerLLM, "HIGH", false},
+		{agentapi.PolicyAlways, "", "LOW", true},
+		{agentapi.PolicyRisky, agentapi.AnalyzerLLM, "LOW", false},
+		{agentapi.PolicyRisky, agentapi.AnalyzerLLM, "MEDIUM", false},
+		{agentapi.PolicyRisky, agentapi.AnalyzerLLM, "HIGH", true},
+		{agentapi.PolicyRisky, agentapi.AnalyzerLLM, "UNKNOWN", true},
+		{agentapi.PolicyRisky, agentapi.AnalyzerLLM, "", true},
+		{agentapi.PolicyRisky, "", "LOW", true}, // nobody judges: unknown
+		{agentapi.PolicyRisky, "null", "LOW", true},
+		{agentapi.PolicyRisky, `{"kind":"GraySwanAnalyzer"}`, "LOW", true}, // not here: high
+		{medium, agentapi.AnalyzerLLM, "MEDIUM", true},
+		{medium, agentapi.AnalyzerLLM, "UNKNOWN", false},
+		{`{"kind":"ConfirmRisky"}`, agentapi.AnalyzerLLM, "MEDIUM", false}, // the defaults
+		{`{"kind":"ConfirmRisky"}`, agentapi.AnalyzerLLM, "UNKNOWN", true},
+		{`{"kind":"NewPolicy"}`, agentapi.AnalyzerLLM, "LOW", true},
+		{`{"kind":"ConfirmRisky","threshold":7}`, agentapi.AnalyzerLLM, "LOW", true},
+		{`{`, agentapi.AnalyzerLLM, "LOW", true},
 		{``, ``, "LOW", true},
 	} {
 		if got := confirm.Needed(json.RawMessage(tt.policy), json.RawMessage(tt.analyzer), tt.risk); got != tt.want {

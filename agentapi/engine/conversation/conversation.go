@@ -338,6 +338,16 @@ func (c *Conversation) Switch(ctx context.Context, profile string) (string, erro
 	return name(model), failed
 }
 
+// Confirm makes the following actions wait for a person as the mode says.
+func (c *Conversation) Confirm(ctx context.Context, mode agentapi.Confirmation) error {
+	var failed error
+	err := c.do(ctx, func() { failed = c.confirm(mode) })
+	if err == nil {
+		err = failed
+	}
+	return err
+}
+
 // name is the model's name, empty without one.
 func name(m llm.Model) string {
 	if m == nil {

@@ -190,6 +190,7 @@ func (c *Conversation) state() event.State {
 	return event.State{
 		ID: s.ID, Status: s.Status, LastUserMessageID: s.LastUserMessageID, LeafEventID: s.LeafEventID,
 		Stats: c.stats.totals(), Workspace: s.Workspace, Tags: s.Tags,
+		ConfirmationPolicy: s.ConfirmationPolicy, SecurityAnalyzer: s.SecurityAnalyzer,
 	}
 }
 
@@ -200,9 +201,9 @@ func (c *Conversation) snapshot() event.Event {
 	// These are strings, numbers and JSON that was read or made before.
 	value, err := json.Marshal(struct {
 		event.State
-		MaxIterations      int             `json:"max_iterations"`
-		ConfirmationPolicy json.RawMessage `json:"confirmation_policy"`
-	}{c.state(), s.MaxIterations, s.ConfirmationPolicy})
+
+		MaxIterations int `json:"max_iterations"`
+	}{c.state(), s.MaxIterations})
 	if err != nil {
 		c.cfg.Log.Error("encode full_state", "conversation", c.id, "err", err)
 		value = json.RawMessage(`{}`)

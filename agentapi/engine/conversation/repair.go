@@ -93,6 +93,22 @@ func (c *Conversation) use(choice Choice, agent json.RawMessage, model llm.Model
 	return nil
 }
 
+// confirm stores the policy of a mode, and an analyzer if it needs one and there
+// is none.
+func (c *Conversation) confirm(mode agentapi.Confirmation) error {
+	s := &c.dir.State
+	old := *s
+	s.ConfirmationPolicy = mode.Policy()
+	if mode == agentapi.ConfirmRisky && !agentapi.Rated(s.SecurityAnalyzer) {
+		s.SecurityAnalyzer = json.RawMessage(agentapi.AnalyzerLLM)
+	}
+	if err := c.save(durable); err != nil {
+		*s = old
+		return c.storageError(err)
+	}
+	return c.update("confirmation_policy", s.ConfirmationPolicy)
+}
+
 // The names of the tags in which a conversation remembers what answers.
 const (
 	TagProfile = "ohgwprofile" // the profile of the agent's model

@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 
 	"github.com/ohgw/ohgw/agentapi"
-	"github.com/ohgw/ohgw/agentapi/engine/confirm"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
@@ -17,7 +16,7 @@ import (
 )
 
 func always(_ *conversation.Config, s *store.State) {
-	s.ConfirmationPolicy = json.RawMessage(confirm.Always)
+	s.ConfirmationPolicy = json.RawMessage(agentapi.PolicyAlways)
 }
 
 func TestACallWaitsForItsConfirmation(t *testing.T) {

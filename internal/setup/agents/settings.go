@@ -41,11 +41,11 @@ func newEngineSettings(files *profile.Store, log *slog.Logger) *engineSettings {
 
 // chosenConfirm is what somebody has said of confirmations to ohgw; empty if
 // OpenHands' settings decide.
-func chosenConfirm(s *config.Settings) engine.Confirm {
+func chosenConfirm(s *config.Settings) agentapi.Confirmation {
 	if s.Origin("confirm").Kind == config.FromDefault {
 		return ""
 	}
-	return engine.Confirm(s.Confirm)
+	return agentapi.Confirmation(s.Confirm)
 }
 
 // read is [engine.Config.Settings].
@@ -61,9 +61,9 @@ func (e *engineSettings) read(context.Context) (engine.Settings, error) {
 	}
 	switch {
 	case found.Confirmation && found.Analyzer:
-		s.Confirm = engine.ConfirmRisky
+		s.Confirm = agentapi.ConfirmRisky
 	case found.Confirmation:
-		s.Confirm = engine.ConfirmAlways
+		s.Confirm = agentapi.ConfirmAlways
 	}
 	return s, nil
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/chats"
@@ -64,6 +65,9 @@ func daemonConfig(s *config.Settings, backend agents.Backend, in Options, now fu
 		Workspace: s.Workspace, WorkspaceRoot: in.Workspaces, StateDir: in.State,
 		Complete: backend.Complete, Housekeeping: daemon.Housekeeping(s.Housekeeping), Sees: llm.Sees,
 		Chats: chats.Finder{Headers: s.ChatHeaders, Fields: s.ChatFields}, WorkspacePerChat: s.WorkspacePer == "chat",
+	}
+	if s.Origin("confirm").Kind != config.FromDefault && backend.InProcess() {
+		c.Confirm = agentapi.Confirmation(s.Confirm)
 	}
 	if c.MaxQueue == 0 {
 		c.MaxQueue = -1 // there 0 is the default
