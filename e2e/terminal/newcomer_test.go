@@ -3,6 +3,8 @@
 package terminal_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ohgw/ohgw/agentapi/backendtest/fakeserver"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
@@ -106,8 +109,49 @@ func TestOneCommandOffersTheDemo(t *testing.T) {
 	s.sees("The demo runs in this process")
 }
 
-// inTheChat waits until the chat takes a question.
+// inTheChat agrees to the directory, and waits until the chat takes a question.
 func (s *screen) inTheChat() {
 	s.Helper()
+	s.sees("work in this directory?")
+	s.asks("y")
 	s.sees("ready")
+}
+
+// An agent-server is offered, and nothing is stored for it.
+func TestOneCommandOffersAnAgentServer(t *testing.T) {
+	t.Parallel()
+	p := newNewcomer(t)
+	server := fakeserver.New(t, fakeserver.Options{Model: func(_ context.Context, _ fakeserver.Prompt, say func(string)) (fakeserver.Reply, error) {
+		say("First token of the agent.")
+		return fakeserver.Reply{Text: "First token of the agent."}, nil
+	}})
+	server.SaveProfile("claude", fakeserver.Profile{Model: "anthropic/claude"})
+	server.Activate("claude")
+	s, _ := p.opens("ohgw", "OHGW_BACKEND=auto", "OHGW_AGENT_SERVER_URL="+server.URL, "OLLAMA_HOST=127.0.0.1:1")
+	s.sees("agent-server  OpenHands at " + server.URL)
+	s.asks("agent-server")
+	s.sees("ready")
+	s.asks("Please look around.")
+	s.sees("First token of the agent.")
+	if _, err := os.Stat(filepath.Join(p.home, ".openhands", "profiles")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a profile was stored: %v", err)
+	}
+}
+
+// A key in the environment is offered and not stored.
+func TestOneCommandOffersAKeyOfTheEnvironment(t *testing.T) {
+	t.Parallel()
+	p := newNewcomer(t)
+	p.greets()
+	p.llm.RequireKey("sk-of-the-newcomer")
+	s, _ := p.opens("ohgw", "OLLAMA_HOST=127.0.0.1:1", "OPENAI_API_KEY=sk-of-the-newcomer", "OPENAI_BASE_URL="+p.llm.URL)
+	s.sees("openai", "with the key in OPENAI_API_KEY")
+	s.asks("openai")
+	s.sees("Key: environment variable OPENAI_API_KEY", "Model: test, the only one there")
+	s.inTheChat()
+	s.asks("Please look around.")
+	s.sees("First token of the agent.")
+	if _, err := os.Stat(filepath.Join(p.home, ".local", "state", "ohgw", "keys.json")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a key was stored: %v", err)
+	}
 }

@@ -15,9 +15,26 @@ import (
 // tool call are streamed.
 const argsPiece = 12
 
-func listModels(w http.ResponseWriter, _ *http.Request) {
+// listModels is GET /v1/models.
+func (s *Server) listModels(w http.ResponseWriter, _ *http.Request) {
+	s.mu.Lock()
+	names := s.models
+	s.mu.Unlock()
+	type model struct {
+		ID      string `json:"id"`
+		Object  string `json:"object"`
+		Created int64  `json:"created"`
+		Owner   string `json:"owned_by"`
+	}
+	list := struct {
+		Object string  `json:"object"`
+		Data   []model `json:"data"`
+	}{Object: "list"}
+	for _, name := range names {
+		list.Data = append(list.Data, model{ID: name, Object: "model", Owner: "llmtest"})
+	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"test","object":"model","created":0,"owned_by":"llmtest"}]}`)
+	_, _ = io.WriteString(w, encode(list))
 }
 
 // writeChat writes reply in the form that req asks for. Its error is

@@ -27,7 +27,8 @@ type Server struct {
 
 	mu       sync.Mutex
 	closed   bool
-	key      string // "" takes any
+	key      string   // "" takes any
+	models   []string // that it lists
 	routes   []*route
 	strict   bool // Reply was called: the script must fit exactly
 	script   []Reply
@@ -85,12 +86,13 @@ func start(addr string, t testing.TB) (*Server, error) {
 		URL:     "http://" + listener.Addr().String() + "/v1",
 		t:       t,
 		name:    rand.Text()[:8],
+		models:  []string{"test"},
 		arrived: make(chan struct{}),
 		failed:  map[[sha256.Size]byte]int{},
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", s.locked(s.chat))
-	mux.HandleFunc("GET /v1/models", s.locked(listModels))
+	mux.HandleFunc("GET /v1/models", s.locked(s.listModels))
 	mux.HandleFunc("GET /requests", s.listRequests)
 	mux.HandleFunc("DELETE /requests", func(http.ResponseWriter, *http.Request) { s.Forget() })
 	s.http = &http.Server{
@@ -187,6 +189,13 @@ func (s *Server) counted(next http.Handler) http.Handler {
 		defer s.inFlight.Done()
 		next.ServeHTTP(w, r)
 	})
+}
+
+// Models sets the models that the server lists. It answers for any.
+func (s *Server) Models(names ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.models = names
 }
 
 // RequireKey refuses requests with another key, as a provider does.

@@ -18,21 +18,39 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	addr := flag.String("addr", "127.0.0.1:0", "TCP address to listen on")
+	var o options
+	flag.StringVar(&o.addr, "addr", "127.0.0.1:0", "TCP address to listen on")
+	flag.StringVar(&o.model, "model", "test", "name of the model that it lists")
+	flag.StringVar(&o.answer, "answer", "", "file with the script that answers an agent, whatever it asks")
 	flag.Parse()
-	if err := run(ctx, *addr, os.Stdout); err != nil {
+	if err := run(ctx, o, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "llmtest:", err)
 		stop()
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, addr string, stdout io.Writer) error {
-	server, err := llmtest.Start(addr)
+// options is the command line.
+type options struct{ addr, model, answer string }
+
+func run(ctx context.Context, o options, stdout io.Writer) error {
+	server, err := llmtest.Start(o.addr)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
+	server.Models(o.model)
+	if o.answer != "" {
+		text, err := os.ReadFile(o.answer)
+		if err != nil {
+			return err
+		}
+		replies, err := llmtest.Script(string(text))
+		if err != nil {
+			return err
+		}
+		server.On(func(r *llmtest.Request) bool { return len(r.Tools) > 0 }, replies...)
+	}
 	if _, err := fmt.Fprintln(stdout, server.URL); err != nil {
 		return err
 	}

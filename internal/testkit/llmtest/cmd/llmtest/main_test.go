@@ -13,7 +13,7 @@ func TestRunServesAtTheURLItPrints(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	out, in := io.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- run(ctx, "127.0.0.1:0", in) }()
+	go func() { done <- run(ctx, options{addr: "127.0.0.1:0", model: "test"}, in) }()
 	line := make([]byte, 100)
 	n, err := out.Read(line)
 	if err != nil {
