@@ -121,22 +121,27 @@ again; no run is repeated.`,
 			return run(cmd.Context(), opts)
 		},
 	}
-	f := cmd.Flags()
-	f.BoolVarP(&opts.print, "print", "p", false, "send one prompt and print the answer")
-	f.BoolVar(&opts.stream, "stream", false, "stream the answer, even into a pipe")
-	f.BoolVar(&opts.plain, "plain", false, "chat line by line, for screen readers")
-	f.StringVarP(&opts.model, "model", "m", "", "use this `MODEL` or profile (default openhands, the active profile)")
-	f.StringVarP(&opts.conversation, "conversation", "c", "", "continue or begin the conversation `ID`")
-	f.BoolVar(&opts.last, "continue", false, "continue the latest conversation of this directory")
-	f.BoolVar(&opts.listing, "list", false, "list your conversations; PROMPT is a part of the title")
-	f.StringVar(&opts.system, "system", "", "add `TEXT` to the agent's system prompt")
-	f.StringArrayVar(&opts.images, "image", nil, "show the agent the image `FILE`; may be repeated")
-	f.DurationVar(&opts.timeout, "timeout", 0, "interrupt a run after this `TIME`, e.g. 10m")
-	f.StringVar(&opts.workspace, "workspace", "", "let the agent work in `DIR`; none: a new directory (default: the current directory)")
-	f.BoolVar(&opts.yes, "yes", false, "let the agent work in the current directory without a question")
-	opts.settings = kit.AddSettingsNamed(cmd, "url", "demo")
+	opts.addFlags(cmd)
 	addCompletions(a, cmd)
 	return cmd, opts
+}
+
+// addFlags gives cmd the flags of chat.
+func (o *options) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVarP(&o.print, "print", "p", false, "send one prompt and print the answer")
+	f.BoolVar(&o.stream, "stream", false, "stream the answer, even into a pipe")
+	f.BoolVar(&o.plain, "plain", false, "chat line by line, for screen readers")
+	f.StringVarP(&o.model, "model", "m", "", "use this `MODEL` or profile (default openhands, the active profile)")
+	f.StringVarP(&o.conversation, "conversation", "c", "", "continue or begin the conversation `ID`")
+	f.BoolVar(&o.last, "continue", false, "continue the latest conversation of this directory")
+	f.BoolVar(&o.listing, "list", false, "list your conversations; PROMPT is a part of the title")
+	f.StringVar(&o.system, "system", "", "add `TEXT` to the agent's system prompt")
+	f.StringArrayVar(&o.images, "image", nil, "show the agent the image `FILE`; may be repeated")
+	f.DurationVar(&o.timeout, "timeout", 0, "interrupt a run after this `TIME`, e.g. 10m")
+	f.StringVar(&o.workspace, "workspace", "", "let the agent work in `DIR`; none: a new directory (default: the current directory)")
+	f.BoolVar(&o.yes, "yes", false, "let the agent work in the current directory without a question")
+	o.settings = kit.AddSettingsNamed(cmd, "url", "demo")
 }
 
 // check looks at the flags, and brings the conversation's id into its usual form.

@@ -63,17 +63,19 @@ func (g *guide) askKey(ctx context.Context) error {
 			return err
 		}
 		g.plan.Key, g.keyDone, g.KeyFrom = key, true, "" // another one is asked for
-		return g.needStore(ctx)
+		kept, err := g.needStore(ctx)
+		if !kept && err == nil {
+			err = g.storeErr
+		}
+		return err
 	}
 	if g.keyDone = g.needsNoKey(ctx); g.keyDone {
 		return nil
 	}
-	if err := g.needStore(ctx); err != nil {
+	kept, err := g.needStore(ctx)
+	g.keyDone = err == nil
+	if !kept || err != nil {
 		return err
-	}
-	g.keyDone = true
-	if refused := g.storeErr != nil; refused {
-		return nil
 	}
 	return g.typeKey(ctx)
 }
@@ -117,34 +119,35 @@ func (g *guide) typeKey(ctx context.Context) error {
 }
 
 // needStore offers the file where there is no keyring, before a key is typed
-// that could not be kept.
-func (g *guide) needStore(ctx context.Context) error {
+// that could not be kept. kept is false if the file was refused.
+func (g *guide) needStore(ctx context.Context) (kept bool, err error) {
 	gone, ok := errors.AsType[*fault.Error](g.storeErr)
 	if !ok {
-		return g.storeErr
+		return g.storeErr == nil, g.storeErr
 	}
 	settings, err := g.Setup().Settings(map[string][]string{"key-store": {"file"}})
 	if err != nil {
-		return err
+		return false, err
 	}
 	keys, err := g.Setup().OpenKeyStore(settings, secret.PatienceForMachines)
 	if err != nil {
-		return err
+		return false, err
 	}
 	g.Note("%s", kit.Sentence(fault.New(gone.Msg, "", nil)))
 	yes, err := g.AskYesNo(ctx, "Keep the key in the private file "+keys.Path,
 		"The file is readable by you only (mode 0600). It is encrypted if OH_SECRET_KEY is set. The choice is written to the config file: key_store = \"file\".")
-	switch {
-	case err != nil:
-		return err
-	case !yes:
+	if err != nil {
+		return false, err
+	}
+	if !yes {
 		g.Note("Then the profile is stored without a key. Set %s before you start ohgw.", g.variable())
-		return nil
+		return false, nil
 	}
-	if g.storeErr = g.Setup().Reach(ctx, keys); g.storeErr == nil {
-		g.setup = g.setup.WithKeyStore(keys, modelcheck.DefaultTimeout)
+	if g.storeErr = g.Setup().Reach(ctx, keys); g.storeErr != nil {
+		return false, g.storeErr
 	}
-	return g.storeErr
+	g.setup = g.setup.WithKeyStore(keys, modelcheck.DefaultTimeout)
+	return true, nil
 }
 
 // variable is the environment variable for the key of the chosen provider.
