@@ -170,7 +170,7 @@ func TestFlagsStay(t *testing.T) {
 		"serve": "addr agent-server allow-host allow-origin backend chat-field chat-header confirm demo detach drain history housekeeping idle-time image-urls key-store log-format max-body max-idle max-idle-memory max-images max-message " +
 			"max-messages max-queue max-runs metrics-open no-auth one-shot-ttl progress responses-ttl run-timeout stream-text workspace workspace-per",
 		"keys import": "remove-from-profile replace", "keys list": "", "keys remove": "field yes", "keys set": "field file replace", "keys status": "",
-		"profiles add": "base-url from-file from-settings key-from model no-check provider replace use", "profiles check": "live timeout", "profiles list": "", "profiles remove": "yes", "profiles rename": "", "profiles show": "", "profiles use": "",
+		"profiles add": "base-url from-file from-settings key-from model no-check provider replace use", "profiles check": "live timeout", "profiles list": "", "profiles remove": "yes", "profiles rename": "", "profiles show": "", "profiles use": "copy-key",
 		"profiles migrate": "as-openhands base-url check dry-run force restore strict",
 		"tokens create":    "chat-by expires model workspace", "tokens list": "", "tokens revoke": "yes", "tokens show": "",
 	}

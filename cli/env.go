@@ -32,6 +32,7 @@ func systemEnv() *kit.Env {
 		Getenv:     os.Getenv,
 		Environ:    func() []string { return systemd.Clean(os.Environ()) },
 		Root:       os.Geteuid() == 0,
+		UID:        os.Geteuid(),
 		Journal:    systemd.InJournal(os.Getenv, os.Stderr),
 		Now:        time.Now,
 		Paths:      func() (paths.Set, error) { return paths.New(systemDirs()) },

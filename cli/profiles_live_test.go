@@ -119,7 +119,7 @@ func TestALiveCheckTellsFailuresApart(t *testing.T) {
 		"broken": `{"model":`,
 	}
 	want := map[string]modelcheck.Outcome{"small": modelcheck.WindowSmall, "gone": modelcheck.Unreachable, "none": modelcheck.KeyMissing, "vertex": modelcheck.NotAsked, "broken": modelcheck.NotLoaded}
-	repairs := map[string]string{"small": "profiles add small", "gone": "profiles show gone", "none": "ohgw keys set none", "vertex": "litellm_proxy/", "broken": "profiles check broken"}
+	repairs := map[string]string{"small": "profiles add small", "gone": "profiles add gone --replace", "none": "ohgw keys set none", "vertex": "litellm_proxy/", "broken": "profiles check broken"}
 	for name, a := range answers {
 		server.On(llmtest.Model(name), a.reply)
 		profiles[name] = `{"model": "openai/` + name + `", "base_url": "` + server.URL + `", "api_key": "` + liveCanary + `", "reasoning_effort": "high", "num_retries": 5}`
@@ -240,7 +240,7 @@ func TestALiveCheckShowsItsProgressOnATerminal(t *testing.T) {
 	if want := "\r\x1b[K0 of 1 models answered\r\x1b[K1 of 1 models answered\r\x1b[K"; w.stderr.String() != want {
 		t.Errorf("stderr is %q, want %q", w.stderr.String(), want)
 	}
-	if !strings.Contains(w.stdout.String(), ": answered after ") {
+	if !strings.Contains(w.stdout.String(), ": answered in ") {
 		t.Errorf("stdout is %q", w.stdout.String())
 	}
 }

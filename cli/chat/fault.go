@@ -25,13 +25,7 @@ func (c *session) faultOf(err error) error {
 	}
 	switch e.Kind {
 	case gateway.Failed:
-		f.Hint = goOn
-		switch e.Code {
-		case "llm_error":
-			f.Hint = "run ohgw doctor, which asks the provider, then " + goOn
-		case "agent_error":
-			f.Hint = "run ohgw profiles check, then " + goOn
-		}
+		c.explainFailed(f, e.Code, goOn)
 	case gateway.Unreachable:
 		f.Code, f.Hint = fault.Unreachable, "start it with ohgw serve, or leave out --url to run the agent here; ohgw status shows what runs"
 		if e.Code != "" {
@@ -63,6 +57,21 @@ func refusedHint(code string) string {
 		return "let ohgw choose a directory: add --workspace none"
 	}
 	return "change the setting it names"
+}
+
+// explainFailed says what to do about a failed run.
+func (c *session) explainFailed(f *fault.Error, code, goOn string) {
+	f.Hint = goOn
+	switch code {
+	case "llm_error":
+		f.Hint = "run ohgw doctor, which asks the provider, then " + goOn
+	case "agent_error":
+		f.Hint = "run ohgw profiles check, then " + goOn
+	case "internal_error":
+		if c.own != nil { // its log is not kept
+			f.Msg, f.Hint = "internal error in ohgw", "run the command again with --debug, which prints the cause"
+		}
+	}
 }
 
 // noModels is the error for a gateway that has no model at all.

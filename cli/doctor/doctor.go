@@ -22,14 +22,18 @@ func New(a *kit.App) *cobra.Command {
 		Short: "Find out what is wrong, and how to repair it",
 		Long: kit.Long(`
 Checks everything that ohgw needs: the machine, settings, files and their modes,
-the key store, profiles, the active profile's key, the port, the backend that
-runs the agents, shell and git, the daemon, and whether requests from web pages
-are refused. Each problem is printed with its cause and the command that repairs
-it. The command changes nothing.
+the key store, profiles, the active profile's key, its provider, the port, the
+backend that runs the agents, shell and git, the daemon, and whether requests
+from web pages are refused. Each problem is printed with its cause and the
+command that repairs it. The command changes nothing.
+
+The provider of the active profile is asked for its list of models, with the
+profile's key. That costs nothing, and finds a server that is down, a wrong base
+URL, a refused key and an unknown model. With --live the model is also asked one
+short question through /v1. The provider charges for it, and the cost is shown.
 
 If no daemon is running, the command starts one in this process on a free port
-of this machine, only for the check. With --live it asks a model one short
-question through /v1. The provider charges for it, and the cost is shown.
+of this machine, only for the check.
 
 --bundle writes a report for an issue to a new file that only you can read. The
 report contains no keys, user names or host names. Read it before you publish

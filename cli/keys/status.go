@@ -90,7 +90,7 @@ func runStatus(ctx context.Context, o *options) error {
 			case key.KeyFrom.Kind != secret.FromNowhere:
 			case p.Auth == "subscription":
 				key.Note = "uses a subscription"
-			case keys.Keyless(p.Model):
+			case keys.Keyless(p.Subject()):
 				key.Note = "no key needed"
 			default:
 				if withheld := keys.Withheld(p.Subject(), keys.Names); withheld.Kind != secret.FromNowhere {

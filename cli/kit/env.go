@@ -23,6 +23,7 @@ type Env struct {
 	Getenv         func(string) string
 	Environ        func() []string // for the processes of agents: without what is for this one alone
 	Root           bool            // this is the user who may do everything
+	UID            int             // of the user; -1 where there are none
 	Journal        bool            // Stderr goes to the journal of systemd
 	Now            func() time.Time
 	Paths          func() (paths.Set, error)
@@ -47,7 +48,7 @@ type Env struct {
 // Setup is the world as package setup takes it.
 func (a *App) Setup() *setup.Env {
 	return &setup.Env{
-		Notes: a, Getenv: a.Getenv, Environ: a.Environ, Now: a.Now, Paths: a.Paths, HTTP: a.HTTP, Hostname: a.Hostname, PID: a.PID, LookPath: a.LookPath, Root: a.Root, Getwd: a.Getwd,
+		Notes: a, Getenv: a.Getenv, Environ: a.Environ, Now: a.Now, Paths: a.Paths, HTTP: a.HTTP, Hostname: a.Hostname, PID: a.PID, LookPath: a.LookPath, Root: a.Root, UID: a.UID, Getwd: a.Getwd,
 		Keyring: a.Keyring, Config: a.Config, CanAsk: a.CanAsk,
 	}
 }

@@ -215,7 +215,11 @@ func printCheck(a *kit.App, report checkReport) error {
 		}
 	}
 	if len(report.Problems) == 0 {
-		fmt.Fprintf(&b, "%d files checked: no problems.\n", report.Checked)
+		files := "1 file"
+		if report.Checked != 1 {
+			files = fmt.Sprintf("%d files", report.Checked)
+		}
+		fmt.Fprintf(&b, "%s checked: no problems.\n", files)
 	}
 	return kit.WriteText(a.Stdout, b.String())
 }

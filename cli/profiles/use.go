@@ -19,11 +19,11 @@ Activates a profile: it becomes the gateway's model "openhands". Like the
 agent-server, the command also copies the profile into OpenHands' settings, so
 new conversations in OpenHands use it, too.
 
-An encrypted key is copied with it. A key in clear text is encrypted if OpenHands
-encrypts its files with OH_SECRET_KEY; otherwise it stays in the profile only,
-unless the settings already contain one in clear text. OpenHands without ohgw
-then has no key for its conversations; --copy-key copies the key in clear text.
-With --json, left lists the secrets that were not copied.`, 0, fault.Failed, fault.Usage, fault.Conflict),
+An encrypted key is copied with it. A key in clear text is encrypted if
+OpenHands encrypts its files with OH_SECRET_KEY; otherwise it stays in the
+profile only, unless the settings already contain one in clear text. OpenHands
+without ohgw then has no key for its conversations; --copy-key copies the key in
+clear text. With --json, left lists the secrets that were not copied.`, 0, fault.Failed, fault.Usage, fault.Conflict),
 		Example:           kit.Examples("ohgw profiles use work", "ohgw profiles use work --json"),
 		Args:              kit.Exactly("the name"),
 		ValidArgsFunction: shared.CompleteProfiles,

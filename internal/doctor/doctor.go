@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -60,7 +61,7 @@ type Check struct {
 
 // briefly is how long a check may take that names no limit. All of them
 // together are to be done within a second.
-const briefly = 800 * time.Millisecond
+const briefly = 5 * time.Second
 
 // soon is how long nobody is told what takes so long.
 const soon = 100 * time.Millisecond
@@ -75,6 +76,7 @@ func Checks(live bool) []Check {
 		{Name: "keyring", Doing: "opening the key store", Needs: []string{"config"}, Run: checkKeyStore},
 		{Name: "profiles", Doing: "reading the profiles", Needs: []string{"config"}, Run: checkProfiles},
 		{Name: "key", Doing: "checking the active profile's key", Needs: []string{"config"}, Run: checkKey},
+		{Name: "provider", Doing: "asking the provider for its models", Needs: []string{"config", "key"}, Limit: 2 * ProviderPatience, Run: checkProvider},
 		{Name: "port", Doing: "checking the port", Needs: []string{"config"}, Run: checkPort},
 		{Name: "backend", Doing: "checking the agent backend", Needs: []string{"config"}, Run: checkBackend},
 		{Name: "engine", Doing: "checking the shell", Needs: []string{"config"}, Run: checkEngine},
@@ -149,13 +151,27 @@ func (c Check) after(ctx context.Context, w *World, verdict func(string) Verdict
 	r.Check, r.Took = c.Name, w.Now().Sub(began)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) { // on a busy machine that need not mean much
 		for i := range r.Findings {
-			r.Findings[i].Cause = joinHints(r.Findings[i].Cause, "no answer within "+limit.String())
+			r.Findings[i].late(c.Doing, limit)
 		}
 	}
 	if r.Findings == nil {
 		r.Findings = []Finding{} // an empty list in JSON
 	}
 	return r
+}
+
+// late says how long was waited, in place of the words of Go.
+func (f *Finding) late(doing string, limit time.Duration) {
+	said := fmt.Sprintf("no answer within %.0f s", limit.Seconds())
+	words := context.DeadlineExceeded.Error()
+	if f.Text == words {
+		f.Text, f.Cause, f.Repair = doing+": "+said, "this machine, or what was asked, is busy", "ohgw doctor"
+	}
+	f.Text = strings.ReplaceAll(f.Text, words, said)
+	f.Cause = strings.ReplaceAll(f.Cause, words, said)
+	if !strings.Contains(f.Text+f.Cause, said) {
+		f.Cause = joinHints(f.Cause, said)
+	}
 }
 
 // Worst is the worst verdict among results.
@@ -209,7 +225,7 @@ func failed(err error) Result {
 
 // finding reads an error that was made for people, or any other.
 func finding(err error) Finding {
-	f := Finding{Verdict: Failed, Text: err.Error(), Repair: "run ohgw doctor --debug for details"}
+	f := Finding{Verdict: Failed, Text: err.Error(), Repair: "ohgw doctor --debug"}
 	if told, ok := errors.AsType[*fault.Error](err); ok {
 		f.Text, f.Repair = told.Msg, told.Hint
 		if told.Err != nil {

@@ -41,6 +41,10 @@ func healthy() *doctor.World {
 	}
 	return &doctor.World{
 		Now: func() time.Time { return today }, Built: today.Add(-240 * time.Hour), GOOS: "linux", Version: "1.2.3",
+		Mine: func(fs.FileInfo) bool { return true },
+		Provider: func(context.Context) (doctor.Provider, error) {
+			return doctor.Provider{Host: "api.example", Model: "gpt-5", Models: []string{"gpt-5", "gpt-5-mini"}, Change: "ohgw profiles add work --replace --model openai/"}, nil
+		},
 		Getenv:   env(map[string]string{"LANG": "en_US.UTF-8"}),
 		Settings: settings(config.Default()),
 		Paths: func() (paths.Set, error) {
@@ -203,7 +207,29 @@ func TestPaths(t *testing.T) {
 			w.Writable = func(string) error {
 				return &fs.PathError{Op: "open", Path: "/x", Err: syscall.EACCES}
 			}
-		}, doctor.Failed, []string{"cannot write to /", "permission denied", "sudo chown"}},
+			w.Mine = func(fs.FileInfo) bool { return false }
+		}, doctor.Failed, []string{"cannot write to /", "permission denied", "sudo chown $USER /"}},
+		"mine, without rights": {func(w *doctor.World) {
+			w.Stat = stat(fstest.MapFS{"config/ohgw": {Mode: fs.ModeDir}, "state/ohgw": {Mode: fs.ModeDir | 0o500}, "run/ohgw": {Mode: fs.ModeDir | 0o700}})
+			w.Writable = func(dir string) error {
+				if dir != "/state/ohgw" {
+					return nil
+				}
+				return &fs.PathError{Op: "open", Path: "/x", Err: syscall.EACCES}
+			}
+		}, doctor.Failed, []string{"you cannot read /config/ohgw (mode 0000)", "chmod u+rwx /config/ohgw", "chmod u+rwx /state/ohgw"}},
+		"the directory above, mine, without rights": {func(w *doctor.World) {
+			files := stat(fstest.MapFS{"config": {Mode: fs.ModeDir}, "state/ohgw": {Mode: fs.ModeDir | 0o700}, "run/ohgw": {Mode: fs.ModeDir | 0o700}})
+			w.Stat = func(path string) (fs.FileInfo, error) {
+				if path == "/config/ohgw" {
+					return nil, &fs.PathError{Op: "stat", Path: path, Err: syscall.EACCES}
+				}
+				return files(path)
+			}
+		}, doctor.Failed, []string{"/config/ohgw cannot be read", "chmod u+rwx /config"}},
+		"a read-only disk": {func(w *doctor.World) {
+			w.Writable = func(string) error { return &fs.PathError{Op: "open", Path: "/x", Err: syscall.EROFS} }
+		}, doctor.Failed, []string{"is on a read-only disk", "export XDG_STATE_HOME="}},
 		"other users can write": {func(w *doctor.World) {
 			w.Stat = stat(fstest.MapFS{"state/ohgw": {Mode: fs.ModeDir | 0o770}})
 		}, doctor.Failed, []string{"chmod 700 /state/ohgw", "mode 0770"}},
@@ -257,7 +283,7 @@ func TestKeyStore(t *testing.T) {
 		"locked, with keys":    {doctor.KeyStore{Keys: 3, Problem: locked}, doctor.Failed, []string{"is locked", "no prompt", "unlock it"}},
 		"locked, without keys": {doctor.KeyStore{Problem: locked}, doctor.Warning, []string{"is locked"}},
 		"exposed":              {doctor.KeyStore{Path: "/k", Exposed: true}, doctor.Failed, []string{"chmod 600 /k"}},
-		"plain":                {doctor.KeyStore{Path: "/k", Plain: 2}, doctor.Warning, []string{"2 keys in /k", "OH_SECRET_KEY"}},
+		"plain":                {doctor.KeyStore{Path: "/k", Plain: 2}, doctor.OK, []string{"not encrypted", "OH_SECRET_KEY"}},
 	}
 	for name, tt := range tests {
 		w := healthy()
@@ -281,14 +307,16 @@ func TestProfilesAndTheirKey(t *testing.T) {
 		want     doctor.Verdict
 		texts    []string
 	}{
-		"none":                     {doctor.Profiles{Base: "/b"}, "profiles", doctor.Warning, []string{"ohgw profiles add NAME", "--demo"}},
+		"none":                     {doctor.Profiles{Base: "/b"}, "profiles", doctor.Warning, []string{"ohgw profiles add", "--demo"}},
 		"none, so no key":          {doctor.Profiles{}, "key", doctor.Skipped, nil},
 		"the active one broken":    {doctor.Profiles{Count: 1, Active: active, Report: profile.CheckReport{Problems: broken("work", 1)}}, "profiles", doctor.Failed, []string{"work: has no model", "--replace"}},
 		"another one broken":       {doctor.Profiles{Count: 2, Active: active, Report: profile.CheckReport{Problems: broken("play", 1)}}, "profiles", doctor.Warning, nil},
 		"many broken":              {doctor.Profiles{Count: 9, Active: active, Report: profile.CheckReport{Problems: broken("play", 9)}}, "profiles", doctor.Warning, []string{"and 4 more problems"}},
 		"the key is another check": {doctor.Profiles{Count: 1, Active: active, Report: profile.CheckReport{Problems: []profile.Problem{{Profile: "work", Code: "key-missing", Severity: profile.Error}}}}, "profiles", doctor.OK, nil},
 		"notes are no problem":     {doctor.Profiles{Count: 1, Report: profile.CheckReport{Problems: []profile.Problem{{Severity: profile.Note, Text: "x"}}}}, "profiles", doctor.OK, nil},
-		"none active":              {doctor.Profiles{Count: 1}, "key", doctor.Warning, []string{"ohgw profiles use NAME"}},
+		"a retired model":          {doctor.Profiles{Count: 1, Active: active, Report: profile.CheckReport{Problems: []profile.Problem{{Profile: "work", Code: "report-retired", Severity: profile.Note}}}}, "profiles", doctor.Warning, []string{"work: the model is retired", "ohgw profiles check --live work"}},
+		"none active":              {doctor.Profiles{Count: 1, Names: []string{"play", "work"}}, "key", doctor.Warning, []string{"ohgw profiles use play"}},
+		"a key for another host":   {doctor.Profiles{Count: 1, Active: &doctor.ActiveProfile{Name: "l", Withheld: "key stored for openai"}}, "key", doctor.Failed, []string{"the key stored for openai is only sent to that provider's hosts", "ohgw keys set l"}},
 		"no key":                   {doctor.Profiles{Count: 1, Active: active}, "key", doctor.Failed, []string{"OPENAI_API_KEY is not set", "ohgw keys set work"}},
 		"needs none":               {doctor.Profiles{Count: 1, Active: &doctor.ActiveProfile{Name: "l", NeedsNone: "needs no key"}}, "key", doctor.OK, []string{"needs no key"}},
 		"a profile without repair": {doctor.Profiles{Count: 1, Report: profile.CheckReport{Problems: []profile.Problem{{Profile: "p", Severity: profile.Error}}}}, "profiles", doctor.Warning, []string{"ohgw profiles check p"}},
@@ -389,14 +417,14 @@ func TestEngine(t *testing.T) {
 	}
 	w := healthy()
 	w.LookPath = missing("bash")
-	expect(t, look(t, w, "engine"), doctor.Failed, "apt install bash")
+	expect(t, look(t, w, "engine"), doctor.Failed, "apt-get install -y bash")
 	w.Backend = func(context.Context) (doctor.Backend, error) {
 		return doctor.Backend{Status: agentapi.Status{Address: "http://127.0.0.1:8000"}}, nil
 	}
 	expect(t, look(t, w, "engine"), doctor.Warning) // nobody needs it now
 	w = healthy()
 	w.LookPath = missing("git")
-	expect(t, look(t, w, "engine"), doctor.Warning, "apt install git")
+	expect(t, look(t, w, "engine"), doctor.Warning, "apt-get install -y git")
 	w = healthy()
 	w.PTY = func() error { return errors.New("no /dev/ptmx") }
 	expect(t, look(t, w, "engine"), doctor.Failed, "/dev/pts")
@@ -490,6 +518,29 @@ func TestTheGuardIsReallyTried(t *testing.T) {
 	expect(t, look(t, w, "guard"), doctor.Skipped, "fix backend first")
 }
 
+func TestTheProviderIsAsked(t *testing.T) {
+	t.Parallel()
+	w := healthy()
+	expect(t, look(t, w, "provider"), doctor.OK, "api.example answers, and has the model gpt-5")
+	answer := doctor.Provider{Host: "api.example", Model: "gpt-6", Models: []string{"gpt-5", "o3"}, Change: "ohgw profiles add work --replace --model openai/"}
+	w.Provider = func(context.Context) (doctor.Provider, error) { return answer, nil }
+	expect(t, look(t, w, "provider"), doctor.Warning, "does not list the model gpt-6", "it has gpt-5, o3", "ohgw profiles add work --replace --model openai/gpt-5")
+	answer.Model = "zzz"
+	expect(t, look(t, w, "provider"), doctor.Warning, "ohgw profiles check --live work")
+	answer.Models = []string{"zzz:latest"}
+	expect(t, look(t, w, "provider"), doctor.OK, "has the model zzz")
+	answer.Models = nil
+	expect(t, look(t, w, "provider"), doctor.OK, "lists no models")
+	answer.Problem = &doctor.Finding{Verdict: doctor.Failed, Text: "it is down", Cause: "refuses", Repair: "ollama serve"}
+	expect(t, look(t, w, "provider"), doctor.Failed, "it is down", "refuses", "ollama serve")
+	w.Provider = func(context.Context) (doctor.Provider, error) { return doctor.Provider{Host: "x"}, doctor.ErrNoList }
+	expect(t, look(t, w, "provider"), doctor.Skipped, "--live")
+	w.Provider = func(ctx context.Context) (doctor.Provider, error) { return doctor.Provider{}, errors.New("odd") }
+	expect(t, look(t, w, "provider"), doctor.Failed, "odd")
+	w.Profiles = func(context.Context) (doctor.Profiles, error) { return doctor.Profiles{}, nil }
+	expect(t, look(t, w, "provider"), doctor.Skipped, "no profile is active")
+}
+
 func TestALiveTurnTellsItsCost(t *testing.T) {
 	t.Parallel()
 	w := healthy()
@@ -503,7 +554,7 @@ func TestALiveTurnTellsItsCost(t *testing.T) {
 	})
 	expect(t, look(t, w, "live"), doctor.OK, "cost unknown")
 	for body, texts := range map[string][]string{
-		`{"error":{"code":"llm_error","message":"The provider failed."}}`:         {"The provider failed.", "ohgw keys status"},
+		`{"error":{"code":"llm_error","message":"The provider failed."}}`:         {"The provider failed.", "ohgw profiles check --live work"},
 		`{"error":{"code":"model_not_found","message":"There is no openhands."}}`: {"ohgw profiles use NAME"},
 	} {
 		w.Do = gateway(t, func(r *http.Request) (int, string) {
@@ -532,7 +583,7 @@ func TestWhatNeedsAFailedCheckIsSkipped(t *testing.T) {
 		got[r.Check] = r.Verdict
 	}
 	want := map[string]doctor.Verdict{"machine": doctor.OK, "config": doctor.Failed, "paths": doctor.OK}
-	for _, name := range []string{"keyring", "profiles", "key", "port", "backend", "engine", "daemon", "guard", "live"} {
+	for _, name := range []string{"keyring", "profiles", "key", "provider", "port", "backend", "engine", "daemon", "guard", "live"} {
 		want[name] = doctor.Skipped
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -561,12 +612,12 @@ func TestSlowThingsDoNotAddUp(t *testing.T) {
 		results := doctor.Run(t.Context(), w, doctor.Checks(false), func(c doctor.Check) { waited = append(waited, c.Doing) }, func(r doctor.Result) { reported = append(reported, r.Check) })
 		for _, r := range results {
 			for _, f := range r.Findings {
-				if !strings.Contains(f.Cause, "no answer within 800ms") {
+				if !strings.Contains(f.Text+f.Cause, "no answer within 5 s") && !strings.Contains(f.Text+f.Cause, "no answer within 20 s") {
 					t.Errorf("%s does not say how long it waited: %+v", r.Check, f)
 				}
 			}
 		}
-		if took := time.Since(began); took >= time.Second {
+		if took := time.Since(began); took >= 21*time.Second {
 			t.Errorf("it took %s", took)
 		}
 		if len(waited) == 0 || !strings.Contains(strings.Join(waited, ","), "opening the key store") {

@@ -28,12 +28,14 @@ func checkEngine(ctx context.Context, w *World) Result {
 	}
 	if path, err := w.LookPath("bash"); err != nil {
 		bad("bash, which runs the agent's commands, is not installed", err.Error(), install(w.GOOS, "bash"))
-	} else if out, err := w.Output(ctx, path, "--norc", "--noprofile", "-c", "echo $BASH_VERSION"); err != nil || strings.TrimSpace(out) == "" {
+	} else if out, err := w.Output(ctx, path, "--norc", "--noprofile", "-c", "echo $BASH_VERSION"); ctx.Err() != nil {
+		r = r.warn(path+" was not checked: it did not start in time", "this machine is busy", "ohgw doctor")
+	} else if err != nil || strings.TrimSpace(out) == "" {
 		text := "no output"
 		if err != nil {
 			text = err.Error()
 		}
-		bad(path+" does not work", text, install(w.GOOS, "bash"))
+		bad(path+" does not work", text, reinstall(w.GOOS, "bash"))
 	}
 	if err := w.PTY(); err != nil {
 		bad("the agent's shell cannot open a pseudo-terminal", err.Error(), "mount /dev/pts (in a container: docker run --tty, or an image with /dev/ptmx)")
@@ -48,5 +50,13 @@ func install(goos, name string) string {
 	if goos == "darwin" {
 		return "brew install " + name
 	}
-	return "sudo apt install " + name + ", or use your system's package manager"
+	return "sudo apt-get install -y " + name + ", or use your system's package manager"
+}
+
+// reinstall repairs a program that is there and does not run.
+func reinstall(goos, name string) string {
+	if goos == "darwin" {
+		return "brew reinstall " + name
+	}
+	return "sudo apt-get install --reinstall -y " + name + ", or use your system's package manager"
 }

@@ -46,7 +46,7 @@ func checkGuard(ctx context.Context, w *World) Result {
 		status, err := w.knock(ctx, g, a.change)
 		switch {
 		case err != nil:
-			return r.fail("the gateway at "+g.URL+" does not answer", err.Error(), "run ohgw status for details")
+			return r.fail("the gateway at "+g.URL+" does not answer", err.Error(), "ohgw status")
 		case status == a.want:
 		case status == http.StatusOK && a.want == http.StatusUnauthorized && g.Key == "":
 			r = r.warn("every program on this machine can run commands as you", "no API key is required", a.repair)
@@ -55,7 +55,7 @@ func checkGuard(ctx context.Context, w *World) Result {
 		}
 	}
 	if status, err := w.knock(ctx, g, func(*http.Request) {}); err == nil && status == http.StatusForbidden {
-		r = r.fail("a valid request was refused", fmt.Sprintf("status %d", status), "run ohgw status for details")
+		r = r.fail("a valid request was refused", fmt.Sprintf("status %d", status), "ohgw status")
 	}
 	return r
 }

@@ -5,6 +5,15 @@ import (
 	"strings"
 )
 
+// use is the command that activates a profile. With one profile only, it is that
+// one.
+func use(p Profiles) string {
+	if len(p.Names) > 0 {
+		return "ohgw profiles use " + p.Names[0]
+	}
+	return "ohgw profiles use NAME"
+}
+
 // checkKey looks whether the active profile has a key. It reads none.
 func checkKey(ctx context.Context, w *World) Result {
 	s, err := w.Settings()
@@ -25,7 +34,7 @@ func checkKey(ctx context.Context, w *World) Result {
 	case p.Count == 0:
 		return skip("there is no profile")
 	case p.Active == nil:
-		return Result{Verdict: OK}.warn("no profile is active, so there is no model \"openhands\"", "", "ohgw profiles use NAME (ohgw profiles list)")
+		return Result{Verdict: OK}.warn("no profile is active, so there is no model \"openhands\"", "", use(p))
 	}
 	a := p.Active
 	switch {
@@ -37,6 +46,9 @@ func checkKey(ctx context.Context, w *World) Result {
 	why := "no key is stored, and the profile has none"
 	if len(a.Variables) > 0 {
 		why += ", and " + strings.Join(a.Variables, " and ") + " is not set"
+	}
+	if a.Withheld != "" {
+		why = "the " + a.Withheld + " is only sent to that provider's hosts, and the profile has another base URL"
 	}
 	return Result{}.fail("the active profile "+a.Name+" ("+a.Model+") has no key", why, "ohgw keys set "+a.Name)
 }

@@ -1,6 +1,9 @@
 package doctor
 
-import "context"
+import (
+	"context"
+	"strings"
+)
 
 // checkKeyStore asks the key store whether it works.
 func checkKeyStore(ctx context.Context, w *World) Result {
@@ -9,8 +12,12 @@ func checkKeyStore(ctx context.Context, w *World) Result {
 		return failed(err)
 	}
 	r := fine("the %s has %s", s.Name, plural(s.Keys, "key"))
+	if s.Plain > 0 { // that was chosen, and said when the keys were stored
+		r.Text += ", not encrypted (OH_SECRET_KEY was not set): only you can read the file"
+	}
 	if s.Problem != nil {
 		f := finding(s.Problem)
+		f.Repair = strings.ReplaceAll(f.Repair, "NAME", w.named(ctx))
 		// Without a key in it, other places may have all that are needed; check
 		// "key" reports whether.
 		if s.Keys > 0 {
@@ -26,8 +33,13 @@ func checkKeyStore(ctx context.Context, w *World) Result {
 	if s.Exposed {
 		r = r.fail("others can read "+s.Path, "replace keys that other users could read at their provider", "chmod 600 "+s.Path)
 	}
-	if s.Plain > 0 {
-		r = r.warn(plural(s.Plain, "key")+" in "+s.Path+" can be read by anyone who can read the file", "OH_SECRET_KEY was not set when they were stored", "export OH_SECRET_KEY=…, then ohgw keys set NAME --replace")
-	}
 	return r
+}
+
+// named is the name of the active profile, for commands; NAME if there is none.
+func (w *World) named(ctx context.Context) string {
+	if p, err := w.Profiles(ctx); err == nil && p.Active != nil {
+		return p.Active.Name
+	}
+	return "NAME"
 }

@@ -43,11 +43,11 @@ func checkLive(ctx context.Context, w *World) Result {
 	took := w.Now().Sub(began)
 	switch {
 	case err != nil:
-		return Result{}.fail("the model sent no answer", err.Error(), "run ohgw status for details")
+		return Result{}.fail("the model sent no answer", err.Error(), w.tryModel(ctx))
 	case status != http.StatusOK:
-		return Result{}.fail(answer.Error.Message, fmt.Sprintf("status %d, %s", status, answer.Error.Code), repairOf(answer.Error.Code))
+		return Result{}.fail(answer.Error.Message, fmt.Sprintf("status %d, %s", status, answer.Error.Code), w.repairOf(ctx, answer.Error.Code))
 	case len(answer.Choices) == 0 || answer.Choices[0].Message.Content == "":
-		return Result{}.fail("the answer is empty", "", "try another model: ohgw profiles use NAME")
+		return Result{}.fail("the answer is empty", "", w.tryModel(ctx))
 	}
 	price := "cost unknown"
 	if cost := answer.Extension.Cost; cost > 0 {
@@ -85,21 +85,30 @@ func (w *World) ask(ctx context.Context, g Gateway) (int, completion, error) {
 	return resp.StatusCode, answer, nil
 }
 
+// tryModel is the command that asks the active model without an agent, and says
+// what is wrong.
+func (w *World) tryModel(ctx context.Context) string {
+	if p, err := w.Profiles(ctx); err == nil && p.Active != nil {
+		return "ohgw profiles check --live " + p.Active.Name
+	}
+	return "ohgw profiles check --live"
+}
+
 // repairOf says what to do about an error code of the gateway.
-func repairOf(code string) string {
+func (w *World) repairOf(ctx context.Context, code string) string {
 	switch code {
 	case "model_not_found":
-		return "activate a profile: ohgw profiles use NAME"
+		return "ohgw profiles use NAME"
 	case "llm_error":
-		return "check the active profile's key and model: ohgw keys status, ohgw profiles check"
+		return w.tryModel(ctx)
 	case "agent_server_unavailable", "agent_server_lost", "agent_server_error":
-		return "check the agent-server: ohgw status"
+		return "ohgw status"
 	case "agent_unavailable", "agent_error", "agent_lost":
-		return "the message and the log of ohgw serve show what to repair: a profile, OpenHands' settings, or the disk"
+		return "ohgw logs"
 	case "missing_api_key", "invalid_api_key":
-		return "set a token: export OHGW_API_KEY=$(ohgw tokens create NAME)"
+		return "export OHGW_API_KEY=$(ohgw tokens create NAME)"
 	case "rate_limit_exceeded", "conversation_busy":
-		return "try again when fewer agents run: ohgw status"
+		return "wait until fewer agents run: ohgw ps"
 	}
-	return "the log of ohgw serve has details"
+	return "ohgw logs"
 }

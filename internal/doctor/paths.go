@@ -65,17 +65,14 @@ func (w *World) directory(r Result, dir string, written bool) Result {
 	}
 	switch {
 	case err != nil:
-		return r.fail("the directory "+dir+" cannot be read", cause(err), "make it yours: sudo chown $USER "+word(dir))
+		return w.closed(r, dir, err)
 	case !info.IsDir():
-		return r.fail(dir+" is not a directory", "", "move it away: mv "+word(dir)+" "+word(dir+".old"))
+		return r.fail(dir+" is not a directory", "", "mv "+word(dir)+" "+word(dir+".old"))
+	case w.GOOS != "windows" && w.Mine(info) && info.Mode().Perm()&0o500 != 0o500:
+		return r.fail(fmt.Sprintf("you cannot read %s (mode %04o)", dir, info.Mode().Perm()), "", "chmod u+rwx "+word(dir))
 	}
-	if own := filepath.Base(dir) == "ohgw"; own && w.GOOS != "windows" {
-		switch mode := info.Mode().Perm(); {
-		case mode&0o022 != 0:
-			r = r.fail(fmt.Sprintf("other users can write to %s (mode %04o)", dir, mode), "other users could replace your files", "chmod 700 "+word(dir))
-		case mode&0o077 != 0 && written:
-			r = r.warn(fmt.Sprintf("other users can look into %s (mode %04o)", dir, mode), "", "chmod 700 "+word(dir))
-		}
+	if filepath.Base(dir) == "ohgw" && w.GOOS != "windows" {
+		r = private(r, dir, info.Mode().Perm(), written)
 	}
 	if !written {
 		return r
@@ -83,12 +80,45 @@ func (w *World) directory(r Result, dir string, written bool) Result {
 	return w.writable(r, dir)
 }
 
+// private looks whether others can use a directory of ours.
+func private(r Result, dir string, mode fs.FileMode, written bool) Result {
+	switch {
+	case mode&0o022 != 0:
+		return r.fail(fmt.Sprintf("other users can write to %s (mode %04o)", dir, mode), "other users could replace your files", "chmod 700 "+word(dir))
+	case mode&0o077 != 0 && written:
+		return r.warn(fmt.Sprintf("other users can look into %s (mode %04o)", dir, mode), "", "chmod 700 "+word(dir))
+	}
+	return r
+}
+
 func (w *World) writable(r Result, dir string) Result {
 	err := w.Writable(dir)
 	if err == nil || storage.Of(err) == storage.Full { // room tells about that
 		return r
 	}
-	return r.fail("cannot write to "+dir, cause(err), "make it yours: sudo chown $USER "+word(dir)+", or set XDG_STATE_HOME and XDG_RUNTIME_DIR to other directories")
+	if storage.Of(err) == storage.ReadOnly {
+		return r.fail(dir+" is on a read-only disk", cause(err), "set XDG_STATE_HOME to a directory on another disk: export XDG_STATE_HOME=/tmp/state")
+	}
+	return r.fail("cannot write to "+dir, cause(err), w.open(dir))
+}
+
+// closed reports a directory that cannot be looked into: one above it lacks the
+// rights.
+func (w *World) closed(r Result, dir string, err error) Result {
+	above := filepath.Dir(dir)
+	for _, statErr := w.Stat(above); statErr != nil && above != filepath.Dir(above); _, statErr = w.Stat(above) {
+		above = filepath.Dir(above)
+	}
+	return r.fail("the directory "+dir+" cannot be read", cause(err), w.open(above))
+}
+
+// open is the command that gives the user the rights for a directory: a mode
+// where it is the user's own, the directory itself where it is not.
+func (w *World) open(dir string) string {
+	if info, err := w.Stat(dir); err == nil && w.Mine(info) && info.Mode().Perm()&0o700 != 0o700 {
+		return "chmod u+rwx " + word(dir)
+	}
+	return "sudo chown $USER " + word(dir)
 }
 
 // room looks whether there is space for what ohgw and its agents write.

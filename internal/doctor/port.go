@@ -22,7 +22,7 @@ func checkPort(ctx context.Context, w *World) Result {
 		return fine("%s is free", s.Addr)
 	}
 	f := finding(err)
-	return Result{}.fail(f.Text, f.Cause, "to use any free port: ohgw serve --addr 127.0.0.1:0; or "+f.Repair)
+	return Result{}.fail(f.Text, f.Cause, "use any free port: ohgw serve --addr 127.0.0.1:0")
 }
 
 func samePort(a, b string) bool {

@@ -5,10 +5,15 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/profile"
+	"github.com/ohgw/ohgw/internal/profile/canon"
 )
 
 // keyMissing is the code of a profile without a key.
 const keyMissing = "key-missing"
+
+// retired is the code of a profile whose model OpenHands no longer lists. Whether
+// it still answers matters for the active one only.
+const retired = string(canon.ReportRetired)
 
 // most is how many findings of one check are told.
 const most = 5
@@ -26,15 +31,18 @@ func checkProfiles(ctx context.Context, w *World) Result {
 		return fine("%s in the agent-server, which stores them itself", plural(n, "profile"))
 	}
 	if p.Count == 0 {
-		return Result{Verdict: OK}.warn("there is no LLM profile in "+p.Base, "", "ohgw profiles add NAME --model PROVIDER/MODEL, or ohgw serve --demo to try without")
+		return Result{Verdict: OK}.warn("there is no LLM profile in "+p.Base, "", "ohgw profiles add, which asks for provider, key and model; or without a key: ohgw chat --demo")
 	}
-	r := fine("%s in %s", plural(p.Count, "profile"), p.Base)
+	return p.tell(fine("%s in %s", plural(p.Count, "profile"), p.Base))
+}
+
+// tell adds the problems to a result, the worst first.
+func (p *Profiles) tell(r Result) Result {
 	told, left := 0, 0
-	for _, severity := range []profile.Severity{profile.Error, profile.Warning} {
+	for _, severity := range []profile.Severity{profile.Error, profile.Warning, profile.Note} {
 		for _, problem := range p.Report.Problems {
 			switch {
-			case problem.Severity != severity:
-			case problem.Code == keyMissing && p.Active != nil && problem.Profile == p.Active.Name: // check "key" tells
+			case problem.Severity != severity || !p.matters(problem):
 			case told == most:
 				left++
 			default:
@@ -49,6 +57,19 @@ func checkProfiles(ctx context.Context, w *World) Result {
 	return r
 }
 
+// matters reports whether a problem is told here. The check "key" tells of the
+// active profile's key, and notes are for those who ask for them.
+func (p *Profiles) matters(problem profile.Problem) bool {
+	active := p.Active != nil && problem.Profile == p.Active.Name
+	switch {
+	case problem.Code == keyMissing:
+		return !active
+	case problem.Severity == profile.Note:
+		return active && problem.Code == retired
+	}
+	return true
+}
+
 // describe makes a finding of a problem. Only the active profile is needed for
 // ohgw to work; the others are for whoever asks for them.
 func describe(p profile.Problem, active *ActiveProfile) Finding {
@@ -59,6 +80,9 @@ func describe(p profile.Problem, active *ActiveProfile) Finding {
 	f := Finding{Verdict: Warning, Text: subject + ": " + p.Text, Repair: p.Repair}
 	if p.Severity == profile.Error && active != nil && p.Profile == active.Name {
 		f.Verdict = Failed
+	}
+	if p.Code == retired {
+		f.Text, f.Repair = subject+": the model is retired: OpenHands does not list it any more", "ohgw profiles check --live "+p.Profile
 	}
 	if f.Repair == "" {
 		f.Repair = strings.TrimSpace("ohgw profiles check " + p.Profile)

@@ -25,12 +25,17 @@ type World struct {
 	Settings func() (*config.Settings, error)
 	Paths    func() (paths.Set, error)
 	Stat     func(path string) (fs.FileInfo, error)
+	// Mine reports whether the user owns a file.
+	Mine func(fs.FileInfo) bool
 	// Writable tells why no file can be made in a directory; it leaves none.
 	Writable func(dir string) error
 	// Free is how many bytes can still be written below a directory.
 	Free func(dir string) (uint64, error)
 
 	KeyStore func(context.Context) (KeyStore, error)
+	// Provider asks the provider of the active profile for its models, which
+	// costs nothing.
+	Provider func(context.Context) (Provider, error)
 	Profiles func(context.Context) (Profiles, error)
 
 	// Bind tells why nothing can listen on an address. Nothing does afterwards.
@@ -74,6 +79,7 @@ type KeyStore struct {
 type Profiles struct {
 	Base   string
 	Count  int
+	Names  []string // of those that OpenHands can load, sorted
 	Report profile.CheckReport
 	Active *ActiveProfile // nil: none is active
 }
@@ -88,6 +94,21 @@ type ActiveProfile struct {
 	NeedsNone string
 	// Variables could hold its key.
 	Variables []string
+	// Withheld is a key of its provider that is not sent to the base URL of the
+	// profile; "" if there is none.
+	Withheld string
+}
+
+// Provider is what the provider of the active profile answered.
+type Provider struct {
+	Host  string // with its port, if the URL has one
+	Model string // of the profile, as the provider calls it
+	// Models are those that the key can use; nil if the provider lists none.
+	Models []string
+	// Problem is why there is no answer, with its repair; nil if there is one.
+	Problem *Finding
+	// Change is the command that changes the profile, up to its --model.
+	Change string
 }
 
 // Backend is what runs the agents.

@@ -84,7 +84,7 @@ func (f finding) setKey() string {
 
 // missing reports a profile that has no key anywhere.
 func (f finding) missing(summary Summary, e document.Entry) {
-	if f.c.keys == nil || summary.Auth == "subscription" || f.c.keys.Keyless(summary.Model) {
+	if f.c.keys == nil || summary.Auth == "subscription" || f.c.keys.Keyless(summary.Subject()) {
 		return
 	}
 	subject := summary.Subject()

@@ -221,8 +221,12 @@ func (r *Resolver) provider(model string) Provider {
 	return Provider{Prefix: prefix}
 }
 
-// Keyless reports whether a model works without a key.
-func (r *Resolver) Keyless(model string) bool { return r.provider(model).Keyless }
+// Keyless reports whether a model works without a key: its provider asks for
+// none, or its server is on this machine.
+func (r *Resolver) Keyless(s Subject) bool {
+	base, _ := r.base(s)
+	return r.provider(s.Model).Keyless || base != "" && here(base)
+}
 
 // Variables are the environment variables that can hold the key of a model.
 func (r *Resolver) Variables(model string) []string {

@@ -172,7 +172,7 @@ func TestKeylessModels(t *testing.T) {
 	t.Parallel()
 	r := secret.NewResolver(nil, secret.Providers(), lookup(nil))
 	for model, want := range map[string]bool{"ollama/x": true, "bedrock/x": true, "openai/x": false, "gpt-5.5": false, "nobody/x": false} {
-		if got := r.Keyless(model); got != want {
+		if got := r.Keyless(secret.Subject{Model: model}); got != want {
 			t.Errorf("Keyless(%s) = %v", model, got)
 		}
 	}

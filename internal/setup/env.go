@@ -29,6 +29,7 @@ type Env struct {
 	PID      int                                  // of this process
 	LookPath func(program string) (string, error) // where a program is
 	Root     bool                                 // this is the user who may do everything
+	UID      int                                  // of the user; -1 where there are none
 	Getwd    func() (string, error)               // the working directory
 
 	// Keyring is the system keyring if it is nil.

@@ -3,6 +3,7 @@ package setup
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/fault"
@@ -35,7 +36,15 @@ func KeyFault(ctx context.Context, err error, s *KeyStore) error {
 }
 
 // otherStores are the alternatives to a keyring.
-const otherStores = "store keys in a private file with --key-store file, or set a variable such as OPENAI_API_KEY"
+const otherStores = "store keys in a private file: ohgw keys set NAME --key-store file; or set a variable such as OPENAI_API_KEY"
+
+// unlock is the command that lets a person unlock the keyring.
+func unlock() string {
+	if runtime.GOOS == "darwin" {
+		return "unlock it: security unlock-keychain; or "
+	}
+	return "unlock it: ohgw keys status waits until the desktop has asked for its password; or "
+}
 
 func unavailable(err *secret.UnavailableError) error {
 	f := &fault.Error{Msg: "the system keyring does not work", Hint: otherStores, Code: fault.Credential, Err: err.Err}
@@ -46,10 +55,10 @@ func unavailable(err *secret.UnavailableError) error {
 		f.Msg = "this system has no keyring"
 	case secret.NoAnswer:
 		f.Msg = "the keyring does not answer; it may be locked"
-		f.Hint = "unlock it, or " + otherStores
+		f.Hint = unlock() + otherStores
 	case secret.Failed:
 		if err.Err != nil && strings.Contains(err.Err.Error(), "unlock") {
-			f.Msg, f.Hint = "the keyring is locked", "unlock it, or "+otherStores
+			f.Msg, f.Hint = "the keyring is locked", unlock()+otherStores
 		}
 	}
 	return f

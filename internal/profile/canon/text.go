@@ -12,7 +12,7 @@ func (a Action) Text() string {
 	case ReportAmbiguous:
 		return "has no base URL, so requests go to LITELLM_PROXY_API_BASE or to OpenAI"
 	case ReportRetired:
-		return "retired model; to see whether the proxy still serves it, run ohgw profiles check --live"
+		return "has a retired model, which the proxy may still serve"
 	case ReportUnlisted:
 		return "base_url is OpenHands' proxy, which never listed this model"
 	case ReportNearMiss:

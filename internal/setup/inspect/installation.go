@@ -39,28 +39,37 @@ type Installation struct {
 	Settings func() (*config.Settings, error)
 	http     *http.Client
 
-	mu      sync.Mutex // one look at a time
-	backend *found[agents.Backend]
-	store   *found[doctor.KeyStore]
-	files   *found[doctor.Profiles]
-	gateway *found[*trial]
+	backend found[agents.Backend]
+	store   found[doctor.KeyStore]
+	files   found[doctor.Profiles]
+	gateway found[*trial]
 }
 
-// found is the outcome of a look.
+// found is the outcome of a look. Two looks at one thing are one; looks at
+// different things do not wait for each other.
 type found[T any] struct {
+	mu    sync.Mutex
+	done  bool
 	value T
 	err   error
 }
 
 // look looks the first time, and remembers.
-func look[T any](p *Installation, slot **found[T], look func() (T, error)) (T, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if *slot == nil {
-		value, err := look()
-		*slot = &found[T]{value, err}
+func (f *found[T]) look(look func() (T, error)) (T, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.done {
+		f.value, f.err = look()
+		f.done = true
 	}
-	return (*slot).value, (*slot).err
+	return f.value, f.err
+}
+
+// seen is what a look found; false if there was none, or it failed.
+func (f *found[T]) seen() (T, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.value, f.done && f.err == nil
 }
 
 // New makes the checks of this installation. The settings are read when the
@@ -77,8 +86,8 @@ func (p *Installation) World() *doctor.World {
 	}
 	return &doctor.World{
 		Now: p.Now, Built: built, GOOS: runtime.GOOS, Root: p.Root, Getenv: p.Getenv,
-		Settings: p.Settings, Paths: p.Paths, Stat: os.Stat, Writable: writable, Free: freeSpace,
-		KeyStore: p.keyStoreState, Profiles: p.profileState,
+		Settings: p.Settings, Paths: p.Paths, Stat: os.Stat, Mine: func(f fs.FileInfo) bool { return mine(f, p.UID) }, Writable: writable, Free: freeSpace,
+		KeyStore: p.keyStoreState, Profiles: p.profileState, Provider: p.providerState,
 		Bind: p.bind, Owner: func(ctx context.Context, addr string) string { return serving.WhoListens(ctx, p.Env, addr) },
 		Backend: p.backendState, Do: p.http.Do, ServerClock: p.serverClock,
 		LookPath: p.LookPath, Output: output, PTY: openPTY,
@@ -94,14 +103,12 @@ func (p *Installation) serverClock(ctx context.Context, address string) (time.Ti
 
 // Close ends what was started for the checks.
 func (p *Installation) Close() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	var errs []error
-	if p.gateway != nil && p.gateway.value != nil {
-		errs = append(errs, p.gateway.value.close())
+	if t, ok := p.gateway.seen(); ok {
+		errs = append(errs, t.close())
 	}
-	if p.backend != nil && p.backend.err == nil {
-		errs = append(errs, p.backend.value.Close())
+	if b, ok := p.backend.seen(); ok {
+		errs = append(errs, b.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -139,7 +146,7 @@ func (p *Installation) bind(ctx context.Context, addr string) error {
 }
 
 func (p *Installation) keyStoreState(ctx context.Context) (doctor.KeyStore, error) {
-	return look(p, &p.store, func() (doctor.KeyStore, error) {
+	return p.store.look(func() (doctor.KeyStore, error) {
 		s, err := p.Settings()
 		if err != nil {
 			return doctor.KeyStore{}, err
@@ -168,7 +175,7 @@ func (p *Installation) keyStoreState(ctx context.Context) (doctor.KeyStore, erro
 }
 
 func (p *Installation) profileState(ctx context.Context) (doctor.Profiles, error) {
-	return look(p, &p.files, func() (doctor.Profiles, error) {
+	return p.files.look(func() (doctor.Profiles, error) {
 		places, err := p.Places()
 		if err != nil {
 			return doctor.Profiles{}, err
@@ -190,6 +197,9 @@ func (p *Installation) profileState(ctx context.Context) (doctor.Profiles, error
 			return doctor.Profiles{}, p.ProfileFault(ctx, err, "")
 		}
 		for _, s := range list {
+			if s.Usable() {
+				out.Names = append(out.Names, s.Name)
+			}
 			if s.Active {
 				out.Active = ActiveProfile(&s, keys, names)
 			}
@@ -226,15 +236,18 @@ func ActiveProfile(s *profile.Summary, keys *secret.Resolver, names []string) *d
 		active.KeyFrom = from.String()
 	case s.Auth == "subscription":
 		active.NeedsNone = "uses a subscription"
-	case keys.Keyless(s.Model):
+	case keys.Keyless(s.Subject()):
 		active.NeedsNone = "needs no key"
+	}
+	if withheld := keys.Withheld(s.Subject(), names); withheld.Kind != secret.FromNowhere {
+		active.Withheld = withheld.String()
 	}
 	return active
 }
 
 // open chooses the backend as serve would.
 func (p *Installation) open(ctx context.Context) (agents.Backend, error) {
-	return look(p, &p.backend, func() (agents.Backend, error) {
+	return p.backend.look(func() (agents.Backend, error) {
 		s, err := p.Settings()
 		if err != nil {
 			return agents.Backend{}, err

@@ -31,7 +31,7 @@ func (p *Installation) openGateway(ctx context.Context) (doctor.Gateway, error) 
 	if err != nil {
 		return doctor.Gateway{}, err
 	}
-	t, err := look(p, &p.gateway, func() (*trial, error) { return p.try(ctx, backend) })
+	t, err := p.gateway.look(func() (*trial, error) { return p.try(ctx, backend) })
 	if err != nil {
 		return doctor.Gateway{}, err
 	}

@@ -22,6 +22,7 @@ const (
 	Answered      Outcome = "ok"
 	NotLoaded     Outcome = "not-loaded"     // OpenHands would not, either
 	NotAsked      Outcome = "not-asked"      // only an agent-server can
+	Unusable      Outcome = "unusable"       // no request can be made of it
 	KeyMissing    Outcome = "key-missing"    // there is no key anywhere
 	keyUnreadable Outcome = "key-unreadable" // there may be one, which cannot be read now
 	KeyRefused    Outcome = "key-refused"
@@ -73,11 +74,13 @@ func (c *Check) explain(r *Result, key *profileKey, err error) {
 	again := "ohgw profiles check --live " + r.Profile
 	switch {
 	case err == nil:
-		r.fail(Answered, fmt.Sprintf("answered after %.1f s, with the %s", r.Seconds, key.origin), "")
+		r.fail(Answered, fmt.Sprintf("answered in %.1f s, %s", r.Seconds, withKey(key.origin)), "")
 	case errors.Is(err, errTimeout):
 		r.fail(TimedOut, err.Error(), again+" --timeout "+(2*c.timeout).String())
+	case isFault && c.needsServer(key):
+		r.fail(NotAsked, unfit.Msg, unfit.Hint)
 	case isFault:
-		r.fail(NotAsked, "the model cannot be called from here: "+unfit.Msg, unfit.Hint)
+		r.fail(Unusable, unfit.Msg, r.command(unfit.Hint))
 	case !isLLM:
 		r.fail(Refused, err.Error(), "ohgw profiles show "+r.Profile)
 	case failed.Code == llm.CodeAuthentication && failed.Status == 0:
@@ -85,7 +88,33 @@ func (c *Check) explain(r *Result, key *profileKey, err error) {
 	default:
 		o := outcomeOf(failed)
 		r.fail(o, said(failed), r.repairOf(o, again))
+		if o == Unreachable || failed.Status == http.StatusBadRequest && strings.Contains(said(failed), "HTTPS server") {
+			r.Repair = addressRepair(key.profile, said(failed))
+		}
 	}
+}
+
+// needsServer reports whether only an agent-server can ask the model.
+func (c *Check) needsServer(key *profileKey) bool {
+	cfg, err := c.config(key.profile, key)
+	return err == nil && llm.NeedsServer(&cfg.Profile)
+}
+
+// withKey says which key was used.
+func withKey(from secret.Origin) string {
+	if from.Kind == secret.FromNowhere {
+		return "without a key"
+	}
+	return "with the " + from.String()
+}
+
+// command is a hint with the command that changes the profile.
+func (r *Result) command(hint string) string {
+	change := "ohgw profiles add " + r.Profile + " --replace"
+	if hint == "" {
+		return change
+	}
+	return hint + ": " + change
 }
 
 // noKey explains a call that was not made because it had no key.
