@@ -311,7 +311,11 @@ none: profiles migrate --dry-run
 none: profiles migrate
 none: profiles migrate --as-openhands stranded
 none: profiles add more --from-settings
-none: profiles add another --model openai/x
+none: profiles add another --model openai/x --no-check
+stored: profiles add keyed --model openai/x --no-check
+stored: profiles add tried --model openai/x --base-url http://127.0.0.1:1/v1
+stored: profiles add read --provider openai --model x --key-from stdin --no-check --use
+none: profiles add named --model openai/x --key-from env:OPENAI_API_KEY --no-check
 none: profiles rename another third
 none: profiles remove third --yes
 none: config show

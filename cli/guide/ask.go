@@ -278,7 +278,7 @@ func (g *guide) change(what string) {
 	case otherURL:
 		g.plan.BaseURL, g.compatible, g.listed = "", true, false
 	case otherSource:
-		g.plan = firstrun.Plan{Name: g.plan.Name}
+		g.plan = firstrun.Plan{Name: g.plan.Name, Stored: g.plan.Stored}
 		g.compatible, g.keyDone, g.ownKey, g.listed, g.models = false, false, false, false, nil
 	case saveAnyway:
 		g.tried = true

@@ -107,7 +107,8 @@ func (g *guide) open(ctx context.Context) (err error) {
 			return g.Setup().ProfileFault(ctx, profile.ErrName, g.Name)
 		}
 		names, err := g.store.Names()
-		if err == nil && !g.Replace && slices.Contains(names, g.Name) {
+		g.plan.Stored = err == nil && slices.Contains(names, g.Name)
+		if g.plan.Stored && !g.Replace {
 			return g.Setup().ProfileFault(ctx, profile.ErrExists, g.Name)
 		}
 	}

@@ -29,6 +29,7 @@ type Plan struct {
 	Model    string
 	BaseURL  string       // "" for the provider's own
 	Key      secret.Value // given for this profile; zero: none, or one that is found elsewhere
+	Stored   bool         // a profile of that name is there and is replaced: its stored key stays
 }
 
 // FullModel is the model as profiles name it: with its provider.
@@ -83,7 +84,7 @@ func (s *Setup) preview(p Plan) (*profile.Profile, error) {
 
 // KeyOrigin reports where the key of a plan comes from if none is given: from
 // what is stored for its provider, or from a variable. The kind is FromNowhere
-// if there is none. What is stored for a profile of that name does not count.
+// if there is none.
 func (s *Setup) KeyOrigin(ctx context.Context, p Plan) secret.Origin {
 	p.Key = secret.Value{}
 	made, err := s.preview(p)
@@ -94,8 +95,9 @@ func (s *Setup) KeyOrigin(ctx context.Context, p Plan) secret.Origin {
 	if err != nil {
 		names = nil // A store that cannot be asked has no key for anybody.
 	}
-	own := secret.ProfileEntry(made.Base, made.Name, secret.APIKey)
-	names = slices.DeleteFunc(names, func(name string) bool { return name == own })
+	if own := secret.ProfileEntry(made.Base, made.Name, secret.APIKey); !p.Stored {
+		names = slices.DeleteFunc(names, func(name string) bool { return name == own })
+	}
 	return s.resolver.Locate(made.Subject(secret.APIKey), names)
 }
 
