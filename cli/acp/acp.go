@@ -74,7 +74,7 @@ func run(ctx context.Context, o *options) (err error) {
 	defer restore()
 	g := &opener{options: o, settings: s, log: o.Logger("text")}
 	err = acp.Serve(ctx, acp.Config{
-		Open: g.open, Workspace: g.workspace, Explain: explain,
+		Open: g.open, Workspace: g.workspace, Confirmation: g.confirmation, Explain: explain,
 		Model: o.model, NewID: uuid.New, Version: buildinfo.Get().Version, Log: g.log,
 	}, o.Stdin, o.Stdout)
 	if g.own != nil {

@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/workdir"
 )
@@ -53,4 +55,20 @@ func within(dir string, roots []string) (string, error) {
 		return dir, nil
 	}
 	return "", fault.New(fmt.Sprintf("this ohgw works in %s only, and not in %s", setup.Clean(roots[0]), setup.Clean(dir)), "restart it without --workspace", nil)
+}
+
+// confirmation is the confirmation mode of new conversations, and whether the
+// editor may choose a lower one.
+func (g *opener) confirmation(ctx context.Context) (mode gateway.Confirmation, lower bool) {
+	if g.own == nil {
+		h := g.daemon.Health(ctx)
+		if h.Confirmation == nil {
+			return "", true
+		}
+		return gateway.Confirmation(h.Confirmation.Mode), h.Confirmation.Lower || h.Confirmation.Mode == ""
+	}
+	if g.settings.Origin("confirm").Kind == config.FromDefault {
+		return "", true
+	}
+	return gateway.Confirmation(g.settings.Confirm), true
 }

@@ -32,10 +32,13 @@ type Config struct {
 	// gateway takes it, or why it cannot. Empty: the gateway's choice. It is
 	// called after Open.
 	Workspace func(ctx context.Context, dir string) (string, error)
-	Model     string // empty: the gateway's preferred one
-	NewID     func() string
-	Version   string // of this program
-	Log       *slog.Logger
+	// Confirmation is the mode of new conversations, or empty if OpenHands'
+	// settings say, and whether a lower one can be chosen. It is called after Open.
+	Confirmation func(ctx context.Context) (mode gateway.Confirmation, lower bool)
+	Model        string // empty: the gateway's preferred one
+	NewID        func() string
+	Version      string // of this program
+	Log          *slog.Logger
 	// Explain is an error as a person should read it, in one line.
 	Explain func(err error) string
 }
@@ -65,6 +68,11 @@ func Serve(ctx context.Context, cfg Config, in io.Reader, out io.Writer) error {
 		methodInitialize:   reading(a.initialize),
 		methodAuthenticate: reading(a.authenticate),
 		methodNew:          reading(a.newSession),
+		methodLoad:         reading(a.loadSession),
+		methodResume:       reading(a.resumeSession),
+		methodClose:        reading(a.closeSession),
+		methodSetMode:      reading(a.setMode),
+		methodSetOption:    reading(a.setOption),
 		methodPrompt:       reading(a.prompt),
 	}
 	return a.conn.Serve(ctx, in, a)
@@ -133,7 +141,8 @@ func (a *Agent) initialize(_ context.Context, p initializeParams) (any, jsonrpc.
 		Info: implementation{Name: "ohgw", Title: "OpenHands (ohgw)", Version: a.cfg.Version},
 	}
 	r.Capabilities.Prompt.Image, r.Capabilities.Prompt.EmbeddedContext = true, true
-	r.Capabilities.Session = map[string]struct{}{}
+	r.Capabilities.LoadSession = true
+	r.Capabilities.Session = map[string]struct{}{"resume": {}, "close": {}}
 	return r, nil, nil
 }
 
@@ -145,25 +154,19 @@ func (a *Agent) authenticate(context.Context, struct{}) (any, jsonrpc.Work, erro
 // newSession begins a session.
 func (a *Agent) newSession(ctx context.Context, p newParams) (any, jsonrpc.Work, error) {
 	if !filepath.IsAbs(p.Dir) {
-		return nil, nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "cwd is not an absolute path")
+		return nil, nil, errDir()
 	}
 	return nil, func() (any, error) {
 		endpoint, err := a.open(ctx)
 		if err != nil {
 			return nil, a.problem(ctx, err)
 		}
-		s := &session{id: a.cfg.NewID(), dir: p.Dir, model: a.cfg.Model}
+		s := &session{id: a.cfg.NewID(), dir: p.Dir}
 		if s.workspace, err = a.cfg.Workspace(ctx, p.Dir); err != nil {
 			return nil, a.problem(ctx, err)
 		}
-		if s.model == "" {
-			models, err := endpoint.Models(ctx)
-			if err != nil {
-				return nil, a.problem(ctx, err)
-			}
-			if s.model = gateway.Preferred(models); s.model == "" {
-				return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "there is no model yet; run ohgw in a terminal to set one up")
-			}
+		if err := a.choose(ctx, endpoint, s); err != nil {
+			return nil, err
 		}
 		if len(p.MCP) > 0 {
 			a.cfg.Log.Info("the editor's MCP servers are not used; OpenHands has its own", "servers", len(p.MCP))
@@ -171,8 +174,12 @@ func (a *Agent) newSession(ctx context.Context, p newParams) (any, jsonrpc.Work,
 		if err := a.add(s); err != nil {
 			return nil, err
 		}
-		return newResult{Session: s.id}, nil
+		return sessionResult{Session: s.id, Modes: s.modeState(), Options: s.options()}, nil
 	}, nil
+}
+
+func errDir() error {
+	return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "cwd is not an absolute path")
 }
 
 // open finds the gateway once.

@@ -29,6 +29,8 @@ type script struct {
 	err   error             // at the end of a turn without a Done
 	began chan struct{}     // gets one for each turn that waits
 
+	earlier map[string][]gateway.Item // by conversation
+
 	mu    sync.Mutex
 	asked []gateway.Question
 }
@@ -61,6 +63,16 @@ func (s *script) Ask(ctx context.Context, q gateway.Question) iter.Seq2[gateway.
 	}
 }
 
+func (s *script) Earlier(_ context.Context, id string, n int) ([]gateway.Item, bool, error) {
+	items, ok := s.earlier[id]
+	if !ok {
+		return nil, false, &gateway.Error{Kind: gateway.Refused, Code: "conversation_not_found"}
+	}
+	return items[max(0, len(items)-n):], false, nil
+}
+
+func (s *script) Delete(context.Context, string) error { return nil }
+
 // questions are those that were asked so far.
 func (s *script) questions() []gateway.Question {
 	s.mu.Lock()
@@ -84,9 +96,10 @@ func start(t *testing.T, s *script, change ...func(*acp.Config)) *editor {
 	out, ours := io.Pipe()
 	ids := 0
 	cfg := acp.Config{
-		Open:      func(context.Context) (gateway.Endpoint, error) { return s, nil },
-		Workspace: func(_ context.Context, dir string) (string, error) { return "in " + filepath.Base(dir), nil },
-		NewID:     func() string { ids++; return fmt.Sprintf("id%d", ids) }, Version: "1.0", Log: slog.New(slog.DiscardHandler),
+		Open:         func(context.Context) (gateway.Endpoint, error) { return s, nil },
+		Confirmation: func(context.Context) (gateway.Confirmation, bool) { return "", true },
+		Workspace:    func(_ context.Context, dir string) (string, error) { return "in " + filepath.Base(dir), nil },
+		NewID:        func() string { ids++; return fmt.Sprintf("id%d", ids) }, Version: "1.0", Log: slog.New(slog.DiscardHandler),
 		Explain: func(err error) string { return "explained: " + err.Error() },
 	}
 	for _, f := range change {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/internal/jsonrpc"
 )
 
@@ -17,11 +18,16 @@ type session struct {
 	dir       string // that the editor has open
 	workspace string // that directory for the gateway; empty: its choice
 
-	mu      sync.Mutex
-	model   string
-	stop    context.CancelCauseFunc // of the turn that runs, or nil
-	allowed map[string]bool         // actions that the user always allows; see key
-	cost    *float64                // US dollars so far, or nil where nobody knows
+	can choices
+
+	mu    sync.Mutex
+	model string
+	mode  string // as the editor shows it
+	// confirmation is the mode that the editor chose; empty: it chose none
+	confirmation gateway.Confirmation
+	stop         context.CancelCauseFunc // of the turn that runs, or nil
+	allowed      map[string]bool         // actions that the user always allows; see key
+	cost         *float64                // US dollars so far, or nil where nobody knows
 }
 
 // add keeps a new session.

@@ -95,8 +95,9 @@ func (a *Agent) run(ctx context.Context, s *session, m message) (string, error) 
 // ask sends a question and tells the editor what comes.
 func (t *turn) ask(ctx context.Context, endpoint gateway.Endpoint, q gateway.Question) (gateway.Done, error) {
 	t.s.mu.Lock()
-	q.Model, q.Conversation, q.Workspace, q.Key, q.Details = t.s.model, t.s.id, t.s.workspace, t.a.cfg.NewID(), true
+	q.Model, q.Confirmation = t.s.model, t.s.confirmation
 	t.s.mu.Unlock()
+	q.Conversation, q.Workspace, q.Key, q.Details = t.s.id, t.s.workspace, t.a.cfg.NewID(), true
 	t.key, t.started, t.back, t.held, t.actions, t.skip, t.pending = q.Key, false, "", "", 0, 0, nil
 	t.sent.Reset()
 	for p, err := range endpoint.Ask(ctx, q) {

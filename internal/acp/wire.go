@@ -7,6 +7,11 @@ const (
 	methodInitialize   = "initialize"
 	methodAuthenticate = "authenticate"
 	methodNew          = "session/new"
+	methodLoad         = "session/load"
+	methodResume       = "session/resume"
+	methodClose        = "session/close"
+	methodSetMode      = "session/set_mode"
+	methodSetOption    = "session/set_config_option"
 	methodPrompt       = "session/prompt"
 	methodCancel       = "session/cancel"
 	methodUpdate       = "session/update"
@@ -53,8 +58,69 @@ type newParams struct {
 	MCP []json.RawMessage `json:"mcpServers"`
 }
 
-type newResult struct {
+type loadParams struct {
 	Session string `json:"sessionId"`
+	Dir     string `json:"cwd"`
+}
+
+// sessionResult is a session that has begun, or begun again: then the editor
+// knows its ID.
+type sessionResult struct {
+	Session string     `json:"sessionId,omitempty"`
+	Modes   *modeState `json:"modes"`
+	Options []option   `json:"configOptions"`
+}
+
+type modeState struct {
+	Current   string `json:"currentModeId"`
+	Available []mode `json:"availableModes"`
+}
+
+type mode struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+}
+
+// option is a setting of a session.
+type option struct {
+	ID       string        `json:"id"`
+	Name     string        `json:"name"`
+	Category string        `json:"category"`
+	Type     string        `json:"type"`
+	Current  string        `json:"currentValue"`
+	Options  []optionValue `json:"options"`
+}
+
+type optionValue struct {
+	Value       string `json:"value"`
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+}
+
+type optionsResult struct {
+	Options []option `json:"configOptions"`
+}
+
+type optionsUpdate struct {
+	Kind    string   `json:"sessionUpdate"`
+	Options []option `json:"configOptions"`
+}
+
+type modeUpdate struct {
+	Kind string `json:"sessionUpdate"`
+	Mode string `json:"currentModeId"`
+}
+
+type setModeParams struct {
+	Session string `json:"sessionId"`
+	Mode    string `json:"modeId"`
+}
+
+type setOptionParams struct {
+	Session string          `json:"sessionId"`
+	Option  string          `json:"configId"`
+	Value   json.RawMessage `json:"value"`
 }
 
 // sessionParams are the parameters of what is about a session as a whole.
