@@ -22,6 +22,8 @@ type Config struct {
 	Out     io.Writer
 	Environ []string // "NAME=value"; TERM, COLORTERM, NO_COLOR and LANG matter
 	NoColor bool     // no colours, whatever Environ says
+	Theme   Theme    // the zero Theme is Auto
+	Mouse   bool     // clicks and the wheel are the chat's from the start
 	Plain   bool     // line by line, for screen readers: no screen, no cursor movement
 
 	// Interrupt brings a value for each Ctrl+C while Plain; on a screen that is

@@ -52,7 +52,7 @@ type prompter interface {
 }
 
 func newModel(ctx context.Context, cfg Config) *model {
-	m := &model{ctx: ctx, cfg: cfg, width: 80, height: 24, canvas: canvas{dark: true, coloured: true}}
+	m := &model{ctx: ctx, cfg: cfg, width: 80, height: 24, canvas: canvas{theme: cfg.Theme, dark: true, coloured: true}, mouse: cfg.Mouse}
 	m.chat = session.New(ctx, cfg.session("press r", "Ctrl+P", true), m)
 	m.status = status{chat: m.chat, place: cfg.Place, now: cfg.Now}
 	m.restyle()

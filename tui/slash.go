@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -55,7 +56,8 @@ func slashCommands() []slashCommand {
 		{name: "/save", args: "FILE", what: "save the conversation as Markdown", run: runSave},
 		{name: "/find", args: "TEXT", what: "search", onScreen: runFind},
 		{name: "/progress", what: "show or hide the agent's actions", onScreen: runProgress},
-		{name: "/mouse", what: "turn scrolling with the mouse wheel on or off", onScreen: runMouse},
+		{name: "/mouse", what: "let clicks open actions and the wheel scroll, or give the mouse back", onScreen: runMouse},
+		{name: "/theme", args: "NAME", what: "colours: auto, light, dark or terminal", onScreen: runTheme},
 		{name: "/help", what: "all keys and commands", run: runHelp},
 		{name: "/quit", what: "quit", run: runQuit},
 	}
@@ -219,7 +221,17 @@ func runProgress(m *model, _ string) (tea.Cmd, bool) { return nil, m.look(toggle
 func runMouse(m *model, _ string) (tea.Cmd, bool) {
 	m.mouse = !m.mouse
 	if m.mouse {
-		return m.Say("the wheel scrolls; Shift selects text"), true
+		return m.Say("a click opens an action, the wheel scrolls; Shift selects text"), true
 	}
 	return m.Say("the terminal handles the mouse again"), true
+}
+
+func runTheme(m *model, rest string) (tea.Cmd, bool) {
+	theme := Theme(strings.TrimSpace(rest))
+	if !slices.Contains([]Theme{Auto, Light, Dark, Terminal}, theme) {
+		return m.Say("themes are auto, light, dark and terminal: /theme NAME"), false
+	}
+	m.canvas.theme = theme
+	m.restyle()
+	return m.Say("theme: " + string(theme)), true
 }

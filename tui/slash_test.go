@@ -30,6 +30,7 @@ var uses = []struct {
 	{"/find", "/find code", "/code", "/find needs a screen.\n"},
 	{"/progress", "/progress", "● ready", "/progress needs a screen.\n"},
 	{"/mouse", "/mouse", "the wheel scrolls", "/mouse needs a screen.\n"},
+	{"/theme", "/theme dark", "theme: dark", "/theme needs a screen.\n"},
 	{"/help", "/help", "Help", "\n/retry: "},
 	{"/quit", "/quit", "", "ohgw chat --conversation i\n"},
 }

@@ -141,7 +141,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.DurationVar(&o.timeout, "timeout", 0, "interrupt a run after this `TIME`, e.g. 10m")
 	f.StringVar(&o.workspace, "workspace", "", "let the agent work in `DIR`; none: a new directory (default: the current directory)")
 	f.BoolVar(&o.yes, "yes", false, "let the agent work in the current directory without a question")
-	o.settings = kit.AddSettingsNamed(cmd, "url", "demo")
+	o.settings = kit.AddSettingsNamed(cmd, "url", "demo", "theme", "mouse")
 }
 
 // check looks at the flags, and brings the conversation's id into its usual form.
@@ -206,7 +206,7 @@ func run(ctx context.Context, o *options) (err error) {
 		return c.once(ctx)
 	}
 	c.findLocal(ctx, s)
-	return c.terminal(ctx)
+	return c.terminal(ctx, s.Chat)
 }
 
 // choose finds the conversation and the directory.

@@ -5,12 +5,13 @@ import (
 	"errors"
 
 	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/uuid"
 	"github.com/ohgw/ohgw/tui"
 )
 
 // terminal opens the chat on the terminal.
-func (c *session) terminal(ctx context.Context) error {
+func (c *session) terminal(ctx context.Context, look config.Chat) error {
 	recent, err := recent(c.App)
 	if err != nil {
 		return err
@@ -20,7 +21,7 @@ func (c *session) terminal(ctx context.Context) error {
 		Place: tui.Place{Title: c.place(), Notice: c.notice(), Demo: c.model == demoModel},
 		Hints: c.hints(),
 		In:    c.Stdin, Out: c.Stdout.Writer, Environ: c.Environ(), // the terminal itself: it has a size
-		NoColor: !c.Stdout.Color(), Plain: c.plain || c.Getenv("TERM") == "dumb",
+		NoColor: !c.Stdout.Color(), Theme: tui.Theme(look.Theme), Mouse: look.Mouse, Plain: c.plain || c.Getenv("TERM") == "dumb",
 		Start: tui.Start{
 			Model: c.model, Conversation: c.conversation, System: c.system, Text: c.prompt, Timeout: c.timeout, Workspace: c.directory,
 		},

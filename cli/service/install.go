@@ -95,7 +95,7 @@ func runInstall(ctx context.Context, o *installOptions) error {
 func warnVariables(a *kit.App, s *config.Settings) {
 	var names []string
 	for _, f := range config.Fields() {
-		if o := s.Origin(f.Key); o.Kind == config.FromEnv && f.Section != config.ClientSection {
+		if o := s.Origin(f.Key); o.Kind == config.FromEnv && f.Section != config.ClientSection && f.Section != config.ChatSection {
 			names = append(names, o.Name)
 		}
 	}

@@ -43,6 +43,7 @@ type Config struct {
 	ImageURLs    bool     // http(s) image URLs are fetched
 	Limits       Limits
 	Client       Client
+	Chat         Chat
 }
 
 // AgentServer is which OpenHands agent-server to use.
@@ -80,6 +81,12 @@ type Client struct {
 	URL string // of the daemon; "" to look for the one of this user
 }
 
+// Chat is how ohgw chat looks and behaves on a terminal.
+type Chat struct {
+	Theme string // auto, light, dark, terminal
+	Mouse bool   // clicks and the wheel are the chat's
+}
+
 // Default is every setting when nobody says anything.
 func Default() Config {
 	return Config{
@@ -100,6 +107,7 @@ func Default() Config {
 		History:      "quote",
 		Housekeeping: "llm",
 		WorkspacePer: "conversation",
+		Chat:         Chat{Theme: "auto"},
 		Limits:       Limits{Body: 32 << 20, Messages: 2000, Message: 1 << 20, Images: 16},
 	}
 }

@@ -9,6 +9,7 @@ type Section string
 const (
 	ServeSection  Section = "serve"  // ohgw serve
 	ClientSection Section = "client" // the commands that ask a running daemon
+	ChatSection   Section = "chat"   // ohgw chat on a terminal
 	KeySection    Section = "keys"   // whatever needs the LLM keys: serve, too
 )
 
@@ -232,6 +233,16 @@ func Fields() []Field { //nolint:funlen // A table is as long as it is.
 			Flag: "url", Env: "OHGW_URL", Key: "client.url", Arg: "URL", Section: ClientSection,
 			Help: "URL of the daemon to use; default: the one you started", check: checkURL,
 			at: func(c *Config) any { return &c.Client.URL },
+		},
+		{
+			Flag: "theme", Env: "OHGW_CHAT_THEME", Key: "chat.theme", Section: ChatSection,
+			Help: "colours of the chat; auto asks the terminal for its background, terminal uses the terminal's own 16 colours", Choices: []string{"auto", "light", "dark", "terminal"},
+			at: func(c *Config) any { return &c.Chat.Theme },
+		},
+		{
+			Flag: "mouse", Env: "OHGW_CHAT_MOUSE", Key: "chat.mouse", Section: ChatSection,
+			Help: "let a click open an action and the wheel scroll in the chat; hold Shift to select text",
+			at:   func(c *Config) any { return &c.Chat.Mouse },
 		},
 	}
 }

@@ -108,6 +108,10 @@ memory = "64MiB"
 
 [client]
 url = "http://localhost:1234"
+
+[chat]
+theme = "light"
+mouse = true
 `)
 	got, err := config.Load(config.Source{Getenv: env(), File: path, Named: true})
 	if err != nil {
@@ -129,6 +133,7 @@ url = "http://localhost:1234"
 		Limits: config.Limits{Body: 1 << 20, Messages: 5, Message: 4096, Images: 1},
 		Idle:   config.Idle{Time: 5 * time.Minute, Max: 7, Memory: 64 << 20},
 		Client: config.Client{URL: "http://localhost:1234"},
+		Chat:   config.Chat{Theme: "light", Mouse: true},
 	}
 	if diff := cmp.Diff(want, got.Config); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
