@@ -455,6 +455,50 @@ func TestWhoWaitsForASlotIsToldSo(t *testing.T) {
 	})
 }
 
+// A client that wants details gets its place in the queue, and no line that looks
+// like an action; and the place as soon as it waits no more.
+func TestWhoWantsDetailsGetsThePlaceInTheQueue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		first, second := make(chan struct{}), make(chan struct{})
+		b := daemontest.New("default")
+		b.Script = func(prompt string) []daemontest.Step {
+			if prompt == "first" {
+				return []daemontest.Step{daemontest.Until(first), daemontest.Finish("one")}
+			}
+			return []daemontest.Step{daemontest.Until(second), daemontest.Finish("two")}
+		}
+		g := serve(t, b, func(c *daemon.Config) { c.Heartbeat = time.Hour })
+		var wg sync.WaitGroup
+		wg.Go(func() { completed(t, g.as(key, "openhands_default", "first", conversation)) })
+		synctest.Wait()
+		var f frames
+		wg.Go(func() {
+			f = parse(t, g.chat(ask("second", streamed), headerID, conversation, "X-OpenHands-Details", "actions"))
+		})
+		synctest.Wait()
+		close(first)
+		synctest.Wait()
+		close(second)
+		wg.Wait()
+		equal(t, "the reasoning", f.reasoning(), "")
+		equal(t, "the text", f.text(), "two")
+		var places []float64
+		for _, c := range f.chunks {
+			if n, ok := c.Extension["queue"].(float64); ok {
+				places = append(places, n)
+			}
+		}
+		if len(places) < 1 || places[0] != 1 {
+			t.Errorf("places in the queue: %v", places)
+		}
+		waits := f.chunks[len(f.chunks)-3]
+		if n := waits.Extension["queue"]; n != nil && n != 0.0 {
+			t.Errorf("the last place is %v", n)
+		}
+	})
+}
+
 // Two requests of one conversation run one after the other.
 func TestRequestsToOneConversationQueueInOrder(t *testing.T) {
 	t.Parallel()

@@ -77,6 +77,13 @@ func (s *streamer) show(u turn.Update) error {
 		if line != "" {
 			return s.send(s.chunks.Reasoning(s.buf[:0], line))
 		}
+	case turn.Queue:
+		if s.call.options.details { // the frame has the place in the queue
+			return s.beat()
+		}
+		if line := s.reasoning(u); line != "" {
+			return s.send(s.chunks.Reasoning(s.buf[:0], line))
+		}
 	case turn.Text:
 		if !s.x.d.cfg.AnswerOnly {
 			return s.content(u.Text)

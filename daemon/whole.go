@@ -35,7 +35,7 @@ func (a *answer) whole(ctx context.Context) error {
 }
 
 func (p *wholeWriter) show(u turn.Update) error {
-	if u.Kind == turn.Progress {
+	if u.Kind == turn.Progress || u.Kind == turn.Queue {
 		p.lines.WriteString(p.reasoning(u))
 		if u.Call != nil && p.call.options.details {
 			p.actions.add(u.Call)

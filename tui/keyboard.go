@@ -144,7 +144,7 @@ func (m *model) command(do action) tea.Cmd {
 	case newConversation:
 		m.chat.New()
 	case resume:
-		return m.chat.Recent()
+		return m.chat.Recent("")
 	case retry:
 		return m.chat.Retry()
 	case copyAnswer:

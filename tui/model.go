@@ -28,8 +28,9 @@ type model struct {
 	open    component // takes the keys; nil: the input does
 	status  status
 	wheel   wheel
-	mouse   bool // the wheel reports to us
-	leaving bool // Ctrl+C once more leaves
+	mouse   bool   // the wheel reports to us
+	leaving bool   // Ctrl+C once more leaves
+	copied  string // the block of code that a key copied last
 }
 
 // component is a part of the screen that is opened, and takes what is typed

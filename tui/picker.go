@@ -108,7 +108,7 @@ func (p *picker) key(msg tea.KeyPressMsg) (tea.Cmd, bool) {
 		return nil, true
 	case "up", "ctrl+p", "shift+tab":
 		p.move(-1)
-	case "down", "ctrl+n", "tab":
+	case "down", "ctrl+n", "tab", "alt+y":
 		p.move(1)
 	case "pgup":
 		p.move(-10)

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/ohgw/ohgw/tui/markdown"
 	"github.com/ohgw/ohgw/tui/safe"
 	"github.com/ohgw/ohgw/tui/session"
+	"github.com/ohgw/ohgw/tui/transcript"
 )
 
 // offered are the models to choose from. One without an agent is for those who
@@ -69,22 +71,6 @@ func (m *model) modelItems() []item {
 	return items
 }
 
-// Resumable implements [session.View].
-func (m *model) Resumable(list []session.Conversation) {
-	items := make([]item, len(list))
-	for i, c := range list {
-		name := safe.Line(c.Title)
-		if name == "" {
-			name = safe.Line(c.ID)
-		}
-		items[i] = item{
-			name: name, detail: human.Ago(m.cfg.Now().Sub(c.Used)) + " · " + safe.Line(c.Model) + " · " + shortID(c.ID),
-			pick: func() tea.Cmd { return m.chat.Continue(c) },
-		}
-	}
-	m.open = newPicker("Conversations", items)
-}
-
 // copyAnswerOf copies the last answer.
 func copyAnswerOf(v view) tea.Cmd {
 	a := v.state().Log.LastAnswer()
@@ -113,27 +99,60 @@ func copyBlock(v view, code string) tea.Cmd {
 	return v.copyText(code, "the code, "+human.Lines(code))
 }
 
-// pickCode copies the block of code of the last answer, or asks which.
-func (m *model) pickCode() tea.Cmd {
-	var found []string
-	if a := m.chat.Log.LastAnswer(); a != nil {
-		found = markdown.Code(a.Source())
-	}
-	switch len(found) {
-	case 0:
-		return m.Say("there is no block of code in the last answer")
-	case 1:
-		return copyBlock(m, found[0])
-	}
-	items := make([]item, len(found))
-	for i, code := range found {
-		first, _, _ := strings.Cut(strings.TrimSpace(code), "\n")
-		items[i] = item{
-			name: strconv.Itoa(i+1) + "  " + safe.Line(first), detail: human.Lines(code),
-			pick: func() tea.Cmd { return copyBlock(m, code) },
+// codeBlock is a block of code of an answer.
+type codeBlock struct {
+	code string
+	last bool // of the last answer
+}
+
+// codeBlocks are the blocks of all answers: those of the last answer first, each
+// answer's in their order.
+func codeBlocks(log *transcript.List) (found []codeBlock) {
+	last := log.LastAnswer()
+	for _, m := range slices.Backward(log.Messages()) {
+		if a, ok := m.(*transcript.Answer); ok {
+			for _, code := range markdown.Code(a.Source()) {
+				found = append(found, codeBlock{code, a == last})
+			}
 		}
 	}
-	m.open = newPicker("Blocks of code", items)
+	return found
+}
+
+// pickCode copies the only block of code of the last answer. Pressed again, or
+// where there are more or none, it asks which, also of earlier answers.
+func (m *model) pickCode() tea.Cmd {
+	found := codeBlocks(m.chat.Log)
+	if len(found) == 0 {
+		return m.Say("there is no block of code in the answers")
+	}
+	ofLast := 0
+	for _, b := range found {
+		if b.last {
+			ofLast++
+		}
+	}
+	if len(found) == 1 || ofLast == 1 && m.copied != found[0].code {
+		m.copied = found[0].code
+		return copyBlock(m, m.copied)
+	}
+	items := make([]item, len(found))
+	for i, b := range found {
+		first, _, _ := strings.Cut(strings.TrimSpace(b.code), "\n")
+		detail := human.Lines(b.code)
+		if !b.last {
+			detail += " · an earlier answer"
+		}
+		items[i] = item{
+			name: strconv.Itoa(i+1) + "  " + safe.Line(first), detail: detail,
+			pick: func() tea.Cmd { return copyBlock(m, b.code) },
+		}
+	}
+	p := newPicker("Blocks of code", items)
+	if m.copied == found[0].code {
+		p.move(1) // that one is copied
+	}
+	m.open = p
 	return nil
 }
 

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -103,7 +104,8 @@ func (p *plain) Recalled() {
 }
 
 // Resumable implements [session.View].
-func (p *plain) Resumable(list []session.Conversation) {
+func (p *plain) Resumable(list []session.Conversation, query string) {
+	list = slices.DeleteFunc(slices.Clone(list), func(c session.Conversation) bool { return fuzzy(query, c.Title+" "+c.ID) < 0 })
 	p.print("Conversations (continue one with /resume ID): " + strconv.Itoa(len(list)))
 	for _, c := range list {
 		p.print(c.ID + ": " + c.Title + ", " + human.Ago(p.cfg.Now().Sub(c.Used)))

@@ -48,6 +48,9 @@ func slashCommands() []slashCommand {
 		{name: "/model", args: "[NAME]", what: "pick a model", run: runModel},
 		{name: "/new", what: "new conversation", run: runNew},
 		{name: "/resume", args: "[ID]", what: "continue a conversation", run: runResume},
+		{name: "/sessions", args: "[TEXT]", what: "list the conversations, or those with TEXT in their title", run: runSessions},
+		{name: "/rename", args: "TITLE", what: "give the conversation another title", run: runRename},
+		{name: "/delete", what: "delete the conversation, after a confirmation", run: runDelete},
 		{name: "/id", what: "copy the id of the conversation", run: runID},
 		{name: "/retry", what: "send the last question again", run: runRetry},
 		{name: "/copy", args: "[N]", what: "copy the last answer, or its Nth block of code", run: runCopy},
@@ -176,9 +179,22 @@ func runNew(v view, _ string) (tea.Cmd, bool) {
 
 func runResume(v view, rest string) (tea.Cmd, bool) {
 	if rest == "" {
-		return v.state().Recent(), true
+		return v.state().Recent(""), true
 	}
 	return v.state().Resume(rest), true
+}
+
+func runSessions(v view, rest string) (tea.Cmd, bool) { return v.state().Recent(rest), true }
+
+func runRename(v view, rest string) (tea.Cmd, bool) {
+	return v.state().Rename(v.state().Convo, rest), strings.TrimSpace(rest) != ""
+}
+
+func runDelete(v view, rest string) (tea.Cmd, bool) {
+	if rest != "yes" {
+		return v.Say("/delete yes deletes this conversation and its files"), rest == ""
+	}
+	return v.state().Remove(v.state().Convo), true
 }
 
 func runID(v view, _ string) (tea.Cmd, bool)    { return v.showID(), true }

@@ -35,6 +35,9 @@ const (
 	// Progress is a line about one action of the agent, without a line end, at
 	// most maxLine runes, without anything that looks like a key.
 	Progress
+	// Queue is a line about what the message waits for before its turn begins;
+	// empty when it waits no more. A turn has none: its gateway adds them.
+	Queue
 )
 
 // Outcome is how a turn ended.

@@ -205,7 +205,8 @@ func (j *job) waitFor(ctx context.Context, ch <-chan struct{}, what string) erro
 		return nil
 	default:
 	}
-	j.publish(turn.Update{Kind: turn.Progress, Text: what})
+	j.publish(turn.Update{Kind: turn.Queue, Text: what})
+	defer j.publish(turn.Update{Kind: turn.Queue})
 	select {
 	case <-ch:
 		return nil

@@ -65,6 +65,11 @@ func name(s string) string { return wrap.Cut(safe.Line(s[:min(len(s), 8*maxProgr
 // confirmation there.
 func (s *Session) called(t *Turn, c gateway.Call) {
 	act := ActionOf(c)
+	defer t.caughtUp()
+	if t.again != nil {
+		t.again.answer.Act(act)
+		return
+	}
 	if !t.Answer.Has(act.ID) {
 		for _, m := range s.Log.Messages() {
 			if a, ok := m.(*transcript.Answer); ok && a != t.Answer && a.Has(act.ID) {

@@ -63,6 +63,11 @@ func (s *Session) Next() tea.Cmd {
 	})
 }
 
+// mayRun reports whether the last question may still run at the gateway.
+func (s *Session) mayRun() bool {
+	return s.Failure != nil && (s.Failure.Kind == gateway.Unreachable || s.Failure.Kind == gateway.Stranger)
+}
+
 // Retry asks the last question again. One that may still run is joined by its
 // key; after an answer, a failure or a stop it is a new run.
 func (s *Session) Retry() tea.Cmd {
@@ -70,15 +75,21 @@ func (s *Session) Retry() tea.Cmd {
 		return s.view.Say("there is no question to send again")
 	}
 	q := *s.last
-	if s.Failure == nil || s.Failure.Kind != gateway.Unreachable && s.Failure.Kind != gateway.Stranger {
+	if !s.mayRun() {
 		q.Key = s.cfg.NewID()
 	}
 	if s.Model != "" {
 		q.Model = s.Model
 	}
-	if a := s.Log.LastAnswer(); a != nil && a.Failed() && a.Blank() {
+	a := s.Log.LastAnswer()
+	failed := a != nil && a.Failed()
+	switch {
+	case failed && a.Blank():
 		s.Log.Drop(a)
-	} else if s.Failure == nil {
+	case failed && q.Key == s.last.Key && s.Log.EndsWith(a):
+		a.Resume() // it is the same answer
+		return s.turn(q, a)
+	case s.Failure == nil:
 		s.Log.Add(transcript.NewQuestion(safe.Text(q.Text), nil))
 	}
 	return s.ask(q)
@@ -105,23 +116,34 @@ func (s *Session) New() {
 	s.note("New conversation.")
 }
 
-// Resume goes on with the conversation of an id, unless there is none.
+// Resume goes on with the conversation of an id, or of the only one that begins
+// so, unless there is none.
 func (s *Session) Resume(id string) tea.Cmd {
+	if s.cfg.Recent == nil {
+		return s.resumeID(id)
+	}
+	return s.Work(listRecent(s.ctx, s.cfg.Recent, "", id))
+}
+
+func (s *Session) resumeID(id string) tea.Cmd {
 	return s.readEarlier(Conversation{ID: id, Place: s.cfg.Place.Title}, false)
 }
 
 // Continue goes on with a conversation that was kept, with its model.
 func (s *Session) Continue(c Conversation) tea.Cmd { return s.readEarlier(c, false) }
 
-// Recent lists the conversations that can be gone on with.
-func (s *Session) Recent() tea.Cmd {
+// Recent lists the conversations that can be gone on with, narrowed by a query.
+func (s *Session) Recent(query string) tea.Cmd {
 	if s.cfg.Recent == nil {
 		return s.view.Say("conversations are not stored on this machine; use /resume ID")
 	}
-	return s.Work(listRecent(s.ctx, s.cfg.Recent))
+	return s.Work(listRecent(s.ctx, s.cfg.Recent, query, ""))
 }
 
 func (s *Session) recalled(msg RecentMsg) tea.Cmd {
+	if msg.ID != "" {
+		return s.resumeListed(msg)
+	}
 	switch {
 	case msg.Err != nil:
 		s.Note("The list of conversations cannot be read: "+msg.Err.Error(), true)
@@ -129,8 +151,23 @@ func (s *Session) recalled(msg RecentMsg) tea.Cmd {
 	case len(msg.List) == 0:
 		return s.view.Say("there is no earlier conversation")
 	}
-	s.view.Resumable(msg.List)
+	s.view.Resumable(msg.List, msg.Query)
 	return nil
+}
+
+// resumeListed goes on with the conversation whose id begins as it was asked for,
+// if the list has just one; else with the one of that id.
+func (s *Session) resumeListed(msg RecentMsg) tea.Cmd {
+	var found []Conversation
+	for _, c := range msg.List {
+		if strings.HasPrefix(c.ID, strings.ToLower(msg.ID)) {
+			found = append(found, c)
+		}
+	}
+	if len(found) == 1 {
+		return s.Continue(found[0])
+	}
+	return s.resumeID(msg.ID)
 }
 
 // SetModel makes id the model that is asked from now on.
@@ -197,7 +234,7 @@ func (s *Session) markdown() string {
 		case *transcript.Question:
 			b.WriteString("## You\n\n" + msg.Text() + "\n\n")
 		case *transcript.Answer:
-			b.WriteString("## " + s.ModelName() + "\n\n" + msg.Source() + "\n\n")
+			b.WriteString("## " + cmp.Or(msg.By(), "Agent") + "\n\n" + msg.Source() + "\n\n")
 		case *transcript.Shell:
 			b.WriteString(msg.Source() + "\n\n")
 		}

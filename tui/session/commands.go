@@ -37,8 +37,10 @@ type (
 	}
 	// RecentMsg is the list of the conversations that can be gone on with.
 	RecentMsg struct {
-		List []Conversation
-		Err  error
+		List  []Conversation
+		Query string // what the list is narrowed by
+		ID    string // the beginning of the id that is looked for, or ""
+		Err   error
 	}
 	// WhereMsg is the directory of the conversation.
 	WhereMsg struct{ Where Where }
@@ -103,10 +105,10 @@ func saveText(ctx context.Context, save func(context.Context, string, string) (s
 	}
 }
 
-func listRecent(ctx context.Context, r Recent) tea.Cmd {
+func listRecent(ctx context.Context, r Recent, query, id string) tea.Cmd {
 	return func() tea.Msg {
 		list, err := r.List(ctx)
-		return RecentMsg{list, err}
+		return RecentMsg{list, query, id, err}
 	}
 }
 

@@ -229,6 +229,9 @@ func (s *Session) Rename(c Conversation, title string) tea.Cmd {
 	}
 	if c.ID == s.Convo.ID {
 		s.Convo.Title = title
+		if s.Convo.Turns == 0 { // it is kept with its first question
+			return s.view.Say("renamed to " + title)
+		}
 	}
 	recent, ctx := s.cfg.Recent, context.WithoutCancel(s.ctx)
 	return s.Work(func() tea.Msg { return DoneMsg{"renamed to " + title, recent.Rename(ctx, c.ID, title)} })

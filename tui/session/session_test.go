@@ -73,7 +73,7 @@ func (d *diary) Ended(e session.End) {
 	d.note("ended %v %v", e.Stopped, e.Failure != nil)
 }
 
-func (d *diary) Resumable(list []session.Conversation) {
+func (d *diary) Resumable(list []session.Conversation, _ string) {
 	d.note("resumable %d", len(list))
 }
 
@@ -433,7 +433,7 @@ func TestConversationsAreListed(t *testing.T) {
 		{"an error", "broken true", &shelf{err: errors.New("broken")}},
 	} {
 		talk(t, &script{}, func(cfg *session.Config) { cfg.Recent = tc.recent }, func(c *chat) {
-			c.do(c.Recent())
+			c.do(c.Recent(""))
 			c.view.has(t, tc.want)
 			if c.Working != 0 {
 				t.Errorf("%s: %d commands are said to work", tc.name, c.Working)

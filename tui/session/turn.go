@@ -36,15 +36,27 @@ type Turn struct {
 	stream *stream
 	cancel context.CancelFunc
 	clean  safe.Cleaner
+	again  *again // the answer begins again; nil: it does not
 }
 
 // ask begins a turn.
 func (s *Session) ask(q gateway.Question) tea.Cmd {
+	a := &transcript.Answer{}
+	a.SetBy(s.ModelName())
+	s.Log.Add(a)
+	return s.turn(q, a)
+}
+
+// turn begins a turn whose answer goes into a. What a has stays until there is
+// as much of the new answer.
+func (s *Session) turn(q gateway.Question, a *transcript.Answer) tea.Cmd {
 	ctx, cancel := context.WithCancel(s.ctx)
 	now := s.cfg.Now()
-	t := &Turn{stream: newStream(), cancel: cancel, Answer: &transcript.Answer{}, Begun: now, Heard: now}
+	t := &Turn{stream: newStream(), cancel: cancel, Answer: a, Begun: now, Heard: now}
+	if !a.Blank() {
+		t.restart()
+	}
 	s.Turn, s.last, s.Failure, s.Pending = t, &q, nil, nil
-	s.Log.Add(t.Answer)
 	s.Log.Bottom()
 	endpoint := s.cfg.Endpoint
 	run := func() tea.Msg {
@@ -102,7 +114,7 @@ func (s *Session) piece(t *Turn, piece gateway.Piece) tea.Cmd {
 	case gateway.Text:
 		t.Queued, t.Retry = 0, nil
 		clean := t.clean.Clean(string(p))
-		t.Answer.Text(clean)
+		t.text(clean)
 		if clean != string(p) {
 			piece = gateway.Text(clean)
 		}
@@ -127,7 +139,7 @@ func (s *Session) piece(t *Turn, piece gateway.Piece) tea.Cmd {
 // rest takes in what of a text was held back until the turn ended.
 func (s *Session) rest(t *Turn) {
 	if rest := t.clean.Rest(); rest != "" {
-		t.Answer.Text(rest)
+		t.text(rest)
 		s.view.Came(gateway.Text(rest))
 	}
 }
@@ -136,7 +148,8 @@ func (s *Session) progress(t *Turn, lines string) {
 	for line := range strings.SplitSeq(lines, "\n") {
 		if line = safe.Line(line[:min(len(line), 8*maxProgress)]); line != "" {
 			line = wrap.Cut(line, maxProgress)
-			t.Answer.Progress(line)
+			t.writing().Progress(line)
+			t.caughtUp()
 			s.view.Came(gateway.Progress(line))
 		}
 	}
@@ -144,8 +157,7 @@ func (s *Session) progress(t *Turn, lines string) {
 
 func (s *Session) started(t *Turn, p gateway.Started) tea.Cmd {
 	if t.Taken || t.Lost > 0 {
-		t.Answer.Restart()
-		t.clean = safe.Cleaner{}
+		t.restart()
 	}
 	again := t.Taken
 	t.Taken, t.Lost = true, 0
@@ -182,6 +194,7 @@ func (s *Session) remember() tea.Cmd {
 // answered ends a turn that has its answer.
 func (s *Session) answered(t *Turn, d gateway.Done) tea.Cmd {
 	s.rest(t)
+	t.replace()
 	e := End{Turn: t, Took: s.cfg.Now().Sub(t.Begun), Done: d, Notice: safe.Text(d.Notice)}
 	waits := d.RunStatus == "waiting_for_confirmation"
 	if e.Notice != "" {

@@ -32,7 +32,8 @@ type View interface {
 	// Recalled follows what was said earlier, which is in the log.
 	Recalled()
 	// Resumable shows the conversations that can be gone on with, at least one.
-	Resumable(list []Conversation)
+	// query is what its titles are narrowed by.
+	Resumable(list []Conversation, query string)
 }
 
 // Outgoing is a question that is written and not yet asked.

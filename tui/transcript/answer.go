@@ -20,6 +20,7 @@ type Answer struct {
 	final   bool // the last text alone is the answer
 	foot    cache
 	opened  map[string]bool // actions that somebody opened
+	by      string
 }
 
 // Failure is why there is no more of an answer.
@@ -108,8 +109,29 @@ func (a *Answer) last() *part {
 // shows depends on the others.
 func (p *part) change() { p.epoch++ }
 
-// Restart takes everything back: what follows is the answer from its beginning.
-func (a *Answer) Restart() { a.parts, a.actions = nil, 0 }
+// Become takes the content of another answer, which is not used any more.
+func (a *Answer) Become(other *Answer) {
+	a.parts, a.actions = other.parts, other.actions
+	for _, p := range a.parts {
+		for _, s := range p.work {
+			s.open = a.opened[s.ID]
+		}
+		p.change()
+	}
+	a.foot.version++
+}
+
+// Resume takes back that the answer has ended.
+func (a *Answer) Resume() {
+	a.summary, a.stopped, a.failure, a.done = "", false, nil, false
+	a.foot.version++
+}
+
+// By is the model that answers, "" if it is not known.
+func (a *Answer) By() string { return a.by }
+
+// SetBy notes which model answers, for people.
+func (a *Answer) SetBy(model string) { a.by = model }
 
 // Actions is how many lines of progress there were.
 func (a *Answer) Actions() int { return a.actions }

@@ -162,7 +162,13 @@ func (l *List) forget() {
 
 // Drop takes the last message away, if it is a.
 func (l *List) Drop(a *Answer) {
-	if n := len(l.messages); n > 0 && l.messages[n-1] == Message(a) {
-		l.messages = l.messages[:n-1]
+	if l.EndsWith(a) {
+		l.messages = l.messages[:len(l.messages)-1]
 	}
+}
+
+// EndsWith reports whether the last message is a.
+func (l *List) EndsWith(a *Answer) bool {
+	n := len(l.messages)
+	return n > 0 && l.messages[n-1] == Message(a)
 }

@@ -127,7 +127,7 @@ func TestAnswerRestartsWithoutATrace(t *testing.T) {
 	a.Progress("$ one")
 	a.Text("first\n\nhalf")
 	l.View()
-	a.Restart()
+	a.Become(&transcript.Answer{})
 	if v := strings.TrimSpace(view(l)); v != "" {
 		t.Errorf("after a restart there is %q", v)
 	}
