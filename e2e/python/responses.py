@@ -1,0 +1,128 @@
+"""What programs do with the Responses API, through OpenAI's own libraries.
+
+Reads {"base_url", "api_key", "model", "task"} from stdin, prints what came of it as JSON.
+A task is the name of a function below.
+"""
+
+import asyncio
+import json
+import sys
+import time
+
+import openai
+from openai import OpenAI
+
+WRITE = '[[say Writing.]] [[tool terminal {"command":"echo tea > note.txt"}]] then [[finish Written.]]'
+READ = '[[tool terminal {"command":"test \\"$(cat note.txt)\\" = tea"}]] then [[finish Read.]]'
+SLOW = '[[slow 400 100ms]]'
+FAIL = '[[fail 401]]'
+
+
+def main():
+    request = json.load(sys.stdin)
+    client = OpenAI(
+        base_url=request["base_url"], api_key=request["api_key"], max_retries=2, _strict_response_validation=True
+    )
+    print(json.dumps(globals()[request["task"]](client, request["model"])))
+
+
+def steps(response):
+    """The lines of progress of a response."""
+    return [part.text for item in response.output if item.type == "reasoning" for part in item.summary]
+
+
+def goes_on(client, model):
+    first = client.responses.create(model=model, input=WRITE, metadata={"who": "e2e"})
+    with client.responses.stream(model=model, input=READ, previous_response_id=first.id) as stream:
+        kinds = {event.type for event in stream}
+        second = stream.get_final_response()
+    stored = client.responses.retrieve(second.id)
+    other = client.responses.create(model=model, input=READ, previous_response_id=first.id)
+    third = client.responses.create(model=model, input=READ, previous_response_id=second.id)
+    return {
+        "texts": [first.output_text, second.output_text, other.output_text, third.output_text],
+        "steps": [steps(r) for r in (first, second, other, third)],
+        "same": second.conversation.id == first.conversation.id == third.conversation.id,
+        "copied": other.conversation.id != first.conversation.id,
+        "stored": stored.output_text == second.output_text and stored.usage == second.usage,
+        "deltas": "response.output_text.delta" in kinds and "response.reasoning_summary_text.delta" in kinds,
+        "metadata": first.metadata,
+        "input": [item.content[0].text for item in client.responses.input_items.list(second.id)] == [READ],
+        "usage": first.usage.total_tokens > 0,
+    }
+
+
+def background(client, model):
+    response = client.responses.create(model=model, input=WRITE, background=True)
+    early = response.status
+    events = list(client.responses.retrieve(response.id, stream=True))
+    numbers = [event.sequence_number for event in events]
+    rest = list(client.responses.retrieve(response.id, stream=True, starting_after=3))
+    done = client.responses.retrieve(response.id)
+    long = client.responses.create(model=model, input=SLOW, background=True)
+    time.sleep(1)
+    stopped = client.responses.cancel(long.id)
+    again = client.responses.cancel(long.id)
+    client.responses.delete(done.id)
+    return {
+        "early": early in ("queued", "in_progress"),
+        "numbers": numbers == list(range(len(events))),
+        "rest": [event.sequence_number for event in rest] == numbers[4:],
+        "last": events[-1].type,
+        "text": done.output_text,
+        "cancelled": [stopped.status, again.status],
+        "deleted": code_of(lambda: client.responses.retrieve(done.id)),
+        "gone": code_of(lambda: client.responses.create(model=model, input=READ, previous_response_id=done.id)),
+    }
+
+
+def fails(client, model):
+    def stream():
+        with client.responses.stream(model=model, input=FAIL) as events:
+            for _ in events:
+                pass
+
+    return {
+        "whole": code_of(lambda: client.responses.create(model=model, input=FAIL + " whole")),
+        "stream": code_of(stream),
+    }
+
+
+def code_of(call):
+    try:
+        call()
+    except openai.APIStatusError as error:
+        return f"{error.status_code} {error.code}"
+    except openai.APIError as error:
+        return f"{type(error).__name__} {error.code}"
+    except RuntimeError as error:
+        return f"RuntimeError {error}"
+    return ""
+
+
+def agents_sdk(client, model):
+    return asyncio.run(agents(client, model))
+
+
+async def agents(client, model):
+    from agents import Agent, OpenAIResponsesModel, Runner, set_tracing_disabled
+
+    set_tracing_disabled(True)
+    own = openai.AsyncOpenAI(base_url=client.base_url, api_key=client.api_key)
+    agent = Agent(name="e2e", model=OpenAIResponsesModel(model=model, openai_client=own), instructions="Be brief.")
+    first = await Runner.run(agent, WRITE)
+    second = await Runner.run(agent, READ, previous_response_id=first.last_response_id)
+    streamed = Runner.run_streamed(agent, READ, previous_response_id=second.last_response_id)
+    kinds = {event.type async for event in streamed.stream_events()}
+    conversations = {
+        client.responses.retrieve(r.last_response_id).conversation.id for r in (first, second, streamed)
+    }
+    return {
+        "texts": [first.final_output, second.final_output, streamed.final_output],
+        "conversations": len(conversations),
+        "events": "raw_response_event" in kinds,
+    }
+
+
+if __name__ == "__main__":
+    main()
