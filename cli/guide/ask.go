@@ -20,6 +20,7 @@ const (
 	otherServer = "other"
 	agentServer = "agent-server"
 	demoLLM     = "demo"
+	settingsLLM = "settings"
 )
 
 // ask asks a person for what the plan does not have yet, until the model has
@@ -82,6 +83,10 @@ func (g *guide) askSource(ctx context.Context) error {
 		g.demo = true
 	case agentServer:
 		g.agents = true
+	case settingsLLM:
+		name, stored := g.plan.Name, g.plan.Stored
+		g.plan, _ = g.setup.FromSettings()
+		g.plan.Name, g.plan.Stored = name, stored
 	case otherServer:
 		g.plan.Provider, g.compatible = firstrun.Compatible, true
 	default:
@@ -109,6 +114,9 @@ func (g *guide) sources() (options []kit.Option, first string) {
 	}
 	if g.found.AgentServer != "" && g.Chat {
 		options = append(options, kit.Option{Name: agentServer, Text: "OpenHands at " + g.found.AgentServer + ", with its own profiles"})
+	}
+	if plan, ok := g.setup.FromSettings(); ok {
+		options = append(options, kit.Option{Name: settingsLLM, Text: "the LLM of OpenHands' settings: " + setup.Clean(plan.FullModel())})
 	}
 	if len(options) > 0 {
 		first = options[0].Name
@@ -267,6 +275,9 @@ func (g *guide) failed(ctx context.Context, r modelcheck.Result) error {
 
 // change drops the part of the plan that is to be asked again.
 func (g *guide) change(what string) {
+	if what != again && what != saveAnyway {
+		g.plan.From = nil
+	}
 	switch what {
 	case again:
 		g.listed = g.listed && g.plan.Model != ""
@@ -293,6 +304,8 @@ func (g *guide) proposedName() string {
 		}
 	}
 	switch {
+	case g.plan.From != nil:
+		return settingsLLM
 	case g.compatible, g.plan.Provider == "":
 		return "local"
 	case g.plan.Provider == "ollama_chat":

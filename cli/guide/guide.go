@@ -117,7 +117,9 @@ func (g *guide) open(ctx context.Context) (err error) {
 		return err
 	}
 	g.setup = firstrun.New(g.Setup(), g.store, keys, modelcheck.DefaultTimeout)
-	g.storeErr = g.Setup().Reach(ctx, keys)
+	if g.CanAsk() {
+		g.storeErr = g.Setup().Reach(ctx, keys)
+	}
 	return ctx.Err()
 }
 
@@ -155,9 +157,10 @@ func (g *guide) fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	g.plan.Key = key
-	if !key.IsZero() && g.storeErr != nil {
-		return g.storeErr
+	if g.plan.Key = key; !key.IsZero() {
+		if err := g.Setup().Reach(ctx, g.setup.KeyStore()); err != nil {
+			return err
+		}
 	}
 	if g.tried || !g.canTry(ctx) {
 		return nil

@@ -69,6 +69,9 @@ func (g *guide) askKey(ctx context.Context) error {
 		}
 		return err
 	}
+	if g.plan.From != nil {
+		return g.keepFound(ctx)
+	}
 	if g.keyDone = g.needsNoKey(ctx); g.keyDone {
 		return nil
 	}
@@ -78,6 +81,20 @@ func (g *guide) askKey(ctx context.Context) error {
 		return err
 	}
 	return g.typeKey(ctx)
+}
+
+// keepFound takes the keys in OpenHands' settings, if they can be kept.
+func (g *guide) keepFound(ctx context.Context) error {
+	g.keyDone = true
+	if len(g.plan.From.Keys) == 0 {
+		return nil
+	}
+	kept, err := g.needStore(ctx)
+	if err == nil && !kept {
+		clear(g.plan.From.Keys)
+		g.plan.Key = secret.Value{}
+	}
+	return err
 }
 
 // needsNoKey reports whether a key was found, or none is asked for: a server on

@@ -155,3 +155,19 @@ func TestOneCommandOffersAKeyOfTheEnvironment(t *testing.T) {
 		t.Errorf("a key was stored: %v", err)
 	}
 }
+
+// A daemon that runs without a model gets one.
+func TestAChatWithADaemonWithoutModelsSetsOneUp(t *testing.T) {
+	t.Parallel()
+	p := newNewcomer(t)
+	p.greets()
+	address, _ := strings.CutSuffix(strings.TrimPrefix(p.llm.URL, "http://"), "/v1")
+	url, _ := p.daemon("127.0.0.1:0", []string{"OHGW_KEY_STORE=file"})
+	s, _ := p.opens("ohgw chat", "OLLAMA_HOST="+address, "OHGW_KEY_STORE=file")
+	s.sees("Welcome to ohgw", "explains) [1]:")
+	s.press("Enter")
+	s.inTheChat()
+	s.sees(strings.TrimPrefix(url, "http://"))
+	s.asks("Please look around.")
+	s.sees("First token of the agent.")
+}

@@ -30,6 +30,9 @@ type Plan struct {
 	BaseURL  string       // "" for the provider's own
 	Key      secret.Value // given for this profile; zero: none, or one that is found elsewhere
 	Stored   bool         // a profile of that name is there and is replaced: its stored key stays
+
+	// From is what the profile is made of if the other fields only describe it.
+	From *profile.Draft
 }
 
 // FullModel is the model as profiles name it: with its provider.
@@ -42,6 +45,9 @@ func (p Plan) FullModel() string {
 
 // Draft is the profile that the plan describes.
 func (p Plan) Draft() profile.Draft {
+	if p.From != nil {
+		return *p.From
+	}
 	d := profile.NewDraft(p.FullModel(), p.BaseURL)
 	if !p.Key.IsZero() {
 		d.Keys[secret.APIKey] = p.Key
@@ -123,6 +129,27 @@ func (s *Setup) Try(ctx context.Context, p Plan) (modelcheck.Result, error) {
 		return modelcheck.Result{}, err
 	}
 	return s.check.Try(ctx, made, p.Key), nil
+}
+
+// FromSettings is the plan of a profile with the LLM of OpenHands' settings;
+// false if there is none.
+func (s *Setup) FromSettings() (Plan, bool) {
+	draft, err := s.profiles.SettingsDraft()
+	if err != nil {
+		return Plan{}, false
+	}
+	made, err := s.profiles.Preview("new", draft)
+	if err != nil {
+		return Plan{}, false
+	}
+	plan := Plan{Model: made.LLM.Model, Key: draft.Keys[secret.APIKey], From: &draft}
+	if prefix, rest, found := strings.Cut(plan.Model, "/"); found {
+		plan.Provider, plan.Model = prefix, rest
+	}
+	if made.LLM.BaseURL != nil {
+		plan.BaseURL = *made.LLM.BaseURL
+	}
+	return plan, true
 }
 
 // SaveOptions say how a profile is stored.
