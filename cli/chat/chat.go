@@ -111,19 +111,22 @@ again; no run is repeated.`,
 		),
 		Args:              atMost("the prompt"),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				opts.prompt = args[0]
-			}
-			if opts.listing {
-				return opts.list(opts.prompt)
-			}
-			return run(cmd.Context(), opts)
-		},
+		RunE:              func(cmd *cobra.Command, args []string) error { return opts.start(cmd.Context(), args) },
 	}
 	opts.addFlags(cmd)
 	addCompletions(a, cmd)
 	return cmd, opts
+}
+
+// start runs the command with the arguments of its command line.
+func (o *options) start(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		o.prompt = args[0]
+	}
+	if o.listing {
+		return o.list(o.prompt)
+	}
+	return run(ctx, o)
 }
 
 // addFlags gives cmd the flags of chat.
