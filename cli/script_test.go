@@ -107,6 +107,7 @@ func TestScripts(t *testing.T) {
 			"signal":       cmdSignal,
 			"tty":          cmdTTY,
 			"until":        cmdUntil,
+			"carryout":     cmdCarryOut,
 			"turn":         cmdTurn,
 			"idle":         cmdIdle,
 			"freeport":     cmdFreePort,

@@ -10,3 +10,7 @@ func cmdTTY(ts *testscript.TestScript, _ bool, _ []string) {
 func cmdUntil(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Fatalf("until: there are no signals here")
 }
+
+func cmdCarryOut(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Fatalf("carryout: there is no shell here")
+}

@@ -7,6 +7,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/setup/running"
 )
 
 // faultOf is an error of the gateway as a person should read it here.
@@ -34,7 +35,7 @@ func (c *session) faultOf(err error) error {
 	case gateway.Stranger:
 		f.Code, f.Hint = fault.Unreachable, "set the correct address with --url or OHGW_URL"
 	case gateway.Locked:
-		f.Code, f.Hint = fault.Credential, "set OHGW_API_KEY to one of its tokens; ohgw tokens create NAME makes one"
+		f.Code, f.Hint = fault.Credential, "use a token of it: "+running.NewKey
 	case gateway.Busy:
 		f.Hint = "try again"
 		if e.RetryAfter > 0 {

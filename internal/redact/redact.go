@@ -24,13 +24,13 @@ type shape struct {
 }
 
 // The shapes: keys with the prefix of a known issuer, bearer tokens, and
-// assignments to a name that says it is a secret.
+// assignments to a name that says it is a secret; not of a shell's $(command).
 var shapes = []shape{
 	{regexp.MustCompile(`\b(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abprs]|AIza|AKIA|gAAAAA|hf|gsk|tvly|ohgw)[-_]?[A-Za-z0-9][A-Za-z0-9_\-]{10,}[*A-Za-z0-9_\-=]*`), Mark, mayBeKey},
 	{regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/\-]{8,}=*`), "$1 " + Mark, func(_, lower string) bool {
 		return hasAny(lower, "bearer", "basic")
 	}},
-	{regexp.MustCompile(`(?i)\b([A-Za-z0-9_\-]*(?:api[_\-]?key|secret|token|password|passwd))(["']?\s*[=:]\s*["']?)[^\s"'&;,]{6,}`), "$1$2" + Mark, func(text, lower string) bool {
+	{regexp.MustCompile(`(?i)\b([A-Za-z0-9_\-]*(?:api[_\-]?key|secret|token|password|passwd))(["']?\s*[=:]\s*["']?)(?:[^\s"'&;,$]|\$[^\s"'&;,(])[^\s"'&;,]{5,}`), "$1$2" + Mark, func(text, lower string) bool {
 		return strings.ContainsAny(text, "=:") && hasAny(lower, "key", "secret", "token", "passw")
 	}},
 	{regexp.MustCompile(`(://[^/\s:@]+:)[^/\s@]+@`), "$1" + Mark + "@", func(text, _ string) bool {

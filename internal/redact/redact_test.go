@@ -17,6 +17,7 @@ func TestTextTakesOutWhatLooksLikeAKey(t *testing.T) {
 		{"a bearer token", "curl -H 'Authorization: Bearer " + secret + "'"},
 		{"an assignment", "export OPENAI_API_KEY=" + secret + " && run"},
 		{"JSON", `{"api_key": "` + secret + `"}`},
+		{"a password that begins like a variable", "password=$" + secret},
 		{"a URL with a password", "postgres://joe:" + secret + "@db/x"},
 		{"a key of a platform", "git clone https://ghp_" + secret + "@host/x"},
 	}
@@ -38,7 +39,7 @@ func TestTextLeavesOrdinaryTextAlone(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{
 		"go test ./... -run TestToken", "the token count is 12", "sk is a prefix", "",
-		"cat ~/.ssh/config | grep -i host", "error: 401 Unauthorized", "http://127.0.0.1:8000/v1",
+		"cat ~/.ssh/config | grep -i host", "error: 401 Unauthorized", "http://127.0.0.1:8000/v1", `export OHGW_API_KEY="$(ohgw tokens create ide)"`,
 	} {
 		if got := redact.Text(s); got != s {
 			t.Errorf("Text(%q) = %q", s, got)

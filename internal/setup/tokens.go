@@ -110,7 +110,7 @@ func (env *Env) TokenFault(err error, name string) error {
 	case errors.Is(err, token.ErrExists):
 		return &fault.Error{
 			Msg:  fmt.Sprintf("there is a token %q already", name),
-			Hint: "choose another name, or revoke the token first: ohgw tokens revoke " + name,
+			Hint: "choose another name, or revoke the token first: ohgw tokens revoke " + name + " --yes",
 			Code: fault.Conflict,
 		}
 	case errors.Is(err, token.ErrName):

@@ -2,6 +2,7 @@
 package running
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,6 +33,7 @@ type Daemon struct {
 	Base  string        // without /v1 and without a slash at the end
 	Key   string        // "" to show none
 	noKey error         // why there is none; may be nil
+	hint  string        // how to have one; "" if nothing special is known
 	With  string        // which key it is, for people
 	Found instance.Info // the daemon of this user; zero when another URL was named
 }
@@ -91,12 +93,20 @@ func chooseKey(ctx context.Context, env *setup.Env, s *config.Settings, c *Daemo
 		value, place, err := store.Default(ctx)
 		c.Key, c.noKey, c.With = value.Reveal(), err, "the default token ("+values.PlaceText(place)+")"
 		if err != nil {
-			c.With = "no key: " + err.Error()
+			c.With, c.hint = "no key: "+err.Error(), tokenHint(env, err)
 		}
 	default:
 		c.With = "none"
 	}
 	return nil
+}
+
+// tokenHint is how to repair that the default token has no value here.
+func tokenHint(env *setup.Env, err error) string {
+	if f, ok := errors.AsType[*fault.Error](env.TokenFault(err, token.DefaultName)); ok {
+		return f.Hint
+	}
+	return ""
 }
 
 func notFound(err error) error {
@@ -187,18 +197,24 @@ func (c *Daemon) refused(status int, body []byte) error {
 	return fault.New("the daemon refused the request", "see the cause", cause)
 }
 
+// NewKey gives the commands of a shell a token of the daemon on this machine.
+const NewKey = `export OHGW_API_KEY="$(ohgw tokens create NAME)"`
+
 // Locked is the error for a key that the daemon does not take.
 func (c *Daemon) Locked(cause error) error {
-	f := &fault.Error{Msg: "the daemon at " + c.Base + " rejected the key", Hint: "set OHGW_API_KEY to one of its tokens (ohgw tokens create NAME)", Code: fault.Credential, Err: cause}
+	f := &fault.Error{Msg: "the daemon at " + c.Base + " rejected the key", Hint: "use a token of it: " + NewKey, Code: fault.Credential, Err: cause}
+	if !setup.OnThisMachine(c.Base) {
+		f.Hint = "create a token on its machine with ohgw tokens create NAME, then set OHGW_API_KEY to it here"
+	}
 	if c.Key != "" {
 		return f
 	}
 	f.Msg = "the daemon at " + c.Base + " requires a key"
 	if gone, ok := errors.AsType[*secret.UnavailableError](c.noKey); ok {
 		f.Err = gone
-		f.Hint = "unlock the keyring with the default token, or set OHGW_API_KEY to a token"
+		f.Hint = "unlock the keyring, which has the default token, or use another one: " + NewKey
 	} else if c.noKey != nil {
-		f.Err = c.noKey
+		f.Err, f.Hint = c.noKey, cmp.Or(c.hint, f.Hint)
 	}
 	return f
 }
