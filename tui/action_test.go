@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"testing"
 
 	"github.com/ohgw/ohgw/internal/gateway"
@@ -96,5 +97,65 @@ func TestASelectedActionOpens(t *testing.T) {
 		c.misses("one.go")
 		c.press("esc", "ctrl+o", "ctrl+o")
 		c.misses("/home/me")
+	})
+}
+
+// waits are the pieces of a turn whose command waits for a confirmation.
+func waits() []gateway.Piece {
+	call := gateway.Call{ID: "1", State: "running", Tool: "terminal", Kind: "command", Line: "$ make release", Input: "make release"}
+	pending := call
+	pending.State = "waiting"
+	return []gateway.Piece{gateway.Started{}, call, pending, gateway.Done{RunStatus: "waiting_for_confirmation", Waiting: []gateway.Action{{Tool: "terminal", Line: call.Line}}}}
+}
+
+func TestAConfirmedActionGetsItsResultWhereItStands(t *testing.T) {
+	s := &script{}
+	s.answer = func(_ context.Context, q gateway.Question, say func(gateway.Piece)) error {
+		all := waits()
+		if q.Decision == gateway.Accept {
+			all = pieces(gateway.Call{ID: "1", State: "done", Tool: "terminal", Kind: "command", Line: "$ make release", Output: "released", ExitCode: number(0)}, gateway.Text("It is out."))
+		}
+		for _, p := range all {
+			say(p)
+		}
+		return nil
+	}
+	talk(t, s, nil, func(c *chat) {
+		c.ask("release it")
+		c.sees("? $ make release  waits for your confirmation")
+		c.press("y", "enter")
+		c.sees("✓ $ make release", "It is out.")
+		c.misses("waits for your confirmation")
+		c.press("ctrl+o")
+		c.sees("│ released")
+	})
+}
+
+func TestARefusedActionIsRejected(t *testing.T) {
+	s := &script{}
+	s.answer = func(_ context.Context, q gateway.Question, say func(gateway.Piece)) error {
+		all := waits()
+		if q.Decision == gateway.Reject {
+			all = pieces(gateway.Text("Then not."))
+		}
+		for _, p := range all {
+			say(p)
+		}
+		return nil
+	}
+	talk(t, s, nil, func(c *chat) {
+		c.ask("release it")
+		c.press("n", "enter")
+		c.sees("✗ $ make release  rejected", "Then not.")
+	})
+}
+
+func TestAStoppedActionDoesNotLookAtWork(t *testing.T) {
+	s := &script{answer: hangs(gateway.Started{}, gateway.Call{ID: "1", State: "running", Kind: "command", Line: "$ sleep 9"})}
+	talk(t, s, nil, func(c *chat) {
+		c.ask("sleep")
+		c.sees("◌ $ sleep 9")
+		c.press("esc")
+		c.sees("■ $ sleep 9  interrupted")
 	})
 }

@@ -46,6 +46,28 @@ func TestAnAnswerComesInPieces(t *testing.T) {
 	}
 }
 
+func TestActionsComeWithTheirResultsInPlaceOfLines(t *testing.T) {
+	t.Parallel()
+	c, _ := start(t, script(
+		daemontest.Call("terminal", map[string]any{"command": "go test"}, map[string]any{"content": []map[string]string{{"type": "text", "text": "FAIL"}}, "exit_code": 1}),
+		daemontest.Fill(5203, 128_000), daemontest.Finish("It fails."),
+	))
+	a := ask(t.Context(), c, gateway.Question{Details: true})
+	if a.err != nil || len(a.calls) != 2 || a.progress != nil {
+		t.Fatalf("%+v", a)
+	}
+	exit, seconds := 1, 0.0
+	begun := gateway.Call{ID: a.calls[0].ID, State: "running", Tool: "terminal", Kind: "command", Line: "$ go test", Input: "go test"}
+	ended := begun
+	ended.State, ended.Input, ended.Output, ended.ExitCode, ended.Seconds = "failed", "", "FAIL", &exit, &seconds
+	if diff := cmp.Diff([]gateway.Call{begun, ended}, a.calls); diff != "" {
+		t.Error(diff)
+	}
+	if want := (gateway.Context{Tokens: 5203, Window: 128_000}); a.done.Context != want {
+		t.Errorf("context %+v, want %+v", a.done.Context, want)
+	}
+}
+
 func TestAQuestionReachesTheAgentWhole(t *testing.T) {
 	t.Parallel()
 	b := script(daemontest.Finish("ok"))

@@ -171,6 +171,7 @@ type answer struct {
 	text     string
 	progress []string
 	started  []gateway.Started
+	calls    []gateway.Call
 	waits    []int
 	lost     []gateway.Lost
 	done     *gateway.Done
@@ -191,6 +192,8 @@ func (a *answer) add(p gateway.Piece) {
 		a.text += string(p)
 	case gateway.Progress:
 		a.progress = append(a.progress, string(p))
+	case gateway.Call:
+		a.calls = append(a.calls, p)
 	case gateway.Done:
 		a.done = &p
 	}

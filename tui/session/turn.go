@@ -41,6 +41,9 @@ type Turn struct {
 
 // ask begins a turn.
 func (s *Session) ask(q gateway.Question) tea.Cmd {
+	if a := s.Log.LastAnswer(); a != nil && s.Pending != nil && q.Decision != gateway.Accept {
+		a.Settle(transcript.Waiting, transcript.Rejected)
+	}
 	a := &transcript.Answer{}
 	a.SetBy(s.ModelName())
 	s.Log.Add(a)

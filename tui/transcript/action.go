@@ -170,6 +170,19 @@ func (a *Answer) append(s *step) {
 	a.actions++
 }
 
+// Settle gives the actions in one state another: nothing more comes of them.
+func (a *Answer) Settle(from, to State) {
+	for _, p := range a.parts {
+		for _, s := range p.work {
+			if !s.bare && s.State == from {
+				s.State = to
+				s.kept.version++
+				p.change()
+			}
+		}
+	}
+}
+
 // Has reports whether the answer has an action.
 func (a *Answer) Has(id string) bool {
 	for _, p := range a.parts {

@@ -139,6 +139,7 @@ func (a *Answer) Actions() int { return a.actions }
 // End completes the answer with a line about how it went.
 func (a *Answer) End(summary string, stopped bool, f *Failure) {
 	a.summary, a.stopped, a.failure, a.done = summary, stopped, f, true
+	a.Settle(Running, Interrupted)
 	if last := a.last(); last != nil {
 		last.complete()
 		last.change()

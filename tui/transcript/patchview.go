@@ -34,11 +34,11 @@ func (p *painter) patch(all []change, width int) []string {
 
 // change draws one line of a patch in as many as it needs.
 func (p *painter) change(c change, numbers, width int) []string {
-	switch c.kind {
+	switch one := strings.ReplaceAll(c.text, "\t", " "); c.kind {
 	case '@':
-		return []string{style(p.theme.Faint, cutLine(c.text, width))}
+		return []string{style(p.theme.Faint, cutLine(one, width))}
 	case '=':
-		return []string{style(p.theme.Accent, cutLine(c.text, width))}
+		return []string{style(p.theme.Accent, cutLine(one, width))}
 	}
 	look, word := "", ""
 	switch c.kind {
