@@ -35,11 +35,41 @@ func confirmation(l looks, width int, actions []string) *card {
 	for _, a := range actions {
 		c.lines = append(c.lines, safe.Line(a))
 	}
-	c.keys = paint(l.good, "y") + " accept   " + paint(l.bad, "n") + " refuse"
-	if width >= 60 {
-		c.keys += "   " + paint(l.faint, "or type a new instruction")
+	var options []string
+	for _, o := range choices {
+		if width < 34 && o.do != accept && o.do != reject {
+			continue // The keys work nevertheless.
+		}
+		look := l.good
+		if o.do == reject {
+			look = l.bad
+		}
+		options = append(options, paint(look, o.key)+" "+o.label(width))
 	}
+	c.keys = strings.Join(options, "   ")
 	return c
+}
+
+// choice is an answer on the card of a confirmation.
+type choice struct {
+	do               action
+	key, long, short string
+}
+
+// choices are the answers, in the order of the card.
+var choices = []choice{
+	{accept, "y", "yes, once", "once"},
+	{acceptAlways, "a", "always the same", "always"},
+	{acceptAll, "s", "the whole session", "all"},
+	{reject, "n", "no", "no"},
+}
+
+// label is what the choice does, as long as there is room.
+func (c choice) label(width int) string {
+	if width >= 66 {
+		return c.long
+	}
+	return c.short
 }
 
 // trouble reports what is wrong with the gateway, and what helps; nil if nothing is.

@@ -153,14 +153,14 @@ func TestWhatWaitsIsDecidedByAKey(t *testing.T) {
 				gateway.Done{RunStatus: "waiting_for_confirmation", Notice: notice})}
 			talk(t, s, nil, func(c *chat) {
 				c.ask("go")
-				c.sees("Confirm this action?", "$ rm -rf build", "y accept", "n refuse", "I must clean up.")
+				c.sees("Confirm this action?", "$ rm -rf build", "y yes, once", "n no", "I must clean up.")
 				c.misses("Answer \"yes\"")
 				s.answer = says(gateway.Started{}, finished())
 				c.press(tc.key)
 				s.asks(t, 1, gateway.Question{})
 				c.wait(800 * time.Millisecond)
 				s.asks(t, 2, gateway.Question{Text: tc.want, Decision: tc.decision, Conversation: "c1"})
-				c.misses("y accept")
+				c.misses("y yes, once")
 			})
 		})
 	}

@@ -5,6 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/ohgw/ohgw/tui/session"
 	"github.com/ohgw/ohgw/tui/transcript"
 )
 
@@ -46,7 +47,7 @@ func (m *model) write(msg tea.KeyPressMsg) tea.Cmd {
 	if m.input.Empty() && !m.input.holds() {
 		if do := actionOf(letters, msg.Text); m.listens(do) {
 			wait := letterTime
-			if do == accept || do == reject {
+			if _, decides := consents[do]; decides {
 				wait = decideTime
 			}
 			return after(wait, letterMsg{m.input.hold(msg.Text, do)})
@@ -56,12 +57,15 @@ func (m *model) write(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
+// consents are the keys that answer the actions that wait.
+var consents = map[action]session.Consent{accept: session.Once, acceptAlways: session.Always, acceptAll: session.All, reject: session.Refuse}
+
 // listens reports whether a letter does something in the present state.
 func (m *model) listens(do action) bool {
 	switch do {
 	case help:
 		return true
-	case accept, reject:
+	case accept, acceptAlways, acceptAll, reject:
 		return m.chat.Pending != nil && m.chat.Turn == nil
 	case retry:
 		return m.chat.Turn == nil && (m.chat.Failure != nil || m.chat.Link.Stuck())
@@ -79,10 +83,8 @@ func (m *model) settle(alone bool) tea.Cmd {
 	switch l.do {
 	case help:
 		return m.showHelp()
-	case accept:
-		return m.chat.Decide(true)
-	case reject:
-		return m.chat.Decide(false)
+	case accept, acceptAlways, acceptAll, reject:
+		return m.chat.Decide(consents[l.do])
 	case retry:
 		if m.chat.Failure == nil {
 			return m.chat.Connect()

@@ -51,6 +51,8 @@ const (
 	suspend
 	help
 	accept
+	acceptAlways
+	acceptAll
 	reject
 )
 
@@ -114,6 +116,8 @@ var letters = []binding{
 	{help, []string{"?"}, "this help, if the input is empty"},
 	{retry, []string{"r"}, "send the question again, after a failure"},
 	{accept, []string{"y"}, "confirm the agent's action"},
+	{acceptAlways, []string{"a"}, "confirm it, and the same action from now on"},
+	{acceptAll, []string{"s"}, "confirm it, and all actions of this conversation"},
 	{reject, []string{"n"}, "refuse the agent's action"},
 }
 

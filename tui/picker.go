@@ -125,6 +125,15 @@ func (p *picker) key(msg tea.KeyPressMsg) (tea.Cmd, bool) {
 	return nil, false
 }
 
+// click goes to a line of the list, from 0. It reports whether there is one.
+func (p *picker) click(line int) bool {
+	if p.first+line >= len(p.shown) {
+		return false
+	}
+	p.at = p.first + line
+	return true
+}
+
 // erase takes the last letter of what the list is narrowed by.
 func (p *picker) erase() {
 	if r := []rune(p.query); len(r) > 0 {

@@ -71,6 +71,23 @@ func (m *model) modelItems() []item {
 	return items
 }
 
+// pickMode opens the list of the confirmation modes.
+func (m *model) pickMode() tea.Cmd {
+	var items []item
+	for _, mode := range session.Modes {
+		detail := mode[1]
+		if mode[0] == string(m.chat.Confirmation) {
+			detail += " · in use"
+		}
+		items = append(items, item{name: mode[0], detail: detail, pick: func() tea.Cmd {
+			cmd, _ := m.chat.SetMode(mode[0])
+			return cmd
+		}})
+	}
+	m.open = newPicker("Confirmation", items)
+	return nil
+}
+
 // copyAnswerOf copies the last answer.
 func copyAnswerOf(v view) tea.Cmd {
 	a := v.state().Log.LastAnswer()

@@ -165,6 +165,7 @@ func (p *plain) line(line string) {
 	c, rest, ok := slash(text)
 	shell, runs := strings.CutPrefix(text, "!")
 	switch {
+	case p.decides(text):
 	case runs:
 		cmd, _ := p.chat.Shell(shell)
 		p.run(cmd)

@@ -149,7 +149,7 @@ func TestPlainChatAsksForAYes(t *testing.T) {
 	notice := "The agent waits for your confirmation of:\n\n- $ rm -rf build"
 	s := &script{answer: says(gateway.Started{}, gateway.Text(notice), gateway.Done{RunStatus: "waiting_for_confirmation", Notice: notice})}
 	got := onPaper(t, s, nil, "go", "yes")
-	counts(t, got, map[string]int{"- $ rm -rf build": 2, "Type yes or no": 2})
+	counts(t, got, map[string]int{"- $ rm -rf build": 2, "Type yes, always": 2})
 	s.asks(t, 2, gateway.Question{Text: "yes"})
 }
 

@@ -68,6 +68,28 @@ func (p *plain) Asking(o session.Outgoing) {
 	}
 }
 
+// decides answers the actions that wait, if text is one of the answers.
+func (p *plain) decides(text string) bool {
+	c, ok := map[string]session.Consent{
+		"y": session.Once, "yes": session.Once, "a": session.Always, "always": session.Always, "s": session.All, "session": session.All,
+		"n": session.Refuse, "no": session.Refuse,
+	}[strings.ToLower(strings.TrimSpace(text))]
+	if !ok || p.chat.Pending == nil {
+		return false
+	}
+	p.run(p.chat.Decide(c))
+	return true
+}
+
+// pickMode implements [view].
+func (p *plain) pickMode() tea.Cmd {
+	p.print("Confirmation modes (choose with /confirm MODE):")
+	for _, m := range session.Modes {
+		p.print(m[0] + ": " + m[1])
+	}
+	return nil
+}
+
 // Printed implements [session.View].
 func (p *plain) Printed(text string) {
 	_, _ = fmt.Fprint(p.cfg.Out, text)
@@ -173,6 +195,6 @@ func (p *plain) Ended(e session.End) {
 	p.paper.ended(p.print, e)
 	p.paper = sheet{}
 	if p.chat.Pending != nil {
-		p.print("Type yes or no, or a new instruction.")
+		p.print("Type yes, always (this command from now on), session (all actions of this conversation) or no, or a new instruction.")
 	}
 }

@@ -20,6 +20,8 @@ type view interface {
 	config() Config
 	// pickModel shows the models to choose from, narrowed by what is written.
 	pickModel(text string) tea.Cmd
+	// pickMode shows the confirmation modes to choose from.
+	pickMode() tea.Cmd
 	// showID hands the conversation's id to the user.
 	showID() tea.Cmd
 	// showHelp lists what can be done.
@@ -57,6 +59,7 @@ func slashCommands() []slashCommand {
 		{name: "/image", args: "PATH", what: "attach a picture", run: runImage},
 		{name: "/system", args: "TEXT", what: "instructions for the agent, from the next question on", run: runSystem},
 		{name: "/save", args: "FILE", what: "save the conversation as Markdown", run: runSave},
+		{name: "/confirm", args: "[MODE]", what: "which of the agent's actions wait for you: never, risky, always", run: runConfirm},
 		{name: "/find", args: "TEXT", what: "search", onScreen: runFind},
 		{name: "/progress", what: "show or hide the agent's actions", onScreen: runProgress},
 		{name: "/mouse", what: "let clicks open actions and the wheel scroll, or give the mouse back", onScreen: runMouse},
@@ -223,6 +226,13 @@ func runSave(v view, rest string) (tea.Cmd, bool) {
 		return v.Say("/save needs the name of a file"), false
 	}
 	return v.state().Save(rest), true
+}
+
+func runConfirm(v view, rest string) (tea.Cmd, bool) {
+	if rest == "" {
+		return v.pickMode(), true
+	}
+	return v.state().SetMode(rest)
 }
 
 func runFind(m *model, rest string) (tea.Cmd, bool) {

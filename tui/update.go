@@ -28,8 +28,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case tea.PasteMsg:
 		return m.paste(msg.Content)
 	case tea.MouseClickMsg:
-		m.clicked(msg)
-		return nil
+		return m.clicked(msg)
 	case tea.MouseWheelMsg:
 		return m.wheeled(msg)
 	case tickMsg:
@@ -94,13 +93,6 @@ func (m *model) wheeled(msg tea.MouseWheelMsg) tea.Cmd {
 		m.scroll(3)
 	}
 	return nil
-}
-
-// clicked opens the action under the mouse.
-func (m *model) clicked(msg tea.MouseClickMsg) {
-	if s := m.arrange(); m.open == nil && msg.Button == tea.MouseLeft && msg.Y < s.body {
-		m.chat.Log.Click(msg.Y)
-	}
 }
 
 func (m *model) scroll(lines int) {

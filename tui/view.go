@@ -79,16 +79,17 @@ func (m *model) body(s screen) []string {
 	if m.chat.Log.Empty() {
 		lines = m.welcome.view(m.looks, m.chat.ModelName(), where(m.cfg.Place), s.width, s.body)
 	}
-	var over []string
-	if m.open != nil {
-		over = m.open.view(m.looks, s.width, s.body)
-	} else {
-		over = m.menu.view(m.looks, s.width, s.body)
-	}
-	if len(over) > len(lines) {
-		over = over[:len(lines)]
-	}
+	over := m.over(s)
+	over = over[:min(len(over), len(lines))]
 	return append(lines[:len(lines)-len(over)], over...)
+}
+
+// over is what is open over the end of the transcript.
+func (m *model) over(s screen) []string {
+	if m.open != nil {
+		return m.open.view(m.looks, s.width, s.body)
+	}
+	return m.menu.view(m.looks, s.width, s.body)
 }
 
 func (m *model) layout() screen {

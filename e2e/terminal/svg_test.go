@@ -41,7 +41,7 @@ func TestPicturesShowTheProgramAsItIs(t *testing.T) {
 			s.llm.On(llmtest.Says("Release"),
 				llmtest.Reply{Text: "The changelog is written. I would clean up and release now.", Calls: []llmtest.Call{{Name: "terminal", Args: `{"command":"rm -rf build && make release"}`}}})
 			s.asks("Release version 1.2")
-			s.sees("accept")
+			s.sees("yes, once")
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,6 +5,8 @@ package terminal_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
 func TestAnUnknownCommandIsNotSent(t *testing.T) {
@@ -68,4 +70,26 @@ func TestAPlainChatRunsCommands(t *testing.T) {
 	s.sees("here.txt", "Command ended: exit code 0.")
 	s.asks("read @here.txt")
 	s.sees("read " + p.home + "/src/here.txt")
+}
+
+func TestActionsWaitFromTheNextMessageOn(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	run := func(command string) llmtest.Reply {
+		return llmtest.Reply{Calls: []llmtest.Call{{Name: "terminal", Args: `{"command":"` + command + `"}`}}}
+	}
+	p.llm.On(llmtest.Says("freely"), run("echo first"), llmtest.Finish("The first is done."))
+	p.llm.On(llmtest.Says("carefully"), run("echo second"), run("echo second"), run("echo third"), llmtest.Finish("All are done."))
+	s := p.chat(usual, "--workspace none")
+	s.sees("ready")
+	s.asks("freely")
+	s.sees("The first is done.", "● ready")
+	s.asks("/confirm always")
+	s.sees("every action waits")
+	s.asks("carefully")
+	s.sees("Confirm this action?", "│ $ echo second", "a always the same")
+	s.press("a", "Enter")
+	s.sees("accepted by your earlier answer", "│ $ echo third")
+	s.press("y", "Enter")
+	s.sees("All are done.", "● ready")
 }

@@ -21,19 +21,6 @@ func (s *Session) Submit(text, shown string) tea.Cmd {
 	return s.Next()
 }
 
-// Decide says yes or no to the actions that wait.
-func (s *Session) Decide(yes bool) tea.Cmd {
-	if s.Pending == nil {
-		return nil
-	}
-	o := Outgoing{Text: "no", Shown: "no", Decision: gateway.Reject}
-	if yes {
-		o = Outgoing{Text: "yes", Shown: "yes", Decision: gateway.Accept}
-	}
-	s.Queue = append(s.Queue, o)
-	return s.Next()
-}
-
 // Next asks the first question of the queue, if nothing is in its way.
 func (s *Session) Next() tea.Cmd {
 	if len(s.Queue) == 0 || s.Turn != nil || s.Model == "" || s.unread || s.recalling != "" || s.referring {
@@ -59,13 +46,22 @@ func (s *Session) Next() tea.Cmd {
 	}
 	return s.ask(gateway.Question{
 		Model: s.Model, Conversation: s.Convo.ID, System: s.System, Text: offered(o.Outputs, cmp.Or(o.Sent, o.Text)), Images: data,
-		Timeout: s.cfg.Start.Timeout, Key: s.cfg.NewID(), Decision: o.Decision, Details: true, Workspace: s.Convo.Workspace, Confirmation: s.Confirmation,
+		Timeout: s.cfg.Start.Timeout, Key: s.cfg.NewID(), Decision: o.Decision, Details: true, Workspace: s.chosen(), Confirmation: s.Confirmation,
 	})
 }
 
 // mayRun reports whether the last question may still run at the gateway.
 func (s *Session) mayRun() bool {
 	return s.Failure != nil && (s.Failure.Kind == gateway.Unreachable || s.Failure.Kind == gateway.Stranger)
+}
+
+// chosen is the directory that a new conversation is to work in. One that has
+// begun keeps its own, which the gateway may have made.
+func (s *Session) chosen() string {
+	if s.Convo.Turns > 0 {
+		return ""
+	}
+	return s.Convo.Workspace
 }
 
 // Retry asks the last question again. One that may still run is joined by its
@@ -103,7 +99,7 @@ func (s *Session) begin(c Conversation) {
 	if s.Running != nil {
 		s.EndShell()
 	}
-	s.Running, s.Outputs = nil, nil
+	s.Running, s.Outputs, s.consent, s.Confirmation = nil, nil, consent{}, ""
 	s.Context, s.Cost = gateway.Context{}, 0
 	s.Convo, s.Tokens, s.Pending, s.last, s.Failure, s.ignored = c, [2]int64{}, nil, nil, nil, ""
 	s.unread, s.recalling = false, ""

@@ -52,6 +52,7 @@ type Session struct {
 	recalling string
 	ignored   string // what the gateway last said it left out
 
+	consent   consent
 	asked     int  // questions that were put into the queue
 	referring bool // the files that the first of the queue mentions are looked for
 

@@ -230,20 +230,20 @@ func TestAStopKeepsWhatCameUntilThen(t *testing.T) {
 func TestActionsThatWaitAreDecided(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
-		yes      bool
+		consent  session.Consent
 		text     string
 		decision gateway.Decision
-	}{{true, "yes", gateway.Accept}, {false, "no", gateway.Reject}} {
+	}{{session.Once, "yes", gateway.Accept}, {session.Refuse, "no", gateway.Reject}} {
 		s := &script{pieces: []gateway.Piece{gateway.Started{}, gateway.Done{RunStatus: "waiting_for_confirmation", Notice: "- $ make"}}}
 		talk(t, s, nil, func(c *chat) {
-			if cmd := c.Decide(tc.yes); cmd != nil {
+			if cmd := c.Decide(tc.consent); cmd != nil {
 				t.Error("there is something to decide before a question")
 			}
 			c.do(c.Submit("go", "go"))
 			if diff := cmp.Diff([]string{"$ make"}, c.Pending); diff != "" {
 				t.Errorf("what waits (-want +got):\n%s", diff)
 			}
-			c.do(c.Decide(tc.yes))
+			c.do(c.Decide(tc.consent))
 			if got := s.asked[1].Text; got != tc.text {
 				t.Errorf("asked %q, want %q", got, tc.text)
 			}
@@ -579,4 +579,16 @@ func TestPlacesHaveNames(t *testing.T) {
 			t.Errorf("At of %q = %q, want %q", tc.title, got, tc.at)
 		}
 	}
+}
+
+func TestOnlyANewConversationNamesItsDirectory(t *testing.T) {
+	t.Parallel()
+	s := &script{pieces: []gateway.Piece{gateway.Started{Workspace: "/made"}, done()}}
+	talk(t, s, func(cfg *session.Config) { cfg.Start.Workspace = "/src" }, func(c *chat) {
+		c.do(c.Submit("one", "one"))
+		c.do(c.Submit("two", "two"))
+		if got := []string{s.asked[0].Workspace, s.asked[1].Workspace}; got[0] != "/src" || got[1] != "" || c.Dir() != "/made" {
+			t.Errorf("asked in %q, is in %q", got, c.Dir())
+		}
+	})
 }

@@ -199,7 +199,7 @@ func (s *Session) answered(t *Turn, d gateway.Done) tea.Cmd {
 	s.rest(t)
 	t.replace()
 	e := End{Turn: t, Took: s.cfg.Now().Sub(t.Begun), Done: d, Notice: safe.Text(d.Notice)}
-	waits := d.RunStatus == "waiting_for_confirmation"
+	waits, agreed := d.RunStatus == "waiting_for_confirmation", false
 	if e.Notice != "" {
 		t.Answer.Cut(e.Notice)
 	}
@@ -213,12 +213,14 @@ func (s *Session) answered(t *Turn, d gateway.Done) tea.Cmd {
 	t.Answer.End(e.Summary(), false, nil)
 	s.Turn, s.Failure = nil, nil
 	if waits {
-		s.Pending = pending(d.Waiting, e.Notice)
+		agreed = s.waits(t, d, e.Notice)
 	} else if e.Notice != "" {
 		s.Log.Add(transcript.NewNote(e.Notice, false))
 	}
 	s.view.Ended(e)
 	switch {
+	case agreed:
+		return s.Next()
 	case waits:
 		s.unqueue()
 		return nil
@@ -233,6 +235,9 @@ func (s *Session) failed(t *Turn, err error) tea.Cmd {
 	s.rest(t)
 	f := asGateway(err)
 	s.Failure, s.Turn = f, nil
+	if f.Kind == gateway.Refused && s.last.Confirmation != "" {
+		s.Confirmation, s.last.Confirmation = "", "" // It may be what was refused.
+	}
 	e := End{Turn: t, Took: s.cfg.Now().Sub(t.Begun), Failure: f, Next: nextStep(s.cfg, f)}
 	took := ""
 	if e.Took >= time.Second {

@@ -26,10 +26,10 @@ func parsePatch(s string) []change {
 		switch c := line[0]; {
 		case strings.HasPrefix(line, "@@ "):
 			before, leftOld, after, leftNew = hunk(line)
-			all = append(all, change{kind: '@', text: line})
+			all = append(all, change{kind: '@', text: strings.ReplaceAll(line, "\t", " ")})
 		case !inside && strings.HasPrefix(line, "--- "):
 		case !inside && strings.HasPrefix(line, "+++ "):
-			all = append(all, change{kind: '=', text: line[4:]})
+			all = append(all, change{kind: '=', text: strings.ReplaceAll(line[4:], "\t", " ")})
 		case c == '-':
 			all = append(all, change{kind: '-', old: before, text: line[1:]})
 			before, leftOld = before+1, leftOld-1
@@ -37,7 +37,7 @@ func parsePatch(s string) []change {
 			all = append(all, change{kind: '+', new: after, text: line[1:]})
 			after, leftNew = after+1, leftNew-1
 		case c == '\\':
-			all = append(all, change{kind: '@', text: line})
+			all = append(all, change{kind: '@', text: strings.ReplaceAll(line, "\t", " ")})
 		default:
 			all = append(all, change{kind: ' ', old: before, new: after, text: strings.TrimPrefix(line, " ")})
 			before, after, leftOld, leftNew = before+1, after+1, leftOld-1, leftNew-1
