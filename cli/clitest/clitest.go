@@ -26,7 +26,7 @@ func New(t *testing.T, variables map[string]string) *App {
 	a := &App{}
 	a.App = &kit.App{Env: &kit.Env{
 		Stdin: strings.NewReader(""), Stdout: iostream.New(&a.Out, false, nil), Stderr: iostream.New(&a.Err, false, nil),
-		Getenv: env.Getenv, Environ: env.Environ, Now: env.Now, Paths: env.Paths, HTTP: env.HTTP, Hostname: env.Hostname, LookPath: env.LookPath, Getwd: env.Getwd,
+		Getenv: env.Getenv, Environ: env.Environ, Now: env.Now, Paths: env.Paths, HTTP: env.HTTP, Hostname: env.Hostname, LookPath: env.LookPath, Getwd: env.Getwd, Usual: env.Usual,
 		Keyring: env.Keyring, Executable: func() (string, error) { return "/usr/bin/ohgw", nil },
 		Exit: func(code int) { t.Errorf("the program ends with %d", code) },
 	}}

@@ -41,6 +41,9 @@ type Env struct {
 	// as it was before, and then interrupted is called.
 	ReadHidden func(ctx context.Context, question string, interrupted func()) ([]byte, error)
 
+	// Usual says where a program with this usual address is; nil: there.
+	Usual func(address string) string
+
 	// Keyring is the system keyring if it is nil.
 	Keyring secret.Backend
 }
@@ -49,6 +52,6 @@ type Env struct {
 func (a *App) Setup() *setup.Env {
 	return &setup.Env{
 		Notes: a, Getenv: a.Getenv, Environ: a.Environ, Now: a.Now, Paths: a.Paths, HTTP: a.HTTP, Hostname: a.Hostname, PID: a.PID, LookPath: a.LookPath, Root: a.Root, UID: a.UID, Getwd: a.Getwd,
-		Keyring: a.Keyring, Config: a.Config, CanAsk: a.CanAsk,
+		Usual: a.Usual, Keyring: a.Keyring, Config: a.Config, CanAsk: a.CanAsk,
 	}
 }

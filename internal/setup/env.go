@@ -32,6 +32,11 @@ type Env struct {
 	UID      int                                  // of the user; -1 where there are none
 	Getwd    func() (string, error)               // the working directory
 
+	// Usual says where another program of this machine is reached whose address
+	// nobody gave: at its usual one, e.g. "127.0.0.1:8000", or for tests elsewhere.
+	// Nil: at the usual one.
+	Usual func(address string) string
+
 	// Keyring is the system keyring if it is nil.
 	Keyring secret.Backend
 
@@ -40,6 +45,14 @@ type Env struct {
 
 	// CanAsk reports whether a person is there, who can unlock a keyring.
 	CanAsk func() bool
+}
+
+// UsualAddress is where a program with this usual address is.
+func (e *Env) UsualAddress(address string) string {
+	if e.Usual == nil {
+		return address
+	}
+	return e.Usual(address)
 }
 
 // Notes takes what a person should know and what is not data of a command.

@@ -15,7 +15,9 @@ import (
 )
 
 // DefaultServer is where an agent-server listens when nobody says otherwise.
-const DefaultServer = "http://127.0.0.1:8000"
+const DefaultServer = "http://" + defaultAddress
+
+const defaultAddress = "127.0.0.1:8000"
 
 // FirstLook bounds how long the start waits for the backend's answer.
 const FirstLook = 2 * time.Second
@@ -41,7 +43,7 @@ func Open(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Log
 // Find is the address of the agent-server that answers where Open would look for
 // one; "" if none does.
 func Find(ctx context.Context, env *setup.Env, s *config.Settings) string {
-	address := cmp.Or(s.AgentServer.URL, DefaultServer)
+	address := cmp.Or(s.AgentServer.URL, "http://"+env.UsualAddress(defaultAddress))
 	if s.Backend == "embedded" {
 		return ""
 	}

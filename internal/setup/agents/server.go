@@ -20,7 +20,7 @@ func openServer(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 	address, named := s.AgentServer.URL, s.AgentServer.URL != ""
 	why := "named by " + s.Origin("agent_server.url").String()
 	if !named {
-		address, why = DefaultServer, "it answers at "+DefaultServer+", and none was named"
+		address, why = "http://"+env.UsualAddress(defaultAddress), "it answers at "+DefaultServer+", and none was named"
 	}
 	key, err := serverKey(env, s, log)
 	if err != nil {

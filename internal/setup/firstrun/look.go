@@ -116,7 +116,7 @@ func envKeys(env *setup.Env) []EnvKey {
 
 // base is the address of a server, without a path.
 func (k kind) base(env *setup.Env) string {
-	address := k.address
+	address := env.UsualAddress(k.address)
 	for _, name := range k.variables {
 		if text, set := env.Lookup(name); set {
 			address = text

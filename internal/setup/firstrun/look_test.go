@@ -106,6 +106,7 @@ func TestAddressesOfOllamaAreRead(t *testing.T) {
 		"http://%zz":             "http://127.0.0.1:11434",
 	} {
 		env := setuptest.New(t, map[string]string{"OLLAMA_HOST": text})
+		env.Usual = nil
 		if got := ollama.base(env); got != want {
 			t.Errorf("OLLAMA_HOST=%s is %s, want %s", text, got, want)
 		}

@@ -31,6 +31,7 @@ func New(t *testing.T, variables map[string]string) *setup.Env {
 		Hostname: func() (string, error) { return "host", nil },
 		LookPath: func(string) (string, error) { return "", exec.ErrNotFound },
 		Getwd:    func() (string, error) { return top, nil },
+		Usual:    func(string) string { return "127.0.0.1:1" }, // nothing is there, whatever this machine runs
 		Keyring:  secrettest.FileKeyring(filepath.Join(top, "keyring")),
 		CanAsk:   func() bool { return false },
 	}
