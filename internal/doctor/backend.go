@@ -25,9 +25,9 @@ func checkBackend(ctx context.Context, w *World) Result {
 	}
 	where := fmt.Sprintf("the %s at %s", b.Name, b.Address)
 	if b.Err != nil {
-		repair := "start the agent-server at that address, or use the embedded agent: ohgw serve --backend embedded"
+		repair := "start the agent-server at that address, or use the embedded agent: export OHGW_BACKEND=embedded"
 		if errors.Is(b.Err, agentapi.ErrUnauthorized) {
-			repair = "set OHGW_AGENT_SERVER_KEY to one of its session keys (OH_SESSION_API_KEYS_0 on the agent-server)"
+			repair = "export OHGW_AGENT_SERVER_KEY=KEY, with one of its session keys (OH_SESSION_API_KEYS_0 on the agent-server)"
 		}
 		return Result{}.fail(where+" cannot be used", agentapi.PublicMessage(b.Err, b.Err.Error()), repair)
 	}

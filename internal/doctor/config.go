@@ -10,7 +10,7 @@ func checkConfig(_ context.Context, w *World) Result {
 	s, err := w.Settings()
 	if err != nil {
 		r := failed(err)
-		r.Findings[0].Repair = joinHints(r.Findings[0].Repair, "ohgw config path shows the file")
+		r.Findings[0].Repair = joinHints(r.Findings[0].Repair, `${EDITOR:-vi} "$(ohgw config path)"`)
 		return r
 	}
 	r := fine("the settings are valid; there is no config file")

@@ -171,7 +171,7 @@ func TestConfig(t *testing.T) {
 	w.Settings = func() (*config.Settings, error) {
 		return nil, &fault.Error{Msg: "config.toml, line 3: something is missing", Hint: "complete it", Code: fault.Usage}
 	}
-	expect(t, look(t, w, "config"), doctor.Failed, "line 3", "complete it; ohgw config path")
+	expect(t, look(t, w, "config"), doctor.Failed, "line 3", "complete it; ${EDITOR:-vi}")
 
 	w = healthy()
 	w.Stat = stat(fstest.MapFS{"config/ohgw/config.toml": {Mode: 0o662}})
@@ -369,6 +369,10 @@ func TestPort(t *testing.T) {
 		return &doctor.Daemon{URL: "http://127.0.0.1:7000"}, nil
 	}
 	expect(t, look(t, w, "port"), doctor.Failed)
+	w.Daemon = func(context.Context) (*doctor.Daemon, error) {
+		return &doctor.Daemon{URL: "http://127.0.0.1:7000", PID: 4712}, nil
+	}
+	expect(t, look(t, w, "port"), doctor.OK, "another port")
 }
 
 func TestBackend(t *testing.T) {
@@ -383,7 +387,7 @@ func TestBackend(t *testing.T) {
 	expect(t, look(t, with(func(*doctor.Backend) {}), "backend"), doctor.OK, "agent-server 1.43.1 at http://127.0.0.1:8000")
 	expect(t, look(t, with(func(b *doctor.Backend) {
 		b.Err = &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "It does not answer.", Err: errors.New("private")}
-	}), "backend"), doctor.Failed, "It does not answer.", "--backend embedded")
+	}), "backend"), doctor.Failed, "It does not answer.", "export OHGW_BACKEND=embedded")
 	expect(t, look(t, with(func(b *doctor.Backend) {
 		b.Err = &agentapi.Error{Kind: agentapi.ErrUnauthorized, Msg: "It refuses the key."}
 	}), "backend"), doctor.Failed, "OHGW_AGENT_SERVER_KEY")

@@ -97,7 +97,7 @@ func (w *World) writable(r Result, dir string) Result {
 		return r
 	}
 	if storage.Of(err) == storage.ReadOnly {
-		return r.fail(dir+" is on a read-only disk", cause(err), "set XDG_STATE_HOME to a directory on another disk: export XDG_STATE_HOME=/tmp/state")
+		return r.fail(dir+" is on a read-only disk", cause(err), "use a directory on another disk: export XDG_STATE_HOME=DIR")
 	}
 	return r.fail("cannot write to "+dir, cause(err), w.open(dir))
 }
@@ -130,9 +130,9 @@ func (w *World) room(r Result, dir string) Result {
 	full := storage.Of(w.Writable(dir)) == storage.Full
 	switch {
 	case full || err == nil && free < none:
-		return r.fail("the disk of "+dir+" is full", "tokens, run records and conversations cannot be stored", "free space on it (du -xh "+word(dir)+" | sort -h | tail), or set XDG_STATE_HOME to a directory on another disk")
+		return r.fail("the disk of "+dir+" is full", "tokens, run records and conversations cannot be stored", "free space on it (du -xh "+word(dir)+" | sort -h | tail), or use a directory on another disk: export XDG_STATE_HOME=DIR")
 	case err == nil && free < scarce:
-		return r.warn(fmt.Sprintf("the disk of %s has %d MiB left", dir, free>>20), "agents' work and conversations are stored on it", "free space on it, or set XDG_STATE_HOME to a directory on another disk")
+		return r.warn(fmt.Sprintf("the disk of %s has %d MiB left", dir, free>>20), "agents' work and conversations are stored on it", "free space on it, or use a directory on another disk: export XDG_STATE_HOME=DIR")
 	}
 	return r
 }

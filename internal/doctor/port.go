@@ -16,6 +16,9 @@ func checkPort(ctx context.Context, w *World) Result {
 		if u, err := url.Parse(d.URL); err == nil && samePort(u.Host, s.Addr) {
 			return fine("%s is used by your daemon", s.Addr)
 		}
+		if d.PID != 0 { // it is on this machine
+			return fine("your daemon has another port: %s", d.URL)
+		}
 	}
 	err = w.Bind(ctx, s.Addr)
 	if err == nil {

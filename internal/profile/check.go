@@ -162,13 +162,15 @@ func (f finding) gateRepair(g *document.GateError) string {
 		return "install a newer ohgw"
 	case canon.ReportLegacyV0:
 		return "ohgw profiles add NAME --from-settings"
+	case canon.ErrorCorrupt, canon.ErrorNotObject:
+		return edit(f.file.Path)
 	case canon.ErrorUnreadable:
 		return "ls -l " + quote(f.file.Path)
 	}
 	if f.file.Kind == document.Profile {
 		return fmt.Sprintf("ohgw profiles add %s --replace", f.profile)
 	}
-	return "edit " + quote(f.file.Path)
+	return edit(f.file.Path)
 }
 
 // text reports what concerns the file as a whole.
@@ -177,9 +179,9 @@ func (f finding) text(snap document.Snapshot) {
 		f.add(Warning, "readable-by-others", "chmod 600 "+quote(f.file.Path), "other users of this machine can read the file")
 	}
 	if odd := snap.Doc.Irregular(); odd.Duplicate {
-		f.add(Warning, "duplicate-member", "edit "+quote(f.file.Path), "a member is duplicated; the last one counts, and ohgw does not change the file")
+		f.add(Warning, "duplicate-member", edit(f.file.Path), "a member is duplicated; the last one counts, and ohgw does not change the file")
 	} else if odd.NaN {
-		f.add(Warning, "not-a-number", "edit "+quote(f.file.Path), "a number is NaN or infinite; ohgw does not change the file")
+		f.add(Warning, "not-a-number", edit(f.file.Path), "a number is NaN or infinite; ohgw does not change the file")
 	}
 }
 
@@ -260,7 +262,7 @@ const (
 
 func (f finding) remake() string {
 	if f.profile == "" {
-		return "edit " + quote(f.file.Path)
+		return edit(f.file.Path)
 	}
 	return fmt.Sprintf("ohgw profiles add %s --replace", f.profile)
 }
@@ -273,24 +275,24 @@ func (f finding) fields(e document.Entry) {
 		if name == "model" || name == "base_url" {
 			continue // Reported already.
 		}
-		f.add(Error, "invalid-field", "edit "+quote(f.file.Path), "OpenHands rejects the value of %s", name)
+		f.add(Error, "invalid-field", edit(f.file.Path), "OpenHands rejects the value of %s", name)
 	}
 	if n, ok := e.Value.Get("max_input_tokens").Int(); ok && n > 0 && n < minWindow {
-		f.add(Warning, "small-window", "edit "+quote(f.file.Path),
+		f.add(Warning, "small-window", edit(f.file.Path),
 			"OpenHands rejects max_input_tokens below %d unless ALLOW_SHORT_CONTEXT_WINDOWS is set", minWindow)
 	}
 	if f.file.Kind == document.CLI {
 		return // Its entries have members of the release of the CLI.
 	}
 	if unknown := unknownFields(e.Value); len(unknown) > 0 {
-		f.add(Note, "unknown-field", "edit "+quote(f.file.Path),
+		f.add(Note, "unknown-field", edit(f.file.Path),
 			"OpenHands ignores %s and drops it when it writes the file", strings.Join(unknown, ", "))
 	}
 	if f.profile == "" || f.c.ignored == nil {
 		return
 	}
 	if ignored := f.c.ignored(e.Value.Raw()); len(ignored) > 0 {
-		f.add(Note, "engine-ignores", "use an agent-server, or edit "+quote(f.file.Path),
+		f.add(Note, "engine-ignores", "use an agent-server, or "+edit(f.file.Path),
 			"the embedded agent ignores %s", strings.Join(ignored, ", "))
 	}
 }

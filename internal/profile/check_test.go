@@ -95,7 +95,7 @@ func TestCheckTellsWhatTheEmbeddedAgentIgnores(t *testing.T) {
 		}
 		return nil
 	}
-	want := []string{"some engine-ignores note use an agent-server, or edit BASE/profiles/some.json"}
+	want := []string{"some engine-ignores note use an agent-server, or ${EDITOR:-vi} BASE/profiles/some.json"}
 	if diff := cmp.Diff(want, check(t, s, profile.CheckOptions{Keys: resolver(), Ignored: ignored})); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
@@ -128,22 +128,22 @@ func TestCheckNamesTheCommandThatRepairs(t *testing.T) {
 	must(t, os.Symlink("local.json", s.path("profiles/link.json")))
 	got := check(t, s, profile.CheckOptions{Keys: resolver(), CLI: s.base})
 	want := []string{
-		" active-missing warning ohgw profiles use NAME",
+		" active-missing warning ohgw profiles use CON",
 		" agent-profile-dangling error ohgw profiles add a",
 		" key-plaintext note chmod 600 BASE/agent_settings.json",
 		" key-plaintext warning ohgw profiles add default --from-settings && ohgw profiles use default",
 		" readable-by-others warning chmod 600 BASE/agent_settings.json",
 		" report-ambiguous warning ohgw profiles migrate --base-url URL @cli",
 		" report-stranded error ohgw profiles migrate --as-openhands @settings",
-		"CON device-name note ohgw profiles rename CON NAME",
+		"CON device-name note ohgw profiles rename CON profile-CON",
 		"a\n\"b\" error-invalid-name error ohgw profiles rename $'a\\n\"b\"' a-b",
 		"ambiguous report-ambiguous warning ohgw profiles migrate --base-url URL ambiguous",
-		"con device-name note ohgw profiles rename con NAME",
-		"con twin-name note ohgw profiles rename con NAME",
-		"fields invalid-field error edit BASE/profiles/fields.json",
-		"fields invalid-field error edit BASE/profiles/fields.json",
-		"fields small-window warning edit BASE/profiles/fields.json",
-		"fields unknown-field note edit BASE/profiles/fields.json",
+		"con device-name note ohgw profiles rename con profile-con",
+		"con twin-name note ohgw profiles rename con con-2",
+		"fields invalid-field error ${EDITOR:-vi} BASE/profiles/fields.json",
+		"fields invalid-field error ${EDITOR:-vi} BASE/profiles/fields.json",
+		"fields small-window warning ${EDITOR:-vi} BASE/profiles/fields.json",
+		"fields unknown-field note ${EDITOR:-vi} BASE/profiles/fields.json",
 		"foreign key-undecryptable error ohgw keys set foreign",
 		"gone connection-missing error ohgw profiles add gone --replace",
 		"it's error-invalid-name error ohgw profiles rename 'it'\\''s' it-s",
@@ -151,11 +151,11 @@ func TestCheckNamesTheCommandThatRepairs(t *testing.T) {
 		"lines key-plaintext warning ohgw keys import --remove-from-profile lines",
 		"link error-symlink warning cp BASE/profiles/link.json BASE/profiles/link.json.tmp && mv BASE/profiles/link.json.tmp BASE/profiles/link.json",
 		"masked key-missing error ohgw keys set masked",
-		"nan not-a-number warning edit BASE/profiles/nan.json",
+		"nan not-a-number warning ${EDITOR:-vi} BASE/profiles/nan.json",
 		"newer error-newer error install a newer ohgw",
 		"plain key-plaintext warning ohgw keys import --remove-from-profile plain",
 		"stranded report-stranded error ohgw profiles migrate --as-openhands stranded",
-		"twice duplicate-member warning edit BASE/profiles/twice.json",
+		"twice duplicate-member warning ${EDITOR:-vi} BASE/profiles/twice.json",
 	}
 	if g, w := strings.Join(got, "\n"), strings.Join(want, "\n"); g != w {
 		t.Errorf("got\n%s\nwant\n%s", g, w)

@@ -52,17 +52,18 @@ func (f finding) plaintext(what string) {
 	case document.ValidName(active) && !f.c.store.file(active).Read().Missing():
 		f.add(Warning, "key-plaintext", move+quote(active), "the %s of the active profile %s is not encrypted in the settings", what, active)
 	default:
-		name := f.c.freeName()
+		name := f.c.freeName("default")
 		f.add(Warning, "key-plaintext", fmt.Sprintf("ohgw profiles add %s --from-settings && ohgw profiles use %s", name, name),
 			"the %s is not encrypted in the settings", what)
 	}
 }
 
-// freeName is a name for a profile that is not taken.
-func (c *checker) freeName() string {
-	name := "default"
+// freeName is a name for a profile that is not taken: the wanted one, or with a
+// number.
+func (c *checker) freeName(wanted string) string {
+	name := wanted
 	for n := 2; !c.store.file(name).Read().Missing(); n++ {
-		name = fmt.Sprintf("default-%d", n)
+		name = fmt.Sprintf("%s-%d", wanted, n)
 	}
 	return name
 }
@@ -77,7 +78,7 @@ func (f finding) undecryptable(err error, what, repair string) {
 
 func (f finding) setKey() string {
 	if f.profile == "" {
-		return "edit " + quote(f.file.Path)
+		return edit(f.file.Path)
 	}
 	return "ohgw keys set " + f.profile
 }

@@ -61,11 +61,11 @@ func (c *checker) twins(files []document.File) {
 		name := f.Name()
 		at := finding{c: c, file: f, profile: name}
 		if isDevice(name) {
-			at.add(Note, "device-name", fmt.Sprintf("ohgw profiles rename %s NAME", name), "the name is a device name on Windows")
+			at.add(Note, "device-name", fmt.Sprintf("ohgw profiles rename %s %s", name, c.freeName("profile-"+name)), "the name is a device name on Windows")
 		}
 		lower := strings.ToLower(name)
 		if other, found := seen[lower]; found {
-			at.add(Note, "twin-name", fmt.Sprintf("ohgw profiles rename %s NAME", quote(name)), "the name differs from %s only in case, which is the same file on other systems", other)
+			at.add(Note, "twin-name", fmt.Sprintf("ohgw profiles rename %s %s", quote(name), c.freeName(suggestName(name)+"-2")), "the name differs from %s only in case, which is the same file on other systems", other)
 		}
 		seen[lower] = name
 	}
@@ -112,7 +112,11 @@ func (c *checker) settings(files []document.File) {
 			return
 		}
 	}
-	finding{c: c, file: snap.File}.add(Warning, "active-missing", "ohgw profiles use NAME", "the active profile %.80q does not exist", active)
+	other := "NAME"
+	if names, err := c.store.Names(); err == nil && len(names) > 0 {
+		other = names[0]
+	}
+	finding{c: c, file: snap.File}.add(Warning, "active-missing", "ohgw profiles use "+other, "the active profile %.80q does not exist", active)
 }
 
 // agents reports agent profiles that use a profile that is not there.
@@ -139,6 +143,9 @@ func (c *checker) agents(files []document.File) {
 func exposed(mode fs.FileMode) bool {
 	return runtime.GOOS != "windows" && mode.Perm()&0o077 != 0
 }
+
+// edit is the command that opens a file in the user's editor.
+func edit(path string) string { return "${EDITOR:-vi} " + quote(path) }
 
 var plainWord = regexp.MustCompile(`\A[A-Za-z0-9_@%+=:,./-]+\z`)
 

@@ -63,7 +63,7 @@ func usable(ctx context.Context, st agentapi.Status, named bool) error {
 	case errors.Is(st.Err, agentapi.ErrUnauthorized):
 		return &fault.Error{
 			Msg: "the agent-server at " + st.Address + " rejected the key", Code: fault.Credential, Err: cause,
-			Hint: "set OHGW_AGENT_SERVER_KEY to one of its session keys (OH_SESSION_API_KEYS_0 on the agent-server)",
+			Hint: "export OHGW_AGENT_SERVER_KEY=KEY, with one of its session keys (OH_SESSION_API_KEYS_0 on the agent-server)",
 		}
 	case !named:
 		return &fault.Error{
@@ -71,7 +71,7 @@ func usable(ctx context.Context, st agentapi.Status, named bool) error {
 			Hint: "start one there, or set its address with --agent-server URL or OHGW_AGENT_SERVER_URL",
 		}
 	}
-	return &fault.Error{Msg: "the agent-server at " + st.Address + " cannot be used", Hint: "see the cause", Err: cause}
+	return &fault.Error{Msg: "the agent-server at " + st.Address + " cannot be used", Hint: "repair what the cause says, or use the embedded agent: export OHGW_BACKEND=embedded", Err: cause}
 }
 
 // serverKey finds the agent-server's key. A file is read again for each request,

@@ -88,7 +88,7 @@ func (c *Check) explain(r *Result, key *profileKey, err error) {
 	default:
 		o := outcomeOf(failed)
 		r.fail(o, said(failed), r.repairOf(o, again))
-		if o == Unreachable || failed.Status == http.StatusBadRequest && strings.Contains(said(failed), "HTTPS server") {
+		if o == Unreachable || strings.Contains(said(failed), "the proxy ") || failed.Status == http.StatusBadRequest && strings.Contains(said(failed), "HTTPS server") {
 			r.Repair = addressRepair(key.profile, said(failed))
 		}
 	}

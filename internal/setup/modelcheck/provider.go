@@ -95,6 +95,12 @@ func addressRepair(p *profile.Profile, words string) string {
 		return otherURL(p, strings.Replace(base, "http://", "https://", 1))
 	case strings.Contains(words, "certificate has expired or is not yet valid"):
 		return "compare this machine's clock with the dates in the cause (date); if it is right, the server needs a new certificate"
+	case strings.Contains(words, "the proxy "):
+		host, _ := url.Parse(base)
+		if host == nil || host.Hostname() == "" {
+			return "check the proxy: HTTPS_PROXY, HTTP_PROXY, NO_PROXY"
+		}
+		return "check the proxy (HTTPS_PROXY, HTTP_PROXY), or do without it for this host: export NO_PROXY=" + host.Hostname()
 	case strings.Contains(words, "refuses connections"):
 		host, _, _ := strings.Cut(words, " refuses connections")
 		return start(p, host)
