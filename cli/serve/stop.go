@@ -116,9 +116,14 @@ func ask(p *instance.Process) error {
 		return &fault.Error{Msg: "this system cannot ask a daemon to end", Hint: "end it without waiting: ohgw stop --now", Code: fault.Failed}
 	}
 	if err != nil {
-		return fault.New(fmt.Sprintf("process %d cannot be stopped", p.Info.PID), "check who runs it: ps -fp "+fmt.Sprint(p.Info.PID), err)
+		return notStopped(p, err)
 	}
 	return nil
+}
+
+// notStopped is the error for a daemon that cannot be ended.
+func notStopped(p *instance.Process, err error) error {
+	return fault.New(fmt.Sprintf("process %d cannot be stopped", p.Info.PID), fmt.Sprintf("check who runs it: ps -fp %d", p.Info.PID), err)
 }
 
 // endNow interrupts what runs, so that clients get the end of their answers, and
@@ -137,7 +142,7 @@ func endNow(ctx context.Context, o *stopOptions, p *instance.Process) error {
 		}
 	}
 	if err := p.Kill(); err != nil {
-		return fault.New(fmt.Sprintf("process %d cannot be stopped", p.Info.PID), "check who runs it: ps -fp "+fmt.Sprint(p.Info.PID), err)
+		return notStopped(p, err)
 	}
 	if !p.Wait(ctx) {
 		return ctx.Err()

@@ -274,9 +274,11 @@ func TestADaemonIsEndedAndWaitedFor(t *testing.T) {
 	if p.Wait(soon) {
 		t.Error("it has ended by itself")
 	}
-	if err := p.End(); errors.Is(err, errors.ErrUnsupported) {
+	err = p.End()
+	if errors.Is(err, errors.ErrUnsupported) {
 		err = p.Kill()
-	} else if err != nil {
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	if !p.Wait(t.Context()) {
