@@ -58,6 +58,36 @@ func TestRecordedCallsAreDescribed(t *testing.T) {
 	}
 }
 
+// The forms of a real agent-server: an exit code, a new file, an edit, a plan.
+func TestRecordedResultsHaveTheirFacts(t *testing.T) {
+	t.Parallel()
+	var got []string
+	for _, c := range calls(t, recording(t, "actions")) {
+		if c.State == turn.CallRunning {
+			continue
+		}
+		exit := ""
+		if c.ExitCode != nil {
+			exit = fmt.Sprint(*c.ExitCode)
+		}
+		got = append(got, fmt.Sprintf("%s %s %s %q +%d -%d %v", c.Kind, c.State, exit, c.Diff, c.Added, c.Removed, c.Tasks))
+	}
+	want := []string{
+		`command failed 1 "" +0 -0 []`,
+		`edit done  "@@ -0,0 +1,2 @@\n+a\n+b\n" +2 -0 []`,
+		`edit done  "@@ -1,2 +1,2 @@\n a\n-b\n+c d\n" +1 -1 []`,
+		`tasks done  "" +0 -0 [{One  done} {Two  in_progress}]`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	r := turn.NewReader(nil)
+	read(t, r, recording(t, "actions"))
+	if got, want := r.Result().Context, (turn.Context{Tokens: 110, Window: 128_000}); got != want {
+		t.Errorf("context %+v, want %+v", got, want)
+	}
+}
+
 func TestCallsAreNotDescribedUnlessWanted(t *testing.T) {
 	t.Parallel()
 	r := turn.NewReader(nil)
