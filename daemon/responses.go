@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -22,6 +23,8 @@ const (
 	// maxChain is how many earlier responses are quoted where a conversation
 	// cannot be copied.
 	maxChain = 100
+	// approval is the message of a request that only approves what waits.
+	approval = "The user approved."
 )
 
 // response is a call for a response.
@@ -109,6 +112,9 @@ func (p *response) origin(h http.Header) error {
 	if err != nil {
 		return err
 	}
+	if err := p.approved(); err != nil {
+		return err
+	}
 	if p.ask.Previous == "" {
 		p.continues = p.d.namedConversation(p.client, p.ask.Conversation)
 		p.alone = p.continues != ""
@@ -135,6 +141,32 @@ func (p *response) origin(h http.Header) error {
 	}
 	p.fork = true
 	return nil
+}
+
+// approved takes the response that the client's approvals answer for the previous
+// one: their ids say it, also where the client sends the whole past.
+func (p *response) approved() error {
+	for i, a := range p.ask.Approvals {
+		id := responses.ResponseOf(a.Request)
+		if id == "" || p.ask.Previous != "" && p.ask.Previous != id {
+			return newProblem(openai.CodeInvalidValue, "The approval_request_id '"+a.Request+"' is not one of the response that the request continues.", nil).about("input")
+		}
+		if i == 0 && p.ask.Previous == "" {
+			p.ask.Previous, p.ask.Echo.PreviousResponseID = id, &p.ask.Previous
+		}
+	}
+	return nil
+}
+
+// decided is what the client's approvals decide: one that refuses refuses all
+// actions that wait, because they were proposed together.
+func (p *response) decided() *agentapi.Decision {
+	for _, a := range p.ask.Approvals {
+		if !a.Approve {
+			return &agentapi.Decision{Reason: cmp.Or(a.Reason, refusal)}
+		}
+	}
+	return &agentapi.Decision{Accept: true}
 }
 
 // owns reports whether a response is open to the client.
@@ -210,9 +242,15 @@ func (p *response) prepareRun(req *run.Request) {
 	req.Keep = req.Keep || own
 	rec.Kept = rec.Kept || own
 	req.Detach = req.Detach || p.ask.Background
+	if len(p.ask.Approvals) > 0 {
+		req.Decision = p.decided()
+		if strings.TrimSpace(req.Message.Text) == "" {
+			req.Message.Text = cmp.Or(req.Decision.Reason, approval) // sent where nothing waits any more
+		}
+	}
 	cfg := responses.Config{
 		Response: openai.Response{Model: rec.Model, Background: rec.Background, Echo: rec.Echo},
-		Store:    p.d.responses, Steps: p.ask.Stream && !p.d.cfg.AnswerOnly, Silent: p.d.cfg.HideProgress,
+		Store:    p.d.responses, Steps: p.ask.Stream && !p.d.cfg.AnswerOnly, Silent: p.d.cfg.HideProgress, AsksApproval: p.ask.AsksApproval,
 		Conclude: concludeResponse(p.codex), Failed: p.d.notStored, Now: p.d.cfg.Now,
 	}
 	if p.ask.Store {

@@ -543,3 +543,70 @@ func TestAConversationThatIsGoneIsNotBegunAgain(t *testing.T) {
 	envelope(t, g.respond(input("two", `"previous_response_id":"`+m.ID+`"`)), http.StatusBadRequest, "previous_response_not_found", "previous_response_id")
 	equal(t, "runs", b.Runs(), 1)
 }
+
+const approvalTool = `"tools":[{"type":"mcp","server_label":"openhands","server_url":"http://localhost","require_approval":"always"}]`
+
+// An action that waits is an item for a client that declares the tool, and is
+// answered by an item.
+func TestApprovals(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		answer   string
+		accepted bool
+	}{
+		"approved": {`"approve":true`, true},
+		"refused":  {`"approve":false,"reason":"too dangerous"`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := script(daemontest.Confirm("rm -rf build"), daemontest.Finish("done"))
+			g := serve(t, b)
+			events := eventsOf(t, g.respond(input("clean up", streamed, approvalTool)).body)
+			first := events[len(events)-1].object(t)
+			var asked struct{ ID, Type, Name, Arguments string }
+			for _, e := range events {
+				if e.Type == "response.output_item.done" {
+					if err := json.Unmarshal(e.Item, &asked); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			equal(t, "item", asked.Type+" "+asked.Name, "mcp_approval_request terminal")
+			if !strings.Contains(asked.Arguments, "rm -rf build") {
+				t.Errorf("arguments %s", asked.Arguments)
+			}
+			lacks(t, "text", first.text(), "confirmation")
+			// The whole past again, without previous_response_id, as the Agents SDK sends it.
+			res := responded(t, g.respond(`{"model":"openhands_default","input":[{"role":"user","content":"clean up"},`+
+				`{"type":"mcp_approval_request","id":"`+asked.ID+`","server_label":"openhands","name":"terminal","arguments":"{}"},`+
+				`{"type":"mcp_approval_response","approval_request_id":"`+asked.ID+`",`+tc.answer+`}],`+approvalTool+`}`))
+			equal(t, "conversation", res.Conversation.ID, first.Conversation.ID)
+			equal(t, "decisions", len(b.Decided()), 1)
+			equal(t, "accepted", b.Decided()[0].Accept, tc.accepted)
+			if !tc.accepted {
+				equal(t, "reason", b.Decided()[0].Reason, "too dangerous")
+			}
+		})
+	}
+}
+
+func TestApprovalsThatCannotBeTaken(t *testing.T) {
+	t.Parallel()
+	b := script(daemontest.Confirm("rm -rf build"), daemontest.Finish("done"))
+	g := serve(t, b)
+	first := responded(t, g.respond(input("clean up")))
+	if !strings.Contains(first.text(), "confirmation") {
+		t.Errorf("without the tool the text is %q", first.text())
+	}
+	for name, tc := range map[string]struct{ item, code, param string }{
+		"of another kind": {`"approval_request_id":"x","approve":true`, "invalid_value", "input"},
+		"unknown":         {`"approval_request_id":"mcpr_000000000000000000000000000000000","approve":true`, "previous_response_not_found", "previous_response_id"},
+		"without an id":   {`"approve":true`, "missing_required_parameter", "input[0].approval_request_id"},
+		"without a word":  {`"approval_request_id":"x"`, "missing_required_parameter", "input[0].approve"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			envelope(t, g.respond(`{"model":"openhands_default","input":[{"type":"mcp_approval_response",`+tc.item+`}]}`), http.StatusBadRequest, tc.code, tc.param)
+		})
+	}
+	equal(t, "runs", b.Runs(), 1)
+}

@@ -27,6 +27,13 @@ func concludeResponse(codex bool) func(turn.Result, error) responses.Ending {
 		end := responses.Ending{
 			Status: openai.ResponseCompleted, Answer: e.answer, Notice: e.added(), Usage: e.usage, Extension: e.extension(0),
 		}
+		for _, a := range res.Waiting {
+			input := a.Detail
+			if input == "" {
+				input = a.Line
+			}
+			end.Waiting = append(end.Waiting, openai.OutputItem{Tool: a.Tool, Arguments: string(oneLine(map[string]string{"action": a.Line, "input": input}))})
+		}
 		switch {
 		case errors.Is(err, run.ErrStopped), e.problem == nil && e.status == statusCancelled:
 			end.Status, end.Code, end.Message = openai.ResponseCancelled, failedServer, "The response was cancelled."

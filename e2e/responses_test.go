@@ -25,6 +25,14 @@ func TestResponsesOfStockLibraries(t *testing.T) {
 	program := racyProgram(t)
 	llm := llmtest.New(t)
 	gateways := map[string]*gateway{"embedded": serveEmbedded(t, program, llm.URL), "agent-server": newStack(t, program).gateway}
+	t.Run("approvals", func(t *testing.T) {
+		t.Parallel()
+		g := serveEmbedded(t, program, llm.URL, "--confirm", "always")
+		want := map[string]any{"texts": []any{"Written.", "As you wish."}, "asked": []any{"$ echo tea > note.txt", "$ echo tea > note.txt"}}
+		if diff := cmp.Diff(want, g.runs(t, []string{python, "responses.py"}, "python", "approvals")); diff != "" {
+			t.Error(diff)
+		}
+	})
 	const write, read = "$ echo tea > note.txt", `$ test "$(cat note.txt)" = tea`
 	for name, g := range gateways {
 		for _, tc := range []struct {

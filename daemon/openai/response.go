@@ -41,9 +41,13 @@ type ResponseError struct {
 	Param   *string `json:"param"`
 }
 
-// OutputItem is a reasoning item (ID, Summary) or a message (ID, Text).
+// OutputItem is a reasoning item (ID, Summary), a message (ID, Text), or an action
+// that waits for a confirmation (ID, Tool, Arguments).
 type OutputItem struct {
-	ID      string
+	ID        string
+	Tool      string // not empty: the action's
+	Arguments string // of the action, JSON
+
 	Message bool
 	Status  string   // of a message
 	Text    string   // of a message
@@ -81,6 +85,15 @@ func (i OutputItem) MarshalJSON() ([]byte, error) {
 			Status  string       `json:"status"`
 			Content []outputText `json:"content"`
 		}{i.ID, "message", "assistant", i.Status, content})
+	}
+	if i.Tool != "" {
+		return marshal(struct {
+			ID        string `json:"id"`
+			Type      string `json:"type"`
+			Server    string `json:"server_label"`
+			Name      string `json:"name"`
+			Arguments string `json:"arguments"`
+		}{i.ID, "mcp_approval_request", ApprovalServer, i.Tool, i.Arguments})
 	}
 	summary := make([]summaryText, 0, len(i.Summary))
 	for _, text := range i.Summary {

@@ -101,12 +101,26 @@ func (e *ResponseEvents) Said() int {
 	return n
 }
 
+// Ask adds an action that waits for a confirmation.
+func (e *ResponseEvents) Ask(item OutputItem) {
+	if e.open {
+		e.closeItem(ResponseCompleted)
+	}
+	e.res.Output = append(e.res.Output, item)
+	for _, kind := range []string{"response.output_item.added", "response.output_item.done"} {
+		e.emit(kind, e.index(), raw("item", mustEncode(item)))
+	}
+}
+
 // End ends the response, which has its final status: completed or incomplete.
 func (e *ResponseEvents) End() {
-	if !e.open || !e.last().Message {
+	asked := len(e.res.Output) > 0 && e.last().Tool != ""
+	if !asked && (!e.open || !e.last().Message) {
 		e.openMessage()
 	}
-	e.closeItem(ResponseCompleted)
+	if e.open {
+		e.closeItem(ResponseCompleted)
+	}
 	e.whole("response." + e.res.Status)
 }
 

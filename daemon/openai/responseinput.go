@@ -15,6 +15,7 @@ const maxInput = 1 << 20
 // inputItem is an item of which only the structure was read.
 type inputItem struct {
 	role    string // of a message; empty: an item of another kind
+	answer  []byte // an mcp_approval_response, which is one of the client's; else nil
 	path    string
 	content []byte
 }
@@ -28,11 +29,14 @@ func (r *ResponseRequest) input(v []byte, limits Limits) error {
 	}
 	begin := 0 // of the new turn
 	for i, item := range items {
-		if item.role == "" || item.role == "assistant" {
+		if item.role == "" && item.answer == nil || item.role == "assistant" {
 			begin = i + 1
 		}
 	}
-	if !slices.ContainsFunc(items[begin:], func(i inputItem) bool { return i.role == "user" }) {
+	if err := r.approvals(items[begin:]); err != nil {
+		return err
+	}
+	if len(r.Approvals) == 0 && !slices.ContainsFunc(items[begin:], func(i inputItem) bool { return i.role == "user" }) {
 		return invalidValue("input", "there is no new message of the user; it is the agent's task.")
 	}
 	for i, item := range items {
@@ -47,7 +51,7 @@ func (r *ResponseRequest) input(v []byte, limits Limits) error {
 		r.take(item.role, reader, i >= begin)
 		r.Input = append(r.Input, listed(i, item.role, reader))
 	}
-	if strings.TrimSpace(r.Text) == "" && len(r.Images) == 0 {
+	if strings.TrimSpace(r.Text) == "" && len(r.Images) == 0 && len(r.Approvals) == 0 {
 		return invalidValue("input", "it is empty; the new message of the user is the agent's task.")
 	}
 	r.boundInput()
@@ -118,6 +122,8 @@ func newInputItem(v []byte, path string) (inputItem, error) {
 		return inputItem{}, missing(path + ".type")
 	case kind != nil && kindOf(kind) != "string":
 		return inputItem{}, invalidType(path+".type", "string", kind)
+	case kind != nil && decodeString(kind) == "mcp_approval_response":
+		return inputItem{path: path, answer: v}, nil
 	case kind != nil && decodeString(kind) != "message":
 		return inputItem{}, nil // an item of an earlier answer, or about the client's own tools
 	case role == nil:

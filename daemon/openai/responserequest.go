@@ -22,6 +22,11 @@ type ResponseRequest struct {
 	Store bool
 	// Background answers at once and lets the run go on without its client.
 	Background bool
+	// Approvals are the answers to actions that wait for a confirmation.
+	Approvals []Approval
+	// AsksApproval: what waits for a confirmation is told as items. The client has
+	// declared the tool that such items belong to.
+	AsksApproval bool
 	// Input is the items to list as the input of the response, the oldest first,
 	// each a JSON object with an id. Where they are too many, the oldest are left
 	// out.
@@ -29,6 +34,17 @@ type ResponseRequest struct {
 	// Echo is what the response repeats of the request.
 	Echo Echo
 }
+
+// Approval is a client's answer to an item that asks for a confirmation.
+type Approval struct {
+	Request string // the id of that item
+	Approve bool
+	Reason  string // for the agent; may be empty
+}
+
+// ApprovalServer is the label of the tool that a client declares to be asked for
+// confirmations in items: {"type":"mcp","server_label":"openhands"}.
+const ApprovalServer = "openhands"
 
 // Echo is what a response object repeats of its request. Raw values are JSON.
 type Echo struct {
@@ -97,6 +113,7 @@ func ParseResponse(body []byte, limits Limits) (*ResponseRequest, error) {
 	if err := r.echo(); err != nil {
 		return nil, err
 	}
+	r.AsksApproval = asksApproval(fields["tools"])
 	r.Ignored = ignoredOfResponse(fields)
 	r.Digest = digest(fields)
 	return r, nil

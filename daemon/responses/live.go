@@ -7,6 +7,8 @@ package responses
 import (
 	"context"
 	"io"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +20,20 @@ import (
 // Prefix begins the id of every response.
 const Prefix = "resp_"
 
+// ApprovalPrefix begins the id of an item that asks for a confirmation. The
+// digits of its response follow, then its place among the actions that wait.
+const ApprovalPrefix = "mcpr_"
+
+// ResponseOf is the id of the response that has an item with this id, which asks
+// for a confirmation; empty: that is none of ours.
+func ResponseOf(approval string) string {
+	digits, ok := strings.CutPrefix(approval, ApprovalPrefix)
+	if !ok || len(digits) < 33 || !valid(Prefix+digits[:32]) {
+		return ""
+	}
+	return Prefix + digits[:32]
+}
+
 // Ending is how a run ends as a response.
 type Ending struct {
 	Status     string // completed, incomplete, failed or cancelled
@@ -26,8 +42,11 @@ type Ending struct {
 	Answer     string // what the agent said last
 	Notice     string // what the person must know beside it
 	Incomplete string // why, for an incomplete response
-	Usage      openai.Usage
-	Extension  *openai.Extension
+	// Waiting are the actions that wait for a confirmation; see
+	// [Config.AsksApproval].
+	Waiting   []openai.OutputItem
+	Usage     openai.Usage
+	Extension *openai.Extension
 }
 
 // Config is what a Live needs.
@@ -40,6 +59,8 @@ type Config struct {
 	// Steps shows the text of every step as it is written; without it only the
 	// final answer is a message.
 	Steps bool
+	// AsksApproval tells the actions that wait as items, not in words.
+	AsksApproval bool
 	// Silent shows no progress.
 	Silent bool
 	// Conclude says how a run ended.
@@ -176,11 +197,22 @@ func (l *Live) finish(e Ending) {
 	if !l.cfg.Steps {
 		l.events.Text(e.Answer)
 	}
-	if e.Notice != "" {
+	notice := e.Notice
+	asks := l.cfg.AsksApproval && len(e.Waiting) > 0
+	if asks {
+		notice = ""
+	}
+	if notice != "" {
 		if e.Answer != "" {
 			l.events.Text("\n\n")
 		}
-		l.events.Text(e.Notice)
+		l.events.Text(notice)
+	}
+	for i, item := range e.Waiting {
+		if asks {
+			item.ID = ApprovalPrefix + strings.TrimPrefix(l.res.ID, Prefix) + strconv.Itoa(i)
+			l.events.Ask(item)
+		}
 	}
 	l.events.End()
 }

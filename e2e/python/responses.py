@@ -124,5 +124,37 @@ async def agents(client, model):
     }
 
 
+def approvals(client, model):
+    return asyncio.run(approve(client, model))
+
+
+async def approve(client, model):
+    from agents import Agent, HostedMCPTool, OpenAIResponsesModel, Runner, set_tracing_disabled
+
+    set_tracing_disabled(True)
+    own = openai.AsyncOpenAI(base_url=client.base_url, api_key=client.api_key)
+    asked = []
+
+    def tool(yes):
+        def decide(request):
+            asked.append(json.loads(request.data.arguments)["action"])
+            return {"approve": True} if yes else {"approve": False, "reason": "[[finish As you wish.]]"}
+
+        config = {
+            "type": "mcp",
+            "server_label": "openhands",
+            "server_url": "http://127.0.0.1",
+            "require_approval": "always",
+        }
+        return HostedMCPTool(tool_config=config, on_approval_request=decide)
+
+    texts = []
+    for yes in (True, False):
+        agent = Agent(name="e2e", model=OpenAIResponsesModel(model=model, openai_client=own), tools=[tool(yes)])
+        result = await Runner.run(agent, WRITE)
+        texts.append(result.final_output)
+    return {"texts": texts, "asked": asked}
+
+
 if __name__ == "__main__":
     main()
