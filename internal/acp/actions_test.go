@@ -2,6 +2,7 @@ package acp_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -158,9 +159,12 @@ func TestTheUserDecidesAboutActionsThatWait(t *testing.T) {
 			if !strings.Contains(asked.raw, want) {
 				t.Errorf("%s\nhas no %s", asked.raw, want)
 			}
-			m, _ := e.until(prompt)
+			m, before := e.until(prompt)
 			if m.Result["stopReason"] != tt.reason {
 				t.Error(m.raw)
+			}
+			if _, other := said(before); name == "rejected" && !slices.Contains(other, "tool_call_update make failed") {
+				t.Error(other)
 			}
 			questions := s.questions()
 			if tt.want.Decision == "" {

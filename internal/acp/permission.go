@@ -55,6 +55,18 @@ func (t *turn) permission(ctx context.Context, end gateway.Done) (gateway.Decisi
 	return "", errCancelled
 }
 
+// rejected tells the editor that the actions that waited will not be done.
+func (t *turn) rejected() error {
+	for _, id := range t.pending {
+		c := t.calls[id]
+		c.State = "rejected"
+		if err := t.call(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // waiting are the actions that wait for the user. Those that the gateway did not
 // describe are made of its list.
 func (t *turn) waiting(end gateway.Done) []gateway.Call {

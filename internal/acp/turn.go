@@ -83,11 +83,12 @@ func (a *Agent) run(ctx context.Context, s *session, m message) (string, error) 
 		if errors.Is(err, errCancelled) {
 			return stopCancelled, nil
 		}
-		if err != nil {
-			return "", err
-		}
 		if q.Decision == gateway.Reject {
 			q.Text = refusal
+			err = t.rejected()
+		}
+		if err != nil {
+			return "", err
 		}
 	}
 }
