@@ -78,5 +78,5 @@ func (s *situation) steps() []nextStep {
 	case !s.HasKey:
 		return []nextStep{{"ohgw keys set " + s.Active, "store its key"}, demo, doctor, help}
 	}
-	return []nextStep{serve, chat, {"ohgw connect", "settings for clients"}, doctor, help}
+	return []nextStep{chat, serve, {"ohgw connect", "settings for clients"}, doctor, help}
 }
