@@ -58,7 +58,7 @@ func TestNoModelIsSaid(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
 	for _, z := range sizes {
-		s := p.chat(z, "", "OH_PERSISTENCE_DIR="+p.home+"/nothing")
+		s := p.chat(z, "--no-input", "OH_PERSISTENCE_DIR="+p.home+"/nothing")
 		s.sees("no models")
 		s.golden("no-models", z)
 	}
