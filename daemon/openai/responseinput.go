@@ -27,18 +27,36 @@ func (r *ResponseRequest) input(v []byte, limits Limits) error {
 	if err != nil {
 		return err
 	}
-	begin := 0 // of the new turn
-	for i, item := range items {
-		if item.role == "" && item.answer == nil || item.role == "assistant" {
-			begin = i + 1
-		}
-	}
+	begin := newTurn(items)
 	if err := r.approvals(items[begin:]); err != nil {
 		return err
 	}
 	if len(r.Approvals) == 0 && !slices.ContainsFunc(items[begin:], func(i inputItem) bool { return i.role == "user" }) {
 		return invalidValue("input", "there is no new message of the user; it is the agent's task.")
 	}
+	if err := r.messagesOf(items, begin, limits); err != nil {
+		return err
+	}
+	if strings.TrimSpace(r.Text) == "" && len(r.Images) == 0 && len(r.Approvals) == 0 {
+		return invalidValue("input", "it is empty; the new message of the user is the agent's task.")
+	}
+	r.boundInput()
+	return nil
+}
+
+// newTurn is the index of the first item after the last output item.
+func newTurn(items []inputItem) int {
+	begin := 0
+	for i, item := range items {
+		if item.role == "" && item.answer == nil || item.role == "assistant" {
+			begin = i + 1
+		}
+	}
+	return begin
+}
+
+// messagesOf reads the messages; those from begin on are new.
+func (r *ResponseRequest) messagesOf(items []inputItem, begin int, limits Limits) error {
 	for i, item := range items {
 		if item.role == "" {
 			continue
@@ -51,10 +69,6 @@ func (r *ResponseRequest) input(v []byte, limits Limits) error {
 		r.take(item.role, reader, i >= begin)
 		r.Input = append(r.Input, listed(i, item.role, reader))
 	}
-	if strings.TrimSpace(r.Text) == "" && len(r.Images) == 0 && len(r.Approvals) == 0 {
-		return invalidValue("input", "it is empty; the new message of the user is the agent's task.")
-	}
-	r.boundInput()
 	return nil
 }
 
