@@ -54,6 +54,10 @@ type Config struct {
 	// FileStamp gives the state of the profile files on this machine, mixed
 	// into Profile.Revision. May be nil.
 	FileStamp func() string
+	// Scratch is a directory of this machine, for the user only. A file is written
+	// there for a moment, to find out whether the server reads the same files.
+	// Empty: it is taken not to.
+	Scratch string
 }
 
 // LLMProfile is a profile of the server as far as it matters to its secrets.
@@ -86,10 +90,14 @@ type Backend struct {
 	now     func() time.Time
 	stamp   func() string
 	secrets func(context.Context, LLMProfile) ([]Secret, error)
+	scratch string
 
 	mu     sync.Mutex
 	server serverInfo
 	asked  time.Time // when server was read; zero: never
+
+	shared      bool // the server shares the files of this machine
+	sharedUntil time.Time
 }
 
 // The longest that the server may take to answer. What runs tools or waits
@@ -143,6 +151,7 @@ func New(c Config) (*Backend, error) {
 		now:     c.Now,
 		stamp:   c.FileStamp,
 		secrets: c.Secrets,
+		scratch: c.Scratch,
 	}, nil
 }
 

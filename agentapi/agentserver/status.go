@@ -65,6 +65,7 @@ func (b *Backend) Status(ctx context.Context) agentapi.Status {
 	st.Version = info.Version
 	st.Missing = missing(info.version)
 	st.Err = b.statusError(ctx, b.usable(ctx, info.version))
+	st.SharesFiles = st.Err == nil && b.sharesFiles(ctx)
 	if st.Err == nil && info.version >= sinceProfiles && b.noCipher(ctx) {
 		st.Missing = append(st.Missing, "No OH_SECRET_KEY is set: LLM keys are sent unencrypted between ohgw and the agent-server, and are lost when the agent-server restarts.")
 	}

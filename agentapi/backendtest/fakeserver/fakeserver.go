@@ -29,6 +29,7 @@ type Options struct {
 	Version     string // default "1.43.1"
 	Key         string // session key; "" wants none
 	NoSecretKey bool   // the server cannot encrypt secrets
+	Elsewhere   bool   // the server does not read the files of this machine
 	// InMemory makes connections without a network, for use in a bubble of
 	// testing/synctest: only [Server.Client] reaches the server then.
 	InMemory bool

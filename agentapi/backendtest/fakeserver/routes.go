@@ -57,6 +57,7 @@ func (s *Server) routes(l *life) http.Handler {
 		private("GET /api/agent-profiles/{name}", s.getAgentProfile)
 		private("POST /api/agent-profiles/{name}", s.saveAgentProfile)
 	}
+	private("GET /api/file/download", s.download)
 	const one = "/api/conversations/{id}"
 	private("POST /api/conversations", s.startConversation(l))
 	private("GET /api/conversations/count", s.countConversations)

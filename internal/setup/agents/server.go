@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/keyfile"
+	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/setup"
 )
 
@@ -36,6 +37,7 @@ func openServer(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 	}
 	backend, err := agentserver.New(agentserver.Config{
 		URL: address, Key: key, LLM: llm, Logger: log, Now: env.Now, FileStamp: fileStamp(env, address), Secrets: secrets,
+		Scratch: scratch(env, address),
 	})
 	if err != nil {
 		return Backend{}, fault.New("the address of the agent-server cannot be used", "change what is "+why, err)
@@ -50,6 +52,16 @@ func openServer(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		return Backend{}, errors.Join(err, backend.Close())
 	}
 	return chosen, nil
+}
+
+// scratch is where a file shows whether an agent-server at this address shares
+// the files of this machine; empty for one elsewhere.
+func scratch(env *setup.Env, address string) string {
+	dirs, err := env.Paths()
+	if err != nil || !setup.OnThisMachine(address) || paths.MakePrivate(dirs.State) != nil {
+		return ""
+	}
+	return dirs.State
 }
 
 // usable reports why the daemon does not start with a backend like that.
