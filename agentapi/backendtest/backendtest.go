@@ -15,6 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/agentapi/turn"
@@ -124,6 +127,10 @@ func (s *Setup) openAs(t *testing.T, req agentapi.OpenRequest) agentapi.Conversa
 	})
 	return c
 }
+
+// varying ignores what of a result is not the same in each run, or for each
+// backend.
+func varying() cmp.Option { return cmpopts.IgnoreFields(turn.Result{}, "Context", "Last") }
 
 // played is a turn that was run to its end.
 type played struct {
