@@ -40,12 +40,7 @@ func TestStatusTellsWhetherTheServerSharesOurFiles(t *testing.T) {
 			if st := b.Status(t.Context()); st.SharesFiles != tt.want {
 				t.Errorf("after an hour: SharesFiles = %t", st.SharesFiles)
 			}
-			asked := 0
-			for _, call := range server.Calls() {
-				if call.Method == http.MethodGet && call.Path == "/api/file/download" {
-					asked++
-				}
-			}
+			asked := len(server.Calls(http.MethodGet, "/api/file/download"))
 			if files, _ := os.ReadDir(dir); asked > 2 || len(files) > 0 {
 				t.Errorf("asked %d times, %d files left", asked, len(files))
 			}
