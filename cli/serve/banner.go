@@ -38,7 +38,7 @@ func announce(ctx context.Context, a *kit.App, g greeting, log *slog.Logger) {
 		banner(ctx, a, g)
 		return
 	case !a.JSON:
-		a.Note("ohgw: ready at %s/v1; key: %s; agents: %s", g.info.URL, g.key.Source, g.backend.Line())
+		a.Note("ohgw: ready at %s/v1; key: %s; agents: %s%s", g.info.URL, g.key.Source, g.backend.Line(), g.where())
 	}
 	for _, m := range st.Missing {
 		log.Warn("agent-server lacks a feature", "feature", m)
@@ -57,6 +57,9 @@ type readyJSON struct {
 	Key     string      `json:"key"` // which one; never its value
 	Backend backendJSON `json:"backend"`
 	Log     string      `json:"log,omitempty"` // of a daemon in the background
+
+	// Workspace is where all agents work; empty: each in a new directory.
+	Workspace string `json:"workspace"`
 }
 
 type backendJSON struct {
@@ -71,7 +74,7 @@ type backendJSON struct {
 func (g greeting) json() readyJSON {
 	st := g.backend.Status
 	return readyJSON{
-		URL: g.info.URL, BaseURL: g.info.URL + "/v1", PID: g.info.PID, Version: g.info.Version, Key: g.key.Source,
+		URL: g.info.URL, BaseURL: g.info.URL + "/v1", PID: g.info.PID, Version: g.info.Version, Key: g.key.Source, Workspace: g.settings.Workspace,
 		Backend: backendJSON{
 			Name: st.Name, Version: st.Version, Address: st.Address, Why: g.backend.Why, Ready: st.Err == nil, Missing: append([]string{}, st.Missing...),
 		},
@@ -139,6 +142,15 @@ func (g greeting) models(ctx context.Context) string {
 		return fmt.Sprintf("%s and %d more (ohgw models)", strings.Join(ids[:most], ", "), n-most)
 	}
 	return strings.Join(ids, ", ")
+}
+
+// where is the directory of all agents as the end of a line; empty if each has
+// its own.
+func (g greeting) where() string {
+	if g.settings.Workspace == "" {
+		return ""
+	}
+	return "; directory: " + g.settings.Workspace
 }
 
 // workspace is where agents work, in words.

@@ -3,7 +3,6 @@ package serve
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -40,10 +39,7 @@ func checkSettings(a *kit.App, s *config.Settings) error {
 			"choose a directory for the agents' work ("+s.Origin("workspace").String()+")")
 	}
 	info, err := os.Stat(s.Workspace)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		a.Note("warning: there is no %s on this machine; it must exist where the agent-server runs", s.Workspace)
-	case err == nil && !info.IsDir():
+	if err == nil && !info.IsDir() {
 		return fault.NewUsage("the workspace "+s.Workspace+" is not a directory", "choose a directory ("+s.Origin("workspace").String()+")")
 	}
 	return nil

@@ -428,3 +428,29 @@ func BenchmarkCheck(b *testing.B) {
 		}
 	}
 }
+
+func TestATokenKeepsItsDirectories(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(dir)
+	two := []string{filepath.Join(dir, "a"), filepath.Join(dir, "b")}
+	narrow := create(t, s, token.Spec{Name: "narrow", Workspaces: two})
+	plain := create(t, s, token.Spec{Name: "plain"})
+	own := create(t, s, token.Spec{Name: token.DefaultName})
+	for value, want := range map[string][]string{narrow: two, plain: nil, own: {token.AnyWorkspace}} {
+		got, err := open(dir).Check(value)
+		if diff := cmp.Diff(want, got.Workspaces); err != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", got.Name, err, diff)
+		}
+	}
+	for _, wrong := range []string{"", "relative/dir", "Any"} {
+		if _, err := s.Create(t.Context(), token.Spec{Name: "wrong", Workspaces: []string{wrong}}); !errors.Is(err, token.ErrWorkspace) {
+			t.Errorf("%q: %v, want ErrWorkspace", wrong, err)
+		}
+	}
+	// Keys of a variable are no token of the user.
+	fixed := token.NewStore(token.Config{Dir: dir, Now: time.Now, Keys: []string{"default"}})
+	if got, err := fixed.Check("default"); err != nil || len(got.Workspaces) > 0 {
+		t.Errorf("a key of OHGW_API_KEYS may choose %q, %v", got.Workspaces, err)
+	}
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/setup/agents"
+	"github.com/ohgw/ohgw/internal/workdir"
 )
 
 // Options is what a gateway needs beside its settings.
@@ -41,11 +42,35 @@ func Open(ctx context.Context, env *setup.Env, s *config.Settings, in Options) (
 	if err != nil {
 		return nil, err
 	}
+	if err := checkWorkspace(env, s, backend); err != nil {
+		return nil, errors.Join(err, backend.Close())
+	}
 	d, err := daemon.New(daemonConfig(s, backend, in, env.Now)) //nolint:contextcheck // It ends with Close.
 	if err != nil {
 		return nil, errors.Join(fault.New("the gateway cannot start", "look at the state directory "+in.State, err), backend.Close())
 	}
 	return &Gateway{Daemon: d, Backend: backend}, nil
+}
+
+// checkWorkspace looks for the directory that all conversations work in, where
+// the agents run in this process. Elsewhere this machine need not have it.
+func checkWorkspace(env *setup.Env, s *config.Settings, backend agents.Backend) error {
+	if s.Workspace == "" {
+		return nil
+	}
+	_, err := workdir.Resolve(s.Workspace)
+	switch from := s.Origin("workspace").String(); {
+	case err == nil:
+	case !backend.InProcess():
+		env.Note("warning: there is no directory %s on this machine (%s); it must exist where the agent-server runs", s.Workspace, from)
+	case workdir.NotDir(err):
+		return fault.NewUsage("the workspace "+s.Workspace+" is not a directory", "choose a directory ("+from+")")
+	case workdir.Missing(err):
+		return fault.NewUsage("there is no directory "+s.Workspace+" for the agents ("+from+")", "create it: mkdir -p "+s.Workspace)
+	default:
+		return fault.New("the directory "+s.Workspace+" cannot be used ("+from+")", "check its permissions: ls -ld "+s.Workspace, err)
+	}
+	return nil
 }
 
 // Close interrupts what still runs and lets go of everything.
