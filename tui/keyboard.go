@@ -144,7 +144,7 @@ func (m *model) command(do action) tea.Cmd {
 	case pickModel:
 		return m.pickModel("")
 	case newConversation:
-		m.chat.New()
+		return m.chat.New()
 	case resume:
 		return m.chat.Recent("")
 	case retry:

@@ -176,8 +176,7 @@ func runModel(v view, rest string) (tea.Cmd, bool) {
 }
 
 func runNew(v view, _ string) (tea.Cmd, bool) {
-	v.state().New()
-	return nil, true
+	return v.state().New(), true
 }
 
 func runResume(v view, rest string) (tea.Cmd, bool) {

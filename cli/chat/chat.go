@@ -232,6 +232,7 @@ type session struct {
 
 	directory string    // that new conversations work in; "" for the gateway's choice
 	local     tui.Local // nil: the agent's files cannot be reached from here
+	resumes   string    // the directory of the conversation that is continued; "" if not known
 	elsewhere string    // why that is not the current directory, for people
 }
 

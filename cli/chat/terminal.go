@@ -23,7 +23,7 @@ func (c *session) terminal(ctx context.Context, look config.Chat) error {
 		In:    c.Stdin, Out: c.Stdout.Writer, Environ: c.Environ(), // the terminal itself: it has a size
 		NoColor: !c.Stdout.Color(), Theme: tui.Theme(look.Theme), Mouse: look.Mouse, Plain: c.plain || c.Getenv("TERM") == "dumb",
 		Start: tui.Start{
-			Model: c.model, Conversation: c.conversation, System: c.system, Text: c.prompt, Timeout: c.timeout, Workspace: c.directory,
+			Model: c.model, Conversation: c.conversation, System: c.system, Text: c.prompt, Timeout: c.timeout, Workspace: c.directory, Resumes: c.resumes, Insists: c.workspace != "",
 		},
 		Locate: c.locate, Local: c.local,
 		NewID: uuid.New, Now: c.Now, Recent: recent, Edit: c.edit,

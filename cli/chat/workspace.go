@@ -35,8 +35,10 @@ func (c *session) chooseWorkspace(ctx context.Context, s *config.Settings) error
 		return nil
 	case c.workspace != "":
 		return c.namedWorkspace(ctx, s)
-	case c.demo || c.known(ctx):
+	case c.demo:
 		return nil
+	case c.conversation != "" && c.knows(ctx, c.conversation):
+		return c.resume(ctx, s)
 	}
 	dir, err := c.currentDirectory()
 	if err != nil {
@@ -56,18 +58,29 @@ func (c *session) chooseWorkspace(ctx context.Context, s *config.Settings) error
 	return c.askOnce(ctx, store, dir)
 }
 
-// known reports whether the chat continues a conversation of an earlier chat. It
-// works where it did before.
-func (c *session) known(ctx context.Context) bool {
-	if c.conversation == "" {
-		return false
-	}
+// resume leaves the conversation of the command line where it works. Those that
+// are begun later work in the current directory, if that needs no question.
+func (c *session) resume(ctx context.Context, s *config.Settings) error {
 	r, err := recent(c.App)
 	if err != nil {
-		return false
+		return err
 	}
-	list, err := r.List(ctx)
-	return err == nil && slices.ContainsFunc(list, func(x tui.Conversation) bool { return x.ID == c.conversation })
+	if list, err := r.read(); err == nil {
+		if i := slices.IndexFunc(list, func(x tui.Conversation) bool { return x.ID == c.conversation }); i >= 0 {
+			c.resumes = list[i].Workspace
+		}
+	}
+	if c.isOnce() {
+		return nil
+	}
+	store, err := agreedDirectories(c.App)
+	if err != nil {
+		return err
+	}
+	if dir, err := c.currentDirectory(); err == nil && store.has(dir) && c.choices(ctx, s).allow(dir) {
+		c.directory = dir
+	}
+	return nil
 }
 
 // currentDirectory is the working directory, resolved. It is an error if it is
@@ -105,6 +118,9 @@ func (c *session) namedWorkspace(ctx context.Context, s *config.Settings) error 
 		return fault.New("this chat cannot work in "+dir, "let ohgw choose a directory: --workspace none", errors.New(sentence(can.refusal(dir))))
 	}
 	c.directory = dir
+	if c.conversation != "" {
+		c.resumes = dir
+	}
 	return nil
 }
 

@@ -46,22 +46,13 @@ func (s *Session) Next() tea.Cmd {
 	}
 	return s.ask(gateway.Question{
 		Model: s.Model, Conversation: s.Convo.ID, System: s.System, Text: offered(o.Outputs, cmp.Or(o.Sent, o.Text)), Images: data,
-		Timeout: s.cfg.Start.Timeout, Key: s.cfg.NewID(), Decision: o.Decision, Details: true, Workspace: s.chosen(), Confirmation: s.Confirmation,
+		Timeout: s.cfg.Start.Timeout, Key: s.cfg.NewID(), Decision: o.Decision, Details: true, Workspace: s.named, Confirmation: s.Confirmation,
 	})
 }
 
 // mayRun reports whether the last question may still run at the gateway.
 func (s *Session) mayRun() bool {
 	return s.Failure != nil && (s.Failure.Kind == gateway.Unreachable || s.Failure.Kind == gateway.Stranger)
-}
-
-// chosen is the directory that a new conversation is to work in. One that has
-// begun keeps its own, which the gateway may have made.
-func (s *Session) chosen() string {
-	if s.Convo.Turns > 0 {
-		return ""
-	}
-	return s.Convo.Workspace
 }
 
 // Retry asks the last question again. One that may still run is joined by its
@@ -102,14 +93,16 @@ func (s *Session) begin(c Conversation) {
 	s.Running, s.Outputs, s.consent, s.Confirmation = nil, nil, consent{}, ""
 	s.Context, s.Cost = gateway.Context{}, 0
 	s.Convo, s.Tokens, s.Pending, s.last, s.Failure, s.ignored = c, [2]int64{}, nil, nil, nil, ""
-	s.unread, s.recalling = false, ""
+	s.unread, s.recalling, s.named = false, "", ""
 	s.Log.Clear()
 }
 
 // New begins a conversation.
-func (s *Session) New() {
+func (s *Session) New() tea.Cmd {
 	s.begin(Conversation{ID: s.cfg.NewID(), Place: s.cfg.Place.Title, Workspace: s.cfg.Start.Workspace})
+	s.named = s.Convo.Workspace
 	s.note("New conversation.")
+	return s.Look()
 }
 
 // Resume goes on with the conversation of an id, or of the only one that begins

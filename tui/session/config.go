@@ -100,6 +100,10 @@ type Start struct {
 	Text         string // asked at once when it is not empty
 	Images       []Image
 	Timeout      time.Duration // of each run; 0 is the gateway's own
+	// Resumes is the directory that Conversation works in; empty: not known. With
+	// Insists another one is an error.
+	Resumes string
+	Insists bool
 	// Workspace is the directory, absolute, that new conversations work in; empty:
 	// the gateway's choice.
 	Workspace string

@@ -68,11 +68,15 @@ func (s *Session) resumed(msg EarlierMsg) tea.Cmd {
 	if c.Title == "" && !msg.More {
 		c.Title = firstTitle(msg.Items)
 	}
+	named := s.named
 	s.begin(c)
+	if msg.Start {
+		s.named = named
+	}
 	s.note(s.resumeNote(msg, c))
 	s.fill(msg.Items)
 	s.view.Recalled()
-	return s.Next()
+	return tea.Batch(s.Look(), s.Next())
 }
 
 // resumeNote is the line above the earlier messages.

@@ -50,7 +50,10 @@ type Session struct {
 	// to be shown. recalling is the conversation that is asked for, or "".
 	unread    bool
 	recalling string
-	ignored   string // what the gateway last said it left out
+	// named is the directory that goes with each question: that of a conversation
+	// which was begun here. One that is resumed keeps its own.
+	named   string
+	ignored string // what the gateway last said it left out
 
 	consent   consent
 	asked     int  // questions that were put into the queue
@@ -68,11 +71,14 @@ func New(ctx context.Context, cfg Config, view View) *Session {
 	s := &Session{
 		ctx: ctx, cfg: cfg, view: view, Log: transcript.New(transcript.Theme{}),
 		Model: cfg.Start.Model, System: cfg.Start.System, Images: cfg.Start.Images,
-		Convo: Conversation{ID: cfg.Start.Conversation, Place: cfg.Place.Title, Workspace: cfg.Start.Workspace},
+		Convo: Conversation{ID: cfg.Start.Conversation, Place: cfg.Place.Title, Workspace: cfg.Start.Resumes},
 		Link:  Link{Since: cfg.Now()},
 	}
 	if s.Convo.ID == "" {
-		s.Convo.ID = cfg.NewID()
+		s.Convo.ID, s.Convo.Workspace = cfg.NewID(), cfg.Start.Workspace
+	}
+	if cfg.Start.Conversation == "" || cfg.Start.Insists {
+		s.named = s.Convo.Workspace
 	}
 	if text := cfg.Start.Text; text != "" {
 		s.Queue = append(s.Queue, Outgoing{Text: text, Shown: safe.Text(text), Images: s.Images})

@@ -580,15 +580,3 @@ func TestPlacesHaveNames(t *testing.T) {
 		}
 	}
 }
-
-func TestOnlyANewConversationNamesItsDirectory(t *testing.T) {
-	t.Parallel()
-	s := &script{pieces: []gateway.Piece{gateway.Started{Workspace: "/made"}, done()}}
-	talk(t, s, func(cfg *session.Config) { cfg.Start.Workspace = "/src" }, func(c *chat) {
-		c.do(c.Submit("one", "one"))
-		c.do(c.Submit("two", "two"))
-		if got := []string{s.asked[0].Workspace, s.asked[1].Workspace}; got[0] != "/src" || got[1] != "" || c.Dir() != "/made" {
-			t.Errorf("asked in %q, is in %q", got, c.Dir())
-		}
-	})
-}
