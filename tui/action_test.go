@@ -159,3 +159,11 @@ func TestAStoppedActionDoesNotLookAtWork(t *testing.T) {
 		c.sees("■ $ sleep 9  interrupted")
 	})
 }
+
+func TestAFileOfTheDirectoryIsNamedInShort(t *testing.T) {
+	s := &script{answer: says(pieces(gateway.Call{ID: "1", State: "done", Kind: "edit", Line: "Edit /home/me/src/a/b.go", Diff: "@@ -1 +1 @@\n-x\n+y\n", Added: 1, Removed: 1})...)}
+	talk(t, s, func(cfg *Config) { cfg.Start.Workspace = "/home/me/src" }, func(c *chat) {
+		c.ask("go")
+		c.sees("✓ Edit a/b.go  +1 −1")
+	})
+}

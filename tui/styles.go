@@ -38,22 +38,22 @@ type canvas struct {
 	rich           bool // 256 colours or more
 }
 
-// shade is one colour: on a light and a dark background, and as one of 16.
-type shade struct{ light, dark, basic string }
+// shade is one colour: on a light background, on a dark one, and as one of 16.
+type shade string
 
-// The colours, by what they are for.
-var (
-	violet = shade{"#6D28D9", "#A78BFA", "5"}
-	grey   = shade{"#6B7280", "#8B90A0", "8"}
-	red    = shade{"#B91C1C", "#F87171", "1"}
-	green  = shade{"#15803D", "#4ADE80", "2"}
-	amber  = shade{"#B45309", "#FBBF24", "3"}
-	blue   = shade{"#1D4ED8", "#93C5FD", "4"}
-	sky    = shade{"#1D4ED8", "#7DD3FC", "6"}
-	pink   = shade{"#BE185D", "#F0ABFC", "5"}
-	lilac  = shade{"#7C3AED", "#C4B5FD", "5"}
-	mint   = shade{"#047857", "#86EFAC", "2"}
-	orange = shade{"#B45309", "#FDBA74", "3"}
+// The colours.
+const (
+	violet shade = "#6D28D9 #A78BFA 5"
+	grey   shade = "#6B7280 #8B90A0 8"
+	red    shade = "#B91C1C #F87171 1"
+	green  shade = "#15803D #4ADE80 2"
+	amber  shade = "#B45309 #FBBF24 3"
+	blue   shade = "#1D4ED8 #93C5FD 4"
+	sky    shade = "#1D4ED8 #7DD3FC 6"
+	pink   shade = "#BE185D #F0ABFC 5"
+	lilac  shade = "#7C3AED #C4B5FD 5"
+	mint   shade = "#047857 #86EFAC 2"
+	orange shade = "#B45309 #FDBA74 3"
 )
 
 // onDark reports whether the background counts as dark.
@@ -61,15 +61,16 @@ func (c canvas) onDark() bool { return c.theme == Dark || c.theme != Light && c.
 
 // colour is what a shade is on the canvas.
 func (c canvas) colour(s shade) ansi.Style {
+	of := strings.Fields(string(s))
 	switch {
 	case !c.coloured:
 		return ansi.Style{}
 	case c.theme == Terminal:
-		return ansi.Style{}.ForegroundColor(lipgloss.Color(s.basic))
+		return ansi.Style{}.ForegroundColor(lipgloss.Color(of[2]))
 	case c.onDark():
-		return ansi.Style{}.ForegroundColor(lipgloss.Color(s.dark))
+		return ansi.Style{}.ForegroundColor(lipgloss.Color(of[1]))
 	}
-	return ansi.Style{}.ForegroundColor(lipgloss.Color(s.light))
+	return ansi.Style{}.ForegroundColor(lipgloss.Color(of[0]))
 }
 
 // newLooks makes the looks for a canvas. Bubble Tea takes colours down to

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"strings"
 	"time"
 
 	"github.com/ohgw/ohgw/internal/gateway"
@@ -65,6 +66,9 @@ func name(s string) string { return wrap.Cut(safe.Line(s[:min(len(s), 8*maxProgr
 // confirmation there.
 func (s *Session) called(t *Turn, c gateway.Call) {
 	act := ActionOf(c)
+	if dir := s.Convo.Workspace; dir != "" && (act.Kind == transcript.Edit || act.Kind == transcript.Read) {
+		act.Line = strings.Replace(act.Line, " "+safe.Line(dir)+"/", " ", 1)
+	}
 	defer t.caughtUp()
 	if t.again != nil {
 		t.again.answer.Act(act)
