@@ -40,7 +40,8 @@ func cmdCarryOut(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	for _, arg := range args[1:] {
 		placeholder, value, _ := strings.Cut(arg, "=")
-		line = strings.ReplaceAll(line, placeholder, value)
+		word := regexp.MustCompile(`\b` + regexp.QuoteMeta(placeholder) + `\b`)
+		line = word.ReplaceAllLiteralString(line, value)
 	}
 	if background {
 		typeInBackground(ts, line)
