@@ -59,6 +59,7 @@ type Client struct {
 	variable string   // names the directory of File where it is set
 	at       []string // keys to the place of our entry in the file
 	same     []string // members that tell whether an entry is for the same
+	whole    bool     // the file is for these settings alone
 	strict   bool     // the client's JSON has no comments, so our entry has no mark
 	settings string   // with marks
 	notes    string
@@ -140,6 +141,8 @@ func parse(name, text string) (Client, error) {
 			c.Form = Form(value)
 		case key == "strict":
 			c.strict = value == "yes"
+		case key == "whole":
+			c.whole = value == "yes"
 		default:
 			return Client{}, fmt.Errorf("client %s has %q", name, key)
 		}

@@ -23,6 +23,9 @@ func (c Client) Add(old string, v Values) (string, error) {
 }
 
 func (c Client) add(old string, v Values) (string, error) {
+	if c.whole {
+		return c.addWhole(old, v)
+	}
 	base, err := c.remove(old)
 	if err != nil {
 		return "", err
@@ -51,6 +54,9 @@ func (c Client) add(old string, v Values) (string, error) {
 func (c Client) Remove(old string) (string, error) { return keepLineEnds(old, c.remove) }
 
 func (c Client) remove(old string) (text string, err error) {
+	if c.whole {
+		return c.removeWhole(old), nil
+	}
 	switch c.Form {
 	case YAML:
 		text, err = removeYAML(old)
@@ -179,8 +185,11 @@ func (c Client) read(text string) (any, error) {
 	if blank(text) {
 		return nil, nil //nolint:nilnil // Nothing is there, and that is fine.
 	}
-	if c.Form == YAML {
+	switch c.Form {
+	case YAML:
 		return readYAML(text)
+	case TOML:
+		return readTOML(text)
 	}
 	return readJSON(text)
 }

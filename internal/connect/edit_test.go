@@ -47,6 +47,8 @@ func TestAddAndRemove(t *testing.T) {
 		"strict JSON, no file":   {"jetbrains-agent", "", []string{`    "OpenHands": {`}, true},
 		"strict JSON, others":    {"jetbrains-agent", "{\n  \"agent_servers\": {\n    \"Junie\": {\"command\": \"junie\"}\n  }\n}\n", []string{`    "OpenHands": {`, `      "command": "/opt/ohgw",`}, false},
 		"strict JSON, elsewhere": {"crush", "{\n  \"options\": {\n    \"debug\": true\n  },\n  \"providers\": {\n    \"x\": {}\n  }\n}\n", []string{`    "ohgw": {`}, false},
+		"a file of its own":      {"codex", "", []string{`wire_api = "responses"`}, false},
+		"its own, in JSON":       {"goose", "", []string{`  "engine": "openai",`}, false},
 		"opencode, others":       {"opencode", "{\n  \"$schema\": \"https://opencode.ai/config.json\",\n  \"provider\": {\n    \"x\": {}\n  }\n}\n", []string{`    "ohgw": {`}, false},
 	}
 	for name, tt := range tests {
@@ -95,6 +97,8 @@ func TestWhatIsNotOursStays(t *testing.T) {
 	}{
 		"written by hand":     {"continue", "models:\n  - name: OpenHands\n    provider: openai\n", connect.ErrTaken},
 		"a default model":     {"aider", "model: sonnet\n", connect.ErrTaken},
+		"a file of its own":   {"codex", "model = \"x\"\n", connect.ErrTaken},
+		"its own, one more":   {"goose", `{"name": "ohgw", "engine": "openai"}`, connect.ErrTaken},
 		"strict, by hand":     {"jetbrains-agent", `{"agent_servers": {"OpenHands": {"command": "openhands", "args": ["acp"]}}}`, connect.ErrTaken},
 		"zed, by hand":        {"zed", `{"language_models": {"openai_compatible": {"ohgw": {}}}}`, connect.ErrTaken},
 		"flow style":          {"continue", "models: [{name: Other}]\n", connect.ErrForm},

@@ -187,7 +187,7 @@ func (c Client) wrote(text string, m jsonMember) bool {
 	if !c.strict {
 		return strings.HasSuffix(strings.TrimRight(text[:m.start], " \t\r\n"), jsonMark)
 	}
-	ours, err := readJSON(Values{BaseURL: anyValue, ContainerURL: anyValue, Model: anyValue, Program: anyValue}.fill(c.settings))
+	ours, err := readJSON(c.anySettings())
 	if err != nil {
 		return false
 	}
