@@ -15,6 +15,7 @@ import (
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/setup/firstrun"
 	"github.com/ohgw/ohgw/internal/setup/modelcheck"
 )
 
@@ -109,7 +110,7 @@ func runCheck(ctx context.Context, o *checkOptions) error {
 	if err != nil {
 		return fault.New("cannot find the working directory", "change to a directory that exists", err)
 	}
-	found, err := store.Check(ctx, profile.CheckOptions{Names: o.Names, Keys: keys.Resolver, CLI: places.CLI, Older: olderStores(places, work), Ignored: ignoredByEngine})
+	found, err := store.Check(ctx, profile.CheckOptions{Names: o.Names, Keys: keys.Resolver, CLI: places.CLI, Older: olderStores(places, work), Ignored: ignoredByEngine, Unfit: firstrun.Unfit})
 	if err != nil {
 		return o.Setup().ProfileFault(ctx, err, strings.Join(o.Names, " "))
 	}

@@ -45,6 +45,11 @@ type CheckOptions struct {
 	// Ignored names the members of a profile that are set and have no effect in
 	// the embedded agent; nil means that nobody knows.
 	Ignored func(entry []byte) []string
+
+	// Unfit finds what keeps any program from calling a model with a base URL,
+	// which may be "". Only code, severity, text and repair of its problems
+	// count; a repair that is empty is to add the profile again. Nil: nothing.
+	Unfit func(model, baseURL string) []Problem
 }
 
 // CheckReport is what a Check found.
@@ -71,7 +76,7 @@ func (s *Store) Check(ctx context.Context, opts CheckOptions) (CheckReport, erro
 	if err != nil {
 		return CheckReport{}, err
 	}
-	c := checker{store: s, conns: s.readConnections(), keys: opts.Keys, ignored: opts.Ignored}
+	c := checker{store: s, conns: s.readConnections(), keys: opts.Keys, ignored: opts.Ignored, unfit: opts.Unfit}
 	if opts.Keys != nil {
 		c.names, c.namesErr = opts.Keys.Names(ctx)
 	}
@@ -106,6 +111,7 @@ type checker struct {
 	names    []string // of stored keys
 	namesErr error
 	ignored  func(entry []byte) []string
+	unfit    func(model, baseURL string) []Problem
 	report   CheckReport
 }
 
@@ -195,6 +201,7 @@ func (f finding) checkEntry(snap document.Snapshot, e document.Entry) {
 	}
 	f.form(e)
 	f.fields(e)
+	f.fit(e)
 	f.connection(e)
 	f.keys(e)
 	if f.profile != "" && document.ValidName(f.profile) { // Nobody asks for the key of another one.
@@ -294,6 +301,18 @@ func (f finding) fields(e document.Entry) {
 	if ignored := f.c.ignored(e.Value.Raw()); len(ignored) > 0 {
 		f.add(Note, "engine-ignores", "use an agent-server, or "+edit(f.file.Path),
 			"the embedded agent ignores %s", strings.Join(ignored, ", "))
+	}
+}
+
+// fit reports names and addresses that nothing can be called by.
+func (f finding) fit(e document.Entry) {
+	if f.profile == "" || f.c.unfit == nil || e.Connection() != "" {
+		return
+	}
+	model, _ := e.Value.Get("model").Text()
+	base, _ := e.Value.Get("base_url").Text()
+	for _, p := range f.c.unfit(model, strings.TrimSpace(base)) {
+		f.add(p.Severity, p.Code, cmp.Or(p.Repair, f.remake()), "%s", p.Text)
 	}
 }
 

@@ -1,12 +1,14 @@
 package firstrun
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/profile/canon"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/setup"
@@ -165,4 +167,26 @@ func CheckBaseURL(base string) error {
 		return usage(err)
 	}
 	return nil
+}
+
+// Unfit finds what keeps any program from calling a model; it is for
+// [profile.CheckOptions].
+func Unfit(model, base string) []profile.Problem {
+	var found []profile.Problem
+	if err := CheckBaseURL(base); err != nil {
+		found = append(found, problem("bad-base-url", profile.Error, err))
+	}
+	if err := CheckModel(model, base); err != nil {
+		// An agent-server may know more providers.
+		found = append(found, problem("unknown-model", profile.Warning, err))
+	}
+	return found
+}
+
+func problem(code string, severity profile.Severity, err error) profile.Problem {
+	text := err.Error()
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Hint != "" {
+		text = f.Msg + "; " + f.Hint
+	}
+	return profile.Problem{Code: code, Severity: severity, Text: text}
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/setup/agents"
+	"github.com/ohgw/ohgw/internal/setup/firstrun"
 	"github.com/ohgw/ohgw/internal/setup/running"
 	"github.com/ohgw/ohgw/internal/setup/serving"
 )
@@ -193,7 +194,7 @@ func (p *Installation) profileState(ctx context.Context) (doctor.Profiles, error
 			return doctor.Profiles{}, p.ProfileFault(ctx, err, "")
 		}
 		out := doctor.Profiles{Base: store.Base(), Count: len(list)}
-		if out.Report, err = store.Check(ctx, profile.CheckOptions{Keys: keys, CLI: places.CLI}); err != nil {
+		if out.Report, err = store.Check(ctx, profile.CheckOptions{Keys: keys, CLI: places.CLI, Unfit: firstrun.Unfit}); err != nil {
 			return doctor.Profiles{}, p.ProfileFault(ctx, err, "")
 		}
 		for _, s := range list {
