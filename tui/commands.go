@@ -22,6 +22,7 @@ type (
 		text string
 		err  error
 	}
+	addedMsg  struct{ err error }   // the command that adds a model has ended
 	insertMsg struct{ text string } // a path that was pasted, and is not a picture
 )
 

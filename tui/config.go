@@ -23,6 +23,8 @@ type Config struct {
 	Environ []string // "NAME=value"; TERM, COLORTERM, NO_COLOR and LANG matter
 	NoColor bool     // no colours, whatever Environ says
 	Theme   Theme    // the zero Theme is Auto
+	Vim     bool     // the input has the keys of vi
+	Notify  bool     // of the end of a long turn, where the user looks elsewhere
 	Mouse   bool     // clicks and the wheel are the chat's from the start
 	Plain   bool     // line by line, for screen readers: no screen, no cursor movement
 
@@ -45,6 +47,9 @@ type Config struct {
 	// Local is the directory of the conversation, if it is on this machine; nil: no
 	// files are completed, and no commands run.
 	Local Local
+	// AddModel is the command that asks for a new model and its key. It gets the
+	// terminal while it runs.
+	AddModel func() (*exec.Cmd, error)
 	// Edit puts a text where an editor finds it. It is called outside of the
 	// event loop, and the editor gets the terminal while it runs.
 	Edit func(text string) (*Draft, error)

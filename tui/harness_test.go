@@ -124,6 +124,7 @@ type chat struct {
 	copied             []string // what the terminal was asked to put into its clipboard
 	system             []string // what the system was
 	stored             []Conversation
+	raw                []string // what the terminal was told besides the screen
 	renamed, forgotten []string
 }
 
@@ -199,6 +200,8 @@ func (c *chat) take(msg tea.Msg) {
 		for _, cmd := range msg {
 			c.run(cmd)
 		}
+	case tea.RawMsg:
+		c.raw = append(c.raw, fmt.Sprint(msg.Msg))
 	case tea.QuitMsg:
 		c.quit = true
 	default:

@@ -20,7 +20,11 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case m.open != nil:
 		return tea.Batch(cmd, m.keyOpen(msg))
-	case do == none:
+	}
+	if m.vimKey(msg, do) {
+		return cmd
+	}
+	if do == none {
 		return tea.Batch(cmd, m.write(msg))
 	}
 	if chosen, ok := m.menuKey(do); ok {

@@ -72,7 +72,7 @@ func (m *model) refreshMenu() tea.Cmd {
 
 // menuWord is the word that the menu is for: "" if there is none.
 func (m *model) menuWord() string {
-	if m.open != nil || m.input.holds() || m.input.recalls() {
+	if m.open != nil || m.input.holds() || m.input.recalls() || m.vim != nil && m.vim.Normal() {
 		return ""
 	}
 	if text := m.input.Shown(); completions(text) != nil {

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/tui/editor"
 	"github.com/ohgw/ohgw/tui/safe"
 	"github.com/ohgw/ohgw/tui/session"
 )
@@ -25,7 +26,12 @@ type model struct {
 	welcome welcome
 	input   composer
 	menu    menu
-	open    component // takes the keys; nil: the input does
+	vim     *editor.Vim     // nil: the input has the keys of a shell
+	away    bool            // the user looks at another window
+	alert   string          // news that the terminal is still to show
+	known   map[string]bool // the models before another is added; nil else
+	adding  bool            // the command that adds one runs
+	open    component       // takes the keys; nil: the input does
 	status  status
 	wheel   wheel
 	mouse   bool   // the wheel reports to us
@@ -56,6 +62,9 @@ func newModel(ctx context.Context, cfg Config) *model {
 	m := &model{ctx: ctx, cfg: cfg, width: 80, height: 24, canvas: canvas{theme: cfg.Theme, dark: true, coloured: true}, mouse: cfg.Mouse}
 	m.chat = session.New(ctx, cfg.session("press r", "Ctrl+P", true), m)
 	m.status = status{chat: m.chat, place: cfg.Place, now: cfg.Now}
+	if cfg.Vim {
+		m.vim = &editor.Vim{}
+	}
 	m.restyle()
 	if cfg.Place.Notice != "" {
 		m.welcome.notices = append(m.welcome.notices, safe.Text(cfg.Place.Notice))
@@ -87,6 +96,7 @@ func (m *model) Came(gateway.Piece) {}
 
 // Linked implements [session.View].
 func (m *model) Linked() {
+	m.added()
 	if p, ok := m.open.(*picker); ok && p.load != nil && m.chat.Link.State == session.Ready {
 		p.setItems(p.load())
 	}
@@ -113,7 +123,8 @@ func (m *model) Recalled() {
 }
 
 // Ended implements [session.View].
-func (m *model) Ended(session.End) {
+func (m *model) Ended(e session.End) {
+	m.alert = m.news(e)
 	if waits := m.chat.Pending; waits != nil && (len(waits) > 3 || m.width < 60 || m.height < 20) {
 		// The card may show a part of it.
 		m.chat.Note("It waits for your confirmation of:\n- "+strings.Join(waits, "\n- "), false)

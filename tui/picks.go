@@ -68,7 +68,54 @@ func (m *model) modelItems() []item {
 		}
 		items[i] = item{name: safe.Line(x.ID), detail: detail, pick: func() tea.Cmd { return chooseModel(m, x.ID) }}
 	}
+	if m.cfg.AddModel != nil {
+		items = append(items, item{name: "add a model …", detail: "ohgw profiles add", pick: func() tea.Cmd {
+			cmd, _ := m.addModel()
+			return cmd
+		}})
+	}
 	return items
+}
+
+// addModel gives the terminal to the command that adds a model.
+func (m *model) addModel() (tea.Cmd, bool) {
+	if m.cfg.AddModel == nil {
+		return m.Say("no model can be added here; run ohgw profiles add"), false
+	}
+	cmd, err := m.cfg.AddModel()
+	if err != nil {
+		m.chat.Note("No model can be added: "+err.Error(), true)
+		return nil, true
+	}
+	m.known, m.adding = make(map[string]bool), true
+	for _, x := range m.chat.Models {
+		m.known[x.ID] = true
+	}
+	return tea.ExecProcess(cmd, func(err error) tea.Msg { return addedMsg{err} }), true
+}
+
+// addedModel looks for the model that was added.
+func (m *model) addedModel(msg addedMsg) tea.Cmd {
+	m.adding = false
+	if msg.err != nil {
+		m.known = nil
+		return m.Say("no model was added")
+	}
+	return m.chat.Connect()
+}
+
+// added chooses the model that was added, once it is listed.
+func (m *model) added() {
+	if m.known == nil || m.adding || m.chat.Link.State != session.Ready {
+		return
+	}
+	for _, x := range offered(m.chat) {
+		if !m.known[x.ID] {
+			m.chat.Model = x.ID
+			m.chat.Note("Model: "+x.ID+".", false)
+		}
+	}
+	m.known = nil
 }
 
 // pickMode opens the list of the confirmation modes.

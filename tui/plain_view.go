@@ -81,6 +81,11 @@ func (p *plain) decides(text string) bool {
 	return true
 }
 
+// addModel implements [view].
+func (p *plain) addModel() (tea.Cmd, bool) {
+	return p.Say("no model can be added here; run ohgw profiles add"), false
+}
+
 // pickMode implements [view].
 func (p *plain) pickMode() tea.Cmd {
 	p.print("Confirmation modes (choose with /confirm MODE):")

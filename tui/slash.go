@@ -20,6 +20,8 @@ type view interface {
 	config() Config
 	// pickModel shows the models to choose from, narrowed by what is written.
 	pickModel(text string) tea.Cmd
+	// addModel sets up a new model, and chooses it.
+	addModel() (tea.Cmd, bool)
 	// pickMode shows the confirmation modes to choose from.
 	pickMode() tea.Cmd
 	// showID hands the conversation's id to the user.
@@ -47,7 +49,7 @@ type slashCommand struct {
 // help and both views take them from here.
 func slashCommands() []slashCommand {
 	return []slashCommand{
-		{name: "/model", args: "[NAME]", what: "pick a model", run: runModel},
+		{name: "/model", args: "[NAME]", what: "pick a model; /model add sets one up", run: runModel},
 		{name: "/new", what: "new conversation", run: runNew},
 		{name: "/resume", args: "[ID]", what: "continue a conversation", run: runResume},
 		{name: "/sessions", args: "[TEXT]", what: "list the conversations, or those with TEXT in their title", run: runSessions},
@@ -64,6 +66,7 @@ func slashCommands() []slashCommand {
 		{name: "/progress", what: "show or hide the agent's actions", onScreen: runProgress},
 		{name: "/mouse", what: "let clicks open actions and the wheel scroll, or give the mouse back", onScreen: runMouse},
 		{name: "/theme", args: "NAME", what: "colours: auto, light, dark or terminal", onScreen: runTheme},
+		{name: "/vim", what: "turn the keys of vi in the input on or off", onScreen: runVim},
 		{name: "/help", what: "all keys and commands", run: runHelp},
 		{name: "/quit", what: "quit", run: runQuit},
 	}
@@ -164,6 +167,9 @@ func completed(text string) string {
 func runModel(v view, rest string) (tea.Cmd, bool) {
 	if rest == "" {
 		return v.pickModel(""), true
+	}
+	if rest == "add" {
+		return v.addModel()
 	}
 	found := resembling(v.state(), rest)
 	switch len(found) {

@@ -35,6 +35,7 @@ var uses = []struct {
 	{"/progress", "/progress", "● ready", "/progress needs a screen.\n"},
 	{"/mouse", "/mouse", "the wheel scrolls", "/mouse needs a screen.\n"},
 	{"/theme", "/theme dark", "theme: dark", "/theme needs a screen.\n"},
+	{"/vim", "/vim", "the keys of vi are on", "/vim needs a screen.\n"},
 	{"/help", "/help", "Help", "\n/retry: "},
 	{"/quit", "/quit", "", "ohgw chat --conversation i\n"},
 }
@@ -120,6 +121,7 @@ var refused = []struct {
 	{text: "/image", why: "/image needs the path of a picture"},
 	{text: "/image a.png", why: "/image needs the path of a picture", change: func(cfg *Config) { cfg.ReadImage = nil }},
 	{text: "/confirm sometimes", why: "/confirm needs never, risky or always"},
+	{text: "/model add", why: "run ohgw profiles add"},
 	{text: "/save", why: "/save needs the name of a file"},
 	{text: "/modell x", why: "there is no command /modell; did you mean /model?"},
 	{text: "/foo", why: "there is no command /foo; /help lists them, // begins a text with /"},

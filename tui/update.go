@@ -15,6 +15,9 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if list := m.refreshMenu(); list != nil {
 		cmd = tea.Batch(cmd, list)
 	}
+	if m.alert != "" {
+		cmd, m.alert = tea.Batch(cmd, m.notify(m.alert)), ""
+	}
 	if tick := m.status.move(); tick != nil {
 		cmd = tea.Batch(cmd, tick)
 	}
@@ -68,6 +71,12 @@ func (m *model) updateWorld(msg tea.Msg) tea.Cmd {
 		m.edited(msg)
 	case insertMsg:
 		m.input.Paste(msg.text)
+	case tea.FocusMsg:
+		m.away = false
+	case tea.BlurMsg:
+		m.away = true
+	case addedMsg:
+		return m.addedModel(msg)
 	case session.NamesMsg:
 		return m.named(msg)
 	}

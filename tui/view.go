@@ -31,6 +31,7 @@ func (m *model) View() tea.View {
 	v := tea.NewView(strings.Join(lines, "\n"))
 	v.AltScreen = true
 	v.Cursor = cursor
+	v.ReportFocus = m.cfg.Notify
 	v.WindowTitle = "ohgw"
 	if m.chat.Convo.Title != "" {
 		v.WindowTitle = "ohgw · " + session.Title(m.chat.Convo.Title)
@@ -135,6 +136,9 @@ func (m *model) inputLines(s *screen, room int) {
 func (m *model) topRule(width int) string {
 	if !m.chat.Log.Following() {
 		return rule(m.looks.faint, paint(m.looks.faint, "↓ more below · Esc"), width)
+	}
+	if m.vim != nil && m.vim.Normal() {
+		return rule(m.looks.faint, paint(m.looks.accent, "NORMAL"), width)
 	}
 	return rule(m.looks.faint, "", width)
 }

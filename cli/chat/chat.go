@@ -144,7 +144,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.DurationVar(&o.timeout, "timeout", 0, "interrupt a run after this `TIME`, e.g. 10m")
 	f.StringVar(&o.workspace, "workspace", "", "let the agent work in `DIR`; none: a new directory (default: the current directory)")
 	f.BoolVar(&o.yes, "yes", false, "let the agent work in the current directory without a question")
-	o.settings = kit.AddSettingsNamed(cmd, "url", "demo", "theme", "mouse")
+	o.settings = kit.AddSettingsNamed(cmd, "url", "demo", "theme", "mouse", "vim")
 }
 
 // check looks at the flags, and brings the conversation's id into its usual form.

@@ -83,3 +83,14 @@ func or(text, other string) string {
 	}
 	return text
 }
+
+// addModel is the command that sets up another model.
+func (c *session) addModel() (*exec.Cmd, error) {
+	program, err := c.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("add a model: %w", err)
+	}
+	cmd := exec.Command(program, "profiles", "add") //nolint:noctx // It belongs to the person; the chat runs it.
+	cmd.Env = c.Environ()
+	return cmd, nil
+}

@@ -21,11 +21,11 @@ func (c *session) terminal(ctx context.Context, look config.Chat) error {
 		Place: tui.Place{Title: c.place(), Notice: c.notice(), Demo: c.model == demoModel},
 		Hints: c.hints(),
 		In:    c.Stdin, Out: c.Stdout.Writer, Environ: c.Environ(), // the terminal itself: it has a size
-		NoColor: !c.Stdout.Color(), Theme: tui.Theme(look.Theme), Mouse: look.Mouse, Plain: c.plain || c.Getenv("TERM") == "dumb",
+		NoColor: !c.Stdout.Color(), Theme: tui.Theme(look.Theme), Mouse: look.Mouse, Vim: look.Vim, Notify: look.Notify, Plain: c.plain || c.Getenv("TERM") == "dumb",
 		Start: tui.Start{
 			Model: c.model, Conversation: c.conversation, System: c.system, Text: c.prompt, Timeout: c.timeout, Workspace: c.directory, Resumes: c.resumes, Insists: c.workspace != "",
 		},
-		Locate: c.locate, Local: c.local,
+		Locate: c.locate, Local: c.local, AddModel: c.addModel,
 		NewID: uuid.New, Now: c.Now, Recent: recent, Edit: c.edit,
 		Copy: systemClipboard(c.App).copyText, PasteImage: c.pasteImage, ReadImage: c.readImage, Save: c.save,
 	}

@@ -85,6 +85,9 @@ type Client struct {
 type Chat struct {
 	Theme string // auto, light, dark, terminal
 	Mouse bool   // clicks and the wheel are the chat's
+	// Notify: the desktop shows the end of a long turn.
+	Notify bool
+	Vim    bool // the input has the keys of vi
 }
 
 // Default is every setting when nobody says anything.
@@ -107,7 +110,7 @@ func Default() Config {
 		History:      "quote",
 		Housekeeping: "llm",
 		WorkspacePer: "conversation",
-		Chat:         Chat{Theme: "auto"},
+		Chat:         Chat{Theme: "auto", Notify: true},
 		Limits:       Limits{Body: 32 << 20, Messages: 2000, Message: 1 << 20, Images: 16},
 	}
 }

@@ -244,6 +244,16 @@ func Fields() []Field { //nolint:funlen // A table is as long as it is.
 			Help: "let a click open an action and the wheel scroll in the chat; hold Shift to select text",
 			at:   func(c *Config) any { return &c.Chat.Mouse },
 		},
+		{
+			Env: "OHGW_CHAT_NOTIFY", Key: "chat.notify", Section: ChatSection,
+			Help: "notify you of the end of a run longer than 10 seconds while another window has the focus",
+			at:   func(c *Config) any { return &c.Chat.Notify },
+		},
+		{
+			Flag: "vim", Env: "OHGW_CHAT_VIM", Key: "chat.vim", Section: ChatSection,
+			Help: "use the keys of vi in the input of the chat",
+			at:   func(c *Config) any { return &c.Chat.Vim },
+		},
 	}
 }
 

@@ -111,6 +111,8 @@ url = "http://localhost:1234"
 
 [chat]
 theme = "light"
+notify = false
+vim = true
 mouse = true
 `)
 	got, err := config.Load(config.Source{Getenv: env(), File: path, Named: true})
@@ -133,7 +135,7 @@ mouse = true
 		Limits: config.Limits{Body: 1 << 20, Messages: 5, Message: 4096, Images: 1},
 		Idle:   config.Idle{Time: 5 * time.Minute, Max: 7, Memory: 64 << 20},
 		Client: config.Client{URL: "http://localhost:1234"},
-		Chat:   config.Chat{Theme: "light", Mouse: true},
+		Chat:   config.Chat{Theme: "light", Mouse: true, Vim: true},
 	}
 	if diff := cmp.Diff(want, got.Config); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
