@@ -85,7 +85,7 @@ func decode(text []byte) (document, error) {
 	}
 	doc := document{hadDefault: stored.HadDefault}
 	for _, t := range stored.Tokens {
-		e := entry{Token: Token{Name: t.Name, Models: t.Models, ChatBy: t.ChatBy, Workspaces: workspacesOf(t.Name, t.Places), Tail: t.Tail, Created: t.Created}}
+		e := entry{Token: Token{Name: t.Name, Models: t.Models, ChatBy: t.ChatBy, Workspaces: workspacesOf(t.Name, t.Models, t.Places), Tail: t.Tail, Created: t.Created}}
 		if n, err := hex.Decode(e.sum[:], []byte(fitting(t.SHA256))); err != nil || n != len(e.sum) {
 			return document{}, fmt.Errorf("damaged: token %q has no hash", t.Name)
 		}

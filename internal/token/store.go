@@ -203,7 +203,7 @@ func (s *Store) add(ctx context.Context, doc *document, spec Spec) (made Made, e
 	made = Made{Value: newValue()}
 	h := sumOf(made.Value.Reveal())
 	made.Token = Token{
-		ID: h.id(), Name: spec.Name, Models: spec.Models, ChatBy: spec.ChatBy, Workspaces: workspacesOf(spec.Name, spec.Workspaces), Tail: tail(made.Value.Reveal()),
+		ID: h.id(), Name: spec.Name, Models: spec.Models, ChatBy: spec.ChatBy, Workspaces: workspacesOf(spec.Name, spec.Models, spec.Workspaces), Tail: tail(made.Value.Reveal()),
 		Created: s.now().UTC().Truncate(time.Second), Expires: spec.Expires.UTC().Truncate(time.Second),
 	}
 	if spec.Name == DefaultName {
@@ -217,9 +217,9 @@ func (s *Store) add(ctx context.Context, doc *document, spec Spec) (made Made, e
 }
 
 // workspacesOf are the directories that a token may choose. The default token is
-// the user's own, and may choose any.
-func workspacesOf(name string, dirs []string) []string {
-	if name == DefaultName {
+// the user's own, and may choose any, unless it was limited.
+func workspacesOf(name string, models, dirs []string) []string {
+	if name == DefaultName && len(models) == 0 && len(dirs) == 0 {
 		return []string{AnyWorkspace}
 	}
 	return dirs

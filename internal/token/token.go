@@ -59,7 +59,8 @@ var (
 const DefaultName = "default"
 
 // AnyWorkspace, as the only element of [Token.Workspaces], stands for every
-// directory. The default token always has it.
+// directory. The default token has it, unless it was limited to models or to
+// other directories.
 const AnyWorkspace = "any"
 
 // Prefix begins every token, so that people and secret scanners know it.

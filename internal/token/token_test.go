@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -446,6 +447,13 @@ func TestATokenKeepsItsDirectories(t *testing.T) {
 	for _, wrong := range []string{"", "relative/dir", "Any"} {
 		if _, err := s.Create(t.Context(), token.Spec{Name: "wrong", Workspaces: []string{wrong}}); !errors.Is(err, token.ErrWorkspace) {
 			t.Errorf("%q: %v, want ErrWorkspace", wrong, err)
+		}
+	}
+	for _, spec := range []token.Spec{{Models: []string{"openhands_a"}}, {Workspaces: two}} {
+		s, spec := open(t.TempDir()), spec
+		spec.Name = token.DefaultName
+		if got, err := s.Check(create(t, s, spec)); err != nil || slices.Contains(got.Workspaces, token.AnyWorkspace) {
+			t.Errorf("a limited default token may choose %q, %v", got.Workspaces, err)
 		}
 	}
 	// Keys of a variable are no token of the user.
