@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
 // median is the one in the middle, in milliseconds.
@@ -107,4 +109,69 @@ func BenchmarkFirstFrame(b *testing.B) {
 			b.ReportMetric(median(times), "ms/frame")
 		})
 	}
+}
+
+// BenchmarkKeyToScreen measures from a key to its character on a terminal, while
+// the agent writes 500 words a second and an opened diff of 600 lines and an
+// opened output of 24 KiB are in the chat.
+func BenchmarkKeyToScreen(b *testing.B) {
+	p := newPerson(b)
+	path := p.write("large.txt", "")
+	p.llm.On(llmtest.Says("go on"),
+		llmtest.Tool("terminal", `{"command": "yes 'a line of output' | head -c 24576"}`),
+		llmtest.Tool("file_editor", arguments(b, map[string]any{"command": "insert", "path": path, "insert_line": 0, "new_str": strings.Repeat("a new line of the file\n", 600)})),
+		llmtest.Slow(1_000_000, 2*time.Millisecond),
+	)
+	ohgw, err := program()
+	if err != nil {
+		b.Fatal(err)
+	}
+	cmd := exec.CommandContext(b.Context(), ohgw, "chat", "--workspace", "none", "go on")
+	cmd.Env, cmd.Dir = append(p.env, "TERM=xterm-256color"), p.home
+	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 120})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var shown []byte
+	buf := make([]byte, 64<<10)
+	until := func(text string) {
+		b.Helper()
+		for !bytes.Contains(shown, []byte(text)) {
+			n, err := terminal.Read(buf)
+			if err != nil {
+				b.Fatalf("%v: %q", err, shown)
+			}
+			shown = append(shown, buf[:n]...)
+		}
+	}
+	press := func(key string) {
+		b.Helper()
+		shown = shown[:0]
+		if _, err := terminal.WriteString(key); err != nil {
+			b.Fatal(err)
+		}
+	}
+	until("Edit")
+	press("\x0f\x0f") // Ctrl+O, twice
+	until("writing")
+	var times []time.Duration
+	keys := []rune("§¶¡¿ßøæåþðđħłŋœŧ")
+	for i := 0; b.Loop(); i++ {
+		if i%200 == 199 {
+			press("\x15") // the input stays small
+		}
+		key := string(keys[i%len(keys)])
+		began := time.Now()
+		press(key)
+		until(key)
+		times = append(times, time.Since(began))
+		time.Sleep(7 * time.Millisecond) // as a fast typist, and out of step with the frames
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(median(times), "ms/key")
+	b.ReportMetric(times[len(times)*99/100].Seconds()*1000, "ms-p99/key")
+	_ = cmd.Process.Kill()
+	_, _ = io.Copy(io.Discard, terminal) // to its end, which some systems call an error
+	_ = cmd.Wait()
+	_ = terminal.Close()
 }
