@@ -151,7 +151,7 @@ func (d *Daemon) resume(x *exchange, r *http.Request, rec *responses.Record, liv
 		x.streamHeaders()
 		return x.writeEvents(r.Context(), live, after+1)
 	}
-	stored, err := d.responses.Events(rec.ID)
+	stored, err := d.responses.Events(rec.ID, after+1)
 	if err != nil && !errors.Is(err, responses.ErrNotFound) {
 		return storedProblem(err)
 	}
@@ -160,7 +160,7 @@ func (d *Daemon) resume(x *exchange, r *http.Request, rec *responses.Record, liv
 	}
 	x.streamHeaders()
 	events := sse.NewWriter(x, x.flush)
-	for _, e := range stored[min(after+1, len(stored)):] {
+	for _, e := range stored {
 		if err := events.Event(e.Type, e.Data); err != nil {
 			return err
 		}

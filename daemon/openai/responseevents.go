@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -10,6 +11,16 @@ import (
 type StreamEvent struct {
 	Type string // as in Data
 	Data []byte // a JSON object in one line
+}
+
+// ReadEvent reads the data of an event that [ResponseEvents] has made.
+func ReadEvent(data []byte) (StreamEvent, bool) {
+	rest, ok := bytes.CutPrefix(data, []byte(`{"type":"`))
+	name, _, found := bytes.Cut(rest, []byte(`"`))
+	if !ok || !found || !bytes.HasSuffix(data, []byte("}")) {
+		return StreamEvent{}, false
+	}
+	return StreamEvent{Type: string(name), Data: data}, true
 }
 
 // ResponseEvents turns what becomes of a response into the events of its stream:

@@ -242,22 +242,24 @@ func (s *Store) writeEvents(id string, frames []openai.StreamEvent) error {
 	return nil
 }
 
-// Events are the events of the stream of a response that has ended.
-func (s *Store) Events(id string) ([]openai.StreamEvent, error) {
+// Events are the events of the stream of a response that has ended, from one
+// number on.
+func (s *Store) Events(id string, from int) ([]openai.StreamEvent, error) {
 	data, err := s.read(id, ".events")
 	if err != nil {
 		return nil, err
 	}
 	var events []openai.StreamEvent
+	number := -1
 	for line := range bytes.Lines(data) {
-		line = bytes.TrimSuffix(line, []byte("\n"))
-		var kind struct {
-			Type string `json:"type"`
+		if number++; number < from {
+			continue
 		}
-		if err := json.Unmarshal(line, &kind); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+		e, ok := openai.ReadEvent(bytes.TrimSuffix(line, []byte("\n")))
+		if !ok {
+			return nil, ErrDamaged
 		}
-		events = append(events, openai.StreamEvent{Type: kind.Type, Data: line})
+		events = append(events, e)
 	}
 	return events, nil
 }

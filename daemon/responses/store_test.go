@@ -144,3 +144,27 @@ func TestOnePlaceIsAfterAResponse(t *testing.T) {
 		t.Error("a released response cannot be claimed")
 	}
 }
+
+func BenchmarkResumeAfterTenThousandEvents(b *testing.B) {
+	dir := b.TempDir()
+	s := responses.Open(dir)
+	l := responses.NewLive(responses.Config{
+		Store: s, Record: &responses.Record{}, Steps: true, Now: func() time.Time { return noon },
+		Conclude: func(turn.Result, error) responses.Ending {
+			return responses.Ending{Status: openai.ResponseCompleted}
+		},
+	})
+	l.Admitted("c", "00000000000000000000000000000001", noon)
+	if err := l.Begin(turn.Baseline{}); err != nil {
+		b.Fatal(err)
+	}
+	for range 10_100 {
+		l.Update(turn.Update{Kind: turn.Text, Text: "word "})
+	}
+	l.End(turn.Result{}, nil, true)
+	for b.Loop() {
+		if events, err := s.Events(l.ID(), 10_000); err != nil || len(events) < 100 {
+			b.Fatal(len(events), err)
+		}
+	}
+}
