@@ -345,6 +345,13 @@ func providerSituations() []situation {
 			check: "provider", finding: "does not list the model tets", command: "ohgw profiles add work --replace --base-url $LLM --model openai/test",
 		},
 		{
+			name: "a base URL without http", breaks: func(m *machine) {
+				m.profile("work", `{"model": "openai/test", "base_url": "`+strings.TrimPrefix(m.llm, "http://")+`"}`)
+			},
+			check: "profiles", finding: "the base URL .* needs http:// or https://", command: "ohgw profiles add work --replace",
+			types: func(c string) string { return c + ` --model openai/test --base-url "$ANSWER"` },
+		},
+		{
 			name: "https for a server that speaks http", breaks: func(m *machine) {
 				m.profile("work", `{"model": "openai/test", "base_url": "`+strings.Replace(m.llm, "http:", "https:", 1)+`"}`)
 			},
