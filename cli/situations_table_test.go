@@ -367,7 +367,7 @@ func providerSituations() []situation {
 				m.env["OPENAI_API_KEY"] = situationKey
 				m.profile("work", `{"model": "openai/test", "base_url": "http://localhost.example/v1", "api_key": "`+situationKey+`"}`)
 			},
-			check: "provider", finding: "the proxy 127.0.0.1:[0-9]+ refuses connections", command: "export NO_PROXY=localhost.example", after: "no such host|misbehaving|server misbehaving",
+			check: "provider", finding: "the proxy 127.0.0.1:[0-9]+ refuses connections", command: "export NO_PROXY=localhost.example", after: "no such host|misbehaving|network is unreachable",
 		},
 	}
 }
