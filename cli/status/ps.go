@@ -25,8 +25,8 @@ func NewPs(a *kit.App) *cobra.Command {
 		Long: kit.Long(`
 Lists the turns that the daemon runs, and those that wait: model, token, status,
 time, cost and conversation (GET /v1/runs). The time is that since the turn
-began, or since it waits. The cost is that of the turn so far, if the LLM's
-price is known.
+began, or since it waits. The cost is that of the turn's completed steps, if the
+LLM's price is known.
 
 The default token and the first key of OHGW_API_KEYS see the turns of all
 tokens. Any other token sees its own. The key is OHGW_API_KEY, otherwise the
