@@ -180,11 +180,12 @@ func (c *session) askOnce(ctx context.Context, store *agreed, dir string) error 
 		if broad != "" {
 			c.Note("%s", broad)
 		}
-		ok, err := c.Confirm(ctx, false, "Let the agent work in this directory?", "The agent gets a new, empty directory. --workspace DIR names another one.")
+		ok, err := c.Confirm(ctx, false, "Let the agent work in this directory?", "This directory is not used.")
 		if err != nil {
 			return err
 		}
 		if !ok {
+			c.elsewhere = "The agent works in a new, empty directory. To use another one: ohgw chat --workspace DIR"
 			return nil
 		}
 	}
