@@ -104,3 +104,20 @@ func (f *realServers) setup(t *testing.T, needs backendtest.Needs) *backendtest.
 		Restart: func(t *testing.T) { t.Helper(); s.server.Restart(t) },
 	}
 }
+
+func TestARealServerOnThisMachineSharesOurFiles(t *testing.T) {
+	t.Parallel()
+	server := agentservertest.Start(t)
+	for dir, want := range map[string]bool{t.TempDir(): true, "": false} {
+		b, err := agentserver.New(agentserver.Config{URL: server.URL, Key: func() string { return server.Key }, Scratch: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st := b.Status(t.Context()); st.Err != nil || st.SharesFiles != want {
+			t.Errorf("with the scratch directory %q: SharesFiles = %t, %v", dir, st.SharesFiles, st.Err)
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
