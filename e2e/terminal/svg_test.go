@@ -37,6 +37,18 @@ func TestPicturesShowTheProgramAsItIs(t *testing.T) {
 			s.asks("Which tests are slow?")
 			s.sees("1 action")
 		}},
+		"actions": {nil, func(s *screen) {
+			path := s.write("project/retry.go", "package retry\n\nfunc wait(pause time.Duration) {\n\ttime.Sleep(pause)\n}\n")
+			s.llm.On(llmtest.Says("Which test"),
+				llmtest.Tool("terminal", arguments(s, map[string]any{"command": "echo '--- FAIL: TestRetry (1.21s)'; false"})),
+				llmtest.Tool("file_editor", arguments(s, map[string]any{"command": "str_replace", "path": path, "old_str": "time.Sleep(pause)", "new_str": "clock.Sleep(pause)"})),
+				llmtest.Tool("task_tracker", arguments(s, map[string]any{"command": "plan", "task_list": []map[string]any{
+					{"title": "Find the flaky test", "status": "done"}, {"title": "Inject the clock", "status": "done"}, {"title": "Run it 100 times", "status": "in_progress"},
+				}})),
+				llmtest.Finish("The test slept for real. Now its clock is a fake one."))
+			s.asks("Which test is flaky, and why?")
+			s.sees("1 failed")
+		}},
 		"confirm": {[]string{"OHGW_CONFIRM=always"}, func(s *screen) {
 			s.llm.On(llmtest.Says("Release"),
 				llmtest.Reply{Text: "The changelog is written. I would clean up and release now.", Calls: []llmtest.Call{{Name: "terminal", Args: `{"command":"rm -rf build && make release"}`}}})
