@@ -97,6 +97,22 @@ func TestTheItemsOfAConversationAreWhatWasSaid(t *testing.T) {
 	}
 }
 
+// The list has OpenAI's schema, with pictures too: their URLs for who asks.
+func TestTheListOfItemsFitsTheSchema(t *testing.T) {
+	t.Parallel()
+	g := talked(t)
+	const image = "data:image/png;base64,iVBORw0KGgo="
+	body := `{"model":"openhands_default","messages":[{"role":"user","content":[{"type":"text","text":"two"},{"type":"image_url","image_url":{"url":"` + image + `"}}]}]}`
+	completed(t, g.chat(body, headerID, conversation))
+	for query, shown := range map[string]bool{"": false, "include=message.input_image.image_url": true} {
+		res := g.do(http.MethodGet, "/v1/conversations/"+conversation+"/items?order=asc&"+query, "")
+		valid(t, "response-item-list", []byte(res.body))
+		if strings.Contains(res.body, image) != shown || !strings.Contains(res.body, `"type":"input_image"`) {
+			t.Errorf("%q: %s", query, res.body)
+		}
+	}
+}
+
 func TestActionsAreItemsForWhoAsks(t *testing.T) {
 	t.Parallel()
 	g := talked(t)

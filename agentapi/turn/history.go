@@ -265,9 +265,13 @@ func isQuestion(e event.Event, m *event.Message) bool {
 }
 
 func question(ref ItemRef, m *event.Message) Item {
-	item := Item{ItemRef: ref, Kind: ItemUser, Text: event.PlainText(m.LLMMessage.Content)}
+	item := Item{ItemRef: ref, Kind: ItemUser}
+	var texts []event.Content
 	for _, c := range m.LLMMessage.Content {
-		item.Images = append(item.Images, c.ImageURLs...)
+		if item.Images = append(item.Images, c.ImageURLs...); c.Type == event.TypeText {
+			texts = append(texts, c)
+		}
 	}
+	item.Text = event.PlainText(texts)
 	return item
 }

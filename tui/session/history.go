@@ -75,6 +75,7 @@ func (s *Session) resumed(msg EarlierMsg) tea.Cmd {
 	}
 	s.note(s.resumeNote(msg, c))
 	s.fill(msg.Items)
+	s.stillWaits(msg.Items)
 	s.view.Recalled()
 	return tea.Batch(s.Look(), s.Next())
 }
@@ -122,6 +123,18 @@ func (s *Session) fill(items []gateway.Item) {
 	}
 	a.end()
 	s.Log.Bottom()
+}
+
+// stillWaits takes in the actions that wait for a confirmation since an earlier
+// chat.
+func (s *Session) stillWaits(items []gateway.Item) {
+	for _, item := range items {
+		if item.Kind == gateway.Did && item.Call.State == "waiting" {
+			act := ActionOf(*item.Call)
+			s.Pending = append(s.Pending, act.Line)
+			s.consent.waiting = append(s.consent.waiting, compared(act))
+		}
+	}
 }
 
 // pictures are lines for n pictures of which only the number is known.
@@ -217,7 +230,7 @@ func (s *Session) removed(msg removedMsg) tea.Cmd {
 	}
 	said := s.view.Say("deleted " + Title(cmp.Or(msg.convo.Title, msg.convo.ID)))
 	if msg.convo.ID == s.Convo.ID {
-		s.New()
+		return tea.Batch(said, s.New())
 	}
 	return said
 }

@@ -160,6 +160,23 @@ func TestAConversationGoesOnWhereItsMessagesCannotBeShown(t *testing.T) {
 	})
 }
 
+func TestAnActionThatWaitsIsDecidedLater(t *testing.T) {
+	t.Parallel()
+	a := old()
+	a.items["c9"] = append(a.items["c9"], gateway.Item{Kind: gateway.Did, Call: &gateway.Call{ID: "a2", State: "waiting", Line: "$ rm -rf build"}})
+	s := &script{pieces: []gateway.Piece{gateway.Started{}, done()}}
+	talk(t, s, func(cfg *session.Config) { cfg.History = a }, func(c *chat) {
+		c.do(c.Resume("c9"))
+		if len(c.Pending) != 1 || c.Pending[0] != "$ rm -rf build" {
+			t.Fatalf("waiting: %q", c.Pending)
+		}
+		c.do(c.Decide(session.Once))
+		if q := s.asked[0]; q.Decision != gateway.Accept || q.Conversation != "c9" {
+			t.Errorf("asked %+v", q)
+		}
+	})
+}
+
 func TestALongConversationSaysWhatIsLeftOut(t *testing.T) {
 	t.Parallel()
 	a := old()

@@ -1,0 +1,58 @@
+package gateway_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/ohgw/ohgw/daemon/daemontest"
+	"github.com/ohgw/ohgw/internal/gateway"
+)
+
+// lines are items in a line each.
+func lines(items []gateway.Item) (all []string) {
+	for _, item := range items {
+		switch item.Kind {
+		case gateway.Did:
+			all = append(all, "did "+item.Call.State+" "+item.Call.Line)
+		default:
+			all = append(all, fmt.Sprint(item.Kind, " ", item.Text, " ", item.Images))
+		}
+	}
+	return all
+}
+
+func TestWhatWasSaidIsListedAndDeleted(t *testing.T) {
+	t.Parallel()
+	c, _ := start(t, script(daemontest.Batch("Let me look.", "ls"), daemontest.Finish("Done.")))
+	const image = "data:image/png;base64,iVBORw0KGgo="
+	for i := range 60 { // more than a page
+		q := gateway.Question{Conversation: conversation, Text: fmt.Sprint("go ", i)}
+		if i == 59 {
+			q.Images = []string{image}
+		}
+		if a := ask(t.Context(), c, q); a.err != nil {
+			t.Fatal(a.err)
+		}
+	}
+	items, more, err := c.Earlier(t.Context(), conversation, 130)
+	if err != nil || !more || len(items) != 130 {
+		t.Fatalf("%d items, more %v, %v", len(items), more, err)
+	}
+	want := []string{"0 go 59 1", "1 Let me look. 0", "did done $ ls", "2 Done. 0"}
+	if got := lines(items[126:]); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("the last ones are %q", got)
+	}
+	all, more, err := c.Earlier(t.Context(), conversation, 1000)
+	if err != nil || more || len(all) != 240 || all[0].Text != "go 0" {
+		t.Errorf("%d items, more %v, %v", len(all), more, err)
+	}
+	if err := c.Delete(t.Context(), conversation); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := c.Earlier(t.Context(), conversation, 1); !gateway.IsUnknown(err) {
+		t.Errorf("after the removal: %v", err)
+	}
+	if err := c.Delete(t.Context(), conversation); !gateway.IsUnknown(err) {
+		t.Errorf("the second removal: %v", err)
+	}
+}
