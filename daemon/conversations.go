@@ -48,8 +48,8 @@ func (d *Daemon) conversation(next conversationHandler) handler {
 		reader := run.Reader{Token: x.client.ID, Anyone: x.client.Person, Owned: len(x.client.Models) > 0}
 		if err := next(x, r, reader, id); err != nil {
 			p := explain(err)
-			if p.wire.Code == codeNoConversation {
-				p = p.about("id")
+			if p.wire.Code == codeNoConversation { // nor is it told that another token has it
+				p = newProblem(codeNoConversation, "This API key has no such conversation.", err).about("id")
 			}
 			return p
 		}

@@ -237,6 +237,8 @@ func TestTheItemsOfAConversationAreItsOwners(t *testing.T) {
 			for _, request := range [][2]string{{http.MethodGet, ""}, {http.MethodGet, "/items"}, {http.MethodDelete, ""}} {
 				res := g.do(request[0], "/v1/conversations/"+id+request[1], "", "Authorization", "Bearer "+bearer)
 				envelope(t, res, http.StatusNotFound, "conversation_not_found", "id")
+				unknown := g.do(request[0], "/v1/conversations/0198c9d2-0000-4b1c-8e3d-4f5a6b7c8d9e"+request[1], "", "Authorization", "Bearer "+bearer)
+				equal(t, "the answer for an unknown one", unknown.body, res.body)
 			}
 		}
 	}
