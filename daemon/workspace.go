@@ -12,8 +12,8 @@ import (
 	"github.com/ohgw/ohgw/internal/workdir"
 )
 
-// AnyWorkspace, as the only element of [Client.Workspaces], stands for every
-// directory.
+// AnyWorkspace stands for every directory, as the only element of
+// [Client.Workspaces].
 const AnyWorkspace = "any"
 
 // Why a client may not choose the directory of a conversation.

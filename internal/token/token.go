@@ -58,8 +58,8 @@ var (
 // DefaultName is the token that the first start of the daemon makes.
 const DefaultName = "default"
 
-// AnyWorkspace, as the only element of [Token.Workspaces], stands for every
-// directory. The default token has it, unless it was limited to models or to
+// AnyWorkspace stands for every directory, as the only element of
+// [Token.Workspaces]. The default token has it, unless it was limited to models or to
 // other directories.
 const AnyWorkspace = "any"
 
