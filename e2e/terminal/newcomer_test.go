@@ -130,7 +130,7 @@ func TestOneCommandOffersAnAgentServer(t *testing.T) {
 	s, _ := p.opens("ohgw", "OHGW_BACKEND=auto", "OHGW_AGENT_SERVER_URL="+server.URL, "OLLAMA_HOST=127.0.0.1:1")
 	s.sees("agent-server  OpenHands at " + server.URL)
 	s.asks("agent-server")
-	s.sees("ready")
+	s.inTheChat()
 	s.asks("Please look around.")
 	s.sees("First token of the agent.")
 	if _, err := os.Stat(filepath.Join(p.home, ".openhands", "profiles")); !errors.Is(err, os.ErrNotExist) {
