@@ -47,6 +47,9 @@ type Config struct {
 	// Local is the directory of the conversation, if it is on this machine; nil: no
 	// files are completed, and no commands run.
 	Local Local
+	// Store keeps a setting of the chat for later chats: "theme" with a string,
+	// "mouse", "vim" and "notify" with a bool.
+	Store func(key string, value any) error
 	// AddModel is the command that asks for a new model and its key. It gets the
 	// terminal while it runs.
 	AddModel func() (*exec.Cmd, error)

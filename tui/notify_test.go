@@ -8,6 +8,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/ohgw/ohgw/internal/gateway"
 )
@@ -110,5 +111,26 @@ func TestAModelThatWasAddedIsChosen(t *testing.T) {
 		c.sees("Model: openhands_new.")
 		c.ask("go")
 		s.asks(t, 1, gateway.Question{Model: "openhands_new"})
+	})
+}
+
+func TestSettingsAreChangedAndStored(t *testing.T) {
+	stored := map[string]any{}
+	talk(t, answers(), func(cfg *Config) {
+		cfg.Store = func(key string, value any) error { stored[key] = value; return nil }
+	}, func(c *chat) {
+		for _, key := range []string{"vim", "notify", "mouse", "theme"} {
+			c.press("/settings", "enter", key, "enter")
+			c.wait(100 * time.Millisecond)
+			c.sees(key+": ", "· stored")
+		}
+		if c.vim == nil || !c.cfg.Notify || !c.mouse || c.canvas.theme != Light {
+			t.Errorf("vim %v, notify %v, mouse %v, theme %v", c.vim, c.cfg.Notify, c.mouse, c.canvas.theme)
+		}
+		if want := map[string]any{"vim": true, "notify": true, "mouse": true, "theme": "light"}; !cmp.Equal(stored, want) {
+			t.Errorf("stored %v", stored)
+		}
+		c.press("/settings", "enter", "conf", "enter")
+		c.sees("never", "no action waits")
 	})
 }

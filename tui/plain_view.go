@@ -81,6 +81,13 @@ func (p *plain) decides(text string) bool {
 	return true
 }
 
+// showSettings implements [view].
+func (p *plain) showSettings() tea.Cmd {
+	p.print("Model: " + p.chat.ModelName() + " (change it with /model NAME)")
+	p.print("Confirmation: " + modeName(p.chat.Confirmation) + " (change it with /confirm MODE)")
+	return nil
+}
+
 // addModel implements [view].
 func (p *plain) addModel() (tea.Cmd, bool) {
 	return p.Say("no model can be added here; run ohgw profiles add"), false

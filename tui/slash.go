@@ -20,6 +20,8 @@ type view interface {
 	config() Config
 	// pickModel shows the models to choose from, narrowed by what is written.
 	pickModel(text string) tea.Cmd
+	// showSettings shows the settings, to be changed.
+	showSettings() tea.Cmd
 	// addModel sets up a new model, and chooses it.
 	addModel() (tea.Cmd, bool)
 	// pickMode shows the confirmation modes to choose from.
@@ -66,6 +68,7 @@ func slashCommands() []slashCommand {
 		{name: "/progress", what: "show or hide the agent's actions", onScreen: runProgress},
 		{name: "/mouse", what: "let clicks open actions and the wheel scroll, or give the mouse back", onScreen: runMouse},
 		{name: "/theme", args: "NAME", what: "colours: auto, light, dark or terminal", onScreen: runTheme},
+		{name: "/settings", what: "show and change the settings of the chat", run: runSettings},
 		{name: "/vim", what: "turn the keys of vi in the input on or off", onScreen: runVim},
 		{name: "/help", what: "all keys and commands", run: runHelp},
 		{name: "/quit", what: "quit", run: runQuit},
@@ -239,6 +242,8 @@ func runConfirm(v view, rest string) (tea.Cmd, bool) {
 	}
 	return v.state().SetMode(rest)
 }
+
+func runSettings(v view, _ string) (tea.Cmd, bool) { return v.showSettings(), true }
 
 func runFind(m *model, rest string) (tea.Cmd, bool) {
 	f := m.openFinder()

@@ -35,6 +35,7 @@ var uses = []struct {
 	{"/progress", "/progress", "● ready", "/progress needs a screen.\n"},
 	{"/mouse", "/mouse", "the wheel scrolls", "/mouse needs a screen.\n"},
 	{"/theme", "/theme dark", "theme: dark", "/theme needs a screen.\n"},
+	{"/settings", "/settings", "as ohgw serve has it", "Confirmation: as ohgw serve has it"},
 	{"/vim", "/vim", "the keys of vi are on", "/vim needs a screen.\n"},
 	{"/help", "/help", "Help", "\n/retry: "},
 	{"/quit", "/quit", "", "ohgw chat --conversation i\n"},

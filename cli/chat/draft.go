@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/tui"
 )
@@ -93,4 +94,16 @@ func (c *session) addModel() (*exec.Cmd, error) {
 	cmd := exec.Command(program, "profiles", "add") //nolint:noctx // It belongs to the person; the chat runs it.
 	cmd.Env = c.Environ()
 	return cmd, nil
+}
+
+// store keeps a setting of the chat in the config file.
+func (c *session) store(key string, value any) error {
+	path, _, err := c.Setup().ConfigFile()
+	if err == nil {
+		err = config.Set(path, string(config.ChatSection), key, value)
+	}
+	if errors.Is(err, config.ErrNotAppendable) {
+		return fault.New("the setting was not stored: "+path+" cannot be changed automatically", fmt.Sprintf("write this line below [chat] there: %s = %v", key, value), nil)
+	}
+	return err
 }

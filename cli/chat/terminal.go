@@ -25,7 +25,7 @@ func (c *session) terminal(ctx context.Context, look config.Chat) error {
 		Start: tui.Start{
 			Model: c.model, Conversation: c.conversation, System: c.system, Text: c.prompt, Timeout: c.timeout, Workspace: c.directory, Resumes: c.resumes, Insists: c.workspace != "",
 		},
-		Locate: c.locate, Local: c.local, AddModel: c.addModel,
+		Locate: c.locate, Local: c.local, AddModel: c.addModel, Store: c.store,
 		NewID: uuid.New, Now: c.Now, Recent: recent, Edit: c.edit,
 		Copy: systemClipboard(c.App).copyText, PasteImage: c.pasteImage, ReadImage: c.readImage, Save: c.save,
 	}

@@ -93,3 +93,25 @@ func TestActionsWaitFromTheNextMessageOn(t *testing.T) {
 	s.press("y", "Enter")
 	s.sees("All are done.", "● ready")
 }
+
+func TestASettingIsChangedAndStored(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	config := p.write("ohgw.toml", "# mine\n[chat]\ntheme = \"dark\"\n")
+	s := p.chat(usual, "--workspace none", "OHGW_CONFIG="+config)
+	s.sees("ready")
+	s.asks("/settings")
+	s.sees("Settings", "vim", "off")
+	s.types("vim")
+	s.press("Enter")
+	s.sees("vim: on · stored")
+	if got, want := p.read("ohgw.toml"), "# mine\n[chat]\nvim = true\ntheme = \"dark\"\n"; got != want {
+		t.Errorf("the config file has %q, want %q", got, want)
+	}
+	s.types("one two")
+	s.press("Escape")
+	s.sees("NORMAL")
+	s.types("bcwone")
+	s.press("Enter")
+	s.sees("You said: one one")
+}

@@ -1,0 +1,106 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/ohgw/ohgw/internal/atomicfile"
+)
+
+// Set writes a setting of a table, a string or a bool, into the config file, and
+// makes the file if there is none. Every other byte stays. Where the line cannot
+// be found, or would change something else, nothing is written and the error is
+// ErrNotAppendable.
+func Set(path, table, key string, value any) error {
+	old, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read config: %w", err)
+	}
+	line := key + " = " + literal(value)
+	want, after := map[string]any{}, map[string]any{}
+	if _, err := toml.Decode(string(old), &want); err != nil {
+		return ErrNotAppendable
+	}
+	text := withLine(string(old), table, key, line)
+	if _, err := toml.Decode(text, &after); err != nil {
+		return ErrNotAppendable
+	}
+	inside, _ := want[table].(map[string]any)
+	if inside == nil {
+		inside = map[string]any{}
+		want[table] = inside
+	}
+	inside[key] = value
+	if !reflect.DeepEqual(want, after) {
+		return ErrNotAppendable
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("write config: %w", err)
+	}
+	if err := atomicfile.Write(path, []byte(text), atomicfile.Options{}); err != nil {
+		return fmt.Errorf("write config: %w", err)
+	}
+	return nil
+}
+
+func literal(value any) string {
+	if b, ok := value.(bool); ok {
+		return strconv.FormatBool(b)
+	}
+	return fmt.Sprintf("%q", value)
+}
+
+// withLine is a text with the line of a key in a table: in the place of the one
+// that is there, else below the head of the table, else in a new table at the end.
+func withLine(text, table, key, line string) string {
+	lines := strings.SplitAfter(text, "\n")
+	head, dotted, inside, root := -1, -1, false, true
+	for i, l := range lines {
+		trimmed := strings.TrimSpace(l)
+		if strings.HasPrefix(trimmed, "[") {
+			if inside, root = trimmed == "["+table+"]", false; inside {
+				head = i
+			}
+			continue
+		}
+		name, _, ok := strings.Cut(trimmed, "=")
+		name = strings.TrimSpace(name)
+		if ok && (inside && name == key || root && name == table+"."+key) {
+			if !inside {
+				line = table + "." + line
+			}
+			lines[i] = line + "\n"
+			return strings.Join(lines, "")
+		}
+		if root && strings.HasPrefix(name, table+".") {
+			dotted = i
+		}
+	}
+	if dotted >= 0 {
+		head, line = dotted, table+"."+line
+	}
+	if head >= 0 {
+		return insertBelow(lines, head, line)
+	}
+	if text != "" {
+		text = strings.TrimRight(text, "\n") + "\n\n"
+	}
+	return text + "[" + table + "]\n" + line + "\n"
+}
+
+// insertBelow is the lines with another one behind the one at i.
+func insertBelow(lines []string, i int, line string) string {
+	if !strings.HasSuffix(lines[i], "\n") {
+		lines[i] += "\n"
+	}
+	lines[i] += line + "\n"
+	return strings.Join(lines, "")
+}
