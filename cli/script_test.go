@@ -87,6 +87,7 @@ func TestScripts(t *testing.T) {
 			} {
 				env.Setenv(name, value)
 			}
+			env.Defer(func() { endDetached(filepath.Join(env.Getenv("XDG_RUNTIME_DIR"), "ohgw")) })
 			return errors.Join(os.MkdirAll(env.Getenv("HOME"), 0o700), os.MkdirAll(env.Getenv("XDG_RUNTIME_DIR"), 0o700))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -116,6 +117,21 @@ func TestScripts(t *testing.T) {
 			"listening":    cmdListening,
 		},
 	})
+}
+
+// endDetached ends the daemon that a script has left in the background, where it
+// failed.
+func endDetached(dir string) {
+	p, err := instance.Open(dir)
+	if err != nil {
+		return
+	}
+	defer p.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if p.Kill() == nil {
+		p.Wait(ctx)
+	}
 }
 
 // agentserver [version=V] [key=K] [profile=NAME]...
