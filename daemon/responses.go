@@ -93,7 +93,7 @@ func (d *Daemon) readResponse(x *exchange, r *http.Request) (*response, error) {
 		call: &call{ChatRequest: &parsed.ChatRequest, route: routeResponses, options: options}, ask: parsed,
 		d: d, client: x.client, codex: isCodex(r.Header),
 	}
-	p.call.prepare, p.call.write = p.prepareRun, p.writeDirect
+	p.prepare, p.write = p.prepareRun, p.writeDirect
 	if err := p.origin(r.Header); err != nil {
 		return nil, err
 	}

@@ -48,11 +48,11 @@ type Env struct {
 }
 
 // UsualAddress is where a program with this usual address is.
-func (e *Env) UsualAddress(address string) string {
-	if e.Usual == nil {
+func (env *Env) UsualAddress(address string) string {
+	if env.Usual == nil {
 		return address
 	}
-	return e.Usual(address)
+	return env.Usual(address)
 }
 
 // Notes takes what a person should know and what is not data of a command.
