@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -79,6 +80,10 @@ func (d *Daemon) namedWorkspace(r *http.Request, client Client, o options) (stri
 		return "", forbiddenWorkspace(reason)
 	}
 	dir, err := workdir.Resolve(o.workspace)
+	if err != nil && filepath.IsAbs(o.workspace) && !namedWithin(roots, o.workspace) {
+		// Whether it exists is not for this client to know.
+		return "", outsideWorkspace(o.workspace, roots)
+	}
 	switch {
 	case errors.Is(err, workdir.ErrRelative):
 		return "", badHeader(headerWorkspace, "an absolute path")
@@ -90,12 +95,25 @@ func (d *Daemon) namedWorkspace(r *http.Request, client Client, o options) (stri
 		return "", newProblem(codeNoWorkspace, "The directory "+o.workspace+" cannot be used.", err).about(headerWorkspace)
 	}
 	if !mayWorkIn(roots, dir) {
-		return "", forbiddenWorkspace("The directory " + dir + " is outside the directories that this request may choose: " + strings.Join(roots, ", ") + ".")
+		return "", outsideWorkspace(o.workspace, roots)
 	}
 	if d.ownDirectory(dir) {
 		return "", forbiddenWorkspace("The directory " + dir + " belongs to ohgw itself; name a directory outside its state directory.")
 	}
 	return dir, nil
+}
+
+// outsideWorkspace is the problem with a directory outside of roots. It says the
+// same whether the directory exists or not.
+func outsideWorkspace(path string, roots []string) error {
+	return forbiddenWorkspace("The directory " + path + " is outside the directories that this request may choose: " + strings.Join(roots, ", ") + ".")
+}
+
+// namedWithin reports whether a path, as it is written, is within one of roots.
+func namedWithin(roots []string, path string) bool {
+	return slices.ContainsFunc(roots, func(root string) bool {
+		return root == AnyWorkspace || workdir.Within(root, filepath.Clean(path))
+	})
 }
 
 // mayWorkIn reports whether dir is one of roots, or below one.
