@@ -48,6 +48,10 @@ type Backend interface {
 	// is ErrRefused.
 	Events(ctx context.Context, id string, q EventQuery) (EventPage, error)
 
+	// Extensions lists the MCP servers and the skills of a conversation without
+	// opening it or starting anything. An unknown id is ErrConversationNotFound.
+	Extensions(ctx context.Context, id string) (Extensions, error)
+
 	// Close lets go of everything the backend holds here. Runs in a server of
 	// their own go on.
 	Close() error

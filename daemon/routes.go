@@ -20,6 +20,7 @@ func (d *Daemon) routes() http.Handler {
 		{[]string{http.MethodPost}, "/chat/completions", d.private(d.chat())},
 		{[]string{http.MethodGet, http.MethodHead, http.MethodDelete}, "/conversations/{id}", d.oneConversation()},
 		{[]string{http.MethodGet, http.MethodHead}, "/conversations/{id}/items", d.listItems()},
+		{[]string{http.MethodGet, http.MethodHead}, "/conversations/{id}/extensions", d.listExtensions()},
 		{[]string{http.MethodPost}, "/responses", d.private(d.respond())},
 		{[]string{http.MethodGet, http.MethodDelete}, "/responses/{id}", d.private(d.storedResponse())},
 		{[]string{http.MethodPost}, "/responses/{id}/cancel", d.private(d.cancelResponse())},

@@ -124,7 +124,7 @@ func TestHelpScrollsAndEveryOtherKeyClosesIt(t *testing.T) {
 		{"enter", 0, true},
 		{"esc", 0, true},
 	} {
-		h := &helper{}
+		h := &helper{title: "Help", rows: helpRows()}
 		closed := false
 		for _, k := range strings.Fields(tc.keys) {
 			_, closed = h.key(named[k])
@@ -140,7 +140,7 @@ func TestHelpScrollsAndEveryOtherKeyClosesIt(t *testing.T) {
 
 func TestHelpEndsAtItsLastLine(t *testing.T) {
 	t.Parallel()
-	h := &helper{top: 10_000}
+	h := &helper{title: "Help", rows: helpRows(), top: 10_000}
 	lines := h.view(looks{}, 80, 10)
 	if len(lines) != 10 {
 		t.Errorf("%d lines, want 10", len(lines))

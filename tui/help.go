@@ -8,8 +8,12 @@ import (
 	"github.com/ohgw/ohgw/tui/wrap"
 )
 
-// helper is the help while it is open: the line at its top.
-type helper struct{ top int }
+// helper is the help, or another list to read, while it is open.
+type helper struct {
+	title string
+	rows  [][2]string // what it is about, and a text; no text: a heading
+	top   int         // the line at its top
+}
 
 // scroll implements [component].
 func (h *helper) scroll(lines int) bool {
@@ -87,13 +91,12 @@ func helpRows() [][2]string {
 // view draws the help in exactly height lines.
 func (h *helper) view(l looks, width, height int) []string {
 	column := 0
-	rows := helpRows()
-	for _, r := range rows {
+	for _, r := range h.rows {
 		column = max(column, wrap.Width(r[0]))
 	}
 	column = min(column, width/2)
 	var lines []string
-	for _, r := range rows {
+	for _, r := range h.rows {
 		if r[1] == "" {
 			lines = append(lines, paint(l.strong, wrap.Cut(r[0], width)))
 			continue
@@ -113,7 +116,7 @@ func (h *helper) view(l looks, width, height int) []string {
 	}
 	height = max(height, 1)
 	h.top = min(h.top, max(len(lines)-height+1, 0))
-	out := []string{rule(l.accent, paint(l.strong, "Help")+paint(l.faint, "  ↑ ↓ scroll, any other key closes"), width)}
+	out := []string{rule(l.accent, paint(l.strong, h.title)+paint(l.faint, "  ↑ ↓ scroll, any other key closes"), width)}
 	out = append(out, lines[h.top:min(h.top+height-1, len(lines))]...)
 	for len(out) < height {
 		out = append(out, "")

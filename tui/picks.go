@@ -231,9 +231,12 @@ func (m *model) showID() tea.Cmd {
 
 // showHelp implements [view].
 func (m *model) showHelp() tea.Cmd {
-	m.open = &helper{}
+	m.open = &helper{title: "Help", rows: helpRows()}
 	return nil
 }
+
+// Sheet implements [session.View].
+func (m *model) Sheet(title string, rows [][2]string) { m.open = &helper{title: title, rows: rows} }
 
 // chose implements [view].
 func (m *model) chose(id string) tea.Cmd { return m.Say("the next question uses " + id) }

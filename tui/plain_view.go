@@ -146,6 +146,14 @@ func (p *plain) Resumable(list []session.Conversation, query string) {
 	}
 }
 
+// Sheet implements [session.View].
+func (p *plain) Sheet(title string, rows [][2]string) {
+	p.print(title + ":")
+	for _, r := range rows {
+		p.print(r[0] + ": " + r[1])
+	}
+}
+
 func (p *plain) state() *session.Session { return p.chat }
 func (p *plain) config() Config          { return p.cfg }
 

@@ -121,6 +121,10 @@ func (s *shelf) Earlier(_ context.Context, id string, _ int) ([]gateway.Item, bo
 	}, false, nil
 }
 
+func (s *shelf) Extensions(context.Context, string) (gateway.Extensions, error) {
+	return gateway.Extensions{}, nil
+}
+
 func (s *shelf) Delete(context.Context, string) error { return nil }
 
 func TestPlainConversationsAreListedAndShown(t *testing.T) {

@@ -31,6 +31,8 @@ var uses = []struct {
 	{"/system", "/system be brief", "be brief", "be brief\n"},
 	{"/save", "/save f.md", "saved to /home/me/f.md", "Saved to f.md.\n"},
 	{"/confirm", "/confirm always", "Confirmation, from your next message on: always (every action waits).", "always (every action waits).\n"},
+	{"/mcp", "/mcp", "this gateway lists no MCP servers and skills", "This gateway lists no MCP servers and skills.\n"},
+	{"/skills", "/skills", "this gateway lists no MCP servers and skills", "This gateway lists no MCP servers and skills.\n"},
 	{"/find", "/find code", "/code", "/find needs a screen.\n"},
 	{"/progress", "/progress", "● ready", "/progress needs a screen.\n"},
 	{"/mouse", "/mouse", "the wheel scrolls", "/mouse needs a screen.\n"},

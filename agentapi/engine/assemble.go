@@ -45,6 +45,8 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 		return nil, agentapi.Info{}, err
 	}
 	words := b.prompt(s, stored)
+	e.words = words
+	e.servers.Store(nil)
 	hadShell := hadShell(dir)
 	servers, lost := b.servers(stored, settings)
 	cfg := conversation.Config{
@@ -54,6 +56,7 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 				Secrets: secrets, HadShell: hadShell,
 				Conversation: s.ID, Dir: dir.Path(), Workspace: s.Workspace.WorkingDir,
 				Agent: s.Agent, Servers: servers, Host: host, Profiles: b.profileNames, Log: b.cfg.Log,
+				Watch: func(status func() []agentapi.MCPServer) { e.servers.Store(&status) },
 			})
 			if err != nil {
 				return nil, err

@@ -127,6 +127,9 @@ type ToolEnv struct {
 	// Profiles lists the names of the profiles there are.
 	Profiles func(ctx context.Context) ([]string, error)
 	Secrets  *secretenv.Registry // of the conversation and of the settings
+	// Watch is given what lists the MCP servers as they are at the moment. May be
+	// nil.
+	Watch func(status func() []agentapi.MCPServer)
 	// HadShell says that the log has results of a terminal, whose shell is gone.
 	HadShell bool
 	Log      *slog.Logger

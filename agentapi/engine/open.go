@@ -12,6 +12,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
+	"github.com/ohgw/ohgw/agentapi/engine/prompt"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
@@ -27,6 +28,10 @@ type entry struct {
 	info agentapi.Info
 
 	memory atomic.Int64 // what conv holds, in bytes
+
+	// These tell of conv: its prompt, and its MCP servers once there are tools.
+	words   *prompt.Prompt
+	servers atomic.Pointer[func() []agentapi.MCPServer]
 
 	// These belong to Backend.mu.
 	handles int

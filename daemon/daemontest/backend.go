@@ -23,6 +23,10 @@ type Backend struct {
 	NoFork bool
 	// NoConfirm makes Confirm unsupported.
 	NoConfirm bool
+	// Loaded are the MCP servers and skills of every conversation; NoExtensions
+	// makes Extensions unsupported.
+	Loaded       agentapi.Extensions
+	NoExtensions bool
 	// Elsewhere: the agents do not share the files of this machine.
 	Elsewhere bool
 

@@ -78,3 +78,14 @@ func Batch(thought string, commands ...string) Step {
 		return r.publish(append(bodies, results...)...)
 	}
 }
+
+// Extensions implements [agentapi.Backend]: every conversation has those of Loaded.
+func (b *Backend) Extensions(_ context.Context, id string) (agentapi.Extensions, error) {
+	if _, err := b.known(id); err != nil {
+		return agentapi.Extensions{}, err
+	}
+	if b.NoExtensions {
+		return agentapi.Extensions{}, &agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: "This agent lists no MCP servers and skills."}
+	}
+	return b.Loaded, nil
+}

@@ -37,6 +37,14 @@ func (m *Manager) About(ctx context.Context, r Reader, conversation string) (age
 	return m.cfg.Backend.About(ctx, conversation)
 }
 
+// Extensions lists the MCP servers and the skills of a conversation.
+func (m *Manager) Extensions(ctx context.Context, r Reader, conversation string) (agentapi.Extensions, error) {
+	if err := m.mayEnter(r, conversation); err != nil {
+		return agentapi.Extensions{}, err
+	}
+	return m.cfg.Backend.Extensions(ctx, conversation)
+}
+
 // Items lists what was said and done in a conversation; see [turn.Items].
 func (m *Manager) Items(ctx context.Context, r Reader, conversation string, q turn.ItemQuery) ([]turn.Item, bool, error) {
 	if err := m.mayEnter(r, conversation); err != nil {

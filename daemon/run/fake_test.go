@@ -60,6 +60,10 @@ func (b *backend) About(_ context.Context, id string) (agentapi.About, error) {
 	return agentapi.About{ID: id}, nil
 }
 
+func (b *backend) Extensions(context.Context, string) (agentapi.Extensions, error) {
+	return agentapi.Extensions{}, nil
+}
+
 func (b *backend) Events(context.Context, string, agentapi.EventQuery) (agentapi.EventPage, error) {
 	return agentapi.EventPage{}, nil
 }

@@ -20,6 +20,8 @@ type History interface {
 	Earlier(ctx context.Context, conversation string, n int) (items []Item, more bool, err error)
 	// Delete removes a conversation, and stops its run.
 	Delete(ctx context.Context, conversation string) error
+	// Extensions lists the MCP servers and the skills of a conversation.
+	Extensions(ctx context.Context, conversation string) (Extensions, error)
 }
 
 // Item is something that was said or done.

@@ -18,6 +18,7 @@ type archive struct {
 	more    bool
 	err     error
 	deleted []string
+	loaded  gateway.Extensions
 }
 
 func unknown() error {
@@ -33,6 +34,13 @@ func (a *archive) Earlier(_ context.Context, id string, _ int) ([]gateway.Item, 
 		return nil, false, unknown()
 	}
 	return items, a.more, nil
+}
+
+func (a *archive) Extensions(_ context.Context, id string) (gateway.Extensions, error) {
+	if _, ok := a.items[id]; !ok {
+		return gateway.Extensions{}, unknown()
+	}
+	return a.loaded, a.err
 }
 
 func (a *archive) Delete(_ context.Context, id string) error {

@@ -111,10 +111,19 @@ func (s *Session) Update(msg tea.Msg) (tea.Cmd, bool) {
 		return s.referred(msg), true
 	case ShellMsg:
 		return s.ran(msg), true
+	}
+	return s.updateKept(msg)
+}
+
+// updateKept takes in what is known of conversations.
+func (s *Session) updateKept(msg tea.Msg) (tea.Cmd, bool) {
+	switch msg := msg.(type) {
 	case RecentMsg:
 		return s.recalled(msg), true
 	case EarlierMsg:
 		return s.earlier(msg), true
+	case loadedMsg:
+		return s.loaded(msg), true
 	case removedMsg:
 		return s.removed(msg), true
 	case RememberedMsg:

@@ -77,6 +77,13 @@ func (d *diary) Resumable(list []session.Conversation, _ string) {
 	d.note("resumable %d", len(list))
 }
 
+func (d *diary) Sheet(title string, rows [][2]string) {
+	d.note("sheet %s", title)
+	for _, r := range rows {
+		d.note("%s | %s", r[0], r[1])
+	}
+}
+
 func (d *diary) has(t *testing.T, want string) {
 	t.Helper()
 	if all := strings.Join(d.lines, "\n"); !strings.Contains(all, want) {

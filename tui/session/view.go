@@ -34,6 +34,8 @@ type View interface {
 	// Resumable shows the conversations that can be gone on with, at least one.
 	// query is what its titles are narrowed by.
 	Resumable(list []Conversation, query string)
+	// Sheet shows a list to read: a name and a text in each row, both harmless.
+	Sheet(title string, rows [][2]string)
 }
 
 // Outgoing is a question that is written and not yet asked.

@@ -276,7 +276,7 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // systemPrompt is the first event of a conversation. It is called with mu held.
 func (c *conversation) systemPrompt() *event.SystemPrompt {
-	return &event.SystemPrompt{SystemPrompt: event.Text(c.systemText()), Tools: []json.RawMessage{}}
+	return &event.SystemPrompt{SystemPrompt: event.Text(c.systemText()), Tools: c.serverTools()}
 }
 
 func (c *conversation) systemText() string {

@@ -61,10 +61,10 @@ func (s *Server) routes(l *life) http.Handler {
 	const one = "/api/conversations/{id}"
 	private("POST /api/conversations", s.startConversation(l))
 	private("GET /api/conversations/count", s.countConversations)
-	private("GET "+one, s.with(404, func(w http.ResponseWriter, _ *http.Request, c *conversation) {
+	private("GET "+one, s.with(404, func(w http.ResponseWriter, r *http.Request, c *conversation) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		answer(w, 200, c.saved)
+		answer(w, 200, s.trimmed(c.saved, r.URL.Query().Get("include_skills") == "true"))
 	}))
 	private("PATCH "+one, s.patch)
 	private("DELETE "+one, s.remove)

@@ -236,7 +236,11 @@ func (s *Server) agentOf(w http.ResponseWriter, in startRequest) (agent map[stri
 	if !listed && in.Agent == nil {
 		tools = []any{map[string]any{"name": "terminal"}} // the default set, as far as it is known here
 	}
-	return map[string]any{"kind": "Agent", "llm": masked(model), "agent_context": context, "tools": tools}, model, true
+	agent = map[string]any{"kind": "Agent", "llm": masked(model), "agent_context": context, "tools": tools}
+	if servers, _ := source["mcp_config"].(map[string]any); len(servers) > 0 {
+		agent["mcp_config"] = servers
+	}
+	return agent, model, true
 }
 
 // sourceOf is what a request says of its agent, in the form of an agent; nil:

@@ -48,6 +48,7 @@ type Prompt struct {
 	cfg  Config
 	once sync.Once
 	list []skill.Skill
+	left []skill.Skipped
 
 	// shared is the static part as all conversations with the same one have it
 	// in memory, as long as one of them has a prompt.
@@ -60,13 +61,32 @@ func New(cfg Config) *Prompt { return &Prompt{cfg: cfg} }
 // Skills are the skills of the conversation, read when they are first needed.
 func (p *Prompt) Skills() []skill.Skill {
 	p.once.Do(func() {
-		list, err := skill.Find(p.cfg.Workspace, p.cfg.Home)
-		if err != nil && p.cfg.Warn != nil {
-			p.cfg.Warn(err)
+		p.list, p.left = skill.Find(p.cfg.Workspace, p.cfg.Home)
+		for _, s := range p.left {
+			if s.Err != nil && p.cfg.Warn != nil {
+				p.cfg.Warn(s.Err)
+			}
 		}
-		p.list = slices.DeleteFunc(list, func(s skill.Skill) bool { return slices.Contains(p.cfg.Disabled, s.Name) })
+		p.list = slices.DeleteFunc(p.list, func(s skill.Skill) bool {
+			off := slices.Contains(p.cfg.Disabled, s.Name)
+			if off {
+				p.left = append(p.left, skill.Skipped{Name: s.Name, Path: s.Path, Reason: "disabled_skills in the settings has its name"})
+			}
+			return off
+		})
 	})
 	return p.list
+}
+
+// Skipped are the files that are no skills of the conversation, and why.
+func (p *Prompt) Skipped() []skill.Skipped {
+	p.Skills()
+	return p.left
+}
+
+// ForOthers reports whether a skill is meant for another family of models.
+func ForOthers(s skill.Skill, model string) bool {
+	return (s.Name == "claude" || s.Name == "gemini") && !strings.Contains(strings.ToLower(model), s.Name)
 }
 
 var (
@@ -137,8 +157,7 @@ func (p *Prompt) dynamic(tools []tool.Definition, model string) string {
 func (p *Prompt) repository(model string) string {
 	var b strings.Builder
 	for _, s := range p.Skills() {
-		forOthers := (s.Name == "claude" || s.Name == "gemini") && !strings.Contains(strings.ToLower(model), s.Name)
-		if !s.Always || forOthers || strings.TrimSpace(s.Body) == "" {
+		if !s.Always || ForOthers(s, model) || strings.TrimSpace(s.Body) == "" {
 			continue
 		}
 		fmt.Fprintf(&b, "\n[begin of %s, from %s]\n%s\n[end of %s]\n", s.Name, s.Path, strings.TrimSpace(s.Body), s.Name)

@@ -37,6 +37,9 @@ func (t *invoke) render(ctx context.Context, s Skill) string {
 	})
 }
 
+// Inert reports whether a skill has commands that do not run: see render.
+func (s Skill) Inert() bool { return !s.Own && inlineCommand.MatchString(s.Body) }
+
 // output is what a command prints, and how it failed.
 func (t *invoke) output(ctx context.Context, command string) string {
 	ctx, cancel := context.WithTimeoutCause(ctx, commandTime, fmt.Errorf("it took longer than %s", commandTime))

@@ -65,12 +65,20 @@ var contextFiles = map[string]string{
 	"agents.md": "agents", "agent.md": "agents", "claude.md": "claude", "gemini.md": "gemini", ".cursorrules": "cursorrules",
 }
 
+// Skipped is a file or a directory that could be a skill, and is none.
+type Skipped struct {
+	Name   string // of the skill, or of the file
+	Path   string
+	Reason string // for people
+	// Err is what went wrong; nil where another skill of the same name counts.
+	Err error
+}
+
 // Find reads the skills for a working directory: those of the directory, of
 // the repository it is in, and of the user, whose home may be empty. Of two
-// with the same name the first counts. What cannot be read is left out, and
-// the error says what that was.
-func Find(workspace, home string) ([]Skill, error) {
-	f := finder{names: map[string]bool{}, home: home}
+// with the same name the first counts. What is left out is in skipped.
+func Find(workspace, home string) (found []Skill, skipped []Skipped) {
+	f := finder{names: map[string]string{}, home: home}
 	f.project(workspace)
 	if root := repository(workspace); root != "" && root != filepath.Clean(workspace) {
 		f.project(root)
@@ -78,7 +86,7 @@ func Find(workspace, home string) ([]Skill, error) {
 	if home != "" {
 		f.root(home, userDirs, false)
 	}
-	return f.found, errors.Join(f.errs...)
+	return f.found, f.skipped
 }
 
 // repository is the root of the repository that dir is in; empty for none.
@@ -94,11 +102,32 @@ func repository(dir string) string {
 }
 
 type finder struct {
-	found []Skill
-	names map[string]bool
-	home  string
-	errs  []error
+	found   []Skill
+	names   map[string]string // of the skills that were found, to their paths
+	home    string
+	skipped []Skipped
 }
+
+// skip notes what is left out, once: the workspace may be the home directory.
+func (f *finder) skip(path string, err error) {
+	if slices.ContainsFunc(f.skipped, func(s Skipped) bool { return s.Path == path }) {
+		return
+	}
+	name := filepath.Base(path)
+	if name == "SKILL.md" {
+		name = filepath.Base(filepath.Dir(path))
+	}
+	reason := "it cannot be read"
+	if bad, ok := errors.AsType[*formError](err); ok {
+		reason = bad.reason
+	}
+	f.skipped = append(f.skipped, Skipped{Name: name, Path: path, Reason: reason, Err: fmt.Errorf("read skill %s: %w", path, err)})
+}
+
+// formError is a file that does not have the form of a skill.
+type formError struct{ reason string }
+
+func (e *formError) Error() string { return e.reason }
 
 func (f *finder) project(dir string) { f.root(dir, projectDirs, true) }
 
@@ -106,7 +135,7 @@ func (f *finder) root(dir string, places []string, context bool) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			f.errs = append(f.errs, fmt.Errorf("read skills: %w", err))
+			f.skip(dir, err)
 		}
 		return
 	}
@@ -123,13 +152,13 @@ func (f *finder) root(dir string, places []string, context bool) {
 func (f *finder) contexts(root *os.Root, dir string) {
 	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
-		f.errs = append(f.errs, fmt.Errorf("read skills: %w", err))
+		f.skip(dir, err)
 		return
 	}
 	var seen []fs.FileInfo
 	for _, e := range entries {
 		name, ok := contextFiles[strings.ToLower(e.Name())]
-		if !ok || f.names[name] {
+		if !ok {
 			continue
 		}
 		info, err := root.Stat(e.Name())
@@ -137,12 +166,13 @@ func (f *finder) contexts(root *os.Root, dir string) {
 			continue
 		}
 		seen = append(seen, info)
+		file := filepath.Join(dir, e.Name())
 		body, err := read(root, e.Name())
-		if err != nil {
-			f.errs = append(f.errs, err)
+		if err != nil && f.names[name] == "" {
+			f.skip(file, err)
 			continue
 		}
-		f.add(Skill{Name: name, Body: string(body), Path: filepath.Join(dir, e.Name()), Always: true})
+		f.add(Skill{Name: name, Body: string(body), Path: file, Always: true})
 	}
 }
 
@@ -165,12 +195,12 @@ func (f *finder) directory(root *os.Root, dir, place string) {
 			return nil // it belongs to the skill around it
 		}
 		if err := f.file(root, dir, place, p); err != nil {
-			f.errs = append(f.errs, err)
+			f.skip(filepath.Join(dir, filepath.FromSlash(p)), err)
 		}
 		return nil
 	})
 	if err != nil {
-		f.errs = append(f.errs, fmt.Errorf("read skills: %w", err))
+		f.skip(filepath.Join(dir, filepath.FromSlash(place)), err)
 	}
 }
 
@@ -203,26 +233,32 @@ func inSkill(root *os.Root, place, p string) bool {
 }
 
 func (f *finder) add(s Skill) {
-	if !f.names[s.Name] {
-		f.names[s.Name] = true
-		f.found = append(f.found, s)
+	switch first := f.names[s.Name]; first {
+	case "":
+	case s.Path: // the workspace is the home directory
+		return
+	default:
+		f.skipped = append(f.skipped, Skipped{Name: s.Name, Path: s.Path, Reason: "another skill of this name comes first: " + first})
+		return
 	}
+	f.names[s.Name] = s.Path
+	f.found = append(f.found, s)
 }
 
-var errNoFile = errors.New("not a regular file")
+var errNoFile = &formError{"it is not a regular file"}
 
 func read(root *os.Root, name string) ([]byte, error) {
 	file, err := root.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("read skill: %w", err)
+		return nil, err //nolint:wrapcheck // skip names the file
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("read skill %s: %w", name, errors.Join(err, errNoFile))
+		return nil, errors.Join(err, errNoFile)
 	}
 	data, err := io.ReadAll(io.LimitReader(file, maxFile))
 	if err != nil {
-		return nil, fmt.Errorf("read skill: %w", err)
+		return nil, err //nolint:wrapcheck // likewise
 	}
 	return data, nil
 }
@@ -242,13 +278,13 @@ func parse(place, p string, data []byte) (Skill, error) {
 	head, body := split(data)
 	var m front
 	if err := yaml.Unmarshal(head, &m); err != nil {
-		return Skill{}, fmt.Errorf("read skill %s: its front matter is not valid YAML", p)
+		return Skill{}, &formError{"its front matter is not valid YAML"}
 	}
 	s := Skill{Body: strings.TrimSpace(string(body)), Description: cut(m.Description), Triggers: m.Triggers, Paths: texts(m.Paths)}
 	if path.Base(p) == "SKILL.md" {
 		s.Name = path.Base(path.Dir(p))
 		if len(s.Name) > maxName || !validName.MatchString(s.Name) || m.Name != "" && m.Name != s.Name {
-			return Skill{}, fmt.Errorf("read skill %s: its name must be that of its directory, in lower case with dashes", p)
+			return Skill{}, &formError{"its name must be that of its directory, in lower case with dashes"}
 		}
 		s.Invocable = !m.Silent && len(s.Paths) == 0
 	} else {

@@ -72,7 +72,7 @@ func TestFindKnowsEveryPlaceAndForm(t *testing.T) {
 		"sub/.agents/skills/Bad_Name/SKILL.md": "x",
 		"sub/.agents/skills/bad.md":            "---\n: [\n---\n",
 	})
-	found, err := skill.Find(filepath.Join(repo, "sub"), home)
+	found, skipped := skill.Find(filepath.Join(repo, "sub"), home)
 	want := []string{
 		"cursorrules always", "claude always", "build invocable",
 		"deep/er/in on:/deep/er/in", "rule for:*.go for:a/**",
@@ -82,8 +82,16 @@ func TestFindKnowsEveryPlaceAndForm(t *testing.T) {
 	if diff := cmp.Diff(want, names(found)); diff != "" {
 		t.Errorf("skills (-want +got):\n%s", diff)
 	}
-	if err == nil {
-		t.Error("nothing is said of the two that cannot be read")
+	left := map[string]string{}
+	for _, s := range skipped {
+		left[s.Name] = s.Reason
+	}
+	if diff := cmp.Diff(map[string]string{
+		"bad.md":   "its front matter is not valid YAML",
+		"Bad_Name": "its name must be that of its directory, in lower case with dashes",
+		"build":    "another skill of this name comes first: " + filepath.Join(repo, "sub", ".agents", "skills", "build", "SKILL.md"),
+	}, left); diff != "" {
+		t.Errorf("skipped (-want +got):\n%s", diff)
 	}
 }
 
@@ -108,9 +116,9 @@ func TestOneFileUnderTwoNamesIsReadOnce(t *testing.T) {
 	if err := os.Symlink("AGENTS.md", filepath.Join(repo, "CLAUDE.md")); err != nil {
 		t.Skip(err)
 	}
-	found, err := skill.Find(repo, "")
-	if err != nil || cmp.Diff([]string{"agents always"}, names(found)) != "" {
-		t.Errorf("found %q, %v", names(found), err)
+	found, skipped := skill.Find(repo, "")
+	if len(skipped) != 0 || cmp.Diff([]string{"agents always"}, names(found)) != "" {
+		t.Errorf("found %q, %v", names(found), skipped)
 	}
 }
 

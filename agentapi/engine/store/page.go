@@ -91,3 +91,11 @@ func Describe(root, id string) (Description, error) {
 	}
 	return Description{Created: created, Title: meta.Title, Tags: meta.Tags}, nil
 }
+
+// Peek reads base_state.json of a conversation that may be open anywhere.
+func Peek(root, id string) (State, error) {
+	if !Exists(root, id) {
+		return State{}, ErrNotFound
+	}
+	return readState(filepath.Join(Path(root, id), stateFile))
+}

@@ -157,6 +157,9 @@ func (m *maker) servers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if m.env.Watch != nil {
+		m.env.Watch(client.Status)
+	}
 	for _, warning := range client.Warnings() {
 		m.env.Log.Warn("an MCP server cannot be used", "conversation", m.env.Conversation, "err", warning)
 		m.env.Host.Notice(missing(warning))

@@ -49,19 +49,19 @@ func (server) LogValue() slog.Value { return slog.StringValue("REDACTED") }
 // servers reads mcp_config: a map from a server's name to what it is, alone or
 // in a member "mcpServers". Servers that are not enabled are left out, fields
 // that are not known are ignored. enabled counts also those that cannot be used,
-// which have a [fault.Error] each that names no value.
-func servers(raw json.RawMessage, find func(string) (string, error)) (out map[string]server, enabled int, failed []error) {
+// which have a [fault.Error] each that names no value: in their order, and by name.
+func servers(raw json.RawMessage, find func(string) (string, error)) (out map[string]server, enabled int, warnings []error, failed map[string]error) {
+	out, failed = map[string]server{}, map[string]error{}
 	if len(raw) == 0 || string(raw) == "null" {
-		return nil, 0, nil
+		return out, 0, nil, failed
 	}
 	all, err := object.Parse(raw)
 	if err != nil {
-		return nil, 0, []error{malformed("", errors.New("it is not a JSON object"))}
+		return out, 0, []error{malformed("", errors.New("it is not a JSON object"))}, failed
 	}
 	if wrapped, err := object.Parse(all.Get("mcpServers")); err == nil {
 		all = wrapped
 	}
-	out = map[string]server{}
 	for _, entry := range all {
 		if off(entry.Value) {
 			continue
@@ -69,12 +69,13 @@ func servers(raw json.RawMessage, find func(string) (string, error)) (out map[st
 		enabled++
 		s, err := readServer(entry.Value, find)
 		if err != nil {
-			failed = append(failed, malformed(entry.Name, err))
+			bad := malformed(entry.Name, err)
+			warnings, failed[entry.Name] = append(warnings, bad), bad
 			continue
 		}
 		out[entry.Name] = s
 	}
-	return out, enabled, failed
+	return out, enabled, warnings, failed
 }
 
 // off reports whether a server is not enabled.

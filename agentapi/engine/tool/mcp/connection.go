@@ -124,7 +124,7 @@ func (c *connection) explain(err error, words *lastWords) error {
 	}
 	text = redact.Text(text)
 	if said := words.text(); said != "" {
-		text += "; it printed: " + redact.Text(said)
+		return &spokenError{text, redact.Text(said)}
 	}
 	return errors.New(text)
 }

@@ -64,6 +64,7 @@ type Client struct {
 	cfg      Config
 	members  []*member // by name
 	warnings []error
+	failed   map[string]error // of warnings, by the server's name
 }
 
 // Connect returns the tools of all servers, and starts or reaches those whose
@@ -85,12 +86,12 @@ func Connect(ctx context.Context, cfg Config) (*Client, error) {
 		}
 		return "", secretenv.ErrUnknown
 	}
-	all, count, warnings := servers(cfg.Servers, find)
-	c := &Client{cfg: cfg, warnings: warnings}
+	all, count, warnings, failed := servers(cfg.Servers, find)
+	c := &Client{cfg: cfg, warnings: warnings, failed: failed}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		m, err := newMember(c, name, all[name], count > 1)
 		if err != nil {
-			c.warnings = append(c.warnings, unusable(name, err))
+			c.fail(name, unusable(name, err))
 			continue
 		}
 		c.members = append(c.members, m)
@@ -131,9 +132,15 @@ func (c *Client) learn(ctx context.Context) {
 		if _, told := errors.AsType[*fault.Error](err); !told {
 			err = unusable(m.name, err)
 		}
-		c.warnings = append(c.warnings, err)
+		c.fail(m.name, err)
 	}
 	c.members = kept
+}
+
+// fail notes that a server cannot be used.
+func (c *Client) fail(name string, err error) {
+	c.warnings = append(c.warnings, err)
+	c.failed[name] = err
 }
 
 func unusable(name string, err error) error {

@@ -134,5 +134,9 @@ func (m *member) hide(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return context.DeadlineExceeded
 	}
-	return errors.New(redact.Text(m.client.cfg.Secrets.Mask(err.Error())))
+	hidden := func(text string) string { return redact.Text(m.client.cfg.Secrets.Mask(text)) }
+	if e, ok := errors.AsType[*spokenError](err); ok {
+		return &spokenError{hidden(e.text), hidden(e.said)}
+	}
+	return errors.New(hidden(err.Error()))
 }
