@@ -30,9 +30,9 @@ type serverSkill struct {
 	Description string `json:"description"`
 	Listed      bool   `json:"is_agentskills_format"`
 	Trigger     *struct {
-		Keywords []string        `json:"keywords"`
-		Triggers []string        `json:"triggers"`
-		Paths    json.RawMessage `json:"paths"`
+		Keywords []string `json:"keywords"`
+		Triggers []string `json:"triggers"`
+		Paths    []string `json:"paths"`
 	} `json:"trigger"`
 }
 
@@ -85,6 +85,8 @@ func (s serverSkill) skill() agentapi.Skill {
 		out.State = agentapi.SkillTriggered
 		if words := slices.Concat(t.Keywords, t.Triggers); len(words) > 0 {
 			out.Reason = "words: " + strings.Join(words, ", ")
+		} else if len(t.Paths) > 0 {
+			out.Reason = "files: " + strings.Join(t.Paths, ", ")
 		}
 	}
 	if s.Listed {

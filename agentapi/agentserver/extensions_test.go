@@ -25,6 +25,7 @@ func TestExtensionsOfAServer(t *testing.T) {
 					agent["agent_context"] = map[string]any{"skills": []any{
 						map[string]any{"name": "agents", "content": "rules", "source": "/src/AGENTS.md", "trigger": nil},
 						map[string]any{"name": "deploy", "trigger": map[string]any{"type": "keyword", "keywords": []any{"deploy"}}},
+						map[string]any{"name": "go", "trigger": map[string]any{"type": "path", "paths": []any{"*.go"}}},
 						map[string]any{"name": "build", "description": "Builds.", "is_agentskills_format": true, "trigger": nil},
 					}}
 				})
@@ -35,6 +36,7 @@ func TestExtensionsOfAServer(t *testing.T) {
 				skills := []agentapi.Skill{
 					{Name: "agents", Source: "/src/AGENTS.md", State: agentapi.SkillAlways},
 					{Name: "deploy", Source: "built-in", State: agentapi.SkillTriggered, Reason: "words: deploy"},
+					{Name: "go", Source: "built-in", State: agentapi.SkillTriggered, Reason: "files: *.go"},
 					{Name: "build", Source: "built-in", Description: "Builds.", State: agentapi.SkillListed},
 				}
 				wantExtensions(t, w, id, agentapi.Extensions{Skills: skills, Servers: []agentapi.MCPServer{

@@ -90,6 +90,7 @@ func TestFindKnowsEveryPlaceAndForm(t *testing.T) {
 		"bad.md":   "its front matter is not valid YAML",
 		"Bad_Name": "its name must be that of its directory, in lower case with dashes",
 		"build":    "another skill of this name comes first: " + filepath.Join(repo, "sub", ".agents", "skills", "build", "SKILL.md"),
+		"twice":    "another skill of this name comes first: " + filepath.Join(home, ".agents", "skills", "twice.md"),
 	}, left); diff != "" {
 		t.Errorf("skipped (-want +got):\n%s", diff)
 	}
