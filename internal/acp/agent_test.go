@@ -73,6 +73,10 @@ func (s *script) Earlier(_ context.Context, id string, n int) ([]gateway.Item, b
 
 func (s *script) Delete(context.Context, string) error { return nil }
 
+func (s *script) Extensions(context.Context, string) (gateway.Extensions, error) {
+	return gateway.Extensions{}, nil
+}
+
 // questions are those that were asked so far.
 func (s *script) questions() []gateway.Question {
 	s.mu.Lock()
