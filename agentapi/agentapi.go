@@ -93,6 +93,13 @@ type Conversation interface {
 	// waiting. ErrUnsupported where the backend cannot.
 	Confirm(ctx context.Context, mode Confirmation) error
 
+	// Condense replaces what was said and done earlier by a summary of the model,
+	// for all that the model is sent from now on. The log keeps it. It returns
+	// when that is done, after a call of the model. ErrBusy while a run goes on,
+	// ErrRefused while actions wait for a person, ErrUnsupported where the backend
+	// cannot. After an error, and without Done, nothing has changed.
+	Condense(ctx context.Context) (Condensed, error)
+
 	// Fork makes a new conversation that knows the log of this one up to an
 	// event, with the same profile, system text, workspace and rules of
 	// confirmation. The copied events keep their ids, the statistics begin at
@@ -209,6 +216,14 @@ func (m Message) Content() []event.Content {
 		items = append(items, event.Images(m.Images...))
 	}
 	return items
+}
+
+// Condensed is what came of [Conversation.Condense].
+type Condensed struct {
+	// Done is false where there was nothing to summarize.
+	Done bool
+	// Before and After estimate the size of the next request, in tokens. 0: not known.
+	Before, After int64
 }
 
 // Decision answers a conversation that waits for confirmation.

@@ -38,6 +38,7 @@ const (
 	codeQueueFull         = "rate_limit_exceeded"
 	codeConversationBusy  = "conversation_busy"
 	codeKeyConflict       = "idempotency_key_conflict"
+	codeNoCondenser       = "condenser_unavailable"
 	codeModelMismatch     = "model_mismatch"
 	codeServerUnavailable = "agent_server_unavailable"
 	codeServerError       = "agent_server_error"
@@ -93,7 +94,7 @@ func rowOf(code string) row {
 		return row{http.StatusRequestTimeout, request, 0, false}
 	case codeTooLarge:
 		return row{http.StatusRequestEntityTooLarge, request, 0, false}
-	case codeKeyConflict, codeModelMismatch, codeWorkspaceMismatch, codeResponseRunning:
+	case codeKeyConflict, codeModelMismatch, codeNoCondenser, codeWorkspaceMismatch, codeResponseRunning:
 		return row{http.StatusConflict, request, 0, true}
 	case codeHeadersTooLarge:
 		return row{http.StatusRequestHeaderFieldsTooLarge, request, 0, false}

@@ -25,6 +25,7 @@ func (d *Daemon) routes() http.Handler {
 		{[]string{http.MethodGet, http.MethodDelete}, "/responses/{id}", d.private(d.storedResponse())},
 		{[]string{http.MethodPost}, "/responses/{id}/cancel", d.private(d.cancelResponse())},
 		{[]string{http.MethodGet}, "/responses/{id}/input_items", d.private(d.inputItems())},
+		{[]string{http.MethodPost}, "/conversations/{id}/condense", d.condenseConversation()},
 		{[]string{http.MethodPost}, "/conversations/{id}/interrupt", d.private(d.interrupt())},
 		{[]string{http.MethodGet, http.MethodHead}, "/runs", d.private(d.listRuns())},
 	}

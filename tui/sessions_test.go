@@ -110,6 +110,10 @@ func (s *shelf) Forget(_ context.Context, id string) error {
 	return nil
 }
 
+func (s *shelf) Condense(context.Context, string) (gateway.Condensed, error) {
+	return gateway.Condensed{Done: true, Before: 5203, After: 1040}, nil
+}
+
 func (s *shelf) Earlier(_ context.Context, id string, _ int) ([]gateway.Item, bool, error) {
 	if id != "3f2a9c11-x" {
 		return nil, false, &gateway.Error{Kind: gateway.Refused, Code: "conversation_not_found", Message: "There is none."}
@@ -126,6 +130,18 @@ func (s *shelf) Extensions(context.Context, string) (gateway.Extensions, error) 
 }
 
 func (s *shelf) Delete(context.Context, string) error { return nil }
+
+func TestCondenseOnTheScreenAndOnPaper(t *testing.T) {
+	const said = "The earlier conversation was summarized; context about 5.2k → 1.0k tokens."
+	s := &script{answer: says(gateway.Started{}, gateway.Text("Fixed."), finished())}
+	talk(t, s, func(cfg *Config) { cfg.History = &shelf{} }, func(c *chat) {
+		c.ask("go")
+		c.press("/condense", "enter")
+		c.sees(said)
+	})
+	got := onPaper(t, s, func(cfg *Config) { cfg.History = &shelf{} }, "go", "/condense", "again")
+	counts(t, got, map[string]int{said + "\n": 1, "> Fixed.\n": 2, "Summarizing the earlier conversation.\n": 1})
+}
 
 func TestPlainConversationsAreListedAndShown(t *testing.T) {
 	t.Parallel()

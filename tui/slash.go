@@ -66,6 +66,7 @@ func slashCommands() []slashCommand {
 		{name: "/confirm", args: "[MODE]", what: "which of the agent's actions wait for you: never, risky, always", run: runConfirm},
 		{name: "/mcp", what: "the agent's MCP servers, their tools, and why one is missing", run: runMCP},
 		{name: "/skills", what: "the agent's skills, and which files were skipped", run: runSkills},
+		{name: "/condense", what: "have the model summarize the earlier conversation, to free its context", run: runCondense},
 		{name: "/find", args: "TEXT", what: "search", onScreen: runFind},
 		{name: "/progress", what: "show or hide the agent's actions", onScreen: runProgress},
 		{name: "/mouse", what: "let clicks open actions and the wheel scroll, or give the mouse back", onScreen: runMouse},
@@ -245,8 +246,9 @@ func runConfirm(v view, rest string) (tea.Cmd, bool) {
 	return v.state().SetMode(rest)
 }
 
-func runMCP(v view, _ string) (tea.Cmd, bool)    { return v.state().Loaded(false), true }
-func runSkills(v view, _ string) (tea.Cmd, bool) { return v.state().Loaded(true), true }
+func runMCP(v view, _ string) (tea.Cmd, bool)      { return v.state().Loaded(false), true }
+func runSkills(v view, _ string) (tea.Cmd, bool)   { return v.state().Loaded(true), true }
+func runCondense(v view, _ string) (tea.Cmd, bool) { return v.state().Condense() }
 
 func runSettings(v view, _ string) (tea.Cmd, bool) { return v.showSettings(), true }
 

@@ -33,6 +33,7 @@ var uses = []struct {
 	{"/confirm", "/confirm always", "Confirmation, from your next message on: always (every action waits).", "always (every action waits).\n"},
 	{"/mcp", "/mcp", "this gateway lists no MCP servers and skills", "This gateway lists no MCP servers and skills.\n"},
 	{"/skills", "/skills", "this gateway lists no MCP servers and skills", "This gateway lists no MCP servers and skills.\n"},
+	{"/condense", "/condense", "this gateway cannot shorten a conversation", "This gateway cannot shorten a conversation.\n"},
 	{"/find", "/find code", "/code", "/find needs a screen.\n"},
 	{"/progress", "/progress", "● ready", "/progress needs a screen.\n"},
 	{"/mouse", "/mouse", "the wheel scrolls", "/mouse needs a screen.\n"},

@@ -74,7 +74,7 @@ type behaviour struct {
 // Run checks every behaviour, each in a parallel subtest.
 func Run(t *testing.T, f Factory) {
 	t.Helper()
-	all := slices.Concat(profiles(), conversations(), absences(), answers(), streams(), follows(), stops(), confirmations(), modes(), forks(), histories(), extensions(), losses())
+	all := slices.Concat(profiles(), conversations(), absences(), answers(), streams(), follows(), stops(), confirmations(), modes(), condensations(), forks(), histories(), extensions(), losses())
 	for _, b := range all {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()

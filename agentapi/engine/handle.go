@@ -54,6 +54,11 @@ func (h *handle) Confirm(ctx context.Context, mode agentapi.Confirmation) error 
 	return h.explain(h.conv.Confirm(ctx, mode))
 }
 
+func (h *handle) Condense(ctx context.Context) (agentapi.Condensed, error) {
+	done, err := h.conv.Condense(ctx)
+	return done, h.explain(err)
+}
+
 func (h *handle) Close() error {
 	h.once.Do(func() { h.backend.release(h.entry) })
 	return nil

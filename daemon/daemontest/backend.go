@@ -27,6 +27,9 @@ type Backend struct {
 	// makes Extensions unsupported.
 	Loaded       agentapi.Extensions
 	NoExtensions bool
+	// Condense is what a condensation of any conversation does. Nil: there is
+	// nothing to summarize.
+	Condense func(ctx context.Context) (agentapi.Condensed, error)
 	// Elsewhere: the agents do not share the files of this machine.
 	Elsewhere bool
 

@@ -244,5 +244,13 @@ func (h *handle) Confirm(_ context.Context, mode agentapi.Confirmation) error {
 	return nil
 }
 
+// Condense implements [agentapi.Conversation].
+func (h *handle) Condense(ctx context.Context) (agentapi.Condensed, error) {
+	if h.b.Condense == nil {
+		return agentapi.Condensed{}, nil
+	}
+	return h.b.Condense(ctx)
+}
+
 // Close implements [agentapi.Conversation].
 func (h *handle) Close() error { return nil }

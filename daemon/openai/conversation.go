@@ -40,3 +40,28 @@ type DeletedConversation struct {
 func NewDeletedConversation(id string) DeletedConversation {
 	return DeletedConversation{ID: conversationPrefix + id, Object: "conversation.deleted", Deleted: true}
 }
+
+// CondensedConversation is the answer to a request for a summary.
+type CondensedConversation struct {
+	ID        string `json:"id"`
+	Object    string `json:"object"`    // "conversation.condense"
+	Condensed bool   `json:"condensed"` // false: there was nothing to summarize
+	// Context is left out where it is not known.
+	Context *CondensedContext `json:"context,omitempty"`
+}
+
+// CondensedContext is how much of a model's context a conversation takes, in
+// tokens: before the summary, and estimated with it.
+type CondensedContext struct {
+	TokensBefore int64 `json:"tokens_before"`
+	Tokens       int64 `json:"tokens"`
+}
+
+// NewCondensedConversation makes one of a UUID, and of what the context took; 0 is unknown.
+func NewCondensedConversation(id string, condensed bool, before, after int64) CondensedConversation {
+	c := CondensedConversation{ID: conversationPrefix + id, Object: "conversation.condense", Condensed: condensed}
+	if before > 0 && after > 0 {
+		c.Context = &CondensedContext{TokensBefore: before, Tokens: after}
+	}
+	return c
+}

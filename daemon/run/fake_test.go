@@ -132,6 +132,10 @@ func (h handle) State(context.Context) (event.State, error) {
 
 func (h handle) Decide(context.Context, agentapi.Decision) error { return nil }
 
+func (h handle) Condense(context.Context) (agentapi.Condensed, error) {
+	return agentapi.Condensed{}, nil
+}
+
 func (h handle) Confirm(context.Context, agentapi.Confirmation) error { return nil }
 
 func (h handle) Switch(_ context.Context, profile string) error {

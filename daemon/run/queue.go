@@ -11,7 +11,7 @@ import (
 // first one has the conversation. The manager's mutex guards it.
 type conversationQueue struct {
 	jobs []*job
-	// cleared: the conversation is being removed, and the jobs wait for that.
+	// cleared: the conversation is being removed or summarized, and the jobs wait for that.
 	cleared bool
 }
 
@@ -96,8 +96,8 @@ func (m *Manager) leave(j *job) {
 	}
 }
 
-// clear takes the queue of a conversation that is to be removed, if no job has
-// it. Jobs that come meanwhile wait for release.
+// clear takes the queue of a conversation that is to be removed or summarized, if
+// no job has it. Jobs that come meanwhile wait for release.
 func (m *Manager) clear(id string) (release func(), ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

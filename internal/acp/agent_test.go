@@ -63,6 +63,10 @@ func (s *script) Ask(ctx context.Context, q gateway.Question) iter.Seq2[gateway.
 	}
 }
 
+func (*script) Condense(context.Context, string) (gateway.Condensed, error) {
+	return gateway.Condensed{}, nil
+}
+
 func (s *script) Earlier(_ context.Context, id string, n int) ([]gateway.Item, bool, error) {
 	items, ok := s.earlier[id]
 	if !ok {

@@ -22,6 +22,17 @@ type History interface {
 	Delete(ctx context.Context, conversation string) error
 	// Extensions lists the MCP servers and the skills of a conversation.
 	Extensions(ctx context.Context, conversation string) (Extensions, error)
+	// Condense replaces what was said earlier in a conversation by a summary, for
+	// its model. It takes a call of the model.
+	Condense(ctx context.Context, conversation string) (Condensed, error)
+}
+
+// Condensed is what came of a condensation.
+type Condensed struct {
+	Done bool // false: there was nothing to summarize
+	// Before and After are how much of the model's context the conversation takes,
+	// in tokens. 0: not known.
+	Before, After int64
 }
 
 // Item is something that was said or done.
@@ -54,6 +65,8 @@ const (
 	// historyTimeout bounds a page of a history, and a removal. A gateway stops a
 	// run first, which an agent may take 15 s for.
 	historyTimeout = 20 * time.Second
+	// condenseTimeout bounds a condensation. A gateway gives its agent 5 minutes.
+	condenseTimeout = 6 * time.Minute
 	// maxPage bounds a page, in bytes.
 	maxPage = 64 << 20
 	// pageItems is the most that a gateway lists at once.
@@ -94,9 +107,27 @@ func (c *Client) Delete(ctx context.Context, conversation string) error {
 	return c.call(ctx, http.MethodDelete, "/v1/conversations/"+url.PathEscape(conversation), &answer)
 }
 
+// Condense implements [History].
+func (c *Client) Condense(ctx context.Context, conversation string) (Condensed, error) {
+	var answer struct {
+		Condensed bool `json:"condensed"`
+		Context   struct {
+			Before int64 `json:"tokens_before"`
+			After  int64 `json:"tokens"`
+		} `json:"context"`
+	}
+	err := c.within(ctx, condenseTimeout, http.MethodPost, "/v1/conversations/"+url.PathEscape(conversation)+"/condense", &answer)
+	return Condensed{Done: answer.Condensed, Before: answer.Context.Before, After: answer.Context.After}, err
+}
+
 // call sends a request without a body and decodes its answer into out.
 func (c *Client) call(ctx context.Context, method, path string, out any) error {
-	limit, cancel := context.WithTimeout(ctx, historyTimeout)
+	return c.within(ctx, historyTimeout, method, path, out)
+}
+
+// within is call with a limit of its own.
+func (c *Client) within(ctx context.Context, timeout time.Duration, method, path string, out any) error {
+	limit, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	req, err := c.request(limit, method, path, nil)
 	if err != nil {

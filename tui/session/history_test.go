@@ -19,10 +19,18 @@ type archive struct {
 	err     error
 	deleted []string
 	loaded  gateway.Extensions
+
+	condensed  gateway.Condensed
+	condensing int
 }
 
 func unknown() error {
 	return &gateway.Error{Kind: gateway.Refused, Status: 404, Code: "conversation_not_found", Message: "There is none."}
+}
+
+func (a *archive) Condense(context.Context, string) (gateway.Condensed, error) {
+	a.condensing++
+	return a.condensed, a.err
 }
 
 func (a *archive) Earlier(_ context.Context, id string, _ int) ([]gateway.Item, bool, error) {

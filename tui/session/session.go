@@ -124,6 +124,8 @@ func (s *Session) updateKept(msg tea.Msg) (tea.Cmd, bool) {
 		return s.earlier(msg), true
 	case loadedMsg:
 		return s.loaded(msg), true
+	case condensedMsg:
+		return s.condensed(msg), true
 	case removedMsg:
 		return s.removed(msg), true
 	case RememberedMsg:

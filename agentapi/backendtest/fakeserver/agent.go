@@ -294,6 +294,8 @@ func (c *conversation) messages() []Message {
 	list := []Message{{Role: "system", Content: []event.Content{event.Text(c.systemText())}}}
 	for i, e := range c.log {
 		switch b := e.Body.(type) {
+		case *event.Condensation:
+			list = append(list[:1], Message{Role: "user", Content: []event.Content{event.Text(*b.Summary)}})
 		case *event.Message:
 			list = append(list, Message{Role: b.LLMMessage.Role, Content: b.LLMMessage.Content})
 		case *event.Action:

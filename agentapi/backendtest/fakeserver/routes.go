@@ -81,6 +81,7 @@ func (s *Server) routes(l *life) http.Handler {
 	private("POST "+one+"/run", s.with(404, s.runAgent))
 	private("POST "+one+"/confirmation_policy", s.with(404, s.setPolicy))
 	private("POST "+one+"/security_analyzer", s.with(404, s.setAnalyzer))
+	private("POST "+one+"/condense", s.with(404, s.condense))
 	private("POST "+one+"/switch_llm", s.with(404, s.switchLLM))
 	if s.version >= 1018 {
 		private("POST "+one+"/fork", s.with(404, s.fork(l)))

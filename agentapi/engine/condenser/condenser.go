@@ -99,9 +99,56 @@ func Everything(v *view.View) (Cut, bool) {
 	}
 	_, asked := v.Asked()
 	c := cut(start, v.Len(), asked-1, asked)
-	return c, slices.ContainsFunc(c.Gone, func(i int) bool {
+	return c, tells(v, c)
+}
+
+// Earlier is the cut that a person asks for: it leaves the system prompt, the
+// user's newest message and the agent's answer to that. It is false where nothing
+// is left to sum up but summaries.
+func Earlier(v *view.View) (Cut, bool) {
+	c, ok := Everything(v)
+	if !ok {
+		return c, false
+	}
+	_, asked := v.Asked()
+	last := answerOf(v)
+	c.Gone = slices.DeleteFunc(c.Gone, func(i int) bool { return i >= last })
+	if n := len(c.Gone); n > 0 && c.Gone[n-1] < asked { // it tells of nothing behind the question
+		c.Offset = c.Gone[0]
+	}
+	return c, tells(v, c)
+}
+
+// tells reports whether a cut takes out more than summaries.
+func tells(v *view.View, c Cut) bool {
+	return slices.ContainsFunc(c.Gone, func(i int) bool {
 		return v.Event(i).Kind() != (*event.CondensationSummary)(nil).Kind()
 	})
+}
+
+// answerOf is where the answer begins with which the view ends; its length if it
+// ends with none.
+func answerOf(v *view.View) int {
+	last := 0
+	for _, at := range v.Cuts() {
+		if at < v.Len() {
+			last = at
+		}
+	}
+	if v.Len() == 0 {
+		return 0
+	}
+	switch b := v.Event(last).Body.(type) {
+	case *event.Message:
+		if v.Event(last).Source == event.SourceAgent {
+			return last
+		}
+	case *event.Action:
+		if b.ToolName == "finish" {
+			return last
+		}
+	}
+	return v.Len()
 }
 
 // cut takes the events from start to end, but never those between from and to,

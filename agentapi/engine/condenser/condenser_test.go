@@ -212,3 +212,44 @@ func TestRequestShowsEventsInPart(t *testing.T) {
 		t.Error("an event is shown in full")
 	}
 }
+
+// say adds an answer of the agent.
+func say(v *view.View, text string) {
+	v.Append(event.New(fmt.Sprint("e", v.Len()), "", event.SourceAgent, "", &event.Message{
+		LLMMessage: event.LLMMessage{Role: "assistant", Content: []event.Content{event.Text(text)}},
+	}))
+}
+
+func TestEarlierLeavesTheNewestQuestionAndItsAnswer(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		make func() *view.View
+		gone []int
+		at   int
+	}{
+		"nothing was said": {func() *view.View { return conversation(0) }, nil, 0},
+		"one answer":       {func() *view.View { v := conversation(0); say(v, "a"); return v }, nil, 0},
+		"two turns":        {func() *view.View { v := conversation(0); say(v, "a"); ask(v, "b"); say(v, "c"); return v }, []int{1, 2}, 1},
+		"work for one":     {func() *view.View { v := conversation(2); say(v, "a"); return v }, []int{2, 3, 4, 5}, 2},
+		"work for the second": {func() *view.View {
+			v := conversation(1)
+			say(v, "a")
+			ask(v, "b")
+			more(v, 1)
+			say(v, "c")
+			return v
+		}, []int{1, 2, 3, 4, 6, 7}, 2},
+		"no answer yet": {func() *view.View { v := conversation(1); ask(v, "b"); return v }, []int{1, 2, 3}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, ok := condenser.Earlier(tc.make())
+			if ok != (tc.gone != nil) {
+				t.Fatalf("Earlier() = %+v, %v", c, ok)
+			}
+			if ok && (!slices.Equal(c.Gone, tc.gone) || c.Offset != tc.at) {
+				t.Errorf("Earlier() = %+v, want %v at %d", c, tc.gone, tc.at)
+			}
+		})
+	}
+}

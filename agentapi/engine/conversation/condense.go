@@ -28,8 +28,9 @@ func (c *Conversation) condense() (bool, error) {
 	if !need.Any() || !need.Hard() && c.view.Len() < c.condenseAt {
 		return false, nil
 	}
+	ctx := context.Background()
 	if cut, ok := set.Plan(c.view, need, c.perImage()); ok {
-		done, err := c.summarize(cut, condenser.Preview)
+		done, err := c.summarize(ctx, cut, condenser.Preview)
 		if done || c.stopping || errors.Is(err, errStorage) {
 			return true, err
 		}
@@ -39,20 +40,20 @@ func (c *Conversation) condense() (bool, error) {
 		c.condenseAt = c.view.Len() + retryAfter
 		return false, nil
 	}
-	return true, c.reset()
+	cut, ok := condenser.Everything(c.view)
+	if !ok {
+		return true, errNothingToForget
+	}
+	return true, c.reset(ctx, cut)
 }
 
-// reset sums up everything but the system prompt and what the user asks now.
-func (c *Conversation) reset() error {
+// reset replaces what a cut takes out, and shows less of it to the model where
+// that fails.
+func (c *Conversation) reset(ctx context.Context, cut condenser.Cut) (err error) {
 	preview := float64(condenser.Preview)
-	err := errNothingToForget
 	for range resetTries {
-		cut, ok := condenser.Everything(c.view)
-		if !ok {
-			break
-		}
 		var done bool
-		done, err = c.summarize(cut, int(preview))
+		done, err = c.summarize(ctx, cut, int(preview))
 		if done || c.stopping || errors.Is(err, errStorage) {
 			return err
 		}
@@ -68,12 +69,12 @@ var errNothingToForget error = &llm.Error{
 }
 
 // summarize replaces events of the view by a summary of them.
-func (c *Conversation) summarize(cut condenser.Cut, preview int) (done bool, err error) {
+func (c *Conversation) summarize(ctx context.Context, cut condenser.Cut, preview int) (done bool, err error) {
 	req := llm.Request{Messages: []event.LLMMessage{condenser.Request(c.view, cut, preview)}, CacheKey: c.id}
 	choice := Choice{Profile: c.choice.Profile, Usage: condenserUsage}
 	var model llm.Model
 	var resp llm.Response
-	broke := c.await(context.Background(), func(j *job) {
+	broke := c.await(ctx, func(j *job) {
 		if model, err = c.cfg.Models.Model(j.ctx, choice); err == nil {
 			resp, err = call(j.ctx, model, req, c.announcing(j, nil))
 		}

@@ -129,27 +129,29 @@ type Conversation struct {
 	mcp      atomic.Pointer[[]tool.Tool] // that replace others with the next step
 
 	// What follows belongs to the conversation's goroutine.
-	dir       *store.Dir
-	view      *view.View
-	head      string
-	open      []event.Event // actions of the branch that have no result
-	trace     stuck.Trace   // of the branch
-	stats     stats
-	choice    Choice
-	model     llm.Model // nil: to be asked for
-	tools     *toolbox  // nil: to be made
-	inbox     []*delivery
-	job       *job
-	lease     *time.Ticker
-	settle    *time.Timer
-	unsettled bool            // something has changed since the disk was asked to keep the state
-	saved     bool            // the base state says that this run runs
-	nudged    string          // the event for which the agent was nudged
-	known     ids             // of the branch
-	concealed map[string]bool // open actions that were read without the secrets in their arguments
-	refused   int             // answers in a row that could not be used
-	tooLong   int             // calls in a row that exceeded the context
-	tokens    int64           // of the next request, as far as known; 0: unknown
+	dir    *store.Dir
+	view   *view.View
+	head   string
+	open   []event.Event // actions of the branch that have no result
+	trace  stuck.Trace   // of the branch
+	stats  stats
+	choice Choice
+	model  llm.Model // nil: to be asked for
+	tools  *toolbox  // nil: to be made
+	inbox  []*delivery
+	// shortenings are asked for by a person, and done between two runs.
+	shortenings []*shortening
+	job         *job
+	lease       *time.Ticker
+	settle      *time.Timer
+	unsettled   bool            // something has changed since the disk was asked to keep the state
+	saved       bool            // the base state says that this run runs
+	nudged      string          // the event for which the agent was nudged
+	known       ids             // of the branch
+	concealed   map[string]bool // open actions that were read without the secrets in their arguments
+	refused     int             // answers in a row that could not be used
+	tooLong     int             // calls in a row that exceeded the context
+	tokens      int64           // of the next request, as far as known; 0: unknown
 
 	condenseAt int // the size of the view at which a summary is tried again
 

@@ -27,6 +27,9 @@ func (c *Conversation) serve() {
 	for _, d := range c.inbox {
 		d.taken <- c.closed()
 	}
+	for _, s := range c.shortenings {
+		s.answer(agentapi.Condensed{}, c.closed())
+	}
 	close(c.gone)
 	if c.broken { // who hears of the end of the run finds the conversation closed
 		_ = safely(func() error { c.watchers.publish(c.snapshot()); return nil })
@@ -111,6 +114,9 @@ func (c *Conversation) work() {
 		case c.accepted:
 			c.accepted, c.stopping = false, false
 			c.run()
+			c.cfg.RunEnded()
+		case len(c.shortenings) > 0:
+			c.takeShortening()
 			c.cfg.RunEnded()
 		default:
 			return

@@ -1,0 +1,132 @@
+package conversation
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/condenser"
+	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// shortening is a condensation that a person asks for.
+type shortening struct {
+	ctx  context.Context
+	done chan shortened // of one place
+}
+
+type shortened struct {
+	condensed agentapi.Condensed
+	err       error
+}
+
+func (s *shortening) answer(done agentapi.Condensed, err error) { s.done <- shortened{done, err} }
+
+// Condense summarizes what was before the user's newest message and before the
+// answer to it. With the end of ctx it is given up.
+func (c *Conversation) Condense(ctx context.Context) (agentapi.Condensed, error) {
+	s := &shortening{ctx: ctx, done: make(chan shortened, 1)}
+	var busy error
+	err := c.do(ctx, func() {
+		if c.dir.State.Status == event.Running || c.accepted || len(c.inbox) > 0 {
+			busy = &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The conversation is running; it can be summarized when that is done."}
+			return
+		}
+		c.shortenings = append(c.shortenings, s)
+	})
+	if err = errors.Join(err, busy); err != nil {
+		return agentapi.Condensed{}, err
+	}
+	select {
+	case d := <-s.done:
+		return d.condensed, d.err
+	case <-ctx.Done():
+		return agentapi.Condensed{}, ctx.Err()
+	}
+}
+
+// takeShortening does the next condensation that a person asks for. It is no
+// run: the status stays as it is.
+func (c *Conversation) takeShortening() {
+	s := c.shortenings[0]
+	c.shortenings = c.shortenings[1:]
+	var condensed agentapi.Condensed
+	err := s.ctx.Err()
+	if err == nil {
+		c.stopping = false
+		condensed, err = c.shorten(s.ctx)
+	}
+	s.answer(condensed, err)
+}
+
+func (c *Conversation) shorten(ctx context.Context) (agentapi.Condensed, error) {
+	none := agentapi.Condensed{}
+	if len(c.open) > 0 {
+		return none, &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "Actions of this conversation wait for a decision; accept or reject them first."}
+	}
+	cut, ok := condenser.Earlier(c.view)
+	if !ok {
+		return none, nil
+	}
+	was, before, weight := c.stats.calls, c.promptTokens(), c.weight()
+	_, err := c.summarize(ctx, cut, condenser.Preview)
+	if e, ok := errors.AsType[*llm.Error](err); ok && e.Code == codeContext && !c.stopping {
+		err = c.reset(ctx, cut)
+	}
+	if c.lost != nil {
+		return none, c.closed()
+	}
+	err = errors.Join(err, c.updateStats(was), c.save(lazily))
+	c.settle.Reset(settleAfter)
+	c.watchers.publish(c.snapshot())
+	switch {
+	case ctx.Err() != nil:
+		return none, ctx.Err()
+	case c.stopping:
+		return none, c.closed()
+	case err != nil:
+		return none, shorteningError(err)
+	}
+	done := agentapi.Condensed{Done: true, Before: before}
+	if weight > 0 {
+		done.After = int64(float64(before) * float64(c.weight()) / float64(weight))
+	}
+	return done, nil
+}
+
+// weight is the estimated size of the next request.
+func (c *Conversation) weight() int64 {
+	req := llm.Request{}
+	if c.tools != nil {
+		req.Tools = c.tools.offers
+	}
+	return c.estimate(req)
+}
+
+// promptTokens is the size of the next request: as the provider has counted the
+// last one, else estimated.
+func (c *Conversation) promptTokens() int64 {
+	if c.tokens > 0 {
+		return c.tokens
+	}
+	if m := c.stats.usages[c.choice.Usage]; m != nil && m.Usage.PerTurnToken > 0 {
+		return m.Usage.PerTurnToken
+	}
+	return c.weight()
+}
+
+// shorteningError says why there is no summary.
+func shorteningError(err error) error {
+	if _, ok := errors.AsType[*agentapi.Error](err); ok {
+		return err
+	}
+	why := "the answer of the LLM cannot be used"
+	if errors.Is(err, errStorage) {
+		why = "the summary cannot be written to the disk of ohgw serve"
+	}
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		why = e.Detail
+	}
+	return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "The conversation was not summarized: " + why, Err: err, InProcess: true}
+}
