@@ -3,6 +3,7 @@ package engine_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,17 +24,18 @@ func TestExtensionsSayWhatIsLoadedAndWhyNot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const secret = "sk-4711-do-not-show"
+	const secret = "plain4711word"
 	config := fmt.Sprintf(`{"agent_context":{"disabled_skills":["off"]},"mcp_config":{
 		"works":{"command":%q,"args":[%q],"env":{"KEY":%q}},
 		"absent":{"command":"/no/such/program","args":[%q],"env":{"KEY":%q}},
 		"says":{"command":"/bin/sh","args":["-c","echo the word %s >&2; exit 3"]},
 		"vague":{"transport":"pigeon","url":"https://u:%s@host.test/?k=%s"},
+		"gone":{"url":"http://u:%s@127.0.0.1:1/mcp?k=%s"},
 		"off":{"url":"https://u:%s@host.test/","enabled":false}}}`,
-		self, mcpArgument, secret, secret, secret, secret, secret, secret, secret)
+		self, mcpArgument, secret, secret, secret, secret, secret, secret, secret, secret, secret)
 	w := newWorld(t, func(c *engine.Config) {
 		c.Settings = settings(engine.Settings{Agent: json.RawMessage(config)})
-		c.NewTools = toolset.New(toolset.Config{Environ: os.Environ()})
+		c.NewTools = toolset.New(toolset.Config{Environ: os.Environ(), HTTP: http.DefaultTransport})
 	})
 	w.write("AGENTS.md", "rules")
 	w.write("GEMINI.md", "rules of another")
@@ -65,7 +67,7 @@ func TestExtensionsSayWhatIsLoadedAndWhyNot(t *testing.T) {
 	if s := servers["works"]; s.State != agentapi.ServerConnected || !cmp.Equal(s.Tools, []string{"works_echo", "works_grow"}) || s.Transport != "stdio" {
 		t.Errorf("%+v", s)
 	}
-	for name, reason := range map[string]string{"absent": "no such file", "says": "the log of ohgw serve has what it printed", "vague": "transport must be"} {
+	for name, reason := range map[string]string{"absent": "no such file", "gone": "refused", "says": "the log of ohgw serve has what it printed", "vague": "transport must be"} {
 		if s := servers[name]; s.State != agentapi.ServerFailed || !strings.Contains(s.Reason, reason) || len(s.Tools) != 0 {
 			t.Errorf("%s: %+v", name, s)
 		}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os/exec"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -122,11 +123,24 @@ func (c *connection) explain(err error, words *lastWords) error {
 		// The rest of a URL can be a key.
 		text = strings.ReplaceAll(text, c.server.URL, u.Scheme+"://"+u.Host)
 	}
-	text = redact.Text(text)
+	text = redact.Text(anyURL.ReplaceAllStringFunc(text, hostOnly))
 	if said := words.text(); said != "" {
 		return &spokenError{text, redact.Text(said)}
 	}
 	return errors.New(text)
+}
+
+// anyURL is a URL in an error. HTTP clients write a password as stars, so it is not
+// always the one of the settings.
+var anyURL = regexp.MustCompile(`(?i)https?://[^\s"'<>]+`)
+
+// hostOnly is a URL without all that can be a key.
+func hostOnly(s string) string {
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" {
+		return "its url"
+	}
+	return u.Scheme + "://" + u.Host
 }
 
 // transport connects to the server.
