@@ -105,20 +105,12 @@ func (w *World) writable(r Result, dir string) Result {
 // closed reports a directory that cannot be looked into: one above it lacks the
 // rights.
 func (w *World) closed(r Result, dir string, err error) Result {
-	above := filepath.Dir(dir)
-	for _, statErr := w.Stat(above); statErr != nil && above != filepath.Dir(above); _, statErr = w.Stat(above) {
-		above = filepath.Dir(above)
-	}
-	return r.fail("the directory "+dir+" cannot be read", cause(err), w.open(above))
+	return r.fail("the directory "+dir+" cannot be read", cause(err), w.open(dir))
 }
 
-// open is the command that gives the user the rights for a directory: a mode
-// where it is the user's own, the directory itself where it is not.
+// open is the command that gives the user the rights for a directory.
 func (w *World) open(dir string) string {
-	if info, err := w.Stat(dir); err == nil && w.Mine(info) && info.Mode().Perm()&0o700 != 0o700 {
-		return "chmod u+rwx " + word(dir)
-	}
-	return "sudo chown $USER " + word(dir)
+	return storage.Access(dir, w.Stat, w.Mine)
 }
 
 // room looks whether there is space for what ohgw and its agents write.

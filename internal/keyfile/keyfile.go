@@ -71,7 +71,7 @@ func read(path string, own bool) (string, error) {
 	if err != nil {
 		return "", bare(err)
 	}
-	mode, mine := info.Mode().Perm(), isMine(info)
+	mode, mine := info.Mode().Perm(), Mine(info)
 	if own && !mine || runtime.GOOS != "windows" && mode&0o077 != 0 {
 		return "", &UnsafeError{Path: path, Mode: mode, Owned: mine}
 	}

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// isMine reports whether a file belongs to this user.
-func isMine(info fs.FileInfo) bool {
+// Mine reports whether a file belongs to this user.
+func Mine(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return !ok || int(st.Uid) == os.Geteuid()
 }

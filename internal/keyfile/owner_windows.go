@@ -2,5 +2,5 @@ package keyfile
 
 import "io/fs"
 
-// isMine: the access lists of Windows are not looked at.
-func isMine(fs.FileInfo) bool { return true }
+// Mine: the access lists of Windows are not looked at.
+func Mine(fs.FileInfo) bool { return true }

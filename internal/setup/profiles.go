@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/filelock"
+	"github.com/ohgw/ohgw/internal/keyfile"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/profile/document"
+	"github.com/ohgw/ohgw/internal/storage"
 	"github.com/ohgw/ohgw/internal/suggest"
 )
 
@@ -114,7 +118,22 @@ func (env *Env) ProfileFault(ctx context.Context, err error, name string) error 
 	case errors.Is(err, profile.ErrLegacy):
 		return fault.New("settings.json is in the OpenHands 0.x format", "start a current OpenHands once; it imports the file", err)
 	case errors.Is(err, fs.ErrPermission):
-		return fault.New("the files of OpenHands cannot be used", "make the files belong to you: sudo chown -R $USER DIRECTORY", err)
+		return fault.New("the files of OpenHands cannot be used", access(err), err)
 	}
 	return fault.New(fmt.Sprintf("the profile %q cannot be used", name), "ohgw profiles check "+name+" shows the problem and its repair", err)
+}
+
+// access is the command that gives the user the rights for the file that err is
+// about.
+func access(err error) string {
+	path := ""
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		path = e.Path
+	} else if e, ok := errors.AsType[*os.LinkError](err); ok {
+		path = filepath.Dir(e.New)
+	}
+	if !filepath.IsAbs(path) {
+		return "ohgw doctor"
+	}
+	return "give yourself access to the files: " + storage.Access(path, os.Stat, keyfile.Mine)
 }

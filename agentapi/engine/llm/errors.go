@@ -112,7 +112,7 @@ func advice(failed *Error, err error, profile string) string {
 	case errors.As(err, &proxy) && proxy.Status != http.StatusProxyAuthRequired:
 		return "Ask the proxy's administrator to allow the host, or name the host in NO_PROXY."
 	case failed.Classification.Kind == "quota":
-		return "Add credit to the account at the provider, or store the key of another account: ohgw keys set " + profile + "."
+		return "Add credit to the account at the provider, or store the key of another account: ohgw keys set " + profile + " --replace."
 	case failed.Status == http.StatusProxyAuthRequired, proxy != nil:
 		return "Set the proxy's user and password in HTTPS_PROXY as http://USER:PASSWORD@HOST:PORT, or name the host in NO_PROXY."
 	case page, failed.Status == http.StatusMethodNotAllowed, failed.Status/100 == 3:
@@ -120,7 +120,7 @@ func advice(failed *Error, err error, profile string) string {
 	}
 	switch failed.Code {
 	case CodeAuthentication:
-		return "Check the profile's key, and that it belongs to this provider: ohgw profiles check --live " + profile + "; ohgw keys set " + profile + " stores another one."
+		return "Check the profile's key, and that it belongs to this provider: ohgw profiles check --live " + profile + "; to store another key: ohgw keys set " + profile + " --replace."
 	case CodeRateLimit:
 		return "Wait and send the message again, raise the provider's limit, or use another profile: ohgw profiles use NAME."
 	case CodeTimeout, CodeUnavailable, CodeNoResponse:

@@ -20,9 +20,9 @@ func TestFailuresOfAllProvidersHaveTheirClass(t *testing.T) {
 	}
 	want := map[llmtest.Class]class{
 		llmtest.ContextClass:  {llm.CodeContextWindow, "agent_action", 1, "new conversation"},
-		llmtest.CreditClass:   {llm.CodeRateLimit, "quota", 1, "ohgw keys set mine."},
+		llmtest.CreditClass:   {llm.CodeRateLimit, "quota", 1, "ohgw keys set mine --replace."},
 		llmtest.RateClass:     {llm.CodeRateLimit, "rate_limit", 2, "ohgw profiles use"},
-		llmtest.KeyClass:      {llm.CodeAuthentication, "auth", 1, "ohgw keys set mine "},
+		llmtest.KeyClass:      {llm.CodeAuthentication, "auth", 1, "ohgw keys set mine --replace"},
 		llmtest.ModelClass:    {llm.CodeNotFound, "config", 1, "ohgw profiles show mine"},
 		llmtest.TimeoutClass:  {llm.CodeTimeout, "transient", 2, "ohgw profiles show mine"},
 		llmtest.OverloadClass: {llm.CodeUnavailable, "transient", 2, "ohgw profiles show mine"},
