@@ -50,6 +50,9 @@ type Config struct {
 	// Store keeps a setting of the chat for later chats: "theme" with a string,
 	// "mouse", "vim" and "notify" with a bool.
 	Store func(key string, value any) error
+	// Lend keeps Ctrl+C from ending ctx while another program has the terminal,
+	// until giveBack is called. Nil where Ctrl+C does not end ctx.
+	Lend func() (giveBack func())
 	// AddModel is the command that asks for a new model and its key. It gets the
 	// terminal while it runs.
 	AddModel func() (*exec.Cmd, error)

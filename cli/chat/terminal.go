@@ -27,7 +27,7 @@ func (c *session) terminal(ctx context.Context, look config.Chat) error {
 		},
 		Locate: c.locate, Local: c.local, AddModel: c.addModel, Store: c.store,
 		NewID: uuid.New, Now: c.Now, Recent: recent, Edit: c.edit,
-		Copy: systemClipboard(c.App).copyText, PasteImage: c.pasteImage, ReadImage: c.readImage, Save: c.save,
+		Lend: c.lend(ctx), Copy: systemClipboard(c.App).copyText, PasteImage: c.pasteImage, ReadImage: c.readImage, Save: c.save,
 	}
 	if c.own != nil {
 		cfg.Place.Backend = c.own.Backend.Status.Name
@@ -43,6 +43,14 @@ func (c *session) terminal(ctx context.Context, look config.Chat) error {
 		cfg.Interrupt = keys
 	}
 	return tui.Run(ctx, cfg)
+}
+
+// lend keeps Ctrl-C from ending the chat while another program has the terminal.
+func (c *session) lend(ctx context.Context) func() (giveBack func()) {
+	return func() func() {
+		_, giveBack := kit.Interrupts(ctx)
+		return giveBack
+	}
 }
 
 // hints are the commands that help where the chat cannot help itself.

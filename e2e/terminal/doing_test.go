@@ -88,6 +88,29 @@ func TestAnEditorWritesTheQuestion(t *testing.T) {
 	s.sees("You said: from the editor")
 }
 
+// Ctrl+C in a program that has the terminal ends that program and not the chat.
+func TestAnInterruptedProgramDoesNotEndTheChat(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	editor := p.write("editor", "#!/bin/sh\necho editing now\nsleep 100\n")
+	if err := os.Chmod(editor, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s := p.chat(usual, "", "VISUAL="+editor)
+	s.sees("ready")
+	s.press("C-g")
+	s.sees("editing now")
+	s.press("C-c")
+	s.sees("The editor failed", "ready")
+	s.asks("/model add")
+	s.sees("LLM")
+	s.misses("ready")
+	s.press("C-c")
+	s.sees("no model was added")
+	s.asks("hello")
+	s.sees("You said: hello")
+}
+
 func TestAModelIsPicked(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
