@@ -55,10 +55,11 @@ const (
 	Broke                    // why a turn failed
 )
 
-// IsUnknown reports whether err says that there is no such conversation.
+// IsUnknown reports whether err says that there is no such conversation: also
+// where its ID is not a UUID, which no conversation can have.
 func IsUnknown(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return ok && e.Code == "conversation_not_found"
+	return ok && (e.Code == "conversation_not_found" || e.Code == "invalid_conversation_id")
 }
 
 const (

@@ -52,6 +52,9 @@ func TestWhatWasSaidIsListedAndDeleted(t *testing.T) {
 	if _, _, err := c.Earlier(t.Context(), conversation, 1); !gateway.IsUnknown(err) {
 		t.Errorf("after the removal: %v", err)
 	}
+	if _, _, err := c.Earlier(t.Context(), "nosuch", 1); !gateway.IsUnknown(err) {
+		t.Errorf("an ID that is not a UUID: %v", err)
+	}
 	if err := c.Delete(t.Context(), conversation); !gateway.IsUnknown(err) {
 		t.Errorf("the second removal: %v", err)
 	}
