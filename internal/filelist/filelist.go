@@ -10,6 +10,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Options are the limits of a list.
@@ -27,7 +29,8 @@ type List struct {
 	Cut   bool // there are more
 }
 
-// Below lists what is below dir. Directories that cannot be read are left out;
+// Below lists what is below dir. Names with control characters, characters that
+// change the direction of text, or invalid UTF-8 are left out. Directories that cannot be read are left out;
 // the error is that of dir itself, or of ctx.
 func Below(ctx context.Context, dir string, o Options) (List, error) {
 	root, err := os.OpenRoot(dir)
@@ -82,7 +85,7 @@ func (w *walk) directory(p place) (below []place, err error) {
 			return nil, nil
 		}
 		name := path.Join(p.dir, e.Name())
-		if e.Name() == ".git" || !w.Hidden && strings.HasPrefix(e.Name(), ".") || ignored(rules, name, e.IsDir()) {
+		if e.Name() == ".git" || !visible(e.Name()) || !w.Hidden && strings.HasPrefix(e.Name(), ".") || ignored(rules, name, e.IsDir()) {
 			continue
 		}
 		switch {
@@ -94,6 +97,15 @@ func (w *walk) directory(p place) (below []place, err error) {
 		}
 	}
 	return below, nil
+}
+
+// visible reports whether a terminal shows all of a name: one with control
+// characters or invalid UTF-8 could pretend to be another one.
+func visible(name string) bool {
+	return utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool {
+		const joiner, nonJoiner = 0x200d, 0x200c // languages and emojis need them
+		return r != joiner && r != nonJoiner && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+	})
 }
 
 func parts(dir string) []string {

@@ -129,3 +129,18 @@ func TestALinkIsNotFollowed(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestANameThatATerminalCannotShowIsLeftOut(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"grüße.md": "", "क्‍ष.md": "", "a\u00a0b": ""}
+	for _, name := range []string{"red\x1b[31m", "two\nlines", "\u202etxt.exe", "\u2028x", "\u009b31m", "esc\x1b/below"} {
+		files[name] = ""
+	}
+	dir := tree(t, files)
+	// Some file systems refuse a name that is not UTF-8.
+	_ = os.WriteFile(filepath.Join(dir, "bytes\xff\xfe"), nil, 0o600)
+	want := []string{"a\u00a0b", "grüße.md", "क्‍ष.md"}
+	if diff := cmp.Diff(want, names(t, dir, usual)); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -141,10 +141,14 @@ func (g glyph) show() string {
 	if g.pasted {
 		return "[pasted " + human.Size(int64(len(g.text))) + "]"
 	}
-	if g.text == "\t" {
+	switch g.text {
+	case "\t":
 		return "    "
+	case "\n":
+		return g.text
 	}
-	return g.text
+	// Other line ends would break the line of the screen.
+	return strings.ReplaceAll(safe.Text(g.text), "\n", "")
 }
 
 func (g glyph) width() int {
@@ -154,8 +158,7 @@ func (g glyph) width() int {
 	case g.pasted || g.text == "\t":
 		return len(g.show())
 	}
-	_, w := wrap.First(g.text)
-	return w
+	return wrap.Width(g.show())
 }
 
 func (g glyph) space() bool {

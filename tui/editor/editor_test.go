@@ -123,3 +123,18 @@ func BenchmarkTypeAfterLongPaste(b *testing.B) {
 		e.Backspace()
 	}
 }
+
+func TestWhatIsTypedIsShownHarmless(t *testing.T) {
+	t.Parallel()
+	const typed = "a\x1b[31mb\u202e\u2028c\x07d\xffe"
+	var e editor.Editor
+	e.SetWidth(40)
+	e.Type(typed)
+	if e.Value() != typed {
+		t.Errorf("the value is %q", e.Value())
+	}
+	lines, _, x := e.View(5)
+	if want := "a[31mbcd\ufffde"; len(lines) != 1 || lines[0] != want || e.Shown() != want || x != 10 {
+		t.Errorf("shown: %q, %q, cursor at %d", lines, e.Shown(), x)
+	}
+}
