@@ -251,7 +251,10 @@ func TestProgressIsFolded(t *testing.T) {
 	s.asks("work")
 	s.sees("7 actions", "echo step 6")
 	s.misses("echo step 1")
-	s.press("C-o")
+	s.press("C-o") // the latest action
+	s.sees("7 actions", "step 6")
+	s.misses("echo step 1")
+	s.press("C-o") // all of them
 	s.sees("echo step 1", "echo step 6")
 	s.press("C-o")
 	s.misses("echo step 1")
@@ -349,7 +352,7 @@ func TestWhatWaitsIsAcceptedOrRefused(t *testing.T) {
 			s := p.chat(z, "", "OHGW_CONFIRM=always")
 			s.sees("ready")
 			s.asks("clean up")
-			s.sees("accept")
+			s.sees("Confirm this action?")
 			if z == usual {
 				// The path of the proof is another one each time.
 				s.sees("touch", "I would clean up.")
@@ -367,7 +370,7 @@ func TestWhatWaitsIsAcceptedOrRefused(t *testing.T) {
 	s := p.chat(usual, "", "OHGW_CONFIRM=always")
 	s.sees("ready")
 	s.asks("rm -rf please")
-	s.sees("accept")
+	s.sees("Confirm this action?")
 	s.press("n")
 	s.sees("As you wish.")
 	if _, err := os.Stat(filepath.Join(p.home, "proof")); err == nil {
