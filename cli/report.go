@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -36,7 +37,12 @@ func report(a *kit.App, cmd *cobra.Command, args []string, err error) {
 			p.Cause = err.Error()
 		}
 	}
-	if storage.Of(err) == storage.Full {
+	if e, ok := errors.AsType[*fs.PathError](err); ok && toStdout(a, e) {
+		p.Message, p.Cause = "the output cannot be written to stdout", e.Err.Error()
+		if storage.Of(err) == storage.Full {
+			p.Hint = "free space on the disk that stdout is written to, or write it to another file"
+		}
+	} else if storage.Of(err) == storage.Full {
 		p.Hint = "the disk is full: free space, or use directories on another disk with XDG_STATE_HOME and XDG_RUNTIME_DIR"
 	}
 	if _, ok := errors.AsType[*fault.UsageError](err); ok {
@@ -49,6 +55,12 @@ func report(a *kit.App, cmd *cobra.Command, args []string, err error) {
 		return
 	}
 	p.write(a.Stderr)
+}
+
+// toStdout reports whether an error is one of writing to stdout.
+func toStdout(a *kit.App, err *fs.PathError) bool {
+	file, ok := a.Stdout.Writer.(interface{ Name() string })
+	return ok && err.Op == "write" && err.Path == file.Name()
 }
 
 func (p problem) write(w *iostream.Writer) {

@@ -129,12 +129,12 @@ func (g *guide) check() error {
 	if err := firstrun.CheckBaseURL(g.BaseURL); err != nil {
 		return err
 	}
-	if g.Provider != "" && !g.NoCheck {
+	if g.Provider != "" {
 		if err := firstrun.CheckProvider(g.Provider); err != nil {
 			return err
 		}
 	}
-	if g.Model != "" && !g.NoCheck {
+	if g.Model != "" {
 		if err := firstrun.CheckModel(g.plan.FullModel(), g.BaseURL); err != nil {
 			return err
 		}

@@ -47,7 +47,7 @@ becomes the active one.
 
 Without a terminal, flags give everything. The key is read from a pipe, or from
 the place that --key-from names; it is never an argument. If the model does not
-answer, nothing is added; --no-check adds the profile without asking.
+answer, nothing is added; --no-check adds the profile without asking the model.
 
 --from-file reads a profile in OpenHands' format; - is stdin. --from-settings
 uses the LLM of OpenHands' settings. Settings in the format of OpenHands 0.x,
@@ -72,7 +72,7 @@ includes a cleartext key in the file; an encrypted key stays in the profile.`,
 	f.StringVar(&opts.Model, "model", "", "the `model`, such as anthropic/claude-sonnet-4-5")
 	f.StringVar(&opts.BaseURL, "base-url", "", "`URL` of the model; without it, that of its provider")
 	f.StringVar(&opts.KeyFrom, "key-from", "", "read the key from this `place`: env:VARIABLE, stdin or a file")
-	f.BoolVar(&opts.NoCheck, "no-check", false, "do not check the provider, and do not ask the model")
+	f.BoolVar(&opts.NoCheck, "no-check", false, "do not ask the model")
 	f.BoolVar(&opts.Use, "use", false, "make it the active profile")
 	f.StringVar(&opts.FromFile, "from-file", "", "read the profile from this `file`; - is stdin")
 	f.BoolVar(&opts.FromSettings, "from-settings", false, "use the LLM of OpenHands' settings")
