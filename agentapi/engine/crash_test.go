@@ -187,6 +187,35 @@ func TestScenario27KilledWhileAToolRuns(t *testing.T) {
 	w.expect("SP U A(terminal) E U M")
 }
 
+// A run that died is not over because an earlier one was paused.
+func TestKilledRunAfterAPausedOneFailed(t *testing.T) {
+	t.Parallel()
+	disk := &mortal{left: 1 << 30}
+	w := newWorld(t, func(c *engine.Config) { c.Files = disk })
+	w.llm.Reply(
+		llmtest.Reply{Text: "I begin", End: llmtest.Hang}, llmtest.Reply{Text: "I begin again", End: llmtest.Hang}, llmtest.Text("back"),
+	)
+	over := w.background("go")
+	w.llm.Await(t, 1)
+	if err := w.open().Interrupt(w.ctx()); err != nil {
+		t.Fatal(err)
+	}
+	<-over
+	w.status(event.Paused)
+	if err := w.open().Send(w.ctx(), agentapi.Message{Text: "again"}); err != nil {
+		t.Fatal(err)
+	}
+	w.llm.Await(t, 2)
+	disk.die()
+	_ = w.backend.Close() // cannot write the end of the run
+	w.cfg.Files = nil
+	w.cfg.Holder.Instance, w.cfg.Holder.Alive = "other", func(int) bool { return false }
+	w.start()
+	w.status(event.Failed)
+	w.say("go on")
+	w.expect("SP U I U U M")
+}
+
 // childVariable makes the test binary the process that is killed.
 const childVariable = "OHGW_ENGINE_TEST_CHILD"
 

@@ -61,7 +61,10 @@ func (c *Conversation) recover(crashed bool) error {
 	}
 	// What waits for a person, or was paused, is to be done. Everything else
 	// that has no result died with its process.
-	if s.Status == event.Waiting || s.Status == event.Paused || !crashed && len(c.open) == 0 {
+	// A pause that the base state has from before the run that died is not the
+	// end of that run.
+	paused := s.Status == event.Paused && !crashed
+	if s.Status == event.Waiting || paused || !crashed && len(c.open) == 0 {
 		return nil
 	}
 	if err := c.repair(leftBehind); err != nil {
