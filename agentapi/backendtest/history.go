@@ -165,6 +165,7 @@ func checkHistoryOfARun(t *testing.T, s *Setup) {
 	c := s.open(t)
 	say(t, c, "first")
 	stream := watch(t, c, "")
+	next(t, stream) // from the first event on the stream misses nothing
 	over := begin(t, c, turn.Input{Message: agentapi.Message{Text: "second"}})
 	feed(t, text, "on its way")
 	until(t, stream, func(e event.Event) bool { _, delta := e.Body.(*event.Delta); return delta })
