@@ -234,8 +234,13 @@ func TestNoUpdateIsLostBesideAServerAndAWriter(t *testing.T) {
 	}
 	names, err := s.Names()
 	must(t, err)
-	if got := strings.Join(names, " "); got != "o0 o1 o2 o3 served shared w0 w1 w2 w3 w4" {
-		t.Errorf("profiles = %s", got)
+	want := []string{"o0", "o1", "o2", "o3", "served", "shared"}
+	for n := range min(theirs, 5) { // a slow machine gives the writer few rounds
+		want = append(want, fmt.Sprintf("w%d", (n+1)%5))
+	}
+	slices.Sort(want)
+	if !slices.Equal(names, want) {
+		t.Errorf("profiles = %q, want %q", names, want)
 	}
 	t.Logf("%d writes of ours, %d rounds of the writer, %d of the server", writes, theirs, patches)
 }
