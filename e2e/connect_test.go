@@ -103,13 +103,13 @@ func TestSettingsOfConnectWork(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(c.home, "llm", "keys.json"), keys, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			return c.run(t, "", "", filepath.Join(c.python, "llm"), "-m", "openhands", "Which Go files here are longest?")
+			return c.run(t, "", "", filepath.Join(c.python, "llm"), "-m", "openhands", "Which version of git is installed?")
 		},
 	}
 	for name, ask := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := ask(t); !strings.Contains(got, "Which Go files here are longest?") || !strings.Contains(got, "demo") {
+			if got := ask(t); !strings.Contains(got, "Which version of git is installed?") || !strings.Contains(got, "demo") {
 				t.Errorf("no answer of the demo:\n%s", got)
 			}
 		})
