@@ -123,3 +123,15 @@ func TestLinesOfTheSourceAreShort(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesOfPagesAreShort: mandoc reports a line of more than 80 bytes, and the line
+// of NAME cannot be broken.
+func TestNamesOfPagesAreShort(t *testing.T) {
+	t.Parallel()
+	for name, page := range manPages(cli.Root(world(io.Discard, io.Discard))) {
+		_, after, _ := strings.Cut(page, "\n.SH NAME\n")
+		if line, _, _ := strings.Cut(after, "\n"); len(line) > 80 {
+			t.Errorf("%s: the line of NAME has %d bytes; shorten the command's summary to fit into 80:\n%s", name, len(line), line)
+		}
+	}
+}
