@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/ohgw/ohgw/daemon/run"
 )
 
 // Client is who calls.
@@ -53,6 +55,12 @@ func (c Client) reach() string {
 		return ""
 	}
 	return c.ID
+}
+
+// access is which conversations and responses are open to the client. A token for
+// some models enters what it has started and nothing else.
+func (c Client) access() run.Access {
+	return run.Access{Token: c.ID, Own: len(c.Models) > 0, Person: c.Person}
 }
 
 // anonymous is every client of a daemon without keys.

@@ -190,17 +190,14 @@ func (d *Daemon) submit(r *http.Request, client Client, c *call, profile agentap
 		return nil, err
 	}
 	req := run.Request{
-		Token: client.ID, Who: client.Name, Fingerprint: c.fingerprint(client),
+		Access: client.access(), Who: client.Name, Fingerprint: c.fingerprint(client),
 		IdempotencyKey: c.options.key, Retry: c.options.retry, Fresh: c.options.fresh,
 		ConversationID: cmp.Or(c.options.conversation, c.continues), Profile: profile.Name, ProfileRevision: profile.Revision,
 		System: c.System, Message: agentapi.Message{Text: c.Text, Images: c.Images},
-		Decision: c.decision(), Timeout: c.options.timeout, Detach: c.options.detach, Details: c.options.details, Anyone: client.Person,
+		Decision: c.decision(), Timeout: c.options.timeout, Detach: c.options.detach, Details: c.options.details,
 		Workspace: c.workspace, Named: c.workspace != "",
 		Confirmation: agentapi.Confirmation(c.options.confirmation), Floor: d.confirmFloor(r, client),
 		Gone: conns.Gone(r),
-	}
-	if len(client.Models) > 0 { // what it may enter is what it has begun
-		req.May = func(string) bool { return false }
 	}
 	if !d.cfg.IgnoreHistory {
 		req.Quoted = openai.Quote(c.History, maxQuote)

@@ -13,8 +13,8 @@ import (
 // condenseConversation answers POST /v1/conversations/{id}/condense. It takes a
 // call of the model, and is given up when the client leaves.
 func (d *Daemon) condenseConversation() handler {
-	return d.conversation(func(x *exchange, r *http.Request, reader run.Reader, id string) error {
-		done, err := d.runs.Condense(r.Context(), reader, id)
+	return d.conversation(func(x *exchange, r *http.Request, access run.Access, id string) error {
+		done, err := d.runs.Condense(r.Context(), access, id)
 		if errors.Is(err, agentapi.ErrUnsupported) {
 			return newProblem(codeNoCondenser, agentapi.PublicMessage(err, "The agent of this conversation cannot summarize it."), err)
 		}

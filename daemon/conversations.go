@@ -35,7 +35,7 @@ func includes() []string {
 }
 
 // conversationHandler answers a request about the conversation of its path.
-type conversationHandler func(x *exchange, r *http.Request, reader run.Reader, id string) error
+type conversationHandler func(x *exchange, r *http.Request, access run.Access, id string) error
 
 // conversation reads the id of the path.
 func (d *Daemon) conversation(next conversationHandler) handler {
@@ -45,8 +45,7 @@ func (d *Daemon) conversation(next conversationHandler) handler {
 			return newProblem(codeConversationID, "The conversation must be a UUID, or conv_ followed by a UUID.", nil).about("id")
 		}
 		x.note(slog.String("conversation_id", id))
-		reader := run.Reader{Token: x.client.ID, Anyone: x.client.Person, Owned: len(x.client.Models) > 0}
-		if err := next(x, r, reader, id); err != nil {
+		if err := next(x, r, x.client.access(), id); err != nil {
 			p := explain(err)
 			if p.wire.Code == codeNoConversation { // nor is it told that another token has it
 				p = newProblem(codeNoConversation, "This API key has no such conversation.", err).about("id")
@@ -70,8 +69,8 @@ func (d *Daemon) oneConversation() handler {
 
 // getConversation answers GET /v1/conversations/{id}.
 func (d *Daemon) getConversation() handler {
-	return d.conversation(func(x *exchange, r *http.Request, reader run.Reader, id string) error {
-		about, err := d.runs.About(r.Context(), reader, id)
+	return d.conversation(func(x *exchange, r *http.Request, access run.Access, id string) error {
+		about, err := d.runs.About(r.Context(), access, id)
 		if err != nil {
 			return err
 		}
@@ -85,8 +84,8 @@ func (d *Daemon) getConversation() handler {
 
 // deleteConversation answers DELETE /v1/conversations/{id}.
 func (d *Daemon) deleteConversation() handler {
-	return d.conversation(func(x *exchange, r *http.Request, reader run.Reader, id string) error {
-		if err := d.runs.Remove(r.Context(), reader, id); err != nil {
+	return d.conversation(func(x *exchange, r *http.Request, access run.Access, id string) error {
+		if err := d.runs.Remove(r.Context(), access, id); err != nil {
 			return err
 		}
 		d.chores.Go(func() { d.forgetResponses(id) })
@@ -96,20 +95,20 @@ func (d *Daemon) deleteConversation() handler {
 
 // listItems answers GET /v1/conversations/{id}/items.
 func (d *Daemon) listItems() handler {
-	return d.conversation(func(x *exchange, r *http.Request, reader run.Reader, id string) error {
+	return d.conversation(func(x *exchange, r *http.Request, access run.Access, id string) error {
 		q, images, err := readItemQuery(r.URL.Query())
 		if err != nil {
 			return err
 		}
-		items, more, err := d.runs.Items(r.Context(), reader, id, q)
+		page, err := d.runs.Items(r.Context(), access, id, q)
 		if err != nil {
 			return explainItems(err)
 		}
-		data, ids := make([]any, len(items)), make([]string, len(items))
-		for i, item := range items {
+		data, ids := make([]any, len(page.Items)), make([]string, len(page.Items))
+		for i, item := range page.Items {
 			data[i], ids[i] = wireItem(item, images)
 		}
-		return x.encode(openai.NewItemList(data, ids, more))
+		return x.encode(openai.NewItemList(data, ids, page.More))
 	})
 }
 

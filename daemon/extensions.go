@@ -38,8 +38,8 @@ type Skill struct {
 // listExtensions answers GET /v1/conversations/{id}/extensions: the MCP servers
 // and the skills of a conversation, and why one of them is not there.
 func (d *Daemon) listExtensions() handler {
-	return d.conversation(func(x *exchange, r *http.Request, reader run.Reader, id string) error {
-		found, err := d.runs.Extensions(r.Context(), reader, id)
+	return d.conversation(func(x *exchange, r *http.Request, access run.Access, id string) error {
+		found, err := d.runs.Extensions(r.Context(), access, id)
 		if errors.Is(err, agentapi.ErrUnsupported) {
 			found, err = agentapi.Extensions{Note: agentapi.PublicMessage(err, "The agent does not list its MCP servers and skills.")}, nil
 		}

@@ -122,7 +122,7 @@ func (p *response) origin(h http.Header) error {
 	}
 	p.alone = true
 	rec, err := p.d.responses.Load(p.ask.Previous)
-	if err == nil && !p.client.owns(rec) {
+	if err == nil && !p.client.access().Enters(rec.Token) {
 		err = responses.ErrNotFound
 	}
 	if errors.Is(err, responses.ErrNotFound) {
@@ -168,9 +168,6 @@ func (p *response) decided() *agentapi.Decision {
 	}
 	return &agentapi.Decision{Accept: true}
 }
-
-// owns reports whether a response is open to the client.
-func (c Client) owns(rec *responses.Record) bool { return c.Person || rec.Token == c.ID }
 
 // previousNotFound has the form of OpenAI's message, which clients look for.
 func previousNotFound(id string, cause error) *problem {
@@ -274,7 +271,7 @@ func (p *response) chain() []openai.Turn {
 	for rec, n := p.prev, 0; rec != nil && n < maxChain; n++ {
 		turns = append([]openai.Turn{{Role: "user", Text: rec.Text}, {Role: "assistant", Text: rec.Answer()}}, turns...)
 		next, err := p.d.responses.Load(rec.Previous)
-		if err != nil || !p.client.owns(next) {
+		if err != nil || !p.client.access().Enters(next.Token) {
 			break
 		}
 		rec = next

@@ -33,7 +33,7 @@ const (
 func (d *Daemon) findResponse(x *exchange, r *http.Request) (*responses.Record, error) {
 	id := r.PathValue("id")
 	rec, err := d.responses.Load(id)
-	if err == nil && !x.client.owns(rec) {
+	if err == nil && !x.client.access().Enters(rec.Token) {
 		err = responses.ErrNotFound
 	}
 	if errors.Is(err, responses.ErrNotFound) {
@@ -71,7 +71,7 @@ func (d *Daemon) live(rec *responses.Record) (*responses.Live, error) {
 		Response: openai.Response{Model: rec.Model, Background: rec.Background, Echo: rec.Echo}, Record: rec, Store: d.responses,
 		Steps: !d.cfg.AnswerOnly, Silent: d.cfg.HideProgress, Conclude: concludeResponse(false), Failed: d.notStored, Now: d.cfg.Now,
 	})
-	att, err := d.runs.Rejoin(run.Request{Token: rec.Token, Profile: rec.Profile, Observer: l}, run.Past{
+	att, err := d.runs.Rejoin(run.Request{Access: run.Access{Token: rec.Token}, Profile: rec.Profile, Observer: l}, run.Past{
 		Conversation: rec.Conversation, Answer: strings.TrimPrefix(rec.ID, responses.Prefix), Created: rec.Created, Base: rec.Base,
 	})
 	if err != nil {
@@ -290,7 +290,7 @@ func (d *Daemon) sweepResponses() {
 			if d.runs.IsBusy(conversation) {
 				return nil
 			}
-			err := d.runs.Remove(d.life, run.Reader{Anyone: true}, conversation)
+			err := d.runs.Remove(d.life, run.Access{Person: true}, conversation)
 			if errors.Is(err, agentapi.ErrConversationNotFound) {
 				return nil
 			}

@@ -2,55 +2,83 @@ package run
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/turn"
 )
 
-// Reader is who asks for a conversation without sending a message.
-type Reader struct {
+// Access says which conversations and responses are open to a caller. This is the
+// one place of that rule: every request is decided by [Access.Enters].
+type Access struct {
+	// Token is the id of the caller's token. What it starts belongs to it.
 	Token string
-	// Anyone says that owners do not count, as in [Request].
-	Anyone bool
-	// Owned says that conversations of nobody are closed to the token.
-	Owned bool
+	// Own closes what belongs to no token: the token is limited to some models.
+	Own bool
+	// All opens what belongs to other tokens.
+	All bool
+	// Person is the user of this machine, or without keys everybody: all is open,
+	// and what it starts belongs to no token.
+	Person bool
 }
 
-// mayEnter refuses a conversation of another token as if there was none.
-func (m *Manager) mayEnter(r Reader, conversation string) error {
-	if r.Anyone {
-		return nil
+// Enters reports whether a conversation, or a response, is open to the caller.
+// Its owner is the id of the token that started it; empty: it was started elsewhere,
+// or by an ohgw that recorded no owner.
+func (a Access) Enters(owner string) bool {
+	switch {
+	case a.Person, a.All:
+		return true
+	case owner == "":
+		return !a.Own
 	}
-	owner, err := m.owner(Request{Token: r.Token}, conversation)
-	if err == nil && owner == "" && r.Owned {
+	return owner == a.Token
+}
+
+// within calls f with the id of a conversation that is open to a. In place of one
+// that is not, f gets an id that no conversation has, and its caller an error that
+// does not tell: both are looked for in the same way.
+func within[T any](m *Manager, a Access, conversation string, f func(id string) (T, error)) (T, error) {
+	if a.Person {
+		return f(conversation)
+	}
+	owner, err := m.owner(conversation)
+	if err != nil {
+		return *new(T), err
+	}
+	if a.Enters(owner) {
+		return f(conversation)
+	}
+	v, err := f(newID())
+	if err == nil || errors.Is(err, agentapi.ErrConversationNotFound) {
 		err = errForeign
 	}
-	return err
+	return v, err
 }
 
 // About describes a conversation.
-func (m *Manager) About(ctx context.Context, r Reader, conversation string) (agentapi.About, error) {
-	if err := m.mayEnter(r, conversation); err != nil {
-		return agentapi.About{}, err
-	}
-	return m.cfg.Backend.About(ctx, conversation)
+func (m *Manager) About(ctx context.Context, a Access, conversation string) (agentapi.About, error) {
+	return within(m, a, conversation, func(id string) (agentapi.About, error) { return m.cfg.Backend.About(ctx, id) })
 }
 
 // Extensions lists the MCP servers and the skills of a conversation.
-func (m *Manager) Extensions(ctx context.Context, r Reader, conversation string) (agentapi.Extensions, error) {
-	if err := m.mayEnter(r, conversation); err != nil {
-		return agentapi.Extensions{}, err
-	}
-	return m.cfg.Backend.Extensions(ctx, conversation)
+func (m *Manager) Extensions(ctx context.Context, a Access, conversation string) (agentapi.Extensions, error) {
+	return within(m, a, conversation, func(id string) (agentapi.Extensions, error) { return m.cfg.Backend.Extensions(ctx, id) })
+}
+
+// ItemPage is a part of the items of a conversation.
+type ItemPage struct {
+	Items []turn.Item
+	More  bool // there are others after it
 }
 
 // Items lists what was said and done in a conversation; see [turn.Items].
-func (m *Manager) Items(ctx context.Context, r Reader, conversation string, q turn.ItemQuery) ([]turn.Item, bool, error) {
-	if err := m.mayEnter(r, conversation); err != nil {
-		return nil, false, err
-	}
-	return turn.Items(ctx, m.cfg.Backend, conversation, q)
+func (m *Manager) Items(ctx context.Context, a Access, conversation string, q turn.ItemQuery) (ItemPage, error) {
+	return within(m, a, conversation, func(id string) (page ItemPage, err error) {
+		page.Items, page.More, err = turn.Items(ctx, m.cfg.Backend, id, q)
+		return page, err
+	})
 }
 
 const (
@@ -64,10 +92,12 @@ const (
 // Remove stops the runs of a conversation and removes it, with the directory
 // that was made for it. What was removed is not to come back: it goes on when
 // the client leaves.
-func (m *Manager) Remove(ctx context.Context, r Reader, conversation string) error {
-	if err := m.mayEnter(r, conversation); err != nil {
-		return err
-	}
+func (m *Manager) Remove(ctx context.Context, a Access, conversation string) error {
+	_, err := within(m, a, conversation, func(id string) (struct{}, error) { return struct{}{}, m.remove(ctx, id) })
+	return err
+}
+
+func (m *Manager) remove(ctx context.Context, conversation string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), emptyWait+removeTimeout)
 	defer cancel()
 	release, err := m.emptied(ctx, conversation)

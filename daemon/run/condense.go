@@ -19,11 +19,12 @@ const leaveWait = 10 * time.Second
 
 // Condense replaces what was said earlier in a conversation by a summary, for its
 // model. Requests that come meanwhile wait for the end of it.
-func (m *Manager) Condense(ctx context.Context, r Reader, conversation string) (agentapi.Condensed, error) {
+func (m *Manager) Condense(ctx context.Context, a Access, conversation string) (agentapi.Condensed, error) {
+	return within(m, a, conversation, func(id string) (agentapi.Condensed, error) { return m.condense(ctx, id) })
+}
+
+func (m *Manager) condense(ctx context.Context, conversation string) (agentapi.Condensed, error) {
 	none := agentapi.Condensed{}
-	if err := m.mayEnter(r, conversation); err != nil {
-		return none, err
-	}
 	release, err := m.rested(ctx, conversation)
 	if err != nil {
 		return none, err

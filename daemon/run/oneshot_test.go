@@ -159,7 +159,7 @@ func TestARefusedTokenKeepsNothing(t *testing.T) {
 	t.Parallel()
 	inBubble(t, run.Config{OneShotTTL: time.Minute}, func(w *world) {
 		req := then(w, oneShot(w, "hi"), "let me in")
-		req.May = func(string) bool { return false }
+		req.Own = true
 		if _, err := w.m.Submit(w.t.Context(), req); !errors.Is(err, agentapi.ErrConversationNotFound) {
 			t.Errorf("error %v", err)
 		}
@@ -169,6 +169,21 @@ func TestARefusedTokenKeepsNothing(t *testing.T) {
 		}
 	})
 }
+
+// slowOwners takes a minute to say who owns a conversation that has been opened.
+type slowOwners struct {
+	slow  atomic.Bool
+	asked atomic.Int32
+}
+
+func (o *slowOwners) Owner(string) (string, error) {
+	if o.slow.Load() && o.asked.Add(1) > 1 { // the first time it is not open yet
+		time.Sleep(time.Minute)
+	}
+	return "t", nil
+}
+func (*slowOwners) Claim(string, string) error { return nil }
+func (*slowOwners) Forget(string) error        { return nil }
 
 func TestAConversationIsNotRemovedUnderItsClient(t *testing.T) {
 	t.Parallel()
@@ -204,12 +219,12 @@ func TestAConversationIsNotRemovedUnderItsClient(t *testing.T) {
 	})
 	t.Run("its client came first", func(t *testing.T) {
 		t.Parallel()
-		inBubble(t, run.Config{OneShotTTL: time.Minute}, func(w *world) {
+		owners := &slowOwners{}
+		inBubble(t, run.Config{OneShotTTL: time.Minute, Owners: owners}, func(w *world) {
 			a := oneShot(w, "hi")
 			time.Sleep(30 * time.Second)
-			req := then(w, a, "wait")
-			req.May = func(string) bool { time.Sleep(time.Minute); return true } // it expires meanwhile
-			b := w.submit(req)
+			owners.slow.Store(true) // it expires meanwhile
+			b := w.submit(then(w, a, "wait"))
 			time.Sleep(time.Hour)
 			w.b.conv(a.ConversationID()).letGo()
 			w.mustRead(b)

@@ -27,7 +27,7 @@ func (j *job) enter() (conv agentapi.Conversation, forked bool, err error) {
 		if err != nil {
 			return nil, false, err
 		}
-		if err = j.claim(conv.Info(), true); err != nil {
+		if err = j.claim(true); err != nil {
 			return nil, false, j.disown(conv, true, err)
 		}
 		return conv, forked, nil
@@ -37,7 +37,7 @@ func (j *job) enter() (conv agentapi.Conversation, forked bool, err error) {
 	}
 	info := conv.Info()
 	made := info.Created || forked
-	if err = j.claim(info, made); err == nil && !made {
+	if err = j.claim(made); err == nil && !made {
 		err = j.sameWorkspace(info)
 	}
 	if err != nil {

@@ -23,25 +23,25 @@ func (nobodys) Owner(string) (string, error) { return "", nil }
 func (nobodys) Claim(string, string) error   { return nil }
 func (nobodys) Forget(string) error          { return nil }
 
-// foreign tells, before anything is done for a request, whether it names the
-// conversation of another token. What a chat remembers is its token's own.
+// foreign refuses, before anything is done for a request, the conversation of a token
+// whose conversations are closed to it. One of no token may not be there yet: it is
+// looked at when it is open. What a chat remembers is its token's own.
 func (m *Manager) foreign(req Request) error {
-	if req.ConversationID == "" || req.Chat != nil || req.Anyone {
+	if req.ConversationID == "" || req.Chat != nil || req.Person {
 		return nil
 	}
-	_, err := m.owner(req, req.ConversationID)
+	owner, err := m.owner(req.ConversationID)
+	if err == nil && owner != "" && !req.Enters(owner) {
+		err = errForeign
+	}
 	return err
 }
 
-// owner is the owner of a conversation that req may enter as far as its owner
-// is concerned: the request's token, or nobody.
-func (m *Manager) owner(req Request, conversation string) (string, error) {
+// owner is the token that owns a conversation; empty: no token does.
+func (m *Manager) owner(conversation string) (string, error) {
 	owner, err := m.cfg.Owners.Owner(conversation)
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrState, err)
-	case owner != "" && owner != req.Token:
-		return "", errForeign
 	}
 	return owner, nil
 }
@@ -50,7 +50,7 @@ func (m *Manager) owner(req Request, conversation string) (string, error) {
 // conversation that nobody owns, although it may not enter such ones. The
 // caller holds m.mu.
 func foreignQueue(req Request, l *conversationQueue) bool {
-	if req.May == nil || req.Chat != nil || req.Anyone {
+	if req.Enters("") || req.Chat != nil {
 		return false
 	}
 	for _, j := range l.jobs {
@@ -63,21 +63,19 @@ func foreignQueue(req Request, l *conversationQueue) bool {
 
 // claim makes sure that the job may enter the conversation that it has opened,
 // and notes whose it is.
-func (j *job) claim(info agentapi.Info, made bool) error {
-	if j.req.Anyone {
+func (j *job) claim(made bool) error {
+	if j.req.Person {
 		return nil
 	}
 	m := j.m
 	if !made {
-		owner, err := m.owner(j.req, j.id)
-		if err != nil || owner != "" {
-			return err
+		owner, err := m.owner(j.id)
+		chat := owner == "" && j.req.Chat != nil // it becomes the token's
+		if err == nil && !chat && !j.req.Enters(owner) {
+			err = errForeign
 		}
-		if j.req.Chat == nil {
-			if j.req.May != nil && !j.req.May(info.Profile) {
-				return errForeign
-			}
-			return nil // it stays nobody's
+		if err != nil || !chat {
+			return err
 		}
 	}
 	if err := m.cfg.Owners.Claim(j.id, j.req.Token); err != nil {

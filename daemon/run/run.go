@@ -121,8 +121,9 @@ type Fingerprint [sha256.Size]byte
 
 // Request is one request of a client.
 type Request struct {
-	// Token is the id of the client's token. Nothing is shared between tokens.
-	Token string
+	// Access is whose conversations the request may enter. No run and no answer is
+	// shared between tokens.
+	Access
 	// Who is the name of that token, for lists.
 	Who         string
 	Fingerprint Fingerprint
@@ -137,12 +138,6 @@ type Request struct {
 	// id. Empty: a one-shot.
 	ConversationID string
 	Profile        string
-	// May reports whether the token may enter a conversation of a profile that
-	// nobody owns; nil: every one. The profile is empty where nobody knows it. One
-	// that another token owns is closed to it in any case.
-	May func(profile string) bool
-	// Anyone: the request may enter every conversation, and owns none.
-	Anyone bool
 	// ProfileRevision is the revision of that profile now. A failure under
 	// another revision is not repeated: somebody has repaired something.
 	ProfileRevision string

@@ -60,7 +60,7 @@ func (w *world) stop() {
 
 func ask(text string) run.Request {
 	return run.Request{
-		Token: "t", Fingerprint: sha256.Sum256([]byte(text)), Profile: "p", ProfileRevision: "1",
+		Access: run.Access{Token: "t"}, Fingerprint: sha256.Sum256([]byte(text)), Profile: "p", ProfileRevision: "1",
 		Message: agentapi.Message{Text: text},
 	}
 }
