@@ -130,7 +130,7 @@ func readItemQuery(v url.Values) (q turn.ItemQuery, images bool, err error) {
 	}
 	q = turn.ItemQuery{Newest: page.desc, Limit: page.limit}
 	if page.after != "" {
-		q.After.Event, q.After.Before = openai.ParseItemID(page.after)
+		q.After = itemRef(page.after)
 	}
 	include := slices.Concat(v["include"], v["include[]"])
 	for _, name := range include {
@@ -142,9 +142,21 @@ func readItemQuery(v url.Values) (q turn.ItemQuery, images bool, err error) {
 	return q, slices.Contains(include, includeImages), nil
 }
 
+// itemRef is the item of the agent that has this id.
+func itemRef(id string) turn.ItemRef {
+	event, before, reasoning := openai.ParseItemID(id)
+	switch {
+	case before:
+		return turn.ItemRef{Event: event, Part: turn.PartBefore}
+	case reasoning:
+		return turn.ItemRef{Event: event, Part: turn.PartReasoning}
+	}
+	return turn.ItemRef{Event: event}
+}
+
 // wireItem is an item in OpenAI's form, and its id.
 func wireItem(item turn.Item, images bool) (wire any, id string) {
-	id = openai.MessageID(item.Event, item.Before)
+	id = openai.MessageID(item.Event, item.Part == turn.PartBefore)
 	switch item.Kind {
 	case turn.ItemUser:
 		urls := item.Images
@@ -159,6 +171,9 @@ func wireItem(item turn.Item, images bool) (wire any, id string) {
 	case turn.ItemFailure:
 		id = openai.ErrorID(item.Event)
 		return openai.ErrorItem{ID: id, Type: openai.ItemError, Message: item.Text}, id
+	case turn.ItemReasoning:
+		id = openai.ReasoningID(item.Event)
+		return openai.ReasoningItem(id, item.Text), id
 	case turn.ItemAnswer:
 	}
 	return openai.AssistantMessage(id, item.Text, openai.PhaseAnswer), id

@@ -30,6 +30,8 @@ func (l items) said() (lines []string) {
 		case "message":
 			content := item["content"].([]any)[0].(map[string]any)
 			lines = append(lines, fmt.Sprint(item["role"], ": ", content["text"]))
+		case "reasoning":
+			lines = append(lines, fmt.Sprint("thought: ", item["summary"].([]any)[0].(map[string]any)["text"]))
 		case "openhands.action":
 			lines = append(lines, fmt.Sprint(item["state"], ": ", item["line"]))
 		default:
@@ -94,6 +96,30 @@ func TestTheItemsOfAConversationAreWhatWasSaid(t *testing.T) {
 	}
 	if n := g.backend.Runs(); n != 2 {
 		t.Errorf("%d runs", n)
+	}
+}
+
+// What the agent thought is listed where it was thought, page by page, too.
+func TestReasoningIsAnItem(t *testing.T) {
+	t.Parallel()
+	b := script(daemontest.Think("Look first.", "ls"), daemontest.Finish("Done."))
+	g := serve(t, b)
+	completed(t, g.as(key, "openhands_default", "one", conversation))
+	want := []string{"user: one", "thought: Look first.", "assistant: Done."}
+	equal(t, "the list", fmt.Sprint(g.items(conversation, "order=asc").said()), fmt.Sprint(want))
+	res := g.do(http.MethodGet, "/v1/conversations/"+conversation+"/items?order=asc", "")
+	valid(t, "response-item-list", []byte(res.body))
+	want = []string{"user: one", "thought: Look first.", "done: $ ls", "assistant: Done."}
+	for _, order := range []string{"asc", "desc"} {
+		var got []string
+		for after, more := "", true; more; {
+			l := g.items(conversation, "include=openhands.actions&limit=1&order="+order+after)
+			got, more, after = append(got, l.said()...), l.HasMore, "&after="+*l.LastID
+		}
+		if order == "desc" {
+			slices.Reverse(got)
+		}
+		equal(t, order, fmt.Sprint(got), fmt.Sprint(want))
 	}
 }
 

@@ -17,6 +17,17 @@ func histories() []behaviour {
 		{name: "HistoryIsWhatWasSaid", check: checkHistory},
 		{name: "HistoryIsReadInPages", check: checkHistoryPages},
 		{name: "LogIsReadInPages", check: checkLogPages},
+		{name: "HistoryHasReasoning", has: hasDeltas, check: func(t *testing.T, s *Setup) {
+			reply := llmtest.Text("It is 4711.")
+			reply.Reasoning = "I should look."
+			s.LLM.Reply(reply)
+			c := s.open(t)
+			say(t, c, "What is it?")
+			want := []string{"user: What is it?", "thought: I should look.", "answer: It is 4711."}
+			if got := history(t, s, c.Info().ID, turn.ItemQuery{}); !slices.Equal(got, want) {
+				t.Errorf("%q", got)
+			}
+		}},
 		{name: "HistoryOfARun", has: hasDeltas, check: checkHistoryOfARun},
 		{name: "HistoryOfNothing", check: func(t *testing.T, s *Setup) {
 			c := s.open(t)
@@ -75,6 +86,8 @@ func itemLine(item turn.Item) string {
 		return string(item.Call.State) + ": " + item.Call.Line
 	case turn.ItemFailure:
 		return "failed"
+	case turn.ItemReasoning:
+		return "thought: " + item.Text
 	case turn.ItemAnswer:
 	}
 	return "answer: " + item.Text

@@ -25,28 +25,39 @@ type Item struct {
 // ItemRef is the place of an item in a conversation. The zero ItemRef is none.
 type ItemRef struct {
 	Event string // the id of the event
-	// Before says that it is what the agent said before the call, or the answer,
-	// of the same event.
-	Before bool
+	Part  Part
 }
+
+// Part tells the items of one event apart, in their order.
+type Part int
+
+// The parts of an event.
+const (
+	PartReasoning Part = iota - 2 // what the agent thought
+	PartBefore                    // what the agent said before the call, or the answer, of the same event
+	PartSelf                      // the message, the answer, the call or the failure
+)
 
 // ItemKind is the kind of an item.
 type ItemKind int
 
 // The kinds of items.
 const (
-	ItemUser    ItemKind = iota // a message of the user
-	ItemSaid                    // what the agent said on the way
-	ItemAnswer                  // an answer of the agent
-	ItemCall                    // a tool call, with its result if it has one
-	ItemFailure                 // the reason why a turn failed
+	ItemUser      ItemKind = iota // a message of the user
+	ItemSaid                      // what the agent said on the way
+	ItemAnswer                    // an answer of the agent
+	ItemCall                      // a tool call, with its result if it has one
+	ItemFailure                   // the reason why a turn failed
+	ItemReasoning                 // what the agent thought
 )
 
 // ItemQuery selects items of a conversation.
 type ItemQuery struct {
-	After  ItemRef // the item before the first one that is wanted
-	Newest bool    // from the newest towards the oldest
-	Limit  int     // the most items
+	After ItemRef // the item before the first one that is wanted
+	// Inclusive asks for all items of the event of After, too.
+	Inclusive bool
+	Newest    bool // from the newest towards the oldest
+	Limit     int  // the most items
 	// Details asks for calls and failures, too.
 	Details bool
 }
@@ -222,22 +233,27 @@ func itemsOf(e event.Event, q ItemQuery) []Item {
 	if q.Newest {
 		slices.Reverse(all)
 	}
-	if e.ID != q.After.Event {
+	if e.ID != q.After.Event || q.Inclusive {
 		return all
 	}
 	// The item itself may not be among them: it was listed with other details.
-	return slices.DeleteFunc(all, func(item Item) bool { return item.Before == q.After.Before || item.Before == !q.Newest })
+	return slices.DeleteFunc(all, func(item Item) bool {
+		return item.Part == q.After.Part || item.Part < q.After.Part != q.Newest
+	})
 }
 
 func everything(e event.Event, details bool) (items []Item) {
 	ref := ItemRef{Event: e.ID}
+	if thought := reasoningOf(e); thought != "" {
+		items = append(items, Item{ItemRef: ItemRef{e.ID, PartReasoning}, Kind: ItemReasoning, Text: thought})
+	}
 	for _, s := range sayings(e) {
 		switch {
 		case strings.TrimSpace(s.text) == "":
 		case s.final:
 			items = append(items, Item{ItemRef: ref, Kind: ItemAnswer, Text: s.text})
 		default:
-			items = append(items, Item{ItemRef: ItemRef{Event: e.ID, Before: true}, Kind: ItemSaid, Text: s.text})
+			items = append(items, Item{ItemRef: ItemRef{e.ID, PartBefore}, Kind: ItemSaid, Text: s.text})
 		}
 	}
 	switch b := e.Body.(type) {

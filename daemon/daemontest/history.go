@@ -79,6 +79,15 @@ func Batch(thought string, commands ...string) Step {
 	}
 }
 
+// Think runs a command that succeeds, with what the agent thinks first.
+func Think(thought, command string) Step {
+	return func(r *Run) bool {
+		a := r.call("terminal", map[string]string{"command": command})
+		a.ReasoningContent = thought
+		return r.publish(a, &event.Observation{ToolName: a.ToolName, ToolCallID: a.ToolCallID, Observation: encode(map[string]bool{"is_error": false})})
+	}
+}
+
 // Extensions implements [agentapi.Backend]: every conversation has those of Loaded.
 func (b *Backend) Extensions(_ context.Context, id string) (agentapi.Extensions, error) {
 	if _, err := b.known(id); err != nil {

@@ -108,9 +108,13 @@ func ActionItem(action []byte) json.RawMessage {
 	return append([]byte(`{"type":"`+ItemAction+`",`), action[1:]...)
 }
 
+// ReasoningItem is what the agent thought.
+func ReasoningItem(id, text string) OutputItem { return OutputItem{ID: id, Summary: []string{text}} }
+
 const (
-	messagePrefix = "msg_"
-	errorPrefix   = "err_"
+	messagePrefix   = "msg_"
+	errorPrefix     = "err_"
+	reasoningPrefix = "rs_"
 	// beforeSuffix ends the id of what was said before the call, or the answer, of
 	// the same event.
 	beforeSuffix = "_before"
@@ -128,11 +132,19 @@ func MessageID(event string, before bool) string {
 // ErrorID is the id of an ErrorItem.
 func ErrorID(event string) string { return errorPrefix + event }
 
-// ParseItemID gives the event of an item, and whether it is the first of two.
-func ParseItemID(id string) (event string, before bool) {
+// ReasoningID is the id of a ReasoningItem.
+func ReasoningID(event string) string { return reasoningPrefix + event }
+
+// ParseItemID gives the event of an item, whether it is the first of two messages,
+// and whether it is what was thought before them.
+func ParseItemID(id string) (event string, before, reasoning bool) {
 	event, message := strings.CutPrefix(id, messagePrefix)
 	if message {
-		return strings.CutSuffix(event, beforeSuffix)
+		event, before = strings.CutSuffix(event, beforeSuffix)
+		return event, before, false
 	}
-	return strings.TrimPrefix(id, errorPrefix), false
+	if event, reasoning = strings.CutPrefix(id, reasoningPrefix); reasoning {
+		return event, false, true
+	}
+	return strings.TrimPrefix(id, errorPrefix), false, false
 }

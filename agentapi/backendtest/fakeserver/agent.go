@@ -97,7 +97,10 @@ func (c *conversation) step(ctx context.Context) error {
 	c.count(usage, prompt.Model, reply.Usage)
 	if len(reply.Calls) == 0 {
 		c.append(event.SourceAgent, &event.Message{
-			LLMMessage:    event.LLMMessage{Role: "assistant", Content: []event.Content{event.Text(reply.Text)}, ThinkingBlocks: []json.RawMessage{}},
+			LLMMessage: event.LLMMessage{
+				Role: "assistant", Content: []event.Content{event.Text(reply.Text)},
+				ReasoningContent: reply.Reasoning, ThinkingBlocks: []json.RawMessage{},
+			},
 			LLMResponseID: id, ActivatedSkills: []string{}, ExtendedContent: []event.Content{},
 		})
 		c.become(event.Finished)
@@ -163,7 +166,7 @@ func (c *conversation) actions(responseID string, reply Reply) []event.Event {
 			ToolCall: event.ToolCall{ID: call.ID, Name: call.Name, Arguments: call.Args, Origin: "completion"},
 		}
 		if i == 0 {
-			a.Thought = []event.Content{event.Text(reply.Text)}
+			a.Thought, a.ReasoningContent = []event.Content{event.Text(reply.Text)}, reply.Reasoning
 		}
 		problem := ""
 		var args map[string]any

@@ -36,9 +36,10 @@ type Message struct {
 
 // Reply is what a model answers: a text, or calls with a thought.
 type Reply struct {
-	Text  string
-	Calls []ModelCall
-	Usage Usage
+	Text      string
+	Reasoning string
+	Calls     []ModelCall
+	Usage     Usage
 }
 
 // ModelCall is a tool call.
@@ -111,6 +112,7 @@ func readChunks(ctx context.Context, stream io.Reader, say func(string)) (Reply,
 			Choices []struct {
 				Delta struct {
 					Content   *string `json:"content"`
+					Reasoning string  `json:"reasoning_content"`
 					ToolCalls []struct {
 						Index    int    `json:"index"`
 						ID       string `json:"id"`
@@ -140,6 +142,7 @@ func readChunks(ctx context.Context, stream io.Reader, say func(string)) (Reply,
 			reply.Usage = Usage{u.PromptTokens, u.CompletionTokens, u.PromptDetails.Cached, u.CompletionDetails.Reasoning}
 		}
 		for _, choice := range chunk.Choices {
+			reply.Reasoning += choice.Delta.Reasoning
 			if text := choice.Delta.Content; text != nil {
 				reply.Text += *text
 				say(*text)
