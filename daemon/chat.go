@@ -52,6 +52,8 @@ type call struct {
 	continues string
 	// alone: no chat is looked for.
 	alone bool
+	// instructed: a conversation that goes on gets the system text in the message.
+	instructed bool
 	// prepare completes what is asked of the runs. May be nil.
 	prepare func(*run.Request)
 	// write writes the answer of a plain LLM. Nil: as a chat completion.
@@ -289,6 +291,9 @@ func (d *Daemon) ignored(c *call, att *run.Attachment) []string {
 	names := slices.Concat(c.Ignored, att.Ignored())
 	if d.cfg.IgnoreHistory && len(c.History) > 0 && c.options.conversation == "" {
 		names = append(names, "history")
+	}
+	if c.instructed {
+		names = slices.DeleteFunc(names, func(name string) bool { return name == "system" })
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

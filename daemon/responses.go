@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/daemon/chats"
 	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/daemon/responses"
 	"github.com/ohgw/ohgw/daemon/run"
@@ -34,6 +36,8 @@ type response struct {
 	d       *Daemon
 	client  Client
 	prev    *responses.Record // nil: none
+	implied bool              // prev was found, not named
+	unknown []openai.Turn     // of the history, what prev's conversation does not have
 	fork    bool              // prev is not the latest one of its conversation
 	claimed bool              // the place after prev
 	codex   bool              // its client repeats a failed turn unless told not to
@@ -118,9 +122,8 @@ func (p *response) origin(h http.Header) error {
 	if p.ask.Previous == "" {
 		p.continues = p.d.namedConversation(p.client, p.ask.Conversation)
 		p.alone = p.continues != ""
-		return nil
+		return p.imply(h, branch)
 	}
-	p.alone = true
 	rec, err := p.d.responses.Load(p.ask.Previous)
 	if err == nil && !p.client.access().Enters(rec.Token) {
 		err = responses.ErrNotFound
@@ -131,13 +134,19 @@ func (p *response) origin(h http.Header) error {
 	if err != nil {
 		return storedProblem(err)
 	}
-	p.prev = rec
+	return p.goOnFrom(rec, branch)
+}
+
+// goOnFrom makes rec the previous response. Where another one goes on from it in
+// its conversation, this one does in a copy.
+func (p *response) goOnFrom(rec *responses.Record, branch string) error {
+	p.prev, p.alone = rec, true
 	if p.claimed = p.d.responses.Claim(rec); p.claimed {
 		p.continues = rec.Conversation
 		return nil
 	}
 	if branch == "reject" {
-		return newProblem(openai.CodePreviousNotLatest, "Another response goes on from '"+p.ask.Previous+"' already. Send the id of the latest response, or leave "+headerBranch+" out to continue in a copy.", nil).about("previous_response_id")
+		return newProblem(openai.CodePreviousNotLatest, "Another response goes on from '"+rec.ID+"' already. Send the id of the latest response, or leave "+headerBranch+" out to continue in a copy.", nil).about("previous_response_id")
 	}
 	p.fork = true
 	return nil
@@ -203,7 +212,7 @@ func (d *Daemon) namedConversation(client Client, name string) string {
 // release gives the place after the previous response back.
 func (p *response) release() {
 	if p.claimed {
-		p.d.responses.Release(p.ask.Previous)
+		p.d.responses.Release(p.prev.ID)
 	}
 }
 
@@ -221,22 +230,23 @@ func (p *response) explain(err error) error {
 // prepareRun says to the runs what a response needs of them.
 func (p *response) prepareRun(req *run.Request) {
 	own := false // the conversation is made for the response
-	rec := &responses.Record{Token: p.client.ID, Profile: req.Profile, Previous: p.ask.Previous, System: systemHash(p.System), Text: p.Text, Input: p.ask.Input, Model: p.ask.Model, Background: p.ask.Background, Echo: p.ask.Echo}
+	rec := &responses.Record{
+		Token: p.client.ID, Profile: req.Profile, System: systemHash(p.System), Text: p.Text, Input: p.ask.Input, Model: p.ask.Model,
+		Background: p.ask.Background, Echo: p.ask.Echo, Claims: p.claimed, Unstored: !p.ask.Store,
+	}
 	switch {
 	case p.fork:
-		req.Origin, req.From, req.Quoted = p.prev.Conversation, p.prev.Last, openai.Quote(p.chain(), maxQuote)
-		rec.Origin = p.prev.Root()
+		req.Origin, req.From = p.prev.Conversation, p.prev.Last
+		rec.Previous, rec.Origin = p.prev.ID, p.prev.Root()
 		own = true
 	case p.prev != nil:
-		req.Existing, rec.Kept, rec.Origin = true, p.prev.Kept, p.prev.Origin
-		if req.System != "" && rec.System != p.prev.System {
-			req.Message.Text = "New instructions for this task:\n\n" + req.System + "\n\nThe task:\n\n" + req.Message.Text
-		}
-		req.System = ""
+		rec.Previous, rec.Kept, rec.Origin = p.prev.ID, p.prev.Kept, p.prev.Origin
+		req.Existing, req.Once = !p.implied, p.prev.Unstored && rec.Unstored
 	default:
-		own = p.ask.Store && p.options.conversation == "" && p.continues == "" && p.chat == nil
+		own = p.options.conversation == "" && p.continues == "" && p.chat == nil
 	}
-	req.Keep = req.Keep || own
+	p.tell(req, rec)
+	req.Keep = req.Keep || own && p.ask.Store
 	rec.Kept = rec.Kept || own
 	req.Detach = req.Detach || p.ask.Background
 	if len(p.ask.Approvals) > 0 {
@@ -250,8 +260,9 @@ func (p *response) prepareRun(req *run.Request) {
 		Store:    p.d.responses, Steps: p.ask.Stream && !p.d.cfg.AnswerOnly, Silent: p.d.cfg.HideProgress, AsksApproval: p.ask.AsksApproval,
 		Conclude: concludeResponse(p.codex), Failed: p.d.notStored, Now: p.d.cfg.Now,
 	}
-	if p.ask.Store {
-		cfg.Record = rec
+	cfg.Record = rec
+	if p.repeatsChat() {
+		cfg.Asked = chats.Transcript(append(slices.Clone(p.History), openai.Turn{Role: "user", Text: p.Text}))
 	}
 	req.Observer = responses.NewLive(cfg)
 }

@@ -105,6 +105,39 @@ func (t *Text) Beginning() string {
 // length is how long the text is, at least, in bytes.
 func (t *Text) length() int { return len(t.shown) + len(t.pending) }
 
+// Transcript stands for all that was said in a history: the same for each client
+// that sends the same texts, whatever it makes of white space, and whether it sends
+// what one side said in a row as one message or as several. Empty: nothing was said.
+func Transcript(history []openai.Turn) Digest {
+	var d Digest
+	var text Text
+	role := ""
+	for _, t := range history {
+		if t.Role != role {
+			d = d.then(role, text.Digest())
+			text.reset()
+			role = t.Role
+		}
+		if role == "assistant" {
+			text.Add(withoutThinking(t.Text) + "\n")
+		} else {
+			text.Add(withoutImages(t.Text) + "\n")
+		}
+	}
+	return d.then(role, text.Digest())
+}
+
+// Answered is the transcript d with an answer after it.
+func (d Digest) Answered(text string) Digest { return d.then("assistant", Of(text)) }
+
+func (d Digest) then(role string, text Digest) Digest {
+	if text == "" {
+		return d
+	}
+	sum := sha256.Sum256([]byte(string(d) + "\x00" + role + "\x00" + string(text)))
+	return Digest(base64.RawURLEncoding.EncodeToString(sum[:digestSize]))
+}
+
 // Round is a message of the user in a transcript, with what was answered.
 type Round struct {
 	User   Digest // empty where an answer comes first

@@ -88,19 +88,36 @@ func (n note) text(req Request) string {
 			b.WriteString(openai.Quotation(turns, maxQuote/4) + "\n")
 		}
 		if len(n.unknown) > 0 {
-			b.WriteString("The chat shows these messages, which are new to you:\n\n")
 			var turns []openai.Turn
 			for _, e := range n.unknown {
 				turns = append(turns, req.History[e.At:e.End]...)
 			}
-			b.WriteString(openai.Quotation(turns, maxQuote/2) + "\n")
+			b.WriteString(newToYou(turns))
 		}
 	}
 	if b.Len() == 0 {
 		return ""
 	}
-	b.WriteString("The new message of the user:\n\n")
+	b.WriteString(theMessage)
 	return b.String()
+}
+
+// theMessage goes before the message of the user where something else was said
+// before it.
+const theMessage = "The new message of the user:\n\n"
+
+// newToYou quotes messages of the chat that a conversation does not have.
+func newToYou(turns []openai.Turn) string {
+	return "The chat shows these messages, which are new to you:\n\n" + openai.Quotation(turns, maxQuote/2) + "\n"
+}
+
+// News tells a conversation, before the message of the user, what it does not have
+// of its chat; empty where it has all.
+func News(turns []openai.Turn) string {
+	if len(turns) == 0 {
+		return ""
+	}
+	return newToYou(turns) + theMessage
 }
 
 // answers are the messages of the assistant in a round.

@@ -267,6 +267,9 @@ func (v *Visit) own() (*branch, int) {
 	return b, slices.IndexFunc(b.Turns, func(t Turn) bool { return t.draft == v.draft })
 }
 
+// Gone is the line of progress of a chat whose conversation was removed.
+const Gone = "The conversation of this chat no longer exists, so a new one was started."
+
 // Compose returns what goes before the user's message, now that the conversation
 // is open and all earlier requests to it have ended, what the request turned
 // out to be, and a line for the user where that is not what they expect.
@@ -280,7 +283,7 @@ func (v *Visit) Compose(info agentapi.Info, forked bool) (text, kind, line strin
 	v.opened, b.Workspace = true, info.Workspace
 	if info.Created && !forked {
 		if at > 0 || v.gone {
-			line = "The conversation of this chat no longer exists, so a new one was started."
+			line = Gone
 		}
 		v.told = asTold(v.history)
 		if len(v.history) == 0 || v.req.NoQuotes {

@@ -16,6 +16,7 @@ const maxInput = 1 << 20
 type inputItem struct {
 	role    string // of a message; empty: an item of another kind
 	answer  []byte // an mcp_approval_response, which is one of the client's; else nil
+	id      string // of an item of an answer; empty: it has none
 	path    string
 	content []byte
 }
@@ -59,6 +60,7 @@ func newTurn(items []inputItem) int {
 func (r *ResponseRequest) messagesOf(items []inputItem, begin int, limits Limits) error {
 	for i, item := range items {
 		if item.role == "" {
+			r.refer(item)
 			continue
 		}
 		reader := contentReader{path: item.path, role: item.role, limits: limits}
@@ -67,9 +69,17 @@ func (r *ResponseRequest) messagesOf(items []inputItem, begin int, limits Limits
 			return err
 		}
 		r.take(item.role, reader, i >= begin)
+		r.refer(item)
 		r.Input = append(r.Input, listed(i, item.role, reader))
 	}
 	return nil
+}
+
+// refer notes an item of an earlier answer, once its text is in History.
+func (r *ResponseRequest) refer(item inputItem) {
+	if item.id != "" {
+		r.Items = append(r.Items, ItemRef{ID: item.id, Turns: len(r.History)})
+	}
 }
 
 // take sorts a message by what it is to the agent; new ones are after the last
@@ -139,7 +149,7 @@ func newInputItem(v []byte, path string) (inputItem, error) {
 	case kind != nil && decodeString(kind) == "mcp_approval_response":
 		return inputItem{path: path, answer: v}, nil
 	case kind != nil && decodeString(kind) != "message":
-		return inputItem{}, nil // an item of an earlier answer, or about the client's own tools
+		return inputItem{id: itemName(v)}, nil // an item of an earlier answer, or about the client's own tools
 	case role == nil:
 		return inputItem{}, missing(path + ".role")
 	}
@@ -153,7 +163,23 @@ func newInputItem(v []byte, path string) (inputItem, error) {
 	case "developer":
 		m.role = "system"
 	}
-	return inputItem{role: m.role, path: path + ".content", content: m.content}, nil
+	item := inputItem{role: m.role, path: path + ".content", content: m.content}
+	if m.role == "assistant" {
+		item.id = itemName(v)
+	}
+	return item, nil
+}
+
+// itemName is the id of an item; empty where it has none that can be one of ours.
+func itemName(v []byte) string {
+	id := field(v, "id")
+	if id == nil || len(id) > maxID {
+		return ""
+	}
+	if name := looseText(id); name != nil {
+		return *name
+	}
+	return ""
 }
 
 // listed is a message as GET …/input_items shows it. Pictures are shown without

@@ -27,12 +27,20 @@ type ResponseRequest struct {
 	// AsksApproval: what waits for a confirmation is told as items. The client has
 	// declared the tool that such items belong to.
 	AsksApproval bool
+	// Items are the items of earlier answers that the input names by an id, in order.
+	Items []ItemRef
 	// Input is the items to list as the input of the response, the oldest first,
 	// each a JSON object with an id. Where they are too many, the oldest are left
 	// out.
 	Input []json.RawMessage
 	// Echo is what the response repeats of the request.
 	Echo Echo
+}
+
+// ItemRef is an item of an earlier answer in the input of a request.
+type ItemRef struct {
+	ID    string
+	Turns int // how many elements of History are up to it, its own included
 }
 
 // Approval is a client's answer to an item that asks for a confirmation.

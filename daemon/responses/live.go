@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/daemon/chats"
 	"github.com/ohgw/ohgw/daemon/openai"
-	"github.com/ohgw/ohgw/internal/id"
 )
 
 // Prefix begins the id of every response.
@@ -24,11 +24,16 @@ const Prefix = "resp_"
 // digits of its response follow, then its place among the actions that wait.
 const ApprovalPrefix = "mcpr_"
 
-// ResponseOf is the id of the response that has an item with this id, which asks
-// for a confirmation; empty: that is none of ours.
-func ResponseOf(approval string) string {
-	digits, ok := strings.CutPrefix(approval, ApprovalPrefix)
-	if !ok || len(digits) < 33 || !valid(Prefix+digits[:32]) {
+// ResponseOf is the id of the response that an item with this id belongs to; empty
+// where the id cannot be one of a response.
+func ResponseOf(item string) string {
+	kind, digits, _ := strings.Cut(item, "_")
+	switch kind + "_" {
+	case ApprovalPrefix, "msg_", "rs_":
+	default:
+		return ""
+	}
+	if len(digits) < 33 || !valid(Prefix+digits[:32]) || strings.Trim(digits[32:], "0123456789") != "" {
 		return ""
 	}
 	return Prefix + digits[:32]
@@ -53,9 +58,13 @@ type Ending struct {
 type Config struct {
 	// Response has all that is known of the response before its run: no id yet.
 	Response openai.Response
-	// Record is stored with the response; nil: it is not stored.
+	// Record is stored with the response, unless it is Unstored; nil: nothing is
+	// remembered of the response.
 	Record *Record
 	Store  *Store
+	// Asked stands for what was said up to the answer, so that a client that sends
+	// it again with the answer is known to go on; empty: it is not remembered.
+	Asked chats.Digest
 	// Steps shows the text of every step as it is written; without it only the
 	// final answer is a message.
 	Steps bool
@@ -92,10 +101,19 @@ type Live struct {
 func NewLive(cfg Config) *Live {
 	l := &Live{cfg: cfg, res: cfg.Response, changed: make(chan struct{})}
 	l.events = openai.NewResponseEvents(&l.res)
-	l.events.NewID = id.New
+	l.events.NewID = l.itemID
 	l.events.Emit = l.emit
 	return l
 }
+
+// itemID names the next item of the output: after its response, so that a client
+// that sends the item back names the response with it. The caller holds l.mu.
+func (l *Live) itemID(prefix string) string {
+	return prefix + strings.TrimPrefix(l.res.ID, Prefix) + strconv.Itoa(len(l.res.Output))
+}
+
+// isStored reports whether the response can be retrieved.
+func (l *Live) isStored() bool { return l.cfg.Record != nil && !l.cfg.Record.Unstored }
 
 // emit takes an event. The caller holds l.mu.
 func (l *Live) emit(e openai.StreamEvent) {
@@ -111,8 +129,10 @@ func (l *Live) Admitted(conversation, answer string, created time.Time) {
 	defer l.mu.Unlock()
 	l.res.ID, l.res.Created, l.res.Status = Prefix+answer, created.Unix(), openai.ResponseInProgress
 	if l.cfg.Record != nil {
-		l.res.Conversation = conversation
 		l.cfg.Record.ID, l.cfg.Record.Conversation, l.cfg.Record.Created = l.res.ID, conversation, created
+	}
+	if l.isStored() {
+		l.res.Conversation = conversation
 		l.cfg.Store.add(l)
 	}
 	l.events.Begin()
@@ -129,7 +149,9 @@ func (l *Live) Begin(base turn.Baseline) error {
 	l.mu.Lock()
 	rec := *l.cfg.Record
 	rec.Status, rec.Base = openai.ResponseInProgress, base
-	rec.Object = l.object()
+	if !rec.Unstored {
+		rec.Object = l.object()
+	}
 	l.mu.Unlock()
 	return l.cfg.Store.begin(rec)
 }
@@ -156,16 +178,41 @@ func (l *Live) End(res turn.Result, err error, began bool) {
 	l.finish(e)
 	rec, frames := l.cfg.Record, l.frames
 	var object []byte
-	if rec != nil {
+	said := l.said()
+	if l.isStored() {
 		object = l.object()
 	}
 	l.mu.Unlock()
 	if rec == nil {
 		return
 	}
+	if began {
+		ended := *rec
+		ended.Last, ended.Ended = res.Last, l.cfg.Now()
+		l.cfg.Store.words.add(ended, l.cfg.Asked, said)
+	}
+	if rec.Unstored {
+		if rec.Claims {
+			l.cfg.Store.Release(rec.Previous)
+		}
+		return
+	}
 	if storeErr := l.cfg.Store.end(rec, e.Status, object, res.Last, frames, began); storeErr != nil && l.cfg.Failed != nil {
 		l.cfg.Failed(storeErr)
 	}
+}
+
+// said is the answer in the forms in which clients send it back: all that was said,
+// and what was said last. The caller holds l.mu.
+func (l *Live) said() (forms []string) {
+	all := ""
+	for _, item := range l.res.Output {
+		if item.Message {
+			all += item.Text
+			forms = []string{item.Text}
+		}
+	}
+	return append(forms, all)
 }
 
 // Finish completes a response that no run makes.

@@ -47,6 +47,13 @@ type Record struct {
 	Object json.RawMessage   `json:"object"`
 	Input  []json.RawMessage `json:"input"`
 	Echo   openai.Echo       `json:"echo"`
+
+	// Claims: the response has the place after the previous one, see [Store.Claim].
+	Claims bool `json:"-"`
+	// Unstored: the response has no file. It is known only to who goes on from it.
+	Unstored bool `json:"-"`
+	// Ended is when an unstored response ended.
+	Ended time.Time `json:"-"`
 }
 
 // Root is the conversation whose workspace the response works in.
@@ -111,6 +118,8 @@ type Store struct {
 	live    map[string]*Live // that are being made
 	claimed map[string]bool  // that are gone on from
 	memory  map[string][]byte
+
+	words words
 }
 
 // Open makes a store in the state directory; without one it is in memory.
@@ -184,10 +193,12 @@ func (s *Store) Save(l *Live) error {
 // begin stores a response whose run is about to start, and notes in the previous
 // one that it is gone on from.
 func (s *Store) begin(rec Record) error {
-	if err := s.write(rec); err != nil {
-		return err
+	if !rec.Unstored {
+		if err := s.write(rec); err != nil {
+			return err
+		}
 	}
-	if rec.Previous == "" {
+	if rec.Previous == "" || s.words.follow(rec) {
 		return nil
 	}
 	prev, err := s.Load(rec.Previous)
@@ -210,7 +221,9 @@ func (s *Store) end(rec *Record, status string, object []byte, last string, fram
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.live, rec.ID)
-		delete(s.claimed, rec.Previous)
+		if rec.Claims {
+			delete(s.claimed, rec.Previous)
+		}
 	}()
 	if !began {
 		if _, err := s.Load(rec.ID); err != nil { // it was never stored

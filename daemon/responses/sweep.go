@@ -44,6 +44,7 @@ func (s *Store) Sweep(ctx context.Context, before time.Time, remove func(convers
 
 // Forget deletes the responses of a conversation that is gone.
 func (s *Store) Forget(ctx context.Context, conversation string) error {
+	s.words.forget(conversation)
 	var errs []error
 	err := s.each(ctx, func(rec *Record, _ fs.DirEntry) {
 		if rec.Conversation == conversation {

@@ -23,7 +23,7 @@ func (j *job) drive(conv agentapi.Conversation, res *turn.Result) error {
 	}
 	msg := j.req.Message
 	switch {
-	case j.req.Chat != nil:
+	case j.composer() != nil:
 		msg.Text = j.prefix + msg.Text
 	case conv.Info().Created && !j.forked:
 		msg.Text = j.req.Quoted + msg.Text

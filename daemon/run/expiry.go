@@ -141,10 +141,10 @@ func (o *oneShots) expire(s *oneShot) {
 	}
 	defer release() // after it was struck out: who comes next makes it again, and keeps it
 	o.mu.Lock()
-	known := o.shots[s.id] == s
+	known := o.shots[s.id] == s && s.place == 0
 	o.mu.Unlock()
 	if !known {
-		return // kept at the last moment
+		return // kept at the last moment, or its time began again
 	}
 	ctx, cancel := context.WithTimeout(o.life, removeTimeout)
 	defer cancel()

@@ -154,8 +154,8 @@ func (j *job) conclude(res *turn.Result, err error) {
 	j.m.cfg.guard(j.id, func() { j.reportEnd(res, err) }) // before anybody has the answer: who has it finds it counted
 	j.finish(*res, err)
 	j.m.finished(j)
-	if j.req.ConversationID == "" && !j.req.Keep {
-		j.m.oneShots.ended(j.id, !isEarly(err))
+	if j.req.Once || j.req.ConversationID == "" && !j.req.Keep {
+		j.m.oneShots.ended(j.id, j.req.Once || !isEarly(err))
 	}
 }
 
@@ -206,7 +206,7 @@ func (j *job) finish(res turn.Result, err error) {
 // forgetRequest lets go of what only the run needed: pictures, what was said
 // before, the chat.
 func (j *job) forgetRequest() {
-	j.req.Chat, j.req.Message, j.req.Decision = nil, agentapi.Message{}, nil
+	j.req.Chat, j.req.Compose, j.req.Message, j.req.Decision = nil, nil, agentapi.Message{}, nil
 	j.req.System, j.req.Quoted, j.prefix, j.before = "", "", "", nil
 }
 

@@ -254,6 +254,28 @@ func (o *oneShots) keep(id string) error {
 	return fmt.Errorf("%w: %w", ErrState, err)
 }
 
+// hold keeps a one-shot while its client goes on with it; ended starts its time
+// again. The caller has the conversation's queue.
+func (o *oneShots) hold(id string) error {
+	if err := o.ready(); err != nil {
+		return fmt.Errorf("%w: %w", ErrState, err)
+	}
+	o.mu.Lock()
+	s := o.shots[id]
+	if s != nil {
+		s.ends = time.Time{}
+		o.queue.remove(s)
+	}
+	o.mu.Unlock()
+	if s == nil {
+		return nil
+	}
+	if _, err := o.journal.write(note{ID: id, Backend: o.cfg.BackendID, Made: o.cfg.Now()}, false); err != nil {
+		return fmt.Errorf("%w: %w", ErrState, err) // ended gives it its time again
+	}
+	return nil
+}
+
 // drop forgets s in memory and reports whether it was known.
 func (o *oneShots) drop(s *oneShot) bool {
 	o.mu.Lock()

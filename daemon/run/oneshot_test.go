@@ -155,6 +155,73 @@ func TestAConversationThatCouldNotBeKeptIsRemoved(t *testing.T) {
 	})
 }
 
+// A conversation that goes on only once more stays a one-shot, whatever becomes of
+// that turn, the process and the disk.
+func TestAOneShotThatGoesOnStaysOne(t *testing.T) {
+	t.Parallel()
+	once := func(w *world, a *run.Attachment, text string) run.Request {
+		req := then(w, a, text)
+		req.Once = true
+		return req
+	}
+	gone := func(w *world) {
+		w.t.Helper()
+		time.Sleep(time.Hour)
+		if _, convs := w.b.counts(); convs != 0 {
+			w.t.Error("not removed")
+		}
+	}
+	t.Run("its time begins again", func(t *testing.T) {
+		t.Parallel()
+		inBubble(t, run.Config{OneShotTTL: time.Minute}, func(w *world) {
+			a := oneShot(w, "hi")
+			time.Sleep(50 * time.Second)
+			w.answered(once(w, a, "go on"))
+			time.Sleep(50 * time.Second)
+			if _, convs := w.b.counts(); convs != 1 {
+				t.Error("removed in its time")
+			}
+			gone(w)
+		})
+	})
+	t.Run("a crash", func(t *testing.T) {
+		t.Parallel()
+		cfg := run.Config{OneShotTTL: time.Minute, StateDir: t.TempDir()}
+		inBubble(t, cfg, func(w *world) {
+			disk := &run.Disk{}
+			disk.Use(w.m)
+			b := w.submit(once(w, oneShot(w, "hi"), "wait: go on"))
+			defer b.Close()
+			w.wantRuns(2)
+			old := w.m // nothing is written any more
+			disk.Close()
+			defer old.Close()
+			w.start(cfg)
+			time.Sleep(10 * time.Minute)
+			if _, convs := w.b.counts(); convs != 1 {
+				t.Error("removed before its client could come back")
+			}
+			gone(w)
+		})
+	})
+	t.Run("a full disk", func(t *testing.T) {
+		t.Parallel()
+		cfg := run.Config{OneShotTTL: time.Minute, StateDir: t.TempDir()}
+		inBubble(t, cfg, func(w *world) {
+			disk := &run.Disk{}
+			disk.Use(w.m)
+			a := oneShot(w, "hi")
+			disk.Full(0)
+			if _, err := w.m.Submit(w.t.Context(), once(w, a, "go on")); !errors.Is(err, run.ErrState) {
+				t.Errorf("error %v, want ErrState", err)
+			}
+			disk.Free()
+			w.wantRuns(1)
+			gone(w)
+		})
+	})
+}
+
 func TestARefusedTokenKeepsNothing(t *testing.T) {
 	t.Parallel()
 	inBubble(t, run.Config{OneShotTTL: time.Minute}, func(w *world) {

@@ -43,7 +43,11 @@ func (j *job) enter() (conv agentapi.Conversation, forked bool, err error) {
 	if err != nil {
 		return nil, false, j.disown(conv, made, err)
 	}
-	if err = j.m.oneShots.keep(j.id); err != nil {
+	keep := j.m.oneShots.keep
+	if j.req.Once {
+		keep = j.m.oneShots.hold
+	}
+	if err = keep(j.id); err != nil {
 		return nil, false, errors.Join(err, conv.Close())
 	}
 	return conv, forked, nil
@@ -67,8 +71,8 @@ func (j *job) prepare(conv agentapi.Conversation, forked bool) error {
 	info := conv.Info()
 	j.delivery.setPlace(info.Workspace)
 	j.forked = forked
-	if j.req.Chat != nil && j.follow == nil {
-		text, kind, line := j.req.Chat.Compose(info, forked)
+	if compose := j.composer(); compose != nil && j.follow == nil {
+		text, kind, line := compose(info, forked)
 		if line != "" {
 			j.publish(turn.Update{Kind: turn.Progress, Text: line})
 		}
@@ -85,6 +89,15 @@ func (j *job) prepare(conv agentapi.Conversation, forked bool) error {
 		return nil
 	}
 	return conv.Switch(j.life.ctx, j.req.Profile)
+}
+
+// composer is what says what goes before the message; nil: the request's quotation
+// does.
+func (j *job) composer() func(info agentapi.Info, forked bool) (text, kind, line string) {
+	if j.req.Chat != nil {
+		return j.req.Chat.Compose
+	}
+	return j.req.Compose
 }
 
 // confirm gives the conversation the confirmation mode that the request asks for.

@@ -160,6 +160,13 @@ type Request struct {
 	// it, the new conversation is a copy up to there, where the backend can make
 	// one.
 	Origin, From string
+	// Compose says what goes before the message, once the conversation is open, what
+	// the request is to it, and a line of progress about that, if there is something
+	// to say. It takes the place of Quoted. Nil: Chat's, if there is one.
+	Compose func(info agentapi.Info, forked bool) (text, kind, line string)
+	// Once leaves a one-shot that the request continues a one-shot: its time begins
+	// again with the end of the run. Without it the conversation stays.
+	Once bool
 	// Keep makes the new conversation of a request without an id one that stays:
 	// somebody else removes it, see [Manager.Remove].
 	Keep bool
