@@ -65,5 +65,30 @@ func ConfirmationOf(policy json.RawMessage) Confirmation {
 	return ConfirmAlways
 }
 
+// MetBy reports whether with a policy at least those actions wait that wait in this
+// mode. The empty mode is met by every policy.
+func (c Confirmation) MetBy(policy json.RawMessage) bool {
+	if c == "" || c == ConfirmNever {
+		return true
+	}
+	p := struct {
+		Kind    string `json:"kind"`
+		Unknown bool   `json:"confirm_unknown"`
+	}{Unknown: true}
+	if json.Unmarshal(policy, &p) != nil {
+		return false
+	}
+	return p.Kind == "AlwaysConfirm" || c == ConfirmRisky && p.Kind == "ConfirmRisky" && p.Unknown
+}
+
+// Stricter is the mode of the two in which more actions wait. The empty mode is
+// lower than every other.
+func (c Confirmation) Stricter(other Confirmation) Confirmation {
+	if c == "" || other != "" && c.Below(other) {
+		return other
+	}
+	return c
+}
+
 // Rated reports whether an analyzer rates the actions of a conversation.
 func Rated(analyzer json.RawMessage) bool { return len(analyzer) > 0 && string(analyzer) != "null" }

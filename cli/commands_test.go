@@ -172,7 +172,7 @@ func TestFlagsStay(t *testing.T) {
 		"keys import": "remove-from-profile replace", "keys list": "", "keys remove": "field yes", "keys set": "field file replace", "keys status": "",
 		"profiles add": "base-url from-file from-settings key-from model no-check provider replace use", "profiles check": "live timeout", "profiles list": "", "profiles remove": "yes", "profiles rename": "", "profiles show": "", "profiles use": "copy-key",
 		"profiles migrate": "as-openhands base-url check dry-run force restore strict",
-		"tokens create":    "chat-by expires model workspace", "tokens list": "", "tokens revoke": "yes", "tokens show": "",
+		"tokens create":    "all-conversations chat-by confirm expires model workspace", "tokens list": "", "tokens revoke": "yes", "tokens show": "",
 	}
 	got := map[string]string{}
 	for name, c := range commands(t) {

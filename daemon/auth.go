@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/run"
 )
 
@@ -24,6 +25,12 @@ type Client struct {
 	// Workspaces are the directories, absolute, that it may choose for its
 	// conversations, with all below them; [AnyWorkspace]: every one. Empty: none.
 	Workspaces []string
+	// AllConversations: it reads, continues, stops and deletes the conversations and
+	// responses of all tokens.
+	AllConversations bool
+	// Confirm is the lowest confirmation mode of a conversation while an agent works
+	// in it for this client; empty: any.
+	Confirm agentapi.Confirmation
 	// Person is the user at this machine, not a program with a key: every
 	// conversation is open to it, and what it begins stays open to all tokens.
 	Person bool
@@ -51,7 +58,7 @@ var (
 // reach is whose runs the client sees and stops: the id of its token, or "" for
 // those of all tokens.
 func (c Client) reach() string {
-	if c.Operator || c.Person {
+	if c.Operator || c.AllConversations || c.Person {
 		return ""
 	}
 	return c.ID
@@ -60,7 +67,7 @@ func (c Client) reach() string {
 // access is which conversations and responses are open to the client. A token for
 // some models enters what it has started and nothing else.
 func (c Client) access() run.Access {
-	return run.Access{Token: c.ID, Own: len(c.Models) > 0, Person: c.Person}
+	return run.Access{Token: c.ID, Own: len(c.Models) > 0, All: c.AllConversations, Person: c.Person}
 }
 
 // anonymous is every client of a daemon without keys.

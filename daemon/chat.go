@@ -137,6 +137,9 @@ func (d *Daemon) answerOf(x *exchange, c *call, profile *agentapi.Profile, att *
 // readRequest reads what the requests of all routes have: headers and a body.
 func (x *exchange) readRequest(r *http.Request) (options, []byte, error) {
 	o, err := readOptions(r.Header)
+	if err == nil {
+		err = x.client.checkConfirmation(o)
+	}
 	if err != nil {
 		return o, nil, err
 	}
@@ -198,7 +201,7 @@ func (d *Daemon) submit(r *http.Request, client Client, c *call, profile agentap
 		System: c.System, Message: agentapi.Message{Text: c.Text, Images: c.Images},
 		Decision: c.decision(), Timeout: c.options.timeout, Detach: c.options.detach, Details: c.options.details,
 		Workspace: c.workspace, Named: c.workspace != "",
-		Confirmation: agentapi.Confirmation(c.options.confirmation), Floor: d.confirmFloor(r, client),
+		Confirmation: agentapi.Confirmation(c.options.confirmation), Floor: d.confirmFloor(r, client), Least: client.Confirm,
 		Gone: conns.Gone(r),
 	}
 	if !d.cfg.IgnoreHistory {

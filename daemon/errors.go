@@ -173,6 +173,7 @@ func explain(err error) *problem {
 		{run.ErrQueueFull, codeQueueFull, "Too many agents are running; try again in a few seconds, or start ohgw serve with a higher --max-runs."},
 		{run.ErrConversationBusy, codeConversationBusy, "Too many requests are waiting for this conversation; try again in a few seconds."},
 		{run.ErrKeyConflict, codeKeyConflict, "This Idempotency-Key was already used for a different request; choose a new one."},
+		{run.ErrFloor, codeForbiddenConfirm, "This API key needs a confirmation mode (ohgw tokens create NAME --confirm MODE) that the agent cannot set; upgrade the agent-server, or use another key."},
 		{run.ErrConfirmation, codeForbiddenConfirm, "This API key may not lower the confirmation mode of the conversation; use the token \"default\", or one created with ohgw tokens create NAME --workspace DIR."},
 		{run.ErrDraining, codeNotReady, "ohgw is shutting down; try again in a moment."},
 		{run.ErrStopped, codeRunInterrupted, "The request was cancelled before its run started."},

@@ -77,7 +77,7 @@ func (d *Daemon) health() handler {
 		runs := d.Runs()
 		h.Storage, h.Runs = d.state.health(), &runs
 		h.Workspace = d.workspaceHealth(ctx, client)
-		h.Confirmation = &ConfirmationHealth{Mode: d.cfg.Confirm, Lower: client.chooses()}
+		h.Confirmation = d.confirmationHealth(client)
 		return x.encode(h)
 	}
 }

@@ -58,7 +58,7 @@ func (p *response) byItem() (rec *responses.Record, known int, err error) {
 		}
 		rec, err := p.d.responses.Load(id)
 		switch {
-		case err == nil && rec.Token == p.client.ID:
+		case err == nil && p.client.access().Enters(rec.Token):
 			return rec, item.Turns, nil
 		case err == nil, errors.Is(err, responses.ErrNotFound), errors.Is(err, responses.ErrDamaged), errors.Is(err, responses.ErrNewer):
 			// The chat is told to a new conversation, if nothing else is known of it.

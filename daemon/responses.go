@@ -231,7 +231,7 @@ func (p *response) explain(err error) error {
 func (p *response) prepareRun(req *run.Request) {
 	own := false // the conversation is made for the response
 	rec := &responses.Record{
-		Token: p.client.ID, Profile: req.Profile, System: systemHash(p.System), Text: p.Text, Input: p.ask.Input, Model: p.ask.Model,
+		Token: p.owner(req.ConversationID), Profile: req.Profile, System: systemHash(p.System), Text: p.Text, Input: p.ask.Input, Model: p.ask.Model,
 		Background: p.ask.Background, Echo: p.ask.Echo, Claims: p.claimed, Unstored: !p.ask.Store,
 	}
 	switch {
@@ -265,6 +265,22 @@ func (p *response) prepareRun(req *run.Request) {
 		cfg.Asked = chats.Transcript(append(slices.Clone(p.History), openai.Turn{Role: "user", Text: p.Text}))
 	}
 	req.Observer = responses.NewLive(cfg)
+}
+
+// owner is the token that the response belongs to: that of its conversation, so that
+// a response made for another token's conversation is part of it.
+func (p *response) owner(conversation string) string {
+	if p.prev != nil && !p.fork {
+		return p.prev.Token
+	}
+	if p.fork || conversation == "" || !p.client.access().All {
+		return p.client.ID
+	}
+	owner, err := p.d.runs.Owner(conversation)
+	if err != nil { // then nothing is started
+		return p.client.ID
+	}
+	return cmp.Or(owner, p.client.ID)
 }
 
 // systemHash names instructions, which may be long; empty for none.

@@ -181,7 +181,7 @@ func (d *Daemon) cancelResponse() handler {
 		}
 		object := []byte(rec.Object)
 		if live != nil {
-			d.runs.StopAnswer(rec.Token, rec.Conversation, strings.TrimPrefix(rec.ID, responses.Prefix))
+			d.runs.StopAnswer(rec.Conversation, strings.TrimPrefix(rec.ID, responses.Prefix))
 			ctx, cancel := context.WithTimeout(r.Context(), cancelWait)
 			defer cancel()
 			if err := live.Ended(ctx); err != nil && r.Context().Err() != nil {

@@ -27,6 +27,9 @@ type createOptions struct {
 	Expires string
 
 	Workspaces []string
+
+	AllConversations bool
+	Confirm          string
 }
 
 func newCreate(a *kit.App, flags kit.SettingFlags) *cobra.Command {
@@ -51,12 +54,21 @@ sends the same value in all chats.
 --workspace lets clients with the token choose the directory of a new
 conversation with the header X-OpenHands-Workspace: this one or one below it, or
 any. They may also lower the confirmation mode of a conversation. The token
-"default" may choose any directory.`,
+"default" may choose any directory.
+
+--all-conversations is for tools that look after other clients: the token reads,
+continues, stops and deletes the conversations and responses of all tokens. It
+cannot be limited with --model.
+
+--confirm sets the lowest confirmation mode of a conversation while an agent
+works in it for this token. No request can lower it, and a conversation with a
+lower mode is raised. never, the default, sets none.`,
 			0, fault.Failed, fault.Usage, fault.Credential, fault.Conflict),
 		Example: kit.Examples(
 			"ohgw tokens create open-webui",
 			"ohgw tokens create ide --model openhands_claude --expires 30d",
 			"ohgw tokens create editor --workspace ~/src",
+			"ohgw tokens create janitor --all-conversations --confirm always",
 		),
 		Args:              kit.Exactly("the name"),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -69,6 +81,9 @@ any. They may also lower the confirmation mode of a conversation. The token
 	cmd.Flags().StringSliceVar(&opts.ChatBy, "chat-by", nil, "request `field` that identifies the chat: user or prompt_cache_key; may be repeated")
 	kit.Complete(cmd, "chat-by", token.ChatFields()...)
 	cmd.Flags().StringArrayVar(&opts.Workspaces, "workspace", nil, "let the client choose `DIR` or one below it for a conversation, or any; may be repeated")
+	cmd.Flags().BoolVar(&opts.AllConversations, "all-conversations", false, "open the conversations of all tokens to this one")
+	cmd.Flags().StringVar(&opts.Confirm, "confirm", "", "lowest confirmation `MODE` of the token's agents: never, risky or always")
+	kit.Complete(cmd, "confirm", token.Confirms()...)
 	cmd.Flags().StringVar(&opts.Expires, "expires", "", "`time` from now, or date, at which the token expires; default: never")
 	kit.Complete(cmd, "expires", "12h", "7d", "30d", "90d")
 	err := cmd.RegisterFlagCompletionFunc("model", a.CompleteModels)
@@ -99,6 +114,7 @@ func runCreate(ctx context.Context, o *createOptions) error {
 	slices.Sort(o.ChatBy)
 	made, err := store.Create(ctx, token.Spec{
 		Name: o.Name, Models: slices.Compact(o.Models), ChatBy: slices.Compact(o.ChatBy), Expires: expires, Workspaces: dirs,
+		AllConversations: o.AllConversations, Confirm: o.Confirm,
 	})
 	if err != nil {
 		return o.Setup().TokenFault(err, o.Name)

@@ -17,14 +17,15 @@ func newList(a *kit.App) *cobra.Command {
 		Short: "List tokens, without their values",
 		Long: kit.Long(`
 Lists the tokens: name, last characters, models, directories that a client may
-choose for a conversation, creation time and expiry. If OHGW_API_KEYS is set,
-its keys are listed instead, because a daemon with that variable accepts no
-others.
+choose for a conversation, creation time, expiry, the conversations that are
+open to it (own or all) and the lowest confirmation mode of its agents. If
+OHGW_API_KEYS is set, its keys are listed instead, because a daemon with that
+variable accepts no others.
 
 In a pipe, each token is one line with tabs between the columns and times as in
 RFC 3339. With --json, tokens is a list of objects with name, id, tail, models
-(null: all), workspaces (null: none), created, expires (null: never) and
-expired.`, 0, fault.Failed, fault.Usage),
+(null: all), workspaces (null: none), all_conversations, confirm (null: any),
+created, expires (null: never) and expired.`, 0, fault.Failed, fault.Usage),
 		Example:           kit.Examples("ohgw tokens list", "ohgw tokens list --json"),
 		Args:              kit.None(),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -56,7 +57,7 @@ func runList(_ context.Context, o *listOptions) error {
 		}
 		return o.PrintJSON(map[string]any{"tokens": list})
 	}
-	t := kit.Table{Header: []string{"NAME", "VALUE", "MODELS", "DIRECTORIES", "MADE", "ENDS"}}
+	t := kit.Table{Header: []string{"NAME", "VALUE", "MODELS", "DIRECTORIES", "MADE", "ENDS", "CONVERSATIONS", "CONFIRM"}}
 	for _, tok := range tokens {
 		t.Add(row(o.App, tok)...)
 	}
@@ -84,5 +85,12 @@ func row(a *kit.App, t token.Token) []string {
 			ends += " (over)"
 		}
 	}
-	return []string{t.Name, "…" + t.Tail, models, dirs, made, ends}
+	conversations, confirm := "own", "-"
+	if t.AllConversations {
+		conversations = "all"
+	}
+	if t.Confirm != "" {
+		confirm = t.Confirm
+	}
+	return []string{t.Name, "…" + t.Tail, models, dirs, made, ends, conversations, confirm}
 }

@@ -57,13 +57,20 @@ type tokenJSON struct {
 	Models  []string   `json:"models"`
 	ChatBy  []string   `json:"chat_by,omitempty"`
 	Places  []string   `json:"workspaces"`
+	All     bool       `json:"all_conversations"`
+	Confirm *string    `json:"confirm"`
 	Created *time.Time `json:"created"`
 	Expires *time.Time `json:"expires"`
 	Expired bool       `json:"expired"`
 }
 
 func describe(a *kit.App, t token.Token) tokenJSON {
+	var confirm *string
+	if t.Confirm != "" {
+		confirm = &t.Confirm
+	}
 	return tokenJSON{
+		All: t.AllConversations, Confirm: confirm,
 		Name: t.Name, ID: t.ID, Tail: t.Tail, Models: t.Models, ChatBy: t.ChatBy, Places: t.Workspaces,
 		Created: kit.TimeOrNull(t.Created), Expires: kit.TimeOrNull(t.Expires), Expired: t.Expired(a.Now()),
 	}

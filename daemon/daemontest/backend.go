@@ -23,6 +23,9 @@ type Backend struct {
 	NoFork bool
 	// NoConfirm makes Confirm unsupported.
 	NoConfirm bool
+	// Policy is the confirmation policy of new conversations, in OpenHands' form, until
+	// they get another mode. Empty: no action waits.
+	Policy string
 	// Loaded are the MCP servers and skills of every conversation; NoExtensions
 	// makes Extensions unsupported.
 	Loaded       agentapi.Extensions
@@ -176,7 +179,7 @@ func (b *Backend) Confirmation(id string) agentapi.Confirmation {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.confirm
+	return agentapi.ConfirmationOf(c.policy())
 }
 
 // Removed are the conversations that were removed, in order.

@@ -1,6 +1,7 @@
 package daemontest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -32,7 +33,7 @@ type conversation struct {
 }
 
 func newConversation(b *Backend, req agentapi.OpenRequest) *conversation {
-	c := &conversation{b: b, req: req, status: event.Idle, profile: req.Profile, confirm: agentapi.ConfirmNever, streams: make(map[*stream]struct{})}
+	c := &conversation{b: b, req: req, status: event.Idle, profile: req.Profile, streams: make(map[*stream]struct{})}
 	c.life, c.stop = context.WithCancel(context.Background())
 	return c
 }
@@ -66,7 +67,7 @@ func (c *conversation) setStatus(s event.Status) {
 func (c *conversation) state() event.State {
 	usage := c.usage
 	return event.State{
-		ID: c.req.ID, Status: c.status, LeafEventID: lastID(c.log), ConfirmationPolicy: c.confirm.Policy(),
+		ID: c.req.ID, Status: c.status, LeafEventID: lastID(c.log), ConfirmationPolicy: c.policy(),
 		Stats: event.Stats{UsageToMetrics: map[string]event.Metrics{"agent": {AccumulatedCost: c.cost, Usage: &usage}}},
 	}
 }
@@ -231,6 +232,14 @@ func (h *handle) Switch(_ context.Context, profile string) error {
 	defer h.mu.Unlock()
 	h.profile = profile
 	return nil
+}
+
+// policy is the confirmation policy. The caller holds c.mu.
+func (c *conversation) policy() json.RawMessage {
+	if c.confirm == "" {
+		return json.RawMessage(cmp.Or(c.b.Policy, agentapi.PolicyNever))
+	}
+	return c.confirm.Policy()
 }
 
 // Confirm implements [agentapi.Conversation]. The script decides what waits.

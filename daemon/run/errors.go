@@ -54,6 +54,10 @@ func (e *WorkspaceError) Error() string { return "the conversation works in " + 
 // ErrConfirmation refuses a lower confirmation mode than the request may choose.
 var ErrConfirmation = errors.New("the confirmation mode may not be lowered")
 
+// ErrFloor ends a request whose token needs a confirmation mode that the backend
+// cannot set.
+var ErrFloor = errors.New("the lowest confirmation mode of the token cannot be set")
+
 // TimeoutError is the end of a run that took longer than it was allowed.
 type TimeoutError struct{ After time.Duration }
 

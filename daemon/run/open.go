@@ -2,6 +2,7 @@ package run
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -100,10 +101,11 @@ func (j *job) composer() func(info agentapi.Info, forked bool) (text, kind, line
 	return j.req.Compose
 }
 
-// confirm gives the conversation the confirmation mode that the request asks for.
+// confirm gives the conversation the confirmation mode that the request asks for, or
+// the lowest one of its token if it has a lower one.
 func (j *job) confirm(conv agentapi.Conversation) error {
-	want := j.req.Confirmation
-	if want == "" || j.follow != nil {
+	want, least := j.req.Confirmation, j.req.Least
+	if want == "" && least == "" || j.follow != nil {
 		return nil
 	}
 	state, err := conv.State(j.life.ctx)
@@ -111,13 +113,25 @@ func (j *job) confirm(conv agentapi.Conversation) error {
 		return err
 	}
 	have := agentapi.ConfirmationOf(state.ConfirmationPolicy)
+	met := least.MetBy(state.ConfirmationPolicy)
 	switch {
-	case have == want:
+	case (want == "" || want == have) && met:
 		return nil
-	case want.Below(have) && (j.req.Floor == "" || want.Below(j.req.Floor)):
+	case want == "":
+		return j.raise(conv, have.Stricter(least))
+	case want.Below(have) && (j.req.Floor == "" || want.Below(j.req.Floor)), want.Stricter(least) != want:
 		return ErrConfirmation
 	}
 	return conv.Confirm(j.life.ctx, want)
+}
+
+// raise sets a mode that no request has named.
+func (j *job) raise(conv agentapi.Conversation, mode agentapi.Confirmation) error {
+	err := conv.Confirm(j.life.ctx, mode)
+	if errors.Is(err, agentapi.ErrUnsupported) {
+		return fmt.Errorf("%w: %v", ErrFloor, err) //nolint:errorlint // not the request of a client that the backend does not support
+	}
+	return err
 }
 
 // find opens, makes or copies the conversation.

@@ -37,6 +37,9 @@ func (m *Manager) foreign(req Request) error {
 	return err
 }
 
+// Owner is the token that a conversation belongs to; empty: none does.
+func (m *Manager) Owner(conversation string) (string, error) { return m.owner(conversation) }
+
 // owner is the token that owns a conversation; empty: no token does.
 func (m *Manager) owner(conversation string) (string, error) {
 	owner, err := m.cfg.Owners.Owner(conversation)

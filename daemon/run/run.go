@@ -184,6 +184,9 @@ type Request struct {
 	// it is. It may not be below the mode that the conversation has, unless it is
 	// at least Floor; an empty Floor allows no lower one.
 	Confirmation, Floor agentapi.Confirmation
+	// Least is the lowest mode of the conversation during the turn: one that has a
+	// lower one is raised. Empty: any.
+	Least agentapi.Confirmation
 	// Timeout interrupts the run; 0: the manager's default.
 	Timeout time.Duration
 	// Detach lets the run go on when its client goes.

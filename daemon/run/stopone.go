@@ -1,8 +1,8 @@
 package run
 
-// StopAnswer ends the run that gives an answer, as [Manager.Stop] does, and
-// reports whether it was going on or waiting.
-func (m *Manager) StopAnswer(token, conversation, answer string) bool {
+// StopAnswer ends the run that gives an answer, whoever asked for it, as
+// [Manager.Stop] does, and reports whether it was going on or waiting.
+func (m *Manager) StopAnswer(conversation, answer string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	q := m.queues[conversation]
@@ -10,7 +10,7 @@ func (m *Manager) StopAnswer(token, conversation, answer string) bool {
 		return false
 	}
 	for _, j := range q.jobs {
-		if j.req.Token == token && j.answerID == answer {
+		if j.answerID == answer {
 			return j.life.halt(ErrStopped)
 		}
 	}

@@ -117,6 +117,10 @@ func (env *Env) TokenFault(err error, name string) error {
 		return fault.NewUsage(fmt.Sprintf("%q is not a valid token name", name), "use up to 64 letters, digits, dots, dashes and underscores")
 	case errors.Is(err, token.ErrModel):
 		return fault.NewUsage(err.Error(), "use the ids that ohgw models lists, such as openhands_claude")
+	case errors.Is(err, token.ErrConfirm):
+		return fault.NewUsage(err.Error(), "use "+strings.Join(token.Confirms(), ", "))
+	case errors.Is(err, token.ErrAll):
+		return fault.NewUsage(err.Error(), "leave out --model or --all-conversations")
 	case errors.Is(err, token.ErrChatField):
 		return fault.NewUsage(err.Error(), "use "+strings.Join(token.ChatFields(), " or "))
 	case errors.Is(err, token.ErrNoValue):

@@ -41,6 +41,8 @@ type storedToken struct {
 	Models  []string   `json:"models,omitempty"`
 	ChatBy  []string   `json:"chat_by,omitempty"`
 	Places  []string   `json:"workspaces,omitempty"`
+	All     bool       `json:"all_conversations,omitempty"`
+	Confirm string     `json:"confirm,omitempty"`
 	Created time.Time  `json:"created"`
 	Expires *time.Time `json:"expires,omitempty"`
 }
@@ -86,6 +88,7 @@ func decode(text []byte) (document, error) {
 	doc := document{hadDefault: stored.HadDefault}
 	for _, t := range stored.Tokens {
 		e := entry{Token: Token{Name: t.Name, Models: t.Models, ChatBy: t.ChatBy, Workspaces: workspacesOf(t.Name, t.Models, t.Places), Tail: t.Tail, Created: t.Created}}
+		e.AllConversations, e.Confirm = t.All && len(t.Models) == 0, floorOf(t.Confirm)
 		if n, err := hex.Decode(e.sum[:], []byte(fitting(t.SHA256))); err != nil || n != len(e.sum) {
 			return document{}, fmt.Errorf("damaged: token %q has no hash", t.Name)
 		}
@@ -109,7 +112,7 @@ func fitting(text string) string {
 func (d *document) encode() []byte {
 	stored := storedFile{Version: fileVersion, HadDefault: d.hadDefault, Tokens: []storedToken{}}
 	for _, e := range d.entries {
-		t := storedToken{Name: e.Name, SHA256: hex.EncodeToString(e.sum[:]), Tail: e.Tail, Models: e.Models, ChatBy: e.ChatBy, Places: e.Workspaces, Created: e.Created}
+		t := storedToken{Name: e.Name, SHA256: hex.EncodeToString(e.sum[:]), Tail: e.Tail, Models: e.Models, ChatBy: e.ChatBy, Places: e.Workspaces, All: e.AllConversations, Confirm: e.Confirm, Created: e.Created}
 		if !e.Expires.IsZero() {
 			t.Expires = &e.Expires
 		}

@@ -51,6 +51,10 @@ var (
 	ErrModel = errors.New("invalid model id")
 	// ErrWorkspace: a directory that a token cannot be made for.
 	ErrWorkspace = errors.New("not an absolute directory")
+	// ErrConfirm: a confirmation mode that there is not.
+	ErrConfirm = errors.New("not a confirmation mode")
+	// ErrAll: a token for some models enters only what it has started.
+	ErrAll = errors.New("a token limited to models cannot enter all conversations")
 	// ErrChatField: a field that cannot name chats.
 	ErrChatField = errors.New("not a field path that can identify chats")
 )
@@ -77,9 +81,14 @@ type Token struct {
 	// Workspaces are the directories, absolute and resolved, that its client may
 	// choose for conversations, with all below them; AnyWorkspace: every one.
 	Workspaces []string
-	Tail       string    // the last characters of the value, to recognise it
-	Created    time.Time // zero when unknown
-	Expires    time.Time // zero: never
+	// AllConversations: it enters the conversations and responses of all tokens.
+	AllConversations bool
+	// Confirm is the lowest confirmation mode in which agents work for it, one of
+	// [Confirms]; empty: any.
+	Confirm string
+	Tail    string    // the last characters of the value, to recognise it
+	Created time.Time // zero when unknown
+	Expires time.Time // zero: never
 }
 
 // Allows reports whether the token may use a model, by its id.
@@ -107,6 +116,9 @@ type Spec struct {
 	Expires time.Time
 
 	Workspaces []string
+
+	AllConversations bool
+	Confirm          string // one of Confirms, or empty, which is the lowest
 }
 
 // nameForm is what a name looks like. It ends up in tables, logs and command
@@ -116,6 +128,21 @@ var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 // ChatFields are the fields of a request that name a chat only for clients who
 // say so: for most they name a person, or nothing.
 func ChatFields() []string { return []string{"user", "prompt_cache_key"} }
+
+// Confirms are the confirmation modes, the lowest first.
+func Confirms() []string { return []string{"never", "risky", "always"} }
+
+// floorOf is a confirmation mode as the lowest of a token. The lowest one of all is
+// no floor; one that a newer ohgw may know counts as the highest.
+func floorOf(mode string) string {
+	switch {
+	case mode == "" || mode == Confirms()[0]:
+		return ""
+	case slices.Contains(Confirms(), mode):
+		return mode
+	}
+	return Confirms()[len(Confirms())-1]
+}
 
 // modelForm is what a model id of the gateway looks like.
 var modelForm = regexp.MustCompile(`^openhands(_[^\s,]+)?$`)
@@ -133,6 +160,12 @@ func (s Spec) check() error {
 		if dir != AnyWorkspace && !filepath.IsAbs(dir) {
 			return fmt.Errorf("%w %q", ErrWorkspace, dir)
 		}
+	}
+	if s.Confirm != "" && !slices.Contains(Confirms(), s.Confirm) {
+		return fmt.Errorf("%w: %q", ErrConfirm, s.Confirm)
+	}
+	if s.AllConversations && len(s.Models) > 0 {
+		return ErrAll
 	}
 	for _, f := range s.ChatBy {
 		if !slices.Contains(ChatFields(), f) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -25,7 +26,10 @@ func (k checker) Check(presented string) (daemon.Client, error) {
 	case err != nil:
 		return daemon.Client{}, err
 	}
-	return daemon.Client{ID: t.ID, Name: t.Name, Models: t.Models, ChatBy: t.ChatBy, Workspaces: t.Workspaces, Operator: t.Operator()}, nil
+	return daemon.Client{
+		ID: t.ID, Name: t.Name, Models: t.Models, ChatBy: t.ChatBy, Workspaces: t.Workspaces, Operator: t.Operator(),
+		AllConversations: t.AllConversations, Confirm: agentapi.Confirmation(t.Confirm),
+	}, nil
 }
 
 // Access is who may come in, and what can be said about it.

@@ -1,0 +1,102 @@
+package token_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ohgw/ohgw/internal/token"
+)
+
+func TestRightsAreStoredWithTheToken(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		spec    token.Spec
+		all     bool
+		confirm string
+	}{
+		"none":               {token.Spec{}, false, ""},
+		"all conversations":  {token.Spec{AllConversations: true}, true, ""},
+		"a floor":            {token.Spec{Confirm: "risky"}, false, "risky"},
+		"the highest":        {token.Spec{Confirm: "always", AllConversations: true}, true, "always"},
+		"no floor":           {token.Spec{Confirm: "never"}, false, ""},
+		"any directory":      {token.Spec{Workspaces: []string{token.AnyWorkspace}}, false, ""},
+		"the default's name": {token.Spec{Name: token.DefaultName}, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if tt.spec.Name == "" {
+				tt.spec.Name = "a"
+			}
+			value := create(t, open(dir), tt.spec)
+			got, err := open(dir).Check(value) // from the file
+			if err != nil || got.AllConversations != tt.all || got.Confirm != tt.confirm {
+				t.Errorf("all conversations %t, confirmation %q (%v); want %t, %q", got.AllConversations, got.Confirm, err, tt.all, tt.confirm)
+			}
+		})
+	}
+}
+
+func TestRightsThatATokenCannotHave(t *testing.T) {
+	t.Parallel()
+	s := open(t.TempDir())
+	if _, err := s.Create(t.Context(), token.Spec{Name: "a", Confirm: "sometimes"}); !errors.Is(err, token.ErrConfirm) {
+		t.Errorf("a mode that there is not: %v", err)
+	}
+	if _, err := s.Create(t.Context(), token.Spec{Name: "a", AllConversations: true, Models: []string{"openhands"}}); !errors.Is(err, token.ErrAll) {
+		t.Errorf("all conversations for some models: %v", err)
+	}
+}
+
+// An ohgw of before reads the file of this one, and this one reads its file.
+func TestFilesOfBeforeAndAfterRights(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	plain := create(t, open(dir), token.Spec{Name: "plain"})
+	path := filepath.Join(dir, "tokens.json")
+	text := read(t, path)
+	for _, field := range []string{"all_conversations", "confirm"} {
+		if strings.Contains(text, field) {
+			t.Errorf("a token without rights has %q: %s", field, text)
+		}
+	}
+	value := create(t, open(dir), token.Spec{Name: "janitor", AllConversations: true, Confirm: "risky"})
+	var before struct { // what an ohgw without rights knows
+		Version int `json:"version"`
+		Tokens  []struct {
+			Name   string `json:"name"`
+			SHA256 string `json:"sha256"`
+		} `json:"tokens"`
+	}
+	if err := json.Unmarshal([]byte(read(t, path)), &before); err != nil || before.Version != 1 || len(before.Tokens) != 2 {
+		t.Errorf("an older ohgw reads %+v, %v", before, err)
+	}
+
+	// A mode that only a newer ohgw knows is the strictest one here, and a file
+	// that was changed by hand gives no token for some models all conversations.
+	text = strings.Replace(read(t, path), `"confirm": "risky"`, `"confirm": "with two people", "colour": "red"`, 1)
+	text = strings.Replace(text, `"all_conversations": true`, `"all_conversations": true, "models": ["openhands"]`, 1)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := open(dir).Check(value)
+	if err != nil || got.Confirm != "always" || got.AllConversations {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := open(dir).Check(plain); err != nil {
+		t.Error(err)
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
