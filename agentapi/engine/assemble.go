@@ -11,7 +11,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/condenser"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/prompt"
-	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -52,25 +51,16 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 	cfg := conversation.Config{
 		Dir: dir, Models: b.models, Schemas: &b.schemas, Model: choice, Condenser: condenserOf(stored),
 		Tools: func(ctx context.Context, host conversation.Host) ([]tool.Tool, error) {
-			tools, err := b.cfg.NewTools(ctx, ToolEnv{
+			tools, err := b.tools(ctx, ToolEnv{
 				Secrets: secrets, HadShell: hadShell,
 				Conversation: s.ID, Dir: dir.Path(), Workspace: s.Workspace.WorkingDir,
 				Agent: s.Agent, Servers: servers, Host: host, Profiles: b.profileNames, Log: b.cfg.Log,
 				Watch: func(status func() []agentapi.MCPServer) { e.servers.Store(&status) },
-			})
-			if err != nil {
-				return nil, err
-			}
-			if len(lost) > 0 {
+			}, words.Skills())
+			if err == nil && len(lost) > 0 {
 				host.Notice(lostText(lost))
 			}
-			skills := skill.Tool(skill.ToolConfig{
-				Skills: words.Skills(), Workspace: s.Workspace.WorkingDir, Env: b.cfg.SkillEnv, Invoked: host.SkillInvoked,
-			})
-			if skills != nil {
-				tools = append(tools, skills)
-			}
-			return tools, nil
+			return tools, err
 		},
 		Prompt: words, Titles: b.cfg.Titles, Secrets: secrets,
 		Concurrency: concurrency(stored), MaxCost: b.cfg.MaxCost, Grace: b.cfg.Grace,

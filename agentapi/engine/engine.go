@@ -25,6 +25,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -39,6 +40,11 @@ type Config struct {
 	NewModel func(p Profile, usage string) (llm.Model, error)
 	// NewTools makes the tools of a conversation.
 	NewTools func(ctx context.Context, e ToolEnv) ([]tool.Tool, error)
+	// Boxes makes the box of a conversation, in which all its programs run; it is
+	// asked before the tools are made, and the box is closed after them. Nil:
+	// programs run outside of every sandbox. An error ends the run that needs the
+	// tools; the next one asks again.
+	Boxes func(ctx context.Context, e BoxEnv) (sandbox.Box, error)
 	// Settings are those of OpenHands; asked for each new conversation. Nil:
 	// the defaults.
 	Settings func(ctx context.Context) (Settings, error)
@@ -116,10 +122,18 @@ type Settings struct {
 	Analyzer bool
 }
 
+// BoxEnv is what a box is made for.
+type BoxEnv struct {
+	Conversation string // its id
+	Dir          string // its directory, absolute: not for its programs, but for observations in it
+	Workspace    string // absolute
+}
+
 // ToolEnv is what tools are made of.
 type ToolEnv struct {
-	Conversation string // its id
-	Dir          string // its directory, for outputs that are too long
+	Box          sandbox.Box // where their programs run
+	Conversation string      // its id
+	Dir          string      // its directory, for outputs that are too long
 	Workspace    string
 	Agent        json.RawMessage // as stored: which tools
 	Servers      json.RawMessage // MCP servers as in mcp_config, secrets in the clear; nil: none
@@ -162,6 +176,11 @@ func New(cfg Config) *Backend {
 	}
 	if cfg.NewID == nil {
 		cfg.NewID = uuid.New
+	}
+	if cfg.Boxes == nil {
+		cfg.Boxes = func(context.Context, BoxEnv) (sandbox.Box, error) {
+			return sandbox.Outside(sandbox.Off, sandbox.Mark{}), nil
+		}
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)

@@ -1,8 +1,8 @@
 // Package sandbox says what a sandbox is: where the embedded agent's programs run
 // and how far its files reach.
 //
-// The package has the types only; the packages below this one make boxes that take
-// rights away.
+// The package has the types and the box that takes nothing away, [Outside]; the
+// packages below this one make boxes that take rights away.
 package sandbox
 
 import (

@@ -87,6 +87,14 @@ var rules = []rule{
 		deny: []string{"./agentapi/agentserver", "./agentapi/cloud"},
 	},
 	{
+		why: "the agent's programs start in a sandbox.Box, and the engine knows the seam of the sandbox only",
+		in:  []string{"agentapi/engine"},
+		deny: []string{
+			"os/exec", "./internal/sandbox/addresses", "./internal/sandbox/boxes", "./internal/sandbox/gitguard", "./internal/sandbox/inside",
+			"./internal/sandbox/netgate", "./internal/sandbox/netpolicy", "./internal/sandbox/policy", "./internal/sandbox/probe", "./internal/sandbox/seccomp",
+		},
+	},
+	{
 		why: "only cli is the program; cmd only starts it",
 		not: []string{"cmd", "cli", "tools/gen", "e2e/soak/program"}, deny: []string{"./cli", "github.com/spf13"},
 	},

@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"os/exec"
+	"strings"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
 // Func is a tool that is a function.
@@ -39,6 +40,7 @@ func Tools(dir string) []tool.Tool {
 
 // Terminal runs each command in a shell of its own.
 func Terminal(dir string) *Func {
+	box := sandbox.Outside(sandbox.Off, sandbox.Mark{})
 	f := &Func{Needs: []string{"terminal:session"}, Def: tool.Definition{
 		Name: "terminal", Description: "Runs a command.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}`),
@@ -50,18 +52,22 @@ func Terminal(dir string) *Func {
 		if err := json.Unmarshal(call.Args, &in); err != nil {
 			return tool.Result{}, err
 		}
-		cmd := exec.CommandContext(ctx, "/bin/sh", "-c", in.Command)
-		cmd.Dir, cmd.Env = dir, []string{"PATH=" + os.Getenv("PATH")}
-		cmd.WaitDelay = time.Second
-		out, err := cmd.CombinedOutput()
-		var exit *exec.ExitError
-		if err != nil && !errors.As(err, &exit) {
+		var out strings.Builder
+		err := sandbox.Run(ctx, box, sandbox.Program{
+			Args: []string{"/bin/sh", "-c", in.Command}, Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH")},
+		}, &out, time.Second)
+		exit, ended := errors.AsType[*sandbox.ExitError](err)
+		if err != nil && !ended {
 			return tool.Result{}, err
 		}
-		return tool.NewResult("TerminalObservation", []event.Content{event.Text(string(out))}, false, struct {
+		code := 0
+		if ended {
+			code = exit.Code
+		}
+		return tool.NewResult("TerminalObservation", []event.Content{event.Text(out.String())}, false, struct {
 			Command  string `json:"command"`
 			ExitCode int    `json:"exit_code"`
-		}{in.Command, cmd.ProcessState.ExitCode()})
+		}{in.Command, code})
 	}
 	return f
 }

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
 var inlineCommand = regexp.MustCompile("!`([^`\n]+)`")
@@ -47,12 +47,9 @@ func (t *invoke) output(ctx context.Context, command string) string {
 	limited, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	out := bounded{full: func() { stop(errTooLong) }}
-	cmd := exec.CommandContext(limited, "/bin/sh", "-c", command)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = t.cfg.Workspace, t.cfg.Env, time.Second
-	cmd.Stdout, cmd.Stderr = &out, &out
-	ownGroup(cmd)
-	err := cmd.Run()
-	endGroup(cmd)
+	err := sandbox.Run(limited, t.cfg.Box, sandbox.Program{
+		Args: []string{"/bin/sh", "-c", command}, Dir: t.cfg.Workspace, Env: t.cfg.Env,
+	}, &out, time.Second)
 	if cause := context.Cause(limited); err != nil && cause != nil {
 		err = cause
 	}
@@ -65,8 +62,7 @@ func (t *invoke) output(ctx context.Context, command string) string {
 
 var errTooLong = errors.New("it printed too much and was stopped")
 
-// bounded is the beginning of an output. It is written by one goroutine, as
-// os/exec sees to it.
+// bounded is the beginning of an output. It is written by one goroutine.
 type bounded struct {
 	data []byte
 	full func() // called when there is more than it takes

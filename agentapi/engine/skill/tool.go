@@ -9,13 +9,15 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
 // ToolConfig is what the tool that reads skills needs.
 type ToolConfig struct {
 	Skills    []Skill // those that are invocable count
 	Workspace string
-	Env       []string // of the commands in a skill
+	Box       sandbox.Box // where commands in a skill run; nil: outside of every sandbox
+	Env       []string    // of them
 	// Invoked is told the name of each skill that was read.
 	Invoked func(ctx context.Context, name string) error
 }
@@ -25,6 +27,9 @@ func Tool(c ToolConfig) tool.Tool {
 	c.Skills = slices.DeleteFunc(slices.Clone(c.Skills), func(s Skill) bool { return !s.Invocable })
 	if len(c.Skills) == 0 {
 		return nil
+	}
+	if c.Box == nil {
+		c.Box = sandbox.Outside(sandbox.Off, sandbox.Mark{})
 	}
 	return &invoke{c}
 }

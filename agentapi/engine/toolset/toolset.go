@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -21,6 +20,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/tool/task"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/terminal"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
 // Config is what tools need of this machine.
@@ -33,6 +33,9 @@ type Config struct {
 	LookupEnv func(name string) (string, bool)
 	HTTP      http.RoundTripper // for remote MCP servers
 	Version   string            // of ohgw, which MCP servers are told
+	// Shared is the box of the MCP servers that conversations at the levels Off and
+	// External share; nil: one that is never closed.
+	Shared sandbox.Box
 }
 
 // New returns what makes the tools of a conversation. Tools of the stored agent
@@ -40,9 +43,12 @@ type Config struct {
 // there are, and a stored call of another one is answered. The conversations of
 // what New gives share MCP servers.
 func New(cfg Config) func(context.Context, engine.ToolEnv) ([]tool.Tool, error) {
-	pool := mcp.NewPool()
+	if cfg.Shared == nil {
+		cfg.Shared = sandbox.Outside(sandbox.Off, sandbox.Mark{})
+	}
+	pool := mcp.NewPool(cfg.Shared)
 	shell := sync.OnceValue(func() string {
-		path, err := exec.LookPath("bash")
+		path, err := sandbox.Find("bash", cfg.Environ)
 		if err != nil {
 			return "" // the terminal says so
 		}
@@ -118,7 +124,7 @@ func (m *maker) make(s spec) (tool.Tool, error) {
 	switch s.Name {
 	case "terminal", "TerminalTool":
 		cfg := terminal.Config{
-			Dir: m.env.Workspace, ID: m.env.Conversation, Environ: m.cfg.Environ, User: m.cfg.User, Host: m.cfg.Host,
+			Dir: m.env.Workspace, ID: m.env.Conversation, Environ: m.cfg.Environ, Box: m.env.Box, User: m.cfg.User, Host: m.cfg.Host,
 			SaveDir: filepath.Join(m.env.Dir, "observations"), Secrets: m.env.Secrets,
 			Replaced: m.env.HadShell,
 		}
@@ -153,6 +159,7 @@ func (m *maker) servers(ctx context.Context) error {
 	client, err := mcp.Connect(ctx, mcp.Config{
 		Servers: m.env.Servers, Dir: m.env.Workspace, Environ: m.cfg.Environ, LookupEnv: m.cfg.LookupEnv,
 		Secrets: m.env.Secrets, HTTP: m.cfg.HTTP, Version: m.cfg.Version, Changed: m.env.Host.ReplaceMCP, Pool: m.pool,
+		Box: m.ownBox(), Conversation: m.env.Conversation,
 	})
 	if err != nil {
 		return err
@@ -171,6 +178,14 @@ func (m *maker) servers(ctx context.Context) error {
 	tools[0] = closer{tools[0], client.Close}
 	m.tools = append(m.tools, tools...)
 	return nil
+}
+
+// ownBox is the conversation's box if what runs in it cannot be shared.
+func (m *maker) ownBox() sandbox.Box {
+	if m.env.Box == nil || m.env.Box.Level() == sandbox.Off || m.env.Box.Level() == sandbox.External {
+		return nil
+	}
+	return m.env.Box
 }
 
 // missing tells the model and the person about a server that cannot be used, without

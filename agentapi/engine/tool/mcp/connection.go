@@ -2,13 +2,13 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"os/exec"
 	"regexp"
 	"strings"
 	"sync"
@@ -18,6 +18,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/internal/redact"
+	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
 const (
@@ -42,7 +43,7 @@ type connection struct {
 	mu      sync.Mutex // held while connecting, so that there is one session
 	session *sdk.ClientSession
 	closed  bool
-	process *exec.Cmd
+	process *program
 	lost    chan struct{} // closed when the session is
 	http    *headers
 
@@ -56,6 +57,9 @@ func newConnection(p *Pool, m *member) *connection {
 		told: make(chan struct{}, 1), users: map[*member]struct{}{},
 	}
 	c.cfg.Secrets, c.cfg.Changed = nil, nil // a conversation's own
+	if c.cfg.Box == nil {
+		c.cfg.Box = p.box
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	c.stop = stop
 	c.wg.Go(func() { c.refreshWhenTold(ctx) })
@@ -147,17 +151,11 @@ func hostOnly(s string) string {
 func (c *connection) transport() (sdk.Transport, *lastWords, error) {
 	words := &lastWords{}
 	if c.server.Transport == "stdio" {
-		cmd := exec.Command(c.server.Command, c.server.Args...) //nolint:noctx // it ends with Close
-		cmd.Dir = c.cfg.Dir
-		if c.server.Cwd != "" {
-			cmd.Dir = c.server.Cwd
-		}
-		cmd.Env = tool.CleanEnvironment(c.cfg.Environ, c.server.Env)
-		cmd.Stderr = words
-		cmd.WaitDelay = endWait
-		ownGroup(cmd)
-		c.process = cmd
-		return &sdk.CommandTransport{Command: cmd, TerminateDuration: endWait}, words, nil
+		c.process = &program{words: words, box: c.cfg.Box, start: sandbox.Program{
+			Args: append([]string{c.server.Command}, c.server.Args...), Dir: cmp.Or(c.server.Cwd, c.cfg.Dir),
+			Env: tool.CleanEnvironment(c.cfg.Environ, c.server.Env),
+		}}
+		return c.process, words, nil
 	}
 	set, err := c.server.headers()
 	if err != nil {
@@ -272,7 +270,7 @@ func (c *connection) end() {
 // killProcess ends what is left of a program's process group.
 func (c *connection) killProcess() {
 	if c.process != nil {
-		killGroup(c.process)
+		_ = c.process.kill() // it may have ended
 		c.process = nil
 	}
 }

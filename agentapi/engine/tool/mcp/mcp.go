@@ -26,6 +26,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
 const (
@@ -56,6 +57,10 @@ type Config struct {
 	Changed func([]tool.Tool)
 	// Pool has the servers that are shared; nil: none are.
 	Pool *Pool
+	// Box is where servers over stdio run that Conversation alone uses. Nil: they
+	// run in the box of the pool, and may be shared.
+	Box          sandbox.Box
+	Conversation string
 }
 
 // Client is the servers of one conversation. Its methods may be called at the
@@ -72,7 +77,7 @@ type Client struct {
 // [Client.Warnings]. The error is ctx's.
 func Connect(ctx context.Context, cfg Config) (*Client, error) {
 	if cfg.Pool == nil {
-		cfg.Pool = NewPool()
+		cfg.Pool = NewPool(sandbox.Outside(sandbox.Off, sandbox.Mark{}))
 	}
 	find := func(name string) (string, error) {
 		value, err := cfg.Secrets.Value(ctx, name)

@@ -26,7 +26,7 @@ type member struct {
 }
 
 func newMember(c *Client, name string, s server, prefix bool) (*member, error) {
-	key, err := keyOf(s, c.cfg.Dir)
+	key, err := keyOf(s, c.cfg)
 	return &member{client: c, name: name, server: s, key: key, prefix: prefix}, err
 }
 

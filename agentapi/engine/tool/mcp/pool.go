@@ -7,6 +7,8 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
 const (
@@ -23,6 +25,8 @@ const (
 // Pool is the servers that the conversations of this process share. Its
 // methods may be called at the same time.
 type Pool struct {
+	box sandbox.Box // of the servers over stdio
+
 	mu    sync.Mutex
 	live  map[string]*connection
 	lists map[string]known // of servers by key.list
@@ -35,9 +39,10 @@ type known struct {
 	until time.Time
 }
 
-// NewPool makes a pool. What is in it ends with the Clients that use it.
-func NewPool() *Pool {
-	return &Pool{live: map[string]*connection{}, lists: map[string]known{}}
+// NewPool makes a pool, whose servers over stdio run in a box. What is in it ends
+// with the Clients that use it.
+func NewPool(box sandbox.Box) *Pool {
+	return &Pool{box: box, live: map[string]*connection{}, lists: map[string]known{}}
 }
 
 // key names a server. Its parts are hashes: the settings hold secrets.
@@ -46,13 +51,16 @@ type key struct {
 	list string // of the settings: in each directory it is taken to have the same tools
 }
 
-func keyOf(s server, dir string) (key, error) {
+func keyOf(s server, cfg Config) (key, error) {
 	type plain server
 	data, err := json.Marshal(plain(s))
 	list := sha256.Sum256(data)
 	k := key{string(list[:]), string(list[:])}
 	if s.Transport == "stdio" && s.Cwd == "" {
-		k.live += dir
+		k.live += cfg.Dir
+	}
+	if s.Transport == "stdio" && cfg.Box != nil {
+		k.live += "\x00" + cfg.Conversation
 	}
 	return k, err
 }

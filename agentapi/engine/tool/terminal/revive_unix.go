@@ -21,7 +21,7 @@ const (
 // the last command is over. A shell that a command has stopped goes on. Where
 // the system does not tell what a process waits for, nothing is ever stranded.
 func (s *session) stranded() bool {
-	pid := s.cmd.Process.Pid
+	pid := s.pid
 	for start := time.Now(); ; time.Sleep(strandedFor / 4) { //nolint:forbidigo // real time: another process is waited for
 		switch whereIs(pid) {
 		case stopped:

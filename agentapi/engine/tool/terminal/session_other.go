@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
+	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
 const supported = false
@@ -17,7 +18,7 @@ type session struct {
 	wake, gone chan struct{}
 }
 
-func startSession(context.Context, string, string, []string, *secretenv.Registry) (*session, error) {
+func startSession(context.Context, sandbox.Box, sandbox.Program, *secretenv.Registry) (*session, error) {
 	return nil, errors.ErrUnsupported
 }
 

@@ -9,18 +9,17 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
+	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
 // supported says that there can be a session here.
@@ -59,7 +58,9 @@ const (
 type session struct {
 	master, slave *os.File
 	commands      *os.File
-	cmd           *exec.Cmd
+	process       sandbox.Process
+	pid           int
+	code          int // how it ended, once gone is closed
 	nonce         string
 	modes         *unix.Termios // of the terminal when a command begins
 
@@ -84,29 +85,29 @@ type write struct {
 	data []byte
 }
 
-// startSession starts a shell in dir and waits until it is ready.
-func startSession(ctx context.Context, shell, dir string, env []string, registry *secretenv.Registry) (*session, error) {
+// startSession starts a shell and waits until it is ready.
+func startSession(ctx context.Context, box sandbox.Box, shell sandbox.Program, registry *secretenv.Registry) (*session, error) {
 	s := &session{
 		nonce: rand.Text(), mask: registry.Masker(), out: &output{},
 		send: make(chan write, 2), wake: make(chan struct{}, 1), gone: make(chan struct{}), drained: make(chan struct{}),
 	}
 	s.marks = newMarkers(s.nonce)
 	s.clean.emit = func(p []byte) { s.out.write(s.mask.Write(p)) }
-	if err := s.start(shell, dir, env); err != nil {
-		return nil, fmt.Errorf("start %s in %s: %w", shell, dir, err)
+	if err := s.start(ctx, box, shell); err != nil {
+		return nil, fmt.Errorf("start %s in %s: %w", shell.Args[0], shell.Dir, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	s.run("IFS= read -r -d '' -u 3 __ohgw_cmd && eval \"$__ohgw_cmd\"", s.initialise()+"\x00")
 	if err := s.waitFor(ctx, 0); err != nil {
 		s.close()
-		return nil, fmt.Errorf("start %s in %s: %w", shell, dir, err)
+		return nil, fmt.Errorf("start %s in %s: %w", shell.Args[0], shell.Dir, err)
 	}
 	s.takeOutput("") // what a shell says when it starts is not for the model
 	return s, nil
 }
 
-func (s *session) start(shell, dir string, env []string) (err error) {
+func (s *session) start(ctx context.Context, box sandbox.Box, shell sandbox.Program) (err error) {
 	var files []*os.File
 	defer func() {
 		if err != nil {
@@ -135,22 +136,17 @@ func (s *session) start(shell, dir string, env []string) (err error) {
 	files = append(files, status, statusOut)
 
 	s.commands = commands
-	// Not of a context: the shell outlives the call that starts it, and is
-	// ended by close.
-	s.cmd = exec.Command(shell, "--noprofile", "--norc", "--noediting", "-i") //nolint:noctx // it ends with Close
-	s.cmd.Dir, s.cmd.Env = dir, append(env, "PS1=", "PS2=", "BASH_SILENCE_DEPRECATION_WARNING=1")
-	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = s.slave, s.slave, s.slave
-	s.cmd.ExtraFiles = []*os.File{commandsIn, statusOut}
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := s.cmd.Start(); err != nil {
+	shell.Files = []*os.File{s.slave, s.slave, s.slave, commandsIn, statusOut}
+	if s.process, err = box.Start(ctx, shell); err != nil {
 		return err
 	}
+	s.pid = s.process.PID()
 	closeAll(commandsIn, statusOut)
 	s.wg.Go(s.readOutput)
 	s.wg.Go(func() { s.readStatus(status) })
 	s.wg.Go(s.write)
 	s.wg.Go(func() {
-		_ = s.cmd.Wait()
+		s.code, _ = s.process.Wait()
 		// Now the output ends when no other program has the terminal.
 		closeAll(s.slave, status)
 		close(s.gone)
@@ -481,10 +477,7 @@ func (s *session) write() {
 // exitCode is how the dead shell ended.
 func (s *session) exitCode() int {
 	<-s.gone
-	if status, ok := s.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return 128 + int(status.Signal())
-	}
-	return s.cmd.ProcessState.ExitCode()
+	return s.code
 }
 
 // resize sends the programs the new size.

@@ -46,7 +46,7 @@ func (s *session) insist(sig syscall.Signal, seq uint64) (ended bool) {
 	late := time.NewTimer(obeyWait)
 	defer late.Stop()
 	told := map[int]bool{}
-	for ; ; told[s.cmd.Process.Pid] = true {
+	for ; ; told[s.pid] = true {
 		if group := s.foreground(); !told[group] {
 			told[group] = true
 			_ = syscall.Kill(-group, sig)
@@ -72,7 +72,7 @@ func (s *session) insist(sig syscall.Signal, seq uint64) (ended bool) {
 // shell that has just read its command ignores a signal, and so does a process
 // that does not run its program yet: the signal waits for that.
 func (s *session) signal(sig syscall.Signal, seq uint64) {
-	shell := s.cmd.Process.Pid
+	shell := s.pid
 	waitUntil(obeyWait, func() bool {
 		group := s.foreground()
 		return s.over(seq) || !s.alive() || group != shell && !sameProgram(group, shell)
@@ -100,7 +100,7 @@ func (s *session) foreground() int {
 		return err
 	})
 	if err != nil || group <= 1 {
-		return s.cmd.Process.Pid
+		return s.pid
 	}
 	return group
 }
@@ -137,7 +137,7 @@ func (s *session) close() {
 
 // kill ends the programs, who may clean up, and then the shell.
 func (s *session) kill() {
-	pid := s.cmd.Process.Pid
+	pid := s.pid
 	if others := descendants(pid); len(others) > 0 {
 		for _, p := range others {
 			_ = syscall.Kill(p, syscall.SIGTERM)

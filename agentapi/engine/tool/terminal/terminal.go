@@ -16,7 +16,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os/exec"
 	"regexp"
 	"strings"
 	"sync"
@@ -26,6 +25,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
 // Config is what a Terminal needs.
@@ -37,7 +37,9 @@ type Config struct {
 	// Environ is the environment of ohgw; only a part is passed on, see
 	// [tool.CleanEnvironment].
 	Environ []string
-	Params  Params
+	// Box is where the shell runs; nil: outside of every sandbox.
+	Box    sandbox.Box
+	Params Params
 	// SaveDir gets the whole of an output that is too long to show; empty
 	// stands for nowhere.
 	SaveDir string
@@ -92,7 +94,10 @@ func New(cfg Config) (*Terminal, error) {
 				"correct env in the tool's params", nil)
 		}
 	}
-	shell, err := findShell(cfg.Params.ShellPath)
+	if cfg.Box == nil {
+		cfg.Box = sandbox.Outside(sandbox.Off, sandbox.Mark{})
+	}
+	shell, err := findShell(cfg.Params.ShellPath, cfg.Environ)
 	if err != nil {
 		return nil, err
 	}
@@ -106,8 +111,8 @@ func New(cfg Config) (*Terminal, error) {
 const replacedNote = "[The shell of the earlier commands was closed meanwhile, and this is a new one: the working directory, variables and functions are as at " +
 	"the beginning, and programs that ran in the background have ended.]\n"
 
-func findShell(path string) (string, error) {
-	shell, err := exec.LookPath(cmp.Or(path, "bash"))
+func findShell(path string, environ []string) (string, error) {
+	shell, err := sandbox.Find(cmp.Or(path, "bash"), environ)
 	if err == nil {
 		return shell, nil
 	}
@@ -273,7 +278,7 @@ func (t *Terminal) begin(ctx context.Context, command string, r *reply) error {
 	}
 	if t.session == nil {
 		t.endLeftovers()
-		s, err := startSession(ctx, t.shell, t.cfg.Dir, t.environment(), t.cfg.Secrets)
+		s, err := startSession(ctx, t.cfg.Box, t.program(), t.cfg.Secrets)
 		if err != nil {
 			return err
 		}
@@ -326,6 +331,14 @@ func exports(vars []secretenv.Variable) string {
 		fmt.Fprintf(&b, "export %s='%s'\n", v.Name, strings.ReplaceAll(v.Value(), "'", `'\''`))
 	}
 	return b.String()
+}
+
+// program is the shell.
+func (t *Terminal) program() sandbox.Program {
+	return sandbox.Program{
+		Args: []string{t.shell, "--noprofile", "--norc", "--noediting", "-i"}, Dir: t.cfg.Dir, Terminal: true,
+		Env: append(t.environment(), "PS1=", "PS2=", "BASH_SILENCE_DEPRECATION_WARNING=1"),
+	}
 }
 
 func (t *Terminal) environment() []string {

@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ohgw/ohgw/agentapi/engine/skill"
+	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/internal/sandbox"
+)
+
+// tools makes the tools of a conversation, and the box in which they run programs.
+// The last one closes the box.
+func (b *Backend) tools(ctx context.Context, e ToolEnv, skills []skill.Skill) ([]tool.Tool, error) {
+	box, err := b.cfg.Boxes(ctx, BoxEnv{Conversation: e.Conversation, Dir: e.Dir, Workspace: e.Workspace})
+	if err != nil {
+		return nil, err
+	}
+	e.Box = box
+	tools, err := b.cfg.NewTools(ctx, e)
+	if err != nil {
+		return nil, errors.Join(err, box.Close())
+	}
+	read := skill.Tool(skill.ToolConfig{
+		Skills: skills, Workspace: e.Workspace, Box: box, Env: b.cfg.SkillEnv, Invoked: e.Host.SkillInvoked,
+	})
+	if read != nil {
+		tools = append(tools, read)
+	}
+	if len(tools) == 0 {
+		return nil, box.Close()
+	}
+	tools = slices.Clone(tools)
+	last := len(tools) - 1
+	tools[last] = boxed{tools[last], box}
+	return tools, nil
+}
+
+// boxed is the tool that is closed last, and the box of all of them with it.
+type boxed struct {
+	tool.Tool
+
+	box sandbox.Box
+}
+
+// Close ends the tool and what is left in the box.
+func (t boxed) Close() error {
+	err := t.Tool.Close()
+	if closed := t.box.Close(); closed != nil {
+		err = errors.Join(err, fmt.Errorf("close the sandbox: %w", closed))
+	}
+	return err
+}
+
+// Held is what the tool keeps.
+func (t boxed) Held() int64 {
+	if h, ok := t.Tool.(tool.Holder); ok {
+		return h.Held()
+	}
+	return 0
+}

@@ -1,0 +1,39 @@
+package sandbox
+
+import (
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Find is the path of a program: of a name without a slash, what the PATH of env
+// (NAME=value) finds, or that of ohgw where env is nil. Directories of PATH that
+// are not absolute do not count. The error is an [exec.Error].
+func Find(name string, env []string) (string, error) {
+	switch {
+	case env == nil || runtime.GOOS == "windows" || filepath.IsAbs(name):
+		return exec.LookPath(name)
+	case strings.ContainsRune(name, '/'):
+		return name, nil // below the directory in which the program starts
+	}
+	for _, dir := range filepath.SplitList(variable(env, "PATH")) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return path, nil
+		}
+	}
+	return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
+}
+
+// variable is the value of a variable, the last one if there are several.
+func variable(env []string, name string) (value string) {
+	for _, entry := range env {
+		if n, v, ok := strings.Cut(entry, "="); ok && n == name {
+			value = v
+		}
+	}
+	return value
+}
