@@ -29,6 +29,7 @@ type answer struct {
 	id       string
 	created  int64
 	progress int        // bytes shown
+	thought  bool       // the last of them were a text without a line end
 	text     chats.Text // told, where there is no chat
 	note     string     // what the user must know besides the answer
 }
@@ -82,7 +83,9 @@ func isGap(err error) bool { return errors.Is(err, run.ErrBehind) || errors.Is(e
 
 // showsText reports whether the client is shown text while it is made. All others
 // get the answer from the end of the job, and miss nothing where there is a gap.
-func (a *answer) showsText() bool { return a.call.Stream && !a.x.d.cfg.AnswerOnly }
+func (a *answer) showsText() bool {
+	return a.call.Stream && !a.x.d.cfg.AnswerOnly && a.call.schema == nil
+}
 
 // next waits for the next update, no longer than until quiet if there is a limit.
 func (a *answer) next(ctx context.Context, every time.Duration, quiet time.Time) (turn.Update, error) {
@@ -97,17 +100,39 @@ func (a *answer) next(ctx context.Context, every time.Duration, quiet time.Time)
 // reasoning is a line of progress as it is shown, or nothing.
 func (a *answer) reasoning(u turn.Update) string {
 	line := u.Text + "\n"
+	if a.thought && u.Text != "" {
+		line = "\n" + line
+	}
 	if u.Text == "" || a.x.d.cfg.HideProgress || a.progress+len(line) > maxProgress {
 		return ""
 	}
 	a.progress += len(line)
+	a.thought = false
 	return line
+}
+
+// thoughts is a piece of text as it is shown where the answer has a format: what
+// the agent says on the way is no part of the document.
+func (a *answer) thoughts(u turn.Update) string {
+	text := u.Text
+	if !a.thought { // it begins a line
+		text = strings.TrimLeft(text, "\n")
+	}
+	if text == "" || a.x.d.cfg.HideProgress || a.progress+len(text) > maxProgress {
+		return ""
+	}
+	a.progress += len(text)
+	a.thought = true
+	return text
 }
 
 // end reads how the job ended.
 func (a *answer) end(ctx context.Context) ending {
 	res, err := a.att.Result()
 	e := endingOf(res, err)
+	if a.call.schema != nil {
+		e = e.formed()
+	}
 	e.context = a.contextOf(res.Context)
 	if e.status != "" {
 		a.x.note(slog.String("run_status", e.status))

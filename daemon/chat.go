@@ -20,6 +20,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/housekeeping"
 	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/daemon/run"
+	"github.com/ohgw/ohgw/daemon/structured"
 )
 
 const (
@@ -45,6 +46,9 @@ type call struct {
 	chat    *chats.ID    // what the client calls the chat; nil: nothing
 	visit   *chats.Visit // to that chat; nil until it is admitted
 	asked   string       // the message whose answer is to go on; empty: a new one is asked
+
+	// schema is what the answer has to satisfy; nil: it may be any text.
+	schema *structured.Schema
 
 	workspace string // the directory that the client names for a new conversation
 	// continues is the conversation that the client names in another way than by
@@ -164,7 +168,11 @@ func (d *Daemon) readCall(x *exchange, r *http.Request) (*call, error) {
 	if err := d.checkHosts(r.Context(), parsed.Images); err != nil {
 		return nil, err
 	}
-	return &call{ChatRequest: parsed, route: routeChat, options: options}, nil
+	schema, err := schemaOf(parsed.Format)
+	if err != nil {
+		return nil, err
+	}
+	return &call{ChatRequest: parsed, route: routeChat, options: options, schema: schema}, nil
 }
 
 // checkHosts refuses images whose host is a name for a private address. The
@@ -209,6 +217,10 @@ func (d *Daemon) submit(r *http.Request, client Client, c *call, profile agentap
 	}
 	if c.prepare != nil {
 		c.prepare(&req)
+	}
+	if c.schema != nil {
+		req.Form = (&former{d: d, schema: c.schema, profile: profile.Name, question: c.Text}).form
+		req.Message.Text += "\n\n" + c.schema.Instruction()
 	}
 	att, err := d.begin(ctx, c, req)
 	if err != nil || !att.Replayed() || att.RepeatsUntil().IsZero() {

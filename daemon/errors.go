@@ -106,7 +106,7 @@ func rowOf(code string) row {
 		return row{http.StatusTooManyRequests, limit, 4, false}
 	case codeServerUnavailable, codeAgentUnavailable, codeNotReady:
 		return row{http.StatusServiceUnavailable, server, 2, false}
-	case codeServerError, codeServerLost, codeLLM:
+	case codeServerError, codeServerLost, codeLLM, codeUnstructured:
 		return row{http.StatusBadGateway, server, 0, true}
 	case codeRunTimeout:
 		return row{http.StatusGatewayTimeout, server, 0, true}
@@ -179,6 +179,7 @@ func explain(err error) *problem {
 		{run.ErrStopped, codeRunInterrupted, "The request was cancelled before its run started."},
 		{run.ErrInterrupted, codeRunInterrupted, "The run was interrupted when ohgw stopped; the conversation keeps the work done so far."},
 		{run.ErrAbandoned, codeRunInterrupted, "The run was stopped because its client disconnected; the conversation keeps the work done so far. Use a new Idempotency-Key to run it again."},
+		{run.ErrForm, codeUnstructured, "The answer of the agent is not in the JSON format that was asked for."},
 		{run.ErrBehind, codeReaderTooSlow, "The client read the answer too slowly, so the rest was not sent. The conversation has the whole answer."},
 		{run.ErrTrimmed, codeReaderTooSlow, "The answer is too long to be streamed again from its beginning. Send the request without \"stream\" to get its end; the conversation has all of it."},
 		{agentapi.ErrUnavailable, codeServerUnavailable, "The agent-server cannot be reached; nothing was started."},

@@ -15,6 +15,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/housekeeping"
 	"github.com/ohgw/ohgw/daemon/metrics"
 	"github.com/ohgw/ohgw/daemon/openai"
+	"github.com/ohgw/ohgw/daemon/structured"
 	"github.com/ohgw/ohgw/internal/sse"
 )
 
@@ -97,6 +98,7 @@ func (d *Daemon) housekeep(ctx context.Context, x *exchange, c *call, profile ag
 // directAnswer asks the LLM, and falls back to the rule.
 func (d *Daemon) directAnswer(ctx context.Context, c *call, profile string, task housekeeping.Task) (answer Completion, by string, err error) {
 	ruled, hasRule := task.ByRule(c.Text)
+	hasRule = hasRule && c.schema == nil // a rule knows no format
 	switch {
 	case d.cfg.Housekeeping == HousekeepingRule && hasRule, d.cfg.Complete == nil && hasRule:
 		return Completion{Text: ruled}, byRule, nil
@@ -121,13 +123,9 @@ func (d *Daemon) directAnswer(ctx context.Context, c *call, profile string, task
 	limited, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	defer context.AfterFunc(d.life, cancel)()
-	answer, err = d.cfg.Complete(limited, prompt(c, profile))
+	answer, err = d.completion(limited, c, profile, task)
 	if err == nil {
-		var ok bool
-		if answer.Text, ok = task.Shaped(answer.Text); ok {
-			return answer, byLLM, nil
-		}
-		err = errors.New("the answer is not in the format that the task requires")
+		return answer, byLLM, nil
 	}
 	if ctx.Err() != nil {
 		return answer, "", ctx.Err()
@@ -142,11 +140,38 @@ func (d *Daemon) directAnswer(ctx context.Context, c *call, profile string, task
 	return Completion{Text: ruled, Usage: answer.Usage}, byRule, nil
 }
 
+// completion asks the LLM for an answer in the format of the task, or of the call.
+func (d *Daemon) completion(ctx context.Context, c *call, profile string, task housekeeping.Task) (answer Completion, err error) {
+	p := prompt(c, profile)
+	if c.schema == nil {
+		if answer, err = d.cfg.Complete(ctx, p); err != nil {
+			return answer, err
+		}
+		var ok bool
+		if answer.Text, ok = task.Shaped(answer.Text); !ok {
+			err = errors.New("the answer is not in the format that the task requires")
+		}
+		return answer, err
+	}
+	f := former{d: d, profile: profile}
+	asked := make([]structured.Message, 0, len(p.Messages))
+	for _, m := range p.Messages {
+		asked = append(asked, structured.Message(m))
+	}
+	asked[len(asked)-1].Text += "\n\n" + c.schema.Instruction()
+	answer.Text, err = c.schema.Converse(ctx, asked, func(ctx context.Context, asked []structured.Message) (string, error) {
+		return f.ask(ctx, asked, &answer.Usage)
+	})
+	return answer, err
+}
+
 // cannotAnswer is the problem of a direct call that failed.
 func (d *Daemon) cannotAnswer(err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return newProblem(codeLLM, "The model did not answer within "+directWait.String()+"; try again later.", err)
+	case isFlaw(err):
+		return newProblem(codeUnstructured, "The model's answer does not satisfy the schema, not even after a correction: "+err.Error()+".", cause(err))
 	case errors.Is(err, agentapi.ErrRefused), errors.Is(err, agentapi.ErrUnsupported):
 		return newProblem(codeLLM, agentapi.PublicMessage(err, "The model cannot be called."), withoutWords(err))
 	}

@@ -32,6 +32,7 @@ type ending struct {
 	usage  openai.Usage
 	cost   float64 // US dollars; 0 if nobody knows it
 	answer string
+	form   bool // the answer has a format, see formed
 	// waiting are the actions that wait for a confirmation.
 	waiting []openai.WaitingAction
 	// context and actions are for clients that want details.
@@ -113,7 +114,7 @@ func statusOf(code string) string {
 		return statusTimeout
 	case codeRunInterrupted:
 		return statusCancelled
-	case codeServerLost, codeAgentLost, codeReaderTooSlow:
+	case codeServerLost, codeAgentLost, codeReaderTooSlow, codeUnstructured:
 		return statusError
 	default:
 		return "" // nothing was started, or nobody knows
@@ -151,8 +152,11 @@ func waitingDetail(actions []turn.Action) string {
 	return b.String()
 }
 
-// text is the whole answer with its notice.
+// text is the whole answer with its notice. Nothing is added to a document.
 func (e ending) text() string {
+	if e.form {
+		return e.answer
+	}
 	added := e.added()
 	if e.answer == "" || added == "" {
 		return e.answer + added
@@ -172,7 +176,8 @@ func (e ending) added() string {
 // other place for; nil if there is nothing of that.
 // Before is how much of the streamed text is not the answer.
 func (e ending) extension(before int) *openai.Extension {
-	if e.status == statusFinished && e.cost == 0 && before == 0 && e.context == (openai.Context{}) && len(e.actions) == 0 {
+	told := !e.form || e.notice == "" || e.refusal() != "" // the notice has another place
+	if told && e.status == statusFinished && e.cost == 0 && before == 0 && e.context == (openai.Context{}) && len(e.actions) == 0 {
 		return nil
 	}
 	return &openai.Extension{

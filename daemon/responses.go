@@ -93,8 +93,12 @@ func (d *Daemon) readResponse(x *exchange, r *http.Request) (*response, error) {
 	if err := d.checkHosts(r.Context(), parsed.Images); err != nil {
 		return nil, err
 	}
+	schema, err := schemaOf(parsed.Format)
+	if err != nil {
+		return nil, err
+	}
 	p := &response{
-		call: &call{ChatRequest: &parsed.ChatRequest, route: routeResponses, options: options}, ask: parsed,
+		call: &call{ChatRequest: &parsed.ChatRequest, route: routeResponses, options: options, schema: schema}, ask: parsed,
 		d: d, client: x.client, codex: isCodex(r.Header),
 	}
 	p.prepare, p.write = p.prepareRun, p.writeDirect
@@ -258,7 +262,7 @@ func (p *response) prepareRun(req *run.Request) {
 	cfg := responses.Config{
 		Response: openai.Response{Model: rec.Model, Background: rec.Background, Echo: rec.Echo},
 		Store:    p.d.responses, Steps: p.ask.Stream && !p.d.cfg.AnswerOnly, Silent: p.d.cfg.HideProgress, AsksApproval: p.ask.AsksApproval,
-		Conclude: concludeResponse(p.codex), Failed: p.d.notStored, Now: p.d.cfg.Now,
+		Form: p.schema != nil, Conclude: concludeResponse(p.codex, p.schema != nil), Failed: p.d.notStored, Now: p.d.cfg.Now,
 	}
 	cfg.Record = rec
 	if p.repeatsChat() {
@@ -315,7 +319,7 @@ func (d *Daemon) notStored(err error) {
 func (p *response) writeDirect(x *exchange, answer Completion) error {
 	live := responses.NewLive(responses.Config{
 		Response: openai.Response{Model: p.ask.Model, Echo: p.ask.Echo}, Store: p.d.responses, Now: p.d.cfg.Now,
-		Conclude: concludeResponse(p.codex),
+		Conclude: concludeResponse(p.codex, false),
 	})
 	live.Admitted("", strings.ReplaceAll(uuid.New(), "-", ""), p.d.cfg.Now())
 	live.Finish(responses.Ending{Status: openai.ResponseCompleted, Answer: answer.Text, Usage: usageOf(answer.Usage)})

@@ -466,7 +466,7 @@ func TestResponsesThatCannotBeAsked(t *testing.T) {
 		"an item without a type":   {`{"model":"openhands_default","input":[{"content":"a"}]}`, "missing_required_parameter", "input[0].type"},
 		"a file":                   {`{"model":"openhands_default","input":[{"role":"user","content":[{"type":"input_file","file_id":"f"}]}]}`, "unsupported_content_type", "input[0].content[0]"},
 		"a stored prompt":          {input("x", `"prompt":{"id":"p"}`), "unsupported_parameter", "prompt"},
-		"a schema":                 {input("x", `"text":{"format":{"type":"json_schema"}}`), "unsupported_value", "text.format"},
+		"a schema":                 {input("x", `"text":{"format":{"type":"json_schema"}}`), "missing_required_parameter", "text.format.name"},
 		"a required tool":          {input("x", `"tool_choice":"required"`), "unsupported_value", "tool_choice"},
 		"a long metadata value":    {input("x", `"metadata":{"a":"`+long+`"}`), "invalid_value", "metadata.a"},
 		"metadata of a number":     {input("x", `"metadata":{"a":1}`), "invalid_type", "metadata.a"},

@@ -67,11 +67,20 @@ func (d *Daemon) live(rec *responses.Record) (*responses.Live, error) {
 	if rec.Status == openai.ResponseQueued || d.cfg.InProcess {
 		return nil, d.lost(rec)
 	}
+	schema, err := schemaOf(openai.StoredFormat(rec.Echo.Text))
+	if err != nil {
+		return nil, err
+	}
 	l := responses.NewLive(responses.Config{
 		Response: openai.Response{Model: rec.Model, Background: rec.Background, Echo: rec.Echo}, Record: rec, Store: d.responses,
-		Steps: !d.cfg.AnswerOnly, Silent: d.cfg.HideProgress, Conclude: concludeResponse(false), Failed: d.notStored, Now: d.cfg.Now,
+		Steps: !d.cfg.AnswerOnly, Silent: d.cfg.HideProgress, Form: schema != nil,
+		Conclude: concludeResponse(false, schema != nil), Failed: d.notStored, Now: d.cfg.Now,
 	})
-	att, err := d.runs.Rejoin(run.Request{Access: run.Access{Token: rec.Token}, Profile: rec.Profile, Observer: l}, run.Past{
+	req := run.Request{Access: run.Access{Token: rec.Token}, Profile: rec.Profile, Observer: l}
+	if schema != nil {
+		req.Form = (&former{d: d, schema: schema, profile: rec.Profile, question: rec.Text}).form
+	}
+	att, err := d.runs.Rejoin(req, run.Past{
 		Conversation: rec.Conversation, Answer: strings.TrimPrefix(rec.ID, responses.Prefix), Created: rec.Created, Base: rec.Base,
 	})
 	if err != nil {

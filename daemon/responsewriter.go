@@ -20,12 +20,19 @@ type responder struct {
 }
 
 // concludeResponse says how a run ends as a response. Codex sends a failed turn
-// again, except with a code that says that its request is wrong.
-func concludeResponse(codex bool) func(turn.Result, error) responses.Ending {
+// again, except with a code that says that its request is wrong. Form says that the
+// answer has a format.
+func concludeResponse(codex, form bool) func(turn.Result, error) responses.Ending {
 	return func(res turn.Result, err error) responses.Ending {
 		e := endingOf(res, err)
+		if form {
+			e = e.formed()
+		}
 		end := responses.Ending{
 			Status: openai.ResponseCompleted, Answer: e.answer, Notice: e.added(), Usage: e.usage, Extension: e.extension(0),
+		}
+		if form {
+			end.Notice, end.Refusal = "", e.refusal()
 		}
 		for _, a := range res.Waiting {
 			input := a.Detail

@@ -85,8 +85,14 @@ func (s *streamer) show(u turn.Update) error {
 			return s.send(s.chunks.Reasoning(s.buf[:0], line))
 		}
 	case turn.Text:
-		if !s.x.d.cfg.AnswerOnly {
+		switch {
+		case s.x.d.cfg.AnswerOnly:
+		case s.call.schema == nil:
 			return s.content(u.Text)
+		default:
+			if text := s.thoughts(u); text != "" {
+				return s.send(s.chunks.Reasoning(s.buf[:0], text))
+			}
 		}
 	}
 	return nil
@@ -117,7 +123,7 @@ func (s *streamer) finish(ctx context.Context) error {
 	}
 	before := max(0, s.sent-len(e.answer))
 	rest := e.text()
-	if !s.x.d.cfg.AnswerOnly { // the answer is there already
+	if s.showsText() { // the answer is there already
 		rest = e.added()
 		if rest != "" && e.answer != "" {
 			rest = "\n\n" + rest
@@ -125,6 +131,11 @@ func (s *streamer) finish(ctx context.Context) error {
 	}
 	if err := s.content(rest); err != nil {
 		return err
+	}
+	if why := e.refusal(); why != "" {
+		if err := s.send(s.chunks.Refusal(s.buf[:0], why)); err != nil {
+			return err
+		}
 	}
 	if err := s.send(s.chunks.Finish(s.buf[:0], e.finish, e.extension(before))); err != nil {
 		return err

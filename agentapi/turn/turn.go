@@ -156,6 +156,18 @@ func usageOf(s event.Stats) Usage {
 	return u
 }
 
+// Plus is u and v together.
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{
+		PromptTokens:     u.PromptTokens + v.PromptTokens,
+		CompletionTokens: u.CompletionTokens + v.CompletionTokens,
+		CachedTokens:     u.CachedTokens + v.CachedTokens,
+		CacheWriteTokens: u.CacheWriteTokens + v.CacheWriteTokens,
+		ReasoningTokens:  u.ReasoningTokens + v.ReasoningTokens,
+		Cost:             u.Cost + v.Cost,
+	}
+}
+
 // since is u - base, each number at least 0: totals can shrink when a
 // conversation was forked or its statistics were reset.
 func (u Usage) since(base Usage) Usage {

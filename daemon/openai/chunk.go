@@ -69,6 +69,9 @@ func (c *Chunks) Heartbeat(dst []byte, queue int) []byte {
 // Content is a piece of the answer.
 func (c *Chunks) Content(dst []byte, text string) []byte { return c.delta(dst, `"content":`, text) }
 
+// Refusal is a piece of why there is no answer in the form that was asked for.
+func (c *Chunks) Refusal(dst []byte, text string) []byte { return c.delta(dst, `"refusal":`, text) }
+
 // Reasoning is a piece of what the agent does on its way to the answer.
 func (c *Chunks) Reasoning(dst []byte, text string) []byte {
 	return c.delta(dst, `"reasoning_content":`, text)
@@ -201,6 +204,8 @@ type Completion struct {
 	Model   string
 	Created int64
 	Content string
+	// Refusal says why there is no content; empty: there is.
+	Refusal string
 	// Reasoning is left out if it is empty.
 	Reasoning string
 	Finish    string
@@ -213,13 +218,21 @@ type Completion struct {
 func (c *Completion) Append(dst []byte) []byte {
 	dst = c.appendHead(append(dst, '{'))
 	dst = append(dst, `,"choices":[{"index":0,"message":{"role":"assistant","content":`...)
-	dst = appendString(dst, c.Content)
-	dst = append(dst, `,"refusal":null,"annotations":[]`...)
+	dst = appendAnswer(dst, c.Content, c.Refusal)
+	dst = append(dst, `,"annotations":[]`...)
 	if c.Reasoning != "" {
 		dst = appendString(append(dst, `,"reasoning_content":`...), c.Reasoning)
 	}
 	dst = append(dst, `},"logprobs":null,"finish_reason":"`+c.Finish+`"}]`...)
 	return c.appendTail(dst)
+}
+
+// appendAnswer appends the content and the refusal, of which there is one.
+func appendAnswer(dst []byte, content, refusal string) []byte {
+	if refusal != "" {
+		return appendString(append(dst, `null,"refusal":`...), refusal)
+	}
+	return append(appendString(dst, content), `,"refusal":null`...)
 }
 
 // AppendFailure appends what takes the place of a completion where the status

@@ -12,7 +12,6 @@ func checkOptions(fields map[string][]byte) error {
 		{"functions", isArray},
 		{"tool_choice", checkToolChoice},
 		{"function_call", checkToolChoice},
-		{"response_format", checkResponseFormat},
 		{"modalities", checkModalities},
 		{"audio", checkAudio},
 		{"logprobs", checkLogprobs},
@@ -77,27 +76,6 @@ func checkToolChoice(v []byte, name string) error {
 		return unsupportedValue(name, cannot)
 	default:
 		return invalidType(name, "string or object", v)
-	}
-}
-
-func checkResponseFormat(v []byte, name string) error {
-	if kindOf(v) != "object" {
-		return invalidType(name, "object", v)
-	}
-	t := field(v, "type")
-	if t == nil {
-		return missing(name + ".type")
-	}
-	if kindOf(t) != "string" {
-		return invalidType(name+".type", "string", t)
-	}
-	switch s := decodeString(t); s {
-	case "text":
-		return nil
-	case "json_object", "json_schema":
-		return unsupportedValue(name, "must be text; an agent's answer cannot be forced into a format. Ask for it in the message.")
-	default:
-		return invalidValue(name+".type", "%s is not a known format; send text.", brief(s))
 	}
 }
 

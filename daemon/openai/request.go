@@ -39,6 +39,9 @@ type ChatRequest struct {
 	// go on.
 	Begun []Turn
 
+	// Format is the form that the answer has to have; nil: any text.
+	Format *Format
+
 	// Ignored names the fields that have no effect, sorted.
 	Ignored []string
 	// Digest identifies what was asked: equal for two bodies that differ in
@@ -84,6 +87,11 @@ func ParseChat(body []byte, limits Limits) (*ChatRequest, error) {
 	}
 	if err := checkOptions(fields); err != nil {
 		return nil, err
+	}
+	if v, ok := fields["response_format"]; ok {
+		if r.Format, err = readFormat(v, "response_format"); err != nil {
+			return nil, err
+		}
 	}
 	r.Ignored = ignored(fields)
 	r.Digest = digest(fields)

@@ -84,6 +84,11 @@ func TestParseChatReadsWhatClientsSend(t *testing.T) {
 		"options that change nothing": {
 			body(user(`"hi"`), `"n":1.0,"response_format":{"type":"text"},"modalities":["text"],"logprobs":false,"top_logprobs":0,"store":false,"tool_choice":"none","function_call":"auto","tools":[]`), plain,
 		},
+		"any object": {body(user(`"hi"`), `"response_format":{"type":"json_object"}`), openai.ChatRequest{Model: "m", Text: "hi", Format: &openai.Format{}}},
+		"a schema": {
+			body(user(`"hi"`), `"response_format":{"type":"json_schema","json_schema":{"name":"a","strict":null,"schema":{ "type":"object"}}}`),
+			openai.ChatRequest{Model: "m", Text: "hi", Format: &openai.Format{Schema: []byte(`{ "type":"object"}`), Param: "response_format.json_schema.schema"}},
+		},
 		"a choice that leaves the choice": {body(user(`"hi"`), `"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[]}}`), plain},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -182,8 +187,9 @@ func TestParseChatNamesWhatIsWrong(t *testing.T) {
 		"tool_choice odd":       {body(user(hi), `"tool_choice":"maybe"`), openai.CodeInvalidValue, "tool_choice"},
 		"tool_choice number":    {body(user(hi), `"tool_choice":1`), openai.CodeInvalidType, "tool_choice"},
 		"function_call named":   {body(user(hi), `"function_call":{"name":"f"}`), openai.CodeUnsupportedValue, "function_call"},
-		"json_object":           {body(user(hi), `"response_format":{"type":"json_object"}`), openai.CodeUnsupportedValue, "response_format"},
-		"json_schema":           {body(user(hi), `"response_format":{"type":"json_schema","json_schema":{}}`), openai.CodeUnsupportedValue, "response_format"},
+		"json_schema":           {body(user(hi), `"response_format":{"type":"json_schema"}`), openai.CodeMissingParameter, "response_format.json_schema"},
+		"json_schema string":    {body(user(hi), `"response_format":{"type":"json_schema","json_schema":"a"}`), openai.CodeInvalidType, "response_format.json_schema"},
+		"json_schema no name":   {body(user(hi), `"response_format":{"type":"json_schema","json_schema":{}}`), openai.CodeMissingParameter, "response_format.json_schema.name"},
 		"format odd":            {body(user(hi), `"response_format":{"type":"yaml"}`), openai.CodeInvalidValue, "response_format.type"},
 		"format without type":   {body(user(hi), `"response_format":{}`), openai.CodeMissingParameter, "response_format.type"},
 		"format type number":    {body(user(hi), `"response_format":{"type":1}`), openai.CodeInvalidType, "response_format.type"},

@@ -49,6 +49,7 @@ type OutputItem struct {
 	Arguments string // of the action, JSON
 
 	Message bool
+	Refusal bool     // of a message: its text says why there is no answer
 	Status  string   // of a message
 	Text    string   // of a message
 	Summary []string // of a reasoning item
@@ -59,6 +60,19 @@ type outputText struct {
 	Text        string `json:"text"`
 	Annotations []any  `json:"annotations"`
 	Logprobs    []any  `json:"logprobs"`
+}
+
+type refusalContent struct {
+	Type    string `json:"type"`
+	Refusal string `json:"refusal"`
+}
+
+// part is the content of a message that has said this text.
+func (i OutputItem) part(text string) any {
+	if i.Refusal {
+		return refusalContent{"refusal", text}
+	}
+	return textPart(text)
 }
 
 type summaryText struct {
@@ -74,16 +88,16 @@ func textPart(text string) outputText {
 // content yet.
 func (i OutputItem) MarshalJSON() ([]byte, error) {
 	if i.Message {
-		content := []outputText{}
+		content := []any{}
 		if i.Status != ResponseInProgress {
-			content = append(content, textPart(i.Text))
+			content = append(content, i.part(i.Text))
 		}
 		return marshal(struct {
-			ID      string       `json:"id"`
-			Type    string       `json:"type"`
-			Role    string       `json:"role"`
-			Status  string       `json:"status"`
-			Content []outputText `json:"content"`
+			ID      string `json:"id"`
+			Type    string `json:"type"`
+			Role    string `json:"role"`
+			Status  string `json:"status"`
+			Content []any  `json:"content"`
 		}{i.ID, "message", "assistant", i.Status, content})
 	}
 	if i.Tool != "" {
@@ -119,7 +133,6 @@ type wireResponse struct {
 	Model        string         `json:"model"`
 	Output       []OutputItem   `json:"output"`
 	ServiceTier  string         `json:"service_tier"`
-	Text         textFormat     `json:"text"`
 	ToolChoice   string         `json:"tool_choice"`
 	Tools        []any          `json:"tools"`
 	TopLogprobs  int            `json:"top_logprobs"`
@@ -135,12 +148,6 @@ type incomplete struct {
 
 type named struct {
 	ID string `json:"id"`
-}
-
-type textFormat struct {
-	Format struct {
-		Type string `json:"type"`
-	} `json:"format"`
 }
 
 type responseUsage struct {
@@ -162,7 +169,9 @@ func (r *Response) MarshalJSON() ([]byte, error) {
 		ID: r.ID, Object: "response", Created: r.Created, Status: r.Status, Background: r.Background, Error: r.Error, Model: r.Model, Output: r.Output,
 		ServiceTier: serviceTier, ToolChoice: "auto", Tools: []any{}, Echo: r.Echo, Extension: r.Extension,
 	}
-	w.Text.Format.Type = "text"
+	if len(w.Text) == 0 {
+		w.Text = json.RawMessage(`{"format":{"type":"text"}}`)
+	}
 	if w.Output == nil {
 		w.Output = []OutputItem{}
 	}

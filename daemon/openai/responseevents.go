@@ -35,11 +35,12 @@ type ResponseEvents struct {
 	// Emit takes the next event.
 	Emit func(StreamEvent)
 
-	res    *Response
-	number int
-	open   bool // the last item of the output
-	part   bool // of that, a part of a summary
-	text   strings.Builder
+	res     *Response
+	number  int
+	open    bool // the last item of the output
+	part    bool // of that, a part of a summary
+	thought bool // that part is text, and more of it may come
+	text    strings.Builder
 }
 
 // NewResponseEvents makes the events of r, which it completes.
@@ -70,6 +71,46 @@ func (e *ResponseEvents) Progress(line string) {
 	e.openPart()
 	e.text.WriteString(line)
 	e.item("response.reasoning_summary_text.delta", numeral("summary_index", len(e.last().Summary)), text("delta", line))
+}
+
+// Thought adds a piece of text to what the agent does: what it says on its way to
+// an answer that has a form.
+func (e *ResponseEvents) Thought(piece string) {
+	switch {
+	case e.open && e.last().Message:
+		e.closeItem(ResponseCompleted)
+	case e.part && !e.thought && e.text.Len() > 0:
+		e.closePart()
+	}
+	if !e.open {
+		e.openItem(false)
+	}
+	if !e.part || e.text.Len() == 0 {
+		piece = strings.TrimLeft(piece, "\n")
+	}
+	for piece != "" {
+		var head string
+		head, piece = Piece(piece)
+		e.openPart()
+		e.thought = true
+		e.text.WriteString(head)
+		e.item("response.reasoning_summary_text.delta", numeral("summary_index", len(e.last().Summary)), text("delta", head))
+	}
+}
+
+// Refuse is a message that says why there is no answer in the form that was asked
+// for.
+func (e *ResponseEvents) Refuse(reason string) {
+	if e.open {
+		e.closeItem(ResponseCompleted)
+	}
+	e.openContent(true)
+	for reason != "" {
+		var head string
+		head, reason = Piece(reason)
+		e.text.WriteString(head)
+		e.item("response.refusal.delta", numeral("content_index", 0), text("delta", head))
+	}
 }
 
 // Text adds a piece of what the agent says.
@@ -152,8 +193,14 @@ func (e *ResponseEvents) openMessage() {
 	if e.open {
 		e.closeItem(ResponseCompleted)
 	}
+	e.openContent(false)
+}
+
+// openContent opens a message with its one part.
+func (e *ResponseEvents) openContent(refusal bool) {
 	e.openItem(true)
-	e.item("response.content_part.added", numeral("content_index", 0), raw("part", mustEncode(textPart(""))))
+	e.last().Refusal = refusal
+	e.item("response.content_part.added", numeral("content_index", 0), raw("part", mustEncode(e.last().part(""))))
 }
 
 func (e *ResponseEvents) openItem(message bool) {
@@ -162,7 +209,7 @@ func (e *ResponseEvents) openItem(message bool) {
 		item = OutputItem{ID: e.NewID("msg_"), Message: true, Status: ResponseInProgress}
 	}
 	e.res.Output = append(e.res.Output, item)
-	e.open, e.part = true, false
+	e.open, e.part, e.thought = true, false, false
 	e.text.Reset()
 	e.emit("response.output_item.added", e.index(), raw("item", mustEncode(item)))
 }
@@ -173,8 +220,12 @@ func (e *ResponseEvents) closeItem(status string) {
 	if item.Message {
 		item.Text = e.text.String()
 		at := numeral("content_index", 0)
-		e.item("response.output_text.done", at, text("text", item.Text), raw("logprobs", []byte("[]")))
-		e.item("response.content_part.done", at, raw("part", mustEncode(textPart(item.Text))))
+		if item.Refusal {
+			e.item("response.refusal.done", at, text("refusal", item.Text))
+		} else {
+			e.item("response.output_text.done", at, text("text", item.Text), raw("logprobs", []byte("[]")))
+		}
+		e.item("response.content_part.done", at, raw("part", mustEncode(item.part(item.Text))))
 		item.Status = status
 	} else {
 		e.closePart()
@@ -200,7 +251,7 @@ func (e *ResponseEvents) closePart() {
 	e.item("response.reasoning_summary_text.done", at, text("text", said))
 	e.item("response.reasoning_summary_part.done", at, raw("part", mustEncode(summaryText{"summary_text", said})))
 	e.last().Summary = append(e.last().Summary, said)
-	e.part = false
+	e.part, e.thought = false, false
 	e.text.Reset()
 }
 

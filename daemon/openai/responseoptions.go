@@ -12,7 +12,6 @@ func checkResponseOptions(fields map[string][]byte) error {
 		{"tools", isArray},
 		{"include", isArray},
 		{"tool_choice", checkResponseToolChoice},
-		{"text", checkResponseText},
 		{"reasoning", isObject},
 		{"prompt", checkPrompt},
 		{"temperature", isNumber},
@@ -48,21 +47,6 @@ func checkResponseToolChoice(v []byte, name string) error {
 		return nil
 	}
 	return checkToolChoice(v, name)
-}
-
-// checkResponseText accepts a text without a format: some clients send {}.
-func checkResponseText(v []byte, name string) error {
-	if err := isObject(v, name); err != nil {
-		return err
-	}
-	format := field(v, "format")
-	if format == nil {
-		return nil
-	}
-	if kindOf(format) == "object" && field(format, "type") == nil {
-		return nil
-	}
-	return checkResponseFormat(format, name+".format")
 }
 
 func checkPrompt(_ []byte, name string) error {

@@ -56,19 +56,21 @@ const ApprovalServer = "openhands"
 
 // Echo is what a response object repeats of its request. Raw values are JSON.
 type Echo struct {
-	Instructions       *string           `json:"instructions"`
-	MaxOutputTokens    json.RawMessage   `json:"max_output_tokens"`
-	MaxToolCalls       json.RawMessage   `json:"max_tool_calls"`
-	ParallelToolCalls  bool              `json:"parallel_tool_calls"`
-	PreviousResponseID *string           `json:"previous_response_id"`
-	PromptCacheKey     *string           `json:"prompt_cache_key"`
-	Reasoning          EchoReasoning     `json:"reasoning"`
-	SafetyIdentifier   *string           `json:"safety_identifier"`
-	Store              bool              `json:"store"`
-	Temperature        json.RawMessage   `json:"temperature"`
-	TopP               json.RawMessage   `json:"top_p"`
-	Truncation         string            `json:"truncation"`
-	Metadata           map[string]string `json:"metadata"`
+	Instructions       *string         `json:"instructions"`
+	MaxOutputTokens    json.RawMessage `json:"max_output_tokens"`
+	MaxToolCalls       json.RawMessage `json:"max_tool_calls"`
+	ParallelToolCalls  bool            `json:"parallel_tool_calls"`
+	PreviousResponseID *string         `json:"previous_response_id"`
+	PromptCacheKey     *string         `json:"prompt_cache_key"`
+	Reasoning          EchoReasoning   `json:"reasoning"`
+	SafetyIdentifier   *string         `json:"safety_identifier"`
+	Store              bool            `json:"store"`
+	Temperature        json.RawMessage `json:"temperature"`
+	// Text has the format that was asked for; empty: none was.
+	Text       json.RawMessage   `json:"text,omitempty"`
+	TopP       json.RawMessage   `json:"top_p"`
+	Truncation string            `json:"truncation"`
+	Metadata   map[string]string `json:"metadata"`
 }
 
 // EchoReasoning is the field reasoning of a response.
@@ -116,6 +118,9 @@ func ParseResponse(body []byte, limits Limits) (*ResponseRequest, error) {
 		return nil, err
 	}
 	if err := checkResponseOptions(fields); err != nil {
+		return nil, err
+	}
+	if err := r.text(fields["text"]); err != nil {
 		return nil, err
 	}
 	if err := r.echo(); err != nil {
@@ -199,6 +204,27 @@ func (r *ResponseRequest) instructions(limits Limits) error {
 		text += "\n\n" + r.System
 	}
 	r.System = text
+	return nil
+}
+
+// text reads the field text. Some clients send it without a format, or a format
+// without a type.
+func (r *ResponseRequest) text(v []byte) error {
+	if v == nil {
+		return nil
+	}
+	if err := isObject(v, "text"); err != nil {
+		return err
+	}
+	format := field(v, "format")
+	if format == nil || kindOf(format) == "object" && field(format, "type") == nil {
+		return nil
+	}
+	var err error
+	if r.Format, err = readTextFormat(format, "text.format"); err != nil || r.Format == nil {
+		return err
+	}
+	r.Echo.Text = append(append([]byte(`{"format":`), format...), '}')
 	return nil
 }
 

@@ -46,6 +46,7 @@ type Ending struct {
 	Message    string // of a failure or a cancellation
 	Answer     string // what the agent said last
 	Notice     string // what the person must know beside it
+	Refusal    string // why there is no answer in the form of [Config.Form]; empty: there is
 	Incomplete string // why, for an incomplete response
 	// Waiting are the actions that wait for a confirmation; see
 	// [Config.AsksApproval].
@@ -68,6 +69,9 @@ type Config struct {
 	// Steps shows the text of every step as it is written; without it only the
 	// final answer is a message.
 	Steps bool
+	// Form says that the answer has a form: no text of a step is a message then.
+	// With Steps it is reasoning.
+	Form bool
 	// AsksApproval tells the actions that wait as items, not in words.
 	AsksApproval bool
 	// Silent shows no progress.
@@ -161,8 +165,10 @@ func (l *Live) Update(u turn.Update) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case u.Kind == turn.Text && l.cfg.Steps:
+	case u.Kind == turn.Text && l.cfg.Steps && !l.cfg.Form:
 		l.events.Text(u.Text)
+	case u.Kind == turn.Text && l.cfg.Steps && !l.cfg.Silent:
+		l.events.Thought(u.Text)
 	case u.Kind == turn.Progress && u.Text != "" && !l.cfg.Silent:
 		l.events.Progress(u.Text)
 	}
@@ -241,13 +247,16 @@ func (l *Live) finish(e Ending) {
 		return
 	}
 	l.res.Status, l.res.Completed, l.res.Incomplete, l.res.Usage = e.Status, l.cfg.Now().Unix(), e.Incomplete, &e.Usage
-	if !l.cfg.Steps {
+	if !l.cfg.Steps || l.cfg.Form {
 		l.events.Text(e.Answer)
 	}
 	notice := e.Notice
 	asks := l.cfg.AsksApproval && len(e.Waiting) > 0
 	if asks {
 		notice = ""
+	}
+	if e.Refusal != "" && !asks {
+		l.events.Refuse(e.Refusal)
 	}
 	if notice != "" {
 		if e.Answer != "" {

@@ -56,7 +56,10 @@ func (j *job) drive(conv agentapi.Conversation, res *turn.Result) error {
 		j.began = false
 		return &earlyError{err}
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return j.form(ctx, res)
 }
 
 // ready notes everywhere that the message is about to be sent.

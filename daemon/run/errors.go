@@ -36,6 +36,9 @@ var (
 	// ErrAbandoned: nobody was there to read the answer. Who comes later with the
 	// idempotency key of the run is told so.
 	ErrAbandoned = errors.New("the run was stopped because its client disconnected")
+	// ErrForm is the kind of the error of [Request.Form]: the turn has an answer,
+	// but not in the form that was asked for.
+	ErrForm = errors.New("the answer is not in the form that was asked for")
 )
 
 // errForeign refuses a conversation that the token may not enter.

@@ -124,7 +124,7 @@ func (j *job) isReplay() bool { return j.follow != nil && j.follow.done }
 func (j *job) replayRecord(res *turn.Result) error {
 	var err error
 	*res, err = j.follow.outcome()
-	if res.Answer != "" {
+	if res.Answer != "" && j.req.Form == nil { // else it is no text of a step
 		j.publish(turn.Update{Kind: turn.Text, Text: res.Answer})
 	}
 	return err
@@ -208,6 +208,7 @@ func (j *job) finish(res turn.Result, err error) {
 func (j *job) forgetRequest() {
 	j.req.Chat, j.req.Compose, j.req.Message, j.req.Decision = nil, nil, agentapi.Message{}, nil
 	j.req.System, j.req.Quoted, j.prefix, j.before = "", "", "", nil
+	j.req.Form = nil
 }
 
 // size is how many bytes the ended job keeps.

@@ -101,6 +101,7 @@ var errorKinds = []struct {
 	{"lost", agentapi.ErrLost},
 	{"uncertain", agentapi.ErrUncertain},
 	{"interrupted", ErrInterrupted},
+	{"form", ErrForm},
 }
 
 // recordKey names the record of a token's key. It is a hash, because a key may

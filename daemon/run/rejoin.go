@@ -46,7 +46,10 @@ func (j *job) rejoin(conv agentapi.Conversation, res *turn.Result) error {
 	if errors.Is(err, turn.ErrNoTurn) || (err == nil && lost) {
 		return ErrInterrupted
 	}
-	return stoppedBy(context.Cause(j.life.ctx), true, res.Outcome, err)
+	if err = stoppedBy(context.Cause(j.life.ctx), true, res.Outcome, err); err != nil {
+		return err
+	}
+	return j.form(j.life.ctx, res)
 }
 
 // interrupt stops the run and waits until life has ended, which it ends itself

@@ -173,6 +173,11 @@ type Request struct {
 	// Existing asks for no new conversation: where that of the id is not there any
 	// more, the job ends with ErrConversationNotFound and starts nothing.
 	Existing bool
+	// Form completes the result of a turn that has an answer, before anybody has
+	// it: the answer may need a form, and more usage for that. It is called with
+	// what ends the run, and shows what it does with emit. Its error is the end of
+	// the job. May be nil.
+	Form func(ctx context.Context, res *turn.Result, emit func(turn.Update)) error
 	// Observer sees what becomes of the job that the request makes. May be nil.
 	Observer Observer
 	// Workspace is where a new conversation works; empty: as Config says.
