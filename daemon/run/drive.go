@@ -47,6 +47,7 @@ func (j *job) drive(conv agentapi.Conversation, res *turn.Result) error {
 	})
 	if started {
 		j.m.unattended.settle(j.id, err)
+		started = !isUnsent(err)
 	}
 	if cause := context.Cause(ctx); err != nil && !started && cause != nil {
 		err = cause // it ended while it waited for another run
@@ -80,6 +81,12 @@ func (j *job) ready(b turn.Baseline) error {
 	}
 	j.m.unattended.begin(j)
 	return nil
+}
+
+// isUnsent reports whether err is that of a turn which was stopped after it was
+// noted, and before it sent anything.
+func isUnsent(err error) bool {
+	return errors.Is(err, context.Canceled) && !errors.Is(err, agentapi.ErrLost)
 }
 
 // nothingStarted reports whether err says that the agent did not begin.

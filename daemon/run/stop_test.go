@@ -152,6 +152,47 @@ func TestStopReachesAConversationThatIsBeingOpened(t *testing.T) {
 	}
 }
 
+// noted is an observer that waits when the run is about to begin.
+type noted struct {
+	wait  func()
+	began *bool // the agent may have begun
+}
+
+func (n noted) Admitted(string, string, time.Time) {}
+func (n noted) Begin(turn.Baseline) error          { n.wait(); return nil }
+func (n noted) Update(turn.Update)                 {}
+func (n noted) End(_ turn.Result, _ error, b bool) { *n.began = b }
+func (n noted) Size() int                          { return 0 }
+
+func TestStopReachesARunThatIsAboutToBegin(t *testing.T) {
+	t.Parallel()
+	cfg := run.Config{StateDir: t.TempDir()}
+	inBubble(t, cfg, func(w *world) {
+		began := true
+		req := keyed("hi")
+		req.ConversationID = uuid.New()
+		stopped := make(chan struct{})
+		req.Observer = noted{func() { <-stopped }, &began}
+		a := w.submit(req)
+		defer a.Close()
+		synctest.Wait()
+		w.m.Stop("t", req.ConversationID, "")
+		close(stopped)
+		if _, _, err := w.read(a); !errors.Is(err, run.ErrStopped) || began {
+			t.Errorf("%v, the agent may have begun: %t; want ErrStopped before it began", err, began)
+		}
+		w.wantRuns(0)
+		again := keyed("hi")
+		again.ConversationID = req.ConversationID
+		b := w.submit(again)
+		defer b.Close()
+		if res := w.mustRead(b); res.Outcome != turn.Finished {
+			t.Errorf("a request with the same key: %+v", res)
+		}
+		w.wantRuns(1)
+	})
+}
+
 func TestAnotherTokenDoesNotEndTheGrace(t *testing.T) {
 	t.Parallel()
 	inBubble(t, run.Config{}, func(w *world) {
