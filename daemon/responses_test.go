@@ -300,6 +300,21 @@ func TestAStreamIsResumedAfterEachEvent(t *testing.T) {
 	}
 }
 
+// OpenAI's library for Go (GetStreaming) asks for events in a body.
+func TestABodyAsksForTheEventsOfAResponse(t *testing.T) {
+	t.Parallel()
+	g := serve(t, script(daemontest.Finish("c")), func(c *daemon.Config) { c.StateDir = t.TempDir() })
+	events := eventsOf(t, g.respond(input("go", streamed)).body)
+	path := "/v1/responses/" + events[0].object(t).ID
+	rest := eventsOf(t, g.do(http.MethodGet, path+"?starting_after=1", `{"stream":true}`, "Content-Type", "").body)
+	if diff := cmp.Diff(raws(events[2:]), raws(rest)); diff != "" {
+		t.Error(diff)
+	}
+	for _, body := range []string{`{}`, `{"stream":1}`, "stream", `{"stream":true,"x":"` + strings.Repeat("x", 1<<10) + `"}`} {
+		equal(t, "status with a body that asks for no events", responded(t, g.do(http.MethodGet, path, body)).Status, "completed")
+	}
+}
+
 func raws(events []streamEvent) []string {
 	var all []string
 	for _, e := range events {

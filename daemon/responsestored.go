@@ -122,7 +122,7 @@ func (d *Daemon) storedResponse() handler {
 			return d.deleteResponse(x, rec, live)
 		}
 		query := r.URL.Query()
-		if query.Get("stream") == "true" {
+		if x.asksStream(r, query) {
 			return d.resume(x, r, rec, live, query)
 		}
 		object := []byte(rec.Object)
@@ -132,6 +132,21 @@ func (d *Daemon) storedResponse() handler {
 		x.Header().Set(headerConversation, rec.Conversation)
 		return x.writeJSON(http.StatusOK, append(bytes.Clone(object), '\n'))
 	}
+}
+
+// asksStream reports whether a GET asks for events: in the query, or in a small
+// body as OpenAI's library for Go does (GetStreaming), without a content type.
+// Any other body means nothing.
+func (x *exchange) asksStream(r *http.Request, query url.Values) bool {
+	const most = 1 << 10
+	if query.Get("stream") == "true" || r.ContentLength < 1 || r.ContentLength > most {
+		return query.Get("stream") == "true"
+	}
+	body, err := x.receive(r, most)
+	var asked struct {
+		Stream bool `json:"stream"`
+	}
+	return err == nil && json.Unmarshal(body, &asked) == nil && asked.Stream
 }
 
 func (d *Daemon) deleteResponse(x *exchange, rec *responses.Record, live *responses.Live) error {
