@@ -8,5 +8,6 @@
 // where the environment has CI=true.
 //
 // A client is a program in e2e/go, e2e/python or e2e/node. protocol_test.go
-// says what it reads and writes, clients_test.go what has to come of it.
+// says what those for chat completions read and write, clients_test.go what has to
+// come of it. responses_test.go does both for those of the Responses API.
 package e2e

@@ -22,8 +22,11 @@ import (
 // patience bounds every wait for a process; no test should come near it.
 const patience = 60 * time.Second
 
-// gatewayKey is the key of every gateway here.
-const gatewayKey = "sk-gateway-e2e-0123456789"
+// The keys of every gateway here. The second one is that of somebody else.
+const (
+	gatewayKey = "sk-gateway-e2e-0123456789"
+	otherKey   = "sk-gateway-e2e-9876543210"
+)
 
 // gateway is a running `ohgw serve`.
 type gateway struct {
@@ -81,7 +84,7 @@ func start(t testing.TB, program, home string, args []string, env ...string) *ga
 		"XDG_CONFIG_HOME="+filepath.Join(home, "config"), "XDG_STATE_HOME="+filepath.Join(home, "state"),
 		"XDG_DATA_HOME="+filepath.Join(home, "data"), "XDG_CACHE_HOME="+filepath.Join(home, "cache"),
 		"XDG_RUNTIME_DIR="+runtime,
-		"OHGW_API_KEYS="+gatewayKey,
+		"OHGW_API_KEYS="+gatewayKey+","+otherKey,
 	)
 	var err error
 	if g.process, err = processtest.Start(cmd, g.log); err != nil {
@@ -108,7 +111,7 @@ func (g *gateway) stop(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, secret := range []string{gatewayKey, "sk-session-test", "sk-llm-test", promptMark} {
+	for _, secret := range []string{gatewayKey, otherKey, "sk-session-test", "sk-llm-test", promptMark} {
 		if bytes.Contains(log, []byte(secret)) {
 			t.Errorf("the log contains %q", secret)
 		}

@@ -37,6 +37,7 @@ var (
 	racyProgram  = built("ohgw-race", "..", "-race", "./cmd/ohgw")
 	official     = built("official", "go", "./official")
 	community    = built("community", "go", "./community")
+	goResponses  = built("responses", "go", "./responses")
 )
 
 // built gives a function that builds a program and gives its path.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,13 +15,22 @@ import (
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
-// TestResponsesOfStockLibraries runs programs of OpenAI's libraries for Python and
-// Node, of the Agents SDK and of the AI SDK against both backends.
+const write, read = "$ echo tea > note.txt", `$ test "$(cat note.txt)" = tea`
+
+// task is one program of a client library, or several that share one start, and
+// what it prints.
+type task struct {
+	name    string
+	command []string
+	dir     string
+	want    map[string]any
+}
+
+// TestResponsesOfStockLibraries runs programs of OpenAI's libraries for Python,
+// Node and Go, of the Agents SDKs, of the AI SDK, LangChain, Pydantic AI and llm
+// against both backends.
 func TestResponsesOfStockLibraries(t *testing.T) {
-	python, err := filepath.Abs(need(t, filepath.Join("..", ".cache", "e2e-python", "bin", "python")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	python := need(t, filepath.Join("..", ".cache", "e2e-python", "bin", "python"))
 	node := nodeProgram(t)
 	program := racyProgram(t)
 	llm := llmtest.New(t)
@@ -28,49 +38,96 @@ func TestResponsesOfStockLibraries(t *testing.T) {
 	t.Run("approvals", func(t *testing.T) {
 		t.Parallel()
 		g := serveEmbedded(t, program, llm.URL, "--confirm", "always")
-		want := map[string]any{"texts": []any{"Written.", "As you wish."}, "asked": []any{"$ echo tea > note.txt", "$ echo tea > note.txt"}}
-		if diff := cmp.Diff(want, g.runs(t, []string{python, "responses.py"}, "python", "approvals")); diff != "" {
-			t.Error(diff)
-		}
+		want := map[string]any{"texts": []any{"Written.", "As you wish."}, "asked": []any{write, write}}
+		g.does(t, task{"approvals", []string{python, "responses.py"}, "python", want})
+		g.does(t, task{"approvals", []string{node, "agents.mjs"}, "node", want})
+		want["texts"] = []any{"Written.", "You said: The user refused."} // its reason is not sent
+		g.does(t, task{"approvals", []string{node, "ai-responses.mjs"}, "node", want})
 	})
-	const write, read = "$ echo tea > note.txt", `$ test "$(cat note.txt)" = tea`
+	tasks := slices.Concat(openaiTasks(python, node, goResponses(t)), libraryTasks(python, node))
 	for name, g := range gateways {
-		for _, tc := range []struct {
-			task    string
-			command []string
-			dir     string
-			want    map[string]any
-		}{
-			{"goes_on", []string{python, "responses.py"}, "python", map[string]any{
-				"texts": []any{"Written.", "Read.", "Read.", "Read."},
-				"steps": []any{[]any{write}, []any{read}, []any{read}, []any{read}},
-				"same":  true, "copied": true, "stored": true, "deltas": true, "metadata": map[string]any{"who": "e2e"}, "input": true, "usage": true,
-			}},
-			{"background", []string{python, "responses.py"}, "python", map[string]any{
-				"early": true, "numbers": true, "rest": true, "last": "response.completed", "text": "Written.",
-				"cancelled": []any{"cancelled", "cancelled"}, "deleted": "404 None", "gone": "400 previous_response_not_found",
-			}},
-			{"fails", []string{python, "responses.py"}, "python", map[string]any{"whole": "502 llm_error", "stream": "APIError server_error"}},
-			{"agents_sdk", []string{python, "responses.py"}, "python", map[string]any{"texts": []any{"Written.", "Read.", "Read."}, "conversations": 1.0, "events": true}},
-			{"node", []string{node, "responses.mjs"}, "node", map[string]any{
-				"openai": map[string]any{"texts": []any{"Written.", "Read.", "Read."}, "same": true, "failed": "APIError server_error"},
-				"ai":     map[string]any{"texts": []any{"Written.", "Read."}, "pieces": true, "reasoning": true, "usage": true, "finish": "stop"},
-			}},
-		} {
-			t.Run(name+"/"+tc.task, func(t *testing.T) {
+		for _, tc := range tasks {
+			t.Run(name+"/"+tc.name, func(t *testing.T) {
 				t.Parallel()
-				if diff := cmp.Diff(tc.want, g.runs(t, tc.command, tc.dir, tc.task)); diff != "" {
-					t.Error(diff)
-				}
+				g.does(t, tc)
 			})
 		}
+	}
+}
+
+// openaiTasks are those of OpenAI's libraries.
+func openaiTasks(python, node, golang string) []task {
+	inPython := []string{python, "responses.py"}
+	return []task{
+		{"goes_on", inPython, "python", map[string]any{
+			"texts": []any{"Written.", "Read.", "Read.", "Read."},
+			"steps": []any{[]any{write}, []any{read}, []any{read}, []any{read}},
+			"same":  true, "copied": true, "stored": true, "deltas": true, "metadata": map[string]any{"who": "e2e"}, "input": true, "usage": true,
+		}},
+		{"background", inPython, "python", map[string]any{
+			"early": true, "numbers": true, "rest": true, "last": "response.completed", "text": "Written.",
+			"cancelled": []any{"cancelled", "cancelled"}, "deleted": "404 None", "gone": "400 previous_response_not_found",
+		}},
+		{"foreign", inPython, "python", map[string]any{
+			"told": []any{
+				"404 None", "404 None", "404 None", "404 None", "404 None", "400 previous_response_not_found",
+				"404 conversation_not_found", "404 conversation_not_found", "404 conversation_not_found", "404 conversation_not_found",
+			},
+			"steps": []any{read},
+		}},
+		{"fails", inPython, "python", map[string]any{"whole": "502 llm_error", "stream": "APIError server_error"}},
+		{"node", []string{node, "responses.mjs"}, "node", map[string]any{
+			"openai": map[string]any{"texts": []any{"Written.", "Read.", "Read."}, "same": true, "failed": "APIError server_error"},
+			"ai":     map[string]any{"texts": []any{"Written.", "Read."}, "pieces": true, "reasoning": true, "usage": true, "finish": "stop"},
+		}},
+		{"go", []string{golang}, "go", map[string]any{
+			"texts": []any{"Written.", "Read."}, "same": true, "last": "response.completed", "numbers": true, "rest": true, "stored": "Read.", "input": true,
+			"cancelled": "cancelled", "failed": "502 llm_error", "deleted": "404 ",
+		}},
+	}
+}
+
+// libraryTasks are those of libraries that are built on OpenAI's.
+func libraryTasks(python, node string) []task {
+	inPython := []string{python, "libraries.py"}
+	threeTurns := []any{"Written.", "Read.", "Read."}
+	return []task{
+		{"agents_sdk", []string{python, "responses.py"}, "python", map[string]any{"texts": threeTurns, "conversations": 1.0, "events": true}},
+		{"agents", []string{node, "agents.mjs"}, "node", map[string]any{
+			"texts": threeTurns, "conversations": 1.0, "deltas": true, "usage": true, "failed": "502 llm_error",
+		}},
+		{"session", []string{python, "responses.py"}, "python", map[string]any{
+			"texts": threeTurns, "conversations": 1.0, "steps": []any{write, read, read}, "items": 9.0,
+		}},
+		{"session", []string{node, "agents.mjs"}, "node", map[string]any{"texts": threeTurns, "conversations": 1.0}},
+		{"ai_whole", []string{node, "ai-responses.mjs"}, "node", map[string]any{
+			"stored":     map[string]any{"texts": threeTurns, "steps": []any{write, read, read}},
+			"not_stored": map[string]any{"texts": threeTurns, "steps": []any{write, read, read}},
+		}},
+		{"langchain", inPython, "python", map[string]any{
+			"texts": threeTurns, "conversations": 1.0, "steps": []any{read}, "usage": true, "failed": "502 llm_error",
+		}},
+		{"pydantic_ai", inPython, "python", map[string]any{
+			"texts": []any{threeTurns, threeTurns, threeTurns}, "conversations": []any{1.0, 1.0, 1.0}, "usage": true, "failed": "502 llm_error",
+		}},
+		{"llm", inPython, "python", map[string]any{
+			"texts": []any{[]any{"Writing.", "Written."}, []any{"Read."}}, "steps": []any{write, read},
+		}},
+	}
+}
+
+// does fails the test unless the program prints what it should.
+func (g *gateway) does(t *testing.T, tc task) {
+	t.Helper()
+	if diff := cmp.Diff(tc.want, g.runs(t, tc.command, tc.dir, tc.name)); diff != "" {
+		t.Error(diff)
 	}
 }
 
 // runs gives a program a task and returns what it prints.
 func (g *gateway) runs(t *testing.T, command []string, dir, task string) map[string]any {
 	t.Helper()
-	request, err := json.Marshal(map[string]string{"base_url": g.URL + "/v1", "api_key": gatewayKey, "model": "openhands_scripted", "task": task})
+	request, err := json.Marshal(map[string]string{"base_url": g.URL + "/v1", "api_key": gatewayKey, "other_key": otherKey, "model": "openhands_scripted", "task": task})
 	if err != nil {
 		t.Fatal(err)
 	}

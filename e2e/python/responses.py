@@ -1,13 +1,12 @@
 """What programs do with the Responses API, through OpenAI's own libraries.
 
-Reads {"base_url", "api_key", "model", "task"} from stdin, prints what came of it as JSON.
+Reads {"base_url", "api_key", "other_key", "model", "task"} from stdin, prints what came of it as JSON.
 A task is the name of a function below.
 """
 
 import asyncio
 import json
 import sys
-import time
 
 import openai
 from openai import OpenAI
@@ -20,10 +19,12 @@ FAIL = '[[fail 401]]'
 
 def main():
     request = json.load(sys.stdin)
-    client = OpenAI(
-        base_url=request["base_url"], api_key=request["api_key"], max_retries=2, _strict_response_validation=True
-    )
-    print(json.dumps(globals()[request["task"]](client, request["model"])))
+    clients = [
+        OpenAI(base_url=request["base_url"], api_key=request[key], max_retries=2, _strict_response_validation=True)
+        for key in ("api_key", "other_key")
+    ]
+    task = globals()[request["task"]]
+    print(json.dumps(task(*clients[: task.__code__.co_argcount - 1], request["model"])))
 
 
 def steps(response):
@@ -60,7 +61,6 @@ def background(client, model):
     rest = list(client.responses.retrieve(response.id, stream=True, starting_after=3))
     done = client.responses.retrieve(response.id)
     long = client.responses.create(model=model, input=SLOW, background=True)
-    time.sleep(1)
     stopped = client.responses.cancel(long.id)
     again = client.responses.cancel(long.id)
     client.responses.delete(done.id)
@@ -86,6 +86,27 @@ def fails(client, model):
         "whole": code_of(lambda: client.responses.create(model=model, input=FAIL + " whole")),
         "stream": code_of(stream),
     }
+
+
+def foreign(client, other, model):
+    """What somebody with another key is told of a response and its conversation."""
+    response = client.responses.create(model=model, input=WRITE)
+    conversation = response.conversation.id
+    calls = [
+        lambda: other.responses.retrieve(response.id),
+        lambda: other.responses.retrieve(response.id, stream=True, starting_after=1),
+        lambda: other.responses.cancel(response.id),
+        lambda: other.responses.input_items.list(response.id),
+        lambda: other.responses.delete(response.id),
+        lambda: other.responses.create(model=model, input=READ, previous_response_id=response.id),
+        lambda: other.responses.create(model=model, input=READ, conversation=conversation),
+        lambda: other.conversations.retrieve(conversation),
+        lambda: other.conversations.items.list(conversation),
+        lambda: other.conversations.delete(conversation),
+    ]
+    told = [code_of(call) for call in calls]
+    still = client.responses.create(model=model, input=READ, previous_response_id=response.id)
+    return {"told": told, "steps": steps(still)}
 
 
 def code_of(call):
@@ -121,6 +142,33 @@ async def agents(client, model):
         "texts": [first.final_output, second.final_output, streamed.final_output],
         "conversations": len(conversations),
         "events": "raw_response_event" in kinds,
+    }
+
+
+def session(client, model):
+    from agents import SQLiteSession
+
+    return asyncio.run(in_session(client, model, SQLiteSession("e2e")))
+
+
+async def in_session(client, model, kept):
+    """A session sends the whole chat with each message."""
+    from agents import Agent, OpenAIResponsesModel, Runner, set_tracing_disabled
+
+    set_tracing_disabled(True)
+    own = openai.AsyncOpenAI(base_url=client.base_url, api_key=client.api_key)
+    agent = Agent(name="e2e", model=OpenAIResponsesModel(model=model, openai_client=own), instructions="Be brief.")
+    turns = [await Runner.run(agent, prompt, session=kept) for prompt in (WRITE, READ)]
+    streamed = Runner.run_streamed(agent, READ, session=kept)
+    async for _ in streamed.stream_events():
+        pass
+    turns.append(streamed)
+    responses = [client.responses.retrieve(turn.last_response_id) for turn in turns]
+    return {
+        "texts": [turn.final_output for turn in turns],
+        "steps": [step for response in responses for step in steps(response)],
+        "conversations": len({response.conversation.id for response in responses}),
+        "items": len(await kept.get_items()),
     }
 
 

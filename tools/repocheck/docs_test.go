@@ -48,6 +48,27 @@ func TestEveryDecisionIsListed(t *testing.T) {
 	}
 }
 
+// The versions of docs/clients.md are those that the end-to-end tests run.
+func TestTestedClientsHaveTheirVersions(t *testing.T) {
+	t.Parallel()
+	pinned := ""
+	for _, name := range []string{"e2e/python/requirements.txt", "e2e/node/package.json", "e2e/go/go.mod"} {
+		pinned += read(t, name)
+	}
+	_, table, _ := strings.Cut(read(t, "docs/clients.md"), "\n## Tested clients\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	rows := regexp.MustCompile("\\| `([^`]+)` ([0-9.]+) \\|").FindAllStringSubmatch(table, -1)
+	for _, row := range rows {
+		pin := regexp.MustCompile(`(?m)["\s]` + regexp.QuoteMeta(row[1]) + `(\[\w+\])?(==|": "| v)` + regexp.QuoteMeta(row[2]) + `["\s]`)
+		if !pin.MatchString("\n" + pinned) {
+			t.Errorf("docs/clients.md has %s %s, which no end-to-end test uses", row[1], row[2])
+		}
+	}
+	if len(rows) == 0 {
+		t.Error("docs/clients.md has no tested clients")
+	}
+}
+
 func TestLinksBetweenDocumentsWork(t *testing.T) {
 	t.Parallel()
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
