@@ -139,6 +139,7 @@ func (x *exchange) receive(r *http.Request, limit int64) ([]byte, error) {
 		_ = x.control.SetReadDeadline(longAgo())
 	})
 	body, err := readAll(http.MaxBytesReader(x, r.Body, limit), r.ContentLength)
+	x.arrived = in(0)
 	if !stop() {
 		<-cut
 		err = errDraining

@@ -85,15 +85,25 @@ func (d *Daemon) chat() handler {
 	}
 }
 
+// resolveCall is the profile that answers a call, whether the list that it is from
+// was old, and whether no agent is wanted. The conversation that the call names
+// must be open to its client.
+func (d *Daemon) resolveCall(ctx context.Context, client Client, c *call) (p agentapi.Profile, old, utility bool, err error) {
+	if err := d.runs.MayName(client.access(), cmp.Or(c.options.conversation, c.continues)); err != nil {
+		return p, false, false, c.explain(err)
+	}
+	p, old, err = d.resolve(ctx, client, c.Model)
+	if utility = err != nil && c.Model == modelUtility; utility {
+		p, err = d.resolveUtility(ctx, client)
+	}
+	return p, old, utility, err
+}
+
 // receive takes a call up to the run that answers it. There is none for a call
 // that failed, or that was answered without an agent. Whoever gets one has to
 // leave the call.
 func (d *Daemon) receive(x *exchange, r *http.Request, c *call) (profile *agentapi.Profile, att *run.Attachment, err error) {
-	p, old, err := d.resolve(r.Context(), x.client, c.Model)
-	utility := err != nil && c.Model == modelUtility
-	if utility {
-		p, err = d.resolveUtility(r.Context(), x.client)
-	}
+	p, old, utility, err := d.resolveCall(r.Context(), x.client, c)
 	if err != nil {
 		return nil, nil, err
 	}

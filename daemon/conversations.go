@@ -40,20 +40,35 @@ type conversationHandler func(x *exchange, r *http.Request, access run.Access, i
 // conversation reads the id of the path.
 func (d *Daemon) conversation(next conversationHandler) handler {
 	return d.private(func(x *exchange, r *http.Request) error {
-		id, err := uuid.Parse(openai.TrimConversationID(r.PathValue("id")))
+		id, err := pathConversation(r)
 		if err != nil {
-			return newProblem(codeConversationID, "The conversation must be a UUID, or conv_ followed by a UUID.", nil).about("id")
+			return err
 		}
 		x.note(slog.String("conversation_id", id))
 		if err := next(x, r, x.client.access(), id); err != nil {
 			p := explain(err)
 			if p.wire.Code == codeNoConversation { // nor is it told that another token has it
-				p = newProblem(codeNoConversation, "This API key has no such conversation.", err).about("id")
+				p = noConversation(err)
 			}
 			return p
 		}
 		return nil
 	})
+}
+
+// pathConversation is the conversation in a path, in one of its two spellings.
+func pathConversation(r *http.Request) (string, error) {
+	id, err := uuid.Parse(openai.TrimConversationID(r.PathValue("id")))
+	if err != nil {
+		return "", newProblem(codeConversationID, "The conversation must be a UUID, or conv_ followed by a UUID.", nil).about("id")
+	}
+	return id, nil
+}
+
+// noConversation is the answer about a conversation that there is not, or that is
+// not open to the client.
+func noConversation(cause error) *problem {
+	return newProblem(codeNoConversation, "This API key has no such conversation.", cause).about("id")
 }
 
 // oneConversation answers requests to /v1/conversations/{id}.

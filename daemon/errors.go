@@ -117,12 +117,25 @@ func rowOf(code string) row {
 	}
 }
 
+// hidden reports whether a code says that there is nothing of an id, or nothing that
+// is open to the client.
+func hidden(code string) bool {
+	switch code {
+	case codeNoConversation, codeNoResponse, openai.CodePreviousNotFound:
+		return true
+	}
+	return false
+}
+
 // problem is a failure as the client sees it.
 type problem struct {
 	wire  openai.Error
 	row   row
 	allow string // of a wrong method
 	cause error  // for the log; nil where the code says it all
+	// hides: what the client named may belong to another token. The time that the
+	// answer takes does not tell.
+	hides bool
 }
 
 // Error is the code and the cause, for the log: the message may quote the
@@ -139,7 +152,7 @@ func (p *problem) Unwrap() error { return p.cause }
 
 func newProblem(code, message string, cause error) *problem {
 	r := rowOf(code)
-	return &problem{wire: openai.Error{Message: message, Type: r.kind, Code: code}, row: r, cause: cause}
+	return &problem{wire: openai.Error{Message: message, Type: r.kind, Code: code}, row: r, cause: cause, hides: hidden(code)}
 }
 
 // about names the field, or the header, that the problem is in.

@@ -35,6 +35,7 @@ type exchange struct {
 	d       *Daemon
 	id      string // X-Request-Id
 	began   time.Time
+	arrived time.Time // when the request was whole, on the network's clock
 	client  Client
 	body    *incoming
 	// versioned: the path began with /v1.
@@ -52,7 +53,7 @@ type exchange struct {
 func (d *Daemon) newExchange(w http.ResponseWriter, r *http.Request) *exchange {
 	x := &exchange{
 		ResponseWriter: w, control: http.NewResponseController(w), d: d,
-		id: id.New("req_"), began: d.cfg.Now(),
+		id: id.New("req_"), began: d.cfg.Now(), arrived: in(0),
 		body: newIncoming(r),
 	}
 	x.extendDeadline()

@@ -32,8 +32,11 @@ func TestAnInterruptEndsTheAnswerAtOnce(t *testing.T) {
 
 func TestAnInterruptOfNothingIsNoFailure(t *testing.T) {
 	t.Parallel()
-	g := serve(t, script())
-	res := g.do(http.MethodPost, "/v1/conversations/0198c9d2-f0a5-4b1c-8e3d-4f5a6b7c8d9e/interrupt", "")
+	g := serve(t, script(daemontest.Finish("done")))
+	const path = "/v1/conversations/" + conversation + "/interrupt"
+	envelope(t, g.do(http.MethodPost, path, ""), http.StatusNotFound, "conversation_not_found", "id")
+	completed(t, g.as(key, "openhands_default", "hi", conversation))
+	res := g.do(http.MethodPost, path, "")
 	equal(t, "the status", res.status, http.StatusOK)
 	contains(t, "the body", res.body, `"interrupted":false`)
 	envelope(t, g.do(http.MethodPost, "/v1/conversations/x/interrupt", ""), http.StatusBadRequest, "invalid_conversation_id", "id")

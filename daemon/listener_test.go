@@ -56,7 +56,7 @@ func TestBodiesThatNeverComeHoldNoConnection(t *testing.T) {
 		"models":        {"GET /v1/models", withKey, http.StatusOK, ""},
 		"model":         {"GET /v1/models/none", withKey, http.StatusNotFound, "model_not_found"},
 		"metrics":       {"GET /metrics", withKey, http.StatusOK, ""},
-		"interrupt":     {"POST /v1/conversations/" + conversation + "/interrupt", withKey, http.StatusOK, ""},
+		"interrupt":     {"POST /v1/conversations/" + conversation + "/interrupt", withKey, http.StatusNotFound, "conversation_not_found"},
 		"content type":  {"POST /v1/chat/completions", withKey + "Content-Type: text/plain\r\n", http.StatusBadRequest, "unsupported_content_type"},
 		"wrong header":  {"POST /v1/chat/completions", withKey + "X-OpenHands-Confirm: maybe\r\n", http.StatusBadRequest, "invalid_value"},
 		"root, no /v1":  {"GET /", "", http.StatusOK, ""},
@@ -87,7 +87,7 @@ func TestBodiesThatNeverComeHoldNoConnection(t *testing.T) {
 					}
 					switch {
 					case tc.code != "":
-						envelope(t, res, tc.status, tc.code, map[string]string{"model_not_found": "model", "invalid_value": "X-OpenHands-Confirm"}[tc.code])
+						envelope(t, res, tc.status, tc.code, map[string]string{"model_not_found": "model", "invalid_value": "X-OpenHands-Confirm", "conversation_not_found": "id"}[tc.code])
 					case res.status != tc.status:
 						t.Errorf("status %d, want %d", res.status, tc.status)
 					}

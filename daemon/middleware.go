@@ -42,6 +42,9 @@ func (x *exchange) fail(r *http.Request, err error) {
 	default:
 		p := explain(err)
 		x.failure = p.cause
+		if p.hides {
+			x.steady(r.Context())
+		}
 		_ = x.writeProblem(p) // the client is gone; the log has the status
 	}
 }

@@ -56,11 +56,11 @@ func (p *response) byItem() (rec *responses.Record, known int, err error) {
 		if rec := p.d.responses.ByItem(p.past(), id); rec != nil {
 			return rec, item.Turns, nil
 		}
-		rec, err := p.d.responses.Load(id)
+		rec, err := p.d.responseOf(p.client, id)
 		switch {
-		case err == nil && p.client.access().Enters(rec.Token):
+		case err == nil:
 			return rec, item.Turns, nil
-		case err == nil, errors.Is(err, responses.ErrNotFound), errors.Is(err, responses.ErrDamaged), errors.Is(err, responses.ErrNewer):
+		case errors.Is(err, responses.ErrNotFound), errors.Is(err, responses.ErrDamaged), errors.Is(err, responses.ErrNewer):
 			// The chat is told to a new conversation, if nothing else is known of it.
 		default:
 			return nil, 0, storedProblem(err)

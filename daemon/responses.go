@@ -128,10 +128,7 @@ func (p *response) origin(h http.Header) error {
 		p.alone = p.continues != ""
 		return p.imply(h, branch)
 	}
-	rec, err := p.d.responses.Load(p.ask.Previous)
-	if err == nil && !p.client.access().Enters(rec.Token) {
-		err = responses.ErrNotFound
-	}
+	rec, err := p.d.responseOf(p.client, p.ask.Previous)
 	if errors.Is(err, responses.ErrNotFound) {
 		return previousNotFound(p.ask.Previous, nil)
 	}
@@ -301,8 +298,8 @@ func (p *response) chain() []openai.Turn {
 	var turns []openai.Turn
 	for rec, n := p.prev, 0; rec != nil && n < maxChain; n++ {
 		turns = append([]openai.Turn{{Role: "user", Text: rec.Text}, {Role: "assistant", Text: rec.Answer()}}, turns...)
-		next, err := p.d.responses.Load(rec.Previous)
-		if err != nil || !p.client.access().Enters(next.Token) {
+		next, err := p.d.responseOf(p.client, rec.Previous)
+		if err != nil {
 			break
 		}
 		rec = next

@@ -29,13 +29,16 @@ const (
 	codeResponseRunning = "response_in_progress"
 )
 
+// responseOf is a stored response that is open to the client. Another one is
+// [responses.ErrNotFound].
+func (d *Daemon) responseOf(client Client, id string) (*responses.Record, error) {
+	return d.responses.LoadFor(id, client.access().Enters)
+}
+
 // findResponse is a stored response of the client.
 func (d *Daemon) findResponse(x *exchange, r *http.Request) (*responses.Record, error) {
 	id := r.PathValue("id")
-	rec, err := d.responses.Load(id)
-	if err == nil && !x.client.access().Enters(rec.Token) {
-		err = responses.ErrNotFound
-	}
+	rec, err := d.responseOf(x.client, id)
 	if errors.Is(err, responses.ErrNotFound) {
 		p := newProblem(codeNoResponse, "Response with id '"+id+"' not found.", nil)
 		p.wire.Code = "" // as OpenAI's

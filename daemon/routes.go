@@ -5,11 +5,29 @@ import "net/http"
 // routes is the whole surface of the daemon. Paths are as [normalize] leaves
 // them: without /v1, which may be there or not.
 func (d *Daemon) routes() http.Handler {
-	table := []struct {
-		methods []string
-		path    string
-		handler handler
-	}{
+	mux := http.NewServeMux()
+	mux.Handle("/", adapt(unknownURL))
+	for _, route := range d.table() {
+		mux.Handle(route.path, adapt(named(route.path, wrongMethod(route.methods))))
+		for _, method := range route.methods {
+			if method != http.MethodHead { // ServeMux lets GET answer it too
+				mux.Handle(method+" "+route.path, adapt(named(route.path, route.handler)))
+			}
+		}
+	}
+	return d.outermost(d.guard.then(normalize(mux)))
+}
+
+// route is a path and who answers it.
+type route struct {
+	methods []string
+	path    string
+	handler handler
+}
+
+// table has all routes. Who adds one says in secrecy_test.go which ids it takes.
+func (d *Daemon) table() []route {
+	return []route{
 		{[]string{http.MethodGet, http.MethodHead}, "/{$}", d.open(d.root(), false)},
 		{[]string{http.MethodGet, http.MethodHead}, "/health", d.open(d.health(), true)},
 		{[]string{http.MethodGet, http.MethodHead}, "/healthz", d.open(d.health(), false)},
@@ -29,15 +47,4 @@ func (d *Daemon) routes() http.Handler {
 		{[]string{http.MethodPost}, "/conversations/{id}/interrupt", d.private(d.interrupt())},
 		{[]string{http.MethodGet, http.MethodHead}, "/runs", d.private(d.listRuns())},
 	}
-	mux := http.NewServeMux()
-	mux.Handle("/", adapt(unknownURL))
-	for _, route := range table {
-		mux.Handle(route.path, adapt(named(route.path, wrongMethod(route.methods))))
-		for _, method := range route.methods {
-			if method != http.MethodHead { // ServeMux lets GET answer it too
-				mux.Handle(method+" "+route.path, adapt(named(route.path, route.handler)))
-			}
-		}
-	}
-	return d.outermost(d.guard.then(normalize(mux)))
 }

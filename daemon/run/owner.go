@@ -27,11 +27,21 @@ func (nobodys) Forget(string) error          { return nil }
 // whose conversations are closed to it. One of no token may not be there yet: it is
 // looked at when it is open. What a chat remembers is its token's own.
 func (m *Manager) foreign(req Request) error {
-	if req.ConversationID == "" || req.Chat != nil || req.Person {
+	if req.Chat != nil {
 		return nil
 	}
-	owner, err := m.owner(req.ConversationID)
-	if err == nil && owner != "" && !req.Enters(owner) {
+	return m.MayName(req.Access, req.ConversationID)
+}
+
+// MayName refuses a conversation that belongs to a token whose conversations are
+// closed to the caller. One that is not known may be started, and one of no token
+// is looked at when it is open. An empty id is none.
+func (m *Manager) MayName(a Access, conversation string) error {
+	if conversation == "" || a.Person {
+		return nil
+	}
+	owner, err := m.owner(conversation)
+	if err == nil && owner != "" && !a.Enters(owner) {
 		err = errForeign
 	}
 	return err
