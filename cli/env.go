@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/paths"
+	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/systemd"
 )
@@ -44,9 +45,17 @@ func systemEnv() *kit.Env {
 		Executable: os.Executable,
 		LookPath:   exec.LookPath,
 		Getwd:      os.Getwd,
+		Adopt:      adopt,
 
 		ReadHidden: readHidden,
 	}
+}
+
+// adopt ends what agents of an ohgw that was killed have left behind, and then
+// sees to what those of this one leave.
+func adopt(programs string, all bool) (leave func() error) {
+	sandbox.EndLeftovers(programs)
+	return sandbox.Adopt(programs, all)
 }
 
 // systemDirs are the directories that the system has for the user's programs.

@@ -44,6 +44,10 @@ type Env struct {
 	// Usual says where a program with this usual address is; nil: there.
 	Usual func(address string) string
 
+	// Adopt makes this process responsible for the programs that agents leave
+	// behind, and gives what ends them. Nil: nobody is.
+	Adopt func(programs string, all bool) (leave func() error)
+
 	// Keyring is the system keyring if it is nil.
 	Keyring secret.Backend
 }
@@ -52,6 +56,6 @@ type Env struct {
 func (a *App) Setup() *setup.Env {
 	return &setup.Env{
 		Notes: a, Getenv: a.Getenv, Environ: a.Environ, Now: a.Now, Paths: a.Paths, HTTP: a.HTTP, Hostname: a.Hostname, PID: a.PID, LookPath: a.LookPath, Root: a.Root, UID: a.UID, Getwd: a.Getwd,
-		Usual: a.Usual, Keyring: a.Keyring, Config: a.Config, CanAsk: a.CanAsk,
+		Usual: a.Usual, Adopt: a.Adopt, Keyring: a.Keyring, Config: a.Config, CanAsk: a.CanAsk,
 	}
 }

@@ -142,7 +142,7 @@ func stay(ctx context.Context, o *options, s *config.Settings, dirs paths.Set) (
 	if err != nil {
 		return err
 	}
-	g, err := serving.Open(ctx, o.Setup(), s, serving.Options{Tokens: key.Tokens(), State: dirs.State, Workspaces: dirs.Workspaces(), Log: log})
+	g, err := serving.Open(ctx, o.Setup(), s, serving.Options{Tokens: key.Tokens(), State: dirs.State, Workspaces: dirs.Workspaces(), Log: log, Alone: true})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,10 @@ package closed
 // its environment, its memory and its descriptors. It is for the beginning of
 // main. What the system cannot do is left out.
 func Process() {
-	keepDescriptors()
+	Descriptors()
 	hideProcess()
 }
+
+// Descriptors does the part of [Process] that is about descriptors. It can be
+// repeated: what this process opens itself is not inherited either way.
+func Descriptors() { keepDescriptors() }

@@ -12,6 +12,9 @@ import (
 // keepDescriptors marks the inherited descriptors: those that Go opens itself
 // are marked already.
 func keepDescriptors() {
+	if markAll() == nil {
+		return
+	}
 	for _, fd := range descriptors() {
 		if fd > 2 {
 			_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/ohgw/ohgw/internal/closed"
 )
 
 // ErrClosed is the error of starting a program in a box that was closed.
@@ -20,13 +22,13 @@ var ErrClosed = errors.New("the sandbox was closed")
 // The environment of each program has the mark, by which those that left their
 // parents are found; the zero Mark marks nothing.
 func Outside(level Level, mark Mark) Box {
-	KeepDescriptors()
-	return &outside{level: level, mark: mark, running: map[*program]struct{}{}}
+	closed.Descriptors() // of a program that has not done that at its beginning
+	return &outside{level: level, mark: mark.entry(), running: map[*program]struct{}{}}
 }
 
 type outside struct {
 	level Level
-	mark  Mark
+	mark  string // the variable of its programs; "" for none
 
 	mu       sync.Mutex
 	running  map[*program]struct{}
@@ -49,7 +51,10 @@ func (b *outside) Start(ctx context.Context, p Program) (Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Env = last(b.mark.Environ(p.Env))
+	if b.mark != "" {
+		p.Env = append(slices.Clip(p.Env), b.mark)
+	}
+	p.Env = last(p.Env)
 	if p.Files, err = b.files(p.Files); err != nil {
 		return nil, err
 	}
@@ -116,7 +121,7 @@ func (b *outside) Close() error {
 	b.mu.Unlock()
 	b.programs.Wait()
 	if used {
-		b.mark.end()
+		endMarked(b.mark)
 	}
 	return errors.Join(errs...)
 }

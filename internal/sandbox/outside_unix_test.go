@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/creack/pty"
-	"go.uber.org/goleak"
 
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
@@ -285,5 +284,3 @@ func TestFindLooksWhereTheProgramWould(t *testing.T) {
 		}
 	}
 }
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -5,17 +5,14 @@ import (
 	"errors"
 	"io"
 	"os"
-	"sync"
 	"time"
 )
 
 // Run starts a program in a box, passes its output and its errors on to out, and
 // waits until it has ended; the end of ctx kills it with its group. p.Files must
-// be empty. Of a program that ended, the output of what it left behind is awaited
-// for that long. The error is that of the start, ctx's, that of out, or an
-// [ExitError].
-//
-// What the program left in its process group is ended.
+// be empty. What the program left in its group may go on for the time of patience
+// as long as it holds the output, and is ended then. The error is that of the
+// start, ctx's, that of out, or an [ExitError].
 func Run(ctx context.Context, box Box, p Program, out io.Writer, patience time.Duration) error {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -28,20 +25,19 @@ func Run(ctx context.Context, box Box, p Program, out io.Writer, patience time.D
 	if err != nil {
 		return err
 	}
-	var copying sync.WaitGroup
-	var written error
-	copying.Go(func() { _, written = io.Copy(out, r) })
+	copied := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(out, r)
+		copied <- err
+	}()
 	stop := context.AfterFunc(ctx, func() { _ = running.Kill() })
 	code, err := running.Wait()
 	killed := !stop()
-	late := time.AfterFunc(patience, func() {
-		if r.SetReadDeadline(time.Unix(1, 0)) != nil { // not every system has that for pipes
-			_ = r.Close()
-		}
-	})
-	copying.Wait()
-	late.Stop()
+	inTime, written := await(copied, patience)
 	err = errors.Join(err, running.Kill())
+	if !inTime {
+		written = finish(r, copied)
+	}
 	switch {
 	case killed && ctx.Err() != nil:
 		return ctx.Err()
@@ -49,8 +45,35 @@ func Run(ctx context.Context, box Box, p Program, out io.Writer, patience time.D
 		return err
 	case code != 0:
 		return &ExitError{code}
-	case errors.Is(written, os.ErrDeadlineExceeded):
+	}
+	return written
+}
+
+// lastWords is how long output is read that a program in another group holds.
+const lastWords = time.Second
+
+// finish reads what is left of an output, and then no more.
+func finish(r *os.File, copied <-chan error) error {
+	inTime, written := await(copied, lastWords)
+	if inTime {
+		return written
+	}
+	if r.SetReadDeadline(time.Unix(1, 0)) != nil { // not every system has that for pipes
+		_ = r.Close()
+	}
+	if written = <-copied; errors.Is(written, os.ErrDeadlineExceeded) || errors.Is(written, os.ErrClosed) {
 		return nil
 	}
 	return written
+}
+
+func await(copied <-chan error, limit time.Duration) (inTime bool, err error) {
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	select {
+	case err = <-copied:
+		return true, err
+	case <-late.C:
+		return false, nil
+	}
 }

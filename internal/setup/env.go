@@ -37,6 +37,10 @@ type Env struct {
 	// Nil: at the usual one.
 	Usual func(address string) string
 
+	// Adopt makes this process responsible for the programs that agents leave
+	// behind, and gives what ends them: see sandbox.Adopt. Nil: nobody is.
+	Adopt func(programs string, all bool) (leave func() error)
+
 	// Keyring is the system keyring if it is nil.
 	Keyring secret.Backend
 

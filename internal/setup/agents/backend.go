@@ -12,6 +12,10 @@ import (
 type Backend struct {
 	agentapi.Backend
 
+	// Programs is the mark of the programs of agents that run in this process, see
+	// sandbox.Mark; "" where they run elsewhere.
+	Programs string
+
 	Why    string // it was chosen
 	Status agentapi.Status
 

@@ -16,6 +16,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/id"
 	"github.com/ohgw/ohgw/internal/profile"
+	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/setup"
 )
@@ -44,12 +45,16 @@ func openEngine(env *setup.Env, s *config.Settings, log *slog.Logger, why string
 	settings := newEngineSettings(files, log)
 	seal, unseal := sealer(env, ciphers)
 	base := llmConfig(env, log)
+	conversations := filepath.Join(dirs.State, "conversations")
+	box := func(conversation string) sandbox.Box {
+		return sandbox.Outside(sandbox.Off, sandbox.Mark{State: conversations, Conversation: conversation})
+	}
 	maxIdle := s.Idle.Max
 	if maxIdle == 0 || s.Idle.Time == 0 {
 		maxIdle = -1 // the engine's word for none
 	}
 	backend := engine.New(engine.Config{
-		Dir:      filepath.Join(dirs.State, "conversations"),
+		Dir:      conversations,
 		Profiles: profiles,
 		NewModel: func(p engine.Profile, usage string) (llm.Model, error) {
 			if p.Name == demo.Name && s.Demo {
@@ -62,7 +67,9 @@ func openEngine(env *setup.Env, s *config.Settings, log *slog.Logger, why string
 		NewTools: toolset.New(toolset.Config{
 			Environ: env.Environ(), User: env.Getenv("USER"), Host: host, Confined: s.Workspace != "",
 			LookupEnv: env.Lookup, HTTP: llm.NewHTTPClient(env.Getenv).Transport, Version: buildinfo.Get().Version,
+			Shared: box("shared"),
 		}),
+		Boxes:    func(_ context.Context, e engine.BoxEnv) (sandbox.Box, error) { return box(e.Conversation), nil },
 		Settings: settings.read, Confirm: chosenConfirm(s), Seal: seal, Unseal: unseal,
 		Version: buildinfo.Get().Version, Home: dirs.Home, SkillEnv: tool.CleanEnvironment(env.Environ(), nil),
 		Idle: s.Idle.Time, MaxIdle: maxIdle, IdleMemory: int64(s.Idle.Memory),
@@ -70,7 +77,7 @@ func openEngine(env *setup.Env, s *config.Settings, log *slog.Logger, why string
 		Now:    env.Now, Log: log,
 	})
 	return Backend{
-		Backend: backend, Why: why, Status: backend.Status(context.Background()),
+		Backend: backend, Programs: conversations, Why: why, Status: backend.Status(context.Background()),
 		Complete: (&directLLM{base: base, load: profiles.llm}).complete,
 	}, nil
 }

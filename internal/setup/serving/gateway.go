@@ -26,6 +26,9 @@ type Options struct {
 	State      string        // directory of its records; nobody else's while it is open
 	Workspaces string        // directory of those that it makes
 	Log        *slog.Logger
+	// Alone says that this process starts no programs but those of agents: with it
+	// everything ends that they leave behind.
+	Alone bool
 }
 
 // Gateway is a daemon with its backend. Close ends both.
@@ -33,6 +36,7 @@ type Gateway struct {
 	*daemon.Daemon
 
 	Backend agents.Backend
+	leave   func() error
 }
 
 // Open opens the backend that the settings choose, and makes a daemon
@@ -49,7 +53,11 @@ func Open(ctx context.Context, env *setup.Env, s *config.Settings, in Options) (
 	if err != nil {
 		return nil, errors.Join(fault.New("the gateway cannot start", "look at the state directory "+in.State, err), backend.Close())
 	}
-	return &Gateway{Daemon: d, Backend: backend}, nil
+	g := &Gateway{Daemon: d, Backend: backend, leave: func() error { return nil }}
+	if backend.Programs != "" && env.Adopt != nil {
+		g.leave = env.Adopt(backend.Programs, in.Alone)
+	}
+	return g, nil
 }
 
 // checkWorkspace looks for the directory that all conversations work in, where
@@ -74,7 +82,9 @@ func checkWorkspace(env *setup.Env, s *config.Settings, backend agents.Backend) 
 }
 
 // Close interrupts what still runs and lets go of everything.
-func (g *Gateway) Close() error { return errors.Join(g.Daemon.Close(), g.Backend.Close()) }
+func (g *Gateway) Close() error {
+	return errors.Join(g.Daemon.Close(), g.Backend.Close(), g.leave())
+}
 
 // daemonConfig returns the settings in the daemon's form.
 func daemonConfig(s *config.Settings, backend agents.Backend, in Options, now func() time.Time) daemon.Config {
