@@ -73,16 +73,16 @@ func ParseEntry(text string) (Entry, error) {
 	e.Port = port
 	rest, e.Below = strings.CutPrefix(rest, "*.")
 	if strings.Contains(rest, "*") {
-		return Entry{}, fmt.Errorf("%s has a * that is not its first part: write *.example.com for the names below example.com", quote(text))
+		return Entry{}, fmt.Errorf("%s has a * that is not its first part: write *.example.com for the names below example.com", Quote(text))
 	}
 	if e.Host, err = ParseHost(rest); err != nil {
 		return Entry{}, err
 	}
 	if e.Below && e.Addr.IsValid() {
-		return Entry{}, fmt.Errorf("%s is an address with a *: write each address", quote(text))
+		return Entry{}, fmt.Errorf("%s is an address with a *: write each address", Quote(text))
 	}
 	if e.Below && !strings.Contains(e.Name, ".") {
-		return Entry{}, fmt.Errorf("%s covers a whole top-level domain: write *.NAME.%s", quote(text), e.Name)
+		return Entry{}, fmt.Errorf("%s covers a whole top-level domain: write *.NAME.%s", Quote(text), e.Name)
 	}
 	return e, nil
 }
@@ -100,7 +100,7 @@ func parsePreset(name string) (Entry, error) {
 	if near := suggest.Nearest(name, presets); near != "" {
 		hint = "did you mean @" + near + "? " + hint
 	}
-	return Entry{}, fmt.Errorf("%s is not a preset: %s", quote("@"+name), hint)
+	return Entry{}, fmt.Errorf("%s is not a preset: %s", Quote("@"+name), hint)
 }
 
 // mistaken is the error for what people write instead of a host. It never shows a
@@ -115,19 +115,19 @@ func mistaken(text string) error {
 		return errors.New(`"*" would allow every host: write the hosts, or network.mode = "open"`)
 	case strings.Contains(text, "://"):
 		if u, err := url.Parse(text); err == nil && u.Host != "" {
-			return fmt.Errorf("the entry is a URL: write its host, %s", quote(u.Host))
+			return fmt.Errorf("the entry is a URL: write its host, %s", Quote(u.Host))
 		}
 		return errors.New("the entry is a URL: write its host, such as example.com")
 	case strings.Contains(text, "@"):
 		return errCredentials
 	case strings.ContainsAny(text, ", \t\r\n"):
-		return fmt.Errorf("%s has more than one host: write each as an entry of its own", quote(text))
+		return fmt.Errorf("%s has more than one host: write each as an entry of its own", Quote(text))
 	case strings.Contains(text, "/"):
 		if _, err := netip.ParsePrefix(text); err == nil {
-			return fmt.Errorf("%s is a network: write each address", quote(text))
+			return fmt.Errorf("%s is a network: write each address", Quote(text))
 		}
 		host, _, _ := strings.Cut(text, "/")
-		return fmt.Errorf("%s has a path, and hosts are allowed as a whole: write %s", quote(text), quote(host))
+		return fmt.Errorf("%s has a path, and hosts are allowed as a whole: write %s", Quote(text), Quote(host))
 	}
 	return nil
 }
@@ -147,7 +147,7 @@ func cutPort(text string) (host string, port uint16, err error) {
 func parsePort(text string) (uint16, error) {
 	n, err := strconv.ParseUint(text, 10, 16)
 	if err != nil || n == 0 || text[0] < '1' || text[0] > '9' {
-		return 0, fmt.Errorf("%s is not a port: write a number from 1 to 65535", quote(text))
+		return 0, fmt.Errorf("%s is not a port: write a number from 1 to 65535", Quote(text))
 	}
 	return uint16(n), nil
 }

@@ -51,13 +51,13 @@ func ParseHost(text string) (Host, error) {
 	if inner, ok := strings.CutPrefix(text, "["); ok {
 		addr, err := netip.ParseAddr(strings.TrimSuffix(inner, "]"))
 		if err != nil || !addr.Is6() || addr.Zone() != "" || !strings.HasSuffix(inner, "]") {
-			return Host{}, fmt.Errorf("%s is not an IPv6 address in brackets: write it as [2001:db8::1]", quote(text))
+			return Host{}, fmt.Errorf("%s is not an IPv6 address in brackets: write it as [2001:db8::1]", Quote(text))
 		}
 		return Host{Addr: addr}, nil
 	}
 	if addr, err := netip.ParseAddr(text); err == nil {
 		if addr.Zone() != "" {
-			return Host{}, fmt.Errorf("%s has a zone, and link-local addresses are never dialled", quote(text))
+			return Host{}, fmt.Errorf("%s has a zone, and link-local addresses are never dialled", Quote(text))
 		}
 		return Host{Addr: addr}, nil
 	}
@@ -75,7 +75,7 @@ func parseName(text string) (string, error) {
 		return "", spelling(text, addr)
 	}
 	if thisMachine(name) {
-		return "", fmt.Errorf("%s is this machine, which is never dialled: name one of its ports with network.local = [\"PORT\"]", quote(text))
+		return "", fmt.Errorf("%s is this machine, which is never dialled: name one of its ports with network.local = [\"PORT\"]", Quote(text))
 	}
 	return name, nil
 }
@@ -88,7 +88,7 @@ func ascii(text string) (string, error) {
 		err = errors.New("it has no canonical form")
 	}
 	if err != nil {
-		return "", fmt.Errorf("%s is not a host name: write letters, digits and hyphens, such as example.com", quote(text))
+		return "", fmt.Errorf("%s is not a host name: write letters, digits and hyphens, such as example.com", Quote(text))
 	}
 	name = strings.TrimSuffix(name, ".")
 	if len(name) > 253 {
@@ -96,10 +96,10 @@ func ascii(text string) (string, error) {
 	}
 	for label := range strings.SplitSeq(name, ".") {
 		if label == "" {
-			return "", fmt.Errorf("%s is not a host name: it has an empty part", quote(text))
+			return "", fmt.Errorf("%s is not a host name: it has an empty part", Quote(text))
 		}
 		if len(label) > 63 {
-			return "", fmt.Errorf("%s is not a host name: a part of it has %d bytes, and the limit is 63", quote(text), len(label))
+			return "", fmt.Errorf("%s is not a host name: a part of it has %d bytes, and the limit is 63", Quote(text), len(label))
 		}
 	}
 	return strings.ToLower(name), nil
@@ -160,12 +160,12 @@ func number(label string) (uint64, bool) {
 // spelling is the error for a name that is an address in disguise.
 func spelling(text string, addr netip.Addr) error {
 	if !addr.IsValid() {
-		return fmt.Errorf("%s is not a host name: its last part is a number", quote(text))
+		return fmt.Errorf("%s is not a host name: its last part is a number", Quote(text))
 	}
 	if why := addresses.Why(addr, nil); why != "" {
-		return fmt.Errorf("%s is another spelling of %s, %s, which is never dialled", quote(text), addr, why)
+		return fmt.Errorf("%s is another spelling of %s, %s, which is never dialled", Quote(text), addr, why)
 	}
-	return fmt.Errorf("%s is another spelling of %s: write %s", quote(text), addr, addr)
+	return fmt.Errorf("%s is another spelling of %s: write %s", Quote(text), addr, addr)
 }
 
 // thisMachine reports whether a name means the machine that asks (RFC 6761, and
@@ -177,8 +177,8 @@ func thisMachine(name string) bool {
 	}, last)
 }
 
-// quote shows a text from outside in one line of ASCII, cut if it is long.
-func quote(text string) string {
+// Quote shows a text from outside in one line of ASCII, cut if it is long.
+func Quote(text string) string {
 	if len(text) > 80 {
 		text = text[:80] + "..."
 	}
