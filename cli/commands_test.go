@@ -168,11 +168,11 @@ func TestFlagsStay(t *testing.T) {
 		"acp":  "demo model url",
 		"chat": "continue conversation demo image list model mouse plain print stream system theme timeout url vim workspace yes",
 		"serve": "addr agent-server allow-host allow-origin backend chat-field chat-header confirm demo detach drain history housekeeping idle-time image-urls key-store log-format max-body max-idle max-idle-memory max-images max-message " +
-			"max-messages max-queue max-runs metrics-open no-auth one-shot-ttl progress responses-ttl run-timeout stream-text workspace workspace-per",
+			"max-messages max-queue max-runs metrics-open native no-auth one-shot-ttl progress responses-ttl run-timeout stream-text workspace workspace-per",
 		"keys import": "remove-from-profile replace", "keys list": "", "keys remove": "field yes", "keys set": "field file replace", "keys status": "",
 		"profiles add": "base-url from-file from-settings key-from model no-check provider replace use", "profiles check": "live timeout", "profiles list": "", "profiles remove": "yes", "profiles rename": "", "profiles show": "", "profiles use": "copy-key",
 		"profiles migrate": "as-openhands base-url check dry-run force restore strict",
-		"tokens create":    "all-conversations chat-by confirm expires model workspace", "tokens list": "", "tokens revoke": "yes", "tokens show": "",
+		"tokens create":    "all-conversations chat-by confirm expires model native workspace", "tokens list": "", "tokens revoke": "yes", "tokens show": "",
 	}
 	got := map[string]string{}
 	for name, c := range commands(t) {

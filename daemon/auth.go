@@ -34,6 +34,9 @@ type Client struct {
 	// Person is the user at this machine, not a program with a key: every
 	// conversation is open to it, and what it begins stays open to all tokens.
 	Person bool
+	// Native says that it may use OpenHands' own API, which reads secrets, runs
+	// commands and knows no owners.
+	Native bool
 }
 
 // allows reports whether the client may use one of these names of a model.
@@ -105,10 +108,14 @@ func (d *Daemon) open(next handler, versioned bool) handler {
 
 // identify finds the client of a request. No part of a key gets any further.
 func (d *Daemon) identify(r *http.Request) (Client, error) {
+	return d.identifyKeys(presented(r))
+}
+
+// identifyKeys finds the client of the first of some keys that is one.
+func (d *Daemon) identifyKeys(keys []string) (Client, error) {
 	if d.cfg.NoAuth {
-		return Client{ID: anonymous, Person: true}, nil
+		return Client{ID: anonymous, Person: true, Native: true}, nil
 	}
-	keys := presented(r)
 	if len(keys) == 0 {
 		return Client{}, newProblem(codeMissingKey, "No API key provided; send Authorization: Bearer <key>.", nil)
 	}

@@ -67,6 +67,10 @@ type Config struct {
 	// them, e.g. "https://chat.example:8443". None by default.
 	AllowOrigins []string
 
+	// Native answers OpenHands' own API to clients that may use it. Nil: nothing does.
+	// The daemon closes it.
+	Native Native
+
 	Limits Limits
 	// ImageURLs allows images by http(s) URL of public hosts. The daemon never
 	// fetches them. Lookup finds the addresses of a host; nil: the system's.
@@ -237,6 +241,9 @@ func New(cfg Config) (*Daemon, error) {
 		d.beginDrain()
 		d.end()
 		err := d.runs.Close()
+		if d.cfg.Native != nil {
+			err = errors.Join(err, d.cfg.Native.Close())
+		}
 		d.chats.Close()
 		d.models.close()
 		d.chores.Wait()
@@ -314,6 +321,11 @@ func (d *Daemon) drain(ctx context.Context, server *http.Server, bounded *conns.
 	d.drainDirect(limit)
 	cancel()
 	d.end()
+	if d.cfg.Native != nil {
+		if err := d.cfg.Native.Close(); err != nil {
+			d.cfg.Logger.Warn("cannot end OpenHands' own API", "err", err)
+		}
+	}
 	bounded.CloseWaiting()
 	limit, cancel = context.WithTimeout(ctx, lastWrites)
 	defer cancel()

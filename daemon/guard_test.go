@@ -157,7 +157,7 @@ func TestAnAllowedPageMayCall(t *testing.T) {
 	want := map[string]string{
 		"Access-Control-Allow-Origin":  page,
 		"Vary":                         "Origin, Access-Control-Request-Method, Access-Control-Request-Headers",
-		"Access-Control-Allow-Methods": "GET, POST, DELETE, OPTIONS",
+		"Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE, OPTIONS",
 		"Access-Control-Allow-Headers": "Authorization, Content-Type, Accept, X-Requested-With, Idempotency-Key, OpenAI-Beta, OpenAI-Organization, OpenAI-Project, X-OpenHands-ServerConversation-ID, X-Session-API-Key, X-Api-Key, X-OpenHands-Timeout, X-OpenHands-On-Disconnect, X-OpenHands-Repeat, X-OpenHands-Confirm, X-OpenHands-Confirmation, X-OpenHands-Details, X-Conversation-Id, X-Chat-Id, X-Session-Id, X-Thread-Id, X-OpenHands-Transcript, x-stainless-arch, x-stainless-async, x-stainless-custom-poll-interval, x-stainless-helper-method, x-stainless-lang, x-stainless-os, x-stainless-package-version, x-stainless-poll-helper, x-stainless-raw-response, x-stainless-read-timeout, x-stainless-retry-count, x-stainless-runtime, x-stainless-runtime-version, x-stainless-timeout",
 		"Access-Control-Max-Age":       "600",
 	}

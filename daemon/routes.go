@@ -15,7 +15,7 @@ func (d *Daemon) routes() http.Handler {
 			}
 		}
 	}
-	return d.outermost(d.guard.then(normalize(mux)))
+	return d.outermost(d.guard.then(d.withNative(normalize(mux))))
 }
 
 // route is a path and who answers it.

@@ -230,3 +230,20 @@ func answered(err error) int {
 	}
 	return 0
 }
+
+// Address is how to reach an agent-server, for who passes requests on to it.
+type Address struct {
+	Base *url.URL // without a trailing slash
+	// Key gives the session key at the time of a request; "" where the server wants
+	// none.
+	Key func() string
+	// Transport makes the requests, each on a connection of its own: one that the
+	// server is just closing would lose a request that must not be repeated.
+	Transport http.RoundTripper
+}
+
+// Reach is how to reach the agent-server.
+func (b *Backend) Reach() Address {
+	base := *b.client.base
+	return Address{Base: &base, Key: b.client.key, Transport: b.client.fresh.Transport}
+}

@@ -147,6 +147,10 @@ func stay(ctx context.Context, o *options, s *config.Settings, dirs paths.Set) (
 		return err
 	}
 	defer func() { err = errors.Join(err, g.Close()) }()
+	if s.Native && g.Backend.Native == nil {
+		return fault.NewUsage("--native needs an agent-server: the embedded agent does not serve OpenHands' own API",
+			"name a running agent-server with --agent-server URL, or remove native ("+s.Origin("native").String()+")")
+	}
 	if o.Root && g.Backend.InProcess() {
 		o.Note("warning: ohgw runs as root: the agents' commands can change everything on this machine")
 		o.Note("  run it as a separate user: sudo -iu NAME ohgw serve")

@@ -30,6 +30,7 @@ type createOptions struct {
 
 	AllConversations bool
 	Confirm          string
+	Native           bool
 }
 
 func newCreate(a *kit.App, flags kit.SettingFlags) *cobra.Command {
@@ -62,7 +63,11 @@ cannot be limited with --model.
 
 --confirm sets the lowest confirmation mode of a conversation while an agent
 works in it for this token. No request can lower it, and a conversation with a
-lower mode is raised. never, the default, sets none.`,
+lower mode is raised. never, the default, sets none.
+
+--native is for programs of OpenHands, where ohgw serves OpenHands' own API
+(ohgw serve --native): with it a client reads secrets, runs commands and enters
+all conversations. It cannot be limited with --model or --confirm.`,
 			0, fault.Failed, fault.Usage, fault.Credential, fault.Conflict),
 		Example: kit.Examples(
 			"ohgw tokens create open-webui",
@@ -77,20 +82,26 @@ lower mode is raised. never, the default, sets none.`,
 			return runCreate(cmd.Context(), &opts)
 		},
 	}
-	cmd.Flags().StringSliceVar(&opts.Models, "model", nil, "limit the token to this model `id`; may be repeated")
-	cmd.Flags().StringSliceVar(&opts.ChatBy, "chat-by", nil, "request `field` that identifies the chat: user or prompt_cache_key; may be repeated")
+	opts.addFlags(cmd)
+	return cmd
+}
+
+// addFlags adds what the command takes.
+func (o *createOptions) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&o.Models, "model", nil, "limit the token to this model `id`; may be repeated")
+	cmd.Flags().StringSliceVar(&o.ChatBy, "chat-by", nil, "request `field` that identifies the chat: user or prompt_cache_key; may be repeated")
 	kit.Complete(cmd, "chat-by", token.ChatFields()...)
-	cmd.Flags().StringArrayVar(&opts.Workspaces, "workspace", nil, "let the client choose `DIR` or one below it for a conversation, or any; may be repeated")
-	cmd.Flags().BoolVar(&opts.AllConversations, "all-conversations", false, "open the conversations of all tokens to this one")
-	cmd.Flags().StringVar(&opts.Confirm, "confirm", "", "lowest confirmation `MODE` of the token's agents: never, risky or always")
+	cmd.Flags().StringArrayVar(&o.Workspaces, "workspace", nil, "let the client choose `DIR` or one below it for a conversation, or any; may be repeated")
+	cmd.Flags().BoolVar(&o.AllConversations, "all-conversations", false, "open the conversations of all tokens to this one")
+	cmd.Flags().StringVar(&o.Confirm, "confirm", "", "lowest confirmation `MODE` of the token's agents: never, risky or always")
 	kit.Complete(cmd, "confirm", token.Confirms()...)
-	cmd.Flags().StringVar(&opts.Expires, "expires", "", "`time` from now, or date, at which the token expires; default: never")
+	cmd.Flags().BoolVar(&o.Native, "native", false, "allow OpenHands' own API, where ohgw serves it")
+	cmd.Flags().StringVar(&o.Expires, "expires", "", "`time` from now, or date, at which the token expires; default: never")
 	kit.Complete(cmd, "expires", "12h", "7d", "30d", "90d")
-	err := cmd.RegisterFlagCompletionFunc("model", a.CompleteModels)
+	err := cmd.RegisterFlagCompletionFunc("model", o.CompleteModels)
 	if err != nil {
 		panic("cli: " + err.Error()) // The flag is not there: a mistake above.
 	}
-	return cmd
 }
 
 // runCreate runs the command.
@@ -114,7 +125,7 @@ func runCreate(ctx context.Context, o *createOptions) error {
 	slices.Sort(o.ChatBy)
 	made, err := store.Create(ctx, token.Spec{
 		Name: o.Name, Models: slices.Compact(o.Models), ChatBy: slices.Compact(o.ChatBy), Expires: expires, Workspaces: dirs,
-		AllConversations: o.AllConversations, Confirm: o.Confirm,
+		AllConversations: o.AllConversations, Confirm: o.Confirm, Native: o.Native,
 	})
 	if err != nil {
 		return o.Setup().TokenFault(err, o.Name)

@@ -57,7 +57,7 @@ func runList(_ context.Context, o *listOptions) error {
 		}
 		return o.PrintJSON(map[string]any{"tokens": list})
 	}
-	t := kit.Table{Header: []string{"NAME", "VALUE", "MODELS", "DIRECTORIES", "MADE", "ENDS", "CONVERSATIONS", "CONFIRM"}}
+	t := kit.Table{Header: []string{"NAME", "VALUE", "MODELS", "DIRECTORIES", "MADE", "ENDS", "CONVERSATIONS", "CONFIRM", "NATIVE"}}
 	for _, tok := range tokens {
 		t.Add(row(o.App, tok)...)
 	}
@@ -85,12 +85,15 @@ func row(a *kit.App, t token.Token) []string {
 			ends += " (over)"
 		}
 	}
-	conversations, confirm := "own", "-"
+	conversations, confirm, native := "own", "-", "-"
 	if t.AllConversations {
 		conversations = "all"
 	}
 	if t.Confirm != "" {
 		confirm = t.Confirm
 	}
-	return []string{t.Name, "…" + t.Tail, models, dirs, made, ends, conversations, confirm}
+	if t.MayUseNative() {
+		native = "yes"
+	}
+	return []string{t.Name, "…" + t.Tail, models, dirs, made, ends, conversations, confirm, native}
 }

@@ -59,6 +59,7 @@ type tokenJSON struct {
 	Places  []string   `json:"workspaces"`
 	All     bool       `json:"all_conversations"`
 	Confirm *string    `json:"confirm"`
+	Native  bool       `json:"native"`
 	Created *time.Time `json:"created"`
 	Expires *time.Time `json:"expires"`
 	Expired bool       `json:"expired"`
@@ -70,7 +71,7 @@ func describe(a *kit.App, t token.Token) tokenJSON {
 		confirm = &t.Confirm
 	}
 	return tokenJSON{
-		All: t.AllConversations, Confirm: confirm,
+		All: t.AllConversations, Confirm: confirm, Native: t.MayUseNative(),
 		Name: t.Name, ID: t.ID, Tail: t.Tail, Models: t.Models, ChatBy: t.ChatBy, Places: t.Workspaces,
 		Created: kit.TimeOrNull(t.Created), Expires: kit.TimeOrNull(t.Expires), Expired: t.Expired(a.Now()),
 	}

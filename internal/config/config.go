@@ -24,6 +24,7 @@ type Config struct {
 	WorkspacePer string // conversation, chat
 	NoAuth       bool
 	MetricsOpen  bool     // GET /metrics needs no token
+	Native       bool     // serve OpenHands' own API, too
 	AllowOrigins []string // origins of web pages that may call, such as https://chat.example.org
 	AllowHosts   []string // names, without port, under which clients may call
 	LogFormat    string   // auto, text, json

@@ -115,6 +115,11 @@ func Fields() []Field { //nolint:funlen // A table is as long as it is.
 			at:   func(c *Config) any { return &c.MetricsOpen },
 		},
 		{
+			Flag: "native", Env: "OHGW_NATIVE", Key: "native", Section: ServeSection,
+			Help: "also serve OpenHands' own API, of the agent-server, at /api and /sockets",
+			at:   func(c *Config) any { return &c.Native },
+		},
+		{
 			Flag: "allow-origin", Env: "OHGW_ALLOW_ORIGIN", Key: "allow_origin", Arg: "ORIGIN", Section: ServeSection,
 			Help: "allow web pages from this origin, such as https://chat.example.org", check: checkOrigin,
 			at: func(c *Config) any { return &c.AllowOrigins },

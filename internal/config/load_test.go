@@ -66,6 +66,7 @@ workspace = "work"
 workspace_per = "chat"
 no_auth = true
 metrics_open = true
+native = true
 allow_origin = ["https://A.example", "http://b.example:8080"]
 allow_host = ["Gateway.example.org", "[::1]"]
 log_format = "json"
@@ -126,7 +127,7 @@ mouse = true
 			KeyFile: filepath.Join(filepath.Dir(path), "llm.key"), // relative to the file it stands in
 		}},
 		KeyStore: "file", Workspace: filepath.Join(filepath.Dir(path), "work"), WorkspacePer: "chat",
-		NoAuth: true, MetricsOpen: true,
+		NoAuth: true, MetricsOpen: true, Native: true,
 		AllowOrigins: []string{"https://a.example", "http://b.example:8080"},
 		AllowHosts:   []string{"gateway.example.org", "::1"},
 		LogFormat:    "json", MaxRuns: 3, MaxQueue: 0, OneShotTTL: 0, RunTimeout: 90 * time.Minute, Drain: time.Minute,

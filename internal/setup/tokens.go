@@ -94,8 +94,29 @@ func (env *Env) TokenNames() []string {
 	return names
 }
 
+// limitHint says how a limit or a right of a token is written; empty: err is not
+// about one.
+func limitHint(err error) string {
+	switch {
+	case errors.Is(err, token.ErrModel):
+		return "use the ids that ohgw models lists, such as openhands_claude"
+	case errors.Is(err, token.ErrConfirm):
+		return "use " + strings.Join(token.Confirms(), ", ")
+	case errors.Is(err, token.ErrNative):
+		return "leave out --native, or --model and --confirm"
+	case errors.Is(err, token.ErrAll):
+		return "leave out --model or --all-conversations"
+	case errors.Is(err, token.ErrChatField):
+		return "use " + strings.Join(token.ChatFields(), " or ")
+	}
+	return ""
+}
+
 // TokenFault is err as a person should read it. name is the token it is about.
 func (env *Env) TokenFault(err error, name string) error {
+	if hint := limitHint(err); hint != "" {
+		return fault.NewUsage(err.Error(), hint)
+	}
 	switch {
 	case err == nil:
 		return nil
@@ -115,14 +136,6 @@ func (env *Env) TokenFault(err error, name string) error {
 		}
 	case errors.Is(err, token.ErrName):
 		return fault.NewUsage(fmt.Sprintf("%q is not a valid token name", name), "use up to 64 letters, digits, dots, dashes and underscores")
-	case errors.Is(err, token.ErrModel):
-		return fault.NewUsage(err.Error(), "use the ids that ohgw models lists, such as openhands_claude")
-	case errors.Is(err, token.ErrConfirm):
-		return fault.NewUsage(err.Error(), "use "+strings.Join(token.Confirms(), ", "))
-	case errors.Is(err, token.ErrAll):
-		return fault.NewUsage(err.Error(), "leave out --model or --all-conversations")
-	case errors.Is(err, token.ErrChatField):
-		return fault.NewUsage(err.Error(), "use "+strings.Join(token.ChatFields(), " or "))
 	case errors.Is(err, token.ErrNoValue):
 		return &fault.Error{
 			Msg:  "the value of the default token is no longer stored here",

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ohgw/ohgw/internal/token"
 )
@@ -99,4 +100,39 @@ func read(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return string(data)
+}
+
+func TestOpenHandsOwnAPIIsForTokensMadeForIt(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		spec token.Spec
+		want bool
+	}{
+		"another":                  {token.Spec{Name: "a"}, false},
+		"for all conversations":    {token.Spec{Name: "a", AllConversations: true}, false},
+		"made for it":              {token.Spec{Name: "a", Native: true}, true},
+		"the default token":        {token.Spec{Name: token.DefaultName}, true},
+		"the default, for a model": {token.Spec{Name: token.DefaultName, Models: []string{"openhands"}}, false},
+		"the default, with a mode": {token.Spec{Name: token.DefaultName, Confirm: "risky"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			got, err := open(dir).Check(create(t, open(dir), tt.spec))
+			if err != nil || got.MayUseNative() != tt.want {
+				t.Errorf("%t, %v; want %t", got.MayUseNative(), err, tt.want)
+			}
+		})
+	}
+	for _, limited := range []token.Spec{{Name: "a", Native: true, Models: []string{"openhands"}}, {Name: "a", Native: true, Confirm: "risky"}} {
+		if _, err := open(t.TempDir()).Create(t.Context(), limited); !errors.Is(err, token.ErrNative) {
+			t.Errorf("a limited token for OpenHands' own API: %v", err)
+		}
+	}
+	keys := token.NewStore(token.Config{Dir: t.TempDir(), Now: time.Now, Keys: []string{"one-key-0123456789", "two-key-0123456789"}})
+	for _, key := range []string{"one-key-0123456789", "two-key-0123456789"} {
+		if got, err := keys.Check(key); err != nil || !got.MayUseNative() {
+			t.Errorf("a key of OHGW_API_KEYS: %v, %v", got, err)
+		}
+	}
 }

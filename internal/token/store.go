@@ -56,14 +56,17 @@ func NewStore(c Config) *Store {
 	s := &Store{dir: c.Dir, now: c.Now, values: c.Values}
 	for i, key := range c.Keys {
 		h := sumOf(key)
-		s.fixed = append(s.fixed, entry{Token{ID: h.id(), Name: fmt.Sprintf("OHGW_API_KEYS[%d]", i), Tail: tail(key)}, h})
+		s.fixed = append(s.fixed, entry{Token{ID: h.id(), Name: fmt.Sprintf("%s[%d]", keysVariable, i), Tail: tail(key)}, h})
 	}
 	return s
 }
 
 // firstKey is the name of the first key of OHGW_API_KEYS, which no token of the
 // files can have.
-const firstKey = "OHGW_API_KEYS[0]"
+const firstKey = keysVariable + "[0]"
+
+// keysVariable is the variable with keys that take the place of the files.
+const keysVariable = "OHGW_API_KEYS"
 
 // SplitKeys reads the value of OHGW_API_KEYS: keys separated by commas.
 func SplitKeys(s string) []string {
@@ -204,7 +207,7 @@ func (s *Store) add(ctx context.Context, doc *document, spec Spec) (made Made, e
 	h := sumOf(made.Value.Reveal())
 	made.Token = Token{
 		ID: h.id(), Name: spec.Name, Models: spec.Models, ChatBy: spec.ChatBy, Workspaces: workspacesOf(spec.Name, spec.Models, spec.Workspaces), Tail: tail(made.Value.Reveal()),
-		AllConversations: spec.AllConversations, Confirm: floorOf(spec.Confirm),
+		AllConversations: spec.AllConversations, Confirm: floorOf(spec.Confirm), Native: spec.Native,
 		Created: s.now().UTC().Truncate(time.Second), Expires: spec.Expires.UTC().Truncate(time.Second),
 	}
 	if spec.Name == DefaultName {

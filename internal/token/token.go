@@ -51,6 +51,8 @@ var (
 	ErrModel = errors.New("invalid model id")
 	// ErrWorkspace: a directory that a token cannot be made for.
 	ErrWorkspace = errors.New("not an absolute directory")
+	// ErrNative: OpenHands' own API knows no limits.
+	ErrNative = errors.New("a token for OpenHands' own API cannot be limited")
 	// ErrConfirm: a confirmation mode that there is not.
 	ErrConfirm = errors.New("not a confirmation mode")
 	// ErrAll: a token for some models enters only what it has started.
@@ -86,6 +88,8 @@ type Token struct {
 	// Confirm is the lowest confirmation mode in which agents work for it, one of
 	// [Confirms]; empty: any.
 	Confirm string
+	// Native: it was made for OpenHands' own API; see MayUseNative.
+	Native  bool
 	Tail    string    // the last characters of the value, to recognise it
 	Created time.Time // zero when unknown
 	Expires time.Time // zero: never
@@ -101,6 +105,13 @@ func (t Token) Allows(model string) bool {
 // them. A default token that is limited to models may not.
 func (t Token) Operator() bool {
 	return (t.Name == DefaultName || t.Name == firstKey) && len(t.Models) == 0
+}
+
+// MayUseNative reports whether the token may use OpenHands' own API: the default token
+// and the keys of OHGW_API_KEYS may, unless they are limited to
+// models or by a confirmation mode, and those made for it.
+func (t Token) MayUseNative() bool {
+	return t.Native || (t.Name == DefaultName || strings.HasPrefix(t.Name, keysVariable+"[")) && len(t.Models) == 0 && t.Confirm == ""
 }
 
 // Expired reports whether the token's time is over.
@@ -119,6 +130,7 @@ type Spec struct {
 
 	AllConversations bool
 	Confirm          string // one of Confirms, or empty, which is the lowest
+	Native           bool
 }
 
 // nameForm is what a name looks like. It ends up in tables, logs and command
@@ -161,16 +173,23 @@ func (s Spec) check() error {
 			return fmt.Errorf("%w %q", ErrWorkspace, dir)
 		}
 	}
-	if s.Confirm != "" && !slices.Contains(Confirms(), s.Confirm) {
-		return fmt.Errorf("%w: %q", ErrConfirm, s.Confirm)
-	}
-	if s.AllConversations && len(s.Models) > 0 {
-		return ErrAll
-	}
 	for _, f := range s.ChatBy {
 		if !slices.Contains(ChatFields(), f) {
 			return fmt.Errorf("%w %q", ErrChatField, f)
 		}
+	}
+	return s.checkRights()
+}
+
+// checkRights refuses rights that go round a limit of the same token.
+func (s Spec) checkRights() error {
+	switch {
+	case s.Confirm != "" && !slices.Contains(Confirms(), s.Confirm):
+		return fmt.Errorf("%w: %q", ErrConfirm, s.Confirm)
+	case s.Native && (len(s.Models) > 0 || floorOf(s.Confirm) != ""):
+		return ErrNative
+	case s.AllConversations && len(s.Models) > 0:
+		return ErrAll
 	}
 	return nil
 }

@@ -111,8 +111,8 @@ var rules = []rule{
 		not: []string{"internal/secret"}, deny: []string{"github.com/zalando/go-keyring"},
 	},
 	{
-		why: "sockets belong to the backend that has them and to its fake",
-		not: []string{"agentapi/agentserver", "agentapi/backendtest"}, deny: []string{"github.com/coder/websocket"},
+		why: "sockets belong to the backend that has them, to its fake, and to who passes its API on",
+		not: []string{"agentapi/agentserver", "agentapi/backendtest", "daemon/native/through"}, deny: []string{"github.com/coder/websocket"},
 	},
 	{
 		why:  "what is for tests stays in tests, and in packages named for them",

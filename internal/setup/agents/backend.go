@@ -20,6 +20,7 @@ type Backend struct {
 	Status agentapi.Status
 
 	Complete daemon.CompleteFunc
+	Native   daemon.Native // OpenHands' own API, if it is to be served
 }
 
 // Line is the backend in a line: what it is, where it is, and why it was chosen.

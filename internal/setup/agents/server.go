@@ -8,6 +8,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/agentserver"
+	"github.com/ohgw/ohgw/daemon/native/through"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/keyfile"
@@ -47,6 +48,10 @@ func openServer(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 	chosen := Backend{
 		Backend: backend, Why: why, Status: backend.Status(look),
 		Complete: (&directLLM{base: llmConfig(env, log), load: serverLLMs(backend)}).complete,
+	}
+	if s.Native {
+		reach := backend.Reach()
+		chosen.Native = through.New(through.Config{Base: reach.Base, Key: reach.Key, Transport: reach.Transport, Logger: log})
 	}
 	if err := usable(ctx, chosen.Status, named); err != nil {
 		return Backend{}, errors.Join(err, backend.Close())

@@ -28,7 +28,7 @@ func (k checker) Check(presented string) (daemon.Client, error) {
 	}
 	return daemon.Client{
 		ID: t.ID, Name: t.Name, Models: t.Models, ChatBy: t.ChatBy, Workspaces: t.Workspaces, Operator: t.Operator(),
-		AllConversations: t.AllConversations, Confirm: agentapi.Confirmation(t.Confirm),
+		AllConversations: t.AllConversations, Confirm: agentapi.Confirmation(t.Confirm), Native: t.MayUseNative(),
 	}, nil
 }
 

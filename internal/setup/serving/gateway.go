@@ -90,6 +90,7 @@ func (g *Gateway) Close() error {
 func daemonConfig(s *config.Settings, backend agents.Backend, in Options, now func() time.Time) daemon.Config {
 	build := buildinfo.Get()
 	c := daemon.Config{
+		Native:  backend.Native,
 		Backend: backend.Backend, BackendID: backend.ID(), InProcess: backend.InProcess(), Why: backend.Why, Version: build.Version, Revision: build.Revision, Logger: in.Log, Now: now,
 		Tokens: in.Tokens, NoAuth: in.Tokens == nil, MetricsOpen: s.MetricsOpen, AllowHosts: s.AllowHosts, AllowOrigins: s.AllowOrigins,
 		Limits: daemon.Limits{

@@ -1,0 +1,122 @@
+package daemon_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/daemontest"
+)
+
+// native notes what reaches it of OpenHands' own API.
+type native struct{ closed bool }
+
+func (n *native) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	_, _ = io.WriteString(w, r.Method+" "+r.URL.Path+" "+string(body))
+}
+
+func (n *native) Socket(w http.ResponseWriter, _ *http.Request, admitted bool, let func(string) bool) {
+	answer := map[bool]string{true: "admitted", false: "asked"}[admitted]
+	if let(nativeKey) && !let(key) && !let("wrong") {
+		answer += ", knows keys"
+	}
+	_, _ = io.WriteString(w, answer)
+}
+
+func (n *native) Close() error { n.closed = true; return nil }
+
+const nativeKey = "ohgw-native-key-0123456789"
+
+// nativeTokens are the keys of the tests, and one for OpenHands' own API.
+type nativeTokens struct{ tokens }
+
+func (n nativeTokens) Check(presented string) (daemon.Client, error) {
+	if presented == nativeKey {
+		return daemon.Client{ID: "id-native", Name: "native", Native: true}, nil
+	}
+	return n.tokens.Check(presented)
+}
+
+func TestOpenHandsOwnAPIIsForItsKeysAlone(t *testing.T) {
+	t.Parallel()
+	n := &native{}
+	g := serve(t, daemontest.New(), func(c *daemon.Config) { c.Native, c.Tokens = n, nativeTokens{} })
+	const refused = `{"detail":"Unauthorized"}`
+	const notMade = `{"detail":"This API key may not use OpenHands' own API; create one that may: ohgw tokens create NAME --native"}`
+	for _, tt := range []struct {
+		method, path, header, key string
+		status                    int
+		body                      string
+	}{
+		{"POST", "/api/conversations", "X-Session-API-Key", nativeKey, 200, "POST /api/conversations {}"},
+		{"POST", "/api/conversations", "Authorization", "Bearer " + nativeKey, 200, "POST /api/conversations {}"},
+		{"GET", "/api/settings", "", "", 401, refused},
+		{"GET", "/api/settings", "X-Session-API-Key", "wrong", 401, refused},
+		{"GET", "/api/settings", "X-Session-API-Key", expiredKey, 401, refused},
+		{"GET", "/api/settings", "X-Session-API-Key", key, 403, notMade},
+		{"GET", "/api/settings", "X-Session-API-Key", brokenKey, 500, `{"detail":"Internal Server Error","exception":"500: The API key cannot be checked; the log of ohgw serve has the cause."}`},
+		{"GET", "/api/file/../../v1/models", "X-Session-API-Key", nativeKey, 400, `{"detail":"The path must not contain \"..\"."}`},
+		{"GET", "/server_info", "", "", 200, "GET /server_info"},
+		{"GET", "/sockets/events/x", "", "", 200, "asked, knows keys"},
+		{"GET", "/sockets/events/x", "X-Session-API-Key", nativeKey, 200, "admitted, knows keys"},
+		{"GET", "/sockets/events/x?session_api_key=" + nativeKey, "X-Session-API-Key", "wrong", 200, "admitted, knows keys"},
+		{"GET", "/sockets/events/x?session_api_key=wrong", "X-Session-API-Key", nativeKey, 403, refused},
+		{"GET", "/sockets/events/x", "X-Session-API-Key", key, 403, notMade},
+	} {
+		body := ""
+		if tt.method == http.MethodPost {
+			body = "{}"
+		}
+		req := g.request(tt.method, tt.path, body)
+		req.Header.Del("Authorization")
+		if tt.header != "" {
+			req.Header.Set(tt.header, tt.key)
+		}
+		res := g.finish(g.send(req))
+		if diff := cmp.Diff(tt.body, strings.TrimSpace(res.body)); diff != "" || res.status != tt.status {
+			t.Errorf("%s %s with %s: %d, want %d: %s", tt.method, tt.path, tt.header, res.status, tt.status, diff)
+		}
+	}
+	if strings.Contains(g.logs.String(), nativeKey) {
+		t.Error("the log has a key")
+	}
+	if err := g.stop(); err != nil || !n.closed {
+		t.Errorf("stop: %v, and the sockets were ended: %v", err, n.closed)
+	}
+}
+
+func TestOpenHandsOwnAPIIsOffUnlessAsked(t *testing.T) {
+	t.Parallel()
+	g := serve(t, daemontest.New())
+	for _, path := range []string{"/api/conversations", "/sockets/events/x", "/server_info"} {
+		if res := g.do(http.MethodGet, path, ""); res.status != http.StatusNotFound {
+			t.Errorf("%s: %d, want 404", path, res.status)
+		}
+	}
+}
+
+func TestForeignPagesReachNothingOfOpenHandsOwnAPI(t *testing.T) {
+	t.Parallel()
+	g := serve(t, daemontest.New(), func(c *daemon.Config) { c.Native, c.NoAuth, c.Tokens = &native{}, true, nil })
+	for header, value := range map[string]string{"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"} {
+		req := g.request(http.MethodPost, "/api/bash/execute_bash_command", "{}")
+		req.Header.Set(header, value)
+		if res := g.finish(g.send(req)); res.status != http.StatusForbidden {
+			t.Errorf("%s: %d, want 403", header, res.status)
+		}
+	}
+	req := g.request(http.MethodPost, "/api/bash/execute_bash_command", "{}")
+	req.Host = "evil.example"
+	if res := g.finish(g.send(req)); res.status != http.StatusForbidden {
+		t.Errorf("a foreign host name: %d, want 403", res.status)
+	}
+}
