@@ -73,7 +73,7 @@ func (d *Daemon) respond() handler {
 		case p.ask.Stream:
 			return w.stream(r.Context())
 		case p.ask.Background:
-			return w.background(d)
+			return w.background(r.Context(), d)
 		}
 		return w.whole(r.Context())
 	}
@@ -258,7 +258,7 @@ func (p *response) prepareRun(req *run.Request) {
 	}
 	cfg := responses.Config{
 		Response: openai.Response{Model: rec.Model, Background: rec.Background, Echo: rec.Echo},
-		Store:    p.d.responses, Steps: p.ask.Stream && !p.d.cfg.AnswerOnly, Silent: p.d.cfg.HideProgress, AsksApproval: p.ask.AsksApproval,
+		Store:    p.d.responses, Steps: p.ask.Stream && !p.d.cfg.AnswerOnly, Silent: p.d.cfg.HideProgress && p.ask.Echo.Reasoning.Summary == nil, AsksApproval: p.ask.AsksApproval,
 		Form: p.schema != nil, Conclude: concludeResponse(p.codex, p.schema != nil), Failed: p.d.notStored, Now: p.d.cfg.Now,
 	}
 	cfg.Record = rec
@@ -296,7 +296,9 @@ func systemHash(text string) string {
 // chain is what was said up to the previous response.
 func (p *response) chain() []openai.Turn {
 	var turns []openai.Turn
-	for rec, n := p.prev, 0; rec != nil && n < maxChain; n++ {
+	seen := make(map[string]bool)
+	for rec := p.prev; !seen[rec.ID] && len(seen) < maxChain; {
+		seen[rec.ID] = true
 		turns = append([]openai.Turn{{Role: "user", Text: rec.Text}, {Role: "assistant", Text: rec.Answer()}}, turns...)
 		next, err := p.d.responseOf(p.client, rec.Previous)
 		if err != nil {

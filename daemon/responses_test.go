@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -284,22 +283,6 @@ func TestABackgroundResponseGoesOnWithoutItsClient(t *testing.T) {
 	envelope(t, g.respond(input("x", `"background":true`, `"store":false`)), http.StatusBadRequest, "unsupported_value", "store")
 }
 
-// A stream that is cut after any of its events and resumed is the uncut one.
-func TestAStreamIsResumedAfterEachEvent(t *testing.T) {
-	t.Parallel()
-	g := serve(t, script(daemontest.Delta("a"), daemontest.Delta("b"), daemontest.Say("ab"), daemontest.Tool("ls"), daemontest.Tool("pwd"), daemontest.Finish("c")), func(c *daemon.Config) { c.StateDir = t.TempDir() })
-	body := g.respond(input("go", streamed)).body
-	events := eventsOf(t, body)
-	id := events[0].object(t).ID
-	for cut := range events {
-		rest := eventsOf(t, g.do(http.MethodGet, fmt.Sprintf("/v1/responses/%s?stream=true&starting_after=%d", id, cut), "").body)
-		joined := append(slices.Clone(events[:cut+1]), rest...)
-		if diff := cmp.Diff(raws(events), raws(joined)); diff != "" {
-			t.Fatalf("cut after event %d: %s", cut, diff)
-		}
-	}
-}
-
 // OpenAI's library for Go (GetStreaming) asks for events in a body.
 func TestABodyAsksForTheEventsOfAResponse(t *testing.T) {
 	t.Parallel()
@@ -489,10 +472,119 @@ func TestResponsesThatCannotBeAsked(t *testing.T) {
 		"an unknown truncation":    {input("x", `"truncation":"some"`), "invalid_value", "truncation"},
 		"instructions of a list":   {input("x", `"instructions":[]`), "invalid_type", "instructions"},
 		"a conversation by number": {input("x", `"conversation":5`), "invalid_type", "conversation"},
+
+		"a model by number":            {`{"model":5,"input":"x"}`, "invalid_type", "model"},
+		"stream as a text":             {input("x", `"stream":"yes"`), "invalid_type", "stream"},
+		"store as a number":            {input("x", `"store":1`), "invalid_type", "store"},
+		"background as a text":         {input("x", `"background":"no"`), "invalid_type", "background"},
+		"background without store":     {input("x", `"background":true`, `"store":false`), "unsupported_value", "store"},
+		"a previous one by number":     {input("x", `"previous_response_id":5`), "invalid_type", "previous_response_id"},
+		"a long previous one":          {input("x", `"previous_response_id":"`+long+`"`), "string_above_max_length", "previous_response_id"},
+		"previous and conversation":    {input("x", `"previous_response_id":"a"`, `"conversation":"b"`), "mutually_exclusive_parameters", "previous_response_id"},
+		"a conversation without an id": {input("x", `"conversation":{}`), "missing_required_parameter", "conversation.id"},
+		"an id of a conversation":      {input("x", `"conversation":{"id":5}`), "invalid_type", "conversation.id"},
+		"metadata as a list":           {input("x", `"metadata":[]`), "invalid_type", "metadata"},
+		"a long metadata key":          {input("x", `"metadata":{"`+long[:65]+`":"a"}`), "invalid_value", "metadata"},
+		"17 pairs of metadata":         {input("x", `"metadata":{`+pairs(17)+`}`), "invalid_value", "metadata"},
+		"reasoning as a text":          {input("x", `"reasoning":"high"`), "invalid_type", "reasoning"},
+		"text as a text":               {input("x", `"text":"json"`), "invalid_type", "text"},
+		"tools as an object":           {input("x", `"tools":{}`), "invalid_type", "tools"},
+		"a named tool":                 {input("x", `"tool_choice":{"type":"function","name":"f"}`), "unsupported_value", "tool_choice"},
+		"include as a text":            {input("x", `"include":"all"`), "invalid_type", "include"},
+		"parallel calls as a text":     {input("x", `"parallel_tool_calls":"yes"`), "invalid_type", "parallel_tool_calls"},
+		"max_output_tokens as a text":  {input("x", `"max_output_tokens":"16"`), "invalid_type", "max_output_tokens"},
+		"max_tool_calls as a text":     {input("x", `"max_tool_calls":"1"`), "invalid_type", "max_tool_calls"},
+		"temperature as a text":        {input("x", `"temperature":"1"`), "invalid_type", "temperature"},
+		"top_p as a text":              {input("x", `"top_p":"1"`), "invalid_type", "top_p"},
+		"truncation as a number":       {input("x", `"truncation":1`), "invalid_type", "truncation"},
+		"an empty text":                {input(" "), "invalid_value", "input"},
+		"an item that is a text":       {inputs(`"x"`), "invalid_type", "input[0]"},
+		"a type by number":             {inputs(`{"type":5}`), "invalid_type", "input[0].type"},
+		"a message without a role":     {inputs(`{"type":"message","content":"x"}`), "missing_required_parameter", "input[0].role"},
+		"a role by number":             {inputs(`{"role":5,"content":"x"}`), "invalid_type", "input[0].role"},
+		"an unknown role":              {inputs(`{"role":"king","content":"x"}`), "invalid_value", "input[0].role"},
+		"the role of a tool":           {inputs(`{"role":"tool","content":"x"}`), "invalid_value", "input[0].role"},
+		"a message without content":    {inputs(`{"role":"user"}`), "missing_required_parameter", "input[0].content"},
+		"content by number":            {inputs(`{"role":"user","content":5}`), "invalid_type", "input[0].content"},
+		"a part that is a text":        {inputs(`{"role":"user","content":["x"]}`), "invalid_type", "input[0].content[0]"},
+		"a part without a type":        {inputs(`{"role":"user","content":[{"text":"x"}]}`), "missing_required_parameter", "input[0].content[0].type"},
+		"an unknown part":              {inputs(`{"role":"user","content":[{"type":"smell"}]}`), "invalid_value", "input[0].content[0].type"},
+		"a part without its text":      {inputs(`{"role":"user","content":[{"type":"input_text"}]}`), "missing_required_parameter", "input[0].content[0].text"},
+		"a picture by its file":        {inputs(`{"role":"user","content":[{"type":"input_image","file_id":"f"}]}`), "unsupported_content_type", "input[0].content[0]"},
+		"a picture by its path":        {inputs(`{"role":"user","content":[{"type":"input_image","image_url":"file:///etc/passwd"}]}`), "invalid_image_url", "input[0].content[0].image_url"},
+		"a refusal of the user":        {inputs(`{"role":"user","content":[{"type":"refusal","refusal":"x"}]}`), "invalid_value", "input[0].content[0].type"},
+		"an answer after the question": {inputs(`{"role":"user","content":"x"},{"type":"function_call_output","call_id":"c","output":"y"}`), "invalid_value", "input"},
 	} {
 		t.Run(name, func(t *testing.T) { envelope(t, g.respond(tc.body), http.StatusBadRequest, tc.code, tc.param) })
 	}
 	equal(t, "runs", b.Runs(), 0)
+}
+
+// inputs is the body of a request with these items.
+func inputs(list string) string { return `{"model":"openhands_default","input":[` + list + `]}` }
+
+func pairs(n int) string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf(`"k%d":"v"`, i))
+	}
+	return strings.Join(all, ",")
+}
+
+// What is only repeated is repeated as the schema of a response wants it.
+func TestWhatAResponseRepeats(t *testing.T) {
+	t.Parallel()
+	g := serve(t, script(daemontest.Tool("ls"), daemontest.Finish("done")), func(c *daemon.Config) { c.HideProgress = true })
+	for name, tc := range map[string]struct{ sent, field, want string }{
+		"a whole number with a point": {`"max_output_tokens":32.0`, "max_output_tokens", "32"},
+		"most tool calls":             {`"max_tool_calls":3`, "max_tool_calls", "3"},
+		"half a tool call":            {`"max_tool_calls":1.5`, "max_tool_calls", "null"},
+		"a temperature":               {`"temperature":0.2`, "temperature", "0.2"},
+		"a high temperature":          {`"temperature":7`, "temperature", "1"},
+		"top_p":                       {`"top_p":0.5`, "top_p", "0.5"},
+		"a negative top_p":            {`"top_p":-1`, "top_p", "1"},
+		"top_logprobs":                {`"top_logprobs":5`, "top_logprobs", "5"},
+		"many top_logprobs":           {`"top_logprobs":500`, "top_logprobs", "0"},
+		"a cache key":                 {`"prompt_cache_key":"k","prompt_cache_retention":"24h"`, "prompt_cache_retention", `"24h"`},
+		"an unknown retention":        {`"prompt_cache_retention":"ever"`, "prompt_cache_retention", ""},
+		"a safety identifier":         {`"safety_identifier":"s"`, "safety_identifier", `"s"`},
+		"parallel calls":              {`"parallel_tool_calls":false`, "parallel_tool_calls", "false"},
+		"truncation":                  {`"truncation":"auto"`, "truncation", `"auto"`},
+		"reasoning":                   {`"reasoning":{"effort":"max","summary":null}`, "reasoning", `{"effort":"max","summary":null}`},
+		"an unknown effort":           {`"reasoning":{"effort":"huge"}`, "reasoning", `{"effort":null,"summary":null}`},
+		"tools":                       {`"tools":[{"type":"function","name":"f","parameters":{}}],"tool_choice":"none"`, "tools", "[]"},
+		"tool_choice":                 {`"tool_choice":"none"`, "tool_choice", `"auto"`},
+		"a verbosity":                 {`"text":{"verbosity":"low"}`, "text", `{"format":{"type":"text"}}`},
+		"instructions":                {`"instructions":"be brief"`, "instructions", `"be brief"`},
+		"metadata":                    {`"metadata":{` + pairs(1) + `}`, "metadata", `{"k0":"v"}`},
+		"what has no field": {
+			`"user":"u","service_tier":"flex","context_management":[],"moderation":{},"prompt_cache_options":{},"stream_options":{"include_obfuscation":true},"include":["x"]`, "user", "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			res := g.respond(input("x", tc.sent))
+			m := responded(t, res)
+			var fields map[string]json.RawMessage
+			if err := json.Unmarshal([]byte(res.body), &fields); err != nil {
+				t.Fatal(err)
+			}
+			equal(t, tc.field, string(fields[tc.field]), tc.want)
+			if stored := g.do(http.MethodGet, "/v1/responses/"+m.ID, "").body; stored != res.body {
+				t.Errorf("the stored response is another one: %s", stored)
+			}
+		})
+	}
+}
+
+// The client says whether it wants to see what the agent does; else the operator.
+func TestTheSummaryThatAClientAsksFor(t *testing.T) {
+	t.Parallel()
+	g := serve(t, script(daemontest.Tool("ls"), daemontest.Finish("done")), func(c *daemon.Config) { c.HideProgress = true })
+	for summary, want := range map[string]int{`null`: 0, `"auto"`: 1, `"detailed"`: 1} {
+		m := responded(t, g.respond(input("x", `"reasoning":{"summary":`+summary+`}`)))
+		equal(t, "parts with the summary "+summary, len(m.Output[0].Summary), want)
+	}
 }
 
 func TestWhatClientsSendToResponses(t *testing.T) {

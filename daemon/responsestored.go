@@ -302,7 +302,7 @@ func idOf(item json.RawMessage) string {
 
 // sweepResponses deletes old responses until the daemon ends.
 func (d *Daemon) sweepResponses() {
-	if d.cfg.ResponsesTTL < 0 || d.cfg.StateDir == "" {
+	if d.cfg.ResponsesTTL < 0 {
 		return
 	}
 	ticker := time.NewTicker(sweepEvery)

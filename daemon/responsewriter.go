@@ -71,15 +71,29 @@ func responseCode(p *problem, codex bool) string {
 }
 
 // background answers before the run has ended, and lets it go on.
-func (r *responder) background(d *Daemon) error {
+func (r *responder) background(ctx context.Context, d *Daemon) error {
 	if live := d.responses.Live(r.live.ID()); live == r.live {
 		if err := d.responses.Save(r.live); err != nil {
-			return explain(errors.Join(run.ErrState, err))
+			return r.unsaved(ctx, err)
 		}
 	}
 	r.x.seen.answer = answerWhole
 	r.att.Delivered()
 	return r.x.writeJSON(http.StatusOK, append(r.live.Object(), '\n'))
+}
+
+// unsaved answers for a response in the background that is not stored: its run must
+// not go on, because nobody could ask for what becomes of it.
+func (r *responder) unsaved(ctx context.Context, err error) error {
+	if !errors.Is(err, responses.ErrUnsaved) {
+		r.x.d.runs.StopAnswer(r.att.ConversationID(), r.att.AnswerID())
+		return explain(errors.Join(run.ErrState, err))
+	}
+	r.settle(ctx)
+	if e := r.end(ctx); e.problem != nil {
+		return e.problem
+	}
+	return explain(errors.Join(run.ErrState, err))
 }
 
 // stream sends the events of the response.
@@ -99,7 +113,7 @@ func (r *responder) stream(ctx context.Context) error {
 		if e.Type == "response.output_text.delta" {
 			r.x.firstText()
 		}
-		if !isLast(e) {
+		if !e.Ends() {
 			if err := events.Event(e.Type, e.Data); err != nil {
 				return err
 			}
@@ -122,15 +136,6 @@ func (r *responder) settle(ctx context.Context) {
 	r.noteSent(r.end(ctx).answer)
 }
 
-// isLast reports whether an event ends its stream.
-func isLast(e openai.StreamEvent) bool {
-	switch e.Type {
-	case "response.completed", "response.incomplete", "response.failed":
-		return true
-	}
-	return false
-}
-
 // nextEvent waits for an event of a response, and adds one if none comes for a
 // while: clients give up on silence.
 func (x *exchange) nextEvent(ctx context.Context, live *responses.Live, n int) (openai.StreamEvent, error) {
@@ -151,6 +156,9 @@ func (x *exchange) nextEvent(ctx context.Context, live *responses.Live, n int) (
 // writeEvents sends the events of a response from one on, to a client that did
 // not ask for the run.
 func (x *exchange) writeEvents(ctx context.Context, live *responses.Live, from int) error {
+	if err := x.flush(); err != nil { // the next event may be long in coming
+		return err
+	}
 	events := sse.NewWriter(x, x.flush)
 	for n := from; ; n++ {
 		e, err := x.nextEvent(ctx, live, n)

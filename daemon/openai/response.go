@@ -135,7 +135,6 @@ type wireResponse struct {
 	ServiceTier  string         `json:"service_tier"`
 	ToolChoice   string         `json:"tool_choice"`
 	Tools        []any          `json:"tools"`
-	TopLogprobs  int            `json:"top_logprobs"`
 	Usage        *responseUsage `json:"usage,omitempty"`
 	Conversation *named         `json:"conversation,omitempty"`
 	Echo

@@ -13,6 +13,15 @@ type StreamEvent struct {
 	Data []byte // a JSON object in one line
 }
 
+// Ends reports whether the event is the last one of its stream.
+func (e StreamEvent) Ends() bool {
+	switch e.Type {
+	case "response.completed", "response.incomplete", "response.failed":
+		return true
+	}
+	return false
+}
+
 // ReadEvent reads the data of an event that [ResponseEvents] has made.
 func ReadEvent(data []byte) (StreamEvent, bool) {
 	rest, ok := bytes.CutPrefix(data, []byte(`{"type":"`))

@@ -17,7 +17,7 @@ func checkResponseOptions(fields map[string][]byte) error {
 		{"temperature", isNumber},
 		{"top_p", isNumber},
 		{"max_tool_calls", isNumber},
-		{"top_logprobs", checkTopLogprobs},
+		{"top_logprobs", isNumber},
 		{"max_output_tokens", checkMaxOutput},
 	} {
 		if v, ok := fields[check.name]; ok {

@@ -3,7 +3,9 @@ package openai
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -62,15 +64,17 @@ type Echo struct {
 	ParallelToolCalls  bool            `json:"parallel_tool_calls"`
 	PreviousResponseID *string         `json:"previous_response_id"`
 	PromptCacheKey     *string         `json:"prompt_cache_key"`
+	CacheRetention     *string         `json:"prompt_cache_retention,omitempty"`
 	Reasoning          EchoReasoning   `json:"reasoning"`
 	SafetyIdentifier   *string         `json:"safety_identifier"`
 	Store              bool            `json:"store"`
 	Temperature        json.RawMessage `json:"temperature"`
 	// Text has the format that was asked for; empty: none was.
-	Text       json.RawMessage   `json:"text,omitempty"`
-	TopP       json.RawMessage   `json:"top_p"`
-	Truncation string            `json:"truncation"`
-	Metadata   map[string]string `json:"metadata"`
+	Text        json.RawMessage   `json:"text,omitempty"`
+	TopLogprobs int               `json:"top_logprobs"`
+	TopP        json.RawMessage   `json:"top_p"`
+	Truncation  string            `json:"truncation"`
+	Metadata    map[string]string `json:"metadata"`
 }
 
 // EchoReasoning is the field reasoning of a response.
@@ -92,6 +96,7 @@ const (
 	maxPairValue = 512 // characters
 	minOutput    = 16  // the least max_output_tokens
 	maxID        = 256 // bytes of an id
+	maxLogprobs  = 20  // the greatest top_logprobs of the schema
 )
 
 // ParseResponse reads the body of a Responses request. Its error is a
@@ -232,8 +237,11 @@ func (r *ResponseRequest) text(v []byte) error {
 func (r *ResponseRequest) echo() error {
 	e, f := &r.Echo, r.fields
 	e.Store, e.ParallelToolCalls, e.Truncation = r.Store, true, "disabled"
-	e.MaxOutputTokens, e.MaxToolCalls = or(f["max_output_tokens"], "null"), or(f["max_tool_calls"], "null")
-	e.Temperature, e.TopP = or(f["temperature"], "1"), or(f["top_p"], "1")
+	e.MaxOutputTokens, e.MaxToolCalls = wholeOf(f["max_output_tokens"]), wholeOf(f["max_tool_calls"])
+	e.Temperature, e.TopP = upTo(f["temperature"], 2), upTo(f["top_p"], 1)
+	if n, err := strconv.Atoi(string(wholeOf(f["top_logprobs"]))); err == nil && n >= 0 && n <= maxLogprobs {
+		e.TopLogprobs = n
+	}
 	if r.Previous != "" {
 		e.PreviousResponseID = &r.Previous
 	}
@@ -252,19 +260,34 @@ func (r *ResponseRequest) echo() error {
 		}
 	}
 	e.PromptCacheKey, e.SafetyIdentifier = looseText(f["prompt_cache_key"]), looseText(f["safety_identifier"])
+	e.CacheRetention = knownText(f["prompt_cache_retention"], "in_memory", "24h")
 	if v := f["reasoning"]; v != nil && kindOf(v) == "object" {
-		e.Reasoning.Effort = knownText(field(v, "effort"), "none", "minimal", "low", "medium", "high", "xhigh")
+		e.Reasoning.Effort = knownText(field(v, "effort"), "none", "minimal", "low", "medium", "high", "xhigh", "max")
 		e.Reasoning.Summary = knownText(field(v, "summary"), "auto", "concise", "detailed")
 	}
 	e.Metadata, err = metadataOf(f["metadata"])
 	return err
 }
 
-func or(v []byte, value string) json.RawMessage {
-	if v == nil {
-		return json.RawMessage(value)
+// wholeOf is a number as libraries want it where they have an integer: 1.0 is 1.
+// What is no integer is null: the schema has no other value for it.
+func wholeOf(v []byte) json.RawMessage {
+	if v != nil {
+		if n, err := number(v, ""); err == nil && n == math.Trunc(n) && math.Abs(n) < 1<<53 {
+			return strconv.AppendInt(nil, int64(n), 10)
+		}
 	}
-	return slices.Clone(v)
+	return json.RawMessage("null")
+}
+
+// upTo is a number from 0 to most; 1, the default, for any other.
+func upTo(v []byte, most float64) json.RawMessage {
+	if v != nil {
+		if n, err := number(v, ""); err == nil && n >= 0 && n <= most {
+			return slices.Clone(v)
+		}
+	}
+	return json.RawMessage("1")
 }
 
 // metadataOf reads up to 16 pairs of texts.

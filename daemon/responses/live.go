@@ -90,7 +90,8 @@ type Live struct {
 	cfg Config
 
 	disk  sync.Mutex // held while the record is written; taken before mu
-	begun bool       // the record of the run is stored
+	begun bool       // the record of the run is stored, or never will be
+	saved bool       // the response is stored
 
 	mu      sync.Mutex
 	res     openai.Response
@@ -98,6 +99,7 @@ type Live struct {
 	frames  []openai.StreamEvent
 	size    int
 	ended   bool
+	waits   bool          // for its run
 	changed chan struct{} // closed with the next event
 }
 
@@ -135,6 +137,7 @@ func (l *Live) Admitted(conversation, answer string, created time.Time) {
 	if l.cfg.Record != nil {
 		l.cfg.Record.ID, l.cfg.Record.Conversation, l.cfg.Record.Created = l.res.ID, conversation, created
 	}
+	l.waits = l.cfg.Record == nil || l.cfg.Record.Status == "" // else an earlier process has begun it
 	if l.isStored() {
 		l.res.Conversation = conversation
 		l.cfg.Store.add(l)
@@ -151,13 +154,16 @@ func (l *Live) Begin(base turn.Baseline) error {
 	defer l.disk.Unlock()
 	l.begun = true
 	l.mu.Lock()
+	l.waits = false
 	rec := *l.cfg.Record
 	rec.Status, rec.Base = openai.ResponseInProgress, base
 	if !rec.Unstored {
 		rec.Object = l.object()
 	}
 	l.mu.Unlock()
-	return l.cfg.Store.begin(rec)
+	err := l.cfg.Store.begin(rec)
+	l.saved = l.saved || err == nil
+	return err
 }
 
 // Update takes in a piece of the run. It is run.Observer's.
@@ -233,7 +239,7 @@ func (l *Live) finish(e Ending) {
 	if l.ended {
 		return
 	}
-	l.ended = true
+	l.ended, l.waits = true, false
 	l.res.Extension = e.Extension
 	switch e.Status {
 	case openai.ResponseFailed, openai.ResponseCancelled:
@@ -273,9 +279,14 @@ func (l *Live) finish(e Ending) {
 	l.events.End()
 }
 
-// object is the response as JSON. The caller holds l.mu.
+// object is the response as JSON. One in the background says that it waits for its
+// run. The caller holds l.mu.
 func (l *Live) object() []byte {
-	data, err := l.res.MarshalJSON()
+	res := l.res
+	if l.waits && res.Background {
+		res.Status = openai.ResponseQueued
+	}
+	data, err := res.MarshalJSON()
 	if err != nil {
 		return nil // there are only texts and numbers in it
 	}

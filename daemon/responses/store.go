@@ -107,6 +107,7 @@ var (
 	ErrNotFound = errors.New("no such response")
 	ErrNewer    = errors.New("written by a newer ohgw")
 	ErrDamaged  = errors.New("the file of the response is damaged")
+	ErrUnsaved  = errors.New("the run ended before the response was stored")
 )
 
 // Store keeps responses: one file each, named after its id, which is written
@@ -177,18 +178,24 @@ func (s *Store) Release(id string) {
 	delete(s.claimed, id)
 }
 
-// Save stores a response that waits for its run, unless that has begun.
+// Save stores a response that waits for its run, unless that has begun. It is
+// ErrUnsaved where the run came to nothing before anything was stored.
 func (s *Store) Save(l *Live) error {
 	l.disk.Lock()
 	defer l.disk.Unlock()
-	if l.begun {
+	if l.saved {
 		return nil
+	}
+	if l.begun {
+		return ErrUnsaved
 	}
 	l.mu.Lock()
 	rec := *l.cfg.Record
 	rec.Status, rec.Object = openai.ResponseQueued, l.object()
 	l.mu.Unlock()
-	return s.write(rec)
+	err := s.write(rec)
+	l.saved = err == nil
+	return err
 }
 
 // begin stores a response whose run is about to start, and notes in the previous
@@ -231,11 +238,13 @@ func (s *Store) end(rec *Record, status string, object []byte, last string, fram
 			return nil
 		}
 	}
+	// The events first: a response that has ended has them all.
+	eventsErr := s.writeEvents(rec.ID, frames)
 	err := s.change(rec.ID, patch{Status: &status, Last: &last, Object: object})
 	if errors.Is(err, ErrNotFound) {
-		return nil // deleted meanwhile
+		return s.Delete(rec.ID) // deleted meanwhile
 	}
-	return errors.Join(err, s.writeEvents(rec.ID, frames))
+	return errors.Join(err, eventsErr)
 }
 
 func (s *Store) writeEvents(id string, frames []openai.StreamEvent) error {
@@ -263,6 +272,9 @@ func (s *Store) Events(id string, from int) ([]openai.StreamEvent, error) {
 	if err != nil {
 		return nil, err
 	}
+	if last, ok := openai.ReadEvent(lastLine(data)); !ok || !last.Ends() {
+		return nil, ErrNotFound // the process died while it wrote them
+	}
 	var events []openai.StreamEvent
 	number := -1
 	for line := range bytes.Lines(data) {
@@ -276,6 +288,12 @@ func (s *Store) Events(id string, from int) ([]openai.StreamEvent, error) {
 		events = append(events, e)
 	}
 	return events, nil
+}
+
+// lastLine is the last line of a file whose lines all end in a newline.
+func lastLine(data []byte) []byte {
+	data = bytes.TrimSuffix(data, []byte("\n"))
+	return data[bytes.LastIndexByte(data, '\n')+1:]
 }
 
 // write puts a whole record on the disk.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -15,12 +17,8 @@ import (
 func (s *Store) Sweep(ctx context.Context, before time.Time, remove func(conversation string) error) error {
 	left, over := map[string]bool{}, map[string]bool{}
 	var errs []error
-	err := s.each(ctx, func(rec *Record, e fs.DirEntry) {
-		info, err := e.Info()
-		if err != nil {
-			return // removed meanwhile
-		}
-		if info.ModTime().After(before) || s.Live(rec.ID) != nil {
+	err := s.each(ctx, func(rec *Record, changed time.Time) {
+		if changed.After(before) || s.Live(rec.ID) != nil {
 			left[rec.Conversation], left[rec.Origin] = true, true
 			return
 		}
@@ -46,7 +44,7 @@ func (s *Store) Sweep(ctx context.Context, before time.Time, remove func(convers
 func (s *Store) Forget(ctx context.Context, conversation string) error {
 	s.words.forget(conversation)
 	var errs []error
-	err := s.each(ctx, func(rec *Record, _ fs.DirEntry) {
+	err := s.each(ctx, func(rec *Record, _ time.Time) {
 		if rec.Conversation == conversation {
 			errs = append(errs, s.Delete(rec.ID))
 		}
@@ -54,9 +52,19 @@ func (s *Store) Forget(ctx context.Context, conversation string) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// each calls f with every record on the disk that can be read.
-func (s *Store) each(ctx context.Context, f func(*Record, fs.DirEntry)) error {
+// each calls f with every record that can be read, and when it was changed; in
+// memory, when it was made.
+func (s *Store) each(ctx context.Context, f func(rec *Record, changed time.Time)) error {
 	if s.dir == "" {
+		s.mu.Lock()
+		names := slices.Sorted(maps.Keys(s.memory))
+		s.mu.Unlock()
+		for _, name := range names {
+			id, isRecord := strings.CutSuffix(name, ".json")
+			if rec, err := s.Load(id); isRecord && err == nil {
+				f(rec, rec.Created)
+			}
+		}
 		return nil
 	}
 	return filepath.WalkDir(s.dir, func(_ string, e fs.DirEntry, err error) error {
@@ -70,8 +78,10 @@ func (s *Store) each(ctx context.Context, f func(*Record, fs.DirEntry)) error {
 		if !isRecord {
 			return nil
 		}
-		if rec, err := s.Load(id); err == nil { // what cannot be read is left for its owner
-			f(rec, e)
+		info, goneErr := e.Info() // removed meanwhile
+		rec, readErr := s.Load(id)
+		if goneErr == nil && readErr == nil { // what cannot be read is left for its owner
+			f(rec, info.ModTime())
 		}
 		return nil
 	})

@@ -1,0 +1,495 @@
+package daemon_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/daemontest"
+)
+
+// steps are what agents do in a turn, and how it ends.
+func steps() *rapid.Generator[[]daemontest.Step] {
+	step := rapid.OneOf(
+		rapid.Map(rapid.SampledFrom([]string{"a", "b ", "\n\nc", "äöü ✓"}), daemontest.Delta),
+		rapid.Map(rapid.SampledFrom([]string{"I will look.", "Then this."}), daemontest.Say),
+		rapid.Map(rapid.SampledFrom([]string{"ls", "pwd"}), daemontest.Tool),
+	)
+	end := rapid.SampledFrom([]daemontest.Step{
+		daemontest.Finish("done"), daemontest.Finish(""), daemontest.Fail("LLMServiceUnavailableError", "down"),
+		daemontest.Fail("MaxIterationsReached", "too many"), daemontest.Confirm("rm -rf build"), daemontest.Vanish(),
+	})
+	return rapid.Custom(func(t *rapid.T) []daemontest.Step {
+		return append(rapid.SliceOfN(step, 0, 6).Draw(t, "steps"), end.Draw(t, "end"))
+	})
+}
+
+// eventFrames are the events of a stream, as they were sent.
+func eventFrames(body string) []string {
+	var all []string
+	for line := range strings.Lines(body) {
+		if data, ok := strings.CutPrefix(line, "data: "); ok {
+			all = append(all, strings.TrimSuffix(data, "\n"))
+		}
+	}
+	return all
+}
+
+// A stream that is cut after any of its events and resumed is the uncut one:
+// whatever the agent did, while it works and after the end, from memory, from the
+// file, and from the file of an earlier process.
+func TestAStreamIsResumedAfterEachEvent(t *testing.T) {
+	t.Parallel()
+	for seed := range 24 {
+		turn := steps().Example(seed)
+		for _, stored := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%d/stored=%v", seed, stored), func(t *testing.T) {
+				t.Parallel()
+				resumedAfterEachEvent(t, turn, stored)
+			})
+		}
+	}
+}
+
+func resumedAfterEachEvent(t *testing.T, turn []daemontest.Step, stored bool) {
+	state := t.TempDir()
+	config := func(c *daemon.Config) {
+		c.Heartbeat = -1 // an event without news has no place of its own
+		if stored {
+			c.StateDir = state
+		}
+	}
+	gate := make(chan struct{})
+	b := daemontest.New("default")
+	b.Script = func(prompt string) []daemontest.Step {
+		if prompt == "live" {
+			return append(append([]daemontest.Step{}, turn[:len(turn)/2]...), append([]daemontest.Step{daemontest.Until(gate)}, turn[len(turn)/2:]...)...)
+		}
+		return turn
+	}
+	g := serve(t, b, config)
+	count := len(eventsOf(t, g.respond(input("how many", streamed)).body))
+
+	id := responded(t, g.respond(input("live", `"background":true`))).ID
+	resume := func(g *gateway, after int) *http.Response {
+		return g.send(g.request(http.MethodGet, fmt.Sprintf("/v1/responses/%s?stream=true&starting_after=%d", id, after), ""))
+	}
+	live := make([]*http.Response, count)
+	for cut := range live {
+		live[cut] = resume(g, cut)
+	}
+	uncut := g.send(g.request(http.MethodGet, "/v1/responses/"+id+"?stream=true", ""))
+	close(gate)
+	body := g.finish(uncut).body
+	eventsOf(t, body)
+	want := eventFrames(body)
+	check := func(how string, cut int, res *http.Response) {
+		t.Helper()
+		joined := append(want[:min(cut+1, len(want)):len(want)], eventFrames(g.finish(res).body)...)
+		if diff := cmp.Diff(want, joined); diff != "" {
+			t.Errorf("%s, cut after event %d: %s", how, cut, diff)
+		}
+	}
+	for cut, res := range live {
+		check("live", cut, res)
+	}
+	for cut := range want {
+		check("after the end", cut, resume(g, cut))
+	}
+	if !stored {
+		return
+	}
+	if err := g.stop(); err != nil {
+		t.Fatal(err)
+	}
+	next := serve(t, b, config)
+	for cut := range want {
+		check("after a restart", cut, resume(next, cut))
+	}
+}
+
+// Whatever becomes of a response, its object is as OpenAI's schema wants it.
+func TestTheObjectOfEachStatus(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		end    daemontest.Step
+		status string
+	}{
+		"completed":  {daemontest.Finish("done"), "completed"},
+		"failed":     {daemontest.Fail("LLMServiceUnavailableError", "down"), "failed"},
+		"incomplete": {daemontest.Fail("MaxIterationsReached", "too many"), "incomplete"},
+		"waiting":    {daemontest.Confirm("rm -rf build"), "completed"},
+		"lost":       {daemontest.Vanish(), "failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := serve(t, script(daemontest.Tool("ls"), tc.end))
+			events := eventsOf(t, g.respond(input("go", streamed)).body)
+			m := events[len(events)-1].object(t)
+			equal(t, "status", m.Status, tc.status)
+			equal(t, "the last event", events[len(events)-1].Type, "response."+tc.status)
+			equal(t, "GET", responded(t, g.do(http.MethodGet, "/v1/responses/"+m.ID, "")).Status, tc.status)
+		})
+	}
+}
+
+func TestABackgroundResponseWaitsInTheQueue(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	b := daemontest.New("default")
+	b.Script = func(prompt string) []daemontest.Step {
+		return []daemontest.Step{daemontest.Until(gate), daemontest.Finish("done: " + prompt)}
+	}
+	g := serve(t, b, func(c *daemon.Config) { c.StateDir, c.MaxRuns = t.TempDir(), 1 })
+	first := responded(t, g.respond(input("first", `"background":true`)))
+	eventually(t, "the first run has begun", func() bool { return b.Runs() == 1 })
+	second := responded(t, g.respond(input("second", `"background":true`)))
+	equal(t, "status of the second", second.Status, "queued")
+	path := "/v1/responses/" + second.ID
+	equal(t, "GET of the second", responded(t, g.do(http.MethodGet, path, "")).Status, "queued")
+	equal(t, "GET of the first", responded(t, g.do(http.MethodGet, "/v1/responses/"+first.ID, "")).Status, "in_progress")
+	third := responded(t, g.respond(input("third", `"background":true`)))
+	equal(t, "cancelled in the queue", responded(t, g.do(http.MethodPost, "/v1/responses/"+third.ID+"/cancel", "{}")).Status, "cancelled")
+	close(gate)
+	events := eventsOf(t, g.do(http.MethodGet, path+"?stream=true", "").body)
+	equal(t, "text", events[len(events)-1].object(t).text(), "done: second")
+	equal(t, "GET of the cancelled", responded(t, g.do(http.MethodGet, "/v1/responses/"+third.ID, "")).Status, "cancelled")
+	equal(t, "runs", b.Runs(), 2)
+}
+
+// Codex sends a turn five times more if its stream breaks off before its last
+// event. One agent runs.
+func TestCodexSendsACutStreamAgain(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]daemontest.Step{"that succeeds": daemontest.Finish("done"), "that fails": daemontest.Fail("LLMServiceUnavailableError", "down")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			gate := make(chan struct{})
+			b := script(daemontest.Tool("ls"), daemontest.Until(gate), end)
+			g := serve(t, b)
+			body := input("go", streamed, `"store":false`, `"prompt_cache_key":"thread"`)
+			codex := []string{"Originator", "codex_cli_rs", "User-Agent", "codex_cli_rs/0.140.0"}
+			for attempt := range 5 {
+				res := g.send(g.request(http.MethodPost, "/v1/responses", body, codex...))
+				if _, err := res.Body.Read(make([]byte, 64)); err != nil {
+					t.Fatal(err)
+				}
+				res.Body.Close()
+				eventually(t, "the client is missed", func() bool { return strings.Count(g.logs.String(), `"msg":"request"`) == attempt+1 })
+			}
+			close(gate)
+			events := eventsOf(t, g.respond(body, codex...).body)
+			equal(t, "the first event", events[0].Type, "response.created")
+			if m := events[len(events)-1].object(t); name == "that fails" {
+				equal(t, "code", m.Error.Code, "invalid_prompt")
+			} else {
+				equal(t, "text", m.text(), "done")
+			}
+			equal(t, "runs", b.Runs(), 1)
+		})
+	}
+}
+
+func TestIDsOfOtherKinds(t *testing.T) {
+	t.Parallel()
+	b := script(daemontest.Finish("done"))
+	g := serve(t, b, func(c *daemon.Config) { c.StateDir = t.TempDir() })
+	m := responded(t, g.respond(input("one")))
+	chat := completed(t, g.chat(ask("one")))
+	for name, id := range map[string]string{
+		"a completion":                      chat.ID,
+		"a completion's digits":             "resp_" + strings.TrimPrefix(chat.ID, "chatcmpl-"),
+		"a conversation":                    m.Conversation.ID,
+		"a conversation's UUID":             strings.TrimPrefix(m.Conversation.ID, "conv_"),
+		"a message":                         m.Output[len(m.Output)-1].ID,
+		"in capitals":                       strings.ToUpper(m.ID),
+		"with more digits":                  m.ID + "0",
+		"a file":                            m.ID + ".json",
+		"a null character":                  m.ID + `\u0000`,
+		"something that is much too simple": "1",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name != "a null character" {
+				envelope(t, g.respond(input("x", `"previous_response_id":"`+id+`"`)), http.StatusBadRequest, "previous_response_not_found", "previous_response_id")
+			}
+			for _, r := range []struct{ method, path string }{
+				{http.MethodGet, ""}, {http.MethodGet, "?stream=true"}, {http.MethodDelete, ""}, {http.MethodPost, "/cancel"}, {http.MethodGet, "/input_items"},
+			} {
+				path := "/v1/responses/" + strings.ReplaceAll(id, `\u0000`, "%00") + r.path
+				if res := g.do(r.method, path, ""); res.status != http.StatusNotFound {
+					t.Errorf("%s %s: status %d: %s", r.method, path, res.status, res.body)
+				}
+			}
+		})
+	}
+	equal(t, "runs", b.Runs(), 2)
+	responded(t, g.do(http.MethodGet, "/v1/responses/"+m.ID, ""))
+}
+
+// A history of 10 MB costs its conversation nothing, and is not kept.
+func TestALongHistory(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	b := script(daemontest.Finish("done"))
+	c := &resending{t: t, g: serve(t, b, func(c *daemon.Config) { c.StateDir = state }), keep: asItems}
+	page := strings.Repeat("All work and no play. ", 500_000/22)
+	for range 10 {
+		c.items = append(c.items, fmt.Sprintf(`{"role":"user","content":%q}`, page), fmt.Sprintf(`{"role":"assistant","content":%q}`, page))
+	}
+	c.say("one", "quoted")
+	if n := len(b.Prompts()[0].Text); n > 80<<10 {
+		t.Errorf("a new conversation is told %d bytes", n)
+	}
+	c.say("two", "continued")
+	equal(t, "message", b.Prompts()[1].Text, "two")
+	for _, file := range responseFiles(t, state) {
+		if info, err := os.Stat(file); err != nil || info.Size() > 2<<20 {
+			t.Errorf("%s has %d bytes (%v)", file, info.Size(), err)
+		}
+	}
+}
+
+// responseFiles are the files of stored responses.
+func responseFiles(t testing.TB, state string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(state, "responses", "*", "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files of responses, %v", len(files), err)
+	}
+	return files
+}
+
+func fileOf(t testing.TB, state, id string) string {
+	t.Helper()
+	return filepath.Join(state, "responses", id[len("resp_"):len("resp_")+2], id+".json")
+}
+
+// Responses whose files name each other as the previous one end nothing and
+// nobody: each is told once.
+func TestResponsesThatFollowEachOther(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	b := script(daemontest.Finish("done"))
+	b.NoFork = true
+	g := serve(t, b, func(c *daemon.Config) { c.StateDir = state })
+	first := responded(t, g.respond(input("the first")))
+	second := responded(t, g.respond(input("the second", `"previous_response_id":"`+first.ID+`"`)))
+	third := responded(t, g.respond(input("the third", `"previous_response_id":"`+second.ID+`"`)))
+	path := fileOf(t, state, first.ID)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.Replace(string(data), `"status":"in_progress",`, `"status":"in_progress","previous":"`+third.ID+`",`, 1)
+	if err := os.WriteFile(path, []byte(changed), 0o600); err != nil || changed == string(data) {
+		t.Fatal(err)
+	}
+	responded(t, g.respond(input("again", `"previous_response_id":"`+second.ID+`"`))) // told in words
+	said := b.Prompts()[3].Text
+	for _, turn := range []string{"the first", "the second", "the third"} {
+		equal(t, "how often "+turn+" is told", strings.Count(said, "> User: "+turn), 1)
+	}
+}
+
+// A response that cannot be read is an error that says why. Nothing is started,
+// and its file stays as it is.
+func TestFilesThatCannotBeUsed(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		change func(string) string
+		told   string
+	}{
+		"torn":              {func(s string) string { return s[:len(s)/10] }, "damaged"},
+		"empty":             {func(string) string { return "" }, "damaged"},
+		"of a newer ohgw":   {func(s string) string { return strings.Replace(s, `{"version":1,`, `{"version":2,`, 1) }, "newer ohgw"},
+		"of another's name": {func(s string) string { return strings.Replace(s, `"id":"resp_`, `"id":"resp_0`, 1) }, "damaged"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			state := t.TempDir()
+			b := script(daemontest.Finish("done"))
+			g := serve(t, b, func(c *daemon.Config) { c.StateDir = state })
+			c := &resending{t: t, g: g, keep: asItems}
+			m := c.say("one", "")
+			path := fileOf(t, state, m.ID)
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			unusable := tc.change(string(data))
+			if err := os.WriteFile(path, []byte(unusable), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for _, res := range []response{
+				g.respond(input("x", `"previous_response_id":"`+m.ID+`"`)),
+				g.do(http.MethodGet, "/v1/responses/"+m.ID, ""),
+				g.do(http.MethodDelete, "/v1/responses/"+m.ID, ""),
+				g.do(http.MethodPost, "/v1/responses/"+m.ID+"/cancel", ""),
+			} {
+				message, _ := envelope(t, res, http.StatusInternalServerError, "internal_error", "")["message"].(string)
+				contains(t, "message", message, tc.told)
+				equal(t, "x-should-retry", res.header.Get("x-should-retry"), "false")
+			}
+			equal(t, "runs", b.Runs(), 1)
+			after, err := os.ReadFile(path)
+			if err != nil || string(after) != unusable {
+				t.Errorf("the file was changed (%v)", err)
+			}
+			c.say("two", "quoted") // a client that does not name it gets an answer
+		})
+	}
+}
+
+// A stream whose file lacks its end is not sent: clients take the turn for cut off,
+// and send it again.
+func TestATornStreamIsNotSent(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	g := serve(t, script(daemontest.Finish("done")), func(c *daemon.Config) { c.StateDir = state })
+	m := responded(t, g.respond(input("one")))
+	path := strings.TrimSuffix(fileOf(t, state, m.ID), ".json") + ".events"
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(data), "\n")
+	for name, torn := range map[string]string{"after a line": strings.Join(lines[:3], ""), "in a line": string(data[:len(data)-9]), "at its beginning": ""} {
+		if err := os.WriteFile(path, []byte(torn), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		res := g.do(http.MethodGet, "/v1/responses/"+m.ID+"?stream=true", "")
+		if message, _ := envelope(t, res, http.StatusNotFound, "response_not_found", "stream")["message"].(string); !strings.Contains(message, "without stream") {
+			t.Errorf("torn %s: %s", name, message)
+		}
+	}
+	equal(t, "GET", responded(t, g.do(http.MethodGet, "/v1/responses/"+m.ID, "")).text(), "done")
+}
+
+// Where a response cannot be stored, no agent begins, and its client is told.
+func TestResponsesThatCannotBeStored(t *testing.T) {
+	t.Parallel()
+	for name, more := range map[string]string{"in one piece": `"stream":false`, "streamed": streamed, "in the background": `"background":true`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			state := t.TempDir()
+			blocker := filepath.Join(state, "responses")
+			if err := os.WriteFile(blocker, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			b := script(daemontest.Finish("done"))
+			g := serve(t, b, func(c *daemon.Config) { c.StateDir = state })
+			res := g.respond(input("go", more))
+			if more == streamed {
+				events := eventsOf(t, res.body)
+				m := events[len(events)-1].object(t)
+				equal(t, "status", m.Status, "failed")
+				contains(t, "message", m.Error.Message, "nothing was started")
+			} else {
+				wantDisk(t, res, http.StatusInsufficientStorage, "storage_unavailable", state)
+			}
+			equal(t, "runs", b.Runs(), 0)
+			if err := os.Remove(blocker); err != nil {
+				t.Fatal(err)
+			}
+			m := responded(t, g.respond(input("go"), "X-OpenHands-Repeat", "run"))
+			equal(t, "text with room again", m.text(), "done")
+		})
+	}
+}
+
+// A response in the background whose run comes to nothing before it is stored is an
+// error, not a response that nobody finds.
+func TestABackgroundResponseThatCannotBegin(t *testing.T) {
+	t.Parallel()
+	b := script(daemontest.Finish("done"))
+	b.FailOpen(errors.New("no"))
+	g := serve(t, b, func(c *daemon.Config) { c.StateDir = t.TempDir() })
+	res := g.respond(input("go", `"background":true`))
+	if res.status == http.StatusOK { // it was stored while it waited
+		m := responded(t, res)
+		eventually(t, "it has failed", func() bool {
+			return responded(t, g.do(http.MethodGet, "/v1/responses/"+m.ID, "")).Status == "failed"
+		})
+		return
+	}
+	envelope(t, res, http.StatusInternalServerError, "internal_error", "")
+}
+
+func TestDeletingAConversationDeletesItsResponses(t *testing.T) {
+	t.Parallel()
+	for name, dir := range map[string]string{"on disk": t.TempDir(), "in memory": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := serve(t, script(daemontest.Finish("done")), func(c *daemon.Config) { c.StateDir = dir })
+			c := &resending{t: t, g: g, keep: asText}
+			first := c.say("one", "")
+			second := c.say("two", "continued")
+			other := responded(t, g.respond(input("other")))
+			if res := g.do(http.MethodDelete, "/v1/conversations/"+first.Conversation.ID, ""); res.status != http.StatusOK {
+				t.Fatalf("status %d: %s", res.status, res.body)
+			}
+			for _, id := range []string{first.ID, second.ID} {
+				eventually(t, "the response is gone", func() bool { return g.do(http.MethodGet, "/v1/responses/"+id, "").status == http.StatusNotFound })
+			}
+			responded(t, g.do(http.MethodGet, "/v1/responses/"+other.ID, ""))
+			c.say("three", "quoted")
+		})
+	}
+}
+
+func TestResponsesGoAwayAfterTheirTime(t *testing.T) {
+	t.Parallel()
+	for name, stored := range map[string]bool{"on disk": true, "in memory": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			state := t.TempDir()
+			synctest.Test(t, func(t *testing.T) {
+				b := script(daemontest.Finish("done"))
+				g := serve(t, b, func(c *daemon.Config) {
+					c.ResponsesTTL = 48 * time.Hour
+					if stored {
+						c.StateDir = state
+					}
+				})
+				old := responded(t, g.respond(input("one")))
+				named := responded(t, g.respond(input("two", `"conversation":"home"`)))
+				young := responded(t, g.respond(input("three")))
+				time.Sleep(time.Hour + time.Minute)
+				responded(t, g.do(http.MethodGet, "/v1/responses/"+old.ID, ""))
+				if stored {
+					long := time.Now().Add(-49 * time.Hour)
+					for _, m := range []made{old, named} {
+						if err := os.Chtimes(fileOf(t, state, m.ID), long, long); err != nil {
+							t.Fatal(err)
+						}
+					}
+				} else {
+					time.Sleep(24 * time.Hour)
+					young = responded(t, g.respond(input("three")))
+					time.Sleep(24 * time.Hour)
+				}
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				for id, want := range map[string]int{old.ID: http.StatusNotFound, named.ID: http.StatusNotFound, young.ID: http.StatusOK} {
+					equal(t, "status", g.do(http.MethodGet, "/v1/responses/"+id, "").status, want)
+				}
+				for _, id := range b.Removed() {
+					if id == strings.TrimPrefix(named.Conversation.ID, "conv_") || id == strings.TrimPrefix(young.Conversation.ID, "conv_") {
+						t.Errorf("the conversation %s was removed", id)
+					}
+				}
+				contains(t, "removed conversations", strings.Join(b.Removed(), " "), strings.TrimPrefix(old.Conversation.ID, "conv_"))
+			})
+		})
+	}
+}
