@@ -54,6 +54,9 @@ func Run(ctx context.Context, env *kit.Env, args []string) int {
 	if err == nil {
 		return 0
 	}
+	if ended, ok := errors.AsType[*kit.ExitError](err); ok {
+		return ended.Code // A program that was run said why, if it had to.
+	}
 	if errors.Is(err, kit.ErrReaderGone) {
 		return 128 + int(syscall.SIGPIPE) // as if it had ended us
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/internal/filelock"
 	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/sandbox/inside"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
@@ -37,6 +38,9 @@ const patience = time.Minute
 
 // TestMain makes the test binary the program ohgw as well.
 func TestMain(m *testing.M) {
+	if inside.Wanted(os.Args) {
+		os.Exit(inside.Main(os.Args))
+	}
 	testscript.Main(leakTest{m}, map[string]func(){
 		"systemctl": fakeSystemctl,
 		"ohgw":      func() { os.Exit(cli.MainWith(withFakes, os.Args[1:])) },

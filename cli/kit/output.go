@@ -16,6 +16,13 @@ import (
 // anybody wants to hear of.
 var ErrReaderGone = errors.New("the reader of the output is gone")
 
+// ExitError ends ohgw with the exit code of a program that it has run. Nothing is
+// printed: the program did that.
+type ExitError struct{ Code int }
+
+// Error is the code.
+func (e *ExitError) Error() string { return fmt.Sprintf("exit code %d", e.Code) }
+
 // Put writes to stdout.
 func Put(w io.Writer, text string) error {
 	_, err := io.WriteString(w, text)

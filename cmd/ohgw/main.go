@@ -5,6 +5,12 @@ import (
 	"os"
 
 	"github.com/ohgw/ohgw/cli"
+	"github.com/ohgw/ohgw/internal/sandbox/inside"
 )
 
-func main() { os.Exit(cli.Main(os.Args[1:])) }
+func main() {
+	if inside.Wanted(os.Args) {
+		os.Exit(inside.Main(os.Args))
+	}
+	os.Exit(cli.Main(os.Args[1:]))
+}

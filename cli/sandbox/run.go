@@ -1,0 +1,158 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/iostream"
+	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/sandbox/boxes"
+)
+
+func newRun(a *kit.App) *cobra.Command {
+	opts := runOptions{App: a}
+	cmd := &cobra.Command{
+		Use:   "run -- COMMAND [ARGUMENT]...",
+		Short: "Run a command in the sandbox",
+		Long: kit.Long(`
+Runs a command in the sandbox, with the current directory as its workspace. The
+command sees what an agent sees. Its home directory is kept for the next command
+in the same workspace; /tmp and all processes are gone when the command ends.
+
+The sandbox has no network; --network off is the only mode. The exit code is
+that of the command, or 128 + the number of the signal that ended it.`, 0, fault.Failed, fault.Usage, fault.Interrupted),
+		Example:           kit.Examples("ohgw sandbox run -- make test", "ohgw sandbox run -- bash", "ohgw sandbox run --network off -- id"),
+		Args:              command,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, args []string) error { return runRun(cmd.Context(), &opts, args) },
+	}
+	cmd.Flags().StringVar(&opts.Network, "network", "off", "what the command reaches: `off`")
+	kit.Complete(cmd, "network", "off")
+	return cmd
+}
+
+// command wants a command, whose arguments may be anything but keys.
+func command(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return fault.NewUsage("COMMAND is missing", "see "+cmd.CommandPath()+" --help")
+	}
+	return kit.NoKeys(cmd, args)
+}
+
+// runOptions is what the command takes.
+type runOptions struct {
+	*kit.App
+
+	Network string
+}
+
+// runRun runs the command.
+func runRun(ctx context.Context, o *runOptions, args []string) error {
+	if o.Network != "off" {
+		return fault.NewUsage(fmt.Sprintf("--network: %q is not a mode", o.Network), "remove it, or use off")
+	}
+	workspace, err := o.Getwd()
+	if err != nil {
+		return fault.New("the current directory is unknown", "go to the directory of one project: cd DIRECTORY", err)
+	}
+	p, env, err := plan(o.App, workspace)
+	if err != nil {
+		return err
+	}
+	box, err := boxes.New(boxes.Config{Policy: p})
+	if err != nil {
+		return fault.New("the sandbox cannot be set up", threeWays, err)
+	}
+	defer func() { _ = box.Close() }()
+	code, err := runIn(ctx, o.App, box, sandbox.Program{Args: args, Env: env, Dir: p.Workspace})
+	if err != nil {
+		return err
+	}
+	if code != 0 {
+		return &kit.ExitError{Code: code}
+	}
+	return nil
+}
+
+// threeWays is what can be done where there is no sandbox.
+const threeWays = "use a kernel of 5.12 or later that lets users create namespaces, or a container, or run the command without a sandbox"
+
+// runIn runs a program with the streams of this one, and returns its exit code.
+func runIn(ctx context.Context, a *kit.App, box sandbox.Box, prog sandbox.Program) (int, error) {
+	s := &streams{}
+	prog.Files = []*os.File{s.input(a.Stdin), s.output(a.Stdout), s.output(a.Stderr)}
+	running, err := box.Start(ctx, prog)
+	s.started()
+	if err != nil {
+		return 0, fault.New("the command cannot be started in the sandbox", threeWays, err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = running.Kill() })
+	defer stop()
+	code, err := running.Wait()
+	if closeErr := box.Close(); err == nil {
+		err = closeErr
+	}
+	s.ended()
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return code, err
+}
+
+// streams copies what is not a file.
+type streams struct {
+	theirs, ours []*os.File
+	copies       sync.WaitGroup
+}
+
+// output is a file for a writer.
+func (s *streams) output(to any) *os.File {
+	if f, ok := file(to); ok {
+		return f
+	}
+	writer, _ := to.(io.Writer)
+	r, w, err := os.Pipe()
+	if err != nil || writer == nil {
+		return nil
+	}
+	s.theirs, s.ours = append(s.theirs, w), append(s.ours, r)
+	s.copies.Go(func() { _, _ = io.Copy(writer, r) })
+	return w
+}
+
+// input is a file for a reader. A reader that is not a file gives nothing.
+func (s *streams) input(from io.Reader) *os.File {
+	f, _ := file(from)
+	return f
+}
+
+// started closes what only the program needs.
+func (s *streams) started() {
+	for _, f := range s.theirs {
+		_ = f.Close()
+	}
+}
+
+// ended waits for the last output: the program and all others in the box are dead.
+func (s *streams) ended() {
+	s.copies.Wait()
+	for _, f := range s.ours {
+		_ = f.Close()
+	}
+}
+
+// file is the file that a stream is.
+func file(stream any) (*os.File, bool) {
+	if w, ok := stream.(*iostream.Writer); ok {
+		stream = w.Writer
+	}
+	f, ok := stream.(*os.File)
+	return f, ok
+}

@@ -1,0 +1,118 @@
+package boxes_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/sandbox/boxes"
+	"github.com/ohgw/ohgw/internal/sandbox/inside"
+	"github.com/ohgw/ohgw/internal/sandbox/policy"
+)
+
+// TestMain makes the test binary the helper as well.
+func TestMain(m *testing.M) {
+	if inside.Wanted(os.Args) {
+		os.Exit(inside.Main(os.Args))
+	}
+	os.Exit(m.Run())
+}
+
+// world is the outside of a box.
+type world struct {
+	t                    testing.TB
+	root, workspace, own string
+	home                 string // the user's
+	box                  sandbox.Box
+}
+
+// newWorld makes a box around an empty workspace. Its policy can be changed.
+func newWorld(t testing.TB, changes ...func(*world, *boxes.Config)) *world {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, root: root, workspace: filepath.Join(root, "src", "app"), own: filepath.Join(root, "own"), home: filepath.Join(root, "user")}
+	for _, dir := range []string{w.workspace, w.own, w.home} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg := boxes.Config{Policy: policy.Policy{Workspace: w.workspace, Home: w.own, HomeAt: w.home}}
+	for _, change := range changes {
+		change(w, &cfg)
+	}
+	if w.box, err = boxes.New(cfg); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.box.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+func (w *world) env() []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.home, "LANG=C.UTF-8"}
+}
+
+// start starts a program with a pipe for its output.
+func (w *world) start(args ...string) (sandbox.Process, *os.File) {
+	w.t.Helper()
+	out, in, err := os.Pipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer in.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	p, err := w.box.Start(ctx, sandbox.Program{Args: args, Env: w.env(), Dir: w.workspace, Files: []*os.File{nil, in, in}})
+	if err != nil {
+		w.t.Fatalf("%q: %v", args, err)
+	}
+	return p, out
+}
+
+// run runs a program to its end.
+func (w *world) run(args ...string) (output string, code int) {
+	w.t.Helper()
+	p, out := w.start(args...)
+	defer out.Close()
+	var all bytes.Buffer
+	_, _ = io.Copy(&all, out)
+	code, err := p.Wait()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return strings.TrimSpace(all.String()), code
+}
+
+func (w *world) sh(script string) (output string, code int) {
+	w.t.Helper()
+	return w.run("/bin/bash", "-c", script)
+}
+
+func TestSystemIsReadOnly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	out, code := w.sh("echo x > file && echo x > ~/file && echo x > /tmp/file && touch /etc/x")
+	if code == 0 || !strings.Contains(out, "Read-only file system") {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+	for _, file := range []string{filepath.Join(w.workspace, "file"), filepath.Join(w.own, "file")} {
+		if _, err := os.Stat(file); err != nil {
+			t.Error(err)
+		}
+	}
+	if left, err := os.ReadDir(w.home); err != nil || len(left) > 0 {
+		t.Errorf("the user's home directory has %v, %v", left, err)
+	}
+}

@@ -1,0 +1,36 @@
+// Package boxes makes the boxes of level full on Linux: namespaces, Landlock and
+// seccomp around the programs of one conversation.
+//
+// A box is one process of ohgw itself (package inside) that makes the namespaces,
+// starts the programs and ends with ohgw. It is started with the first program, and
+// again if it died. Invariants: a program never starts outside; a box that cannot be
+// made as its policy says is an error; what comes from the box is not trusted.
+package boxes
+
+import (
+	"errors"
+
+	"github.com/ohgw/ohgw/internal/sandbox/gitguard"
+	"github.com/ohgw/ohgw/internal/sandbox/policy"
+)
+
+// Config is what a box is made of.
+type Config struct {
+	// Policy says what the box shows. Its Protect and Write get what the guards of
+	// git need, and its Hide gets what is hidden on every machine.
+	Policy policy.Policy
+	// GitOpen leaves the git files of the workspace without guards.
+	GitOpen bool
+	// Removed is called with the path of a file that would have redirected git, after
+	// it was removed. It may be nil.
+	Removed func(path string)
+	// Watcher watches the git directories of many boxes. If it is nil, the box has
+	// one of its own.
+	Watcher *gitguard.Watcher
+	// Serve answers for the network of a box whose policy has Network. It takes over
+	// the sockets, and its result ends it. It may be nil.
+	Serve func(Sockets) (stop func() error, err error)
+}
+
+// ErrUnsupported says that there is no box of this kind on this system.
+var ErrUnsupported = errors.New("there is no sandbox of level full on this system")

@@ -1,0 +1,80 @@
+package boxes
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ohgw/ohgw/internal/sandbox/policy"
+)
+
+// always is hidden on every machine: other users' files, what only root reads, and
+// what is plugged in.
+var always = []string{
+	"/home", "/root", "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d",
+	"/var/lib/docker", "/var/lib/containers", "/var/lib/containerd", "/var/spool/cron", "/var/mail", "/var/spool/mail",
+	"/media", "/mnt", "/lost+found",
+}
+
+// rootAlso is hidden where the user is root, who reads what nobody else can.
+var rootAlso = []string{
+	"/boot", "/etc/ssl/private", "/etc/ssh/sshd_config.d", "/etc/NetworkManager/system-connections", "/etc/wireguard",
+	"/var/log", "/var/lib/kubelet", "/var/lib/ohgw", "/var/backups", "/sys/firmware", "/sys/kernel/debug", "/sys/kernel/tracing",
+}
+
+// ordinaryUser is the first number of users who are people.
+const ordinaryUser = 1000
+
+// hidden are the paths that a box on this machine does not show.
+func hidden(p *policy.Policy, root bool) []string {
+	paths := slices.Clone(always)
+	if root {
+		paths = append(paths, rootAlso...)
+		keys, _ := filepath.Glob("/etc/ssh/ssh_host_*_key")
+		paths = append(paths, keys...)
+	}
+	if passwd, err := os.ReadFile("/etc/passwd"); err == nil {
+		paths = append(paths, homes(string(passwd))...)
+	}
+	var resolved []string
+	for _, at := range paths {
+		real, err := filepath.EvalSymlinks(at)
+		if err != nil || !hideable(p, real) {
+			continue
+		}
+		resolved = append(resolved, real)
+	}
+	slices.Sort(resolved)
+	return slices.Compact(resolved)
+}
+
+// hideable says that nothing of the system, and not the box's own home directory,
+// is hidden with it.
+func hideable(p *policy.Policy, at string) bool {
+	if at == p.HomeAt || at == "/" {
+		return false
+	}
+	for _, keep := range []string{"/usr", "/etc", "/bin", "/lib", "/run", "/dev", "/proc", "/tmp", "/var/tmp", "/var/lib"} {
+		if policy.Within(at, keep) {
+			return false
+		}
+	}
+	return true
+}
+
+// homes are the home directories of the people that passwd(5) names.
+func homes(passwd string) []string {
+	var found []string
+	for line := range strings.Lines(passwd) {
+		fields := strings.Split(strings.TrimSpace(line), ":")
+		if len(fields) < 6 {
+			continue
+		}
+		if uid, err := strconv.Atoi(fields[2]); err == nil && uid >= ordinaryUser && filepath.IsAbs(fields[5]) {
+			found = append(found, filepath.Clean(fields[5]))
+		}
+	}
+	return found
+}

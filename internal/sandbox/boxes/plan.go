@@ -1,0 +1,176 @@
+package boxes
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ohgw/ohgw/internal/paths"
+	"github.com/ohgw/ohgw/internal/sandbox/policy"
+)
+
+// User is whose programs a box is for.
+type User struct {
+	Home    string   // of the user; "" if the user has none
+	State   string   // ohgw's state directory, which gets the box's home directory
+	Private []string // more directories of ohgw and OpenHands; never shown
+	Environ []string // NAME=value
+	// GitConfig is the content of .gitconfig in the box.
+	GitConfig string
+}
+
+// noHome is the home directory in a box where the user has none.
+const noHome = "/run/home"
+
+// Plan is the default policy for a workspace: a home directory of the box alone,
+// kept between the conversations of the workspace, with the user's tools in it.
+// The network is off.
+func Plan(u User, workspace string) (policy.Policy, error) {
+	p := policy.Policy{HomeAt: noHome, Processes: 4096, GitConfig: u.GitConfig}
+	var err error
+	if p.Workspace, err = directory(workspace); err != nil {
+		return p, fmt.Errorf("workspace: %w", err)
+	}
+	if real, err := directory(u.Home); err == nil && real != "/" {
+		p.HomeAt = real
+		if policy.Within(p.Workspace, real) {
+			return p, &HomeError{Workspace: p.Workspace, Home: real}
+		}
+	}
+	if p.Home, err = ownHome(u.State, p.Workspace); err != nil {
+		return p, err
+	}
+	for _, dir := range append([]string{u.State}, u.Private...) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil && filepath.IsAbs(real) {
+			p.Hide = append(p.Hide, real)
+		}
+	}
+	if p.HomeAt != noHome {
+		p.Read = tools(p.HomeAt, p.Workspace, u.Environ)
+		p.Read = slices.DeleteFunc(p.Read, func(at string) bool {
+			return slices.ContainsFunc(p.Hide, func(hidden string) bool { return policy.Within(hidden, at) || policy.Within(at, hidden) })
+		})
+	}
+	return p, p.Check()
+}
+
+// HomeError says that the workspace has the user's home directory in it.
+type HomeError struct{ Workspace, Home string }
+
+func (e *HomeError) Error() string {
+	if e.Workspace == e.Home {
+		return "the workspace " + e.Workspace + " is your home directory"
+	}
+	return "the workspace " + e.Workspace + " contains your home directory"
+}
+
+// directory is the path of a directory without symbolic links.
+func directory(at string) (string, error) {
+	if !filepath.IsAbs(at) {
+		return "", fmt.Errorf("%q is not an absolute path", at)
+	}
+	real, err := filepath.EvalSymlinks(at)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return "", err
+	}
+	if !info.IsDir() {
+		return "", &fs.PathError{Op: "open", Path: real, Err: errors.New("it is not a directory")}
+	}
+	return real, nil
+}
+
+// ownHome makes the home directory of the boxes of a workspace.
+func ownHome(state, workspace string) (string, error) {
+	sum := sha256.Sum256([]byte(workspace))
+	dir := filepath.Join(state, "sandbox", hex.EncodeToString(sum[:8]), "home")
+	if err := paths.MakePrivate(dir); err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
+}
+
+// toolDirs are directories below a home directory that have programs, and no keys.
+var toolDirs = []string{
+	".rustup", ".cargo/bin", ".pyenv", ".nvm", ".fnm", ".volta", ".bun/bin", ".deno/bin", ".asdf", ".local/share/mise",
+	".local/share/fnm", ".local/share/uv/python", ".local/share/uv/tools", ".sdkman", ".dotnet", ".local/bin", ".local/lib", "bin", "go/bin",
+}
+
+// toolVariables name directories of tools.
+var toolVariables = []string{
+	"GOROOT", "JAVA_HOME", "PYENV_ROOT", "NVM_DIR", "RUSTUP_HOME", "VOLTA_HOME", "FNM_DIR", "ASDF_DATA_DIR", "ASDF_DIR",
+	"SDKMAN_DIR", "DOTNET_ROOT", "GEM_HOME", "MISE_DATA_DIR", "VIRTUAL_ENV", "CONDA_PREFIX",
+}
+
+// besideBin is what belongs to the programs in a directory bin beside it.
+var besideBin = []string{"lib", "lib64", "libexec", "share", "pkg", "src", "include", "VERSION", "go.env", "jmods", "release", "api", "test"}
+
+// tools are the directories of programs below the home directory.
+func tools(home, workspace string, environ []string) []string {
+	candidates := make([]string, 0, len(toolDirs))
+	for _, dir := range toolDirs {
+		candidates = append(candidates, filepath.Join(home, dir))
+	}
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		switch {
+		case name == "PATH":
+			for _, dir := range filepath.SplitList(value) {
+				candidates = append(candidates, programDir(home, dir)...)
+			}
+		case slices.Contains(toolVariables, name):
+			candidates = append(candidates, value)
+		}
+	}
+	var found []string
+	for _, at := range candidates {
+		if real, err := filepath.EvalSymlinks(at); err == nil && shareable(home, workspace, real) {
+			found = append(found, real)
+		}
+	}
+	slices.Sort(found)
+	var outer []string
+	for _, at := range found {
+		if !slices.ContainsFunc(outer, func(dir string) bool { return policy.Within(dir, at) }) {
+			outer = append(outer, at)
+		}
+	}
+	return outer
+}
+
+// programDir is a directory of PATH, with what its programs need beside it. A tree
+// of the user's own, such as ~/.local, has more than that.
+func programDir(home, dir string) []string {
+	found := []string{dir}
+	parent := filepath.Dir(dir)
+	if filepath.Base(dir) == "bin" && filepath.Dir(parent) != home {
+		for _, name := range besideBin {
+			found = append(found, filepath.Join(parent, name))
+		}
+	}
+	return found
+}
+
+// notShown are directories of a home directory that have keys, whatever a variable
+// says.
+var notShown = []string{".ssh", ".gnupg", ".aws", ".config", ".kube", ".docker", ".openhands", ".password-store", ".mozilla"}
+
+// shareable says that a directory is one inside the home directory that can be shown.
+func shareable(home, workspace, at string) bool {
+	if !policy.Within(home, at) || at == home || policy.Within(at, workspace) || policy.Within(workspace, at) {
+		return false
+	}
+	return !slices.ContainsFunc(notShown, func(name string) bool {
+		secret := filepath.Join(home, name)
+		return policy.Within(secret, at) || policy.Within(at, secret)
+	})
+}

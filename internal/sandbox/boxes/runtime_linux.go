@@ -1,0 +1,335 @@
+package boxes
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ohgw/ohgw/internal/sandbox/inside"
+	"github.com/ohgw/ohgw/internal/sandbox/policy"
+)
+
+// runtime is the helper with its namespaces.
+type runtime struct {
+	cmd    *exec.Cmd
+	conn   *net.UnixConn
+	stderr *tail
+	stop   func() error  // ends what answers for the network
+	ready  chan struct{} // closed when the helper said how its start went
+	gone   chan struct{} // closed when it is dead, and everything in the box
+	wg     sync.WaitGroup
+
+	sending sync.Mutex
+
+	mu        sync.Mutex
+	err       error // why the box could not be built
+	built     inside.Message
+	files     []*os.File // the sockets of a ready message
+	last      uint64
+	processes map[uint64]*process
+}
+
+// startRuntime makes the namespaces, and waits until the box is built.
+func startRuntime(ctx context.Context, p *policy.Policy, serve func(Sockets) (func() error, error)) (*runtime, error) {
+	r := &runtime{stderr: &tail{}, ready: make(chan struct{}), gone: make(chan struct{}), processes: map[uint64]*process{}}
+	if err := r.launch(p); err != nil {
+		return nil, fmt.Errorf("start the sandbox: %w", err)
+	}
+	select {
+	case <-r.ready:
+	case <-r.gone:
+	case <-ctx.Done():
+		r.close()
+		return nil, fmt.Errorf("start the sandbox: %w", ctx.Err())
+	}
+	if err := r.startError(); err != nil {
+		r.close()
+		return nil, fmt.Errorf("start the sandbox: %w", err)
+	}
+	if err := r.serveNetwork(serve); err != nil {
+		r.close()
+		return nil, fmt.Errorf("start the sandbox: %w", err)
+	}
+	return r, nil
+}
+
+func (r *runtime) startError() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.err != nil:
+		return r.err
+	case r.built.Kind == inside.KindReady:
+		return nil
+	case r.stderr.String() != "":
+		return fmt.Errorf("the helper ended: %s", r.stderr)
+	}
+	return errors.New("the helper ended without a word")
+}
+
+// launch starts the helper in new namespaces.
+func (r *runtime) launch(p *policy.Policy) error {
+	data, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	policyFile, err := memory("policy", data)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = policyFile.Close() }()
+	ours, theirs, err := socketpair()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = theirs.Close() }()
+	conn, err := net.FileConn(ours)
+	_ = ours.Close()
+	if err != nil {
+		return err
+	}
+	r.conn = conn.(*net.UnixConn) //nolint:forcetypeassert,errcheck // a pair of Unix sockets
+	// The helper ends with its socket, not with a context.
+	r.cmd = &exec.Cmd{
+		Path: "/proc/self/exe", Args: []string{inside.Name}, Env: []string{"GOMAXPROCS=2"}, Dir: "/",
+		ExtraFiles: []*os.File{policyFile, theirs}, Stderr: r.stderr,
+		SysProcAttr: namespaces(),
+	}
+	if err := r.cmd.Start(); err != nil {
+		_ = conn.Close()
+		return err
+	}
+	r.wg.Go(r.receive)
+	r.wg.Go(func() {
+		_ = r.cmd.Wait() // Its messages say why.
+		_ = r.conn.Close()
+	})
+	go func() {
+		r.wg.Wait()
+		r.died()
+		close(r.gone)
+	}()
+	return nil
+}
+
+// namespaces are those of a box. The helper has all rights over them until it gives
+// them up. It says itself which user there is inside: this process does not let
+// others look into it, and then may not say so of its child either.
+func namespaces() *syscall.SysProcAttr {
+	all := make([]uintptr, 0, 64)
+	for capability := range uintptr(lastCapability() + 1) {
+		all = append(all, capability)
+	}
+	return &syscall.SysProcAttr{
+		Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC |
+			unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWNET,
+		AmbientCaps: all,
+		Setsid:      true,
+	}
+}
+
+// lastCapability is the highest that the kernel has.
+func lastCapability() int {
+	last := 0
+	for capability := range 64 {
+		if _, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, uintptr(capability), 0, 0, 0); err != nil {
+			break
+		}
+		last = capability
+	}
+	return last
+}
+
+// memory is a file that is nowhere on the disk.
+func memory(name string, data []byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	file := os.NewFile(uintptr(fd), name)
+	if _, err := file.WriteAt(data, 0); err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+func socketpair() (ours, theirs *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	return os.NewFile(uintptr(fds[0]), "control"), os.NewFile(uintptr(fds[1]), "control"), nil
+}
+
+// receive takes the messages of the helper until it is gone.
+func (r *runtime) receive() {
+	data, oob := make([]byte, inside.MaxMessage), make([]byte, unix.CmsgSpace(4*16))
+	for {
+		n, oobn, _, _, err := r.conn.ReadMsgUnix(data, oob)
+		if err != nil {
+			return
+		}
+		files := received(oob[:oobn])
+		var m inside.Message
+		if json.Unmarshal(data[:n], &m) == nil {
+			files = r.take(m, files)
+		}
+		closeFiles(files)
+	}
+}
+
+func received(oob []byte) []*os.File {
+	parts, err := syscall.ParseSocketControlMessage(oob)
+	if err != nil {
+		return nil
+	}
+	var files []*os.File
+	for i := range parts {
+		fds, err := syscall.ParseUnixRights(&parts[i])
+		if err != nil {
+			continue
+		}
+		for _, fd := range fds {
+			files = append(files, os.NewFile(uintptr(fd), "received"))
+		}
+	}
+	return files
+}
+
+func closeFiles(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close()
+	}
+}
+
+// take does what a message says, and returns the files that nobody has taken.
+func (r *runtime) take(m inside.Message, files []*os.File) []*os.File {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch m.Kind {
+	case inside.KindReady, inside.KindFailed:
+		if r.built.Kind != "" {
+			return files
+		}
+		r.built, r.err, r.files = m, m.Err(), files
+		close(r.ready)
+		return nil
+	}
+	p, ok := r.processes[m.ID]
+	if !ok {
+		return files
+	}
+	switch m.Kind {
+	case inside.KindStarted:
+		pid := 0
+		if len(files) > 0 {
+			pid = pidOf(files[0])
+		}
+		p.hasStarted(pid, nil)
+	case inside.KindRefused:
+		delete(r.processes, m.ID)
+		p.hasStarted(0, m.Err())
+	case inside.KindExited:
+		delete(r.processes, m.ID)
+		p.hasEnded(m.Code, nil)
+	case inside.KindKilled:
+	}
+	return files
+}
+
+// died ends what waits for the helper.
+func (r *runtime) died() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	err := errors.New("the sandbox ended")
+	if said := r.stderr.String(); said != "" {
+		err = fmt.Errorf("the sandbox ended: %s", said)
+	}
+	for id, p := range r.processes {
+		delete(r.processes, id)
+		p.hasStarted(0, err)
+		p.hasEnded(128+int(unix.SIGKILL), nil)
+	}
+	closeFiles(r.files)
+	r.files = nil
+}
+
+func (r *runtime) alive() bool {
+	select {
+	case <-r.gone:
+		return false
+	default:
+		return true
+	}
+}
+
+// close ends the box, and waits until everything in it is dead: the first process of
+// a PID namespace is gone only when all others are.
+func (r *runtime) close() {
+	_ = r.cmd.Process.Kill() // It may be dead.
+	<-r.gone
+	if r.stop != nil {
+		_ = r.stop()
+	}
+}
+
+// send sends a request with descriptors.
+func (r *runtime) send(m inside.Message, files ...*os.File) error {
+	data, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	var fds []int
+	for _, f := range files {
+		raw, err := f.SyscallConn()
+		if err != nil {
+			return err
+		}
+		// The file is the caller's, who keeps it open.
+		if err := raw.Control(func(fd uintptr) { fds = append(fds, int(fd)) }); err != nil {
+			return err
+		}
+	}
+	var rights []byte
+	if len(fds) > 0 {
+		rights = syscall.UnixRights(fds...)
+	}
+	r.sending.Lock()
+	defer r.sending.Unlock()
+	_, _, err = r.conn.WriteMsgUnix(data, rights, nil)
+	return err
+}
+
+// tail keeps the end of what the helper says when it crashes.
+type tail struct {
+	mu   sync.Mutex
+	data []byte
+}
+
+const tailSize = 4 << 10
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.data = append(t.data, p...)
+	if extra := len(t.data) - tailSize; extra > 0 {
+		t.data = t.data[extra:]
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(bytes.TrimSpace(t.data))
+}

@@ -1,0 +1,28 @@
+package boxes
+
+import (
+	"errors"
+	"net"
+)
+
+// Sockets are those that a box's programs reach; the daemon answers on them.
+type Sockets struct {
+	DNS     net.PacketConn // 127.0.0.1:53
+	DNSTCP  net.Listener
+	Capture []net.Listener // the ports 443, 80 and 22 of every address
+	Proxy   net.Listener   // 127.0.0.1:3128
+}
+
+// Close closes all of them.
+func (s Sockets) Close() error {
+	var errs []error
+	if s.DNS != nil {
+		errs = append(errs, s.DNS.Close())
+	}
+	for _, ln := range append([]net.Listener{s.DNSTCP, s.Proxy}, s.Capture...) {
+		if ln != nil {
+			errs = append(errs, ln.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package inside
+
+func run([]string) int { return refusedCode }
