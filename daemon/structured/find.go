@@ -98,6 +98,9 @@ func (s *Schema) validate(value any) error {
 		}
 		return nil
 	}
+	if tooMuch(s.compiled, value) {
+		return &Flaw{Problems: []string{"it takes too long to compare it with the schema"}}
+	}
 	err := rescue.Do(func() error { return s.compiled.Validate(value) })
 	if err == nil {
 		return nil

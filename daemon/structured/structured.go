@@ -57,6 +57,9 @@ func Compile(schema []byte) (*Schema, error) {
 	if depth(value) > MaxDepth {
 		return nil, fmt.Errorf("objects and arrays are nested more than %d levels deep", MaxDepth)
 	}
+	if dynamic(value) {
+		return nil, errors.New("$dynamicRef and $recursiveRef are not supported; use $ref")
+	}
 	c := jsonschema.NewCompiler()
 	c.UseLoader(nowhere{})
 	c.AssertFormat()
@@ -70,6 +73,9 @@ func Compile(schema []byte) (*Schema, error) {
 	})
 	if err != nil {
 		return nil, schemaError(err)
+	}
+	if tooMuch(s.compiled, nil) {
+		return nil, errors.New("its references lead to the same parts in too many ways")
 	}
 	return s, nil
 }

@@ -138,6 +138,8 @@ func TestCompileSaysWhatIsWrongWithASchema(t *testing.T) {
 		"an unknown draft":     {`{"$schema":"https://example.com/draft"}`, "only to its own parts"},
 		"a pattern too clever": {`{"pattern":"^(?=a)"}`, "invalid or unsupported"},
 		"a huge number":        {`{"minimum":1e999999}`, "too large"},
+		"a dynamic reference":  {`{"$dynamicRef":"#a"}`, "$dynamicRef and $recursiveRef are not supported"},
+		"too many ways":        {doubled(30), "in too many ways"},
 		"too deep":             {strings.Repeat(`{"not":`, 50) + `{}` + strings.Repeat(`}`, 50), "nested more than 40 levels"},
 		"too long":             {`{"description":"` + strings.Repeat("x", structured.MaxSchema) + `"}`, "bytes"},
 	} {
@@ -148,6 +150,46 @@ func TestCompileSaysWhatIsWrongWithASchema(t *testing.T) {
 				t.Errorf("%v; want %q", err, c.why)
 			}
 		})
+	}
+}
+
+// doubled is a schema that refers to a part of itself in 2^n ways.
+func doubled(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]},`, i, i+1, i+1)
+	}
+	return fmt.Sprintf(`{"$ref":"#/$defs/a0","$defs":{%s"a%d":{"type":"object"}}}`, b.String(), n)
+}
+
+// A validator goes every way to a part; each level of this document has six.
+func TestADocumentThatTakesTooLongIsNotCompared(t *testing.T) {
+	t.Parallel()
+	var kinds []string
+	for _, kind := range []string{"add", "sub", "mul"} {
+		kinds = append(kinds, `{"type":"object","required":["`+kind+`","l","r"],"properties":{"l":{"$ref":"#/$defs/term"},"r":{"$ref":"#/$defs/term"}}}`)
+	}
+	s := compile(t, `{"$ref":"#/$defs/term","$defs":{"term":{"anyOf":[`+strings.Join(kinds, ",")+`,{"type":"integer"}]}}}`)
+	term := func(levels int) string {
+		return strings.Repeat(`{"sub":1,"l":`, levels) + "1" + strings.Repeat(`,"r":2}`, levels)
+	}
+	if _, err := s.Find(term(5)); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Find(term(40)); err == nil || !strings.Contains(err.Error(), "too long to compare") {
+		t.Error(err)
+	}
+	if _, err := compile(t, doubled(8)).Find("{}"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestALargeDocumentIsCompared(t *testing.T) {
+	t.Parallel()
+	s := compile(t, `{"type":"array","items":{"$ref":"#/$defs/row"},"$defs":{"row":{"type":"object","required":["id"],"properties":{"id":{"type":"integer"},"tags":{"type":"array","items":{"enum":["a","b"]}}}}}}`)
+	rows := strings.Repeat(`{"id":1,"tags":["a","b"]},`, 20_000)
+	if _, err := s.Find("[" + strings.TrimSuffix(rows, ",") + "]"); err != nil {
+		t.Error(err)
 	}
 }
 
