@@ -269,12 +269,15 @@ func (p *response) prepareRun(req *run.Request) {
 }
 
 // owner is the token that the response belongs to: that of its conversation, so that
-// a response made for another token's conversation is part of it.
+// a response made for another token's conversation is part of it. One that is not
+// stored is found by its client only.
 func (p *response) owner(conversation string) string {
-	if p.prev != nil && !p.fork {
+	switch {
+	case p.fork, !p.ask.Store:
+		return p.client.ID
+	case p.prev != nil:
 		return p.prev.Token
-	}
-	if p.fork || conversation == "" || !p.client.access().All {
+	case conversation == "", !p.client.access().All:
 		return p.client.ID
 	}
 	owner, err := p.d.runs.Owner(conversation)
