@@ -52,7 +52,7 @@ func TestEveryDecisionIsListed(t *testing.T) {
 func TestTestedClientsHaveTheirVersions(t *testing.T) {
 	t.Parallel()
 	pinned := ""
-	for _, name := range []string{"e2e/python/requirements.txt", "e2e/node/package.json", "e2e/go/go.mod"} {
+	for _, name := range []string{"e2e/python/requirements.txt", "e2e/node/package.json", "e2e/codex/package.json", "e2e/go/go.mod"} {
 		pinned += read(t, name)
 	}
 	_, table, _ := strings.Cut(read(t, "docs/clients.md"), "\n## Tested clients\n")
