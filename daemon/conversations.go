@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -73,10 +74,13 @@ func noConversation(cause error) *problem {
 
 // oneConversation answers requests to /v1/conversations/{id}.
 func (d *Daemon) oneConversation() handler {
-	get, remove := d.getConversation(), d.deleteConversation()
+	get, update, remove := d.getConversation(), d.updateConversation(), d.deleteConversation()
 	return func(x *exchange, r *http.Request) error {
-		if r.Method == http.MethodDelete {
+		switch r.Method {
+		case http.MethodDelete:
 			return remove(x, r)
+		case http.MethodPost:
+			return update(x, r)
 		}
 		return get(x, r)
 	}
@@ -85,22 +89,22 @@ func (d *Daemon) oneConversation() handler {
 // getConversation answers GET /v1/conversations/{id}.
 func (d *Daemon) getConversation() handler {
 	return d.conversation(func(x *exchange, r *http.Request, access run.Access, id string) error {
-		about, err := d.runs.About(r.Context(), access, id)
+		k, err := d.known(r.Context(), access, id)
 		if err != nil {
 			return err
 		}
-		created := about.Created
-		if created.Unix() <= 0 { // unknown, and clients insist on a time
-			created = d.began
-		}
-		return x.encode(openai.NewConversation(id, created.Unix(), openai.ConversationExtension{Title: about.Title, Profile: about.Profile}))
+		return x.encode(k.wire(d))
 	})
 }
 
 // deleteConversation answers DELETE /v1/conversations/{id}.
 func (d *Daemon) deleteConversation() handler {
 	return d.conversation(func(x *exchange, r *http.Request, access run.Access, id string) error {
-		if err := d.runs.Remove(r.Context(), access, id); err != nil {
+		err := d.runs.Remove(r.Context(), access, id)
+		if errors.Is(err, agentapi.ErrConversationNotFound) {
+			err = d.removeUnused(access, id, err)
+		}
+		if err != nil {
 			return err
 		}
 		d.chores.Go(func() { d.forgetResponses(id) })
@@ -111,19 +115,18 @@ func (d *Daemon) deleteConversation() handler {
 // listItems answers GET /v1/conversations/{id}/items.
 func (d *Daemon) listItems() handler {
 	return d.conversation(func(x *exchange, r *http.Request, access run.Access, id string) error {
-		q, images, err := readItemQuery(r.URL.Query())
+		q, err := readItemQuery(r.URL.Query())
 		if err != nil {
 			return err
 		}
-		page, err := d.runs.Items(r.Context(), access, id, q)
-		if err != nil {
+		l := itemLister{d: d, access: access, id: id, q: q}
+		if l.rec, err = d.added(access, id); err != nil {
+			return err
+		}
+		if err := l.list(r.Context()); err != nil {
 			return explainItems(err)
 		}
-		data, ids := make([]any, len(page.Items)), make([]string, len(page.Items))
-		for i, item := range page.Items {
-			data[i], ids[i] = wireItem(item, images)
-		}
-		return x.encode(openai.NewItemList(data, ids, page.More))
+		return x.encode(openai.NewItemList(l.data, l.ids, l.more))
 	})
 }
 
@@ -137,24 +140,25 @@ func explainItems(err error) error {
 	return p
 }
 
+// itemQuery is what of the items is wanted.
+type itemQuery struct {
+	itemPage
+	details, images bool
+}
+
 // readItemQuery reads what of the items is wanted.
-func readItemQuery(v url.Values) (q turn.ItemQuery, images bool, err error) {
-	page, err := pageOf(v)
-	if err != nil {
-		return q, false, err
-	}
-	q = turn.ItemQuery{Newest: page.desc, Limit: page.limit}
-	if page.after != "" {
-		q.After = itemRef(page.after)
+func readItemQuery(v url.Values) (q itemQuery, err error) {
+	if q.itemPage, err = pageOf(v); err != nil {
+		return q, err
 	}
 	include := slices.Concat(v["include"], v["include[]"])
 	for _, name := range include {
 		if !slices.Contains(includes(), name) {
-			return q, false, newProblem(openai.CodeInvalidValue, "'include' has a value that ohgw does not know; it knows "+includeActions+" and "+includeImages+".", nil).about("include")
+			return q, newProblem(openai.CodeInvalidValue, "'include' has a value that ohgw does not know; it knows "+includeActions+" and "+includeImages+".", nil).about("include")
 		}
 	}
-	q.Details = slices.Contains(include, includeActions)
-	return q, slices.Contains(include, includeImages), nil
+	q.details, q.images = slices.Contains(include, includeActions), slices.Contains(include, includeImages)
+	return q, nil
 }
 
 // itemRef is the item of the agent that has this id.

@@ -27,6 +27,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/chats"
+	"github.com/ohgw/ohgw/daemon/clientitems"
 	"github.com/ohgw/ohgw/daemon/conns"
 	"github.com/ohgw/ohgw/daemon/metrics"
 	"github.com/ohgw/ohgw/daemon/openai"
@@ -188,6 +189,7 @@ type Daemon struct {
 	runs        *run.Manager
 	chats       *chats.Registry
 	responses   *responses.Store
+	items       *clientitems.Store
 	chores      sync.WaitGroup // what goes on until life ends
 	rejoining   sync.Mutex     // held while a response of an earlier process is taken up
 	models      *catalogue
@@ -217,12 +219,13 @@ func New(cfg Config) (*Daemon, error) {
 	d.life, d.end = context.WithCancel(context.Background())
 	d.state = stateDir{path: cfg.StateDir, now: cfg.Now}
 	d.metrics = metrics.New(metrics.Config{Version: cfg.Version, Revision: cfg.Revision, Go: runtime.Version(), Runs: d.counts})
+	d.items = clientitems.Open(cfg.StateDir)
 	var err error
 	d.runs, err = run.New(run.Config{
 		Backend: cfg.Backend, Logger: cfg.Logger, Now: cfg.Now,
 		MaxRuns: cfg.MaxRuns, MaxQueue: cfg.MaxQueue, OneShotTTL: cfg.OneShotTTL, RunTimeout: cfg.RunTimeout, Grace: cfg.Grace,
 		Workspace: cfg.Workspace, WorkspaceRoot: d.workspaceRoot(), StateDir: cfg.StateDir, BackendID: cfg.BackendID, InProcess: cfg.InProcess,
-		Owners: owners.Open(cfg.StateDir), Ended: d.ended,
+		Owners: ownersAndItems{owners.Open(cfg.StateDir), d.items}, Earlier: d.earlier, Ended: d.ended,
 	})
 	if err != nil {
 		return nil, err

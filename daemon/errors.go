@@ -20,6 +20,7 @@ const (
 	codeContextLength    = "context_length_exceeded"
 	codeModelNotFound    = "model_not_found"
 	codeNoConversation   = "conversation_not_found"
+	codeNoItem           = "item_not_found"
 	codeUnknownURL       = "unknown_url"
 	codeMethod           = "method_not_allowed"
 	codeMissingKey       = "missing_api_key"
@@ -86,7 +87,7 @@ func rowOf(code string) row {
 		return row{http.StatusUnauthorized, request, 0, false}
 	case codeForbiddenHost, codeForbiddenOrigin, codeForbiddenMetrics, codeForbiddenWorkspace, codeForbiddenConfirm:
 		return row{http.StatusForbidden, request, 0, false}
-	case codeModelNotFound, codeUnknownURL, codeNoConversation, codeNoResponse:
+	case codeModelNotFound, codeUnknownURL, codeNoConversation, codeNoResponse, codeNoItem:
 		return row{http.StatusNotFound, request, 0, false}
 	case codeMethod:
 		return row{http.StatusMethodNotAllowed, request, 0, false}
@@ -171,6 +172,9 @@ func explain(err error) *problem {
 	}
 	if e, ok := errors.AsType[*run.WorkspaceError](err); ok {
 		return mismatch(e.Have)
+	}
+	if p := itemsProblem(err); p != nil {
+		return p
 	}
 	if p := storageProblem(err); p != nil {
 		return p

@@ -97,7 +97,7 @@ func conversationID(h http.Header) (string, error) {
 	if strings.Contains(v, "{{") || strings.Contains(v, "${") {
 		return "", nil
 	}
-	id, err := uuid.Parse(v)
+	id, err := uuid.Parse(openai.TrimConversationID(v))
 	if err != nil || len(values) > 1 {
 		return "", newProblem(codeConversationID, headerConversation+" must be a single UUID.", nil).about(headerConversation)
 	}

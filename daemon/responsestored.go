@@ -313,7 +313,11 @@ func (d *Daemon) sweepResponses() {
 		case <-d.life.Done():
 			return
 		}
-		err := d.responses.Sweep(d.life, d.cfg.Now().Add(-d.cfg.ResponsesTTL), func(conversation string) error {
+		before := d.cfg.Now().Add(-d.cfg.ResponsesTTL)
+		if err := d.sweepAdded(before); err != nil && d.life.Err() == nil {
+			d.cfg.Logger.Warn("cannot remove unused conversations", "err", err)
+		}
+		err := d.responses.Sweep(d.life, before, func(conversation string) error {
 			if d.runs.IsBusy(conversation) {
 				return nil
 			}

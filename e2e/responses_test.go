@@ -44,7 +44,7 @@ func TestResponsesOfStockLibraries(t *testing.T) {
 		want["texts"] = []any{"Written.", "You said: The user refused."} // its reason is not sent
 		g.does(t, task{"approvals", []string{node, "ai-responses.mjs"}, "node", want})
 	})
-	tasks := slices.Concat(openaiTasks(python, node, goResponses(t)), libraryTasks(python, node))
+	tasks := slices.Concat(openaiTasks(python, node, goResponses(t)), libraryTasks(python, node), conversationTasks(python))
 	for name, g := range gateways {
 		for _, tc := range tasks {
 			t.Run(name+"/"+tc.name, func(t *testing.T) {

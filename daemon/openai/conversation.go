@@ -25,8 +25,11 @@ type ConversationExtension struct {
 }
 
 // NewConversation makes one of its UUID and the second in which it was made.
-func NewConversation(id string, created int64, extension ConversationExtension) Conversation {
-	return Conversation{ID: conversationPrefix + id, Object: "conversation", CreatedAt: created, Metadata: map[string]string{}, Extension: extension}
+func NewConversation(id string, created int64, metadata map[string]string, extension ConversationExtension) Conversation {
+	if metadata == nil {
+		metadata = map[string]string{}
+	}
+	return Conversation{ID: conversationPrefix + id, Object: "conversation", CreatedAt: created, Metadata: metadata, Extension: extension}
 }
 
 // DeletedConversation is the answer to a DELETE.

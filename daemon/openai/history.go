@@ -19,7 +19,37 @@ func Quote(history []Turn, limit int) string {
 	if quoted == "" {
 		return ""
 	}
-	return "Earlier turns of this chat, quoted as background:\n\n" + quoted + "\nThe new message of the user:\n\n"
+	return "Earlier turns of this chat, quoted as background:\n\n" + quoted + "\n" + quoteEnd + "\n\n"
+}
+
+const (
+	addedBegin = "Messages that were added to this conversation, quoted as background:\n\n"
+	quoteEnd   = "The new message of the user:"
+)
+
+// QuoteAdded is a [Quote] of messages that a client added to a conversation.
+func QuoteAdded(added []Turn, limit int) string {
+	quoted := Quotation(added, limit)
+	if quoted == "" {
+		return ""
+	}
+	return addedBegin + quoted + "\n" + quoteEnd + "\n\n"
+}
+
+// WithoutAdded is a message without the [QuoteAdded] before it.
+func WithoutAdded(message string) string {
+	rest, quoted := strings.CutPrefix(message, addedBegin)
+	for quoted {
+		line, after, more := strings.Cut(rest, "\n")
+		switch {
+		case line == quoteEnd && more:
+			return strings.TrimPrefix(after, "\n")
+		case line != "" && line[0] != '>' || !more:
+			return message
+		}
+		rest = after
+	}
+	return message
 }
 
 // Quotation is the turns of a [Quote] without the words around them.
@@ -47,8 +77,11 @@ func Quotation(history []Turn, limit int) string {
 
 func quoteTurn(t Turn) string {
 	who := "User"
-	if t.Role == "assistant" {
+	switch t.Role {
+	case "assistant":
 		who = "Assistant"
+	case "system":
+		who = "System"
 	}
 	text := strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n").Replace(cut(strings.TrimSpace(t.Text)))
 	return "> " + who + ": " + strings.ReplaceAll(text, "\n", "\n> ") + "\n"

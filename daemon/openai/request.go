@@ -54,7 +54,7 @@ type ChatRequest struct {
 // Turn is an earlier message of the user or the assistant. Its text may be
 // shortened and holds marks such as [image] for what is not text.
 type Turn struct {
-	Role string // "user" or "assistant"
+	Role string // "user", "assistant" or "system"
 	Text string
 }
 

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -56,6 +57,34 @@ func within[T any](m *Manager, a Access, conversation string, f func(id string) 
 	}
 	return v, err
 }
+
+// Sought is the id under which something of a conversation is looked for: its own,
+// or where it is closed to the caller, one that no conversation has. So both are
+// looked for in the same way, and neither is told from the other.
+func (m *Manager) Sought(a Access, conversation string) (string, error) {
+	if a.Person {
+		return conversation, nil
+	}
+	owner, err := m.owner(conversation)
+	if err == nil && !a.Enters(owner) {
+		conversation = newID()
+	}
+	return conversation, err
+}
+
+// Reserve notes whose a conversation is that no agent has yet.
+func (m *Manager) Reserve(a Access, conversation string) error {
+	if a.Person {
+		return nil
+	}
+	if err := m.cfg.Owners.Claim(conversation, a.Token); err != nil {
+		return fmt.Errorf("%w: %w", ErrState, err)
+	}
+	return nil
+}
+
+// Discard forgets a conversation that no agent has.
+func (m *Manager) Discard(conversation string) error { return m.tidyAfter(conversation) }
 
 // About describes a conversation.
 func (m *Manager) About(ctx context.Context, a Access, conversation string) (agentapi.About, error) {

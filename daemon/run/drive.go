@@ -28,6 +28,7 @@ func (j *job) drive(conv agentapi.Conversation, res *turn.Result) error {
 	case conv.Info().Created && !j.forked:
 		msg.Text = j.req.Quoted + msg.Text
 	}
+	msg.Text = j.said + msg.Text
 	started := false
 	var err error
 	*res, err = turn.Run(ctx, conv, turn.Input{

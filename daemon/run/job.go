@@ -30,9 +30,11 @@ type job struct {
 	delivery delivery
 
 	// For the job's own goroutine.
-	began  bool   // the message was sent, or may have been
-	prefix string // what goes before the message
-	forked bool   // the conversation is a copy, which knows what was said
+	began   bool    // the message was sent, or may have been
+	prefix  string  // what goes before the message
+	earlier Earlier // what clients said outside of runs; nil: not looked for
+	said    string  // that, as it goes before prefix
+	forked  bool    // the conversation is a copy, which knows what was said
 
 	// The manager's mutex guards these.
 	retire   *time.Timer
@@ -151,6 +153,11 @@ func (j *job) conclude(res *turn.Result, err error) {
 		}
 	})
 	j.m.cfg.guard(j.id, func() { j.observeEnd(res, err) })
+	j.m.cfg.guard(j.id, func() {
+		if j.earlier != nil {
+			j.earlier.End(j.began)
+		}
+	})
 	j.m.cfg.guard(j.id, func() { j.reportEnd(res, err) }) // before anybody has the answer: who has it finds it counted
 	j.finish(*res, err)
 	j.m.finished(j)
@@ -207,7 +214,8 @@ func (j *job) finish(res turn.Result, err error) {
 // before, the chat.
 func (j *job) forgetRequest() {
 	j.req.Chat, j.req.Compose, j.req.Message, j.req.Decision = nil, nil, agentapi.Message{}, nil
-	j.req.System, j.req.Quoted, j.prefix, j.before = "", "", "", nil
+	j.req.Chat, j.req.Compose, j.req.Message, j.req.Decision = nil, nil, agentapi.Message{}, nil
+	j.req.System, j.req.Quoted, j.prefix, j.said, j.before = "", "", "", "", nil
 	j.req.Form = nil
 }
 

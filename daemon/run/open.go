@@ -80,6 +80,9 @@ func (j *job) prepare(conv agentapi.Conversation, forked bool) error {
 		j.prefix = text
 		j.delivery.setKind(kind)
 	}
+	if err := j.recall(); err != nil {
+		return err
+	}
 	if err := j.confirm(conv); err != nil || info.Created && !forked || j.follow != nil {
 		return err
 	}
@@ -90,6 +93,19 @@ func (j *job) prepare(conv agentapi.Conversation, forked bool) error {
 		return nil
 	}
 	return conv.Switch(j.life.ctx, j.req.Profile)
+}
+
+// recall finds what clients said in the conversation outside of its runs.
+func (j *job) recall() error {
+	if j.m.cfg.Earlier == nil || j.follow != nil || j.req.ConversationID == "" {
+		return nil
+	}
+	j.earlier = j.m.cfg.Earlier(j.id, j.req.Message.Text)
+	var err error
+	if j.said, err = j.earlier.Compose(); err != nil {
+		return fmt.Errorf("%w: %w", ErrState, err)
+	}
+	return nil
 }
 
 // composer is what says what goes before the message; nil: the request's quotation

@@ -55,6 +55,10 @@ type Config struct {
 	// Owners keeps whose a conversation is. Nil: all are nobody's.
 	Owners Owners
 
+	// Earlier is what clients said in a conversation outside of its runs, for a
+	// message that is about to be sent there. May be nil.
+	Earlier func(conversation, message string) Earlier
+
 	// Ended is told of every run when it is over, by the run's own goroutine:
 	// not of answers from memory or from a record. May be nil.
 	Ended func(Ended)
@@ -237,6 +241,18 @@ type Chat interface {
 	// End is called when the job is over: began reports whether the message was
 	// sent, stopped whether the run was ended because nobody was there.
 	End(began, stopped bool)
+}
+
+// Earlier is what was said in a conversation outside of its runs. Its methods are
+// called in this order by the job that a request made: not for a request that
+// joined another's, and not for a turn that is followed.
+type Earlier interface {
+	// Compose gives what goes before the user's message, once the conversation is
+	// open. An error ends the job, which has started nothing then.
+	Compose() (text string, err error)
+	// End is called when the job is over: began reports whether the message was
+	// sent, or may have been.
+	End(began bool)
 }
 
 // Stats is what the manager is doing.

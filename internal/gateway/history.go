@@ -182,7 +182,7 @@ func (w *wireItem) UnmarshalJSON(data []byte) error {
 func (w *wireItem) item() (item Item, ok bool) {
 	for _, c := range w.Content {
 		switch c.Type {
-		case "input_text", "output_text":
+		case "input_text", "output_text", "text":
 			item.Text += c.Text
 		case "input_image":
 			item.Images++
@@ -193,7 +193,7 @@ func (w *wireItem) item() (item Item, ok bool) {
 		return Item{Kind: Did, Call: &w.call}, true
 	case w.Type == "openhands.error":
 		return Item{Kind: Broke, Text: w.Message}, true
-	case w.Type != "message":
+	case w.Type != "message", w.Role != "user" && w.Role != "assistant":
 		return item, false
 	case w.Role == "user":
 		item.Kind = Asked

@@ -1,0 +1,175 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/daemon/clientitems"
+	"github.com/ohgw/ohgw/daemon/openai"
+	"github.com/ohgw/ohgw/daemon/owners"
+	"github.com/ohgw/ohgw/daemon/run"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// ownersAndItems forgets with the owner of a conversation what clients added to it.
+type ownersAndItems struct {
+	*owners.Store
+	items *clientitems.Store
+}
+
+// Forget is run.Owners'.
+func (o ownersAndItems) Forget(conversation string) error {
+	return errors.Join(o.items.Delete(conversation), o.Store.Forget(conversation))
+}
+
+// added is what clients added to a conversation that is open to the caller; nil:
+// nothing.
+func (d *Daemon) added(access run.Access, id string) (*clientitems.Record, error) {
+	at, err := d.runs.Sought(access, id)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := d.items.Load(at)
+	if errors.Is(err, clientitems.ErrNotFound) {
+		return nil, nil
+	}
+	return rec, err
+}
+
+// unused reports whether a conversation was created here and no agent has it yet.
+func unused(rec *clientitems.Record) bool { return rec != nil && rec.Made && !rec.Used }
+
+// known is a conversation that is open to the caller.
+type known struct {
+	id    string
+	about agentapi.About
+	agent bool                // an agent has it; else it was only created here
+	rec   *clientitems.Record // nil: clients added nothing
+}
+
+func (d *Daemon) known(ctx context.Context, access run.Access, id string) (known, error) {
+	k := known{id: id}
+	var err error
+	if k.rec, err = d.added(access, id); err != nil {
+		return k, err
+	}
+	k.about, err = d.runs.About(ctx, access, id)
+	k.agent = err == nil
+	if errors.Is(err, agentapi.ErrConversationNotFound) && unused(k.rec) {
+		err = nil
+	}
+	return k, err
+}
+
+// wire is the conversation in OpenAI's form.
+func (k *known) wire(d *Daemon) openai.Conversation {
+	created, metadata := k.about.Created, map[string]string(nil)
+	if k.rec != nil {
+		metadata = k.rec.Metadata
+	}
+	if k.rec != nil && k.rec.Made {
+		created = k.rec.Created
+	}
+	if created.Unix() <= 0 { // unknown, and clients insist on a time
+		created = d.began
+	}
+	return openai.NewConversation(k.id, created.Unix(), metadata, openai.ConversationExtension{Title: k.about.Title, Profile: k.about.Profile})
+}
+
+// createConversation answers POST /v1/conversations.
+func (d *Daemon) createConversation() handler {
+	return func(x *exchange, r *http.Request) error {
+		body, err := x.readBody(r)
+		if err != nil {
+			return err
+		}
+		req, err := openai.ParseConversation(body, d.cfg.limits())
+		if err != nil {
+			return err
+		}
+		access := x.client.access()
+		rec := &clientitems.Record{ID: uuid.New(), Created: d.cfg.Now(), Made: true, Metadata: req.Metadata}
+		a := adder{d: d, access: access, known: known{id: rec.ID, rec: rec}}
+		if err := a.add(req.Items); err != nil {
+			return err
+		}
+		rec.Items = a.change.Add
+		if err := d.runs.Reserve(access, rec.ID); err != nil {
+			return err
+		}
+		if err := d.items.Create(rec); err != nil {
+			return errors.Join(stored(err), d.runs.Discard(rec.ID))
+		}
+		k := known{id: rec.ID, rec: rec}
+		x.Header().Set(headerConversation, rec.ID)
+		return x.encode(k.wire(d))
+	}
+}
+
+// updateConversation answers POST /v1/conversations/{id}.
+func (d *Daemon) updateConversation() handler {
+	return d.conversation(func(x *exchange, r *http.Request, access run.Access, id string) error {
+		body, err := x.readBody(r)
+		if err != nil {
+			return err
+		}
+		metadata, err := openai.ParseMetadata(body)
+		if err != nil {
+			return err
+		}
+		k, err := d.known(r.Context(), access, id)
+		if err != nil {
+			return err
+		}
+		err = d.items.Change(id, func(rec *clientitems.Record) (clientitems.Change, error) {
+			k.rec = rec
+			return clientitems.Change{Metadata: &metadata}, nil
+		})
+		if err != nil {
+			return stored(err)
+		}
+		return x.encode(k.wire(d))
+	})
+}
+
+// removeUnused removes a conversation that was created here and that no agent has;
+// missing is the error where there is none.
+func (d *Daemon) removeUnused(access run.Access, id string, missing error) error {
+	at, err := d.runs.Sought(access, id)
+	if err != nil {
+		return err
+	}
+	switch rec, err := d.items.Load(at); {
+	case errors.Is(err, clientitems.ErrNotFound), err == nil && !unused(rec):
+		return missing
+	}
+	return d.runs.Discard(id)
+}
+
+// stored is err as that of the state directory, where the disk is its reason.
+func stored(err error) error {
+	for _, known := range []error{clientitems.ErrNewer, clientitems.ErrDamaged, clientitems.ErrFull, clientitems.ErrNotFound} {
+		if errors.Is(err, known) {
+			return err
+		}
+	}
+	if _, ok := errors.AsType[*problem](err); ok || err == nil {
+		return err
+	}
+	return errors.Join(run.ErrState, err)
+}
+
+// sweepAdded removes what clients added to conversations that no agent has, where
+// nothing was changed since.
+func (d *Daemon) sweepAdded(before time.Time) error {
+	return d.items.Sweep(d.life, before, func(id string) error {
+		_, err := d.runs.About(d.life, run.Access{Person: true}, id)
+		if errors.Is(err, agentapi.ErrConversationNotFound) && !d.runs.IsBusy(id) {
+			return d.runs.Discard(id)
+		}
+		return nil // it is there, or nobody can tell
+	})
+}
