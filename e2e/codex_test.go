@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -80,7 +80,7 @@ func newFlaky(t *testing.T, target string) *flaky {
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(at) },
 		Transport:     transport,
 		FlushInterval: -1,
-		ErrorLog:      log.New(io.Discard, "", 0),
+		ErrorLog:      slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 		ModifyResponse: func(r *http.Response) error {
 			if r.Request.Method == http.MethodPost && p.asked.Add(1) == 1 {
 				r.Body = cut{io.LimitReader(r.Body, 1000), r.Body}
