@@ -22,6 +22,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
 // Skill is one file of instructions.
@@ -248,14 +250,14 @@ func (f *finder) add(s Skill) {
 var errNoFile = &formError{"it is not a regular file"}
 
 func read(root *os.Root, name string) ([]byte, error) {
-	file, err := root.Open(name)
+	file, _, err := sandbox.OpenRegular(root, name)
+	if errors.Is(err, sandbox.ErrNotRegular) {
+		return nil, errNoFile
+	}
 	if err != nil {
 		return nil, err //nolint:wrapcheck // skip names the file
 	}
 	defer file.Close()
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, errNoFile)
-	}
 	data, err := io.ReadAll(io.LimitReader(file, maxFile))
 	if err != nil {
 		return nil, err //nolint:wrapcheck // likewise

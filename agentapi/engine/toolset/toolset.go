@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -135,11 +136,28 @@ func (m *maker) make(s spec) (tool.Tool, error) {
 		cfg.Params.ShellPath = cmp.Or(cfg.Params.ShellPath, m.shell())
 		return made(terminal.New(cfg))
 	case "file_editor", "FileEditorTool":
-		return made(file.New(file.Config{Dir: m.env.Workspace, Confined: m.cfg.Confined, Vision: m.env.Host.Vision}))
+		return m.editor()
 	case "task_tracker", "TaskTrackerTool":
 		return made(task.New(m.env.Dir))
 	}
 	return nil, nil
+}
+
+// editor makes the file editor, which uses files as the box allows.
+func (m *maker) editor() (tool.Tool, error) {
+	cfg := file.Config{Dir: m.env.Workspace, Confined: m.cfg.Confined, Vision: m.env.Host.Vision}
+	if m.env.Box == nil {
+		return made(file.New(cfg))
+	}
+	var err error
+	if cfg.Files, err = sandbox.FilesOf(m.env.Box, cfg.Dir, cfg.Confined); err != nil {
+		return nil, fmt.Errorf("open workspace: %w", err)
+	}
+	t, err := file.New(cfg)
+	if err != nil {
+		return nil, errors.Join(err, cfg.Files.Close())
+	}
+	return t, nil
 }
 
 // made keeps a nil pointer from becoming a tool.

@@ -203,7 +203,7 @@ func (e *Editor) save(p *place, f text, now string, first, last int) (outcome, e
 		return outcome{}, refusef("Nothing was changed: %v. Use another character, or convert the file in the terminal.", err)
 	}
 	if len(data) > maxSize {
-		return outcome{}, tooBig(p.path, int64(len(data)))
+		return outcome{}, tooLarge(p.path, int64(len(data)))
 	}
 	if err := p.replace(data, f.info); err != nil {
 		return outcome{}, err

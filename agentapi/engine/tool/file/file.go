@@ -13,7 +13,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
 //go:embed file_editor.md
@@ -46,6 +46,9 @@ type Config struct {
 	Dir string
 	// Confined keeps the editor inside Dir.
 	Confined bool
+	// Files is how the editor uses files; it belongs to the editor then. Nil: as
+	// ohgw itself, confined or not.
+	Files sandbox.Files
 	// Vision reports whether the model is shown images now: another model may
 	// answer next. Nil: never.
 	Vision func() bool
@@ -54,9 +57,9 @@ type Config struct {
 // Editor is the tool of one conversation. Calls for different files may run at
 // the same time.
 type Editor struct {
-	cfg  Config
-	root *os.Root // of the workspace, if confined
-	real string   // the workspace without links, if confined
+	cfg   Config
+	files sandbox.Files
+	real  string // the workspace without links, if confined
 
 	mu      sync.Mutex
 	history history
@@ -68,15 +71,18 @@ func New(cfg Config) (*Editor, error) {
 	if cfg.Vision == nil {
 		cfg.Vision = func() bool { return false }
 	}
-	e := &Editor{cfg: cfg}
-	if !cfg.Confined {
-		return e, nil
-	}
+	e := &Editor{cfg: cfg, files: cfg.Files}
 	var err error
-	if e.real, err = filepath.EvalSymlinks(cfg.Dir); err != nil {
-		return nil, fmt.Errorf("open workspace: %w", err)
+	if e.files == nil {
+		e.files = sandbox.Unconfined()
+		if cfg.Confined {
+			e.files, err = sandbox.Confined(cfg.Dir)
+		}
 	}
-	if e.root, err = os.OpenRoot(e.real); err != nil {
+	if err == nil && cfg.Confined {
+		e.real, err = e.files.Real(cfg.Dir)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
 	return e, nil
@@ -111,19 +117,14 @@ func (e *Editor) Locks(args json.RawMessage) []string {
 		return nil
 	}
 	path := filepath.Clean(a.Path)
-	if real, err := resolve(path); err == nil {
+	if real, err := e.files.Real(path); err == nil {
 		path = real
 	}
 	return []string{"file:" + path}
 }
 
 // Close lets go of the workspace.
-func (e *Editor) Close() error {
-	if e.root == nil {
-		return nil
-	}
-	return e.root.Close()
-}
+func (e *Editor) Close() error { return e.files.Close() }
 
 type arguments struct {
 	Command    string  `json:"command"`
@@ -180,11 +181,10 @@ func (e *Editor) do(a arguments) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	defer p.release()
-	if e.root != nil && a.Command != "view" && ofGit(p.name) {
+	if e.cfg.Confined && a.Command != "view" && ofGit(p.name) {
 		return outcome{}, refusef("%s belongs to git, which runs programs that are named in there. This tool only shows it. Use git in the terminal.", p.path)
 	}
-	info, err := p.root.Stat(p.name)
+	info, err := p.files.Stat(p.real)
 	isDir := err == nil && info.IsDir()
 	if err := fits(a.Command, p.path, isDir, err); err != nil {
 		return outcome{}, err

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
 // refusal is a call that was understood and not carried out. It is what the
@@ -20,86 +22,55 @@ func refusef(format string, args ...any) error {
 	return &refusal{fmt.Sprintf(format, args...)}
 }
 
-// place is a file or directory that a call may use. All access goes through
-// root, which no name and no link leaves, whatever is changed meanwhile.
+// place is a file or directory that a call may use.
 type place struct {
-	path string // as the model named it
-	real string // without links; the lock is for this name
-	root *os.Root
-	name string // below root
-	// close is nil if root belongs to somebody else.
-	close func() error
-}
-
-func (p *place) release() {
-	if p.close != nil {
-		_ = p.close()
-	}
+	path  string // as the model named it
+	real  string // without links; the lock is for this name
+	name  string // below the workspace, if confined
+	files sandbox.Files
 }
 
 // find returns the place of a path. The file need not exist, its directory must.
 func (e *Editor) find(path string) (*place, error) {
 	if !filepath.IsAbs(path) {
 		hint := filepath.Join(e.cfg.Dir, path)
-		if _, err := os.Lstat(hint); path != "" && err == nil {
+		if path != "" && e.there(hint) {
 			return nil, refusef("The path must be absolute. Did you mean %s?", hint)
 		}
 		return nil, refusef("The path must be absolute, for example %s.", filepath.Join(e.cfg.Dir, "file"))
 	}
 	path = filepath.Clean(path)
-	real, err := resolve(path)
+	real, err := e.files.Real(path)
 	if err != nil {
 		return nil, e.cannotFind(path, err)
 	}
-	if e.root == nil {
-		return open(path, real)
+	if !e.cfg.Confined {
+		return &place{path: path, real: real, files: e.files}, nil
 	}
 	name, err := filepath.Rel(e.real, real)
 	if err != nil || !filepath.IsLocal(name) {
 		return nil, e.outside(path)
 	}
-	return &place{path: path, real: real, root: e.root, name: name}, nil
+	return &place{path: path, real: real, name: name, files: e.files}, nil
+}
+
+// there reports whether something is at a path.
+func (e *Editor) there(path string) bool {
+	real, err := e.files.Real(path)
+	if err == nil {
+		_, err = e.files.Stat(real)
+	}
+	return err == nil || errors.Is(err, sandbox.ErrDangling)
 }
 
 func (e *Editor) outside(path string) error {
 	return refusef("%s is outside the workspace %s, and this tool may only use files in there.", path, e.cfg.Dir)
 }
 
-// open returns a place that may be anywhere: its root is its directory.
-func open(path, real string) (*place, error) {
-	dir, name := filepath.Split(real)
-	if name == "" {
-		name = "."
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, readable(path, err)
-	}
-	return &place{path: path, real: real, root: root, name: name, close: root.Close}, nil
-}
-
-// resolve follows all links in a path whose last element may be missing.
-func resolve(path string) (string, error) {
-	real, err := filepath.EvalSymlinks(path)
-	if err == nil || !errors.Is(err, fs.ErrNotExist) {
-		return real, err
-	}
-	if info, lerr := os.Lstat(path); lerr == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return "", errDangling
-	}
-	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, filepath.Base(path)), nil
-}
-
-var errDangling = errors.New("it is a symbolic link to something that does not exist")
-
 // cannotFind says why a path leads nowhere. What is outside the workspace is
 // not even said to be missing.
 func (e *Editor) cannotFind(path string, err error) error {
-	if e.root != nil && !inside(e.cfg.Dir, path) && !inside(e.real, path) {
+	if e.cfg.Confined && !inside(e.cfg.Dir, path) && !inside(e.real, path) {
 		return e.outside(path)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -129,7 +100,12 @@ func readable(path string, err error) error {
 	} else if linkErr, ok := errors.AsType[*os.LinkError](err); ok {
 		err = linkErr.Err
 	}
+	size, tooBig := errors.AsType[*sandbox.SizeError](err)
 	switch {
+	case tooBig:
+		return tooLarge(path, size.Size)
+	case errors.Is(err, sandbox.ErrNotRegular):
+		return refusef("%s is not a regular file.", path)
 	case errors.Is(err, fs.ErrPermission):
 		return refusef("%s: no permission.", path)
 	case errors.Is(err, fs.ErrNotExist):

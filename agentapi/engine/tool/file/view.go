@@ -173,7 +173,7 @@ func viewDir(p *place, lines []int) (outcome, error) {
 	if lines != nil {
 		return outcome{}, refusef("view_range is for files, and %s is a directory.", p.path)
 	}
-	entries, hidden, err := listDir(p, p.name)
+	entries, hidden, err := listDir(p, p.real)
 	if err != nil {
 		return outcome{}, readable(p.path, err)
 	}
@@ -184,7 +184,7 @@ func viewDir(p *place, lines []int) (outcome, error) {
 		if !entry.IsDir() {
 			continue
 		}
-		below, _, err := listDir(p, filepath.Join(p.name, entry.Name()))
+		below, _, err := listDir(p, filepath.Join(p.real, entry.Name()))
 		if err != nil {
 			fmt.Fprintf(&b, "  [%s/ cannot be read]\n", entry.Name())
 			continue
@@ -212,8 +212,8 @@ func entryLine(dir string, entry fs.DirEntry) string {
 }
 
 // listDir returns the entries that are not hidden, by name, and how many are.
-func listDir(p *place, name string) (entries []fs.DirEntry, hidden int, err error) {
-	all, err := fs.ReadDir(p.root.FS(), filepath.ToSlash(filepath.Clean(name)))
+func listDir(p *place, real string) (entries []fs.DirEntry, hidden int, err error) {
+	all, err := p.files.List(real)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -1,4 +1,4 @@
-package file
+package sandbox
 
 import (
 	"io/fs"

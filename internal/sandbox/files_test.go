@@ -1,0 +1,173 @@
+package sandbox_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/ohgw/ohgw/internal/sandbox"
+)
+
+// tree is a directory without links in its path, with a file.
+func tree(t *testing.T) (dir, file string) {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = filepath.Join(dir, "file")
+	if err := os.WriteFile(file, []byte("old"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	return dir, file
+}
+
+func content(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func confined(t *testing.T, dir string) sandbox.Files {
+	t.Helper()
+	files, err := sandbox.Confined(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = files.Close() })
+	return files
+}
+
+func TestFilesReadReplaceAndCreate(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(dir string) sandbox.Files{
+		"confined": func(dir string) sandbox.Files { return confined(t, dir) }, "unconfined": func(string) sandbox.Files { return sandbox.Unconfined() },
+	} {
+		dir, file := tree(t)
+		files := open(dir)
+		data, info, err := files.Read(file, 3)
+		if err != nil || string(data) != "old" {
+			t.Fatalf("%s: %q, %v", name, data, err)
+		}
+		if _, _, err := files.Read(file, 2); !isSize(err) {
+			t.Errorf("%s: too big: %v", name, err)
+		}
+		if err := files.Replace(file, []byte("new"), info); err != nil || content(t, file) != "new" {
+			t.Errorf("%s: %v", name, err)
+		}
+		if now, err := files.Stat(file); err != nil || now.Mode() != info.Mode() {
+			t.Errorf("%s: %v, %v", name, now.Mode(), err)
+		}
+		if err := files.Create(file, nil); !errors.Is(err, fs.ErrExist) || content(t, file) != "new" {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := files.Create(filepath.Join(dir, "other"), []byte("made")); err != nil || content(t, filepath.Join(dir, "other")) != "made" {
+			t.Errorf("%s: %v", name, err)
+		}
+		if list, err := files.List(dir); err != nil || len(list) != 2 {
+			t.Errorf("%s: %v, %v", name, list, err)
+		}
+	}
+}
+
+func isSize(err error) bool {
+	_, ok := errors.AsType[*sandbox.SizeError](err)
+	return ok
+}
+
+func TestConfinedFilesRefuseWhatIsOutside(t *testing.T) {
+	t.Parallel()
+	dir, _ := tree(t)
+	_, outside := tree(t)
+	files := confined(t, dir)
+	_, info, err := sandbox.Unconfined().Read(outside, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, statErr := files.Stat(outside)
+	_, _, readErr := files.Read(outside, 10)
+	_, listErr := files.List(filepath.Dir(outside))
+	for name, err := range map[string]error{
+		"stat": statErr, "read": readErr, "list": listErr,
+		"replace": files.Replace(outside, []byte("x"), info), "create": files.Create(outside+"2", nil),
+	} {
+		if !errors.Is(err, sandbox.ErrOutside) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(outside, link); err != nil {
+		t.Skip(err)
+	}
+	if _, _, err := files.Read(link, 10); err == nil {
+		t.Error("a link leads outside")
+	}
+	if err := os.Symlink(filepath.Join(dir, "nothing"), filepath.Join(dir, "dangling")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := files.Real(filepath.Join(dir, "dangling")); !errors.Is(err, sandbox.ErrDangling) {
+		t.Error(err)
+	}
+}
+
+func TestReplaceLeavesTheOtherNamesOfAFile(t *testing.T) {
+	t.Parallel()
+	dir, _ := tree(t)
+	_, outside := tree(t)
+	link := filepath.Join(dir, "link")
+	if err := os.Link(outside, link); err != nil {
+		t.Skip(err)
+	}
+	files := confined(t, dir)
+	_, info, err := files.Read(link, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := files.Replace(link, []byte("new"), info); err != nil || content(t, link) != "new" || content(t, outside) != "old" {
+		t.Errorf("%v; outside: %q", err, content(t, outside))
+	}
+}
+
+// stronger is a box that takes rights away and knows nothing of files.
+type stronger struct{ sandbox.Box }
+
+func (stronger) Level() sandbox.Level { return sandbox.Full }
+
+// owner is one that has its own access.
+type owner struct {
+	stronger
+
+	files sandbox.Files
+}
+
+func (o owner) Files(string, bool) (sandbox.Files, error) { return o.files, nil }
+
+func TestFilesOfABoxHaveItsRights(t *testing.T) {
+	t.Parallel()
+	dir, _ := tree(t)
+	_, outside := tree(t)
+	box := sandbox.Outside(sandbox.Off, sandbox.Mark{})
+	own := sandbox.Unconfined()
+	for name, tt := range map[string]struct {
+		box      sandbox.Box
+		confined bool
+		want     bool
+	}{
+		"off": {box, false, true}, "off, confined": {box, true, false}, "full": {stronger{box}, false, false},
+		"its own": {owner{stronger{box}, own}, true, true},
+	} {
+		files, err := sandbox.FilesOf(tt.box, dir, tt.confined)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := files.Stat(outside); (err == nil) != tt.want {
+			t.Errorf("%s: %v", name, err)
+		}
+		_ = files.Close()
+	}
+}

@@ -1,0 +1,38 @@
+//go:build unix
+
+package sandbox_test
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/ohgw/ohgw/internal/sandbox"
+)
+
+// A pipe would wait for its other end, and a device could do something.
+func TestOnlyRegularFilesAreRead(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "files") //nolint:usetesting // the name of a socket must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	pipe, socket := filepath.Join(dir, "pipe"), filepath.Join(dir, "socket")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	for _, path := range []string{pipe, socket, os.DevNull, dir} {
+		if _, _, err := sandbox.Unconfined().Read(path, 10); !errors.Is(err, sandbox.ErrNotRegular) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
