@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -136,9 +137,9 @@ func TestFiftyOfFiftyAnswersSatisfyTheSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	schema, satisfied := compiler.MustCompile("order"), 0
-	for len := 0; len < 50; {
+	for round := range 10 {
 		for name, answer := range formats(t, g) {
-			content, _ := answer(fmt.Sprint(len))
+			content, _ := answer(fmt.Sprint(round))
 			doc, err := jsonschema.UnmarshalJSON(strings.NewReader(content))
 			if err == nil {
 				err = schema.Validate(doc)
@@ -149,7 +150,6 @@ func TestFiftyOfFiftyAnswersSatisfyTheSchema(t *testing.T) {
 			}
 			satisfied++
 		}
-		len += 5
 	}
 	equal(t, "satisfied", satisfied, 50)
 	equal(t, "runs", b.Runs(), 50)
@@ -365,28 +365,40 @@ func TestACancelStopsTheConversion(t *testing.T) {
 	equal(t, "GET", responded(t, g.do(http.MethodGet, path, "")).Status, "cancelled")
 }
 
-func TestATimeoutAndAClientThatGoesStopTheConversion(t *testing.T) {
+func TestATimeoutStopsTheConversion(t *testing.T) {
 	t.Parallel()
-	llm := hold()
-	g := serve(t, script(daemontest.Finish("Ada has paid.")), llm.config)
-	envelope(t, g.chat(ask("late", chatSchema), "X-OpenHands-Timeout", "1"), http.StatusGatewayTimeout, "run_timeout", "")
-	<-llm.stopped
-	ctx, hangUp := context.WithCancel(t.Context())
-	r := g.request(http.MethodPost, "/v1/chat/completions", ask("gone", chatSchema))
-	go func() {
-		for range 2 {
-			<-llm.asked
+	synctest.Test(t, func(t *testing.T) {
+		llm := hold()
+		g := serve(t, script(daemontest.Finish("Ada has paid.")), llm.config)
+		envelope(t, g.chat(ask("late", chatSchema), "X-OpenHands-Timeout", "1"), http.StatusGatewayTimeout, "run_timeout", "")
+		<-llm.stopped
+	})
+}
+
+func TestAClientThatGoesLeavesTheConversionForItsRepeat(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		llm := hold()
+		g := serve(t, script(daemontest.Finish("Ada has paid.")), llm.config)
+		leave := func(prompt string) {
+			ctx, hangUp := context.WithCancel(t.Context())
+			r := g.request(http.MethodPost, "/v1/chat/completions", ask(prompt, chatSchema))
+			go func() {
+				<-llm.asked
+				hangUp()
+			}()
+			if res, err := g.client.Do(r.WithContext(ctx)); err == nil {
+				res.Body.Close()
+				t.Error("the answer came")
+			}
 		}
-		hangUp()
-	}()
-	if res, err := g.client.Do(r.WithContext(ctx)); err == nil {
-		res.Body.Close()
-		t.Error("the answer came")
-	}
-	// A repeat within the grace period joins the conversion.
-	close(llm.gate)
-	equal(t, "the repeat", completed(t, g.chat(ask("gone", chatSchema))).text(), paid)
-	equal(t, "runs", g.backend.Runs(), 2)
+		leave("for good")
+		<-llm.stopped // after the grace period
+		leave("for a moment")
+		close(llm.gate)
+		equal(t, "the repeat", completed(t, g.chat(ask("for a moment", chatSchema))).text(), paid)
+		equal(t, "runs", g.backend.Runs(), 2)
+	})
 }
 
 // A restart between the answer and its document changes neither.
