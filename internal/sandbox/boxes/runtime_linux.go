@@ -97,7 +97,7 @@ func (r *runtime) launch(p *policy.Policy) error {
 	if err != nil {
 		return err
 	}
-	r.conn = conn.(*net.UnixConn) //nolint:forcetypeassert,errcheck // a pair of Unix sockets
+	r.conn = conn.(*net.UnixConn) // a pair of Unix sockets
 	// The helper ends with its socket, not with a context.
 	r.cmd = &exec.Cmd{
 		Path: "/proc/self/exe", Args: []string{inside.Name}, Env: []string{"GOMAXPROCS=2"}, Dir: "/",

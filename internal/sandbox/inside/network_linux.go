@@ -40,8 +40,12 @@ const (
 // belongs to the namespace that it was made in.
 func gateSockets() (names []string, fds []int, err error) {
 	for _, s := range []struct{ name, network, address string }{
-		{SocketDNS, "udp4", "127.0.0.1:53"}, {SocketDNSTCP, "tcp4", "127.0.0.1:53"}, {SocketProxy, "tcp4", "127.0.0.1:3128"},
-		{Socket443, "tcp4", "0.0.0.0:443"}, {Socket80, "tcp4", "0.0.0.0:80"}, {Socket22, "tcp4", "0.0.0.0:22"},
+		{SocketDNS, "udp4", "127.0.0.1:53"},
+		{SocketDNSTCP, "tcp4", "127.0.0.1:53"},
+		{SocketProxy, "tcp4", "127.0.0.1:3128"},
+		{Socket443, "tcp4", "0.0.0.0:443"},
+		{Socket80, "tcp4", "0.0.0.0:80"},
+		{Socket22, "tcp4", "0.0.0.0:22"},
 	} {
 		fd, err := socket(s.network, s.address)
 		if err != nil {

@@ -149,7 +149,7 @@ func (h *helper) fork(s start) error {
 	// The program may end before it is in the map: it is not reaped until then.
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	pid, err := syscall.ForkExec(s.path, s.args, s.attr)
+	pid, err := syscall.ForkExec(s.path, s.args, s.attr) //nolint:forbidigo // this is the inside of a box
 	if err != nil {
 		return step("start "+s.args[0], err)
 	}
@@ -245,7 +245,7 @@ func (h *helper) reap() {
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, unix.SIGCHLD)
 	for {
-		for h.reapOne() { //nolint:revive // The work is in the condition.
+		for h.reapOne() {
 		}
 		<-ended
 	}

@@ -136,7 +136,7 @@ func catchSignals() {
 	all := make(chan os.Signal, 1)
 	signal.Notify(all)
 	go func() {
-		for range all { //nolint:revive // Nothing is to be done.
+		for range all {
 		}
 	}()
 }

@@ -161,11 +161,11 @@ func (h *helper) showTerminal(fd int) error {
 	}
 	name := path.Base(link)
 	if _, err := strconv.Atoi(name); err != nil {
-		return nil //nolint:nilerr // another kind of terminal
+		return nil // another kind of terminal
 	}
 	slave, err := unix.Openat(h.terminals, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil //nolint:nilerr // a terminal of another devpts
+		return nil // a terminal of another devpts
 	}
 	defer func() { _ = unix.Close(slave) }()
 	var given, found unix.Stat_t

@@ -137,7 +137,7 @@ func (f *filter) section(number uint32, decide func(*filter)) {
 func Install() error {
 	code := Filter()
 	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
-	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program)))
+	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program))) //nolint:gosec // a system call
 	runtime.KeepAlive(code)
 	if errno != 0 {
 		return fmt.Errorf("install the filter of system calls: %w", errno)
