@@ -48,7 +48,7 @@ const (
 func ofNothing() map[string]string {
 	return map[string]string{
 		"/{$}": "nothing", "/health": "nothing", "/healthz": "nothing", "/readyz": "nothing", "/metrics": "nothing",
-		"/models": "nothing", "/models/{id...}": "a model", "/runs": "nothing; runs_test.go has whose runs it lists",
+		"/conversations": "nothing", "/models": "nothing", "/models/{id...}": "a model", "/runs": "nothing; runs_test.go has whose runs it lists",
 	}
 }
 
@@ -61,14 +61,22 @@ func probes() map[string][]probe {
 	stored := func(path string) []probe {
 		return []probe{{path: path, of: ofResponse, status: http.StatusNotFound}}
 	}
-	const one = "/conversations/{id}"
+	with := func(at, body string) []probe {
+		list := path(at)
+		list[0].body = body
+		return list
+	}
+	const one, item = "/conversations/{id}", "/items/msg_x"
 	items := path(one + "/items")
 	items = append(items, path(one+"/items?order=asc&limit=1&include=openhands.actions")...)
 	response := append(stored("/responses/{id}"), stored("/responses/{id}?stream=true&starting_after=0")...)
 	return map[string][]probe{
 		"GET " + one: path(one), "HEAD " + one: path(one), "DELETE " + one: path(one),
 		"GET " + one + "/items": items, "HEAD " + one + "/items": items,
-		"GET " + one + "/extensions": path(one + "/extensions"), "HEAD " + one + "/extensions": path(one + "/extensions"),
+		"POST " + one: with(one, `{"metadata":{}}`), "POST " + one + "/items": with(one+"/items", `{"items":[{"role":"user","content":"x"}]}`),
+		"GET " + one + "/items/{item}": path(one + item), "HEAD " + one + "/items/{item}": path(one + item),
+		"DELETE " + one + "/items/{item}": path(one + item),
+		"GET " + one + "/extensions":      path(one + "/extensions"), "HEAD " + one + "/extensions": path(one + "/extensions"),
 		"POST " + one + "/condense": path(one + "/condense"), "POST " + one + "/interrupt": path(one + "/interrupt"),
 		"GET /responses/{id}": response, "DELETE /responses/{id}": stored("/responses/{id}"),
 		"POST /responses/{id}/cancel": stored("/responses/{id}/cancel"), "GET /responses/{id}/input_items": stored("/responses/{id}/input_items"),
