@@ -34,14 +34,27 @@ func serveTCP(b *testing.B, backend *daemontest.Backend, change ...func(*daemon.
 	return g
 }
 
+// routes are the ways to ask for a streamed answer.
+var routes = []struct{ name, path, body string }{
+	{"chat", "/v1/chat/completions", ask("hi", streamed)},
+	{"responses", "/v1/responses", input("hi", streamed)},
+	{"responses-unstored", "/v1/responses", input("hi", streamed, `"store":false`)},
+}
+
 // BenchmarkFirstByte is the time from a request to the first frame of its
 // stream, over a kept connection.
 func BenchmarkFirstByte(b *testing.B) {
-	g := serveTCP(b, daemontest.New("default"))
+	for _, route := range routes {
+		b.Run(route.name, func(b *testing.B) { firstByte(b, route.path, route.body) })
+	}
+}
+
+func firstByte(b *testing.B, path, ask string) {
+	g := serveTCP(b, daemontest.New("default"), func(c *daemon.Config) { c.StateDir = b.TempDir() })
 	g.do(http.MethodGet, "/v1/models", "")
 	var times []time.Duration
 	for b.Loop() {
-		r := g.request(http.MethodPost, "/v1/chat/completions", ask("hi", streamed))
+		r := g.request(http.MethodPost, path, ask)
 		began := time.Now()
 		res := g.send(r)
 		body := bufio.NewReader(res.Body)
@@ -66,16 +79,20 @@ func BenchmarkStream(b *testing.B) {
 	for range tokens {
 		steps = append(steps, daemontest.Delta("token "))
 	}
-	g := serveTCP(b, script(append(steps, daemontest.Finish(strings.Repeat("token ", tokens)))...))
-	b.ReportAllocs()
-	for b.Loop() {
-		res := g.send(g.request(http.MethodPost, "/v1/chat/completions", ask("hi", streamed)))
-		if _, err := io.Copy(io.Discard, res.Body); err != nil {
-			b.Fatal(err)
-		}
-		res.Body.Close()
+	for _, route := range routes {
+		b.Run(route.name, func(b *testing.B) {
+			g := serveTCP(b, script(append(steps, daemontest.Finish(strings.Repeat("token ", tokens)))...), func(c *daemon.Config) { c.StateDir = b.TempDir() })
+			b.ReportAllocs()
+			for b.Loop() {
+				res := g.send(g.request(http.MethodPost, route.path, route.body))
+				if _, err := io.Copy(io.Discard, res.Body); err != nil {
+					b.Fatal(err)
+				}
+				res.Body.Close()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*tokens), "ns/token")
+		})
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*tokens), "ns/token")
 }
 
 // BenchmarkPlain1MiB is a request of 1 MiB with an answer in one piece.

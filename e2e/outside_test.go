@@ -4,16 +4,20 @@ package e2e_test
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/ohgw/ohgw/internal/uuid"
 )
 
 // The benchmarks of this file measure ohgw from outside: the program, the
@@ -200,6 +204,9 @@ const (
 	heldStreams  = 1000
 	heldOneShots = 2000
 	heldStarts   = 15
+
+	heldBackground = 1000
+	heldResponses  = 10_000
 )
 
 // BenchmarkHolding is what streams, conversations and starts cost. One round is
@@ -235,6 +242,70 @@ func BenchmarkHolding(b *testing.B) {
 		b.ReportMetric(full.Seconds()/empty.Seconds(), "x-empty")
 		b.ReportMetric(0, "ns/op")
 	})
+}
+
+// BenchmarkHoldingResponses is what responses cost that wait in the background, and
+// those that are stored when ohgw starts.
+func BenchmarkHoldingResponses(b *testing.B) {
+	o := newOutside(b)
+	b.Run("background=1000/of=ohgw", func(b *testing.B) {
+		to, g := o.ohgw(b, "--max-runs", "1", "--max-queue", fmt.Sprint(heldBackground), "--drain", "0s")
+		o.ask(b, to, "[[say Hello.]]")
+		before := g.resident()
+		for range heldBackground {
+			text, _ := prompt("[[hang]]")
+			a := answerOf(b, g.respond(b, map[string]any{"input": text, "background": true}))
+			if a.Status != "queued" && a.Status != "in_progress" {
+				b.Fatalf("a response in the background is %s", a.Status)
+			}
+		}
+		time.Sleep(2 * time.Second) // a collection, if there is one
+		b.ReportMetric(mb(g.resident()-before), "MB")
+		b.ReportMetric(0, "ns/op")
+	})
+	b.Run("stored=10000/of=ohgw", func(b *testing.B) {
+		home := b.TempDir()
+		g := o.at(b, home)
+		empty, emptyMB := o.restarts(b, home, &g)
+		text, _ := prompt("[[say Hello.]]")
+		one := answerOf(b, g.respond(b, map[string]any{"input": text}))
+		copies(b, filepath.Join(g.State, "responses"), one.ID, heldResponses)
+		full, fullMB := o.restarts(b, home, &g)
+		b.ReportMetric(empty.Seconds()*1000, "ready-ms")
+		b.ReportMetric(emptyMB, "idle-MB")
+		b.ReportMetric(full.Seconds()*1000, "ready-after-ms")
+		b.ReportMetric(fullMB, "idle-after-MB")
+		b.ReportMetric(full.Seconds()/empty.Seconds(), "x-empty")
+		began := time.Now()
+		if got := g.retrieve(b, one.ID); got.ID != one.ID {
+			b.Errorf("got %s", got.ID)
+		}
+		b.ReportMetric(time.Since(began).Seconds()*1000, "get-ms")
+		b.ReportMetric(0, "ns/op")
+	})
+}
+
+// copies stores a response under n more ids.
+func copies(b *testing.B, dir, id string, n int) {
+	shard := func(id string) string { return filepath.Join(dir, strings.TrimPrefix(id, "resp_")[:2]) }
+	others := make([]string, n)
+	for i := range others {
+		others[i] = "resp_" + strings.ReplaceAll(uuid.New(), "-", "")
+	}
+	for _, kind := range []string{".json", ".events"} {
+		data, err := os.ReadFile(filepath.Join(shard(id), id+kind))
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, other := range others {
+			if err := os.MkdirAll(shard(other), 0o700); err != nil {
+				b.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(shard(other), other+kind), bytes.ReplaceAll(data, []byte(id), []byte(other)), 0o600); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
 }
 
 // at starts ohgw with a home that may have been another's.
