@@ -112,7 +112,7 @@ func (a *adder) look(ctx context.Context, items []openai.ClientItem) error {
 		if item.ID == "" {
 			continue
 		}
-		if rec, err := a.d.responses.Load(responses.ResponseOf(item.ID)); err == nil && rec.Conversation == a.id {
+		if rec, err := a.d.responses.LoadFor(responses.ResponseOf(item.ID), a.access.Enters); err == nil && rec.Conversation == a.id {
 			a.answers[item.ID] = true
 			continue
 		}

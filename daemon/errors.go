@@ -122,7 +122,7 @@ func rowOf(code string) row {
 // is open to the client.
 func hidden(code string) bool {
 	switch code {
-	case codeNoConversation, codeNoResponse, openai.CodePreviousNotFound:
+	case codeNoConversation, codeNoResponse, codeNoItem, openai.CodePreviousNotFound:
 		return true
 	}
 	return false

@@ -52,7 +52,7 @@ func (d *Daemon) stop(ctx context.Context, client Client, id, key string) (n int
 	if client.reach() == "" {
 		return 0, nil
 	}
-	_, err = d.runs.About(ctx, client.access(), id)
+	_, err = d.known(ctx, client.access(), id)
 	if errors.Is(err, agentapi.ErrConversationNotFound) {
 		return 0, noConversation(err)
 	}

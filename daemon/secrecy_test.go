@@ -41,6 +41,7 @@ const (
 	ofHeader       idKind = "conversation in a header"
 	ofResponse     idKind = "response"
 	ofApproval     idKind = "approval"
+	ofItem         idKind = "item in a conversation of one's own"
 )
 
 // ofNothing are the routes that take no id of a conversation or a response, with
@@ -66,7 +67,8 @@ func probes() map[string][]probe {
 		list[0].body = body
 		return list
 	}
-	const one, item = "/conversations/{id}", "/items/msg_x"
+	const one = "/conversations/{id}"
+	item := append(path(one+"/items/{item}"), probe{path: "/conversations/{own}/items/{id}", of: ofItem, status: http.StatusNotFound, code: "item_not_found"})
 	items := path(one + "/items")
 	items = append(items, path(one+"/items?order=asc&limit=1&include=openhands.actions")...)
 	response := append(stored("/responses/{id}"), stored("/responses/{id}?stream=true&starting_after=0")...)
@@ -74,8 +76,8 @@ func probes() map[string][]probe {
 		"GET " + one: path(one), "HEAD " + one: path(one), "DELETE " + one: path(one),
 		"GET " + one + "/items": items, "HEAD " + one + "/items": items,
 		"POST " + one: with(one, `{"metadata":{}}`), "POST " + one + "/items": with(one+"/items", `{"items":[{"role":"user","content":"x"}]}`),
-		"GET " + one + "/items/{item}": path(one + item), "HEAD " + one + "/items/{item}": path(one + item),
-		"DELETE " + one + "/items/{item}": path(one + item),
+		"GET " + one + "/items/{item}": item, "HEAD " + one + "/items/{item}": item,
+		"DELETE " + one + "/items/{item}": item,
 		"GET " + one + "/extensions":      path(one + "/extensions"), "HEAD " + one + "/extensions": path(one + "/extensions"),
 		"POST " + one + "/condense": path(one + "/condense"), "POST " + one + "/interrupt": path(one + "/interrupt"),
 		"GET /responses/{id}": response, "DELETE /responses/{id}": stored("/responses/{id}"),
@@ -137,6 +139,8 @@ type secrets struct {
 	llm     *plain
 	ids     map[idKind][]secretID // of the first token
 	others  map[idKind]secretID   // of a third token
+	item    string                // of the first token's conversation
+	own     map[string]string     // conversations of other tokens, by their keys
 }
 
 // unknown are ids that nobody has.
@@ -144,11 +148,22 @@ func unknown() map[idKind]secretID {
 	const digits, uuid = "0123456789abcdef0123456789abcdef", "0198c9d2-0000-4b1c-8e3d-4f5a6b7c8d9e"
 	return map[idKind]secretID{
 		ofConversation: {uuid, uuid}, ofHeader: {uuid, uuid},
-		ofResponse: {"resp_" + digits, digits}, ofApproval: {"mcpr_" + digits + "0", digits},
+		ofResponse: {"resp_" + digits, digits}, ofApproval: {"mcpr_" + digits + "0", digits}, ofItem: {"msg_" + uuid, "msg_" + uuid},
 	}
 }
 
 const thirdKey = "ohgw-third-key-0123456789"
+
+// strangers are keys that try the ids of another one.
+func strangers() []string { return []string{otherKey, limitedKey, activeKey, operatorKey} }
+
+// create makes a conversation that no agent has yet.
+func (s *secrets) create(bearer string) string {
+	s.t.Helper()
+	res := s.by(bearer, http.MethodPost, "/v1/conversations", `{"items":[{"type":"message","role":"user","content":"hello"}]}`)
+	equal(s.t, "the status", res.status, http.StatusOK)
+	return res.header.Get(headerID)
+}
 
 // keepSecrets gives two tokens a conversation with a response and an action that
 // waits, and the first one a response that is being made.
@@ -161,7 +176,7 @@ func keepSecrets(t *testing.T) *secrets {
 		}
 		return []daemontest.Step{daemontest.Batch("Let me look.", "ls"), daemontest.Confirm("rm -rf build"), daemontest.Finish("done")}
 	}
-	s := &secrets{state: t.TempDir(), backend: b, llm: &plain{answer: "a title"}, ids: map[idKind][]secretID{}, others: map[idKind]secretID{}}
+	s := &secrets{state: t.TempDir(), backend: b, own: map[string]string{}, llm: &plain{answer: "a title"}, ids: map[idKind][]secretID{}, others: map[idKind]secretID{}}
 	s.gateway = serve(t, b, s.llm.config, func(c *daemon.Config) {
 		c.StateDir, c.OneShotTTL = s.state, time.Hour
 		c.Tokens = rights{
@@ -176,13 +191,20 @@ func keepSecrets(t *testing.T) *secrets {
 			s.others[ofConversation], s.others[ofHeader] = secretID{id, id}, secretID{id, id}
 			continue
 		}
-		s.ids[ofConversation], s.ids[ofHeader] = spelled(id), []secretID{{id, id}, {strings.ToUpper(id), id}}
+		s.ids[ofConversation], s.ids[ofHeader] = spelled(id), append(spelled(id), secretID{strings.ToUpper(id), id})
+		s.item = s.items(id, "order=asc").Data[0]["id"].(string)
+		s.ids[ofItem] = []secretID{{s.item, s.item}}
 		s.ids[ofResponse] = []secretID{{res.ID, digits}}
 		for _, item := range res.Output {
 			if item.Type == "mcp_approval_request" {
 				s.ids[ofApproval] = []secretID{{item.ID, digits}}
 			}
 		}
+	}
+	unused := s.create(key)
+	s.ids[ofConversation], s.ids[ofHeader] = append(s.ids[ofConversation], spelled(unused)...), append(s.ids[ofHeader], secretID{unused, unused})
+	for _, bearer := range strangers() {
+		s.own[bearer] = s.create(bearer)
 	}
 	running := responded(t, s.respond(input("work", `"background":true`)))
 	synctest.Wait()
@@ -216,7 +238,8 @@ func (s *secrets) ask(bearer, method string, p probe, id secretID) answered {
 		header = append(header, strings.ReplaceAll(v, "{id}", id.id))
 	}
 	began := time.Now()
-	res := s.do(method, "/v1"+strings.ReplaceAll(p.path, "{id}", id.id), body, header...)
+	path := strings.NewReplacer("{id}", id.id, "{item}", s.item, "{own}", s.own[bearer]).Replace(p.path)
+	res := s.do(method, "/v1"+path, body, header...)
 	took := time.Since(began)
 	hide := strings.NewReplacer(id.id, "ID", id.core, "ID", strings.ToUpper(id.core), "ID")
 	out := answered{Status: res.status, Header: http.Header{}, Body: hide.Replace(res.body), Took: took}
@@ -260,7 +283,7 @@ func (s *secrets) done() map[string]any {
 // by the answer, not by its headers, not by its time. Nothing is done for it.
 func TestNothingIsToldOfWhatBelongsToAnotherToken(t *testing.T) {
 	t.Parallel()
-	for _, bearer := range []string{otherKey, limitedKey, activeKey, operatorKey} {
+	for _, bearer := range strangers() {
 		t.Run(bearer, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

@@ -130,6 +130,19 @@ func TestATokenForAllConversationsStopsWhatOthersRun(t *testing.T) {
 	})
 }
 
+// A conversation that was created stays the token's that created it, also if another
+// one sends its first message.
+func TestATokenForAllConversationsBeginsThoseOfOthers(t *testing.T) {
+	t.Parallel()
+	g := serve(t, script(daemontest.Finish("ok")), withJanitor(t))
+	id := g.do(http.MethodPost, "/v1/conversations", `{}`).header.Get(headerID)
+	contains(t, "an interrupt of nothing", g.do(http.MethodPost, "/v1/conversations/"+id+"/interrupt", "").body, `"interrupted":false`)
+	refused(t, g.as(otherKey, "openhands_default", "hi", id))
+	completed(t, g.as(janitorKey, "openhands_default", "hi", id))
+	completed(t, g.as(key, "openhands_default", "hi", id))
+	refused(t, g.as(otherKey, "openhands_default", "hi", id))
+}
+
 // What a conversation of nobody is to other tokens, it stays when this one was in it.
 func TestATokenForAllConversationsTakesNothingAway(t *testing.T) {
 	t.Parallel()

@@ -81,13 +81,13 @@ func (j *job) claim(made bool) error {
 		return nil
 	}
 	m := j.m
-	if !made {
+	if !made || j.req.ConversationID != "" { // else its id is new, too
 		owner, err := m.owner(j.id)
-		chat := owner == "" && j.req.Chat != nil // it becomes the token's
-		if err == nil && !chat && !j.req.Enters(owner) {
+		unowned := owner == "" && (made || j.req.Chat != nil) // it becomes the token's
+		if err == nil && !unowned && !j.req.Enters(owner) {
 			err = errForeign
 		}
-		if err != nil || !chat {
+		if err != nil || !unowned {
 			return err
 		}
 	}
