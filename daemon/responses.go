@@ -141,6 +141,10 @@ func (p *response) origin(h http.Header) error {
 // goOnFrom makes rec the previous response. Where another one goes on from it in
 // its conversation, this one does in a copy.
 func (p *response) goOnFrom(rec *responses.Record, branch string) error {
+	named := p.options.conversation
+	if named != "" && named != rec.Conversation {
+		return newProblem(openai.CodeMutuallyExclusive, "The response '"+rec.ID+"' is of another conversation than "+headerConversation+" names; send one of the two.", nil).about("previous_response_id")
+	}
 	p.prev, p.alone = rec, true
 	if p.claimed = p.d.responses.Claim(rec); p.claimed {
 		p.continues = rec.Conversation
@@ -148,6 +152,9 @@ func (p *response) goOnFrom(rec *responses.Record, branch string) error {
 	}
 	if branch == "reject" {
 		return newProblem(openai.CodePreviousNotLatest, "Another response goes on from '"+rec.ID+"' already. Send the id of the latest response, or leave "+headerBranch+" out to continue in a copy.", nil).about("previous_response_id")
+	}
+	if named != "" {
+		return newProblem(openai.CodePreviousNotLatest, "Another response goes on from '"+rec.ID+"' already. Leave "+headerConversation+" out to continue in a copy.", nil).about("previous_response_id")
 	}
 	p.fork = true
 	return nil

@@ -236,6 +236,27 @@ func TestIDsOfOtherKinds(t *testing.T) {
 	responded(t, g.do(http.MethodGet, "/v1/responses/"+m.ID, ""))
 }
 
+// The header names the conversation itself. It is not changed, and not removed with
+// a response of another one.
+func TestAPreviousResponseOfAnotherConversation(t *testing.T) {
+	t.Parallel()
+	const header = "X-OpenHands-ServerConversation-ID"
+	b := script(daemontest.Finish("done"))
+	g := serve(t, b)
+	m := responded(t, g.respond(input("one")))
+	own := strings.TrimPrefix(m.Conversation.ID, "conv_")
+	other := g.chat(ask("hi"), header, "11111111-1111-4111-8111-111111111111").header.Get(header)
+	next := input("two", `"previous_response_id":"`+m.ID+`"`)
+	envelope(t, g.respond(next, header, other), http.StatusBadRequest, "mutually_exclusive_parameters", "previous_response_id")
+	equal(t, "conversation", responded(t, g.respond(next, header, own)).Conversation.ID, m.Conversation.ID)
+	again := input("two again", `"previous_response_id":"`+m.ID+`"`)
+	envelope(t, g.respond(again, header, own), http.StatusBadRequest, "previous_response_not_latest", "previous_response_id")
+	equal(t, "runs", b.Runs(), 3)
+	if copied := responded(t, g.respond(again)); copied.Conversation.ID == m.Conversation.ID {
+		t.Error("it is not a copy")
+	}
+}
+
 // A history of 10 MB costs its conversation nothing, and is not kept.
 func TestALongHistory(t *testing.T) {
 	t.Parallel()

@@ -205,3 +205,40 @@ func BenchmarkReconcile500Messages(b *testing.B) {
 		}
 	}
 }
+
+// A transcript is the same however a client splits and spaces what was said, and
+// another one for any other words.
+func TestTranscripts(t *testing.T) {
+	t.Parallel()
+	of := func(texts ...string) chats.Digest {
+		var turns []openai.Turn
+		for i := 0; i < len(texts); i += 2 {
+			turns = append(turns, openai.Turn{Role: texts[i], Text: texts[i+1]})
+		}
+		return chats.Transcript(turns)
+	}
+	want := of("user", "do it", "assistant", "I will.\n\nDone.")
+	for name, got := range map[string]chats.Digest{
+		"two messages":  of("user", "do it", "assistant", "I will.", "assistant", "Done."),
+		"other spaces":  of("user", " do  it\n", "assistant", "I will. Done."),
+		"a picture":     of("user", "do it\n[image]", "assistant", "I will.\n\nDone."),
+		"thoughts":      of("user", "do it", "assistant", "<think>hm</think>I will.\n\nDone."),
+		"the question":  of("user", "do it").Answered("I will.\n\nDone."),
+		"empty answers": of("user", "do it", "assistant", "", "assistant", "I will.\n\nDone.", "user", ""),
+	} {
+		if got != want {
+			t.Errorf("%s make another transcript", name)
+		}
+	}
+	for name, got := range map[string]chats.Digest{
+		"another word":   of("user", "do it", "assistant", "I will.\n\nDone!"),
+		"another side":   of("assistant", "do it", "user", "I will.\n\nDone."),
+		"another border": of("user", "do", "assistant", "it I will.\n\nDone."),
+		"a turn more":    want.Answered("more"),
+		"nothing":        of(),
+	} {
+		if got == want {
+			t.Errorf("%s makes the same transcript", name)
+		}
+	}
+}
