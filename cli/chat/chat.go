@@ -150,7 +150,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 // check looks at the flags, and brings the conversation's id into its usual form.
 func (o *options) check() (err error) {
 	if o.conversation != "" {
-		if o.conversation, err = uuid.Parse(o.conversation); err != nil {
+		if o.conversation, err = uuid.Parse(strings.TrimPrefix(o.conversation, "conv_")); err != nil {
 			return fault.NewUsage("--conversation is not a UUID", "use the id from an earlier answer, or any new UUID")
 		}
 	}

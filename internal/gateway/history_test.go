@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/clientitems"
 	"github.com/ohgw/ohgw/daemon/daemontest"
 	"github.com/ohgw/ohgw/internal/gateway"
 )
@@ -19,6 +21,38 @@ func lines(items []gateway.Item) (all []string) {
 		}
 	}
 	return all
+}
+
+// What other clients added to a conversation is among the earlier messages; what is
+// no message of the chat is not.
+func TestAddedMessagesAreListed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c, _ := start(t, script(daemontest.Finish("Done.")), func(cfg *daemon.Config) { cfg.StateDir = dir })
+	add := func(items ...string) {
+		t.Helper()
+		err := clientitems.Open(dir).Change(conversation, func(*clientitems.Record) (change clientitems.Change, _ error) {
+			for i, item := range items {
+				change.Add = append(change.Add, clientitems.Item{ID: fmt.Sprint("msg_", i), Data: []byte(item)})
+			}
+			return change, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(`{"id":"msg_0","type":"message","role":"user","content":[{"type":"input_text","text":"I like tea."}]}`,
+		`{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"output_text","text":"Noted."}]}`,
+		`{"id":"msg_2","type":"message","role":"developer","content":[{"type":"input_text","text":"Be brief."}]}`,
+		`{"id":"msg_3","type":"function_call","name":"look"}`)
+	if a := ask(t.Context(), c, gateway.Question{Conversation: conversation, Text: "go"}); a.err != nil {
+		t.Fatal(a.err)
+	}
+	items, more, err := c.Earlier(t.Context(), conversation, 130)
+	want := []string{"0 I like tea. 0", "2 Noted. 0", "0 go 0", "2 Done. 0"}
+	if got := lines(items); err != nil || more || fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%q, more %v, %v", got, more, err)
+	}
 }
 
 func TestWhatWasSaidIsListedAndDeleted(t *testing.T) {
