@@ -69,20 +69,26 @@ func openaiTasks(python, node, golang string) []task {
 			"cancelled": []any{"cancelled", "cancelled"}, "deleted": "404 None", "gone": "400 previous_response_not_found",
 		}},
 		{"foreign", inPython, "python", map[string]any{
-			"told": []any{
-				"404 None", "404 None", "404 None", "404 None", "404 None", "400 previous_response_not_found",
-				"404 conversation_not_found", "404 conversation_not_found", "404 conversation_not_found", "404 conversation_not_found",
-			},
+			"told":  map[string]any{"404 None": 5.0, "400 previous_response_not_found": 1.0, "404 conversation_not_found": 8.0},
 			"steps": []any{read},
 		}},
+		{"parse", inPython, "python", map[string]any{"same": []any{true, true, true}, "text": true}},
 		{"fails", inPython, "python", map[string]any{"whole": "502 llm_error", "stream": "APIError server_error"}},
 		{"node", []string{node, "responses.mjs"}, "node", map[string]any{
-			"openai": map[string]any{"texts": []any{"Written.", "Read.", "Read."}, "same": true, "failed": "APIError server_error"},
-			"ai":     map[string]any{"texts": []any{"Written.", "Read."}, "pieces": true, "reasoning": true, "usage": true, "finish": "stop"},
+			"openai": map[string]any{
+				"texts": []any{"Written.", "Read.", "Read."}, "same": true, "failed": "APIError server_error", "parsed": bugReport(),
+				"input": true, "cancelled": "cancelled", "deleted": "NotFoundError null",
+			},
+			"conversations": map[string]any{
+				"metadata": []any{"e2e", "you"}, "retrieved": "Hot.", "listed": []any{"My tea is green.", "Written."},
+				"same": true, "deleted": true, "gone": "NotFoundError conversation_not_found",
+			},
+			"ai": map[string]any{"texts": []any{"Written.", "Read."}, "pieces": true, "reasoning": true, "usage": true, "finish": "stop"},
 		}},
 		{"go", []string{golang}, "go", map[string]any{
 			"texts": []any{"Written.", "Read."}, "same": true, "last": "response.completed", "numbers": true, "rest": true, "stored": "Read.", "input": true,
 			"cancelled": "cancelled", "failed": "502 llm_error", "deleted": "404 ",
+			"metadata": []any{"e2e", "you"}, "items": []any{"My tea is green.", "Written."}, "gone": "404 conversation_not_found",
 		}},
 	}
 }
@@ -94,26 +100,37 @@ func libraryTasks(python, node string) []task {
 	return []task{
 		{"agents_sdk", []string{python, "responses.py"}, "python", map[string]any{"texts": threeTurns, "conversations": 1.0, "events": true}},
 		{"agents", []string{node, "agents.mjs"}, "node", map[string]any{
-			"texts": threeTurns, "conversations": 1.0, "deltas": true, "usage": true, "failed": "502 llm_error",
+			"texts": threeTurns, "conversations": 1.0, "deltas": true, "usage": true, "structured": bugReport(), "failed": "502 llm_error",
 		}},
 		{"session", []string{python, "responses.py"}, "python", map[string]any{
-			"texts": threeTurns, "conversations": 1.0, "steps": []any{write, read, read}, "items": 9.0,
+			"sqlite":        map[string]any{"texts": threeTurns, "conversations": 1.0, "steps": []any{write, read, read}, "items": 9.0},
+			"conversations": map[string]any{"texts": threeTurns, "conversations": 1.0, "steps": []any{write, read, read}, "items": 9.0},
 		}},
-		{"session", []string{node, "agents.mjs"}, "node", map[string]any{"texts": threeTurns, "conversations": 1.0}},
+		{"session", []string{node, "agents.mjs"}, "node", map[string]any{
+			"memory":        map[string]any{"texts": threeTurns, "conversations": 1.0},
+			"conversations": map[string]any{"texts": threeTurns, "conversations": 1.0},
+			"popped":        []any{"Read.", 8.0},
+		}},
 		{"ai_whole", []string{node, "ai-responses.mjs"}, "node", map[string]any{
 			"stored":     map[string]any{"texts": threeTurns, "steps": []any{write, read, read}},
 			"not_stored": map[string]any{"texts": threeTurns, "steps": []any{write, read, read}},
+			"structured": []any{bugReport(), bugReport(), bugReport()},
 		}},
 		{"langchain", inPython, "python", map[string]any{
-			"texts": threeTurns, "conversations": 1.0, "steps": []any{read}, "usage": true, "failed": "502 llm_error",
+			"texts": threeTurns, "conversations": 1.0, "steps": []any{read}, "usage": true, "structured": true, "failed": "502 llm_error",
 		}},
 		{"pydantic_ai", inPython, "python", map[string]any{
-			"texts": []any{threeTurns, threeTurns, threeTurns}, "conversations": []any{1.0, 1.0, 1.0}, "usage": true, "failed": "502 llm_error",
+			"texts": []any{threeTurns, threeTurns, threeTurns}, "conversations": []any{1.0, 1.0, 1.0}, "usage": true, "structured": true, "failed": "502 llm_error",
 		}},
 		{"llm", inPython, "python", map[string]any{
-			"texts": []any{[]any{"Writing.", "Written."}, []any{"Read."}}, "steps": []any{write, read},
+			"texts": []any{[]any{"Writing.", "Written."}, []any{"Read."}}, "steps": []any{write, read}, "structured": true,
 		}},
 	}
+}
+
+// bugReport is the document that the programs ask for.
+func bugReport() map[string]any {
+	return map[string]any{"bugs": []any{map[string]any{"file": "a.go", "line": 3.0, "severity": "high"}}, "note": nil}
 }
 
 // does fails the test unless the program prints what it should.

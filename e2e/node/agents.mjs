@@ -1,9 +1,18 @@
 // What programs do with the Agents SDK for JavaScript. Reads {"base_url", "api_key",
 // "model", "task"} from stdin, prints what came of it as JSON. A task is the name of a
 // function of tasks.
-import { Agent, hostedMcpTool, MemorySession, OpenAIResponsesModel, Runner, setTracingDisabled } from "@openai/agents";
+import {
+  Agent,
+  hostedMcpTool,
+  MemorySession,
+  OpenAIConversationsSession,
+  OpenAIResponsesModel,
+  Runner,
+  setTracingDisabled,
+} from "@openai/agents";
 import OpenAI from "openai";
 import { text } from "node:stream/consumers";
+import { find, report } from "./report.mjs";
 
 const write = '[[say Writing.]] [[tool terminal {"command":"echo tea > note.txt"}]] then [[finish Written.]]';
 const read = '[[tool terminal {"command":"test \\"$(cat note.txt)\\" = tea"}]] then [[finish Read.]]';
@@ -28,20 +37,25 @@ const tasks = {
       conversations: await conversations(first, second, third),
       deltas: deltas > 0,
       usage: first.state.usage.totalTokens > 0,
+      structured: (await runner.run(new Agent({ name: "e2e", model, outputType: report }), find)).finalOutput,
       failed: await failure(() => runner.run(agent, "[[fail 401]]")),
     };
   },
 
-  // A session sends the whole chat with each message.
+  // Sessions send the whole chat with each message.
   async session() {
     const agent = new Agent({ name: "e2e", model, instructions: "Be brief." });
-    const session = new MemorySession();
-    const turns = [];
-    for (const prompt of [write, read, read]) turns.push(await runner.run(agent, prompt, { session }));
-    return {
-      texts: turns.map((r) => r.finalOutput),
-      conversations: await conversations(...turns),
-    };
+    const kept = new OpenAIConversationsSession({ client });
+    const found = {};
+    for (const [name, session] of Object.entries({ memory: new MemorySession(), conversations: kept })) {
+      const turns = [];
+      for (const prompt of [write, read, read]) turns.push(await runner.run(agent, prompt, { session }));
+      found[name] = { texts: turns.map((r) => r.finalOutput), conversations: await conversations(...turns) };
+    }
+    const last = await kept.popItem();
+    found.popped = [last.content[0].text, (await kept.getItems()).length];
+    await kept.clearSession();
+    return found;
   },
 
   async approvals() {

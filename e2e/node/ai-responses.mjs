@@ -2,12 +2,14 @@
 // "api_key", "model", "task"} from stdin, prints what came of it as JSON. A task is
 // the name of a function of tasks.
 import { createOpenAI } from "@ai-sdk/openai";
-import { generateText, streamText } from "ai";
+import { generateObject, generateText, Output, streamText } from "ai";
 import { text } from "node:stream/consumers";
+import { find, report } from "./report.mjs";
 
 const write = '[[say Writing.]] [[tool terminal {"command":"echo tea > note.txt"}]] then [[finish Written.]]';
 const read = '[[tool terminal {"command":"test \\"$(cat note.txt)\\" = tea"}]] then [[finish Read.]]';
 
+globalThis.AI_SDK_LOG_WARNINGS = false;
 const request = JSON.parse(await text(process.stdin));
 const provider = createOpenAI({ baseURL: request.base_url, apiKey: request.api_key });
 const model = provider(request.model);
@@ -30,6 +32,12 @@ const tasks = {
         steps: [first.reasoningText, second.reasoningText, (await third.reasoningText).trim()],
       };
     }
+    const streamed = streamText({ model, output: Output.object({ schema: report }), prompt: find });
+    found.structured = [
+      (await generateObject({ model, schema: report, prompt: find })).object,
+      (await generateText({ model, output: Output.object({ schema: report }), prompt: find })).output,
+      await streamed.output,
+    ];
     return found;
   },
 

@@ -4,7 +4,9 @@
 import { createOpenAI } from "@ai-sdk/openai";
 import { generateText, streamText } from "ai";
 import OpenAI from "openai";
+import { zodTextFormat } from "openai/helpers/zod";
 import { text } from "node:stream/consumers";
+import { find, report } from "./report.mjs";
 
 const write = '[[say Writing.]] [[tool terminal {"command":"echo tea > note.txt"}]] then [[finish Written.]]';
 const read = '[[tool terminal {"command":"test \\"$(cat note.txt)\\" = tea"}]] then [[finish Read.]]';
@@ -22,6 +24,44 @@ result.openai = {
   texts: [first.output_text, second.output_text, resumed.output_text],
   same: first.conversation.id === second.conversation.id,
   failed: await failure(() => client.responses.stream({ model: request.model, input: fail }).finalResponse()),
+};
+
+const parsed = await client.responses.parse({
+  model: request.model,
+  input: find,
+  text: { format: zodTextFormat(report, "report") },
+});
+result.openai.parsed = parsed.output_parsed;
+
+const asked = [];
+for await (const item of client.responses.inputItems.list(second.id)) asked.push(item.content[0].text);
+const long = await client.responses.create({ model: request.model, input: "[[slow 400 100ms]]", background: true });
+const cancelled = await client.responses.cancel(long.id);
+await client.responses.delete(second.id);
+result.openai.input = asked.length === 1 && asked[0] === read;
+result.openai.cancelled = cancelled.status;
+result.openai.deleted = await failure(() => client.responses.retrieve(second.id));
+
+const { conversations } = client;
+const at = await conversations.create({
+  items: [{ type: "message", role: "user", content: "My tea is green." }],
+  metadata: { who: "e2e" },
+});
+const added = await conversations.items.create(at.id, { items: [{ type: "message", role: "user", content: "Hot." }] });
+const hot = await conversations.items.retrieve(added.data[0].id, { conversation_id: at.id });
+await conversations.items.delete(hot.id, { conversation_id: at.id });
+const answer = await client.responses.create({ model: request.model, input: write, conversation: at.id });
+const listed = [];
+for await (const item of conversations.items.list(at.id, { order: "asc", limit: 2 })) {
+  if (item.type === "message") listed.push(item.content[0].text);
+}
+result.conversations = {
+  metadata: [at.metadata.who, (await conversations.update(at.id, { metadata: { who: "you" } })).metadata.who],
+  retrieved: hot.content[0].text,
+  listed: [listed[0], listed.at(-1)],
+  same: answer.conversation.id === at.id,
+  deleted: (await conversations.delete(at.id)).deleted,
+  gone: await failure(() => conversations.retrieve(at.id)),
 };
 
 const provider = createOpenAI({ baseURL: request.base_url, apiKey: request.api_key });

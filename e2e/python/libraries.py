@@ -13,7 +13,7 @@ import tempfile
 
 from openai import OpenAI
 
-from responses import READ, WRITE
+from responses import FIND, READ, REPORT, WRITE, Report
 
 FAIL = '[[fail 401]]'
 
@@ -44,6 +44,7 @@ def langchain(base_url, api_key, model):
         "conversations": len(conversations),
         "steps": [block["reasoning"] for block in second.content_blocks if block["type"] == "reasoning"],
         "usage": first.usage_metadata["total_tokens"] > 0,
+        "structured": ChatOpenAI(**options).with_structured_output(Report).invoke(FIND) == Report(**REPORT),
         "failed": failure(lambda: ChatOpenAI(**options).invoke(FAIL)),
     }
 
@@ -53,7 +54,7 @@ def pydantic_ai(base_url, api_key, model):
 
 
 async def agents(base_url, api_key, model):
-    from pydantic_ai import Agent
+    from pydantic_ai import Agent, NativeOutput
     from pydantic_ai.exceptions import ModelHTTPError
     from pydantic_ai.models.openai import OpenAIResponsesModel
     from pydantic_ai.providers.openai import OpenAIProvider
@@ -70,6 +71,8 @@ async def agents(base_url, api_key, model):
         found["texts"].append(texts)
         found["conversations"].append(len({m.provider_details["conversation_id"] for m in answers}))
         found["usage"] = first.usage.total_tokens > 0
+    structured = await Agent(own, output_type=NativeOutput(Report)).run(FIND)
+    found["structured"] = structured.output == Report(**REPORT)
     try:
         await Agent(own).run(FAIL)
     except ModelHTTPError as error:
@@ -79,9 +82,10 @@ async def agents(base_url, api_key, model):
 
 def llm(base_url, api_key, model):
     settings = {"model_id": "ohgw", "model_name": model, "api_base": base_url, "api_key_name": "ohgw"}
+    abilities = {"responses": True, "reasoning": True, "supports_schema": True}
     with tempfile.TemporaryDirectory() as home:
         for name, content in {
-            "extra-openai-models.yaml": [{**settings, "responses": True, "reasoning": True}],
+            "extra-openai-models.yaml": [{**settings, **abilities}],
             "keys.json": {"ohgw": api_key},
         }.items():
             with open(os.path.join(home, name), "w") as file:
@@ -94,9 +98,17 @@ def llm(base_url, api_key, model):
                 text=True,
                 check=True,
             )
-            for arguments in (["-m", "ohgw", WRITE], ["--continue", READ])
+            for arguments in (
+                ["-m", "ohgw", WRITE],
+                ["--continue", READ],
+                ["-m", "ohgw", "--schema", json.dumps(Report.model_json_schema()), FIND],
+            )
         ]
-    return {"texts": [run.stdout.split() for run in runs], "steps": [run.stderr.strip() for run in runs]}
+    return {
+        "texts": [run.stdout.split() for run in runs[:2]],
+        "steps": [run.stderr.strip() for run in runs[:2]],
+        "structured": json.loads(runs[2].stdout) == REPORT,
+    }
 
 
 def failure(call):

@@ -7,14 +7,32 @@ A task is the name of a function below.
 import asyncio
 import json
 import sys
+from collections import Counter
+from typing import Literal
 
 import openai
 from openai import OpenAI
+from pydantic import BaseModel
 
 WRITE = '[[say Writing.]] [[tool terminal {"command":"echo tea > note.txt"}]] then [[finish Written.]]'
 READ = '[[tool terminal {"command":"test \\"$(cat note.txt)\\" = tea"}]] then [[finish Read.]]'
 SLOW = '[[slow 400 100ms]]'
 FAIL = '[[fail 401]]'
+REPORT = {"bugs": [{"file": "a.go", "line": 3, "severity": "high"}], "note": None}
+FIND = f'[[tool terminal {{"command":"ls"}}]] then [[finish Here it is: {json.dumps(REPORT)}]]'
+
+
+class Bug(BaseModel):
+    file: str
+    line: int
+    severity: Literal["low", "high"]
+
+
+class Report(BaseModel):
+    """A schema as Pydantic writes it, with references."""
+
+    bugs: list[Bug]
+    note: str | None
 
 
 def main():
@@ -88,10 +106,26 @@ def fails(client, model):
     }
 
 
+def parse(client, model):
+    whole = client.responses.parse(model=model, input=FIND, text_format=Report)
+    with client.responses.stream(model=model, input=FIND, text_format=Report) as stream:
+        streamed = stream.get_final_response()
+    chat = client.chat.completions.parse(
+        model=model, messages=[{"role": "user", "content": FIND}], response_format=Report
+    )
+    found = [whole.output_parsed, streamed.output_parsed, chat.choices[0].message.parsed]
+    return {"same": [report == Report(**REPORT) for report in found], "text": json.loads(whole.output_text) == REPORT}
+
+
+def said(text, role="user"):
+    return {"type": "message", "role": role, "content": text}
+
+
 def foreign(client, other, model):
     """What somebody with another key is told of a response and its conversation."""
     response = client.responses.create(model=model, input=WRITE)
     conversation = response.conversation.id
+    item = next(iter(client.conversations.items.list(conversation)))
     calls = [
         lambda: other.responses.retrieve(response.id),
         lambda: other.responses.retrieve(response.id, stream=True, starting_after=1),
@@ -101,10 +135,14 @@ def foreign(client, other, model):
         lambda: other.responses.create(model=model, input=READ, previous_response_id=response.id),
         lambda: other.responses.create(model=model, input=READ, conversation=conversation),
         lambda: other.conversations.retrieve(conversation),
+        lambda: other.conversations.update(conversation, metadata={"who": "you"}),
         lambda: other.conversations.items.list(conversation),
+        lambda: other.conversations.items.create(conversation, items=[said("Mine.")]),
+        lambda: other.conversations.items.retrieve(item.id, conversation_id=conversation),
+        lambda: other.conversations.items.delete(item.id, conversation_id=conversation),
         lambda: other.conversations.delete(conversation),
     ]
-    told = [code_of(call) for call in calls]
+    told = Counter(code_of(call) for call in calls)
     still = client.responses.create(model=model, input=READ, previous_response_id=response.id)
     return {"told": told, "steps": steps(still)}
 
@@ -146,17 +184,27 @@ async def agents(client, model):
 
 
 def session(client, model):
-    from agents import SQLiteSession
-
-    return asyncio.run(in_session(client, model, SQLiteSession("e2e")))
+    return asyncio.run(sessions(client, model))
 
 
-async def in_session(client, model, kept):
-    """A session sends the whole chat with each message."""
-    from agents import Agent, OpenAIResponsesModel, Runner, set_tracing_disabled
+async def sessions(client, model):
+    """Sessions send the whole chat with each message."""
+    from agents import OpenAIConversationsSession, SQLiteSession, set_tracing_disabled
 
     set_tracing_disabled(True)
     own = openai.AsyncOpenAI(base_url=client.base_url, api_key=client.api_key)
+    kept = OpenAIConversationsSession(openai_client=own)
+    found = {
+        "sqlite": await in_session(client, own, model, SQLiteSession("e2e")),
+        "conversations": await in_session(client, own, model, kept),
+    }
+    await kept.clear_session()
+    return found
+
+
+async def in_session(client, own, model, kept):
+    from agents import Agent, OpenAIResponsesModel, Runner
+
     agent = Agent(name="e2e", model=OpenAIResponsesModel(model=model, openai_client=own), instructions="Be brief.")
     turns = [await Runner.run(agent, prompt, session=kept) for prompt in (WRITE, READ)]
     streamed = Runner.run_streamed(agent, READ, session=kept)

@@ -12,8 +12,10 @@ import (
 	"strings"
 
 	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/conversations"
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/responses"
+	"github.com/openai/openai-go/v3/shared"
 )
 
 const (
@@ -42,6 +44,9 @@ type result struct {
 	Cancelled string   `json:"cancelled"`
 	Failed    string   `json:"failed"`
 	Deleted   string   `json:"deleted"`
+	Metadata  []string `json:"metadata"` // of a conversation, as created and as changed
+	Items     []string `json:"items"`    // the first and the last text of its messages
+	Gone      string   `json:"gone"`     // the answer after its deletion
 }
 
 func main() {
@@ -57,7 +62,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	p := program{ask: a, client: openai.NewClient(option.WithBaseURL(a.BaseURL), option.WithAPIKey(a.Key))}
-	for _, step := range []func(context.Context) error{p.turns, p.events, p.background, p.failures} {
+	for _, step := range []func(context.Context) error{p.turns, p.events, p.background, p.failures, p.conversations} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -154,6 +159,70 @@ func (p *program) failures(ctx context.Context) error {
 	_, err := p.client.Responses.Get(ctx, p.second.ID, responses.ResponseGetParams{})
 	p.Deleted = describe(err)
 	return nil
+}
+
+func (p *program) conversations(ctx context.Context) error {
+	all := p.client.Conversations
+	made, err := all.New(ctx, conversations.ConversationNewParams{
+		Items:    []responses.ResponseInputItemUnionParam{said("My tea is green.")},
+		Metadata: shared.Metadata{"who": "e2e"},
+	})
+	if err != nil {
+		return err
+	}
+	if err := p.items(ctx, made.ID); err != nil {
+		return err
+	}
+	changed, err := all.Update(ctx, made.ID, conversations.ConversationUpdateParams{Metadata: shared.Metadata{"who": "you"}})
+	if err != nil {
+		return err
+	}
+	for _, c := range []*conversations.Conversation{made, changed} {
+		who, _ := c.Metadata.(map[string]any)["who"].(string)
+		p.Metadata = append(p.Metadata, who)
+	}
+	if _, err := all.Delete(ctx, made.ID); err != nil {
+		return err
+	}
+	_, err = all.Get(ctx, made.ID)
+	p.Gone = describe(err)
+	return nil
+}
+
+// items adds a message and removes it, and asks the agent in the conversation.
+func (p *program) items(ctx context.Context, id string) error {
+	items := p.client.Conversations.Items
+	added, err := items.New(ctx, id, conversations.ItemNewParams{Items: []responses.ResponseInputItemUnionParam{said("And hot.")}})
+	if err != nil {
+		return err
+	}
+	hot, err := items.Get(ctx, id, added.Data[0].ID, conversations.ItemGetParams{})
+	if err != nil {
+		return err
+	}
+	if _, err := items.Delete(ctx, id, hot.ID); err != nil {
+		return err
+	}
+	params := p.params(write, "")
+	params.Conversation = responses.ResponseNewParamsConversationUnion{OfString: openai.String(id)}
+	if _, err := p.client.Responses.New(ctx, params); err != nil {
+		return err
+	}
+	var texts []string
+	pages := items.ListAutoPaging(ctx, id, conversations.ItemListParams{Order: conversations.ItemListParamsOrderAsc, Limit: openai.Int(2)})
+	for pages.Next() {
+		if item := pages.Current(); item.Type == "message" {
+			texts = append(texts, item.AsMessage().Content[0].Text)
+		}
+	}
+	if len(texts) > 0 {
+		p.Items = []string{texts[0], texts[len(texts)-1]}
+	}
+	return pages.Err()
+}
+
+func said(text string) responses.ResponseInputItemUnionParam {
+	return responses.ResponseInputItemParamOfMessage(text, responses.EasyInputMessageRoleUser)
 }
 
 func describe(err error) string {
