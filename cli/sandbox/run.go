@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
+	"github.com/ohgw/ohgw/internal/sandbox/netpolicy"
 )
 
 func newRun(a *kit.App) *cobra.Command {
@@ -26,16 +26,31 @@ Runs a command in the sandbox, with the current directory as its workspace. The
 command sees what an agent sees. Its home directory is kept for the next command
 in the same workspace; /tmp and all processes are gone when the command ends.
 
-The sandbox has no network; --network off is the only mode. The exit code is
-that of the command, or 128 + the number of the signal that ended it.`, 0, fault.Failed, fault.Usage, fault.Interrupted),
-		Example:           kit.Examples("ohgw sandbox run -- make test", "ohgw sandbox run -- bash", "ohgw sandbox run --network off -- id"),
+The command reaches no network without --network HOST, which is a name, *.name
+for the names below it, name:port, or a preset: @packages for the hosts of your
+package managers, as these are set up on this machine, or one of them: @go,
+@node, @python, @rust, @java, @system; @auto for those that the files in the
+workspace call for; @github. Without a port, 80 and 443 are meant.
+
+The exit code is that of the command, or 128 + the number of the signal that
+ended it.`, 0, fault.Failed, fault.Usage, fault.Interrupted),
+		Example:           kit.Examples("ohgw sandbox run -- make test", "ohgw sandbox run -- bash", "ohgw sandbox run --network @go --network example.com -- go mod download"),
 		Args:              command,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, args []string) error { return runRun(cmd.Context(), &opts, args) },
 	}
-	cmd.Flags().StringVar(&opts.Network, "network", "off", "what the command reaches: `off`")
-	kit.Complete(cmd, "network", "off")
+	cmd.Flags().StringArrayVar(&opts.Network, "network", nil, "allow connections to this `HOST`, @PRESET, or off (repeatable)")
+	kit.Complete(cmd, "network", choices()...)
 	return cmd
+}
+
+// choices are the values of --network that need no knowledge of hosts.
+func choices() []string {
+	list := []string{off}
+	for _, name := range netpolicy.Presets() {
+		list = append(list, "@"+name)
+	}
+	return list
 }
 
 // command wants a command, whose arguments may be anything but keys.
@@ -50,14 +65,11 @@ func command(cmd *cobra.Command, args []string) error {
 type runOptions struct {
 	*kit.App
 
-	Network string
+	Network []string
 }
 
 // runRun runs the command.
 func runRun(ctx context.Context, o *runOptions, args []string) error {
-	if o.Network != "off" {
-		return fault.NewUsage(fmt.Sprintf("--network: %q is not a mode", o.Network), "remove it, or use off")
-	}
 	workspace, err := o.Getwd()
 	if err != nil {
 		return fault.New("the current directory is unknown", "go to the directory of one project: cd DIRECTORY", err)
@@ -66,12 +78,17 @@ func runRun(ctx context.Context, o *runOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	box, err := boxes.New(boxes.Config{Policy: p})
+	n, err := newNetwork(ctx, o, &p)
+	if err != nil {
+		return err
+	}
+	box, err := boxes.New(boxes.Config{Policy: p, Serve: n.serve})
 	if err != nil {
 		return fault.New("the sandbox cannot be set up", threeWays, err)
 	}
 	defer func() { _ = box.Close() }()
-	code, err := runIn(ctx, o.App, box, sandbox.Program{Args: args, Env: env, Dir: p.Workspace})
+	code, err := runIn(ctx, o.App, box, sandbox.Program{Args: args, Env: append(env, n.env...), Dir: p.Workspace})
+	n.report(o)
 	if err != nil {
 		return err
 	}

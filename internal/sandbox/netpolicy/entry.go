@@ -112,7 +112,7 @@ func mistaken(text string) error {
 	case len(text) > maxText:
 		return fmt.Errorf("an entry of %d bytes is too long: names have at most 253", len(text))
 	case text == "*":
-		return errors.New(`"*" would allow every host: write the hosts, or network.mode = "open"`)
+		return errors.New(`"*" would allow every host: write each host`)
 	case strings.Contains(text, "://"):
 		if u, err := url.Parse(text); err == nil && u.Host != "" {
 			return fmt.Errorf("the entry is a URL: write its host, %s", Quote(u.Host))
@@ -160,9 +160,6 @@ func allowable(e Entry) error {
 	why := addresses.Why(e.Addr, nil)
 	if why == "" {
 		return nil
-	}
-	if e.Addr.IsLoopback() {
-		return fmt.Errorf("%s is %s, which is never dialled: name one of its ports with network.local = [\"PORT\"]", e.Addr, why)
 	}
 	return fmt.Errorf("%s is %s, which is never dialled: write the address of a public host", e.Addr, why)
 }

@@ -75,7 +75,7 @@ func parseName(text string) (string, error) {
 		return "", spelling(text, addr)
 	}
 	if thisMachine(name) {
-		return "", fmt.Errorf("%s is this machine, which is never dialled: name one of its ports with network.local = [\"PORT\"]", Quote(text))
+		return "", fmt.Errorf("%s is this machine, which is never dialled", Quote(text))
 	}
 	return name, nil
 }

@@ -52,7 +52,7 @@ func TestMistakesNameWhatToWrite(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"", "example.com"},
 		{"  ", "example.com"},
-		{"*", `network.mode = "open"`},
+		{"*", "write each host"},
 		{"*.com", "*.NAME.com"},
 		{"a.*.com", "*.example.com"},
 		{"*a.com", "*.example.com"},
@@ -292,7 +292,7 @@ func TestPresetsAreExpandedOnce(t *testing.T) {
 		}
 	}
 	failing := netpolicy.Config{Allow: []string{"@go"}, Expand: func(context.Context, string) ([]netpolicy.Entry, error) { return nil, errors.New("go is broken") }}
-	if _, err := netpolicy.New(t.Context(), failing); err == nil || err.Error() != "network.allow: @go: go is broken" {
+	if _, err := netpolicy.New(t.Context(), failing); err == nil || err.Error() != "@go: go is broken" {
 		t.Errorf("a failing preset: %v", err)
 	}
 	if _, err := netpolicy.New(t.Context(), netpolicy.Config{Allow: []string{"@go"}}); err == nil {

@@ -64,17 +64,17 @@ func New(ctx context.Context, c Config) (*Policy, error) {
 	p := &Policy{open: c.Open, reserved: c.Reserved}
 	for _, text := range c.Deny {
 		if err := p.addAll(ctx, &p.deny, text, c.Expand, false); err != nil {
-			return nil, fmt.Errorf("network.deny: %w", err)
+			return nil, fmt.Errorf("deny list: %w", err)
 		}
 	}
 	for _, text := range c.Allow {
 		if err := p.addAll(ctx, &p.allow, text, c.Expand, true); err != nil {
-			return nil, fmt.Errorf("network.allow: %w", err)
+			return nil, err
 		}
 	}
 	for _, text := range c.Local {
 		if err := p.addLocal(text); err != nil {
-			return nil, fmt.Errorf("network.local: %w", err)
+			return nil, fmt.Errorf("local ports: %w", err)
 		}
 	}
 	return p, nil

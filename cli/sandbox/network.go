@@ -1,0 +1,109 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/sandbox/boxes"
+	"github.com/ohgw/ohgw/internal/sandbox/netgate"
+	"github.com/ohgw/ohgw/internal/sandbox/netpolicy"
+	"github.com/ohgw/ohgw/internal/sandbox/policy"
+	"github.com/ohgw/ohgw/internal/sandbox/presets"
+)
+
+// off is the network of a sandbox without --network.
+const off = "off"
+
+// network is what a command reaches by name.
+type network struct {
+	policy *netpolicy.Policy // nil: nothing
+	env    []string          // for the command
+	gate   *netgate.Gate
+}
+
+// newNetwork reads --network. It asks the package managers of the presets.
+func newNetwork(ctx context.Context, o *runOptions, p *policy.Policy) (*network, error) {
+	if len(o.Network) == 0 || slices.Equal(o.Network, []string{off}) {
+		return &network{}, nil
+	}
+	if slices.Contains(o.Network, off) {
+		return nil, fault.NewUsage("--network: off excludes all hosts", "remove --network off, or the others")
+	}
+	for _, text := range o.Network {
+		if _, err := netpolicy.ParseEntry(text); err != nil {
+			return nil, fault.NewUsage("--network: "+err.Error(), "see ohgw sandbox run --help")
+		}
+	}
+	dirs, err := o.Setup().Dirs()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dirs.State, 0o700); err != nil {
+		return nil, fmt.Errorf("make the state directory: %w", err)
+	}
+	asker := presets.New(presets.Config{Getenv: o.Getenv, Home: dirs.Home, Dir: dirs.State})
+	defer asker.Close()
+	n := &network{env: proxied}
+	expand := func(ctx context.Context, preset string) ([]netpolicy.Entry, error) {
+		found, err := presets.Workspace{Asker: asker, Dirs: []string{p.Workspace}}.Ask(ctx, preset)
+		n.env = append(slices.Clip(n.env), found.Env...)
+		for _, problem := range found.Problems {
+			o.Note("warning: --network: %v", problem)
+		}
+		return found.Entries, err
+	}
+	n.policy, err = netpolicy.New(ctx, netpolicy.Config{Allow: o.Network, Reserved: reserved(o), Expand: expand})
+	if err != nil {
+		return nil, fault.NewUsage("--network: "+err.Error(), "see ohgw sandbox run --help")
+	}
+	p.Network = true
+	return n, nil
+}
+
+// proxied makes programs use the proxy where they can: its refusals have a reason.
+// Programs that do not know these variables are connected by name.
+var proxied = []string{
+	"HTTP_PROXY=http://127.0.0.1:3128", "http_proxy=http://127.0.0.1:3128", "HTTPS_PROXY=http://127.0.0.1:3128",
+	"https_proxy=http://127.0.0.1:3128", "NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1",
+}
+
+// reserved are the ports of ohgw itself: its usual one, and that in the settings.
+func reserved(o *runOptions) []uint16 {
+	ports := []uint16{6449}
+	if at, err := netip.ParseAddrPort(o.Getenv("OHGW_ADDR")); err == nil {
+		ports = append(ports, at.Port())
+	}
+	return ports
+}
+
+// serve answers on the sockets of a sandbox.
+func (n *network) serve(s boxes.Sockets) (func() error, error) {
+	if n.policy == nil {
+		return s.Close, nil
+	}
+	n.gate = netgate.Serve(context.Background(), netgate.Sockets(s), netgate.Config{Policy: n.policy})
+	return n.gate.Close, nil
+}
+
+// report says what was refused.
+func (n *network) report(o *runOptions) {
+	if n.gate == nil {
+		return
+	}
+	var hosts []string
+	for _, b := range n.gate.Blocks() {
+		o.Note("sandbox: refused: %s", b.Why)
+		_, err := netip.ParseAddr(b.Name) // most addresses are never dialled, with or without an entry
+		if err != nil && strings.HasSuffix(b.Why, "is not on the allow list") {
+			hosts = append(hosts, "--network "+b.Name)
+		}
+	}
+	if len(hosts) > 0 {
+		o.Note("  hint:  add %s", strings.Join(hosts, " "))
+	}
+}
