@@ -16,8 +16,9 @@ type earlier struct {
 	conversation string
 	message      string
 
-	found bool     // clients added something
-	told  []string // ids of the items that are told with this message
+	found  bool               // clients added something
+	told   clientitems.Change // what is told with this message
+	marked bool               // that is stored
 }
 
 // earlier is run.Config's.
@@ -25,26 +26,39 @@ func (d *Daemon) earlier(conversation, message string) run.Earlier {
 	return &earlier{d: d, conversation: conversation, message: message}
 }
 
-// Compose is run.Earlier's. The items are marked before the message is sent: a
-// crash between the two leaves them untold, and none is told twice.
+// Compose is run.Earlier's.
 func (e *earlier) Compose() (text string, err error) {
-	err = e.d.items.Update(e.conversation, func(rec *clientitems.Record) (c clientitems.Change, err error) {
-		e.found = true
-		var turns []openai.Turn
-		for _, item := range rec.Items {
-			if m := openai.ReadItem(item.Data); m.Role != "" && !item.Told {
-				turns, c.Told = append(turns, openai.Turn{Role: m.Role, Text: m.Text}), append(c.Told, item.ID)
-			}
-		}
-		n := len(turns) - e.repeated(turns)
-		c.Taken = c.Told[n:]
-		e.told, text = c.Told, openai.QuoteAdded(turns[:n], maxQuote)
-		return c, nil
-	})
+	rec, err := e.d.items.Load(e.conversation)
 	if errors.Is(err, clientitems.ErrNotFound) {
 		return "", nil
 	}
-	return text, err
+	if err != nil {
+		return "", err
+	}
+	e.found = true
+	var turns []openai.Turn
+	for _, item := range rec.Items {
+		if m := openai.ReadItem(item.Data); m.Role != "" && !item.Told {
+			turns, e.told.Told = append(turns, openai.Turn{Role: m.Role, Text: m.Text}), append(e.told.Told, item.ID)
+		}
+	}
+	n := len(turns) - e.repeated(turns)
+	e.told.Taken = e.told.Told[n:]
+	return openai.QuoteAdded(turns[:n], maxQuote), nil
+}
+
+// Begin is run.Earlier's. The items are marked just before the message is sent: a
+// crash between the two leaves them untold, and none is told twice.
+func (e *earlier) Begin() error {
+	if len(e.told.Told) == 0 {
+		return nil
+	}
+	err := e.d.items.Update(e.conversation, func(*clientitems.Record) (clientitems.Change, error) { return e.told, nil })
+	e.marked = err == nil
+	if errors.Is(err, clientitems.ErrNotFound) {
+		return nil // deleted meanwhile
+	}
+	return err
 }
 
 // repeated is how many of the last turns the message says again: clients that keep
@@ -61,12 +75,12 @@ func (e *earlier) repeated(turns []openai.Turn) int {
 
 // End is run.Earlier's.
 func (e *earlier) End(began bool) {
-	if !e.found || !began && len(e.told) == 0 {
+	if !e.found || !began && !e.marked {
 		return
 	}
 	err := e.d.items.Update(e.conversation, func(rec *clientitems.Record) (clientitems.Change, error) {
 		if !began {
-			return clientitems.Change{Untold: e.told}, nil
+			return clientitems.Change{Untold: e.told.Told}, nil
 		}
 		return clientitems.Change{Used: !rec.Used}, nil
 	})

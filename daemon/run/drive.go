@@ -77,6 +77,11 @@ func (j *job) ready(b turn.Baseline) error {
 			return fmt.Errorf("%w: %w", ErrRecord, err)
 		}
 	}
+	if j.earlier != nil {
+		if err := j.earlier.Begin(); err != nil {
+			return fmt.Errorf("%w: %w", ErrRecord, err)
+		}
+	}
 	if j.req.Chat != nil {
 		j.req.Chat.Begin(b)
 	}

@@ -248,8 +248,10 @@ type Chat interface {
 // joined another's, and not for a turn that is followed.
 type Earlier interface {
 	// Compose gives what goes before the user's message, once the conversation is
-	// open. An error ends the job, which has started nothing then.
+	// open. Its error, or that of Begin, ends the job, which has started nothing then.
 	Compose() (text string, err error)
+	// Begin is called before the message is sent.
+	Begin() error
 	// End is called when the job is over: began reports whether the message was
 	// sent, or may have been.
 	End(began bool)
