@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -43,6 +44,9 @@ func newMachine(t *testing.T, says map[string]string) *machine {
 func (m *machine) install(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {
+		if runtime.GOOS == "windows" {
+			name += ".exe"
+		}
 		write(t, filepath.Join(m.bin, name), "")
 		if err := os.Chmod(filepath.Join(m.bin, name), 0o755); err != nil {
 			t.Fatal(err)
@@ -61,7 +65,7 @@ func write(t *testing.T, path, text string) {
 }
 
 func (m *machine) run(_ context.Context, _ string, _, args []string) ([]byte, error) {
-	line := strings.Join(append([]string{filepath.Base(args[0])}, args[1:]...), " ")
+	line := strings.Join(append([]string{strings.TrimSuffix(filepath.Base(args[0]), ".exe")}, args[1:]...), " ")
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.asked = append(m.asked, line)

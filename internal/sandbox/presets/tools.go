@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/BurntSushi/toml"
 
@@ -120,15 +121,22 @@ func askPython(ctx context.Context, q *question) {
 	if _, err := q.find(pip[0]); err != nil {
 		pip = []string{"python3", "-m", "pip"}
 	}
-	settings, err := q.ask(ctx, pip[0], append(pip[1:], "config", "list")...)
-	q.problem(err)
-	help, err := q.ask(ctx, pip[0], append(pip[1:], "download", "--help")...)
-	q.problem(err)
+	var out [3]string
+	var errs [3]error
+	var wait sync.WaitGroup
+	for i, args := range [][]string{{"config", "list"}, {"download", "--help"}, {"--version"}} {
+		wait.Go(func() { out[i], errs[i] = q.ask(ctx, pip[0], append(slices.Clip(pip[1:]), args...)...) })
+	}
+	wait.Wait()
+	for _, err := range errs {
+		q.problem(err)
+	}
+	settings, help, version := out[0], out[1], out[2]
 	if m := indexDefault.FindStringSubmatch(help); m != nil {
 		clean := q.url(ctx, m[1], "pip's index-url")
 		q.set("PIP_INDEX_URL", clean)
 		q.set("UV_DEFAULT_INDEX", clean)
-		q.pipFiles(ctx, pip, clean)
+		q.pipFiles(ctx, version, clean)
 	}
 	var extra []string
 	for _, m := range pipSetting.FindAllStringSubmatch(settings, -1) {
@@ -165,9 +173,7 @@ var pipIndex = regexp.MustCompile(`PackageIndex\(\s*"(https?://[^"\s]+)",\s*file
 
 // pipFiles allows the host of the files of a public index, which pip has built in
 // and no option shows. Other indexes name their own files' hosts in their pages.
-func (q *question) pipFiles(ctx context.Context, pip []string, index string) {
-	version, err := q.ask(ctx, pip[0], append(pip[1:], "--version")...)
-	q.problem(err)
+func (q *question) pipFiles(ctx context.Context, version, index string) {
 	place := pipPlace.FindStringSubmatch(version)
 	set, err := url.Parse(index)
 	if place == nil || err != nil || !filepath.IsAbs(place[1]) {
