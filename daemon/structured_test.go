@@ -391,6 +391,7 @@ func TestAClientThatGoesLeavesTheConversionForItsRepeat(t *testing.T) {
 				res.Body.Close()
 				t.Error("the answer came")
 			}
+			synctest.Wait() // until the daemon has seen it: what is written before counts as delivered
 		}
 		leave("for good")
 		<-llm.stopped // after the grace period
