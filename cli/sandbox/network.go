@@ -61,8 +61,21 @@ func newNetwork(ctx context.Context, o *runOptions, p *policy.Policy) (*network,
 	if err != nil {
 		return nil, fault.NewUsage("--network: "+err.Error(), "see ohgw sandbox run --help")
 	}
-	p.Network = true
+	p.Network, p.Ports = true, morePorts(n.policy)
 	return n, nil
+}
+
+// morePorts are the ports of the list that the sandbox takes connections at, beside
+// the usual ones. Those of its own services, and those beyond the limit, are reached
+// through the proxy only.
+func morePorts(p *netpolicy.Policy) []int {
+	var ports []int
+	for _, port := range p.Ports() {
+		if !slices.Contains([]uint16{22, 53, 80, 443, 3128}, port) && len(ports) < policy.MaxPorts {
+			ports = append(ports, int(port))
+		}
+	}
+	return ports
 }
 
 // proxied makes programs use the proxy where they can: its refusals have a reason.

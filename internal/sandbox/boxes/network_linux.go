@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strconv"
 
 	"github.com/ohgw/ohgw/internal/sandbox/inside"
 )
@@ -39,13 +40,14 @@ func newSockets(names []string, files []*os.File) (s Sockets, err error) {
 			s.DNSTCP, err = net.FileListener(files[i])
 		case inside.SocketProxy:
 			s.Proxy, err = net.FileListener(files[i])
-		case inside.Socket443, inside.Socket80, inside.Socket22:
+		default:
+			if _, unknown := strconv.ParseUint(name, 10, 16); unknown != nil {
+				return s, fmt.Errorf("the sandbox has a socket %q", name)
+			}
 			var ln net.Listener
 			if ln, err = net.FileListener(files[i]); err == nil {
 				s.Capture = append(s.Capture, ln)
 			}
-		default:
-			err = fmt.Errorf("the sandbox has a socket %q", name)
 		}
 		if err != nil {
 			return s, err

@@ -9,7 +9,7 @@ import (
 type Sockets struct {
 	DNS     net.PacketConn // 127.0.0.1:53
 	DNSTCP  net.Listener
-	Capture []net.Listener // the ports 443, 80 and 22 of every address
+	Capture []net.Listener // the ports 443, 80, 22 and Policy.Ports of every address
 	Proxy   net.Listener   // 127.0.0.1:3128
 }
 

@@ -3,6 +3,7 @@ package inside
 import (
 	"errors"
 	"net"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -37,16 +38,23 @@ const (
 )
 
 // gateSockets opens the sockets. The daemon accepts on them outside: a socket
-// belongs to the namespace that it was made in.
-func gateSockets() (names []string, fds []int, err error) {
-	for _, s := range []struct{ name, network, address string }{
+// belongs to the namespace that it was made in. A socket for one more port has the
+// port as its name.
+func gateSockets(more []int) (names []string, fds []int, err error) {
+	type wanted struct{ name, network, address string }
+	list := []wanted{
 		{SocketDNS, "udp4", "127.0.0.1:53"},
 		{SocketDNSTCP, "tcp4", "127.0.0.1:53"},
 		{SocketProxy, "tcp4", "127.0.0.1:3128"},
 		{Socket443, "tcp4", "0.0.0.0:443"},
 		{Socket80, "tcp4", "0.0.0.0:80"},
 		{Socket22, "tcp4", "0.0.0.0:22"},
-	} {
+	}
+	for _, port := range more {
+		name := strconv.Itoa(port)
+		list = append(list, wanted{name, "tcp4", "0.0.0.0:" + name})
+	}
+	for _, s := range list {
 		fd, err := socket(s.network, s.address)
 		if err != nil {
 			return nil, nil, step("listen on "+s.address, err)

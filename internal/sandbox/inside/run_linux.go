@@ -90,7 +90,7 @@ func (h *helper) build() (Message, []int, error) {
 	ready := Message{Kind: KindReady}
 	var files []int
 	if p.Network {
-		if ready.Sockets, files, err = gateSockets(); err != nil {
+		if ready.Sockets, files, err = gateSockets(p.Ports); err != nil {
 			return none, nil, err
 		}
 	}

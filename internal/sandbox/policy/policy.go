@@ -23,6 +23,9 @@ const (
 	maxPaths = 4096    // in each list
 )
 
+// MaxPorts limits Ports: each is a socket in the one message that hands them over.
+const MaxPorts = 8
+
 // Policy is what a box shows. Each path is absolute, clean and has no symbolic
 // link in it.
 type Policy struct {
@@ -48,6 +51,9 @@ type Policy struct {
 	// Network makes the sockets by which the daemon answers for the network. There
 	// is never a route out of the box.
 	Network bool `json:"network,omitempty"`
+	// Ports are more ports at which connections by name are taken, beside 22, 80 and
+	// 443. Programs in the box cannot listen on them.
+	Ports []int `json:"ports,omitempty"`
 	// Processes limits how many processes and threads there are; 0 is no limit.
 	Processes int `json:"processes,omitempty"`
 	// GitConfig is the content of .gitconfig in the home directory.
@@ -93,6 +99,14 @@ func (p *Policy) Check() error {
 	}{{"uid", p.UID}, {"gid", p.GID}, {"processes", p.Processes}} {
 		if number.value < 0 || number.value > math.MaxInt32 {
 			return fmt.Errorf("policy: %s: %d is out of range", number.name, number.value)
+		}
+	}
+	if len(p.Ports) > MaxPorts {
+		return fmt.Errorf("policy: ports: %d are more than %d", len(p.Ports), MaxPorts)
+	}
+	for _, port := range p.Ports {
+		if port < 1 || port > math.MaxUint16 {
+			return fmt.Errorf("policy: ports: %d is out of range", port)
 		}
 	}
 	for _, list := range []struct {
