@@ -145,7 +145,7 @@ func TestEveryCommandHasAScript(t *testing.T) {
 func TestExitCodesStay(t *testing.T) {
 	t.Parallel()
 	want := map[fault.Code]string{
-		0: "success", 1: "failed", 2: "wrong", 3: "some", 4: "no", 5: "the", 6: "it", 130: "interrupted",
+		0: "success", 1: "failed", 2: "wrong", 3: "some", 4: "no", 5: "the", 6: "it", 7: "refused", 130: "interrupted",
 	}
 	got := map[fault.Code]string{}
 	for _, line := range kit.ExitCodes() {
@@ -154,8 +154,8 @@ func TestExitCodesStay(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	named := []fault.Code{fault.Failed, fault.Usage, fault.Partly, fault.Credential, fault.Unreachable, fault.Conflict, fault.Interrupted}
-	if diff := cmp.Diff([]fault.Code{1, 2, 3, 4, 5, 6, 130}, named); diff != "" {
+	named := []fault.Code{fault.Failed, fault.Usage, fault.Partly, fault.Credential, fault.Unreachable, fault.Conflict, fault.Refused, fault.Interrupted}
+	if diff := cmp.Diff([]fault.Code{1, 2, 3, 4, 5, 6, 7, 130}, named); diff != "" {
 		t.Errorf("the constants, -want +got:\n%s", diff)
 	}
 }
@@ -171,7 +171,7 @@ func TestFlagsStay(t *testing.T) {
 			"max-messages max-queue max-runs metrics-open native no-auth one-shot-ttl progress responses-ttl run-timeout stream-text workspace workspace-per",
 		"keys import": "remove-from-profile replace", "keys list": "", "keys remove": "field yes", "keys set": "field file replace", "keys status": "",
 		"profiles add": "base-url from-file from-settings key-from model no-check provider replace use", "profiles check": "live timeout", "profiles list": "", "profiles remove": "yes", "profiles rename": "", "profiles show": "", "profiles use": "copy-key",
-		"sandbox run":      "network",
+		"sandbox run":      "network", "sandbox status": "", "sandbox test": "",
 		"profiles migrate": "as-openhands base-url check dry-run force restore strict",
 		"tokens create":    "all-conversations chat-by confirm expires model native workspace", "tokens list": "", "tokens revoke": "yes", "tokens show": "",
 	}

@@ -30,6 +30,7 @@ import (
 	"github.com/ohgw/ohgw/internal/filelock"
 	"github.com/ohgw/ohgw/internal/instance"
 	"github.com/ohgw/ohgw/internal/sandbox/inside"
+	"github.com/ohgw/ohgw/internal/sandbox/escape"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
@@ -40,6 +41,9 @@ const patience = time.Minute
 func TestMain(m *testing.M) {
 	if inside.Wanted(os.Args) {
 		os.Exit(inside.Main(os.Args))
+	}
+	if escape.Wanted(os.Args) {
+		os.Exit(escape.Main(os.Args))
 	}
 	testscript.Main(leakTest{m}, map[string]func(){
 		"systemctl": fakeSystemctl,

@@ -25,6 +25,7 @@ func ExitCodes() []ExitCode {
 		{fault.Credential, "no usable key or token"},
 		{fault.Unreachable, "the daemon, the agent-server or a provider does not answer"},
 		{fault.Conflict, "it exists already, or another process uses it"},
+		{fault.Refused, "refused: the sandbox does not keep what it promises"},
 		{fault.Interrupted, "interrupted by Ctrl-C; any other signal: 128 + its number"},
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
 	"github.com/ohgw/ohgw/internal/sandbox/netpolicy"
+	"github.com/ohgw/ohgw/internal/sandbox/probe"
 )
 
 func newRun(a *kit.App) *cobra.Command {
@@ -33,7 +34,7 @@ package managers, as these are set up on this machine, or one of them: @go,
 workspace call for; @github. Without a port, 80 and 443 are meant.
 
 The exit code is that of the command, or 128 + the number of the signal that
-ended it.`, 0, fault.Failed, fault.Usage, fault.Interrupted),
+ended it.`, 0, fault.Failed, fault.Usage, fault.Refused, fault.Interrupted),
 		Example:           kit.Examples("ohgw sandbox run -- make test", "ohgw sandbox run -- bash", "ohgw sandbox run --network @go --network example.com -- go mod download"),
 		Args:              command,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -84,7 +85,7 @@ func runRun(ctx context.Context, o *runOptions, args []string) error {
 	}
 	box, err := boxes.New(boxes.Config{Policy: p, Serve: n.serve})
 	if err != nil {
-		return fault.New("the sandbox cannot be set up", threeWays, err)
+		return startFault(ctx, err)
 	}
 	defer func() { _ = box.Close() }()
 	code, err := runIn(ctx, o.App, box, sandbox.Program{Args: args, Env: append(env, n.env...), Dir: p.Workspace})
@@ -98,8 +99,14 @@ func runRun(ctx context.Context, o *runOptions, args []string) error {
 	return nil
 }
 
-// threeWays is what can be done where there is no sandbox.
-const threeWays = "use a kernel of 5.12 or later that lets users create namespaces, or a container, or run the command without a sandbox"
+// startFault says whether it is the command or the sandbox that cannot be started.
+func startFault(ctx context.Context, err error) error {
+	var prober probe.Prober
+	if r := prober.Ask(ctx); r.Level != sandbox.Full {
+		return unavailable(r)
+	}
+	return fault.New("the command cannot be started in the sandbox", "check its name and its path, and the git directory of the workspace", err)
+}
 
 // runIn runs a program with the streams of this one, and returns its exit code.
 func runIn(ctx context.Context, a *kit.App, box sandbox.Box, prog sandbox.Program) (int, error) {
@@ -108,7 +115,7 @@ func runIn(ctx context.Context, a *kit.App, box sandbox.Box, prog sandbox.Progra
 	running, err := box.Start(ctx, prog)
 	s.started()
 	if err != nil {
-		return 0, fault.New("the command cannot be started in the sandbox", threeWays, err)
+		return 0, startFault(ctx, err)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = running.Kill() })
 	defer stop()

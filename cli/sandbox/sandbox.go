@@ -9,23 +9,26 @@ import (
 
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
+	"github.com/ohgw/ohgw/internal/sandbox/probe"
 )
 
 // New makes the command "sandbox".
 func New(a *kit.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sandbox COMMAND",
-		Short: "Run commands in the sandbox",
-		Long: `Runs commands in a sandbox. In it a command can write to its workspace, to a home
+		Short: "Show, use and test the sandbox",
+		Long: `Shows which sandbox this machine can have, runs a command in it, and tries to
+break out of it. In the sandbox a command can write to its workspace, to a home
 directory of the sandbox, and to /tmp. It sees neither your home directory nor
 the processes and sockets outside.`,
-		Example: kit.Examples("ohgw sandbox run -- make test", "ohgw sandbox run -- bash"),
+		Example: kit.Examples("ohgw sandbox status", "ohgw sandbox run -- make test"),
 		Args:    kit.UnknownCommand,
 		RunE:    kit.ShowHelp,
 	}
-	cmd.AddCommand(newRun(a))
+	cmd.AddCommand(newRun(a), newStatus(a), newTest(a))
 	return cmd
 }
 
@@ -35,13 +38,26 @@ func plan(a *kit.App, workspace string) (policy.Policy, []string, error) {
 	if err != nil {
 		return policy.Policy{}, nil, err
 	}
-	environ := a.Environ()
-	p, err := boxes.Plan(boxes.User{
-		Home: dirs.Home, State: dirs.State, Environ: environ,
-		Private: []string{dirs.Config, dirs.Runtime, filepath.Join(dirs.Home, ".openhands")},
-	}, workspace)
+	u := user(a, dirs)
+	p, err := boxes.Plan(u, workspace)
 	if err != nil {
 		return p, nil, fault.New("the sandbox cannot be set up", "go to the directory of one project: cd DIRECTORY", err)
 	}
-	return p, boxes.Environ(environ, &p), nil
+	return p, boxes.Environ(u.Environ, &p), nil
+}
+
+// user is whose files the sandbox keeps away.
+func user(a *kit.App, dirs paths.Set) boxes.User {
+	return boxes.User{
+		Home: dirs.Home, State: dirs.State, Environ: a.Environ(),
+		Private: []string{dirs.Config, dirs.Runtime, filepath.Join(dirs.Home, ".openhands")},
+	}
+}
+
+// unavailable says that there is no sandbox on this machine, and why.
+func unavailable(r probe.Result) error {
+	return &fault.Error{
+		Msg: "there is no sandbox on this machine: " + r.Reason, Code: fault.Refused,
+		Hint: r.Fix + "; or use an agent-server in a container: ohgw serve --agent-server URL; or run the command without a sandbox",
+	}
 }

@@ -5,12 +5,16 @@ import (
 	"os"
 
 	"github.com/ohgw/ohgw/cli"
+	"github.com/ohgw/ohgw/internal/sandbox/escape"
 	"github.com/ohgw/ohgw/internal/sandbox/inside"
 )
 
 func main() {
 	if inside.Wanted(os.Args) {
 		os.Exit(inside.Main(os.Args))
+	}
+	if escape.Wanted(os.Args) {
+		os.Exit(escape.Main(os.Args))
 	}
 	os.Exit(cli.Main(os.Args[1:]))
 }

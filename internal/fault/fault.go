@@ -19,6 +19,7 @@ const (
 	Credential  Code = 4   // no usable key or token
 	Unreachable Code = 5   // the daemon, the agent-server or the provider does not answer
 	Conflict    Code = 6   // it exists already, or somebody else holds it
+	Refused     Code = 7   // it cannot be made as safe as asked
 	Interrupted Code = 130 // Ctrl-C
 )
 

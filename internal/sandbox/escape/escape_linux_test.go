@@ -1,0 +1,74 @@
+package escape
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/sandbox/boxes"
+	"github.com/ohgw/ohgw/internal/sandbox/inside"
+)
+
+// TestMain makes the test binary the helper and the program of the attempts as well.
+func TestMain(m *testing.M) {
+	switch {
+	case inside.Wanted(os.Args):
+		os.Exit(inside.Main(os.Args))
+	case Wanted(os.Args):
+		os.Exit(Main(os.Args))
+	}
+	os.Exit(m.Run())
+}
+
+func TestSandboxRefusesAll(t *testing.T) { //nolint:paralleltest // signals are the process's
+	state := t.TempDir()
+	results, err := Run(t.Context(), boxes.User{Home: t.TempDir(), State: state})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(results) != 7 {
+		t.Errorf("%d attempts", len(results))
+	}
+	for _, r := range results {
+		if !r.Refused {
+			t.Errorf("%s succeeded", r.Name)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(state, "sandbox", "*")); err != nil || len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
+	}
+}
+
+// Without a sandbox the attempts succeed: they test something.
+func TestAttemptsSucceedOutside(t *testing.T) { //nolint:paralleltest // signals are the process's
+	dir := t.TempDir()
+	c, err := newCanaries(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	box := sandbox.Outside(sandbox.Off, sandbox.Mark{})
+	defer box.Close()
+	self, err := os.Open("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer self.Close()
+	for _, a := range c.attempts() {
+		if a.args[0] == "commondir" {
+			continue // It waits for somebody to remove the file.
+		}
+		refused, err := attempt(t.Context(), box, "/proc/self/exe", self, c.workspace, a)
+		if err != nil {
+			t.Fatalf("%s: %v", a.name, err)
+		}
+		if a.args[0] == "signal" {
+			<-c.signals.got // The signal may be on its way.
+			continue
+		}
+		if kept(a, refused) {
+			t.Errorf("%s was refused", a.name)
+		}
+	}
+}

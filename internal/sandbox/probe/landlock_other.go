@@ -1,0 +1,5 @@
+//go:build !linux
+
+package probe
+
+func landlockABI() int { return 0 }

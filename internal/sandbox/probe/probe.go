@@ -1,0 +1,126 @@
+// Package probe finds out which sandbox this machine can have, by making one.
+//
+// It changes nothing on the machine. Invariant: level full is reported only after a
+// program has run in a box of that level.
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/sandbox/boxes"
+	"github.com/ohgw/ohgw/internal/sandbox/policy"
+)
+
+// Result is what this machine can have.
+type Result struct {
+	Level    sandbox.Level // Full, or Off if there is none
+	Landlock int           // the ABI that the kernel has; 0 for none
+	Reason   string        // why the level is not better; "" for the best one
+	Fix      string        // what to do about it
+}
+
+// Prober asks once and remembers the answer. The zero value is ready.
+type Prober struct {
+	once   sync.Once
+	result Result
+}
+
+// Ask makes a box and runs a program in it.
+func (p *Prober) Ask(ctx context.Context) Result {
+	p.once.Do(func() { p.result = ask(ctx, os.ReadFile, try) })
+	return p.result
+}
+
+// ask takes the world as functions: a test has another one.
+func ask(ctx context.Context, read func(string) ([]byte, error), try func(context.Context) error) Result {
+	r := Result{Level: sandbox.Full, Landlock: landlockABI()}
+	err := try(ctx)
+	if err == nil {
+		if r.Landlock < 2 {
+			r.Reason = "this kernel has no Landlock of ABI 2 or later: the sandbox has one layer less"
+			r.Fix = "use a kernel of 5.19 or later with Landlock"
+		}
+		return r
+	}
+	r.Level = sandbox.Off
+	r.Reason, r.Fix = explain(err, read)
+	return r
+}
+
+// try makes a box in directories of its own.
+func try(ctx context.Context) (err error) {
+	dir, err := os.MkdirTemp("", "ohgw-sandbox-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return err
+	}
+	p := policy.Policy{Workspace: filepath.Join(dir, "workspace"), Home: filepath.Join(dir, "home"), HomeAt: "/run/home", Network: true}
+	for _, made := range []string{p.Workspace, p.Home} {
+		if err := os.Mkdir(made, 0o700); err != nil {
+			return err
+		}
+	}
+	box, err := boxes.New(boxes.Config{Policy: p})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, box.Close()) }()
+	running, err := box.Start(ctx, sandbox.Program{Args: []string{"true"}, Dir: p.Workspace})
+	if err != nil {
+		return err
+	}
+	code, err := running.Wait()
+	if err == nil && code != 0 {
+		err = fmt.Errorf("a program in the sandbox ended with exit code %d", code)
+	}
+	return err
+}
+
+// Where the kernel says what it allows.
+const (
+	appArmor   = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"
+	debian     = "/proc/sys/kernel/unprivileged_userns_clone"
+	namespaces = "/proc/sys/user/max_user_namespaces"
+	status     = "/proc/self/status"
+)
+
+// explain says why there is no box, and what to do.
+func explain(err error, read func(string) ([]byte, error)) (reason, fix string) {
+	value := func(file string) string {
+		data, err := read(file)
+		if err != nil {
+			return ""
+		}
+		return strings.TrimSpace(string(data))
+	}
+	denied := errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOSPC)
+	switch {
+	case errors.Is(err, boxes.ErrUnsupported):
+		return "ohgw has no sandbox for this system", "use Linux, on Windows in WSL2, or run ohgw in a container"
+	case errors.Is(err, syscall.ENOSYS):
+		return "this kernel is older than 5.12", "use a newer kernel"
+	case denied && value(appArmor) == "1":
+		return "AppArmor forbids user namespaces to this program", "install ohgw from its package, which has an AppArmor profile"
+	case denied && value(debian) == "0":
+		return "this system forbids user namespaces (" + debian + " is 0)", "ask the administrator to allow them"
+	case denied && value(namespaces) == "0":
+		return "this system forbids user namespaces (" + namespaces + " is 0)", "ask the administrator to allow them"
+	case denied && strings.Contains(value(status), "\nSeccomp:\t2"):
+		return "ohgw already runs inside a sandbox or a container, which forbids another one", "rely on the outer one, or start ohgw outside of it"
+	case denied:
+		return "this system forbids user namespaces: " + err.Error(), "ask the administrator to allow them"
+	}
+	return err.Error(), "report this as an issue, with the output of: ohgw sandbox status --json"
+}
