@@ -29,8 +29,8 @@ import (
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/internal/filelock"
 	"github.com/ohgw/ohgw/internal/instance"
-	"github.com/ohgw/ohgw/internal/sandbox/inside"
 	"github.com/ohgw/ohgw/internal/sandbox/escape"
+	"github.com/ohgw/ohgw/internal/sandbox/inside"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
