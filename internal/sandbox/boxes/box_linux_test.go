@@ -119,3 +119,44 @@ func TestSystemIsReadOnly(t *testing.T) {
 		t.Errorf("the user's home directory has %v, %v", left, err)
 	}
 }
+
+// BenchmarkTrue is a box with one program, from nothing to its end.
+func BenchmarkTrue(b *testing.B) {
+	for b.Loop() {
+		w := newWorld(b)
+		if out, code := w.run("/bin/true"); code != 0 {
+			b.Fatal(out)
+		}
+		if err := w.box.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkNextTrue is one more program in a box.
+func BenchmarkNextTrue(b *testing.B) {
+	w := newWorld(b)
+	for b.Loop() {
+		if out, code := w.run("/bin/true"); code != 0 {
+			b.Fatal(out)
+		}
+	}
+}
+
+// BenchmarkShellReady is a box until its first shell has answered.
+func BenchmarkShellReady(b *testing.B) {
+	for b.Loop() {
+		w := newWorld(b)
+		p, out := w.start("/bin/bash", "--norc", "-c", "echo; read -r")
+		if _, err := out.Read(make([]byte, 1)); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := p.Wait(); err != nil {
+			b.Fatal(err)
+		}
+		out.Close()
+		if err := w.box.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

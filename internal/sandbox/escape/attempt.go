@@ -43,7 +43,7 @@ var attempts = map[string]struct {
 }
 
 func connect(network, address string) error {
-	conn, err := net.DialTimeout(network, address, 5*time.Second) //nolint:gosec // to a canary
+	conn, err := net.DialTimeout(network, address, 5*time.Second) //nolint:gosec,noctx // to a canary
 	if err != nil {
 		return err
 	}
