@@ -200,6 +200,7 @@ func doomed(root string) {
 
 func TestNothingOutlivesOhgw(t *testing.T) {
 	t.Parallel()
+	needBox(t)
 	root := t.TempDir()
 	for _, dir := range []string{"ws", "own", "user"} {
 		if err := os.Mkdir(root+"/"+dir, 0o700); err != nil {
