@@ -89,7 +89,7 @@ func (d *Daemon) native(x *exchange, r *http.Request) {
 		return
 	}
 	r2 := *r
-	r2.Body = &steady{body: r.Body, x: x}
+	r2.Body = &arriving{body: r.Body, x: x}
 	d.cfg.Native.ServeHTTP(x, &r2)
 }
 
@@ -125,15 +125,15 @@ func (d *Daemon) identifyNative(keys []string) (client Client, status int, text 
 	return client, http.StatusInternalServerError, p.wire.Message
 }
 
-// steady is a body of any size that must keep arriving: each piece has the time that
+// arriving is a body of any size that must keep arriving: each piece has the time that
 // a whole body has elsewhere.
-type steady struct {
+type arriving struct {
 	body io.ReadCloser
 	x    *exchange
 }
 
 // Read reads a piece.
-func (s *steady) Read(p []byte) (int, error) {
+func (s *arriving) Read(p []byte) (int, error) {
 	_ = s.x.control.SetReadDeadline(in(s.x.d.cfg.BodyTimeout)) // no connection: a test
 	n, err := s.body.Read(p)
 	if err != nil {
@@ -143,4 +143,4 @@ func (s *steady) Read(p []byte) (int, error) {
 }
 
 // Close lets go of the body.
-func (s *steady) Close() error { return s.body.Close() }
+func (s *arriving) Close() error { return s.body.Close() }
