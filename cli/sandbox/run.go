@@ -75,7 +75,7 @@ func runRun(ctx context.Context, o *runOptions, args []string) error {
 	if err != nil {
 		return fault.New("the current directory is unknown", "go to the directory of one project: cd DIRECTORY", err)
 	}
-	p, env, err := plan(o.App, workspace)
+	p, env, err := plan(ctx, o.App, workspace)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"context"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
+	"github.com/ohgw/ohgw/internal/sandbox/gitconfig"
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
 	"github.com/ohgw/ohgw/internal/sandbox/probe"
 )
@@ -33,12 +35,13 @@ the processes and sockets outside.`,
 }
 
 // plan is the policy for the workspace, and the environment that goes with it.
-func plan(a *kit.App, workspace string) (policy.Policy, []string, error) {
+func plan(ctx context.Context, a *kit.App, workspace string) (policy.Policy, []string, error) {
 	dirs, err := a.Setup().Dirs()
 	if err != nil {
 		return policy.Policy{}, nil, err
 	}
 	u := user(a, dirs)
+	u.GitConfig = gitconfig.Of(ctx, u.Home, u.Environ)
 	p, err := boxes.Plan(u, workspace)
 	if err != nil {
 		return p, nil, fault.New("the sandbox cannot be set up", "go to the directory of one project: cd DIRECTORY", err)
