@@ -112,10 +112,21 @@ func startFault(ctx context.Context, err error) error {
 func runIn(ctx context.Context, a *kit.App, box sandbox.Box, prog sandbox.Program) (int, error) {
 	s := &streams{}
 	prog.Files = []*os.File{s.input(a.Stdin), s.output(a.Stdout), s.output(a.Stderr)}
+	t, err := openTerminal(prog.Files[0], prog.Files[1])
+	if err != nil {
+		return 0, fault.New("no terminal can be opened for the command", "run it without a terminal: ohgw sandbox run -- COMMAND | cat", err)
+	}
+	if t != nil {
+		defer t.close()
+		t.give(&prog)
+	}
 	running, err := box.Start(ctx, prog)
 	s.started()
 	if err != nil {
 		return 0, startFault(ctx, err)
+	}
+	if t != nil {
+		t.carry(a.Stdout)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = running.Kill() })
 	defer stop()
