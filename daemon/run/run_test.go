@@ -532,6 +532,7 @@ func TestOneShotsOfAnEarlierProcessAreRemoved(t *testing.T) {
 	inBubble(t, cfg, func(w *world) {
 		a, b := w.submit(ask("hi")), w.submit(ask("wait"))
 		w.mustRead(a)
+		synctest.Wait() // until the other one is open, too
 		a.Close()
 		b.Close()
 		w.stop()
