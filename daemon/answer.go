@@ -131,7 +131,7 @@ func (a *answer) end(ctx context.Context) ending {
 	res, err := a.att.Result()
 	e := endingOf(res, err)
 	if a.call.schema != nil {
-		e = e.formed()
+		e = e.formed(a.call.Format)
 	}
 	e.context = a.contextOf(res.Context)
 	if e.status != "" {

@@ -37,6 +37,18 @@ func schemaOf(f *openai.Format) (*structured.Schema, error) {
 	return s, nil
 }
 
+// functionOf is the client's function whose arguments an answer is; empty: it is
+// not a call.
+func functionOf(f *openai.Format) string {
+	if f == nil {
+		return ""
+	}
+	return f.Function
+}
+
+// function is the client's function whose arguments the answer has to be.
+func (c *call) function() string { return functionOf(c.Format) }
+
 // former puts the answer of an agent into the format that its client asked for.
 type former struct {
 	d        *Daemon
@@ -115,10 +127,13 @@ func cause(err error) error {
 
 // formed makes e the end of an answer that has a format: its text is the document,
 // or there is none.
-func (e ending) formed() ending {
+func (e ending) formed(f *openai.Format) ending {
 	e.form = true
 	if e.problem != nil || e.status != statusFinished {
 		e.answer = ""
+	}
+	if f.Function != "" && e.answer != "" {
+		e.function, e.finish = f.Function, f.Finish
 	}
 	return e
 }

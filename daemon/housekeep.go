@@ -211,20 +211,28 @@ func prompt(c *call, profile string) Prompt {
 // writeAnswer writes an answer that is whole, in the form that was asked for.
 func (x *exchange) writeAnswer(c *call, answer Completion) error {
 	id, created, usage := newCompletionID(), x.d.cfg.Now().Unix(), usageOf(answer.Usage)
+	function, finish := c.function(), openai.FinishStop
+	if function != "" {
+		finish = c.Format.Finish
+	}
 	if !c.Stream {
-		whole := openai.Completion{ID: id, Model: c.Model, Created: created, Content: answer.Text, Finish: openai.FinishStop, Usage: usage}
+		whole := openai.Completion{ID: id, Model: c.Model, Created: created, Content: answer.Text, Function: function, Finish: finish, Usage: usage}
 		return x.writeJSON(http.StatusOK, append(whole.Append(nil), '\n'))
 	}
 	x.streamHeaders()
 	events := sse.NewWriter(x, x.flush)
 	chunks := openai.NewChunks(id, c.Model, created, c.IncludeUsage)
 	frames := [][]byte{chunks.Role(nil)}
-	for text := answer.Text; text != ""; {
-		var piece string
-		piece, text = openai.Piece(text)
-		frames = append(frames, chunks.Content(nil, piece))
+	if function != "" {
+		frames = append(frames, chunks.CallOf(openai.CallID(id), function, answer.Text)...)
+	} else {
+		for text := answer.Text; text != ""; {
+			var piece string
+			piece, text = openai.Piece(text)
+			frames = append(frames, chunks.Content(nil, piece))
+		}
 	}
-	frames = append(frames, chunks.Finish(nil, openai.FinishStop, nil))
+	frames = append(frames, chunks.Finish(nil, finish, nil))
 	if c.IncludeUsage {
 		frames = append(frames, chunks.Usage(nil, usage))
 	}

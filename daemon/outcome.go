@@ -33,6 +33,9 @@ type ending struct {
 	cost   float64 // US dollars; 0 if nobody knows it
 	answer string
 	form   bool // the answer has a format, see formed
+	// function is the client's function whose arguments the answer is; empty: it is
+	// the content.
+	function string
 	// waiting are the actions that wait for a confirmation.
 	waiting []openai.WaitingAction
 	// context and actions are for clients that want details.

@@ -266,7 +266,7 @@ func (p *response) prepareRun(req *run.Request) {
 	cfg := responses.Config{
 		Response: openai.Response{Model: rec.Model, Background: rec.Background, Echo: rec.Echo},
 		Store:    p.d.responses, Steps: p.ask.Stream && !p.d.cfg.AnswerOnly, Silent: p.d.cfg.HideProgress && p.ask.Echo.Reasoning.Summary == nil, AsksApproval: p.ask.AsksApproval,
-		Form: p.schema != nil, Conclude: concludeResponse(p.codex, p.schema != nil), Failed: p.d.notStored, Now: p.d.cfg.Now,
+		Form: p.schema != nil, Function: p.function(), Conclude: concludeResponse(p.codex, p.Format), Failed: p.d.notStored, Now: p.d.cfg.Now,
 	}
 	cfg.Record = rec
 	if p.repeatsChat() {
@@ -328,7 +328,7 @@ func (d *Daemon) notStored(err error) {
 func (p *response) writeDirect(x *exchange, answer Completion) error {
 	live := responses.NewLive(responses.Config{
 		Response: openai.Response{Model: p.ask.Model, Echo: p.ask.Echo}, Store: p.d.responses, Now: p.d.cfg.Now,
-		Conclude: concludeResponse(p.codex, false),
+		Conclude: concludeResponse(p.codex, nil), Function: p.function(),
 	})
 	live.Admitted("", strings.ReplaceAll(uuid.New(), "-", ""), p.d.cfg.Now())
 	live.Finish(responses.Ending{Status: openai.ResponseCompleted, Answer: answer.Text, Usage: usageOf(answer.Usage)})

@@ -70,14 +70,15 @@ func (d *Daemon) live(rec *responses.Record) (*responses.Live, error) {
 	if rec.Status == openai.ResponseQueued || d.cfg.InProcess {
 		return nil, d.lost(rec)
 	}
-	schema, err := schemaOf(openai.StoredFormat(rec.Echo.Text))
+	format := rec.Echo.Format()
+	schema, err := schemaOf(format)
 	if err != nil {
 		return nil, err
 	}
 	l := responses.NewLive(responses.Config{
 		Response: openai.Response{Model: rec.Model, Background: rec.Background, Echo: rec.Echo}, Record: rec, Store: d.responses,
-		Steps: !d.cfg.AnswerOnly, Silent: d.cfg.HideProgress, Form: schema != nil,
-		Conclude: concludeResponse(false, schema != nil), Failed: d.notStored, Now: d.cfg.Now,
+		Steps: !d.cfg.AnswerOnly, Silent: d.cfg.HideProgress, Form: schema != nil, Function: functionOf(format),
+		Conclude: concludeResponse(false, format), Failed: d.notStored, Now: d.cfg.Now,
 	})
 	req := run.Request{Access: run.Access{Token: rec.Token}, Profile: rec.Profile, Observer: l}
 	if schema != nil {

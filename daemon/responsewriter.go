@@ -20,18 +20,18 @@ type responder struct {
 }
 
 // concludeResponse says how a run ends as a response. Codex sends a failed turn
-// again, except with a code that says that its request is wrong. Form says that the
-// answer has a format.
-func concludeResponse(codex, form bool) func(turn.Result, error) responses.Ending {
+// again, except with a code that says that its request is wrong. Form is
+// the format of the answer; nil: it has none.
+func concludeResponse(codex bool, form *openai.Format) func(turn.Result, error) responses.Ending {
 	return func(res turn.Result, err error) responses.Ending {
 		e := endingOf(res, err)
-		if form {
-			e = e.formed()
+		if form != nil {
+			e = e.formed(form)
 		}
 		end := responses.Ending{
 			Status: openai.ResponseCompleted, Answer: e.answer, Notice: e.added(), Usage: e.usage, Extension: e.extension(0),
 		}
-		if form {
+		if form != nil {
 			end.Notice, end.Refusal = "", e.refusal()
 		}
 		for _, a := range res.Waiting {
@@ -110,7 +110,7 @@ func (r *responder) stream(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if e.Type == "response.output_text.delta" {
+		if e.Type == "response.output_text.delta" || e.Type == "response.function_call_arguments.delta" {
 			r.x.firstText()
 		}
 		if !e.Ends() {

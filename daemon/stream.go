@@ -115,6 +115,22 @@ func (s *streamer) content(text string) error {
 	return nil
 }
 
+// answered sends the answer as far as the client does not have it: rest, or the call
+// of its function.
+func (s *streamer) answered(e ending, rest string) error {
+	if e.function == "" {
+		return s.content(rest)
+	}
+	s.noteSent(e.answer)
+	s.x.firstText()
+	for _, chunk := range s.chunks.CallOf(openai.CallID(s.id), e.function, e.answer) {
+		if err := s.send(chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // finish ends the stream: in a finish, or in an error frame.
 func (s *streamer) finish(ctx context.Context) error {
 	e := s.end(ctx)
@@ -129,7 +145,7 @@ func (s *streamer) finish(ctx context.Context) error {
 			rest = "\n\n" + rest
 		}
 	}
-	if err := s.content(rest); err != nil {
+	if err := s.answered(e, rest); err != nil {
 		return err
 	}
 	if why := e.refusal(); why != "" {

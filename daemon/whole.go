@@ -31,7 +31,7 @@ func (a *answer) whole(ctx context.Context) error {
 		return p.failed(ctx, e)
 	}
 	e.actions = p.actions.encode()
-	return p.write(ctx, openai.Completion{Content: e.text(), Refusal: e.refusal(), Finish: e.finish, Usage: e.usage, Extension: e.extension(0)}, e.status)
+	return p.write(ctx, openai.Completion{Content: e.text(), Function: e.function, Refusal: e.refusal(), Finish: e.finish, Usage: e.usage, Extension: e.extension(0)}, e.status)
 }
 
 func (p *wholeWriter) show(u turn.Update) error {

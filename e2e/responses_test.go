@@ -117,10 +117,10 @@ func libraryTasks(python, node string) []task {
 			"structured": []any{bugReport(), bugReport(), bugReport()},
 		}},
 		{"langchain", inPython, "python", map[string]any{
-			"texts": threeTurns, "conversations": 1.0, "steps": []any{read}, "usage": true, "structured": true, "failed": "502 llm_error",
+			"texts": threeTurns, "conversations": 1.0, "steps": []any{read}, "usage": true, "structured": []any{true, true, true}, "failed": "502 llm_error",
 		}},
 		{"pydantic_ai", inPython, "python", map[string]any{
-			"texts": []any{threeTurns, threeTurns, threeTurns}, "conversations": []any{1.0, 1.0, 1.0}, "usage": true, "structured": true, "failed": "502 llm_error",
+			"texts": []any{threeTurns, threeTurns, threeTurns}, "conversations": []any{1.0, 1.0, 1.0}, "usage": true, "structured": []any{true, true, true, true}, "failed": "502 llm_error",
 		}},
 		{"llm", inPython, "python", map[string]any{
 			"texts": []any{[]any{"Writing.", "Written."}, []any{"Read."}}, "steps": []any{write, read}, "structured": true,

@@ -57,6 +57,8 @@ func TestEveryChunkFitsTheSchema(t *testing.T) {
 			"content":   c.Content(nil, awkward),
 			"reasoning": c.Reasoning(nil, awkward),
 			"refusal":   c.Refusal(nil, awkward),
+			"call":      c.Call(nil, awkward, awkward),
+			"arguments": c.Arguments(nil, awkward),
 			"finish":    c.Finish(nil, openai.FinishStop, nil),
 			"extended":  c.Finish(nil, openai.FinishLength, &openai.Extension{RunStatus: "error", Message: awkward, Code: "x"}),
 			"paid":      c.Finish(nil, openai.FinishStop, &openai.Extension{RunStatus: "finished", Cost: 1e-7}),
@@ -76,7 +78,7 @@ func TestEveryChunkFitsTheSchema(t *testing.T) {
 				t.Errorf("%s: delta %v", name, choice["delta"])
 			}
 			reason, has := choice["finish_reason"]
-			if ends := !strings.Contains("role heartbeat queued content reasoning refusal", name); !has || (reason != nil) != ends {
+			if ends := !strings.Contains("role heartbeat queued content reasoning refusal call arguments", name); !has || (reason != nil) != ends {
 				t.Errorf("%s: finish_reason %v", name, reason)
 			}
 		}

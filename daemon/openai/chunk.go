@@ -69,6 +69,35 @@ func (c *Chunks) Heartbeat(dst []byte, queue int) []byte {
 // Content is a piece of the answer.
 func (c *Chunks) Content(dst []byte, text string) []byte { return c.delta(dst, `"content":`, text) }
 
+// CallOf is the chunks of the call of a function of the client: its name, then its
+// arguments in pieces.
+func (c *Chunks) CallOf(id, function, arguments string) [][]byte {
+	chunks := [][]byte{c.Call(nil, id, function)}
+	for arguments != "" {
+		var piece string
+		piece, arguments = Piece(arguments)
+		chunks = append(chunks, c.Arguments(nil, piece))
+	}
+	return chunks
+}
+
+// Call begins the call of a function of the client. Its arguments follow in pieces.
+func (c *Chunks) Call(dst []byte, id, function string) []byte {
+	dst = append(append(dst, c.head...), deltaOpen...)
+	dst = appendString(append(dst, `"tool_calls":[{"index":0,"id":`...), id)
+	dst = appendString(append(dst, `,"type":"function","function":{"name":`...), function)
+	dst = append(append(dst, `,"arguments":""}}]`...), deltaClose...)
+	return append(dst, c.tail...)
+}
+
+// Arguments is a piece of the arguments of that call.
+func (c *Chunks) Arguments(dst []byte, text string) []byte {
+	dst = append(append(dst, c.head...), deltaOpen...)
+	dst = appendString(append(dst, `"tool_calls":[{"index":0,"function":{"arguments":`...), text)
+	dst = append(append(dst, `}}]`...), deltaClose...)
+	return append(dst, c.tail...)
+}
+
 // Refusal is a piece of why there is no answer in the form that was asked for.
 func (c *Chunks) Refusal(dst []byte, text string) []byte { return c.delta(dst, `"refusal":`, text) }
 
@@ -204,6 +233,9 @@ type Completion struct {
 	Model   string
 	Created int64
 	Content string
+	// Function is the client's function whose arguments the content is; empty: it
+	// is the text of the message.
+	Function string
 	// Refusal says why there is no content; empty: there is.
 	Refusal string
 	// Reasoning is left out if it is empty.
@@ -218,7 +250,7 @@ type Completion struct {
 func (c *Completion) Append(dst []byte) []byte {
 	dst = c.appendHead(append(dst, '{'))
 	dst = append(dst, `,"choices":[{"index":0,"message":{"role":"assistant","content":`...)
-	dst = appendAnswer(dst, c.Content, c.Refusal)
+	dst = c.appendAnswer(dst)
 	dst = append(dst, `,"annotations":[]`...)
 	if c.Reasoning != "" {
 		dst = appendString(append(dst, `,"reasoning_content":`...), c.Reasoning)
@@ -227,12 +259,18 @@ func (c *Completion) Append(dst []byte) []byte {
 	return c.appendTail(dst)
 }
 
-// appendAnswer appends the content and the refusal, of which there is one.
-func appendAnswer(dst []byte, content, refusal string) []byte {
-	if refusal != "" {
-		return appendString(append(dst, `null,"refusal":`...), refusal)
+// appendAnswer appends the content, the refusal and the calls, of which there is
+// one.
+func (c *Completion) appendAnswer(dst []byte) []byte {
+	switch {
+	case c.Refusal != "":
+		return appendString(append(dst, `null,"refusal":`...), c.Refusal)
+	case c.Function != "":
+		dst = appendString(append(dst, `null,"refusal":null,"tool_calls":[{"id":`...), CallID(c.ID))
+		dst = appendString(append(dst, `,"type":"function","function":{"name":`...), c.Function)
+		return append(appendString(append(dst, `,"arguments":`...), c.Content), `}}]`...)
 	}
-	return append(appendString(dst, content), `,"refusal":null`...)
+	return append(appendString(dst, c.Content), `,"refusal":null`...)
 }
 
 // AppendFailure appends what takes the place of a completion where the status

@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -16,6 +17,38 @@ type Format struct {
 	Schema json.RawMessage
 	// Param is the path of the schema in the request.
 	Param string
+	// Function is the client's function whose arguments the document is; empty:
+	// the document is the content.
+	Function string
+	// Finish is why a chat completion with the call of that function ends.
+	Finish string
+}
+
+// formatOf is the format that the fields of a chat completion ask for. It is nil
+// where the answer may be any text.
+func formatOf(fields map[string][]byte) (f *Format, err error) {
+	if v, ok := fields["response_format"]; ok {
+		if f, err = readFormat(v, "response_format"); err != nil {
+			return nil, err
+		}
+	}
+	v, ok := fields["tool_choice"]
+	if !ok {
+		return f, nil
+	}
+	forced, _, err := choice{tools: fields["tools"]}.forced(v, "tool_choice")
+	if err != nil {
+		return nil, err
+	}
+	return oneForm(f, forced, "response_format")
+}
+
+// used is the names of the ignored fields without those that the format is from.
+func (f *Format) used(ignored []string) []string {
+	if f == nil || f.Function == "" {
+		return ignored
+	}
+	return slices.DeleteFunc(ignored, func(name string) bool { return name == "tools" })
 }
 
 // readFormat reads response_format of a chat completion. It is nil where the
@@ -53,9 +86,17 @@ func readTextFormat(v []byte, name string) (*Format, error) {
 	return nil, nil
 }
 
-// StoredFormat is the format that a response repeats of its request, see
-// [Echo.Text]. It is nil where the answer may be any text.
-func StoredFormat(text json.RawMessage) *Format {
+// Format is the format that a response repeats of its request. It is nil where the
+// answer may be any text.
+func (e Echo) Format() *Format {
+	if len(e.Tools) > 0 && kindOf(e.Tools) == "array" && len(e.ToolChoice) > 0 {
+		f, _, err := choice{tools: e.Tools, flat: true}.forced(e.ToolChoice, "tool_choice")
+		if err != nil {
+			return nil // it was checked before it was stored
+		}
+		return f
+	}
+	text := e.Text
 	if len(text) == 0 || !json.Valid(text) || kindOf(text) != "object" {
 		return nil
 	}
@@ -94,7 +135,7 @@ func schemaFormat(v []byte, path string) (*Format, error) {
 	if kindOf(v) != "object" {
 		return nil, invalidType(path, "object", v)
 	}
-	if err := formatName(field(v, "name"), path+".name"); err != nil {
+	if err := nameOf(field(v, "name"), path+".name", maxFormatName); err != nil {
 		return nil, err
 	}
 	if d := field(v, "description"); d != nil && kindOf(d) != "string" {
@@ -113,7 +154,8 @@ func schemaFormat(v []byte, path string) (*Format, error) {
 	return &Format{Schema: bytes.Clone(schema), Param: path}, nil
 }
 
-func formatName(v []byte, path string) error {
+// nameOf checks the name of a schema or a function.
+func nameOf(v []byte, path string, limit int) error {
 	if v == nil {
 		return missing(path)
 	}
@@ -122,8 +164,8 @@ func formatName(v []byte, path string) error {
 	}
 	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 	name := decodeString(v)
-	if name == "" || len(name) > maxFormatName || strings.Trim(name, allowed) != "" {
-		return invalidValue(path, "%s is not a name of 1 to %d letters, digits, underscores and hyphens.", brief(name), maxFormatName)
+	if name == "" || len(name) > limit || strings.Trim(name, allowed) != "" {
+		return invalidValue(path, "%s is not a name of 1 to %d letters, digits, underscores and hyphens.", brief(name), limit)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 type rawMessage struct {
 	role    string
 	content []byte // nil if absent or null
+	called  bool   // the content is that of a call
 }
 
 // messages reads the field of this name into r.
@@ -44,7 +45,7 @@ func (r *ChatRequest) messages(v []byte, limits Limits) error {
 			system = append(system, text)
 		case i < last:
 			r.History = append(r.History, Turn{Role: m.role, Text: text})
-		default:
+		case !m.called: // a call is complete
 			r.Begun = append(r.Begun, Turn{Role: m.role, Text: text})
 		}
 	}
@@ -95,7 +96,12 @@ func newRawMessage(v []byte, path string) (rawMessage, error) {
 	}
 	m := rawMessage{role: decodeString(role), content: field(v, "content")}
 	switch m.role {
-	case "system", "developer", "user", "assistant", "tool", "function":
+	case "assistant":
+		if m.content == nil || string(m.content) == `""` {
+			m.content = saidInCalls(v)
+			m.called = m.content != nil
+		}
+	case "system", "developer", "user", "tool", "function":
 	default:
 		return rawMessage{}, invalidValue(path+".role", "%s is not a known role; use system, developer, user, assistant, tool or function.", brief(m.role))
 	}

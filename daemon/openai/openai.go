@@ -107,6 +107,9 @@ func NewUsage(prompt, completion, cached, reasoning int64) Usage {
 const (
 	FinishStop   = "stop"
 	FinishLength = "length" // the agent's budget of steps or money was used up
+	// FinishToolCalls ends an answer that calls a function because the request
+	// requires some call. One that names the function ends with FinishStop.
+	FinishToolCalls = "tool_calls"
 )
 
 // What every answer of ours says about who made it.

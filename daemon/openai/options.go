@@ -10,8 +10,7 @@ func checkOptions(fields map[string][]byte) error {
 		{"n", checkN},
 		{"tools", isArray},
 		{"functions", isArray},
-		{"tool_choice", checkToolChoice},
-		{"function_call", checkToolChoice},
+		{"function_call", checkFunctionCall},
 		{"modalities", checkModalities},
 		{"audio", checkAudio},
 		{"logprobs", checkLogprobs},
@@ -54,26 +53,17 @@ func isArray(v []byte, name string) error {
 	return nil
 }
 
-// checkToolChoice accepts what leaves the choice to the model. The agent calls
-// its own tools and never the client's.
-func checkToolChoice(v []byte, name string) error {
-	const cannot = "must be none or auto; the agent calls its own tools and cannot call a client's tools."
+// checkFunctionCall accepts what leaves the choice to the model. A function is
+// forced with tool_choice, which took the place of this field.
+func checkFunctionCall(v []byte, name string) error {
 	switch kindOf(v) {
 	case "string":
-		switch s := decodeString(v); s {
-		case "none", "auto":
-			return nil
-		case "required":
-			return unsupportedValue(name, cannot)
-		default:
+		if s := decodeString(v); s != "none" && s != "auto" {
 			return invalidValue(name, "%s is not a valid choice; send none or auto.", brief(s))
 		}
+		return nil
 	case "object":
-		allowed := field(v, "allowed_tools")
-		if allowed != nil && kindOf(allowed) == "object" && string(field(allowed, "mode")) == `"auto"` {
-			return nil
-		}
-		return unsupportedValue(name, cannot)
+		return unsupportedValue(name, "must be none or auto. To force a function, send it in tools, and its name in tool_choice.")
 	default:
 		return invalidType(name, "string or object", v)
 	}

@@ -88,12 +88,10 @@ func ParseChat(body []byte, limits Limits) (*ChatRequest, error) {
 	if err := checkOptions(fields); err != nil {
 		return nil, err
 	}
-	if v, ok := fields["response_format"]; ok {
-		if r.Format, err = readFormat(v, "response_format"); err != nil {
-			return nil, err
-		}
+	if r.Format, err = formatOf(fields); err != nil {
+		return nil, err
 	}
-	r.Ignored = ignored(fields)
+	r.Ignored = r.Format.used(ignored(fields))
 	r.Digest = digest(fields)
 	return r, nil
 }

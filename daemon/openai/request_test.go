@@ -432,6 +432,7 @@ func BenchmarkParseChatNested(b *testing.B) {
 func FuzzParseChat(f *testing.F) {
 	f.Add([]byte(body(user(`"hi"`), `"stream":true`)))
 	f.Add([]byte(body(user(`[{"type":"text","text":"a\ud83d\ude00\n"},{"type":"image_url","image_url":{"url":"`+pixel+`"}}]`), `"n":1,"tools":[],"tool_choice":"auto"`)))
+	f.Add([]byte(body(user(`"hi"`), `"tools":[{"type":"function","function":{"name":"f","parameters":{"required":[]}}}],"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":[{"type":"function","function":{"name":"f"}}]}}`)))
 	f.Add([]byte(`{"model":"m","messages":[{"role":"system","content":"\\\\\""},{"role":"user","content":"x"}],"x":[{},[],"",1e5,true,null,{"a":[1]}]}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		r, err := openai.ParseChat(in, limits)

@@ -41,16 +41,19 @@ type ResponseError struct {
 	Param   *string `json:"param"`
 }
 
-// OutputItem is a reasoning item (ID, Summary), a message (ID, Text), or an action
-// that waits for a confirmation (ID, Tool, Arguments).
+// OutputItem is a reasoning item (ID, Summary), a message (ID, Text), an action
+// that waits for a confirmation (ID, Tool, Arguments), or the call of a function of
+// the client (ID, Function, Call, Arguments).
 type OutputItem struct {
 	ID        string
 	Tool      string // not empty: the action's
-	Arguments string // of the action, JSON
+	Function  string // not empty: the function's name
+	Call      string // the id of the call, which its output names
+	Arguments string // of the action or the function, JSON
 
 	Message bool
 	Refusal bool     // of a message: its text says why there is no answer
-	Status  string   // of a message
+	Status  string   // of a message or a call
 	Text    string   // of a message
 	Summary []string // of a reasoning item
 }
@@ -109,6 +112,16 @@ func (i OutputItem) MarshalJSON() ([]byte, error) {
 			Arguments string `json:"arguments"`
 		}{i.ID, "mcp_approval_request", ApprovalServer, i.Tool, i.Arguments})
 	}
+	if i.Function != "" {
+		return marshal(struct {
+			ID        string `json:"id"`
+			Type      string `json:"type"`
+			Call      string `json:"call_id"`
+			Name      string `json:"name"`
+			Arguments string `json:"arguments"`
+			Status    string `json:"status"`
+		}{i.ID, "function_call", i.Call, i.Function, i.Arguments, i.Status})
+	}
 	summary := make([]summaryText, 0, len(i.Summary))
 	for _, text := range i.Summary {
 		summary = append(summary, summaryText{"summary_text", text})
@@ -133,8 +146,8 @@ type wireResponse struct {
 	Model        string         `json:"model"`
 	Output       []OutputItem   `json:"output"`
 	ServiceTier  string         `json:"service_tier"`
-	ToolChoice   string         `json:"tool_choice"`
-	Tools        []any          `json:"tools"`
+	ToolChoice   any            `json:"tool_choice"`
+	Tools        any            `json:"tools"`
 	Usage        *responseUsage `json:"usage,omitempty"`
 	Conversation *named         `json:"conversation,omitempty"`
 	Echo
@@ -167,6 +180,9 @@ func (r *Response) MarshalJSON() ([]byte, error) {
 	w := wireResponse{
 		ID: r.ID, Object: "response", Created: r.Created, Status: r.Status, Background: r.Background, Error: r.Error, Model: r.Model, Output: r.Output,
 		ServiceTier: serviceTier, ToolChoice: "auto", Tools: []any{}, Echo: r.Echo, Extension: r.Extension,
+	}
+	if len(r.Echo.Tools) > 0 {
+		w.ToolChoice, w.Tools = r.Echo.ToolChoice, r.Echo.Tools
 	}
 	if len(w.Text) == 0 {
 		w.Text = json.RawMessage(`{"format":{"type":"text"}}`)

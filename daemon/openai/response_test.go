@@ -49,9 +49,13 @@ func TestEventsOfAnyTurnAreInOrder(t *testing.T) {
 				e.Ask(openai.OutputItem{ID: "mcpr_" + strconv.Itoa(len(events)), Tool: "terminal", Arguments: "{}"})
 			}
 		}
+		calls := false
 		if rapid.Bool().Draw(rt, "fails") {
 			e.Fail("server_error", "down")
 		} else {
+			if calls = rapid.Bool().Draw(rt, "calls"); calls {
+				e.Call("f", `{"a":1}`)
+			}
 			res.Status, res.Completed, res.Usage = openai.ResponseCompleted, 1, &openai.Usage{}
 			e.End()
 		}
@@ -75,7 +79,8 @@ func TestEventsOfAnyTurnAreInOrder(t *testing.T) {
 		}
 		var whole struct {
 			Output []struct {
-				Content []struct{ Text string }
+				Type, Arguments string
+				Content         []struct{ Text string }
 			}
 		}
 		data, err := res.MarshalJSON()
@@ -86,6 +91,9 @@ func TestEventsOfAnyTurnAreInOrder(t *testing.T) {
 			rt.Fatal(err)
 		}
 		text := ""
+		if calls && whole.Output[len(whole.Output)-1].Arguments != `{"a":1}` {
+			rt.Fatalf("%s has no call at its end", data)
+		}
 		for _, item := range whole.Output {
 			for _, part := range item.Content {
 				text += part.Text
@@ -127,6 +135,7 @@ func FuzzParseResponse(f *testing.F) {
 	f.Add([]byte(`{"model":"m","input":"hi","stream":true,"metadata":{"a":"b"},"text":{},"reasoning":{"effort":"low"}}`))
 	f.Add([]byte(`{"model":"m","input":[{"role":"user","content":[{"type":"input_text","text":"a"},{"type":"input_image","image_url":"` + pixel + `"}]},{"type":"reasoning"},{"role":"user","content":"x"}],"tools":[{"type":"mcp","server_label":"openhands"}]}`))
 	f.Add([]byte(`{"model":"m","input":[{"type":"mcp_approval_response","approval_request_id":"x","approve":true}],"instructions":"i","conversation":{"id":"c"}}`))
+	f.Add([]byte(`{"model":"m","input":[{"role":"user","content":"a"},{"type":"function_call","call_id":"call_0123456789abcdef0123456789abcdef","arguments":"{}"},{"role":"user","content":"b"}],"tools":[{"type":"function","name":"f","strict":null}],"tool_choice":{"type":"function","name":"f"}}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		r, err := openai.ParseResponse(in, limits)
 		if err != nil {
@@ -137,6 +146,9 @@ func FuzzParseResponse(f *testing.F) {
 		}
 		if strings.TrimSpace(r.Text) == "" && len(r.Images) == 0 && len(r.Approvals) == 0 {
 			t.Fatalf("nothing is asked in %s", in)
+		}
+		if (r.Echo.Format() == nil) != (r.Format == nil) {
+			t.Fatalf("the response does not repeat the format of %s", in)
 		}
 		res := openai.Response{ID: "resp_1", Echo: r.Echo, Status: openai.ResponseInProgress}
 		if _, err := res.MarshalJSON(); err != nil {

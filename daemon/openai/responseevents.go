@@ -122,6 +122,25 @@ func (e *ResponseEvents) Refuse(reason string) {
 	}
 }
 
+// Call adds the call of a function of the client, with all of its arguments.
+func (e *ResponseEvents) Call(function, arguments string) {
+	if e.open {
+		e.closeItem(ResponseCompleted)
+	}
+	item := OutputItem{ID: e.NewID("fc_"), Call: CallID(e.res.ID), Function: function, Status: ResponseInProgress}
+	e.res.Output = append(e.res.Output, item)
+	e.emit("response.output_item.added", e.index(), raw("item", mustEncode(item)))
+	for rest := arguments; rest != ""; {
+		var head string
+		head, rest = Piece(rest)
+		e.item("response.function_call_arguments.delta", text("delta", head))
+	}
+	e.item("response.function_call_arguments.done", text("name", function), text("arguments", arguments))
+	item.Status, item.Arguments = ResponseCompleted, arguments
+	*e.last() = item
+	e.emit("response.output_item.done", e.index(), raw("item", mustEncode(item)))
+}
+
 // Text adds a piece of what the agent says.
 func (e *ResponseEvents) Text(piece string) {
 	if !e.open || !e.last().Message {
@@ -175,8 +194,8 @@ func (e *ResponseEvents) Ask(item OutputItem) {
 
 // End ends the response, which has its final status: completed or incomplete.
 func (e *ResponseEvents) End() {
-	asked := len(e.res.Output) > 0 && e.last().Tool != ""
-	if !asked && (!e.open || !e.last().Message) {
+	done := len(e.res.Output) > 0 && (e.last().Tool != "" || e.last().Function != "")
+	if !done && (!e.open || !e.last().Message) {
 		e.openMessage()
 	}
 	if e.open {

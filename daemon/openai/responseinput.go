@@ -17,6 +17,7 @@ type inputItem struct {
 	role    string // of a message; empty: an item of another kind
 	answer  []byte // an mcp_approval_response, which is one of the client's; else nil
 	id      string // of an item of an answer; empty: it has none
+	said    string // in a call that ohgw has made
 	path    string
 	content []byte
 }
@@ -60,6 +61,9 @@ func newTurn(items []inputItem) int {
 func (r *ResponseRequest) messagesOf(items []inputItem, begin int, limits Limits) error {
 	for i, item := range items {
 		if item.role == "" {
+			if item.said != "" {
+				r.History = append(r.History, Turn{Role: "assistant", Text: item.said})
+			}
 			r.refer(item)
 			continue
 		}
@@ -149,7 +153,8 @@ func newInputItem(v []byte, path string) (inputItem, error) {
 	case kind != nil && decodeString(kind) == "mcp_approval_response":
 		return inputItem{path: path, answer: v}, nil
 	case kind != nil && decodeString(kind) != "message":
-		return inputItem{id: itemName(v)}, nil // an item of an earlier answer, or about the client's own tools
+		// An item of an earlier answer, or about the client's own tools.
+		return inputItem{id: itemName(v), said: saidInCall(field(v, "call_id"), field(v, "arguments"))}, nil
 	case role == nil:
 		return inputItem{}, missing(path + ".role")
 	}

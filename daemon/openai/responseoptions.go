@@ -11,7 +11,6 @@ func checkResponseOptions(fields map[string][]byte) error {
 	}{
 		{"tools", isArray},
 		{"include", isArray},
-		{"tool_choice", checkResponseToolChoice},
 		{"reasoning", isObject},
 		{"prompt", checkPrompt},
 		{"temperature", isNumber},
@@ -39,14 +38,6 @@ func isObject(v []byte, name string) error {
 func isNumber(v []byte, name string) error {
 	_, err := number(v, name)
 	return err
-}
-
-// checkResponseToolChoice is checkToolChoice for the flat objects of Responses.
-func checkResponseToolChoice(v []byte, name string) error {
-	if kindOf(v) == "object" && string(field(v, "type")) == `"allowed_tools"` && string(field(v, "mode")) == `"auto"` {
-		return nil
-	}
-	return checkToolChoice(v, name)
 }
 
 func checkPrompt(_ []byte, name string) error {

@@ -70,7 +70,11 @@ type Echo struct {
 	Store              bool            `json:"store"`
 	Temperature        json.RawMessage `json:"temperature"`
 	// Text has the format that was asked for; empty: none was.
-	Text        json.RawMessage   `json:"text,omitempty"`
+	Text json.RawMessage `json:"text,omitempty"`
+	// Tools has the function that the request forces, and ToolChoice says so;
+	// empty: it forces none.
+	Tools       json.RawMessage   `json:"tools,omitempty"`
+	ToolChoice  json.RawMessage   `json:"tool_choice,omitempty"`
 	TopLogprobs int               `json:"top_logprobs"`
 	TopP        json.RawMessage   `json:"top_p"`
 	Truncation  string            `json:"truncation"`
@@ -128,11 +132,14 @@ func ParseResponse(body []byte, limits Limits) (*ResponseRequest, error) {
 	if err := r.text(fields["text"]); err != nil {
 		return nil, err
 	}
+	if err := r.choice(fields["tool_choice"]); err != nil {
+		return nil, err
+	}
 	if err := r.echo(); err != nil {
 		return nil, err
 	}
 	r.AsksApproval = asksApproval(fields["tools"])
-	r.Ignored = ignoredOfResponse(fields)
+	r.Ignored = r.Format.used(ignoredOfResponse(fields))
 	r.Digest = digest(fields)
 	return r, nil
 }
@@ -230,6 +237,44 @@ func (r *ResponseRequest) text(v []byte) error {
 		return err
 	}
 	r.Echo.Text = append(append([]byte(`{"format":`), format...), '}')
+	return nil
+}
+
+// functionTool and choiceOf are a function and its choice as a response repeats them.
+type functionTool struct {
+	Type        string          `json:"type"`
+	Name        string          `json:"name"`
+	Description *string         `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Strict      json.RawMessage `json:"strict"`
+}
+
+type choiceOf struct {
+	Type string `json:"type"`
+	Name string `json:"name"`
+}
+
+// choice reads the field tool_choice.
+func (r *ResponseRequest) choice(v []byte) error {
+	if v == nil {
+		return nil
+	}
+	forced, tool, err := choice{tools: r.fields["tools"], flat: true}.forced(v, "tool_choice")
+	if err != nil || forced == nil {
+		return err
+	}
+	if r.Format, err = oneForm(r.Format, forced, "text.format"); err != nil {
+		return err
+	}
+	strict := json.RawMessage("true")
+	if v := field(tool, "strict"); v != nil {
+		strict = v
+	}
+	r.Echo.Tools = mustEncode([]any{functionTool{"function", forced.Function, looseText(field(tool, "description")), forced.Schema, strict}})
+	r.Echo.ToolChoice = json.RawMessage(`"required"`)
+	if forced.Finish == FinishStop {
+		r.Echo.ToolChoice = mustEncode(choiceOf{"function", forced.Function})
+	}
 	return nil
 }
 

@@ -29,7 +29,7 @@ const ApprovalPrefix = "mcpr_"
 func ResponseOf(item string) string {
 	kind, digits, _ := strings.Cut(item, "_")
 	switch kind + "_" {
-	case ApprovalPrefix, "msg_", "rs_":
+	case ApprovalPrefix, "msg_", "rs_", "fc_":
 	default:
 		return ""
 	}
@@ -72,6 +72,9 @@ type Config struct {
 	// Form says that the answer has a form: no text of a step is a message then.
 	// With Steps it is reasoning.
 	Form bool
+	// Function is the client's function whose arguments the answer is; empty: it
+	// is a message.
+	Function string
 	// AsksApproval tells the actions that wait as items, not in words.
 	AsksApproval bool
 	// Silent shows no progress.
@@ -219,9 +222,13 @@ func (l *Live) End(res turn.Result, err error, began bool) {
 func (l *Live) said() (forms []string) {
 	all := ""
 	for _, item := range l.res.Output {
-		if item.Message {
+		switch {
+		case item.Message:
 			all += item.Text
 			forms = []string{item.Text}
+		case item.Function != "":
+			all += item.Arguments
+			forms = []string{item.Arguments}
 		}
 	}
 	return append(forms, all)
@@ -253,9 +260,7 @@ func (l *Live) finish(e Ending) {
 		return
 	}
 	l.res.Status, l.res.Completed, l.res.Incomplete, l.res.Usage = e.Status, l.cfg.Now().Unix(), e.Incomplete, &e.Usage
-	if !l.cfg.Steps || l.cfg.Form {
-		l.events.Text(e.Answer)
-	}
+	l.answer(e.Answer)
 	notice := e.Notice
 	asks := l.cfg.AsksApproval && len(e.Waiting) > 0
 	if asks {
@@ -277,6 +282,17 @@ func (l *Live) finish(e Ending) {
 		}
 	}
 	l.events.End()
+}
+
+// answer adds the final answer, unless it was added while it was made. The caller
+// holds l.mu.
+func (l *Live) answer(text string) {
+	switch {
+	case l.cfg.Function != "" && text != "":
+		l.events.Call(l.cfg.Function, text)
+	case !l.cfg.Steps || l.cfg.Form:
+		l.events.Text(text)
+	}
 }
 
 // object is the response as JSON. One in the background says that it waits for its

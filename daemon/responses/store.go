@@ -69,7 +69,9 @@ func (r *Record) Root() string {
 func (r *Record) Answer() string {
 	var object struct {
 		Output []struct {
-			Content []struct {
+			Type      string `json:"type"`
+			Arguments string `json:"arguments"`
+			Content   []struct {
 				Text string `json:"text"`
 			} `json:"content"`
 		} `json:"output"`
@@ -79,6 +81,9 @@ func (r *Record) Answer() string {
 	}
 	text := ""
 	for _, item := range object.Output {
+		if item.Type == "function_call" {
+			text += item.Arguments
+		}
 		for _, part := range item.Content {
 			text += part.Text
 		}

@@ -44,7 +44,11 @@ def langchain(base_url, api_key, model):
         "conversations": len(conversations),
         "steps": [block["reasoning"] for block in second.content_blocks if block["type"] == "reasoning"],
         "usage": first.usage_metadata["total_tokens"] > 0,
-        "structured": ChatOpenAI(**options).with_structured_output(Report).invoke(FIND) == Report(**REPORT),
+        "structured": [
+            ChatOpenAI(**{**options, "use_responses_api": responses}).with_structured_output(Report, method=method).invoke(FIND)
+            == Report(**REPORT)
+            for responses, method in ((True, "json_schema"), (True, "function_calling"), (False, "function_calling"))
+        ],
         "failed": failure(lambda: ChatOpenAI(**options).invoke(FAIL)),
     }
 
@@ -56,10 +60,11 @@ def pydantic_ai(base_url, api_key, model):
 async def agents(base_url, api_key, model):
     from pydantic_ai import Agent, NativeOutput
     from pydantic_ai.exceptions import ModelHTTPError
-    from pydantic_ai.models.openai import OpenAIResponsesModel
+    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    own = OpenAIResponsesModel(model, provider=OpenAIProvider(base_url=base_url, api_key=api_key))
+    provider = OpenAIProvider(base_url=base_url, api_key=api_key)
+    own, chat = OpenAIResponsesModel(model, provider=provider), OpenAIChatModel(model, provider=provider)
     found = {"texts": [], "conversations": []}
     for settings in ({"openai_previous_response_id": "auto"}, {"openai_conversation_id": "auto"}, {}):
         agent = Agent(own, instructions="Be brief.", model_settings=settings)
@@ -71,8 +76,12 @@ async def agents(base_url, api_key, model):
         found["texts"].append(texts)
         found["conversations"].append(len({m.provider_details["conversation_id"] for m in answers}))
         found["usage"] = first.usage.total_tokens > 0
-    structured = await Agent(own, output_type=NativeOutput(Report)).run(FIND)
-    found["structured"] = structured.output == Report(**REPORT)
+    found["structured"] = [
+        (await Agent(at, output_type=output).run(FIND)).output == Report(**REPORT)
+        for at, output in ((own, NativeOutput(Report)), (own, Report), (chat, Report))
+    ]
+    async with Agent(own, output_type=Report).run_stream(FIND) as streamed:
+        found["structured"].append(await streamed.get_output() == Report(**REPORT))
     try:
         await Agent(own).run(FAIL)
     except ModelHTTPError as error:
