@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"errors"
+	"io/fs"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -9,10 +11,16 @@ import (
 
 // Find is the path of a program: of a name without a slash, what the PATH of env
 // (NAME=value) finds, or that of ohgw where env is nil. Directories of PATH that
-// are not absolute do not count. The error is an [exec.Error].
+// are not absolute do not count. The error names the program once.
 func Find(name string, env []string) (string, error) {
 	switch {
-	case env == nil || runtime.GOOS == "windows" || filepath.IsAbs(name):
+	case filepath.IsAbs(name):
+		path, err := exec.LookPath(name)
+		if missing, ok := errors.AsType[*fs.PathError](err); ok {
+			return path, missing
+		}
+		return path, err
+	case env == nil || runtime.GOOS == "windows":
 		return exec.LookPath(name)
 	case strings.ContainsRune(name, '/'):
 		return name, nil // below the directory in which the program starts

@@ -284,3 +284,15 @@ func TestFindLooksWhereTheProgramWould(t *testing.T) {
 		}
 	}
 }
+
+func TestAMissingProgramIsNamedOnce(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"/no/such/program": "stat /no/such/program: no such file or directory",
+		"no-such-program":  `exec: "no-such-program": executable file not found in $PATH`,
+	} {
+		if _, err := sandbox.Find(name, []string{"PATH=/bin"}); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+	}
+}
