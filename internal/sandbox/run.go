@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -47,6 +48,28 @@ func Run(ctx context.Context, box Box, p Program, out io.Writer, patience time.D
 		return &ExitError{code}
 	}
 	return written
+}
+
+// maxAnswer bounds what Ask returns, in bytes.
+const maxAnswer = 1 << 20
+
+// Ask runs a program of the user outside of any box, and returns the beginning of
+// what it prints. The end of ctx ends it, with what it started.
+func Ask(ctx context.Context, p Program) ([]byte, error) {
+	box := Outside(Off, Mark{})
+	defer func() { _ = box.Close() }()
+	var out beginning
+	err := Run(ctx, box, p, &out, time.Second)
+	return out.Bytes(), err
+}
+
+// beginning keeps as much of an output as Ask returns.
+type beginning struct{ bytes.Buffer }
+
+// Write never fails, so that the program is not stopped.
+func (b *beginning) Write(p []byte) (int, error) {
+	_, _ = b.Buffer.Write(p[:min(len(p), maxAnswer-b.Len())])
+	return len(p), nil
 }
 
 // lastWords is how long output is read that a program in another group holds.

@@ -17,8 +17,6 @@ import (
 const (
 	// limit is how long git may take.
 	limit = 5 * time.Second
-	// maxOutput bounds what git prints, in bytes.
-	maxOutput = 64 << 10
 	// wanted is the pattern of the keys, as git spells them.
 	wanted = `^(user\.(name|email)|init\.defaultbranch|core\.(autocrlf|eol|quotepath))$`
 )
@@ -40,16 +38,13 @@ func Of(ctx context.Context, home string, environ []string) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	box := sandbox.Outside(sandbox.Off, sandbox.Mark{})
-	defer func() { _ = box.Close() }()
-	var out limited
-	err = sandbox.Run(ctx, box, sandbox.Program{
+	listed, err := sandbox.Ask(ctx, sandbox.Program{
 		Args: []string{"git", "config", "--global", "--includes", "--null", "--get-regexp", wanted}, Env: env, Dir: dir,
-	}, &out, time.Second)
+	})
 	if err != nil {
 		return "" // no git, or nothing is set
 	}
-	return Format(out.Bytes())
+	return Format(listed)
 }
 
 // Format writes what git prints with --null as a configuration file. Of a key that
@@ -76,13 +71,4 @@ func Format(listed []byte) string {
 // these cannot be written; git takes none of them in a name.
 func quote(value string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`, "\b", `\b`, "\r", "").Replace(value) + `"`
-}
-
-// limited keeps the beginning of an output.
-type limited struct{ bytes.Buffer }
-
-// Write never fails, so that the program is not stopped.
-func (l *limited) Write(p []byte) (int, error) {
-	_, _ = l.Buffer.Write(p[:min(len(p), maxOutput-l.Len())])
-	return len(p), nil
 }

@@ -24,7 +24,7 @@ import (
 // resolveLimit is for one name: a machine without a network must not wait long.
 const resolveLimit = 5 * time.Second
 
-// maxOutput limits what is read of a tool, and of a file.
+// maxOutput limits what is read of a file.
 const maxOutput = 1 << 20
 
 // question is one preset that is being asked for.
@@ -93,20 +93,7 @@ func (q *question) ask(ctx context.Context, program string, args ...string) (str
 
 // run runs a program and ends it, with what it started, when ctx ends.
 func run(ctx context.Context, dir string, env, args []string) ([]byte, error) {
-	box := sandbox.Outside(sandbox.Off, sandbox.Mark{})
-	defer box.Close()
-	var out limited
-	err := sandbox.Run(ctx, box, sandbox.Program{Args: args, Env: env, Dir: dir}, &out, time.Second)
-	return out.Bytes(), err
-}
-
-// limited keeps the beginning of an output.
-type limited struct{ bytes.Buffer }
-
-// Write never fails, so that the program is not stopped.
-func (l *limited) Write(p []byte) (int, error) {
-	_, _ = l.Buffer.Write(p[:min(len(p), maxOutput-l.Len())])
-	return len(p), nil
+	return sandbox.Ask(ctx, sandbox.Program{Args: args, Env: env, Dir: dir})
 }
 
 // read reads a file of the user or of the system. It is empty if there is no file.
