@@ -127,6 +127,9 @@ type BoxEnv struct {
 	Conversation string // its id
 	Dir          string // its directory, absolute: not for its programs, but for observations in it
 	Workspace    string // absolute
+	// Blocked is told what the box refuses, as soon as that happens. It does not wait.
+	// It may be nil.
+	Blocked func(sandbox.Block)
 }
 
 // ToolEnv is what tools are made of.

@@ -24,7 +24,7 @@ func (b *Backend) tools(ctx context.Context, e ToolEnv, skills []skill.Skill) ([
 		return nil, errors.Join(err, box.Close())
 	}
 	read := skill.Tool(skill.ToolConfig{
-		Skills: skills, Workspace: e.Workspace, Box: box, Env: b.cfg.SkillEnv, Invoked: e.Host.SkillInvoked,
+		Skills: skills, Workspace: e.Workspace, Box: box, Env: sandbox.EnvironOf(box, b.cfg.SkillEnv), Invoked: e.Host.SkillInvoked,
 	})
 	if read != nil {
 		tools = append(tools, read)

@@ -57,6 +57,7 @@ func New(cfg Config) func(context.Context, engine.ToolEnv) ([]tool.Tool, error) 
 	})
 	return func(ctx context.Context, e engine.ToolEnv) ([]tool.Tool, error) {
 		m := maker{cfg: cfg, env: e, pool: pool, shell: shell}
+		m.cfg.Environ = sandbox.EnvironOf(e.Box, cfg.Environ)
 		if err := m.all(ctx); err != nil {
 			for _, t := range m.tools {
 				err = errors.Join(err, t.Close())
