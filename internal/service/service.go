@@ -46,7 +46,10 @@ func Ours(text string) bool { return strings.Contains(text, mark) }
 // extraStop is what ohgw gets beyond its drain before it is killed.
 const extraStop = 15 * time.Second
 
-// SystemdUnit is the service as a unit of a user.
+// SystemdUnit is the service as a unit of a user. It has none of the options that
+// restrict a service: RestrictNamespaces forbids the agent's sandbox, and so do those
+// that cover parts of /proc (ProtectKernelTunables, ProtectKernelLogs, ProtectProc …),
+// as the kernel then refuses a new /proc.
 func SystemdUnit(c Config) string {
 	var b strings.Builder
 	line := func(parts ...string) { b.WriteString(strings.Join(parts, "") + "\n") }
@@ -66,8 +69,10 @@ func SystemdUnit(c Config) string {
 	line("Restart=on-failure")
 	line("RestartSec=2")
 	line("# A wrong command line or config (2), a missing key (4), a daemon that already")
-	line("# runs (6): another start would fail the same way.")
-	line("RestartPreventExitStatus=2 4 6")
+	line("# runs (6), no sandbox (7): another start would fail the same way.")
+	line("RestartPreventExitStatus=2 4 6 7")
+	line("# A program of an agent that uses all memory ends alone.")
+	line("OOMPolicy=continue")
 	line("KillMode=mixed")
 	line("TimeoutStopSec=", strconv.Itoa(int((c.Drain + extraStop).Seconds())))
 	if c.Socket == "" {

@@ -38,8 +38,10 @@ Environment=PATH=/usr/bin
 Restart=on-failure
 RestartSec=2
 # A wrong command line or config (2), a missing key (4), a daemon that already
-# runs (6): another start would fail the same way.
-RestartPreventExitStatus=2 4 6
+# runs (6), no sandbox (7): another start would fail the same way.
+RestartPreventExitStatus=2 4 6 7
+# A program of an agent that uses all memory ends alone.
+OOMPolicy=continue
 KillMode=mixed
 TimeoutStopSec=25
 

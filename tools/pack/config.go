@@ -72,6 +72,13 @@ type pkg struct {
 	RPM         struct {
 		BuildHost string `yaml:"buildhost"`
 	} `yaml:"rpm"`
+	// Overrides are by format.
+	Overrides map[string]struct {
+		Scripts struct {
+			PostInstall string `yaml:"postinstall"`
+			PostRemove  string `yaml:"postremove"`
+		} `yaml:"scripts"`
+	} `yaml:"overrides"`
 }
 
 type content struct {

@@ -3,11 +3,15 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/goreleaser/nfpm/v2/files"
 )
 
 // repository is the top of ours, seen from here.
@@ -153,5 +157,78 @@ func TestArchiveThatHasNoProgramHasNoBill(t *testing.T) {
 	}
 	if err := writeSBOM(path, path+".json"); err == nil {
 		t.Error("writeSBOM() of an archive with neither program nor go.mod is no error")
+	}
+}
+
+// A format without the profile needs no scripts, and the other way round.
+func TestProfileOfAppArmorIsInDebAndRPM(t *testing.T) {
+	t.Parallel()
+	p := &packer{config: theConfig(t), root: repository, facts: facts{Version: "1.2.3", Commit: time.Unix(1, 0)}}
+	for _, format := range p.config.Packages[0].Formats {
+		info := p.describe(p.config.Packages[0], "ohgw", "amd64", format)
+		profile := slices.ContainsFunc(info.Contents, func(f *files.Content) bool { return f.Destination == "/usr/share/ohgw/apparmor" })
+		want := format == "deb" || format == "rpm"
+		if scripts := info.Scripts.PostInstall != "" && info.Scripts.PostRemove != ""; profile != want || scripts != want {
+			t.Errorf("%s: profile %t, scripts %t, want %t", format, profile, scripts, want)
+		}
+	}
+}
+
+// TestProfileIsInstalledWhereItIsUnderstood runs the scripts as dpkg does, with
+// another root directory and a parser that accepts or refuses the profile.
+func TestProfileIsInstalledWhereItIsUnderstood(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no /bin/sh")
+	}
+	root := t.TempDir()
+	bin, shipped, installed := filepath.Join(root, "bin"), filepath.Join(root, "usr/share/ohgw/apparmor"), filepath.Join(root, "etc/apparmor.d/ohgw")
+	text, err := os.ReadFile(filepath.Join(repository, "packaging", "apparmor"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, content := range map[string]string{
+		shipped: string(text),
+		// It says yes to what exists and has the rule, as AppArmor 4.0 does.
+		filepath.Join(bin, "apparmor_parser"): "#!/bin/sh\n[ ! -e \"$DPKG_ROOT/old\" ] && grep -q userns, \"$3\"\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(content), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, step := range []struct {
+		before func() error
+		script string
+		args   []string
+		want   bool // the profile is there
+	}{
+		{nil, "postinstall", []string{"configure"}, false}, // without AppArmor
+		{func() error { return os.MkdirAll(filepath.Dir(installed), 0o755) }, "postinstall", []string{"configure"}, true},
+		{nil, "postinstall", []string{"configure", "1.2.2"}, true},
+		{nil, "postremove", []string{"upgrade", "1.2.4"}, true},
+		{nil, "postremove", []string{"1"}, true},
+		{nil, "postremove", []string{"remove"}, false},
+		{nil, "postremove", []string{"purge"}, false},
+		{func() error { return os.WriteFile(filepath.Join(root, "old"), nil, 0o600) }, "postinstall", []string{"1"}, false},
+		{func() error { return os.Remove(filepath.Join(root, "old")) }, "postinstall", []string{"1"}, true},
+		{nil, "postremove", []string{"0"}, false},
+	} {
+		if step.before != nil {
+			if err := step.before(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cmd := exec.CommandContext(t.Context(), "/bin/sh", append([]string{filepath.Join(repository, "packaging", step.script)}, step.args...)...)
+		cmd.Env = []string{"DPKG_ROOT=" + root, "PATH=" + bin + ":/usr/bin:/bin"}
+		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+			t.Errorf("%s %q: %v: %s", step.script, step.args, err, out)
+		}
+		got, err := os.ReadFile(installed)
+		if (err == nil) != step.want || err == nil && string(got) != string(text) {
+			t.Errorf("%s %q: the profile is %q, %v; want it: %t", step.script, step.args, got, err, step.want)
+		}
 	}
 }

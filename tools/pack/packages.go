@@ -51,17 +51,27 @@ func (p *packer) describe(c pkg, program, arch, format string) *nfpm.Info {
 			FileInfo: &files.ContentFileInfo{Mode: os.FileMode(f.Info.Mode), MTime: p.facts.Commit},
 		})
 	}
+	scripts := c.Overrides[format].Scripts
 	info := &nfpm.Info{
 		Name: c.Name, Arch: arch, Platform: "linux", Version: p.facts.Version, Section: c.Section,
 		Maintainer: c.Maintainer, Description: c.Description, Vendor: c.Vendor, Homepage: c.Homepage, License: c.License,
 		MTime: p.facts.Commit,
 		Overridables: nfpm.Overridables{
 			Recommends: c.Recommends, Suggests: c.Suggests, Umask: os.FileMode(c.Umask), Contents: contents,
-			RPM: nfpm.RPM{BuildHost: c.RPM.BuildHost},
+			RPM:     nfpm.RPM{BuildHost: c.RPM.BuildHost},
+			Scripts: nfpm.Scripts{PostInstall: p.script(scripts.PostInstall), PostRemove: p.script(scripts.PostRemove)},
 		},
 	}
 	if arch == "amd64" {
 		info.Deb.ArchVariant = "v1" // GOAMD64, as GoReleaser says it
 	}
 	return nfpm.WithDefaults(info)
+}
+
+// script is the path of a script; "" stays: there is none.
+func (p *packer) script(file string) string {
+	if file == "" {
+		return ""
+	}
+	return filepath.Join(p.root, filepath.FromSlash(file))
 }

@@ -112,7 +112,7 @@ func explain(err error, read func(string) ([]byte, error)) (reason, fix string) 
 	case errors.Is(err, syscall.ENOSYS):
 		return "this kernel is older than 5.12", "use a newer kernel"
 	case denied && value(appArmor) == "1":
-		return "AppArmor forbids user namespaces to this program", "install ohgw from its package, which has an AppArmor profile"
+		return "AppArmor forbids user namespaces to this program", "install ohgw from its deb or rpm package, which has an AppArmor profile; for other installations see docs/sandbox.md"
 	case denied && value(debian) == "0":
 		return "this system forbids user namespaces (" + debian + " is 0)", "ask the administrator to allow them"
 	case denied && value(namespaces) == "0":
