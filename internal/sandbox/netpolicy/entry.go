@@ -87,6 +87,20 @@ func ParseEntry(text string) (Entry, error) {
 	return e, nil
 }
 
+// ParseGrant reads an entry that a grant may have: a host that can be dialled, and
+// not a preset.
+func ParseGrant(text string) (Entry, error) {
+	e, err := ParseEntry(text)
+	switch {
+	case err != nil:
+		return Entry{}, err
+	case e.Preset != "":
+		return Entry{}, fmt.Errorf("%s is a preset: grant single hosts", e.Preset)
+	}
+	e.From = "grant"
+	return e, allowable(e)
+}
+
 func parsePreset(name string) (Entry, error) {
 	if strings.ContainsAny(name, "@:/") {
 		return Entry{}, errCredentials // of a person who wrote @host or USER:PASSWORD@

@@ -132,14 +132,10 @@ func (p *Policy) addLocal(text string) error {
 
 // Grant allows one more entry, which may not be a preset.
 func (p *Policy) Grant(text string) error {
-	e, err := ParseEntry(text)
-	switch {
-	case err != nil:
+	e, err := ParseGrant(text)
+	if err != nil {
 		return err
-	case e.Preset != "":
-		return fmt.Errorf("%s is a preset: grant single hosts", e.Preset)
 	}
-	e.From = "grant"
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.add(&p.allow, e, true)

@@ -153,9 +153,15 @@ var system = []string{"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64
 // systemRoots are directories that hold the trees of everybody.
 var systemRoots = []string{"/home", "/mnt", "/media", "/opt", "/srv", "/tmp", "/var", "/var/lib", "/var/tmp", "/Users"}
 
+// OfSystem reports whether a directory or a file belongs to the whole system, so
+// that no policy may make it writable.
+func OfSystem(at string) bool {
+	return at == "/" || slices.ContainsFunc(system, func(dir string) bool { return Within(dir, at) }) || slices.Contains(systemRoots, at)
+}
+
 func (p *Policy) checkWritable() error {
 	for _, tree := range append([]string{p.Workspace, p.Home}, p.Write...) {
-		if slices.ContainsFunc(system, func(dir string) bool { return Within(dir, tree) }) || slices.Contains(systemRoots, tree) {
+		if OfSystem(tree) {
 			return fmt.Errorf("policy: %s belongs to the system and cannot be writable", tree)
 		}
 	}
