@@ -148,10 +148,16 @@ func checkPath(name, at string) error {
 
 // system are the trees that programs of the whole system are in: none of them may
 // be written, and what the box has of its own is there.
-var system = []string{"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr"}
+var system = []string{
+	"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr",
+	"/Library", "/System", "/private/etc",
+}
 
 // systemRoots are directories that hold the trees of everybody.
-var systemRoots = []string{"/home", "/mnt", "/media", "/opt", "/srv", "/tmp", "/var", "/var/lib", "/var/tmp", "/Users"}
+var systemRoots = []string{
+	"/home", "/mnt", "/media", "/opt", "/srv", "/tmp", "/var", "/var/lib", "/var/tmp",
+	"/Applications", "/Users", "/Volumes", "/private", "/private/tmp", "/private/var", "/private/var/tmp",
+}
 
 // OfSystem reports whether a directory or a file belongs to the whole system, so
 // that no policy may make it writable.
