@@ -2,7 +2,9 @@ package sandbox_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -43,13 +45,34 @@ func confined(t *testing.T, dir string) sandbox.Files {
 	return files
 }
 
+// opener opens files in one way.
+type opener func(t *testing.T, dir string) sandbox.Files
+
+// confinedFiles and allFiles are the ways to open files, by name. The contract of
+// [sandbox.Files] is the same for all of them.
+func confinedFiles() map[string]opener {
+	return withBox(map[string]opener{"confined": confined}, true)
+}
+
+func allFiles() map[string]opener {
+	all := withBox(map[string]opener{"unconfined": func(*testing.T, string) sandbox.Files { return sandbox.Unconfined() }}, false)
+	maps.Copy(all, confinedFiles())
+	return all
+}
+
+// withBox adds the files of a box, if there are boxes here.
+func withBox(openers map[string]opener, confined bool) map[string]opener {
+	if boxed := inBox(confined); boxed != nil {
+		openers[fmt.Sprintf("in a box, confined: %v", confined)] = boxed
+	}
+	return openers
+}
+
 func TestFilesReadReplaceAndCreate(t *testing.T) {
 	t.Parallel()
-	for name, open := range map[string]func(dir string) sandbox.Files{
-		"confined": func(dir string) sandbox.Files { return confined(t, dir) }, "unconfined": func(string) sandbox.Files { return sandbox.Unconfined() },
-	} {
+	for name, open := range allFiles() {
 		dir, file := tree(t)
-		files := open(dir)
+		files := open(t, dir)
 		data, info, err := files.Read(file, 3)
 		if err != nil || string(data) != "old" {
 			t.Fatalf("%s: %q, %v", name, data, err)
@@ -82,9 +105,19 @@ func isSize(err error) bool {
 
 func TestConfinedFilesRefuseWhatIsOutside(t *testing.T) {
 	t.Parallel()
+	for name, open := range confinedFiles() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			refuseOutside(t, open)
+		})
+	}
+}
+
+func refuseOutside(t *testing.T, open opener) {
+	t.Helper()
 	dir, _ := tree(t)
 	_, outside := tree(t)
-	files := confined(t, dir)
+	files := open(t, dir)
 	_, info, err := sandbox.Unconfined().Read(outside, 10)
 	if err != nil {
 		t.Fatal(err)
@@ -107,29 +140,59 @@ func TestConfinedFilesRefuseWhatIsOutside(t *testing.T) {
 	if _, _, err := files.Read(link, 10); err == nil {
 		t.Error("a link leads outside")
 	}
-	if err := os.Symlink(filepath.Join(dir, "nothing"), filepath.Join(dir, "dangling")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := files.Real(filepath.Join(dir, "dangling")); !errors.Is(err, sandbox.ErrDangling) {
-		t.Error(err)
+}
+
+func TestFilesSayWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	for name, open := range allFiles() {
+		dir, file := tree(t)
+		files := open(t, dir)
+		missing := filepath.Join(dir, "missing")
+		if real, err := files.Real(missing); real != missing || err != nil {
+			t.Errorf("%s: %q, %v", name, real, err)
+		}
+		_, realErr := files.Real(filepath.Join(missing, "file"))
+		_, statErr := files.Stat(missing)
+		_, _, readErr := files.Read(missing, 10)
+		_, listErr := files.List(missing)
+		for op, err := range map[string]error{"real": realErr, "stat": statErr, "read": readErr, "list": listErr} {
+			if !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s: %s: %v", name, op, err)
+			}
+		}
+		if _, err := files.List(file); err == nil {
+			t.Errorf("%s: a file has entries", name)
+		}
+		link, dangling := filepath.Join(dir, "link"), filepath.Join(dir, "dangling")
+		if err := errors.Join(os.Symlink("file", link), os.Symlink(missing, dangling)); err != nil {
+			t.Skip(err)
+		}
+		if real, err := files.Real(link); real != file || err != nil {
+			t.Errorf("%s: %q, %v", name, real, err)
+		}
+		if _, err := files.Real(dangling); !errors.Is(err, sandbox.ErrDangling) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
 func TestReplaceLeavesTheOtherNamesOfAFile(t *testing.T) {
 	t.Parallel()
-	dir, _ := tree(t)
-	_, outside := tree(t)
-	link := filepath.Join(dir, "link")
-	if err := os.Link(outside, link); err != nil {
-		t.Skip(err)
-	}
-	files := confined(t, dir)
-	_, info, err := files.Read(link, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := files.Replace(link, []byte("new"), info); err != nil || content(t, link) != "new" || content(t, outside) != "old" {
-		t.Errorf("%v; outside: %q", err, content(t, outside))
+	for name, open := range allFiles() {
+		dir, _ := tree(t)
+		_, outside := tree(t)
+		link := filepath.Join(dir, "link")
+		if err := os.Link(outside, link); err != nil {
+			t.Skip(err)
+		}
+		files := open(t, dir)
+		_, info, err := files.Read(link, 10)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if err := files.Replace(link, []byte("new"), info); err != nil || content(t, link) != "new" || content(t, outside) != "old" {
+			t.Errorf("%s: %v; outside: %q", name, err, content(t, outside))
+		}
 	}
 }
 

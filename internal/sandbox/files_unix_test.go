@@ -30,9 +30,12 @@ func TestOnlyRegularFilesAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	for _, path := range []string{pipe, socket, os.DevNull, dir} {
-		if _, _, err := sandbox.Unconfined().Read(path, 10); !errors.Is(err, sandbox.ErrNotRegular) {
-			t.Errorf("%s: %v", path, err)
+	for name, open := range withBox(map[string]opener{"unconfined": func(*testing.T, string) sandbox.Files { return sandbox.Unconfined() }}, false) {
+		files := open(t, dir)
+		for _, path := range []string{pipe, socket, os.DevNull, dir} {
+			if _, _, err := files.Read(path, 10); !errors.Is(err, sandbox.ErrNotRegular) {
+				t.Errorf("%s: %s: %v", name, path, err)
+			}
 		}
 	}
 }

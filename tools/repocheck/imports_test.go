@@ -90,8 +90,9 @@ var rules = []rule{
 		why: "the agent's programs start in a sandbox.Box, and the engine knows the seam of the sandbox only",
 		in:  []string{"agentapi/engine"},
 		deny: []string{
-			"os/exec", "./internal/sandbox/addresses", "./internal/sandbox/boxes", "./internal/sandbox/gitguard", "./internal/sandbox/inside",
-			"./internal/sandbox/netgate", "./internal/sandbox/netpolicy", "./internal/sandbox/policy", "./internal/sandbox/probe", "./internal/sandbox/seccomp",
+			"os/exec", "./internal/sandbox/addresses", "./internal/sandbox/boxes", "./internal/sandbox/boxfiles", "./internal/sandbox/gitguard",
+			"./internal/sandbox/inside", "./internal/sandbox/netgate", "./internal/sandbox/netpolicy", "./internal/sandbox/policy",
+			"./internal/sandbox/probe", "./internal/sandbox/seccomp",
 		},
 	},
 	{

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
+	"github.com/ohgw/ohgw/internal/sandbox/boxfiles"
 	"github.com/ohgw/ohgw/internal/sandbox/inside"
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
 	"github.com/ohgw/ohgw/internal/sandbox/probe"
@@ -21,6 +22,9 @@ import (
 func TestMain(m *testing.M) {
 	if inside.Wanted(os.Args) {
 		os.Exit(inside.Main(os.Args))
+	}
+	if boxfiles.Wanted(os.Args) {
+		os.Exit(boxfiles.Main())
 	}
 	if root := os.Getenv(doomedVariable); root != "" {
 		doomed(root)
