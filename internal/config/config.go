@@ -45,6 +45,10 @@ type Config struct {
 	Limits       Limits
 	Client       Client
 	Chat         Chat
+	Sandbox      Sandbox
+	// Workspaces are the settings of the sandbox for single workspaces, by path:
+	// absolute, or with "~/".
+	Workspaces map[string]Sandbox
 }
 
 // AgentServer is which OpenHands agent-server to use.
@@ -112,6 +116,9 @@ func Default() Config {
 		Housekeeping: "llm",
 		WorkspacePer: "conversation",
 		Chat:         Chat{Theme: "auto", Notify: true},
-		Limits:       Limits{Body: 32 << 20, Messages: 2000, Message: 1 << 20, Images: 16},
+		Sandbox: Sandbox{
+			Mode: "on", Minimum: "reduced", OnBlock: "report", Git: "guarded", Network: allowList, Allow: []string{"@packages"}, Processes: 4096,
+		},
+		Limits: Limits{Body: 32 << 20, Messages: 2000, Message: 1 << 20, Images: 16},
 	}
 }

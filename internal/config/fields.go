@@ -11,6 +11,9 @@ const (
 	ClientSection Section = "client" // the commands that ask a running daemon
 	ChatSection   Section = "chat"   // ohgw chat on a terminal
 	KeySection    Section = "keys"   // whatever needs the LLM keys: serve, too
+
+	// SandboxSection is for the commands that run the embedded agent.
+	SandboxSection Section = "sandbox"
 )
 
 // The setting that says where the LLM keys are, and its choices.
@@ -33,11 +36,21 @@ type Field struct {
 	min   int                          // smallest number
 	check func(string) (string, error) // of each text; gives its normal form
 	path  bool                         // a path, which may be relative to where it is written
+	tilde bool                         // a path that may begin with "~/", for whoever knows the home directory
+	adds  bool                         // the flag adds to the list of the other sources
 	at    func(*Config) any            // pointer to the value
+
+	// A flag can be for two settings: shared is the flag of the other one, and takes
+	// says which values are for this one. Nil is all.
+	shared string
+	takes  func(string) bool
 }
 
 // Fields is the table of all settings, in the order in which they are shown.
-func Fields() []Field { //nolint:funlen // A table is as long as it is.
+func Fields() []Field { return append(generalFields(), sandboxFields()...) }
+
+// generalFields are the settings outside of tables for workspaces.
+func generalFields() []Field { //nolint:funlen // A table is as long as it is.
 	return []Field{
 		{
 			Flag: "addr", Env: "OHGW_ADDR", Key: "addr", Arg: "HOST:PORT", Section: ServeSection,

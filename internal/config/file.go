@@ -22,26 +22,35 @@ const fileVersion = 1
 
 const versionKey = "version"
 
-// readFile returns the values of the config file by key, with dots for tables.
-func readFile(path string, named bool) (map[string]any, error) {
+// contents are those of the config file.
+type contents struct {
+	values     map[string]any            // by key, with dots for tables
+	workspaces map[string]map[string]any // of the sandbox: by workspace, then by key without "sandbox."
+}
+
+// readFile reads the config file. found is false for a file that need not exist.
+func readFile(path string, named bool) (c contents, found bool, err error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) && !named {
-		return nil, nil
+		return c, false, nil
 	}
 	if err != nil {
-		return nil, unreadable(path, err)
+		return c, false, unreadable(path, err)
 	}
 	var tree map[string]any
 	if _, err := toml.Decode(string(text), &tree); err != nil {
-		return nil, broken(path, err)
+		return c, false, broken(path, err)
 	}
 	if err := checkVersion(path, tree[versionKey]); err != nil {
-		return nil, err
+		return c, false, err
 	}
 	delete(tree, versionKey)
-	values := map[string]any{}
-	flatten("", tree, values)
-	return values, checkKeys(path, values)
+	if c.workspaces, err = cutWorkspaces(path, tree); err != nil {
+		return c, false, err
+	}
+	c.values = map[string]any{}
+	flatten("", tree, c.values)
+	return c, true, checkKeys(path, "", c.values, Fields())
 }
 
 func flatten(prefix string, tree, into map[string]any) {
@@ -74,10 +83,11 @@ func checkVersion(path string, v any) error {
 }
 
 // checkKeys refuses keys that no setting has: a mistyped key would otherwise
-// be a setting that silently does not hold.
-func checkKeys(path string, values map[string]any) error {
-	known := make([]string, 0, len(values))
-	for _, f := range Fields() {
+// be a setting that silently does not hold. The keys of values have table before
+// them in the file.
+func checkKeys(path, table string, values map[string]any, fields []Field) error {
+	known := make([]string, 0, len(fields))
+	for _, f := range fields {
 		known = append(known, f.Key)
 	}
 	var unknown, hints []string
@@ -90,10 +100,11 @@ func checkKeys(path string, values map[string]any) error {
 		return nil
 	}
 	slices.Sort(unknown)
-	for _, key := range unknown {
-		if near := nearestKey(key, known); near != "" {
+	for i, key := range unknown {
+		if near := nearestKey(key, fields, known); near != "" {
 			hints = append(hints, near)
 		}
+		unknown[i] = table + key
 	}
 	hint := "ohgw config show lists all keys"
 	if len(hints) > 0 {
@@ -111,9 +122,9 @@ func checkKeys(path string, values map[string]any) error {
 }
 
 // nearestKey also knows the names of flags, which have dashes for underscores.
-func nearestKey(key string, known []string) string {
-	for _, f := range Fields() {
-		if f.Flag == strings.ReplaceAll(key, "_", "-") {
+func nearestKey(key string, fields []Field, known []string) string {
+	for _, f := range fields {
+		if f.Flag != "" && f.Flag == strings.ReplaceAll(key, "_", "-") {
 			return f.Key
 		}
 	}

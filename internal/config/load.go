@@ -1,12 +1,15 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/sandbox/netpolicy"
 )
 
 // Source is where settings are looked for.
@@ -52,6 +55,14 @@ type Settings struct {
 	Found bool   // whether it is there
 
 	origins map[string]Origin // by key; what is missing is a default
+	added   map[string]added  // by key: lists that flags added to
+	inside  []WorkspaceField
+}
+
+// added is what flags added to a list.
+type added struct {
+	items []string // in their normal form
+	to    Origin   // where the rest of the list came from
 }
 
 // Origin reports where the setting with that key came from.
@@ -62,20 +73,40 @@ func (s *Settings) Origin(key string) Origin {
 	return Origin{Kind: FromDefault}
 }
 
+// SourceOf names where an item of the list with that key came from, for an error:
+// "--sandbox-write", "OHGW_SANDBOX_WRITE" or "sandbox.files.write in PATH". For a
+// setting that is not a list, item is empty.
+func (s *Settings) SourceOf(key, item string) string {
+	o := s.Origin(key)
+	if a, ok := s.added[key]; ok && !slices.Contains(a.items, item) {
+		o = a.to
+	}
+	switch o.Kind {
+	case FromFile:
+		return key + " in " + o.Name
+	case FromFlag, FromEnv:
+		return o.Name
+	}
+	return key
+}
+
 // Load collects the settings. Every error is a [fault.Error] that names what
 // is wrong where.
 func Load(src Source) (*Settings, error) {
-	file, err := readFile(src.File, src.Named)
+	file, found, err := readFile(src.File, src.Named)
 	if err != nil {
 		return nil, err
 	}
-	s := &Settings{Config: Default(), File: src.File, Found: file != nil, origins: map[string]Origin{}}
+	s := &Settings{Config: Default(), File: src.File, Found: found, origins: map[string]Origin{}, added: map[string]added{}}
 	for _, f := range Fields() {
-		if err := s.take(f, src, file); err != nil {
+		if err := s.take(f, src, file.values); err != nil {
 			return nil, err
 		}
 	}
-	return s, nil
+	if err := s.takeWorkspaces(file.workspaces); err != nil {
+		return nil, err
+	}
+	return s, s.checkNetworkFlag(src.Flags[networkFlag])
 }
 
 // take gives one field the value of its strongest source. The weaker ones are
@@ -100,33 +131,79 @@ func (s *Settings) take(f Field, src Source, file map[string]any) error {
 			return invalid(f.Env, v, err)
 		}
 	}
-	if texts, ok := src.Flags[f.Flag]; ok && f.Flag != "" {
-		if err := s.put(f, Origin{FromFlag, "--" + f.Flag}, texts); err != nil {
-			return invalid("--"+f.Flag, strings.Join(texts, ","), err)
+	if name, texts := f.given(src.Flags); len(texts) > 0 {
+		if err := s.putFlag(f, Origin{FromFlag, "--" + name}, texts); err != nil {
+			return invalid("--"+name, strings.Join(texts, ","), err)
 		}
 	}
 	return nil
 }
 
-func (s *Settings) put(f Field, from Origin, texts []string) error {
-	if f.path && texts[0] != "" {
-		p, err := absolute(texts[len(texts)-1], from)
-		if err != nil {
-			return err
-		}
-		texts = []string{p}
+// given is the flag of a setting, and what the command line says with it.
+func (f Field) given(flags map[string][]string) (name string, texts []string) {
+	name = cmp.Or(f.Flag, f.shared)
+	if name == "" {
+		return "", nil
 	}
-	if err := f.set(&s.Config, texts); err != nil {
+	texts = slices.Clone(flags[name])
+	if f.takes != nil {
+		texts = slices.DeleteFunc(texts, func(text string) bool { return !f.takes(text) })
+	}
+	return name, texts
+}
+
+// putFlag gives a field the value of its flag.
+func (s *Settings) putFlag(f Field, from Origin, texts []string) error {
+	if !f.adds {
+		return s.put(f, from, texts)
+	}
+	var flag Config
+	if err := f.put(&flag, from, texts); err != nil {
+		return err
+	}
+	items := *f.at(&flag).(*[]string)
+	list := f.at(&s.Config).(*[]string)
+	for _, item := range items {
+		if !slices.Contains(*list, item) {
+			*list = append(slices.Clip(*list), item)
+		}
+	}
+	s.added[f.Key] = added{items: items, to: s.Origin(f.Key)}
+	s.origins[f.Key] = from
+	return nil
+}
+
+func (s *Settings) put(f Field, from Origin, texts []string) error {
+	if err := f.put(&s.Config, from, texts); err != nil {
 		return err
 	}
 	s.origins[f.Key] = from
 	return nil
 }
 
+// put gives the setting in c the value that texts from there say.
+func (f Field) put(c *Config, from Origin, texts []string) error {
+	if f.path {
+		texts = slices.Clone(texts)
+		for i, text := range texts {
+			var err error
+			if texts[i], err = f.absolute(text, from); err != nil {
+				return err
+			}
+		}
+	}
+	return f.set(c, texts)
+}
+
 // absolute takes a path relative to the config file that it stands in, else to
-// the working directory.
-func absolute(path string, from Origin) (string, error) {
-	if strings.HasPrefix(path, "~") {
+// the working directory. No path stays none.
+func (f Field) absolute(path string, from Origin) (string, error) {
+	switch {
+	case path == "", f.tilde && (path == "~" || strings.HasPrefix(path, "~/")):
+		return path, nil
+	case f.tilde && strings.HasPrefix(path, "~"):
+		return "", saidError{netpolicy.Quote(path) + " is another user's home directory: write the full path; only ~/ is expanded"}
+	case strings.HasPrefix(path, "~"):
 		return "", errors.New("write the full path; ~ is not expanded")
 	}
 	if from.Kind == FromFile && !filepath.IsAbs(path) {
@@ -149,8 +226,11 @@ func split(s string) []string {
 // invalid is the error for one value. A value that holds a secret is not said.
 func invalid(name, value string, err error) error {
 	msg := fmt.Sprintf("%s is %q", name, value)
-	if errors.Is(err, errSecret) {
+	switch {
+	case errors.Is(err, errSecret):
 		msg = name + " holds a password"
+	case errors.Is(err, errSaid):
+		msg = name
 	}
 	return &fault.Error{Msg: "invalid setting: " + msg, Hint: err.Error(), Code: fault.Usage}
 }

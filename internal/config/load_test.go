@@ -107,6 +107,35 @@ time = "5m"
 conversations = 7
 memory = "64MiB"
 
+[sandbox]
+mode = "external"
+minimum = "full"
+on_block = "ask"
+git = "open"
+strict = true
+limits.processes = 9
+
+[sandbox.files]
+write = ["out", "~/data"]
+read = ["~"]
+hide = ["/srv/a"]
+protect = ["/srv/b"]
+
+[sandbox.network]
+mode = "off"
+allow = ["Example.COM.", "*.example.org", "db.example:5432", "@GO"]
+deny = ["B\u00fccher.example"]
+local = ["5432"]
+
+[sandbox.sockets]
+allow = ["docker", "~/s"]
+
+[sandbox.env]
+pass = ["NODE_OPTIONS"]
+
+[sandbox.workspace."~/src/app"]
+network.allow = ["@github"]
+
 [client]
 url = "http://localhost:1234"
 
@@ -137,6 +166,13 @@ mouse = true
 		Idle:   config.Idle{Time: 5 * time.Minute, Max: 7, Memory: 64 << 20},
 		Client: config.Client{URL: "http://localhost:1234"},
 		Chat:   config.Chat{Theme: "light", Mouse: true, Vim: true},
+		Sandbox: config.Sandbox{
+			Mode: "external", Minimum: "full", OnBlock: "ask", Git: "open", Strict: true,
+			Write: []string{filepath.Join(filepath.Dir(path), "out"), "~/data"}, Read: []string{"~"}, Hide: []string{"/srv/a"}, Protect: []string{"/srv/b"},
+			Network: "off", Allow: []string{"example.com", "*.example.org", "db.example:5432", "@go"}, Deny: []string{"xn--bcher-kva.example"},
+			Local: []string{"5432"}, Sockets: []string{"docker", "~/s"}, Pass: []string{"NODE_OPTIONS"}, Processes: 9,
+		},
+		Workspaces: map[string]config.Sandbox{"~/src/app": {Allow: []string{"@github"}}},
 	}
 	if diff := cmp.Diff(want, got.Config); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -322,6 +358,7 @@ func FuzzFile(f *testing.F) {
 	f.Add([]byte("addr = \"127.0.0.1:1\"\n[limits]\nbody = \"1MiB\""))
 	f.Add([]byte("allow_host = [\"a\"]\nmax_runs = 1e3"))
 	f.Add([]byte("version = 2"))
+	f.Add([]byte("[sandbox.workspace.\"~/a\"]\nnetwork.allow = [\"@go\"]\nfiles = {write = [\"~\"]}"))
 	f.Add([]byte("\xef\xbb\xbfaddr = 1"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		path := filepath.Join(t.TempDir(), "config.toml")
@@ -336,7 +373,7 @@ func FuzzFile(f *testing.F) {
 		// What was taken can be given back as flags.
 		flags := map[string][]string{}
 		for _, field := range config.Fields() {
-			if v := field.Text(s.Config); field.Flag != "" && v != "" {
+			if v := field.Text(s.Config); field.Flag != "" && v != "" && field.Section != config.SandboxSection {
 				flags[field.Flag] = []string{v}
 				if field.Repeats() {
 					flags[field.Flag] = strings.Split(v, ",")
@@ -348,6 +385,7 @@ func FuzzFile(f *testing.F) {
 			t.Fatalf("the flags %v of an accepted file are refused: %v", flags, err)
 		}
 		again.AgentServer.KeyFile, again.AgentServer.LLM = s.AgentServer.KeyFile, s.AgentServer.LLM // have no flags
+		again.Sandbox, again.Workspaces = s.Sandbox, s.Workspaces                                   // flags add to these
 		if diff := cmp.Diff(s.Config, again.Config, cmp.FilterValues(bothEmpty, cmp.Ignore())); diff != "" {
 			t.Errorf("-file +flags:\n%s", diff)
 		}
