@@ -137,6 +137,10 @@ func (a *answer) end(ctx context.Context) ending {
 	if e.status != "" {
 		a.x.note(slog.String("run_status", e.status))
 	}
+	e = e.tellBlocked()
+	if n := len(e.blocked); n > 0 && !a.x.started() {
+		a.x.Header().Set(headerBlocked, strconv.Itoa(n))
+	}
 	if e.problem == nil {
 		e.notice = strings.Trim(a.note+"\n\n"+e.notice, "\n")
 		return e

@@ -134,6 +134,7 @@ func (d *Daemon) receive(x *exchange, r *http.Request, c *call) (profile *agenta
 		d.models.doubt(r.Context(), problem)
 		return nil, nil, problem
 	}
+	x.Header().Set(headerSandbox, d.sandboxStatus(r.Context()).Level)
 	return &p, found, nil
 }
 

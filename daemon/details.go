@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/daemon/openai"
 )
@@ -14,13 +15,14 @@ const maxActions = 4 << 20
 // detail is what a client that wants details is told about an update, as a JSON
 // object in one line; nil if there is nothing.
 func (a *answer) detail(u turn.Update) []byte {
-	if !a.call.options.details || u.Call == nil && u.Retry == nil {
+	if !a.call.options.details || u.Call == nil && u.Retry == nil && u.Block == nil {
 		return nil
 	}
 	return oneLine(struct {
-		Action *turn.Call  `json:"action,omitempty"`
-		Retry  *turn.Retry `json:"retry,omitempty"`
-	}{u.Call, u.Retry})
+		Action  *turn.Call      `json:"action,omitempty"`
+		Retry   *turn.Retry     `json:"retry,omitempty"`
+		Sandbox *agentapi.Block `json:"sandbox,omitempty"`
+	}{u.Call, u.Retry, u.Block})
 }
 
 // oneLine is v as JSON without escapes that only browsers need.

@@ -24,6 +24,8 @@ const (
 	headerDetails      = "X-OpenHands-Details"
 	headerWorkspace    = "X-OpenHands-Workspace"
 	headerConfirmation = "X-OpenHands-Confirmation"
+	headerSandbox      = "X-OpenHands-Sandbox"
+	headerBlocked      = "X-OpenHands-Sandbox-Blocked"
 )
 
 // exchange is one request and its answer. It is the ResponseWriter that all

@@ -96,7 +96,7 @@ func cors(h http.Header, origin string) {
 	h.Add("Vary", "Origin")
 	h.Set("Access-Control-Expose-Headers", strings.Join([]string{
 		"X-Request-Id", headerConversation, headerRunStatus, "Retry-After", "openai-processing-ms",
-		headerIgnored, headerReplayed, headerReconciled, headerTask, "Idempotency-Replayed",
+		headerIgnored, headerReplayed, headerReconciled, headerTask, headerSandbox, headerBlocked, "Idempotency-Replayed",
 	}, ", "))
 }
 

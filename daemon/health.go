@@ -20,6 +20,7 @@ type Health struct {
 
 	Workspace    *WorkspaceHealth    `json:"workspace,omitempty"`
 	Confirmation *ConfirmationHealth `json:"confirmation,omitempty"`
+	Sandbox      *SandboxHealth      `json:"sandbox,omitempty"`
 }
 
 // BackendHealth is what runs the agents.
@@ -30,6 +31,17 @@ type BackendHealth struct {
 	Why     string   `json:"why"`     // it was chosen
 	Missing []string `json:"missing"` // what this version lacks
 	Error   string   `json:"error"`   // why it cannot be used now; empty when it can
+}
+
+// SandboxHealth is the sandbox of new conversations.
+type SandboxHealth struct {
+	// Level is "full", "reduced", "external" or "off"; "backend" where the backend
+	// runs the agents' commands, and ohgw does not know how.
+	Level    string   `json:"level"`
+	Reason   string   `json:"reason,omitempty"` // why it is not full
+	Fix      string   `json:"fix,omitempty"`    // what to do about that
+	Landlock int      `json:"landlock"`         // its ABI; 0: not used
+	Open     []string `json:"open"`             // what is open beyond the workspace
 }
 
 // StorageHealth is how the state directory is.
@@ -78,6 +90,9 @@ func (d *Daemon) health() handler {
 		h.Storage, h.Runs = d.state.health(), &runs
 		h.Workspace = d.workspaceHealth(ctx, client)
 		h.Confirmation = d.confirmationHealth(client)
+		box := d.sandboxStatus(ctx)
+		h.Sandbox = &SandboxHealth{Level: box.Level, Reason: box.Reason, Fix: box.Fix, Landlock: box.Landlock, Open: append([]string{}, box.Open...)}
+		x.Header().Set(headerSandbox, box.Level)
 		return x.encode(h)
 	}
 }

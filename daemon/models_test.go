@@ -442,6 +442,7 @@ func TestHealthTellsAClientWithAKeyEverything(t *testing.T) {
 			Choose: []string{}, Reason: "This API key may not choose the directory of a conversation; create one that may with ohgw tokens create NAME --workspace DIR.",
 		},
 		Confirmation: &daemon.ConfirmationHealth{},
+		Sandbox:      &daemon.SandboxHealth{Level: "backend", Open: []string{}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

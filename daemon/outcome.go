@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/daemon/openai"
 )
@@ -41,6 +42,7 @@ type ending struct {
 	// context and actions are for clients that want details.
 	context openai.Context
 	actions []json.RawMessage
+	blocked []agentapi.Block // what the sandbox refused
 }
 
 // endingOf reads the end of a turn.
@@ -48,8 +50,9 @@ func endingOf(res turn.Result, err error) ending {
 	u := res.Usage
 	e := ending{
 		status: statusFinished, finish: openai.FinishStop, answer: res.Answer,
-		usage: openai.NewUsage(u.PromptTokens, u.CompletionTokens, u.CachedTokens, u.ReasoningTokens),
-		cost:  math.Round(u.Cost*1e9) / 1e9, // it is a difference, with the noise of one
+		usage:   openai.NewUsage(u.PromptTokens, u.CompletionTokens, u.CachedTokens, u.ReasoningTokens),
+		cost:    math.Round(u.Cost*1e9) / 1e9, // it is a difference, with the noise of one
+		blocked: res.Blocked,
 	}
 	if err != nil {
 		e.problem = explain(err)
@@ -180,11 +183,11 @@ func (e ending) added() string {
 // Before is how much of the streamed text is not the answer.
 func (e ending) extension(before int) *openai.Extension {
 	told := !e.form || e.notice == "" || e.refusal() != "" // the notice has another place
-	if told && e.status == statusFinished && e.cost == 0 && before == 0 && e.context == (openai.Context{}) && len(e.actions) == 0 {
+	if told && e.status == statusFinished && e.cost == 0 && before == 0 && e.context == (openai.Context{}) && len(e.actions)+len(e.blocked) == 0 {
 		return nil
 	}
 	return &openai.Extension{
 		RunStatus: e.status, Message: e.notice, TextBefore: before, Cost: e.cost, Waiting: e.waiting,
-		Context: e.context, Actions: e.actions,
+		Context: e.context, Actions: e.actions, Blocked: encodeBlocks(e.blocked),
 	}
 }

@@ -28,6 +28,7 @@ func concludeResponse(codex bool, form *openai.Format) func(turn.Result, error) 
 		if form != nil {
 			e = e.formed(form)
 		}
+		e = e.tellBlocked()
 		end := responses.Ending{
 			Status: openai.ResponseCompleted, Answer: e.answer, Notice: e.added(), Usage: e.usage, Extension: e.extension(0),
 		}

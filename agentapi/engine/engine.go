@@ -45,6 +45,12 @@ type Config struct {
 	// programs run outside of every sandbox. An error ends the run that needs the
 	// tools; the next one asks again.
 	Boxes func(ctx context.Context, e BoxEnv) (sandbox.Box, error)
+	// Sandbox says which boxes Boxes makes; it does not wait. Nil: none that takes
+	// anything away.
+	Sandbox func() agentapi.SandboxStatus
+	// Allow answers what the box of a conversation has refused; the conversation
+	// need not be open. Nil: such answers are agentapi.ErrUnsupported.
+	Allow func(ctx context.Context, e BoxEnv, g agentapi.Grant) error
 	// Settings are those of OpenHands; asked for each new conversation. Nil:
 	// the defaults.
 	Settings func(ctx context.Context) (Settings, error)

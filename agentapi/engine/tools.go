@@ -11,12 +11,20 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
+// explainer is a box that knows whether it refuses a path, and why.
+type explainer interface {
+	Explain(path string) (sandbox.Block, bool)
+}
+
 // tools makes the tools of a conversation, and the box in which they run programs.
 // The last one closes the box.
 func (b *Backend) tools(ctx context.Context, e ToolEnv, skills []skill.Skill) ([]tool.Tool, error) {
-	box, err := b.cfg.Boxes(ctx, BoxEnv{Conversation: e.Conversation, Dir: e.Dir, Workspace: e.Workspace})
+	box, err := b.cfg.Boxes(ctx, BoxEnv{Conversation: e.Conversation, Dir: e.Dir, Workspace: e.Workspace, Blocked: e.Host.Blocked})
 	if err != nil {
 		return nil, err
+	}
+	if b, ok := box.(explainer); ok {
+		e.Host.ExplainPaths(b.Explain)
 	}
 	e.Box = box
 	tools, err := b.cfg.NewTools(ctx, e)

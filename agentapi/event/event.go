@@ -70,7 +70,7 @@ func (e Event) Persisted() bool {
 	case *Delta, *ServerError:
 		return false
 	case *StateUpdate:
-		return b.Key != KeyFullState && b.Key != KeyRetry
+		return b.Key != KeyFullState && b.Key != KeyRetry && b.Key != KeyBlock
 	default:
 		return true
 	}

@@ -375,3 +375,24 @@ func BenchmarkDecodeDelta(b *testing.B) {
 		}
 	}
 }
+
+// The target is what an attacker's text has made the agent ask for, and the command
+// is pasted into the user's shell.
+func TestTheCommandOfABlockIsQuoted(t *testing.T) {
+	t.Parallel()
+	for allow, want := range map[string]string{
+		"net api.example.com":       "ohgw sandbox allow net api.example.com",
+		"net *.example.com":         "ohgw sandbox allow net '*.example.com'",
+		"write /srv/a b":            "ohgw sandbox allow write '/srv/a b'",
+		"write /srv/$(reboot)`id`;": "ohgw sandbox allow write '/srv/$(reboot)`id`;'",
+		"read /srv/it's":            `ohgw sandbox allow read '/srv/it'\''s'`,
+		"read /srv/a\nreboot":       "",
+		"read /srv/\u202ea":         "",
+		"":                          "",
+		"net":                       "",
+	} {
+		if got := (event.Block{Allow: allow}).Command(); got != want {
+			t.Errorf("%q: %q, want %q", allow, got, want)
+		}
+	}
+}

@@ -15,6 +15,9 @@ const (
 	// KeyRetry marks a [Retry] of the embedded engine. It is published and never
 	// stored: no other program reads it.
 	KeyRetry = "ohgw.retry"
+	// KeyBlock marks a [Block] of the embedded engine. Like a retry it is published
+	// and never stored.
+	KeyBlock = "ohgw.sandbox"
 	// KeyStats marks new statistics, after each call of an LLM.
 	KeyStats = "stats"
 )

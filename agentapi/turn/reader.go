@@ -27,6 +27,7 @@ type Reader struct {
 	actions int
 	open    []openCall // calls without a result, in order
 	details func() bool
+	blocks  []agentapi.Block
 	failure *event.ConversationError
 	stopped bool // an interrupt was seen
 	usage   Usage
@@ -87,6 +88,9 @@ func (r *Reader) Add(e event.Event) ([]Update, error) {
 	}
 	if next, ok := e.Retry(); ok {
 		return retried(next), nil
+	}
+	if b, ok := e.Block(); ok {
+		return r.blocked(b), nil
 	}
 	if s, ok := e.StatsUpdate(); ok {
 		if r.began {
@@ -258,7 +262,7 @@ func (r *Reader) Usage() Usage { return r.usage.since(r.baseline.Usage) }
 // Result is what the events so far amount to. Before the turn is over it says
 // what is known: the text, the usage.
 func (r *Reader) Result() Result {
-	res := Result{Answer: r.answer, Actions: r.actions, Usage: r.Usage(), Context: r.context, Last: r.leaf}
+	res := Result{Answer: r.answer, Actions: r.actions, Usage: r.Usage(), Context: r.context, Last: r.leaf, Blocked: r.refusedBlocks()}
 	switch r.status {
 	case event.Failed:
 		res.Outcome, res.Cause = Failed, causeOf(r.failure)

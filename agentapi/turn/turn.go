@@ -10,6 +10,7 @@ package turn
 import (
 	"time"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
@@ -23,6 +24,8 @@ type Update struct {
 	Call *Call
 	// Retry is the attempt that a Progress announces, or nil.
 	Retry *Retry
+	// Block is what the sandbox refused, of which a Progress tells, or nil.
+	Block *agentapi.Block
 }
 
 // UpdateKind is the kind of an update.
@@ -76,6 +79,9 @@ type Result struct {
 	Usage Usage `json:"usage"`
 	// Context is how full the agent's model is after the turn.
 	Context Context `json:"context,omitzero"`
+	// Blocked is what the sandbox refused meanwhile, each target once. What was held
+	// and then granted is not among it.
+	Blocked []agentapi.Block `json:"blocked,omitempty"`
 	// Last is the last event of the turn: where a copy of the conversation as it
 	// was then ends. Empty where the backend does not tell.
 	Last string `json:"last,omitempty"`

@@ -173,3 +173,8 @@ func Vanish() Step {
 		return false
 	}
 }
+
+// Blocked says that the sandbox has refused something.
+func Blocked(b agentapi.Block) Step {
+	return func(r *Run) bool { return r.publish(&event.StateUpdate{Key: event.KeyBlock, Value: encode(b)}) }
+}

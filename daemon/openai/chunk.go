@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"encoding/json"
 	"math"
 	"strconv"
 	"unicode/utf8"
@@ -173,17 +174,24 @@ func (e *Extension) append(dst []byte) []byte {
 		}
 		dst = append(dst, '}')
 	}
-	for i, a := range e.Actions {
+	dst = appendList(dst, `,"actions":`, e.Actions)
+	dst = appendList(dst, `,"sandbox_blocked":`, e.Blocked)
+	return append(dst, '}')
+}
+
+// appendList appends a member whose value is a list, unless that is empty.
+func appendList(dst []byte, key string, list []json.RawMessage) []byte {
+	for i, item := range list {
 		before := byte(',')
 		if i == 0 {
-			dst, before = append(dst, `,"actions":`...), '['
+			dst, before = append(dst, key...), '['
 		}
-		dst = append(append(dst, before), a...)
+		dst = append(append(dst, before), item...)
 	}
-	if len(e.Actions) > 0 {
+	if len(list) > 0 {
 		dst = append(dst, ']')
 	}
-	return append(dst, '}')
+	return dst
 }
 
 // Usage is the chunk with the numbers. It has no choice.

@@ -138,6 +138,8 @@ type Extension struct {
 	Context Context `json:"context,omitzero"`
 	// Actions are what the agent did, each a JSON object in one line.
 	Actions []json.RawMessage `json:"actions,omitempty"`
+	// Blocked are what the sandbox refused, likewise.
+	Blocked []json.RawMessage `json:"sandbox_blocked,omitempty"`
 }
 
 // Context is how much of a model's context is used, in tokens.

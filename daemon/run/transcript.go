@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/turn"
 )
 
@@ -35,14 +36,21 @@ type block struct {
 type aside struct {
 	call  *turn.Call
 	retry *turn.Retry
+	block *agentapi.Block
 }
 
 func (n aside) size() int {
 	const fields = 64
+	size := fields
 	if n.call == nil {
-		return 2 * fields
+		size += fields
+	} else {
+		size += n.call.Size()
 	}
-	return fields + n.call.Size()
+	if n.block != nil {
+		size += fields + len(n.block.Target) + len(n.block.Why) + len(n.block.Allow)
+	}
+	return size
 }
 
 const (
@@ -69,7 +77,7 @@ func (t *transcript) add(u turn.Update) {
 	t.bytes -= b.size()
 	b.text.WriteString(u.Text)
 	b.ends = append(b.ends, b.text.Len())
-	if n := (aside{u.Call, u.Retry}); n != (aside{}) {
+	if n := (aside{u.Call, u.Retry, u.Block}); n != (aside{}) {
 		if b.asides == nil {
 			b.asides = make(map[int]aside)
 		}
@@ -129,5 +137,5 @@ func (t *transcript) at(i int) turn.Update {
 		begin = b.ends[i-b.first-1]
 	}
 	n := b.asides[i-b.first]
-	return turn.Update{Kind: b.kind, Text: b.text.String()[begin:b.ends[i-b.first]], Call: n.call, Retry: n.retry}
+	return turn.Update{Kind: b.kind, Text: b.text.String()[begin:b.ends[i-b.first]], Call: n.call, Retry: n.retry, Block: n.block}
 }

@@ -19,11 +19,15 @@ type Block struct {
 	Target string // a path, a host, or host:port
 	Why    string // a sentence without its full stop
 	// Allow is what stands after `ohgw sandbox allow` to open it, such as
-	// "net api.example.com"; "" if nothing opens it.
+	// "net api.example.com"; "" if nothing opens it. A path stands there as it is,
+	// not quoted for a shell.
 	Allow string
-	// Held says that the program waits for a grant.
+	// Held says that the program waits for a grant. Where none comes, the same block
+	// follows without it.
 	Held bool
-	Time time.Time
+	// Quiet says that the model is told, and no person.
+	Quiet bool
+	Time  time.Time
 }
 
 // EnvironOf is the environment from which the programs of a box get theirs: the

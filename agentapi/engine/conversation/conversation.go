@@ -30,6 +30,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/view"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
 // Config is what a conversation needs of the engine. Every field without a
@@ -108,6 +109,12 @@ type Host interface {
 	// Notice tells the model and the person something about the agent's
 	// surroundings, with the next message of the user, once in a conversation.
 	Notice(text string)
+	// Blocked tells the model and those who watch what a box has refused. It does
+	// not wait, and may be called at any time.
+	Blocked(b sandbox.Block)
+	// ExplainPaths says how to find out whether a path that a command failed at is
+	// refused. What it says is told, and nothing is decided by it.
+	ExplainPaths(explain func(path string) (sandbox.Block, bool))
 	// Vision reports whether the model that answers next is shown images.
 	Vision() bool
 	// ReplaceMCP offers other tools in the place of those of MCP servers, from
@@ -127,6 +134,7 @@ type Conversation struct {
 	watchers watchers
 	vision   atomic.Bool                 // of model
 	mcp      atomic.Pointer[[]tool.Tool] // that replace others with the next step
+	blocks   blocks
 
 	// What follows belongs to the conversation's goroutine.
 	dir    *store.Dir

@@ -186,7 +186,7 @@ func (c *Conversation) call(e event.Event) batch.Call {
 		return batch.Call{Err: &tool.ArgumentError{Msg: text}}
 	}
 	args, err := t.Definition().Args(a.Action)
-	return batch.Call{Tool: t, Call: tool.Call{ID: a.ToolCallID, Args: args}, Err: err}
+	return batch.Call{Tool: telling{t, c}, Call: tool.Call{ID: a.ToolCallID, Args: args}, Err: err}
 }
 
 // result records what became of an action, and reports whether it was the end of

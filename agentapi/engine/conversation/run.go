@@ -84,6 +84,10 @@ const (
 // its end the state is on the disk and everybody knows it.
 func (c *Conversation) run() {
 	c.pausing, c.nudged, c.refused, c.tooLong = false, "", 0, 0
+	for _, b := range c.blocks.begin() {
+		c.publishBlock(b)
+	}
+	defer c.blocks.end()
 	err := c.begin()
 	if err == nil {
 		err = c.loop()
@@ -99,6 +103,7 @@ func (c *Conversation) run() {
 	if err = c.save(lazily); err != nil {
 		c.cfg.Log.Error("save conversation", "conversation", c.id, "err", err)
 	}
+	c.blocks.end() // what comes now is for the next run
 	c.watchers.publish(c.snapshot())
 	c.settle.Reset(settleAfter)
 }

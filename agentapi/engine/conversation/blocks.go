@@ -1,0 +1,184 @@
+package conversation
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/sandbox"
+)
+
+const (
+	// maxBlocks is how many refusals of a run are told; the others are refused all
+	// the same.
+	maxBlocks = 64
+	// maxNoted is how many of them an observation lists.
+	maxNoted = 10
+	// maxTarget bounds a target in an observation, in characters.
+	maxTarget = 300
+)
+
+// blocks are what the box of a conversation has refused: for the model, which is
+// told with the next observation, and for those who watch. Its methods may be
+// called at any time.
+type blocks struct {
+	mu      sync.Mutex
+	running bool
+	seen    []sandbox.Block // in this run, each once
+	noted   []event.Block   // those of them that the model gets, or has
+	untold  []event.Block   // those that it has not got
+	unshown []event.Block   // what came between two runs, when nobody watched
+	explain func(path string) (sandbox.Block, bool)
+}
+
+// begin begins a run, and gives what came since the last one.
+func (l *blocks) begin() (unshown []event.Block) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	unshown, l.unshown = l.unshown, nil
+	l.running = true
+	return unshown
+}
+
+// end ends a run.
+func (l *blocks) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.running, l.seen = false, nil
+	l.noted = slices.Clone(l.untold)
+}
+
+// add takes a refusal, and reports whether those who watch are to be told now.
+func (l *blocks) add(b sandbox.Block, e event.Block) (show bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	known := func(o sandbox.Block) bool { return o.Access == b.Access && o.Target == b.Target && o.Held == b.Held }
+	if len(l.seen) >= maxBlocks || slices.ContainsFunc(l.seen, known) {
+		return false
+	}
+	l.seen = append(l.seen, b)
+	if !b.Held && !slices.ContainsFunc(l.noted, e.Same) { // what waits may be granted yet
+		l.noted, l.untold = append(l.noted, e), append(l.untold, e)
+	}
+	if !b.Quiet && !l.running {
+		l.unshown = append(l.unshown, e)
+	}
+	return !b.Quiet && l.running
+}
+
+// take is what the model has not been told, which it is now.
+func (l *blocks) take() []event.Block {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	list := l.untold
+	l.untold = nil
+	return list
+}
+
+func (l *blocks) explainer() func(string) (sandbox.Block, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.explain
+}
+
+// Blocked tells the model and those who watch what a box has refused. A name or a
+// path may have the value of a secret in it.
+func (c *Conversation) Blocked(b sandbox.Block) {
+	e := event.Block{
+		Access: string(b.Access), Target: c.cfg.Secrets.Mask(b.Target), Why: c.cfg.Secrets.Mask(b.Why),
+		Allow: b.Allow, Held: b.Held,
+	}
+	if c.cfg.Secrets.Mask(b.Allow) != b.Allow {
+		e.Allow = ""
+	}
+	if c.blocks.add(b, e) {
+		c.publishBlock(e)
+	}
+}
+
+// ExplainPaths says how to find out whether a path is refused.
+func (c *Conversation) ExplainPaths(explain func(path string) (sandbox.Block, bool)) {
+	c.blocks.mu.Lock()
+	defer c.blocks.mu.Unlock()
+	c.blocks.explain = explain
+}
+
+// publishBlock tells those who watch. The log of the conversation does not have it,
+// because no other program knows such an event: it has the observation.
+func (c *Conversation) publishBlock(b event.Block) {
+	value, err := json.Marshal(b)
+	if err != nil { // there are only texts in it
+		c.cfg.Log.Error("encode block", "conversation", c.id, "err", err)
+		return
+	}
+	c.watchers.publish(c.unstored(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyBlock, Value: value}))
+}
+
+// telling is a tool whose results say what the box refused meanwhile.
+type telling struct {
+	tool.Tool
+
+	c *Conversation
+}
+
+// Run runs the tool. What came while a call failed waits for the next result, and so
+// does what nobody would read: the result of the last call.
+func (t telling) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+	result, err := t.Tool.Run(ctx, call)
+	if err != nil || ctx.Err() != nil || t.Definition().Name == finishTool {
+		return result, err
+	}
+	if explain := t.c.blocks.explainer(); explain != nil {
+		for _, b := range hints(result.Observation, explain) {
+			t.c.Blocked(b)
+		}
+	}
+	list := t.c.blocks.take()
+	if len(list) == 0 {
+		return result, nil
+	}
+	noted, err := tool.WithNote(result, refusedText(list))
+	if err != nil {
+		t.c.cfg.Log.Error("note what the sandbox refused", "conversation", t.c.id, "err", err)
+		return result, nil
+	}
+	return noted, nil
+}
+
+// refusedText says what was refused, for the model.
+func refusedText(list []event.Block) string {
+	var b strings.Builder
+	b.WriteString("[sandbox] refused: ")
+	for i, block := range list {
+		if i == maxNoted {
+			fmt.Fprintf(&b, "; and %d more", len(list)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		verb := block.Access
+		if block.Access == string(sandbox.Network) || block.Access == string(sandbox.Socket) {
+			verb = "connect"
+		}
+		fmt.Fprintf(&b, "%s %s (%s)", verb, inLine(block.Target), inLine(block.Why))
+	}
+	b.WriteString(". Continue without it, or tell the user what is needed and why.")
+	return b.String()
+}
+
+// inLine is text in one line, of bounded length.
+func inLine(text string) string {
+	return tool.Head(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text), maxTarget)
+}

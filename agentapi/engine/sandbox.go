@@ -1,0 +1,39 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+var _ agentapi.Sandboxed = (*Backend)(nil)
+
+// Sandbox is the sandbox of new conversations.
+func (b *Backend) Sandbox(context.Context) agentapi.SandboxStatus {
+	if b.cfg.Sandbox == nil {
+		return agentapi.SandboxStatus{Level: string(sandbox.Off)}
+	}
+	return b.cfg.Sandbox()
+}
+
+// Allow answers what the sandbox of a conversation has refused.
+func (b *Backend) Allow(ctx context.Context, id string, g agentapi.Grant) error {
+	if canonical, err := uuid.Parse(id); err != nil || canonical != id {
+		return notFound(id)
+	}
+	state, err := store.Peek(b.cfg.Dir, id)
+	if err != nil {
+		return agentapi.InProcess(b.openError(ctx, id, err))
+	}
+	if b.cfg.Allow == nil {
+		return &agentapi.Error{
+			Kind: agentapi.ErrUnsupported, InProcess: true,
+			Msg: "The conversation does not run in a sandbox, so there is nothing to allow.",
+		}
+	}
+	e := BoxEnv{Conversation: id, Dir: store.Path(b.cfg.Dir, id), Workspace: state.Workspace.WorkingDir}
+	return agentapi.InProcess(kinded(ctx, b.cfg.Allow(ctx, e, g), agentapi.ErrRefused, "The sandbox does not take this grant."))
+}
