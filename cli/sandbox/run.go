@@ -83,9 +83,13 @@ func runRun(ctx context.Context, o *runOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	box, err := boxes.New(boxes.Config{Policy: p, Serve: n.serve})
+	level, err := best(ctx)
 	if err != nil {
-		return startFault(ctx, err)
+		return err
+	}
+	box, err := boxes.New(boxes.Config{Level: level, Policy: p, Reserved: reserved(o), Serve: n.serve})
+	if err != nil {
+		return startFault(err)
 	}
 	defer func() { _ = box.Close() }()
 	code, err := runIn(ctx, o.App, box, sandbox.Program{Args: args, Env: append(env, n.env...), Dir: p.Workspace})
@@ -99,12 +103,20 @@ func runRun(ctx context.Context, o *runOptions, args []string) error {
 	return nil
 }
 
-// startFault says whether it is the command or the sandbox that cannot be started.
-func startFault(ctx context.Context, err error) error {
+// best is the level that there is on this machine.
+func best(ctx context.Context) (sandbox.Level, error) {
 	var prober probe.Prober
-	if r := prober.Ask(ctx); r.Level != sandbox.Full {
-		return unavailable(r)
+	r := prober.Ask(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case r.Level == sandbox.Off:
+		return "", unavailable(r)
 	}
+	return r.Level, nil
+}
+
+func startFault(err error) error {
 	return fault.New("the command cannot be started in the sandbox", "check its name and its path, and the git directory of the workspace", err)
 }
 
@@ -123,7 +135,7 @@ func runIn(ctx context.Context, a *kit.App, box sandbox.Box, prog sandbox.Progra
 	running, err := box.Start(ctx, prog)
 	s.started()
 	if err != nil {
-		return 0, startFault(ctx, err)
+		return 0, startFault(err)
 	}
 	if t != nil {
 		t.carry(a.Stdout)

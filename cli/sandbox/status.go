@@ -18,8 +18,9 @@ func newStatus(a *kit.App) *cobra.Command {
 		Short: "Show which sandbox this machine can have",
 		Long: kit.Long(`
 Makes a sandbox, runs a program in it, and shows the level: "full" stands for
-namespaces, Landlock and seccomp, and "off" means that there is none. If the
-level could be better, the command says why it is not, and what to do.
+namespaces, Landlock and seccomp, "reduced" for Landlock and seccomp alone, and
+"off" means that there is none. If the level could be better, the command says
+why it is not, and what to do.
 
 With --json the output has level, landlock (the ABI, 0 without it), reason and
 fix. In a pipe, each line is a name and a value separated by a tab.`, 0, fault.Failed, fault.Usage),

@@ -7,9 +7,7 @@ import (
 
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/escape"
-	"github.com/ohgw/ohgw/internal/sandbox/probe"
 )
 
 func newTest(a *kit.App) *cobra.Command {
@@ -43,15 +41,15 @@ type attemptJSON struct {
 
 // runTest runs the command.
 func runTest(ctx context.Context, o *testOptions) error {
-	var prober probe.Prober
-	if r := prober.Ask(ctx); r.Level != sandbox.Full && ctx.Err() == nil {
-		return unavailable(r)
+	level, err := best(ctx)
+	if err != nil {
+		return err
 	}
 	dirs, err := o.Setup().Dirs()
 	if err != nil {
 		return err
 	}
-	results, err := escape.Run(ctx, user(o.App, dirs))
+	results, err := escape.Run(ctx, level, user(o.App, dirs))
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -58,6 +58,17 @@ func endOwn(state string, all bool) {
 	collect(func(process) bool { return all })
 }
 
+// EndBelow ends all processes below this one, and gives their number. It is for a
+// process that has asked to be the parent of orphans, and starts nothing meanwhile.
+func EndBelow() int {
+	return killAll(func() (found []target) {
+		for _, p := range below(func(p process) bool { return p.parent == os.Getpid() }) {
+			found = append(found, target{p.pid, func() bool { now, ok := readProcess(p.pid); return ok && now.start == p.start && now.state != 'Z' }})
+		}
+		return found
+	})
+}
+
 // below are processes that live, and those below them.
 func below(root func(process) bool) []process {
 	var rest, found []process

@@ -2,6 +2,7 @@ package boxes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -22,6 +23,7 @@ type box struct {
 	runtime *runtime // nil before the first program, and after it died
 	closed  bool
 	unwatch func()
+	ownTmp  bool // Policy.Tmp is the box's own, and goes with it
 }
 
 // New makes a box. Its namespaces are made with the first program; an error of
@@ -35,9 +37,14 @@ func New(cfg Config) (sandbox.Box, error) {
 		return nil, err
 	}
 	b := &box{cfg: cfg, policy: p, unwatch: func() {}}
+	if cfg.Level == sandbox.Reduced {
+		if err := b.reduce(); err != nil {
+			return nil, err
+		}
+	}
 	if len(watch) > 0 {
 		if b.unwatch, err = startWatch(cfg, watch); err != nil {
-			return nil, err
+			return nil, errors.Join(err, b.removeTmp())
 		}
 	}
 	return b, nil
@@ -92,14 +99,22 @@ func startWatch(cfg Config, dirs []string) (stop func(), err error) {
 	}, nil
 }
 
-// Level is full.
-func (b *box) Level() sandbox.Level { return sandbox.Full }
+// Level is full or reduced.
+func (b *box) Level() sandbox.Level {
+	if b.policy.Reduced {
+		return sandbox.Reduced
+	}
+	return sandbox.Full
+}
 
 // Start starts a program.
 func (b *box) Start(ctx context.Context, p sandbox.Program) (sandbox.Process, error) {
 	r, err := b.running(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if b.policy.Reduced {
+		p.Env = reducedEnviron(p.Env, &b.cfg.Policy, &b.policy)
 	}
 	return r.start(ctx, p)
 }
@@ -118,7 +133,7 @@ func (b *box) running(ctx context.Context) (*runtime, error) {
 		b.runtime.close()
 		b.runtime = nil
 	}
-	r, err := startRuntime(ctx, &b.policy, b.cfg.Serve)
+	r, err := startRuntime(ctx, &b.policy, &b.cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -139,5 +154,5 @@ func (b *box) Close() error {
 	}
 	// The watch is the last to end: a program may plant a file as its last act.
 	b.unwatch()
-	return nil
+	return b.removeTmp()
 }

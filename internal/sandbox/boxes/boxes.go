@@ -1,5 +1,6 @@
 // Package boxes makes the boxes of level full on Linux: namespaces, Landlock and
-// seccomp around the programs of one conversation.
+// seccomp around the programs of one conversation; and those of level reduced, for
+// systems that forbid namespaces.
 //
 // A box is one process of ohgw itself (package inside) that makes the namespaces,
 // starts the programs and ends with ohgw. It is started with the first program, and
@@ -9,13 +10,17 @@ package boxes
 
 import (
 	"errors"
+	"net/netip"
 
+	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/gitguard"
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
 )
 
 // Config is what a box is made of.
 type Config struct {
+	// Level is full or reduced; "" is full.
+	Level sandbox.Level
 	// Policy says what the box shows. Its Protect and Write get what the guards of
 	// git need, and its Hide gets what is hidden on every machine.
 	Policy policy.Policy
@@ -27,10 +32,17 @@ type Config struct {
 	// Watcher watches the git directories of many boxes. If it is nil, the box has
 	// one of its own.
 	Watcher *gitguard.Watcher
+	// Reserved are ports that no program of a box of level reduced may take: those of
+	// ohgw itself. At level full, ports are the box's own.
+	Reserved []uint16
+	// Refused is called for each connection to another machine that level reduced has
+	// refused, from many goroutines. It may be nil.
+	Refused func(to netip.AddrPort)
 	// Serve answers for the network of a box whose policy has Network. It takes over
-	// the sockets, and its result ends it. It may be nil.
+	// the sockets, and its result ends it. It may be nil. At level reduced there is
+	// the proxy alone.
 	Serve func(Sockets) (stop func() error, err error)
 }
 
 // ErrUnsupported says that there is no box of this kind on this system.
-var ErrUnsupported = errors.New("there is no sandbox of level full on this system")
+var ErrUnsupported = errors.New("there is no sandbox for this system")

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
 )
 
@@ -38,8 +39,11 @@ func Environ(environ []string, p *policy.Policy) []string {
 	if !slices.ContainsFunc(env, func(entry string) bool { return strings.HasPrefix(entry, "PATH=") }) {
 		env = append(env, "PATH=/usr/local/bin:/usr/bin:/bin")
 	}
-	return append(env, "HOME="+p.HomeAt, "TMPDIR=/tmp", "AI_AGENT=openhands", "OHGW_SANDBOX=full")
+	return append(env, "HOME="+p.HomeAt, "TMPDIR=/tmp", "AI_AGENT=openhands", levelVariable(sandbox.Full))
 }
+
+// levelVariable tells programs which box they are in.
+func levelVariable(level sandbox.Level) string { return "OHGW_SANDBOX=" + string(level) }
 
 func passes(name string) bool {
 	if secretName.MatchString(name) {

@@ -11,9 +11,11 @@ import (
 	"os/exec"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ohgw/ohgw/internal/sandbox/broker"
 	"github.com/ohgw/ohgw/internal/sandbox/inside"
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
 )
@@ -23,9 +25,11 @@ type runtime struct {
 	cmd    *exec.Cmd
 	conn   *net.UnixConn
 	stderr *tail
-	stop   func() error  // ends what answers for the network
-	ready  chan struct{} // closed when the helper said how its start went
-	gone   chan struct{} // closed when it is dead, and everything in the box
+	broker *broker.Broker // connects for the programs of level reduced; nil at level full
+	proxy  net.Listener   // of level reduced with a network
+	stop   func() error   // ends what answers for the network
+	ready  chan struct{}  // closed when the helper said how its start went
+	gone   chan struct{}  // closed when it is dead, and everything in the box
 	wg     sync.WaitGroup
 
 	sending sync.Mutex
@@ -39,9 +43,19 @@ type runtime struct {
 }
 
 // startRuntime makes the namespaces, and waits until the box is built.
-func startRuntime(ctx context.Context, p *policy.Policy, serve func(Sockets) (func() error, error)) (*runtime, error) {
+func startRuntime(ctx context.Context, p *policy.Policy, cfg *Config) (*runtime, error) {
 	r := &runtime{stderr: &tail{}, ready: make(chan struct{}), gone: make(chan struct{}), processes: map[uint64]*process{}}
+	serve := r.serveNetwork
+	if p.Reduced {
+		if err := r.openBroker(p, cfg); err != nil {
+			return nil, fmt.Errorf("start the sandbox: %w", err)
+		}
+		serve = r.serveProxy
+	}
 	if err := r.launch(p); err != nil {
+		if r.proxy != nil {
+			_ = r.proxy.Close()
+		}
 		return nil, fmt.Errorf("start the sandbox: %w", err)
 	}
 	select {
@@ -55,7 +69,7 @@ func startRuntime(ctx context.Context, p *policy.Policy, serve func(Sockets) (fu
 		r.close()
 		return nil, fmt.Errorf("start the sandbox: %w", err)
 	}
-	if err := r.serveNetwork(serve); err != nil {
+	if err := serve(cfg.Serve); err != nil {
 		r.close()
 		return nil, fmt.Errorf("start the sandbox: %w", err)
 	}
@@ -102,7 +116,10 @@ func (r *runtime) launch(p *policy.Policy) error {
 	r.cmd = &exec.Cmd{
 		Path: "/proc/self/exe", Args: []string{inside.Name}, Env: []string{"GOMAXPROCS=2"}, Dir: "/",
 		ExtraFiles: []*os.File{policyFile, theirs}, Stderr: r.stderr,
-		SysProcAttr: namespaces(),
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	}
+	if !p.Reduced {
+		r.cmd.SysProcAttr = namespaces()
 	}
 	if err := r.cmd.Start(); err != nil {
 		_ = conn.Close()
@@ -217,6 +234,8 @@ func (r *runtime) take(m inside.Message, files []*os.File) []*os.File {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch m.Kind {
+	case inside.KindBroker:
+		return r.listen(files)
 	case inside.KindReady, inside.KindFailed:
 		if r.built.Kind != "" {
 			return files
@@ -273,11 +292,26 @@ func (r *runtime) alive() bool {
 	}
 }
 
+// endLimit is how long a helper of level reduced may take to end the programs.
+const endLimit = 30 * time.Second
+
 // close ends the box, and waits until everything in it is dead: the first process of
-// a PID namespace is gone only when all others are.
+// a PID namespace is gone only when all others are. At level reduced the helper ends
+// them, when it has lost its socket.
 func (r *runtime) close() {
-	_ = r.cmd.Process.Kill() // It may be dead.
+	if r.broker == nil {
+		_ = r.cmd.Process.Kill() // It may be dead.
+	}
+	_ = r.conn.Close()
+	stuck := time.AfterFunc(endLimit, func() { _ = r.cmd.Process.Kill() })
 	<-r.gone
+	stuck.Stop()
+	if r.broker != nil {
+		_ = r.broker.Close()
+	}
+	if r.proxy != nil {
+		_ = r.proxy.Close()
+	}
 	if r.stop != nil {
 		_ = r.stop()
 	}

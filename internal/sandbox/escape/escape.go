@@ -29,9 +29,9 @@ type Result struct {
 	Refused bool
 }
 
-// Run makes all attempts in a box with the default policy, with its files in the
-// state directory of the user.
-func Run(ctx context.Context, u boxes.User) (results []Result, err error) {
+// Run makes all attempts in a box of a level with the default policy, with its files
+// in the state directory of the user.
+func Run(ctx context.Context, level sandbox.Level, u boxes.User) (results []Result, err error) {
 	base := filepath.Join(u.State, "sandbox")
 	if err := paths.MakePrivate(base); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func Run(ctx context.Context, u boxes.User) (results []Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	box, err := boxes.New(boxes.Config{Policy: p})
+	box, err := boxes.New(boxes.Config{Level: level, Policy: p})
 	if err != nil {
 		return nil, err
 	}

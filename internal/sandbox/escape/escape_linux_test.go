@@ -28,21 +28,23 @@ func TestSandboxRefusesAll(t *testing.T) { //nolint:paralleltest // signals are 
 	if r := prober.Ask(t.Context()); r.Level != sandbox.Full && strings.Contains(r.Reason, "forbid") && os.Getenv("CI") != "true" {
 		t.Skip(r.Reason)
 	}
-	state := t.TempDir()
-	results, err := Run(t.Context(), boxes.User{Home: t.TempDir(), State: state})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(results) != 7 {
-		t.Errorf("%d attempts", len(results))
-	}
-	for _, r := range results {
-		if !r.Refused {
-			t.Errorf("%s succeeded", r.Name)
+	for _, level := range []sandbox.Level{sandbox.Full, sandbox.Reduced} {
+		state := t.TempDir()
+		results, err := Run(t.Context(), level, boxes.User{Home: t.TempDir(), State: state})
+		if err != nil {
+			t.Fatalf("%s: %v", level, err)
 		}
-	}
-	if left, err := filepath.Glob(filepath.Join(state, "sandbox", "*")); err != nil || len(left) > 0 {
-		t.Errorf("%v is left, %v", left, err)
+		if len(results) != 7 {
+			t.Errorf("%s: %d attempts", level, len(results))
+		}
+		for _, r := range results {
+			if !r.Refused {
+				t.Errorf("%s: %s succeeded", level, r.Name)
+			}
+		}
+		if left, err := filepath.Glob(filepath.Join(state, "sandbox", "*")); err != nil || len(left) > 0 {
+			t.Errorf("%s: %v is left, %v", level, left, err)
+		}
 	}
 }
 

@@ -1,11 +1,13 @@
 // Package inside is the part of ohgw that runs in the new namespaces of a box: the
-// first process of the box.
+// first process of the box. At level reduced there are no namespaces, and the helper
+// is the parent of all that runs in the box.
 //
 // The daemon starts its own program again under the name [Name], with the policy
 // on descriptor 3 and a socket on descriptor 4. The helper builds the box, gives up
 // its rights in the thread that starts the agent's programs, and then starts what
 // the socket asks for, reaps what ends, and reports it. It ends with the socket, and
-// the kernel ends everything in the box with it. Invariants: it takes no argument,
+// the kernel ends everything in the box with it; at level reduced, the helper does.
+// Invariants: it takes no argument,
 // no variable and no file; a step that fails ends it, there is no "best effort"; no
 // program is started before the last right is gone.
 package inside
@@ -46,6 +48,7 @@ const (
 	KindRefused = "refused" // from the helper: the program cannot be started
 	KindExited  = "exited"  // from the helper: the program ended
 	KindKilled  = "killed"  // from the helper: the signal is sent
+	KindBroker  = "broker"  // from the helper, reduced: one more source of notifications; with its descriptor
 )
 
 // Message is one datagram between the daemon and the helper.

@@ -24,6 +24,7 @@ type helper struct {
 	starts    chan start // to the thread without rights
 	terminals int        // the directory of the outer terminals; O_PATH
 	console   bool       // /dev/console is a terminal
+	reduced   *reduced   // nil in namespaces
 	landlock  int
 
 	mu       sync.Mutex
@@ -127,21 +128,31 @@ func (h *helper) prepare(id uint64, fds []int, pidfd *int) error {
 	if err != nil {
 		return err
 	}
-	sys := &syscall.SysProcAttr{PidFD: pidfd, Setpgid: true}
-	if s.Terminal {
-		sys = &syscall.SysProcAttr{PidFD: pidfd, Setsid: true, Setctty: true}
-		if err := h.showTerminal(int(files[0])); err != nil {
-			return err
-		}
+	sys := &syscall.SysProcAttr{PidFD: pidfd, Setpgid: !s.Terminal, Setsid: s.Terminal, Setctty: s.Terminal}
+	if h.reduced != nil {
+		sys.Pdeathsig = unix.SIGKILL // where no namespace ends with the helper
 	}
 	asked := start{
 		id: id, path: program, args: s.Args, pidfd: pidfd, done: make(chan error),
 		attr: &syscall.ProcAttr{Dir: s.Dir, Env: s.Env, Files: files, Sys: sys},
 	}
-	h.starts <- asked
-	err = <-asked.done
+	err = h.startIn(asked, s.Terminal)
 	runtime.KeepAlive(null)
 	return err
+}
+
+// startIn has a thread without rights start a program.
+func (h *helper) startIn(s start, terminal bool) error {
+	if terminal && h.reduced != nil {
+		return h.startAtTerminal(s)
+	}
+	if terminal {
+		if err := h.showTerminal(int(s.attr.Files[0])); err != nil {
+			return err
+		}
+	}
+	h.starts <- s
+	return <-s.done
 }
 
 // fork runs in the thread without rights.
@@ -275,6 +286,7 @@ func (h *helper) reapOne() bool {
 		return true
 	}
 	delete(h.programs, pid)
+	h.leaveTerminal(id)
 	if unix.Kill(-pid, 0) == nil {
 		h.groups[id] = pid
 	}

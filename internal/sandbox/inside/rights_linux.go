@@ -12,14 +12,20 @@ import (
 // restrict takes all rights from the calling thread, and from what it starts. It
 // returns the ABI of Landlock that is enforced; 0 if the kernel has none that is of
 // use.
-func restrict(writable []string) (abi int, err error) {
+func restrict(rules ruleset) (abi int, err error) {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return 0, step("set no_new_privs", err)
 	}
 	if err := dropCapabilities(); err != nil {
 		return 0, step("drop the capabilities", err)
 	}
-	if abi, err = landlock(writable); err != nil {
+	if abi, err = landlockABI(); err != nil {
+		return 0, err
+	}
+	if abi < 2 { // ABI 1 refuses every rename across directories.
+		return 0, seccomp.Install()
+	}
+	if err := landlock(abi, unix.LandlockRulesetAttr{}, rules); err != nil {
 		return 0, err
 	}
 	return abi, seccomp.Install()
@@ -55,6 +61,9 @@ func dropCapabilities() error {
 const (
 	accessRead = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	accessV1   = 1<<13 - 1
+	// accessDevice is the use of a device that is there.
+	accessDevice = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE |
+		unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 )
 
 // handled are the rights that an ABI can take away.
@@ -76,10 +85,14 @@ func handled(abi int) uint64 {
 	return rights
 }
 
-// landlock enforces one set of rules for files and for scopes. With two sets, every
-// rename across directories would fail. ABI 1 refuses such renames always, so it is
-// not used.
-func landlock(writable []string) (int, error) {
+// ruleset says what can be done with which files, and below which directories.
+type ruleset []struct {
+	paths  []string
+	rights uint64 // as far as the ABI knows them
+}
+
+// landlockABI is the version of Landlock in the kernel; 0 if it has none.
+func landlockABI() (int, error) {
 	version, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno == unix.ENOSYS || errno == unix.EOPNOTSUPP {
 		return 0, nil
@@ -87,33 +100,43 @@ func landlock(writable []string) (int, error) {
 	if errno != 0 {
 		return 0, step("ask for Landlock", errno)
 	}
-	abi := int(version)
-	if abi < 2 {
-		return 0, nil
-	}
-	attr := unix.LandlockRulesetAttr{Handled_access_fs: handled(abi)}
+	return int(version), nil
+}
+
+// landlock enforces one set of rules for files and for scopes, and for what else
+// attr has. With two sets, every rename across directories would fail. The rules
+// also allow the use of the terminals.
+func landlock(abi int, attr unix.LandlockRulesetAttr, rules ruleset, terminals ...int) error {
+	attr.Handled_access_fs = handled(abi)
 	size := uintptr(8)
+	if abi >= 4 {
+		size = 16
+	}
 	if abi >= 6 {
 		attr.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
 		size = 24
 	}
-	rules, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0) //nolint:gosec // a system call
+	made, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0) //nolint:gosec // a system call
 	if errno != 0 {
-		return 0, step("make the rules of Landlock", errno)
+		return step("make the rules of Landlock", errno)
 	}
-	defer func() { _ = unix.Close(int(rules)) }()
-	if err := allow(rules, "/", accessRead); err != nil {
-		return 0, step("allow to read", err)
-	}
-	for _, at := range writable {
-		if err := allow(rules, at, handled(abi)); err != nil {
-			return 0, step("allow to write "+at, err)
+	defer func() { _ = unix.Close(int(made)) }()
+	for _, rule := range rules {
+		for _, at := range rule.paths {
+			if err := allow(made, at, rule.rights&handled(abi)); err != nil {
+				return step("allow the use of "+at, err)
+			}
 		}
 	}
-	if _, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, rules, 0, 0); errno != 0 {
-		return 0, step("enforce Landlock", errno)
+	for _, fd := range terminals {
+		if err := allowFile(made, fd, accessDevice&handled(abi)); err != nil {
+			return step("allow the use of the terminal", err)
+		}
 	}
-	return abi, nil
+	if _, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, made, 0, 0); errno != 0 {
+		return step("enforce Landlock", errno)
+	}
+	return nil
 }
 
 // fileRights are those that a rule for a file can have.
@@ -126,6 +149,11 @@ func allow(rules uintptr, at string, rights uint64) error {
 		return err
 	}
 	defer func() { _ = unix.Close(fd) }()
+	return allowFile(rules, fd, rights)
+}
+
+// allowFile allows the use of what a descriptor is for.
+func allowFile(rules uintptr, fd int, rights uint64) error {
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil {
 		return err

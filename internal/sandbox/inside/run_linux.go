@@ -17,7 +17,7 @@ import (
 )
 
 func run(args []string) int {
-	if len(args) != 1 || os.Getpid() != 1 {
+	if len(args) != 1 || !isSocket(controlFD) {
 		fmt.Fprintln(os.Stderr, Name+" is a part of ohgw and is not run by hand") //nolint:forbidigo // there is no other stream yet
 		return refusedCode
 	}
@@ -42,7 +42,16 @@ func run(args []string) int {
 		_ = unix.Close(fd)
 	}
 	h.serve()
+	if h.reduced != nil {
+		h.endAll()
+	}
 	return 0
+}
+
+// isSocket reports whether a descriptor is one.
+func isSocket(fd int) bool {
+	var stat unix.Stat_t
+	return unix.Fstat(fd, &stat) == nil && stat.Mode&unix.S_IFMT == unix.S_IFSOCK
 }
 
 func openControl() (*net.UnixConn, error) {
@@ -75,6 +84,12 @@ func (h *helper) build() (Message, []int, error) {
 	p, err := readPolicy()
 	if err != nil {
 		return none, nil, err
+	}
+	if p.Reduced {
+		return h.buildReduced(p)
+	}
+	if os.Getpid() != 1 {
+		return none, nil, errors.New("the helper is in no namespace of its own")
 	}
 	if err := mapUser(p.UID, p.GID); err != nil {
 		return none, nil, step("be the same user inside as outside", err)
@@ -146,7 +161,7 @@ func catchSignals() {
 // not come from this one, as long as it is locked.
 func (h *helper) startPrograms(writable []string, restricted chan<- error) {
 	runtime.LockOSThread()
-	abi, err := restrict(writable)
+	abi, err := restrict(ruleset{{[]string{"/"}, accessRead}, {writable, ^uint64(0)}})
 	h.landlock = abi
 	restricted <- err
 	if err != nil {

@@ -29,6 +29,10 @@ const MaxPorts = 8
 // Policy is what a box shows. Each path is absolute, clean and has no symbolic
 // link in it.
 type Policy struct {
+	// Reduced is a box without namespaces: paths are what they are outside, HomeAt is
+	// Home, Tmp is not empty, and what is neither of the system nor in Read or a
+	// writable tree cannot be read. Protect is empty.
+	Reduced bool `json:"reduced,omitempty"`
 	// UID and GID are those of the user, who is the same inside as outside.
 	UID int `json:"uid"`
 	GID int `json:"gid"`
@@ -117,7 +121,14 @@ func (p *Policy) Check() error {
 			return err
 		}
 	}
-	return p.checkWritable()
+	return errors.Join(p.checkReduced(), p.checkWritable())
+}
+
+func (p *Policy) checkReduced() error {
+	if p.Reduced && (p.HomeAt != p.Home || p.Tmp == "" || len(p.Protect) > 0) {
+		return errors.New("policy: reduced: it needs its home directory where it is, a directory for temporary files, and no mounts")
+	}
+	return nil
 }
 
 func checkPaths(name string, paths []string) error {

@@ -1,7 +1,7 @@
 // Package probe finds out which sandbox this machine can have, by making one.
 //
-// It changes nothing on the machine. Invariant: level full is reported only after a
-// program has run in a box of that level.
+// It changes nothing on the machine. Invariant: level full or reduced is reported
+// only after a program has run in a box of that level.
 package probe
 
 import (
@@ -22,7 +22,7 @@ import (
 
 // Result is what this machine can have.
 type Result struct {
-	Level    sandbox.Level // Full, or Off if there is none
+	Level    sandbox.Level // Full, Reduced, or Off if there is none
 	Landlock int           // the ABI that the kernel has; 0 for none
 	Reason   string        // why the level is not better; "" for the best one
 	Fix      string        // what to do about it
@@ -41,9 +41,9 @@ func (p *Prober) Ask(ctx context.Context) Result {
 }
 
 // ask takes the world as functions: a test has another one.
-func ask(ctx context.Context, read func(string) ([]byte, error), try func(context.Context) error) Result {
+func ask(ctx context.Context, read func(string) ([]byte, error), try func(context.Context, sandbox.Level) error) Result {
 	r := Result{Level: sandbox.Full, Landlock: landlockABI()}
-	err := try(ctx)
+	err := try(ctx, sandbox.Full)
 	if err == nil {
 		if r.Landlock < 2 {
 			r.Reason = "this kernel has no Landlock of ABI 2 or later: the sandbox has one layer less"
@@ -51,13 +51,37 @@ func ask(ctx context.Context, read func(string) ([]byte, error), try func(contex
 		}
 		return r
 	}
-	r.Level = sandbox.Off
 	r.Reason, r.Fix = explain(err, read)
+	if errors.Is(err, boxes.ErrUnsupported) || ctx.Err() != nil {
+		r.Level = sandbox.Off
+		return r
+	}
+	r.Level = sandbox.Reduced
+	if err := try(ctx, sandbox.Reduced); err != nil {
+		r.Level = sandbox.Off
+		r.Reason += "; and " + explainReduced(err, r.Landlock)
+	}
 	return r
 }
 
-// try makes a box in directories of its own.
-func try(ctx context.Context) (err error) {
+// minLandlock is the ABI that level reduced needs.
+const minLandlock = 3
+
+// explainReduced says why there is no box without namespaces either.
+func explainReduced(err error, landlock int) string {
+	switch {
+	case landlock == 0:
+		return "this kernel has no Landlock, or it is forbidden here"
+	case landlock < minLandlock:
+		return fmt.Sprintf("this kernel has Landlock of ABI %d, where 3 is needed (kernel 6.2)", landlock)
+	case errors.Is(err, syscall.EBUSY):
+		return "a filter of system calls around ohgw takes the place of its own"
+	}
+	return "level reduced does not work either: " + err.Error()
+}
+
+// try makes a box of a level in directories of its own.
+func try(ctx context.Context, level sandbox.Level) (err error) {
 	dir, err := os.MkdirTemp("", "ohgw-sandbox-")
 	if err != nil {
 		return err
@@ -72,7 +96,7 @@ func try(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	box, err := boxes.New(boxes.Config{Policy: p})
+	box, err := boxes.New(boxes.Config{Level: level, Policy: p})
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func TestReasons(t *testing.T) {
 			}
 			return nil, fs.ErrNotExist
 		}
-		r := ask(t.Context(), read, func(context.Context) error {
+		r := ask(t.Context(), read, func(context.Context, sandbox.Level) error {
 			if test.err == nil {
 				return nil
 			}

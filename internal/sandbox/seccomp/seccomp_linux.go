@@ -52,8 +52,16 @@ var refused = []uint32{
 // families are the sockets that programs may make; netlink only for routes.
 var families = []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
 
-// Filter is the program for this architecture.
+// Filter is the program of level full for this architecture.
 func Filter() []unix.SockFilter {
+	f := newFilter()
+	f.section(unix.SYS_SOCKET, sockets)
+	f.ret(unix.SECCOMP_RET_ALLOW)
+	return f.code
+}
+
+// newFilter begins a filter with what every level refuses.
+func newFilter() *filter {
 	f := &filter{}
 	f.load(offArch)
 	f.unless(arch, deny(unix.ENOSYS))
@@ -76,9 +84,7 @@ func Filter() []unix.SockFilter {
 		f.when(unix.TIOCLINUX, deny(unix.EPERM))
 		f.ret(unix.SECCOMP_RET_ALLOW)
 	})
-	f.section(unix.SYS_SOCKET, sockets)
-	f.ret(unix.SECCOMP_RET_ALLOW)
-	return f.code
+	return f
 }
 
 func sockets(f *filter) {
@@ -133,14 +139,18 @@ func (f *filter) section(number uint32, decide func(*filter)) {
 }
 
 // Install restricts the calling thread, which must have no_new_privs, and what it
-// starts.
+// starts, with the filter of level full.
 func Install() error {
-	code := Filter()
+	_, err := install(Filter(), 0)
+	return err
+}
+
+func install(code []unix.SockFilter, flags uintptr) (uintptr, error) {
 	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
-	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program))) //nolint:gosec // a system call
+	result, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&program))) //nolint:gosec // a system call
 	runtime.KeepAlive(code)
 	if errno != 0 {
-		return fmt.Errorf("install the filter of system calls: %w", errno)
+		return 0, fmt.Errorf("install the filter of system calls: %w", errno)
 	}
-	return nil
+	return result, nil
 }

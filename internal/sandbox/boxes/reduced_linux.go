@@ -1,0 +1,140 @@
+package boxes
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/sandbox/broker"
+	"github.com/ohgw/ohgw/internal/sandbox/inside"
+	"github.com/ohgw/ohgw/internal/sandbox/policy"
+)
+
+// reduce turns the policy of a box into one of level reduced: the home directory is
+// where it is on the disk, and what /tmp is for is in a directory that TMPDIR names.
+// What mounts would protect is watched.
+func (b *box) reduce() (err error) {
+	p := &b.policy
+	p.Reduced, p.HomeAt, p.Protect = true, p.Home, nil
+	if p.Tmp == "" {
+		if p.Tmp, err = privateTmp(); err != nil {
+			return fmt.Errorf("make a directory for temporary files: %w", err)
+		}
+		b.ownTmp = true
+	}
+	if err = p.Check(); err == nil {
+		err = furnish(p, b.cfg.Policy.HomeAt)
+	}
+	if err != nil {
+		return fmt.Errorf("prepare the home directory of the sandbox: %w", errors.Join(err, b.removeTmp()))
+	}
+	return nil
+}
+
+// removeTmp removes the box's own temporary files.
+func (b *box) removeTmp() error {
+	if !b.ownTmp {
+		return nil
+	}
+	return os.RemoveAll(b.policy.Tmp)
+}
+
+func privateTmp() (string, error) {
+	dir, err := os.MkdirTemp("", "ohgw-tmp-")
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
+}
+
+// furnish puts into the box's home directory what mounts show there at level full:
+// the git configuration, and links to the user's tools. The directory is the
+// agent's, who may have put links there: none that leads elsewhere is followed.
+func furnish(p *policy.Policy, userHome string) error {
+	home, err := os.OpenRoot(p.Home)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = home.Close() }()
+	if p.GitConfig != "" {
+		_ = home.RemoveAll(".gitconfig")
+		if err := home.WriteFile(".gitconfig", []byte(p.GitConfig), 0o600); err != nil {
+			return err
+		}
+	}
+	for _, tool := range p.Read {
+		name, err := filepath.Rel(userHome, tool)
+		if err != nil || !filepath.IsLocal(name) {
+			continue
+		}
+		// What the agent has made at that place stays.
+		if home.MkdirAll(filepath.Dir(name), 0o700) == nil {
+			_ = home.Symlink(tool, name)
+		}
+	}
+	return nil
+}
+
+// reducedEnviron changes the variables that name places of level full.
+func reducedEnviron(env []string, given, reduced *policy.Policy) []string {
+	out := make([]string, 0, len(env))
+	for _, entry := range env {
+		name, value, _ := strings.Cut(entry, "=")
+		switch {
+		case name == "HOME" && value == given.HomeAt:
+			entry = "HOME=" + reduced.Home
+		case name == "TMPDIR":
+			continue
+		case entry == levelVariable(sandbox.Full):
+			entry = levelVariable(sandbox.Reduced)
+		}
+		out = append(out, entry)
+	}
+	return append(out, "TMPDIR="+reduced.Tmp)
+}
+
+// openBroker opens the network before the helper is started.
+func (r *runtime) openBroker(p *policy.Policy, cfg *Config) (err error) {
+	own := broker.Config{Reserved: cfg.Reserved, Refused: cfg.Refused}
+	if p.Network && cfg.Serve != nil {
+		if r.proxy, err = net.Listen("tcp4", "127.0.0.1:0"); err != nil {
+			return err
+		}
+		if own.Proxy, err = netip.ParseAddrPort(r.proxy.Addr().String()); err != nil {
+			return err
+		}
+	}
+	r.broker = broker.New(own)
+	return nil
+}
+
+// serveProxy begins to answer for the network, when the helper is ready.
+func (r *runtime) serveProxy(serve func(Sockets) (func() error, error)) (err error) {
+	r.mu.Lock()
+	names, files := r.built.Sockets, r.files
+	r.files = nil
+	r.mu.Unlock()
+	if len(names) != 1 || names[0] != inside.SocketBroker {
+		closeFiles(files)
+		return fmt.Errorf("the sandbox has the sockets %q", names)
+	}
+	closeFiles(r.listen(files))
+	if r.proxy != nil {
+		r.stop, err = serve(Sockets{Proxy: r.broker.Accepts(r.proxy)})
+	}
+	return err
+}
+
+// listen answers the calls of more programs, and returns the files that are left.
+// Calls that nobody answers fail.
+func (r *runtime) listen(files []*os.File) []*os.File {
+	if r.broker == nil || len(files) == 0 || r.broker.Serve(files[0]) != nil {
+		return files
+	}
+	return files[1:]
+}

@@ -1,0 +1,18 @@
+//go:build amd64 || arm64
+
+package broker
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// rawConnect connects to an address that is given as the kernel reads it.
+func rawConnect(fd int, address []byte) error {
+	_, _, errno := unix.Syscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&address[0])), uintptr(len(address))) //nolint:gosec // a system call
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
