@@ -20,7 +20,10 @@ type card struct {
 
 // card is what has to be known or decided now, or nil.
 func (m *model) card() *card {
+	asked, at := m.asked()
 	switch {
+	case asked != nil:
+		return m.grantCard(asked, *at)
 	case m.chat.Turn != nil:
 		return nil
 	case m.chat.Pending != nil:

@@ -47,15 +47,28 @@ func (m *model) clickOver(line int) tea.Cmd {
 	return nil
 }
 
-// clickCard answers the confirmation by the choice at a column of a line.
+// clickCard answers the card by the choice at a column of a line.
 func (m *model) clickCard(line string, column int) tea.Cmd {
+	hit := func(text string) bool {
+		before, _, ok := strings.Cut(line, text)
+		at := wrap.Width(before)
+		return ok && column >= at && column < at+wrap.Width(text)
+	}
+	if b, _ := m.asked(); b != nil {
+		last := grantChoices[len(grantChoices)-1]
+		for _, c := range grantChoices {
+			if strings.Contains(line, last.key+" "+last.label(m.width)) && hit(c.key+" "+c.label(m.width)) {
+				return m.chat.Grant(c.scope)
+			}
+		}
+		return nil
+	}
 	if m.chat.Pending == nil || m.chat.Turn != nil {
 		return nil
 	}
 	for _, c := range choices {
 		text := c.key + " " + c.label(m.width)
-		before, _, ok := strings.Cut(line, text)
-		if at := wrap.Width(before); ok && strings.Contains(line, choices[0].key+" "+choices[0].label(m.width)) && column >= at && column < at+wrap.Width(text) {
+		if strings.Contains(line, choices[0].key+" "+choices[0].label(m.width)) && hit(text) {
 			return m.chat.Decide(consents[c.do])
 		}
 	}

@@ -44,6 +44,8 @@ type Config struct {
 	Locate func(dir string) Where
 	// History is what was said in them, and removes them; nil where nobody can tell.
 	History gateway.History
+	// Guard is the sandbox of the agents; nil where nobody can tell, or decide.
+	Guard gateway.Guard
 	// Local is the directory of the conversation, if it is on this machine; nil: no
 	// files are completed, and no commands run.
 	Local Local
@@ -107,6 +109,6 @@ type Draft struct {
 func (c Config) session(again, models string, redials bool) session.Config {
 	return session.Config{
 		Endpoint: c.Endpoint, Place: c.Place, Hints: c.Hints, Start: c.Start, NewID: c.NewID, Now: c.Now,
-		Recent: c.Recent, Locate: c.Locate, History: c.History, Local: c.Local, ReadImage: c.ReadImage, Save: c.Save, Again: again, Models: models, Redials: redials,
+		Recent: c.Recent, Locate: c.Locate, History: c.History, Guard: c.Guard, Local: c.Local, ReadImage: c.ReadImage, Save: c.Save, Again: again, Models: models, Redials: redials,
 	}
 }

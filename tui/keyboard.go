@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -11,8 +12,12 @@ import (
 
 // key is a key that was pressed: it belongs to what is open, else to the input.
 func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
-	cmd := m.settleFor(msg)
 	do := actionOf(bindings, msg.String())
+	confirms := do == send && m.input.holds() && m.input.letter.do.decides()
+	cmd := m.settleFor(msg)
+	if confirms {
+		return cmd // It is not the answer to what comes next.
+	}
 	if do == leave {
 		return tea.Batch(cmd, m.interrupt())
 	}
@@ -49,9 +54,9 @@ func (m *model) write(msg tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	if m.input.Empty() && !m.input.holds() {
-		if do := actionOf(letters, msg.Text); m.listens(do) {
+		if do := m.letter(msg.Text); do != none {
 			wait := letterTime
-			if _, decides := consents[do]; decides {
+			if do.decides() {
 				wait = decideTime
 			}
 			return after(wait, letterMsg{m.input.hold(msg.Text, do)})
@@ -64,6 +69,22 @@ func (m *model) write(msg tea.KeyPressMsg) tea.Cmd {
 // consents are the keys that answer the actions that wait.
 var consents = map[action]session.Consent{accept: session.Once, acceptAlways: session.Always, acceptAll: session.All, reject: session.Refuse}
 
+// decides reports whether a mistake with the key of an action does harm.
+func (do action) decides() bool {
+	_, consents := consents[do]
+	return consents || do >= grantOnce && do <= grantNothing
+}
+
+// letter is what a letter does in the present state, or none.
+func (m *model) letter(text string) action {
+	for _, b := range letters {
+		if slices.Contains(b.keys, text) && m.listens(b.do) {
+			return b.do
+		}
+	}
+	return none
+}
+
 // listens reports whether a letter does something in the present state.
 func (m *model) listens(do action) bool {
 	switch do {
@@ -71,6 +92,11 @@ func (m *model) listens(do action) bool {
 		return true
 	case accept, acceptAlways, acceptAll, reject:
 		return m.chat.Pending != nil && m.chat.Turn == nil
+	case allow:
+		return m.chat.Asked == nil && m.chat.Allowable(false) != nil
+	case grantOnce, grantConversation, grantWorkspace, grantNothing:
+		b, _ := m.asked()
+		return b != nil
 	case retry:
 		return m.chat.Turn == nil && (m.chat.Failure != nil || m.chat.Link.Stuck())
 	}
@@ -89,6 +115,10 @@ func (m *model) settle(alone bool) tea.Cmd {
 		return m.showHelp()
 	case accept, acceptAlways, acceptAll, reject:
 		return m.chat.Decide(consents[l.do])
+	case allow:
+		m.chat.Ask(false)
+	case grantOnce, grantConversation, grantWorkspace, grantNothing:
+		return m.grant(l.do)
 	case retry:
 		if m.chat.Failure == nil {
 			return m.chat.Connect()
@@ -110,6 +140,9 @@ func (m *model) settleFor(msg tea.KeyPressMsg) tea.Cmd {
 
 // act does what a key is for.
 func (m *model) act(do action) tea.Cmd {
+	if cmd, ok := m.grantKey(do); ok {
+		return cmd
+	}
 	if do == eraseBack && m.input.Empty() && m.chat.Detach() {
 		return nil
 	}

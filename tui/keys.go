@@ -54,6 +54,11 @@ const (
 	acceptAlways
 	acceptAll
 	reject
+	allow
+	grantOnce
+	grantConversation
+	grantWorkspace
+	grantNothing
 )
 
 // binding is an action with its keys, as Bubble Tea names them.
@@ -119,6 +124,11 @@ var letters = []binding{
 	{acceptAlways, []string{"a"}, "confirm it, and the same action from now on"},
 	{acceptAll, []string{"s"}, "confirm it, and all actions of this conversation"},
 	{reject, []string{"n"}, "refuse the agent's action"},
+	{allow, []string{"a"}, "allow what the sandbox has refused: opens its card"},
+	{grantOnce, []string{"o"}, "on that card: allow it once"},
+	{grantConversation, []string{"c"}, "on that card: allow it in this conversation"},
+	{grantWorkspace, []string{"w"}, "on that card: allow it in this workspace"},
+	{grantNothing, []string{"n"}, "on that card: it stays refused"},
 }
 
 // actionOf finds what a key does.

@@ -23,20 +23,21 @@ type model struct {
 	canvas        canvas
 	looks         looks
 
-	welcome welcome
-	input   composer
-	menu    menu
-	vim     *editor.Vim     // nil: the input has the keys of a shell
-	away    bool            // the user looks at another window
-	alert   string          // news that the terminal is still to show
-	known   map[string]bool // the models before another is added; nil else
-	adding  bool            // the command that adds one runs
-	open    component       // takes the keys; nil: the input does
-	status  status
-	wheel   wheel
-	mouse   bool   // the wheel reports to us
-	leaving bool   // Ctrl+C once more leaves
-	copied  string // the block of code that a key copied last
+	welcome  welcome
+	input    composer
+	menu     menu
+	vim      *editor.Vim     // nil: the input has the keys of a shell
+	away     bool            // the user looks at another window
+	alert    string          // news that the terminal is still to show
+	known    map[string]bool // the models before another is added; nil else
+	adding   bool            // the command that adds one runs
+	open     component       // takes the keys; nil: the input does
+	granting granting        // on the card about what the sandbox refused
+	status   status
+	wheel    wheel
+	mouse    bool   // the wheel reports to us
+	leaving  bool   // Ctrl+C once more leaves
+	copied   string // the block of code that a key copied last
 }
 
 // component is a part of the screen that is opened, and takes what is typed
@@ -91,8 +92,13 @@ func (m *model) Say(text string) tea.Cmd { return m.status.say(text) }
 // Noted implements [session.View]: the transcript shows it.
 func (m *model) Noted(string, bool) {}
 
-// Came implements [session.View]: the transcript shows it.
-func (m *model) Came(gateway.Piece) {}
+// Came implements [session.View]: the transcript shows it. A program that waits is
+// news.
+func (m *model) Came(p gateway.Piece) {
+	if b, ok := p.(gateway.Block); ok && b.Held && m.cfg.Notify && m.away {
+		m.alert = "A program waits for your permission: " + safe.Line(m.chat.Convo.Title)
+	}
+}
 
 // Linked implements [session.View].
 func (m *model) Linked() {

@@ -34,7 +34,9 @@ type plain struct {
 	typed   bool   // the user has written something
 	partial bool   // the output of a command does not end its line
 	asked   bool   // the prompt waits for a line
-	end     error  // why the chat is over, or nil
+	// question is what of the refusals of the sandbox was asked about last.
+	question *session.Block
+	end      error // why the chat is over, or nil
 }
 
 // errLeave ends the chat without a word.
@@ -88,8 +90,9 @@ func readLines(ctx context.Context, cfg Config, lines chan<- string) {
 // step waits for what happens next. What the user writes waits until there is
 // nothing else to wait for.
 func (p *plain) step() {
+	p.putQuestion()
 	var lines <-chan string
-	if p.linked && p.chat.Turn == nil && p.chat.Running == nil && p.chat.Working == 0 {
+	if p.linked && (p.chat.Turn == nil || p.chat.Asked != nil) && p.chat.Running == nil && p.chat.Working == 0 {
 		lines = p.lines
 		if !p.asked {
 			_, _ = fmt.Fprint(p.cfg.Out, "> ")
@@ -165,7 +168,7 @@ func (p *plain) line(line string) {
 	c, rest, ok := slash(text)
 	shell, runs := strings.CutPrefix(text, "!")
 	switch {
-	case p.decides(text):
+	case p.decides(text) || p.grants(text):
 	case runs:
 		cmd, _ := p.chat.Shell(shell)
 		p.run(cmd)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/tui/human"
+	"github.com/ohgw/ohgw/tui/session"
 	"github.com/ohgw/ohgw/tui/transcript"
 )
 
@@ -65,6 +66,19 @@ func result(a transcript.Action) []string {
 		lines = append(lines, strings.ReplaceAll(t.Status, "_", " ")+": "+t.Title)
 	}
 	return lines
+}
+
+// refused writes what the sandbox refused, and how it can be allowed.
+func (p *sheet) refused(line func(string), b *session.Block) {
+	said := "Sandbox: refused " + b.Access + " " + b.Target
+	if b.Why != "" {
+		said += ", " + b.Why
+	}
+	said += "."
+	if c := b.Command(); c != "" {
+		said += " To allow it: " + c
+	}
+	line(said)
 }
 
 func lastLine(s string) string {

@@ -50,6 +50,9 @@ func (p *sheet) came(line func(string), piece gateway.Piece) {
 	case gateway.Call:
 		p.flush(line, true)
 		p.called(line, session.ActionOf(piece))
+	case gateway.Block:
+		p.flush(line, true)
+		p.refused(line, &session.Block{Block: piece})
 	case gateway.Retry:
 		p.flush(line, true)
 		line("Waiting: " + retrying(piece, 0) + ".")

@@ -81,6 +81,45 @@ func (p *plain) decides(text string) bool {
 	return true
 }
 
+// grants decides about what the sandbox refused, if text is one of the answers.
+// Another text leaves it open.
+func (p *plain) grants(text string) bool {
+	scope, ok := map[string]gateway.Scope{
+		"once": gateway.GrantOnce, "conversation": gateway.GrantConversation, "workspace": gateway.GrantWorkspace, "no": gateway.GrantNothing, "n": gateway.GrantNothing,
+	}[strings.ToLower(strings.TrimSpace(text))]
+	asked := p.chat.Asked
+	switch {
+	case asked == nil:
+		return false
+	case ok:
+		p.run(p.chat.Grant(scope))
+		return true
+	case !asked.Held:
+		p.chat.LeaveOpen()
+	}
+	return false
+}
+
+// putQuestion asks about what the sandbox refused, once.
+func (p *plain) putQuestion() {
+	b := p.chat.Asked
+	if b == p.question {
+		return
+	}
+	p.question = b
+	switch {
+	case b == nil:
+		return
+	case b.Held:
+		p.print("The program waits for your answer, at most " + human.Duration(b.Until.Sub(p.cfg.Now())) + ".")
+	}
+	p.print("Allow " + b.What() + " in the sandbox? Type once, conversation, workspace or no.")
+	p.asked = false
+}
+
+// Offer implements [session.View].
+func (p *plain) Offer(text string) { p.print("The agent has to try again. You may type: " + text) }
+
 // showSettings implements [view].
 func (p *plain) showSettings() tea.Cmd {
 	p.print("Model: " + p.chat.ModelName() + " (change it with /model NAME)")

@@ -42,7 +42,7 @@ func (c *chat) fits() {
 // mashed are keys and other things that happen, in any order and state.
 func mashed(t *rapid.T, c *chat) {
 	keys := slices.Sorted(maps.Keys(named))
-	texts := []string{"y", "n", "r", "?", "a", "/", "/q", "日本", "👩‍💻", "שלום", "hello you", " ", "/find a", "/help", "/model", "/copy 1", "/system x", "/new"}
+	texts := []string{"y", "n", "r", "?", "a", "o", "w", "/", "/q", "日本", "👩‍💻", "שלום", "hello you", " ", "/find a", "/help", "/model", "/copy 1", "/system x", "/new"}
 	pieces := []gateway.Piece{
 		gateway.Started{},
 		gateway.Started{Ignored: []string{"x"}},
@@ -54,7 +54,7 @@ func mashed(t *rapid.T, c *chat) {
 		gateway.Call{ID: "2", State: "done", Kind: "edit", Line: "Edit", Diff: "@@ -1 +1 @@\n-世界 \x1b[31m\n+" + strings.Repeat("y", 3000) + "\n", DiffCut: 3},
 		gateway.Retry{Attempt: 2, Of: 5, Seconds: 3, Cause: "x\x1b[2J"},
 		gateway.Call{ID: "3", State: "done", Kind: "tasks", Tasks: []gateway.Task{{Title: "長\n\x1b[m", Status: "done"}, {}}},
-		gateway.Call{},
+		gateway.Call{}, refusal("a.example:443", true), refusal("a.example:443", false), gateway.Block{Access: "write", Target: strings.Repeat("/長\n", 90), Allow: "x"},
 		gateway.Text(strings.Repeat("長", 300)), gateway.Text(strings.Repeat("x", 20_000)), gateway.Text("\x1b[31m\xff\u202e"), finished(),
 		gateway.Done{RunStatus: "waiting_for_confirmation", Notice: "- $ rm\n- b\n- c\n- d\n- e"},
 		gateway.Done{RunStatus: "paused", Notice: "It is paused."},

@@ -62,6 +62,8 @@ var scenes = []struct {
 			gateway.Done{RunStatus: "waiting_for_confirmation", Waiting: []gateway.Action{{Tool: "terminal", Line: "$ rm -rf build && make release"}, {Tool: "file_editor", Line: "Edit /etc/hosts"}}})},
 		play: func(c *chat) { c.ask("Release it") },
 	},
+	{name: "refused", script: script{answer: says(stopped(false)...)}, change: guarded(&guard{}), play: func(c *chat) { c.ask("Install it"); c.press("a"); c.wait(time.Second) }},
+	{name: "held", script: script{answer: hangs(stopped(true)[:4]...)}, change: guarded(&guard{level: "reduced"}), play: func(c *chat) { c.ask("Install it"); c.wait(8 * time.Second) }},
 	{name: "failed", script: script{answer: fails(&gateway.Error{Kind: gateway.Failed, Message: "the provider refused the key of profile work: 401 invalid x-api-key. Set a new one with ohgw keys set anthropic."},
 		gateway.Started{}, gateway.Progress("$ ls"))}, play: func(c *chat) { c.ask("Fix the flaky test") }},
 	{name: "stopped", script: script{answer: hangs(gateway.Started{}, gateway.Text("Half of the "))}, play: func(c *chat) { c.ask("Go on"); c.wait(3 * time.Second); c.press("esc"); c.wait(5 * time.Second) }},

@@ -64,6 +64,7 @@ func slashCommands() []slashCommand {
 		{name: "/system", args: "TEXT", what: "instructions for the agent, from the next question on", run: runSystem},
 		{name: "/save", args: "FILE", what: "save the conversation as Markdown", run: runSave},
 		{name: "/confirm", args: "[MODE]", what: "which of the agent's actions wait for you: never, risky, always", run: runConfirm},
+		{name: "/sandbox", args: "[allow]", what: "the sandbox, and what it refused; allow: decide about that", run: runSandbox},
 		{name: "/mcp", what: "the agent's MCP servers, their tools, and why one is missing", run: runMCP},
 		{name: "/skills", what: "the agent's skills, and which files were skipped", run: runSkills},
 		{name: "/condense", what: "have the model summarize the earlier conversation, to free its context", run: runCondense},
@@ -244,6 +245,18 @@ func runConfirm(v view, rest string) (tea.Cmd, bool) {
 		return v.pickMode(), true
 	}
 	return v.state().SetMode(rest)
+}
+
+func runSandbox(v view, rest string) (tea.Cmd, bool) {
+	switch {
+	case rest == "":
+		return v.state().ShowSandbox(), true
+	case rest != "allow":
+		return v.Say("/sandbox shows the sandbox; /sandbox allow decides about what it refused"), false
+	case !v.state().Ask(true):
+		return v.Say("the sandbox refused nothing here that can be allowed"), true
+	}
+	return nil, true
 }
 
 func runMCP(v view, _ string) (tea.Cmd, bool)      { return v.state().Loaded(false), true }

@@ -31,6 +31,7 @@ var uses = []struct {
 	{"/system", "/system be brief", "be brief", "be brief\n"},
 	{"/save", "/save f.md", "saved to /home/me/f.md", "Saved to f.md.\n"},
 	{"/confirm", "/confirm always", "Confirmation, from your next message on: always (every action waits).", "always (every action waits).\n"},
+	{"/sandbox", "/sandbox", "this gateway does not tell about its sandbox", "This gateway does not tell about its sandbox.\n"},
 	{"/mcp", "/mcp", "this gateway lists no MCP servers and skills", "This gateway lists no MCP servers and skills.\n"},
 	{"/skills", "/skills", "this gateway lists no MCP servers and skills", "This gateway lists no MCP servers and skills.\n"},
 	{"/condense", "/condense", "this gateway cannot shorten a conversation", "This gateway cannot shorten a conversation.\n"},

@@ -62,17 +62,13 @@ func (s *status) tick() {
 
 // line is the last line: what is asked, where, and how that is.
 func (s *status) line(l looks, width int) string {
-	state, look := s.link(l)
-	right := state
-	if spent := s.spent(width); spent != "" {
-		right = spent + "  " + state
-	}
 	if s.flash != "" {
 		return paint(l.accent, wrap.Cut(" "+s.flash, width))
 	}
-	room := width - wrap.Width(right) - 4
-	if room < 8 {
-		return paint(look, wrap.Cut(" "+state, width))
+	right, used := s.right(l, width)
+	room := width - used - 4
+	if room < minLeft {
+		return " " + right
 	}
 	left := wrap.Cut(s.chat.ModelName(), room)
 	for _, variants := range [][]string{s.directory(), {shortID(s.chat.Convo.ID)}, {where(s.place), shortPlace(s.place)}} {
@@ -83,12 +79,39 @@ func (s *status) line(l looks, width int) string {
 			}
 		}
 	}
-	gap := strings.Repeat(" ", width-2-wrap.Width(left)-wrap.Width(right))
-	spent := l.faint
-	if c := s.chat.Context; c.Window > 0 && float64(c.Tokens) >= fullContext*float64(c.Window) {
-		spent = l.warn
+	gap := strings.Repeat(" ", width-2-wrap.Width(left)-used)
+	return " " + paint(l.faint, left) + gap + right
+}
+
+// minLeft is how many cells the left side of the last line has at least.
+const minLeft = 8
+
+// right is the right side of the last line, with its width: what was spent, a
+// sandbox that is less than it could be, and the connection. What has no room is
+// left out, the first of them first.
+func (s *status) right(l looks, width int) (text string, used int) {
+	state, look := s.link(l)
+	state = wrap.Cut(state, max(width-1, 1))
+	text, used = paint(look, state), wrap.Width(state)
+	if box := s.sandbox(); box != "" && wrap.Width(box)+used+3 <= width {
+		text, used = paint(l.warn, box)+"  "+text, used+2+wrap.Width(box)
 	}
-	return " " + paint(l.faint, left) + gap + paint(spent, strings.TrimSuffix(right, state)) + paint(look, state)
+	if spent := s.spent(width); spent != "" && wrap.Width(spent)+used+6+minLeft <= width {
+		look := l.faint
+		if c := s.chat.Context; c.Window > 0 && float64(c.Tokens) >= fullContext*float64(c.Window) {
+			look = l.warn
+		}
+		text, used = paint(look, spent)+"  "+text, used+2+wrap.Width(spent)
+	}
+	return text, used
+}
+
+// sandbox is the level of the agent's sandbox, if it is not the full one.
+func (s *status) sandbox() string {
+	if level := s.chat.Sandbox.Level; level != "" && level != "full" {
+		return "sandbox " + wrap.Cut(level, 12)
+	}
+	return ""
 }
 
 // fullContext is how full a context is when that is worth a colour.
@@ -138,6 +161,8 @@ func (s *status) link(l looks) (word, look string) {
 	switch t := s.chat.Turn; {
 	case t != nil && t.Lost > 0:
 		return "◌ reconnecting", l.warn
+	case s.chat.Asked != nil:
+		return "◆ allow?", l.warn
 	case t != nil:
 		return "● at work", l.accent
 	case s.chat.Pending != nil && state == session.Ready:
@@ -179,6 +204,8 @@ func (s *status) activity(l looks, width int) string {
 // doing is what a turn does after a silence.
 func (s *status) doing(t *session.Turn, silent time.Duration) string {
 	switch {
+	case s.chat.Asked != nil && s.chat.Asked.Held:
+		return "a program waits for your answer"
 	case t.Lost > 0:
 		return "connection lost, reconnecting (attempt " + strconv.Itoa(t.Lost) + ")"
 	case !t.Taken && silent >= hungAfter:

@@ -89,7 +89,7 @@ func newLooks(c canvas) looks {
 		l.picked = sgr(ansi.Style{}.Reverse(true))
 	}
 	l.theme = transcript.Theme{
-		Accent: l.accent, Strong: "", Faint: l.faint, Bad: l.bad, Good: l.good, Found: sgr(ansi.Style{}.Reverse(true)),
+		Accent: l.accent, Strong: "", Faint: l.faint, Bad: l.bad, Good: l.good, Warn: l.warn, Found: sgr(ansi.Style{}.Reverse(true)),
 		Selected: l.picked, Added: sgr(fg(green)), Removed: sgr(fg(red)),
 		AddedWord: sgr(fg(green).Bold().Underline(true)), RemovedWord: sgr(fg(red).Bold().Underline(true)),
 		Markdown: markdown.Theme{

@@ -144,7 +144,10 @@ func (m *model) topRule(width int) string {
 }
 
 func (m *model) placeholder() string {
+	asked, _ := m.asked()
 	switch {
+	case asked != nil:
+		return "o, c, w or n, or ← → and Enter"
 	case m.chat.Pending != nil && m.chat.Turn == nil:
 		return "y or n, or a new instruction"
 	case m.chat.Turn != nil:
@@ -160,10 +163,17 @@ func (m *model) placeholder() string {
 // above is what stands between the transcript and the input.
 func (m *model) above(room int) []string {
 	var lines []string
+	t := m.status.activity(m.looks, m.width)
 	if c := m.card(); c != nil {
+		switch {
+		case room <= 3:
+			t = "" // What is to be decided comes first.
+		case t != "":
+			room--
+		}
 		lines = c.view(m.looks, m.width, room)
 	}
-	if t := m.status.activity(m.looks, m.width); t != "" {
+	if t != "" {
 		if m.height >= 12 && len(lines) == 0 {
 			lines = append(lines, "")
 		}

@@ -22,7 +22,7 @@ func (m *model) vimKey(msg tea.KeyPressMsg, do action) bool {
 		return false
 	case do != none || msg.Text == "" || m.input.holds():
 		return false
-	case m.input.Empty() && m.listens(actionOf(letters, msg.Text)):
+	case m.input.Empty() && m.letter(msg.Text) != none:
 		return false
 	}
 	switch msg.Text {

@@ -22,6 +22,7 @@ type turnJSON struct {
 	Finish       string       `json:"finish"`
 	Notice       string       `json:"notice,omitempty"`
 	Waiting      []actionJSON `json:"waiting,omitempty"` // for a confirmation
+	Blocked      []blockJSON  `json:"sandbox_blocked,omitempty"`
 	Progress     []string     `json:"progress"`
 	Ignored      []string     `json:"ignored"`
 	Usage        usageJSON    `json:"usage"`
@@ -34,6 +35,14 @@ type turnJSON struct {
 type actionJSON struct {
 	Tool string `json:"tool"`
 	Line string `json:"line"`
+}
+
+// blockJSON is something that the sandbox refused.
+type blockJSON struct {
+	Access string `json:"access"`
+	Target string `json:"target"`
+	Why    string `json:"why"`
+	Allow  string `json:"allow,omitempty"` // after "ohgw sandbox allow"
 }
 
 type usageJSON struct {
@@ -151,6 +160,9 @@ func (c *session) read(ctx context.Context, q gateway.Question, t *turnJSON, out
 			t.Usage = usageJSON(p.Usage)
 			for _, w := range p.Waiting {
 				t.Waiting = append(t.Waiting, actionJSON(w))
+			}
+			for _, b := range p.Blocked {
+				t.Blocked = append(t.Blocked, blockJSON{b.Access, b.Target, b.Why, b.Allow})
 			}
 		}
 		t.Progress = append(t.Progress[:0], whole.progress...)

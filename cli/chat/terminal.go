@@ -17,7 +17,7 @@ func (c *session) terminal(ctx context.Context, look config.Chat) error {
 		return err
 	}
 	cfg := tui.Config{
-		Endpoint: c.client, History: c.client,
+		Endpoint: c.client, History: c.client, Guard: c.client,
 		Place: tui.Place{Title: c.place(), Notice: c.notice(), Demo: c.model == demoModel},
 		Hints: c.hints(),
 		In:    c.Stdin, Out: c.Stdout.Writer, Environ: c.Environ(), // the terminal itself: it has a size

@@ -84,6 +84,10 @@ func TestAnActionIsAToolCallWithItsResult(t *testing.T) {
 				`{"kind":"other","sessionUpdate":"tool_call_update","status":"completed","title":"x","toolCallId":"a"}`,
 			},
 		},
+		"a refusal of the sandbox": {
+			[]gateway.Piece{gateway.Block{Access: "net", Target: "api.example:443", Why: "it is not on the allow list", Allow: "net api.example"}},
+			[]string{`{"content":{"text":"The sandbox refused net api.example:443: it is not on the allow list. To allow it: ohgw sandbox allow net api.example\n","type":"text"},"sessionUpdate":"agent_thought_chunk"}`},
+		},
 		"a retry": {
 			[]gateway.Piece{gateway.Retry{Attempt: 2, Of: 5, Seconds: 16, Cause: "127.0.0.1:11434 refuses connections"}},
 			[]string{`{"content":{"text":"127.0.0.1:11434 refuses connections; attempt 2 of 5 in 16 s.\n","type":"text"},"sessionUpdate":"agent_thought_chunk"}`},

@@ -164,10 +164,24 @@ func (t *turn) show(p gateway.Piece) error {
 			t.pending = append(t.pending, p.ID)
 		}
 		return t.call(p)
+	case gateway.Block:
+		return t.think(refused(p))
 	case gateway.Retry:
 		return t.think(fmt.Sprintf("%s; attempt %d of %d in %.0f s.\n", p.Cause, p.Attempt, p.Of, p.Seconds))
 	}
 	return nil
+}
+
+// refused says what the sandbox refused, and how it can be allowed.
+func refused(b gateway.Block) string {
+	text := "The sandbox refused " + b.Access + " " + b.Target
+	if b.Why != "" {
+		text += ": " + b.Why
+	}
+	if b.Allow != "" {
+		text += ". To allow it: ohgw sandbox allow " + b.Allow
+	}
+	return text + "\n"
 }
 
 // begin starts the answer, or starts it again after a lost connection.

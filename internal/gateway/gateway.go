@@ -61,8 +61,9 @@ type Question struct {
 	// Decision answers actions that wait for a confirmation. With Accept they
 	// run and the text has no effect; with Reject the agent reads the text.
 	Decision Decision
-	// Details asks for the agent's actions with their results: they come as Call
-	// pieces, in place of lines of progress.
+	// Details asks for the agent's actions with their results, and for what the
+	// sandbox refuses: they come as Call and Block pieces, in place of lines of
+	// progress.
 	Details bool
 	// Confirmation is the mode of the conversation from this question on; empty: as
 	// it is. A lower one than the gateway's takes a key that may choose it.
@@ -93,7 +94,7 @@ const (
 )
 
 // Piece is a part of an answer: Started, Waiting, Lost, Text, Progress, Call,
-// Retry or Done.
+// Retry, Block or Done.
 type Piece interface{ piece() }
 
 type (
@@ -132,8 +133,10 @@ type (
 		// TextBefore is how many bytes of the text came before the final answer:
 		// what the agent said on its way.
 		TextBefore int
-		Usage      Usage
-		Context    Context
+		// Blocked is what the sandbox refused in the turn.
+		Blocked []Block
+		Usage   Usage
+		Context Context
 	}
 )
 

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -117,22 +118,29 @@ func (c *Client) Condense(ctx context.Context, conversation string) (Condensed, 
 			After  int64 `json:"tokens"`
 		} `json:"context"`
 	}
-	err := c.within(ctx, condenseTimeout, http.MethodPost, "/v1/conversations/"+url.PathEscape(conversation)+"/condense", &answer)
+	err := c.within(ctx, condenseTimeout, http.MethodPost, "/v1/conversations/"+url.PathEscape(conversation)+"/condense", nil, &answer)
 	return Condensed{Done: answer.Condensed, Before: answer.Context.Before, After: answer.Context.After}, err
 }
 
 // call sends a request without a body and decodes its answer into out.
 func (c *Client) call(ctx context.Context, method, path string, out any) error {
-	return c.within(ctx, historyTimeout, method, path, out)
+	return c.within(ctx, historyTimeout, method, path, nil, out)
 }
 
-// within is call with a limit of its own.
-func (c *Client) within(ctx context.Context, timeout time.Duration, method, path string, out any) error {
+// within is call with a limit of its own and a body of JSON, which may be nil.
+func (c *Client) within(ctx context.Context, timeout time.Duration, method, path string, body []byte, out any) error {
 	limit, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	req, err := c.request(limit, method, path, nil)
+	var in io.Reader
+	if body != nil {
+		in = bytes.NewReader(body)
+	}
+	req, err := c.request(limit, method, path, in)
 	if err != nil {
 		return err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
 	}
 	res, err := c.cfg.HTTP.Do(req)
 	if err != nil {

@@ -56,6 +56,8 @@ type extension struct {
 	Action     *Call    `json:"action"`
 	Retry      *Retry   `json:"retry"`
 	Context    Context  `json:"context"`
+	Sandbox    *Block   `json:"sandbox"`
+	Blocked    []Block  `json:"sandbox_blocked"`
 }
 
 // reader reads a stream of chunks into pieces.
@@ -112,6 +114,7 @@ func (r *reader) read(f *frame) []Piece {
 		if x.RunStatus != "" {
 			r.done.RunStatus, r.done.Notice, r.done.Waiting = x.RunStatus, x.Message, x.Waiting
 			r.done.TextBefore, r.done.Usage.Cost, r.done.Context = max(0, x.TextBefore), x.Cost, x.Context
+			r.done.Blocked = x.Blocked
 		}
 	}
 	if pieces := r.details(f.Extension); pieces != nil {
@@ -146,6 +149,8 @@ func (r *reader) details(x *extension) []Piece {
 		return append(r.rest(), *x.Action)
 	case x.Retry != nil:
 		return append(r.rest(), *x.Retry)
+	case x.Sandbox != nil && x.Sandbox.Target != "":
+		return append(r.rest(), *x.Sandbox)
 	}
 	return nil
 }

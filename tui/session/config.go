@@ -23,6 +23,7 @@ type Config struct {
 
 	Recent  Recent
 	History gateway.History
+	Guard   gateway.Guard // nil: nobody can tell about the sandbox, or decide
 	// Locate describes the directory of a conversation; "" is one of the gateway's
 	// choice. It may read files, and is called outside of the session's goroutine.
 	Locate    func(dir string) Where

@@ -67,6 +67,11 @@ func (s *Session) listed(msg ModelsMsg) tea.Cmd {
 	if s.Link.State != Ready {
 		return cmd
 	}
+	return tea.Batch(s.lookSandbox(false), s.ready(back))
+}
+
+// ready goes on with what waited for the gateway. back says that it was lost.
+func (s *Session) ready(back bool) tea.Cmd {
 	if back && s.Turn == nil && s.Failure != nil && s.Failure.Kind == gateway.Unreachable {
 		return tea.Batch(s.view.Say(s.cfg.Place.Name()+" answers again"), s.Retry())
 	}

@@ -45,6 +45,9 @@ type Session struct {
 	Working      int             // commands on their way that the next question waits for
 	Running      *Shell          // the user's command, or nil
 	Outputs      []Output        // of commands, for the next question
+	Sandbox      gateway.Sandbox // of the gateway's agents; the zero Sandbox: not known
+	Blocks       []*Block        // what the sandbox refused in the conversation, the oldest first
+	Asked        *Block          // the one that the person is asked about, or nil
 	last         *gateway.Question
 	// unread: what was said in the conversation that the chat begins with is still
 	// to be shown. recalling is the conversation that is asked for, or "".
@@ -54,6 +57,10 @@ type Session struct {
 	// which was begun here. One that is resumed keeps its own.
 	named   string
 	ignored string // what the gateway last said it left out
+
+	before  int      // how many of Blocks are older than the last question
+	blocks  int      // that there were
+	granted []string // what was allowed since the last question, and nobody waits for
 
 	consent   consent
 	asked     int  // questions that were put into the queue
@@ -111,6 +118,9 @@ func (s *Session) Update(msg tea.Msg) (tea.Cmd, bool) {
 		return s.referred(msg), true
 	case ShellMsg:
 		return s.ran(msg), true
+	}
+	if cmd, ok := s.updateSandbox(msg); ok {
+		return cmd, true
 	}
 	return s.updateKept(msg)
 }

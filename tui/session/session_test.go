@@ -65,6 +65,7 @@ func (d *diary) Linked()                       { d.note("linked") }
 func (d *diary) Asking(o session.Outgoing)     { d.note("asking %s", o.Shown) }
 func (d *diary) Came(p gateway.Piece)          { d.note("came %T %v", p, p) }
 func (d *diary) GiveBack(o []session.Outgoing) { d.given = append(d.given, o...) }
+func (d *diary) Offer(text string)             { d.note("offer %s", text) }
 func (d *diary) Recalled()                     { d.note("recalled") }
 func (d *diary) Printed(text string)           { d.note("printed %s", text) }
 func (d *diary) Ran(o session.Output)          { d.note("ran %s %s", o.Line, o.How) }

@@ -44,6 +44,7 @@ func (s *Session) ask(q gateway.Question) tea.Cmd {
 	if a := s.Log.LastAnswer(); a != nil && s.Pending != nil && q.Decision != gateway.Accept {
 		a.Settle(transcript.Waiting, transcript.Rejected)
 	}
+	s.passBlocks()
 	a := &transcript.Answer{}
 	a.SetBy(s.ModelName())
 	s.Log.Add(a)
@@ -133,6 +134,9 @@ func (s *Session) piece(t *Turn, piece gateway.Piece) tea.Cmd {
 		p.Cause = name(p.Cause)
 		t.Queued, t.Retry = 0, &p
 		s.view.Came(p)
+	case gateway.Block:
+		t.Queued, t.Retry = 0, nil
+		return s.refused(t, p)
 	case gateway.Done:
 		return s.answered(t, p)
 	}
@@ -197,6 +201,7 @@ func (s *Session) remember() tea.Cmd {
 // answered ends a turn that has its answer.
 func (s *Session) answered(t *Turn, d gateway.Done) tea.Cmd {
 	s.rest(t)
+	s.endBlocks(t, d.Blocked)
 	t.replace()
 	e := End{Turn: t, Took: s.cfg.Now().Sub(t.Begun), Done: d, Notice: safe.Text(d.Notice)}
 	waits, agreed := d.RunStatus == "waiting_for_confirmation", false
@@ -233,6 +238,7 @@ func (s *Session) answered(t *Turn, d gateway.Done) tea.Cmd {
 // failed ends a turn that has no answer, or only the beginning of one.
 func (s *Session) failed(t *Turn, err error) tea.Cmd {
 	s.rest(t)
+	s.endBlocks(t, nil)
 	f := asGateway(err)
 	s.Failure, s.Turn = f, nil
 	if f.Kind == gateway.Refused && s.last.Confirmation != "" {
@@ -264,11 +270,12 @@ func (s *Session) Stop() {
 	t.cancel()
 	for _, p := range t.stream.take().Pieces {
 		switch p := p.(type) {
-		case gateway.Text, gateway.Progress, gateway.Call:
+		case gateway.Text, gateway.Progress, gateway.Call, gateway.Block:
 			s.piece(t, p)
 		}
 	}
 	s.rest(t)
+	s.endBlocks(t, nil)
 	e := End{Turn: t, Took: s.cfg.Now().Sub(t.Begun), Stopped: true}
 	t.Answer.End("stopped after "+human.Duration(e.Took), true, nil)
 	s.Turn = nil

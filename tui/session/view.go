@@ -29,6 +29,8 @@ type View interface {
 	Ended(e End)
 	// GiveBack returns the questions that waited for a turn that did not end well.
 	GiveBack(waiting []Outgoing)
+	// Offer is a text that the user may want to send next.
+	Offer(text string)
 	// Recalled follows what was said earlier, which is in the log.
 	Recalled()
 	// Resumable shows the conversations that can be gone on with, at least one.

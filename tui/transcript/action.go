@@ -66,6 +66,7 @@ type step struct {
 	open     bool
 	selected bool
 	stale    bool // a newer plan took its place
+	refused  []Refusal
 	kept     cache
 }
 
@@ -113,8 +114,8 @@ func (s *step) opens() bool {
 // plain reports whether its line is all that is shown while it is folded: such
 // steps are counted together.
 func (s *step) plain() bool {
-	if s.bare {
-		return true
+	if s.bare || len(s.refused) > 0 {
+		return len(s.refused) == 0
 	}
 	return !s.open && !s.selected && s.State != Failed && s.State != Rejected && s.State != Waiting && s.Diff == "" && s.DiffCut == 0 && (len(s.Tasks) == 0 || s.stale)
 }

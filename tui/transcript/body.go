@@ -18,18 +18,17 @@ const (
 
 // body is what is behind the line of a step, as far as it is shown.
 func (p *painter) body(s *step) []string {
-	if s.bare {
-		return nil
-	}
 	width := max(p.width-margin-3, 2)
 	var lines []string
 	switch {
+	case s.bare:
 	case s.open || p.expanded:
 		lines = p.whole(s, width)
 	case p.small:
 	default:
 		lines = p.preview(s, width)
 	}
+	lines = append(lines, p.refusals(s, width)...)
 	bar := style(p.theme.Faint, "│ ")
 	for i, l := range lines {
 		lines[i] = bar + l

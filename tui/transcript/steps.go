@@ -81,5 +81,10 @@ func (s *step) contains(text string) bool {
 	if strings.Contains(strings.ToLower(s.Line), text) {
 		return true
 	}
+	for _, r := range s.refused {
+		if strings.Contains(strings.ToLower(r.What), text) {
+			return true
+		}
+	}
 	return s.open && (strings.Contains(strings.ToLower(s.Output), text) || strings.Contains(strings.ToLower(s.Diff), text))
 }

@@ -13,7 +13,7 @@ import "github.com/ohgw/ohgw/tui/markdown"
 
 // Theme is the looks, each the escape sequence that begins it.
 type Theme struct {
-	Accent, Strong, Faint, Bad, Good, Found          string
+	Accent, Strong, Faint, Bad, Good, Warn, Found    string
 	Selected, Added, Removed, AddedWord, RemovedWord string
 	Markdown                                         markdown.Theme
 }

@@ -1,0 +1,94 @@
+package session
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/tui/human"
+	"github.com/ohgw/ohgw/tui/safe"
+)
+
+// sandboxMsg is the sandbox of the gateway, or why nobody can tell.
+type sandboxMsg struct {
+	found gateway.Sandbox
+	show  bool // somebody wants to read it
+	err   error
+}
+
+// updateSandbox takes in what is about the sandbox.
+func (s *Session) updateSandbox(msg tea.Msg) (tea.Cmd, bool) {
+	switch msg := msg.(type) {
+	case sandboxMsg:
+		return s.guarded(msg), true
+	case heldMsg:
+		return s.holdEnded(msg), true
+	case grantedMsg:
+		return s.decided(msg), true
+	}
+	return nil, false
+}
+
+// lookSandbox asks which sandbox there is.
+func (s *Session) lookSandbox(show bool) tea.Cmd {
+	guard, ctx := s.cfg.Guard, s.ctx
+	if guard == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		found, err := guard.Sandbox(ctx)
+		return sandboxMsg{found, show, err}
+	}
+}
+
+// ShowSandbox shows the sandbox: its level, what is open, and what it refused in
+// this conversation.
+func (s *Session) ShowSandbox() tea.Cmd {
+	if s.cfg.Guard == nil {
+		return s.view.Say("this gateway does not tell about its sandbox")
+	}
+	return s.Work(s.lookSandbox(true))
+}
+
+func (s *Session) guarded(msg sandboxMsg) tea.Cmd {
+	if msg.err == nil {
+		s.Sandbox = gateway.Sandbox{Level: name(msg.found.Level), Reason: name(msg.found.Reason), Fix: name(msg.found.Fix)}
+		for _, o := range msg.found.Open {
+			s.Sandbox.Open = append(s.Sandbox.Open, name(o))
+		}
+	}
+	switch {
+	case !msg.show:
+	case msg.err != nil:
+		s.Note("The sandbox is not known: "+human.Sentence(safe.Text(asGateway(msg.err).Message)), true)
+	default:
+		s.view.Sheet("Sandbox", s.sandboxRows())
+	}
+	return nil
+}
+
+// sandboxRows are a name and a text for each thing to know about the sandbox.
+func (s *Session) sandboxRows() [][2]string {
+	rows := [][2]string{{"level", s.Sandbox.Level}}
+	if s.Sandbox.Level == "" {
+		rows[0][1] = "not known: this gateway does not tell"
+	}
+	for _, r := range [][2]string{{"why", s.Sandbox.Reason}, {"to do", s.Sandbox.Fix}} {
+		if r[1] != "" {
+			rows = append(rows, r)
+		}
+	}
+	for _, o := range s.Sandbox.Open {
+		rows = append(rows, [2]string{"open", o})
+	}
+	for _, b := range s.Blocks {
+		what, next := "refused", b.Decided()
+		if next == "" {
+			next = b.Command()
+		}
+		rows = append(rows, row(what, b.What(), b.Why, next))
+	}
+	if s.Allowable(true) != nil {
+		rows = append(rows, [2]string{"to do", "/sandbox allow asks about the latest that was refused"})
+	}
+	return rows
+}
