@@ -1,5 +1,5 @@
-// Package sandbox has the commands that show the sandbox, run a program in it and
-// try to break out of it.
+// Package sandbox has the commands that show the sandbox, run a program in it, try to
+// break out of it, and say what agents may do beyond the settings.
 package sandbox
 
 import (
@@ -22,15 +22,15 @@ func New(a *kit.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sandbox COMMAND",
 		Short: "Show, use and test the sandbox",
-		Long: `Shows which sandbox this machine can have, runs a command in it, and tries to
-break out of it. In the sandbox a command can write to its workspace, to a home
-directory of the sandbox, and to /tmp. It sees neither your home directory nor
-the processes and sockets outside.`,
-		Example: kit.Examples("ohgw sandbox status", "ohgw sandbox run -- make test"),
+		Long: `Shows which sandbox this machine can have, runs a command in it, tries to break
+out of it, and allows single hosts, paths and sockets. In the sandbox a command
+can write to its workspace, to a home directory of the sandbox, and to /tmp. It
+sees neither your home directory nor the processes and sockets outside.`,
+		Example: kit.Examples("ohgw sandbox status", "ohgw sandbox run -- make test", "ohgw sandbox allow net api.example.com"),
 		Args:    kit.UnknownCommand,
 		RunE:    kit.ShowHelp,
 	}
-	cmd.AddCommand(newRun(a), newStatus(a), newTest(a))
+	cmd.AddCommand(newAllow(a), newDiff(a), newGrants(a), newReset(a), newRevoke(a), newRun(a), newStatus(a), newTest(a))
 	return cmd
 }
 

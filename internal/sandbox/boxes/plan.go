@@ -89,10 +89,16 @@ func directory(at string) (string, error) {
 	return real, nil
 }
 
+// HomeOf is the home directory of the boxes of a workspace, which has no symbolic
+// links. It need not exist.
+func HomeOf(state, workspace string) string {
+	sum := sha256.Sum256([]byte(workspace))
+	return filepath.Join(state, "sandbox", hex.EncodeToString(sum[:8]), "home")
+}
+
 // ownHome makes the home directory of the boxes of a workspace.
 func ownHome(state, workspace string) (string, error) {
-	sum := sha256.Sum256([]byte(workspace))
-	dir := filepath.Join(state, "sandbox", hex.EncodeToString(sum[:8]), "home")
+	dir := HomeOf(state, workspace)
 	if err := paths.MakePrivate(dir); err != nil {
 		return "", err
 	}

@@ -45,14 +45,20 @@ type runtime struct {
 // startRuntime makes the namespaces, and waits until the box is built.
 func startRuntime(ctx context.Context, p *policy.Policy, cfg *Config) (*runtime, error) {
 	r := &runtime{stderr: &tail{}, ready: make(chan struct{}), gone: make(chan struct{}), processes: map[uint64]*process{}}
+	release, err := holdHome(p.Home, false)
+	if err != nil {
+		return nil, fmt.Errorf("start the sandbox: %w", err)
+	}
 	serve := r.serveNetwork
 	if p.Reduced {
 		if err := r.openBroker(p, cfg); err != nil {
+			release()
 			return nil, fmt.Errorf("start the sandbox: %w", err)
 		}
 		serve = r.serveProxy
 	}
-	if err := r.launch(p); err != nil {
+	if err := r.launch(p, release); err != nil {
+		release()
 		if r.proxy != nil {
 			_ = r.proxy.Close()
 		}
@@ -90,8 +96,9 @@ func (r *runtime) startError() error {
 	return errors.New("the helper ended without a word")
 }
 
-// launch starts the helper in new namespaces.
-func (r *runtime) launch(p *policy.Policy) error {
+// launch starts the helper in new namespaces. Release is called when everything in
+// the box is dead.
+func (r *runtime) launch(p *policy.Policy, release func()) error {
 	data, err := json.Marshal(p)
 	if err != nil {
 		return err
@@ -133,6 +140,7 @@ func (r *runtime) launch(p *policy.Policy) error {
 	go func() {
 		r.wg.Wait()
 		r.died()
+		release()
 		close(r.gone)
 	}()
 	return nil

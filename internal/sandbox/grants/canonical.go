@@ -42,9 +42,11 @@ func (s *Store) Canonical(g Grant) (Grant, error) {
 		}
 	}
 	if g.Conversation != "" {
-		if g.Conversation, err = uuid.Parse(g.Conversation); err != nil {
-			return g, &InvalidError{fmt.Sprintf("%s is not the ID of a conversation", netpolicy.Quote(g.Conversation)), "write its UUID"}
+		id, err := uuid.Parse(g.Conversation)
+		if err != nil {
+			return g, &InvalidError{netpolicy.Quote(g.Conversation) + " is not the ID of a conversation", "write its UUID"}
 		}
+		g.Conversation = id
 	}
 	switch g.Access {
 	case sandbox.Network:
