@@ -31,6 +31,7 @@ import (
 	"github.com/ohgw/ohgw/internal/instance"
 	"github.com/ohgw/ohgw/internal/sandbox/escape"
 	"github.com/ohgw/ohgw/internal/sandbox/inside"
+	"github.com/ohgw/ohgw/internal/testkit/forbidtest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
@@ -46,8 +47,9 @@ func TestMain(m *testing.M) {
 		os.Exit(escape.Main(os.Args))
 	}
 	testscript.Main(leakTest{m}, map[string]func(){
-		"systemctl": fakeSystemctl,
-		"ohgw":      func() { os.Exit(cli.MainWith(withFakes, os.Args[1:])) },
+		"systemctl":     fakeSystemctl,
+		forbidtest.Name: func() { os.Exit(forbidtest.Main(os.Args[1:])) },
+		"ohgw":          func() { os.Exit(cli.MainWith(withFakes, os.Args[1:])) },
 	})
 }
 
