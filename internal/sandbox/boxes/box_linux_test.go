@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 	if root := os.Getenv(doomedVariable); root != "" {
 		doomed(root)
 	}
+	if attempt := os.Getenv(insideVariable); attempt != "" {
+		os.Exit(tryInside(attempt))
+	}
 	os.Exit(m.Run())
 }
 

@@ -184,7 +184,8 @@ func TestBoxIsMadeAgain(t *testing.T) {
 const doomedVariable = "OHGW_TEST_DOOMED_BOX"
 
 func doomed(root string) {
-	box, err := boxes.New(boxes.Config{Policy: policy.Policy{Workspace: root + "/ws", Home: root + "/own", HomeAt: root + "/user"}})
+	level, root, _ := strings.Cut(root, ":")
+	box, err := boxes.New(boxes.Config{Level: sandbox.Level(level), Policy: policy.Policy{Workspace: root + "/ws", Home: root + "/own", HomeAt: root + "/user"}})
 	if err != nil {
 		panic(err)
 	}
@@ -201,6 +202,15 @@ func doomed(root string) {
 func TestNothingOutlivesOhgw(t *testing.T) {
 	t.Parallel()
 	needBox(t)
+	for _, level := range []sandbox.Level{sandbox.Full, sandbox.Reduced} {
+		t.Run(string(level), func(t *testing.T) {
+			t.Parallel()
+			outlived(t, level)
+		})
+	}
+}
+
+func outlived(t *testing.T, level sandbox.Level) {
 	root := t.TempDir()
 	for _, dir := range []string{"ws", "own", "user"} {
 		if err := os.Mkdir(root+"/"+dir, 0o700); err != nil {
@@ -208,7 +218,7 @@ func TestNothingOutlivesOhgw(t *testing.T) {
 		}
 	}
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = []string{doomedVariable + "=" + root, "PATH=" + os.Getenv("PATH")}
+	cmd.Env = []string{doomedVariable + "=" + string(level) + ":" + root, "TMPDIR=" + root, "PATH=" + os.Getenv("PATH")}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
