@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 
 	"github.com/spf13/cobra"
 
@@ -42,8 +43,8 @@ settings.
 
 The command uses the running daemon, over /v1 like any other client. If no
 daemon is running, it runs the agent in this process, with the settings of "ohgw
-serve" from variables and the config file. The agent works in the directory that
-the editor has open.
+serve" from variables and the config file. With --demo or a flag of the sandbox
+it always does so. The agent works in the directory that the editor has open.
 
 Logs go to stderr. The command ends when the editor closes stdin; runs of the
 agent end with it.`, 0, fault.Failed, fault.Usage, fault.Interrupted),
@@ -55,6 +56,7 @@ agent end with it.`, 0, fault.Failed, fault.Usage, fault.Interrupted),
 	cmd.Flags().StringVarP(&opts.model, "model", "m", "", "use this `MODEL` (default openhands, the active profile)")
 	_ = cmd.RegisterFlagCompletionFunc("model", a.CompleteModels) // The flag is there.
 	opts.settings = kit.AddSettingsNamed(cmd, "url", "demo")
+	maps.Copy(opts.settings, kit.AddSettings(cmd, config.SandboxSection))
 	return cmd
 }
 
@@ -64,15 +66,16 @@ func run(ctx context.Context, o *options) (err error) {
 	if err != nil {
 		return err
 	}
-	if s.Origin("demo").Kind == config.FromFlag && s.Origin("client.url").Kind == config.FromFlag {
-		return fault.NewUsage("--demo cannot be used with --url: the demo runs in this process", "use one of them")
+	here, err := kit.RunsHere(s)
+	if err != nil {
+		return err
 	}
 	if o.StdinTTY {
 		o.Note("Waiting for an editor on stdin. Editors start this command themselves: ohgw connect zed-agent --write")
 	}
 	restore := kit.SurvivePipes()
 	defer restore()
-	g := &opener{options: o, settings: s, log: o.Logger("text")}
+	g := &opener{options: o, settings: s, here: here != "", log: o.Logger("text")}
 	err = acp.Serve(ctx, acp.Config{
 		Open: g.open, Workspace: g.workspace, Confirmation: g.confirmation, Explain: explain,
 		Model: o.model, NewID: uuid.New, Version: buildinfo.Get().Version, Log: g.log,
@@ -89,13 +92,14 @@ type opener struct {
 	*options
 
 	settings *config.Settings
+	here     bool // a daemon that runs is not used
 	log      *slog.Logger
 	daemon   *running.Daemon // nil for a gateway of our own
 	own      *serving.Own
 }
 
 func (g *opener) open(ctx context.Context) (gateway.Endpoint, error) {
-	if g.settings.Origin("demo").Kind != config.FromFlag {
+	if !g.here {
 		d, err := running.Find(ctx, g.Setup(), g.settings)
 		if err == nil {
 			g.daemon = d

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/url"
 	"strings"
 	"time"
@@ -51,6 +52,7 @@ type options struct {
 	workspace    string
 	yes          bool
 	settings     kit.SettingFlags
+	sandbox      kit.SettingFlags // those of the settings that are the sandbox's
 
 	wasSetUp bool // questions were asked already
 }
@@ -71,7 +73,8 @@ func newCommand(a *kit.App) (*cobra.Command, *options) {
 Opens a chat with the agents of the running daemon, over /v1 like any other
 client. If no daemon is running, the command says so and starts one in this
 process for the duration of the chat, with the settings of "ohgw serve" from
-variables and the config file. --demo does the same without a key or network.
+variables and the config file. --demo does the same without a key or network;
+the flags of the sandbox do it too, since a running daemon has its own settings.
 Where there is no LLM profile yet, questions on the terminal set one up first.
 
 With --print, or if stdin or stdout is not a terminal, the command asks once.
@@ -145,6 +148,8 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.workspace, "workspace", "", "let the agent work in `DIR`; none: a new directory (default: the current directory)")
 	f.BoolVar(&o.yes, "yes", false, "let the agent work in the current directory without a question")
 	o.settings = kit.AddSettingsNamed(cmd, "url", "demo", "theme", "mouse", "vim")
+	o.sandbox = kit.AddSettings(cmd, config.SandboxSection)
+	maps.Copy(o.settings, o.sandbox)
 }
 
 // check looks at the flags, and brings the conversation's id into its usual form.
@@ -177,8 +182,8 @@ func run(ctx context.Context, o *options) (err error) {
 	if err != nil {
 		return err
 	}
-	if s.Origin("demo").Kind == config.FromFlag && s.Origin("client.url").Kind == config.FromFlag {
-		return fault.NewUsage("--demo cannot be used with --url: the demo runs in this process", "use one of them")
+	if _, err := kit.RunsHere(s); err != nil {
+		return err
 	}
 	images, err := readImages(o.images)
 	if err != nil {
@@ -228,7 +233,8 @@ type session struct {
 	client *gateway.Client
 	asker  *running.Daemon // nil for a gateway of our own
 	own    *serving.Own
-	demo   bool // asked for on the command line: a daemon that runs has none
+	demo   bool   // asked for on the command line: a daemon that runs has none
+	here   string // the flag because of which a daemon that runs is not used
 
 	directory string    // that new conversations work in; "" for the gateway's choice
 	local     tui.Local // nil: the agent's files cannot be reached from here
@@ -240,8 +246,11 @@ type session struct {
 // our own. end lets go of it.
 func (c *session) connect(ctx context.Context, s *config.Settings, log *slog.Logger) (end func() error, err error) {
 	end = func() error { return nil }
+	if c.here, err = kit.RunsHere(s); err != nil {
+		return end, err
+	}
 	c.demo = s.Origin("demo").Kind == config.FromFlag
-	if !c.demo {
+	if c.here == "" {
 		c.asker, err = running.Find(ctx, c.Setup(), s)
 		if err == nil {
 			c.client = c.newClient(gateway.Config{URL: c.asker.Base, Key: c.asker.Key, HTTP: c.asker.HTTP})
@@ -278,6 +287,9 @@ func (c *session) about() string {
 	}
 	if c.demo {
 		return "The demo runs in this process and ends with the chat."
+	}
+	if c.here != "" {
+		return fmt.Sprintf("This chat runs the agent in its own process, because of %s. Agents: %s.", c.here, c.own.Backend.Line())
 	}
 	return fmt.Sprintf("No ohgw is running, so this chat runs the agent in its own process. Agents: %s.", c.own.Backend.Line())
 }

@@ -3,9 +3,11 @@ package chat
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/uuid"
 	"github.com/ohgw/ohgw/tui"
 )
@@ -65,13 +67,17 @@ func (c *session) hints() tui.Hints {
 
 // command is the command that finds this gateway again, or one like it.
 func (c *session) command() string {
+	words := []string{"ohgw chat"}
 	switch {
 	case c.demo:
-		return "ohgw chat --demo"
+		words = append(words, "--demo")
 	case c.own == nil && c.asker.Found.URL == "":
-		return "ohgw chat --url " + c.client.URL()
+		words = append(words, "--url", c.client.URL())
 	}
-	return "ohgw chat"
+	for _, arg := range c.sandbox.Args() {
+		words = append(words, fault.Word(arg))
+	}
+	return strings.Join(words, " ")
 }
 
 func (i attachment) forTerminal() tui.Image {

@@ -19,8 +19,10 @@ Prints every setting, its value, and the origin of the value: a variable, the
 config file, or the default. The command reads the config file and changes
 nothing. It reports a mistake in the file or in a variable as serve does.
 
+The settings of the sandbox for single workspaces follow, if there are any.
+
 With --json, settings is a list of objects with key, value, origin, env, flag
-and default.`, 0, fault.Usage),
+and default. The default of a setting of a workspace is what holds elsewhere.`, 0, fault.Usage),
 		Example:           kit.Examples("ohgw config show", "ohgw config show --json"),
 		Args:              kit.None(),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -35,7 +37,7 @@ type settingJSON struct {
 	Key     string        `json:"key"`
 	Value   any           `json:"value"`
 	Origin  config.Origin `json:"origin"`
-	Env     string        `json:"env"`
+	Env     string        `json:"env,omitempty"`
 	Flag    string        `json:"flag,omitempty"`
 	Default any           `json:"default"`
 }
@@ -62,6 +64,9 @@ func runShow(_ context.Context, o *showOptions) error {
 		}
 		t.Add(f.Key, value, s.Origin(f.Key).String())
 	}
+	for _, f := range s.WorkspaceFields() {
+		t.Add(f.Name(), f.Text(f.In(s)), s.File)
+	}
 	if !s.Found {
 		o.Hint("There is no config file yet; its path would be %s", s.File)
 	}
@@ -77,6 +82,11 @@ func printDocument(a *kit.App, s *config.Settings) error {
 	for _, f := range config.Fields() {
 		doc.Settings = append(doc.Settings, settingJSON{
 			Key: f.Key, Value: f.Value(s.Config), Origin: s.Origin(f.Key), Env: f.Env, Flag: f.Flag, Default: f.Value(config.Default()),
+		})
+	}
+	for _, f := range s.WorkspaceFields() {
+		doc.Settings = append(doc.Settings, settingJSON{
+			Key: f.Name(), Value: f.Value(f.In(s)), Origin: config.Origin{Kind: config.FromFile, Name: s.File}, Default: f.Value(s.Config),
 		})
 	}
 	return a.PrintJSON(doc)

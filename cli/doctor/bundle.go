@@ -47,6 +47,9 @@ func writeBundle(ctx context.Context, a *kit.App, path string, report reportJSON
 		for _, f := range config.Fields() {
 			doc.Settings = append(doc.Settings, inspect.SettingState{Key: f.Key, Value: f.Value(s.Config), Origin: s.Origin(f.Key).String()})
 		}
+		for _, f := range s.WorkspaceFields() {
+			doc.Settings = append(doc.Settings, inspect.SettingState{Key: f.Name(), Value: f.Value(f.In(s)), Origin: s.File})
+		}
 	}
 	text, err := doctor.Bundle(doc, inspect.Hidden(ctx, a.Setup()))
 	if err != nil {

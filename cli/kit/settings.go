@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
 )
 
 // SettingFlags are the flags of a command that are settings, by name.
@@ -48,10 +49,13 @@ func addSettingsThat(cmd *cobra.Command, flags *pflag.FlagSet, wanted func(confi
 		if field.Switch() {
 			flag.NoOptDefVal = "true"
 		}
-		if field.Choices != nil {
+		switch {
+		case field.Choices != nil:
 			Complete(cmd, field.Flag, field.Choices...)
-		} else if field.Arg != "DIR" && !field.Switch() {
-			Complete(cmd, field.Flag)
+		case field.Arg == "DIR":
+			_ = cobra.MarkFlagDirname(flags, field.Flag) // The flag is there.
+		case !field.Switch() && !field.IsPath():
+			Complete(cmd, field.Flag, field.Words...)
 		}
 	}
 	return all
@@ -102,6 +106,27 @@ func (s SettingFlags) Args() []string {
 		}
 	}
 	return args
+}
+
+// RunsHere is the flag that makes a chat or an editor's agent run in the process of
+// the command, and not in a running daemon, which has settings of its own: --demo, or
+// one of the sandbox. It is empty if there is none.
+func RunsHere(s *config.Settings) (flag string, err error) {
+	named := s.Origin("client.url").Kind == config.FromFlag
+	sandbox := s.GivenIn(config.SandboxSection)
+	switch {
+	case s.Origin("demo").Kind == config.FromFlag:
+		if named {
+			return "", fault.NewUsage("--demo cannot be used with --url: the demo runs in this process", "use one of them")
+		}
+		return "--demo", nil
+	case len(sandbox) == 0:
+		return "", nil
+	case named:
+		return "", fault.NewUsage(sandbox[0]+" cannot be used with --url: the settings of the sandbox are those of the daemon there",
+			"use one of them, or restart that daemon with ohgw serve "+sandbox[0])
+	}
+	return sandbox[0], nil
 }
 
 // Settings collects the settings from all sources.

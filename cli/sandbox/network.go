@@ -27,7 +27,7 @@ type network struct {
 }
 
 // newNetwork reads --network. It asks the package managers of the presets.
-func newNetwork(ctx context.Context, o *runOptions, p *policy.Policy) (*network, error) {
+func newNetwork(ctx context.Context, o *runOptions, reserved []uint16, p *policy.Policy) (*network, error) {
 	if len(o.Network) == 0 || slices.Equal(o.Network, []string{off}) {
 		return &network{}, nil
 	}
@@ -57,7 +57,7 @@ func newNetwork(ctx context.Context, o *runOptions, p *policy.Policy) (*network,
 		}
 		return found.Entries, err
 	}
-	n.policy, err = netpolicy.New(ctx, netpolicy.Config{Allow: o.Network, Reserved: reserved(o), Expand: expand})
+	n.policy, err = netpolicy.New(ctx, netpolicy.Config{Allow: o.Network, Reserved: reserved, Expand: expand})
 	if err != nil {
 		return nil, fault.NewUsage("--network: "+err.Error(), "see ohgw sandbox run --help")
 	}
@@ -83,15 +83,6 @@ func morePorts(p *netpolicy.Policy) []int {
 var proxied = []string{
 	"HTTP_PROXY=http://127.0.0.1:3128", "http_proxy=http://127.0.0.1:3128", "HTTPS_PROXY=http://127.0.0.1:3128",
 	"https_proxy=http://127.0.0.1:3128", "NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1",
-}
-
-// reserved are the ports of ohgw itself: its usual one, and that in the settings.
-func reserved(o *runOptions) []uint16 {
-	ports := []uint16{6449}
-	if at, err := netip.ParseAddrPort(o.Getenv("OHGW_ADDR")); err == nil {
-		ports = append(ports, at.Port())
-	}
-	return ports
 }
 
 // serve answers on the sockets of a sandbox.

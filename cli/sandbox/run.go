@@ -15,6 +15,7 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
 	"github.com/ohgw/ohgw/internal/sandbox/netpolicy"
 	"github.com/ohgw/ohgw/internal/sandbox/probe"
+	"github.com/ohgw/ohgw/internal/setup"
 )
 
 func newRun(a *kit.App) *cobra.Command {
@@ -79,7 +80,12 @@ func runRun(ctx context.Context, o *runOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	n, err := newNetwork(ctx, o, &p)
+	settings, err := o.Settings(nil)
+	if err != nil {
+		return err
+	}
+	reserved := setup.ReservedPorts(settings)
+	n, err := newNetwork(ctx, o, reserved, &p)
 	if err != nil {
 		return err
 	}
@@ -87,7 +93,7 @@ func runRun(ctx context.Context, o *runOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	box, err := boxes.New(boxes.Config{Level: level, Policy: p, Reserved: reserved(o), Serve: n.serve})
+	box, err := boxes.New(boxes.Config{Level: level, Policy: p, Reserved: reserved, Serve: n.serve})
 	if err != nil {
 		return startFault(err)
 	}

@@ -78,11 +78,10 @@ the last three are kept. To start ohgw at login, use "ohgw service install".`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), &opts) },
 	}
-	opts.flags = kit.AddSettings(cmd, config.ServeSection, config.KeySection)
+	opts.flags = kit.AddSettings(cmd, config.ServeSection, config.KeySection, config.SandboxSection)
 	cmd.Flags().BoolVar(&opts.Detach, "detach", false, "run in the background; return when ohgw is ready")
 	cmd.Flags().BoolVar(&opts.detached, detachedFlag, false, "this is the process that --detach has started")
 	_ = cmd.Flags().MarkHidden(detachedFlag) // The flag is there.
-	_ = cmd.MarkFlagDirname("workspace")     // The flag is there.
 	return cmd
 }
 

@@ -32,6 +32,7 @@ type Field struct {
 	Help    string // lower case, no full stop
 	Choices []string
 	Section Section
+	Words   []string // values to offer where there are no Choices
 
 	min   int                          // smallest number
 	check func(string) (string, error) // of each text; gives its normal form
@@ -290,6 +291,9 @@ func (f Field) Placeholder() string {
 	}
 	return f.Arg
 }
+
+// IsPath reports whether the setting is a path, or a list of paths.
+func (f Field) IsPath() bool { return f.path }
 
 // Repeats reports whether the setting holds several values: its flag may be
 // given again, its variable separates them with commas.

@@ -73,6 +73,18 @@ func (s *Settings) Origin(key string) Origin {
 	return Origin{Kind: FromDefault}
 }
 
+// GivenIn are the flags of a section that the command line has, as "--sandbox-net".
+func (s *Settings) GivenIn(section Section) []string {
+	var flags []string
+	for _, f := range Fields() {
+		o := s.Origin(f.Key)
+		if f.Section == section && o.Kind == FromFlag && !slices.Contains(flags, o.Name) {
+			flags = append(flags, o.Name)
+		}
+	}
+	return flags
+}
+
 // SourceOf names where an item of the list with that key came from, for an error:
 // "--sandbox-write", "OHGW_SANDBOX_WRITE" or "sandbox.files.write in PATH". For a
 // setting that is not a list, item is empty.

@@ -110,7 +110,7 @@ func sandboxFields() []Field { //nolint:funlen // A table is as long as it is.
 			at: func(c *Config) any { return &c.Sandbox.Network },
 		},
 		{
-			Flag: networkFlag, Env: "OHGW_SANDBOX_NET", Key: "sandbox.network.allow", Arg: "HOST", Section: SandboxSection,
+			Flag: networkFlag, Env: "OHGW_SANDBOX_NET", Key: "sandbox.network.allow", Arg: "HOST", Section: SandboxSection, Words: networkWords(),
 			Help: "also let agents reach this host: NAME, *.NAME, NAME:PORT or @PRESET; as a flag also off or open, for nothing or every public host", adds: true, check: checkEntry,
 			takes: func(text string) bool { return !isNetworkMode(text) },
 			at:    func(c *Config) any { return &c.Sandbox.Allow },
@@ -126,7 +126,7 @@ func sandboxFields() []Field { //nolint:funlen // A table is as long as it is.
 			at: func(c *Config) any { return &c.Sandbox.Local },
 		},
 		{
-			Flag: "sandbox-socket", Env: "OHGW_SANDBOX_SOCKET", Key: "sandbox.sockets.allow", Arg: "NAME", Section: SandboxSection,
+			Flag: "sandbox-socket", Env: "OHGW_SANDBOX_SOCKET", Key: "sandbox.sockets.allow", Arg: "NAME", Section: SandboxSection, Words: sockets,
 			Help: "let agents use this Unix socket: ssh-agent, gpg-agent, docker or a path; docker gives them your rights", adds: true, check: checkSocket,
 			at: func(c *Config) any { return &c.Sandbox.Sockets },
 		},
@@ -151,6 +151,15 @@ type saidError struct{ text string }
 
 func (e saidError) Error() string        { return e.text }
 func (e saidError) Is(target error) bool { return target == errSaid }
+
+// networkWords are values of --sandbox-net that need no knowledge of hosts.
+func networkWords() []string {
+	words := []string{noNetwork, anyNetwork}
+	for _, name := range netpolicy.Presets() {
+		words = append(words, "@"+name)
+	}
+	return words
+}
 
 func isNetworkMode(text string) bool { return text == noNetwork || text == anyNetwork }
 

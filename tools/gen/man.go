@@ -211,7 +211,8 @@ func flagOf(cmd *cobra.Command, f config.Field) bool {
 	if f.Flag != "" {
 		return cmd.Flags().Lookup(f.Flag) != nil || cmd.InheritedFlags().Lookup(f.Flag) != nil
 	}
-	return f.Section == config.ServeSection && cmd.Flags().Lookup("agent-server") != nil
+	one := map[config.Section]string{config.ServeSection: "agent-server", config.SandboxSection: "sandbox"}[f.Section]
+	return one != "" && cmd.Flags().Lookup(one) != nil
 }
 
 // setting says what a setting means, and its other names.
