@@ -44,7 +44,7 @@ type GrantScope string
 // The scopes of a grant.
 const (
 	GrantOnce         GrantScope = "once"         // what waits now, or the next such access
-	GrantConversation GrantScope = "conversation" // until the conversation is removed
+	GrantConversation GrantScope = "conversation" // in the same conversation
 	GrantWorkspace    GrantScope = "workspace"    // all conversations in the same directory
 	GrantNo           GrantScope = "no"           // it stays refused, and what waits is told so
 )

@@ -85,10 +85,12 @@ func rowOf(code string) row {
 		return row{http.StatusBadRequest, request, 0, false}
 	case codeMissingKey, codeInvalidKey:
 		return row{http.StatusUnauthorized, request, 0, false}
-	case codeForbiddenHost, codeForbiddenOrigin, codeForbiddenMetrics, codeForbiddenWorkspace, codeForbiddenConfirm:
+	case codeForbiddenHost, codeForbiddenOrigin, codeForbiddenMetrics, codeForbiddenWorkspace, codeForbiddenConfirm, codeForbiddenGrant:
 		return row{http.StatusForbidden, request, 0, false}
 	case codeModelNotFound, codeUnknownURL, codeNoConversation, codeNoResponse, codeNoItem:
 		return row{http.StatusNotFound, request, 0, false}
+	case codeNoGrants:
+		return row{http.StatusNotImplemented, request, 0, true}
 	case codeMethod:
 		return row{http.StatusMethodNotAllowed, request, 0, false}
 	case codeTooSlow:

@@ -47,6 +47,7 @@ func (d *Daemon) table() []route {
 		{[]string{http.MethodGet}, "/responses/{id}/input_items", d.private(d.inputItems())},
 		{[]string{http.MethodPost}, "/conversations/{id}/condense", d.condenseConversation()},
 		{[]string{http.MethodPost}, "/conversations/{id}/interrupt", d.private(d.interrupt())},
+		{[]string{http.MethodPost}, "/conversations/{id}/sandbox/grants", d.grant()},
 		{[]string{http.MethodGet, http.MethodHead}, "/runs", d.private(d.listRuns())},
 	}
 }

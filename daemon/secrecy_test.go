@@ -80,7 +80,8 @@ func probes() map[string][]probe {
 		"DELETE " + one + "/items/{item}": item,
 		"GET " + one + "/extensions":      path(one + "/extensions"), "HEAD " + one + "/extensions": path(one + "/extensions"),
 		"POST " + one + "/condense": path(one + "/condense"), "POST " + one + "/interrupt": path(one + "/interrupt"),
-		"GET /responses/{id}": response, "DELETE /responses/{id}": stored("/responses/{id}"),
+		"POST " + one + "/sandbox/grants": with(one+"/sandbox/grants", `{"access":"net","target":"a.example.com","scope":"once"}`),
+		"GET /responses/{id}":             response, "DELETE /responses/{id}": stored("/responses/{id}"),
 		"POST /responses/{id}/cancel": stored("/responses/{id}/cancel"), "GET /responses/{id}/input_items": stored("/responses/{id}/input_items"),
 		"POST /chat/completions": chatProbes(), "POST /responses": responseProbes(),
 	}
