@@ -19,7 +19,7 @@ const (
 	// Landlock and seccomp.
 	Full Level = "full"
 	// Reduced is Landlock and seccomp, where the system forbids unprivileged
-	// namespaces.
+	// namespaces, and the sandbox of macOS.
 	Reduced Level = "reduced"
 	// External is a container or a virtual machine around ohgw that the user vouches
 	// for: ohgw itself only cleans the environment.

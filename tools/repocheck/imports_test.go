@@ -92,7 +92,7 @@ var rules = []rule{
 		deny: []string{
 			"os/exec", "./internal/sandbox/addresses", "./internal/sandbox/boxes", "./internal/sandbox/boxfiles", "./internal/sandbox/gitguard",
 			"./internal/sandbox/inside", "./internal/sandbox/netgate", "./internal/sandbox/netpolicy", "./internal/sandbox/policy",
-			"./internal/sandbox/probe", "./internal/sandbox/seccomp",
+			"./internal/sandbox/probe", "./internal/sandbox/seatbelt", "./internal/sandbox/seccomp",
 		},
 	},
 	{

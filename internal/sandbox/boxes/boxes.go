@@ -1,6 +1,6 @@
 // Package boxes makes the boxes of level full on Linux: namespaces, Landlock and
 // seccomp around the programs of one conversation; and those of level reduced, for
-// systems that forbid namespaces.
+// systems that forbid namespaces, and for macOS.
 //
 // A box is one process of ohgw itself (package inside) that makes the namespaces,
 // starts the programs and ends with ohgw. It is started with the first program, and
@@ -29,6 +29,9 @@ type Config struct {
 	// Removed is called with the path of a file that would have redirected git, after
 	// it was removed. It may be nil.
 	Removed func(path string)
+	// Strict keeps programs on macOS from the service for certificates, which may
+	// connect to hosts that a certificate names.
+	Strict bool
 	// Watcher watches the git directories of many boxes. If it is nil, the box has
 	// one of its own.
 	Watcher *gitguard.Watcher

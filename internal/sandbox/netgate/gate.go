@@ -45,6 +45,9 @@ type Sockets struct {
 	DNSTCP  net.Listener
 	Capture []net.Listener // on every address, one for each port of Policy.Ports
 	Proxy   net.Listener
+	// Token is the password that clients of the proxy must have (RFC 7617), under any
+	// name. Empty: none, as only the sandbox reaches the proxy.
+	Token string
 }
 
 // Config is what a gate needs. Only Policy must be set.
@@ -108,7 +111,7 @@ func Serve(ctx context.Context, s Sockets, c Config) *Gate {
 		g.accept(listener, func(c net.Conn) { g.capture(c, port) })
 	}
 	if s.Proxy != nil {
-		g.accept(s.Proxy, g.serveProxy)
+		g.accept(s.Proxy, func(c net.Conn) { g.serveProxy(c, s.Token) })
 	}
 	g.wait.Go(func() { <-g.ctx.Done(); g.closeSockets() })
 	return g

@@ -3,6 +3,7 @@ package netgate
 import (
 	"bufio"
 	"context"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"io"
@@ -27,8 +28,9 @@ const (
 )
 
 // serveProxy serves one request to the proxy: CONNECT, or an http:// URL. Each
-// connection has one request; clients open another one for the next.
-func (g *Gate) serveProxy(client net.Conn) {
+// connection has one request; clients open another one for the next. A client without
+// the token learns nothing, and is not recorded: it may be anybody on this machine.
+func (g *Gate) serveProxy(client net.Conn, token string) {
 	if client.SetDeadline(after(helloLimit)) != nil {
 		return
 	}
@@ -43,6 +45,10 @@ func (g *Gate) serveProxy(client net.Conn) {
 	}
 	limited.N = math.MaxInt64
 	if client.SetDeadline(time.Time{}) != nil {
+		return
+	}
+	if token != "" && !hasToken(r, token) {
+		reply(client, http.StatusProxyAuthRequired, "the proxy of a sandbox wants the password of its programs")
 		return
 	}
 	t, status, err := targetOf(r)
@@ -61,6 +67,13 @@ func (g *Gate) serveProxy(client net.Conn) {
 	if err != nil {
 		g.note(t, err)
 	}
+}
+
+// hasToken reports whether a request has the password.
+func hasToken(r *http.Request, token string) bool {
+	basic := http.Request{Header: http.Header{"Authorization": r.Header["Proxy-Authorization"]}}
+	_, password, ok := basic.BasicAuth()
+	return ok && subtle.ConstantTimeCompare([]byte(password), []byte(token)) == 1
 }
 
 // targetOf is the host and the port of a request, or the error with its status.
@@ -184,8 +197,12 @@ func reply(client net.Conn, status int, why string) {
 	if client.SetWriteDeadline(after(helloLimit)) != nil {
 		return
 	}
-	_, err := fmt.Fprintf(client, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
-		status, http.StatusText(status), len(body), body)
+	more := ""
+	if status == http.StatusProxyAuthRequired {
+		more = "Proxy-Authenticate: Basic realm=\"ohgw\"\r\n"
+	}
+	_, err := fmt.Fprintf(client, "HTTP/1.1 %d %s\r\n%sContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
+		status, http.StatusText(status), more, len(body), body)
 	// Closing a connection with unread data resets it, and the client would lose the
 	// reason. So what it still sends is read for a while.
 	half, ok := client.(interface{ CloseWrite() error })

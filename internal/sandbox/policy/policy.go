@@ -218,7 +218,10 @@ func (p *Policy) Tree(at string) (tree string, ok bool) {
 func (p *Policy) Pins() []string {
 	var pins []string
 	for _, at := range p.Protect {
-		tree, _ := p.Tree(at)
+		tree, ok := p.Tree(at)
+		if !ok {
+			continue // Check refuses it.
+		}
 		for dir := path.Dir(at); len(dir) > len(tree); dir = path.Dir(dir) {
 			pins = append(pins, dir)
 		}

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -36,7 +37,13 @@ type Prober struct {
 
 // Ask makes a box and runs a program in it.
 func (p *Prober) Ask(ctx context.Context) Result {
-	p.once.Do(func() { p.result = ask(ctx, os.ReadFile, try) })
+	p.once.Do(func() {
+		if runtime.GOOS == "linux" {
+			p.result = ask(ctx, os.ReadFile, try)
+		} else {
+			p.result = elsewhere(ctx, runtime.GOOS, try)
+		}
+	})
 	return p.result
 }
 
@@ -101,7 +108,7 @@ func try(ctx context.Context, level sandbox.Level) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, box.Close()) }()
-	running, err := box.Start(ctx, sandbox.Program{Args: []string{"true"}, Dir: p.Workspace})
+	running, err := box.Start(ctx, sandbox.Program{Args: []string{"true"}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir})
 	if err != nil {
 		return err
 	}
