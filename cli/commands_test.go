@@ -171,7 +171,7 @@ func TestFlagsStay(t *testing.T) {
 			"max-messages max-queue max-runs metrics-open native no-auth one-shot-ttl progress responses-ttl run-timeout sandbox sandbox-net sandbox-read sandbox-require sandbox-socket sandbox-write stream-text workspace workspace-per",
 		"keys import": "remove-from-profile replace", "keys list": "", "keys remove": "field yes", "keys set": "field file replace", "keys status": "",
 		"profiles add": "base-url from-file from-settings key-from model no-check provider replace use", "profiles check": "live timeout", "profiles list": "", "profiles remove": "yes", "profiles rename": "", "profiles show": "", "profiles use": "copy-key",
-		"sandbox allow": "conversation workspace", "sandbox diff": "", "sandbox grants": "", "sandbox reset": "yes", "sandbox revoke": "all conversation workspace",
+		"sandbox allow": "conversation workspace", "sandbox diff": "", "sandbox explain": "", "sandbox grants": "", "sandbox reset": "yes", "sandbox revoke": "all conversation workspace",
 		"sandbox run": "network", "sandbox status": "", "sandbox test": "",
 		"profiles migrate": "as-openhands base-url check dry-run force restore strict",
 		"tokens create":    "all-conversations chat-by confirm expires model native workspace", "tokens list": "", "tokens revoke": "yes", "tokens show": "",

@@ -30,7 +30,7 @@ sees neither your home directory nor the processes and sockets outside.`,
 		Args:    kit.UnknownCommand,
 		RunE:    kit.ShowHelp,
 	}
-	cmd.AddCommand(newAllow(a), newDiff(a), newGrants(a), newReset(a), newRevoke(a), newRun(a), newStatus(a), newTest(a))
+	cmd.AddCommand(newAllow(a), newDiff(a), newExplain(a), newGrants(a), newReset(a), newRevoke(a), newRun(a), newStatus(a), newTest(a))
 	return cmd
 }
 
