@@ -39,6 +39,7 @@ type Field struct {
 	path  bool                         // a path, which may be relative to where it is written
 	tilde bool                         // a path that may begin with "~/", for whoever knows the home directory
 	adds  bool                         // the flag adds to the list of the other sources
+	whole bool                         // not in the table of one workspace
 	at    func(*Config) any            // pointer to the value
 
 	// A flag can be for two settings: shared is the flag of the other one, and takes

@@ -54,18 +54,18 @@ const (
 // sockets are those that have a name.
 var sockets = []string{"ssh-agent", "gpg-agent", "docker"}
 
-// sandboxFields are the settings of the sandbox. Each can also be set for one
-// workspace. The flags of lists add to what the other sources say.
+// sandboxFields are the settings of the sandbox. All but the whole ones can also be
+// set for one workspace. The flags of lists add to what the other sources say.
 func sandboxFields() []Field { //nolint:funlen // A table is as long as it is.
 	return []Field{
 		{
 			Flag: "sandbox", Env: "OHGW_SANDBOX_MODE", Key: "sandbox.mode", Section: SandboxSection,
-			Help: "run the embedded agent's programs in a sandbox; external says that ohgw itself runs in a container or a virtual machine", Choices: []string{"on", "external", "off"},
+			Help: "run the embedded agent's programs in a sandbox; external says that ohgw itself runs in a container or a virtual machine", Choices: []string{"on", "external", "off"}, whole: true,
 			at: func(c *Config) any { return &c.Sandbox.Mode },
 		},
 		{
 			Flag: "sandbox-require", Env: "OHGW_SANDBOX_REQUIRE", Key: "sandbox.minimum", Section: SandboxSection,
-			Help: "refuse to run agents in a weaker sandbox than this", Choices: []string{"full", "reduced"},
+			Help: "refuse to run agents in a weaker sandbox than this", Choices: []string{"full", "reduced"}, whole: true,
 			at: func(c *Config) any { return &c.Sandbox.Minimum },
 		},
 		{

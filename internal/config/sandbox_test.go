@@ -129,6 +129,8 @@ func TestBadSandboxValues(t *testing.T) {
 		{name: "mistyped in a workspace", file: "[sandbox.workspace.\"/a\"]\nnetwork.alow = []", msg: `unknown key sandbox.workspace."/a".network.alow in`, hint: "did you mean network.allow?"},
 		{name: "another table in a workspace", file: "[sandbox.workspace.\"/a\"]\naddr = \"a:1\"", msg: `unknown key sandbox.workspace."/a".addr in`, hint: "config show"},
 		{name: "bad value in a workspace", file: "[sandbox.workspace.\"/a\"]\nnetwork.allow = [\"localhost\"]", msg: `sandbox.workspace."/a".network.allow in`, hint: "this machine"},
+		{name: "a mode for a workspace", file: "[sandbox.workspace.\"/a\"]\nmode = \"off\"", msg: `sandbox.workspace."/a".mode in`, hint: "the same for all workspaces: set sandbox.mode"},
+		{name: "a level for a workspace", file: "[sandbox.workspace.\"/a\"]\nminimum = \"full\"", msg: `sandbox.workspace."/a".minimum in`, hint: "set sandbox.minimum"},
 		{name: "a workspace without a path", file: "[sandbox.workspace]\nnetwork.allow = []", msg: "sandbox.workspace.network in", hint: `[sandbox.workspace."~/src/app"]`},
 		{name: "a relative workspace", file: "[sandbox.workspace.\"src/app\"]\nmode = \"on\"", msg: "sandbox.workspace.src/app in", hint: "absolute or with ~/"},
 		{name: "a workspace that is no table", file: "sandbox.workspace = \"/a\"", msg: "sandbox.workspace in", hint: `[sandbox.workspace."~/src/app"]`},
@@ -149,7 +151,7 @@ func TestSettingsOfWorkspaces(t *testing.T) {
 	t.Parallel()
 	got, err := config.Load(config.Source{Getenv: env(), File: write(t, `
 [sandbox.workspace."~/b"]
-mode = "off"
+on_block = "ask"
 files.write = ["/srv/x", "~/y"]
 [sandbox.workspace."/a"]
 strict = true
@@ -160,7 +162,7 @@ limits = { processes = 7 }
 		t.Fatal(err)
 	}
 	want := map[string]config.Sandbox{
-		"~/b": {Mode: "off", Write: []string{"/srv/x", "~/y"}}, "/a": {Strict: true, Processes: 7}, "/empty": {},
+		"~/b": {OnBlock: "ask", Write: []string{"/srv/x", "~/y"}}, "/a": {Strict: true, Processes: 7}, "/empty": {},
 	}
 	if diff := cmp.Diff(want, got.Workspaces); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -171,7 +173,7 @@ limits = { processes = 7 }
 	}
 	wantShown := []string{
 		`sandbox.workspace."/a".strict true`, `sandbox.workspace."/a".limits.processes 7`,
-		`sandbox.workspace."~/b".mode off`, `sandbox.workspace."~/b".files.write /srv/x,~/y`,
+		`sandbox.workspace."~/b".on_block ask`, `sandbox.workspace."~/b".files.write /srv/x,~/y`,
 	}
 	if diff := cmp.Diff(wantShown, shown); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -84,11 +84,14 @@ func (s *Settings) takeWorkspaces(tables map[string]map[string]any) error {
 			if !ok {
 				continue
 			}
+			set := WorkspaceField{Workspace: at, Field: f}
+			if f.whole {
+				return usage("invalid setting: "+set.Name()+" in "+s.File, "it is the same for all workspaces: set "+f.Key)
+			}
 			texts, err := f.texts(v)
 			if err == nil {
 				err = f.put(&c, Origin{FromFile, s.File}, texts)
 			}
-			set := WorkspaceField{Workspace: at, Field: f}
 			if err != nil {
 				return invalid(set.Name()+" in "+s.File, fmt.Sprintf("%v", v), err)
 			}

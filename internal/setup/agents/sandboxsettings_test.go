@@ -92,7 +92,7 @@ allow = ["docker", "~/s"]
 [sandbox.env]
 pass = ["NODE_OPTIONS"]
 [sandbox.workspace."~/src/app"]
-mode = "off"
+on_block = "silent"
 git = "open"
 network.mode = "off"
 network.allow = ["api.example.com"]
@@ -110,7 +110,7 @@ limits.processes = 9
 		Deny: []string{"10.0.0.1"}, Local: []string{"5432"},
 		Sockets: []string{"docker", at("s"), "ssh-agent"}, Pass: []string{"NODE_OPTIONS"}, Processes: 4096,
 		For: map[string]manager.Settings{at("src/app"): {
-			Mode: manager.Off, GitOpen: true, Network: manager.NoNetwork, Allow: []string{"api.example.com"}, Write: []string{at("notes")}, Processes: 9,
+			OnBlock: manager.Silent, GitOpen: true, Network: manager.NoNetwork, Allow: []string{"api.example.com"}, Write: []string{at("notes")}, Processes: 9,
 		}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
