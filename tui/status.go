@@ -106,12 +106,15 @@ func (s *status) right(l looks, width int) (text string, used int) {
 	return text, used
 }
 
-// sandbox is the level of the agent's sandbox, if it is not the full one.
+// sandbox is the level of the agent's sandbox, if that is one of ohgw's and not the
+// full one.
 func (s *status) sandbox() string {
-	if level := s.chat.Sandbox.Level; level != "" && level != "full" {
+	switch level := s.chat.Sandbox.Level; level {
+	case "", "full", "external", "backend":
+		return ""
+	default:
 		return "sandbox " + wrap.Cut(level, 12)
 	}
-	return ""
 }
 
 // fullContext is how full a context is when that is worth a colour.
