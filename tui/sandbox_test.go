@@ -158,6 +158,19 @@ func TestADecisionThatFailsIsOpenAgain(t *testing.T) {
 	})
 }
 
+func TestAKeyThatMayNotDecideIsNotAskedAgain(t *testing.T) {
+	g := &guard{err: &gateway.Error{Kind: gateway.Refused, Status: 403, Message: "this key may not."}}
+	s := &script{answer: hangs(append(stopped(true)[:4], refusal("other.example:22", true))...)}
+	talk(t, s, guarded(g), func(c *chat) {
+		c.ask("Install it")
+		c.press("w", "enter")
+		c.wait(time.Second)
+		c.sees("Not decided about pypi.example:443: This key may not.")
+		c.sees("pypi.example:443 · ohgw sandbox allow net pypi.example", "other.example:22 · ohgw sandbox allow net other.example")
+		c.misses("Allow this", "◆ allow?")
+	})
+}
+
 func TestARefusalIsShownHarmless(t *testing.T) {
 	g := &guard{}
 	hostile := gateway.Block{Access: "write", Target: "/etc/\x1b[2Jho\u202ests", Why: "it is \x1b]0;x\aread-only", Allow: "write /etc/hosts", Held: true}

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 )
@@ -49,6 +50,13 @@ type Guard interface {
 	// Grant decides about what was refused in a conversation. Access and Target of b
 	// are as they came.
 	Grant(ctx context.Context, conversation string, b Block, scope Scope) error
+}
+
+// IsForOthers reports whether err says that this client cannot decide about the
+// sandbox: its key may not, or the agent has no sandbox that takes decisions.
+func IsForOthers(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && (e.Status == http.StatusForbidden || e.Status == http.StatusNotImplemented)
 }
 
 // Sandbox implements [Guard].

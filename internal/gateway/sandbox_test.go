@@ -70,7 +70,7 @@ func TestTheGuardAsksAndDecides(t *testing.T) {
 	if err := grant(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if e := wantError(t, grant(t.Context()), gateway.Refused); e.Message != "This key may not." {
+	if e := wantError(t, grant(t.Context()), gateway.Refused); e.Message != "This key may not." || !gateway.IsForOthers(e) {
 		t.Errorf("%q", e.Message)
 	}
 	const post = `POST /v1/conversations/c%2F1/sandbox/grants application/json {"access":"write","scope":"workspace","target":"/srv/a b"}`

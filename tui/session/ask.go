@@ -94,7 +94,7 @@ func (s *Session) begin(c Conversation) {
 	s.Context, s.Cost = gateway.Context{}, 0
 	s.Convo, s.Tokens, s.Pending, s.last, s.Failure, s.ignored = c, [2]int64{}, nil, nil, nil, ""
 	s.unread, s.recalling, s.named = false, "", ""
-	s.Blocks, s.Asked, s.before, s.granted = nil, nil, 0, nil
+	s.Blocks, s.Asked, s.before, s.granted, s.undecidable = nil, nil, 0, nil, false
 	s.Log.Clear()
 }
 

@@ -131,7 +131,7 @@ func (s *Session) blockOf(g gateway.Block) *Block {
 // hold asks the person about a program that waits, until it does not wait any more.
 func (s *Session) hold(b *Block) tea.Cmd {
 	b.Until = s.cfg.Now().Add(heldTime)
-	if s.Asked == nil || !s.Asked.Held {
+	if s.decides() && (s.Asked == nil || !s.Asked.Held) {
 		s.Asked = b
 	}
 	return after(s.ctx, heldTime, heldMsg{b, b.Until})
@@ -167,7 +167,7 @@ func (s *Session) unhold(b *Block) {
 func (s *Session) askNext() {
 	s.Asked = nil
 	for _, b := range s.Blocks[s.before:] {
-		if b.Held && b.Scope == "" {
+		if b.Held && b.Scope == "" && s.decides() {
 			s.Asked = b
 			return
 		}
@@ -209,7 +209,7 @@ func (s *Session) refusal(b *Block) transcript.Refusal {
 	case r.State != "":
 	case b.Allow == "":
 		r.State = b.Why
-	case s.cfg.Guard == nil || !fresh:
+	case !s.decides() || !fresh:
 		r.State = b.Command()
 	case b.Held:
 		r.State = "waits for you · a: allow"
@@ -218,6 +218,9 @@ func (s *Session) refusal(b *Block) transcript.Refusal {
 	}
 	return r
 }
+
+// decides reports whether the person can decide here about what was refused.
+func (s *Session) decides() bool { return s.cfg.Guard != nil && !s.undecidable }
 
 // restate shows what is new of a block.
 func (s *Session) restate(b *Block) {
@@ -239,7 +242,7 @@ func (s *Session) Allowable(earlier bool) *Block {
 	if earlier {
 		first = 0
 	}
-	for i := len(s.Blocks) - 1; i >= first && s.cfg.Guard != nil; i-- {
+	for i := len(s.Blocks) - 1; i >= first && s.decides(); i-- {
 		if b := s.Blocks[i]; b.Scope == "" && b.Allow != "" {
 			return b
 		}
@@ -287,7 +290,13 @@ func (s *Session) decided(msg grantedMsg) tea.Cmd {
 	}
 	if msg.err != nil {
 		b.Scope = ""
-		s.restate(b)
+		if gateway.IsForOthers(msg.err) {
+			s.undecidable = true // The next decision would fail like this one.
+			s.askNext()
+		}
+		for _, b := range s.Blocks[s.before:] {
+			s.restate(b)
+		}
 		said := "Not decided about " + b.What() + ": " + human.Sentence(safe.Text(asGateway(msg.err).Message))
 		if c := b.Command(); c != "" {
 			said += "\n" + c

@@ -61,6 +61,8 @@ type Session struct {
 	before  int      // how many of Blocks are older than the last question
 	blocks  int      // that there were
 	granted []string // what was allowed since the last question, and nobody waits for
+	// undecidable: the gateway takes no decisions about this conversation's sandbox.
+	undecidable bool
 
 	consent   consent
 	asked     int  // questions that were put into the queue
