@@ -36,6 +36,7 @@ type world struct {
 	local  string // 127.0.0.1
 	public string // another address of this machine, if it has one
 
+	agent     string      // the socket of an SSH agent
 	outside   bool        // the attempts are made without a sandbox
 	listeners [][2]string // network and address of each
 	flushed   int
