@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
 // attempt is one way to the outside. The numbers 1 to 95 are those of the threat model's
@@ -29,11 +31,26 @@ type attempt struct {
 
 // The attempts that reach the outside, each with the words of docs/sandbox.md that
 // say so.
-var exceptions = map[int]string{
-	55:  ".git/commondir",
-	56:  ".vscode/tasks.json",
-	130: "a Unix socket in a readable system directory",
+var exceptions = map[sandbox.Level]map[int]string{
+	sandbox.Full: {
+		55:  ".git/commondir",
+		56:  ".vscode/tasks.json",
+		130: "a Unix socket in a readable system directory",
+	},
+	sandbox.Reduced: {
+		42: metadata, 43: metadata, 44: metadata, 45: metadata, 122: metadata,
+		48: "shared with your other programs",
+		50: gitFiles, 51: gitFiles, 52: gitFiles, 53: gitFiles, 54: gitFiles,
+		55: ".git/commondir",
+		56: ".vscode/tasks.json",
+	},
 }
+
+// What docs/sandbox.md says of level reduced.
+const (
+	metadata = "mode, times and extended attributes changed"
+	gitFiles = "`.git/hooks` and `.git/config` can be changed"
+)
 
 // table is a list of attempts that is being written.
 type table struct {
@@ -70,7 +87,7 @@ func (t *table) ended(v *victim) func(result) bool { return func(result) bool { 
 // gitHas looks for a text in the files by which git runs programs.
 func (t *table) gitHas(r result) bool {
 	var paths []string
-	for _, pattern := range []string{".git/config", ".git/hooks/*", "hooks-53/*", "git-52/hooks/*"} { // also what was moved aside
+	for _, pattern := range []string{".git/config", ".git/hooks/*", "hooks-53/*", "git-52/hooks/*", "git-133/hooks/*", "git-133/config"} { // also what was moved aside
 		found, _ := filepath.Glob(filepath.Join(t.app, pattern))
 		paths = append(paths, found...)
 	}
@@ -136,6 +153,16 @@ func (t *table) writes() {
 	t.add(123, "write beside the workspace", t.changes(filepath.Join(t.beside, "new")), "write", filepath.Join(t.beside, "new"), "x")
 }
 
+// plants leaves files for programs of the user.
+func (t *table) plants() {
+	t.group = "files for programs outside"
+	watched, left := t.watch(filepath.Join(t.app, ".git"), "commondir", "config.worktree"), t.exists(filepath.Join(t.app, ".git", "commondir"))
+	planted := func(r result) bool { return watched(r) || left(r) }
+	t.add(55, ".git/commondir, .git/config.worktree", planted, "sh",
+		"mkdir -p evil && touch evil/config && echo ../evil >.git/commondir; echo '[core]' >.git/config.worktree")
+	t.add(56, "a new .vscode/tasks.json", t.exists(filepath.Join(t.app, ".vscode", "tasks.json")), "write", filepath.Join(t.app, ".vscode", "tasks.json"), "{}")
+}
+
 func (t *table) git() {
 	t.group = "turn git against the user"
 	sh := func(id int, name, script string) {
@@ -146,11 +173,8 @@ func (t *table) git() {
 	sh(52, "move .git aside and copy it back", "mv .git git-52; cp -r git-52 .git; echo $evil >.git/hooks/post-merge")
 	sh(53, "move the hooks aside", "mv .git/hooks hooks-53; mkdir .git/hooks; echo $evil >.git/hooks/post-checkout")
 	sh(54, "config.lock and rename", "cp .git/config .git/config.lock; echo \"[alias] $evil = !x\" >>.git/config.lock; mv .git/config.lock .git/config")
-	watched, left := t.watch(filepath.Join(t.app, ".git"), "commondir", "config.worktree"), t.exists(filepath.Join(t.app, ".git", "commondir"))
-	planted := func(r result) bool { return watched(r) || left(r) }
-	t.add(55, ".git/commondir, .git/config.worktree", planted, "sh",
-		"mkdir -p evil && touch evil/config && echo ../evil >.git/commondir; echo '[core]' >.git/config.worktree")
-	t.add(56, "a new .vscode/tasks.json", t.exists(filepath.Join(t.app, ".vscode", "tasks.json")), "write", filepath.Join(t.app, ".vscode", "tasks.json"), "{}")
+	t.add(133, ".git/commondir in a copy of .git", t.exists(filepath.Join(t.app, ".git", "commondir")), "sh",
+		"mv .git git-133 && cp -r git-133 .git && echo ../evil >.git/commondir")
 }
 
 // watch says whether a file of one of the names was made in a directory, for however
@@ -274,7 +298,32 @@ func (t *table) network() {
 		server = t.public + ":" + t.port
 	}
 	t.add(95, "a question to a foreign name server", t.hears, "question", "udp", server, token(95)+".example")
+	t.add(132, "ICMP", t.echoes(), "ping", t.public)
 	t.add(97, "a listed name that leads to this machine", t.hears, "name", "listed.example", "80", token(97))
 	t.add(99, "a name that carries data", t.hears, "question", "udp", "127.0.0.1:53", strings.Repeat("a", 63)+"."+strings.Repeat("ö", 31)+"."+token(99)+".listed.example")
 	t.add(131, "a question by TCP to a foreign name server", t.hears, "question", "tcp", server, token(131)+".example")
+}
+
+// echoes says whether this machine has been asked for an echo.
+func (t *table) echoes() func(result) bool {
+	count := func() string {
+		data, err := os.ReadFile("/proc/net/snmp")
+		if err != nil {
+			t.t.Fatal(err)
+		}
+		var values []string
+		for line := range strings.Lines(string(data)) {
+			fields := strings.Fields(line)
+			at := slices.Index(fields, "InEchos")
+			if len(values) == 0 && at >= 0 {
+				values = []string{strconv.Itoa(at)}
+			} else if len(values) == 1 && fields[0] == "Icmp:" {
+				n, _ := strconv.Atoi(values[0])
+				return fields[n]
+			}
+		}
+		return ""
+	}
+	before := count()
+	return func(result) bool { return inNamespace() && count() != before }
 }

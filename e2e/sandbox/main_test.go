@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ohgw/ohgw/internal/testkit/forbidtest"
 )
 
 // The environment of the process that runs the tests.
@@ -36,6 +38,9 @@ const nobody = 65534
 // for the attempts, in a network namespace if root allows it, and once for the
 // everyday work.
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == forbidtest.Name {
+		os.Exit(forbidtest.Main(os.Args[1:]))
+	}
 	switch os.Getenv(stageVar) {
 	case stageTests:
 		os.Exit(m.Run())
@@ -179,6 +184,9 @@ func enter(root string) error {
 	}
 	// The user may listen on every port, also that of names.
 	if err := os.WriteFile("/proc/sys/net/ipv4/ip_unprivileged_port_start", []byte("0"), 0o600); err != nil {
+		return err
+	}
+	if err := os.WriteFile("/proc/sys/net/ipv4/ping_group_range", []byte("0 2147483647"), 0o600); err != nil {
 		return err
 	}
 	resolver := filepath.Join(root, "resolv.conf")

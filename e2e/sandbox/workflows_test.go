@@ -3,6 +3,7 @@
 package sandbox_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -14,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
 // workflow is a piece of everyday work.
@@ -46,7 +49,8 @@ const patience = 3 * time.Minute
 // TestWorkflows does everyday work in the sandbox. What fails there is tried outside:
 // if it fails, too, this machine cannot do it, and nothing is learnt.
 func TestWorkflows(t *testing.T) {
-	w := newWorld(t)
+	level := sandbox.Level(cmp.Or(os.Getenv("OHGW_TEST_SANDBOX_LEVEL"), string(sandbox.Full)))
+	w := newWorld(t, level)
 	if err := os.RemoveAll(w.at(".local/bin")); err != nil { // The user's own is read-only inside.
 		t.Fatal(err)
 	}
@@ -170,7 +174,14 @@ func (w *world) newAgent() {
 
 func families(w *world) []family {
 	return []family{
-		{"git", gitWork}, {"shell", shellWork}, {"python", pythonWork}, {"node", nodeWork}, {"go", goWork}, {"rust", rustWork},
-		{"java", javaWork}, {"servers", serverWork}, {"closed", closedWork(w)},
+		{"git", gitWork},
+		{"shell", shellWork},
+		{"python", pythonWork},
+		{"node", nodeWork},
+		{"go", goWork},
+		{"rust", rustWork},
+		{"java", javaWork},
+		{"servers", serverWork},
+		{"closed", closedWork(w)},
 	}
 }

@@ -18,16 +18,21 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/testkit/forbidtest"
 )
 
 // world is a user with secrets, work and running programs: what an attempt wants.
 type world struct {
 	t      testing.TB
+	level  sandbox.Level
 	root   string // the programs of the tests
 	base   string // everything else
 	home   string // of the user
 	beside string // of the user, too, and not below the home directory
 	app    string // the workspace
+	inApp  string // ./attempt in the workspace: it can be run there at each level
 	run    string // where sockets are: in /run, where that is possible
 	secret string // in all secret files, in memory, in the environment of another program
 
@@ -37,7 +42,6 @@ type world struct {
 	public string // another address of this machine, if it has one
 
 	agent     string      // the socket of an SSH agent
-	outside   bool        // the attempts are made without a sandbox
 	listeners [][2]string // network and address of each
 	flushed   int
 
@@ -53,9 +57,9 @@ var files = []string{
 	"Documents/thesis.txt", "Documents/notes.txt", "Documents/old.txt", "Documents/times.txt", "bin/ls", ".cargo/bin/cargo", ".local/bin/git", "src/sibling/main.go",
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, level sandbox.Level) *world {
 	t.Helper()
-	w := &world{t: t, root: os.Getenv(rootVar), secret: "canary-" + rand.Text(), heard: newHeard(), local: "127.0.0.1"}
+	w := &world{t: t, level: level, root: os.Getenv(rootVar), secret: "canary-" + rand.Text(), heard: newHeard(), local: "127.0.0.1"}
 	var err error
 	if w.base, err = os.MkdirTemp(filepath.Join(w.root, "worlds"), "sandbox-e2e-"); err != nil {
 		t.Fatal(err)
@@ -75,6 +79,14 @@ func newWorld(t *testing.T) *world {
 	w.file(filepath.Join(w.beside, "file"), w.secret+"\n")
 	w.file(filepath.Join(w.beside, "times"), w.secret+"\n")
 	w.repository()
+	program, err := os.ReadFile(w.program("attempt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.inApp = filepath.Join(w.app, "attempt")
+	if err := os.WriteFile(w.inApp, program, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	w.findRun()
 	w.listen()
 	w.victim = w.newVictim()
@@ -137,14 +149,16 @@ func (w *world) environ() []string {
 
 // boxed is a command in the sandbox.
 func (w *world) boxed(ctx context.Context, network []string, args ...string) *exec.Cmd {
-	all := []string{"sandbox", "run"}
-	if level := os.Getenv("OHGW_TEST_SANDBOX_LEVEL"); level != "" && level != "full" {
-		all = append(all, "--level", level)
-	}
+	all := []string{w.program("ohgw"), "sandbox", "run"}
 	for _, host := range network {
 		all = append(all, "--network", host)
 	}
-	cmd := exec.CommandContext(ctx, w.program("ohgw"), append(append(all, "--"), args...)...)
+	all = append(append(all, "--"), args...)
+	cmd := exec.CommandContext(ctx, all[0], all[1:]...)
+	if w.level == sandbox.Reduced { // a kernel without user namespaces
+		cmd = exec.CommandContext(ctx, w.program("tests"))
+		cmd.Args = append([]string{forbidtest.Name, forbidtest.Namespaces}, all...)
+	}
 	cmd.Dir, cmd.Env = w.app, w.environ()
 	return cmd
 }
@@ -180,8 +194,8 @@ func (w *world) try(list []attempt) map[int]result {
 	}
 	file := filepath.Join(w.app, "attempts.json")
 	w.file(file, string(data))
-	cmd := w.boxed(w.t.Context(), []string{"listed.example"}, w.program("attempt"), "run", file)
-	if w.outside {
+	cmd := w.boxed(w.t.Context(), []string{"listed.example"}, w.inApp, "run", file)
+	if w.level == sandbox.Off {
 		cmd = exec.CommandContext(w.t.Context(), w.program("attempt"), "run", file)
 		cmd.Dir, cmd.Env = w.app, w.environ()
 	}

@@ -28,6 +28,7 @@ var networkOperations = map[string]operation{
 	"mptcp": {2, func(a []string) error {
 		return anyOf(a[0], func(address string) error { return multipath(address, a[1]) })
 	}},
+	"ping":     {1, func(a []string) error { return ping(a[0]) }},
 	"socket":   {3, func(a []string) error { return socket(number(a[0]), number(a[1]), number(a[2])) }},
 	"proxy":    {2, func(a []string) error { return byProxy(a[0], a[1]) }},
 	"name":     {3, func(a []string) error { return byName(a[0], a[1], a[2]) }},
@@ -139,6 +140,20 @@ func multipath(address, text string) error {
 	}
 	_, err = unix.Write(fd, []byte(text))
 	return err
+}
+
+// ping asks for an echo, by the socket that needs no rights.
+func ping(host string) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	to, err := target(host + ":0")
+	if err != nil {
+		return err
+	}
+	return unix.Sendto(fd, []byte{8, 0, 0, 0, 0, 1, 0, 1}, 0, to)
 }
 
 func socket(family, kind, protocol int) error {
