@@ -165,6 +165,9 @@ func (t *table) plants() {
 
 func (t *table) git() {
 	t.group = "turn git against the user"
+	for _, name := range []string{"commondir", "config.worktree"} { // Without a sandbox they are still there.
+		_ = os.Remove(filepath.Join(t.app, ".git", name))
+	}
 	sh := func(id int, name, script string) {
 		t.add(id, name, t.gitHas, "sh", "set -e; evil="+evil(id)+"\n"+script)
 	}
