@@ -20,8 +20,9 @@ var always = []string{
 
 // rootAlso is hidden where the user is root, who reads what nobody else can.
 var rootAlso = []string{
-	"/boot", "/etc/ssl/private", "/etc/ssh/sshd_config.d", "/etc/NetworkManager/system-connections", "/etc/wireguard",
+	"/boot", "/etc/ssl/private", "/etc/NetworkManager/system-connections", "/etc/wireguard",
 	"/var/log", "/var/lib/kubelet", "/var/lib/ohgw", "/var/backups", "/sys/firmware", "/sys/kernel/debug", "/sys/kernel/tracing",
+	"/sys/kernel/slab", "/proc/kcore", "/proc/kpagecount", "/proc/kpageflags", "/proc/kpagecgroup", "/proc/slabinfo", "/proc/vmallocinfo",
 }
 
 // ordinaryUser is the first number of users who are people.
@@ -32,11 +33,16 @@ func hidden(p *policy.Policy, root bool) []string {
 	paths := slices.Clone(always)
 	if root {
 		paths = append(paths, rootAlso...)
-		keys, _ := filepath.Glob("/etc/ssh/ssh_host_*_key")
-		paths = append(paths, keys...)
+		looked := 0
+		for _, tree := range privateTrees {
+			paths = append(paths, private(tree.at, tree.depth, &looked)...)
+		}
 	}
 	if passwd, err := os.ReadFile("/etc/passwd"); err == nil {
 		paths = append(paths, homes(string(passwd))...)
+	}
+	if mounts, err := os.ReadFile("/proc/self/mounts"); err == nil {
+		paths = append(paths, drives(string(mounts))...)
 	}
 	var resolved []string
 	for _, at := range paths {
@@ -77,4 +83,25 @@ func homes(passwd string) []string {
 		}
 	}
 	return found
+}
+
+// drives are the places of Windows' drives in WSL2, which its settings may have
+// anywhere: each has all files of the user in Windows.
+func drives(mounts string) []string {
+	var found []string
+	for line := range strings.Lines(mounts) {
+		fields := strings.Fields(line)
+		if len(fields) < 4 || !slices.Contains([]string{"9p", "drvfs", "virtiofs"}, fields[2]) {
+			continue
+		}
+		if fields[2] == "drvfs" || strings.HasPrefix(fields[0], "drvfs") || strings.Contains(fields[3], "aname=drvfs") {
+			found = append(found, unescapeMount(fields[1]))
+		}
+	}
+	return found
+}
+
+// unescapeMount is a path of proc_pid_mounts(5), where blanks are octal numbers.
+func unescapeMount(at string) string {
+	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(at)
 }
