@@ -5,18 +5,11 @@ import (
 	"os"
 
 	"github.com/ohgw/ohgw/cli"
-	"github.com/ohgw/ohgw/internal/sandbox/boxfiles"
+	_ "github.com/ohgw/ohgw/internal/sandbox/early" // ends a process that is a part of a sandbox
 	"github.com/ohgw/ohgw/internal/sandbox/escape"
-	"github.com/ohgw/ohgw/internal/sandbox/inside"
 )
 
 func main() {
-	if inside.Wanted(os.Args) {
-		os.Exit(inside.Main(os.Args))
-	}
-	if boxfiles.Wanted(os.Args) {
-		os.Exit(boxfiles.Main())
-	}
 	if escape.Wanted(os.Args) {
 		os.Exit(escape.Main(os.Args))
 	}

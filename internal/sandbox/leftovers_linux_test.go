@@ -15,19 +15,12 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ohgw/ohgw/internal/sandbox"
-	"github.com/ohgw/ohgw/internal/sandbox/boxfiles"
-	"github.com/ohgw/ohgw/internal/sandbox/inside"
+	_ "github.com/ohgw/ohgw/internal/sandbox/early" // the test binary is a helper, too
 )
 
 // TestMain is also the program that the tests kill: one that starts programs in
-// a box and waits; and it is the programs of ohgw in a box. What it starts holds descriptor 3, whose other end is the test's.
+// a box and waits. What it starts holds descriptor 3, whose other end is the test's.
 func TestMain(m *testing.M) {
-	switch {
-	case inside.Wanted(os.Args):
-		os.Exit(inside.Main(os.Args))
-	case boxfiles.Wanted(os.Args):
-		os.Exit(boxfiles.Main())
-	}
 	mode := os.Getenv("SANDBOX_TEST")
 	if mode == "" {
 		goleak.VerifyTestMain(m)

@@ -12,20 +12,13 @@ import (
 
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
-	"github.com/ohgw/ohgw/internal/sandbox/boxfiles"
-	"github.com/ohgw/ohgw/internal/sandbox/inside"
+	_ "github.com/ohgw/ohgw/internal/sandbox/early" // the test binary is the helper, too
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
 	"github.com/ohgw/ohgw/internal/sandbox/probe"
 )
 
-// TestMain makes the test binary the helper as well.
+// TestMain makes the test binary a daemon as well, see doomed.
 func TestMain(m *testing.M) {
-	if inside.Wanted(os.Args) {
-		os.Exit(inside.Main(os.Args))
-	}
-	if boxfiles.Wanted(os.Args) {
-		os.Exit(boxfiles.Main())
-	}
 	if root := os.Getenv(doomedVariable); root != "" {
 		doomed(root)
 	}

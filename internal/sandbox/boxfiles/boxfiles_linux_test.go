@@ -1,6 +1,7 @@
 package boxfiles
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -186,4 +187,29 @@ func TestNamesThatAreNotText(t *testing.T) {
 	if real, err := c.Real(at); real != at || err != nil {
 		t.Errorf("%q, %v", real, err)
 	}
+}
+
+// FuzzAnswer reads answers as a program of the agent could give them.
+func FuzzAnswer(f *testing.F) {
+	for _, seed := range []string{`{"real":"L2Y="}`, `{"info":{"name":"Zg==","size":3,"mode":420},"size":3}`, `{"failure":{"errno":2}}`, `[{"name":"Zg=="}]`} {
+		f.Add(append(binary.BigEndian.AppendUint32(nil, uint32(len(seed))), seed+"abc"...))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := bytes.NewReader(data)
+		var said answer
+		if receive(r, &said) != nil {
+			return
+		}
+		if said.Failure != nil && said.Failure.err(opRead, "/f") == nil {
+			t.Error("a failure without an error")
+		}
+		if said.Info != nil && said.Info.valid() && filepath.Base(said.Info.Name()) != said.Info.Name() {
+			t.Errorf("the name %q", said.Info.Name())
+		}
+		const limit = 1 << 10
+		if content, err := receiveData(r, said.Size, limit); err == nil && int64(len(content)) != min(said.Size, limit) {
+			t.Errorf("%d bytes instead of %d", len(content), said.Size)
+		}
+		_, _ = entriesOf(data)
+	})
 }

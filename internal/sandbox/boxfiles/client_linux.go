@@ -64,7 +64,7 @@ func (c *client) Real(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return string(said.Real), c.doubt(checkPath(string(said.Real)))
+	return string(said.Real), doubt(checkPath(string(said.Real)))
 }
 
 // Stat asks what is at a path.
@@ -73,7 +73,7 @@ func (c *client) Stat(real string) (fs.FileInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.info(said)
+	return infoOf(said)
 }
 
 // Read asks for the content of a regular file.
@@ -82,7 +82,7 @@ func (c *client) Read(real string, limit int64) ([]byte, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	info, err := c.info(said)
+	info, err := infoOf(said)
 	return data, info, err
 }
 
@@ -104,30 +104,36 @@ func (c *client) List(real string) ([]fs.DirEntry, error) {
 	if err != nil {
 		return nil, err
 	}
+	entries, err := entriesOf(data)
+	return entries, doubt(err)
+}
+
+// entriesOf reads a directory, whose entries have names without a path.
+func entriesOf(data []byte) ([]fs.DirEntry, error) {
 	var all []*attributes
 	if err := json.Unmarshal(data, &all); err != nil {
-		return nil, c.doubt(err)
+		return nil, err
 	}
 	entries := make([]fs.DirEntry, len(all))
 	for i, a := range all {
-		if a == nil || !a.valid() {
-			return nil, c.doubt(errors.New("a directory with a name that cannot be"))
+		if a == nil || !a.valid() || a.Name() == "." || a.Name() == ".." {
+			return nil, errors.New("a directory with a name that cannot be")
 		}
 		entries[i] = fs.FileInfoToDirEntry(a)
 	}
 	return entries, nil
 }
 
-// info is the answer's, which must have one.
-func (c *client) info(said answer) (fs.FileInfo, error) {
+// infoOf is the answer's, which must have one.
+func infoOf(said answer) (fs.FileInfo, error) {
 	if said.Info == nil || !said.Info.valid() {
-		return nil, c.doubt(errors.New("a file without attributes"))
+		return nil, doubt(errors.New("a file without attributes"))
 	}
 	return said.Info, nil
 }
 
 // doubt is the error for an answer that the program does not give by itself.
-func (c *client) doubt(err error) error {
+func doubt(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -178,12 +178,22 @@ func readStart(fd int) (*Start, error) {
 	}
 	file := os.NewFile(uintptr(dup), "start")
 	defer func() { _ = file.Close() }()
+	return parseStart(io.NewSectionReader(file, 0, maxStart))
+}
+
+// maxStart is more than the kernel takes as arguments and environment, in bytes.
+const maxStart = 64 << 20
+
+func parseStart(r io.Reader) (*Start, error) {
 	s := &Start{}
-	if err := json.NewDecoder(io.NewSectionReader(file, 0, 1<<30)).Decode(s); err != nil {
+	if err := json.NewDecoder(r).Decode(s); err != nil {
 		return nil, err
 	}
-	if len(s.Args) == 0 {
+	if len(s.Args) == 0 || s.Args[0] == "" {
 		return nil, errors.New("a program without a name")
+	}
+	if s.Terminal && (len(s.Files) == 0 || !s.Files[0]) {
+		return nil, errors.New("a program without the terminal that it is to have")
 	}
 	return s, nil
 }
