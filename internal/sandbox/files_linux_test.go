@@ -23,14 +23,14 @@ var noBox = sync.OnceValue(func() string {
 })
 
 // inBox opens the files of a box around a directory; nil where the kernel forbids
-// boxes.
-func inBox(confined bool) opener {
+// boxes of that level.
+func inBox(level sandbox.Level, confined bool) opener {
 	if reason := noBox(); strings.Contains(reason, "forbid") && os.Getenv("CI") != "true" {
 		return nil
 	}
 	return func(t *testing.T, dir string) sandbox.Files {
 		t.Helper()
-		box, err := boxes.New(boxes.Config{Policy: policy.Policy{Workspace: dir, Home: t.TempDir(), HomeAt: "/run/home"}})
+		box, err := boxes.New(boxes.Config{Level: level, Policy: policy.Policy{Workspace: dir, Home: t.TempDir(), HomeAt: "/run/home"}})
 		if err != nil {
 			t.Fatal(err)
 		}

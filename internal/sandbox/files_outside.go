@@ -81,6 +81,12 @@ func (f *files) at(real string) (place, error) {
 		name = "."
 	}
 	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrPermission) {
+		// A directory can be open to us while the one above it is not.
+		if own, ownErr := os.OpenRoot(real); ownErr == nil {
+			root, name, err = own, ".", nil
+		}
+	}
 	if err != nil {
 		return place{}, err
 	}

@@ -62,8 +62,10 @@ func allFiles() map[string]opener {
 
 // withBox adds the files of a box, if there are boxes here.
 func withBox(openers map[string]opener, confined bool) map[string]opener {
-	if boxed := inBox(confined); boxed != nil {
-		openers[fmt.Sprintf("in a box, confined: %v", confined)] = boxed
+	for _, level := range []sandbox.Level{sandbox.Full, sandbox.Reduced} {
+		if boxed := inBox(level, confined); boxed != nil {
+			openers[fmt.Sprintf("in a box of level %s, confined: %v", level, confined)] = boxed
+		}
 	}
 	return openers
 }

@@ -4,6 +4,7 @@ package sandbox_test
 
 import (
 	"errors"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -33,7 +34,8 @@ func TestOnlyRegularFilesAreRead(t *testing.T) {
 	for name, open := range withBox(map[string]opener{"unconfined": func(*testing.T, string) sandbox.Files { return sandbox.Unconfined() }}, false) {
 		files := open(t, dir)
 		for _, path := range []string{pipe, socket, os.DevNull, dir} {
-			if _, _, err := files.Read(path, 10); !errors.Is(err, sandbox.ErrNotRegular) {
+			// At level reduced, /dev as a whole is not open.
+			if _, _, err := files.Read(path, 10); !errors.Is(err, sandbox.ErrNotRegular) && (path != os.DevNull || !errors.Is(err, fs.ErrPermission)) {
 				t.Errorf("%s: %s: %v", name, path, err)
 			}
 		}

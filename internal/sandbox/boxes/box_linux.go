@@ -1,12 +1,14 @@
 package boxes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/gitguard"
@@ -23,8 +25,13 @@ type box struct {
 	runtime *runtime // nil before the first program, and after it died
 	closed  bool
 	unwatch func()
-	ownTmp  bool // Policy.Tmp is the box's own, and goes with it
+	ownTmp  bool        // Policy.Tmp is the box's own, and goes with it
+	users   int         // of runtime, that start a program
+	quiet   *time.Timer // ends runtime; nil if it stays
 }
+
+// defaultIdle is how long the process of a box stays without a program.
+const defaultIdle = 10 * time.Second
 
 // New makes a box. Its namespaces are made with the first program; an error of
 // theirs is one of Start.
@@ -113,32 +120,75 @@ func (b *box) Start(ctx context.Context, p sandbox.Program) (sandbox.Process, er
 	if err != nil {
 		return nil, err
 	}
+	defer b.done()
 	if b.policy.Reduced {
 		p.Env = reducedEnviron(p.Env, &b.cfg.Policy, &b.policy)
 	}
 	return r.start(ctx, p)
 }
 
-// running is the process with the namespaces, started if there is none.
+// running is the process with the namespaces, started if there is none. It is not
+// ended until done is called.
 func (b *box) running(ctx context.Context) (*runtime, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
 		return nil, sandbox.ErrClosed
 	}
-	if b.runtime != nil && b.runtime.alive() {
-		return b.runtime, nil
+	if b.runtime == nil || !b.runtime.alive() {
+		b.end()
+		r, err := startRuntime(ctx, &b.policy, &b.cfg)
+		if err != nil {
+			return nil, err
+		}
+		b.runtime = r
 	}
+	b.users++
+	return b.runtime, nil
+}
+
+func (b *box) done() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.users--
+	b.watchIdle()
+}
+
+// watchIdle looks after a while whether anything runs in the box. At level reduced,
+// processes cannot be counted.
+func (b *box) watchIdle() {
+	if b.policy.Tmp == "" || b.policy.Reduced || b.closed {
+		return
+	}
+	idle := cmp.Or(b.cfg.Idle, defaultIdle)
+	if b.quiet == nil {
+		b.quiet = time.AfterFunc(idle, b.endIfIdle)
+		return
+	}
+	b.quiet.Reset(idle)
+}
+
+// endIfIdle ends the process of the box if there is no other one. What was left in
+// the background counts.
+func (b *box) endIfIdle() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.runtime == nil || b.closed {
+		return
+	}
+	if b.users > 0 || b.runtime.busy() {
+		b.watchIdle()
+		return
+	}
+	b.end()
+}
+
+// end ends the process of the box, and everything in it.
+func (b *box) end() {
 	if b.runtime != nil {
 		b.runtime.close()
 		b.runtime = nil
 	}
-	r, err := startRuntime(ctx, &b.policy, &b.cfg)
-	if err != nil {
-		return nil, err
-	}
-	b.runtime = r
-	return r, nil
 }
 
 // Close ends what runs in the box.
@@ -149,9 +199,10 @@ func (b *box) Close() error {
 		return nil
 	}
 	b.closed = true
-	if b.runtime != nil {
-		b.runtime.close()
+	if b.quiet != nil {
+		b.quiet.Stop()
 	}
+	b.end()
 	// The watch is the last to end: a program may plant a file as its last act.
 	b.unwatch()
 	return b.removeTmp()

@@ -11,6 +11,7 @@ package boxes
 import (
 	"errors"
 	"net/netip"
+	"time"
 
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/gitguard"
@@ -45,6 +46,10 @@ type Config struct {
 	// the sockets, and its result ends it. It may be nil. At level reduced there is
 	// the proxy alone.
 	Serve func(Sockets) (stop func() error, err error)
+	// Idle is how long the process of the box stays when nothing runs in the box any
+	// more; 0 is 10 s. It is started again with the next program. A box whose policy has
+	// no Tmp keeps it, because its /tmp would be gone; so does one of level reduced.
+	Idle time.Duration
 }
 
 // ErrUnsupported says that there is no box of this kind on this system.

@@ -40,11 +40,13 @@ type runtime struct {
 	files     []*os.File // the sockets of a ready message
 	last      uint64
 	processes map[uint64]*process
+
+	counts chan int // how many processes there are in the box
 }
 
 // startRuntime makes the namespaces, and waits until the box is built.
 func startRuntime(ctx context.Context, p *policy.Policy, cfg *Config) (*runtime, error) {
-	r := &runtime{stderr: &tail{}, ready: make(chan struct{}), gone: make(chan struct{}), processes: map[uint64]*process{}}
+	r := &runtime{stderr: &tail{}, ready: make(chan struct{}), gone: make(chan struct{}), processes: map[uint64]*process{}, counts: make(chan int, 1)}
 	release, err := holdHome(p.Home, false)
 	if err != nil {
 		return nil, fmt.Errorf("start the sandbox: %w", err)
@@ -121,7 +123,7 @@ func (r *runtime) launch(p *policy.Policy, release func()) error {
 	r.conn = conn.(*net.UnixConn) // a pair of Unix sockets
 	// The helper ends with its socket, not with a context.
 	r.cmd = &exec.Cmd{
-		Path: "/proc/self/exe", Args: []string{inside.Name}, Env: []string{"GOMAXPROCS=2"}, Dir: "/",
+		Path: "/proc/self/exe", Args: []string{inside.Name}, Env: []string{"GOMAXPROCS=1"}, Dir: "/",
 		ExtraFiles: []*os.File{policyFile, theirs}, Stderr: r.stderr,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
@@ -251,6 +253,12 @@ func (r *runtime) take(m inside.Message, files []*os.File) []*os.File {
 		r.built, r.err, r.files = m, m.Err(), files
 		close(r.ready)
 		return nil
+	case inside.KindCounted:
+		select {
+		case r.counts <- m.Count:
+		default: // Nobody has asked.
+		}
+		return files
 	}
 	p, ok := r.processes[m.ID]
 	if !ok {
@@ -268,6 +276,7 @@ func (r *runtime) take(m inside.Message, files []*os.File) []*os.File {
 		p.hasStarted(0, m.Err())
 	case inside.KindExited:
 		delete(r.processes, m.ID)
+		p.hasStarted(0, nil) // It has, in any case.
 		p.hasEnded(m.Code, nil)
 	case inside.KindKilled:
 	}
@@ -302,6 +311,38 @@ func (r *runtime) alive() bool {
 
 // endLimit is how long a helper of level reduced may take to end the programs.
 const endLimit = 30 * time.Second
+
+// busy says that something runs in the box, or that it cannot be asked. It is asked by
+// one at a time.
+func (r *runtime) busy() bool {
+	r.mu.Lock()
+	known := len(r.processes)
+	r.mu.Unlock()
+	if known > 0 {
+		return true
+	}
+	select {
+	case <-r.counts: // An answer that came too late.
+	default:
+	}
+	if err := r.send(inside.Message{Kind: inside.KindCount}); err != nil {
+		return r.alive()
+	}
+	late := time.NewTimer(countLimit)
+	defer late.Stop()
+	select {
+	case n := <-r.counts:
+		return n > 0
+	case <-r.gone:
+		return false
+	case <-late.C:
+		return true
+	}
+}
+
+// countLimit is how long the helper may take to count: whoever wants to start a
+// program waits meanwhile.
+const countLimit = 5 * time.Second
 
 // close ends the box, and waits until everything in it is dead: the first process of
 // a PID namespace is gone only when all others are. At level reduced the helper ends

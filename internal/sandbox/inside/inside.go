@@ -15,6 +15,7 @@ package inside
 import (
 	"errors"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -42,6 +43,7 @@ const refusedCode = 125
 const (
 	KindStart   = "start"   // to the helper: start a program; with descriptors
 	KindKill    = "kill"    // to the helper: kill the group of a program
+	KindCount   = "count"   // to the helper: how many processes are there beside it?
 	KindReady   = "ready"   // from the helper: the box is built; with the sockets
 	KindFailed  = "failed"  // from the helper: the box cannot be built
 	KindStarted = "started" // from the helper: the program runs; with a descriptor of its process
@@ -49,6 +51,7 @@ const (
 	KindExited  = "exited"  // from the helper: the program ended
 	KindKilled  = "killed"  // from the helper: the signal is sent
 	KindBroker  = "broker"  // from the helper, reduced: one more source of notifications; with its descriptor
+	KindCounted = "counted" // from the helper: so many processes are there
 )
 
 // Message is one datagram between the daemon and the helper.
@@ -60,6 +63,8 @@ type Message struct {
 	Errno syscall.Errno `json:"errno,omitempty"`
 	// Code is how a program ended: its exit code, or 128 plus the signal.
 	Code int `json:"code,omitempty"`
+	// Count is how many processes there are beside the helper.
+	Count int `json:"count,omitempty"`
 	// Landlock is the ABI that is enforced; 0 for none.
 	Landlock int `json:"landlock,omitempty"`
 	// Sockets says what the descriptors of a ready message are, in their order.
@@ -67,7 +72,7 @@ type Message struct {
 }
 
 // MaxMessage is more than a message takes.
-const MaxMessage = 64 << 10
+const MaxMessage = 16 << 10
 
 // Start is a program to start. It is in the memory file that is the first
 // descriptor of its message; the next ones are the program's, as far as Files says
@@ -102,15 +107,22 @@ func (e *stepError) Unwrap() error { return e.err }
 
 // failure is the message for an error.
 func failure(kind string, id uint64, err error) Message {
-	m := Message{Kind: kind, ID: id, Error: err.Error()}
+	m := Message{Kind: kind, ID: id, Error: beginning(err.Error())}
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		m.Errno = errno
 		if step, ok := errors.AsType[*stepError](err); ok {
-			m.Error = step.step
+			m.Error = beginning(step.step)
 		}
 	}
 	return m
 }
+
+// maxError is how much of a text an error has in a message, in bytes: JSON needs up
+// to six times as many.
+const maxError = 2 << 10
+
+// beginning is as much of a text as fits into a message.
+func beginning(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxError)], "") }
 
 // step names what an error is about.
 func step(name string, err error) error {

@@ -79,11 +79,13 @@ func (m *mounts) shown() ([]place, error) {
 		from, at string
 		readonly bool
 	}{{p.Home, p.HomeAt, false}, {p.Workspace, p.Workspace, false}}
-	if p.Tmp != "" {
-		trees = append(trees, struct {
-			from, at string
-			readonly bool
-		}{p.Tmp, "/tmp", false})
+	for _, at := range m.temporary() {
+		if p.Tmp != "" {
+			trees = append(trees, struct {
+				from, at string
+				readonly bool
+			}{p.Tmp, at, false})
+		}
 	}
 	for _, at := range p.Write {
 		trees = append(trees, struct {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -48,14 +49,22 @@ func (m *mounts) private(devices map[string]int) []place {
 		{at: "/dev", make: func(at string) error { return step("make "+at, makeDevices(at, devices)) }},
 		{at: "/proc", make: func(at string) error { return step("make "+at, m.makeProc(at)) }},
 	}
-	// What else is for everybody. It may be a link to one that is here.
-	for _, at := range []string{"/tmp", "/var/tmp"} {
-		if info, err := os.Lstat(at); err == nil && info.IsDir() {
+	if m.policy.Tmp == "" {
+		for _, at := range m.temporary() {
 			places = append(places, place{at: at, make: memory("mode=1777")})
 			m.writable = append(m.writable, at)
 		}
 	}
 	return places
+}
+
+// temporary are the directories for everybody's temporary files. Both are the same
+// one if the policy has it. One may be a link to the other.
+func (m *mounts) temporary() []string {
+	return slices.DeleteFunc([]string{"/tmp", "/var/tmp"}, func(at string) bool {
+		info, err := os.Lstat(at)
+		return err != nil || !info.IsDir()
+	})
 }
 
 // makeDevices makes /dev, with a place for a terminal from outside.

@@ -41,7 +41,7 @@ type Policy struct {
 	// Home is a directory of the box alone. It is shown at HomeAt, writable.
 	Home   string `json:"home"`
 	HomeAt string `json:"home_at"`
-	// Tmp is shown as /tmp. If it is empty, /tmp is in memory.
+	// Tmp is shown as /tmp and as /var/tmp. If it is empty, these are in memory.
 	Tmp string `json:"tmp,omitempty"`
 	// Write are more writable trees, each at its own path.
 	Write []string `json:"write,omitempty"`
