@@ -37,7 +37,7 @@ func (s *Store) Canonical(g Grant) (Grant, error) {
 	}
 	var err error
 	if g.Workspace != "" {
-		if g.Workspace, err = existing(g.Workspace); err != nil {
+		if g.Workspace, err = Existing(g.Workspace); err != nil {
 			return g, err
 		}
 	}
@@ -73,7 +73,7 @@ func (s *Store) Canonical(g Grant) (Grant, error) {
 
 // path is a path that can be granted.
 func (s *Store) path(access sandbox.Access, text string) (string, error) {
-	at, err := existing(text)
+	at, err := Existing(text)
 	if err != nil {
 		return at, err
 	}
@@ -127,7 +127,7 @@ func (s *Store) socket(text string) (string, error) {
 		}
 		return text, &InvalidError{netpolicy.Quote(text) + " is not a known socket", hint}
 	}
-	at, err := existing(text)
+	at, err := Existing(text)
 	if err != nil {
 		return at, err
 	}
@@ -144,9 +144,9 @@ func (s *Store) socket(text string) (string, error) {
 	return at, nil
 }
 
-// existing is a path without symbolic links. One that does not exist is an error
-// with the nearest name that does.
-func existing(text string) (string, error) {
+// Existing is an absolute path without symbolic links. If it does not exist, the
+// error is an *InvalidError with the nearest name that does.
+func Existing(text string) (string, error) {
 	if !filepath.IsAbs(text) || strings.ContainsRune(text, 0) {
 		return text, &InvalidError{Why: netpolicy.Quote(text) + " is not an absolute path"}
 	}
@@ -192,13 +192,19 @@ func nearest(at string) string {
 	}
 }
 
-// resolved is a path without symbolic links; "" if there is none.
+// resolved is a path without symbolic links, as far as it exists; "" if there is
+// none. What does not exist yet may be made later.
 func resolved(at string) string {
 	if !filepath.IsAbs(at) {
 		return ""
 	}
+	at = filepath.Clean(at)
 	if real, err := filepath.EvalSymlinks(at); err == nil {
 		return real
 	}
-	return filepath.Clean(at)
+	dir := filepath.Dir(at)
+	if dir == at {
+		return at
+	}
+	return filepath.Join(resolved(dir), filepath.Base(at))
 }

@@ -2,35 +2,23 @@ package agents
 
 import (
 	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/config"
-	"github.com/ohgw/ohgw/internal/sandbox/policy"
+	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/sandbox/grants"
 	"github.com/ohgw/ohgw/internal/setup"
-	"github.com/ohgw/ohgw/internal/suggest"
-	"github.com/ohgw/ohgw/internal/workdir"
 )
 
-// namedSockets are the sockets that need no path.
-var namedSockets = []string{"ssh-agent", "gpg-agent", "docker"}
-
-// sandboxReader reads the settings of the sandbox, and knows this machine.
+// sandboxReader reads the settings of the sandbox, and knows this machine. A path
+// can be set if it can be granted.
 type sandboxReader struct {
 	settings *config.Settings
-	home     string   // as it is in paths; "" if there is none
-	realHome string   // without symbolic links
-	private  []string // directories and files of ohgw and OpenHands, without symbolic links
-}
-
-// place is a path in a setting.
-type place struct {
-	setting string // for errors: the key and where it is, a flag or a variable
-	text    string // as it was written
-	path    string // absolute, without symbolic links; it exists
+	home     string // "" if there is none
+	rules    *grants.Store
 }
 
 func newSandboxReader(env *setup.Env, s *config.Settings) (*sandboxReader, error) {
@@ -38,32 +26,12 @@ func newSandboxReader(env *setup.Env, s *config.Settings) (*sandboxReader, error
 	if err != nil {
 		return nil, err
 	}
-	r := &sandboxReader{settings: s, home: dirs.Home}
-	private := []string{dirs.Config, dirs.State, dirs.Runtime, s.File}
-	if r.home != "" {
-		r.realHome = realPath(r.home)
-		private = append(private, filepath.Join(r.home, ".openhands"))
+	private := []string{dirs.Config, dirs.Runtime, s.File}
+	if dirs.Home != "" {
+		private = append(private, filepath.Join(dirs.Home, ".openhands"))
 	}
-	for _, at := range private {
-		if filepath.IsAbs(at) {
-			r.private = append(r.private, realPath(at))
-		}
-	}
-	return r, nil
-}
-
-// realPath is a path without symbolic links, as far as it exists.
-func realPath(at string) string {
-	at = filepath.Clean(at)
-	real, err := filepath.EvalSymlinks(at)
-	if err == nil {
-		return real
-	}
-	dir := filepath.Dir(at)
-	if dir == at {
-		return at
-	}
-	return filepath.Join(realPath(dir), filepath.Base(at))
+	rules := grants.Open(grants.Config{State: dirs.State, Home: dirs.Home, Private: private, Now: env.Now})
+	return &sandboxReader{settings: s, home: dirs.Home, rules: rules}, nil
 }
 
 // name is the setting that an item came from.
@@ -76,20 +44,9 @@ func (r *sandboxReader) name(workspace, key, item string) string {
 
 func tableOf(workspace string) string { return "sandbox.workspace." + strconv.Quote(workspace) }
 
-// workspace is the directory of a table.
-func (r *sandboxReader) workspace(name string) (string, error) {
-	at, err := r.place(tableOf(name)+" in "+r.settings.File, name)
-	if err != nil {
-		return "", err
-	}
-	if info, err := os.Stat(at); err != nil || !info.IsDir() {
-		return "", invalidSandbox(tableOf(name)+" is not a directory", "write the path of the workspace's directory")
-	}
-	return at, nil
-}
-
-// place is a path of the user's, as the manager takes it.
-func (r *sandboxReader) place(setting, text string) (string, error) {
+// place is a path in a setting as the manager takes it: absolute, existing, without
+// symbolic links. Access is what the path is for; without one, it is made smaller.
+func (r *sandboxReader) place(setting, text string, access sandbox.Access) (string, error) {
 	at := text
 	if rest, ok := strings.CutPrefix(text, "~"); ok {
 		if r.home == "" {
@@ -97,110 +54,42 @@ func (r *sandboxReader) place(setting, text string) (string, error) {
 		}
 		at = filepath.Join(r.home, rest)
 	}
-	real, err := filepath.EvalSymlinks(filepath.Clean(at))
+	if access == "" {
+		at, err := grants.Existing(at)
+		if err == nil && at == filepath.Dir(at) {
+			err = &grants.InvalidError{Why: "the root directory is everything", Hint: "name single directories"}
+		}
+		return at, placeFault(setting, err)
+	}
+	g, err := r.rules.Canonical(grants.Grant{Access: access, Target: at})
+	return g.Target, placeFault(setting, err)
+}
+
+// placeFault is the error for a path that cannot be set.
+func placeFault(setting string, err error) error {
 	if err == nil {
-		return real, nil
+		return nil
 	}
-	if !errors.Is(err, fs.ErrNotExist) && !workdir.NotDir(err) {
-		return "", invalidSandbox(setting+": "+err.Error(), "write a path that you can read")
+	if invalid, ok := errors.AsType[*grants.InvalidError](err); ok {
+		return invalidSandbox(setting+": "+invalid.Why, invalid.Hint)
 	}
-	hint := "create it, or remove the entry"
-	if near := nearestPath(filepath.Clean(at)); near != "" {
-		hint = "did you mean " + strconv.Quote(near) + "? Otherwise " + hint
-	}
-	return "", invalidSandbox(setting+" has "+strconv.Quote(text)+", which does not exist", hint)
+	return invalidSandbox(setting+": "+err.Error(), "")
 }
 
-// nearestPath is what exists and has a name like that of a path: its first part
-// that does not exist is replaced.
-func nearestPath(at string) string {
-	dir, rest := filepath.Dir(at), []string{filepath.Base(at)}
-	for !exists(dir) && dir != filepath.Dir(dir) {
-		rest = append([]string{filepath.Base(dir)}, rest...)
-		dir = filepath.Dir(dir)
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return ""
-	}
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	near := suggest.Nearest(rest[0], names)
-	if near == "" {
-		return ""
-	}
-	if found := filepath.Join(append([]string{dir, near}, rest[1:]...)...); exists(found) {
-		return found
-	}
-	return filepath.Join(dir, near)
-}
-
-func exists(at string) bool {
-	_, err := os.Stat(at)
-	return err == nil
-}
-
-// refuse is the error for a path that may not be in a setting.
-func (p place) refuse(why, hint string) error {
-	text := strconv.Quote(p.text)
-	if p.path != p.text && !strings.HasPrefix(p.text, "~") {
-		text += " (" + strconv.Quote(p.path) + ")"
-	}
-	return invalidSandbox(p.setting+" has "+text+", "+why, hint)
-}
-
-// any takes every path but the root directory.
-func (r *sandboxReader) any(p place) error {
-	if p.path == filepath.Dir(p.path) {
-		return p.refuse("which is everything", "write single directories")
-	}
-	return nil
-}
-
-// readable takes what is not private to ohgw and does not contain it.
-func (r *sandboxReader) readable(p place) error {
-	if err := r.any(p); err != nil {
-		return err
-	}
-	if r.realHome != "" && workdir.Within(p.path, r.realHome) {
-		why := "which contains your home directory"
-		if p.path == r.realHome {
-			why = "which is your home directory with your keys"
+// places are the paths of one list.
+func (r *sandboxReader) places(workspace, key string, texts []string, access sandbox.Access) ([]string, error) {
+	var found []string
+	for _, text := range texts {
+		at := text
+		if access != sandbox.Socket || !slices.Contains(grants.Sockets(), text) {
+			var err error
+			if at, err = r.place(r.name(workspace, key, text), text, access); err != nil {
+				return nil, err
+			}
 		}
-		return p.refuse(why, "write single directories in it, such as ~/notes")
-	}
-	for _, dir := range r.private {
-		switch {
-		case workdir.Within(dir, p.path):
-			return p.refuse("which belongs to ohgw or OpenHands: keys and settings are in "+dir, "write another directory")
-		case workdir.Within(p.path, dir):
-			return p.refuse("which contains "+dir+" of ohgw or OpenHands", "write single directories in it")
+		if !slices.Contains(found, at) {
+			found = append(found, at)
 		}
 	}
-	return nil
-}
-
-// writable takes a directory that is neither private nor the system's.
-func (r *sandboxReader) writable(p place) error {
-	if err := r.readable(p); err != nil {
-		return err
-	}
-	if policy.OfSystem(p.path) {
-		return p.refuse("which belongs to the system", "write a directory of your own")
-	}
-	if info, err := os.Stat(p.path); err != nil || !info.IsDir() {
-		return p.refuse("which is not a directory", "write the directory that it is in")
-	}
-	return nil
-}
-
-// socket takes the path of a Unix socket that is not ohgw's.
-func (r *sandboxReader) socket(p place) error {
-	info, err := os.Stat(p.path)
-	if err != nil || info.Mode()&fs.ModeSocket == 0 {
-		return p.refuse("which is not a Unix socket", "write ssh-agent, gpg-agent, docker or the full path of a socket")
-	}
-	return r.readable(p)
+	return found, nil
 }

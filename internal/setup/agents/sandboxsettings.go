@@ -28,7 +28,7 @@ func sandboxSettings(env *setup.Env, s *config.Settings) (manager.Settings, erro
 	}
 	written := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(s.Workspaces)) {
-		at, err := r.workspace(name)
+		at, err := r.place(tableOf(name)+" in "+s.File, name, "")
 		if err != nil {
 			return manager.Settings{}, err
 		}
@@ -62,33 +62,20 @@ func (r *sandboxReader) read(c config.Sandbox, workspace string) (manager.Settin
 		Pass: c.Pass, Processes: c.Processes,
 	}
 	for _, list := range []struct {
-		key   string
-		paths []string
-		to    *[]string
-		check func(place) error
+		key    string
+		texts  []string
+		to     *[]string
+		access sandbox.Access
 	}{
-		{"sandbox.files.write", c.Write, &m.Write, r.writable},
-		{"sandbox.files.read", c.Read, &m.Read, r.readable},
-		{"sandbox.files.hide", c.Hide, &m.Hide, r.any},
-		{"sandbox.files.protect", c.Protect, &m.Protect, r.any},
-		{"sandbox.sockets.allow", c.Sockets, &m.Sockets, r.socket},
+		{"sandbox.files.write", c.Write, &m.Write, sandbox.Write},
+		{"sandbox.files.read", c.Read, &m.Read, sandbox.Read},
+		{"sandbox.files.hide", c.Hide, &m.Hide, ""},
+		{"sandbox.files.protect", c.Protect, &m.Protect, ""},
+		{"sandbox.sockets.allow", c.Sockets, &m.Sockets, sandbox.Socket},
 	} {
-		for _, item := range list.paths {
-			if slices.Contains(namedSockets, item) && list.key == "sandbox.sockets.allow" {
-				*list.to = append(*list.to, item)
-				continue
-			}
-			name := r.name(workspace, list.key, item)
-			at, err := r.place(name, item)
-			if err == nil {
-				err = list.check(place{setting: name, text: item, path: at})
-			}
-			if err != nil {
-				return manager.Settings{}, err
-			}
-			if !slices.Contains(*list.to, at) {
-				*list.to = append(*list.to, at)
-			}
+		var err error
+		if *list.to, err = r.places(workspace, list.key, list.texts, list.access); err != nil {
+			return manager.Settings{}, err
 		}
 	}
 	return m, nil

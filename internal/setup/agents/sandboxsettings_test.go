@@ -142,30 +142,29 @@ func TestSandboxSettingsThatAreRefused(t *testing.T) {
 		flags      map[string][]string
 		msg, hint  string
 	}{
-		{"everything", files(`write = ["/"]`), nil, `sandbox.files.write in HOME/.config/ohgw/config.toml has "/", which is everything`, "single directories"},
-		{"everything by a link", files(`write = ["~/root"]`), nil, `has "~/root", which is everything`, "single directories"},
-		{"everything by dots", "", map[string][]string{"sandbox-write": {"/usr/../"}}, `--sandbox-write has "/", which is everything`, "single directories"},
-		{"the home directory", files(`write = ["~"]`), nil, `has "~", which is your home directory with your keys`, "such as ~/notes"},
-		{"the home directory by its path", "", map[string][]string{"sandbox-write": {"HOME/data/.."}}, `--sandbox-write has "HOME", which is your home directory`, "such as ~/notes"},
-		{"around the home directory", "", map[string][]string{"sandbox-write": {"HOME/.."}}, `which contains your home directory`, "such as ~/notes"},
-		{"the home directory to read", files(`read = ["~"]`), nil, `sandbox.files.read in HOME/.config/ohgw/config.toml has "~", which is your home`, "such as ~/notes"},
-		{"the root to read", "", map[string][]string{"sandbox-read": {"/"}}, `--sandbox-read has "/", which is everything`, "single directories"},
-		{"the root to hide", files(`hide = ["/"]`), nil, `has "/", which is everything`, "single directories"},
-		{"the config directory", files(`write = ["~/.config/ohgw"]`), nil, `which belongs to ohgw or OpenHands: keys and settings are in HOME/.config/ohgw`, "another directory"},
-		{"around the config directory", files(`write = ["~/.config"]`), nil, `which contains HOME/.config/ohgw of ohgw`, "in it"},
-		{"in the state directory", files(`write = ["~/.local/state/ohgw/workspaces"]`), nil, `which belongs to ohgw or OpenHands`, "another directory"},
-		{"around the state directory", files(`read = ["~/.local"]`), nil, `which contains HOME/.local/state/ohgw`, "in it"},
-		{"the runtime directory", files(`write = ["~/run"]`), nil, `which contains HOME/run/ohgw`, "in it"},
-		{"OpenHands' directory", files(`read = ["~/.openhands/profiles"]`), nil, `which belongs to ohgw or OpenHands`, "another directory"},
-		{"OpenHands' directory by a link", files(`write = ["~/hands"]`), nil, `which belongs to ohgw or OpenHands`, "another directory"},
-		{"the system", files(`write = ["/usr/lib"]`), nil, `which belongs to the system`, "of your own"},
-		{"a tree of everybody", files(`write = ["/var"]`), nil, `/var", which`, ""},
-		{"a file to write in", files(`write = ["~/file"]`), nil, `which is not a directory`, "the directory that it is in"},
-		{"mistyped", files(`read = ["~/note"]`), nil, `has "~/note", which does not exist`, `did you mean "HOME/notes"?`},
-		{"mistyped in the middle", files(`read = ["~/note/old"]`), nil, `has "~/note/old", which does not exist`, `did you mean "HOME/notes/old"?`},
-		{"below a file", files(`read = ["~/file/x"]`), nil, `which does not exist`, "create it, or remove the entry"},
-		{"not there at all", "", map[string][]string{"sandbox-read": {"HOME/zzzzzz"}}, `--sandbox-read has "HOME/zzzzzz", which does not exist`, "create it"},
-		{"a socket that is a file", "", map[string][]string{"sandbox-socket": {"HOME/file"}}, `--sandbox-socket has "HOME/file", which is not a Unix socket`, "ssh-agent, gpg-agent, docker"},
+		{"everything", files(`write = ["/"]`), nil, `sandbox.files.write in HOME/.config/ohgw/config.toml: the root directory`, "name the directories"},
+		{"everything by a link", files(`write = ["~/root"]`), nil, `the root directory would open everything`, "name the directories"},
+		{"everything by dots", "", map[string][]string{"sandbox-write": {"/usr/../"}}, `--sandbox-write: the root directory`, "name the directories"},
+		{"the home directory", files(`write = ["~"]`), nil, `sandbox.files.write in HOME/.config/ohgw/config.toml: HOME is your home directory`, "the directories in it"},
+		{"the home directory by its path", "", map[string][]string{"sandbox-write": {"HOME/data/.."}}, `--sandbox-write: HOME is your home directory`, "the directories in it"},
+		{"around the home directory", "", map[string][]string{"sandbox-write": {"HOME/.."}}, `contains your home directory`, "the directories in it"},
+		{"the home directory to read", files(`read = ["~"]`), nil, `sandbox.files.read in HOME/.config/ohgw/config.toml: HOME is your home`, "the directories in it"},
+		{"the root to read", "", map[string][]string{"sandbox-read": {"/"}}, `--sandbox-read: the root directory`, "name the directories"},
+		{"the root to hide", files(`hide = ["/"]`), nil, `sandbox.files.hide in HOME/.config/ohgw/config.toml: the root directory is everything`, "single directories"},
+		{"the config directory", files(`write = ["~/.config/ohgw"]`), nil, `because HOME/.config/ohgw belongs to ohgw`, ""},
+		{"around the config directory", files(`write = ["~/.config"]`), nil, `because HOME/.config/ohgw belongs to ohgw`, ""},
+		{"in the state directory", files(`write = ["~/.local/state/ohgw/workspaces"]`), nil, `because HOME/.local/state/ohgw belongs to ohgw`, ""},
+		{"around the state directory", files(`read = ["~/.local"]`), nil, `because HOME/.local/state/ohgw belongs to ohgw`, ""},
+		{"around the runtime directory", files(`write = ["~/run"]`), nil, `because HOME/run/ohgw belongs to ohgw`, ""},
+		{"OpenHands' directory", files(`read = ["~/.openhands/profiles"]`), nil, `because HOME/.openhands belongs to`, ""},
+		{"OpenHands' directory by a link", files(`write = ["~/hands"]`), nil, `because HOME/.openhands belongs to`, ""},
+		{"the system", files(`write = ["/usr/lib"]`), nil, `belongs to the system and cannot be writable`, "a directory of yours"},
+		{"a tree of everybody", files(`write = ["/var"]`), nil, `/var`, ""},
+		{"what is alive", files(`read = ["/dev"]`), nil, `it has devices, processes or sockets`, "socket"},
+		{"mistyped", files(`read = ["~/note"]`), nil, `sandbox.files.read in HOME/.config/ohgw/config.toml: HOME/note does not exist`, `did you mean HOME/notes?`},
+		{"mistyped in the middle", files(`protect = ["~/note/old"]`), nil, `HOME/note/old does not exist`, `did you mean HOME/notes?`},
+		{"not there at all", "", map[string][]string{"sandbox-read": {"HOME/zzzzzz"}}, `--sandbox-read: HOME/zzzzzz does not exist`, "HOME exists"},
+		{"a socket that is a file", "", map[string][]string{"sandbox-socket": {"HOME/file"}}, `--sandbox-socket: HOME/file is not a socket`, ""},
 		{"a private address", network(`allow = ["192.168.0.1"]`), nil, `sandbox.network.allow in HOME/.config/ohgw/config.toml`, "never dialled"},
 		{"this machine's metadata", "", map[string][]string{"sandbox-net": {"169.254.169.254"}}, `--sandbox-net`, "never dialled"},
 		{"ohgw's usual port", network(`local = ["6449"]`), nil, `sandbox.network.local in`, "port 6449 is used by ohgw itself"},
@@ -175,10 +174,9 @@ func TestSandboxSettingsThatAreRefused(t *testing.T) {
 		{"all hosts, strictly", "sandbox.strict = true", map[string][]string{"sandbox-net": {"open"}}, `--sandbox-net is "open", and sandbox.strict is true`, "allow-list"},
 		{"a strict workspace", "[sandbox.workspace.\"~/src/app\"]\nstrict = true\nnetwork.allow = [\"@go\"]", nil, `sandbox.workspace."~/src/app".network.allow in HOME/.config/ohgw/config.toml has @go`, "single hosts"},
 		{"a workspace that is strict alone", "[sandbox.workspace.\"~/src/app\"]\nstrict = true", map[string][]string{"sandbox-net": {"@go"}}, `--sandbox-net has @go, which sandbox.strict refuses`, "single hosts"},
-		{"a workspace that is not there", "[sandbox.workspace.\"~/src/ap\"]", nil, `sandbox.workspace."~/src/ap" in HOME/.config/ohgw/config.toml has "~/src/ap", which does not exist`, `did you mean "HOME/src/app"?`},
-		{"a workspace that is a file", "[sandbox.workspace.\"~/file\"]", nil, `sandbox.workspace."~/file" is not a directory`, "directory"},
+		{"a workspace that is not there", "[sandbox.workspace.\"~/src/ap\"]", nil, `sandbox.workspace."~/src/ap" in HOME/.config/ohgw/config.toml: HOME/src/ap does not exist`, `did you mean HOME/src/app?`},
 		{"a workspace twice", "[sandbox.workspace.\"~/data\"]\n[sandbox.workspace.\"~/link\"]", nil, `are the same directory`, "one table"},
-		{"the home directory for a workspace", "[sandbox.workspace.\"~/src/app\"]\nfiles.write = [\"~\"]", nil, `sandbox.workspace."~/src/app".files.write in HOME/.config/ohgw/config.toml has "~"`, "such as ~/notes"},
+		{"the home directory for a workspace", "[sandbox.workspace.\"~/src/app\"]\nfiles.write = [\"~\"]", nil, `sandbox.workspace."~/src/app".files.write in HOME/.config/ohgw/config.toml: HOME is your home`, "the directories in it"},
 		{"a guard for one workspace", "sandbox.git = \"open\"\n[sandbox.workspace.\"~/src/app\"]\ngit = \"guarded\"", nil, `"guarded", and sandbox.git is "open"`, `"open" for single workspaces`},
 	}
 	for _, tt := range tests {
@@ -200,5 +198,21 @@ func TestSandboxSettingsThatAreRefused(t *testing.T) {
 				t.Errorf("got %q, hint %q, code %d\nwant %q, hint %q, code 2", f.Msg, f.Hint, f.Code, msg, hint)
 			}
 		})
+	}
+}
+
+// ohgw's directories may be made after the settings were read.
+func TestSandboxSettingsKnowDirectoriesThatAreMadeLater(t *testing.T) {
+	t.Parallel()
+	home, env := boxedHome(t)
+	dirs, err := env.Paths()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dirs.State = filepath.Join(home, "link/later/ohgw")
+	env.Paths = func() (paths.Set, error) { return dirs, nil }
+	_, err = sandboxSettings(env, loadSandbox(t, home, "sandbox.files.write = [\"~/data\"]", nil))
+	if err == nil || !strings.Contains(err.Error(), filepath.Join(home, "data/later/ohgw")+" belongs to ohgw") {
+		t.Errorf("error = %v: the agent could write where ohgw's state will be", err)
 	}
 }
