@@ -257,6 +257,26 @@ func TestARefusedPathInAnOutputIsExplained(t *testing.T) {
 	}
 }
 
+// A name is a way to send a secret out, and nothing of it is told or stored.
+func TestARefusalTellsNoSecret(t *testing.T) {
+	t.Parallel()
+	const secret = "tok-4711-do-not-show"
+	box := &refusing{}
+	w := newWorld(t, refusingBoxes(box), calls(func(string) { box.blocked(refused(secret + ".example.com")) }), func(c *engine.Config) {
+		c.Settings = settings(engine.Settings{Agent: json.RawMessage(`{"agent_context":{"secrets":{"API_TOKEN":"` + secret + `"}}}`)})
+	})
+	w.llm.Reply(terminal("true"), llmtest.Finish("ok"))
+	var told []string
+	res := w.play(turn.Input{Message: agentapi.Message{Text: "go"}, Emit: func(u turn.Update) { told = append(told, u.Text) }})
+	if len(res.Blocked) != 1 || res.Blocked[0].Target != "<secret-hidden>.example.com:443" || res.Blocked[0].Command() != "" {
+		t.Errorf("blocked %+v", res.Blocked)
+	}
+	if all := strings.Join(told, "\n") + noteOf(t, w.nthObservation(0)); strings.Contains(all, secret) || !strings.Contains(all, "refused") {
+		t.Errorf("told %s", all)
+	}
+	w.lacksOnDisk(secret)
+}
+
 func TestGrantsGoToTheBoxesOfTheConversation(t *testing.T) {
 	t.Parallel()
 	var asked []engine.BoxEnv

@@ -31,6 +31,9 @@ func WithNote(r Result, note string) (Result, error) {
 	if err := json.Unmarshal(o.Get("content"), &content); err != nil {
 		return r, fmt.Errorf("note in an observation: %w", err)
 	}
+	if len(content) > 0 { // who reads the texts as one finds it in a line of its own
+		note = "\n" + note
+	}
 	data, err := json.Marshal(append(content, event.Text(note)))
 	if err != nil {
 		return r, fmt.Errorf("note in an observation: %w", err)
