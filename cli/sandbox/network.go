@@ -26,9 +26,10 @@ type network struct {
 	gate   *netgate.Gate
 }
 
-// newNetwork reads --network. It asks the package managers of the presets.
-func newNetwork(ctx context.Context, o *runOptions, reserved []uint16, p *policy.Policy) (*network, error) {
-	if len(o.Network) == 0 || slices.Equal(o.Network, []string{off}) {
+// newNetwork reads --network, and adds the hosts that are granted. It asks the
+// package managers of the presets.
+func newNetwork(ctx context.Context, o *runOptions, reserved []uint16, granted []string, p *policy.Policy) (*network, error) {
+	if len(o.Network)+len(granted) == 0 || slices.Equal(o.Network, []string{off}) {
 		return &network{}, nil
 	}
 	if slices.Contains(o.Network, off) {
@@ -57,7 +58,7 @@ func newNetwork(ctx context.Context, o *runOptions, reserved []uint16, p *policy
 		}
 		return found.Entries, err
 	}
-	n.policy, err = netpolicy.New(ctx, netpolicy.Config{Allow: o.Network, Reserved: reserved, Expand: expand})
+	n.policy, err = netpolicy.New(ctx, netpolicy.Config{Allow: slices.Concat(o.Network, granted), Reserved: reserved, Expand: expand})
 	if err != nil {
 		return nil, fault.NewUsage("--network: "+err.Error(), "see ohgw sandbox run --help")
 	}

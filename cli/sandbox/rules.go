@@ -60,11 +60,11 @@ func (r *rules) grantOf(access sandbox.Access, target string) (grants.Grant, boo
 	return r.granted[i], true
 }
 
-// files is the policy for files.
-func (r *rules) files(ctx context.Context, a *kit.App) (policy.Policy, error) {
-	p, _, err := plan(ctx, a, r.workspace)
+// plan is the policy for files, and the environment that goes with it.
+func (r *rules) plan(ctx context.Context, a *kit.App) (policy.Policy, []string, error) {
+	p, env, err := plan(ctx, a, r.workspace)
 	if err != nil {
-		return p, err
+		return p, nil, err
 	}
 	p.Write = slices.Concat(p.Write, r.settings.Write, grants.Targets(r.granted, sandbox.Write))
 	p.Read = slices.Concat(p.Read, r.settings.Read, grants.Targets(r.granted, sandbox.Read))
@@ -73,6 +73,15 @@ func (r *rules) files(ctx context.Context, a *kit.App) (policy.Policy, error) {
 		if _, ok := p.Tree(at); ok { // the others are read-only anyway
 			p.Protect = append(p.Protect, at)
 		}
+	}
+	return p, env, nil
+}
+
+// files is the policy with what is added to that of every box.
+func (r *rules) files(ctx context.Context, a *kit.App) (policy.Policy, error) {
+	p, _, err := r.plan(ctx, a)
+	if err != nil {
+		return p, err
 	}
 	p, err = boxes.Complete(boxes.Config{Policy: p, GitOpen: r.settings.GitOpen})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
+	"github.com/ohgw/ohgw/internal/sandbox/grants"
 	"github.com/ohgw/ohgw/internal/sandbox/netpolicy"
 	"github.com/ohgw/ohgw/internal/sandbox/probe"
 	"github.com/ohgw/ohgw/internal/setup"
@@ -28,7 +29,10 @@ Runs a command in the sandbox, with the current directory as its workspace. The
 command sees what an agent sees. Its home directory is kept for the next command
 in the same workspace; /tmp and all processes are gone when the command ends.
 
-The command reaches no network without --network HOST, which is a name, *.name
+The paths of the settings sandbox.files, and what ohgw sandbox allow has allowed
+everywhere or for this workspace, are allowed here, too, except sockets.
+
+The command reaches no other host without --network HOST, which is a name, *.name
 for the names below it, name:port, or a preset: @packages for the hosts of your
 package managers, as these are set up on this machine, or one of them: @go,
 @node, @python, @rust, @java, @system; @auto for those that the files in the
@@ -72,20 +76,16 @@ type runOptions struct {
 
 // runRun runs the command.
 func runRun(ctx context.Context, o *runOptions, args []string) error {
-	workspace, err := o.Getwd()
-	if err != nil {
-		return fault.New("the current directory is unknown", "go to the directory of one project: cd DIRECTORY", err)
-	}
-	p, env, err := plan(ctx, o.App, workspace)
+	r, err := newRules(o.App)
 	if err != nil {
 		return err
 	}
-	settings, err := o.Settings(nil)
+	p, env, err := r.plan(ctx, o.App)
 	if err != nil {
 		return err
 	}
-	reserved := setup.ReservedPorts(settings)
-	n, err := newNetwork(ctx, o, reserved, &p)
+	reserved := setup.ReservedPorts(r.all)
+	n, err := newNetwork(ctx, o, reserved, grants.Targets(r.granted, sandbox.Network), &p)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func runRun(ctx context.Context, o *runOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	box, err := boxes.New(boxes.Config{Level: level, Policy: p, Reserved: reserved, Serve: n.serve})
+	box, err := boxes.New(boxes.Config{Level: level, Policy: p, GitOpen: r.settings.GitOpen, Reserved: reserved, Serve: n.serve})
 	if err != nil {
 		return startFault(err)
 	}
