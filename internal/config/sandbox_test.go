@@ -1,12 +1,14 @@
 package config_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
 )
 
 func TestSandboxFlagsAddToTheirLists(t *testing.T) {
@@ -140,7 +142,7 @@ func TestBadSandboxValues(t *testing.T) {
 			t.Parallel()
 			_, err := config.Load(config.Source{Flags: tt.flags, Getenv: env(tt.env...), File: write(t, tt.file)})
 			wantFault(t, err, tt.msg, tt.hint)
-			if f, _ := err.(interface{ Error() string }); strings.Contains(f.Error(), "hunter2") {
+			if f, ok := errors.AsType[*fault.Error](err); ok && strings.Contains(f.Error()+f.Hint, "hunter2") {
 				t.Errorf("the error says the password: %v", err)
 			}
 		})

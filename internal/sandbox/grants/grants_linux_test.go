@@ -290,8 +290,11 @@ func TestTargetsLeaveOutWhatIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	list := []grants.Grant{
-		{Access: sandbox.Write, Target: w.data}, {Access: sandbox.Write, Target: w.data, Workspace: w.project},
-		{Access: sandbox.Write, Target: gone}, {Access: sandbox.Write, Target: swapped}, {Access: sandbox.Read, Target: w.project},
+		{Access: sandbox.Write, Target: w.data},
+		{Access: sandbox.Write, Target: w.data, Workspace: w.project},
+		{Access: sandbox.Write, Target: gone},
+		{Access: sandbox.Write, Target: swapped},
+		{Access: sandbox.Read, Target: w.project},
 		{Access: sandbox.Network, Target: "example.com"},
 	}
 	for access, want := range map[sandbox.Access][]string{
