@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -180,23 +182,54 @@ func TestBoxIsMadeAgain(t *testing.T) {
 	}
 }
 
-// doomedVariable makes the test binary a daemon with a box, which is killed.
+// doomedVariable makes the test binary a daemon with boxes, which is killed.
 const doomedVariable = "OHGW_TEST_DOOMED_BOX"
+
+// doomedBoxes is how many boxes it has.
+const doomedBoxes = 20
 
 func doomed(root string) {
 	level, root, _ := strings.Cut(root, ":")
-	box, err := boxes.New(boxes.Config{Level: sandbox.Level(level), Policy: policy.Policy{Workspace: root + "/ws", Home: root + "/own", HomeAt: root + "/user"}})
-	if err != nil {
-		panic(err)
-	}
-	_, err = box.Start(context.Background(), sandbox.Program{
-		Args: []string{"/bin/sh", "-c", "(setsid sleep 1000 &); echo ready; exec sleep 1000"},
-		Dir:  root + "/ws", Files: []*os.File{nil, os.Stdout, os.Stdout},
-	})
-	if err != nil {
-		panic(err)
+	for range doomedBoxes {
+		box, err := boxes.New(boxes.Config{Level: sandbox.Level(level), Policy: policy.Policy{Workspace: root + "/ws", Home: root + "/own", HomeAt: root + "/user"}})
+		if err != nil {
+			panic(err)
+		}
+		p, err := box.Start(context.Background(), sandbox.Program{
+			Args: []string{"/bin/sh", "-c", "(setsid sleep 1000 &); (nohup sleep 1000 &); echo ready; exec sleep 1000"},
+			Dir:  root + "/ws", Files: []*os.File{nil, os.Stdout, os.Stdout},
+		})
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(p.PID())
 	}
 	select {}
+}
+
+// namespaces are those of a process.
+func namespaces(pid string) (found []string) {
+	for _, kind := range []string{"user", "pid", "mnt", "net"} {
+		if name, err := os.Readlink("/proc/" + pid + "/ns/" + kind); err == nil {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+// inNamespaces counts the processes that have one of these namespaces.
+func inNamespaces(t *testing.T, wanted map[string]bool) (n int) {
+	t.Helper()
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if slices.ContainsFunc(namespaces(entry.Name()), func(name string) bool { return wanted[name] }) {
+			n++
+		}
+	}
+	return n
 }
 
 func TestNothingOutlivesOhgw(t *testing.T) {
@@ -219,6 +252,7 @@ func outlived(t *testing.T, level sandbox.Level) {
 	}
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = []string{doomedVariable + "=" + string(level) + ":" + root, "TMPDIR=" + root, "PATH=" + os.Getenv("PATH")}
+	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -227,9 +261,30 @@ func outlived(t *testing.T, level sandbox.Level) {
 		t.Fatal(err)
 	}
 	lines := bufio.NewReader(out)
-	if line, err := lines.ReadString('\n'); line != "ready\n" {
-		t.Fatal(line, err)
+	own := map[string]bool{}
+	for ready, pids := 0, 0; ready < doomedBoxes || pids < doomedBoxes; {
+		line, err := lines.ReadString('\n')
+		if line = strings.TrimSpace(line); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := strconv.Atoi(line); err != nil {
+			if line == "ready" {
+				ready++
+			}
+			continue // what nohup says
+		}
+		pids++
+		for _, name := range namespaces(line) {
+			own[name] = true
+		}
 	}
+	for _, name := range namespaces("self") {
+		delete(own, name)
+	}
+	if level == sandbox.Full && (len(own) < 4*doomedBoxes || inNamespaces(t, own) < 4*doomedBoxes) {
+		t.Fatalf("%d namespaces with %d processes", len(own), inNamespaces(t, own))
+	}
+	killed := time.Now()
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -237,6 +292,14 @@ func outlived(t *testing.T, level sandbox.Level) {
 		t.Error(err)
 	}
 	_ = cmd.Wait()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for left := inNamespaces(t, own); left > 0; left = inNamespaces(t, own) {
+		if <-tick.C; time.Since(killed) > time.Minute {
+			t.Fatalf("%d processes have the namespaces of a box", left)
+		}
+	}
+	t.Logf("everything was gone after %v", time.Since(killed).Round(time.Millisecond))
 }
 
 // terminal starts a shell on a terminal.

@@ -123,7 +123,12 @@ func landlock(abi int, attr unix.LandlockRulesetAttr, rules ruleset, terminals .
 	defer func() { _ = unix.Close(int(made)) }()
 	for _, rule := range rules {
 		for _, at := range rule.paths {
-			if err := allow(made, at, rule.rights&handled(abi)); err != nil {
+			err := allow(made, at, rule.rights&handled(abi))
+			// What was found by listing, such as a process in /proc, may have gone since.
+			if errors.Is(err, unix.ENOENT) && rule.rights&^accessRead == 0 {
+				continue
+			}
+			if err != nil {
 				return step("allow the use of "+at, err)
 			}
 		}
