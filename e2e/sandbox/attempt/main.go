@@ -125,10 +125,12 @@ func one(self string, a Attempt) Result {
 	return r
 }
 
-// refusal is how programs say that the system refused something.
+// refusal is how programs say that the system refused something, or that somebody
+// has put back what they had moved.
 var refusal = regexp.MustCompile(`(?i)permission denied|operation not permitted|read-only file system|no such file|not permitted|` +
 	`device or resource busy|cross-device link|network is unreachable|connection refused|could not lock config file|not found|no such process|` +
-	`couldn't connect|could not resolve|unshare failed|cannot open|invalid argument|no sandbox`)
+	`couldn't connect|could not resolve|unshare failed|cannot open|invalid argument|no sandbox|` +
+	`file exists|not in a git directory|not a git repository|directory not empty`)
 
 // shell runs a script; it worked if it ended well.
 func shell(args []string) error {
