@@ -47,7 +47,7 @@ func Ours(text string) bool { return strings.Contains(text, mark) }
 const extraStop = 15 * time.Second
 
 // SystemdUnit is the service as a unit of a user. It has none of the options that
-// restrict a service: RestrictNamespaces forbids the agent's sandbox, and so do those
+// restrict a service: RestrictNamespaces forbids the agent's full sandbox, and so do those
 // that cover parts of /proc (ProtectKernelTunables, ProtectKernelLogs, ProtectProc …),
 // as the kernel then refuses a new /proc.
 func SystemdUnit(c Config) string {

@@ -144,14 +144,26 @@ func explain(err error, read func(string) ([]byte, error)) (reason, fix string) 
 		return "this kernel is older than 5.12", "use a newer kernel"
 	case denied && value(appArmor) == "1":
 		return "AppArmor forbids user namespaces to this program", "install ohgw from its deb or rpm package, which has an AppArmor profile; for other installations see docs/sandbox.md"
-	case denied && value(debian) == "0":
-		return "this system forbids user namespaces (" + debian + " is 0)", "ask the administrator to allow them"
-	case denied && value(namespaces) == "0":
-		return "this system forbids user namespaces (" + namespaces + " is 0)", "ask the administrator to allow them"
+	case denied && switchedOff(value) != "":
+		return "this system forbids user namespaces (" + switchedOff(value) + " is 0)", "ask the administrator to allow them"
+	case denied && strings.Contains(err.Error(), "make /proc:"):
+		return "a part of /proc is covered, by a container or an option of the service: the kernel then permits no new /proc",
+			"start ohgw outside of it, or without that option (docs/sandbox.md)"
 	case denied && strings.Contains(value(status), "\nSeccomp:\t2"):
 		return "ohgw already runs inside a sandbox or a container, which forbids another one", "rely on the outer one, or start ohgw outside of it"
 	case denied:
 		return "this system forbids user namespaces: " + err.Error(), "ask the administrator to allow them"
 	}
 	return err.Error(), "report this as an issue, with the output of: ohgw sandbox status --json"
+}
+
+// switchedOff is the file by which this system forbids user namespaces; "" if none
+// does.
+func switchedOff(value func(string) string) string {
+	for _, file := range []string{debian, namespaces} {
+		if value(file) == "0" {
+			return file
+		}
+	}
+	return ""
 }

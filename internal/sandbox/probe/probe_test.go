@@ -37,6 +37,7 @@ func TestReasons(t *testing.T) {
 		{syscall.ENOSPC, map[string]string{namespaces: "0\n"}, "max_user_namespaces is 0"},
 		{syscall.EPERM, map[string]string{status: "Name:\tx\nSeccomp:\t2\n"}, "already runs inside"},
 		{syscall.EPERM, map[string]string{appArmor: "0\n"}, "forbids user namespaces: start the sandbox: operation not permitted"},
+		{fmt.Errorf("make /proc: %w", syscall.EPERM), nil, "a part of /proc is covered"},
 		{errors.New("no space"), nil, "no space"},
 	}
 	for _, test := range tests {
