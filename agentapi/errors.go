@@ -18,6 +18,9 @@ var (
 	ErrLost = errors.New("backend lost")
 	// ErrBusy: the conversation has a run of another client.
 	ErrBusy = errors.New("conversation busy")
+	// ErrSandbox: the agent's programs cannot be kept in a sandbox as the user wants
+	// it. Nothing was done outside of one.
+	ErrSandbox = errors.New("sandbox unavailable")
 	// ErrUnauthorized: the backend rejected the key.
 	ErrUnauthorized = errors.New("backend rejected the key")
 	// ErrUnsupported: this backend, or this version of it, cannot do that.

@@ -47,6 +47,7 @@ const (
 	codeAgentUnavailable  = "agent_unavailable"
 	codeAgentError        = "agent_error"
 	codeAgentLost         = "agent_lost"
+	codeSandbox           = "sandbox_unavailable"
 	codeNotReady          = "not_ready"
 	codeRunError          = "run_error"
 	codeRunStuck          = "run_stuck"
@@ -115,7 +116,7 @@ func rowOf(code string) row {
 		return row{http.StatusGatewayTimeout, server, 0, true}
 	case codeStorageFull, codeStorage:
 		return row{http.StatusInsufficientStorage, server, 0, true}
-	case codeRunError, codeRunStuck, codeRunInterrupted, codeReaderTooSlow, codeInternal, codeAgentError, codeAgentLost:
+	case codeRunError, codeRunStuck, codeRunInterrupted, codeReaderTooSlow, codeInternal, codeAgentError, codeAgentLost, codeSandbox:
 		return row{http.StatusInternalServerError, server, 0, true}
 	}
 }
@@ -202,6 +203,7 @@ func explain(err error) *problem {
 		{run.ErrBehind, codeReaderTooSlow, "The client read the answer too slowly, so the rest was not sent. The conversation has the whole answer."},
 		{run.ErrTrimmed, codeReaderTooSlow, "The answer is too long to be streamed again from its beginning. Send the request without \"stream\" to get its end; the conversation has all of it."},
 		{agentapi.ErrUnavailable, codeServerUnavailable, "The agent-server cannot be reached; nothing was started."},
+		{agentapi.ErrSandbox, codeSandbox, "The sandbox of the agent cannot be set up; nothing was done outside of it."},
 		{agentapi.ErrUnauthorized, codeServerError, "The agent-server rejected ohgw's key; nothing was started."},
 		{agentapi.ErrRefused, codeServerError, "The agent-server refused the request; nothing was started."},
 		{agentapi.ErrUncertain, codeServerError, "The agent-server did not confirm the request; check the conversation before you send the request again."},

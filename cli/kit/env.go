@@ -56,6 +56,6 @@ type Env struct {
 func (a *App) Setup() *setup.Env {
 	return &setup.Env{
 		Notes: a, Getenv: a.Getenv, Environ: a.Environ, Now: a.Now, Paths: a.Paths, HTTP: a.HTTP, Hostname: a.Hostname, PID: a.PID, LookPath: a.LookPath, Root: a.Root, UID: a.UID, Getwd: a.Getwd,
-		Usual: a.Usual, Adopt: a.Adopt, Keyring: a.Keyring, Config: a.Config, CanAsk: a.CanAsk,
+		Usual: a.Usual, Adopt: a.Adopt, Executable: a.Executable, Keyring: a.Keyring, Config: a.Config, CanAsk: a.CanAsk,
 	}
 }

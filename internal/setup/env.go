@@ -31,6 +31,8 @@ type Env struct {
 	Root     bool                                 // this is the user who may do everything
 	UID      int                                  // of the user; -1 where there are none
 	Getwd    func() (string, error)               // the working directory
+	// Executable is the file of this program. It may be nil.
+	Executable func() (string, error)
 
 	// Usual says where another program of this machine is reached whose address
 	// nobody gave: at its usual one, e.g. "127.0.0.1:8000", or for tests elsewhere.

@@ -124,7 +124,11 @@ func (b *box) Start(ctx context.Context, p sandbox.Program) (sandbox.Process, er
 	if b.policy.Reduced {
 		p.Env = reducedEnviron(p.Env, &b.cfg.Policy, &b.policy)
 	}
-	return r.start(ctx, p)
+	started, err := r.start(ctx, p)
+	if err != nil {
+		return nil, err // not a process that is nil
+	}
+	return started, nil
 }
 
 // running is the process with the namespaces, started if there is none. It is not

@@ -20,6 +20,11 @@ var kept = []string{
 // goVariables are those of Go that name nothing outside of the box.
 var goVariables = []string{"GOROOT", "GOFLAGS", "GOPROXY", "GONOSUMDB", "GOSUMDB", "GOTOOLCHAIN", "GOOS", "GOARCH", "CGO_ENABLED", "GOMAXPROCS"}
 
+// registries are the variables by which package managers are told their hosts.
+var registries = []string{
+	"NPM_CONFIG_REGISTRY", "npm_config_registry", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX",
+}
+
 // secretName is a variable that may be a key. Registered secrets come in another way.
 var secretName = regexp.MustCompile(`(?i)KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|COOKIE|SESSION`)
 
@@ -49,5 +54,5 @@ func passes(name string) bool {
 	if secretName.MatchString(name) {
 		return false
 	}
-	return strings.HasPrefix(name, "LC_") || slices.Contains(kept, name) || slices.Contains(goVariables, name)
+	return strings.HasPrefix(name, "LC_") || slices.Contains(kept, name) || slices.Contains(goVariables, name) || slices.Contains(registries, name)
 }

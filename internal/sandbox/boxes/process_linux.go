@@ -71,6 +71,7 @@ func (r *runtime) start(ctx context.Context, prog sandbox.Program) (*process, er
 	for _, f := range prog.Files {
 		s.Files = append(s.Files, f != nil)
 		if f != nil {
+			f.Fd() // Programs wait in their reads: this makes the file a blocking one.
 			files = append(files, f)
 		}
 	}

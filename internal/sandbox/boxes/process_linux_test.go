@@ -69,6 +69,40 @@ func TestOnlyGivenDescriptors(t *testing.T) {
 	}
 }
 
+// The pipes of this program do not block, and programs do not expect that.
+func TestAProgramWaitsForItsPipe(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, end, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	_, err = w.box.Start(t.Context(), sandbox.Program{
+		Args: []string{"sh", "-c", "echo reads; read -r line <&3; echo \"[$line]\""}, Env: w.env(), Dir: w.workspace, Files: []*os.File{nil, end, end, r},
+	})
+	end.Close()
+	r.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(out)
+	if line, err := lines.ReadString('\n'); line != "reads\n" || err != nil {
+		t.Fatal(line, err)
+	}
+	if _, err := in.WriteString("late\n"); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := lines.ReadString('\n'); line != "[late]\n" || err != nil {
+		t.Error(line, err)
+	}
+}
+
 func TestKillEndsTheGroup(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

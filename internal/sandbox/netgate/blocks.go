@@ -34,13 +34,12 @@ func (b *blocks) add(name string, port uint16, why string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	same := func(o Block) bool { return o.Name == name && o.Port == port && o.Why == why }
-	if len(b.all) >= maxBlocks || slices.ContainsFunc(b.all, same) {
-		return
-	}
 	block := Block{Name: name, Port: port, Why: why, Time: b.now()}
-	b.all = append(b.all, block)
 	if b.report != nil {
 		b.report(block)
+	}
+	if len(b.all) < maxBlocks && !slices.ContainsFunc(b.all, same) {
+		b.all = append(b.all, block)
 	}
 }
 

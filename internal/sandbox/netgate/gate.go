@@ -60,8 +60,7 @@ type Config struct {
 	Resolve func(ctx context.Context, name string) ([]netip.Addr, error)
 	// Own lists the addresses of this machine; nil is addresses.Own.
 	Own func() ([]netip.Addr, error)
-	// Blocked is called for each refusal that was not there before, one at a time. It
-	// must not wait.
+	// Blocked is called for each refusal, one at a time. It must not wait.
 	Blocked func(Block)
 	// Ask decides about a host that is not on the allow list, while the connection is
 	// held. Its context ends after 60 s, which is a refusal. Nil refuses at once.

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -200,7 +201,9 @@ func (w *world) wantBlocks(want ...string) {
 	defer w.mu.Unlock()
 	var got []string
 	for _, b := range w.blocked {
-		got = append(got, fmt.Sprintf("%s:%d %s", b.Name, b.Port, b.Why))
+		if line := fmt.Sprintf("%s:%d %s", b.Name, b.Port, b.Why); !slices.Contains(got, line) {
+			got = append(got, line)
+		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		w.t.Errorf("blocks differ (-want +got):\n%s", diff)

@@ -34,6 +34,13 @@ type Config struct {
 	// Expand lists the entries of a preset, whose name has no "@". It may return no
 	// entry for a tool that this machine does not have. Nil knows no presets.
 	Expand func(ctx context.Context, preset string) ([]Entry, error)
+	// Late leaves the presets of Allow for the first decision that needs them. One
+	// that cannot be expanded then allows nothing, and Problem is told; it may be nil.
+	Late    bool
+	Problem func(error)
+	// Granted is asked about a host that is not on the lists, at each decision. It
+	// may be nil.
+	Granted func(h Host, port uint16) bool
 }
 
 // Policy is the allow list, the deny list and the grants of one sandbox. Its
@@ -42,6 +49,8 @@ type Policy struct {
 	open     bool
 	reserved []uint16
 	deny     list
+	granted  func(Host, uint16) bool
+	late     func() // expands the presets that were left, once
 
 	mu    sync.RWMutex
 	allow list // with the grants
@@ -61,23 +70,45 @@ type Decision struct {
 // New reads the lists. The first entry that cannot be understood, or that can
 // never have an effect, is an error.
 func New(ctx context.Context, c Config) (*Policy, error) {
-	p := &Policy{open: c.Open, reserved: c.Reserved}
+	p := &Policy{open: c.Open, reserved: c.Reserved, granted: c.Granted}
 	for _, text := range c.Deny {
 		if err := p.addAll(ctx, &p.deny, text, c.Expand, false); err != nil {
 			return nil, fmt.Errorf("deny list: %w", err)
 		}
 	}
+	var late []string
 	for _, text := range c.Allow {
+		if e, err := ParseEntry(text); err == nil && e.Preset != "" && c.Late {
+			late = append(late, text)
+			continue
+		}
 		if err := p.addAll(ctx, &p.allow, text, c.Expand, true); err != nil {
 			return nil, err
 		}
 	}
+	p.late = sync.OnceFunc(func() { p.expand(late, c) })
 	for _, text := range c.Local {
 		if err := p.addLocal(text); err != nil {
 			return nil, fmt.Errorf("local ports: %w", err)
 		}
 	}
 	return p, nil
+}
+
+// expand adds the presets that were left for later.
+func (p *Policy) expand(late []string, c Config) {
+	for _, text := range late {
+		var found list
+		err := p.addAll(context.Background(), &found, text, c.Expand, true)
+		if err != nil && c.Problem != nil {
+			c.Problem(fmt.Errorf("%s: %w", text, err))
+		}
+		p.mu.Lock()
+		for _, e := range found.entries {
+			_ = p.allow.add(e) // beyond its limit nothing more is allowed
+		}
+		p.mu.Unlock()
+	}
 }
 
 // addAll adds one entry, or all those of a preset.
@@ -146,11 +177,13 @@ func (p *Policy) Decide(h Host, port uint16) Decision {
 	if _, _, denied := p.deny.find(h, port, true); denied {
 		return Decision{Final: true, Why: fmt.Sprintf("host %s is on the deny list", h)}
 	}
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	only, known, allowed := p.allow.find(h, port, false)
+	only, known, allowed := p.find(h, port)
+	if !allowed && !p.open {
+		p.late()
+		only, known, allowed = p.find(h, port)
+	}
 	switch {
-	case allowed, p.open:
+	case allowed, p.open, p.granted != nil && p.granted(h, port):
 		return Decision{Allowed: true, Only: only}
 	case known:
 		return Decision{Why: fmt.Sprintf("port %d of host %s is not on the allow list", port, h)}
@@ -158,7 +191,13 @@ func (p *Policy) Decide(h Host, port uint16) Decision {
 	return Decision{Why: fmt.Sprintf("host %s is not on the allow list", h)}
 }
 
-// Entries lists what is allowed, with the grants, in the order it was added.
+func (p *Policy) find(h Host, port uint16) (only []netip.Addr, known, allowed bool) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.allow.find(h, port, false)
+}
+
+// Entries lists what is allowed so far, with the grants, in the order it was added.
 func (p *Policy) Entries() []Entry {
 	p.mu.RLock()
 	defer p.mu.RUnlock()

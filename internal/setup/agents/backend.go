@@ -1,11 +1,13 @@
 package agents
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/internal/sandbox/manager"
 )
 
 // Backend is a backend, and how it was when the daemon started.
@@ -21,6 +23,17 @@ type Backend struct {
 
 	Complete daemon.CompleteFunc
 	Native   daemon.Native // OpenHands' own API, if it is to be served
+
+	boxes *manager.Manager // of agents in this process; nil for others
+}
+
+// Close ends the backend, and then what its sandboxes share.
+func (c Backend) Close() error {
+	err := c.Backend.Close()
+	if c.boxes != nil {
+		err = errors.Join(err, c.boxes.Close())
+	}
+	return err
 }
 
 // Line is the backend in a line: what it is, where it is, and why it was chosen.

@@ -16,13 +16,12 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/id"
 	"github.com/ohgw/ohgw/internal/profile"
-	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/setup"
 )
 
 // openEngine makes the embedded agent: it needs no server.
-func openEngine(env *setup.Env, s *config.Settings, log *slog.Logger, why string) (Backend, error) {
+func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger, why string) (Backend, error) {
 	dirs, err := env.Dirs()
 	if err != nil {
 		return Backend{}, err
@@ -46,8 +45,9 @@ func openEngine(env *setup.Env, s *config.Settings, log *slog.Logger, why string
 	seal, unseal := sealer(env, ciphers)
 	base := llmConfig(env, log)
 	conversations := filepath.Join(dirs.State, "conversations")
-	box := func(conversation string) sandbox.Box {
-		return sandbox.Outside(sandbox.Off, sandbox.Mark{State: conversations, Conversation: conversation})
+	boxes, err := openSandbox(ctx, env, s, dirs, conversations, log)
+	if err != nil {
+		return Backend{}, err
 	}
 	maxIdle := s.Idle.Max
 	if maxIdle == 0 || s.Idle.Time == 0 {
@@ -67,9 +67,9 @@ func openEngine(env *setup.Env, s *config.Settings, log *slog.Logger, why string
 		NewTools: toolset.New(toolset.Config{
 			Environ: env.Environ(), User: env.Getenv("USER"), Host: host, Confined: s.Workspace != "",
 			LookupEnv: env.Lookup, HTTP: llm.NewHTTPClient(env.Getenv).Transport, Version: buildinfo.Get().Version,
-			Shared: box("shared"),
+			Shared: boxes.Outside("shared"),
 		}),
-		Boxes:    func(_ context.Context, e engine.BoxEnv) (sandbox.Box, error) { return box(e.Conversation), nil },
+		Boxes:    boxesOf(boxes),
 		Settings: settings.read, Confirm: chosenConfirm(s), Seal: seal, Unseal: unseal,
 		Version: buildinfo.Get().Version, Home: dirs.Home, SkillEnv: tool.CleanEnvironment(env.Environ(), nil),
 		Idle: s.Idle.Time, MaxIdle: maxIdle, IdleMemory: int64(s.Idle.Memory),
@@ -78,7 +78,7 @@ func openEngine(env *setup.Env, s *config.Settings, log *slog.Logger, why string
 	})
 	return Backend{
 		Backend: backend, Programs: conversations, Why: why, Status: backend.Status(context.Background()),
-		Complete: (&directLLM{base: base, load: profiles.llm}).complete,
+		Complete: (&directLLM{base: base, load: profiles.llm}).complete, boxes: boxes,
 	}, nil
 }
 

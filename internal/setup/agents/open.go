@@ -27,15 +27,15 @@ const FirstLook = 2 * time.Second
 func Open(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger) (Backend, error) {
 	switch {
 	case s.Backend == "embedded":
-		return openEngine(env, s, log, "chosen by "+s.Origin("backend").String())
+		return openEngine(ctx, env, s, log, "chosen by "+s.Origin("backend").String())
 	case s.Demo && s.Backend == "auto":
-		return openEngine(env, s, log, "the demo needs it ("+s.Origin("demo").String()+")")
+		return openEngine(ctx, env, s, log, "the demo needs it ("+s.Origin("demo").String()+")")
 	case s.Demo:
 		return Backend{}, fault.NewUsage("--demo needs the embedded agent", "remove --backend or --demo")
 	}
 	chosen, err := openServer(ctx, env, s, log)
 	if nobody := fault.CodeOf(err) == fault.Unreachable; nobody && s.Backend == "auto" && s.AgentServer.URL == "" {
-		return openEngine(env, s, log, "no agent-server was named, and none answers at "+DefaultServer)
+		return openEngine(ctx, env, s, log, "no agent-server was named, and none answers at "+DefaultServer)
 	}
 	return chosen, err
 }

@@ -1,0 +1,179 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/sandbox/boxes"
+	"github.com/ohgw/ohgw/internal/sandbox/policy"
+)
+
+// box is that of one conversation. It is made of the real one with the first program,
+// because its policy is then as new as it can be.
+type box struct {
+	m        *Manager
+	env      Env
+	settings Settings // for this workspace
+	plan     policy.Policy
+	network  *network
+
+	mu     sync.Mutex
+	inner  sandbox.Box // nil before the first program
+	closed bool
+}
+
+// inside makes a box that takes rights away.
+func (m *Manager) inside(e Env) (sandbox.Box, error) {
+	if e.Blocked == nil {
+		e.Blocked = func(sandbox.Block) {}
+	}
+	b := &box{m: m, env: e, settings: m.cfg.Settings.Of(e.Workspace)}
+	var err error
+	if b.plan, err = m.plan(e); err != nil {
+		return nil, err
+	}
+	if b.network, err = m.newNetwork(b); err != nil {
+		return nil, err
+	}
+	b.plan.Network = b.network != nil
+	return b, nil
+}
+
+// plan is the policy of a box as the settings say.
+func (m *Manager) plan(e Env) (policy.Policy, error) {
+	s := m.cfg.Settings.Of(e.Workspace)
+	u := m.cfg.User
+	u.Private = private(u)
+	p, err := boxes.Plan(u, e.Workspace)
+	if err != nil {
+		return p, err
+	}
+	if s.Processes > 0 {
+		p.Processes = s.Processes
+	}
+	p.Write = append(p.Write, s.Write...)
+	p.Read = append(p.Read, s.Read...)
+	p.Hide = append(p.Hide, s.Hide...)
+	for _, at := range s.Protect {
+		if _, ok := p.Tree(at); ok { // the others are read-only anyway
+			p.Protect = append(p.Protect, at)
+		}
+	}
+	return p, p.Check()
+}
+
+// Level is that of the manager.
+func (b *box) Level() sandbox.Level { return b.m.status.Level }
+
+// Environ is what programs get of the user's environment.
+func (b *box) Environ(environ []string) []string {
+	env := boxes.Environ(environ, &b.plan)
+	for _, entry := range environ {
+		name, _, _ := strings.Cut(entry, "=")
+		if slices.Contains(b.settings.Pass, name) {
+			env = append(env, entry)
+		}
+	}
+	return env
+}
+
+// Start starts a program.
+func (b *box) Start(ctx context.Context, p sandbox.Program) (sandbox.Process, error) {
+	inner, err := b.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.Dir = b.real(p.Dir)
+	if b.network != nil {
+		p.Env = append(b.network.environ(ctx), p.Env...)
+	}
+	return inner.Start(ctx, p)
+}
+
+// real is a path in the workspace without the symbolic link by which the
+// conversation has it.
+func (b *box) real(at string) string {
+	if rel, err := filepath.Rel(b.env.Workspace, at); err == nil && filepath.IsLocal(rel) {
+		return filepath.Join(b.plan.Workspace, rel)
+	}
+	return at
+}
+
+// open is the real box.
+func (b *box) open(ctx context.Context) (sandbox.Box, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil, sandbox.ErrClosed
+	}
+	if b.inner != nil {
+		return b.inner, nil
+	}
+	p := b.plan
+	p.GitConfig = b.m.gitConfig()
+	if b.env.Dir != "" {
+		var err error
+		if p.Tmp, err = makeDir(filepath.Join(b.env.Dir, "tmp")); err != nil {
+			return nil, fmt.Errorf("make the sandbox's /tmp: %w", err)
+		}
+		seen, err := makeDir(filepath.Join(b.env.Dir, "observations"))
+		if err != nil {
+			return nil, fmt.Errorf("make the directory of observations: %w", err)
+		}
+		p.Read = append(slices.Clip(p.Read), seen)
+	}
+	inner, err := boxes.New(boxes.Config{
+		Level: b.m.status.Level, Policy: p, GitOpen: b.settings.GitOpen, Watcher: b.m.watcher, Removed: b.removed,
+		Reserved: b.m.cfg.Reserved, Refused: b.refused, Serve: b.network.serve,
+	})
+	if err != nil {
+		return nil, err
+	}
+	b.inner = inner
+	return inner, nil
+}
+
+// removed tells about a file that would have redirected git.
+func (b *box) removed(path string) {
+	b.env.Blocked(sandbox.Block{
+		Access: sandbox.Write, Target: path, Why: "it would have redirected git, and was removed", Time: b.m.cfg.Now(),
+	})
+}
+
+// refused tells about a connection by address.
+func (b *box) refused(to netip.AddrPort) {
+	b.env.Blocked(sandbox.Block{
+		Access: sandbox.Network, Target: to.String(), Why: "connections are made by name, through the proxy", Time: b.m.cfg.Now(),
+	})
+}
+
+// Files is access to files with the rights of the programs.
+func (b *box) Files(dir string, confined bool) (sandbox.Files, error) {
+	return sandbox.Late(func() (sandbox.Files, error) {
+		inner, err := b.open(b.m.ctx)
+		if err != nil {
+			return nil, err
+		}
+		return sandbox.FilesOf(inner, b.real(dir), confined)
+	}), nil
+}
+
+// Close ends the programs.
+func (b *box) Close() error {
+	b.mu.Lock()
+	inner := b.inner
+	b.closed, b.inner = true, nil
+	b.mu.Unlock()
+	var err error
+	if inner != nil {
+		err = inner.Close()
+	}
+	return errors.Join(err, b.network.close())
+}

@@ -1,0 +1,229 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/sandbox/boxes"
+	"github.com/ohgw/ohgw/internal/sandbox/escape"
+	"github.com/ohgw/ohgw/internal/sandbox/gitconfig"
+	"github.com/ohgw/ohgw/internal/sandbox/gitguard"
+	"github.com/ohgw/ohgw/internal/sandbox/presets"
+	"github.com/ohgw/ohgw/internal/sandbox/probe"
+)
+
+// Config is what a manager is made of.
+type Config struct {
+	Settings Settings
+	// User is whose programs they are. Its GitConfig is asked of git.
+	User boxes.User
+	// Conversations is the mark of programs at the levels Off and External, see
+	// [sandbox.Mark].
+	Conversations string
+	// Reserved are ports of this machine that no setting opens: those of ohgw.
+	Reserved []uint16
+	Getenv   func(string) string
+	// Executable identifies the build of ohgw, for what was found out about this
+	// machine; nil: it is found out each time.
+	Executable func() (string, error)
+	Now        func() time.Time
+	Log        *slog.Logger
+
+	// Ask finds out what this machine can have; nil makes a box.
+	Ask func(context.Context) probe.Result
+	// Test tries to break out; nil makes seven attempts.
+	Test func(context.Context) ([]escape.Result, error)
+}
+
+// Manager makes the boxes of conversations. Its methods may be called at the same
+// time.
+type Manager struct {
+	cfg       Config
+	status    Status
+	watcher   *gitguard.Watcher
+	asker     *presets.Asker
+	gitConfig func() string
+
+	ctx    context.Context // ends with the manager
+	cancel context.CancelFunc
+	wait   sync.WaitGroup
+
+	tested  chan struct{} // closed when the attempts were made
+	testErr error         // after tested: why no box may be used
+}
+
+// Status is which sandbox there is.
+type Status struct {
+	Level    sandbox.Level
+	Landlock int    // the ABI that the kernel has; 0 for none
+	Reason   string // why the level is not better; "" for the best one
+	Fix      string // what to do about it
+}
+
+// New finds out which level there is, and makes a manager. A level below the minimum
+// is an [UnavailableError].
+func New(ctx context.Context, c Config) (*Manager, error) {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	m := &Manager{cfg: c, tested: make(chan struct{})}
+	m.ctx, m.cancel = context.WithCancel(context.Background())
+	switch c.Settings.Mode {
+	case Off, External:
+		m.status = Status{Level: sandbox.Level(c.Settings.Mode)}
+		close(m.tested)
+		return m, nil
+	case On:
+	}
+	found, known := m.find(ctx)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m.status = Status(found)
+	if !enough(found.Level, c.Settings.Minimum) {
+		return nil, &UnavailableError{Status: m.status, Minimum: c.Settings.Minimum}
+	}
+	var err error
+	if m.watcher, err = gitguard.NewWatcher(); err != nil {
+		return nil, fmt.Errorf("watch git directories: %w", err)
+	}
+	m.asker = presets.New(presets.Config{Getenv: c.Getenv, Home: c.User.Home, Dir: c.User.State})
+	m.gitConfig = sync.OnceValue(func() string { return gitconfig.Of(m.ctx, c.User.Home, c.User.Environ) })
+	if known {
+		close(m.tested)
+		return m, nil
+	}
+	m.wait.Go(func() { m.test(found) })
+	return m, nil
+}
+
+// enough says that a level is at least the minimum.
+func enough(level, minimum sandbox.Level) bool {
+	return level == sandbox.Full || level == sandbox.Reduced && minimum != sandbox.Full
+}
+
+// UnavailableError says that this machine does not have the level that was asked for.
+type UnavailableError struct {
+	Status  Status
+	Minimum sandbox.Level
+}
+
+func (e *UnavailableError) Error() string {
+	if e.Status.Level == sandbox.Reduced {
+		return "this machine has the sandbox at level reduced only: " + e.Status.Reason
+	}
+	return "there is no sandbox on this machine: " + e.Status.Reason
+}
+
+// Status is which sandbox there is.
+func (m *Manager) Status() Status { return m.status }
+
+// test makes the attempts to break out. No box is given away before.
+func (m *Manager) test(found probe.Result) {
+	defer close(m.tested)
+	attempts := m.cfg.Test
+	if attempts == nil {
+		attempts = func(ctx context.Context) ([]escape.Result, error) { return escape.Run(ctx, found.Level, m.cfg.User) }
+	}
+	results, err := attempts(m.ctx)
+	if err != nil {
+		m.testErr = fmt.Errorf("the sandbox cannot be tested: %w", err)
+		return
+	}
+	for _, r := range results {
+		if !r.Refused {
+			m.testErr = errors.New("the sandbox does not hold, an attempt succeeded: " + r.Name)
+			m.cfg.Log.Error("the sandbox does not hold: no agent runs", "attempt", r.Name)
+			return
+		}
+	}
+	m.remember(found)
+}
+
+// Env is what a box is made for.
+type Env struct {
+	Conversation string // its id
+	Dir          string // its directory
+	Workspace    string // absolute; it may be a symbolic link
+	// Blocked is told what the box refuses. It does not wait, and it may be nil.
+	Blocked func(sandbox.Block)
+}
+
+// Box makes the box of a conversation.
+func (m *Manager) Box(ctx context.Context, e Env) (sandbox.Box, error) {
+	if m.status.Level == sandbox.Off || m.status.Level == sandbox.External {
+		return m.Outside(e.Conversation), nil
+	}
+	select {
+	case <-m.tested:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if m.testErr != nil {
+		return nil, m.testErr
+	}
+	return m.inside(e)
+}
+
+// Outside is the box of the levels Off and External.
+func (m *Manager) Outside(conversation string) sandbox.Box {
+	level := m.status.Level
+	if level != sandbox.External {
+		level = sandbox.Off
+	}
+	return sandbox.Outside(level, sandbox.Mark{State: m.cfg.Conversations, Conversation: conversation})
+}
+
+// Check says whether there can be a box with that workspace.
+func (m *Manager) Check(workspace string) error {
+	if m.status.Level == sandbox.Off || m.status.Level == sandbox.External {
+		return nil
+	}
+	_, err := m.plan(Env{Workspace: workspace})
+	return err
+}
+
+// Close ends what the manager has begun. The boxes are closed by those who asked for
+// them.
+func (m *Manager) Close() error {
+	m.cancel()
+	m.wait.Wait()
+	var err error
+	if m.asker != nil {
+		m.asker.Close()
+	}
+	if m.watcher != nil {
+		err = m.watcher.Close()
+	}
+	return err
+}
+
+// private are the directories of ohgw and OpenHands below the user's home directory.
+func private(u boxes.User) []string {
+	return append(slices.Clone(u.Private), filepath.Join(u.Home, ".openhands"))
+}
+
+// within reports whether a path is dir or below it.
+func within(dir, at string) bool {
+	return dir == at || strings.HasPrefix(at, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// makeDir makes a directory for the box alone.
+func makeDir(dir string) (string, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
+}

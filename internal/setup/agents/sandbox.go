@@ -1,0 +1,88 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/netip"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/paths"
+	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/sandbox/boxes"
+	"github.com/ohgw/ohgw/internal/sandbox/manager"
+	"github.com/ohgw/ohgw/internal/setup"
+)
+
+// usualPort is where ohgw listens when nobody says otherwise.
+const usualPort = 6449
+
+// openSandbox makes what keeps the agents' programs in sandboxes, or says why they
+// cannot be kept there as the user wants it.
+func openSandbox(ctx context.Context, env *setup.Env, s *config.Settings, dirs paths.Set, conversations string, log *slog.Logger) (*manager.Manager, error) {
+	chosen, err := sandboxSettings(env, s)
+	if err != nil {
+		return nil, err
+	}
+	reserved := []uint16{usualPort}
+	if at, err := netip.ParseAddrPort(s.Addr); err == nil && at.Port() != 0 {
+		reserved = append(reserved, at.Port())
+	}
+	m, err := manager.New(ctx, manager.Config{
+		Settings: chosen,
+		User: boxes.User{
+			Home: dirs.Home, State: dirs.State, Environ: env.Environ(), Private: []string{dirs.Config, dirs.Runtime},
+		},
+		Conversations: conversations, Reserved: reserved, Getenv: env.Getenv, Executable: env.Executable, Now: env.Now, Log: log,
+	})
+	if err != nil {
+		return nil, noSandbox(err)
+	}
+	if s.Workspace != "" {
+		// What else is wrong with the directory is said where that is looked at.
+		if home, ok := errors.AsType[*boxes.HomeError](m.Check(s.Workspace)); ok {
+			return nil, errors.Join(noSandbox(home), m.Close())
+		}
+	}
+	return m, nil
+}
+
+// noSandbox says that agents cannot run as the user wants it, and the ways out.
+func noSandbox(err error) error {
+	if home, ok := errors.AsType[*boxes.HomeError](err); ok {
+		return &fault.Error{
+			Msg: home.Error() + ", and the sandbox keeps agents out of that", Code: fault.Refused,
+			Hint: "choose the directory of one project: --workspace DIRECTORY; or let the agent have all of it: --sandbox off",
+		}
+	}
+	e, ok := errors.AsType[*manager.UnavailableError](err)
+	if !ok {
+		return fault.New("the sandbox cannot be set up", "see: ohgw sandbox status", err)
+	}
+	hint := e.Status.Fix
+	if e.Status.Level == sandbox.Reduced {
+		hint += "; or accept it: --sandbox-require reduced"
+	}
+	return &fault.Error{
+		Msg: e.Error(), Code: fault.Refused,
+		Hint: hint + "; or use an agent-server in a container: --agent-server URL; or let agents have all your rights: --sandbox off",
+	}
+}
+
+// boxesOf makes the boxes of the engine's conversations.
+func boxesOf(m *manager.Manager) func(context.Context, engine.BoxEnv) (sandbox.Box, error) {
+	return func(ctx context.Context, e engine.BoxEnv) (sandbox.Box, error) {
+		box, err := m.Box(ctx, manager.Env(e))
+		if err == nil || ctx.Err() != nil {
+			return box, err
+		}
+		msg := "The sandbox of the agent cannot be set up; nothing was done outside of it. See why: ohgw sandbox status."
+		if home, ok := errors.AsType[*boxes.HomeError](err); ok {
+			msg = "The sandbox keeps agents out of your home directory, and " + home.Error() + "; choose the directory of one project."
+		}
+		return nil, &agentapi.Error{Kind: agentapi.ErrSandbox, Msg: msg, Err: err, InProcess: true}
+	}
+}
