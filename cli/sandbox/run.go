@@ -32,11 +32,11 @@ in the same workspace; /tmp and all processes are gone when the command ends.
 The paths of the settings sandbox.files, and what ohgw sandbox allow has allowed
 everywhere or for this workspace, are allowed here, too, except sockets.
 
-The command reaches no other host without --network HOST, which is a name, *.name
-for the names below it, name:port, or a preset: @packages for the hosts of your
-package managers, as these are set up on this machine, or one of them: @go,
-@node, @python, @rust, @java, @system; @auto for those that the files in the
-workspace call for; @github. Without a port, 80 and 443 are meant.
+The command reaches no other host without --network HOST, which is a name,
+*.name for the names below it, name:port, or a preset: @packages for the hosts
+of your package managers, as these are set up on this machine, or one of them:
+@go, @node, @python, @rust, @java, @system; @auto for those that the files in
+the workspace call for; @github. Without a port, 80 and 443 are meant.
 
 The exit code is that of the command, or 128 + the number of the signal that
 ended it.`, 0, fault.Failed, fault.Usage, fault.Refused, fault.Interrupted),
