@@ -161,20 +161,28 @@ func BenchmarkNextTrue(b *testing.B) {
 	}
 }
 
-// BenchmarkShellReady is a box until its first shell has answered.
+// BenchmarkShellReady is a box until its first shell has answered, and its end; and
+// the same with the rights of the user.
 func BenchmarkShellReady(b *testing.B) {
-	for b.Loop() {
-		w := newWorld(b)
-		p, out := w.start("/bin/bash", "--norc", "-c", "echo; read -r")
-		if _, err := out.Read(make([]byte, 1)); err != nil {
-			b.Fatal(err)
-		}
-		if _, err := p.Wait(); err != nil {
-			b.Fatal(err)
-		}
-		out.Close()
-		if err := w.box.Close(); err != nil {
-			b.Fatal(err)
-		}
+	for name, outside := range map[string]bool{"full": false, "off": true} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				w := newWorld(b)
+				if outside {
+					w.box = sandbox.Outside(sandbox.Off, sandbox.Mark{})
+				}
+				p, out := w.start("/bin/bash", "--norc", "-c", "echo; read -r")
+				if _, err := out.Read(make([]byte, 1)); err != nil {
+					b.Fatal(err)
+				}
+				if _, err := p.Wait(); err != nil {
+					b.Fatal(err)
+				}
+				out.Close()
+				if err := w.box.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

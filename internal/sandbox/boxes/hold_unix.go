@@ -25,5 +25,9 @@ func holdHome(home string, alone bool) (release func(), err error) {
 		_ = dir.Close()
 		return nil, ErrHomeInUse
 	}
-	return func() { _ = dir.Close() }, nil
+	return func() {
+		// A program that is being started has a copy of the descriptor until it runs.
+		_ = unix.Flock(int(dir.Fd()), unix.LOCK_UN)
+		_ = dir.Close()
+	}, nil
 }
