@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
@@ -24,7 +25,25 @@ type network struct {
 	policy *netpolicy.Policy // nil: nothing
 	env    []string          // for the command
 	gate   *netgate.Gate
+
+	mu      sync.Mutex
+	refused map[netip.AddrPort]bool // what level reduced did not connect to
 }
+
+// refuse notes a connection that level reduced has refused.
+func (n *network) refuse(to netip.AddrPort) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.refused == nil {
+		n.refused = map[netip.AddrPort]bool{}
+	}
+	if len(n.refused) < maxRefused {
+		n.refused[to] = true
+	}
+}
+
+// maxRefused is how many refused connections are told.
+const maxRefused = 10
 
 // newNetwork reads --network, and adds the hosts that are granted. It asks the
 // package managers of the presets.
@@ -99,6 +118,11 @@ func (n *network) serve(s boxes.Sockets) (func() error, error) {
 func (n *network) report(o *runOptions) {
 	if n.gate == nil {
 		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for to := range n.refused {
+		o.Note("sandbox: refused: %s: at level reduced programs reach the network by HTTP_PROXY and HTTPS_PROXY only", to)
 	}
 	var hosts []string
 	for _, b := range n.gate.Blocks() {

@@ -93,7 +93,9 @@ func runRun(ctx context.Context, o *runOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	box, err := boxes.New(boxes.Config{Level: level, Policy: p, GitOpen: r.settings.GitOpen, Reserved: reserved, Serve: n.serve})
+	box, err := boxes.New(boxes.Config{
+		Level: level, Policy: p, GitOpen: r.settings.GitOpen, Reserved: reserved, Refused: n.refuse, Serve: n.serve,
+	})
 	if err != nil {
 		return startFault(err)
 	}

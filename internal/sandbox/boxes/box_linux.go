@@ -45,9 +45,10 @@ func New(cfg Config) (sandbox.Box, error) {
 	}
 	b := &box{cfg: cfg, policy: p, unwatch: func() {}}
 	if cfg.Level == sandbox.Reduced {
-		if err := b.reduce(); err != nil {
+		if err := b.reduce(watch); err != nil {
 			return nil, err
 		}
+		return b, nil
 	}
 	if len(watch) > 0 {
 		if b.unwatch, err = startWatch(cfg, watch); err != nil {

@@ -28,7 +28,8 @@ type Config struct {
 	// GitOpen leaves the git files of the workspace without guards.
 	GitOpen bool
 	// Removed is called with the path of a file that would have redirected git, after
-	// it was removed. It may be nil.
+	// it was removed; at level reduced also with that of a protected file that was
+	// changed, after it was put back. It may be nil.
 	Removed func(path string)
 	// Strict keeps programs on macOS from the service for certificates, which may
 	// connect to hosts that a certificate names.

@@ -11,15 +11,17 @@ import (
 
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/broker"
+	"github.com/ohgw/ohgw/internal/sandbox/gitguard"
 	"github.com/ohgw/ohgw/internal/sandbox/inside"
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
 )
 
 // reduce turns the policy of a box into one of level reduced: the home directory is
 // where it is on the disk, and what /tmp is for is in a directory that TMPDIR names.
-// What mounts would protect is watched.
-func (b *box) reduce() (err error) {
+// What mounts would protect is put back after a change.
+func (b *box) reduce(watch []string) (err error) {
 	p := &b.policy
+	protected := p.Protect
 	p.Reduced, p.HomeAt, p.Protect = true, p.Home, nil
 	if p.Tmp == "" {
 		if p.Tmp, err = privateTmp(); err != nil {
@@ -32,6 +34,45 @@ func (b *box) reduce() (err error) {
 	}
 	if err != nil {
 		return fmt.Errorf("prepare the home directory of the sandbox: %w", errors.Join(err, b.removeTmp()))
+	}
+	if err = b.keep(gitguard.Guards{Protect: protected, Watch: watch}); err != nil {
+		b.unwatch()
+		return fmt.Errorf("watch the files of git: %w", errors.Join(err, b.removeTmp()))
+	}
+	return nil
+}
+
+// keep has what is protected put back after each change, in every writable tree.
+func (b *box) keep(all gitguard.Guards) error {
+	trees := map[string]*gitguard.Guards{}
+	in := func(at string) *gitguard.Guards {
+		tree, ok := b.policy.Tree(at)
+		if ok && trees[tree] == nil {
+			trees[tree] = &gitguard.Guards{}
+		}
+		return trees[tree]
+	}
+	for _, at := range all.Protect {
+		if g := in(at); g != nil {
+			g.Protect = append(g.Protect, at)
+		}
+	}
+	for _, at := range all.Watch {
+		if g := in(at); g != nil {
+			g.Watch = append(g.Watch, at)
+		}
+	}
+	told := b.cfg.Removed
+	if told == nil {
+		told = func(string) {}
+	}
+	for tree, g := range trees {
+		keeper, err := gitguard.NewKeeper(tree, *g, told)
+		if err != nil {
+			return err
+		}
+		before := b.unwatch
+		b.unwatch = func() { before(); _ = keeper.Close() }
 	}
 	return nil
 }

@@ -92,3 +92,95 @@ func TestReducedTerminal(t *testing.T) {
 		}
 	}
 }
+
+// What git runs is put back, whatever was done to it.
+func TestReducedPutsGitBack(t *testing.T) {
+	t.Parallel()
+	for _, attempt := range []string{
+		"echo x > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit",
+		"git config core.fsmonitor evil",
+		"rm -rf .git/hooks; ln -s ../evil .git/hooks",
+		"mv .git/hooks x; mkdir .git/hooks; echo x > .git/hooks/pre-commit",
+		"mv .git x; cp -r x .git; echo '[core] fsmonitor = evil' >> .git/config",
+		"ln .git/config link; echo '[core] fsmonitor = evil' >> link",
+		"rm .git/config; mkdir .git/config",
+		"rm -rf .git/hooks; echo x > .git/hooks",
+		"mkdir evil; echo ../evil > .git/commondir",
+		"chmod 777 .git/hooks .git/config",
+	} {
+		t.Run(attempt, func(t *testing.T) {
+			t.Parallel()
+			told := make(chan string, 1000)
+			w := newWorld(t, repository, reduced, func(_ *world, c *boxes.Config) { c.Removed = func(path string) { told <- path } })
+			config := filepath.Join(w.workspace, ".git", "config")
+			before, err := os.ReadFile(config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			hooks := listing(t, filepath.Join(w.workspace, ".git", "hooks"))
+			_, _ = w.sh(attempt) // It may find its first change put back.
+			if err := w.box.Close(); err != nil {
+				t.Error(err)
+			}
+			if after, err := os.ReadFile(config); err != nil || string(after) != string(before) {
+				t.Errorf("%s, %v", after, err)
+			}
+			if after := listing(t, filepath.Join(w.workspace, ".git", "hooks")); after != hooks {
+				t.Errorf("hooks were %s, are %s", hooks, after)
+			}
+			if _, err := os.Lstat(filepath.Join(w.workspace, ".git", "commondir")); err == nil {
+				t.Error("commondir is there")
+			}
+			select {
+			case <-told:
+			default:
+				t.Error("nobody was told")
+			}
+		})
+	}
+}
+
+// listing is what is in a directory, with modes.
+func listing(t *testing.T, dir string) string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []string{info.Mode().String()}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, info.Mode().String()+" "+e.Name())
+	}
+	return strings.Join(all, "\n")
+}
+
+// Changes that run nothing stay, and a planted setting goes while its program runs.
+func TestReducedKeepsHarmlessSettings(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, repository, reduced)
+	out, code := w.sh(identity + `echo 1 > a; git add a; git commit -qm a; git remote add origin https://example.com/a.git; git config user.name Eve
+git checkout -qb b; git branch -q --set-upstream-to=main; git config core.fsmonitor evil; while git config core.fsmonitor; do :; done`)
+	if code != 0 {
+		t.Fatal(out)
+	}
+	if err := w.box.Close(); err != nil {
+		t.Error(err)
+	}
+	config := git(t, w.workspace, "config", "--list", "--local")
+	for _, want := range []string{"remote.origin.url=https://example.com/a.git", "branch.b.merge=refs/heads/main", "user.name=Eve"} {
+		if !strings.Contains(config, want) {
+			t.Errorf("no %s: %s", want, config)
+		}
+	}
+	if strings.Contains(config, "evil") {
+		t.Error(config)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -144,18 +145,36 @@ func (w *Watcher) watch() {
 	}
 }
 
-// handle takes events as inotify(7) writes them: a watch, a mask, a cookie, the size
-// of the name, and the name.
+// event is that something happened to a name in a watched directory.
+type event struct {
+	watch int
+	mask  uint32
+	name  string
+}
+
+// eventsOf reads events as inotify(7) writes them: a watch, a mask, a cookie, the
+// size of the name, and the name.
+func eventsOf(data []byte) iter.Seq[event] {
+	return func(yield func(event) bool) {
+		for len(data) >= unix.SizeofInotifyEvent {
+			number := int(int32(binary.NativeEndian.Uint32(data)))
+			mask := binary.NativeEndian.Uint32(data[4:])
+			size := min(int(binary.NativeEndian.Uint32(data[12:])), len(data)-unix.SizeofInotifyEvent)
+			name := strings.TrimRight(string(data[unix.SizeofInotifyEvent:unix.SizeofInotifyEvent+size]), "\x00")
+			data = data[unix.SizeofInotifyEvent+size:]
+			if !yield(event{number, mask, name}) {
+				return
+			}
+		}
+	}
+}
+
+// handle takes events.
 func (w *Watcher) handle(data []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for len(data) >= unix.SizeofInotifyEvent {
-		number := int(int32(binary.NativeEndian.Uint32(data)))
-		mask := binary.NativeEndian.Uint32(data[4:])
-		size := min(int(binary.NativeEndian.Uint32(data[12:])), len(data)-unix.SizeofInotifyEvent)
-		name := strings.TrimRight(string(data[unix.SizeofInotifyEvent:unix.SizeofInotifyEvent+size]), "\x00")
-		data = data[unix.SizeofInotifyEvent+size:]
-		if mask&unix.IN_Q_OVERFLOW != 0 {
+	for e := range eventsOf(data) {
+		if e.mask&unix.IN_Q_OVERFLOW != 0 {
 			// Some events are lost: every directory may have a file.
 			for _, dir := range w.dirs {
 				dir.take(commonDir)
@@ -163,8 +182,8 @@ func (w *Watcher) handle(data []byte) {
 			}
 			continue
 		}
-		if dir, ok := w.dirs[number]; ok {
-			dir.take(name)
+		if dir, ok := w.dirs[e.watch]; ok {
+			dir.take(e.name)
 		}
 	}
 }

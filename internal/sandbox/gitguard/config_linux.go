@@ -1,0 +1,65 @@
+package gitguard
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// The lines of a git configuration as git itself writes them. A value with quotes,
+// comments or escapes is not among them: what is read here and what git reads is the
+// same.
+var (
+	headerLine = regexp.MustCompile(`^\[([A-Za-z0-9-]+)(?: "([^"\\]*)")?\]$`)
+	valueLine  = regexp.MustCompile(`^\t([A-Za-z][A-Za-z0-9-]*) = ([^"\\#;]*)$`)
+)
+
+// harmless are settings by which git runs nothing and finds no other settings, as
+// section and name. A * is any subsection.
+var harmless = regexp.MustCompile(`^(branch \S+ (remote|merge|rebase)|remote \S+ (url|fetch)|user  (name|email))$`)
+
+// onlyHarmless reports whether a git configuration differs from an earlier one only
+// in settings that run nothing. When in doubt it does not.
+func onlyHarmless(before, after string) bool {
+	old, ok := settings(before)
+	if !ok {
+		return false
+	}
+	changed, ok := settings(after)
+	if !ok {
+		return false
+	}
+	for setting := range maps.Keys(old) {
+		if changed[setting] == old[setting] {
+			delete(old, setting)
+			delete(changed, setting)
+		}
+	}
+	left := slices.Concat(slices.Collect(maps.Keys(old)), slices.Collect(maps.Keys(changed)))
+	return !slices.ContainsFunc(left, func(s string) bool {
+		name, value, _ := strings.Cut(s, "=")
+		// git runs the program of a URL with :: in it, if its settings allow that.
+		return !harmless.MatchString(name) || strings.Contains(value, "::")
+	})
+}
+
+// settings are the lines of a configuration as "section subsection name=value", and
+// how often each is there. One that has other lines is not read.
+func settings(text string) (map[string]int, bool) {
+	found := map[string]int{}
+	section := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if m := headerLine.FindStringSubmatch(line); m != nil {
+			section = strings.ToLower(m[1]) + " " + m[2] + " "
+			continue
+		}
+		m := valueLine.FindStringSubmatch(line)
+		if m == nil || section == "" || strings.ContainsFunc(line[1:], func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			return nil, false
+		}
+		found[section+strings.ToLower(m[1])+"="+m[2]]++
+	}
+	return found, true
+}
