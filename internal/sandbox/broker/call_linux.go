@@ -3,7 +3,6 @@
 package broker
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"net/netip"
@@ -315,7 +314,7 @@ func bindNetlink(fd int, address []byte) error {
 func (b *Broker) listener(to netip.AddrPort) (netip.AddrPort, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	rows := append(listeners("/proc/net/tcp"), listeners("/proc/net/tcp6")...)
+	rows := listeners()
 	alive := make(map[uint64]bool, len(b.listening))
 	for _, row := range rows {
 		if b.listening[row.inode] {
@@ -347,57 +346,4 @@ func (b *Broker) owns(rows []row, to netip.AddrPort) bool {
 // taken says that something listens for an address.
 func taken(rows []row, to netip.AddrPort) bool {
 	return slices.ContainsFunc(rows, func(r row) bool { return r.takes(to) })
-}
-
-// row is a socket that listens.
-type row struct {
-	at    netip.AddrPort
-	inode uint64
-}
-
-// takes says that the socket may get connections to an address.
-func (r *row) takes(to netip.AddrPort) bool {
-	return r.at.Port() == to.Port() && (r.at.Addr().IsUnspecified() || r.at.Addr().Unmap() == to.Addr().Unmap())
-}
-
-// listeners reads a table of /proc/net: of each socket its addresses, its state and,
-// in the tenth column, its inode.
-func listeners(table string) (rows []row) {
-	const listening = "0A"
-	data, err := os.ReadFile(table)
-	if err != nil {
-		return nil // without IPv6
-	}
-	for line := range bytes.Lines(data) {
-		fields := strings.Fields(string(line))
-		if len(fields) < 10 || fields[3] != listening {
-			continue
-		}
-		at, ok := tableAddress(fields[1])
-		inode, err := strconv.ParseUint(fields[9], 10, 64)
-		if ok && err == nil {
-			rows = append(rows, row{at, inode})
-		}
-	}
-	return rows
-}
-
-// tableAddress reads ADDRESS:PORT in hexadecimal; an address is words of 32 bits, in
-// the order of bytes of this machine.
-func tableAddress(text string) (netip.AddrPort, bool) {
-	hex, port, ok := strings.Cut(text, ":")
-	number, err := strconv.ParseUint(port, 16, 16)
-	if !ok || err != nil || len(hex)%8 != 0 {
-		return netip.AddrPort{}, false
-	}
-	var raw []byte
-	for at := 0; at < len(hex); at += 8 {
-		word, err := strconv.ParseUint(hex[at:at+8], 16, 32)
-		if err != nil {
-			return netip.AddrPort{}, false
-		}
-		raw = binary.NativeEndian.AppendUint32(raw, uint32(word))
-	}
-	addr, ok := netip.AddrFromSlice(raw)
-	return netip.AddrPortFrom(addr, uint16(number)), ok
 }
