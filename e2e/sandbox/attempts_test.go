@@ -40,17 +40,16 @@ var exceptions = map[sandbox.Level]map[int]string{
 	sandbox.Reduced: {
 		42: metadata, 43: metadata, 44: metadata, 45: metadata, 122: metadata,
 		48: "shared with your other programs",
-		50: gitFiles, 51: gitFiles, 52: gitFiles, 53: gitFiles, 54: gitFiles,
 		55: ".git/commondir",
 		56: ".vscode/tasks.json",
 	},
 }
 
-// What docs/sandbox.md says of level reduced.
-const (
-	metadata = "mode, times and extended attributes changed"
-	gitFiles = "`.git/hooks` and `.git/config` can be changed"
-)
+// metadata is what docs/sandbox.md says of level reduced.
+const metadata = "mode, times and extended attributes changed"
+
+// gitGroup are the attempts with the files of git.
+const gitGroup = "turn git against the user"
 
 // table is a list of attempts that is being written.
 type table struct {
@@ -164,7 +163,7 @@ func (t *table) plants() {
 }
 
 func (t *table) git() {
-	t.group = "turn git against the user"
+	t.group = gitGroup
 	for _, name := range []string{"commondir", "config.worktree"} { // Without a sandbox they are still there.
 		_ = os.Remove(filepath.Join(t.app, ".git", name))
 	}
