@@ -167,10 +167,9 @@ func dropOwnCapabilities() error {
 }
 
 // systemTrees are what programs of the system need to read, as far as they exist.
-// /proc shows of other processes what it shows to other users.
 var systemTrees = []string{
 	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store", "/gnu/store", "/snap",
-	"/run/current-system", "/run/systemd/resolve", "/proc", "/sys/devices", "/sys/fs/cgroup",
+	"/run/current-system", "/run/systemd/resolve", "/sys/devices", "/sys/fs/cgroup",
 	"/sys/kernel/mm", "/var/lib/dpkg", "/var/lib/rpm", "/var/lib/apt", "/var/cache/apt", "/var/cache/fontconfig", "/var/lib/alternatives",
 }
 
@@ -183,7 +182,9 @@ const sharedMemory = "/dev/shm"
 
 // reducedRules are the rules for the files of a policy.
 func reducedRules(p *policy.Policy) (ruleset, error) {
-	readable := slices.Clone(p.Read)
+	// /proc shows of other processes what it shows to other users. Nothing in it can be
+	// left out: most of it does not exist yet.
+	readable := append([]string{"/proc"}, p.Read...)
 	// ohgw itself is one of the programs of a box.
 	if self := real("/proc/self/exe"); self != "" {
 		readable = append(readable, self)

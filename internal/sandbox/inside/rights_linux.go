@@ -124,8 +124,8 @@ func landlock(abi int, attr unix.LandlockRulesetAttr, rules ruleset, terminals .
 	for _, rule := range rules {
 		for _, at := range rule.paths {
 			err := allow(made, at, rule.rights&handled(abi))
-			// What was found by listing, such as a process in /proc, may have gone since.
-			if errors.Is(err, unix.ENOENT) && rule.rights&^accessRead == 0 {
+			// What has gone since the list was made needs no rule to be read.
+			if rule.rights&^accessRead == 0 && (errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ELOOP)) {
 				continue
 			}
 			if err != nil {
