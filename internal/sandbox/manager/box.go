@@ -12,6 +12,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
+	"github.com/ohgw/ohgw/internal/sandbox/grants"
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
 )
 
@@ -24,9 +25,36 @@ type box struct {
 	plan     policy.Policy
 	network  *network
 
-	mu     sync.Mutex
-	inner  sandbox.Box // nil before the first program
+	mu    sync.Mutex
+	inner sandbox.Box // nil before the first program
+	shown shown       // beyond the plan, in inner
+	// before are the boxes whose policy has become too narrow: what runs there goes
+	// on until the conversation is closed.
+	before []sandbox.Box
 	closed bool
+}
+
+// shown is what grants show in a box beyond its plan.
+type shown struct{ write, read []string }
+
+func (s shown) same(other shown) bool {
+	return slices.Equal(s.write, other.write) && slices.Equal(s.read, other.read)
+}
+
+// granted paths and sockets are those that exist.
+func (b *box) more() shown {
+	list := b.granted()
+	return shown{
+		write: grants.Targets(list, sandbox.Write),
+		read:  append(grants.Targets(list, sandbox.Read), b.m.sockets(append(grants.Targets(list, sandbox.Socket), b.settings.Sockets...))...),
+	}
+}
+
+// Stale says that programs that start now may reach more than those that run.
+func (b *box) Stale() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.inner != nil && !b.more().same(b.shown)
 }
 
 // inside makes a box that takes rights away.
@@ -43,6 +71,9 @@ func (m *Manager) inside(e Env) (sandbox.Box, error) {
 		return nil, err
 	}
 	b.plan.Network = b.network != nil
+	m.mu.Lock()
+	m.open[e.Conversation] = b
+	m.mu.Unlock()
 	return b, nil
 }
 
@@ -81,7 +112,7 @@ func (b *box) Environ(environ []string) []string {
 			env = append(env, entry)
 		}
 	}
-	return env
+	return append(env, b.m.socketVariables(environ, b.settings.Sockets)...)
 }
 
 // Start starts a program.
@@ -113,10 +144,15 @@ func (b *box) open(ctx context.Context) (sandbox.Box, error) {
 	if b.closed {
 		return nil, sandbox.ErrClosed
 	}
+	more := b.more()
 	if b.inner != nil {
-		return b.inner, nil
+		if more.same(b.shown) {
+			return b.inner, nil
+		}
+		b.before, b.inner = append(b.before, b.inner), nil
 	}
 	p := b.plan
+	p.Write, p.Read = append(slices.Clip(p.Write), more.write...), append(slices.Clip(p.Read), more.read...)
 	p.GitConfig = b.m.gitConfig()
 	if b.env.Dir != "" {
 		var err error
@@ -136,7 +172,7 @@ func (b *box) open(ctx context.Context) (sandbox.Box, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.inner = inner
+	b.inner, b.shown = inner, more
 	return inner, nil
 }
 
@@ -168,12 +204,20 @@ func (b *box) Files(dir string, confined bool) (sandbox.Files, error) {
 // Close ends the programs.
 func (b *box) Close() error {
 	b.mu.Lock()
-	inner := b.inner
-	b.closed, b.inner = true, nil
-	b.mu.Unlock()
-	var err error
-	if inner != nil {
-		err = inner.Close()
+	all := b.before
+	if b.inner != nil {
+		all = append(all, b.inner)
 	}
-	return errors.Join(err, b.network.close())
+	b.closed, b.inner, b.before = true, nil, nil
+	b.mu.Unlock()
+	var errs []error
+	for _, inner := range all {
+		errs = append(errs, inner.Close())
+	}
+	b.m.mu.Lock()
+	if b.m.open[b.env.Conversation] == b {
+		delete(b.m.open, b.env.Conversation)
+	}
+	b.m.mu.Unlock()
+	return errors.Join(errs...)
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox/escape"
 	"github.com/ohgw/ohgw/internal/sandbox/gitconfig"
 	"github.com/ohgw/ohgw/internal/sandbox/gitguard"
+	"github.com/ohgw/ohgw/internal/sandbox/grants"
 	"github.com/ohgw/ohgw/internal/sandbox/presets"
 	"github.com/ohgw/ohgw/internal/sandbox/probe"
 )
@@ -35,8 +35,11 @@ type Config struct {
 	// Executable identifies the build of ohgw, for what was found out about this
 	// machine; nil: it is found out each time.
 	Executable func() (string, error)
-	Now        func() time.Time
-	Log        *slog.Logger
+	// Grants are what the user has allowed beyond the settings; nil: those in the
+	// state directory.
+	Grants *grants.Store
+	Now    func() time.Time
+	Log    *slog.Logger
 
 	// Ask finds out what this machine can have; nil makes a box.
 	Ask func(context.Context) probe.Result
@@ -56,6 +59,9 @@ type Manager struct {
 	ctx    context.Context // ends with the manager
 	cancel context.CancelFunc
 	wait   sync.WaitGroup
+
+	mu   sync.Mutex
+	open map[string]*box // those of conversations, by their ids
 
 	tested  chan struct{} // closed when the attempts were made
 	testErr error         // after tested: why no box may be used
@@ -78,7 +84,10 @@ func New(ctx context.Context, c Config) (*Manager, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	m := &Manager{cfg: c, tested: make(chan struct{})}
+	if c.Grants == nil {
+		c.Grants = grants.Open(grants.Config{State: c.User.State, Home: c.User.Home, Private: private(c.User), Now: c.Now})
+	}
+	m := &Manager{cfg: c, tested: make(chan struct{}), open: map[string]*box{}}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	switch c.Settings.Mode {
 	case Off, External:
@@ -215,10 +224,8 @@ func private(u boxes.User) []string {
 	return append(slices.Clone(u.Private), filepath.Join(u.Home, ".openhands"))
 }
 
-// within reports whether a path is dir or below it.
-func within(dir, at string) bool {
-	return dir == at || strings.HasPrefix(at, strings.TrimSuffix(dir, "/")+"/")
-}
+// directory is the path of a directory without symbolic links.
+func directory(at string) (string, error) { return filepath.EvalSymlinks(at) }
 
 // makeDir makes a directory for the box alone.
 func makeDir(dir string) (string, error) {

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
 	"github.com/ohgw/ohgw/internal/sandbox/netgate"
 	"github.com/ohgw/ohgw/internal/sandbox/netpolicy"
@@ -21,6 +20,7 @@ type network struct {
 	box     *box
 	policy  *netpolicy.Policy
 	presets []string // without "@"
+	answers answers
 }
 
 // newNetwork makes the network of a box, nil if it has none.
@@ -108,20 +108,17 @@ func (n *network) serve(s boxes.Sockets) (func() error, error) {
 	if n == nil {
 		return s.Close, nil
 	}
-	gate := netgate.Serve(n.box.m.ctx, netgate.Sockets(s), netgate.Config{
+	c := netgate.Config{
 		Policy: n.policy, Blocked: n.blocked, Strict: n.box.settings.Strict, Now: n.box.m.cfg.Now, Logger: n.box.m.cfg.Log,
-	})
-	return gate.Close, nil
+	}
+	if n.box.settings.OnBlock == Ask {
+		c.Ask = n.hold
+	}
+	return netgate.Serve(n.box.m.ctx, netgate.Sockets(s), c).Close, nil
 }
 
 // blocked tells about a refused connection.
-func (n *network) blocked(b netgate.Block) {
-	target := b.Name
-	if b.Port != 0 {
-		target = net.JoinHostPort(b.Name, strconv.Itoa(int(b.Port)))
-	}
-	n.box.env.Blocked(sandbox.Block{Access: sandbox.Network, Target: target, Why: b.Why, Allow: allow(b), Time: b.Time})
-}
+func (n *network) blocked(b netgate.Block) { n.box.env.Blocked(n.block(b)) }
 
 // allow is what opens a host; "" for what is never dialled.
 func allow(b netgate.Block) string {
@@ -136,9 +133,3 @@ func allow(b netgate.Block) string {
 	}
 	return "net " + net.JoinHostPort(b.Name, strconv.Itoa(int(b.Port)))
 }
-
-// granted says whether the user has allowed a host since.
-func (n *network) granted(netpolicy.Host, uint16) bool { return false }
-
-// close ends what the network keeps.
-func (n *network) close() error { return nil }

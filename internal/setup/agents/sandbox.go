@@ -13,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
+	"github.com/ohgw/ohgw/internal/sandbox/grants"
 	"github.com/ohgw/ohgw/internal/sandbox/manager"
 	"github.com/ohgw/ohgw/internal/setup"
 )
@@ -84,5 +85,31 @@ func boxesOf(m *manager.Manager) func(context.Context, engine.BoxEnv) (sandbox.B
 			msg = "The sandbox keeps agents out of your home directory, and " + home.Error() + "; choose the directory of one project."
 		}
 		return nil, &agentapi.Error{Kind: agentapi.ErrSandbox, Msg: msg, Err: err, InProcess: true}
+	}
+}
+
+// sandboxStatus is the sandbox of new conversations, for people.
+func sandboxStatus(m *manager.Manager) agentapi.SandboxStatus {
+	st := m.Status()
+	return agentapi.SandboxStatus{Level: string(st.Level), Reason: st.Reason, Fix: st.Fix, Landlock: st.Landlock, Open: m.Open()}
+}
+
+// allowIn takes what a person answered to something that a sandbox refused.
+func allowIn(m *manager.Manager) func(context.Context, engine.BoxEnv, agentapi.Grant) error {
+	return func(ctx context.Context, e engine.BoxEnv, g agentapi.Grant) error {
+		if level := m.Status().Level; level == sandbox.Off || level == sandbox.External {
+			return &agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: "The agents do not run in a sandbox, so there is nothing to allow."}
+		}
+		err := m.Answer(ctx, manager.Env(e), manager.Answer{Access: sandbox.Access(g.Access), Target: g.Target, Scope: manager.Scope(g.Scope)})
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		refused := &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "The sandbox does not take this grant.", Err: err}
+		if e, ok := errors.AsType[*grants.InvalidError](err); ok {
+			refused.Msg = "This cannot be allowed: " + e.Error() + "."
+		} else if e, ok := errors.AsType[*manager.OnceError](err); ok {
+			refused.Msg = "This cannot be allowed: " + e.Error() + "."
+		}
+		return refused
 	}
 }
