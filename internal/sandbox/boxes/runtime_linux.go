@@ -44,6 +44,9 @@ type runtime struct {
 	counts chan int // how many processes there are in the box
 }
 
+// startLimit is for a machine that is very busy: 15 ms are usual.
+const startLimit = time.Minute
+
 // startRuntime makes the namespaces, and waits until the box is built.
 func startRuntime(ctx context.Context, p *policy.Policy, cfg *Config) (*runtime, error) {
 	r := &runtime{stderr: &tail{}, ready: make(chan struct{}), gone: make(chan struct{}), processes: map[uint64]*process{}, counts: make(chan int, 1)}
@@ -66,9 +69,14 @@ func startRuntime(ctx context.Context, p *policy.Policy, cfg *Config) (*runtime,
 		}
 		return nil, fmt.Errorf("start the sandbox: %w", err)
 	}
+	late := time.NewTimer(startLimit)
+	defer late.Stop()
 	select {
 	case <-r.ready:
 	case <-r.gone:
+	case <-late.C:
+		r.close()
+		return nil, fmt.Errorf("start the sandbox: it was not ready after %v", startLimit)
 	case <-ctx.Done():
 		r.close()
 		return nil, fmt.Errorf("start the sandbox: %w", ctx.Err())

@@ -276,6 +276,7 @@ func (t *Terminal) begin(ctx context.Context, command string, r *reply) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	carried := t.renew(ctx)
 	if t.session == nil {
 		t.endLeftovers()
 		s, err := startSession(ctx, t.cfg.Box, t.program(), t.cfg.Secrets)
@@ -292,7 +293,7 @@ func (t *Terminal) begin(ctx context.Context, command string, r *reply) error {
 	r.prefix += t.lastWords(ctx)
 	t.seq++
 	t.running, t.busy = command, true
-	t.session.begin(t.seq, exports(vars), command)
+	t.session.begin(t.seq, carried+exports(vars), command)
 	return nil
 }
 
