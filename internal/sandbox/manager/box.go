@@ -221,3 +221,36 @@ func (b *box) Close() error {
 	b.m.mu.Unlock()
 	return errors.Join(errs...)
 }
+
+// Explain says whether the policy refuses a path that a program has named; it is for
+// words to people and the model, and decides nothing.
+func (b *box) Explain(path string) (sandbox.Block, bool) {
+	b.mu.Lock()
+	more := b.shown
+	b.mu.Unlock()
+	p := b.plan
+	p.Write, p.Read = append(slices.Clip(p.Write), more.write...), append(slices.Clip(p.Read), more.read...)
+	whole, err := boxes.Complete(boxes.Config{Level: b.m.status.Level, Policy: p, GitOpen: b.settings.GitOpen})
+	if err != nil {
+		return sandbox.Block{}, false
+	}
+	at := b.real(path)
+	block := sandbox.Block{
+		Access: sandbox.Write, Target: at, Why: "it is read-only in the sandbox", Allow: "write " + at,
+		Time: b.m.cfg.Now(), Quiet: b.settings.OnBlock == Silent,
+	}
+	switch whole.Of(at).State {
+	case policy.Writable, policy.Own:
+		return sandbox.Block{}, false
+	case policy.Hidden:
+		block.Access, block.Why, block.Allow = sandbox.Read, "the sandbox does not show it", "read "+at
+	case policy.Protected:
+		block.Why, block.Allow = "git and editors run programs by it, so the sandbox keeps it as it is", ""
+	case policy.ReadOnly:
+	}
+	// What cannot be granted has no command.
+	if _, err := b.m.cfg.Grants.Canonical(grants.Grant{Access: block.Access, Target: at}); err != nil {
+		block.Allow = ""
+	}
+	return block, true
+}

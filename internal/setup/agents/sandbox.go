@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/netip"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine"
@@ -18,9 +17,6 @@ import (
 	"github.com/ohgw/ohgw/internal/setup"
 )
 
-// usualPort is where ohgw listens when nobody says otherwise.
-const usualPort = 6449
-
 // openSandbox makes what keeps the agents' programs in sandboxes, or says why they
 // cannot be kept there as the user wants it.
 func openSandbox(ctx context.Context, env *setup.Env, s *config.Settings, dirs paths.Set, conversations string, log *slog.Logger) (*manager.Manager, error) {
@@ -28,16 +24,12 @@ func openSandbox(ctx context.Context, env *setup.Env, s *config.Settings, dirs p
 	if err != nil {
 		return nil, err
 	}
-	reserved := []uint16{usualPort}
-	if at, err := netip.ParseAddrPort(s.Addr); err == nil && at.Port() != 0 {
-		reserved = append(reserved, at.Port())
-	}
 	m, err := manager.New(ctx, manager.Config{
 		Settings: chosen,
 		User: boxes.User{
 			Home: dirs.Home, State: dirs.State, Environ: env.Environ(), Private: []string{dirs.Config, dirs.Runtime},
 		},
-		Conversations: conversations, Reserved: reserved, Getenv: env.Getenv, Executable: env.Executable, Now: env.Now, Log: log,
+		Conversations: conversations, Reserved: setup.ReservedPorts(s), Getenv: env.Getenv, Executable: env.Executable, Now: env.Now, Log: log,
 	})
 	if err != nil {
 		return nil, noSandbox(err)
