@@ -70,7 +70,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 			LookupEnv: env.Lookup, HTTP: llm.NewHTTPClient(env.Getenv).Transport, Version: buildinfo.Get().Version,
 			Shared: boxes.Outside("shared"),
 		}),
-		Boxes:    boxesOf(boxes), Sandbox: func() agentapi.SandboxStatus { return sandboxStatus(boxes) }, Allow: allowIn(boxes),
+		Boxes: boxesOf(boxes), Sandbox: func() agentapi.SandboxStatus { return sandboxStatus(boxes) }, Allow: allowIn(boxes),
 		Settings: settings.read, Confirm: chosenConfirm(s), Seal: seal, Unseal: unseal,
 		Version: buildinfo.Get().Version, Home: dirs.Home, SkillEnv: tool.CleanEnvironment(env.Environ(), nil),
 		Idle: s.Idle.Time, MaxIdle: maxIdle, IdleMemory: int64(s.Idle.Memory),
