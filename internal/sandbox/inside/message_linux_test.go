@@ -14,7 +14,8 @@ import (
 // must not crash, and a program gets no descriptor that did not come with it.
 func FuzzMessage(f *testing.F) {
 	for _, seed := range []any{
-		Message{Kind: KindStart, ID: 1}, Message{Kind: KindRefused, ID: 1, Error: "start x", Errno: unix.ENOENT},
+		Message{Kind: KindStart, ID: 1},
+		Message{Kind: KindRefused, ID: 1, Error: "start x", Errno: unix.ENOENT},
 		Start{Args: []string{"sh", "-c", "true"}, Env: []string{"PATH=/bin"}, Dir: "/", Files: []bool{true, false, true}, Terminal: true},
 	} {
 		data, err := json.Marshal(seed)

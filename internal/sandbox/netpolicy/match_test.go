@@ -21,8 +21,12 @@ func TestMatch(t *testing.T) {
 		port uint16
 		want string
 	}{
-		{"example.com", 443, "example.com"}, {"a.example.com", 80, "*.example.com"}, {"a.example.com", 8443, "*.example.com:8443"},
-		{"b.example", 443, "b.example"}, {"example.com", 22, ""}, {"c.example", 443, ""},
+		{"example.com", 443, "example.com"},
+		{"a.example.com", 80, "*.example.com"},
+		{"a.example.com", 8443, "*.example.com:8443"},
+		{"b.example", 443, "b.example"},
+		{"example.com", 22, ""},
+		{"c.example", 443, ""},
 	} {
 		h, err := netpolicy.ParseHost(test.host)
 		if err != nil {
