@@ -61,10 +61,10 @@ func (m *model) grantCard(b *session.Block, at int) *card {
 		if m.width < 38 && i != at && o.do != grantOnce && o.do != grantNothing {
 			continue // The keys work nevertheless.
 		}
-		switch text := o.key + " " + o.label(m.width); {
-		case i == at:
+		text := o.key + " " + o.label(m.width)
+		if i == at {
 			options = append(options, paint(m.looks.picked, "› "+text))
-		default:
+		} else {
 			options = append(options, paint(m.looks.accent, o.key)+text[1:])
 		}
 	}

@@ -55,7 +55,7 @@ func (r *rules) explainPath(ctx context.Context, o *explainOptions) (explanation
 	}
 	at = realPath(at)
 	v := p.Of(at)
-	e := pathJSON{Kind: "path", Path: at, State: v.State, Rule: v.Rule, At: v.At, Why: r.why(&p, v), Allow: []string{}}
+	e := pathJSON{Kind: "path", Path: at, State: v.State, Rule: v.Rule, At: v.At, Why: r.why(v), Allow: []string{}}
 	if _, err := os.Lstat(at); err == nil {
 		e.Exists = true
 	}
@@ -90,7 +90,7 @@ func (r *rules) commands(e *pathJSON) (refused *grants.InvalidError) {
 }
 
 // why is the rule that decides, in words.
-func (r *rules) why(p *policy.Policy, v policy.Verdict) string {
+func (r *rules) why(v policy.Verdict) string {
 	switch v.Rule {
 	case policy.ByWorkspace:
 		return "it is in the workspace " + v.At

@@ -19,7 +19,8 @@ type sandboxMsg struct {
 func (s *Session) updateSandbox(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case sandboxMsg:
-		return s.guarded(msg), true
+		s.guarded(msg)
+		return nil, true
 	case heldMsg:
 		return s.holdEnded(msg), true
 	case grantedMsg:
@@ -49,7 +50,7 @@ func (s *Session) ShowSandbox() tea.Cmd {
 	return s.Work(s.lookSandbox(true))
 }
 
-func (s *Session) guarded(msg sandboxMsg) tea.Cmd {
+func (s *Session) guarded(msg sandboxMsg) {
 	if msg.err == nil {
 		s.Sandbox = gateway.Sandbox{Level: name(msg.found.Level), Reason: name(msg.found.Reason), Fix: name(msg.found.Fix)}
 		for _, o := range msg.found.Open {
@@ -63,7 +64,6 @@ func (s *Session) guarded(msg sandboxMsg) tea.Cmd {
 	default:
 		s.view.Sheet("Sandbox", s.sandboxRows())
 	}
-	return nil
 }
 
 // sandboxRows are a name and a text for each thing to know about the sandbox.

@@ -9,10 +9,7 @@ import (
 
 // spellAll writes all paths of a policy, and more, as the disk has them.
 func spellAll(p *policy.Policy, more []string) error {
-	var paths []*string
-	for _, at := range []*string{&p.Workspace, &p.Home, &p.HomeAt, &p.Tmp} {
-		paths = append(paths, at)
-	}
+	paths := []*string{&p.Workspace, &p.Home, &p.HomeAt, &p.Tmp}
 	for _, list := range [][]string{p.Write, p.Read, p.Hide, p.Protect, more} {
 		for i := range list {
 			paths = append(paths, &list[i])

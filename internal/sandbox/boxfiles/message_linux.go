@@ -176,7 +176,7 @@ func send(w io.Writer, message any, data []byte) error {
 		return errors.New("the path is too long")
 	}
 	all := make([]byte, 4, 4+len(header)+len(data))
-	binary.BigEndian.PutUint32(all, uint32(len(header))) //nolint:gosec // not more than maxHeader
+	binary.BigEndian.PutUint32(all, uint32(len(header)))
 	_, err = w.Write(append(append(all, header...), data...))
 	return err
 }

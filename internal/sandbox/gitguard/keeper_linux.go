@@ -179,7 +179,7 @@ func equal(a, b snapshot) bool {
 
 // restore makes a file or a directory what it was.
 func (k *Keeper) restore(name string, was snapshot) error {
-	if err := k.root.MkdirAll(filepath.Dir(name), 0o755); err != nil { //nolint:gosec // as git makes it
+	if err := k.root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
 	if e := was["."]; e.mode.IsRegular() && len(was) == 1 {

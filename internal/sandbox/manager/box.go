@@ -117,7 +117,7 @@ func (b *box) Environ(environ []string) []string {
 
 // Start starts a program.
 func (b *box) Start(ctx context.Context, p sandbox.Program) (sandbox.Process, error) {
-	inner, err := b.open(ctx)
+	inner, err := b.open()
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func (b *box) real(at string) string {
 }
 
 // open is the real box.
-func (b *box) open(ctx context.Context) (sandbox.Box, error) {
+func (b *box) open() (sandbox.Box, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
@@ -193,7 +193,7 @@ func (b *box) refused(to netip.AddrPort) {
 // Files is access to files with the rights of the programs.
 func (b *box) Files(dir string, confined bool) (sandbox.Files, error) {
 	return sandbox.Late(func() (sandbox.Files, error) {
-		inner, err := b.open(b.m.ctx)
+		inner, err := b.open()
 		if err != nil {
 			return nil, err
 		}

@@ -31,9 +31,8 @@ func (m *Manager) find(ctx context.Context) (found probe.Result, tested bool) {
 	if of := m.identity(); of != "" {
 		var k known
 		data, err := os.ReadFile(m.knownFile())
-		age := m.cfg.Now().Sub(k.At)
 		if err == nil && json.Unmarshal(data, &k) == nil && k.Of == of {
-			age = m.cfg.Now().Sub(k.At)
+			age := m.cfg.Now().Sub(k.At)
 			if age >= 0 && age < knownFor {
 				return probe.Result{Level: sandbox.Full, Landlock: k.Landlock}, true
 			}
