@@ -261,7 +261,7 @@ func (c *conn) exchange(asked request, data []byte, limit int64) (said answer, c
 	if asked.Size = int64(len(data)); asked.Size > maxData {
 		return said, nil, &sandbox.SizeError{Size: asked.Size, Limit: maxData}
 	}
-	end := time.Now().Add(patience)
+	end := time.Now().Add(patience) //nolint:forbidigo // deadlines of connections are in the machine's time
 	if err := errors.Join(c.in.SetDeadline(end), c.out.SetDeadline(end)); err != nil {
 		return said, nil, err
 	}
