@@ -22,7 +22,7 @@ func openServer(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 	address, named := s.AgentServer.URL, s.AgentServer.URL != ""
 	why := "named by " + s.Origin("agent_server.url").String()
 	if !named {
-		address, why = "http://"+env.UsualAddress(defaultAddress), "it answers at "+DefaultServer+", and none was named"
+		address, why = "http://"+env.UsualAddress(defaultAddress), "it answers at "+DefaultServer+", and none was named; it runs commands outside of ohgw's sandbox"
 	}
 	key, err := serverKey(env, s, log)
 	if err != nil {
