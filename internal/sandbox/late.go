@@ -1,32 +1,42 @@
 package sandbox
 
 import (
+	"errors"
 	"io/fs"
 	"sync"
 )
 
-// Late is access to files that is opened when it is first used. An error of open is
-// that of each use until it opens.
-func Late(open func() (Files, error)) Files { return &late{open: open} }
+// Late is access to files that is opened when it is first used, and again when stale
+// says so. An error of open is that of each use until it opens. Neither function is
+// called while the other, or itself, runs.
+func Late(open func() (Files, error), stale func() bool) Files {
+	return &late{open: open, stale: stale}
+}
 
 type late struct {
-	open func() (Files, error)
+	open  func() (Files, error)
+	stale func() bool
 
-	mu    sync.Mutex
-	files Files
+	mu     sync.Mutex
+	files  Files
+	before []Files // others may still use them
 }
 
 func (l *late) get() (Files, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.files != nil {
+	if l.files != nil && !l.stale() {
 		return l.files, nil
 	}
 	files, err := l.open()
-	if err == nil {
-		l.files = files
+	if err != nil {
+		return nil, err
 	}
-	return files, err
+	if l.files != nil {
+		l.before = append(l.before, l.files)
+	}
+	l.files = files
+	return files, nil
 }
 
 func (l *late) Real(path string) (string, error) {
@@ -80,8 +90,12 @@ func (l *late) List(real string) ([]fs.DirEntry, error) {
 func (l *late) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.files == nil {
-		return nil
+	var errs []error
+	for _, files := range l.before {
+		errs = append(errs, files.Close())
 	}
-	return l.files.Close()
+	if l.files != nil {
+		errs = append(errs, l.files.Close())
+	}
+	return errors.Join(errs...)
 }

@@ -28,6 +28,8 @@ type box struct {
 	mu    sync.Mutex
 	inner sandbox.Box // nil before the first program
 	shown shown       // beyond the plan, in inner
+	// started is the box of the newest program. Files may have opened a wider one since.
+	started sandbox.Box
 	// before are the boxes whose policy has become too narrow: what runs there goes
 	// on until the conversation is closed.
 	before []sandbox.Box
@@ -50,11 +52,12 @@ func (b *box) more() shown {
 	}
 }
 
-// Stale says that programs that start now may reach more than those that run.
+// Stale says that a program that starts now has other rights than the newest one that
+// was started.
 func (b *box) Stale() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.inner != nil && !b.more().same(b.shown)
+	return b.started != nil && (b.started != b.inner || !b.more().same(b.shown))
 }
 
 // inside makes a box that takes rights away.
@@ -62,9 +65,9 @@ func (m *Manager) inside(e Env) (sandbox.Box, error) {
 	if e.Blocked == nil {
 		e.Blocked = func(sandbox.Block) {}
 	}
-	b := &box{m: m, env: e, settings: m.cfg.Settings.Of(e.Workspace)}
+	b := &box{m: m, env: e}
 	var err error
-	if b.plan, err = m.plan(e); err != nil {
+	if b.plan, b.settings, err = m.plan(e.Workspace); err != nil {
 		return nil, err
 	}
 	if b.network, err = m.newNetwork(b); err != nil {
@@ -77,15 +80,15 @@ func (m *Manager) inside(e Env) (sandbox.Box, error) {
 	return b, nil
 }
 
-// plan is the policy of a box as the settings say.
-func (m *Manager) plan(e Env) (policy.Policy, error) {
-	s := m.cfg.Settings.Of(e.Workspace)
+// plan is the policy of a box as the settings for its workspace say.
+func (m *Manager) plan(workspace string) (policy.Policy, Settings, error) {
 	u := m.cfg.User
 	u.Private = private(u)
-	p, err := boxes.Plan(u, e.Workspace)
+	p, err := boxes.Plan(u, workspace)
 	if err != nil {
-		return p, err
+		return p, Settings{}, err
 	}
+	s := m.cfg.Settings.Of(p.Workspace)
 	if s.Processes > 0 {
 		p.Processes = s.Processes
 	}
@@ -97,7 +100,7 @@ func (m *Manager) plan(e Env) (policy.Policy, error) {
 			p.Protect = append(p.Protect, at)
 		}
 	}
-	return p, p.Check()
+	return p, s, p.Check()
 }
 
 // Level is that of the manager.
@@ -125,7 +128,13 @@ func (b *box) Start(ctx context.Context, p sandbox.Program) (sandbox.Process, er
 	if b.network != nil {
 		p.Env = append(b.network.environ(ctx), p.Env...)
 	}
-	return inner.Start(ctx, p)
+	process, err := inner.Start(ctx, p)
+	if err == nil {
+		b.mu.Lock()
+		b.started = inner
+		b.mu.Unlock()
+	}
+	return process, err
 }
 
 // real is a path in the workspace without the symbolic link by which the
@@ -190,15 +199,25 @@ func (b *box) refused(to netip.AddrPort) {
 	})
 }
 
-// Files is access to files with the rights of the programs.
+// Files is access to files with the rights of the programs that start now.
 func (b *box) Files(dir string, confined bool) (sandbox.Files, error) {
-	return sandbox.Late(func() (sandbox.Files, error) {
+	var of sandbox.Box
+	open := func() (sandbox.Files, error) {
 		inner, err := b.open()
 		if err != nil {
 			return nil, err
 		}
-		return sandbox.FilesOf(inner, b.real(dir), confined)
-	}), nil
+		files, err := sandbox.FilesOf(inner, b.real(dir), confined)
+		if err == nil {
+			of = inner
+		}
+		return files, err
+	}
+	widened := func() bool {
+		inner, err := b.open()
+		return err != nil || inner != of
+	}
+	return sandbox.Late(open, widened), nil
 }
 
 // Close ends the programs.
@@ -208,7 +227,7 @@ func (b *box) Close() error {
 	if b.inner != nil {
 		all = append(all, b.inner)
 	}
-	b.closed, b.inner, b.before = true, nil, nil
+	b.closed, b.inner, b.started, b.before = true, nil, nil, nil
 	b.mu.Unlock()
 	var errs []error
 	for _, inner := range all {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/internal/atomicfile"
+	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/probe"
 )
@@ -52,6 +53,9 @@ func (m *Manager) remember(found probe.Result) {
 		return
 	}
 	data, err := json.Marshal(known{Of: of, At: m.cfg.Now(), Landlock: found.Landlock})
+	if err == nil {
+		err = paths.MakePrivate(filepath.Dir(m.knownFile()))
+	}
 	if err == nil {
 		err = atomicfile.Write(m.knownFile(), data, atomicfile.Options{})
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,6 +43,11 @@ type Config struct {
 	Now    func() time.Time
 	Log    *slog.Logger
 
+	// Dial, Resolve and Own are the network outside, as in [netgate.Config]; nil is
+	// that of this machine.
+	Dial    func(ctx context.Context, addr netip.AddrPort) (net.Conn, error)
+	Resolve func(ctx context.Context, name string) ([]netip.Addr, error)
+	Own     func() ([]netip.Addr, error)
 	// Ask finds out what this machine can have; nil makes a box.
 	Ask func(context.Context) probe.Result
 	// Test tries to break out; nil makes seven attempts.
@@ -200,7 +207,7 @@ func (m *Manager) Check(workspace string) error {
 	if m.status.Level == sandbox.Off || m.status.Level == sandbox.External {
 		return nil
 	}
-	_, err := m.plan(Env{Workspace: workspace})
+	_, _, err := m.plan(workspace)
 	return err
 }
 

@@ -110,6 +110,7 @@ func (n *network) serve(s boxes.Sockets) (func() error, error) {
 	}
 	c := netgate.Config{
 		Policy: n.policy, Blocked: n.blocked, Strict: n.box.settings.Strict, Now: n.box.m.cfg.Now, Logger: n.box.m.cfg.Log,
+		Dial: n.box.m.cfg.Dial, Resolve: n.box.m.cfg.Resolve, Own: n.box.m.cfg.Own,
 	}
 	if n.box.settings.OnBlock == Ask {
 		c.Ask = n.hold
