@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
 // assemble makes the conversation of an open directory.
@@ -107,6 +108,9 @@ func (b *Backend) prompt(s store.State, stored agent) *prompt.Prompt {
 	}
 	_ = json.Unmarshal(words["disabled_skills"], &cfg.Disabled) // no list: none
 	cfg.Secrets = secretNames(s.SecretRegistry)
+	box := b.Sandbox(context.Background())
+	cfg.Sandboxed = box.Level == string(sandbox.Full) || box.Level == string(sandbox.Reduced)
+	cfg.Open = box.Open
 	return prompt.New(cfg)
 }
 

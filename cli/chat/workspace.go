@@ -12,6 +12,7 @@ import (
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/workdir"
 	"github.com/ohgw/ohgw/tui"
@@ -176,7 +177,7 @@ func (c *session) askOnce(ctx context.Context, store *agreed, dir string) error 
 		}
 		return nil
 	default:
-		c.Note("An agent reads and changes files and runs commands in %s, as you.\nIts commands can reach all files that you can.", dir)
+		c.Note("An agent reads and changes files and runs commands in %s, as you.\n%s", dir, c.reach(ctx))
 		if broad != "" {
 			c.Note("%s", broad)
 		}
@@ -197,6 +198,20 @@ func (c *session) askOnce(ctx context.Context, store *agreed, dir string) error 
 		c.Note("warning: your answer was not stored, so you will be asked again: %v", err)
 	}
 	return nil
+}
+
+// reach says what the agent's commands reach beside the directory.
+func (c *session) reach(ctx context.Context) string {
+	level := ""
+	if c.own != nil {
+		level = c.own.Backend.Sandbox(ctx).Level
+	} else if h := c.asker.Health(ctx); h.Sandbox != nil {
+		level = h.Sandbox.Level
+	}
+	if level == string(sandbox.Full) || level == string(sandbox.Reduced) {
+		return "They run in a sandbox: your other projects and the rest of your home directory are out of their reach."
+	}
+	return "Its commands can reach all files that you can."
 }
 
 // locate describes the directory of a conversation.

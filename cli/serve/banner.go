@@ -30,7 +30,7 @@ type greeting struct {
 func announce(ctx context.Context, a *kit.App, g greeting, log *slog.Logger) {
 	st := g.backend.Status
 	if a.JSON || g.detached {
-		defer kit.WriteJSONLine(a.Stdout, g.json()) // who waits for it finds the log complete
+		defer kit.WriteJSONLine(a.Stdout, g.json(ctx)) // who waits for it finds the log complete
 	}
 	switch {
 	case a.Quiet:
@@ -39,6 +39,7 @@ func announce(ctx context.Context, a *kit.App, g greeting, log *slog.Logger) {
 		return
 	case !a.JSON:
 		a.Note("ohgw: ready at %s/v1; key: %s; agents: %s%s", g.info.URL, g.key.Source, g.backend.Line(), g.where())
+		a.Note("ohgw: sandbox: %s", g.backend.SandboxLine(ctx))
 	}
 	for _, m := range st.Missing {
 		log.Warn("agent-server lacks a feature", "feature", m)
@@ -57,6 +58,7 @@ type readyJSON struct {
 	Key     string      `json:"key"` // which one; never its value
 	Backend backendJSON `json:"backend"`
 	Log     string      `json:"log,omitempty"` // of a daemon in the background
+	Sandbox sandboxJSON `json:"sandbox"`
 
 	// Workspace is where all agents work; empty: each in a new directory.
 	Workspace string `json:"workspace"`
@@ -71,13 +73,22 @@ type backendJSON struct {
 	Missing []string `json:"missing"`
 }
 
-func (g greeting) json() readyJSON {
-	st := g.backend.Status
+// sandboxJSON is the sandbox of new conversations.
+type sandboxJSON struct {
+	Level  string   `json:"level"` // "full", "reduced", "external", "off", or "backend" where an agent-server runs the commands
+	Reason string   `json:"reason,omitempty"`
+	Fix    string   `json:"fix,omitempty"`
+	Open   []string `json:"open"`
+}
+
+func (g greeting) json(ctx context.Context) readyJSON {
+	st, box := g.backend.Status, g.backend.Sandbox(ctx)
 	return readyJSON{
 		URL: g.info.URL, BaseURL: g.info.URL + "/v1", PID: g.info.PID, Version: g.info.Version, Key: g.key.Source, Workspace: g.settings.Workspace,
 		Backend: backendJSON{
 			Name: st.Name, Version: st.Version, Address: st.Address, Why: g.backend.Why, Ready: st.Err == nil, Missing: append([]string{}, st.Missing...),
 		},
+		Sandbox: sandboxJSON{Level: box.Level, Reason: box.Reason, Fix: box.Fix, Open: append([]string{}, box.Open...)},
 	}
 }
 
@@ -92,6 +103,7 @@ func banner(ctx context.Context, a *kit.App, g greeting) {
 	}
 	t.Add("Models", g.models(ctx))
 	t.Add("Agents", g.backend.Line())
+	t.Add("Sandbox", g.backend.SandboxLine(ctx))
 	t.Add("Access", "agents run commands and change files as "+g.runner()+", in "+g.workspace())
 	for _, m := range g.backend.Status.Missing {
 		t.Add("Note", m)

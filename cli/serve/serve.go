@@ -17,6 +17,7 @@ import (
 	"github.com/ohgw/ohgw/internal/instance"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/service"
+	"github.com/ohgw/ohgw/internal/setup/agents"
 	"github.com/ohgw/ohgw/internal/setup/serving"
 	"github.com/ohgw/ohgw/internal/systemd"
 )
@@ -42,9 +43,10 @@ embedded agent runs in this process, with OpenHands' own profiles. --backend
 chooses between them. A given agent-server may start later or restart: until it
 answers, requests and /readyz get 503.
 
-The embedded agent has a shell and files, with the rights of the user who
-started ohgw. --workspace confines its file editor, not its shell. --confirm
-makes actions wait for confirmation. --demo adds the profile "demo": a script in
+The embedded agent has a shell and files, in a sandbox: it can write to its
+workspace and reach the hosts of package managers. --sandbox off gives it your
+rights. --workspace confines all agents to one directory. --confirm makes
+actions wait for confirmation. --demo adds the profile "demo": a script in
 this process that drives the real agent and needs no key and no network.
 
 The agent-server's key is OHGW_AGENT_SERVER_KEY, otherwise
@@ -150,10 +152,7 @@ func stay(ctx context.Context, o *options, s *config.Settings, dirs paths.Set) (
 		return fault.NewUsage("--native needs an agent-server: the embedded agent does not serve OpenHands' own API",
 			"name a running agent-server with --agent-server URL, or remove native ("+s.Origin("native").String()+")")
 	}
-	if o.Root && g.Backend.InProcess() {
-		o.Note("warning: ohgw runs as root: the agents' commands can change everything on this machine")
-		o.Note("  run it as a separate user: sudo -iu NAME ohgw serve")
-	}
+	warnRoot(ctx, o, g.Backend)
 	info := instance.Info{URL: serving.BaseURL(ln.Addr()), PID: o.PID, Version: buildinfo.Get().Version, Started: o.Now().Truncate(time.Second), Log: logPlace(o, dirs)}
 	if err := claim.Publish(info); err != nil {
 		return err
@@ -172,6 +171,18 @@ func stay(ctx context.Context, o *options, s *config.Settings, dirs paths.Set) (
 	announce(ctx, o.App, greeting{info: info, settings: s, backend: g.Backend, key: key, state: dirs.State, detached: o.detached}, log)
 	tellManager(o.App, systemd.Ready, "STATUS=Answers at "+info.URL+"/v1")
 	return g.Serve(ctx, ln)
+}
+
+// warnRoot says what it means for the agents' commands that ohgw runs as root.
+func warnRoot(ctx context.Context, o *options, b agents.Backend) {
+	switch {
+	case !o.Root || !b.InProcess():
+	case agents.Contained(b.Sandbox(ctx).Level):
+		o.Note("warning: ohgw runs as root: a bug in the sandbox would give agents the whole machine")
+	default:
+		o.Note("warning: ohgw runs as root: the agents' commands can change everything on this machine")
+		o.Note("  run it as a separate user: sudo -iu NAME ohgw serve")
+	}
 }
 
 // logFormat is the form of the log: people read the one of a daemon in the

@@ -11,10 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/setup/agents"
 )
 
 // New makes the command "status".
@@ -25,8 +27,9 @@ func New(a *kit.App) *cobra.Command {
 		Short: "Show the running daemon and its backend",
 		Long: kit.Long(`
 Shows the daemon's address, the backend that runs its agents and why it was
-chosen, the features that an older agent-server lacks, the number of running and
-waiting turns, and which key the command used.
+chosen, the features that an older agent-server lacks, the sandbox of the
+agents' commands, the number of running and waiting turns, and which key the
+command used.
 
 The key is OHGW_API_KEY, otherwise the default token. The exit code is 5 if no
 daemon answers or if its backend cannot be used; in the second case the status
@@ -46,7 +49,8 @@ type statusJSON struct {
 	Daemon  daemonJSON            `json:"daemon"`
 	Backend *daemon.BackendHealth `json:"backend"`
 	Runs    *daemon.RunHealth     `json:"runs"`
-	Key     string                `json:"key"` // which one was shown; never its value
+	Sandbox *daemon.SandboxHealth `json:"sandbox,omitempty"` // an older daemon does not tell
+	Key     string                `json:"key"`               // which one was shown; never its value
 }
 
 // daemonJSON is the daemon itself. PID and start are known of a daemon on this
@@ -86,6 +90,7 @@ func run(ctx context.Context, o *options) error {
 		Daemon:  daemonJSON{URL: c.Base, Status: h.Status, Version: h.Version, PID: c.Found.PID, Started: kit.TimeOrNull(c.Found.Started)},
 		Backend: h.Backend,
 		Runs:    h.Runs,
+		Sandbox: h.Sandbox,
 		Key:     c.With,
 	}
 	if o.JSON {
@@ -118,6 +123,9 @@ func printStatus(a *kit.App, s statusJSON) error {
 	t.Add("chosen because", s.Backend.Why)
 	for _, m := range s.Backend.Missing {
 		t.Add("lacks", m)
+	}
+	if s.Sandbox != nil {
+		t.Add("sandbox", agents.SandboxWords(agentapi.SandboxStatus(*s.Sandbox)))
 	}
 	t.Add("running turns", strconv.Itoa(s.Runs.Running))
 	t.Add("waiting turns", strconv.Itoa(s.Runs.Queued))

@@ -29,6 +29,10 @@ type Config struct {
 	Home      string // the user's home, for skills and SOUL.md; empty: none
 	Static    string // replaces the static part
 	Suffix    string // appended to the dynamic part
+	// Sandboxed says that the sandbox takes rights away from the agent's programs.
+	// Open is what is open in it beyond the workspace, each for people.
+	Sandboxed bool
+	Open      []string
 	// MessageSuffix is appended to each message of the user.
 	MessageSuffix string
 	Disabled      []string // names of skills that do not exist
@@ -145,7 +149,7 @@ func (p *Prompt) dynamic(tools []tool.Definition, model string) string {
 	if slices.ContainsFunc(tools, func(d tool.Definition) bool { return d.Name == "invoke_skill" }) {
 		parts = append(parts, p.available())
 	}
-	parts = append(parts, p.runtime(), p.cfg.Suffix, p.secrets())
+	parts = append(parts, p.runtime(), p.sandbox(), p.cfg.Suffix, p.secrets())
 	if !p.cfg.NoDate {
 		parts = append(parts, "<CURRENT_DATETIME>\nThe conversation began at "+p.cfg.Now().Format("2006-01-02T15:04 -0700")+".\n</CURRENT_DATETIME>")
 	}
@@ -182,6 +186,25 @@ func (p *Prompt) available() string {
 
 func (p *Prompt) runtime() string {
 	return fmt.Sprintf("<RUNTIME>\nYou work in the directory %s, on %s (%s).\n</RUNTIME>", p.cfg.Workspace, runtime.GOOS, runtime.GOARCH)
+}
+
+// sandbox tells the agent what its programs can do, so that it neither tries for
+// long what is refused nor looks for ways round.
+func (p *Prompt) sandbox() string {
+	if !p.cfg.Sandboxed {
+		return ""
+	}
+	open := "No hosts can be reached."
+	if len(p.cfg.Open) > 0 {
+		open = "Open beyond that: " + strings.Join(p.cfg.Open, "; ") + ". No other hosts can be reached."
+	}
+	if strings.Contains(open, "@packages") {
+		open += " @packages are the registries of package managers."
+	}
+	return "<SANDBOX>\nYour commands run in a sandbox. They can write to the workspace, $TMPDIR and a home directory of their own; " +
+		"the user's home directory is not there. " + open + " What is not allowed fails at once. The user is told about it by itself: " +
+		"do not look for ways round it; continue without it, or say what you need and why. sudo, the system's package manager and " +
+		"Docker are not available. Start browsers with --no-sandbox.\n</SANDBOX>"
 }
 
 func (p *Prompt) secrets() string {

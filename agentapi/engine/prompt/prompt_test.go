@@ -70,6 +70,25 @@ func TestSectionsComeWhenTheyAreMeant(t *testing.T) {
 	}
 }
 
+func TestTheAgentIsToldWhatItsSandboxLeaves(t *testing.T) {
+	t.Parallel()
+	cfg := prompt.Config{Workspace: t.TempDir(), Now: now, Open: []string{"network: @packages api.example.com"}}
+	if _, dynamic := prompt.New(cfg).System(nil, "x"); strings.Contains(dynamic, "<SANDBOX>") {
+		t.Error("an agent without a sandbox is told of one")
+	}
+	cfg.Sandboxed = true
+	static, dynamic := prompt.New(cfg).System(nil, "x")
+	for _, want := range []string{"<SANDBOX>", "api.example.com", "registries", "--no-sandbox", "</SANDBOX>"} {
+		if !strings.Contains(dynamic, want) || strings.Contains(static, want) {
+			t.Errorf("%q belongs to the dynamic part alone: %s", want, dynamic)
+		}
+	}
+	cfg.Open = nil
+	if _, dynamic := prompt.New(cfg).System(nil, "x"); !strings.Contains(dynamic, "No hosts can be reached") {
+		t.Errorf("the agent is not told that there is no network: %s", dynamic)
+	}
+}
+
 func TestInlinePromptReplacesTheStaticPart(t *testing.T) {
 	t.Parallel()
 	if got, _ := prompt.New(prompt.Config{Workspace: t.TempDir(), Static: "mine", Now: now}).System(nil, "x"); got != "mine" {

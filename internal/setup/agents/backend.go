@@ -24,7 +24,8 @@ type Backend struct {
 	Complete daemon.CompleteFunc
 	Native   daemon.Native // OpenHands' own API, if it is to be served
 
-	boxes *manager.Manager // of agents in this process; nil for others
+	boxes     *manager.Manager // of agents in this process; nil for others
+	sandboxBy string           // which setting has switched their sandbox off; "" if none
 }
 
 // Close ends the backend, and then what its sandboxes share.

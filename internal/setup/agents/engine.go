@@ -79,7 +79,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 	})
 	return Backend{
 		Backend: backend, Programs: conversations, Why: why, Status: backend.Status(context.Background()),
-		Complete: (&directLLM{base: base, load: profiles.llm}).complete, boxes: boxes,
+		Complete: (&directLLM{base: base, load: profiles.llm}).complete, boxes: boxes, sandboxBy: switchedOff(s),
 	}, nil
 }
 

@@ -86,6 +86,14 @@ func sandboxStatus(m *manager.Manager) agentapi.SandboxStatus {
 	return agentapi.SandboxStatus{Level: string(st.Level), Reason: st.Reason, Fix: st.Fix, Landlock: st.Landlock, Open: m.Open()}
 }
 
+// switchedOff names what has switched the sandbox off; "" if nothing has.
+func switchedOff(s *config.Settings) string {
+	if manager.Mode(s.Sandbox.Mode) != manager.Off {
+		return ""
+	}
+	return s.Origin("sandbox.mode").String()
+}
+
 // allowIn takes what a person answered to something that a sandbox refused.
 func allowIn(m *manager.Manager) func(context.Context, engine.BoxEnv, agentapi.Grant) error {
 	return func(ctx context.Context, e engine.BoxEnv, g agentapi.Grant) error {
