@@ -31,6 +31,10 @@ var (
 	ErrConversationNotFound = errors.New("conversation not found")
 )
 
+// CodeSandbox is the code of a run's error event when its sandbox could not be
+// started: [ErrSandbox] of a run that had begun.
+const CodeSandbox = "SandboxUnavailable"
+
 // Error is a failure of a backend.
 type Error struct {
 	// Kind is one of the Err values of this package.

@@ -104,6 +104,7 @@ func TestEachFailureHasItsLineOfTheTable(t *testing.T) {
 		"lost":                {setup: does(daemontest.Say("a"), daemontest.Vanish()), status: 502, kind: server, code: "agent_server_lost", final: true, run: "error"},
 		"restarted":           {setup: does(daemontest.Say("a"), daemontest.End(event.Failed)), status: 502, kind: server, code: "agent_server_lost", final: true, run: "error"},
 		"failed":              {setup: does(daemontest.Fail("SomeError", "it broke")), status: 500, kind: server, code: "run_error", final: true, run: "error"},
+		"no sandbox":          {setup: does(daemontest.Fail(agentapi.CodeSandbox, "no sandbox")), status: 500, kind: server, code: "sandbox_unavailable", final: true, run: "error"},
 		"failed, no reason":   {setup: does(daemontest.Fail("SomeError", "")), status: 500, kind: server, code: "run_error", final: true, run: "error"},
 		"stuck":               {setup: does(daemontest.End(event.Stuck)), status: 500, kind: server, code: "run_stuck", final: true, run: "stuck"},
 		"provider":            {setup: does(daemontest.Fail("LLMRateLimitError", "quota")), status: 502, kind: server, code: "llm_error", final: true, run: "error"},

@@ -102,6 +102,8 @@ func (e *ending) failed(res turn.Result) {
 	case cause.Code == "MaxIterationsReached" || cause.Code == "MaxBudgetReached":
 		e.finish = openai.FinishLength
 		e.notice = "The run reached its limit (" + detail + "). Send another message to this conversation to continue."
+	case cause.Code == agentapi.CodeSandbox:
+		e.problem = newProblem(codeSandbox, detail, why)
 	case cause.Kind == turn.CauseLost:
 		e.problem = newProblem(codeServerLost, "The connection to the agent-server was lost during the run: "+detail, why)
 	case strings.HasPrefix(cause.Code, "LLMContextWindowExceed") && res.Actions == 0:

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -84,8 +85,49 @@ func TestARunWithoutABoxFails(t *testing.T) {
 	})
 	if res, err := turn.Run(w.ctx(), w.open(), turn.Input{Message: agentapi.Message{Text: "go"}, Emit: func(turn.Update) {}}); err == nil && res.Outcome != turn.Failed {
 		t.Errorf("%+v", res)
-	} else if text := fmt.Sprintf("%v %+v", err, res.Cause); !strings.Contains(text, "the kernel says no") {
+	} else if text := fmt.Sprintf("%v %+v", err, res.Cause); !strings.Contains(text, "the kernel says no") || !errors.Is(err, agentapi.ErrSandbox) {
 		t.Error(text)
+	}
+}
+
+// breaking is a box that cannot be started while it is broken.
+type breaking struct {
+	sandbox.Box
+
+	broken *atomic.Bool
+}
+
+func (b breaking) Start(ctx context.Context, p sandbox.Program) (sandbox.Process, error) {
+	if b.broken.Load() {
+		return nil, &sandbox.UnavailableError{Err: errors.New("no space left on /private/place")}
+	}
+	return b.Box.Start(ctx, p)
+}
+
+// The run ends, the model is not asked what to do, and the next run tries again.
+func TestARunWhoseBoxDoesNotStartEnds(t *testing.T) {
+	t.Parallel()
+	var broken atomic.Bool
+	broken.Store(true)
+	w := newWorld(t, realTools, func(c *engine.Config) {
+		c.Boxes = func(context.Context, engine.BoxEnv) (sandbox.Box, error) {
+			return breaking{sandbox.Outside(sandbox.Off, sandbox.Mark{}), &broken}, nil
+		}
+	})
+	w.llm.Reply(terminal("echo one"), terminal("echo two"), llmtest.Finish("ok"))
+	res := w.say("go")
+	want := &turn.Cause{Code: agentapi.CodeSandbox, Detail: "The sandbox of the agent cannot be started; nothing was done outside of it."}
+	if diff := cmp.Diff(want, res.Cause); res.Outcome != turn.Failed || diff != "" {
+		t.Errorf("%+v (-want +got):\n%s", res, diff)
+	}
+	w.llm.Await(t, 1)
+	broken.Store(false)
+	if res := w.say("again"); res.Outcome != turn.Finished {
+		t.Errorf("the next run: %+v", res)
+	}
+	asked := w.llm.Await(t, 3)
+	if text := asked.Last().Text; !strings.Contains(text, "two") {
+		t.Errorf("the model was told %q", text)
 	}
 }
 

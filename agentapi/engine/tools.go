@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/internal/sandbox"
@@ -21,7 +22,7 @@ type explainer interface {
 func (b *Backend) tools(ctx context.Context, e ToolEnv, skills []skill.Skill) ([]tool.Tool, error) {
 	box, err := b.cfg.Boxes(ctx, BoxEnv{Conversation: e.Conversation, Dir: e.Dir, Workspace: e.Workspace, Blocked: e.Host.Blocked})
 	if err != nil {
-		return nil, err
+		return nil, kinded(ctx, err, agentapi.ErrSandbox, "The sandbox of the agent cannot be set up; nothing was done outside of it.")
 	}
 	if b, ok := box.(explainer); ok {
 		e.Host.ExplainPaths(b.Explain)

@@ -68,6 +68,8 @@ func (c *session) explainFailed(f *fault.Error, code, goOn string) {
 		f.Hint = "run ohgw doctor, which asks the provider, then " + goOn
 	case "agent_error":
 		f.Hint = "run ohgw profiles check, then " + goOn
+	case "sandbox_unavailable":
+		f.Hint = "see why: ohgw sandbox status"
 	case "internal_error":
 		if c.own != nil { // its log is not kept
 			f.Msg, f.Hint = "internal error in ohgw", "run the command again with --debug, which prints the cause"

@@ -34,7 +34,8 @@ type Box interface {
 	// Level is how much is kept from the programs.
 	Level() Level
 	// Start starts a program. The context is for the start alone: the program lives
-	// until it ends, is killed, or the box is closed.
+	// until it ends, is killed, or the box is closed. If the box itself cannot be
+	// started, the error is an [UnavailableError].
 	Start(ctx context.Context, p Program) (Process, error)
 	// Close ends everything that runs in the box, and waits for it.
 	Close() error

@@ -148,7 +148,7 @@ func (c *Conversation) execute(open []event.Event) (outcome, error) {
 			next = finished
 		}
 	}
-	return next, nil
+	return next, sandboxError(results)
 }
 
 // rejectBlocked records the actions that a hook refused, and gives the others.
@@ -200,6 +200,9 @@ func (c *Conversation) result(e event.Event, r batch.Result) (done bool, err err
 		text, class := "The tool could not be run: "+r.Err.Error(), internal
 		if bad, ok := errors.AsType[*tool.ArgumentError](r.Err); ok {
 			text, class = bad.Msg, agentAction
+		}
+		if unboxed(r.Err) {
+			text = notRun
 		}
 		return false, c.toolError(a, text, class)
 	}

@@ -61,6 +61,12 @@ func (c *Conversation) prepare(j *job) error {
 // own words for people come without the cause, which may be the output of a
 // stranger's program.
 func toolsError(err error) error {
+	switch {
+	case unboxed(err):
+		return noSandbox(err)
+	case errors.Is(err, agentapi.ErrSandbox):
+		return err
+	}
 	why := err.Error()
 	if e, ok := errors.AsType[syscall.Errno](err); ok { // the rest is the place of a file
 		why = e.Error() + "; the log of ohgw serve names the file"
@@ -268,6 +274,9 @@ func conversationError(err error) *event.ConversationError {
 	}
 	if e, ok := errors.AsType[*agentapi.Error](err); ok {
 		class.Kind, class.UserAction = "config", "settings"
+		if errors.Is(e, agentapi.ErrSandbox) {
+			return &event.ConversationError{Code: agentapi.CodeSandbox, Detail: e.Msg, Classification: class}
+		}
 		return &event.ConversationError{Code: "ConversationRunError", Detail: e.Msg, Classification: class}
 	}
 	return &event.ConversationError{Code: "ConversationRunError", Detail: internalDetail(err), Classification: class}

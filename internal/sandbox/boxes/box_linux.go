@@ -143,6 +143,9 @@ func (b *box) running(ctx context.Context) (*runtime, error) {
 	if b.runtime == nil || !b.runtime.alive() {
 		b.end()
 		r, err := startRuntime(ctx, &b.policy, &b.cfg)
+		if err != nil && ctx.Err() == nil {
+			err = &sandbox.UnavailableError{Err: err}
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package boxes_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -184,5 +185,28 @@ func BenchmarkShellReady(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// Only an error of the box itself is an UnavailableError, and a later start tries again.
+func TestABoxThatCannotBeBuiltSaysSo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	away := filepath.Join(w.root, "away")
+	if err := os.Rename(w.workspace, away); err != nil {
+		t.Fatal(err)
+	}
+	p := sandbox.Program{Args: []string{"true"}, Env: w.env(), Dir: w.workspace}
+	_, err := w.box.Start(t.Context(), p)
+	if _, ok := errors.AsType[*sandbox.UnavailableError](err); !ok {
+		t.Errorf("without its workspace: %v", err)
+	}
+	if err := os.Rename(away, w.workspace); err != nil {
+		t.Fatal(err)
+	}
+	p.Args[0] = "no-such-program"
+	_, err = w.box.Start(t.Context(), p)
+	if _, ok := errors.AsType[*sandbox.UnavailableError](err); ok || err == nil {
+		t.Errorf("a program that does not exist: %v", err)
 	}
 }

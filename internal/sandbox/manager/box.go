@@ -160,6 +160,16 @@ func (b *box) open() (sandbox.Box, error) {
 		}
 		b.before, b.inner = append(b.before, b.inner), nil
 	}
+	inner, err := b.make(more)
+	if err != nil {
+		return nil, &sandbox.UnavailableError{Err: err}
+	}
+	b.inner, b.shown = inner, more
+	return inner, nil
+}
+
+// make makes a real box.
+func (b *box) make(more shown) (sandbox.Box, error) {
 	p := b.plan
 	p.Write, p.Read = append(slices.Clip(p.Write), more.write...), append(slices.Clip(p.Read), more.read...)
 	p.GitConfig = b.m.gitConfig()
@@ -174,15 +184,10 @@ func (b *box) open() (sandbox.Box, error) {
 		}
 		p.Read = append(slices.Clip(p.Read), seen)
 	}
-	inner, err := boxes.New(boxes.Config{
+	return boxes.New(boxes.Config{
 		Level: b.m.status.Level, Policy: p, GitOpen: b.settings.GitOpen, Watcher: b.m.watcher, Removed: b.removed,
 		Reserved: b.m.cfg.Reserved, Refused: b.refused, Serve: b.network.serve,
 	})
-	if err != nil {
-		return nil, err
-	}
-	b.inner, b.shown = inner, more
-	return inner, nil
 }
 
 // removed tells about a file that would have redirected git.

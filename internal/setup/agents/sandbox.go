@@ -72,7 +72,7 @@ func boxesOf(m *manager.Manager) func(context.Context, engine.BoxEnv) (sandbox.B
 		if err == nil || ctx.Err() != nil {
 			return box, err
 		}
-		msg := "The sandbox of the agent cannot be set up; nothing was done outside of it. See why: ohgw sandbox status."
+		msg := "The sandbox of the agent cannot be set up; nothing was done outside of it."
 		if home, ok := errors.AsType[*boxes.HomeError](err); ok {
 			msg = "The sandbox keeps agents out of your home directory, and " + home.Error() + "; choose the directory of one project."
 		}

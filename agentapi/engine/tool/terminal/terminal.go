@@ -14,6 +14,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -417,10 +418,14 @@ func (t *Terminal) wait(ctx context.Context, args arguments, r reply) (tool.Resu
 	}
 }
 
-// cannotStart says why there is no shell.
+// cannotStart says why there is no shell. A sandbox that cannot be started ends the
+// run: neither the model nor another command can do anything about it.
 func (t *Terminal) cannotStart(ctx context.Context, r reply, err error) (tool.Result, error) {
 	if ctx.Err() != nil {
 		return tool.Result{}, ctx.Err()
+	}
+	if _, ok := errors.AsType[*sandbox.UnavailableError](err); ok {
+		return tool.Result{}, err
 	}
 	return t.refuse(r, fmt.Sprintf("The terminal does not work: %v. The user has to fix that.", err))
 }
