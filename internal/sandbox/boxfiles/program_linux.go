@@ -17,7 +17,7 @@ import (
 
 // Main is the program inside. It does what its input asks for, until that ends.
 func Main() int {
-	_ = unix.Close(3) // ownProgram
+	_ = unix.Close(3)                                  // ownProgram
 	if err := serve(os.Stdin, os.Stdout); err != nil { //nolint:forbidigo // this is a program of its own
 		return 1
 	}
