@@ -43,14 +43,15 @@ func TestSoak(t *testing.T) {
 	llm := llmtest.New(t)
 	disk, small := newDisk(t)
 	outside := t.TempDir()
-	b := newBooks(llm, filepath.Join(outside, "ledger"))
+	shared := t.TempDir() // the one directory outside of their workspaces in which commands write
+	b := newBooks(llm, filepath.Join(shared, "ledger"))
 	if err := os.WriteFile(b.ledger, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
 	w := &world{disk: disk, small: small, clock: filepath.Join(outside, "clock"), count: map[string]int{}}
 	program := build(t)
-	open := newDaemon(t, program, disk, w.clock, llm.URL, "open")
-	asks := newDaemon(t, program, disk, w.clock, llm.URL, "asks", "--confirm", "always")
+	open := newDaemon(t, program, disk, w.clock, llm.URL, "open", "--sandbox-write", shared)
+	asks := newDaemon(t, program, disk, w.clock, llm.URL, "asks", "--sandbox-write", shared, "--confirm", "always")
 	w.daemons = []*daemon{open, asks}
 	for _, d := range w.daemons {
 		d.start(t)
