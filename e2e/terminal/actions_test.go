@@ -25,7 +25,7 @@ func arguments(t testing.TB, fields map[string]any) string {
 // tests lets the LLM run a test that fails, repair the code, and plan.
 func (p *person) tests() {
 	p.Helper()
-	path := p.write("retry.go", "package retry\n\nfunc wait() {\n\tsleep(3)\n}\n")
+	path := p.write("project/retry.go", "package retry\n\nfunc wait() {\n\tsleep(3)\n}\n")
 	p.llm.On(llmtest.Says("fix it"),
 		llmtest.Tool("terminal", arguments(p, map[string]any{"command": "echo 'FAIL: it is slow'; false"})),
 		llmtest.Tool("file_editor", arguments(p, map[string]any{"command": "str_replace", "path": path, "old_str": "\tsleep(3)", "new_str": "\tclock.sleep(3) // 日本語"})),

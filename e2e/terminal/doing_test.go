@@ -347,7 +347,7 @@ func TestWhatWaitsIsAcceptedOrRefused(t *testing.T) {
 			t.Parallel()
 			p := newPerson(t)
 			p.llm.On(llmtest.Says("clean"),
-				llmtest.Reply{Text: "I would clean up.", Calls: []llmtest.Call{{Name: "terminal", Args: `{"command":"touch ` + p.home + `/proof"}`}}},
+				llmtest.Reply{Text: "I would clean up.", Calls: []llmtest.Call{{Name: "terminal", Args: `{"command":"touch ` + p.home + `/project/proof"}`}}},
 				llmtest.Finish("Clean."))
 			s := p.chat(z, "", "OHGW_CONFIRM=always")
 			s.sees("ready")
@@ -359,13 +359,13 @@ func TestWhatWaitsIsAcceptedOrRefused(t *testing.T) {
 			}
 			s.press("y")
 			s.sees("Clean.", "ready")
-			if _, err := os.Stat(filepath.Join(p.home, "proof")); err != nil {
+			if _, err := os.Stat(filepath.Join(p.home, "project", "proof")); err != nil {
 				t.Error("accepted, and nothing was done: ", err)
 			}
 		})
 	}
 	p := newPerson(t)
-	p.llm.On(llmtest.Says("rm -rf"), llmtest.Tool("terminal", `{"command":"touch `+p.home+`/proof"}`), llmtest.Text("As you wish."))
+	p.llm.On(llmtest.Says("rm -rf"), llmtest.Tool("terminal", `{"command":"touch `+p.home+`/project/proof"}`), llmtest.Text("As you wish."))
 	p.llm.On(func(r *llmtest.Request) bool { return strings.Contains(string(r.Body), "rm -rf") }, llmtest.Text("As you wish."))
 	s := p.chat(usual, "", "OHGW_CONFIRM=always")
 	s.sees("ready")
@@ -373,7 +373,7 @@ func TestWhatWaitsIsAcceptedOrRefused(t *testing.T) {
 	s.sees("Confirm this action?")
 	s.press("n")
 	s.sees("As you wish.")
-	if _, err := os.Stat(filepath.Join(p.home, "proof")); err == nil {
+	if _, err := os.Stat(filepath.Join(p.home, "project", "proof")); err == nil {
 		t.Error("refused, and done all the same")
 	}
 }

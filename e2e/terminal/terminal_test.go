@@ -85,6 +85,11 @@ func newPerson(t testing.TB) *person {
 		p.write("oh/profiles/"+name+".json", fmt.Sprintf(`{"model": "openai/%s-model", "base_url": %q}`, name, p.llm.URL))
 	}
 	p.write("oh/settings.json", `{"active_profile": "work"}`)
+	// The agent's sandbox shows nothing else of the home directory.
+	if err := os.Mkdir(p.home+"/project", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p.env = append(p.env, "OHGW_SANDBOX_WRITE="+p.home+"/project")
 	if err := os.Mkdir(p.home+"/run", 0o700); err != nil {
 		t.Fatal(err)
 	}
