@@ -6,7 +6,8 @@
 // listeners, processes, a name server. Where root allows it, that outside is a
 // network namespace of its own with public addresses; the everyday work has the real
 // network. An attempt that could not be made is an error, never "refused". All are
-// made without a sandbox, too, where most succeed: the tests can fail.
+// made without a sandbox, too, where most succeed: the tests can fail. Ten are made by
+// an embedded agent of `ohgw serve`, whose model is scripted.
 //
 // OHGW_TEST_SANDBOX_LEVEL=reduced runs all of it in the other level.
 package sandbox
