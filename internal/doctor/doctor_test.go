@@ -65,6 +65,9 @@ func healthy() *doctor.World {
 		Backend: func(context.Context) (doctor.Backend, error) {
 			return doctor.Backend{Status: agentapi.Status{Name: "embedded"}, Why: "none was named"}, nil
 		},
+		Sandbox: func(context.Context) (doctor.Sandbox, error) {
+			return doctor.Sandbox{Level: "full", Words: "full (namespaces)", Refused: []string{"read a file outside"}, Grants: []time.Time{today}}, nil
+		},
 		Do:          func(*http.Request) (*http.Response, error) { return nil, errors.New("nobody there") },
 		ServerClock: func(context.Context, string) (time.Time, error) { return time.Time{}, errors.New("nobody there") },
 		LookPath:    func(name string) (string, error) { return "/bin/" + name, nil },
@@ -578,6 +581,31 @@ func TestALiveTurnTellsItsCost(t *testing.T) {
 	expect(t, look(t, w, "live"), doctor.Failed, "the answer is empty")
 }
 
+func TestSandbox(t *testing.T) {
+	t.Parallel()
+	w := healthy()
+	if r := look(t, w, "sandbox"); r.Verdict != doctor.OK || !strings.Contains(r.Text, "tried and refused: read a file outside") {
+		t.Errorf("%+v", r)
+	}
+	for _, c := range []struct {
+		box  doctor.Sandbox
+		want doctor.Verdict
+		text []string
+	}{
+		{doctor.Sandbox{Level: "reduced", Reason: "no namespaces", Fix: "install the package"}, doctor.Warning, []string{"no namespaces", "install the package"}},
+		{doctor.Sandbox{Level: "full", Escaped: []string{"signal ohgw"}}, doctor.Failed, []string{"signal ohgw", "security issue"}},
+		{doctor.Sandbox{Level: "full", TestError: errors.New("no room")}, doctor.Failed, []string{"no room", "ohgw sandbox test"}},
+		{doctor.Sandbox{Level: "full", Grants: []time.Time{today.Add(-31 * 24 * time.Hour), today}}, doctor.Warning, []string{": 1", "ohgw sandbox revoke"}},
+		{doctor.Sandbox{Level: "full", GrantsError: errors.New("damaged")}, doctor.Warning, []string{"damaged", "revoke --all"}},
+		{doctor.Sandbox{Level: "off"}, doctor.Warning, []string{"your rights", "--sandbox on"}},
+		{doctor.Sandbox{Level: "external"}, doctor.OK, nil},
+		{doctor.Sandbox{Level: "backend"}, doctor.Skipped, nil},
+	} {
+		w.Sandbox = func(context.Context) (doctor.Sandbox, error) { return c.box, nil }
+		expect(t, look(t, w, "sandbox"), c.want, c.text...)
+	}
+}
+
 func TestWhatNeedsAFailedCheckIsSkipped(t *testing.T) {
 	t.Parallel()
 	w := healthy()
@@ -587,7 +615,7 @@ func TestWhatNeedsAFailedCheckIsSkipped(t *testing.T) {
 		got[r.Check] = r.Verdict
 	}
 	want := map[string]doctor.Verdict{"machine": doctor.OK, "config": doctor.Failed, "paths": doctor.OK}
-	for _, name := range []string{"keyring", "profiles", "key", "provider", "port", "backend", "engine", "daemon", "guard", "live"} {
+	for _, name := range []string{"keyring", "profiles", "key", "provider", "port", "backend", "engine", "sandbox", "daemon", "guard", "live"} {
 		want[name] = doctor.Skipped
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -19,7 +19,7 @@ func checkMachine(_ context.Context, w *World) Result {
 			"certificates look not yet valid, and tokens expire too late", setClock(w.GOOS))
 	}
 	if w.Root {
-		r = r.warn("ohgw runs as root, so agents can change everything on this machine", "", "run ohgw as an ordinary user: sudo -iu NAME ohgw serve")
+		r = r.warn("ohgw runs as root: agents outside of the sandbox can change everything on this machine", "", "run ohgw as an ordinary user: sudo -iu NAME ohgw serve")
 	}
 	if name, value, ok := noUTF8(w); ok {
 		r = r.warn("the locale is not UTF-8, so answers may look garbled", name+"="+value, "export LC_ALL=C.UTF-8")

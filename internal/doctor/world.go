@@ -44,6 +44,8 @@ type World struct {
 	Owner func(ctx context.Context, addr string) string
 
 	Backend func(context.Context) (Backend, error)
+	// Sandbox is that of the backend's agents. It tries to break out.
+	Sandbox func(context.Context) (Sandbox, error)
 	// ServerClock is the time on the agent-server at an address; zero if it does
 	// not say.
 	ServerClock func(ctx context.Context, address string) (time.Time, error)
@@ -117,6 +119,19 @@ type Backend struct {
 
 	Why      string // it was chosen
 	Profiles int    // that it has; 0 where it does not tell
+}
+
+// Sandbox is what keeps agents from the rights of the user.
+type Sandbox struct {
+	Level  string // as in [agentapi.SandboxStatus]; "backend" where an agent-server runs the commands
+	Words  string // all of it in a line
+	Reason string // why it is not better; may be empty
+	Fix    string
+	// Refused and Escaped are the attempts to break out, by their names.
+	Refused, Escaped []string
+	TestError        error // the attempts could not be made
+	Grants           []time.Time
+	GrantsError      error
 }
 
 // embedded reports whether the agents run in the process of the gateway.

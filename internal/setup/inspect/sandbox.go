@@ -1,0 +1,46 @@
+package inspect
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/ohgw/ohgw/internal/doctor"
+	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/sandbox/boxes"
+	"github.com/ohgw/ohgw/internal/sandbox/escape"
+	"github.com/ohgw/ohgw/internal/sandbox/grants"
+)
+
+// sandboxState is the sandbox of the backend's agents, with attempts to break out.
+func (p *Installation) sandboxState(ctx context.Context) (doctor.Sandbox, error) {
+	b, err := p.open(ctx)
+	if err != nil {
+		return doctor.Sandbox{}, err
+	}
+	st := b.Sandbox(ctx)
+	state := doctor.Sandbox{Level: st.Level, Words: b.SandboxLine(ctx), Reason: st.Reason, Fix: st.Fix}
+	level := sandbox.Level(st.Level)
+	if level != sandbox.Full && level != sandbox.Reduced {
+		return state, nil
+	}
+	dirs, err := p.Dirs()
+	if err != nil {
+		return state, err
+	}
+	private := []string{dirs.Config, dirs.Runtime, filepath.Join(dirs.Home, ".openhands")}
+	attempts, err := escape.Run(ctx, level, boxes.User{Home: dirs.Home, State: dirs.State, Environ: p.Environ(), Private: private})
+	state.TestError = err
+	for _, a := range attempts {
+		if a.Refused {
+			state.Refused = append(state.Refused, a.Name)
+		} else {
+			state.Escaped = append(state.Escaped, a.Name)
+		}
+	}
+	list, err := grants.Open(grants.Config{State: dirs.State, Home: dirs.Home, Private: private, Now: p.Now}).List()
+	state.GrantsError = err
+	for _, g := range list {
+		state.Grants = append(state.Grants, g.Created)
+	}
+	return state, nil
+}
