@@ -13,12 +13,16 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
 )
+
+// Supported says that the attempts can be made on this system: they need /proc.
+const Supported = runtime.GOOS == "linux"
 
 // Name is the name under which ohgw makes the attempts.
 const Name = "ohgw-escape"
