@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/internal/testkit/boxtest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
 func TestShellOfAOneShotEndsWithIt(t *testing.T) {
 	t.Parallel()
+	boxtest.Outside(t, "processes have other numbers inside")
 	w := newWorld(t, realTools)
 	w.llm.Reply(terminal("echo $$ > pid"), llmtest.Finish("ok"))
 	c, err := w.backend.Open(w.ctx(), agentapi.OpenRequest{ID: w.id, New: true, Once: true, Profile: "main", Workspace: w.workspace})

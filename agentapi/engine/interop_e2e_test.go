@@ -16,6 +16,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/testkit/boxtest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 	"github.com/ohgw/ohgw/internal/testkit/sdktest"
 )
@@ -130,7 +131,7 @@ func TestPythonContinuesWhatTheEngineWrote(t *testing.T) {
 	}
 }
 
-// scenarioDirs plays all scenarios in a process of their own, moves their
+// scenarioDirs plays all scenarios in a process of their own, in sandboxes, moves their
 // conversations into root and gives the names of the tests by directory. Each
 // scenario has to leave one.
 func scenarioDirs(t *testing.T, root string) map[string]string {
@@ -146,7 +147,7 @@ func scenarioDirs(t *testing.T, root string) map[string]string {
 	}
 	kept := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), self, "-test.run", scenarios, "-test.timeout", "2m")
-	cmd.Env = append(os.Environ(), keepVariable+"="+kept)
+	cmd.Env = append(os.Environ(), keepVariable+"="+kept, boxtest.Variable+"=full")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("the scenarios: %v\n%s", err, out)
 	}

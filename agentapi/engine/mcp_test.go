@@ -21,6 +21,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/toolset"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/internal/testkit/boxtest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
@@ -173,6 +174,7 @@ func started(t *testing.T, heard string) []string {
 
 func TestMCPServerIsStartedWhenItIsNeededAndShared(t *testing.T) {
 	t.Parallel()
+	boxtest.Outside(t, "each box has servers of its own")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

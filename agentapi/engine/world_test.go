@@ -21,6 +21,9 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/toolset"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/sandbox/manager"
+	"github.com/ohgw/ohgw/internal/testkit/boxtest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
@@ -81,6 +84,12 @@ func newWorld(t *testing.T, change ...func(*engine.Config)) *world {
 	w.cfg = enginetest.Config(t, w.llm.URL, w.profiles)
 	for _, f := range change {
 		f(&w.cfg)
+	}
+	if boxtest.Wanted() && w.cfg.Boxes == nil {
+		boxes := boxtest.New(t, filepath.Dir(w.workspace)) // tests leave their notes beside it
+		w.cfg.Boxes = func(ctx context.Context, e engine.BoxEnv) (sandbox.Box, error) {
+			return boxes.Box(ctx, manager.Env(e))
+		}
 	}
 	w.start()
 	t.Cleanup(func() {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/tool/terminal"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/testkit/boxtest"
 )
 
 func TestParamsThatCannotBeMetAreRefused(t *testing.T) {
@@ -53,6 +54,7 @@ func TestAMachineWithoutBashIsSaid(t *testing.T) {
 
 func TestAWorkspaceThatVanishedIsSaid(t *testing.T) {
 	t.Parallel()
+	boxtest.Outside(t, "there is no box for it")
 	dir := filepath.Join(t.TempDir(), "gone")
 	term := open(t, func(cfg *terminal.Config) { cfg.Dir = dir })
 	got := sh(t, term, "echo hi")

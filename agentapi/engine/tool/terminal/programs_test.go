@@ -21,6 +21,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/terminal"
+	"github.com/ohgw/ohgw/internal/testkit/boxtest"
 )
 
 // quick returns after a short silence.
@@ -262,6 +263,7 @@ func TestExitEndsTheShellAndTheNextCommandSaysSo(t *testing.T) {
 
 func TestAShellThatDiedBetweenTheCallsIsReplaced(t *testing.T) {
 	t.Parallel()
+	boxtest.Outside(t, "processes have other numbers inside")
 	term := open(t, nil)
 	pid, err := strconv.Atoi(sh(t, term, "echo $$").Text)
 	if err != nil {
@@ -401,6 +403,7 @@ func TestBackgroundJobsDoNotHoldACallUp(t *testing.T) {
 
 func TestCloseEndsWhatTheShellStarted(t *testing.T) {
 	t.Parallel()
+	boxtest.Outside(t, "processes have other numbers inside")
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems do not tell the environment of processes")
 	}
@@ -437,6 +440,7 @@ func TestCloseEndsWhatTheShellStarted(t *testing.T) {
 // A killed ohgw ends nothing. The next one does, when the conversation goes on.
 func TestWhatAKilledShellLeftBehindEndsWithTheNextOne(t *testing.T) {
 	t.Parallel()
+	boxtest.Outside(t, "nothing that a shell has started outlives its box")
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems do not tell the environment of processes")
 	}
@@ -640,6 +644,7 @@ func TestResizeReachesThePrograms(t *testing.T) {
 
 func TestTheEnvironmentIsClean(t *testing.T) {
 	t.Parallel()
+	boxtest.Outside(t, "the box chooses the variables")
 	term := open(t, func(cfg *terminal.Config) {
 		cfg.ID = "conversation-1"
 		cfg.Environ = []string{

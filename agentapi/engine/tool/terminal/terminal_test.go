@@ -12,6 +12,9 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/terminal"
 	"github.com/ohgw/ohgw/internal/closed"
+	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/sandbox/manager"
+	"github.com/ohgw/ohgw/internal/testkit/boxtest"
 )
 
 func TestMain(m *testing.M) {
@@ -26,6 +29,14 @@ func open(t testing.TB, change func(*terminal.Config)) *terminal.Terminal {
 	cfg.Params.NoChangeTimeout = &quiet
 	if change != nil {
 		change(&cfg)
+	}
+	if boxtest.Wanted() && cfg.Box == nil {
+		box, err := boxtest.New(t).Box(t.Context(), manager.Env{Workspace: cfg.Dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = box.Close() })
+		cfg.Box, cfg.Environ = box, sandbox.EnvironOf(box, cfg.Environ)
 	}
 	term, err := terminal.New(cfg)
 	if err != nil {
