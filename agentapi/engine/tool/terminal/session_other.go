@@ -30,6 +30,7 @@ func (*session) written() int64                              { return 0 }
 func (*session) takeOutput(string) *output                   { return &output{} }
 func (*session) state() prompt                               { return prompt{} }
 func (*session) drain()                                      {}
+func (*session) waitFor(context.Context, uint64) error       { return nil }
 func (*session) exitCode() int                               { return running }
 func (*session) resize(uint16, uint16) error                 { return nil }
 func (*session) interrupt(uint64)                            {}
