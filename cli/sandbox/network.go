@@ -11,6 +11,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
+	"github.com/ohgw/ohgw/internal/sandbox/manager"
 	"github.com/ohgw/ohgw/internal/sandbox/netgate"
 	"github.com/ohgw/ohgw/internal/sandbox/netpolicy"
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
@@ -68,7 +69,7 @@ func newNetwork(ctx context.Context, o *runOptions, reserved []uint16, granted [
 	}
 	asker := presets.New(presets.Config{Getenv: o.Getenv, Home: dirs.Home, Dir: dirs.State})
 	defer asker.Close()
-	n := &network{env: proxied}
+	n := &network{env: manager.Proxied()}
 	expand := func(ctx context.Context, preset string) ([]netpolicy.Entry, error) {
 		found, err := presets.Workspace{Asker: asker, Dirs: []string{p.Workspace}}.Ask(ctx, preset)
 		n.env = append(slices.Clip(n.env), found.Env...)
@@ -81,28 +82,8 @@ func newNetwork(ctx context.Context, o *runOptions, reserved []uint16, granted [
 	if err != nil {
 		return nil, fault.NewUsage("--network: "+err.Error(), "see ohgw sandbox run --help")
 	}
-	p.Network, p.Ports = true, morePorts(n.policy)
+	p.Network, p.Ports = true, manager.Ports(n.policy)
 	return n, nil
-}
-
-// morePorts are the ports of the list that the sandbox takes connections at, beside
-// the usual ones. Those of its own services, and those beyond the limit, are reached
-// through the proxy only.
-func morePorts(p *netpolicy.Policy) []int {
-	var ports []int
-	for _, port := range p.Ports() {
-		if !slices.Contains([]uint16{22, 53, 80, 443, 3128}, port) && len(ports) < policy.MaxPorts {
-			ports = append(ports, int(port))
-		}
-	}
-	return ports
-}
-
-// proxied makes programs use the proxy where they can: its refusals have a reason.
-// Programs that do not know these variables are connected by name.
-var proxied = []string{
-	"HTTP_PROXY=http://127.0.0.1:3128", "http_proxy=http://127.0.0.1:3128", "HTTPS_PROXY=http://127.0.0.1:3128",
-	"https_proxy=http://127.0.0.1:3128", "NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1",
 }
 
 // serve answers on the sockets of a sandbox.

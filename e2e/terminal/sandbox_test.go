@@ -30,7 +30,7 @@ func TestARefusalOfTheSandboxIsSeen(t *testing.T) {
 		llmtest.Text("It cannot be reached."))
 	s := p.chat(size{90, 34}, "")
 	if shown := s.sees("ready"); strings.Contains(shown, "sandbox off") {
-		t.Skip("the agents of this ohgw run outside of a sandbox")
+		t.Fatal("the agents of this ohgw run outside of a sandbox")
 	}
 	s.asks("fetch it")
 	s.sees("⊘ sandbox refused refused.example:443 · a: allow", "It cannot be reached.", "ready", "ohgw sandbox allow net refused.example")

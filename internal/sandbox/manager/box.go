@@ -115,7 +115,7 @@ func (b *box) Environ(environ []string) []string {
 			env = append(env, entry)
 		}
 	}
-	return append(env, b.m.socketVariables(environ, b.settings.Sockets)...)
+	return append(env, b.m.socketVariables(environ, append(grants.Targets(b.granted(), sandbox.Socket), b.settings.Sockets...))...)
 }
 
 // Start starts a program.

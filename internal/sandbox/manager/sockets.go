@@ -15,7 +15,7 @@ func (m *Manager) sockets(names []string) []string {
 	var found []string
 	for _, name := range names {
 		at := m.socket(name)
-		if real, err := filepath.EvalSymlinks(at); err == nil {
+		if real, err := filepath.EvalSymlinks(at); err == nil && filepath.IsAbs(real) { // "" would be the current directory
 			found = append(found, real)
 		}
 	}
