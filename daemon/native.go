@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ohgw/ohgw/daemon/native/socket"
 	"github.com/ohgw/ohgw/daemon/native/through"
 )
 
@@ -65,18 +66,18 @@ func (d *Daemon) native(x *exchange, r *http.Request) {
 		through.WriteError(x, http.StatusServiceUnavailable, "ohgw is shutting down; try again in a moment.")
 		return
 	}
-	socket := strings.HasPrefix(r.URL.Path, "/sockets/")
+	isSocket := strings.HasPrefix(r.URL.Path, "/sockets/")
 	keys := presented(r)
-	if key := through.KeyOf(r); socket && key != "" {
+	if key := socket.KeyOf(r); isSocket && key != "" {
 		keys = []string{key} // the query wins, as with an agent-server
 	}
-	if socket && len(keys) == 0 && !d.cfg.NoAuth {
+	if isSocket && len(keys) == 0 && !d.cfg.NoAuth {
 		d.socket(x, r, false)
 		return
 	}
 	client, status, text := d.identifyNative(keys)
 	if status != 0 {
-		if socket { // as an agent-server answers
+		if isSocket { // as an agent-server answers
 			status = http.StatusForbidden
 		}
 		x.failure = errors.New(text)
@@ -84,7 +85,7 @@ func (d *Daemon) native(x *exchange, r *http.Request) {
 		return
 	}
 	x.client = client
-	if socket {
+	if isSocket {
 		d.socket(x, r, true)
 		return
 	}

@@ -148,10 +148,6 @@ func stay(ctx context.Context, o *options, s *config.Settings, dirs paths.Set) (
 		return err
 	}
 	defer func() { err = errors.Join(err, g.Close()) }()
-	if s.Native && g.Backend.Native == nil {
-		return fault.NewUsage("--native needs an agent-server: the embedded agent does not serve OpenHands' own API",
-			"name a running agent-server with --agent-server URL, or remove native ("+s.Origin("native").String()+")")
-	}
 	warnRoot(ctx, o, g.Backend)
 	info := instance.Info{URL: serving.BaseURL(ln.Addr()), PID: o.PID, Version: buildinfo.Get().Version, Started: o.Now().Truncate(time.Second), Log: logPlace(o, dirs)}
 	if err := claim.Publish(info); err != nil {

@@ -113,7 +113,7 @@ var rules = []rule{
 	},
 	{
 		why: "sockets belong to the backend that has them, to its fake, and to who passes its API on",
-		not: []string{"agentapi/agentserver", "agentapi/backendtest", "daemon/native/through"}, deny: []string{"github.com/coder/websocket"},
+		not: []string{"agentapi/agentserver", "agentapi/backendtest", "daemon/native/through", "daemon/native/socket", "daemon/native/live", "daemon/native/shell"}, deny: []string{"github.com/coder/websocket"},
 	},
 	{
 		why:  "what is for tests stays in tests, and in packages named for them",

@@ -2,41 +2,24 @@ package through
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/ohgw/ohgw/daemon/native/socket"
 )
 
 const (
-	// keyParameter is the query that carries a key: the oldest of the three forms.
-	keyParameter = "session_api_key"
-
-	// authTimeout is how long a client may take to send its key, as with an
-	// agent-server.
-	authTimeout = 10 * time.Second
 	// dialTimeout bounds the opening of the socket to the agent-server.
 	dialTimeout = 10 * time.Second
-	// writeTimeout is how long one frame may take to reach its reader.
-	writeTimeout = 30 * time.Second
-	// maxAuth bounds the frame with a key, in bytes.
-	maxAuth = 8 << 10
-	// maxUp and maxDown bound a frame of a client and one of the agent-server, whose
-	// full state has the agent with all its skills.
-	maxUp, maxDown = 16 << 20, 256 << 20
-
-	// The close codes of an agent-server.
-	closeUnauthorized websocket.StatusCode = 4001
-	closeRestart      websocket.StatusCode = 1012
+	// maxDown bounds a frame of the agent-server, whose full state has the agent with
+	// all its skills.
+	maxDown = 256 << 20
 )
-
-// KeyOf is the key in the query of a socket; empty if it has none.
-func KeyOf(r *http.Request) string { return r.URL.Query().Get(keyParameter) }
 
 // Socket passes on a WebSocket. let reports whether a key lets its client in; where
 // admitted, the request had one already, and a frame with a key is passed over.
@@ -52,7 +35,7 @@ func (h *Handler) Socket(w http.ResponseWriter, r *http.Request, admitted bool, 
 			h.refuse(w, status, err)
 			return
 		}
-		client, err := accept(w, r)
+		client, err := socket.Accept(w, r)
 		if err != nil {
 			_ = server.CloseNow()
 			return
@@ -61,12 +44,11 @@ func (h *Handler) Socket(w http.ResponseWriter, r *http.Request, admitted bool, 
 		h.join(r.Context(), client, server)
 		return
 	}
-	client, err := accept(w, r)
+	client, err := socket.Accept(w, r)
 	if err != nil {
 		return // Accept has answered
 	}
-	if !introduced(ctx, client, let) {
-		_ = client.Close(closeUnauthorized, "Authentication failed")
+	if !socket.Introduced(ctx, client, let) {
 		return
 	}
 	server, _, err := h.dial(ctx, r)
@@ -77,40 +59,6 @@ func (h *Handler) Socket(w http.ResponseWriter, r *http.Request, admitted bool, 
 	}
 	ends()
 	h.join(r.Context(), client, server)
-}
-
-// accept takes the socket of a client. Its origin was checked with the request.
-func accept(w http.ResponseWriter, r *http.Request) (*websocket.Conn, error) {
-	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
-	if err != nil {
-		return nil, fmt.Errorf("accept socket: %w", err)
-	}
-	conn.SetReadLimit(maxUp)
-	return conn, nil
-}
-
-// introduced reads the first frame, which must be a key that lets its client in.
-func introduced(ctx context.Context, client *websocket.Conn, let func(key string) bool) bool {
-	ctx, cancel := context.WithTimeout(ctx, authTimeout)
-	defer cancel()
-	_, frame, err := client.Read(ctx)
-	if err != nil || len(frame) > maxAuth {
-		return false
-	}
-	key, ok := authFrame(frame)
-	return ok && let(key)
-}
-
-// authFrame reads {"type":"auth","session_api_key":"…"}.
-func authFrame(frame []byte) (key string, ok bool) {
-	var auth struct {
-		Type string `json:"type"`
-		Key  string `json:"session_api_key"`
-	}
-	if json.Unmarshal(frame, &auth) != nil || auth.Type != "auth" {
-		return "", false
-	}
-	return auth.Key, true
 }
 
 // dial opens the socket of the agent-server. The status is that of a refusal.
@@ -164,7 +112,7 @@ func (h *Handler) join(ctx context.Context, client, server *websocket.Conn) {
 	told := make(chan struct{})
 	running := context.AfterFunc(h.life, func() {
 		defer close(told)
-		_ = client.Close(closeRestart, "ohgw is shutting down")
+		_ = client.Close(socket.Restart, "ohgw is shutting down")
 		_ = server.CloseNow()
 	})
 	end := carry(ctx, client, server, nil)
@@ -179,7 +127,7 @@ func (h *Handler) join(ctx context.Context, client, server *websocket.Conn) {
 // isAuth reports whether a frame of a client that was let in has its key: it must not
 // get further.
 func isAuth(frame []byte) bool {
-	_, ok := authFrame(frame)
+	_, ok := socket.AuthFrame(frame)
 	return ok
 }
 
@@ -200,7 +148,7 @@ func carry(ctx context.Context, to, from *websocket.Conn, skip func(frame []byte
 }
 
 func write(ctx context.Context, to *websocket.Conn, kind websocket.MessageType, frame []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, socket.WriteTimeout)
 	defer cancel()
 	return to.Write(ctx, kind, frame)
 }
@@ -214,5 +162,5 @@ func endOf(err error) websocket.CloseError {
 		}
 		return c
 	}
-	return websocket.CloseError{Code: closeRestart, Reason: "The agent-server closed the connection"}
+	return websocket.CloseError{Code: socket.Restart, Reason: "The agent-server closed the connection"}
 }

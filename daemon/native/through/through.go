@@ -16,6 +16,8 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"strings"
+
+	"github.com/ohgw/ohgw/daemon/native/socket"
 )
 
 // keyHeader carries the key of an agent-server.
@@ -111,7 +113,7 @@ func (h *Handler) sign(header http.Header) {
 
 // withoutKey is a query without the key of a client, and otherwise as it was sent.
 func withoutKey(query url.Values) string {
-	query.Del(keyParameter)
+	query.Del(socket.KeyParameter)
 	return query.Encode()
 }
 

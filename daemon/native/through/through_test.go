@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/ohgw/ohgw/daemon/native/socket"
 	"github.com/ohgw/ohgw/daemon/native/through"
 )
 
@@ -47,7 +48,7 @@ func gateway(t *testing.T, base *url.URL) (string, *through.Handler) {
 			h.ServeHTTP(w, r)
 			return
 		}
-		key := through.KeyOf(r)
+		key := socket.KeyOf(r)
 		h.Socket(w, r, key == clientKey, func(key string) bool { return key == clientKey })
 	}))
 	t.Cleanup(func() {

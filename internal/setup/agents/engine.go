@@ -12,6 +12,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/toolset"
+	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/internal/buildinfo"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -77,8 +78,12 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		Holder: leaseHolder(env, host),
 		Now:    env.Now, Log: log,
 	})
+	var api daemon.Native
+	if s.Native {
+		api = nativeAPI(env, backend.Control(), log)
+	}
 	return Backend{
-		Backend: backend, Programs: conversations, Why: why, Status: backend.Status(context.Background()),
+		Backend: backend, Native: api, Programs: conversations, Why: why, Status: backend.Status(context.Background()),
 		Complete: (&directLLM{base: base, load: profiles.llm}).complete, boxes: boxes, sandboxBy: switchedOff(s),
 	}, nil
 }

@@ -1,0 +1,211 @@
+// Package control is what OpenHands' own programs may ask of an agent that runs in
+// this process, beside what agentapi has for every backend: the conversations as
+// they are stored, and each switch of their runs.
+//
+// Objects of OpenHands that only pass through (an agent, a policy, an event) are
+// JSON here, in the form of the agent-server. Secrets in them are in the clear on
+// the way in; nothing that comes out has one. Failures are [agentapi.Error]s.
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// Engine keeps conversations. Its methods may be called at the same time. An unknown
+// id is agentapi.ErrConversationNotFound.
+type Engine interface {
+	// Start makes a conversation; it runs nothing. If there is one with that id
+	// already, created is false and nothing has changed. What cannot be understood
+	// is agentapi.ErrRefused, an unknown profile agentapi.ErrProfileNotFound.
+	Start(ctx context.Context, s Start) (c Conversation, created bool, err error)
+	// Open continues a conversation.
+	Open(ctx context.Context, id string) (Conversation, error)
+	// Record is a conversation as it is now, without opening it.
+	Record(ctx context.Context, id string) (Record, error)
+	// List is a page of the conversations, and Count their number.
+	List(ctx context.Context, q ListQuery) (ListPage, error)
+	Count(ctx context.Context, status event.Status) (int, error)
+	// Change sets what people say about a conversation, without opening it.
+	Change(ctx context.Context, id string, ch Change) error
+	// Remove deletes a conversation, interrupting its run; the workspace stays.
+	Remove(ctx context.Context, id string) error
+
+	// Search is a page of the log, CountEvents the number of events that a filter
+	// lets through, and Event one of them; none of them opens the conversation. An
+	// event that is not in the log is ErrNoEvent.
+	Search(ctx context.Context, id string, q EventQuery) (EventPage, error)
+	CountEvents(ctx context.Context, id string, f EventFilter) (int, error)
+	Event(ctx context.Context, id, eventID string) (json.RawMessage, error)
+	// Log is the directory of a conversation.
+	Log(id string) (dir string, err error)
+}
+
+// ErrNoEvent says that the log has no event with that id.
+var ErrNoEvent = errors.New("no such event")
+
+// ErrTaken says that the id of a fork belongs to a conversation already.
+var ErrTaken = errors.New("the conversation exists already")
+
+// Conversation is a handle on an open conversation.
+type Conversation interface {
+	agentapi.Conversation
+
+	// Record is the conversation as it is now.
+	Record(ctx context.Context) (Record, error)
+	// Append takes a message into the log. With run, a run follows; if one goes on,
+	// that one answers. What waits for confirmation is accepted then.
+	Append(ctx context.Context, m Message, run bool) error
+	// Run starts a run: agentapi.ErrBusy while one goes on. It accepts what waits
+	// for confirmation, and does nothing where the agent has finished.
+	Run(ctx context.Context) error
+	// Pause ends the run after the step in flight.
+	Pause(ctx context.Context) error
+	// SetPolicy and SetAnalyzer replace the confirmation policy and the security
+	// analyzer; a nil analyzer: nobody rates.
+	SetPolicy(ctx context.Context, policy json.RawMessage) error
+	SetAnalyzer(ctx context.Context, analyzer json.RawMessage) error
+	// AddSecrets adds or replaces secrets; a source each, by name.
+	AddSecrets(ctx context.Context, sources map[string]json.RawMessage) error
+	// SwitchLLM makes the following calls go to another model, an LLM object with
+	// its keys in the clear. One with a usage id that the conversation knows is
+	// passed over, as OpenHands does.
+	SwitchLLM(ctx context.Context, llm json.RawMessage) error
+	// Ask asks the model a question about the conversation, which leaves no event.
+	Ask(ctx context.Context, question string) (answer string, err error)
+	// Navigate makes the event with an id the one that the next one is appended to;
+	// "" is the beginning. An unknown one is ErrNoEvent, agentapi.ErrBusy while a
+	// run goes on.
+	Navigate(ctx context.Context, eventID string) error
+	// Copy makes a new conversation that knows the log of this one; see
+	// agentapi.Conversation.Fork. An id that is taken is ErrTaken, an unknown event
+	// ErrNoEvent.
+	Copy(ctx context.Context, f Fork) (Conversation, error)
+	// StartGoal runs the agent until a judge, a call of its model, says that the
+	// objective is reached, or as often as allowed. StopGoal ends that after the step
+	// in flight, ResumeGoal goes on. ErrNoGoal where there is none, agentapi.ErrBusy
+	// while one goes on.
+	StartGoal(ctx context.Context, objective string, iterations int) error
+	StopGoal(ctx context.Context) error
+	ResumeGoal(ctx context.Context) error
+}
+
+// ErrNoGoal says that a conversation has no goal that could be stopped or resumed.
+var ErrNoGoal = errors.New("no goal")
+
+// Start is what a conversation begins with: the request of an agent-server's
+// POST /api/conversations, its agent found.
+type Start struct {
+	ID string // a UUID in lower case with dashes; "" lets the engine choose
+	// One of these three says who answers. Agent is an agent of OpenHands; Settings
+	// are agent_settings, of which the engine makes one; Profile names an LLM
+	// profile, which takes the model's place in Settings, or in those of the user
+	// where Settings is nil.
+	Agent    json.RawMessage
+	Settings json.RawMessage
+	Profile  string
+	// Suffix is appended to the agent's system message suffix.
+	Suffix string
+
+	Workspace string // absolute
+	// Policy and Analyzer are objects of OpenHands; nil: NeverConfirm, and none.
+	Policy, Analyzer json.RawMessage
+	MaxIterations    int // 0: OpenHands' 500
+	// NoStuck switches the detection of repetitions off.
+	NoStuck bool
+	Secrets map[string]json.RawMessage // a source each, by name
+	Tags    map[string]string
+	Parent  string // the conversation that this one is a part of
+	// Title has a model find a title after the first message.
+	Title bool
+	// Request is the request as it came, without secrets, to be kept in meta.json
+	// with what is not named here.
+	Request json.RawMessage
+}
+
+// Record is a conversation as it is stored, without secrets.
+type Record struct {
+	ID string
+	// State is the object of base_state.json, and Meta that of meta.json. What
+	// would be a secret in them is "**********".
+	State, Meta      json.RawMessage
+	Title            string
+	Created, Updated time.Time
+	Status           event.Status
+}
+
+// Orders of lists.
+const (
+	ByCreated     = "CREATED_AT"
+	ByUpdated     = "UPDATED_AT"
+	ByCreatedDesc = "CREATED_AT_DESC" // the default
+	ByUpdatedDesc = "UPDATED_AT_DESC"
+)
+
+// ListQuery selects a page of conversations.
+type ListQuery struct {
+	// From is the id that the page begins with; "" is the first. An unknown one is
+	// the first, too, as with an agent-server.
+	From   string
+	Limit  int
+	Status event.Status // "" is every one
+	Order  string       // one of the orders of lists; "" is ByCreatedDesc
+}
+
+// ListPage is a part of the list of conversations.
+type ListPage struct {
+	Records []Record
+	Next    string // the id that the next page begins with; "" at the end
+}
+
+// Change is what people say about a conversation; nil leaves it as it is.
+type Change struct {
+	Title *string
+	Tags  map[string]string // in the place of all that there are, but ohgw's own
+}
+
+// EventFilter lets events through. A zero field lets all through.
+type EventFilter struct {
+	Kind   string // a class name such as MessageEvent, with or without its module
+	Source string // agent, user, environment or hook
+	Body   string // a part of a message's text, in any case
+	// From and Before bound the timestamps, which are local time without a zone: the
+	// first is let through, the second is not.
+	From, Before string
+}
+
+// EventQuery selects a page of a log.
+type EventQuery struct {
+	EventFilter
+
+	Page   string // the id of the event that the page begins with; "" is the first
+	Limit  int    // 1 to agentapi.MaxEvents
+	Newest bool   // from the end of the log towards its beginning
+}
+
+// EventPage is a part of a log: the events as they are stored.
+type EventPage struct {
+	Events []json.RawMessage
+	Next   string // the id of the event that the next page begins with; "" at the end
+}
+
+// Message is a message of the user.
+type Message struct {
+	Content []event.Content
+	Sender  string
+}
+
+// Fork says what a new conversation takes along.
+type Fork struct {
+	ID    string // "" lets the engine choose
+	Title string
+	Tags  map[string]string // nil: those of the source
+	From  string            // the last event; "" is the whole log
+	// KeepMetrics takes the statistics along.
+	KeepMetrics bool
+}

@@ -1,0 +1,67 @@
+// Package probes serves the paths by which programs find out that an agent-server is
+// there and what it can do.
+package probes
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/ohgw/ohgw/daemon/native/wire"
+)
+
+// Version is that of the agent-server whose API is served. Clients choose by it what
+// they ask for.
+const Version = "1.43.1"
+
+// Config is what the routes need.
+type Config struct {
+	Now   func() time.Time
+	Tools []string // the names of the agent's tools
+}
+
+// Routes are the probes.
+func Routes(cfg Config) []wire.Route {
+	p := &probes{Config: cfg, started: cfg.Now()}
+	return []wire.Route{
+		{Method: http.MethodGet, Path: "/alive", Summary: "Whether the server lives", Handle: say("status", "ok")},
+		{Method: http.MethodGet, Path: "/ready", Summary: "Whether the server is ready", Handle: say("status", "ready")},
+		{Method: http.MethodGet, Path: "/server_info", Summary: "Versions and tools", Handle: p.info},
+		{Method: http.MethodGet, Path: "/api/tools/", Summary: "Names of the tools", Handle: p.tools},
+	}
+}
+
+type probes struct {
+	Config
+
+	started time.Time
+}
+
+func say(name, value string) wire.Handler {
+	return func(w http.ResponseWriter, _ *http.Request) error {
+		wire.WriteJSON(w, http.StatusOK, map[string]string{name: value})
+		return nil
+	}
+}
+
+func (p *probes) info(w http.ResponseWriter, _ *http.Request) error {
+	wire.WriteJSON(w, http.StatusOK, map[string]any{
+		"uptime": int(p.Now().Sub(p.started).Seconds()), "idle_time": 0, "title": "OpenHands Agent Server",
+		"version": Version, "sdk_version": Version, "tools_version": Version, "workspace_version": Version,
+		"build_git_sha": "unknown", "build_git_ref": "unknown", "python_version": "",
+		"usable_tools": p.list(), "runtime_idle_timeout_seconds": nil, "capabilities": []string{},
+		"max_foreground_terminal_timeout_seconds": nil, "docs": "/docs", "redoc": "/redoc",
+	})
+	return nil
+}
+
+func (p *probes) tools(w http.ResponseWriter, _ *http.Request) error {
+	wire.WriteJSON(w, http.StatusOK, p.list())
+	return nil
+}
+
+func (p *probes) list() []string {
+	if p.Tools == nil {
+		return []string{}
+	}
+	return p.Tools
+}

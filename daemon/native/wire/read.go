@@ -1,0 +1,112 @@
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// maxBody bounds a JSON body, in bytes: images come inside of messages.
+const maxBody = 64 << 20
+
+// Success is the answer of most changes.
+func Success() map[string]bool { return map[string]bool{"success": true} }
+
+// ReadBody decodes a JSON body into v. An empty body is a 422 unless optional.
+func ReadBody(r *http.Request, v any, optional bool) error {
+	data, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
+	if err != nil {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			return Refuse(http.StatusRequestEntityTooLarge, "The body has more than %d MiB.", maxBody>>20)
+		}
+		return &Error{Status: http.StatusBadRequest, Detail: "There was an error parsing the body", Err: err}
+	}
+	if len(strings.TrimSpace(string(data))) == 0 {
+		if optional {
+			return nil
+		}
+		return Unprocessable(Invalid{Type: "missing", Loc: []any{"body"}, Msg: "Field required"})
+	}
+	return Decode(data, v, "body")
+}
+
+// Decode decodes JSON that stands at a place of the request.
+func Decode(data []byte, v any, loc ...any) error {
+	err := json.Unmarshal(data, v)
+	if err == nil {
+		return nil
+	}
+	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		for name := range strings.SplitSeq(t.Field, ".") {
+			if name != "" {
+				loc = append(loc, name)
+			}
+		}
+		return Unprocessable(Invalid{Type: pydanticType(t), Loc: loc, Msg: "Input should be a valid " + noun(t), Input: nil})
+	}
+	if s, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return Unprocessable(Invalid{Type: "json_invalid", Loc: append(loc, s.Offset), Msg: "JSON decode error", Input: map[string]any{}})
+	}
+	return err // one of ours, of an UnmarshalJSON
+}
+
+func noun(t *json.UnmarshalTypeError) string {
+	switch t.Type.Kind().String() {
+	case "string":
+		return "string"
+	case "bool":
+		return "boolean"
+	case "int", "int64", "uint", "uint64":
+		return "integer"
+	case "float64":
+		return "number"
+	case "slice":
+		return "list"
+	}
+	return "dictionary"
+}
+
+func pydanticType(t *json.UnmarshalTypeError) string {
+	return map[string]string{
+		"string": "string_type", "boolean": "bool_type", "integer": "int_type", "number": "float_type",
+		"list": "list_type", "dictionary": "model_attributes_type",
+	}[noun(t)]
+}
+
+// ConversationID is the id of a conversation in the path, in its dashed form.
+func ConversationID(r *http.Request) (string, error) {
+	return ParseID(r.PathValue("id"), "path", "conversation_id")
+}
+
+// ParseID reads a UUID with or without dashes.
+func ParseID(s string, loc ...any) (string, error) {
+	id, err := uuid.Parse(s)
+	if err != nil {
+		return "", Unprocessable(Invalid{Type: "uuid_parsing", Loc: loc, Msg: "Input should be a valid UUID", Input: s})
+	}
+	return id, nil
+}
+
+// Int reads a number of the query between two bounds; it is missing where the query
+// does not have it.
+func Int(r *http.Request, name string, missing, low, high int) (int, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return missing, nil
+	}
+	n, err := strconv.Atoi(text)
+	switch {
+	case err != nil:
+		return 0, Unprocessable(Invalid{Type: "int_parsing", Loc: []any{"query", name}, Msg: "Input should be a valid integer, unable to parse string as an integer", Input: text})
+	case n < low:
+		return 0, Unprocessable(Invalid{Type: "greater_than_equal", Loc: []any{"query", name}, Msg: "Input should be greater than or equal to " + strconv.Itoa(low), Input: text})
+	case n > high:
+		return 0, Unprocessable(Invalid{Type: "less_than_equal", Loc: []any{"query", name}, Msg: "Input should be less than or equal to " + strconv.Itoa(high), Input: text})
+	}
+	return n, nil
+}
