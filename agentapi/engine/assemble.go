@@ -54,7 +54,7 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 		Tools: func(ctx context.Context, host conversation.Host) ([]tool.Tool, error) {
 			tools, err := b.tools(ctx, ToolEnv{
 				Secrets: secrets, HadShell: hadShell,
-				Conversation: s.ID, Dir: dir.Path(), Workspace: s.Workspace.WorkingDir,
+				Conversation: s.ID, Dir: dir.Path(), Workspace: s.Workspace.WorkingDir, Profile: onlyProfile(s),
 				Agent: s.Agent, Servers: servers, Host: host, Profiles: b.profileNames, Log: b.cfg.Log,
 				Watch: func(status func() []agentapi.MCPServer) { e.servers.Store(&status) },
 			}, words.Skills())

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -66,13 +67,38 @@ func TestAConversationHasOneBoxAndClosesIt(t *testing.T) {
 	if len(boxes) != 1 || len(boxes[0].programs) != 1 || !strings.Contains(boxes[0].programs[0], "bash") {
 		t.Fatalf("%d boxes: %+v", len(boxes), boxes)
 	}
-	want := engine.BoxEnv{Conversation: w.id, Dir: w.dir(), Workspace: w.workspace}
+	want := engine.BoxEnv{Conversation: w.id, Dir: w.dir(), Workspace: w.workspace, Profile: "main"}
 	if diff := cmp.Diff(want, asked[0], cmpopts.IgnoreFields(engine.BoxEnv{}, "Blocked")); diff != "" {
 		t.Errorf("made for something else (-want +got):\n%s", diff)
 	}
 	w.close()
 	if boxes[0].closed != 1 {
 		t.Errorf("closed %d times", boxes[0].closed)
+	}
+}
+
+// A box is told of a profile only where no other one has chosen the agent's actions.
+func TestABoxKnowsTheOnlyProfile(t *testing.T) {
+	t.Parallel()
+	var boxes []*watched
+	var asked []engine.BoxEnv
+	w := newWorld(t, realTools, boxed(&boxes, &asked))
+	w.llm.Reply(llmtest.Finish("one"), llmtest.Finish("two"), llmtest.Finish("three"))
+	w.say("go")
+	for _, profile := range []string{"other", "main"} {
+		if err := w.open().Switch(w.ctx(), profile); err != nil {
+			t.Fatal(err)
+		}
+		w.close()
+		w.start()
+		w.say("again")
+	}
+	var got []string
+	for _, e := range asked {
+		got = append(got, e.Profile)
+	}
+	if want := []string{"main", "", ""}; !slices.Equal(got, want) {
+		t.Errorf("the only profile was %q, want %q", got, want)
 	}
 }
 

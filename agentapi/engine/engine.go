@@ -133,6 +133,7 @@ type BoxEnv struct {
 	Conversation string // its id
 	Dir          string // its directory, absolute: not for its programs, but for observations in it
 	Workspace    string // absolute
+	Profile      string // the only one that the agent has had; "" if it had others, or if that is not known
 	// Blocked is told what the box refuses, as soon as that happens. It does not wait.
 	// It may be nil.
 	Blocked func(sandbox.Block)
@@ -144,6 +145,7 @@ type ToolEnv struct {
 	Conversation string      // its id
 	Dir          string      // its directory, for outputs that are too long
 	Workspace    string
+	Profile      string          // as in [BoxEnv]
 	Agent        json.RawMessage // as stored: which tools
 	Servers      json.RawMessage // MCP servers as in mcp_config, secrets in the clear; nil: none
 	Host         conversation.Host

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/uuid"
@@ -34,6 +35,15 @@ func (b *Backend) Allow(ctx context.Context, id string, g agentapi.Grant) error 
 			Msg: "The conversation does not run in a sandbox, so there is nothing to allow.",
 		}
 	}
-	e := BoxEnv{Conversation: id, Dir: store.Path(b.cfg.Dir, id), Workspace: state.Workspace.WorkingDir}
+	e := BoxEnv{Conversation: id, Dir: store.Path(b.cfg.Dir, id), Workspace: state.Workspace.WorkingDir, Profile: onlyProfile(state)}
 	return agentapi.InProcess(kinded(ctx, b.cfg.Allow(ctx, e, g), agentapi.ErrRefused, "The sandbox does not take this grant."))
+}
+
+// onlyProfile is the profile that a conversation was made with, if no other has
+// answered in it.
+func onlyProfile(s store.State) string {
+	if s.Tags[conversation.TagUsage] != agentUsage { // that of a model which came later, or of nobody's
+		return ""
+	}
+	return s.Tags[conversation.TagProfile]
 }

@@ -20,7 +20,9 @@ type explainer interface {
 // tools makes the tools of a conversation, and the box in which they run programs.
 // The last one closes the box.
 func (b *Backend) tools(ctx context.Context, e ToolEnv, skills []skill.Skill) ([]tool.Tool, error) {
-	box, err := b.cfg.Boxes(ctx, BoxEnv{Conversation: e.Conversation, Dir: e.Dir, Workspace: e.Workspace, Blocked: e.Host.Blocked})
+	box, err := b.cfg.Boxes(ctx, BoxEnv{
+		Conversation: e.Conversation, Dir: e.Dir, Workspace: e.Workspace, Profile: e.Profile, Blocked: e.Host.Blocked,
+	})
 	if err != nil {
 		return nil, kinded(ctx, err, agentapi.ErrSandbox, "The sandbox of the agent cannot be set up; nothing was done outside of it.")
 	}

@@ -14,12 +14,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/buildinfo"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/setup/agents"
 	"github.com/ohgw/ohgw/internal/setup/running"
 	"github.com/ohgw/ohgw/internal/setup/serving"
 	"github.com/ohgw/ohgw/internal/uuid"
@@ -276,22 +279,35 @@ func (c *session) newClient(cfg gateway.Config) *gateway.Client {
 
 // notice says what somebody at a terminal should know about the gateway; empty
 // if nothing.
-func (c *session) notice() string {
-	return strings.TrimSpace(c.about() + "\n" + c.elsewhere)
+func (c *session) notice(ctx context.Context) string {
+	return strings.TrimSpace(c.about(ctx) + "\n" + c.elsewhere)
 }
 
 // about says which gateway it is, if that is not one that runs.
-func (c *session) about() string {
+func (c *session) about(ctx context.Context) string {
 	if c.own == nil {
 		return ""
 	}
 	if c.demo {
-		return "The demo runs in this process and ends with the chat."
+		return "The demo runs in this process and ends with the chat. " + demoReach(c.own.Backend.Sandbox(ctx))
 	}
 	if c.here != "" {
 		return fmt.Sprintf("This chat runs the agent in its own process, because of %s. Agents: %s.", c.here, c.own.Backend.Line())
 	}
 	return fmt.Sprintf("No ohgw is running, so this chat runs the agent in its own process. Agents: %s.", c.own.Backend.Line())
+}
+
+// demoReach says in which sandbox the demo runs.
+func demoReach(st agentapi.SandboxStatus) string {
+	switch sandbox.Level(st.Level) {
+	case sandbox.Full, sandbox.Reduced:
+		return "Its command runs in the sandbox, at level " + st.Level + "."
+	case sandbox.External, sandbox.Off:
+	}
+	if agents.DemoAlone(st) {
+		return "There is no sandbox on this machine; the demo's command is ohgw's own, and runs without one."
+	}
+	return "The sandbox is " + st.Level + "."
 }
 
 // place is the gateway in a few words.

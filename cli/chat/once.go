@@ -69,7 +69,7 @@ type show interface {
 func (c *session) once(ctx context.Context) (err error) {
 	restore := kit.SurvivePipes()
 	defer restore()
-	if n := c.notice(); n != "" && !c.JSON {
+	if n := c.notice(ctx); n != "" && !c.JSON {
 		c.Note("%s", n)
 	}
 	out := c.show()

@@ -172,7 +172,7 @@ func stay(ctx context.Context, o *options, s *config.Settings, dirs paths.Set) (
 // warnRoot says what it means for the agents' commands that ohgw runs as root.
 func warnRoot(ctx context.Context, o *options, b agents.Backend) {
 	switch {
-	case !o.Root || !b.InProcess():
+	case !o.Root || !b.InProcess() || agents.DemoAlone(b.Sandbox(ctx)):
 	case agents.Contained(b.Sandbox(ctx).Level):
 		o.Note("warning: ohgw runs as root: a bug in the sandbox would give agents the whole machine")
 	default:

@@ -24,6 +24,9 @@ func checkSandbox(ctx context.Context, w *World) Result {
 	case "external":
 		return fine("%s", b.Words)
 	case "off":
+		if b.Reason != "" {
+			return Result{}.warn("there is no sandbox, so only the demo runs", b.Reason, b.Fix)
+		}
 		return Result{}.warn("the agents' commands have your rights", b.Words, "ohgw serve --sandbox on, or remove mode from the section [sandbox] of the config file")
 	default:
 		return skip("the agent-server runs the agents' commands")

@@ -34,6 +34,9 @@ type Config struct {
 	// Reserved are ports of this machine that no setting opens: those of ohgw.
 	Reserved []uint16
 	Getenv   func(string) string
+	// Scripted is the profile whose commands are ohgw's own, if there is one. Where this
+	// machine has no sandbox, its conversations run without one, and no others do.
+	Scripted string
 	// Executable identifies the build of ohgw, for what was found out about this
 	// machine; nil: it is found out each time.
 	Executable func() (string, error)
@@ -59,6 +62,7 @@ type Config struct {
 type Manager struct {
 	cfg       Config
 	status    Status
+	lacking   *UnavailableError // why only scripted conversations run; nil: all do
 	watcher   *gitguard.Watcher
 	asker     *presets.Asker
 	gitConfig func() string
@@ -109,7 +113,13 @@ func New(ctx context.Context, c Config) (*Manager, error) {
 	}
 	m.status = Status(found)
 	if !enough(found.Level, c.Settings.Minimum) {
-		return nil, &UnavailableError{Status: m.status, Minimum: c.Settings.Minimum}
+		lacking := &UnavailableError{Status: m.status, Minimum: c.Settings.Minimum}
+		if c.Scripted == "" || found.Level != sandbox.Off {
+			return nil, lacking
+		}
+		m.lacking = lacking
+		close(m.tested)
+		return m, nil
 	}
 	var err error
 	if m.watcher, err = gitguard.NewWatcher(); err != nil {
@@ -129,6 +139,9 @@ func New(ctx context.Context, c Config) (*Manager, error) {
 func enough(level, minimum sandbox.Level) bool {
 	return level == sandbox.Full || level == sandbox.Reduced && minimum != sandbox.Full
 }
+
+// Lacking is why only the conversations of Config.Scripted run; nil if all do.
+func (m *Manager) Lacking() *UnavailableError { return m.lacking }
 
 // UnavailableError says that this machine does not have the level that was asked for.
 type UnavailableError struct {
@@ -173,12 +186,17 @@ type Env struct {
 	Conversation string // its id
 	Dir          string // its directory
 	Workspace    string // absolute; it may be a symbolic link
+	Profile      string // the only one that the agent has had; "" if it had others, or if that is not known
 	// Blocked is told what the box refuses. It does not wait, and it may be nil.
 	Blocked func(sandbox.Block)
 }
 
-// Box makes the box of a conversation.
+// Box makes the box of a conversation. Where there is none for it, the error is an
+// [UnavailableError].
 func (m *Manager) Box(ctx context.Context, e Env) (sandbox.Box, error) {
+	if m.lacking != nil && e.Profile != m.cfg.Scripted {
+		return nil, m.lacking
+	}
 	if m.status.Level == sandbox.Off || m.status.Level == sandbox.External {
 		return m.Outside(e.Conversation), nil
 	}

@@ -140,6 +140,47 @@ func TestTheLevelMustBeEnough(t *testing.T) {
 	}
 }
 
+// Where there is no sandbox, only conversations run whose commands are ohgw's own.
+func TestScriptedConversations(t *testing.T) {
+	t.Parallel()
+	reduced := probe.Result{Level: sandbox.Reduced, Reason: "no namespaces"}
+	w := newWorld(t, func(w *world) {
+		w.cfg.Scripted, w.cfg.Settings.Minimum = "demo", sandbox.Reduced
+		w.cfg.Ask = func(context.Context) probe.Result {
+			return probe.Result{Level: sandbox.Off, Reason: "no kernel", Fix: "get one"}
+		}
+	})
+	m := w.manager()
+	if got := m.Status(); got.Level != sandbox.Off || got.Reason != "no kernel" || got.Fix != "get one" {
+		t.Errorf("Status() = %+v", got)
+	}
+	for _, profile := range []string{"", "work"} {
+		w.env.Profile = profile
+		box, err := m.Box(t.Context(), w.env)
+		if _, ok := errors.AsType[*manager.UnavailableError](err); box != nil || !ok || m.Lacking() == nil {
+			t.Errorf("%q: %v, %v", profile, box, err)
+		}
+	}
+	w.env.Profile = "demo"
+	if got := w.box(m).Level(); got != sandbox.Off {
+		t.Errorf("the box has level %s", got)
+	}
+
+	// A box that is too weak is no reason to have none.
+	w.cfg.Settings.Minimum = sandbox.Full
+	w.cfg.Ask = func(context.Context) probe.Result { return reduced }
+	_, err := manager.New(t.Context(), w.cfg)
+	if _, ok := errors.AsType[*manager.UnavailableError](err); !ok {
+		t.Errorf("level reduced where full was asked for: %v", err)
+	}
+
+	// With a sandbox it is for everybody.
+	w = newWorld(t, func(w *world) { w.cfg.Scripted, w.env.Profile = "demo", "work" })
+	if m := w.manager(); w.box(m).Level() != sandbox.Full || m.Lacking() != nil {
+		t.Errorf("with a sandbox: level %s, %v", w.box(m).Level(), m.Lacking())
+	}
+}
+
 func TestNoBoxWhereOneWasBroken(t *testing.T) {
 	t.Parallel()
 	for want, attempts := range map[string]func(context.Context) ([]escape.Result, error){

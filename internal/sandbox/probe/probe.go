@@ -67,6 +67,9 @@ func ask(ctx context.Context, read func(string) ([]byte, error), try func(contex
 	if err := try(ctx, sandbox.Reduced); err != nil {
 		r.Level = sandbox.Off
 		r.Reason += "; and " + explainReduced(err, r.Landlock)
+		if r.Fix == insideFix {
+			r.Fix = onlyOutsideFix
+		}
 	}
 	return r
 }
@@ -150,12 +153,19 @@ func explain(err error, read func(string) ([]byte, error)) (reason, fix string) 
 		return "a part of /proc is covered, by a container or an option of the service: the kernel then permits no new /proc",
 			"start ohgw outside of it, or without that option (docs/sandbox.md)"
 	case denied && strings.Contains(value(status), "\nSeccomp:\t2"):
-		return "ohgw already runs inside a sandbox or a container, which forbids another one", "rely on the outer one, or start ohgw outside of it"
+		return "ohgw already runs inside a sandbox or a container, which forbids another one", insideFix
 	case denied:
 		return "this system forbids user namespaces: " + err.Error(), "ask the administrator to allow them"
 	}
 	return err.Error(), "report this as an issue, with the output of: ohgw sandbox status --json"
 }
+
+// What to do inside of another sandbox or a container, with a sandbox of ohgw's at
+// level reduced, or with none.
+const (
+	insideFix      = "rely on the outer one, or start ohgw outside of it"
+	onlyOutsideFix = "rely on the outer one: --sandbox external; or start ohgw outside of it"
+)
 
 // switchedOff is the file by which this system forbids user namespaces; "" if none
 // does.

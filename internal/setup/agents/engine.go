@@ -51,6 +51,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 	if err != nil {
 		return Backend{}, err
 	}
+	profiles.alone = demoAlone(boxes)
 	maxIdle := s.Idle.Max
 	if maxIdle == 0 || s.Idle.Time == 0 {
 		maxIdle = -1 // the engine's word for none
@@ -66,11 +67,11 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 			cfg.UsageID = usage
 			return profiles.model(p, cfg)
 		},
-		NewTools: toolset.New(toolset.Config{
+		NewTools: toolsOf(boxes, toolset.New(toolset.Config{
 			Environ: env.Environ(), User: env.Getenv("USER"), Host: host, Confined: s.Workspace != "",
 			LookupEnv: env.Lookup, HTTP: llm.NewHTTPClient(env.Getenv).Transport, Version: buildinfo.Get().Version,
 			Shared: boxes.Outside("shared"),
-		}),
+		})),
 		Boxes: boxesOf(boxes), Sandbox: func() agentapi.SandboxStatus { return sandboxStatus(boxes) }, Allow: allowIn(boxes),
 		Settings: settings.read, Confirm: chosenConfirm(s), Seal: seal, Unseal: unseal,
 		Version: buildinfo.Get().Version, Home: dirs.Home, SkillEnv: tool.CleanEnvironment(env.Environ(), nil),

@@ -23,6 +23,7 @@ type engineProfiles struct {
 	keys  *secret.Resolver
 	state string // the state directory
 	demo  bool
+	alone error // why there is only the demo; nil: there is not
 
 	mu     sync.Mutex
 	loaded map[string]engine.Profile // by name, as of their Revision
@@ -76,6 +77,9 @@ func compareNames(a, b string) int {
 func (e *engineProfiles) Load(ctx context.Context, name string) (engine.Profile, error) {
 	if e.demo && name == demo.Name {
 		return engine.Profile{Name: name, LLM: json.RawMessage(`{"model":"` + demo.Name + `"}`), Key: noKey}, nil
+	}
+	if e.alone != nil {
+		return engine.Profile{}, e.alone
 	}
 	revision, err := e.revision()
 	if err != nil {

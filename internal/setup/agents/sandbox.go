@@ -29,7 +29,7 @@ func openSandbox(ctx context.Context, env *setup.Env, s *config.Settings, dirs p
 		User: boxes.User{
 			Home: dirs.Home, State: dirs.State, Environ: env.Environ(), Private: []string{dirs.Config, dirs.Runtime},
 		},
-		Conversations: conversations, Reserved: setup.ReservedPorts(s), Getenv: env.Getenv, Executable: env.Executable, Now: env.Now, Log: log,
+		Conversations: conversations, Scripted: scripted(s), Reserved: setup.ReservedPorts(s), Getenv: env.Getenv, Executable: env.Executable, Now: env.Now, Log: log,
 	})
 	if err != nil {
 		return nil, noSandbox(err)
@@ -55,14 +55,16 @@ func noSandbox(err error) error {
 	if !ok {
 		return fault.New("the sandbox cannot be set up", "see: ohgw sandbox status", err)
 	}
-	hint := e.Status.Fix
+	return &fault.Error{Msg: e.Error(), Code: fault.Refused, Hint: waysOut(e)}
+}
+
+// waysOut are what a person can do without the sandbox that was asked for.
+func waysOut(e *manager.UnavailableError) string {
+	ways := e.Status.Fix
 	if e.Status.Level == sandbox.Reduced {
-		hint += "; or accept it: --sandbox-require reduced"
+		ways += "; or accept it: --sandbox-require reduced"
 	}
-	return &fault.Error{
-		Msg: e.Error(), Code: fault.Refused,
-		Hint: hint + "; or use an agent-server in a container: --agent-server URL; or let agents have all your rights: --sandbox off",
-	}
+	return ways + "; or use an agent-server in a container: --agent-server URL; or let agents have all your rights: --sandbox off"
 }
 
 // boxesOf makes the boxes of the engine's conversations.
@@ -71,6 +73,9 @@ func boxesOf(m *manager.Manager) func(context.Context, engine.BoxEnv) (sandbox.B
 		box, err := m.Box(ctx, manager.Env(e))
 		if err == nil || ctx.Err() != nil {
 			return box, err
+		}
+		if _, none := errors.AsType[*manager.UnavailableError](err); none {
+			return nil, demoAlone(m)
 		}
 		msg := "The sandbox of the agent cannot be set up; nothing was done outside of it."
 		if home, ok := errors.AsType[*boxes.HomeError](err); ok {

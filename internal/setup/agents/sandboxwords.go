@@ -44,6 +44,9 @@ func Contained(level string) bool {
 // SandboxWords says in a line for people which sandbox there is, why it is not
 // better, and what is open.
 func SandboxWords(st agentapi.SandboxStatus) string {
+	if DemoAlone(st) {
+		return "none, so only the demo runs: " + st.Reason + "; to repair: " + st.Fix
+	}
 	switch st.Level {
 	case string(sandbox.Full), string(sandbox.Reduced):
 	case string(sandbox.External):

@@ -1,0 +1,58 @@
+package agents
+
+import (
+	"context"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine"
+	"github.com/ohgw/ohgw/agentapi/engine/llm/demo"
+	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/sandbox/manager"
+)
+
+// The demo runs one command, which is ohgw's own. So it also runs on a machine
+// without a sandbox; every other profile is refused there.
+
+// scripted is the profile that may run without a sandbox; "" if there is none. A
+// sandbox that somebody has asked for is not left out for the demo either.
+func scripted(s *config.Settings) string {
+	asked := s.Origin("sandbox.mode").Kind != config.FromDefault || s.Origin("sandbox.minimum").Kind != config.FromDefault
+	if !s.Demo || asked {
+		return ""
+	}
+	return demo.Name
+}
+
+// demoAlone is why only the demo runs, with the ways out; nil if all profiles do.
+func demoAlone(m *manager.Manager) error {
+	lacking := m.Lacking()
+	if lacking == nil {
+		return nil
+	}
+	return &agentapi.Error{
+		Kind: agentapi.ErrSandbox, InProcess: true,
+		Msg: "There is no sandbox on this machine, so only the demo runs: " + lacking.Status.Reason + ". Ways out: " + waysOut(lacking) + ".",
+	}
+}
+
+// toolsOf makes tools without the MCP servers of OpenHands' settings where only the
+// demo runs: they are programs that are not ohgw's.
+func toolsOf(m *manager.Manager, all newTools) newTools {
+	if m.Lacking() == nil {
+		return all
+	}
+	return func(ctx context.Context, e engine.ToolEnv) ([]tool.Tool, error) {
+		e.Servers = nil
+		return all(ctx, e)
+	}
+}
+
+type newTools = func(context.Context, engine.ToolEnv) ([]tool.Tool, error)
+
+// DemoAlone reports whether that is the sandbox of an ohgw that runs the demo alone,
+// because there is none.
+func DemoAlone(st agentapi.SandboxStatus) bool {
+	return st.Level == string(sandbox.Off) && st.Reason != ""
+}
