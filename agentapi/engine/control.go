@@ -51,14 +51,6 @@ func (c controlled) Remove(ctx context.Context, id string) error { return c.b.Re
 
 var errNotYet = errors.ErrUnsupported
 
-func (c controlled) Start(context.Context, control.Start) (control.Conversation, bool, error) {
-	return nil, false, errNotYet
-}
-
-func (c controlled) Open(context.Context, string) (control.Conversation, error) {
-	return nil, errNotYet
-}
-
 func (c controlled) List(context.Context, control.ListQuery) (control.ListPage, error) {
 	return control.ListPage{}, errNotYet
 }
