@@ -40,7 +40,7 @@ func (h *helper) buildReduced(p *policy.Policy) (ready Message, files []int, err
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return ready, nil, step("protect the helper", err)
 	}
-	catchSignals()
+	discard()
 	// What loses its parent stays below the helper, which ends it.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return ready, nil, step("be the parent of orphans", err)

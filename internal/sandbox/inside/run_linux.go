@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/signal"
 	"runtime"
 	"syscall"
 
@@ -98,7 +97,9 @@ func (h *helper) build() (Message, []int, error) {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return none, nil, step("protect the helper", err)
 	}
-	catchSignals()
+	if err := refuseSignals(); err != nil {
+		return none, nil, step("refuse signals", err)
+	}
 	if err := loopbackUp(); err != nil {
 		return none, nil, err
 	}
@@ -142,18 +143,6 @@ func mapUser(uid, gid int) error {
 		}
 	}
 	return nil
-}
-
-// catchSignals makes this process take no notice of signals. The first process of
-// a PID namespace gets those that it handles, and Go handles nearly all. They are
-// not ignored, because a program would inherit that.
-func catchSignals() {
-	all := make(chan os.Signal, 1)
-	signal.Notify(all)
-	go func() {
-		for range all {
-		}
-	}()
 }
 
 // startPrograms gives up all rights in its thread, and starts programs from it:
