@@ -46,7 +46,8 @@ func New(cfg Config) *Handler {
 	}
 	h := &Handler{cfg: cfg, routes: http.NewServeMux()}
 	methods := make(map[string][]string)
-	for _, route := range cfg.Routes {
+	served := slices.Concat(cfg.Routes, missing())
+	for _, route := range slices.Concat(served, documents(served)) {
 		methods[route.Path] = append(methods[route.Path], route.Method)
 		h.routes.Handle(route.Method+" "+route.Path, wire.Answer(cfg.Logger, route.Handle))
 	}

@@ -1,0 +1,144 @@
+package native
+
+import (
+	"bytes"
+	"html/template"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/ohgw/ohgw/daemon/native/probes"
+	"github.com/ohgw/ohgw/daemon/native/wire"
+)
+
+// documents are the routes that describe all routes.
+func documents(routes []wire.Route) []wire.Route {
+	page := func(w http.ResponseWriter, _ *http.Request) error { return writePage(w, routes) }
+	return []wire.Route{
+		{Method: http.MethodGet, Path: "/openapi.json", Summary: "This API as an OpenAPI document", Handle: func(w http.ResponseWriter, _ *http.Request) error {
+			wire.WriteJSON(w, http.StatusOK, openAPI(routes))
+			return nil
+		}},
+		{Method: http.MethodGet, Path: "/docs", Summary: "This API as a page", Handle: page},
+		{Method: http.MethodGet, Path: "/redoc", Summary: "This API as a page", Handle: page},
+	}
+}
+
+type object = map[string]any
+
+// openAPI describes the routes.
+func openAPI(routes []wire.Route) object {
+	paths := make(map[string]object)
+	for _, route := range routes {
+		path := publicPath(route.Path)
+		if paths[path] == nil {
+			paths[path] = object{}
+		}
+		paths[path][strings.ToLower(route.Method)] = operation(route)
+	}
+	return object{
+		"openapi": "3.1.0",
+		"info":    object{"title": "OpenHands Agent Server", "version": probes.Version, "description": "OpenHands' own API, served by ohgw over its embedded agent."},
+		"paths":   paths,
+		"components": object{"securitySchemes": object{
+			"APIKeyHeader": object{"type": "apiKey", "in": "header", "name": "X-Session-API-Key"},
+			"Bearer":       object{"type": "http", "scheme": "bearer"},
+		}},
+	}
+}
+
+func operation(route wire.Route) object {
+	parameters := make([]object, 0, len(route.Query))
+	for _, name := range pathParameters(route.Path) {
+		parameters = append(parameters, object{"name": name, "in": "path", "required": true, "schema": object{"type": "string"}})
+	}
+	for _, name := range route.Query {
+		parameters = append(parameters, object{"name": name, "in": "query", "required": false, "schema": object{"type": "string"}})
+	}
+	o := object{
+		"summary": route.Summary, "tags": []string{tag(route.Path)}, "operationId": operationID(route),
+		"parameters": parameters,
+		"responses": object{
+			"default": object{"description": "The answer; a failure is {\"detail\": …}", "content": object{"application/json": object{"schema": object{}}}},
+		},
+	}
+	if route.Body {
+		o["requestBody"] = object{"required": true, "content": object{"application/json": object{"schema": object{"type": "object"}}}}
+	}
+	if strings.HasPrefix(route.Path, "/api/") {
+		o["security"] = []object{{"APIKeyHeader": []string{}}, {"Bearer": []string{}}}
+	}
+	return o
+}
+
+// publicPath is a pattern of ServeMux as OpenAPI writes it.
+func publicPath(pattern string) string {
+	return strings.NewReplacer("...}", "}", "/{$}", "/").Replace(pattern)
+}
+
+func pathParameters(pattern string) []string {
+	var names []string
+	for part := range strings.SplitSeq(publicPath(pattern), "/") {
+		if name, ok := strings.CutPrefix(part, "{"); ok {
+			names = append(names, strings.TrimSuffix(name, "}"))
+		}
+	}
+	return names
+}
+
+// tag is the part of the API that a path belongs to.
+func tag(path string) string {
+	path, api := strings.CutPrefix(path, "/api/")
+	if !api {
+		return "server"
+	}
+	name, _, _ := strings.Cut(path, "/")
+	return name
+}
+
+// operationID names a route for programs that make clients.
+func operationID(route wire.Route) string {
+	words := strings.FieldsFunc(strings.TrimPrefix(route.Path, "/api"), func(r rune) bool {
+		return r == '/' || r == '-' || r == '{' || r == '}' || r == '.' || r == '$'
+	})
+	return strings.ToLower(route.Method) + "_" + strings.Join(words, "_")
+}
+
+//nolint:gochecknoglobals // a template is parsed once
+var page = template.Must(template.New("docs").Parse(`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>OpenHands Agent Server</title>
+<style>body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
+code{font-family:ui-monospace,monospace}td{padding:.15rem .8rem .15rem 0;vertical-align:top}</style></head>
+<body><h1>OpenHands' own API</h1>
+<p>Version {{.Version}}, served by ohgw over its embedded agent. The same as a document for programs:
+<a href="/openapi.json">/openapi.json</a>. Send a key as <code>X-Session-API-Key</code>.</p>
+{{range .Parts}}<h2>{{.Name}}</h2><table>{{range .Routes}}
+<tr><td><code>{{.Method}}</code></td><td><code>{{.Path}}</code></td><td>{{.Summary}}</td></tr>{{end}}</table>
+{{end}}</body></html>
+`))
+
+type part struct {
+	Name   string
+	Routes []wire.Route
+}
+
+func writePage(w http.ResponseWriter, routes []wire.Route) error {
+	var parts []part
+	for _, route := range routes {
+		name := tag(route.Path)
+		i := slices.IndexFunc(parts, func(p part) bool { return p.Name == name })
+		if i < 0 {
+			i, parts = len(parts), append(parts, part{Name: name})
+		}
+		route.Path = publicPath(route.Path)
+		parts[i].Routes = append(parts[i].Routes, route)
+	}
+	var out bytes.Buffer
+	if err := page.Execute(&out, map[string]any{"Version": probes.Version, "Parts": parts}); err != nil {
+		return err //nolint:wrapcheck // it becomes a 500
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+	_, _ = out.WriteTo(w) // the client may be gone
+	return nil
+}

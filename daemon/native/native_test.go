@@ -1,0 +1,92 @@
+package native_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ohgw/ohgw/daemon/native"
+	"github.com/ohgw/ohgw/daemon/native/probes"
+	"github.com/ohgw/ohgw/daemon/native/wire"
+)
+
+func handler() *native.Handler {
+	return native.New(native.Config{Routes: probes.Routes(probes.Config{Now: time.Now})})
+}
+
+func get(t *testing.T, h http.Handler, method, path string) (int, string, http.Header) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, path, nil))
+	return w.Code, w.Body.String(), w.Header()
+}
+
+func TestWhatIsNotServedSaysWhy(t *testing.T) {
+	t.Parallel()
+	h := handler()
+	for _, m := range native.Missing() {
+		path := strings.NewReplacer("{id}", "7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11", "{name}", "x", "{job}", "1").Replace(m.Path)
+		status, body, _ := get(t, h, m.Method, path)
+		if status != http.StatusNotImplemented || !strings.Contains(body, `"exception":"501: ohgw does not serve this: `) {
+			t.Errorf("%s %s: %d %s", m.Method, path, status, body)
+		}
+	}
+	for path, want := range map[string]string{
+		"/api/vscode/url": `{"detail":"Internal Server Error","exception":"503: VSCode is disabled in configuration. Set enable_vscode=true to enable."}`,
+		"/api/none":       `{"detail":"Not Found"}`,
+	} {
+		if _, body, _ := get(t, h, http.MethodGet, path); body != want {
+			t.Errorf("%s: %s", path, body)
+		}
+	}
+	status, body, header := get(t, h, http.MethodDelete, "/api/plugins")
+	if status != http.StatusMethodNotAllowed || body != `{"detail":"Method Not Allowed"}` || header.Get("Allow") != http.MethodPost {
+		t.Errorf("wrong method: %d %s %v", status, body, header)
+	}
+}
+
+// TestTheDocumentationHasTheTable compares docs/native.md with the program.
+func TestTheDocumentationHasTheTable(t *testing.T) {
+	t.Parallel()
+	doc, err := os.ReadFile("../../docs/native.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range native.Missing() {
+		if row := "| `" + m.Method + " " + m.Path + "` | " + m.Why + " |\n"; !strings.Contains(string(doc), row) {
+			t.Errorf("docs/native.md lacks the row %s", row)
+		}
+	}
+}
+
+func TestTheRoutesAreDocumented(t *testing.T) {
+	t.Parallel()
+	h := native.New(native.Config{Routes: []wire.Route{
+		{Method: http.MethodGet, Path: "/api/things/{id}/{rest...}", Summary: "A thing <b>", Query: []string{"limit"}, Body: true, Handle: func(http.ResponseWriter, *http.Request) error { return nil }},
+	}})
+	_, body, _ := get(t, h, http.MethodGet, "/openapi.json")
+	var doc struct {
+		OpenAPI string `json:"openapi"`
+		Paths   map[string]map[string]struct {
+			Summary    string `json:"summary"`
+			Parameters []struct {
+				Name, In string
+			} `json:"parameters"`
+		} `json:"paths"`
+	}
+	if err := json.Unmarshal([]byte(body), &doc); err != nil {
+		t.Fatal(err)
+	}
+	thing := doc.Paths["/api/things/{id}/{rest}"]["get"]
+	if doc.OpenAPI != "3.1.0" || thing.Summary != "A thing <b>" || len(thing.Parameters) != 3 || thing.Parameters[2].In != "query" {
+		t.Errorf("%+v", thing)
+	}
+	_, page, header := get(t, h, http.MethodGet, "/docs")
+	if !strings.Contains(page, "<td>A thing &lt;b&gt;</td>") || !strings.HasPrefix(header.Get("Content-Type"), "text/html") {
+		t.Error(page)
+	}
+}

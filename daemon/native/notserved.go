@@ -1,0 +1,84 @@
+package native
+
+import (
+	"net/http"
+
+	"github.com/ohgw/ohgw/daemon/native/wire"
+)
+
+// NotServed is a route of an agent-server that the embedded engine does not serve, and
+// why. docs/native.md has the same table.
+type NotServed struct{ Method, Path, Why string }
+
+// The reasons.
+const (
+	whyPlugins      = "plugins are programs of others that are fetched from the network; skills and MCP servers are served"
+	whySkillFetch   = "skills of others are fetched from the network; put them into ~/.openhands/skills"
+	whySubscription = "a login with a subscription is the agent-server's; use an API key"
+	whyOAuth        = "a login to an MCP server needs a browser and a callback; give the server a token in its headers"
+	whyACP          = "agents of other makers (ACP) need OpenHands' Python; use an agent-server"
+	whyHosting      = "it prepares a hosted sandbox for being paused; ohgw runs on the user's machine"
+)
+
+// Missing lists the routes that are not served.
+func Missing() []NotServed {
+	return []NotServed{
+		{http.MethodPut, "/api/conversations/{id}/credential-bindings/{name}", whyACP},
+		{http.MethodPost, "/api/conversations/{id}/switch_acp_model", whyACP},
+		{http.MethodPost, "/api/conversations/prepare-for-sandbox-pause", whyHosting},
+		{http.MethodPost, "/api/conversations/{id}/load_plugin", whyPlugins},
+		{http.MethodGet, "/api/llm/subscription/openai/models", whySubscription},
+		{http.MethodGet, "/api/llm/subscription/openai/status", whySubscription},
+		{http.MethodPost, "/api/llm/subscription/openai/device/start", whySubscription},
+		{http.MethodPost, "/api/llm/subscription/openai/device/poll", whySubscription},
+		{http.MethodPost, "/api/llm/subscription/openai/logout", whySubscription},
+		{http.MethodPost, "/api/skills/sync", whySkillFetch},
+		{http.MethodPost, "/api/skills/install", whySkillFetch},
+		{http.MethodGet, "/api/skills/installed", whySkillFetch},
+		{http.MethodGet, "/api/skills/installed/{name}", whySkillFetch},
+		{http.MethodPatch, "/api/skills/installed/{name}", whySkillFetch},
+		{http.MethodDelete, "/api/skills/installed/{name}", whySkillFetch},
+		{http.MethodPost, "/api/skills/installed/{name}/refresh", whySkillFetch},
+		{http.MethodGet, "/api/skills/marketplace", whySkillFetch},
+		{http.MethodPost, "/api/plugins", whyPlugins},
+		{http.MethodPost, "/api/plugins/install", whyPlugins},
+		{http.MethodGet, "/api/plugins/installed", whyPlugins},
+		{http.MethodGet, "/api/plugins/installed/{name}", whyPlugins},
+		{http.MethodPatch, "/api/plugins/installed/{name}", whyPlugins},
+		{http.MethodDelete, "/api/plugins/installed/{name}", whyPlugins},
+		{http.MethodPost, "/api/plugins/installed/{name}/refresh", whyPlugins},
+		{http.MethodGet, "/api/plugins/marketplace", whyPlugins},
+		{http.MethodPost, "/api/mcp/oauth/start", whyOAuth},
+		{http.MethodGet, "/api/mcp/oauth/status/{job}", whyOAuth},
+		{http.MethodPost, "/api/mcp/oauth/callback/{job}", whyOAuth},
+	}
+}
+
+// missing are the routes of what is not served, and of the programs that an
+// agent-server starts beside itself: those are answered as it does where they are
+// switched off.
+func missing() []wire.Route {
+	list := []wire.Route{
+		{Method: http.MethodGet, Path: "/api/vscode/url", Summary: "Address of the editor: there is none", Handle: off("VSCode is disabled in configuration. Set enable_vscode=true to enable.")},
+		{Method: http.MethodGet, Path: "/api/vscode/status", Summary: "Whether the editor runs: it does not", Handle: noEditor},
+		{Method: http.MethodGet, Path: "/api/desktop/url", Summary: "Address of the desktop: there is none", Handle: off("Desktop is disabled in configuration. Set enable_vnc=true to enable.")},
+	}
+	for _, m := range Missing() {
+		list = append(list, wire.Route{Method: m.Method, Path: m.Path, Summary: "Not served: " + m.Why, Handle: func(http.ResponseWriter, *http.Request) error {
+			return wire.Refuse(http.StatusNotImplemented, "ohgw does not serve this: %s.", m.Why)
+		}})
+	}
+	return list
+}
+
+// off answers for a program beside the agent-server that is not there.
+func off(detail string) wire.Handler {
+	return func(http.ResponseWriter, *http.Request) error {
+		return wire.Refuse(http.StatusServiceUnavailable, "%s", detail)
+	}
+}
+
+func noEditor(w http.ResponseWriter, _ *http.Request) error {
+	wire.WriteJSON(w, http.StatusOK, map[string]any{"running": false, "enabled": false, "message": "VSCode is disabled in configuration"})
+	return nil
+}
