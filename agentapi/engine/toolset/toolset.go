@@ -68,6 +68,9 @@ func New(cfg Config) func(context.Context, engine.ToolEnv) ([]tool.Tool, error) 
 	}
 }
 
+// Names are the names of the tools that a stored agent can have.
+func Names() []string { return []string{"file_editor", "task_tracker", "terminal"} }
+
 // spec is a tool in a stored agent.
 type spec struct {
 	Name   string          `json:"name"`

@@ -26,7 +26,6 @@ func Routes(cfg Config) []wire.Route {
 		{Method: http.MethodGet, Path: "/alive", Summary: "Whether the server lives", Handle: say("status", "ok")},
 		{Method: http.MethodGet, Path: "/ready", Summary: "Whether the server is ready", Handle: say("status", "ready")},
 		{Method: http.MethodGet, Path: "/server_info", Summary: "Versions and tools", Handle: p.info},
-		{Method: http.MethodGet, Path: "/api/tools/", Summary: "Names of the tools", Handle: p.tools},
 	}
 }
 
@@ -48,20 +47,8 @@ func (p *probes) info(w http.ResponseWriter, _ *http.Request) error {
 		"uptime": int(p.Now().Sub(p.started).Seconds()), "idle_time": 0, "title": "OpenHands Agent Server",
 		"version": Version, "sdk_version": Version, "tools_version": Version, "workspace_version": Version,
 		"build_git_sha": "unknown", "build_git_ref": "unknown", "python_version": "",
-		"usable_tools": p.list(), "runtime_idle_timeout_seconds": nil, "capabilities": []string{},
+		"usable_tools": p.Tools, "runtime_idle_timeout_seconds": nil, "capabilities": []string{},
 		"max_foreground_terminal_timeout_seconds": nil, "docs": "/docs", "redoc": "/redoc",
 	})
 	return nil
-}
-
-func (p *probes) tools(w http.ResponseWriter, _ *http.Request) error {
-	wire.WriteJSON(w, http.StatusOK, p.list())
-	return nil
-}
-
-func (p *probes) list() []string {
-	if p.Tools == nil {
-		return []string{}
-	}
-	return p.Tools
 }

@@ -81,7 +81,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 	})
 	var api daemon.Native
 	if s.Native {
-		api = nativeAPI(env, backend.Control(), log)
+		api = nativeAPI(nativeParts{env: env, engine: backend.Control(), boxes: boxes, home: dirs.Home, log: log})
 	}
 	return Backend{
 		Backend: backend, Native: api, Programs: conversations, Why: why, Status: backend.Status(context.Background()),

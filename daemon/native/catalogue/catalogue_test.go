@@ -1,0 +1,86 @@
+package catalogue_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/ohgw/ohgw/daemon/native/catalogue"
+	"github.com/ohgw/ohgw/daemon/native/wire"
+)
+
+func config() catalogue.Config {
+	return catalogue.Config{
+		Tools: []string{"terminal"},
+		Skills: func(dir string, own bool) []catalogue.Skill {
+			var list []catalogue.Skill
+			if dir != "" {
+				list = append(list, catalogue.Skill{Name: "agents", Content: "Be kind.", Source: dir + "/AGENTS.md", Always: true})
+			}
+			if own {
+				list = append(list, catalogue.Skill{Name: "tea", Content: "Boil.", Triggers: []string{"tea"}, Own: true})
+			}
+			return list
+		},
+		ReadFile: func(dir, name string) ([]byte, error) {
+			if dir != "/project" || name != ".openhands/hooks.json" {
+				return nil, os.ErrNotExist
+			}
+			return []byte(`{"hooks":{"PreToolUse":[{"matcher":"terminal","hooks":[{"command":"check.sh","async":true}]}]}}`), nil
+		},
+		TryServer: func(_ context.Context, name string, _ json.RawMessage, call *catalogue.Call) (catalogue.Tried, error) {
+			if name == "bad" {
+				return catalogue.Tried{}, errors.New("it does not start")
+			}
+			tried := catalogue.Tried{Tools: []string{"add"}}
+			if call != nil {
+				tried.Result = &catalogue.Result{Text: "3"}
+			}
+			return tried, nil
+		},
+	}
+}
+
+func TestTheCatalogue(t *testing.T) {
+	t.Parallel()
+	mux := http.NewServeMux()
+	for _, route := range catalogue.Routes(config()) {
+		mux.Handle(route.Method+" "+route.Path, wire.Answer(slog.New(slog.DiscardHandler), route.Handle))
+	}
+	const none = `"load_project":true,"load_user":false`
+	for _, tt := range []struct {
+		method, path, body string
+		status             int
+		want               string
+	}{
+		{"GET", "/api/tools/", "", 200, `["terminal"]`},
+		{"POST", "/api/sub-agents", "{}", 200, `{"agents":[]}`},
+		{
+			"POST", "/api/skills", `{"project_dir":"/project",` + none + `}`, 200,
+			`{"skills":[{"name":"agents","type":"repo","content":"Be kind.","triggers":[],"source":"/project/AGENTS.md","description":null,"is_agentskills_format":false,"disable_model_invocation":false}],` +
+				`"sources":{"org":0,"project":1,"registered_marketplaces":0,"sandbox":0,"sdk_base":0}}`,
+		},
+		{"POST", "/api/skills", `{}`, 200, `"name":"tea","type":"knowledge","content":"Boil.","triggers":["tea"],"source":null`},
+		{"POST", "/api/skills", `{"load_user":3}`, 422, `"type":"bool_type","loc":["body","load_user"]`},
+		{"POST", "/api/hooks", `{"project_dir":"/project"}`, 200, `"pre_tool_use":[{"matcher":"terminal","hooks":[{"type":"command","name":null,"command":"check.sh","prompt":null,"system_prompt":null,"tools":[],"timeout":60,"max_iterations":3,"async":true}]}]`},
+		{"POST", "/api/hooks", `{"project_dir":"/other"}`, 200, `{"hook_config":null}`},
+		{"POST", "/api/hooks", `{}`, 200, `{"hook_config":null}`},
+		{"POST", "/api/mcp/test", `{"server":{"command":"x"},"tool_call":{"name":"add"}}`, 200, `{"oauth_state":null,"ok":true,"resolved_mcp_servers":null,"tool_result":{"is_error":false,"text":"3"},"tools":["add"]}`},
+		{"POST", "/api/mcp/test", `{"name":"bad","server":{"url":"http://127.0.0.1:1"}}`, 200, `{"error":"it does not start","error_kind":"connection","ok":false}`},
+		{"POST", "/api/mcp/test", `{}`, 422, `"loc":["body","server"]`},
+		{"POST", "/api/mcp/test", `{"server":{"command":"x"},"timeout":500}`, 422, `"loc":["body","timeout"]`},
+		{"POST", "/api/mcp/test", ``, 422, `{"detail":[{"type":"missing","loc":["body"],"msg":"Field required","input":null}]}`},
+	} {
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), tt.method, tt.path, strings.NewReader(tt.body)))
+		if w.Code != tt.status || !strings.Contains(w.Body.String(), tt.want) {
+			t.Errorf("%s %s %s: %d %s\nwant %d %s", tt.method, tt.path, tt.body, w.Code, w.Body, tt.status, tt.want)
+		}
+	}
+}

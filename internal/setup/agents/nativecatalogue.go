@@ -1,0 +1,145 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine"
+	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/engine/skill"
+	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/agentapi/engine/tool/mcp"
+	"github.com/ohgw/ohgw/agentapi/engine/toolset"
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/daemon/native/catalogue"
+	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/buildinfo"
+	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// maxProjectFile bounds a file of a project that is read whole, in bytes.
+const maxProjectFile = 1 << 20
+
+// catalogueRoutes serve what an agent can be given. Programs of MCP servers are tried
+// in a box of their own.
+func catalogueRoutes(env *setup.Env, home string, boxes func(context.Context, engine.BoxEnv) (sandbox.Box, error)) []wire.Route {
+	return catalogue.Routes(catalogue.Config{
+		Tools:     toolset.Names(),
+		Skills:    func(dir string, own bool) []catalogue.Skill { return skillsOf(dir, home, own) },
+		ReadFile:  readProjectFile,
+		TryServer: (&trial{env: env, transport: llm.NewHTTPClient(env.Getenv).Transport, boxes: boxes}).run,
+	})
+}
+
+// skillsOf finds the skills of a directory, and those of the user with own.
+func skillsOf(dir, home string, own bool) []catalogue.Skill {
+	if !own {
+		home = ""
+	}
+	found, _ := skill.Find(dir, home)
+	list := make([]catalogue.Skill, 0, len(found))
+	for _, s := range found {
+		list = append(list, catalogue.Skill{
+			Name: s.Name, Description: s.Description, Content: s.Body, Source: s.Path, Triggers: s.Triggers,
+			Always: s.Always, Directory: s.Dir != "", Hidden: s.Dir != "" && !s.Invocable, Own: s.Own,
+		})
+	}
+	return list
+}
+
+// readProjectFile reads a file below a directory, and follows no link out of it.
+func readProjectFile(dir, name string) ([]byte, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open project: %w", err)
+	}
+	defer func() { _ = root.Close() }() // It was only read.
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("read project: %w", err)
+	}
+	defer func() { _ = f.Close() }() // It was only read.
+	data, err := io.ReadAll(io.LimitReader(f, maxProjectFile))
+	if err != nil {
+		return nil, fmt.Errorf("read project: %w", err)
+	}
+	return data, nil
+}
+
+// trial tries MCP servers.
+type trial struct {
+	env       *setup.Env
+	transport http.RoundTripper
+	boxes     func(context.Context, engine.BoxEnv) (sandbox.Box, error)
+}
+
+// run tries a server in an empty directory, which is gone afterwards.
+func (t *trial) run(ctx context.Context, name string, server json.RawMessage, call *catalogue.Call) (_ catalogue.Tried, err error) {
+	servers, err := json.Marshal(map[string]json.RawMessage{name: server})
+	if err != nil {
+		return catalogue.Tried{}, fmt.Errorf("encode the server: %w", err)
+	}
+	dir, err := os.MkdirTemp("", "ohgw-trial-")
+	if err != nil {
+		return catalogue.Tried{}, fmt.Errorf("make a directory for the trial: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	box, err := t.boxes(ctx, engine.BoxEnv{Conversation: uuid.New(), Dir: dir, Workspace: dir})
+	if err != nil {
+		return catalogue.Tried{}, err //nolint:wrapcheck // it says everything
+	}
+	defer func() { err = errors.Join(err, box.Close()) }()
+	client, err := mcp.Connect(ctx, mcp.Config{
+		Servers: servers, Dir: dir, Environ: sandbox.EnvironOf(box, t.env.Environ()), LookupEnv: t.env.Lookup,
+		HTTP: t.transport, Version: buildinfo.Get().Version, Box: box, Conversation: "trial",
+	})
+	if err != nil {
+		return catalogue.Tried{}, fmt.Errorf("connect: %w", err)
+	}
+	defer func() { err = errors.Join(err, client.Close()) }()
+	for _, status := range client.Status() {
+		if status.State == agentapi.ServerFailed || status.State == agentapi.ServerDisabled {
+			return catalogue.Tried{}, errors.New(status.Reason)
+		}
+	}
+	tried := catalogue.Tried{}
+	for _, offered := range client.Tools() {
+		tried.Tools = append(tried.Tools, offered.Definition().Name)
+	}
+	if call == nil {
+		return tried, nil
+	}
+	tried.Result, err = callTool(ctx, client.Tools(), call)
+	return tried, err
+}
+
+// callTool makes one call. That there is no such tool is a result, as it is with an
+// MCP server.
+func callTool(ctx context.Context, tools []tool.Tool, call *catalogue.Call) (*catalogue.Result, error) {
+	i := slices.IndexFunc(tools, func(t tool.Tool) bool { return t.Definition().Name == call.Name })
+	if i < 0 {
+		return &catalogue.Result{IsError: true, Text: "Unknown tool: " + call.Name}, nil
+	}
+	args := call.Arguments
+	if len(args) == 0 {
+		args = json.RawMessage(`{}`)
+	}
+	result, err := tools[i].Run(ctx, tool.Call{ID: "trial", Args: args})
+	if err != nil {
+		return nil, fmt.Errorf("call %s: %w", call.Name, err)
+	}
+	content := result.Content
+	if len(content) > 0 && content[0].Text == "[result of "+call.Name+"]" { // that is for models
+		content = content[1:]
+	}
+	return &catalogue.Result{IsError: result.IsError, Text: event.PlainText(content)}, nil
+}
