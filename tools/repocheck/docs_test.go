@@ -214,6 +214,7 @@ func TestNothingNamesAMachine(t *testing.T) {
 		"proxy." + "golang.org", "registry." + "npmjs", "files." + "pythonhosted", "//pypi" + ".org", "deb." + "debian.org",
 	}
 	local := regexp.MustCompile(`(?:^|["'\s=(:])/(?:home|Users)/([a-z0-9_]+)|(?:^|["'\s=(:])/root/\w`)
+	named := append([]string{"/home/", "/Users/", "/root/"}, hosts...)
 	for _, name := range files(t) {
 		if strings.Contains(name, "/testdata/fuzz/") || path.Base(name) == "go.sum" {
 			continue
@@ -221,6 +222,10 @@ func TestNothingNamesAMachine(t *testing.T) {
 		text := read(t, name)
 		if strings.Contains(text, "\x00") {
 			continue // a picture, or what somebody has just built
+		}
+		// The pattern takes a minute for all lines of the repository.
+		if !slices.ContainsFunc(named, func(part string) bool { return strings.Contains(text, part) }) {
+			continue
 		}
 		for i, line := range strings.Split(text, "\n") {
 			for _, host := range hosts {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -26,6 +27,17 @@ var ignored = []string{".git", ".cache", "node_modules", "__pycache__", ".venv",
 // top, in order.
 func files(t *testing.T) []string {
 	t.Helper()
+	names, err := listed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(names) == 0 {
+		t.Fatal("the repository is empty")
+	}
+	return names
+}
+
+var listed = sync.OnceValues(func() ([]string, error) {
 	var names []string
 	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		switch {
@@ -42,14 +54,8 @@ func files(t *testing.T) []string {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(names) == 0 {
-		t.Fatal("the repository is empty")
-	}
-	return names
-}
+	return names, err
+})
 
 // read is the text of a file of the repository.
 func read(t *testing.T, name string) string {
@@ -83,24 +89,37 @@ func isTestTree(dir string) bool {
 func (s source) line(pos token.Pos) int { return s.set.Position(pos).Line }
 
 // sources are all Go files of the repository, those of nested modules included.
+// All tests read the same ones: parsing them takes seconds.
 func sources(t *testing.T) []source {
 	t.Helper()
+	all, err := parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+var parsed = sync.OnceValues(func() ([]source, error) {
+	names, err := listed()
+	if err != nil {
+		return nil, err
+	}
 	var all []source
 	set := token.NewFileSet()
-	for _, name := range files(t) {
+	for _, name := range names {
 		if path.Ext(name) != ".go" {
 			continue
 		}
-		tree, err := parser.ParseFile(set, name, read(t, name), parser.ParseComments|parser.SkipObjectResolution)
+		tree, err := parser.ParseFile(set, filepath.Join(root, filepath.FromSlash(name)), nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		all = append(all, source{
 			name: name, dir: path.Dir(name), test: strings.HasSuffix(name, "_test.go"), set: set, tree: tree,
 		})
 	}
-	return all
-}
+	return all, nil
+})
 
 // packages groups what is not a test by directory.
 func packages(t *testing.T) map[string][]source {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
 )
@@ -17,7 +18,7 @@ type turn struct {
 
 // turns are the worst of them, chosen so that a match is hardly ever right. The
 // rules they come from are in CONTRIBUTING.md.
-func turns() []turn {
+var turns = sync.OnceValue(func() []turn {
 	var list []turn
 	for _, t := range [][2]string{
 		{`(?:there\s+)?\b(?:is|are|was|were)\s+no\s+\w+`, `"is not a …", "there is no …"`},
@@ -40,7 +41,7 @@ func turns() []turn {
 		list = append(list, turn{regexp.MustCompile(`(?i)` + t[0]), t[1]})
 	}
 	return list
-}
+})
 
 // allowed are matches of the patterns above that say it plainly.
 var allowed = regexp.MustCompile(`(?i)^there\s|\bno\s+(?:longer|more|less|matter|doubt)$`)
