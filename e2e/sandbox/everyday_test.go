@@ -64,7 +64,7 @@ var rustWork = []workflow{
 
 var javaWork = []workflow{
 	{name: "java with a server", needs: "java javac", script: "cat >S.java <<'END'\nimport java.net.*;\npublic class S { public static void main(String[] a) throws Exception { try (ServerSocket s = new ServerSocket(0); Socket c = new Socket(\"localhost\", s.getLocalPort())) { System.out.println(\"connected\"); } } }\nEND\njava S.java | grep -qx connected"},
-	{name: "maven", needs: "mvn", network: "@java", script: "export MAVEN_OPTS=-Duser.home=$HOME\nmvn -B -q org.apache.maven.plugins:maven-dependency-plugin:3.6.1:get -Dartifact=junit:junit:4.13 -Dtransitive=false"},
+	{name: "maven", needs: "mvn", network: "@java", script: "export MAVEN_OPTS=\"$MAVEN_OPTS -Duser.home=$HOME\"\nmvn -B -q org.apache.maven.plugins:maven-dependency-plugin:3.6.1:get -Dartifact=junit:junit:4.13 -Dtransitive=false"},
 }
 
 var serverWork = []workflow{

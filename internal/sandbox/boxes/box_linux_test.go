@@ -2,6 +2,7 @@ package boxes_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -34,6 +35,7 @@ type world struct {
 	t                    testing.TB
 	root, workspace, own string
 	home                 string // the user's
+	path                 string // PATH; "" is that of the test
 	box                  sandbox.Box
 }
 
@@ -83,7 +85,7 @@ func newWorld(t testing.TB, changes ...func(*world, *boxes.Config)) *world {
 }
 
 func (w *world) env() []string {
-	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.home, "LANG=C.UTF-8"}
+	return []string{"PATH=" + cmp.Or(w.path, os.Getenv("PATH")), "HOME=" + w.home, "LANG=C.UTF-8"}
 }
 
 // start starts a program with a pipe for its output.

@@ -39,6 +39,7 @@ var attempts = map[string]func(string) error{
 	"listen":  listenInside,
 	"refused": func(string) error { return refusedInside() },
 	"swap":    swapInside,
+	"pty":     func(string) error { return terminalInside() },
 }
 
 // serveInside is a server that asks for all addresses, and its clients.
@@ -189,6 +190,54 @@ func swapInside(canary string) error {
 		}
 		_, _, _ = unix.Syscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&raw)), unix.SizeofSockaddrInet4)
 		unix.Close(fd)
+	}
+	return nil
+}
+
+// terminalInside makes a terminal as the C library does, and asks other files for
+// their other side.
+func terminalInside() error {
+	master, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	if err := unix.IoctlSetPointerInt(master, unix.TIOCSPTLCK, 0); err != nil {
+		return err
+	}
+	other := func(fd int) (int, error) {
+		number, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
+		if errno != 0 {
+			return -1, errno
+		}
+		return int(number), nil
+	}
+	slave, err := other(master)
+	if err != nil {
+		return fmt.Errorf("open the other side: %w", err)
+	}
+	if flags, err := unix.FcntlInt(uintptr(slave), unix.F_GETFD, 0); err != nil || flags != unix.FD_CLOEXEC {
+		return fmt.Errorf("flags %d, %w", flags, err)
+	}
+	if err := unix.IoctlSetWinsize(slave, unix.TIOCSWINSZ, &unix.Winsize{Row: 7, Col: 70}); err != nil {
+		return err
+	}
+	if size, err := unix.IoctlGetWinsize(master, unix.TIOCGWINSZ); err != nil || size.Row != 7 {
+		return fmt.Errorf("the size is %v, %w", size, err)
+	}
+	if _, err := unix.Write(slave, []byte("x")); err != nil {
+		return err
+	}
+	if n, err := unix.Read(master, make([]byte, 9)); n != 1 {
+		return fmt.Errorf("read %d bytes: %w", n, err)
+	}
+	null, err := unix.Open("/dev/null", unix.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	for _, fd := range []int{null, slave} {
+		if _, err := other(fd); !errors.Is(err, unix.ENOTTY) {
+			return fmt.Errorf("the other side of %d: %w", fd, err)
+		}
 	}
 	return nil
 }

@@ -31,6 +31,9 @@ var secretName = regexp.MustCompile(`(?i)KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|
 // credentialsInURL are those before the host of a URL.
 var credentialsInURL = regexp.MustCompile(`://[^/\s]*@`)
 
+// usualPath is PATH where nothing says another one.
+var usualPath = []string{"/usr/local/bin", "/usr/bin", "/bin"}
+
 // Environ is the environment of programs in a box with that policy: what they need
 // of the user's, and nothing else.
 func Environ(environ []string, p *policy.Policy) []string {
@@ -42,7 +45,7 @@ func Environ(environ []string, p *policy.Policy) []string {
 		}
 	}
 	if !slices.ContainsFunc(env, func(entry string) bool { return strings.HasPrefix(entry, "PATH=") }) {
-		env = append(env, "PATH=/usr/local/bin:/usr/bin:/bin")
+		env = append(env, "PATH="+strings.Join(usualPath, ":"))
 	}
 	return append(env, "HOME="+p.HomeAt, "TMPDIR=/tmp", "AI_AGENT=openhands", levelVariable(sandbox.Full))
 }

@@ -7,9 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"strings"
 
-	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/broker"
 	"github.com/ohgw/ohgw/internal/sandbox/gitguard"
 	"github.com/ohgw/ohgw/internal/sandbox/inside"
@@ -91,24 +89,6 @@ func privateTmp() (string, error) {
 		return "", err
 	}
 	return filepath.EvalSymlinks(dir)
-}
-
-// reducedEnviron changes the variables that name places of level full.
-func reducedEnviron(env []string, given, reduced *policy.Policy) []string {
-	out := make([]string, 0, len(env))
-	for _, entry := range env {
-		name, value, _ := strings.Cut(entry, "=")
-		switch {
-		case name == "HOME" && value == given.HomeAt:
-			entry = "HOME=" + reduced.Home
-		case name == "TMPDIR":
-			continue
-		case entry == levelVariable(sandbox.Full):
-			entry = levelVariable(sandbox.Reduced)
-		}
-		out = append(out, entry)
-	}
-	return append(out, "TMPDIR="+reduced.Tmp)
 }
 
 // openBroker opens the network before the helper is started.

@@ -93,6 +93,47 @@ func TestReducedTerminal(t *testing.T) {
 	}
 }
 
+// Programs can make terminals of their own.
+func TestReducedNewTerminal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, reduced)
+	if out, code := w.inside("pty"); code != 0 {
+		t.Error(out)
+	}
+}
+
+// A directory of PATH that the box does not show hides no program in the next one,
+// and those of the home directory are the box's.
+func TestReducedPath(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, reduced)
+	tool := func(dir, says string) string {
+		dir = filepath.Join(dir, "bin")
+		err := os.MkdirAll(dir, 0o700)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, "a-tool"), []byte("#!/bin/sh\necho "+says+"\n"), 0o700)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	hidden, shown, ofHome := tool(filepath.Join(w.root, "elsewhere"), "hidden"), tool(w.workspace, "shown"), tool(w.home, "home")
+	if out, code := w.sh(`mkdir ~/bin; printf '#!/bin/sh\necho own\n' > ~/bin/a-tool; chmod +x ~/bin/a-tool`); code != 0 {
+		t.Fatal(out)
+	}
+	for list, want := range map[string]string{
+		hidden + ":" + shown + ":/usr/bin:/bin":                "shown",
+		hidden + ":" + ofHome + ":" + shown + ":/usr/bin:/bin": "own",
+		hidden: "command not found",
+	} {
+		w.path = list
+		if out, _ := w.sh("a-tool"); !strings.HasSuffix(out, want) {
+			t.Errorf("PATH=%s: %s, want %s", list, out, want)
+		}
+	}
+}
+
 // What git runs is put back, whatever was done to it.
 func TestReducedPutsGitBack(t *testing.T) {
 	t.Parallel()

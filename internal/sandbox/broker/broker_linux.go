@@ -26,7 +26,7 @@ type Broker struct {
 	mu        sync.Mutex
 	closed    bool
 	files     []*os.File
-	sockets   map[int]bool    // of the calls that are being made
+	sockets   map[int]bool    // and terminals, of the calls that are being made
 	listening map[uint64]bool // inodes of the box's listeners
 	made      map[uint16]bool // ports of connections to the proxy that it has not accepted
 }
@@ -101,10 +101,11 @@ func (b *Broker) take(raw rawConn) {
 		case b.slots <- struct{}{}:
 			b.wait.Go(func() {
 				defer func() { <-b.slots }()
-				n.answer(raw, b.call(raw, n))
+				value, err := b.call(raw, n)
+				n.answer(raw, value, errnoOf(err))
 			})
 		default:
-			n.answer(raw, unix.EAGAIN)
+			n.answer(raw, 0, unix.EAGAIN)
 		}
 	}
 }
@@ -146,8 +147,8 @@ func receive(fd uintptr) *notification {
 }
 
 // answer ends the call of the thread, which may be gone.
-func (n *notification) answer(raw rawConn, errno unix.Errno) {
-	r := response{id: n.id, errno: -int32(errno)}
+func (n *notification) answer(raw rawConn, value int64, errno unix.Errno) {
+	r := response{id: n.id, value: value, errno: -int32(errno)}
 	_ = raw.Control(func(fd uintptr) {
 		_, _, _ = unix.Syscall(unix.SYS_IOCTL, fd, unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&r))) //nolint:gosec // a system call
 	})

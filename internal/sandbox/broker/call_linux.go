@@ -17,37 +17,45 @@ import (
 // maxAddress is more than the address of a socket takes (struct sockaddr_storage).
 const maxAddress = 128
 
-// call decides about a call, makes it, and returns how it ended; 0 is success.
-func (b *Broker) call(raw rawConn, n *notification) unix.Errno {
-	socket, address, err := n.open()
+// call decides about a call, makes it, and returns how it ended.
+func (b *Broker) call(raw rawConn, n *notification) (value int64, err error) {
+	file, address, err := n.open()
 	if err != nil {
-		return errnoOf(err)
+		return 0, err
 	}
-	defer b.leave(socket)
-	if err := b.enter(socket); err != nil {
-		return unix.EACCES
+	defer b.leave(file)
+	if err := b.enter(file); err != nil {
+		return 0, unix.EACCES
 	}
 	if !n.valid(raw) {
-		return unix.EINTR // Nobody waits for it.
+		return 0, unix.EINTR // Nobody waits for it.
 	}
+	if n.nr == unix.SYS_IOCTL {
+		return n.openTerminal(raw, file)
+	}
+	return 0, b.socketCall(n, file, address)
+}
+
+// socketCall makes the call of a socket.
+func (b *Broker) socketCall(n *notification, socket int, address []byte) error {
 	domain, err := unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_DOMAIN)
 	if err != nil {
-		return errnoOf(err)
+		return err
 	}
 	switch {
 	case domain == unix.AF_NETLINK && n.nr == unix.SYS_BIND:
-		return errnoOf(bindNetlink(socket, address))
+		return bindNetlink(socket, address)
 	case domain != unix.AF_INET && domain != unix.AF_INET6:
 		return unix.EACCES
 	}
 	s := &stream{fd: socket, domain: domain}
 	switch n.nr {
 	case unix.SYS_CONNECT:
-		return errnoOf(b.connect(s, address))
+		return b.connect(s, address)
 	case unix.SYS_BIND:
-		return errnoOf(b.bind(s, address))
+		return b.bind(s, address)
 	case unix.SYS_LISTEN:
-		return errnoOf(b.listen(s, int(int32(n.args[1]))))
+		return b.listen(s, int(int32(n.args[1])))
 	}
 	return unix.ENOSYS
 }
@@ -63,23 +71,23 @@ func errnoOf(err error) unix.Errno {
 	return unix.EACCES
 }
 
-// open duplicates the socket of a call, and copies the address.
-func (n *notification) open() (socket int, address []byte, err error) {
+// open duplicates the socket or terminal of a call, and copies the address.
+func (n *notification) open() (file int, address []byte, err error) {
 	pidfd, err := openThread(int(n.pid))
 	if err != nil {
 		return -1, nil, unix.EACCES
 	}
 	defer func() { _ = unix.Close(pidfd) }()
-	if n.nr != unix.SYS_LISTEN {
+	if n.nr == unix.SYS_CONNECT || n.nr == unix.SYS_BIND {
 		if address, err = n.address(); err != nil {
 			return -1, nil, err
 		}
 	}
 	// A process that does not let others look into it cannot be helped.
-	if socket, err = unix.PidfdGetfd(pidfd, int(int32(n.args[0])), 0); err != nil {
+	if file, err = unix.PidfdGetfd(pidfd, int(int32(n.args[0])), 0); err != nil {
 		return -1, nil, err
 	}
-	return socket, address, nil
+	return file, address, nil
 }
 
 // openThread opens the process of a thread: a descriptor for a thread alone needs

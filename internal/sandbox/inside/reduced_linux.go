@@ -215,6 +215,17 @@ func reducedRules(p *policy.Policy) (ruleset, error) {
 	}, nil
 }
 
+// ReducedReads reports whether programs of level reduced can read what is at a path,
+// which has no symbolic links.
+func ReducedReads(p *policy.Policy, at string) bool {
+	covers := func(tree string) bool { return tree != "" && policy.Within(tree, at) }
+	if slices.ContainsFunc(slices.Concat(p.Read, p.Write, []string{p.Workspace, p.Home, p.Tmp}), covers) {
+		return true
+	}
+	ofSystem := slices.ContainsFunc(systemTrees, func(tree string) bool { return covers(real(tree)) })
+	return ofSystem && !slices.ContainsFunc(p.Hide, covers)
+}
+
 // real is a path without symbolic links; "" if there is nothing.
 func real(at string) string {
 	found, err := filepath.EvalSymlinks(at)

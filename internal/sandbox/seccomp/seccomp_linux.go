@@ -54,14 +54,15 @@ var families = []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLI
 
 // Filter is the program of level full for this architecture.
 func Filter() []unix.SockFilter {
-	f := newFilter()
+	f := newFilter(unix.SECCOMP_RET_ALLOW)
 	f.section(unix.SYS_SOCKET, sockets)
 	f.ret(unix.SECCOMP_RET_ALLOW)
 	return f.code
 }
 
-// newFilter begins a filter with what every level refuses.
-func newFilter() *filter {
+// newFilter begins a filter with what every level refuses. The action is for opening
+// the other side of a new terminal.
+func newFilter(terminal uint32) *filter {
 	f := &filter{}
 	f.load(offArch)
 	f.unless(arch, deny(unix.ENOSYS))
@@ -82,6 +83,7 @@ func newFilter() *filter {
 		f.load(offArgs + 8) // The kernel reads 32 bits of the command.
 		f.when(unix.TIOCSTI, deny(unix.EPERM))
 		f.when(unix.TIOCLINUX, deny(unix.EPERM))
+		f.when(unix.TIOCGPTPEER, terminal)
 		f.ret(unix.SECCOMP_RET_ALLOW)
 	})
 	return f

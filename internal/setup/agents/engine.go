@@ -52,10 +52,6 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		return Backend{}, err
 	}
 	profiles.alone = demoAlone(boxes)
-	maxIdle := s.Idle.Max
-	if maxIdle == 0 || s.Idle.Time == 0 {
-		maxIdle = -1 // the engine's word for none
-	}
 	backend := engine.New(engine.Config{
 		Dir:      conversations,
 		Profiles: profiles,
@@ -75,7 +71,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		Boxes: boxesOf(boxes), Sandbox: func() agentapi.SandboxStatus { return sandboxStatus(boxes) }, Allow: allowIn(boxes),
 		Settings: settings.read, Confirm: chosenConfirm(s), Seal: seal, Unseal: unseal,
 		Version: buildinfo.Get().Version, Home: dirs.Home, SkillEnv: tool.CleanEnvironment(env.Environ(), nil),
-		Idle: s.Idle.Time, MaxIdle: maxIdle, IdleMemory: int64(s.Idle.Memory),
+		Idle: s.Idle.Time, MaxIdle: maxIdle(s), IdleMemory: int64(s.Idle.Memory),
 		Holder: leaseHolder(env, host),
 		Now:    env.Now, Log: log,
 	})
@@ -87,6 +83,14 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		Backend: backend, Native: api, Programs: conversations, Why: why, Status: backend.Status(context.Background()),
 		Complete: (&directLLM{base: base, load: profiles.llm}).complete, boxes: boxes, sandboxBy: switchedOff(s),
 	}, nil
+}
+
+// maxIdle is how many conversations stay open that nobody uses.
+func maxIdle(s *config.Settings) int {
+	if s.Idle.Max == 0 || s.Idle.Time == 0 {
+		return -1 // the engine's word for none
+	}
+	return s.Idle.Max
 }
 
 // leaseHolder is this process in the leases of its conversations.
