@@ -3,26 +3,99 @@ package conversations
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/uuid"
 )
 
+// members are those of a ConversationInfo, in the agent-server's order, and what they
+// are where neither the state nor the metadata has them.
+func members() [][2]string {
+	return [][2]string{
+		{"id", `""`}, {"workspace", "null"}, {"persistence_dir", "null"}, {"max_iterations", "500"}, {"stuck_detection", "true"},
+		{"execution_status", `"idle"`}, {"confirmation_policy", `{"kind":"NeverConfirm"}`}, {"security_analyzer", "null"},
+		{"activated_knowledge_skills", "[]"}, {"invoked_skills", "[]"}, {"blocked_actions", "{}"}, {"blocked_messages", "{}"},
+		{"last_user_message_id", "null"}, {"leaf_event_id", "null"}, {"stats", `{"usage_to_metrics":{}}`},
+		{"secret_registry", `{"secret_sources":{}}`}, {"agent_state", "{}"}, {"hook_config", "null"}, {"title", "null"}, {"metrics", "null"},
+		{"created_at", "null"}, {"updated_at", "null"}, {"forked_from_conversation_id", "null"}, {"forked_from_event_id", "null"},
+		{"parent_conversation_id", "null"}, {"sub_conversation_ids", "[]"}, {"tags", "{}"}, {"current_model_id", "null"},
+		{"available_models", "[]"}, {"supports_runtime_model_switch", "false"}, {"launched_agent_profile", "null"}, {"agent", "null"},
+		{"client_tools", "[]"},
+	}
+}
+
 // infoOf is OpenHands' ConversationInfo of a record.
-func infoOf(r control.Record) (map[string]json.RawMessage, error) {
-	info := make(map[string]json.RawMessage)
-	if err := json.Unmarshal(r.State, &info); err != nil {
+func infoOf(r control.Record, skills bool) (json.RawMessage, error) {
+	var state, meta map[string]json.RawMessage
+	if err := json.Unmarshal(r.State, &state); err != nil {
 		return nil, fmt.Errorf("read the state of conversation %s: %w", r.ID, err)
 	}
-	for name, value := range map[string]any{
-		"title": nullable(r.Title), "created_at": r.Created.UTC().Format(timeForm), "updated_at": r.Updated.UTC().Format(timeForm),
-	} {
-		data, err := json.Marshal(value)
-		if err != nil {
-			return nil, fmt.Errorf("encode %s: %w", name, err)
+	if len(r.Meta) > 0 {
+		if err := json.Unmarshal(r.Meta, &meta); err != nil {
+			return nil, fmt.Errorf("read what is known about conversation %s: %w", r.ID, err)
 		}
-		info[name] = data
 	}
-	return info, nil
+	special := map[string]func() (any, error){
+		"id":              func() (any, error) { return r.ID, nil },
+		"title":           func() (any, error) { return nullable(r.Title), nil },
+		"created_at":      func() (any, error) { return r.Created.UTC().Format(timeForm), nil },
+		"updated_at":      func() (any, error) { return r.Updated.UTC().Format(timeForm), nil },
+		"metrics":         func() (any, error) { return nil, nil },
+		"agent":           func() (any, error) { return agentOf(state["agent"], skills) },
+		"secret_registry": func() (any, error) { return unmasked(state["secret_registry"]) },
+	}
+	var out strings.Builder
+	out.WriteByte('{')
+	for i, m := range members() {
+		value, err := member(m, state, meta, special[m[0]])
+		if err != nil {
+			return nil, fmt.Errorf("show %s of conversation %s: %w", m[0], r.ID, err)
+		}
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.WriteString(`"` + m[0] + `":`)
+		out.Write(value)
+	}
+	out.WriteByte('}')
+	return json.RawMessage(out.String()), nil
+}
+
+// member is the value of a member: a special one, that of the state, that of the
+// metadata, or what it is otherwise.
+func member(m [2]string, state, meta map[string]json.RawMessage, special func() (any, error)) (json.RawMessage, error) {
+	if special != nil {
+		v, err := special()
+		if err != nil {
+			return nil, err
+		}
+		data, err := json.Marshal(v)
+		if string(data) == "null" {
+			return json.RawMessage(m[1]), err
+		}
+		return data, err
+	}
+	for _, from := range []map[string]json.RawMessage{state, meta} {
+		if v := from[m[0]]; len(v) > 0 && string(v) != "null" {
+			return dashed(m[0], v), nil
+		}
+	}
+	return json.RawMessage(m[1]), nil
+}
+
+// dashed is the id of another conversation in its dashed form: the metadata has it
+// without.
+func dashed(name string, v json.RawMessage) json.RawMessage {
+	if !strings.HasSuffix(name, "_conversation_id") {
+		return v
+	}
+	if id, err := uuid.Parse(strings.Trim(string(v), `"`)); err == nil {
+		return json.RawMessage(`"` + id + `"`)
+	}
+	return v
 }
 
 // timeForm is that of the times of a conversation.
@@ -33,4 +106,18 @@ func nullable(s string) any {
 		return nil
 	}
 	return s
+}
+
+// writeInfo answers with a conversation.
+func (s *server) writeInfo(w http.ResponseWriter, r *http.Request, status int, record control.Record) error {
+	skills, err := wire.Bool(r, "include_skills", false)
+	if err != nil {
+		return err
+	}
+	info, err := infoOf(record, skills)
+	if err != nil {
+		return err
+	}
+	wire.WriteJSON(w, status, info)
+	return nil
 }

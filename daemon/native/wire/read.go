@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -109,4 +110,33 @@ func Int(r *http.Request, name string, missing, low, high int) (int, error) {
 		return 0, Unprocessable(Invalid{Type: "less_than_equal", Loc: []any{"query", name}, Msg: "Input should be less than or equal to " + strconv.Itoa(high), Input: text})
 	}
 	return n, nil
+}
+
+// Bool reads a word for true or false of the query.
+func Bool(r *http.Request, name string, missing bool) (bool, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return missing, nil
+	}
+	b, known := Word(strings.ToLower(text))
+	if !known {
+		return false, Unprocessable(Invalid{
+			Type: "bool_parsing", Loc: []any{"query", name}, Msg: "Input should be a valid boolean, unable to interpret input", Input: text,
+		})
+	}
+	return b, nil
+}
+
+// Choice reads one of some words of the query.
+func Choice(r *http.Request, name, missing string, of ...string) (string, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return missing, nil
+	}
+	if !slices.Contains(of, text) {
+		return "", Unprocessable(Invalid{
+			Type: "enum", Loc: []any{"query", name}, Msg: "Input should be " + oneOf(of), Input: text, Ctx: map[string]any{"expected": oneOf(of)},
+		})
+	}
+	return text, nil
 }

@@ -57,6 +57,7 @@ type Invalid struct {
 	Loc   []any  `json:"loc"`  // such as ["body", "workspace"]
 	Msg   string `json:"msg"`
 	Input any    `json:"input"`
+	Ctx   any    `json:"ctx,omitempty"`
 }
 
 // Refuse is an error with a status and a sentence.

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"path/filepath"
 
@@ -12,7 +13,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/toolset"
-	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/internal/buildinfo"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -75,9 +75,9 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		Holder: leaseHolder(env, host),
 		Now:    env.Now, Log: log,
 	})
-	var api daemon.Native
-	if s.Native {
-		api = nativeAPI(nativeParts{env: env, engine: backend.Control(), boxes: boxes, home: dirs.Home, log: log})
+	api, err := nativeAPI(s, nativeParts{env: env, engine: backend.Control(), boxes: boxes, home: dirs.Home, unseal: unseal, log: log})
+	if err != nil {
+		return Backend{}, errors.Join(err, backend.Close())
 	}
 	return Backend{
 		Backend: backend, Native: api, Programs: conversations, Why: why, Status: backend.Status(context.Background()),

@@ -10,6 +10,8 @@ import (
 	"github.com/ohgw/ohgw/daemon/native/conversations"
 	"github.com/ohgw/ohgw/daemon/native/probes"
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/sandbox/manager"
 	"github.com/ohgw/ohgw/internal/setup"
 )
@@ -20,14 +22,22 @@ type nativeParts struct {
 	engine control.Engine
 	boxes  *manager.Manager
 	home   string // of the user
+	unseal func(string) (string, error)
 	log    *slog.Logger
 }
 
-// nativeAPI serves OpenHands' own API over the engine in this process.
-func nativeAPI(p nativeParts) daemon.Native {
+// nativeAPI serves OpenHands' own API over the engine in this process, if it is wanted.
+func nativeAPI(s *config.Settings, p nativeParts) (daemon.Native, error) {
+	if !s.Native {
+		return nil, nil
+	}
+	dir, err := p.env.Getwd()
+	if err != nil {
+		return nil, fault.New("cannot find the working directory", "start ohgw in a directory that exists", err)
+	}
 	var routes []wire.Route
 	routes = append(routes, probes.Routes(probes.Config{Now: p.env.Now, Tools: toolset.Names()})...)
-	routes = append(routes, conversations.Routes(conversations.Config{Engine: p.engine, Logger: p.log})...)
+	routes = append(routes, conversations.Routes(conversations.Config{Engine: p.engine, Dir: dir, Unseal: p.unseal, Logger: p.log})...)
 	routes = append(routes, catalogueRoutes(p.env, p.home, boxesOf(p.boxes))...)
-	return native.New(native.Config{Routes: routes, Logger: p.log})
+	return native.New(native.Config{Routes: routes, Logger: p.log}), nil
 }

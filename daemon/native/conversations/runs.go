@@ -1,0 +1,112 @@
+package conversations
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/daemon/native/wire"
+)
+
+func (s *server) run(w http.ResponseWriter, r *http.Request) error {
+	return s.on(func(ctx context.Context, c control.Conversation) error {
+		err := c.Run(ctx)
+		if errors.Is(err, agentapi.ErrBusy) {
+			return wire.Refuse(http.StatusConflict, "Conversation already running. Wait for completion or pause first.")
+		}
+		return err
+	})(w, r)
+}
+
+func (s *server) pause(w http.ResponseWriter, r *http.Request) error {
+	return s.on(func(ctx context.Context, c control.Conversation) error { return c.Pause(ctx) })(w, r)
+}
+
+func (s *server) interrupt(w http.ResponseWriter, r *http.Request) error {
+	return s.on(func(ctx context.Context, c control.Conversation) error { return c.Interrupt(ctx) })(w, r)
+}
+
+// goalRounds is how often the judge is asked where the request does not say it.
+const goalRounds = 10
+
+func (s *server) goal(w http.ResponseWriter, r *http.Request) error {
+	o, err := wire.ReadObject(r, false)
+	if err != nil {
+		return err
+	}
+	o.Need("objective")
+	objective, rounds := o.String("objective", ""), o.Int("max_iterations", goalRounds, 1)
+	if err := o.Err(); err != nil {
+		return err
+	}
+	return s.on(func(ctx context.Context, c control.Conversation) error {
+		return explainGoal(c.StartGoal(ctx, objective, rounds))
+	})(w, r)
+}
+
+func (s *server) stopGoal(w http.ResponseWriter, r *http.Request) error {
+	return s.on(func(ctx context.Context, c control.Conversation) error {
+		if err := c.StopGoal(ctx); !errors.Is(err, control.ErrNoGoal) {
+			return err
+		}
+		return nil // as with an agent-server
+	})(w, r)
+}
+
+func (s *server) resumeGoal(w http.ResponseWriter, r *http.Request) error {
+	return s.on(func(ctx context.Context, c control.Conversation) error { return explainGoal(c.ResumeGoal(ctx)) })(w, r)
+}
+
+func explainGoal(err error) error {
+	switch {
+	case errors.Is(err, agentapi.ErrBusy):
+		return wire.Refuse(http.StatusConflict, "Conversation run or goal loop already running.")
+	case errors.Is(err, control.ErrNoGoal):
+		return wire.Refuse(http.StatusBadRequest, "no_resumable_goal")
+	}
+	return err
+}
+
+func (s *server) ask(w http.ResponseWriter, r *http.Request) error {
+	id, err := wire.ConversationID(r)
+	if err != nil {
+		return err
+	}
+	o, err := wire.ReadObject(r, false)
+	if err != nil {
+		return err
+	}
+	o.Need("question")
+	question := o.String("question", "")
+	if err := o.Err(); err != nil {
+		return err
+	}
+	var answer string
+	err = s.with(r.Context(), id, func(ctx context.Context, c control.Conversation) (err error) {
+		answer, err = c.Ask(ctx, question)
+		return err
+	})
+	if err != nil {
+		return bare(err)
+	}
+	wire.WriteJSON(w, http.StatusOK, map[string]string{"response": answer})
+	return nil
+}
+
+func (s *server) condense(w http.ResponseWriter, r *http.Request) error {
+	id, err := wire.ConversationID(r)
+	if err != nil {
+		return err
+	}
+	err = s.with(r.Context(), id, func(ctx context.Context, c control.Conversation) error {
+		_, err := c.Condense(ctx)
+		return err
+	})
+	if err != nil {
+		return missing(err, "Conversation not found")
+	}
+	wire.WriteJSON(w, http.StatusOK, wire.Success())
+	return nil
+}

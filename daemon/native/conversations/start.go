@@ -1,0 +1,223 @@
+package conversations
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"path/filepath"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/daemon/native/message"
+	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// request is what a client asks for when it starts a conversation.
+type request struct {
+	control.Start
+
+	agentProfile string // its id; "" if none
+	encrypted    bool   // secrets may be
+	worktree     bool
+	first        *control.Message // starts a run; nil: none does
+}
+
+// start makes a conversation, or tells of the one that has the id already.
+func (s *server) start(w http.ResponseWriter, r *http.Request) error {
+	o, err := wire.ReadObject(r, false)
+	if err != nil {
+		return err
+	}
+	req, err := readRequest(o)
+	if err != nil {
+		return err
+	}
+	ctx := r.Context()
+	if req.ID != "" {
+		record, err := s.Engine.Record(ctx, req.ID)
+		if !errors.Is(err, agentapi.ErrConversationNotFound) {
+			if err != nil {
+				return err
+			}
+			return s.writeInfo(w, r, http.StatusOK, record)
+		}
+	} else {
+		req.ID = uuid.New()
+	}
+	if err := s.complete(ctx, &req); err != nil {
+		return err
+	}
+	c, created, err := s.Engine.Start(ctx, req.Start)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }() // The conversation stays; only its handle goes.
+	if created && req.first != nil {
+		if err := c.Append(ctx, *req.first, true); err != nil {
+			return err
+		}
+	}
+	record, err := c.Record(ctx)
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+	}
+	return s.writeInfo(w, r, status, record)
+}
+
+// complete finds what the request only names: its agent profile, its secrets, its
+// directory.
+func (s *server) complete(ctx context.Context, req *request) error {
+	if req.agentProfile != "" {
+		if err := s.launch(ctx, req); err != nil {
+			return err
+		}
+	}
+	if req.encrypted {
+		if err := s.unsealAll(req); err != nil {
+			return err
+		}
+	}
+	if !filepath.IsAbs(req.Workspace) {
+		req.Workspace = filepath.Join(s.Dir, req.Workspace)
+	}
+	if req.Parent != "" {
+		if err := s.checkParent(ctx, req); err != nil {
+			return err
+		}
+	}
+	if err := makeDir(req.Workspace); err != nil {
+		return &wire.Error{Status: http.StatusUnprocessableEntity, Err: err, Detail: []wire.Invalid{{
+			Type: "value_error", Loc: []any{"body", "workspace", "working_dir"}, Msg: "Value error, the directory cannot be made", Input: req.Workspace,
+		}}}
+	}
+	if !req.worktree {
+		return nil
+	}
+	if s.Worktree == nil {
+		return wire.Unprocessable(wire.Invalid{
+			Type: "value_error", Loc: []any{"body", "worktree"}, Msg: "Value error, this server makes no worktrees; leave it out", Input: true,
+		})
+	}
+	dir, err := s.Worktree(ctx, req.ID, req.Workspace)
+	if err == nil {
+		req.Workspace = dir
+	}
+	return err
+}
+
+// launch takes the agent of an agent profile.
+func (s *server) launch(ctx context.Context, req *request) error {
+	unknown := wire.Refuse(http.StatusNotFound, "Agent profile with id '%s' not found", req.agentProfile)
+	if s.Profiles == nil {
+		return unknown
+	}
+	p, err := s.Profiles.AgentProfile(ctx, req.agentProfile)
+	if err != nil {
+		if errors.Is(err, agentapi.ErrProfileNotFound) && agentapi.PublicMessage(err, "") == "" {
+			return unknown
+		}
+		return err
+	}
+	req.Settings, req.Profile = p.Settings, p.LLM
+	kept := map[string]json.RawMessage{}
+	if err := json.Unmarshal(req.Request, &kept); err != nil {
+		return err //nolint:wrapcheck // it was made here
+	}
+	kept["launched_agent_profile"] = encoded(map[string]any{"agent_profile_id": p.ID, "revision": p.Revision})
+	req.Request = encoded(kept)
+	return nil
+}
+
+// unsealAll decrypts the secrets of a request that says that they are encrypted.
+func (s *server) unsealAll(req *request) (err error) {
+	if req.Agent, err = s.unsealed(req.Agent); err != nil {
+		return err
+	}
+	if req.Settings, err = s.unsealed(req.Settings); err != nil {
+		return err
+	}
+	for name, source := range req.Secrets {
+		if req.Secrets[name], err = s.unsealed(source); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkParent refuses a parent that is not there, or works elsewhere.
+func (s *server) checkParent(ctx context.Context, req *request) error {
+	record, err := s.Engine.Record(ctx, req.Parent)
+	if errors.Is(err, agentapi.ErrConversationNotFound) {
+		return wire.Refuse(http.StatusUnprocessableEntity, "Parent conversation %s not found", req.Parent)
+	}
+	if err != nil {
+		return err
+	}
+	var state event.State
+	if err := json.Unmarshal(record.State, &state); err != nil {
+		return err //nolint:wrapcheck // the engine's own JSON
+	}
+	if filepath.Clean(state.Workspace.WorkingDir) != filepath.Clean(req.Workspace) {
+		return wire.Refuse(http.StatusUnprocessableEntity, "Parent conversation %s does not share this conversation's workspace", req.Parent)
+	}
+	return nil
+}
+
+func readRequest(o *wire.Object) (request, error) {
+	var req request
+	readAgent(o, &req)
+	o.Need("workspace")
+	if in := o.Object("workspace"); in != nil {
+		in.Choice("kind", "LocalWorkspace", "literal_error", "LocalWorkspace")
+		if in.Need("working_dir") {
+			req.Workspace = in.String("working_dir", "")
+		}
+	}
+	req.worktree, req.encrypted = o.Bool("worktree", false), o.Bool("secrets_encrypted", false)
+	req.ID, req.Parent = o.ID("conversation_id"), o.ID("parent_conversation_id")
+	req.Policy, req.Analyzer = readPolicy(o, "confirmation_policy"), readAnalyzer(o, "security_analyzer")
+	req.MaxIterations, req.NoStuck = o.Int("max_iterations", 0, 1), !o.Bool("stuck_detection", true)
+	req.Secrets, req.Tags = readSecrets(o, false), readTags(o)
+	req.Title = o.Bool("autotitle", true)
+	if in := o.Object("initial_message"); in != nil {
+		m := message.Read(in)
+		req.first = &m
+	}
+	if in := o.Object("agent_launch_additions"); in != nil {
+		in.Only("system_message_suffix_append")
+		if suffix := in.Text("system_message_suffix_append", 0, maxSuffix); suffix != nil {
+			req.Suffix = *suffix
+		}
+	}
+	clientTools(o)
+	readRest(o)
+	if err := o.Err(); err != nil {
+		return req, err
+	}
+	req.Request = kept(o)
+	return req, uniqueTools(o)
+}
+
+// maxSuffix is the highest number of characters that are added to a system message.
+const maxSuffix = 32768
+
+// kept is the request as it is stored: without the agent, which the state has, and
+// without secrets.
+func kept(o *wire.Object) json.RawMessage {
+	members := make(map[string]json.RawMessage)
+	for _, name := range o.Names() {
+		switch name {
+		case "agent", "agent_settings", "agent_profile_id", "secrets", "secrets_encrypted", "conversation_id":
+		default:
+			members[name] = o.Raw(name)
+		}
+	}
+	return encoded(members)
+}

@@ -1,0 +1,126 @@
+package conversations
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/ohgw/ohgw/daemon/native/wire"
+)
+
+// readAgent reads who answers: an agent, settings of one, or the id of a profile of one.
+func readAgent(o *wire.Object, req *request) {
+	req.agentProfile = o.ID("agent_profile_id")
+	switch {
+	case o.Has("agent_profile_id") && (o.Has("agent") || o.Has("agent_settings")):
+		o.Value("", "`agent_profile_id` is mutually exclusive with `agent` and `agent_settings`")
+	case o.Has("agent"):
+		if agent := o.Object("agent"); agent != nil {
+			req.Agent = readOwnAgent(agent)
+		}
+	case o.Has("agent_settings"):
+		if settings := o.Object("agent_settings"); settings != nil {
+			settings.Text("agent_kind", 0, -1)
+			checkLLM(settings)
+			req.Settings = settings.JSON()
+		}
+	case !o.Has("agent_profile_id"):
+		o.Value("", "One of `agent`, `agent_settings`, or `agent_profile_id` must be provided")
+	}
+}
+
+// readOwnAgent reads an agent; one with an LLM and no kind is OpenHands' own.
+func readOwnAgent(o *wire.Object) json.RawMessage {
+	raw := o.JSON()
+	if !o.Has("kind") && o.Has("llm") {
+		members := make(map[string]json.RawMessage)
+		for _, name := range o.Names() {
+			members[name] = o.Raw(name)
+		}
+		members["kind"] = json.RawMessage(`"Agent"`)
+		raw = encoded(members)
+	} else if kind, ok := o.Kinds("openhands.sdk.agent.base.AgentBase", "ACPAgent", "Agent"); !ok || kind == "ACPAgent" {
+		return raw // which agents can be run is for the engine to say
+	}
+	o.Need("llm")
+	checkLLM(o)
+	for _, item := range o.List("tools") {
+		if tool := item.Object(""); tool != nil && tool.Need("name") {
+			tool.Text("name", 1, -1)
+			tool.Map("params")
+		}
+	}
+	o.Map("mcp_config")
+	o.Object("agent_context")
+	o.Object("condenser")
+	return raw
+}
+
+// clientTools checks the tools that the client carries out itself.
+func clientTools(o *wire.Object) {
+	for _, item := range o.List("client_tools") {
+		tool := item.Object("")
+		if tool == nil {
+			continue
+		}
+		for _, name := range []string{"name", "description"} {
+			if tool.Need(name) {
+				tool.String(name, "")
+			}
+		}
+		if in := tool.Map("parameters"); in != nil {
+			var kind string
+			if json.Unmarshal(in.Raw("type"), &kind) != nil || kind != "object" {
+				tool.Value("parameters", `ClientToolSpec.parameters must be an object JSON Schema (got type='`+kind+
+					`'). Example: {"type": "object", "properties": {...}}`)
+			}
+		}
+	}
+}
+
+// uniqueTools refuses client tools that have one name, or that of a tool of the agent.
+func uniqueTools(o *wire.Object) error {
+	taken := []string{"terminal", "file_editor", "task_tracker", "finish", "think"}
+	own := len(taken)
+	for _, item := range o.List("client_tools") {
+		tool := item.Object("")
+		name := tool.String("name", "")
+		if i := slices.Index(taken, name); i >= own {
+			return wire.Refuse(http.StatusUnprocessableEntity, "Duplicate client tool name '%s' in one registration request. Client tool names must be unique.", name)
+		} else if i >= 0 {
+			return wire.Refuse(http.StatusUnprocessableEntity, "Client tool name '%s' collides with an existing non-client tool. Choose a unique client tool name.", name)
+		}
+		taken = append(taken, name)
+	}
+	return nil
+}
+
+// spanName is what a name for traces may have.
+var spanName = regexp.MustCompile(`^[A-Za-z0-9._:/-]+$`)
+
+// maxSpan is the highest number of characters of such a name.
+const maxSpan = 128
+
+// readRest checks what is only kept.
+func readRest(o *wire.Object) {
+	o.Map("tool_module_qualnames")
+	o.List("agent_definitions")
+	o.List("plugins")
+	o.Object("hook_config")
+	o.Text("user_id", 0, -1)
+	o.Text("title_llm_profile", 0, -1)
+	o.Map("observability_metadata")
+	o.List("observability_tags")
+	if name := o.Text("observability_span_name", 0, -1); name != nil {
+		switch {
+		case *name == "":
+			o.Value("observability_span_name", "Observability span name must be a non-empty string")
+		case utf8.RuneCountInString(*name) > maxSpan:
+			o.Value("observability_span_name", "Observability span name exceeds maximum length of 128 characters")
+		case !spanName.MatchString(*name):
+			o.Value("observability_span_name", "Observability span name may only contain letters, numbers, dots, underscores, colons, slashes, and hyphens")
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package conversations
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/daemon/native/wire"
+)
+
+func (s *server) policy(w http.ResponseWriter, r *http.Request) error {
+	o, err := wire.ReadObject(r, false)
+	if err != nil {
+		return err
+	}
+	if o.Need("policy") && !o.Has("policy") {
+		o.Wrong("policy", "model_attributes_type", "Input should be a valid dictionary or object to extract fields from", nil)
+	}
+	policy := readPolicy(o, "policy")
+	if err := o.Err(); err != nil {
+		return err
+	}
+	return s.on(func(ctx context.Context, c control.Conversation) error { return c.SetPolicy(ctx, policy) })(w, r)
+}
+
+func (s *server) analyzer(w http.ResponseWriter, r *http.Request) error {
+	o, err := wire.ReadObject(r, false)
+	if err != nil {
+		return err
+	}
+	o.Need("security_analyzer")
+	analyzer := readAnalyzer(o, "security_analyzer")
+	if err := o.Err(); err != nil {
+		return err
+	}
+	return s.on(func(ctx context.Context, c control.Conversation) error { return c.SetAnalyzer(ctx, analyzer) })(w, r)
+}
+
+// readPolicy reads a confirmation policy; nil if there is none.
+func readPolicy(o *wire.Object, name string) json.RawMessage {
+	in := o.Object(name)
+	if in == nil {
+		return nil
+	}
+	kind, ok := in.Kinds("openhands.sdk.security.confirmation_policy.ConfirmationPolicyBase", "AlwaysConfirm", "ConfirmRisky", "NeverConfirm")
+	if !ok {
+		return nil
+	}
+	policy := map[string]any{"kind": kind}
+	if kind == "ConfirmRisky" {
+		policy["threshold"] = in.Choice("threshold", "HIGH", "enum", "UNKNOWN", "LOW", "MEDIUM", "HIGH")
+		policy["confirm_unknown"] = in.Bool("confirm_unknown", true)
+		if policy["threshold"] == "UNKNOWN" {
+			in.Value("threshold", "Threshold cannot be UNKNOWN")
+		}
+	}
+	return encoded(policy)
+}
+
+// readAnalyzer reads a security analyzer; nil if there is none.
+func readAnalyzer(o *wire.Object, name string) json.RawMessage {
+	in := o.Object(name)
+	if in == nil {
+		return nil
+	}
+	if _, ok := in.Kinds("openhands.sdk.security.analyzer.SecurityAnalyzerBase", "PatternSecurityAnalyzer", "PolicyRailSecurityAnalyzer",
+		"EnsembleSecurityAnalyzer", "GraySwanAnalyzer", "LLMSecurityAnalyzer", "ToolShieldLLMSecurityAnalyzer"); !ok {
+		return nil
+	}
+	return in.JSON()
+}
+
+func (s *server) switchProfile(w http.ResponseWriter, r *http.Request) error {
+	o, err := wire.ReadObject(r, false)
+	if err != nil {
+		return err
+	}
+	o.Need("profile_name")
+	name := o.String("profile_name", "")
+	if err := o.Err(); err != nil {
+		return err
+	}
+	return s.on(func(ctx context.Context, c control.Conversation) error {
+		return unknownProfile(c.Switch(ctx, name), name)
+	})(w, r)
+}
+
+// unknownProfile is err in the agent-server's words where it is about a profile.
+func unknownProfile(err error, name string) error {
+	if errors.Is(err, agentapi.ErrProfileNotFound) {
+		return &wire.Error{Status: http.StatusNotFound, Detail: "Profile '" + name + "' not found", Err: err}
+	}
+	return err
+}
+
+func (s *server) switchLLM(w http.ResponseWriter, r *http.Request) error {
+	o, err := wire.ReadObject(r, false)
+	if err != nil {
+		return err
+	}
+	o.Need("llm")
+	checkLLM(o)
+	if err := o.Err(); err != nil {
+		return err
+	}
+	llm := o.Raw("llm")
+	if s.Unseal != nil {
+		if llm, err = s.unsealed(llm); err != nil {
+			return err
+		}
+	}
+	return s.on(func(ctx context.Context, c control.Conversation) error { return c.SwitchLLM(ctx, llm) })(w, r)
+}
+
+// checkLLM checks the member llm of an object.
+func checkLLM(o *wire.Object) {
+	llm := o.Object("llm")
+	switch {
+	case llm == nil:
+	case !llm.Has("model"):
+		llm.Value("", "model must be specified in LLM")
+	default:
+		llm.Text("model", 1, -1)
+		for _, name := range []string{"base_url", "usage_id", "api_key", "api_version"} {
+			llm.Text(name, 0, -1)
+		}
+	}
+}
+
+func (s *server) fork(w http.ResponseWriter, r *http.Request) error {
+	id, err := wire.ConversationID(r)
+	if err != nil {
+		return err
+	}
+	o, err := wire.ReadObject(r, true)
+	if err != nil {
+		return err
+	}
+	f := control.Fork{ID: o.ID("id"), KeepMetrics: !o.Bool("reset_metrics", true)}
+	if title := o.Text("title", 0, maxTitle); title != nil {
+		f.Title = *title
+	}
+	if o.Has("tags") {
+		f.Tags = readTags(o)
+	}
+	if from := o.Text("from_event_id", 0, -1); from != nil {
+		f.From = *from
+	}
+	if err := o.Err(); err != nil {
+		return err
+	}
+	var record control.Record
+	err = s.with(r.Context(), id, func(ctx context.Context, c control.Conversation) error {
+		made, err := c.Copy(ctx, f)
+		if err != nil {
+			return explainFork(err, f)
+		}
+		defer func() { _ = made.Close() }() // The copy stays; only its handle goes.
+		record, err = made.Record(ctx)
+		return err
+	})
+	if err != nil {
+		return missing(err, "Source conversation not found")
+	}
+	return s.writeInfo(w, r, http.StatusCreated, record)
+}
+
+func explainFork(err error, f control.Fork) error {
+	switch {
+	case errors.Is(err, control.ErrTaken):
+		return &wire.Error{Status: http.StatusConflict, Detail: "Conversation with id " + f.ID + " already exists", Err: err}
+	case errors.Is(err, control.ErrNoEvent):
+		return &wire.Error{Status: http.StatusNotFound, Detail: "from_event_id '" + f.From + "' not found in conversation", Err: err}
+	}
+	return err
+}
+
+func (s *server) navigate(w http.ResponseWriter, r *http.Request) error {
+	id, err := wire.ConversationID(r)
+	if err != nil {
+		return err
+	}
+	o, err := wire.ReadObject(r, false)
+	if err != nil {
+		return err
+	}
+	to := ""
+	if event := o.Text("event_id", 0, -1); event != nil {
+		to = *event
+	}
+	if err := o.Err(); err != nil {
+		return err
+	}
+	var record control.Record
+	err = s.with(r.Context(), id, func(ctx context.Context, c control.Conversation) error {
+		if err := c.Navigate(ctx, to); err != nil {
+			if errors.Is(err, control.ErrNoEvent) {
+				return &wire.Error{Status: http.StatusNotFound, Detail: "Unknown event_id: " + to, Err: err}
+			}
+			return err
+		}
+		record, err = c.Record(ctx)
+		return err
+	})
+	if err != nil {
+		return missing(err, "Conversation not found")
+	}
+	return s.writeInfo(w, r, http.StatusOK, record)
+}

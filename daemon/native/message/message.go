@@ -1,0 +1,105 @@
+// Package message reads the messages that clients of OpenHands' own API send.
+package message
+
+import (
+	"encoding/json"
+
+	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/daemon/native/wire"
+)
+
+// Read reads the message of a request, whose content is a list. What is wrong with it
+// is noted in the object.
+func Read(o *wire.Object) control.Message {
+	user(o, o.Choice("role", "user", "literal_error", roles()...))
+	return control.Message{Content: content(o)}
+}
+
+// ReadFrame reads the message of a WebSocket, which must have a role, and whose content
+// may be a string.
+func ReadFrame(frame []byte) (control.Message, error) {
+	o, err := wire.NewObject(frame)
+	if err != nil {
+		return control.Message{}, err
+	}
+	if o.Need("role") {
+		user(o, o.Choice("role", "", "literal_error", roles()...))
+	}
+	var m control.Message
+	if text, ok := plain(o.Raw("content")); ok {
+		m.Content = []event.Content{event.Text(text)}
+	} else {
+		m.Content = content(o)
+	}
+	return m, o.Err()
+}
+
+func roles() []string { return []string{"user", "system", "assistant", "tool"} }
+
+// user refuses a role whose messages nobody can send.
+func user(o *wire.Object, role string) {
+	if role != "user" && role != "" {
+		o.Value("role", "Only user messages are allowed to be sent to the agent")
+	}
+}
+
+func plain(raw json.RawMessage) (text string, ok bool) {
+	return text, len(raw) > 0 && json.Unmarshal(raw, &text) == nil
+}
+
+func content(o *wire.Object) []event.Content {
+	list := []event.Content{}
+	for _, item := range o.List("content") {
+		if c, ok := part(item); ok {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// part reads a text or an image. Where it is neither, what is wrong is said for both,
+// as pydantic does.
+func part(item wire.Item) (event.Content, bool) {
+	var kind struct {
+		Type string          `json:"type"`
+		URLs json.RawMessage `json:"image_urls"`
+	}
+	_ = json.Unmarshal(item.Raw, &kind) // what is no object is told below
+	if kind.Type == "image" || kind.Type == "" && kind.URLs != nil {
+		if o := item.Object("ImageContent"); o != nil {
+			return image(o)
+		}
+		return event.Content{}, false
+	}
+	if o := item.Object("TextContent"); o != nil {
+		return text(o)
+	}
+	return event.Content{}, false
+}
+
+func text(o *wire.Object) (event.Content, bool) {
+	o.Choice("type", "text", "literal_error", "text")
+	o.Only("type", "text", "cache_prompt", "enable_truncation")
+	ok := o.Need("text")
+	c := event.Text("")
+	if ok {
+		c.Text = o.String("text", "")
+	}
+	c.CachePrompt = o.Bool("cache_prompt", false)
+	return c, ok
+}
+
+func image(o *wire.Object) (event.Content, bool) {
+	ok := o.Need("image_urls")
+	var urls []string
+	if raw := o.Raw("image_urls"); raw == nil || json.Unmarshal(raw, &urls) != nil {
+		if ok {
+			o.Wrong("image_urls", "list_type", "Input should be a valid list", nil)
+		}
+		return event.Content{}, false
+	}
+	c := event.Images(urls...)
+	c.CachePrompt = o.Bool("cache_prompt", false)
+	return c, ok
+}
