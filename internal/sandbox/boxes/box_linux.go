@@ -58,7 +58,7 @@ func New(cfg Config) (sandbox.Box, error) {
 	return b, nil
 }
 
-// complete adds to the policy what every box has.
+// complete adds to the policy what every box has, but for what is hidden.
 func complete(cfg Config) (policy.Policy, []string, error) {
 	p := cfg.Policy
 	p.UID, p.GID = os.Geteuid(), os.Getegid()
@@ -66,7 +66,6 @@ func complete(cfg Config) (policy.Policy, []string, error) {
 	if err := p.Check(); err != nil {
 		return p, nil, err
 	}
-	p.Hide = append(slices.Clone(p.Hide), hidden(&p, os.Geteuid() == 0)...)
 	if cfg.GitOpen {
 		return p, nil, nil
 	}

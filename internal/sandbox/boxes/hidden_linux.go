@@ -28,8 +28,15 @@ var rootAlso = []string{
 // ordinaryUser is the first number of users who are people.
 const ordinaryUser = 1000
 
+// withHidden is a policy that also hides what every box on this machine does. Home is
+// the user's home directory, whose place the box's own has.
+func withHidden(p policy.Policy, home string) policy.Policy {
+	p.Hide = append(slices.Clone(p.Hide), hidden(home, os.Geteuid() == 0)...)
+	return p
+}
+
 // hidden are the paths that a box on this machine does not show.
-func hidden(p *policy.Policy, root bool) []string {
+func hidden(home string, root bool) []string {
 	paths := slices.Clone(always)
 	if root {
 		paths = append(paths, rootAlso...)
@@ -47,7 +54,7 @@ func hidden(p *policy.Policy, root bool) []string {
 	var resolved []string
 	for _, at := range paths {
 		real, err := filepath.EvalSymlinks(at)
-		if err != nil || !hideable(p, real) {
+		if err != nil || !hideable(home, real) {
 			continue
 		}
 		resolved = append(resolved, real)
@@ -56,10 +63,10 @@ func hidden(p *policy.Policy, root bool) []string {
 	return slices.Compact(resolved)
 }
 
-// hideable says that nothing of the system, and not the box's own home directory,
-// is hidden with it.
-func hideable(p *policy.Policy, at string) bool {
-	if at == p.HomeAt || at == "/" {
+// hideable says that nothing of the system, and not the place of the box's own home
+// directory, is hidden with it.
+func hideable(home, at string) bool {
+	if at == home || at == "/" {
 		return false
 	}
 	for _, keep := range []string{"/usr", "/etc", "/bin", "/lib", "/run", "/dev", "/proc", "/tmp", "/var/tmp", "/var/lib"} {

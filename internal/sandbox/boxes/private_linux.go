@@ -1,8 +1,11 @@
 package boxes
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
+
+	"golang.org/x/sys/unix"
 )
 
 // privateTrees are where system services keep what only root may read, and how deep
@@ -20,28 +23,30 @@ const maxPrivate = 20_000
 // in a box sees what any user of the machine sees: it has no capabilities, but most
 // keys belong to root. Symbolic links count by what is behind them, which has a path
 // of its own.
-func private(tree string, depth int, looked *int) []string {
-	entries, err := os.ReadDir(tree)
+func private(tree string, depth int, looked *int) (found []string) {
+	dir, err := os.Open(tree)
 	if err != nil {
 		return nil // There is none, or it is not readable inside either.
 	}
-	var found []string
+	defer func() { _ = dir.Close() }()
+	entries, err := dir.ReadDir(-1) // in no order
+	if err != nil {
+		return nil
+	}
 	for _, entry := range entries {
-		at := filepath.Join(tree, entry.Name())
-		info, err := entry.Info()
-		if err != nil {
-			continue // It was removed.
-		}
 		*looked++
-		mode := info.Mode()
-		switch {
-		case mode.IsRegular() && mode&0o004 == 0:
-			found = append(found, at)
-		case !mode.IsDir():
-		case mode&0o001 == 0 || *looked > maxPrivate:
-			found = append(found, at)
+		var stat unix.Stat_t
+		if entry.Type()&fs.ModeSymlink != 0 || unix.Fstatat(int(dir.Fd()), entry.Name(), &stat, unix.AT_SYMLINK_NOFOLLOW) != nil {
+			continue // or it was removed
+		}
+		switch kind := stat.Mode & unix.S_IFMT; {
+		case kind == unix.S_IFREG && stat.Mode&unix.S_IROTH == 0:
+			found = append(found, filepath.Join(tree, entry.Name()))
+		case kind != unix.S_IFDIR:
+		case stat.Mode&unix.S_IXOTH == 0 || *looked > maxPrivate:
+			found = append(found, filepath.Join(tree, entry.Name()))
 		case depth > 1:
-			found = append(found, private(at, depth-1, looked)...)
+			found = append(found, private(filepath.Join(tree, entry.Name()), depth-1, looked)...)
 		}
 	}
 	return found

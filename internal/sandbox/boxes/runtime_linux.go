@@ -62,7 +62,7 @@ func startRuntime(ctx context.Context, p *policy.Policy, cfg *Config) (*runtime,
 		}
 		serve = r.serveProxy
 	}
-	if err := r.launch(p, release); err != nil {
+	if err := r.launch(p, cfg.Policy.HomeAt, release); err != nil {
 		release()
 		if r.proxy != nil {
 			_ = r.proxy.Close()
@@ -106,26 +106,25 @@ func (r *runtime) startError() error {
 	return errors.New("the helper ended without a word")
 }
 
-// launch starts the helper in new namespaces. Release is called when everything in
-// the box is dead.
-func (r *runtime) launch(p *policy.Policy, release func()) error {
-	data, err := json.Marshal(p)
-	if err != nil {
-		return err
-	}
-	policyFile, err := memory("policy", data)
+// launch starts the helper in new namespaces, and gives it the policy when it has
+// begun: the look at what is hidden on this machine takes as long. Home is the user's
+// home directory. Release is called when everything in the box is dead.
+func (r *runtime) launch(p *policy.Policy, home string, release func()) error {
+	policyFile, send, err := os.Pipe()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = policyFile.Close() }()
 	ours, theirs, err := socketpair()
 	if err != nil {
+		_ = send.Close()
 		return err
 	}
 	defer func() { _ = theirs.Close() }()
 	conn, err := net.FileConn(ours)
 	_ = ours.Close()
 	if err != nil {
+		_ = send.Close()
 		return err
 	}
 	r.conn = conn.(*net.UnixConn) // a pair of Unix sockets
@@ -138,7 +137,13 @@ func (r *runtime) launch(p *policy.Policy, release func()) error {
 	if !p.Reduced {
 		r.cmd.SysProcAttr = namespaces()
 	}
+	r.wg.Go(func() {
+		// A helper that does not get all of it says so.
+		_ = json.NewEncoder(send).Encode(withHidden(*p, home))
+		_ = send.Close()
+	})
 	if err := r.cmd.Start(); err != nil {
+		_ = policyFile.Close() // ends the goroutine
 		_ = conn.Close()
 		return err
 	}
