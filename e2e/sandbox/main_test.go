@@ -71,7 +71,7 @@ func prepare() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(root)) }()
-	if err := build(root); err != nil {
+	if err := errors.Join(build(root), lend(root)); err != nil {
 		return err
 	}
 	again := func(flags uintptr, stage string, args ...string) error {

@@ -55,6 +55,7 @@ func TestWorkflows(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.newAgent()
+	showLent(t, w.root)
 	var mu sync.Mutex
 	outcomes := map[string]string{}
 	var names []string
