@@ -10,6 +10,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -45,17 +46,11 @@ func New(cfg Config) *Handler {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	h := &Handler{cfg: cfg, routes: http.NewServeMux()}
-	methods := make(map[string][]string)
 	served := slices.Concat(cfg.Routes, missing())
 	for _, route := range slices.Concat(served, documents(served)) {
-		methods[route.Path] = append(methods[route.Path], route.Method)
 		h.routes.Handle(route.Method+" "+route.Path, wire.Answer(cfg.Logger, route.Handle))
 	}
-	for path, allowed := range methods {
-		slices.Sort(allowed)
-		h.routes.Handle(path, wire.Answer(cfg.Logger, wrongMethod(strings.Join(allowed, ", "))))
-	}
-	h.routes.Handle("/", wire.Answer(cfg.Logger, notServed))
+	h.routes.Handle(anyPath, wire.Answer(cfg.Logger, h.notServed))
 	return h
 }
 
@@ -82,14 +77,35 @@ func (h *Handler) Close() error {
 	return errors.Join(errs...)
 }
 
-func wrongMethod(allowed string) wire.Handler {
-	return func(w http.ResponseWriter, _ *http.Request) error {
-		w.Header().Set("Allow", allowed)
-		return &wire.Error{Status: http.StatusMethodNotAllowed}
+// anyPath is the pattern of what no route answers.
+const anyPath = "/"
+
+// notServed answers what no route does: with 405 where another method does, with a
+// redirect where the path does with a slash at its end, or without, else with 404.
+func (h *Handler) notServed(w http.ResponseWriter, r *http.Request) error {
+	other := r.URL.Path + "/"
+	if trimmed, slash := strings.CutSuffix(r.URL.Path, "/"); slash {
+		other = trimmed
 	}
+	if h.serves(r.Method, other) {
+		http.Redirect(w, r, (&url.URL{Path: other, RawQuery: r.URL.RawQuery}).String(), http.StatusTemporaryRedirect)
+		return nil
+	}
+	var allowed []string
+	for _, method := range []string{http.MethodDelete, http.MethodGet, http.MethodPatch, http.MethodPost, http.MethodPut} {
+		if h.serves(method, r.URL.Path) {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) == 0 {
+		return &wire.Error{Status: http.StatusNotFound}
+	}
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	return &wire.Error{Status: http.StatusMethodNotAllowed}
 }
 
-// notServed answers what no route does.
-func notServed(http.ResponseWriter, *http.Request) error {
-	return &wire.Error{Status: http.StatusNotFound}
+// serves reports whether there is a route.
+func (h *Handler) serves(method, path string) bool {
+	_, pattern := h.routes.Handler(&http.Request{Method: method, URL: &url.URL{Path: path}})
+	return pattern != anyPath
 }

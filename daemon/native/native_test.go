@@ -49,6 +49,24 @@ func TestWhatIsNotServedSaysWhy(t *testing.T) {
 	}
 }
 
+func TestAPathWithTheOtherEndIsARedirect(t *testing.T) {
+	t.Parallel()
+	answer := func(w http.ResponseWriter, _ *http.Request) error { wire.WriteJSON(w, http.StatusOK, 1); return nil }
+	h := native.New(native.Config{Routes: []wire.Route{
+		{Method: http.MethodGet, Path: "/api/things/{$}", Handle: answer},
+		{Method: http.MethodGet, Path: "/api/things/{id}", Handle: answer},
+		{Method: http.MethodPost, Path: "/api/things/all", Handle: answer}, // more specific than the one before it
+	}})
+	for path, want := range map[string]string{"/api/things?a=b": "/api/things/?a=b", "/api/things/1/": "/api/things/1"} {
+		if status, _, header := get(t, h, http.MethodGet, path); status != http.StatusTemporaryRedirect || header.Get("Location") != want {
+			t.Errorf("%s: %d %v", path, status, header)
+		}
+	}
+	if status, _, header := get(t, h, http.MethodDelete, "/api/things/all"); status != http.StatusMethodNotAllowed || header.Get("Allow") != "GET, POST" {
+		t.Errorf("%d %v", status, header)
+	}
+}
+
 // TestTheDocumentationHasTheTable compares docs/native.md with the program.
 func TestTheDocumentationHasTheTable(t *testing.T) {
 	t.Parallel()
