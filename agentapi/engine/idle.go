@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/ohgw/ohgw/agentapi/event"
 )
 
 // The bounds of conversations that nobody uses and that are still open, where
@@ -97,8 +95,8 @@ func (b *Backend) shut(e *entry, onlyIdle bool) error {
 	return err
 }
 
-// used reports whether somebody has a handle on a conversation, or its run goes
-// on; one whose goroutine does not answer is at work.
+// used reports whether somebody has a handle on a conversation, or it has something
+// to do; one whose goroutine does not answer is at work.
 func (b *Backend) used(e *entry) bool {
 	b.mu.Lock()
 	handles := e.handles
@@ -111,6 +109,6 @@ func (b *Backend) used(e *entry) bool {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), statusTime)
 	defer cancel()
-	status, err := e.conv.Status(ctx)
-	return errors.Is(err, context.DeadlineExceeded) || err == nil && status == event.Running
+	working, err := e.conv.Working(ctx)
+	return errors.Is(err, context.DeadlineExceeded) || err == nil && working
 }

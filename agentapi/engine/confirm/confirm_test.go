@@ -2,6 +2,7 @@ package confirm_test
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -36,6 +37,39 @@ func TestNeeded(t *testing.T) {
 	} {
 		if got := confirm.Needed(json.RawMessage(tt.policy), json.RawMessage(tt.analyzer), tt.risk); got != tt.want {
 			t.Errorf("%s with %s, risk %q: %v, want %v", tt.policy, tt.analyzer, tt.risk, got, tt.want)
+		}
+	}
+}
+
+func TestAPolicyIsReadWithItsDefaults(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		`{"kind":"NeverConfirm","more":1}`:                                  `{"kind":"NeverConfirm"}`,
+		`{"kind":"AlwaysConfirm"}`:                                          `{"kind":"AlwaysConfirm"}`,
+		`{"kind":"ConfirmRisky"}`:                                           `{"threshold":"HIGH","confirm_unknown":true,"kind":"ConfirmRisky"}`,
+		`{"kind":"ConfirmRisky","threshold":"LOW","confirm_unknown":false}`: `{"threshold":"LOW","confirm_unknown":false,"kind":"ConfirmRisky"}`,
+		`{"kind":"ConfirmRisky","threshold":"UNKNOWN"}`:                     "",
+		`{"kind":"ConfirmRisky","threshold":1}`:                             "",
+		`{"kind":"Sometimes"}`:                                              "",
+		`[]`:                                                                "", ``: "", `null`: "",
+	} {
+		got, err := confirm.ParsePolicy(json.RawMessage(in))
+		if string(got) != want || (err == nil) != (want != "") {
+			t.Errorf("%s is %s, %v; want %s", in, got, err, want)
+		}
+	}
+}
+
+func TestAnAnalyzerThatIsNotHereIsRefused(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{`null`: "", ``: "", `{"kind":"LLMSecurityAnalyzer"}`: `{"kind":"LLMSecurityAnalyzer"}`} {
+		if got, err := confirm.ParseAnalyzer(json.RawMessage(in)); string(got) != want || err != nil {
+			t.Errorf("%q is %s, %v; want %q", in, got, err, want)
+		}
+	}
+	for in, elsewhere := range map[string]bool{`{"kind":"GraySwanAnalyzer"}`: true, `{"kind":"Mine"}`: false, `{}`: false, `1`: false} {
+		if got, err := confirm.ParseAnalyzer(json.RawMessage(in)); err == nil || errors.Is(err, confirm.ErrElsewhere) != elsewhere {
+			t.Errorf("%s is %s, %v", in, got, err)
 		}
 	}
 }

@@ -149,6 +149,10 @@ type Conversation struct {
 	inbox  []*delivery
 	// shortenings are asked for by a person, and done between two runs.
 	shortenings []*shortening
+	errands     []func()      // that need time, done between two runs
+	taking      *delivery     // on its way into the log; nil: none
+	goal        *goal         // that is pursued; nil: none
+	running     chan struct{} // closed at the end of the run; nil: there was none
 	job         *job
 	lease       *time.Ticker
 	settle      *time.Timer
@@ -167,7 +171,9 @@ type Conversation struct {
 
 	introduced bool // the log has a system prompt
 
-	accepted bool  // what waits may run
+	accepted bool  // a run was asked for: what waits may run
+	stale    bool  // the model is to be asked for again
+	replied  bool  // the agent had answered when the run was paused
 	stopping bool  // somebody interrupts
 	pausing  bool  // somebody pauses
 	closing  bool  // the conversation is to be closed
@@ -179,7 +185,10 @@ type Conversation struct {
 // delivery is a message on its way into the log.
 type delivery struct {
 	ctx     context.Context
-	message agentapi.Message
+	content []event.Content
+	sender  string
+	always  bool       // it is taken where actions wait, too; see Append
+	run     bool       // it is to be answered
 	taken   chan error // of one place
 }
 
@@ -263,8 +272,17 @@ func (c *Conversation) Watch(ctx context.Context, after string) (*Stream, error)
 // goes on, it waits for its end: the message follows that step in the log and
 // is answered by the same run.
 func (c *Conversation) Send(ctx context.Context, m agentapi.Message) error {
-	d := &delivery{ctx: ctx, message: m, taken: make(chan error, 1)}
-	if err := c.do(ctx, func() { c.inbox = append(c.inbox, d) }); err != nil {
+	return c.deliver(&delivery{ctx: ctx, content: m.Content(), run: true, taken: make(chan error, 1)})
+}
+
+// deliver waits until a message is in the log. Whoever speaks ends a goal.
+func (c *Conversation) deliver(d *delivery) error {
+	ctx := d.ctx
+	err := c.do(ctx, func() {
+		c.leaveGoal()
+		c.inbox = append(c.inbox, d)
+	})
+	if err != nil {
 		return err
 	}
 	select {

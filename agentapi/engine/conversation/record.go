@@ -6,10 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
-	"github.com/ohgw/ohgw/agentapi/engine/view"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
@@ -28,20 +26,14 @@ func (c *Conversation) load() error {
 		return &store.DamageError{File: "base_state.json", Err: fmt.Errorf("stats: %w", err)}
 	}
 	c.stats.begin(c.choice.Usage, c.dir.State.Agent)
-	c.head = c.dir.Head()
+	head := c.dir.Head()
 	s := &c.dir.State
 	// A base state that lags behind does not know of the run that it lags by.
-	crashed := s.Status == event.Running || s.LeafEventID != c.head && c.dir.LastStatus() == event.Running
-	branch, err := c.dir.Branch(c.head)
-	if err != nil {
+	crashed := s.Status == event.Running || s.LeafEventID != head && c.dir.LastStatus() == event.Running
+	defer c.dir.Release() // the view has what is sent; the rest is on the disk
+	if err := c.branch(head); err != nil {
 		return err
 	}
-	defer c.dir.Release() // the view has what is sent; the rest is on the disk
-	c.view = view.New(render, branch)
-	for _, e := range branch {
-		c.follow(e)
-	}
-	c.conceal()
 	if c.head != "" {
 		s.LeafEventID, s.HeadIsEmpty = c.head, false
 	}
@@ -162,12 +154,14 @@ func (c *Conversation) answered(actionID, callID string) {
 func (c *Conversation) stamp() string { return c.cfg.Now().Format(timestampFormat) }
 
 // update reports and records that a field of the state has changed.
-func (c *Conversation) update(key string, value any) error {
+func (c *Conversation) update(key string, value any) error { return c.record(key, value, lazily) }
+
+func (c *Conversation) record(key string, value any, sync bool) error {
 	data, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", key, err)
 	}
-	_, err = c.append(event.SourceEnvironment, &event.StateUpdate{Key: key, Value: data}, lazily)
+	_, err = c.append(event.SourceEnvironment, &event.StateUpdate{Key: key, Value: data}, sync)
 	return err
 }
 
@@ -237,6 +231,11 @@ func (c *Conversation) introduce() error {
 	if c.introduced {
 		return nil
 	}
+	_, err := c.append(event.SourceAgent, c.systemPrompt(), lazily)
+	return err
+}
+
+func (c *Conversation) systemPrompt() *event.SystemPrompt {
 	static, dynamic := c.cfg.Prompt.System(c.tools.defs, c.model.Info().Model)
 	p := &event.SystemPrompt{SystemPrompt: event.Text(static), Tools: make([]json.RawMessage, len(c.tools.defs))}
 	for i, d := range c.tools.defs {
@@ -246,26 +245,26 @@ func (c *Conversation) introduce() error {
 		text := event.Text(dynamic)
 		p.DynamicContext = &text
 	}
-	_, err := c.append(event.SourceAgent, p, lazily)
-	return err
+	return p
 }
 
 // userMessage writes a message of the user with what belongs to it.
-func (c *Conversation) userMessage(m agentapi.Message) error {
+func (c *Conversation) userMessage(content []event.Content, sender string) error {
 	s := &c.dir.State
+	text := plainText(content)
 	if c.cfg.Titles && s.LastUserMessageID == "" {
-		defer c.entitle(c.cfg.Secrets.Mask(m.Text))
+		defer c.entitle(c.cfg.Secrets.Mask(text))
 	}
-	extended, activated := c.cfg.Prompt.Message(m.Text, s.ActivatedSkills)
+	extended, activated := c.cfg.Prompt.Message(text, s.ActivatedSkills)
 	extended = append(c.news(), extended...)
 	body := &event.Message{
-		LLMMessage: message("user", m.Content()), ActivatedSkills: list(activated), ExtendedContent: list(extended),
+		LLMMessage: message("user", content), ActivatedSkills: list(activated), ExtendedContent: list(extended), Sender: sender,
 	}
 	e, err := c.append(event.SourceUser, body, durable)
 	if err != nil {
 		return err
 	}
-	s.LastUserMessageID = e.ID
+	s.LastUserMessageID, c.replied = e.ID, false
 	if len(activated) == 0 {
 		return nil
 	}

@@ -89,7 +89,9 @@ const (
 // run is one run: steps until the agent has answered or something ends it. At
 // its end the state is on the disk and everybody knows it.
 func (c *Conversation) run() {
-	c.pausing, c.nudged, c.refused, c.tooLong = false, "", 0, 0
+	c.pausing, c.accepted, c.nudged, c.refused, c.tooLong = false, false, "", 0, 0
+	c.running = make(chan struct{})
+	defer close(c.running)
 	for _, b := range c.blocks.begin() {
 		c.publishBlock(b)
 	}
@@ -133,16 +135,23 @@ func (c *Conversation) settled() {
 // begin says that the run runs. The log has that, which is enough for us until
 // there is an action: see execute.
 func (c *Conversation) begin() error {
-	if c.model == nil || c.tools == nil {
+	if c.model == nil || c.tools == nil || c.stale {
 		if err := c.ready(context.Background()); err != nil {
 			return err
 		}
 	}
-	c.saved = false
+	c.saved, c.stale = false, false
+	if err := errors.Join(c.answerOpen(), c.introduce()); err != nil {
+		return err
+	}
 	return c.setStatus(event.Running)
 }
 
 func (c *Conversation) loop() error {
+	if c.replied {
+		c.replied = false
+		return c.setStatus(event.Finished)
+	}
 	for iteration := 1; ; iteration++ {
 		if stop, err := c.detectStuck(); stop || err != nil {
 			return err
@@ -178,8 +187,10 @@ func (c *Conversation) between(next outcome, iteration *int) (over bool, err err
 	switch {
 	case next == waiting: // also for somebody who pauses: nothing runs, and nothing is approved
 		c.refuseInbox()
+		c.takeUnanswered()
 		return true, c.setStatus(event.Waiting)
 	case c.pausing:
+		c.replied = next == finished
 		if err := c.setStatus(event.Paused); err != nil {
 			return true, err
 		}
@@ -211,7 +222,7 @@ func (c *Conversation) takeMeanwhile() (took bool, err error) {
 			d.taken <- d.ctx.Err()
 			continue
 		}
-		err := c.userMessage(d.message)
+		err := c.take(d)
 		d.taken <- c.storageError(err)
 		if err != nil {
 			return took, err
@@ -223,8 +234,22 @@ func (c *Conversation) takeMeanwhile() (took bool, err error) {
 
 // refuseInbox sends messages back that would answer a question nobody asked.
 func (c *Conversation) refuseInbox() {
+	kept := c.inbox[:0]
 	for _, d := range c.inbox {
+		if d.always {
+			kept = append(kept, d)
+			continue
+		}
 		d.taken <- &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The run ended before it accepted the message; send the message again."}
+	}
+	c.inbox = kept
+}
+
+// takeUnanswered takes the messages that came before the run ended in a way in
+// which nothing answers them.
+func (c *Conversation) takeUnanswered() {
+	for _, d := range c.inbox {
+		d.taken <- c.storageError(c.take(d))
 	}
 	c.inbox = nil
 }
@@ -241,8 +266,11 @@ func (c *Conversation) interrupted() error {
 	if err := c.setStatus(event.Paused); err != nil {
 		return err
 	}
-	_, err := c.append(event.SourceUser, &event.Interrupt{}, durable)
-	return err
+	if _, err := c.append(event.SourceUser, &event.Interrupt{}, durable); err != nil {
+		return err
+	}
+	c.takeUnanswered()
+	return nil
 }
 
 // limitError is a limit of the run that was reached.

@@ -21,6 +21,9 @@ func (c *Conversation) serve() {
 	for !c.closing {
 		c.guard(c.turn)
 	}
+	if !c.removing && !c.broken && c.goal != nil {
+		c.guard(c.leaveGoal)
+	}
 	if !c.removing && !c.broken && c.unsettled {
 		c.guard(c.settled)
 	}
@@ -117,6 +120,14 @@ func (c *Conversation) work() {
 			c.cfg.RunEnded()
 		case len(c.shortenings) > 0:
 			c.takeShortening()
+			c.cfg.RunEnded()
+		case len(c.errands) > 0:
+			errand := c.errands[0]
+			c.errands = c.errands[1:]
+			c.stopping = false
+			errand()
+		case c.goal != nil && c.dir.State.Status != event.Waiting:
+			c.pursue()
 			c.cfg.RunEnded()
 		default:
 			return
@@ -255,35 +266,52 @@ func (c *Conversation) takeMessage() bool {
 		d.taken <- d.ctx.Err()
 		return false
 	}
-	c.stopping = false
-	err := c.accept(d.ctx, d.message)
+	c.stopping, c.taking = false, d
+	err := c.accept(d)
+	c.taking = nil
+	if err == nil && !d.run {
+		err = c.storageError(c.save(lazily))
+		c.settle.Reset(settleAfter)
+	}
 	d.taken <- err
-	return err == nil
+	return err == nil && d.run
 }
 
-// accept puts a message of the user into the log, between two steps.
-func (c *Conversation) accept(ctx context.Context, m agentapi.Message) error {
-	if c.dir.State.Status == event.Waiting {
-		return &agentapi.Error{
-			Kind: agentapi.ErrRefused,
-			Msg:  "Actions of this conversation wait for a decision; accept or reject them first.",
-		}
+// accept puts a message of the user into the log, between two runs.
+func (c *Conversation) accept(d *delivery) error {
+	if c.dir.State.Status == event.Waiting && !d.always {
+		return errUndecided
 	}
-	if err := c.ready(ctx); err != nil {
-		return err
+	if d.run || !c.introduced {
+		if err := c.ready(d.ctx); err != nil {
+			return err
+		}
 	}
 	if c.stopping {
 		return &agentapi.Error{Kind: agentapi.ErrUnavailable, Msg: "The conversation was interrupted before it accepted the message; send the message again."}
 	}
-	if c.dir.State.Status != event.Paused && c.dir.State.Status != event.Running {
-		if err := c.repair(leftBehind); err != nil {
-			return c.storageError(err)
-		}
+	if err := c.answerOpen(); err != nil {
+		return c.storageError(err)
 	}
 	if err := c.introduce(); err != nil {
 		return c.storageError(err)
 	}
-	return c.storageError(c.userMessage(m))
+	return c.storageError(c.take(d))
+}
+
+var errUndecided = &agentapi.Error{
+	Kind: agentapi.ErrRefused,
+	Msg:  "Actions of this conversation wait for a decision; accept or reject them first.",
+}
+
+// answerOpen answers actions that nothing will run: not those that wait for a
+// person, nor those at which the run was paused.
+func (c *Conversation) answerOpen() error {
+	switch c.dir.State.Status {
+	case event.Waiting, event.Paused, event.Running:
+		return nil
+	}
+	return c.repair(leftBehind)
 }
 
 // storageError is an error of the disk, in words for people.

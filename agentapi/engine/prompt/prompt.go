@@ -62,6 +62,10 @@ type Prompt struct {
 // New makes a prompt. It reads nothing yet.
 func New(cfg Config) *Prompt { return &Prompt{cfg: cfg} }
 
+// SetSecrets replaces the secrets that commands may name. It must not be called at
+// the same time as System.
+func (p *Prompt) SetSecrets(list []Secret) { p.cfg.Secrets = list }
+
 // Skills are the skills of the conversation, read when they are first needed.
 func (p *Prompt) Skills() []skill.Skill {
 	p.once.Do(func() {

@@ -2,6 +2,7 @@ package secretenv
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -125,3 +126,25 @@ func isSecretHeader(name string) bool {
 		"AUTHORIZATION", "COOKIE", "CREDENTIAL", "KEY", "PASSWORD", "SECRET", "SESSION", "TOKEN",
 	}, func(word string) bool { return strings.Contains(name, word) })
 }
+
+// Parse reads a source as a client sends it, its value in the clear. The error
+// does not tell the value.
+func Parse(source json.RawMessage) (Secret, error) {
+	var j sourceJSON
+	if json.Unmarshal(source, &j) != nil {
+		return Secret{}, errSource
+	}
+	if j.Kind == "StaticSecret" && j.Value != nil && *j.Value == hidden {
+		return Secret{}, errHidden
+	}
+	s, ok := j.secret(func(value string) (string, error) { return value, nil })
+	if !ok {
+		return Secret{}, errSource
+	}
+	return s, nil
+}
+
+var (
+	errSource = errors.New(`it must be {"kind":"StaticSecret","value":"..."} or {"kind":"LookupSecret","url":"..."}`)
+	errHidden = errors.New("its value was left out where it was read; send the value itself")
+)

@@ -314,7 +314,14 @@ func (d *Dir) Parent(i int) (int, bool) {
 }
 
 // Head is the event that the next one is appended to, "" for none.
+//
+// The base state may lag behind the log, which then ends in the branch that begins
+// with what the state says. It may also name an event that has others behind it,
+// because somebody went back to it: then the log's last event says so.
 func (d *Dir) Head() string {
+	if last, known := d.last(); known && d.continues(last) {
+		return last
+	}
 	if d.State.LeafEventID != "" {
 		if _, ok := d.index[d.State.LeafEventID]; ok {
 			return d.lagging(d.State.LeafEventID)
@@ -329,6 +336,41 @@ func (d *Dir) Head() string {
 		}
 	}
 	return ""
+}
+
+// last is the event that the end of the log was appended to, or is: "" for the
+// beginning. It is not known of a log that does not say so.
+func (d *Dir) last() (id string, known bool) {
+	if len(d.log) == 0 {
+		return "", false
+	}
+	e := d.log[len(d.log)-1]
+	switch {
+	case e.parent == "":
+		return "", false
+	case !e.state:
+		return e.id, true
+	case e.parent == Root:
+		return "", true
+	}
+	return e.parent, d.Has(e.parent)
+}
+
+// continues reports whether the path to an event begins with what the base state
+// knows.
+func (d *Dir) continues(id string) bool {
+	leaf := d.State.LeafEventID
+	if leaf == "" && !d.State.HeadIsEmpty {
+		return false
+	}
+	root := Root
+	for i, ok := d.index[id]; ok; i, ok = d.Parent(i) {
+		if d.log[i].id == leaf {
+			return true
+		}
+		root = d.log[i].parent
+	}
+	return leaf == "" && root == Root
 }
 
 // LastStatus is what the log says last of the status; empty for nothing.

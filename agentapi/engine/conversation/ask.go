@@ -1,0 +1,115 @@
+package conversation
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"strings"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/engine/view"
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// askUsage is the key of the numbers of questions in the statistics.
+const askUsage = "ask-agent-llm"
+
+//go:embed ask.md
+var askText string
+
+// Ask asks the model a question about what has happened so far. Neither the
+// question nor the answer is part of the conversation. A run may go on meanwhile.
+func (c *Conversation) Ask(ctx context.Context, question string) (string, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-c.gone:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	var req llm.Request
+	var choice Choice
+	err := c.whenReady(ctx, func() {
+		choice = Choice{Profile: c.choice.Profile, Usage: askUsage}
+		req = llm.Request{Messages: c.history(), Tools: c.tools.offers, CacheKey: c.id}
+	})
+	if err != nil {
+		return "", err
+	}
+	text := strings.ReplaceAll(askText, "{{question}}", c.cfg.Secrets.Mask(question))
+	req.Messages = append(req.Messages, message("user", texts(text)))
+	model, err := c.cfg.Models.Model(ctx, choice)
+	if err != nil {
+		return "", err
+	}
+	resp, err := call(ctx, model, req, nil)
+	if err != nil {
+		return "", c.askError(ctx, err)
+	}
+	if err := c.ask(ctx, func() error { c.stats.add(model.Info(), resp); return c.save(lazily) }); err != nil {
+		c.cfg.Log.Warn("count a question", "conversation", c.id, "err", err)
+	}
+	answer := strings.TrimSpace(plainText(resp.Message.Content))
+	if answer == "" {
+		return "", &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "The model answered the question with no text; ask in other words."}
+	}
+	return c.cfg.Secrets.Mask(answer), nil
+}
+
+func (c *Conversation) askError(ctx context.Context, err error) error {
+	if c.Ended() {
+		return c.closed()
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	why := "the LLM cannot be used"
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		why = e.Detail
+	}
+	return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "The question was not answered: " + why, Err: err, InProcess: true}
+}
+
+// history is what the model is shown of the conversation, with a system prompt
+// also where the log has none yet.
+func (c *Conversation) history() []event.LLMMessage {
+	if c.introduced {
+		return c.view.Messages()
+	}
+	prompt := event.New("prompt", c.stamp(), event.SourceAgent, "", masked(c.cfg.Secrets, c.systemPrompt()))
+	return append(view.New(render, []event.Event{prompt}).Messages(), c.view.Messages()...)
+}
+
+// whenReady has the conversation's goroutine run f when there are tools and a
+// model: at once during a run, else when they have been made.
+func (c *Conversation) whenReady(ctx context.Context, f func()) error {
+	done := make(chan error, 1)
+	err := c.do(ctx, func() {
+		if c.tools != nil && c.model != nil {
+			f()
+			done <- nil
+			return
+		}
+		c.errands = append(c.errands, func() {
+			err := c.ready(ctx)
+			if err == nil {
+				f()
+			}
+			done <- err
+		})
+	})
+	if err != nil {
+		return err
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-c.gone:
+		return c.closed()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,208 @@
+package conversation
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// Run starts a run; the error is agentapi.ErrBusy while one goes on. Actions that
+// wait for confirmation are accepted. Where the agent has finished it does nothing
+// but tell the state.
+func (c *Conversation) Run(ctx context.Context) error {
+	return c.ask(ctx, func() error {
+		switch {
+		case c.dir.State.Status == event.Running || c.accepted || c.taking != nil && c.taking.run:
+			return errRunning
+		case c.dir.State.Status == event.Finished:
+			c.watchers.publish(c.snapshot())
+		default:
+			c.accepted, c.stale = true, true
+		}
+		return nil
+	})
+}
+
+var errRunning = &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The conversation is running; wait until it is done, or pause it first."}
+
+// Suspend is Pause that also keeps what is idle from being run: its status is
+// paused then, until somebody runs it.
+func (c *Conversation) Suspend(ctx context.Context) error {
+	return c.ask(ctx, c.suspend)
+}
+
+func (c *Conversation) suspend() error {
+	for _, d := range c.inbox {
+		d.run = d.run && !d.always
+	}
+	if c.taking != nil {
+		c.taking.run = c.taking.run && !c.taking.always
+	}
+	switch c.dir.State.Status {
+	case event.Running:
+		c.pausing = true
+	case event.Idle:
+		c.accepted = false
+		if err := c.setStatus(event.Paused); err != nil {
+			return c.storageError(err)
+		}
+		if _, err := c.append(event.SourceUser, &event.Pause{}, durable); err != nil {
+			return c.storageError(err)
+		}
+		return c.changed()
+	}
+	return nil
+}
+
+// haltWait is how long Halt waits for the end of a run.
+const haltWait = 5 * time.Second
+
+// Halt interrupts the run, and waits a while for its end; without a run it is
+// Suspend. It ends a goal, too.
+func (c *Conversation) Halt(ctx context.Context) error {
+	var over chan struct{}
+	err := c.ask(ctx, func() error {
+		c.leaveGoal()
+		err := c.suspend()
+		if c.dir.State.Status == event.Running {
+			c.stop()
+			over = c.running
+		}
+		return err
+	})
+	if err != nil || over == nil {
+		return err
+	}
+	wait := time.NewTimer(haltWait)
+	defer wait.Stop()
+	select {
+	case <-over:
+	case <-wait.C:
+	case <-c.gone:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// SetPolicy replaces the confirmation policy, which must be one that package
+// confirm knows.
+func (c *Conversation) SetPolicy(ctx context.Context, policy json.RawMessage) error {
+	return c.ask(ctx, func() error {
+		return c.replace("confirmation_policy", &c.dir.State.ConfirmationPolicy, policy)
+	})
+}
+
+// SetAnalyzer replaces the security analyzer; nil: nobody rates actions.
+func (c *Conversation) SetAnalyzer(ctx context.Context, analyzer json.RawMessage) error {
+	return c.ask(ctx, func() error {
+		return c.replace("security_analyzer", &c.dir.State.SecurityAnalyzer, analyzer)
+	})
+}
+
+// replace changes a member of the state, and tells of it.
+func (c *Conversation) replace(key string, member *json.RawMessage, value json.RawMessage) error {
+	old := *member
+	if string(old) == string(value) {
+		return nil
+	}
+	*member = value
+	if err := c.save(durable); err != nil {
+		*member = old
+		return c.storageError(err)
+	}
+	return c.storageError(c.update(key, value))
+}
+
+// Secrets are secrets that a conversation gets.
+type Secrets struct {
+	Values map[string]secretenv.Secret
+	// Stored are the same as they are kept in the base state.
+	Stored map[string]json.RawMessage
+	// Added is told the registry of the base state before the next command can use
+	// them. May be nil.
+	Added func(registry json.RawMessage)
+}
+
+// AddSecrets adds secrets, or replaces those with the same names. The next command
+// has them.
+func (c *Conversation) AddSecrets(ctx context.Context, s Secrets) error {
+	return c.ask(ctx, func() error {
+		merged, err := mergeSecrets(c.dir.State.SecretRegistry, s.Stored)
+		if err != nil {
+			return &agentapi.Error{
+				Kind: agentapi.ErrRefused, Err: err,
+				Msg: "The secrets of this conversation cannot be read; repair secret_registry in its base_state.json.",
+			}
+		}
+		old := c.dir.State.SecretRegistry
+		c.dir.State.SecretRegistry = merged
+		if err := c.save(durable); err != nil {
+			c.dir.State.SecretRegistry = old
+			return c.storageError(err)
+		}
+		c.cfg.Secrets.Set(s.Values)
+		if s.Added != nil {
+			s.Added(merged)
+		}
+		return nil
+	})
+}
+
+// mergeSecrets puts sources into a stored registry. Whatever else is in it stays.
+func mergeSecrets(registry json.RawMessage, sources map[string]json.RawMessage) (json.RawMessage, error) {
+	stored, known := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	if len(registry) > 0 {
+		if err := json.Unmarshal(registry, &stored); err != nil {
+			return nil, fmt.Errorf("decode secrets: %w", err)
+		}
+	}
+	if list := stored["secret_sources"]; len(list) > 0 {
+		if err := json.Unmarshal(list, &known); err != nil {
+			return nil, fmt.Errorf("decode secrets: %w", err)
+		}
+	}
+	for name, source := range sources {
+		known[name] = source
+	}
+	list, err := json.Marshal(known)
+	if err != nil {
+		return nil, fmt.Errorf("encode secrets: %w", err)
+	}
+	stored["secret_sources"] = list
+	return json.Marshal(stored)
+}
+
+// Working reports whether the conversation has something to do: a run, or a goal
+// that does not wait for a person.
+func (c *Conversation) Working(ctx context.Context) (working bool, err error) {
+	err = c.do(ctx, func() { working = c.busy() && c.dir.State.Status != event.Waiting })
+	return working, err
+}
+
+// busy reports whether the log is about to grow.
+func (c *Conversation) busy() bool {
+	return c.job != nil || c.accepted || len(c.inbox) > 0 || c.goal != nil || c.dir.State.Status == event.Running
+}
+
+// ask has the conversation's goroutine run f, and gives its error.
+func (c *Conversation) ask(ctx context.Context, f func() error) error {
+	var failed error
+	if err := c.do(ctx, func() { failed = f() }); err != nil {
+		return err
+	}
+	return failed
+}
+
+// changed keeps and tells a state that no run has changed.
+func (c *Conversation) changed() error {
+	err := c.save(lazily)
+	c.settle.Reset(settleAfter)
+	c.watchers.publish(c.snapshot())
+	return c.storageError(err)
+}
