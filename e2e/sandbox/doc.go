@@ -9,5 +9,8 @@
 // made without a sandbox, too, where most succeed: the tests can fail. Ten are made by
 // an embedded agent of `ohgw serve`, whose model is scripted.
 //
+// The everyday work uses the tools of the machine; the Rust of the user who starts the
+// tests is lent. Work whose tools are missing is named, and does not count as failed.
+//
 // OHGW_TEST_SANDBOX_LEVEL=reduced runs all of it in the other level.
 package sandbox

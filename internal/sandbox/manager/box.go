@@ -43,12 +43,17 @@ func (s shown) same(other shown) bool {
 	return slices.Equal(s.write, other.write) && slices.Equal(s.read, other.read)
 }
 
+// allowedSockets are the names and paths of the sockets that the user allows.
+func (b *box) allowedSockets() []string {
+	return append(grants.Targets(b.granted(), sandbox.Socket), b.settings.Sockets...)
+}
+
 // granted paths and sockets are those that exist.
 func (b *box) more() shown {
 	list := b.granted()
 	return shown{
 		write: grants.Targets(list, sandbox.Write),
-		read:  append(grants.Targets(list, sandbox.Read), b.m.sockets(append(grants.Targets(list, sandbox.Socket), b.settings.Sockets...))...),
+		read:  append(grants.Targets(list, sandbox.Read), b.m.sockets(b.allowedSockets())...),
 	}
 }
 
@@ -115,7 +120,7 @@ func (b *box) Environ(environ []string) []string {
 			env = append(env, entry)
 		}
 	}
-	return append(env, b.m.socketVariables(environ, append(grants.Targets(b.granted(), sandbox.Socket), b.settings.Sockets...))...)
+	return env
 }
 
 // Start starts a program.
@@ -125,6 +130,8 @@ func (b *box) Start(ctx context.Context, p sandbox.Program) (sandbox.Process, er
 		return nil, err
 	}
 	p.Dir = b.real(p.Dir)
+	// Not with Environ: a socket may be allowed while the conversation is open.
+	p.Env = append(b.m.socketVariables(b.allowedSockets()), p.Env...)
 	if b.network != nil {
 		p.Env = append(b.network.environ(ctx), p.Env...)
 	}

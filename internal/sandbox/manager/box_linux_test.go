@@ -57,8 +57,11 @@ func (w *world) start(box sandbox.Box, script string) (sandbox.Process, *os.File
 		return nil, nil, err
 	}
 	defer in.Close()
+	if w.environ == nil { // as tools do, which are made once
+		w.environ = sandbox.EnvironOf(box, []string{"PATH=" + os.Getenv("PATH"), "API_KEY=secret", "WANTED=value"})
+	}
 	p, err := box.Start(w.t.Context(), sandbox.Program{
-		Args: []string{"/bin/bash", "-c", script}, Env: sandbox.EnvironOf(box, []string{"PATH=" + os.Getenv("PATH"), "API_KEY=secret", "WANTED=value"}),
+		Args: []string{"/bin/bash", "-c", script}, Env: w.environ,
 		Dir: w.env.Workspace, Files: []*os.File{nil, in, in},
 	})
 	if err != nil {

@@ -25,6 +25,7 @@ type world struct {
 	cfg                       manager.Config
 	env                       manager.Env
 	blocked                   chan sandbox.Block
+	environ                   []string // of programs; nil before the first
 }
 
 // newWorld has a machine with level full, where the attempts to break out fail.

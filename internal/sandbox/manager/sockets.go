@@ -40,21 +40,22 @@ func (m *Manager) socket(name string) string {
 
 // socketVariables are the variables by which programs find the sockets that the user
 // allows; their paths are the same inside.
-func (m *Manager) socketVariables(environ, names []string) []string {
+func (m *Manager) socketVariables(names []string) []string {
 	var env []string
 	for _, name := range names {
 		variable, ok := services[name]
-		i := slices.IndexFunc(environ, func(entry string) bool { return strings.HasPrefix(entry, variable+"=") })
-		if !ok || i < 0 {
+		if !ok {
 			continue
 		}
-		if at := m.socket(name); name == "ssh-agent" {
-			if real, err := filepath.EvalSymlinks(at); err == nil {
+		switch value := m.cfg.Getenv(variable); {
+		case value == "":
+		case name == "ssh-agent":
+			if real, err := filepath.EvalSymlinks(value); err == nil {
 				env = append(env, variable+"="+real)
 			}
-			continue
+		default:
+			env = append(env, variable+"="+value)
 		}
-		env = append(env, environ[i])
 	}
 	return env
 }
