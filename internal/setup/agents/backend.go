@@ -24,6 +24,7 @@ type Backend struct {
 	Complete daemon.CompleteFunc
 	Native   daemon.Native // OpenHands' own API, if it is to be served
 
+	api       *apiBoxes        // of OpenHands' own API; nil for agents in another process
 	boxes     *manager.Manager // of agents in this process; nil for others
 	sandboxBy string           // which setting has switched their sandbox off; "" if none
 }
@@ -31,6 +32,9 @@ type Backend struct {
 // Close ends the backend, and then what its sandboxes share.
 func (c Backend) Close() error {
 	err := c.Backend.Close()
+	if c.api != nil {
+		err = errors.Join(err, c.api.Close())
+	}
 	if c.boxes != nil {
 		err = errors.Join(err, c.boxes.Close())
 	}

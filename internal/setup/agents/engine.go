@@ -75,13 +75,14 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		Holder: leaseHolder(env, host),
 		Now:    env.Now, Log: log,
 	})
-	api, err := nativeAPI(s, nativeParts{env: env, engine: backend.Control(), boxes: boxes, home: dirs.Home, unseal: unseal, log: log})
+	own := newAPIBoxes(boxes, filepath.Join(dirs.State, "native"), s.Workspace, env.Environ())
+	api, err := nativeAPI(s, nativeParts{env: env, engine: backend.Control(), boxes: boxes, api: own, home: dirs.Home, unseal: unseal, log: log})
 	if err != nil {
 		return Backend{}, errors.Join(err, backend.Close())
 	}
 	return Backend{
 		Backend: backend, Native: api, Programs: conversations, Why: why, Status: backend.Status(context.Background()),
-		Complete: (&directLLM{base: base, load: profiles.llm}).complete, boxes: boxes, sandboxBy: switchedOff(s),
+		Complete: (&directLLM{base: base, load: profiles.llm}).complete, api: own, boxes: boxes, sandboxBy: switchedOff(s),
 	}, nil
 }
 

@@ -21,6 +21,7 @@ type nativeParts struct {
 	env    *setup.Env
 	engine control.Engine
 	boxes  *manager.Manager
+	api    *apiBoxes
 	home   string // of the user
 	unseal func(string) (string, error)
 	log    *slog.Logger
@@ -35,9 +36,11 @@ func nativeAPI(s *config.Settings, p nativeParts) (daemon.Native, error) {
 	if err != nil {
 		return nil, fault.New("cannot find the working directory", "start ohgw in a directory that exists", err)
 	}
+	commands := p.api.commands(p.env.Now, p.log)
 	var routes []wire.Route
 	routes = append(routes, probes.Routes(probes.Config{Now: p.env.Now, Tools: toolset.Names()})...)
 	routes = append(routes, conversations.Routes(conversations.Config{Engine: p.engine, Dir: dir, Unseal: p.unseal, Logger: p.log})...)
 	routes = append(routes, catalogueRoutes(p.env, p.home, boxesOf(p.boxes))...)
-	return native.New(native.Config{Routes: routes, Logger: p.log}), nil
+	routes = append(routes, commands.Routes()...)
+	return native.New(native.Config{Routes: routes, Sockets: map[string]native.Sockets{"bash-events": commands}, Logger: p.log}), nil
 }

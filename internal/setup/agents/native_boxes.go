@@ -1,0 +1,270 @@
+package agents
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/daemon/native/shell"
+	"github.com/ohgw/ohgw/internal/paths"
+	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/sandbox/manager"
+	"github.com/ohgw/ohgw/internal/workdir"
+)
+
+// maxAPIBoxes is how many boxes are kept in which nothing was asked for just now.
+const maxAPIBoxes = 16
+
+// apiBoxes are where OpenHands' own API works for its clients beside conversations:
+// a box for each workspace, with the rights of a conversation there. A path belongs to
+// the workspace that all conversations share (--workspace); else to the git repository
+// that it is in; else to its directory. What no box may have for a workspace, such as
+// /etc, is seen from the box of the API's own directory.
+type apiBoxes struct {
+	manager *manager.Manager
+	dir     string // of the API in the state directory
+	only    string // the one workspace that there may be; "" for any
+	environ []string
+
+	mu     sync.Mutex
+	open   map[string]*apiBox // by workspace
+	uses   int
+	closed bool
+}
+
+// apiBox is the box of a workspace.
+type apiBox struct {
+	sandbox.Box
+
+	workspace string
+	users     int
+	used      int // the number of the newest use
+}
+
+// newAPIBoxes makes them. Dir is made when it is needed.
+func newAPIBoxes(m *manager.Manager, dir, only string, environ []string) *apiBoxes {
+	return &apiBoxes{manager: m, dir: dir, only: only, environ: environ, open: map[string]*apiBox{}}
+}
+
+// outsideError says that a path is not in the one workspace.
+type outsideError struct{ path, workspace string }
+
+func (e *outsideError) Error() string {
+	return fmt.Sprintf("%s is outside of %s, where all conversations of this ohgw work (ohgw serve --workspace)", e.path, e.workspace)
+}
+
+// hold gives the box for a path until release is called. A relative path, and "", is
+// below the API's own directory, or the one workspace.
+func (b *apiBoxes) hold(ctx context.Context, path string) (box *apiBox, at string, release func(), err error) {
+	base := b.only
+	if base == "" {
+		base = filepath.Join(b.dir, "workspace")
+		if err := paths.MakePrivate(base); err != nil {
+			return nil, "", nil, err
+		}
+	}
+	at = filepath.Clean(path)
+	if !filepath.IsAbs(path) {
+		at = filepath.Join(base, path)
+	}
+	dir, at, err := locate(at)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	workspace, err := b.workspaceOf(dir, base)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	box, idle, err := b.enter(ctx, workspace)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	if idle != nil {
+		err = idle.Close()
+	}
+	return box, at, sync.OnceFunc(func() { b.leave(box) }), err
+}
+
+// workspaceOf is the workspace of a directory, which has no links; nor has the result.
+func (b *apiBoxes) workspaceOf(dir, base string) (string, error) {
+	base, err := filepath.EvalSymlinks(base)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case b.only != "" && !workdir.Within(base, dir):
+		return "", &outsideError{dir, b.only}
+	case b.only != "" || workdir.Within(base, dir):
+		return base, nil
+	}
+	for up := dir; ; up = filepath.Dir(up) {
+		if _, err := os.Lstat(filepath.Join(up, ".git")); err == nil && b.manager.Check(up) == nil {
+			return up, nil
+		}
+		if up == filepath.Dir(up) {
+			break
+		}
+	}
+	if b.manager.Check(dir) != nil {
+		return base, nil
+	}
+	return dir, nil
+}
+
+// locate is the innermost directory of a path that exists, and the path; neither has a
+// link, but what is at the path may be one to a file.
+func locate(path string) (dir, at string, err error) {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		if info, err := os.Stat(real); err != nil || info.IsDir() {
+			return real, real, err
+		}
+	}
+	up, rest := filepath.Dir(path), filepath.Base(path)
+	for {
+		real, err := filepath.EvalSymlinks(up)
+		if err == nil {
+			dir = real
+			if info, err := os.Stat(real); err == nil && !info.IsDir() {
+				dir = filepath.Dir(real)
+			}
+			return dir, filepath.Join(real, rest), nil
+		}
+		if up == filepath.Dir(up) || !workdir.Missing(err) {
+			return "", "", err
+		}
+		up, rest = filepath.Dir(up), filepath.Join(filepath.Base(up), rest)
+	}
+}
+
+// enter finds or makes the box of a workspace. One that is idle has to be closed if
+// there are many.
+func (b *apiBoxes) enter(ctx context.Context, workspace string) (box, idle *apiBox, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil, nil, sandbox.ErrClosed
+	}
+	box = b.open[workspace]
+	if box == nil {
+		if box, err = b.make(ctx, workspace); err != nil {
+			return nil, nil, err
+		}
+		b.open[workspace] = box
+		idle = b.oldest()
+	}
+	b.uses++
+	box.users, box.used = box.users+1, b.uses
+	return box, idle, nil
+}
+
+func (b *apiBoxes) make(ctx context.Context, workspace string) (*apiBox, error) {
+	sum := sha256.Sum256([]byte(workspace))
+	name := hex.EncodeToString(sum[:8])
+	box, err := b.manager.Box(ctx, manager.Env{Conversation: "api-" + name, Dir: filepath.Join(b.dir, "boxes", name), Workspace: workspace})
+	return &apiBox{Box: box, workspace: workspace}, err
+}
+
+// oldest takes out the box that was idle the longest, if there are too many.
+func (b *apiBoxes) oldest() *apiBox {
+	if len(b.open) <= maxAPIBoxes {
+		return nil
+	}
+	var found *apiBox
+	for _, box := range b.open {
+		if box.users == 0 && box.used > 0 && (found == nil || box.used < found.used) {
+			found = box
+		}
+	}
+	if found != nil {
+		delete(b.open, found.workspace)
+	}
+	return found
+}
+
+func (b *apiBoxes) leave(box *apiBox) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	box.users--
+}
+
+// Close ends what runs in the boxes.
+func (b *apiBoxes) Close() error {
+	b.mu.Lock()
+	b.closed = true
+	open := b.open
+	b.open = nil
+	b.mu.Unlock()
+	var errs []error
+	for _, box := range open {
+		errs = append(errs, box.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// env is the environment of programs in a box.
+func (b *apiBoxes) env(box sandbox.Box) []string {
+	if level := box.Level(); level == sandbox.Off || level == sandbox.External {
+		return tool.CleanEnvironment(b.environ, nil)
+	}
+	return sandbox.EnvironOf(box, b.environ)
+}
+
+// commands are the shell commands of the API.
+func (b *apiBoxes) commands(now func() time.Time, log *slog.Logger) *shell.Shell {
+	return shell.New(shell.Config{Dir: filepath.Join(b.dir, "bash_events"), Starter: b, Now: now, Logger: log})
+}
+
+// Start starts a command in the box of a directory.
+func (b *apiBoxes) Start(ctx context.Context, command, dir string, stdout, stderr *os.File) (shell.Process, error) {
+	box, at, release, err := b.hold(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	p, err := box.Start(ctx, sandbox.Program{Args: shellArgs(command), Env: b.env(box.Box), Dir: at, Files: []*os.File{nil, stdout, stderr}})
+	if err != nil {
+		release()
+		return nil, commandError(err, at)
+	}
+	return &apiCommand{p, release}, nil
+}
+
+// commandError says of a directory that is not there that it is not: the box names the
+// program.
+func commandError(err error, dir string) error {
+	if info, statErr := os.Stat(dir); statErr == nil && !info.IsDir() {
+		return fmt.Errorf("%s is not a directory", dir)
+	} else if errors.Is(statErr, fs.ErrNotExist) {
+		return fmt.Errorf("there is no directory %s", dir)
+	}
+	return err
+}
+
+func shellArgs(command string) []string {
+	if runtime.GOOS == "windows" {
+		return []string{"cmd.exe", "/c", command}
+	}
+	return []string{"/bin/sh", "-c", command}
+}
+
+// apiCommand keeps its box until it has ended.
+type apiCommand struct {
+	sandbox.Process
+
+	release func()
+}
+
+// Wait waits for the command.
+func (c *apiCommand) Wait() (int, error) {
+	defer c.release()
+	return c.Process.Wait()
+}
