@@ -96,11 +96,15 @@ func (c controlledConversation) AddSecrets(ctx context.Context, sources map[stri
 	}))
 }
 
-// secretsOf reads the sources of secrets that a client sends.
+// secretsOf reads the sources of secrets that a client sends. Those without a value
+// are left out.
 func secretsOf(sources map[string]json.RawMessage) (map[string]secretenv.Secret, error) {
 	values := make(map[string]secretenv.Secret, len(sources))
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		s, err := secretenv.Parse(sources[name])
+		if errors.Is(err, secretenv.ErrNoValue) {
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("the secret %s cannot be used: %w", name, err)
 		}

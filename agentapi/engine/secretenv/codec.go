@@ -128,23 +128,24 @@ func isSecretHeader(name string) bool {
 }
 
 // Parse reads a source as a client sends it, its value in the clear. The error
-// does not tell the value.
+// does not tell the value; it is ErrNoValue for one that is empty, or that was
+// left out where the client has read it.
 func Parse(source json.RawMessage) (Secret, error) {
 	var j sourceJSON
 	if json.Unmarshal(source, &j) != nil {
 		return Secret{}, errSource
 	}
-	if j.Kind == "StaticSecret" && j.Value != nil && *j.Value == hidden {
-		return Secret{}, errHidden
-	}
 	s, ok := j.secret(func(value string) (string, error) { return value, nil })
-	if !ok {
-		return Secret{}, errSource
+	switch {
+	case ok:
+		return s, nil
+	case j.Kind == "StaticSecret":
+		return Secret{}, ErrNoValue
 	}
-	return s, nil
+	return Secret{}, errSource
 }
 
-var (
-	errSource = errors.New(`it must be {"kind":"StaticSecret","value":"..."} or {"kind":"LookupSecret","url":"..."}`)
-	errHidden = errors.New("its value was left out where it was read; send the value itself")
-)
+// ErrNoValue says that a secret has no value.
+var ErrNoValue = errors.New("the secret has no value")
+
+var errSource = errors.New(`it must be {"kind":"StaticSecret","value":"..."} or {"kind":"LookupSecret","url":"..."}`)

@@ -95,15 +95,21 @@ func (d Definition) Stored() json.RawMessage {
 	if d.Annotations != nil && d.Annotations.Title != "" {
 		title = d.Annotations.Title
 	}
+	name, parameters := "", json.RawMessage(nil)
+	if d.Client {
+		name, parameters = d.Name, d.Parameters
+	}
 	return mustJSON(struct {
 		Description string          `json:"description"`
 		Action      string          `json:"action_type"`
 		Observation string          `json:"observation_type"`
 		Annotations *Annotations    `json:"annotations,omitempty"`
 		MCP         json.RawMessage `json:"mcp_tool,omitempty"`
+		ClientName  string          `json:"client_tool_name,omitempty"`
+		Input       json.RawMessage `json:"input_schema,omitempty"`
 		Kind        string          `json:"kind"`
 		Title       string          `json:"title"`
-	}{d.Description, d.ActionKind, d.ObservationKind, d.Annotations, d.MCP, d.Kind, title})
+	}{d.Description, d.ActionKind, d.ObservationKind, d.Annotations, d.MCP, name, parameters, d.Kind, title})
 }
 
 func text(s string) json.RawMessage { return mustJSON(s) }

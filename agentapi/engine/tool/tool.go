@@ -29,6 +29,9 @@ type Definition struct {
 	// Annotations is nil for an MCP tool whose server says nothing: it counts
 	// as one that may change things.
 	Annotations *Annotations
+	// Client says that the client of the conversation carries the calls out: the
+	// stored tool then has its name and parameters.
+	Client bool
 	// MCP is the server's own description of the tool, stored with it; nil for
 	// tools of ours.
 	MCP json.RawMessage

@@ -144,7 +144,7 @@ func (m *maker) make(s spec) (tool.Tool, error) {
 	case "task_tracker", "TaskTrackerTool":
 		return made(task.New(m.env.Dir))
 	}
-	return nil, nil
+	return builtin.Client(s.Name, s.Params), nil
 }
 
 // editor makes the file editor, which uses files as the box allows.
