@@ -193,6 +193,8 @@ type Info struct {
 	ID      string
 	Created bool   // this Open made it
 	Profile string // its LLM profile; empty if the backend does not report it
+	// OwnModel says that it answers with a model of its own, which is no profile's.
+	OwnModel bool
 	// SystemKnown reports whether the backend knows the system text the
 	// conversation was made with, and System is that text.
 	SystemKnown bool

@@ -269,6 +269,18 @@ func TestAnotherModelSwitchesOrIsRefused(t *testing.T) {
 	})
 }
 
+func TestAConversationWithItsOwnModelKeepsItUnlessAProfileIsNamed(t *testing.T) {
+	t.Parallel()
+	b := daemontest.New("default", "cheap")
+	b.OwnModel, b.NoSwitch = true, true
+	g := serve(t, b)
+	whichever := strings.Replace(ask("again"), "openhands_default", "openhands", 1)
+	for range 2 {
+		completed(t, g.chat(whichever, "X-OpenHands-ServerConversation-ID", conversation))
+	}
+	envelope(t, g.chat(ask("two"), "X-OpenHands-ServerConversation-ID", conversation), http.StatusConflict, "model_mismatch", "model")
+}
+
 // A run of more than 15 s sends its status and white space before the result:
 // Node gives up after 300 s without a header.
 func TestALongPlainRunSendsWhiteSpaceAhead(t *testing.T) {

@@ -35,22 +35,25 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 	info := agentapi.Info{ID: s.ID, Profile: s.Tags[conversation.TagProfile], Workspace: s.Workspace.WorkingDir}
 	suffix := stored.object("agent_context").text("system_message_suffix")
 	info.System, info.SystemKnown = recallSystem(s.Tags[tagSystem], suffix)
-	choice := choiceOf(s, stored, req)
+	models, choice, own := b.modelsOf(s, stored, req)
 	settings, err := b.settings(ctx)
 	if err != nil {
 		return nil, agentapi.Info{}, err
+	}
+	if own { // with its model it brings all that is the user's otherwise
+		settings.Agent = nil
 	}
 	secrets, err := b.secrets(s, settings)
 	if err != nil {
 		return nil, agentapi.Info{}, err
 	}
 	words := b.prompt(s, stored)
-	e.words = words
+	e.words, e.models = words, models
 	e.servers.Store(nil)
 	hadShell := hadShell(dir)
-	servers, lost := b.servers(stored, settings)
+	servers, lost := b.servers(s.ID, stored, settings)
 	cfg := conversation.Config{
-		Dir: dir, Models: b.models, Schemas: &b.schemas, Model: choice, Condenser: condenserOf(stored),
+		Dir: dir, Models: models, Schemas: &b.schemas, Model: choice, Condenser: condenserOf(stored),
 		Tools: func(ctx context.Context, host conversation.Host) ([]tool.Tool, error) {
 			tools, err := b.tools(ctx, ToolEnv{
 				Secrets: secrets, HadShell: hadShell,
@@ -63,26 +66,13 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 			}
 			return tools, err
 		},
-		Prompt: words, Titles: b.cfg.Titles, Secrets: secrets,
+		Prompt: words, Titles: b.cfg.Titles || s.LastUserMessageID == "" && dir.WantsTitle(), Secrets: secrets,
 		Concurrency: concurrency(stored), MaxCost: b.cfg.MaxCost, Grace: b.cfg.Grace,
 		RunEnded: b.look, Memory: &e.memory,
 		Now: b.cfg.Now, NewID: b.cfg.NewID, Log: b.cfg.Log,
 	}
 	conv, err := conversation.Open(cfg)
 	return conv, info, err
-}
-
-// choiceOf is the profile that answers in a conversation that is opened.
-func choiceOf(s store.State, stored agent, req agentapi.OpenRequest) conversation.Choice {
-	choice := conversation.Choice{Profile: s.Tags[conversation.TagProfile], Usage: s.Tags[conversation.TagUsage]}
-	if choice.Profile == "" {
-		// Somebody else made it: its own model is in none of our profiles.
-		choice = conversation.Choice{Profile: req.Profile, Usage: stored.object("llm").text("usage_id")}
-	}
-	if choice.Usage == "" {
-		choice.Usage = agentUsage
-	}
-	return choice
 }
 
 // hadShell reports whether the log has a result of a terminal. A log that cannot

@@ -2,8 +2,21 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/conversation"
+	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
 )
 
 // Start makes a conversation, or continues the one with that id.
@@ -17,10 +30,334 @@ func (c controlled) Start(ctx context.Context, s control.Start) (control.Convers
 		if e.conv != nil {
 			return false, nil
 		}
-		return false, errNotYet
+		req := agentapi.OpenRequest{ID: s.ID, Existing: true}
+		_, err := c.b.start(ctx, e, req)
+		if !errors.Is(err, agentapi.ErrConversationNotFound) {
+			return false, err
+		}
+		dir, err := c.b.begin(ctx, s)
+		if err != nil {
+			return false, c.b.openError(ctx, s.ID, err)
+		}
+		return true, c.b.enter(ctx, e, dir, req)
 	}))
 	if err != nil {
 		return nil, false, err
 	}
 	return conv, conv.Info().Created, nil
+}
+
+// beginning is an agent that a conversation begins with, its secrets in the clear.
+type beginning struct {
+	agent agent
+	tags  map[string]string // ohgw's own
+	// settings have what the user's settings say of conversations; the zero value
+	// where the user has no part in the agent.
+	settings Settings
+}
+
+// begin makes the directory of a new conversation.
+func (b *Backend) begin(ctx context.Context, s control.Start) (*store.Dir, error) {
+	if err := errors.Join(checkTags(s.Tags), b.checkParent(s)); err != nil {
+		return nil, err
+	}
+	from, err := b.beginning(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if s.Suffix != "" {
+		from.agent.addSuffix(s.Suffix)
+	}
+	state, err := b.stateOf(s, from)
+	if err != nil {
+		return nil, err
+	}
+	meta, err := b.metaOf(s)
+	if err != nil {
+		return nil, err
+	}
+	_, before := os.Stat(s.Workspace)
+	if err := os.MkdirAll(s.Workspace, 0o750); err != nil {
+		return nil, refused("The workspace of the conversation cannot be created; make its directory writable, or use another one.", err)
+	}
+	dir, err := store.Create(b.cfg.Dir, state, meta, b.storeOptions())
+	if err != nil && errors.Is(before, fs.ErrNotExist) {
+		_ = os.Remove(s.Workspace) // made above for a conversation that is not there; it is empty
+	}
+	return dir, err
+}
+
+// beginning finds the agent of a new conversation.
+func (b *Backend) beginning(ctx context.Context, s control.Start) (beginning, error) {
+	if s.Profile != "" || s.Agent == nil && s.Settings == nil {
+		return b.ofProfile(ctx, s)
+	}
+	if s.Agent != nil {
+		given, err := b.givenAgent(s.Agent, "agent")
+		if err != nil {
+			return beginning{}, err
+		}
+		if kind := given.text("kind"); kind != "" && kind != "Agent" {
+			return beginning{}, refused(fmt.Sprintf("The embedded engine has no agents of the kind %s; use one of the kind Agent, or an agent-server.", kind), nil)
+		}
+		given.set("kind", "Agent")
+		if given.object("llm").text("model") == "" {
+			return beginning{}, refused("The agent has no model; give agent.llm.model.", nil)
+		}
+		return beginning{agent: given}, nil
+	}
+	given, err := b.givenAgent(s.Settings, "agent_settings")
+	if err != nil {
+		return beginning{}, err
+	}
+	return ofSettings(given)
+}
+
+// givenAgent decodes an agent or settings of one, with what is encrypted in the
+// clear.
+func (b *Backend) givenAgent(data json.RawMessage, name string) (agent, error) {
+	given := agent{}
+	if err := json.Unmarshal(data, &given); err != nil || given == nil {
+		return nil, refused(fmt.Sprintf("%s is not a JSON object.", name), err)
+	}
+	plain, err := given.replaced(b.given)
+	if err != nil {
+		return nil, refused(fmt.Sprintf("A secret in %s cannot be decrypted; give it in the clear, or set OH_SECRET_KEY to the key that it was encrypted with.", name), err)
+	}
+	return plain, nil
+}
+
+// ofSettings is the agent that OpenHands would make of settings and their LLM.
+func ofSettings(given agent) (beginning, error) {
+	if kind := given.text("agent_kind"); kind != "" && kind != "openhands" && kind != "llm" {
+		return beginning{}, refused(fmt.Sprintf("The embedded engine has no agents of the kind %s; use one of the kind openhands, or an agent-server.", kind), nil)
+	}
+	model := given.object("llm")
+	if model.text("model") == "" {
+		return beginning{}, refused("The agent settings have no model; give agent_settings.llm.model.", nil)
+	}
+	made, err := settled(Profile{LLM: given["llm"]}, given)
+	if err != nil {
+		return beginning{}, err
+	}
+	delete(model, "schema_version")
+	made.set("llm", model)
+	if summaries := made.object("condenser"); len(summaries) > 0 {
+		own := maps.Clone(model)
+		own.set("usage_id", condenserUsage)
+		own.set("stream", false)
+		summaries.set("llm", own)
+		made.set("condenser", summaries)
+	}
+	return beginning{agent: made}, nil
+}
+
+// settled is the agent of a profile and settings, with the secrets of its servers
+// and variables in the clear.
+func settled(p Profile, settings agent) (agent, error) {
+	data, err := json.Marshal(settings)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := newAgent(p, Settings{Agent: data}, "", inClear)
+	if err != nil {
+		return nil, err
+	}
+	made := agent{}
+	if err := json.Unmarshal(stored, &made); err != nil {
+		return nil, err
+	}
+	if secrets := settings.object("agent_context").object("secrets"); len(secrets) > 0 {
+		words := made.object("agent_context")
+		words.set("secrets", secrets)
+		made.set("agent_context", words)
+	}
+	return made, nil
+}
+
+// ofProfile is the agent of a profile and the settings given, or else the user's.
+func (b *Backend) ofProfile(ctx context.Context, s control.Start) (beginning, error) {
+	profile, err := b.cfg.Profiles.Load(ctx, s.Profile)
+	if err != nil {
+		return beginning{}, err
+	}
+	settings, err := b.settings(ctx)
+	if err != nil {
+		return beginning{}, err
+	}
+	given := agent{}
+	if s.Settings != nil {
+		if given, err = b.givenAgent(s.Settings, "agent_settings"); err != nil {
+			return beginning{}, err
+		}
+		settings = Settings{}
+	} else if len(settings.Agent) > 0 {
+		if err := json.Unmarshal(settings.Agent, &given); err != nil {
+			return beginning{}, refused("OpenHands' agent settings cannot be read; repair settings.json.", err)
+		}
+	}
+	made, err := settled(profile, given)
+	return beginning{
+		agent: made, settings: settings,
+		tags: map[string]string{conversation.TagProfile: profile.Name, conversation.TagUsage: agentUsage},
+	}, err
+}
+
+// addSuffix adds a text to what the agent's system message ends with.
+func (a agent) addSuffix(text string) {
+	words := a.object("agent_context")
+	if before := words.text("system_message_suffix"); before != "" {
+		text = before + suffixGap + text
+	}
+	words.set("system_message_suffix", text)
+	a.set("agent_context", words)
+}
+
+// stateOf is the state that a conversation begins with.
+func (b *Backend) stateOf(s control.Start, from beginning) (store.State, error) {
+	sealed, err := from.agent.replaced(b.seal)
+	if err != nil {
+		return store.State{}, fmt.Errorf("encrypt the secrets of the agent: %w", err)
+	}
+	stored, err := json.Marshal(sealed)
+	if err != nil {
+		return store.State{}, err
+	}
+	state := store.NewState(s.ID, stored, s.Workspace)
+	if from.settings.MaxIterations > 0 {
+		state.MaxIterations = from.settings.MaxIterations
+	}
+	if s.MaxIterations > 0 {
+		state.MaxIterations = s.MaxIterations
+	}
+	state.StuckDetection = !s.NoStuck
+	if s.Policy != nil {
+		state.ConfirmationPolicy = s.Policy
+	}
+	if s.Analyzer != nil && string(s.Analyzer) != "null" {
+		state.SecurityAnalyzer = s.Analyzer
+	}
+	state.Tags = maps.Clone(s.Tags)
+	if state.Tags == nil {
+		state.Tags = make(map[string]string)
+	}
+	maps.Copy(state.Tags, from.tags)
+	return state, b.storeSecrets(s, from, &state)
+}
+
+// storeSecrets puts the secrets of a new conversation into its state. What cannot
+// be stored is kept beside it.
+func (b *Backend) storeSecrets(s control.Start, from beginning, state *store.State) error {
+	plain, err := json.Marshal(from.agent)
+	if err != nil {
+		return err
+	}
+	registry, err := b.settingsSecrets(Settings{Agent: plain})
+	if err != nil {
+		return err
+	}
+	if err := b.giveSecrets(registry, s.Secrets); err != nil {
+		return err
+	}
+	if state.SecretRegistry, err = registry.Encode(b.seal); err != nil || b.cfg.Seal != nil {
+		return err
+	}
+	values, err := registry.Encode(inClear)
+	if err == nil {
+		b.unstored.set(s.ID, inTheClear{agent: plain, secrets: values})
+	}
+	return err
+}
+
+// giveSecrets adds secrets of a request to a registry: a source each, by name.
+func (b *Backend) giveSecrets(registry *secretenv.Registry, sources map[string]json.RawMessage) error {
+	data, err := json.Marshal(map[string]any{"secret_sources": sources})
+	if err != nil {
+		return err
+	}
+	lost, err := registry.Decode(data, b.unseal)
+	if err != nil {
+		return refused("The secrets of the request cannot be read.", err)
+	}
+	for _, name := range lost {
+		if strings.Contains(string(sources[name]), sealedPrefix) {
+			return refused(fmt.Sprintf("The secret %s cannot be decrypted; give it in the clear, or set OH_SECRET_KEY to the key that it was encrypted with.", name), nil)
+		}
+	}
+	return nil
+}
+
+// metaOf is what is said of a new conversation.
+func (b *Backend) metaOf(s control.Start) (store.Meta, error) {
+	now := b.cfg.Now()
+	meta := store.Meta{Created: now, Updated: now, Parent: s.Parent, WantsTitle: s.Title}
+	if len(s.Request) > 0 {
+		if err := json.Unmarshal(s.Request, &meta.Others); err != nil {
+			return store.Meta{}, refused("The request is not a JSON object.", err)
+		}
+	}
+	// The state has the agent, and what follows is said elsewhere in the file.
+	for _, name := range []string{"agent", "agent_settings", "agent_profile_id", "agent_launch_additions", "conversation_id", "secrets_encrypted"} {
+		delete(meta.Others, name)
+	}
+	return meta, nil
+}
+
+var tagName = regexp.MustCompile(`^[a-z0-9]+$`)
+
+// The bounds of OpenHands for a tag, and what ohgw's own begin with.
+const (
+	maxTagValue = 256
+	ownTags     = "ohgw"
+)
+
+// checkTags refuses tags that OpenHands would refuse, and those of ohgw itself.
+func checkTags(tags map[string]string) error {
+	for name, value := range tags {
+		switch {
+		case !tagName.MatchString(name):
+			return refused(fmt.Sprintf("%q is no name of a tag; use lower case letters and digits only.", name), nil)
+		case len([]rune(value)) > maxTagValue:
+			return refused(fmt.Sprintf("The tag %s is longer than %d characters; shorten it.", name, maxTagValue), nil)
+		case isOwnTag(name):
+			return refused(fmt.Sprintf("The tag %s is ohgw's own; use another name.", name), nil)
+		}
+	}
+	return nil
+}
+
+// isOwnTag reports whether a tag is one that ohgw keeps its own notes in.
+func isOwnTag(name string) bool { return strings.HasPrefix(name, ownTags) }
+
+// checkParent refuses a parent that is not there, or that works elsewhere.
+func (b *Backend) checkParent(s control.Start) error {
+	switch {
+	case s.Parent == "":
+		return nil
+	case s.Parent == s.ID:
+		return refused("A conversation cannot be its own parent.", nil)
+	}
+	parent, err := store.Peek(b.cfg.Dir, s.Parent)
+	if errors.Is(err, store.ErrNotFound) {
+		return refused(fmt.Sprintf("Parent conversation %s not found.", s.Parent), nil)
+	}
+	if err != nil {
+		return err
+	}
+	if !samePlace(parent.Workspace.WorkingDir, s.Workspace) {
+		return refused(fmt.Sprintf("Parent conversation %s belongs to a different workspace.", s.Parent), nil)
+	}
+	return nil
+}
+
+func samePlace(a, b string) bool {
+	return resolved(a) == resolved(b)
+}
+
+// resolved is a path without links; one that is not there stays as it is.
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return filepath.Clean(path)
 }

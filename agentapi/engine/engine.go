@@ -68,6 +68,9 @@ type Config struct {
 	Seal   func(value string) (string, error)
 	Unseal func(stored string) (string, error)
 	HTTP   *http.Client // for secrets that are looked up; nil: one of its own
+	// BaseURL is the address of this server, for secrets that are looked up at a
+	// path of it. Nil: none can be.
+	BaseURL func() string
 	// SkillEnv is the environment of commands inside of skills.
 	SkillEnv []string
 	// MaxCost ends a run when its conversation has cost that much, in US
@@ -167,9 +170,11 @@ type Backend struct {
 	// schemas are those of the tools of all conversations.
 	schemas tool.Schemas
 	agents  madeAgents
-	sweep   *time.Ticker
-	stop    chan struct{}
-	tidy    sync.WaitGroup
+	// unstored are the secrets of conversations that are nowhere else.
+	unstored unstored
+	sweep    *time.Ticker
+	stop     chan struct{}
+	tidy     sync.WaitGroup
 	// released, of one place, says that a handle or a run has ended.
 	released chan struct{}
 

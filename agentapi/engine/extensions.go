@@ -48,7 +48,7 @@ func (b *Backend) extensions(ctx context.Context, id string) (out agentapi.Exten
 	if err != nil {
 		return out, err
 	}
-	servers, lost := b.servers(stored, settings)
+	servers, lost := b.servers(id, stored, settings)
 	if status == nil {
 		out.Servers = mcp.Describe(servers)
 	}

@@ -29,8 +29,10 @@ type entry struct {
 
 	memory atomic.Int64 // what conv holds, in bytes
 
-	// These tell of conv: its prompt, and its MCP servers once there are tools.
+	// These tell of conv: its prompt, its models, and its MCP servers once there are
+	// tools.
 	words   *prompt.Prompt
+	models  *ownModels
 	servers atomic.Pointer[func() []agentapi.MCPServer]
 
 	// These belong to Backend.mu.
@@ -102,8 +104,8 @@ func (b *Backend) openEntry(ctx context.Context, e *entry, open func(*entry) (bo
 	}
 	info := e.info
 	info.Created = created
-	if profile, err := e.conv.Profile(ctx); err == nil && info.Profile != "" {
-		info.Profile = profile
+	if profile, err := e.conv.Profile(ctx); err == nil && (info.Profile != "" || profile == "") {
+		info.Profile, info.OwnModel = profile, profile == ""
 	}
 	return &handle{backend: b, entry: e, conv: e.conv, info: info}, false, nil
 }
@@ -246,6 +248,7 @@ func (b *Backend) Remove(ctx context.Context, id string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	b.clear(e)
+	b.unstored.drop(id)
 	if e.conv == nil {
 		return agentapi.InProcess(b.openError(ctx, id, store.Remove(b.cfg.Dir, id, b.storeOptions())))
 	}

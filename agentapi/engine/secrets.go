@@ -18,7 +18,7 @@ var errNoSecretKey = errors.New("the value is encrypted, and the key to decrypt 
 // settingsSecrets are the secrets that OpenHands' settings give to every
 // conversation: a value each, or a source as a conversation stores it.
 func (b *Backend) settingsSecrets(s Settings) (*secretenv.Registry, error) {
-	registry := secretenv.New(secretenv.Config{HTTP: b.cfg.HTTP, Now: b.cfg.Now})
+	registry := secretenv.New(b.lookups())
 	settings := agent{}
 	if len(s.Agent) > 0 {
 		if err := json.Unmarshal(s.Agent, &settings); err != nil {
@@ -38,10 +38,19 @@ func (b *Backend) settingsSecrets(s Settings) (*secretenv.Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := registry.Decode(data, func(v string) (string, error) { return v, nil }); err != nil {
+	if _, err := registry.Decode(data, inClear); err != nil {
 		return nil, refused("The secrets in OpenHands' settings cannot be read; repair settings.json.", err)
 	}
 	return registry, nil
+}
+
+// lookups is how secrets are looked up.
+func (b *Backend) lookups() secretenv.Config {
+	cfg := secretenv.Config{HTTP: b.cfg.HTTP, Now: b.cfg.Now}
+	if b.cfg.BaseURL != nil {
+		cfg.BaseURL = b.cfg.BaseURL()
+	}
+	return cfg
 }
 
 // secrets are those of a conversation: its own and those of the settings.
@@ -54,6 +63,11 @@ func (b *Backend) secrets(s store.State, settings Settings) (*secretenv.Registry
 	if err != nil {
 		return nil, refused("The secrets of this conversation cannot be read; repair secret_registry in its base_state.json.", err)
 	}
+	if kept := b.unstored.of(s.ID).secrets; kept != nil {
+		if _, err := registry.Decode(kept, inClear); err != nil {
+			return nil, err
+		}
+	}
 	known := make(map[string]bool)
 	for _, secret := range registry.List() {
 		known[secret.Name] = true
@@ -65,6 +79,9 @@ func (b *Backend) secrets(s store.State, settings Settings) (*secretenv.Registry
 	}
 	return registry, nil
 }
+
+// inClear is the unsealing of what is in the clear.
+func inClear(value string) (string, error) { return value, nil }
 
 func (b *Backend) unseal(stored string) (string, error) {
 	switch {

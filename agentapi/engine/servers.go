@@ -113,7 +113,7 @@ func mapTree(tree any, secret bool, f func(string) (string, error)) (any, error)
 // each name the one of the settings, which may have another key by now, and
 // those that only the conversation has. lost are servers whose secrets were not
 // stored or cannot be decrypted.
-func (b *Backend) servers(stored agent, settings Settings) (all json.RawMessage, lost []string) {
+func (b *Backend) servers(id string, stored agent, settings Settings) (all json.RawMessage, lost []string) {
 	now := agent{}
 	if len(settings.Agent) > 0 {
 		if err := json.Unmarshal(settings.Agent, &now); err != nil {
@@ -122,6 +122,9 @@ func (b *Backend) servers(stored agent, settings Settings) (all json.RawMessage,
 	}
 	out := maps.Clone(serversOf(now))
 	own := serversOf(stored)
+	if plain := (agent{}); json.Unmarshal(b.unstored.of(id).agent, &plain) == nil {
+		own = serversOf(plain)
+	}
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		if _, ok := out[name]; ok {
 			continue

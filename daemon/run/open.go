@@ -89,7 +89,7 @@ func (j *job) prepare(conv agentapi.Conversation, forked bool) error {
 	if j.req.System != "" && (!info.SystemKnown || info.System != j.req.System) {
 		j.delivery.ignore("system")
 	}
-	if info.Profile == j.req.Profile {
+	if info.Profile == j.req.Profile || info.OwnModel && j.req.AnyModel {
 		return nil
 	}
 	return conv.Switch(j.life.ctx, j.req.Profile)

@@ -142,6 +142,9 @@ type Request struct {
 	// id. Empty: a one-shot.
 	ConversationID string
 	Profile        string
+	// AnyModel says that the client named no profile: a conversation with a model of
+	// its own goes on with that one.
+	AnyModel bool
 	// ProfileRevision is the revision of that profile now. A failure under
 	// another revision is not repeated: somebody has repaired something.
 	ProfileRevision string

@@ -82,6 +82,10 @@ func (c *Conversation) use(choice Choice, agent json.RawMessage, model llm.Model
 		tags[name] = value
 	}
 	tags[TagProfile], tags[TagUsage] = choice.Profile, choice.Usage
+	if choice.Profile == "" { // the stored agent says which model it is
+		delete(tags, TagProfile)
+		delete(tags, TagUsage)
+	}
 	old := *s
 	s.Agent, s.Tags = agent, tags
 	if err := c.save(durable); err != nil {

@@ -49,7 +49,7 @@ func (r *Registry) Encode(seal func(value string) (string, error)) (json.RawMess
 		} else {
 			j.Kind, j.URL, j.Headers = "LookupSecret", s.url, map[string]string{}
 			for header, value := range s.headers {
-				if isSecretHeader(header) {
+				if IsSecretHeader(header) {
 					sealed, err := seal(value)
 					if err != nil {
 						return nil, fmt.Errorf("seal secret %s: %w", name, err)
@@ -105,7 +105,7 @@ func (j sourceJSON) secret(open func(string) (string, error)) (Secret, bool) {
 	case "LookupSecret":
 		headers := map[string]string{}
 		for name, value := range j.Headers {
-			if isSecretHeader(name) {
+			if IsSecretHeader(name) {
 				opened, err := open(value)
 				if err != nil || value == hidden {
 					return Secret{}, false
@@ -119,8 +119,8 @@ func (j sourceJSON) secret(open func(string) (string, error)) (Secret, bool) {
 	return Secret{}, false
 }
 
-// isSecretHeader reports which headers OpenHands seals, by its own list.
-func isSecretHeader(name string) bool {
+// IsSecretHeader reports which headers OpenHands seals, by its own list.
+func IsSecretHeader(name string) bool {
 	name = strings.ToUpper(name)
 	return slices.ContainsFunc([]string{
 		"AUTHORIZATION", "COOKIE", "CREDENTIAL", "KEY", "PASSWORD", "SECRET", "SESSION", "TOKEN",

@@ -3,6 +3,8 @@ package store
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"os"
 	"path/filepath"
 	"time"
 )
@@ -16,17 +18,34 @@ type Meta struct {
 	// ForkedFrom is the conversation that this one began with, and ForkedAt the
 	// event up to which; empty for all of it.
 	ForkedFrom, ForkedAt string
+	Title                string // "" is none
+	// Parent is the conversation that this one is a part of; "" is none.
+	Parent string
+	// WantsTitle has a model find a title after the first message.
+	WantsTitle bool
+	// Others are further members, which this package does not know.
+	Others map[string]json.RawMessage
 }
 
 // SaveMeta writes meta.json beside the state that it repeats.
 func (d *Dir) SaveMeta(m Meta) error {
-	meta := map[string]any{
+	meta := make(map[string]any, len(m.Others)+16)
+	for name, value := range m.Others {
+		meta[name] = value
+	}
+	maps.Copy(meta, map[string]any{
 		"id": filepath.Base(d.path), "title": nil, "metrics": nil,
 		"created_at": stamp(m.Created), "updated_at": stamp(m.Updated),
 		"workspace": d.State.Workspace, "tags": d.State.Tags, "secrets": struct{}{},
 		"confirmation_policy": d.State.ConfirmationPolicy, "security_analyzer": d.State.SecurityAnalyzer,
 		"max_iterations": d.State.MaxIterations, "stuck_detection": d.State.StuckDetection,
-		"autotitle": false,
+		"autotitle": m.WantsTitle,
+	})
+	if m.Title != "" {
+		meta["title"] = m.Title
+	}
+	if m.Parent != "" {
+		meta["parent_conversation_id"] = m.Parent
 	}
 	if m.ForkedFrom != "" {
 		meta["forked_from_conversation_id"] = m.ForkedFrom
@@ -35,6 +54,16 @@ func (d *Dir) SaveMeta(m Meta) error {
 		meta["forked_from_event_id"] = m.ForkedAt
 	}
 	return d.writeMeta(meta)
+}
+
+// WantsTitle reports whether a model is to find a title for the conversation.
+func (d *Dir) WantsTitle() bool {
+	var meta struct {
+		Wanted bool   `json:"autotitle"`
+		Title  string `json:"title"`
+	}
+	data, err := os.ReadFile(filepath.Join(d.path, metaFile))
+	return err == nil && json.Unmarshal(data, &meta) == nil && meta.Wanted && meta.Title == ""
 }
 
 // Touch notes that the conversation has changed, and with a title what it is
