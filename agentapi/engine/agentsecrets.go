@@ -210,6 +210,15 @@ func (u *unstored) of(id string) inTheClear {
 	return u.kept[id]
 }
 
+// copy keeps of a conversation what is kept of another one.
+func (u *unstored) copy(to, from string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if c, ok := u.kept[from]; ok {
+		u.kept[to] = c
+	}
+}
+
 func (u *unstored) drop(id string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

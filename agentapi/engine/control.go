@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/event"
-	"github.com/ohgw/ohgw/internal/uuid"
 )
 
 // controlled is the backend as OpenHands' own programs see it.
@@ -20,23 +18,6 @@ var _ control.Engine = controlled{}
 // Control is the backend as OpenHands' own programs see it: the same conversations,
 // with the same locks and the same queues.
 func (b *Backend) Control() control.Engine { return controlled{b} }
-
-// Record reads a conversation from its files.
-func (c controlled) Record(ctx context.Context, id string) (control.Record, error) {
-	if canonical, err := uuid.Parse(id); err != nil || canonical != id {
-		return control.Record{}, notFound(id)
-	}
-	state, err := store.Peek(c.b.cfg.Dir, id)
-	if err != nil {
-		return control.Record{}, agentapi.InProcess(c.b.openError(ctx, id, err))
-	}
-	about, err := store.Describe(c.b.cfg.Dir, id)
-	if err != nil {
-		return control.Record{}, agentapi.InProcess(c.b.openError(ctx, id, err))
-	}
-	data, err := json.Marshal(state)
-	return control.Record{ID: id, State: data, Title: about.Title, Created: about.Created, Updated: about.Created, Status: state.Status}, err
-}
 
 // Log is the directory of a conversation.
 func (c controlled) Log(id string) (string, error) {
@@ -56,8 +37,6 @@ func (c controlled) List(context.Context, control.ListQuery) (control.ListPage, 
 }
 
 func (c controlled) Count(context.Context, event.Status) (int, error) { return 0, errNotYet }
-
-func (c controlled) Change(context.Context, string, control.Change) error { return errNotYet }
 
 func (c controlled) Search(context.Context, string, control.EventQuery) (control.EventPage, error) {
 	return control.EventPage{}, errNotYet

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
@@ -30,12 +29,4 @@ func inControl(conv agentapi.Conversation, err error) (control.Conversation, err
 // Record is the conversation as it is now.
 func (c controlledConversation) Record(ctx context.Context) (control.Record, error) {
 	return controlled{c.backend}.Record(ctx, c.info.ID)
-}
-
-// SwitchLLM makes the following calls go to another model.
-func (c controlledConversation) SwitchLLM(context.Context, json.RawMessage) error { return errNotYet }
-
-// Copy makes a new conversation that knows the log of this one.
-func (c controlledConversation) Copy(context.Context, control.Fork) (control.Conversation, error) {
-	return nil, errNotYet
 }

@@ -316,7 +316,7 @@ func checkTags(tags map[string]string) error {
 	for name, value := range tags {
 		switch {
 		case !tagName.MatchString(name):
-			return refused(fmt.Sprintf("%q is no name of a tag; use lower case letters and digits only.", name), nil)
+			return refused(fmt.Sprintf("%q is not a name of a tag; use only lower case letters and digits.", name), nil)
 		case len([]rune(value)) > maxTagValue:
 			return refused(fmt.Sprintf("The tag %s is longer than %d characters; shorten it.", name, maxTagValue), nil)
 		case isOwnTag(name):

@@ -24,22 +24,38 @@ func (h *handle) Fork(ctx context.Context, req agentapi.ForkRequest) (agentapi.C
 	if err != nil {
 		return nil, h.explain(err)
 	}
-	b := h.backend
-	return b.entered(ctx, req.ID, func(e *entry) (created bool, err error) {
+	now := h.backend.cfg.Now()
+	return h.backend.copied(ctx, copying{
+		state: state, events: events, profile: h.info.Profile,
+		meta: store.Meta{Created: now, Updated: now, ForkedFrom: h.info.ID, ForkedAt: req.From},
+	})
+}
+
+// copying is what a fork begins with.
+type copying struct {
+	state   store.State
+	events  []event.Event
+	meta    store.Meta
+	profile string // which answers where the copy has no model of its own
+}
+
+// copied is a handle on a fork.
+func (b *Backend) copied(ctx context.Context, c copying) (agentapi.Conversation, error) {
+	id := c.state.ID
+	return b.entered(ctx, id, func(e *entry) (created bool, err error) {
 		b.clear(e)
 		if e.conv != nil {
-			return false, b.openError(ctx, req.ID, store.ErrExists)
+			return false, b.openError(ctx, id, store.ErrExists)
 		}
-		now := b.cfg.Now()
-		meta := store.Meta{Created: now, Updated: now, ForkedFrom: h.info.ID, ForkedAt: req.From}
-		dir, err := store.Create(b.cfg.Dir, state, meta, b.storeOptions(), events...)
+		dir, err := store.Create(b.cfg.Dir, c.state, c.meta, b.storeOptions(), c.events...)
 		if err != nil {
-			return false, b.openError(ctx, req.ID, err)
+			return false, b.openError(ctx, id, err)
 		}
-		if err := copyTasks(dir.Path(), events); err != nil {
-			return false, b.openError(ctx, req.ID, errors.Join(err, dir.Remove()))
+		if err := copyTasks(dir.Path(), c.events); err != nil {
+			return false, b.openError(ctx, id, errors.Join(err, dir.Remove()))
 		}
-		return true, b.enter(ctx, e, dir, agentapi.OpenRequest{ID: req.ID, Profile: h.info.Profile})
+		b.unstored.copy(id, c.meta.ForkedFrom)
+		return true, b.enter(ctx, e, dir, agentapi.OpenRequest{ID: id, Profile: c.profile})
 	})
 }
 

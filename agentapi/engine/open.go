@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/prompt"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
@@ -204,7 +205,7 @@ func (b *Backend) openError(ctx context.Context, id string, err error) error {
 	case errors.Is(err, store.ErrNotFound):
 		return notFound(id)
 	case errors.Is(err, store.ErrExists):
-		return refused("A conversation with this id already exists; open it instead of creating it.", err)
+		return refused("A conversation with this id already exists; open it instead of creating it.", errors.Join(control.ErrTaken, err))
 	case errors.Is(err, store.ErrCorrupt):
 		return b.damaged(id, err)
 	}

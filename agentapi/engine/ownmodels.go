@@ -23,6 +23,7 @@ type ownModels struct {
 
 	mu   sync.Mutex
 	llms map[string]Profile // by usage id
+	full map[string]agent   // the same with their secrets
 	made map[string]llm.Model
 	// main is the usage id of the agent's own model, which also does what no other
 	// one is there for.
@@ -55,16 +56,16 @@ const defaultUsage = "default"
 // newOwnModels are the models of a conversation with that agent, whose secrets are
 // in the clear.
 func newOwnModels(m *models, opened agent) *ownModels {
-	o := &ownModels{models: m, llms: make(map[string]Profile), made: make(map[string]llm.Model)}
+	o := &ownModels{models: m, llms: make(map[string]Profile), full: make(map[string]agent), made: make(map[string]llm.Model)}
 	if model := opened.object("llm"); len(model) > 0 {
 		var p Profile
 		p, o.main = ownLLM(model)
-		o.llms[o.main] = p
+		o.llms[o.main], o.full[o.main] = p, model
 	}
 	if model := opened.object("condenser").object("llm"); len(model) > 0 {
 		p, _ := ownLLM(model)
 		if _, taken := o.llms[condenserUsage]; !taken {
-			o.llms[condenserUsage] = p
+			o.llms[condenserUsage], o.full[condenserUsage] = p, model
 		}
 	}
 	return o
@@ -101,8 +102,15 @@ func (o *ownModels) add(plain agent) (usage string, added bool) {
 	if _, known := o.llms[usage]; known {
 		return usage, false
 	}
-	o.llms[usage] = p
+	o.llms[usage], o.full[usage] = p, plain
 	return usage, true
+}
+
+// object is the LLM object of a usage id, its secrets in the clear.
+func (o *ownModels) object(usage string) agent {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.full[usage]
 }
 
 // take makes the model of a usage id the one that does what no other is there for.

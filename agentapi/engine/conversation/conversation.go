@@ -14,6 +14,7 @@ package conversation
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -366,6 +367,30 @@ func (c *Conversation) Switch(ctx context.Context, profile string) (string, erro
 	return name(model), failed
 }
 
+// Choice is what answers next.
+func (c *Conversation) Choice(ctx context.Context) (choice Choice, err error) {
+	err = c.do(ctx, func() { choice = c.choice })
+	return choice, err
+}
+
+// SwitchOwn makes the following calls go to a model of the conversation's own; change
+// makes the stored agent the one with that model.
+func (c *Conversation) SwitchOwn(ctx context.Context, usage string, change func(agent json.RawMessage) (json.RawMessage, error)) error {
+	next := Choice{Usage: usage}
+	model, err := c.cfg.Models.Model(ctx, next)
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = c.do(ctx, func() {
+		var agent json.RawMessage
+		if agent, failed = change(c.dir.State.Agent); failed == nil {
+			failed = c.use(next, agent, model)
+		}
+	})
+	return errors.Join(err, failed)
+}
+
 // Confirm makes the following actions wait for a person as the mode says.
 func (c *Conversation) Confirm(ctx context.Context, mode agentapi.Confirmation) error {
 	var failed error
@@ -382,6 +407,24 @@ func name(m llm.Model) string {
 		return ""
 	}
 	return m.Info().Model
+}
+
+// Record is the state now, and meta.json.
+func (c *Conversation) Record(ctx context.Context) (s store.State, meta store.RawMeta, err error) {
+	var failed error
+	err = c.do(ctx, func() {
+		s, meta = c.dir.State, c.dir.Meta()
+		s.Stats, failed = c.stats.stored()
+		s = s.Clone()
+	})
+	return s, meta, errors.Join(err, failed)
+}
+
+// Change has change change what the directory holds besides its log.
+func (c *Conversation) Change(ctx context.Context, change func(*store.Dir) error) error {
+	var failed error
+	err := c.do(ctx, func() { failed = change(c.dir) })
+	return errors.Join(err, failed)
 }
 
 // Fork returns the state and the events with which a copy of this conversation,

@@ -49,6 +49,9 @@ func (c *Conversation) findTitle(choice Choice, message string) {
 		if err == nil {
 			c.stats.add(model.Info(), resp)
 		}
+		if c.dir.Meta().Description().Title != "" { // somebody was faster
+			return
+		}
 		if err := c.dir.Touch(c.cfg.Now(), c.cfg.Secrets.Mask(text)); err != nil {
 			c.cfg.Log.Warn("save title", "conversation", c.id, "err", err)
 		}

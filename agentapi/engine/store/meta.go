@@ -2,9 +2,9 @@ package store
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"time"
 )
@@ -58,12 +58,55 @@ func (d *Dir) SaveMeta(m Meta) error {
 
 // WantsTitle reports whether a model is to find a title for the conversation.
 func (d *Dir) WantsTitle() bool {
-	var meta struct {
-		Wanted bool   `json:"autotitle"`
-		Title  string `json:"title"`
+	meta := RawMeta(d.meta)
+	if meta == nil {
+		meta, _ = PeekMeta(filepath.Dir(d.path), d.State.ID) // one that cannot be read asks for nothing
 	}
-	data, err := os.ReadFile(filepath.Join(d.path, metaFile))
-	return err == nil && json.Unmarshal(data, &meta) == nil && meta.Wanted && meta.Title == ""
+	return string(meta["autotitle"]) == "true" && meta.Description().Title == ""
+}
+
+// Meta is meta.json as it is; nil if it cannot be read.
+func (d *Dir) Meta() RawMeta {
+	if d.meta == nil && d.readMeta(d.opts.Now()) != nil {
+		return nil
+	}
+	return maps.Clone(d.meta)
+}
+
+// Retitle gives the conversation another title, or with nil leaves the title as it
+// is, and repeats the tags of the state in meta.json.
+func (d *Dir) Retitle(at time.Time, title *string) error {
+	if title == nil {
+		return d.Touch(at, "")
+	}
+	if *title != "" {
+		return d.Touch(at, *title)
+	}
+	if d.Meta() != nil {
+		d.meta["title"] = json.RawMessage("null")
+	}
+	return d.Touch(at, "")
+}
+
+// Amend has change change a conversation that is not open here. The error is
+// ErrNotFound, or a [*HeldError] while another process has it.
+func Amend(root, id string, opts Options, change func(*Dir) error) error {
+	if !Exists(root, id) {
+		return ErrNotFound
+	}
+	d := &Dir{path: Path(root, id), opts: opts.withDefaults()}
+	lease, err := claim(d.path, d.opts)
+	if err != nil {
+		return err
+	}
+	d.State, err = readState(filepath.Join(d.path, stateFile))
+	if err == nil {
+		err = change(d)
+	}
+	if err == nil {
+		err = d.Flush()
+	}
+	return errors.Join(err, lease.release())
 }
 
 // Touch notes that the conversation has changed, and with a title what it is

@@ -60,6 +60,7 @@ func (f eventFile) id() string {
 // Description is what meta.json says of a conversation.
 type Description struct {
 	Created time.Time // zero if it is not known
+	Updated time.Time // the same
 	Title   string
 	Tags    map[string]string
 }
@@ -70,26 +71,45 @@ func Describe(root, id string) (Description, error) {
 	if !Exists(root, id) {
 		return Description{}, ErrNotFound
 	}
+	meta, err := PeekMeta(root, id)
+	return meta.Description(), err
+}
+
+// RawMeta is meta.json by the names of its members; nil where there is none.
+type RawMeta map[string]json.RawMessage
+
+// PeekMeta reads meta.json of a conversation that may be open anywhere.
+func PeekMeta(root, id string) (RawMeta, error) {
 	data, err := os.ReadFile(filepath.Join(Path(root, id), metaFile))
 	if errors.Is(err, os.ErrNotExist) {
-		return Description{}, nil
+		return nil, nil
 	}
 	if err != nil {
-		return Description{}, fmt.Errorf("describe conversation: %w", err)
+		return nil, fmt.Errorf("describe conversation: %w", err)
 	}
-	var meta struct {
-		Created string            `json:"created_at"`
-		Title   string            `json:"title"`
-		Tags    map[string]string `json:"tags"`
-	}
+	var meta RawMeta
 	if err := json.Unmarshal(data, &meta); err != nil {
-		return Description{}, &DamageError{File: metaFile, Err: err}
+		return nil, &DamageError{File: metaFile, Err: err}
 	}
-	created, err := time.Parse(time.RFC3339Nano, meta.Created)
+	return meta, nil
+}
+
+// Description is what the file says of the conversation; what it does not say is
+// zero.
+func (m RawMeta) Description() (d Description) {
+	_ = json.Unmarshal(m["title"], &d.Title) // of another type: there is none
+	_ = json.Unmarshal(m["tags"], &d.Tags)
+	return Description{Created: m.time("created_at"), Updated: m.time("updated_at"), Title: d.Title, Tags: d.Tags}
+}
+
+func (m RawMeta) time(name string) time.Time {
+	var text string
+	_ = json.Unmarshal(m[name], &text)
+	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil { // of another writer: without a zone
-		created, _ = time.Parse("2006-01-02T15:04:05.999999999", meta.Created)
+		at, _ = time.Parse("2006-01-02T15:04:05.999999999", text)
 	}
-	return Description{Created: created, Title: meta.Title, Tags: meta.Tags}, nil
+	return at
 }
 
 // Peek reads base_state.json of a conversation that may be open anywhere.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/ohgw/ohgw/agentapi/event"
 )
@@ -92,6 +93,14 @@ func isOurs(name string) bool {
 		return true
 	}
 	return false
+}
+
+// Clone is a state that nobody else changes.
+func (s State) Clone() State {
+	s.ActivatedSkills, s.ActivatedPathRules, s.InvokedSkills = slices.Clone(s.ActivatedSkills), slices.Clone(s.ActivatedPathRules), slices.Clone(s.InvokedSkills)
+	s.BlockedActions, s.BlockedMessages = maps.Clone(s.BlockedActions), maps.Clone(s.BlockedMessages)
+	s.Tags, s.unknown = maps.Clone(s.Tags), maps.Clone(s.unknown)
+	return s
 }
 
 // members are the members of the fields that are known here.

@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// Copy makes a new conversation that knows the log of this one. It answers with the
+// same model, whose key it has.
+func (c controlledConversation) Copy(ctx context.Context, f control.Fork) (control.Conversation, error) {
+	b := c.backend
+	if f.ID == "" {
+		f.ID = b.cfg.NewID()
+	}
+	if canonical, err := uuid.Parse(f.ID); err != nil || canonical != f.ID {
+		return nil, agentapi.InProcess(refused(fmt.Sprintf("%q is not a conversation id; use a UUID in lower case with dashes.", f.ID), err))
+	}
+	if err := checkTags(f.Tags); err != nil {
+		return nil, agentapi.InProcess(err)
+	}
+	state, events, err := c.conv.Fork(ctx, f.ID, f.From)
+	if errors.Is(err, store.ErrNoEvent) {
+		return nil, agentapi.InProcess(refused(fmt.Sprintf("The conversation has no event %q to fork at; use the id of an event in it.", f.From), control.ErrNoEvent))
+	}
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	if f.Tags != nil {
+		state.Tags = withOwnTags(f.Tags, state.Tags)
+	}
+	if f.KeepMetrics {
+		now, _, err := c.conv.Record(ctx)
+		if err != nil {
+			return nil, c.explain(err)
+		}
+		state.Stats = now.Stats
+	}
+	now := b.cfg.Now()
+	return inControl(b.copied(ctx, copying{
+		state: state, events: events, profile: c.info.Profile,
+		meta: store.Meta{Created: now, Updated: now, ForkedFrom: c.info.ID, ForkedAt: f.From, Title: f.Title},
+	}))
+}
+
+// SwitchLLM makes the following calls go to another model. Its usage id is the key of
+// its numbers; where that is known, the model that has it answers.
+func (c controlledConversation) SwitchLLM(ctx context.Context, object json.RawMessage) error {
+	return agentapi.InProcess(c.switchLLM(ctx, object))
+}
+
+func (c controlledConversation) switchLLM(ctx context.Context, object json.RawMessage) error {
+	b := c.backend
+	given, err := b.givenAgent(json.RawMessage(`{"llm":`+string(object)+`}`), "llm")
+	if err != nil {
+		return err
+	}
+	model := given.object("llm")
+	if model.text("model") == "" {
+		return refused("The LLM has no model; give llm.model.", nil)
+	}
+	choice, err := c.conv.Choice(ctx)
+	if err != nil {
+		return c.explain(err)
+	}
+	models := c.entry.models
+	usage, added := models.add(model)
+	if usage == choice.Usage && (!added || choice.Profile != "") {
+		return nil // it answers already
+	}
+	if !added {
+		model = models.object(usage)
+	}
+	return c.explain(c.conv.SwitchOwn(ctx, usage, func(stored json.RawMessage) (json.RawMessage, error) {
+		changed, err := b.withModel(c.info.ID, stored, model)
+		if err == nil {
+			models.take(usage)
+		}
+		return changed, err
+	}))
+}
+
+// withModel is a stored agent with another model, whose secrets are in the clear.
+func (b *Backend) withModel(id string, stored json.RawMessage, model agent) (json.RawMessage, error) {
+	now := agent{}
+	if err := json.Unmarshal(stored, &now); err != nil {
+		return nil, refused("The stored agent of this conversation cannot be read.", err)
+	}
+	plain, _ := b.plainAgent(id, now)
+	plain.set("llm", model)
+	sealed, err := agent{"llm": plain["llm"]}.replaced(b.seal)
+	if err != nil {
+		return nil, fmt.Errorf("encrypt the secrets of the agent: %w", err)
+	}
+	now["llm"] = sealed["llm"]
+	if b.cfg.Seal == nil {
+		kept, err := json.Marshal(plain)
+		if err != nil {
+			return nil, err
+		}
+		b.unstored.set(id, inTheClear{agent: kept})
+	}
+	return json.Marshal(now)
+}

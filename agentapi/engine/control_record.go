@@ -1,0 +1,153 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/conversation"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// liveTime is how long a record waits for an open conversation; then its files,
+// which lag behind by a step at most, have to do.
+const liveTime = time.Second
+
+// Record is a conversation as it is now: from memory while it is open here.
+func (c controlled) Record(ctx context.Context, id string) (control.Record, error) {
+	if canonical, err := uuid.Parse(id); err != nil || canonical != id {
+		return control.Record{}, notFound(id)
+	}
+	r, err := c.record(ctx, id)
+	if err != nil {
+		return control.Record{}, agentapi.InProcess(c.b.openError(ctx, id, err))
+	}
+	return r, nil
+}
+
+func (c controlled) record(ctx context.Context, id string) (control.Record, error) {
+	if conv := c.b.live(id); conv != nil {
+		ctx, cancel := context.WithTimeout(ctx, liveTime)
+		defer cancel()
+		if state, meta, err := conv.Record(ctx); err == nil {
+			return recordOf(state, meta)
+		}
+	}
+	state, err := store.Peek(c.b.cfg.Dir, id)
+	if err != nil {
+		return control.Record{}, err
+	}
+	meta, err := store.PeekMeta(c.b.cfg.Dir, id)
+	if err != nil {
+		return control.Record{}, err
+	}
+	return recordOf(state, meta)
+}
+
+// live is a conversation that is open here, nil if it is not, or is on its way.
+func (b *Backend) live(id string) *conversation.Conversation {
+	b.mu.Lock()
+	e := b.open[id]
+	b.mu.Unlock()
+	if e == nil || !e.mu.TryLock() {
+		return nil
+	}
+	defer e.mu.Unlock()
+	return e.conv
+}
+
+// recordOf is a conversation for others: without secrets, and without the tags in
+// which ohgw keeps its notes.
+func recordOf(state store.State, meta store.RawMeta) (control.Record, error) {
+	about := meta.Description()
+	r := control.Record{
+		ID: state.ID, Title: about.Title, Created: about.Created, Updated: about.Updated, Status: state.Status,
+	}
+	stored := agent{}
+	if err := json.Unmarshal(state.Agent, &stored); err == nil {
+		masked, err := stored.replaced(hide)
+		if err != nil {
+			return r, &store.DamageError{File: "base_state.json", Err: err}
+		}
+		state.Agent, _ = json.Marshal(masked) // of what was decoded before
+	}
+	registry, err := hiddenSources(state.SecretRegistry, "secret_sources")
+	if err != nil {
+		return r, &store.DamageError{File: "base_state.json", Err: err}
+	}
+	state.SecretRegistry, state.Tags = registry, othersTags(state.Tags)
+	if r.State, err = json.Marshal(state); err != nil {
+		return r, err
+	}
+	shown := maps.Clone(meta)
+	if tags, ok := shown["tags"]; ok {
+		var all map[string]string
+		if json.Unmarshal(tags, &all) == nil {
+			shown["tags"], _ = json.Marshal(othersTags(all))
+		}
+	}
+	if secrets, err := hiddenSources(shown["secrets"], ""); err == nil {
+		shown["secrets"] = secrets
+	} else {
+		delete(shown, "secrets")
+	}
+	r.Meta, err = json.Marshal(shown)
+	return r, err
+}
+
+// hiddenSources hides the values of secrets: those of a member of an object, or with
+// "" the object itself.
+func hiddenSources(data json.RawMessage, member string) (json.RawMessage, error) {
+	if len(data) == 0 || string(data) == "null" {
+		return json.RawMessage(`{}`), nil
+	}
+	all := agent{}
+	if err := json.Unmarshal(data, &all); err != nil {
+		return nil, err
+	}
+	sources := all
+	if member != "" {
+		sources = all.object(member)
+	}
+	for name, source := range sources {
+		hidden, err := replacedSource(source, hide)
+		if err != nil {
+			return nil, err
+		}
+		sources[name] = hidden
+	}
+	if member != "" {
+		all.set(member, sources)
+	}
+	return json.Marshal(all)
+}
+
+// othersTags are tags without ohgw's own; never nil.
+func othersTags(tags map[string]string) map[string]string {
+	out := make(map[string]string, len(tags))
+	for name, value := range tags {
+		if !strings.HasPrefix(name, ownTags) {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// withOwnTags are tags of others with those of ohgw that a conversation has.
+func withOwnTags(tags, now map[string]string) map[string]string {
+	out := maps.Clone(tags)
+	if out == nil {
+		out = make(map[string]string)
+	}
+	for name, value := range now {
+		if strings.HasPrefix(name, ownTags) {
+			out[name] = value
+		}
+	}
+	return out
+}
