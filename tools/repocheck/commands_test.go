@@ -1,48 +1,30 @@
 package repocheck_test
 
 import (
-	"os"
-	"os/exec"
+	"bytes"
 	"path"
-	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ohgw/ohgw/cli"
+	"github.com/ohgw/ohgw/internal/iostream"
 )
 
 // TestCommandsOfTheReadmeExist asks the program itself about every command and
 // flag that the documents tell people to type.
 func TestCommandsOfTheReadmeExist(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
-	program := filepath.Join(t.TempDir(), "ohgw")
-	if runtime.GOOS == "windows" {
-		program += ".exe"
-	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/ohgw")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build ./cmd/ohgw: %v\n%s", err, out)
-	}
-
 	help := map[string]string{}
 	for _, line := range typed(t, documents(t)...) {
 		words, flags := parts(line)
 		command := strings.Join(words, " ")
 		if _, known := help[command]; !known {
-			cmd := exec.CommandContext(t.Context(), program, append(words, "--help")...)
-			cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				t.Errorf("ohgw %s --help: %v\n%s", command, err, out)
-			}
-			help[command] = string(out)
+			out := printed(t, append(words, "--help"))
+			help[command] = out
 			// cobra shows the help of the longest command it knows.
-			if usage := "ohgw " + command; !strings.Contains(string(out), usage) {
+			if usage := "ohgw " + command; !strings.Contains(out, usage) {
 				t.Errorf("the documents say %q, which is no command", usage)
 			}
 		}
@@ -55,6 +37,19 @@ func TestCommandsOfTheReadmeExist(t *testing.T) {
 	if len(help) < 5 {
 		t.Errorf("found only %d commands in the documents", len(help))
 	}
+}
+
+// printed is what the program prints for a command line that succeeds. It runs
+// in this process: building it takes minutes for a user with an empty cache.
+func printed(t *testing.T, args []string) string {
+	t.Helper()
+	var out bytes.Buffer
+	stream := iostream.New(&out, false, nil)
+	env := &cli.Env{Stdout: stream, Stderr: stream, Stdin: strings.NewReader(""), Getenv: func(string) string { return "" }}
+	if code := cli.Run(t.Context(), env, args); code != 0 {
+		t.Errorf("ohgw %s ended with %d:\n%s", strings.Join(args, " "), code, &out)
+	}
+	return out.String()
 }
 
 // documents are the pages that people type from. Records of decisions may speak
