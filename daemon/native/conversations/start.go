@@ -172,6 +172,9 @@ func (s *server) checkParent(ctx context.Context, req *request) error {
 
 func readRequest(o *wire.Object) (request, error) {
 	var req request
+	if err := bothAgents(o); err != nil {
+		return req, err
+	}
 	readAgent(o, &req)
 	o.Need("workspace")
 	if in := o.Object("workspace"); in != nil {
@@ -198,7 +201,7 @@ func readRequest(o *wire.Object) (request, error) {
 	}
 	clientTools(o)
 	readRest(o)
-	if err := o.Err(); err != nil {
+	if err := noAgent(o); err != nil {
 		return req, err
 	}
 	req.Request = kept(o)

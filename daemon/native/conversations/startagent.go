@@ -14,8 +14,6 @@ import (
 func readAgent(o *wire.Object, req *request) {
 	req.agentProfile = o.ID("agent_profile_id")
 	switch {
-	case o.Has("agent_profile_id") && (o.Has("agent") || o.Has("agent_settings")):
-		o.Value("", "`agent_profile_id` is mutually exclusive with `agent` and `agent_settings`")
 	case o.Has("agent"):
 		if agent := o.Object("agent"); agent != nil {
 			req.Agent = readOwnAgent(agent)
@@ -26,9 +24,23 @@ func readAgent(o *wire.Object, req *request) {
 			checkLLM(settings)
 			req.Settings = settings.JSON()
 		}
-	case !o.Has("agent_profile_id"):
+	}
+}
+
+// bothAgents refuses a request with an agent and the id of a profile of one.
+func bothAgents(o *wire.Object) error {
+	if o.Has("agent_profile_id") && (o.Has("agent") || o.Has("agent_settings")) {
+		o.Value("", "`agent_profile_id` is mutually exclusive with `agent` and `agent_settings`")
+	}
+	return o.Err()
+}
+
+// noAgent refuses a request in which all is well but that nobody would answer.
+func noAgent(o *wire.Object) error {
+	if o.Err() == nil && !o.Has("agent") && !o.Has("agent_settings") && !o.Has("agent_profile_id") {
 		o.Value("", "One of `agent`, `agent_settings`, or `agent_profile_id` must be provided")
 	}
+	return o.Err()
 }
 
 // readOwnAgent reads an agent; one with an LLM and no kind is OpenHands' own.
@@ -47,7 +59,7 @@ func readOwnAgent(o *wire.Object) json.RawMessage {
 	o.Need("llm")
 	checkLLM(o)
 	for _, item := range o.List("tools") {
-		if tool := item.Object(""); tool != nil && tool.Need("name") {
+		if tool := item.Object(); tool != nil && tool.Need("name") {
 			tool.Text("name", 1, -1)
 			tool.Map("params")
 		}
@@ -61,7 +73,7 @@ func readOwnAgent(o *wire.Object) json.RawMessage {
 // clientTools checks the tools that the client carries out itself.
 func clientTools(o *wire.Object) {
 	for _, item := range o.List("client_tools") {
-		tool := item.Object("")
+		tool := item.Object()
 		if tool == nil {
 			continue
 		}
@@ -85,7 +97,7 @@ func uniqueTools(o *wire.Object) error {
 	taken := []string{"terminal", "file_editor", "task_tracker", "finish", "think"}
 	own := len(taken)
 	for _, item := range o.List("client_tools") {
-		tool := item.Object("")
+		tool := item.Object()
 		name := tool.String("name", "")
 		if i := slices.Index(taken, name); i >= own {
 			return wire.Refuse(http.StatusUnprocessableEntity, "Duplicate client tool name '%s' in one registration request. Client tool names must be unique.", name)

@@ -78,7 +78,7 @@ func (s *server) switchProfile(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	o.Need("profile_name")
+	o.NeedAlone("profile_name")
 	name := o.String("profile_name", "")
 	if err := o.Err(); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (s *server) switchLLM(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	o.Need("llm")
+	o.NeedAlone("llm")
 	checkLLM(o)
 	if err := o.Err(); err != nil {
 		return err

@@ -61,45 +61,43 @@ func content(o *wire.Object) []event.Content {
 // part reads a text or an image. Where it is neither, what is wrong is said for both,
 // as pydantic does.
 func part(item wire.Item) (event.Content, bool) {
-	var kind struct {
-		Type string          `json:"type"`
-		URLs json.RawMessage `json:"image_urls"`
+	asText, asImage := item.As("TextContent"), item.As("ImageContent")
+	c := text(asText)
+	if asText.Err() == nil {
+		return c, true
 	}
-	_ = json.Unmarshal(item.Raw, &kind) // what is no object is told below
-	if kind.Type == "image" || kind.Type == "" && kind.URLs != nil {
-		if o := item.Object("ImageContent"); o != nil {
-			return image(o)
-		}
-		return event.Content{}, false
+	c = image(asImage)
+	if asImage.Err() == nil {
+		return c, true
 	}
-	if o := item.Object("TextContent"); o != nil {
-		return text(o)
-	}
-	return event.Content{}, false
+	item.Neither(asText, asImage)
+	return c, false
 }
 
-func text(o *wire.Object) (event.Content, bool) {
+func text(o *wire.Object) event.Content {
+	if o.Err() != nil {
+		return event.Content{} // no object
+	}
 	o.Choice("type", "text", "literal_error", "text")
-	o.Only("type", "text", "cache_prompt", "enable_truncation")
-	ok := o.Need("text")
-	c := event.Text("")
-	if ok {
-		c.Text = o.String("text", "")
-	}
+	o.Need("text")
+	c := event.Text(o.String("text", ""))
 	c.CachePrompt = o.Bool("cache_prompt", false)
-	return c, ok
+	o.Only("type", "text", "cache_prompt", "enable_truncation")
+	return c
 }
 
-func image(o *wire.Object) (event.Content, bool) {
-	ok := o.Need("image_urls")
+func image(o *wire.Object) event.Content {
+	if o.Err() != nil {
+		return event.Content{} // no object
+	}
+	o.Choice("type", "image", "literal_error", "image")
 	var urls []string
-	if raw := o.Raw("image_urls"); raw == nil || json.Unmarshal(raw, &urls) != nil {
-		if ok {
+	if o.Need("image_urls") {
+		if raw := o.Raw("image_urls"); raw == nil || json.Unmarshal(raw, &urls) != nil {
 			o.Wrong("image_urls", "list_type", "Input should be a valid list", nil)
 		}
-		return event.Content{}, false
 	}
 	c := event.Images(urls...)
 	c.CachePrompt = o.Bool("cache_prompt", false)
-	return c, ok
+	return c
 }

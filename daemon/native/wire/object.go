@@ -21,6 +21,7 @@ type Object struct {
 	members map[string]json.RawMessage
 	loc     []any
 	wrong   *[]Invalid
+	kind    bool // the member kind was read, and is not shown any more
 }
 
 // ReadObject reads the body of a request. An empty body is a 422 unless optional.
@@ -93,9 +94,16 @@ func (o *Object) Names() []string {
 func (o *Object) Need(name string) bool {
 	_, ok := o.members[name]
 	if !ok {
-		*o.wrong = append(*o.wrong, Invalid{Type: "missing", Loc: o.at(name), Msg: "Field required", Input: Shown(o.raw, o.loc...)})
+		*o.wrong = append(*o.wrong, Invalid{Type: "missing", Loc: o.at(name), Msg: "Field required", Input: o.shown()})
 	}
 	return ok
+}
+
+// NeedAlone is Need, for a body of which this is the only member.
+func (o *Object) NeedAlone(name string) {
+	if _, ok := o.members[name]; !ok {
+		*o.wrong = append(*o.wrong, Invalid{Type: "missing", Loc: o.at(name), Msg: "Field required"})
+	}
 }
 
 // Only notes members that are not among the names.
@@ -109,11 +117,26 @@ func (o *Object) Only(names ...string) {
 
 // Wrong notes what is wrong with a member; "" is the object itself.
 func (o *Object) Wrong(name, kind, msg string, ctx map[string]any) {
-	loc, raw := o.loc, o.raw
-	if name != "" {
-		loc, raw = o.at(name), o.members[name]
+	wrong := Invalid{Type: kind, Loc: o.loc, Msg: msg}
+	if name == "" {
+		wrong.Input = o.shown()
+	} else {
+		wrong.Loc = o.at(name)
+		wrong.Input = Shown(o.members[name], wrong.Loc...)
 	}
-	*o.wrong = append(*o.wrong, Invalid{Type: kind, Loc: loc, Msg: msg, Input: Shown(raw, loc...), Ctx: ctx})
+	if ctx != nil {
+		wrong.Ctx = ctx
+	}
+	*o.wrong = append(*o.wrong, wrong)
+}
+
+// shown is the object as errors show it.
+func (o *Object) shown() any {
+	v := Shown(o.raw, o.loc...)
+	if object, ok := v.(map[string]any); ok && o.kind {
+		delete(object, "kind")
+	}
+	return v
 }
 
 // Value notes a value that a rule of the API forbids.
@@ -322,23 +345,35 @@ type Item struct {
 	wrong *[]Invalid
 }
 
-// Object is the item as an object; as names the type in the place of errors, "" none.
-// It is nil for one that is no object.
-func (i Item) Object(as string) *Object {
-	loc := i.loc
-	if as != "" {
-		loc = append(slices.Clone(loc), as)
-	}
-	o := &Object{raw: i.Raw, loc: loc, wrong: i.wrong}
+// Object is the item as an object; nil for one that is none.
+func (i Item) Object() *Object {
+	o := &Object{raw: i.Raw, loc: i.loc, wrong: i.wrong}
 	if !o.open() {
 		return nil
 	}
 	return o
 }
 
+// As is the item as an object of one of several types, named in the place of errors.
+// What is wrong with it counts only where [Item.Neither] is told of it. An item that is
+// no object has no members.
+func (i Item) As(name string) *Object {
+	o := &Object{raw: i.Raw, loc: append(slices.Clone(i.loc), name), wrong: &[]Invalid{}}
+	o.open()
+	return o
+}
+
+// Neither notes what is wrong with the item in each of its types.
+func (i Item) Neither(as ...*Object) {
+	for _, o := range as {
+		*i.wrong = append(*i.wrong, *o.wrong...)
+	}
+}
+
 // Kinds checks the kind of an object of OpenHands, which is required, and reports
 // whether it is one of some. The class is the base of theirs.
 func (o *Object) Kinds(class string, of ...string) (kind string, ok bool) {
+	o.kind = true
 	_ = json.Unmarshal(o.Raw("kind"), &kind) // no string is no kind
 	if slices.Contains(of, kind) {
 		return kind, true
@@ -358,20 +393,21 @@ func Shown(raw json.RawMessage, loc ...any) any {
 	if len(raw) == 0 || len(raw) > maxShown {
 		return nil
 	}
-	for _, part := range loc {
-		if name, ok := part.(string); ok && isSecret(name) && raw[0] != '{' {
-			return redacted
-		}
-	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	var v any
 	if d.Decode(&v) != nil {
 		return nil
 	}
+	for _, part := range loc {
+		if name, ok := part.(string); ok && isSecret(name) {
+			return hidden(v)
+		}
+	}
 	return masked(v)
 }
 
+// masked hides what is below the name of a secret.
 func masked(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -386,6 +422,23 @@ func masked(v any) any {
 	case []any:
 		for i, value := range v {
 			v[i] = masked(value)
+		}
+	}
+	return v
+}
+
+// hidden hides every string.
+func hidden(v any) any {
+	switch v := v.(type) {
+	case string:
+		return redacted
+	case map[string]any:
+		for name, value := range v {
+			v[name] = hidden(value)
+		}
+	case []any:
+		for i, value := range v {
+			v[i] = hidden(value)
 		}
 	}
 	return v

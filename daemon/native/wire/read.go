@@ -105,9 +105,11 @@ func Int(r *http.Request, name string, missing, low, high int) (int, error) {
 	case err != nil:
 		return 0, Unprocessable(Invalid{Type: "int_parsing", Loc: []any{"query", name}, Msg: "Input should be a valid integer, unable to parse string as an integer", Input: text})
 	case n < low:
-		return 0, Unprocessable(Invalid{Type: "greater_than_equal", Loc: []any{"query", name}, Msg: "Input should be greater than or equal to " + strconv.Itoa(low), Input: text})
+		return 0, Unprocessable(Invalid{
+			Type: "greater_than", Loc: []any{"query", name}, Msg: "Input should be greater than " + strconv.Itoa(low-1), Input: text, Ctx: map[string]any{"gt": low - 1},
+		})
 	case n > high:
-		return 0, Unprocessable(Invalid{Type: "less_than_equal", Loc: []any{"query", name}, Msg: "Input should be less than or equal to " + strconv.Itoa(high), Input: text})
+		return 0, Unprocessable(Invalid{Type: "less_than_equal", Loc: []any{"query", name}, Msg: "Input should be less than or equal to " + strconv.Itoa(high), Input: text, Ctx: map[string]any{"le": high}})
 	}
 	return n, nil
 }

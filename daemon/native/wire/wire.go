@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
@@ -140,4 +141,20 @@ func WriteJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(data) // the client may be gone
+}
+
+// Text is the detail in one line.
+func (e *Error) Text() string {
+	list, ok := e.Detail.([]Invalid)
+	if !ok {
+		return fmt.Sprint(e.Detail)
+	}
+	lines := make([]string, len(list))
+	for i, one := range list {
+		for _, part := range one.Loc {
+			lines[i] += fmt.Sprint(part, " ")
+		}
+		lines[i] += "- " + one.Msg
+	}
+	return strings.Join(lines, "; ")
 }

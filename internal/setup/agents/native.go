@@ -8,12 +8,14 @@ import (
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/native"
 	"github.com/ohgw/ohgw/daemon/native/conversations"
+	"github.com/ohgw/ohgw/daemon/native/live"
 	"github.com/ohgw/ohgw/daemon/native/probes"
 	"github.com/ohgw/ohgw/daemon/native/wire"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/sandbox/manager"
 	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/uuid"
 )
 
 // nativeParts are what OpenHands' own API is made of.
@@ -42,5 +44,9 @@ func nativeAPI(s *config.Settings, p nativeParts) (daemon.Native, error) {
 	routes = append(routes, conversations.Routes(conversations.Config{Engine: p.engine, Dir: dir, Unseal: p.unseal, Logger: p.log})...)
 	routes = append(routes, catalogueRoutes(p.env, p.home, boxesOf(p.boxes))...)
 	routes = append(routes, commands.Routes()...)
-	return native.New(native.Config{Routes: routes, Sockets: map[string]native.Sockets{"bash-events": commands}, Logger: p.log}), nil
+	sockets := map[string]native.Sockets{
+		"bash-events": commands,
+		live.Name:     live.New(live.Config{Engine: p.engine, Now: p.env.Now, NewID: uuid.New, Logger: p.log}),
+	}
+	return native.New(native.Config{Routes: routes, Sockets: sockets, Logger: p.log}), nil
 }

@@ -1,0 +1,338 @@
+package conversations_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/daemon/native"
+	"github.com/ohgw/ohgw/daemon/native/conversations"
+	"github.com/ohgw/ohgw/daemon/native/nativetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// profiles knows one agent profile.
+type profiles struct{}
+
+const profileID = "11111111-1111-4111-8111-111111111111"
+
+func (profiles) AgentProfile(_ context.Context, id string) (conversations.AgentProfile, error) {
+	if id != profileID {
+		return conversations.AgentProfile{}, agentapi.ErrProfileNotFound
+	}
+	return conversations.AgentProfile{ID: id, Revision: 3, Settings: json.RawMessage(`{"agent_kind":"openhands"}`), LLM: "fast"}, nil
+}
+
+// api is the routes over an engine in memory.
+type api struct {
+	t       *testing.T
+	engine  *nativetest.Engine
+	handler http.Handler
+	dir     string
+}
+
+func newAPI(t *testing.T) *api {
+	t.Helper()
+	a := &api{t: t, engine: &nativetest.Engine{}, dir: t.TempDir()}
+	a.handler = native.New(native.Config{Routes: conversations.Routes(conversations.Config{
+		Engine: a.engine, Dir: a.dir, Profiles: profiles{},
+		Unseal: func(sealed string) (string, error) { return strings.TrimPrefix(sealed, "gAAAAA"), nil },
+	})})
+	return a
+}
+
+// ask makes a request and returns the status and the body.
+func (a *api) ask(method, path, body string) (int, string) {
+	a.t.Helper()
+	w := httptest.NewRecorder()
+	a.handler.ServeHTTP(w, httptest.NewRequestWithContext(a.t.Context(), method, path, strings.NewReader(body)))
+	got, err := io.ReadAll(w.Body)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return w.Code, string(got)
+}
+
+// want makes a request whose answer has a status, and decodes it.
+func (a *api) want(status int, method, path, body string, into any) {
+	a.t.Helper()
+	code, got := a.ask(method, path, body)
+	if code != status {
+		a.t.Fatalf("%s %s %s: %d %s, want %d", method, path, body, code, got, status)
+	}
+	if into == nil {
+		return
+	}
+	if err := json.Unmarshal([]byte(got), into); err != nil {
+		a.t.Fatalf("%s %s: %v in %s", method, path, err, got)
+	}
+}
+
+const (
+	agentMember = `"agent":{"llm":{"model":"openai/m","api_key":"sk-1234"}}`
+	workMember  = `"workspace":{"working_dir":"w"}`
+	minimal     = `{` + agentMember + `,` + workMember + `}`
+	nobody      = "/api/conversations/7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11"
+)
+
+// begin starts a conversation and returns its path.
+func (a *api) begin() (path string, c *nativetest.Conversation) {
+	a.t.Helper()
+	var made struct{ ID string }
+	a.want(http.StatusCreated, http.MethodPost, "/api/conversations", minimal, &made)
+	c, err := a.engine.Get(made.ID)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return "/api/conversations/" + made.ID, c
+}
+
+func TestAConversationFromItsStartToItsEnd(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	path, c := a.begin()
+	if want := filepath.Join(a.dir, "w"); c.Started.Workspace != want {
+		t.Errorf("workspace %q, want %q", c.Started.Workspace, want)
+	}
+	a.want(http.StatusOK, http.MethodPost, path+"/events", `{"content":[{"type":"text","text":"hi"}],"run":true}`, nil)
+	var answer struct{ Response string }
+	a.want(http.StatusOK, http.MethodGet, path+"/agent_final_response", "", &answer)
+	if answer.Response != "hi" {
+		t.Errorf("answered %q", answer.Response)
+	}
+	var page struct {
+		Items []event.Event
+		Next  *string `json:"next_page_id"`
+	}
+	a.want(http.StatusOK, http.MethodGet, path+"/events/search?kind=MessageEvent&limit=1", "", &page)
+	if len(page.Items) != 1 || page.Next == nil {
+		t.Fatalf("a page of one: %+v", page)
+	}
+	a.want(http.StatusOK, http.MethodGet, path+"/events/search?kind=openhands.sdk.event.llm_convertible.message.MessageEvent&sort_order=TIMESTAMP_DESC", "", &page)
+	if len(page.Items) != 2 || page.Next != nil || page.Items[0].Source != event.SourceAgent {
+		t.Errorf("newest first: %+v", page)
+	}
+	var n int
+	a.want(http.StatusOK, http.MethodGet, path+"/events/count?source=user", "", &n)
+	if n != 1 {
+		t.Errorf("%d messages of the user", n)
+	}
+	var one event.Event
+	a.want(http.StatusOK, http.MethodGet, path+"/events/"+page.Items[0].ID, "", &one)
+	var some []*event.Event
+	a.want(http.StatusOK, http.MethodGet, path+"/events", `["`+one.ID+`","none"]`, &some)
+	if len(some) != 2 || some[0] == nil || some[1] != nil {
+		t.Errorf("a batch: %v", some)
+	}
+	a.want(http.StatusOK, http.MethodPost, path+"/run", "", nil) // nothing to do
+	a.want(http.StatusOK, http.MethodDelete, path, "", nil)
+	a.want(http.StatusNotFound, http.MethodGet, path, "", nil)
+}
+
+func TestTheStartOfAConversation(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	const id = "7f1c0f7e5a3b4d519c430a7d5c2f8b12"
+	body := `{` + agentMember + `,"workspace":{"working_dir":"` + filepath.ToSlash(t.TempDir()) + `"},"conversation_id":"` + id + `",
+		"initial_message":{"content":[{"type":"text","text":"go"}],"run":false},"tags":{"a1":"b"},"max_iterations":"7","stuck_detection":false,
+		"secrets":{"T":{"kind":"StaticSecret","value":"gAAAAAvalue"}},"secrets_encrypted":true,"autotitle":false,"unknown":1,
+		"confirmation_policy":{"kind":"ConfirmRisky","x":1},"agent_launch_additions":{"system_message_suffix_append":"more"}}`
+	var info map[string]json.RawMessage
+	a.want(http.StatusCreated, http.MethodPost, "/api/conversations", body, &info)
+	if string(info["id"]) != `"7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b12"` || len(info) != 33 || string(info["metrics"]) != "null" {
+		t.Errorf("the conversation: %d members, %s", len(info), info["id"])
+	}
+	a.want(http.StatusOK, http.MethodPost, "/api/conversations", body, nil) // it is there
+	c, err := a.engine.Get("7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b12")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := c.Started
+	if c.Status() != event.Finished || s.MaxIterations != 7 || !s.NoStuck || s.Title || s.Suffix != "more" || s.Tags["a1"] != "b" {
+		t.Errorf("started as %+v", s)
+	}
+	if got := string(s.Secrets["T"]); !strings.Contains(got, `"value":"value"`) {
+		t.Errorf("secret %s", got)
+	}
+	if got := string(s.Policy); got != `{"confirm_unknown":true,"kind":"ConfirmRisky","threshold":"HIGH"}` {
+		t.Errorf("policy %s", got)
+	}
+	if strings.Contains(string(s.Request), "value") || strings.Contains(string(s.Request), "sk-1234") {
+		t.Errorf("secrets are kept: %s", s.Request)
+	}
+}
+
+func TestTheStartByAnAgentProfile(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	var info struct {
+		ID       string
+		Launched struct {
+			ID       string `json:"agent_profile_id"`
+			Revision int
+		} `json:"launched_agent_profile"`
+	}
+	a.want(http.StatusCreated, http.MethodPost, "/api/conversations", `{"agent_profile_id":"`+profileID+`",`+workMember+`}`, &info)
+	if info.Launched.ID != profileID || info.Launched.Revision != 3 {
+		t.Errorf("launched by %+v", info.Launched)
+	}
+	c, err := a.engine.Get(info.ID)
+	if err != nil || c.Started.Profile != "fast" || c.Started.Settings == nil {
+		t.Errorf("started as %+v, %v", c.Started, err)
+	}
+	code, got := a.ask(http.MethodPost, "/api/conversations", `{"agent_profile_id":"22222222-2222-4222-8222-222222222222",`+workMember+`}`)
+	if code != http.StatusNotFound || !strings.Contains(got, "Agent profile with id '22222222-2222-4222-8222-222222222222' not found") {
+		t.Errorf("%d %s", code, got)
+	}
+}
+
+func TestWhatAConversationShows(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	path, c := a.begin()
+	c.Started.Agent = nil // the one with a masked key and a skill
+	var info struct {
+		Agent struct {
+			LLM     map[string]any
+			Context struct{ Skills []any } `json:"agent_context"`
+		}
+		Created string `json:"created_at"`
+	}
+	a.want(http.StatusOK, http.MethodGet, path, "", &info)
+	if key, has := info.Agent.LLM["api_key"]; key != nil || !has || info.Agent.LLM["num_retries"] != 5.0 || len(info.Agent.Context.Skills) != 0 {
+		t.Errorf("the agent: %+v", info.Agent)
+	}
+	if info.Created != "2026-08-22T14:00:01.000000Z" {
+		t.Errorf("made at %s", info.Created)
+	}
+	a.want(http.StatusOK, http.MethodGet, path+"?include_skills=true", "", &info)
+	if len(info.Agent.Context.Skills) != 1 {
+		t.Errorf("skills: %v", info.Agent.Context.Skills)
+	}
+}
+
+func TestTheListOfConversations(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	var paths []string
+	for range 3 {
+		path, _ := a.begin()
+		paths = append(paths, path)
+	}
+	var page struct {
+		Items []struct{ ID string }
+		Next  *string `json:"next_page_id"`
+	}
+	a.want(http.StatusOK, http.MethodGet, "/api/conversations/search?limit=2", "", &page)
+	if len(page.Items) != 2 || page.Next == nil || strings.Contains(*page.Next, "-") {
+		t.Fatalf("a page: %+v", page)
+	}
+	if want := strings.TrimPrefix(paths[2], "/api/conversations/"); page.Items[0].ID != want {
+		t.Errorf("the newest is %s, want %s", page.Items[0].ID, want)
+	}
+	a.want(http.StatusOK, http.MethodGet, "/api/conversations/search?limit=2&page_id="+*page.Next, "", &page)
+	if len(page.Items) != 1 || page.Next != nil {
+		t.Errorf("the last page: %+v", page)
+	}
+	var n int
+	a.want(http.StatusOK, http.MethodGet, "/api/conversations/count?status=running", "", &n)
+	if n != 0 {
+		t.Errorf("%d run", n)
+	}
+	var some []*struct{ ID string }
+	id := strings.ReplaceAll(strings.TrimPrefix(paths[0], "/api/conversations/"), "-", "")
+	a.want(http.StatusOK, http.MethodGet, "/api/conversations?ids="+id+"&ids=7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11", "", &some)
+	if len(some) != 2 || some[0] == nil || some[1] != nil {
+		t.Errorf("a batch: %v", some)
+	}
+	a.want(http.StatusOK, http.MethodPatch, paths[0], `{"title":"T","tags":{"k":"v"}}`, nil)
+	var info struct {
+		Title string
+		Tags  map[string]string
+	}
+	a.want(http.StatusOK, http.MethodGet, paths[0], "", &info)
+	if info.Title != "T" || info.Tags["k"] != "v" {
+		t.Errorf("changed to %+v", info)
+	}
+}
+
+func TestTheSwitchesOfAConversation(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	path, c := a.begin()
+	c.Hold = true
+	for _, step := range []struct {
+		status     int
+		path, body string
+	}{
+		{200, "/run", ""},
+		{409, "/run", ""},
+		{409, "/goal", `{"objective":"o"}`},
+		{200, "/pause", ""},
+		{200, "/interrupt", ""},
+		{200, "/goal", `{"objective":"o","max_iterations":3}`},
+		{200, "/goal/stop", ""},
+		{400, "/goal/resume", ""},
+		{200, "/secrets", `{"secrets":{"A":"plain","B":{"value":"v"},"C":{"kind":"LookupSecret","url":"http://x"}}}`},
+		{200, "/confirmation_policy", `{"policy":{"kind":"AlwaysConfirm"}}`},
+		{200, "/security_analyzer", `{"security_analyzer":{"kind":"LLMSecurityAnalyzer"}}`},
+		{200, "/switch_profile", `{"profile_name":"p"}`},
+		{404, "/switch_profile", `{"profile_name":"unknown"}`},
+		{200, "/switch_llm", `{"llm":{"model":"m","api_key":"gAAAAAkey"}}`},
+		{200, "/ask_agent", `{"question":"q"}`},
+		{200, "/condense", ""},
+		{200, "/events/respond_to_confirmation", `{"accept":false}`},
+		{200, "/events/respond_to_confirmation", `{"accept":true}`},
+	} {
+		a.want(step.status, http.MethodPost, path+step.path, step.body, nil)
+	}
+	want := map[string]json.RawMessage{
+		"A": json.RawMessage(`{"kind":"StaticSecret","value":"plain"}`), "B": json.RawMessage(`{"description":null,"kind":"StaticSecret","value":"v"}`),
+		"C": json.RawMessage(`{"description":null,"kind":"LookupSecret","url":"http://x"}`),
+	}
+	if diff := cmp.Diff(want, c.Secrets); diff != "" {
+		t.Error(diff)
+	}
+	if c.Goal != "o" || c.Rounds != 3 || c.Profile != "p" || !strings.Contains(string(c.LLM), `"key"`) || c.Decided.Reason != "User rejected the action." {
+		t.Errorf("told %+v", c)
+	}
+}
+
+func TestForksAndBranches(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	path, _ := a.begin()
+	a.want(http.StatusOK, http.MethodPost, path+"/events", `{"content":[{"type":"text","text":"hi"}],"run":true}`, nil)
+	var fork struct {
+		ID    string
+		Title string
+	}
+	a.want(http.StatusCreated, http.MethodPost, path+"/fork", "", &fork)
+	a.want(http.StatusCreated, http.MethodPost, path+"/fork", `{"title":"F","from_event_id":"e1"}`, &fork)
+	var n int
+	a.want(http.StatusOK, http.MethodGet, "/api/conversations/"+fork.ID+"/events/count", "", &n)
+	if n != 1 || fork.Title != "F" {
+		t.Errorf("a fork of %d events, %q", n, fork.Title)
+	}
+	a.want(http.StatusConflict, http.MethodPost, path+"/fork", `{"id":"`+fork.ID+`"}`, nil)
+	a.want(http.StatusNotFound, http.MethodPost, path+"/fork", `{"from_event_id":"none"}`, nil)
+	var info struct {
+		Leaf *string `json:"leaf_event_id"`
+	}
+	a.want(http.StatusOK, http.MethodPost, path+"/navigate", `{"event_id":"e1"}`, &info)
+	if info.Leaf == nil || *info.Leaf != "e1" {
+		t.Errorf("at %v", info.Leaf)
+	}
+	a.want(http.StatusNotFound, http.MethodPost, path+"/navigate", `{"event_id":"none"}`, nil)
+}

@@ -1,0 +1,189 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/daemon/native/socket"
+	"github.com/ohgw/ohgw/daemon/native/wire"
+)
+
+// hub is a conversation that sockets watch. It watches the conversation once for all of
+// them, and encodes each event once.
+type hub struct {
+	id     string
+	ready  chan struct{} // closed when what follows is set
+	err    error         // why it could not be opened
+	conv   control.Conversation
+	stream agentapi.Stream
+	tape   *tape
+
+	life  context.Context // ends with the last socket
+	end   context.CancelFunc
+	users int // guarded by the server's lock
+}
+
+// join finds the hub of a conversation, or opens it. Who gets one leaves it.
+func (s *Server) join(ctx context.Context, id string) (*hub, error) {
+	s.mu.Lock()
+	if s.life.Err() != nil {
+		s.mu.Unlock()
+		return nil, errClosing
+	}
+	h, found := s.hubs[id]
+	if !found {
+		h = &hub{id: id, ready: make(chan struct{}), tape: newTape(s.cfg.Lag)}
+		h.life, h.end = context.WithCancel(s.life)
+		s.hubs[id] = h
+		s.pumps.Go(func() { s.serve(h) })
+	}
+	h.users++
+	s.mu.Unlock()
+	select {
+	case <-h.ready:
+	case <-ctx.Done():
+		s.leave(h)
+		return nil, ctx.Err()
+	}
+	if h.err != nil {
+		s.leave(h)
+		return nil, h.err
+	}
+	return h, nil
+}
+
+// leave lets go of a hub; the last one ends it.
+func (s *Server) leave(h *hub) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h.users--
+	if h.users == 0 {
+		h.end()
+		s.forget(h)
+	}
+}
+
+// forget makes the next socket begin with a new hub. The lock is held.
+func (s *Server) forget(h *hub) {
+	if s.hubs[h.id] == h {
+		delete(s.hubs, h.id)
+	}
+}
+
+// serve opens the conversation of a hub and turns its events into frames, until the
+// last socket is gone or the conversation is.
+func (s *Server) serve(h *hub) {
+	defer h.end()
+	h.err = s.open(h)
+	close(h.ready)
+	if h.err == nil {
+		h.tape.end(s.pump(h))
+		_ = h.stream.Close() // It was only read.
+		_ = h.conv.Close()   // The conversation stays.
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forget(h)
+}
+
+func (s *Server) open(h *hub) error {
+	conv, err := s.cfg.Engine.Open(h.life, h.id)
+	if err != nil {
+		return err //nolint:wrapcheck // the engine's errors are read by their kind
+	}
+	stream, err := conv.Watch(h.life, "")
+	if err != nil {
+		return errors.Join(err, conv.Close())
+	}
+	h.conv, h.stream = conv, stream
+	return nil
+}
+
+// pump puts events on the tape. Its error is the end of the stream.
+func (s *Server) pump(h *hub) error {
+	for first := true; ; first = false {
+		e, err := h.stream.Next(h.life)
+		if err != nil {
+			return err //nolint:wrapcheck // the engine's errors are read by their kind
+		}
+		if first || own(e) {
+			continue // the first is the state, of which each socket gets its own
+		}
+		data, err := h.encode(h.life, e)
+		if err != nil {
+			s.cfg.Logger.Error("an event for sockets", "conversation", h.id, "event", e.ID, "err", err)
+			continue
+		}
+		f := frame{data: socket.Frame(data)}
+		if e.Persisted() {
+			f.id = e.ID
+		}
+		h.tape.add(f)
+	}
+}
+
+// ownPrefix begins the keys of what only ohgw's own clients understand.
+const ownPrefix = "ohgw."
+
+func own(e event.Event) bool {
+	u, ok := e.Body.(*event.StateUpdate)
+	return ok && strings.HasPrefix(u.Key, ownPrefix)
+}
+
+// encode is an event as clients get it. The state at the end of a run has all that
+// OpenHands has in it.
+func (h *hub) encode(ctx context.Context, e event.Event) ([]byte, error) {
+	if u, ok := e.Body.(*event.StateUpdate); ok && u.Key == event.KeyFullState {
+		value, err := h.state(ctx, u.Value)
+		if err != nil {
+			return nil, err
+		}
+		e = event.New(e.ID, e.Timestamp, e.Source, "", &event.StateUpdate{Key: event.KeyFullState, Value: value})
+	}
+	data, err := json.Marshal(e)
+	if err != nil {
+		return nil, fmt.Errorf("encode an event: %w", err)
+	}
+	return wire.WithoutNulls(data), nil
+}
+
+// state is the state of the conversation, with those members as they are in at, which
+// change from run to run.
+func (h *hub) state(ctx context.Context, at json.RawMessage) (json.RawMessage, error) {
+	record, err := h.conv.Record(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the state: %w", err)
+	}
+	var state, then map[string]json.RawMessage
+	if err := json.Unmarshal(record.State, &state); err != nil {
+		return nil, fmt.Errorf("decode the state: %w", err)
+	}
+	if len(at) > 0 {
+		if err := json.Unmarshal(at, &then); err != nil {
+			return nil, fmt.Errorf("decode the state of an event: %w", err)
+		}
+	}
+	for _, name := range []string{"execution_status", "last_user_message_id", "leaf_event_id"} {
+		if v, ok := then[name]; ok {
+			state[name] = v
+		}
+	}
+	for name, v := range state {
+		if string(v) == "null" {
+			delete(state, name)
+		} else {
+			state[name] = wire.WithoutNulls(v)
+		}
+	}
+	value, err := json.Marshal(state)
+	if err != nil {
+		return nil, fmt.Errorf("encode the state: %w", err)
+	}
+	return value, nil
+}
