@@ -17,7 +17,7 @@ func TestHelperIsNotInitialisedAsTheProgram(t *testing.T) {
 		if !strings.Contains(string(out), "init os ") {
 			t.Errorf("%q: %s", args, out)
 		}
-		for _, heavy := range []string{"init github.com/santhosh-tekuri/", "init github.com/yuin/goldmark", "init net/http", "init github.com/ohgw/ohgw/cli", "PASS"} {
+		for _, heavy := range []string{"init github.com/santhosh-tekuri/", "init github.com/yuin/goldmark", "init net/http", "init net @", "init regexp @", "init github.com/ohgw/ohgw/cli", "PASS"} {
 			if strings.Contains(string(out), heavy) {
 				t.Errorf("%q has %q", args, heavy)
 			}

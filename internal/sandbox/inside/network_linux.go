@@ -1,10 +1,7 @@
 package inside
 
 import (
-	"errors"
-	"net"
 	"strconv"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,70 +24,56 @@ func loopbackUp() error {
 	return step("start the loopback interface", unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo))
 }
 
-// The sockets that the daemon answers on, by their names in a message.
+// The sockets that the daemon answers on, by their names in a message. The name of
+// each other one is its port, which it has at all addresses.
 const (
 	SocketDNS    = "dns"     // UDP, 127.0.0.1:53
 	SocketDNSTCP = "dns-tcp" // 127.0.0.1:53
 	SocketProxy  = "proxy"   // 127.0.0.1:3128
-	Socket443    = "443"     // all addresses
-	Socket80     = "80"
-	Socket22     = "22"
 )
 
 // gateSockets opens the sockets. The daemon accepts on them outside: a socket
-// belongs to the namespace that it was made in. A socket for one more port has the
-// port as its name.
+// belongs to the namespace that it was made in.
 func gateSockets(more []int) (names []string, fds []int, err error) {
-	type wanted struct{ name, network, address string }
-	list := []wanted{
-		{SocketDNS, "udp4", "127.0.0.1:53"},
-		{SocketDNSTCP, "tcp4", "127.0.0.1:53"},
-		{SocketProxy, "tcp4", "127.0.0.1:3128"},
-		{Socket443, "tcp4", "0.0.0.0:443"},
-		{Socket80, "tcp4", "0.0.0.0:80"},
-		{Socket22, "tcp4", "0.0.0.0:22"},
+	loopback, every := [4]byte{127, 0, 0, 1}, [4]byte{}
+	type wanted struct {
+		name string
+		kind int
+		at   unix.SockaddrInet4
 	}
-	for _, port := range more {
-		name := strconv.Itoa(port)
-		list = append(list, wanted{name, "tcp4", "0.0.0.0:" + name})
+	list := []wanted{
+		{SocketDNS, unix.SOCK_DGRAM, unix.SockaddrInet4{Addr: loopback, Port: 53}},
+		{SocketDNSTCP, unix.SOCK_STREAM, unix.SockaddrInet4{Addr: loopback, Port: 53}},
+		{SocketProxy, unix.SOCK_STREAM, unix.SockaddrInet4{Addr: loopback, Port: 3128}},
+	}
+	for _, port := range append([]int{443, 80, 22}, more...) {
+		list = append(list, wanted{strconv.Itoa(port), unix.SOCK_STREAM, unix.SockaddrInet4{Addr: every, Port: port}})
 	}
 	for _, s := range list {
-		fd, err := socket(s.network, s.address)
+		fd, err := socket(s.kind, &s.at)
 		if err != nil {
-			return nil, nil, step("listen on "+s.address, err)
+			return nil, nil, step("listen on port "+strconv.Itoa(s.at.Port), err)
 		}
 		names, fds = append(names, s.name), append(fds, fd)
 	}
 	return names, fds, nil
 }
 
-// socket opens one socket, as a descriptor of its own.
-func socket(network, address string) (int, error) {
-	var raw syscall.Conn
-	if network == "udp4" {
-		conn, err := net.ListenPacket(network, address) //nolint:noctx // It opens at once or fails.
-		if err != nil {
-			return -1, err
-		}
-		defer func() { _ = conn.Close() }()
-		raw, _ = conn.(syscall.Conn)
-	} else {
-		ln, err := net.Listen(network, address)
-		if err != nil {
-			return -1, err
-		}
-		defer func() { _ = ln.Close() }()
-		raw, _ = ln.(syscall.Conn)
-	}
-	if raw == nil {
-		return -1, errors.New("a socket without a descriptor")
-	}
-	control, err := raw.SyscallConn()
-	if err != nil {
+// backlog is how many connections may wait; the kernel has a limit of its own.
+const backlog = 4096
+
+// socket opens one socket. The package net is not used: it would be initialised in
+// each helper.
+func socket(kind int, at *unix.SockaddrInet4) (fd int, err error) {
+	if fd, err = unix.Socket(unix.AF_INET, kind|unix.SOCK_CLOEXEC, 0); err != nil {
 		return -1, err
 	}
-	fd := -1
-	var dupErr error
-	err = control.Control(func(at uintptr) { fd, dupErr = unix.FcntlInt(at, unix.F_DUPFD_CLOEXEC, 0) })
-	return fd, errors.Join(err, dupErr)
+	if err = unix.Bind(fd, at); err == nil && kind == unix.SOCK_STREAM {
+		err = unix.Listen(fd, backlog)
+	}
+	if err != nil {
+		_ = unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"maps"
-	"net"
 	"os"
 	"os/signal"
 	"path"
@@ -20,7 +19,6 @@ import (
 
 // helper is the first process of a box.
 type helper struct {
-	conn      *net.UnixConn
 	sending   sync.Mutex
 	starts    chan start // to the thread without rights
 	terminals int        // the directory of the outer terminals; O_PATH
@@ -51,8 +49,8 @@ func (h *helper) serve() {
 	go h.reap()
 	data, oob := make([]byte, MaxMessage), make([]byte, unix.CmsgSpace(4*maxFiles))
 	for {
-		n, oobn, _, _, err := h.conn.ReadMsgUnix(data, oob)
-		if err != nil {
+		n, oobn, err := receive(data, oob)
+		if err != nil || n == 0 {
 			return
 		}
 		fds, err := descriptors(oob[:oobn])

@@ -1,14 +1,11 @@
 package inside
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"runtime"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -24,11 +21,7 @@ func run(args []string) int {
 	if err := unix.CloseRange(policyFD, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return refusedCode
 	}
-	conn, err := openControl()
-	if err != nil {
-		return refusedCode
-	}
-	h := &helper{conn: conn, programs: map[int]uint64{}, groups: map[uint64]int{}, starts: make(chan start)}
+	h := &helper{programs: map[int]uint64{}, groups: map[uint64]int{}, starts: make(chan start)}
 	ready, files, err := h.build()
 	if err != nil {
 		_ = h.send(failure(KindFailed, 0, err))
@@ -51,20 +44,6 @@ func run(args []string) int {
 func isSocket(fd int) bool {
 	var stat unix.Stat_t
 	return unix.Fstat(fd, &stat) == nil && stat.Mode&unix.S_IFMT == unix.S_IFSOCK
-}
-
-func openControl() (*net.UnixConn, error) {
-	file := os.NewFile(controlFD, "control")
-	defer func() { _ = file.Close() }()
-	conn, err := net.FileConn(file)
-	if err != nil {
-		return nil, err
-	}
-	unixConn, ok := conn.(*net.UnixConn)
-	if !ok {
-		return nil, errors.New("descriptor 4 is not a Unix socket")
-	}
-	return unixConn, nil
 }
 
 func readPolicy() (*policy.Policy, error) {
@@ -159,20 +138,4 @@ func (h *helper) startPrograms(writable []string, restricted chan<- error) {
 	for s := range h.starts {
 		s.done <- h.fork(s)
 	}
-}
-
-// send sends a message with descriptors.
-func (h *helper) send(m Message, fds ...int) error {
-	data, err := json.Marshal(m)
-	if err != nil {
-		return err
-	}
-	var rights []byte
-	if len(fds) > 0 {
-		rights = syscall.UnixRights(fds...)
-	}
-	h.sending.Lock()
-	defer h.sending.Unlock()
-	_, _, err = h.conn.WriteMsgUnix(data, rights, nil)
-	return err
 }
