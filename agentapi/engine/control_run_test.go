@@ -169,12 +169,18 @@ func TestAQuestionIsCountedByItself(t *testing.T) {
 // A tool of the client is offered to the model, and its calls are acknowledged.
 func TestAToolOfTheClientIsCalled(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, realTools, func(c *engine.Config) {
-		c.Settings = settings(engine.Settings{Agent: json.RawMessage(`{"tools":[{"name":"show_map","params":{"spec":{"name":"show_map",
-			"description":"Shows a map.","parameters":{"type":"object","properties":{"place":{"type":"string"}},"required":["place"]}}}}]}`)})
+	w := newWorld(t, realTools)
+	c, created, err := w.backend.Control().Start(w.ctx(), control.Start{
+		ID: w.id, Profile: "main", Workspace: w.workspace,
+		Request: json.RawMessage(`{"client_tools":[{"name":"show_map","description":"Shows a map.",
+			"parameters":{"type":"object","properties":{"place":{"type":"string"}},"required":["place"]}},{"name":"terminal","description":"Not this one."}]}`),
 	})
+	if err != nil || !created {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
 	w.llm.Reply(llmtest.Tool("show_map", `{"place":"Delft","security_risk":"LOW","summary":"show"}`), llmtest.Text("There."))
-	w.appended(w.controlled(), "where?")
+	w.appended(c, "where?")
 	w.expect("SP U A(show_map) O M")
 	log := w.log()
 	if a := lastOf[*event.Action](t, log); string(a.Action) != `{"place":"Delft","kind":"ClientAction_show_map"}` {
@@ -183,10 +189,13 @@ func TestAToolOfTheClientIsCalled(t *testing.T) {
 	if o := lastOf[*event.Observation](t, log); !strings.Contains(string(o.Observation), `"kind":"ClientToolObservation"`) {
 		t.Errorf("the observation is %s", o.Observation)
 	}
-	stored := string(lastOf[*event.SystemPrompt](t, log).Tools[0])
-	for _, part := range []string{`"kind":"ClientTool"`, `"client_tool_name":"show_map"`, `"input_schema":{"type":"object"`} {
-		if !strings.Contains(stored, part) {
-			t.Errorf("the stored tool %s has no %s", stored, part)
+	var stored string
+	for _, t := range lastOf[*event.SystemPrompt](t, log).Tools {
+		stored += string(t)
+	}
+	for _, part := range []string{`"client_tool_name":"show_map","input_schema":{"type":"object"`, `"kind":"ClientTool"`} {
+		if strings.Count(stored, part) != 1 {
+			t.Errorf("the stored tools %s have %s not once", stored, part)
 		}
 	}
 }

@@ -68,6 +68,9 @@ func (b *Backend) begin(ctx context.Context, s control.Start) (*store.Dir, error
 	if s.Suffix != "" {
 		from.agent.addSuffix(s.Suffix)
 	}
+	if err := from.agent.addClientTools(s.Request); err != nil {
+		return nil, err
+	}
 	state, err := b.stateOf(s, from)
 	if err != nil {
 		return nil, err
