@@ -49,7 +49,7 @@ var nodeWork = []workflow{
 	{name: "npm install", needs: "npm", network: "@node", script: `npm init -y >/dev/null; npm install --no-audit --no-fund --silent isarray@2.0.5; node -e 'require("isarray")'`},
 	{name: "npm test with a server", needs: "npm", script: "cat >test.js <<'END'\nconst s = require('http').createServer((q, a) => a.end('hi')).listen(0, '127.0.0.1', async () => {\n  const r = await fetch('http://127.0.0.1:' + s.address().port); process.exit(await r.text() === 'hi' ? 0 : 1) })\nEND\nnpm pkg set scripts.test='node test.js'; npm test --silent"},
 	{name: "npx", needs: "npx", network: "@node", script: `npx --yes semver@7.6.3 1.2.3 | grep -qx 1.2.3`},
-	{name: "node: fetch of a listed name, without a proxy", needs: "node npm", network: "@node", script: `url=$(npm config get registry); unset HTTP_PROXY HTTPS_PROXY http_proxy https_proxy; node -e 'fetch(process.argv[1] + "isarray").then(r => process.exit(r.ok ? 0 : 1), e => { console.error(e); process.exit(1) })' "$url"`},
+	{name: "node: fetch of a listed name, without a proxy", needs: "node npm", network: "@node", reduced: "programs that ignore them reach nothing", script: `url=$(npm config get registry); unset HTTP_PROXY HTTPS_PROXY http_proxy https_proxy; node -e 'fetch(process.argv[1] + "isarray").then(r => process.exit(r.ok ? 0 : 1), e => { console.error(e); process.exit(1) })' "$url"`},
 }
 
 var goWork = []workflow{
@@ -70,7 +70,7 @@ var javaWork = []workflow{
 var serverWork = []workflow{
 	{name: "a server in the background, by its address and its name", needs: "python3 curl", script: `python3 -m http.server 8123 --bind 127.0.0.1 >/dev/null 2>&1 &
 for url in http://127.0.0.1:8123/ http://localhost:8123/; do for i in $(seq 300); do ! curl -sf -o /dev/null $url || break; sleep 0.1; done; curl -sf -o /dev/null $url; done`},
-	{name: "postgres", needs: "initdb psql", script: `bin=$(dirname "$(readlink -f "$(command -v initdb)")"); export LC_ALL=C.UTF-8
+	{name: "postgres", needs: "initdb psql", reduced: "no PostgreSQL inside", script: `bin=$(dirname "$(readlink -f "$(command -v initdb)")"); export LC_ALL=C.UTF-8
 initdb -D pg -N -A trust -U me >/dev/null; "$bin/pg_ctl" -D pg -w -o "-F -k /tmp -h ''" -l pg.log start >/dev/null; psql -h /tmp -U me -Atc 'select 6*7' postgres | grep -qx 42; "$bin/pg_ctl" -D pg -m fast stop >/dev/null`},
 	{name: "chromium without its own sandbox", needs: "chromium", script: `chromium --headless --no-sandbox --disable-gpu --dump-dom 'data:text/html,<p>hello</p>' | grep -q hello`},
 	{name: "a debugger on a running process", needs: "gdb", script: `sleep 60 & gdb -batch -nx -p $! -ex 'info proc' 2>&1 | grep -q process; kill %1`},

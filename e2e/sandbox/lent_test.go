@@ -21,7 +21,7 @@ const lentRust = "rust"
 func lend(root string) error {
 	out, err := exec.Command("rustc", "--print", "sysroot").Output()
 	if err != nil {
-		return nil // There is none.
+		return nil //nolint:nilerr // There is none.
 	}
 	from, to := strings.TrimSpace(string(out)), filepath.Join(root, lentRust)
 	if visible(from) {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 	"unsafe"
@@ -34,12 +35,15 @@ func tryInside(attempt string) int {
 
 // attempts are what programs of a box try.
 var attempts = map[string]func(string) error{
-	"serve":   func(string) error { return serveInside() },
-	"dial":    dialInside,
-	"listen":  listenInside,
-	"refused": func(string) error { return refusedInside() },
-	"swap":    swapInside,
-	"pty":     func(string) error { return terminalInside() },
+	"serve":    func(string) error { return serveInside() },
+	"dial":     dialInside,
+	"listen":   listenInside,
+	"refused":  func(string) error { return refusedInside() },
+	"swap":     swapInside,
+	"pty":      func(string) error { return terminalInside() },
+	"unix":     unixInside,
+	"reach":    reachInside,
+	"dialunix": func(at string) error { return dialAndRead("unix", at) },
 }
 
 // serveInside is a server that asks for all addresses, and its clients.
@@ -95,9 +99,11 @@ func dialEcho(at string) error {
 	return nil
 }
 
-// dialInside connects and prints what it reads.
-func dialInside(at string) error {
-	conn, err := net.Dial("tcp", at)
+func dialInside(at string) error { return dialAndRead("tcp", at) }
+
+// dialAndRead connects and prints what it reads.
+func dialAndRead(network, at string) error {
+	conn, err := net.Dial(network, at)
 	if err != nil {
 		return err
 	}
@@ -128,7 +134,7 @@ func refusedInside() error {
 		{"UDP", unix.AF_INET, unix.SOCK_DGRAM, 0},
 		{"UDP of IPv6", unix.AF_INET6, unix.SOCK_DGRAM, 0},
 		{"MPTCP", unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_MPTCP},
-		{"a Unix socket", unix.AF_UNIX, unix.SOCK_STREAM, 0},
+		{"a Unix socket for datagrams", unix.AF_UNIX, unix.SOCK_DGRAM, 0},
 		{"a raw socket", unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP},
 		{"ping", unix.AF_INET, unix.SOCK_DGRAM, unix.IPPROTO_ICMP},
 		{"vsock", unix.AF_VSOCK, unix.SOCK_STREAM, 0},
@@ -293,11 +299,24 @@ func TestReducedNetwork(t *testing.T) {
 		}
 	}
 	// Everything above is over: what came to the canary waits there.
-	if err := canary.(*net.TCPListener).SetDeadline(time.Now()); err != nil {
+	nobodyCame(t, canary)
+}
+
+// nobodyCame checks that no connection waits at a listener.
+func nobodyCame(t *testing.T, ln net.Listener) {
+	t.Helper()
+	raw, err := ln.(syscall.Conn).SyscallConn()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if conn, err := canary.Accept(); err == nil {
-		t.Errorf("%s came", conn.RemoteAddr())
+	err = raw.Control(func(fd uintptr) {
+		if conn, _, err := unix.Accept(int(fd)); !errors.Is(err, unix.EAGAIN) {
+			t.Errorf("somebody came to %s (%v)", ln.Addr(), err)
+			_ = unix.Close(conn)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -93,7 +93,10 @@ func privateTmp() (string, error) {
 
 // openBroker opens the network before the helper is started.
 func (r *runtime) openBroker(p *policy.Policy, cfg *Config) (err error) {
-	own := broker.Config{Reserved: cfg.Reserved, Refused: cfg.Refused}
+	own := broker.Config{
+		Reserved: cfg.Reserved, Refused: cfg.Refused,
+		Trees: append([]string{p.Workspace, p.Home, p.Tmp}, p.Write...), Sockets: p.Read,
+	}
 	if p.Network && cfg.Serve != nil {
 		if r.proxy, err = net.Listen("tcp4", "127.0.0.1:0"); err != nil {
 			return err

@@ -31,7 +31,7 @@ func reducedEnviron(env []string, given, reduced *policy.Policy) []string {
 	if reduced.Network {
 		out = withProxy(out)
 	}
-	return append(out, "TMPDIR="+reduced.Tmp)
+	return append(out, "TMPDIR="+reduced.Tmp, "TMUX_TMPDIR="+reduced.Tmp) // tmux does not know the first one
 }
 
 // reducedPath is a PATH without the directories that cannot be read. A shell finds

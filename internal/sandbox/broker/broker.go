@@ -4,8 +4,9 @@
 // broker of each call, and the program waits. The broker takes a duplicate of the
 // socket and a copy of the address, decides, and makes the call itself. What the
 // program changes meanwhile has no effect. Invariants: a connection leads to the
-// proxy of the box or to a listener of the box, on loopback; a socket is bound on
-// loopback only; no call is ever handed back to the program to make.
+// proxy of the box, to a listener of the box, or to a Unix socket that the user allows;
+// a socket is bound on loopback, or to a file that the program may make; no call is
+// ever handed back to the program to make.
 package broker
 
 import "net/netip"
@@ -20,6 +21,10 @@ type Config struct {
 	Proxy netip.AddrPort
 	// Reserved are ports that no program of the box may take.
 	Reserved []uint16
+	// Trees are where programs may make Unix sockets, without symbolic links.
+	Trees []string
+	// Sockets are Unix sockets of others that programs may connect to.
+	Sockets []string
 	// Refused is called for each connection to another machine that was refused, from
 	// many goroutines. It may be nil.
 	Refused func(to netip.AddrPort)

@@ -22,18 +22,23 @@ type Broker struct {
 	cfg   Config
 	slots chan struct{}
 	wait  sync.WaitGroup
+	maker maker
 
 	mu        sync.Mutex
 	closed    bool
 	files     []*os.File
 	sockets   map[int]bool    // and terminals, of the calls that are being made
-	listening map[uint64]bool // inodes of the box's listeners
+	listening map[uint64]bool // inodes of the box's listeners for TCP
+	named     map[uint64]bool // and of those that are Unix sockets
 	made      map[uint16]bool // ports of connections to the proxy that it has not accepted
 }
 
 // New makes a broker without programs.
 func New(c Config) *Broker {
-	return &Broker{cfg: c, slots: make(chan struct{}, maxCalls), sockets: map[int]bool{}, listening: map[uint64]bool{}, made: map[uint16]bool{}}
+	return &Broker{
+		cfg: c, slots: make(chan struct{}, maxCalls), sockets: map[int]bool{},
+		listening: map[uint64]bool{}, named: map[uint64]bool{}, made: map[uint16]bool{},
+	}
 }
 
 // Serve takes the notifications of a descriptor, which it takes over.
@@ -76,6 +81,7 @@ func (b *Broker) Close() error {
 	}
 	b.mu.Unlock()
 	b.wait.Wait()
+	b.maker.close()
 	return errors.Join(errs...)
 }
 

@@ -45,6 +45,8 @@ func (b *Broker) socketCall(n *notification, socket int, address []byte) error {
 	switch {
 	case domain == unix.AF_NETLINK && n.nr == unix.SYS_BIND:
 		return bindNetlink(socket, address)
+	case domain == unix.AF_UNIX:
+		return b.unixCall(n, socket, address)
 	case domain != unix.AF_INET && domain != unix.AF_INET6:
 		return unix.EACCES
 	}

@@ -5,12 +5,10 @@ package broker
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"net/netip"
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -74,32 +72,16 @@ func asked() (rows []row, err error) {
 
 // answers reads the answers to one question.
 func answers(fd int) (rows []row, err error) {
-	buf := make([]byte, 32<<10)
-	for {
-		n, _, err := unix.Recvfrom(fd, buf, 0)
-		if err != nil {
-			return nil, err
+	err = eachAnswer(fd, sizeAnswer, func(data []byte) {
+		raw := data[offsetSource : offsetSource+16]
+		if data[0] == unix.AF_INET {
+			raw = raw[:4]
 		}
-		messages, err := syscall.ParseNetlinkMessage(buf[:n])
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range messages {
-			switch {
-			case m.Header.Type == unix.NLMSG_DONE:
-				return rows, nil
-			case m.Header.Type == unix.NLMSG_ERROR || len(m.Data) < sizeAnswer:
-				return nil, errors.New("the kernel refused the question")
-			}
-			raw := m.Data[offsetSource : offsetSource+16]
-			if m.Data[0] == unix.AF_INET {
-				raw = raw[:4]
-			}
-			addr, _ := netip.AddrFromSlice(raw)
-			port := binary.BigEndian.Uint16(m.Data[offsetPort:])
-			rows = append(rows, row{netip.AddrPortFrom(addr, port), uint64(binary.NativeEndian.Uint32(m.Data[offsetInode:]))})
-		}
-	}
+		addr, _ := netip.AddrFromSlice(raw)
+		port := binary.BigEndian.Uint16(data[offsetPort:])
+		rows = append(rows, row{netip.AddrPortFrom(addr, port), uint64(binary.NativeEndian.Uint32(data[offsetInode:]))})
+	})
+	return rows, err
 }
 
 // table reads a table of /proc/net: of each socket its addresses, its state and,

@@ -1,6 +1,7 @@
 package manager_test
 
 import (
+	"context"
 	"net"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/grants"
 	"github.com/ohgw/ohgw/internal/sandbox/manager"
+	"github.com/ohgw/ohgw/internal/sandbox/probe"
 )
 
 // A socket that is allowed and not there, such as that of an agent which does not
@@ -66,6 +68,12 @@ func TestAllowedSockets(t *testing.T) {
 // programs then sign with its key, which they cannot read.
 func TestAllowedSSHAgent(t *testing.T) {
 	t.Parallel()
+	for _, level := range []sandbox.Level{sandbox.Full, sandbox.Reduced} {
+		t.Run(string(level), func(t *testing.T) { t.Parallel(); allowSSHAgent(t, level) })
+	}
+}
+
+func allowSSHAgent(t *testing.T, level sandbox.Level) {
 	for _, program := range []string{"ssh-agent", "ssh-add", "ssh-keygen"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skip(err)
@@ -78,6 +86,10 @@ func TestAllowedSSHAgent(t *testing.T) {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	at, key := filepath.Join(dir, "agent"), filepath.Join(dir, "key")
 	w := newWorld(t, real, func(w *world) {
+		if level == sandbox.Reduced {
+			w.cfg.Settings.Minimum = level
+			w.cfg.Ask = func(context.Context) probe.Result { return probe.Result{Level: level, Landlock: 1} }
+		}
 		w.cfg.Grants = grants.Open(grants.Config{State: w.state, Home: w.home})
 		w.cfg.Getenv = func(name string) string { return map[string]string{"SSH_AUTH_SOCK": at}[name] }
 	})

@@ -34,6 +34,15 @@ func Reduced() []unix.SockFilter {
 	f.section(unix.SYS_SENDTO, func(f *filter) { f.flags(3, unix.MSG_FASTOPEN) })
 	f.section(unix.SYS_SENDMSG, func(f *filter) { f.flags(2, unix.MSG_FASTOPEN) })
 	f.section(unix.SYS_SENDMMSG, func(f *filter) { f.flags(3, unix.MSG_FASTOPEN) })
+	// The broker has to look into a program that calls. An SSH agent, which keeps others
+	// of the user from that, is told that it does.
+	f.section(unix.SYS_PRCTL, func(f *filter) {
+		f.load(offArgs)
+		f.unless(unix.PR_SET_DUMPABLE, unix.SECCOMP_RET_ALLOW)
+		f.load(offArgs + 8)
+		f.when(0, deny(0))
+		f.ret(unix.SECCOMP_RET_ALLOW)
+	})
 	// The limits of another process can end it.
 	f.section(unix.SYS_PRLIMIT64, func(f *filter) {
 		f.load(offArgs)
@@ -44,10 +53,11 @@ func Reduced() []unix.SockFilter {
 	return f.code
 }
 
-// streams allows TCP, and netlink for routes. Unix sockets reach servers outside,
-// UDP needs no connect, and MPTCP is not TCP for the rules of Landlock.
+// streams allows TCP, Unix sockets with connections, and netlink for routes. Datagrams
+// need no connect, and MPTCP is not TCP for the rules of Landlock.
 func streams(f *filter) {
 	f.load(offArgs)
+	f.section(unix.AF_UNIX, pairs)
 	f.section(unix.AF_NETLINK, func(f *filter) {
 		f.load(offArgs + 16)
 		f.unless(unix.NETLINK_ROUTE, deny(unix.EAFNOSUPPORT))
@@ -62,7 +72,8 @@ func streams(f *filter) {
 	f.ret(unix.SECCOMP_RET_ALLOW)
 }
 
-// pairs allows pairs of connected sockets. One for datagrams could send elsewhere.
+// pairs allows sockets and pairs with connections. One for datagrams could send
+// elsewhere.
 func pairs(f *filter) {
 	f.load(offArgs + 8)
 	f.add(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, ^uint32(socketFlags), 0, 0)
