@@ -88,7 +88,8 @@ func (h *Handler) notServed(w http.ResponseWriter, r *http.Request) error {
 		other = trimmed
 	}
 	if h.serves(r.Method, other) {
-		http.Redirect(w, r, (&url.URL{Path: other, RawQuery: r.URL.RawQuery}).String(), http.StatusTemporaryRedirect)
+		w.Header().Set("Location", (&url.URL{Path: other, RawQuery: r.URL.RawQuery}).String())
+		w.WriteHeader(http.StatusTemporaryRedirect)
 		return nil
 	}
 	var allowed []string

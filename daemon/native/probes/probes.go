@@ -25,6 +25,8 @@ func Routes(cfg Config) []wire.Route {
 	return []wire.Route{
 		{Method: http.MethodGet, Path: "/alive", Summary: "Whether the server lives", Handle: say("status", "ok")},
 		{Method: http.MethodGet, Path: "/ready", Summary: "Whether the server is ready", Handle: say("status", "ready")},
+		{Method: http.MethodGet, Path: "/api/init", Summary: "State of a server that waits for its settings: ohgw does not", Handle: noInit},
+		{Method: http.MethodPost, Path: "/api/init", Summary: "Settings of a server that waits for them: ohgw does not", Handle: noInit},
 		{Method: http.MethodGet, Path: "/server_info", Summary: "Versions and tools", Handle: p.info},
 	}
 }
@@ -51,4 +53,9 @@ func (p *probes) info(w http.ResponseWriter, _ *http.Request) error {
 		"max_foreground_terminal_timeout_seconds": nil, "docs": "/docs", "redoc": "/redoc",
 	})
 	return nil
+}
+
+// noInit answers as an agent-server that has its settings from the beginning.
+func noInit(http.ResponseWriter, *http.Request) error {
+	return wire.Refuse(http.StatusNotFound, "server is not running with deferred_init=True; the /api/init endpoint is not available")
 }

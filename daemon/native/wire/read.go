@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -88,9 +89,34 @@ func ConversationID(r *http.Request) (string, error) {
 func ParseID(s string, loc ...any) (string, error) {
 	id, err := uuid.Parse(s)
 	if err != nil {
-		return "", Unprocessable(Invalid{Type: "uuid_parsing", Loc: loc, Msg: "Input should be a valid UUID", Input: s})
+		why := notUUID(s)
+		return "", Unprocessable(Invalid{
+			Type: "uuid_parsing", Loc: loc, Msg: "Input should be a valid UUID, " + why, Input: s, Ctx: map[string]any{"error": why},
+		})
 	}
 	return id, nil
+}
+
+// notUUID says what is wrong with an id, in the words of pydantic.
+func notUUID(s string) string {
+	groups := strings.Split(s, "-")
+	for i, r := range s {
+		if r != '-' && !strings.ContainsRune("0123456789abcdefABCDEF", r) {
+			return fmt.Sprintf("invalid character: expected an optional prefix of `urn:uuid:` followed by [0-9a-fA-F-], found `%c` at %d", r, i+1)
+		}
+	}
+	if len(groups) == 1 {
+		return fmt.Sprintf("invalid length: expected length 32 for simple format, found %d", len(s))
+	}
+	if len(groups) != 5 {
+		return fmt.Sprintf("invalid group count: expected 5, found %d", len(groups))
+	}
+	for i, length := range []int{8, 4, 4, 4, 12} {
+		if len(groups[i]) != length {
+			return fmt.Sprintf("invalid group length in group %d: expected %d, found %d", i, length, len(groups[i]))
+		}
+	}
+	return "it cannot be read"
 }
 
 // Int reads a number of the query between two bounds; it is missing where the query
