@@ -54,7 +54,7 @@ e2e-webui: ## Open WebUI in a real browser: two minutes, the first time five and
 bench: ## figures: benchmarks of the packages, then the program beside a bare proxy
 	go test -run '^$$' -bench . -benchmem -count $(COUNT) ./...
 	scripts/agent-server install
-	go test -tags e2e -run '^$$' -bench . -skip 'Outside|Holding' -benchtime $(BENCHTIME) -timeout 30m ./e2e ./e2e/terminal
+	go test -tags e2e -run '^$$' -bench . -skip 'Outside|Holding|Sandbox' -benchtime $(BENCHTIME) -timeout 30m ./e2e ./e2e/terminal
 	COUNT=$(COUNT) scripts/bench-outside
 	scripts/figures
 
