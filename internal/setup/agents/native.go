@@ -10,6 +10,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/native/conversations"
 	"github.com/ohgw/ohgw/daemon/native/live"
 	"github.com/ohgw/ohgw/daemon/native/probes"
+	"github.com/ohgw/ohgw/daemon/native/trajectory"
 	"github.com/ohgw/ohgw/daemon/native/wire"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -44,6 +45,7 @@ func nativeAPI(s *config.Settings, p nativeParts) (daemon.Native, error) {
 	routes = append(routes, conversations.Routes(conversations.Config{Engine: p.engine, Dir: dir, Unseal: p.unseal, Logger: p.log})...)
 	routes = append(routes, catalogueRoutes(p.env, p.home, boxesOf(p.boxes))...)
 	routes = append(routes, commands.Routes()...)
+	routes = append(routes, trajectory.Routes(trajectory.Config{Engine: p.engine, Logger: p.log})...)
 	sockets := map[string]native.Sockets{
 		"bash-events": commands,
 		live.Name:     live.New(live.Config{Engine: p.engine, Now: p.env.Now, NewID: uuid.New, Logger: p.log}),

@@ -1,0 +1,40 @@
+package message_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/daemon/native/message"
+	"github.com/ohgw/ohgw/daemon/native/wire"
+)
+
+func FuzzFrame(f *testing.F) {
+	for _, frame := range []string{
+		`{"role":"user","content":"hi"}`, `{"role":"user","content":[{"type":"text","text":"hi","cache_prompt":true}]}`,
+		`{"role":"user","content":[{"type":"image","image_urls":["data:image/png;base64,AA=="]}]}`, `{"role":"user"}`, `{"role":"user","content":null}`,
+		`{"role":"tool"}`, `[]`, `nul`, ``, `{"role":"user","content":[{}]}`, `{"role":"user","content":[null,3]}`, `{"role":3}`,
+	} {
+		f.Add([]byte(frame))
+	}
+	f.Fuzz(func(t *testing.T, frame []byte) {
+		m, err := message.ReadFrame(frame)
+		if err == nil {
+			if data, err := json.Marshal(m.Content); err != nil || !json.Valid(data) {
+				t.Errorf("%s was read, and cannot be written: %v", frame, err)
+			}
+			return
+		}
+		if e, ok := err.(*wire.Error); !ok || e.Text() == "" { //nolint:errorlint // it is not wrapped
+			t.Errorf("%s: %v", frame, err)
+		}
+	})
+}
+
+func TestAFrame(t *testing.T) {
+	t.Parallel()
+	m, err := message.ReadFrame([]byte(`{"role":"user","content":[{"type":"text","text":"a"},{"image_urls":["u"]},{"text":"b"}],"sender":"x"}`))
+	if err != nil || len(m.Content) != 3 || m.Content[1].Type != event.TypeImage || m.Content[2].Text != "b" {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
