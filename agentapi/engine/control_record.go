@@ -35,7 +35,7 @@ func (c controlled) record(ctx context.Context, id string) (control.Record, erro
 		ctx, cancel := context.WithTimeout(ctx, liveTime)
 		defer cancel()
 		if state, meta, err := conv.Record(ctx); err == nil {
-			return recordOf(state, meta)
+			return c.recordOf(state, meta)
 		}
 	}
 	state, err := store.Peek(c.b.cfg.Dir, id)
@@ -46,7 +46,7 @@ func (c controlled) record(ctx context.Context, id string) (control.Record, erro
 	if err != nil {
 		return control.Record{}, err
 	}
-	return recordOf(state, meta)
+	return c.recordOf(state, meta)
 }
 
 // live is a conversation that is open here, nil if it is not, or is on its way.
@@ -63,11 +63,10 @@ func (b *Backend) live(id string) *conversation.Conversation {
 
 // recordOf is a conversation for others: without secrets, and without the tags in
 // which ohgw keeps its notes.
-func recordOf(state store.State, meta store.RawMeta) (control.Record, error) {
+func (c controlled) recordOf(state store.State, meta store.RawMeta) (control.Record, error) {
 	about := meta.Description()
-	r := control.Record{
-		ID: state.ID, Title: about.Title, Created: about.Created, Updated: about.Updated, Status: state.Status,
-	}
+	r := control.Record{ID: state.ID, Title: about.Title, Status: state.Status}
+	r.Created, r.Updated = store.Times(c.b.cfg.Dir, state.ID, meta)
 	stored := agent{}
 	if err := json.Unmarshal(state.Agent, &stored); err == nil {
 		masked, err := stored.replaced(hide)
@@ -84,7 +83,8 @@ func recordOf(state store.State, meta store.RawMeta) (control.Record, error) {
 	if r.State, err = json.Marshal(state); err != nil {
 		return r, err
 	}
-	shown := maps.Clone(meta)
+	shown := make(store.RawMeta, len(meta))
+	maps.Copy(shown, meta)
 	if tags, ok := shown["tags"]; ok {
 		var all map[string]string
 		if json.Unmarshal(tags, &all) == nil {

@@ -170,6 +170,8 @@ type Backend struct {
 	// schemas are those of the tools of all conversations.
 	schemas tool.Schemas
 	agents  madeAgents
+	catalog *store.Catalog
+	logs    *store.Logs
 	// unstored are the secrets of conversations that are nowhere else.
 	unstored unstored
 	sweep    *time.Ticker
@@ -218,6 +220,10 @@ func New(cfg Config) *Backend {
 		cfg: cfg, models: newModels(cfg.Profiles, cfg.NewModel),
 		open: make(map[string]*entry), stop: make(chan struct{}), released: make(chan struct{}, 1), sweep: time.NewTicker(cfg.Idle / 4),
 	}
+	b.catalog = store.NewCatalog(cfg.Dir, cfg.Now, func(id string, err error) {
+		cfg.Log.Warn("a conversation is damaged and left out of lists", "conversation", id, "err", err)
+	})
+	b.logs = store.NewLogs(cfg.Dir, cfg.Now)
 	b.tidy.Go(b.closeIdle)
 	return b
 }

@@ -288,6 +288,7 @@ func (b *Backend) release(e *entry) {
 	e.idle = b.cfg.Now()
 	if e.mu.TryLock() {
 		if e.conv == nil && b.open[e.id] == e {
+			b.catalog.Note(e.id) // it was changed, or removed
 			delete(b.open, e.id)
 			e.dead = true
 		}
@@ -309,6 +310,7 @@ func (b *Backend) forget(e *entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.open[e.id] == e {
+		b.catalog.Note(e.id)
 		delete(b.open, e.id)
 	}
 	e.dead, e.conv = true, nil

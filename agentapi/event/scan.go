@@ -6,6 +6,23 @@ import (
 	"unicode/utf8"
 )
 
+// Head is what an event says of itself, whatever its kind.
+type Head struct{ ID, Kind, Source, Timestamp string }
+
+// Glance reads the head of an event without decoding the rest. It is false for what
+// is no event.
+func Glance(data []byte) (Head, bool) {
+	h, kind, ok := scan(data)
+	if ok {
+		return Head{h.ID, kind, h.Source, h.Timestamp}, true
+	}
+	var e Event // in a form that the scanner leaves to the decoder
+	if e.UnmarshalJSON(data) != nil {
+		return Head{}, false
+	}
+	return Head{e.ID, e.Kind(), e.Source, e.Timestamp}, true
+}
+
 // scan finds the header and the kind in the text of an event without decoding
 // the rest, which the body does. It is false for what it cannot make sense of,
 // JSON or not; it does not check the parts that it skips.

@@ -367,6 +367,12 @@ func (c *Conversation) Switch(ctx context.Context, profile string) (string, erro
 	return name(model), failed
 }
 
+// Log is the log as it is now. It may be read by anybody.
+func (c *Conversation) Log(ctx context.Context) (log store.Log, err error) {
+	err = c.do(ctx, func() { log = c.dir.From(0) })
+	return log, err
+}
+
 // Choice is what answers next.
 func (c *Conversation) Choice(ctx context.Context) (choice Choice, err error) {
 	err = c.do(ctx, func() { choice = c.choice })

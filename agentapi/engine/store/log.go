@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -42,9 +41,18 @@ func (d *Dir) Rest() {
 	}
 }
 
-// eventName is the name of an event's file: five or more digits, and an id of
-// at least eight hex digits and hyphens.
-var eventName = regexp.MustCompile(`^event-(\d{5,})-([0-9a-fA-F-]{8,})\.json$`)
+// eventIndex is the index in the name of an event's file: five or more digits, and an
+// id of at least eight hex digits and hyphens.
+func eventIndex(name string) (int, bool) {
+	name, ok := strings.CutPrefix(name, "event-")
+	digits, rest, _ := strings.Cut(name, "-")
+	id, isJSON := strings.CutSuffix(rest, ".json")
+	if !ok || !isJSON || len(digits) < 5 || len(id) < 8 || strings.Trim(digits, "0123456789") != "" || strings.Trim(id, "0123456789abcdefABCDEF-") != "" {
+		return 0, false
+	}
+	i, err := strconv.Atoi(digits)
+	return i, err == nil
+}
 
 // lockTimeout is how long OpenHands waits for the lock of the log.
 const lockTimeout = 30 * time.Second
@@ -67,11 +75,7 @@ func (d *Dir) eventFiles() ([]eventFile, error) {
 	}
 	files := make([]eventFile, 0, len(entries))
 	for _, e := range entries {
-		m := eventName.FindStringSubmatch(e.Name())
-		if m == nil {
-			continue
-		}
-		if i, err := strconv.Atoi(m[1]); err == nil {
+		if i, ok := eventIndex(e.Name()); ok {
 			files = append(files, eventFile{index: i, name: e.Name()})
 		}
 	}

@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// Search is a page of the log. A page that begins with an event that is not there
+// begins with the first one.
+func (c controlled) Search(ctx context.Context, id string, q control.EventQuery) (control.EventPage, error) {
+	log, err := c.log(ctx, id)
+	if err != nil {
+		return control.EventPage{}, err
+	}
+	var page control.EventPage
+	page.Events, page.Next, err = log.Search(ctx, store.Query{From: q.Page, Newest: q.Newest, Limit: q.Limit, Match: matching(q.EventFilter)})
+	return page, err
+}
+
+// CountEvents is the number of events that a filter lets through.
+func (c controlled) CountEvents(ctx context.Context, id string, f control.EventFilter) (int, error) {
+	log, err := c.log(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	return log.Count(ctx, matching(f))
+}
+
+// Event is one event of the log, as it is stored.
+func (c controlled) Event(ctx context.Context, id, eventID string) (json.RawMessage, error) {
+	log, err := c.log(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := log.Raw(eventID)
+	if errors.Is(err, store.ErrNoEvent) {
+		return nil, agentapi.InProcess(refused(fmt.Sprintf("The conversation has no event %q.", eventID), control.ErrNoEvent))
+	}
+	return raw, agentapi.InProcess(c.b.openError(ctx, id, err))
+}
+
+// log is the log of a conversation: that of its goroutine while it is open here.
+func (c controlled) log(ctx context.Context, id string) (store.Log, error) {
+	if canonical, err := uuid.Parse(id); err != nil || canonical != id {
+		return store.Log{}, notFound(id)
+	}
+	if conv := c.b.live(id); conv != nil {
+		ctx, cancel := context.WithTimeout(ctx, liveTime)
+		defer cancel()
+		if log, err := conv.Log(ctx); err == nil {
+			return log, nil
+		}
+	}
+	log, err := c.b.logs.Of(id)
+	return log, agentapi.InProcess(c.b.openError(ctx, id, err))
+}
+
+// matching is what a filter lets through, by the stored form of an event; nil for one
+// that lets all through.
+func matching(f control.EventFilter) func(raw []byte) bool {
+	if f == (control.EventFilter{}) {
+		return nil
+	}
+	kind, body := f.Kind[strings.LastIndexByte(f.Kind, '.')+1:], strings.ToLower(f.Body)
+	return func(raw []byte) bool {
+		head, ok := event.Glance(raw)
+		switch {
+		case !ok,
+			kind != "" && head.Kind != kind,
+			f.Source != "" && head.Source != f.Source,
+			f.From != "" && head.Timestamp < f.From,
+			f.Before != "" && head.Timestamp >= f.Before:
+			return false
+		}
+		return body == "" || head.Kind == (&event.Message{}).Kind() && saysBody(raw, body)
+	}
+}
+
+// saysBody reports whether a message has a text, in lower case, in what it says, in
+// what belongs to it or in the thoughts of the model.
+func saysBody(raw []byte, text string) bool {
+	var e event.Event
+	if e.UnmarshalJSON(raw) != nil {
+		return false
+	}
+	m, ok := e.Body.(*event.Message)
+	if !ok {
+		return false
+	}
+	var said []string
+	for _, item := range m.LLMMessage.Content {
+		said = append(said, item.Text)
+	}
+	for _, item := range m.ExtendedContent {
+		said = append(said, item.Text)
+	}
+	said = append(said, m.LLMMessage.ReasoningContent)
+	return strings.Contains(strings.ToLower(strings.Join(said, " ")), text)
+}

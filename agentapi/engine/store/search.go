@@ -1,0 +1,218 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Logs reads the logs of conversations that are not open here. It keeps the names of
+// the last few, so that the pages of one log do not list its directory again and
+// again. Its methods may be called at the same time.
+type Logs struct {
+	root string
+	now  func() time.Time
+
+	mu   sync.Mutex
+	kept []keptLog // the last one used at the end
+}
+
+type keptLog struct {
+	id    string
+	stamp fileStamp
+	log   Log
+}
+
+// maxKeptLogs is how many logs are kept: a name takes some 150 bytes.
+const maxKeptLogs = 4
+
+// NewLogs reads logs below root.
+func NewLogs(root string, now func() time.Time) *Logs { return &Logs{root: root, now: now} }
+
+// Of is the log of a conversation as it is now, up to its first gap; ErrNotFound.
+func (l *Logs) Of(id string) (Log, error) {
+	if !Exists(l.root, id) {
+		return Log{}, ErrNotFound
+	}
+	dir := filepath.Join(Path(l.root, id), "events")
+	info, err := os.Stat(dir)
+	now := stampOf(l.now(), info, err)
+	if log, ok := l.known(id, now); ok {
+		return log, nil
+	}
+	log, err := readLog(l.root, id)
+	if err != nil {
+		return Log{}, err
+	}
+	l.keep(keptLog{id: id, stamp: now, log: log})
+	return log, nil
+}
+
+func (l *Logs) known(id string, now fileStamp) (Log, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i := slices.IndexFunc(l.kept, func(k keptLog) bool { return k.id == id })
+	if i < 0 || !l.kept[i].stamp.same(now) {
+		return Log{}, false
+	}
+	k := l.kept[i]
+	l.kept = append(slices.Delete(l.kept, i, i+1), k)
+	return k.log, true
+}
+
+func (l *Logs) keep(k keptLog) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.kept = append(slices.DeleteFunc(l.kept, func(old keptLog) bool { return old.id == k.id }), k)
+	if len(l.kept) > maxKeptLogs {
+		l.kept = slices.Delete(l.kept, 0, 1)
+	}
+}
+
+// readLog is a log by the names of its files.
+func readLog(root, id string) (Log, error) {
+	d := &Dir{path: Path(root, id)}
+	files, err := d.eventFiles()
+	if err != nil {
+		return Log{}, err
+	}
+	files = d.contiguous(files)
+	log := Log{dir: filepath.Join(d.path, "events"), entries: make([]entry, len(files))}
+	for i, f := range files {
+		log.entries[i] = entry{id: f.id(), name: f.name}
+	}
+	return log, nil
+}
+
+// Len is the number of its events.
+func (l Log) Len() int { return len(l.entries) }
+
+// Raw is an event of the log as it is stored, or ErrNoEvent.
+func (l Log) Raw(id string) (json.RawMessage, error) {
+	i := slices.IndexFunc(l.entries, func(e entry) bool { return e.id == id })
+	if i < 0 {
+		return nil, fmt.Errorf("%w: %s", ErrNoEvent, id)
+	}
+	return l.raw(i, nil)
+}
+
+// raw reads an event, if match lets it through; else it is nil.
+func (l Log) raw(i int, match func([]byte) bool) (json.RawMessage, error) {
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	data, err := readFile(l.dir+string(filepath.Separator)+l.entries[i].name, *buf)
+	if err != nil {
+		return nil, fmt.Errorf("read event: %w", err)
+	}
+	*buf = data[:0]
+	if match != nil && !match(data) {
+		return nil, nil
+	}
+	if !json.Valid(data) {
+		return nil, fmt.Errorf("%w: %s", ErrCorrupt, l.entries[i].name)
+	}
+	return slices.Clone(data), nil
+}
+
+// buffers are what events are read into before they are looked at.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, readBuffer); return &b }}
+
+// Query selects events of a log.
+type Query struct {
+	// From is the id of the event to begin with; "" and one that is not there are the
+	// first, as with an agent-server.
+	From   string
+	Newest bool // from the end of the log towards its beginning
+	Limit  int
+	// Match lets events through, by their stored form; it may be called at the same
+	// time. Nil: all.
+	Match func(raw []byte) bool
+}
+
+// searchedAtOnce is how many events are read before those that match are counted.
+const searchedAtOnce = 512
+
+// Search is a page of the log: events as they are stored, without those that cannot be
+// read. next is the id of the event that the page after it begins with, "" at the end.
+func (l Log) Search(ctx context.Context, q Query) (page []json.RawMessage, next string, err error) {
+	order := l.order(q)
+	if q.Match == nil {
+		if len(order) > q.Limit {
+			next = l.entries[order[q.Limit]].id
+			order = order[:q.Limit]
+		}
+		for _, raw := range l.matching(order, nil) {
+			if raw != nil {
+				page = append(page, raw)
+			}
+		}
+		return page, next, ctx.Err()
+	}
+	for chunk := range slices.Chunk(order, searchedAtOnce) {
+		if err := ctx.Err(); err != nil {
+			return nil, "", err
+		}
+		for i, raw := range l.matching(chunk, q.Match) {
+			if raw == nil {
+				continue
+			}
+			if len(page) == q.Limit {
+				return page, l.entries[chunk[i]].id, nil
+			}
+			page = append(page, raw)
+		}
+	}
+	return page, "", nil
+}
+
+// Count is how many events match.
+func (l Log) Count(ctx context.Context, match func(raw []byte) bool) (n int, err error) {
+	if match == nil {
+		return l.Len(), nil
+	}
+	for chunk := range slices.Chunk(l.order(Query{}), searchedAtOnce) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		for _, raw := range l.matching(chunk, match) {
+			if raw != nil {
+				n++
+			}
+		}
+	}
+	return n, nil
+}
+
+// order is the indexes of the events in the order of a search.
+func (l Log) order(q Query) []int {
+	order := make([]int, l.Len())
+	for i := range order {
+		order[i] = i
+		if q.Newest {
+			order[i] = l.Len() - 1 - i
+		}
+	}
+	if q.From != "" {
+		if at := slices.IndexFunc(order, func(i int) bool { return l.entries[i].id == q.From }); at >= 0 {
+			return order[at:]
+		}
+	}
+	return order
+}
+
+// matching reads events by their indexes, several at a time; nil is one that does not
+// match or cannot be read.
+func (l Log) matching(at []int, match func([]byte) bool) []json.RawMessage {
+	found := make([]json.RawMessage, len(at))
+	each(len(at), 8, func(i int) {
+		if raw, err := l.raw(at[i], match); err == nil {
+			found[i] = raw
+		}
+	})
+	return found
+}
