@@ -1,9 +1,7 @@
 package sandbox
 
 import (
-	"crypto/rand"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -166,10 +164,7 @@ func (f *files) Replace(real string, data []byte, like fs.FileInfo) error {
 		return err
 	}
 	defer p.release()
-	temp, err := p.fill(data, 0o600, func(f *os.File) error {
-		chownLike(f, like)
-		return f.Chmod(like.Mode().Perm() | like.Mode()&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky))
-	})
+	temp, err := p.fill(data, 0o600, func(f *os.File) error { return takeAttributes(f, like) })
 	if err != nil {
 		return err
 	}
@@ -219,8 +214,7 @@ func (p place) move(temp string) error {
 
 // fill writes a temporary file beside the place and gives its name.
 func (p place) fill(data []byte, mode fs.FileMode, prepare func(*os.File) error) (name string, err error) {
-	dir, base := filepath.Split(p.name)
-	name = dir + fmt.Sprintf(".%.100s.%s.tmp", base, rand.Text())
+	name = tempName(p.name)
 	f, err := p.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return "", err

@@ -236,3 +236,56 @@ func TestFilesOfABoxHaveItsRights(t *testing.T) {
 		_ = files.Close()
 	}
 }
+
+func TestStreams(t *testing.T) {
+	t.Parallel()
+	for _, confined := range []bool{false, true} {
+		dir, err := filepath.EvalSymlinks(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := sandbox.StreamsOf(sandbox.Outside(sandbox.Off, sandbox.Mark{}), dir, confined)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := filepath.Join(dir, "a", "b", "file")
+		if err := s.MakeDir(filepath.Dir(at)); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{"first", "second"} {
+			f, err := s.Put(at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = f.Write([]byte(text))
+			if err = errors.Join(err, f.Commit(), f.Abort()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		broken, err := s.Put(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(broken.Abort(), broken.Abort()); err != nil {
+			t.Error(err)
+		}
+		f, info, err := s.Open(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := make([]byte, 3)
+		if _, err := f.ReadAt(data, 3); err != nil || string(data) != "ond" || info.Size() != 6 {
+			t.Errorf("%q, %v, %v", data, info.Size(), err)
+		}
+		if entries, err := s.List(filepath.Dir(at)); err != nil || len(entries) != 1 {
+			t.Errorf("left: %v, %v", entries, err)
+		}
+		outside := filepath.Join(t.TempDir(), "x")
+		if err := s.MakeDir(outside); confined != errors.Is(err, sandbox.ErrOutside) {
+			t.Errorf("confined %v, a directory outside: %v", confined, err)
+		}
+		if err := errors.Join(f.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -2,9 +2,11 @@ package boxes_test
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -172,5 +174,89 @@ func BenchmarkFilesFirst(b *testing.B) {
 			b.Fatal(err)
 		}
 		_ = files.Close()
+	}
+}
+
+// Files of any size are read and written in pieces, with the rights of the programs.
+func TestStreamsAreThoseOfThePrograms(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	streams, ok := w.files(false).(sandbox.Streams)
+	if !ok {
+		t.Fatal("there are no streams")
+	}
+	dir := filepath.Join(w.workspace, "a", "b")
+	at := filepath.Join(dir, "file")
+	if err := errors.Join(streams.MakeDir(dir), streams.MakeDir(dir)); err != nil {
+		t.Fatal(err)
+	}
+	put := func(pieces ...string) sandbox.Writing {
+		f, err := streams.Put(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, piece := range pieces {
+			if _, err := f.Write([]byte(piece)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return f
+	}
+	big := strings.Repeat("0123456789", 250_000) // more than two pieces
+	if err := put(big, "end").Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := w.sh("chmod 751 " + at + " && wc -c < " + at); code != 0 || strings.TrimSpace(out) != "2500003" {
+		t.Errorf("a program reads %s", out)
+	}
+	broken := put("new")
+	if err := errors.Join(broken.Abort(), broken.Abort()); err != nil {
+		t.Error(err)
+	}
+	f, info, err := streams.Open(at)
+	if err != nil || info.Size() != 2500003 {
+		t.Fatalf("open: %v, %v", info, err)
+	}
+	data, err := io.ReadAll(io.NewSectionReader(f, 5, info.Size()))
+	if string(data) != big[5:]+"end" || err != nil {
+		t.Errorf("read: %d bytes, %v", len(data), err)
+	}
+	if err := errors.Join(f.Close(), put("small").Commit()); err != nil {
+		t.Error(err)
+	}
+	if out, _ := w.sh("cat " + at + "; stat -c %a " + at + "; ls -A " + dir); out != "small751\nfile" {
+		t.Errorf("after that: %q", out)
+	}
+	if _, err := streams.Put("/etc/file"); !errors.Is(err, syscall.EROFS) {
+		t.Errorf("put into /etc: %v", err)
+	}
+	if _, err := streams.Put(dir); !errors.Is(err, sandbox.ErrNotRegular) {
+		t.Errorf("put a directory: %v", err)
+	}
+	if _, err := f.ReadAt(make([]byte, 1), 0); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("read after the end: %v", err)
+	}
+}
+
+// What is written when the box ends is not left behind half.
+func TestAPutThatTheBoxDoesNotSurvive(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	streams := w.files(true).(sandbox.Streams)
+	f, err := streams.Put(filepath.Join(w.workspace, "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := streams.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write([]byte("x")); err == nil {
+		t.Error("it is still written")
+	}
+	if err := f.Abort(); err != nil {
+		t.Error(err)
+	}
+	if left, err := filepath.Glob(filepath.Join(w.workspace, ".*file*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
 	}
 }

@@ -22,6 +22,8 @@ const (
 	idle = 10 * time.Second
 	// patience is how long one request may take. A program in the box can stop it.
 	patience = time.Minute
+	// tidying is how long it may take to close the files that are open at its end.
+	tidying = time.Second
 )
 
 // client is the outer side of the files of a box.
@@ -35,6 +37,8 @@ type client struct {
 	conn   *conn       // nil if no program runs
 	end    *time.Timer // ends it
 	closed bool
+	last   uint64 // the number of the newest file of any size
+	held   int    // how many of them conn has open
 }
 
 // conn is one program inside.
@@ -153,6 +157,10 @@ func (c *client) Close() error {
 func (c *client) ask(asked request, data []byte, limit int64) (answer, []byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.askLocked(asked, data, limit)
+}
+
+func (c *client) askLocked(asked request, data []byte, limit int64) (answer, []byte, error) {
 	if c.closed {
 		return answer{}, nil, fs.ErrClosed
 	}
@@ -180,7 +188,7 @@ func (c *client) ask(asked request, data []byte, limit int64) (answer, []byte, e
 func (c *client) expire(old *conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.conn == old {
+	if c.conn == old && c.held == 0 {
 		c.stop()
 	}
 }
@@ -214,10 +222,18 @@ func (c *client) stop() {
 	if c.conn == nil {
 		return
 	}
-	_ = c.conn.process.Kill() // It may have ended.
 	_ = c.conn.in.Close()
+	if c.held > 0 { // It removes what was not committed.
+		late := time.NewTimer(tidying)
+		select {
+		case <-c.conn.ended:
+		case <-late.C:
+		}
+		late.Stop()
+	}
+	_ = c.conn.process.Kill() // It may have ended.
 	_ = c.conn.out.Close()
-	c.conn = nil
+	c.conn, c.held = nil, 0
 }
 
 // launch starts ohgw in the box.

@@ -25,13 +25,24 @@ const (
 	opCreate  = "create"
 	opReplace = "replace"
 	opList    = "list"
+	opMakeDir = "make directory"
+
+	// A file of any size has a number while it is open.
+	opOpenFile = "open file"
+	opPiece    = "read piece"
+	opPut      = "put"
+	opWrite    = "write piece"
+	opCommit   = "commit"
+	opClose    = "close" // what was not committed is gone
 )
 
-// Limits of messages, in bytes.
+// Limits of messages, in bytes, and of open files.
 const (
 	maxHeader = 64 << 10
 	maxList   = 64 << 20 // the entries of a directory
 	maxData   = 1 << 30  // what is written
+	maxPiece  = 1 << 20  // of a file of any size
+	maxOpen   = 256      // files of any size
 )
 
 // request is asked of the program inside. Size bytes follow it. Paths are bytes
@@ -43,6 +54,8 @@ type request struct {
 	Limit    int64       `json:"limit,omitempty"`
 	Like     *attributes `json:"like,omitempty"`
 	Size     int64       `json:"size,omitempty"`
+	File     uint64      `json:"file,omitempty"`   // the number of an open file
+	Offset   int64       `json:"offset,omitempty"` // in it
 }
 
 // answer is the program's. Size bytes follow it.

@@ -28,6 +28,8 @@ func Main() int {
 func serve(in io.Reader, out io.Writer) error {
 	r := bufio.NewReader(in)
 	var files sandbox.Files
+	opened := openFiles{}
+	defer opened.close()
 	for {
 		var asked request
 		err := receive(r, &asked)
@@ -48,6 +50,8 @@ func serve(in io.Reader, out io.Writer) error {
 			files, err = open(asked)
 		case files == nil:
 			return errors.New("the first request does not open files")
+		case asked.File != 0:
+			said, content, err = opened.do(files, asked, data)
 		default:
 			said, content, err = do(files, asked, data)
 		}
@@ -87,6 +91,8 @@ func do(files sandbox.Files, asked request, data []byte) (said answer, content [
 		err = replace(files, at, data, asked.Like)
 	case opList:
 		content, err = list(files, at)
+	case opMakeDir:
+		err = files.(sandbox.Streams).MakeDir(at) // ohgw's own
 	default:
 		err = fmt.Errorf("there is no operation %q", asked.Op)
 	}
