@@ -25,6 +25,13 @@ type Native interface {
 	Close() error
 }
 
+// cookies is a Native whose clients may see some pages by a cookie.
+type cookies interface {
+	// CookieKey is the key that stands behind the cookie of a request; "" if there is none,
+	// and for what no cookie opens.
+	CookieKey(r *http.Request) string
+}
+
 // routeNative is the route of all those requests in metrics.
 const routeNative = "native"
 
@@ -74,6 +81,11 @@ func (d *Daemon) native(x *exchange, r *http.Request) {
 	if isSocket && len(keys) == 0 && !d.cfg.NoAuth {
 		d.socket(x, r, false)
 		return
+	}
+	if pages, ok := d.cfg.Native.(cookies); ok && len(keys) == 0 && !isSocket {
+		if key := pages.CookieKey(r); key != "" {
+			keys = []string{key}
+		}
 	}
 	client, status, text := d.identifyNative(keys)
 	if status != 0 {

@@ -22,6 +22,8 @@ type Config struct {
 	Routes []wire.Route
 	// Sockets answers a WebSocket by the first part of its path behind /sockets/.
 	Sockets map[string]Sockets
+	// Cookies finds the key behind the cookie of a request. Nil: no cookie counts.
+	Cookies func(r *http.Request) string
 	// Logger gets failures of the server. Nil: nothing is logged.
 	Logger *slog.Logger
 }
@@ -56,6 +58,14 @@ func New(cfg Config) *Handler {
 
 // ServeHTTP answers a request of a client that may use the API.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.routes.ServeHTTP(w, r) }
+
+// CookieKey is the key that stands behind the cookie of a request; "" if there is none.
+func (h *Handler) CookieKey(r *http.Request) string {
+	if h.cfg.Cookies == nil {
+		return ""
+	}
+	return h.cfg.Cookies(r)
+}
 
 // Socket answers a request for a WebSocket.
 func (h *Handler) Socket(w http.ResponseWriter, r *http.Request, admitted bool, let func(key string) bool) {

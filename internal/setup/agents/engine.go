@@ -75,7 +75,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		Holder: leaseHolder(env, host),
 		Now:    env.Now, Log: log,
 	})
-	own := newAPIBoxes(boxes, filepath.Join(dirs.State, "native"), s.Workspace, env.Environ())
+	own := newAPIBoxes(boxes, filepath.Join(dirs.State, "native"), s.Workspace, dirs.Home, env.Environ())
 	api, err := nativeAPI(s, nativeParts{env: env, engine: backend.Control(), boxes: boxes, api: own, home: dirs.Home, unseal: unseal, log: log})
 	if err != nil {
 		return Backend{}, errors.Join(err, backend.Close())

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,7 +19,9 @@ import (
 	"github.com/ohgw/ohgw/daemon/native/shell"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/sandbox/boxes"
 	"github.com/ohgw/ohgw/internal/sandbox/manager"
+	"github.com/ohgw/ohgw/internal/sandbox/policy"
 	"github.com/ohgw/ohgw/internal/workdir"
 )
 
@@ -34,6 +37,7 @@ type apiBoxes struct {
 	manager *manager.Manager
 	dir     string // of the API in the state directory
 	only    string // the one workspace that there may be; "" for any
+	home    string // of the user
 	environ []string
 
 	mu     sync.Mutex
@@ -49,19 +53,23 @@ type apiBox struct {
 	workspace string
 	users     int
 	used      int // the number of the newest use
+
+	mu    sync.Mutex
+	files map[string]sandbox.Streams // by the directory to which they are confined; "" is none
 }
 
 // newAPIBoxes makes them. Dir is made when it is needed.
-func newAPIBoxes(m *manager.Manager, dir, only string, environ []string) *apiBoxes {
-	return &apiBoxes{manager: m, dir: dir, only: only, environ: environ, open: map[string]*apiBox{}}
+func newAPIBoxes(m *manager.Manager, dir, only, home string, environ []string) *apiBoxes {
+	return &apiBoxes{manager: m, dir: dir, only: only, home: home, environ: environ, open: map[string]*apiBox{}}
 }
 
-// outsideError says that a path is not in the one workspace.
-type outsideError struct{ path, workspace string }
+// outsideError says why no box shows a path.
+type outsideError struct{ why string }
 
-func (e *outsideError) Error() string {
-	return fmt.Sprintf("%s is outside of %s, where all conversations of this ohgw work (ohgw serve --workspace)", e.path, e.workspace)
-}
+func (e *outsideError) Error() string { return e.why }
+
+// Unwrap says what kind of error it is.
+func (e *outsideError) Unwrap() error { return sandbox.ErrOutside }
 
 // hold gives the box for a path until release is called. A relative path, and "", is
 // below the API's own directory, or the one workspace.
@@ -103,7 +111,7 @@ func (b *apiBoxes) workspaceOf(dir, base string) (string, error) {
 	}
 	switch {
 	case b.only != "" && !workdir.Within(base, dir):
-		return "", &outsideError{dir, b.only}
+		return "", &outsideError{dir + " is outside of " + b.only + ", where all conversations of this ohgw work (ohgw serve --workspace)"}
 	case b.only != "" || workdir.Within(base, dir):
 		return base, nil
 	}
@@ -115,7 +123,11 @@ func (b *apiBoxes) workspaceOf(dir, base string) (string, error) {
 			break
 		}
 	}
-	if b.manager.Check(dir) != nil {
+	err = b.manager.Check(dir)
+	if home, ok := errors.AsType[*boxes.HomeError](err); ok && policy.Within(home.Home, dir) {
+		return "", &outsideError{"the sandbox keeps clients out of your home directory; name a directory of one project in it"}
+	}
+	if err != nil {
 		return base, nil
 	}
 	return dir, nil
@@ -171,7 +183,42 @@ func (b *apiBoxes) make(ctx context.Context, workspace string) (*apiBox, error) 
 	sum := sha256.Sum256([]byte(workspace))
 	name := hex.EncodeToString(sum[:8])
 	box, err := b.manager.Box(ctx, manager.Env{Conversation: "api-" + name, Dir: filepath.Join(b.dir, "boxes", name), Workspace: workspace})
-	return &apiBox{Box: box, workspace: workspace}, err
+	return &apiBox{Box: box, workspace: workspace, files: map[string]sandbox.Streams{}}, err
+}
+
+// maxConfined is how many directories of one box have access of their own.
+const maxConfined = 16
+
+// streams is access to the files of the box, which is opened once.
+func (b *apiBox) streams(confined string) (sandbox.Streams, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if found := b.files[confined]; found != nil {
+		return found, nil
+	}
+	if len(b.files) > maxConfined {
+		return nil, errors.New("too many directories of one workspace are served at the same time")
+	}
+	dir := confined
+	if dir == "" {
+		dir = b.workspace
+	}
+	files, err := sandbox.StreamsOf(b.Box, dir, confined != "")
+	if err == nil {
+		b.files[confined] = files
+	}
+	return files, err
+}
+
+// Close ends what runs in the box.
+func (b *apiBox) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var errs []error
+	for _, files := range b.files {
+		errs = append(errs, files.Close())
+	}
+	return errors.Join(append(errs, b.Box.Close())...)
 }
 
 // oldest takes out the box that was idle the longest, if there are too many.
@@ -217,6 +264,54 @@ func (b *apiBoxes) env(box sandbox.Box) []string {
 		return tool.CleanEnvironment(b.environ, nil)
 	}
 	return sandbox.EnvironOf(box, b.environ)
+}
+
+// Files is access to the files around a path.
+func (b *apiBoxes) Files(ctx context.Context, path string) (files sandbox.Streams, at string, release func(), err error) {
+	box, at, release, err := b.hold(ctx, path)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	confined := ""
+	if b.only != "" {
+		confined = box.workspace
+	}
+	if files, err = box.streams(confined); err != nil {
+		release()
+		return nil, "", nil, err
+	}
+	return files, at, release, nil
+}
+
+// Below is access to a directory and what is in it.
+func (b *apiBoxes) Below(ctx context.Context, dir string) (files sandbox.Streams, root string, release func(), err error) {
+	box, at, release, err := b.hold(ctx, dir)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	if files, err = box.streams(at); err != nil {
+		release()
+		return nil, "", nil, err
+	}
+	return files, at, release, nil
+}
+
+// MakeDir makes a directory. In the user's home directory, where no box may work, ohgw
+// makes what is not hidden: it is a workspace to be, as those of new conversations.
+func (b *apiBoxes) MakeDir(ctx context.Context, path string) error {
+	files, at, release, err := b.Files(ctx, path)
+	if err == nil {
+		defer release()
+		return files.MakeDir(at)
+	}
+	if _, at, locateErr := locate(path); locateErr == nil && b.only == "" && errors.Is(err, sandbox.ErrOutside) {
+		home, homeErr := filepath.EvalSymlinks(b.home)
+		rel, relErr := filepath.Rel(home, at)
+		if homeErr == nil && relErr == nil && filepath.IsLocal(rel) && !strings.Contains("/"+filepath.ToSlash(rel), "/.") {
+			return os.MkdirAll(at, 0o755)
+		}
+	}
+	return err
 }
 
 // commands are the shell commands of the API.
