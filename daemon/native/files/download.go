@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -56,8 +57,24 @@ func (s *server) send(w http.ResponseWriter, r *http.Request, files sandbox.Stre
 	defer func() { _ = file.Close() }() // it was read
 	w.Header().Set("ETag", fmt.Sprintf(`"%x-%x"`, info.ModTime().UnixNano(), info.Size()))
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	http.ServeContent(w, r, "", info.ModTime(), io.NewSectionReader(file, 0, info.Size()))
+	content := &ahead{section: io.NewSectionReader(file, 0, info.Size())}
+	content.pieces = bufio.NewReaderSize(content.section, piece)
+	http.ServeContent(w, r, "", info.ModTime(), content)
 	return nil
+}
+
+// ahead reads a file in large pieces.
+type ahead struct {
+	section *io.SectionReader
+	pieces  *bufio.Reader
+}
+
+func (a *ahead) Read(p []byte) (int, error) { return a.pieces.Read(p) } //nolint:wrapcheck // io.EOF is compared
+
+// Seek is from the start or the end: from the current place it would be wrong.
+func (a *ahead) Seek(offset int64, whence int) (int64, error) {
+	a.pieces.Reset(a.section)
+	return a.section.Seek(offset, whence) //nolint:wrapcheck // the same
 }
 
 // page answers with a file of the workspace of a conversation, or the index.html of a

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"mime/multipart"
@@ -48,9 +49,10 @@ func (s *server) upload(w http.ResponseWriter, r *http.Request) error {
 		}
 	}()
 	source := &source{r: part}
-	_, err = io.CopyBuffer(onlyWriter{file}, source, make([]byte, piece))
+	pieces := bufio.NewWriterSize(file, piece) // a form arrives in small ones
+	_, err = io.Copy(pieces, source)
 	if err == nil {
-		err = source.finish(form)
+		err = errors.Join(pieces.Flush(), source.finish(form))
 	}
 	if source.err != nil {
 		return &wire.Error{Status: http.StatusBadRequest, Detail: "There was an error parsing the body", Err: source.err}
@@ -135,9 +137,6 @@ func (s *source) finish(form *multipart.Reader) error {
 	s.err = errors.New("too many fields")
 	return s.err
 }
-
-// onlyWriter hides other methods from io.CopyBuffer, which would not use its buffer.
-type onlyWriter struct{ io.Writer }
 
 func (s *server) makeDir(w http.ResponseWriter, r *http.Request) error {
 	path, err := pathIn(r)

@@ -10,6 +10,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/native/conversations"
 	"github.com/ohgw/ohgw/daemon/native/live"
 	"github.com/ohgw/ohgw/daemon/native/probes"
+	"github.com/ohgw/ohgw/daemon/native/session"
 	"github.com/ohgw/ohgw/daemon/native/trajectory"
 	"github.com/ohgw/ohgw/daemon/native/wire"
 	"github.com/ohgw/ohgw/internal/config"
@@ -39,16 +40,18 @@ func nativeAPI(s *config.Settings, p nativeParts) (daemon.Native, error) {
 	if err != nil {
 		return nil, fault.New("cannot find the working directory", "start ohgw in a directory that exists", err)
 	}
-	commands := p.api.commands(p.env.Now, p.log)
+	commands, cookies := p.api.commands(p.env.Now, p.log), session.New(p.env.Now)
 	var routes []wire.Route
 	routes = append(routes, probes.Routes(probes.Config{Now: p.env.Now, Tools: toolset.Names()})...)
 	routes = append(routes, conversations.Routes(conversations.Config{Engine: p.engine, Dir: dir, Unseal: p.unseal, Logger: p.log})...)
 	routes = append(routes, catalogueRoutes(p.env, p.home, boxesOf(p.boxes))...)
 	routes = append(routes, commands.Routes()...)
 	routes = append(routes, trajectory.Routes(trajectory.Config{Engine: p.engine, Logger: p.log})...)
+	routes = append(routes, p.api.routes(p.engine, p.log)...)
+	routes = append(routes, cookies.Routes()...)
 	sockets := map[string]native.Sockets{
 		"bash-events": commands,
 		live.Name:     live.New(live.Config{Engine: p.engine, Now: p.env.Now, NewID: uuid.New, Logger: p.log}),
 	}
-	return native.New(native.Config{Routes: routes, Sockets: sockets, Logger: p.log}), nil
+	return native.New(native.Config{Routes: routes, Sockets: sockets, Cookies: cookies.CookieKey, Logger: p.log}), nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,8 +16,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/daemon/native/files"
 	"github.com/ohgw/ohgw/daemon/native/shell"
+	"github.com/ohgw/ohgw/daemon/native/wire"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
@@ -266,8 +270,30 @@ func (b *apiBoxes) env(box sandbox.Box) []string {
 	return sandbox.EnvironOf(box, b.environ)
 }
 
+// routes are those of files.
+func (b *apiBoxes) routes(conversations control.Engine, log *slog.Logger) []wire.Route {
+	return files.Routes(files.Config{
+		Boxes: b, Home: b.home, Only: b.only, Logger: log,
+		Workspace: func(ctx context.Context, id string) (string, error) {
+			record, err := conversations.Record(ctx, id)
+			if err != nil {
+				return "", err
+			}
+			var state struct {
+				Workspace struct {
+					Dir string `json:"working_dir"`
+				}
+			}
+			if err := json.Unmarshal(record.State, &state); err != nil {
+				return "", fmt.Errorf("read the state of conversation %s: %w", id, err)
+			}
+			return state.Workspace.Dir, nil
+		},
+	})
+}
+
 // Files is access to the files around a path.
-func (b *apiBoxes) Files(ctx context.Context, path string) (files sandbox.Streams, at string, release func(), err error) {
+func (b *apiBoxes) Files(ctx context.Context, path string) (streams sandbox.Streams, at string, release func(), err error) {
 	box, at, release, err := b.hold(ctx, path)
 	if err != nil {
 		return nil, "", nil, err
@@ -276,33 +302,33 @@ func (b *apiBoxes) Files(ctx context.Context, path string) (files sandbox.Stream
 	if b.only != "" {
 		confined = box.workspace
 	}
-	if files, err = box.streams(confined); err != nil {
+	if streams, err = box.streams(confined); err != nil {
 		release()
 		return nil, "", nil, err
 	}
-	return files, at, release, nil
+	return streams, at, release, nil
 }
 
 // Below is access to a directory and what is in it.
-func (b *apiBoxes) Below(ctx context.Context, dir string) (files sandbox.Streams, root string, release func(), err error) {
+func (b *apiBoxes) Below(ctx context.Context, dir string) (streams sandbox.Streams, root string, release func(), err error) {
 	box, at, release, err := b.hold(ctx, dir)
 	if err != nil {
 		return nil, "", nil, err
 	}
-	if files, err = box.streams(at); err != nil {
+	if streams, err = box.streams(at); err != nil {
 		release()
 		return nil, "", nil, err
 	}
-	return files, at, release, nil
+	return streams, at, release, nil
 }
 
 // MakeDir makes a directory. In the user's home directory, where no box may work, ohgw
 // makes what is not hidden: it is a workspace to be, as those of new conversations.
 func (b *apiBoxes) MakeDir(ctx context.Context, path string) error {
-	files, at, release, err := b.Files(ctx, path)
+	streams, at, release, err := b.Files(ctx, path)
 	if err == nil {
 		defer release()
-		return files.MakeDir(at)
+		return streams.MakeDir(at)
 	}
 	if _, at, locateErr := locate(path); locateErr == nil && b.only == "" && errors.Is(err, sandbox.ErrOutside) {
 		home, homeErr := filepath.EvalSymlinks(b.home)
