@@ -19,6 +19,7 @@ import (
 // as they are when a disk died at any write, and a process after any event:
 // nobody has repaired them.
 func TestPythonOpensWhatACrashLeft(t *testing.T) {
+	t.Parallel()
 	root, err := os.MkdirTemp("/tmp", "ohgw-crash-")
 	if err != nil {
 		t.Fatal(err)

@@ -80,6 +80,7 @@ func continuedByPython(t *testing.T, root string, model *llmtest.Server) (result
 // TestPythonContinuesWhatTheEngineWrote has one SDK process load and continue
 // the conversation of every scenario, and of the scripts below.
 func TestPythonContinuesWhatTheEngineWrote(t *testing.T) {
+	t.Parallel()
 	root, err := os.MkdirTemp("/tmp", "ohgw-interop-")
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +147,7 @@ func scenarioDirs(t *testing.T, root string) map[string]string {
 		t.Fatal(err)
 	}
 	kept := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), self, "-test.run", scenarios, "-test.timeout", "2m")
+	cmd := exec.CommandContext(t.Context(), self, "-test.run", scenarios, "-test.timeout", "10m")
 	cmd.Env = append(os.Environ(), keepVariable+"="+kept, boxtest.Variable+"=full")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("the scenarios: %v\n%s", err, out)

@@ -24,6 +24,7 @@ import (
 // with a conversation that began here with an MCP server, whose environment
 // holds a secret.
 func TestServerHasTheMCPServersOfOurConversation(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

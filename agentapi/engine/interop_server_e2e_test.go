@@ -21,6 +21,7 @@ import (
 // TestEngineContinuesWhatAServerWrote lets a real agent-server write
 // conversations, continues each here, and has the SDK load them again.
 func TestEngineContinuesWhatAServerWrote(t *testing.T) {
+	t.Parallel()
 	server := agentservertest.Start(t)
 	model := llmtest.New(t)
 	root, err := os.MkdirTemp("/tmp", "ohgw-interop-")
