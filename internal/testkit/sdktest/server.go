@@ -25,7 +25,7 @@ type Server struct {
 
 // How long a server gets to start, and how often it is asked.
 const (
-	startTime  = 90 * time.Second
+	startTime  = 5 * time.Minute
 	startPause = 200 * time.Millisecond
 )
 
