@@ -175,8 +175,10 @@ func (t *table) git() {
 	sh(52, "move .git aside and copy it back", "mv .git git-52; cp -r git-52 .git; echo $evil >.git/hooks/post-merge")
 	sh(53, "move the hooks aside", "mv .git/hooks hooks-53; mkdir .git/hooks; echo $evil >.git/hooks/post-checkout")
 	sh(54, "config.lock and rename", "cp .git/config .git/config.lock; echo \"[alias] $evil = !x\" >>.git/config.lock; mv .git/config.lock .git/config")
+	// At level reduced the attempts before are put back; on a busy machine after a while.
+	const settled = `[ -z "$OHGW_SANDBOX" ] || for i in $(seq 100); do grep -rqs evil- .git/config .git/hooks || break; sleep 0.1; done; `
 	t.add(133, ".git/commondir in a copy of .git", t.exists(filepath.Join(t.app, ".git", "commondir")), "sh",
-		"mv .git git-133 && cp -r git-133 .git && echo ../evil >.git/commondir")
+		settled+"mv .git git-133 && cp -r git-133 .git && echo ../evil >.git/commondir")
 }
 
 // watch says whether a file of one of the names was made in a directory, for however

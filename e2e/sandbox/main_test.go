@@ -99,11 +99,11 @@ func makeRoot() (string, error) {
 	if os.Getuid() != 0 {
 		base = os.Getenv("HOME")
 	}
-	root, err := os.MkdirTemp(base, "sandbox-e2e-")
+	root, err := os.MkdirTemp(base, "box-") // short, for the paths of sockets
 	if err != nil {
 		return "", err
 	}
-	for _, dir := range []string{"bin", "home", "worlds", "tmp"} {
+	for _, dir := range []string{"bin", "home", "w", "tmp"} {
 		if err := os.Mkdir(filepath.Join(root, dir), 0o755); err != nil {
 			return "", err
 		}

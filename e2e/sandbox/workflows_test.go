@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -150,7 +151,11 @@ func (w *world) doOutside(ctx context.Context, earlier []workflow, flow workflow
 	for _, step := range append(slices.Clip(earlier), flow) {
 		cmd := exec.CommandContext(ctx, "bash", "-c", "set -e\n"+step.script)
 		cmd.Dir, cmd.Env, cmd.WaitDelay = dir, w.environ(), time.Second
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		out, err = cmd.CombinedOutput()
+		if cmd.Process != nil {
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it left in the background
+		}
 	}
 	return out, err
 }

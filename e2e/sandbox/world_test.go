@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -57,11 +58,18 @@ var files = []string{
 	"Documents/thesis.txt", "Documents/notes.txt", "Documents/old.txt", "Documents/times.txt", "bin/ls", ".cargo/bin/cargo", ".local/bin/git", "src/sibling/main.go",
 }
 
+// worlds counts those of this process.
+var worlds atomic.Int32
+
 func newWorld(t *testing.T, level sandbox.Level) *world {
 	t.Helper()
 	w := &world{t: t, level: level, root: os.Getenv(rootVar), secret: "canary-" + rand.Text(), heard: newHeard(), local: "127.0.0.1"}
-	var err error
-	if w.base, err = os.MkdirTemp(filepath.Join(w.root, "worlds"), "sandbox-e2e-"); err != nil {
+	stage := "t"
+	if inNamespace() {
+		stage = "n"
+	}
+	w.base = filepath.Join(w.root, "w", stage+strconv.Itoa(int(worlds.Add(1)))) // short, for the paths of sockets
+	if err := os.Mkdir(w.base, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	w.home, w.beside = filepath.Join(w.base, "home"), filepath.Join(w.base, "beside")
