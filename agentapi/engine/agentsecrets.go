@@ -54,7 +54,8 @@ func mapFields(tree any, f func(string) (string, error)) (any, error) {
 	switch v := tree.(type) {
 	case map[string]any:
 		for name, value := range v {
-			next, err := value, error(nil)
+			var next any
+			var err error
 			if text, ok := value.(string); ok && slices.Contains(llmSecrets, name) {
 				next, err = orNull(f, text)
 			} else {

@@ -121,7 +121,7 @@ func (b *Backend) beginning(ctx context.Context, s control.Start) (beginning, er
 func (b *Backend) givenAgent(data json.RawMessage, name string) (agent, error) {
 	given := agent{}
 	if err := json.Unmarshal(data, &given); err != nil || given == nil {
-		return nil, refused(fmt.Sprintf("%s is not a JSON object.", name), err)
+		return nil, refused(name+" is not a JSON object.", err)
 	}
 	plain, err := given.replaced(b.given)
 	if err != nil {
@@ -334,10 +334,10 @@ func isOwnTag(name string) bool { return strings.HasPrefix(name, ownTags) }
 
 // checkParent refuses a parent that is not there, or that works elsewhere.
 func (b *Backend) checkParent(s control.Start) error {
-	switch {
-	case s.Parent == "":
+	switch s.Parent {
+	case "":
 		return nil
-	case s.Parent == s.ID:
+	case s.ID:
 		return refused("A conversation cannot be its own parent.", nil)
 	}
 	parent, err := store.Peek(b.cfg.Dir, s.Parent)

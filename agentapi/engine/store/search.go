@@ -98,11 +98,11 @@ func (l Log) Raw(id string) (json.RawMessage, error) {
 	if i < 0 {
 		return nil, fmt.Errorf("%w: %s", ErrNoEvent, id)
 	}
-	return l.raw(i, nil)
+	return l.raw(i, nil, newBuffers())
 }
 
 // raw reads an event, if match lets it through; else it is nil.
-func (l Log) raw(i int, match func([]byte) bool) (json.RawMessage, error) {
+func (l Log) raw(i int, match func([]byte) bool, buffers *sync.Pool) (json.RawMessage, error) {
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
 	data, err := readFile(l.dir+string(filepath.Separator)+l.entries[i].name, *buf)
@@ -119,8 +119,10 @@ func (l Log) raw(i int, match func([]byte) bool) (json.RawMessage, error) {
 	return slices.Clone(data), nil
 }
 
-// buffers are what events are read into before they are looked at.
-var buffers = sync.Pool{New: func() any { b := make([]byte, 0, readBuffer); return &b }}
+// newBuffers are what events are read into before they are looked at.
+func newBuffers() *sync.Pool {
+	return &sync.Pool{New: func() any { b := make([]byte, 0, readBuffer); return &b }}
+}
 
 // Query selects events of a log.
 type Query struct {
@@ -146,18 +148,19 @@ func (l Log) Search(ctx context.Context, q Query) (page []json.RawMessage, next 
 			next = l.entries[order[q.Limit]].id
 			order = order[:q.Limit]
 		}
-		for _, raw := range l.matching(order, nil) {
+		for _, raw := range l.matching(order, nil, newBuffers()) {
 			if raw != nil {
 				page = append(page, raw)
 			}
 		}
 		return page, next, ctx.Err()
 	}
+	buffers := newBuffers()
 	for chunk := range slices.Chunk(order, searchedAtOnce) {
 		if err := ctx.Err(); err != nil {
 			return nil, "", err
 		}
-		for i, raw := range l.matching(chunk, q.Match) {
+		for i, raw := range l.matching(chunk, q.Match, buffers) {
 			if raw == nil {
 				continue
 			}
@@ -175,11 +178,12 @@ func (l Log) Count(ctx context.Context, match func(raw []byte) bool) (n int, err
 	if match == nil {
 		return l.Len(), nil
 	}
+	buffers := newBuffers()
 	for chunk := range slices.Chunk(l.order(Query{}), searchedAtOnce) {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		for _, raw := range l.matching(chunk, match) {
+		for _, raw := range l.matching(chunk, match, buffers) {
 			if raw != nil {
 				n++
 			}
@@ -207,10 +211,10 @@ func (l Log) order(q Query) []int {
 
 // matching reads events by their indexes, several at a time; nil is one that does not
 // match or cannot be read.
-func (l Log) matching(at []int, match func([]byte) bool) []json.RawMessage {
+func (l Log) matching(at []int, match func([]byte) bool, buffers *sync.Pool) []json.RawMessage {
 	found := make([]json.RawMessage, len(at))
 	each(len(at), 8, func(i int) {
-		if raw, err := l.raw(at[i], match); err == nil {
+		if raw, err := l.raw(at[i], match, buffers); err == nil {
 			found[i] = raw
 		}
 	})

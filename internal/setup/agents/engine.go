@@ -17,6 +17,7 @@ import (
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/id"
+	"github.com/ohgw/ohgw/internal/instance"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/setup"
@@ -71,7 +72,8 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		Boxes: boxesOf(boxes), Sandbox: func() agentapi.SandboxStatus { return sandboxStatus(boxes) }, Allow: allowIn(boxes),
 		Settings: settings.read, Confirm: chosenConfirm(s), Seal: seal, Unseal: unseal,
 		Version: buildinfo.Get().Version, Home: dirs.Home, SkillEnv: tool.CleanEnvironment(env.Environ(), nil),
-		Idle: s.Idle.Time, MaxIdle: maxIdle(s), IdleMemory: int64(s.Idle.Memory),
+		BaseURL: ownAddress(s, dirs.Runtime),
+		Idle:    s.Idle.Time, MaxIdle: maxIdle(s), IdleMemory: int64(s.Idle.Memory),
 		Holder: leaseHolder(env, host),
 		Now:    env.Now, Log: log,
 	})
@@ -92,6 +94,21 @@ func maxIdle(s *config.Settings) int {
 		return -1 // the engine's word for none
 	}
 	return s.Idle.Max
+}
+
+// ownAddress is where this daemon serves OpenHands' own API, once it does: programs
+// name secrets that it stores by their paths there.
+func ownAddress(s *config.Settings, runtime string) func() string {
+	if !s.Native {
+		return nil
+	}
+	return func() string {
+		info, err := instance.Find(runtime)
+		if err != nil {
+			return "" // not published: such a secret cannot be looked up
+		}
+		return info.URL
+	}
 }
 
 // leaseHolder is this process in the leases of its conversations.
