@@ -9,6 +9,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/profile/canon"
 	"github.com/ohgw/ohgw/internal/profile/jsonedit"
+	"github.com/ohgw/ohgw/internal/profile/shape"
 	"github.com/ohgw/ohgw/internal/secret"
 )
 
@@ -87,13 +88,13 @@ type settingsReader struct {
 }
 
 // member reads a member of an object, into gives its value in plain form.
-func (r *settingsReader) member(path string, object jsonedit.Value, f field, into any) {
+func (r *settingsReader) member(path string, object jsonedit.Value, f shape.Field, into any) {
 	if r.err != nil {
 		return
 	}
-	value, ok := f.read(object.Get(f.name))
+	value, ok := f.Read(object.Get(f.Name))
 	if !ok || json.Unmarshal(value, into) != nil {
-		r.refuse(join(path, f.name))
+		r.refuse(join(path, f.Name))
 	}
 }
 
@@ -123,38 +124,38 @@ func (r *settingsReader) conversation(v jsonedit.Value) {
 		return
 	}
 	var analyzer *string
-	r.member(path, v, number("max_iterations", intField, 1, "500"), &r.out.MaxIterations)
-	r.member(path, v, truth("confirmation_mode", "false"), &r.out.Confirmation)
-	r.member(path, v, choice("security_analyzer", `"llm"`, "llm", "none").orNull(), &analyzer)
+	r.member(path, v, shape.Number("max_iterations", shape.IntKind, 1, "500"), &r.out.MaxIterations)
+	r.member(path, v, shape.Truth("confirmation_mode", "false"), &r.out.Confirmation)
+	r.member(path, v, shape.Choice("security_analyzer", `"llm"`, "llm", "none").OrNull(), &analyzer)
 	r.out.Analyzer = analyzer != nil && *analyzer == "llm"
 }
 
 // agentFields are the members of agent_settings that engines read and that are
 // not objects.
-func agentFields() []field {
-	return []field{
-		truth("enable_switch_llm_tool", "true"),
-		number("tool_concurrency_limit", intField, 1, "1"),
+func agentFields() []shape.Field {
+	return []shape.Field{
+		shape.Truth("enable_switch_llm_tool", "true"),
+		shape.Number("tool_concurrency_limit", shape.IntKind, 1, "1"),
 	}
 }
 
 // condenserFields are those of its condenser.
-func condenserFields() []field {
-	return []field{
-		choice("condenser_kind", `"llm_summarizing"`, "llm_summarizing", "no_op"),
-		truth("enabled", "true"),
-		number("max_size", intField, 20, "240"),
-		number("keep_first", intField, 0, "2"),
-		number("max_tokens", intField, 1, "null"),
-		number("minimum_progress", floatField, 0, "0.1").upTo(1),
+func condenserFields() []shape.Field {
+	return []shape.Field{
+		shape.Choice("condenser_kind", `"llm_summarizing"`, "llm_summarizing", "no_op"),
+		shape.Truth("enabled", "true"),
+		shape.Number("max_size", shape.IntKind, 20, "240"),
+		shape.Number("keep_first", shape.IntKind, 0, "2"),
+		shape.Number("max_tokens", shape.IntKind, 1, "null"),
+		shape.Number("minimum_progress", shape.FloatKind, 0, "0.1").UpTo(1),
 	}
 }
 
 // contextFields are those of its agent_context, the secrets apart.
-func contextFields() []field {
-	return []field{
-		maybe("system_message_suffix", textField),
-		maybe("user_message_suffix", textField),
+func contextFields() []shape.Field {
+	return []shape.Field{
+		shape.Maybe("system_message_suffix", shape.TextKind),
+		shape.Maybe("user_message_suffix", shape.TextKind),
 	}
 }
 
@@ -164,7 +165,7 @@ func (r *settingsReader) agent(v jsonedit.Value) {
 		return
 	}
 	var kind string
-	r.member(path, v, choice("agent_kind", `"openhands"`, "openhands", "llm", "acp"), &kind)
+	r.member(path, v, shape.Choice("agent_kind", `"openhands"`, "openhands", "llm", "acp"), &kind)
 	r.out.ACP = kind == "acp"
 	agent := map[string]any{"mcp_config": r.servers(r.object(path, v, "mcp_config"))}
 	if !r.out.ACP {
@@ -187,11 +188,11 @@ func (r *settingsReader) agent(v jsonedit.Value) {
 }
 
 // plain adds the members of an object to out, in their plain forms.
-func (r *settingsReader) plain(path string, object jsonedit.Value, fields []field, out map[string]any) {
+func (r *settingsReader) plain(path string, object jsonedit.Value, fields []shape.Field, out map[string]any) {
 	for _, f := range fields {
 		var value json.RawMessage
 		r.member(path, object, f, &value)
-		out[f.name] = value
+		out[f.Name] = value
 	}
 }
 
@@ -310,4 +311,9 @@ func (c ConversationSettings) LostText() string {
 		list[i] = fmt.Sprintf("%s (%v)", l.Entry, l.Err)
 	}
 	return strings.Join(list, ", ")
+}
+
+func isText(v jsonedit.Value) bool {
+	_, ok := v.Text()
+	return ok
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fernet"
 	"github.com/ohgw/ohgw/internal/profile/canon"
 	"github.com/ohgw/ohgw/internal/profile/jsonedit"
+	"github.com/ohgw/ohgw/internal/profile/shape"
 	"github.com/ohgw/ohgw/internal/secret"
 )
 
@@ -110,9 +111,9 @@ func (e *FieldError) Error() string {
 // badFields names the members of an entry that OpenHands refuses.
 func badFields(entry jsonedit.Value) []string {
 	var bad []string
-	for _, f := range fields() {
-		if _, ok := f.read(entry.Get(f.name)); !ok {
-			bad = append(bad, f.name)
+	for _, f := range shape.LLM() {
+		if _, ok := f.Read(entry.Get(f.Name)); !ok {
+			bad = append(bad, f.Name)
 		}
 	}
 	return bad
@@ -122,10 +123,10 @@ func badFields(entry jsonedit.Value) []string {
 // forgets when it writes the file the next time.
 func unknownFields(entry jsonedit.Value) []string {
 	known := map[string]bool{}
-	for _, f := range fields() {
-		known[f.name] = true
+	for _, f := range shape.LLM() {
+		known[f.Name] = true
 	}
-	for _, name := range ignoredFields() {
+	for _, name := range shape.LLMIgnored() {
 		known[name] = true
 	}
 	var unknown []string
@@ -141,13 +142,13 @@ func unknownFields(entry jsonedit.Value) []string {
 // a *FieldError for the first member that OpenHands refuses.
 func readLLM(entry jsonedit.Value, models *canon.List) (LLM, error) {
 	plain := map[string]json.RawMessage{}
-	for _, f := range fields() {
-		value, ok := f.read(entry.Get(f.name))
+	for _, f := range shape.LLM() {
+		value, ok := f.Read(entry.Get(f.Name))
 		if !ok {
-			return LLM{}, &FieldError{f.name}
+			return LLM{}, &FieldError{f.Name}
 		}
-		if f.kind != headersField && f.kind != objectField {
-			plain[f.name] = value
+		if f.Kind != shape.HeadersKind && f.Kind != shape.FreeKind {
+			plain[f.Name] = value
 		}
 	}
 	src, err := json.Marshal(plain)

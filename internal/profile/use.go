@@ -156,6 +156,24 @@ func (s *Store) hideKeys(entry, settings *jsonedit.Doc, now time.Time, clear boo
 	return entry, left, nil
 }
 
+// SealingKey is what the secrets of the store are encrypted with: the key that an
+// agent-server is given, or the one that has encrypted what is there already. False:
+// there is none, and OpenHands writes secrets in clear text.
+func (s *Store) SealingKey() (fernet.Key, bool) {
+	if key, ok := s.cfg.Ciphers.From("OH_SECRET_KEY"); ok {
+		return key, true
+	}
+	if snap := s.settings().Read(); snap.Doc != nil {
+		if cipher, ok := s.cfg.Ciphers.matching(s.tokens(snap.Doc)); ok {
+			return cipher.Key, true
+		}
+	}
+	for _, cipher := range s.cfg.Ciphers.all() {
+		return cipher.Key, true
+	}
+	return fernet.Key{}, false
+}
+
 // tokens are the encrypted keys of the store.
 func (s *Store) tokens(settings *jsonedit.Doc) []string {
 	values := []jsonedit.Value{settings.Root().At("agent_settings", "llm", "api_key")}

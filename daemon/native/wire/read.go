@@ -49,12 +49,19 @@ func Decode(data []byte, v any, loc ...any) error {
 				loc = append(loc, name)
 			}
 		}
-		return Unprocessable(Invalid{Type: pydanticType(t), Loc: loc, Msg: "Input should be a valid " + noun(t), Input: nil})
+		return Unprocessable(Invalid{Type: pydanticType(t), Loc: loc, Msg: message(t), Input: nil})
 	}
 	if s, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return Unprocessable(Invalid{Type: "json_invalid", Loc: append(loc, s.Offset), Msg: "JSON decode error", Input: map[string]any{}})
 	}
 	return err // one of ours, of an UnmarshalJSON
+}
+
+func message(t *json.UnmarshalTypeError) string {
+	if noun(t) == "dictionary" {
+		return "Input should be a valid dictionary or object to extract fields from"
+	}
+	return "Input should be a valid " + noun(t)
 }
 
 func noun(t *json.UnmarshalTypeError) string {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/internal/openhands"
 )
 
 // Route is a path of the API and who answers it.
@@ -102,6 +103,9 @@ func explain(err error) *Error {
 		}
 		return e
 	}
+	if e, ok := errors.AsType[*openhands.Error](err); ok {
+		return explainKept(e)
+	}
 	status := http.StatusInternalServerError
 	for _, row := range statuses() {
 		if errors.Is(err, row.kind) {
@@ -110,6 +114,30 @@ func explain(err error) *Error {
 		}
 	}
 	return &Error{Status: status, Detail: agentapi.PublicMessage(err, http.StatusText(status)), Err: err}
+}
+
+// explainKept is the answer for what OpenHands' own files did not allow.
+func explainKept(e *openhands.Error) *Error {
+	out := &Error{Status: http.StatusInternalServerError, Detail: e.Msg, Err: e}
+	switch e.Kind {
+	case openhands.NotFound:
+		out.Status = http.StatusNotFound
+	case openhands.Taken, openhands.Unreadable:
+		out.Status = http.StatusConflict
+	case openhands.Malformed:
+		out.Status = http.StatusBadRequest
+	case openhands.Invalid:
+		out.Status = http.StatusUnprocessableEntity
+	case openhands.Busy, openhands.NoKey:
+		out.Status = http.StatusServiceUnavailable
+	}
+	switch {
+	case len(e.Faults) > 0:
+		out.Detail = e.Faults
+	case e.Detail != nil:
+		out.Detail = e.Detail
+	}
+	return out
 }
 
 type row struct {

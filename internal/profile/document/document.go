@@ -34,6 +34,8 @@ const (
 	Settings
 	CLI          // agent_settings.json of the OpenHands CLI
 	AgentProfile // has no entries, but names a profile
+	Secrets      // the user's secrets by name
+	Connections  // keys and URLs that profiles share
 )
 
 // The names in a base directory.
@@ -45,6 +47,11 @@ const (
 	settingsName = "settings.json"
 	settingsLock = ".settings.lock"
 	cliName      = "agent_settings.json"
+	secretsName  = "secrets.json"
+	secretsLock  = ".secrets.lock"
+	linksDir     = "provider-connections"
+	linksName    = "provider_connections.json"
+	linksLock    = ".provider-connections.lock"
 	suffix       = ".json"
 )
 
@@ -98,6 +105,17 @@ func AgentProfilesDir(base string) string { return filepath.Join(base, agentsDir
 // SettingsFile is the file with the settings of an agent-server.
 func SettingsFile(base string) File {
 	return File{Settings, filepath.Join(base, settingsName), filepath.Join(base, settingsLock)}
+}
+
+// SecretsFile is the file with the user's secrets.
+func SecretsFile(base string) File {
+	return File{Secrets, filepath.Join(base, secretsName), filepath.Join(base, secretsLock)}
+}
+
+// ConnectionsFile is the file with the provider connections.
+func ConnectionsFile(base string) File {
+	dir := filepath.Join(base, linksDir)
+	return File{Connections, filepath.Join(dir, linksName), filepath.Join(dir, linksLock)}
 }
 
 // CLIFile is the file with the settings of the OpenHands CLI. Nothing locks it.

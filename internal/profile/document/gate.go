@@ -14,6 +14,7 @@ const (
 	settingsVersion     = 2
 	agentVersion        = 5
 	conversationVersion = 1
+	connectionsVersion  = 1
 )
 
 // canonicalVersion is the version of agent settings from which on OpenHands no
@@ -34,6 +35,8 @@ func (k Kind) Gate(root jsonedit.Value) *GateError {
 		return versionGate("schema_version", root, profileVersion, true)
 	case Settings:
 		return settingsGate(root)
+	case Connections:
+		return versionGate("schema_version", root, connectionsVersion, false)
 	}
 	return nil
 }

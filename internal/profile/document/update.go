@@ -45,7 +45,7 @@ func (f File) WithLock(ctx context.Context, l Locking, fn func() error) (err err
 
 // lockMode is what OpenHands gives its lock files.
 func (f File) lockMode() fs.FileMode {
-	if f.Kind == Settings {
+	if f.Kind == Settings || f.Kind == Secrets {
 		return 0o600
 	}
 	return 0o644

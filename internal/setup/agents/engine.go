@@ -9,7 +9,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
-	"github.com/ohgw/ohgw/agentapi/engine/llm/demo"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/toolset"
@@ -56,14 +55,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 	backend := engine.New(engine.Config{
 		Dir:      conversations,
 		Profiles: profiles,
-		NewModel: func(p engine.Profile, usage string) (llm.Model, error) {
-			if p.Name == demo.Name && s.Demo {
-				return demo.New(demo.Config{UsageID: usage, Now: env.Now}), nil
-			}
-			cfg := base
-			cfg.UsageID = usage
-			return profiles.model(p, cfg)
-		},
+		NewModel: profiles.newModel(base),
 		NewTools: toolsOf(boxes, toolset.New(toolset.Config{
 			Environ: env.Environ(), User: env.Getenv("USER"), Host: host, Confined: s.Workspace != "",
 			LookupEnv: env.Lookup, HTTP: llm.NewHTTPClient(env.Getenv).Transport, Version: buildinfo.Get().Version,
@@ -78,7 +70,10 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		Now:    env.Now, Log: log,
 	})
 	own := newAPIBoxes(boxes, filepath.Join(dirs.State, "native"), s.Workspace, dirs.Home, env.Environ())
-	api, err := nativeAPI(s, nativeParts{env: env, engine: backend.Control(), boxes: boxes, api: own, home: dirs.Home, unseal: unseal, log: log})
+	api, err := nativeAPI(s, nativeParts{
+		env: env, engine: backend.Control(), boxes: boxes, api: own, home: dirs.Home, unseal: unseal, log: log,
+		kept: openFiles(env, files, ciphers, keys, dirs.Home, log), trial: tryLLM(base),
+	})
 	if err != nil {
 		return Backend{}, errors.Join(err, backend.Close())
 	}

@@ -1,6 +1,8 @@
 package agents
 
 import (
+	"context"
+	"encoding/json"
 	"log/slog"
 
 	"github.com/ohgw/ohgw/agentapi/control"
@@ -11,10 +13,12 @@ import (
 	"github.com/ohgw/ohgw/daemon/native/live"
 	"github.com/ohgw/ohgw/daemon/native/probes"
 	"github.com/ohgw/ohgw/daemon/native/session"
+	"github.com/ohgw/ohgw/daemon/native/settings"
 	"github.com/ohgw/ohgw/daemon/native/trajectory"
 	"github.com/ohgw/ohgw/daemon/native/wire"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/openhands/files"
 	"github.com/ohgw/ohgw/internal/sandbox/manager"
 	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/uuid"
@@ -28,6 +32,8 @@ type nativeParts struct {
 	api    *apiBoxes
 	home   string // of the user
 	unseal func(string) (string, error)
+	kept   *files.Store // OpenHands' own files
+	trial  func(ctx context.Context, llm json.RawMessage) settings.Trial
 	log    *slog.Logger
 }
 
@@ -43,8 +49,9 @@ func nativeAPI(s *config.Settings, p nativeParts) (daemon.Native, error) {
 	commands, cookies := p.api.commands(p.env.Now, p.log), session.New(p.env.Now)
 	var routes []wire.Route
 	routes = append(routes, probes.Routes(probes.Config{Now: p.env.Now, Tools: toolset.Names()})...)
-	routes = append(routes, conversations.Routes(conversations.Config{Engine: p.engine, Dir: dir, Unseal: p.unseal, Logger: p.log})...)
+	routes = append(routes, conversations.Routes(conversations.Config{Engine: p.engine, Dir: dir, Profiles: launches{p.kept}, Unseal: p.unseal, Logger: p.log})...)
 	routes = append(routes, catalogueRoutes(p.env, p.home, boxesOf(p.boxes))...)
+	routes = append(routes, settings.Routes(settings.Config{Store: p.kept, Try: p.trial, Providers: setup.ProviderPrefixes(), Logger: p.log})...)
 	routes = append(routes, commands.Routes()...)
 	routes = append(routes, trajectory.Routes(trajectory.Config{Engine: p.engine, Logger: p.log})...)
 	routes = append(routes, p.api.routes(p.engine, p.log)...)

@@ -127,6 +127,18 @@ func (e *engineProfiles) Load(ctx context.Context, name string) (engine.Profile,
 
 func noKey(context.Context, string) (string, error) { return "", nil }
 
+// newModel makes the models of the engine.
+func (e *engineProfiles) newModel(base llm.Config) func(engine.Profile, string) (llm.Model, error) {
+	return func(p engine.Profile, usage string) (llm.Model, error) {
+		cfg := base
+		cfg.UsageID = usage
+		if p.Name == demo.Name && e.demo {
+			return demo.New(demo.Config{UsageID: usage, Now: cfg.Now}), nil
+		}
+		return e.model(p, cfg)
+	}
+}
+
 // model makes the model of a profile.
 func (e *engineProfiles) model(p engine.Profile, cfg llm.Config) (llm.Model, error) {
 	own, err := e.configure(p, cfg)

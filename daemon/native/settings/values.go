@@ -1,0 +1,158 @@
+package settings
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"regexp"
+
+	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/openhands"
+)
+
+func (s *server) valueRoutes() []wire.Route {
+	const path, servers = "/api/settings", "/api/settings/mcp/{settings_key}"
+	agent, conversation := openhands.Forms()
+	return []wire.Route{
+		{Method: http.MethodGet, Path: path, Summary: "The settings; X-Expose-Secrets says how secrets are shown", Handle: s.values},
+		{Method: http.MethodPatch, Path: path, Summary: "Change settings by merge patches", Body: true, Handle: s.patch},
+		{Method: http.MethodGet, Path: path + "/agent-schema", Summary: "What a form of agent_settings has", Handle: answerForm(agent)},
+		{Method: http.MethodGet, Path: path + "/conversation-schema", Summary: "What a form of conversation_settings has", Handle: answerForm(conversation)},
+		{Method: http.MethodPost, Path: servers, Summary: "Add an MCP server", Body: true, Handle: s.addServer},
+		{Method: http.MethodPatch, Path: servers, Summary: "Change an MCP server by a merge patch", Body: true, Handle: s.patchServer},
+		{Method: http.MethodDelete, Path: servers, Summary: "Remove an MCP server", Handle: s.removeServer},
+	}
+}
+
+func answerForm(form openhands.Form) wire.Handler {
+	return func(w http.ResponseWriter, _ *http.Request) error {
+		wire.WriteJSON(w, http.StatusOK, form)
+		return nil
+	}
+}
+
+func (s *server) values(w http.ResponseWriter, r *http.Request) error {
+	e, err := exposure(r)
+	if err != nil {
+		return err
+	}
+	values, err := s.Store.Settings(r.Context(), e)
+	if err != nil {
+		return err
+	}
+	if e == openhands.Clear {
+		s.Logger.WarnContext(r.Context(), "settings were read with their secrets in clear text")
+	}
+	wire.WriteJSON(w, http.StatusOK, values)
+	return nil
+}
+
+// uuidPattern is that of the ids of agent profiles.
+const uuidPattern = `^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`
+
+var profileID = regexp.MustCompile(uuidPattern)
+
+func (s *server) patch(w http.ResponseWriter, r *http.Request) error {
+	p, err := readPatch(r)
+	if err != nil {
+		return err
+	}
+	values, err := s.Store.Patch(r.Context(), p)
+	if err != nil {
+		return err
+	}
+	wire.WriteJSON(w, http.StatusOK, values)
+	return nil
+}
+
+// readPatch reads the body of a change. A diff that is null changes nothing; a name
+// that is null clears the pointer.
+func readPatch(r *http.Request) (openhands.Patch, error) {
+	var body map[string]json.RawMessage
+	if err := wire.ReadBody(r, &body, false); err != nil {
+		return openhands.Patch{}, err
+	}
+	var p openhands.Patch
+	for name, into := range map[string]*map[string]any{
+		"agent_settings_diff": &p.Agent, "conversation_settings_diff": &p.Conversation, "misc_settings_diff": &p.Misc,
+	} {
+		if err := decodeObject(body[name], into, "body", name); err != nil {
+			return p, err
+		}
+	}
+	var err error
+	if p.Active, p.SetActive, err = pointer(body, "active_profile", profileName, namePattern); err != nil {
+		return p, err
+	}
+	if p.ActiveAgent, p.SetActiveAgent, err = pointer(body, "active_agent_profile_id", profileID, uuidPattern); err != nil {
+		return p, err
+	}
+	if p.Agent == nil && p.Conversation == nil && p.Misc == nil && !p.SetActive && !p.SetActiveAgent {
+		return p, wire.Refuse(http.StatusBadRequest, "At least one of agent_settings_diff, conversation_settings_diff, "+
+			"misc_settings_diff, active_profile, or active_agent_profile_id must be provided")
+	}
+	return p, nil
+}
+
+// decodeObject reads an object, if there is one. Numbers keep their spelling.
+func decodeObject(raw json.RawMessage, into *map[string]any, loc ...any) error {
+	if raw == nil {
+		return nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if dec.Decode(into) != nil {
+		return wire.Unprocessable(wire.Invalid{Type: "dict_type", Loc: loc, Msg: "Input should be a valid dictionary"})
+	}
+	return nil
+}
+
+// pointer reads a name that may be null, if it is there.
+func pointer(body map[string]json.RawMessage, field string, form *regexp.Regexp, pattern string) (name *string, set bool, err error) {
+	raw, set := body[field]
+	if !set {
+		return nil, false, nil
+	}
+	if err := wire.Decode(raw, &name, "body", field); err != nil {
+		return nil, false, err
+	}
+	if name != nil && !form.MatchString(*name) {
+		return nil, false, mismatch(pattern, *name, "body", field)
+	}
+	return name, true, nil
+}
+
+func (s *server) addServer(w http.ResponseWriter, r *http.Request) error {
+	var body json.RawMessage
+	if err := wire.ReadBody(r, &body, false); err != nil {
+		return err
+	}
+	values, err := s.Store.AddServer(r.Context(), r.PathValue("settings_key"), body)
+	if err != nil {
+		return err
+	}
+	wire.WriteJSON(w, http.StatusCreated, values)
+	return nil
+}
+
+func (s *server) patchServer(w http.ResponseWriter, r *http.Request) error {
+	var patch json.RawMessage
+	if err := wire.ReadBody(r, &patch, false); err != nil {
+		return err
+	}
+	values, err := s.Store.PatchServer(r.Context(), r.PathValue("settings_key"), patch)
+	if err != nil {
+		return err
+	}
+	wire.WriteJSON(w, http.StatusOK, values)
+	return nil
+}
+
+func (s *server) removeServer(w http.ResponseWriter, r *http.Request) error {
+	values, err := s.Store.RemoveServer(r.Context(), r.PathValue("settings_key"))
+	if err != nil {
+		return err
+	}
+	wire.WriteJSON(w, http.StatusOK, values)
+	return nil
+}

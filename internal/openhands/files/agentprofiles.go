@@ -1,0 +1,326 @@
+package files
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+
+	"github.com/ohgw/ohgw/internal/openhands"
+	"github.com/ohgw/ohgw/internal/profile"
+	"github.com/ohgw/ohgw/internal/profile/document"
+	"github.com/ohgw/ohgw/internal/profile/jsonedit"
+	"github.com/ohgw/ohgw/internal/profile/shape"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// maxAgentProfiles is how many recipes OpenHands lets people make.
+const maxAgentProfiles = 50
+
+// AgentProfiles are all recipes of agents. Where there never was one, one is made of
+// the settings and made the active one, as OpenHands does.
+func (s *Store) AgentProfiles(ctx context.Context) (openhands.AgentProfiles, error) {
+	snaps, err := s.agentProfiles()
+	if err != nil {
+		return openhands.AgentProfiles{}, err
+	}
+	now := s.load()
+	if len(snaps) == 0 && now.activeAgent == nil {
+		if err := s.seed(ctx, now); err != nil {
+			return openhands.AgentProfiles{}, err
+		}
+		now = s.load()
+		if snaps, err = s.agentProfiles(); err != nil {
+			return openhands.AgentProfiles{}, err
+		}
+	}
+	out := openhands.AgentProfiles{Profiles: []openhands.AgentProfile{}, Active: now.activeAgent}
+	for _, snap := range snaps {
+		if snap.Doc != nil && snap.Gate == nil && document.ValidName(snap.File.Name()) {
+			out.Profiles = append(out.Profiles, agentSummary(snap))
+		}
+	}
+	return out, nil
+}
+
+// agentProfiles are the files of recipes, those that cannot be read included.
+func (s *Store) agentProfiles() ([]document.Snapshot, error) {
+	entries, err := document.ListDir(document.AgentProfilesDir(s.base))
+	if err != nil {
+		return nil, fmt.Errorf("list agent profiles: %w", err)
+	}
+	out := make([]document.Snapshot, 0, len(entries))
+	for _, e := range entries {
+		out = append(out, document.AgentProfileFile(s.base, document.Stem(e)).ReadAs(e.Type()))
+	}
+	return out, nil
+}
+
+func agentSummary(snap document.Snapshot) openhands.AgentProfile {
+	root := snap.Doc.Root()
+	p := openhands.AgentProfile{ID: text(root.Get("id")), Name: snap.File.Name(), Kind: "openhands"}
+	if kind, ok := root.Get("agent_kind").Text(); ok {
+		p.Kind = kind
+	}
+	if n, ok := root.Get("revision").Int(); ok {
+		p.Revision = &n
+	}
+	if p.Kind == "openhands" {
+		p.LLM = text(root.Get("llm_profile_ref"))
+	}
+	if refs := root.Get("mcp_server_refs"); refs.Kind() == jsonedit.Array {
+		names := []string{}
+		for v := range refs.Elements() {
+			name, _ := v.Text()
+			names = append(names, name)
+		}
+		p.Servers = &names
+	}
+	return p
+}
+
+// AgentProfile is one recipe.
+func (s *Store) AgentProfile(_ context.Context, name string) (map[string]any, error) {
+	tree, err := s.agentProfile(name)
+	if err != nil {
+		return nil, err
+	}
+	return exposed(tree, shape.Plain) // it has no secrets
+}
+
+func (s *Store) agentProfile(name string) (shape.Tree, error) {
+	f, err := s.agentFile(name)
+	if err != nil {
+		return nil, err
+	}
+	snap := f.Read()
+	switch {
+	case snap.Missing():
+		return nil, noAgentProfile(name)
+	case snap.Gate != nil:
+		return nil, refuse(openhands.Malformed, "Failed to load profile `%s`: the file %s", name, snap.Gate.Msg)
+	}
+	doc, err := presentRecipe(snap.Doc)
+	if err != nil {
+		return nil, refuse(openhands.Malformed, "Failed to load profile `%s`: %v", name, err)
+	}
+	tree, faults := s.read(shape.AgentProfile(), doc.Root())
+	if len(faults) > 0 {
+		return nil, refuse(openhands.Malformed, "Failed to load profile `%s`: %v: %s", name, faults[0].Loc, faults[0].Msg)
+	}
+	return tree, nil
+}
+
+var errRecipeVersion = errors.New("its schema_version is not known")
+
+// presentRecipe is a recipe in its present form: the first one had skills, and no tools
+// where all were meant.
+func presentRecipe(doc *jsonedit.Doc) (*jsonedit.Doc, error) {
+	const current = 2
+	root := doc.Root()
+	version := root.Get("schema_version")
+	if !version.Exists() || version.Kind() == jsonedit.Null {
+		return doc, nil
+	}
+	n, ok := version.Int()
+	if !ok || n < 1 || n > current {
+		return nil, errRecipeVersion
+	}
+	if n == current {
+		return doc, nil
+	}
+	name, _ := root.Get("name").Text()
+	revision, _ := root.Get("revision").Int()
+	if name == seedName && revision == 0 && string(root.Get("tools").Raw()) == "[]" {
+		var err error
+		if doc, err = doc.Set([]byte("null"), "tools"); err != nil {
+			return nil, err
+		}
+	}
+	return doc.Delete("skills")
+}
+
+func (s *Store) agentFile(name string) (document.File, error) {
+	clean, err := profile.CleanName(name)
+	if err != nil {
+		return document.File{}, refuse(openhands.Malformed, "Invalid profile name: '%s'.", name)
+	}
+	return document.AgentProfileFile(s.base, clean), nil
+}
+
+func noAgentProfile(name string) error {
+	return refuse(openhands.NotFound, "Agent profile '%s' not found", name)
+}
+
+// SaveAgentProfile stores a recipe, a JSON object, in the place of one of that name. A
+// new one gets an id, an old one keeps its own and counts its revisions.
+func (s *Store) SaveAgentProfile(ctx context.Context, name string, members map[string]any) error {
+	members = shape.Merge(members, map[string]any{"name": name}, true)
+	data, err := json.Marshal(members)
+	if err != nil {
+		return refuse(openhands.Invalid, "Invalid agent profile")
+	}
+	doc, err := jsonedit.Parse(data)
+	if err != nil {
+		return refuse(openhands.Invalid, "Invalid agent profile")
+	}
+	if doc, err = presentRecipe(doc); err != nil || doc.Irregular().NaN {
+		return refuse(openhands.Invalid, "Invalid agent profile")
+	}
+	tree, faults := s.read(shape.AgentProfile(), doc.Root())
+	if id := doc.Root().Get("id"); id.Exists() && !isUUID(id) {
+		faults = append(faults, shape.Fault{Type: "uuid_parsing", Loc: []any{"id"}, Msg: "Input should be a valid UUID"})
+	}
+	if len(faults) > 0 {
+		kind, said := doc.Root().Get("agent_kind").Text()
+		if !said {
+			kind = "openhands"
+		}
+		at := []any{kind}
+		if len(faults[0].Loc) == 0 {
+			at = nil
+		}
+		return &openhands.Error{Kind: openhands.Invalid, Msg: "Invalid agent profile", Faults: faultsOf(faults, at...)}
+	}
+	f, err := s.agentFile(name)
+	if err != nil {
+		return err
+	}
+	return busy(f.WithLock(ctx, s.Locking, func() error { return s.writeAgentProfile(f, tree) }))
+}
+
+func isUUID(v jsonedit.Value) bool {
+	text, _ := v.Text()
+	_, err := uuid.Parse(text)
+	return err == nil
+}
+
+// writeAgentProfile writes a recipe. The lock is the caller's.
+func (s *Store) writeAgentProfile(f document.File, tree shape.Tree) error {
+	before := f.Read()
+	id := uuid.New()
+	switch {
+	case before.Sealed != nil:
+		return refuse(openhands.Malformed, "Agent profile '%s' %s.", f.Name(), before.Sealed.Msg)
+	case before.Missing():
+		all, err := s.agentProfiles()
+		if err != nil {
+			return err
+		}
+		if len(all) >= maxAgentProfiles {
+			return refuse(openhands.Taken, "Agent profile limit reached (%d). Delete a profile before saving a new one.", maxAgentProfiles)
+		}
+	case before.Doc != nil && isUUID(before.Doc.Root().Get("id")):
+		id, _ = before.Doc.Root().Get("id").Text()
+		revision, _ := before.Doc.Root().Get("revision").Int()
+		tree["revision"] = json.RawMessage(strconv.FormatInt(revision+1, 10))
+	}
+	tree.Set("id", &id)
+	doc, err := newDoc("{}")
+	if err != nil {
+		return err
+	}
+	w := &writer{doc: doc, show: shape.Plain}
+	for _, name := range tree.Names() {
+		w.set([]string{name}, tree[name])
+	}
+	if w.err != nil {
+		return w.err
+	}
+	return f.Write(w.doc.Bytes())
+}
+
+// RemoveAgentProfile deletes a recipe. One that is not there is no failure.
+func (s *Store) RemoveAgentProfile(ctx context.Context, name string) error {
+	f, err := s.agentFile(name)
+	if err != nil {
+		return err
+	}
+	var id *string
+	err = f.WithLock(ctx, s.Locking, func() error {
+		if snap := f.Read(); snap.Doc != nil {
+			id = text(snap.Doc.Root().Get("id"))
+		}
+		if err := os.Remove(f.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
+	if err != nil || id == nil {
+		return busy(err)
+	}
+	if now := s.load().activeAgent; now == nil || *now != *id {
+		return nil
+	}
+	return s.point(ctx, nil)
+}
+
+// RenameAgentProfile gives a recipe another name. Its id stays.
+func (s *Store) RenameAgentProfile(ctx context.Context, name, to string) error {
+	from, err := s.agentFile(name)
+	if err != nil {
+		return err
+	}
+	target, err := s.agentFile(to)
+	if err != nil {
+		return err
+	}
+	return busy(from.WithLock(ctx, s.Locking, func() error {
+		snap := from.Read()
+		switch {
+		case snap.Missing():
+			return noAgentProfile(name)
+		case from.Path == target.Path:
+			return nil
+		case !target.Read().Missing():
+			return refuse(openhands.Taken, "Agent profile '%s' already exists", to)
+		case snap.Doc == nil || snap.Gate != nil || snap.Sealed != nil:
+			return refuse(openhands.Malformed, "Failed to load profile `%s`: the file cannot be used", name)
+		}
+		doc, err := snap.Doc.Set(jsonedit.Quote(target.Name()), "name")
+		if err != nil {
+			return err
+		}
+		if err := target.Write(doc.Bytes()); err != nil {
+			return err
+		}
+		return os.Remove(from.Path)
+	}))
+}
+
+// ActivateAgentProfile makes the recipe with an id the active one, and nothing else.
+func (s *Store) ActivateAgentProfile(ctx context.Context, id string) error {
+	if _, err := s.agentName(id); err != nil {
+		return err
+	}
+	return s.point(ctx, &id)
+}
+
+// agentName is the name of the recipe with an id.
+func (s *Store) agentName(id string) (string, error) {
+	snaps, err := s.agentProfiles()
+	if err != nil {
+		return "", err
+	}
+	for _, snap := range snaps {
+		if snap.Doc == nil || snap.Gate != nil || !document.ValidName(snap.File.Name()) {
+			continue
+		}
+		if found := text(snap.Doc.Root().Get("id")); found != nil && *found == id {
+			return snap.File.Name(), nil
+		}
+	}
+	return "", refuse(openhands.NotFound, "Agent profile with id '%s' not found", id)
+}
+
+// point sets the active recipe.
+func (s *Store) point(ctx context.Context, id *string) error {
+	return s.change(ctx, func(doc *jsonedit.Doc, before settings) (*jsonedit.Doc, error) {
+		w := &writer{doc: doc, show: shape.Plain}
+		w.name(activeAgentMember, before.activeAgent, id)
+		return w.doc, w.err
+	})
+}

@@ -1,0 +1,234 @@
+package files
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/shell"
+
+	"github.com/ohgw/ohgw/internal/openhands"
+	"github.com/ohgw/ohgw/internal/profile/jsonedit"
+	"github.com/ohgw/ohgw/internal/profile/shape"
+	"github.com/ohgw/ohgw/internal/secret"
+)
+
+// Resolve makes agent_settings of the recipe with an id, for a conversation. What it
+// refers to and is not there is a failure: the recipe or its LLM profile NotFound, tool
+// servers Invalid.
+func (s *Store) Resolve(_ context.Context, id string) (openhands.Launch, error) {
+	name, err := s.agentName(id)
+	if err != nil {
+		return openhands.Launch{}, err
+	}
+	recipe, err := s.agentProfile(name)
+	if err != nil {
+		return openhands.Launch{}, err
+	}
+	servers, _, dangling := s.chosenServers(recipe)
+	if len(dangling) > 0 {
+		msg := "MCP server ref(s) not present in the user's MCP config: '" + strings.Join(dangling, "', '") + "'"
+		return openhands.Launch{}, &openhands.Error{
+			Kind: openhands.Invalid, Msg: msg, Detail: map[string]any{"message": msg, "dangling_mcp_server_refs": dangling},
+		}
+	}
+	launch := openhands.Launch{ID: id, Revision: revisionOf(recipe)}
+	var llm shape.Tree
+	if recipe.Text("agent_kind") != "acp" {
+		launch.LLM = recipe.Text("llm_profile_ref")
+		if llm, err = s.recipeLLM(launch.LLM); err != nil {
+			return openhands.Launch{}, err
+		}
+	}
+	agent, err := s.assemble(recipe, llm, servers)
+	if err != nil {
+		return openhands.Launch{}, refuse(openhands.Invalid, "%v", err)
+	}
+	launch.Settings, err = encode(agent, shape.Plain)
+	return launch, err
+}
+
+func revisionOf(recipe shape.Tree) int {
+	var n int
+	if raw, ok := recipe["revision"].(json.RawMessage); ok {
+		_ = json.Unmarshal(raw, &n) // it was read as a number
+	}
+	return n
+}
+
+// recipeLLM is the LLM of a recipe without its secrets.
+func (s *Store) recipeLLM(name string) (shape.Tree, error) {
+	llm, err := s.runnable(name)
+	if missing, ok := errors.AsType[*openhands.Error](err); ok && missing.Kind == openhands.NotFound {
+		return nil, refuse(openhands.NotFound, "LLM profile '%s' not found", name)
+	}
+	for member, value := range llm {
+		if _, hidden := value.(secret.Value); hidden {
+			llm.Set(member, nil)
+		}
+	}
+	return llm, err
+}
+
+// chosenServers are the tool servers of a recipe, by name, and the names that there are
+// no servers for.
+func (s *Store) chosenServers(recipe shape.Tree) (servers shape.Tree, resolved, dangling []string) {
+	all := s.load().agent.Tree("mcp_config")
+	resolved, dangling = []string{}, []string{}
+	refs, some := recipe.Texts("mcp_server_refs")
+	if !some {
+		return all, append(resolved, all.Names()...), dangling
+	}
+	servers = shape.Tree{}
+	for _, name := range refs {
+		switch server, there := all[name]; {
+		case slices.Contains(resolved, name) || slices.Contains(dangling, name):
+		case there:
+			servers[name] = server
+			resolved = append(resolved, name)
+		default:
+			dangling = append(dangling, name)
+		}
+	}
+	return servers, resolved, dangling
+}
+
+// assemble makes agent_settings. The agent finds its skills itself.
+func (s *Store) assemble(recipe, llm, servers shape.Tree) (shape.Tree, error) {
+	agent := shape.Tree{"agent_kind": recipe["agent_kind"], "mcp_config": servers}
+	context := shape.Tree{"load_project_skills": json.RawMessage("true")}
+	if recipe.Text("agent_kind") == "acp" {
+		for _, name := range []string{"acp_server", "acp_model", "acp_session_mode", "acp_prompt_timeout", "acp_startup_timeout"} {
+			agent[name] = recipe[name]
+		}
+		command, err := s.command(recipe)
+		if err != nil {
+			return nil, err
+		}
+		agent["acp_command"] = command
+		agent["acp_args"] = append([]any{}, recipe.List("acp_args")...)
+		context["current_datetime"] = json.RawMessage("null")
+	} else {
+		for _, name := range []string{"agent", "tools", "condenser", "verification", "enable_sub_agents", "enable_switch_llm_tool", "tool_concurrency_limit"} {
+			agent[name] = recipe[name]
+		}
+		agent["llm"] = llm
+		context["system_message_suffix"], context["disabled_skills"] = recipe["system_message_suffix"], recipe["disabled_skills"]
+		context["load_user_skills"], context["load_public_skills"] = json.RawMessage("true"), json.RawMessage("true")
+	}
+	agent["agent_context"] = context
+	data, err := encode(agent, shape.Plain)
+	if err != nil {
+		return nil, err
+	}
+	tree, faults, err := s.readJSON(shape.AgentSettings(), data)
+	if err != nil || len(faults) > 0 {
+		return nil, errors.Join(err, errors.New("the agent profile cannot be made into settings"))
+	}
+	return tree, nil
+}
+
+// command are the words of the command of an agent of another program.
+func (s *Store) command(recipe shape.Tree) ([]any, error) {
+	words, err := shell.Fields(recipe.Text("acp_command"), func(string) string { return "" })
+	if err != nil {
+		return nil, errors.New("acp_command is not a command line")
+	}
+	if recipe.Text("acp_server") == "custom" && len(words) == 0 {
+		return nil, errors.New("acp_command is required when acp_server='custom' — there is no default launch command to fall back to")
+	}
+	out := make([]any, len(words))
+	for i, word := range words {
+		out[i] = json.RawMessage(jsonedit.Quote(word))
+	}
+	return out, nil
+}
+
+// Diagnose reports what Resolve would make of the recipe of a name. Its secrets are
+// masked.
+func (s *Store) Diagnose(ctx context.Context, name string) (openhands.Diagnosis, error) {
+	recipe, err := s.agentProfile(name)
+	if err != nil {
+		return openhands.Diagnosis{}, err
+	}
+	servers, resolved, dangling := s.chosenServers(recipe)
+	disabled, _ := recipe.Texts("disabled_skills")
+	d := openhands.Diagnosis{
+		Kind: recipe.Text("agent_kind"), Errors: []string{}, Resolved: resolved, Dangling: dangling,
+		DisabledSkills: disabled, Skills: []string{}, ACPFiles: []string{},
+	}
+	if refs, some := recipe.Texts("mcp_server_refs"); some {
+		d.Servers = &refs
+	}
+	if len(dangling) > 0 {
+		d.Errors = append(d.Errors, "MCP server(s) not configured: "+joined(dangling))
+	}
+	var llm shape.Tree
+	if d.Kind == "acp" {
+		d.ACPKey, d.ACPURL, d.ACPFiles = acpSecrets(recipe.Text("acp_server"))
+	} else {
+		llm = s.diagnoseLLM(ctx, recipe, &d)
+		s.diagnoseSkills(ctx, &d)
+	}
+	if len(d.Errors) > 0 {
+		return d, nil
+	}
+	agent, err := s.assemble(recipe, llm, servers)
+	if err != nil {
+		d.Errors = append(d.Errors, fmt.Sprintf("Failed to build agent settings: %v", err))
+		return d, nil
+	}
+	d.Valid = true
+	d.Settings, err = exposed(agent, shape.Masked)
+	return d, err
+}
+
+func (s *Store) diagnoseLLM(ctx context.Context, recipe shape.Tree, d *openhands.Diagnosis) shape.Tree {
+	name := recipe.Text("llm_profile_ref")
+	d.LLM = &name
+	llm, err := s.runnable(name)
+	if err != nil {
+		why := fmt.Sprintf("Could not load LLM profile '%s': %v", name, err)
+		if missing, ok := errors.AsType[*openhands.Error](err); ok && missing.Kind == openhands.NotFound {
+			why = fmt.Sprintf("LLM profile '%s' not found", name)
+		}
+		d.Errors = append(d.Errors, why)
+		return nil
+	}
+	d.LLMResolved = true
+	d.LLMKeySet, _ = s.findKey(ctx, name, llm, false) // it reads no key
+	return llm
+}
+
+func (s *Store) diagnoseSkills(ctx context.Context, d *openhands.Diagnosis) {
+	if s.Skills == nil {
+		return
+	}
+	names, err := s.Skills(ctx)
+	if err != nil {
+		d.Errors = append(d.Errors, "Skill discovery failed: "+err.Error())
+		return
+	}
+	for _, name := range names {
+		if !slices.Contains(d.DisabledSkills, name) {
+			d.Skills = append(d.Skills, name)
+		}
+	}
+}
+
+// acpSecrets are the names of the secrets that an agent of another program takes.
+func acpSecrets(server string) (key, url *string, files []string) {
+	name := func(s string) *string { return &s }
+	switch server {
+	case "claude-code":
+		return name("ANTHROPIC_API_KEY"), name("ANTHROPIC_BASE_URL"), []string{}
+	case "codex":
+		return name("OPENAI_API_KEY"), name("OPENAI_BASE_URL"), []string{"CODEX_AUTH_JSON"}
+	case "gemini-cli":
+		return name("GEMINI_API_KEY"), name("GEMINI_BASE_URL"), []string{"GOOGLE_APPLICATION_CREDENTIALS_JSON"}
+	}
+	return nil, nil, []string{}
+}

@@ -1,0 +1,119 @@
+package files
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/ohgw/ohgw/internal/openhands"
+	"github.com/ohgw/ohgw/internal/profile/document"
+	"github.com/ohgw/ohgw/internal/profile/jsonedit"
+	"github.com/ohgw/ohgw/internal/profile/shape"
+)
+
+// seedName is the name of the recipe that is made where there is none, and of the LLM
+// profile that is made for it.
+const seedName = "default"
+
+// seed makes a recipe of the settings and makes it the active one.
+func (s *Store) seed(ctx context.Context, now settings) error {
+	llm := seedName
+	acp := now.agent.Text("agent_kind") == "acp"
+	switch {
+	case now.active != nil && *now.active != "":
+		llm = *now.active
+	case !acp:
+		if err := s.seedLLM(ctx, now.agent.Tree("llm")); err != nil {
+			return err
+		}
+	}
+	recipe := seedRecipe(now.agent, llm)
+	f := document.AgentProfileFile(s.base, seedName)
+	var id *string
+	err := f.WithLock(ctx, s.Locking, func() error {
+		if all, err := s.agentProfiles(); err != nil || len(all) > 0 {
+			return err // somebody was faster
+		}
+		data, err := encode(recipe, shape.Plain)
+		if err != nil {
+			return err
+		}
+		tree, faults, err := s.readJSON(shape.AgentProfile(), data)
+		if err != nil || len(faults) > 0 {
+			return errors.Join(err, errSettings)
+		}
+		if err := s.writeAgentProfile(f, tree); err != nil {
+			return err
+		}
+		id = orNil(tree.Text("id"))
+		return nil
+	})
+	if err != nil || id == nil {
+		return busy(err)
+	}
+	return s.point(ctx, id)
+}
+
+// seedLLM makes an LLM profile of the settings' LLM, if somebody has set that up and
+// the name is free.
+func (s *Store) seedLLM(ctx context.Context, llm shape.Tree) error {
+	if !keySet(llm) && llm.Text("auth_type") != "subscription" && strings.TrimSpace(llm.Text("base_url")) == "" {
+		return nil
+	}
+	if !document.ProfileFile(s.base, seedName).Read().Missing() {
+		return nil
+	}
+	settle(llm, true)
+	err := s.saveLLM(ctx, seedName, llm)
+	if full, ok := errors.AsType[*openhands.Error](err); ok && full.Kind == openhands.Taken {
+		s.Log.Warn("there are too many LLM profiles to make one of the settings")
+		return nil
+	}
+	return err
+}
+
+// seedRecipe says what the settings say.
+func seedRecipe(agent shape.Tree, llm string) shape.Tree {
+	recipe := shape.Tree{"name": json.RawMessage(jsonedit.Quote(seedName))}
+	if agent.Text("agent_kind") == "acp" {
+		for _, name := range []string{"agent_kind", "acp_server", "acp_model", "acp_session_mode", "acp_prompt_timeout", "acp_startup_timeout"} {
+			recipe[name] = agent[name]
+		}
+		if command, _ := agent.Texts("acp_command"); len(command) > 0 {
+			line := shellJoin(command)
+			recipe.Set("acp_command", &line)
+		}
+		if args := agent.List("acp_args"); len(args) > 0 {
+			recipe["acp_args"] = args
+		}
+		return recipe
+	}
+	recipe.Set("llm_profile_ref", &llm)
+	for _, name := range []string{"agent", "tools", "condenser", "enable_sub_agents", "enable_switch_llm_tool", "tool_concurrency_limit"} {
+		recipe[name] = agent[name]
+	}
+	recipe["system_message_suffix"] = agent.Tree("agent_context")["system_message_suffix"]
+	verification := shape.Tree{}
+	for name, value := range agent.Tree("verification") {
+		if name != "critic_api_key" {
+			verification[name] = value
+		}
+	}
+	recipe["verification"] = verification
+	return recipe
+}
+
+// shellJoin is a command line of words.
+func shellJoin(words []string) string {
+	out := make([]string, len(words))
+	for i, word := range words {
+		out[i] = word
+		if word == "" || strings.ContainsFunc(word, func(r rune) bool {
+			return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_", r)
+		}) {
+			out[i] = "'" + strings.ReplaceAll(word, "'", `'"'"'`) + "'"
+		}
+	}
+	return strings.Join(out, " ")
+}
