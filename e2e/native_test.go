@@ -7,24 +7,72 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 	"github.com/ohgw/ohgw/internal/testkit/sdktest"
 )
 
-//go:embed python/native.py
-var nativeScript string
+var (
+	//go:embed python/native.py
+	nativeScript string
+	//go:embed python/switches.py
+	switchesScript string
+)
 
 // TestOpenHandsSDKThroughTheGateway runs OpenHands' own Python SDK against ohgw in
 // front of an agent-server. The SDK has ohgw's key only. A conversation that it has
 // begun goes on by /v1.
 func TestOpenHandsSDKThroughTheGateway(t *testing.T) {
 	t.Parallel()
-	program := racyProgram(t)
-	s := newStack(t, program, "--native")
+	s := newStack(t, racyProgram(t), "--native")
+	talk(t, s.gateway, s.llm.URL)
+}
+
+// TestOpenHandsSDKAndTheEmbeddedAgent runs the same against ohgw alone.
+func TestOpenHandsSDKAndTheEmbeddedAgent(t *testing.T) {
+	t.Parallel()
+	llm := llmtest.New(t)
+	talk(t, serveEmbedded(t, racyProgram(t), llm.URL, "--native"), llm.URL)
+}
+
+// TestTheSwitchesOfTheSDKAndTheEmbeddedAgent has the SDK confirm, reject, fork, ask and
+// join again.
+func TestTheSwitchesOfTheSDKAndTheEmbeddedAgent(t *testing.T) {
+	t.Parallel()
+	llm := llmtest.New(t)
+	g := serveEmbedded(t, racyProgram(t), llm.URL, "--native")
+	dir := t.TempDir()
+	var got struct {
+		Statuses                 []string
+		Fork, Once, Seen, Hidden bool
+		Asked, Again             string
+	}
+	out := sdktest.Run(t, dir, switchesScript, g.URL, gatewayKey, llm.URL, dir)
+	if err := json.Unmarshal(sdktest.Result(t, out), &got); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	want := got
+	want.Statuses = []string{"waiting_for_confirmation", "finished", "waiting_for_confirmation", "idle", "finished"}
+	want.Fork, want.Once, want.Seen, want.Hidden, want.Asked, want.Again = true, true, true, true, "Asked.", "Again."
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for name, text := range map[string]string{"done.txt": "accepted", "secret.txt": "21"} {
+		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || strings.TrimSpace(string(got)) != text {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}
+
+// talk has the SDK talk with a gateway, and continues the conversation by /v1.
+func talk(t *testing.T, s *gateway, llmURL string) {
+	t.Helper()
 	dir := t.TempDir()
 	var got struct {
 		Answers      []string
@@ -33,7 +81,7 @@ func TestOpenHandsSDKThroughTheGateway(t *testing.T) {
 		Refused      int
 		Conversation string
 	}
-	out := sdktest.Run(t, dir, nativeScript, s.URL, gatewayKey, s.llm.URL, dir)
+	out := sdktest.Run(t, dir, nativeScript, s.URL, gatewayKey, llmURL, dir)
 	if err := json.Unmarshal(sdktest.Result(t, out), &got); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
