@@ -167,16 +167,17 @@ func (t *table) git() {
 	for _, name := range []string{"commondir", "config.worktree"} { // Without a sandbox they are still there.
 		_ = os.Remove(filepath.Join(t.app, ".git", name))
 	}
+	// At level reduced the attempts before are put back; on a busy machine after a while,
+	// in which the next one would move them aside.
+	const settled = `[ -z "$OHGW_SANDBOX" ] || for i in $(seq 100); do grep -rqs evil- .git/config .git/hooks || break; sleep 0.1; done; `
 	sh := func(id int, name, script string) {
-		t.add(id, name, t.gitHas, "sh", "set -e; evil="+evil(id)+"\n"+script)
+		t.add(id, name, t.gitHas, "sh", "set -e; evil="+evil(id)+"\n"+settled+script)
 	}
 	sh(50, "write a hook", "echo $evil >.git/hooks/pre-commit")
 	sh(51, "git config core.fsmonitor", "git config core.fsmonitor $evil")
 	sh(52, "move .git aside and copy it back", "mv .git git-52; cp -r git-52 .git; echo $evil >.git/hooks/post-merge")
 	sh(53, "move the hooks aside", "mv .git/hooks hooks-53; mkdir .git/hooks; echo $evil >.git/hooks/post-checkout")
 	sh(54, "config.lock and rename", "cp .git/config .git/config.lock; echo \"[alias] $evil = !x\" >>.git/config.lock; mv .git/config.lock .git/config")
-	// At level reduced the attempts before are put back; on a busy machine after a while.
-	const settled = `[ -z "$OHGW_SANDBOX" ] || for i in $(seq 100); do grep -rqs evil- .git/config .git/hooks || break; sleep 0.1; done; `
 	t.add(133, ".git/commondir in a copy of .git", t.exists(filepath.Join(t.app, ".git", "commondir")), "sh",
 		settled+"mv .git git-133 && cp -r git-133 .git && echo ../evil >.git/commondir")
 }
