@@ -17,6 +17,7 @@ const (
 	whySubscription = "a login with a subscription is the agent-server's; use an API key"
 	whyOAuth        = "a login to an MCP server needs a browser and a callback; give the server a token in its headers"
 	whyACP          = "agents of other makers (ACP) need OpenHands' Python; use an agent-server"
+	whyArchive      = "a sandbox is not thrown away with its files; download single files, or run tar or git diff by /api/bash"
 	whyHosting      = "it prepares a hosted sandbox for being paused; ohgw runs on the user's machine"
 )
 
@@ -26,6 +27,7 @@ func Missing() []NotServed {
 		{http.MethodPut, "/api/conversations/{id}/credential-bindings/{name}", whyACP},
 		{http.MethodPost, "/api/conversations/{id}/switch_acp_model", whyACP},
 		{http.MethodPost, "/api/conversations/prepare-for-sandbox-pause", whyHosting},
+		{http.MethodGet, "/api/file/archive", whyArchive},
 		{http.MethodPost, "/api/conversations/{id}/load_plugin", whyPlugins},
 		{http.MethodGet, "/api/llm/subscription/openai/models", whySubscription},
 		{http.MethodGet, "/api/llm/subscription/openai/status", whySubscription},

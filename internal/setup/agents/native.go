@@ -16,6 +16,7 @@ import (
 	"github.com/ohgw/ohgw/daemon/native/settings"
 	"github.com/ohgw/ohgw/daemon/native/trajectory"
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/daemon/native/workspaces"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/openhands/files"
@@ -46,6 +47,10 @@ func nativeAPI(s *config.Settings, p nativeParts) (daemon.Native, error) {
 	if err != nil {
 		return nil, fault.New("cannot find the working directory", "start ohgw in a directory that exists", err)
 	}
+	places, err := p.env.Places()
+	if err != nil {
+		return nil, err
+	}
 	commands, cookies := p.api.commands(p.env.Now, p.log), session.New(p.env.Now)
 	var routes []wire.Route
 	routes = append(routes, probes.Routes(probes.Config{Now: p.env.Now, Tools: toolset.Names()})...)
@@ -56,6 +61,7 @@ func nativeAPI(s *config.Settings, p nativeParts) (daemon.Native, error) {
 	routes = append(routes, trajectory.Routes(trajectory.Config{Engine: p.engine, Logger: p.log})...)
 	routes = append(routes, p.api.routes(p.engine, p.log)...)
 	routes = append(routes, cookies.Routes()...)
+	routes = append(routes, workspaces.Routes(workspaces.Config{Dir: places.Stores[0].Base})...)
 	sockets := map[string]native.Sockets{
 		"bash-events": commands,
 		live.Name:     live.New(live.Config{Engine: p.engine, Now: p.env.Now, NewID: uuid.New, Logger: p.log}),

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -19,6 +20,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/daemon/native/files"
+	"github.com/ohgw/ohgw/daemon/native/git"
 	"github.com/ohgw/ohgw/daemon/native/shell"
 	"github.com/ohgw/ohgw/daemon/native/wire"
 	"github.com/ohgw/ohgw/internal/paths"
@@ -272,7 +274,7 @@ func (b *apiBoxes) env(box sandbox.Box) []string {
 
 // routes are those of files.
 func (b *apiBoxes) routes(conversations control.Engine, log *slog.Logger) []wire.Route {
-	return files.Routes(files.Config{
+	return append(git.Routes(git.Config{Boxes: b}), files.Routes(files.Config{
 		Boxes: b, Home: b.home, Only: b.only, Logger: log,
 		Workspace: func(ctx context.Context, id string) (string, error) {
 			record, err := conversations.Record(ctx, id)
@@ -289,7 +291,59 @@ func (b *apiBoxes) routes(conversations control.Engine, log *slog.Logger) []wire
 			}
 			return state.Workspace.Dir, nil
 		},
+	})...)
+}
+
+// Limits of git.
+const (
+	gitTime   = 30 * time.Second
+	gitOutput = 32 << 20 // bytes
+)
+
+// Git runs git in the box of a directory.
+func (b *apiBoxes) Git(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	box, at, release, err := b.hold(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }()
+	ctx, cancel := context.WithTimeout(ctx, gitTime)
+	defer cancel()
+	p, err := box.Start(ctx, sandbox.Program{
+		Args: append([]string{"git", "--no-pager"}, args...), Dir: at, Files: []*os.File{nil, w},
+		Env: append(b.env(box.Box), "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0"),
 	})
+	_ = w.Close()
+	if err != nil {
+		return nil, commandError(err, at)
+	}
+	stop := context.AfterFunc(ctx, func() {
+		_ = p.Kill()
+		_ = r.Close() // somebody else may hold the other end
+	})
+	defer stop()
+	out, err := io.ReadAll(io.LimitReader(r, gitOutput+1))
+	if len(out) > gitOutput {
+		err = fmt.Errorf("git %s prints more than %d MiB", args[0], gitOutput>>20)
+	}
+	if err != nil {
+		err = errors.Join(err, p.Kill())
+	}
+	code, waitErr := p.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("git %s: %w", args[0], ctx.Err())
+	case err != nil || waitErr != nil:
+		return nil, errors.Join(err, waitErr)
+	case code != 0:
+		return nil, &sandbox.ExitError{Code: code}
+	}
+	return out, nil
 }
 
 // Files is access to the files around a path.

@@ -1,0 +1,140 @@
+// Package git serves what has changed in the git repositories of workspaces to clients
+// of OpenHands' own API: /api/git.
+package git
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/sandbox"
+)
+
+// Boxes is where git runs and files are read, with the rights that clients are to have.
+type Boxes interface {
+	// Files is access to the files around a path, until release is called. At is the path
+	// for it. A path that clients may not reach is sandbox.ErrOutside.
+	Files(ctx context.Context, path string) (files sandbox.Streams, at string, release func(), err error)
+	// Git runs git in a directory and returns what it prints. If git fails, the error is
+	// a sandbox.ExitError.
+	Git(ctx context.Context, dir string, args ...string) (out []byte, err error)
+}
+
+// Config is what the routes need.
+type Config struct{ Boxes Boxes }
+
+// Routes are those of /api/git.
+func Routes(cfg Config) []wire.Route {
+	s := &server{cfg.Boxes}
+	return []wire.Route{
+		{Method: http.MethodGet, Path: "/api/git/changes", Summary: "The files that changed in a repository", Query: []string{"path", "ref"}, Handle: s.changes},
+		{Method: http.MethodGet, Path: "/api/git/diff", Summary: "A file before and after", Query: []string{"path", "ref", "commit"}, Handle: s.diff},
+		{Method: http.MethodGet, Path: "/api/git/commits", Summary: "The newest commits", Query: []string{"path", "limit"}, Handle: s.commits},
+		{Method: http.MethodGet, Path: "/api/git/commits/{sha}/changes", Summary: "The files that a commit changed", Query: []string{"path"}, Handle: s.commitChanges},
+	}
+}
+
+type server struct{ boxes Boxes }
+
+// errNoRepository says that a path is in no repository, of which there is nothing to
+// tell.
+var errNoRepository = errors.New("it is not in a git repository")
+
+// maxPath is how long a path may be, in bytes.
+const maxPath = 4096
+
+func pathIn(r *http.Request) (string, error) {
+	q := r.URL.Query()
+	path := q.Get("path")
+	switch {
+	case !q.Has("path"):
+		return "", wire.Unprocessable(wire.Invalid{Type: "missing", Loc: []any{"query", "path"}, Msg: "Field required"})
+	case strings.ContainsRune(path, 0), len(path) > maxPath:
+		return "", wire.Refuse(http.StatusBadRequest, "The path is not valid")
+	}
+	return path, nil
+}
+
+// sha is what may be the name of a commit, and can be no option of git.
+var sha = regexp.MustCompile(`^[0-9a-fA-F]{4,64}$`)
+
+func checkSHA(text string, loc ...any) error {
+	if sha.MatchString(text) {
+		return nil
+	}
+	return wire.Unprocessable(wire.Invalid{
+		Type: "string_pattern_mismatch", Loc: loc, Msg: "String should match pattern '" + sha.String() + "'", Input: text,
+	})
+}
+
+// repository is one at a directory.
+type repository struct {
+	boxes Boxes
+	dir   string
+}
+
+// open checks that a directory is in a repository.
+func (s *server) open(ctx context.Context, dir string) (repository, error) {
+	repo := repository{s.boxes, dir}
+	if _, err := repo.run(ctx, "rev-parse", "--git-dir"); err != nil {
+		if failed(err) {
+			err = errNoRepository
+		}
+		return repo, err
+	}
+	return repo, nil
+}
+
+// commandError is a failure of git in the words of an agent-server.
+type commandError struct {
+	args []string
+	err  error
+}
+
+func (e *commandError) Error() string {
+	return "Git command failed: git --no-pager " + strings.Join(e.args, " ")
+}
+
+func (e *commandError) Unwrap() error { return e.err }
+
+// failed says that git itself has failed.
+func failed(err error) bool {
+	_, ok := errors.AsType[*sandbox.ExitError](err)
+	return ok
+}
+
+// run is what git prints, without white space around it.
+func (r repository) run(ctx context.Context, args ...string) (string, error) {
+	out, err := r.boxes.Git(ctx, r.dir, args...)
+	if failed(err) {
+		return "", &commandError{args, err}
+	}
+	return strings.TrimSpace(strings.ToValidUTF8(string(out), "\uFFFD")), err
+}
+
+// parse is the commit of a name; "" if there is none.
+func (r repository) parse(ctx context.Context, name string) string {
+	out, err := r.run(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
+	if err != nil {
+		return ""
+	}
+	return out
+}
+
+// answer is the answer for a failure: empty is that for what is in no repository.
+func answer(w http.ResponseWriter, err error, empty any) error {
+	if errors.Is(err, errNoRepository) {
+		wire.WriteJSON(w, http.StatusOK, empty)
+		return nil
+	}
+	if failed(err) {
+		return &wire.Error{Status: http.StatusBadRequest, Detail: err.Error(), Err: err}
+	}
+	if errors.Is(err, sandbox.ErrOutside) {
+		return &wire.Error{Status: http.StatusForbidden, Detail: "Permission denied: " + err.Error(), Err: err}
+	}
+	return err
+}
