@@ -208,11 +208,13 @@ func (r *Reader) present(f Field, v jsonedit.Value, loc []any) any {
 
 // fallback is the value of a member that is not there, in the form of its kind.
 func (r *Reader) fallback(f Field) any {
-	switch f.fallback {
-	case "[]":
+	switch {
+	case f.Kind == listKind && f.fallback == "[]":
 		return []any{}
-	case "{}":
+	case (f.Kind == mapKind || f.Kind == headersKind || f.Kind == serversKind) && f.fallback == "{}":
 		return Tree{}
+	case f.Kind == FloatKind:
+		return json.RawMessage(strings.TrimSuffix(f.fallback, ".0")) // as a number is spelled that was read
 	}
 	return json.RawMessage(f.fallback)
 }

@@ -1,0 +1,209 @@
+package files_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ohgw/ohgw/internal/openhands"
+	"github.com/ohgw/ohgw/internal/openhands/files"
+	"github.com/ohgw/ohgw/internal/profile"
+	"github.com/ohgw/ohgw/internal/secret"
+)
+
+const foreignToken = "gAAAAABpVbkAEBESExQVFhcYGRobHB0eH5-1DraCaCafjvuYRPex_vJ6vU8QRqZtByoN30WuxkHHKQcJ7bL8Uqw59OAQD4ZrNA=="
+
+// open opens a directory with some files. key is OH_SECRET_KEY; "" for none.
+func open(t testing.TB, key string, content map[string]string) (*files.Store, string) {
+	t.Helper()
+	base := filepath.Join(t.TempDir(), "base")
+	for name, text := range content {
+		path := filepath.Join(base, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lookup := func(name string) (string, bool) { return key, name == "OH_SECRET_KEY" && key != "" }
+	ciphers := profile.FindCiphers(profile.CipherSources{LookupEnv: lookup})
+	keys := secret.NewFile(secret.FileConfig{Path: filepath.Join(base, "keys.json"), Now: time.Now})
+	return files.New(files.Config{
+		Profiles: profile.Open(profile.Config{Base: base, Ciphers: ciphers}), Ciphers: ciphers, Keys: keys,
+		Resolver: secret.NewResolver(keys, secret.Providers(), lookup), Now: time.Now,
+	}), base
+}
+
+func read(t testing.TB, base, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(base, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func kindOf(err error) openhands.Kind {
+	if e, ok := errors.AsType[*openhands.Error](err); ok {
+		return e.Kind
+	}
+	return 0
+}
+
+// A patch changes one line: unknown members, spellings, and a secret that nobody here
+// can decrypt stay as they are.
+func TestAPatchKeepsWhatItDoesNotChange(t *testing.T) {
+	t.Parallel()
+	before := `{
+  "later": [1.50, "ü"],
+  "agent_settings": {"schema_version": 5, "llm": {"model": "openai/m", "api_key": "` + foreignToken + `", "timeout": 30, "mine": null}}
+}`
+	s, base := open(t, "sec", map[string]string{"settings.json": before})
+	got, err := s.Patch(t.Context(), openhands.Patch{Agent: map[string]any{"llm": map[string]any{"timeout": json.Number("31")}}})
+	if err != nil || got.KeySet {
+		t.Fatal(got.KeySet, err)
+	}
+	if after := read(t, base, "settings.json"); after != strings.Replace(before, `"timeout": 30`, `"timeout": 31`, 1) {
+		t.Errorf("the file is now %s", after)
+	}
+}
+
+// Keys are written encrypted where there is a key to encrypt with, and are then shown
+// as asked.
+func TestKeysAreEncryptedInFiles(t *testing.T) {
+	t.Parallel()
+	s, base := open(t, "sec", nil)
+	const key = "sk-not-a-real-key"
+	if err := s.SaveLLMProfile(t.Context(), "a", json.RawMessage(`{"model":"openai/m","api_key":"`+key+`"}`), true); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.ActivateLLMProfile(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SetSecret(t.Context(), "NAME", key, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.AddConnection(t.Context(), openhands.ConnectionChange{Name: ptr("c"), Key: ptr(key)}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"profiles/a.json", "settings.json", "secrets.json", "provider-connections/provider_connections.json"} {
+		if text := read(t, base, name); strings.Contains(text, key) || !strings.Contains(text, "gAAAAA") {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+	found, err := s.LLMProfile(t.Context(), "a", openhands.Clear)
+	if err != nil || found.Config["api_key"] != key {
+		t.Error(found.Config["api_key"] == key, err)
+	}
+	if value, err := s.Secret(t.Context(), "NAME"); err != nil || value != key {
+		t.Error(err)
+	}
+}
+
+func ptr(text string) *string { return &text }
+
+// Without a key to encrypt with, nothing is shown encrypted.
+func TestWithoutAKeyNothingIsEncrypted(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t, "", nil)
+	if _, err := s.Settings(t.Context(), openhands.Encrypted); kindOf(err) != openhands.NoKey {
+		t.Error(err)
+	}
+}
+
+// A key that ohgw keeps itself counts, is shown when it is asked for, and is where a
+// new key of the profile goes.
+func TestAKeyThatOhgwKeepsIsTheProfiles(t *testing.T) {
+	t.Parallel()
+	s, base := open(t, "", map[string]string{"profiles/a.json": `{"model":"openai/m"}`})
+	entry := secret.ProfileEntry(base, "a", secret.APIKey)
+	if err := s.Keys.Set(t.Context(), entry, secret.New("kept-key-0123456789")); err != nil {
+		t.Fatal(err)
+	}
+	for exposure, want := range map[openhands.Exposure]any{openhands.Masked: json.RawMessage("null"), openhands.Clear: "kept-key-0123456789"} {
+		got, err := s.LLMProfile(t.Context(), "a", exposure)
+		key, _ := json.Marshal(got.Config["api_key"])
+		text, _ := json.Marshal(want)
+		if err != nil || !got.KeySet || string(key) != string(text) {
+			t.Error(exposure, got.KeySet, string(key), err)
+		}
+	}
+	if err := s.SaveLLMProfile(t.Context(), "a", json.RawMessage(`{"model":"openai/m","api_key":"new-key-0123456789"}`), true); err != nil {
+		t.Fatal(err)
+	}
+	if now, err := s.Keys.Get(t.Context(), entry); err != nil || now.Reveal() != "new-key-0123456789" {
+		t.Error(err)
+	}
+	if strings.Contains(read(t, base, "profiles/a.json"), "new-key") {
+		t.Error("the key is in the file, too")
+	}
+}
+
+// What an agent profile refers to and is not there is said.
+func TestResolveSaysWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t, "sec", map[string]string{"profiles/a.json": `{"model":"openai/m","api_key":"sk-not-a-real-key"}`})
+	id := func(members map[string]any) string {
+		if err := s.SaveAgentProfile(t.Context(), "p", members); err != nil {
+			t.Fatal(err)
+		}
+		list, err := s.AgentProfiles(t.Context())
+		if err != nil || len(list.Profiles) != 1 {
+			t.Fatal(list, err)
+		}
+		return *list.Profiles[0].ID
+	}
+	launch, err := s.Resolve(t.Context(), id(map[string]any{"llm_profile_ref": "a"}))
+	if err != nil || launch.LLM != "a" || strings.Contains(string(launch.Settings), "sk-not") {
+		t.Error(launch.LLM, err)
+	}
+	if _, err := s.Resolve(t.Context(), id(map[string]any{"llm_profile_ref": "gone"})); kindOf(err) != openhands.NotFound {
+		t.Error(err)
+	}
+	if _, err := s.Resolve(t.Context(), id(map[string]any{"llm_profile_ref": "a", "mcp_server_refs": []any{"x"}})); kindOf(err) != openhands.Invalid {
+		t.Error(err)
+	}
+	if _, err := s.Resolve(t.Context(), "00000000-0000-4000-8000-000000000000"); kindOf(err) != openhands.NotFound {
+		t.Error(err)
+	}
+}
+
+// Whatever a patch is, the settings can be read afterwards.
+func FuzzPatch(f *testing.F) {
+	f.Add(`{"llm":{"timeout":"7","api_key":"**********"}}`)
+	f.Add(`{"mcp_config":{"a":{"command":"c","env":{"K":"v"}}},"agent_kind":"acp"}`)
+	f.Add(`{"agent_context":{"secrets":{"A":{"kind":"LookupSecret","url":"u","headers":{"KEY":"v"}}}},"tools":[]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		var patch map[string]any
+		if json.Unmarshal([]byte(text), &patch) != nil || patch == nil {
+			t.Skip()
+		}
+		s, _ := open(t, "sec", nil)
+		after, err := s.Patch(t.Context(), openhands.Patch{Agent: patch})
+		if err != nil {
+			if kind := kindOf(err); kind != openhands.Invalid {
+				t.Fatal(kind, err)
+			}
+			return
+		}
+		again, err := s.Settings(t.Context(), openhands.Masked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clean := func(settings openhands.Settings) string {
+			if context, ok := settings.Agent["agent_context"].(map[string]any); ok {
+				delete(context, "current_datetime")
+			}
+			data, err := json.Marshal(settings)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(data)
+		}
+		if a, b := clean(after), clean(again); a != b {
+			t.Fatalf("%s\n%s", a, b)
+		}
+	})
+}
