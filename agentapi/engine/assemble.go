@@ -56,7 +56,7 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 		Dir: dir, Models: models, Schemas: &b.schemas, Model: choice, Condenser: condenserOf(stored),
 		Tools: func(ctx context.Context, host conversation.Host) ([]tool.Tool, error) {
 			tools, err := b.tools(ctx, ToolEnv{
-				Secrets: secrets, HadShell: hadShell,
+				Secrets: secrets, HadShell: hadShell, New: s.LastUserMessageID == "",
 				Conversation: s.ID, Dir: dir.Path(), Workspace: s.Workspace.WorkingDir, Profile: onlyProfile(s),
 				Agent: s.Agent, Servers: servers, Host: host, Profiles: b.profileNames, Log: b.cfg.Log,
 				Watch: func(status func() []agentapi.MCPServer) { e.servers.Store(&status) },

@@ -264,3 +264,14 @@ func TestTitleOfAStartedConversation(t *testing.T) {
 		t.Errorf("title %q", meta.Title)
 	}
 }
+
+func TestUnknownToolFailsTheFirstMessage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, realTools)
+	c := w.startIt(control.Start{Agent: json.RawMessage(strings.Replace(inlineAgent, `{"name":"terminal"}`, `{"name":"browser_tool_set"},{"name":"no_such_tool"}`, 1))})
+	err := c.Send(w.ctx(), agentapi.Message{Text: "hello"})
+	if !errors.Is(err, agentapi.ErrUnavailable) || !strings.Contains(err.Error(), "no_such_tool") {
+		t.Errorf("Send: %v", err)
+	}
+	w.expect("")
+}

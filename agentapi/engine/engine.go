@@ -158,6 +158,9 @@ type ToolEnv struct {
 	// Watch is given what lists the MCP servers as they are at the moment. May be
 	// nil.
 	Watch func(status func() []agentapi.MCPServer)
+	// New says that nothing was said yet: the agent was made for this engine, so a tool
+	// that nobody knows is an error.
+	New bool
 	// HadShell says that the log has results of a terminal, whose shell is gone.
 	HadShell bool
 	Log      *slog.Logger

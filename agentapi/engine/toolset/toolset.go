@@ -71,6 +71,18 @@ func New(cfg Config) func(context.Context, engine.ToolEnv) ([]tool.Tool, error) 
 // Names are the names of the tools that a stored agent can have.
 func Names() []string { return []string{"file_editor", "task_tracker", "terminal"} }
 
+// isOpenHands reports whether a tool is one of OpenHands' own, by its name or that of
+// its class, which this engine does not have: an agent can do without it.
+func isOpenHands(name string) bool {
+	switch name {
+	case "browser_tool_set", "task_tool_set", "task", "workflow_tool_set", "workflow", "glob", "grep", "planning_file_editor",
+		"edit", "write_file", "read_file", "list_directory", "apply_patch", "delegate",
+		"BrowserToolSet", "TaskToolSet", "WorkflowToolSet", "GlobTool", "GrepTool", "PlanningFileEditorTool", "ApplyPatchTool", "DelegateTool":
+		return true
+	}
+	return false
+}
+
 // spec is a tool in a stored agent.
 type spec struct {
 	Name   string          `json:"name"`
@@ -97,6 +109,9 @@ func (m *maker) all(ctx context.Context) error {
 		t, err := m.make(s)
 		if err != nil {
 			return err
+		}
+		if t == nil && m.env.New && !isOpenHands(s.Name) {
+			return fault.New(fmt.Sprintf("the embedded engine has no tool %q", s.Name), "start a conversation whose agent has no such tool", nil)
 		}
 		if t == nil {
 			m.env.Log.Warn("the agent has a tool that the embedded engine does not have", "conversation", m.env.Conversation, "tool", s.Name)

@@ -64,10 +64,9 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		Boxes: boxesOf(boxes), Sandbox: func() agentapi.SandboxStatus { return sandboxStatus(boxes) }, Allow: allowIn(boxes),
 		Settings: settings.read, Confirm: chosenConfirm(s), Seal: seal, Unseal: unseal,
 		Version: buildinfo.Get().Version, Home: dirs.Home, SkillEnv: tool.CleanEnvironment(env.Environ(), nil),
-		BaseURL: ownAddress(s, dirs.Runtime),
-		Idle:    s.Idle.Time, MaxIdle: maxIdle(s), IdleMemory: int64(s.Idle.Memory),
-		Holder: leaseHolder(env, host),
-		Now:    env.Now, Log: log,
+		Idle: s.Idle.Time, MaxIdle: maxIdle(s), IdleMemory: int64(s.Idle.Memory),
+		Holder: leaseHolder(env, host), BaseURL: ownAddress(s, dirs.Runtime),
+		Now: env.Now, Log: log,
 	})
 	own := newAPIBoxes(boxes, filepath.Join(dirs.State, "native"), s.Workspace, dirs.Home, env.Environ())
 	api, err := nativeAPI(s, nativeParts{
