@@ -173,8 +173,10 @@ func TestFlagsStay(t *testing.T) {
 		"profiles add": "base-url from-file from-settings key-from model no-check provider replace use", "profiles check": "live timeout", "profiles list": "", "profiles remove": "yes", "profiles rename": "", "profiles show": "", "profiles use": "copy-key",
 		"sandbox allow": "conversation workspace", "sandbox diff": "", "sandbox explain": "", "sandbox grants": "", "sandbox reset": "yes", "sandbox revoke": "all conversation workspace",
 		"sandbox run": "network", "sandbox status": "", "sandbox test": "",
-		"profiles migrate": "as-openhands base-url check dry-run force restore strict",
-		"tokens create":    "all-conversations chat-by confirm expires model native workspace", "tokens list": "", "tokens revoke": "yes", "tokens show": "",
+		"profiles migrate":   "as-openhands base-url check dry-run force restore strict",
+		"conversations list": "limit status", "conversations show": "", "conversations events": "follow kind last source", "conversations files": "",
+		"conversations export": "force", "conversations import": "workspace", "conversations remove": "yes",
+		"tokens create": "all-conversations chat-by confirm expires model native workspace", "tokens list": "", "tokens revoke": "yes", "tokens show": "",
 	}
 	got := map[string]string{}
 	for name, c := range commands(t) {

@@ -9,6 +9,7 @@ import (
 	"github.com/ohgw/ohgw/cli/chat"
 	"github.com/ohgw/ohgw/cli/config"
 	"github.com/ohgw/ohgw/cli/connect"
+	"github.com/ohgw/ohgw/cli/conversations"
 	"github.com/ohgw/ohgw/cli/doctor"
 	"github.com/ohgw/ohgw/cli/keys"
 	"github.com/ohgw/ohgw/cli/kit"
@@ -70,7 +71,7 @@ key and a model ID that it prints in your client.`,
 	)
 	root.SetHelpCommand(newHelp())
 	root.SetHelpCommandGroupID(groupMore)
-	add(root, groupRun, serve.New(a), serve.NewStop(a), serve.NewLogs(a), chat.New(a), acp.New(a), status.New(a), status.NewPs(a), doctor.New(a), status.NewModels(a))
+	add(root, groupRun, serve.New(a), serve.NewStop(a), serve.NewLogs(a), chat.New(a), acp.New(a), status.New(a), status.NewPs(a), conversations.New(a), doctor.New(a), status.NewModels(a))
 	add(root, groupSetup, profiles.New(a), keys.New(a), tokens.New(a), connect.New(a), service.New(a), config.New(a), sandbox.New(a))
 	add(root, groupMore, newVersion(a), newCompletion(a))
 	root.AddCommand(newEnvironmentTopic(), newExitCodesTopic())

@@ -47,8 +47,9 @@ type options struct {
 	plain        bool
 	model        string
 	conversation string
-	last         bool // go on with the conversation that was used last
-	listing      bool // list the conversations
+	wanted       string // what --conversation says, if that is no id: a part of a title, or "?"
+	last         bool   // go on with the conversation that was used last
+	listing      bool   // list the conversations
 	system       string
 	images       []string
 	timeout      time.Duration
@@ -97,8 +98,9 @@ directory.
 A question without --conversation runs in a conversation of its own, which is
 removed later (see one_shot_ttl). --conversation takes a UUID: a known one is
 continued, a new one is created and kept. A chat on the terminal shows what was
-said in it, and does not begin with an unknown one. --continue takes the latest
-conversation of the current directory.
+said in it, and does not begin with an unknown one. It also takes a part of a
+title; where several conversations have it, and for "?", it lets you choose.
+--continue takes the latest conversation of the current directory.
 
 --list lists the conversations of your chats, the latest first; the argument is
 a part of the title. With --json, conversations is a list of objects with id,
@@ -142,7 +144,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.stream, "stream", false, "stream the answer, even into a pipe")
 	f.BoolVar(&o.plain, "plain", false, "chat line by line, for screen readers")
 	f.StringVarP(&o.model, "model", "m", "", "use this `MODEL` or profile (default openhands, the active profile)")
-	f.StringVarP(&o.conversation, "conversation", "c", "", "continue or begin the conversation `ID`")
+	f.StringVarP(&o.conversation, "conversation", "c", "", "continue or begin the conversation `ID`; \"?\" lets you choose")
 	f.BoolVar(&o.last, "continue", false, "continue the latest conversation of this directory")
 	f.BoolVar(&o.listing, "list", false, "list your conversations; PROMPT is a part of the title")
 	f.StringVar(&o.system, "system", "", "add `TEXT` to the agent's system prompt")
@@ -157,12 +159,12 @@ func (o *options) addFlags(cmd *cobra.Command) {
 
 // check looks at the flags, and brings the conversation's id into its usual form.
 func (o *options) check() (err error) {
-	if o.conversation != "" {
-		if o.conversation, err = uuid.Parse(strings.TrimPrefix(o.conversation, "conv_")); err != nil {
-			return fault.NewUsage("--conversation is not a UUID", "use the id from an earlier answer, or any new UUID")
+	if given := o.conversation; given != "" {
+		if o.conversation, err = uuid.Parse(strings.TrimPrefix(given, "conv_")); err != nil {
+			o.wanted = given
 		}
 	}
-	if o.last && o.conversation != "" {
+	if o.last && o.conversation+o.wanted != "" {
 		return fault.NewUsage("--continue cannot be used with --conversation", "use one of them")
 	}
 	if o.timeout < 0 {
@@ -222,7 +224,7 @@ func run(ctx context.Context, o *options) (err error) {
 
 // choose finds the conversation and the directory.
 func (c *session) choose(ctx context.Context, s *config.Settings, once bool) error {
-	if err := c.findConversation(ctx, once); err != nil {
+	if err := c.findConversation(ctx, s, once); err != nil {
 		return err
 	}
 	return c.chooseWorkspace(ctx, s)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/internal/workdir"
@@ -15,10 +16,12 @@ import (
 // belong to another gateway.
 const maxTried = 20
 
-// findConversation finds the conversation of --continue, and makes sure that a
-// chat on the terminal does not begin with one that is not there.
-func (c *session) findConversation(ctx context.Context, once bool) error {
+// findConversation finds the conversation of --continue, or lets the user choose, and
+// makes sure that a chat on the terminal does not begin with one that is not there.
+func (c *session) findConversation(ctx context.Context, s *config.Settings, once bool) error {
 	switch {
+	case c.wanted != "":
+		return c.pick(ctx, s)
 	case c.last:
 		return c.lastConversation(ctx)
 	case c.conversation != "" && !once && !c.knows(ctx, c.conversation):

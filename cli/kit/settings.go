@@ -34,7 +34,12 @@ func AddSettingsTo(cmd *cobra.Command, flags *pflag.FlagSet, sections ...config.
 
 // AddSettingsNamed gives cmd the flags of single settings.
 func AddSettingsNamed(cmd *cobra.Command, names ...string) SettingFlags {
-	return addSettingsThat(cmd, cmd.Flags(), func(f config.Field) bool { return slices.Contains(names, f.Flag) })
+	return AddSettingsNamedTo(cmd, cmd.Flags(), names...)
+}
+
+// AddSettingsNamedTo puts them into one of the flag sets of cmd.
+func AddSettingsNamedTo(cmd *cobra.Command, flags *pflag.FlagSet, names ...string) SettingFlags {
+	return addSettingsThat(cmd, flags, func(f config.Field) bool { return slices.Contains(names, f.Flag) })
 }
 
 func addSettingsThat(cmd *cobra.Command, flags *pflag.FlagSet, wanted func(config.Field) bool) SettingFlags {

@@ -19,6 +19,12 @@ import (
 // openServer opens an agent-server and looks whether it can be used. One that
 // was named may be down: it may come later.
 func openServer(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger) (Backend, error) {
+	b, _, err := reachServer(ctx, env, s, log)
+	return b, err
+}
+
+// reachServer is openServer with the agent-server as what it is.
+func reachServer(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger) (Backend, *agentserver.Backend, error) {
 	address, named := s.AgentServer.URL, s.AgentServer.URL != ""
 	why := "named by " + s.Origin("agent_server.url").String()
 	if !named {
@@ -26,22 +32,22 @@ func openServer(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 	}
 	key, err := serverKey(env, s, log)
 	if err != nil {
-		return Backend{}, err
+		return Backend{}, nil, err
 	}
 	llm, err := serverLLM(env, s, log)
 	if err != nil {
-		return Backend{}, err
+		return Backend{}, nil, err
 	}
 	secrets, err := llmSecrets(env, s, address, log)
 	if err != nil {
-		return Backend{}, err
+		return Backend{}, nil, err
 	}
 	backend, err := agentserver.New(agentserver.Config{
 		URL: address, Key: key, LLM: llm, Logger: log, Now: env.Now, FileStamp: fileStamp(env, address), Secrets: secrets,
 		Scratch: scratch(env, address),
 	})
 	if err != nil {
-		return Backend{}, fault.New("the address of the agent-server cannot be used", "change what is "+why, err)
+		return Backend{}, nil, fault.New("the address of the agent-server cannot be used", "change what is "+why, err)
 	}
 	look, cancel := context.WithTimeout(ctx, FirstLook)
 	defer cancel()
@@ -54,9 +60,9 @@ func openServer(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		chosen.Native = through.New(through.Config{Base: reach.Base, Key: reach.Key, Transport: reach.Transport, Logger: log})
 	}
 	if err := usable(ctx, chosen.Status, named); err != nil {
-		return Backend{}, errors.Join(err, backend.Close())
+		return Backend{}, nil, errors.Join(err, backend.Close())
 	}
-	return chosen, nil
+	return chosen, backend, nil
 }
 
 // scratch is where a file shows whether an agent-server at this address shares

@@ -1,0 +1,88 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/setup/agents"
+)
+
+// anyOf is the value of --conversation that lets the user choose among all.
+const anyOf = "?"
+
+// mostOffered is how many conversations are looked at for a choice.
+const mostOffered = 100
+
+// pick finds the conversation that --conversation describes: the only one with the
+// text in its title, or the one that the user chooses.
+func (c *session) pick(ctx context.Context, s *config.Settings) error {
+	offered, err := c.offered(ctx, s)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(offered) == 0:
+		return fault.New(fmt.Sprintf("no conversation has %q in its title", c.wanted), "ohgw conversations list shows them; ohgw chat starts a new one", nil)
+	case len(offered) == 1 && c.wanted != anyOf:
+		c.conversation = offered[0].Name
+		return nil
+	case !c.CanAsk():
+		return fault.NewUsage(fmt.Sprintf("%d conversations are meant by --conversation, and there is no terminal to ask on", len(offered)),
+			"pass the id of one; ohgw conversations list shows them")
+	}
+	c.conversation, err = c.Choose(ctx, kit.Choice{
+		Question: "Conversation", Options: offered, Default: offered[0].Name,
+		Help: "Type a number, or a part of an id. The conversation that was used last comes first.",
+	})
+	return err
+}
+
+// offered are the conversations that are meant, the last used first: those that chats
+// of this user have begun, and those that the backend keeps.
+func (c *session) offered(ctx context.Context, s *config.Settings) ([]kit.Option, error) {
+	r, err := recent(c.App)
+	if err != nil {
+		return nil, err
+	}
+	chats, err := r.read()
+	if err != nil {
+		return nil, err
+	}
+	var options []kit.Option
+	known := map[string]bool{}
+	add := func(id, title, text string) {
+		if known[id] || c.wanted != anyOf && !strings.Contains(strings.ToLower(title), strings.ToLower(c.wanted)) {
+			return
+		}
+		known[id] = true
+		options = append(options, kit.Option{Name: id, Text: setup.Clean(cmp.Or(title, "without a title") + text)})
+	}
+	for _, x := range chats[:min(len(chats), mostOffered)] {
+		add(x.ID, x.Title, " · "+c.TimeText(x.Used))
+	}
+	if c.client != nil && s.Origin("client.url").Kind == config.FromFlag {
+		return options, nil // the backend of another machine
+	}
+	lib, err := agents.OpenLibrary(ctx, c.Setup(), s, slog.New(slog.DiscardHandler))
+	if err != nil {
+		c.Detail("the conversations of the backend are not offered: %v", err)
+		return options, nil
+	}
+	defer func() { _ = lib.Close() }() // Nothing was changed.
+	page, err := lib.List(ctx, control.ListQuery{Limit: mostOffered, Order: control.ByUpdatedDesc})
+	if err != nil {
+		c.Detail("the conversations of the backend are not offered: %v", err)
+	}
+	for _, x := range page.Records {
+		add(x.ID, x.Title, fmt.Sprintf(" · %s · %s", x.Status, c.TimeText(x.Updated)))
+	}
+	return options, nil
+}

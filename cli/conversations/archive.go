@@ -1,0 +1,188 @@
+package conversations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/fault"
+)
+
+// exportOptions is what the command takes.
+type exportOptions struct {
+	oneOptions
+
+	File  string // "-" is standard output
+	Force bool
+}
+
+func newExport(a *kit.App, flags kit.SettingFlags) *cobra.Command {
+	opts := exportOptions{oneOptions: oneOptions{App: a, flags: flags}}
+	cmd := &cobra.Command{
+		Use:   "export ID FILE",
+		Short: "Write a conversation to a file",
+		Long: kit.Long(`
+Writes a conversation to a zip archive, without its secrets: events, state and
+long outputs, as OpenHands keeps them. The files of its workspace are not in it.
+"-" as FILE is standard output. A file that is there is replaced with --force
+only. An archive has what was said and done: treat it as confidential.
+
+With --json the output has exported, the id, and file.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Conflict),
+		Example: kit.Examples("ohgw conversations export 7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11 talk.zip", "ohgw conversations export 7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11 - > talk.zip"),
+		Args:    kit.Exactly("the id", "the file"),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, text string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 1 {
+				return []string{"zip"}, cobra.ShellCompDirectiveFilterFileExt
+			}
+			return completeIDs(a, flags)(cmd, args, text)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.ID, opts.File = args[0], args[1]
+			return runExport(cmd.Context(), &opts)
+		},
+	}
+	cmd.Flags().BoolVar(&opts.Force, "force", false, "replace a file that is there")
+	return cmd
+}
+
+// runExport runs the command.
+func runExport(ctx context.Context, o *exportOptions) error {
+	id, err := idArg(o.ID)
+	if err != nil {
+		return err
+	}
+	lib, err := open(ctx, o.App, o.flags)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lib.Close() }() // Nothing was changed.
+	if o.File == "-" {
+		return explain(lib.Export(ctx, id, o.Stdout))
+	}
+	path, err := o.Absolute(o.File)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(path); err == nil && !o.Force {
+		return &fault.Error{Msg: "the file is there already: " + path, Hint: "choose another name, or replace it with --force", Code: fault.Conflict}
+	}
+	if err := exportTo(ctx, lib, id, path); err != nil {
+		return err
+	}
+	if o.JSON {
+		return o.PrintJSON(map[string]string{"exported": id, "file": path})
+	}
+	o.Note("The conversation was written to %s.", path)
+	return nil
+}
+
+// exportTo writes the whole file or none.
+func exportTo(ctx context.Context, lib control.Library, id, path string) error {
+	half, err := os.CreateTemp(filepath.Dir(path), ".ohgw-export-")
+	if err != nil {
+		return fault.New("the file cannot be written: "+path, "choose a directory that you can write to", err)
+	}
+	err = lib.Export(ctx, id, half)
+	if err == nil {
+		if err = errors.Join(half.Sync(), half.Close()); err == nil {
+			err = os.Rename(half.Name(), path)
+		}
+		if err != nil {
+			err = fault.New("the file cannot be written: "+path, "free disk space, or choose another directory", err)
+		}
+	} else {
+		_ = half.Close() // The export has failed already.
+	}
+	if err != nil {
+		return errors.Join(explain(err), os.RemoveAll(half.Name()))
+	}
+	return nil
+}
+
+// importOptions is what the command takes.
+type importOptions struct {
+	*kit.App
+
+	flags kit.SettingFlags
+
+	File      string
+	Workspace string
+}
+
+func newImport(a *kit.App, flags kit.SettingFlags) *cobra.Command {
+	opts := importOptions{App: a, flags: flags}
+	cmd := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Take a conversation from a file",
+		Long: kit.Long(`
+Takes a conversation from an archive that "ohgw conversations export", or the
+download of a trajectory from OpenHands, has written. Then it can be continued
+with "ohgw chat --conversation ID". It works in the directory that it had, or in
+that of --workspace. Its secrets are not in an archive: its model is that of a
+profile on this machine. Only the embedded agent can import.
+
+With --json the output has imported, the id.`, 0, fault.Failed, fault.Usage, fault.Conflict),
+		Example: kit.Examples("ohgw conversations import talk.zip", "ohgw conversations import talk.zip --workspace ."),
+		Args:    kit.Exactly("the file"),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"zip"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.File = args[0]
+			return runImport(cmd.Context(), &opts)
+		},
+	}
+	cmd.Flags().StringVar(&opts.Workspace, "workspace", "", "the `DIR` that it works in from now on")
+	_ = cmd.MarkFlagDirname("workspace") // The flag is there.
+	return cmd
+}
+
+// runImport runs the command.
+func runImport(ctx context.Context, o *importOptions) error {
+	from := control.Archive{}
+	if o.Workspace != "" {
+		dir, err := o.Absolute(o.Workspace)
+		if err != nil {
+			return err
+		}
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return fault.NewUsage("there is no directory "+dir+" (--workspace)", "create it: mkdir -p "+fault.Word(dir))
+		}
+		from.Workspace = dir
+	}
+	path, err := o.Absolute(o.File)
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return fault.New("the file cannot be read: "+path, "check its name and that you may read it", err)
+	}
+	defer func() { _ = f.Close() }() // It was only read.
+	if from.Size, err = f.Seek(0, io.SeekEnd); err != nil {
+		return fault.New("the file cannot be read: "+path, "use a file, not a pipe", err)
+	}
+	from.File = f
+	lib, err := open(ctx, o.App, o.flags)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lib.Close() }() // Everything is on the disk.
+	id, err := lib.Import(ctx, from)
+	if err != nil {
+		return explain(err)
+	}
+	if o.JSON {
+		return o.PrintJSON(map[string]string{"imported": id})
+	}
+	o.Note("The conversation %s was imported.", id)
+	o.Hint(fmt.Sprintf("Continue it with: ohgw chat --conversation %s", id))
+	return nil
+}

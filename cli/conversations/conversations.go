@@ -1,0 +1,122 @@
+// Package conversations has the commands about the conversations that a backend keeps.
+package conversations
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/setup/agents"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// New makes the command "conversations".
+func New(a *kit.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "conversations COMMAND",
+		Short: "List, read, move and remove conversations",
+		Long: `Lists and reads the conversations of the agents, moves them to another machine
+and removes them.
+
+They are those of the backend that "ohgw serve" would choose with the same
+settings: of the embedded agent, whose files are read, or of an agent-server. No
+daemon has to run. A conversation that runs in a daemon is read while it runs.`,
+		Example: kit.Examples("ohgw conversations list", "ohgw conversations show 7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11"),
+		Args:    kit.UnknownCommand,
+		RunE:    kit.ShowHelp,
+	}
+	flags := kit.AddSettingsNamedTo(cmd, cmd.PersistentFlags(), "backend", "agent-server", "agent-server-key-file")
+	cmd.AddCommand(newList(a, flags), newShow(a, flags), newEvents(a, flags), newFiles(a, flags), newExport(a, flags), newImport(a, flags), newRemove(a, flags))
+	return cmd
+}
+
+// open opens the conversations of the backend that the settings choose.
+func open(ctx context.Context, a *kit.App, flags kit.SettingFlags) (agents.Library, error) {
+	s, err := a.Settings(flags)
+	if err != nil {
+		return agents.Library{}, err
+	}
+	return agents.OpenLibrary(ctx, a.Setup(), s, a.Logger("text"))
+}
+
+// idArg is an id of a conversation in its usual form.
+func idArg(text string) (string, error) {
+	id, err := uuid.Parse(text)
+	if err != nil {
+		return "", fault.NewUsage("the id of a conversation is a UUID", "ohgw conversations list shows the ids")
+	}
+	return id, nil
+}
+
+// explain is an error of the library as a person should read it.
+func explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*fault.Error](err); ok {
+		return err
+	}
+	msg := agentapi.PublicMessage(err, "the conversation cannot be used")
+	switch {
+	case errors.Is(err, agentapi.ErrConversationNotFound):
+		return &fault.Error{Msg: "there is no such conversation", Hint: "ohgw conversations list shows the ids", Err: err}
+	case errors.Is(err, control.ErrTaken):
+		return &fault.Error{Msg: "the conversation is there already", Hint: "remove it first: ohgw conversations remove ID", Code: fault.Conflict, Err: err}
+	case errors.Is(err, agentapi.ErrBusy), errors.Is(err, agentapi.ErrLost):
+		return &fault.Error{Msg: "another process has the conversation", Hint: "stop it, or wait until it closes the conversation", Code: fault.Conflict, Err: err}
+	case errors.Is(err, control.ErrArchive):
+		return &fault.Error{Msg: msg, Hint: "import a file that ohgw conversations export has written", Err: err}
+	case errors.Is(err, agentapi.ErrUnavailable):
+		return &fault.Error{Msg: msg, Hint: "ohgw doctor finds out why", Code: fault.Unreachable, Err: err}
+	case errors.Is(err, context.Canceled):
+		return err
+	}
+	return fault.New(msg, "run the command again with --debug to see the cause", err)
+}
+
+// conversationJSON is a conversation in JSON.
+type conversationJSON struct {
+	ID        string            `json:"id"`
+	Title     string            `json:"title"` // empty: none was found yet
+	Status    event.Status      `json:"status"`
+	Model     string            `json:"model"`
+	Directory string            `json:"directory"`
+	Cost      float64           `json:"cost"` // US dollars
+	Tokens    int64             `json:"tokens"`
+	Created   time.Time         `json:"created"`
+	Updated   time.Time         `json:"updated"`
+	Tags      map[string]string `json:"tags"`
+}
+
+// describe reads what the lists show of a record.
+func describe(r control.Record) conversationJSON {
+	var state struct {
+		event.State
+
+		Agent struct {
+			LLM struct {
+				Model string `json:"model"`
+			} `json:"llm"`
+		} `json:"agent"`
+	}
+	_ = json.Unmarshal(r.State, &state) // what cannot be read stays empty
+	c := conversationJSON{
+		ID: r.ID, Title: r.Title, Status: r.Status, Model: state.Agent.LLM.Model, Directory: state.Workspace.WorkingDir,
+		Created: r.Created, Updated: r.Updated, Tags: state.Tags,
+	}
+	for _, m := range state.Stats.UsageToMetrics {
+		c.Cost += m.AccumulatedCost
+		if m.Usage != nil {
+			c.Tokens += m.Usage.PromptTokens + m.Usage.CompletionTokens
+		}
+	}
+	return c
+}

@@ -1,0 +1,216 @@
+package conversations
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/tui/wrap"
+)
+
+// eventsOptions is what the command takes.
+type eventsOptions struct {
+	oneOptions
+
+	Follow bool
+	Kind   string
+	Source string
+	Last   int
+}
+
+// lookAgain is how often a log is read again for new events.
+const lookAgain = 300 * time.Millisecond
+
+func newEvents(a *kit.App, flags kit.SettingFlags) *cobra.Command {
+	opts := eventsOptions{oneOptions: oneOptions{App: a, flags: flags}}
+	cmd := &cobra.Command{
+		Use:   "events ID",
+		Short: "Print the events of a conversation",
+		Long: kit.Long(`
+Prints the log of a conversation, one line for each event: time, source, kind
+and the beginning of what it says. With --follow the command continues with new
+events until Ctrl-C (exit code 130).
+
+With --json, each line is an event as OpenHands stores it.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Interrupted),
+		Example:           kit.Examples("ohgw conversations events 7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11 --last 20 --follow", "ohgw conversations events 7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11 --json --kind MessageEvent"),
+		Args:              kit.Exactly("the id"),
+		ValidArgsFunction: completeIDs(a, flags),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.ID = args[0]
+			return runEvents(cmd.Context(), &opts)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&opts.Follow, "follow", "f", false, "continue with new events")
+	f.StringVar(&opts.Kind, "kind", "", "only events of a `kind`, such as MessageEvent")
+	f.StringVar(&opts.Source, "source", "", "only events of `agent|user|environment|hook`")
+	f.IntVarP(&opts.Last, "last", "n", 0, "only the last `N` events; 0 is all")
+	kit.Complete(cmd, "kind", "MessageEvent", "ActionEvent", "ObservationEvent", "ConversationErrorEvent", "AgentErrorEvent")
+	kit.Complete(cmd, "source", event.SourceAgent, event.SourceUser, event.SourceEnvironment, event.SourceHook)
+	return cmd
+}
+
+// runEvents runs the command.
+func runEvents(ctx context.Context, o *eventsOptions) error {
+	id, err := idArg(o.ID)
+	if err != nil {
+		return err
+	}
+	if o.Last < 0 {
+		return fault.NewUsage("--last cannot be negative", "use a number of events such as 20")
+	}
+	lib, err := open(ctx, o.App, o.flags)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lib.Close() }() // Nothing was changed.
+	r := reader{lib: lib, id: id}
+	if err := r.skip(ctx, o.Last); err != nil {
+		return explain(err)
+	}
+	for {
+		if err := r.read(ctx, o.show); err != nil {
+			return explain(err)
+		}
+		if !o.Follow {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(lookAgain):
+		}
+	}
+}
+
+// show prints an event, if it is wanted. The filter is here, and not the backend's: a
+// log is followed from its last event on, whatever its kind is.
+func (o *eventsOptions) show(raw json.RawMessage) error {
+	var e event.Event
+	if err := json.Unmarshal(raw, &e); err != nil {
+		return nil //nolint:nilerr // it cannot be read by anybody
+	}
+	if o.Kind != "" && !strings.EqualFold(e.Kind(), o.Kind) || o.Source != "" && e.Source != o.Source {
+		return nil
+	}
+	if o.JSON {
+		var line bytes.Buffer
+		if err := json.Compact(&line, raw); err != nil {
+			return nil //nolint:nilerr // as above
+		}
+		return kit.WriteText(o.Stdout, line.String()+"\n")
+	}
+	text := fmt.Sprintf("%s  %-11s  %s", clock(e.Timestamp), e.Source, e.Kind())
+	if said := setup.Clean(summary(e)); said != "" {
+		text += "  " + said
+	}
+	if o.Stdout.TTY() {
+		text = wrap.Cut(text, o.Stdout.Width())
+	}
+	return kit.WriteText(o.Stdout, text+"\n")
+}
+
+// clock is a timestamp to the second.
+func clock(timestamp string) string {
+	text, _, _ := strings.Cut(timestamp, ".")
+	return strings.Replace(text, "T", " ", 1)
+}
+
+// summary is what an event says, in short.
+func summary(e event.Event) string {
+	switch b := e.Body.(type) {
+	case *event.Message:
+		return event.PlainText(b.LLMMessage.Content)
+	case *event.Action:
+		return b.ToolName + " " + b.ToolCall.Arguments
+	case *event.Observation:
+		var o struct {
+			Content []event.Content `json:"content"`
+		}
+		_ = json.Unmarshal(b.Observation, &o) // then it says nothing
+		return b.ToolName + ": " + event.PlainText(o.Content)
+	case *event.AgentError:
+		return b.ToolName + ": " + b.Error
+	case *event.ConversationError:
+		return b.Code + ": " + b.Detail
+	case *event.StateUpdate:
+		if len(b.Value) < 100 {
+			return b.Key + " = " + string(b.Value)
+		}
+		return b.Key
+	}
+	return ""
+}
+
+// reader reads a log page by page, and again for what has come since.
+type reader struct {
+	lib  control.Library
+	id   string
+	last string // the id of the last event that was read
+	from string // the id of the next page's first event; "" is not known
+}
+
+// skip makes all but the last events count as read. 0 skips none.
+func (r *reader) skip(ctx context.Context, last int) error {
+	q := control.EventQuery{Limit: pageSize, Newest: true}
+	for last > 0 {
+		page, err := r.lib.Search(ctx, r.id, q)
+		if err != nil {
+			return err //nolint:wrapcheck // explain does
+		}
+		if len(page.Events) >= last {
+			r.from = idOf(page.Events[last-1])
+			return nil
+		}
+		if last -= len(page.Events); page.Next == "" {
+			return nil // there are not so many
+		}
+		q.Page = page.Next
+	}
+	return nil
+}
+
+// read gives all events that were not read yet.
+func (r *reader) read(ctx context.Context, show func(json.RawMessage) error) error {
+	for {
+		q := control.EventQuery{Limit: pageSize, Page: r.from}
+		if q.Page == "" {
+			q.Page = r.last
+		}
+		page, err := r.lib.Search(ctx, r.id, q)
+		if err != nil {
+			return err //nolint:wrapcheck // explain does
+		}
+		events := page.Events
+		if len(events) > 0 && idOf(events[0]) == r.last {
+			events = events[1:]
+		}
+		for _, raw := range events {
+			if err := show(raw); err != nil {
+				return err
+			}
+			r.last = idOf(raw)
+		}
+		if r.from = page.Next; r.from == "" {
+			return nil
+		}
+	}
+}
+
+func idOf(raw json.RawMessage) string {
+	var e struct {
+		ID string `json:"id"`
+	}
+	_ = json.Unmarshal(raw, &e) // then it has none
+	return e.ID
+}

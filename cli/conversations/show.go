@@ -1,0 +1,113 @@
+package conversations
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/fault"
+)
+
+// oneOptions is what the commands about one conversation take.
+type oneOptions struct {
+	*kit.App
+
+	flags kit.SettingFlags
+	ID    string
+}
+
+func newShow(a *kit.App, flags kit.SettingFlags) *cobra.Command {
+	opts := oneOptions{App: a, flags: flags}
+	return &cobra.Command{
+		Use:   "show ID",
+		Short: "Show a conversation",
+		Long: kit.Long(`
+Shows what is known of a conversation: title, status, model, directory, cost,
+tokens and times. With --json, it is one object as in "ohgw conversations list".`,
+			0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable),
+		Example:           kit.Examples("ohgw conversations show 7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11", "ohgw conversations show 7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11 --json"),
+		Args:              kit.Exactly("the id"),
+		ValidArgsFunction: completeIDs(a, flags),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.ID = args[0]
+			return runShow(cmd.Context(), &opts)
+		},
+	}
+}
+
+// runShow runs the command.
+func runShow(ctx context.Context, o *oneOptions) error {
+	id, err := idArg(o.ID)
+	if err != nil {
+		return err
+	}
+	lib, err := open(ctx, o.App, o.flags)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lib.Close() }() // Nothing was changed.
+	record, err := lib.Record(ctx, id)
+	if err != nil {
+		return explain(err)
+	}
+	c := describe(record)
+	if o.JSON {
+		return o.PrintJSON(c)
+	}
+	t := kit.Table{}
+	for _, pair := range [][2]string{
+		{"id", c.ID},
+		{"title", cmp.Or(c.Title, "-")},
+		{"status", string(c.Status)},
+		{"model", cmp.Or(c.Model, "-")},
+		{"directory", cmp.Or(c.Directory, "-")},
+		{"cost", fmt.Sprintf("$%.4f", c.Cost)},
+		{"tokens", fmt.Sprint(c.Tokens)},
+		{"begun", o.TimeText(c.Created)},
+		{"used", o.TimeText(c.Updated)},
+		{"kept by", lib.Place},
+	} {
+		t.Add(pair[0], pair[1])
+	}
+	for _, name := range sortedKeys(c.Tags) {
+		t.Add("tag "+name, c.Tags[name])
+	}
+	return t.WritePairs(o.Stdout)
+}
+
+func sortedKeys(m map[string]string) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// completeIDs offers the conversations that were used last.
+func completeIDs(a *kit.App, flags kit.SettingFlags) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		lib, err := open(cmd.Context(), a, flags)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		defer func() { _ = lib.Close() }() // Nothing was changed.
+		page, err := lib.List(cmd.Context(), control.ListQuery{Limit: pageSize, Order: control.ByUpdatedDesc})
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var offered []string
+		for _, r := range page.Records {
+			offered = append(offered, cobra.CompletionWithDesc(r.ID, cmp.Or(r.Title, "without a title")))
+		}
+		return offered, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	}
+}
