@@ -33,7 +33,7 @@ daemon has to run. A conversation that runs in a daemon is read while it runs.`,
 		Args:    kit.UnknownCommand,
 		RunE:    kit.ShowHelp,
 	}
-	flags := kit.AddSettingsNamedTo(cmd, cmd.PersistentFlags(), "backend", "agent-server", "agent-server-key-file")
+	flags := kit.AddSettingsNamedTo(cmd, cmd.PersistentFlags(), "backend", "agent-server")
 	cmd.AddCommand(newList(a, flags), newShow(a, flags), newEvents(a, flags), newFiles(a, flags), newExport(a, flags), newImport(a, flags), newRemove(a, flags))
 	return cmd
 }

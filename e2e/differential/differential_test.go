@@ -1,0 +1,321 @@
+//go:build e2e
+
+package differential_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/ohgw/ohgw/internal/testkit/agentservertest"
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/processtest"
+)
+
+const (
+	key      = "ohgw-differential-key-0123456789"
+	patience = time.Minute
+)
+
+// side is a server that is asked.
+type side struct {
+	name, url, key string
+	dir            string            // where it works
+	vars           map[string]string // by name, as in the script
+	asked          int
+}
+
+// TestOhgwAnswersAsAnAgentServer plays one script against a real agent-server and
+// against ohgw with its embedded agent.
+func TestOhgwAnswersAsAnAgentServer(t *testing.T) {
+	t.Parallel()
+	llm := llmtest.New(t)
+	agents := agentservertest.Start(t)
+	real := newSide(t, "real", agents.URL, agents.Key, llm.URL)
+	ours := newSide(t, "ours", startOurs(t), key, llm.URL)
+	table := readKnown(t)
+	sockets := 0
+	for line := range steps(t) {
+		if strings.HasPrefix(line, "SOCKET ") {
+			sockets++
+		}
+		a, b := real.play(t, line), ours.play(t, line)
+		step := strings.TrimSpace(strings.SplitN(line, " -> ", 2)[0])
+		for _, d := range differ("", a, b) {
+			if !explained(table, step, d) {
+				t.Errorf("%s\n\t%s", step, d)
+			}
+		}
+	}
+	for _, k := range table {
+		if !k.used {
+			t.Errorf("a difference that is not there any more: %s", k.line)
+		}
+	}
+	if real.asked < 300 || sockets < 20 {
+		t.Errorf("%d requests and %d sockets, want 300 and 20", real.asked, sockets)
+	}
+	t.Logf("%d requests, %d sockets, %d rows of differences", real.asked, sockets, len(table))
+}
+
+func explained(table []*known, step, difference string) bool {
+	place, _, _ := strings.Cut(difference, ": ")
+	for _, k := range table {
+		if k.step.MatchString(step) && k.place.MatchString(place) {
+			k.used = true
+			return true
+		}
+	}
+	return false
+}
+
+func newSide(t *testing.T, name, url, key, llm string) *side {
+	t.Helper()
+	dir := t.TempDir()
+	repository := filepath.Join(dir, "repository")
+	for _, args := range [][]string{
+		{"init", "-q", "-b", "main", repository},
+		{"-C", repository, "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "--allow-empty", "-m", "first"},
+	} {
+		if out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v %s", args, err, out)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(repository, "new.txt"), []byte("tea\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return &side{name: name, url: url, key: key, dir: dir, vars: map[string]string{"dir": dir, "llm": llm, "key": key}}
+}
+
+// startOurs starts ohgw outside of the sandbox: paths and users are the machine's, as
+// they are to an agent-server.
+func startOurs(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "ohgw")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "github.com/ohgw/ohgw/cmd/ohgw").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v %s", err, out)
+	}
+	home, address := t.TempDir(), processtest.FreeAddress(t)
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program,
+		"serve", "--addr", address, "--backend", "embedded", "--native", "--sandbox", "off", "--key-store", "file", "--log-format", "json")
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_RUNTIME_DIR=" + home, "XDG_STATE_HOME=" + filepath.Join(home, "state"),
+		"OHGW_API_KEYS=" + key, "OH_SECRET_KEY=differential-secret-0123456789abcdef", "TMPDIR=" + t.TempDir(),
+	}
+	var log strings.Builder
+	cmd.Stderr = &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+		_ = cmd.Wait()                       // its status says nothing here
+		if t.Failed() {
+			t.Logf("log of ohgw:\n%s", log.String())
+		}
+	})
+	url := "http://" + address
+	until(t, func() bool {
+		resp, err := http.Get(url + "/alive") //nolint:noctx // bounded by until
+		if err != nil {
+			return false
+		}
+		_ = resp.Body.Close() // only its status counts
+		return resp.StatusCode == http.StatusOK
+	})
+	return url
+}
+
+func until(t *testing.T, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !done(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it takes too long")
+		}
+	}
+}
+
+var variable = regexp.MustCompile(`\$\{(\w+)\}`)
+
+func (s *side) fill(text string) string {
+	return variable.ReplaceAllStringFunc(text, func(name string) string {
+		if v, ok := s.vars[name[2:len(name)-1]]; ok {
+			return v
+		}
+		return name
+	})
+}
+
+// play makes one step and gives the answer: its status and its normalized body.
+func (s *side) play(t *testing.T, line string) any {
+	t.Helper()
+	line, saves, _ := strings.Cut(line, " -> ")
+	verb, rest, _ := strings.Cut(line, " ")
+	switch verb {
+	case "WAIT":
+		return s.wait(t, rest)
+	case "SOCKET":
+		return s.socket(t, rest)
+	}
+	path, body, _ := strings.Cut(rest, " ")
+	status, answer := s.ask(t, verb, s.fill(path), s.fill(body))
+	if saves != "" {
+		name, place, _ := strings.Cut(saves, "=")
+		s.vars[name] = find(answer, place)
+	}
+	return map[string]any{"status": float64(status), "body": normalized(answer, s.known())}
+}
+
+// known are the values of the variables, to be replaced by their names.
+func (s *side) known() map[string]string {
+	replace := map[string]string{s.url: "URL"}
+	for name, v := range s.vars {
+		if len(v) > 8 {
+			replace[v] = "${" + name + "}"
+			replace[strings.ReplaceAll(v, "-", "")] = "${" + name + "}"
+		}
+	}
+	return replace
+}
+
+// ask makes a request. A first word of the body such as "X-Expose-Secrets:plaintext" is a header.
+func (s *side) ask(t *testing.T, method, path, body string) (int, string) {
+	t.Helper()
+	s.asked++
+	headers := map[string]string{"X-Session-API-Key": s.key, "Content-Type": "application/json"}
+	for strings.HasPrefix(body, "@") {
+		var word string
+		word, body, _ = strings.Cut(body[1:], " ")
+		name, value, _ := strings.Cut(word, ":")
+		headers[name] = value
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range headers {
+		req.Header.Set(name, value)
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatalf("%s: %s %s: %v", s.name, method, path, err)
+	}
+	defer func() { _ = resp.Body.Close() }() // It was only read.
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(data)
+}
+
+// find is the text at a place such as "items.0.id" of a JSON answer.
+func find(answer, place string) string {
+	var v any
+	if json.Unmarshal([]byte(answer), &v) != nil {
+		return answer
+	}
+	for name := range strings.SplitSeq(place, ".") {
+		switch x := v.(type) {
+		case map[string]any:
+			v = x[name]
+		case []any:
+			var i int
+			if _, err := fmt.Sscan(name, &i); err != nil || i >= len(x) {
+				return ""
+			}
+			v = x[i]
+		}
+	}
+	text, _ := v.(string)
+	return text
+}
+
+// wait waits for one of some statuses of a conversation: "ID status|status".
+func (s *side) wait(t *testing.T, rest string) any {
+	t.Helper()
+	id, wanted, _ := strings.Cut(s.fill(rest), " ")
+	status := ""
+	until(t, func() bool {
+		_, answer := s.ask(t, http.MethodGet, "/api/conversations/"+id, "")
+		s.asked--
+		status = find(answer, "execution_status")
+		return strings.Contains("|"+wanted+"|", "|"+status+"|")
+	})
+	time.Sleep(150 * time.Millisecond) // statistics of the agent-server come late, see agent-server-api §5
+	return status
+}
+
+// socket opens a socket, sends what stands behind its path, and gives the frames until
+// none has come for a while, or how it was closed.
+func (s *side) socket(t *testing.T, rest string) any {
+	t.Helper()
+	path, send, _ := strings.Cut(s.fill(rest), " ")
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	header := http.Header{}
+	if word, more, ok := strings.Cut(send, " "); strings.HasPrefix(send, "@") {
+		name, value, _ := strings.Cut(word[1:], ":")
+		header.Set(name, value)
+		if send = more; !ok {
+			send = ""
+		}
+	}
+	conn, resp, err := websocket.Dial(ctx, strings.Replace(s.url, "http", "ws", 1)+path, &websocket.DialOptions{HTTPHeader: header})
+	if err != nil {
+		if resp == nil {
+			t.Fatalf("%s: socket %s: %v", s.name, path, err)
+		}
+		return map[string]any{"handshake": float64(resp.StatusCode)}
+	}
+	defer func() { _ = conn.CloseNow() }() // It was only read.
+	conn.SetReadLimit(64 << 20)
+	for _, frame := range strings.Split(send, "|||") {
+		if frame == "" {
+			continue
+		}
+		if err := conn.Write(ctx, websocket.MessageText, []byte(frame)); err != nil {
+			return map[string]any{"write": "failed"}
+		}
+	}
+	return s.frames(ctx, conn)
+}
+
+// frames reads until it is quiet. Deltas and statistics are left out: when and how
+// often they come is not fixed.
+func (s *side) frames(ctx context.Context, conn *websocket.Conn) any {
+	list := []any{}
+	for {
+		quiet, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
+		_, data, err := conn.Read(quiet)
+		cancel()
+		if err != nil {
+			if code := websocket.CloseStatus(err); code != -1 {
+				list = append(list, map[string]any{"closed": float64(code)})
+			} else if !errors.Is(err, context.DeadlineExceeded) {
+				list = append(list, map[string]any{"closed": "without a code"})
+			}
+			return list
+		}
+		frame := normalized(string(data), s.known())
+		o, _ := frame.(map[string]any)
+		if o["kind"] == "StreamingDeltaEvent" || o["key"] == "stats" {
+			continue
+		}
+		list = append(list, frame)
+	}
+}
