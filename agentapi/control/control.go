@@ -64,7 +64,8 @@ type Conversation interface {
 	// Run starts a run: agentapi.ErrBusy while one goes on. It accepts what waits
 	// for confirmation, and does nothing where the agent has finished.
 	Run(ctx context.Context) error
-	// Pause ends the run after the step in flight.
+	// Pause ends the run after the step in flight; what is idle is paused at once.
+	// Interrupt waits a while for the end of the run, and is Pause without one.
 	Pause(ctx context.Context) error
 	// SetPolicy and SetAnalyzer replace the confirmation policy and the security
 	// analyzer; a nil analyzer: nobody rates.
@@ -87,9 +88,9 @@ type Conversation interface {
 	// ErrNoEvent.
 	Copy(ctx context.Context, f Fork) (Conversation, error)
 	// StartGoal runs the agent until a judge, a call of its model, says that the
-	// objective is reached, or as often as allowed. StopGoal ends that after the step
-	// in flight, ResumeGoal goes on. ErrNoGoal where there is none, agentapi.ErrBusy
-	// while one goes on.
+	// objective is reached, or as often as allowed. StopGoal ends that and leaves a run
+	// that goes on to its end; so does a message of the user. ResumeGoal goes on.
+	// ErrNoGoal where there is none, agentapi.ErrBusy while one goes on.
 	StartGoal(ctx context.Context, objective string, iterations int) error
 	StopGoal(ctx context.Context) error
 	ResumeGoal(ctx context.Context) error
