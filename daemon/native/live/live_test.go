@@ -240,7 +240,6 @@ func TestASocketThatIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, live.Config{})
 	for _, path := range []string{"x", "", w.id + "/x", w.id + "?resend_mode=some", w.id + "?after_timestamp=x", w.id + "?resend_all=maybe"} {
-		//nolint:bodyclose // the library has read it
 		_, resp, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(w.url, "http")+"/sockets/events/"+path, nil)
 		if err == nil || resp == nil || resp.StatusCode != http.StatusForbidden {
 			t.Errorf("%s: %v, %v", path, resp, err)

@@ -85,7 +85,7 @@ const maxTogether = 64 << 10
 
 // scratch has the buffers in which small frames are put together: a call of the system
 // for each of them would cost more than the copy.
-var scratch = sync.Pool{New: func() any { return new(make([]byte, 0, maxTogether)) }}
+var scratch = sync.Pool{New: func() any { return new(make([]byte, 0, maxTogether)) }} //nolint:gochecknoglobals // buffers belong to nobody
 
 // Send writes frames, which it does not change. A reader that takes none of them for
 // [WriteTimeout] loses its connection.

@@ -88,7 +88,7 @@ func Fail(log *slog.Logger, w http.ResponseWriter, r *http.Request, err error) {
 	}
 	e := explain(err)
 	if e.Status >= http.StatusInternalServerError {
-		log.ErrorContext(r.Context(), "OpenHands' API", "method", r.Method, "path", r.URL.Path, "status", e.Status, "err", err)
+		log.ErrorContext(r.Context(), "a request of OpenHands' API failed", "method", r.Method, "path", r.URL.Path, "status", e.Status, "err", err)
 		WriteJSON(w, e.Status, map[string]any{"detail": "Internal Server Error", "exception": fmt.Sprintf("%d: %v", e.Status, e.Detail)})
 		return
 	}
