@@ -63,7 +63,7 @@ func differ(place string, real, ours any) []string {
 			return nil
 		}
 	case string:
-		if b, ok := ours.(string); ok && (a == b || len(a) > 400 && len(b) > 400) {
+		if b, ok := ours.(string); ok && (a == b || spaceless(a) == spaceless(b) || len(a) > 400 && len(b) > 400) {
 			return nil // a long text is a prompt or a description: ours has its own words
 		}
 	default:
@@ -72,6 +72,11 @@ func differ(place string, real, ours any) []string {
 		}
 	}
 	return []string{fmt.Sprintf("%s: %s, ours %s", place, brief(real), brief(ours))}
+}
+
+// spaceless is a text without the spaces that Python writes into JSON.
+func spaceless(text string) string {
+	return strings.NewReplacer(`": `, `":`, `", `, `",`).Replace(text)
 }
 
 // measured are numbers that are never the same twice.
@@ -135,6 +140,7 @@ var (
 	isUUID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	isHex  = regexp.MustCompile(`\b[0-9a-f]{32}\b`)
 	isSHA  = regexp.MustCompile(`\b[0-9a-f]{40}\b`)
+	isCall = regexp.MustCompile(`\b(call|chatcmpl)-[A-Z0-9]+(-\d+)+\b`)
 )
 
 // normalized is an answer without what differs between two runs of one server.
@@ -143,6 +149,7 @@ func normalized(body string, replace map[string]string) any {
 		body = strings.ReplaceAll(body, from, replace[from])
 	}
 	body = isSHA.ReplaceAllString(isHex.ReplaceAllString(isUUID.ReplaceAllString(isTime.ReplaceAllString(body, "TIME"), "UUID"), "HEX"), "SHA")
+	body = isCall.ReplaceAllString(body, "$1-ID")
 	var v any
 	if json.Unmarshal([]byte(body), &v) != nil {
 		return body
