@@ -1,22 +1,11 @@
 package conversations
 
 import (
-	_ "embed"
 	"encoding/json"
 	"fmt"
+
+	"github.com/ohgw/ohgw/daemon/native/shape"
 )
-
-//go:embed defaults.json
-var defaultsJSON []byte
-
-// defaults are the members of an agent, its model, its context and its condenser that
-// a client need not send, as OpenHands fills them in.
-type defaults struct {
-	Agent     map[string]any `json:"agent"`
-	LLM       map[string]any `json:"llm"`
-	Context   map[string]any `json:"agent_context"`
-	Condenser map[string]any `json:"condenser"`
-}
 
 // secretMask is what stands in the place of a secret.
 const secretMask = "**********"
@@ -32,37 +21,13 @@ func agentOf(raw json.RawMessage, skills bool) (any, error) {
 	if !ok {
 		return v, nil
 	}
-	var d defaults
-	if err := json.Unmarshal(defaultsJSON, &d); err != nil {
-		return nil, fmt.Errorf("read the defaults of an agent: %w", err)
-	}
-	if agent["kind"] == "ACPAgent" {
-		return agent, nil
-	}
-	fill(agent, d.Agent)
-	fill(agent["llm"], d.LLM)
-	fill(agent["agent_context"], d.Context)
-	if condenser, ok := agent["condenser"].(map[string]any); ok && condenser["kind"] == "LLMSummarizingCondenser" {
-		fill(condenser, d.Condenser)
-		fill(condenser["llm"], d.LLM)
+	if err := shape.Agent(agent); err != nil {
+		return nil, fmt.Errorf("show the agent: %w", err)
 	}
 	if context, ok := agent["agent_context"].(map[string]any); ok && !skills {
 		context["skills"] = []any{}
 	}
 	return agent, nil
-}
-
-// fill adds what an object does not have.
-func fill(v any, missing map[string]any) {
-	object, ok := v.(map[string]any)
-	if !ok {
-		return
-	}
-	for name, value := range missing {
-		if _, has := object[name]; !has {
-			object[name] = value
-		}
-	}
 }
 
 // unmasked is JSON with null in the place of each masked secret, for which OpenHands

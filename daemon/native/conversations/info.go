@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/daemon/native/shape"
 	"github.com/ohgw/ohgw/daemon/native/wire"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
@@ -69,6 +70,7 @@ func infoOf(r control.Record, skills bool) (json.RawMessage, error) {
 		"updated_at":      func() (any, error) { return r.Updated.UTC().Format(timeForm), nil },
 		"metrics":         func() (any, error) { return nil, nil },
 		"agent":           func() (any, error) { return agentOf(state["agent"], skills) },
+		"stats":           func() (any, error) { return statsOf(state["stats"]) },
 		"secret_registry": func() (any, error) { return unmasked(state["secret_registry"]) },
 	}
 	var out strings.Builder
@@ -86,6 +88,14 @@ func infoOf(r control.Record, skills bool) (json.RawMessage, error) {
 	}
 	out.WriteByte('}')
 	return json.RawMessage(out.String()), nil
+}
+
+// statsOf are the statistics, filled in; nil where there are none.
+func statsOf(raw json.RawMessage) (any, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil, nil //nolint:nilnil // There are none, and that is fine.
+	}
+	return shape.Stats(raw) //nolint:wrapcheck // it says everything
 }
 
 // member is the value of a member: a special one, that of the state, that of the

@@ -10,6 +10,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/daemon/native/shape"
 	"github.com/ohgw/ohgw/daemon/native/socket"
 	"github.com/ohgw/ohgw/daemon/native/wire"
 )
@@ -153,6 +154,29 @@ func (h *hub) encode(ctx context.Context, e event.Event) ([]byte, error) {
 	return wire.WithoutNulls(data), nil
 }
 
+// fill gives the agent and the statistics of a state the members that OpenHands has.
+func fill(state map[string]json.RawMessage) error {
+	var agent map[string]any
+	if json.Unmarshal(state["agent"], &agent) == nil && agent != nil {
+		if err := shape.Agent(agent); err != nil {
+			return fmt.Errorf("fill the agent in: %w", err)
+		}
+		data, err := json.Marshal(agent)
+		if err != nil {
+			return fmt.Errorf("encode the agent: %w", err)
+		}
+		state["agent"] = data
+	}
+	if len(state["stats"]) > 0 {
+		stats, err := shape.Stats(state["stats"])
+		if err != nil {
+			return fmt.Errorf("fill the statistics in: %w", err)
+		}
+		state["stats"] = stats
+	}
+	return nil
+}
+
 // state is the state of the conversation, with those members as they are in at, which
 // change from run to run.
 func (h *hub) state(ctx context.Context, at json.RawMessage) (json.RawMessage, error) {
@@ -173,6 +197,9 @@ func (h *hub) state(ctx context.Context, at json.RawMessage) (json.RawMessage, e
 		if v, ok := then[name]; ok {
 			state[name] = v
 		}
+	}
+	if err := fill(state); err != nil {
+		return nil, err
 	}
 	for name, v := range state {
 		if string(v) == "null" {

@@ -1,0 +1,40 @@
+package shape_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/ohgw/ohgw/daemon/native/shape"
+)
+
+func TestAnAgentIsFilledIn(t *testing.T) {
+	t.Parallel()
+	agent := map[string]any{"kind": "Agent", "llm": map[string]any{"model": "m", "timeout": 5.0}, "tools": []any{map[string]any{"name": "terminal"}}}
+	if err := shape.Agent(agent); err != nil {
+		t.Fatal(err)
+	}
+	llm, _ := agent["llm"].(map[string]any)
+	if llm["timeout"] != 5.0 || llm["num_retries"] != 5.0 || agent["tool_concurrency_limit"] != 1.0 {
+		t.Errorf("%v", agent)
+	}
+	data, err := json.Marshal(agent["tools"])
+	if err != nil || string(data) != `[{"name":"terminal","params":{}}]` {
+		t.Errorf("%s %v", data, err)
+	}
+	other := map[string]any{"kind": "ACPAgent"}
+	if err := shape.Agent(other); err != nil || len(other) != 1 {
+		t.Error(other, err)
+	}
+}
+
+func TestStatisticsAreFilledIn(t *testing.T) {
+	t.Parallel()
+	got, err := shape.Stats(json.RawMessage(`{"usage_to_metrics":{"agent":{"accumulated_cost":1,"costs":[2]}}}`))
+	const want = `{"usage_to_metrics":{"agent":{"accumulated_cost":1,"costs":[2],"max_budget_per_task":null,"response_latencies":[],"token_usages":[]}}}`
+	if err != nil || string(got) != want {
+		t.Errorf("%s %v", got, err)
+	}
+	if _, err := shape.Stats(nil); err == nil {
+		t.Error("no statistics are no error")
+	}
+}
