@@ -3,7 +3,6 @@ package conversations
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -183,6 +182,6 @@ func runImport(ctx context.Context, o *importOptions) error {
 		return o.PrintJSON(map[string]string{"imported": id})
 	}
 	o.Note("The conversation %s was imported.", id)
-	o.Hint(fmt.Sprintf("Continue it with: ohgw chat --conversation %s", id))
+	o.Hint("Continue it with: ohgw chat --conversation %s", id)
 	return nil
 }

@@ -3,8 +3,8 @@ package conversations
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -66,7 +66,7 @@ func runFiles(ctx context.Context, o *oneOptions) error {
 	}
 	t := kit.Table{Header: []string{"PATH", "EDITS", "VIEWS", "LAST"}}
 	for _, f := range list {
-		t.Add(f.Path, fmt.Sprint(f.Edits), fmt.Sprint(f.Views), f.Last)
+		t.Add(f.Path, strconv.Itoa(f.Edits), strconv.Itoa(f.Views), f.Last)
 	}
 	if len(list) == 0 {
 		o.Hint("The agent has used no file editor in this conversation.")
@@ -81,7 +81,7 @@ type workedOn map[string]*fileJSON
 func (w workedOn) note(raw json.RawMessage) error {
 	var e event.Event
 	if json.Unmarshal(raw, &e) != nil {
-		return nil
+		return nil //nolint:nilerr // it cannot be read by anybody
 	}
 	b, ok := e.Body.(*event.Observation)
 	if !ok {
@@ -94,7 +94,7 @@ func (w workedOn) note(raw json.RawMessage) error {
 		IsError bool   `json:"is_error"`
 	}
 	if json.Unmarshal(b.Observation, &o) != nil || o.Kind != "FileEditorObservation" || o.IsError || o.Path == "" {
-		return nil
+		return nil //nolint:nilerr // nothing was done to a file
 	}
 	f := w[o.Path]
 	if f == nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -67,7 +68,7 @@ func runShow(ctx context.Context, o *oneOptions) error {
 		{"model", cmp.Or(c.Model, "-")},
 		{"directory", cmp.Or(c.Directory, "-")},
 		{"cost", fmt.Sprintf("$%.4f", c.Cost)},
-		{"tokens", fmt.Sprint(c.Tokens)},
+		{"tokens", strconv.FormatInt(c.Tokens, 10)},
 		{"begun", o.TimeText(c.Created)},
 		{"used", o.TimeText(c.Updated)},
 		{"kept by", lib.Place},

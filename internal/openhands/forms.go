@@ -69,7 +69,7 @@ type storedForm struct {
 
 			Choices []string `json:"choices"`
 		} `json:"fields"`
-	}
+	} `json:"sections"`
 }
 
 func (s storedForm) form() Form {

@@ -68,7 +68,7 @@ func FuzzSearchAndNames(f *testing.F) {
 		if named.MatchString(name) {
 			q := query{kind: kindOutput, command: "x"}
 			q.matches(name)
-			timeOf(name)
+			_ = timeOf(name)
 		}
 		readRequest([]byte(body), "body")
 	})

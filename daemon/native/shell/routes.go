@@ -30,7 +30,7 @@ func (s *Shell) Routes() []wire.Route {
 }
 
 func (s *Shell) startCommand(w http.ResponseWriter, r *http.Request) error {
-	_, data, _, err := s.asked(r)
+	data, _, err := s.asked(r)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (s *Shell) startCommand(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Shell) executeCommand(w http.ResponseWriter, r *http.Request) error {
-	_, _, done, err := s.asked(r)
+	_, done, err := s.asked(r)
 	if err != nil {
 		return err
 	}
@@ -55,20 +55,20 @@ func (s *Shell) executeCommand(w http.ResponseWriter, r *http.Request) error {
 }
 
 // asked starts the command of a request.
-func (s *Shell) asked(r *http.Request) (command, []byte, <-chan []byte, error) {
+func (s *Shell) asked(r *http.Request) (started []byte, done <-chan []byte, err error) {
 	var body json.RawMessage
 	if err := wire.ReadBody(r, &body, false); err != nil {
-		return command{}, nil, nil, err
+		return nil, nil, err
 	}
 	q, wrong := readRequest(body, "body")
 	if wrong != nil {
-		return command{}, nil, nil, wire.Unprocessable(wrong...)
+		return nil, nil, wire.Unprocessable(wrong...)
 	}
-	cmd, data, done, err := s.start(q)
+	started, done, err = s.start(q)
 	if errors.Is(err, errMany) || errors.Is(err, errClosed) {
 		err = &wire.Error{Status: http.StatusServiceUnavailable, Detail: "The command does not run: " + err.Error() + ".", Err: err}
 	}
-	return cmd, data, done, err
+	return started, done, err
 }
 
 // readRequest reads a command, and says all that is wrong with it.

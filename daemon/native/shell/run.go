@@ -16,17 +16,18 @@ const killed = -1
 
 // start begins a command. Its last output comes from done, which is closed without one
 // if the output could not be kept.
-func (s *Shell) start(q request) (cmd command, data []byte, done <-chan []byte, err error) {
+func (s *Shell) start(q request) (started []byte, done <-chan []byte, err error) {
 	if err := s.begin(); err != nil {
-		return cmd, nil, nil, err
+		return nil, nil, err
 	}
+	var cmd command
 	e, err := s.events.add(kindCommand, func(h header) any {
 		cmd = command{request: q, header: h, Kind: kindCommand}
 		return cmd
 	})
 	if err != nil {
 		s.end()
-		return cmd, nil, nil, err
+		return nil, nil, err
 	}
 	s.publish(e)
 	last := make(chan []byte, 1)
@@ -41,7 +42,7 @@ func (s *Shell) start(q request) (cmd command, data []byte, done <-chan []byte, 
 		}
 		last <- r.last
 	}()
-	return cmd, e.data, last, nil
+	return e.data, last, nil
 }
 
 // run is a command that runs.

@@ -286,7 +286,7 @@ func (w *world) dial(query string, admitted bool) *websocket.Conn {
 		w.api.Socket(rw, r, admitted, func(key string) bool { return key == "right" })
 	}))
 	w.t.Cleanup(server.Close)
-	conn, _, err := websocket.Dial(w.t.Context(), "ws"+strings.TrimPrefix(server.URL, "http")+"/sockets/bash-events?"+query, nil) //nolint:bodyclose // the library's
+	conn, _, err := websocket.Dial(w.t.Context(), "ws"+strings.TrimPrefix(server.URL, "http")+"/sockets/bash-events?"+query, nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}

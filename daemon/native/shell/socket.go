@@ -140,7 +140,7 @@ func (s *Shell) frame(frame []byte) []byte {
 			texts = append(texts, w.Msg)
 		}
 		code, detail = "ValidationError", strings.Join(texts, "; ")
-	} else if _, _, _, err := s.start(q); err != nil {
+	} else if _, _, err := s.start(q); err != nil {
 		code, detail = "RuntimeError", err.Error()
 	} else {
 		return nil

@@ -229,7 +229,9 @@ func (s *store) search(q query) (events []event, next string, err error) {
 }
 
 func tooEarly(data []byte, after int) bool {
-	var o struct{ Order *int }
+	var o struct {
+		Order *int `json:"order"`
+	}
 	return json.Unmarshal(data, &o) == nil && o.Order != nil && *o.Order <= after
 }
 

@@ -134,7 +134,7 @@ func (b *apiBoxes) workspaceOf(dir, base string) (string, error) {
 		return "", &outsideError{"the sandbox keeps clients out of your home directory; name a directory of one project in it"}
 	}
 	if err != nil {
-		return base, nil
+		return base, nil //nolint:nilerr // it cannot be a workspace, so another one is it
 	}
 	return dir, nil
 }
@@ -284,7 +284,7 @@ func (b *apiBoxes) routes(conversations control.Engine, log *slog.Logger) []wire
 			var state struct {
 				Workspace struct {
 					Dir string `json:"working_dir"`
-				}
+				} `json:"workspace"`
 			}
 			if err := json.Unmarshal(record.State, &state); err != nil {
 				return "", fmt.Errorf("read the state of conversation %s: %w", id, err)
@@ -388,7 +388,7 @@ func (b *apiBoxes) MakeDir(ctx context.Context, path string) error {
 		home, homeErr := filepath.EvalSymlinks(b.home)
 		rel, relErr := filepath.Rel(home, at)
 		if homeErr == nil && relErr == nil && filepath.IsLocal(rel) && !strings.Contains("/"+filepath.ToSlash(rel), "/.") {
-			return os.MkdirAll(at, 0o755)
+			return os.MkdirAll(at, 0o750)
 		}
 	}
 	return err
