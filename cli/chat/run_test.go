@@ -12,10 +12,10 @@ import (
 func TestAQuestionIsCheckedBeforeAnythingStarts(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]*options{
-		"a conversation that is no UUID": {prompt: "hi", conversation: "x"},
-		"a negative time":                {prompt: "hi", timeout: -time.Second},
-		"no prompt":                      {},
-		"no such image":                  {prompt: "hi", images: []string{"nothing.png"}},
+		"two conversations": {prompt: "hi", conversation: "x", last: true},
+		"a negative time":   {prompt: "hi", timeout: -time.Second},
+		"no prompt":         {},
+		"no such image":     {prompt: "hi", images: []string{"nothing.png"}},
 	} {
 		o.App = clitest.New(t, nil).App
 		if err := run(t.Context(), o); fault.CodeOf(err) != fault.Usage {

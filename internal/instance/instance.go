@@ -78,10 +78,14 @@ func Acquire(ctx context.Context, runtimeDir, stateDir string) (*Claim, error) {
 			return nil, errors.Join(err, c.unlock())
 		}
 		c.locks = append(c.locks, lock)
-	}
-	// What a daemon left that could not clean up.
-	if err := c.withdraw(); err != nil {
-		return nil, errors.Join(err, c.unlock())
+		if dir != runtimeDir {
+			continue
+		}
+		// What a daemon left that could not clean up. Until it is gone, Find takes it
+		// for this one's.
+		if err := c.withdraw(); err != nil {
+			return nil, errors.Join(err, c.unlock())
+		}
 	}
 	return c, nil
 }
