@@ -110,6 +110,9 @@ func (r *runtime) startError() error {
 // begun: the look at what is hidden on this machine takes as long. Home is the user's
 // home directory. Release is called when everything in the box is dead.
 func (r *runtime) launch(p *policy.Policy, home string, release func()) error {
+	if inside.Unknown() {
+		return errors.New("this program cannot be the helper of a sandbox; it has to import internal/sandbox/early")
+	}
 	policyFile, send, err := os.Pipe()
 	if err != nil {
 		return err

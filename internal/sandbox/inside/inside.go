@@ -14,6 +14,7 @@ package inside
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -31,6 +32,11 @@ const (
 // Wanted reports whether this process was started as the helper. It is asked
 // before anything else of the program runs.
 func Wanted(args []string) bool { return len(args) > 0 && filepath.Base(args[0]) == Name }
+
+// Unknown reports whether this process was started as the helper and is not: its program
+// does not know how. Such a program, a test of another package, would start itself
+// without an end.
+func Unknown() bool { return Wanted(os.Args) } //nolint:forbidigo // nobody else can know
 
 // Main runs the helper and returns its exit code. It ends the process itself where
 // it is in the namespaces of a box.
