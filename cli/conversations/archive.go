@@ -53,11 +53,7 @@ With --json the output has exported, the id, and file.`, 0, fault.Failed, fault.
 
 // runExport runs the command.
 func runExport(ctx context.Context, o *exportOptions) error {
-	id, err := idArg(o.ID)
-	if err != nil {
-		return err
-	}
-	lib, err := open(ctx, o.App, o.flags)
+	lib, id, err := o.open(ctx)
 	if err != nil {
 		return err
 	}

@@ -62,14 +62,10 @@ With --json, each line is an event as OpenHands stores it.`, 0, fault.Failed, fa
 
 // runEvents runs the command.
 func runEvents(ctx context.Context, o *eventsOptions) error {
-	id, err := idArg(o.ID)
-	if err != nil {
-		return err
-	}
 	if o.Last < 0 {
 		return fault.NewUsage("--last cannot be negative", "use a number of events such as 20")
 	}
-	lib, err := open(ctx, o.App, o.flags)
+	lib, id, err := o.open(ctx)
 	if err != nil {
 		return err
 	}

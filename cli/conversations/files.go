@@ -46,11 +46,7 @@ type fileJSON struct {
 
 // runFiles runs the command.
 func runFiles(ctx context.Context, o *oneOptions) error {
-	id, err := idArg(o.ID)
-	if err != nil {
-		return err
-	}
-	lib, err := open(ctx, o.App, o.flags)
+	lib, id, err := o.open(ctx)
 	if err != nil {
 		return err
 	}

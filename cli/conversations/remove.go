@@ -44,11 +44,7 @@ With --json the output has removed, the id.`, 0, fault.Failed, fault.Usage, faul
 
 // runRemove runs the command.
 func runRemove(ctx context.Context, o *removeOptions) error {
-	id, err := idArg(o.ID)
-	if err != nil {
-		return err
-	}
-	lib, err := open(ctx, o.App, o.flags)
+	lib, id, err := o.open(ctx)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/setup/agents"
 )
 
 // oneOptions is what the commands about one conversation take.
@@ -20,6 +21,15 @@ type oneOptions struct {
 
 	flags kit.SettingFlags
 	ID    string
+}
+
+// open opens the conversations, and brings the id into its usual form.
+func (o *oneOptions) open(ctx context.Context) (lib agents.Library, id string, err error) {
+	if id, err = idArg(o.ID); err != nil {
+		return agents.Library{}, "", err
+	}
+	lib, err = open(ctx, o.App, o.flags)
+	return lib, id, err
 }
 
 func newShow(a *kit.App, flags kit.SettingFlags) *cobra.Command {
@@ -43,11 +53,7 @@ tokens and times. With --json, it is one object as in "ohgw conversations list".
 
 // runShow runs the command.
 func runShow(ctx context.Context, o *oneOptions) error {
-	id, err := idArg(o.ID)
-	if err != nil {
-		return err
-	}
-	lib, err := open(ctx, o.App, o.flags)
+	lib, id, err := o.open(ctx)
 	if err != nil {
 		return err
 	}
