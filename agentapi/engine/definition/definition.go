@@ -1,0 +1,111 @@
+// Package definition reads agent definitions: Markdown files whose front matter
+// names an agent, its tools, its model and its limits. OpenHands finds them in
+// the same places and reads the same form.
+//
+// It runs nothing and looks nothing up. A file that OpenHands would not accept
+// is no definition here, and a [Problem] says so with its line. Files of a
+// project are read below the project only: a link cannot lead out of it.
+package definition
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+)
+
+// Inherit is the model of a definition that names none.
+const Inherit = "inherit"
+
+// The values of Definition.Permission.
+const (
+	AlwaysConfirm = "always_confirm"
+	NeverConfirm  = "never_confirm"
+	ConfirmRisky  = "confirm_risky"
+)
+
+// Definition is an agent, as its file defines it.
+type Definition struct {
+	Name        string
+	Description string
+	Examples    []string // of questions for this agent, out of the description
+	Color       string
+	Prompt      string // the body of the file: the end of the system prompt
+	Model       string // [Inherit], or the name of an LLM profile
+	// ProfileDir is a directory of LLM profiles of its own; "" is OpenHands'.
+	ProfileDir string
+	Tools      []string
+	Skills     []string
+	Servers    json.RawMessage // MCP servers by name; nil: none
+	Hooks      json.RawMessage // by event; nil: none
+	Permission string          // "" leaves confirmation to others
+	// MaxIterations and MaxBudget, in US dollars, limit a run; 0: no limit of its own.
+	MaxIterations int
+	MaxBudget     float64
+	// Condenser is an object of OpenHands; nil: the usual one. NoCondenser: none at all.
+	Condenser   json.RawMessage
+	NoCondenser bool
+	// Others are the members of the front matter that have no meaning.
+	Others []string
+
+	Path string // of its file
+	User bool   // it is in a directory of the user, not of a project
+
+	lines map[string]int // of its fields
+}
+
+// Line is where a field of the front matter is in the file; 1 if it is not there.
+func (d Definition) Line(field string) int { return max(1, d.lines[field]) }
+
+// Problem is something in a file that does not work as written.
+type Problem struct {
+	Path  string
+	Line  int    // 0: the whole file, or a directory
+	Agent string // "" if the name is not known
+	Msg   string // what is wrong
+	Hint  string // what to do about it
+	// Unused says that the file defines no agent because of it.
+	Unused bool
+}
+
+// Dir is a directory with definitions.
+type Dir struct {
+	// Root is opened as it is, and Place is looked for below it.
+	Root, Place string
+	// User is for directories of the user, where links may lead anywhere.
+	User bool
+}
+
+// Path is the directory itself.
+func (d Dir) Path() string { return filepath.Join(d.Root, filepath.FromSlash(d.Place)) }
+
+// The places of definitions below a project and below the home directory.
+const (
+	Primary   = ".agents/agents"
+	Secondary = ".openhands/agents"
+)
+
+// Dirs are the directories for a project and a home directory, by precedence;
+// either may be empty.
+func Dirs(project, home string) []Dir {
+	var dirs []Dir
+	if project != "" {
+		dirs = append(dirs, Dir{Root: project, Place: Primary}, Dir{Root: project, Place: Secondary})
+	}
+	if home != "" && filepath.Clean(home) != filepath.Clean(project) {
+		dirs = append(dirs, Dir{Root: home, Place: Primary, User: true}, Dir{Root: home, Place: Secondary, User: true})
+	}
+	return dirs
+}
+
+// Load reads all definitions in the directories, by precedence and then by
+// file name. Of two with the same name the first counts. The context ends it early.
+func Load(ctx context.Context, dirs ...Dir) ([]Definition, []Problem) {
+	l := loader{names: make(map[string]string)}
+	for _, d := range dirs {
+		if ctx.Err() != nil {
+			break
+		}
+		l.directory(ctx, d)
+	}
+	return l.found, l.problems
+}

@@ -1,0 +1,222 @@
+package definition
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Parse reads the definition in the file of a path.
+func Parse(path string, data []byte) (Definition, []Problem) {
+	stem := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	r := reader{def: Definition{Name: stem, Model: Inherit, Path: path, lines: make(map[string]int)}}
+	if !utf8.Valid(data) {
+		r.refuse(1, "the file is not UTF-8", "store the file as UTF-8")
+		return r.def, r.problems
+	}
+	head, body, first, closed := split(data)
+	if !closed {
+		r.note(1, "the front matter has no end, so the whole file is the prompt", "add a line --- below the front matter")
+	}
+	r.offset = first - 1
+	r.def.Prompt = string(body)
+	members, err := parseHead(head)
+	if err != nil {
+		e := err.(*headError) //nolint:errcheck,errorlint // parseHead has no others
+		r.refuse(e.line, e.msg, e.hint)
+		return r.def, r.problems
+	}
+	r.fields(members)
+	for i := range r.problems {
+		if r.problems[i].Agent == "" {
+			r.problems[i].Agent = r.def.Name
+		}
+	}
+	return r.def, r.problems
+}
+
+// reader turns the fields of a front matter into a definition.
+type reader struct {
+	def      Definition
+	problems []Problem
+	offset   int // lines above the front matter
+}
+
+func (r *reader) note(line int, msg, hint string) {
+	r.problems = append(r.problems, Problem{Path: r.def.Path, Line: max(1, line+r.offset), Msg: msg, Hint: hint})
+}
+
+func (r *reader) refuse(line int, msg, hint string) {
+	r.note(line, msg, hint)
+	r.problems[len(r.problems)-1].Unused = true
+}
+
+// read are the fields that have a meaning.
+func (r *reader) read() map[string]func(*node) {
+	return map[string]func(*node){
+		"name": r.name, "description": r.description,
+		"model": func(n *node) { r.def.Model = text(n) }, "color": func(n *node) { r.def.Color = text(n) },
+		"tools": func(n *node) { r.def.Tools = r.names(n, "tools", false) }, "skills": func(n *node) { r.def.Skills = r.names(n, "skills", true) },
+		"max_iteration_per_run": r.iterations, "max_budget_per_run": r.budget,
+		"hooks": r.hooks, "profile_store_dir": r.profileDir, "permission_mode": r.permission, "condenser": r.condenser,
+		"mcp_config": r.servers, "mcp_servers": r.servers,
+	}
+}
+
+func (r *reader) fields(members []member) {
+	known := r.read()
+	last := make(map[string]member, len(members))
+	var order []string
+	for _, m := range members {
+		if before, twice := last[m.name]; twice {
+			r.note(m.line, fmt.Sprintf("the field %s is there twice; line %d does not count", m.name, before.line+r.offset), "remove one of them")
+		} else {
+			order = append(order, m.name)
+		}
+		last[m.name] = m
+		r.def.lines[m.name] = m.line + r.offset
+	}
+	if _, both := last["mcp_config"]; both {
+		delete(known, "mcp_servers") // as in OpenHands
+	}
+	for _, name := range order {
+		m := last[name]
+		read := known[name]
+		if read == nil {
+			r.def.Others = append(r.def.Others, name)
+			continue
+		}
+		if m.value.value != nil {
+			m.value.line = m.line
+			read(m.value)
+		}
+	}
+}
+
+func (r *reader) name(n *node) {
+	if name := strings.TrimSpace(text(n)); name != "" {
+		r.def.Name = text(n)
+		return
+	}
+	r.note(n.line, "the name is empty, so the name of the file counts", "write a name, or remove the field")
+}
+
+func (r *reader) description(n *node) {
+	r.def.Description = text(n)
+	r.def.Examples = examples(r.def.Description)
+}
+
+// names is a list of names; one text is one name, or several with commas.
+func (r *reader) names(n *node, field string, commas bool) []string {
+	var list []string
+	switch v := n.value.(type) {
+	case string:
+		if !commas {
+			if v != "" {
+				list = append(list, v)
+			}
+			break
+		}
+		for part := range strings.SplitSeq(v, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				list = append(list, part)
+			}
+		}
+	case []*node:
+		for _, item := range v {
+			list = append(list, text(item))
+		}
+	default:
+		r.note(n.line, fmt.Sprintf("%s is not a list of names, so it does not count", field), fmt.Sprintf("write %s: [NAME, NAME]", field))
+	}
+	return list
+}
+
+func (r *reader) iterations(n *node) {
+	const hint = "write a whole number greater than 0, such as max_iteration_per_run: 50"
+	var limit int64
+	switch v := n.value.(type) {
+	case int64:
+		limit = v
+	case string:
+		var err error
+		if limit, err = strconv.ParseInt(strings.TrimSpace(v), 10, 64); err != nil {
+			limit = 0
+		}
+	default:
+		r.note(n.line, "max_iteration_per_run is not a whole number, so it does not count", hint)
+		return
+	}
+	if limit <= 0 || limit > math.MaxInt32 {
+		r.refuse(n.line, fmt.Sprintf("max_iteration_per_run cannot be %s", text(n)), hint)
+		return
+	}
+	r.def.MaxIterations = int(limit)
+}
+
+func (r *reader) budget(n *node) {
+	const hint = "write US dollars greater than 0, such as max_budget_per_run: 0.50"
+	limit, err := number(n)
+	if err != nil {
+		r.note(n.line, "max_budget_per_run is not a number, so it does not count", hint)
+		return
+	}
+	if !(limit > 0) { // or not a number
+		r.refuse(n.line, fmt.Sprintf("max_budget_per_run cannot be %s", text(n)), hint)
+		return
+	}
+	r.def.MaxBudget = limit
+}
+
+func number(n *node) (float64, error) {
+	switch v := n.value.(type) {
+	case int64:
+		return float64(v), nil
+	case float64:
+		return v, nil
+	case string:
+		f, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
+		if err != nil {
+			return math.NaN(), nil
+		}
+		return f, nil
+	}
+	return 0, errNotNumber
+}
+
+func (r *reader) permission(n *node) {
+	mode := strings.ToLower(strings.TrimSpace(text(n)))
+	switch mode {
+	case AlwaysConfirm, NeverConfirm, ConfirmRisky:
+		r.def.Permission = mode
+	default:
+		r.refuse(n.line, fmt.Sprintf("permission_mode cannot be %q", text(n)),
+			"write always_confirm, never_confirm or confirm_risky, or remove the field to leave it to the settings")
+	}
+}
+
+func (r *reader) profileDir(n *node) {
+	dir, ok := n.value.(string)
+	if !ok {
+		r.refuse(n.line, "profile_store_dir is not a path", "write a path, or remove the field")
+		return
+	}
+	r.def.ProfileDir = dir
+}
+
+var example = regexp.MustCompile(`(?is)<example>(.*?)</example>`)
+
+// examples are those in a description.
+func examples(description string) []string {
+	var list []string
+	for _, m := range example.FindAllStringSubmatch(description, -1) {
+		if s := strings.TrimSpace(m[1]); s != "" {
+			list = append(list, s)
+		}
+	}
+	return list
+}
