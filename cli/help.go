@@ -57,6 +57,8 @@ func Variables() []Variable {
 		{"OHGW_API_KEYS", "tokens, separated by commas, that replace the stored ones in serve"},
 		{"OHGW_AGENT_SERVER_KEY", "the agent-server's session key; without it OH_SESSION_API_KEYS_0, then SESSION_API_KEY"},
 		{"OHGW_AGENT_SERVER_LLM_KEY", "the API key of agent_server.llm.model, for an agent-server older than 1.22"},
+		{"OHGW_CLOUD_API_KEY", "the key of OpenHands Cloud, for the server of OHGW_CLOUD_URL or else the default one; without it OH_API_KEY, OPENHANDS_API_KEY, then OPENHANDS_CLOUD_API_KEY"},
+		{"OHGW_CLOUD_URL", "the server of OpenHands Cloud; without it OPENHANDS_CLOUD_API_URL, OPENHANDS_CLOUD_URL, then the default one of ohgw server"},
 		{"OH_SECRET_KEY", "OpenHands' secret; it decrypts OpenHands' keys and encrypts those of --key-store file"},
 		{"NO_COLOR", "no colour, unless --color says so"},
 		{"CLICOLOR_FORCE", "use colour without a terminal, too"},

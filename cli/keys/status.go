@@ -153,9 +153,13 @@ func whereToken(ctx context.Context, a *kit.App, store *setup.KeyStore) string {
 	return string(place)
 }
 
-// keysOfLLMs are the names of stored keys without that of the gateway's token.
+// keysOfLLMs are the names of stored keys without that of the gateway's token and those
+// of servers.
 func keysOfLLMs(names []string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return secret.ParseEntry(name).Token != "" })
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		entry := secret.ParseEntry(name)
+		return entry.Token != "" || entry.Server != ""
+	})
 }
 
 func printStatus(a *kit.App, store *setup.KeyStore, state storeState, profiles []profileKey, base string) error {

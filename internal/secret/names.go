@@ -21,6 +21,7 @@ const (
 	profilePart  = "profile"
 	providerPart = "provider"
 	tokenPart    = "token"
+	serverPart   = "server"
 )
 
 // baseIDLen is how much of the hash of a base directory is in a name.
@@ -42,6 +43,13 @@ func ProviderEntry(provider, field string) string {
 // user have a state directory each, so dir is part of it.
 func TokenEntry(dir, name string) string { return join(tokenPart, BaseID(dir), name) }
 
+// ServerEntry is the name of the key of a server of OpenHands. The root URL is part
+// of it: a server that moves to another one has another key.
+func ServerEntry(root, name string) string {
+	sum := sha256.Sum256([]byte(root))
+	return join(serverPart, hex.EncodeToString(sum[:])[:baseIDLen], name)
+}
+
 func join(parts ...string) string {
 	return strings.TrimSuffix(strings.Join(parts, "/"), "/")
 }
@@ -60,6 +68,7 @@ type Entry struct {
 	BaseID   string `json:"base_id,omitempty"`
 	Provider string `json:"provider,omitempty"`
 	Token    string `json:"token,omitempty"`
+	Server   string `json:"server,omitempty"`
 	Field    string `json:"field,omitempty"`
 }
 
@@ -75,6 +84,8 @@ func ParseEntry(name string) Entry {
 		e.Provider, e.Field = parts[1], parts[2]
 	case parts[0] == tokenPart && strings.Count(name, "/") >= 2:
 		e.BaseID, e.Token = parts[1], parts[2]
+	case parts[0] == serverPart && strings.Count(name, "/") >= 2:
+		e.BaseID, e.Server = parts[1], parts[2]
 	}
 	return e
 }
