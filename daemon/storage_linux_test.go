@@ -35,6 +35,9 @@ func TestOneShotsThatCannotBeNoted(t *testing.T) {
 	completed(t, g.chat(ask("hi")))
 }
 
+// respond asks for a response.
+const respond = `{"model": "openhands_default", "input": "hi"}`
+
 // A disk of its own that is full, and has room again.
 func TestADiskThatIsFullAndRecovers(t *testing.T) {
 	t.Parallel()
@@ -76,6 +79,7 @@ func TestADiskThatIsFullAndRecovers(t *testing.T) {
 	}
 	wantDisk(t, res, http.StatusInsufficientStorage, "storage_full", dir)
 	wantDisk(t, g.chat(ask("hi"), "Idempotency-Key", "k"), http.StatusInsufficientStorage, "storage_full", dir)
+	wantDisk(t, g.do(http.MethodPost, "/v1/responses", respond), http.StatusInsufficientStorage, "storage_full", dir)
 	ready(http.StatusServiceUnavailable)
 
 	if err := errors.Join(big.Truncate(0), big.Close()); err != nil {
@@ -84,5 +88,8 @@ func TestADiskThatIsFullAndRecovers(t *testing.T) {
 	completed(t, more())
 	completed(t, g.chat(ask("hi")))
 	completed(t, g.chat(ask("hi"), "Idempotency-Key", "k"))
+	if res := g.do(http.MethodPost, "/v1/responses", respond); res.status != http.StatusOK {
+		t.Errorf("a response when there is room again: %d %s", res.status, res.body)
+	}
 	ready(http.StatusOK)
 }

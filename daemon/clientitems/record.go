@@ -12,12 +12,13 @@
 package clientitems
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/ohgw/ohgw/internal/recordfile"
 )
 
 // Record is what clients have added to a conversation.
@@ -164,14 +165,15 @@ type header struct {
 func (r *Record) encode() ([]byte, error) {
 	first, err := json.Marshal(header{version, r})
 	if err != nil {
-		return nil, fmt.Errorf("encode the items of a conversation: %w", err)
+		return nil, err //nolint:wrapcheck // the caller says what of
 	}
+	first = append(first, '\n')
 	c := Change{Add: r.Items, Hide: keys(r.Hidden), Again: keys(r.Again)}
 	if c.empty() {
-		return append(first, '\n'), nil
+		return first, nil
 	}
-	line, err := c.encode()
-	return append(append(first, '\n'), line...), err
+	line, err := json.Marshal(c)
+	return append(append(first, line...), '\n'), err //nolint:wrapcheck // the caller says what of
 }
 
 func keys(m map[string]bool) []string {
@@ -183,18 +185,9 @@ func keys(m map[string]bool) []string {
 	return ids
 }
 
-// encode is a change as a line of its own, also after one that was cut off.
-func (c *Change) encode() ([]byte, error) {
-	line, err := json.Marshal(c)
-	if err != nil {
-		return nil, fmt.Errorf("encode the items of a conversation: %w", err)
-	}
-	return append(append([]byte{'\n'}, line...), '\n'), nil
-}
-
 // decode reads the content of a file.
 func decode(id string, data []byte) (*Record, error) {
-	first, rest, _ := bytes.Cut(data, []byte("\n"))
+	first, changes := recordfile.Lines(data)
 	h := header{Record: &Record{}}
 	if err := json.Unmarshal(first, &h); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
@@ -205,7 +198,7 @@ func decode(id string, data []byte) (*Record, error) {
 	if h.Version != version || h.ID != id {
 		return nil, ErrDamaged
 	}
-	for line := range bytes.Lines(rest) {
+	for line := range changes {
 		var c Change
 		if json.Unmarshal(line, &c) == nil { // else it was cut off
 			h.apply(c)

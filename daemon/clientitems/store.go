@@ -1,18 +1,18 @@
 package clientitems
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/ohgw/ohgw/internal/atomicfile"
+	"github.com/ohgw/ohgw/internal/recordfile"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -28,21 +28,17 @@ const (
 
 // Store keeps records. It is safe for concurrent use.
 type Store struct {
-	dir string // empty: in memory
-
-	locks [stripes]sync.Mutex // each of a part of the conversations; taken before mu
-
-	mu     sync.Mutex
-	memory map[string][]byte
+	files *recordfile.Dir
+	locks [stripes]sync.Mutex // each of a part of the conversations
 }
 
 // Open makes a store in the state directory; without one it is in memory.
 func Open(stateDir string) *Store {
-	s := &Store{memory: make(map[string][]byte)}
+	dir := ""
 	if stateDir != "" {
-		s.dir = filepath.Join(stateDir, "client-items")
+		dir = filepath.Join(stateDir, "client-items")
 	}
-	return s
+	return &Store{files: recordfile.Open(dir)}
 }
 
 // Load reads the record of a conversation. The errors are ErrNotFound, ErrNewer,
@@ -101,30 +97,20 @@ func (s *Store) change(id string, create bool, f func(*Record) (Change, error)) 
 	if isNew {
 		return s.replace(rec)
 	}
-	line, err := c.encode()
-	if err != nil {
-		return err
-	}
 	if len(data) > minSize+2*rec.size() { // lines that do not count any more
 		return s.replace(rec)
 	}
-	return s.append(id, line)
+	return s.append(id, &c)
 }
 
 // Delete forgets the record of a conversation, if there is one.
 func (s *Store) Delete(id string) error {
 	defer s.lock(id)()
-	if s.dir == "" {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.memory, id)
-		return nil
+	name, err := file(id)
+	if err == nil {
+		err = s.files.Remove(name)
 	}
-	path, err := s.path(id)
 	if err != nil {
-		return err
-	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("delete the items of a conversation: %w", err)
 	}
 	return nil
@@ -134,23 +120,12 @@ func (s *Store) Delete(id string) error {
 // gone, which removes what is not wanted any more. It reads the directory, so it
 // is for the background.
 func (s *Store) Sweep(ctx context.Context, before time.Time, gone func(id string) error) error {
-	if s.dir == "" {
-		return nil
-	}
 	var errs []error
-	err := filepath.WalkDir(s.dir, func(_ string, e fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
+	err := s.files.Each(ctx, before, func(name string, written time.Time) error {
+		id, isRecord := strings.CutSuffix(path.Base(name), suffix)
+		if isRecord && !written.IsZero() && !written.After(before) {
+			errs = append(errs, gone(id))
 		}
-		if err != nil || ctx.Err() != nil {
-			return errors.Join(err, ctx.Err())
-		}
-		id, isRecord := strings.CutSuffix(e.Name(), suffix)
-		info, err := e.Info()
-		if err != nil || !isRecord || info.ModTime().After(before) {
-			return nil //nolint:nilerr // removed meanwhile
-		}
-		errs = append(errs, gone(id))
 		return nil
 	})
 	return errors.Join(append(errs, err)...)
@@ -166,29 +141,20 @@ func (s *Store) lock(id string) (unlock func()) {
 	return l.Unlock
 }
 
-// path is the file of a conversation. The id of one is always in normal form.
-func (s *Store) path(id string) (string, error) {
+// file is the name of a conversation's record. The id of one is always in normal form.
+func file(id string) (string, error) {
 	if clean, err := uuid.Parse(id); err != nil || clean != id {
 		return "", fmt.Errorf("items of %q: %w", id, uuid.ErrMalformed)
 	}
-	return filepath.Join(s.dir, id[:2], id+suffix), nil
+	return id[:2] + "/" + id + suffix, nil
 }
 
 func (s *Store) read(id string) ([]byte, error) {
-	if s.dir == "" {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		data, ok := s.memory[id]
-		if !ok {
-			return nil, ErrNotFound
-		}
-		return bytes.Clone(data), nil
-	}
-	path, err := s.path(id)
+	name, err := file(id)
 	if err != nil {
 		return nil, err
 	}
-	data, err := os.ReadFile(path)
+	data, err := s.files.Read(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNotFound
 	}
@@ -200,29 +166,13 @@ func (s *Store) read(id string) ([]byte, error) {
 
 // replace writes a whole record.
 func (s *Store) replace(rec *Record) error {
+	name, err := file(rec.ID)
+	if err != nil {
+		return err
+	}
 	data, err := rec.encode()
-	if err != nil {
-		return err
-	}
-	return s.write(rec.ID, data)
-}
-
-func (s *Store) write(id string, data []byte) error {
-	if s.dir == "" {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.memory[id] = data
-		return nil
-	}
-	path, err := s.path(id)
-	if err != nil {
-		return err
-	}
-	err = atomicfile.Write(path, data, atomicfile.Options{})
-	if errors.Is(err, fs.ErrNotExist) {
-		if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
-			err = atomicfile.Write(path, data, atomicfile.Options{})
-		}
+	if err == nil {
+		err = s.files.Write(name, data)
 	}
 	if err != nil {
 		return fmt.Errorf("store the items of a conversation: %w", err)
@@ -230,29 +180,17 @@ func (s *Store) write(id string, data []byte) error {
 	return nil
 }
 
-// append adds a line to a file. One that cannot be written whole is taken back.
-func (s *Store) append(id string, line []byte) error {
-	if s.dir == "" {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.memory[id] = append(s.memory[id], line...)
-		return nil
-	}
-	path, err := s.path(id)
+// append adds a change to a record.
+func (s *Store) append(id string, c *Change) error {
+	name, err := file(id)
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		return fmt.Errorf("store the items of a conversation: %w", err)
-	}
-	info, err := f.Stat()
+	line, err := json.Marshal(c)
 	if err == nil {
-		if _, err = f.Write(line); err != nil {
-			err = errors.Join(err, f.Truncate(info.Size()))
-		}
+		err = s.files.Append(name, line)
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err != nil {
 		return fmt.Errorf("store the items of a conversation: %w", err)
 	}
 	return nil

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,7 +13,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/daemon/openai"
-	"github.com/ohgw/ohgw/internal/atomicfile"
+	"github.com/ohgw/ohgw/internal/recordfile"
 )
 
 // Record is a stored response.
@@ -119,23 +117,22 @@ var (
 // before the run and grows by a line with each change. Nothing is read at the
 // start. It is safe for concurrent use.
 type Store struct {
-	dir string // empty: in memory
+	files *recordfile.Dir
 
 	mu      sync.Mutex
 	live    map[string]*Live // that are being made
 	claimed map[string]bool  // that are gone on from
-	memory  map[string][]byte
 
 	words words
 }
 
 // Open makes a store in the state directory; without one it is in memory.
 func Open(stateDir string) *Store {
-	s := &Store{live: make(map[string]*Live), claimed: make(map[string]bool), memory: make(map[string][]byte)}
+	dir := ""
 	if stateDir != "" {
-		s.dir = filepath.Join(stateDir, "responses")
+		dir = filepath.Join(stateDir, "responses")
 	}
-	return s
+	return &Store{files: recordfile.Open(dir), live: make(map[string]*Live), claimed: make(map[string]bool)}
 }
 
 // valid reports whether an id can be one of ours: it becomes the name of a file.
@@ -147,9 +144,14 @@ func valid(id string) bool {
 	return strings.Trim(digits, "0123456789abcdef") == ""
 }
 
-func (s *Store) path(id, kind string) string {
-	return filepath.Join(s.dir, id[len(Prefix):len(Prefix)+2], id+kind)
-}
+// The kinds of files of a response: the record, and the events of its stream.
+const (
+	recordKind = ".json"
+	eventsKind = ".events"
+)
+
+// file is the name of a file of a response.
+func file(id, kind string) string { return id[len(Prefix):len(Prefix)+2] + "/" + id + kind }
 
 func (s *Store) add(l *Live) {
 	s.mu.Lock()
@@ -258,13 +260,7 @@ func (s *Store) writeEvents(id string, frames []openai.StreamEvent) error {
 		b.Write(f.Data)
 		b.WriteByte('\n')
 	}
-	if s.dir == "" {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.memory[id+".events"] = b.Bytes()
-		return nil
-	}
-	if err := os.WriteFile(s.path(id, ".events"), b.Bytes(), 0o600); err != nil {
+	if err := s.files.WriteUnsynced(file(id, eventsKind), b.Bytes()); err != nil {
 		return fmt.Errorf("store events: %w", err)
 	}
 	return nil
@@ -273,7 +269,7 @@ func (s *Store) writeEvents(id string, frames []openai.StreamEvent) error {
 // Events are the events of the stream of a response that has ended, from one
 // number on.
 func (s *Store) Events(id string, from int) ([]openai.StreamEvent, error) {
-	data, err := s.read(id, ".events")
+	data, err := s.read(id, eventsKind)
 	if err != nil {
 		return nil, err
 	}
@@ -307,21 +303,7 @@ func (s *Store) write(rec Record) error {
 	if err != nil {
 		return fmt.Errorf("encode response: %w", err)
 	}
-	data = append(data, '\n')
-	if s.dir == "" {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.memory[rec.ID+".json"] = data
-		return nil
-	}
-	path := s.path(rec.ID, ".json")
-	err = atomicfile.Write(path, data, atomicfile.Options{})
-	if errors.Is(err, fs.ErrNotExist) {
-		if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
-			err = atomicfile.Write(path, data, atomicfile.Options{})
-		}
-	}
-	if err != nil {
+	if err := s.files.Write(file(rec.ID, recordKind), append(data, '\n')); err != nil {
 		return fmt.Errorf("store response: %w", err)
 	}
 	return nil
@@ -333,25 +315,11 @@ func (s *Store) change(id string, p patch) error {
 	if err != nil {
 		return fmt.Errorf("encode response: %w", err)
 	}
-	line = append(append([]byte{'\n'}, line...), '\n') // a line of its own, also after one that was cut off
-	if s.dir == "" {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if _, ok := s.memory[id+".json"]; !ok {
-			return ErrNotFound
-		}
-		s.memory[id+".json"] = append(s.memory[id+".json"], line...)
-		return nil
-	}
-	f, err := os.OpenFile(s.path(id, ".json"), os.O_APPEND|os.O_WRONLY, 0)
+	err = s.files.Append(file(id, recordKind), line)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ErrNotFound
 	}
 	if err != nil {
-		return fmt.Errorf("store response: %w", err)
-	}
-	_, err = f.Write(line)
-	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("store response: %w", err)
 	}
 	return nil
@@ -361,16 +329,11 @@ func (s *Store) read(id, kind string) ([]byte, error) {
 	if !valid(id) {
 		return nil, ErrNotFound
 	}
-	if s.dir == "" {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		data, ok := s.memory[id+kind]
-		if !ok {
-			return nil, ErrNotFound
-		}
-		return bytes.Clone(data), nil
-	}
-	data, err := os.ReadFile(s.path(id, kind))
+	return found(s.files.Read(file(id, kind)))
+}
+
+// found is what was read of a file, with an error of the store.
+func found(data []byte, err error) ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNotFound
 	}
@@ -404,22 +367,10 @@ const headSize = 512
 
 // head is the beginning of the file of a response.
 func (s *Store) head(id string) ([]byte, error) {
-	if s.dir == "" || !valid(id) {
-		data, err := s.read(id, ".json")
-		return data[:min(len(data), headSize)], err
-	}
-	f, err := os.Open(s.path(id, ".json"))
-	if errors.Is(err, fs.ErrNotExist) {
+	if !valid(id) {
 		return nil, ErrNotFound
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read response: %w", err)
-	}
-	head, err := io.ReadAll(io.LimitReader(f, headSize))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, fmt.Errorf("read response: %w", err)
-	}
-	return head, nil
+	return found(s.files.Head(file(id, recordKind), headSize))
 }
 
 // ownerIn is the token in the first fields of a record.
@@ -445,7 +396,7 @@ func ownerIn(head []byte) string {
 
 // Load reads a stored response.
 func (s *Store) Load(id string) (*Record, error) {
-	data, err := s.read(id, ".json")
+	data, err := s.read(id, recordKind)
 	if err != nil {
 		return nil, err
 	}
@@ -453,7 +404,7 @@ func (s *Store) Load(id string) (*Record, error) {
 }
 
 func decode(id string, data []byte) (*Record, error) {
-	first, rest, _ := bytes.Cut(data, []byte("\n"))
+	first, changes := recordfile.Lines(data)
 	h := header{Record: &Record{}}
 	if err := json.Unmarshal(first, &h); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
@@ -464,7 +415,7 @@ func decode(id string, data []byte) (*Record, error) {
 	if h.Version != version || h.ID != id {
 		return nil, ErrDamaged
 	}
-	for line := range bytes.Lines(rest) {
+	for line := range changes {
 		var p patch
 		if json.Unmarshal(line, &p) == nil { // else it was cut off
 			h.apply(p)
@@ -499,17 +450,8 @@ func (s *Store) Delete(id string) error {
 	if !valid(id) {
 		return ErrNotFound
 	}
-	if s.dir == "" {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.memory, id+".json")
-		delete(s.memory, id+".events")
-		return nil
-	}
-	for _, kind := range []string{".events", ".json"} {
-		if err := os.Remove(s.path(id, kind)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("delete response: %w", err)
-		}
+	if err := s.files.Remove(file(id, eventsKind), file(id, recordKind)); err != nil {
+		return fmt.Errorf("delete response: %w", err)
 	}
 	return nil
 }

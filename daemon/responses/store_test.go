@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -82,6 +83,42 @@ func TestDamagedFiles(t *testing.T) {
 				t.Errorf("Load: %v, want %v", err, tc.want)
 			}
 		})
+	}
+}
+
+func TestDamagedFilesAreSweptWhenTheyAreOld(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := responses.Open(dir)
+	kept := map[string]bool{}
+	for number, tc := range []struct {
+		data    string
+		old     bool
+		survive bool
+	}{
+		{"damaged", true, false},
+		{"damaged", false, true},
+		{`{"version":9}`, true, true},
+	} {
+		id := answered(t, s, strconv.Itoa(number+1), "c1")
+		path := filepath.Join(dir, "responses", "00", id+".json")
+		if err := os.WriteFile(path, []byte(tc.data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if tc.old {
+			if err := os.Chtimes(path, noon, noon); err != nil {
+				t.Fatal(err)
+			}
+		}
+		kept[path] = tc.survive
+	}
+	if err := s.Sweep(t.Context(), noon.Add(time.Hour), func(string) error { return errors.New("a conversation was removed") }); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range kept {
+		if _, err := os.Stat(path); (err == nil) != want {
+			t.Errorf("%s: %v, want it to be there: %v", filepath.Base(path), err, want)
+		}
 	}
 }
 

@@ -3,10 +3,7 @@ package responses
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"maps"
-	"path/filepath"
-	"slices"
+	"path"
 	"strings"
 	"time"
 )
@@ -17,7 +14,7 @@ import (
 func (s *Store) Sweep(ctx context.Context, before time.Time, remove func(conversation string) error) error {
 	left, over := map[string]bool{}, map[string]bool{}
 	var errs []error
-	err := s.each(ctx, func(rec *Record, changed time.Time) {
+	err := s.each(ctx, before, func(rec *Record, changed time.Time) {
 		if changed.After(before) || s.Live(rec.ID) != nil {
 			left[rec.Conversation], left[rec.Origin] = true, true
 			return
@@ -44,7 +41,7 @@ func (s *Store) Sweep(ctx context.Context, before time.Time, remove func(convers
 func (s *Store) Forget(ctx context.Context, conversation string) error {
 	s.words.forget(conversation)
 	var errs []error
-	err := s.each(ctx, func(rec *Record, _ time.Time) {
+	err := s.each(ctx, time.Time{}, func(rec *Record, _ time.Time) {
 		if rec.Conversation == conversation {
 			errs = append(errs, s.Delete(rec.ID))
 		}
@@ -53,35 +50,22 @@ func (s *Store) Forget(ctx context.Context, conversation string) error {
 }
 
 // each calls f with every record that can be read, and when it was changed; in
-// memory, when it was made.
-func (s *Store) each(ctx context.Context, f func(rec *Record, changed time.Time)) error {
-	if s.dir == "" {
-		s.mu.Lock()
-		names := slices.Sorted(maps.Keys(s.memory))
-		s.mu.Unlock()
-		for _, name := range names {
-			id, isRecord := strings.CutSuffix(name, ".json")
-			if rec, err := s.Load(id); isRecord && err == nil {
-				f(rec, rec.Created)
-			}
-		}
-		return nil
-	}
-	return filepath.WalkDir(s.dir, func(_ string, e fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err != nil || ctx.Err() != nil {
-			return errors.Join(err, ctx.Err())
-		}
-		id, isRecord := strings.CutSuffix(e.Name(), ".json")
+// memory, when it was made. What was damaged before a time is deleted: nobody can
+// read it. What a newer ohgw wrote is left alone.
+func (s *Store) each(ctx context.Context, before time.Time, f func(rec *Record, changed time.Time)) error {
+	return s.files.Each(ctx, before, func(name string, changed time.Time) error { //nolint:wrapcheck // it names the file
+		id, isRecord := strings.CutSuffix(path.Base(name), recordKind)
 		if !isRecord {
 			return nil
 		}
-		info, goneErr := e.Info() // removed meanwhile
-		rec, readErr := s.Load(id)
-		if goneErr == nil && readErr == nil { // what cannot be read is left for its owner
-			f(rec, info.ModTime())
+		rec, err := s.Load(id)
+		switch {
+		case err == nil && changed.IsZero():
+			f(rec, rec.Created)
+		case err == nil:
+			f(rec, changed)
+		case errors.Is(err, ErrDamaged) && changed.Before(before):
+			return s.Delete(id)
 		}
 		return nil
 	})
