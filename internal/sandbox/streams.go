@@ -20,6 +20,8 @@ type Streams interface {
 	Put(real string) (Writing, error)
 	// MakeDir makes a directory, and those above it. It is no error if it exists.
 	MakeDir(path string) error
+	// Remove removes a regular file. Anything else is [ErrNotRegular].
+	Remove(real string) error
 }
 
 // Opened is a file that is read.
@@ -78,6 +80,26 @@ func (f *files) MakeDir(path string) error {
 		return err
 	}
 	return p.root.MkdirAll(p.name, 0o777)
+}
+
+// Remove removes a regular file.
+func (f *files) Remove(real string) error {
+	p, err := f.at(real)
+	if err != nil {
+		return err
+	}
+	defer p.release()
+	info, err := p.root.Lstat(p.name)
+	if err == nil && !info.Mode().IsRegular() {
+		err = ErrNotRegular
+	}
+	if err == nil {
+		err = p.root.Remove(p.name)
+	}
+	if err == nil {
+		p.syncDir()
+	}
+	return err
 }
 
 // Put begins a file beside its place.

@@ -3,10 +3,11 @@ package skill
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/ohgw/ohgw/agentapi/engine/glob"
 )
 
 // Triggered is the first word of a message that calls for the skill; empty for
@@ -47,42 +48,11 @@ func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsD
 // workspace with forward slashes.
 func (s Skill) About(file string) bool {
 	for _, pattern := range s.Paths {
-		if globMatches(pattern, file) {
+		if re, err := glob.Plain(pattern); err == nil && re.MatchString(file) {
 			return true
 		}
 	}
 	return false
-}
-
-// globMatches matches ** (any directories), * and ? (within one name); a
-// pattern without a slash matches at any depth.
-func globMatches(pattern, file string) bool {
-	pattern = strings.TrimPrefix(pattern, "./")
-	if !strings.Contains(pattern, "/") {
-		pattern = "**/" + pattern
-	}
-	var b strings.Builder
-	b.WriteString("^")
-	for rest := pattern; rest != ""; {
-		_, n := utf8.DecodeRuneInString(rest)
-		switch {
-		case strings.HasPrefix(rest, "**/"):
-			b.WriteString("(?:.*/)?")
-			n = len("**/")
-		case strings.HasPrefix(rest, "**"):
-			b.WriteString(".*")
-			n = len("**")
-		case rest[0] == '*':
-			b.WriteString("[^/]*")
-		case rest[0] == '?':
-			b.WriteString("[^/]")
-		default:
-			b.WriteString(regexp.QuoteMeta(rest[:n]))
-		}
-		rest = rest[n:]
-	}
-	re, err := regexp.Compile(b.String() + "$")
-	return err == nil && re.MatchString(file)
 }
 
 // Nested reads the AGENTS.md files in the directories between the workspace and

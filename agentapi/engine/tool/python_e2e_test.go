@@ -18,9 +18,11 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/tool/builtin"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/check"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/file"
+	"github.com/ohgw/ohgw/agentapi/engine/tool/search"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/task"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/terminal"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/testkit/sdktest"
 )
 
@@ -32,6 +34,7 @@ from openhands.sdk.tool import Action, Observation, ToolDefinition
 import openhands.sdk.tool.builtins, openhands.sdk.tool.builtins.invoke_skill, openhands.sdk.tool.builtins.switch_llm
 import openhands.sdk.mcp.tool
 import openhands.tools.terminal, openhands.tools.file_editor, openhands.tools.task_tracker
+import openhands.tools.glob, openhands.tools.grep, openhands.tools.apply_patch, openhands.tools.planning_file_editor
 from openhands.sdk.conversation.secret_registry import SecretRegistry
 
 bases = {"action": Action, "observation": Observation, "tool": ToolDefinition, "secrets": SecretRegistry}
@@ -94,7 +97,24 @@ func TestTheSDKLoadsWhatTheToolsStore(t *testing.T) {
 		Skills: []skill.Skill{{Name: "a", Body: "text", Invocable: true}}, Workspace: dir,
 		Invoked: func(context.Context, string) error { return nil },
 	})
-	tools := []tool.Tool{term, editor, tracker, builtin.Finish(), builtin.Think(), builtin.SwitchLLM(noSwitch{}), skills}
+	streams, ok := sandbox.Unconfined().(sandbox.Streams)
+	if !ok {
+		t.Fatal("files without streams")
+	}
+	patcher, err := file.NewPatcher(dir, true, streams)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := filepath.Join(dir, "plan", "PLAN.md")
+	if err := file.MakePlan(streams, plan); err != nil {
+		t.Fatal(err)
+	}
+	planner, err := file.New(file.Config{Dir: dir, Plan: plan})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := search.Config{Dir: dir, Files: streams}
+	tools := []tool.Tool{search.NewGlob(found), search.NewGrep(found), patcher, planner, term, editor, tracker, builtin.Finish(), builtin.Think(), builtin.SwitchLLM(noSwitch{}), skills}
 	var defs []tool.Definition
 	var items []item
 	for _, x := range tools {
@@ -139,6 +159,14 @@ func TestTheSDKLoadsWhatTheToolsStore(t *testing.T) {
 		{"switch", "switch_llm", `{"profile_name":"a","reason":"r"}`},
 		{"switch fails", "switch_llm", `{"profile_name":"b","reason":"r"}`},
 		{"skill", "invoke_skill", `{"name":"a"}`},
+		{"glob", "glob", `{"pattern":"*.txt"}`},
+		{"glob fails", "glob", `{"pattern":"{","path":"` + dir + `"}`},
+		{"grep", "grep", `{"pattern":"c","include":"*.txt"}`},
+		{"grep fails", "grep", `{"pattern":"("}`},
+		{"patch", "apply_patch", `{"patch":"*** Begin Patch\n*** Add File: p.txt\n+p\n*** Update File: a.txt\n*** Move to: q.txt\n*** End Patch"}`},
+		{"patch fails", "apply_patch", `{"patch":"*** Begin Patch"}`},
+		{"plan file", "planning_file_editor", `{"command":"view","path":"` + plan + `"}`},
+		{"plan refused", "planning_file_editor", `{"command":"create","path":"` + path + `","file_text":"x"}`},
 	} {
 		passed, refused := check.Call(event.ToolCall{ID: "c", Name: c.tool, Arguments: c.args}, defs, check.Options{Analyzer: true})
 		if refused != nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/builtin"
-	"github.com/ohgw/ohgw/agentapi/engine/tool/file"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/mcp"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/task"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/terminal"
@@ -69,15 +68,17 @@ func New(cfg Config) func(context.Context, engine.ToolEnv) ([]tool.Tool, error) 
 }
 
 // Names are the names of the tools that a stored agent can have.
-func Names() []string { return []string{"file_editor", "task_tracker", "terminal"} }
+func Names() []string {
+	return []string{"apply_patch", "file_editor", "glob", "grep", "planning_file_editor", "task_tracker", "terminal"}
+}
 
 // isOpenHands reports whether a tool is one of OpenHands' own, by its name or that of
 // its class, which this engine does not have: an agent can do without it.
 func isOpenHands(name string) bool {
 	switch name {
-	case "browser_tool_set", "task_tool_set", "task", "workflow_tool_set", "workflow", "glob", "grep", "planning_file_editor",
-		"edit", "write_file", "read_file", "list_directory", "apply_patch", "delegate",
-		"BrowserToolSet", "TaskToolSet", "WorkflowToolSet", "GlobTool", "GrepTool", "PlanningFileEditorTool", "ApplyPatchTool", "DelegateTool":
+	case "browser_tool_set", "task_tool_set", "task", "workflow_tool_set", "workflow",
+		"edit", "write_file", "read_file", "list_directory", "delegate",
+		"BrowserToolSet", "TaskToolSet", "WorkflowToolSet", "DelegateTool":
 		return true
 	}
 	return false
@@ -159,24 +160,10 @@ func (m *maker) make(s spec) (tool.Tool, error) {
 	case "task_tracker", "TaskTrackerTool":
 		return made(task.New(m.env.Dir))
 	}
+	if t, err := m.makeFound(s); t != nil || err != nil {
+		return t, err
+	}
 	return builtin.Client(s.Name, s.Params), nil
-}
-
-// editor makes the file editor, which uses files as the box allows.
-func (m *maker) editor() (tool.Tool, error) {
-	cfg := file.Config{Dir: m.env.Workspace, Confined: m.cfg.Confined, Vision: m.env.Host.Vision}
-	if m.env.Box == nil {
-		return made(file.New(cfg))
-	}
-	var err error
-	if cfg.Files, err = sandbox.FilesOf(m.env.Box, cfg.Dir, cfg.Confined); err != nil {
-		return nil, fmt.Errorf("open workspace: %w", err)
-	}
-	t, err := file.New(cfg)
-	if err != nil {
-		return nil, errors.Join(err, cfg.Files.Close())
-	}
-	return t, nil
 }
 
 // made keeps a nil pointer from becoming a tool.

@@ -26,6 +26,7 @@ const (
 	opReplace = "replace"
 	opList    = "list"
 	opMakeDir = "make directory"
+	opRemove  = "remove"
 
 	// A file of any size has a number while it is open.
 	opOpenFile = "open file"

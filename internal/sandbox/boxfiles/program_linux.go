@@ -93,6 +93,8 @@ func do(files sandbox.Files, asked request, data []byte) (said answer, content [
 		content, err = list(files, at)
 	case opMakeDir:
 		err = files.(sandbox.Streams).MakeDir(at) // ohgw's own
+	case opRemove:
+		err = files.(sandbox.Streams).Remove(at) // ohgw's own
 	default:
 		err = fmt.Errorf("there is no operation %q", asked.Op)
 	}

@@ -80,6 +80,12 @@ func (c *client) MakeDir(path string) error {
 	return err
 }
 
+// Remove asks to remove a file.
+func (c *client) Remove(real string) error {
+	_, _, err := c.ask(request{Op: opRemove, Path: []byte(real)}, nil, 0)
+	return err
+}
+
 type opened struct{ *handle }
 
 // ReadAt asks for one piece after the other.

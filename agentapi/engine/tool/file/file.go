@@ -37,8 +37,11 @@ var parameters = []byte(`{"type":"object","properties":{` +
 	`"view_range":{"type":"array","items":{"type":"integer"},"description":"For view of a file: the first and the last line to show, counted from 1. -1 as the last one is the end of the file."}` +
 	`},"required":["command","path"],"additionalProperties":false}`)
 
-// kindObservation is the class of all results.
-const kindObservation = "FileEditorObservation"
+// kindPrefixes of the classes of both tools.
+const (
+	kindEditor   = "FileEditor"
+	kindPlanning = "PlanningFileEditor"
+)
 
 // Config is what an Editor needs.
 type Config struct {
@@ -49,6 +52,9 @@ type Config struct {
 	// Files is how the editor uses files; it belongs to the editor then. Nil: as
 	// ohgw itself, confined or not.
 	Files sandbox.Files
+	// Plan makes the tool planning_file_editor, which edits this file alone. The path
+	// is absolute; "" makes file_editor, which edits all.
+	Plan string
 	// Vision reports whether the model is shown images now: another model may
 	// answer next. Nil: never.
 	Vision func() bool
@@ -98,15 +104,28 @@ func (e *Editor) Definition() tool.Definition {
 	if e.cfg.Confined {
 		text += " Paths outside of it are refused."
 	}
+	name, annotations := "file_editor", &tool.Annotations{Title: "file_editor", Destructive: true}
+	if e.cfg.Plan != "" {
+		name, annotations = "planning_file_editor", &tool.Annotations{Title: "planning_file_editor"}
+		text += "\n\nYou are planning: you can view every file, but edit only the plan, " + e.cfg.Plan + ". It has headings already; write under them. Other agents will read it."
+	}
 	return tool.Definition{
-		Name:            "file_editor",
+		Name:            name,
 		Description:     text,
 		Parameters:      parameters,
-		ActionKind:      "FileEditorAction",
-		ObservationKind: kindObservation,
-		Kind:            "FileEditorTool",
-		Annotations:     &tool.Annotations{Title: "file_editor", Destructive: true},
+		ActionKind:      e.kind() + "Action",
+		ObservationKind: e.kind() + "Observation",
+		Kind:            e.kind() + "Tool",
+		Annotations:     annotations,
 	}
+}
+
+// kind is what the tool's classes begin with.
+func (e *Editor) kind() string {
+	if e.cfg.Plan != "" {
+		return kindPlanning
+	}
+	return kindEditor
 }
 
 // Locks names the file, so that two calls for it come one after the other,
@@ -171,7 +190,7 @@ func (e *Editor) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	case err != nil:
 		return tool.Result{}, fmt.Errorf("%s %s: %w", a.Command, a.Path, err)
 	}
-	return tool.NewResult(kindObservation, out.content, isRefusal, observation{
+	return tool.NewResult(e.kind()+"Observation", out.content, isRefusal, observation{
 		Command: a.Command, Path: a.Path, PrevExist: !out.created, OldContent: out.old, NewContent: out.now,
 	})
 }
@@ -183,6 +202,9 @@ func (e *Editor) do(a arguments) (outcome, error) {
 	}
 	if e.cfg.Confined && a.Command != "view" && ofGit(p.name) {
 		return outcome{}, refusef("%s belongs to git, which runs programs that are named in there. This tool only shows it. Use git in the terminal.", p.path)
+	}
+	if a.Command != "view" && !e.editable(p) {
+		return outcome{}, refusef("Only the plan, %s, can be edited. Nothing was changed.", e.cfg.Plan)
 	}
 	info, err := p.files.Stat(p.real)
 	isDir := err == nil && info.IsDir()

@@ -106,7 +106,7 @@ func (Dialect) Body(c *wire.Call) ([]byte, error) {
 		r.Reasoning = &reasoning{Effort: o.Effort, Summary: o.ReasoningSummary}
 	}
 	for _, t := range c.Tools {
-		r.Tools = append(r.Tools, tool{Type: "function", Name: t.Name, Description: t.Description, Parameters: t.Parameters})
+		r.Tools = append(r.Tools, declared(t))
 		r.ToolChoice = "auto"
 	}
 	var instructions []string
@@ -213,4 +213,16 @@ func texts(content []event.Content) []string {
 		}
 	}
 	return out
+}
+
+// patchParameters are never changed.
+var patchParameters = json.RawMessage(`{"type":"object","properties":{"patch":{"type":"string"}},"required":["patch"]}`)
+
+// declared is a tool as the request names it. The models of this API were trained
+// with a tool apply_patch of their own, which has this parameter alone.
+func declared(t wire.Tool) tool {
+	if t.Name == "apply_patch" {
+		return tool{Type: "function", Name: t.Name, Parameters: patchParameters}
+	}
+	return tool{Type: "function", Name: t.Name, Description: t.Description, Parameters: t.Parameters}
 }

@@ -169,3 +169,19 @@ func TestReasoningThatLedToNothingIsNotSent(t *testing.T) {
 		t.Errorf("%s, %v", body, err)
 	}
 }
+
+func TestApplyPatchIsDeclaredAsItsModelsKnowIt(t *testing.T) {
+	t.Parallel()
+	body, err := responses.Dialect{}.Body(&wire.Call{Model: "m", Messages: []event.LLMMessage{{Role: "user", Content: []event.Content{event.Text("x")}}},
+		Tools: []wire.Tool{
+			{Name: "apply_patch", Description: "d", Parameters: json.RawMessage(`{"type":"object","properties":{"security_risk":{"type":"string"},"patch":{"type":"string"}}}`)},
+			{Name: "glob", Description: "d", Parameters: json.RawMessage(`{"type":"object","properties":{"summary":{"type":"string"}}}`)},
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(body)
+	if strings.Contains(text, "security_risk") || !strings.Contains(text, `{"patch":{"type":"string"}}`) || !strings.Contains(text, "summary") {
+		t.Error(text)
+	}
+}
