@@ -37,7 +37,7 @@ const routeNative = "native"
 
 // nativeProbes are the paths of an agent-server that need no key.
 func nativeProbes() []string {
-	return []string{"/alive", "/ready", "/server_info", "/docs", "/redoc", "/openapi.json"}
+	return []string{"/alive", "/health", "/ready", "/server_info", "/docs", "/redoc", "/openapi.json"}
 }
 
 // withNative answers the paths of OpenHands' own API, and leaves the others to next.

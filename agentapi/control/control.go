@@ -31,10 +31,13 @@ type Engine interface {
 	// List is a page of the conversations, and Count their number.
 	List(ctx context.Context, q ListQuery) (ListPage, error)
 	Count(ctx context.Context, status event.Status) (int, error)
-	// Change sets what people say about a conversation, without opening it.
+	// Change sets what people say about a conversation. Other tags are an event.
 	Change(ctx context.Context, id string, ch Change) error
 	// Remove deletes a conversation, interrupting its run; the workspace stays.
 	Remove(ctx context.Context, id string) error
+	// Rest closes what is open, as before a pause of the machine. Runs are interrupted
+	// and stay paused. A conversation is opened again when somebody asks for it.
+	Rest(ctx context.Context) error
 
 	// Search is a page of the log, CountEvents the number of events that a filter
 	// lets through, and Event one of them; none of them opens the conversation. An

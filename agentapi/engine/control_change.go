@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
@@ -9,8 +10,8 @@ import (
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
-// Change sets the title and the tags of a conversation: in memory where it is open
-// here, else in its files.
+// Change sets the title and the tags of a conversation. Other tags are an event, for
+// which it is opened; where it cannot be opened, and for a title, its files have to do.
 func (c controlled) Change(ctx context.Context, id string, ch control.Change) error {
 	if canonical, err := uuid.Parse(id); err != nil || canonical != id {
 		return notFound(id)
@@ -20,6 +21,9 @@ func (c controlled) Change(ctx context.Context, id string, ch control.Change) er
 	}
 	if !store.Exists(c.b.cfg.Dir, id) {
 		return agentapi.InProcess(notFound(id))
+	}
+	if ch.Tags != nil {
+		c.tell(ctx, id, ch.Tags)
 	}
 	e, err := c.b.acquire(id)
 	if err != nil {
@@ -44,4 +48,18 @@ func (c controlled) Change(ctx context.Context, id string, ch control.Change) er
 		err = store.Amend(c.b.cfg.Dir, id, c.b.storeOptions(), change)
 	}
 	return agentapi.InProcess(c.b.openError(ctx, id, err))
+}
+
+// tell replaces the tags of a conversation by an event.
+func (c controlled) tell(ctx context.Context, id string, tags map[string]string) {
+	conv, err := c.b.Open(ctx, agentapi.OpenRequest{ID: id, Existing: true})
+	if err == nil {
+		err = conv.(*handle).conv.SetTags(ctx, func(now map[string]string) (all, shown map[string]string) {
+			return withOwnTags(tags, now), othersTags(tags)
+		})
+		err = errors.Join(err, conv.Close())
+	}
+	if err != nil {
+		c.b.cfg.Log.Info("no event about new tags", "conversation", id, "err", err)
+	}
 }

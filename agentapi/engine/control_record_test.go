@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -135,6 +137,16 @@ func TestChangeOfAnOpenConversationIsKept(t *testing.T) {
 	check(`"tags":{"shape":"round"}`)
 	if !strings.Contains(w.stored("base_state.json"), `"ohgwprofile":"main"`) {
 		t.Error("ohgw's own tags are gone")
+	}
+	change(control.Change{Tags: map[string]string{"shape": "round"}}) // the same again is no event
+	var told []string
+	for _, e := range w.log() {
+		if u, ok := e.Body.(*event.StateUpdate); ok && u.Key == event.KeyTags {
+			told = append(told, string(u.Value))
+		}
+	}
+	if diff := cmp.Diff([]string{`{"color":"red"}`, `{"shape":"round"}`}, told); diff != "" {
+		t.Errorf("events about tags: %s", diff)
 	}
 	w.conv = nil
 	if info := w.open().Info(); info.Profile != "main" {

@@ -236,3 +236,24 @@ func TestAGoalKeepsItsConversationOpen(t *testing.T) {
 		t.Error("the goal was not reached")
 	}
 }
+
+// Without a key to encrypt them, added secrets live as long as the process.
+func TestSecretsWithoutASealOutliveTheOpening(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, realTools)
+	c := w.controlled()
+	w.llm.Reply(terminal("echo ${#FIRST}-${#SECOND}"), llmtest.Text("Done."))
+	for name, value := range map[string]string{"FIRST": "four", "SECOND": "seven-7"} {
+		if err := c.AddSecrets(w.ctx(), map[string]json.RawMessage{name: json.RawMessage(`{"kind":"StaticSecret","value":"` + value + `"}`)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(c.Close(), w.conv.Close(), w.backend.Control().Rest(w.ctx())); err != nil {
+		t.Fatal(err)
+	}
+	w.conv = nil
+	w.appended(w.controlled(), "go")
+	if o := lastOf[*event.Observation](t, w.log()[:len(w.log())-2]); !strings.Contains(string(o.Observation), "4-7") {
+		t.Errorf("the output is %s", o.Observation)
+	}
+}

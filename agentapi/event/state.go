@@ -18,6 +18,8 @@ const (
 	// KeyBlock marks a [Block] of the embedded engine. Like a retry it is published
 	// and never stored.
 	KeyBlock = "ohgw.sandbox"
+	// KeyTags marks new tags, which are all of them.
+	KeyTags = "tags"
 	// KeyStats marks new statistics, after each call of an LLM.
 	KeyStats = "stats"
 )

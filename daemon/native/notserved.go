@@ -18,7 +18,6 @@ const (
 	whyOAuth        = "a login to an MCP server needs a browser and a callback; give the server a token in its headers"
 	whyACP          = "agents of other makers (ACP) need OpenHands' Python; use an agent-server"
 	whyArchive      = "a sandbox is not thrown away with its files; download single files, or run tar or git diff by /api/bash"
-	whyHosting      = "it prepares a hosted sandbox for being paused; ohgw runs on the user's machine"
 )
 
 // Missing lists the routes that are not served.
@@ -26,7 +25,6 @@ func Missing() []NotServed {
 	return []NotServed{
 		{http.MethodPut, "/api/conversations/{id}/credential-bindings/{name}", whyACP},
 		{http.MethodPost, "/api/conversations/{id}/switch_acp_model", whyACP},
-		{http.MethodPost, "/api/conversations/prepare-for-sandbox-pause", whyHosting},
 		{http.MethodGet, "/api/file/archive", whyArchive},
 		{http.MethodPost, "/api/conversations/{id}/load_plugin", whyPlugins},
 		{http.MethodGet, "/api/llm/subscription/openai/models", whySubscription},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -102,6 +103,24 @@ func (c *Conversation) SetPolicy(ctx context.Context, policy json.RawMessage) er
 func (c *Conversation) SetAnalyzer(ctx context.Context, analyzer json.RawMessage) error {
 	return c.ask(ctx, func() error {
 		return c.replace("security_analyzer", &c.dir.State.SecurityAnalyzer, analyzer)
+	})
+}
+
+// SetTags replaces the tags by what change makes of them. Shown is those of them that
+// others are told of.
+func (c *Conversation) SetTags(ctx context.Context, change func(now map[string]string) (all, shown map[string]string)) error {
+	return c.ask(ctx, func() error {
+		old := c.dir.State.Tags
+		all, shown := change(old)
+		if maps.Equal(old, all) {
+			return nil
+		}
+		c.dir.State.Tags = all
+		if err := c.save(durable); err != nil {
+			c.dir.State.Tags = old
+			return c.storageError(err)
+		}
+		return c.storageError(c.update(event.KeyTags, shown))
 	})
 }
 

@@ -62,6 +62,7 @@ func Routes(cfg Config) []wire.Route {
 		{Method: http.MethodGet, Path: base, Summary: "Some conversations by their ids", Query: []string{"ids", "include_skills"}, Handle: s.batch},
 		{Method: http.MethodGet, Path: base + "/search", Summary: "List conversations", Query: []string{"page_id", "limit", "status", "sort_order", "include_skills"}, Handle: s.search},
 		{Method: http.MethodGet, Path: base + "/count", Summary: "Number of conversations", Query: []string{"status"}, Handle: s.count},
+		{Method: http.MethodPost, Path: base + "/prepare-for-sandbox-pause", Summary: "Pause and close all conversations", Handle: s.rest},
 		{Method: http.MethodGet, Path: one, Summary: "One conversation", Query: skills, Handle: s.get},
 		{Method: http.MethodPatch, Path: one, Summary: "Set the title or the tags", Body: true, Handle: s.change},
 		{Method: http.MethodDelete, Path: one, Summary: "Remove a conversation", Handle: s.remove},

@@ -110,3 +110,12 @@ func (s *server) condense(w http.ResponseWriter, r *http.Request) error {
 	wire.WriteJSON(w, http.StatusOK, wire.Success())
 	return nil
 }
+
+// rest closes all conversations, as before the machine is paused.
+func (s *server) rest(w http.ResponseWriter, r *http.Request) error {
+	if err := s.Engine.Rest(r.Context()); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

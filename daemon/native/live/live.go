@@ -98,7 +98,7 @@ func (s *Server) Socket(w http.ResponseWriter, r *http.Request, admitted bool, l
 	s.pumps.Add(1)
 	s.mu.Unlock()
 	defer s.pumps.Done()
-	conn, err := socket.AcceptShared(w, r)
+	conn, err := socket.AcceptShared(s.life, w, r)
 	if err != nil {
 		return // it has answered
 	}

@@ -321,14 +321,13 @@ func TestTheLastSocketEndsTheWatch(t *testing.T) {
 	}
 }
 
-func TestAClientThatDoesNotAnswerIsDropped(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, live.Config{Ping: 10 * time.Millisecond})
+// raw opens a socket of the conversation that reads and answers nothing.
+func (w *world) raw(t *testing.T) net.Conn {
+	t.Helper()
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(w.url, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
 	if _, err := io.WriteString(conn, "GET /sockets/events/"+w.id+"?"+keyed+" HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\n"+
 		"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"); err != nil {
 		t.Fatal(err)
@@ -338,7 +337,15 @@ func TestAClientThatDoesNotAnswerIsDropped(t *testing.T) {
 	if err != nil || resp.StatusCode != http.StatusSwitchingProtocols {
 		t.Fatalf("%v, %v", resp, err)
 	}
-	_, _ = io.Copy(io.Discard, in) // returns when the server has closed it
+	return conn
+}
+
+func TestAClientThatDoesNotAnswerIsDropped(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, live.Config{Ping: 10 * time.Millisecond})
+	conn := w.raw(t)
+	defer conn.Close()
+	_, _ = io.Copy(io.Discard, conn) // returns when the server has closed it
 }
 
 // TestEventsDuringAResend looks for events that come twice or not at all while the log
@@ -405,4 +412,26 @@ func BenchmarkAThousandSockets(b *testing.B) {
 	}
 	b.StopTimer()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
+}
+
+// A client that reads nothing and answers no close frame does not hold the end up.
+func TestTheEndDoesNotWaitForAClient(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, live.Config{})
+	conn := w.raw(t)
+	defer conn.Close()
+	for range 200 { // more than the connection holds
+		text := strings.Repeat("x", 100<<10)
+		w.conv.Put(event.SourceAgent, &event.Delta{Content: &text})
+	}
+	over := make(chan error, 1)
+	go func() { over <- w.server.Close() }()
+	select {
+	case err := <-over:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-t.Context().Done():
+		t.Error("the server waits for a client")
+	}
 }

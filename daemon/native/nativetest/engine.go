@@ -161,6 +161,18 @@ func (e *Engine) Remove(_ context.Context, id string) error {
 	return nil
 }
 
+// Rest ends the streams of all conversations.
+func (e *Engine) Rest(context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, c := range e.list {
+		for _, s := range c.streams {
+			s.finish(agentapi.ErrUnavailable)
+		}
+	}
+	return nil
+}
+
 // Search is a page of a log.
 func (e *Engine) Search(_ context.Context, id string, q control.EventQuery) (control.EventPage, error) {
 	c, err := e.Get(id)

@@ -68,7 +68,7 @@ func (s *Shell) Socket(w http.ResponseWriter, r *http.Request, admitted bool, le
 		wire.Fail(s.cfg.Logger, w, r, err)
 		return
 	}
-	conn, err := socket.Accept(w, r)
+	conn, err := socket.Accept(s.ctx, w, r)
 	if err != nil {
 		return // it was answered
 	}

@@ -2,6 +2,7 @@ package socket
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"net"
@@ -55,10 +56,10 @@ func (h *hijacked) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return h.raw, bufio.NewReadWriter(both.Reader, bufio.NewWriterSize(h.raw, maxControl)), nil
 }
 
-// AcceptShared takes the socket of a client, for frames that go to many.
-func AcceptShared(w http.ResponseWriter, r *http.Request) (*Conn, error) {
-	h := &hijacked{ResponseWriter: w}
-	conn, err := Accept(h, r)
+// AcceptShared takes the socket of a client like [Accept], for frames that go to many.
+func AcceptShared(life context.Context, w http.ResponseWriter, r *http.Request) (*Conn, error) {
+	h := &hijacked{ResponseWriter: limited{w, life}}
+	conn, err := accept(h, r)
 	if err != nil {
 		return nil, err
 	}

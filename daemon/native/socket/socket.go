@@ -39,8 +39,13 @@ const WriteTimeout = 30 * time.Second
 // KeyOf is the key in the query of a socket; empty if it has none.
 func KeyOf(r *http.Request) string { return r.URL.Query().Get(KeyParameter) }
 
-// Accept takes the socket of a client. Its origin was checked with the request.
-func Accept(w http.ResponseWriter, r *http.Request) (*websocket.Conn, error) {
+// Accept takes the socket of a client, whose connection ends soon after life does. Its
+// origin was checked with the request.
+func Accept(life context.Context, w http.ResponseWriter, r *http.Request) (*websocket.Conn, error) {
+	return accept(limited{w, life}, r)
+}
+
+func accept(w http.ResponseWriter, r *http.Request) (*websocket.Conn, error) {
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil {
 		return nil, fmt.Errorf("accept socket: %w", err)

@@ -35,7 +35,7 @@ func (h *Handler) Socket(w http.ResponseWriter, r *http.Request, admitted bool, 
 			h.refuse(w, status, err)
 			return
 		}
-		client, err := socket.Accept(w, r)
+		client, err := socket.Accept(h.life, w, r)
 		if err != nil {
 			_ = server.CloseNow()
 			return
@@ -44,7 +44,7 @@ func (h *Handler) Socket(w http.ResponseWriter, r *http.Request, admitted bool, 
 		h.join(r.Context(), client, server)
 		return
 	}
-	client, err := socket.Accept(w, r)
+	client, err := socket.Accept(h.life, w, r)
 	if err != nil {
 		return // Accept has answered
 	}
