@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/condenser"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/prompt"
+	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -97,6 +98,7 @@ func (b *Backend) prompt(s store.State, stored agent) *prompt.Prompt {
 		Warn:   func(err error) { b.cfg.Log.Warn("read skills", "conversation", s.ID, "err", err) },
 	}
 	_ = json.Unmarshal(words["disabled_skills"], &cfg.Disabled) // no list: none
+	cfg.Given = skill.Given(words["skills"])
 	cfg.Secrets = secretNames(s.SecretRegistry)
 	box := b.Sandbox(context.Background())
 	cfg.Sandboxed = box.Level == string(sandbox.Full) || box.Level == string(sandbox.Reduced)

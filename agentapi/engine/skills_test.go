@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/engine/enginetest"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
@@ -103,5 +104,21 @@ func TestScenario34PathRuleIsToldOnce(t *testing.T) {
 	w.expect("SP U A(file_editor) O(ext) A(file_editor) O A(finish) O")
 	if got := w.llm.Await(t, 2).Last().Text; !strings.Contains(got, "Four spaces.") {
 		t.Errorf("the model was told %q", got)
+	}
+}
+
+// Skills that come with the agent of a request are read like those in files.
+func TestSkillsOfTheAgentOfARequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, realTools)
+	w.llm.Reply(llmtest.Tool("invoke_skill", `{"name":"frob"}`), llmtest.Text("Done."))
+	w.startIt(control.Start{Agent: json.RawMessage(strings.Replace(inlineAgent, `"tools"`,
+		`"agent_context":{"skills":[{"name":"frob","content":"Turn it twice.","description":"Turns.","is_agentskills_format":true}]},"tools"`, 1))})
+	w.say("frob it")
+	if o := lastOf[*event.Observation](t, w.log()); !strings.Contains(string(o.Observation), "Turn it twice.") {
+		t.Errorf("the skill was not read: %s", o.Observation)
+	}
+	if state := w.stored("base_state.json"); !strings.Contains(state, `"invoked_skills":["frob"]`) {
+		t.Error("the state does not have the skill")
 	}
 }

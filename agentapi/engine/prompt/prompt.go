@@ -35,9 +35,10 @@ type Config struct {
 	Open      []string
 	// MessageSuffix is appended to each message of the user.
 	MessageSuffix string
-	Disabled      []string // names of skills that do not exist
-	Secrets       []Secret // that commands may name
-	NoRisk        bool     // the model is not asked for the risk of its calls
+	Given         []skill.Skill // that came with the agent, before those that are found
+	Disabled      []string      // names of skills that do not exist
+	Secrets       []Secret      // that commands may name
+	NoRisk        bool          // the model is not asked for the risk of its calls
 	NoDate        bool
 	Now           func() time.Time
 	// Warn is told of files that cannot be read. May be nil.
@@ -75,7 +76,7 @@ func (p *Prompt) Skills() []skill.Skill {
 				p.cfg.Warn(s.Err)
 			}
 		}
-		p.list = slices.DeleteFunc(p.list, func(s skill.Skill) bool {
+		p.list = slices.DeleteFunc(skill.Both(p.cfg.Given, p.list), func(s skill.Skill) bool {
 			off := slices.Contains(p.cfg.Disabled, s.Name)
 			if off {
 				p.left = append(p.left, skill.Skipped{Name: s.Name, Path: s.Path, Reason: "disabled_skills in the settings has its name"})
