@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -67,6 +68,47 @@ func TestTheSwitchesOfTheSDKAndTheEmbeddedAgent(t *testing.T) {
 		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || strings.TrimSpace(string(got)) != text {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
+	}
+}
+
+// TestOpenHandsTypeScriptClient runs OpenHands' own TypeScript client against ohgw with
+// the embedded agent, and in front of an agent-server.
+func TestOpenHandsTypeScriptClient(t *testing.T) {
+	t.Parallel()
+	node := nodeProgram(t)
+	t.Run("the embedded agent", func(t *testing.T) {
+		t.Parallel()
+		llm := llmtest.New(t)
+		inTypeScript(t, node, serveEmbedded(t, racyProgram(t), llm.URL, "--native"), llm.URL)
+	})
+	t.Run("an agent-server", func(t *testing.T) {
+		t.Parallel()
+		s := newStack(t, racyProgram(t), "--native")
+		inTypeScript(t, node, s.gateway, s.llm.URL)
+	})
+}
+
+func inTypeScript(t *testing.T, node string, s *gateway, llmURL string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), node, "native.mjs", s.URL, gatewayKey, llmURL, t.TempDir())
+	cmd.Dir, cmd.Stderr = "node", os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(out, &got); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	want := map[string]any{
+		"version": "1.43.1", "tools": true, "model": "openai/test", "secret": "tea", "profiles": []any{"two", false, true}, "agents": true,
+		"file": "grün\n", "command": []any{"grün\n", 3.0}, "streamed": true, "answer": "Here is tea.",
+		"kinds":  []any{"MessageEvent", "ActionEvent", "ObservationEvent", "MessageEvent"},
+		"forked": true, "asked": "Asked.", "title": "Tea", "changes": []any{"note.txt", "up.txt", "yes.txt"},
+		"trajectory": true, "left": []any{false, true}, "refused": float64(http.StatusUnauthorized),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
