@@ -28,6 +28,9 @@ import (
 type Config struct {
 	Profiles *profile.Store
 	Ciphers  *profile.Ciphers // to decrypt; may be nil
+	// Wire encrypts the secrets for clients where OpenHands has no key. It is never used
+	// in files. Zero: then clients get no encrypted secrets.
+	Wire fernet.Key
 	// Keys are where ohgw itself keeps keys of profiles; nil: nowhere.
 	Keys secret.Store
 	// Resolver finds the keys of profiles. Nil: those in the files only.
@@ -70,8 +73,23 @@ func (s *Store) readJSON(o *shape.Object, data []byte) (shape.Tree, []shape.Faul
 }
 
 func (s *Store) open(token string) (secret.Value, bool) {
-	value, _, err := s.Ciphers.Decrypt(token)
+	text, err := s.Unseal(token)
+	value := secret.New(text)
 	return value, err == nil && !value.IsZero()
+}
+
+// Unseal decrypts a secret that was encrypted for a client or in a file.
+func (s *Store) Unseal(token string) (string, error) {
+	if !s.Wire.IsZero() {
+		if plain, err := s.Wire.Decrypt(token); err == nil {
+			return string(plain), nil
+		}
+	}
+	value, _, err := s.Ciphers.Decrypt(token)
+	if err != nil {
+		return "", fmt.Errorf("decrypt a secret: %w", err)
+	}
+	return value.Reveal(), nil
 }
 
 // atRest is how secrets are written into files.
@@ -95,6 +113,9 @@ func (s *Store) show(e openhands.Exposure) (shape.Show, error) {
 	case openhands.Encrypted:
 		key, ok := s.Profiles.SealingKey()
 		if !ok {
+			key = s.Wire
+		}
+		if key.IsZero() {
 			return nil, &openhands.Error{
 				Kind: openhands.NoKey,
 				Msg:  "Encryption not available: OH_SECRET_KEY is not configured. Cannot return encrypted secrets.",

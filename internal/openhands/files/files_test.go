@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ohgw/ohgw/internal/fernet"
 	"github.com/ohgw/ohgw/internal/openhands"
 	"github.com/ohgw/ohgw/internal/openhands/files"
 	"github.com/ohgw/ohgw/internal/profile"
@@ -110,6 +111,29 @@ func TestWithoutAKeyNothingIsEncrypted(t *testing.T) {
 	s, _ := open(t, "", nil)
 	if _, err := s.Settings(t.Context(), openhands.Encrypted); kindOf(err) != openhands.NoKey {
 		t.Error(err)
+	}
+}
+
+// Clients get encrypted secrets without OH_SECRET_KEY, and send them back; in the files
+// they are what they were.
+func TestWithoutAKeyClientsGetSecretsEncryptedForThem(t *testing.T) {
+	t.Parallel()
+	s, base := open(t, "", map[string]string{"profiles/a.json": `{"model":"openai/test","api_key":"sk-test-a"}`})
+	s.Wire = fernet.NewKey("of this process")
+	config, err := s.LLMProfile(t.Context(), "a", openhands.Encrypted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, _ := config.Config["api_key"].(string)
+	if plain, err := s.Unseal(token); !fernet.IsToken(token) || err != nil || plain != "sk-test-a" {
+		t.Fatalf("%q is %q, %v", token, plain, err)
+	}
+	llm := []byte(`{"model":"openai/test","api_key":"` + token + `"}`)
+	if err := s.SaveLLMProfile(t.Context(), "b", llm, true); err != nil {
+		t.Fatal(err)
+	}
+	if text := read(t, base, "profiles/b.json"); !strings.Contains(text, `"sk-test-a"`) {
+		t.Errorf("the file has %s", text)
 	}
 }
 

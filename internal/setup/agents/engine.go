@@ -70,7 +70,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 	})
 	own := newAPIBoxes(boxes, filepath.Join(dirs.State, "native"), s.Workspace, dirs.Home, env.Environ())
 	api, err := nativeAPI(s, nativeParts{
-		env: env, engine: backend.Control(), boxes: boxes, api: own, home: dirs.Home, unseal: unseal, log: log,
+		env: env, engine: backend.Control(), boxes: boxes, api: own, home: dirs.Home, log: log,
 		kept: openFiles(env, files, ciphers, keys, dirs.Home, log), trial: tryLLM(base),
 	})
 	if err != nil {

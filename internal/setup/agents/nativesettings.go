@@ -2,6 +2,7 @@ package agents
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/daemon/native/conversations"
 	"github.com/ohgw/ohgw/daemon/native/settings"
+	"github.com/ohgw/ohgw/internal/fernet"
 	"github.com/ohgw/ohgw/internal/openhands/files"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
@@ -21,7 +23,7 @@ import (
 // openFiles opens what OpenHands keeps beside its LLM profiles.
 func openFiles(env *setup.Env, profiles *profile.Store, ciphers *profile.Ciphers, keys *setup.KeyStore, home string, log *slog.Logger) *files.Store {
 	return files.New(files.Config{
-		Profiles: profiles, Ciphers: ciphers, Keys: keys, Resolver: secret.NewResolver(keys, secret.Providers(), env.Lookup),
+		Profiles: profiles, Ciphers: ciphers, Wire: fernet.NewKey(rand.Text() + rand.Text()), Keys: keys, Resolver: secret.NewResolver(keys, secret.Providers(), env.Lookup),
 		Skills: func(context.Context) ([]string, error) {
 			found, _ := skill.Find("", home)
 			names := make([]string, 0, len(found))
