@@ -24,11 +24,7 @@ type Config struct {
 	Profiles AgentProfiles
 	// Unseal decrypts a secret that was encrypted for clients. Nil: there is no key.
 	Unseal func(sealed string) (string, error)
-	// Worktree makes a git worktree for a conversation in a directory of a repository,
-	// and returns where it is. In a directory of none it returns that. Nil: a
-	// conversation that wants one is refused.
-	Worktree func(ctx context.Context, conversation, dir string) (string, error)
-	Logger   *slog.Logger
+	Logger *slog.Logger
 }
 
 // AgentProfiles finds what agent profiles stand for.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -79,4 +80,24 @@ func normal(body string) string {
 		return body
 	}
 	return string(data)
+}
+
+// The agent canvas asks for a worktree for every conversation. Without a repository
+// there is none to make; in one, the agent must not work in the user's own files.
+func TestAWorktreeIsForRepositoriesAlone(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	dir := t.TempDir()
+	start := func(working string) (int, string) {
+		return a.ask(http.MethodPost, "/api/conversations", `{`+agentMember+`,"workspace":{"working_dir":"`+filepath.ToSlash(working)+`"},"worktree":true}`)
+	}
+	if code, got := start(filepath.Join(dir, "new")); code != http.StatusCreated {
+		t.Errorf("no repository: %d %s", code, got)
+	}
+	if err := os.Mkdir(filepath.Join(dir, ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if code, got := start(filepath.Join(dir, "new")); code != http.StatusUnprocessableEntity || !strings.Contains(got, "no git worktrees") {
+		t.Errorf("in a repository: %d %s", code, got)
+	}
 }

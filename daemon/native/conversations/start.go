@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"os"
 	"path/filepath"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -97,19 +98,28 @@ func (s *server) complete(ctx context.Context, req *request) error {
 			Type: "value_error", Loc: []any{"body", "workspace", "working_dir"}, Msg: "Value error, the directory cannot be made", Input: req.Workspace,
 		}}}
 	}
-	if !req.worktree {
-		return nil
-	}
-	if s.Worktree == nil {
+	if req.worktree && inRepository(req.Workspace) {
 		return wire.Unprocessable(wire.Invalid{
-			Type: "value_error", Loc: []any{"body", "worktree"}, Msg: "Value error, this server makes no worktrees; leave it out", Input: true,
+			Type: "value_error", Loc: []any{"body", "worktree"}, Input: true,
+			Msg: "Value error, this server makes no git worktrees; choose to work in the repository itself (\"worktree\": false)",
 		})
 	}
-	dir, err := s.Worktree(ctx, req.ID, req.Workspace)
-	if err == nil {
-		req.Workspace = dir
+	return nil
+}
+
+// inRepository reports whether a directory is in a git repository. A worktree is for
+// such a one alone.
+func inRepository(dir string) bool {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return false
+		}
+		dir = up
 	}
-	return err
 }
 
 // launch takes the agent of an agent profile.
