@@ -27,7 +27,8 @@ type Backend interface {
 	// is part of the answer.
 	Status(ctx context.Context) Status
 
-	// Profiles lists the LLM profiles in the order of their names.
+	// Profiles lists the LLM profiles, and the agents that are models, in the order
+	// of their names.
 	Profiles(ctx context.Context) ([]Profile, error)
 
 	// Open makes the conversation req.ID, or continues it if it exists. It
@@ -145,7 +146,12 @@ type Status struct {
 	SharesFiles bool
 }
 
-// Profile is an LLM profile of OpenHands: one model of the gateway.
+// AgentPrefix begins the names of profiles that are agents. An LLM profile may
+// have such a name, too; then it takes the place of the agent.
+const AgentPrefix = "agent_"
+
+// Profile is one model of the gateway: an LLM profile of OpenHands, or an agent
+// with a model, tools and limits of its own.
 type Profile struct {
 	Name     string
 	Model    string    // as stored, e.g. "anthropic/claude-sonnet-4-5"
@@ -155,6 +161,10 @@ type Profile struct {
 	// Revision changes when the profile or the settings change, as far as the
 	// backend can see. It has no other meaning.
 	Revision string
+	// Agent is the name of an agent for people, and Description when to use it. An
+	// LLM profile has neither. Name is then made of the name, see [AgentPrefix], and
+	// Model is that of its LLM profile.
+	Agent, Description string
 }
 
 // OpenRequest selects a conversation, and how to create it if it is new.
@@ -171,7 +181,7 @@ type OpenRequest struct {
 	// run has ended and the handle is closed. The conversation stays as it is:
 	// it can be opened again, and a later Open without Once takes this back.
 	Once bool
-	// Profile is the name of the LLM profile for a new conversation.
+	// Profile is the Name of the [Profile] for a new conversation.
 	Profile string
 	// Workspace is the directory in which a new conversation works, on the
 	// machine of the backend.
@@ -192,7 +202,7 @@ type ForkRequest struct {
 type Info struct {
 	ID      string
 	Created bool   // this Open made it
-	Profile string // its LLM profile; empty if the backend does not report it
+	Profile string // the Name of its Profile; empty if the backend does not report it
 	// OwnModel says that it answers with a model of its own, which is no profile's.
 	OwnModel bool
 	// SystemKnown reports whether the backend knows the system text the

@@ -69,15 +69,17 @@ func (d *Daemon) resolveUtility(ctx context.Context, client Client) (agentapi.Pr
 	return p, nil
 }
 
-// utilityOf is the active profile, else the first.
+// utilityOf is the active profile, else the first that is not an agent.
 func utilityOf(list []agentapi.Profile) (agentapi.Profile, bool) {
-	if len(list) == 0 {
-		return agentapi.Profile{}, false
-	}
 	if p, ok := find(list, modelActive); ok {
 		return p, true
 	}
-	return list[0], true
+	for _, p := range list {
+		if p.Agent == "" {
+			return p, true
+		}
+	}
+	return agentapi.Profile{}, false
 }
 
 func modelNotFound(id string) error {
@@ -98,7 +100,7 @@ func (d *Daemon) visible(ctx context.Context, client Client) ([]openai.Model, er
 	}
 	for _, p := range list {
 		if client.allows(modelPrefix + p.Name) {
-			models = append(models, d.model(modelPrefix+p.Name, "OpenHands ("+p.Name+")", p))
+			models = append(models, d.model(modelPrefix+p.Name, title(p), p))
 		}
 	}
 	_, taken := find(list, modelUtility)
@@ -118,6 +120,14 @@ func (d *Daemon) utility(p agentapi.Profile) openai.Model {
 	return m
 }
 
+// title is the name of a model for people.
+func title(p agentapi.Profile) string {
+	if p.Agent != "" {
+		return p.Agent
+	}
+	return "OpenHands (" + p.Name + ")"
+}
+
 // model is a profile as a model.
 func (d *Daemon) model(id, name string, p agentapi.Profile) openai.Model {
 	created := p.Modified
@@ -126,14 +136,21 @@ func (d *Daemon) model(id, name string, p agentapi.Profile) openai.Model {
 	}
 	// "anthropic/claude" reads "anthropic claude".
 	description := strings.Replace(p.Model, "/", " ", 1)
+	long := "An agent with its own shell and files, on " + description + "."
+	if p.Agent != "" {
+		long = "The agent " + p.Agent + ", on " + description + "."
+	}
+	if p.Description != "" {
+		description, long = p.Description, p.Description
+	}
 	return openai.Model{
 		ID: id, Object: "model", Created: created.Unix(), OwnedBy: ownedBy, Name: name, Description: description,
 		Info: openai.ModelInfo{Meta: openai.ModelMeta{
-			Description:  "An agent with its own shell and files, on " + description + ".",
+			Description:  long,
 			Capabilities: openai.Capabilities{Usage: true, Vision: d.sees(p.Model) != blind},
 			Suggestions:  suggestions(),
 		}},
-		Extension: openai.ModelExtension{Kind: "agent", Profile: p.Name, LLM: p.Model},
+		Extension: openai.ModelExtension{Kind: "agent", Profile: p.Name, Agent: p.Agent, LLM: p.Model},
 	}
 }
 

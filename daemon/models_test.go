@@ -472,3 +472,31 @@ func TestReadinessFollowsTheBackend(t *testing.T) {
 		envelope(t, ready(), http.StatusServiceUnavailable, "agent_server_unavailable", "")
 	})
 }
+
+// An agent has its own name and description; a token with other models does not see
+// it and cannot use it, and it is never the model for titles.
+func TestAnAgentIsListedWithItsOwnNameAndDescription(t *testing.T) {
+	t.Parallel()
+	b := daemontest.New()
+	b.SetProfiles(
+		agentapi.Profile{Name: "agent_go", Model: "openai/slow", Agent: "Go Expert", Description: "Knows Go."},
+		agentapi.Profile{Name: "fast", Model: "openai/fast"},
+	)
+	g := serve(t, b)
+	list := listed(t, g.do(http.MethodGet, "/v1/models", ""))
+	if diff := cmp.Diff([]string{"openhands_agent_go", "openhands_fast"}, ids(list)); diff != "" {
+		t.Fatal(diff)
+	}
+	m := list.Data[0]
+	if m.Name != "Go Expert" || m.Description != "Knows Go." || m.Info.Meta.Description != "Knows Go." || m.Extension.Agent != "Go Expert" || m.Extension.LLM != "openai/slow" {
+		t.Errorf("%+v", m)
+	}
+	res := g.do(http.MethodPost, "/v1/chat/completions", `{"model":"openhands_agent_go","messages":[{"role":"user","content":"hi"}]}`)
+	envelope(t, g.chat(`{"model":"openhands_agent_go","messages":[{"role":"user","content":"hi"}]}`, "Authorization", "Bearer "+limitedKey), http.StatusNotFound, "model_not_found", "model")
+	if n := len(listed(t, g.do(http.MethodGet, "/v1/models", "", "Authorization", "Bearer "+limitedKey)).Data); n > 0 {
+		t.Errorf("a limited token sees %d models", n)
+	}
+	if opened := b.Opened(); res.status != http.StatusOK || len(opened) != 1 || opened[0].Profile != "agent_go" {
+		t.Errorf("%d %s %+v", res.status, res.body, opened)
+	}
+}

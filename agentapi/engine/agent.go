@@ -169,6 +169,7 @@ func (s Settings) confirm(chosen agentapi.Confirmation, state *store.State) {
 	if chosen == "" {
 		chosen = s.Confirm
 	}
+	chosen = chosen.Stricter(s.least)
 	if s.Analyzer || chosen == agentapi.ConfirmRisky { // without an analyzer everything would be risky
 		state.SecurityAnalyzer = json.RawMessage(agentapi.AnalyzerLLM)
 	}

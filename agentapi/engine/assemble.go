@@ -41,6 +41,8 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 	if err != nil {
 		return nil, agentapi.Info{}, err
 	}
+	e.agent = s.Tags[tagAgent]
+	settings, runCost := b.reopened(ctx, s, settings)
 	if own { // with its model it brings all that is the user's otherwise
 		settings.Agent = nil
 	}
@@ -68,7 +70,7 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 			return tools, err
 		},
 		Prompt: words, Titles: b.cfg.Titles || s.LastUserMessageID == "" && dir.WantsTitle(), Secrets: secrets,
-		Concurrency: concurrency(stored), MaxCost: b.cfg.MaxCost, Grace: b.cfg.Grace,
+		Concurrency: concurrency(stored), MaxCost: b.cfg.MaxCost, MaxRunCost: runCost, Grace: b.cfg.Grace,
 		RunEnded: b.look, Memory: &e.memory,
 		Now: b.cfg.Now, NewID: b.cfg.NewID, Log: b.cfg.Log,
 	}
@@ -125,9 +127,11 @@ func secretNames(registry json.RawMessage) []prompt.Secret {
 
 func (b *Backend) profileNames(ctx context.Context) ([]string, error) {
 	list, err := b.Profiles(ctx)
-	names := make([]string, len(list))
-	for i, p := range list {
-		names[i] = p.Name
+	names := make([]string, 0, len(list))
+	for _, p := range list {
+		if p.Agent == "" {
+			names = append(names, p.Name)
+		}
 	}
 	return names, err
 }

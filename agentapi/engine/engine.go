@@ -35,6 +35,8 @@ type Config struct {
 	// Dir holds one directory for each conversation; it is made when needed.
 	Dir      string
 	Profiles Profiles
+	// Agents are models besides the profiles. Nil: there are none.
+	Agents Agents
 	// NewModel makes a model of a profile's LLM object with its keys. usage is
 	// the key of its numbers in a conversation's statistics.
 	NewModel func(p Profile, usage string) (llm.Model, error)
@@ -129,6 +131,8 @@ type Settings struct {
 	Confirm agentapi.Confirmation
 	// Analyzer has the model rate the risk of its actions.
 	Analyzer bool
+
+	least agentapi.Confirmation // at least these actions wait, whatever is chosen
 }
 
 // BoxEnv is what a box is made for.
@@ -249,6 +253,9 @@ func (b *Backend) Profiles(ctx context.Context) ([]agentapi.Profile, error) {
 	list, err := b.cfg.Profiles.List(ctx)
 	if err != nil {
 		return nil, agentapi.InProcess(kinded(ctx, err, agentapi.ErrUnavailable, "The LLM profiles cannot be read."))
+	}
+	if list, err = b.withAgents(ctx, list); err != nil {
+		return nil, agentapi.InProcess(kinded(ctx, err, agentapi.ErrUnavailable, "The agents cannot be listed."))
 	}
 	slices.SortFunc(list, func(x, y agentapi.Profile) int { return strings.Compare(x.Name, y.Name) })
 	return list, nil

@@ -46,6 +46,9 @@ func (h *handle) Decide(ctx context.Context, d agentapi.Decision) error {
 func (h *handle) Interrupt(ctx context.Context) error { return h.explain(h.conv.Interrupt(ctx)) }
 
 func (h *handle) Switch(ctx context.Context, profile string) error {
+	if err := h.backend.mayBecome(ctx, h.entry.agent, profile); err != nil {
+		return err
+	}
 	_, err := h.conv.Switch(ctx, profile)
 	return h.explain(err)
 }

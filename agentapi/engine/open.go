@@ -34,6 +34,7 @@ type entry struct {
 	// tools.
 	words   *prompt.Prompt
 	models  *ownModels
+	agent   string // the name of the agent that it is a conversation with; "" for a profile
 	servers atomic.Pointer[func() []agentapi.MCPServer]
 
 	// These belong to Backend.mu.
@@ -108,6 +109,9 @@ func (b *Backend) openEntry(ctx context.Context, e *entry, open func(*entry) (bo
 	if profile, err := e.conv.Profile(ctx); err == nil && (info.Profile != "" || profile == "") {
 		info.Profile, info.OwnModel = profile, profile == ""
 	}
+	if e.agent != "" {
+		info.Profile, info.OwnModel = agentapi.AgentPrefix+e.agent, false
+	}
 	return &handle{backend: b, entry: e, conv: e.conv, info: info}, false, nil
 }
 
@@ -145,11 +149,7 @@ func (b *Backend) storeOptions() store.Options {
 
 // create makes the directory of a new conversation.
 func (b *Backend) create(ctx context.Context, req agentapi.OpenRequest, opts store.Options) (*store.Dir, error) {
-	profile, err := b.cfg.Profiles.Load(ctx, req.Profile)
-	if err != nil {
-		return nil, err
-	}
-	settings, err := b.settings(ctx)
+	profile, settings, named, err := b.ingredients(ctx, req.Profile, req.Workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -176,6 +176,7 @@ func (b *Backend) create(ctx context.Context, req agentapi.OpenRequest, opts sto
 	state.Tags = map[string]string{
 		conversation.TagProfile: profile.Name, conversation.TagUsage: agentUsage, tagSystem: systemMark(req.System),
 	}
+	named.mark(state.Tags)
 	now := b.cfg.Now()
 	dir, err := store.Create(b.cfg.Dir, state, store.Meta{Created: now, Updated: now}, opts)
 	if err != nil && errors.Is(before, fs.ErrNotExist) {

@@ -62,6 +62,7 @@ type Capabilities struct {
 type ModelExtension struct {
 	Kind    string `json:"kind"` // "agent"
 	Profile string `json:"profile"`
+	Agent   string `json:"agent,omitempty"` // its own name, of a named agent
 	LLM     string `json:"llm"`
 }
 

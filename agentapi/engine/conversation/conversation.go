@@ -60,6 +60,8 @@ type Config struct {
 	// MaxCost ends a run when the conversation has cost that much, in US
 	// dollars. 0: no limit.
 	MaxCost float64
+	// MaxRunCost ends a run when that run has cost that much. 0: no limit.
+	MaxRunCost float64
 	// RunEnded is told that a run has ended. It must not wait for the
 	// conversation. May be nil.
 	RunEnded func()
@@ -172,15 +174,17 @@ type Conversation struct {
 
 	introduced bool // the log has a system prompt
 
-	accepted bool  // a run was asked for: what waits may run
-	stale    bool  // the model is to be asked for again
-	replied  bool  // the agent had answered when the run was paused
-	stopping bool  // somebody interrupts
-	pausing  bool  // somebody pauses
-	closing  bool  // the conversation is to be closed
-	removing bool  // and deleted
-	lost     error // another process has the conversation
-	broken   bool  // that goroutine has panicked
+	accepted bool // a run was asked for: what waits may run
+	stale    bool // the model is to be asked for again
+	replied  bool // the agent had answered when the run was paused
+	stopping bool // somebody interrupts
+	pausing  bool // somebody pauses
+
+	costBefore float64 // what the conversation had cost when the run began
+	closing    bool    // the conversation is to be closed
+	removing   bool    // and deleted
+	lost       error   // another process has the conversation
+	broken     bool    // that goroutine has panicked
 }
 
 // delivery is a message on its way into the log.

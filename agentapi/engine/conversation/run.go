@@ -90,6 +90,7 @@ const (
 // its end the state is on the disk and everybody knows it.
 func (c *Conversation) run() {
 	c.pausing, c.accepted, c.nudged, c.refused, c.tooLong = false, false, "", 0, 0
+	c.costBefore = c.stats.cost()
 	c.running = make(chan struct{})
 	defer close(c.running)
 	for _, b := range c.blocks.begin() {
@@ -206,6 +207,9 @@ func (c *Conversation) between(next outcome, iteration *int) (over bool, err err
 	}
 	if limit := c.cfg.MaxCost; limit > 0 && c.stats.cost() >= limit {
 		return true, &limitError{"MaxBudgetReached", fmt.Sprintf("The conversation has cost %.2f of the %.2f US dollars allowed; raise the limit to continue.", c.stats.cost(), limit)}
+	}
+	if limit, spent := c.cfg.MaxRunCost, c.stats.cost()-c.costBefore; limit > 0 && spent >= limit {
+		return true, &limitError{"MaxBudgetReached", fmt.Sprintf("The run has cost %.2f of the %.2f US dollars that its agent may spend in one run; send another message to continue.", spent, limit)}
 	}
 	if limit := c.dir.State.MaxIterations; limit > 0 && *iteration >= limit {
 		return true, &limitError{"MaxIterationsReached", fmt.Sprintf("The agent has taken the %d steps allowed in one run; send another message to continue.", limit)}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -70,6 +71,16 @@ func New(cfg Config) func(context.Context, engine.ToolEnv) ([]tool.Tool, error) 
 // Names are the names of the tools that a stored agent can have.
 func Names() []string {
 	return []string{"apply_patch", "file_editor", "glob", "grep", "planning_file_editor", "task_tracker", "terminal"}
+}
+
+// Knows reports whether a tool of that name is one of this engine or of OpenHands.
+// An agent with another one cannot start.
+func Knows(name string) bool {
+	switch name {
+	case "TerminalTool", "FileEditorTool", "TaskTrackerTool":
+		return true
+	}
+	return slices.Contains(Names(), name) || isOpenHands(name)
 }
 
 // isOpenHands reports whether a tool is one of OpenHands' own, by its name or that of

@@ -37,13 +37,23 @@ func (s *Store) AgentProfiles(ctx context.Context) (openhands.AgentProfiles, err
 			return openhands.AgentProfiles{}, err
 		}
 	}
-	out := openhands.AgentProfiles{Profiles: []openhands.AgentProfile{}, Active: now.activeAgent}
+	return openhands.AgentProfiles{Profiles: summaries(snaps), Active: now.activeAgent}, nil
+}
+
+// ListAgentProfiles are all recipes of agents that there are. It makes none.
+func (s *Store) ListAgentProfiles() ([]openhands.AgentProfile, error) {
+	snaps, err := s.agentProfiles()
+	return summaries(snaps), err
+}
+
+func summaries(snaps []document.Snapshot) []openhands.AgentProfile {
+	out := []openhands.AgentProfile{}
 	for _, snap := range snaps {
 		if snap.Doc != nil && snap.Gate == nil && document.ValidName(snap.File.Name()) {
-			out.Profiles = append(out.Profiles, agentSummary(snap))
+			out = append(out, agentSummary(snap))
 		}
 	}
-	return out, nil
+	return out
 }
 
 // agentProfiles are the files of recipes, those that cannot be read included.
@@ -323,4 +333,9 @@ func (s *Store) point(ctx context.Context, id *string) error {
 		w.name(activeAgentMember, before.activeAgent, id)
 		return w.doc, w.err
 	})
+}
+
+// AgentProfilePath is the file of a recipe.
+func (s *Store) AgentProfilePath(name string) string {
+	return document.AgentProfileFile(s.base, name).Path
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/setup/roster"
 )
 
 // openEngine makes the embedded agent: it needs no server.
@@ -52,9 +53,13 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		return Backend{}, err
 	}
 	profiles.alone = demoAlone(boxes)
+	kept := openFiles(env, files, ciphers, keys, dirs.Home, log)
+	named := roster.New(roster.Config{Project: s.Workspace, Home: dirs.Home, Recipes: kept, Profiles: profiles.List, Log: log})
+	profiles.agents = named
 	backend := engine.New(engine.Config{
 		Dir:      conversations,
 		Profiles: profiles,
+		Agents:   named,
 		NewModel: profiles.newModel(base),
 		NewTools: toolsOf(boxes, toolset.New(toolset.Config{
 			Environ: env.Environ(), User: env.Getenv("USER"), Host: host, Confined: s.Workspace != "",
@@ -71,7 +76,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 	own := newAPIBoxes(boxes, filepath.Join(dirs.State, "native"), s.Workspace, dirs.Home, env.Environ())
 	api, err := nativeAPI(s, nativeParts{
 		env: env, engine: backend.Control(), boxes: boxes, api: own, home: dirs.Home, log: log,
-		kept: openFiles(env, files, ciphers, keys, dirs.Home, log), trial: tryLLM(base),
+		kept: kept, trial: tryLLM(base),
 	})
 	if err != nil {
 		return Backend{}, errors.Join(err, backend.Close())

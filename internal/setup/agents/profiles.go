@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -15,15 +16,17 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/llm/demo"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
+	"github.com/ohgw/ohgw/internal/setup/roster"
 )
 
 // engineProfiles gives the engine OpenHands' profiles, and the demo.
 type engineProfiles struct {
-	store *profile.Store
-	keys  *secret.Resolver
-	state string // the state directory
-	demo  bool
-	alone error // why there is only the demo; nil: there is not
+	store  *profile.Store
+	keys   *secret.Resolver
+	state  string // the state directory
+	demo   bool
+	agents *roster.Roster
+	alone  error // why there is only the demo; nil: there is not
 
 	mu     sync.Mutex
 	loaded map[string]engine.Profile // by name, as of their Revision
@@ -181,6 +184,11 @@ func (e *engineProfiles) llm(ctx context.Context, name string, cfg llm.Config) (
 		return cfg, &agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: "The demo is a scripted model that only works with an agent."}
 	}
 	p, err := e.Load(ctx, name)
+	if agent, ok := strings.CutPrefix(name, agentapi.AgentPrefix); ok && errors.Is(err, agentapi.ErrProfileNotFound) {
+		if name, err = e.agents.LLM(ctx, agent); err == nil {
+			p, err = e.Load(ctx, name)
+		}
+	}
 	if err != nil {
 		return cfg, err
 	}

@@ -272,7 +272,11 @@ func (p *Installation) backendState(ctx context.Context) (doctor.Backend, error)
 	state := doctor.Backend{Status: b.Status, Why: b.Why}
 	if b.Status.Err == nil {
 		if list, err := b.Profiles(ctx); err == nil { // what it says about itself is in the status
-			state.Profiles = len(list)
+			for _, p := range list {
+				if p.Agent == "" {
+					state.Profiles++
+				}
+			}
 		}
 	}
 	return state, nil

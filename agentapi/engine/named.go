@@ -1,0 +1,167 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
+)
+
+// Agents are the agents that are models besides the profiles.
+type Agents interface {
+	// List gives them with names that begin with [agentapi.AgentPrefix].
+	List(ctx context.Context) ([]agentapi.Profile, error)
+	// Load is what a conversation in a workspace is made of. name is without the
+	// prefix; an unknown one is agentapi.ErrProfileNotFound.
+	Load(ctx context.Context, name, workspace string) (Agent, error)
+}
+
+// Agent is an agent that is a model.
+type Agent struct {
+	Name    string // without the prefix
+	Profile string // its LLM profile
+	// Settings are agent_settings: those of its members that are there take the
+	// place of the user's, and MCP servers always do.
+	Settings      json.RawMessage
+	MaxIterations int     // of a run; 0: as the settings say
+	MaxRunCost    float64 // of a run in US dollars; 0: no limit
+	// Confirm names actions that wait for a person. Those that wait anyway stay.
+	Confirm agentapi.Confirmation
+}
+
+// The tags in which a conversation remembers its agent.
+const (
+	tagAgent  = "ohgwagent"
+	tagBudget = "ohgwbudget" // of a run, in US dollars
+)
+
+// mark notes the agent in the tags of a conversation; the zero value is none.
+func (a Agent) mark(tags map[string]string) {
+	if a.Name == "" {
+		return
+	}
+	tags[tagAgent] = a.Name
+	if a.MaxRunCost > 0 {
+		tags[tagBudget] = strconv.FormatFloat(a.MaxRunCost, 'g', -1, 64)
+	}
+}
+
+// withAgents adds the agents to a list of profiles, whose names come first.
+func (b *Backend) withAgents(ctx context.Context, list []agentapi.Profile) ([]agentapi.Profile, error) {
+	if b.cfg.Agents == nil {
+		return list, nil
+	}
+	agents, err := b.cfg.Agents.List(ctx)
+	for _, a := range agents {
+		if !slices.ContainsFunc(list, func(p agentapi.Profile) bool { return p.Name == a.Name }) {
+			list = append(list, a)
+		}
+	}
+	return list, err
+}
+
+// ingredients are what a new conversation with a profile, or with an agent, is made
+// of. The agent is the zero value for a profile.
+func (b *Backend) ingredients(ctx context.Context, name, workspace string) (Profile, Settings, Agent, error) {
+	profile, err := b.cfg.Profiles.Load(ctx, name)
+	own, isAgent := Agent{}, false
+	if errors.Is(err, agentapi.ErrProfileNotFound) {
+		if own, isAgent, err = b.named(ctx, name, workspace, err); isAgent && err == nil {
+			profile, err = b.cfg.Profiles.Load(ctx, own.Profile)
+		}
+	}
+	if err != nil {
+		return Profile{}, Settings{}, Agent{}, err
+	}
+	settings, err := b.settings(ctx)
+	if err == nil && isAgent {
+		settings, err = settings.of(own)
+	}
+	return profile, settings, own, err
+}
+
+// named finds an agent. Where the name is not one of an agent, the error is that
+// given.
+func (b *Backend) named(ctx context.Context, name, workspace string, not error) (Agent, bool, error) {
+	short, ok := strings.CutPrefix(name, agentapi.AgentPrefix)
+	if !ok || b.cfg.Agents == nil {
+		return Agent{}, false, not
+	}
+	a, err := b.cfg.Agents.Load(ctx, short, workspace)
+	if errors.Is(err, agentapi.ErrProfileNotFound) {
+		return Agent{}, false, err
+	}
+	return a, true, err
+}
+
+// of are the settings for the conversations of an agent. The user's secrets are
+// the agent's, too.
+func (s Settings) of(a Agent) (Settings, error) {
+	users, own := agent{}, agent{}
+	for data, into := range map[*json.RawMessage]*agent{&s.Agent: &users, &a.Settings: &own} {
+		if len(*data) > 0 && json.Unmarshal(*data, into) != nil {
+			return s, refused(fmt.Sprintf("The settings of the agent %q cannot be read.", a.Name), nil)
+		}
+	}
+	context := own.object("agent_context")
+	if secrets, ok := users.object("agent_context")["secrets"]; ok {
+		context["secrets"] = secrets
+	}
+	delete(users, "mcp_config")
+	maps.Copy(users, own)
+	users.set("agent_context", context)
+	data, err := json.Marshal(users)
+	s.Agent = data
+	s.least = a.Confirm
+	if a.MaxIterations > 0 {
+		s.MaxIterations = a.MaxIterations
+	}
+	return s, err
+}
+
+// reopened are the settings for a conversation that goes on: those of its agent, as
+// they are now. Without the agent there are none, and the conversation has what is
+// stored with it.
+func (b *Backend) reopened(ctx context.Context, s store.State, settings Settings) (_ Settings, runCost float64) {
+	name := s.Tags[tagAgent]
+	if name == "" {
+		return settings, 0
+	}
+	runCost, _ = strconv.ParseFloat(s.Tags[tagBudget], 64) // no number: no limit
+	a, ok, err := b.named(ctx, agentapi.AgentPrefix+name, s.Workspace.WorkingDir, nil)
+	if ok && err == nil {
+		var now Settings
+		if now, err = settings.of(a); err == nil {
+			return now, runCost
+		}
+	}
+	b.cfg.Log.Warn("the agent of a conversation is not there; it goes on as it was stored", "conversation", s.ID, "agent", name, "err", err)
+	settings.Agent = nil
+	return settings, runCost
+}
+
+// mayBecome refuses to make a conversation with an agent one with another, or with a
+// profile, and the reverse: tools and instructions stay with a conversation.
+func (b *Backend) mayBecome(ctx context.Context, current, profile string) error {
+	_, err := b.cfg.Profiles.Load(ctx, profile)
+	other, isAgent := strings.CutPrefix(profile, agentapi.AgentPrefix)
+	isAgent = isAgent && errors.Is(err, agentapi.ErrProfileNotFound)
+	switch {
+	case current == "" && !isAgent:
+		return nil
+	case current == "":
+		return unchangeable("This conversation has no agent of its own; start a new conversation with the agent " + strconv.Quote(other) + ".")
+	}
+	return unchangeable(fmt.Sprintf("This conversation is one with the agent %q and cannot change to another model; use its model, or start a new conversation.", current))
+}
+
+func unchangeable(msg string) error {
+	return agentapi.InProcess(&agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: msg})
+}

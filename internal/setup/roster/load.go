@@ -1,0 +1,195 @@
+package roster
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine"
+	"github.com/ohgw/ohgw/agentapi/engine/definition"
+	"github.com/ohgw/ohgw/agentapi/engine/skill"
+	"github.com/ohgw/ohgw/agentapi/engine/toolset"
+	"github.com/ohgw/ohgw/internal/openhands"
+)
+
+// Find is one agent by its name in model ids or its own.
+func (r *Roster) Find(ctx context.Context, name string) (Entry, error) {
+	entries, _, err := r.Read(ctx)
+	if err != nil {
+		return Entry{}, err
+	}
+	for _, e := range entries {
+		if e.Name == name || e.Title == name {
+			return e, nil
+		}
+	}
+	return Entry{}, &agentapi.Error{Kind: agentapi.ErrProfileNotFound, Msg: fmt.Sprintf("There is no agent %q.", name), Err: errNoAgent}
+}
+
+// LLM is the LLM profile of an agent.
+func (r *Roster) LLM(ctx context.Context, name string) (string, error) {
+	e, err := r.Find(ctx, name)
+	return e.LLM, err
+}
+
+// Load implements engine.Agents.
+func (r *Roster) Load(ctx context.Context, name, workspace string) (engine.Agent, error) {
+	e, err := r.Find(ctx, name)
+	if err != nil {
+		return engine.Agent{}, err
+	}
+	if e.Recipe != nil {
+		return r.ofRecipe(ctx, e)
+	}
+	return r.ofDefinition(e, workspace)
+}
+
+func (r *Roster) ofRecipe(ctx context.Context, e Entry) (engine.Agent, error) {
+	launch, err := r.cfg.Recipes.Resolve(ctx, *e.Recipe.ID)
+	if err != nil {
+		msg := "it cannot be resolved"
+		if why, ok := errors.AsType[*openhands.Error](err); ok {
+			msg = why.Msg
+		}
+		return engine.Agent{}, &agentapi.Error{Kind: agentapi.ErrRefused, Msg: fmt.Sprintf("The agent %q cannot be used: %s.", e.Title, msg), Err: err}
+	}
+	var settings map[string]json.RawMessage
+	if err := json.Unmarshal(launch.Settings, &settings); err != nil {
+		return engine.Agent{}, fmt.Errorf("read agent profile %q: %w", e.Title, err)
+	}
+	delete(settings, "llm") // the engine has it from the LLM profile
+	data, err := json.Marshal(settings)
+	return engine.Agent{Name: e.Name, Profile: launch.LLM, Settings: data}, err
+}
+
+func (r *Roster) ofDefinition(e Entry, workspace string) (engine.Agent, error) {
+	d := e.Definition
+	a := engine.Agent{Name: e.Name, Profile: e.LLM, MaxIterations: d.MaxIterations, MaxRunCost: d.MaxBudget}
+	switch d.Permission {
+	case definition.AlwaysConfirm:
+		a.Confirm = agentapi.ConfirmAlways
+	case definition.ConfirmRisky:
+		a.Confirm = agentapi.ConfirmRisky
+	}
+	type tool struct {
+		Name string `json:"name"`
+	}
+	tools := []tool{}
+	for _, name := range d.Tools {
+		if toolset.Knows(name) {
+			tools = append(tools, tool{name})
+		}
+	}
+	settings := map[string]any{
+		"agent_kind": "openhands", "tools": tools, "condenser": condenser(d), "enable_switch_llm_tool": false,
+		"agent_context": map[string]any{"system_message_suffix": d.Prompt, "disabled_skills": r.disabled(d, workspace)},
+	}
+	if len(d.Servers) > 0 {
+		settings["mcp_config"] = d.Servers
+	}
+	var err error
+	a.Settings, err = json.Marshal(settings)
+	return a, err
+}
+
+// disabled are the skills of a workspace and of the user that a definition does not
+// name. What belongs to every conversation, such as AGENTS.md, stays.
+func (r *Roster) disabled(d *definition.Definition, workspace string) []string {
+	found, _ := skill.Find(workspace, r.cfg.Home)
+	names := []string{}
+	for _, s := range found {
+		if !s.Always && !slices.Contains(d.Skills, s.Name) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// condenser is the condenser of a definition as settings have it.
+func condenser(d *definition.Definition) map[string]any {
+	if d.NoCondenser {
+		return map[string]any{"enabled": false}
+	}
+	settings := map[string]any{"enabled": true}
+	var own map[string]any
+	if json.Unmarshal(d.Condenser, &own) == nil && own["kind"] == summarizing {
+		for _, name := range []string{"max_size", "keep_first", "max_tokens", "minimum_progress"} {
+			if v, ok := own[name]; ok {
+				settings[name] = v
+			}
+		}
+	}
+	return settings
+}
+
+const summarizing = "LLMSummarizingCondenser"
+
+// limits are the members of a definition that have no effect on a model.
+func limits(d definition.Definition) []definition.Problem {
+	var list []definition.Problem
+	note := func(field, msg, hint string) {
+		list = append(list, definition.Problem{Path: d.Path, Line: d.Line(field), Agent: d.Name, Msg: msg, Hint: hint})
+	}
+	if len(d.Hooks) > 0 && string(d.Hooks) != "{}" {
+		note("hooks", "the hooks are not run", "use an agent-server for agents with hooks")
+	}
+	if d.Permission == definition.NeverConfirm {
+		note("permission_mode", "never_confirm does not lift confirmation that the settings or --confirm ask for", "remove the field")
+	}
+	var own struct {
+		Kind string `json:"kind"`
+	}
+	if json.Unmarshal(d.Condenser, &own) == nil && own.Kind != "" && own.Kind != summarizing && !d.NoCondenser {
+		note("condenser", "a condenser of the kind "+own.Kind+" is replaced by the usual one", "write default, none, or the kind "+summarizing)
+	}
+	return list
+}
+
+// revision changes when the agent or its LLM profile does.
+func (e Entry) revision() string {
+	data, err := json.Marshal([]any{e.Definition, e.Recipe, e.modified.UnixNano(), e.model.Revision})
+	if err != nil {
+		return e.model.Revision + strconv.FormatInt(e.modified.UnixNano(), 10)
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:8])
+}
+
+func modified(path string) time.Time {
+	info, err := os.Stat(path)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+var notSlug = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// slug is a name as a part of a model id.
+func slug(name string) string {
+	return strings.Trim(notSlug.ReplaceAllString(strings.TrimSpace(name), "-"), "-")
+}
+
+var exampleTag = regexp.MustCompile(`(?is)<example>.*?</example>`)
+
+// plainDescription is a description in one line, without its examples.
+func plainDescription(text string) string {
+	text = strings.Join(strings.Fields(exampleTag.ReplaceAllString(text, " ")), " ")
+	const limit = 300
+	if r := []rune(text); len(r) > limit {
+		return strings.TrimSpace(string(r[:limit-1])) + "…"
+	}
+	return text
+}
+
+func quoted(name string) string { return strconv.Quote(name) }

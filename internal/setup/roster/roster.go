@@ -1,0 +1,253 @@
+// Package roster has the agents that are models: the agent profiles of OpenHands
+// and the agent definitions of the user and of the workspace. It reads them anew
+// each time, so a file that is saved now counts in the next request.
+//
+// It starts nothing. What an agent refers to and is not there keeps that agent out
+// of the list, or is left out of the agent, and a problem says so.
+package roster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/definition"
+	"github.com/ohgw/ohgw/agentapi/engine/toolset"
+	"github.com/ohgw/ohgw/internal/openhands"
+)
+
+// Recipes are the agent profiles of OpenHands.
+type Recipes interface {
+	ListAgentProfiles() ([]openhands.AgentProfile, error)
+	Resolve(ctx context.Context, id string) (openhands.Launch, error)
+	// AgentProfilePath is the file of the one with that name.
+	AgentProfilePath(name string) string
+}
+
+// Config says where agents are.
+type Config struct {
+	Project string // the workspace of all conversations; "" if each has its own
+	Home    string // "": no definitions of the user
+	Recipes Recipes
+	// Profiles lists the LLM profiles.
+	Profiles func(ctx context.Context) ([]agentapi.Profile, error)
+	Log      *slog.Logger // is told of problems, each once; nil: nobody is
+}
+
+// Kind is where an agent comes from.
+type Kind string
+
+// The kinds.
+const (
+	Profile    Kind = "agent profile"
+	Definition Kind = "definition"
+)
+
+// Entry is an agent.
+type Entry struct {
+	Name        string // in model ids, without the prefix
+	Title       string // its own name
+	Description string
+	Kind        Kind
+	Path        string // of its file
+	LLM         string // the LLM profile that answers
+	Definition  *definition.Definition
+	Recipe      *openhands.AgentProfile
+
+	model    agentapi.Profile // of LLM
+	modified time.Time
+}
+
+// Roster has the agents. Its methods may be called at the same time.
+type Roster struct {
+	cfg Config
+
+	mu   sync.Mutex
+	told map[string]bool // problems that were logged
+}
+
+// New makes a roster. It reads nothing yet.
+func New(cfg Config) *Roster { return &Roster{cfg: cfg, told: make(map[string]bool)} }
+
+// List implements engine.Agents.
+func (r *Roster) List(ctx context.Context) ([]agentapi.Profile, error) {
+	entries, problems, err := r.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.tell(problems)
+	list := make([]agentapi.Profile, 0, len(entries))
+	for _, e := range entries {
+		list = append(list, e.profile())
+	}
+	return list, nil
+}
+
+// profile is the agent as a model.
+func (e Entry) profile() agentapi.Profile {
+	return agentapi.Profile{
+		Name: agentapi.AgentPrefix + e.Name, Agent: e.Title, Description: e.Description,
+		Model: e.model.Model, BaseURL: e.model.BaseURL, Modified: e.modified, Revision: e.revision(),
+	}
+}
+
+// Read are the agents in the order of their names, and all that is wrong with them.
+func (r *Roster) Read(ctx context.Context) ([]Entry, []definition.Problem, error) {
+	llms, err := r.cfg.Profiles(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	llms = slices.DeleteFunc(slices.Clone(llms), func(p agentapi.Profile) bool { return p.Agent != "" })
+	l := listing{llms: llms, names: make(map[string]string)}
+	for _, p := range llms {
+		l.names[p.Name] = "the LLM profile " + p.Name
+	}
+	if err := l.recipes(r.cfg.Recipes); err != nil {
+		return nil, nil, err
+	}
+	defs, problems := definition.Load(ctx, definition.Dirs(r.cfg.Project, r.cfg.Home)...)
+	l.problems = append(l.problems, problems...)
+	for _, d := range defs {
+		l.definition(d, r.known(llms))
+	}
+	slices.SortFunc(l.entries, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
+	return l.entries, l.problems, nil
+}
+
+// known is what definitions can refer to.
+func (r *Roster) known(llms []agentapi.Profile) definition.Known {
+	known := definition.Known{Tools: toolset.Names(), Profiles: []string{}}
+	for _, p := range llms {
+		known.Profiles = append(known.Profiles, p.Name)
+	}
+	return known
+}
+
+// tell logs problems that are new.
+func (r *Roster) tell(problems []definition.Problem) {
+	if r.cfg.Log == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := make(map[string]bool, len(problems))
+	for _, p := range problems {
+		key := p.Path + "\x00" + p.Msg
+		now[key] = true
+		if r.told[key] {
+			continue
+		}
+		msg := "an agent does not work as written"
+		if p.Unused {
+			msg = "an agent cannot be used"
+		}
+		r.cfg.Log.Warn(msg, "agent", p.Agent, "file", p.Path, "line", p.Line, "why", p.Msg, "remedy", p.Hint)
+	}
+	r.told = now
+}
+
+// listing is a list of agents that is being made.
+type listing struct {
+	llms     []agentapi.Profile
+	names    map[string]string // of models, to what has it
+	entries  []Entry
+	problems []definition.Problem
+}
+
+// unused notes why something is no agent.
+func (l *listing) unused(path, name, msg, hint string) {
+	l.problems = append(l.problems, definition.Problem{Path: path, Agent: name, Msg: msg, Hint: hint, Unused: true})
+}
+
+// llm is the LLM profile of a name; inherit is the active one.
+func (l *listing) llm(name string) (agentapi.Profile, bool) {
+	i := slices.IndexFunc(l.llms, func(p agentapi.Profile) bool {
+		return p.Name == name || p.Active && (name == "" || name == definition.Inherit)
+	})
+	if i < 0 {
+		return agentapi.Profile{}, false
+	}
+	return l.llms[i], true
+}
+
+// add makes an entry one of the list, unless its name is taken.
+func (l *listing) add(e Entry, llm string, line int) {
+	model, ok := l.llm(llm)
+	switch {
+	case !ok && (llm == "" || llm == definition.Inherit):
+		l.unused(e.Path, e.Title, "no LLM profile is active, and the agent names none", "activate one: ohgw profiles use NAME")
+		return
+	case !ok:
+		l.unused(e.Path, e.Title, "there is no LLM profile "+quoted(llm), "add it: ohgw profiles add "+llm)
+		l.problems[len(l.problems)-1].Line = line
+		return
+	}
+	full := agentapi.AgentPrefix + e.Name
+	if first, taken := l.names[full]; taken {
+		l.unused(e.Path, e.Title, "the model openhands_"+full+" is already that of "+first, "rename one of them")
+		return
+	}
+	l.names[full] = e.Path
+	e.model, e.LLM = model, model.Name
+	e.modified = modified(e.Path)
+	l.entries = append(l.entries, e)
+}
+
+// recipes adds the agent profiles of OpenHands.
+func (l *listing) recipes(store Recipes) error {
+	if store == nil {
+		return nil
+	}
+	all, err := store.ListAgentProfiles()
+	if err != nil {
+		return err
+	}
+	for _, p := range all {
+		path := store.AgentProfilePath(p.Name)
+		switch {
+		case strings.HasPrefix(p.Name, ownRecipes):
+			continue
+		case p.Kind == "acp":
+			l.unused(path, p.Name, "the agent is another program, which only an agent-server can run", "use it with an agent-server")
+			continue
+		case p.ID == nil || p.LLM == nil:
+			l.unused(path, p.Name, "the agent profile has no id or no llm_profile_ref", "save it again in OpenHands")
+			continue
+		}
+		l.add(Entry{Name: slug(p.Name), Title: p.Name, Kind: Profile, Path: path, Recipe: &p}, *p.LLM, 0)
+	}
+	return nil
+}
+
+// ownRecipes begin the names of agent profiles that ohgw makes for itself.
+const ownRecipes = "ohgw."
+
+// definition adds an agent definition.
+func (l *listing) definition(d definition.Definition, known definition.Known) {
+	name := slug(d.Name)
+	if name == "" {
+		l.unused(d.Path, d.Name, "the name has no letter and no digit", "write a name of letters, digits, dots and dashes")
+		return
+	}
+	if d.ProfileDir != "" {
+		d.Others = append(d.Others, "profile_store_dir")
+	}
+	for _, p := range definition.Check(d, known) {
+		if p.Line == d.Line("model") && strings.Contains(p.Msg, "LLM profile") {
+			continue // the reason why it is no model is told by add
+		}
+		l.problems = append(l.problems, p)
+	}
+	l.problems = append(l.problems, limits(d)...)
+	l.add(Entry{
+		Name: name, Title: d.Name, Description: plainDescription(d.Description), Kind: Definition, Path: d.Path, Definition: &d,
+	}, strings.TrimSuffix(d.Model, ".json"), d.Line("model"))
+}
+
+var errNoAgent = errors.New("there is no such agent")
