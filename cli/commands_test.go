@@ -176,6 +176,8 @@ func TestFlagsStay(t *testing.T) {
 		"profiles migrate":   "as-openhands base-url check dry-run force restore strict",
 		"conversations list": "limit status", "conversations show": "", "conversations events": "follow kind last source", "conversations files": "",
 		"conversations export": "force", "conversations import": "workspace", "conversations remove": "yes",
+		"server add": "default key-stdin kind no-check replace url", "server import": "replace", "server list": "", "server remove": "yes", "server test": "", "server use": "",
+		"login": "key-store no-browser url", "logout": "key-store",
 		"tokens create": "all-conversations chat-by confirm expires model native workspace", "tokens list": "", "tokens revoke": "yes", "tokens show": "",
 	}
 	got := map[string]string{}

@@ -17,6 +17,7 @@ import (
 	"github.com/ohgw/ohgw/cli/profiles"
 	"github.com/ohgw/ohgw/cli/sandbox"
 	"github.com/ohgw/ohgw/cli/serve"
+	"github.com/ohgw/ohgw/cli/server"
 	"github.com/ohgw/ohgw/cli/service"
 	"github.com/ohgw/ohgw/cli/status"
 	"github.com/ohgw/ohgw/cli/tokens"
@@ -72,7 +73,7 @@ key and a model ID that it prints in your client.`,
 	root.SetHelpCommand(newHelp())
 	root.SetHelpCommandGroupID(groupMore)
 	add(root, groupRun, serve.New(a), serve.NewStop(a), serve.NewLogs(a), chat.New(a), acp.New(a), status.New(a), status.NewPs(a), conversations.New(a), doctor.New(a), status.NewModels(a))
-	add(root, groupSetup, profiles.New(a), keys.New(a), tokens.New(a), connect.New(a), service.New(a), config.New(a), sandbox.New(a))
+	add(root, groupSetup, profiles.New(a), keys.New(a), tokens.New(a), server.New(a), server.NewLogin(a), server.NewLogout(a), connect.New(a), service.New(a), config.New(a), sandbox.New(a))
 	add(root, groupMore, newVersion(a), newCompletion(a))
 	root.AddCommand(newEnvironmentTopic(), newExitCodesTopic())
 	return root

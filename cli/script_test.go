@@ -102,6 +102,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"agentserver":  cmdAgentServer,
+			"appserver":    cmdAppServer,
 			"code":         cmdCode,
 			"draining":     cmdDraining,
 			"ended":        cmdEnded,

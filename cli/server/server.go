@@ -1,0 +1,89 @@
+// Package server has the commands about the stored servers of OpenHands, and those
+// that log in to them.
+package server
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/servers"
+	"github.com/ohgw/ohgw/internal/setup"
+)
+
+// New makes the command "server".
+func New(a *kit.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "server COMMAND",
+		Short: "Store servers of OpenHands and their keys",
+		Long: `Stores the servers of OpenHands that you use: OpenHands Cloud, an app-server of
+your own, or an agent-server. Their keys are in the system keyring; without one,
+use --key-store file. Commands take --server NAME; without it they use the
+default server.
+
+A key in a variable such as OH_API_KEY is for one server: that of OHGW_CLOUD_URL,
+or else the default one. See ohgw help environment.`,
+		Example: kit.Examples("ohgw login", "ohgw server add work --url https://openhands.example.com", "ohgw server test"),
+		Args:    kit.UnknownCommand,
+		RunE:    kit.ShowHelp,
+	}
+	flags := kit.AddSettingsTo(cmd, cmd.PersistentFlags(), config.KeySection)
+	cmd.AddCommand(newAdd(a, flags), newList(a, flags), newTest(a, flags), newUse(a, flags), newRemove(a, flags), newImport(a, flags))
+	return cmd
+}
+
+// options is what all commands about servers take.
+type options struct {
+	*kit.App
+
+	flags kit.SettingFlags // which key store
+	Name  string
+}
+
+// open opens the list of servers.
+func (o *options) open() (setup.Servers, error) {
+	s, err := o.Settings(o.flags)
+	if err != nil {
+		return setup.Servers{}, err
+	}
+	return o.Setup().Servers(s)
+}
+
+// serverJSON is a server in the JSON output.
+type serverJSON struct {
+	servers.Server
+
+	Default bool `json:"default"`
+}
+
+// versions are the versions of the API that a server answers, for people.
+func versions(s servers.Server) string {
+	switch {
+	case s.Header == "":
+		return "-"
+	case s.V0 && s.V1:
+		return "V0 V1"
+	case s.V0:
+		return "V0"
+	case s.V1:
+		return "V1"
+	}
+	return "-"
+}
+
+// completeNames offers the stored servers.
+func completeNames(a *kit.App, flags kit.SettingFlags) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		o := options{App: a, flags: flags}
+		stored, err := o.open()
+		if err != nil || len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		list, _ := stored.Store.List() // Without a list there is nothing to offer.
+		var names []string
+		for _, s := range list.Servers {
+			names = append(names, cobra.CompletionWithDesc(s.Name, s.URL))
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}
