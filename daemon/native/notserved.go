@@ -17,7 +17,6 @@ const (
 	whySubscription = "a login with a subscription is the agent-server's; use an API key"
 	whyOAuth        = "a login to an MCP server needs a browser and a callback; give the server a token in its headers"
 	whyACP          = "agents of other makers (ACP) need OpenHands' Python; use an agent-server"
-	whyArchive      = "a sandbox is not thrown away with its files; download single files, or run tar or git diff by /api/bash"
 )
 
 // Missing lists the routes that are not served.
@@ -25,7 +24,6 @@ func Missing() []NotServed {
 	return []NotServed{
 		{http.MethodPut, "/api/conversations/{id}/credential-bindings/{name}", whyACP},
 		{http.MethodPost, "/api/conversations/{id}/switch_acp_model", whyACP},
-		{http.MethodGet, "/api/file/archive", whyArchive},
 		{http.MethodPost, "/api/conversations/{id}/load_plugin", whyPlugins},
 		{http.MethodGet, "/api/llm/subscription/openai/models", whySubscription},
 		{http.MethodGet, "/api/llm/subscription/openai/status", whySubscription},

@@ -216,3 +216,13 @@ func (l *late) MakeDir(path string) error {
 	}
 	return s.MakeDir(path)
 }
+
+func (l *late) Remove(real string) error {
+	s, err := l.streams()
+	if err != nil {
+		return err
+	}
+	return s.Remove(real)
+}
+
+var _ Streams = (*late)(nil)

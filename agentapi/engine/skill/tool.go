@@ -79,7 +79,7 @@ func (t *invoke) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	s := t.cfg.Skills[i]
 	text := t.render(ctx, s)
 	if s.Dir != "" {
-		text += fmt.Sprintf("\n\n[The files of this skill are in %s; paths in it are relative to that directory.]", s.Dir)
+		text += fmt.Sprintf("\n\nThe files of this skill are in %s; paths in it are relative to that directory.", s.Dir)
 	}
 	if err := t.cfg.Invoked(ctx, name); err != nil {
 		return tool.Result{}, err

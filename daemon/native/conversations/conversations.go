@@ -24,7 +24,18 @@ type Config struct {
 	Profiles AgentProfiles
 	// Unseal decrypts a secret that was encrypted for clients. Nil: there is no key.
 	Unseal func(sealed string) (string, error)
-	Logger *slog.Logger
+	// Worktree makes a git worktree for a conversation in a directory of a repository.
+	// In a directory of none it returns that directory alone. Nil: a conversation that
+	// wants one is refused.
+	Worktree func(ctx context.Context, conversation, dir string) (Worktree, error)
+	Logger   *slog.Logger
+}
+
+// Worktree is a git worktree for one conversation.
+type Worktree struct {
+	Dir    string // in which the conversation works
+	Root   string // the whole worktree; "" if there is none
+	Branch string
 }
 
 // AgentProfiles finds what agent profiles stand for.

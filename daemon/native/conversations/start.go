@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
@@ -98,12 +99,23 @@ func (s *server) complete(ctx context.Context, req *request) error {
 			Type: "value_error", Loc: []any{"body", "workspace", "working_dir"}, Msg: "Value error, the directory cannot be made", Input: req.Workspace,
 		}}}
 	}
-	if req.worktree && inRepository(req.Workspace) {
+	if !req.worktree || !inRepository(req.Workspace) {
+		return nil
+	}
+	if s.Worktree == nil {
 		return wire.Unprocessable(wire.Invalid{
 			Type: "value_error", Loc: []any{"body", "worktree"}, Input: true,
 			Msg: "Value error, this server makes no git worktrees; choose to work in the repository itself (\"worktree\": false)",
 		})
 	}
+	made, err := s.Worktree(ctx, req.ID, req.Workspace)
+	if err != nil {
+		return err
+	}
+	if made.Root != "" {
+		req.Suffix = strings.TrimSpace(req.Suffix + "\n\n" + guidance(made, req.Workspace))
+	}
+	req.Workspace = made.Dir
 	return nil
 }
 
@@ -120,6 +132,14 @@ func inRepository(dir string) bool {
 		}
 		dir = up
 	}
+}
+
+// guidance tells the agent of its worktree.
+func guidance(made Worktree, source string) string {
+	return "You work in a git worktree that was made for this conversation alone.\n" +
+		"- Your working directory: " + made.Dir + "\n- The worktree: " + made.Root + "\n- Its branch: " + made.Branch +
+		"\n- The user's own directory, which you leave as it is: " + source +
+		"\nChange files and commit in the worktree only, on a new branch with a name for the task that begins at the default branch."
 }
 
 // launch takes the agent of an agent profile.

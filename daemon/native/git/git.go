@@ -1,10 +1,11 @@
 // Package git serves what has changed in the git repositories of workspaces to clients
-// of OpenHands' own API: /api/git.
+// of OpenHands' own API: /api/git, and archives of workspaces.
 package git
 
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"regexp"
 	"strings"
@@ -21,12 +22,15 @@ type Boxes interface {
 	// Git runs git in a directory and returns what it prints. If git fails, the error is
 	// a sandbox.ExitError.
 	Git(ctx context.Context, dir string, args ...string) (out []byte, err error)
+	// Shell runs a script of the shell in a directory, and writes what it prints to out.
+	// Its error is like that of Git, or ErrNoShell.
+	Shell(ctx context.Context, dir string, out io.Writer, script string, args ...string) error
 }
 
 // Config is what the routes need.
 type Config struct{ Boxes Boxes }
 
-// Routes are those of /api/git.
+// Routes are those of /api/git, and /api/file/archive.
 func Routes(cfg Config) []wire.Route {
 	s := &server{cfg.Boxes}
 	return []wire.Route{
@@ -34,6 +38,7 @@ func Routes(cfg Config) []wire.Route {
 		{Method: http.MethodGet, Path: "/api/git/diff", Summary: "A file before and after", Query: []string{"path", "ref", "commit"}, Handle: s.diff},
 		{Method: http.MethodGet, Path: "/api/git/commits", Summary: "The newest commits", Query: []string{"path", "limit"}, Handle: s.commits},
 		{Method: http.MethodGet, Path: "/api/git/commits/{sha}/changes", Summary: "The files that a commit changed", Query: []string{"path"}, Handle: s.commitChanges},
+		{Method: http.MethodGet, Path: "/api/file/archive", Summary: "The files of a directory (tar.gz), or what changed in them (git-delta)", Query: []string{"path", "format", "base_ref", "use_default_excludes", "exclude"}, Handle: s.archive},
 	}
 }
 

@@ -3,6 +3,7 @@ package git_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -34,6 +35,17 @@ func (boxes) Git(ctx context.Context, dir string, args ...string) ([]byte, error
 		err = &sandbox.ExitError{Code: exit.ExitCode()}
 	}
 	return out, err
+}
+
+func (boxes) Shell(ctx context.Context, dir string, out io.Writer, script string, args ...string) error {
+	cmd := exec.CommandContext(ctx, "/bin/sh", append([]string{"-c", script, "sh"}, args...)...)
+	cmd.Dir, cmd.Stdout = dir, out
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1"}
+	err := cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		err = &sandbox.ExitError{Code: exit.ExitCode()}
+	}
+	return err
 }
 
 type world struct {

@@ -53,7 +53,9 @@ func nativeAPI(s *config.Settings, p nativeParts) (daemon.Native, error) {
 	commands, cookies := p.api.commands(p.env.Now, p.log), session.New(p.env.Now)
 	var routes []wire.Route
 	routes = append(routes, probes.Routes(probes.Config{Now: p.env.Now, Tools: toolset.Names()})...)
-	routes = append(routes, conversations.Routes(conversations.Config{Engine: p.engine, Dir: dir, Profiles: launches{p.kept}, Unseal: p.kept.Unseal, Logger: p.log})...)
+	routes = append(routes, conversations.Routes(conversations.Config{
+		Engine: p.engine, Dir: dir, Profiles: launches{p.kept}, Unseal: p.kept.Unseal, Worktree: p.api.Worktree, Logger: p.log,
+	})...)
 	routes = append(routes, catalogueRoutes(p.env, p.home, boxesOf(p.boxes))...)
 	routes = append(routes, settings.Routes(settings.Config{Store: p.kept, Try: p.trial, Providers: setup.ProviderPrefixes(), Logger: p.log})...)
 	routes = append(routes, commands.Routes()...)

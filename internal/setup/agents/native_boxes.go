@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -116,6 +117,8 @@ func (b *apiBoxes) workspaceOf(dir, base string) (string, error) {
 		return "", err
 	}
 	switch {
+	case workdir.Within(b.realWorktrees(), dir):
+		return b.worktreeAt(dir), nil
 	case b.only != "" && !workdir.Within(base, dir):
 		return "", &outsideError{dir + " is outside of " + b.only + ", where all conversations of this ohgw work (ohgw serve --workspace)"}
 	case b.only != "" || workdir.Within(base, dir):
@@ -298,52 +301,82 @@ func (b *apiBoxes) routes(conversations control.Engine, log *slog.Logger) []wire
 const (
 	gitTime   = 30 * time.Second
 	gitOutput = 32 << 20 // bytes
+	// scriptTime is how long a script may take: it reads a whole workspace.
+	scriptTime = 5 * time.Minute
 )
 
 // Git runs git in the box of a directory.
 func (b *apiBoxes) Git(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, gitTime)
+	defer cancel()
+	out := &bounded{room: gitOutput}
+	err := b.print(ctx, dir, out, append([]string{"git", "--no-pager"}, args...)...)
+	return out.said.Bytes(), err
+}
+
+// Shell runs a script of the shell in the box of a directory.
+func (b *apiBoxes) Shell(ctx context.Context, dir string, out io.Writer, script string, args ...string) error {
+	if runtime.GOOS == "windows" {
+		return git.ErrNoShell
+	}
+	ctx, cancel := context.WithTimeout(ctx, scriptTime)
+	defer cancel()
+	return b.print(ctx, dir, out, append([]string{"/bin/sh", "-c", script, "sh"}, args...)...)
+}
+
+// bounded is what a program has printed.
+type bounded struct {
+	said bytes.Buffer
+	room int // for as many more bytes
+}
+
+// Write implements [io.Writer].
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.room -= len(p); b.room < 0 {
+		return 0, fmt.Errorf("it prints more than %d MiB", gitOutput>>20)
+	}
+	return b.said.Write(p)
+}
+
+// print runs a program, in which git asks nobody, in the box of a directory.
+func (b *apiBoxes) print(ctx context.Context, dir string, out io.Writer, args ...string) error {
 	box, at, release, err := b.hold(ctx, dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer release()
 	r, w, err := os.Pipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = r.Close() }()
-	ctx, cancel := context.WithTimeout(ctx, gitTime)
-	defer cancel()
 	p, err := box.Start(ctx, sandbox.Program{
-		Args: append([]string{"git", "--no-pager"}, args...), Dir: at, Files: []*os.File{nil, w},
+		Args: args, Dir: at, Files: []*os.File{nil, w},
 		Env: append(b.env(box.Box), "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0"),
 	})
 	_ = w.Close()
 	if err != nil {
-		return nil, commandError(err, at)
+		return commandError(err, at)
 	}
 	stop := context.AfterFunc(ctx, func() {
 		_ = p.Kill()
 		_ = r.Close() // somebody else may hold the other end
 	})
 	defer stop()
-	out, err := io.ReadAll(io.LimitReader(r, gitOutput+1))
-	if len(out) > gitOutput {
-		err = fmt.Errorf("git %s prints more than %d MiB", args[0], gitOutput>>20)
-	}
+	_, err = io.Copy(out, r)
 	if err != nil {
 		err = errors.Join(err, p.Kill())
 	}
 	code, waitErr := p.Wait()
 	switch {
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("git %s: %w", args[0], ctx.Err())
+		return fmt.Errorf("%s: %w", args[0], ctx.Err())
 	case err != nil || waitErr != nil:
-		return nil, errors.Join(err, waitErr)
+		return errors.Join(err, waitErr)
 	case code != 0:
-		return nil, &sandbox.ExitError{Code: code}
+		return &sandbox.ExitError{Code: code}
 	}
-	return out, nil
+	return nil
 }
 
 // Files is access to the files around a path.

@@ -1,0 +1,154 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ohgw/ohgw/daemon/native/conversations"
+	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/paths"
+	"github.com/ohgw/ohgw/internal/sandbox"
+)
+
+// worktrees is the directory of the worktrees that conversations have asked for.
+func (b *apiBoxes) worktrees() string { return filepath.Join(b.dir, "worktrees") }
+
+// Worktree makes a git worktree for a conversation in a directory of a repository, with a
+// branch of its own. In a directory of none it returns that.
+//
+// Git runs in boxes only, so none of the repository's own programs can get out: the files
+// that make a directory a worktree are written here, and the box of that directory checks
+// the files out.
+func (b *apiBoxes) Worktree(ctx context.Context, conversation, dir string) (conversations.Worktree, error) {
+	none := conversations.Worktree{Dir: dir}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return none, fmt.Errorf("find the workspace: %w", err)
+	}
+	root, err := b.git(ctx, real, "rev-parse", "--show-toplevel")
+	if err != nil || root == "" {
+		return none, exceptExit(err)
+	}
+	if root, err = filepath.EvalSymlinks(filepath.FromSlash(root)); err != nil {
+		return none, fmt.Errorf("find the repository: %w", err)
+	}
+	inside, err := filepath.Rel(root, real)
+	if err != nil || inside != "." && !filepath.IsLocal(inside) {
+		return none, refusedWorktree("git says that it is in another directory: " + root)
+	}
+	start := b.startPoint(ctx, root)
+	made := conversations.Worktree{Root: filepath.Join(b.worktrees(), conversation, filepath.Base(root)), Branch: "openhands/" + conversation}
+	made.Dir = filepath.Join(made.Root, inside)
+	if err := link(root, made.Root, conversation, made.Branch); err != nil {
+		return none, err
+	}
+	if start != "" {
+		if _, err := b.git(ctx, made.Root, "reset", "--hard", "--quiet", start); err != nil {
+			return none, errors.Join(fmt.Errorf("check out %s: %w", start, err), unlink(root, made.Root, conversation))
+		}
+	}
+	return made, os.MkdirAll(made.Dir, 0o750)
+}
+
+// exceptExit is err, if git could not be run at all.
+func exceptExit(err error) error {
+	if _, failed := errors.AsType[*sandbox.ExitError](err); failed {
+		return nil
+	}
+	return err
+}
+
+func refusedWorktree(why string) error {
+	return wire.Unprocessable(wire.Invalid{Type: "value_error", Loc: []any{"body", "worktree"}, Msg: "Value error, no git worktree can be made here: " + why, Input: true})
+}
+
+// git is what git prints, without white space around it.
+func (b *apiBoxes) git(ctx context.Context, dir string, args ...string) (string, error) {
+	out, err := b.Git(ctx, dir, args...)
+	return strings.TrimSpace(string(out)), err
+}
+
+// startPoint is the commit that a worktree begins with: the default branch of origin as
+// it was fetched last, else main or master, else HEAD; "" if there is no commit yet.
+func (b *apiBoxes) startPoint(ctx context.Context, root string) string {
+	names := []string{"refs/heads/main", "refs/heads/master", "HEAD"}
+	if origin, err := b.git(ctx, root, "symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"); err == nil && strings.HasPrefix(origin, "refs/remotes/origin/") {
+		names = append([]string{origin}, names...)
+	}
+	for _, name := range names {
+		if commit, err := b.git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}"); err == nil && commit != "" {
+			return commit
+		}
+	}
+	return ""
+}
+
+// link makes a directory a worktree of the repository at root, on a branch that has no
+// commit yet. What the repository is at root is believed: links in it lead nowhere else.
+func link(root, at, name, branch string) error {
+	if info, err := os.Lstat(filepath.Join(root, ".git")); err != nil || !info.IsDir() {
+		return refusedWorktree("it is a worktree or a submodule itself; use the repository that it belongs to")
+	}
+	known, err := os.OpenRoot(filepath.Join(root, ".git"))
+	if err != nil {
+		return fmt.Errorf("open the repository: %w", err)
+	}
+	defer func() { _ = known.Close() }() // it was written to by other handles
+	if err := paths.MakePrivate(at); err != nil {
+		return err //nolint:wrapcheck // it says everything
+	}
+	own := "worktrees/" + name
+	err = errors.Join(known.MkdirAll("worktrees", 0o777), known.Mkdir(own, 0o777)) //nolint:gosec // as git makes them
+	for file, text := range map[string]string{
+		"HEAD": "ref: refs/heads/" + branch + "\n", "commondir": "../..\n", "gitdir": filepath.ToSlash(filepath.Join(at, ".git")) + "\n",
+	} {
+		if err == nil {
+			err = known.WriteFile(own+"/"+file, []byte(text), 0o666) //nolint:gosec // the same
+		}
+	}
+	if err == nil {
+		text := "gitdir: " + filepath.ToSlash(filepath.Join(root, ".git", own)) + "\n"
+		err = os.WriteFile(filepath.Join(at, ".git"), []byte(text), 0o600)
+	}
+	if err != nil {
+		if !errors.Is(err, fs.ErrExist) {
+			err = errors.Join(err, unlink(root, at, name))
+		}
+		return fmt.Errorf("make a worktree of %s: %w", root, err)
+	}
+	return nil
+}
+
+// unlink removes a worktree that did not come about.
+func unlink(root, at, name string) error {
+	known, err := os.OpenRoot(filepath.Join(root, ".git"))
+	if err != nil {
+		return fmt.Errorf("open the repository: %w", err)
+	}
+	return errors.Join(known.RemoveAll("worktrees/"+name), known.Close(), os.RemoveAll(filepath.Dir(at)))
+}
+
+// realWorktrees is the directory of the worktrees without links.
+func (b *apiBoxes) realWorktrees() string {
+	if real, err := filepath.EvalSymlinks(b.worktrees()); err == nil {
+		return real
+	}
+	return b.worktrees()
+}
+
+// worktreeAt is the worktree that a directory is in: each has a directory in that of its
+// conversation.
+func (b *apiBoxes) worktreeAt(dir string) string {
+	all := b.realWorktrees()
+	rel, err := filepath.Rel(all, dir)
+	parts := strings.Split(filepath.ToSlash(rel), "/")
+	if err != nil || len(parts) < 2 {
+		return dir
+	}
+	return filepath.Join(all, parts[0], parts[1])
+}
