@@ -188,6 +188,9 @@ type OpenRequest struct {
 	Workspace string
 	// System is appended to the agent's own system prompt in a new conversation.
 	System string
+	// Progress is called with a line about what takes a while before the
+	// conversation is open, such as the start of a sandbox. May be nil.
+	Progress func(line string)
 }
 
 // ForkRequest selects what a fork copies from its source.

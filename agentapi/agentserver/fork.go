@@ -6,7 +6,6 @@ import (
 	"net/http"
 
 	"github.com/ohgw/ohgw/agentapi"
-	"github.com/ohgw/ohgw/agentapi/event"
 )
 
 // Fork copies the conversation. The server gives the copy no key for its LLM,
@@ -55,18 +54,14 @@ func (c *conversation) Fork(ctx context.Context, req agentapi.ForkRequest) (agen
 // only what it was told of after its agent was set up, which the first message
 // does; so the LLM is handed over once more between the message and the run.
 // Where that fails, the numbers are missing, and nothing else.
-func (c *conversation) sendCounted(ctx context.Context, message request, arrived func(event.Event) bool) error {
-	if err := c.once(ctx, "accept the message", message, arrived); err != nil {
+func (c *conversation) sendCounted(ctx context.Context, m agentapi.Message) error {
+	if err := c.say(ctx, m, false); err != nil {
 		return err
 	}
 	if err := c.Switch(ctx, c.info.Profile); err != nil {
 		c.backend.log.WarnContext(ctx, "cannot read the token counts of a copied conversation; they are not counted", "conversation_id", c.info.ID, "err", err)
 	}
-	running := func(e event.Event) bool {
-		status, ok := e.StatusUpdate()
-		return ok && status == event.Running
-	}
-	return c.once(ctx, "run the agent", request{method: http.MethodPost, path: c.path() + "/run"}, running)
+	return c.run(ctx)
 }
 
 // exists reports whether the conversation is there: the server says 404 for an

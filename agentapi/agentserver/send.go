@@ -24,21 +24,34 @@ const (
 // Send appends the message and starts a run. It may take as long as a tool
 // that still runs, or as the first message takes to set up tools.
 func (c *conversation) Send(ctx context.Context, m agentapi.Message) error {
+	if c.uncounted.Swap(false) {
+		return c.sendCounted(ctx, m)
+	}
+	return c.say(ctx, m, true)
+}
+
+// say appends the message, with a run or without.
+func (c *conversation) say(ctx context.Context, m agentapi.Message, run bool) error {
 	content := m.Content()
 	in := struct {
 		Role    string          `json:"role"`
 		Content []event.Content `json:"content"`
 		Run     bool            `json:"run"`
-	}{"user", content, !c.uncounted.Swap(false)}
+	}{"user", content, run}
 	arrived := func(e event.Event) bool {
 		own, ok := e.Body.(*event.Message)
 		return ok && e.Source == event.SourceUser && reflect.DeepEqual(own.LLMMessage.Content, content)
 	}
-	message := request{method: http.MethodPost, path: c.path() + "/events", in: in}
-	if !in.Run {
-		return c.sendCounted(ctx, message, arrived)
+	return c.once(ctx, "accept the message", request{method: http.MethodPost, path: c.path() + "/events", in: in}, arrived)
+}
+
+// run starts the run of a message that was said without one.
+func (c *conversation) run(ctx context.Context) error {
+	running := func(e event.Event) bool {
+		status, ok := e.StatusUpdate()
+		return ok && status == event.Running
 	}
-	return c.once(ctx, "accept the message", message, arrived)
+	return c.once(ctx, "run the agent", request{method: http.MethodPost, path: c.path() + "/run"}, running)
 }
 
 // Decide answers actions that wait for confirmation.

@@ -166,6 +166,7 @@ func (j *job) find() (conv agentapi.Conversation, forked bool, err error) {
 	once := j.oneShot() && j.m.cfg.OneShotTTL > 0
 	conv, err = j.m.cfg.Backend.Open(j.life.ctx, agentapi.OpenRequest{
 		ID: j.id, New: j.req.ConversationID == "" && j.follow == nil, Once: once, Existing: j.req.Existing || j.follow != nil, Profile: j.req.Profile, System: j.req.System, Workspace: workspace,
+		Progress: func(line string) { j.publish(turn.Update{Kind: turn.Progress, Text: line}) },
 	})
 	return conv, false, err
 }

@@ -209,6 +209,16 @@ func (s *Server) Restart(t testing.TB) {
 	s.start(t, s.URL[len("http://"):])
 }
 
+// Move starts the server that was killed, at another address and with another key.
+func (s *Server) Move(t testing.TB, key string) {
+	t.Helper()
+	s.await()
+	s.mu.Lock()
+	s.opts.Key = key
+	s.mu.Unlock()
+	s.start(t, "127.0.0.1:0")
+}
+
 // Freeze stops the server as SIGSTOP does: connections stay and carry nothing.
 // Thaw lets it go on.
 func (s *Server) Freeze() { s.network().freeze() }

@@ -33,6 +33,7 @@ func parseVersion(s string) int {
 // routes is the API of one life of the server.
 func (s *Server) routes(l *life) http.Handler {
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { answer(w, 200, "OK") })
 	mux.HandleFunc("GET /ready", func(w http.ResponseWriter, _ *http.Request) { answer(w, 200, object{"status": "ready"}) })
 	mux.HandleFunc("GET /server_info", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, 200, object{"uptime": float64(int(time.Since(l.started).Seconds())), "title": "OpenHands Agent Server", "version": s.opts.Version})
@@ -94,6 +95,8 @@ func (s *Server) routes(l *life) http.Handler {
 }
 
 func (s *Server) admits(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.opts.Key == "" || subtle.ConstantTimeCompare([]byte(key), []byte(s.opts.Key)) == 1
 }
 

@@ -1,0 +1,99 @@
+package cloud_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/ohgw/ohgw/agentapi/agentserver"
+	"github.com/ohgw/ohgw/agentapi/backendtest"
+	"github.com/ohgw/ohgw/agentapi/backendtest/fakecloud"
+	"github.com/ohgw/ohgw/agentapi/backendtest/fakeserver"
+	"github.com/ohgw/ohgw/agentapi/cloud"
+	"github.com/ohgw/ohgw/agentapi/cloud/account"
+	"github.com/ohgw/ohgw/agentapi/cloud/transport"
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// everything is what the cloud can do. A copy up to an event it cannot make.
+func everything() backendtest.Features {
+	return backendtest.Features{Deltas: true, Stop: true, Switch: true, Confirm: true, Kill: true}
+}
+
+func TestContractWithTheFakeCloud(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string]fakecloud.Options{
+		"Self-hosted": {Key: "sk-cloud"},
+		"Hosted":      {Key: "sk-cloud", Hosted: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			backendtest.Run(t, backendtest.Factory{Has: everything(), New: newSetup(opts)})
+		})
+	}
+}
+
+const workspace = "/workspace/project"
+
+func newSetup(opts fakecloud.Options) func(*testing.T, backendtest.Needs) *backendtest.Setup {
+	return func(t *testing.T, needs backendtest.Needs) *backendtest.Setup {
+		t.Helper()
+		llm := llmtest.New(t)
+		own := opts
+		own.Confirm = needs.Confirm
+		server := newCloud(t, own, llm.URL)
+		if opts.Hosted {
+			server.Activate("fast")
+		}
+		return &backendtest.Setup{
+			Backend: newBackend(t, server.URL, opts.Key), LLM: llm, Profile: "fast", Other: "other", Workspace: workspace,
+			Kill:    func(*testing.T) { server.Kill() },
+			Restart: func(*testing.T) { server.Restart() },
+		}
+	}
+}
+
+// newCloud is a fake cloud with two profiles of a model.
+func newCloud(t *testing.T, opts fakecloud.Options, llm string) *fakecloud.Server {
+	t.Helper()
+	server := fakecloud.New(t, opts)
+	server.SaveProfile("other", fakeserver.Profile{Model: "openai/other", BaseURL: llm, Key: "sk-llm"})
+	server.SaveProfile("fast", fakeserver.Profile{Model: "openai/test", BaseURL: llm, Key: "sk-llm"})
+	return server
+}
+
+// newBackend is a backend whose account is in a hurry: it waits a hundredth of what
+// it would.
+func newBackend(t *testing.T, url, key string) *cloud.Backend {
+	t.Helper()
+	client, err := account.New(account.Options{
+		URL: url, Key: func(context.Context) (transport.Secret, error) { return transport.Secret(key), nil },
+		Sleep: func(ctx context.Context, d time.Duration) error { return transport.Sleep(ctx, d/100) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := cloud.New(cloud.Config{Account: client, Connect: connect})
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+func connect(address string, key transport.Secret) (cloud.Agent, error) {
+	b, err := agentserver.New(agentserver.Config{URL: address, Key: key.Reveal})
+	return agent{b}, err
+}
+
+// agent is an agent-server as the cloud wants it.
+type agent struct{ *agentserver.Backend }
+
+func (a agent) Mark(ctx context.Context, id, profile string, system *string, title string) error {
+	return a.Backend.Mark(ctx, id, agentserver.Mark{Profile: profile, System: system, Title: title})
+}
