@@ -22,8 +22,8 @@ type exportOptions struct {
 	Force bool
 }
 
-func newExport(a *kit.App, flags kit.SettingFlags) *cobra.Command {
-	opts := exportOptions{oneOptions: oneOptions{App: a, flags: flags}}
+func newExport(p *place) *cobra.Command {
+	opts := exportOptions{oneOptions: oneOptions{place: p}}
 	cmd := &cobra.Command{
 		Use:   "export ID FILE",
 		Short: "Write a conversation to a file",
@@ -40,7 +40,7 @@ With --json the output has exported, the id, and file.`, 0, fault.Failed, fault.
 			if len(args) == 1 {
 				return []string{"zip"}, cobra.ShellCompDirectiveFilterFileExt
 			}
-			return completeIDs(a, flags)(cmd, args, text)
+			return completeIDs(p)(cmd, args, text)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.ID, opts.File = args[0], args[1]
@@ -103,16 +103,14 @@ func exportTo(ctx context.Context, lib control.Library, id, path string) error {
 
 // importOptions is what the command takes.
 type importOptions struct {
-	*kit.App
-
-	flags kit.SettingFlags
+	*place
 
 	File      string
 	Workspace string
 }
 
-func newImport(a *kit.App, flags kit.SettingFlags) *cobra.Command {
-	opts := importOptions{App: a, flags: flags}
+func newImport(p *place) *cobra.Command {
+	opts := importOptions{place: p}
 	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Take a conversation from a file",
@@ -165,7 +163,7 @@ func runImport(ctx context.Context, o *importOptions) error {
 		return fault.New("the file cannot be read: "+path, "use a file, not a pipe", err)
 	}
 	from.File = f
-	lib, err := open(ctx, o.App, o.flags)
+	lib, err := o.place.open(ctx)
 	if err != nil {
 		return err
 	}

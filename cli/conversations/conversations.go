@@ -14,7 +14,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
-	"github.com/ohgw/ohgw/internal/setup/agents"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -22,29 +21,31 @@ import (
 func New(a *kit.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "conversations COMMAND",
-		Short: "List, read, move and remove conversations",
+		Short: "List, read, move and remove conversations, also in the Cloud",
 		Long: `Lists and reads the conversations of the agents, moves them to another machine
 and removes them.
 
 They are those of the backend that "ohgw serve" would choose with the same
 settings: of the embedded agent, whose files are read, or of an agent-server. No
-daemon has to run. A conversation that runs in a daemon is read while it runs.`,
+daemon has to run. A conversation that runs in a daemon is read while it runs.
+
+With --server NAME they are those of your account on OpenHands Cloud, or on an
+app-server of yours: see "ohgw server". The commands new, send, wake, tail,
+changes, download and trajectory are for these only, and use the default server
+without --server. There, the beginning of an id is enough where it is unique.`,
 		Example: kit.Examples("ohgw conversations list", "ohgw conversations show 7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11"),
 		Args:    kit.UnknownCommand,
 		RunE:    kit.ShowHelp,
 	}
-	flags := kit.AddSettingsNamedTo(cmd, cmd.PersistentFlags(), "backend", "agent-server")
-	cmd.AddCommand(newList(a, flags), newShow(a, flags), newEvents(a, flags), newFiles(a, flags), newExport(a, flags), newImport(a, flags), newRemove(a, flags))
-	return cmd
-}
-
-// open opens the conversations of the backend that the settings choose.
-func open(ctx context.Context, a *kit.App, flags kit.SettingFlags) (agents.Library, error) {
-	s, err := a.Settings(flags)
-	if err != nil {
-		return agents.Library{}, err
+	p := &place{App: a}
+	p.flags = kit.AddSettingsNamedTo(cmd, cmd.PersistentFlags(), "backend", "agent-server")
+	cmd.PersistentFlags().StringVar(&p.Server, "server", "", "the conversations on a stored server `NAME` of OpenHands")
+	if err := cmd.RegisterFlagCompletionFunc("server", p.serverNames); err != nil {
+		panic("cli: " + err.Error()) // The flag is not there: a mistake above.
 	}
-	return agents.OpenLibrary(ctx, a.Setup(), s, a.Logger("text"))
+	cmd.AddCommand(newList(p), newShow(p), newNew(p), newSend(p), newWake(p), newTail(p), newEvents(p), newChanges(p), newFiles(p), newDownload(p),
+		newTrajectory(p), newExport(p), newImport(p), newRemove(p))
+	return cmd
 }
 
 // idArg is an id of a conversation in its usual form.

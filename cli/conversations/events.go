@@ -31,8 +31,8 @@ type eventsOptions struct {
 // lookAgain is how often a log is read again for new events.
 const lookAgain = 300 * time.Millisecond
 
-func newEvents(a *kit.App, flags kit.SettingFlags) *cobra.Command {
-	opts := eventsOptions{oneOptions: oneOptions{App: a, flags: flags}}
+func newEvents(p *place) *cobra.Command {
+	opts := eventsOptions{oneOptions: oneOptions{place: p}}
 	cmd := &cobra.Command{
 		Use:   "events ID",
 		Short: "Print the events of a conversation",
@@ -44,7 +44,7 @@ events until Ctrl-C (exit code 130).
 With --json, each line is an event as OpenHands stores it.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Interrupted),
 		Example:           kit.Examples("ohgw conversations events 7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11 --last 20 --follow", "ohgw conversations events 7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11 --json --kind MessageEvent"),
 		Args:              kit.Exactly("the id"),
-		ValidArgsFunction: completeIDs(a, flags),
+		ValidArgsFunction: completeIDs(p),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.ID = args[0]
 			return runEvents(cmd.Context(), &opts)
@@ -64,6 +64,13 @@ With --json, each line is an event as OpenHands stores it.`, 0, fault.Failed, fa
 func runEvents(ctx context.Context, o *eventsOptions) error {
 	if o.Last < 0 {
 		return fault.NewUsage("--last cannot be negative", "use a number of events such as 20")
+	}
+	remote, err := o.remote()
+	if err != nil {
+		return err
+	}
+	if remote {
+		return runRemoteEvents(ctx, o)
 	}
 	lib, id, err := o.open(ctx)
 	if err != nil {
@@ -96,18 +103,23 @@ func (o *eventsOptions) show(raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &e); err != nil {
 		return nil //nolint:nilerr // it cannot be read by anybody
 	}
-	if o.Kind != "" && !strings.EqualFold(e.Kind(), o.Kind) || o.Source != "" && e.Source != o.Source {
+	return o.line(raw, clock(e.Timestamp), e.Source, e.Kind(), summary(e))
+}
+
+// line prints an event, if it is wanted.
+func (o *eventsOptions) line(raw json.RawMessage, at, source, kind, says string) error {
+	if o.Kind != "" && !strings.EqualFold(kind, o.Kind) || o.Source != "" && source != o.Source {
 		return nil
 	}
 	if o.JSON {
 		var line bytes.Buffer
 		if err := json.Compact(&line, raw); err != nil {
-			return nil //nolint:nilerr // as above
+			return nil //nolint:nilerr // it cannot be read by anybody
 		}
 		return kit.WriteText(o.Stdout, line.String()+"\n")
 	}
-	text := fmt.Sprintf("%s  %-11s  %s", clock(e.Timestamp), e.Source, e.Kind())
-	if said := setup.Clean(summary(e)); said != "" {
+	text := fmt.Sprintf("%s  %-11s  %s", at, source, kind)
+	if said := setup.Clean(says); said != "" {
 		text += "  " + said
 	}
 	if o.Stdout.TTY() {

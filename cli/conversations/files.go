@@ -14,8 +14,8 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 )
 
-func newFiles(a *kit.App, flags kit.SettingFlags) *cobra.Command {
-	opts := oneOptions{App: a, flags: flags}
+func newFiles(p *place) *cobra.Command {
+	opts := oneOptions{place: p}
 	return &cobra.Command{
 		Use:   "files ID",
 		Short: "List the files that the agent worked on",
@@ -28,7 +28,7 @@ With --json, files is a list of objects with path, edits, views and last.`,
 			0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable),
 		Example:           kit.Examples("ohgw conversations files 7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11", "ohgw conversations files 7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11 --json"),
 		Args:              kit.Exactly("the id"),
-		ValidArgsFunction: completeIDs(a, flags),
+		ValidArgsFunction: completeIDs(p),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.ID = args[0]
 			return runFiles(cmd.Context(), &opts)

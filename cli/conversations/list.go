@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,17 +18,17 @@ import (
 
 // listOptions is what the command takes.
 type listOptions struct {
-	*kit.App
-
-	flags kit.SettingFlags
+	*place
 
 	Text   string // a part of the title or of the directory
 	Status string
 	Limit  int
+	Repo   string // of a conversation on a server
+	All    bool
 }
 
-func newList(a *kit.App, flags kit.SettingFlags) *cobra.Command {
-	opts := listOptions{App: a, flags: flags}
+func newList(p *place) *cobra.Command {
+	opts := listOptions{place: p}
 	cmd := &cobra.Command{
 		Use:   "list [TEXT]",
 		Short: "List conversations",
@@ -35,10 +36,17 @@ func newList(a *kit.App, flags kit.SettingFlags) *cobra.Command {
 Lists the conversations of the backend, the last used first: title, status,
 cost, age, directory and id. TEXT is a part of the title or of the directory.
 
+With --server the columns are title, state, version of the API, repository, age
+and the beginning of the id; the list has the newest 50, or those of --limit, or
+--all. --status is then a state (running, asleep, archived, starting, error) or
+the status of the last run.
+
 In a pipe, each conversation is one line with tabs between the columns and times
 as in RFC 3339. With --json, conversations is a list of objects with id, title,
-status, model, directory, cost (US dollars), tokens, created, updated and tags.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable),
-		Example:           kit.Examples("ohgw conversations list", "ohgw conversations list --status running --json"),
+status, model, directory, cost (US dollars), tokens, created, updated and tags;
+with --server: id, version, title, state, execution_status, repository, branch,
+git_provider, model, sandbox_id, web_url, created_at, updated_at, cost, tokens.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable),
+		Example:           kit.Examples("ohgw conversations list", "ohgw conversations list --status running --json", "ohgw conversations list --server work --repo acme/teapot --all"),
 		Args:              kit.AtMostOne("a part of the title"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,7 +58,9 @@ status, model, directory, cost (US dollars), tokens, created, updated and tags.`
 	}
 	cmd.Flags().StringVar(&opts.Status, "status", "", "only those in this `status`, such as running")
 	cmd.Flags().IntVarP(&opts.Limit, "limit", "n", 0, "at most `N` conversations; 0 is all")
-	kit.Complete(cmd, "status", statuses()...)
+	cmd.Flags().BoolVar(&opts.All, "all", false, "all conversations of a server, also old ones")
+	cmd.Flags().StringVar(&opts.Repo, "repo", "", "only those of this repository of a server, as `OWNER/NAME`")
+	kit.Complete(cmd, "status", append(statuses(), states()...)...)
 	return cmd
 }
 
@@ -65,10 +75,17 @@ func statuses() []string {
 
 // runList runs the command.
 func runList(ctx context.Context, o *listOptions) error {
-	if err := o.check(); err != nil {
+	remote, err := o.remote()
+	if err != nil {
 		return err
 	}
-	lib, err := open(ctx, o.App, o.flags)
+	if err := o.check(remote); err != nil {
+		return err
+	}
+	if remote {
+		return runRemoteList(ctx, o)
+	}
+	lib, err := o.place.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -88,19 +105,22 @@ func runList(ctx context.Context, o *listOptions) error {
 	return o.print(lib.Place, found)
 }
 
-func (o *listOptions) check() error {
-	if o.Limit < 0 {
+func (o *listOptions) check(remote bool) error {
+	known := statuses()
+	switch {
+	case o.Limit < 0:
 		return fault.NewUsage("--limit cannot be negative", "use a number of conversations such as 20")
+	case o.All && o.Limit > 0:
+		return fault.NewUsage("--all cannot be used with --limit", "use one of them")
+	case remote:
+		known = append(known, states()...)
+	case o.Repo != "":
+		return localOnly(map[string]bool{"repo": true})
 	}
-	if o.Status == "" {
+	if o.Status == "" || slices.Contains(known, o.Status) {
 		return nil
 	}
-	for _, s := range statuses() {
-		if s == o.Status {
-			return nil
-		}
-	}
-	return fault.NewUsage(fmt.Sprintf("unknown status %q", o.Status), "use one of: "+strings.Join(statuses(), ", "))
+	return fault.NewUsage(fmt.Sprintf("unknown status %q", o.Status), "use one of: "+strings.Join(known, ", "))
 }
 
 func (o *listOptions) wants(c conversationJSON) bool {

@@ -17,42 +17,68 @@ import (
 
 // oneOptions is what the commands about one conversation take.
 type oneOptions struct {
-	*kit.App
-
-	flags kit.SettingFlags
-	ID    string
+	*place
+	ID string
 }
 
 // open opens the conversations, and brings the id into its usual form.
 func (o *oneOptions) open(ctx context.Context) (lib agents.Library, id string, err error) {
-	if id, err = idArg(o.ID); err != nil {
+	remote, err := o.remote()
+	if err != nil {
 		return agents.Library{}, "", err
 	}
-	lib, err = open(ctx, o.App, o.flags)
+	if !remote {
+		if id, err = idArg(o.ID); err != nil {
+			return agents.Library{}, "", err
+		}
+	}
+	lib, err = o.place.open(ctx)
 	return lib, id, err
 }
 
-func newShow(a *kit.App, flags kit.SettingFlags) *cobra.Command {
-	opts := oneOptions{App: a, flags: flags}
-	return &cobra.Command{
+// showOptions is what the command takes.
+type showOptions struct {
+	oneOptions
+
+	Changes bool
+}
+
+func newShow(p *place) *cobra.Command {
+	opts := showOptions{oneOptions: oneOptions{place: p}}
+	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show a conversation",
 		Long: kit.Long(`
 Shows what is known of a conversation: title, status, model, directory, cost,
-tokens and times. With --json, it is one object as in "ohgw conversations list".`,
+tokens and times. With --server also its state, repository and page. With
+--changes, the files that it has changed follow; its sandbox has to run for
+that. With --json, it is one object as in "ohgw conversations list".`,
 			0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable),
-		Example:           kit.Examples("ohgw conversations show 7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11", "ohgw conversations show 7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11 --json"),
+		Example: kit.Examples("ohgw conversations show 7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11", "ohgw conversations show 7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11 --json",
+			"ohgw conversations show 7f1c --server work --changes"),
 		Args:              kit.Exactly("the id"),
-		ValidArgsFunction: completeIDs(a, flags),
+		ValidArgsFunction: completeIDs(p),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.ID = args[0]
 			return runShow(cmd.Context(), &opts)
 		},
 	}
+	cmd.Flags().BoolVar(&opts.Changes, "changes", false, "also show the changed files, of a conversation on a server")
+	return cmd
 }
 
 // runShow runs the command.
-func runShow(ctx context.Context, o *oneOptions) error {
+func runShow(ctx context.Context, o *showOptions) error {
+	remote, err := o.remote()
+	if err != nil {
+		return err
+	}
+	if remote {
+		return runRemoteShow(ctx, o)
+	}
+	if o.Changes {
+		return localOnly(map[string]bool{"changes": true})
+	}
 	lib, id, err := o.open(ctx)
 	if err != nil {
 		return err
@@ -97,12 +123,15 @@ func sortedKeys(m map[string]string) []string {
 }
 
 // completeIDs offers the conversations that were used last.
-func completeIDs(a *kit.App, flags kit.SettingFlags) cobra.CompletionFunc {
+func completeIDs(p *place) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		lib, err := open(cmd.Context(), a, flags)
+		if remote, err := p.remote(); err != nil || remote {
+			return completeRemote(p)(cmd, args, "")
+		}
+		lib, err := p.open(cmd.Context())
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"path/filepath"
 
+	"github.com/ohgw/ohgw/agentapi/agentserver"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/internal/config"
@@ -57,4 +58,14 @@ func ownLibrary(env *setup.Env, log *slog.Logger) (Library, error) {
 		Dir: filepath.Join(dirs.State, "conversations"), Holder: leaseHolder(env, host), Now: env.Now, Log: log,
 	})
 	return Library{Library: b.Library(), Place: "the embedded agent", close: b.Close}, nil
+}
+
+// LibraryAt is the conversations of the agent-server at an address, which takes this
+// key. It is not asked yet.
+func LibraryAt(address, key string, log *slog.Logger) (Library, error) {
+	b, err := agentserver.New(agentserver.Config{URL: address, Key: func() string { return key }, Logger: log})
+	if err != nil {
+		return Library{}, fault.New("the address of the agent-server cannot be used", "run the command again with --debug to see it", err)
+	}
+	return Library{Library: b.Library(), Place: "the agent-server at " + address, close: b.Close}, nil
 }

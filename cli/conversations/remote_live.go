@@ -1,0 +1,91 @@
+package conversations
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/setup/agents"
+	"github.com/ohgw/ohgw/internal/setup/cloud"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// livePause is how often the agent-server of a conversation is asked.
+const livePause = time.Second
+
+// uuidOf is the id of a conversation as agent-servers write it.
+func uuidOf(id string) string {
+	if parsed, err := uuid.Parse(id); err == nil {
+		return parsed
+	}
+	return id
+}
+
+// live is the agent-server of a conversation that runs. It gets the key of the
+// conversation, and no other.
+func (p *place) live(ctx context.Context, acc cloud.Account, id string) (agents.Library, error) {
+	runtime, err := acc.Runtime(ctx, id)
+	if err != nil {
+		return agents.Library{}, err
+	}
+	return agents.LibraryAt(runtime.Address, runtime.Key.Reveal(), p.Logger("text"))
+}
+
+// liveFollower reads the log of the agent-server that runs a conversation.
+type liveFollower struct {
+	lib agents.Library
+	id  string
+	log *reader
+}
+
+func (f *liveFollower) pause() time.Duration { return livePause }
+func (f *liveFollower) close()               { _ = f.lib.Close() } // Nothing was changed.
+
+// skip makes all events count as read.
+func (f *liveFollower) skip(ctx context.Context) error {
+	f.log = &reader{lib: f.lib, id: f.id}
+	if err := f.log.skip(ctx, 1); err != nil {
+		return err
+	}
+	return f.log.read(ctx, func(json.RawMessage) error { return nil })
+}
+
+// next reads the status first: what is said before a run ends is then in the list.
+func (f *liveFollower) next(ctx context.Context) ([]said, event.Status, error) {
+	record, err := f.lib.Record(ctx, f.id)
+	if err != nil {
+		return nil, "", err //nolint:wrapcheck // explain does
+	}
+	if f.log == nil {
+		f.log = &reader{lib: f.lib, id: f.id}
+	}
+	var list []said
+	err = f.log.read(ctx, func(raw json.RawMessage) error {
+		list = append(list, saidIn(raw))
+		return nil
+	})
+	return list, record.Status, err
+}
+
+// saidIn is what an event says to a person; most say nothing.
+func saidIn(raw json.RawMessage) said {
+	var e event.Event
+	if json.Unmarshal(raw, &e) != nil {
+		return said{} //nolint:nilerr // it cannot be read by anybody
+	}
+	s := said{ID: e.ID, Source: e.Source}
+	switch b := e.Body.(type) {
+	case *event.Message:
+		s.Text = event.PlainText(b.LLMMessage.Content)
+	case *event.Action:
+		s.Text = event.PlainText(b.Thought)
+		var action struct{ Kind, Message string }
+		if json.Unmarshal(b.Action, &action) == nil && action.Kind == "FinishAction" {
+			s.Text, s.Final = action.Message, true
+		}
+	case *event.ConversationError:
+		s.Text, s.Failed = b.Code+": "+b.Detail, true
+	}
+	return s
+}

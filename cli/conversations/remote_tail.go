@@ -1,0 +1,93 @@
+package conversations
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/agentapi/cloud/account"
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/setup/cloud"
+)
+
+// tailOptions is what the command takes.
+type tailOptions struct {
+	oneOptions
+
+	Last   int
+	Follow bool
+}
+
+func newTail(p *place) *cobra.Command {
+	opts := tailOptions{oneOptions: oneOptions{place: p}}
+	cmd := &cobra.Command{
+		Use:   "tail ID",
+		Short: "Print what the agent said last on OpenHands Cloud",
+		Long: kit.Long(`
+Prints what the agent of a conversation on a server said last: messages,
+thoughts and answers. With --follow it prints what comes, and ends with the run
+(exit code 1 if the run failed) or with Ctrl-C (130). The conversation may
+sleep, or be archived; the server learns of events up to 30 seconds late.
+
+With --json each line is an object with id, time, source, text and final.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Interrupted),
+		Example: kit.Examples("ohgw conversations tail 7f1c --last 3", "ohgw conversations tail 7f1c --follow"),
+		Args:    kit.Exactly("the id"), ValidArgsFunction: completeRemote(p),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.ID = args[0]
+			return runTail(cmd.Context(), &opts)
+		},
+	}
+	cmd.Flags().IntVarP(&opts.Last, "last", "n", 1, "the last `N` things that the agent said; 0 is all")
+	cmd.Flags().BoolVarP(&opts.Follow, "follow", "f", false, "print what comes, until the end of the run")
+	return cmd
+}
+
+// runTail runs the command.
+func runTail(ctx context.Context, o *tailOptions) error {
+	if o.Last < 0 {
+		return fault.NewUsage("--last cannot be negative", "use a number such as 3")
+	}
+	acc, conv, err := o.find(ctx)
+	if err != nil {
+		return err
+	}
+	defer acc.Close()
+	var f follower
+	if running := conv.State == account.StateRunning && !settled(conv.Exec); o.Follow && running {
+		if f, err = o.follow(ctx, acc, conv); err != nil {
+			return cloud.Fault(explain(err), acc.Server)
+		}
+	}
+	log := &stored{acc: acc, id: conv.ID}
+	events, err := log.newest(ctx, o.Last, func(e account.Event) bool { return e.Source == event.SourceAgent && e.Text != "" })
+	if err != nil {
+		return cloud.Fault(err, acc.Server)
+	}
+	for _, e := range events {
+		if err := o.print(e); err != nil {
+			return err
+		}
+	}
+	if o.Follow && f == nil {
+		o.Note("Nothing runs in the conversation: it is %s.", conv.State)
+	}
+	if f == nil {
+		return nil
+	}
+	return o.watchFrom(ctx, acc, conv, waitOptions{Follow: true}, f)
+}
+
+// settled reports whether a run is over that has this status.
+func settled(s event.Status) bool {
+	return s == event.Finished || s == event.Failed || s == event.Stuck || s == event.Idle || s == event.Paused
+}
+
+func (o *tailOptions) print(e account.Event) error {
+	if !o.JSON {
+		return kit.WriteText(o.Stdout, e.Text+"\n")
+	}
+	kit.WriteJSONLine(o.Stdout, map[string]any{"id": e.ID, "time": kit.TimeOrNull(e.Time), "source": e.Source, "text": e.Text, "final": e.Final})
+	return nil
+}

@@ -1,0 +1,213 @@
+package conversations
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/cloud/account"
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/setup/cloud"
+)
+
+// said is something that was said in a conversation.
+type said struct {
+	ID, Source, Text string
+	At               time.Time
+	Final            bool // the result of a run
+	Over             bool // the run has ended with it: V0 says so in an event
+	Failed           bool
+}
+
+// follower reads what is said in a conversation.
+type follower interface {
+	// next is what was said since the last call, and the status of the run; "" if it
+	// is not known.
+	next(ctx context.Context) (list []said, status event.Status, err error)
+	pause() time.Duration
+	close()
+}
+
+// follow is a follower that begins behind the events that are known already. The
+// agent-server of a conversation that runs is asked itself: the server learns of
+// events up to 30 seconds late.
+func (p *place) follow(ctx context.Context, acc cloud.Account, conv account.Conversation) (follower, error) {
+	if conv.Version == account.V1 && conv.State == account.StateRunning {
+		lib, err := p.live(ctx, acc, conv.ID)
+		if err == nil {
+			f := &liveFollower{lib: lib, id: uuidOf(conv.ID)}
+			if err = f.skip(ctx); err == nil {
+				return f, nil
+			}
+			f.close()
+		}
+		p.Detail("the agent-server of the conversation is not asked: %v", err)
+	}
+	log := &stored{acc: acc, id: conv.ID}
+	_, err := log.newest(ctx, 1, func(account.Event) bool { return true })
+	return &storedFollower{log: log, conv: conv}, err
+}
+
+// mark is a follower from now on, if somebody wants to follow what comes.
+func (o *sendOptions) mark(ctx context.Context, acc cloud.Account, conv account.Conversation, w waitOptions) follower {
+	if !w.Wait && !w.Follow {
+		return nil
+	}
+	if again, err := acc.Get(ctx, conv.ID); err == nil {
+		conv = again // It may have been woken.
+	}
+	f, err := o.follow(ctx, acc, conv)
+	if err != nil {
+		return nil
+	}
+	return f
+}
+
+// watch follows a run from the beginning of its conversation.
+func (p *place) watch(ctx context.Context, acc cloud.Account, conv account.Conversation, w waitOptions) error {
+	if lib, err := p.live(ctx, acc, conv.ID); conv.Version == account.V1 && err == nil {
+		return p.watchFrom(ctx, acc, conv, w, &liveFollower{lib: lib, id: uuidOf(conv.ID)})
+	}
+	return p.watchFrom(ctx, acc, conv, w, &storedFollower{log: &stored{acc: acc, id: conv.ID}, conv: conv})
+}
+
+// patience is how long a run may stay unseen after its message.
+const patience = time.Minute
+
+// watchFrom prints what is said until the run ends.
+func (p *place) watchFrom(ctx context.Context, acc cloud.Account, conv account.Conversation, w waitOptions, f follower) error {
+	if f == nil {
+		f = &storedFollower{log: &stored{acc: acc, id: conv.ID}, conv: conv}
+	}
+	defer f.close()
+	run := &runSeen{until: p.Now().Add(patience)}
+	for {
+		list, status, err := f.next(ctx)
+		if err != nil {
+			return cloud.Fault(explain(err), acc.Server)
+		}
+		for _, s := range list {
+			run.see(s)
+			if w.Follow && !p.JSON && s.Source != event.SourceUser && s.Text != "" {
+				if err := kit.WriteText(p.Stdout, s.Text+"\n"); err != nil {
+					return err
+				}
+			}
+		}
+		if run.ended(status, p.Now()) {
+			return p.tellEnd(conv, w, run, status)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(f.pause()):
+		}
+	}
+}
+
+// runSeen is what was seen of a run.
+type runSeen struct {
+	answer string
+	over   bool
+	failed bool
+	begun  bool
+	until  time.Time
+}
+
+func (r *runSeen) see(s said) {
+	r.over = (r.over || s.Over) && s.Source != event.SourceUser
+	r.failed = r.failed || s.Failed
+	if s.Source == event.SourceAgent && s.Text != "" {
+		r.answer, r.begun = s.Text, true
+	}
+}
+
+// ended reports whether the run is over. A short one is never seen running: an agent
+// that is idle, and has said something, has ended it.
+func (r *runSeen) ended(status event.Status, now time.Time) bool {
+	switch status {
+	case event.Finished, event.Failed, event.Stuck, event.Paused, event.Waiting:
+		return true
+	case event.Idle:
+		return r.begun || now.After(r.until)
+	}
+	return r.over
+}
+
+// tellEnd prints the end of a run.
+func (p *place) tellEnd(conv account.Conversation, w waitOptions, r *runSeen, status event.Status) error {
+	if status == "" {
+		status = event.Finished
+		if r.failed {
+			status = event.Failed
+		}
+	}
+	var err error
+	switch {
+	case p.JSON:
+		err = p.PrintJSON(map[string]any{"id": conv.ID, "web_url": conv.WebURL, "status": status, "answer": r.answer})
+	case !w.Follow && r.answer != "":
+		err = kit.WriteText(p.Stdout, r.answer+"\n")
+	}
+	if err != nil {
+		return err
+	}
+	switch status {
+	case event.Failed, event.Stuck:
+		return fault.New("the run ended with the status "+string(status), "see what happened: ohgw conversations events "+conv.ID+" --last 20", nil)
+	case event.Waiting:
+		p.Note("The agent waits for your confirmation at %s", conv.WebURL)
+	case event.Paused:
+		p.Note("The run was paused; a message continues it.")
+	}
+	return nil
+}
+
+// storedFollower reads what the server has stored.
+type storedFollower struct {
+	log  *stored
+	conv account.Conversation
+}
+
+func (f *storedFollower) pause() time.Duration { return remotePause }
+func (f *storedFollower) close()               {}
+
+// next reads the status first: what is said before a run ends is then in the list, as
+// far as the server knows it.
+func (f *storedFollower) next(ctx context.Context) ([]said, event.Status, error) {
+	conv, err := f.log.acc.Get(ctx, f.conv.ID)
+	if err != nil {
+		return nil, "", err
+	}
+	events, err := f.log.next(ctx)
+	var list []said
+	for _, e := range events {
+		s := said{ID: e.ID, Source: e.Source, Text: e.Text, At: e.Time, Final: e.Final}
+		s.Over, s.Failed = endOfV0(e)
+		s.Failed = s.Failed || e.Kind == "ConversationErrorEvent"
+		list = append(list, s)
+	}
+	return list, conv.Exec, err
+}
+
+// endOfV0 reads the change of state by which V0 ends a run.
+func endOfV0(e account.Event) (over, failed bool) {
+	var v0 struct {
+		Action string `json:"action"`
+		Extras struct {
+			State string `json:"agent_state"`
+		} `json:"extras"`
+	}
+	if json.Unmarshal(e.Raw, &v0) != nil {
+		return false, false
+	}
+	switch v0.Extras.State {
+	case "finished", "awaiting_user_input", "paused", "stopped", "rejected", "awaiting_user_confirmation":
+		return true, false
+	case "error":
+		return true, true
+	}
+	return v0.Action == "finish", false
+}
