@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -22,7 +24,7 @@ func (c controlled) Search(ctx context.Context, id string, q control.EventQuery)
 		return control.EventPage{}, err
 	}
 	var page control.EventPage
-	page.Events, page.Next, err = log.Search(ctx, store.Query{From: q.Page, Newest: q.Newest, Limit: q.Limit, Match: matching(q.EventFilter)})
+	page.Events, page.Next, err = log.Search(ctx, store.Query{From: q.Page, Newest: q.Newest, Limit: q.Limit, Filter: matching(q.EventFilter)})
 	return page, err
 }
 
@@ -64,25 +66,47 @@ func (c controlled) log(ctx context.Context, id string) (store.Log, error) {
 	return log, agentapi.InProcess(c.b.openError(ctx, id, err))
 }
 
-// matching is what a filter lets through, by the stored form of an event; nil for one
-// that lets all through.
-func matching(f control.EventFilter) func(raw []byte) bool {
+// matching is what a filter lets through; nil for one that lets all through.
+func matching(f control.EventFilter) *store.Filter {
 	if f == (control.EventFilter{}) {
 		return nil
 	}
-	kind, body := f.Kind[strings.LastIndexByte(f.Kind, '.')+1:], strings.ToLower(f.Body)
-	return func(raw []byte) bool {
-		head, ok := event.Glance(raw)
+	kind, message := f.Kind[strings.LastIndexByte(f.Kind, '.')+1:], (&event.Message{}).Kind()
+	found := &store.Filter{Head: func(head event.Head) bool {
 		switch {
-		case !ok,
-			kind != "" && head.Kind != kind,
+		case kind != "" && head.Kind != kind,
 			f.Source != "" && head.Source != f.Source,
 			f.From != "" && head.Timestamp < f.From,
-			f.Before != "" && head.Timestamp >= f.Before:
+			f.Before != "" && head.Timestamp >= f.Before,
+			f.Body != "" && head.Kind != message:
 			return false
 		}
-		return body == "" || head.Kind == (&event.Message{}).Kind() && saysBody(raw, body)
+		return true
+	}}
+	if f.Body != "" {
+		body := strings.ToLower(f.Body)
+		words := plainWords(body)
+		found.Body = func(raw []byte) bool { return mayHave(raw, words) && saysBody(raw, body) }
 	}
+	return found
+}
+
+// plainWords are the parts of a text in lower case that JSON has as they are.
+func plainWords(text string) (words [][]byte) {
+	for _, w := range strings.FieldsFunc(text, func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') }) {
+		words = append(words, []byte(w))
+	}
+	return words
+}
+
+// mayHave reports whether words in lower case may be in an event: the decoder need not
+// look at the others.
+func mayHave(raw []byte, words [][]byte) bool {
+	if bytes.Contains(raw, []byte(`\u00`)) {
+		return true
+	}
+	lower := bytes.ToLower(raw)
+	return !slices.ContainsFunc(words, func(w []byte) bool { return !bytes.Contains(lower, w) })
 }
 
 // saysBody reports whether a message has a text, in lower case, in what it says, in

@@ -184,6 +184,7 @@ func BenchmarkSearch(b *testing.B) {
 	for name, q := range map[string]control.EventQuery{
 		"page":     {Newest: true, Limit: 100},
 		"filtered": {EventFilter: control.EventFilter{Body: "number 99998,"}, Limit: 100},
+		"kind":     {EventFilter: control.EventFilter{Kind: "PauseEvent", From: "2026-11-22T10:00:59"}, Limit: 100},
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
+	"unique"
 
 	"github.com/ohgw/ohgw/agentapi/event"
 )
@@ -16,6 +18,8 @@ type entry struct {
 	state      bool         // it is a state update
 	failure    bool         // it is an error of the run
 	status     event.Status // that it announces, if any
+	// kind, source and at, its timestamp, are empty for one that was not read.
+	kind, source, at string
 }
 
 // add takes an event into the index that is stored as name.
@@ -26,8 +30,11 @@ func (d *Dir) add(e event.Event, name string) {
 	status, _ := e.StatusUpdate()
 	_, state := e.Body.(*event.StateUpdate)
 	_, failure := e.Body.(*event.ConversationError)
-	d.log = append(d.log, entry{id: e.ID, parent: e.ParentID, name: name, state: state, failure: failure, status: status})
+	d.log = append(d.log, entry{id: e.ID, parent: e.ParentID, name: name, state: state, failure: failure, status: status, kind: shared(e.Kind()), source: shared(e.Source), at: strings.Clone(e.Timestamp)})
 }
+
+// shared is a string that is in memory once, however many events have it.
+func shared(s string) string { return unique.Make(s).Value() }
 
 // Len is the number of events of the log.
 func (d *Dir) Len() int { return len(d.log) }
@@ -75,6 +82,7 @@ func (d *Dir) Release() { d.loaded = nil }
 type Log struct {
 	dir     string
 	entries []entry
+	heads   *heads // what the entries do not say; nil: they say it
 }
 
 // From is the log from index i on.

@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/ohgw/ohgw/agentapi/event"
 )
 
 // Logs reads the logs of conversations that are not open here. It keeps the names of
@@ -82,10 +85,11 @@ func readLog(root, id string) (Log, error) {
 		return Log{}, err
 	}
 	files = d.contiguous(files)
-	log := Log{dir: filepath.Join(d.path, "events"), entries: make([]entry, len(files))}
+	log := Log{dir: filepath.Join(d.path, "events"), entries: make([]entry, len(files)), heads: newHeads(len(files))}
 	for i, f := range files {
 		log.entries[i] = entry{id: f.id(), name: f.name}
 	}
+	log.heads.read(d.path, log.entries)
 	return log, nil
 }
 
@@ -101,8 +105,8 @@ func (l Log) Raw(id string) (json.RawMessage, error) {
 	return l.raw(i, nil, newBuffers())
 }
 
-// raw reads an event, if match lets it through; else it is nil.
-func (l Log) raw(i int, match func([]byte) bool, buffers *sync.Pool) (json.RawMessage, error) {
+// raw reads an event, if the filter lets it through; else it is nil.
+func (l Log) raw(i int, f *Filter, buffers *sync.Pool) (json.RawMessage, error) {
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
 	data, err := readFile(l.dir+string(filepath.Separator)+l.entries[i].name, *buf)
@@ -110,13 +114,37 @@ func (l Log) raw(i int, match func([]byte) bool, buffers *sync.Pool) (json.RawMe
 		return nil, fmt.Errorf("read event: %w", err)
 	}
 	*buf = data[:0]
-	if match != nil && !match(data) {
+	if f != nil && !l.lets(i, f, data) {
 		return nil, nil
 	}
 	if !json.Valid(data) {
 		return nil, fmt.Errorf("%w: %s", ErrCorrupt, l.entries[i].name)
 	}
 	return slices.Clone(data), nil
+}
+
+// lets reports whether a filter lets an event through that was read.
+func (l Log) lets(i int, f *Filter, data []byte) bool {
+	head, known := l.head(i)
+	if !known {
+		var ok bool
+		if head, ok = event.Glance(data); !ok {
+			return false
+		}
+		if l.heads != nil {
+			l.heads.learn(i, head)
+		}
+	}
+	return f.Head(head) && (f.Body == nil || f.Body(data))
+}
+
+// head is what is known of an event without reading it.
+func (l Log) head(i int) (event.Head, bool) {
+	if l.heads != nil {
+		return l.heads.of(i)
+	}
+	e := l.entries[i]
+	return event.Head{ID: e.id, Kind: e.kind, Source: e.source, Timestamp: e.at}, e.at != ""
 }
 
 // newBuffers are what events are read into before they are looked at.
@@ -131,19 +159,25 @@ type Query struct {
 	From   string
 	Newest bool // from the end of the log towards its beginning
 	Limit  int
-	// Match lets events through, by their stored form; it may be called at the same
-	// time. Nil: all.
-	Match func(raw []byte) bool
+	// Filter lets events through. Nil: all.
+	Filter *Filter
+}
+
+// Filter lets events through: by what they are, and, unless it is nil, by their stored
+// form. Its functions may be called at the same time.
+type Filter struct {
+	Head func(event.Head) bool
+	Body func(raw []byte) bool
 }
 
 // searchedAtOnce is how many events are read before those that match are counted.
-const searchedAtOnce = 512
+const searchedAtOnce = 128
 
 // Search is a page of the log: events as they are stored, without those that cannot be
 // read. next is the id of the event that the page after it begins with, "" at the end.
 func (l Log) Search(ctx context.Context, q Query) (page []json.RawMessage, next string, err error) {
 	order := l.order(q)
-	if q.Match == nil {
+	if q.Filter == nil {
 		if len(order) > q.Limit {
 			next = l.entries[order[q.Limit]].id
 			order = order[:q.Limit]
@@ -156,11 +190,11 @@ func (l Log) Search(ctx context.Context, q Query) (page []json.RawMessage, next 
 		return page, next, ctx.Err()
 	}
 	buffers := newBuffers()
-	for chunk := range slices.Chunk(order, searchedAtOnce) {
+	for chunk := range l.candidates(order, q.Filter) {
 		if err := ctx.Err(); err != nil {
 			return nil, "", err
 		}
-		for i, raw := range l.matching(chunk, q.Match, buffers) {
+		for i, raw := range l.matching(chunk, q.Filter, buffers) {
 			if raw == nil {
 				continue
 			}
@@ -170,25 +204,65 @@ func (l Log) Search(ctx context.Context, q Query) (page []json.RawMessage, next 
 			page = append(page, raw)
 		}
 	}
+	l.keepHeads()
 	return page, "", nil
 }
 
-// Count is how many events match.
-func (l Log) Count(ctx context.Context, match func(raw []byte) bool) (n int, err error) {
-	if match == nil {
+// candidates are the events that may match, some at a time: those of which it is known
+// that they do not are not among them.
+func (l Log) candidates(order []int, f *Filter) iter.Seq[[]int] {
+	return func(yield func([]int) bool) {
+		chunk := make([]int, 0, searchedAtOnce)
+		for _, i := range order {
+			if head, known := l.head(i); known && !f.Head(head) {
+				continue
+			}
+			if chunk = append(chunk, i); len(chunk) == searchedAtOnce {
+				if !yield(chunk) {
+					return
+				}
+				chunk = chunk[:0]
+			}
+		}
+		if len(chunk) > 0 {
+			yield(chunk)
+		}
+	}
+}
+
+// keepHeads writes down what all events are, where that is not known otherwise.
+func (l Log) keepHeads() {
+	if l.heads != nil {
+		l.heads.keep(filepath.Dir(l.dir), l.entries)
+	}
+}
+
+// Count is how many events a filter lets through.
+func (l Log) Count(ctx context.Context, f *Filter) (n int, err error) {
+	if f == nil {
 		return l.Len(), nil
 	}
+	var unsure []int // that have to be read
+	for i := range l.Len() {
+		switch head, known := l.head(i); {
+		case !known, f.Head(head) && f.Body != nil:
+			unsure = append(unsure, i)
+		case f.Head(head):
+			n++
+		}
+	}
 	buffers := newBuffers()
-	for chunk := range slices.Chunk(l.order(Query{}), searchedAtOnce) {
+	for chunk := range slices.Chunk(unsure, searchedAtOnce) {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		for _, raw := range l.matching(chunk, match, buffers) {
+		for _, raw := range l.matching(chunk, f, buffers) {
 			if raw != nil {
 				n++
 			}
 		}
 	}
+	l.keepHeads()
 	return n, nil
 }
 
@@ -211,10 +285,10 @@ func (l Log) order(q Query) []int {
 
 // matching reads events by their indexes, several at a time; nil is one that does not
 // match or cannot be read.
-func (l Log) matching(at []int, match func([]byte) bool, buffers *sync.Pool) []json.RawMessage {
+func (l Log) matching(at []int, f *Filter, buffers *sync.Pool) []json.RawMessage {
 	found := make([]json.RawMessage, len(at))
 	each(len(at), 8, func(i int) {
-		if raw, err := l.raw(at[i], match, buffers); err == nil {
+		if raw, err := l.raw(at[i], f, buffers); err == nil {
 			found[i] = raw
 		}
 	})
