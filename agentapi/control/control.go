@@ -125,6 +125,8 @@ type Start struct {
 	Secrets map[string]json.RawMessage // a source each, by name
 	Tags    map[string]string
 	Parent  string // the conversation that this one is a part of
+	// Hooks are OpenHands' hook_config; nil: none.
+	Hooks json.RawMessage
 	// Title has a model find a title after the first message.
 	Title bool
 	// Request is the request as it came, without secrets, to be kept in meta.json

@@ -253,6 +253,7 @@ func settle(dir, id, workspace string) error {
 		state.Workspace.WorkingDir = workspace
 	}
 	state.PersistenceDir = ""
+	state.HookConfig = nil // nobody here has allowed its commands
 	if data, err = json.Marshal(state); err != nil {
 		return fmt.Errorf("import: %w", err)
 	}

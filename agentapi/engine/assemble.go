@@ -55,6 +55,10 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 	e.servers.Store(nil)
 	hadShell := hadShell(dir)
 	servers, lost := b.servers(s.ID, stored, settings)
+	hooks, err := b.hooks(s)
+	if err != nil {
+		return nil, agentapi.Info{}, err
+	}
 	cfg := conversation.Config{
 		Dir: dir, Models: models, Schemas: &b.schemas, Model: choice, Condenser: condenserOf(stored),
 		Tools: func(ctx context.Context, host conversation.Host) ([]tool.Tool, error) {
@@ -63,13 +67,13 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 				Conversation: s.ID, Dir: dir.Path(), Workspace: s.Workspace.WorkingDir, Profile: onlyProfile(s),
 				Agent: s.Agent, Servers: servers, Host: host, Profiles: b.profileNames, Log: b.cfg.Log,
 				Watch: func(status func() []agentapi.MCPServer) { e.servers.Store(&status) },
-			}, words.Skills())
+			}, words.Skills(), hooks)
 			if err == nil && len(lost) > 0 {
 				host.Notice(lostText(lost))
 			}
 			return tools, err
 		},
-		Prompt: words, Titles: b.cfg.Titles || s.LastUserMessageID == "" && dir.WantsTitle(), Secrets: secrets,
+		Prompt: words, Hooks: hooks, Titles: b.cfg.Titles || s.LastUserMessageID == "" && dir.WantsTitle(), Secrets: secrets,
 		Concurrency: concurrency(stored), MaxCost: b.cfg.MaxCost, MaxRunCost: runCost, Grace: b.cfg.Grace,
 		RunEnded: b.look, Memory: &e.memory,
 		Now: b.cfg.Now, NewID: b.cfg.NewID, Log: b.cfg.Log,

@@ -234,6 +234,9 @@ func (b *Backend) stateOf(s control.Start, from beginning) (store.State, error) 
 		state.MaxIterations = s.MaxIterations
 	}
 	state.StuckDetection = !s.NoStuck
+	if state.HookConfig, err = storedHooks(s.Hooks); err != nil {
+		return store.State{}, err
+	}
 	if s.Policy != nil {
 		state.ConfirmationPolicy = s.Policy
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/hook"
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/internal/sandbox"
@@ -19,7 +20,7 @@ type explainer interface {
 
 // tools makes the tools of a conversation, and the box in which they run programs.
 // The last one closes the box.
-func (b *Backend) tools(ctx context.Context, e ToolEnv, skills []skill.Skill) ([]tool.Tool, error) {
+func (b *Backend) tools(ctx context.Context, e ToolEnv, skills []skill.Skill, hooks *hook.Runner) ([]tool.Tool, error) {
 	box, err := b.cfg.Boxes(ctx, BoxEnv{
 		Conversation: e.Conversation, Dir: e.Dir, Workspace: e.Workspace, Profile: e.Profile, Blocked: e.Host.Blocked,
 	})
@@ -45,7 +46,8 @@ func (b *Backend) tools(ctx context.Context, e ToolEnv, skills []skill.Skill) ([
 	}
 	tools = slices.Clone(tools)
 	last := len(tools) - 1
-	tools[last] = boxed{tools[last], box}
+	hooks.Use(box, sandbox.EnvironOf(box, b.cfg.SkillEnv))
+	tools[last] = boxed{tools[last], box, hooks}
 	return tools, nil
 }
 
@@ -53,12 +55,14 @@ func (b *Backend) tools(ctx context.Context, e ToolEnv, skills []skill.Skill) ([
 type boxed struct {
 	tool.Tool
 
-	box sandbox.Box
+	box   sandbox.Box
+	hooks *hook.Runner // run in it
 }
 
 // Close ends the tool and what is left in the box.
 func (t boxed) Close() error {
 	err := t.Tool.Close()
+	t.hooks.Close()
 	if closed := t.box.Close(); closed != nil {
 		err = errors.Join(err, fmt.Errorf("close the sandbox: %w", closed))
 	}

@@ -272,6 +272,8 @@ func notation(events []event.Event) []string {
 			out = append(out, "E")
 		case *event.UserReject:
 			out = append(out, "R")
+		case *event.HookExecution:
+			out = append(out, "H")
 		case *event.CondensationRequest:
 			out = append(out, "CR")
 		case *event.Condensation:

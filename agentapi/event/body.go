@@ -132,6 +132,28 @@ type Pause struct{}
 // Interrupt means that a user interrupted the run at once.
 type Interrupt struct{}
 
+// HookExecution is one hook that ran. The model does not see it.
+type HookExecution struct {
+	// HookEventType is PreToolUse, PostToolUse, UserPromptSubmit, SessionStart,
+	// SessionEnd or Stop.
+	HookEventType string `json:"hook_event_type"`
+	HookCommand   string `json:"hook_command"`
+	ToolName      string `json:"tool_name,omitempty"`
+	Success       bool   `json:"success"`
+	// Blocked says that the hook refused what it was asked about.
+	Blocked           bool   `json:"blocked"`
+	ExitCode          int    `json:"exit_code"`
+	Stdout            string `json:"stdout"`
+	Stderr            string `json:"stderr"`
+	Reason            string `json:"reason,omitempty"`
+	AdditionalContext string `json:"additional_context,omitempty"`
+	Error             string `json:"error,omitempty"`
+	ActionID          string `json:"action_id,omitempty"`
+	MessageID         string `json:"message_id,omitempty"`
+	// HookInput is what the hook was told.
+	HookInput json.RawMessage `json:"hook_input,omitempty"`
+}
+
 // Unknown is the body of a kind that this package does not know. Its fields
 // are in the bytes of the event.
 type Unknown struct{ kind string }
@@ -152,6 +174,7 @@ func (*CondensationRequest) Kind() string { return "CondensationRequest" }
 func (*CondensationSummary) Kind() string { return "CondensationSummaryEvent" }
 func (*Pause) Kind() string               { return "PauseEvent" }
 func (*Interrupt) Kind() string           { return "InterruptEvent" }
+func (*HookExecution) Kind() string       { return "HookExecutionEvent" }
 func (u *Unknown) Kind() string           { return u.kind }
 
 // newBody makes an empty body of a kind. It is called for every token, so it
@@ -188,6 +211,8 @@ func newBody(kind string) Body {
 		return new(Pause)
 	case (*Interrupt)(nil).Kind():
 		return new(Interrupt)
+	case (*HookExecution)(nil).Kind():
+		return new(HookExecution)
 	default:
 		return &Unknown{kind: kind}
 	}

@@ -21,7 +21,7 @@ func bodies() []event.Body {
 	return []event.Body{
 		&event.Message{}, &event.Action{}, &event.Observation{}, &event.AgentError{}, &event.UserReject{},
 		&event.ConversationError{}, &event.StateUpdate{}, &event.Delta{}, &event.ServerError{}, &event.SystemPrompt{},
-		&event.Condensation{}, &event.CondensationRequest{}, &event.CondensationSummary{}, &event.Pause{}, &event.Interrupt{},
+		&event.Condensation{}, &event.CondensationRequest{}, &event.CondensationSummary{}, &event.Pause{}, &event.Interrupt{}, &event.HookExecution{},
 	}
 }
 

@@ -24,6 +24,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/condenser"
+	"github.com/ohgw/ohgw/agentapi/engine/hook"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
@@ -53,6 +54,8 @@ type Config struct {
 	Secrets *secretenv.Registry
 	// Prompt is what the agent is told besides its history.
 	Prompt Prompt
+	// Hooks are told of what happens, and may refuse it. May be nil.
+	Hooks *hook.Runner
 	// Concurrency is how many calls of one answer may run at once. Default: 1.
 	Concurrency int
 	// Titles has the model find a title for a new conversation.
@@ -173,6 +176,7 @@ type Conversation struct {
 	notices []string // for the next message of the user
 
 	introduced bool // the log has a system prompt
+	session    bool // the hooks for the beginning have run
 
 	accepted bool // a run was asked for: what waits may run
 	stale    bool // the model is to be asked for again

@@ -10,10 +10,12 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/batch"
 	"github.com/ohgw/ohgw/agentapi/engine/confirm"
+	"github.com/ohgw/ohgw/agentapi/engine/hook"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/check"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/hookfile"
 )
 
 const (
@@ -38,7 +40,14 @@ func (c *Conversation) dispatch(resp llm.Response) (outcome, error) {
 		}
 		body.Action, body.ToolName, body.ToolCall = passed.Action, passed.Tool.Name, passed.Call
 		body.SecurityRisk, body.Summary = passed.Risk, passed.Summary
-		e, err := c.append(event.SourceAgent, body, durable)
+		id := c.cfg.NewID()
+		if err := c.beforeTool(id, body); err != nil {
+			return more, err
+		}
+		if c.stopping { // there is no action yet that an interrupt would have to answer
+			return more, nil
+		}
+		e, err := c.appendAs(id, event.SourceAgent, body, durable)
 		if err != nil {
 			return more, err
 		}
@@ -205,6 +214,11 @@ func (c *Conversation) result(e event.Event, r batch.Result) (done bool, err err
 			text = notRun
 		}
 		return false, c.toolError(a, text, class)
+	}
+	if _, err := c.hooked(hook.Event{
+		Type: hookfile.PostToolUse, Tool: a.ToolName, Input: a.Action, Response: r.Result.Observation,
+	}, e.ID, ""); err != nil {
+		return false, err
 	}
 	s := &c.dir.State
 	extended, activated := c.cfg.Prompt.Path(pathOf(a.Action), s.ActivatedPathRules)

@@ -48,6 +48,12 @@ func masked(secrets *secretenv.Registry, body event.Body) event.Body {
 			c.DynamicContext = &text
 		}
 		return &c
+	case *event.HookExecution:
+		c := *b
+		c.Stdout, c.Stderr, c.Reason = secrets.Mask(b.Stdout), secrets.Mask(b.Stderr), secrets.Mask(b.Reason)
+		c.HookCommand, c.AdditionalContext, c.Error = secrets.Mask(b.HookCommand), secrets.Mask(b.AdditionalContext), secrets.Mask(b.Error)
+		c.HookInput = secrets.MaskJSON(b.HookInput)
+		return &c
 	case *event.Condensation:
 		c := *b
 		c.Summary = m.optional(b.Summary)

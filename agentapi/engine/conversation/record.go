@@ -73,11 +73,16 @@ func (c *Conversation) recover(crashed bool) error {
 // append adds an event to the branch, stores and publishes it, without the
 // values of secrets. The event that it gives is as body says.
 func (c *Conversation) append(source string, body event.Body, sync bool) (event.Event, error) {
+	return c.appendAs(c.cfg.NewID(), source, body, sync)
+}
+
+// appendAs is append with the id that the event gets.
+func (c *Conversation) appendAs(id, source string, body event.Body, sync bool) (event.Event, error) {
 	parent := c.head
 	if parent == "" && c.dir.Len() > 0 {
 		parent = store.Root
 	}
-	e := event.New(c.cfg.NewID(), c.stamp(), source, parent, body)
+	e := event.New(id, c.stamp(), source, parent, body)
 	told := event.New(e.ID, e.Timestamp, source, parent, masked(c.cfg.Secrets, body))
 	if err := c.dir.Append(told, sync); err != nil {
 		return e, err
@@ -257,12 +262,21 @@ func (c *Conversation) userMessage(content []event.Content, sender string) error
 	}
 	extended, activated := c.cfg.Prompt.Message(text, s.ActivatedSkills)
 	extended = append(c.news(), extended...)
+	id := c.cfg.NewID()
+	added, refusal, err := c.beforeMessage(id, text)
+	if err != nil {
+		return err
+	}
+	extended = append(extended, added...)
 	body := &event.Message{
 		LLMMessage: message("user", content), ActivatedSkills: list(activated), ExtendedContent: list(extended), Sender: sender,
 	}
-	e, err := c.append(event.SourceUser, body, durable)
+	e, err := c.appendAs(id, event.SourceUser, body, durable)
 	if err != nil {
 		return err
+	}
+	if refusal != "" {
+		s.BlockedMessages[id] = c.cfg.Secrets.Mask(refusal)
 	}
 	s.LastUserMessageID, c.replied = e.ID, false
 	if len(activated) == 0 {

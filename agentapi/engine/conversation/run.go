@@ -142,7 +142,7 @@ func (c *Conversation) begin() error {
 		}
 	}
 	c.saved, c.stale = false, false
-	if err := errors.Join(c.answerOpen(), c.introduce()); err != nil {
+	if err := errors.Join(c.answerOpen(), c.introduce(), c.beginSession()); err != nil {
 		return err
 	}
 	return c.setStatus(event.Running)
@@ -203,18 +203,35 @@ func (c *Conversation) between(next outcome, iteration *int) (over bool, err err
 		return false, err
 	}
 	if next == finished {
-		return true, c.setStatus(event.Finished)
+		return c.finish(*iteration)
 	}
+	err = c.limited(*iteration)
+	return err != nil, err
+}
+
+// finish ends a run whose agent has answered, unless a hook makes it go on. At the
+// last step allowed no hook is asked.
+func (c *Conversation) finish(iteration int) (over bool, err error) {
+	if limit := c.dir.State.MaxIterations; limit <= 0 || iteration < limit {
+		if goOn, err := c.mustGoOn(); goOn || err != nil {
+			return false, err
+		}
+	}
+	return true, c.setStatus(event.Finished)
+}
+
+// limited is the limit that a run has reached; nil for none.
+func (c *Conversation) limited(iteration int) error {
 	if limit := c.cfg.MaxCost; limit > 0 && c.stats.cost() >= limit {
-		return true, &limitError{"MaxBudgetReached", fmt.Sprintf("The conversation has cost %.2f of the %.2f US dollars allowed; raise the limit to continue.", c.stats.cost(), limit)}
+		return &limitError{"MaxBudgetReached", fmt.Sprintf("The conversation has cost %.2f of the %.2f US dollars allowed; raise the limit to continue.", c.stats.cost(), limit)}
 	}
 	if limit, spent := c.cfg.MaxRunCost, c.stats.cost()-c.costBefore; limit > 0 && spent >= limit {
-		return true, &limitError{"MaxBudgetReached", fmt.Sprintf("The run has cost %.2f of the %.2f US dollars that its agent may spend in one run; send another message to continue.", spent, limit)}
+		return &limitError{"MaxBudgetReached", fmt.Sprintf("The run has cost %.2f of the %.2f US dollars that its agent may spend in one run; send another message to continue.", spent, limit)}
 	}
-	if limit := c.dir.State.MaxIterations; limit > 0 && *iteration >= limit {
-		return true, &limitError{"MaxIterationsReached", fmt.Sprintf("The agent has taken the %d steps allowed in one run; send another message to continue.", limit)}
+	if limit := c.dir.State.MaxIterations; limit > 0 && iteration >= limit {
+		return &limitError{"MaxIterationsReached", fmt.Sprintf("The agent has taken the %d steps allowed in one run; send another message to continue.", limit)}
 	}
-	return false, nil
+	return nil
 }
 
 // takeMeanwhile appends the messages that came during the step.
@@ -252,10 +269,11 @@ func (c *Conversation) refuseInbox() {
 // takeUnanswered takes the messages that came before the run ended in a way in
 // which nothing answers them.
 func (c *Conversation) takeUnanswered() {
-	for _, d := range c.inbox {
+	for len(c.inbox) > 0 { // taking one runs hooks, and others come meanwhile
+		d := c.inbox[0]
+		c.inbox = c.inbox[1:]
 		d.taken <- c.storageError(c.take(d))
 	}
-	c.inbox = nil
 }
 
 // interrupted ends a run that somebody interrupted.

@@ -11,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/hookfile"
 )
 
 // serve is the conversation's goroutine: the only one that changes it.
@@ -23,6 +24,9 @@ func (c *Conversation) serve() {
 	}
 	if !c.removing && !c.broken && c.goal != nil {
 		c.guard(c.leaveGoal)
+	}
+	if !c.removing && !c.broken {
+		c.guard(c.endSession)
 	}
 	if !c.removing && !c.broken && c.unsettled {
 		c.guard(c.settled)
@@ -282,7 +286,7 @@ func (c *Conversation) accept(d *delivery) error {
 	if c.dir.State.Status == event.Waiting && !d.always {
 		return errUndecided
 	}
-	if d.run || !c.introduced {
+	if d.run || !c.introduced || c.cfg.Hooks.Any(hookfile.UserPromptSubmit, "") {
 		if err := c.ready(d.ctx); err != nil {
 			return err
 		}
@@ -293,7 +297,7 @@ func (c *Conversation) accept(d *delivery) error {
 	if err := c.answerOpen(); err != nil {
 		return c.storageError(err)
 	}
-	if err := c.introduce(); err != nil {
+	if err := errors.Join(c.introduce(), c.beginSession()); err != nil {
 		return c.storageError(err)
 	}
 	return c.storageError(c.take(d))

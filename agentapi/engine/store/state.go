@@ -39,6 +39,7 @@ type State struct {
 	SecretRegistry     json.RawMessage   `json:"secret_registry"`
 	Tags               map[string]string `json:"tags"`
 	AgentState         json.RawMessage   `json:"agent_state"`
+	HookConfig         json.RawMessage   `json:"hook_config,omitempty"`
 	unknown            map[string]json.RawMessage
 }
 
@@ -89,7 +90,7 @@ func (s *State) UnmarshalJSON(data []byte) error {
 // isOurs names the members that are left out when empty.
 func isOurs(name string) bool {
 	switch name {
-	case "persistence_dir", "security_analyzer", "last_user_message_id", "leaf_event_id":
+	case "persistence_dir", "security_analyzer", "last_user_message_id", "leaf_event_id", "hook_config":
 		return true
 	}
 	return false

@@ -14,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/daemon/native/message"
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/hookfile"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -215,6 +216,11 @@ func readRequest(o *wire.Object) (request, error) {
 	}
 	req.worktree, req.encrypted = o.Bool("worktree", false), o.Bool("secrets_encrypted", false)
 	req.ID, req.Parent = o.ID("conversation_id"), o.ID("parent_conversation_id")
+	if req.Hooks = o.Raw("hook_config"); req.Hooks != nil {
+		if _, err := hookfile.Parse(req.Hooks); err != nil {
+			o.Value("hook_config", err.Error())
+		}
+	}
 	req.Policy, req.Analyzer = readPolicy(o, "confirmation_policy"), readAnalyzer(o, "security_analyzer")
 	req.MaxIterations, req.NoStuck = o.Int("max_iterations", 0, 1), !o.Bool("stuck_detection", true)
 	req.Secrets, req.Tags = readSecrets(o, false), readTags(o)

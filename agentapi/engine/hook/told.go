@@ -1,0 +1,83 @@
+package hook
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+)
+
+// Name is the name of an event as hooks and logs have it: PreToolUse.
+func Name(event string) string {
+	var b strings.Builder
+	for part := range strings.SplitSeq(event, "_") {
+		b.WriteString(strings.ToUpper(part[:1]) + part[1:])
+	}
+	return b.String()
+}
+
+// told is what a command reads.
+func (r *Runner) told(e Event) any {
+	metadata := map[string]string{}
+	if e.Reason != "" {
+		metadata["reason"] = e.Reason
+	}
+	return struct {
+		Event    string            `json:"event_type"`
+		Tool     *string           `json:"tool_name"`
+		Input    json.RawMessage   `json:"tool_input"`
+		Response json.RawMessage   `json:"tool_response"`
+		Message  *string           `json:"message"`
+		Session  string            `json:"session_id"`
+		Dir      string            `json:"working_dir"`
+		Metadata map[string]string `json:"metadata"`
+	}{Name(e.Type), optional(e.Tool), e.Input, e.Response, optional(e.Message), r.cfg.Session, r.cfg.Dir, metadata}
+}
+
+// Logged is what an event says the hook was told; nil for nothing.
+func (e Event) Logged() json.RawMessage {
+	data, err := json.Marshal(struct {
+		Tool     string          `json:"tool_name,omitempty"`
+		Input    json.RawMessage `json:"tool_input,omitempty"`
+		Response json.RawMessage `json:"tool_response,omitempty"`
+		Message  string          `json:"message,omitempty"`
+		Reason   string          `json:"reason,omitempty"`
+	}{e.Tool, e.Input, e.Response, e.Message, e.Reason})
+	if err != nil || string(data) == "{}" {
+		return nil
+	}
+	return data
+}
+
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// What is kept of an output: so many bytes for its JSON, so many characters of it in
+// an event.
+const (
+	maxKept = 1 << 20
+	maxText = 50_000
+	cutMark = "\n<TRUNCATED>"
+)
+
+// bounded is the beginning of an output. The rest is read and forgotten, so that the
+// command is not stopped by it.
+type bounded struct{ data []byte }
+
+func (b *bounded) Write(p []byte) (int, error) {
+	b.data = append(b.data, p[:min(len(p), maxKept-len(b.data))]...)
+	return len(p), nil
+}
+
+func (b *bounded) text() string { return cut(strings.ToValidUTF8(string(b.data), "\uFFFD")) }
+
+// cut is the beginning of a text that is too long for an event.
+func cut(s string) string {
+	if utf8.RuneCountInString(s) <= maxText {
+		return s
+	}
+	return string([]rune(s)[:maxText-len(cutMark)]) + cutMark
+}

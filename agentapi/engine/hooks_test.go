@@ -1,0 +1,231 @@
+//go:build unix
+
+package engine_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine"
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+)
+
+// hooks has the user's home directory say these hooks: event, matcher, command.
+func hooks(t *testing.T, list ...[3]string) func(*engine.Config) {
+	t.Helper()
+	config := map[string][]any{}
+	for _, h := range list {
+		config[h[0]] = append(config[h[0]], map[string]any{
+			"matcher": h[1], "hooks": []any{map[string]any{"command": h[2], "timeout": 2}},
+		})
+	}
+	data, err := json.Marshal(map[string]any{"hooks": config})
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(home, ".openhands"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, ".openhands", "hooks.json"), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return func(c *engine.Config) {
+		c.Home = home
+		if c.SkillEnv == nil {
+			c.SkillEnv = []string{"PATH=" + os.Getenv("PATH")}
+		}
+	}
+}
+
+func TestScenario38AHookBlocksACall(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, hooks(t, [3]string{"PreToolUse", "terminal", "echo not here >&2; exit 2"}))
+	w.llm.Reply(terminal("touch made"), llmtest.Finish("ok"))
+	w.say("go")
+	w.expect("SP U H A(terminal) R A(finish) O")
+	r := lastOf[*event.UserReject](t, w.log())
+	if r.RejectionSource != "hook" || r.RejectionReason != "not here" {
+		t.Errorf("%+v", r)
+	}
+	if _, err := os.Stat(filepath.Join(w.workspace, "made")); err == nil {
+		t.Error("the command ran")
+	}
+	h := lastOf[*event.HookExecution](t, w.log())
+	if h.HookEventType != "PreToolUse" || !h.Blocked || h.Success || h.ExitCode != 2 || h.ToolName != "terminal" || h.ActionID != r.ActionID ||
+		!strings.Contains(string(h.HookInput), "touch made") {
+		t.Errorf("%+v", h)
+	}
+	if got := w.llm.Await(t, 2).Last().Text; !strings.Contains(got, "not here") {
+		t.Errorf("the model was told %q", got)
+	}
+}
+
+func TestScenario38WithAMatcherForAll(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, hooks(t, [3]string{"PreToolUse", "*", `grep -q touch && exit 2; exit 0`}))
+	w.llm.Reply(terminal("touch made"), llmtest.Finish("ok"))
+	w.say("go")
+	w.expect("SP U H A(terminal) R H A(finish) O")
+}
+
+func TestScenario39AHookKeepsTheAgentFromStopping(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, hooks(t, [3]string{"Stop", "*", `if [ -e seen ]; then exit 0; fi; touch seen; echo '{"decision":"deny","reason":"run the tests"}'`}))
+	w.llm.Reply(llmtest.Text("done"), llmtest.Text("really done"))
+	if res := w.say("go"); res.Answer != "really done" {
+		t.Errorf("%+v", res)
+	}
+	w.expect("SP U M H N M H")
+	w.status(event.Finished)
+	if got := w.llm.Await(t, 2).Last().Text; got != "[Stop hook feedback] run the tests" {
+		t.Errorf("the model was told %q", got)
+	}
+}
+
+func TestHooksAddToAMessageOrRefuseIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, hooks(t, [3]string{"UserPromptSubmit", "*", `grep -q bad && { echo no bad words >&2; exit 2; }; echo '{"additionalContext":"It is Monday."}'`}))
+	w.llm.Reply(llmtest.Text("hello"))
+	w.say("hi")
+	w.expect("SP H U(ext) M")
+	if got := w.llm.Await(t, 1).Last().Text; !strings.Contains(got, "hi") || !strings.Contains(got, "It is Monday.") {
+		t.Errorf("the model was told %q", got)
+	}
+	w.say("bad")
+	w.expect("SP H U(ext) M H U")
+	w.status(event.Finished)
+	h := lastOf[*event.HookExecution](t, w.log())
+	if !h.Blocked || !slices.ContainsFunc(w.log(), func(e event.Event) bool { return e.ID == h.MessageID && e.Source == event.SourceUser }) {
+		t.Errorf("%+v", h)
+	}
+}
+
+func TestHooksForSessionsAndResults(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, hooks(t, [3]string{"SessionStart", "*", `cat > start; echo $OPENHANDS_EVENT_TYPE $OPENHANDS_PROJECT_DIR`},
+		[3]string{"SessionEnd", "*", "touch end"}, [3]string{"PostToolUse", "terminal", "cat > post; exit 1"}))
+	w.llm.Reply(terminal("echo one"), llmtest.Finish("ok"))
+	w.say("go")
+	w.expect("SP H U A(terminal) H O A(finish) O")
+	read := func(name string) (in map[string]any) {
+		t.Helper()
+		data, err := os.ReadFile(filepath.Join(w.workspace, name))
+		if err == nil {
+			err = json.Unmarshal(data, &in)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return in
+	}
+	start, post := read("start"), read("post")
+	if start["event_type"] != "SessionStart" || start["session_id"] != w.id || start["working_dir"] != w.workspace || start["tool_name"] != nil {
+		t.Errorf("%v", start)
+	}
+	if post["event_type"] != "PostToolUse" || post["tool_name"] != "terminal" || post["tool_response"] == nil {
+		t.Errorf("%v", post)
+	}
+	if h := lastOf[*event.HookExecution](t, w.log()); h.Success || h.Blocked || h.ExitCode != 1 {
+		t.Errorf("%+v", h)
+	}
+	w.close()
+	if _, err := os.Stat(filepath.Join(w.workspace, "end")); err != nil {
+		t.Error(err)
+	}
+	w.start()
+	w.expect("SP H U A(terminal) H O A(finish) O H")
+}
+
+func TestHooksThatFailRefuseNothing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ command, want string }{
+		"hangs":      {"sleep 1000", "did not end after 2 seconds"},
+		"in a group": {"setsid sleep 1000 & exit 0", ""},
+		"is killed":  {"kill -9 $$", ""},
+		"prints":     {"yes | head -c 100000000", ""},
+		"is missing": {"/nowhere/hook", ""},
+		"no stdin":   {"exec 0<&-; echo '{\"decision\":\"allow\"}'", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, hooks(t, [3]string{"PreToolUse", "*", c.command}))
+			w.llm.Reply(llmtest.Finish("ok"))
+			if res := w.say("go"); res.Answer != "ok" {
+				t.Errorf("%+v", res)
+			}
+			h := lastOf[*event.HookExecution](t, w.log())
+			if h.Blocked || !strings.Contains(h.Error, c.want) || len(h.Stdout) > 50_000 {
+				t.Errorf("blocked %v, error %q, %d bytes", h.Blocked, h.Error, len(h.Stdout))
+			}
+			if name == "prints" && !strings.HasSuffix(h.Stdout, "<TRUNCATED>") {
+				t.Errorf("%q", h.Stdout[len(h.Stdout)-20:])
+			}
+		})
+	}
+}
+
+func TestAnInterruptEndsAHook(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, hooks(t, [3]string{"PreToolUse", "*", "touch begun; sleep 1000"}))
+	w.llm.Reply(llmtest.Finish("ok"))
+	over := w.background("go")
+	for begun := filepath.Join(w.workspace, "begun"); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(begun); err == nil {
+			break
+		}
+	}
+	if err := w.open().Interrupt(w.ctx()); err != nil {
+		t.Fatal(err)
+	}
+	<-over
+	w.status(event.Paused)
+}
+
+func TestHooksOfTheWorkspaceDoNotRun(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, hooks(t))
+	if err := os.MkdirAll(filepath.Join(w.workspace, ".openhands"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := `{"SessionStart":[{"hooks":[{"command":"touch ran"}]}]}`
+	if err := os.WriteFile(filepath.Join(w.workspace, ".openhands", "hooks.json"), []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.llm.Reply(llmtest.Text("hello"))
+	w.say("hi")
+	w.expect("SP U M")
+	if _, err := os.Stat(filepath.Join(w.workspace, "ran")); err == nil {
+		t.Error("the hook ran")
+	}
+}
+
+func TestARequestBringsItsHooks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, hooks(t, [3]string{"SessionStart", "*", "touch home"}))
+	c := w.startIt(control.Start{Profile: "main", Hooks: json.RawMessage(`{"session_start":[{"hooks":[{"command":"touch request"},{"type":"prompt","prompt":"Is it good?"}]}]}`)})
+	w.llm.Reply(llmtest.Text("hello"))
+	w.say("hi")
+	w.expect("SP H H U M")
+	if _, err := os.Stat(filepath.Join(w.workspace, "request")); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(w.workspace, "home")); err == nil {
+		t.Error("the hook of the home directory ran, too")
+	}
+	h := lastOf[*event.HookExecution](t, w.log())
+	if h.Success || h.Blocked || h.HookCommand != "prompt-hook:Is it good?" || h.Error == "" {
+		t.Errorf("%+v", h)
+	}
+	record, err := c.Record(w.ctx())
+	if err != nil || !strings.Contains(string(record.State), `"hook_config":{`) {
+		t.Errorf("%s, %v", record.State, err)
+	}
+}
