@@ -81,7 +81,9 @@ func (r *reader) fields(members []member) {
 		r.def.lines[m.name] = m.line + r.offset
 	}
 	if _, both := last["mcp_config"]; both {
-		delete(known, "mcp_servers") // as in OpenHands
+		known["mcp_servers"] = func(n *node) { // as in OpenHands
+			r.note(n.line, "mcp_config counts and mcp_servers does not", "put all servers into one of them")
+		}
 	}
 	for _, name := range order {
 		m := last[name]
