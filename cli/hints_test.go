@@ -87,7 +87,7 @@ func typeInBackground(ts *testscript.TestScript, line string) {
 
 // command is what a hint has to type.
 var command = regexp.MustCompile(`(?:^|[ (])(?:export [A-Z]|chmod |sudo |unset [A-Z]|kill |systemctl |"\$\{EDITOR|` +
-	`ohgw (?:acp|chat|completion|config|connect|conversations|doctor|help|keys|logs|models|profiles|ps|serve|service|status|stop|tokens|version)\b)`)
+	`ohgw (?:acp|agents|chat|completion|config|connect|conversations|doctor|help|keys|logs|models|profiles|ps|serve|service|status|stop|tokens|version)\b)`)
 
 // Every hint with a command is carried out by a script, or stands in hints.tsv
 // with the reason why none can.

@@ -17,7 +17,7 @@ type rule struct {
 
 // commands are the packages of commands. What they share is in cli/kit.
 var commands = []string{
-	"cli/acp", "cli/chat", "cli/config", "cli/connect", "cli/doctor", "cli/keys", "cli/overview", "cli/profiles", "cli/sandbox", "cli/serve", "cli/server", "cli/service", "cli/status", "cli/tokens",
+	"cli/acp", "cli/agents", "cli/chat", "cli/config", "cli/connect", "cli/doctor", "cli/keys", "cli/overview", "cli/profiles", "cli/sandbox", "cli/serve", "cli/server", "cli/service", "cli/status", "cli/tokens",
 }
 
 var rules = []rule{

@@ -42,6 +42,34 @@ func (r *Roster) LLM(ctx context.Context, name string) (string, error) {
 	return e.LLM, err
 }
 
+// Probe are the problems of an agent that only show when it is put together: an
+// agent profile may refer to MCP servers that are gone.
+func (r *Roster) Probe(ctx context.Context, e Entry) []definition.Problem {
+	if e.Recipe == nil {
+		return r.missingSkills(e)
+	}
+	if _, err := r.ofRecipe(ctx, e); err != nil {
+		return []definition.Problem{{
+			Path: e.Path, Agent: e.Title, Msg: agentapi.PublicMessage(err, "the agent profile cannot be resolved"), Unused: true,
+			Hint: "change the agent profile in OpenHands, or add what it refers to",
+		}}
+	}
+	return nil
+}
+
+// missingSkills are the skills of a definition that are not there, neither in the
+// workspace nor in the home directory.
+func (r *Roster) missingSkills(e Entry) []definition.Problem {
+	found, _ := skill.Find(r.cfg.Project, r.cfg.Home)
+	names := make([]string, 0, len(found))
+	for _, s := range found {
+		names = append(names, s.Name)
+	}
+	return slices.DeleteFunc(definition.Check(*e.Definition, definition.Known{Skills: names}), func(p definition.Problem) bool {
+		return !strings.HasPrefix(p.Msg, "there is no skill")
+	})
+}
+
 // Load implements engine.Agents.
 func (r *Roster) Load(ctx context.Context, name, workspace string) (engine.Agent, error) {
 	e, err := r.Find(ctx, name)
@@ -175,8 +203,8 @@ func modified(path string) time.Time {
 
 var notSlug = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
-// slug is a name as a part of a model id.
-func slug(name string) string {
+// Slug is a name as a part of a model id.
+func Slug(name string) string {
 	return strings.Trim(notSlug.ReplaceAllString(strings.TrimSpace(name), "-"), "-")
 }
 

@@ -182,6 +182,7 @@ func (l *listing) add(e Entry, llm string, line int) {
 	switch {
 	case !ok && (llm == "" || llm == definition.Inherit):
 		l.unused(e.Path, e.Title, "no LLM profile is active, and the agent names none", "activate one: ohgw profiles use NAME")
+		l.problems[len(l.problems)-1].Line = line
 		return
 	case !ok:
 		l.unused(e.Path, e.Title, "there is no LLM profile "+quoted(llm), "add it: ohgw profiles add "+llm)
@@ -220,7 +221,7 @@ func (l *listing) recipes(store Recipes) error {
 			l.unused(path, p.Name, "the agent profile has no id or no llm_profile_ref", "save it again in OpenHands")
 			continue
 		}
-		l.add(Entry{Name: slug(p.Name), Title: p.Name, Kind: Profile, Path: path, Recipe: &p}, *p.LLM, 0)
+		l.add(Entry{Name: Slug(p.Name), Title: p.Name, Kind: Profile, Path: path, Recipe: &p}, *p.LLM, 0)
 	}
 	return nil
 }
@@ -230,7 +231,7 @@ const ownRecipes = "ohgw."
 
 // definition adds an agent definition.
 func (l *listing) definition(d definition.Definition, known definition.Known) {
-	name := slug(d.Name)
+	name := Slug(d.Name)
 	if name == "" {
 		l.unused(d.Path, d.Name, "the name has no letter and no digit", "write a name of letters, digits, dots and dashes")
 		return
