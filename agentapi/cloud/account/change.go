@@ -62,6 +62,17 @@ func (c *Client) Rename(ctx context.Context, id, title string) error {
 	if conv.Version == V0 {
 		return c.v0.Rename(ctx, conv.ID, title) //nolint:wrapcheck // it names the call
 	}
+	return c.title(ctx, conv, title)
+}
+
+// title sets the title of a V1 conversation, first in its sandbox: while it is new,
+// the server takes the title from there.
+func (c *Client) title(ctx context.Context, conv Conversation, title string) error {
+	if conv.State == StateRunning && conv.base != nil {
+		if err := c.agent(conv).Rename(ctx, conv.ID, title); err != nil {
+			c.log.DebugContext(ctx, "the sandbox does not take the title", "conversation", conv.ID, "err", err)
+		}
+	}
 	return c.v1.Rename(ctx, conv.ID, title) //nolint:wrapcheck // it names the call
 }
 

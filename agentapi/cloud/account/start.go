@@ -168,7 +168,7 @@ func (c *Client) begin(ctx context.Context, req v1.StartRequest) (v1.Task, error
 // and then its first message.
 func (c *Client) equip(ctx context.Context, conv Conversation, r StartRequest, profile string) (Conversation, error) {
 	if r.Title != "" {
-		if err := c.v1.Rename(ctx, conv.ID, r.Title); err != nil {
+		if err := c.title(ctx, conv, r.Title); err != nil {
 			c.log.WarnContext(ctx, "a new conversation keeps the title that the server gave it", "conversation", conv.ID, "err", err)
 		} else {
 			conv.Title = clean(r.Title)

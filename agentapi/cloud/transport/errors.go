@@ -134,7 +134,7 @@ type body struct {
 // explain takes the server's explanation and its code out of an error's body.
 func (e *Error) explain(data []byte, contentType string) {
 	var b body
-	if json.Unmarshal(data, &b) != nil {
+	if json.Unmarshal(data, &b) != nil && !json.Valid(data) { // a field of another type leaves the others
 		if strings.HasPrefix(contentType, "text/plain") {
 			e.Text = oneLine(string(data))
 		}

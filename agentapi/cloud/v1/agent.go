@@ -41,6 +41,13 @@ func (a Agent) Directory(ctx context.Context, id string) (string, error) {
 	return c.Workspace.WorkingDir, err
 }
 
+// Rename changes the title that the agent-server has.
+func (a Agent) Rename(ctx context.Context, id, title string) error {
+	r := a.request("/api/conversations/"+url.PathEscape(id), nil, nil)
+	r.Method, r.In = http.MethodPatch, map[string]string{"title": title}
+	return a.T.Call(ctx, r)
+}
+
 // Changes lists what changed in the repository at path.
 func (a Agent) Changes(ctx context.Context, path string) (l transport.List[Change], err error) {
 	err = a.T.Call(ctx, a.request("/api/git/changes", url.Values{"path": {path}}, &l))
