@@ -39,7 +39,7 @@ func (c *Client) Changes(ctx context.Context, id string) (list []Change, note st
 
 func (c *Client) changesV0(ctx context.Context, conv Conversation) ([]Change, string, error) {
 	got, err := c.runtimeV0(conv).Changes(ctx)
-	if e, ok := errors.AsType[*transport.Error](err); ok && e.Status == 404 && strings.Contains(strings.ToLower(e.Text), "not a git repository") {
+	if e, ok := errors.AsType[*transport.Error](err); ok && e.Status == 404 { // The conversation runs, so it is not the runtime that is missing.
 		return nil, noteNoRepository, nil
 	}
 	if err != nil {

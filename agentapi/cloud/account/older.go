@@ -50,6 +50,7 @@ func (c *Client) wakeV0(ctx context.Context, conv Conversation, report func(Prog
 	if conv.State == StateArchived {
 		return conv, fmt.Errorf("conversation %s: %w", conv.ID, ErrArchived)
 	}
+	id := conv.ID
 	pace := c.newPace(10 * time.Second)
 	var last error
 	for asked := false; ; {
@@ -60,15 +61,15 @@ func (c *Client) wakeV0(ctx context.Context, conv Conversation, report func(Prog
 		case conv.State == StateError && asked:
 			return conv, fmt.Errorf("conversation %s: %w: the server reports an error", conv.ID, ErrUpstream)
 		case !asked && conv.State != StateStarting:
-			if _, err := c.v0.Start(ctx, conv.ID, providers(conv)); err != nil {
+			if _, err := c.v0.Start(ctx, id, providers(conv)); err != nil {
 				return conv, err //nolint:wrapcheck // it names the call
 			}
 			asked = true
 		}
 		if !pace.next(ctx) {
-			return conv, pace.late(ctx, "wake conversation "+conv.ID, last)
+			return conv, pace.late(ctx, "wake conversation "+id, last)
 		}
-		again, err := c.Get(ctx, conv.ID)
+		again, err := c.Get(ctx, id)
 		switch {
 		case err == nil:
 			conv = again

@@ -39,8 +39,10 @@ func (c *Client) running(ctx context.Context, id string) (Conversation, error) {
 		return conv, err
 	}
 	switch {
-	case conv.State == StateArchived, conv.State == StateError && conv.Version == V1:
+	case conv.State == StateArchived:
 		return conv, fmt.Errorf("conversation %s: %w: its sandbox is gone", conv.ID, ErrArchived)
+	case conv.State == StateError && conv.Version == V1:
+		return conv, fmt.Errorf("conversation %s: %w: its sandbox has failed", conv.ID, ErrArchived)
 	case conv.State != StateRunning:
 		return conv, fmt.Errorf("conversation %s: %w: it is %s", conv.ID, ErrAsleep, conv.State)
 	case conv.base != nil:
