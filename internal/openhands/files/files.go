@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/ohgw/ohgw/internal/fernet"
@@ -46,7 +47,8 @@ type Config struct {
 type Store struct {
 	Config
 
-	base string
+	base  string
+	plain sync.Once // that secrets are not encrypted is said once
 }
 
 // New does not touch the directory yet.
@@ -96,9 +98,20 @@ func (s *Store) Unseal(token string) (string, error) {
 func (s *Store) atRest() shape.Show {
 	key, ok := s.Profiles.SealingKey()
 	if !ok {
-		return shape.Plain
+		return s.inClear
 	}
 	return s.sealWith(key)
+}
+
+// inClear shows a secret as it is, and says so in the log.
+func (s *Store) inClear(v secret.Value) (string, error) {
+	text, err := shape.Plain(v)
+	if text != "" {
+		s.plain.Do(func() {
+			s.Log.Warn("secrets are stored in clear text; set OH_SECRET_KEY to have them encrypted", "directory", s.base)
+		})
+	}
+	return text, err
 }
 
 func (s *Store) sealWith(key fernet.Key) shape.Show {

@@ -3,6 +3,7 @@ package files_test
 import (
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -111,6 +112,28 @@ func TestWithoutAKeyNothingIsEncrypted(t *testing.T) {
 	s, _ := open(t, "", nil)
 	if _, err := s.Settings(t.Context(), openhands.Encrypted); kindOf(err) != openhands.NoKey {
 		t.Error(err)
+	}
+}
+
+// That secrets are stored in clear text is said once, and without them.
+func TestSecretsInClearTextAreSaidInTheLog(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]int{"": 1, "a key for this test": 0} {
+		var log strings.Builder
+		base := t.TempDir()
+		ciphers := profile.FindCiphers(profile.CipherSources{LookupEnv: func(name string) (string, bool) { return key, name == "OH_SECRET_KEY" && key != "" }})
+		s := files.New(files.Config{
+			Profiles: profile.Open(profile.Config{Base: base, Ciphers: ciphers}), Ciphers: ciphers, Now: time.Now,
+			Log: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		for _, name := range []string{"ONE", "TWO"} {
+			if err := s.SetSecret(t.Context(), name, "sk-not-in-the-log", nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := strings.Count(log.String(), "clear text"); got != want || strings.Contains(log.String(), "sk-not") {
+			t.Errorf("key %q: the log is %s", key, &log)
+		}
 	}
 }
 
