@@ -4,8 +4,11 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/ohgw/ohgw/daemon/native/session"
 )
 
 // guard keeps web pages out. An agent with a shell listens on a port that
@@ -15,6 +18,8 @@ import (
 type guard struct {
 	hosts   []string
 	origins []string
+	// pages opens the pages of workspaces by their cookie. Nil: there are none.
+	pages cookies
 }
 
 // hostDocker is how a container reaches the machine it runs on.
@@ -25,6 +30,7 @@ func newGuard(cfg Config) guard {
 	for _, h := range cfg.AllowHosts {
 		g.hosts = append(g.hosts, hostName(h))
 	}
+	g.pages, _ = cfg.Native.(cookies)
 	return g
 }
 
@@ -42,11 +48,14 @@ func (g guard) then(next http.Handler) http.Handler {
 		case len(origins) > 0 && !allowed:
 			x.fail(r, newProblem(codeForbiddenOrigin, "Web pages from this origin may not call ohgw; start ohgw serve with --allow-origin ORIGIN to allow them.", nil))
 			return
-		case !allowed && crossSite(r):
+		case !allowed && crossSite(r) && !g.framed(r):
 			x.fail(r, newProblem(codeForbiddenOrigin, "Requests from other web sites are refused.", nil))
 			return
 		case allowed:
 			cors(w.Header(), origins[0])
+			if g.pages != nil && r.URL.Path == session.Path {
+				w.Header().Set("Access-Control-Allow-Credentials", "true") // it sets a cookie
+			}
 			if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
 				preflight(x, r)
 				return
@@ -88,6 +97,16 @@ func crossSite(r *http.Request) bool {
 		}
 	}
 	return false
+}
+
+// framed reports whether a page of an allowed origin shows a page of a workspace: it
+// names itself, which no other page can do for it, and has the cookie.
+func (g guard) framed(r *http.Request) bool {
+	if g.pages == nil || r.Header.Get("Sec-Fetch-Mode") != "navigate" {
+		return false
+	}
+	from, err := url.Parse(r.Referer())
+	return err == nil && slices.Contains(g.origins, from.Scheme+"://"+from.Host) && g.pages.CookieKey(r) != ""
 }
 
 // cors lets pages of origin read the answer, errors too.

@@ -3,6 +3,7 @@ package daemon_test
 import (
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,6 +101,65 @@ func TestOpenHandsOwnAPIIsOffUnlessAsked(t *testing.T) {
 	for _, path := range []string{"/api/conversations", "/sockets/events/x", "/server_info"} {
 		if res := g.do(http.MethodGet, path, ""); res.status != http.StatusNotFound {
 			t.Errorf("%s: %d, want 404", path, res.status)
+		}
+	}
+}
+
+// pages is a native API with a page that a cookie opens.
+type pages struct{ native }
+
+func (*pages) CookieKey(r *http.Request) string {
+	if c, err := r.Cookie("c"); err == nil && c.Value == "word" && r.URL.Path == "/api/page" {
+		return nativeKey
+	}
+	return ""
+}
+
+// A page of an allowed origin may show a page of a workspace in a frame, if it has the
+// cookie, and nothing else.
+func TestAPageOfAnAllowedOriginFramesAWorkspace(t *testing.T) {
+	t.Parallel()
+	g := serve(t, daemontest.New(), func(c *daemon.Config) {
+		c.Native, c.Tokens, c.AllowOrigins = &pages{}, nativeTokens{}, []string{"http://localhost:3000"}
+	})
+	frame := []string{
+		"Authorization", "", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe",
+		"Referer", "http://localhost:3000/x", "Cookie", "c=word",
+	}
+	for _, tt := range []struct {
+		name, path string
+		header     []string
+		status     int
+	}{
+		{"as it comes", "/api/page", nil, 200},
+		{"on the same site", "/api/page", []string{"Sec-Fetch-Site", "same-site"}, 200},
+		{"another path", "/api/settings", nil, 403},
+		{"without the cookie", "/api/page", []string{"Cookie", ""}, 403},
+		{"with another cookie", "/api/page", []string{"Cookie", "c=guess"}, 403},
+		{"with a key", "/api/page", []string{"Cookie", "", "X-Session-API-Key", nativeKey}, 403},
+		{"from another page", "/api/page", []string{"Referer", "https://evil.example/"}, 403},
+		{"from one with a longer name", "/api/page", []string{"Referer", "http://localhost:3000.evil.example/"}, 403},
+		{"from one with a user", "/api/page", []string{"Referer", "http://localhost:3000@evil.example/"}, 403},
+		{"from nobody", "/api/page", []string{"Referer", ""}, 403},
+		{"as a script", "/api/page", []string{"Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "script"}, 403},
+		{"with a foreign origin", "/api/page", []string{"Origin", "https://evil.example"}, 403},
+		{"with no origin", "/api/page", []string{"Origin", "null"}, 403},
+		{"by a foreign name", "/api/page", []string{"Host", "evil.example"}, 403},
+	} {
+		req := g.request(http.MethodGet, tt.path, "", append(slices.Clone(frame), tt.header...)...)
+		if i := slices.Index(tt.header, "Host"); i >= 0 {
+			req.Host = tt.header[i+1]
+		}
+		if res := g.finish(g.send(req)); res.status != tt.status {
+			t.Errorf("%s: %d, want %d", tt.name, res.status, tt.status)
+		}
+	}
+	for path, want := range map[string]string{"/api/auth/workspace-session": "true", "/api/settings": "", "/v1/models": ""} {
+		for _, method := range []string{http.MethodOptions, http.MethodPost} {
+			req := g.request(method, path, "", "Origin", "http://localhost:3000", "Access-Control-Request-Method", "POST")
+			if got := g.finish(g.send(req)).header.Get("Access-Control-Allow-Credentials"); got != want {
+				t.Errorf("%s %s: credentials %q", method, path, got)
+			}
 		}
 	}
 }

@@ -20,6 +20,9 @@ import (
 // Cookie is the name of the cookie, that of an agent-server.
 const Cookie = "oh_workspace_session_key"
 
+// Path is where the cookie is made and ended.
+const Path = "/api/auth/workspace-session"
+
 const (
 	// lifetime is how long a cookie counts.
 	lifetime = 30 * 24 * time.Hour
@@ -48,10 +51,9 @@ func New(now func() time.Time) *Sessions { return &Sessions{now: now} }
 
 // Routes make and end a session.
 func (s *Sessions) Routes() []wire.Route {
-	const path = "/api/auth/workspace-session"
 	return []wire.Route{
-		{Method: http.MethodPost, Path: path, Summary: "Make a cookie for the pages of workspaces", Handle: s.begin},
-		{Method: http.MethodDelete, Path: path, Summary: "End the sessions of this key", Handle: s.end},
+		{Method: http.MethodPost, Path: Path, Summary: "Make a cookie for the pages of workspaces", Handle: s.begin},
+		{Method: http.MethodDelete, Path: Path, Summary: "End the sessions of this key", Handle: s.end},
 	}
 }
 
