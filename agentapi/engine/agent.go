@@ -82,6 +82,13 @@ func newAgent(p Profile, s Settings, system string, seal func(string) (string, e
 	if tools, ok := settings["tools"]; ok && string(tools) != "null" {
 		a["tools"] = tools
 	}
+	if string(settings["enable_sub_agents"]) == "true" && !hasTasks(json.RawMessage(`{"tools":`+string(a["tools"])+`}`)) {
+		var specs []json.RawMessage
+		if err := json.Unmarshal(a["tools"], &specs); err != nil {
+			return nil, refused("The tools in OpenHands' settings cannot be read; repair settings.json.", err)
+		}
+		a.set("tools", append(specs, json.RawMessage(`{"name":"task_tool_set","params":{}}`)))
+	}
 	builtin := []string{"FinishTool", "ThinkTool"}
 	if string(settings["enable_switch_llm_tool"]) == "true" { // the client has chosen a model, so that has to be said
 		builtin = append(builtin, "SwitchLLMTool")

@@ -130,11 +130,11 @@ func (s Settings) of(a Agent) (Settings, error) {
 // they are now. Without the agent there are none, and the conversation has what is
 // stored with it.
 func (b *Backend) reopened(ctx context.Context, s store.State, settings Settings) (_ Settings, runCost float64) {
+	runCost, _ = strconv.ParseFloat(s.Tags[tagBudget], 64) // no number: no limit
 	name := s.Tags[tagAgent]
 	if name == "" {
-		return settings, 0
+		return settings, runCost
 	}
-	runCost, _ = strconv.ParseFloat(s.Tags[tagBudget], 64) // no number: no limit
 	a, ok, err := b.named(ctx, agentapi.AgentPrefix+name, s.Workspace.WorkingDir, nil)
 	if ok && err == nil {
 		var now Settings

@@ -41,6 +41,9 @@ func (b *Backend) tools(ctx context.Context, e ToolEnv, skills []skill.Skill, ho
 	if read != nil {
 		tools = append(tools, read)
 	}
+	if t := b.taskTool(ctx, e); t != nil {
+		tools = append(tools, t)
+	}
 	if len(tools) == 0 {
 		return nil, box.Close()
 	}

@@ -15,6 +15,9 @@ const (
 	// KeyRetry marks a [Retry] of the embedded engine. It is published and never
 	// stored: no other program reads it.
 	KeyRetry = "ohgw.retry"
+	// KeyProgress marks a line about what a tool of the embedded engine is doing. It
+	// is published and never stored.
+	KeyProgress = "ohgw.progress"
 	// KeyBlock marks a [Block] of the embedded engine. Like a retry it is published
 	// and never stored.
 	KeyBlock = "ohgw.sandbox"
@@ -146,4 +149,13 @@ func (e Event) StatsUpdate() (s Stats, ok bool) {
 		return Stats{}, false
 	}
 	return s, true
+}
+
+// Progress is the line of a [KeyProgress] update.
+func (e Event) Progress() (line string, ok bool) {
+	u, is := e.Body.(*StateUpdate)
+	if !is || u.Key != KeyProgress {
+		return "", false
+	}
+	return line, json.Unmarshal(u.Value, &line) == nil
 }

@@ -89,6 +89,9 @@ func (r *Reader) Add(e event.Event) ([]Update, error) {
 	if next, ok := e.Retry(); ok {
 		return retried(next), nil
 	}
+	if text, ok := e.Progress(); ok {
+		return []Update{{Kind: Progress, Text: text}}, nil
+	}
 	if b, ok := e.Block(); ok {
 		return r.blocked(b), nil
 	}

@@ -123,6 +123,12 @@ type Host interface {
 	ExplainPaths(explain func(path string) (sandbox.Block, bool))
 	// Vision reports whether the model that answers next is shown images.
 	Vision() bool
+	// Progress tells those who watch a line about what a tool is doing.
+	Progress(line string)
+	// Spent replaces what the statistics have under a key by the sum of others.
+	Spent(ctx context.Context, key string, s event.Stats) error
+	// Stored is the state as it is stored.
+	Stored(ctx context.Context) (store.State, error)
 	// ReplaceMCP offers other tools in the place of those of MCP servers, from
 	// the next step on. It does not wait for it.
 	ReplaceMCP(tools []tool.Tool)

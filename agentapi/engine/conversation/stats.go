@@ -110,3 +110,23 @@ func (s *stats) cost() float64 {
 	}
 	return sum
 }
+
+// replace makes the sum of other statistics those of a key.
+func (s *stats) replace(key string, other event.Stats) {
+	s.calls++
+	sum := &metrics{}
+	for _, m := range other.UsageToMetrics {
+		sum.ModelName, sum.Usage.Model = m.ModelName, m.ModelName
+		sum.Cost += m.AccumulatedCost
+		if m.Usage == nil {
+			continue
+		}
+		sum.Usage.PromptTokens += m.Usage.PromptTokens
+		sum.Usage.CompletionTokens += m.Usage.CompletionTokens
+		sum.Usage.CacheReadTokens += m.Usage.CacheReadTokens
+		sum.Usage.CacheWriteTokens += m.Usage.CacheWriteTokens
+		sum.Usage.ReasoningTokens += m.Usage.ReasoningTokens
+		sum.Usage.ContextWindow = max(sum.Usage.ContextWindow, m.Usage.ContextWindow)
+	}
+	s.usages[key] = sum
+}

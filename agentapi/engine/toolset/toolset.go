@@ -70,7 +70,7 @@ func New(cfg Config) func(context.Context, engine.ToolEnv) ([]tool.Tool, error) 
 
 // Names are the names of the tools that a stored agent can have.
 func Names() []string {
-	return []string{"apply_patch", "file_editor", "glob", "grep", "planning_file_editor", "task_tracker", "terminal"}
+	return []string{"apply_patch", "file_editor", "glob", "grep", "planning_file_editor", "task_tool_set", "task_tracker", "terminal"}
 }
 
 // Knows reports whether a tool of that name is one of this engine or of OpenHands.
@@ -93,6 +93,11 @@ func isOpenHands(name string) bool {
 		return true
 	}
 	return false
+}
+
+// isTask reports whether a tool is that of sub-agents.
+func isTask(name string) bool {
+	return name == "task_tool_set" || name == "task" || name == "TaskToolSet"
 }
 
 // spec is a tool in a stored agent.
@@ -124,6 +129,9 @@ func (m *maker) all(ctx context.Context) error {
 		}
 		if t == nil && m.env.New && !isOpenHands(s.Name) {
 			return fault.New(fmt.Sprintf("the embedded engine has no tool %q", s.Name), "start a conversation whose agent has no such tool", nil)
+		}
+		if t == nil && isTask(s.Name) {
+			continue // the engine makes it
 		}
 		if t == nil {
 			m.env.Log.Warn("the agent has a tool that the embedded engine does not have", "conversation", m.env.Conversation, "tool", s.Name)

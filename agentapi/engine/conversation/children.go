@@ -1,0 +1,35 @@
+package conversation
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/event"
+)
+
+// Progress tells those who watch a line about what a tool is doing. The log does not
+// have it.
+func (c *Conversation) Progress(line string) {
+	value, err := json.Marshal(c.cfg.Secrets.Mask(line))
+	if err != nil {
+		return // a text always can be encoded
+	}
+	_ = c.do(context.Background(), func() { // it does not matter to a conversation that has ended
+		c.watchers.publish(c.unstored(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyProgress, Value: value}))
+	})
+}
+
+// Spent replaces what the statistics have under a key by the sum of others: those of
+// a conversation that belongs to this one.
+func (c *Conversation) Spent(ctx context.Context, key string, s event.Stats) error {
+	return c.do(ctx, func() {
+		c.stats.replace(key, s)
+	})
+}
+
+// Stored is the state as it is stored.
+func (c *Conversation) Stored(ctx context.Context) (s store.State, err error) {
+	err = c.do(ctx, func() { s = c.dir.State.Clone() })
+	return s, err
+}

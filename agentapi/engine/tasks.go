@@ -1,0 +1,332 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/conversation"
+	"github.com/ohgw/ohgw/agentapi/engine/definition"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/subagent"
+	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/agentapi/turn"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// The tags in which the conversation of a sub-agent remembers its task.
+const (
+	tagTask     = "ohgwtask"
+	tagSubagent = "ohgwsubagent"
+)
+
+// subagents is where the conversations of sub-agents are, below that of the parent.
+const subagents = "subagents"
+
+// tasks are the sub-agents of one conversation.
+type tasks struct {
+	backend *Backend
+	env     ToolEnv
+	root    string
+	agents  []definition.Definition
+
+	mu    sync.Mutex
+	known map[string]*taskState // by the id of the task
+}
+
+// taskState is one task.
+type taskState struct {
+	conversation string
+	busy         bool
+}
+
+// hasTasks reports whether a stored agent has sub-agents.
+func hasTasks(stored json.RawMessage) bool {
+	var a struct {
+		Tools []struct{ Name string }
+	}
+	_ = json.Unmarshal(stored, &a) // none, then
+	return slices.ContainsFunc(a.Tools, func(t struct{ Name string }) bool {
+		return t.Name == "task_tool_set" || t.Name == "task" || t.Name == "TaskToolSet" || t.Name == "TaskTool"
+	})
+}
+
+// taskTool is the tool task; nil if the agent does not have it, or is a sub-agent.
+func (b *Backend) taskTool(ctx context.Context, e ToolEnv) tool.Tool {
+	if !hasTasks(e.Agent) || filepath.Base(filepath.Dir(e.Dir)) == subagents {
+		return nil
+	}
+	t := &tasks{backend: b, env: e, root: filepath.Join(e.Dir, subagents), known: make(map[string]*taskState)}
+	found, problems := definition.Load(ctx, definition.Dirs(e.Workspace, b.cfg.Home)...)
+	for _, p := range problems {
+		e.Log.Warn("an agent definition has a problem", "conversation", e.Conversation, "file", p.Path, "line", p.Line, "err", p.Msg)
+	}
+	t.agents = found
+	for _, d := range subagent.Builtin() {
+		if !slices.ContainsFunc(found, func(f definition.Definition) bool { return f.Name == d.Name }) {
+			t.agents = append(t.agents, d)
+		}
+	}
+	t.recall()
+	return &subagent.Task{Agents: t.agents, Do: t.do}
+}
+
+// recall finds the tasks that there were when the conversation was open before.
+func (t *tasks) recall() {
+	entries, err := os.ReadDir(t.root)
+	if err != nil {
+		return // there were none
+	}
+	for _, entry := range entries {
+		id, err := uuid.Parse(entry.Name())
+		if err != nil {
+			continue
+		}
+		if state, err := store.Peek(t.root, id); err == nil && state.Tags[tagTask] != "" {
+			t.known[state.Tags[tagTask]] = &taskState{conversation: id}
+		}
+	}
+}
+
+// begin finds the task of a call, or makes one.
+func (t *tasks) begin(resume string) (id string, state *taskState, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if resume == "" {
+		n := len(t.known) + 1
+		for id == "" || t.known[id] != nil {
+			id = fmt.Sprintf("task_%08x", n)
+			n++
+		}
+		t.known[id] = &taskState{conversation: t.backend.cfg.NewID(), busy: true}
+		return id, t.known[id], nil
+	}
+	state = t.known[resume]
+	switch {
+	case state == nil:
+		return "", nil, fmt.Errorf("there is no task %q; the tasks so far are: %s", resume, strings.Join(slices.Sorted(maps.Keys(t.known)), ", "))
+	case state.busy:
+		return "", nil, fmt.Errorf("the task %s has not ended yet", resume)
+	}
+	state.busy = true
+	return resume, state, nil
+}
+
+func (t *tasks) end(state *taskState) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	state.busy = false
+}
+
+// do does one task.
+func (t *tasks) do(ctx context.Context, a subagent.Args) (subagent.Outcome, error) {
+	d, ok := subagent.Find(t.agents, a.Type)
+	if !ok {
+		names := make([]string, len(t.agents))
+		for i, known := range t.agents {
+			names[i] = known.Name
+		}
+		return subagent.Outcome{}, fmt.Errorf("there is no agent %q; the agents are: %s", a.Type, strings.Join(names, ", "))
+	}
+	id, state, err := t.begin(a.Resume)
+	if err != nil {
+		return subagent.Outcome{}, err
+	}
+	defer t.end(state)
+	conv, err := t.open(ctx, id, state.conversation, d, a.Resume != "")
+	if err != nil {
+		return subagent.Outcome{ID: id, Text: taskError(err), Failed: true}, nil
+	}
+	h := &handle{backend: t.backend, entry: &entry{id: state.conversation}, conv: conv, info: agentapi.Info{ID: state.conversation, Workspace: t.env.Workspace}}
+	label := a.Description
+	if label == "" {
+		label = id
+	}
+	res, err := turn.Run(ctx, h, turn.Input{Message: agentapi.Message{Text: a.Prompt}, Emit: func(u turn.Update) {
+		if u.Kind == turn.Progress && u.Text != "" {
+			t.env.Host.Progress("  " + label + ": " + u.Text)
+		}
+	}})
+	if err == nil && res.Outcome == turn.Waiting {
+		res.Answer = t.refuse(ctx, conv, res)
+	}
+	err = errors.Join(err, t.settle(ctx, id, conv))
+	if ctx.Err() != nil {
+		return subagent.Outcome{}, ctx.Err()
+	}
+	return outcomeOf(id, res, err), nil
+}
+
+// cannotAsk is why an action of a sub-agent is refused that a person has to confirm.
+const cannotAsk = "A sub-agent cannot ask a person for a confirmation. Report what you wanted to do."
+
+// refuse refuses what waits for a confirmation, and says what it is: the parent can
+// do it itself, and asks then.
+func (t *tasks) refuse(ctx context.Context, conv *conversation.Conversation, res turn.Result) string {
+	var b strings.Builder
+	b.WriteString("The sub-agent was stopped because these actions need a confirmation, for which only you can ask. Do them yourself, or leave them; resume tells the sub-agent how to go on.\n")
+	for _, w := range res.Waiting {
+		fmt.Fprintf(&b, "- %s: %s\n", w.Tool, w.Line)
+	}
+	if err := conv.Decide(ctx, agentapi.Decision{Reason: cannotAsk}); err != nil {
+		t.env.Log.Warn("refuse actions of a sub-agent", "conversation", t.env.Conversation, "err", err)
+	}
+	return b.String()
+}
+
+// settle ends the conversation of a task. What it has cost is the parent's.
+func (t *tasks) settle(ctx context.Context, id string, conv *conversation.Conversation) error {
+	state, err := conv.State(context.WithoutCancel(ctx))
+	if err == nil {
+		err = t.env.Host.Spent(context.WithoutCancel(ctx), "task:"+id, state.Stats)
+	}
+	return errors.Join(err, conv.Close())
+}
+
+// outcomeOf is what the parent's model is told.
+func outcomeOf(id string, res turn.Result, err error) subagent.Outcome {
+	o := subagent.Outcome{ID: id, Text: res.Answer, Failed: err != nil || res.Outcome != turn.Finished}
+	why := ""
+	switch {
+	case err != nil:
+		why = taskError(err)
+	case res.Outcome == turn.Failed && res.Cause != nil:
+		why = res.Cause.Code + ": " + res.Cause.Detail
+	case res.Outcome == turn.Stuck:
+		why = "The sub-agent repeated itself and was stopped."
+	case res.Outcome == turn.Paused || res.Outcome == turn.Interrupted:
+		why = "The sub-agent was stopped."
+	}
+	switch {
+	case why != "" && o.Text != "":
+		o.Text = why + "\nWhat it said before:\n" + o.Text
+	case why != "":
+		o.Text = why
+	case o.Text == "":
+		o.Text = "The sub-agent ended without an answer."
+	}
+	return o
+}
+
+// taskError is an error of a task without the places of files.
+func taskError(err error) string {
+	return "The sub-agent could not work: " + agentapi.PublicMessage(err, "the log of ohgw serve has the cause")
+}
+
+// open makes the conversation of a task, or opens it again.
+func (t *tasks) open(ctx context.Context, task, id string, d definition.Definition, resume bool) (*conversation.Conversation, error) {
+	b := t.backend
+	var dir *store.Dir
+	var err error
+	if resume {
+		dir, err = store.Open(t.root, id, b.storeOptions())
+	} else if dir, err = t.create(ctx, task, id, d); err == nil {
+		b.unstored.copy(id, t.env.Conversation)
+	}
+	if err != nil {
+		return nil, err
+	}
+	conv, _, err := b.assemble(ctx, &entry{id: id}, dir, agentapi.OpenRequest{ID: id, Workspace: t.env.Workspace, Profile: dir.State.Tags[conversation.TagProfile]})
+	if err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	return conv, nil
+}
+
+// create makes the directory of a task: an agent with the parent's model, and the
+// tools and the limits of the definition.
+func (t *tasks) create(ctx context.Context, task, id string, d definition.Definition) (*store.Dir, error) {
+	b := t.backend
+	parent, err := t.env.Host.Stored(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stored := agent{}
+	if err := json.Unmarshal(parent.Agent, &stored); err != nil {
+		return nil, err
+	}
+	tags := map[string]string{tagTask: task, tagSubagent: d.Name}
+	for _, name := range []string{conversation.TagProfile, conversation.TagUsage} {
+		if v, ok := parent.Tags[name]; ok {
+			tags[name] = v
+		}
+	}
+	made := agent{}
+	made.set("kind", "Agent")
+	made["llm"] = stored["llm"]
+	if d.Model != definition.Inherit && d.Model != "" {
+		name := strings.TrimSuffix(d.Model, ".json")
+		profile, err := b.cfg.Profiles.Load(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		model, err := storedLLM(profile, agentUsage, false)
+		if err != nil {
+			return nil, err
+		}
+		made.set("llm", model)
+		tags[conversation.TagProfile], tags[conversation.TagUsage] = name, agentUsage
+	}
+	if c, ok := stored["condenser"]; ok && !d.NoCondenser {
+		made["condenser"] = c
+	}
+	t.equip(made, d)
+	state := store.NewState(id, nil, t.env.Workspace)
+	if state.Agent, err = json.Marshal(made); err != nil {
+		return nil, err
+	}
+	state.MaxIterations, state.SecretRegistry, state.Tags = parent.MaxIterations, parent.SecretRegistry, tags
+	if d.MaxIterations > 0 {
+		state.MaxIterations = d.MaxIterations
+	}
+	if d.MaxBudget > 0 {
+		tags[tagBudget] = strconv.FormatFloat(d.MaxBudget, 'g', -1, 64)
+	}
+	confirmed(&state, parent, d)
+	now := b.cfg.Now()
+	return store.Create(t.root, state, store.Meta{Created: now, Updated: now, Parent: t.env.Conversation}, b.storeOptions())
+}
+
+// equip gives an agent the tools and the words of a definition. The programs that a
+// file of a project names are not run: nobody has allowed them.
+func (t *tasks) equip(made agent, d definition.Definition) {
+	tools := []toolSpec{}
+	for _, name := range d.Tools {
+		if !hasTasks(json.RawMessage(`{"tools":[{"name":` + strconv.Quote(name) + `}]}`)) {
+			tools = append(tools, toolSpec{Name: name})
+		}
+	}
+	made.set("tools", tools)
+	made.set("include_default_tools", []string{"FinishTool", "ThinkTool"})
+	if d.Prompt != "" {
+		made.set("agent_context", map[string]string{"system_message_suffix": d.Prompt})
+	}
+	if len(d.Servers) > 0 && d.User {
+		made["mcp_config"] = d.Servers
+	}
+	if (len(d.Servers) > 0 || len(d.Hooks) > 0) && !d.User {
+		t.env.Log.Warn("MCP servers and hooks of an agent of the workspace are not used", "conversation", t.env.Conversation, "agent", d.Name, "file", d.Path)
+	}
+}
+
+// confirmed gives a sub-agent the stricter of the parent's policy and its own.
+func confirmed(state *store.State, parent store.State, d definition.Definition) {
+	state.ConfirmationPolicy, state.SecurityAnalyzer = parent.ConfirmationPolicy, parent.SecurityAnalyzer
+	own := map[string]agentapi.Confirmation{definition.AlwaysConfirm: agentapi.ConfirmAlways, definition.ConfirmRisky: agentapi.ConfirmRisky}[d.Permission]
+	if own == "" || own.MetBy(parent.ConfirmationPolicy) {
+		return
+	}
+	state.ConfirmationPolicy = own.Policy()
+	if !agentapi.Rated(state.SecurityAnalyzer) {
+		state.SecurityAnalyzer = json.RawMessage(agentapi.AnalyzerLLM)
+	}
+}
