@@ -44,23 +44,25 @@ func (s *stored) newest(ctx context.Context, last int, wanted func(account.Event
 	}
 }
 
-// next are the events since the last call.
-func (s *stored) next(ctx context.Context) ([]account.Event, error) {
-	var found []account.Event
+// next gives the events since the last call, the oldest first, page by page.
+func (s *stored) next(ctx context.Context, give func(account.Event) error) error {
 	q := account.EventQuery{Since: s.from}
 	for {
 		page, err := s.acc.Events(ctx, s.id, q)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, e := range page.Events {
-			if !s.seen[e.ID] {
-				found = append(found, e)
+			if s.seen[e.ID] {
+				continue
 			}
 			s.note(e)
+			if err := give(e); err != nil {
+				return err
+			}
 		}
 		if page.Next == "" || page.Next == q.Page {
-			return found, nil
+			return nil
 		}
 		q.Page = page.Next
 	}
@@ -86,11 +88,22 @@ func runRemoteEvents(ctx context.Context, o *eventsOptions) error {
 	}
 	defer acc.Close()
 	log := &stored{acc: acc, id: conv.ID}
-	events, err := log.newest(ctx, o.Last, func(account.Event) bool { return true })
-	for err == nil {
+	show := func(e account.Event) error { return o.showRemote(conv, e) }
+	if o.Last > 0 {
+		events, err := log.newest(ctx, o.Last, func(account.Event) bool { return true })
+		if err != nil {
+			return cloud.Fault(err, acc.Server)
+		}
 		for _, e := range events {
-			if err := o.showRemote(conv, e); err != nil {
+			if err := show(e); err != nil {
 				return err
+			}
+		}
+	}
+	for again := o.Last == 0; ; again = true {
+		if again {
+			if err := log.next(ctx, show); err != nil {
+				return cloud.Fault(err, acc.Server)
 			}
 		}
 		if !o.Follow {
@@ -101,9 +114,7 @@ func runRemoteEvents(ctx context.Context, o *eventsOptions) error {
 			return ctx.Err()
 		case <-time.After(remotePause):
 		}
-		events, err = log.next(ctx)
 	}
-	return cloud.Fault(err, acc.Server)
 }
 
 func (o *eventsOptions) showRemote(conv account.Conversation, e account.Event) error {

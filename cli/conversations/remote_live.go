@@ -74,7 +74,7 @@ func saidIn(raw json.RawMessage) said {
 	if json.Unmarshal(raw, &e) != nil {
 		return said{} //nolint:nilerr // it cannot be read by anybody
 	}
-	s := said{ID: e.ID, Source: e.Source}
+	s := said{Source: e.Source}
 	switch b := e.Body.(type) {
 	case *event.Message:
 		s.Text = event.PlainText(b.LLMMessage.Content)
@@ -82,7 +82,7 @@ func saidIn(raw json.RawMessage) said {
 		s.Text = event.PlainText(b.Thought)
 		var action struct{ Kind, Message string }
 		if json.Unmarshal(b.Action, &action) == nil && action.Kind == "FinishAction" {
-			s.Text, s.Final = action.Message, true
+			s.Text = action.Message
 		}
 	case *event.ConversationError:
 		s.Text, s.Failed = b.Code+": "+b.Detail, true

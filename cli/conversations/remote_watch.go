@@ -14,11 +14,10 @@ import (
 
 // said is something that was said in a conversation.
 type said struct {
-	ID, Source, Text string
-	At               time.Time
-	Final            bool // the result of a run
-	Over             bool // the run has ended with it: V0 says so in an event
-	Failed           bool
+	Source, Text string
+
+	Over   bool // the run has ended with it: V0 says so in an event
+	Failed bool
 }
 
 // follower reads what is said in a conversation.
@@ -181,14 +180,14 @@ func (f *storedFollower) next(ctx context.Context) ([]said, event.Status, error)
 	if err != nil {
 		return nil, "", err
 	}
-	events, err := f.log.next(ctx)
 	var list []said
-	for _, e := range events {
-		s := said{ID: e.ID, Source: e.Source, Text: e.Text, At: e.Time, Final: e.Final}
+	err = f.log.next(ctx, func(e account.Event) error {
+		s := said{Source: e.Source, Text: e.Text}
 		s.Over, s.Failed = endOfV0(e)
 		s.Failed = s.Failed || e.Kind == "ConversationErrorEvent"
 		list = append(list, s)
-	}
+		return nil
+	})
 	return list, conv.Exec, err
 }
 
