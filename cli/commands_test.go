@@ -176,7 +176,7 @@ func TestFlagsStay(t *testing.T) {
 		"profiles migrate":   "as-openhands base-url check dry-run force restore strict",
 		"conversations list": "all limit repo status", "conversations show": "changes", "conversations new": "branch follow git-provider model profile repo title wait", "conversations send": "follow wait wake",
 		"conversations wake": "wait", "conversations tail": "follow last", "conversations changes": "", "conversations download files": "", "conversations download changes": "", "conversations download workspace": "",
-		"conversations trajectory": "force format output", "conversations events": "follow kind last source", "conversations files": "",
+		"conversations trajectory": "force format output", "conversations browse": "", "conversations events": "follow kind last source", "conversations files": "",
 		"conversations export": "force", "conversations import": "workspace", "conversations remove": "yes",
 		"server add": "default key-stdin kind no-check replace url", "server import": "replace", "server list": "", "server remove": "yes", "server test": "", "server use": "",
 		"login": "key-store no-browser url", "logout": "key-store",

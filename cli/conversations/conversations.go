@@ -44,7 +44,7 @@ without --server. There, the beginning of an id is enough where it is unique.`,
 		panic("cli: " + err.Error()) // The flag is not there: a mistake above.
 	}
 	cmd.AddCommand(newList(p), newShow(p), newNew(p), newSend(p), newWake(p), newTail(p), newEvents(p), newChanges(p), newFiles(p), newDownload(p),
-		newTrajectory(p), newExport(p), newImport(p), newRemove(p))
+		newTrajectory(p), newBrowse(p), newExport(p), newImport(p), newRemove(p))
 	return cmd
 }
 

@@ -3,6 +3,7 @@ package conversations
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
@@ -95,7 +96,7 @@ func (p *place) watchFrom(ctx context.Context, acc cloud.Account, conv account.C
 				}
 			}
 		}
-		if run.ended(status, p.Now()) {
+		if run.ended(status, p.Now()) && !run.expectsReason(status) {
 			return p.tellEnd(conv, w, run, status)
 		}
 		select {
@@ -109,6 +110,8 @@ func (p *place) watchFrom(ctx context.Context, acc cloud.Account, conv account.C
 // runSeen is what was seen of a run.
 type runSeen struct {
 	answer string
+	reason string // why it failed
+	asked  bool   // for the reason, once more
 	over   bool
 	failed bool
 	begun  bool
@@ -117,10 +120,20 @@ type runSeen struct {
 
 func (r *runSeen) see(s said) {
 	r.over = (r.over || s.Over) && s.Source != event.SourceUser
-	r.failed = r.failed || s.Failed
+	if s.Failed {
+		r.failed, r.reason = true, s.Text
+	}
 	if s.Source == event.SourceAgent && s.Text != "" {
 		r.answer, r.begun = s.Text, true
 	}
+}
+
+// expectsReason reports whether a run has failed, and its reason is still to come: the
+// event with it can follow the change of the status.
+func (r *runSeen) expectsReason(status event.Status) bool {
+	wait := status == event.Failed && r.reason == "" && !r.asked
+	r.asked = r.asked || wait
+	return wait
 }
 
 // ended reports whether the run is over. A short one is never seen running: an agent
@@ -133,6 +146,14 @@ func (r *runSeen) ended(status event.Status, now time.Time) bool {
 		return r.begun || now.After(r.until)
 	}
 	return r.over
+}
+
+// cause is why a run failed; nil if nothing said why.
+func (r *runSeen) cause() error {
+	if r.reason == "" {
+		return nil
+	}
+	return errors.New(r.reason)
 }
 
 // tellEnd prints the end of a run.
@@ -155,7 +176,7 @@ func (p *place) tellEnd(conv account.Conversation, w waitOptions, r *runSeen, st
 	}
 	switch status {
 	case event.Failed, event.Stuck:
-		return fault.New("the run ended with the status "+string(status), "see what happened: ohgw conversations events "+conv.ID+" --last 20", nil)
+		return fault.New("the run ended with the status "+string(status), "see what happened: ohgw conversations events "+conv.ID+" --last 20", r.cause())
 	case event.Waiting:
 		p.Note("The agent waits for your confirmation at %s", conv.WebURL)
 	case event.Paused:

@@ -3,9 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"os/exec"
-	"runtime"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -153,35 +150,9 @@ func (o *loginOptions) openBrowser(ctx context.Context, address string) {
 	if o.NoBrowser || !o.CanAsk() {
 		return
 	}
-	if err := OpenBrowser(ctx, o.App, address); err != nil {
+	if err := o.OpenBrowser(ctx, address); err != nil {
 		o.Detail("no browser was opened: %v", err)
 	}
-}
-
-// errNoDesktop says that there is no desktop to open a browser on.
-var errNoDesktop = errors.New("there is no desktop")
-
-// OpenBrowser opens an address in the browser of the desktop. It waits a moment for
-// the program that does it, not for the browser.
-func OpenBrowser(ctx context.Context, a *kit.App, address string) error {
-	program, args := "xdg-open", []string{address}
-	switch runtime.GOOS {
-	case "darwin":
-		program = "open"
-	case "windows":
-		program, args = "rundll32", []string{"url.dll,FileProtocolHandler", address}
-	default:
-		if a.Getenv("DISPLAY") == "" && a.Getenv("WAYLAND_DISPLAY") == "" {
-			return errNoDesktop
-		}
-	}
-	path, err := a.LookPath(program)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	return exec.CommandContext(ctx, path, args...).Run()
 }
 
 // loginFault is the failure of a login as a person should read it.
