@@ -43,10 +43,16 @@ func (c controlledConversation) Copy(ctx context.Context, f control.Fork) (contr
 		state.Stats = now.Stats
 	}
 	now := b.cfg.Now()
-	return inControl(b.copied(ctx, copying{
+	made, err := b.copied(ctx, copying{
 		state: state, events: events, profile: c.info.Profile,
 		meta: store.Meta{Created: now, Updated: now, ForkedFrom: c.info.ID, ForkedAt: f.From, Title: f.Title},
-	}))
+	})
+	if err == nil && f.KeepMetrics {
+		if err := store.CopyCalls(b.cfg.Dir, c.info.ID, f.ID); err != nil {
+			b.cfg.Log.Warn("the statistics of a copy lack calls of the model", "conversation", f.ID, "err", err)
+		}
+	}
+	return inControl(made, err)
 }
 
 // SwitchLLM makes the following calls go to another model. Its usage id is the key of

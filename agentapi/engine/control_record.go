@@ -64,6 +64,11 @@ func (b *Backend) live(id string) *conversation.Conversation {
 // recordOf is a conversation for others: without secrets, and without the tags in
 // which ohgw keeps its notes.
 func (c controlled) recordOf(state store.State, meta store.RawMeta) (control.Record, error) {
+	calls, err := store.PeekCalls(c.b.cfg.Dir, state.ID)
+	if err != nil {
+		return control.Record{}, err
+	}
+	state.Stats = withCalls(state.Stats, calls)
 	about := meta.Description()
 	r := control.Record{ID: state.ID, Title: about.Title, Status: state.Status}
 	r.Created, r.Updated = store.Times(c.b.cfg.Dir, state.ID, meta)

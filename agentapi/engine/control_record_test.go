@@ -3,6 +3,8 @@ package engine_test
 import (
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -164,4 +166,59 @@ func TestChangeRefuses(t *testing.T) {
 	if err := w.backend.Control().Change(w.ctx(), uuid.New(), control.Change{}); !errors.Is(err, agentapi.ErrConversationNotFound) {
 		t.Errorf("unknown id: %v", err)
 	}
+}
+
+// The record lists each call of the model; the base state has their sums only.
+func TestTheRecordListsTheCallsOfTheModel(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.llm.Reply(llmtest.Text("one"), llmtest.Text("two"), llmtest.Text("three"))
+	w.say("hello")
+	w.say("again")
+	type metrics struct {
+		Costs     []struct{ Cost float64 }
+		Latencies []struct {
+			Latency  float64
+			Response string `json:"response_id"`
+		} `json:"response_latencies"`
+		Usages []struct {
+			Prompt int64 `json:"prompt_tokens"`
+		} `json:"token_usages"`
+		Sum struct {
+			Prompt int64 `json:"prompt_tokens"`
+		} `json:"accumulated_token_usage"`
+	}
+	check := func(calls int) {
+		t.Helper()
+		var state struct {
+			Stats struct {
+				Usages map[string]metrics `json:"usage_to_metrics"`
+			}
+		}
+		if err := json.Unmarshal(w.record(w.id).State, &state); err != nil {
+			t.Fatal(err)
+		}
+		var sum int64
+		for _, m := range state.Stats.Usages {
+			for _, u := range m.Usages {
+				sum += u.Prompt
+			}
+			if len(m.Usages) != calls || len(m.Latencies) != calls || m.Latencies[0].Response == "" || sum == 0 || sum != m.Sum.Prompt {
+				t.Errorf("after %d calls: %+v", calls, m)
+			}
+		}
+	}
+	check(2)
+	if strings.Contains(w.stored("base_state.json"), `"token_usages":[{`) {
+		t.Error("the base state has the calls")
+	}
+	w.start()
+	w.conv = nil
+	file := filepath.Join(w.dir(), "ohgw_calls.jsonl")
+	if data, err := os.ReadFile(file); err != nil || os.WriteFile(file, append(data, `{"usage_id":"agent","us`...), 0o600) != nil {
+		t.Fatal(err) // a machine that died has torn the last line
+	}
+	check(2)
+	w.say("once more")
+	check(3)
 }

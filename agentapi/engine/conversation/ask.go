@@ -49,7 +49,7 @@ func (c *Conversation) Ask(ctx context.Context, question string) (string, error)
 	if err != nil {
 		return "", c.askError(ctx, err)
 	}
-	if err := c.ask(ctx, func() error { c.stats.add(model.Info(), resp); return c.save(lazily) }); err != nil {
+	if err := c.ask(ctx, func() error { c.stats.add(model.Info(), resp, c.cfg.Now()); return c.save(lazily) }); err != nil {
 		c.cfg.Log.Warn("count a question", "conversation", c.id, "err", err)
 	}
 	answer := strings.TrimSpace(plainText(resp.Message.Content))

@@ -85,7 +85,7 @@ func (c *Conversation) summarize(ctx context.Context, cut condenser.Cut, preview
 	if err != nil {
 		return false, err
 	}
-	c.stats.add(model.Info(), resp)
+	c.stats.add(model.Info(), resp, c.cfg.Now())
 	c.known.makeUnique(&resp)
 	body := &event.Condensation{LLMResponseID: resp.ID, SummaryOffset: &cut.Offset}
 	for _, i := range cut.Gone {

@@ -47,7 +47,7 @@ func (c *Conversation) findTitle(choice Choice, message string) {
 	// Closed meanwhile: then there is nothing to write a title to.
 	_ = c.do(context.Background(), func() {
 		if err == nil {
-			c.stats.add(model.Info(), resp)
+			c.stats.add(model.Info(), resp, c.cfg.Now())
 		}
 		if c.dir.Meta().Description().Title != "" { // somebody was faster
 			return

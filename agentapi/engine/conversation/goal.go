@@ -225,7 +225,7 @@ func (c *Conversation) judge(g *goal) (v verdict, err error) {
 		return v, err
 	}
 	g.iteration++
-	c.stats.add(model.Info(), resp)
+	c.stats.add(model.Info(), resp, c.cfg.Now())
 	if err := errors.Join(c.updateStats(was), c.save(lazily)); err != nil {
 		return v, err
 	}

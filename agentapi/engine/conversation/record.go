@@ -182,6 +182,10 @@ func (c *Conversation) save(sync bool) error {
 		return err
 	}
 	c.dir.State.Stats = data
+	if err := c.dir.AddCalls(c.stats.fresh); err != nil { // the sums are what counts
+		c.cfg.Log.Warn("the statistics lack calls of the model", "conversation", c.id, "err", err)
+	}
+	c.stats.fresh = c.stats.fresh[:0]
 	c.unsettled = true
 	return c.dir.SaveState(sync)
 }

@@ -3,17 +3,21 @@ package conversation
 import (
 	"encoding/json"
 	"maps"
+	"time"
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
 // stats are the totals of a conversation by usage id. The lists of single
 // calls that OpenHands keeps beside them are kept as they were read and do not
 // grow: they would make each step of a long conversation slower than the last.
+// New calls are in a file of their own.
 type stats struct {
 	usages map[string]*metrics
-	calls  int // since the conversation was opened
+	calls  int          // since the conversation was opened
+	fresh  []store.Call // that are not in the file yet
 }
 
 // metrics are the totals of one usage id as OpenHands stores them.
@@ -72,9 +76,15 @@ func (s *stats) stored() (json.RawMessage, error) {
 	return json.Marshal(statsJSON{s.usages})
 }
 
-// add counts one call.
-func (s *stats) add(info llm.Info, r llm.Response) {
+// add counts one call, which has just ended.
+func (s *stats) add(info llm.Info, r llm.Response, now time.Time) {
 	s.calls++
+	one := r.Usage
+	one.ContextWindow, one.PerTurnToken = info.ContextWindow, r.Usage.PromptTokens+r.Usage.CompletionTokens
+	s.fresh = append(s.fresh, store.Call{
+		UsageID: info.UsageID, Model: info.Model, ResponseID: r.ID, At: float64(now.UnixMicro()) / 1e6,
+		Latency: r.Latency.Seconds(), Cost: r.Cost, Usage: one,
+	})
 	m := s.usages[info.UsageID]
 	if m == nil {
 		m = &metrics{ModelName: info.Model}

@@ -111,7 +111,7 @@ func (c *Conversation) generate() (*llm.Response, error) {
 
 // counted notes what a call of the model has cost.
 func (c *Conversation) counted(model llm.Model, req *llm.Request, resp *llm.Response) {
-	c.stats.add(model.Info(), *resp)
+	c.stats.add(model.Info(), *resp, c.cfg.Now())
 	c.known.makeUnique(resp)
 	if c.tokens = resp.Usage.PromptTokens; c.tokens == 0 {
 		c.tokens = c.estimate(*req)

@@ -43,8 +43,8 @@ func Agent(agent map[string]any) error {
 	return nil
 }
 
-// Stats fills the numbers of a conversation in: the engine keeps their sums, and not a
-// list of all calls.
+// Stats fills the numbers of a conversation in: where there were no calls, the engine
+// keeps no lists of them.
 func Stats(raw json.RawMessage) (json.RawMessage, error) {
 	var stats map[string]any
 	if err := json.Unmarshal(raw, &stats); err != nil {
