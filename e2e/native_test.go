@@ -122,6 +122,11 @@ func talk(t *testing.T, s *gateway, llmURL string) {
 		Events       bool
 		Refused      int
 		Conversation string
+		Skills       []string
+		Calls        bool
+		Tags         []map[string]string
+		Archived     bool
+		Rest         int
 	}
 	out := sdktest.Run(t, dir, nativeScript, s.URL, gatewayKey, llmURL, dir)
 	if err := json.Unmarshal(sdktest.Result(t, out), &got); err != nil {
@@ -130,7 +135,9 @@ func talk(t *testing.T, s *gateway, llmURL string) {
 	conversation := got.Conversation
 	got.Conversation = ""
 	want := got
-	want.Answers, want.Command, want.Events, want.Refused = []string{"Written.", "Read."}, "tea", true, http.StatusUnauthorized
+	want.Answers, want.Command, want.Events, want.Refused = []string{"Written.", "Read.", "Brewed."}, "tea", true, http.StatusUnauthorized
+	want.Skills, want.Calls, want.Tags = []string{"tea"}, true, []map[string]string{{"color": "red"}}
+	want.Archived, want.Rest = true, http.StatusNoContent
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
