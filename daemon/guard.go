@@ -53,8 +53,8 @@ func (g guard) then(next http.Handler) http.Handler {
 			return
 		case allowed:
 			cors(w.Header(), origins[0])
-			if g.pages != nil && r.URL.Path == session.Path {
-				w.Header().Set("Access-Control-Allow-Credentials", "true") // it sets a cookie
+			if g.pages != nil && session.UsesCookie(r.URL.Path) {
+				w.Header().Set("Access-Control-Allow-Credentials", "true")
 			}
 			if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
 				preflight(x, r)

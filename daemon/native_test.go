@@ -154,7 +154,9 @@ func TestAPageOfAnAllowedOriginFramesAWorkspace(t *testing.T) {
 			t.Errorf("%s: %d, want %d", tt.name, res.status, tt.status)
 		}
 	}
-	for path, want := range map[string]string{"/api/auth/workspace-session": "true", "/api/settings": "", "/v1/models": ""} {
+	for path, want := range map[string]string{
+		"/api/auth/workspace-session": "true", "/api/conversations/x/workspace/a.txt": "true", "/api/conversations/x/events": "", "/api/settings": "", "/v1/models": "",
+	} {
 		for _, method := range []string{http.MethodOptions, http.MethodPost} {
 			req := g.request(method, path, "", "Origin", "http://localhost:3000", "Access-Control-Request-Method", "POST")
 			if got := g.finish(g.send(req)).header.Get("Access-Control-Allow-Credentials"); got != want {

@@ -79,13 +79,7 @@ func start(t testing.TB, program, home string, args []string, env ...string) *ga
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program,
 		append([]string{"serve", "--addr", address, "--log-format", "json"}, args...)...)
-	cmd.Env = append(env,
-		"PATH="+os.Getenv("PATH"), "HOME="+home,
-		"XDG_CONFIG_HOME="+filepath.Join(home, "config"), "XDG_STATE_HOME="+filepath.Join(home, "state"),
-		"XDG_DATA_HOME="+filepath.Join(home, "data"), "XDG_CACHE_HOME="+filepath.Join(home, "cache"),
-		"XDG_RUNTIME_DIR="+runtime,
-		"OHGW_API_KEYS="+gatewayKey+","+otherKey,
-	)
+	cmd.Env = append(append(environment(home), "OHGW_API_KEYS="+gatewayKey+","+otherKey), env...)
 	var err error
 	if g.process, err = processtest.Start(cmd, g.log); err != nil {
 		t.Fatal(err)
@@ -95,6 +89,16 @@ func start(t testing.TB, program, home string, args []string, env ...string) *ga
 		t.Fatal(err)
 	}
 	return g
+}
+
+// environment has nothing of the user's settings.
+func environment(home string) []string {
+	return []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + home,
+		"XDG_CONFIG_HOME=" + filepath.Join(home, "config"), "XDG_STATE_HOME=" + filepath.Join(home, "state"),
+		"XDG_DATA_HOME=" + filepath.Join(home, "data"), "XDG_CACHE_HOME=" + filepath.Join(home, "cache"),
+		"XDG_RUNTIME_DIR=" + filepath.Join(home, "run"),
+	}
 }
 
 // stop ends the gateway as a service manager does.

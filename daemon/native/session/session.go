@@ -76,6 +76,9 @@ func (s *Sessions) CookieKey(r *http.Request) string {
 	return ""
 }
 
+// UsesCookie says that a page may send requests for a path with cookies.
+func UsesCookie(path string) bool { return path == Path || ofWorkspace(path) }
+
 // ofWorkspace says that a path is one of /api/conversations/{id}/workspace.
 func ofWorkspace(path string) bool {
 	parts := strings.Split(path, "/")
