@@ -29,13 +29,11 @@ var (
 
 // Limits bounds an archive. A zero field has its default.
 type Limits struct {
-	Entries int   // 100,000
-	Bytes   int64 // of all files, unpacked; 32 GiB
-	Ratio   int64 // of unpacked to packed bytes, once more than 64 MiB are unpacked; 200
+	Entries   int   // 100,000
+	Bytes     int64 // of all files, unpacked; 32 GiB
+	Ratio     int64 // of unpacked to packed bytes; 200
+	RatioFrom int64 // how many bytes any archive may unpack to; 64 MiB
 }
-
-// minRatioBytes is what an archive may unpack to, however small it is.
-const minRatioBytes = 64 << 20
 
 func (l Limits) withDefaults() Limits {
 	if l.Entries == 0 {
@@ -46,6 +44,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.Ratio == 0 {
 		l.Ratio = 200
+	}
+	if l.RatioFrom == 0 {
+		l.RatioFrom = 64 << 20
 	}
 	return l
 }

@@ -154,17 +154,20 @@ func TestNothingIsWrittenThroughALink(t *testing.T) {
 
 func TestABombEnds(t *testing.T) {
 	t.Parallel()
-	zeros := strings.Repeat("\x00", 96<<20)
+	zeros := strings.Repeat("\x00", 2<<20)
 	var many []entry
 	for i := range 1001 {
 		many = append(many, entry{name: fmt.Sprint(i)})
+	}
+	if _, _, err := into(t, tarball(t, entry{name: "z", body: zeros}), unpack.Limits{}); err != nil {
+		t.Errorf("a small file of zeros: %v", err)
 	}
 	for name, tt := range map[string]struct {
 		data   []byte
 		limits unpack.Limits
 	}{
-		"ratio tar":   {tarball(t, entry{name: "z", body: zeros}), unpack.Limits{}},
-		"ratio zip":   {zipped(t, entry{name: "z", body: zeros}), unpack.Limits{}},
+		"ratio tar":   {tarball(t, entry{name: "z", body: zeros}), unpack.Limits{RatioFrom: 1 << 20}},
+		"ratio zip":   {zipped(t, entry{name: "z", body: zeros}), unpack.Limits{RatioFrom: 1 << 20}},
 		"bytes":       {tarball(t, entry{name: "z", body: "12345"}), unpack.Limits{Bytes: 4}},
 		"entries tar": {tarball(t, many...), unpack.Limits{Entries: 1000}},
 		"entries zip": {zipped(t, many...), unpack.Limits{Entries: 1000}},

@@ -77,7 +77,7 @@ func (w *writer) dir(name string) error {
 	if name == "." || name == "" {
 		return nil
 	}
-	if err := w.root.MkdirAll(filepath.FromSlash(name), 0o755); err != nil { //nolint:gosec // as tar makes it
+	if err := w.root.MkdirAll(filepath.FromSlash(name), 0o755); err != nil {
 		return w.failed(name, err)
 	}
 	return nil
@@ -152,7 +152,7 @@ func (c *counted) Write(p []byte) (int, error) {
 		return 0, w.ctx.Err() //nolint:wrapcheck // it is ctx's
 	case n > w.limits.Bytes:
 		return 0, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, w.limits.Bytes)
-	case n > minRatioBytes && n/w.limits.Ratio > w.packed:
+	case n > w.limits.RatioFrom && n/w.limits.Ratio > w.packed:
 		return 0, fmt.Errorf("%w: it unpacks to more than %d times its size", ErrTooLarge, w.limits.Ratio)
 	}
 	return c.to.Write(p) //nolint:wrapcheck // it names the file

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/cloud/transport"
-	"github.com/ohgw/ohgw/agentapi/cloud/v0"
-	"github.com/ohgw/ohgw/agentapi/cloud/v1"
+	v0 "github.com/ohgw/ohgw/agentapi/cloud/v0"
+	v1 "github.com/ohgw/ohgw/agentapi/cloud/v1"
 )
 
 // The kinds of failure, for errors.Is.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/ohgw/ohgw/agentapi/cloud/transport"
-	"github.com/ohgw/ohgw/agentapi/cloud/v1"
+	v1 "github.com/ohgw/ohgw/agentapi/cloud/v1"
 )
 
 // Send gives a conversation a message, which starts a run. It is sent once: if it

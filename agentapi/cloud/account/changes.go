@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/agentapi/cloud/transport"
-	"github.com/ohgw/ohgw/agentapi/cloud/v1"
+	v1 "github.com/ohgw/ohgw/agentapi/cloud/v1"
 )
 
 // Change is a file that differs from the repository's.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/cloud/transport"
-	"github.com/ohgw/ohgw/agentapi/cloud/v1"
+	v1 "github.com/ohgw/ohgw/agentapi/cloud/v1"
 )
 
 // EventQuery chooses stored events.
@@ -109,7 +109,7 @@ func (c *Client) eventsV0(ctx context.Context, id string, q EventQuery) (EventPa
 			page.Events = append(page.Events, last)
 		}
 	}
-	if got.HasMore && !(q.Newest && q.tooOld(last)) {
+	if got.HasMore && (!q.Newest || !q.tooOld(last)) {
 		page.Next = nextV0(last.ID, q.Newest)
 	}
 	return page, nil

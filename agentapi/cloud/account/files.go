@@ -37,7 +37,7 @@ func (c *Client) onRuntime(ctx context.Context, id string, call func(Conversatio
 // stale reports whether a runtime may be another one now.
 func stale(err error) bool {
 	e, ok := errors.AsType[*transport.Error](err)
-	return ok && (e.Kind == ErrUnauthorized || e.Kind == ErrNotFound || e.Status == 0)
+	return ok && (e.Is(ErrUnauthorized) || e.Is(ErrNotFound) || e.Status == 0)
 }
 
 // noRoute reports whether an agent-server does not have a route, as opposed to a

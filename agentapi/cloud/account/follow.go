@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/cloud/transport"
-	"github.com/ohgw/ohgw/agentapi/cloud/v1"
+	v1 "github.com/ohgw/ohgw/agentapi/cloud/v1"
 )
 
 // pace is how often a server is asked whether something has finished.

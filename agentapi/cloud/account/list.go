@@ -7,8 +7,8 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/ohgw/ohgw/agentapi/cloud/v0"
-	"github.com/ohgw/ohgw/agentapi/cloud/v1"
+	v0 "github.com/ohgw/ohgw/agentapi/cloud/v0"
+	v1 "github.com/ohgw/ohgw/agentapi/cloud/v1"
 )
 
 // ListQuery chooses conversations.

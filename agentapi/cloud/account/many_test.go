@@ -21,7 +21,7 @@ func many(t *testing.T, n int) string {
 		from, _ := strconv.Atoi(r.URL.Query().Get("page_id"))
 		limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
 		if limit > 100 {
-			w.WriteHeader(422)
+			w.WriteHeader(http.StatusUnprocessableEntity)
 			return
 		}
 		to := min(from+limit, n)

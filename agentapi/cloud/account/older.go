@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/cloud/transport"
-	"github.com/ohgw/ohgw/agentapi/cloud/v0"
+	v0 "github.com/ohgw/ohgw/agentapi/cloud/v0"
 )
 
 // startV0 makes a V0 conversation. Such a server takes no id and no model.

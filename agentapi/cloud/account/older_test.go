@@ -155,9 +155,11 @@ func TestV0SaysNoInManyWays(t *testing.T) {
 	}
 }
 
-func get(c *account.Client) error       { _, err := c.Get(context.Background(), old); return err }
-func changes(c *account.Client) error   { _, _, err := c.Changes(context.Background(), old); return err }
+func get(c *account.Client) error     { _, err := c.Get(context.Background(), old); return err }
+func changes(c *account.Client) error { _, _, err := c.Changes(context.Background(), old); return err }
+
 func workspace(c *account.Client) error { _, err := c.Workspace(context.Background(), old); return err }
+
 func trajectory(c *account.Client) error {
 	_, err := c.Trajectory(context.Background(), old)
 	return err

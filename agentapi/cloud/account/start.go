@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/cloud/transport"
-	"github.com/ohgw/ohgw/agentapi/cloud/v1"
+	v1 "github.com/ohgw/ohgw/agentapi/cloud/v1"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 

@@ -30,7 +30,7 @@ func sandbox(t *testing.T, key string) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if r.Header.Get("X-Session-API-Key") != key {
-			w.WriteHeader(401)
+			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
 		switch r.URL.Path {
@@ -38,7 +38,7 @@ func sandbox(t *testing.T, key string) string {
 			_, _ = io.WriteString(w, `[{"status":"UPDATED","path":"\"n/303/244me.txt\""},null,{"status":"MOVED","path":"b"},{"status":"ODD","path":"\"a/b\""}]`)
 		case "/api/file/download":
 			if r.URL.Query().Get("path") != "/w/sub/a" {
-				w.WriteHeader(404)
+				w.WriteHeader(http.StatusNotFound)
 				_, _ = io.WriteString(w, `{"detail":"File not found"}`)
 				return
 			}
@@ -57,10 +57,15 @@ func TestASandboxIsWokenAndMayComeBackElsewhere(t *testing.T) {
 	agent := sandbox(t, "new-key")
 	const gone = "http://127.0.0.1:1" // where nothing listens
 	server := newReplay(t, map[string][]recording{
-		getRoute: {at("PAUSED", "", ""), at("PAUSED", "", ""), at("RUNNING", gone+"/api/conversations/x", "old-key"), at("RUNNING", agent+"/api/conversations/x", "old-key"),
-			at("RUNNING", agent+"/api/conversations/x", "new-key")},
-		"GET /api/v1/sandboxes": {{body: `[{"id":"box","status":"PAUSED"}]`}, {body: `[{"id":"box","status":"STARTING","status_detail":"pulling"}]`},
-			{body: `[{"id":"box","status":"RUNNING"}]`}},
+		getRoute: {
+			at("PAUSED", "", ""), at("PAUSED", "", ""), at("RUNNING", gone+"/api/conversations/x", "old-key"), at("RUNNING", agent+"/api/conversations/x", "old-key"),
+			at("RUNNING", agent+"/api/conversations/x", "new-key"),
+		},
+		"GET /api/v1/sandboxes": {
+			{body: `[{"id":"box","status":"PAUSED"}]`},
+			{body: `[{"id":"box","status":"STARTING","status_detail":"pulling"}]`},
+			{body: `[{"id":"box","status":"RUNNING"}]`},
+		},
 		"POST /api/v1/sandboxes/box/resume": {{file: "v1_success.json"}},
 	})
 	c := newClient(t, server.URL, knownV1)

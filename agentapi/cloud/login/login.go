@@ -156,7 +156,7 @@ func slower(e *transport.Error, pause, interval time.Duration) (time.Duration, e
 	switch {
 	case e.Code == "authorization_pending":
 		return pause, nil
-	case e.Code == "slow_down", e.Kind == transport.ErrRateLimited:
+	case e.Code == "slow_down", e.Is(transport.ErrRateLimited):
 		return min(max(interval, e.RetryAfter, pause+defaultInterval), maxInterval), nil
 	case e.Code == "expired_token":
 		return 0, ErrExpired

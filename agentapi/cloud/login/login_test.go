@@ -91,7 +91,7 @@ func (url to) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 var (
-	authorized = answer{status: 200, file: "device_authorize.json"} //nolint:gochecknoglobals // constants of the test
+	authorized = answer{status: 200, file: "device_authorize.json"}
 	pending    = answer{status: 400, file: "device_token_pending.json"}
 	ready      = answer{status: 200, file: "device_token_ok.json"}
 )

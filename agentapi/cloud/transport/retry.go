@@ -44,7 +44,7 @@ func (c *Client) unsent(r Request, err error) error {
 // repeat cannot help, or the server wants more time than maxPause.
 func pauseBefore(n int, err error) (pause time.Duration, ok bool) {
 	e, is := errors.AsType[*Error](err)
-	if !is || e.Kind != ErrUpstream && e.Kind != ErrRateLimited || errors.Is(err, errNotSent) {
+	if !is || !e.Is(ErrUpstream) && !e.Is(ErrRateLimited) || errors.Is(err, errNotSent) {
 		return 0, false
 	}
 	pause = time.Second << n

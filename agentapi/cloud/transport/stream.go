@@ -87,7 +87,7 @@ func (r *idleReader) Read(p []byte) (int, error) {
 	n, err := r.in.Read(p)
 	r.timer.Stop() // It counts while the server is waited for, not while the caller works.
 	switch {
-	case err == nil || err == io.EOF: //nolint:errorlint // io.Reader's contract
+	case err == nil || err == io.EOF:
 		return n, err //nolint:wrapcheck // io.Reader's contract
 	case r.expired.Load():
 		return n, fmt.Errorf("%w: no data from %s for %s", ErrUpstream, r.host, r.limit)
