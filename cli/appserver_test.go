@@ -70,8 +70,10 @@ func (s *appServer) routes() http.Handler {
 	open := http.NewServeMux()
 	open.HandleFunc("POST /fault", s.setFault)
 	open.HandleFunc("POST /oauth/device/authorize", func(w http.ResponseWriter, _ *http.Request) {
-		say(w, 200, object{"device_code": "dc", "user_code": "TEAPOT42", "expires_in": 600, "interval": 1,
-			"verification_uri": "/oauth/device/verify", "verification_uri_complete": "/oauth/device/verify?user_code=TEAPOT42"})
+		say(w, 200, object{
+			"device_code": "dc", "user_code": "TEAPOT42", "expires_in": 600, "interval": 1,
+			"verification_uri": "/oauth/device/verify", "verification_uri_complete": "/oauth/device/verify?user_code=TEAPOT42",
+		})
 	})
 	open.HandleFunc("POST /oauth/device/token", s.issue)
 	mux := http.NewServeMux()
@@ -172,8 +174,10 @@ func (s *appServer) events(id string) []object {
 		}
 		list = append(list,
 			object{"id": fmt.Sprintf("e%d", n), "kind": "MessageEvent", "timestamp": at, "source": "user", "llm_message": object{"role": "user", "content": []object{{"type": "text", "text": text}}}},
-			object{"id": fmt.Sprintf("e%d", n+1), "kind": "ActionEvent", "timestamp": at, "source": "agent", "tool_name": "finish", "tool_call_id": "c", "llm_response_id": "r", "thought": []object{},
-				"tool_call": object{"id": "c", "name": "finish", "arguments": "{}", "origin": "completion"}, "action": object{"kind": "FinishAction", "message": "done: " + text}})
+			object{
+				"id": fmt.Sprintf("e%d", n+1), "kind": "ActionEvent", "timestamp": at, "source": "agent", "tool_name": "finish", "tool_call_id": "c", "llm_response_id": "r", "thought": []object{},
+				"tool_call": object{"id": "c", "name": "finish", "arguments": "{}", "origin": "completion"}, "action": object{"kind": "FinishAction", "message": "done: " + text},
+			})
 	}
 	return list
 }

@@ -163,7 +163,7 @@ func runImport(ctx context.Context, o *importOptions) error {
 		return fault.New("the file cannot be read: "+path, "use a file, not a pipe", err)
 	}
 	from.File = f
-	lib, err := o.place.open(ctx)
+	lib, err := o.open(ctx)
 	if err != nil {
 		return err
 	}

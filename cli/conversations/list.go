@@ -85,7 +85,7 @@ func runList(ctx context.Context, o *listOptions) error {
 	if remote {
 		return runRemoteList(ctx, o)
 	}
-	lib, err := o.place.open(ctx)
+	lib, err := o.open(ctx)
 	if err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func (f *liveFollower) next(ctx context.Context) ([]said, event.Status, error) {
 func saidIn(raw json.RawMessage) said {
 	var e event.Event
 	if json.Unmarshal(raw, &e) != nil {
-		return said{} //nolint:nilerr // it cannot be read by anybody
+		return said{} // It cannot be read by anybody.
 	}
 	s := said{Source: e.Source}
 	switch b := e.Body.(type) {
@@ -80,7 +80,10 @@ func saidIn(raw json.RawMessage) said {
 		s.Text = event.PlainText(b.LLMMessage.Content)
 	case *event.Action:
 		s.Text = event.PlainText(b.Thought)
-		var action struct{ Kind, Message string }
+		var action struct {
+			Kind    string `json:"kind"`
+			Message string `json:"message"`
+		}
 		if json.Unmarshal(b.Action, &action) == nil && action.Kind == "FinishAction" {
 			s.Text = action.Message
 		}

@@ -131,7 +131,7 @@ func runNew(ctx context.Context, o *newOptions) error {
 
 // retitle sets the title again: the server invents one while the first run goes on.
 func (o *newOptions) retitle(ctx context.Context, acc cloud.Account, conv account.Conversation) error {
-	if o.Title == "" || ctx.Err() != nil {
+	if o.Title == "" {
 		return nil
 	}
 	return cloud.Fault(acc.Rename(ctx, conv.ID, o.Title), acc.Server)

@@ -166,12 +166,11 @@ func (o *addOptions) check(ctx context.Context, server servers.Server, key secre
 	done := o.TellLate("waiting for " + server.Host())
 	found, err := client.Probe(ctx)
 	done()
+	if err == nil && (server.Kind == "" || string(server.Kind) == string(found.Kind)) {
+		return cloud.Found(server, found), nil
+	}
 	if err == nil {
-		if server.Kind != "" && string(server.Kind) != string(found.Kind) {
-			err = fault.New(fmt.Sprintf("%s is not %s: it answers as %s", server.Host(), server.Kind, found.Kind), "remove --kind", nil)
-		} else {
-			return cloud.Found(server, found), nil
-		}
+		err = fault.New(fmt.Sprintf("%s is not %s: it answers as %s", server.Host(), server.Kind, found.Kind), "remove --kind", nil)
 	}
 	err = cloud.Fault(err, server)
 	if ctx.Err() != nil || !o.CanAsk() {

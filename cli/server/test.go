@@ -87,8 +87,14 @@ func runTest(ctx context.Context, o *options) error {
 	}
 	t := kit.Table{}
 	for _, pair := range [][2]string{
-		{"name", out.Name}, {"host", server.Host()}, {"kind", out.Kind}, {"API", versions(server)}, {"owner", cmp.Or(out.Owner, "-")},
-		{"organisation", cmp.Or(out.Organization, "-")}, {"key", cmp.Or(out.KeyFrom, "-")}, {"latency", found.Latency.Round(time.Millisecond).String()},
+		{"name", out.Name},
+		{"host", server.Host()},
+		{"kind", out.Kind},
+		{"API", versions(server)},
+		{"owner", cmp.Or(out.Owner, "-")},
+		{"organisation", cmp.Or(out.Organization, "-")},
+		{"key", cmp.Or(out.KeyFrom, "-")},
+		{"latency", found.Latency.Round(time.Millisecond).String()},
 	} {
 		t.Add(pair[0], pair[1])
 	}

@@ -45,9 +45,11 @@ func (s *source) Remove(_ context.Context, it Item) (string, error) { return s.n
 func (s *source) Send(_ context.Context, it Item, text string) (string, error) {
 	return s.note("send "+text, it)
 }
+
 func (s *source) Trajectory(_ context.Context, it Item) (string, error) {
 	return s.note("trajectory", it)
 }
+
 func (s *source) Workspace(_ context.Context, it Item) (string, error) {
 	return s.note("workspace", it)
 }
