@@ -58,6 +58,8 @@ type call struct {
 	alone bool
 	// instructed: a conversation that goes on gets the system text in the message.
 	instructed bool
+	agents     []agentapi.Profile // among which modelAuto chooses; nil for other models
+	routed     *agentapi.Profile  // which one it chose
 	// prepare completes what is asked of the runs. May be nil.
 	prepare func(*run.Request)
 	// write writes the answer of a plain LLM. Nil: as a chat completion.
@@ -96,6 +98,9 @@ func (d *Daemon) resolveCall(ctx context.Context, client Client, c *call) (p age
 	if utility = err != nil && c.Model == modelUtility; utility {
 		p, err = d.resolveUtility(ctx, client)
 	}
+	if err != nil && c.Model == modelAuto {
+		p, err = d.resolveAuto(ctx, client, c)
+	}
 	return p, old, utility, err
 }
 
@@ -120,6 +125,7 @@ func (d *Daemon) receive(x *exchange, r *http.Request, c *call) (profile *agenta
 		}
 	}()
 	found, err := d.submit(r, x.client, c, p)
+	p = c.tellRouted(x.Header(), p)
 	if errors.Is(err, run.ErrGone) {
 		return nil, nil, err
 	}

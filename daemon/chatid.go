@@ -61,9 +61,12 @@ func (c *call) chatKey() string {
 // its chat.
 func (d *Daemon) begin(ctx context.Context, c *call, req run.Request) (*run.Attachment, error) {
 	if c.chat == nil {
+		if err := d.choose(ctx, c, &req); err != nil {
+			return nil, err
+		}
 		return d.runs.Submit(ctx, req)
 	}
-	visit, att, err := d.enterChat(c, req)
+	visit, att, err := d.enterChat(ctx, c, req)
 	if errors.Is(err, chats.ErrUnreadable) {
 		err = fmt.Errorf("%w: %w", run.ErrState, err)
 	}
@@ -83,7 +86,7 @@ func (d *Daemon) begin(ctx context.Context, c *call, req run.Request) (*run.Atta
 // enterChat finds or starts the run of a call with a chat. The chat is held
 // throughout, so that two requests of it that come together find one
 // conversation; it is free again when enterChat returns.
-func (d *Daemon) enterChat(c *call, req run.Request) (*chats.Visit, *run.Attachment, error) {
+func (d *Daemon) enterChat(ctx context.Context, c *call, req run.Request) (*chats.Visit, *run.Attachment, error) {
 	visit, err := d.chats.Enter(chatRequest(c, d.cfg.IgnoreHistory))
 	if err != nil {
 		return nil, nil, err
@@ -97,6 +100,10 @@ func (d *Daemon) enterChat(c *call, req run.Request) (*chats.Visit, *run.Attachm
 	req.ConversationID, req.Origin, req.From = visit.Conversation, visit.Origin, visit.From
 	if !req.Named {
 		req.Workspace = d.chatPlace(c.chat, visit)
+	}
+	if err := d.choose(ctx, c, &req); err != nil {
+		visit.Close()
+		return nil, nil, err
 	}
 	req.Chat, req.Kind = visit, visit.Planned()
 	att, err := d.runs.Admit(req)

@@ -188,6 +188,7 @@ type Daemon struct {
 	cfg         Config
 	runs        *run.Manager
 	chats       *chats.Registry
+	picks       picks
 	responses   *responses.Store
 	items       *clientitems.Store
 	chores      sync.WaitGroup // what goes on until life ends

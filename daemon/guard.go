@@ -115,7 +115,7 @@ func cors(h http.Header, origin string) {
 	h.Add("Vary", "Origin")
 	h.Set("Access-Control-Expose-Headers", strings.Join([]string{
 		"X-Request-Id", headerConversation, headerRunStatus, "Retry-After", "openai-processing-ms",
-		headerIgnored, headerReplayed, headerReconciled, headerTask, headerSandbox, headerBlocked, "Idempotency-Replayed",
+		headerIgnored, headerReplayed, headerReconciled, headerTask, headerRouted, headerSandbox, headerBlocked, "Idempotency-Replayed",
 	}, ", "))
 }
 

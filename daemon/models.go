@@ -103,6 +103,9 @@ func (d *Daemon) visible(ctx context.Context, client Client) ([]openai.Model, er
 			models = append(models, d.model(modelPrefix+p.Name, title(p), p))
 		}
 	}
+	if agents := candidates(list, client); agents != nil {
+		models = append(models, d.auto(agents))
+	}
 	_, taken := find(list, modelUtility)
 	if p, ok := utilityOf(list); ok && !taken && d.cfg.Complete != nil && client.allows(modelUtility, modelActive, modelPrefix+p.Name) {
 		models = append(models, d.utility(p))

@@ -19,7 +19,11 @@ func (b *Backend) About(ctx context.Context, id string) (agentapi.About, error) 
 	if err != nil {
 		return agentapi.About{}, agentapi.InProcess(b.openError(ctx, id, err))
 	}
-	return agentapi.About{ID: id, Created: d.Created, Title: d.Title, Profile: d.Tags[conversation.TagProfile]}, nil
+	profile := d.Tags[conversation.TagProfile]
+	if name := d.Tags[tagAgent]; name != "" {
+		profile = agentapi.AgentPrefix + name
+	}
+	return agentapi.About{ID: id, Created: d.Created, Title: d.Title, Profile: profile}, nil
 }
 
 // Events reads a page of the log from its files, which a run may be writing.

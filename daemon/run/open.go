@@ -72,6 +72,7 @@ func (j *job) prepare(conv agentapi.Conversation, forked bool) error {
 	info := conv.Info()
 	j.delivery.setPlace(info.Workspace)
 	j.forked = forked
+	j.tellNote()
 	if compose := j.composer(); compose != nil && j.follow == nil {
 		text, kind, line := compose(info, forked)
 		if line != "" {
@@ -93,6 +94,13 @@ func (j *job) prepare(conv agentapi.Conversation, forked bool) error {
 		return nil
 	}
 	return conv.Switch(j.life.ctx, j.req.Profile)
+}
+
+// tellNote makes the note of the request the first line of progress.
+func (j *job) tellNote() {
+	if j.req.Note != "" && j.follow == nil {
+		j.publish(turn.Update{Kind: turn.Progress, Text: j.req.Note})
+	}
 }
 
 // recall finds what clients said in the conversation outside of its runs.

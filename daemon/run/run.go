@@ -148,8 +148,10 @@ type Request struct {
 	// ProfileRevision is the revision of that profile now. A failure under
 	// another revision is not repeated: somebody has repaired something.
 	ProfileRevision string
-	System          string
-	Message         agentapi.Message
+	// Note is the first line of progress; empty: none.
+	Note    string
+	System  string
+	Message agentapi.Message
 	// Quoted is put before the message when the conversation is new: what
 	// client and model said before.
 	Quoted string

@@ -1,0 +1,208 @@
+package daemon_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/daemon"
+	"github.com/ohgw/ohgw/daemon/daemontest"
+)
+
+// fourAgents is a backend with agents that differ in what they know.
+func fourAgents() *daemontest.Backend {
+	b := echo()
+	b.SetProfiles(
+		agentapi.Profile{Name: "agent_cook", Model: "p/m", Agent: "Cook", Description: "Recipes and cooking."},
+		agentapi.Profile{Name: "agent_go", Model: "p/m", Agent: "Go Expert", Description: "Reviews Go code and runs its tests."},
+		agentapi.Profile{Name: "agent_sql", Model: "p/m", Agent: "SQL", Description: "Databases, queries and tables."},
+		agentapi.Profile{Name: "agent_words", Model: "p/m", Agent: "Writer", Description: "Writes letters and articles."},
+		agentapi.Profile{Name: "cheap", Model: "p/cheap", Active: true},
+	)
+	return b
+}
+
+// router answers the call that chooses.
+type router struct {
+	asked  atomic.Int64
+	answer func(text string) (string, error)
+}
+
+func (r *router) config(c *daemon.Config) {
+	c.Complete = func(_ context.Context, p daemon.Prompt) (daemon.Completion, error) {
+		r.asked.Add(1)
+		text, err := r.answer(p.Messages[len(p.Messages)-1].Text)
+		return daemon.Completion{Text: text}, err
+	}
+}
+
+func autoAsk(text string, more ...string) string {
+	return fmt.Sprintf(`{"model":"openhands_auto","messages":[{"role":"user","content":%q}]%s}`, text, strings.Join(append([]string{""}, more...), ","))
+}
+
+// TestAutoRoutesEachQuestionToTheAgentThatTheModelNames has 40 labelled questions.
+func TestAutoRoutesEachQuestionToTheAgentThatTheModelNames(t *testing.T) {
+	t.Parallel()
+	b := fourAgents()
+	forms := []string{"%s", " %s.\n", "**%s**", "I choose %s", "`%s`"}
+	label := map[string]string{"cook": "Cook", "go": "Go Expert", "sql": "sql", "words": "Writer"}
+	r := &router{}
+	r.answer = func(text string) (string, error) {
+		var n int
+		var name string
+		if _, err := fmt.Sscanf(text, "question %d for %s", &n, &name); err != nil {
+			return "", err
+		}
+		return fmt.Sprintf(forms[n%len(forms)], label[name]), nil
+	}
+	g := serve(t, b, r.config)
+	names := []string{"cook", "go", "sql", "words"}
+	for n := range 40 {
+		name := names[n%len(names)]
+		res := g.chat(autoAsk(fmt.Sprintf("question %d for %s", n, name)))
+		want := "openhands_agent_" + name
+		if got := res.header.Get("X-OpenHands-Routed-To"); got != want || res.status != http.StatusOK || !strings.Contains(res.body, `"model":"`+want+`"`) {
+			t.Errorf("question %d: %q, want %q: %d %s", n, got, want, res.status, res.body)
+		}
+		if opened := b.Opened(); opened[len(opened)-1].Profile != "agent_"+name {
+			t.Errorf("question %d went to %s", n, opened[len(opened)-1].Profile)
+		}
+	}
+	if r.asked.Load() != 40 {
+		t.Errorf("the model was asked %d times", r.asked.Load())
+	}
+}
+
+func TestAutoFallsBackToTheRule(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]func(string) (string, error){
+		"the model fails":      func(string) (string, error) { return "", errors.New("no") },
+		"the name is unknown":  func(string) (string, error) { return "Gardener", nil },
+		"it names several":     func(string) (string, error) { return "Cook or Writer", nil },
+		"it says nothing":      func(string) (string, error) { return "", nil },
+		"the model panics":     func(string) (string, error) { panic("router") },
+		"there is no model":    nil,
+		"the message names it": func(string) (string, error) { return "Cook", nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := &router{answer: answer}
+			change := r.config
+			if answer == nil {
+				change = func(*daemon.Config) {}
+			}
+			g := serve(t, fourAgents(), change)
+			text := "join two tables with queries"
+			if name == "the message names it" {
+				text = "@SQL cook it"
+			}
+			res := g.chat(autoAsk(text))
+			equal(t, "the agent", res.header.Get("X-OpenHands-Routed-To"), "openhands_agent_sql")
+			if n := r.asked.Load(); name == "the message names it" && n > 0 {
+				t.Errorf("the model was asked %d times", n)
+			}
+		})
+	}
+}
+
+func TestAutoDoesNotWaitForASlowModel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := serve(t, fourAgents(), func(c *daemon.Config) {
+			c.Complete = func(ctx context.Context, _ daemon.Prompt) (daemon.Completion, error) {
+				<-ctx.Done()
+				return daemon.Completion{}, ctx.Err()
+			}
+		})
+		began := time.Now()
+		res := g.chat(autoAsk("review my code"))
+		if took := time.Since(began); took != 8*time.Second || res.header.Get("X-OpenHands-Routed-To") != "openhands_agent_go" {
+			t.Errorf("%s after %v", res.header.Get("X-OpenHands-Routed-To"), took)
+		}
+	})
+}
+
+// TestAConversationStaysWithTheAgentThatAutoChose has one that its client names, and
+// one of a chat UI. The first line of progress tells the choice once.
+func TestAConversationStaysWithTheAgentThatAutoChose(t *testing.T) {
+	t.Parallel()
+	for name, header := range map[string][]string{
+		"named":   {"X-OpenHands-ServerConversation-ID", "6f2b9e1c-6f5c-4a62-9a3f-0d1e6a1f7c11"},
+		"of a UI": {"X-OpenWebUI-Chat-Id", "c1b6f1d8-0000-4000-8000-000000000001"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			answer := atomic.Value{}
+			answer.Store("Cook")
+			r := &router{answer: func(string) (string, error) { return answer.Load().(string), nil }}
+			b := fourAgents()
+			g := serve(t, b, r.config)
+			f := parse(t, g.chat(autoAsk("first", streamed), header...))
+			if !strings.HasPrefix(f.reasoning(), "Routed to Cook (chosen by the model)\n") || f.chunks[0].Model != "openhands_agent_cook" {
+				t.Errorf("%q %s", f.reasoning(), f.chunks[0].Model)
+			}
+			answer.Store("Writer")
+			body := `{"model":"openhands_auto","messages":[{"role":"user","content":"first"},{"role":"assistant","content":` + fmt.Sprintf("%q", f.text()) + `},{"role":"user","content":"second"}]}`
+			res := g.chat(body, header...)
+			equal(t, "the agent", res.header.Get("X-OpenHands-Routed-To"), "openhands_agent_cook")
+			equal(t, "the calls", r.asked.Load(), int64(1))
+			if opened := b.Opened(); opened[0].ID != opened[len(opened)-1].ID {
+				t.Errorf("two conversations: %+v", opened)
+			}
+		})
+	}
+}
+
+func TestARepeatOfAnAutoRequestFindsItsRun(t *testing.T) {
+	t.Parallel()
+	names := []string{"Cook", "Writer"}
+	r := &router{}
+	r.answer = func(string) (string, error) { return names[(r.asked.Load()-1)%2], nil }
+	b := fourAgents()
+	g := serve(t, b, r.config)
+	for range 2 {
+		res := g.chat(autoAsk("hello"), "Idempotency-Key", "k1")
+		equal(t, "the agent", res.header.Get("X-OpenHands-Routed-To"), "openhands_agent_cook")
+	}
+	equal(t, "the runs", b.Runs(), 1)
+}
+
+func TestAutoIsThereWithTwoAgentsOnly(t *testing.T) {
+	t.Parallel()
+	b := fourAgents()
+	g := serve(t, b)
+	want := []string{"openhands", "openhands_agent_cook", "openhands_agent_go", "openhands_agent_sql", "openhands_agent_words", "openhands_cheap", "openhands_auto"}
+	list := listed(t, g.do(http.MethodGet, "/v1/models", ""))
+	if diff := cmp.Diff(want, ids(list)); diff != "" {
+		t.Error(diff)
+	}
+	if m := list.Data[len(list.Data)-1]; !strings.Contains(m.Description, "Go Expert") || m.Extension.Kind != "auto" {
+		t.Errorf("%+v", m)
+	}
+	envelope(t, g.chat(autoAsk("hi"), "Authorization", "Bearer "+limitedKey), http.StatusNotFound, "model_not_found", "model")
+
+	one := echo()
+	one.SetProfiles(agentapi.Profile{Name: "agent_cook", Agent: "Cook"}, agentapi.Profile{Name: "cheap", Active: true})
+	g = serve(t, one)
+	if diff := cmp.Diff([]string{"openhands", "openhands_agent_cook", "openhands_cheap"}, ids(listed(t, g.do(http.MethodGet, "/v1/models", "")))); diff != "" {
+		t.Error(diff)
+	}
+	envelope(t, g.chat(autoAsk("hi")), http.StatusNotFound, "model_not_found", "model")
+}
+
+func TestAutoDoesNotTakeOverAConversationOfAnotherModel(t *testing.T) {
+	t.Parallel()
+	g := serve(t, fourAgents())
+	header := []string{"X-OpenHands-ServerConversation-ID", "6f2b9e1c-6f5c-4a62-9a3f-0d1e6a1f7c12"}
+	completed(t, g.chat(`{"model":"openhands_cheap","messages":[{"role":"user","content":"hi"}]}`, header...))
+	envelope(t, g.chat(autoAsk("again"), header...), http.StatusConflict, "model_mismatch", "model")
+}
