@@ -166,8 +166,8 @@ func TestFlagsStay(t *testing.T) {
 	want := map[string]string{
 		"completion": "", "config path": "", "config show": "", "connect": "dry-run file model undo url write", "service install": "no-start on-demand print", "service status": "", "service uninstall": "", "doctor": "bundle key-store live url", "help": "", "models": "url", "ps": "kill url", "stop": "now", "logs": "follow lines", "status": "url", "version": "",
 		"acp":  "demo model sandbox sandbox-net sandbox-read sandbox-require sandbox-socket sandbox-write url",
-		"chat": "continue conversation demo image list model mouse plain print sandbox sandbox-net sandbox-read sandbox-require sandbox-socket sandbox-write stream system theme timeout url vim workspace yes",
-		"serve": "addr agent-server allow-host allow-origin backend chat-field chat-header confirm demo detach drain history housekeeping idle-time image-urls key-store log-format max-body max-idle max-idle-memory max-images max-message " +
+		"chat": "backend cloud continue conversation demo image list model mouse plain print sandbox sandbox-net sandbox-read sandbox-require sandbox-socket sandbox-write stream system theme timeout url vim workspace yes",
+		"serve": "addr agent-server allow-host allow-origin backend chat-field chat-header cloud confirm demo detach drain history housekeeping idle-time image-urls key-store log-format max-body max-idle max-idle-memory max-images max-message " +
 			"max-messages max-queue max-runs metrics-open native no-auth one-shot-ttl progress responses-ttl run-timeout sandbox sandbox-net sandbox-read sandbox-require sandbox-socket sandbox-write stream-text workspace workspace-per",
 		"keys import": "remove-from-profile replace", "keys list": "", "keys remove": "field yes", "keys set": "field file replace", "keys status": "",
 		"profiles add": "base-url from-file from-settings key-from model no-check provider replace use", "profiles check": "live timeout", "profiles list": "", "profiles remove": "yes", "profiles rename": "", "profiles show": "", "profiles use": "copy-key",

@@ -114,8 +114,8 @@ func (s SettingFlags) Args() []string {
 }
 
 // RunsHere is the flag that makes a chat or an editor's agent run in the process of
-// the command, and not in a running daemon, which has settings of its own: --demo, or
-// one of the sandbox. It is empty if there is none.
+// the command, and not in a running daemon, which has settings of its own: --demo,
+// --backend, --cloud, or one of the sandbox. It is empty if there is none.
 func RunsHere(s *config.Settings) (flag string, err error) {
 	named := s.Origin("client.url").Kind == config.FromFlag
 	sandbox := s.GivenIn(config.SandboxSection)
@@ -125,6 +125,15 @@ func RunsHere(s *config.Settings) (flag string, err error) {
 			return "", fault.NewUsage("--demo cannot be used with --url: the demo runs in this process", "use one of them")
 		}
 		return "--demo", nil
+	case s.Origin("backend").Kind == config.FromFlag, s.Origin("cloud.server").Kind == config.FromFlag:
+		flag := "--backend"
+		if s.Origin("backend").Kind != config.FromFlag {
+			flag = "--cloud"
+		}
+		if named {
+			return "", fault.NewUsage(flag+" cannot be used with --url: the daemon there has its own backend", "use one of them")
+		}
+		return flag, nil
 	case len(sandbox) == 0:
 		return "", nil
 	case named:

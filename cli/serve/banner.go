@@ -45,7 +45,7 @@ func announce(ctx context.Context, a *kit.App, g greeting, log *slog.Logger) {
 		log.Warn("agent-server lacks a feature", "feature", m)
 	}
 	if st.Err != nil {
-		log.Warn("agent-server does not answer", "address", st.Address, "err", st.Err)
+		log.Warn("backend does not answer", "backend", g.backend.Status.Name, "address", st.Address, "err", st.Err)
 	}
 }
 
@@ -104,7 +104,7 @@ func banner(ctx context.Context, a *kit.App, g greeting) {
 	t.Add("Models", g.models(ctx))
 	t.Add("Agents", g.backend.Line())
 	t.Add("Sandbox", g.backend.SandboxLine(ctx))
-	t.Add("Access", "agents run commands and change files as "+g.runner()+", in "+g.workspace())
+	t.Add("Access", g.access())
 	for _, m := range g.backend.Status.Missing {
 		t.Add("Note", m)
 	}
@@ -115,9 +115,17 @@ func banner(ctx context.Context, a *kit.App, g greeting) {
 		fmt.Fprintf(w, "\nFor a client started from a shell:\n\n  export OPENAI_BASE_URL=%s OPENAI_API_KEY=%s\n", base, g.key.Value.Reveal())
 	}
 	if err := g.backend.Status.Err; err != nil {
-		fmt.Fprintf(w, "\n%s the agent-server does not answer; requests fail with 503 until it does.\n", w.Styled(iostream.Yellow, "Warning:"))
+		fmt.Fprintf(w, "\n%s %s does not answer; requests fail with 503 until it does.\n", w.Styled(iostream.Yellow, "Warning:"), g.server())
 	}
 	fmt.Fprintf(w, "\nCtrl-C ends it.\n\n")
+}
+
+// access is what agents may do, and where.
+func (g greeting) access() string {
+	if g.backend.InCloud() {
+		return "agents run commands and change files in the sandbox of their conversation, not on this machine"
+	}
+	return "agents run commands and change files as " + g.runner() + ", in " + g.workspace()
 }
 
 // runner is the user whose rights the agents have.
@@ -128,10 +136,18 @@ func (g greeting) runner() string {
 	return "the user that runs the agent-server"
 }
 
+// server is what runs the agents elsewhere.
+func (g greeting) server() string {
+	if g.backend.InCloud() {
+		return "the cloud"
+	}
+	return "the agent-server"
+}
+
 // models are the ids that clients can use, as far as the backend tells.
 func (g greeting) models(ctx context.Context) string {
 	if g.backend.Status.Err != nil {
-		return "not known until the agent-server answers"
+		return "not known until " + g.server() + " answers"
 	}
 	ctx, cancel := context.WithTimeout(ctx, agents.FirstLook)
 	defer cancel()

@@ -23,12 +23,10 @@ func checkAddr(s string) (string, error) {
 
 func checkBackend(s string) (string, error) {
 	switch s {
-	case "auto", "agent-server", "embedded":
+	case "auto", "agent-server", "embedded", "cloud":
 		return s, nil
-	case "cloud":
-		return "", errors.New("not available in this version; use auto, agent-server or embedded")
 	}
-	return "", errors.New("use auto, agent-server or embedded")
+	return "", errors.New("use auto, agent-server, embedded or cloud")
 }
 
 // checkURL takes the base URL of a server.

@@ -15,10 +15,11 @@ import "time"
 // Config is every setting with its value.
 type Config struct {
 	Addr         string // host:port that serve listens on
-	Backend      string // auto, agent-server, embedded
+	Backend      string // auto, agent-server, embedded, cloud
 	Demo         bool
 	Confirm      string // never, risky, always
 	AgentServer  AgentServer
+	Cloud        Cloud
 	KeyStore     string // keyring, file
 	Workspace    string // directory that all conversations work in; "" for one each
 	WorkspacePer string // conversation, chat
@@ -56,6 +57,12 @@ type AgentServer struct {
 	URL     string // without a slash at the end; "" to look for one
 	KeyFile string // file that holds its key; "" for none
 	LLM     LLM    // for servers before 1.22, which have no profiles
+}
+
+// Cloud is which server of OpenHands Cloud runs the agents.
+type Cloud struct {
+	Server string // its name in ohgw server list; "" for the default one
+	URL    string // of a server that need not be in that list; "" for none
 }
 
 // LLM is a model that ohgw gives to the agent-server itself.

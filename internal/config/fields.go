@@ -61,13 +61,23 @@ func generalFields() []Field { //nolint:funlen // A table is as long as it is.
 		},
 		{
 			Flag: "backend", Env: "OHGW_BACKEND", Key: "backend", Section: ServeSection,
-			Help: "what runs the agents; auto uses an agent-server if one answers, otherwise the embedded agent", Choices: []string{"auto", "agent-server", "embedded"}, check: checkBackend,
+			Help: "what runs the agents; auto uses an agent-server if one answers, otherwise the embedded agent", Choices: []string{"auto", "agent-server", "embedded", "cloud"}, check: checkBackend,
 			at: func(c *Config) any { return &c.Backend },
 		},
 		{
 			Flag: "agent-server", Env: "OHGW_AGENT_SERVER_URL", Key: "agent_server.url", Arg: "URL", Section: ServeSection,
 			Help: "URL of the OpenHands agent-server; default: http://127.0.0.1:8000 if one runs there", check: checkURL,
 			at: func(c *Config) any { return &c.AgentServer.URL },
+		},
+		{
+			Flag: "cloud", Env: "OHGW_CLOUD_SERVER", Key: "cloud.server", Arg: "NAME", Section: ServeSection,
+			Help: "stored server that runs the agents of --backend cloud; default: that of ohgw server use",
+			at:   func(c *Config) any { return &c.Cloud.Server },
+		},
+		{
+			Env: "OHGW_CLOUD_URL", Key: "cloud.url", Arg: "URL", Section: ServeSection,
+			Help: "URL of the server that runs the agents of --backend cloud, in place of a stored one", check: checkURL,
+			at: func(c *Config) any { return &c.Cloud.URL },
 		},
 		{
 			Env: "OHGW_AGENT_SERVER_KEY_FILE", Key: "agent_server.key_file", Arg: "FILE", Section: ServeSection,

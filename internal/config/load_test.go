@@ -90,6 +90,10 @@ fields = ["metadata.room"]
 url = "https://agents.example:8000/base/"
 key_file = "/etc/key"
 
+[cloud]
+server = "work"
+url = "https://openhands.example.com/"
+
 [agent_server.llm]
 profile = "claude"
 model = "anthropic/claude-sonnet-4-5"
@@ -155,6 +159,7 @@ mouse = true
 			Profile: "claude", Model: "anthropic/claude-sonnet-4-5", BaseURL: "http://localhost:4000",
 			KeyFile: filepath.Join(filepath.Dir(path), "llm.key"), // relative to the file it stands in
 		}},
+		Cloud:    config.Cloud{Server: "work", URL: "https://openhands.example.com"},
 		KeyStore: "file", Workspace: filepath.Join(filepath.Dir(path), "work"), WorkspacePer: "chat",
 		NoAuth: true, MetricsOpen: true, Native: true,
 		AllowOrigins: []string{"https://a.example", "http://b.example:8080"},
@@ -269,8 +274,7 @@ func TestBadValuesAreNamedWithTheirSource(t *testing.T) {
 		{name: "port alone", flags: map[string][]string{"addr": {"6449"}}, msg: `--addr is "6449"`, hint: "HOST:PORT"},
 		{name: "port too high", flags: map[string][]string{"addr": {"localhost:65536"}}, msg: `--addr is`, hint: "HOST:PORT"},
 		{name: "a URL as address", flags: map[string][]string{"addr": {"http://localhost:1"}}, msg: `--addr is`, hint: "HOST:PORT"},
-		{name: "backend of a later version", flags: map[string][]string{"backend": {"cloud"}}, msg: `--backend is "cloud"`, hint: "not available in this version; use auto, agent-server or embedded"},
-		{name: "unknown backend", flags: map[string][]string{"backend": {"x"}}, msg: `--backend is "x"`, hint: "use auto, agent-server or embedded"},
+		{name: "unknown backend", flags: map[string][]string{"backend": {"x"}}, msg: `--backend is "x"`, hint: "use auto, agent-server, embedded or cloud"},
 		{name: "URL without scheme", flags: map[string][]string{"agent-server": {"127.0.0.1:8000"}}, msg: `--agent-server is`, hint: "http://127.0.0.1:8000"},
 		{name: "URL of a file", flags: map[string][]string{"agent-server": {"file:///x"}}, msg: `--agent-server is`, hint: "http://127.0.0.1:8000"},
 		{name: "URL with query", flags: map[string][]string{"agent-server": {"http://h/?key=1"}}, msg: `--agent-server is`, hint: "without ? and #"},

@@ -25,6 +25,9 @@ func checkBackend(ctx context.Context, w *World) Result {
 	}
 	where := fmt.Sprintf("the %s at %s", b.Name, b.Address)
 	if b.Err != nil {
+		if b.Name == "cloud" {
+			return Result{}.fail(where+" cannot be used", agentapi.PublicMessage(b.Err, b.Err.Error()), "ohgw server test; or log in again with ohgw login")
+		}
 		repair := "start the agent-server at that address, or use the embedded agent: export OHGW_BACKEND=embedded"
 		if errors.Is(b.Err, agentapi.ErrUnauthorized) {
 			repair = "export OHGW_AGENT_SERVER_KEY=KEY, with one of its session keys (OH_SESSION_API_KEYS_0 on the agent-server)"

@@ -56,5 +56,8 @@ func (c Backend) Line() string {
 // InProcess reports whether the agents run in this process.
 func (c Backend) InProcess() bool { return c.Status.Address == "" }
 
+// InCloud reports whether the agents run in sandboxes of OpenHands Cloud.
+func (c Backend) InCloud() bool { return c.Status.Name == "cloud" }
+
 // ID names the backend in the state directory.
 func (c Backend) ID() string { return strings.TrimSpace(c.Status.Name + " " + c.Status.Address) }

@@ -24,8 +24,8 @@ const defaultAddress = "127.0.0.1:8000"
 // FirstLook bounds how long the start waits for the backend's answer.
 const FirstLook = 2 * time.Second
 
-// Open chooses what runs the agents: an agent-server that was named, or
-// one that answers on this machine, or the embedded agent. With settings of the
+// Open chooses what runs the agents: OpenHands Cloud, if it is chosen, or an
+// agent-server that was named, or one that answers on this machine, or the embedded agent. With settings of the
 // sandbox, an agent-server has to be named.
 func Open(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger) (Backend, error) {
 	switch {
@@ -35,13 +35,15 @@ func Open(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Log
 		return openEngine(ctx, env, s, log, "the demo needs it ("+s.Origin("demo").String()+")")
 	case s.Demo:
 		return Backend{}, fault.NewUsage("--demo needs the embedded agent", "remove --backend or --demo")
+	case s.Backend == "cloud":
+		return openCloud(ctx, env, s, log)
 	}
 	if why := notAdopted(ctx, env, s); why != "" {
 		return openEngine(ctx, env, s, log, why)
 	}
 	chosen, err := openServer(ctx, env, s, log)
 	if err == nil {
-		warnOfFlags(env, s, chosen.Status.Address)
+		warnOfFlags(env, s, "the agent-server at "+chosen.Status.Address)
 	}
 	if nobody := fault.CodeOf(err) == fault.Unreachable; nobody && s.Backend == "auto" && s.AgentServer.URL == "" {
 		return openEngine(ctx, env, s, log, "no agent-server was named, and none answers at "+DefaultServer)
@@ -81,10 +83,11 @@ func setSandbox(s *config.Settings) (key, from string) {
 	return "", ""
 }
 
-// warnOfFlags says that an agent-server does not know the flags of the sandbox.
-func warnOfFlags(env *setup.Env, s *config.Settings, address string) {
+// warnOfFlags says that what runs the agents elsewhere does not know the flags of the
+// sandbox.
+func warnOfFlags(env *setup.Env, s *config.Settings, what string) {
 	if flags := s.GivenIn(config.SandboxSection); len(flags) > 0 {
-		env.Note("warning: no effect of %s: the agent-server at %s runs commands outside of ohgw's sandbox", strings.Join(flags, ", "), address)
+		env.Note("warning: no effect of %s: %s runs commands outside of ohgw's sandbox", strings.Join(flags, ", "), what)
 	}
 }
 
@@ -92,7 +95,7 @@ func warnOfFlags(env *setup.Env, s *config.Settings, address string) {
 // one; "" if none does.
 func Find(ctx context.Context, env *setup.Env, s *config.Settings) string {
 	address := cmp.Or(s.AgentServer.URL, "http://"+env.UsualAddress(defaultAddress))
-	if s.Backend == "embedded" {
+	if s.Backend == "embedded" || s.Backend == "cloud" {
 		return ""
 	}
 	if _, err := agentserver.Probe(ctx, env.HTTP, address); err != nil {

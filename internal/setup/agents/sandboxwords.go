@@ -18,7 +18,11 @@ func (c Backend) Sandbox(ctx context.Context) agentapi.SandboxStatus {
 	if b, ok := c.Backend.(agentapi.Sandboxed); ok && c.InProcess() {
 		return b.Sandbox(ctx)
 	}
-	return agentapi.SandboxStatus{Level: OutsideSandbox}
+	st := agentapi.SandboxStatus{Level: OutsideSandbox}
+	if c.InCloud() {
+		st.Reason = "each conversation has a sandbox of its own in the cloud"
+	}
+	return st
 }
 
 // SandboxLine is the sandbox of new conversations in a line for people.
@@ -54,6 +58,9 @@ func SandboxWords(st agentapi.SandboxStatus) string {
 	case string(sandbox.Off):
 		return "off: agents have your rights"
 	case OutsideSandbox:
+		if st.Reason != "" {
+			return "none of ohgw's: " + st.Reason
+		}
 		return "none of ohgw's: the agent-server runs the commands"
 	default:
 		return st.Level
