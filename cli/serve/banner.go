@@ -44,8 +44,11 @@ func announce(ctx context.Context, a *kit.App, g greeting, log *slog.Logger) {
 	for _, m := range st.Missing {
 		log.Warn("agent-server lacks a feature", "feature", m)
 	}
-	if st.Err != nil {
-		log.Warn("backend does not answer", "backend", g.backend.Status.Name, "address", st.Address, "err", st.Err)
+	switch {
+	case st.Err != nil && g.backend.InCloud():
+		log.Warn("cloud does not answer", "address", st.Address, "err", st.Err)
+	case st.Err != nil:
+		log.Warn("agent-server does not answer", "address", st.Address, "err", st.Err)
 	}
 }
 

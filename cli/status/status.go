@@ -125,7 +125,11 @@ func printStatus(a *kit.App, s statusJSON) error {
 		t.Add("lacks", m)
 	}
 	if s.Sandbox != nil {
-		t.Add("sandbox", agents.SandboxWords(agentapi.SandboxStatus(*s.Sandbox)))
+		box := agentapi.SandboxStatus(*s.Sandbox)
+		if s.Backend.Name == "cloud" && box.Reason == "" {
+			box.Reason = agents.InCloud
+		}
+		t.Add("sandbox", agents.SandboxWords(box))
 	}
 	t.Add("running turns", strconv.Itoa(s.Runs.Running))
 	t.Add("waiting turns", strconv.Itoa(s.Runs.Queued))

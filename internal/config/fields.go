@@ -71,12 +71,12 @@ func generalFields() []Field { //nolint:funlen // A table is as long as it is.
 		},
 		{
 			Flag: "cloud", Env: "OHGW_CLOUD_SERVER", Key: "cloud.server", Arg: "NAME", Section: ServeSection,
-			Help: "stored server that runs the agents of --backend cloud; default: that of ohgw server use",
+			Help: "stored server that runs the agents of the cloud backend; default: that of ohgw server use",
 			at:   func(c *Config) any { return &c.Cloud.Server },
 		},
 		{
 			Env: "OHGW_CLOUD_URL", Key: "cloud.url", Arg: "URL", Section: ServeSection,
-			Help: "URL of the server that runs the agents of --backend cloud, in place of a stored one", check: checkURL,
+			Help: "URL of the server that runs the agents of the cloud backend, in place of a stored one", check: checkURL,
 			at: func(c *Config) any { return &c.Cloud.URL },
 		},
 		{

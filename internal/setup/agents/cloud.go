@@ -3,7 +3,6 @@ package agents
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -12,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/cloud/transport"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/servers"
 	"github.com/ohgw/ohgw/internal/setup"
 	accounts "github.com/ohgw/ohgw/internal/setup/cloud"
 )
@@ -27,7 +27,7 @@ func openCloud(ctx context.Context, env *setup.Env, s *config.Settings, log *slo
 	look, cancel := context.WithTimeout(ctx, FirstLook)
 	defer cancel()
 	chosen := Backend{Backend: b, Why: why, Status: b.Status(look)}
-	if err := usableCloud(ctx, chosen.Status, a.Server.Name); err != nil {
+	if err := usableCloud(ctx, chosen.Status, a.Server); err != nil {
 		return Backend{}, errors.Join(err, b.Close())
 	}
 	warnOfFlags(env, s, "the cloud at "+chosen.Status.Address)
@@ -58,20 +58,17 @@ func cloudAccount(ctx context.Context, env *setup.Env, s *config.Settings, log *
 }
 
 // usableCloud reports why the daemon does not start with an account like that.
-func usableCloud(ctx context.Context, st agentapi.Status, server string) error {
+func usableCloud(ctx context.Context, st agentapi.Status, server servers.Server) error {
 	switch {
 	case st.Err == nil, errors.Is(st.Err, agentapi.ErrUnavailable):
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(st.Err, agentapi.ErrUnauthorized):
-		return &fault.Error{
-			Msg: fmt.Sprintf("%s rejected the key", st.Address), Code: fault.Credential, Err: st.Err,
-			Hint: "log in again: ohgw login " + server + "; or export OHGW_CLOUD_API_KEY=KEY",
-		}
+		return accounts.Fault(st.Err, server)
 	}
 	cause := errors.New(agentapi.PublicMessage(st.Err, "It does not answer."))
-	return &fault.Error{Msg: "the cloud at " + st.Address + " cannot be used", Hint: "repair what the cause says; ohgw server test " + server + " checks it", Err: cause}
+	return &fault.Error{Msg: "the cloud at " + st.Address + " cannot be used", Hint: "repair what the cause says; ohgw server test " + server.Name + " checks it", Err: cause}
 }
 
 // sandboxOf makes the backend over the agent-server of a sandbox.

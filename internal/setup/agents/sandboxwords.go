@@ -12,6 +12,9 @@ import (
 // OutsideSandbox is the level of a backend that runs the agents' commands elsewhere.
 const OutsideSandbox = "backend"
 
+// InCloud is why ohgw has no sandbox for the agents of OpenHands Cloud.
+const InCloud = "each conversation has a sandbox of its own in the cloud"
+
 // Sandbox is the sandbox of new conversations. Its level is [OutsideSandbox] where
 // an agent-server runs the commands.
 func (c Backend) Sandbox(ctx context.Context) agentapi.SandboxStatus {
@@ -20,7 +23,7 @@ func (c Backend) Sandbox(ctx context.Context) agentapi.SandboxStatus {
 	}
 	st := agentapi.SandboxStatus{Level: OutsideSandbox}
 	if c.InCloud() {
-		st.Reason = "each conversation has a sandbox of its own in the cloud"
+		st.Reason = InCloud
 	}
 	return st
 }
