@@ -30,6 +30,9 @@ func (l Library) Close() error { return l.close() }
 // would choose. Conversations of the embedded agent are read from their files: no
 // daemon has to run, and one may.
 func OpenLibrary(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger) (Library, error) {
+	if s.Backend == "cloud" {
+		return Library{}, fault.NewUsage("the conversations of the cloud belong to a server ("+s.Origin("backend").String()+")", "name it: ohgw conversations list --server NAME")
+	}
 	embedded := s.Backend == "embedded" || s.Demo && s.Backend == "auto" || notAdopted(ctx, env, s) != ""
 	if embedded {
 		return ownLibrary(env, log)
