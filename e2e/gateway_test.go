@@ -58,6 +58,13 @@ func serveEmbedded(t testing.TB, program, llmURL string, args ...string) *gatewa
 // serveEmbeddedAt is serveEmbedded with a home that may have been another's.
 func serveEmbeddedAt(t testing.TB, home, program, llmURL string, args ...string) *gateway {
 	t.Helper()
+	scriptedProfile(t, home, llmURL)
+	return start(t, program, home, append([]string{"--backend", "embedded", "--key-store", "file"}, args...), "OPENAI_API_KEY=sk-llm-test")
+}
+
+// scriptedProfile makes the LLM profile of a home.
+func scriptedProfile(t testing.TB, home, llmURL string) {
+	t.Helper()
 	profile := filepath.Join(home, ".openhands", "profiles", "scripted.json")
 	if err := os.MkdirAll(filepath.Dir(profile), 0o700); err != nil {
 		t.Fatal(err)
@@ -66,7 +73,6 @@ func serveEmbeddedAt(t testing.TB, home, program, llmURL string, args ...string)
 	if err := os.WriteFile(profile, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return start(t, program, home, append([]string{"--backend", "embedded", "--key-store", "file"}, args...), "OPENAI_API_KEY=sk-llm-test")
 }
 
 func start(t testing.TB, program, home string, args []string, env ...string) *gateway {
