@@ -203,9 +203,15 @@ func staysInside(t *testing.T, g *gateway, id, trick string) {
 	q := "?path=" + url.QueryEscape(trick)
 	page := "/api/conversations/" + id + "/workspace/"
 	for _, r := range [][3]string{
-		{http.MethodGet, "/api/file/download" + q}, {http.MethodGet, "/api/file/search_subdirs" + q}, {http.MethodPost, "/api/file/create_directory" + q},
-		{http.MethodPost, "/api/file/upload" + q, upload.String()}, {http.MethodGet, "/api/git/changes" + q}, {http.MethodGet, "/api/git/diff" + q},
-		{http.MethodGet, "/api/git/commits" + q}, {http.MethodGet, page + url.PathEscape(trick)}, {http.MethodGet, page + url.PathEscape(strings.TrimPrefix(trick, "/"))},
+		{http.MethodGet, "/api/file/download" + q},
+		{http.MethodGet, "/api/file/search_subdirs" + q},
+		{http.MethodPost, "/api/file/create_directory" + q},
+		{http.MethodPost, "/api/file/upload" + q, upload.String()},
+		{http.MethodGet, "/api/git/changes" + q},
+		{http.MethodGet, "/api/git/diff" + q},
+		{http.MethodGet, "/api/git/commits" + q},
+		{http.MethodGet, page + url.PathEscape(trick)},
+		{http.MethodGet, page + url.PathEscape(strings.TrimPrefix(trick, "/"))},
 		{http.MethodGet, page + strings.ReplaceAll(url.PathEscape(strings.TrimPrefix(trick, "/")), "%2F", "/")},
 	} {
 		kind := "application/json"

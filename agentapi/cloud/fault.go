@@ -38,7 +38,7 @@ func (b *Backend) fault(ctx context.Context, what string, err error) error {
 func (b *Backend) noAccess(what string, err error) error {
 	switch {
 	case errors.Is(err, account.ErrUnauthorized):
-		return &agentapi.Error{Kind: agentapi.ErrUnauthorized, Err: err, Msg: fmt.Sprintf("%s rejected the key of ohgw. Get a new one with ohgw login.", b.account.URL())}
+		return &agentapi.Error{Kind: agentapi.ErrUnauthorized, Err: err, Msg: b.account.URL() + " rejected the key of ohgw. Get a new one with ohgw login."}
 	case errors.Is(err, account.ErrForbidden):
 		return refused(fmt.Sprintf("%s does not let this key %s%s. Confirm the account's e-mail address, or use another key.", b.account.URL(), what, because(said(err))), err)
 	case said(err).Status == http.StatusPaymentRequired:
@@ -107,7 +107,7 @@ func because(e transport.Error) string {
 }
 
 func (b *Backend) unreachable(err error) error {
-	return &agentapi.Error{Kind: agentapi.ErrUnavailable, Err: err, Msg: fmt.Sprintf("%s does not answer as it should. Check the network and the address, or try again later.", b.account.URL())}
+	return &agentapi.Error{Kind: agentapi.ErrUnavailable, Err: err, Msg: b.account.URL() + " does not answer as it should. Check the network and the address, or try again later."}
 }
 
 func refused(msg string, err error) error {

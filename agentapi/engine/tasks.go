@@ -49,13 +49,18 @@ type taskState struct {
 	busy         bool
 }
 
+// named is a tool of a stored agent.
+type named struct {
+	Name string `json:"name"`
+}
+
 // hasTasks reports whether a stored agent has sub-agents.
 func hasTasks(stored json.RawMessage) bool {
 	var a struct {
-		Tools []struct{ Name string }
+		Tools []named `json:"tools"`
 	}
 	_ = json.Unmarshal(stored, &a) // none, then
-	return slices.ContainsFunc(a.Tools, func(t struct{ Name string }) bool {
+	return slices.ContainsFunc(a.Tools, func(t named) bool {
 		return t.Name == "task_tool_set" || t.Name == "task" || t.Name == "TaskToolSet" || t.Name == "TaskTool"
 	})
 }

@@ -86,7 +86,7 @@ func runNew(o *newOptions) error {
 
 // create writes a file that is not there yet.
 func create(path, text string) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the person named it
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // the person named it
 	if errors.Is(err, fs.ErrExist) {
 		return &fault.Error{Msg: "there is already an agent at " + path, Hint: "edit that file, or use another name", Code: fault.Conflict}
 	}

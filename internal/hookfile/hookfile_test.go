@@ -12,9 +12,18 @@ func TestMatchersNameTools(t *testing.T) {
 		matcher, tool string
 		want          bool
 	}{
-		{"*", "terminal", true}, {"", "terminal", true}, {"*", "", true}, {"terminal", "", false},
-		{"terminal", "terminal", true}, {"term", "terminal", false}, {"terminal|grep", "grep", true},
-		{"terminal|grep", "agrep", false}, {"/term.*/", "terminal", true}, {"/(/", "(", false}, {"(", "(", true}, {"browser_.*", "browser_click", true},
+		{"*", "terminal", true},
+		{"", "terminal", true},
+		{"*", "", true},
+		{"terminal", "", false},
+		{"terminal", "terminal", true},
+		{"term", "terminal", false},
+		{"terminal|grep", "grep", true},
+		{"terminal|grep", "agrep", false},
+		{"/term.*/", "terminal", true},
+		{"/(/", "(", false},
+		{"(", "(", true},
+		{"browser_.*", "browser_click", true},
 	} {
 		config := hookfile.Config{hookfile.PreToolUse: {{Matcher: c.matcher, Hooks: []hookfile.Hook{{Command: "x"}}}}}
 		if got := len(config.For(hookfile.PreToolUse, c.tool)) == 1; got != c.want {

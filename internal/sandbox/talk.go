@@ -55,7 +55,7 @@ func Talk(ctx context.Context, box Box, p Program, input []byte, out, errs io.Wr
 	if !inTime { // a program in another group holds the output
 		_, _ = outer[1].Close(), outer[2].Close()
 		written = nil
-		<-copied
+		<-copied //nolint:errcheck // it was cut off
 	}
 	switch {
 	case killed && ctx.Err() != nil:

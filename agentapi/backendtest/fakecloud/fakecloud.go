@@ -38,7 +38,6 @@ type Server struct {
 
 	mu            sync.Mutex
 	http          *http.Server
-	cut           func()
 	serving       sync.WaitGroup
 	profiles      map[string]fakeserver.Profile
 	standard      string // the profile whose LLM is in the settings

@@ -20,7 +20,7 @@ func (c *Conversation) hooked(e hook.Event, actionID, messageID string) ([]hook.
 	var results []hook.Result
 	if err := c.await(context.Background(), func(j *job) { results = c.cfg.Hooks.Run(j.ctx, e) }); err != nil {
 		c.cfg.Log.Warn("run hooks", "conversation", c.id, "event", e.Type, "err", err)
-		return nil, nil //nolint:nilerr // a hook that does not end refuses nothing
+		return nil, nil // a hook that does not end refuses nothing
 	}
 	for _, r := range results {
 		_, err := c.append(event.SourceHook, &event.HookExecution{

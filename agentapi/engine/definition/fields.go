@@ -26,7 +26,7 @@ func Parse(path string, data []byte) (Definition, []Problem) {
 	r.def.Prompt = string(body)
 	members, err := parseHead(head)
 	if err != nil {
-		e := err.(*headError) //nolint:errcheck,errorlint // parseHead has no others
+		e := err.(*headError) //nolint:errorlint // parseHead has no others
 		r.refuse(e.line, e.msg, e.hint)
 		return r.def, r.problems
 	}
@@ -133,7 +133,7 @@ func (r *reader) names(n *node, field string, commas bool) []string {
 			list = append(list, text(item))
 		}
 	default:
-		r.note(n.line, fmt.Sprintf("%s is not a list of names, so it does not count", field), fmt.Sprintf("write %s: [NAME, NAME]", field))
+		r.note(n.line, field+" is not a list of names, so it does not count", fmt.Sprintf("write %s: [NAME, NAME]", field))
 	}
 	return list
 }
@@ -154,7 +154,7 @@ func (r *reader) iterations(n *node) {
 		return
 	}
 	if limit <= 0 || limit > math.MaxInt32 {
-		r.refuse(n.line, fmt.Sprintf("max_iteration_per_run cannot be %s", text(n)), hint)
+		r.refuse(n.line, "max_iteration_per_run cannot be "+text(n), hint)
 		return
 	}
 	r.def.MaxIterations = int(limit)
@@ -168,7 +168,7 @@ func (r *reader) budget(n *node) {
 		return
 	}
 	if !(limit > 0) { // or not a number
-		r.refuse(n.line, fmt.Sprintf("max_budget_per_run cannot be %s", text(n)), hint)
+		r.refuse(n.line, "max_budget_per_run cannot be "+text(n), hint)
 		return
 	}
 	r.def.MaxBudget = limit
@@ -181,11 +181,10 @@ func number(n *node) (float64, error) {
 	case float64:
 		return v, nil
 	case string:
-		f, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
-		if err != nil {
-			return math.NaN(), nil
+		if f, err := strconv.ParseFloat(strings.TrimSpace(v), 64); err == nil {
+			return f, nil
 		}
-		return f, nil
+		return math.NaN(), nil
 	}
 	return 0, errNotNumber
 }

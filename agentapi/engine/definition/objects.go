@@ -181,5 +181,5 @@ func (r *reader) condenser(n *node) {
 			return
 		}
 	}
-	r.refuse(n.line, fmt.Sprintf("condenser cannot be %s", text(n)), "write default, none, or a mapping with the kind of a condenser")
+	r.refuse(n.line, "condenser cannot be "+text(n), "write default, none, or a mapping with the kind of a condenser")
 }

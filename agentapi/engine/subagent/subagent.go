@@ -8,7 +8,6 @@ package subagent
 import (
 	"context"
 	"embed"
-
 	"encoding/json"
 	"fmt"
 	"path"

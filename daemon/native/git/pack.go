@@ -108,7 +108,7 @@ func (p *packing) begin(at, name string) error {
 func (p *packing) file(at, name string) error {
 	file, info, err := p.files.Open(at)
 	if err != nil {
-		return nil //nolint:nilerr // it is left out
+		return nil // it is left out
 	}
 	defer func() { _ = file.Close() }() // it was read
 	size := info.Size()

@@ -103,12 +103,12 @@ func link(root, at, name, branch string) error {
 		return err //nolint:wrapcheck // it says everything
 	}
 	own := "worktrees/" + name
-	err = errors.Join(known.MkdirAll("worktrees", 0o777), known.Mkdir(own, 0o777)) //nolint:gosec // as git makes them
+	err = errors.Join(known.MkdirAll("worktrees", 0o777), known.Mkdir(own, 0o777)) // as git makes them
 	for file, text := range map[string]string{
 		"HEAD": "ref: refs/heads/" + branch + "\n", "commondir": "../..\n", "gitdir": filepath.ToSlash(filepath.Join(at, ".git")) + "\n",
 	} {
 		if err == nil {
-			err = known.WriteFile(own+"/"+file, []byte(text), 0o666) //nolint:gosec // the same
+			err = known.WriteFile(own+"/"+file, []byte(text), 0o666) // the same
 		}
 	}
 	if err == nil {

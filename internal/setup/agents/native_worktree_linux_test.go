@@ -38,7 +38,7 @@ func TestAWorktreeOfAConversation(t *testing.T) {
 	gitOutside(t, repo, "commit", "-qm", "first")
 	gitOutside(t, repo, "checkout", "-qb", "other")
 	hook := filepath.Join(repo, ".git/hooks/post-checkout")
-	if err := os.WriteFile(hook, []byte("#!/bin/sh\ntouch "+home+"/escaped\n"), 0o700); err != nil { //nolint:gosec // it is to be run
+	if err := os.WriteFile(hook, []byte("#!/bin/sh\ntouch "+home+"/escaped\n"), 0o700); err != nil { // it is to be run
 		t.Fatal(err)
 	}
 	const id = "7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11"

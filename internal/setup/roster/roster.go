@@ -143,11 +143,12 @@ func (r *Roster) tell(problems []definition.Problem) {
 		if r.told[key] {
 			continue
 		}
-		msg := "an agent does not work as written"
+		log := r.cfg.Log.With("agent", p.Agent, "file", p.Path, "line", p.Line, "why", p.Msg, "remedy", p.Hint)
 		if p.Unused {
-			msg = "an agent cannot be used"
+			log.Warn("an agent cannot be used")
+			continue
 		}
-		r.cfg.Log.Warn(msg, "agent", p.Agent, "file", p.Path, "line", p.Line, "why", p.Msg, "remedy", p.Hint)
+		log.Warn("an agent does not work as written")
 	}
 	r.told = now
 }

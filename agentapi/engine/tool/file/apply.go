@@ -83,7 +83,9 @@ type patchResult struct {
 
 // Run executes one call. What cannot be done is a result with IsError.
 func (p *Patcher) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
-	var a struct{ Patch string }
+	var a struct {
+		Patch string `json:"patch"`
+	}
 	if err := json.Unmarshal(call.Args, &a); err != nil {
 		return tool.Result{}, &tool.ArgumentError{Msg: "the arguments of apply_patch cannot be read"}
 	}

@@ -139,7 +139,7 @@ func (s *searcher) match(name string, info fs.FileInfo) (bool, error) {
 	}
 	data, _, err := s.cfg.Files.Read(filepath.Join(s.root, filepath.FromSlash(name)), maxSize)
 	if err != nil || bytes.IndexByte(data[:min(len(data), sniffed)], 0) >= 0 {
-		return false, nil //nolint:nilerr // what cannot be read has no match
+		return false, nil // what cannot be read has no match
 	}
 	if !bytes.Contains(data, []byte("\r\n")) && !s.text.Match(data) {
 		return false, nil // the usual case, without a look at each line

@@ -215,14 +215,13 @@ func texts(content []event.Content) []string {
 	return out
 }
 
-// patchParameters are never changed.
-var patchParameters = json.RawMessage(`{"type":"object","properties":{"patch":{"type":"string"}},"required":["patch"]}`)
+const patchParameters = `{"type":"object","properties":{"patch":{"type":"string"}},"required":["patch"]}`
 
 // declared is a tool as the request names it. The models of this API were trained
 // with a tool apply_patch of their own, which has this parameter alone.
 func declared(t wire.Tool) tool {
 	if t.Name == "apply_patch" {
-		return tool{Type: "function", Name: t.Name, Parameters: patchParameters}
+		return tool{Type: "function", Name: t.Name, Parameters: json.RawMessage(patchParameters)}
 	}
 	return tool{Type: "function", Name: t.Name, Description: t.Description, Parameters: t.Parameters}
 }

@@ -172,11 +172,13 @@ func TestReasoningThatLedToNothingIsNotSent(t *testing.T) {
 
 func TestApplyPatchIsDeclaredAsItsModelsKnowIt(t *testing.T) {
 	t.Parallel()
-	body, err := responses.Dialect{}.Body(&wire.Call{Model: "m", Messages: []event.LLMMessage{{Role: "user", Content: []event.Content{event.Text("x")}}},
+	body, err := responses.Dialect{}.Body(&wire.Call{
+		Model: "m", Messages: []event.LLMMessage{{Role: "user", Content: []event.Content{event.Text("x")}}},
 		Tools: []wire.Tool{
 			{Name: "apply_patch", Description: "d", Parameters: json.RawMessage(`{"type":"object","properties":{"security_risk":{"type":"string"},"patch":{"type":"string"}}}`)},
 			{Name: "glob", Description: "d", Parameters: json.RawMessage(`{"type":"object","properties":{"summary":{"type":"string"}}}`)},
-		}})
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
