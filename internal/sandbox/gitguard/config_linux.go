@@ -37,11 +37,39 @@ func onlyHarmless(before, after string) bool {
 		}
 	}
 	left := slices.Concat(slices.Collect(maps.Keys(old)), slices.Collect(maps.Keys(changed)))
-	return !slices.ContainsFunc(left, func(s string) bool {
-		name, value, _ := strings.Cut(s, "=")
-		// git runs the program of a URL with :: in it, if its settings allow that.
-		return !harmless.MatchString(name) || strings.Contains(value, "::")
-	})
+	return !slices.ContainsFunc(left, func(s string) bool { return !isHarmless(s) })
+}
+
+// isHarmless reports whether a setting, of the form of [settings], runs nothing.
+func isHarmless(setting string) bool {
+	name, value, _ := strings.Cut(setting, "=")
+	// git runs the program of a URL with :: in it, if its settings allow that.
+	return harmless.MatchString(name) && !strings.Contains(value, "::")
+}
+
+// withoutHarm is the later one of two git configurations without the settings that
+// are new in it and may run something. It is false where that is not enough.
+func withoutHarm(before, after string) (string, bool) {
+	old, ok := settings(before)
+	if !ok {
+		return "", false
+	}
+	var kept strings.Builder
+	section := ""
+	for line := range strings.Lines(after) {
+		text := strings.TrimSuffix(line, "\n")
+		if m := headerLine.FindStringSubmatch(text); m != nil {
+			section = sectionOf(m)
+		} else if m := valueLine.FindStringSubmatch(text); m != nil {
+			setting := settingOf(section, m)
+			if old[setting] == 0 && !isHarmless(setting) {
+				continue
+			}
+			old[setting]--
+		}
+		kept.WriteString(line)
+	}
+	return kept.String(), onlyHarmless(before, kept.String())
 }
 
 // settings are the lines of a configuration as "section subsection name=value", and
@@ -52,14 +80,21 @@ func settings(text string) (map[string]int, bool) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
 		if m := headerLine.FindStringSubmatch(line); m != nil {
-			section = strings.ToLower(m[1]) + " " + m[2] + " "
+			section = sectionOf(m)
 			continue
 		}
 		m := valueLine.FindStringSubmatch(line)
 		if m == nil || section == "" || strings.ContainsFunc(line[1:], func(r rune) bool { return r < ' ' || r == 0x7f }) {
 			return nil, false
 		}
-		found[section+strings.ToLower(m[1])+"="+m[2]]++
+		found[settingOf(section, m)]++
 	}
 	return found, true
+}
+
+// sectionOf and settingOf name what headerLine and valueLine have found.
+func sectionOf(m []string) string { return strings.ToLower(m[1]) + " " + m[2] + " " }
+
+func settingOf(section string, m []string) string {
+	return section + strings.ToLower(m[1]) + "=" + m[2]
 }

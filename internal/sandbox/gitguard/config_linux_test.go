@@ -33,6 +33,19 @@ func TestHarmlessSettings(t *testing.T) {
 			t.Errorf("%q: %v", after, got)
 		}
 	}
+	// What is dropped, and what stays beside it.
+	for after, want := range map[string]string{
+		before + "[user]\n\temail = eve@example.org\n[core]\n\tfsmonitor = evil\n":    before + "[user]\n\temail = eve@example.org\n[core]\n",
+		"[core]\n\tbare = false\n\tbare = false\n[user]\n\tname = Eve\n":              "[core]\n\tbare = false\n[user]\n\tname = Eve\n",
+		"[user]\n\tname = Ada\n[core]\n\tfsmonitor = evil\n":                          "", // a setting is missing
+		before + "[user] name = Eve\n":                                                "",
+		before + "[user]\n\tname = Eve\\\n[core]\n\tfsmonitor = evil\n":               "",
+		before + "[remote \"o\"]\n\turl = ext::sh -c evil\n\turl = https://e.org/a\n": before + "[remote \"o\"]\n\turl = https://e.org/a\n",
+	} {
+		if got, ok := withoutHarm(before, after); ok != (want != "") || ok && got != want {
+			t.Errorf("%q: %q, %v", after, got, ok)
+		}
+	}
 	// What cannot be read is never changed.
 	if odd := before + "[alias]\n\ta = \"b\"\n"; onlyHarmless(odd, odd+"[user]\n\tname = Eve\n") {
 		t.Error("a change of an unknown file")

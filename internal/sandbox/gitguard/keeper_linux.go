@@ -149,9 +149,16 @@ func (k *Keeper) check() {
 		if err == nil && equal(was, now) {
 			continue
 		}
-		if err == nil && filepath.Base(name) == "config" && onlyHarmless(was["."].data, now["."].data) && was["."].mode == now["."].mode {
-			k.kept[name] = now
-			continue
+		if err == nil && filepath.Base(name) == "config" && was["."].mode == now["."].mode {
+			if onlyHarmless(was["."].data, now["."].data) {
+				k.kept[name] = now
+				continue
+			}
+			// git may have written settings that run nothing at the same moment.
+			if text, ok := withoutHarm(was["."].data, now["."].data); ok {
+				was = snapshot{".": {mode: was["."].mode, data: text}}
+				k.kept[name] = was
+			}
 		}
 		if k.restore(name, was) == nil {
 			k.told(filepath.Join(k.tree, name))
