@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 
@@ -35,6 +36,7 @@ func (s *appServer) infoV1(id string) object {
 		"execution_status": nil, "conversation_url": nil, "session_api_key": nil, "tags": object{"archiveworkspacepath": "/workspace/project"},
 		"metrics": object{"accumulated_cost": 0.5, "accumulated_token_usage": object{"prompt_tokens": 10, "completion_tokens": 2}},
 	}
+	maps.Copy(o, s.changed[id])
 	switch {
 	case id == archivedID:
 		o["sandbox_status"] = "MISSING"
@@ -155,6 +157,8 @@ func (s *appServer) routesV1(mux *http.ServeMux) {
 		var req struct {
 			Message struct{ Content []struct{ Text string } } `json:"initial_message"`
 			Repo    string                                    `json:"selected_repository"`
+			Branch  string                                    `json:"selected_branch"`
+			Host    string                                    `json:"git_provider"`
 		}
 		_ = json.NewDecoder(r.Body).Decode(&req)
 		s.mu.Lock()
@@ -164,6 +168,9 @@ func (s *appServer) routesV1(mux *http.ServeMux) {
 			return
 		}
 		s.awake[asleepID] = true
+		if req.Branch != "" {
+			s.changed[asleepID] = object{"selected_branch": req.Branch, "git_provider": req.Host}
+		}
 		for _, part := range req.Message.Content {
 			s.said[asleepID] = append(s.said[asleepID], part.Text)
 		}
@@ -195,6 +202,18 @@ func (s *appServer) routesV1(mux *http.ServeMux) {
 		}
 		say(w, 200, object{"success": true, "sandbox_status": "RUNNING", "message": nil})
 	}))
+	mux.HandleFunc("PATCH "+at+"/{id}", s.with(func(w http.ResponseWriter, r *http.Request, id string) {
+		change := object{}
+		_ = json.NewDecoder(r.Body).Decode(&change)
+		if s.changed[id] == nil {
+			s.changed[id] = object{}
+		}
+		maps.Copy(s.changed[id], change)
+		say(w, 200, s.infoV1(id))
+	}))
+	mux.HandleFunc("GET /api/v1/settings/profiles", func(w http.ResponseWriter, _ *http.Request) {
+		say(w, 200, object{"profiles": []object{{"name": "fast", "model": "demo/small", "base_url": nil, "api_key_set": true}}, "active_profile": nil})
+	})
 	mux.HandleFunc("DELETE "+at+"/{id}", s.with(func(w http.ResponseWriter, _ *http.Request, id string) {
 		s.removed[id] = true
 		say(w, 200, object{"success": true})

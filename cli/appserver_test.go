@@ -34,8 +34,9 @@ type appServer struct {
 	awake   map[string]bool
 	removed map[string]bool
 	said    map[string][]string
-	fault   string // a body for every request about conversations; "429 BODY"
-	token   int    // how often a login is pending
+	changed map[string]object // what requests have set of a conversation
+	fault   string            // a body for every request about conversations; "429 BODY"
+	token   int               // how often a login is pending
 }
 
 // The keys that it takes.
@@ -49,7 +50,7 @@ const (
 // Starts a fake app-server and sets CLOUD to its URL and CLOUD_KEY to its key. The
 // runtime of its conversations refuses that key.
 func cmdAppServer(ts *testscript.TestScript, _ bool, args []string) {
-	s := &appServer{v0: args[0] == "v0", awake: map[string]bool{awakeID: true}, removed: map[string]bool{}, said: map[string][]string{}}
+	s := &appServer{v0: args[0] == "v0", awake: map[string]bool{awakeID: true}, removed: map[string]bool{}, said: map[string][]string{}, changed: map[string]object{}}
 	app, runtime := httptest.NewServer(s.routes()), httptest.NewServer(s.runtimeRoutes(ts))
 	ts.Defer(app.Close)
 	ts.Defer(runtime.Close)

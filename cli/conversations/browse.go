@@ -16,7 +16,7 @@ import (
 func newBrowse(p *place) *cobra.Command {
 	return &cobra.Command{
 		Use:   "browse",
-		Short: "Manage conversations on OpenHands Cloud on a screen",
+		Short: "Manage Cloud conversations on a screen",
 		Long: kit.Long(`
 Shows the conversations of a server on the whole screen, the newest first. The
 keys are on the last line: / filters, o opens the page in the browser, m sends a

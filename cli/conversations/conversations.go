@@ -21,7 +21,7 @@ import (
 func New(a *kit.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "conversations COMMAND",
-		Short: "List, read, move and remove conversations, also in the Cloud",
+		Short: "List, read, move and remove conversations",
 		Long: `Lists and reads the conversations of the agents, moves them to another machine
 and removes them.
 

@@ -94,7 +94,7 @@ With --json, files is a list as in "ohgw conversations download files".`, 0, fau
 func newDownloadWorkspace(opts *downloadOptions) *cobra.Command {
 	return &cobra.Command{
 		Use:   "workspace ID",
-		Short: "Download the whole workspace as an archive",
+		Short: "Download the workspace",
 		Long: kit.Long(`
 Downloads the directory that the conversation works in as one archive: tar.gz,
 or zip for a V0 conversation. It is written to workspace-ID.tar.gz, or to
