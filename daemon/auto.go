@@ -19,8 +19,8 @@ import (
 
 const (
 	// modelAuto is the model that chooses one of the agents for each new
-	// conversation. A profile of that name goes before.
-	modelAuto = "openhands_auto"
+	// conversation.
+	modelAuto = "auto"
 	// headerRouted is the model that was chosen.
 	headerRouted = "X-OpenHands-Routed-To"
 	// routeWait bounds the call that chooses.
@@ -65,9 +65,6 @@ func (r *picks) put(f run.Fingerprint, name string) {
 // candidates are the agents among which modelAuto chooses for a client; none if there
 // are fewer than two.
 func candidates(list []agentapi.Profile, client Client) []agentapi.Profile {
-	if _, taken := find(list, modelAuto); taken {
-		return nil
-	}
 	var agents []agentapi.Profile
 	for _, p := range list {
 		if p.Agent != "" && client.allows(modelAuto, modelPrefix+p.Name) {

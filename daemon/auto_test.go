@@ -46,7 +46,7 @@ func (r *router) config(c *daemon.Config) {
 }
 
 func autoAsk(text string, more ...string) string {
-	return fmt.Sprintf(`{"model":"openhands_auto","messages":[{"role":"user","content":%q}]%s}`, text, strings.Join(append([]string{""}, more...), ","))
+	return fmt.Sprintf(`{"model":"auto","messages":[{"role":"user","content":%q}]%s}`, text, strings.Join(append([]string{""}, more...), ","))
 }
 
 // TestAutoRoutesEachQuestionToTheAgentThatTheModelNames has 40 labelled questions.
@@ -151,7 +151,7 @@ func TestAConversationStaysWithTheAgentThatAutoChose(t *testing.T) {
 				t.Errorf("%q %s", f.reasoning(), f.chunks[0].Model)
 			}
 			answer.Store("Writer")
-			body := `{"model":"openhands_auto","messages":[{"role":"user","content":"first"},{"role":"assistant","content":` + fmt.Sprintf("%q", f.text()) + `},{"role":"user","content":"second"}]}`
+			body := `{"model":"auto","messages":[{"role":"user","content":"first"},{"role":"assistant","content":` + fmt.Sprintf("%q", f.text()) + `},{"role":"user","content":"second"}]}`
 			res := g.chat(body, header...)
 			equal(t, "the agent", res.header.Get("X-OpenHands-Routed-To"), "openhands_agent_cook")
 			equal(t, "the calls", r.asked.Load(), int64(1))
@@ -180,7 +180,7 @@ func TestAutoIsThereWithTwoAgentsOnly(t *testing.T) {
 	t.Parallel()
 	b := fourAgents()
 	g := serve(t, b)
-	want := []string{"openhands", "openhands_agent_cook", "openhands_agent_go", "openhands_agent_sql", "openhands_agent_words", "openhands_cheap", "openhands_auto"}
+	want := []string{"openhands", "openhands_agent_cook", "openhands_agent_go", "openhands_agent_sql", "openhands_agent_words", "openhands_cheap", "auto"}
 	list := listed(t, g.do(http.MethodGet, "/v1/models", ""))
 	if diff := cmp.Diff(want, ids(list)); diff != "" {
 		t.Error(diff)

@@ -157,7 +157,7 @@ func floorOf(mode string) string {
 }
 
 // modelForm is what a model id of the gateway looks like.
-var modelForm = regexp.MustCompile(`^openhands(_[^\s,]+)?$`)
+var modelForm = regexp.MustCompile(`^(auto|openhands(_[^\s,]+)?)$`)
 
 func (s Spec) check() error {
 	if !nameForm.MatchString(s.Name) || LooksLikeValue(s.Name) {

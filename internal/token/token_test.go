@@ -149,7 +149,7 @@ func TestNamesAndModelsAreChecked(t *testing.T) {
 			t.Errorf("name %q: error = %v, want ErrName", name, err)
 		}
 	}
-	for _, model := range []string{"", "gpt", "openhands_", "openhands-a", "openhands_a,b", "openhands_a b"} {
+	for _, model := range []string{"", "gpt", "auto_x", "openhands_", "openhands-a", "openhands_a,b", "openhands_a b"} {
 		if _, err := s.Create(t.Context(), token.Spec{Name: "a", Models: []string{model}}); !errors.Is(err, token.ErrModel) {
 			t.Errorf("model %q: error = %v, want ErrModel", model, err)
 		}
@@ -159,7 +159,7 @@ func TestNamesAndModelsAreChecked(t *testing.T) {
 	}
 	for _, spec := range []token.Spec{
 		{Name: "A.b_c-9"},
-		{Name: "b", Models: []string{"openhands", "openhands_my.profile-1"}},
+		{Name: "b", Models: []string{"auto", "openhands", "openhands_my.profile-1"}},
 	} {
 		create(t, s, spec)
 	}
