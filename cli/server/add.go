@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -171,8 +172,9 @@ func (o *addOptions) check(ctx context.Context, server servers.Server, key secre
 	}
 	if err == nil {
 		err = fault.New(fmt.Sprintf("%s is not %s: it answers as %s", server.Host(), server.Kind, found.Kind), "remove --kind", nil)
+	} else {
+		err = unstored(cloud.Fault(err, server))
 	}
-	err = cloud.Fault(err, server)
 	if ctx.Err() != nil || !o.CanAsk() {
 		return server, err
 	}
@@ -188,6 +190,18 @@ func (o *addOptions) check(ctx context.Context, server servers.Server, key secre
 		server.Kind = servers.Cloud
 	}
 	return server, nil
+}
+
+// unstored is the failure of a server that is not in the list: no command takes its
+// name.
+func unstored(err error) error {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || f.Code != fault.Credential && f.Code != fault.Unreachable {
+		return err
+	}
+	told := *f
+	told.Hint = "check the URL and the key, and add the server again; --no-check stores it as it is"
+	return &told
 }
 
 // tell shows what was stored.
