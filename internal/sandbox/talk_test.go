@@ -26,7 +26,7 @@ func TestTalkKeepsOutputAndErrorsApart(t *testing.T) {
 	} {
 		var out, errs bytes.Buffer
 		p := sandbox.Program{Args: []string{"/bin/sh", "-c", command}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: "/"}
-		if err := sandbox.Talk(t.Context(), box, p, long, &out, &errs, 50*time.Millisecond); err != nil {
+		if err := sandbox.Talk(t.Context(), box, p, long, &out, &errs, 2*time.Second); err != nil {
 			t.Errorf("%s: %v", command, err)
 		}
 		if out.String() != want[0] || errs.String() != want[1] {
@@ -35,9 +35,9 @@ func TestTalkKeepsOutputAndErrorsApart(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	var out bytes.Buffer
+	var out, errs bytes.Buffer
 	p := sandbox.Program{Args: []string{"/bin/sh", "-c", "sleep 1000"}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: "/"}
-	if err := sandbox.Talk(ctx, box, p, long, &out, &out, time.Second); !errors.Is(err, context.DeadlineExceeded) {
+	if err := sandbox.Talk(ctx, box, p, long, &out, &errs, time.Second); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
 }
