@@ -49,10 +49,7 @@ func (c *session) terminal(ctx context.Context, look config.Chat) error {
 
 // lend keeps Ctrl-C from ending the chat while another program has the terminal.
 func (c *session) lend(ctx context.Context) func() (giveBack func()) {
-	return func() func() {
-		_, giveBack := kit.Interrupts(ctx)
-		return giveBack
-	}
+	return func() func() { return kit.LendTerminal(ctx) }
 }
 
 // hints are the commands that help where the chat cannot help itself.

@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/ohgw/ohgw/internal/fault"
 )
@@ -93,6 +94,15 @@ func (k *interruptKeys) lead(to chan<- struct{}) {
 	k.to = to
 }
 
+// leave ends what lead began, unless somebody else leads now.
+func (k *interruptKeys) leave(to chan<- struct{}) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.to == to {
+		k.to = nil
+	}
+}
+
 // Interrupts brings each Ctrl-C to the caller, in place of ending ctx, until
 // it gives them back.
 func Interrupts(ctx context.Context) (keys <-chan struct{}, giveBack func()) {
@@ -103,6 +113,23 @@ func Interrupts(ctx context.Context) (keys <-chan struct{}, giveBack func()) {
 	to := make(chan struct{}, 1)
 	k.lead(to)
 	return to, func() { k.lead(nil) }
+}
+
+// late is how long after another program has ended a Ctrl-C may still be on its way
+// that was meant for it.
+const late = time.Second
+
+// LendTerminal drops each Ctrl-C while another program has the terminal. The terminal
+// sends it to both programs, and it can reach this one when the other one has ended
+// already: so it ends ctx again a moment after giveBack only.
+func LendTerminal(ctx context.Context) (giveBack func()) {
+	k, ok := ctx.Value(keysOf{}).(*interruptKeys)
+	if !ok {
+		return func() {}
+	}
+	dropped := make(chan struct{}, 1)
+	k.lead(dropped)
+	return func() { time.AfterFunc(late, func() { k.leave(dropped) }) }
 }
 
 // SurvivePipes lets writes to an output that nobody reads fail, where they
