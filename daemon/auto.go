@@ -13,6 +13,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/openai"
+	"github.com/ohgw/ohgw/daemon/responses"
 	"github.com/ohgw/ohgw/daemon/run"
 	"github.com/ohgw/ohgw/internal/rescue"
 )
@@ -67,7 +68,7 @@ func (r *picks) put(f run.Fingerprint, name string) {
 func candidates(list []agentapi.Profile, client Client) []agentapi.Profile {
 	var agents []agentapi.Profile
 	for _, p := range list {
-		if p.Agent != "" && client.allows(modelAuto, modelPrefix+p.Name) {
+		if p.Agent != "" && client.allows(modelAuto, p.ModelID()) {
 			agents = append(agents, p)
 		}
 	}
@@ -116,6 +117,10 @@ func (d *Daemon) choose(ctx context.Context, c *call, req *run.Request) error {
 	req.Profile, req.ProfileRevision = p.Name, p.Revision
 	if by != "" {
 		req.Note = fmt.Sprintf("Routed to %s (%s)", p.Agent, by)
+	}
+	c.rerouted(p)
+	if live, ok := req.Observer.(*responses.Live); ok {
+		live.Route(p.Name, p.ModelID())
 	}
 	c.routed = &p
 	return nil
@@ -182,7 +187,7 @@ func (d *Daemon) route(ctx context.Context, c *call) (p agentapi.Profile, by str
 	defer context.AfterFunc(d.life, cancel)()
 	var answer Completion
 	err := rescue.Do(func() (err error) {
-		answer, err = d.cfg.Complete(limited, routePrompt(c.agents, c.Text))
+		answer, err = d.ask(limited, c.pays, routePrompt(c.agents, c.Text))
 		return err
 	})
 	if err != nil {
@@ -220,7 +225,7 @@ func routePrompt(agents []agentapi.Profile, text string) Prompt {
 func agentNamed(agents []agentapi.Profile, answer string) (found agentapi.Profile, ok bool) {
 	plain := strings.ToLower(strings.Trim(answer, " \t\r\n\"'`*.-"))
 	for _, p := range agents {
-		if plain == strings.ToLower(p.Agent) || plain == strings.ToLower(strings.TrimPrefix(p.Name, agentapi.AgentPrefix)) {
+		if plain == strings.ToLower(p.Agent) || plain == strings.ToLower(slug(p)) {
 			return p, true
 		}
 	}
@@ -233,6 +238,11 @@ func agentNamed(agents []agentapi.Profile, answer string) (found agentapi.Profil
 		}
 	}
 	return found, ok
+}
+
+// slug is the name of an agent as it is in the model's ID.
+func slug(p agentapi.Profile) string {
+	return strings.TrimPrefix(strings.TrimPrefix(p.Name, agentapi.AgentPrefix), agentapi.TeamPrefix)
 }
 
 // byWords is the agent whose name and description share most words with the text;
@@ -272,7 +282,7 @@ func (c *call) tellRouted(h http.Header, p agentapi.Profile) agentapi.Profile {
 	if c.routed == nil {
 		return p
 	}
-	c.Model = modelPrefix + c.routed.Name
+	c.Model = c.routed.ModelID()
 	h.Set(headerRouted, c.Model)
 	return *c.routed
 }

@@ -45,11 +45,13 @@ const maxListed = 10
 func blockedNotice(blocks []agentapi.Block) string {
 	var b strings.Builder
 	n := 0
+	listed := map[string]bool{"": true}
 	for _, block := range blocks {
 		command := block.Command()
-		if command == "" {
+		if listed[command] { // the ports of a host have one command
 			continue
 		}
+		listed[command] = true
 		if n++; n <= maxListed {
 			b.WriteString("\n- " + codeSpan(command))
 		}
@@ -84,4 +86,12 @@ func (d *Daemon) sandboxStatus(ctx context.Context) agentapi.SandboxStatus {
 		return b.Sandbox(ctx)
 	}
 	return agentapi.SandboxStatus{Level: backendLevel}
+}
+
+// levelOf is the level of the sandbox of the agents of a profile.
+func (d *Daemon) levelOf(ctx context.Context, p agentapi.Profile) string {
+	if p.Server != "" {
+		return backendLevel
+	}
+	return d.sandboxStatus(ctx).Level
 }

@@ -3,10 +3,12 @@
 package e2e_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -20,7 +22,7 @@ import (
 )
 
 // patience bounds every wait for a process; no test should come near it.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // The keys of every gateway here. The second one is that of somebody else.
 const (
@@ -147,9 +149,26 @@ func (g *gateway) post(t testing.TB, body string, header ...string) *http.Respon
 		append([]string{"Authorization", "Bearer " + gatewayKey, "Content-Type", "application/json"}, header...)...)
 }
 
-// send makes a request; header is names and values in turn, a later one
-// replaces an earlier one, and an empty value removes it.
+// send makes a request and gives its response.
 func send(t testing.TB, method, url, body string, header ...string) *http.Response {
+	t.Helper()
+	return do(t, newRequest(t, method, url, body, header...))
+}
+
+// do makes a request and gives its response.
+func do(t testing.TB, req *http.Request) *http.Response {
+	t.Helper()
+	res, err := plain.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { res.Body.Close() })
+	return res
+}
+
+// newRequest is a request; header is names and values in turn, a later one
+// replaces an earlier one, and an empty value removes it.
+func newRequest(t testing.TB, method, url, body string, header ...string) *http.Request {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
@@ -165,12 +184,29 @@ func send(t testing.TB, method, url, body string, header ...string) *http.Respon
 			req.Header.Set(name, value)
 		}
 	}
-	res, err := plain.Do(req)
+	return req
+}
+
+// cutOff sends a request and closes the connection after the first bytes of its
+// answer. It returns when the connection is closed, which closing the body of a
+// [http.Client] does not wait for.
+func cutOff(t testing.TB, req *http.Request) {
+	t.Helper()
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", req.URL.Host)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { res.Body.Close() })
-	return res
+	defer conn.Close()
+	if err := req.Write(conn); err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.ReadResponse(bufio.NewReader(conn), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := res.Body.Read(make([]byte, 64)); err != nil || res.StatusCode != http.StatusOK {
+		t.Fatal(res.Status, err)
+	}
 }
 
 func bodyOf(t testing.TB, res *http.Response) string {

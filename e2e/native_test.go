@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"context"
 	_ "embed"
 	"encoding/json"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -90,7 +92,9 @@ func TestOpenHandsTypeScriptClient(t *testing.T) {
 
 func inTypeScript(t *testing.T, node string, s *gateway, llmURL string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), node, "native.mjs", s.URL, gatewayKey, llmURL, t.TempDir())
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // it waits for events, which it must not do for ever
+	defer cancel()
+	cmd := exec.CommandContext(ctx, node, "native.mjs", s.URL, gatewayKey, llmURL, t.TempDir())
 	cmd.Dir, cmd.Stderr = "node", os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

@@ -47,3 +47,43 @@ func TestEveryRouteOfAnAgentServerIsAnswered(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryRouteIsServedOrInTheTable sends a request to every route of an agent-server:
+// those in the table of docs/native.md answer 501 as it says, and no other one does.
+func TestEveryRouteIsServedOrInTheTable(t *testing.T) {
+	t.Parallel()
+	doc, err := os.ReadFile("../docs/native.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parameter := regexp.MustCompile(`\{\w+\}`)
+	table := map[string]string{} // the reasons
+	for _, row := range regexp.MustCompile("(?m)^\\| `([A-Z]+ /api/[^`]+)` \\| (.+) \\|$").FindAllStringSubmatch(string(doc), -1) {
+		table[parameter.ReplaceAllString(row[1], someID)] = row[2]
+	}
+	g := serveEmbedded(t, racyProgram(t), "http://127.0.0.1:1", "--native", "--sandbox", "off")
+	for _, r := range agentServerRoutes(t) {
+		name := r.method + " " + r.path
+		why, missing := table[name]
+		delete(table, name)
+		if r.header != nil || r.path == "/api/init" {
+			continue // sockets have tests of their own, and init is a 404 where nothing is to be done
+		}
+		res := send(t, r.method, g.URL+r.path, "{}", "Content-Type", "application/json", "X-Session-API-Key", gatewayKey)
+		body := bodyOf(t, res)
+		if missing {
+			want := `{"detail":"Internal Server Error","exception":"501: ohgw does not serve this: ` + why + `."}`
+			if res.StatusCode != http.StatusNotImplemented || body != want {
+				t.Errorf("%s: %d %s\nwant 501 %s", name, res.StatusCode, body, want)
+			}
+			continue
+		}
+		unknown := res.StatusCode == http.StatusNotFound && !strings.Contains(r.path, someID)
+		if unknown || res.StatusCode == http.StatusNotImplemented || res.StatusCode == http.StatusMethodNotAllowed {
+			t.Errorf("%s is not served: %d %s", name, res.StatusCode, body)
+		}
+	}
+	for name := range table {
+		t.Errorf("the table has %s, which an agent-server has not", name)
+	}
+}

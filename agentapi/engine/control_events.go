@@ -1,12 +1,10 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -19,7 +17,7 @@ import (
 // Search is a page of the log. A page that begins with an event that is not there
 // begins with the first one.
 func (c controlled) Search(ctx context.Context, id string, q control.EventQuery) (control.EventPage, error) {
-	log, err := c.log(ctx, id)
+	log, err := c.filtered(ctx, id, q.EventFilter)
 	if err != nil {
 		return control.EventPage{}, err
 	}
@@ -30,7 +28,7 @@ func (c controlled) Search(ctx context.Context, id string, q control.EventQuery)
 
 // CountEvents is the number of events that a filter lets through.
 func (c controlled) CountEvents(ctx context.Context, id string, f control.EventFilter) (int, error) {
-	log, err := c.log(ctx, id)
+	log, err := c.filtered(ctx, id, f)
 	if err != nil {
 		return 0, err
 	}
@@ -66,6 +64,15 @@ func (c controlled) log(ctx context.Context, id string) (store.Log, error) {
 	return log, agentapi.InProcess(c.b.openError(ctx, id, err))
 }
 
+// filtered is the log of a conversation for a filter.
+func (c controlled) filtered(ctx context.Context, id string, f control.EventFilter) (store.Log, error) {
+	log, err := c.log(ctx, id)
+	if err == nil && f.Body != "" {
+		log = c.b.logs.Searchable(id, log)
+	}
+	return log, err
+}
+
 // matching is what a filter lets through; nil for one that lets all through.
 func matching(f control.EventFilter) *store.Filter {
 	if f == (control.EventFilter{}) {
@@ -84,41 +91,20 @@ func matching(f control.EventFilter) *store.Filter {
 		return true
 	}}
 	if f.Body != "" {
-		body := strings.ToLower(f.Body)
-		words := plainWords(body)
-		found.Body = func(raw []byte) bool { return mayHave(raw, words) && saysBody(raw, body) }
+		found.Text, found.Has = textOf, strings.ToLower(f.Body)
 	}
 	return found
 }
 
-// plainWords are the parts of a text in lower case that JSON has as they are.
-func plainWords(text string) (words [][]byte) {
-	for _, w := range strings.FieldsFunc(text, func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') }) {
-		words = append(words, []byte(w))
-	}
-	return words
-}
-
-// mayHave reports whether words in lower case may be in an event: the decoder need not
-// look at the others.
-func mayHave(raw []byte, words [][]byte) bool {
-	if bytes.Contains(raw, []byte(`\u00`)) {
-		return true
-	}
-	lower := bytes.ToLower(raw)
-	return !slices.ContainsFunc(words, func(w []byte) bool { return !bytes.Contains(lower, w) })
-}
-
-// saysBody reports whether a message has a text, in lower case, in what it says, in
-// what belongs to it or in the thoughts of the model.
-func saysBody(raw []byte, text string) bool {
+// textOf is what a message says, what belongs to it and the thoughts of the model.
+func textOf(raw []byte) string {
 	var e event.Event
 	if e.UnmarshalJSON(raw) != nil {
-		return false
+		return ""
 	}
 	m, ok := e.Body.(*event.Message)
 	if !ok {
-		return false
+		return ""
 	}
 	var said []string
 	for _, item := range m.LLMMessage.Content {
@@ -127,6 +113,5 @@ func saysBody(raw []byte, text string) bool {
 	for _, item := range m.ExtendedContent {
 		said = append(said, item.Text)
 	}
-	said = append(said, m.LLMMessage.ReasoningContent)
-	return strings.Contains(strings.ToLower(strings.Join(said, " ")), text)
+	return strings.Join(append(said, m.LLMMessage.ReasoningContent), " ")
 }

@@ -24,6 +24,9 @@ func (c controlled) Record(ctx context.Context, id string) (control.Record, erro
 		return control.Record{}, notFound(id)
 	}
 	r, err := c.record(ctx, id)
+	if err == nil {
+		r.Children, err = c.b.children.Of(id)
+	}
 	if err != nil {
 		return control.Record{}, agentapi.InProcess(c.b.openError(ctx, id, err))
 	}
@@ -136,21 +139,32 @@ func hiddenSources(data json.RawMessage, member string) (json.RawMessage, error)
 func othersTags(tags map[string]string) map[string]string {
 	out := make(map[string]string, len(tags))
 	for name, value := range tags {
-		if !strings.HasPrefix(name, ownTags) {
+		if far, ok := strings.CutPrefix(name, farTag); ok && isOwnTag(far) {
+			out[far] = value
+		} else if !isOwnTag(name) {
 			out[name] = value
 		}
 	}
 	return out
 }
 
+// keptTags are tags of a client with the names under which they are kept; never nil.
+func keptTags(tags map[string]string) map[string]string {
+	out := make(map[string]string, len(tags))
+	for name, value := range tags {
+		if isOwnTag(name) {
+			name = farTag + name
+		}
+		out[name] = value
+	}
+	return out
+}
+
 // withOwnTags are tags of others with those of ohgw that a conversation has.
 func withOwnTags(tags, now map[string]string) map[string]string {
-	out := maps.Clone(tags)
-	if out == nil {
-		out = make(map[string]string)
-	}
+	out := keptTags(tags)
 	for name, value := range now {
-		if strings.HasPrefix(name, ownTags) {
+		if isOwnTag(name) {
 			out[name] = value
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 
@@ -89,10 +88,7 @@ func acknowledged(ctx context.Context, s agentapi.Stream, seen func(event.Event)
 // event that was seen, that nothing is left open, and that it can be continued.
 func (w *world) goesOn(seen []string) {
 	w.t.Helper()
-	w.cfg.Files = nil
-	w.cfg.Holder.Instance, w.cfg.Holder.PID = strings.Repeat("b", 32), 2
-	w.cfg.Holder.Alive = func(pid int) bool { return pid == 2 }
-	w.start()
+	w.next(2, nil)
 	in := map[string]bool{}
 	for _, e := range w.log() {
 		in[e.ID] = true

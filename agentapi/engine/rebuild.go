@@ -26,7 +26,9 @@ func (b *Backend) rebuildAgent(ctx context.Context, dir *store.Dir, req agentapi
 	if err != nil {
 		return err
 	}
-	settings, _ = b.reopened(ctx, *s, settings)
+	if settings, _, err = b.reopened(ctx, *s, settings); err != nil {
+		return err
+	}
 	events, err := dir.Events()
 	if err != nil {
 		return err

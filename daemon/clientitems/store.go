@@ -28,8 +28,9 @@ const (
 
 // Store keeps records. It is safe for concurrent use.
 type Store struct {
-	files *recordfile.Dir
-	locks [stripes]sync.Mutex // each of a part of the conversations
+	files  Files
+	shared Revisions           // files, where several gateways change them; nil: they do not
+	locks  [stripes]sync.Mutex // each of a part of the conversations
 }
 
 // Open makes a store in the state directory; without one it is in memory.
@@ -38,13 +39,37 @@ func Open(stateDir string) *Store {
 	if stateDir != "" {
 		dir = filepath.Join(stateDir, "client-items")
 	}
-	return &Store{files: recordfile.Open(dir)}
+	return New(recordfile.Open(dir))
+}
+
+// Files keeps the records of a store; see [recordfile.Dir].
+type Files interface {
+	Read(name string) ([]byte, error)
+	Write(name string, data []byte) error
+	Append(name string, change []byte) error
+	Remove(names ...string) error
+	Each(ctx context.Context, f func(name string, written time.Time) error) error
+}
+
+// Revisions are files that several gateways change: with a revision that is not the
+// record's any more, a write changes nothing and is [recordfile.ErrChanged].
+type Revisions interface {
+	ReadRevision(name string) (data []byte, rev int64, err error)
+	WriteRevision(name string, data []byte, rev int64) error
+	AppendRevision(name string, change []byte, rev int64) error
+}
+
+// New makes a store of records that are kept elsewhere. Where they are [Revisions],
+// several stores may have the same ones.
+func New(files Files) *Store {
+	shared, _ := files.(Revisions)
+	return &Store{files: files, shared: shared}
 }
 
 // Load reads the record of a conversation. The errors are ErrNotFound, ErrNewer,
 // ErrDamaged, and those of the disk.
 func (s *Store) Load(id string) (*Record, error) {
-	data, err := s.read(id)
+	data, _, err := s.read(id)
 	if err != nil {
 		return nil, err
 	}
@@ -57,12 +82,13 @@ func (s *Store) Create(rec *Record) error {
 	if rec.full() {
 		return ErrFull
 	}
-	return s.replace(rec)
+	return s.replace(rec, 0)
 }
 
 // Change changes the record of a conversation as f says, to which it is given as
 // it is. Where there is none, f is given an empty one. When Change returns nil,
-// the change is stored; on an error nothing was changed.
+// the change is stored; on an error nothing was changed. f is called again where
+// another gateway was faster.
 func (s *Store) Change(id string, f func(*Record) (Change, error)) error {
 	return s.change(id, true, f)
 }
@@ -74,7 +100,15 @@ func (s *Store) Update(id string, f func(*Record) (Change, error)) error {
 
 func (s *Store) change(id string, create bool, f func(*Record) (Change, error)) error {
 	defer s.lock(id)()
-	data, err := s.read(id)
+	for {
+		if err := s.changeOnce(id, create, f); !errors.Is(err, recordfile.ErrChanged) {
+			return err
+		}
+	}
+}
+
+func (s *Store) changeOnce(id string, create bool, f func(*Record) (Change, error)) error {
+	data, rev, err := s.read(id)
 	isNew := errors.Is(err, ErrNotFound) && create
 	rec := &Record{ID: id}
 	switch {
@@ -95,12 +129,12 @@ func (s *Store) change(id string, create bool, f func(*Record) (Change, error)) 
 		return ErrFull
 	}
 	if isNew {
-		return s.replace(rec)
+		return s.replace(rec, rev)
 	}
 	if len(data) > minSize+2*rec.size() { // lines that do not count any more
-		return s.replace(rec)
+		return s.replace(rec, rev)
 	}
-	return s.append(id, &c)
+	return s.append(id, &c, rev)
 }
 
 // Delete forgets the record of a conversation, if there is one.
@@ -121,7 +155,7 @@ func (s *Store) Delete(id string) error {
 // is for the background.
 func (s *Store) Sweep(ctx context.Context, before time.Time, gone func(id string) error) error {
 	var errs []error
-	err := s.files.Each(ctx, before, func(name string, written time.Time) error {
+	err := s.files.Each(ctx, func(name string, written time.Time) error {
 		id, isRecord := strings.CutSuffix(path.Base(name), suffix)
 		if isRecord && !written.IsZero() && !written.After(before) {
 			errs = append(errs, gone(id))
@@ -149,29 +183,37 @@ func file(id string) (string, error) {
 	return id[:2] + "/" + id + suffix, nil
 }
 
-func (s *Store) read(id string) ([]byte, error) {
+func (s *Store) read(id string) (data []byte, rev int64, err error) {
 	name, err := file(id)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	data, err := s.files.Read(name)
+	if s.shared != nil {
+		data, rev, err = s.shared.ReadRevision(name)
+	} else {
+		data, err = s.files.Read(name)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrNotFound
+		return nil, 0, ErrNotFound
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the items of a conversation: %w", err)
+		return nil, 0, fmt.Errorf("read the items of a conversation: %w", err)
 	}
-	return data, nil
+	return data, rev, nil
 }
 
-// replace writes a whole record.
-func (s *Store) replace(rec *Record) error {
+// replace writes a whole record in place of one with this revision.
+func (s *Store) replace(rec *Record, rev int64) error {
 	name, err := file(rec.ID)
 	if err != nil {
 		return err
 	}
 	data, err := rec.encode()
-	if err == nil {
+	switch {
+	case err != nil:
+	case s.shared != nil:
+		err = s.shared.WriteRevision(name, data, rev)
+	default:
 		err = s.files.Write(name, data)
 	}
 	if err != nil {
@@ -180,14 +222,18 @@ func (s *Store) replace(rec *Record) error {
 	return nil
 }
 
-// append adds a change to a record.
-func (s *Store) append(id string, c *Change) error {
+// append adds a change to a record of this revision.
+func (s *Store) append(id string, c *Change, rev int64) error {
 	name, err := file(id)
 	if err != nil {
 		return err
 	}
 	line, err := json.Marshal(c)
-	if err == nil {
+	switch {
+	case err != nil:
+	case s.shared != nil:
+		err = s.shared.AppendRevision(name, line, rev)
+	default:
 		err = s.files.Append(name, line)
 	}
 	if err != nil {

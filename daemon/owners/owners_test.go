@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ohgw/ohgw/daemon/owners"
+	"github.com/ohgw/ohgw/daemon/owners/ownerstest"
 )
 
 const (
@@ -125,4 +126,13 @@ func BenchmarkOwner(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+func TestFilesKeepTheContract(t *testing.T) {
+	t.Parallel()
+	ownerstest.Run(t, func(t *testing.T) (a, b ownerstest.Store) {
+		t.Helper()
+		s := owners.Open(t.TempDir())
+		return s, s
+	})
 }

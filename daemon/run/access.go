@@ -129,33 +129,41 @@ func (m *Manager) Remove(ctx context.Context, a Access, conversation string) err
 func (m *Manager) remove(ctx context.Context, conversation string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), emptyWait+removeTimeout)
 	defer cancel()
-	release, err := m.emptied(ctx, conversation)
-	if err != nil {
-		return err
+	err := m.emptied(ctx, conversation, func(ctx context.Context) error {
+		if err := m.cfg.Backend.Remove(ctx, conversation); err != nil {
+			return err
+		}
+		if m.cfg.Shots == nil {
+			m.oneShots.removed(conversation)
+		}
+		return m.tidyAfter(conversation)
+	})
+	if err == nil && m.cfg.Shots != nil { // without the lock, which it would wait for
+		m.oneShots.removed(conversation)
 	}
-	defer release()
-	if err := m.cfg.Backend.Remove(ctx, conversation); err != nil {
-		return err
-	}
-	m.oneShots.removed(conversation)
-	return m.tidyAfter(conversation)
+	return err
 }
 
-// emptied stops the jobs of a conversation and takes its queue.
-func (m *Manager) emptied(ctx context.Context, conversation string) (release func(), err error) {
+// emptied stops the jobs of a conversation, takes its queue and calls f.
+func (m *Manager) emptied(ctx context.Context, conversation string, f func(context.Context) error) error {
 	limit := time.NewTimer(emptyWait)
 	defer limit.Stop()
 	for {
-		if release, ok := m.clear(conversation); ok {
-			return release, nil
+		if ok, err := m.alone(ctx, conversation, f); ok || err != nil {
+			return err
 		}
 		m.halt(conversation)
+		again := stoppedAgain
+		if m.cfg.Ledger != nil {
+			m.stopElsewhere("", conversation, "")
+			again = claimAgain
+		}
 		select {
 		case <-limit.C:
-			return nil, ErrConversationBusy
+			return ErrConversationBusy
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-time.After(stoppedAgain):
+			return context.Cause(ctx)
+		case <-time.After(again):
 		}
 	}
 }

@@ -95,11 +95,12 @@ func (w *writer) tarEntry(name string, head *tar.Header, in io.Reader) error {
 	case tar.TypeSymlink:
 		w.link(name, head.Linkname)
 	case tar.TypeLink:
-		if !safe(head.Linkname) {
+		of := w.picked(head.Linkname)
+		if !safe(of) {
 			w.skip(name, fmt.Sprintf("it links to %.200q, outside", head.Linkname))
 			return nil
 		}
-		return w.copyOf(name, head.Linkname)
+		return w.copyOf(name, of)
 	default:
 		w.skip(name, "it is not a file")
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/batch"
 	"github.com/ohgw/ohgw/agentapi/engine/confirm"
+	"github.com/ohgw/ohgw/agentapi/engine/critic"
 	"github.com/ohgw/ohgw/agentapi/engine/hook"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
@@ -27,6 +28,19 @@ const (
 // may run runs. Calls behind a finish are never made: nobody would see their
 // results.
 func (c *Conversation) dispatch(resp llm.Response) (outcome, error) {
+	actions, err := c.propose(resp)
+	if err != nil || len(actions) == 0 || c.stopping {
+		return more, err
+	}
+	if c.mustAsk(actions) {
+		return waiting, nil
+	}
+	return c.execute(actions)
+}
+
+// propose makes actions of the tool calls of an answer, and stops early where somebody
+// interrupts.
+func (c *Conversation) propose(resp llm.Response) ([]event.Event, error) {
 	opts := check.Options{Analyzer: confirm.Analyzes(c.dir.State.SecurityAnalyzer)}
 	var actions []event.Event
 	for i, call := range resp.Message.ToolCalls {
@@ -34,7 +48,7 @@ func (c *Conversation) dispatch(resp llm.Response) (outcome, error) {
 		body := c.action(resp, i)
 		if refused != nil {
 			if err := c.refuse(body, refused); err != nil {
-				return more, err
+				return nil, err
 			}
 			continue
 		}
@@ -42,27 +56,26 @@ func (c *Conversation) dispatch(resp llm.Response) (outcome, error) {
 		body.SecurityRisk, body.Summary = passed.Risk, passed.Summary
 		id := c.cfg.NewID()
 		if err := c.beforeTool(id, body); err != nil {
-			return more, err
+			return nil, err
+		}
+		if passed.Tool.Name == finishTool {
+			body.CriticResult = c.criticize(critic.Finish)
+		} else {
+			body.CriticResult = c.criticize(critic.Action)
 		}
 		if c.stopping { // there is no action yet that an interrupt would have to answer
-			return more, nil
+			return nil, nil
 		}
 		e, err := c.appendAs(id, event.SourceAgent, body, durable)
 		if err != nil {
-			return more, err
+			return nil, err
 		}
 		actions = append(actions, e)
 		if passed.Tool.Name == finishTool {
 			break
 		}
 	}
-	if len(actions) == 0 {
-		return more, nil
-	}
-	if c.mustAsk(actions) {
-		return waiting, nil
-	}
-	return c.execute(actions)
+	return actions, nil
 }
 
 // action is the part of an action that does not depend on its call. What the
@@ -153,8 +166,17 @@ func (c *Conversation) execute(open []event.Event) (outcome, error) {
 		if err != nil {
 			return more, err
 		}
-		if done {
-			next = finished
+		if done && next == more {
+			again, err := c.refine(e)
+			if err != nil {
+				return more, err
+			}
+			if !again {
+				next = finished
+			}
+		}
+		if c.pending[e.ID] != nil && !results[i].Interrupted {
+			next = waiting
 		}
 	}
 	return next, sandboxError(results)
@@ -195,16 +217,19 @@ func (c *Conversation) call(e event.Event) batch.Call {
 		return batch.Call{Err: &tool.ArgumentError{Msg: text}}
 	}
 	args, err := t.Definition().Args(a.Action)
-	return batch.Call{Tool: telling{t, c}, Call: tool.Call{ID: a.ToolCallID, Args: args}, Err: err}
+	return batch.Call{Tool: telling{t, c}, Call: tool.Call{ID: a.ToolCallID, Args: args, Decision: c.decision(e.ID)}, Err: err}
 }
 
 // result records what became of an action, and reports whether it was the end of
 // the task.
 func (c *Conversation) result(e event.Event, r batch.Result) (done bool, err error) {
 	a := e.Body.(*event.Action)
+	waits, isWaiting := errors.AsType[*tool.WaitingError](r.Err)
 	switch {
 	case r.Interrupted:
 		return false, nil
+	case isWaiting:
+		return false, c.waitFor(e.ID, waits)
 	case r.Err != nil:
 		text, class := "The tool could not be run: "+r.Err.Error(), internal
 		if bad, ok := errors.AsType[*tool.ArgumentError](r.Err); ok {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -94,15 +95,20 @@ func (s *Server) Tail() string {
 	return string(text[max(0, len(text)-most):])
 }
 
-// FreeAddress is a loopback address whose port was free a moment ago.
+// FreeAddress is a loopback address whose port was free a moment ago. It is below the
+// ports that systems give by themselves: no connection and no other server of a test
+// gets it before its program listens, or while that is started again.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 1000 {
+		ln, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(12000)))
+		if err == nil {
+			defer ln.Close()
+			return ln.Addr().String()
+		}
 	}
-	defer ln.Close()
-	return ln.Addr().String()
+	t.Fatal("there is no free port")
+	return ""
 }
 
 // Hold starts cmd and waits until it writes something or closes its standard

@@ -1,0 +1,49 @@
+package state
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/state/pg"
+)
+
+func newCheck(a *kit.App, flags kit.SettingFlags) *cobra.Command {
+	opts := options{App: a, flags: flags}
+	return &cobra.Command{
+		Use:   "check",
+		Short: "Check that a gateway could work with the database",
+		Long: kit.Long(`
+Checks that the database answers, takes writes, has the tables of this ohgw,
+lets the role use them, and that its clock agrees with this machine's. Nothing
+is changed. The exit code is 0 only if a gateway could start.
+
+With --json, the output has address, server (the version of Postgres), version
+(of the tables) and skew_ms (how far its clock is ahead).`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable),
+		Example:           kit.Examples("ohgw state check", "ohgw state check --json"),
+		Args:              kit.None(),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return opts.run(cmd.Context(), patience, opts.check)
+		},
+	}
+}
+
+func (o *options) check(ctx context.Context, db *pg.DB) error {
+	h, err := db.Check(ctx)
+	if err != nil {
+		return setup.StateFault(db, err)
+	}
+	if o.JSON {
+		return o.PrintJSON(map[string]any{"address": db.Address(), "server": h.Server, "version": h.Version, "skew_ms": h.Skew.Milliseconds()})
+	}
+	t := kit.Table{}
+	t.Add("address", db.Address())
+	t.Add("Postgres", h.Server)
+	t.Add("tables", versionText(h.Version))
+	t.Add("clock", skewText(h.Skew))
+	return t.WritePairs(o.Stdout)
+}
