@@ -10,7 +10,7 @@ BENCHTIME ?= 50x
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' Makefile
 
 .PHONY: build
 build: ## the program, in bin/
@@ -46,28 +46,15 @@ soak: ## run under faults for half an hour (OHGW_SOAK=30m, OHGW_SOAK_SEED)
 	scripts/e2e-setup
 	scripts/soak
 
-.PHONY: soak-scale
-soak-scale: ## gateways that share a state, under faults for an hour (OHGW_SCALE=1h, OHGW_SCALE_SEED)
-	scripts/agent-server install
-	OHGW_SCALE=$${OHGW_SCALE:-1h} scripts/scale
-
 .PHONY: e2e-webui
 e2e-webui: ## Open WebUI in a real browser: two minutes, the first time five and 0.9 GB
 	scripts/e2e-webui
-
-.PHONY: e2e-cloud
-e2e-cloud: ## a real app-server of OpenHands: 15 minutes, the first time two more and 0.6 GB
-	scripts/e2e-cloud
-
-.PHONY: e2e-cloud-v0
-e2e-cloud-v0: ## the last app-server with V0 of the API: a minute, the first time five more and 1.6 GB
-	scripts/e2e-cloud-v0
 
 .PHONY: bench
 bench: ## figures: benchmarks of the packages, then the program beside a bare proxy
 	go test -run '^$$' -bench . -benchmem -count $(COUNT) ./...
 	scripts/agent-server install
-	go test -tags e2e -run '^$$' -bench . -skip 'Outside|Holding|Sandbox' -benchtime $(BENCHTIME) -timeout 30m ./e2e ./e2e/terminal ./e2e/scale
+	go test -tags e2e -run '^$$' -bench . -skip 'Outside|Holding|Sandbox' -benchtime $(BENCHTIME) -timeout 30m ./e2e ./e2e/terminal
 	COUNT=$(COUNT) scripts/bench-outside
 	scripts/figures
 

@@ -15,8 +15,6 @@ package agentapi
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -146,104 +144,11 @@ type Status struct {
 	// SharesFiles says that paths of this machine are the same files to the
 	// agents: a conversation can work in any directory of this machine.
 	SharesFiles bool
-	// Servers are the further servers of a backend that has several.
-	Servers []ServerStatus
-	// Members are the servers of a pool, which share the conversations of the same
-	// profiles. Their State is set.
-	Members []ServerStatus
-}
-
-// Pooled is a [Backend] over a pool of servers.
-type Pooled interface {
-	// Members are those of [Status], as far as they are known now; nil: there is no pool.
-	// It asks nobody.
-	Members() []ServerStatus
-}
-
-// Marked is a [Backend] that notes with each conversation which state of gateways it
-// belongs to.
-type Marked interface {
-	// Strangers are the addresses of servers with conversations that gateways with another
-	// state have used since a time. Conversations without a note do not count.
-	Strangers(ctx context.Context, state string, since time.Time) ([]string, error)
-}
-
-// ServerStatus is what a backend of several knows of one of its servers. Looking at it
-// asks nobody.
-type ServerStatus struct {
-	Name     string
-	Address  string    // without credentials
-	Profiles int       // how many it has
-	Asked    time.Time // when that was found out; zero: never
-	Err      error     // why it cannot be used now; nil when it can, or was never asked
-
-	// Of a member of a pool:
-
-	State   string   // "up", "drain" or "lost"
-	Runs    int      // conversations in which a run goes on
-	Slots   int      // how many of those it is meant for
-	Differs []string // profiles that are not as at the others; it gets no new conversations for them
-}
-
-// Finder is a [Backend] of several servers, whose list of profiles does not wait for
-// each of them.
-type Finder interface {
-	// Profile finds one profile, and waits for the server that has it. An unknown one
-	// is ErrProfileNotFound. Other errors name the server.
-	Profile(ctx context.Context, name string) (Profile, error)
 }
 
 // AgentPrefix begins the names of profiles that are agents. An LLM profile may
 // have such a name, too; then it takes the place of the agent.
 const AgentPrefix = "agent_"
-
-// TeamPrefix begins the names of profiles that are teams of agents. LLM profiles
-// have no such names. The name is the model's ID as it is.
-const TeamPrefix = "team/"
-
-// ModelID is the model of the gateway that a profile is.
-func ModelID(profile string) string {
-	if strings.HasPrefix(profile, TeamPrefix) {
-		return profile
-	}
-	return modelPrefix + profile
-}
-
-// ModelID is the model of the gateway that the profile is.
-func (p Profile) ModelID() string {
-	if p.Agent == "" {
-		return modelPrefix + p.Name // also if it is named like a team
-	}
-	return ModelID(p.Name)
-}
-
-// ProfileOf is the name of the profile that a model may be, the reverse of [ModelID].
-func ProfileOf(model string) (name string, ok bool) {
-	if strings.HasPrefix(model, TeamPrefix) {
-		return model, true
-	}
-	return strings.CutPrefix(model, modelPrefix)
-}
-
-// modelPrefix makes a model ID of a profile's name.
-const modelPrefix = "openhands_"
-
-// AgentName is the name of the agent or the team that a profile's name stands for: a
-// team keeps its prefix. It is false for other names.
-func AgentName(profile string) (name string, ok bool) {
-	if strings.HasPrefix(profile, TeamPrefix) {
-		return profile, true
-	}
-	return strings.CutPrefix(profile, AgentPrefix)
-}
-
-// AgentProfile is the reverse of [AgentName].
-func AgentProfile(name string) string {
-	if strings.HasPrefix(name, TeamPrefix) {
-		return name
-	}
-	return AgentPrefix + name
-}
 
 // Profile is one model of the gateway: an LLM profile of OpenHands, or an agent
 // with a model, tools and limits of its own.
@@ -260,8 +165,6 @@ type Profile struct {
 	// LLM profile has neither. Name is then made of the name, see [AgentPrefix], and
 	// Model is that of its LLM profile.
 	Agent, Description string
-	// Server is the further server that runs its agents; empty: the backend itself.
-	Server string
 }
 
 // OpenRequest selects a conversation, and how to create it if it is new.
@@ -273,10 +176,6 @@ type OpenRequest struct {
 	// Existing asks for no new conversation: an unknown id is
 	// ErrConversationNotFound. Not together with New.
 	Existing bool
-	// Unseen says that ohgw made the id and has no record of it yet. A backend that
-	// notes where its conversations are need not look for one that is not noted. The
-	// others look, since a record may be lost. No effect with New.
-	Unseen bool
 	// Once says that no other turn is expected. What a backend keeps in memory
 	// and running for the next turn, such as a shell, it may end as soon as the
 	// run has ended and the handle is closed. The conversation stays as it is:
@@ -320,32 +219,7 @@ type Info struct {
 type Message struct {
 	Text   string
 	Images []string // data URLs, or http(s) URLs for the model's provider
-	// Limit ends the run before its next call of a model, in the way of a run that
-	// failed with CodeBudget. A backend that cannot do that ignores it.
-	Limit Limit
 }
-
-// Limit is what a run may take; a zero field is no limit.
-type Limit struct {
-	Cost   float64 // US dollars
-	Tokens int64   // sent to models and written by them
-}
-
-// String is the limit for logs; empty: none.
-func (l Limit) String() string {
-	var parts []string
-	if l.Cost > 0 {
-		parts = append(parts, fmt.Sprintf("%g US dollars", l.Cost))
-	}
-	if l.Tokens > 0 {
-		parts = append(parts, fmt.Sprintf("%d tokens", l.Tokens))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// CodeBudget is the code of the error event of a run that has reached a limit of what it
-// may cost.
-const CodeBudget = "MaxBudgetReached"
 
 // Content is the message in OpenHands' form.
 func (m Message) Content() []event.Content {

@@ -1,24 +1,14 @@
 package cli_test
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"net/http"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/ohgw/ohgw/internal/uuid"
 )
 
 // infoV0 is a ConversationInfo.
@@ -263,9 +253,7 @@ func (s *appServer) sandbox(box string) any {
 func (s *appServer) runtimeRoutes(ts *testscript.TestScript) http.Handler {
 	files := map[string]string{"a.txt": "hello\n", "sub/b.bin": "\x00\x01\xff"}
 	file := func(w http.ResponseWriter, path string) {
-		s.mu.Lock()
 		text, ok := files[strings.TrimPrefix(path, "/workspace/project/")]
-		s.mu.Unlock()
 		if !ok {
 			say(w, 404, object{"detail": "File not found"})
 			return
@@ -300,19 +288,9 @@ func (s *appServer) runtimeRoutes(ts *testscript.TestScript) http.Handler {
 		say(w, 200, []object{{"path": "a.txt", "status": "ADDED"}, {"path": "sub/b.bin", "status": "UPDATED"}, {"path": "old.txt", "status": "DELETED"}, {"path": "../evil.txt", "status": "ADDED"}})
 	})
 	mux.HandleFunc("GET /api/file/download", func(w http.ResponseWriter, r *http.Request) { file(w, r.URL.Query().Get("path")) })
-	mux.HandleFunc("POST /api/file/upload", func(w http.ResponseWriter, r *http.Request) { s.takeUpload(ts, w, r) })
-	mux.HandleFunc("POST /api/bash/execute_bash_command", func(w http.ResponseWriter, r *http.Request) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.execute(w, r, files)
-	})
 	mux.HandleFunc("GET /api/file/archive", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/gzip")
-		_, _ = w.Write(packedWorkspace())
-	})
-	mux.HandleFunc("GET /api/file/download-trajectory/{id}", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/octet-stream")
-		_, _ = w.Write(recorded(ts, r.PathValue("id")))
+		_, _ = io.WriteString(w, "\x1f\x8b an archive")
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { say(w, 404, object{"detail": "Not Found"}) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -325,94 +303,4 @@ func (s *appServer) runtimeRoutes(ts *testscript.TestScript) http.Handler {
 		}
 		mux.ServeHTTP(w, r)
 	})
-}
-
-// takeUpload takes a file, or breaks the connection in its middle.
-func (s *appServer) takeUpload(ts *testscript.TestScript, w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	broken := s.cutUpload
-	s.cutUpload = false
-	s.mu.Unlock()
-	if broken {
-		panic(http.ErrAbortHandler)
-	}
-	in, _, err := r.FormFile("file")
-	if err != nil {
-		say(w, 422, object{"detail": []object{{"loc": []string{"body", "file"}, "msg": "Field required"}}})
-		return
-	}
-	text, err := io.ReadAll(in)
-	ts.Check(err)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.uploads[r.URL.Query().Get("path")] = text
-	say(w, 200, object{"success": true})
-}
-
-// execute understands the two commands that unpack an archive and remove it.
-func (s *appServer) execute(w http.ResponseWriter, r *http.Request, files map[string]string) {
-	var in struct{ Command string }
-	_ = json.NewDecoder(r.Body).Decode(&in)
-	code := 127
-	words := strings.Fields(in.Command)
-	switch at := slices.Index(words, "-xzf"); {
-	case at > 0:
-		code = 2
-		z, err := gzip.NewReader(bytes.NewReader(s.uploads[words[at+1]]))
-		for t := tar.NewReader(z); err == nil; {
-			var h *tar.Header
-			if h, err = t.Next(); err != nil {
-				break
-			}
-			text, _ := io.ReadAll(t)
-			files[h.Name] = string(text)
-		}
-		if errors.Is(err, io.EOF) {
-			code = 0
-		}
-	case words[0] == "rm":
-		code = 0
-		delete(s.uploads, words[2])
-	}
-	say(w, 200, object{"exit_code": code, "stdout": "", "stderr": ""})
-}
-
-// recordedID is the id of the conversation of the recording.
-const recordedID = "1d5023890ed4479c9c3a501c72e54915"
-
-// recorded is the recorded conversation under another id, as an agent-server packs it.
-func recorded(ts *testscript.TestScript, id string) []byte {
-	dashed, err := uuid.Parse(id)
-	ts.Check(err)
-	was, err := uuid.Parse(recordedID)
-	ts.Check(err)
-	root := filepath.Join("..", "internal", "setup", "moving", "testdata", "record")
-	var parts []string
-	ts.Check(filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		text, err := os.ReadFile(name)
-		below, _ := filepath.Rel(root, name)
-		parts = append(parts, id+"/"+filepath.ToSlash(below), strings.NewReplacer(recordedID, id, was, dashed).Replace(string(text)))
-		return err
-	}))
-	return archive(parts...)
-}
-
-// packedWorkspace is the workspace of the conversations, as an agent-server packs it.
-func packedWorkspace() []byte {
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	w := tar.NewWriter(z)
-	for _, file := range [][2]string{
-		{"project/a.txt", "hello\n"},
-		{"project/sub/b.bin", "\x00\x01\xff"},
-		{"project/archive_manifest.json", `{"excludes":[],"file_count":2,"format":"tar.gz","source":"/workspace/project","total_bytes":9}`},
-	} {
-		_ = w.WriteHeader(&tar.Header{Name: file[0], Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(file[1]))}) // to memory
-		_, _ = io.WriteString(w, file[1])
-	}
-	_ = errors.Join(w.Close(), z.Close())
-	return b.Bytes()
 }

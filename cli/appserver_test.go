@@ -28,6 +28,7 @@ const (
 type appServer struct {
 	v0      bool
 	runtime string
+	app     string
 
 	mu      sync.Mutex
 	awake   map[string]bool
@@ -36,9 +37,6 @@ type appServer struct {
 	changed map[string]object // what requests have set of a conversation
 	fault   string            // a body for every request about conversations; "429 BODY"
 	token   int               // how often a login is pending
-
-	uploads   map[string][]byte // by path, on the runtime
-	cutUpload bool              // the next upload breaks
 }
 
 // The keys that it takes.
@@ -52,12 +50,11 @@ const (
 // Starts a fake app-server and sets CLOUD to its URL and CLOUD_KEY to its key. The
 // runtime of its conversations refuses that key.
 func cmdAppServer(ts *testscript.TestScript, _ bool, args []string) {
-	s := &appServer{v0: args[0] == "v0", awake: map[string]bool{awakeID: true}, removed: map[string]bool{}, said: map[string][]string{}, changed: map[string]object{}, uploads: map[string][]byte{}}
-	runtime := httptest.NewServer(s.runtimeRoutes(ts))
-	ts.Defer(runtime.Close)
-	s.runtime = runtime.URL // before the app-server serves: its handlers read it
-	app := httptest.NewServer(s.routes())
+	s := &appServer{v0: args[0] == "v0", awake: map[string]bool{awakeID: true}, removed: map[string]bool{}, said: map[string][]string{}, changed: map[string]object{}}
+	app, runtime := httptest.NewServer(s.routes()), httptest.NewServer(s.runtimeRoutes(ts))
 	ts.Defer(app.Close)
+	ts.Defer(runtime.Close)
+	s.runtime, s.app = runtime.URL, app.URL
 	ts.Setenv("CLOUD", app.URL)
 	ts.Setenv("CLOUD_KEY", appKey)
 }
@@ -116,16 +113,15 @@ func (s *appServer) routes() http.Handler {
 	return open
 }
 
-// setFault makes every answer the body of this request: "STATUS BODY". The status
-// "upload" breaks the next upload.
+// setFault makes every answer the body of this request: "STATUS BODY".
 func (s *appServer) setFault(w http.ResponseWriter, r *http.Request) {
 	text, _ := io.ReadAll(r.Body)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var fault struct{ Status, Body string }
 	_ = json.Unmarshal(text, &fault)
-	s.fault, s.cutUpload = "", fault.Status == "upload"
-	if fault.Status != "" && !s.cutUpload {
+	s.fault = ""
+	if fault.Status != "" {
 		s.fault = fault.Status + " " + fault.Body
 	}
 	say(w, 200, true)

@@ -164,25 +164,24 @@ func TestExitCodesStay(t *testing.T) {
 func TestFlagsStay(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
-		"completion": "", "config path": "", "config show": "", "connect": "dry-run file model undo url write", "service install": "no-start on-demand print", "service status": "", "service uninstall": "", "doctor": "bundle key-store live state url", "help": "", "models": "url", "pool drain": "", "pool list": "", "pool up": "", "ps": "kill url", "stop": "now", "logs": "follow lines", "status": "url", "version": "",
+		"completion": "", "config path": "", "config show": "", "connect": "dry-run file model undo url write", "service install": "no-start on-demand print", "service status": "", "service uninstall": "", "doctor": "bundle key-store live url", "help": "", "models": "url", "ps": "kill url", "stop": "now", "logs": "follow lines", "status": "url", "version": "",
 		"acp":  "demo model sandbox sandbox-net sandbox-read sandbox-require sandbox-socket sandbox-write url",
-		"chat": "backend cloud continue conversation demo image list model mouse plain print sandbox sandbox-net sandbox-read sandbox-require sandbox-socket sandbox-write server stream system theme timeout url vim workspace yes",
+		"chat": "backend cloud continue conversation demo image list model mouse plain print sandbox sandbox-net sandbox-read sandbox-require sandbox-socket sandbox-write stream system theme timeout url vim workspace yes",
 		"serve": "addr agent-server allow-host allow-origin backend chat-field chat-header cloud confirm demo detach drain history housekeeping idle-time image-urls key-store log-format max-body max-idle max-idle-memory max-images max-message " +
-			"max-messages max-queue max-runs metrics-open native no-auth one-shot-ttl progress responses-ttl run-timeout sandbox sandbox-net sandbox-read sandbox-require sandbox-socket sandbox-write server state stream-text titles workspace workspace-per",
+			"max-messages max-queue max-runs metrics-open native no-auth one-shot-ttl progress responses-ttl run-timeout sandbox sandbox-net sandbox-read sandbox-require sandbox-socket sandbox-write stream-text workspace workspace-per",
 		"keys import": "remove-from-profile replace", "keys list": "", "keys remove": "field yes", "keys set": "field file replace", "keys status": "",
 		"profiles add": "base-url from-file from-settings key-from model no-check provider replace use", "profiles check": "live timeout", "profiles list": "", "profiles remove": "yes", "profiles rename": "", "profiles show": "", "profiles use": "copy-key",
 		"sandbox allow": "conversation workspace", "sandbox diff": "", "sandbox explain": "", "sandbox grants": "", "sandbox reset": "yes", "sandbox revoke": "all conversation workspace",
-		"sandbox run": "network", "sandbox status": "", "sandbox test": "", "state check": "", "state migrate": "", "state status": "",
+		"sandbox run": "network", "sandbox status": "", "sandbox test": "",
 		"profiles migrate":   "as-openhands base-url check dry-run force restore strict",
-		"conversations list": "all limit repo status", "conversations show": "changes", "conversations new": "branch follow git-provider model profile repo title wait", "conversations send": "follow wait wake", "conversations pull": "dry-run force profile workspace yes",
-		"conversations push": "all branch continue dry-run git-provider message no-files profile repo title yes",
+		"conversations list": "all limit repo status", "conversations show": "changes", "conversations new": "branch follow git-provider model profile repo title wait", "conversations send": "follow wait wake",
 		"conversations wake": "wait", "conversations tail": "follow last", "conversations changes": "", "conversations download files": "", "conversations download changes": "", "conversations download workspace": "",
 		"conversations trajectory": "force format output", "conversations browse": "", "conversations events": "follow kind last source", "conversations files": "",
 		"conversations export": "force", "conversations import": "workspace", "conversations remove": "yes",
 		"server add": "default key-stdin kind no-check replace url", "server import": "replace", "server list": "", "server remove": "yes", "server test": "", "server use": "",
 		"login": "key-store no-browser url", "logout": "key-store",
-		"agents list": "", "agents show": "", "agents check": "", "agents new": "description llm members mode project tools",
-		"tokens create": "all-conversations budget chat-by confirm expires model native workspace", "tokens list": "", "tokens revoke": "yes", "tokens show": "",
+		"agents list": "", "agents show": "", "agents check": "", "agents new": "description llm project tools",
+		"tokens create": "all-conversations chat-by confirm expires model native workspace", "tokens list": "", "tokens revoke": "yes", "tokens show": "",
 	}
 	got := map[string]string{}
 	for name, c := range commands(t) {

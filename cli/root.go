@@ -15,13 +15,11 @@ import (
 	"github.com/ohgw/ohgw/cli/keys"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/cli/overview"
-	"github.com/ohgw/ohgw/cli/pool"
 	"github.com/ohgw/ohgw/cli/profiles"
 	"github.com/ohgw/ohgw/cli/sandbox"
 	"github.com/ohgw/ohgw/cli/serve"
 	"github.com/ohgw/ohgw/cli/server"
 	"github.com/ohgw/ohgw/cli/service"
-	"github.com/ohgw/ohgw/cli/state"
 	"github.com/ohgw/ohgw/cli/status"
 	"github.com/ohgw/ohgw/cli/tokens"
 	"github.com/ohgw/ohgw/internal/buildinfo"
@@ -76,7 +74,7 @@ key and a model ID that it prints in your client.`,
 	root.SetHelpCommand(newHelp())
 	root.SetHelpCommandGroupID(groupMore)
 	add(root, groupRun, serve.New(a), serve.NewStop(a), serve.NewLogs(a), chat.New(a), acp.New(a), status.New(a), status.NewPs(a), conversations.New(a), doctor.New(a), status.NewModels(a))
-	add(root, groupSetup, profiles.New(a), agents.New(a), keys.New(a), tokens.New(a), server.New(a), server.NewLogin(a), server.NewLogout(a), connect.New(a), service.New(a), config.New(a), sandbox.New(a), state.New(a), pool.New(a))
+	add(root, groupSetup, profiles.New(a), agents.New(a), keys.New(a), tokens.New(a), server.New(a), server.NewLogin(a), server.NewLogout(a), connect.New(a), service.New(a), config.New(a), sandbox.New(a))
 	add(root, groupMore, newVersion(a), newCompletion(a))
 	root.AddCommand(newEnvironmentTopic(), newExitCodesTopic())
 	return root

@@ -9,20 +9,20 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/clientitems"
 	"github.com/ohgw/ohgw/daemon/openai"
+	"github.com/ohgw/ohgw/daemon/owners"
 	"github.com/ohgw/ohgw/daemon/run"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
 // ownersAndItems forgets with the owner of a conversation what clients added to it.
 type ownersAndItems struct {
-	run.Owners
-
+	*owners.Store
 	items *clientitems.Store
 }
 
 // Forget is run.Owners'.
 func (o ownersAndItems) Forget(conversation string) error {
-	return errors.Join(o.items.Delete(conversation), o.Owners.Forget(conversation))
+	return errors.Join(o.items.Delete(conversation), o.Store.Forget(conversation))
 }
 
 // added is what clients added to a conversation that is open to the caller; nil:

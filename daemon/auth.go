@@ -8,7 +8,6 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/run"
-	"github.com/ohgw/ohgw/internal/budget"
 )
 
 // Client is who calls.
@@ -32,8 +31,6 @@ type Client struct {
 	// Confirm is the lowest confirmation mode of a conversation while an agent works
 	// in it for this client; empty: any.
 	Confirm agentapi.Confirmation
-	// Budgets are what it may spend; empty: as much as it likes.
-	Budgets []budget.Rule
 	// Person is the user at this machine, not a program with a key: every
 	// conversation is open to it, and what it begins stays open to all tokens.
 	Person bool

@@ -13,7 +13,6 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/openai"
-	"github.com/ohgw/ohgw/daemon/responses"
 	"github.com/ohgw/ohgw/daemon/run"
 	"github.com/ohgw/ohgw/internal/rescue"
 )
@@ -68,7 +67,7 @@ func (r *picks) put(f run.Fingerprint, name string) {
 func candidates(list []agentapi.Profile, client Client) []agentapi.Profile {
 	var agents []agentapi.Profile
 	for _, p := range list {
-		if p.Agent != "" && client.allows(modelAuto, p.ModelID()) {
+		if p.Agent != "" && client.allows(modelAuto, modelPrefix+p.Name) {
 			agents = append(agents, p)
 		}
 	}
@@ -117,10 +116,6 @@ func (d *Daemon) choose(ctx context.Context, c *call, req *run.Request) error {
 	req.Profile, req.ProfileRevision = p.Name, p.Revision
 	if by != "" {
 		req.Note = fmt.Sprintf("Routed to %s (%s)", p.Agent, by)
-	}
-	c.rerouted(p)
-	if live, ok := req.Observer.(*responses.Live); ok {
-		live.Route(p.Name, p.ModelID())
 	}
 	c.routed = &p
 	return nil
@@ -187,7 +182,7 @@ func (d *Daemon) route(ctx context.Context, c *call) (p agentapi.Profile, by str
 	defer context.AfterFunc(d.life, cancel)()
 	var answer Completion
 	err := rescue.Do(func() (err error) {
-		answer, err = d.ask(limited, c.pays, routePrompt(c.agents, c.Text))
+		answer, err = d.cfg.Complete(limited, routePrompt(c.agents, c.Text))
 		return err
 	})
 	if err != nil {
@@ -225,7 +220,7 @@ func routePrompt(agents []agentapi.Profile, text string) Prompt {
 func agentNamed(agents []agentapi.Profile, answer string) (found agentapi.Profile, ok bool) {
 	plain := strings.ToLower(strings.Trim(answer, " \t\r\n\"'`*.-"))
 	for _, p := range agents {
-		if plain == strings.ToLower(p.Agent) || plain == strings.ToLower(slug(p)) {
+		if plain == strings.ToLower(p.Agent) || plain == strings.ToLower(strings.TrimPrefix(p.Name, agentapi.AgentPrefix)) {
 			return p, true
 		}
 	}
@@ -238,11 +233,6 @@ func agentNamed(agents []agentapi.Profile, answer string) (found agentapi.Profil
 		}
 	}
 	return found, ok
-}
-
-// slug is the name of an agent as it is in the model's ID.
-func slug(p agentapi.Profile) string {
-	return strings.TrimPrefix(strings.TrimPrefix(p.Name, agentapi.AgentPrefix), agentapi.TeamPrefix)
 }
 
 // byWords is the agent whose name and description share most words with the text;
@@ -282,7 +272,7 @@ func (c *call) tellRouted(h http.Header, p agentapi.Profile) agentapi.Profile {
 	if c.routed == nil {
 		return p
 	}
-	c.Model = c.routed.ModelID()
+	c.Model = modelPrefix + c.routed.Name
 	h.Set(headerRouted, c.Model)
 	return *c.routed
 }

@@ -2,7 +2,6 @@ package daemon_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -206,88 +205,4 @@ func TestAutoDoesNotTakeOverAConversationOfAnotherModel(t *testing.T) {
 	header := []string{"X-OpenHands-ServerConversation-ID", "6f2b9e1c-6f5c-4a62-9a3f-0d1e6a1f7c12"}
 	completed(t, g.chat(`{"model":"openhands_cheap","messages":[{"role":"user","content":"hi"}]}`, header...))
 	envelope(t, g.chat(autoAsk("again"), header...), http.StatusConflict, "model_mismatch", "model")
-}
-
-// TestAutoInResponses has the choice where a chat completion has it, streamed or not,
-// and keeps it in the next turn however the client names the last one.
-func TestAutoInResponses(t *testing.T) {
-	t.Parallel()
-	const cook = "openhands_agent_cook"
-	answer := atomic.Value{}
-	answer.Store("Cook")
-	r := &router{answer: func(string) (string, error) { return answer.Load().(string), nil }}
-	b := fourAgents()
-	g := serve(t, b, r.config)
-	body := func(more string) string { return `{"model":"auto","stream":` + more + `}` }
-	check := func(what string, res response, streamed bool) made {
-		t.Helper()
-		data := []byte(res.body)
-		if streamed {
-			events := eventsOf(t, res.body)
-			if first := modelOf(t, events[0].Response); first != cook {
-				t.Errorf("%s: begun by %q", what, first)
-			}
-			data = events[len(events)-1].Response
-		}
-		if got := res.header.Get("X-OpenHands-Routed-To"); got != cook || modelOf(t, data) != cook {
-			t.Errorf("%s: header %q, model %q", what, got, modelOf(t, data))
-		}
-		return object(t, data)
-	}
-	for _, streamed := range []bool{false, true} {
-		stream := fmt.Sprint(streamed) + `,"input":`
-		answer.Store("Cook")
-		asked := r.asked.Load()
-		first := check("first", g.respond(body(fmt.Sprintf(`%s"one %v"`, stream, streamed))), streamed)
-		if line := first.Output[0].Summary; len(line) == 0 || line[0].Text != "Routed to Cook (chosen by the model)" {
-			t.Errorf("progress %+v", first.Output[0])
-		}
-		equal(t, "the stored model", modelOf(t, []byte(g.do(http.MethodGet, "/v1/responses/"+first.ID, "").body)), cook)
-
-		answer.Store("Writer")
-		next := check("named", g.respond(body(stream+`"two","previous_response_id":"`+first.ID+`"`)), streamed)
-		equal(t, "the conversation", next.Conversation.ID, first.Conversation.ID)
-		next = check("by header", g.respond(body(stream+`"three"`), "X-OpenHands-ServerConversation-ID", strings.TrimPrefix(first.Conversation.ID, "conv_")), streamed)
-		equal(t, "the conversation", next.Conversation.ID, first.Conversation.ID)
-
-		answer.Store("Cook")
-		said := fmt.Sprintf("found %v", streamed)
-		first = check("told", g.respond(body(stream+`"`+said+`"`)), streamed)
-		answer.Store("Writer")
-		history := fmt.Sprintf(`[{"role":"user","content":%q},{"role":"assistant","content":%q},{"role":"user","content":"go on"}]`, said, first.text())
-		next = check("found", g.respond(body(stream+history)), streamed)
-		equal(t, "the conversation", next.Conversation.ID, first.Conversation.ID)
-		next = check("forked", g.respond(body(stream+`"fork","previous_response_id":"`+first.ID+`"`)), streamed)
-		if next.Conversation.ID == first.Conversation.ID {
-			t.Error("not a copy")
-		}
-		equal(t, "the choices", r.asked.Load()-asked, int64(2))
-	}
-	for _, o := range b.Opened() {
-		if o.Profile != "" { // a copy has that of its origin
-			equal(t, "the agent", o.Profile, "agent_cook")
-		}
-	}
-}
-
-// TestAResponseOfAutoIsFoundByTheModelThatAnswered has a client that takes the model
-// of its next request from the last answer.
-func TestAResponseOfAutoIsFoundByTheModelThatAnswered(t *testing.T) {
-	t.Parallel()
-	r := &router{answer: func(string) (string, error) { return "Cook", nil }}
-	g := serve(t, fourAgents(), r.config)
-	first := responded(t, g.respond(`{"model":"auto","input":"hello"}`))
-	next := responded(t, g.respond(fmt.Sprintf(`{"model":"openhands_agent_cook","input":[{"role":"user","content":"hello"},{"role":"assistant","content":%q},{"role":"user","content":"go on"}]}`, first.text())))
-	equal(t, "the conversation", next.Conversation.ID, first.Conversation.ID)
-}
-
-func modelOf(t testing.TB, data []byte) string {
-	t.Helper()
-	var m struct {
-		Model string `json:"model"`
-	}
-	if err := json.Unmarshal(data, &m); err != nil {
-		t.Fatal(err)
-	}
-	return m.Model
 }

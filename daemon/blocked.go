@@ -45,13 +45,11 @@ const maxListed = 10
 func blockedNotice(blocks []agentapi.Block) string {
 	var b strings.Builder
 	n := 0
-	listed := map[string]bool{"": true}
 	for _, block := range blocks {
 		command := block.Command()
-		if listed[command] { // the ports of a host have one command
+		if command == "" {
 			continue
 		}
-		listed[command] = true
 		if n++; n <= maxListed {
 			b.WriteString("\n- " + codeSpan(command))
 		}
@@ -86,12 +84,4 @@ func (d *Daemon) sandboxStatus(ctx context.Context) agentapi.SandboxStatus {
 		return b.Sandbox(ctx)
 	}
 	return agentapi.SandboxStatus{Level: backendLevel}
-}
-
-// levelOf is the level of the sandbox of the agents of a profile.
-func (d *Daemon) levelOf(ctx context.Context, p agentapi.Profile) string {
-	if p.Server != "" {
-		return backendLevel
-	}
-	return d.sandboxStatus(ctx).Level
 }

@@ -110,16 +110,6 @@ func TestAResponseSaysWhatTheSandboxRefused(t *testing.T) {
 	}
 }
 
-func TestTwoPortsOfAHostAreAllowedByOneCommand(t *testing.T) {
-	t.Parallel()
-	plain := blockOf("api.example.com")
-	plain.Target = "api.example.com:80"
-	g := serve(t, script(daemontest.Blocked(blockOf("api.example.com")), daemontest.Blocked(plain), daemontest.Finish("Done.")))
-	res := g.chat(ask("go"))
-	equal(t, "text", completed(t, res).text(), "Done.\n\n"+blockedClosing)
-	equal(t, "blocked", res.header.Get("X-OpenHands-Sandbox-Blocked"), "2")
-}
-
 // A model may ask for a thousand names, or for long ones.
 func TestManyRefusalsFitIntoAFrame(t *testing.T) {
 	t.Parallel()

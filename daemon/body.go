@@ -10,7 +10,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/ohgw/ohgw/daemon/openai"
@@ -37,52 +36,38 @@ func longAgo() time.Time { return time.Unix(1, 0) }
 // answer, and again before it lets go of the connection.
 type incoming struct {
 	io.ReadCloser
-	length int64       // -1: unknown
-	asks   atomic.Bool // the client waits for "100 Continue" before it sends anything
-	ended  atomic.Bool // nothing is left to read
-	lent   bool        // it is read while the answer is written, and perhaps after it
+	length int64 // -1: unknown
+	asks   bool  // the client waits for "100 Continue" before it sends anything
+	ended  bool  // nothing is left to read
 }
 
 func newIncoming(r *http.Request) *incoming {
-	b := &incoming{ReadCloser: r.Body, length: r.ContentLength}
-	b.asks.Store(strings.EqualFold(r.Header.Get("Expect"), "100-continue"))
-	b.ended.Store(r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0)
-	return b
+	return &incoming{
+		ReadCloser: r.Body, length: r.ContentLength,
+		asks:  strings.EqualFold(r.Header.Get("Expect"), "100-continue"),
+		ended: r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0,
+	}
 }
 
-// Read notes the end. From then on the connection is not asked: net/http closes the
-// body when the answer begins, and a transport that passes the body on looks once more
-// for its end, perhaps only then. An error there would cut off the answer.
+// Read notes the end.
 func (b *incoming) Read(p []byte) (int, error) {
-	if b.ended.Load() {
-		return 0, io.EOF
-	}
-	b.asks.Store(false)
+	b.asks = false
 	n, err := b.ReadCloser.Read(p)
-	if errors.Is(err, io.EOF) {
-		b.ended.Store(true)
-	}
+	b.ended = b.ended || errors.Is(err, io.EOF)
 	return n, err //nolint:wrapcheck // a reader's error is read by its type
-}
-
-// EnableFullDuplex lets a handler read the body while it answers, and another
-// goroutine of it even later. [http.ResponseController] calls it.
-func (x *exchange) EnableFullDuplex() error {
-	x.body.lent = true
-	return x.control.EnableFullDuplex() //nolint:wrapcheck // the controller's own answer
 }
 
 // settle decides, before the header of an answer is written, whether the
 // connection can serve another request: only if nothing of this one is left.
 func (x *exchange) settle() {
 	b := x.body
-	if b.ended.Load() || x.Header().Get("Connection") == "close" {
+	if b.ended || x.Header().Get("Connection") == "close" {
 		return
 	}
-	if !b.lent && !b.asks.Load() && b.length <= maxDiscard {
+	if !b.asks && b.length <= maxDiscard {
 		x.readWithin(bodyPatience, maxDiscard)
 	}
-	if !b.ended.Load() {
+	if !b.ended {
 		x.Header().Set("Connection", "close")
 	}
 }
@@ -90,10 +75,10 @@ func (x *exchange) settle() {
 // part ends a connection whose client has not sent all of its request: it has
 // the answer, and a moment to read it. Then nothing waits for the rest.
 func (x *exchange) part() {
-	if x.body.ended.Load() {
+	if x.body.ended {
 		return
 	}
-	if !x.body.asks.Load() && x.started() && x.flush() == nil {
+	if !x.body.asks && x.started() && x.flush() == nil {
 		x.readWithin(linger, x.d.cfg.Limits.Body)
 	}
 	_ = x.control.SetReadDeadline(longAgo()) // where there is none there is no connection: a test
@@ -105,7 +90,7 @@ func (x *exchange) readWithin(limit time.Duration, most int64) {
 		return // what cannot be bounded is not begun
 	}
 	_, _ = io.CopyN(io.Discard, x.body, most+1) // what became of it is in x.body
-	if x.body.ended.Load() {
+	if x.body.ended {
 		_ = x.control.SetReadDeadline(time.Time{})
 	}
 }
@@ -159,7 +144,7 @@ func (x *exchange) receive(r *http.Request, limit int64) ([]byte, error) {
 		<-cut
 		err = errDraining
 	}
-	if x.body.ended.Load() {
+	if x.body.ended {
 		_ = x.control.SetReadDeadline(time.Time{})
 	}
 	return body, err

@@ -60,10 +60,6 @@ type call struct {
 	instructed bool
 	agents     []agentapi.Profile // among which modelAuto chooses; nil for other models
 	routed     *agentapi.Profile  // which one it chose
-	// rerouted gives what was prepared for the first of the agents to the one that
-	// was chosen. Nil before the call is submitted.
-	rerouted func(agentapi.Profile)
-	pays     *purse // the budget of the client; nil: none
 	// prepare completes what is asked of the runs. May be nil.
 	prepare func(*run.Request)
 	// write writes the answer of a plain LLM. Nil: as a chat completion.
@@ -97,9 +93,6 @@ func (d *Daemon) chat() handler {
 func (d *Daemon) resolveCall(ctx context.Context, client Client, c *call) (p agentapi.Profile, old, utility bool, err error) {
 	if err := d.runs.MayName(client.access(), cmp.Or(c.options.conversation, c.continues)); err != nil {
 		return p, false, false, c.explain(err)
-	}
-	if err := d.charge(client, c); err != nil {
-		return p, false, false, err
 	}
 	p, old, err = d.resolve(ctx, client, c.Model)
 	if utility = err != nil && c.Model == modelUtility; utility {
@@ -147,7 +140,7 @@ func (d *Daemon) receive(x *exchange, r *http.Request, c *call) (profile *agenta
 		d.models.doubt(r.Context(), problem)
 		return nil, nil, problem
 	}
-	x.Header().Set(headerSandbox, d.levelOf(r.Context(), p))
+	x.Header().Set(headerSandbox, d.sandboxStatus(r.Context()).Level)
 	return &p, found, nil
 }
 
@@ -237,22 +230,16 @@ func (d *Daemon) submit(r *http.Request, client Client, c *call, profile agentap
 		Confirmation: agentapi.Confirmation(c.options.confirmation), Floor: d.confirmFloor(r, client), Least: client.Confirm,
 		Gone: conns.Gone(r),
 	}
-	m := &meter{purse: c.pays.ofRun(), limit: c.options.budget, model: profile.Model}
-	if c.pays != nil || !c.options.budget.IsZero() {
-		req.Admit, req.Over, req.Limit = c.pays.check, m.over, m.left
-	}
 	if !d.cfg.IgnoreHistory {
 		req.Quoted = openai.Quote(c.History, maxQuote)
 	}
 	if c.prepare != nil {
 		c.prepare(&req)
 	}
-	f := &former{d: d, pays: c.pays.ofRun(), schema: c.schema, profile: profile.Name, question: c.Text}
 	if c.schema != nil {
-		req.Form = f.form
+		req.Form = (&former{d: d, schema: c.schema, profile: profile.Name, question: c.Text}).form
 		req.Message.Text += "\n\n" + c.schema.Instruction()
 	}
-	c.rerouted = func(p agentapi.Profile) { m.model, f.profile = p.Model, p.Name }
 	att, err := d.begin(ctx, c, req)
 	if err != nil || !att.Replayed() || att.RepeatsUntil().IsZero() {
 		return att, err

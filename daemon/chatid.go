@@ -67,11 +67,8 @@ func (d *Daemon) begin(ctx context.Context, c *call, req run.Request) (*run.Atta
 		return d.runs.Submit(ctx, req)
 	}
 	visit, att, err := d.enterChat(ctx, c, req)
-	for errors.Is(err, chats.ErrChanged) && ctx.Err() == nil { // by another gateway
-		visit, att, err = d.enterChat(ctx, c, req)
-	}
 	if errors.Is(err, chats.ErrUnreadable) {
-		err = fmt.Errorf("%w: %w", d.stateErr(), err)
+		err = fmt.Errorf("%w: %w", run.ErrState, err)
 	}
 	if err != nil {
 		return nil, err
@@ -88,8 +85,7 @@ func (d *Daemon) begin(ctx context.Context, c *call, req run.Request) (*run.Atta
 
 // enterChat finds or starts the run of a call with a chat. The chat is held
 // throughout, so that two requests of it that come together find one
-// conversation; it is free again when enterChat returns. With chats.ErrChanged a
-// request at another gateway was faster: it is to be entered again.
+// conversation; it is free again when enterChat returns.
 func (d *Daemon) enterChat(ctx context.Context, c *call, req run.Request) (*chats.Visit, *run.Attachment, error) {
 	visit, err := d.chats.Enter(chatRequest(c, d.cfg.IgnoreHistory))
 	if err != nil {
@@ -101,7 +97,7 @@ func (d *Daemon) enterChat(ctx context.Context, c *call, req run.Request) (*chat
 		visit.Close()
 		return nil, nil, errDirect
 	}
-	req.ConversationID, req.Unseen, req.Origin, req.From = visit.Conversation, visit.Made, visit.Origin, visit.From
+	req.ConversationID, req.Origin, req.From = visit.Conversation, visit.Origin, visit.From
 	if !req.Named {
 		req.Workspace = d.chatPlace(c.chat, visit)
 	}
@@ -110,18 +106,12 @@ func (d *Daemon) enterChat(ctx context.Context, c *call, req run.Request) (*chat
 		return nil, nil, err
 	}
 	req.Chat, req.Kind = visit, visit.Planned()
-	if err := visit.Reserve(); err != nil {
-		visit.Close()
-		return nil, nil, err
-	}
 	att, err := d.runs.Admit(req)
 	if err != nil {
 		visit.Close()
 		return nil, nil, err
 	}
-	if started = att.Begins(); started {
-		visit.RunsIn(att.ConversationID())
-	}
+	started = !att.Replayed()
 	return visit, att, nil
 }
 

@@ -38,19 +38,6 @@ func TestAChatStaysInItsConversation(t *testing.T) {
 	}
 }
 
-func TestAChatSaysWhichConversationItHasJustMade(t *testing.T) {
-	t.Parallel()
-	b := echo()
-	w := openWindow(serve(t, b), chatID, "c-1")
-	w.say("one")
-	w.say("two")
-	opened := b.Opened()
-	size(t, "opened", opened, 2)
-	if !opened[0].Unseen || opened[1].Unseen {
-		t.Errorf("the conversation was unseen: %t, then %t", opened[0].Unseen, opened[1].Unseen)
-	}
-}
-
 func TestAnEditGoesBackToWhereItWas(t *testing.T) {
 	t.Parallel()
 	b := echo()

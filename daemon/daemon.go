@@ -31,9 +31,9 @@ import (
 	"github.com/ohgw/ohgw/daemon/conns"
 	"github.com/ohgw/ohgw/daemon/metrics"
 	"github.com/ohgw/ohgw/daemon/openai"
+	"github.com/ohgw/ohgw/daemon/owners"
 	"github.com/ohgw/ohgw/daemon/responses"
 	"github.com/ohgw/ohgw/daemon/run"
-	"github.com/ohgw/ohgw/internal/budget"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/rescue"
 )
@@ -111,8 +111,7 @@ type Config struct {
 	Workspace  string        // as in run.Config
 	// WorkspaceRoot is where the workspaces of conversations are that were given
 	// none. Empty: in the state directory, if there is one.
-	WorkspaceRoot   string
-	ForgetWorkspace func(dir string) error // as in run.Config
+	WorkspaceRoot string
 	// ResponsesTTL is how long a stored response is kept after its last change; 0:
 	// 30 days, negative: for ever.
 	ResponsesTTL time.Duration
@@ -121,9 +120,6 @@ type Config struct {
 	Confirm agentapi.Confirmation
 	// StateDir holds records of requests. Empty: they are not kept on disk.
 	StateDir string
-	// Shared is what several gateways that answer as one keep in place of the records in
-	// StateDir. Nil: this one is alone.
-	Shared *Shared
 }
 
 // Limits bound what a request may bring. Zero values take the defaults named
@@ -194,7 +190,6 @@ type Daemon struct {
 	chats       *chats.Registry
 	picks       picks
 	responses   *responses.Store
-	ledger      *budget.Ledger
 	items       *clientitems.Store
 	chores      sync.WaitGroup // what goes on until life ends
 	rejoining   sync.Mutex     // held while a response of an earlier process is taken up
@@ -225,19 +220,19 @@ func New(cfg Config) (*Daemon, error) {
 	d.life, d.end = context.WithCancel(context.Background())
 	d.state = stateDir{path: cfg.StateDir, now: cfg.Now}
 	d.metrics = metrics.New(metrics.Config{Version: cfg.Version, Revision: cfg.Revision, Go: runtime.Version(), Runs: d.counts})
-	d.countPool()
-	kept := d.openState()
+	d.items = clientitems.Open(cfg.StateDir)
 	var err error
 	d.runs, err = run.New(run.Config{
 		Backend: cfg.Backend, Logger: cfg.Logger, Now: cfg.Now,
 		MaxRuns: cfg.MaxRuns, MaxQueue: cfg.MaxQueue, OneShotTTL: cfg.OneShotTTL, RunTimeout: cfg.RunTimeout, Grace: cfg.Grace,
-		Workspace: cfg.Workspace, WorkspaceRoot: d.workspaceRoot(), ForgetWorkspace: cfg.ForgetWorkspace, StateDir: cfg.StateDir, BackendID: cfg.BackendID, InProcess: cfg.InProcess,
-		Ledger: kept.Ledger, Shots: kept.Shots, Owners: kept.Owners, Orphan: kept.Orphan, Earlier: d.earlier, Ended: d.ended,
+		Workspace: cfg.Workspace, WorkspaceRoot: d.workspaceRoot(), StateDir: cfg.StateDir, BackendID: cfg.BackendID, InProcess: cfg.InProcess,
+		Owners: ownersAndItems{owners.Open(cfg.StateDir), d.items}, Earlier: d.earlier, Ended: d.ended,
 	})
 	if err != nil {
-		d.chats.Close()
 		return nil, err
 	}
+	d.responses = responses.Open(cfg.StateDir)
+	d.chats = chats.Open(chats.Config{StateDir: cfg.StateDir, Now: cfg.Now, Logger: cfg.Logger, Loose: cfg.OneShotTTL})
 	d.models = newCatalogue(cfg.Backend, cfg.Now, func(err error) {
 		if p := rescue.Of(err); p != nil {
 			cfg.Logger.Error("panic", "panic", p.Error(), "stack", p.Stack())
@@ -245,9 +240,6 @@ func New(cfg Config) (*Daemon, error) {
 		d.backendFailed(err)
 	})
 	d.handler = d.routes()
-	if cfg.StateDir != "" && cfg.Shared == nil {
-		d.chores.Go(d.removeLeftovers)
-	}
 	d.chores.Go(d.sweepResponses)
 	d.close = sync.OnceValue(func() error {
 		d.beginDrain()
@@ -306,9 +298,7 @@ func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(d.cfg.Logger.Handler(), slog.LevelDebug),
 	}
-	if _, several := d.cfg.Backend.(agentapi.Finder); !several { // whose servers nobody wants yet
-		d.models.refresh(ctx)
-	}
+	d.models.refresh(ctx)
 	served := make(chan error, 1)
 	var wg sync.WaitGroup
 	defer wg.Wait()

@@ -11,7 +11,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/daemon/run"
-	"github.com/ohgw/ohgw/daemon/run/ledger"
 )
 
 // The codes of failures that daemon/openai does not know.
@@ -107,8 +106,6 @@ func rowOf(code string) row {
 		return row{http.StatusServiceUnavailable, server, 4, false}
 	case codeQueueFull:
 		return row{http.StatusTooManyRequests, limit, 4, false}
-	case codeQuota:
-		return row{http.StatusTooManyRequests, codeQuota, 0, true}
 	case codeConversationBusy:
 		return row{http.StatusTooManyRequests, limit, 4, false}
 	case codeServerUnavailable, codeAgentUnavailable, codeNotReady:
@@ -199,10 +196,6 @@ func explain(err error) *problem {
 		{run.ErrFloor, codeForbiddenConfirm, "This API key needs a confirmation mode (ohgw tokens create NAME --confirm MODE) that the agent cannot set; upgrade the agent-server, or use another key."},
 		{run.ErrConfirmation, codeForbiddenConfirm, "This API key may not lower the confirmation mode of the conversation; use the token \"default\", or one created with ohgw tokens create NAME --workspace DIR."},
 		{run.ErrDraining, codeNotReady, "ohgw is shutting down; try again in a moment."},
-		{run.ErrReleased, codeNotReady, "This ohgw is shutting down; another one continues it. Send the same request again to get its answer."},
-		{run.ErrTakenOver, codeNotReady, "Another ohgw has taken the request over. Send the same request again to get its answer."},
-		{run.ErrLedger, codeNotReady, "The database that the gateways share does not answer, so nothing was started; try again in a moment."},
-		{ledger.ErrAway, codeNotReady, "The database that the gateways share does not answer, so nothing was changed; try again in a moment."},
 		{run.ErrStopped, codeRunInterrupted, "The request was cancelled before its run started."},
 		{run.ErrInterrupted, codeRunInterrupted, "The run was interrupted when ohgw stopped; the conversation keeps the work done so far."},
 		{run.ErrAbandoned, codeRunInterrupted, "The run was stopped because its client disconnected; the conversation keeps the work done so far. Use a new Idempotency-Key to run it again."},
@@ -256,11 +249,7 @@ func (x *exchange) writeProblem(p *problem) error {
 	case http.StatusRequestTimeout, http.StatusRequestEntityTooLarge:
 		h.Set("Connection", "close") // the rest of the body is not wanted
 	}
-	switch {
-	case errors.Is(p.cause, run.ErrReleased), errors.Is(p.cause, run.ErrTakenOver): // the balancer has another
-		h.Set("Retry-After", "0")
-		h.Set("X-Should-Retry", "true")
-	case p.row.retryAfter > 0:
+	if p.row.retryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(p.row.retryAfter))
 	}
 	if p.row.final {

@@ -51,7 +51,6 @@ func (c *call) function() string { return functionOf(c.Format) }
 
 // former puts the answer of an agent into the format that its client asked for.
 type former struct {
-	pays     *purse // for the calls; nil: they cost nothing that is limited
 	d        *Daemon
 	schema   *structured.Schema
 	profile  string
@@ -87,7 +86,7 @@ func (f *former) ask(ctx context.Context, prompt []structured.Message, spent *tu
 	for _, m := range prompt {
 		p.Messages = append(p.Messages, PromptMessage(m))
 	}
-	answer, err := f.d.ask(ctx, f.pays, p)
+	answer, err := f.d.cfg.Complete(ctx, p)
 	*spent = spent.Plus(answer.Usage)
 	return answer.Text, err
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/http"
 	"time"
-
-	"github.com/ohgw/ohgw/agentapi"
 )
 
 // backendTimeout bounds how long the backend is asked how it is.
@@ -19,7 +17,6 @@ type Health struct {
 	Backend *BackendHealth `json:"backend,omitempty"`
 	Runs    *RunHealth     `json:"runs,omitempty"`
 	Storage *StorageHealth `json:"storage,omitempty"`
-	State   *StateHealth   `json:"state,omitempty"`
 
 	Workspace    *WorkspaceHealth    `json:"workspace,omitempty"`
 	Confirmation *ConfirmationHealth `json:"confirmation,omitempty"`
@@ -34,63 +31,6 @@ type BackendHealth struct {
 	Why     string   `json:"why"`     // it was chosen
 	Missing []string `json:"missing"` // what this version lacks
 	Error   string   `json:"error"`   // why it cannot be used now; empty when it can
-
-	// Servers are the further servers whose profiles are models.
-	Servers []ServerHealth `json:"servers,omitempty"`
-	// Members are the agent-servers of a pool.
-	Members []MemberHealth `json:"members,omitempty"`
-}
-
-// MemberHealth is an agent-server of a pool. It is looked at every five seconds, not
-// for this.
-type MemberHealth struct {
-	Name    string   `json:"name"`
-	Address string   `json:"address"`
-	State   string   `json:"state"` // "up", "drain" or "lost"
-	Runs    int      `json:"runs"`  // conversations with a run
-	Slots   int      `json:"slots"` // runs that it is meant for
-	Models  int      `json:"models"`
-	Differs []string `json:"differs"` // profiles that are not as at the others
-	Error   string   `json:"error"`   // why it does not answer; empty when it does
-	// Checked is when it was last looked at; zero: never.
-	Checked time.Time `json:"checked,omitzero"`
-}
-
-// memberHealth is what is known of a member of a pool.
-func memberHealth(s agentapi.ServerStatus) MemberHealth {
-	h := MemberHealth{Name: s.Name, Address: s.Address, State: s.State, Runs: s.Runs, Slots: s.Slots, Models: s.Profiles, Differs: append([]string{}, s.Differs...), Checked: s.Asked}
-	if s.Err != nil {
-		h.Error = explain(s.Err).wire.Message
-	}
-	return h
-}
-
-// ServerHealth is a further server. It is asked with the list of models, not for this.
-type ServerHealth struct {
-	Name    string `json:"name"`
-	Address string `json:"address"`
-	State   string `json:"state"` // "ok", "failed" or "not asked"
-	Models  int    `json:"models"`
-	Error   string `json:"error"` // why it cannot be used now; empty when it can
-}
-
-// The states of a further server.
-const (
-	ServerOK       = "ok"
-	ServerFailed   = "failed"
-	ServerNotAsked = "not asked"
-)
-
-// serverHealth is what is known of a further server.
-func serverHealth(s agentapi.ServerStatus) ServerHealth {
-	h := ServerHealth{Name: s.Name, Address: s.Address, State: ServerOK, Models: s.Profiles}
-	switch {
-	case s.Err != nil:
-		h.State, h.Error = ServerFailed, explain(s.Err).wire.Message
-	case s.Asked.IsZero():
-		h.State = ServerNotAsked
-	}
-	return h
 }
 
 // SandboxHealth is the sandbox of new conversations.
@@ -146,15 +86,8 @@ func (d *Daemon) health() handler {
 		if s.Err != nil {
 			h.Backend.Error = explain(s.Err).wire.Message
 		}
-		for _, server := range s.Servers {
-			h.Backend.Servers = append(h.Backend.Servers, serverHealth(server))
-		}
-		for _, member := range s.Members {
-			h.Backend.Members = append(h.Backend.Members, memberHealth(member))
-		}
 		runs := d.Runs()
 		h.Storage, h.Runs = d.state.health(), &runs
-		h.State = d.sharedHealth(ctx)
 		h.Workspace = d.workspaceHealth(ctx, client)
 		h.Confirmation = d.confirmationHealth(client)
 		box := d.sandboxStatus(ctx)
@@ -173,9 +106,6 @@ func (d *Daemon) ready() handler {
 		}
 		if err := d.state.check(); err != nil {
 			return notStorable(err)
-		}
-		if err := d.sharedReady(r.Context()); err != nil {
-			return newProblem(codeNotReady, "The database that the gateways share cannot be used.", err)
 		}
 		if err := d.models.ready(r.Context()); err != nil {
 			return newProblem(codeServerUnavailable, "The agent-server cannot be reached.", err)

@@ -144,7 +144,7 @@ func (d *Daemon) directAnswer(ctx context.Context, c *call, profile string, task
 func (d *Daemon) completion(ctx context.Context, c *call, profile string, task housekeeping.Task) (answer Completion, err error) {
 	p := prompt(c, profile)
 	if c.schema == nil {
-		if answer, err = d.ask(ctx, c.pays, p); err != nil {
+		if answer, err = d.cfg.Complete(ctx, p); err != nil {
 			return answer, err
 		}
 		var ok bool
@@ -153,7 +153,7 @@ func (d *Daemon) completion(ctx context.Context, c *call, profile string, task h
 		}
 		return answer, err
 	}
-	f := former{d: d, pays: c.pays, profile: profile}
+	f := former{d: d, profile: profile}
 	asked := make([]structured.Message, 0, len(p.Messages))
 	for _, m := range p.Messages {
 		asked = append(asked, structured.Message(m))

@@ -38,7 +38,7 @@ func (d *Daemon) interrupt() handler {
 
 // stop stops what the client reaches in a conversation, and reports how many turns
 // it stopped. Where there was none, a conversation that is not open to the client is
-// one that it does not have.
+// one that it does not have; who stops the turns of all tokens is not told apart.
 func (d *Daemon) stop(ctx context.Context, client Client, id, key string) (n int, err error) {
 	if n = d.runs.Stop(client.reach(), id, key); n > 0 {
 		return n, nil
@@ -49,9 +49,10 @@ func (d *Daemon) stop(ctx context.Context, client Client, id, key string) (n int
 			return 1, err
 		}
 	}
-	access := client.access()
-	access.All = client.reach() == "" // it may stop them, so it may know them
-	_, err = d.known(ctx, access, id)
+	if client.reach() == "" {
+		return 0, nil
+	}
+	_, err = d.known(ctx, client.access(), id)
 	if errors.Is(err, agentapi.ErrConversationNotFound) {
 		return 0, noConversation(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/daemontest"
 )
 
@@ -40,11 +39,6 @@ func TestAnInterruptOfNothingIsNoFailure(t *testing.T) {
 	res := g.do(http.MethodPost, path, "")
 	equal(t, "the status", res.status, http.StatusOK)
 	contains(t, "the body", res.body, `"interrupted":false`)
-	// So it is for one who stops the turns of all tokens.
-	operator := serve(t, script(daemontest.Finish("done")), func(c *daemon.Config) { c.Tokens = withOperator{} })
-	envelope(t, operator.do(http.MethodPost, path, "", "Authorization", "Bearer "+operatorKey), http.StatusNotFound, "conversation_not_found", "id")
-	completed(t, operator.as(key, "openhands_default", "hi", conversation))
-	equal(t, "the operator's status", operator.do(http.MethodPost, path, "", "Authorization", "Bearer "+operatorKey).status, http.StatusOK)
 	envelope(t, g.do(http.MethodPost, "/v1/conversations/x/interrupt", ""), http.StatusBadRequest, "invalid_conversation_id", "id")
 	envelope(t, g.do(http.MethodPost, "/v1/conversations/x/interrupt", "", "Authorization", ""), http.StatusUnauthorized, "missing_api_key", "")
 }

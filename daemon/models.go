@@ -3,17 +3,17 @@ package daemon
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/openai"
 )
 
 const (
+	// modelPrefix makes a model id of a profile's name.
+	modelPrefix = "openhands_"
 	// modelActive is the profile that is active at the moment.
 	modelActive = "openhands"
 	// modelUtility is the plain LLM of the active profile, without an agent, for
@@ -25,8 +25,9 @@ const (
 
 // find is the profile that a model id names.
 func find(list []agentapi.Profile, id string) (agentapi.Profile, bool) {
+	name, named := strings.CutPrefix(id, modelPrefix)
 	for _, p := range list {
-		if p.ModelID() == id || id == modelActive && p.Active {
+		if named && p.Name == name || id == modelActive && p.Active {
 			return p, true
 		}
 	}
@@ -49,38 +50,11 @@ func (d *Daemon) resolve(ctx context.Context, client Client, model string) (p ag
 		p, ok = find(list, model)
 		old = false
 	}
-	if !ok && client.allows(model) {
-		p, err = d.lookUp(ctx, model)
-		return p, false, err
-	}
-	if !ok || !client.allows(model, p.ModelID()) {
+	if !ok || !client.allows(model, modelPrefix+p.Name) {
 		return p, false, modelNotFound(model)
 	}
 	return p, old, nil
 }
-
-// lookUp finds the profile of a model that is not in the list, of a backend whose list
-// does not wait for each of its servers.
-func (d *Daemon) lookUp(ctx context.Context, model string) (agentapi.Profile, error) {
-	finder, ok := d.cfg.Backend.(agentapi.Finder)
-	name, named := agentapi.ProfileOf(model)
-	if !ok || !named {
-		return agentapi.Profile{}, modelNotFound(model)
-	}
-	limited, cancel := context.WithTimeout(ctx, lookUpTimeout)
-	defer cancel()
-	p, err := finder.Profile(limited, name)
-	switch {
-	case errors.Is(err, agentapi.ErrProfileNotFound):
-		return p, modelNotFound(model)
-	case err != nil && limited.Err() != nil && ctx.Err() == nil:
-		return p, &agentapi.Error{Kind: agentapi.ErrUnavailable, Err: err, Msg: fmt.Sprintf("The server of the model '%s' does not answer; nothing was started.", logPath(model))}
-	}
-	return p, err
-}
-
-// lookUpTimeout bounds the wait for the one server that has a model.
-const lookUpTimeout = 15 * time.Second
 
 // resolveUtility finds the profile that answers for modelUtility.
 func (d *Daemon) resolveUtility(ctx context.Context, client Client) (agentapi.Profile, error) {
@@ -89,20 +63,19 @@ func (d *Daemon) resolveUtility(ctx context.Context, client Client) (agentapi.Pr
 		return agentapi.Profile{}, err
 	}
 	p, ok := utilityOf(list)
-	if !ok || !client.allows(modelUtility, modelActive, p.ModelID()) {
+	if !ok || !client.allows(modelUtility, modelActive, modelPrefix+p.Name) {
 		return p, modelNotFound(modelUtility)
 	}
 	return p, nil
 }
 
-// utilityOf is the active profile, else the first that is not an agent. ohgw has no
-// keys of the profiles of further servers.
+// utilityOf is the active profile, else the first that is not an agent.
 func utilityOf(list []agentapi.Profile) (agentapi.Profile, bool) {
 	if p, ok := find(list, modelActive); ok {
 		return p, true
 	}
 	for _, p := range list {
-		if p.Agent == "" && p.Server == "" {
+		if p.Agent == "" {
 			return p, true
 		}
 	}
@@ -121,20 +94,20 @@ func (d *Daemon) visible(ctx context.Context, client Client) ([]openai.Model, er
 	}
 	models := make([]openai.Model, 0, len(list)+1)
 	for _, p := range list {
-		if p.Active && client.allows(modelActive, p.ModelID()) {
+		if p.Active && client.allows(modelActive, modelPrefix+p.Name) {
 			models = append(models, d.model(modelActive, "OpenHands", p))
 		}
 	}
 	for _, p := range list {
-		if client.allows(p.ModelID()) {
-			models = append(models, d.model(p.ModelID(), title(p), p))
+		if client.allows(modelPrefix + p.Name) {
+			models = append(models, d.model(modelPrefix+p.Name, title(p), p))
 		}
 	}
 	if agents := candidates(list, client); agents != nil {
 		models = append(models, d.auto(agents))
 	}
 	_, taken := find(list, modelUtility)
-	if p, ok := utilityOf(list); ok && !taken && d.cfg.Complete != nil && client.allows(modelUtility, modelActive, p.ModelID()) {
+	if p, ok := utilityOf(list); ok && !taken && d.cfg.Complete != nil && client.allows(modelUtility, modelActive, modelPrefix+p.Name) {
 		models = append(models, d.utility(p))
 	}
 	return models, nil
@@ -150,15 +123,8 @@ func (d *Daemon) utility(p agentapi.Profile) openai.Model {
 	return m
 }
 
-func isTeam(p agentapi.Profile) bool {
-	return p.Agent != "" && strings.HasPrefix(p.Name, agentapi.TeamPrefix)
-}
-
 // title is the name of a model for people.
 func title(p agentapi.Profile) string {
-	if isTeam(p) {
-		return p.Agent + " (team)"
-	}
 	if p.Agent != "" {
 		return p.Agent
 	}
@@ -177,15 +143,8 @@ func (d *Daemon) model(id, name string, p agentapi.Profile) openai.Model {
 	if p.Agent != "" {
 		long = "The agent " + p.Agent + ", on " + description + "."
 	}
-	if p.Server != "" {
-		long = "An agent with its own shell and files on the server " + p.Server + ", on " + description + "."
-	}
 	if p.Description != "" {
 		description, long = p.Description, p.Description
-	}
-	kind := "agent"
-	if isTeam(p) {
-		kind = "team"
 	}
 	return openai.Model{
 		ID: id, Object: "model", Created: created.Unix(), OwnedBy: ownedBy, Name: name, Description: description,
@@ -194,7 +153,7 @@ func (d *Daemon) model(id, name string, p agentapi.Profile) openai.Model {
 			Capabilities: openai.Capabilities{Usage: true, Vision: d.sees(p.Model) != blind},
 			Suggestions:  suggestions(),
 		}},
-		Extension: openai.ModelExtension{Kind: kind, Profile: p.Name, Agent: p.Agent, LLM: p.Model},
+		Extension: openai.ModelExtension{Kind: "agent", Profile: p.Name, Agent: p.Agent, LLM: p.Model},
 	}
 }
 
@@ -229,14 +188,7 @@ func (d *Daemon) getModel() handler {
 				return x.encode(m)
 			}
 		}
-		if !x.client.allows(id) {
-			return modelNotFound(id)
-		}
-		p, err := d.lookUp(r.Context(), id)
-		if err != nil {
-			return err
-		}
-		return x.encode(d.model(id, title(p), p))
+		return modelNotFound(id)
 	}
 }
 

@@ -147,9 +147,6 @@ type arriving struct {
 
 // Read reads a piece.
 func (s *arriving) Read(p []byte) (int, error) {
-	if s.x.body.ended.Load() {
-		return 0, io.EOF // The deadline is no longer that of this request.
-	}
 	_ = s.x.control.SetReadDeadline(in(s.x.d.cfg.BodyTimeout)) // no connection: a test
 	n, err := s.body.Read(p)
 	if err != nil {

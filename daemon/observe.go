@@ -145,5 +145,5 @@ func (d *Daemon) backendFailed(err error) {
 func ours(err error) bool {
 	_, late := errors.AsType[*run.TimeoutError](err)
 	return late || errors.Is(err, run.ErrInterrupted) || errors.Is(err, run.ErrDraining) || errors.Is(err, run.ErrRecord) ||
-		errors.Is(err, run.ErrAbandoned) || errors.Is(err, run.ErrStopped) || errors.Is(err, run.ErrReleased) || errors.Is(err, run.ErrTakenOver)
+		errors.Is(err, run.ErrAbandoned) || errors.Is(err, run.ErrStopped)
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/openai"
-	"github.com/ohgw/ohgw/internal/budget"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -23,10 +22,9 @@ type options struct {
 	confirm      string
 	details      bool // the agent's actions under the key "ohgw"
 	timeout      time.Duration
-	budget       budget.Amount // of the run; zero: no limit
-	attempt      string        // a UI's own name for the answer that it wants
-	workspace    string        // the path that a new conversation shall work in
-	confirmation string        // the mode of the conversation from now on: agentapi.Confirmation
+	attempt      string // a UI's own name for the answer that it wants
+	workspace    string // the path that a new conversation shall work in
+	confirmation string // the mode of the conversation from now on: agentapi.Confirmation
 }
 
 const (
@@ -78,9 +76,6 @@ func readOptions(h http.Header) (o options, err error) {
 		return o, err
 	}
 	if o.confirmation, err = oneOf(h, headerConfirmation, string(agentapi.ConfirmNever), string(agentapi.ConfirmRisky), string(agentapi.ConfirmAlways)); err != nil {
-		return o, err
-	}
-	if o.budget, err = readBudget(h); err != nil {
 		return o, err
 	}
 	o.timeout, err = timeLimit(h)

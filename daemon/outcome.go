@@ -20,7 +20,6 @@ const (
 	statusWaiting   = "waiting_for_confirmation"
 	statusTimeout   = "timeout"
 	statusCancelled = "cancelled"
-	statusBudget    = "budget_reached"
 )
 
 // ending is how a turn ends on the wire: in an answer, or in a problem.
@@ -100,15 +99,9 @@ func (e *ending) failed(res turn.Result) {
 		why = errors.New(cause.Code)
 	}
 	switch {
-	case cause.IsLimit():
-		if cause.Code == agentapi.CodeBudget {
-			e.status = statusBudget
-		}
+	case cause.Code == "MaxIterationsReached" || cause.Code == "MaxBudgetReached":
 		e.finish = openai.FinishLength
-		e.notice = "The run reached its limit. " + strings.TrimSuffix(detail, ".") + "."
-		if !strings.Contains(detail, "send another message") {
-			e.notice += " Send another message to this conversation to continue."
-		}
+		e.notice = "The run reached its limit (" + detail + "). Send another message to this conversation to continue."
 	case cause.Code == agentapi.CodeSandbox:
 		e.problem = newProblem(codeSandbox, detail, why)
 	case cause.Kind == turn.CauseLost:

@@ -3,7 +3,6 @@ package daemon
 import (
 	"errors"
 	"net/http"
-	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/chats"
@@ -26,7 +25,7 @@ func (p *response) imply(h http.Header, branch string) error {
 	}
 	rec, known, err := p.byItem()
 	if rec == nil && err == nil {
-		rec, known = p.bySaid(h)
+		rec, known = p.bySaid(h), len(p.History)
 	}
 	if rec == nil || err != nil {
 		return err
@@ -71,37 +70,15 @@ func (p *response) byItem() (rec *responses.Record, known int, err error) {
 }
 
 // bySaid finds the response that the history ends with, for a client that does not
-// name its chat, and how much of the history its conversation has. Of an answer that
-// was stopped, the client may have shown the beginning only.
-func (p *response) bySaid(h http.Header) (rec *responses.Record, known int) {
+// name its chat.
+func (p *response) bySaid(h http.Header) *responses.Record {
 	if n := len(p.History); n == 0 || p.History[n-1].Role != "assistant" {
-		return nil, 0
+		return nil
 	}
 	if _, named := p.d.cfg.Chats.Find(h, p.ask.Label, p.client.ChatBy); named {
-		return nil, 0
+		return nil
 	}
-	asked := p.History
-	for len(asked) > 0 && asked[len(asked)-1].Role == "assistant" {
-		asked = asked[:len(asked)-1]
-	}
-	shown := p.History[len(asked):]
-	rec = p.d.responses.BySaid(p.past(), chats.Transcript(p.History))
-	if rec == nil {
-		rec = p.d.responses.ByBeginning(p.past(), chats.Transcript(asked), textOf(shown))
-	}
-	if rec != nil && (rec.Status == openai.ResponseCancelled || rec.Status == openai.ResponseFailed) {
-		return rec, len(asked) // the conversation does not have what was shown
-	}
-	return rec, len(p.History)
-}
-
-// textOf is what the turns say.
-func textOf(turns []openai.Turn) string {
-	var b strings.Builder
-	for _, t := range turns {
-		b.WriteString(t.Text + "\n")
-	}
-	return b.String()
+	return p.d.responses.BySaid(p.past(), chats.Transcript(p.History))
 }
 
 // repeatsChat reports whether the client sends all of the chat each time, as far
@@ -141,7 +118,7 @@ func (p *response) tell(req *run.Request, rec *responses.Record) {
 	if p.fork {
 		req.Kind = string(chats.Forked)
 		if p.ask.Store {
-			req.ConversationID, req.Unseen = uuid.New(), true
+			req.ConversationID = uuid.New()
 		}
 	}
 	req.Compose = func(info agentapi.Info, forked bool) (text, kind, line string) {

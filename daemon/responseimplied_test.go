@@ -1,7 +1,6 @@
 package daemon_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/daemontest"
-	"github.com/ohgw/ohgw/internal/sse"
 )
 
 const headerHow = "X-OpenHands-Reconciled"
@@ -125,65 +123,6 @@ func TestAChatThatIsSentAgainGoesOn(t *testing.T) {
 
 // A message that is asked again, or changed, goes on in a copy; the answers of both
 // go on from there.
-// stop sends the chat with a new message, and leaves after so many pieces of the answer;
-// the chat keeps the beginning that was shown.
-func (c *resending) stop(text string, pieces int, shown string) {
-	c.t.Helper()
-	c.items = append(c.items, fmt.Sprintf(`{"role":"user","content":%q}`, text))
-	ctx, cancel := context.WithCancel(c.t.Context())
-	defer cancel()
-	body := `{"stream":true,"model":"openhands_default","input":[` + strings.Join(c.items, ",") + `]}`
-	res := c.g.send(c.g.request(http.MethodPost, "/v1/responses", body, c.header...).WithContext(ctx))
-	defer res.Body.Close()
-	for r := sse.NewReader(res.Body, 1<<20); pieces > 0; {
-		e, err := r.Next()
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		if e.Name == "response.output_text.delta" {
-			pieces--
-		}
-	}
-	c.items = append(c.items, fmt.Sprintf(`{"role":"assistant","content":%q}`, shown))
-}
-
-// A client that sends its chat as text has as much of a stopped answer as it has shown.
-// The conversation goes on, and is told how much that is.
-func TestAStoppedAnswerThatIsSentAgainGoesOn(t *testing.T) {
-	t.Parallel()
-	for shown, how := range map[string]string{"one two": "continued", "one t": "continued", "one three": "quoted"} {
-		t.Run(shown, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				b := daemontest.New("default")
-				b.Script = func(prompt string) []daemontest.Step {
-					if strings.HasSuffix(prompt, "count") {
-						return []daemontest.Step{daemontest.Delta("one "), daemontest.Delta("two "), daemontest.Hang()}
-					}
-					return []daemontest.Step{daemontest.Finish("As you like.")}
-				}
-				c := &resending{t: t, g: serve(t, b), keep: asText}
-				c.say("hello", "")
-				first := c.conversation()
-				c.stop("count", 2, shown)
-				time.Sleep(time.Minute) // the run is stopped when nobody has come back for it
-				c.say("do something else", how)
-				told := b.Prompts()[len(b.Prompts())-1].Text
-				if how != "continued" {
-					if c.conversation() == first {
-						t.Error("another answer went on")
-					}
-					return
-				}
-				equal(t, "conversation", c.conversation(), first)
-				equal(t, "what the agent was told", told, "The chat shows these messages, which are new to you:\n\n> Assistant: "+shown+"\n\nThe new message of the user:\n\ndo something else")
-				c.say("and now?", "continued")
-				equal(t, "the next message", b.Prompts()[len(b.Prompts())-1].Text, "and now?")
-			})
-		})
-	}
-}
-
 func TestAnEarlierPlaceOfAChatThatIsSentAgainForks(t *testing.T) {
 	t.Parallel()
 	for name, keep := range map[string]func(made, string) []string{"as text": asText, "as items": asItems} {

@@ -146,11 +146,7 @@ func (p *response) goOnFrom(rec *responses.Record, branch string) error {
 		return newProblem(openai.CodeMutuallyExclusive, "The response '"+rec.ID+"' is of another conversation than "+headerConversation+" names; send one of the two.", nil).about("previous_response_id")
 	}
 	p.prev, p.alone = rec, true
-	var err error
-	if p.claimed, err = p.d.responses.Claim(rec); err != nil {
-		return storedProblem(err)
-	}
-	if p.claimed {
+	if p.claimed = p.d.responses.Claim(rec); p.claimed {
 		p.continues = rec.Conversation
 		return nil
 	}

@@ -67,19 +67,26 @@ func (d *Daemon) live(rec *responses.Record) (*responses.Live, error) {
 	if rec.Status != openai.ResponseInProgress && rec.Status != openai.ResponseQueued {
 		return nil, nil
 	}
-	if d.cfg.Shared == nil && (rec.Status == openai.ResponseQueued || d.cfg.InProcess) {
+	if rec.Status == openai.ResponseQueued || d.cfg.InProcess {
 		return nil, d.lost(rec)
 	}
-	l, form, err := d.again(rec)
+	format := rec.Echo.Format()
+	schema, err := schemaOf(format)
 	if err != nil {
 		return nil, err
 	}
-	att, err := d.runs.Rejoin(run.Request{Access: run.Access{Token: rec.Token}, Profile: rec.Profile, Observer: l, Form: form}, run.Past{
+	l := responses.NewLive(responses.Config{
+		Response: openai.Response{Model: rec.Model, Background: rec.Background, Echo: rec.Echo}, Record: rec, Store: d.responses,
+		Steps: !d.cfg.AnswerOnly, Silent: d.cfg.HideProgress, Form: schema != nil, Function: functionOf(format),
+		Conclude: concludeResponse(false, format), Failed: d.notStored, Now: d.cfg.Now,
+	})
+	req := run.Request{Access: run.Access{Token: rec.Token}, Profile: rec.Profile, Observer: l}
+	if schema != nil {
+		req.Form = (&former{d: d, schema: schema, profile: rec.Profile, question: rec.Text}).form
+	}
+	att, err := d.runs.Rejoin(req, run.Past{
 		Conversation: rec.Conversation, Answer: strings.TrimPrefix(rec.ID, responses.Prefix), Created: rec.Created, Base: rec.Base,
 	})
-	if errors.Is(err, run.ErrInterrupted) {
-		return nil, d.lost(rec)
-	}
 	if err != nil {
 		return nil, explain(err)
 	}
@@ -87,44 +94,10 @@ func (d *Daemon) live(rec *responses.Record) (*responses.Live, error) {
 	return l, nil
 }
 
-// again is a response that another process has begun, with the form of its answer.
-func (d *Daemon) again(rec *responses.Record) (*responses.Live, formFunc, error) {
-	format := rec.Echo.Format()
-	schema, err := schemaOf(format)
-	if err != nil {
-		return nil, nil, err
-	}
-	l := responses.NewLive(responses.Config{
-		Response: openai.Response{Model: rec.Answers(), Background: rec.Background, Echo: rec.Echo}, Record: rec, Store: d.responses,
-		Steps: !d.cfg.AnswerOnly, Silent: d.cfg.HideProgress, Form: schema != nil, Function: functionOf(format),
-		Conclude: concludeResponse(false, format), Failed: d.notStored, Now: d.cfg.Now,
-	})
-	if schema == nil {
-		return l, nil, nil
-	}
-	return l, (&former{d: d, schema: schema, profile: rec.Profile, question: rec.Text}).form, nil
-}
-
-// formFunc is the Form of a [run.Request].
-type formFunc = func(ctx context.Context, res *turn.Result, emit func(turn.Update)) error
-
-// orphan is run.Config's: a run whose gateway has died may make a response.
-func (d *Daemon) orphan(conversation, answer string) (run.Observer, formFunc) {
-	rec, err := d.responses.Load(responses.Prefix + answer)
-	if err != nil || rec.Conversation != conversation || rec.Status != openai.ResponseInProgress {
-		return nil, nil // whoever asks for it finds how the run ended
-	}
-	l, form, err := d.again(rec)
-	if err != nil {
-		return nil, nil
-	}
-	return l, form
-}
-
 // lost stores that a response failed with the process that made it.
 func (d *Daemon) lost(rec *responses.Record) error {
 	l := responses.NewLive(responses.Config{
-		Response: openai.Response{Model: rec.Answers(), Background: rec.Background, Echo: rec.Echo, Conversation: rec.Conversation}, Store: d.responses, Now: d.cfg.Now,
+		Response: openai.Response{Model: rec.Model, Background: rec.Background, Echo: rec.Echo, Conversation: rec.Conversation}, Store: d.responses, Now: d.cfg.Now,
 		Conclude: func(turn.Result, error) responses.Ending { return responses.Ending{} },
 	})
 	l.Admitted(rec.Conversation, strings.TrimPrefix(rec.ID, responses.Prefix), rec.Created)
@@ -340,12 +313,6 @@ func (d *Daemon) sweepResponses() {
 		case <-ticker.C:
 		case <-d.life.Done():
 			return
-		}
-		if !d.sweeps("responses", sweepEvery/2) {
-			continue
-		}
-		if err := d.responses.SweepWords(d.life); err != nil && d.life.Err() == nil {
-			d.cfg.Logger.Warn("cannot remove what was said in old responses", "err", err)
 		}
 		before := d.cfg.Now().Add(-d.cfg.ResponsesTTL)
 		if err := d.sweepAdded(before); err != nil && d.life.Err() == nil {

@@ -46,7 +46,6 @@ func concludeResponse(codex bool, form *openai.Format) func(turn.Result, error) 
 		case errors.Is(err, run.ErrStopped), e.problem == nil && e.status == statusCancelled:
 			end.Status, end.Code, end.Message = openai.ResponseCancelled, failedServer, "The response was cancelled."
 		case e.problem != nil:
-			end.Elsewhere = errors.Is(err, run.ErrReleased) || errors.Is(err, run.ErrTakenOver)
 			end.Status, end.Code, end.Message = openai.ResponseFailed, responseCode(e.problem, codex), e.problem.wire.Message
 		case e.finish == openai.FinishLength:
 			end.Status, end.Incomplete = openai.ResponseIncomplete, "max_output_tokens"
@@ -74,8 +73,10 @@ func responseCode(p *problem, codex bool) string {
 
 // background answers before the run has ended, and lets it go on.
 func (r *responder) background(ctx context.Context, d *Daemon) error {
-	if err := d.responses.Save(r.live); err != nil {
-		return r.unsaved(ctx, err)
+	if live := d.responses.Live(r.live.ID()); live == r.live {
+		if err := d.responses.Save(r.live); err != nil {
+			return r.unsaved(ctx, err)
+		}
 	}
 	r.x.seen.answer = answerWhole
 	r.att.Delivered()
@@ -160,12 +161,8 @@ func (x *exchange) writeEvents(ctx context.Context, live *responses.Live, from i
 		return err
 	}
 	events := sse.NewWriter(x, x.flush)
-	ended := false
 	for n := from; ; n++ {
 		e, err := x.nextEvent(ctx, live, n)
-		if errors.Is(err, io.EOF) && !ended && x.d.cfg.Shared != nil {
-			e, err = live.Last(n) // the events of another gateway were more than these
-		}
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -175,7 +172,6 @@ func (x *exchange) writeEvents(ctx context.Context, live *responses.Live, from i
 		if err := events.Event(e.Type, e.Data); err != nil {
 			return err
 		}
-		ended = ended || e.Ends()
 	}
 }
 

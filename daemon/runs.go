@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/run"
 )
 
@@ -54,7 +53,7 @@ func (d *Daemon) listRuns() handler {
 
 func describeRun(r run.Running, now time.Time) Run {
 	out := Run{
-		ID: completionPrefix + r.AnswerID, Object: "run", Conversation: r.Conversation, Model: agentapi.ModelID(r.Profile), Token: r.Who,
+		ID: completionPrefix + r.AnswerID, Object: "run", Conversation: r.Conversation, Model: modelPrefix + r.Profile, Token: r.Who,
 		Status: RunWaiting, Place: r.Place, Created: r.Made.Unix(), Waited: seconds(now.Sub(r.Made)),
 		Tokens: r.Usage.PromptTokens + r.Usage.CompletionTokens, Cost: math.Round(r.Usage.Cost*1e9) / 1e9,
 	}

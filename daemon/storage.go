@@ -8,7 +8,6 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/run"
-	"github.com/ohgw/ohgw/daemon/run/ledger"
 	"github.com/ohgw/ohgw/internal/storage"
 )
 
@@ -54,9 +53,6 @@ func (s *stateDir) health() *StorageHealth {
 // nil: it is not. Clients are told to leave it: nothing was started, but a
 // repeat within seconds fails, too.
 func storageProblem(err error) *problem {
-	if errors.Is(err, ledger.ErrAway) {
-		return nil // nothing of it is on this machine
-	}
 	ours := errors.Is(err, run.ErrState) || errors.Is(err, run.ErrRecord)
 	if e, ok := errors.AsType[*agentapi.Error](err); ok && !ours && (!e.InProcess || !errors.Is(err, agentapi.ErrUnavailable)) {
 		return nil // of another machine, or of a run that has begun

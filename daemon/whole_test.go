@@ -182,36 +182,34 @@ func TestRemoteImagesAreAllowedByOptionAndNeverPrivate(t *testing.T) {
 // that of one turn.
 func TestAConversationGoesOnUnderItsID(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { // on a busy machine opening takes longer than the header waits
-		g := serve(t, daemontest.New("default"), func(c *daemon.Config) { c.OneShotTTL = time.Hour })
-		first := g.chat(messages(`{"role":"system","content":"be brief"},{"role":"user","content":"one"}`))
-		completed(t, first)
-		id := first.header.Get("X-OpenHands-ServerConversation-ID")
-		for i, form := range []string{id, strings.ToUpper(id), strings.ReplaceAll(id, "-", "")} {
-			res := g.chat(messages(fmt.Sprintf(`{"role":"system","content":"be brief"},{"role":"user","content":"one"},{"role":"assistant","content":"ok"},{"role":"user","content":"turn %d"}`, i)), "X-OpenHands-ServerConversation-ID", form)
-			if c := completed(t, res); c.Usage.Prompt != 100 || c.Usage.Total != 120 {
-				t.Errorf("usage of the turn %+v", c.Usage)
-			}
-			if got := res.header.Get("X-OpenHands-ServerConversation-ID"); got != id {
-				t.Errorf("conversation %q, want %q", got, id)
-			}
-			if got := res.header.Get("X-OpenHands-Ignored"); got != "" {
-				t.Errorf("ignored %q", got)
-			}
+	g := serve(t, daemontest.New("default"), func(c *daemon.Config) { c.OneShotTTL = time.Hour })
+	first := g.chat(messages(`{"role":"system","content":"be brief"},{"role":"user","content":"one"}`))
+	completed(t, first)
+	id := first.header.Get("X-OpenHands-ServerConversation-ID")
+	for i, form := range []string{id, strings.ToUpper(id), strings.ReplaceAll(id, "-", "")} {
+		res := g.chat(messages(fmt.Sprintf(`{"role":"system","content":"be brief"},{"role":"user","content":"one"},{"role":"assistant","content":"ok"},{"role":"user","content":"turn %d"}`, i)), "X-OpenHands-ServerConversation-ID", form)
+		if c := completed(t, res); c.Usage.Prompt != 100 || c.Usage.Total != 120 {
+			t.Errorf("usage of the turn %+v", c.Usage)
 		}
-		var texts []string
-		for _, m := range g.backend.Prompts() {
-			texts = append(texts, m.Text)
+		if got := res.header.Get("X-OpenHands-ServerConversation-ID"); got != id {
+			t.Errorf("conversation %q, want %q", got, id)
 		}
-		if diff := cmp.Diff([]string{"one", "turn 0", "turn 1", "turn 2"}, texts); diff != "" {
-			t.Error(diff)
+		if got := res.header.Get("X-OpenHands-Ignored"); got != "" {
+			t.Errorf("ignored %q", got)
 		}
-		res := g.chat(messages(`{"role":"system","content":"be long"},{"role":"user","content":"another"}`, `"top_p":1`), "X-OpenHands-ServerConversation-ID", id)
-		completed(t, res)
-		if got := res.header.Get("X-OpenHands-Ignored"); got != "system, top_p" {
-			t.Errorf("ignored %q, want the changed system text", got)
-		}
-	})
+	}
+	var texts []string
+	for _, m := range g.backend.Prompts() {
+		texts = append(texts, m.Text)
+	}
+	if diff := cmp.Diff([]string{"one", "turn 0", "turn 1", "turn 2"}, texts); diff != "" {
+		t.Error(diff)
+	}
+	res := g.chat(messages(`{"role":"system","content":"be long"},{"role":"user","content":"another"}`, `"top_p":1`), "X-OpenHands-ServerConversation-ID", id)
+	completed(t, res)
+	if got := res.header.Get("X-OpenHands-Ignored"); got != "system, top_p" {
+		t.Errorf("ignored %q, want the changed system text", got)
+	}
 }
 
 func TestAnUnknownConversationIsMadeUnderItsID(t *testing.T) {
@@ -255,21 +253,19 @@ func TestAnotherModelSwitchesOrIsRefused(t *testing.T) {
 	})
 	t.Run("refused", func(t *testing.T) {
 		t.Parallel()
-		synctest.Test(t, func(t *testing.T) { // on a busy machine opening takes longer than the header waits
-			b := daemontest.New("default", "cheap")
-			b.NoSwitch = true
-			g := serve(t, b)
-			completed(t, g.chat(ask("one"), "X-OpenHands-ServerConversation-ID", conversation))
-			for _, body := range []string{cheap, strings.Replace(cheap, `"model"`, `"stream":true,"model"`, 1)} {
-				res := g.chat(body, "X-OpenHands-ServerConversation-ID", conversation)
-				envelope(t, res, http.StatusConflict, "model_mismatch", "model")
-				equal(t, "X-Should-Retry", res.header.Get("X-Should-Retry"), "false")
-				equal(t, "X-OpenHands-ServerConversation-ID", res.header.Get("X-OpenHands-ServerConversation-ID"), conversation)
-			}
-			if n := b.Runs(); n != 1 {
-				t.Errorf("%d runs, want 1", n)
-			}
-		})
+		b := daemontest.New("default", "cheap")
+		b.NoSwitch = true
+		g := serve(t, b)
+		completed(t, g.chat(ask("one"), "X-OpenHands-ServerConversation-ID", conversation))
+		for _, body := range []string{cheap, strings.Replace(cheap, `"model"`, `"stream":true,"model"`, 1)} {
+			res := g.chat(body, "X-OpenHands-ServerConversation-ID", conversation)
+			envelope(t, res, http.StatusConflict, "model_mismatch", "model")
+			equal(t, "X-Should-Retry", res.header.Get("X-Should-Retry"), "false")
+			equal(t, "X-OpenHands-ServerConversation-ID", res.header.Get("X-OpenHands-ServerConversation-ID"), conversation)
+		}
+		if n := b.Runs(); n != 1 {
+			t.Errorf("%d runs, want 1", n)
+		}
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
 )
@@ -30,7 +31,14 @@ func (b *Backend) launchByAgentProfile(ctx context.Context, v version, req agent
 	if err != nil {
 		return b.fault(ctx, "store an agent profile for the LLM profile", err)
 	}
-	start.byAgentProfile(id, req)
+	start.AgentProfileID = id
+	start.Encrypted = false
+	// The server cuts white space off and chooses the usage id.
+	system := strings.TrimSpace(req.System)
+	start.Tags = newTags(req.Profile, "", system)
+	if system != "" {
+		start.Additions = &additions{SystemSuffix: system}
+	}
 	return nil
 }
 

@@ -58,9 +58,6 @@ type Config struct {
 	// there for a moment, to find out whether the server reads the same files.
 	// Empty: it is taken not to.
 	Scratch string
-	// State names the state that this gateway shares with others, and is noted with each
-	// conversation. Empty: it shares none.
-	State string
 }
 
 // LLMProfile is a profile of the server as far as it matters to its secrets.
@@ -94,7 +91,6 @@ type Backend struct {
 	stamp   func() string
 	secrets func(context.Context, LLMProfile) ([]Secret, error)
 	scratch string
-	state   string
 
 	mu     sync.Mutex
 	server serverInfo
@@ -156,7 +152,6 @@ func New(c Config) (*Backend, error) {
 		stamp:   c.FileStamp,
 		secrets: c.Secrets,
 		scratch: c.Scratch,
-		state:   c.State,
 	}, nil
 }
 

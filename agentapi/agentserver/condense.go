@@ -30,9 +30,6 @@ func (c *conversation) Condense(ctx context.Context) (agentapi.Condensed, error)
 			Msg: "The agent of this conversation has no condenser. Enable the condenser in the settings of the agent-server, then start a new conversation.",
 		}
 	}
-	if e, ok := errors.AsType[*answerError](err); ok && strings.Contains(e.text, "Unable to compute forgotten events") {
-		return none, nil // There is too little of it.
-	}
 	if gone(err) {
 		return none, conversationNotFound(c.info.ID, err)
 	}

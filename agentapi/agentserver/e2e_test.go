@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/agentserver"
 	"github.com/ohgw/ohgw/agentapi/backendtest"
 	"github.com/ohgw/ohgw/internal/testkit/agentservertest"
@@ -67,20 +66,6 @@ func (s *shared) call(t *testing.T, method, path string, in any) {
 	s.server.Call(t, method, path, in, nil)
 }
 
-// activate makes an agent profile the active one.
-func (s *shared) activate(t *testing.T, agent string) {
-	t.Helper()
-	var stored struct {
-		Profile struct {
-			ID string `json:"id"`
-		} `json:"profile"`
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.server.Call(t, http.MethodGet, "/api/agent-profiles/"+agent, nil, &stored)
-	s.server.Call(t, http.MethodPost, "/api/agent-profiles/"+stored.Profile.ID+"/activate", nil, nil)
-}
-
 func (f *realServers) setup(t *testing.T, needs backendtest.Needs) *backendtest.Setup {
 	t.Helper()
 	s := f.plain
@@ -100,13 +85,7 @@ func (f *realServers) setup(t *testing.T, needs backendtest.Needs) *backendtest.
 		config["capability_overrides"] = map[string]any{"supports_vision": true} // else the agent itself declines images
 		s.call(t, http.MethodPost, "/api/profiles/"+name, map[string]any{"llm": config, "include_secrets": true})
 	}
-	agent := "of-" + names["openai/test"]
-	s.call(t, http.MethodPost, "/api/agent-profiles/"+agent, map[string]any{
-		"agent_kind": "openhands", "llm_profile_ref": names["openai/test"], "system_message_suffix": "You are the agent of the contract.",
-		"tools": []map[string]any{{"name": "terminal"}},
-	})
-	s.activate(t, agent)
-	b, err := agentserver.New(agentserver.Config{URL: s.server.URL, Key: func() string { return s.server.Key }, State: backendtest.State})
+	b, err := agentserver.New(agentserver.Config{URL: s.server.URL, Key: func() string { return s.server.Key }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +95,7 @@ func (f *realServers) setup(t *testing.T, needs backendtest.Needs) *backendtest.
 		}
 	})
 	return &backendtest.Setup{
-		Backend: b, LLM: llm, Profile: names["openai/test"], Other: names["openai/other"], Agent: agentapi.AgentProfile(agent), Workspace: t.TempDir(),
+		Backend: b, LLM: llm, Profile: names["openai/test"], Other: names["openai/other"], Workspace: t.TempDir(),
 		Pause: func(t *testing.T, id string) {
 			t.Helper()
 			s.call(t, http.MethodPost, "/api/conversations/"+id+"/pause", nil)

@@ -44,29 +44,24 @@ func (c *conversation) Fork(ctx context.Context, req agentapi.ForkRequest) (agen
 	info.ID, info.Created = made.ID, true
 	fork := &conversation{backend: b, version: c.version, info: info}
 	fork.uncounted.Store(true)
-	if err := fork.handOver(ctx, info.Profile); err != nil {
+	if err := fork.Switch(ctx, info.Profile); err != nil {
 		return nil, errors.Join(err, b.Remove(context.WithoutCancel(ctx), info.ID))
 	}
 	return fork, nil
 }
 
-// sendCounted sends the first message of a fork; see count.
+// sendCounted sends the first message of a fork. A server counts for an LLM
+// only what it was told of after its agent was set up, which the first message
+// does; so the LLM is handed over once more between the message and the run.
+// Where that fails, the numbers are missing, and nothing else.
 func (c *conversation) sendCounted(ctx context.Context, m agentapi.Message) error {
 	if err := c.say(ctx, m, false); err != nil {
 		return err
 	}
-	c.count(ctx)
-	return c.run(ctx)
-}
-
-// count lets the server count what the LLM of a fork takes. It counts only for an
-// LLM that it was told of after the agent was set up, which the first message does;
-// so the LLM is handed over once more between the message and the run. Where that
-// fails, the numbers are missing, and nothing else.
-func (c *conversation) count(ctx context.Context) {
-	if err := c.handOver(ctx, c.info.Profile); err != nil {
+	if err := c.Switch(ctx, c.info.Profile); err != nil {
 		c.backend.log.WarnContext(ctx, "cannot read the token counts of a copied conversation; they are not counted", "conversation_id", c.info.ID, "err", err)
 	}
+	return c.run(ctx)
 }
 
 // exists reports whether the conversation is there: the server says 404 for an

@@ -62,12 +62,6 @@ func (b *Backend) launch(ctx context.Context, v version, req agentapi.OpenReques
 	if v < sinceProfiles {
 		return start, b.launchOwn(v, req, &start)
 	}
-	if a, err := b.agentOf(ctx, v, req.Profile); err != nil || a != nil {
-		if err == nil {
-			err = b.launchAgent(ctx, a, req, &start)
-		}
-		return start, err
-	}
 	stored, llm, encrypted, err := b.launchParts(ctx, req.Profile)
 	if err != nil {
 		return start, err

@@ -56,9 +56,6 @@ func (b *Backend) Open(ctx context.Context, req agentapi.OpenRequest) (agentapi.
 	if err != nil {
 		return nil, err
 	}
-	if b.state != "" && start.Tags != nil {
-		start.Tags[tagState] = b.state
-	}
 	made, created, err := b.create(ctx, start)
 	if err != nil {
 		return nil, err
@@ -118,7 +115,7 @@ func (b *Backend) profileOf(ctx context.Context, v version, c conversationInfo) 
 	// knows which one it was.
 	found := ""
 	for _, p := range profiles {
-		if p.Agent == "" && p.Model == llm.Model && p.BaseURL == llm.BaseURL {
+		if p.Model == llm.Model && p.BaseURL == llm.BaseURL {
 			if found != "" {
 				return "", nil
 			}

@@ -17,7 +17,6 @@ const (
 	tagProfile = "ohgwprofile" // the profile of the agent's LLM
 	tagUsage   = "ohgwusage"   // that LLM's usage id: another one means that somebody else switched; absent where the server chose it
 	tagSystem  = "ohgwsystem"  // length and hash of the system text
-	tagState   = "ohgwstate"   // the state that gateways share; absent where there is none
 )
 
 // newTags are those of a conversation that we make.

@@ -46,12 +46,8 @@ type Features struct {
 	Switch  bool // a conversation can change its profile
 	Fork    bool // a conversation can be copied up to an event
 	Confirm bool // actions can wait for a confirmation
-	Fenced  bool // a message and its run are two calls
 	Pause   bool // somebody else can pause a run
 	Kill    bool // the server can die and come back while we live
-	Agents  bool // agents are among its profiles
-
-	KeepsTwoTurns bool // its condenser does not summarize as little as two turns
 }
 
 // Setup is a backend under test and what its agents talk to.
@@ -63,14 +59,8 @@ type Setup struct {
 	// LLM is asked for them.
 	Profile, Other string
 	Workspace      string
-	// Agent is an agent of Profile's LLM that is told "You are the agent of the
-	// contract."; empty for a backend without agents.
-	Agent string
-	// Beside says that the profiles are those of a further server: others are listed
-	// without it, too.
-	Beside        bool
-	Pause         func(t *testing.T, id string)
-	Kill, Restart func(t *testing.T)
+	Pause          func(t *testing.T, id string)
+	Kill, Restart  func(t *testing.T)
 }
 
 // behaviour is one claim of the contract.
@@ -84,7 +74,7 @@ type behaviour struct {
 // Run checks every behaviour, each in a parallel subtest.
 func Run(t *testing.T, f Factory) {
 	t.Helper()
-	all := slices.Concat(profiles(), agents(), conversations(), absences(), answers(), streams(), follows(), stops(), confirmations(), modes(), condensations(), fences(), forks(), histories(), extensions(), losses())
+	all := slices.Concat(profiles(), conversations(), absences(), answers(), streams(), follows(), stops(), confirmations(), modes(), condensations(), forks(), histories(), extensions(), losses())
 	for _, b := range all {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
@@ -103,9 +93,8 @@ func hasConfirm(f Features) bool { return f.Confirm }
 func hasPause(f Features) bool   { return f.Pause }
 func hasKill(f Features) bool    { return f.Kill }
 
-// patience bounds what a behaviour waits for; none should come near it, also with a
-// real server on a busy machine.
-const patience = 3 * time.Minute
+// patience bounds what a behaviour waits for; none should come near it.
+const patience = time.Minute
 
 // within is a context for one step of a test.
 func within(t *testing.T, d time.Duration) context.Context {

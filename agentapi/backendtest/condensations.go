@@ -15,7 +15,7 @@ import (
 // condensations are what a person asks for.
 func condensations() []behaviour {
 	return []behaviour{
-		{name: "CondenseSummarizesWhatWasSaid", has: func(f Features) bool { return !f.KeepsTwoTurns }, check: checkCondense},
+		{name: "CondenseSummarizesWhatWasSaid", check: checkCondense},
 		{name: "CondenseOfAnEmptyConversationDoesNothing", check: func(t *testing.T, s *Setup) {
 			if done, err := s.open(t).Condense(within(t, patience)); err != nil || done.Done {
 				t.Errorf("Condense() = %+v, %v", done, err)

@@ -2,7 +2,6 @@ package backendtest
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,40 +94,16 @@ func checkDead(t *testing.T, s *Setup) {
 	wantKind(t, c.Send(ctx, agentapi.Message{Text: "go"}), agentapi.ErrUnavailable)
 	_, err = c.Watch(ctx, "")
 	wantKind(t, err, agentapi.ErrUnavailable)
+	_, err = s.Backend.Profiles(ctx)
+	wantKind(t, err, agentapi.ErrUnavailable)
 	wantKind(t, s.Backend.Remove(ctx, c.Info().ID), agentapi.ErrUnavailable)
-	if s.Beside {
-		checkDeadBeside(t, s)
-	} else {
-		_, err = s.Backend.Profiles(ctx)
-		wantKind(t, err, agentapi.ErrUnavailable)
-		if st := s.Backend.Status(ctx); st.Err == nil {
-			t.Errorf("Status() of a dead server = %+v", st)
-		}
+	if st := s.Backend.Status(ctx); st.Err == nil {
+		t.Errorf("Status() of a dead server = %+v", st)
 	}
 	s.Restart(t)
 	s.LLM.Reply(llmtest.Text("alive"))
 	if p := say(t, s.openAs(t, agentapi.OpenRequest{ID: c.Info().ID}), "go"); p.Answer != "alive" {
 		t.Errorf("the turn after the restart: %+v", p.Result)
-	}
-}
-
-// checkDeadBeside checks that a further server that is dead is left out, and named to
-// who asks for it.
-func checkDeadBeside(t *testing.T, s *Setup) {
-	ctx := within(t, patience)
-	finder, ok := s.Backend.(agentapi.Finder)
-	if !ok {
-		t.Fatal("a backend of several servers is no Finder")
-	}
-	_, err := finder.Profile(ctx, s.Profile)
-	wantKind(t, err, agentapi.ErrUnavailable)
-	list, err := s.Backend.Profiles(ctx)
-	if err != nil || len(list) == 0 || slices.ContainsFunc(list, func(p agentapi.Profile) bool { return p.Name == s.Profile }) {
-		t.Errorf("Profiles() beside a dead server: %+v, %v", list, err)
-	}
-	st := s.Backend.Status(ctx)
-	if st.Err != nil || len(st.Servers) != 1 || st.Servers[0].Err == nil {
-		t.Errorf("Status() beside a dead server = %+v", st)
 	}
 }
 

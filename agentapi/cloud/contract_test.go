@@ -70,11 +70,6 @@ func newCloud(t *testing.T, opts fakecloud.Options, llm string) *fakecloud.Serve
 // it would.
 func newBackend(t *testing.T, url, key string) *cloud.Backend {
 	t.Helper()
-	return newBackendWith(t, url, key, connect)
-}
-
-func newBackendWith(t *testing.T, url, key string, connect func(string, transport.Secret) (cloud.Agent, error)) *cloud.Backend {
-	t.Helper()
 	client, err := account.New(account.Options{
 		URL: url, Key: func(context.Context) (transport.Secret, error) { return transport.Secret(key), nil },
 		Sleep: func(ctx context.Context, d time.Duration) error { return transport.Sleep(ctx, d/100) },

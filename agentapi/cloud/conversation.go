@@ -3,7 +3,6 @@ package cloud
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -25,10 +24,9 @@ type conversation struct {
 	b    *Backend
 	info agentapi.Info
 
-	mu     sync.Mutex
-	links  []*link // the last one is in use; streams may have the others
-	stage  stage
-	closed bool
+	mu    sync.Mutex
+	links []*link // the last one is in use; streams may have the others
+	stage stage
 }
 
 // stage is how far a conversation is.
@@ -91,15 +89,12 @@ func (c *conversation) current() *link {
 func (c *conversation) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.closed = true
 	var errs []error
 	for _, l := range c.links {
-		errs = append(errs, l.close())
+		errs = append(errs, l.conv.Close(), l.agent.Close())
 	}
 	return errors.Join(errs...)
 }
-
-func (l *link) close() error { return errors.Join(l.conv.Close(), l.agent.Close()) }
 
 // moved reports whether an error of the sandbox's agent-server may come from a
 // sandbox that is not where it was. Nothing was started then.
@@ -112,23 +107,19 @@ func moved(err error) bool {
 	return false
 }
 
-// awake does f with the conversation, and again if its sandbox has moved or fallen
-// asleep, or does not answer for a moment.
+// awake does f with the conversation, and once more if its sandbox has moved or
+// fallen asleep.
 func (c *conversation) awake(ctx context.Context, f func(agentapi.Conversation) error) error {
 	l := c.current()
 	err := f(l.conv)
 	if !moved(err) {
 		return err
 	}
-	return patiently(ctx, func() error {
-		fresh, changed := c.relink(ctx, l, err)
-		if changed != nil {
-			return changed
-		}
-		l = fresh
-		err = f(l.conv)
-		return slow(c.b.told(err))
-	})
+	fresh, changed := c.relink(ctx, l, err)
+	if changed != nil {
+		return changed
+	}
+	return c.b.told(f(fresh.conv))
 }
 
 // relink finds the conversation again after err. Where nothing has changed, err is
@@ -147,34 +138,25 @@ func (c *conversation) relink(ctx context.Context, old *link, err error) (*link,
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
-		return nil, errors.Join(c.b.told(err), fresh.close())
-	}
 	c.links = append(c.links, fresh)
 	return fresh, nil
 }
 
-// asIs does f with the conversation where it is: a message of a turn that is being
-// watched must not go to another place than the watch. It does f again while the
-// sandbox is there and does not answer.
+// asIs does f with the conversation where it is. A message of a turn that is being
+// watched must not go to another place than the watch.
 func (c *conversation) asIs(ctx context.Context, f func(agentapi.Conversation) error) error {
-	l := c.current()
-	return patiently(ctx, func() error {
-		err := f(l.conv)
-		if !moved(err) {
-			return err
-		}
-		known, found, lookErr := c.b.look(ctx, c.info.ID)
-		switch {
-		case lookErr != nil:
-			return lookErr
-		case !found:
-			return conversationNotFound(c.info.ID, err)
-		case known.State == account.StateAsleep, known.State == account.StateArchived, errors.Is(err, errHalf):
-			return c.b.told(err)
-		}
-		return slow(c.b.told(err)) // The server also calls a sandbox failed that is slow.
-	})
+	err := f(c.current().conv)
+	if !moved(err) {
+		return err
+	}
+	_, found, lookErr := c.b.look(ctx, c.info.ID)
+	switch {
+	case lookErr != nil:
+		return lookErr
+	case !found:
+		return conversationNotFound(c.info.ID, err)
+	}
+	return c.b.told(err)
 }
 
 // told is an error of the agent-server in a sandbox in the words of this backend:
@@ -184,7 +166,7 @@ func (b *Backend) told(err error) error {
 	if !ok || !errors.Is(e, agentapi.ErrUnavailable) && !errors.Is(e, agentapi.ErrUnauthorized) {
 		return err
 	}
-	return &agentapi.Error{Kind: agentapi.ErrUnavailable, Err: err, Msg: noAnswer}
+	return &agentapi.Error{Kind: agentapi.ErrUnavailable, Err: err, Msg: "The sandbox of the conversation does not answer. Try again in a moment; it may be falling asleep or waking."}
 }
 
 // State asks for the state now.
@@ -219,32 +201,10 @@ func (c *conversation) Send(ctx context.Context, m agentapi.Message) error {
 		if stage != begun || profile == "" {
 			return conv.Send(ctx, m)
 		}
-		return c.sendFirst(ctx, m, profile)
+		return c.current().agent.SendFirst(ctx, c.info.ID, m, func(ctx context.Context) error { return c.give(ctx, profile) })
 	})
-	switch {
-	case err == nil:
+	if err == nil {
 		c.is(talking)
-	case stage == ready: // it may have the message: a turn can end before the call that began it
-		c.is(unknown)
-	}
-	return err
-}
-
-// errHalf is the error of a first message that the log has, and that has no run.
-var errHalf = errors.New("the message has no run")
-
-func (c *conversation) sendFirst(ctx context.Context, m agentapi.Message, profile string) error {
-	half := false
-	err := c.current().agent.SendFirst(ctx, c.info.ID, m, func(ctx context.Context) error {
-		half = true
-		err := c.give(ctx, profile)
-		if err == nil { // also if the turn ends before the call that begins it
-			c.is(talking)
-		}
-		return err
-	})
-	if err != nil && half {
-		return fmt.Errorf("%w: %w", errHalf, err)
 	}
 	return err
 }

@@ -52,8 +52,6 @@ func (b *Backend) notNow(what string, err error) error {
 	switch {
 	case errors.Is(err, account.ErrUncertain):
 		return &agentapi.Error{Kind: agentapi.ErrUncertain, Err: err, Msg: fmt.Sprintf("The connection to %s broke, and it is not known whether it was able to %s. Look at its conversations before you try again.", b.account.URL(), what)}
-	case errors.Is(err, account.ErrAsleep):
-		return &agentapi.Error{Kind: agentapi.ErrUnavailable, Err: err, Msg: noAnswer}
 	case errors.Is(err, account.ErrRateLimited):
 		return &agentapi.Error{Kind: agentapi.ErrUnavailable, Err: err, Msg: fmt.Sprintf("%s got too many requests for this account. Try again%s.", b.account.URL(), after(said(err)))}
 	}
@@ -65,8 +63,6 @@ func (b *Backend) no(what string, err error) error {
 	switch {
 	case errors.Is(err, account.ErrArchived):
 		return archived(err)
-	case errors.Is(err, account.ErrFailed):
-		return refused("The sandbox of the conversation has failed and does not come back. Try again in some minutes, or start a new conversation; this one can be read.", err)
 	case errors.Is(err, account.ErrWrongEndpoint):
 		return refused(fmt.Sprintf("What answers at %s is not OpenHands Cloud. Check the address: ohgw server test.", b.account.URL()), err)
 	case errors.Is(err, account.ErrStart):
@@ -76,8 +72,6 @@ func (b *Backend) no(what string, err error) error {
 	}
 	return nil
 }
-
-const noAnswer = "The sandbox of the conversation does not answer. Try again in a moment; it may be falling asleep or waking."
 
 // said is the answer that err is about; the zero value if there was none.
 func said(err error) transport.Error {

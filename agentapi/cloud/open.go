@@ -18,15 +18,12 @@ func (b *Backend) Open(ctx context.Context, req agentapi.OpenRequest) (agentapi.
 		return nil, refused("A conversation cannot be both new and existing.", nil)
 	}
 	if !req.New {
-		var l *link
-		err := patiently(ctx, func() error {
-			at, err := b.reach(ctx, req.ID, req.Progress)
-			if err == nil {
-				l, err = b.link(ctx, req.ID, at)
-			}
-			return err
-		})
+		at, err := b.reach(ctx, req.ID, req.Progress)
 		if err == nil {
+			l, err := b.link(ctx, req.ID, at)
+			if err != nil {
+				return nil, err
+			}
 			return newConversation(b, l), nil
 		}
 		if req.Existing || !errors.Is(err, agentapi.ErrConversationNotFound) {
@@ -59,11 +56,7 @@ func (b *Backend) begin(ctx context.Context, req agentapi.OpenRequest) (agentapi
 	if _, err := b.account.Start(ctx, account.StartRequest{ID: req.ID, System: req.System}, steps(req.Progress)); err != nil {
 		return nil, b.fault(ctx, "start the conversation", err)
 	}
-	var c *conversation
-	err = patiently(ctx, func() (err error) {
-		c, err = b.furnish(ctx, req)
-		return err
-	})
+	c, err := b.furnish(ctx, req)
 	if err != nil {
 		b.tidy(req.ID)
 		return nil, err
@@ -78,9 +71,9 @@ func (b *Backend) begin(ctx context.Context, req agentapi.OpenRequest) (agentapi
 
 // furnish notes with a new conversation what it is for, and opens it.
 func (b *Backend) furnish(ctx context.Context, req agentapi.OpenRequest) (*conversation, error) {
-	at, err := b.reach(ctx, req.ID, req.Progress)
+	at, err := b.account.Runtime(ctx, req.ID)
 	if err != nil {
-		return nil, err
+		return nil, b.fault(ctx, "reach the sandbox", err)
 	}
 	agent, err := b.connect(at.Address, at.Key)
 	if err != nil {
@@ -93,7 +86,7 @@ func (b *Backend) furnish(ctx context.Context, req agentapi.OpenRequest) (*conve
 			return newConversation(b, &link{at: at, agent: agent, conv: conv}), nil
 		}
 	}
-	return nil, errors.Join(slow(b.told(err)), agent.Close())
+	return nil, errors.Join(b.told(err), agent.Close())
 }
 
 // tidy removes a conversation that nobody got: its sandbox would go on, at the
@@ -117,7 +110,7 @@ func (b *Backend) link(ctx context.Context, id string, at account.Runtime) (*lin
 	}
 	conv, err := agent.Open(ctx, agentapi.OpenRequest{ID: id, Existing: true})
 	if err != nil {
-		return nil, errors.Join(slow(b.told(err)), agent.Close())
+		return nil, errors.Join(b.told(err), agent.Close())
 	}
 	return &link{at: at, agent: agent, conv: conv}, nil
 }

@@ -24,7 +24,7 @@ func stepLine(state string) string {
 	switch state {
 	case "WORKING":
 		return "Starting a sandbox"
-	case "WAITING_FOR_SANDBOX", "STARTING", "ERROR":
+	case "WAITING_FOR_SANDBOX", "STARTING":
 		return "Waiting for the sandbox"
 	case "PAUSED":
 		return "Waking the sandbox"

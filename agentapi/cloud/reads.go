@@ -15,8 +15,7 @@ import (
 const stopTimeout = 5 * time.Second
 
 // Remove deletes a conversation, and its sandbox with all files unless another
-// conversation uses it. In a sandbox that stays the app-server leaves it as it is:
-// so its run is interrupted, and it is removed there, before.
+// conversation uses it. Its run is interrupted first, for a sandbox that stays.
 func (b *Backend) Remove(ctx context.Context, id string) error {
 	known, found, err := b.look(ctx, id)
 	switch {
@@ -34,8 +33,7 @@ func (b *Backend) Remove(ctx context.Context, id string) error {
 	return b.fault(ctx, "remove the conversation", err)
 }
 
-// stop interrupts the run of a conversation, and takes it out of its sandbox, if that
-// can be done soon.
+// stop interrupts the run of a conversation, if that can be done soon.
 func (b *Backend) stop(ctx context.Context, id string) {
 	limited, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
@@ -44,11 +42,10 @@ func (b *Backend) stop(ctx context.Context, id string) {
 		if err != nil {
 			return struct{}{}, err
 		}
-		err = errors.Join(conv.Interrupt(limited), conv.Close())
-		return struct{}{}, errors.Join(err, agent.Remove(limited, id))
+		return struct{}{}, errors.Join(conv.Interrupt(limited), conv.Close())
 	})
 	if err != nil {
-		b.log.DebugContext(ctx, "a conversation was not removed from its sandbox before it was removed", "conversation_id", id, "err", err)
+		b.log.DebugContext(ctx, "the run of a conversation was not interrupted before its removal", "conversation_id", id, "err", err)
 	}
 }
 
@@ -142,7 +139,7 @@ func (b *Backend) stored(ctx context.Context, id string, q agentapi.EventQuery) 
 				return p.page, nil
 			}
 		}
-		if got.Next == "" || got.Next == ask.Page {
+		if got.Next == "" {
 			break
 		}
 		ask.Page = got.Next

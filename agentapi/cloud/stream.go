@@ -62,11 +62,11 @@ func (c *conversation) lost(ctx context.Context, err error) error {
 	}
 	switch known.State {
 	case account.StateAsleep, account.StateStarting:
-		return lostTo(err, "The sandbox stopped while the agent was working. The conversation is kept: it wakes with the next message.")
+		return lostTo(err, "The sandbox was put to sleep while the agent was working. The conversation is kept: it wakes with the next message.")
 	case account.StateArchived:
 		return lostTo(err, "The sandbox was deleted while the agent was working, and its files with it. Start a new conversation.")
 	case account.StateError:
-		return lostTo(err, "The sandbox failed while the agent was working. It may come back with the next message; if not, start a new conversation.")
+		return lostTo(err, "The sandbox failed while the agent was working. Start a new conversation if it does not come back.")
 	case account.StateRunning, account.StateUnknown:
 	}
 	return lostTo(err, "The connection to the sandbox was lost while the agent was working. The conversation is kept: send a new message to continue.")

@@ -143,9 +143,6 @@ type Record struct {
 	Title            string
 	Created, Updated time.Time
 	Status           event.Status
-	// Children are the conversations that name this one as their parent, the oldest
-	// first. An Engine's records have them, those of a Conversation do not.
-	Children []string
 }
 
 // Orders of lists.

@@ -37,11 +37,4 @@ type Archive struct {
 	// Workspace is the directory that the conversation works in from now on; "" is
 	// the one that it had.
 	Workspace string
-	// Profile is the LLM profile that answers from now on; "" is the one that it had.
-	Profile string
-	// Foreign says that it comes from another machine: its MCP servers are left out,
-	// which would be started here, and what stands for its secrets.
-	Foreign bool
-	// Replace takes the place of a conversation that is here already.
-	Replace bool
 }

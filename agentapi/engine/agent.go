@@ -89,9 +89,6 @@ func newAgent(p Profile, s Settings, system string, seal func(string) (string, e
 		}
 		a.set("tools", append(specs, json.RawMessage(`{"name":"task_tool_set","params":{}}`)))
 	}
-	if s.static != "" {
-		a.set("system_prompt", s.static)
-	}
 	builtin := []string{"FinishTool", "ThinkTool"}
 	if string(settings["enable_switch_llm_tool"]) == "true" { // the client has chosen a model, so that has to be said
 		builtin = append(builtin, "SwitchLLMTool")

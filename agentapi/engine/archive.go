@@ -11,22 +11,19 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
-	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/task"
-	"github.com/ohgw/ohgw/internal/unpack"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
 // The bounds of an archive: more is not a conversation.
 const (
 	maxArchiveFiles = 1_000_000
-	maxArchiveFile  = 256 << 20 // bytes, unpacked, of any archive however small
+	maxArchiveFile  = 256 << 20 // bytes of one file, unpacked
 	maxArchive      = 8 << 30   // bytes of all files, unpacked
 )
 
@@ -131,117 +128,115 @@ func pack(out *zip.Writer, name string, from io.Reader) error {
 
 // Import makes a conversation of an archive. It is there as a whole or not at all.
 func (c controlled) Import(ctx context.Context, from control.Archive) (string, error) {
-	id, err := contents(from)
-	if err != nil {
-		return "", err
-	}
-	there := store.Exists(c.b.cfg.Dir, id)
-	if there && !from.Replace {
-		return "", &agentapi.Error{Kind: control.ErrTaken, InProcess: true, Msg: fmt.Sprintf("There is a conversation %s already; remove it first.", id)}
-	}
-	if err := os.MkdirAll(c.b.cfg.Dir, 0o700); err != nil {
-		return "", fmt.Errorf("import: %w", err)
-	}
-	// Nobody takes a name with a dot for a conversation.
-	above, err := os.MkdirTemp(c.b.cfg.Dir, ".import-")
-	if err != nil {
-		return "", fmt.Errorf("import: %w", err)
-	}
-	half := filepath.Join(above, "conversation")
-	err = unpackTo(ctx, half, from)
-	if err == nil {
-		err = settle(half, id, from)
-	}
-	if err == nil && there {
-		err = c.Remove(ctx, id)
-	}
-	if err == nil {
-		err = os.Rename(half, store.Path(c.b.cfg.Dir, id))
-	}
-	if err = errors.Join(err, os.RemoveAll(above)); err != nil {
-		return "", err
-	}
-	return id, nil
-}
-
-// contents checks the names of an archive and gives the id of its conversation.
-func contents(from control.Archive) (id string, err error) {
 	archive, err := zip.NewReader(from.File, from.Size)
 	if err != nil {
 		return "", notArchive("it is not a zip file", err)
 	}
-	if len(archive.File) > maxArchiveFiles {
-		return "", notArchive("it has too many files", nil)
+	id, files, err := contents(archive)
+	if err != nil {
+		return "", err
 	}
-	whole := false
-	for _, f := range archive.File {
-		hex, name, ok := strings.Cut(f.Name, "/")
-		canonical, err := uuid.Parse(hex)
-		if err != nil || !ok {
-			return "", notArchive(fmt.Sprintf("%q does not stand in the directory of a conversation", f.Name), err)
-		}
-		if id != "" && id != canonical {
-			return "", notArchive("it has more than one conversation", nil)
-		}
-		id, whole = canonical, whole || name == "base_state.json"
+	if store.Exists(c.b.cfg.Dir, id) {
+		return "", &agentapi.Error{Kind: control.ErrTaken, InProcess: true, Msg: fmt.Sprintf("There is a conversation %s already; remove it first.", id)}
 	}
-	if !whole {
-		return "", notArchive("it has no base_state.json", nil)
+	dir := store.Path(c.b.cfg.Dir, id)
+	if err := os.MkdirAll(c.b.cfg.Dir, 0o700); err != nil {
+		return "", fmt.Errorf("import: %w", err)
+	}
+	// Nobody takes a name with a dot for a conversation.
+	half, err := os.MkdirTemp(c.b.cfg.Dir, ".import-")
+	if err != nil {
+		return "", fmt.Errorf("import: %w", err)
+	}
+	err = unpack(ctx, half, files)
+	if err == nil {
+		err = settle(half, id, from.Workspace)
+	}
+	if err == nil {
+		err = os.Rename(half, dir)
+	}
+	if err != nil {
+		return "", errors.Join(err, os.RemoveAll(half))
 	}
 	return id, nil
 }
 
-// unpackTo writes the files of an archive that belong to a conversation.
-func unpackTo(ctx context.Context, dir string, from control.Archive) error {
-	_, err := unpack.Into(ctx, io.NewSectionReader(from.File, 0, from.Size), dir, unpack.Limits{
-		Entries: maxArchiveFiles, Bytes: maxArchive, RatioFrom: maxArchiveFile,
-		Pick: func(name string) string {
-			_, below, _ := strings.Cut(name, "/")
-			if !inArchive.MatchString(below) {
-				return "" // a lock, a lease, a directory: nothing to keep
-			}
-			return below
-		},
-	})
-	switch {
-	case errors.Is(err, unpack.ErrUnsafe):
-		return notArchive("it has a name that leads out of it", err)
-	case errors.Is(err, unpack.ErrTooLarge):
-		return notArchive("it is too large", err)
-	case errors.Is(err, unpack.ErrDamaged):
-		return notArchive("it is damaged", err)
-	case err != nil:
-		return err //nolint:wrapcheck // it is ctx's, or names the file
+// contents checks an archive and gives the id of its conversation and its files, by
+// their names below its directory.
+func contents(archive *zip.Reader) (id string, files map[string]*zip.File, err error) {
+	if len(archive.File) > maxArchiveFiles {
+		return "", nil, notArchive("it has too many files", nil)
 	}
+	files = make(map[string]*zip.File)
+	total := uint64(0)
+	for _, f := range archive.File {
+		hex, name, ok := strings.Cut(f.Name, "/")
+		canonical, err := uuid.Parse(hex)
+		if err != nil || !ok {
+			return "", nil, notArchive(fmt.Sprintf("%q does not stand in the directory of a conversation", f.Name), err)
+		}
+		if id != "" && id != canonical {
+			return "", nil, notArchive("it has more than one conversation", nil)
+		}
+		id = canonical
+		if !f.Mode().IsRegular() || !inArchive.MatchString(name) {
+			continue // a lock, a lease, a directory: nothing to keep
+		}
+		if total += f.UncompressedSize64; f.UncompressedSize64 > maxArchiveFile || total > maxArchive {
+			return "", nil, notArchive(fmt.Sprintf("%q is too large", f.Name), nil)
+		}
+		files[name] = f
+	}
+	if files["base_state.json"] == nil {
+		return "", nil, notArchive("it has no base_state.json", nil)
+	}
+	return id, files, nil
+}
+
+func unpack(ctx context.Context, dir string, files map[string]*zip.File) error {
 	for _, below := range []string{"events", "observations"} {
-		if err := os.MkdirAll(filepath.Join(dir, below), 0o700); err != nil {
+		if err := os.Mkdir(filepath.Join(dir, below), 0o700); err != nil {
 			return fmt.Errorf("import: %w", err)
 		}
 	}
-	return private(dir)
-}
-
-// private takes the rights of others away, which an archive may have given.
-func private(dir string) error {
-	err := filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
-		if err != nil {
+	for name, f := range files {
+		if ctx.Err() != nil {
+			return ctx.Err() //nolint:wrapcheck // it is ctx's
+		}
+		if err := unpackFile(filepath.Join(dir, filepath.FromSlash(name)), f); err != nil {
 			return err
 		}
-		mode := os.FileMode(0o600)
-		if d.IsDir() {
-			mode = 0o700
-		}
-		return os.Chmod(name, mode) //nolint:gosec // nobody else writes here, and links are not unpacked
-	})
+	}
+	return nil
+}
+
+// unpackFile writes one file. A size that was announced too small ends it.
+func unpackFile(to string, f *zip.File) (err error) {
+	in, err := f.Open()
+	if err != nil {
+		return notArchive(fmt.Sprintf("%q is damaged", f.Name), err)
+	}
+	defer func() { _ = in.Close() }() // It was only read.
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("import: %w", err)
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	n, err := io.Copy(out, io.LimitReader(in, maxArchiveFile+1))
+	switch {
+	case errors.Is(err, zip.ErrChecksum), errors.Is(err, zip.ErrFormat), errors.Is(err, io.ErrUnexpectedEOF):
+		return notArchive(fmt.Sprintf("%q is damaged", f.Name), err)
+	case err != nil:
+		return fmt.Errorf("import: %w", err)
+	case n > maxArchiveFile:
+		return notArchive(fmt.Sprintf("%q is too large", f.Name), nil)
 	}
 	return nil
 }
 
 // settle makes the state of an imported conversation that of this machine: nothing
 // runs, and what stands for a secret is not one.
-func settle(dir, id string, from control.Archive) error {
+func settle(dir, id, workspace string) error {
 	file := filepath.Join(dir, "base_state.json")
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -254,21 +249,11 @@ func settle(dir, id string, from control.Archive) error {
 	if canonical, err := uuid.Parse(state.ID); err != nil || canonical != id {
 		return notArchive("its base_state.json belongs to another conversation", err)
 	}
-	if from.Workspace != "" {
-		state.Workspace.WorkingDir = from.Workspace
+	if workspace != "" {
+		state.Workspace.WorkingDir = workspace
 	}
 	state.PersistenceDir = ""
 	state.HookConfig = nil // nobody here has allowed its commands
-	if from.Foreign {
-		disown(&state)
-		if err := disownMeta(filepath.Join(dir, "meta.json")); err != nil {
-			return err
-		}
-	}
-	if from.Profile != "" {
-		state.Tags[conversation.TagProfile] = from.Profile
-		state.Tags[conversation.TagUsage] = usageOf(state.Agent)
-	}
 	if data, err = json.Marshal(state); err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
@@ -276,83 +261,6 @@ func settle(dir, id string, from control.Archive) error {
 		return fmt.Errorf("import: %w", err)
 	}
 	return nil
-}
-
-// disown takes out of a state what belongs to the machine that it comes from: an
-// agent-server before 1.40 packs the keys of LLMs as it has encrypted them.
-func disown(state *store.State) {
-	delete(state.Tags, conversation.TagProfile)
-	delete(state.Tags, conversation.TagUsage)
-	state.SecretRegistry = store.NewState("", nil, "").SecretRegistry
-	var a any
-	if json.Unmarshal(state.Agent, &a) != nil {
-		return // it is made again from a profile
-	}
-	if data, err := json.Marshal(withoutSecrets(a)); err == nil {
-		state.Agent = data
-	}
-}
-
-// withoutSecrets is a JSON value without the members that have secrets, or start
-// programs.
-func withoutSecrets(v any) any {
-	switch v := v.(type) {
-	case []any:
-		for i := range v {
-			v[i] = withoutSecrets(v[i])
-		}
-	case map[string]any:
-		for name := range v {
-			if slices.Contains(llmSecrets, name) || slices.Contains(foreign, name) {
-				delete(v, name)
-				continue
-			}
-			v[name] = withoutSecrets(v[name])
-		}
-	}
-	return v
-}
-
-// foreign are further members of an agent that have secrets, or start programs.
-var foreign = []string{"api_key", "extra_headers", "litellm_extra_body", "mcp_config", "secrets", "hooks", "hook_config"}
-
-// disownMeta keeps of meta.json what says what the conversation is.
-func disownMeta(file string) error {
-	data, err := os.ReadFile(file)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("import: %w", err)
-	}
-	var all map[string]json.RawMessage
-	if err := json.Unmarshal(data, &all); err != nil {
-		return notArchive("its meta.json cannot be read", err)
-	}
-	kept := make(map[string]json.RawMessage)
-	for _, name := range []string{"id", "title", "created_at", "updated_at"} {
-		if value, ok := all[name]; ok {
-			kept[name] = value
-		}
-	}
-	if data, err = json.Marshal(kept); err == nil {
-		err = os.WriteFile(file, data, 0o600)
-	}
-	if err != nil {
-		return fmt.Errorf("import: %w", err)
-	}
-	return nil
-}
-
-// usageOf is the key of an agent's numbers in the statistics.
-func usageOf(stored json.RawMessage) string {
-	var a agent
-	if json.Unmarshal(stored, &a) == nil {
-		if usage := a.object("llm").text("usage_id"); usage != "" {
-			return usage
-		}
-	}
-	return agentUsage
 }
 
 // withoutMasks puts null in the place of masked secrets.

@@ -20,23 +20,29 @@ import (
 
 // assemble makes the conversation of an open directory.
 func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req agentapi.OpenRequest) (*conversation.Conversation, agentapi.Info, error) {
-	stored, err := b.storedAgent(ctx, dir, req)
-	if err != nil {
-		return nil, agentapi.Info{}, err
+	if len(dir.State.Agent) == 0 {
+		if err := b.rebuildAgent(ctx, dir, req); err != nil {
+			return nil, agentapi.Info{}, err
+		}
 	}
 	s := dir.State
+	stored := agent{}
+	if err := json.Unmarshal(s.Agent, &stored); err != nil {
+		return nil, agentapi.Info{}, &store.DamageError{File: "base_state.json", Err: fmt.Errorf("agent: %w", err)}
+	}
+	if kind := stored.text("kind"); kind != "Agent" && kind != "" {
+		return nil, agentapi.Info{}, refused(fmt.Sprintf("The conversation belongs to an agent of the kind %s, which only an agent-server can run; open the conversation there.", kind), nil)
+	}
 	info := agentapi.Info{ID: s.ID, Profile: s.Tags[conversation.TagProfile], Workspace: s.Workspace.WorkingDir}
-	info.System, info.SystemKnown = recallSystem(s.Tags[tagSystem], stored.object("agent_context").text("system_message_suffix"))
+	suffix := stored.object("agent_context").text("system_message_suffix")
+	info.System, info.SystemKnown = recallSystem(s.Tags[tagSystem], suffix)
 	models, choice, own := b.modelsOf(s, stored, req)
 	settings, err := b.settings(ctx)
 	if err != nil {
 		return nil, agentapi.Info{}, err
 	}
 	e.agent = s.Tags[tagAgent]
-	settings, team, err := b.reopened(ctx, s, settings)
-	if err != nil {
-		return nil, agentapi.Info{}, err
-	}
+	settings, runCost := b.reopened(ctx, s, settings)
 	if own { // with its model it brings all that is the user's otherwise
 		settings.Agent = nil
 	}
@@ -53,48 +59,27 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 	if err != nil {
 		return nil, agentapi.Info{}, err
 	}
-	files := &changes{dir: s.Workspace.WorkingDir}
-	titles, asked := b.titles(dir, req.Once)
 	cfg := conversation.Config{
 		Dir: dir, Models: models, Schemas: &b.schemas, Model: choice, Condenser: condenserOf(stored),
 		Tools: func(ctx context.Context, host conversation.Host) ([]tool.Tool, error) {
 			tools, err := b.tools(ctx, ToolEnv{
 				Secrets: secrets, HadShell: hadShell, New: s.LastUserMessageID == "",
 				Conversation: s.ID, Dir: dir.Path(), Workspace: s.Workspace.WorkingDir, Profile: onlyProfile(s),
-				Agent: s.Agent, Team: team, Servers: servers, Host: host, Profiles: b.profileNames, Log: b.cfg.Log,
+				Agent: s.Agent, Servers: servers, Host: host, Profiles: b.profileNames, Log: b.cfg.Log,
 				Watch: func(status func() []agentapi.MCPServer) { e.servers.Store(&status) },
-			}, words.Skills(), hooks, files)
+			}, words.Skills(), hooks)
 			if err == nil && len(lost) > 0 {
 				host.Notice(lostText(lost))
 			}
 			return tools, err
 		},
-		Prompt: words, Hooks: hooks, Titles: titles, TitleProfile: asked, Secrets: secrets,
-		Concurrency: concurrency(stored), MaxCost: b.cfg.MaxCost, MaxRunCost: limitOf(s.Tags).Cost, MaxRunTokens: limitOf(s.Tags).Tokens, Grace: b.cfg.Grace,
-		Panel: team.panel(), RunEnded: b.look, Memory: &e.memory,
+		Prompt: words, Hooks: hooks, Titles: b.cfg.Titles || s.LastUserMessageID == "" && dir.WantsTitle(), Secrets: secrets,
+		Concurrency: concurrency(stored), MaxCost: b.cfg.MaxCost, MaxRunCost: runCost, Grace: b.cfg.Grace,
+		RunEnded: b.look, Memory: &e.memory,
 		Now: b.cfg.Now, NewID: b.cfg.NewID, Log: b.cfg.Log,
 	}
-	b.judges(&cfg, stored, files)
 	conv, err := conversation.Open(cfg)
 	return conv, info, err
-}
-
-// storedAgent is the agent of an open directory, which is made again where there is
-// none. One that the engine cannot run is refused.
-func (b *Backend) storedAgent(ctx context.Context, dir *store.Dir, req agentapi.OpenRequest) (agent, error) {
-	if len(dir.State.Agent) == 0 {
-		if err := b.rebuildAgent(ctx, dir, req); err != nil {
-			return nil, err
-		}
-	}
-	stored := agent{}
-	if err := json.Unmarshal(dir.State.Agent, &stored); err != nil {
-		return nil, &store.DamageError{File: "base_state.json", Err: fmt.Errorf("agent: %w", err)}
-	}
-	if kind := stored.text("kind"); kind != "Agent" && kind != "" {
-		return nil, refused(fmt.Sprintf("The conversation belongs to an agent of the kind %s, which only an agent-server can run; open the conversation there.", kind), nil)
-	}
-	return stored, nil
 }
 
 // hadShell reports whether the log has a result of a terminal. A log that cannot

@@ -55,7 +55,7 @@ func (c controlled) tell(ctx context.Context, id string, tags map[string]string)
 	conv, err := c.b.Open(ctx, agentapi.OpenRequest{ID: id, Existing: true})
 	if err == nil {
 		err = conv.(*handle).conv.SetTags(ctx, func(now map[string]string) (all, shown map[string]string) {
-			return withOwnTags(tags, now), keptTags(tags)
+			return withOwnTags(tags, now), othersTags(tags)
 		})
 		err = errors.Join(err, conv.Close())
 	}

@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -17,7 +19,7 @@ import (
 // Search is a page of the log. A page that begins with an event that is not there
 // begins with the first one.
 func (c controlled) Search(ctx context.Context, id string, q control.EventQuery) (control.EventPage, error) {
-	log, err := c.filtered(ctx, id, q.EventFilter)
+	log, err := c.log(ctx, id)
 	if err != nil {
 		return control.EventPage{}, err
 	}
@@ -28,7 +30,7 @@ func (c controlled) Search(ctx context.Context, id string, q control.EventQuery)
 
 // CountEvents is the number of events that a filter lets through.
 func (c controlled) CountEvents(ctx context.Context, id string, f control.EventFilter) (int, error) {
-	log, err := c.filtered(ctx, id, f)
+	log, err := c.log(ctx, id)
 	if err != nil {
 		return 0, err
 	}
@@ -64,15 +66,6 @@ func (c controlled) log(ctx context.Context, id string) (store.Log, error) {
 	return log, agentapi.InProcess(c.b.openError(ctx, id, err))
 }
 
-// filtered is the log of a conversation for a filter.
-func (c controlled) filtered(ctx context.Context, id string, f control.EventFilter) (store.Log, error) {
-	log, err := c.log(ctx, id)
-	if err == nil && f.Body != "" {
-		log = c.b.logs.Searchable(id, log)
-	}
-	return log, err
-}
-
 // matching is what a filter lets through; nil for one that lets all through.
 func matching(f control.EventFilter) *store.Filter {
 	if f == (control.EventFilter{}) {
@@ -91,20 +84,41 @@ func matching(f control.EventFilter) *store.Filter {
 		return true
 	}}
 	if f.Body != "" {
-		found.Text, found.Has = textOf, strings.ToLower(f.Body)
+		body := strings.ToLower(f.Body)
+		words := plainWords(body)
+		found.Body = func(raw []byte) bool { return mayHave(raw, words) && saysBody(raw, body) }
 	}
 	return found
 }
 
-// textOf is what a message says, what belongs to it and the thoughts of the model.
-func textOf(raw []byte) string {
+// plainWords are the parts of a text in lower case that JSON has as they are.
+func plainWords(text string) (words [][]byte) {
+	for _, w := range strings.FieldsFunc(text, func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') }) {
+		words = append(words, []byte(w))
+	}
+	return words
+}
+
+// mayHave reports whether words in lower case may be in an event: the decoder need not
+// look at the others.
+func mayHave(raw []byte, words [][]byte) bool {
+	if bytes.Contains(raw, []byte(`\u00`)) {
+		return true
+	}
+	lower := bytes.ToLower(raw)
+	return !slices.ContainsFunc(words, func(w []byte) bool { return !bytes.Contains(lower, w) })
+}
+
+// saysBody reports whether a message has a text, in lower case, in what it says, in
+// what belongs to it or in the thoughts of the model.
+func saysBody(raw []byte, text string) bool {
 	var e event.Event
 	if e.UnmarshalJSON(raw) != nil {
-		return ""
+		return false
 	}
 	m, ok := e.Body.(*event.Message)
 	if !ok {
-		return ""
+		return false
 	}
 	var said []string
 	for _, item := range m.LLMMessage.Content {
@@ -113,5 +127,6 @@ func textOf(raw []byte) string {
 	for _, item := range m.ExtendedContent {
 		said = append(said, item.Text)
 	}
-	return strings.Join(append(said, m.LLMMessage.ReasoningContent), " ")
+	said = append(said, m.LLMMessage.ReasoningContent)
+	return strings.Contains(strings.ToLower(strings.Join(said, " ")), text)
 }

@@ -153,42 +153,6 @@ func TestSearchFilters(t *testing.T) {
 	}
 }
 
-// The text of an event is read once; events that are added meanwhile are found.
-func TestTextsAreReadOnce(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	id := shelve(t, w.cfg.Dir, 1)[0]
-	writeLog(t, w.cfg.Dir, id, 8, aLog)
-	events := filepath.Join(store.Path(w.cfg.Dir, id), "events")
-	if err := os.Chtimes(events, time.Time{}, time.Now().Add(-time.Hour)); err != nil { // its names are believed
-		t.Fatal(err)
-	}
-	c := w.backend.Control()
-	count := func(body string) int {
-		t.Helper()
-		n, err := c.CountEvents(t.Context(), id, control.EventFilter{Body: body})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	if got := count("number"); got != 4 {
-		t.Fatalf("%d messages", got)
-	}
-	for i := range 8 {
-		if err := os.WriteFile(filepath.Join(events, fmt.Sprintf("event-%05d-%s.json", i, eventID(i))), []byte("no event"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := [...]int{count("number"), count("NUMBER 4"), count("nothing")}; got != [...]int{4, 1, 0} {
-		t.Errorf("found in what was read before: %v", got)
-	}
-	writeLog(t, w.cfg.Dir, id, 12, aLog)
-	if got := count("number"); got != 6 {
-		t.Errorf("%d with those that are new", got)
-	}
-}
-
 func TestSearchOfAnOpenConversation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

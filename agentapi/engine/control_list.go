@@ -40,15 +40,13 @@ func (c controlled) Count(ctx context.Context, status event.Status) (int, error)
 	return len(list), err
 }
 
-const cannotList = "The conversations cannot be listed; check that ohgw's conversations directory is readable."
-
 // listed are the conversations with a status, as they are now: those that are open
 // here by what they say themselves.
 func (c controlled) listed(ctx context.Context, status event.Status) ([]store.Listed, error) {
 	c.b.catalog.Note(c.b.openIDs()...)
 	list, err := c.b.catalog.List()
 	if err != nil {
-		return nil, agentapi.InProcess(kinded(ctx, err, agentapi.ErrUnavailable, cannotList))
+		return nil, agentapi.InProcess(kinded(ctx, err, agentapi.ErrUnavailable, "The conversations cannot be listed; check that ohgw's conversations directory is readable."))
 	}
 	if status == "" {
 		return list, nil
@@ -115,10 +113,6 @@ const atOnce = 4
 
 // records are those of a page, in its order.
 func (c controlled) records(ctx context.Context, list []store.Listed) ([]control.Record, error) {
-	children, err := c.b.children.All()
-	if err != nil {
-		return nil, agentapi.InProcess(kinded(ctx, err, agentapi.ErrUnavailable, cannotList))
-	}
 	found := make([]control.Record, len(list))
 	errs := make([]error, len(list))
 	places := make(chan struct{}, atOnce)
@@ -138,7 +132,6 @@ func (c controlled) records(ctx context.Context, list []store.Listed) ([]control
 	for i, r := range found {
 		switch {
 		case errs[i] == nil:
-			r.Children = children[r.ID]
 			records = append(records, r)
 		case !errors.Is(errs[i], store.ErrNotFound):
 			c.b.cfg.Log.Warn("a conversation is left out of a list", "conversation", list[i].ID, "err", errs[i])

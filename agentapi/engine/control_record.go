@@ -24,9 +24,6 @@ func (c controlled) Record(ctx context.Context, id string) (control.Record, erro
 		return control.Record{}, notFound(id)
 	}
 	r, err := c.record(ctx, id)
-	if err == nil {
-		r.Children, err = c.b.children.Of(id)
-	}
 	if err != nil {
 		return control.Record{}, agentapi.InProcess(c.b.openError(ctx, id, err))
 	}
@@ -139,32 +136,21 @@ func hiddenSources(data json.RawMessage, member string) (json.RawMessage, error)
 func othersTags(tags map[string]string) map[string]string {
 	out := make(map[string]string, len(tags))
 	for name, value := range tags {
-		if far, ok := strings.CutPrefix(name, farTag); ok && isOwnTag(far) {
-			out[far] = value
-		} else if !isOwnTag(name) {
+		if !strings.HasPrefix(name, ownTags) {
 			out[name] = value
 		}
 	}
 	return out
 }
 
-// keptTags are tags of a client with the names under which they are kept; never nil.
-func keptTags(tags map[string]string) map[string]string {
-	out := make(map[string]string, len(tags))
-	for name, value := range tags {
-		if isOwnTag(name) {
-			name = farTag + name
-		}
-		out[name] = value
-	}
-	return out
-}
-
 // withOwnTags are tags of others with those of ohgw that a conversation has.
 func withOwnTags(tags, now map[string]string) map[string]string {
-	out := keptTags(tags)
+	out := maps.Clone(tags)
+	if out == nil {
+		out = make(map[string]string)
+	}
 	for name, value := range now {
-		if isOwnTag(name) {
+		if strings.HasPrefix(name, ownTags) {
 			out[name] = value
 		}
 	}

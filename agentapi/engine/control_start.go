@@ -15,7 +15,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
-	"github.com/ohgw/ohgw/agentapi/engine/definition"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 )
@@ -244,7 +243,10 @@ func (b *Backend) stateOf(s control.Start, from beginning) (store.State, error) 
 	if s.Analyzer != nil && string(s.Analyzer) != "null" {
 		state.SecurityAnalyzer = s.Analyzer
 	}
-	state.Tags = keptTags(s.Tags)
+	state.Tags = maps.Clone(s.Tags)
+	if state.Tags == nil {
+		state.Tags = make(map[string]string)
+	}
 	maps.Copy(state.Tags, from.tags)
 	return state, b.storeSecrets(s, from, &state)
 }
@@ -291,9 +293,6 @@ func (b *Backend) giveSecrets(registry *secretenv.Registry, sources map[string]j
 	return nil
 }
 
-// sentAgents is the member of a request with the definitions of sub-agents.
-const sentAgents = "agent_definitions"
-
 // metaOf is what is said of a new conversation.
 func (b *Backend) metaOf(s control.Start) (store.Meta, error) {
 	now := b.cfg.Now()
@@ -302,9 +301,6 @@ func (b *Backend) metaOf(s control.Start) (store.Meta, error) {
 		if err := json.Unmarshal(s.Request, &meta.Others); err != nil {
 			return store.Meta{}, refused("The request is not a JSON object.", err)
 		}
-	}
-	if _, err := definition.Sent(meta.Others[sentAgents]); err != nil {
-		return store.Meta{}, refused(sentAgents+" cannot be used: "+err.Error()+".", err)
 	}
 	// The state has the agent, and what follows is said elsewhere in the file.
 	for _, name := range []string{"agent", "agent_settings", "agent_profile_id", "agent_launch_additions", "conversation_id", "secrets_encrypted"} {
@@ -315,16 +311,13 @@ func (b *Backend) metaOf(s control.Start) (store.Meta, error) {
 
 var tagName = regexp.MustCompile(`^[a-z0-9]+$`)
 
-// The bounds of OpenHands for a tag, and what ohgw's own begin with. A tag of a client
-// that has such a name, as those of another ohgw in front of this one, has farTag
-// before it where it is kept.
+// The bounds of OpenHands for a tag, and what ohgw's own begin with.
 const (
 	maxTagValue = 256
 	ownTags     = "ohgw"
-	farTag      = "far"
 )
 
-// checkTags refuses tags that OpenHands would refuse.
+// checkTags refuses tags that OpenHands would refuse, and those of ohgw itself.
 func checkTags(tags map[string]string) error {
 	for name, value := range tags {
 		switch {
@@ -332,6 +325,8 @@ func checkTags(tags map[string]string) error {
 			return refused(fmt.Sprintf("%q is not a name of a tag; use only lower case letters and digits.", name), nil)
 		case len([]rune(value)) > maxTagValue:
 			return refused(fmt.Sprintf("The tag %s is longer than %d characters; shorten it.", name, maxTagValue), nil)
+		case isOwnTag(name):
+			return refused(fmt.Sprintf("The tag %s is ohgw's own; use another name.", name), nil)
 		}
 	}
 	return nil

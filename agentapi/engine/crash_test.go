@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -88,7 +89,10 @@ func acknowledged(ctx context.Context, s agentapi.Stream, seen func(event.Event)
 // event that was seen, that nothing is left open, and that it can be continued.
 func (w *world) goesOn(seen []string) {
 	w.t.Helper()
-	w.next(2, nil)
+	w.cfg.Files = nil
+	w.cfg.Holder.Instance, w.cfg.Holder.PID = strings.Repeat("b", 32), 2
+	w.cfg.Holder.Alive = func(pid int) bool { return pid == 2 }
+	w.start()
 	in := map[string]bool{}
 	for _, e := range w.log() {
 		in[e.ID] = true

@@ -24,7 +24,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
-	"github.com/ohgw/ohgw/agentapi/engine/title"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/uuid"
@@ -60,14 +59,11 @@ type Config struct {
 	// Confirm says which actions of new conversations wait for a person; empty:
 	// those that the settings say.
 	Confirm agentapi.Confirmation
-	// Titles says where the title of a conversation comes from that has none, after
-	// its first message. Those that nobody comes back to cost no call. A request of
-	// OpenHands' own API says it for its conversation.
-	Titles title.Source
-	// TitleProfile is asked for titles; "": the profile of the conversation.
-	TitleProfile string
-	Version      string // of this engine, for Status
-	Home         string // the user's home directory, for skills; empty: none
+	// Titles has the model find a title for each new conversation, in a call of
+	// its own. Without it they have none: chat clients make their own.
+	Titles  bool
+	Version string // of this engine, for Status
+	Home    string // the user's home directory, for skills; empty: none
 	// Seal encrypts a secret for a conversation's directory, and Unseal does
 	// the reverse. Without Seal the values are left out there: they come from
 	// the settings again when the conversation is opened.
@@ -136,8 +132,7 @@ type Settings struct {
 	// Analyzer has the model rate the risk of its actions.
 	Analyzer bool
 
-	static string                // takes the place of the static system prompt; "": the usual one
-	least  agentapi.Confirmation // at least these actions wait, whatever is chosen
+	least agentapi.Confirmation // at least these actions wait, whatever is chosen
 }
 
 // BoxEnv is what a box is made for.
@@ -159,7 +154,6 @@ type ToolEnv struct {
 	Workspace    string
 	Profile      string          // as in [BoxEnv]
 	Agent        json.RawMessage // as stored: which tools
-	Team         *Team           // that the conversation is one with; nil: none
 	Servers      json.RawMessage // MCP servers as in mcp_config, secrets in the clear; nil: none
 	Host         conversation.Host
 	// Profiles lists the names of the profiles there are.
@@ -184,9 +178,7 @@ type Backend struct {
 	schemas tool.Schemas
 	agents  madeAgents
 	catalog *store.Catalog
-	// children are the conversations that are a part of another one.
-	children *store.Children
-	logs     *store.Logs
+	logs    *store.Logs
 	// unstored are the secrets of conversations that are nowhere else.
 	unstored unstored
 	sweep    *time.Ticker
@@ -235,7 +227,6 @@ func New(cfg Config) *Backend {
 		cfg: cfg, models: newModels(cfg.Profiles, cfg.NewModel),
 		open: make(map[string]*entry), stop: make(chan struct{}), released: make(chan struct{}, 1), sweep: time.NewTicker(cfg.Idle / 4),
 	}
-	b.children = store.NewChildren(cfg.Dir, cfg.Now)
 	b.catalog = store.NewCatalog(cfg.Dir, cfg.Now, func(id string, err error) {
 		cfg.Log.Warn("a conversation is damaged and left out of lists", "conversation", id, "err", err)
 	})

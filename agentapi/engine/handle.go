@@ -39,19 +39,6 @@ func (h *handle) Send(ctx context.Context, m agentapi.Message) error {
 	return h.explain(h.conv.Send(ctx, m))
 }
 
-var _ agentapi.Fenced = (*handle)(nil)
-
-func (h *handle) Append(ctx context.Context, m agentapi.Message) error {
-	return h.explain(h.conv.Append(ctx, m.Content(), "", false))
-}
-
-func (h *handle) Start(ctx context.Context) error {
-	if err := h.explain(h.conv.Run(ctx)); !errors.Is(err, agentapi.ErrBusy) {
-		return err
-	}
-	return nil
-}
-
 func (h *handle) Decide(ctx context.Context, d agentapi.Decision) error {
 	return h.explain(h.conv.Decide(ctx, d))
 }

@@ -21,7 +21,7 @@ func (b *Backend) About(ctx context.Context, id string) (agentapi.About, error) 
 	}
 	profile := d.Tags[conversation.TagProfile]
 	if name := d.Tags[tagAgent]; name != "" {
-		profile = agentapi.AgentProfile(name)
+		profile = agentapi.AgentPrefix + name
 	}
 	return agentapi.About{ID: id, Created: d.Created, Title: d.Title, Profile: profile}, nil
 }

@@ -36,19 +36,7 @@ const maxHooks = 1 << 20
 // user's home directory. Those of the workspace came with what was cloned there, and
 // nobody has allowed them.
 func (b *Backend) hooks(s store.State) (*hook.Runner, error) {
-	config, err := b.hooksOf(s.HookConfig)
-	if err != nil {
-		return nil, err
-	}
-	if string(s.HookConfig) != noHooks {
-		config = config.Merge(b.pluginHooks())
-	}
-	return hook.New(hook.Config{Hooks: config, Dir: s.Workspace.WorkingDir, Session: s.ID}), nil
-}
-
-// hooksOf are the hooks that a state has, or else those of the user's home directory.
-func (b *Backend) hooksOf(stored json.RawMessage) (hookfile.Config, error) {
-	data := []byte(stored)
+	data := []byte(s.HookConfig)
 	if len(data) == 0 && b.cfg.Home != "" {
 		path := filepath.Join(b.cfg.Home, filepath.FromSlash(hookfile.Path))
 		var err error
@@ -66,27 +54,7 @@ func (b *Backend) hooksOf(stored json.RawMessage) (hookfile.Config, error) {
 	if err != nil {
 		return nil, refused("The hooks of the conversation cannot be read; repair ~/"+hookfile.Path+", or hook_config in its base_state.json.", err)
 	}
-	return config, nil
-}
-
-// withHooks are the hooks of a conversation whose agent has hooks of its own. Those
-// that count for every conversation come first, and stay.
-func (b *Backend) withHooks(stored, own json.RawMessage) (json.RawMessage, error) {
-	if len(own) == 0 {
-		return stored, nil
-	}
-	all, err := b.hooksOf(stored)
-	if err != nil {
-		return nil, err
-	}
-	config, err := hookfile.Parse(own)
-	if err != nil {
-		return nil, refused("The hooks of the agent cannot be read; ohgw agents check names the file.", err)
-	}
-	if config == nil {
-		return stored, nil
-	}
-	return json.Marshal(all.Merge(config))
+	return hook.New(hook.Config{Hooks: config, Dir: s.Workspace.WorkingDir, Session: s.ID}), nil
 }
 
 // readHooks reads a file with hooks; nil if there is none.

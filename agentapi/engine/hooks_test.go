@@ -14,7 +14,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/event"
-	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
@@ -100,10 +99,8 @@ func TestHooksAddToAMessageOrRefuseIt(t *testing.T) {
 	if got := w.llm.Await(t, 1).Last().Text; !strings.Contains(got, "hi") || !strings.Contains(got, "It is Monday.") {
 		t.Errorf("the model was told %q", got)
 	}
-	if res := w.say("bad"); res.Answer != "A hook refused this message: no bad words" || res.Outcome != turn.Finished {
-		t.Errorf("%+v", res)
-	}
-	w.expect("SP H U(ext) M H U M")
+	w.say("bad")
+	w.expect("SP H U(ext) M H U")
 	w.status(event.Finished)
 	h := lastOf[*event.HookExecution](t, w.log())
 	if !h.Blocked || !slices.ContainsFunc(w.log(), func(e event.Event) bool { return e.ID == h.MessageID && e.Source == event.SourceUser }) {
@@ -151,7 +148,7 @@ func TestHooksThatFailRefuseNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ command, want string }{
 		"hangs":      {"sleep 1000", "did not end after 2 seconds"},
-		"in a group": {"setsid sleep 20 & exit 0", ""},
+		"in a group": {"setsid sleep 1000 & exit 0", ""},
 		"is killed":  {"kill -9 $$", ""},
 		"prints":     {"yes | head -c 100000000", ""},
 		"is missing": {"/nowhere/hook", ""},
@@ -214,7 +211,7 @@ func TestARequestBringsItsHooks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, hooks(t, [3]string{"SessionStart", "*", "touch home"}))
 	c := w.startIt(control.Start{Profile: "main", Hooks: json.RawMessage(`{"session_start":[{"hooks":[{"command":"touch request"},{"type":"prompt","prompt":"Is it good?"}]}]}`)})
-	w.llm.Reply(llmtest.Text("what?"), llmtest.Text("hello"))
+	w.llm.Reply(llmtest.Text("hello"))
 	w.say("hi")
 	w.expect("SP H H U M")
 	if _, err := os.Stat(filepath.Join(w.workspace, "request")); err != nil {

@@ -35,7 +35,6 @@ func (b *Backend) closeIdle() {
 		case <-b.stop:
 			return
 		case <-b.sweep.C:
-			b.logs.Tidy(b.cfg.Now().Add(-b.cfg.Idle))
 		case <-b.released:
 		}
 		for _, e := range b.surplus() {

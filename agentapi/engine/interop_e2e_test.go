@@ -23,7 +23,7 @@ import (
 
 // pythonContinues loads every directory below the current one with the real
 // SDK, lists its events, says something more to a model at argv[1], and lists
-// them again. With the word browser it has that tool set, too.
+// them again.
 const pythonContinues = `
 import json, os, sys, uuid
 from pydantic import SecretStr
@@ -31,7 +31,7 @@ from openhands.sdk import LLM
 from openhands.sdk.conversation.impl.local_conversation import LocalConversation
 from openhands.sdk.conversation.state import ConversationState
 from openhands.tools.preset.default import register_default_tools
-register_default_tools(enable_browser="browser" in sys.argv)
+register_default_tools(enable_browser=False)
 out = {}
 for name in sorted(os.listdir(".")):
     if not os.path.exists(os.path.join(name, "base_state.json")):
@@ -68,10 +68,10 @@ type pythonResult struct {
 }
 
 // continuedByPython are the SDK's results for the directories below root.
-func continuedByPython(t *testing.T, root string, model *llmtest.Server, args ...string) (results map[string]pythonResult) {
+func continuedByPython(t *testing.T, root string, model *llmtest.Server) (results map[string]pythonResult) {
 	t.Helper()
 	model.On(llmtest.Says("python goes on"), llmtest.Text("answered for the other"))
-	if err := json.Unmarshal(sdktest.Result(t, sdktest.Run(t, root, pythonContinues, append([]string{model.URL}, args...)...)), &results); err != nil {
+	if err := json.Unmarshal(sdktest.Result(t, sdktest.Run(t, root, pythonContinues, model.URL)), &results); err != nil {
 		t.Fatal(err)
 	}
 	return results

@@ -19,7 +19,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/enginetest"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
-	"github.com/ohgw/ohgw/agentapi/engine/title"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
@@ -255,7 +254,7 @@ func TestMetaSaysWhenTheConversationChangedAndKeepsTheRest(t *testing.T) {
 
 func TestScenario44TitleIsFound(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(c *engine.Config) { c.Titles = title.Model })
+	w := newWorld(t, func(c *engine.Config) { c.Titles = true })
 	long := strings.Repeat("title ", 14)[:80]
 	w.llm.On(func(r *llmtest.Request) bool { return len(r.Tools) == 0 }, llmtest.Text(long))
 	w.llm.On(llmtest.Says("hi"), llmtest.Text("hello"), llmtest.Text("again"))

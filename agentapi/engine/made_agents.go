@@ -19,7 +19,6 @@ type madeAgents struct {
 type agentSource struct {
 	profile, revision string
 	settings, system  [sha256.Size]byte
-	static            string
 }
 
 // maxMadeAgents is how many are kept: the profiles that are in use, with the
@@ -29,7 +28,7 @@ const maxMadeAgents = 32
 // of is the agent of a new conversation. One with MCP servers is made again each
 // time: their secrets are sealed for one conversation.
 func (m *madeAgents) of(p Profile, s Settings, system string, seal func(string) (string, error)) (json.RawMessage, error) {
-	source := agentSource{profile: p.Name, revision: p.Revision, settings: sha256.Sum256(s.Agent), system: sha256.Sum256([]byte(system)), static: s.static}
+	source := agentSource{profile: p.Name, revision: p.Revision, settings: sha256.Sum256(s.Agent), system: sha256.Sum256([]byte(system))}
 	m.mu.Lock()
 	known := m.made[source]
 	m.mu.Unlock()

@@ -16,37 +16,30 @@ import (
 
 // Agents are the agents that are models besides the profiles.
 type Agents interface {
-	// List gives them with names that begin with [agentapi.AgentPrefix] or
-	// [agentapi.TeamPrefix].
+	// List gives them with names that begin with [agentapi.AgentPrefix].
 	List(ctx context.Context) ([]agentapi.Profile, error)
-	// Load is what a conversation in a workspace is made of. name is as in
-	// [agentapi.AgentName]; an unknown one is agentapi.ErrProfileNotFound.
+	// Load is what a conversation in a workspace is made of. name is without the
+	// prefix; an unknown one is agentapi.ErrProfileNotFound.
 	Load(ctx context.Context, name, workspace string) (Agent, error)
 }
 
 // Agent is an agent that is a model.
 type Agent struct {
-	Name    string // as in [agentapi.AgentName]
+	Name    string // without the prefix
 	Profile string // its LLM profile
 	// Settings are agent_settings: those of its members that are there take the
 	// place of the user's, and MCP servers always do.
-	Settings json.RawMessage
-	// Hooks are run besides those that every conversation has; nil: none.
-	Hooks         json.RawMessage
+	Settings      json.RawMessage
 	MaxIterations int     // of a run; 0: as the settings say
 	MaxRunCost    float64 // of a run in US dollars; 0: no limit
-	MaxRunTokens  int64   // of a run; 0: no limit
 	// Confirm names actions that wait for a person. Those that wait anyway stay.
 	Confirm agentapi.Confirmation
-	// Team is for agents that are teams. May be nil.
-	Team *Team
 }
 
 // The tags in which a conversation remembers its agent.
 const (
 	tagAgent  = "ohgwagent"
 	tagBudget = "ohgwbudget" // of a run, in US dollars
-	tagTokens = "ohgwtokens" // of a run
 )
 
 // mark notes the agent in the tags of a conversation; the zero value is none.
@@ -55,23 +48,9 @@ func (a Agent) mark(tags map[string]string) {
 		return
 	}
 	tags[tagAgent] = a.Name
-	markLimit(tags, agentapi.Limit{Cost: a.MaxRunCost, Tokens: a.MaxRunTokens})
-}
-
-func markLimit(tags map[string]string, l agentapi.Limit) {
-	if l.Cost > 0 {
-		tags[tagBudget] = strconv.FormatFloat(l.Cost, 'g', -1, 64)
+	if a.MaxRunCost > 0 {
+		tags[tagBudget] = strconv.FormatFloat(a.MaxRunCost, 'g', -1, 64)
 	}
-	if l.Tokens > 0 {
-		tags[tagTokens] = strconv.FormatInt(l.Tokens, 10)
-	}
-}
-
-// limitOf is the limit of runs in the tags of a conversation.
-func limitOf(tags map[string]string) (l agentapi.Limit) {
-	l.Cost, _ = strconv.ParseFloat(tags[tagBudget], 64) // no number: no limit
-	l.Tokens, _ = strconv.ParseInt(tags[tagTokens], 10, 64)
-	return l
 }
 
 // withAgents adds the agents to a list of profiles, whose names come first.
@@ -111,7 +90,7 @@ func (b *Backend) ingredients(ctx context.Context, name, workspace string) (Prof
 // named finds an agent. Where the name is not one of an agent, the error is that
 // given.
 func (b *Backend) named(ctx context.Context, name, workspace string, not error) (Agent, bool, error) {
-	short, ok := agentapi.AgentName(name)
+	short, ok := strings.CutPrefix(name, agentapi.AgentPrefix)
 	if !ok || b.cfg.Agents == nil {
 		return Agent{}, false, not
 	}
@@ -141,43 +120,38 @@ func (s Settings) of(a Agent) (Settings, error) {
 	data, err := json.Marshal(users)
 	s.Agent = data
 	s.least = a.Confirm
-	if a.Team != nil && a.Team.All {
-		s.static = strings.TrimSpace(panelPrompt)
-	}
 	if a.MaxIterations > 0 {
 		s.MaxIterations = a.MaxIterations
 	}
 	return s, err
 }
 
-// reopened are the settings for a conversation that goes on, and the team that it is
-// one with: those of its agent, as they are now. Without the agent there are none, and
-// the conversation has what is stored with it. A team is not stored.
-func (b *Backend) reopened(ctx context.Context, s store.State, settings Settings) (Settings, *Team, error) {
+// reopened are the settings for a conversation that goes on: those of its agent, as
+// they are now. Without the agent there are none, and the conversation has what is
+// stored with it.
+func (b *Backend) reopened(ctx context.Context, s store.State, settings Settings) (_ Settings, runCost float64) {
+	runCost, _ = strconv.ParseFloat(s.Tags[tagBudget], 64) // no number: no limit
 	name := s.Tags[tagAgent]
 	if name == "" {
-		return settings, nil, nil
+		return settings, runCost
 	}
-	a, ok, err := b.named(ctx, agentapi.AgentProfile(name), s.Workspace.WorkingDir, nil)
+	a, ok, err := b.named(ctx, agentapi.AgentPrefix+name, s.Workspace.WorkingDir, nil)
 	if ok && err == nil {
 		var now Settings
 		if now, err = settings.of(a); err == nil {
-			return now, a.Team, nil
+			return now, runCost
 		}
-	}
-	if strings.HasPrefix(name, agentapi.TeamPrefix) {
-		return settings, nil, refused(fmt.Sprintf("This conversation is one with the team %q, which cannot be used now; ohgw agents check shows why. Restore its file, or start a new conversation.", strings.TrimPrefix(name, agentapi.TeamPrefix)), err)
 	}
 	b.cfg.Log.Warn("the agent of a conversation is not there; it goes on as it was stored", "conversation", s.ID, "agent", name, "err", err)
 	settings.Agent = nil
-	return settings, nil, nil
+	return settings, runCost
 }
 
 // mayBecome refuses to make a conversation with an agent one with another, or with a
 // profile, and the reverse: tools and instructions stay with a conversation.
 func (b *Backend) mayBecome(ctx context.Context, current, profile string) error {
 	_, err := b.cfg.Profiles.Load(ctx, profile)
-	other, isAgent := agentapi.AgentName(profile)
+	other, isAgent := strings.CutPrefix(profile, agentapi.AgentPrefix)
 	isAgent = isAgent && errors.Is(err, agentapi.ErrProfileNotFound)
 	switch {
 	case current == "" && !isAgent:

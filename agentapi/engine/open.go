@@ -110,7 +110,7 @@ func (b *Backend) openEntry(ctx context.Context, e *entry, open func(*entry) (bo
 		info.Profile, info.OwnModel = profile, profile == ""
 	}
 	if e.agent != "" {
-		info.Profile, info.OwnModel = agentapi.AgentProfile(e.agent), false
+		info.Profile, info.OwnModel = agentapi.AgentPrefix+e.agent, false
 	}
 	return &handle{backend: b, entry: e, conv: e.conv, info: info}, false, nil
 }
@@ -177,9 +177,6 @@ func (b *Backend) create(ctx context.Context, req agentapi.OpenRequest, opts sto
 		conversation.TagProfile: profile.Name, conversation.TagUsage: agentUsage, tagSystem: systemMark(req.System),
 	}
 	named.mark(state.Tags)
-	if state.HookConfig, err = b.withHooks(nil, named.Hooks); err != nil {
-		return nil, err
-	}
 	now := b.cfg.Now()
 	dir, err := store.Create(b.cfg.Dir, state, store.Meta{Created: now, Updated: now}, opts)
 	if err != nil && errors.Is(before, fs.ErrNotExist) {
@@ -190,10 +187,10 @@ func (b *Backend) create(ctx context.Context, req agentapi.OpenRequest, opts sto
 
 func (b *Backend) settings(ctx context.Context) (Settings, error) {
 	if b.cfg.Settings == nil {
-		return b.withPlugins(Settings{}), nil
+		return Settings{}, nil
 	}
 	s, err := b.cfg.Settings(ctx)
-	return b.withPlugins(s), kinded(ctx, err, agentapi.ErrUnavailable, "OpenHands' settings cannot be read.")
+	return s, kinded(ctx, err, agentapi.ErrUnavailable, "OpenHands' settings cannot be read.")
 }
 
 // openError is why a conversation could not be opened, in words for people.

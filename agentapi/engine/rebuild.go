@@ -26,9 +26,7 @@ func (b *Backend) rebuildAgent(ctx context.Context, dir *store.Dir, req agentapi
 	if err != nil {
 		return err
 	}
-	if settings, _, err = b.reopened(ctx, *s, settings); err != nil {
-		return err
-	}
+	settings, _ = b.reopened(ctx, *s, settings)
 	events, err := dir.Events()
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -13,50 +14,23 @@ import (
 )
 
 // open makes the conversation of a task, or opens it again.
-func (t *tasks) open(ctx context.Context, task string, state *taskState, d definition.Definition, resume bool) (*conversation.Conversation, error) {
+func (t *tasks) open(ctx context.Context, task, id string, d definition.Definition, resume bool) (*conversation.Conversation, error) {
+	b := t.backend
+	var dir *store.Dir
+	var err error
 	if resume {
-		return t.reopen(ctx, state)
+		dir, err = store.Open(t.root, id, b.storeOptions())
+	} else if dir, err = t.create(ctx, task, id, d); err == nil {
+		b.unstored.copy(id, t.env.Conversation)
 	}
-	dir, err := t.make(ctx, task, state.conversation, d)
 	if err != nil {
 		return nil, err
 	}
-	t.backend.unstored.copy(state.conversation, t.env.Conversation)
-	return t.assemble(ctx, dir)
-}
-
-// reopen opens the conversation of a task, which may be open because it waits for a
-// person.
-func (t *tasks) reopen(ctx context.Context, state *taskState) (*conversation.Conversation, error) {
-	t.mu.Lock()
-	conv := state.conv
-	state.conv, state.call = nil, ""
-	t.mu.Unlock()
-	if conv != nil {
-		return conv, nil
-	}
-	dir, err := store.Open(t.root, state.conversation, t.backend.storeOptions())
-	if err != nil {
-		return nil, err
-	}
-	return t.assemble(ctx, dir)
-}
-
-func (t *tasks) assemble(ctx context.Context, dir *store.Dir) (*conversation.Conversation, error) {
-	id := dir.State.ID
-	conv, _, err := t.backend.assemble(ctx, &entry{id: id}, dir, agentapi.OpenRequest{ID: id, Workspace: t.env.Workspace, Profile: dir.State.Tags[conversation.TagProfile]})
+	conv, _, err := b.assemble(ctx, &entry{id: id}, dir, agentapi.OpenRequest{ID: id, Workspace: t.env.Workspace, Profile: dir.State.Tags[conversation.TagProfile]})
 	if err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}
 	return conv, nil
-}
-
-// make makes the directory of a task.
-func (t *tasks) make(ctx context.Context, task, id string, d definition.Definition) (*store.Dir, error) {
-	if m, ok := t.env.Team.member(d.Name); ok {
-		return t.createMember(ctx, task, id, m)
-	}
-	return t.create(ctx, task, id, d)
 }
 
 // create makes the directory of a task: an agent with the parent's model, and the
@@ -80,8 +54,18 @@ func (t *tasks) create(ctx context.Context, task, id string, d definition.Defini
 	made := agent{}
 	made.set("kind", "Agent")
 	made["llm"] = stored["llm"]
-	if err := t.ownModel(ctx, made, tags, d); err != nil {
-		return nil, err
+	if d.Model != definition.Inherit && d.Model != "" {
+		name := strings.TrimSuffix(d.Model, ".json")
+		profile, err := b.cfg.Profiles.Load(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		model, err := storedLLM(profile, agentUsage, false)
+		if err != nil {
+			return nil, err
+		}
+		made.set("llm", model)
+		tags[conversation.TagProfile], tags[conversation.TagUsage] = name, agentUsage
 	}
 	if c, ok := stored["condenser"]; ok && !d.NoCondenser {
 		made["condenser"] = c
@@ -95,32 +79,12 @@ func (t *tasks) create(ctx context.Context, task, id string, d definition.Defini
 	if d.MaxIterations > 0 {
 		state.MaxIterations = d.MaxIterations
 	}
-	markLimit(tags, agentapi.Limit{Cost: d.MaxBudget, Tokens: d.MaxTokens})
-	confirmed(&state, parent, d)
-	if state.HookConfig, err = b.withHooks(parent.HookConfig, ownHooks(d)); err != nil {
-		return nil, err
+	if d.MaxBudget > 0 {
+		tags[tagBudget] = strconv.FormatFloat(d.MaxBudget, 'g', -1, 64)
 	}
+	confirmed(&state, parent, d)
 	now := b.cfg.Now()
 	return store.Create(t.root, state, store.Meta{Created: now, Updated: now, Parent: t.env.Conversation}, b.storeOptions())
-}
-
-// ownModel gives an agent the model that its definition names, if it names one.
-func (t *tasks) ownModel(ctx context.Context, made agent, tags map[string]string, d definition.Definition) error {
-	if d.Model == definition.Inherit || d.Model == "" {
-		return nil
-	}
-	name := strings.TrimSuffix(d.Model, ".json")
-	profile, err := t.backend.cfg.Profiles.Load(ctx, name)
-	if err != nil {
-		return err
-	}
-	model, err := storedLLM(profile, agentUsage, false)
-	if err != nil {
-		return err
-	}
-	made.set("llm", model)
-	tags[conversation.TagProfile], tags[conversation.TagUsage] = name, agentUsage
-	return nil
 }
 
 // equip gives an agent the tools and the words of a definition. The programs that a
@@ -128,7 +92,7 @@ func (t *tasks) ownModel(ctx context.Context, made agent, tags map[string]string
 func (t *tasks) equip(made agent, d definition.Definition) {
 	tools := []toolSpec{}
 	for _, name := range d.Tools {
-		if !namesTasks(name) {
+		if !hasTasks(json.RawMessage(`{"tools":[{"name":` + strconv.Quote(name) + `}]}`)) {
 			tools = append(tools, toolSpec{Name: name})
 		}
 	}
@@ -145,16 +109,15 @@ func (t *tasks) equip(made agent, d definition.Definition) {
 	}
 }
 
-// ownHooks are the hooks of a definition that the user has written.
-func ownHooks(d definition.Definition) json.RawMessage {
-	if !d.User {
-		return nil
-	}
-	return d.Hooks
-}
-
 // confirmed gives a sub-agent the stricter of the parent's policy and its own.
 func confirmed(state *store.State, parent store.State, d definition.Definition) {
 	state.ConfirmationPolicy, state.SecurityAnalyzer = parent.ConfirmationPolicy, parent.SecurityAnalyzer
-	stricter(state, map[string]agentapi.Confirmation{definition.AlwaysConfirm: agentapi.ConfirmAlways, definition.ConfirmRisky: agentapi.ConfirmRisky}[d.Permission])
+	own := map[string]agentapi.Confirmation{definition.AlwaysConfirm: agentapi.ConfirmAlways, definition.ConfirmRisky: agentapi.ConfirmRisky}[d.Permission]
+	if own == "" || own.MetBy(parent.ConfirmationPolicy) {
+		return
+	}
+	state.ConfirmationPolicy = own.Policy()
+	if !agentapi.Rated(state.SecurityAnalyzer) {
+		state.SecurityAnalyzer = json.RawMessage(agentapi.AnalyzerLLM)
+	}
 }

@@ -4,14 +4,12 @@ package engine_test
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/ohgw/ohgw/agentapi"
-	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/agentapi/turn"
@@ -150,31 +148,6 @@ func TestAgentsOfTheWorkspaceDoTasks(t *testing.T) {
 	}
 }
 
-func TestAgentsThatAProgramSentDoTasks(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, realTools)
-	file := filepath.Join(w.workspace, ".agents", "agents", "reviewer.md")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("---\nname: reviewer\n---\nOf the file.\n"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	w.startIt(control.Start{Profile: "main", Settings: json.RawMessage(`{"enable_sub_agents":true,"llm":{}}`), Request: json.RawMessage(`{"agent_definitions":[
-		{"name":"reviewer","description":"Reviews code.","tools":["grep"],"system_prompt":"Be strict about names."},
-		{"name":"bash-runner","description":"OpenHands' own.","tools":["browser_tool_set"],"system_prompt":"Browse."}]}`)})
-	for n, again := range []bool{false, true} {
-		if again { // they are stored with the conversation
-			w.conv = w.reopened()
-		}
-		w.llm.Reply(task(`{"prompt":"review","subagent_type":"reviewer"}`), llmtest.Text("fine"), llmtest.Text("ok"))
-		w.say("go")
-		if parent := string(w.llm.Await(t, 3*n+1).Body); !strings.Contains(parent, "reviewer: Reviews code.") || strings.Contains(parent, "OpenHands' own.") {
-			t.Errorf("the parent was told %s", parent)
-		}
-		if body := string(w.llm.Await(t, 3*n+2).Body); !strings.Contains(body, "Be strict about names.") || !strings.Contains(body, `"name":"grep"`) || strings.Contains(body, `"name":"terminal"`) {
-			t.Errorf("the child was asked %s", body)
-		}
-	}
-}
-
 func TestAnInterruptReachesASubAgent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, subAgents)
@@ -191,6 +164,23 @@ func TestAnInterruptReachesASubAgent(t *testing.T) {
 	data, err := os.ReadFile(children(t, w)[0])
 	if err != nil || strings.Contains(string(data), `"execution_status":"running"`) {
 		t.Errorf("%s, %v", data, err)
+	}
+}
+
+func TestWhatASubAgentMustConfirmIsTheParentsToAsk(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, subAgents, func(c *engine.Config) { c.Confirm = agentapi.ConfirmAlways })
+	w.llm.Reply(task(`{"prompt":"remove it"}`), terminal("touch removed"), llmtest.Text("ok"))
+	if res := w.say("go"); res.Outcome != turn.Waiting {
+		t.Fatalf("%+v", res)
+	}
+	w.play(turn.Input{Decision: &agentapi.Decision{Accept: true}})
+	o := lastTask(t, w)
+	if !o.IsError || !strings.Contains(o.Content[0].Text, "touch removed") || !strings.Contains(o.Content[0].Text, "need a confirmation") {
+		t.Errorf("%+v", o)
+	}
+	if _, err := os.Stat(filepath.Join(w.workspace, "removed")); err == nil {
+		t.Error("the action ran")
 	}
 }
 

@@ -20,7 +20,7 @@ type explainer interface {
 
 // tools makes the tools of a conversation, and the box in which they run programs.
 // The last one closes the box.
-func (b *Backend) tools(ctx context.Context, e ToolEnv, skills []skill.Skill, hooks *hook.Runner, files *changes) ([]tool.Tool, error) {
+func (b *Backend) tools(ctx context.Context, e ToolEnv, skills []skill.Skill, hooks *hook.Runner) ([]tool.Tool, error) {
 	box, err := b.cfg.Boxes(ctx, BoxEnv{
 		Conversation: e.Conversation, Dir: e.Dir, Workspace: e.Workspace, Profile: e.Profile, Blocked: e.Host.Blocked,
 	})
@@ -49,9 +49,7 @@ func (b *Backend) tools(ctx context.Context, e ToolEnv, skills []skill.Skill, ho
 	}
 	tools = slices.Clone(tools)
 	last := len(tools) - 1
-	env := sandbox.EnvironOf(box, b.cfg.SkillEnv)
-	hooks.Use(box, env)
-	files.use(box, env)
+	hooks.Use(box, sandbox.EnvironOf(box, b.cfg.SkillEnv))
 	tools[last] = boxed{tools[last], box, hooks}
 	return tools, nil
 }

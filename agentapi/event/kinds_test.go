@@ -108,8 +108,6 @@ func fill(t *rapid.T, v reflect.Value) {
 		v.SetBool(rapid.Bool().Draw(t, "bool"))
 	case reflect.Int:
 		v.SetInt(int64(rapid.IntRange(-9, 9).Draw(t, "int")))
-	case reflect.Float64:
-		v.SetFloat(float64(rapid.IntRange(0, 8).Draw(t, "eighths")) / 8)
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(t, v.Elem())

@@ -56,17 +56,6 @@ type State struct {
 	// who rates their risk. Absent where not known.
 	ConfirmationPolicy json.RawMessage `json:"confirmation_policy,omitempty"`
 	SecurityAnalyzer   json.RawMessage `json:"security_analyzer,omitempty"`
-
-	// Pending are the actions of sub-agents that wait for a person: these are what
-	// has to be confirmed, not the calls of the agent that are open meanwhile. Only
-	// the embedded engine tells them.
-	Pending []PendingAction `json:"ohgw_waiting,omitempty"`
-}
-
-// PendingAction is an action of a sub-agent that waits for a person.
-type PendingAction struct {
-	Label  string `json:"label"` // what the sub-agent does
-	Action Event  `json:"action"`
 }
 
 // Workspace is where the agent works.

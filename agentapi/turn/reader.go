@@ -24,7 +24,6 @@ type Reader struct {
 
 	text    text
 	answer  string
-	said    string // last, as the answer or on the way to it
 	actions int
 	open    []openCall // calls without a result, in order
 	details func() bool
@@ -32,8 +31,7 @@ type Reader struct {
 	failure *event.ConversationError
 	stopped bool // an interrupt was seen
 	usage   Usage
-	leaf    string                // of the log, when the turn last told its state
-	pending []event.PendingAction // of sub-agents, when it last did
+	leaf    string // of the log, when the turn last told its state
 	context Context
 }
 
@@ -155,11 +153,8 @@ func (r *Reader) readOwn(e event.Event) []Update {
 // say takes in the texts of an event.
 func (r *Reader) say(e event.Event) (updates []Update) {
 	for _, s := range sayings(e) {
-		if strings.TrimSpace(s.text) != "" {
-			r.said = s.text
-			if s.final {
-				r.answer = s.text
-			}
+		if s.final && strings.TrimSpace(s.text) != "" {
+			r.answer = s.text
 		}
 		updates = append(updates, r.text.whole(s.text)...)
 	}
@@ -220,9 +215,6 @@ func (r *Reader) left() []Update {
 	if !r.wantsDetails() {
 		return nil
 	}
-	if r.status == event.Waiting && len(r.pending) > 0 {
-		return r.leftPending()
-	}
 	state := CallInterrupted
 	if r.status == event.Waiting {
 		state = CallWaiting
@@ -244,7 +236,7 @@ func (r *Reader) fullState(s event.State) []Update {
 		}
 		return nil
 	}
-	r.usage, r.leaf, r.pending = usageOf(s.Stats), s.LeafEventID, s.Pending
+	r.usage, r.leaf = usageOf(s.Stats), s.LeafEventID
 	r.done = r.active && s.Status != event.Running
 	if !r.done {
 		return nil
@@ -252,11 +244,8 @@ func (r *Reader) fullState(s event.State) []Update {
 	return r.left()
 }
 
-// answered reports whether the agent has given its answer, with which a run ends.
-func (r *Reader) answered() bool { return r.answer != "" }
-
 // conclude ends a turn that was read from a log which holds no statuses.
-func (r *Reader) conclude() { r.done, r.status = true, event.Finished }
+func (r *Reader) conclude() { r.done = true }
 
 // anchor is an event that is certainly before everything that follows s.
 func anchor(s event.State) string {
@@ -278,20 +267,15 @@ func (r *Reader) Usage() Usage { return r.usage.since(r.baseline.Usage) }
 func (r *Reader) Result() Result {
 	res := Result{Answer: r.answer, Actions: r.actions, Usage: r.Usage(), Context: r.context, Last: r.leaf, Blocked: r.refusedBlocks()}
 	switch r.status {
-	case event.Idle:
-		if r.done && r.said == "" { // a server that has forgotten the run, after it died
-			res.Outcome, res.Cause = Failed, &Cause{Kind: CauseLost, Detail: "the run ended without an answer"}
-		}
 	case event.Failed:
 		res.Outcome, res.Cause = Failed, causeOf(r.failure)
-		if res.Cause.IsLimit() {
-			res.Answer = r.said
-		}
 	case event.Stuck:
 		res.Outcome = Stuck
 	case event.Waiting:
 		res.Outcome = Waiting
-		res.Waiting = r.waiting()
+		for _, c := range r.open {
+			res.Waiting = append(res.Waiting, Action{Tool: c.action.ToolName, Line: line(c.action), Detail: detail(c.action)})
+		}
 	case event.Paused:
 		res.Outcome = Paused
 		if r.stopped {

@@ -241,23 +241,6 @@ func TestAnswerIsTheFinishMessageElseTheLastText(t *testing.T) {
 	}
 }
 
-// A server that died during a run, and has forgotten it, has no answer: an empty one
-// would be a lie.
-func TestARunThatWasForgottenHasNoAnswer(t *testing.T) {
-	t.Parallel()
-	l := &log{}
-	r := turn.NewReader(&turn.Baseline{})
-	read(t, r, []event.Event{l.user("go"), l.status(event.Running), l.snapshot(event.State{Status: event.Idle})})
-	if res := r.Result(); !r.Done() || res.Outcome != turn.Failed || res.Cause == nil || res.Cause.Kind != turn.CauseLost {
-		t.Errorf("done %v, result %+v", r.Done(), res)
-	}
-	r = turn.NewReader(&turn.Baseline{})
-	read(t, r, []event.Event{l.user("go"), l.status(event.Running), l.message("one"), l.snapshot(event.State{Status: event.Idle})})
-	if res := r.Result(); res.Outcome != turn.Finished || res.Answer != "one" {
-		t.Errorf("with an answer: %+v", res)
-	}
-}
-
 func TestOnlyAClosingSnapshotEndsATurn(t *testing.T) {
 	t.Parallel()
 	l := &log{}
@@ -389,27 +372,6 @@ func TestFailuresHaveACause(t *testing.T) {
 				t.Errorf("result (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-// TestARunThatALimitEndsKeepsWhatWasSaidLast has a text beside the call that the limit
-// left as the last one: there is no answer yet.
-func TestARunThatALimitEndsKeepsWhatWasSaidLast(t *testing.T) {
-	t.Parallel()
-	for code, want := range map[string]string{agentapi.CodeBudget: "I will look.", "MaxIterationsReached": "I will look.", "Other": "so far"} {
-		l := &log{}
-		r := began(t, l)
-		call := l.action("I will look.", "terminal", `{"command":"ls"}`)
-		got, _ := read(t, r, []event.Event{
-			l.message("so far"), call, l.result(call), l.action("", "terminal", `{"command":"ls"}`), l.status(event.Failed),
-			l.event(event.SourceEnvironment, &event.ConversationError{Code: code, Detail: "enough"}), l.snapshot(event.State{Status: event.Failed}),
-		})
-		if answer := r.Result().Answer; answer != want {
-			t.Errorf("%s: %q, want %q", code, answer, want)
-		}
-		if !strings.HasSuffix(got.text, "I will look.") {
-			t.Errorf("%s: streamed %q", code, got.text)
-		}
 	}
 }
 

@@ -27,16 +27,6 @@ type Input struct {
 	// Ready is called before anything is sent, with all that is needed to
 	// follow the turn later. Its error ends the turn. May be nil.
 	Ready func(Baseline) error
-	// Fence, where there is one, is called between the message and its run. Its
-	// error ends the turn before anything runs. The conversation must be an
-	// [agentapi.Fenced]; accepted actions are a run without a message, and Fence is
-	// called before it.
-	Fence func(ctx context.Context) error
-	// Started is called when the run was started after a Fence, with the call that
-	// interrupts whatever runs in the conversation: the run may have become somebody
-	// else's, or have ended, between the two. Its error ends the turn and leaves the
-	// run alone. Nil: nothing is to be checked.
-	Started func(ctx context.Context, interrupt func(context.Context) error) error
 	// Emit is called with every update, in order, by one goroutine.
 	Emit func(Update)
 	// Details reports whether somebody wants tool calls described; it is called
@@ -45,10 +35,6 @@ type Input struct {
 	// Spent is called with what the turn took so far, when that has changed, by
 	// the goroutine of Emit. May be nil.
 	Spent func(Usage)
-	// Over is asked with what the turn took so far, when that has changed, by the same
-	// goroutine. A reason ends the run: one that was not finished yet fails with
-	// agentapi.CodeBudget. A note is shown as progress. Nil: there is no limit.
-	Over func(Usage) (reason, note string)
 }
 
 // noAnswer is the reason sent to the agent for actions that the user did not answer.
@@ -83,7 +69,7 @@ func Run(ctx context.Context, c agentapi.Conversation, in Input) (Result, error)
 		}
 	}
 	r.Details(in.Details)
-	d := driver{conv: c, stream: stream, reader: r, emit: in.Emit, spent: in.Spent, over: in.Over, start: start}
+	d := driver{conv: c, stream: stream, reader: r, emit: in.Emit, spent: in.Spent, start: start}
 	return d.run(ctx)
 }
 
@@ -113,14 +99,11 @@ func Follow(ctx context.Context, c agentapi.Conversation, b Baseline, emit func(
 
 // starter prepares the conversation and returns the call that starts the run.
 func starter(ctx context.Context, c agentapi.Conversation, r *Reader, in Input) (func(context.Context) error, error) {
-	send, err := sender(c, in)
-	if err != nil {
-		return nil, err
-	}
+	send := func(ctx context.Context) error { return c.Send(ctx, in.Message) }
 	if r.Status() == event.Waiting {
 		if in.Decision != nil && in.Decision.Accept {
 			r.Begin()
-			return in.fenced(c, func(ctx context.Context) error { return c.Decide(ctx, *in.Decision) }), nil
+			return func(ctx context.Context) error { return c.Decide(ctx, *in.Decision) }, nil
 		}
 		no := agentapi.Decision{Reason: noAnswer}
 		if in.Decision != nil && in.Decision.Reason != "" {
@@ -139,19 +122,16 @@ type driver struct {
 	stream agentapi.Stream
 	reader *Reader
 	emit   func(Update)
-	spent  func(Usage)                       // may be nil
-	over   func(Usage) (reason, note string) // may be nil
+	spent  func(Usage) // may be nil
 	start  func(context.Context) error
 
-	usage  Usage  // that spent and over were called with
-	reason string // why the run is over its limit; "": it is not
+	usage Usage // that spent was called with
 
 	mu        sync.Mutex
 	uncertain error // start failed and nobody knows how far it came
 	stopping  bool
 	active    bool // as the reader's
 	started   bool // start said so
-	late      error
 }
 
 var errNotStopped = &agentapi.Error{Kind: agentapi.ErrLost, Msg: "The agent did not stop when it was interrupted; it may still be running."}
@@ -185,13 +165,10 @@ func (d *driver) run(ctx context.Context) (Result, error) {
 	if rescue.Of(err) != nil {
 		d.abandon(ctx)
 	}
-	if d.late != nil {
-		return Result{}, d.late
-	}
 	if d.started || d.reader.Active() {
 		err = afterStart(err)
 	}
-	return d.result(), err
+	return d.reader.Result(), err
 }
 
 // abandon stops the run, if there is one, once no client can follow it.
@@ -214,11 +191,6 @@ func afterStart(err error) error {
 // begin starts the run. A start that surely failed ends the turn.
 func (d *driver) begin(life context.Context, end context.CancelCauseFunc) {
 	err := rescue.Do(func() error { return d.start(life) })
-	if late, ok := errors.AsType[*lateError](err); ok {
-		d.late = late.err // read when this goroutine has ended
-		end(err)
-		return
-	}
 	switch {
 	case err == nil:
 		d.mu.Lock()
@@ -277,54 +249,20 @@ func (d *driver) read(ctx context.Context) error {
 		}
 		updates, err := d.reader.Add(e)
 		if err != nil {
-			return unreadable(err)
+			return &agentapi.Error{Kind: agentapi.ErrLost, Msg: "The backend sent an event that cannot be read.", Err: err}
 		}
 		for _, u := range updates {
 			d.emit(u)
 		}
-		if err := d.count(ctx); err != nil {
-			return err
+		if u := d.reader.Usage(); d.spent != nil && u != d.usage {
+			d.usage = u
+			d.spent(u)
 		}
 		if err := d.check(ctx, e); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// count tells what the turn took so far, and interrupts a run that is over its limit.
-func (d *driver) count(ctx context.Context) error {
-	u := d.reader.Usage()
-	if u == d.usage {
-		return nil
-	}
-	d.usage = u
-	if d.spent != nil {
-		d.spent(u)
-	}
-	if d.over == nil {
-		return nil
-	}
-	reason, note := d.over(u)
-	if note != "" {
-		d.emit(Update{Kind: Progress, Text: note})
-	}
-	if reason == "" || d.reason != "" || d.reader.Done() {
-		return nil
-	}
-	d.reason = reason
-	d.emit(Update{Kind: Progress, Text: reason})
-	return d.conv.Interrupt(ctx)
-}
-
-// result is the reader's, where the run was not stopped by its limit.
-func (d *driver) result() Result {
-	res := d.reader.Result()
-	if d.reason != "" && (res.Outcome == Interrupted || res.Outcome == Paused) {
-		res.Outcome, res.Cause = Failed, &Cause{Kind: CauseAgent, Code: agentapi.CodeBudget, Detail: d.reason}
-		res.Answer = d.reader.said
-	}
-	return res
 }
 
 // check looks at what only a driver knows: that the run began after it was

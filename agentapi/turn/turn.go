@@ -67,8 +67,7 @@ const (
 type Result struct {
 	Outcome Outcome `json:"outcome"`
 	// Answer is the finish action's message, else the last text of the agent
-	// in this turn, whatever the outcome. Never a text of an earlier turn. A run
-	// that a limit has ended has no answer yet: there it is what was said last.
+	// in this turn, whatever the outcome. Never a text of an earlier turn.
 	Answer string `json:"answer"`
 	// Cause is why the outcome is Failed; nil otherwise.
 	Cause *Cause `json:"cause,omitempty"`
@@ -123,13 +122,6 @@ type Cause struct {
 	// Retryable reports whether the same request may work later without a change.
 	Retryable bool `json:"retryable,omitempty"`
 }
-
-// codeIterations is the code of a run that has taken all steps it may take.
-const codeIterations = "MaxIterationsReached"
-
-// IsLimit reports whether a limit of steps, tokens or money has ended the run: what it
-// has done until then counts.
-func (c *Cause) IsLimit() bool { return c.Code == codeIterations || c.Code == agentapi.CodeBudget }
 
 // CauseKind is the side that failed.
 type CauseKind int

@@ -23,8 +23,7 @@ func New(a *kit.App) *cobra.Command {
 		Short: "List, check and create agents that are models",
 		Long: `Lists and checks the agents that the embedded agent offers as models, with the
 IDs openhands_agent_NAME: the agent profiles of OpenHands, and agent definitions,
-which are Markdown files. A team of agents is such a file, too; its ID is
-team/NAME.
+which are Markdown files.
 
 Definitions are in .agents/agents and .openhands/agents, in the directory of
 --workspace and in your home directory. A file that you save counts at once.`,
@@ -52,6 +51,9 @@ func (o *options) open() (*roster.Roster, error) {
 	}
 	return agents.OpenRoster(o.Setup(), s)
 }
+
+// modelID is the model of an agent.
+func modelID(e roster.Entry) string { return "openhands_" + agentapi.AgentPrefix + e.Name }
 
 // explain is an error of the roster as a person should read it.
 func explain(err error) error {

@@ -22,8 +22,7 @@ check" names them.
 
 In a pipe, each agent is one line with tabs between the columns. With --json,
 agents is a list of objects with name, title, model, kind, path, llm,
-description, tools, skills, max_iterations, max_budget, max_tokens and
-permission_mode. A team also has mode and members, and lead if it has one.`, 0, fault.Failed, fault.Usage),
+description, tools, skills, max_iterations, max_budget and permission_mode.`, 0, fault.Failed, fault.Usage),
 		Example:           kit.Examples("ohgw agents list", "ohgw agents list --workspace ~/project --json"),
 		Args:              kit.None(),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -44,27 +43,17 @@ type agentJSON struct {
 	Skills        []string `json:"skills"`
 	MaxIterations int      `json:"max_iterations"` // 0: as the settings say
 	MaxBudget     float64  `json:"max_budget"`     // US dollars of a run; 0: no limit
-	MaxTokens     int64    `json:"max_tokens"`     // of a run; 0: no limit
 	Permission    string   `json:"permission_mode"`
-	Mode          string   `json:"mode,omitempty"` // of a team
-	Lead          string   `json:"lead,omitempty"`
-	Members       []string `json:"members,omitempty"` // those that can be used
 }
 
 func describe(e roster.Entry) agentJSON {
 	j := agentJSON{
-		Name: e.Name, Title: e.Title, Model: e.ModelID(), Kind: string(e.Kind), Path: e.Path, LLM: e.LLM, Description: e.Description,
+		Name: e.Name, Title: e.Title, Model: modelID(e), Kind: string(e.Kind), Path: e.Path, LLM: e.LLM, Description: e.Description,
 		Tools: []string{}, Skills: []string{},
 	}
 	if d := e.Definition; d != nil {
 		j.Tools, j.Skills = append(j.Tools, d.Tools...), append(j.Skills, d.Skills...)
-		j.MaxIterations, j.MaxBudget, j.MaxTokens, j.Permission = d.MaxIterations, d.MaxBudget, d.MaxTokens, d.Permission
-	}
-	if e.Team != nil {
-		j.Mode, j.Lead = e.Definition.Mode, e.Definition.Lead
-		for _, m := range e.Team.Members {
-			j.Members = append(j.Members, m.Name)
-		}
+		j.MaxIterations, j.MaxBudget, j.Permission = d.MaxIterations, d.MaxBudget, d.Permission
 	}
 	return j
 }

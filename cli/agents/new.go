@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/definition"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -28,8 +26,6 @@ type newOptions struct {
 	LLM         string
 	Tools       []string
 	Project     bool
-	Members     []string
-	Mode        string
 }
 
 func newNew(shared *options) *cobra.Command {
@@ -42,19 +38,11 @@ Writes a new agent definition to ~/.agents/agents/NAME.md, or with --project
 into the directory of --workspace, by default the working directory. Edit the
 file to give the agent its instructions.
 
-With --members it is a team, whose model ID is team/NAME. Its lead hands work to
-the members, or with --mode collaborate all members answer and one call joins
-the answers.
-
 With --json, it is one object with name, model and path.`, 0, fault.Failed, fault.Usage, fault.Conflict),
-		Example: kit.Examples("ohgw agents new reviewer --description Reviewer", "ohgw agents new tester --tools terminal --project",
-			"ohgw agents new crew --members reviewer,tester --mode collaborate"),
-		Args: kit.Exactly("the name"), ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		Example: kit.Examples("ohgw agents new reviewer --description Reviewer", "ohgw agents new tester --tools terminal --project"),
+		Args:    kit.Exactly("the name"), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(_ *cobra.Command, args []string) error {
 			opts.Name = args[0]
-			if err := opts.team(cmd.Flags().Changed("tools")); err != nil {
-				return err
-			}
 			return runNew(&opts)
 		},
 	}
@@ -63,11 +51,7 @@ With --json, it is one object with name, model and path.`, 0, fault.Failed, faul
 	f.StringVar(&opts.LLM, "llm", definition.Inherit, "the LLM `profile` that answers")
 	f.StringSliceVar(&opts.Tools, "tools", []string{"terminal", "file_editor", "task_tracker"}, "the `tools` of the agent")
 	f.BoolVar(&opts.Project, "project", false, "write the file into the workspace")
-	f.StringSliceVar(&opts.Members, "members", nil, "create a team of the agents with these `names`")
-	f.StringVar(&opts.Mode, "mode", "", "how a team works: `coordinate` or collaborate (default coordinate)")
 	kit.Complete(cmd, "description")
-	kit.Complete(cmd, "mode", definition.Coordinate, definition.Collaborate)
-	_ = cmd.RegisterFlagCompletionFunc("members", completeNames(shared)) // The flag is there.
 	_ = cmd.RegisterFlagCompletionFunc("llm", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return shared.Setup().ProfileNames(), cobra.ShellCompDirectiveNoFileComp
 	}) // The flag is there.
@@ -92,29 +76,12 @@ func runNew(o *newOptions) error {
 	if err := create(path, o.text()); err != nil {
 		return err
 	}
-	entry, kind := roster.Entry{Name: name}, "agent"
-	if len(o.Members) > 0 {
-		entry, kind = roster.Entry{Name: agentapi.TeamPrefix + name}, "team"
-	}
-	id := entry.ModelID()
+	id := modelID(roster.Entry{Name: name})
 	if o.JSON {
 		return o.PrintJSON(map[string]string{"name": name, "model": id, "path": path})
 	}
-	o.Note("The "+kind+" %q was created; its model is %s. Write its instructions into the file.", o.Name, id)
+	o.Note("The agent %q was created; its model is %s. Write its instructions into the file.", o.Name, id)
 	return kit.WriteText(o.Stdout, path+"\n")
-}
-
-// team checks what only teams have.
-func (o *newOptions) team(tools bool) error {
-	switch {
-	case len(o.Members) == 0 && o.Mode != "":
-		return fault.NewUsage("--mode is for teams", "add --members NAME,NAME, or leave --mode out")
-	case o.Mode != "" && o.Mode != definition.Coordinate && o.Mode != definition.Collaborate:
-		return fault.NewUsage(fmt.Sprintf("--mode cannot be %q", o.Mode), "use coordinate or collaborate")
-	case len(o.Members) > 0 && !tools:
-		o.Tools = nil // the members have them
-	}
-	return nil
 }
 
 // create writes a file that is not there yet.
@@ -158,22 +125,16 @@ func (o *newOptions) dir() (string, error) {
 
 // text is the file.
 func (o *newOptions) text() string {
-	description := cmp.Or(o.Description, definition.Undescribed)
-	var tools strings.Builder
-	if len(o.Tools) > 0 {
-		tools.WriteString("\ntools:")
+	description := o.Description
+	if description == "" {
+		description = "Say here when to use this agent."
 	}
+	var tools strings.Builder
 	for _, t := range o.Tools {
 		fmt.Fprintf(&tools, "\n  - %s", quote(t))
 	}
-	for i, m := range o.Members {
-		if i == 0 {
-			fmt.Fprintf(&tools, "\nmode: %s\nmembers:", cmp.Or(o.Mode, definition.Coordinate))
-		}
-		fmt.Fprintf(&tools, "\n  - %s", quote(m))
-	}
-	return fmt.Sprintf("---\nname: %s\ndescription: %s\nmodel: %s%s\n---\n%s\n",
-		quote(o.Name), quote(description), quote(o.LLM), tools.String(), definition.Uninstructed)
+	return fmt.Sprintf("---\nname: %s\ndescription: %s\nmodel: %s\ntools:%s\n---\nWrite here what the agent has to know and how it works.\n",
+		quote(o.Name), quote(description), quote(o.LLM), tools.String())
 }
 
 // quote is a text as YAML has to have it.

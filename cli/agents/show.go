@@ -49,11 +49,6 @@ func runShow(ctx context.Context, o *options, name string) error {
 		t.Add(pair[0], pair[1])
 	}
 	if d := e.Definition; d != nil {
-		if e.Team != nil {
-			t.Add("mode", j.Mode)
-			t.Add("lead", setup.Clean(cmp.Or(j.Lead, "-")))
-			t.Add("members", setup.Clean(strings.Join(j.Members, ", ")))
-		}
 		t.Add("tools", setup.Clean(cmp.Or(strings.Join(d.Tools, ", "), "-")))
 		t.Add("skills", setup.Clean(cmp.Or(strings.Join(d.Skills, ", "), "-")))
 		t.Add("confirmation", cmp.Or(d.Permission, "as the settings say"))
@@ -62,9 +57,6 @@ func runShow(ctx context.Context, o *options, name string) error {
 		}
 		if d.MaxBudget > 0 {
 			t.Add("cost of a run", fmt.Sprintf("$%.4f", d.MaxBudget))
-		}
-		if d.MaxTokens > 0 {
-			t.Add("tokens of a run", strconv.FormatInt(d.MaxTokens, 10))
 		}
 	}
 	return t.WritePairs(o.Stdout)

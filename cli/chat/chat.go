@@ -152,8 +152,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.DurationVar(&o.timeout, "timeout", 0, "interrupt a run after this `TIME`, e.g. 10m")
 	f.StringVar(&o.workspace, "workspace", "", "let the agent work in `DIR`; none: a new directory (default: the current directory)")
 	f.BoolVar(&o.yes, "yes", false, "let the agent work in the current directory without a question")
-	o.settings = kit.AddSettingsNamed(cmd, "url", "demo", "backend", "cloud", "server", "theme", "mouse", "vim")
-	o.CompleteServers(cmd, func() kit.SettingFlags { return o.settings })
+	o.settings = kit.AddSettingsNamed(cmd, "url", "demo", "backend", "cloud", "theme", "mouse", "vim")
 	o.sandbox = kit.AddSettings(cmd, config.SandboxSection)
 	maps.Copy(o.settings, o.sandbox)
 }

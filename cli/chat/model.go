@@ -39,16 +39,10 @@ func (c *session) findModel(ctx context.Context) error {
 	if profile := suggest.Nearest(c.model, profiles); near == "" && profile != "" {
 		near = profileModel + profile
 	}
-	if near == "" || serverOf(near) != serverOf(c.model) { // a server whose models are left out
+	if near == "" {
 		return nil
 	}
 	return fault.New(fmt.Sprintf("there is no model %q", c.model), "did you mean "+near+"? ohgw models lists the models", nil)
-}
-
-// serverOf is the server in the id of a model; "" if it has none.
-func serverOf(model string) string {
-	_, server, _ := strings.Cut(model, "@")
-	return server
 }
 
 // onlyModel is the model to ask where no profile is active: that of the only

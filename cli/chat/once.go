@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -103,9 +102,6 @@ func (c *session) turn(ctx context.Context, out show) (turnJSON, error) {
 	q := gateway.Question{
 		Model: c.model, Conversation: c.conversation, System: c.system, Text: c.prompt, Timeout: c.timeout, Workspace: c.directory,
 	}
-	if c.conversation != "" && len(c.images) == 0 {
-		q.Decision = decisionIn(c.prompt)
-	}
 	if q.Model == "" {
 		q.Model = activeModel
 	}
@@ -139,18 +135,6 @@ func (c *session) turn(ctx context.Context, out show) (turnJSON, error) {
 		t.Status = "cancelled"
 	}
 	return t, err
-}
-
-// decisionIn is what a prompt says about the action that waits, in the words of the chat
-// on a terminal. Where nothing waits it is a message like any other.
-func decisionIn(prompt string) gateway.Decision {
-	switch strings.ToLower(strings.TrimSpace(prompt)) {
-	case "y", "yes":
-		return gateway.Accept
-	case "n", "no":
-		return gateway.Reject
-	}
-	return ""
 }
 
 // read takes the pieces of an answer.

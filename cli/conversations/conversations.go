@@ -31,8 +31,8 @@ daemon has to run. A conversation that runs in a daemon is read while it runs.
 
 With --server NAME they are those of your account on OpenHands Cloud, or on an
 app-server of yours: see "ohgw server". The commands new, send, wake, tail,
-changes, download, trajectory, pull and push are for these only, and use the
-default server without --server. There, the beginning of an id is enough where it is unique.`,
+changes, download and trajectory are for these only, and use the default server
+without --server. There, the beginning of an id is enough where it is unique.`,
 		Example: kit.Examples("ohgw conversations list", "ohgw conversations show 7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11"),
 		Args:    kit.UnknownCommand,
 		RunE:    kit.ShowHelp,
@@ -40,9 +40,11 @@ default server without --server. There, the beginning of an id is enough where i
 	p := &place{App: a}
 	p.flags = kit.AddSettingsNamedTo(cmd, cmd.PersistentFlags(), "backend", "agent-server")
 	cmd.PersistentFlags().StringVar(&p.Server, "server", "", "the conversations on a stored server `NAME` of OpenHands")
-	a.CompleteServers(cmd, func() kit.SettingFlags { return p.flags })
+	if err := cmd.RegisterFlagCompletionFunc("server", p.serverNames); err != nil {
+		panic("cli: " + err.Error()) // The flag is not there: a mistake above.
+	}
 	cmd.AddCommand(newList(p), newShow(p), newNew(p), newSend(p), newWake(p), newTail(p), newEvents(p), newChanges(p), newFiles(p), newDownload(p),
-		newTrajectory(p), newPull(p), newPush(p), newBrowse(p), newExport(p), newImport(p), newRemove(p))
+		newTrajectory(p), newBrowse(p), newExport(p), newImport(p), newRemove(p))
 	return cmd
 }
 

@@ -2,7 +2,6 @@ package conversations
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -22,7 +21,6 @@ type place struct {
 
 	flags  kit.SettingFlags
 	Server string // the name of a stored server
-	Moves  bool   // the command is about both ends: the backend is that of this machine
 }
 
 // cloudBackend is the setting "backend" that means the default server.
@@ -52,24 +50,6 @@ func (p *place) open(ctx context.Context) (agents.Library, error) {
 	return agents.OpenLibrary(ctx, p.Setup(), s, p.Logger("text"))
 }
 
-// openHere opens the conversations of the embedded agent, which move to a server and
-// back. The setting "cloud" is for the other end.
-func (p *place) openHere(ctx context.Context) (agents.Library, error) {
-	s, err := p.Settings(p.flags)
-	if err != nil {
-		return agents.Library{}, err
-	}
-	here := *s
-	if here.Backend == cloudBackend {
-		here.Backend = "embedded"
-	}
-	lib, err := agents.OpenLibrary(ctx, p.Setup(), &here, p.Logger("text"))
-	if err == nil && !lib.Embedded {
-		return lib, errors.Join(fault.NewUsage("only conversations of the embedded agent move to a server and back; here, "+lib.Place+" has them", "use --backend embedded"), lib.Close())
-	}
-	return lib, err
-}
-
 // account opens the account on the server. Commands that no backend of this machine
 // has use the default server.
 func (p *place) account(ctx context.Context) (cloud.Account, error) {
@@ -77,7 +57,7 @@ func (p *place) account(ctx context.Context) (cloud.Account, error) {
 	if err != nil {
 		return cloud.Account{}, err
 	}
-	if origin := s.Origin("backend"); p.Server == "" && !p.Moves && origin.Kind == config.FromFlag && s.Backend != cloudBackend {
+	if origin := s.Origin("backend"); p.Server == "" && origin.Kind == config.FromFlag && s.Backend != cloudBackend {
 		return cloud.Account{}, fault.NewUsage("this command is for conversations on OpenHands Cloud, not for --backend "+s.Backend, "name a server with --server; ohgw server list shows them")
 	}
 	return cloud.Open(ctx, p.Setup(), s, p.Server, p.Logger("text"))
@@ -107,6 +87,24 @@ func localOnly(flags map[string]bool) error {
 		}
 	}
 	return nil
+}
+
+// serverNames offers the stored servers.
+func (p *place) serverNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	s, err := p.Settings(p.flags)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	stored, err := p.Setup().Servers(s)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	list, _ := stored.Store.List() // Without a list there is nothing to offer.
+	var names []string
+	for _, s := range list.Servers {
+		names = append(names, cobra.CompletionWithDesc(s.Name, s.URL))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeRemote offers the newest conversations of the server.

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
-	"github.com/ohgw/ohgw/agentapi/cloud/transport"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/setup/cloud"
@@ -42,7 +40,7 @@ A file is written completely or not at all. A file that is there is replaced wit
 	f := cmd.PersistentFlags()
 	f.StringVarP(&opts.Output, "output", "o", "", "where to write: a `PATH`, or - for stdout")
 	f.BoolVar(&opts.Force, "force", false, "replace files that are there")
-	f.BoolVar(&opts.Continue, "continue", false, "leave files that are there, and fetch what is missing")
+	f.BoolVar(&opts.Continue, "continue", false, "leave files that are there, and fetch the others")
 	cmd.AddCommand(newDownloadFiles(&opts), newDownloadChanges(&opts), newDownloadWorkspace(&opts))
 	return cmd
 }
@@ -100,8 +98,8 @@ func newDownloadWorkspace(opts *downloadOptions) *cobra.Command {
 		Long: kit.Long(`
 Downloads the directory that the conversation works in as one archive: tar.gz,
 or zip for a V0 conversation. It is written to workspace-ID.tar.gz, or to
---output; it is not unpacked. If the transfer is cut, --continue fetches the
-rest, or everything again if the server has packed it again since then.
+--output; it is not unpacked. The server packs it again for each download, so
+that --continue is refused.
 
 With --json the output has file and bytes.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Conflict),
 		Example: kit.Examples("ohgw conversations download workspace 7f1c", "ohgw conversations download workspace 7f1c --output - | tar tz"),
@@ -115,105 +113,49 @@ With --json the output has file and bytes.`, 0, fault.Failed, fault.Usage, fault
 
 // runDownloadWorkspace runs the command.
 func runDownloadWorkspace(ctx context.Context, o *downloadOptions) error {
-	if o.Continue && o.Output == "-" {
-		return fault.NewUsage("a download to stdout cannot be continued", "name a file with --output, or remove --continue")
+	if o.Continue {
+		return fault.NewUsage("a workspace cannot be continued: the server packs it again", "remove --continue, or download single files")
 	}
 	acc, conv, err := o.find(ctx)
 	if err != nil {
 		return err
 	}
 	defer acc.Close()
-	get := func(part *transport.Part) (*account.Download, error) {
-		done := o.TellLate("the server packs the workspace")
-		defer done()
-		return acc.WorkspaceFrom(ctx, conv.ID, part)
+	done := o.TellLate("the server packs the workspace")
+	got, err := acc.Workspace(ctx, conv.ID)
+	done()
+	if err != nil {
+		return cloud.Fault(err, acc.Server)
 	}
-	return o.save(acc, workspaceName(conv), get)
-}
-
-// workspaceName is the name of the archive.
-func workspaceName(conv account.Conversation) string {
-	name := "workspace-" + conv.ID[:min(shortID, len(conv.ID))]
-	if conv.Version == account.V0 {
-		return name + ".zip"
-	}
-	return name + ".tar.gz"
+	return o.save(acc, got, got.Name)
 }
 
 // save writes one download to its file, or to stdout.
-func (o *downloadOptions) save(acc cloud.Account, name string, get func(*transport.Part) (*account.Download, error)) (err error) {
+func (o *downloadOptions) save(acc cloud.Account, got *account.Download, name string) (err error) {
+	defer func() { err = errors.Join(err, got.Close()) }()
+	in := &transfer{App: o.App, name: name, size: got.Size, in: got}
+	defer in.end()
 	if o.Output == "-" {
-		got, err := get(nil)
-		if err != nil {
-			return cloud.Fault(err, acc.Server)
-		}
-		in := o.transfer(name, got)
-		defer in.end()
-		_, err = io.Copy(o.Stdout, in)
-		return transferFault(errors.Join(err, got.Close()), acc)
+		_, err := io.Copy(o.Stdout, in)
+		return transferFault(err, acc)
 	}
 	path, err := o.outputFile(name)
 	if err != nil {
 		return err
 	}
-	t, err := openTarget(filepath.Dir(path), o.Force, o.Continue)
+	t, err := openTarget(filepath.Dir(path), o.Force, false)
 	if err != nil {
 		return err
 	}
 	defer t.close()
-	base := filepath.Base(path)
-	there, err := t.exists(base)
-	switch {
-	case err != nil:
+	if _, err := t.exists(filepath.Base(path)); err != nil {
 		return err
-	case there && o.Continue && !o.Force:
-		return o.tellSaved(path, -1)
 	}
-	n, err := o.saveTo(t, acc, base, get)
+	n, err := t.write(filepath.Base(path), in)
 	if err != nil {
 		return transferFault(err, acc)
 	}
-	return o.tellSaved(path, n)
-}
-
-// saveTo writes one download below a directory, and goes on with one that was cut.
-func (o *downloadOptions) saveTo(t *target, acc cloud.Account, local string, get func(*transport.Part) (*account.Download, error)) (n int64, err error) {
-	var begun *half
-	if o.Continue {
-		begun = t.take(local)
-	}
-	got, err := get(begun.partOf())
-	if err != nil {
-		t.keepHalf(local, begun)
-		return 0, cloud.Fault(err, acc.Server)
-	}
-	defer func() { err = errors.Join(err, got.Close()) }()
-	if begun != nil && got.From == 0 {
-		o.Note("%s: the server cannot continue this download; it begins again.", local)
-	}
-	in := o.transfer(local, got)
-	defer in.end()
-	return t.receive(local, begun, got, in)
-}
-
-// transfer shows a download on a terminal.
-func (o *downloadOptions) transfer(name string, got *account.Download) *transfer {
-	size := got.Size
-	if size >= 0 {
-		size += got.From
-	}
-	return &transfer{App: o.App, name: name, size: size, in: got, n: got.From}
-}
-
-// tellSaved tells that a file is there; n is -1 for one that was there before.
-func (o *downloadOptions) tellSaved(path string, n int64) error {
-	if n < 0 {
-		info, err := os.Stat(path)
-		if err != nil {
-			return fault.New("the file cannot be read: "+path, "check that you may read it", err)
-		}
-		n = info.Size()
-	}
+	in.end()
 	if o.JSON {
 		return o.PrintJSON(map[string]any{"file": path, "bytes": n})
 	}
@@ -233,9 +175,6 @@ func (o *downloadOptions) outputFile(name string) (string, error) {
 func transferFault(err error, acc cloud.Account) error {
 	if read, ok := errors.AsType[*readError](err); ok {
 		err = read.err
-	}
-	if cut, ok := errors.AsType[*cutError](err); ok && !errors.Is(err, context.Canceled) {
-		return &fault.Error{Msg: "the transfer from " + acc.Server.Host() + " was cut after " + bytesText(cut.n), Hint: "repeat the command with --continue", Code: fault.Unreachable, Err: cut.err}
 	}
 	return cloud.Fault(err, acc.Server)
 }

@@ -45,10 +45,11 @@ func runDownloadFiles(ctx context.Context, o *downloadOptions) error {
 	}
 	defer acc.Close()
 	if o.Output == "-" {
-		return o.save(acc, o.Paths[0], func(*transport.Part) (*account.Download, error) {
-			got, err := acc.FileFrom(ctx, conv.ID, o.Paths[0], nil)
-			return got, fileFault(err, acc, o.Paths[0])
-		})
+		body, err := acc.File(ctx, conv.ID, o.Paths[0])
+		if err != nil {
+			return fileFault(err, acc, o.Paths[0])
+		}
+		return o.save(acc, &account.Download{ReadCloser: body, Size: -1}, o.Paths[0])
 	}
 	dir := o.Output
 	if dir == "" {
@@ -108,7 +109,7 @@ func (o *downloadOptions) fetchAll(ctx context.Context, acc cloud.Account, conv 
 		for i, path := range paths {
 			slots <- struct{}{}
 			wait.Go(func() {
-				list[i] = o.fetch(ctx, acc, conv.ID, t, path)
+				list[i] = fetch(ctx, acc, conv.ID, t, path)
 				<-slots
 			})
 		}
@@ -118,7 +119,7 @@ func (o *downloadOptions) fetchAll(ctx context.Context, acc cloud.Account, conv 
 }
 
 // fetch downloads one file.
-func (o *downloadOptions) fetch(ctx context.Context, acc cloud.Account, id string, t *target, path string) downloaded {
+func fetch(ctx context.Context, acc cloud.Account, id string, t *target, path string) downloaded {
 	d := downloaded{Path: path, Action: failed}
 	local, err := localName(path)
 	if err != nil {
@@ -133,14 +134,13 @@ func (o *downloadOptions) fetch(ctx context.Context, acc cloud.Account, id strin
 		}
 		return d
 	}
-	quiet := *o.App // Several bars at one time would overwrite each other.
-	quiet.Quiet = quiet.Quiet || len(o.Paths) != 1
-	one := downloadOptions{oneOptions: oneOptions{place: &place{App: &quiet}}, Continue: o.Continue}
-	d.Bytes, err = one.saveTo(t, acc, local, func(part *transport.Part) (*account.Download, error) {
-		got, err := acc.FileFrom(ctx, id, path, part)
-		return got, fileFault(err, acc, path)
-	})
+	body, err := acc.File(ctx, id, path)
 	if err != nil {
+		d.err = fileFault(err, acc, path)
+		return d
+	}
+	d.Bytes, err = t.write(local, readFrom{body})
+	if err = errors.Join(err, body.Close()); err != nil {
 		d.err = transferFault(err, acc)
 		return d
 	}
@@ -198,8 +198,6 @@ func (o *downloadOptions) tellFiles(ctx context.Context, list []downloaded) erro
 // fileFault is the failure of a download of a file as a person should read it.
 func fileFault(err error, acc cloud.Account, path string) error {
 	switch {
-	case err == nil:
-		return nil
 	case errors.Is(err, account.ErrNotFound):
 		return fault.New("there is no file "+path+" in the workspace", "ohgw conversations changes ID lists the changed files", err)
 	case errors.Is(err, transport.ErrUnreadable):

@@ -2,6 +2,7 @@ package conversations
 
 import (
 	"context"
+	"errors"
 	"io"
 	"strings"
 
@@ -17,8 +18,6 @@ import (
 type waitOptions struct {
 	Wait   bool
 	Follow bool
-
-	each func(said) error // prints what is said; nil: as text, and with --json at the end
 }
 
 func (w *waitOptions) addFlags(cmd *cobra.Command) {
@@ -122,12 +121,20 @@ func runNew(ctx context.Context, o *newOptions) error {
 	}
 	o.Note("%s is at %s", conv.ID, conv.WebURL)
 	if o.Wait || o.Follow {
-		return o.watch(ctx, acc, conv, o.waitOptions)
+		return errors.Join(o.watch(ctx, acc, conv, o.waitOptions), o.retitle(ctx, acc, conv))
 	}
 	if o.JSON {
 		return o.PrintJSON(remoteJSON{Conversation: conv, Server: acc.Server.Name})
 	}
 	return kit.WriteText(o.Stdout, conv.ID+"\n")
+}
+
+// retitle sets the title again: the server invents one while the first run goes on.
+func (o *newOptions) retitle(ctx context.Context, acc cloud.Account, conv account.Conversation) error {
+	if o.Title == "" {
+		return nil
+	}
+	return cloud.Fault(acc.Rename(ctx, conv.ID, o.Title), acc.Server)
 }
 
 // progress tells a step of a start or a wake.

@@ -27,9 +27,9 @@ func newTail(p *place) *cobra.Command {
 		Short: "Print what the agent said last on OpenHands Cloud",
 		Long: kit.Long(`
 Prints what the agent of a conversation on a server said last: messages,
-thoughts and answers. With --follow it prints what comes at once, and ends with
-the run (exit code 1 if the run failed) or with Ctrl-C (130). The conversation
-may sleep, or be archived; then the last 30 seconds can be missing.
+thoughts and answers. With --follow it prints what comes, and ends with the run
+(exit code 1 if the run failed) or with Ctrl-C (130). The conversation may
+sleep, or be archived; the server learns of events up to 30 seconds late.
 
 With --json each line is an object with id, time, source, text and final.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Interrupted),
 		Example: kit.Examples("ohgw conversations tail 7f1c --last 3", "ohgw conversations tail 7f1c --follow"),
@@ -54,51 +54,29 @@ func runTail(ctx context.Context, o *tailOptions) error {
 		return err
 	}
 	defer acc.Close()
-	f := o.source(ctx, acc, conv)
-	defer f.close()
-	list, err := f.newest(ctx, o.Last, func(s said) bool { return s.Source == event.SourceAgent && s.Text != "" })
-	if err != nil {
-		return followFault(err, acc)
+	var f follower
+	if running := conv.State == account.StateRunning && !settled(conv.Exec); o.Follow && running {
+		if f, err = o.follow(ctx, acc, conv); err != nil {
+			return cloud.Fault(explain(err), acc.Server)
+		}
 	}
-	for _, s := range list {
-		if err := o.print(s); err != nil {
+	log := &stored{acc: acc, id: conv.ID}
+	events, err := log.newest(ctx, o.Last, func(e account.Event) bool { return e.Source == event.SourceAgent && e.Text != "" })
+	if err != nil {
+		return cloud.Fault(err, acc.Server)
+	}
+	for _, e := range events {
+		if err := o.print(e); err != nil {
 			return err
 		}
 	}
-	if !o.Follow || conv.State != account.StateRunning || settled(conv.Exec) {
-		if o.Follow {
-			o.Note("Nothing runs in the conversation: it is %s.", conv.State)
-		}
+	if o.Follow && f == nil {
+		o.Note("Nothing runs in the conversation: it is %s.", conv.State)
+	}
+	if f == nil {
 		return nil
 	}
-	if live, ok := f.(*liveFollower); ok {
-		if err := live.open(ctx); err != nil {
-			return followFault(err, acc)
-		}
-	}
-	return o.watchFrom(ctx, acc, conv, waitOptions{Follow: true, each: o.print}, f)
-}
-
-// source is where a conversation is read: its agent-server while it runs, which has
-// everything, else what the server has stored.
-func (o *tailOptions) source(ctx context.Context, acc cloud.Account, conv account.Conversation) teller {
-	if conv.Version == account.V1 && conv.State == account.StateRunning {
-		f, err := o.goLive(ctx, acc, conv.ID)
-		if err == nil {
-			if _, err = f.lib.Record(ctx, f.id); err == nil {
-				return f
-			}
-			f.close()
-		}
-		o.Detail("the agent-server of the conversation is not asked: %v", err)
-	}
-	return &storedFollower{log: &stored{acc: acc, id: conv.ID}, conv: conv}
-}
-
-// teller is a follower that also knows what was said before.
-type teller interface {
-	follower
-	newest(ctx context.Context, last int, wanted func(said) bool) ([]said, error)
+	return o.watchFrom(ctx, acc, conv, waitOptions{Follow: true}, f)
 }
 
 // settled reports whether a run is over that has this status.
@@ -106,10 +84,10 @@ func settled(s event.Status) bool {
 	return s == event.Finished || s == event.Failed || s == event.Stuck || s == event.Idle || s == event.Paused
 }
 
-func (o *tailOptions) print(s said) error {
+func (o *tailOptions) print(e account.Event) error {
 	if !o.JSON {
-		return kit.WriteText(o.Stdout, s.Text+"\n")
+		return kit.WriteText(o.Stdout, e.Text+"\n")
 	}
-	kit.WriteJSONLine(o.Stdout, map[string]any{"id": s.ID, "time": kit.TimeOrNull(s.At), "source": s.Source, "text": s.Text, "final": s.Final})
+	kit.WriteJSONLine(o.Stdout, map[string]any{"id": e.ID, "time": kit.TimeOrNull(e.Time), "source": e.Source, "text": e.Text, "final": e.Final})
 	return nil
 }

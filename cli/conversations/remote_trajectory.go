@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
-	"github.com/ohgw/ohgw/agentapi/cloud/transport"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/setup/cloud"
@@ -115,7 +114,7 @@ func runTrajectory(ctx context.Context, o *trajectoryOptions) error {
 	}
 	name := trajectoryName(conv, format)
 	if format == formatZip || format == formatJSON && conv.Version == account.V0 {
-		return o.save(acc, name, func(*transport.Part) (*account.Download, error) { return got, nil })
+		return o.save(acc, got, name)
 	}
 	spooled, err := o.spool(acc, got)
 	if err != nil {
@@ -127,9 +126,7 @@ func runTrajectory(ctx context.Context, o *trajectoryOptions) error {
 	converting.Go(func() { writer.CloseWithError(convert(writer, spooled, conv, format)) })
 	defer converting.Wait()
 	defer func() { _ = reader.Close() }() // Then the conversion ends, too.
-	return o.save(acc, name, func(*transport.Part) (*account.Download, error) {
-		return &account.Download{ReadCloser: reader, Size: -1}, nil
-	})
+	return o.save(acc, &account.Download{ReadCloser: reader, Size: -1}, name)
 }
 
 func trajectoryName(conv account.Conversation, format string) string {

@@ -13,13 +13,10 @@ import (
 	"github.com/ohgw/ohgw/internal/setup/cloud"
 )
 
-// said is an event of a conversation, and what it says to a person.
+// said is something that was said in a conversation.
 type said struct {
-	ID           string
-	At           time.Time
 	Source, Text string
 
-	Final  bool // Text is the result of a run
 	Over   bool // the run has ended with it: V0 says so in an event
 	Failed bool
 }
@@ -37,23 +34,20 @@ type follower interface {
 // agent-server of a conversation that runs is asked itself: the server learns of
 // events up to 30 seconds late.
 func (p *place) follow(ctx context.Context, acc cloud.Account, conv account.Conversation) (follower, error) {
-	any := func(said) bool { return true }
 	if conv.Version == account.V1 && conv.State == account.StateRunning {
-		f, err := p.goLive(ctx, acc, conv.ID)
+		lib, err := p.live(ctx, acc, conv.ID)
 		if err == nil {
-			if _, err = f.newest(ctx, 1, any); err == nil {
-				err = f.open(ctx)
-			}
-			if err == nil {
+			f := &liveFollower{lib: lib, id: uuidOf(conv.ID)}
+			if err = f.skip(ctx); err == nil {
 				return f, nil
 			}
 			f.close()
 		}
 		p.Detail("the agent-server of the conversation is not asked: %v", err)
 	}
-	f := &storedFollower{log: &stored{acc: acc, id: conv.ID}, conv: conv}
-	_, err := f.newest(ctx, 1, any)
-	return f, err
+	log := &stored{acc: acc, id: conv.ID}
+	_, err := log.newest(ctx, 1, func(account.Event) bool { return true })
+	return &storedFollower{log: log, conv: conv}, err
 }
 
 // mark is a follower from now on, if somebody wants to follow what comes.
@@ -68,26 +62,15 @@ func (o *sendOptions) mark(ctx context.Context, acc cloud.Account, conv account.
 	if err != nil {
 		return nil
 	}
-	if live, ok := f.(*liveFollower); ok {
-		live.waits = true
-	}
 	return f
 }
 
 // watch follows a run from the beginning of its conversation.
 func (p *place) watch(ctx context.Context, acc cloud.Account, conv account.Conversation, w waitOptions) error {
-	if conv.Version == account.V1 {
-		f, err := p.goLive(ctx, acc, conv.ID)
-		if err == nil {
-			f.waits = true
-			if err = f.open(ctx); err == nil {
-				return p.watchFrom(ctx, acc, conv, w, f)
-			}
-			f.close()
-		}
-		p.Detail("the agent-server of the conversation is not asked: %v", err)
+	if lib, err := p.live(ctx, acc, conv.ID); conv.Version == account.V1 && err == nil {
+		return p.watchFrom(ctx, acc, conv, w, &liveFollower{lib: lib, id: uuidOf(conv.ID)})
 	}
-	return p.watchFrom(ctx, acc, conv, w, nil)
+	return p.watchFrom(ctx, acc, conv, w, &storedFollower{log: &stored{acc: acc, id: conv.ID}, conv: conv})
 }
 
 // patience is how long a run may stay unseen after its message.
@@ -103,15 +86,17 @@ func (p *place) watchFrom(ctx context.Context, acc cloud.Account, conv account.C
 	for {
 		list, status, err := f.next(ctx)
 		if err != nil {
-			return followFault(err, acc)
+			return cloud.Fault(explain(err), acc.Server)
 		}
 		for _, s := range list {
 			run.see(s)
-			if err := p.show(w, s); err != nil {
-				return err
+			if w.Follow && !p.JSON && s.Source != event.SourceUser && s.Text != "" {
+				if err := kit.WriteText(p.Stdout, s.Text+"\n"); err != nil {
+					return err
+				}
 			}
 		}
-		if now := p.Now(); run.ended(status, now) && !run.expectsReason(status, now) {
+		if run.ended(status, p.Now()) && !run.expectsReason(status) {
 			return p.tellEnd(conv, w, run, status)
 		}
 		select {
@@ -122,24 +107,11 @@ func (p *place) watchFrom(ctx context.Context, acc cloud.Account, conv account.C
 	}
 }
 
-// show prints what was said, for who follows.
-func (p *place) show(w waitOptions, s said) error {
-	switch {
-	case !w.Follow, s.Source == event.SourceUser, s.Text == "":
-		return nil
-	case w.each != nil:
-		return w.each(s)
-	case p.JSON:
-		return nil
-	}
-	return kit.WriteText(p.Stdout, s.Text+"\n")
-}
-
 // runSeen is what was seen of a run.
 type runSeen struct {
 	answer string
-	reason string    // why it failed
-	since  time.Time // when it was first seen to have failed
+	reason string // why it failed
+	asked  bool   // for the reason, once more
 	over   bool
 	failed bool
 	begun  bool
@@ -156,19 +128,12 @@ func (r *runSeen) see(s said) {
 	}
 }
 
-// reasonPatience is how long the reason of a failure may come after it.
-const reasonPatience = 2 * time.Second
-
 // expectsReason reports whether a run has failed, and its reason is still to come: the
 // event with it can follow the change of the status.
-func (r *runSeen) expectsReason(status event.Status, now time.Time) bool {
-	if status != event.Failed || r.reason != "" {
-		return false
-	}
-	if r.since.IsZero() {
-		r.since = now
-	}
-	return now.Sub(r.since) < reasonPatience
+func (r *runSeen) expectsReason(status event.Status) bool {
+	wait := status == event.Failed && r.reason == "" && !r.asked
+	r.asked = r.asked || wait
+	return wait
 }
 
 // ended reports whether the run is over. A short one is never seen running: an agent
@@ -201,7 +166,7 @@ func (p *place) tellEnd(conv account.Conversation, w waitOptions, r *runSeen, st
 	}
 	var err error
 	switch {
-	case p.JSON && w.each == nil:
+	case p.JSON:
 		err = p.PrintJSON(map[string]any{"id": conv.ID, "web_url": conv.WebURL, "status": status, "answer": r.answer})
 	case !w.Follow && r.answer != "":
 		err = kit.WriteText(p.Stdout, r.answer+"\n")
@@ -229,17 +194,6 @@ type storedFollower struct {
 func (f *storedFollower) pause() time.Duration { return remotePause }
 func (f *storedFollower) close()               {}
 
-// newest are the last things that were said and are wanted, the oldest first; 0 is
-// all of them. What follows them is followed.
-func (f *storedFollower) newest(ctx context.Context, last int, wanted func(said) bool) ([]said, error) {
-	events, err := f.log.newest(ctx, last, func(e account.Event) bool { return wanted(saidStored(e)) })
-	list := make([]said, len(events))
-	for i, e := range events {
-		list[i] = saidStored(e)
-	}
-	return list, err
-}
-
 // next reads the status first: what is said before a run ends is then in the list, as
 // far as the server knows it.
 func (f *storedFollower) next(ctx context.Context) ([]said, event.Status, error) {
@@ -249,17 +203,13 @@ func (f *storedFollower) next(ctx context.Context) ([]said, event.Status, error)
 	}
 	var list []said
 	err = f.log.next(ctx, func(e account.Event) error {
-		list = append(list, saidStored(e))
+		s := said{Source: e.Source, Text: e.Text}
+		s.Over, s.Failed = endOfV0(e)
+		s.Failed = s.Failed || e.Kind == "ConversationErrorEvent"
+		list = append(list, s)
 		return nil
 	})
 	return list, conv.Exec, err
-}
-
-func saidStored(e account.Event) said {
-	s := said{ID: e.ID, At: e.Time, Source: e.Source, Text: e.Text, Final: e.Final}
-	s.Over, s.Failed = endOfV0(e)
-	s.Failed = s.Failed || e.Kind == "ConversationErrorEvent"
-	return s
 }
 
 // endOfV0 reads the change of state by which V0 ends a run.

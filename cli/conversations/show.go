@@ -131,17 +131,7 @@ func completeIDs(p *place) cobra.CompletionFunc {
 		if remote, err := p.remote(); err != nil || remote {
 			return completeRemote(p)(cmd, args, "")
 		}
-		return completeHere(p.open)(cmd, args, "")
-	}
-}
-
-// completeHere offers the conversations of this machine that were used last.
-func completeHere(open func(context.Context) (agents.Library, error)) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		lib, err := open(cmd.Context())
+		lib, err := p.open(cmd.Context())
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ohgw/ohgw/agentapi/cloud/account"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/id"
 )
 
 // target is a directory that downloads are written below. Nothing is written outside
@@ -63,9 +63,33 @@ func (t *target) exists(local string) (bool, error) {
 	return true, &fault.Error{Msg: "the file is there already: " + filepath.Join(t.dir, local), Hint: "choose another place with --output, or replace it with --force", Code: fault.Conflict}
 }
 
-// write writes a whole file or none.
+// write writes a whole file or none: into a temporary one beside it first.
 func (t *target) write(local string, from io.Reader) (n int64, err error) {
-	return t.receive(local, nil, &account.Download{}, from)
+	dir := filepath.Dir(local)
+	if err := t.root.MkdirAll(dir, 0o755); err != nil {
+		return 0, t.unwritable(local, err)
+	}
+	half := filepath.Join(dir, "."+id.New("ohgw-")+".part")
+	f, err := t.root.OpenFile(half, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return 0, t.unwritable(local, err)
+	}
+	n, err = io.Copy(f, from)
+	if read, ok := errors.AsType[*readError](err); ok {
+		err = read.err
+	} else if err = errors.Join(err, f.Sync()); err != nil {
+		err = t.unwritable(local, err)
+	}
+	if closeErr := f.Close(); err == nil && closeErr != nil {
+		err = t.unwritable(local, closeErr)
+	}
+	if err == nil {
+		if err = t.root.Rename(half, local); err == nil {
+			return n, nil
+		}
+		err = t.unwritable(local, err)
+	}
+	return n, errors.Join(err, t.root.Remove(half))
 }
 
 func (t *target) unwritable(local string, err error) error {

@@ -21,13 +21,12 @@ func New(a *kit.App) *cobra.Command {
 		Use:   "doctor",
 		Short: "Find out what is wrong, and how to repair it",
 		Long: kit.Long(`
-Checks everything that ohgw needs: the machine, settings, files and their
-modes, the key store, profiles, the active profile's key, its provider, the
-port, the backend that runs the agents, shell and git, the browser of agents,
-the sandbox (in seven attempts to break out), the daemon, whether requests from
-web pages are refused, and the database that several gateways share, if the
-settings name one. Each problem is printed with its cause and the
-command that repairs it. The command changes nothing.
+Checks everything that ohgw needs: the machine, settings, files and their modes,
+the key store, profiles, the active profile's key, its provider, the port, the
+backend that runs the agents, shell and git, the sandbox (in seven attempts to
+break out), the daemon, and whether requests from web pages are refused. Each
+problem is printed with its cause and the command that repairs it. The command
+changes nothing.
 
 The provider of the active profile is asked for its list of models, with the
 profile's key. That costs nothing, and finds a server that is down, a wrong base
@@ -52,7 +51,7 @@ findings).`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Conflict),
 	}
 	cmd.Flags().BoolVar(&opts.Live, "live", false, "send the model one short request, which costs money")
 	cmd.Flags().StringVar(&opts.Bundle, "bundle", "", "write a report for an issue to this new `file`")
-	opts.flags = kit.AddSettings(cmd, config.KeySection, config.ClientSection, config.StateSection)
+	opts.flags = kit.AddSettings(cmd, config.KeySection, config.ClientSection)
 	return cmd
 }
 
@@ -84,7 +83,7 @@ func run(ctx context.Context, o *options) error {
 	}
 	report := reportJSON{}
 	var printed error
-	report.Checks = doctor.Run(ctx, installation.World(), doctor.Checks(o.Live, installation.SharesState()), p.waiting, func(r doctor.Result) {
+	report.Checks = doctor.Run(ctx, installation.World(), doctor.Checks(o.Live), p.waiting, func(r doctor.Result) {
 		p.clear()
 		if !o.JSON && printed == nil {
 			printed = printResult(o.App, r)

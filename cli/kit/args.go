@@ -43,23 +43,10 @@ func LooksLikeKey(arg string) bool { return secret.LooksLikeKey(arg) || redact.T
 // None refuses arguments.
 func None() cobra.PositionalArgs { return Exactly() }
 
-// theID is the name of an argument that is the id of a conversation.
-const theID = "the id"
-
-// isID reports whether an argument can be the id of a conversation, or its
-// beginning: the app-servers of OpenHands write 32 hex digits without dashes, which
-// would be a key anywhere else.
-func isID(arg string) bool {
-	return len(arg) <= 36 && strings.Trim(arg, "0123456789abcdefABCDEF-") == ""
-}
-
 // Exactly wants one argument for each name.
 func Exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		for i, arg := range args {
-			if i < len(names) && names[i] == theID && isID(arg) {
-				continue
-			}
+		for _, arg := range args {
 			if LooksLikeKey(arg) {
 				return fault.NewUsage("an argument looks like a key", KeyHint)
 			}

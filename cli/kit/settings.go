@@ -55,7 +55,6 @@ func addSettingsThat(cmd *cobra.Command, flags *pflag.FlagSet, wanted func(confi
 			flag.NoOptDefVal = "true"
 		}
 		switch {
-		case field.Flag == "server": // see CompleteServers
 		case field.Choices != nil:
 			Complete(cmd, field.Flag, field.Choices...)
 		case field.Arg == "DIR":
@@ -116,7 +115,7 @@ func (s SettingFlags) Args() []string {
 
 // RunsHere is the flag that makes a chat or an editor's agent run in the process of
 // the command, and not in a running daemon, which has settings of its own: --demo,
-// --backend, --cloud, --server, or one of the sandbox. It is empty if there is none.
+// --backend, --cloud, or one of the sandbox. It is empty if there is none.
 func RunsHere(s *config.Settings) (flag string, err error) {
 	named := s.Origin("client.url").Kind == config.FromFlag
 	sandbox := s.GivenIn(config.SandboxSection)
@@ -126,11 +125,15 @@ func RunsHere(s *config.Settings) (flag string, err error) {
 			return "", fault.NewUsage("--demo cannot be used with --url: the demo runs in this process", "use one of them")
 		}
 		return "--demo", nil
-	case backendFlag(s) != "":
-		if named {
-			return "", fault.NewUsage(backendFlag(s)+" cannot be used with --url: the daemon there has its own backend", "use one of them")
+	case s.Origin("backend").Kind == config.FromFlag, s.Origin("cloud.server").Kind == config.FromFlag:
+		flag := "--backend"
+		if s.Origin("backend").Kind != config.FromFlag {
+			flag = "--cloud"
 		}
-		return backendFlag(s), nil
+		if named {
+			return "", fault.NewUsage(flag+" cannot be used with --url: the daemon there has its own backend", "use one of them")
+		}
+		return flag, nil
 	case len(sandbox) == 0:
 		return "", nil
 	case named:
@@ -138,16 +141,6 @@ func RunsHere(s *config.Settings) (flag string, err error) {
 			"use one of them, or restart that daemon with ohgw serve "+sandbox[0])
 	}
 	return sandbox[0], nil
-}
-
-// backendFlag is the flag that says what runs the agents; "" if there is none.
-func backendFlag(s *config.Settings) string {
-	for _, f := range []struct{ key, flag string }{{"backend", "--backend"}, {"cloud.server", "--cloud"}, {"servers", "--server"}} {
-		if s.Origin(f.key).Kind == config.FromFlag {
-			return f.flag
-		}
-	}
-	return ""
 }
 
 // Settings collects the settings from all sources.

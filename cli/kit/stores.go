@@ -18,29 +18,6 @@ func (a *App) CompleteProfiles(_ *cobra.Command, args []string, _ string) ([]str
 	return a.Setup().ProfileNames(), cobra.ShellCompDirectiveNoFileComp
 }
 
-// CompleteServers offers the names of the stored servers for the flag --server.
-func (a *App) CompleteServers(cmd *cobra.Command, flags func() SettingFlags) {
-	err := cmd.RegisterFlagCompletionFunc("server", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		s, err := a.Settings(flags())
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		stored, err := a.Setup().Servers(s)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		list, _ := stored.Store.List() // Without a list there is nothing to offer.
-		var names []string
-		for _, s := range list.Servers {
-			names = append(names, cobra.CompletionWithDesc(s.Name, s.URL))
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
-	})
-	if err != nil {
-		panic("cli: " + err.Error()) // The flag is not there: a mistake in this package.
-	}
-}
-
 // ModelList is what is read of the answer to GET /v1/models.
 type ModelList struct {
 	Data []struct {

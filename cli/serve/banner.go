@@ -105,9 +105,6 @@ func banner(ctx context.Context, a *kit.App, g greeting) {
 		t.Add("Key", g.key.Source)
 	}
 	t.Add("Models", g.models(ctx))
-	for _, name := range g.backend.Further { // which are asked when somebody wants them
-		t.Add("Server", name+": openhands_PROFILE@"+name)
-	}
 	t.Add("Agents", g.backend.Line())
 	t.Add("Sandbox", g.backend.SandboxLine(ctx))
 	t.Add("Access", g.access())
@@ -157,7 +154,7 @@ func (g greeting) models(ctx context.Context) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, agents.FirstLook)
 	defer cancel()
-	profiles, err := g.backend.Own(ctx)
+	profiles, err := g.backend.Profiles(ctx)
 	if err != nil {
 		return "not known yet; list them with: ohgw models"
 	}
@@ -166,7 +163,7 @@ func (g greeting) models(ctx context.Context) string {
 		if p.Active {
 			ids = append([]string{"openhands"}, ids...)
 		}
-		ids = append(ids, p.ModelID())
+		ids = append(ids, "openhands_"+p.Name)
 	}
 	const most = 8
 	switch n := len(ids); {

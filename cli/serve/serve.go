@@ -19,13 +19,12 @@ import (
 	"github.com/ohgw/ohgw/internal/service"
 	"github.com/ohgw/ohgw/internal/setup/agents"
 	"github.com/ohgw/ohgw/internal/setup/serving"
-	"github.com/ohgw/ohgw/internal/setup/sharing"
 	"github.com/ohgw/ohgw/internal/systemd"
 )
 
 // gcPercent is how much the heap of a daemon may grow before it is collected.
-// Go's own 100 takes 1,000 idle streams over their 150 MB, and 50 does on a busy machine.
-const gcPercent = 30
+// Go's own 100 takes 1,000 idle streams over their 150 MB.
+const gcPercent = 50
 
 // New makes the command "serve".
 func New(a *kit.App) *cobra.Command {
@@ -81,8 +80,7 @@ the last three are kept. To start ohgw at login, use "ohgw service install".`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), &opts) },
 	}
-	opts.flags = kit.AddSettings(cmd, config.ServeSection, config.KeySection, config.SandboxSection, config.StateSection)
-	opts.CompleteServers(cmd, func() kit.SettingFlags { return opts.flags })
+	opts.flags = kit.AddSettings(cmd, config.ServeSection, config.KeySection, config.SandboxSection)
 	cmd.Flags().BoolVar(&opts.Detach, "detach", false, "run in the background; return when ohgw is ready")
 	cmd.Flags().BoolVar(&opts.detached, detachedFlag, false, "this is the process that --detach has started")
 	_ = cmd.Flags().MarkHidden(detachedFlag) // The flag is there.
@@ -123,19 +121,12 @@ func run(ctx context.Context, o *options) error {
 	if err := checkSettings(o.App, s); err != nil {
 		return err
 	}
-	if err := sharing.Check(s); err != nil {
-		return err
-	}
 	return stay(ctx, o, s, dirs)
 }
 
 // stay starts the gateway and stays until ctx ends.
 func stay(ctx context.Context, o *options, s *config.Settings, dirs paths.Set) (err error) {
-	locked := dirs.State
-	if s.State.Shared() { // its records are where others write, too
-		locked = ""
-	}
-	claim, err := instance.Acquire(ctx, dirs.Runtime, locked)
+	claim, err := instance.Acquire(ctx, dirs.Runtime, dirs.State)
 	if err != nil {
 		return claimFault(err, dirs)
 	}
@@ -148,17 +139,11 @@ func stay(ctx context.Context, o *options, s *config.Settings, dirs paths.Set) (
 	// Mostly idle streams: memory is worth more here than the collector's time.
 	debug.SetGCPercent(gcPercent)
 	log := o.Logger(logFormat(o, s))
-	s.MaxRuns = agents.MaxRuns(ctx, s)
-	shared, err := sharing.Open(ctx, o.Setup(), s, sharing.Options{Address: serving.BaseURL(ln.Addr()), Log: log})
+	key, err := serving.OpenAccess(ctx, o.Setup(), s, dirs.State, o.Stderr.TTY() && !o.JSON && !o.Quiet)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, shared.Close()) }() // after the gateway
-	key, err := serving.OpenAccess(ctx, o.Setup(), s, dirs.State, shared.Tokens(), o.Stderr.TTY() && !o.JSON && !o.Quiet)
-	if err != nil {
-		return err
-	}
-	g, err := serving.Open(ctx, o.Setup(), s, serving.Options{Tokens: key.Tokens(), State: dirs.State, Workspaces: dirs.Workspaces(), Log: log, Alone: true, Shared: shared.Daemon(), Over: agents.Over{Notes: shared.Placement(), State: shared.Identity()}})
+	g, err := serving.Open(ctx, o.Setup(), s, serving.Options{Tokens: key.Tokens(), State: dirs.State, Workspaces: dirs.Workspaces(), Log: log, Alone: true})
 	if err != nil {
 		return err
 	}

@@ -124,12 +124,6 @@ func printStatus(a *kit.App, s statusJSON) error {
 	for _, m := range s.Backend.Missing {
 		t.Add("lacks", m)
 	}
-	for _, m := range s.Backend.Members {
-		t.Add("agent-server "+m.Name, memberText(m))
-	}
-	for _, server := range s.Backend.Servers {
-		t.Add("server "+server.Name, serverText(server))
-	}
 	if s.Sandbox != nil {
 		box := agentapi.SandboxStatus(*s.Sandbox)
 		if s.Backend.Name == "cloud" && box.Reason == "" {
@@ -141,27 +135,4 @@ func printStatus(a *kit.App, s statusJSON) error {
 	t.Add("waiting turns", strconv.Itoa(s.Runs.Queued))
 	t.Add("key used", s.Key)
 	return t.WritePairs(a.Stdout)
-}
-
-// memberText is how an agent-server of a pool is.
-func memberText(m daemon.MemberHealth) string {
-	text := m.State + ", " + strconv.Itoa(m.Runs) + " of " + strconv.Itoa(m.Slots) + " slots in use"
-	if len(m.Differs) > 0 {
-		text += ", other profiles than the rest: " + strings.Join(m.Differs, ", ")
-	}
-	if m.Error != "" {
-		text += ": " + m.Error
-	}
-	return text
-}
-
-// serverText is how a further server is.
-func serverText(s daemon.ServerHealth) string {
-	switch s.State {
-	case daemon.ServerFailed:
-		return s.Address + ": left out: " + s.Error
-	case daemon.ServerNotAsked:
-		return s.Address + ": not asked yet"
-	}
-	return s.Address + ": " + strconv.Itoa(s.Models) + " models"
 }

@@ -31,7 +31,6 @@ type createOptions struct {
 	AllConversations bool
 	Confirm          string
 	Native           bool
-	Budgets          []string
 }
 
 func newCreate(a *kit.App, flags kit.SettingFlags) *cobra.Command {
@@ -68,20 +67,12 @@ lower mode is raised. never, the default, sets none.
 
 --native is for programs of OpenHands, where ohgw serves OpenHands' own API
 (ohgw serve --native): with it a client reads secrets, runs commands and enters
-all conversations. It cannot be limited with --model, --confirm or --budget.
-
---budget limits what clients with the token may spend: US dollars or tokens for
-an hour, day, week or month in UTC, such as 5/day, 100/month, 200000tokens/day
-or 2Mtokens/week; without a period it is for the whole life of the token. A run
-that reaches it ends with what it has, and further requests fail with 429
-insufficient_quota until it renews. A model without a known price spends no
-dollars: limit it in tokens.`,
+all conversations. It cannot be limited with --model or --confirm.`,
 			0, fault.Failed, fault.Usage, fault.Credential, fault.Conflict),
 		Example: kit.Examples(
 			"ohgw tokens create open-webui",
 			"ohgw tokens create ide --model openhands_claude --expires 30d",
 			"ohgw tokens create editor --workspace ~/src",
-			"ohgw tokens create guest --budget 5/day --budget 2Mtokens/week",
 			"ohgw tokens create janitor --all-conversations --confirm always",
 		),
 		Args:              kit.Exactly("the name"),
@@ -105,8 +96,6 @@ func (o *createOptions) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.Confirm, "confirm", "", "lowest confirmation `MODE` of the token's agents: never, risky or always")
 	kit.Complete(cmd, "confirm", token.Confirms()...)
 	cmd.Flags().BoolVar(&o.Native, "native", false, "allow OpenHands' own API, where ohgw serves it")
-	cmd.Flags().StringSliceVar(&o.Budgets, "budget", nil, "`limit` of what the token may spend, such as 5/day; may be repeated")
-	kit.Complete(cmd, "budget", "5/day", "100/month", "200000tokens/day")
 	cmd.Flags().StringVar(&o.Expires, "expires", "", "`time` from now, or date, at which the token expires; default: never")
 	kit.Complete(cmd, "expires", "12h", "7d", "30d", "90d")
 	err := cmd.RegisterFlagCompletionFunc("model", o.CompleteModels)
@@ -136,7 +125,7 @@ func runCreate(ctx context.Context, o *createOptions) error {
 	slices.Sort(o.ChatBy)
 	made, err := store.Create(ctx, token.Spec{
 		Name: o.Name, Models: slices.Compact(o.Models), ChatBy: slices.Compact(o.ChatBy), Expires: expires, Workspaces: dirs,
-		AllConversations: o.AllConversations, Confirm: o.Confirm, Native: o.Native, Budgets: o.Budgets,
+		AllConversations: o.AllConversations, Confirm: o.Confirm, Native: o.Native,
 	})
 	if err != nil {
 		return o.Setup().TokenFault(err, o.Name)
@@ -145,15 +134,11 @@ func runCreate(ctx context.Context, o *createOptions) error {
 		o.Setup().TellKept(ctx, store, made, values)
 	}
 	if o.JSON {
-		s, err := o.Settings(o.flags)
-		if err != nil {
-			return err
-		}
 		return o.PrintJSON(struct {
 			tokenJSON
 
 			Token string `json:"token"`
-		}{describe(o.App, s, made.Token), made.Value.Reveal()})
+		}{describe(o.App, made.Token), made.Value.Reveal()})
 	}
 	if made.Name != token.DefaultName {
 		o.Hint("This value is shown once:")

@@ -1,41 +1,36 @@
 package tokens
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ohgw/ohgw/cli/kit"
-	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/token"
 )
 
-func newList(a *kit.App, flags kit.SettingFlags) *cobra.Command {
+func newList(a *kit.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List tokens, without their values",
 		Long: kit.Long(`
 Lists the tokens: name, last characters, models, directories that a client may
 choose for a conversation, creation time, expiry, the conversations that are
-open to it (own or all), the lowest confirmation mode of its agents, OpenHands'
-own API, and the budgets with what is used of them if a token has one. If
+open to it (own or all) and the lowest confirmation mode of its agents. If
 OHGW_API_KEYS is set, its keys are listed instead, because a daemon with that
 variable accepts no others.
 
 In a pipe, each token is one line with tabs between the columns and times as in
 RFC 3339. With --json, tokens is a list of objects with name, id, tail, models
 (null: all), workspaces (null: none), all_conversations, confirm (null: any),
-created, expires (null: never) and expired, and budgets if it has any, each with
-limit, spent_cost, spent_tokens and renews (null: never).`, 0, fault.Failed, fault.Usage),
+created, expires (null: never) and expired.`, 0, fault.Failed, fault.Usage),
 		Example:           kit.Examples("ohgw tokens list", "ohgw tokens list --json"),
 		Args:              kit.None(),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runList(cmd.Context(), &listOptions{App: a, flags: flags})
+			return runList(cmd.Context(), &listOptions{App: a})
 		},
 	}
 }
@@ -43,17 +38,11 @@ limit, spent_cost, spent_tokens and renews (null: never).`, 0, fault.Failed, fau
 // listOptions is what the command takes.
 type listOptions struct {
 	*kit.App
-
-	flags kit.SettingFlags
 }
 
 // runList runs the command.
 func runList(_ context.Context, o *listOptions) error {
-	s, err := o.Settings(o.flags)
-	if err != nil {
-		return err
-	}
-	store, err := o.Setup().Tokens(s)
+	store, err := o.Setup().Tokens()
 	if err != nil {
 		return err
 	}
@@ -64,21 +53,13 @@ func runList(_ context.Context, o *listOptions) error {
 	if o.JSON {
 		list := []tokenJSON{}
 		for _, t := range tokens {
-			list = append(list, describe(o.App, s, t))
+			list = append(list, describe(o.App, t))
 		}
 		return o.PrintJSON(map[string]any{"tokens": list})
 	}
 	t := kit.Table{Header: []string{"NAME", "VALUE", "MODELS", "DIRECTORIES", "MADE", "ENDS", "CONVERSATIONS", "CONFIRM", "NATIVE"}}
-	limited := slices.ContainsFunc(tokens, func(t token.Token) bool { return len(t.Budgets) > 0 })
-	if limited {
-		t.Header = append(t.Header, "BUDGET")
-	}
 	for _, tok := range tokens {
-		cells := row(o.App, tok)
-		if limited {
-			cells = append(cells, budgetCell(o.App, s, tok))
-		}
-		t.Add(cells...)
+		t.Add(row(o.App, tok)...)
 	}
 	if len(tokens) == 0 {
 		o.Hint("There are no tokens. Make one with: ohgw tokens create NAME")
@@ -115,13 +96,4 @@ func row(a *kit.App, t token.Token) []string {
 		native = "yes"
 	}
 	return []string{t.Name, "…" + t.Tail, models, dirs, made, ends, conversations, confirm, native}
-}
-
-// budgetCell is the limits of a token with what is used of them.
-func budgetCell(a *kit.App, s *config.Settings, t token.Token) string {
-	var texts []string
-	for _, b := range budgets(a, s, t) {
-		texts = append(texts, budgetText(b))
-	}
-	return cmp.Or(strings.Join(texts, ", "), "-")
 }

@@ -2,14 +2,11 @@
 package tokens
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ohgw/ohgw/cli/kit"
-	"github.com/ohgw/ohgw/internal/budget"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/setup"
@@ -34,8 +31,8 @@ OHGW_API_KEYS replaces all tokens of a daemon that was started with it.`,
 		Args:    kit.UnknownCommand,
 		RunE:    kit.ShowHelp,
 	}
-	flags := kit.AddSettingsTo(cmd, cmd.PersistentFlags(), config.KeySection, config.StateSection)
-	cmd.AddCommand(newCreate(a, flags), newList(a, flags), newRevoke(a, flags), newShow(a, flags))
+	flags := kit.AddSettingsTo(cmd, cmd.PersistentFlags(), config.KeySection)
+	cmd.AddCommand(newCreate(a, flags), newList(a), newRevoke(a, flags), newShow(a, flags))
 	return cmd
 }
 
@@ -54,78 +51,27 @@ func stored(a *kit.App, flags kit.SettingFlags) (*token.Store, *setup.KeyStore, 
 
 // tokenJSON is a token in JSON. Models is null for a token without a limit.
 type tokenJSON struct {
-	Name    string       `json:"name"`
-	ID      string       `json:"id"`
-	Tail    string       `json:"tail"`
-	Models  []string     `json:"models"`
-	ChatBy  []string     `json:"chat_by,omitempty"`
-	Places  []string     `json:"workspaces"`
-	All     bool         `json:"all_conversations"`
-	Confirm *string      `json:"confirm"`
-	Native  bool         `json:"native"`
-	Budgets []budgetJSON `json:"budgets,omitempty"`
-	Created *time.Time   `json:"created"`
-	Expires *time.Time   `json:"expires"`
-	Expired bool         `json:"expired"`
+	Name    string     `json:"name"`
+	ID      string     `json:"id"`
+	Tail    string     `json:"tail"`
+	Models  []string   `json:"models"`
+	ChatBy  []string   `json:"chat_by,omitempty"`
+	Places  []string   `json:"workspaces"`
+	All     bool       `json:"all_conversations"`
+	Confirm *string    `json:"confirm"`
+	Native  bool       `json:"native"`
+	Created *time.Time `json:"created"`
+	Expires *time.Time `json:"expires"`
+	Expired bool       `json:"expired"`
 }
 
-// budgetJSON is a limit of what a token may spend.
-type budgetJSON struct {
-	Limit  string     `json:"limit"`
-	Cost   float64    `json:"spent_cost"` // US dollars, in the period that goes on
-	Tokens int64      `json:"spent_tokens"`
-	Renews *time.Time `json:"renews"` // null: never
-}
-
-// budgets are the limits of a token with what is spent of them.
-func budgets(a *kit.App, s *config.Settings, t token.Token) []budgetJSON {
-	list := []budgetJSON{}
-	if len(t.Budgets) == 0 {
-		return list
-	}
-	dirs, err := a.Setup().Dirs()
-	if err != nil {
-		return list
-	}
-	ledger, err := a.Setup().Spending(s)
-	if err != nil {
-		return list
-	}
-	spent, err := ledger.Spent(t.ID)
-	switch {
-	case err != nil && s.State.Shared():
-		a.Note("What the token %q has spent cannot be read; check the database: ohgw state check", t.Name)
-	case err != nil:
-		a.Note("What the token %q has spent cannot be read; make it readable: chmod -R u+rwX %s", t.Name, fault.Word(dirs.State))
-	}
-	for _, text := range t.Budgets {
-		b := budgetJSON{Limit: text}
-		if r, err := budget.ParseRule(text); err == nil {
-			b.Limit, b.Cost, b.Tokens, b.Renews = r.String(), spent[r.Period].Cost, spent[r.Period].Tokens, kit.TimeOrNull(r.Renews(a.Now()))
-		}
-		list = append(list, b)
-	}
-	return list
-}
-
-// budgetText is a limit for people.
-func budgetText(b budgetJSON) string {
-	if strings.Contains(b.Limit, "tokens") {
-		return fmt.Sprintf("%s (%d used)", b.Limit, b.Tokens)
-	}
-	if b.Cost == 0 && b.Tokens > 0 { // the price is not known
-		return fmt.Sprintf("$%s ($0 and %d tokens used)", b.Limit, b.Tokens)
-	}
-	return fmt.Sprintf("$%s ($%.2f used)", b.Limit, b.Cost)
-}
-
-func describe(a *kit.App, s *config.Settings, t token.Token) tokenJSON {
+func describe(a *kit.App, t token.Token) tokenJSON {
 	var confirm *string
 	if t.Confirm != "" {
 		confirm = &t.Confirm
 	}
 	return tokenJSON{
-		All: t.AllConversations, Budgets: budgets(a, s, t), Confirm: confirm, Native: t.MayUseNative(),
+		All: t.AllConversations, Confirm: confirm, Native: t.MayUseNative(),
 		Name: t.Name, ID: t.ID, Tail: t.Tail, Models: t.Models, ChatBy: t.ChatBy, Places: t.Workspaces,
 		Created: kit.TimeOrNull(t.Created), Expires: kit.TimeOrNull(t.Expires), Expired: t.Expired(a.Now()),
 	}

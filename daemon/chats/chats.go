@@ -30,11 +30,8 @@ import (
 type Config struct {
 	// StateDir is where chats are kept; empty: in memory only.
 	StateDir string
-	// Shared keeps the chats of several gateways, in place of StateDir. Nil: there is
-	// one gateway.
-	Shared Store
-	Now    func() time.Time
-	Logger *slog.Logger
+	Now      func() time.Time
+	Logger   *slog.Logger
 	// Loose is how long a conversation without a chat can be claimed by one
 	// that gets its name with its second message.
 	Loose time.Duration
@@ -64,11 +61,9 @@ var ErrUnreadable = errors.New("the file of the chat cannot be read")
 type Registry struct {
 	cfg   Config
 	store store
-	// shared is in place of store; nil: the chats are this process's.
-	shared Store
-	loose  loose
-	done   chan struct{}
-	wg     sync.WaitGroup
+	loose loose
+	done  chan struct{}
+	wg    sync.WaitGroup
 
 	mu    sync.Mutex
 	chats map[string]*chat
@@ -86,26 +81,11 @@ type chat struct {
 	underway []underway
 	saved    *saved // what is on the disk; nil: not all that was
 	unsaved  change // what was forgotten since
-
-	// Where gateways share the chat:
-	rev     int64             // of what is in memory
-	stored  []byte            // what this gateway has stored as that; nil: it has not
-	drafts  map[string]*draft // of this gateway's turns, by visit
-	pending []func() *branch  // what is not stored yet
 }
 
 // Open opens the chats of a state directory.
 func Open(cfg Config) *Registry {
 	r := &Registry{cfg: cfg, chats: make(map[string]*chat), done: make(chan struct{}), loose: loose{keep: cfg.Loose}}
-	if cfg.Shared != nil {
-		r.shared = cfg.Shared
-		r.wg.Go(func() {
-			if err := rescue.Do(func() error { r.sweepShared(); return nil }); err != nil {
-				cfg.Logger.Error("old chats are no longer removed", "err", err, "stack", rescue.Of(err).Stack())
-			}
-		})
-		return r
-	}
 	if cfg.StateDir == "" {
 		return r
 	}
@@ -181,30 +161,16 @@ func (r *Registry) release(c *chat) {
 func (r *Registry) Enter(req Request) (*Visit, error) {
 	c := r.acquire(req.ID.Key())
 	c.mu.Lock()
-	v, err := r.enter(c, req)
-	if err != nil {
+	if err := r.load(c); err != nil {
 		c.mu.Unlock()
 		r.release(c)
 		return nil, err
 	}
-	return v, nil
-}
-
-func (r *Registry) enter(c *chat, req Request) (*Visit, error) {
-	if err := r.load(c); err != nil {
-		return nil, err
-	}
-	return r.visit(c, req)
+	return r.visit(c, req), nil
 }
 
 // load reads a chat that was not in memory. The caller holds c.mu.
 func (r *Registry) load(c *chat) error {
-	if r.shared != nil {
-		if err := r.refresh(c); err != nil {
-			return err
-		}
-		return r.bury(c)
-	}
 	if c.loaded {
 		return nil
 	}
@@ -221,16 +187,15 @@ func (r *Registry) load(c *chat) error {
 }
 
 // visit plans a request. The caller holds c.mu.
-func (r *Registry) visit(c *chat, req Request) (*Visit, error) {
-	made := uuid.New()
-	v := &Visit{r: r, chat: c, req: req, Conversation: made, history: Rounds(req.History), draft: &draft{}}
+func (r *Registry) visit(c *chat, req Request) *Visit {
+	v := &Visit{r: r, chat: c, req: req, Conversation: uuid.New(), history: Rounds(req.History), draft: &draft{}}
 	v.draft.add(req.Begun)
 	if len(v.history) > 0 {
 		c.Whole = true
 	}
 	if len(c.Branches) == 0 && !req.ID.Shared {
-		if err := r.adopt(c, req, v.history); err != nil {
-			return nil, err
+		if found := r.loose.claim(req.ID.Token, req.ID.Model, v.history, r.cfg.Now()); found != nil {
+			c.Branches = append(c.Branches, found)
 		}
 	}
 	v.plan = c.reconcile(req, v.history)
@@ -241,30 +206,7 @@ func (r *Registry) visit(c *chat, req Request) (*Visit, error) {
 	if v.plan.Branch >= 0 {
 		v.follow(c.Branches[v.plan.Branch])
 	}
-	v.Made = v.Conversation == made
-	return v, nil
-}
-
-// adopt gives a chat the conversation that its history is from, where that had no name
-// yet. The caller holds c.mu.
-func (r *Registry) adopt(c *chat, req Request, history []Round) error {
-	if r.shared == nil {
-		if found := r.loose.claim(req.ID.Token, req.ID.Model, history, r.cfg.Now()); found != nil {
-			c.Branches = append(c.Branches, found)
-		}
-		return nil
-	}
-	found, err := r.claimLoose(req.ID.Token, req.ID.Model, history)
-	if err != nil || found == nil {
-		return err
-	}
-	r.change(c, func() *branch {
-		if c.find(found.Conversation) == nil {
-			c.Branches = append(c.Branches, found)
-		}
-		return found
-	})
-	return nil
+	return v
 }
 
 // reconcile lays a history over the branches of the chat. The caller holds c.mu.

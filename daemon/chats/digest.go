@@ -102,13 +102,6 @@ func (t *Text) Beginning() string {
 	return string(t.shown)
 }
 
-// Beginning is the beginning of an answer that a client sends back, in normal form.
-func Beginning(answer string) string {
-	var t Text
-	t.Add(withoutThinking(answer))
-	return t.Beginning()
-}
-
 // length is how long the text is, at least, in bytes.
 func (t *Text) length() int { return len(t.shown) + len(t.pending) }
 

@@ -8,11 +8,17 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/ohgw/ohgw/internal/atomicfile"
 )
 
 // keepFor is how long a chat is remembered after its last message. Its
 // conversations stay where they are.
 const keepFor = 180 * 24 * time.Hour
+
+// keepTemps is how long a temporary file may be there that was not renamed: its
+// process died.
+const keepTemps = time.Hour
 
 const (
 	// recordVersion is the version of the files this package writes. It reads
@@ -62,7 +68,9 @@ func (s store) sweep(now time.Time, stop func() bool) error {
 			if err != nil {
 				continue // gone
 			}
-			if !strings.HasSuffix(f.Name(), ".json") || now.Sub(info.ModTime()) < keepFor {
+			age := now.Sub(info.ModTime())
+			cutOff := atomicfile.IsTemp(f.Name()) && age >= keepTemps
+			if !cutOff && (!strings.HasSuffix(f.Name(), ".json") || age < keepFor) {
 				continue
 			}
 			if err := os.Remove(filepath.Join(dir, f.Name())); err != nil {

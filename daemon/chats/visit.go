@@ -1,8 +1,6 @@
 package chats
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -11,7 +9,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/daemon/openai"
-	"github.com/ohgw/ohgw/internal/uuid"
 )
 
 type turnText = openai.Turn
@@ -35,8 +32,6 @@ type Request struct {
 type Visit struct {
 	// Conversation is the one that the request runs in.
 	Conversation string
-	// Made: the id of Conversation was just made, so no agent has it.
-	Made bool
 	// Origin is the conversation that a new one takes the place of; empty if
 	// there is none. It is copied up to the event From, where that is given.
 	Origin, From string
@@ -57,11 +52,6 @@ type Visit struct {
 	opened  bool
 	told    []Turn // what the conversation has when the run begins, before this turn
 	closed  bool
-
-	// Where gateways share the chat:
-	id        string // of the visit
-	reserved  bool   // the turn is in the chat, and nobody knows yet whether it runs
-	workspace string // of the conversation, once it is open
 }
 
 // draft is an answer as it is shown, while it is written.
@@ -102,101 +92,16 @@ func (v *Visit) Planned() string { return string(v.plan.Kind) }
 // request has a run of its own: the chat knows of it from now on.
 func (v *Visit) Settle(started bool) {
 	defer v.chat.mu.Unlock()
-	switch {
-	case started && !v.reserved:
+	if started {
 		v.commit()
-	case !started && v.reserved:
-		v.retract()
 	}
-}
-
-// Reserve notes the turn before its run is asked for, where gateways share the chat: so
-// no two of them decide without knowing of each other. With ErrChanged another one was
-// faster, and the request is to enter again once it has settled. The caller has not
-// settled yet.
-func (v *Visit) Reserve() error {
-	if v.r.shared == nil {
-		return nil
-	}
-	if !v.chat.loaded { // what it was decided by could not be stored
-		return ErrChanged
-	}
-	v.id = uuid.New()
-	v.commit()
-	err := v.r.flush(v.chat, nil)
-	if v.reserved = err == nil; err == nil {
-		return nil
-	}
-	v.forgo()
-	if errors.Is(err, ErrChanged) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", ErrUnreadable, err)
-}
-
-// forgo lets go of what commit took.
-func (v *Visit) forgo() {
-	delete(v.chat.drafts, v.id)
-	v.chat.underway = slices.DeleteFunc(v.chat.underway, func(u underway) bool { return u.draft == v.draft })
-	v.r.release(v.chat)
-}
-
-// retract takes the turn back: the request has no run of its own. The caller holds the
-// chat.
-func (v *Visit) retract() {
-	v.reserved = false
-	v.r.change(v.chat, v.takeBack)
-	v.forgo()
-}
-
-// takeBack takes the turn out of its branch. The caller holds the chat.
-func (v *Visit) takeBack() *branch {
-	b, at := v.own()
-	if at < 0 {
-		return nil
-	}
-	if b.Turns = slices.Delete(b.Turns, at, at+1); len(b.Turns) == 0 && v.plan.Kind != Continued {
-		v.chat.Branches = slices.DeleteFunc(v.chat.Branches, func(other *branch) bool { return other == b })
-	}
-	return b
-}
-
-// RunsIn notes that the run of the request goes on in another conversation than was
-// planned: a gateway that died had begun it there. The caller has not settled yet.
-func (v *Visit) RunsIn(conversation string) {
-	if conversation == v.Conversation || !v.reserved {
-		return
-	}
-	v.r.change(v.chat, v.takeBack)
-	v.forgo()
-	v.Conversation = conversation
-	v.commit()
-	v.r.change(v.chat, func() *branch { v.place(); return v.chat.find(v.Conversation) })
 }
 
 // commit notes the turn. It holds a place in the chat until it begins, so that
 // a request that follows at once knows of it. The caller holds the chat.
 func (v *Visit) commit() {
 	c := v.chat
-	v.place()
-	c.underway = append(c.underway, underway{conversation: v.Conversation, draft: v.draft, visit: v.id, system: Of(v.req.System), tools: v.req.Tools})
-	v.r.acquire(c.key) // until the run has ended
-}
-
-// place puts the turn into its branch. The caller holds the chat.
-func (v *Visit) place() {
-	c := v.chat
 	own := Turn{User: Of(v.req.Text), waits: true, draft: v.draft, asked: mannerOf(v.req)}
-	if v.r.shared != nil {
-		if _, at := v.own(); at >= 0 {
-			return // it is there already
-		}
-		own.visit, own.gateway = v.id, v.r.shared.Self()
-		if c.drafts == nil {
-			c.drafts = make(map[string]*draft)
-		}
-		c.drafts[v.id] = v.draft
-	}
 	b := c.find(v.Conversation)
 	if b == nil {
 		b = &branch{Conversation: v.Conversation, Workspace: v.Workspace}
@@ -215,18 +120,18 @@ func (v *Visit) place() {
 	for _, t := range b.Turns {
 		if t.draft != nil && (t.Stopped || len(t.Answers) > 0) {
 			t.draft.forget() // this request has been compared with it
-			delete(c.drafts, t.visit)
 		}
 	}
 	b.Turns = append(b.Turns, own)
 	b.Used = v.r.cfg.Now()
+	c.underway = append(c.underway, underway{conversation: v.Conversation, draft: v.draft, system: Of(v.req.System), tools: v.req.Tools})
+	v.r.acquire(c.key) // until the run has ended
 }
 
 // underway is a run of a chat that has not ended.
 type underway struct {
 	conversation string
-	draft        *draft // nil: another gateway has it
-	visit        string
+	draft        *draft
 	system       Digest
 	tools        bool
 }
@@ -375,7 +280,7 @@ func (v *Visit) Compose(info agentapi.Info, forked bool) (text, kind, line strin
 	if at < 0 {
 		return "", v.Planned(), ""
 	}
-	v.opened, b.Workspace, v.workspace = true, info.Workspace, info.Workspace
+	v.opened, b.Workspace = true, info.Workspace
 	if info.Created && !forked {
 		if at > 0 || v.gone {
 			line = Gone
@@ -400,27 +305,22 @@ func (v *Visit) Compose(info agentapi.Info, forked bool) (text, kind, line strin
 func (v *Visit) Begin(base turn.Baseline) {
 	v.chat.mu.Lock()
 	defer v.chat.mu.Unlock()
-	v.r.change(v.chat, func() *branch { return v.begin(base) })
-}
-
-func (v *Visit) begin(base turn.Baseline) *branch {
 	b, at := v.own()
 	if at < 0 {
-		return nil
+		return
 	}
-	own, told := b.Turns[at], v.told
+	own := b.Turns[at]
 	own.waits, own.After = false, base.After
 	if own.After == agentapi.FromStart {
 		own.After = "" // nothing comes before it
 	}
-	if last := len(told) - 1; v.req.Begun != "" && last >= 0 && told[last].User == own.User {
+	if last := len(v.told) - 1; v.req.Begun != "" && last >= 0 && v.told[last].User == own.User {
 		// To the chat it is one turn.
-		own.After, own.Answers = told[last].After, told[last].Answers
-		told = told[:last]
+		own.After, own.Answers = v.told[last].After, v.told[last].Answers
+		v.told = v.told[:last]
 	}
-	b.Workspace = v.workspace
-	b.Turns = slices.Concat(told, []Turn{own}, b.Turns[at+1:])
-	return b
+	b.Turns = slices.Concat(v.told, []Turn{own}, b.Turns[at+1:])
+	v.r.save(v.chat, b)
 }
 
 // End notes how the run ended. One that never began was never said.
@@ -429,14 +329,9 @@ func (v *Visit) End(began, stopped bool) {
 	v.chat.mu.Lock()
 	defer v.chat.mu.Unlock()
 	v.chat.underway = slices.DeleteFunc(v.chat.underway, func(u underway) bool { return u.draft == v.draft })
-	v.r.change(v.chat, func() *branch { return v.end(began, stopped) })
-}
-
-func (v *Visit) end(began, stopped bool) *branch {
 	b, at := v.own()
 	switch {
 	case at < 0:
-		return nil
 	case !v.opened && v.plan.Kind != Continued && len(b.Turns) == at+1:
 		// The conversation was never made.
 		v.chat.Branches = slices.DeleteFunc(v.chat.Branches, func(other *branch) bool { return other == b })
@@ -444,18 +339,12 @@ func (v *Visit) end(began, stopped bool) *branch {
 		saved := !b.Turns[at].waits
 		b.Turns = slices.Delete(b.Turns, at, at+1)
 		if saved {
-			return b
+			v.r.save(v.chat, b)
 		}
 	case stopped:
-		b.Turns[at].Stopped, b.Turns[at].gateway = true, ""
-		return b
-	default:
-		b.Turns[at].gateway = ""
+		b.Turns[at].Stopped = true
+		v.r.save(v.chat, b)
 	}
-	if v.r.shared == nil {
-		return nil
-	}
-	return b
 }
 
 // Show notes a piece of the answer that is on its way to the user.
@@ -470,24 +359,19 @@ func (v *Visit) Shown(conversation string) {
 	}
 	v.chat.mu.Lock()
 	defer v.chat.mu.Unlock()
-	v.r.change(v.chat, func() *branch { return v.shown(conversation, user, answer) })
-}
-
-func (v *Visit) shown(conversation string, user, answer Digest) *branch {
 	b := v.chat.find(conversation)
 	if b == nil {
-		return nil
+		return
 	}
 	for i, t := range slices.Backward(b.Turns) {
 		if t.User == user {
-			if t.shows(answer) {
-				return nil
+			if !t.shows(answer) {
+				b.Turns[i].Answers = append(slices.Clone(t.Answers), answer)
+				v.r.save(v.chat, b)
 			}
-			b.Turns[i].Answers = append(slices.Clone(t.Answers), answer)
-			return b
+			return
 		}
 	}
-	return nil
 }
 
 // Close says that the client has what it wanted, or is gone.

@@ -28,9 +28,8 @@ const (
 
 // Store keeps records. It is safe for concurrent use.
 type Store struct {
-	files  Files
-	shared Revisions           // files, where several gateways change them; nil: they do not
-	locks  [stripes]sync.Mutex // each of a part of the conversations
+	files *recordfile.Dir
+	locks [stripes]sync.Mutex // each of a part of the conversations
 }
 
 // Open makes a store in the state directory; without one it is in memory.
@@ -39,37 +38,13 @@ func Open(stateDir string) *Store {
 	if stateDir != "" {
 		dir = filepath.Join(stateDir, "client-items")
 	}
-	return New(recordfile.Open(dir))
-}
-
-// Files keeps the records of a store; see [recordfile.Dir].
-type Files interface {
-	Read(name string) ([]byte, error)
-	Write(name string, data []byte) error
-	Append(name string, change []byte) error
-	Remove(names ...string) error
-	Each(ctx context.Context, f func(name string, written time.Time) error) error
-}
-
-// Revisions are files that several gateways change: with a revision that is not the
-// record's any more, a write changes nothing and is [recordfile.ErrChanged].
-type Revisions interface {
-	ReadRevision(name string) (data []byte, rev int64, err error)
-	WriteRevision(name string, data []byte, rev int64) error
-	AppendRevision(name string, change []byte, rev int64) error
-}
-
-// New makes a store of records that are kept elsewhere. Where they are [Revisions],
-// several stores may have the same ones.
-func New(files Files) *Store {
-	shared, _ := files.(Revisions)
-	return &Store{files: files, shared: shared}
+	return &Store{files: recordfile.Open(dir)}
 }
 
 // Load reads the record of a conversation. The errors are ErrNotFound, ErrNewer,
 // ErrDamaged, and those of the disk.
 func (s *Store) Load(id string) (*Record, error) {
-	data, _, err := s.read(id)
+	data, err := s.read(id)
 	if err != nil {
 		return nil, err
 	}
@@ -82,13 +57,12 @@ func (s *Store) Create(rec *Record) error {
 	if rec.full() {
 		return ErrFull
 	}
-	return s.replace(rec, 0)
+	return s.replace(rec)
 }
 
 // Change changes the record of a conversation as f says, to which it is given as
 // it is. Where there is none, f is given an empty one. When Change returns nil,
-// the change is stored; on an error nothing was changed. f is called again where
-// another gateway was faster.
+// the change is stored; on an error nothing was changed.
 func (s *Store) Change(id string, f func(*Record) (Change, error)) error {
 	return s.change(id, true, f)
 }
@@ -100,15 +74,7 @@ func (s *Store) Update(id string, f func(*Record) (Change, error)) error {
 
 func (s *Store) change(id string, create bool, f func(*Record) (Change, error)) error {
 	defer s.lock(id)()
-	for {
-		if err := s.changeOnce(id, create, f); !errors.Is(err, recordfile.ErrChanged) {
-			return err
-		}
-	}
-}
-
-func (s *Store) changeOnce(id string, create bool, f func(*Record) (Change, error)) error {
-	data, rev, err := s.read(id)
+	data, err := s.read(id)
 	isNew := errors.Is(err, ErrNotFound) && create
 	rec := &Record{ID: id}
 	switch {
@@ -129,12 +95,12 @@ func (s *Store) changeOnce(id string, create bool, f func(*Record) (Change, erro
 		return ErrFull
 	}
 	if isNew {
-		return s.replace(rec, rev)
+		return s.replace(rec)
 	}
 	if len(data) > minSize+2*rec.size() { // lines that do not count any more
-		return s.replace(rec, rev)
+		return s.replace(rec)
 	}
-	return s.append(id, &c, rev)
+	return s.append(id, &c)
 }
 
 // Delete forgets the record of a conversation, if there is one.
@@ -155,7 +121,7 @@ func (s *Store) Delete(id string) error {
 // is for the background.
 func (s *Store) Sweep(ctx context.Context, before time.Time, gone func(id string) error) error {
 	var errs []error
-	err := s.files.Each(ctx, func(name string, written time.Time) error {
+	err := s.files.Each(ctx, before, func(name string, written time.Time) error {
 		id, isRecord := strings.CutSuffix(path.Base(name), suffix)
 		if isRecord && !written.IsZero() && !written.After(before) {
 			errs = append(errs, gone(id))
@@ -183,37 +149,29 @@ func file(id string) (string, error) {
 	return id[:2] + "/" + id + suffix, nil
 }
 
-func (s *Store) read(id string) (data []byte, rev int64, err error) {
+func (s *Store) read(id string) ([]byte, error) {
 	name, err := file(id)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	if s.shared != nil {
-		data, rev, err = s.shared.ReadRevision(name)
-	} else {
-		data, err = s.files.Read(name)
-	}
+	data, err := s.files.Read(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, ErrNotFound
+		return nil, ErrNotFound
 	}
 	if err != nil {
-		return nil, 0, fmt.Errorf("read the items of a conversation: %w", err)
+		return nil, fmt.Errorf("read the items of a conversation: %w", err)
 	}
-	return data, rev, nil
+	return data, nil
 }
 
-// replace writes a whole record in place of one with this revision.
-func (s *Store) replace(rec *Record, rev int64) error {
+// replace writes a whole record.
+func (s *Store) replace(rec *Record) error {
 	name, err := file(rec.ID)
 	if err != nil {
 		return err
 	}
 	data, err := rec.encode()
-	switch {
-	case err != nil:
-	case s.shared != nil:
-		err = s.shared.WriteRevision(name, data, rev)
-	default:
+	if err == nil {
 		err = s.files.Write(name, data)
 	}
 	if err != nil {
@@ -222,18 +180,14 @@ func (s *Store) replace(rec *Record, rev int64) error {
 	return nil
 }
 
-// append adds a change to a record of this revision.
-func (s *Store) append(id string, c *Change, rev int64) error {
+// append adds a change to a record.
+func (s *Store) append(id string, c *Change) error {
 	name, err := file(id)
 	if err != nil {
 		return err
 	}
 	line, err := json.Marshal(c)
-	switch {
-	case err != nil:
-	case s.shared != nil:
-		err = s.shared.AppendRevision(name, line, rev)
-	default:
+	if err == nil {
 		err = s.files.Append(name, line)
 	}
 	if err != nil {

@@ -16,7 +16,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ohgw/ohgw/daemon/clientitems"
-	"github.com/ohgw/ohgw/daemon/clientitems/clientitemstest"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -280,14 +279,5 @@ func FuzzLoad(f *testing.F) {
 		if load(t, s).Item("new") == nil {
 			t.Error("the new item is not there")
 		}
-	})
-}
-
-func TestFilesKeepTheContract(t *testing.T) {
-	t.Parallel()
-	clientitemstest.Run(t, func(t *testing.T) (a, b *clientitems.Store) {
-		t.Helper()
-		s := clientitems.Open(t.TempDir())
-		return s, s
 	})
 }

@@ -44,11 +44,6 @@ func everything() *metrics.Metrics {
 		Profile: "fast", Outcome: "finished", Waited: time.Second, Took: time.Minute,
 		Prompt: 100, Completion: 20, Cached: 50, CacheWrite: 5, Reasoning: 7, Cost: 0.25,
 	})
-	l := m.Ledger(func() (metrics.Places, bool) { return metrics.Places{Used: 3, Free: 5, Waiting: 2}, true })
-	l.Asked("claim", 2*time.Millisecond)
-	l.TakenOver(4)
-	l.Fenced()
-	m.Pool(func() map[string]int { return map[string]int{"up": 2, "lost": 1} })
 	return m
 }
 
@@ -60,14 +55,6 @@ func TestEveryEventIsCounted(t *testing.T) {
 		`ohgw_requests_total{method="GET",route="/models",status="200"} 1`,
 		`ohgw_requests_total{method="other",route="other",status="404"} 1`,
 		`ohgw_request_errors_total{code="unknown_url"} 1`,
-		`ohgw_ledger_seconds_bucket{op="claim",le="0.0025"} 1`,
-		`ohgw_takeovers_total 4`,
-		`ohgw_fenced_total 1`,
-		`ohgw_slots{state="free"} 5`,
-		`ohgw_slots{state="used"} 3`,
-		`ohgw_queue_depth 2`,
-		`ohgw_pool_servers{state="lost"} 1`,
-		`ohgw_pool_servers{state="up"} 2`,
 		`ohgw_request_duration_seconds_bucket{route="/models",le="0.01"} 1`,
 		`ohgw_first_byte_seconds_bucket{form="stream",le="0.0025"} 1`,
 		`ohgw_first_text_seconds_sum 1`,

@@ -2,9 +2,9 @@ package native
 
 import (
 	"bytes"
-	"fmt"
-	"html"
+	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/daemon/native/probes"
@@ -104,36 +104,39 @@ func operationID(route wire.Route) string {
 	return strings.ToLower(route.Method) + "_" + strings.Join(words, "_")
 }
 
-const (
-	pageHead = `<!doctype html>
+//nolint:gochecknoglobals // a template is parsed once
+var page = template.Must(template.New("docs").Parse(`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>OpenHands Agent Server</title>
 <style>body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
 code{font-family:ui-monospace,monospace}td{padding:.15rem .8rem .15rem 0;vertical-align:top}</style></head>
 <body><h1>OpenHands' own API</h1>
-<p>Version %s, served by ohgw over its embedded agent. The same as a document for programs:
+<p>Version {{.Version}}, served by ohgw over its embedded agent. The same as a document for programs:
 <a href="/openapi.json">/openapi.json</a>. Send a key as <code>X-Session-API-Key</code>.</p>
-`
-	pageRoute = "<tr><td><code>%s</code></td><td><code>%s</code></td><td>%s</td></tr>\n"
-)
+{{range .Parts}}<h2>{{.Name}}</h2><table>{{range .Routes}}
+<tr><td><code>{{.Method}}</code></td><td><code>{{.Path}}</code></td><td>{{.Summary}}</td></tr>{{end}}</table>
+{{end}}</body></html>
+`))
 
-// writePage writes the routes as HTML, by the parts of the API. With package html/template
-// the linker would keep every exported method of the program: docs/adr/0044-postgres.md.
+type part struct {
+	Name   string
+	Routes []wire.Route
+}
+
 func writePage(w http.ResponseWriter, routes []wire.Route) error {
-	var names []string
-	parts := make(map[string]*strings.Builder)
+	var parts []part
 	for _, route := range routes {
 		name := tag(route.Path)
-		if parts[name] == nil {
-			names, parts[name] = append(names, name), &strings.Builder{}
+		i := slices.IndexFunc(parts, func(p part) bool { return p.Name == name })
+		if i < 0 {
+			i, parts = len(parts), append(parts, part{Name: name})
 		}
-		fmt.Fprintf(parts[name], pageRoute, html.EscapeString(route.Method), html.EscapeString(publicPath(route.Path)), html.EscapeString(route.Summary))
+		route.Path = publicPath(route.Path)
+		parts[i].Routes = append(parts[i].Routes, route)
 	}
 	var out bytes.Buffer
-	fmt.Fprintf(&out, pageHead, html.EscapeString(probes.Version))
-	for _, name := range names {
-		fmt.Fprintf(&out, "<h2>%s</h2><table>\n%s</table>\n", html.EscapeString(name), parts[name])
+	if err := page.Execute(&out, map[string]any{"Version": probes.Version, "Parts": parts}); err != nil {
+		return err //nolint:wrapcheck // it becomes a 500
 	}
-	out.WriteString("</body></html>\n")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
 	_, _ = out.WriteTo(w) // the client may be gone

@@ -12,8 +12,8 @@ type NotServed struct{ Method, Path, Why string }
 
 // The reasons.
 const (
-	whyPlugins      = "plugins are not managed by this API; the embedded agent reads the directories in ~/.openhands/plugins"
-	whySkillFetch   = "skills of others are fetched from the network; install them from a directory of this machine"
+	whyPlugins      = "plugins are programs of others that are fetched from the network; skills and MCP servers are served"
+	whySkillFetch   = "skills of others are fetched from the network; put them into ~/.openhands/skills"
 	whySubscription = "a login with a subscription is the agent-server's; use an API key"
 	whyOAuth        = "a login to an MCP server needs a browser and a callback; give the server a token in its headers"
 	whyACP          = "agents of other makers (ACP) need OpenHands' Python; use an agent-server"
@@ -31,6 +31,12 @@ func Missing() []NotServed {
 		{http.MethodPost, "/api/llm/subscription/openai/device/poll", whySubscription},
 		{http.MethodPost, "/api/llm/subscription/openai/logout", whySubscription},
 		{http.MethodPost, "/api/skills/sync", whySkillFetch},
+		{http.MethodPost, "/api/skills/install", whySkillFetch},
+		{http.MethodGet, "/api/skills/installed", whySkillFetch},
+		{http.MethodGet, "/api/skills/installed/{name}", whySkillFetch},
+		{http.MethodPatch, "/api/skills/installed/{name}", whySkillFetch},
+		{http.MethodDelete, "/api/skills/installed/{name}", whySkillFetch},
+		{http.MethodPost, "/api/skills/installed/{name}/refresh", whySkillFetch},
 		{http.MethodGet, "/api/skills/marketplace", whySkillFetch},
 		{http.MethodPost, "/api/plugins", whyPlugins},
 		{http.MethodPost, "/api/plugins/install", whyPlugins},

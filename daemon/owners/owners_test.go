@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/ohgw/ohgw/daemon/owners"
-	"github.com/ohgw/ohgw/daemon/owners/ownerstest"
 )
 
 const (
@@ -126,13 +125,4 @@ func BenchmarkOwner(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-}
-
-func TestFilesKeepTheContract(t *testing.T) {
-	t.Parallel()
-	ownerstest.Run(t, func(t *testing.T) (a, b ownerstest.Store) {
-		t.Helper()
-		s := owners.Open(t.TempDir())
-		return s, s
-	})
 }

@@ -53,8 +53,6 @@ type Ending struct {
 	Waiting   []openai.OutputItem
 	Usage     openai.Usage
 	Extension *openai.Extension
-	// Elsewhere: the run goes on at another gateway, which stores how it ends.
-	Elsewhere bool
 }
 
 // Config is what a Live needs.
@@ -105,7 +103,6 @@ type Live struct {
 	size    int
 	ended   bool
 	waits   bool          // for its run
-	follows bool          // that is another gateway's
 	changed chan struct{} // closed with the next event
 }
 
@@ -122,20 +119,6 @@ func NewLive(cfg Config) *Live {
 // that sends the item back names the response with it. The caller holds l.mu.
 func (l *Live) itemID(prefix string) string {
 	return prefix + strings.TrimPrefix(l.res.ID, Prefix) + strconv.Itoa(len(l.res.Output))
-}
-
-// Route makes the response one of the model that was chosen for it, and of its
-// profile. It has no effect on a response that is admitted.
-func (l *Live) Route(profile, model string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.res.ID != "" {
-		return
-	}
-	l.res.Model = model
-	if l.cfg.Record != nil {
-		l.cfg.Record.Profile, l.cfg.Record.Routed = profile, model
-	}
 }
 
 // isStored reports whether the response can be retrieved.
@@ -157,10 +140,7 @@ func (l *Live) Admitted(conversation, answer string, created time.Time) {
 	if l.cfg.Record != nil {
 		l.cfg.Record.ID, l.cfg.Record.Conversation, l.cfg.Record.Created = l.res.ID, conversation, created
 	}
-	l.waits = l.cfg.Record == nil || l.cfg.Record.Status == ""    // else an earlier process has begun it
-	if !l.waits && l.cfg.Record.Status == openai.ResponseQueued { // or another gateway has it in its queue
-		l.waits, l.follows = true, true
-	}
+	l.waits = l.cfg.Record == nil || l.cfg.Record.Status == "" // else an earlier process has begun it
 	if l.isStored() {
 		l.res.Conversation = conversation
 		l.cfg.Store.add(l)
@@ -193,9 +173,6 @@ func (l *Live) Begin(base turn.Baseline) error {
 func (l *Live) Update(u turn.Update) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.follows && (u.Kind != turn.Queue || u.Text == "") {
-		l.waits = false
-	}
 	switch {
 	case u.Kind == turn.Text && l.cfg.Steps && !l.cfg.Form:
 		l.events.Text(u.Text)
@@ -221,18 +198,13 @@ func (l *Live) End(res turn.Result, err error, began bool) {
 		object = l.object()
 	}
 	l.mu.Unlock()
-	switch {
-	case rec == nil:
+	if rec == nil {
 		return
-	case e.Elsewhere && began:
-		l.cfg.Store.leave(rec)
-		return
-	case began:
+	}
+	if began {
 		ended := *rec
-		ended.Last, ended.Ended, ended.Status = res.Last, l.cfg.Now(), e.Status
-		if err := l.cfg.Store.remember(ended, l.cfg.Asked, said); err != nil && l.cfg.Failed != nil {
-			l.cfg.Failed(err)
-		}
+		ended.Last, ended.Ended = res.Last, l.cfg.Now()
+		l.cfg.Store.words.add(ended, l.cfg.Asked, said)
 	}
 	if rec.Unstored {
 		if rec.Claims {
@@ -386,20 +358,6 @@ func (l *Live) Event(ctx context.Context, number int) (openai.StreamEvent, error
 			return openai.StreamEvent{}, ctx.Err()
 		}
 	}
-}
-
-// Last is the last event with another number, for a client that has had more events of
-// the same response from another gateway. The error is io.EOF where there is none.
-func (l *Live) Last(number int) (openai.StreamEvent, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.frames) == 0 {
-		return openai.StreamEvent{}, io.EOF
-	}
-	e := l.frames[len(l.frames)-1]
-	own := `"sequence_number":` + strconv.Itoa(len(l.frames)-1)
-	data := strings.Replace(string(e.Data), own, `"sequence_number":`+strconv.Itoa(number), 1)
-	return openai.StreamEvent{Type: e.Type, Data: []byte(data)}, nil
 }
 
 // Beat adds an event without news, unless one of this number is there already or

@@ -2,8 +2,6 @@ package responses
 
 import (
 	"bytes"
-	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,8 +27,6 @@ type Record struct {
 	Created      time.Time `json:"created"`
 	Status       string    `json:"status"`
 	Previous     string    `json:"previous,omitempty"`
-	// Routed is the model that was chosen for the response; empty: Model answers.
-	Routed string `json:"routed,omitempty"`
 	// Kept: the conversation was made for responses, and goes away with the last
 	// of them.
 	Kept bool `json:"kept,omitempty"`
@@ -66,9 +62,6 @@ func (r *Record) Root() string {
 	}
 	return r.Conversation
 }
-
-// Answers is the model that makes the response.
-func (r *Record) Answers() string { return cmp.Or(r.Routed, r.Model) }
 
 // Answer is the text of the response.
 func (r *Record) Answer() string {
@@ -124,8 +117,7 @@ var (
 // before the run and grows by a line with each change. Nothing is read at the
 // start. It is safe for concurrent use.
 type Store struct {
-	files  Files
-	shared *Shared // what other gateways have, too; nil: there is one
+	files *recordfile.Dir
 
 	mu      sync.Mutex
 	live    map[string]*Live // that are being made
@@ -140,23 +132,7 @@ func Open(stateDir string) *Store {
 	if stateDir != "" {
 		dir = filepath.Join(stateDir, "responses")
 	}
-	return New(recordfile.Open(dir))
-}
-
-// Files keeps the records of a store; see [recordfile.Dir].
-type Files interface {
-	Read(name string) ([]byte, error)
-	Head(name string, n int) ([]byte, error)
-	Write(name string, data []byte) error
-	WriteUnsynced(name string, data []byte) error
-	Append(name string, change []byte) error
-	Remove(names ...string) error
-	Each(ctx context.Context, f func(name string, written time.Time) error) error
-}
-
-// New makes a store of records that are kept elsewhere.
-func New(files Files) *Store {
-	return &Store{files: files, live: make(map[string]*Live), claimed: make(map[string]bool)}
+	return &Store{files: recordfile.Open(dir), live: make(map[string]*Live), claimed: make(map[string]bool)}
 }
 
 // valid reports whether an id can be one of ours: it becomes the name of a file.
@@ -177,13 +153,6 @@ const (
 // file is the name of a file of a response.
 func file(id, kind string) string { return id[len(Prefix):len(Prefix)+2] + "/" + id + kind }
 
-// leave lets go of a response that goes on at another gateway.
-func (s *Store) leave(rec *Record) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.live, rec.ID)
-}
-
 func (s *Store) add(l *Live) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,39 +167,30 @@ func (s *Store) Live(id string) *Live {
 }
 
 // Claim reserves the place after a response. It is false where another request
-// has it: then the conversation has to be copied. An error is one of what several
-// gateways share.
-func (s *Store) Claim(rec *Record) (bool, error) {
-	if s.shared != nil {
-		return s.claimShared(rec)
-	}
+// has it: then the conversation has to be copied.
+func (s *Store) Claim(rec *Record) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if rec.Next != "" || s.claimed[rec.ID] {
-		return false, nil
+		return false
 	}
 	s.claimed[rec.ID] = true
-	return true, nil
+	return true
 }
 
 // Release gives a claim back.
 func (s *Store) Release(id string) {
-	if s.shared != nil { // else it is free when this gateway ends
-		_, _ = ask(func(ctx context.Context) (struct{}, error) { return struct{}{}, s.shared.Claims.Release(ctx, id) })
-		return
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.claimed, id)
 }
 
-// Save stores a response that waits for its run, unless that has begun, here or in an
-// earlier process. It is ErrUnsaved where the run came to nothing before anything was
-// stored.
+// Save stores a response that waits for its run, unless that has begun. It is
+// ErrUnsaved where the run came to nothing before anything was stored.
 func (s *Store) Save(l *Live) error {
 	l.disk.Lock()
 	defer l.disk.Unlock()
-	if l.saved || l.cfg.Record == nil || l.cfg.Record.Status != "" {
+	if l.saved {
 		return nil
 	}
 	if l.begun {
@@ -253,14 +213,7 @@ func (s *Store) begin(rec Record) error {
 			return err
 		}
 	}
-	if rec.Previous == "" {
-		return nil
-	}
-	if s.shared != nil {
-		if known, err := s.followShared(rec); err != nil || known {
-			return err
-		}
-	} else if s.words.follow(rec) {
+	if rec.Previous == "" || s.words.follow(rec) {
 		return nil
 	}
 	prev, err := s.Load(rec.Previous)
@@ -287,12 +240,6 @@ func (s *Store) end(rec *Record, status string, object []byte, last string, fram
 			delete(s.claimed, rec.Previous)
 		}
 	}()
-	if s.shared != nil && rec.Claims {
-		s.Release(rec.Previous)
-	}
-	if s.endedElsewhere(rec.ID) {
-		return nil
-	}
 	if !began {
 		if _, err := s.Load(rec.ID); err != nil { // it was never stored
 			return nil

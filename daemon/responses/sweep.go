@@ -39,12 +39,8 @@ func (s *Store) Sweep(ctx context.Context, before time.Time, remove func(convers
 
 // Forget deletes the responses of a conversation that is gone.
 func (s *Store) Forget(ctx context.Context, conversation string) error {
+	s.words.forget(conversation)
 	var errs []error
-	if s.shared != nil {
-		errs = append(errs, s.shared.Words.Forget(ctx, conversation))
-	} else {
-		s.words.forget(conversation)
-	}
 	err := s.each(ctx, time.Time{}, func(rec *Record, _ time.Time) {
 		if rec.Conversation == conversation {
 			errs = append(errs, s.Delete(rec.ID))
@@ -57,7 +53,7 @@ func (s *Store) Forget(ctx context.Context, conversation string) error {
 // memory, when it was made. What was damaged before a time is deleted: nobody can
 // read it. What a newer ohgw wrote is left alone.
 func (s *Store) each(ctx context.Context, before time.Time, f func(rec *Record, changed time.Time)) error {
-	return s.files.Each(ctx, func(name string, changed time.Time) error { //nolint:wrapcheck // it names the file
+	return s.files.Each(ctx, before, func(name string, changed time.Time) error { //nolint:wrapcheck // it names the file
 		id, isRecord := strings.CutSuffix(path.Base(name), recordKind)
 		if !isRecord {
 			return nil

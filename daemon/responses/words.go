@@ -1,9 +1,7 @@
 package responses
 
 import (
-	"context"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -30,71 +28,31 @@ type words struct {
 type spoken struct {
 	rec  Record // without what only its file needs
 	said []chats.Digest
-	// asked is what was said up to an answer that did not come to its end, and begun
-	// what there is of that, in normal form: its reader may have seen less.
-	asked chats.Digest
-	begun string
 }
 
-// remember notes a response whose question is known, with the forms of its answer.
+// add notes a response whose question is known, with the forms of its answer.
 // One that is not stored is noted in any case: nothing else knows of it.
-func (s *Store) remember(rec Record, asked chats.Digest, answers []string) error {
-	e := newSpoken(rec, asked, answers)
-	if len(e.said) == 0 && !rec.Unstored {
-		return nil
-	}
-	if s.shared != nil {
-		return s.addShared(e)
-	}
-	s.words.add(e)
-	return nil
-}
-
-func newSpoken(rec Record, asked chats.Digest, answers []string) *spoken {
+func (w *words) add(rec Record, asked chats.Digest, answers []string) {
 	e := &spoken{rec: rec}
-	if rec.Status != openai.ResponseCompleted && asked != "" && len(answers) > 0 {
-		e.asked, e.begun = asked, chats.Beginning(answers[len(answers)-1])
-	}
 	e.rec.Object, e.rec.Input, e.rec.Echo, e.rec.Text = nil, nil, openai.Echo{}, ""
 	for _, answer := range answers {
 		if d := asked.Answered(answer); asked != "" && d != asked && !slices.Contains(e.said, d) {
 			e.said = append(e.said, d)
 		}
 	}
-	return e
-}
-
-// add notes a response.
-func (w *words) add(e *spoken) {
+	if len(e.said) == 0 && !rec.Unstored {
+		return
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.list == nil {
 		w.list = make(map[string][]*spoken)
 	}
-	list := w.list[e.rec.Token]
+	list := w.list[rec.Token]
 	if len(list) >= maxWords {
 		list = slices.Delete(list, 0, len(list)-maxWords+1)
 	}
-	w.list[e.rec.Token] = append(list, e)
-}
-
-// find gives copies of the responses of a token that match, the newest first. Where
-// gateways share them, only those with the word are looked at. An error there is as if
-// nothing was found: the chat is told to a new conversation.
-func (s *Store) find(token, word string, matches func(*spoken) bool) (found []Record) {
-	if s.shared == nil {
-		return s.words.find(token, matches)
-	}
-	list, err := s.findShared(token, word)
-	if err != nil {
-		return nil
-	}
-	for _, e := range list {
-		if matches(e) {
-			found = append(found, e.rec)
-		}
-	}
-	return found
+	w.list[rec.Token] = append(list, e)
 }
 
 // find gives copies of the responses of a token that match, the newest first.
@@ -152,7 +110,7 @@ func (p Past) knows(rec Record) bool {
 
 // ByItem is the unstored response of this id; nil: there is none.
 func (s *Store) ByItem(p Past, id string) *Record {
-	for _, rec := range s.find(p.Token, idWord(id), func(e *spoken) bool { return e.rec.ID == id && e.rec.Unstored && p.knows(e.rec) }) {
+	for _, rec := range s.words.find(p.Token, func(e *spoken) bool { return e.rec.ID == id && e.rec.Unstored && p.knows(e.rec) }) {
 		return &rec
 	}
 	return nil
@@ -161,25 +119,9 @@ func (s *Store) ByItem(p Past, id string) *Record {
 // BySaid is the response that a transcript ends with: the newest that nothing goes
 // on from, else the newest. It is nil where there is none.
 func (s *Store) BySaid(p Past, said chats.Digest) *Record {
-	return s.newest(p, saidWord(said), func(e *spoken) bool { return slices.Contains(e.said, said) })
-}
-
-// ByBeginning is the response whose answer did not come to its end and begins with
-// what was shown of it, after what was asked; chosen as in BySaid.
-func (s *Store) ByBeginning(p Past, asked chats.Digest, shown string) *Record {
-	begun := chats.Beginning(shown)
-	if begun == "" {
-		return nil
-	}
-	return s.newest(p, askedWord(asked), func(e *spoken) bool { return e.asked != "" && e.asked == asked && strings.HasPrefix(e.begun, begun) })
-}
-
-// newest is the newest response that matches and that nothing goes on from, else the
-// newest that matches.
-func (s *Store) newest(p Past, word string, matches func(*spoken) bool) *Record {
 	var newest *Record
-	for _, rec := range s.find(p.Token, word, func(e *spoken) bool {
-		return (e.rec.Model == p.Model || e.rec.Routed == p.Model) && p.knows(e.rec) && matches(e)
+	for _, rec := range s.words.find(p.Token, func(e *spoken) bool {
+		return e.rec.Model == p.Model && p.knows(e.rec) && slices.Contains(e.said, said)
 	}) {
 		found := &rec
 		if !rec.Unstored {
@@ -201,13 +143,6 @@ func (s *Store) newest(p Past, word string, matches func(*spoken) bool) *Record 
 
 // isClaimed reports whether a request goes on from a response.
 func (s *Store) isClaimed(rec *Record) bool {
-	if s.shared != nil {
-		if rec.Next != "" {
-			return true
-		}
-		claimed, err := ask(func(ctx context.Context) (bool, error) { return s.shared.Claims.Claimed(ctx, rec.ID) })
-		return claimed || err != nil
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return rec.Next != "" || s.claimed[rec.ID]

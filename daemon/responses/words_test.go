@@ -95,7 +95,7 @@ func TestAnUnstoredResponseIsGoneOnFromOnce(t *testing.T) {
 	s := responses.Open("")
 	first := spoken(s, 1, "t", "one")
 	rec := s.ByItem(past("t", 0), first)
-	if !claim(t, s, rec) || claim(t, s, rec) {
+	if !s.Claim(rec) || s.Claim(rec) {
 		t.Error("it was not claimed exactly once")
 	}
 	spoken(s, 2, "t", "two", func(r *responses.Record) { r.Previous, r.Claims = first, true })
@@ -103,7 +103,7 @@ func TestAnUnstoredResponseIsGoneOnFromOnce(t *testing.T) {
 		t.Errorf("%s follows it, in another conversation", next)
 	}
 	second := spoken(s, 3, "t", "two", func(r *responses.Record) { r.Previous, r.Claims, r.Conversation = first, true, "c1" })
-	if rec = s.ByItem(past("t", 0), first); rec.Next != second || claim(t, s, rec) {
+	if rec = s.ByItem(past("t", 0), first); rec.Next != second || s.Claim(rec) {
 		t.Errorf("%q follows it, want %q, and nothing more", rec.Next, second)
 	}
 }
@@ -117,11 +117,11 @@ func TestACopyGivesNoPlaceBack(t *testing.T) {
 			t.Parallel()
 			s := responses.Open("")
 			rec, err := s.Load(answered(t, s, "1", "c1"))
-			if err != nil || !claim(t, s, rec) {
+			if err != nil || !s.Claim(rec) {
 				t.Fatal("the response cannot be claimed", err)
 			}
 			spoken(s, 2, "t", "copy", func(r *responses.Record) { r.Previous, r.Unstored = rec.ID, unstored })
-			if claim(t, s, rec) {
+			if s.Claim(rec) {
 				t.Error("the place was given away twice")
 			}
 		})

@@ -129,41 +129,33 @@ func (m *Manager) Remove(ctx context.Context, a Access, conversation string) err
 func (m *Manager) remove(ctx context.Context, conversation string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), emptyWait+removeTimeout)
 	defer cancel()
-	err := m.emptied(ctx, conversation, func(ctx context.Context) error {
-		if err := m.cfg.Backend.Remove(ctx, conversation); err != nil {
-			return err
-		}
-		if m.cfg.Shots == nil {
-			m.oneShots.removed(conversation)
-		}
-		return m.tidyAfter(conversation)
-	})
-	if err == nil && m.cfg.Shots != nil { // without the lock, which it would wait for
-		m.oneShots.removed(conversation)
+	release, err := m.emptied(ctx, conversation)
+	if err != nil {
+		return err
 	}
-	return err
+	defer release()
+	if err := m.cfg.Backend.Remove(ctx, conversation); err != nil {
+		return err
+	}
+	m.oneShots.removed(conversation)
+	return m.tidyAfter(conversation)
 }
 
-// emptied stops the jobs of a conversation, takes its queue and calls f.
-func (m *Manager) emptied(ctx context.Context, conversation string, f func(context.Context) error) error {
+// emptied stops the jobs of a conversation and takes its queue.
+func (m *Manager) emptied(ctx context.Context, conversation string) (release func(), err error) {
 	limit := time.NewTimer(emptyWait)
 	defer limit.Stop()
 	for {
-		if ok, err := m.alone(ctx, conversation, f); ok || err != nil {
-			return err
+		if release, ok := m.clear(conversation); ok {
+			return release, nil
 		}
 		m.halt(conversation)
-		again := stoppedAgain
-		if m.cfg.Ledger != nil {
-			m.stopElsewhere("", conversation, "")
-			again = claimAgain
-		}
 		select {
 		case <-limit.C:
-			return ErrConversationBusy
+			return nil, ErrConversationBusy
 		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(again):
+			return nil, context.Cause(ctx)
+		case <-time.After(stoppedAgain):
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/ohgw/ohgw/internal/atomicfile"
 )
 
 const (
@@ -23,6 +25,8 @@ const (
 	sweepEvery = 20 * time.Minute
 	sweepBatch = 100
 	sweepPause = 100 * time.Millisecond
+	// keepTemps is how long a temporary file may be there that was not renamed.
+	keepTemps = time.Hour
 )
 
 // over reports whether a record is older than keepRecords.
@@ -43,7 +47,8 @@ func (r *records) over(rec record) bool {
 // up is how long this process runs, by the monotonic clock.
 func (r *records) up() time.Duration { return r.now().Sub(r.began) }
 
-// sweep removes what is over until life ends.
+// sweep removes what is over, and what writes that were cut off have left,
+// until life ends.
 func (r *records) sweep(life context.Context) {
 	timer := time.NewTicker(sweepEvery)
 	defer timer.Stop()
@@ -103,15 +108,20 @@ func (r *records) sweepDir(life context.Context) error {
 // sweepFile removes a file that says nothing any more. What cannot be removed is
 // tried again next time.
 func (r *records) sweepFile(e fs.DirEntry) {
-	key, isRecord := strings.CutSuffix(e.Name(), ".json")
-	if !isRecord {
-		return
-	}
 	info, err := e.Info()
 	if err != nil {
 		return // gone
 	}
-	if age := r.now().Sub(info.ModTime()); age < keepRecords && r.up() < keepRecords {
+	age := r.now().Sub(info.ModTime())
+	path := filepath.Join(r.dir, e.Name())
+	if atomicfile.IsTemp(e.Name()) {
+		if age >= keepTemps {
+			_ = os.Remove(path)
+		}
+		return
+	}
+	key, isRecord := strings.CutSuffix(e.Name(), ".json")
+	if !isRecord || age < keepRecords && r.up() < keepRecords {
 		return
 	}
 	r.files.Lock()
@@ -120,6 +130,6 @@ func (r *records) sweepFile(e fs.DirEntry) {
 	_, goesOn := r.runs[key]
 	r.mu.Unlock()
 	if rec, err := r.read(key); err == nil && !goesOn && r.over(rec) {
-		_ = os.Remove(filepath.Join(r.dir, e.Name()))
+		_ = os.Remove(path)
 	}
 }

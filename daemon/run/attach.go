@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/turn"
-	"github.com/ohgw/ohgw/daemon/run/ledger"
 )
 
 // Ends of an attachment whose job no longer keeps what comes next for it. The
@@ -23,8 +22,7 @@ type Attachment struct {
 	job       *job
 	gone      func() bool // the client has hung up; nil: not known
 	replayed  bool
-	begins    bool // its request made the job, which follows no other
-	next      int  // index of the next update since the job began
+	next      int // index of the next update since the job began
 	wake      chan struct{}
 	took      bool // an answer that was owed
 	delivered bool // written with the delivery's mutex
@@ -39,7 +37,7 @@ func (a *Attachment) ConversationID() string { return a.job.id }
 func (a *Attachment) AnswerID() string { return a.job.answerID }
 
 // Observer is that of the request which made the job; nil: it has none.
-func (a *Attachment) Observer() Observer { return a.job.observer() }
+func (a *Attachment) Observer() Observer { return a.job.req.Observer }
 
 // Created is when the run was asked for that gives the answer.
 func (a *Attachment) Created() time.Time { return a.job.created }
@@ -55,10 +53,6 @@ func (a *Attachment) Workspace() string {
 
 // Replayed reports whether an earlier request started the job.
 func (a *Attachment) Replayed() bool { return a.replayed }
-
-// Begins reports whether the request begins the run: no other one has, or a gateway
-// that has died before it sent anything.
-func (a *Attachment) Begins() bool { return a.begins }
 
 // Ignored names what of the request has no effect on the conversation, as far
 // as is known now: "system".
@@ -131,9 +125,6 @@ func (a *Attachment) Delivered() {
 	}
 	a.job.delivery.delivered(a, a.job.m.cfg.Now())
 	a.job.m.review(a.job)
-	if s := a.job.share; s != nil && !s.keyed {
-		a.job.m.mention(func(ctx context.Context, l ledger.Ledger) error { return l.Delivered(ctx, s.run) })
-	}
 }
 
 // Undelivered says that the last frame could not be written after all.
@@ -158,9 +149,6 @@ func (a *Attachment) close(owed bool) {
 	}
 	a.closed = true
 	m := a.job.m
-	if s := a.job.share; s != nil && !s.keyed && owed {
-		a.job.left(false)
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	a.job.lose(a, owed, m.awaited(a.job))

@@ -7,7 +7,7 @@ import "time"
 
 // attach adds the client that made the job.
 func (j *job) attach(gone func() bool) *Attachment {
-	return j.delivery.add(&Attachment{job: j, gone: gone, begins: true})
+	return j.delivery.add(&Attachment{job: j, gone: gone})
 }
 
 // join adds a client that repeats an earlier one.
@@ -25,8 +25,6 @@ func (j *job) lose(a *Attachment, owed, awaited bool) {
 	j.delivery.remove(a, owed)
 	switch {
 	case j.delivery.isWanted() || !j.life.goesOn():
-	case awaited && j.isShared():
-		go j.m.cfg.guard(j.id, j.abandon)
 	case awaited:
 		j.life.halt(ErrAbandoned)
 	default:
@@ -36,19 +34,12 @@ func (j *job) lose(a *Attachment, owed, awaited bool) {
 
 // supersede interrupts the job if no client is attached to it.
 func (j *job) supersede() {
-	if j.isShared() {
-		go j.m.cfg.guard(j.id, j.abandon)
-		return
-	}
 	j.delivery.mu.Lock()
 	defer j.delivery.mu.Unlock()
 	if !j.delivery.isWanted() && j.life.goesOn() {
 		j.life.halt(ErrAbandoned)
 	}
 }
-
-// isShared reports whether clients of other gateways may want what the job makes.
-func (j *job) isShared() bool { return j.share != nil && j.share.own.Load() }
 
 // isWanted reports whether somebody wants what the job makes.
 func (j *job) isWanted() bool {

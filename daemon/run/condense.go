@@ -24,36 +24,36 @@ func (m *Manager) Condense(ctx context.Context, a Access, conversation string) (
 }
 
 func (m *Manager) condense(ctx context.Context, conversation string) (agentapi.Condensed, error) {
-	var done agentapi.Condensed
-	err := m.rested(ctx, conversation, func(ctx context.Context) error {
-		conv, err := m.cfg.Backend.Open(ctx, agentapi.OpenRequest{ID: conversation, Existing: true})
-		if err != nil {
-			return err
-		}
-		defer conv.Close()
-		done, err = conv.Condense(ctx)
-		return err
-	})
-	return done, err
+	none := agentapi.Condensed{}
+	release, err := m.rested(ctx, conversation)
+	if err != nil {
+		return none, err
+	}
+	defer release()
+	conv, err := m.cfg.Backend.Open(ctx, agentapi.OpenRequest{ID: conversation, Existing: true})
+	if err != nil {
+		return none, err
+	}
+	defer conv.Close()
+	return conv.Condense(ctx)
 }
 
-// rested takes the queue of a conversation in which nothing runs or waits, and calls f.
-func (m *Manager) rested(ctx context.Context, conversation string, f func(context.Context) error) error {
+// rested takes the queue of a conversation in which nothing runs or waits.
+func (m *Manager) rested(ctx context.Context, conversation string) (release func(), err error) {
 	limit := time.NewTimer(leaveWait)
 	defer limit.Stop()
 	for {
-		ok, err := m.alone(ctx, conversation, f)
-		if ok || err != nil {
-			return err
+		if release, ok := m.clear(conversation); ok {
+			return release, nil
 		}
-		if m.occupied(conversation) || m.cfg.Shots != nil && !m.IsBusy(conversation) { // at another gateway
-			return errRunning
+		if m.occupied(conversation) {
+			return nil, errRunning
 		}
 		select {
 		case <-limit.C:
-			return errRunning
+			return nil, errRunning
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		case <-time.After(stoppedAgain):
 		}
 	}

@@ -11,22 +11,19 @@ import (
 // delivery is what the clients of a job had of it: the log of its updates, who
 // reads it, and who has the whole answer. It knows nothing of the run.
 //
-// mu guards all of it. Under mu only the mutex of the job's life is taken, and the
-// observer is told updates.
+// mu guards all of it. Under mu only the mutex of the job's life is taken.
 type delivery struct {
-	mu        sync.Mutex
-	log       transcript
-	observer  Observer // sees what the clients see, before them; nil: there is none
-	concluded bool     // the observer knows the end, or there was none
-	complete  bool     // nothing comes after the log
-	clients   map[*Attachment]struct{}
-	detached  bool        // the run goes on without clients
-	detailed  bool        // some client wants tool calls described
-	owed      int         // see history
-	grace     *time.Timer // until a run without clients is interrupted; nil: none runs
-	ignored   []string    // see [Attachment.Ignored]
-	kind      string      // see [Attachment.Reconciled]
-	where     string      // see [Attachment.Workspace]
+	mu       sync.Mutex
+	log      transcript
+	complete bool // nothing comes after the log
+	clients  map[*Attachment]struct{}
+	detached bool        // the run goes on without clients
+	detailed bool        // some client wants tool calls described
+	owed     int         // see history
+	grace    *time.Timer // until a run without clients is interrupted; nil: none runs
+	ignored  []string    // see [Attachment.Ignored]
+	kind     string      // see [Attachment.Reconciled]
+	where    string      // see [Attachment.Workspace]
 
 	count int // how often the whole answer was delivered
 	first time.Time
@@ -34,7 +31,7 @@ type delivery struct {
 }
 
 func newDelivery(req Request, maxLog int) delivery {
-	return delivery{observer: req.Observer, clients: make(map[*Attachment]struct{}), detached: req.Detach, detailed: req.Details, kind: req.Kind, log: transcript{limit: maxLog}}
+	return delivery{clients: make(map[*Attachment]struct{}), detached: req.Detach, detailed: req.Details, kind: req.Kind, log: transcript{limit: maxLog}}
 }
 
 // add attaches a client. A grace that was running is over: somebody is there.
@@ -83,13 +80,6 @@ func (d *delivery) owing() int {
 	return n
 }
 
-// hungUp counts the clients that have, without the whole answer, and are not removed yet.
-func (d *delivery) hungUp() int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.owing() - d.owed
-}
-
 // remove takes a client away. The caller holds d.mu.
 func (d *delivery) remove(a *Attachment, owed bool) {
 	delete(d.clients, a)
@@ -109,13 +99,10 @@ func (d *delivery) isDetached() bool {
 	return d.detached
 }
 
-// publish shows an update to the observer, adds it to the log and wakes the clients.
+// publish adds an update to the log and wakes the clients.
 func (d *delivery) publish(u turn.Update) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.observer != nil {
-		d.observer.Update(u)
-	}
 	d.log.add(u)
 	d.wake()
 }

@@ -11,29 +11,41 @@ import (
 
 // drive runs the turn.
 func (j *job) drive(conv agentapi.Conversation, res *turn.Result) error {
-	ctx, cancel := j.limited()
-	defer cancel()
+	ctx := j.life.ctx
+	limit := j.req.Timeout
+	if limit == 0 {
+		limit = j.m.cfg.RunTimeout
+	}
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, &TimeoutError{After: limit})
+		defer cancel()
+	}
+	msg := j.req.Message
+	switch {
+	case j.composer() != nil:
+		msg.Text = j.prefix + msg.Text
+	case conv.Info().Created && !j.forked:
+		msg.Text = j.req.Quoted + msg.Text
+	}
+	msg.Text = j.said + msg.Text
 	started := false
-	msg := j.message(conv)
-	in := turn.Input{
+	var err error
+	*res, err = turn.Run(ctx, conv, turn.Input{
 		Message:  msg,
 		Decision: j.req.Decision,
 		Emit:     j.publish,
 		Details:  j.delivery.isDetailed,
 		Spent:    j.life.spend,
-		Over:     j.over(),
 		Busy:     j.busy,
 		Ready: func(b turn.Baseline) error {
-			if err := j.ready(b, msg); err != nil {
+			if err := j.ready(b); err != nil {
 				return err
 			}
 			started, j.began = true, true
 			return nil
 		},
-	}
-	j.fence(&in)
-	var err error
-	*res, err = turn.Run(ctx, conv, in)
+	})
 	if started {
 		j.m.unattended.settle(j.id, err)
 		started = !isUnsent(err)
@@ -52,49 +64,16 @@ func (j *job) drive(conv agentapi.Conversation, res *turn.Result) error {
 	return j.form(ctx, res)
 }
 
-// limited is the job's context with the time that its run may take.
-func (j *job) limited() (context.Context, context.CancelFunc) {
-	limit := j.req.Timeout
-	if limit == 0 {
-		limit = j.m.cfg.RunTimeout
-	}
-	if limit <= 0 {
-		return j.life.ctx, func() {}
-	}
-	return context.WithTimeoutCause(j.life.ctx, limit, &TimeoutError{After: limit})
-}
-
-// message is what is sent.
-func (j *job) message(conv agentapi.Conversation) agentapi.Message {
-	msg := j.req.Message
-	switch {
-	case j.composer() != nil:
-		msg.Text = j.prefix + msg.Text
-	case (conv.Info().Created || j.oneShot()) && !j.forked:
-		msg.Text = j.req.Quoted + msg.Text
-	}
-	msg.Text = j.said + msg.Text
-	if j.req.Limit != nil {
-		msg.Limit = j.req.Limit()
-	}
-	return msg
-}
-
 // ready notes everywhere that the message is about to be sent.
-func (j *job) ready(b turn.Baseline, msg agentapi.Message) error {
-	if j.req.Admit != nil {
-		if err := j.req.Admit(); err != nil {
-			return err
-		}
-	}
+func (j *job) ready(b turn.Baseline) error {
 	if err := j.life.send(); err != nil {
 		return err
 	}
-	if err := j.noteBegin(b, msg); err != nil {
+	if err := j.m.records.begin(j, b); err != nil {
 		return err
 	}
-	if o := j.observer(); o != nil {
-		if err := o.Begin(b); err != nil {
+	if j.req.Observer != nil {
+		if err := j.req.Observer.Begin(b); err != nil {
 			return fmt.Errorf("%w: %w", ErrRecord, err)
 		}
 	}
@@ -110,14 +89,6 @@ func (j *job) ready(b turn.Baseline, msg agentapi.Message) error {
 	return nil
 }
 
-// noteBegin notes the run where it is looked for when its key comes again.
-func (j *job) noteBegin(b turn.Baseline, msg agentapi.Message) error {
-	if j.share != nil {
-		return j.sending(b, msg)
-	}
-	return j.m.records.begin(j, b)
-}
-
 // isUnsent reports whether err is that of a turn which was stopped after it was
 // noted, and before it sent anything.
 func isUnsent(err error) bool {
@@ -129,7 +100,6 @@ func nothingStarted(err error) bool {
 	for _, kind := range []error{
 		agentapi.ErrUnavailable, agentapi.ErrRefused, agentapi.ErrBusy, agentapi.ErrUnauthorized,
 		agentapi.ErrUnsupported, agentapi.ErrProfileNotFound, agentapi.ErrConversationNotFound, agentapi.ErrSandbox,
-		ErrLedger, ErrTakenOver,
 	} {
 		if errors.Is(err, kind) {
 			return true

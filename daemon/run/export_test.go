@@ -32,7 +32,7 @@ func (d *Disk) Close() { d.closed.Store(true) }
 func (d *Disk) Syncs() int { return int(d.synced.Load()) }
 
 // Use puts d below the journal of m, before its first write.
-func (d *Disk) Use(m *Manager) { m.oneShots.(*oneShots).journal.open = d.open }
+func (d *Disk) Use(m *Manager) { m.oneShots.journal.open = d.open }
 
 func (d *Disk) open(path string) (journalFile, error) {
 	if d.closed.Load() {
@@ -73,8 +73,7 @@ func (f diskFile) Sync() error {
 
 // Noted counts the one-shots that m has in memory.
 func (m *Manager) Noted() int {
-	o := m.oneShots.(*oneShots)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return len(o.shots)
+	m.oneShots.mu.Lock()
+	defer m.oneShots.mu.Unlock()
+	return len(m.oneShots.shots)
 }

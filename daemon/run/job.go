@@ -24,7 +24,6 @@ type job struct {
 	answerID string    // names the answer, at each delivery
 	created  time.Time // of the answer, likewise
 	follow   *record   // the turn was started by an earlier process; nil: by us
-	share    *share    // what several gateways share of it; nil: nothing
 	before   []*job    // runs of the conversation that this one takes the place of
 
 	life     life
@@ -50,9 +49,6 @@ func (m *Manager) newJob(req Request, follow *record) *job {
 		m: m, req: req, follow: follow, id: req.ConversationID, created: now, answerID: strings.ReplaceAll(newID(), "-", ""),
 		life: newLife(m.life, now), delivery: newDelivery(req, m.cfg.MaxLog),
 	}
-	if j.share = req.share; j.share != nil {
-		j.id, j.answerID, j.created = j.share.conversation, j.share.about.Answer, j.share.about.Created
-	}
 	j.req.Gone = nil // the attachment has it, for as long as the client is there
 	if j.id == "" {
 		j.id = newID()
@@ -66,14 +62,17 @@ func (m *Manager) newJob(req Request, follow *record) *job {
 			j.answerID, j.created = follow.answer, follow.created
 		}
 	}
-	if req.Observer != nil {
-		req.Observer.Admitted(j.id, j.answerID, j.created)
+	if j.req.Observer != nil {
+		j.req.Observer.Admitted(j.id, j.answerID, j.created)
 	}
 	return j
 }
 
 // publish shows an update to the observer and to the clients.
 func (j *job) publish(u turn.Update) {
+	if j.req.Observer != nil {
+		j.req.Observer.Update(u)
+	}
 	j.delivery.publish(u)
 }
 
@@ -91,19 +90,18 @@ func (j *job) work(res *turn.Result) error {
 	if j.isReplay() {
 		return j.replayRecord(res)
 	}
-	if j.share != nil && j.share.there {
-		if over, err := j.accompany(res); over {
-			return err
-		}
-	}
 	release, err := j.m.wait(j.life.ctx, j)
 	if err != nil {
 		return j.early(err)
 	}
 	defer release()
 	j.life.admit(j.m.cfg.Now())
-	if err := j.awaitBefore(); err != nil {
-		return j.early(err)
+	for _, other := range j.before {
+		select {
+		case <-other.life.over:
+		case <-j.life.ctx.Done():
+			return j.early(j.life.ctx.Err())
+		}
 	}
 	conv, err := j.open()
 	if j.follow != nil && errors.Is(err, agentapi.ErrConversationNotFound) {
@@ -114,33 +112,10 @@ func (j *job) work(res *turn.Result) error {
 	}
 	defer conv.Close()
 	close(j.life.opened)
-	return j.runIn(conv, res)
-}
-
-// awaitBefore waits for the runs that the job takes the place of.
-func (j *job) awaitBefore() error {
-	for _, other := range j.before {
-		select {
-		case <-other.life.over:
-		case <-j.life.ctx.Done():
-			return j.life.ctx.Err()
-		}
+	if j.follow != nil {
+		return j.rejoin(conv, res)
 	}
-	return nil
-}
-
-// runIn runs the turn, or follows the one that was begun before.
-func (j *job) runIn(conv agentapi.Conversation, res *turn.Result) error {
-	if fenced, ok := conv.(agentapi.Fenced); ok && j.share != nil {
-		conv = loose{fenced, j}
-	}
-	switch {
-	case j.follow == nil:
-		return j.drive(conv, res)
-	case j.share != nil && j.share.own.Load():
-		return j.resume(conv, res)
-	}
-	return j.rejoin(conv, res)
+	return j.drive(conv, res)
 }
 
 // isReplay reports whether the job only reads the record of a run that is over.
@@ -186,21 +161,26 @@ func (j *job) conclude(res *turn.Result, err error) {
 	j.m.cfg.guard(j.id, func() { j.reportEnd(res, err) }) // before anybody has the answer: who has it finds it counted
 	j.finish(*res, err)
 	j.m.finished(j)
-	if j.share != nil && !j.share.settled {
-		return // it goes on elsewhere
-	}
-	if j.share != nil && j.share.noted && !j.share.entered {
-		j.forgetOneShot()
-		return
-	}
 	if j.req.Once || j.req.ConversationID == "" && !j.req.Keep {
 		j.m.oneShots.ended(j.id, j.req.Once || !isEarly(err))
 	}
 }
 
+// observeEnd tells the observer the end.
+func (j *job) observeEnd(res *turn.Result, err error) {
+	if j.req.Observer == nil {
+		return
+	}
+	began := !isEarly(err)
+	if early, ok := errors.AsType[*earlyError](err); ok {
+		err = early.err
+	}
+	j.req.Observer.End(*res, err, began)
+}
+
 // reportEnd calls Config.Ended with the end of a run.
 func (j *job) reportEnd(res *turn.Result, err error) {
-	if j.m.cfg.Ended == nil || j.isReplay() || j.share != nil && !j.share.own.Load() {
+	if j.m.cfg.Ended == nil || j.isReplay() {
 		return
 	}
 	now := j.m.cfg.Now()
@@ -220,9 +200,7 @@ func (j *job) reportEnd(res *turn.Result, err error) {
 func (j *job) finish(res turn.Result, err error) {
 	// On disk before any client sees it: a key whose answer was read once must
 	// not run again. One that was given up may have another job by now.
-	if j.share != nil {
-		j.settle(res, err)
-	} else if !j.life.gaveUp() {
+	if !j.life.gaveUp() {
 		if recErr := rescue.Do(func() error { return j.m.records.end(j, res, err) }); recErr != nil {
 			j.m.cfg.Logger.Error("cannot complete idempotency record", "conversation_id", j.id, "err", recErr)
 		}
@@ -236,6 +214,7 @@ func (j *job) finish(res turn.Result, err error) {
 // before, the chat.
 func (j *job) forgetRequest() {
 	j.req.Chat, j.req.Compose, j.req.Message, j.req.Decision = nil, nil, agentapi.Message{}, nil
+	j.req.Chat, j.req.Compose, j.req.Message, j.req.Decision = nil, nil, agentapi.Message{}, nil
 	j.req.System, j.req.Quoted, j.prefix, j.said, j.before = "", "", "", "", nil
 	j.req.Form = nil
 }
@@ -244,8 +223,8 @@ func (j *job) forgetRequest() {
 func (j *job) size() int {
 	const fields = 2 << 10 // channels, timers, contexts, ids
 	size := fields + j.delivery.size() + j.life.size()
-	if o := j.observer(); o != nil {
-		size += o.Size()
+	if j.req.Observer != nil {
+		size += j.req.Observer.Size()
 	}
 	return size
 }

@@ -92,13 +92,6 @@ func (l *life) send() error {
 	return nil
 }
 
-// isSent reports whether the message is about to be sent, or was.
-func (l *life) isSent() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.sent
-}
-
 // gaveUp reports whether the job was stopped before it sent anything: nothing of
 // it will ever run.
 func (l *life) gaveUp() bool {
@@ -142,11 +135,11 @@ func (l *life) failedEarly() error {
 }
 
 // wasRefused reports whether the job ended before it started anything, and nobody
-// had told it to. What another gateway may go on with was not refused.
+// had told it to.
 func (l *life) wasRefused() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return isEarly(l.err) && !l.stopped && !isElsewhere(l.err)
+	return isEarly(l.err) && !l.stopped
 }
 
 // isRemembered reports whether an ended job can answer a repeat at all.

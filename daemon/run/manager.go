@@ -15,7 +15,7 @@ import (
 type Manager struct {
 	cfg      Config
 	records  *records
-	oneShots shots
+	oneShots *oneShots
 
 	unattended *unattended
 
@@ -32,7 +32,6 @@ type Manager struct {
 	queues   map[string]*conversationQueue
 	prints   map[Fingerprint][]*job // newest last; ended ones until they retire
 	keys     map[string]*job        // by token and idempotency key, likewise
-	shared   map[int64]*job         // by the number of the run in the ledger, likewise
 	epoch    atomic.Uint64          // counts what was taken out of keys
 	refused  refusals
 	retained int    // bytes that ended jobs keep
@@ -50,7 +49,6 @@ func New(cfg Config) (*Manager, error) {
 		queues: make(map[string]*conversationQueue),
 		prints: make(map[Fingerprint][]*job),
 		keys:   make(map[string]*job),
-		shared: make(map[int64]*job),
 
 		refused: make(refusals),
 	}
@@ -60,25 +58,16 @@ func New(cfg Config) (*Manager, error) {
 	if m.unattended, err = openUnattended(cfg); err != nil {
 		return nil, err
 	}
-	if cfg.Shots != nil {
-		m.oneShots = openSharedShots(cfg, m.removeConversation, m.clear)
-	} else {
-		m.oneShots = openOneShots(cfg, m.removeConversation, m.clear)
-	}
+	m.oneShots = openOneShots(cfg, m.removeConversation, m.clear)
 	m.chores.Go(func() { m.records.sweep(m.life) })
-	if cfg.Ledger != nil {
-		m.chores.Go(func() { m.reap(m.life) })
-	}
 	return m, nil
 }
 
 // Drain refuses new requests and waits for the running jobs. Those that have
-// not ended when ctx does are interrupted. With a ledger they are left to the other
-// gateways, and those that wait at once.
+// not ended when ctx does are interrupted.
 func (m *Manager) Drain(ctx context.Context) {
 	m.mu.Lock()
 	m.draining = true
-	m.releaseWaiting()
 	m.mu.Unlock()
 	idle := make(chan struct{})
 	go func() { // ends with the last job, at the latest when they are interrupted
@@ -88,17 +77,9 @@ func (m *Manager) Drain(ctx context.Context) {
 	select {
 	case <-idle:
 	case <-ctx.Done():
-		m.end(m.farewell())
+		m.end(ErrInterrupted)
 		<-idle
 	}
-}
-
-// farewell is why the jobs end that go on when this process does.
-func (m *Manager) farewell() error {
-	if m.cfg.Ledger != nil {
-		return ErrReleased
-	}
-	return ErrInterrupted
 }
 
 // Close ends everything. One-shots whose time has not come are left for the
@@ -107,7 +88,7 @@ func (m *Manager) Close() error {
 	m.mu.Lock()
 	m.draining = true
 	m.mu.Unlock()
-	m.end(m.farewell())
+	m.end(ErrInterrupted)
 	m.wg.Wait()
 	m.mu.Lock()
 	for _, j := range m.ended {
@@ -123,9 +104,6 @@ func (m *Manager) Close() error {
 func (m *Manager) Admit(req Request) (*Attachment, error) {
 	if err := m.foreign(req); err != nil {
 		return nil, err
-	}
-	if m.cfg.Ledger != nil {
-		return m.admitShared(req)
 	}
 	if req.IdempotencyKey == "" {
 		return m.admit(req, found{})
@@ -199,7 +177,7 @@ func (m *Manager) lineUp(req *Request) error {
 	if foreignQueue(*req, q) {
 		return errForeign
 	}
-	if m.cfg.Ledger == nil && len(q.jobs) > maxConversationQueue { // else that says so
+	if len(q.jobs) > maxConversationQueue {
 		m.refused.note(req.Fingerprint, m.cfg.Now())
 		return ErrConversationBusy
 	}
@@ -270,9 +248,6 @@ func (m *Manager) start(j *job) {
 	m.prints[j.req.Fingerprint] = append(m.prints[j.req.Fingerprint], j)
 	if j.req.IdempotencyKey != "" {
 		m.keys[recordKey(j.req.Token, j.req.IdempotencyKey)] = j
-	}
-	if j.share != nil {
-		m.shared[j.share.run] = j
 	}
 	if !j.isReplay() && m.enter(j) {
 		close(j.life.queued)
@@ -345,9 +320,6 @@ func (m *Manager) forget(j *job) {
 	}
 	if len(m.prints[j.req.Fingerprint]) == 0 {
 		delete(m.prints, j.req.Fingerprint)
-	}
-	if j.share != nil && m.shared[j.share.run] == j {
-		delete(m.shared, j.share.run)
 	}
 	if key := recordKey(j.req.Token, j.req.IdempotencyKey); m.keys[key] == j {
 		delete(m.keys, key)

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/internal/rescue"
-	"github.com/ohgw/ohgw/internal/rmtree"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -175,7 +175,7 @@ func (o *oneShots) living() []note {
 
 // add notes a one-shot that is about to be made. Where it cannot be noted, it
 // must not be made.
-func (o *oneShots) add(id string) (undo func(), err error) {
+func (o *oneShots) add(id string) (span, error) {
 	s := &oneShot{id: id}
 	o.mu.Lock()
 	o.shots[id] = s
@@ -183,9 +183,9 @@ func (o *oneShots) add(id string) (undo func(), err error) {
 	at, err := o.journal.write(note{ID: id, Backend: o.cfg.BackendID, Made: o.cfg.Now()}, false)
 	if err != nil {
 		o.drop(s)
-		return nil, fmt.Errorf("%w: %w", ErrState, err)
+		return span{}, fmt.Errorf("%w: %w", ErrState, err)
 	}
-	return func() { o.unmade(id, at) }, nil
+	return at, nil
 }
 
 // unmade takes add back: there is no such conversation.
@@ -337,13 +337,7 @@ func (m *Manager) removeWorkspace(id string) error {
 	if clean, err := uuid.Parse(id); err != nil || clean != id {
 		return fmt.Errorf("remove workspace %q: %w", id, uuid.ErrMalformed)
 	}
-	dir := filepath.Join(m.cfg.WorkspaceRoot, id)
-	if m.cfg.ForgetWorkspace != nil {
-		if err := m.cfg.ForgetWorkspace(dir); err != nil {
-			return fmt.Errorf("remove what belongs to the workspace: %w", err)
-		}
-	}
-	if err := rmtree.All(dir); err != nil {
+	if err := os.RemoveAll(filepath.Join(m.cfg.WorkspaceRoot, id)); err != nil {
 		return fmt.Errorf("remove workspace: %w", err)
 	}
 	return nil

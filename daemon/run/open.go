@@ -13,31 +13,17 @@ import (
 
 func (j *job) oneShot() bool { return j.req.ConversationID == "" && !j.req.Keep && j.follow == nil }
 
-// isNew reports whether nobody can have made the conversation before.
-func (j *job) isNew() bool {
-	return j.req.ConversationID == "" && j.follow == nil && (j.share == nil || j.share.fresh)
-}
-
-// isUnseen reports whether the gateways made the conversation's id and know of no
-// attempt to make the conversation.
-func (j *job) isUnseen() bool {
-	if j.follow != nil || j.share != nil && j.share.seen {
-		return false
-	}
-	return j.req.Unseen || j.req.ConversationID == ""
-}
-
 // enter opens or makes the conversation. A one-shot is noted before it is made;
 // one that is continued is kept before anything happens in it.
 func (j *job) enter() (conv agentapi.Conversation, forked bool, err error) {
 	if j.oneShot() {
-		undo, err := j.noteOneShot()
+		at, err := j.m.oneShots.add(j.id)
 		if err != nil {
 			return nil, false, err
 		}
 		conv, forked, err = j.find()
 		if err != nil && nothingStarted(err) {
-			undo()
+			j.m.oneShots.unmade(j.id, at)
 		}
 		if err != nil {
 			return nil, false, err
@@ -66,25 +52,6 @@ func (j *job) enter() (conv agentapi.Conversation, forked bool, err error) {
 		return nil, false, errors.Join(err, conv.Close())
 	}
 	return conv, forked, nil
-}
-
-// noteOneShot notes the conversation of a run that is about to be made for it alone,
-// where that was not done with the run's claim; undo takes that back.
-func (j *job) noteOneShot() (undo func(), err error) {
-	if j.share != nil && j.share.noted {
-		j.share.entered = true
-		return j.forgetOneShot, nil
-	}
-	return j.m.oneShots.add(j.id)
-}
-
-// forgetOneShot takes back what the run's claim has noted of a conversation that was
-// not made.
-func (j *job) forgetOneShot() {
-	j.m.oneShots.removed(j.id)
-	if err := j.m.cfg.Owners.Forget(j.id); err != nil {
-		j.m.cfg.Logger.Warn("cannot forget the owner of a conversation that was not made", "conversation_id", j.id, "err", err)
-	}
 }
 
 // open enters the conversation and notes what of the request has no effect on
@@ -206,7 +173,7 @@ func (j *job) find() (conv agentapi.Conversation, forked bool, err error) {
 	// A one-shot that is removed at once has nothing to be closed for first.
 	once := j.oneShot() && j.m.cfg.OneShotTTL > 0
 	conv, err = j.m.cfg.Backend.Open(j.life.ctx, agentapi.OpenRequest{
-		ID: j.id, New: j.isNew(), Unseen: j.isUnseen(), Once: once, Existing: j.req.Existing || j.follow != nil, Profile: j.req.Profile, System: j.req.System, Workspace: workspace,
+		ID: j.id, New: j.req.ConversationID == "" && j.follow == nil, Once: once, Existing: j.req.Existing || j.follow != nil, Profile: j.req.Profile, System: j.req.System, Workspace: workspace,
 		Progress: func(line string) { j.publish(turn.Update{Kind: turn.Progress, Text: line}) },
 	})
 	return conv, false, err

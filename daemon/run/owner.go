@@ -77,7 +77,7 @@ func foreignQueue(req Request, l *conversationQueue) bool {
 // claim makes sure that the job may enter the conversation that it has opened,
 // and notes whose it is.
 func (j *job) claim(made bool) error {
-	if j.req.Person || j.share != nil && j.share.noted {
+	if j.req.Person {
 		return nil
 	}
 	m := j.m

@@ -18,14 +18,6 @@ type Past struct {
 // no more than a token, a profile and an observer. The caller must Close the
 // attachment. A turn whose run is gone ends with ErrInterrupted.
 func (m *Manager) Rejoin(req Request, p Past) (*Attachment, error) {
-	if m.cfg.Ledger != nil {
-		return m.rejoinShared(req, p)
-	}
-	return m.follow(req, p)
-}
-
-// follow follows a turn by the log of its conversation.
-func (m *Manager) follow(req Request, p Past) (*Attachment, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.draining {

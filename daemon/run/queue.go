@@ -60,13 +60,7 @@ func (m *Manager) enter(j *job) (waits bool) {
 		m.queues[j.id] = l
 	}
 	l.jobs = append(l.jobs, j)
-	switch {
-	case l.cleared:
-		return true
-	case m.cfg.Ledger != nil: // which says who is first
-		close(j.life.turn)
-		return false
-	case len(l.jobs) > 1:
+	if len(l.jobs) > 1 || l.cleared {
 		return true
 	}
 	m.head(j)
@@ -92,7 +86,7 @@ func (m *Manager) leave(j *job) {
 			continue
 		}
 		l.jobs = append(l.jobs[:i], l.jobs[i+1:]...)
-		if i == 0 && len(l.jobs) > 0 && !l.cleared && m.cfg.Ledger == nil {
+		if i == 0 && len(l.jobs) > 0 && !l.cleared {
 			m.head(l.jobs[0])
 		}
 		break
@@ -120,13 +114,7 @@ func (m *Manager) clear(id string) (release func(), ok bool) {
 			delete(m.queues, id)
 			return
 		}
-		if m.cfg.Ledger == nil {
-			m.head(l.jobs[0])
-			return
-		}
-		for _, j := range l.jobs {
-			close(j.life.turn)
-		}
+		m.head(l.jobs[0])
 	}, true
 }
 
@@ -150,9 +138,6 @@ func (m *Manager) place(j *job) int {
 
 // wait returns when j may run, with the function that gives its slot back.
 func (m *Manager) wait(ctx context.Context, j *job) (func(), error) {
-	if j.share != nil {
-		return m.waitShared(ctx, j)
-	}
 	if err := j.waitFor(ctx, j.life.turn, "Waiting for an earlier request to this conversation"); err != nil {
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -191,7 +176,7 @@ func (m *Manager) wait(ctx context.Context, j *job) (func(), error) {
 // are so at most 1 + 1/2 + … + 1/n times as many jobs as places. The caller
 // holds m.mu.
 func (m *Manager) isFull(token string) bool {
-	places := m.slots.limit + m.cfg.MaxQueue
+	places := m.cfg.MaxRuns + m.cfg.MaxQueue
 	if m.active < places || m.cfg.MaxQueue == 0 {
 		return m.active >= places
 	}

@@ -1,9 +1,6 @@
 package run
 
-import (
-	"errors"
-	"time"
-)
+import "time"
 
 // refusals counts the requests that were refused a moment ago, or whose job
 // ended before it started anything. Their clients send them again, marked as
@@ -45,12 +42,6 @@ func (r refusals) came(key Fingerprint) {
 		return
 	}
 	r[key] = kept
-}
-
-// isElsewhere reports whether err leaves open if another gateway has the run, or will
-// have it. A repeat after that means this run.
-func isElsewhere(err error) bool {
-	return errors.Is(err, ErrLedger) || errors.Is(err, ErrTakenOver) || errors.Is(err, ErrReleased)
 }
 
 // sweep forgets what is old, or everything where nothing is.

@@ -22,7 +22,6 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/turn"
-	"github.com/ohgw/ohgw/daemon/run/ledger"
 )
 
 // Config is what a Manager needs. Zero durations and limits take the defaults
@@ -43,9 +42,6 @@ type Config struct {
 	// of its own below WorkspaceRoot, removed with it.
 	Workspace     string
 	WorkspaceRoot string
-	// ForgetWorkspace removes what agents have kept beside such a directory, before it
-	// is removed. May be nil.
-	ForgetWorkspace func(dir string) error
 	// StateDir keeps the records of idempotency keys and of one-shots. Empty:
 	// they are kept in memory only.
 	StateDir string
@@ -56,24 +52,12 @@ type Config struct {
 	// has to be noted for the next one.
 	InProcess bool
 
-	// Ledger is what this gateway shares with others that answer as one with it. Nil:
-	// it is the only one.
-	Ledger ledger.Ledger
-
-	// Shots are the one-shots of all those gateways. Nil: each has its own.
-	Shots ledger.Shots
-
 	// Owners keeps whose a conversation is. Nil: all are nobody's.
 	Owners Owners
 
 	// Earlier is what clients said in a conversation outside of its runs, for a
 	// message that is about to be sent there. May be nil.
 	Earlier func(conversation, message string) Earlier
-
-	// Orphan gives the observer and the form of a run whose gateway has died, by its
-	// conversation and its answer, see [Attachment.AnswerID]: it sees the run's updates
-	// from the beginning and its end. May be nil, and give nil.
-	Orphan func(conversation, answer string) (Observer, func(context.Context, *turn.Result, func(turn.Update)) error)
 
 	// Ended is told of every run when it is over, by the run's own goroutine:
 	// not of answers from memory or from a record. May be nil.
@@ -157,9 +141,7 @@ type Request struct {
 	// ConversationID is the conversation to continue, or to make under this
 	// id. Empty: a one-shot.
 	ConversationID string
-	// Unseen says that ConversationID was just made.
-	Unseen  bool
-	Profile string
+	Profile        string
 	// AnyModel says that the client named no profile: a conversation with a model of
 	// its own goes on with that one.
 	AnyModel bool
@@ -219,11 +201,6 @@ type Request struct {
 	// Least is the lowest mode of the conversation during the turn: one that has a
 	// lower one is raised. Empty: any.
 	Least agentapi.Confirmation
-	// Admit may refuse a run right before its message is sent; Limit is what it may take
-	// then; Over is asked with what it took so far, see [turn.Input]. Nil: no limit.
-	Admit func() error
-	Limit func() agentapi.Limit
-	Over  func(turn.Usage) (reason, note string)
 	// Timeout interrupts the run; 0: the manager's default.
 	Timeout time.Duration
 	// Detach lets the run go on when its client goes.
@@ -231,10 +208,6 @@ type Request struct {
 	// Details: the client wants tool calls described. A request that joins a run
 	// gets descriptions from there on, if nobody wanted them before.
 	Details bool
-	// spectator: the request follows a run of another gateway and does not keep it going.
-	spectator bool
-	// share is what the gateways share of the job that the request makes.
-	share *share
 	// Gone reports whether the client has hung up; it is called under locks and does
 	// not block. Nil: nothing is known of that. A client that has hung up starts no
 	// run, unless it is to go on without one.
@@ -300,14 +273,6 @@ func (m *Manager) Stats() Stats {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return Stats{Running: m.slots.used, Queued: m.active - m.slots.used}
-}
-
-// SetMaxRuns changes how many jobs run at the same time. With a ledger, that decides; then
-// it is for what the manager itself refuses.
-func (m *Manager) SetMaxRuns(n int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.slots.resize(n)
 }
 
 // Submit finds or makes the job that answers req. The caller must Close the

@@ -4,13 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -404,28 +401,6 @@ func TestOneConversationRunsInOrder(t *testing.T) {
 	})
 }
 
-func TestTheNumberOfRunsChanges(t *testing.T) {
-	t.Parallel()
-	inBubble(t, run.Config{MaxRuns: 1, MaxQueue: 3}, func(w *world) {
-		var all []*run.Attachment
-		for i := range 4 {
-			all = append(all, w.submit(ask(fmt.Sprint("wait ", i))))
-		}
-		w.wantRuns(1)
-		w.m.SetMaxRuns(3)
-		w.wantRuns(3)
-		all = append(all, w.submit(ask("wait 4")), w.submit(ask("wait 5"))) // there are more places
-		w.m.SetMaxRuns(1)
-		for i, a := range all { // where too many run, they end first
-			w.wantRuns(max(3, i+1))
-			w.b.conv(a.ConversationID()).letGo()
-			w.mustRead(a)
-			a.Close()
-		}
-		w.wantRuns(6)
-	})
-}
-
 func TestRunsAreLimited(t *testing.T) {
 	t.Parallel()
 	inBubble(t, run.Config{MaxRuns: 2, MaxQueue: 1}, func(w *world) {
@@ -531,49 +506,6 @@ func TestOneShotIsRemovedAfterItsTime(t *testing.T) {
 		}
 		if _, err := os.Stat(filepath.Join(dir, a.ConversationID())); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("workspace: %v", err)
-		}
-	})
-}
-
-// What belongs to a workspace goes before it: only with it can it be found.
-func TestWhatBelongsToAWorkspaceIsRemovedFirst(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	var mu sync.Mutex
-	var told []string
-	forget := func(workspace string) error {
-		if _, err := os.Stat(workspace); err != nil {
-			return err
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if told = append(told, workspace); len(told) == 1 {
-			return errors.New("it is in use")
-		}
-		return nil
-	}
-	toldOf := func() []string {
-		mu.Lock()
-		defer mu.Unlock()
-		return slices.Clone(told)
-	}
-	inBubble(t, run.Config{OneShotTTL: time.Minute, StateDir: dir, WorkspaceRoot: dir, ForgetWorkspace: forget}, func(w *world) {
-		a := w.submit(ask("hi"))
-		workspace := filepath.Join(dir, a.ConversationID())
-		if err := os.Mkdir(workspace, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		w.mustRead(a)
-		a.Close()
-		time.Sleep(61 * time.Second)
-		synctest.Wait()
-		if _, err := os.Stat(workspace); err != nil || !slices.Equal(toldOf(), []string{workspace}) {
-			t.Errorf("while it is in use: %v, told %q", err, toldOf())
-		}
-		time.Sleep(2 * time.Minute) // it is tried again
-		synctest.Wait()
-		if _, err := os.Stat(workspace); !errors.Is(err, os.ErrNotExist) || len(toldOf()) != 2 {
-			t.Errorf("afterwards: %v, told %q", err, toldOf())
 		}
 	})
 }

@@ -39,15 +39,6 @@ func (s *slots) acquire(token string) <-chan struct{} {
 	return w.ready
 }
 
-// resize changes how many jobs may run. More run at once if they wait; where there are
-// too many, they end first.
-func (s *slots) resize(limit int) {
-	s.limit = limit
-	for s.used < s.limit && len(s.waiting) > 0 {
-		close(s.next().ready)
-	}
-}
-
 func (s *slots) occupy(token string) {
 	s.used++
 	s.running[token]++
@@ -65,7 +56,7 @@ func (s *slots) release(token string) {
 			delete(s.served, token)
 		}
 	}
-	if s.used < s.limit && len(s.waiting) > 0 {
+	if len(s.waiting) > 0 {
 		close(s.next().ready)
 	}
 }

@@ -18,15 +18,6 @@ var ErrStopped = errors.New("stopped before the run began")
 // request with that key is meant; an empty token means those of every token. It
 // reports how many it stopped.
 func (m *Manager) Stop(token, conversation, key string) int {
-	n := m.stopHere(token, conversation, key)
-	if m.cfg.Ledger != nil {
-		n = max(n, m.stopElsewhere(token, conversation, key))
-	}
-	return n
-}
-
-// stopHere is Stop for the runs that this process looks after.
-func (m *Manager) stopHere(token, conversation, key string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	l := m.queues[conversation]
@@ -35,23 +26,9 @@ func (m *Manager) stopHere(token, conversation, key string) int {
 	}
 	n := 0
 	for _, j := range l.jobs {
-		if j.share != nil && !j.share.own.Load() { // it ends with the run
-			continue
-		}
 		if (token == "" || j.req.Token == token) && (key == "" || j.req.IdempotencyKey == key) && j.life.halt(ErrStopped) {
 			n++
 		}
-	}
-	return n
-}
-
-// stopElsewhere stops runs on whatever gateway they are.
-func (m *Manager) stopElsewhere(token, conversation, key string) int {
-	ctx, cancel := context.WithTimeout(m.life, unattendedTime)
-	defer cancel()
-	n, err := m.cfg.Ledger.Stop(ctx, token, conversation, []byte(recordKey(token, key)), func(ctx context.Context) error { return m.interruptNow(ctx, conversation) })
-	if err != nil {
-		m.cfg.Logger.Warn("cannot stop the runs of other gateways", "conversation_id", conversation, "err", err)
 	}
 	return n
 }

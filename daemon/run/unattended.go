@@ -23,10 +23,6 @@ import (
 // end. It is not synced and its loss is harmless: the next request of the
 // conversation then waits for the run in place of stopping it. Runs that end
 // with this process have no file.
-//
-// Several gateways need no files: a run of one that died is in their ledger, and another
-// one looks after it. What is left are runs whose backend was lost, which the gateway
-// that had them remembers; the others wait for them.
 type unattended struct {
 	dir  string // empty: in memory only
 	ends bool   // runs end with this process
@@ -48,7 +44,7 @@ const keepMarks = 24 * time.Hour
 
 func openUnattended(cfg Config) (*unattended, error) {
 	u := &unattended{ends: cfg.InProcess, log: cfg.Logger, runs: make(map[string]runMark)}
-	if cfg.StateDir == "" || cfg.Ledger != nil {
+	if cfg.StateDir == "" {
 		return u, nil
 	}
 	u.dir = filepath.Join(cfg.StateDir, "running")

@@ -13,8 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +27,6 @@ import (
 const (
 	key      = "ohgw-differential-key-0123456789"
 	patience = time.Minute
-	silence  = time.Second // after which a socket is taken for quiet
 )
 
 // side is a server that is asked.
@@ -47,33 +44,16 @@ func TestOhgwAnswersAsAnAgentServer(t *testing.T) {
 	llm := llmtest.New(t)
 	agents := agentservertest.Start(t)
 	real := newSide(t, "real", agents.URL, agents.Key, llm.URL)
-	real.vars["home"] = agents.Dir
-	url, home := startOurs(t)
-	ours := newSide(t, "ours", url, key, llm.URL)
-	ours.vars["home"] = home
+	ours := newSide(t, "ours", startOurs(t), key, llm.URL)
 	table := readKnown(t)
-	lines := slices.Collect(steps(t))
-	answers := make([][]any, 2)
-	t.Run("asked", func(t *testing.T) { // both at the same time: most of it is waiting
-		for i, s := range []*side{real, ours} {
-			t.Run(s.name, func(t *testing.T) {
-				t.Parallel()
-				for _, line := range lines {
-					answers[i] = append(answers[i], s.play(t, line))
-				}
-			})
-		}
-	})
-	if t.Failed() {
-		return
-	}
 	sockets := 0
-	for i, line := range lines {
+	for line := range steps(t) {
 		if strings.HasPrefix(line, "SOCKET ") {
 			sockets++
 		}
+		a, b := real.play(t, line), ours.play(t, line)
 		step := strings.TrimSpace(strings.SplitN(line, " -> ", 2)[0])
-		for _, d := range differ("", answers[0][i], answers[1][i]) {
+		for _, d := range differ("", a, b) {
 			if !explained(table, step, d) {
 				t.Errorf("%s\n\t%s", step, d)
 			}
@@ -101,24 +81,6 @@ func explained(table []*known, step, difference string) bool {
 	return false
 }
 
-// helper is an agent with all that a definition can have.
-const helper = `---
-name: helper
-description: "Helps. <example>help me</example>"
-model: fast
-color: blue
-tools: [terminal]
-skills: tea, milk
-permission_mode: confirm_risky
-max_iteration_per_run: 5
-max_budget_per_run: 0.5
-condenser: none
-mcp_config: {files: {command: serve, env: {KEY: hidden}}, far: {url: "http://127.0.0.1:1", headers: {A: hidden}}}
-hooks: {pre_tool_use: [{matcher: terminal, hooks: [{command: check.sh}]}]}
----
-Help them.
-`
-
 func newSide(t *testing.T, name, url, key, llm string) *side {
 	t.Helper()
 	dir := t.TempDir()
@@ -131,32 +93,21 @@ func newSide(t *testing.T, name, url, key, llm string) *side {
 			t.Fatalf("git %v: %v %s", args, err, out)
 		}
 	}
-	for name, text := range map[string]string{
-		"repository/new.txt":               "tea\n",
-		"tea/SKILL.md":                     "---\nname: tea\ndescription: Makes tea.\n---\nBoil water.\n",
-		"tea/scripts/boil.sh":              "#!/bin/sh\n",
-		"none/README.md":                   "no skill\n",
-		"project/.agents/agents/helper.md": helper,
-		"project/.agents/agents/plain.md":  "Be plain.\n",
-	} {
-		at := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.WriteFile(filepath.Join(repository, "new.txt"), []byte("tea\n"), 0o600); err != nil {
+		t.Fatal(err)
 	}
 	return &side{name: name, url: url, key: key, dir: dir, vars: map[string]string{"dir": dir, "llm": llm, "key": key}}
 }
 
 // startOurs starts ohgw outside of the sandbox: paths and users are the machine's, as
 // they are to an agent-server.
-func startOurs(t *testing.T) (url, home string) {
+func startOurs(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "ohgw")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "github.com/ohgw/ohgw/cmd/ohgw").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v %s", err, out)
 	}
-	home = t.TempDir()
-	address := processtest.FreeAddress(t)
+	home, address := t.TempDir(), processtest.FreeAddress(t)
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program,
 		"serve", "--addr", address, "--backend", "embedded", "--native", "--sandbox", "off", "--key-store", "file", "--log-format", "json")
 	cmd.Env = []string{
@@ -175,7 +126,7 @@ func startOurs(t *testing.T) (url, home string) {
 			t.Logf("log of ohgw:\n%s", log.String())
 		}
 	})
-	url = "http://" + address
+	url := "http://" + address
 	until(t, func() bool {
 		resp, err := http.Get(url + "/alive") //nolint:noctx // bounded by until
 		if err != nil {
@@ -184,7 +135,7 @@ func startOurs(t *testing.T) (url, home string) {
 		_ = resp.Body.Close() // only its status counts
 		return resp.StatusCode == http.StatusOK
 	})
-	return url, home
+	return url
 }
 
 func until(t *testing.T, done func() bool) {
@@ -215,59 +166,16 @@ func (s *side) play(t *testing.T, line string) any {
 	switch verb {
 	case "WAIT":
 		return s.wait(t, rest)
-	case "ENDED":
-		return s.ended(t, rest)
 	case "SOCKET":
 		return s.socket(t, rest)
 	}
 	path, body, _ := strings.Cut(rest, " ")
-	path, first, _ := strings.Cut(path, "#")
 	status, answer := s.ask(t, verb, s.fill(path), s.fill(body))
-	if strings.HasSuffix(path, "/events/respond_to_confirmation") && strings.Contains(body, `"accept":true`) {
-		s.accept(t, s.fill(path), body)
-	}
 	if saves != "" {
 		name, place, _ := strings.Cut(saves, "=")
 		s.vars[name] = find(answer, place)
 	}
-	v := normalized(answer, s.known())
-	if page, ok := v.(map[string]any); ok && strings.Contains(path, "/events/search") {
-		if items, ok := page["items"].([]any); ok {
-			items = slices.DeleteFunc(items, isStatistics)
-			if n, err := strconv.Atoi(first); err == nil {
-				items = items[:min(n, len(items))]
-			}
-			page["items"] = items
-		}
-	}
-	return map[string]any{"status": float64(status), "body": v}
-}
-
-// isStatistics reports whether an event is left out: when and how often they come is not
-// fixed, and not between which others.
-func isStatistics(e any) bool {
-	o, _ := e.(map[string]any)
-	return o["key"] == "stats"
-}
-
-// accept repeats an answer that was ignored: an agent-server tells that a conversation
-// waits before its run is over, and does nothing with an answer until then.
-func (s *side) accept(t *testing.T, path, body string) {
-	t.Helper()
-	conversation, _, _ := strings.Cut(path, "/events/")
-	until(t, func() bool {
-		for range 20 {
-			_, answer := s.ask(t, http.MethodGet, conversation, "")
-			s.asked--
-			if find(answer, "execution_status") != "waiting_for_confirmation" {
-				return true
-			}
-			time.Sleep(100 * time.Millisecond)
-		}
-		s.ask(t, http.MethodPost, path, body)
-		s.asked--
-		return false
-	})
+	return map[string]any{"status": float64(status), "body": normalized(answer, s.known())}
 }
 
 // known are the values of the variables, to be replaced by their names.
@@ -348,34 +256,8 @@ func (s *side) wait(t *testing.T, rest string) any {
 		status = find(answer, "execution_status")
 		return strings.Contains("|"+wanted+"|", "|"+status+"|")
 	})
-	time.Sleep(150 * time.Millisecond) // statistics of the agent-server come late, see agent-server-api §5; they are counted
+	time.Sleep(150 * time.Millisecond) // statistics of the agent-server come late, see agent-server-api §5
 	return status
-}
-
-// ended waits for the end of a command.
-func (s *side) ended(t *testing.T, id string) any {
-	t.Helper()
-	id = strings.ReplaceAll(s.fill(id), "-", "")
-	until(t, func() bool {
-		_, answer := s.ask(t, http.MethodGet, "/api/bash/bash_events/search?limit=100", "")
-		s.asked--
-		var page struct {
-			Items []struct {
-				Command string `json:"command_id"`
-				Exit    *int   `json:"exit_code"`
-			} `json:"items"`
-		}
-		if err := json.Unmarshal([]byte(answer), &page); err != nil {
-			t.Fatalf("%v: %s", err, answer)
-		}
-		for _, i := range page.Items {
-			if strings.ReplaceAll(i.Command, "-", "") == id && i.Exit != nil {
-				return true
-			}
-		}
-		return false
-	})
-	return nil
 }
 
 // socket opens a socket, sends what stands behind its path, and gives the frames until
@@ -410,19 +292,15 @@ func (s *side) socket(t *testing.T, rest string) any {
 			return map[string]any{"write": "failed"}
 		}
 	}
-	return s.frames(ctx, conn, strings.Contains(send, `"role":"user"`) || strings.Contains(send, `"command"`))
+	return s.frames(ctx, conn)
 }
 
-// frames reads until it is quiet, and nothing that was begun is still busy. Deltas are
-// left out, as statistics.
-func (s *side) frames(ctx context.Context, conn *websocket.Conn, busy bool) any {
+// frames reads until it is quiet. Deltas and statistics are left out: when and how
+// often they come is not fixed.
+func (s *side) frames(ctx context.Context, conn *websocket.Conn) any {
 	list := []any{}
 	for {
-		wait := silence
-		if busy {
-			wait = patience
-		}
-		quiet, cancel := context.WithTimeout(ctx, wait)
+		quiet, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 		_, data, err := conn.Read(quiet)
 		cancel()
 		if err != nil {
@@ -435,16 +313,9 @@ func (s *side) frames(ctx context.Context, conn *websocket.Conn, busy bool) any 
 		}
 		frame := normalized(string(data), s.known())
 		o, _ := frame.(map[string]any)
-		if o["kind"] == "StreamingDeltaEvent" || isStatistics(frame) {
+		if o["kind"] == "StreamingDeltaEvent" || o["key"] == "stats" {
 			continue
 		}
 		list = append(list, frame)
-		kind, _ := o["kind"].(string)
-		switch {
-		case o["key"] == "execution_status":
-			busy = o["value"] == "running"
-		case kind == "BashOutput" && o["exit_code"] != nil, strings.Contains(kind, "Error"):
-			busy = false
-		}
 	}
 }

@@ -58,31 +58,28 @@ async function conversation() {
   });
   const until = (is) => seen.some(is) || new Promise((done) => { waiting = (event) => is(event) && done(); });
   const status = (want) => (e) => e.key === "execution_status" && e.value === want;
-  // An agent-server tells a status before it has done with the run, and ignores an
-  // answer until then. The whole state comes when it has.
-  const ended = (want) => (e) => e.key === "full_state" && e.value.execution_status === want;
   const turn = async (text, end) => {
     seen.length = 0;
     await c.sendMessage(text);
     await c.run();
-    await until(end);
+    await until(status(end));
   };
   await c.start();
   await c.startWebSocketClient();
   await until((e) => e.kind === "ConversationStateUpdateEvent"); // the socket is open
-  await turn('[[tool terminal {"command":"echo tea > note.txt"}]] then [[say Here is tea.]]', ended("finished"));
+  await turn('[[tool terminal {"command":"echo tea > note.txt"}]] then [[say Here is tea.]]', "finished");
   result.streamed = seen.filter((e) => e.kind === "StreamingDeltaEvent").map((e) => e.content ?? "").join("").includes("Here is tea.");
   result.answer = await c.getAgentFinalResponse();
   result.kinds = (await c.state.events.getEvents()).map((e) => e.kind).filter((k) => /Message|Action|Observation/.test(k));
   await c.setConfirmationPolicy({ kind: "AlwaysConfirm" });
-  await turn('[[tool terminal {"command":"echo yes > yes.txt"}]] then [[finish Confirmed.]]', ended("waiting_for_confirmation"));
+  await turn('[[tool terminal {"command":"echo yes > yes.txt"}]] then [[finish Confirmed.]]', "waiting_for_confirmation");
   await c.sendConfirmationResponse(true);
-  await until(ended("finished"));
-  await turn('[[tool terminal {"command":"echo no > no.txt"}]] then [[finish Never.]]', ended("waiting_for_confirmation"));
+  await until(status("finished"));
+  await turn('[[tool terminal {"command":"echo no > no.txt"}]] then [[finish Never.]]', "waiting_for_confirmation");
   await c.sendConfirmationResponse(false, "not this");
   await until((e) => e.kind === "UserRejectObservation");
   await c.setConfirmationPolicy({ kind: "NeverConfirm" });
-  await turn('[[tool terminal {"command":"sleep 600"}]] then [[finish Never.]]', status("running"));
+  await turn('[[tool terminal {"command":"sleep 600"}]] then [[finish Never.]]', "running");
   await until((e) => e.kind === "ActionEvent");
   await server.conversations.interruptConversation(c.id);
   await until(status("paused"));

@@ -66,14 +66,11 @@ async def agents(base_url, api_key, model):
     provider = OpenAIProvider(base_url=base_url, api_key=api_key)
     own, chat = OpenAIResponsesModel(model, provider=provider), OpenAIChatModel(model, provider=provider)
     found = {"texts": [], "conversations": []}
-    # In words of its own: another program of the same token that says the same at the
-    # same time would have a chat with the same history.
-    write, read = (f"{text} For Pydantic AI." for text in (WRITE, READ))
     for settings in ({"openai_previous_response_id": "auto"}, {"openai_conversation_id": "auto"}, {}):
         agent = Agent(own, instructions="Be brief.", model_settings=settings)
-        first = await agent.run(write)
-        second = await agent.run(read, message_history=first.all_messages())
-        async with agent.run_stream(read, message_history=second.all_messages()) as third:
+        first = await agent.run(WRITE)
+        second = await agent.run(READ, message_history=first.all_messages())
+        async with agent.run_stream(READ, message_history=second.all_messages()) as third:
             texts = [first.output, second.output, await third.get_output()]
         answers = [m for m in third.all_messages() if m.kind == "response"]
         found["texts"].append(texts)

@@ -33,7 +33,6 @@ type kept struct {
 	transcript   []message
 	acked        []*turn
 	sent         int
-	verified     string // the conversation that it was in at the end
 }
 
 // kinds are what a client may do next, each with its weight.
@@ -112,7 +111,7 @@ func (a *actor) judge(t *turn, r reply) bool {
 		if strings.Contains(r.text, "interrupted") || strings.Contains(r.text, "waits for") {
 			return false
 		}
-		a.problem("%s %s in conversation %s: the wrong answer, run %q: %.300q", t.kind, t.mark, r.conversation, r.run, r.text)
+		a.problem("%s %s: the wrong answer: %.300q", t.kind, t.mark, r.text)
 		return false
 	}
 	a.mu.Lock()

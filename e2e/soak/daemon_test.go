@@ -135,23 +135,18 @@ func (d *daemon) kill(t *testing.T, signal syscall.Signal) {
 	}
 }
 
-func (d *daemon) conversations() string { return filepath.Join(d.State, "conversations") }
-
-func (d *daemon) name() string { return filepath.Base(filepath.Dir(d.State)) }
-
 func (d *daemon) log() string { return filepath.Join(d.home, "log") }
 
 // usage is what a daemon holds of the machine.
 type usage struct {
 	descriptors, goroutines, processes int
 	resident                           int // bytes
-	homes                              int // directories of the sandbox
-	conversations, workspaces, partial int // directories; files of an interrupted write beside conversations
+	conversations, workspaces, partial int // directories; files of an interrupted write
 }
 
 func (u usage) String() string {
-	return fmt.Sprintf("%d descriptors, %d goroutines, %d processes, %.1f MB, %d conversations, %d workspaces, %d homes, %d partial files",
-		u.descriptors, u.goroutines, u.processes, float64(u.resident)/1e6, u.conversations, u.workspaces, u.homes, u.partial)
+	return fmt.Sprintf("%d descriptors, %d goroutines, %d processes, %.1f MB, %d conversations, %d workspaces, %d partial files",
+		u.descriptors, u.goroutines, u.processes, float64(u.resident)/1e6, u.conversations, u.workspaces, u.partial)
 }
 
 // usage measures the daemon from outside, and its goroutines by its metrics.
@@ -172,13 +167,9 @@ func (d *daemon) usage(t *testing.T) usage {
 			u.resident = kilobytes << 10
 		}
 	}
-	u.conversations = entries(d.conversations())
-	u.homes = entries(filepath.Join(d.State, "sandbox"))
+	u.conversations = entries(filepath.Join(d.State, "conversations"))
 	u.workspaces = entries(filepath.Join(d.State, "workspaces"))
-	_ = filepath.WalkDir(d.State, func(path string, e fs.DirEntry, err error) error {
-		if path == d.conversations() { // see tidied
-			return fs.SkipDir
-		}
+	_ = filepath.WalkDir(d.State, func(_ string, e fs.DirEntry, err error) error {
 		if err == nil && strings.HasPrefix(e.Name(), ".ohgw-") && strings.HasSuffix(e.Name(), ".tmp") {
 			u.partial++
 		}

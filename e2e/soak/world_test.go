@@ -53,28 +53,20 @@ func newDisk(t *testing.T) (dir string, small bool) {
 	return dir, true
 }
 
-// event is something that happens around the program.
-type event struct {
-	name string
-	do   func(context.Context, *testing.T, *rand.Rand)
-}
-
-// disturb does one thing after another until ctx ends: all that can happen, or with
-// kills SIGKILL alone, so long after each other on average.
-func (w *world) disturb(ctx context.Context, t *testing.T, kills time.Duration, r *rand.Rand) {
+// disturb does one thing after another until ctx ends.
+func (w *world) disturb(ctx context.Context, t *testing.T, r *rand.Rand) {
 	t.Helper()
-	events := []event{
+	events := []struct {
+		name string
+		do   func(context.Context, *testing.T, *rand.Rand)
+	}{
+		{"SIGTERM", func(_ context.Context, t *testing.T, r *rand.Rand) { w.any(r).restart(t, syscall.SIGTERM) }},
 		{"SIGKILL", func(_ context.Context, t *testing.T, r *rand.Rand) { w.any(r).restart(t, syscall.SIGKILL) }},
-	}
-	average := kills
-	if kills == 0 {
-		average = 8 * time.Second
-		events = append(events,
-			event{"SIGTERM", func(_ context.Context, t *testing.T, r *rand.Rand) { w.any(r).restart(t, syscall.SIGTERM) }},
-			event{"full disk", w.fill}, event{"clock jump", w.jump})
+		{"full disk", w.fill},
+		{"clock jump", w.jump},
 	}
 	for i := 0; ; i++ {
-		if !pause(ctx, average/2+time.Duration(r.Int64N(int64(average)))) {
+		if !pause(ctx, time.Duration(4000+r.IntN(8000))*time.Millisecond) {
 			return
 		}
 		e := events[i%len(events)] // each as often as the others, even in a short run

@@ -25,7 +25,7 @@ import (
 var update = flag.Bool("update", false, "write the screens anew")
 
 // patience bounds every wait for a screen.
-const patience = 2 * time.Minute
+const patience = 30 * time.Second
 
 // program is the program, built once.
 var program = sync.OnceValues(func() (string, error) {

@@ -31,7 +31,6 @@ const gatewayKey = "sk-gateway-webui-0123456789"
 // world is Open WebUI with everything behind it.
 type world struct {
 	llm     *llmtest.Server
-	home    string // of the gateway's user
 	gateway string // URL
 	proxy   *recorder
 	ui      string // URL
@@ -42,8 +41,8 @@ type world struct {
 // a browser. env is for Open WebUI, args are for the gateway.
 func newWorld(t *testing.T, args ...string) *world {
 	t.Helper()
-	w := &world{llm: llmtest.New(t), home: t.TempDir()}
-	w.gateway = startGateway(t, w.home, w.llm.URL, args...)
+	w := &world{llm: llmtest.New(t)}
+	w.gateway = startGateway(t, w.llm.URL, args...)
 	w.proxy = record(t, w.gateway)
 	w.ui = startUI(t, w.proxy.URL)
 	w.browser = startBrowser(t, w.ui)
@@ -108,9 +107,9 @@ func awaitOK(t *testing.T, url string) {
 
 // startGateway starts `ohgw serve` with the embedded agent and two profiles:
 // one whose model sees images, and one whose model does not.
-func startGateway(t *testing.T, home, llm string, args ...string) string {
+func startGateway(t *testing.T, llm string, args ...string) string {
 	t.Helper()
-	address := freeAddress(t)
+	home, address := t.TempDir(), freeAddress(t)
 	program := filepath.Join(home, "ohgw")
 	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/ohgw").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -9,16 +9,12 @@
 package atomicfile
 
 import (
-	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 // ErrNotRegular is returned for a target that exists and is not a regular file: a
@@ -29,17 +25,11 @@ var ErrNotRegular = errors.New("not a regular file")
 // is private until somebody decides otherwise.
 const newFileMode fs.FileMode = 0o600
 
-// Names of temporary files. Those of one process have its own mark behind the prefix.
+// Names of temporary files.
 const (
 	tempPrefix = ".ohgw-"
 	tempSuffix = ".tmp"
 )
-
-// ours is the prefix of this process. No process number: after a restart, or in
-// another container, it may be that of the process that died.
-var ours = tempPrefix + rand.Text()[:markLength] + "-" //nolint:gochecknoglobals // it is of the process
-
-const markLength = 8
 
 // maxLinks bounds how many symbolic links are followed to the target; the
 // number is Linux's own.
@@ -64,59 +54,9 @@ func Write(path string, data []byte, opts Options) error {
 }
 
 // IsTemp reports whether a file of that name is a temporary one of Write. A
-// process that dies leaves one behind (see [RemoveLeftovers]).
+// process that dies leaves one behind; an old one may be removed.
 func IsTemp(name string) bool {
 	return strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)
-}
-
-// RemoveLeftovers removes the temporary files in a directory that other processes have
-// left there, and with deep those in the directories below it. Only what was written
-// before a time goes; with the zero time everything goes, which is right where no other
-// process writes. A directory that does not exist has none. What cannot be removed stays,
-// and is told in the error with the rest.
-func RemoveLeftovers(ctx context.Context, dir string, deep bool, before time.Time) error {
-	d, err := os.Open(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = d.Close() }() // It was only read.
-	var errs []error
-	for ctx.Err() == nil {
-		entries, err := d.ReadDir(readAtOnce)
-		for _, e := range entries {
-			path := filepath.Join(dir, e.Name())
-			switch {
-			case e.IsDir() && deep:
-				errs = append(errs, RemoveLeftovers(ctx, path, deep, before))
-			case IsTemp(e.Name()) && !strings.HasPrefix(e.Name(), ours) && e.Type().IsRegular() && isBefore(e, before):
-				if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
-					errs = append(errs, err)
-				}
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			errs = append(errs, err)
-			break
-		}
-	}
-	return errors.Join(append(errs, ctx.Err())...)
-}
-
-// readAtOnce is how many names are read of a directory at a time.
-const readAtOnce = 1000
-
-func isBefore(e fs.DirEntry, when time.Time) bool {
-	if when.IsZero() {
-		return true
-	}
-	info, err := e.Info()
-	return err == nil && info.ModTime().Before(when)
 }
 
 // SyncDir makes the names in a directory durable, where the system can.
@@ -155,7 +95,7 @@ func write(path string, data []byte, opts Options) error {
 // fill writes a temporary file and gives its name. Its name ends in .tmp,
 // because OpenHands takes every *.json beside it for a profile.
 func fill(dir string, data []byte, mode fs.FileMode, old fs.FileInfo) (name string, err error) {
-	f, err := os.CreateTemp(dir, ours+"*"+tempSuffix)
+	f, err := os.CreateTemp(dir, tempPrefix+"*"+tempSuffix)
 	if err != nil {
 		return "", err
 	}

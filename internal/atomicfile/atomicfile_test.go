@@ -1,16 +1,13 @@
 package atomicfile_test
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/ohgw/ohgw/internal/atomicfile"
 )
@@ -46,86 +43,6 @@ func TestTemporaryFilesAreKnown(t *testing.T) {
 			t.Errorf("IsTemp(%q) = %v", name, got)
 		}
 	}
-}
-
-func TestLeftoversOfOtherProcessesAreRemoved(t *testing.T) {
-	t.Parallel()
-	now := time.Now()
-	for _, tt := range []struct {
-		name   string
-		deep   bool
-		before time.Time
-		want   []string
-	}{
-		{"one directory, whatever its age", false, time.Time{}, []string{"below/.ohgw-1.tmp", "below/deep/.ohgw-2.tmp"}},
-		{"all directories", true, time.Time{}, nil},
-		{"what is old", true, now.Add(-time.Hour), []string{"below/deep/.ohgw-2.tmp"}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			if err := os.MkdirAll(filepath.Join(dir, "below", "deep"), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			kept := []string{".ohgw-1.json", "a.tmp", "ohgw-1.tmp"}
-			for _, name := range append([]string{".ohgw-0.tmp", "below/.ohgw-1.tmp", "below/deep/.ohgw-2.tmp"}, kept...) {
-				put(t, filepath.Join(dir, name), "half", 0o600)
-				if err := os.Chtimes(filepath.Join(dir, name), now, now.Add(-2*time.Hour)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			young := filepath.Join(dir, "below", "deep", ".ohgw-2.tmp")
-			if err := os.Chtimes(young, now, now); err != nil {
-				t.Fatal(err)
-			}
-			if err := atomicfile.RemoveLeftovers(t.Context(), dir, tt.deep, tt.before); err != nil {
-				t.Fatal(err)
-			}
-			if got, want := files(t, dir), slices.Sorted(slices.Values(append(kept, tt.want...))); !slices.Equal(got, want) {
-				t.Errorf("left are %q, want %q", got, want)
-			}
-		})
-	}
-	if err := atomicfile.RemoveLeftovers(t.Context(), filepath.Join(t.TempDir(), "none"), true, time.Time{}); err != nil {
-		t.Errorf("without the directory: %v", err)
-	}
-}
-
-// TestFilesThatAreBeingWrittenStay writes while leftovers are removed.
-func TestFilesThatAreBeingWrittenStay(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	path := filepath.Join(dir, "file")
-	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for ctx.Err() == nil {
-			if err := atomicfile.RemoveLeftovers(ctx, dir, true, time.Time{}); err != nil && ctx.Err() == nil {
-				t.Error(err)
-			}
-		}
-	})
-	for range 200 {
-		mustWrite(t, path, "new", atomicfile.Options{})
-	}
-	cancel()
-	wg.Wait()
-}
-
-// files are the regular files below dir.
-func files(t *testing.T, dir string) (names []string) {
-	t.Helper()
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err == nil && !e.IsDir() {
-			name, _ := filepath.Rel(dir, path)
-			names = append(names, filepath.ToSlash(name))
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return names
 }
 
 func TestMaxModeTakesBitsAway(t *testing.T) {

@@ -50,19 +50,6 @@ func checkURL(s string) (string, error) {
 	return strings.TrimRight(u.String(), "/"), nil
 }
 
-// checkServers takes the base URL of an agent-server, or one whose host names several.
-func checkServers(s string) (string, error) {
-	address, named := strings.CutPrefix(s, "dns+")
-	base, err := checkURL(address)
-	if err != nil || !named {
-		return base, err
-	}
-	if base == "" {
-		return "", errors.New("use a URL such as dns+http://agents.example.org:8000")
-	}
-	return "dns+" + base, nil
-}
-
 // checkOrigin takes what a browser sends as Origin. A pattern is refused: a
 // page that is not named has no business with an agent.
 func checkOrigin(s string) (string, error) {

@@ -20,8 +20,6 @@ type Config struct {
 	Confirm      string // never, risky, always
 	AgentServer  AgentServer
 	Cloud        Cloud
-	Servers      []string // stored servers whose profiles are models beside those of the backend
-	State        State
 	KeyStore     string // keyring, file
 	Workspace    string // directory that all conversations work in; "" for one each
 	WorkspacePer string // conversation, chat
@@ -42,9 +40,6 @@ type Config struct {
 	Progress     string   // reasoning, off
 	History      string   // quote, ignore
 	Housekeeping string   // llm, rule, agent
-	Titles       string   // rule, llm, off: where the embedded agent's conversations have their titles from
-	TitleProfile string   // the profile that is asked for titles; "" for that of the conversation
-	Browser      string   // path of Chromium; "" to look for one
 	ChatHeaders  []string // headers that name chats, beyond those known
 	ChatFields   []string // fields of a body that do
 	ImageURLs    bool     // http(s) image URLs are fetched
@@ -59,21 +54,9 @@ type Config struct {
 
 // AgentServer is which OpenHands agent-server to use.
 type AgentServer struct {
-	// URLs are without a slash at the end, none twice; none to look for a server.
-	// Several are a pool, and so is one with "dns+" before it, whose host names any
-	// number of servers.
-	URLs    []string
-	Slots   int    // how many runs a server of a pool is meant for
-	KeyFile string // file that holds its key, or that of all servers; "" for none
+	URL     string // without a slash at the end; "" to look for one
+	KeyFile string // file that holds its key; "" for none
 	LLM     LLM    // for servers before 1.22, which have no profiles
-}
-
-// URL is the first agent-server; "" to look for one.
-func (a AgentServer) URL() string {
-	if len(a.URLs) == 0 {
-		return ""
-	}
-	return a.URLs[0]
 }
 
 // Cloud is which server of OpenHands Cloud runs the agents.
@@ -125,7 +108,7 @@ func Default() Config {
 		Addr:         "127.0.0.1:6449",
 		Backend:      "auto",
 		Confirm:      "never",
-		AgentServer:  AgentServer{Slots: 16, LLM: LLM{Profile: "default"}},
+		AgentServer:  AgentServer{LLM: LLM{Profile: "default"}},
 		KeyStore:     KeyringStore,
 		LogFormat:    "auto",
 		MaxRuns:      8,
@@ -138,7 +121,6 @@ func Default() Config {
 		Progress:     "reasoning",
 		History:      "quote",
 		Housekeeping: "llm",
-		Titles:       "rule",
 		WorkspacePer: "conversation",
 		Chat:         Chat{Theme: "auto", Notify: true},
 		Sandbox: Sandbox{

@@ -14,9 +14,6 @@ const (
 
 	// SandboxSection is for the commands that run the embedded agent.
 	SandboxSection Section = "sandbox"
-
-	// StateSection is for the commands whose state several gateways can share.
-	StateSection Section = "state"
 )
 
 // The setting that says where the LLM keys are, and its choices.
@@ -41,13 +38,9 @@ type Field struct {
 	check func(string) (string, error) // of each text; gives its normal form
 	path  bool                         // a path, which may be relative to where it is written
 	tilde bool                         // a path that may begin with "~/", for whoever knows the home directory
-	// public is what a setting has of the value of its variable, where that may be a
-	// secret in part; nil: all.
-	public func(string) string
-	adds   bool              // the flag adds to the list of the other sources
-	whole  bool              // not in the table of one workspace
-	lone   bool              // a list that is mostly one value: that is no list in files and in JSON
-	at     func(*Config) any // pointer to the value
+	adds  bool                         // the flag adds to the list of the other sources
+	whole bool                         // not in the table of one workspace
+	at    func(*Config) any            // pointer to the value
 
 	// A flag can be for two settings: shared is the flag of the other one, and takes
 	// says which values are for this one. Nil is all.
@@ -56,7 +49,7 @@ type Field struct {
 }
 
 // Fields is the table of all settings, in the order in which they are shown.
-func Fields() []Field { return append(append(generalFields(), stateFields()...), sandboxFields()...) }
+func Fields() []Field { return append(generalFields(), sandboxFields()...) }
 
 // generalFields are the settings outside of tables for workspaces.
 func generalFields() []Field { //nolint:funlen // A table is as long as it is.
@@ -73,13 +66,8 @@ func generalFields() []Field { //nolint:funlen // A table is as long as it is.
 		},
 		{
 			Flag: "agent-server", Env: "OHGW_AGENT_SERVER_URL", Key: "agent_server.url", Arg: "URL", Section: ServeSection,
-			Help: "URL of the OpenHands agent-server; repeat it, or use dns+http://NAME:PORT, for a pool; default: http://127.0.0.1:8000 if one runs there", check: checkServers, lone: true,
-			at: func(c *Config) any { return &c.AgentServer.URLs },
-		},
-		{
-			Env: "OHGW_AGENT_SERVER_SLOTS", Key: "agent_server.slots", Arg: "N", Section: ServeSection,
-			Help: "how many runs each agent-server of a pool is meant for", min: 1,
-			at: func(c *Config) any { return &c.AgentServer.Slots },
+			Help: "URL of the OpenHands agent-server; default: http://127.0.0.1:8000 if one runs there", check: checkURL,
+			at: func(c *Config) any { return &c.AgentServer.URL },
 		},
 		{
 			Flag: "cloud", Env: "OHGW_CLOUD_SERVER", Key: "cloud.server", Arg: "NAME", Section: ServeSection,
@@ -90,11 +78,6 @@ func generalFields() []Field { //nolint:funlen // A table is as long as it is.
 			Env: "OHGW_CLOUD_URL", Key: "cloud.url", Arg: "URL", Section: ServeSection,
 			Help: "URL of the server that runs the agents of the cloud backend, in place of a stored one", check: checkURL,
 			at: func(c *Config) any { return &c.Cloud.URL },
-		},
-		{
-			Flag: "server", Env: "OHGW_SERVERS", Key: "servers", Arg: "NAME", Section: ServeSection,
-			Help: "also serve the profiles of this stored server of OpenHands Cloud, as openhands_PROFILE@NAME",
-			at:   func(c *Config) any { return &c.Servers },
 		},
 		{
 			Env: "OHGW_AGENT_SERVER_KEY_FILE", Key: "agent_server.key_file", Arg: "FILE", Section: ServeSection,
@@ -178,7 +161,7 @@ func generalFields() []Field { //nolint:funlen // A table is as long as it is.
 		},
 		{
 			Flag: "max-runs", Env: "OHGW_MAX_RUNS", Key: "max_runs", Arg: "N", Section: ServeSection,
-			Help: "how many agents run at the same time; without it, a pool uses all slots", min: 1,
+			Help: "how many agents run at the same time", min: 1,
 			at: func(c *Config) any { return &c.MaxRuns },
 		},
 		{
@@ -235,21 +218,6 @@ func generalFields() []Field { //nolint:funlen // A table is as long as it is.
 			Flag: "housekeeping", Env: "OHGW_HOUSEKEEPING", Key: "housekeeping", Section: ServeSection,
 			Help: "how to answer chat UIs' requests for titles and tags; llm calls the profile's model without an agent", Choices: []string{"llm", "rule", "agent"},
 			at: func(c *Config) any { return &c.Housekeeping },
-		},
-		{
-			Flag: "titles", Env: "OHGW_TITLES", Key: "titles", Section: ServeSection,
-			Help: "titles of the embedded agent's conversations: the first words, or one LLM call each", Choices: []string{"rule", "llm", "off"},
-			at: func(c *Config) any { return &c.Titles },
-		},
-		{
-			Env: "OHGW_TITLE_PROFILE", Key: "title_profile", Arg: "NAME", Section: ServeSection,
-			Help: "LLM profile that titles are asked of; default: that of the conversation",
-			at:   func(c *Config) any { return &c.TitleProfile },
-		},
-		{
-			Env: "OHGW_BROWSER", Key: "browser", Arg: "FILE", Section: ServeSection,
-			Help: "Chromium, Google Chrome or Microsoft Edge for agents with browser_tool_set; default: the one found", path: true,
-			at: func(c *Config) any { return &c.Browser },
 		},
 		{
 			Flag: "chat-header", Env: "OHGW_CHAT_HEADER", Key: "chats.headers", Arg: "NAME", Section: ServeSection,
@@ -353,9 +321,6 @@ func (f Field) Value(c Config) any {
 	case *int:
 		return *p
 	case *[]string:
-		if f.lone && len(*p) < 2 {
-			return strings.Join(*p, "")
-		}
 		return append([]string{}, *p...) // an empty list, never null
 	}
 	return f.Text(c)

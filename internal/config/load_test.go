@@ -53,55 +53,6 @@ func TestDefaultsNeedNoFile(t *testing.T) {
 	}
 }
 
-func TestAgentServersAreOneOrSeveral(t *testing.T) {
-	t.Parallel()
-	one, two := "http://a0:8000", "dns+http://agents.example:8000"
-	for name, tt := range map[string]struct {
-		file, variable string
-		flags          []string
-		want           []string
-		value          any
-	}{
-		"none":            {value: ""},
-		"one in the file": {file: `agent_server.url = "http://a0:8000/"`, want: []string{one}, value: one},
-		"a list":          {file: `agent_server.url = ["http://a0:8000", "dns+http://agents.example:8000"]`, want: []string{one, two}, value: []string{one, two}},
-		"the variable":    {variable: one + "," + two, want: []string{one, two}, value: []string{one, two}},
-		"flags":           {variable: two, flags: []string{one, one + "/", two}, want: []string{one, two}, value: []string{one, two}},
-		"an empty flag":   {variable: two, flags: []string{""}, value: ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			file := filepath.Join(t.TempDir(), "config.toml")
-			if err := os.WriteFile(file, []byte(tt.file), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			src := config.Source{File: file, Getenv: func(v string) string {
-				if v == "OHGW_AGENT_SERVER_URL" {
-					return tt.variable
-				}
-				return ""
-			}}
-			if tt.flags != nil {
-				src.Flags = map[string][]string{"agent-server": tt.flags}
-			}
-			s, err := config.Load(src)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tt.want, s.AgentServer.URLs); diff != "" {
-				t.Error(diff)
-			}
-			for _, f := range config.Fields() {
-				if f.Key == "agent_server.url" {
-					if diff := cmp.Diff(tt.value, f.Value(s.Config)); diff != "" {
-						t.Error(diff)
-					}
-				}
-			}
-		})
-	}
-}
-
 func TestEverySettingCanBeWrittenInTheFile(t *testing.T) {
 	t.Parallel()
 	path := write(t, `
@@ -117,15 +68,8 @@ no_auth = true
 metrics_open = true
 native = true
 allow_origin = ["https://A.example", "http://b.example:8080"]
-servers = ["work", "play"]
-state = "postgres://ohgw@db.example/ohgw"
-state_file = "state.url"
-state_session = "off"
 allow_host = ["Gateway.example.org", "[::1]"]
 log_format = "json"
-titles = "llm"
-title_profile = "cheap"
-browser = "chromium/chrome"
 max_runs = 3
 max_queue = 0
 one_shot_ttl = 0
@@ -143,7 +87,6 @@ headers = ["X-Room-Id"]
 fields = ["metadata.room"]
 
 [agent_server]
-slots = 4
 url = "https://agents.example:8000/base/"
 key_file = "/etc/key"
 
@@ -212,20 +155,17 @@ mouse = true
 	}
 	want := config.Config{
 		Addr: "localhost:0", Backend: "agent-server", Demo: true, Confirm: "risky",
-		AgentServer: config.AgentServer{URLs: []string{"https://agents.example:8000/base"}, Slots: 4, KeyFile: "/etc/key", LLM: config.LLM{
+		AgentServer: config.AgentServer{URL: "https://agents.example:8000/base", KeyFile: "/etc/key", LLM: config.LLM{
 			Profile: "claude", Model: "anthropic/claude-sonnet-4-5", BaseURL: "http://localhost:4000",
 			KeyFile: filepath.Join(filepath.Dir(path), "llm.key"), // relative to the file it stands in
 		}},
 		Cloud:    config.Cloud{Server: "work", URL: "https://openhands.example.com"},
-		Servers:  []string{"work", "play"},
-		State:    config.State{URL: "postgres://ohgw@db.example/ohgw", File: filepath.Join(filepath.Dir(path), "state.url"), Session: "off"},
 		KeyStore: "file", Workspace: filepath.Join(filepath.Dir(path), "work"), WorkspacePer: "chat",
 		NoAuth: true, MetricsOpen: true, Native: true,
 		AllowOrigins: []string{"https://a.example", "http://b.example:8080"},
 		AllowHosts:   []string{"gateway.example.org", "::1"},
 		LogFormat:    "json", MaxRuns: 3, MaxQueue: 0, OneShotTTL: 0, RunTimeout: 90 * time.Minute, Drain: time.Minute,
 		StreamText: "answer", Progress: "off", History: "ignore", Housekeeping: "rule", ImageURLs: true,
-		Titles: "llm", TitleProfile: "cheap", Browser: filepath.Join(filepath.Dir(path), "chromium", "chrome"),
 		ChatHeaders: []string{"X-Room-Id"}, ChatFields: []string{"metadata.room"},
 		Limits: config.Limits{Body: 1 << 20, Messages: 5, Message: 4096, Images: 1},
 		Idle:   config.Idle{Time: 5 * time.Minute, Max: 7, Memory: 64 << 20},
@@ -342,10 +282,6 @@ func TestBadValuesAreNamedWithTheirSource(t *testing.T) {
 		{name: "origin as pattern", flags: map[string][]string{"allow-origin": {"*"}}, msg: `--allow-origin is "*"`, hint: "patterns are not supported"},
 		{name: "origin with pattern", flags: map[string][]string{"allow-origin": {"https://*.a"}}, msg: `--allow-origin is`, hint: "patterns are not supported"},
 		{name: "host with port", flags: map[string][]string{"allow-host": {"a:1"}}, msg: `--allow-host is "a:1"`, hint: "without a port"},
-		{name: "password in the state", flags: map[string][]string{"state": {"postgres://u:hunter2@h/db"}}, msg: "--state holds a password", hint: "PGPASSFILE"},
-		{name: "password as a parameter of the state", flags: map[string][]string{"state": {"postgres://h/db?password=hunter2"}}, msg: "--state holds a password", hint: "PGPASSFILE"},
-		{name: "password in a state that is no URL", flags: map[string][]string{"state": {"host=h password=hunter2"}}, msg: "--state holds a password", hint: "postgres://user@host/name"},
-		{name: "password of the state in the file", file: `state = "postgres://u:hunter2@h/db"`, msg: "holds a password", hint: "state_file"},
 		{name: "home", flags: map[string][]string{"workspace": {"~/work"}}, msg: `--workspace is "~/work"`, hint: "full path"},
 	}
 	for _, tt := range tests {

@@ -46,16 +46,6 @@ func blank(text string) bool {
 	return true
 }
 
-// withoutEmpty is a blank text without the line that says that it is empty.
-func withoutEmpty(text string) (rest string) {
-	for line := range strings.Lines(text) {
-		if strings.TrimSpace(line) != "{}" {
-			rest += line
-		}
-	}
-	return rest
-}
-
 // removeYAML takes our lines out.
 func removeYAML(text string) (string, error) {
 	lines := strings.SplitAfter(text, "\n")
@@ -87,7 +77,7 @@ func (c Client) addYAML(text string, v Values) (string, error) {
 		text += "\n"
 	}
 	if blank(text) {
-		return withoutEmpty(text) + beginMark + "\n" + c.Settings(v) + endMark + "\n", nil
+		return strings.Replace(text, "{}\n", "", 1) + beginMark + "\n" + c.Settings(v) + endMark + "\n", nil
 	}
 	doc := yamlLines{lines: strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")}
 	doc.lines[len(doc.lines)-1] += "\n"

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -22,7 +21,7 @@ func checkBackend(ctx context.Context, w *World) Result {
 		return failed(err)
 	}
 	if b.embedded() {
-		return b.further(fine("the embedded agent: %s", b.Why))
+		return fine("the embedded agent: %s", b.Why)
 	}
 	where := fmt.Sprintf("the %s at %s", b.Name, b.Address)
 	if b.Err != nil {
@@ -35,56 +34,11 @@ func checkBackend(ctx context.Context, w *World) Result {
 		}
 		return Result{}.fail(where+" cannot be used", agentapi.PublicMessage(b.Err, b.Err.Error()), repair)
 	}
-	if len(b.Members) > 0 {
-		return b.further(w.members(ctx, b))
-	}
 	r := fine("%s %s at %s: %s", b.Name, b.Version, b.Address, b.Why)
 	for _, lack := range b.Missing {
 		r = r.warn("features are missing", lack, "update the agent-server, or set the variables it names")
 	}
-	return w.clocks(ctx, b.further(r), b.Address)
-}
-
-// members looks at the agent-servers of a pool. Without one of them the others go on.
-func (w *World) members(ctx context.Context, b Backend) Result {
-	r := fine("pool of %d agent-servers %s at %s: %s", len(b.Members), b.Version, b.Address, b.Why)
-	for _, m := range b.Members {
-		switch {
-		case m.Err != nil:
-			r = r.warn("the agent-server "+m.Name+" does not answer", agentapi.PublicMessage(m.Err, m.Err.Error()), "start it; its conversations continue then")
-			continue
-		case m.Asked.IsZero():
-			r = r.warn("the agent-server "+m.Name+" does not answer in time", "its conversations cannot be used until it does", "check the load of its machine, and start it again")
-			continue
-		case m.State == "drain":
-			r = r.warn("the agent-server "+m.Name+" gets no new conversations", "it was drained", "ohgw pool up "+m.Name)
-		}
-		if len(m.Differs) > 0 {
-			r = r.warn("profiles of the agent-server "+m.Name+" differ from the others'", "it gets no new conversations for: "+strings.Join(m.Differs, ", "),
-				"give all agent-servers the same profiles, from one directory or Secret")
-		}
-		r = w.clocks(ctx, r, m.Address)
-	}
-	for _, lack := range b.Missing {
-		r = r.warn("features are missing", lack, "update the agent-servers, or set the variables it names")
-	}
-	return r
-}
-
-// further adds what is wrong with the further servers. Without one of them the others
-// go on.
-func (b Backend) further(r Result) Result {
-	for _, s := range b.Servers {
-		switch {
-		case s.Err != nil:
-			r = r.warn("the models of the server "+s.Name+" are left out", agentapi.PublicMessage(s.Err, s.Err.Error()), "ohgw server test "+s.Name)
-		case s.Asked.IsZero():
-			r = r.warn("the models of the server "+s.Name+" are left out", s.Address+" does not answer in time", "ohgw server test "+s.Name)
-		case s.Profiles == 0:
-			r = r.warn("the server "+s.Name+" has no models", "", "add an LLM profile in its settings")
-		}
-	}
-	return r
+	return w.clocks(ctx, r, b.Address)
 }
 
 // elsewhere is the address of a backend that does not see the files of this
@@ -94,25 +48,14 @@ func (w *World) elsewhere(ctx context.Context) string {
 	if err != nil || b.embedded() {
 		return ""
 	}
-	for _, m := range b.Members {
-		if !here(m.Address) {
-			return m.Address
-		}
+	u, err := url.Parse(b.Address)
+	if err != nil || u.Hostname() == "localhost" {
+		return ""
 	}
-	if len(b.Members) > 0 || here(b.Address) {
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && ip.IsLoopback() {
 		return ""
 	}
 	return b.Address
-}
-
-// here reports whether an address is of this machine, or none.
-func here(address string) bool {
-	u, err := url.Parse(address)
-	if err != nil || u.Hostname() == "localhost" {
-		return true
-	}
-	ip, err := netip.ParseAddr(u.Hostname())
-	return err == nil && ip.IsLoopback()
 }
 
 // remote is how many profiles the agent-server has; 0 for the embedded agent,

@@ -67,9 +67,8 @@ const briefly = 5 * time.Second
 const soon = 100 * time.Millisecond
 
 // Checks are all checks in the order of what depends on what. With live there
-// is one that asks a model, which costs money. With shared there is one of the state
-// that several gateways share.
-func Checks(live, shared bool) []Check {
+// is one that asks a model, which costs money.
+func Checks(live bool) []Check {
 	checks := []Check{
 		{Name: "machine", Doing: "checking the machine", Run: checkMachine},
 		{Name: "config", Doing: "reading the settings", Run: checkConfig},
@@ -81,13 +80,9 @@ func Checks(live, shared bool) []Check {
 		{Name: "port", Doing: "checking the port", Needs: []string{"config"}, Run: checkPort},
 		{Name: "backend", Doing: "checking the agent backend", Needs: []string{"config"}, Run: checkBackend},
 		{Name: "engine", Doing: "checking the shell", Needs: []string{"config"}, Run: checkEngine},
-		{Name: "browser", Doing: "looking for a browser", Needs: []string{"config", "backend"}, Run: checkBrowser},
 		{Name: "sandbox", Doing: "trying to break out of the sandbox", Needs: []string{"config", "backend"}, Run: checkSandbox},
 		{Name: "daemon", Doing: "querying the daemon", Needs: []string{"config"}, Run: checkDaemon},
 		{Name: "guard", Doing: "checking access protection", Needs: []string{"config"}, Run: checkGuard},
-	}
-	if shared {
-		checks = append(checks, Check{Name: "state", Doing: "asking the shared database", Needs: []string{"config"}, Run: checkState})
 	}
 	if live {
 		checks = append(checks, Check{

@@ -73,7 +73,6 @@ func healthy() *doctor.World {
 		LookPath:    func(name string) (string, error) { return "/bin/" + name, nil },
 		Output:      func(context.Context, string, ...string) (string, error) { return "5.2\n", nil },
 		PTY:         func() error { return nil },
-		Browser:     func() (string, error) { return "/usr/bin/chromium", nil },
 		Daemon:      func(context.Context) (*doctor.Daemon, error) { return nil, nil },
 		Gateway: func(context.Context) (doctor.Gateway, error) {
 			return doctor.Gateway{URL: "http://127.0.0.1:1", Key: "k", Temporary: true}, nil
@@ -102,7 +101,7 @@ func stat(files fstest.MapFS) func(string) (fs.FileInfo, error) {
 // look runs one check.
 func look(t *testing.T, w *doctor.World, name string) doctor.Result {
 	t.Helper()
-	for _, c := range doctor.Checks(true, false) {
+	for _, c := range doctor.Checks(true) {
 		if c.Name == name {
 			c.Needs = nil
 			return doctor.Run(t.Context(), w, []doctor.Check{c}, nil, nil)[0]
@@ -136,7 +135,7 @@ func TestAHealthyInstallationHasNothingToRepair(t *testing.T) {
 	t.Parallel()
 	w := healthy()
 	w.Do = gateway(t, nil)
-	for _, r := range doctor.Run(t.Context(), w, doctor.Checks(true, false), nil, nil) {
+	for _, r := range doctor.Run(t.Context(), w, doctor.Checks(true), nil, nil) {
 		want := doctor.OK
 		if r.Check == "daemon" {
 			want = doctor.Skipped // none runs, which is not a failure
@@ -413,39 +412,6 @@ func TestBackend(t *testing.T) {
 	}
 }
 
-func TestBrowser(t *testing.T) {
-	t.Parallel()
-	none := func() (string, error) { return "", fault.New("there is no Chromium", "install it", nil) }
-	w := healthy()
-	w.Output = func(_ context.Context, name string, args ...string) (string, error) {
-		if name != "/usr/bin/chromium" || len(args) != 1 || args[0] != "--version" {
-			t.Errorf("run: %s %v", name, args)
-		}
-		return "Chromium 150.0.1\n", nil
-	}
-	expect(t, look(t, w, "browser"), doctor.OK)
-	if r := look(t, w, "browser"); r.Text != "Chromium 150.0.1, /usr/bin/chromium" {
-		t.Errorf("%q", r.Text)
-	}
-	w.Root = true
-	expect(t, look(t, w, "browser"), doctor.Warning, "without its own sandbox", "another user")
-	w.Output = func(context.Context, string, ...string) (string, error) { return "", errors.New("exit status 127") }
-	expect(t, look(t, w, "browser"), doctor.Warning, "does not work", "exit status 127", "--version")
-	w = healthy()
-	w.Browser = none
-	if r := look(t, w, "browser"); r.Verdict != doctor.Skipped || !strings.Contains(r.Text, "install it") {
-		t.Errorf("none: %+v", r)
-	}
-	chosen := config.Default()
-	chosen.Browser = "/opt/none"
-	w.Settings = settings(chosen)
-	expect(t, look(t, w, "browser"), doctor.Warning, "there is no Chromium", "install it")
-	w.Backend = func(context.Context) (doctor.Backend, error) {
-		return doctor.Backend{Status: agentapi.Status{Address: "http://127.0.0.1:8000"}}, nil
-	}
-	expect(t, look(t, w, "browser"), doctor.Skipped)
-}
-
 func TestEngine(t *testing.T) {
 	t.Parallel()
 	missing := func(name string) func(string) (string, error) {
@@ -645,17 +611,17 @@ func TestWhatNeedsAFailedCheckIsSkipped(t *testing.T) {
 	w := healthy()
 	w.Settings = func() (*config.Settings, error) { return nil, errors.New("broken") }
 	got := map[string]doctor.Verdict{}
-	for _, r := range doctor.Run(t.Context(), w, doctor.Checks(true, false), nil, nil) {
+	for _, r := range doctor.Run(t.Context(), w, doctor.Checks(true), nil, nil) {
 		got[r.Check] = r.Verdict
 	}
 	want := map[string]doctor.Verdict{"machine": doctor.OK, "config": doctor.Failed, "paths": doctor.OK}
-	for _, name := range []string{"keyring", "profiles", "key", "provider", "port", "backend", "engine", "browser", "sandbox", "daemon", "guard", "live"} {
+	for _, name := range []string{"keyring", "profiles", "key", "provider", "port", "backend", "engine", "sandbox", "daemon", "guard", "live"} {
 		want[name] = doctor.Skipped
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if v := doctor.Worst(doctor.Run(t.Context(), w, doctor.Checks(false, false), nil, nil)); v != doctor.Failed {
+	if v := doctor.Worst(doctor.Run(t.Context(), w, doctor.Checks(false), nil, nil)); v != doctor.Failed {
 		t.Errorf("worst: %s", v)
 	}
 }
@@ -675,7 +641,7 @@ func TestSlowThingsDoNotAddUp(t *testing.T) {
 		w.Bind = func(ctx context.Context, _ string) error { return hang(ctx) }
 		began := time.Now()
 		var waited, reported []string
-		results := doctor.Run(t.Context(), w, doctor.Checks(false, false), func(c doctor.Check) { waited = append(waited, c.Doing) }, func(r doctor.Result) { reported = append(reported, r.Check) })
+		results := doctor.Run(t.Context(), w, doctor.Checks(false), func(c doctor.Check) { waited = append(waited, c.Doing) }, func(r doctor.Result) { reported = append(reported, r.Check) })
 		for _, r := range results {
 			for _, f := range r.Findings {
 				if !strings.Contains(f.Text+f.Cause, "no answer within 5 s") && !strings.Contains(f.Text+f.Cause, "no answer within 20 s") {

@@ -53,8 +53,6 @@ type World struct {
 	Do func(*http.Request) (*http.Response, error)
 
 	LookPath func(name string) (string, error)
-	// Browser is the path of the Chromium for agents. Its error is made for people.
-	Browser func() (string, error)
 	// Output runs a program and gives its standard output.
 	Output func(ctx context.Context, name string, args ...string) (string, error)
 	// PTY tells why there are no pseudo-terminals; nil if there are.
@@ -66,8 +64,6 @@ type World struct {
 	// Gateway is a gateway to try: the daemon that runs, or one that is started
 	// for this in the same process.
 	Gateway func(context.Context) (Gateway, error)
-	// State is the state that several gateways share, where the settings name one.
-	State   func(context.Context) (State, error)
 	Version string // of this program
 }
 

@@ -17,7 +17,6 @@ import (
 // Options are the limits of a list.
 type Options struct {
 	Hidden bool // also names that begin with a dot, but never .git
-	All    bool // also what git ignores
 	Max    int  // how many names are listed
 	Look   int  // how many entries are looked at
 }
@@ -28,10 +27,6 @@ type List struct {
 	// They are sorted: what is nearer to the directory comes first.
 	Names []string
 	Cut   bool // there are more
-	// Ignored are the names that git ignores, without what is below them, and Others
-	// those that are neither files nor directories, cannot be shown, or are the .git of
-	// a directory below dir. Neither is longer than Max.
-	Ignored, Others []string
 }
 
 // Below lists what is below dir. Names with control characters, characters that
@@ -90,33 +85,18 @@ func (w *walk) directory(p place) (below []place, err error) {
 			return nil, nil
 		}
 		name := path.Join(p.dir, e.Name())
+		if e.Name() == ".git" || !visible(e.Name()) || !w.Hidden && strings.HasPrefix(e.Name(), ".") || ignored(rules, name, e.IsDir()) {
+			continue
+		}
 		switch {
-		case !w.Hidden && strings.HasPrefix(e.Name(), "."), e.Name() == ".git" && p.dir == ".":
-		case e.Name() == ".git", !visible(e.Name()):
-			w.list.Others = w.noted(w.list.Others, name, e)
-		case !w.All && ignored(rules, name, e.IsDir()):
-			w.list.Ignored = w.noted(w.list.Ignored, name, e)
 		case e.IsDir():
 			w.list.Names = append(w.list.Names, name+"/")
 			below = append(below, place{name, rules})
 		case e.Type().IsRegular() || e.Type()&fs.ModeSymlink != 0:
 			w.list.Names = append(w.list.Names, name)
-		default:
-			w.list.Others = w.noted(w.list.Others, name, e)
 		}
 	}
 	return below, nil
-}
-
-// noted is a list with a name that was left out.
-func (w *walk) noted(list []string, name string, e fs.DirEntry) []string {
-	if len(list) >= w.Max {
-		return list
-	}
-	if e.IsDir() {
-		name += "/"
-	}
-	return append(list, name)
 }
 
 // visible reports whether a terminal shows all of a name: one with control

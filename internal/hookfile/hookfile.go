@@ -96,21 +96,6 @@ func Parse(data []byte) (Config, error) {
 	return found, nil
 }
 
-// Merge is the hooks of both, those of c first. Either may be nil.
-func (c Config) Merge(other Config) Config {
-	if c == nil || other == nil {
-		if c == nil {
-			return other
-		}
-		return c
-	}
-	all := make(Config, len(c))
-	for _, name := range Events() {
-		all[name] = append(slices.Clone(c[name]), other[name]...)
-	}
-	return all
-}
-
 // For returns the hooks for an event; tool is the tool's name for events of tools, ""
 // for others.
 func (c Config) For(event, tool string) []Hook {
@@ -187,30 +172,10 @@ func parseHook(data json.RawMessage) (Hook, error) {
 	if alias.Async != nil {
 		h.Async = *alias.Async
 	}
-	return h, h.valid()
-}
-
-// valid is what is wrong with a hook; nil for nothing. The rules are OpenHands'.
-func (h Hook) valid() error {
-	switch h.Type {
-	case TypeCommand:
-		if h.Command == "" {
-			return errors.New("read hook: a hook of the type command needs a command")
-		}
-		return nil
-	case TypePrompt, TypeAgent:
-	default:
-		return fmt.Errorf("read hook: %q is not a type of hook; use command, prompt or agent", h.Type)
+	if h.Type == TypeCommand && h.Command == "" {
+		return Hook{}, errors.New("read hook: a hook of the type command needs a command")
 	}
-	switch {
-	case h.Command != "":
-		return fmt.Errorf("read hook: a hook of the type %s has no command", h.Type)
-	case h.Async:
-		return fmt.Errorf("read hook: a hook of the type %s cannot be async", h.Type)
-	case h.Type == TypePrompt && (h.Prompt == nil || *h.Prompt == ""):
-		return errors.New("read hook: a hook of the type prompt needs a prompt")
-	}
-	return nil
+	return h, nil
 }
 
 // snake is PreToolUse as pre_tool_use.

@@ -69,14 +69,10 @@ type Claim struct {
 }
 
 // Acquire takes that right, or returns a *RunningError. The directories are
-// made if needed. An empty stateDir is for a daemon that shares its records with
-// others on purpose.
+// made if needed.
 func Acquire(ctx context.Context, runtimeDir, stateDir string) (*Claim, error) {
 	c := &Claim{dir: runtimeDir}
 	for _, dir := range []string{runtimeDir, stateDir} {
-		if dir == "" {
-			continue
-		}
 		lock, err := acquire(ctx, dir)
 		if err != nil {
 			return nil, errors.Join(err, c.unlock())

@@ -25,10 +25,6 @@ import (
 	"github.com/ohgw/ohgw/internal/atomicfile"
 )
 
-// ErrChanged says that somebody else has changed a record since it was read. Records of
-// several gateways have revisions for that; those of a directory have one writer.
-var ErrChanged = errors.New("the record has changed since it was read")
-
 // Dir is a directory of records in subdirectories. Its methods may be called at the
 // same time. A name is the path of a record below the directory, which the caller
 // has made of an id that it has checked. Without such a record the methods fail with
@@ -133,8 +129,9 @@ func (d *Dir) Remove(names ...string) error {
 
 // Each calls f with the name of every record in the order of their names, and with
 // the time when it was last written, which is not known of those in memory. f may
-// remove records. Each reads the whole directory, so it is for the background.
-func (d *Dir) Each(ctx context.Context, f func(name string, written time.Time) error) error {
+// remove records. Temporary files that a process left behind before a time are
+// deleted. Each reads the whole directory, so it is for the background.
+func (d *Dir) Each(ctx context.Context, before time.Time, f func(name string, written time.Time) error) error {
 	if d.memory != nil {
 		return d.memory.each(ctx, f)
 	}
@@ -144,7 +141,7 @@ func (d *Dir) Each(ctx context.Context, f func(name string, written time.Time) e
 			return nil
 		case err != nil || ctx.Err() != nil:
 			return errors.Join(err, ctx.Err())
-		case e.IsDir() || atomicfile.IsTemp(e.Name()):
+		case e.IsDir():
 			return nil
 		}
 		info, err := e.Info()
@@ -152,10 +149,15 @@ func (d *Dir) Each(ctx context.Context, f func(name string, written time.Time) e
 			return nil //nolint:nilerr // removed meanwhile
 		}
 		name, err := filepath.Rel(d.path, path)
-		if err != nil {
+		switch {
+		case err != nil:
 			return fmt.Errorf("list records: %w", err)
+		case !atomicfile.IsTemp(e.Name()):
+			return f(filepath.ToSlash(name), info.ModTime())
+		case info.ModTime().Before(before):
+			_ = d.Remove(name) // else the next time
 		}
-		return f(filepath.ToSlash(name), info.ModTime())
+		return nil
 	}
 	return filepath.WalkDir(d.path, walk) //nolint:wrapcheck // it names the file
 }

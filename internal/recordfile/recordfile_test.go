@@ -1,6 +1,9 @@
 package recordfile_test
 
 import (
+	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,20 +13,54 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ohgw/ohgw/internal/recordfile"
-	"github.com/ohgw/ohgw/internal/recordfile/recordtest"
 )
 
-func TestDirectoriesKeepTheContract(t *testing.T) {
+// everywhere runs a test with a directory and in memory.
+func everywhere(t *testing.T, test func(t *testing.T, d *recordfile.Dir)) {
+	t.Helper()
 	t.Parallel()
-	recordtest.Run(t, func(t *testing.T) recordtest.Store {
-		t.Helper()
-		return recordfile.Open(filepath.Join(t.TempDir(), "records"))
+	t.Run("directory", func(t *testing.T) {
+		t.Parallel()
+		test(t, recordfile.Open(filepath.Join(t.TempDir(), "records")))
+	})
+	t.Run("memory", func(t *testing.T) {
+		t.Parallel()
+		test(t, recordfile.Open(""))
 	})
 }
 
-func TestMemoryKeepsTheContract(t *testing.T) {
-	t.Parallel()
-	recordtest.Run(t, func(*testing.T) recordtest.Store { return recordfile.Open("") })
+func TestARecordGrowsByItsChanges(t *testing.T) {
+	everywhere(t, func(t *testing.T, d *recordfile.Dir) {
+		if err := d.Write("ab/one", []byte("whole\n")); err != nil {
+			t.Fatal(err)
+		}
+		for _, change := range []string{"first", "second"} {
+			if err := d.Append("ab/one", []byte(change)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		data, err := d.Read("ab/one")
+		if err != nil {
+			t.Fatal(err)
+		}
+		record, changes := recordfile.Lines(data)
+		var got []string
+		for c := range changes {
+			got = append(got, string(c))
+		}
+		if diff := cmp.Diff([]string{"first", "second"}, got); diff != "" || string(record) != "whole" {
+			t.Errorf("record %q, changes %s", record, diff)
+		}
+		if head, err := d.Head("ab/one", 3); err != nil || string(head) != "who" {
+			t.Errorf("Head: %q, %v", head, err)
+		}
+		if err := d.Write("ab/one", []byte("new\n")); err != nil {
+			t.Fatal(err)
+		}
+		if data, err := d.Read("ab/one"); err != nil || string(data) != "new\n" {
+			t.Errorf("after a whole record: %q, %v", data, err)
+		}
+	})
 }
 
 func TestAChangeThatWasCutOffSpoilsNone(t *testing.T) {
@@ -38,27 +75,88 @@ func TestAChangeThatWasCutOffSpoilsNone(t *testing.T) {
 	}
 }
 
-// A temporary file is no record: a process may be writing it just then.
-func TestTemporaryFilesAreNotGiven(t *testing.T) {
+func TestWithoutARecord(t *testing.T) {
+	everywhere(t, func(t *testing.T, d *recordfile.Dir) {
+		_, readErr := d.Read("ab/none")
+		_, headErr := d.Head("ab/none", 8)
+		for name, err := range map[string]error{"Read": readErr, "Head": headErr, "Append": d.Append("ab/none", []byte("x"))} {
+			if !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s: %v, want fs.ErrNotExist", name, err)
+			}
+		}
+		if err := d.Remove("ab/none", "cd/none"); err != nil {
+			t.Errorf("Remove: %v", err)
+		}
+		if err := d.Each(t.Context(), time.Now(), func(name string, _ time.Time) error { return errors.New(name) }); err != nil {
+			t.Errorf("Each: %v", err)
+		}
+	})
+}
+
+func TestEachMayRemove(t *testing.T) {
+	everywhere(t, func(t *testing.T, d *recordfile.Dir) {
+		for _, name := range []string{"ab/2", "ab/1", "cd/3"} {
+			if err := d.Write(name, []byte("x")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var seen []string
+		remove := func(name string, _ time.Time) error {
+			seen = append(seen, name)
+			return d.Remove(name)
+		}
+		if err := d.Each(t.Context(), time.Time{}, remove); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"ab/1", "ab/2", "cd/3"}, seen); diff != "" {
+			t.Error(diff)
+		}
+		if err := d.Each(t.Context(), time.Time{}, func(name string, _ time.Time) error { return errors.New(name) }); err != nil {
+			t.Errorf("still there: %v", err)
+		}
+	})
+}
+
+func TestEachEndsWithItsContext(t *testing.T) {
+	everywhere(t, func(t *testing.T, d *recordfile.Dir) {
+		if err := d.Write("ab/1", []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := d.Each(ctx, time.Time{}, func(string, time.Time) error { return nil }); !errors.Is(err, context.Canceled) {
+			t.Errorf("Each: %v", err)
+		}
+	})
+}
+
+func TestOldTemporaryFilesAreDeleted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	d := recordfile.Open(dir)
 	if err := d.Write("ab/1", []byte("x")); err != nil {
 		t.Fatal(err)
 	}
-	half := filepath.Join(dir, "ab", ".ohgw-1.tmp")
-	if err := os.WriteFile(half, nil, 0o600); err != nil {
-		t.Fatal(err)
+	now := time.Now()
+	for name, age := range map[string]time.Duration{".ohgw-old.tmp": 2 * time.Hour, ".ohgw-new.tmp": 0} {
+		path := filepath.Join(dir, "ab", name)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, now.Add(-age), now.Add(-age)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	var seen []string
-	err := d.Each(t.Context(), func(name string, _ time.Time) error {
+	err := d.Each(t.Context(), now.Add(-time.Hour), func(name string, _ time.Time) error {
 		seen = append(seen, name)
 		return nil
 	})
 	if err != nil || !slices.Equal(seen, []string{"ab/1"}) {
 		t.Errorf("records %v, %v", seen, err)
 	}
-	if _, err := os.Stat(half); err != nil {
-		t.Error(err)
+	left, err := os.ReadDir(filepath.Join(dir, "ab"))
+	if err != nil || len(left) != 2 {
+		t.Errorf("left are %v, %v", left, err)
 	}
 }

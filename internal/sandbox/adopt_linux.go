@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/ohgw/ohgw/internal/procenv"
 )
 
 // Adopt makes this process the parent of what the agents' programs leave behind,
@@ -52,7 +50,7 @@ func endOwn(state string, all bool) {
 			return all && p.parent == self.pid || slices.ContainsFunc(roots, func(t target) bool { return t.pid == p.pid })
 		}) {
 			if !shared(p.pid) {
-				found = append(found, targetOf(p))
+				found = append(found, target{p.pid, func() bool { now, ok := readProcess(p.pid); return ok && now.start == p.start && now.state != 'Z' }})
 			}
 		}
 		return found
@@ -65,7 +63,7 @@ func endOwn(state string, all bool) {
 func EndBelow() int {
 	return killAll(func() (found []target) {
 		for _, p := range below(func(p process) bool { return p.parent == os.Getpid() }) {
-			found = append(found, targetOf(p))
+			found = append(found, target{p.pid, func() bool { now, ok := readProcess(p.pid); return ok && now.start == p.start && now.state != 'Z' }})
 		}
 		return found
 	})
@@ -75,7 +73,7 @@ func EndBelow() int {
 func below(root func(process) bool) []process {
 	var rest, found []process
 	in := map[int]bool{}
-	for _, pid := range procenv.Numbers() {
+	for _, pid := range numbers() {
 		if p, ok := readProcess(pid); ok && p.state != 'Z' && pid != os.Getpid() {
 			rest = append(rest, p)
 		}
@@ -145,7 +143,7 @@ func values(m map[process]bool) (all []bool) {
 
 // collect asks for the children that have ended and that are chosen.
 func collect(choose func(process) bool) {
-	for _, pid := range procenv.Numbers() {
+	for _, pid := range numbers() {
 		p, ok := readProcess(pid)
 		if ok && p.state == 'Z' && p.parent == os.Getpid() && choose(p) {
 			_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil) // it is dead

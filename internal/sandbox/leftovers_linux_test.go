@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -253,28 +252,5 @@ func TestABoxEndsWhatLeftItsSession(t *testing.T) {
 	}
 	if _, err := out.ReadString('\n'); err != io.EOF {
 		t.Error(err)
-	}
-}
-
-// While a program takes the place of another in its process, the system shows no
-// environment of that process.
-func TestABoxEndsWhatIsAboutToBeAnotherProgram(t *testing.T) {
-	t.Parallel()
-	script := filepath.Join(t.TempDir(), "again")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\nexec \"$0\"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for range 20 {
-		box := sandbox.Outside(sandbox.Off, sandbox.Mark{State: t.TempDir(), Conversation: "c"})
-		_, out := start(t, box, "setsid sh -c 'echo $$; exec "+script+"' & wait")
-		left := number(t, line(t, out))
-		if err := box.Close(); err != nil {
-			t.Fatal(err)
-		}
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", left))
-		if err == nil && !strings.Contains(string(stat), ") Z ") {
-			_ = syscall.Kill(left, syscall.SIGKILL)
-			t.Fatalf("it went on: %s", stat)
-		}
 	}
 }

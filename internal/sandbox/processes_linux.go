@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,8 +12,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/ohgw/ohgw/internal/procenv"
 )
 
 // process is what the system tells of a process.
@@ -22,14 +21,40 @@ type process struct {
 	start       uint64
 }
 
+// readProcess reads /proc/PID/stat (proc_pid_stat(5)).
 func readProcess(pid int) (process, bool) {
-	fields := procenv.Stat(pid)
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return process{}, false
+	}
+	// pid (name) state parent ...; the name can hold anything.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 20 {
 		return process{}, false
 	}
 	parent, errParent := strconv.Atoi(fields[1])
 	start, errStart := strconv.ParseUint(fields[19], 10, 64)
 	return process{pid, parent, fields[0][0], start}, errParent == nil && errStart == nil
+}
+
+// numbers are those of all processes.
+func numbers() []int {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil
+	}
+	var all []int
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			all = append(all, pid)
+		}
+	}
+	return all
 }
 
 // ourselves is this process as a maker.
@@ -47,13 +72,27 @@ func namespaceOf(pid string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(name, "pid:["), "]")
 }
 
-// isOurs reports whether a process is the user's.
-func isOurs(pid int) bool {
-	info, err := os.Stat(filepath.Join("/proc", strconv.Itoa(pid)))
-	return err == nil && ours(info)
+// markOf is the variable with which one of the user's programs was started, if it
+// begins with a prefix; "" if not.
+func markOf(pid int, prefix string) string {
+	dir := filepath.Join("/proc", strconv.Itoa(pid))
+	info, err := os.Stat(dir)
+	if err != nil || !ours(info) {
+		return ""
+	}
+	environ, err := os.ReadFile(filepath.Join(dir, "environ"))
+	if err != nil || !bytes.Contains(environ, []byte(prefix)) {
+		return ""
+	}
+	for _, entry := range strings.Split(string(environ), "\x00") {
+		if strings.HasPrefix(entry, prefix) {
+			return entry
+		}
+	}
+	return ""
 }
 
-// ours reports whether a file is the user's.
+// ours reports whether a file, such as that of a process, is the user's.
 func ours(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid()
@@ -113,24 +152,20 @@ type target struct {
 	meant func() bool
 }
 
-func targetOf(p process) target {
-	return target{p.pid, func() bool {
-		now, ok := readProcess(p.pid)
-		return ok && now.start == p.start && now.state != 'Z'
-	}}
-}
-
 // marked finds the user's processes whose variable begins with a prefix and whose
-// maker is as it should be. A process stays a target when it becomes another program.
+// maker is as it should be.
 func marked(prefix string, fits func(entry string, p process) bool) (found []target) {
-	for pid, environ := range procenv.All() {
-		if pid == os.Getpid() || procenv.Find(environ, prefix) == "" {
-			continue
+	for _, pid := range numbers() {
+		meant := func() bool {
+			entry := markOf(pid, prefix)
+			if entry == "" {
+				return false
+			}
+			p, ok := readProcess(pid)
+			return ok && p.state != 'Z' && fits(entry, p)
 		}
-		p, ok := readProcess(pid)
-		entry := procenv.Find(procenv.Of(pid), prefix) // after p: a new process may have the number by now
-		if ok && entry != "" && isOurs(pid) && fits(entry, p) {
-			found = append(found, targetOf(p))
+		if pid != os.Getpid() && meant() {
+			found = append(found, target{pid, meant})
 		}
 	}
 	return found

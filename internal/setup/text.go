@@ -2,8 +2,6 @@ package setup
 
 import (
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/internal/redact"
 )
@@ -20,14 +18,4 @@ func Clean(s string) string {
 		}
 		return r
 	}, s))
-}
-
-// Sentence makes a sentence of a part of an error, which begins in lower case and has
-// no full stop.
-func Sentence(s string) string {
-	r, size := utf8.DecodeRuneInString(s)
-	if size == 0 {
-		return ""
-	}
-	return strings.TrimRight(string(unicode.ToUpper(r))+s[size:], ".") + "."
 }

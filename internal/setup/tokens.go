@@ -17,32 +17,26 @@ import (
 )
 
 // Tokens opens the store of tokens that a daemon with this environment has.
-func (env *Env) Tokens(s *config.Settings) (*token.Store, error) {
-	return env.tokens(s, token.Config{Keys: token.SplitKeys(env.Getenv("OHGW_API_KEYS"))})
-}
-
-// tokens opens a store in the state that the settings name.
-func (env *Env) tokens(s *config.Settings, c token.Config) (*token.Store, error) {
+func (env *Env) Tokens() (*token.Store, error) {
 	dirs, err := env.Dirs()
 	if err != nil {
 		return nil, err
 	}
-	c.Dir, c.Now = dirs.State, env.Now
-	if c.Shelf, err = env.stateTokens(s); err != nil {
-		return nil, err
-	}
-	return token.NewStore(c), nil
+	return token.NewStore(token.Config{Dir: dirs.State, Now: env.Now, Keys: token.SplitKeys(env.Getenv("OHGW_API_KEYS"))}), nil
 }
 
 // TokenStore opens the tokens with the store that keeps the value of the default
 // one.
 func (env *Env) TokenStore(s *config.Settings) (*token.Store, *KeyStore, error) {
+	dirs, err := env.Dirs()
+	if err != nil {
+		return nil, nil, err
+	}
 	values, err := env.OpenKeyStore(s, env.KeyringPatience())
 	if err != nil {
 		return nil, nil, err
 	}
-	store, err := env.tokens(s, token.Config{Values: values})
-	return store, values, err
+	return token.NewStore(token.Config{Dir: dirs.State, Now: env.Now, Values: values}), values, nil
 }
 
 // DefaultToken is the value of the default token.
@@ -85,15 +79,11 @@ func NotKeptText(ctx context.Context, err error, values *KeyStore) string {
 
 // TokenNames are the names of the stored tokens, as far as they can be read.
 func (env *Env) TokenNames() []string {
-	s, err := env.Settings(nil)
+	dirs, err := env.Paths()
 	if err != nil {
 		return nil
 	}
-	store, err := env.tokens(s, token.Config{})
-	if err != nil {
-		return nil
-	}
-	tokens, err := store.List()
+	tokens, err := token.NewStore(token.Config{Dir: dirs.State, Now: env.Now}).List()
 	if err != nil {
 		return nil
 	}
@@ -110,10 +100,6 @@ func limitHint(err error) string {
 	switch {
 	case errors.Is(err, token.ErrModel):
 		return "use the ids that ohgw models lists, such as openhands_claude"
-	case errors.Is(err, token.ErrNativeBudget):
-		return "leave out --native or --budget"
-	case errors.Is(err, token.ErrBudget):
-		return "use dollars or tokens for an hour, day, week or month, such as 5/day or 200000tokens/day"
 	case errors.Is(err, token.ErrConfirm):
 		return "use " + strings.Join(token.Confirms(), ", ")
 	case errors.Is(err, token.ErrNative):
@@ -130,9 +116,6 @@ func limitHint(err error) string {
 func (env *Env) TokenFault(err error, name string) error {
 	if hint := limitHint(err); hint != "" {
 		return fault.NewUsage(err.Error(), hint)
-	}
-	if f, ok := errors.AsType[*fault.Error](err); ok {
-		return f // of the shared state
 	}
 	switch {
 	case err == nil:

@@ -44,7 +44,6 @@ type storedToken struct {
 	All     bool       `json:"all_conversations,omitempty"`
 	Confirm string     `json:"confirm,omitempty"`
 	Native  bool       `json:"native,omitempty"`
-	Budgets []string   `json:"budgets,omitempty"`
 	Created time.Time  `json:"created"`
 	Expires *time.Time `json:"expires,omitempty"`
 }
@@ -55,13 +54,6 @@ func (d *document) find(name string) int {
 
 // read returns the document; without a file, an empty one.
 func (s *Store) read() (document, error) {
-	if s.shelf != nil {
-		data, _, err := s.shelf.Read()
-		if err != nil {
-			return document{}, err
-		}
-		return decodeShelf(data)
-	}
 	text, err := os.ReadFile(s.path(tokensFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return document{}, nil
@@ -98,8 +90,7 @@ func decode(text []byte) (document, error) {
 	for _, t := range stored.Tokens {
 		e := entry{Token: Token{Name: t.Name, Models: t.Models, ChatBy: t.ChatBy, Workspaces: workspacesOf(t.Name, t.Models, t.Places), Tail: t.Tail, Created: t.Created}}
 		e.AllConversations, e.Confirm = t.All && len(t.Models) == 0, floorOf(t.Confirm)
-		e.Budgets = t.Budgets
-		e.Native = t.Native && len(t.Models) == 0 && e.Confirm == "" && len(t.Budgets) == 0
+		e.Native = t.Native && len(t.Models) == 0 && e.Confirm == ""
 		if n, err := hex.Decode(e.sum[:], []byte(fitting(t.SHA256))); err != nil || n != len(e.sum) {
 			return document{}, fmt.Errorf("damaged: token %q has no hash", t.Name)
 		}
@@ -123,7 +114,7 @@ func fitting(text string) string {
 func (d *document) encode() []byte {
 	stored := storedFile{Version: fileVersion, HadDefault: d.hadDefault, Tokens: []storedToken{}}
 	for _, e := range d.entries {
-		t := storedToken{Name: e.Name, SHA256: hex.EncodeToString(e.sum[:]), Tail: e.Tail, Models: e.Models, ChatBy: e.ChatBy, Places: e.Workspaces, All: e.AllConversations, Confirm: e.Confirm, Native: e.Native, Budgets: e.Budgets, Created: e.Created}
+		t := storedToken{Name: e.Name, SHA256: hex.EncodeToString(e.sum[:]), Tail: e.Tail, Models: e.Models, ChatBy: e.ChatBy, Places: e.Workspaces, All: e.AllConversations, Confirm: e.Confirm, Native: e.Native, Created: e.Created}
 		if !e.Expires.IsZero() {
 			t.Expires = &e.Expires
 		}

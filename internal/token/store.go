@@ -29,8 +29,6 @@ type Config struct {
 	// Values keeps the plain value of the default token; nil for none. Where it
 	// does not work, a private file in Dir keeps the value.
 	Values secret.Store
-	// Shelf keeps the tokens of several machines; nil: Dir does.
-	Shelf Shelf
 }
 
 // Store is the tokens of one user. Its methods may be called at the same time,
@@ -40,14 +38,10 @@ type Store struct {
 	now    func() time.Time
 	fixed  []entry
 	values secret.Store
-	shelf  Shelf
 
 	mu      sync.Mutex
 	info    fs.FileInfo // of the file that entries are from; nil: no file
 	entries []entry
-
-	revision int64 // of the shelf, that entries are from
-	decoded  bool  // entries are from the shelf
 }
 
 // entry is a token and what its value is compared with.
@@ -59,7 +53,7 @@ type entry struct {
 
 // NewStore makes a Store. It reads nothing yet.
 func NewStore(c Config) *Store {
-	s := &Store{dir: c.Dir, now: c.Now, values: c.Values, shelf: c.Shelf}
+	s := &Store{dir: c.Dir, now: c.Now, values: c.Values}
 	for i, key := range c.Keys {
 		h := sumOf(key)
 		s.fixed = append(s.fixed, entry{Token{ID: h.id(), Name: fmt.Sprintf("%s[%d]", keysVariable, i), Tail: tail(key)}, h})
@@ -98,12 +92,11 @@ func (s *Store) Check(presented string) (Token, error) {
 		return Token{}, ErrUnknown
 	}
 	h := sumOf(presented)
-	found := find(entries, h)
-	if found < 0 && s.shelf != nil && !s.Replaced() && s.shelf.Renew() == nil {
-		if entries, err = s.current(); err != nil {
-			return Token{}, err
+	found := -1
+	for i := range entries {
+		if subtle.ConstantTimeCompare(entries[i].sum[:], h[:]) == 1 {
+			found = i
 		}
-		found = find(entries, h)
 	}
 	if found < 0 {
 		return Token{}, ErrUnknown
@@ -113,18 +106,6 @@ func (s *Store) Check(presented string) (Token, error) {
 		return t, ErrExpired
 	}
 	return t, nil
-}
-
-// find is where the token with a sum is; negative: it is not there. It takes the same
-// time wherever that is.
-func find(entries []entry, h sum) int {
-	found := -1
-	for i := range entries {
-		if subtle.ConstantTimeCompare(entries[i].sum[:], h[:]) == 1 {
-			found = i
-		}
-	}
-	return found
 }
 
 // List returns all tokens in the order of their names.
@@ -153,9 +134,6 @@ func (s *Store) ValueFile() string { return s.path(valueFile) }
 func (s *Store) current() ([]entry, error) {
 	if s.Replaced() {
 		return s.fixed, nil
-	}
-	if s.shelf != nil {
-		return s.shelved()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -229,7 +207,7 @@ func (s *Store) add(ctx context.Context, doc *document, spec Spec) (made Made, e
 	h := sumOf(made.Value.Reveal())
 	made.Token = Token{
 		ID: h.id(), Name: spec.Name, Models: spec.Models, ChatBy: spec.ChatBy, Workspaces: workspacesOf(spec.Name, spec.Models, spec.Workspaces), Tail: tail(made.Value.Reveal()),
-		AllConversations: spec.AllConversations, Confirm: floorOf(spec.Confirm), Native: spec.Native, Budgets: spec.Budgets,
+		AllConversations: spec.AllConversations, Confirm: floorOf(spec.Confirm), Native: spec.Native,
 		Created: s.now().UTC().Truncate(time.Second), Expires: spec.Expires.UTC().Truncate(time.Second),
 	}
 	if spec.Name == DefaultName {
@@ -256,12 +234,7 @@ var errUnchanged = errors.New("unchanged")
 
 // change rewrites the tokens under their lock.
 func (s *Store) change(ctx context.Context, edit func(*document) error) error {
-	var err error
-	if s.shelf != nil {
-		err = s.changeShelf(ctx, edit)
-	} else {
-		err = s.locked(ctx, func() error { return s.rewrite(edit) })
-	}
+	err := s.locked(ctx, func() error { return s.rewrite(edit) })
 	if errors.Is(err, errUnchanged) {
 		return nil
 	}

@@ -28,7 +28,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ohgw/ohgw/internal/budget"
 	"github.com/ohgw/ohgw/internal/secret"
 )
 
@@ -58,10 +57,6 @@ var (
 	ErrConfirm = errors.New("not a confirmation mode")
 	// ErrAll: a token for some models enters only what it has started.
 	ErrAll = errors.New("a token limited to models cannot enter all conversations")
-	// ErrNativeBudget: what OpenHands' own API starts is not counted.
-	ErrNativeBudget = errors.New("a token for OpenHands' own API cannot have a budget")
-	// ErrBudget: a limit that cannot be read.
-	ErrBudget = errors.New("invalid budget")
 	// ErrChatField: a field that cannot name chats.
 	ErrChatField = errors.New("not a field path that can identify chats")
 )
@@ -93,9 +88,6 @@ type Token struct {
 	// Confirm is the lowest confirmation mode in which agents work for it, one of
 	// [Confirms]; empty: any.
 	Confirm string
-	// Budgets are what it may spend, as [budget.ParseRule] reads them; empty: as much as
-	// it likes.
-	Budgets []string
 	// Native: it was made for OpenHands' own API; see MayUseNative.
 	Native  bool
 	Tail    string    // the last characters of the value, to recognise it
@@ -119,7 +111,7 @@ func (t Token) Operator() bool {
 // and the keys of OHGW_API_KEYS may, unless they are limited to
 // models or by a confirmation mode, and those made for it.
 func (t Token) MayUseNative() bool {
-	return t.Native || (t.Name == DefaultName || strings.HasPrefix(t.Name, keysVariable+"[")) && len(t.Models) == 0 && t.Confirm == "" && len(t.Budgets) == 0
+	return t.Native || (t.Name == DefaultName || strings.HasPrefix(t.Name, keysVariable+"[")) && len(t.Models) == 0 && t.Confirm == ""
 }
 
 // Expired reports whether the token's time is over.
@@ -139,7 +131,6 @@ type Spec struct {
 	AllConversations bool
 	Confirm          string // one of Confirms, or empty, which is the lowest
 	Native           bool
-	Budgets          []string
 }
 
 // nameForm is what a name looks like. It ends up in tables, logs and command
@@ -166,7 +157,7 @@ func floorOf(mode string) string {
 }
 
 // modelForm is what a model id of the gateway looks like.
-var modelForm = regexp.MustCompile(`^(auto|team/[^\s,]+|openhands(_[^\s,]+)?)$`)
+var modelForm = regexp.MustCompile(`^(auto|openhands(_[^\s,]+)?)$`)
 
 func (s Spec) check() error {
 	if !nameForm.MatchString(s.Name) || LooksLikeValue(s.Name) {
@@ -175,11 +166,6 @@ func (s Spec) check() error {
 	for _, m := range s.Models {
 		if !modelForm.MatchString(m) {
 			return fmt.Errorf("%w %q", ErrModel, m)
-		}
-	}
-	for _, b := range s.Budgets {
-		if _, err := budget.ParseRule(b); err != nil {
-			return fmt.Errorf("%w: %w", ErrBudget, err)
 		}
 	}
 	for _, dir := range s.Workspaces {
@@ -202,8 +188,6 @@ func (s Spec) checkRights() error {
 		return fmt.Errorf("%w: %q", ErrConfirm, s.Confirm)
 	case s.Native && (len(s.Models) > 0 || floorOf(s.Confirm) != ""):
 		return ErrNative
-	case s.Native && len(s.Budgets) > 0:
-		return ErrNativeBudget
 	case s.AllConversations && len(s.Models) > 0:
 		return ErrAll
 	}

@@ -19,7 +19,6 @@ import (
 
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/token"
-	"github.com/ohgw/ohgw/internal/token/tokentest"
 )
 
 var noon = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
@@ -32,15 +31,6 @@ func open(dir string) *token.Store {
 
 func values(dir string) secret.Store {
 	return secret.NewFile(secret.FileConfig{Path: dir + "-keys.json"})
-}
-
-func TestFilesKeepTheContract(t *testing.T) {
-	t.Parallel()
-	tokentest.Run(t, func(t *testing.T) (a, b *token.Store) {
-		t.Helper()
-		dir := filepath.Join(t.TempDir(), "state")
-		return open(dir), open(dir)
-	})
 }
 
 // create makes a token and gives its value.

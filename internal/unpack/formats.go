@@ -95,12 +95,11 @@ func (w *writer) tarEntry(name string, head *tar.Header, in io.Reader) error {
 	case tar.TypeSymlink:
 		w.link(name, head.Linkname)
 	case tar.TypeLink:
-		of := w.picked(head.Linkname)
-		if !safe(of) {
+		if !safe(head.Linkname) {
 			w.skip(name, fmt.Sprintf("it links to %.200q, outside", head.Linkname))
 			return nil
 		}
-		return w.copyOf(name, of)
+		return w.copyOf(name, head.Linkname)
 	default:
 		w.skip(name, "it is not a file")
 	}

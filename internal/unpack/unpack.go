@@ -4,9 +4,8 @@
 //
 // It refuses names that lead out of it or that only Windows understands, too many
 // entries, and archives that grow out of proportion. Links that lead out, and what
-// is neither a file, a directory nor a link, are left out and listed; so are names that
-// this system cannot have, or has already in another case. It does not keep times and
-// owners.
+// is neither a file, a directory nor a link, are left out and listed. It does not
+// keep times and owners.
 package unpack
 
 import (
@@ -34,9 +33,6 @@ type Limits struct {
 	Bytes     int64 // of all files, unpacked; 32 GiB
 	Ratio     int64 // of unpacked to packed bytes; 200
 	RatioFrom int64 // how many bytes any archive may unpack to; 64 MiB
-	// Pick says under which name an entry is written, "" for not at all; nil: under its
-	// own. It gets the names of the archive as they are; what it gives is checked.
-	Pick func(name string) string
 }
 
 func (l Limits) withDefaults() Limits {

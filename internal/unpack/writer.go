@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
 )
 
@@ -37,8 +34,8 @@ func (w *writer) skip(name, why string) {
 	}
 }
 
-// enter checks the name of the next entry and gives the name to write it under, ""
-// for the directory itself and what is left out.
+// enter checks the name of the next entry and gives its clean form, "" for the
+// directory itself.
 func (w *writer) enter(name string) (string, error) {
 	if w.ctx.Err() != nil {
 		return "", w.ctx.Err() //nolint:wrapcheck // it is ctx's
@@ -46,48 +43,14 @@ func (w *writer) enter(name string) (string, error) {
 	if w.entries++; w.entries > w.limits.Entries {
 		return "", fmt.Errorf("%w: more than %d entries", ErrTooLarge, w.limits.Entries)
 	}
-	picked := w.picked(name)
-	if picked == "" && name != "" {
-		return "", nil
-	}
-	if !safe(picked) {
+	if !safe(name) {
 		return "", fmt.Errorf("%w: %.200q", ErrUnsafe, name)
 	}
-	if picked = path.Clean(strings.TrimSuffix(picked, "/")); picked == "." {
+	name = path.Clean(strings.TrimSuffix(name, "/"))
+	if name == "." {
 		return "", nil
 	}
-	if !fits(picked, runtime.GOOS) {
-		w.skip(picked, "Windows has no such names")
-		return "", nil
-	}
-	return picked, nil
-}
-
-// fits reports whether a system can have a name that is safe. Windows takes some for
-// devices, and drops dots and spaces at their ends.
-func fits(name, system string) bool {
-	if system != "windows" {
-		return true
-	}
-	for part := range strings.SplitSeq(name, "/") {
-		base, _, _ := strings.Cut(part, ".")
-		base = strings.ToUpper(strings.TrimRight(base, " "))
-		number := len(base) == 4 && (strings.HasPrefix(base, "COM") || strings.HasPrefix(base, "LPT")) && base[3] >= '1' && base[3] <= '9'
-		device := slices.Contains([]string{"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"}, base)
-		odd := strings.ContainsAny(part, `<>:"|?*`) || strings.ContainsFunc(part, func(r rune) bool { return r < ' ' })
-		if number || device || odd || strings.HasSuffix(part, ".") || strings.HasSuffix(part, " ") {
-			return false
-		}
-	}
-	return true
-}
-
-// picked is the name under which an entry is to be written; "" for not at all.
-func (w *writer) picked(name string) string {
-	if w.limits.Pick == nil {
-		return name
-	}
-	return w.limits.Pick(name)
+	return name, nil
 }
 
 // safe reports whether a name stays below its directory on every system.
@@ -100,7 +63,7 @@ func safe(name string) bool {
 			return false
 		}
 	}
-	return true
+	return filepath.IsLocal(filepath.FromSlash(name)) || path.Clean(name) == "."
 }
 
 // stays reports whether a link at name stays below the directory.
@@ -127,10 +90,6 @@ func (w *writer) file(name string, mode os.FileMode, in io.Reader) (err error) {
 	}
 	perm := mode.Perm()&0o755 | 0o600
 	out, err := w.root.OpenFile(filepath.FromSlash(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
-	if errors.Is(err, os.ErrExist) && !w.exactly(name) {
-		w.skip(name, "there is one whose name differs by case only")
-		return nil
-	}
 	if err != nil {
 		return w.failed(name, err)
 	}
@@ -140,13 +99,6 @@ func (w *writer) file(name string, mode os.FileMode, in io.Reader) (err error) {
 		return w.failed(name, err)
 	}
 	return nil
-}
-
-// exactly reports whether there is something of this name in its directory, and not
-// only one that the system takes for it.
-func (w *writer) exactly(name string) bool {
-	entries, err := fs.ReadDir(w.root.FS(), path.Dir(name))
-	return err != nil || slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == path.Base(name) })
 }
 
 func (w *writer) failed(name string, err error) error {

@@ -28,10 +28,6 @@ var (
 	apart = regexp.MustCompile(`[\p{L}…][,;:.)"']* [("']*[\p{L}…]`)
 )
 
-// statement matches a statement of SQL, which only a database reads. Parts of one are
-// constants whose names end in SQL.
-var statement = regexp.MustCompile(`^(BEGIN|CREATE TABLE|DELETE FROM|INSERT INTO|LISTEN|SELECT|UPDATE|WITH)\b`)
-
 // helpKeys are the fields of composite literals that are shown as help.
 var helpKeys = []string{"Help", "Short", "Long", "Example"}
 
@@ -180,12 +176,7 @@ func logs(name string) bool {
 
 // text adds an expression if it is prose.
 func (c *collector) text(kind string, e ast.Expr) {
-	s := formatted(sentence(e))
-	switch {
-	case c.seen[e]:
-	case statement.MatchString(s), strings.HasSuffix(c.place, "SQL"):
-		c.mark(e)
-	case words.MatchString(s) && apart.MatchString(s):
+	if s := formatted(sentence(e)); !c.seen[e] && words.MatchString(s) && apart.MatchString(s) {
 		c.add(kind, "", s, "", e)
 	}
 }

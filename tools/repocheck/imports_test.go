@@ -17,17 +17,13 @@ type rule struct {
 
 // commands are the packages of commands. What they share is in cli/kit.
 var commands = []string{
-	"cli/acp", "cli/agents", "cli/chat", "cli/config", "cli/connect", "cli/doctor", "cli/keys", "cli/overview", "cli/pool", "cli/profiles", "cli/sandbox", "cli/serve", "cli/server", "cli/service", "cli/state", "cli/status", "cli/tokens",
+	"cli/acp", "cli/agents", "cli/chat", "cli/config", "cli/connect", "cli/doctor", "cli/keys", "cli/overview", "cli/profiles", "cli/sandbox", "cli/serve", "cli/server", "cli/service", "cli/status", "cli/tokens",
 }
 
 var rules = []rule{
 	{
 		why: "commands do not know each other; they meet in cli, and share cli/kit",
 		in:  commands, test: true, deny: below(commands),
-	},
-	{
-		why: "a template can call each method by its name, so the linker keeps all: 4 MB",
-		not: []string{"tools"}, deny: []string{"text/template", "html/template"},
 	},
 	{
 		why: "the network of an agent-server is behind its backend",
@@ -39,7 +35,7 @@ var rules = []rule{
 	},
 	{
 		why: "the seam knows neither its users nor its backends",
-		in:  []string{"agentapi"}, not: []string{"agentapi/agentserver", "agentapi/cloud", "agentapi/engine", "agentapi/several", "agentapi/pool", "agentapi/backendtest"}, test: true,
+		in:  []string{"agentapi"}, not: []string{"agentapi/agentserver", "agentapi/cloud", "agentapi/engine", "agentapi/backendtest"}, test: true,
 		deny: []string{"./agentapi/agentserver", "./agentapi/cloud", "./agentapi/engine"},
 	},
 	{
@@ -72,13 +68,8 @@ var rules = []rule{
 	{
 		why:  "the daemon, the chat and the backends meet in internal/setup and cli",
 		in:   []string{"internal"},
-		not:  []string{"internal/setup", "internal/state"},
+		not:  []string{"internal/setup"},
 		deny: []string{"./daemon"},
-	},
-	{
-		why:  "the shared state knows what gateways agree on, and nothing of how they work",
-		in:   []string{"internal/state"},
-		deny: []string{"./daemon$", "./daemon/run$"},
 	},
 	{
 		why:  "backends do not know each other; they meet in internal/setup",
@@ -94,11 +85,6 @@ var rules = []rule{
 		why:  "backends do not know each other; they meet in internal/setup",
 		in:   []string{"agentapi/engine"},
 		deny: []string{"./agentapi/agentserver", "./agentapi/cloud"},
-	},
-	{
-		why:  "backends do not know each other; they meet in internal/setup",
-		in:   []string{"agentapi/several", "agentapi/pool"},
-		deny: []string{"./agentapi/agentserver", "./agentapi/cloud", "./agentapi/engine"},
 	},
 	{
 		why: "the agent's programs start in a sandbox.Box, and the engine knows the seam of the sandbox only",
@@ -132,10 +118,6 @@ var rules = []rule{
 	{
 		why:  "what is for tests stays in tests, and in packages named for them",
 		deny: []string{"./...test", "testing", "github.com/google/go-cmp", "go.uber.org/goleak", "pgregory.net/rapid", "github.com/prometheus"},
-	},
-	{
-		why: "databases belong to the shared state", test: true,
-		not: []string{"internal/state", "internal/testkit/pgtest"}, deny: []string{"github.com/jackc"},
 	},
 	{
 		why: "other people's clients stay out of our graph",

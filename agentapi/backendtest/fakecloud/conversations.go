@@ -32,7 +32,7 @@ func (s *Server) infoOf(c *conversation) object {
 	}
 	o["sandbox_status"] = b.status
 	if b.status == running {
-		o["execution_status"] = b.agent.Status(dashed(c.id))
+		o["execution_status"] = "idle"
 		o["conversation_url"] = b.agent.URL + "/api/conversations/" + c.id
 		o["session_api_key"] = b.key
 	}

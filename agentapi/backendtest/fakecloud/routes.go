@@ -97,10 +97,10 @@ func (s *Server) switchProfile(w http.ResponseWriter, r *http.Request) {
 	}
 	_ = json.NewDecoder(r.Body).Decode(&in) // no name is an unknown one
 	id := r.PathValue("id")
-	box := s.glance(id)
+	box := s.sandboxOf(id)
 	p, known := s.profile(in.Name)
 	switch {
-	case box.status == "":
+	case box == nil:
 		refuse(w, 404, "Conversation "+id+" is not reachable")
 	case box.status != running:
 		refuse(w, 409, "Sandbox is paused; resume it before switching profiles.")
@@ -125,11 +125,11 @@ func (s *Server) sendMessage(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	known := s.conversations[bare(id)] != nil
 	s.mu.Unlock()
-	box := s.glance(id)
+	box := s.sandboxOf(id)
 	switch {
 	case !known:
 		refuse(w, 404, "Conversation "+id+" not found")
-	case box.status == "" || box.status == missing:
+	case box == nil || box.status == missing:
 		refuse(w, 410, "Sandbox no longer exists. The conversation is archived.")
 	case box.status == paused:
 		refuse(w, 409, "Sandbox is PAUSED. Use POST /api/v1/sandboxes/"+box.id+"/resume to resume it first.")

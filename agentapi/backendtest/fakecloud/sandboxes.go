@@ -25,12 +25,6 @@ type sandbox struct {
 	keys    int  // how many it has had
 }
 
-// view is a sandbox as it was at one moment. Its status is "" if there is none.
-type view struct{ id, key, url, status string }
-
-// view is the sandbox now. The caller holds mu.
-func (b *sandbox) view() view { return view{b.id, b.key, b.agent.URL, b.status} }
-
 // newSandbox makes a sandbox that runs.
 func (s *Server) newSandbox(id string) *sandbox {
 	key := "sk-session-" + uuid.New()
@@ -58,17 +52,6 @@ func (s *Server) sandboxOf(conversation string) *sandbox {
 		return nil
 	}
 	return s.sandboxes[c.sandbox]
-}
-
-// glance is the sandbox of a conversation now.
-func (s *Server) glance(conversation string) view {
-	b := s.sandboxOf(conversation)
-	if b == nil {
-		return view{}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return b.view()
 }
 
 // Sandboxes is how many there are, whatever their state.

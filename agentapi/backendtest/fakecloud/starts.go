@@ -5,9 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +16,6 @@ import (
 // task is the start of a conversation.
 type task struct {
 	id, conversation, sandbox, agent, failure string
-	created                                   time.Time
 	steps                                     []string
 	begin                                     func() // puts the conversation there
 }
@@ -46,7 +43,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) {
 		id = bare(uuid.New())
 	}
 	s.mu.Lock()
-	t := &task{id: bare(uuid.New()), conversation: id, sandbox: in.Sandbox, created: time.Now(), steps: s.steps, failure: s.failure}
+	t := &task{id: bare(uuid.New()), conversation: id, sandbox: in.Sandbox, steps: s.steps, failure: s.failure}
 	s.failure = ""
 	if t.sandbox == "" {
 		t.sandbox = id
@@ -69,8 +66,9 @@ func (s *Server) settle(t *task, in startRequest) {
 		box = s.newSandbox(t.sandbox)
 	}
 	s.mu.Lock()
-	p, target := s.profiles[s.standard], box.view()
+	p, model := s.profiles[s.standard], ""
 	s.mu.Unlock()
+	model = p.Model
 	llm := object{"model": p.Model, "base_url": p.BaseURL, "api_key": p.Key, "usage_id": "agent", "stream": true}
 	var suffix any
 	if in.Suffix != "" {
@@ -85,14 +83,14 @@ func (s *Server) settle(t *task, in startRequest) {
 		"agent": object{"kind": "Agent", "llm": llm, "tools": []object{{"name": "terminal"}}, "agent_context": object{"skills": []any{}, "system_message_suffix": suffix}},
 		"tags":  object{"archiveworkspacepath": workspace},
 	}
-	s.tell(target, "/api/conversations", body)
+	s.tell(box, "/api/conversations", body)
 	if in.Message != nil {
-		s.tell(target, "/api/conversations/"+dashed(t.conversation)+"/events", object{"role": "user", "content": in.Message.Content, "run": in.Message.Run})
+		s.tell(box, "/api/conversations/"+dashed(t.conversation)+"/events", object{"role": "user", "content": in.Message.Content, "run": in.Message.Run})
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t.agent = target.url
-	s.conversations[t.conversation] = &conversation{id: t.conversation, sandbox: box.id, title: "Conversation " + t.conversation[:5], model: p.Model, created: time.Now().UTC()}
+	t.agent = box.agent.URL
+	s.conversations[t.conversation] = &conversation{id: t.conversation, sandbox: box.id, title: "Conversation " + t.conversation[:5], model: model, created: time.Now().UTC()}
 }
 
 // workspace is the directory of every conversation, in its sandbox.
@@ -102,7 +100,7 @@ const workspace = "/workspace/project"
 func (t *task) info(status string, detail any) object {
 	o := object{
 		"id": t.id, "created_by_user_id": nil, "status": status, "detail": detail, "app_conversation_id": nil, "sandbox_id": nil,
-		"agent_server_url": nil, "request": object{"trigger": "openhands_api", "conversation_id": dashed(t.conversation)}, "created_at": stamp(), "updated_at": stamp(),
+		"agent_server_url": nil, "request": object{"trigger": "openhands_api"}, "created_at": stamp(), "updated_at": stamp(),
 	}
 	if status == "READY" {
 		o["app_conversation_id"], o["sandbox_id"], o["agent_server_url"] = t.conversation, t.sandbox, t.agent
@@ -136,10 +134,9 @@ func (s *Server) look(t *task) object {
 		s.mu.Unlock()
 		return t.info(step, nil)
 	}
-	known := s.sandboxes[t.sandbox] != nil
 	s.mu.Unlock()
 	if t.failure != "" {
-		if !known {
+		if s.sandboxes[t.sandbox] == nil {
 			s.newSandbox(t.sandbox)
 		}
 		o := t.info("ERROR", t.failure)
@@ -150,27 +147,23 @@ func (s *Server) look(t *task) object {
 	return t.info("READY", nil)
 }
 
-// searchTasks lists the tasks, the newest first. That of a conversation which was
-// removed is gone.
-func (s *Server) searchTasks(w http.ResponseWriter, _ *http.Request) {
+// searchTasks lists the tasks of a conversation.
+func (s *Server) searchTasks(w http.ResponseWriter, r *http.Request) {
+	id := bare(r.URL.Query().Get("conversation_id__eq"))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := slices.SortedFunc(maps.Values(s.tasks), func(a, b *task) int { return b.created.Compare(a.created) })
 	items := []object{}
-	for _, t := range all {
-		switch {
-		case s.conversations[t.conversation] != nil:
+	for _, t := range s.tasks {
+		if s.conversations[t.conversation] != nil && t.conversation == id {
 			items = append(items, t.info("READY", nil))
-		case t.agent == "":
-			items = append(items, t.info("WORKING", nil))
 		}
 	}
 	answer(w, 200, object{"items": items, "next_page_id": nil})
 }
 
 // tell makes a request to the agent-server of a sandbox, as the app-server does.
-func (s *Server) tell(b view, path string, body any) int {
-	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, b.url+path, bytes.NewReader(encode(body)))
+func (s *Server) tell(b *sandbox, path string, body any) int {
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, b.agent.URL+path, bytes.NewReader(encode(body)))
 	if err != nil {
 		s.t.Errorf("fakecloud: %v", err)
 		return 0

@@ -321,15 +321,6 @@ func (c *conversation) classify(kind string, retryable bool, action string) *eve
 // stamp is the server's local time, as it stamps events.
 func stamp() string { return time.Now().Format("2006-01-02T15:04:05.000000") }
 
-// utc is a stamp as conversations have it, who do not use local time.
-func utc(stamp string) string {
-	at, err := time.ParseInLocation("2006-01-02T15:04:05.000000", stamp, time.Local)
-	if err != nil {
-		panic(err) // it is of this package
-	}
-	return at.UTC().Format("2006-01-02T15:04:05.000000Z")
-}
-
 // encode is the JSON of what this package made, which always has one.
 func encode(v any) json.RawMessage {
 	data, err := json.Marshal(v)

@@ -59,7 +59,6 @@ type Server struct {
 	profiles      map[string]Profile
 	agentProfiles map[string]agentProfile
 	active        string
-	activeAgent   string // the id of the active agent profile
 	settings      settings
 	conversations map[string]*conversation
 	calls         []Call
@@ -261,14 +260,6 @@ func (s *Server) SaveProfile(name string, p Profile) {
 	s.profiles[name] = p
 }
 
-// SaveAgent stores an agent profile, and makes it the active one.
-func (s *Server) SaveAgent(name string, fields map[string]any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.keepAgentProfile(name, fields)
-	s.activeAgent = s.agentProfiles[name].text("id")
-}
-
 // Activate makes a profile the active one.
 func (s *Server) Activate(name string) {
 	s.mu.Lock()
@@ -324,17 +315,6 @@ func (s *Server) Log(id string) []event.Event {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.log)
-}
-
-// Status is the status of a conversation; "" if there is none.
-func (s *Server) Status(id string) event.Status {
-	c := s.conversation(id)
-	if c == nil {
-		return ""
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.status
 }
 
 func (s *Server) conversation(id string) *conversation {

@@ -4,7 +4,6 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -56,7 +55,6 @@ func (s *Server) routes(l *life) http.Handler {
 		mux.Handle("GET /api/profiles/{$}", http.RedirectHandler("/api/profiles", http.StatusTemporaryRedirect))
 	}
 	if s.version >= 1029 {
-		private("GET /api/agent-profiles", s.listAgentProfiles)
 		private("GET /api/agent-profiles/{name}", s.getAgentProfile)
 		private("POST /api/agent-profiles/{name}", s.saveAgentProfile)
 	}
@@ -64,7 +62,6 @@ func (s *Server) routes(l *life) http.Handler {
 	const one = "/api/conversations/{id}"
 	private("POST /api/conversations", s.startConversation(l))
 	private("GET /api/conversations/count", s.countConversations)
-	private("GET /api/conversations/search", s.searchConversations)
 	private("GET "+one, s.with(404, func(w http.ResponseWriter, r *http.Request, c *conversation) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -122,45 +119,6 @@ func (s *Server) with(unknown int, h func(http.ResponseWriter, *http.Request, *c
 
 func (s *Server) countConversations(w http.ResponseWriter, _ *http.Request) {
 	answer(w, 200, len(s.Conversations()))
-}
-
-// searchConversations lists the ones used last, as the order that is asked for is that.
-func (s *Server) searchConversations(w http.ResponseWriter, r *http.Request) {
-	limit, err := strconv.Atoi(r.URL.Query().Get("limit"))
-	if err != nil || limit < 1 || limit > 100 || r.URL.Query().Get("sort_order") != "UPDATED_AT_DESC" {
-		refuse(w, 422, "limit, sort_order")
-		return
-	}
-	type used struct {
-		c  *conversation
-		at string
-	}
-	var all []used
-	for _, id := range s.Conversations() {
-		if c := s.conversation(id); c != nil {
-			all = append(all, used{c, c.updated()})
-		}
-	}
-	slices.SortFunc(all, func(a, b used) int { return strings.Compare(b.at, a.at) })
-	items := make([]map[string]any, 0, limit)
-	for _, u := range all[:min(limit, len(all))] {
-		u.c.mu.Lock()
-		d := u.c.describe()
-		u.c.mu.Unlock()
-		d["updated_at"] = utc(u.at)
-		items = append(items, d)
-	}
-	answer(w, 200, map[string]any{"items": items, "next_page_id": nil})
-}
-
-// updated is when the conversation was used last.
-func (c *conversation) updated() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.log) == 0 {
-		return stamp()
-	}
-	return c.log[len(c.log)-1].Timestamp
 }
 
 func (s *Server) patch(w http.ResponseWriter, r *http.Request) {

@@ -62,10 +62,7 @@ func (s *Server) getSettings(w http.ResponseWriter, r *http.Request) {
 	if context, ok := agent["agent_context"].(map[string]any); ok {
 		context["current_datetime"] = stamp() + "Z"
 	}
-	answer(w, 200, object{
-		"agent_settings": agent, "conversation_settings": s.settings.Conversation, "active_profile": s.active,
-		"active_agent_profile_id": null(s.activeAgent),
-	})
+	answer(w, 200, object{"agent_settings": agent, "conversation_settings": s.settings.Conversation, "active_profile": s.active})
 }
 
 func clone(v any) any {
@@ -125,36 +122,6 @@ func (p agentProfile) text(name string) string {
 	return s
 }
 
-// listAgentProfiles makes an agent profile where there is none, as a real server does.
-func (s *Server) listAgentProfiles(w http.ResponseWriter, _ *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.agentProfiles) == 0 && s.activeAgent == "" {
-		s.keepAgentProfile("default", agentProfile{"agent_kind": "openhands", "llm_profile_ref": "default"})
-		s.activeAgent = s.agentProfiles["default"].text("id")
-	}
-	list := []object{}
-	for name, p := range s.agentProfiles {
-		list = append(list, object{
-			"id": p["id"], "name": name, "agent_kind": p["agent_kind"], "revision": p["revision"],
-			"llm_profile_ref": p["llm_profile_ref"], "mcp_server_refs": p["mcp_server_refs"],
-		})
-	}
-	answer(w, 200, object{"profiles": list, "active_agent_profile_id": null(s.activeAgent)})
-}
-
-// keepAgentProfile stores an agent profile. The caller holds mu.
-func (s *Server) keepAgentProfile(name string, in agentProfile) {
-	in["id"], in["name"], in["revision"] = uuid.New(), name, 1
-	if old, ok := s.agentProfiles[name]; ok {
-		in["id"] = old["id"]
-		if n, ok := old["revision"].(int); ok {
-			in["revision"] = n + 1
-		}
-	}
-	s.agentProfiles[name] = in
-}
-
 func (s *Server) getAgentProfile(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	s.mu.Lock()
@@ -179,7 +146,11 @@ func (s *Server) saveAgentProfile(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.keepAgentProfile(name, in)
+	in["id"], in["name"] = uuid.New(), name
+	if old, ok := s.agentProfiles[name]; ok {
+		in["id"] = old["id"]
+	}
+	s.agentProfiles[name] = in
 	answer(w, 201, object{"name": name, "message": "saved"})
 }
 
@@ -308,7 +279,7 @@ func (s *Server) profiled(id string) map[string]any {
 		l := s.profiles[p.text("llm_profile_ref")]
 		return map[string]any{
 			"llm":           map[string]any{"model": l.Model, "base_url": l.BaseURL, "api_key": l.Key, "usage_id": "profile", "stream": true},
-			"agent_context": map[string]any{"system_message_suffix": p.text("system_message_suffix")}, "tools": p["tools"],
+			"agent_context": map[string]any{"system_message_suffix": p.text("system_message_suffix")},
 		}
 	}
 	return nil

@@ -37,8 +37,6 @@ var (
 	// ErrUncertain: the request was sent, and it is not known whether it was carried
 	// out. It must not be repeated unseen.
 	ErrUncertain = errors.New("the outcome is unknown")
-	// ErrFailed: the sandbox of the conversation has failed. It may come back.
-	ErrFailed = errors.New("the sandbox has failed")
 	// ErrStart: the server could not start the conversation.
 	ErrStart = errors.New("the conversation did not start")
 )
@@ -71,8 +69,6 @@ type Client struct {
 	log   *slog.Logger
 	limit time.Duration
 
-	probing chan struct{} // holds a place while a probe goes on
-
 	mu     sync.Mutex
 	server *Server // nil until it was probed
 }
@@ -86,7 +82,7 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{t: t, v0: v0.API{T: t}, v1: v1.API{T: t}, log: o.Logger, limit: o.StartLimit, probing: make(chan struct{}, 1)}
+	c := &Client{t: t, v0: v0.API{T: t}, v1: v1.API{T: t}, log: o.Logger, limit: o.StartLimit}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}

@@ -13,16 +13,6 @@ import (
 // is not known whether it arrived, the error is ErrUncertain. A conversation that
 // sleeps is ErrAsleep: wake it, then send again.
 func (c *Client) Send(ctx context.Context, id, text string, images []string) error {
-	return c.say(ctx, id, text, images, true)
-}
-
-// Note gives a V1 conversation a message that starts no run: the agent reads it with
-// the next one. Otherwise it is as Send.
-func (c *Client) Note(ctx context.Context, id, text string) error {
-	return c.say(ctx, id, text, nil, false)
-}
-
-func (c *Client) say(ctx context.Context, id, text string, images []string, run bool) error {
 	conv, err := c.Get(ctx, id)
 	if err != nil {
 		return err
@@ -31,9 +21,6 @@ func (c *Client) say(ctx context.Context, id, text string, images []string, run 
 		return fmt.Errorf("conversation %s: %w", conv.ID, ErrArchived)
 	}
 	if conv.Version == V0 {
-		if !run {
-			return fmt.Errorf("%w: every message to a V0 conversation starts a run", ErrRefused)
-		}
 		if len(images) > 0 {
 			return fmt.Errorf("%w: a V0 conversation takes images in its first message only", ErrRefused)
 		}
@@ -42,9 +29,7 @@ func (c *Client) say(ctx context.Context, id, text string, images []string, run 
 		}
 		err = c.v0.Send(ctx, conv.ID, text)
 	} else {
-		m := v1.UserMessage(text, images)
-		m.Run = run
-		err = c.v1.Send(ctx, conv.ID, m)
+		err = c.v1.Send(ctx, conv.ID, v1.UserMessage(text, images))
 	}
 	switch {
 	case errors.Is(err, ErrNotFound): // The conversation is there, so it is the sandbox that is not.

@@ -50,46 +50,24 @@ func noRoute(err error) bool {
 // File is a file of a conversation's workspace. A relative path begins in the
 // directory of the conversation. V0 returns texts only.
 func (c *Client) File(ctx context.Context, id, name string) (io.ReadCloser, error) {
-	got, err := c.FileFrom(ctx, id, name, nil)
-	if err != nil {
-		return nil, err
-	}
-	return got, nil
-}
-
-// FileFrom is File, and the rest of it where part has arrived before. A server that
-// cannot do that, or has another content by now, begins again: see From.
-func (c *Client) FileFrom(ctx context.Context, id, name string, part *transport.Part) (*Download, error) {
 	if strings.ContainsRune(name, 0) || name == "" {
 		return nil, fmt.Errorf("%w: not the name of a file", ErrRefused)
 	}
-	var got *Download
-	err := c.whole(part, func(part *transport.Part) error {
-		return c.onRuntime(ctx, id, func(conv Conversation) (err error) {
-			if conv.Version == V0 {
-				got, err = c.fileV0(ctx, conv, name)
-			} else {
-				got, err = c.fileV1(ctx, conv, name, part)
-			}
-			return err
-		})
+	var file io.ReadCloser
+	err := c.onRuntime(ctx, id, func(conv Conversation) (err error) {
+		if conv.Version == V0 {
+			file, err = c.fileV0(ctx, conv, name)
+		} else {
+			file, err = c.fileV1(ctx, conv, name)
+		}
+		return err
 	})
-	return got, err
-}
-
-// whole makes a request for the rest of something, and for all of it if there is no
-// such rest.
-func (c *Client) whole(part *transport.Part, get func(*transport.Part) error) error {
-	err := get(part)
-	if e, ok := errors.AsType[*transport.Error](err); ok && e.Status == 416 && part != nil {
-		return get(nil)
-	}
-	return err
+	return file, err
 }
 
 // fileV0 looks below the mount first, then in the repository, which lies one level
 // deeper.
-func (c *Client) fileV0(ctx context.Context, conv Conversation, name string) (*Download, error) {
+func (c *Client) fileV0(ctx context.Context, conv Conversation, name string) (io.ReadCloser, error) {
 	content, err := c.runtimeV0(conv).File(ctx, name)
 	if repo := conv.repoName(); repo != "" && errors.Is(err, ErrNotFound) && !path.IsAbs(name) {
 		content, err = c.runtimeV0(conv).File(ctx, repo+"/"+name)
@@ -97,15 +75,10 @@ func (c *Client) fileV0(ctx context.Context, conv Conversation, name string) (*D
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it names the call
 	}
-	return textOf(content), nil
+	return io.NopCloser(strings.NewReader(content)), nil
 }
 
-// textOf is a text as a download.
-func textOf(content string) *Download {
-	return &Download{ReadCloser: io.NopCloser(strings.NewReader(content)), Size: int64(len(content))}
-}
-
-func (c *Client) fileV1(ctx context.Context, conv Conversation, name string, part *transport.Part) (*Download, error) {
+func (c *Client) fileV1(ctx context.Context, conv Conversation, name string) (io.ReadCloser, error) {
 	rt, err := c.runtimeOf(ctx, conv)
 	if err != nil {
 		return nil, err
@@ -114,7 +87,7 @@ func (c *Client) fileV1(ctx context.Context, conv Conversation, name string, par
 		name = path.Join(rt.Directory, name)
 	}
 	agent := c.agent(conv)
-	body, err := agent.File(ctx, name, part)
+	body, err := agent.File(ctx, name)
 	if noRoute(err) {
 		body, err = agent.FileByPath(ctx, name)
 	}
@@ -122,13 +95,13 @@ func (c *Client) fileV1(ctx context.Context, conv Conversation, name string, par
 		// It answers with an empty text for every failure.
 		content, textErr := c.v1.File(ctx, conv.ID, name)
 		if textErr == nil && content != "" {
-			return textOf(content), nil
+			return io.NopCloser(strings.NewReader(content)), nil
 		}
 	}
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it names the call
 	}
-	return &Download{ReadCloser: body, Type: body.Type, Size: body.Size, From: body.From, ETag: body.ETag}, nil
+	return body, nil
 }
 
 // Download is a file that arrives.
@@ -137,29 +110,20 @@ type Download struct {
 
 	Name string // to store it under; a plain file name
 	Type string // its media type
-	Size int64  // of what arrives; -1: the server does not say
-	From int64  // how much was left out, because it has arrived before
-	ETag string // by which the rest can be asked for; "" if the server cannot do that
+	Size int64  // -1: the server does not say
 }
 
 // Workspace is the directory that a conversation works in, as an archive: tar.gz,
 // or zip for V0.
 func (c *Client) Workspace(ctx context.Context, id string) (*Download, error) {
-	return c.WorkspaceFrom(ctx, id, nil)
-}
-
-// WorkspaceFrom is Workspace, and the rest of it as FileFrom.
-func (c *Client) WorkspaceFrom(ctx context.Context, id string, part *transport.Part) (*Download, error) {
 	var got *Download
-	err := c.whole(part, func(part *transport.Part) error {
-		return c.onRuntime(ctx, id, func(conv Conversation) (err error) {
-			if conv.Version == V0 {
-				got, err = c.workspaceV0(ctx, conv)
-			} else {
-				got, err = c.workspaceV1(ctx, conv, part)
-			}
-			return err
-		})
+	err := c.onRuntime(ctx, id, func(conv Conversation) (err error) {
+		if conv.Version == V0 {
+			got, err = c.workspaceV0(ctx, conv)
+		} else {
+			got, err = c.workspaceV1(ctx, conv)
+		}
+		return err
 	})
 	return got, err
 }
@@ -172,13 +136,13 @@ func (c *Client) workspaceV0(ctx context.Context, conv Conversation) (*Download,
 	return begins(body, "PK", &Download{Name: "workspace-" + short(conv.ID) + ".zip", Type: "application/zip"})
 }
 
-func (c *Client) workspaceV1(ctx context.Context, conv Conversation, part *transport.Part) (*Download, error) {
+func (c *Client) workspaceV1(ctx context.Context, conv Conversation) (*Download, error) {
 	rt, err := c.runtimeOf(ctx, conv)
 	if err != nil {
 		return nil, err
 	}
 	got := &Download{Name: "workspace-" + short(conv.ID) + ".tar.gz", Type: "application/gzip"}
-	body, err := c.agent(conv).Archive(ctx, rt.Directory, part)
+	body, err := c.agent(conv).Archive(ctx, rt.Directory)
 	if noRoute(err) {
 		body, err = c.packed(ctx, conv, rt.Directory)
 	}
@@ -190,11 +154,6 @@ func (c *Client) workspaceV1(ctx context.Context, conv Conversation, part *trans
 
 // begins checks the first bytes of an archive: an error page is not one.
 func begins(body *transport.Body, with string, got *Download) (*Download, error) {
-	got.Size, got.From, got.ETag = body.Size, body.From, body.ETag
-	if got.From > 0 {
-		got.ReadCloser = body
-		return got, nil
-	}
 	in := bufio.NewReaderSize(body, 64<<10)
 	head, err := in.Peek(len(with))
 	if err != nil || !bytes.Equal(head, []byte(with)) {
@@ -203,7 +162,7 @@ func begins(body *transport.Body, with string, got *Download) (*Download, error)
 		}
 		return nil, errors.Join(err, body.Close())
 	}
-	got.ReadCloser = readCloser{in, body}
+	got.ReadCloser, got.Size = readCloser{in, body}, body.Size
 	return got, nil
 }
 

@@ -55,9 +55,7 @@ func (c *Client) follow(ctx context.Context, task v1.Task, report func(Progress)
 	pace := c.newPace(5 * time.Second)
 	var last error
 	for lost := 0; ; {
-		if task.Status != v1.TaskError { // which the error tells
-			report(Progress{State: task.Status, Detail: text(task.Detail)})
-		}
+		report(Progress{State: task.Status, Detail: text(task.Detail)})
 		switch task.Status {
 		case v1.TaskReady:
 			if text(task.AppConversationID) == "" {

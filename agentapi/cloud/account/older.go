@@ -59,7 +59,7 @@ func (c *Client) wakeV0(ctx context.Context, conv Conversation, report func(Prog
 		case conv.State == StateRunning && conv.base != nil:
 			return conv, nil
 		case conv.State == StateError && asked:
-			return conv, fmt.Errorf("conversation %s: %w: the server reports an error", conv.ID, ErrFailed)
+			return conv, fmt.Errorf("conversation %s: %w: the server reports an error", conv.ID, ErrUpstream)
 		case !asked && conv.State != StateStarting:
 			if _, err := c.v0.Start(ctx, id, providers(conv)); err != nil {
 				return conv, err //nolint:wrapcheck // it names the call

@@ -35,7 +35,7 @@ func (c *Client) packed(ctx context.Context, conv Conversation, dir string) (*tr
 	if err != nil {
 		return nil, errors.Join(err, remove())
 	}
-	body, err := agent.File(ctx, file, nil)
+	body, err := agent.File(ctx, file)
 	if err != nil {
 		return nil, errors.Join(err, remove())
 	}

@@ -35,27 +35,6 @@ type Server struct {
 // Probe finds out what the server is, which versions of the API it speaks, and
 // whether it takes the key. An agent-server is not an error: see Kind.
 func (c *Client) Probe(ctx context.Context) (Server, error) {
-	if err := c.enterProbe(ctx); err != nil {
-		return Server{}, err
-	}
-	defer c.leaveProbe()
-	return c.probe(ctx)
-}
-
-// enterProbe waits until no other probe goes on: two at one time would take the
-// header that the other one tries for the one that works.
-func (c *Client) enterProbe(ctx context.Context) error {
-	select {
-	case c.probing <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("wait for the probe of %s: %w", c.URL(), ctx.Err())
-	}
-}
-
-func (c *Client) leaveProbe() { <-c.probing }
-
-func (c *Client) probe(ctx context.Context) (Server, error) {
 	s, err := c.recognize(ctx)
 	if err != nil || s.Kind == KindAgentServer {
 		return s, err
@@ -154,28 +133,17 @@ func (c *Client) owner(ctx context.Context, s *Server) {
 
 // known is what the server is, probed once.
 func (c *Client) known(ctx context.Context) (Server, error) {
-	if server := c.probed(); server != nil {
+	c.mu.Lock()
+	server := c.server
+	c.mu.Unlock()
+	if server != nil {
 		return *server, nil
 	}
-	if err := c.enterProbe(ctx); err != nil {
-		return Server{}, err
-	}
-	defer c.leaveProbe()
-	if server := c.probed(); server != nil { // by the probe that was waited for
-		return *server, nil
-	}
-	s, err := c.probe(ctx)
+	s, err := c.Probe(ctx)
 	if err == nil && s.Kind == KindAgentServer {
 		err = fmt.Errorf("%s: %w: it is an agent-server, which has no accounts", s.URL, ErrWrongEndpoint)
 	}
 	return s, err
-}
-
-// probed is what the last probe found; nil if there was none.
-func (c *Client) probed() *Server {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.server
 }
 
 // forget makes the next call probe again where the server is not what it was.

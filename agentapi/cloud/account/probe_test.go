@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
@@ -103,41 +102,5 @@ func TestAServerThatChangesIsProbedAgain(t *testing.T) {
 	}
 	if _, err := c.List(t.Context(), account.ListQuery{Page: "7"}); !errors.Is(err, account.ErrRefused) {
 		t.Errorf("a foreign page: %v", err)
-	}
-}
-
-// TestQuestionsAtTheSameTimeProbeOnce: a probe tries two headers, and nobody may take
-// the first for the one that works.
-func TestQuestionsAtTheSameTimeProbeOnce(t *testing.T) {
-	t.Parallel()
-	server := newReplay(t, nil)
-	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/api/v1/web-client/config" && r.Header.Get("X-Session-API-Key") != cloudKey {
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(http.StatusUnauthorized)
-			_, _ = io.WriteString(w, `{"detail":"Unauthorized"}`)
-			return
-		}
-		server.answer(w, r)
-	})
-	server.mu.Lock()
-	server.routes = map[string][]recording{
-		"GET /api/v1/web-client/config":       {{file: "live_v1_web_client_config.json"}},
-		"GET /api/v1/app-conversations/count": {{file: "live_v1_count_zero.json"}},
-		getRoute:                              {{file: "v1_app_conversations_batch.json"}},
-	}
-	server.mu.Unlock()
-	c := newClient(t, server.URL)
-	var all sync.WaitGroup
-	for range 20 {
-		all.Go(func() {
-			if _, err := c.Get(t.Context(), found); err != nil {
-				t.Errorf("Get: %v", err)
-			}
-		})
-	}
-	all.Wait()
-	if n := server.count("GET /api/v1/web-client/config"); n != 1 {
-		t.Errorf("the server was probed %d times", n)
 	}
 }

@@ -76,9 +76,7 @@ func (c *Client) startV1(ctx context.Context, r StartRequest, report func(Progre
 		ConversationID: id, SystemMessageSuffix: r.System, LLMModel: r.Model, SelectedRepository: r.Repo, SelectedBranch: r.Branch,
 		GitProvider: r.Provider, Title: r.Title, Trigger: "openhands_api",
 	}
-	// A server invents a title after the first message, unless there is one by then.
-	later := switchTo != "" || r.Title != ""
-	if !later && r.says() {
+	if says := r.Text != "" || len(r.Images) > 0; says && switchTo == "" {
 		req.InitialMessage = v1.UserMessage(r.Text, r.Images)
 	}
 	task, err := c.begin(ctx, req)
@@ -91,9 +89,9 @@ func (c *Client) startV1(ctx context.Context, r StartRequest, report func(Progre
 	}
 	conv, err := c.ready(ctx, text(task.AppConversationID))
 	if err != nil {
-		return Conversation{}, c.discard(ctx, text(task.AppConversationID), err)
+		return Conversation{}, err
 	}
-	return c.equip(ctx, conv, r, switchTo, later)
+	return c.equip(ctx, conv, r, switchTo)
 }
 
 // newID is the id of the conversation to start: with it, a start whose answer was
@@ -166,25 +164,9 @@ func (c *Client) begin(ctx context.Context, req v1.StartRequest) (v1.Task, error
 	return v1.Task{}, fmt.Errorf("start conversation %s: %w: %w", req.ConversationID, ErrUncertain, err)
 }
 
-// discard removes a conversation that was started for somebody who has gone.
-func (c *Client) discard(ctx context.Context, id string, cause error) error {
-	if ctx.Err() == nil {
-		return cause
-	}
-	removing, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUp)
-	defer cancel()
-	if err := c.v1.Delete(removing, id); err != nil && !errors.Is(err, ErrNotFound) {
-		return fmt.Errorf("%w (conversation %s was not removed: %w)", cause, transport.Hex(id), err)
-	}
-	return cause
-}
-
-// says reports whether there is a first message.
-func (r StartRequest) says() bool { return r.Text != "" || len(r.Images) > 0 }
-
 // equip gives a new conversation what a start cannot: its title, another profile,
-// and, where it has to wait for these, its first message.
-func (c *Client) equip(ctx context.Context, conv Conversation, r StartRequest, profile string, message bool) (Conversation, error) {
+// and then its first message.
+func (c *Client) equip(ctx context.Context, conv Conversation, r StartRequest, profile string) (Conversation, error) {
 	if r.Title != "" {
 		if err := c.title(ctx, conv, r.Title); err != nil {
 			c.log.WarnContext(ctx, "a new conversation keeps the title that the server gave it", "conversation", conv.ID, "err", err)
@@ -192,22 +174,17 @@ func (c *Client) equip(ctx context.Context, conv Conversation, r StartRequest, p
 			conv.Title = clean(r.Title)
 		}
 	}
-	if err := c.switchTo(ctx, conv.ID, profile); err != nil {
+	if profile == "" {
+		return conv, nil
+	}
+	if err := c.v1.SwitchProfile(ctx, conv.ID, profile); err != nil {
 		removing, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUp)
 		defer cancel()
 		// Nothing was said in it yet.
 		return Conversation{}, errors.Join(fmt.Errorf("switch to profile %q: %w", profile, err), c.v1.Delete(removing, conv.ID))
 	}
-	if !message || !r.says() {
+	if r.Text == "" && len(r.Images) == 0 {
 		return conv, nil
 	}
 	return conv, c.Send(ctx, conv.ID, r.Text, r.Images)
-}
-
-// switchTo switches to another profile; "" is the one that it has.
-func (c *Client) switchTo(ctx context.Context, id, profile string) error {
-	if profile == "" {
-		return nil
-	}
-	return c.switchProfile(ctx, id, profile)
 }

@@ -1,11 +1,8 @@
 package account_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -38,8 +35,7 @@ func TestAStartFollowsItsTask(t *testing.T) {
 		startRoute: {{file: "v1_start_task_working.json"}},
 		tasksRoute: {{body: `[null]`}, {status: 502, kind: "text/html", body: "x"}, {file: "v1_start_tasks_ready.json"}},
 		getRoute:   {{body: `[null]`}, {file: "v1_app_conversations_batch.json"}},
-		"PATCH /api/v1/app-conversations/" + found:                  {{file: "live_v1_renamed.json"}},
-		"POST /api/v1/app-conversations/" + found + "/send-message": {{file: "live_v1_send_message_ok.json"}},
+		"PATCH /api/v1/app-conversations/" + found: {{file: "live_v1_renamed.json"}},
 	})
 	c := newClient(t, server.URL, knownV1)
 	var steps []string
@@ -50,62 +46,9 @@ func TestAStartFollowsItsTask(t *testing.T) {
 	if want := []string{"WORKING", "READY"}; !slices.Equal(steps, want) {
 		t.Errorf("steps %q, want %q", steps, want)
 	}
-	if n := server.count(startRoute) - server.count(startRoute+"/"); n != 1 {
+	if n := server.count(startRoute); n != 1 {
 		t.Errorf("%d starts", n)
 	}
-}
-
-// A server invents a title after the first message, so that waits for ours.
-func TestTheTitleIsSetBeforeTheFirstMessage(t *testing.T) {
-	t.Parallel()
-	send, rename := "POST /api/v1/app-conversations/"+found+"/send-message", "PATCH /api/v1/app-conversations/"+found
-	for name, c := range map[string]struct {
-		title string
-		want  []string
-	}{
-		"with a title": {"Mine", []string{rename, send}},
-		"without":      {"", nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := newReplay(t, map[string][]recording{
-				startRoute: {{file: "v1_start_task_working.json"}},
-				tasksRoute: {{file: "v1_start_tasks_ready.json"}},
-				getRoute:   {{body: `[null]`}, {file: "v1_app_conversations_batch.json"}},
-				rename:     {{file: "live_v1_renamed.json"}},
-				send:       {{file: "live_v1_send_message_ok.json"}},
-			})
-			began := ""
-			client := newClient(t, server.URL, knownV1, func(o *account.Options) { o.HTTP = &bodies{startRoute, &began} })
-			if _, err := client.Start(t.Context(), account.StartRequest{Text: "Polish the handle", Title: c.title}, nil); err != nil {
-				t.Fatal(err)
-			}
-			if strings.Contains(began, "Polish the handle") != (c.title == "") {
-				t.Errorf("the start was %s", began)
-			}
-			got := slices.DeleteFunc(server.requests(), func(line string) bool { return line != rename && line != send })
-			if !slices.Equal(got, c.want) {
-				t.Errorf("requests %q, want %q", got, c.want)
-			}
-		})
-	}
-}
-
-// bodies keeps the body of a request.
-type bodies struct {
-	route string
-	body  *string
-}
-
-func (b *bodies) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Method+" "+r.URL.Path == b.route {
-		data, err := io.ReadAll(r.Body)
-		if err != nil {
-			return nil, err
-		}
-		*b.body, r.Body = string(data), io.NopCloser(bytes.NewReader(data))
-	}
-	return http.DefaultTransport.RoundTrip(r)
 }
 
 func TestAFailedStartLeavesNoSandbox(t *testing.T) {
@@ -226,22 +169,6 @@ func TestACancelledStartRemovesItsSandbox(t *testing.T) {
 	c := newClient(t, server.URL, knownV1)
 	_, err := c.Start(ctx, account.StartRequest{Text: "x"}, func(account.Progress) { cancel() })
 	if !errors.Is(err, context.Canceled) || server.count("DELETE /api/v1/sandboxes/box?") != 1 {
-		t.Errorf("Start() = %v; %q", err, server.requests())
-	}
-}
-
-func TestAConversationThatNobodyWaitsForIsRemoved(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	remove := "DELETE /api/v1/app-conversations/" + found
-	server := newReplay(t, map[string][]recording{
-		startRoute: {{body: `{"id":"t","status":"READY","app_conversation_id":"` + found + `","sandbox_id":"box"}`}},
-		remove:     {{file: "v1_success.json"}},
-	})
-	c := newClient(t, server.URL, knownV1)
-	_, err := c.Start(ctx, account.StartRequest{}, func(account.Progress) { cancel() })
-	if !errors.Is(err, context.Canceled) || server.count(remove) != 1 {
 		t.Errorf("Start() = %v; %q", err, server.requests())
 	}
 }

@@ -44,22 +44,3 @@ func (c *Client) trajectoryV0(ctx context.Context, conv Conversation) (*Download
 	}
 	return &Download{ReadCloser: body, Name: "trajectory-" + short(conv.ID) + ".json", Type: body.Type, Size: body.Size}, nil
 }
-
-// Record is the directory of a conversation as its agent-server keeps it, as a zip
-// archive: its state, with masks for its secrets, and all its events. The conversation
-// must run; V0 has no such thing.
-func (c *Client) Record(ctx context.Context, id string) (*Download, error) {
-	var got *Download
-	err := c.onRuntime(ctx, id, func(conv Conversation) error {
-		if conv.Version == V0 {
-			return fmt.Errorf("record of conversation %s: %w: it is one of V0", conv.ID, ErrRefused)
-		}
-		body, err := c.agent(conv).Trajectory(ctx, conv.ID)
-		if err != nil {
-			return err //nolint:wrapcheck // it names the call
-		}
-		got, err = begins(body, "PK", &Download{Name: "conversation-" + short(conv.ID) + ".zip", Type: "application/zip"})
-		return err
-	})
-	return got, err
-}

@@ -41,6 +41,8 @@ func (c *Client) running(ctx context.Context, id string) (Conversation, error) {
 	switch {
 	case conv.State == StateArchived:
 		return conv, fmt.Errorf("conversation %s: %w: its sandbox is gone", conv.ID, ErrArchived)
+	case conv.State == StateError && conv.Version == V1:
+		return conv, fmt.Errorf("conversation %s: %w: its sandbox has failed", conv.ID, ErrArchived)
 	case conv.State != StateRunning:
 		return conv, fmt.Errorf("conversation %s: %w: it is %s", conv.ID, ErrAsleep, conv.State)
 	case conv.base != nil:
@@ -86,8 +88,7 @@ func (c *Client) runtimeV0(conv Conversation) v0.Runtime {
 }
 
 // Wake returns the runtime of a conversation when it answers. It wakes it if it
-// sleeps. One whose sandbox is gone is ErrArchived, and one whose sandbox has failed
-// and does not come back ErrFailed.
+// sleeps. One whose sandbox is gone is ErrArchived.
 func (c *Client) Wake(ctx context.Context, id string, report func(Progress)) (Runtime, error) {
 	conv, err := c.Get(ctx, id)
 	if err != nil {
@@ -104,29 +105,15 @@ func (c *Client) Wake(ctx context.Context, id string, report func(Progress)) (Ru
 	return rt, c.forget(err)
 }
 
-// A sandbox in the state ERROR may only be slow: a server also says so of one that
-// does not answer for some seconds. Seen so often in a row, it is resumed; seen still,
-// it has failed. That is after 5 seconds, and after a minute.
-const (
-	failedResume = 3
-	failedEnd    = 9
-)
-
 func (c *Client) wakeV1(ctx context.Context, conv Conversation, report func(Progress)) (Runtime, error) {
 	pace := c.newPace(10 * time.Second)
-	for failed := 0; ; {
+	for {
 		rt, err := c.stir(ctx, conv, report)
-		if failed++; !errors.Is(err, ErrFailed) {
-			failed = 0
-		}
-		if failed == failedResume {
-			err = errors.Join(err, c.resume(ctx, conv))
-		}
 		switch {
 		case err == nil:
 			report(Progress{State: v1.TaskReady})
 			return rt, nil
-		case failed == failedEnd, errors.Is(err, ErrArchived), !waking(err):
+		case errors.Is(err, ErrArchived), !waking(err):
 			return Runtime{}, err
 		case !pace.next(ctx):
 			return Runtime{}, pace.late(ctx, "wake conversation "+conv.ID, err)
@@ -142,7 +129,7 @@ func (c *Client) wakeV1(ctx context.Context, conv Conversation, report func(Prog
 
 // waking reports whether a failure is one of a sandbox that is on its way.
 func waking(err error) bool {
-	return passing(err) || errors.Is(err, ErrAsleep) || errors.Is(err, ErrFailed) || errors.Is(err, ErrNotFound) || errors.Is(err, ErrUnauthorized) && fromRuntime(err)
+	return passing(err) || errors.Is(err, ErrAsleep) || errors.Is(err, ErrNotFound) || errors.Is(err, ErrUnauthorized) && fromRuntime(err)
 }
 
 // fromRuntime reports whether a runtime said it, not the server.
@@ -173,13 +160,15 @@ func (c *Client) stir(ctx context.Context, conv Conversation, report func(Progre
 	box := boxes[0]
 	report(Progress{State: box.Status, Detail: clean(text(box.StatusDetail))})
 	switch box.Status {
-	case v1.Missing:
+	case v1.Missing, v1.Failed:
 		return Runtime{}, fmt.Errorf("conversation %s: %w: its sandbox is %s", conv.ID, ErrArchived, first(clean(text(box.StatusDetail)), box.Status))
-	case v1.Failed:
-		return Runtime{}, fmt.Errorf("conversation %s: %w: its sandbox is %s", conv.ID, ErrFailed, first(clean(text(box.StatusDetail)), box.Status))
 	case v1.Paused:
-		if err := c.resume(ctx, conv); err != nil {
-			return Runtime{}, err
+		err := c.v1.Resume(ctx, box.ID)
+		if errors.Is(err, ErrNotFound) {
+			return Runtime{}, fmt.Errorf("conversation %s: %w: its sandbox was deleted", conv.ID, ErrArchived)
+		}
+		if err != nil {
+			return Runtime{}, err //nolint:wrapcheck // it names the call
 		}
 	case v1.Running:
 		if conv.base = transport.RuntimeBase(c.t.Root(), box.AgentServer()); conv.base != nil {
@@ -188,15 +177,6 @@ func (c *Client) stir(ctx context.Context, conv Conversation, report func(Progre
 		}
 	}
 	return Runtime{}, fmt.Errorf("conversation %s: %w: its sandbox is %s", conv.ID, ErrAsleep, box.Status)
-}
-
-// resume asks for the sandbox of a conversation to run.
-func (c *Client) resume(ctx context.Context, conv Conversation) error {
-	err := c.v1.Resume(ctx, conv.SandboxID)
-	if errors.Is(err, ErrNotFound) {
-		return fmt.Errorf("conversation %s: %w: its sandbox was deleted", conv.ID, ErrArchived)
-	}
-	return err //nolint:wrapcheck // it names the call
 }
 
 // answering is the runtime, if it answers.

@@ -90,7 +90,7 @@ func TestWhatCannotBeWokenIsArchived(t *testing.T) {
 		resume recording
 	}{
 		"deleted":          {"MISSING", recording{body: `[null]`}, recording{}},
-		"gone in error":    {"ERROR", recording{body: `[{"id":"box","status":"ERROR"}]`}, recording{status: 404, file: "live_v1_sandbox_resume_missing.json"}},
+		"in error":         {"ERROR", recording{body: `[{"id":"box","status":"ERROR","status_detail":"no disk"}]`}, recording{}},
 		"gone when asked":  {"PAUSED", recording{body: `[{"id":"box","status":"PAUSED"}]`}, recording{status: 404, file: "live_v1_sandbox_resume_missing.json"}},
 		"gone by the list": {"PAUSED", recording{body: `[]`}, recording{}},
 	} {
@@ -103,37 +103,9 @@ func TestWhatCannotBeWokenIsArchived(t *testing.T) {
 	}
 }
 
-func TestASandboxInErrorIsWaitedForAndResumedOnce(t *testing.T) {
-	t.Parallel()
-	agent := sandbox(t, "key")
-	const resume = "POST /api/v1/sandboxes/box/resume"
-	failed, alive := at("ERROR", "", ""), at("RUNNING", agent+"/api/conversations/x", "key")
-	for name, tt := range map[string]struct {
-		looks   []recording
-		resumes int
-		want    error
-	}{
-		"slow for a moment": {[]recording{failed, failed, alive}, 0, nil},
-		"resumed":           {[]recording{failed, failed, failed, failed, alive}, 1, nil},
-		"failed for good":   {[]recording{failed}, 1, account.ErrFailed},
-	} {
-		server := newReplay(t, map[string][]recording{
-			getRoute: tt.looks, "GET /api/v1/sandboxes": {{body: `[{"id":"box","status":"ERROR","status_detail":"no disk"}]`}}, resume: {{file: "v1_success.json"}},
-		})
-		var steps []string
-		_, err := newClient(t, server.URL, knownV1).Wake(t.Context(), found, func(p account.Progress) { steps = append(steps, p.State) })
-		if !errors.Is(err, tt.want) || server.count(resume) != tt.resumes || steps[0] != "ERROR" {
-			t.Errorf("%s: Wake() = %v after %d resumes, steps %q", name, err, server.count(resume), steps)
-		}
-		if n := server.count(getRoute); n > 10 {
-			t.Errorf("%s: it was looked at %d times", name, n)
-		}
-	}
-}
-
 func TestARuntimeIsNotWoken(t *testing.T) {
 	t.Parallel()
-	for status, want := range map[string]error{"PAUSED": account.ErrAsleep, "STARTING": account.ErrAsleep, "MISSING": account.ErrArchived, "ERROR": account.ErrAsleep, "NEW": account.ErrAsleep} {
+	for status, want := range map[string]error{"PAUSED": account.ErrAsleep, "STARTING": account.ErrAsleep, "MISSING": account.ErrArchived, "ERROR": account.ErrArchived, "NEW": account.ErrAsleep} {
 		server := newReplay(t, map[string][]recording{getRoute: {at(status, "", "")}})
 		c := newClient(t, server.URL, knownV1)
 		if _, err := c.Runtime(t.Context(), found); !errors.Is(err, want) || server.count("POST") != 0 {

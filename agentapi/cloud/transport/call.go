@@ -34,21 +34,11 @@ type Request struct {
 	Query   url.Values
 	In      any        // sent as JSON
 	Form    url.Values // sent as a form
-	Body    io.Reader  // sent as it is, as it arrives; for Upload
-	Type    string     // of Body
 	Out     any        // read from JSON; nil to ignore the answer
 	Target  *Target    // nil: the server itself
 	Repeat  bool       // it can be repeated without harm; reading always can
 	Keyless bool       // without a key
 	Timeout time.Duration
-	Part    *Part // nil: from the beginning; for Open
-}
-
-// Part is the beginning of an answer that arrived before: the rest is asked for, as
-// long as it is one of the same content.
-type Part struct {
-	Size int64
-	ETag string // strong
 }
 
 func (r Request) method() string {
@@ -159,11 +149,11 @@ func (c *Client) refusal(r Request, res *http.Response, key Secret) error {
 	if err != nil {
 		data = nil // The status says enough.
 	}
-	if key != "" {
-		data = bytes.ReplaceAll(data, []byte(key.Reveal()), []byte(redact.Mark))
-	}
 	e := &Error{Method: r.method(), Host: res.Request.URL.Host, Path: r.Path, Status: res.StatusCode}
 	e.explain(data, res.Header.Get("Content-Type"))
+	if key != "" {
+		e.Text = strings.ReplaceAll(e.Text, key.Reveal(), redact.Mark)
+	}
 	e.Kind = kindOf(res.StatusCode, e.Text)
 	if to, err := res.Location(); err == nil && res.StatusCode < 400 {
 		e.Text = "it redirects to " + to.Scheme + "://" + to.Host
@@ -193,8 +183,6 @@ func (c *Client) request(ctx context.Context, r Request) (*http.Request, Secret,
 		content, kind = bytes.NewReader(data), "application/json"
 	case r.Form != nil:
 		content, kind = strings.NewReader(r.Form.Encode()), "application/x-www-form-urlencoded"
-	case r.Body != nil:
-		content, kind = r.Body, r.Type
 	}
 	req, err := http.NewRequestWithContext(ctx, r.method(), target, content)
 	if err != nil {
@@ -204,10 +192,6 @@ func (c *Client) request(ctx context.Context, r Request) (*http.Request, Secret,
 		req.Header.Set("Content-Type", kind)
 	}
 	req.Header.Set("Accept", "application/json, */*;q=0.5")
-	if r.Part != nil {
-		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", r.Part.Size))
-		req.Header.Set("If-Range", r.Part.ETag)
-	}
 	key, err := c.sign(ctx, req, r)
 	return req, key, err
 }

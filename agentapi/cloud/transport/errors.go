@@ -98,9 +98,6 @@ func kindOf(status int, text string) error {
 	case http.StatusForbidden:
 		return ErrForbidden
 	case http.StatusNotFound:
-		if strings.HasSuffix(text, "is not reachable") { // V1, of a conversation whose sandbox does not answer
-			return ErrNotRunning
-		}
 		return ErrNotFound
 	case http.StatusConflict:
 		return ErrNotRunning

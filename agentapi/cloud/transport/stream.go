@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -19,9 +18,7 @@ type Body struct {
 
 	Type string // without parameters
 	Name string // that the server suggests; a plain file name or ""
-	Size int64  // of what arrives; -1: the server does not say
-	From int64  // how much of the content was left out, as the request's Part says
-	ETag string // a strong one, by which the rest can be asked for; "" if there is none
+	Size int64  // -1: the server does not say
 }
 
 // Open makes the request and returns its answer as it arrives. The answer may
@@ -30,15 +27,13 @@ func (c *Client) Open(ctx context.Context, r Request) (*Body, error) {
 	var body *Body
 	err := c.retry(ctx, r, func() error {
 		running, cancel := context.WithCancel(ctx)
-		timeout := cmp.Or(r.Timeout, c.o.Timeout)
-		guard := time.AfterFunc(timeout, cancel)
+		guard := time.AfterFunc(c.o.Timeout, cancel)
 		res, err := c.send(running, r)
 		if !guard.Stop() && err == nil {
 			_ = res.Body.Close() // The context is over.
-			err = &Error{Method: r.method(), Host: res.Request.URL.Host, Path: r.Path, Kind: ErrUpstream, Err: running.Err()}
+			err = &Error{Method: r.method(), Host: res.Request.URL.Host, Path: r.Path, Kind: ErrUpstream, Err: context.DeadlineExceeded}
 		}
 		if err != nil {
-			err = c.timed(ctx, running, err, timeout)
 			cancel()
 			return err
 		}
@@ -47,32 +42,9 @@ func (c *Client) Open(ctx context.Context, r Request) (*Body, error) {
 			return &Error{Method: r.method(), Host: res.Request.URL.Host, Path: r.Path, Status: res.StatusCode, Kind: ErrWrongEndpoint, Text: "the answer is " + kind, Err: res.Body.Close()}
 		}
 		body = c.bodyOf(res, cancel)
-		if res.StatusCode == http.StatusPartialContent {
-			return c.continued(r, res, body)
-		}
 		return nil
 	})
 	return body, err
-}
-
-// continued checks that an answer is the rest that was asked for.
-func (c *Client) continued(r Request, res *http.Response, body *Body) error {
-	if r.Part != nil && strings.HasPrefix(res.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", r.Part.Size)) {
-		body.From = r.Part.Size
-		return nil
-	}
-	return &Error{
-		Method: r.method(), Host: res.Request.URL.Host, Path: r.Path, Status: res.StatusCode, Kind: ErrUpstream,
-		Text: "the answer is another part than the one that was asked for", Err: body.Close(),
-	}
-}
-
-// strong is an ETag that stands for every byte; "" for another one.
-func strong(tag string) string {
-	if strings.HasPrefix(tag, `"`) && strings.HasSuffix(tag, `"`) && len(tag) > 2 {
-		return tag
-	}
-	return ""
 }
 
 func (c *Client) bodyOf(res *http.Response, cancel context.CancelFunc) *Body {
@@ -82,7 +54,7 @@ func (c *Client) bodyOf(res *http.Response, cancel context.CancelFunc) *Body {
 	}
 	idle := &idleReader{in: res.Body, cancel: cancel, limit: c.o.Idle, host: res.Request.URL.Host}
 	idle.timer = time.AfterFunc(c.o.Idle, idle.expire)
-	return &Body{ReadCloser: idle, Type: contentType(res.Header), Name: name, Size: res.ContentLength, ETag: strong(res.Header.Get("ETag"))}
+	return &Body{ReadCloser: idle, Type: contentType(res.Header), Name: name, Size: res.ContentLength}
 }
 
 // plainName is the last element of a suggested name, "" if it is not a name.

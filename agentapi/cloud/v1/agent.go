@@ -1,11 +1,7 @@
 package v1
 
 import (
-	"bytes"
 	"context"
-	"fmt"
-	"io"
-	"mime/multipart"
 	"net/http"
 	"net/url"
 	"strings"
@@ -64,11 +60,9 @@ func (a Agent) ChangesByPath(ctx context.Context, path string) (l transport.List
 	return l, err
 }
 
-// File is a file's bytes, or the rest of them. The path is absolute.
-func (a Agent) File(ctx context.Context, path string, part *transport.Part) (*transport.Body, error) {
-	r := a.request("/api/file/download", url.Values{"path": {path}}, nil)
-	r.Part = part
-	return a.T.Open(ctx, r)
+// File is a file's bytes. The path is absolute.
+func (a Agent) File(ctx context.Context, path string) (*transport.Body, error) {
+	return a.T.Open(ctx, a.request("/api/file/download", url.Values{"path": {path}}, nil))
 }
 
 // FileByPath is File of agent-servers before 1.13.1.
@@ -76,16 +70,9 @@ func (a Agent) FileByPath(ctx context.Context, path string) (*transport.Body, er
 	return a.T.Open(ctx, a.request("/api/file/download/"+escape(path), nil, nil))
 }
 
-// archiveTime is how long an agent-server may pack a directory: it answers when the
-// archive is there.
-const archiveTime = 30 * time.Minute
-
-// Archive is a directory as a tar.gz archive, or the rest of it, of agent-servers
-// since 1.30.0.
-func (a Agent) Archive(ctx context.Context, path string, part *transport.Part) (*transport.Body, error) {
-	r := a.request("/api/file/archive", url.Values{"path": {path}, "format": {"tar.gz"}, "use_default_excludes": {"false"}}, nil)
-	r.Part, r.Timeout = part, archiveTime
-	return a.T.Open(ctx, r)
+// Archive is a directory as a tar.gz archive, of agent-servers since 1.30.0.
+func (a Agent) Archive(ctx context.Context, path string) (*transport.Body, error) {
+	return a.T.Open(ctx, a.request("/api/file/archive", url.Values{"path": {path}, "format": {"tar.gz"}, "use_default_excludes": {"false"}}, nil))
 }
 
 // Trajectory is a conversation's events as a zip archive.
@@ -117,26 +104,4 @@ func (a Agent) Execute(ctx context.Context, command string, limit time.Duration)
 		return -1, nil
 	}
 	return *out.ExitCode, nil
-}
-
-// uploadTime is how long an agent-server may take with a file that has arrived.
-const uploadTime = 30 * time.Minute
-
-// Upload writes a file; the path is absolute. It is sent as it is read, once.
-func (a Agent) Upload(ctx context.Context, path string, content io.Reader) error {
-	var around bytes.Buffer
-	form := multipart.NewWriter(&around)
-	if _, err := form.CreateFormFile("file", "file"); err != nil {
-		return fmt.Errorf("upload %s: %w", path, err)
-	}
-	before := around.String()
-	if err := form.Close(); err != nil {
-		return fmt.Errorf("upload %s: %w", path, err)
-	}
-	after := strings.TrimPrefix(around.String(), before)
-	var answer success
-	r := a.request("/api/file/upload", url.Values{"path": {path}}, &answer)
-	r.Method, r.Timeout, r.Type = http.MethodPost, uploadTime, form.FormDataContentType()
-	r.Body = io.MultiReader(strings.NewReader(before), content, strings.NewReader(after))
-	return a.T.Upload(ctx, r)
 }

@@ -21,14 +21,6 @@ var askText string
 // Ask asks the model a question about what has happened so far. Neither the
 // question nor the answer is part of the conversation. A run may go on meanwhile.
 func (c *Conversation) Ask(ctx context.Context, question string) (string, error) {
-	answer, err := c.askModel(ctx, question)
-	if err != nil && c.Ended() {
-		return "", c.closed() // and not what it was noticed by
-	}
-	return answer, err
-}
-
-func (c *Conversation) askModel(ctx context.Context, question string) (string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
@@ -68,6 +60,9 @@ func (c *Conversation) askModel(ctx context.Context, question string) (string, e
 }
 
 func (c *Conversation) askError(ctx context.Context, err error) error {
+	if c.Ended() {
+		return c.closed()
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

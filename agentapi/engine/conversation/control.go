@@ -18,7 +18,7 @@ import (
 func (c *Conversation) Run(ctx context.Context) error {
 	return c.ask(ctx, func() error {
 		switch {
-		case c.dir.State.Status == event.Running || c.isUnderway() || c.accepted || c.taking != nil && c.taking.run:
+		case c.dir.State.Status == event.Running || c.accepted || c.taking != nil && c.taking.run:
 			return errRunning
 		case c.dir.State.Status == event.Finished:
 			c.watchers.publish(c.snapshot())
@@ -27,20 +27,6 @@ func (c *Conversation) Run(ctx context.Context) error {
 		}
 		return nil
 	})
-}
-
-// isUnderway reports whether a run has begun and is not over: its status says so
-// only once the tools are ready.
-func (c *Conversation) isUnderway() bool {
-	if c.running == nil {
-		return false
-	}
-	select {
-	case <-c.running:
-		return false
-	default:
-		return true
-	}
 }
 
 var errRunning = &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The conversation is running; wait until it is done, or pause it first."}

@@ -24,13 +24,11 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/condenser"
-	"github.com/ohgw/ohgw/agentapi/engine/critic"
 	"github.com/ohgw/ohgw/agentapi/engine/hook"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/stuck"
-	"github.com/ohgw/ohgw/agentapi/engine/title"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/view"
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -58,28 +56,15 @@ type Config struct {
 	Prompt Prompt
 	// Hooks are told of what happens, and may refuse it. May be nil.
 	Hooks *hook.Runner
-	// HookAgent has an agent decide for a hook. May be nil.
-	HookAgent func(ctx context.Context, host Host, q hook.Question) (string, error)
-	// Critic scores the agent's work. May be nil.
-	Critic *critic.Critic
-	// Changed reports whether files of the workspace differ from what its
-	// repository has. May be nil: it is not known then.
-	Changed func(ctx context.Context) (bool, error)
 	// Concurrency is how many calls of one answer may run at once. Default: 1.
 	Concurrency int
-	// Titles says where the title of a new conversation comes from, and TitleProfile
-	// which profile is asked; "": that of the conversation.
-	Titles       title.Source
-	TitleProfile string
+	// Titles has the model find a title for a new conversation.
+	Titles bool
 	// MaxCost ends a run when the conversation has cost that much, in US
 	// dollars. 0: no limit.
 	MaxCost float64
 	// MaxRunCost ends a run when that run has cost that much. 0: no limit.
 	MaxRunCost float64
-	// MaxRunTokens ends a run when that run has used so many. 0: no limit.
-	MaxRunTokens int64
-	// Panel has the members of a team answer before the model does. May be nil.
-	Panel *Panel
 	// RunEnded is told that a run has ended. It must not wait for the
 	// conversation. May be nil.
 	RunEnded func()
@@ -140,12 +125,8 @@ type Host interface {
 	Vision() bool
 	// Progress tells those who watch a line about what a tool is doing.
 	Progress(line string)
-	// Images are those of the message that the user sent last.
-	Images(ctx context.Context) ([]string, error)
 	// Spent replaces what the statistics have under a key by the sum of others.
 	Spent(ctx context.Context, key string, s event.Stats) error
-	// SpentMore adds the sum of others to what the statistics have under a key.
-	SpentMore(ctx context.Context, key string, s event.Stats) error
 	// Stored is the state as it is stored.
 	Stored(ctx context.Context) (store.State, error)
 	// ReplaceMCP offers other tools in the place of those of MCP servers, from
@@ -187,15 +168,14 @@ type Conversation struct {
 	job         *job
 	lease       *time.Ticker
 	settle      *time.Timer
-	unsettled   bool                // something has changed since the disk was asked to keep the state
-	saved       bool                // the base state says that this run runs
-	nudged      string              // the event for which the agent was nudged
-	known       ids                 // of the branch
-	concealed   map[string]bool     // open actions that were read without the secrets in their arguments
-	pending     map[string]*pending // by the ids of open actions
-	refused     int                 // answers in a row that could not be used
-	tooLong     int                 // calls in a row that exceeded the context
-	tokens      int64               // of the next request, as far as known; 0: unknown
+	unsettled   bool            // something has changed since the disk was asked to keep the state
+	saved       bool            // the base state says that this run runs
+	nudged      string          // the event for which the agent was nudged
+	known       ids             // of the branch
+	concealed   map[string]bool // open actions that were read without the secrets in their arguments
+	refused     int             // answers in a row that could not be used
+	tooLong     int             // calls in a row that exceeded the context
+	tokens      int64           // of the next request, as far as known; 0: unknown
 
 	condenseAt int // the size of the view at which a summary is tried again
 
@@ -211,22 +191,16 @@ type Conversation struct {
 	pausing  bool // somebody pauses
 
 	costBefore float64 // what the conversation had cost when the run began
-	// tokensBefore are the tokens that it had used then, limit is that of the message,
-	// and over the limit that stopped the sub-agents of the run.
-	tokensBefore int64
-	limit        agentapi.Limit
-	over         error
-	closing      bool  // the conversation is to be closed
-	removing     bool  // and deleted
-	lost         error // another process has the conversation
-	broken       bool  // that goroutine has panicked
+	closing    bool    // the conversation is to be closed
+	removing   bool    // and deleted
+	lost       error   // another process has the conversation
+	broken     bool    // that goroutine has panicked
 }
 
 // delivery is a message on its way into the log.
 type delivery struct {
 	ctx     context.Context
 	content []event.Content
-	limit   agentapi.Limit // of the run
 	sender  string
 	always  bool       // it is taken where actions wait, too; see Append
 	run     bool       // it is to be answered
@@ -313,7 +287,7 @@ func (c *Conversation) Watch(ctx context.Context, after string) (*Stream, error)
 // goes on, it waits for its end: the message follows that step in the log and
 // is answered by the same run.
 func (c *Conversation) Send(ctx context.Context, m agentapi.Message) error {
-	return c.deliver(&delivery{ctx: ctx, content: m.Content(), limit: m.Limit, run: true, taken: make(chan error, 1)})
+	return c.deliver(&delivery{ctx: ctx, content: m.Content(), run: true, taken: make(chan error, 1)})
 }
 
 // deliver waits until a message is in the log. Whoever speaks ends a goal.

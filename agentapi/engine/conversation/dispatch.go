@@ -10,7 +10,6 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/batch"
 	"github.com/ohgw/ohgw/agentapi/engine/confirm"
-	"github.com/ohgw/ohgw/agentapi/engine/critic"
 	"github.com/ohgw/ohgw/agentapi/engine/hook"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
@@ -28,19 +27,6 @@ const (
 // may run runs. Calls behind a finish are never made: nobody would see their
 // results.
 func (c *Conversation) dispatch(resp llm.Response) (outcome, error) {
-	actions, err := c.propose(resp)
-	if err != nil || len(actions) == 0 || c.stopping {
-		return more, err
-	}
-	if c.mustAsk(actions) {
-		return waiting, nil
-	}
-	return c.execute(actions)
-}
-
-// propose makes actions of the tool calls of an answer, and stops early where somebody
-// interrupts.
-func (c *Conversation) propose(resp llm.Response) ([]event.Event, error) {
 	opts := check.Options{Analyzer: confirm.Analyzes(c.dir.State.SecurityAnalyzer)}
 	var actions []event.Event
 	for i, call := range resp.Message.ToolCalls {
@@ -48,7 +34,7 @@ func (c *Conversation) propose(resp llm.Response) ([]event.Event, error) {
 		body := c.action(resp, i)
 		if refused != nil {
 			if err := c.refuse(body, refused); err != nil {
-				return nil, err
+				return more, err
 			}
 			continue
 		}
@@ -56,26 +42,27 @@ func (c *Conversation) propose(resp llm.Response) ([]event.Event, error) {
 		body.SecurityRisk, body.Summary = passed.Risk, passed.Summary
 		id := c.cfg.NewID()
 		if err := c.beforeTool(id, body); err != nil {
-			return nil, err
-		}
-		if passed.Tool.Name == finishTool {
-			body.CriticResult = c.criticize(critic.Finish)
-		} else {
-			body.CriticResult = c.criticize(critic.Action)
+			return more, err
 		}
 		if c.stopping { // there is no action yet that an interrupt would have to answer
-			return nil, nil
+			return more, nil
 		}
 		e, err := c.appendAs(id, event.SourceAgent, body, durable)
 		if err != nil {
-			return nil, err
+			return more, err
 		}
 		actions = append(actions, e)
 		if passed.Tool.Name == finishTool {
 			break
 		}
 	}
-	return actions, nil
+	if len(actions) == 0 {
+		return more, nil
+	}
+	if c.mustAsk(actions) {
+		return waiting, nil
+	}
+	return c.execute(actions)
 }
 
 // action is the part of an action that does not depend on its call. What the
@@ -166,17 +153,8 @@ func (c *Conversation) execute(open []event.Event) (outcome, error) {
 		if err != nil {
 			return more, err
 		}
-		if done && next == more {
-			again, err := c.refine(e)
-			if err != nil {
-				return more, err
-			}
-			if !again {
-				next = finished
-			}
-		}
-		if c.pending[e.ID] != nil && !results[i].Interrupted {
-			next = waiting
+		if done {
+			next = finished
 		}
 	}
 	return next, sandboxError(results)
@@ -217,19 +195,16 @@ func (c *Conversation) call(e event.Event) batch.Call {
 		return batch.Call{Err: &tool.ArgumentError{Msg: text}}
 	}
 	args, err := t.Definition().Args(a.Action)
-	return batch.Call{Tool: telling{t, c}, Call: tool.Call{ID: a.ToolCallID, Args: args, Decision: c.decision(e.ID)}, Err: err}
+	return batch.Call{Tool: telling{t, c}, Call: tool.Call{ID: a.ToolCallID, Args: args}, Err: err}
 }
 
 // result records what became of an action, and reports whether it was the end of
 // the task.
 func (c *Conversation) result(e event.Event, r batch.Result) (done bool, err error) {
 	a := e.Body.(*event.Action)
-	waits, isWaiting := errors.AsType[*tool.WaitingError](r.Err)
 	switch {
 	case r.Interrupted:
 		return false, nil
-	case isWaiting:
-		return false, c.waitFor(e.ID, waits)
 	case r.Err != nil:
 		text, class := "The tool could not be run: "+r.Err.Error(), internal
 		if bad, ok := errors.AsType[*tool.ArgumentError](r.Err); ok {

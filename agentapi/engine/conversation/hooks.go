@@ -18,9 +18,7 @@ func (c *Conversation) hooked(e hook.Event, actionID, messageID string) ([]hook.
 	e.Input, e.Response = c.cfg.Secrets.MaskJSON(e.Input), c.cfg.Secrets.MaskJSON(e.Response)
 	e.Message = c.cfg.Secrets.Mask(e.Message)
 	var results []hook.Result
-	choice := c.choice
-	asking := func(j *job) { results = c.cfg.Hooks.Run(j.ctx, e, hookJudge{c, j, choice}) }
-	if err := c.await(context.Background(), asking); err != nil {
+	if err := c.await(context.Background(), func(j *job) { results = c.cfg.Hooks.Run(j.ctx, e) }); err != nil {
 		c.cfg.Log.Warn("run hooks", "conversation", c.id, "event", e.Type, "err", err)
 		return nil, nil // a hook that does not end refuses nothing
 	}

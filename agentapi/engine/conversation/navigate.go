@@ -3,7 +3,6 @@ package conversation
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
@@ -71,7 +70,7 @@ func (c *Conversation) statusThere() event.Status {
 	switch {
 	case now != event.Waiting && now != event.Paused:
 		return now
-	case len(c.open) > 0 && (c.mustAsk(c.open) || slices.ContainsFunc(c.open, func(e event.Event) bool { return c.pending[e.ID] != nil })):
+	case len(c.open) > 0 && c.mustAsk(c.open):
 		return event.Waiting
 	case now == event.Waiting || len(c.open) > 0:
 		return event.Idle

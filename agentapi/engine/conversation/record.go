@@ -2,14 +2,12 @@ package conversation
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
-	"github.com/ohgw/ohgw/agentapi/engine/title"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
@@ -28,15 +26,10 @@ func (c *Conversation) load() error {
 		return &store.DamageError{File: "base_state.json", Err: fmt.Errorf("stats: %w", err)}
 	}
 	c.stats.begin(c.choice.Usage, c.dir.State.Agent)
-	c.loadPending()
 	head := c.dir.Head()
 	s := &c.dir.State
-	logged, last := c.dir.LastStatus()
-	// A base state that lags behind does not know of the run that it lags by, nor of
-	// its end: a run is over when the log says so.
-	lags := s.Status == event.Running || s.LeafEventID != head
-	crashed := s.Status == event.Running || lags && logged == event.Running
-	ended := lags && last && endsRun(logged)
+	// A base state that lags behind does not know of the run that it lags by.
+	crashed := s.Status == event.Running || s.LeafEventID != head && c.dir.LastStatus() == event.Running
 	defer c.dir.Release() // the view has what is sent; the rest is on the disk
 	if err := c.branch(head); err != nil {
 		return err
@@ -44,20 +37,7 @@ func (c *Conversation) load() error {
 	if c.head != "" {
 		s.LeafEventID, s.HeadIsEmpty = c.head, false
 	}
-	if !ended {
-		return c.recover(crashed)
-	}
-	s.Status = logged
-	return errors.Join(c.recover(false), c.save(lazily))
-}
-
-// endsRun reports whether a run that has this status is over.
-func endsRun(s event.Status) bool {
-	switch s {
-	case event.Finished, event.Failed, event.Stuck, event.Paused, event.Waiting:
-		return true
-	}
-	return false
+	return c.recover(crashed)
 }
 
 // recover repairs what a crash has left of the branch at hand. crashed says that
@@ -78,9 +58,6 @@ func (c *Conversation) recover(crashed bool) error {
 	paused := s.Status == event.Paused && !crashed
 	if s.Status == event.Waiting || paused || !crashed && len(c.open) == 0 {
 		return nil
-	}
-	if crashed {
-		clear(c.pending) // nobody knows how far the sub-agents came
 	}
 	if err := c.repair(leftBehind); err != nil {
 		return err
@@ -174,13 +151,9 @@ func (c *Conversation) answered(actionID, callID string) {
 	if i < 0 && !c.dir.Has(actionID) {
 		i = slices.IndexFunc(c.open, func(e event.Event) bool { return e.Body.(*event.Action).ToolCallID == callID })
 	}
-	if i < 0 {
-		return
+	if i >= 0 {
+		c.open = slices.Delete(c.open, i, i+1)
 	}
-	if err := c.settlePending(c.open[i].ID); err != nil {
-		c.cfg.Log.Error("forget what a call waited for", "conversation", c.id, "err", err)
-	}
-	c.open = slices.Delete(c.open, i, i+1)
 }
 
 func (c *Conversation) stamp() string { return c.cfg.Now().Format(timestampFormat) }
@@ -223,7 +196,7 @@ func (c *Conversation) state() event.State {
 	return event.State{
 		ID: s.ID, Status: s.Status, LastUserMessageID: s.LastUserMessageID, LeafEventID: s.LeafEventID,
 		Stats: c.stats.totals(), Workspace: s.Workspace, Tags: s.Tags,
-		ConfirmationPolicy: s.ConfirmationPolicy, SecurityAnalyzer: s.SecurityAnalyzer, Pending: c.asked(),
+		ConfirmationPolicy: s.ConfirmationPolicy, SecurityAnalyzer: s.SecurityAnalyzer,
 	}
 }
 
@@ -288,7 +261,7 @@ func (c *Conversation) systemPrompt() *event.SystemPrompt {
 func (c *Conversation) userMessage(content []event.Content, sender string) error {
 	s := &c.dir.State
 	text := plainText(content)
-	if c.cfg.Titles != title.None && s.LastUserMessageID == "" {
+	if c.cfg.Titles && s.LastUserMessageID == "" {
 		defer c.entitle(c.cfg.Secrets.Mask(text))
 	}
 	extended, activated := c.cfg.Prompt.Message(text, s.ActivatedSkills)

@@ -30,9 +30,6 @@ var (
 // told of it, and nobody runs it again.
 func (c *Conversation) repair(w why) error {
 	for _, e := range slices.Clone(c.open) {
-		if w == leftBehind && c.rejected(e.ID) {
-			continue // it ends with the next run
-		}
 		if err := c.toolError(e.Body.(*event.Action), w.text, w.class); err != nil {
 			return err
 		}
@@ -59,16 +56,9 @@ func (c *Conversation) decide(d agentapi.Decision) error {
 		reason = defaultReason
 	}
 	for _, e := range slices.Clone(c.open) {
-		if p := c.pending[e.ID]; p != nil {
-			p.Rejected = &reason
-			continue
-		}
 		if err := c.reject(e, reason, "user"); err != nil {
 			return c.storageError(err)
 		}
-	}
-	if err := c.keepPending(); err != nil {
-		return c.storageError(err)
 	}
 	if err := c.setStatus(event.Idle); err != nil {
 		return c.storageError(err)

@@ -90,7 +90,7 @@ const (
 // its end the state is on the disk and everybody knows it.
 func (c *Conversation) run() {
 	c.pausing, c.accepted, c.nudged, c.refused, c.tooLong = false, false, "", 0, 0
-	c.costBefore, c.tokensBefore, c.over = c.stats.cost(), c.stats.tokens(), nil
+	c.costBefore = c.stats.cost()
 	c.running = make(chan struct{})
 	defer close(c.running)
 	for _, b := range c.blocks.begin() {
@@ -159,9 +159,6 @@ func (c *Conversation) loop() error {
 		}
 		was := c.stats.calls
 		next, err := c.step()
-		if c.stopping && c.over != nil {
-			return c.overBudget(was)
-		}
 		if c.stopping {
 			return errors.Join(c.interrupted(), c.updateStats(was))
 		}
@@ -226,10 +223,10 @@ func (c *Conversation) finish(iteration int) (over bool, err error) {
 // limited is the limit that a run has reached; nil for none.
 func (c *Conversation) limited(iteration int) error {
 	if limit := c.cfg.MaxCost; limit > 0 && c.stats.cost() >= limit {
-		return &limitError{agentapi.CodeBudget, fmt.Sprintf("The conversation has cost %.2f of the %.2f US dollars allowed; raise the limit to continue.", c.stats.cost(), limit)}
+		return &limitError{"MaxBudgetReached", fmt.Sprintf("The conversation has cost %.2f of the %.2f US dollars allowed; raise the limit to continue.", c.stats.cost(), limit)}
 	}
-	if err := c.budget(); err != nil {
-		return err
+	if limit, spent := c.cfg.MaxRunCost, c.stats.cost()-c.costBefore; limit > 0 && spent >= limit {
+		return &limitError{"MaxBudgetReached", fmt.Sprintf("The run has cost %.2f of the %.2f US dollars that its agent may spend in one run; send another message to continue.", spent, limit)}
 	}
 	if limit := c.dir.State.MaxIterations; limit > 0 && iteration >= limit {
 		return &limitError{"MaxIterationsReached", fmt.Sprintf("The agent has taken the %d steps allowed in one run; send another message to continue.", limit)}

@@ -119,7 +119,7 @@ func (c *Conversation) work() {
 				c.cfg.RunEnded()
 			}
 		case c.accepted:
-			c.accepted, c.stopping, c.limit = false, false, agentapi.Limit{}
+			c.accepted, c.stopping = false, false
 			c.run()
 			c.cfg.RunEnded()
 		case len(c.shortenings) > 0:
@@ -270,7 +270,7 @@ func (c *Conversation) takeMessage() bool {
 		d.taken <- d.ctx.Err()
 		return false
 	}
-	c.stopping, c.taking, c.limit = false, d, d.limit
+	c.stopping, c.taking = false, d
 	err := c.accept(d)
 	c.taking = nil
 	if err == nil && !d.run {

@@ -121,14 +121,6 @@ func (s *stats) cost() float64 {
 	return sum
 }
 
-// tokens are those of all models.
-func (s *stats) tokens() (sum int64) {
-	for _, m := range s.usages {
-		sum += m.Usage.PromptTokens + m.Usage.CompletionTokens
-	}
-	return sum
-}
-
 // replace makes the sum of other statistics those of a key.
 func (s *stats) replace(key string, other event.Stats) {
 	s.calls++

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/engine/condenser"
-	"github.com/ohgw/ohgw/agentapi/engine/critic"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/view"
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -36,8 +35,8 @@ func (c *Conversation) step() (outcome, error) {
 	if len(c.open) > 0 {
 		return c.execute(c.open)
 	}
-	if why, blocked := c.blocked(); blocked {
-		return finished, c.sayRefused(why)
+	if c.blocked() {
+		return finished, nil
 	}
 	condensed, err := c.condense()
 	if condensed || err != nil {
@@ -45,9 +44,6 @@ func (c *Conversation) step() (outcome, error) {
 	}
 	if c.imagesUnseen() {
 		return finished, c.sayBlind()
-	}
-	if c.cfg.Panel != nil {
-		return c.panelStep()
 	}
 	resp, err := c.generate()
 	if err != nil {
@@ -57,28 +53,14 @@ func (c *Conversation) step() (outcome, error) {
 	return c.answer(resp)
 }
 
-// blocked reports whether a hook refused the message that is to be answered, and why.
-func (c *Conversation) blocked() (why string, blocked bool) {
+// blocked reports whether a hook refused the message that is to be answered.
+func (c *Conversation) blocked() bool {
 	s := &c.dir.State
-	if why, blocked = s.BlockedMessages[s.LastUserMessageID]; !blocked || s.LastUserMessageID == "" {
-		return "", false
+	if _, ok := s.BlockedMessages[s.LastUserMessageID]; !ok || s.LastUserMessageID == "" {
+		return false
 	}
 	delete(s.BlockedMessages, s.LastUserMessageID)
-	return why, true
-}
-
-// refusedMessageText begins the answer to a message that a hook refused.
-const refusedMessageText = "A hook refused this message: "
-
-// sayRefused answers a message that a hook refused. The model is not asked.
-func (c *Conversation) sayRefused(why string) error { return c.say(refusedMessageText + why) }
-
-// say answers in the name of the agent.
-func (c *Conversation) say(text string) error {
-	_, err := c.append(event.SourceAgent, &event.Message{
-		LLMMessage: message("assistant", texts(text)), ActivatedSkills: []string{}, ExtendedContent: []event.Content{},
-	}, durable)
-	return err
+	return true
 }
 
 // imagesUnseen reports whether the newest message of the user has images that
@@ -96,7 +78,12 @@ func (c *Conversation) imagesUnseen() bool {
 }
 
 // sayBlind answers a message with images that the model would not be shown.
-func (c *Conversation) sayBlind() error { return c.say(blindText) }
+func (c *Conversation) sayBlind() error {
+	_, err := c.append(event.SourceAgent, &event.Message{
+		LLMMessage: message("assistant", texts(blindText)), ActivatedSkills: []string{}, ExtendedContent: []event.Content{},
+	}, durable)
+	return err
+}
 
 // generate asks the model. What it writes is published while it writes it. The
 // response is a pointer: a step waits for most of its life, and its stack with
@@ -104,9 +91,6 @@ func (c *Conversation) sayBlind() error { return c.say(blindText) }
 func (c *Conversation) generate() (*llm.Response, error) {
 	c.refreshTools()
 	req := &llm.Request{Messages: c.view.Messages(), Tools: c.tools.offers, CacheKey: c.id}
-	if c.cfg.Panel != nil {
-		req.Messages, req.Tools = forPanel(req.Messages), nil
-	}
 	model := c.model
 	resp := new(llm.Response)
 	var err error
@@ -193,7 +177,6 @@ func (c *Conversation) answer(resp *llm.Response) (outcome, error) {
 	m.ThinkingBlocks = list(resp.Message.ThinkingBlocks)
 	_, err := c.append(event.SourceAgent, &event.Message{
 		LLMMessage: m, LLMResponseID: resp.ID, ActivatedSkills: []string{}, ExtendedContent: []event.Content{},
-		CriticResult: c.criticize(critic.Message),
 	}, durable)
 	if err != nil || strings.TrimSpace(event.PlainText(m.Content)) != "" {
 		return finished, err

@@ -29,23 +29,11 @@ func Check(d Definition, known Known) []Problem {
 		}
 		c.add(name, msg, hint)
 	}
-	switch strings.TrimSpace(d.Description) {
-	case Undescribed:
-		c.add("description", "the description is still that of a new file, and people see it in their list of models", "write when to use the agent")
-	case "":
+	if strings.TrimSpace(d.Description) == "" {
 		c.add("description", "there is no description, so nothing says when to use this agent", "add a line such as description: Reviews Go code")
-	}
-	if d.Prompt == Uninstructed {
-		c.add("", "the instructions are still those of a new file, and the model gets them", "write what the agent has to know and how it works")
 	}
 	return c.problems
 }
-
-// What a new file says until somebody writes it.
-const (
-	Undescribed  = "Say here when to use this agent."
-	Uninstructed = "Write here what the agent has to know and how it works."
-)
 
 type checker struct {
 	def      Definition
@@ -75,7 +63,7 @@ func (c *checker) missing(field string, names, known []string, msg, hint string)
 // fields are the fields that have a meaning.
 var fields = []string{
 	"name", "description", "model", "color", "tools", "skills", "max_iteration_per_run", "max_budget_per_run",
-	"max_tokens_per_run", "members", "mode", "lead", "hooks", "profile_store_dir", "mcp_config", "mcp_servers", "permission_mode", "condenser",
+	"hooks", "profile_store_dir", "mcp_config", "mcp_servers", "permission_mode", "condenser",
 }
 
 // nearest is the field that a name may stand for; "" if there is none.

@@ -11,9 +11,6 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
-	"slices"
-
-	"github.com/ohgw/ohgw/agentapi/engine/plugin"
 )
 
 // Inherit is the model of a definition that names none.
@@ -24,14 +21,6 @@ const (
 	AlwaysConfirm = "always_confirm"
 	NeverConfirm  = "never_confirm"
 	ConfirmRisky  = "confirm_risky"
-)
-
-// The values of Definition.Mode.
-const (
-	// Coordinate has a lead that hands work to the members.
-	Coordinate = "coordinate"
-	// Collaborate has all members answer, and one call that joins the answers.
-	Collaborate = "collaborate"
 )
 
 // Definition is an agent, as its file defines it.
@@ -52,13 +41,6 @@ type Definition struct {
 	// MaxIterations and MaxBudget, in US dollars, limit a run; 0: no limit of its own.
 	MaxIterations int
 	MaxBudget     float64
-	// MaxTokens limits a run, too: what it sends to models and gets from them.
-	MaxTokens int64
-	// A team has members, and one of the modes. Lead is the agent that leads it; "" is
-	// the team's own file.
-	Members []string
-	Mode    string
-	Lead    string
 	// Condenser is an object of OpenHands; nil: the usual one. NoCondenser: none at all.
 	Condenser   json.RawMessage
 	NoCondenser bool
@@ -69,14 +51,6 @@ type Definition struct {
 	User bool   // it is in a directory of the user, not of a project
 
 	lines map[string]int // of its fields
-}
-
-// Has reports whether a field is in the front matter.
-func (d Definition) Has(field string) bool { return d.lines[field] > 0 }
-
-// IsTeam says that the file defines a team of agents.
-func (d Definition) IsTeam() bool {
-	return d.lines["members"] > 0 || d.lines["mode"] > 0 || d.lines["lead"] > 0
 }
 
 // Line is where a field of the front matter is in the file; 1 if it is not there.
@@ -111,23 +85,9 @@ const (
 )
 
 // Dirs are the directories for a project and a home directory, by precedence;
-// either may be empty. Those of plugins come first, as in OpenHands.
+// either may be empty.
 func Dirs(project, home string) []Dir {
-	plugins, _ := plugin.Find([]string{project}, home)            // what is wrong with them is told by who checks them
-	slices.SortStableFunc(plugins, func(a, b plugin.Plugin) int { // the user's first
-		switch {
-		case a.Own == b.Own:
-			return 0
-		case a.Own:
-			return -1
-		}
-		return 1
-	})
 	var dirs []Dir
-	for _, p := range plugins {
-		root, place := p.Agents()
-		dirs = append(dirs, Dir{Root: root, Place: place, User: p.Own})
-	}
 	if project != "" {
 		dirs = append(dirs, Dir{Root: project, Place: Primary}, Dir{Root: project, Place: Secondary})
 	}

@@ -31,7 +31,6 @@ func Parse(path string, data []byte) (Definition, []Problem) {
 		return r.def, r.problems
 	}
 	r.fields(members)
-	r.team()
 	for i := range r.problems {
 		if r.problems[i].Agent == "" {
 			r.problems[i].Agent = r.def.Name
@@ -65,7 +64,6 @@ func (r *reader) read() map[string]func(*node) {
 		"max_iteration_per_run": r.iterations, "max_budget_per_run": r.budget,
 		"hooks": r.hooks, "profile_store_dir": r.profileDir, "permission_mode": r.permission, "condenser": r.condenser,
 		"mcp_config": r.servers, "mcp_servers": r.servers,
-		"max_tokens_per_run": r.tokens, "members": r.members, "mode": r.mode, "lead": func(n *node) { r.def.Lead = strings.TrimSpace(text(n)) },
 	}
 }
 

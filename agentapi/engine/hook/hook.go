@@ -1,10 +1,10 @@
-// Package hook runs OpenHands' hooks: commands, questions to a model and small agents
-// of the user that are told of what happens in a conversation, and may refuse it.
+// Package hook runs OpenHands' hooks: commands of the user that are told of what
+// happens in a conversation, and may refuse it.
 //
-// A command runs in the box of the conversation; how a model or an agent is asked is a
-// [Judge]'s. Invariants: a hook ends after its time limit, with what it started; what
-// is kept of its output is bounded; a hook that fails refuses nothing. Which hooks
-// there are is decided elsewhere.
+// A command runs in the box of the conversation. Invariants: it ends after its time
+// limit, with what it started; what is kept of its output is bounded; a hook that
+// fails refuses nothing. Hooks of the types prompt and agent are not run: they pass,
+// as OpenHands' do when they fail. Which hooks there are is decided elsewhere.
 package hook
 
 import (
@@ -116,8 +116,8 @@ func (r *Runner) Any(event, tool string) bool {
 }
 
 // Run runs the hooks for an event, one after the other. One that refuses what may be
-// refused is the last. The judge answers for hooks that are no commands.
-func (r *Runner) Run(ctx context.Context, e Event, judge Judge) []Result {
+// refused is the last.
+func (r *Runner) Run(ctx context.Context, e Event) []Result {
 	if r == nil {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (r *Runner) Run(ctx context.Context, e Event, judge Judge) []Result {
 		if ctx.Err() != nil {
 			break
 		}
-		result := r.one(ctx, h, e, judge)
+		result := r.one(ctx, h, e)
 		result.Command = label(h)
 		results = append(results, result)
 		if result.Blocked && refusable {
@@ -160,9 +160,9 @@ func label(h hookfile.Hook) string {
 	return h.Type + "-hook:" + string(runes[:min(len(runes), maxLabel)])
 }
 
-func (r *Runner) one(ctx context.Context, h hookfile.Hook, e Event, judge Judge) Result {
+func (r *Runner) one(ctx context.Context, h hookfile.Hook, e Event) Result {
 	if h.Type != hookfile.TypeCommand {
-		return r.judged(ctx, h, e, judge)
+		return Result{Err: "The embedded engine does not run hooks of the type " + h.Type + "."}
 	}
 	r.mu.Lock()
 	box, env := r.box, slices.Clone(r.env)
@@ -202,9 +202,9 @@ func command(ctx context.Context, box sandbox.Box, p sandbox.Program, input []by
 		r.ExitCode = exit.Code
 		r.Blocked = exit.Code == exitBlock
 	case ctx.Err() != nil:
-		r.ExitCode, r.Err = -1, stoppedText
+		r.ExitCode, r.Err = -1, "The hook was stopped with the run."
 	case limited.Err() != nil:
-		r.ExitCode, r.Err = -1, lateText(seconds)
+		r.ExitCode, r.Err = -1, fmt.Sprintf("The hook did not end after %d seconds and was stopped.", max(seconds, 1))
 	case err != nil:
 		r.ExitCode, r.Err = -1, fmt.Sprintf("The hook could not be run: %v.", err)
 	}

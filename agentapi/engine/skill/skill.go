@@ -10,7 +10,6 @@ package skill
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -56,13 +55,10 @@ const (
 
 var validName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// installed is where OpenHands keeps skills that were installed.
-const installed = ".openhands/skills/installed"
-
 // The places of skills below a project and below the home directory.
 var (
 	projectDirs = []string{".agents/skills", ".openhands/skills", ".openhands/microagents"}
-	userDirs    = []string{".agents/skills", ".openhands/skills", ".openhands/microagents", installed}
+	userDirs    = []string{".agents/skills", ".openhands/skills", ".openhands/microagents", ".openhands/skills/installed"}
 )
 
 // contextFiles are the files of other agents that are read too: lower-case name
@@ -81,19 +77,15 @@ type Skipped struct {
 }
 
 // Find reads the skills for a working directory: those of the directory, of
-// the repository it is in, of plugins, and of the user, whose home may be empty. Of
-// two with the same name the first counts. What is left out is in skipped.
+// the repository it is in, and of the user, whose home may be empty. Of two
+// with the same name the first counts. What is left out is in skipped.
 func Find(workspace, home string) (found []Skill, skipped []Skipped) {
 	f := finder{names: map[string]string{}, home: home}
 	f.project(workspace)
-	workspaces := []string{workspace}
 	if root := repository(workspace); root != "" && root != filepath.Clean(workspace) {
 		f.project(root)
-		workspaces = append(workspaces, root)
 	}
-	f.plugins(workspaces)
 	if home != "" {
-		f.off = switchedOff(home)
 		f.root(home, userDirs, false)
 	}
 	return f.found, f.skipped
@@ -115,7 +107,6 @@ type finder struct {
 	found   []Skill
 	names   map[string]string // of the skills that were found, to their paths
 	home    string
-	off     map[string]bool // names of installed skills that are switched off
 	skipped []Skipped
 }
 
@@ -197,8 +188,8 @@ func (f *finder) directory(root *os.Root, dir, place string) {
 			return err
 		case len(f.found) >= maxSkills:
 			return fs.SkipAll
-		case e.IsDir() && p != place && f.passesBy(p):
-			return fs.SkipDir
+		case e.IsDir() && p != place && slices.Contains(userDirs, p):
+			return fs.SkipDir // a place of its own
 		case e.IsDir() || path.Ext(p) != ".md" || strings.EqualFold(e.Name(), "README.md"):
 			return nil
 		}
@@ -215,18 +206,13 @@ func (f *finder) directory(root *os.Root, dir, place string) {
 	}
 }
 
-// passesBy reports whether a directory is a place of its own, or is not wanted.
-func (f *finder) passesBy(p string) bool {
-	return slices.Contains(userDirs, p) || path.Dir(p) == installed && f.off[path.Base(p)]
-}
-
 // file reads the skill p, which is below a place of the directory dir.
 func (f *finder) file(root *os.Root, dir, place, p string) error {
 	data, err := read(root, p)
 	if err != nil {
 		return err
 	}
-	s, err := parse(place, p, data, "")
+	s, err := parse(place, p, data)
 	if err != nil {
 		return err
 	}
@@ -289,9 +275,8 @@ type front struct {
 	Silent      bool             `yaml:"disable-model-invocation"`
 }
 
-// parse reads a skill file at p below place. Dir is the name of the directory of a
-// skill of a plugin, which may be any and may be named otherwise; else it is empty.
-func parse(place, p string, data []byte, dir string) (Skill, error) {
+// parse reads a skill file at p below place.
+func parse(place, p string, data []byte) (Skill, error) {
 	head, body := split(data)
 	var m front
 	if err := yaml.Unmarshal(head, &m); err != nil {
@@ -300,9 +285,7 @@ func parse(place, p string, data []byte, dir string) (Skill, error) {
 	s := Skill{Body: strings.TrimSpace(string(body)), Description: cut(m.Description), Triggers: m.Triggers, Paths: texts(m.Paths)}
 	if path.Base(p) == "SKILL.md" {
 		s.Name = path.Base(path.Dir(p))
-		if dir != "" {
-			s.Name = cmp.Or(m.Name, dir)
-		} else if len(s.Name) > maxName || !validName.MatchString(s.Name) || m.Name != "" && m.Name != s.Name {
+		if len(s.Name) > maxName || !validName.MatchString(s.Name) || m.Name != "" && m.Name != s.Name {
 			return Skill{}, &formError{"its name must be that of its directory, in lower case with dashes"}
 		}
 		s.Invocable = !m.Silent && len(s.Paths) == 0

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,7 +35,8 @@ type Catalog struct {
 
 	mu    sync.Mutex
 	known map[string]*cataloged // by the name of the directory
-	dirs  dirNames
+	names []string              // of the directories, as of stamp
+	stamp fileStamp
 	whole time.Time // when all of them were looked at
 
 	noting sync.Mutex          // never held for long, unlike mu
@@ -52,7 +54,7 @@ type cataloged struct {
 // NewCatalog is a catalog of the conversations below root. warn is told once of each
 // one that is damaged; it must not call the catalog.
 func NewCatalog(root string, now func() time.Time, warn func(id string, err error)) *Catalog {
-	return &Catalog{root: root, now: now, warn: warn, dirs: dirNames{root: root, now: now}, known: make(map[string]*cataloged), noted: make(map[string]struct{})}
+	return &Catalog{root: root, now: now, warn: warn, known: make(map[string]*cataloged), noted: make(map[string]struct{})}
 }
 
 // fileStamp says whether a file may have changed. One that was written just before it
@@ -128,28 +130,47 @@ func (c *Catalog) changed() ([]string, error) {
 	noted := slices.Collect(maps.Keys(c.noted))
 	c.noted = make(map[string]struct{})
 	c.noting.Unlock()
-	if since := now.Sub(c.whole); len(c.dirs.names) > fewNames && since >= 0 && since < lookAgain {
+	if since := now.Sub(c.whole); len(c.names) > fewNames && since >= 0 && since < lookAgain {
 		return noted, nil
 	}
 	if err := c.readNames(); err != nil {
 		return nil, err
 	}
 	c.whole = now
-	return c.dirs.names, nil
+	return c.names, nil
 }
 
 // readNames lists the directories again, if their names may have changed.
 func (c *Catalog) readNames() error {
-	changed, err := c.dirs.read()
-	if err != nil || !changed {
-		return err
+	info, err := os.Stat(c.root)
+	now := stampOf(c.now(), info, err)
+	if c.names != nil && c.stamp.same(now) {
+		return nil
 	}
-	known := make(map[string]*cataloged, len(c.dirs.names))
-	for _, name := range c.dirs.names {
+	dir, err := os.Open(c.root)
+	if errors.Is(err, fs.ErrNotExist) {
+		c.names, c.known = nil, make(map[string]*cataloged)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("list conversations: %w", err)
+	}
+	names, err := dir.Readdirnames(-1)
+	if err = errors.Join(err, dir.Close()); err != nil {
+		return fmt.Errorf("list conversations: %w", err)
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !isHex(name) })
+	known := make(map[string]*cataloged, len(names))
+	for _, name := range names {
 		known[name] = c.known[name]
 	}
-	c.known = known
+	c.names, c.stamp, c.known = names, now, known
 	return nil
+}
+
+// isHex reports whether a directory has the name of a conversation's.
+func isHex(name string) bool {
+	return len(name) == 32 && strings.Trim(name, "0123456789abcdef") == ""
 }
 
 // look is a conversation as it is now; old is as it was, or nil.
@@ -163,7 +184,7 @@ func (c *Catalog) look(name string, old *cataloged) *cataloged {
 	if stateAt.at == 0 { // it is being made, or removed
 		return now
 	}
-	id := dashed(name)
+	id := name[:8] + "-" + name[8:12] + "-" + name[12:16] + "-" + name[16:20] + "-" + name[20:]
 	var err error
 	now.listed, err = Glance(c.root, id)
 	now.usable = err == nil

@@ -17,7 +17,6 @@ type entry struct {
 	name       string       // of its file in the directory events
 	state      bool         // it is a state update
 	failure    bool         // it is an error of the run
-	end        bool         // it tells why a run ended, behind the status
 	status     event.Status // that it announces, if any
 	// kind, source and at, its timestamp, are empty for one that was not read.
 	kind, source, at string
@@ -30,14 +29,8 @@ func (d *Dir) add(e event.Event, name string) {
 	}
 	status, _ := e.StatusUpdate()
 	_, state := e.Body.(*event.StateUpdate)
-	failure, end := false, false
-	switch e.Body.(type) {
-	case *event.ConversationError:
-		failure, end = true, true
-	case *event.Interrupt, *event.Pause:
-		end = true
-	}
-	d.log = append(d.log, entry{id: e.ID, parent: e.ParentID, name: name, state: state, failure: failure, end: end, status: status, kind: shared(e.Kind()), source: shared(e.Source), at: strings.Clone(e.Timestamp)})
+	_, failure := e.Body.(*event.ConversationError)
+	d.log = append(d.log, entry{id: e.ID, parent: e.ParentID, name: name, state: state, failure: failure, status: status, kind: shared(e.Kind()), source: shared(e.Source), at: strings.Clone(e.Timestamp)})
 }
 
 // shared is a string that is in memory once, however many events have it.
@@ -90,8 +83,6 @@ type Log struct {
 	dir     string
 	entries []entry
 	heads   *heads // what the entries do not say; nil: they say it
-	// texts are what messages say; nil: nothing of that is kept.
-	texts *logTexts
 }
 
 // From is the log from index i on.

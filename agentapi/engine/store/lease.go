@@ -58,8 +58,6 @@ type lease struct {
 	dir  string
 	opts Options
 	ours leaseJSON
-	// inherited says that its last holder died: it was not given back.
-	inherited bool
 }
 
 // claim takes the lease of a directory, unless somebody lives who has it.
@@ -73,7 +71,6 @@ func claim(dir string, opts Options) (*lease, error) {
 		if held := l.heldBy(found); held != nil {
 			return held
 		}
-		l.inherited = found.Instance != opts.Holder.Instance && found.ExpiresAt != 0
 		l.ours = leaseJSON{
 			Instance: opts.Holder.Instance, Generation: found.Generation + 1,
 			Host: opts.Holder.Host, PID: opts.Holder.PID,

@@ -377,17 +377,14 @@ func (d *Dir) continues(id string) bool {
 	return leaf == "" && root == Root
 }
 
-// LastStatus is what the log says last of the status; empty for nothing. last says that
-// nothing follows it but what belongs to the end of a run.
-func (d *Dir) LastStatus() (status event.Status, last bool) {
-	last = true
+// LastStatus is what the log says last of the status; empty for nothing.
+func (d *Dir) LastStatus() event.Status {
 	for _, e := range slices.Backward(d.log) {
 		if e.status != "" {
-			return e.status, last
+			return e.status
 		}
-		last = last && (e.state || e.end)
 	}
-	return "", false
+	return ""
 }
 
 // lagging follows head to events that were appended to it before a crash kept

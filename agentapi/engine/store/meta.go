@@ -56,21 +56,13 @@ func (d *Dir) SaveMeta(m Meta) error {
 	return d.writeMeta(meta)
 }
 
-// Entitled says what the request that made the conversation says of its title: that a
-// model finds one, and which profile is asked. What has a title, or is a part of
-// another conversation, is to have no other.
-func (d *Dir) Entitled() (wants bool, profile string, none bool) {
+// WantsTitle reports whether a model is to find a title for the conversation.
+func (d *Dir) WantsTitle() bool {
 	meta := RawMeta(d.meta)
 	if meta == nil {
 		meta, _ = PeekMeta(filepath.Dir(d.path), d.State.ID) // one that cannot be read asks for nothing
 	}
-	var asked struct {
-		Profile string `json:"title_llm_profile"`
-		Parent  string `json:"parent_conversation_id"`
-	}
-	_ = json.Unmarshal(meta["title_llm_profile"], &asked.Profile) // null: the usual one
-	_ = json.Unmarshal(meta["parent_conversation_id"], &asked.Parent)
-	return string(meta["autotitle"]) == "true", asked.Profile, asked.Parent != "" || meta.Description().Title != ""
+	return string(meta["autotitle"]) == "true" && meta.Description().Title == ""
 }
 
 // Meta is meta.json as it is; nil if it cannot be read.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -21,8 +20,6 @@ import (
 type Logs struct {
 	root string
 	now  func() time.Time
-
-	texts texts
 
 	mu   sync.Mutex
 	kept []keptLog // the last one used at the end
@@ -38,19 +35,7 @@ type keptLog struct {
 const maxKeptLogs = 4
 
 // NewLogs reads logs below root.
-func NewLogs(root string, now func() time.Time) *Logs {
-	return &Logs{root: root, now: now, texts: texts{now: now, max: maxTexts}}
-}
-
-// Searchable is a log of a conversation, from its first event on, that remembers what its
-// messages say once they were looked at.
-func (l *Logs) Searchable(id string, log Log) Log {
-	log.texts = l.texts.of(id, log.Len())
-	return log
-}
-
-// Tidy forgets what messages say that nobody has looked at since a time.
-func (l *Logs) Tidy(since time.Time) { l.texts.tidy(since) }
+func NewLogs(root string, now func() time.Time) *Logs { return &Logs{root: root, now: now} }
 
 // Of is the log of a conversation as it is now, up to its first gap; ErrNotFound.
 func (l *Logs) Of(id string) (Log, error) {
@@ -150,27 +135,7 @@ func (l Log) lets(i int, f *Filter, data []byte) bool {
 			l.heads.learn(i, head)
 		}
 	}
-	if !f.Head(head) || f.Text == nil {
-		return f.Head(head)
-	}
-	text := strings.ToLower(f.Text(data))
-	if l.texts != nil {
-		l.texts.put(i, l.entries[i].name, text)
-	}
-	return strings.Contains(text, f.Has)
-}
-
-// says reports whether an event has the text of a filter, where that is known without
-// reading the event.
-func (l Log) says(i int, f *Filter) (has, known bool) {
-	if f.Text == nil {
-		return true, true
-	}
-	if l.texts == nil {
-		return false, false
-	}
-	text, known := l.texts.get(i, l.entries[i].name)
-	return known && strings.Contains(text, f.Has), known
+	return f.Head(head) && (f.Body == nil || f.Body(data))
 }
 
 // head is what is known of an event without reading it.
@@ -198,14 +163,11 @@ type Query struct {
 	Filter *Filter
 }
 
-// Filter lets events through: by what they are, and, unless Text is nil, by what they
-// say. Its functions may be called at the same time.
+// Filter lets events through: by what they are, and, unless it is nil, by their stored
+// form. Its functions may be called at the same time.
 type Filter struct {
 	Head func(event.Head) bool
-	// Text is what an event says, out of its stored form; it is always the same. Has is
-	// the part that it must have, in lower case.
-	Text func(raw []byte) string
-	Has  string
+	Body func(raw []byte) bool
 }
 
 // searchedAtOnce is how many events are read before those that match are counted.
@@ -255,9 +217,6 @@ func (l Log) candidates(order []int, f *Filter) iter.Seq[[]int] {
 			if head, known := l.head(i); known && !f.Head(head) {
 				continue
 			}
-			if has, known := l.says(i, f); known && !has {
-				continue
-			}
 			if chunk = append(chunk, i); len(chunk) == searchedAtOnce {
 				if !yield(chunk) {
 					return
@@ -285,12 +244,10 @@ func (l Log) Count(ctx context.Context, f *Filter) (n int, err error) {
 	}
 	var unsure []int // that have to be read
 	for i := range l.Len() {
-		head, known := l.head(i)
-		has, said := l.says(i, f)
-		switch {
-		case !known, f.Head(head) && !said:
+		switch head, known := l.head(i); {
+		case !known, f.Head(head) && f.Body != nil:
 			unsure = append(unsure, i)
-		case f.Head(head) && has:
+		case f.Head(head):
 			n++
 		}
 	}

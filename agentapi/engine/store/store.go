@@ -17,7 +17,6 @@
 package store
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,7 +27,6 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/event"
-	"github.com/ohgw/ohgw/internal/atomicfile"
 	"github.com/ohgw/ohgw/internal/filelock"
 )
 
@@ -149,10 +147,6 @@ func Open(root, id string, opts Options) (*Dir, error) {
 		return nil, err
 	}
 	d.lease = lease
-	if lease.inherited {
-		// What it was writing is of no use, and does no harm where it stays.
-		_ = atomicfile.RemoveLeftovers(context.Background(), d.path, false, time.Time{})
-	}
 	if err := d.load(id); err != nil {
 		return nil, errors.Join(err, d.lease.release())
 	}

@@ -349,29 +349,6 @@ func TestLease(t *testing.T) {
 	}
 }
 
-func TestWhatADeadProcessWasWritingIsRemoved(t *testing.T) {
-	t.Parallel()
-	root := t.TempDir()
-	d := create(t, root, us())
-	half := []string{".ohgw-event.tmp", ".ohgw-base_state.json.tmp", ".ohgw-1.tmp"}
-	for _, name := range half {
-		if err := os.WriteFile(filepath.Join(d.Path(), name), []byte("{"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	them := store.Options{Holder: store.Holder{Instance: "theirs", Host: "h", PID: 2, Alive: func(int) bool { return false }}}
-	after, err := store.Open(root, id, them)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if left, _ := filepath.Glob(filepath.Join(d.Path(), ".ohgw-*")); len(left) > 0 {
-		t.Errorf("left are %q", left)
-	}
-	if err := after.Close(); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // full is a disk that becomes full after some writes.
 type full struct {
 	store.Disk

@@ -9,7 +9,6 @@ import (
 	"context"
 	"embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -94,8 +93,7 @@ type Task struct {
 	// Agents are those that can be asked.
 	Agents []definition.Definition
 	// Do does a task and waits for it. The end of ctx ends it.
-	// A [tool.WaitingError] says that the task waits for a person.
-	Do func(ctx context.Context, a Args, call tool.Call) (Outcome, error)
+	Do func(ctx context.Context, a Args) (Outcome, error)
 	// End is called at the end of the conversation. May be nil.
 	End func() error
 }
@@ -131,12 +129,9 @@ func (t *Task) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	if err := json.Unmarshal(call.Args, &a); err != nil {
 		return tool.Result{}, &tool.ArgumentError{Msg: "the arguments of task cannot be read"}
 	}
-	done, err := t.Do(ctx, a, call)
+	done, err := t.Do(ctx, a)
 	if ctx.Err() != nil {
 		return tool.Result{}, ctx.Err()
-	}
-	if waits, ok := errors.AsType[*tool.WaitingError](err); ok {
-		return tool.Result{}, waits
 	}
 	if err != nil {
 		done = Outcome{ID: "unknown", Text: err.Error(), Failed: true}

@@ -8,16 +8,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
-// Source is where titles come from.
-type Source int
-
-// The sources.
-const (
-	None  Source = iota // there are none
-	Rule                // the beginning of the first message
-	Model               // a call of a model, and the rule where it fails
-)
-
 // The lengths that OpenHands has for titles, in characters.
 const (
 	maxTitle   = 50

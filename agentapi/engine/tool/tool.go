@@ -79,27 +79,6 @@ type Holder interface {
 type Call struct {
 	ID   string          // of the tool call
 	Args json.RawMessage // an object; risk and summary are taken out
-	// Decision is a person's answer to what the same call has waited for before;
-	// nil for a call that is made for the first time.
-	Decision *Decision
-}
-
-// Decision is a person's answer.
-type Decision struct {
-	Accept bool
-	Reason string // why not
-}
-
-// WaitingError is a call that is not over: actions of another agent wait for a person.
-// The call is made again, with the answer.
-type WaitingError struct {
-	Label   string        // what the other agent does, for people
-	Actions []event.Event // without the values of secrets
-}
-
-// Error names the other agent's work.
-func (e *WaitingError) Error() string {
-	return fmt.Sprintf("%d actions of %s wait for a confirmation", len(e.Actions), e.Label)
 }
 
 // Result is what a tool answers.

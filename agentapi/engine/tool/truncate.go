@@ -18,7 +18,6 @@ import (
 const (
 	LimitTerminal = 30_000
 	LimitFile     = 16_000
-	LimitBrowser  = 50_000
 )
 
 // Truncate keeps a head and a tail of a text that is longer than limit

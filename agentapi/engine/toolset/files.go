@@ -13,7 +13,11 @@ import (
 
 // files is how a tool uses files: as the box allows.
 func (m *maker) files() (sandbox.Streams, error) {
-	files, err := sandbox.StreamsOf(boxOf(m.env.Box), m.env.Workspace, m.cfg.Confined)
+	box := m.env.Box
+	if box == nil {
+		box = sandbox.Outside(sandbox.Off, sandbox.Mark{})
+	}
+	files, err := sandbox.StreamsOf(box, m.env.Workspace, m.cfg.Confined)
 	if err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}

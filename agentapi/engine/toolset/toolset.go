@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
-	"github.com/ohgw/ohgw/agentapi/engine/tool/browser"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/builtin"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/mcp"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/task"
@@ -39,12 +37,7 @@ type Config struct {
 	// Shared is the box of the MCP servers that conversations at the levels Off and
 	// External share; nil: one that is never closed.
 	Shared sandbox.Box
-	// Browser opens the browser of a conversation; nil: there is none.
-	Browser func(ctx context.Context, e engine.ToolEnv, save SaveFunc) (browser.Browser, error)
 }
-
-// SaveFunc puts a download into the workspace of a conversation, and gives its path.
-type SaveFunc = func(name string, file io.Reader) (path string, err error)
 
 // New returns what makes the tools of a conversation. Tools of the stored agent
 // that are not built here are left out and logged; the model is told which
@@ -77,14 +70,14 @@ func New(cfg Config) func(context.Context, engine.ToolEnv) ([]tool.Tool, error) 
 
 // Names are the names of the tools that a stored agent can have.
 func Names() []string {
-	return []string{"apply_patch", browserSet, "file_editor", "glob", "grep", "planning_file_editor", "task_tool_set", "task_tracker", "terminal"}
+	return []string{"apply_patch", "file_editor", "glob", "grep", "planning_file_editor", "task_tool_set", "task_tracker", "terminal"}
 }
 
 // Knows reports whether a tool of that name is one of this engine or of OpenHands.
 // An agent with another one cannot start.
 func Knows(name string) bool {
 	switch name {
-	case "TerminalTool", "FileEditorTool", "TaskTrackerTool", browserClass:
+	case "TerminalTool", "FileEditorTool", "TaskTrackerTool":
 		return true
 	}
 	return slices.Contains(Names(), name) || isOpenHands(name)
@@ -94,9 +87,9 @@ func Knows(name string) bool {
 // its class, which this engine does not have: an agent can do without it.
 func isOpenHands(name string) bool {
 	switch name {
-	case "task_tool_set", "task", "workflow_tool_set", "workflow",
+	case "browser_tool_set", "task_tool_set", "task", "workflow_tool_set", "workflow",
 		"edit", "write_file", "read_file", "list_directory", "delegate",
-		"TaskToolSet", "WorkflowToolSet", "DelegateTool":
+		"BrowserToolSet", "TaskToolSet", "WorkflowToolSet", "DelegateTool":
 		return true
 	}
 	return false
@@ -130,12 +123,6 @@ func (m *maker) all(ctx context.Context) error {
 		return err
 	}
 	for _, s := range stored.Tools {
-		if s.Name == browserSet || s.Name == browserClass {
-			if err := m.browser(ctx); err != nil {
-				return err
-			}
-			continue
-		}
 		t, err := m.make(s)
 		if err != nil {
 			return err
@@ -156,13 +143,7 @@ func (m *maker) all(ctx context.Context) error {
 	if stored.Defaults != nil {
 		defaults = *stored.Defaults
 	}
-	m.builtin(ctx, defaults)
-	return m.servers(ctx)
-}
-
-// builtin adds the tools that the names of classes stand for.
-func (m *maker) builtin(ctx context.Context, names []string) {
-	for _, name := range names {
+	for _, name := range defaults {
 		switch name {
 		case "FinishTool":
 			m.tools = append(m.tools, builtin.Finish())
@@ -174,6 +155,7 @@ func (m *maker) builtin(ctx context.Context, names []string) {
 			m.env.Log.Warn("the agent has a tool that the embedded engine does not have", "conversation", m.env.Conversation, "tool", name)
 		}
 	}
+	return m.servers(ctx)
 }
 
 // make makes a tool, nil if there is none of that name. Older conversations

@@ -83,15 +83,6 @@ func (v *View) Event(i int) event.Event { return v.items[i].event }
 // everything else. The caller must not change it.
 func (v *View) Content(i int) []event.Content { return v.items[i].content }
 
-// Result is what a model is shown of a result without the line that says so if it is a
-// failure.
-func Result(shown []event.Content) (content []event.Content, failed bool) {
-	if len(shown) > 0 && shown[0].Text == failedHeader {
-		return shown[1:], true
-	}
-	return shown, false
-}
-
 // Weight is what the event at i takes in a request.
 func (v *View) Weight(i int) Weight { return v.items[i].weight }
 

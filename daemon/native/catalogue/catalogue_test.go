@@ -28,23 +28,6 @@ func config() catalogue.Config {
 			}
 			return list
 		},
-		Agents: func(_ context.Context, p catalogue.Places) []catalogue.Agent {
-			var list []catalogue.Agent
-			if p.Dir == "/project" {
-				list = append(list, catalogue.Agent{
-					Name: "helper", Model: "inherit", Tools: []string{"terminal"}, Level: "project", Source: "/project/.agents/agents/helper.md",
-					Servers: json.RawMessage(`{"files":{"command":"serve","env":{"KEY":"hidden"},"auth":{"strategy":"bearer","value":"hidden"}}}`),
-					Hooks:   json.RawMessage(`{"pre_tool_use":[{"hooks":[{"command":"check.sh"}]}]}`),
-				})
-			}
-			if p.User {
-				list = append(list, catalogue.Agent{Name: "mine", Level: "user"})
-			}
-			if p.Builtin {
-				list = append(list, catalogue.Agent{Name: "general-purpose", Level: "builtin"})
-			}
-			return list
-		},
 		ReadFile: func(dir, name string) ([]byte, error) {
 			if dir != "/project" || name != ".openhands/hooks.json" {
 				return nil, os.ErrNotExist
@@ -77,17 +60,7 @@ func TestTheCatalogue(t *testing.T) {
 		want               string
 	}{
 		{"GET", "/api/tools/", "", 200, `["terminal"]`},
-		{"POST", "/api/sub-agents", `{"load_user":false,"load_builtin":false}`, 200, `{"agents":[]}`},
-		{"POST", "/api/sub-agents", `{"project_dir":"/project","load_user":false,"load_builtin":false,"load_project":false}`, 200, `{"agents":[]}`},
-		{
-			"POST", "/api/sub-agents", `{"project_dir":"/project"}`, 200,
-			`{"agents":[{"name":"helper","description":"","model":"inherit","color":null,"tools":["terminal"],"skills":[],"system_prompt":"","when_to_use_examples":[],` +
-				`"permission_mode":null,"max_iteration_per_run":null,"max_budget_per_run":null,"profile_store_dir":null,"condenser":null,"level":"project",` +
-				`"source":"/project/.agents/agents/helper.md","mcp_config":{"files":{"auth":{"strategy":"bearer","value":"**********"},"command":"serve","enabled":true,"env":{"KEY":"**********"}}},`,
-		},
-		{"POST", "/api/sub-agents", `{"project_dir":"/project"}`, 200, `"command":"check.sh","prompt":null,`},
-		{"POST", "/api/sub-agents", "{}", 200, `"level":"builtin","source":"","mcp_config":null,"mcp_servers":null,"hooks":null,"metadata":{},"is_builtin":true}]}`},
-		{"POST", "/api/sub-agents", `{"load_user":[]}`, 422, `"type":"bool_type","loc":["body","load_user"]`},
+		{"POST", "/api/sub-agents", "{}", 200, `{"agents":[]}`},
 		{
 			"POST", "/api/skills", `{"project_dir":"/project",` + none + `}`, 200,
 			`{"skills":[{"name":"agents","type":"repo","content":"Be kind.","triggers":[],"source":"/project/AGENTS.md","description":null,"is_agentskills_format":false,"disable_model_invocation":false}],` +

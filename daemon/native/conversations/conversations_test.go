@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -336,29 +335,4 @@ func TestForksAndBranches(t *testing.T) {
 		t.Errorf("at %v", info.Leaf)
 	}
 	a.want(http.StatusNotFound, http.MethodPost, path+"/navigate", `{"event_id":"none"}`, nil)
-}
-
-func TestTheChildrenOfAConversation(t *testing.T) {
-	t.Parallel()
-	a := newAPI(t)
-	path, _ := a.begin()
-	type info struct {
-		ID       string
-		Children []string `json:"sub_conversation_ids"`
-	}
-	var parent, child info
-	a.want(http.StatusOK, http.MethodGet, path, "", &parent)
-	if parent.Children == nil || len(parent.Children) > 0 {
-		t.Errorf("without children: %v", parent.Children)
-	}
-	a.want(http.StatusCreated, http.MethodPost, "/api/conversations", `{`+agentMember+`,`+workMember+`,"parent_conversation_id":"`+parent.ID+`"}`, &child)
-	a.want(http.StatusOK, http.MethodGet, path, "", &parent)
-	var page struct{ Items []info }
-	a.want(http.StatusOK, http.MethodGet, "/api/conversations/search", "", &page)
-	listed := page.Items[slices.IndexFunc(page.Items, func(i info) bool { return i.ID == parent.ID })]
-	for _, got := range []info{parent, listed} {
-		if !slices.Equal(got.Children, []string{child.ID}) {
-			t.Errorf("children %v, want %s", got.Children, child.ID)
-		}
-	}
 }

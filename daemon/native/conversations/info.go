@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/control"
@@ -73,8 +72,6 @@ func infoOf(r control.Record, skills bool) (json.RawMessage, error) {
 		"agent":           func() (any, error) { return agentOf(state["agent"], skills) },
 		"stats":           func() (any, error) { return statsOf(state["stats"]) },
 		"secret_registry": func() (any, error) { return unmasked(state["secret_registry"]) },
-
-		"sub_conversation_ids": func() (any, error) { return slices.Concat([]string{}, r.Children), nil },
 	}
 	var out strings.Builder
 	out.WriteByte('{')

@@ -202,7 +202,7 @@ func (s *server) navigate(w http.ResponseWriter, r *http.Request) error {
 			}
 			return err
 		}
-		record, err = s.Engine.Record(ctx, id)
+		record, err = c.Record(ctx)
 		return err
 	})
 	if err != nil {

@@ -275,32 +275,3 @@ func FuzzPaths(f *testing.F) {
 		}
 	})
 }
-
-// TestAnUploadNeedsNoMemory uploads 128 MiB through far less memory. It is not parallel:
-// it counts what the whole process allocates.
-func TestAnUploadNeedsNoMemory(t *testing.T) { //nolint:paralleltest // see above
-	const size, most = 128 << 20, 8 << 20
-	w := newWorld(t)
-	head, kind := form(t, "file", "")
-	end := bytes.LastIndex(head.Bytes(), []byte("\r\n--"))
-	body := io.MultiReader(bytes.NewReader(head.Bytes()[:end]), io.LimitReader(zeros{}, size), bytes.NewReader(head.Bytes()[end:]))
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	res := w.do(http.MethodPost, "/api/file/upload?path="+w.at("large"), body, kind)
-	runtime.ReadMemStats(&after)
-	if info, err := os.Stat(filepath.Join(w.dir, "large")); res.Code != http.StatusOK || err != nil || info.Size() != size {
-		t.Fatalf("%d %s, %v", res.Code, res.Body, err)
-	}
-	if took := after.TotalAlloc - before.TotalAlloc; took > most {
-		t.Errorf("%d MiB were allocated for an upload of %d MiB", took>>20, size>>20)
-	}
-}
-
-// zeros is an endless file.
-type zeros struct{}
-
-// Read implements [io.Reader].
-func (zeros) Read(p []byte) (int, error) {
-	clear(p)
-	return len(p), nil
-}

@@ -88,19 +88,7 @@ func (e *Engine) Record(ctx context.Context, id string) (control.Record, error) 
 	if err != nil {
 		return control.Record{}, err
 	}
-	return e.withChildren(c.Record(ctx))
-}
-
-// withChildren gives a record the conversations that name it as their parent.
-func (e *Engine) withChildren(r control.Record, err error) (control.Record, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, c := range e.list {
-		if c.Started.Parent == r.ID {
-			r.Children = append(r.Children, c.id)
-		}
-	}
-	return r, err
+	return c.Record(ctx)
 }
 
 // List is a page of the conversations.
@@ -126,7 +114,7 @@ func (e *Engine) List(ctx context.Context, q control.ListQuery) (control.ListPag
 			page.Next = c.id
 			break
 		}
-		r, err := e.withChildren(c.Record(ctx))
+		r, err := c.Record(ctx)
 		if err != nil {
 			return page, err
 		}

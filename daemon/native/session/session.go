@@ -2,32 +2,19 @@
 // with a key gets a cookie for those paths alone, because a frame or an image cannot
 // have a header.
 //
-// The cookie is a random word, not the key. It counts as long as the key does, and in
-// the file of the sessions nothing can be read without it.
+// The cookie is a random word, not the key. It counts as long as the key does.
 package session
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
-	"log/slog"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
-	"github.com/ohgw/ohgw/internal/atomicfile"
-	"github.com/ohgw/ohgw/internal/fernet"
-	"github.com/ohgw/ohgw/internal/paths"
 )
 
 // Cookie is the name of the cookie, that of an agent-server.
@@ -45,77 +32,22 @@ const (
 	prefix = "/api/conversations"
 )
 
-// Config is what sessions need. Now is required.
-type Config struct {
-	Now func() time.Time
-	// Path is the file that they are kept in, so that browsers need not ask again after
-	// a restart. "": they are in memory alone.
-	Path   string
-	Logger *slog.Logger // gets what keeps the file from being read or written
-}
-
 // Sessions are the cookies that were made. Its methods may be called at the same time.
 type Sessions struct {
-	cfg Config
+	now func() time.Time
 
 	mu  sync.Mutex
 	all []one // the oldest first
 }
 
-// one is a cookie. Its word is known to the browser alone; the key of whoever asked for
-// it can be read with that word only.
+// one is a cookie and the key of whoever asked for it.
 type one struct {
-	Word string    `json:"word"` // its SHA-256
-	Key  string    `json:"key"`  // encrypted
-	Of   string    `json:"of"`   // the SHA-256 of the key
-	End  time.Time `json:"end"`
+	word, key string
+	end       time.Time
 }
 
-// New makes a set of sessions: those of the file.
-func New(cfg Config) *Sessions {
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
-	s := &Sessions{cfg: cfg}
-	if cfg.Path == "" {
-		return s
-	}
-	data, err := os.ReadFile(cfg.Path)
-	if err == nil {
-		err = json.Unmarshal(data, &s.all)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.all = nil
-		cfg.Logger.Warn("the sessions of workspace pages cannot be read; pages have to be loaded again", "file", cfg.Path, "err", err)
-	}
-	return s
-}
-
-// keep writes the sessions that still count to the file. The lock is held.
-func (s *Sessions) keep() {
-	now := s.cfg.Now()
-	s.all = slices.DeleteFunc(s.all, func(o one) bool { return !now.Before(o.End) })
-	s.all = s.all[max(len(s.all)-maxSessions, 0):]
-	if s.cfg.Path == "" {
-		return
-	}
-	data, err := json.Marshal(s.all)
-	if err == nil {
-		err = paths.MakePrivate(filepath.Dir(s.cfg.Path))
-	}
-	if err == nil {
-		err = atomicfile.Write(s.cfg.Path, data, atomicfile.Options{MaxMode: 0o600})
-	}
-	if err != nil {
-		s.cfg.Logger.Warn("the sessions of workspace pages cannot be stored; they count until ohgw ends", "file", s.cfg.Path, "err", err)
-	}
-}
-
-// hash is what is kept of a word or of a key.
-func hash(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
-}
+// New makes an empty set of sessions, which are in memory alone.
+func New(now func() time.Time) *Sessions { return &Sessions{now: now} }
 
 // Routes make and end a session.
 func (s *Sessions) Routes() []wire.Route {
@@ -133,15 +65,11 @@ func (s *Sessions) CookieKey(r *http.Request) string {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.cfg.Now()
+	now := s.now()
 	for _, cookie := range r.CookiesNamed(Cookie) {
-		word := hash(cookie.Value)
 		for _, o := range s.all {
-			if o.Word != word || !now.Before(o.End) {
-				continue
-			}
-			if key, err := fernet.NewKey(cookie.Value).Decrypt(o.Key); err == nil {
-				return string(key)
+			if o.word == cookie.Value && now.Before(o.end) {
+				return o.key
 			}
 		}
 	}
@@ -172,26 +100,21 @@ func keyOf(r *http.Request) string {
 }
 
 func (s *Sessions) begin(w http.ResponseWriter, r *http.Request) error {
-	word, key, now := rand.Text()+rand.Text(), keyOf(r), s.cfg.Now()
-	sealed, err := fernet.NewKey(word).Encrypt([]byte(key), now, rand.Reader)
-	if err != nil {
-		return fmt.Errorf("make a session: %w", err)
-	}
+	o := one{word: rand.Text() + rand.Text(), key: keyOf(r), end: s.now().Add(lifetime)}
 	s.mu.Lock()
-	s.all = append(s.all, one{Word: hash(word), Key: sealed, Of: hash(key), End: now.Add(lifetime)})
-	s.keep()
+	s.all = append(s.all, o)
+	s.all = s.all[max(len(s.all)-maxSessions, 0):]
 	s.mu.Unlock()
-	setCookie(w, r, word, int(lifetime/time.Second))
+	setCookie(w, r, o.word, int(lifetime/time.Second))
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
 // end forgets all sessions of the key: the browser does not send the cookie here.
 func (s *Sessions) end(w http.ResponseWriter, r *http.Request) error {
-	key := hash(keyOf(r))
+	key := keyOf(r)
 	s.mu.Lock()
-	s.all = slices.DeleteFunc(s.all, func(o one) bool { return o.Of == key })
-	s.keep()
+	s.all = slices.DeleteFunc(s.all, func(o one) bool { return o.key == key })
 	s.mu.Unlock()
 	setCookie(w, r, "", -1)
 	w.WriteHeader(http.StatusNoContent)

@@ -3,9 +3,6 @@ package session_test
 import (
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +14,7 @@ import (
 func TestACookieForThePagesOfWorkspaces(t *testing.T) {
 	t.Parallel()
 	at := time.Now()
-	s := session.New(session.Config{Now: func() time.Time { return at }})
+	s := session.New(func() time.Time { return at })
 	api := native.New(native.Config{Routes: s.Routes()})
 	ask := func(method, host string) *http.Cookie {
 		r := httptest.NewRequestWithContext(t.Context(), method, "http://"+host+"/api/auth/workspace-session", nil)
@@ -63,59 +60,5 @@ func TestACookieForThePagesOfWorkspaces(t *testing.T) {
 	c = ask(http.MethodPost, "localhost")
 	if ended := ask(http.MethodDelete, "localhost"); ended.MaxAge >= 0 || key(c, http.MethodGet, page) != "" {
 		t.Errorf("the session was not ended: %+v", ended)
-	}
-}
-
-// A browser need not ask again after a restart; the file alone opens nothing.
-func TestSessionsSurviveARestart(t *testing.T) {
-	t.Parallel()
-	at := time.Now()
-	cfg := session.Config{Now: func() time.Time { return at }, Path: filepath.Join(t.TempDir(), "native", "sessions.json")}
-	s := session.New(cfg)
-	ask := func(method, key string) string {
-		t.Helper()
-		r := httptest.NewRequestWithContext(t.Context(), method, "http://localhost"+session.Path, nil)
-		r.Header.Set("X-Session-API-Key", key)
-		w := httptest.NewRecorder()
-		native.New(native.Config{Routes: s.Routes()}).ServeHTTP(w, r)
-		return w.Result().Cookies()[0].Value
-	}
-	key := func(word string) string {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/conversations/x/workspace/a.html", nil)
-		r.Header.Set("Cookie", session.Cookie+"="+word)
-		return s.CookieKey(r)
-	}
-	first, second := ask(http.MethodPost, "first key"), ask(http.MethodPost, "second key")
-	data, err := os.ReadFile(cfg.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, secret := range []string{first, second, "first key", "second key"} {
-		if strings.Contains(string(data), secret) {
-			t.Errorf("the file has %q: %s", secret, data)
-		}
-	}
-	if info, err := os.Stat(cfg.Path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info.Mode(), err)
-	}
-	s = session.New(cfg)
-	if key(first) != "first key" || key(second) != "second key" {
-		t.Error("the sessions have not survived a restart")
-	}
-	ask(http.MethodDelete, "first key")
-	s = session.New(cfg)
-	if key(first) != "" || key(second) != "second key" {
-		t.Error("the end of a session has not survived a restart")
-	}
-	at = at.Add(31 * 24 * time.Hour)
-	if s = session.New(cfg); key(second) != "" {
-		t.Error("a session does not end")
-	}
-	if err := os.WriteFile(cfg.Path, []byte("torn"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s = session.New(cfg)
-	if third := ask(http.MethodPost, "third key"); key(third) != "third key" {
-		t.Error("a torn file keeps sessions from being made")
 	}
 }

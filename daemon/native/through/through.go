@@ -83,9 +83,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r = r.Clone(r.Context())
 	r.Header.Del("Upgrade") // only sockets are upgraded, elsewhere
-	// An agent-server may answer before it has all of a body, which must not cut off the
-	// answer. A writer that cannot do it is a test's.
-	_ = http.NewResponseController(w).EnableFullDuplex()
 	h.proxy.ServeHTTP(w, r)
 }
 

@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"github.com/ohgw/ohgw/internal/rmtree"
 )
 
 // ErrHomeInUse says that a box shows a home directory.
@@ -24,32 +22,27 @@ func ResetHome(home string) error {
 		return err
 	}
 	defer release()
+	root, err := os.OpenRoot(home)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	// What is in a directory without the right to write, such as Go's module cache,
+	// could not be removed. Errors are those of RemoveAll, too.
+	_ = filepath.WalkDir(home, func(at string, d fs.DirEntry, err error) error {
+		if rel, relErr := filepath.Rel(home, at); err == nil && relErr == nil && d.IsDir() && rel != "." {
+			_ = root.Chmod(rel, 0o700)
+		}
+		return nil
+	})
 	entries, err := os.ReadDir(home)
 	if err != nil {
 		return err
 	}
 	for _, entry := range entries {
-		if err := rmtree.All(filepath.Join(home, entry.Name())); err != nil {
+		if err := root.RemoveAll(entry.Name()); err != nil {
 			return fmt.Errorf("remove %s: %w", filepath.Join(home, entry.Name()), err)
 		}
 	}
 	return nil
-}
-
-// RemoveHome removes the home directory of the boxes of a workspace, which is about to
-// be removed or is gone already. ErrHomeInUse. One that does not exist is no error.
-func RemoveHome(state, workspace string) error {
-	// The workspace itself is not followed: another one's home would go.
-	above, err := filepath.EvalSymlinks(filepath.Dir(workspace))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	home := HomeOf(state, filepath.Join(above, filepath.Base(workspace)))
-	if err := ResetHome(home); err != nil {
-		return err
-	}
-	return rmtree.All(filepath.Dir(home))
 }

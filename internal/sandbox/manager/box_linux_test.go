@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/ohgw/ohgw/internal/sandbox"
-	"github.com/ohgw/ohgw/internal/sandbox/boxes"
 	_ "github.com/ohgw/ohgw/internal/sandbox/early" // the test binary is the helper, too
 	"github.com/ohgw/ohgw/internal/sandbox/grants"
 	"github.com/ohgw/ohgw/internal/sandbox/manager"
@@ -262,42 +261,5 @@ func TestGrantsOfOthers(t *testing.T) {
 	}
 	if got := w.run(box, "ls '"+w.shared+"' >/dev/null 2>&1 && echo x >'"+w.shared+"/x' && echo written"); slices.Contains(strings.Fields(got), "written") {
 		t.Error("a program wrote where it may not")
-	}
-}
-
-// The home directory of a workspace goes with it, and not while it is in use.
-func TestForgetAWorkspace(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, real)
-	m := w.manager()
-	box := w.box(m)
-	w.run(box, "mkdir -p ~/go/mod; touch ~/go/mod/x; chmod a-w ~/go/mod")
-	if err := m.Forget(w.env.Workspace); !errors.Is(err, boxes.ErrHomeInUse) {
-		t.Errorf("while there is a box: %v", err)
-	}
-	link := filepath.Join(w.home, "link")
-	if err := os.Symlink(w.env.Workspace, link); err != nil {
-		t.Fatal(err)
-	}
-	if err := box.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Forget(link); err != nil { // a link is not the workspace
-		t.Error(err)
-	}
-	home := filepath.Dir(boxes.HomeOf(w.state, w.env.Workspace))
-	if _, err := os.Stat(filepath.Join(home, "home", "go", "mod", "x")); err != nil {
-		t.Error(err)
-	}
-	for range 2 { // the second time there is nothing left
-		if err := m.Forget(w.env.Workspace); err != nil {
-			t.Error(err)
-		}
-	}
-	if _, err := os.Lstat(home); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the directory of the home: %v", err)
-	}
-	if err := m.Forget(filepath.Join(w.root, "none", "app")); err != nil {
-		t.Error(err)
 	}
 }

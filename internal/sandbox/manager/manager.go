@@ -229,24 +229,6 @@ func (m *Manager) Check(workspace string) error {
 	return err
 }
 
-// Forget removes the home directory of the boxes of a workspace that is about to be
-// removed. A box that is just being closed is waited for.
-func (m *Manager) Forget(workspace string) (err error) {
-	for range closingTries {
-		if err = boxes.RemoveHome(m.cfg.User.State, workspace); !errors.Is(err, boxes.ErrHomeInUse) {
-			return err
-		}
-		time.Sleep(closingPause)
-	}
-	return err
-}
-
-// A box that ends takes 2 s at most, on a machine that is not very busy.
-const (
-	closingTries = 40
-	closingPause = 50 * time.Millisecond
-)
-
 // Close ends what the manager has begun. The boxes are closed by those who asked for
 // them.
 func (m *Manager) Close() error {

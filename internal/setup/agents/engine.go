@@ -8,10 +8,8 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine"
-	"github.com/ohgw/ohgw/agentapi/engine/browser"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
-	"github.com/ohgw/ohgw/agentapi/engine/title"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/toolset"
 	"github.com/ohgw/ohgw/internal/buildinfo"
@@ -20,7 +18,6 @@ import (
 	"github.com/ohgw/ohgw/internal/id"
 	"github.com/ohgw/ohgw/internal/instance"
 	"github.com/ohgw/ohgw/internal/profile"
-	"github.com/ohgw/ohgw/internal/sandbox/manager"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/setup/roster"
@@ -56,9 +53,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		return Backend{}, err
 	}
 	profiles.alone = demoAlone(boxes)
-	nativeDir := filepath.Join(dirs.State, "native")
-	kept := openFiles(env, filesOf{profiles: files, ciphers: ciphers, keys: keys, home: dirs.Home, wire: clientKey(s.Native, nativeDir, log)}, log)
-	browsers := openBrowsers(env, s.Browser, dirs, conversations, log)
+	kept := openFiles(env, files, ciphers, keys, dirs.Home, log)
 	named := roster.New(roster.Config{Project: s.Workspace, Home: dirs.Home, Recipes: kept, Profiles: profiles.List, Log: log})
 	profiles.agents = named
 	backend := engine.New(engine.Config{
@@ -66,39 +61,30 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		Profiles: profiles,
 		Agents:   named,
 		NewModel: profiles.newModel(base),
-		NewTools: toolsOf(boxes, toolset.New(toolConfig(env, s, host, boxes, browsers))),
-		Boxes:    boxesOf(boxes), Sandbox: func() agentapi.SandboxStatus { return sandboxStatus(boxes) }, Allow: allowIn(boxes),
-		Titles: titleSources[s.Titles], TitleProfile: s.TitleProfile,
+		NewTools: toolsOf(boxes, toolset.New(toolset.Config{
+			Environ: env.Environ(), User: env.Getenv("USER"), Host: host, Confined: s.Workspace != "",
+			LookupEnv: env.Lookup, HTTP: llm.NewHTTPClient(env.Getenv).Transport, Version: buildinfo.Get().Version,
+			Shared: boxes.Outside("shared"),
+		})),
+		Boxes: boxesOf(boxes), Sandbox: func() agentapi.SandboxStatus { return sandboxStatus(boxes) }, Allow: allowIn(boxes),
 		Settings: settings.read, Confirm: chosenConfirm(s), Seal: seal, Unseal: unseal,
 		Version: buildinfo.Get().Version, Home: dirs.Home, SkillEnv: tool.CleanEnvironment(env.Environ(), nil),
 		Idle: s.Idle.Time, MaxIdle: maxIdle(s), IdleMemory: int64(s.Idle.Memory),
 		Holder: leaseHolder(env, host), BaseURL: ownAddress(s, dirs.Runtime),
 		Now: env.Now, Log: log,
 	})
-	own := newAPIBoxes(boxes, nativeDir, s.Workspace, dirs.Home, env.Environ())
+	own := newAPIBoxes(boxes, filepath.Join(dirs.State, "native"), s.Workspace, dirs.Home, env.Environ())
 	api, err := nativeAPI(s, nativeParts{
 		env: env, engine: backend.Control(), boxes: boxes, api: own, home: dirs.Home, log: log,
 		kept: kept, trial: tryLLM(base),
 	})
 	if err != nil {
-		return Backend{}, errors.Join(err, backend.Close(), browsers.Close())
+		return Backend{}, errors.Join(err, backend.Close())
 	}
 	return Backend{
 		Backend: backend, Native: api, Programs: conversations, Why: why, Status: backend.Status(context.Background()),
-		Complete: (&directLLM{base: base, load: profiles.llm}).complete, api: own, boxes: boxes, browsers: browsers, sandboxBy: switchedOff(s),
+		Complete: (&directLLM{base: base, load: profiles.llm}).complete, api: own, boxes: boxes, sandboxBy: switchedOff(s),
 	}, nil
-}
-
-// titleSources are the values of the setting titles.
-var titleSources = map[string]title.Source{"rule": title.Rule, "llm": title.Model, "off": title.None}
-
-// toolConfig is what the tools of all conversations share.
-func toolConfig(env *setup.Env, s *config.Settings, host string, boxes *manager.Manager, browsers *browser.Pool) toolset.Config {
-	return toolset.Config{
-		Environ: env.Environ(), User: env.Getenv("USER"), Host: host, Confined: s.Workspace != "",
-		LookupEnv: env.Lookup, HTTP: llm.NewHTTPClient(env.Getenv).Transport, Version: buildinfo.Get().Version,
-		Shared: boxes.Outside("shared"), Browser: browserOf(browsers, boxes),
-	}
 }
 
 // maxIdle is how many conversations stay open that nobody uses.

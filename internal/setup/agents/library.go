@@ -2,16 +2,12 @@ package agents
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"path/filepath"
-	"time"
 
-	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/agentserver"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine"
-	"github.com/ohgw/ohgw/agentapi/pool"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/setup"
@@ -24,10 +20,7 @@ type Library struct {
 	// Place says where they are: "the embedded agent", or the address of an
 	// agent-server.
 	Place string
-	// Embedded says that they are those of the embedded agent, whose files are here.
-	Embedded bool
-	close    func() error
-	watch    func(ctx context.Context, id, after string) (agentapi.Stream, error)
+	close func() error
 }
 
 // Close lets go of them.
@@ -44,14 +37,11 @@ func OpenLibrary(ctx context.Context, env *setup.Env, s *config.Settings, log *s
 	if embedded {
 		return ownLibrary(env, log)
 	}
-	if pool.IsPool(s.AgentServer.URLs) {
-		return Library{}, fault.NewUsage("the conversations are on several agent-servers ("+s.Origin("agent_server.url").String()+")", "name one of them: --agent-server URL; ohgw pool list shows them")
-	}
-	b, server, err := reachServer(ctx, env, s, log, "")
+	b, server, err := reachServer(ctx, env, s, log)
 	if err == nil {
 		return Library{Library: server.Library(), Place: "the agent-server at " + b.Status.Address, close: b.Close}, nil
 	}
-	if fault.CodeOf(err) == fault.Unreachable && s.Backend == "auto" && len(s.AgentServer.URLs) == 0 {
+	if fault.CodeOf(err) == fault.Unreachable && s.Backend == "auto" && s.AgentServer.URL == "" {
 		return ownLibrary(env, log)
 	}
 	return Library{}, err
@@ -70,42 +60,15 @@ func ownLibrary(env *setup.Env, log *slog.Logger) (Library, error) {
 	b := engine.New(engine.Config{
 		Dir: filepath.Join(dirs.State, "conversations"), Holder: leaseHolder(env, host), Now: env.Now, Log: log,
 	})
-	return Library{Library: b.Library(), Place: "the embedded agent", Embedded: true, close: b.Close}, nil
+	return Library{Library: b.Library(), Place: "the embedded agent", close: b.Close}, nil
 }
 
 // LibraryAt is the conversations of the agent-server at an address, which takes this
 // key. It is not asked yet.
-func LibraryAt(address, key string, now func() time.Time, log *slog.Logger) (Library, error) {
-	b, err := agentserver.New(agentserver.Config{URL: address, Key: func() string { return key }, Now: now, Logger: log})
+func LibraryAt(address, key string, log *slog.Logger) (Library, error) {
+	b, err := agentserver.New(agentserver.Config{URL: address, Key: func() string { return key }, Logger: log})
 	if err != nil {
 		return Library{}, fault.New("the address of the agent-server cannot be used", "run the command again with --debug to see it", err)
 	}
-	watch := func(ctx context.Context, id, after string) (agentapi.Stream, error) {
-		conv, err := b.Open(ctx, agentapi.OpenRequest{ID: id, Existing: true})
-		if err != nil {
-			return nil, err //nolint:wrapcheck // it has its sentence
-		}
-		s, err := conv.Watch(ctx, after)
-		if err != nil {
-			return nil, errors.Join(err, conv.Close())
-		}
-		return &watched{Stream: s, conv: conv}, nil
-	}
-	return Library{Library: b.Library(), Place: "the agent-server at " + address, close: b.Close, watch: watch}, nil
+	return Library{Library: b.Library(), Place: "the agent-server at " + address, close: b.Close}, nil
 }
-
-// Watch opens the stream of a conversation's events, as agentapi.Conversation does.
-// It is for a library of LibraryAt.
-func (l Library) Watch(ctx context.Context, id, after string) (agentapi.Stream, error) {
-	return l.watch(ctx, id, after)
-}
-
-// watched is a stream with the handle that it belongs to.
-type watched struct {
-	agentapi.Stream
-
-	conv agentapi.Conversation
-}
-
-// Close ends both.
-func (w *watched) Close() error { return errors.Join(w.Stream.Close(), w.conv.Close()) }

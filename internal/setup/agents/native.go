@@ -4,15 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"path/filepath"
 
 	"github.com/ohgw/ohgw/agentapi/control"
-	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/agentapi/engine/toolset"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/native"
 	"github.com/ohgw/ohgw/daemon/native/conversations"
-	"github.com/ohgw/ohgw/daemon/native/installed"
 	"github.com/ohgw/ohgw/daemon/native/live"
 	"github.com/ohgw/ohgw/daemon/native/probes"
 	"github.com/ohgw/ohgw/daemon/native/session"
@@ -53,15 +50,13 @@ func nativeAPI(s *config.Settings, p nativeParts) (daemon.Native, error) {
 	if err != nil {
 		return nil, err
 	}
-	commands := p.api.commands(p.env.Now, p.log)
-	cookies := session.New(session.Config{Now: p.env.Now, Path: filepath.Join(p.api.dir, "sessions.json"), Logger: p.log})
+	commands, cookies := p.api.commands(p.env.Now, p.log), session.New(p.env.Now)
 	var routes []wire.Route
 	routes = append(routes, probes.Routes(probes.Config{Now: p.env.Now, Tools: toolset.Names()})...)
 	routes = append(routes, conversations.Routes(conversations.Config{
 		Engine: p.engine, Dir: dir, Profiles: launches{p.kept}, Unseal: p.kept.Unseal, Worktree: p.api.Worktree, Logger: p.log,
 	})...)
 	routes = append(routes, catalogueRoutes(p.env, p.home, boxesOf(p.boxes))...)
-	routes = append(routes, installed.Routes(installed.Config{Home: p.home, Boxes: p.api, Describe: skill.Describe, Now: p.env.Now})...)
 	routes = append(routes, settings.Routes(settings.Config{Store: p.kept, Try: p.trial, Providers: setup.ProviderPrefixes(), Logger: p.log})...)
 	routes = append(routes, commands.Routes()...)
 	routes = append(routes, trajectory.Routes(trajectory.Config{Engine: p.engine, Logger: p.log})...)

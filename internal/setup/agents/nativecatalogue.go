@@ -8,15 +8,12 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine"
-	"github.com/ohgw/ohgw/agentapi/engine/definition"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
-	"github.com/ohgw/ohgw/agentapi/engine/subagent"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/mcp"
 	"github.com/ohgw/ohgw/agentapi/engine/toolset"
@@ -38,7 +35,6 @@ func catalogueRoutes(env *setup.Env, home string, boxes func(context.Context, en
 	return catalogue.Routes(catalogue.Config{
 		Tools:     toolset.Names(),
 		Skills:    func(dir string, own bool) []catalogue.Skill { return skillsOf(dir, home, own) },
-		Agents:    func(ctx context.Context, p catalogue.Places) []catalogue.Agent { return agentsOf(ctx, home, p) },
 		ReadFile:  readProjectFile,
 		TryServer: (&trial{env: env, transport: llm.NewHTTPClient(env.Getenv).Transport, boxes: boxes}).run,
 	})
@@ -58,48 +54,6 @@ func skillsOf(dir, home string, own bool) []catalogue.Skill {
 		})
 	}
 	return list
-}
-
-// agentsOf finds the agents that the agent can delegate to; teams are none of them.
-func agentsOf(ctx context.Context, home string, p catalogue.Places) []catalogue.Agent {
-	if !p.User {
-		home = ""
-	}
-	found, _ := definition.Load(ctx, definition.Dirs(p.Dir, home)...)
-	if p.Builtin {
-		found = append(found, subagent.Builtin()...)
-	}
-	var list []catalogue.Agent
-	for _, d := range found {
-		if d.IsTeam() || slices.ContainsFunc(list, func(a catalogue.Agent) bool { return a.Name == d.Name }) {
-			continue
-		}
-		a := catalogue.Agent{
-			Name: d.Name, Description: d.Description, Model: d.Model, Color: given(d.Color), Tools: d.Tools, Skills: d.Skills, Prompt: d.Prompt,
-			Examples: d.Examples, Permission: given(d.Permission), MaxIterations: given(d.MaxIterations), MaxBudget: given(d.MaxBudget),
-			Servers: d.Servers, ProfileDir: given(d.ProfileDir), Hooks: d.Hooks, Condenser: d.Condenser, Level: "project", Source: d.Path,
-		}
-		if d.NoCondenser {
-			a.Condenser = json.RawMessage(`{"kind":"NoOpCondenser"}`)
-		}
-		switch {
-		case d.User:
-			a.Level = "user"
-		case !filepath.IsAbs(d.Path): // it is in the program
-			a.Level = "builtin"
-		}
-		list = append(list, a)
-	}
-	return list
-}
-
-// given is nil for what a definition does not say.
-func given[T comparable](v T) *T {
-	var none T
-	if v == none {
-		return nil
-	}
-	return &v
 }
 
 // readProjectFile reads a file below a directory, and follows no link out of it.

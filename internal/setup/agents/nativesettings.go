@@ -2,6 +2,7 @@ package agents
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -19,21 +20,12 @@ import (
 	"github.com/ohgw/ohgw/internal/setup"
 )
 
-// filesOf is what OpenHands' files are read with.
-type filesOf struct {
-	profiles *profile.Store
-	ciphers  *profile.Ciphers
-	keys     *setup.KeyStore
-	home     string     // of the user
-	wire     fernet.Key // of secrets for clients
-}
-
 // openFiles opens what OpenHands keeps beside its LLM profiles.
-func openFiles(env *setup.Env, of filesOf, log *slog.Logger) *files.Store {
+func openFiles(env *setup.Env, profiles *profile.Store, ciphers *profile.Ciphers, keys *setup.KeyStore, home string, log *slog.Logger) *files.Store {
 	return files.New(files.Config{
-		Profiles: of.profiles, Ciphers: of.ciphers, Wire: of.wire, Keys: of.keys, Resolver: secret.NewResolver(of.keys, secret.Providers(), env.Lookup),
+		Profiles: profiles, Ciphers: ciphers, Wire: fernet.NewKey(rand.Text() + rand.Text()), Keys: keys, Resolver: secret.NewResolver(keys, secret.Providers(), env.Lookup),
 		Skills: func(context.Context) ([]string, error) {
-			found, _ := skill.Find("", of.home)
+			found, _ := skill.Find("", home)
 			names := make([]string, 0, len(found))
 			for _, s := range found {
 				names = append(names, s.Name)

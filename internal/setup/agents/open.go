@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/agentserver"
-	"github.com/ohgw/ohgw/agentapi/pool"
-	"github.com/ohgw/ohgw/agentapi/pool/placement"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/setup"
@@ -28,33 +26,8 @@ const FirstLook = 2 * time.Second
 
 // Open chooses what runs the agents: OpenHands Cloud, if it is chosen, or an
 // agent-server that was named, or one that answers on this machine, or the embedded agent. With settings of the
-// sandbox, an agent-server has to be named. The profiles of further servers are added
-// to those of the backend.
+// sandbox, an agent-server has to be named.
 func Open(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger) (Backend, error) {
-	return OpenOver(ctx, env, s, log, Over{})
-}
-
-// Over is a state that gateways share, as far as their agent-servers have to do with it.
-type Over struct {
-	Notes placement.Placer // of a pool; nil: those that the settings name
-	State string           // names the state; empty: there is none, or nothing is begun
-}
-
-// OpenOver is Open for a gateway with a state that is open already.
-func OpenOver(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger, over Over) (Backend, error) {
-	further, err := furtherServers(env, s, log)
-	if err != nil {
-		return Backend{}, err
-	}
-	main, err := openMain(ctx, env, s, log, over)
-	if err != nil {
-		return Backend{}, err
-	}
-	return withServers(env, main, further, log)
-}
-
-// openMain opens what runs the agents of the profiles without a server.
-func openMain(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger, over Over) (Backend, error) {
 	switch {
 	case s.Backend == "embedded":
 		return openEngine(ctx, env, s, log, "chosen by "+s.Origin("backend").String())
@@ -64,17 +37,15 @@ func openMain(ctx context.Context, env *setup.Env, s *config.Settings, log *slog
 		return Backend{}, fault.NewUsage("--demo needs the embedded agent", "remove --backend or --demo")
 	case s.Backend == "cloud":
 		return openCloud(ctx, env, s, log)
-	case pool.IsPool(s.AgentServer.URLs):
-		return openPool(ctx, env, s, log, over)
 	}
 	if why := notAdopted(ctx, env, s); why != "" {
 		return openEngine(ctx, env, s, log, why)
 	}
-	chosen, err := openServer(ctx, env, s, log, over.State)
+	chosen, err := openServer(ctx, env, s, log)
 	if err == nil {
 		warnOfFlags(env, s, "the agent-server at "+chosen.Status.Address)
 	}
-	if nobody := fault.CodeOf(err) == fault.Unreachable; nobody && s.Backend == "auto" && len(s.AgentServer.URLs) == 0 {
+	if nobody := fault.CodeOf(err) == fault.Unreachable; nobody && s.Backend == "auto" && s.AgentServer.URL == "" {
 		return openEngine(ctx, env, s, log, "no agent-server was named, and none answers at "+DefaultServer)
 	}
 	return chosen, err
@@ -86,7 +57,7 @@ func openMain(ctx context.Context, env *setup.Env, s *config.Settings, log *slog
 // server, or no such setting.
 func notAdopted(ctx context.Context, env *setup.Env, s *config.Settings) string {
 	key, from := setSandbox(s)
-	if key == "" || s.Backend != "auto" || len(s.AgentServer.URLs) > 0 {
+	if key == "" || s.Backend != "auto" || s.AgentServer.URL != "" {
 		return ""
 	}
 	look, cancel := context.WithTimeout(ctx, FirstLook)
@@ -123,7 +94,7 @@ func warnOfFlags(env *setup.Env, s *config.Settings, what string) {
 // Find is the address of the agent-server that answers where Open would look for
 // one; "" if none does.
 func Find(ctx context.Context, env *setup.Env, s *config.Settings) string {
-	address := cmp.Or(strings.TrimPrefix(s.AgentServer.URL(), pool.DNS), "http://"+env.UsualAddress(defaultAddress))
+	address := cmp.Or(s.AgentServer.URL, "http://"+env.UsualAddress(defaultAddress))
 	if s.Backend == "embedded" || s.Backend == "cloud" {
 		return ""
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -183,7 +184,7 @@ func (e *engineProfiles) llm(ctx context.Context, name string, cfg llm.Config) (
 		return cfg, &agentapi.Error{Kind: agentapi.ErrUnsupported, Msg: "The demo is a scripted model that only works with an agent."}
 	}
 	p, err := e.Load(ctx, name)
-	if agent, ok := agentapi.AgentName(name); ok && errors.Is(err, agentapi.ErrProfileNotFound) {
+	if agent, ok := strings.CutPrefix(name, agentapi.AgentPrefix); ok && errors.Is(err, agentapi.ErrProfileNotFound) {
 		if name, err = e.agents.LLM(ctx, agent); err == nil {
 			p, err = e.Load(ctx, name)
 		}

@@ -18,25 +18,36 @@ import (
 
 // openServer opens an agent-server and looks whether it can be used. One that
 // was named may be down: it may come later.
-func openServer(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger, state string) (Backend, error) {
-	b, _, err := reachServer(ctx, env, s, log, state)
+func openServer(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger) (Backend, error) {
+	b, _, err := reachServer(ctx, env, s, log)
 	return b, err
 }
 
 // reachServer is openServer with the agent-server as what it is.
-func reachServer(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger, state string) (Backend, *agentserver.Backend, error) {
-	address, named := s.AgentServer.URL(), len(s.AgentServer.URLs) > 0
+func reachServer(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger) (Backend, *agentserver.Backend, error) {
+	address, named := s.AgentServer.URL, s.AgentServer.URL != ""
 	why := "named by " + s.Origin("agent_server.url").String()
 	if !named {
 		address, why = "http://"+env.UsualAddress(defaultAddress), "it answers at "+DefaultServer+", and none was named; it runs commands outside of ohgw's sandbox"
 	}
-	open, err := serverOpener(env, s, log, state)
+	key, err := serverKey(env, s, log)
 	if err != nil {
 		return Backend{}, nil, err
 	}
-	backend, err := open(address)
+	llm, err := serverLLM(env, s, log)
 	if err != nil {
 		return Backend{}, nil, err
+	}
+	secrets, err := llmSecrets(env, s, address, log)
+	if err != nil {
+		return Backend{}, nil, err
+	}
+	backend, err := agentserver.New(agentserver.Config{
+		URL: address, Key: key, LLM: llm, Logger: log, Now: env.Now, FileStamp: fileStamp(env, address), Secrets: secrets,
+		Scratch: scratch(env, address),
+	})
+	if err != nil {
+		return Backend{}, nil, fault.New("the address of the agent-server cannot be used", "change what is "+why, err)
 	}
 	look, cancel := context.WithTimeout(ctx, FirstLook)
 	defer cancel()
@@ -52,33 +63,6 @@ func reachServer(ctx context.Context, env *setup.Env, s *config.Settings, log *s
 		return Backend{}, nil, errors.Join(err, backend.Close())
 	}
 	return chosen, backend, nil
-}
-
-// serverOpener makes the backends over agent-servers at addresses, which all have the same
-// key and the same model, for gateways with a state of this name. They ask nobody.
-func serverOpener(env *setup.Env, s *config.Settings, log *slog.Logger, state string) (func(address string) (*agentserver.Backend, error), error) {
-	key, err := serverKey(env, s, log)
-	if err != nil {
-		return nil, err
-	}
-	llm, err := serverLLM(env, s, log)
-	if err != nil {
-		return nil, err
-	}
-	return func(address string) (*agentserver.Backend, error) {
-		secrets, err := llmSecrets(env, s, address, log)
-		if err != nil {
-			return nil, err
-		}
-		b, err := agentserver.New(agentserver.Config{
-			URL: address, Key: key, LLM: llm, Logger: log, Now: env.Now, FileStamp: fileStamp(env, address), Secrets: secrets,
-			Scratch: scratch(env, address), State: state,
-		})
-		if err != nil {
-			return nil, fault.New("the address of the agent-server cannot be used", "change what is named by "+s.Origin("agent_server.url").String(), err)
-		}
-		return b, nil
-	}, nil
 }
 
 // scratch is where a file shows whether an agent-server at this address shares

@@ -28,7 +28,6 @@ func failures() []failure {
 		{account.ErrUnauthorized, "the server HOST rejected the key", "log in again: ohgw login NAME; or check the key: ohgw server test NAME", fault.Credential},
 		{account.ErrForbidden, "the server HOST does not allow it", "check the account in its web app: confirm the e-mail address, or use another key", fault.Credential},
 		{account.ErrArchived, "the conversation is archived: its sandbox and its files were deleted", "read what was said: ohgw conversations trajectory ID; or start a new one: ohgw conversations new", fault.Failed},
-		{account.ErrFailed, "the sandbox of the conversation has failed and does not come back", "try again in some minutes; what was said can be read: ohgw conversations trajectory ID", fault.Failed},
 		{account.ErrAsleep, "the conversation is asleep", "wake it: ohgw conversations wake ID --wait", fault.Failed},
 		{account.ErrRateLimited, "too many requests to the server HOST", "try again LATER", fault.Unreachable},
 		{account.ErrWrongEndpoint, "HOST does not answer as an OpenHands server", "check its URL: ohgw server test NAME", fault.Unreachable},

@@ -91,18 +91,9 @@ func (p *Installation) World() *doctor.World {
 		KeyStore: p.keyStoreState, Profiles: p.profileState, Provider: p.providerState,
 		Bind: p.bind, Owner: func(ctx context.Context, addr string) string { return serving.WhoListens(ctx, p.Env, addr) },
 		Backend: p.backendState, Do: p.http.Do, ServerClock: p.serverClock,
-		Sandbox: p.sandboxState, LookPath: p.LookPath, Browser: p.browser, Output: output, PTY: openPTY,
-		Daemon: p.daemonState, Gateway: p.openGateway, State: p.sharedState, Version: buildinfo.Get().Version,
+		Sandbox: p.sandboxState, LookPath: p.LookPath, Output: output, PTY: openPTY,
+		Daemon: p.daemonState, Gateway: p.openGateway, Version: buildinfo.Get().Version,
 	}
-}
-
-// browser is the path of the browser that agents would use.
-func (p *Installation) browser() (string, error) {
-	s, err := p.Settings()
-	if err != nil {
-		return "", err
-	}
-	return agents.FindBrowser(p.Env, s)
 }
 
 // serverClock is the time on an agent-server.
@@ -280,7 +271,7 @@ func (p *Installation) backendState(ctx context.Context) (doctor.Backend, error)
 	}
 	state := doctor.Backend{Status: b.Status, Why: b.Why}
 	if b.Status.Err == nil {
-		if list, err := b.Own(ctx); err == nil { // what it says about itself is in the status
+		if list, err := b.Profiles(ctx); err == nil { // what it says about itself is in the status
 			for _, p := range list {
 				if p.Agent == "" {
 					state.Profiles++
@@ -288,7 +279,6 @@ func (p *Installation) backendState(ctx context.Context) (doctor.Backend, error)
 			}
 		}
 	}
-	state.Servers = b.Servers(ctx)
 	return state, nil
 }
 

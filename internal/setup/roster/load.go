@@ -19,7 +19,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/definition"
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/agentapi/engine/toolset"
-	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/openhands"
 )
 
@@ -30,7 +29,7 @@ func (r *Roster) Find(ctx context.Context, name string) (Entry, error) {
 		return Entry{}, err
 	}
 	for _, e := range entries {
-		if e.Name == name || e.Title == name || e.Name == agentapi.TeamPrefix+name {
+		if e.Name == name || e.Title == name {
 			return e, nil
 		}
 	}
@@ -47,7 +46,7 @@ func (r *Roster) LLM(ctx context.Context, name string) (string, error) {
 // agent profile may refer to MCP servers that are gone.
 func (r *Roster) Probe(ctx context.Context, e Entry) []definition.Problem {
 	if e.Recipe == nil {
-		return append(r.missingSkills(e), r.missingBrowser(e)...)
+		return r.missingSkills(e)
 	}
 	if _, err := r.ofRecipe(ctx, e); err != nil {
 		return []definition.Problem{{
@@ -56,22 +55,6 @@ func (r *Roster) Probe(ctx context.Context, e Entry) []definition.Problem {
 		}}
 	}
 	return nil
-}
-
-// missingBrowser is that a definition has the tools of a browser, which is not there.
-func (r *Roster) missingBrowser(e Entry) []definition.Problem {
-	if r.cfg.Browser == nil || !slices.Contains(e.Definition.Tools, "browser_tool_set") {
-		return nil
-	}
-	err := r.cfg.Browser()
-	if err == nil {
-		return nil
-	}
-	p := definition.Problem{Path: e.Path, Agent: e.Title, Msg: "browser_tool_set has no effect here: " + err.Error(), Hint: "ohgw doctor"}
-	if f, ok := errors.AsType[*fault.Error](err); ok {
-		p.Msg, p.Hint = "browser_tool_set has no effect here: "+f.Msg, f.Hint
-	}
-	return []definition.Problem{p}
 }
 
 // missingSkills are the skills of a definition that are not there, neither in the
@@ -92,9 +75,6 @@ func (r *Roster) Load(ctx context.Context, name, workspace string) (engine.Agent
 	e, err := r.Find(ctx, name)
 	if err != nil {
 		return engine.Agent{}, err
-	}
-	if e.Team != nil {
-		return r.ofTeam(ctx, e, workspace)
 	}
 	if e.Recipe != nil {
 		return r.ofRecipe(ctx, e)
@@ -122,7 +102,7 @@ func (r *Roster) ofRecipe(ctx context.Context, e Entry) (engine.Agent, error) {
 
 func (r *Roster) ofDefinition(e Entry, workspace string) (engine.Agent, error) {
 	d := e.Definition
-	a := engine.Agent{Name: e.Name, Profile: e.LLM, MaxIterations: d.MaxIterations, MaxRunCost: d.MaxBudget, MaxRunTokens: d.MaxTokens}
+	a := engine.Agent{Name: e.Name, Profile: e.LLM, MaxIterations: d.MaxIterations, MaxRunCost: d.MaxBudget}
 	switch d.Permission {
 	case definition.AlwaysConfirm:
 		a.Confirm = agentapi.ConfirmAlways
@@ -142,11 +122,8 @@ func (r *Roster) ofDefinition(e Entry, workspace string) (engine.Agent, error) {
 		"agent_kind": "openhands", "tools": tools, "condenser": condenser(d), "enable_switch_llm_tool": false,
 		"agent_context": map[string]any{"system_message_suffix": d.Prompt, "disabled_skills": r.disabled(d, workspace)},
 	}
-	if d.User { // nobody has allowed the programs that a file of a project names
-		a.Hooks = d.Hooks
-		if len(d.Servers) > 0 {
-			settings["mcp_config"] = d.Servers
-		}
+	if len(d.Servers) > 0 {
+		settings["mcp_config"] = d.Servers
 	}
 	var err error
 	a.Settings, err = json.Marshal(settings)
@@ -191,16 +168,8 @@ func limits(d definition.Definition) []definition.Problem {
 	note := func(field, msg, hint string) {
 		list = append(list, definition.Problem{Path: d.Path, Line: d.Line(field), Agent: d.Name, Msg: msg, Hint: hint})
 	}
-	const move = "move the file to ~/.agents/agents if you trust it"
-	if len(d.Hooks) > 0 && string(d.Hooks) != "{}" && !d.User {
-		note("hooks", "the hooks are not run, because the file is part of a workspace", move)
-	}
-	if len(d.Servers) > 0 && string(d.Servers) != "{}" && !d.User {
-		field := "mcp_servers"
-		if d.Line(field) == 1 {
-			field = "mcp_config"
-		}
-		note(field, "the MCP servers are not started, because the file is part of a workspace", move)
+	if len(d.Hooks) > 0 && string(d.Hooks) != "{}" {
+		note("hooks", "the hooks are not run", "use an agent-server for agents with hooks")
 	}
 	if d.Permission == definition.NeverConfirm {
 		note("permission_mode", "never_confirm does not lift confirmation that the settings or --confirm ask for", "remove the field")
@@ -216,7 +185,7 @@ func limits(d definition.Definition) []definition.Problem {
 
 // revision changes when the agent or its LLM profile does.
 func (e Entry) revision() string {
-	data, err := json.Marshal([]any{e.Definition, e.Recipe, e.Team, e.modified.UnixNano(), e.model.Revision})
+	data, err := json.Marshal([]any{e.Definition, e.Recipe, e.modified.UnixNano(), e.model.Revision})
 	if err != nil {
 		return e.model.Revision + strconv.FormatInt(e.modified.UnixNano(), 10)
 	}

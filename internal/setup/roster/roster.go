@@ -17,9 +17,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
-	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/engine/definition"
-	"github.com/ohgw/ohgw/agentapi/engine/plugin"
 	"github.com/ohgw/ohgw/agentapi/engine/toolset"
 	"github.com/ohgw/ohgw/internal/openhands"
 )
@@ -39,9 +37,7 @@ type Config struct {
 	Recipes Recipes
 	// Profiles lists the LLM profiles.
 	Profiles func(ctx context.Context) ([]agentapi.Profile, error)
-	// Browser says why there is no browser on this machine; nil: nobody asks.
-	Browser func() error
-	Log     *slog.Logger // is told of problems, each once; nil: nobody is
+	Log      *slog.Logger // is told of problems, each once; nil: nobody is
 }
 
 // Kind is where an agent comes from.
@@ -51,12 +47,11 @@ type Kind string
 const (
 	Profile    Kind = "agent profile"
 	Definition Kind = "definition"
-	Team       Kind = "team"
 )
 
 // Entry is an agent.
 type Entry struct {
-	Name        string // as in agentapi.AgentName
+	Name        string // in model ids, without the prefix
 	Title       string // its own name
 	Description string
 	Kind        Kind
@@ -64,7 +59,6 @@ type Entry struct {
 	LLM         string // the LLM profile that answers
 	Definition  *definition.Definition
 	Recipe      *openhands.AgentProfile
-	Team        *engine.Team // nil: it is not a team
 
 	model    agentapi.Profile // of LLM
 	modified time.Time
@@ -95,13 +89,10 @@ func (r *Roster) List(ctx context.Context) ([]agentapi.Profile, error) {
 	return list, nil
 }
 
-// ModelID is the ID of the model that the agent is.
-func (e Entry) ModelID() string { return agentapi.ModelID(agentapi.AgentProfile(e.Name)) }
-
 // profile is the agent as a model.
 func (e Entry) profile() agentapi.Profile {
 	return agentapi.Profile{
-		Name: agentapi.AgentProfile(e.Name), Agent: e.Title, Description: e.Description,
+		Name: agentapi.AgentPrefix + e.Name, Agent: e.Title, Description: e.Description,
 		Model: e.model.Model, BaseURL: e.model.BaseURL, Modified: e.modified, Revision: e.revision(),
 	}
 }
@@ -122,11 +113,9 @@ func (r *Roster) Read(ctx context.Context) ([]Entry, []definition.Problem, error
 	}
 	defs, problems := definition.Load(ctx, definition.Dirs(r.cfg.Project, r.cfg.Home)...)
 	l.problems = append(l.problems, problems...)
-	l.plugins(r.cfg.Project, r.cfg.Home)
 	for _, d := range defs {
 		l.definition(d, r.known(llms))
 	}
-	l.addTeams()
 	slices.SortFunc(l.entries, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
 	return l.entries, l.problems, nil
 }
@@ -170,7 +159,6 @@ type listing struct {
 	names    map[string]string // of models, to what has it
 	entries  []Entry
 	problems []definition.Problem
-	teams    []definition.Definition // that are still to be added
 }
 
 // unused notes why something is no agent.
@@ -202,9 +190,9 @@ func (l *listing) add(e Entry, llm string, line int) {
 		l.problems[len(l.problems)-1].Line = line
 		return
 	}
-	full := agentapi.AgentProfile(e.Name)
+	full := agentapi.AgentPrefix + e.Name
 	if first, taken := l.names[full]; taken {
-		l.unused(e.Path, e.Title, "the model "+e.ModelID()+" is already that of "+first, "rename one of them")
+		l.unused(e.Path, e.Title, "the model openhands_"+full+" is already that of "+first, "rename one of them")
 		return
 	}
 	l.names[full] = e.Path
@@ -259,24 +247,9 @@ func (l *listing) definition(d definition.Definition, known definition.Known) {
 		l.problems = append(l.problems, p)
 	}
 	l.problems = append(l.problems, limits(d)...)
-	if d.IsTeam() {
-		l.teams = append(l.teams, d)
-		return
-	}
 	l.add(Entry{
 		Name: name, Title: d.Name, Description: plainDescription(d.Description), Kind: Definition, Path: d.Path, Definition: &d,
 	}, strings.TrimSuffix(d.Model, ".json"), d.Line("model"))
-}
-
-// plugins notes what is wrong with plugins. Their agents are among the definitions.
-func (l *listing) plugins(project, home string) {
-	found, problems := plugin.Find([]string{project}, home)
-	for _, p := range found {
-		problems = append(problems, p.Check()...)
-	}
-	for _, p := range problems {
-		l.problems = append(l.problems, definition.Problem{Path: p.Path, Agent: p.Plugin, Msg: p.Msg, Hint: p.Hint, Unused: p.Unused})
-	}
 }
 
 var errNoAgent = errors.New("there is no such agent")

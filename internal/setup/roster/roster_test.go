@@ -38,7 +38,7 @@ func newPlace(t *testing.T, content map[string]string) *place {
 	ciphers := profile.FindCiphers(profile.CipherSources{LookupEnv: func(string) (string, bool) { return "", false }})
 	store := files.New(files.Config{Profiles: profile.Open(profile.Config{Base: p.base, Ciphers: ciphers}), Ciphers: ciphers, Now: time.Now})
 	p.Roster = roster.New(roster.Config{
-		Home: p.home, Project: filepath.Join(p.home, "project"), Recipes: store, Log: slog.New(slog.NewTextHandler(&p.log, nil)),
+		Home: p.home, Recipes: store, Log: slog.New(slog.NewTextHandler(&p.log, nil)),
 		Profiles: func(context.Context) ([]agentapi.Profile, error) {
 			return []agentapi.Profile{{Name: "fast", Model: "openai/fast", Active: true}, {Name: "slow", Model: "openai/slow"}}, nil
 		},
@@ -188,8 +188,8 @@ func TestAnAgentProfileIsResolved(t *testing.T) {
 func TestWhatHasNoEffectIsSaid(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, map[string]string{
-		"project/.agents/agents/a.md": "---\nname: a\ndescription: d\ntools: [magic]\nhooks: {stop: [{hooks: [{command: x}]}]}\npermission_mode: never_confirm\n" +
-			"condenser: {kind: RecentEventsCondenser}\nprofile_store_dir: /x\nmcp_servers: {s: {command: x}}\n---\n",
+		".agents/agents/a.md": "---\nname: a\ndescription: d\ntools: [magic]\nhooks: {stop: [{hooks: [{command: x}]}]}\npermission_mode: never_confirm\n" +
+			"condenser: {kind: RecentEventsCondenser}\nprofile_store_dir: /x\n---\n",
 	})
 	_, problems, err := p.Read(t.Context())
 	if err != nil {
@@ -202,31 +202,9 @@ func TestWhatHasNoEffectIsSaid(t *testing.T) {
 			t.Errorf("%+v", q)
 		}
 	}
-	for line := 4; line <= 9; line++ {
+	for line := 4; line <= 8; line++ {
 		if !lines[line] {
 			t.Errorf("nothing is said of line %d: %+v", line, problems)
 		}
-	}
-}
-
-func TestHooksAndServersAreThoseOfTheUser(t *testing.T) {
-	t.Parallel()
-	head := "---\nname: %s\ndescription: d\nhooks: {stop: [{hooks: [{command: x}]}]}\nmcp_servers: {s: {command: x}}\n---\n"
-	p := newPlace(t, map[string]string{
-		"project/.agents/agents/a.md": fmt.Sprintf(head, "theirs"),
-		".agents/agents/b.md":         fmt.Sprintf(head, "mine"),
-	})
-	for name, want := range map[string]bool{"theirs": false, "mine": true} {
-		a, err := p.Load(t.Context(), name, filepath.Join(p.home, "project"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(string(a.Hooks), `"command":"x"`) != want || strings.Contains(string(a.Settings), "mcp_config") != want {
-			t.Errorf("%s: %s %s", name, a.Hooks, a.Settings)
-		}
-	}
-	_, problems, err := p.Read(t.Context())
-	if err != nil || len(problems) != 2 || problems[0].Line != 4 || problems[1].Line != 5 {
-		t.Errorf("%+v, %v", problems, err)
 	}
 }

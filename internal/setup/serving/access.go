@@ -3,11 +3,9 @@ package serving
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon"
-	"github.com/ohgw/ohgw/internal/budget"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/secret"
@@ -28,17 +26,8 @@ func (k checker) Check(presented string) (daemon.Client, error) {
 	case err != nil:
 		return daemon.Client{}, err
 	}
-	rules := make([]budget.Rule, 0, len(t.Budgets))
-	for _, text := range t.Budgets {
-		r, err := budget.ParseRule(text)
-		if err != nil { // of a newer ohgw, or changed by hand: what it limits is not known
-			return daemon.Client{}, fmt.Errorf("read the budget of the token %q: %w", t.Name, err)
-		}
-		rules = append(rules, r)
-	}
 	return daemon.Client{
-		Budgets: rules,
-		ID:      t.ID, Name: t.Name, Models: t.Models, ChatBy: t.ChatBy, Workspaces: t.Workspaces, Operator: t.Operator(),
+		ID: t.ID, Name: t.Name, Models: t.Models, ChatBy: t.ChatBy, Workspaces: t.Workspaces, Operator: t.Operator(),
 		AllConversations: t.AllConversations, Confirm: agentapi.Confirmation(t.Confirm), Native: t.MayUseNative(),
 	}, nil
 }
@@ -59,9 +48,8 @@ func (d Access) Tokens() daemon.Tokens {
 }
 
 // OpenAccess opens the tokens, and makes the default one the first time. shown
-// reports whether its value is going to be shown to a person. The shelf keeps the tokens
-// that several gateways share; nil: the state directory does.
-func OpenAccess(ctx context.Context, env *setup.Env, s *config.Settings, state string, shelf token.Shelf, shown bool) (Access, error) {
+// reports whether its value is going to be shown to a person.
+func OpenAccess(ctx context.Context, env *setup.Env, s *config.Settings, state string, shown bool) (Access, error) {
 	if s.NoAuth {
 		return Access{Source: "none is needed (" + s.Origin("no_auth").String() + ")"}, nil
 	}
@@ -73,7 +61,7 @@ func OpenAccess(ctx context.Context, env *setup.Env, s *config.Settings, state s
 	if err != nil {
 		return Access{}, err
 	}
-	store := token.NewStore(token.Config{Dir: state, Now: env.Now, Keys: token.SplitKeys(env.Getenv("OHGW_API_KEYS")), Values: values, Shelf: shelf})
+	store := token.NewStore(token.Config{Dir: state, Now: env.Now, Keys: token.SplitKeys(env.Getenv("OHGW_API_KEYS")), Values: values})
 	if store.Replaced() {
 		return Access{store: store, Source: "those of OHGW_API_KEYS"}, nil
 	}

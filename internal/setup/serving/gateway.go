@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -30,10 +29,6 @@ type Options struct {
 	// Alone says that this process starts no programs but those of agents: with it
 	// everything ends that they leave behind.
 	Alone bool
-	// Shared is the state that this gateway shares with others; nil: it is alone.
-	Shared *daemon.Shared
-	// Over is what the agent-servers are told of it.
-	Over agents.Over
 }
 
 // Gateway is a daemon with its backend. Close ends both.
@@ -42,14 +37,12 @@ type Gateway struct {
 
 	Backend agents.Backend
 	leave   func() error
-	stop    context.CancelFunc // of what runs beside the daemon
-	beside  sync.WaitGroup
 }
 
 // Open opens the backend that the settings choose, and makes a daemon
 // that answers for it. It does not listen yet.
 func Open(ctx context.Context, env *setup.Env, s *config.Settings, in Options) (*Gateway, error) {
-	backend, err := agents.OpenOver(ctx, env, s, in.Log, in.Over)
+	backend, err := agents.Open(ctx, env, s, in.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -63,23 +56,6 @@ func Open(ctx context.Context, env *setup.Env, s *config.Settings, in Options) (
 	g := &Gateway{Daemon: d, Backend: backend, leave: func() error { return nil }}
 	if backend.Programs != "" && env.Adopt != nil {
 		g.leave = env.Adopt(backend.Programs, in.Alone)
-	}
-	var beside context.Context
-	beside, g.stop = context.WithCancel(context.WithoutCancel(ctx))
-	backend.FollowRuns(s, func(runs int) error {
-		ctx, cancel := context.WithTimeout(beside, provideTime)
-		defer cancel()
-		err := d.SetMaxRuns(ctx, runs)
-		switch {
-		case err == nil:
-			in.Log.Info("the pool has more slots", "max_runs", runs)
-		case beside.Err() == nil:
-			in.Log.Warn("cannot tell the shared state how many slots the pool has; trying again", "err", err, "max_runs", runs)
-		}
-		return err
-	})
-	if in.Over.State != "" {
-		g.beside.Go(func() { warnOfStrangers(beside, env, in, backend) })
 	}
 	return g, nil
 }
@@ -105,31 +81,8 @@ func checkWorkspace(env *setup.Env, s *config.Settings, backend agents.Backend) 
 	return nil
 }
 
-// provideTime bounds how long the shared state may take to be told of slots.
-const provideTime = 5 * time.Second
-
-// strangersLook bounds how long agent-servers list conversations, which takes them long
-// where there are very many. The gateway answers meanwhile.
-const strangersLook = 30 * time.Second
-
-// warnOfStrangers tells where gateways with another state use the same agent-servers:
-// they would not know of each other's runs.
-func warnOfStrangers(ctx context.Context, env *setup.Env, in Options, backend agents.Backend) {
-	ctx, cancel := context.WithTimeout(ctx, strangersLook)
-	defer cancel()
-	found, err := backend.Strangers(ctx, in.Over.State, env.Now())
-	if err != nil { // a server that does not answer is told elsewhere
-		in.Log.Debug("cannot look for gateways with another state", "err", err)
-	}
-	for _, address := range found {
-		in.Log.Warn("gateways with another state use the agent-server, and do not know of the runs of these: give all of them the same --state", "address", address)
-	}
-}
-
 // Close interrupts what still runs and lets go of everything.
 func (g *Gateway) Close() error {
-	g.stop()
-	g.beside.Wait()
 	return errors.Join(g.Daemon.Close(), g.Backend.Close(), g.leave())
 }
 
@@ -145,7 +98,7 @@ func daemonConfig(s *config.Settings, backend agents.Backend, in Options, now fu
 		},
 		ImageURLs: s.ImageURLs, AnswerOnly: s.StreamText == "answer", HideProgress: s.Progress == "off", IgnoreHistory: s.History == "ignore",
 		Drain: s.Drain, MaxRuns: s.MaxRuns, MaxQueue: s.MaxQueue, OneShotTTL: s.OneShotTTL, ResponsesTTL: kept(s.ResponsesTTL), RunTimeout: s.RunTimeout,
-		Workspace: s.Workspace, WorkspaceRoot: in.Workspaces, ForgetWorkspace: backend.ForgetWorkspace, StateDir: in.State, Shared: in.Shared,
+		Workspace: s.Workspace, WorkspaceRoot: in.Workspaces, StateDir: in.State,
 		Complete: backend.Complete, Housekeeping: daemon.Housekeeping(s.Housekeeping), Sees: llm.Sees,
 		Chats: chats.Finder{Headers: s.ChatHeaders, Fields: s.ChatFields}, WorkspacePerChat: s.WorkspacePer == "chat",
 	}

@@ -11,7 +11,9 @@ package agentservertest
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -21,8 +23,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/ohgw/ohgw/internal/testkit/processtest"
 )
 
 // Server is a running agent-server. Its methods are for one goroutine.
@@ -52,13 +52,9 @@ func Start(t testing.TB, env ...string) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := processtest.FreeAddress(t)
-	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	port := freePort(t)
 	s := &Server{
-		URL: "http://" + address, Key: "sk-session-test", Dir: dir,
+		URL: "http://127.0.0.1:" + port, Key: "sk-session-test", Dir: dir,
 		script: script, port: port, env: env,
 		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 	}
@@ -95,16 +91,23 @@ func (s *Server) SaveProfile(t testing.TB, name string, llm map[string]any) {
 // status but 2xx fails the test; a GET that meets a torn file is made again.
 func (s *Server) Call(t testing.TB, method, path string, in, out any) {
 	t.Helper()
-	api := processtest.API{URL: s.URL, Key: s.Key}
-	status, answer := api.Do(t, method, path, in)
+	status, answer := s.do(t, method, path, in)
 	for range tornAgain {
 		if method != http.MethodGet || status != http.StatusInternalServerError || !bytes.Contains(answer, []byte(torn)) {
 			break
 		}
 		time.Sleep(tornPause)
-		status, answer = api.Do(t, method, path, in)
+		status, answer = s.do(t, method, path, in)
 	}
-	api.Decode(t, method+" "+path, status, answer, out)
+	if status/100 != 2 {
+		t.Fatalf("agentservertest: %s %s: %d: %s", method, path, status, answer)
+	}
+	if out == nil {
+		return
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		t.Fatalf("agentservertest: %s %s: %v: %s", method, path, err, answer)
+	}
 }
 
 // torn is in the answer when the server has read a file of its own that it was
@@ -114,6 +117,33 @@ const (
 	tornAgain = 10
 	tornPause = 50 * time.Millisecond
 )
+
+// do returns the status and the body of an answer.
+func (s *Server) do(t testing.TB, method, path string, in any) (int, []byte) {
+	t.Helper()
+	var body bytes.Buffer
+	if in != nil {
+		if err := json.NewEncoder(&body).Encode(in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, &body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-Session-API-Key", s.Key)
+	req.Header.Set("Content-Type", "application/json")
+	res, err := s.client.Do(req)
+	if err != nil {
+		t.Fatalf("agentservertest: %v", err)
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatalf("agentservertest: %s %s: %s, %v: %s", method, path, res.Status, err, answer)
+	}
+	return res.StatusCode, answer
+}
 
 // Kill kills the server as a crash would: at once, and without a word to the
 // commands that its tools run. Restart brings it back.
@@ -231,4 +261,18 @@ func moduleRoot(t testing.TB) string {
 		}
 		dir = filepath.Dir(dir)
 	}
+}
+
+func freePort(t testing.TB) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
 }

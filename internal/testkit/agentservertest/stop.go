@@ -1,12 +1,12 @@
 package agentservertest
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
-
-	"github.com/ohgw/ohgw/internal/testkit/processtest"
 )
 
 // stop ends the server and everything that it started.
@@ -29,9 +29,31 @@ func (s *Server) stop() {
 
 // killLeftovers kills the commands of the terminal tool. They live in a tmux
 // that is not a child of the server and in no group of it; what they have in
-// common is the environment that scripts/agent-server gave the server.
+// common is the environment that scripts/agent-server gave the server. Where
+// there is no /proc they stay.
 func (s *Server) killLeftovers() {
-	processtest.KillMarked("OH_PERSISTENCE_DIR=" + filepath.Join(s.Dir, "persist"))
+	mark := []byte("OH_PERSISTENCE_DIR=" + filepath.Join(s.Dir, "persist") + "\x00")
+	// Killing may free a process to start another one: look until none is left.
+	for range 10 {
+		found := false
+		files, _ := filepath.Glob("/proc/[0-9]*/environ")
+		for _, file := range files {
+			env, err := os.ReadFile(file)
+			if err != nil || !bytes.Contains(append(env, 0), mark) {
+				continue
+			}
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			if err != nil {
+				continue
+			}
+			if process, err := os.FindProcess(pid); err == nil {
+				found = process.Kill() == nil || found
+			}
+		}
+		if !found {
+			return
+		}
+	}
 }
 
 // scratch is the directory that a server makes for tmux and leaves behind.

@@ -56,7 +56,7 @@ func (o Outcome) String() string {
 }
 
 // patience bounds every wait of this package; no test should come near it.
-const patience = 2 * time.Minute
+const patience = 30 * time.Second
 
 // Outcome says how the request ended, or Open.
 func (r *Request) Outcome() Outcome {

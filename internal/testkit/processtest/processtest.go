@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -95,20 +94,15 @@ func (s *Server) Tail() string {
 	return string(text[max(0, len(text)-most):])
 }
 
-// FreeAddress is a loopback address whose port was free a moment ago. It is below the
-// ports that systems give by themselves: no connection and no other server of a test
-// gets it before its program listens, or while that is started again.
+// FreeAddress is a loopback address whose port was free a moment ago.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	for range 1000 {
-		ln, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(12000)))
-		if err == nil {
-			defer ln.Close()
-			return ln.Addr().String()
-		}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal("there is no free port")
-	return ""
+	defer ln.Close()
+	return ln.Addr().String()
 }
 
 // Hold starts cmd and waits until it writes something or closes its standard

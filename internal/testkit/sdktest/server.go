@@ -3,15 +3,15 @@ package sdktest
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
-
-	"github.com/ohgw/ohgw/internal/testkit/processtest"
 )
 
 // Server is a real agent-server that runs beside a test.
@@ -29,26 +29,18 @@ const (
 	startPause = 200 * time.Millisecond
 )
 
-// client keeps no connection: the server closes one that is idle for 5 seconds, and on a
-// busy machine that can be the moment of the next request.
-var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-
 // Start runs an agent-server that keeps its files in dir and encrypts with this
 // secret, until the test ends.
 func Start(t testing.TB, dir, secret string) *Server {
 	t.Helper()
-	address := processtest.FreeAddress(t)
-	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	port := freePort(t)
 	s := &Server{
-		URL:  "http://" + address,
+		URL:  fmt.Sprintf("http://127.0.0.1:%d", port),
 		Base: filepath.Join(dir, "persist"),
 		key:  "test-session-key",
 		t:    t,
 	}
-	cmd := command(t, dir, "start", "--port", port, "--dir", dir, "--key", s.key)
+	cmd := command(t, dir, "start", "--port", strconv.Itoa(port), "--dir", dir, "--key", s.key)
 	cmd.Env = append(os.Environ(), "OH_SECRET_KEY="+secret)
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
@@ -60,7 +52,7 @@ func Start(t testing.TB, dir, secret string) *Server {
 		_ = cmd.Wait()
 	})
 	for deadline := time.Now().Add(startTime); ; time.Sleep(startPause) {
-		if resp, err := client.Get(s.URL + "/ready"); err == nil {
+		if resp, err := http.Get(s.URL + "/ready"); err == nil {
 			_ = resp.Body.Close()
 			if resp.StatusCode == http.StatusOK {
 				return s
@@ -70,6 +62,16 @@ func Start(t testing.TB, dir, secret string) *Server {
 			t.Fatal("the agent-server does not start")
 		}
 	}
+}
+
+func freePort(t testing.TB) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
 }
 
 // Call makes a request with a JSON body, which may be nil, and reads the JSON
@@ -89,7 +91,7 @@ func (s *Server) Call(method, path string, body, out any) int {
 	req.Header.Set("X-Session-API-Key", s.key)
 	req.Header.Set("X-Expose-Secrets", "plaintext")
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := client.Do(req)
+	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ func processes() []process {
 		if err != nil {
 			session = 0
 		}
-		all = append(all, process{pid: pid, parent: int(k.Eproc.Ppid), group: int(k.Eproc.Pgid), session: session})
+		all = append(all, process{pid, int(k.Eproc.Ppid), session})
 	}
 	return all
 }

@@ -1,28 +1,38 @@
 package terminal
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
-
-	"github.com/ohgw/ohgw/internal/procenv"
+	"strings"
 )
-
-// exiting is PF_EXITING of the kernel's <linux/sched.h>.
-const exiting = 0x4
 
 // processes lists the processes that are not dead.
 func processes() []process {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
 	var all []process
-	for _, pid := range procenv.Numbers() {
-		// state parent group session terminal foreground flags ...
-		fields := procenv.Stat(pid)
-		if len(fields) < 7 || fields[0] == "Z" || fields[0] == "X" {
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		stat, err := os.ReadFile(filepath.Join("/proc", e.Name(), "stat"))
+		if err != nil {
+			continue
+		}
+		// pid (name) state parent group session ...; the name can hold anything.
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		if len(fields) < 4 || fields[0] == "Z" || fields[0] == "X" {
 			continue
 		}
 		parent, _ := strconv.Atoi(fields[1])
-		group, _ := strconv.Atoi(fields[2])
 		session, _ := strconv.Atoi(fields[3])
-		flags, _ := strconv.ParseUint(fields[6], 10, 64)
-		all = append(all, process{pid, parent, group, session, flags&exiting != 0})
+		all = append(all, process{pid, parent, session})
 	}
 	return all
 }
@@ -31,9 +41,13 @@ func processes() []process {
 // with that begins so. That finds those that left their parents and sessions.
 func tagged(variable string) []int {
 	var found []int
-	for pid, environ := range procenv.All() {
-		if procenv.Find(environ, variable) != "" {
-			found = append(found, pid)
+	for _, p := range processes() {
+		environ, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.pid), "environ"))
+		if err != nil {
+			continue
+		}
+		if slices.ContainsFunc(strings.Split(string(environ), "\x00"), func(entry string) bool { return strings.HasPrefix(entry, variable) }) {
+			found = append(found, p.pid)
 		}
 	}
 	return found

@@ -5,11 +5,7 @@ package terminal
 import "slices"
 
 // process is what is known of a process of this machine.
-type process struct {
-	pid, parent, group, session int
-
-	exiting bool // it runs no code of its own any more, and takes no signals
-}
+type process struct{ pid, parent, session int }
 
 // descendants are the processes of the session that the shell leads, and those
 // that it or they started and that are still below it. The shell itself is not
@@ -27,11 +23,4 @@ func descendants(shell int) []int {
 		}
 	}
 	return found[1:]
-}
-
-// living reports whether a group of processes has one that takes signals. It is
-// true where the system does not tell.
-func living(group int) bool {
-	all := processes()
-	return len(all) == 0 || slices.ContainsFunc(all, func(p process) bool { return p.group == group && !p.exiting })
 }

@@ -105,50 +105,10 @@ func TestALimitHoldsAlthoughThereIsOutput(t *testing.T) {
 	t.Parallel()
 	term := open(t, nil)
 	got := run(t, term, `{"command":"while sleep 0.02; do echo x; done","timeout":0.3}`)
-	text := got.Text + "\n"
-	for range 50 { // a busy machine may not have begun
-		if strings.Contains(text, "x\nx") || !got.Timeout {
-			break
-		}
-		got = run(t, term, `{"command":"","timeout":0.3}`)
-		text += got.Text + "\n"
-	}
-	if !got.Timeout || got.code() != -1 || !strings.Contains(text, "x\nx") {
-		t.Errorf("%q, %+v", text, got)
-	}
-	if got := input(t, term, "ctrl+C"); got.code() != 130 {
+	if !got.Timeout || got.code() != -1 || !strings.HasPrefix(got.Text, "x\nx") {
 		t.Errorf("%+v", got)
 	}
-}
-
-// A program of a loop that is about to end when Ctrl-C comes makes nothing of it.
-func TestCtrlCEndsALoopOfShortPrograms(t *testing.T) {
-	t.Parallel()
-	term := open(t, func(cfg *terminal.Config) { quiet := 5.0; cfg.Params.NoChangeTimeout = &quiet })
-	const loops = 20
-	keys := 0
-	for range loops {
-		got := run(t, term, `{"command":"while bash -c :; do echo x; done","timeout":0.05}`)
-		for ; got.code() == -1 && keys < 2*loops; keys++ {
-			got = input(t, term, "C-c")
-		}
-		if got.code() != 130 {
-			t.Fatalf("%+v", got)
-		}
-	}
-	if keys > loops+2 { // one that is lost on a busy machine is typed again
-		t.Errorf("%d loops ended after %d times Ctrl-C", loops, keys)
-	}
-}
-
-// A program that goes on, and prints for ever, does not hold up the call that
-// wanted to end it.
-func TestAProgramThatIgnoresCtrlCDoesNotHoldTheCall(t *testing.T) {
-	t.Parallel()
-	term := open(t, quick)
-	run(t, term, `{"command":"bash -c 'trap \"\" INT; while sleep 0.02; do echo x; done'","timeout":0.3}`)
-	got := input(t, term, "C-c")
-	if got.code() != -1 || got.Timeout || !strings.Contains(got.Model, "it has not ended in the 0.5 seconds after the key") {
+	if got := input(t, term, "ctrl+C"); got.code() != 130 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -383,7 +343,7 @@ func TestACancelledCallRunsNothing(t *testing.T) {
 // The shell may not have started the program yet when Ctrl-C comes.
 func TestCtrlCReachesAProgramThatIsAboutToStart(t *testing.T) {
 	t.Parallel()
-	term := open(t, nil)
+	term := open(t, quick)
 	sh(t, term, "true")
 	for range 50 {
 		if got := run(t, term, `{"command":"sleep 1000","timeout":0.0001}`); got.code() != -1 {

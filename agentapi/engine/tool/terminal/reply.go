@@ -25,11 +25,8 @@ func (t *Terminal) finished(r reply) (tool.Result, error) {
 // unfinished reports a command that goes on.
 func (t *Terminal) unfinished(r reply, limit time.Duration) (tool.Result, error) {
 	what := fmt.Sprintf("no new output for %g seconds", limit.Seconds())
-	switch {
-	case r.timeout:
+	if r.timeout {
 		what = fmt.Sprintf("the limit of %g seconds has passed", limit.Seconds())
-	case r.signalled:
-		what = fmt.Sprintf("it has not ended in the %g seconds after the key", limit.Seconds())
 	}
 	code := running
 	r.exitCode = &code

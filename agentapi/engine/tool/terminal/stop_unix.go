@@ -70,30 +70,14 @@ func (s *session) insist(sig syscall.Signal, seq uint64) (ended bool) {
 // signal sends a signal to the processes in the foreground, as the terminal
 // does for Ctrl-C. That is the shell itself while it runs a loop of its own. A
 // shell that has just read its command ignores a signal, and so does a process
-// that does not run its program yet: the signal waits for that. Processes that
-// are about to end make nothing of one either: when the shell goes on after
-// them, it gets the signal, which it obeys when the next ones have ended.
+// that does not run its program yet: the signal waits for that.
 func (s *session) signal(sig syscall.Signal, seq uint64) {
-	shell, told := s.pid, 0
-	ended := func() bool { return s.over(seq) || !s.alive() }
-	waitUntil(obeyWait, func() bool {
-		told = s.foreground()
-		return ended() || told != shell && !sameProgram(told, shell)
-	})
-	if ended() {
-		return
-	}
-	_ = syscall.Kill(-told, sig)
-	if told == shell || living(told) {
-		return
-	}
+	shell := s.pid
 	waitUntil(obeyWait, func() bool {
 		group := s.foreground()
-		return ended() || group != shell && group != told
+		return s.over(seq) || !s.alive() || group != shell && !sameProgram(group, shell)
 	})
-	if !ended() {
-		_ = syscall.Kill(shell, sig)
-	}
+	_ = syscall.Kill(-s.foreground(), sig)
 }
 
 // sameProgram tells whether two processes have the same command line, as a

@@ -207,9 +207,7 @@ func (t *Terminal) run(ctx context.Context, args arguments, r reply) (tool.Resul
 			r.prefix = "[The program had ended before the input came, which was not sent. Its last output:]\n"
 			break
 		}
-		signalled, err := t.typeIn(args.Command)
-		r.signalled = signalled
-		if err != nil {
+		if err := t.typeIn(args.Command); err != nil {
 			return t.refuse(r, "The input was not sent: "+err.Error()+". Wait with an empty command, or stop it with C-c.")
 		}
 	default:
@@ -359,37 +357,31 @@ func (t *Terminal) environment() []string {
 	return tool.CleanEnvironment(t.cfg.Environ, extra)
 }
 
-// typeIn types a text and Enter, or a key. It reports whether the key is a signal.
-func (t *Terminal) typeIn(command string) (signalled bool, err error) {
+// typeIn types a text and Enter, or a key.
+func (t *Terminal) typeIn(command string) error {
 	sent, ok := key(command)
 	if !ok {
-		return false, t.session.input(strings.ReplaceAll(command, "\n", "\r") + "\r")
+		return t.session.input(strings.ReplaceAll(command, "\n", "\r") + "\r")
 	}
 	if len(sent) == 1 {
 		// Not as a character: those wait until the program reads.
 		if sig, ok := t.session.signalFor(sent[0]); ok {
 			t.session.signal(sig, t.seq)
-			return true, nil
+			return nil
 		}
 	}
-	return false, t.session.input(sent)
+	return t.session.input(sent)
 }
 
 // lookAtShell is how often the shell is looked at while a command runs.
 const lookAtShell = 250 * time.Millisecond
 
-// limit is how long a call waits, and whether that is counted from the last
-// output. A program that was told to end may print as long as it likes.
-func (t *Terminal) limit(args arguments, r reply) (limit time.Duration, output bool) {
-	if args.Timeout != nil {
-		return seconds(*args.Timeout), false
-	}
-	return t.cfg.Params.quiet(), !r.signalled
-}
-
 // wait returns when the command is over, or is to be looked at all the same.
 func (t *Terminal) wait(ctx context.Context, args arguments, r reply) (tool.Result, error) {
-	limit, output := t.limit(args, r)
+	limit := t.cfg.Params.quiet()
+	if args.Timeout != nil {
+		limit = seconds(*args.Timeout)
+	}
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	look := time.NewTicker(lookAtShell)
@@ -404,7 +396,7 @@ func (t *Terminal) wait(ctx context.Context, args arguments, r reply) (tool.Resu
 		}
 		select {
 		case <-s.wake:
-			if now := s.written(); output && now != seen {
+			if now := s.written(); args.Timeout == nil && now != seen {
 				seen = now
 				timer.Reset(limit)
 			}
@@ -446,7 +438,6 @@ type reply struct {
 	words          string // in place of text
 	isError        bool
 	timeout        bool
-	signalled      bool // the call has sent a signal
 	exitCode       *int
 	state          *prompt
 }

@@ -1,4 +1,0 @@
-package pool
-
-// Patience is how long a list waits for slow members.
-const Patience = patience
