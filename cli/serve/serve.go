@@ -153,20 +153,33 @@ func stay(ctx context.Context, o *options, s *config.Settings, dirs paths.Set) (
 	if err := claim.Publish(info); err != nil {
 		return err
 	}
-	told := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(told)
+	told := whenDone(ctx, func() {
 		tellManager(o.App, systemd.Stopping)
 		sayStopping(o.App, g.Runs(), s.Drain)
 	})
-	defer func() {
-		if !stop() {
-			<-told // the program must not end before the service manager was told
-		}
-	}()
+	defer told() // the program must not end before the service manager was told
 	announce(ctx, o.App, greeting{info: info, settings: s, backend: g.Backend, key: key, state: dirs.State, detached: o.detached}, log)
 	tellManager(o.App, systemd.Ready, "STATUS=Answers at "+info.URL+"/v1")
 	return g.Serve(ctx, ln)
+}
+
+// whenDone calls f as soon as ctx ends. Whoever has seen that ctx has ended calls
+// settled, which returns when f has, or calls f itself: what waits for ctx learns of
+// its end before the functions that context.AfterFunc begins, and would stop those.
+func whenDone(ctx context.Context, f func()) (settled func()) {
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(done)
+		f()
+	})
+	return func() {
+		switch {
+		case !stop():
+			<-done
+		case ctx.Err() != nil:
+			f()
+		}
+	}
 }
 
 // warnRoot says what it means for the agents' commands that ohgw runs as root.
