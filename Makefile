@@ -37,7 +37,7 @@ fuzz: ## every fuzz target, FUZZTIME each (30s, or a count: 1000x)
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz
 
 .PHONY: e2e
-e2e: ## the program with a real agent-server and real clients (scripts/agent-server install, once)
+e2e: ## the program with real agent-servers and real clients, which it installs
 	scripts/e2e-setup
 	scripts/e2e
 

@@ -26,7 +26,7 @@ func (b *Backend) launchByAgentProfile(ctx context.Context, v version, req agent
 	}
 	limited, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	want := agentProfile(req.Profile, openHandsAgent(settings))
+	want := agentProfile(v, req.Profile, openHandsAgent(settings))
 	id, err := b.keepAgentProfile(limited, agentProfileName(req.Profile), want)
 	if err != nil {
 		return b.fault(ctx, "store an agent profile for the LLM profile", err)
@@ -43,16 +43,16 @@ func (b *Backend) launchByAgentProfile(ctx context.Context, v version, req agent
 }
 
 // agentProfile is what the settings say, as an agent profile.
-func agentProfile(llmProfile string, settings object) object {
+func agentProfile(v version, llmProfile string, settings object) object {
 	p := object{}
 	p.set("agent_kind", "openhands")
 	p.set("llm_profile_ref", llmProfile)
-	p.set("enable_switch_llm_tool", false) // the client chose the model
 	for _, name := range []string{"tools", "condenser", "enable_sub_agents", "tool_concurrency_limit"} {
 		if value, ok := settings[name]; ok {
 			p[name] = value
 		}
 	}
+	keepModel(v, p)
 	if _, ok := settings["verification"]; ok {
 		verification := settings.object("verification")
 		delete(verification, "critic_api_key") // agent profiles hold no secret

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // everything is what an agent-server of today can do.
 func everything() backendtest.Features {
-	return backendtest.Features{Deltas: true, Stop: true, Switch: true, Fork: true, Confirm: true, Pause: true, Kill: true}
+	return backendtest.Features{Deltas: true, Stop: true, Switch: true, Fork: true, Confirm: true, Pause: true, Kill: true, KeyWords: true}
 }
 
 func TestContractWithTheFakeServer(t *testing.T) {
@@ -28,10 +28,13 @@ func TestContractWithOldServers(t *testing.T) {
 	t.Parallel()
 	old := everything()
 	old.Kill = false // says nothing new, and takes seconds
+	old.KeyWords = false
 	for _, tt := range []struct {
 		version string
 		has     func(*backendtest.Features)
 	}{
+		{"1.55.0", func(*backendtest.Features) {}},
+		{"1.43.1", func(*backendtest.Features) {}},
 		{"1.36.0", func(*backendtest.Features) {}},
 		{"1.32.0", func(f *backendtest.Features) { f.Pause = false }},
 		{"1.30.0", func(f *backendtest.Features) { f.Pause, f.Fork = false, false }},

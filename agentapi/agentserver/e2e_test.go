@@ -3,34 +3,127 @@
 package agentserver_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/agentserver"
 	"github.com/ohgw/ohgw/agentapi/backendtest"
+	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/internal/testkit/agentservertest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/internal/uuid"
 )
 
-func TestContractWithTheRealServer(t *testing.T) {
+// TestContractWithTheRealServers has one version after the other: each behaviour that
+// kills its server starts one more.
+func TestContractWithTheRealServers(t *testing.T) {
 	t.Parallel()
-	f := realServers{plain: &shared{server: agentservertest.Start(t)}, confirming: &shared{server: agentservertest.Start(t)}}
-	f.confirming.server.Call(t, http.MethodPatch, "/api/settings",
-		map[string]any{"conversation_settings_diff": map[string]any{"confirmation_mode": true, "security_analyzer": nil}}, nil)
-	t.Run("contract", func(t *testing.T) {
-		backendtest.Run(t, backendtest.Factory{Has: everything(), New: f.setup})
-	})
+	for _, version := range []string{agentservertest.Newest, agentservertest.Embedded} {
+		t.Run(version, func(t *testing.T) {
+			f := startServers(t, version)
+			has := everything()
+			has.KeyWords = version == agentservertest.Newest
+			t.Run("contract", func(t *testing.T) {
+				backendtest.Run(t, backendtest.Factory{Has: has, New: f.setup})
+			})
+			t.Run("StandardTools", f.standardTools)
+			t.Run("AProviderConnectionStartsAnAgent", f.providerConnection)
+		})
+	}
 }
 
-// realServers are the servers that behaviours share.
+// realServers are the servers of one version that behaviours share.
 type realServers struct {
+	version           string
 	plain, confirming *shared
 
 	mu   sync.Mutex
 	made int
 	free []string // names of profiles that no test uses now: a server has room for 50
+}
+
+func startServers(t *testing.T, version string) *realServers {
+	t.Helper()
+	f := realServers{
+		version: version,
+		plain:   &shared{server: agentservertest.StartVersion(t, version)}, confirming: &shared{server: agentservertest.StartVersion(t, version)},
+	}
+	f.confirming.server.Call(t, http.MethodPatch, "/api/settings",
+		map[string]any{"conversation_settings_diff": map[string]any{"confirmation_mode": true, "security_analyzer": nil}}, nil)
+	return &f
+}
+
+// standardTools looks at the tools of an agent of a server whose settings name none:
+// its standard ones, and no tool that changes the model, which the client chose.
+func (f *realServers) standardTools(t *testing.T) {
+	s := f.setup(t, backendtest.Needs{})
+	s.LLM.Reply(llmtest.Text("Hello."))
+	hello(t, s, s.Profile)
+	got := s.LLM.Await(t, 1).Tools
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"file_editor", "finish", "task_tracker", "terminal", "think"}, got); diff != "" {
+		t.Errorf("tools (-want +got):\n%s", diff)
+	}
+}
+
+// providerConnection starts two agents with an LLM profile whose key only the server
+// knows. Both have one agent profile, which is stored once.
+func (f *realServers) providerConnection(t *testing.T) {
+	s := f.setup(t, backendtest.Needs{})
+	var connection struct {
+		ID string `json:"id"`
+	}
+	server := f.plain.server
+	server.Call(t, http.MethodPost, "/api/llm/provider-connections", map[string]any{
+		"display_name": "a test", "provider": "custom", "api_key": "sk-connected", "base_url": s.LLM.URL,
+	}, &connection)
+	name := f.name(t)
+	config := agentservertest.LLM("")
+	delete(config, "api_key")
+	delete(config, "base_url")
+	config["provider_connection_id"] = connection.ID
+	server.SaveProfile(t, name, config)
+	s.LLM.Reply(llmtest.Text("one"), llmtest.Text("two"))
+	var stored struct {
+		Profile struct {
+			Revision int `json:"revision"`
+		} `json:"profile"`
+	}
+	revisions := make(map[int]bool)
+	for range 2 {
+		if got := hello(t, s, name); got.Outcome != turn.Finished {
+			t.Errorf("turn %+v", got)
+		}
+		server.Call(t, http.MethodGet, "/api/agent-profiles/ohgw."+name, nil, &stored)
+		revisions[stored.Profile.Revision] = true
+	}
+	if len(revisions) != 1 {
+		t.Errorf("the agent profile has the revisions %v: it was stored again", revisions)
+	}
+	if got := s.LLM.Await(t, 2).Header.Get("Authorization"); got != "Bearer sk-connected" {
+		t.Errorf("the model was asked with %q", got)
+	}
+}
+
+// hello is a turn in a new conversation.
+func hello(t *testing.T, s *backendtest.Setup, profile string) turn.Result {
+	t.Helper()
+	c, err := s.Backend.Open(t.Context(), agentapi.OpenRequest{ID: uuid.New(), New: true, Profile: profile, Workspace: s.Workspace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := turn.Run(t.Context(), c, turn.Input{Message: agentapi.Message{Text: "hello"}, Emit: func(turn.Update) {}})
+	if err := errors.Join(err, c.Close()); err != nil {
+		t.Error(err)
+	}
+	return result
 }
 
 // name makes for a test the name of a profile for itself.
@@ -71,7 +164,7 @@ func (f *realServers) setup(t *testing.T, needs backendtest.Needs) *backendtest.
 	s := f.plain
 	switch {
 	case needs.Kill:
-		s = &shared{server: agentservertest.Start(t)}
+		s = &shared{server: agentservertest.StartVersion(t, f.version)}
 	case needs.Confirm:
 		s = f.confirming
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -78,7 +79,7 @@ func (b *Backend) launch(ctx context.Context, v version, req agentapi.OpenReques
 	llm.set("stream", true)
 	settings := openHandsAgent(stored.Agent)
 	settings.set("llm", llm)
-	settings.set("enable_switch_llm_tool", false) // the client chose the model
+	keepModel(v, settings)
 	context := settings.object("agent_context")
 	delete(context, "current_datetime") // of the moment when the settings were read
 	appendSystem(context, req.System)
@@ -172,6 +173,44 @@ func openHandsAgent(settings object) object {
 	return kept
 }
 
+// keepModel takes the tool that changes the model from an agent, in its settings or
+// its agent profile: the client chose the model. Until 1.50 a switch says so. Since
+// 1.51 it is a tool like any other, which is also among those that null stands for,
+// and 1.56 refuses requests that have the switches of before.
+func keepModel(v version, agent object) {
+	if v < sinceToolsAlone {
+		agent.set("enable_switch_llm_tool", false)
+		return
+	}
+	delete(agent, "enable_switch_llm_tool")
+	delete(agent, "enable_sub_agents")
+	var tools []object
+	if json.Unmarshal(agent["tools"], &tools) != nil || tools == nil {
+		tools = standardTools()
+	}
+	agent.set("tools", slices.DeleteFunc(tools, switchesModel))
+}
+
+// standardTools are those that null stands for, apart from the one that switches the
+// model and from a browser, of which only a server knows whether it has one. They
+// have the form in which a server stores them.
+func standardTools() []object {
+	tools := make([]object, 0, 3)
+	for _, name := range []string{"terminal", "file_editor", "task_tracker"} {
+		tool := object{}
+		tool.set("name", name)
+		tool.set("params", object{})
+		tools = append(tools, tool)
+	}
+	return tools
+}
+
+// switchesModel reports whether a tool is switch_llm, by either of its names.
+func switchesModel(tool object) bool {
+	name := tool.text("name")
+	return name == "switch_llm" || name == "SwitchLLMTool"
+}
+
 // explicitAgent is the agent that a server would make of the settings. Servers
 // before 1.33 make one whose condenser streams too, and fail on it.
 func explicitAgent(v version, settings, llm object) object {
@@ -186,7 +225,7 @@ func explicitAgent(v version, settings, llm object) object {
 	if tools := string(settings["tools"]); tools != "" && tools != "null" && (tools != "[]" || v >= sinceToolDefault) {
 		agent["tools"] = settings["tools"]
 	} else {
-		agent.set("tools", []map[string]string{{"name": "terminal"}, {"name": "file_editor"}, {"name": "task_tracker"}})
+		agent.set("tools", standardTools())
 	}
 	if condenser := explicitCondenser(settings.object("condenser"), llm); condenser != nil {
 		agent.set("condenser", condenser)

@@ -70,7 +70,6 @@ func TestStartTakesTheServersSettings(t *testing.T) {
 			{"openai/test", []string{"agent_settings", "llm", "model"}},
 			{"agent", []string{"agent_settings", "llm", "usage_id"}},
 			{true, []string{"agent_settings", "llm", "stream"}},
-			{false, []string{"agent_settings", "enable_switch_llm_tool"}},
 			{"of a newer server", []string{"agent_settings", "new_setting"}},
 			{"Be polite.\n\nBe brief.", []string{"agent_settings", "agent_context", "system_message_suffix"}},
 			{nil, []string{"agent_settings", "agent_context", "current_datetime"}},
@@ -91,6 +90,49 @@ func TestStartTakesTheServersSettings(t *testing.T) {
 	})
 }
 
+// named is a tool without parameters.
+func named(tool string) any { return map[string]any{"name": tool, "params": map[string]any{}} }
+
+// TestTheClientChoosesTheModel has settings of servers in which the switches for tools
+// are tools themselves: the agent keeps its own tools, but for the one that changes
+// the model.
+func TestTheClientChoosesTheModel(t *testing.T) {
+	t.Parallel()
+	browser := map[string]any{"name": "browser_tool_set", "params": map[string]any{"headless": true}}
+	for _, tt := range []struct {
+		name, version string
+		stored, want  any
+	}{
+		{"its own choice", "1.58.2", nil, []any{named("terminal"), named("file_editor"), named("task_tracker")}},
+		{"a list", "1.58.2", []any{browser, named("switch_llm"), named("task_tool_set")}, []any{browser, named("task_tool_set")}},
+		{"the name of the class", "1.56.0", []any{named("SwitchLLMTool"), named("terminal")}, []any{named("terminal")}},
+		{"a bare agent", "1.51.0", []any{}, []any{}},
+		{"nothing but the switch", "1.55.3", []any{named("switch_llm")}, []any{}},
+		{"before it was a tool", "1.50.9", []any{named("terminal")}, []any{named("terminal")}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, fakeserver.Options{Version: tt.version}, func(t *testing.T, w *world) {
+				w.Configure(func(agent, _ map[string]any) {
+					agent["tools"] = tt.stored
+					agent["enable_sub_agents"] = true // as of a server that has not migrated its settings
+				})
+				settings := at(startOf(t, w, agentapi.OpenRequest{}), "agent_settings")
+				if diff := cmp.Diff(tt.want, at(settings, "tools")); diff != "" {
+					t.Errorf("tools (-want +got):\n%s", diff)
+				}
+				old := tt.version == "1.50.9"
+				if got := at(settings, "enable_switch_llm_tool") == false; got != old {
+					t.Errorf("the switch for the tool is there: %t", got)
+				}
+				if got := at(settings, "enable_sub_agents") == true; got != old {
+					t.Errorf("the switch for sub-agents is there: %t", got)
+				}
+			})
+		})
+	}
+}
+
 func TestStartDoesWithoutWhatTheServerLacks(t *testing.T) {
 	t.Parallel()
 	own := &agentserver.LLM{Profile: "fast", Model: "openai/own", BaseURL: "http://llm.test/v1", Key: func() string { return "sk-own" }}
@@ -101,7 +143,13 @@ func TestStartDoesWithoutWhatTheServerLacks(t *testing.T) {
 		want    map[string]any // path to value
 		present []string
 	}{
-		{"today", fakeserver.Options{}, nil, map[string]any{"secrets_encrypted": true}, []string{"agent_settings", "tags"}},
+		{"today", fakeserver.Options{}, nil, map[string]any{
+			"secrets_encrypted": true, "agent_settings.enable_switch_llm_tool": nil, "agent_settings.enable_sub_agents": nil,
+			"agent_settings.tools": []any{named("terminal"), named("file_editor"), named("task_tracker")},
+		}, []string{"agent_settings", "tags"}},
+		{"before 1.51 switch_llm has a switch", fakeserver.Options{Version: "1.50.2"}, nil, map[string]any{
+			"agent_settings.enable_switch_llm_tool": false, "agent_settings.enable_sub_agents": false, "agent_settings.tools": nil,
+		}, []string{"agent_settings"}},
 		{
 			"no secret key",
 			fakeserver.Options{NoSecretKey: true},
@@ -190,56 +238,80 @@ func TestSettingsOfAnACPAgentAreNotForced(t *testing.T) {
 
 func TestProviderConnectionIsResolvedByTheServer(t *testing.T) {
 	t.Parallel()
-	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
-		profile := strings.Repeat("long-", 12) + "name"
-		w.SaveProfile(profile, fakeserver.Profile{Model: "openai/test", Key: "sk-connected", Connection: "c1"})
-		w.Configure(func(agent, _ map[string]any) {
-			agent["agent_context"] = map[string]any{"system_message_suffix": "Be polite."}
-			agent["verification"] = map[string]any{"critic_enabled": false, "critic_api_key": "sk-critic"}
-		})
-		start := startOf(t, w, agentapi.OpenRequest{Profile: profile, System: "Be brief.\n"})
-		if start["agent_profile_id"] == nil || start["agent_settings"] != nil || start["agent"] != nil {
-			t.Errorf("start request %v", start)
-		}
-		if got := at(start, "agent_launch_additions", "system_message_suffix_append"); got != "Be brief." {
-			t.Errorf("system text %q", got)
-		}
-		saved := w.Calls("POST", "")
-		for _, c := range saved {
-			if strings.Contains(c.Body, "sk-critic") || strings.Contains(c.Body, "sk-connected") {
-				t.Errorf("%s holds a secret", c.Path)
-			}
-		}
-		// The same profile again: nothing to save. Other settings: saved again.
-		posts := func() (n int) {
-			for _, c := range w.Calls("POST", "") {
-				if strings.HasPrefix(c.Path, "/api/agent-profiles/ohgw.long-") {
-					n++
+	for version, want := range map[string]map[string]any{
+		"1.58.2": {"tools": []any{named("terminal"), named("file_editor"), named("task_tracker")}},
+		"1.50.0": {"tools": nil, "enable_switch_llm_tool": false, "enable_sub_agents": false},
+	} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, fakeserver.Options{Version: version}, func(t *testing.T, w *world) {
+				resolvedByTheServer(t, w)
+				var saved map[string]any
+				for _, c := range w.Calls("POST", "") {
+					if strings.HasPrefix(c.Path, "/api/agent-profiles/") && json.Unmarshal([]byte(c.Body), &saved) != nil {
+						t.Errorf("the agent profile is %s", c.Body)
+					}
 				}
-			}
-			return n
-		}
-		for _, want := range []int{1, 2} {
-			again := startOf(t, w, agentapi.OpenRequest{Profile: profile})
-			if again["agent_profile_id"] != start["agent_profile_id"] || posts() != want {
-				t.Errorf("agent profile %v was saved %d times, want %d", again["agent_profile_id"], posts(), want)
-			}
-			w.Configure(func(agent, _ map[string]any) {
-				agent["agent_context"] = map[string]any{"system_message_suffix": "Be rude."}
+				for _, name := range []string{"tools", "enable_switch_llm_tool", "enable_sub_agents"} {
+					if diff := cmp.Diff(want[name], saved[name]); diff != "" {
+						t.Errorf("%s of the agent profile (-want +got):\n%s", name, diff)
+					}
+				}
 			})
-		}
-		id, _ := start["conversation_id"].(string)
-		c, err := w.backend.Open(t.Context(), agentapi.OpenRequest{ID: id})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if info := c.Info(); info.Profile != profile || !info.SystemKnown || info.System != "Be brief." {
-			t.Errorf("Info() = %+v", info)
-		}
-		if err := c.Switch(t.Context(), profile); !errors.Is(err, agentapi.ErrUnsupported) {
-			t.Errorf("Switch to a provider connection: %v", err)
-		}
+		})
+	}
+}
+
+func resolvedByTheServer(t *testing.T, w *world) {
+	t.Helper()
+	profile := strings.Repeat("long-", 12) + "name"
+	w.SaveProfile(profile, fakeserver.Profile{Model: "openai/test", Key: "sk-connected", Connection: "c1"})
+	w.Configure(func(agent, _ map[string]any) {
+		agent["agent_context"] = map[string]any{"system_message_suffix": "Be polite."}
+		agent["verification"] = map[string]any{"critic_enabled": false, "critic_api_key": "sk-critic"}
 	})
+	start := startOf(t, w, agentapi.OpenRequest{Profile: profile, System: "Be brief.\n"})
+	if start["agent_profile_id"] == nil || start["agent_settings"] != nil || start["agent"] != nil {
+		t.Errorf("start request %v", start)
+	}
+	if got := at(start, "agent_launch_additions", "system_message_suffix_append"); got != "Be brief." {
+		t.Errorf("system text %q", got)
+	}
+	saved := w.Calls("POST", "")
+	for _, c := range saved {
+		if strings.Contains(c.Body, "sk-critic") || strings.Contains(c.Body, "sk-connected") {
+			t.Errorf("%s holds a secret", c.Path)
+		}
+	}
+	// The same profile again: nothing to save. Other settings: saved again.
+	posts := func() (n int) {
+		for _, c := range w.Calls("POST", "") {
+			if strings.HasPrefix(c.Path, "/api/agent-profiles/ohgw.long-") {
+				n++
+			}
+		}
+		return n
+	}
+	for _, want := range []int{1, 2} {
+		again := startOf(t, w, agentapi.OpenRequest{Profile: profile})
+		if again["agent_profile_id"] != start["agent_profile_id"] || posts() != want {
+			t.Errorf("agent profile %v was saved %d times, want %d", again["agent_profile_id"], posts(), want)
+		}
+		w.Configure(func(agent, _ map[string]any) {
+			agent["agent_context"] = map[string]any{"system_message_suffix": "Be rude."}
+		})
+	}
+	id, _ := start["conversation_id"].(string)
+	c, err := w.backend.Open(t.Context(), agentapi.OpenRequest{ID: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info := c.Info(); info.Profile != profile || !info.SystemKnown || info.System != "Be brief." {
+		t.Errorf("Info() = %+v", info)
+	}
+	if err := c.Switch(t.Context(), profile); !errors.Is(err, agentapi.ErrUnsupported) {
+		t.Errorf("Switch to a provider connection: %v", err)
+	}
 }
 
 func TestProfileOfAForeignConversationIsFound(t *testing.T) {

@@ -168,17 +168,23 @@ func checkUsage(t *testing.T, s *Setup) {
 }
 
 func checkModelErrors(t *testing.T, s *Setup) {
+	const providers = "the provider says no"
+	key := providers
+	if s.has.KeyWords {
+		key = "API key"
+	}
 	for _, tt := range []struct {
 		status int
 		kind   turn.CauseKind
-	}{{401, turn.CauseLLM}, {400, turn.CauseLLM}} {
-		s.LLM.Reply(llmtest.Fail(tt.status, "the provider says no"))
+		detail string
+	}{{401, turn.CauseLLM, key}, {400, turn.CauseLLM, providers}} {
+		s.LLM.Reply(llmtest.Fail(tt.status, providers))
 		p := say(t, s.open(t), "go")
 		if p.Outcome != turn.Failed || p.Cause == nil {
 			t.Errorf("status %d: result %+v", tt.status, p.Result)
 			continue
 		}
-		if p.Cause.Kind != tt.kind || p.Cause.Code == "" || !strings.Contains(p.Cause.Detail, "the provider says no") {
+		if p.Cause.Kind != tt.kind || p.Cause.Code == "" || !strings.Contains(p.Cause.Detail, tt.detail) {
 			t.Errorf("status %d: cause %+v", tt.status, p.Cause)
 		}
 	}

@@ -48,6 +48,10 @@ type Features struct {
 	Confirm bool // actions can wait for a confirmation
 	Pause   bool // somebody else can pause a run
 	Kill    bool // the server can die and come back while we live
+
+	// KeyWords: a refused LLM key is told in words of the server's own, not in
+	// those of the provider.
+	KeyWords bool
 }
 
 // Setup is a backend under test and what its agents talk to.
@@ -61,6 +65,8 @@ type Setup struct {
 	Workspace      string
 	Pause          func(t *testing.T, id string)
 	Kill, Restart  func(t *testing.T)
+
+	has Features
 }
 
 // behaviour is one claim of the contract.
@@ -81,7 +87,9 @@ func Run(t *testing.T, f Factory) {
 			if b.has != nil && !b.has(f.Has) {
 				t.Skip("the backend does not have that")
 			}
-			b.check(t, f.New(t, b.needs))
+			s := f.New(t, b.needs)
+			s.has = f.Has
+			b.check(t, s)
 		})
 	}
 }

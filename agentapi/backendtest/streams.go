@@ -95,12 +95,13 @@ func describe(e event.Event) string {
 	return strings.TrimSuffix(e.Source+" "+e.Kind(), "Event")
 }
 
-// outline is the events of a log that the contract is about.
+// outline is the events of a log that the contract is about. Since OpenHands 1.54 the
+// log also says what a security analyzer has found.
 func outline(events []event.Event) []string {
 	var lines []string
 	for _, e := range events {
 		line := describe(e)
-		if strings.HasPrefix(line, "state ") || strings.HasSuffix(line, "StreamingDelta") || strings.HasSuffix(line, "SystemPrompt") {
+		if strings.HasPrefix(line, "state ") || strings.HasSuffix(line, "StreamingDelta") || strings.HasSuffix(line, "SystemPrompt") || strings.HasSuffix(line, "SecurityAnalysis") {
 			continue
 		}
 		lines = append(lines, line)

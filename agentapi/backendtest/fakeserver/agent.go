@@ -1,6 +1,7 @@
 package fakeserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -55,11 +56,17 @@ func (c *conversation) goesOn() bool {
 	return c.status == event.Running
 }
 
+// sinceKeyWords is the version from which on a refused key is told in these words.
+const sinceKeyWords = 1058
+
 // fail ends the run with an error. It is called with mu held.
 func (c *conversation) fail(err error) {
 	body := &event.ConversationError{Code: "RuntimeError", Detail: err.Error(), Classification: c.classify("internal", false, "none")}
 	if e, ok := errors.AsType[*modelError](err); ok {
 		body.Code, body.Detail = e.code, e.detail
+		if e.code == codeAuthentication && c.server.version >= sinceKeyWords {
+			body.Detail = "Your LLM API key appears to be invalid or has expired."
+		}
 		body.Classification = c.classify(e.kind, e.retryable, "settings")
 	}
 	c.become(event.Failed)
@@ -110,6 +117,7 @@ func (c *conversation) step(ctx context.Context) error {
 		return nil
 	}
 	actions := c.actions(id, reply)
+	c.analyze(reply.Calls, actions)
 	wait := c.policy.asks() && (len(actions) != 1 || reply.Calls[0].Name != "finish")
 	if wait && len(actions) > 0 {
 		c.pending = actions
@@ -190,6 +198,38 @@ func (c *conversation) actions(responseID string, reply Reply) []event.Event {
 		})
 	}
 	return valid
+}
+
+// sinceAnalyses is the version from which on the log says what an analyzer found.
+const sinceAnalyses = 1054
+
+// securityAnalysis is the event that says it. Nothing of ohgw knows the kind.
+type securityAnalysis struct {
+	Analyzer string            `json:"analyzer"`
+	Policy   string            `json:"policy"`
+	Risks    map[string]string `json:"risks"`
+	Details  struct{}          `json:"details"`
+}
+
+// Kind implements event.Body.
+func (*securityAnalysis) Kind() string { return "SecurityAnalysisEvent" }
+
+// analyze notes the risks of a batch of actions. It is called with mu held.
+func (c *conversation) analyze(calls []ModelCall, actions []event.Event) {
+	var analyzer struct {
+		Kind string `json:"kind"`
+	}
+	if c.server.version < sinceAnalyses || json.Unmarshal(c.analyzer, &analyzer) != nil || analyzer.Kind == "" || len(actions) == 0 {
+		return
+	}
+	if len(actions) == 1 && len(calls) == 1 && (calls[0].Name == "finish" || calls[0].Name == "think") {
+		return
+	}
+	found := &securityAnalysis{Analyzer: analyzer.Kind, Policy: cmp.Or(c.policy.Kind, "NeverConfirm"), Risks: map[string]string{}}
+	for _, a := range actions {
+		found.Risks[a.ID] = "UNKNOWN"
+	}
+	c.append(event.SourceEnvironment, found)
 }
 
 // hasTerminal is called with mu held.

@@ -26,7 +26,7 @@ import (
 
 // Options say which server it is.
 type Options struct {
-	Version     string // default "1.43.1"
+	Version     string // default "1.58.2"
 	Key         string // session key; "" wants none
 	NoSecretKey bool   // the server cannot encrypt secrets
 	Elsewhere   bool   // the server does not read the files of this machine
@@ -109,7 +109,7 @@ func (l *life) counted(next http.Handler) http.Handler {
 func New(t testing.TB, opts Options) *Server {
 	t.Helper()
 	if opts.Version == "" {
-		opts.Version = "1.43.1"
+		opts.Version = "1.58.2"
 	}
 	if opts.Model == nil {
 		opts.Model = chatModel
@@ -119,13 +119,17 @@ func New(t testing.TB, opts Options) *Server {
 		profiles: map[string]Profile{}, agentProfiles: map[string]agentProfile{}, conversations: map[string]*conversation{},
 		settings: settings{
 			Agent: map[string]any{
-				"schema_version": 5, "agent_kind": "openhands", "llm": map[string]any{"model": "gpt-5.5"},
-				"enable_switch_llm_tool": true, "tools": nil, "mcp_config": map[string]any{},
+				"schema_version": 9, "agent_kind": "openhands", "llm": map[string]any{"model": "gpt-5.5"},
+				"tools": nil, "mcp_config": map[string]any{},
 				"agent_context": map[string]any{"skills": []any{}, "system_message_suffix": nil, "secrets": nil},
 				"condenser":     map[string]any{"enabled": true, "max_size": 240, "keep_first": 2},
 			},
 			Conversation: map[string]any{"schema_version": 1, "max_iterations": 500, "confirmation_mode": false, "security_analyzer": "llm"},
 		},
+	}
+	if s.version < sinceToolsAlone {
+		s.settings.Agent["schema_version"] = 5
+		s.settings.Agent["enable_switch_llm_tool"], s.settings.Agent["enable_sub_agents"] = true, false
 	}
 	if s.version < 1031 {
 		s.settings.Agent["tools"] = []any{} // which meant the default set

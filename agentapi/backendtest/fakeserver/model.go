@@ -48,6 +48,8 @@ type ModelCall struct{ ID, Name, Args string }
 // Usage are numbers of tokens.
 type Usage struct{ Prompt, Completion, Cached, Reasoning int64 }
 
+const codeAuthentication = "LLMAuthenticationError"
+
 // modelError is a refusal of the model's provider, in OpenHands' words.
 type modelError struct {
 	code, kind, detail string
@@ -60,7 +62,7 @@ func refusal(status int, detail string) *modelError {
 	e := &modelError{code: "LLMBadRequestError", kind: "config", detail: detail}
 	switch {
 	case status == http.StatusUnauthorized:
-		e.code, e.kind = "LLMAuthenticationError", "auth"
+		e.code, e.kind = codeAuthentication, "auth"
 	case status == http.StatusTooManyRequests:
 		e.code, e.kind, e.retryable = "LLMRateLimitError", "rate_limit", true
 	case status >= http.StatusInternalServerError:

@@ -140,6 +140,10 @@ func (s *Server) saveAgentProfile(w http.ResponseWriter, r *http.Request) {
 	if !decode(w, r, &in) {
 		return
 	}
+	if len(s.removed(in)) > 0 {
+		refuse(w, 422, "Retired tool switches were removed; select tools instead.")
+		return
+	}
 	if in.text("llm_profile_ref") == "" || len(name) > 64 {
 		refuse(w, 422, "llm_profile_ref")
 		return
@@ -209,8 +213,33 @@ func (s *Server) startConversation(l *life) http.HandlerFunc {
 	}
 }
 
+// The versions in which the switches for tools ended: the first has none in its
+// settings, and the second refuses requests that have them.
+const (
+	sinceToolsAlone = 1051
+	sinceNoSwitches = 1056
+)
+
+// removed are the members of an agent that this version refuses in a request.
+func (s *Server) removed(agent map[string]any) []string {
+	if s.version < sinceNoSwitches {
+		return nil
+	}
+	var names []string
+	for _, name := range []string{"enable_sub_agents", "enable_switch_llm_tool"} {
+		if _, ok := agent[name]; ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // agentOf finds the agent that a request asks for.
 func (s *Server) agentOf(w http.ResponseWriter, in startRequest) (agent map[string]any, model llm, ok bool) {
+	if names := s.removed(in.Settings); len(names) > 0 {
+		refuse(w, 422, "Removed agent settings: "+strings.Join(names, ", "))
+		return nil, model, false
+	}
 	source := s.sourceOf(in)
 	if source == nil || json.Unmarshal(encode(source["llm"]), &model) != nil || model.Model == "" {
 		refuse(w, 422, "one of agent, agent_settings, agent_profile_id is needed")

@@ -119,7 +119,7 @@ func (r *Roster) ofDefinition(e Entry, workspace string) (engine.Agent, error) {
 		}
 	}
 	settings := map[string]any{
-		"agent_kind": "openhands", "tools": tools, "condenser": condenser(d), "enable_switch_llm_tool": false,
+		"agent_kind": "openhands", "tools": tools, "condenser": condenser(d),
 		"agent_context": map[string]any{"system_message_suffix": d.Prompt, "disabled_skills": r.disabled(d, workspace)},
 	}
 	if len(d.Servers) > 0 {

@@ -162,7 +162,7 @@ func TestADefinitionBecomesSettings(t *testing.T) {
 	if err := json.Unmarshal(a.Settings, &got); err != nil {
 		t.Fatal(err)
 	}
-	text := `{"agent_kind":"openhands","tools":[{"name":"terminal"},{"name":"grep"}],"mcp_config":{"f":{"command":"x"}},"enable_switch_llm_tool":false,
+	text := `{"agent_kind":"openhands","tools":[{"name":"terminal"},{"name":"grep"}],"mcp_config":{"f":{"command":"x"}},
 		"condenser":{"enabled":true,"max_size":50},"agent_context":{"system_message_suffix":"Be kind.","disabled_skills":["deploy"]}}`
 	if err := json.Unmarshal([]byte(text), &want); err != nil {
 		t.Fatal(err)

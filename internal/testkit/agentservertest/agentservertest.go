@@ -19,6 +19,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -31,23 +32,36 @@ type Server struct {
 	Key string // its session key
 	Dir string // everything it keeps; see scripts/agent-server
 
-	script string
-	port   string
-	env    []string
-	client *http.Client
-	cmd    *exec.Cmd
-	exited chan struct{} // closed when cmd has ended
-	waiter sync.WaitGroup
+	command []string // scripts/agent-server with its version
+	port    string
+	env     []string
+	client  *http.Client
+	cmd     *exec.Cmd
+	exited  chan struct{} // closed when cmd has ended
+	waiter  sync.WaitGroup
 
 	scratch []string // directories outside of Dir
 }
 
-// Start starts a server and waits until it is ready. It lives until the test
-// ends. env has further variables for it, such as
+// The versions that tests run: the one whose agent the embedded one is, and the
+// newest.
+const (
+	Embedded = "1.43.1"
+	Newest   = "1.58.2"
+)
+
+// Start starts a server of the version Embedded and waits until it is ready. It
+// lives until the test ends. env has further variables for it, such as
 // OH_CONVERSATION_IDLE_TTL_SECONDS=5.
 func Start(t testing.TB, env ...string) *Server {
 	t.Helper()
-	script := installed(t)
+	return StartVersion(t, Embedded, env...)
+}
+
+// StartVersion is Start with a server of another version.
+func StartVersion(t testing.TB, version string, env ...string) *Server {
+	t.Helper()
+	command := installed(t, version)
 	dir, err := os.MkdirTemp("", "agent-server-") //nolint:usetesting // short: tmux makes a socket below it
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +69,7 @@ func Start(t testing.TB, env ...string) *Server {
 	port := freePort(t)
 	s := &Server{
 		URL: "http://127.0.0.1:" + port, Key: "sk-session-test", Dir: dir,
-		script: script, port: port, env: env,
+		command: command, port: port, env: env,
 		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 	}
 	t.Cleanup(func() {
@@ -167,7 +181,8 @@ func (s *Server) Restart(t testing.TB) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), s.script, "start", "--port", s.port, "--dir", s.Dir)
+	args := append(slices.Clone(s.command[1:]), "start", "--port", s.port, "--dir", s.Dir)
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), s.command[0], args...)
 	cmd.Env = append(append(os.Environ(), "OH_SESSION_API_KEYS_0="+s.Key), s.env...)
 	cmd.Stdout, cmd.Stderr = log, log
 	ownGroup(cmd)
@@ -225,16 +240,17 @@ func (s *Server) log() []byte {
 	return log[max(0, len(log)-most):]
 }
 
-// installed is the path of the script, once that can start a server.
-func installed(t testing.TB) string {
+// installed is the command that starts a server of a version, once that is there.
+func installed(t testing.TB, version string) []string {
 	t.Helper()
 	script := filepath.Join(moduleRoot(t), "scripts", "agent-server")
+	command := []string{script, "--version", version}
 	var stderr strings.Builder
-	probe := exec.CommandContext(t.Context(), script, "python", "-c", "")
+	probe := exec.CommandContext(t.Context(), script, "--version", version, "python", "-c", "")
 	probe.Stderr = &stderr
 	err := probe.Run()
 	if err == nil {
-		return script
+		return command
 	}
 	message := fmt.Sprintf("%s runs WITHOUT the real agent-server, so it checks nothing: %v\n%s", t.Name(), err, stderr.String())
 	if os.Getenv("CI") == "true" {
@@ -242,7 +258,7 @@ func installed(t testing.TB) string {
 	}
 	fmt.Fprintln(os.Stderr, message) // a skip alone is silent without -v
 	t.Skip(message)
-	return ""
+	return nil
 }
 
 // moduleRoot is the directory of go.mod, above the package under test.
