@@ -78,6 +78,10 @@ func TestScripts(t *testing.T) {
 				return errors.New("a script that is no test")
 			}
 			env.Values[stateKey{}] = &state{test: test}
+			newer, err := filepath.Abs("../internal/profile/testdata/openhands-1.58.2")
+			if err != nil {
+				return err
+			}
 			config, state := "/home/.config/ohgw", "/home/.local/state/ohgw"
 			if runtime.GOOS == "darwin" {
 				config = "/home/Library/Application Support/ohgw"
@@ -90,6 +94,7 @@ func TestScripts(t *testing.T) {
 				"CONFIGDIR":       env.WorkDir + config,
 				"CONFIG":          env.WorkDir + config + "/config.toml",
 				"TERM":            "xterm",
+				"OPENHANDS158":    newer, // the files of an agent-server 1.58.2
 				fakeKeyringDir:    env.WorkDir + "/keyring",
 				"TZ":              "UTC",
 				// The race detector would wait a second at each exit.

@@ -256,15 +256,15 @@ func settingsWith(llm string) string { return `{"agent_settings":{"llm":` + llm 
 func TestUseRefuses(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ settings, profile string }{
-		"a profile that is not there":       {existingSettings, ""},
-		"a profile that is not loaded":      {existingSettings, `{"model":"x","timeout":"soon"}`},
-		"a profile with two models":         {existingSettings, `{"model":"x","model":"y"}`},
-		"a connection that is not there":    {existingSettings, `{"model":"x","provider_connection_id":"gone"}`},
-		"newer settings":                    {`{"schema_version":3}`, `{"model":"x"}`},
-		"damaged settings":                  {`{"a":`, `{"model":"x"}`},
-		"settings of the first OpenHands":   {`{"llm_model":"x"}`, `{"model":"x"}`},
-		"settings with no object in them":   {`{"agent_settings":[]}`, `{"model":"x"}`},
-		"settings that have a member twice": {`{"agent_settings":{},"x":1,"x":2}`, `{"model":"x"}`},
+		"a profile that is not there":        {existingSettings, ""},
+		"a profile that is not loaded":       {existingSettings, `{"model":"x","timeout":"soon"}`},
+		"a profile with two models":          {existingSettings, `{"model":"x","model":"y"}`},
+		"a connection that is not there":     {existingSettings, `{"model":"x","provider_connection_id":"gone"}`},
+		"newer settings than all known ones": {`{"schema_version":7}`, `{"model":"x"}`},
+		"damaged settings":                   {`{"a":`, `{"model":"x"}`},
+		"settings of the first OpenHands":    {`{"llm_model":"x"}`, `{"model":"x"}`},
+		"settings with no object in them":    {`{"agent_settings":[]}`, `{"model":"x"}`},
+		"settings that have a member twice":  {`{"agent_settings":{},"x":1,"x":2}`, `{"model":"x"}`},
 	} {
 		s := newStore(t, map[string]string{"settings.json": tt.settings})
 		if tt.profile != "" {

@@ -121,6 +121,7 @@ type finding struct {
 	file    document.File
 	profile string
 	entry   string
+	newer   bool // a newer OpenHands wrote the file: only that changes it
 }
 
 func (f finding) add(severity Severity, code, repair, text string, args ...any) {
@@ -132,7 +133,7 @@ func (f finding) add(severity Severity, code, repair, text string, args ...any) 
 
 func (c *checker) file(snap document.Snapshot) {
 	c.report.Checked++
-	at := finding{c: c, file: snap.File}
+	at := finding{c: c, file: snap.File, newer: snap.Newer()}
 	if snap.File.Kind == document.Profile {
 		at.profile = snap.File.Name()
 	}
@@ -153,12 +154,23 @@ func (f finding) gates(snap document.Snapshot) {
 	if g := snap.Gate; g != nil {
 		f.add(Error, string(g.Action), f.gateRepair(g), "%s", g.Error())
 	}
-	if g := snap.Sealed; g != nil && snap.Doc != nil {
+	switch g := snap.Sealed; {
+	case g == nil || snap.Doc == nil:
+	case snap.ActiveOnly:
+		f.add(Note, "newer-openhands", inOpenHands,
+			"%s: ohgw reads the file and changes only the active profile in it", g.Error())
+	case g.Action == canon.ErrorNewer:
+		f.add(Warning, "newer-openhands", "install a newer ohgw",
+			"%s: ohgw reads what it understands of the file and does not change it", g.Error())
+	default:
 		path := quote(f.file.Path)
 		f.add(Warning, string(g.Action), fmt.Sprintf("cp %s %s.tmp && mv %s.tmp %s", path, path, path, path),
 			"%s: ohgw does not change the file, and OpenHands replaces the link when it writes", g.Error())
 	}
 }
+
+// inOpenHands is the repair of settings that ohgw does not change.
+const inOpenHands = "change the settings in OpenHands"
 
 func (f finding) gateRepair(g *document.GateError) string {
 	switch g.Action {
@@ -200,7 +212,9 @@ func (f finding) checkEntry(snap document.Snapshot, e document.Entry) {
 		return
 	}
 	f.form(e)
-	f.fields(e)
+	if !f.newer {
+		f.fields(e)
+	}
 	f.fit(e)
 	f.connection(e)
 	f.keys(e)
@@ -221,6 +235,9 @@ func (f finding) form(e document.Entry) {
 		severity = Error
 	}
 	repairs := append(RepairsOf(d.Action, f.target()), f.remake())
+	if f.newer {
+		repairs = []string{inOpenHands}
+	}
 	if d.Action != canon.Unchanged {
 		f.add(severity, string(d.Action), repairs[0], "the entry %s", d.Action.Text())
 	}

@@ -49,6 +49,8 @@ func (f finding) plaintext(what string) {
 		f.add(Warning, "key-plaintext", move+quote(f.profile), "the %s is not encrypted in the file", what)
 	case f.file.Kind == document.CLI:
 		f.add(Note, "key-plaintext", "chmod 600 "+quote(f.file.Path), "the %s is not encrypted in the file: the OpenHands CLI stores it so", what)
+	case f.newer:
+		f.add(Warning, "key-plaintext", "set OH_SECRET_KEY for OpenHands, and save the settings there", "the %s is not encrypted in the settings", what)
 	case document.ValidName(active) && !f.c.store.file(active).Read().Missing():
 		f.add(Warning, "key-plaintext", move+quote(active), "the %s of the active profile %s is not encrypted in the settings", what, active)
 	default:

@@ -31,6 +31,9 @@ type ConversationSettings struct {
 	// Legacy reports that settings.json is in the OpenHands 0.x format, which
 	// say nothing that a present one reads.
 	Legacy bool
+	// Newer is why settings of a newer OpenHands than all known ones may say more than
+	// what is read here; "" for others.
+	Newer string
 	// Lost are the secrets that cannot be read. They are not in Agent, nor are
 	// the MCP servers that need them.
 	Lost []LostSecret
@@ -72,6 +75,9 @@ func (s *Store) ConversationSettings() (ConversationSettings, error) {
 	r := settingsReader{ciphers: s.cfg.Ciphers, out: &out}
 	r.conversation(snap.Doc.Root().Get("conversation_settings"))
 	r.agent(snap.Doc.Root().Get("agent_settings"))
+	if g := snap.Sealed; snap.Newer() && !snap.ActiveOnly {
+		out.Newer = g.Error()
+	}
 	if r.err != nil {
 		return out, &SettingsError{s.settings().Path, r.err}
 	}
@@ -171,6 +177,9 @@ func (r *settingsReader) agent(v jsonedit.Value) {
 	if !r.out.ACP {
 		r.plain(path, v, agentFields(), agent)
 		r.tools(path, v.Get("tools"), agent)
+		if version, _ := v.Get("schema_version").Int(); version >= sinceToolsAlone {
+			unfoldSwitch(v.Get("tools"), agent)
+		}
 		condenser := map[string]any{}
 		r.plain(join(path, "condenser"), r.object(path, v, "condenser"), condenserFields(), condenser)
 		agent["condenser"] = condenser
@@ -211,6 +220,27 @@ func (r *settingsReader) tools(path string, v jsonedit.Value, agent map[string]a
 		}
 	}
 	agent["tools"] = json.RawMessage(v.Raw())
+}
+
+// sinceToolsAlone is the version of agent settings from which on the tool that changes
+// the model has no switch: it is one of the tools, and of those that null stands for.
+const sinceToolsAlone = 8
+
+// unfoldSwitch says with the switch of before whether an agent has that tool.
+func unfoldSwitch(tools jsonedit.Value, agent map[string]any) {
+	if tools.Kind() != jsonedit.Array {
+		agent["enable_switch_llm_tool"] = true
+		return
+	}
+	others, found := []json.RawMessage{}, false
+	for t := range tools.Elements() {
+		if name, _ := t.Get("name").Text(); name == "switch_llm" || name == "SwitchLLMTool" {
+			found = true
+			continue
+		}
+		others = append(others, json.RawMessage(t.Raw()))
+	}
+	agent["tools"], agent["enable_switch_llm_tool"] = others, found
 }
 
 func (r *settingsReader) context(path string, v jsonedit.Value) map[string]any {

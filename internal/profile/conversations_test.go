@@ -161,9 +161,7 @@ func TestBrokenSettingsAreNoDefaults(t *testing.T) {
 	for src, want := range map[string]string{
 		`{"agent_settings":`:   "JSON",
 		`[]`:                   "not a JSON object",
-		`{"schema_version":3}`: "schema_version is 3",
-		`{"agent_settings":{"schema_version":6}}`:                                    "agent_settings.schema_version is 6",
-		`{"agent_settings":5}`:                                                       "agent_settings",
+		`{"agent_settings":5}`: "agent_settings",
 		`{"agent_settings":{"agent_kind":"robot"}}`:                                  "agent_settings.agent_kind",
 		`{"agent_settings":{"tools":{}}}`:                                            "agent_settings.tools",
 		`{"agent_settings":{"tools":[{}]}}`:                                          "agent_settings.tools",

@@ -34,6 +34,9 @@ func (s *Store) Rename(ctx context.Context, old, name string) (Renaming, error) 
 		return Renaming{}, err
 	}
 	done := Renaming{Old: old, New: name, AgentProfiles: []string{}}
+	if err := s.movable(old); err != nil && old != name {
+		return done, fmt.Errorf("rename profile %q: %w", old, err)
+	}
 	err = s.withAgentProfiles(ctx, func(users []agentProfile) error {
 		if err := s.renameFile(ctx, old, name); err != nil || old == name {
 			return err
@@ -108,6 +111,9 @@ func (s *Store) Remove(ctx context.Context, name string) (Removal, error) {
 	name, err := s.existing(name)
 	if err != nil {
 		return Removal{}, err
+	}
+	if err := s.movable(name); err != nil {
+		return Removal{}, fmt.Errorf("remove profile %q: %w", name, err)
 	}
 	err = s.withAgentProfiles(ctx, func(users []agentProfile) error {
 		var by []string

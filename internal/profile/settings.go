@@ -9,8 +9,7 @@ import (
 	"github.com/ohgw/ohgw/internal/profile/jsonedit"
 )
 
-// activeMember is where the settings have the name of the active profile.
-const activeMember = "active_profile"
+const activeMember = document.ActiveMember
 
 // Active is the name of the active profile; "" when there is none. It need not
 // be there. The error says why the settings cannot be read.
@@ -31,22 +30,43 @@ func (s *Store) Active() (string, error) {
 // that we write.
 const emptySettings = "{}"
 
-// updateSettings changes the settings, or makes them.
-func (s *Store) updateSettings(ctx context.Context, change func(*jsonedit.Doc) (*jsonedit.Doc, error)) (bool, error) {
+// updateSettings changes the settings, or makes them. activeOnly: nothing but the
+// active profile may change.
+func (s *Store) updateSettings(ctx context.Context, change func(doc *jsonedit.Doc, activeOnly bool) (*jsonedit.Doc, error)) (bool, error) {
 	changed, err := s.settings().Update(ctx, s.cfg.Locking, func(snap document.Snapshot) (*jsonedit.Doc, error) {
 		if snap.Doc != nil {
-			return change(snap.Doc)
+			return change(snap.Doc, snap.ActiveOnly)
 		}
 		doc, err := jsonedit.Parse([]byte(emptySettings))
 		if err != nil {
 			return nil, err
 		}
-		return change(doc)
+		return change(doc, false)
 	})
-	if action, ok := document.ActionOf(err); ok && action == canon.ReportLegacyV0 {
-		err = errors.Join(ErrLegacy, err)
+	return changed, s.settingsFault(err)
+}
+
+// settingsFault names what callers tell apart.
+func (s *Store) settingsFault(err error) error {
+	switch action, _ := document.ActionOf(err); action {
+	case canon.ReportLegacyV0:
+		return errors.Join(ErrLegacy, err)
+	case canon.ErrorNewer:
+		return &SettingsError{s.settings().Path, err}
 	}
-	return changed, err
+	return err
+}
+
+// movable reports why the active profile cannot become another one, if it is the one
+// with this name.
+func (s *Store) movable(name string) error {
+	snap := s.settings().Read()
+	if snap.Gate == nil && snap.Sealed != nil && !snap.ActiveOnly {
+		if active, _ := snap.Doc.Root().Get(activeMember).Text(); active == name {
+			return s.settingsFault(snap.Sealed)
+		}
+	}
+	return nil
 }
 
 // moveActive makes another profile the active one if old is it; none if name is
@@ -56,7 +76,7 @@ func (s *Store) moveActive(ctx context.Context, old, name string) (bool, error) 
 	if active, err := s.Active(); err != nil || active != old {
 		return false, nil //nolint:nilerr // such settings have no active profile
 	}
-	return s.updateSettings(ctx, func(doc *jsonedit.Doc) (*jsonedit.Doc, error) {
+	return s.updateSettings(ctx, func(doc *jsonedit.Doc, _ bool) (*jsonedit.Doc, error) {
 		if active, _ := doc.Root().Get(activeMember).Text(); active != old {
 			return doc, nil // Somebody was faster.
 		}

@@ -19,6 +19,9 @@ type Activation struct {
 	// Left are the secrets of the profile that were not copied, because they
 	// would be in clear text in the settings, too: members of the entry.
 	Left []string `json:"left,omitempty"`
+	// ActiveOnly reports that a newer OpenHands wrote the settings: only the name of
+	// the active profile was changed in them, and their copy of an LLM is another one.
+	ActiveOnly bool `json:"active_only,omitempty"`
 }
 
 // Use makes a profile the active one. As the agent-server does, it copies the
@@ -26,8 +29,10 @@ type Activation struct {
 // An encrypted key is copied as it is. A key in clear text is encrypted when it
 // is known what the agent-server encrypts with. Otherwise it is copied only if
 // the settings have one in clear text already: such an OpenHands needs it there.
+// In settings of a newer OpenHands it changes the name of the active profile only.
 //
-// It returns the errors of Load, and ErrLegacy.
+// It returns the errors of Load, ErrLegacy, and a *SettingsError for settings that are
+// newer than all that are known.
 func (s *Store) Use(ctx context.Context, name string, now time.Time) (Activation, error) {
 	return s.use(ctx, name, now, false)
 }
@@ -51,7 +56,11 @@ func (s *Store) use(ctx context.Context, name string, now time.Time, clear bool)
 		return fail(err)
 	}
 	done := Activation{Name: name}
-	done.Changed, err = s.updateSettings(ctx, func(doc *jsonedit.Doc) (*jsonedit.Doc, error) {
+	done.Changed, err = s.updateSettings(ctx, func(doc *jsonedit.Doc, activeOnly bool) (*jsonedit.Doc, error) {
+		if activeOnly {
+			done.ActiveOnly, done.Key = true, KeyNone
+			return doc.Set(jsonedit.Quote(name), activeMember)
+		}
 		entry, err := s.activeEntry(p, snap)
 		if err == nil {
 			entry, done.Left, err = s.hideKeys(entry, doc, now, clear)

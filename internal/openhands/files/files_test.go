@@ -3,6 +3,7 @@ package files_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -68,6 +69,30 @@ func TestAPatchKeepsWhatItDoesNotChange(t *testing.T) {
 		t.Fatal(got.KeySet, err)
 	}
 	if after := read(t, base, "settings.json"); after != strings.Replace(before, `"timeout": 30`, `"timeout": 31`, 1) {
+		t.Errorf("the file is now %s", after)
+	}
+}
+
+// The settings of a newer OpenHands are shown and not changed.
+func TestSettingsOfANewerOpenHandsAreShownOnly(t *testing.T) {
+	t.Parallel()
+	before := read(t, "../../profile/testdata/openhands-1.58.2", "settings.json")
+	s, base := open(t, "ohgw-example-secret-key-0001", map[string]string{"settings.json": before})
+	shown, err := s.Settings(t.Context(), openhands.Masked)
+	if err != nil || shown.Active == nil || *shown.Active != "work" || fmt.Sprintf("%s", shown.Conversation["max_iterations"]) != "77" {
+		t.Errorf("%+v, %v", shown, err)
+	}
+	for name, patch := range map[string]openhands.Patch{
+		"agent":        {Agent: map[string]any{"tool_concurrency_limit": json.Number("2")}},
+		"conversation": {Conversation: map[string]any{"confirmation_mode": false}},
+		"misc":         {Misc: map[string]any{"x": true}},
+	} {
+		_, err := s.Patch(t.Context(), patch)
+		if kindOf(err) != openhands.Unreadable || !strings.Contains(err.Error(), "newer OpenHands") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if after := read(t, base, "settings.json"); after != before {
 		t.Errorf("the file is now %s", after)
 	}
 }

@@ -186,6 +186,9 @@ func (s *Store) change(ctx context.Context, fn func(*jsonedit.Doc, settings) (*j
 		}
 		return fn(doc, before)
 	})
+	if document.IsNewer(err) {
+		return &openhands.Error{Kind: openhands.Unreadable, Msg: "A newer OpenHands wrote settings.json, and ohgw does not change it", Err: err}
+	}
 	if _, gate := errors.AsType[*document.GateError](err); gate || errors.Is(err, jsonedit.ErrIrregular) {
 		return &openhands.Error{Kind: openhands.Unreadable, Msg: errSettings.Msg, Err: err}
 	}

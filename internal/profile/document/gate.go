@@ -2,13 +2,13 @@ package document
 
 import (
 	"bytes"
+	"math"
 
 	"github.com/ohgw/ohgw/internal/profile/canon"
 	"github.com/ohgw/ohgw/internal/profile/jsonedit"
 )
 
-// The versions that this program knows. OpenHands 1.43.1 writes them; it never
-// loads newer ones.
+// The versions that this program writes, those of OpenHands 1.43.1.
 const (
 	profileVersion      = 1
 	settingsVersion     = 2
@@ -16,6 +16,17 @@ const (
 	conversationVersion = 1
 	connectionsVersion  = 1
 )
+
+// The newest versions of settings in which it changes the active profile, those of
+// OpenHands 1.58.2. Since the first ones that it does not write, 3 and 6, that is the
+// same member.
+const (
+	newestSettings = 6
+	newestAgent    = 9
+)
+
+// anyVersion is a known version that no file is newer than.
+const anyVersion = math.MaxInt64
 
 // canonicalVersion is the version of agent settings from which on OpenHands no
 // longer looks at the form of the entry in them.
@@ -25,7 +36,8 @@ const canonicalVersion = 4
 const acp = "acp"
 
 // Gate reports why OpenHands does not load a text of this kind, in the order in
-// which it would notice; nil when it may load it.
+// which it would notice; nil when it may load it. Settings of a newer OpenHands are
+// read as far as they are understood; see seal.
 func (k Kind) Gate(root jsonedit.Value) *GateError {
 	if root.Kind() != jsonedit.Object {
 		return gate(canon.ErrorNotObject, nil, "is not a JSON object")
@@ -50,16 +62,53 @@ func settingsGate(root jsonedit.Value) *GateError {
 			}
 		}
 	}
-	if g := versionGate("schema_version", root, settingsVersion, true); g != nil {
+	if g := versionGate("schema_version", root, anyVersion, true); g != nil {
 		return g
 	}
 	if agent.Exists() && agent.Kind() != jsonedit.Object {
 		return gate(canon.ErrorSchema, nil, "agent_settings is not an object")
 	}
-	if g := versionGate("agent_settings.schema_version", agent, agentVersion, false); g != nil {
+	if g := versionGate("agent_settings.schema_version", agent, anyVersion, false); g != nil {
 		return g
 	}
-	return versionGate("conversation_settings.schema_version", root.Get("conversation_settings"), conversationVersion, false)
+	return versionGate("conversation_settings.schema_version", root.Get("conversation_settings"), anyVersion, false)
+}
+
+// seal reports why a text that may be loaded must not be written: a newer OpenHands
+// has members in it that this program does not know. activeOnly: it may change the
+// active profile all the same, and nothing else.
+func (k Kind) seal(root jsonedit.Value) (g *GateError, activeOnly bool) {
+	if k != Settings {
+		return nil, false
+	}
+	if g := newer(root, newestSettings, newestAgent, "knows"); g != nil {
+		return g, false
+	}
+	g = newer(root, settingsVersion, agentVersion, "writes")
+	return g, g != nil
+}
+
+// newer reports which version of settings is newer than the newest ones that ohgw
+// knows, or writes. Their types have been looked at.
+func newer(root jsonedit.Value, settings, agent int64, does string) *GateError {
+	for _, of := range []struct {
+		path   string
+		object jsonedit.Value
+		known  int64
+	}{
+		{"schema_version", root, settings},
+		{"agent_settings.schema_version", root.Get("agent_settings"), agent},
+		{"conversation_settings.schema_version", root.Get("conversation_settings"), conversationVersion},
+	} {
+		if n, ok := of.object.Get("schema_version").Int(); ok && n > of.known {
+			return tooNew(of.path, n, of.known, does)
+		}
+	}
+	return nil
+}
+
+func tooNew(path string, n, known int64, does string) *GateError {
+	return gate(canon.ErrorNewer, nil, "%s is %d, newer than %d, the newest version that ohgw %s", path, n, known, does)
 }
 
 // versionGate checks the schema_version of an object. Where falsy is set,
@@ -77,7 +126,7 @@ func versionGate(path string, object jsonedit.Value, known int64, falsy bool) *G
 	case n < 0 && !falsy:
 		return gate(canon.ErrorSchemaType, nil, "%s is negative", path)
 	case n > known:
-		return gate(canon.ErrorNewer, nil, "%s is %d, newer than %d, the newest version that ohgw knows", path, n, known)
+		return tooNew(path, n, known, "knows")
 	}
 	return nil
 }

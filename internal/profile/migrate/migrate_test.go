@@ -165,6 +165,44 @@ func TestARepairOfTheActiveProfileRepairsItsCopy(t *testing.T) {
 	}
 }
 
+// TestSettingsOfANewerOpenHandsAreNotMigrated has them as they are, with an entry in an
+// old form, and as the copy of a profile that is repaired.
+func TestSettingsOfANewerOpenHandsAreNotMigrated(t *testing.T) {
+	t.Parallel()
+	newer := func(llm string) string {
+		return strings.Replace(settings(llm, `"a"`), `{`, `{"schema_version": 6, `, 1)
+	}
+	for name, tt := range map[string]struct {
+		profile, settings string
+		repair            bool
+		code              fault.Code
+		want              canon.Action
+	}{
+		"nothing to do": {newForm, newer(newForm), false, 0, canon.Unchanged},
+		"an old form":   {newForm, newer(oldForm), false, fault.Partly, canon.ErrorNewer},
+		"a copy":        {stranded, newer(stranded), true, fault.Partly, canon.ErrorNewer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStore(t, map[string]string{"profiles/a.json": tt.profile, "settings.json": tt.settings})
+			o := options(t, s.base)
+			if o.Apply = true; tt.repair {
+				o.AsOpenHands = []string{"a"}
+			}
+			report := run(t, o)
+			s.want("profiles/a.json", newForm)
+			s.want("settings.json", tt.settings)
+			last := report.Items[len(report.Items)-1]
+			if report.Code() != tt.code || last.Action != tt.want || last.Applied {
+				t.Errorf("code %d: %+v", report.Code(), report.Items)
+			}
+			if tt.want == canon.ErrorNewer && !strings.Contains(last.Reason, "newer than 2") {
+				t.Errorf("reason %q", last.Reason)
+			}
+		})
+	}
+}
+
 func TestRepairsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, with := range map[string]func(*migrate.Options){

@@ -183,6 +183,10 @@ func (r *runner) followProfile(p *plan) {
 		}
 		entries := p.snap.Entries()
 		if len(entries) == 1 && sameForm(entries[0], other.steps[0].entry) {
+			if p.snap.Sealed != nil {
+				p.items[0] = p.items[0].refused(p.snap.Sealed)
+				return
+			}
 			s := other.steps[0]
 			p.steps = []step{{entry: entries[0], model: s.model, url: s.url}}
 			item := &p.items[0]

@@ -83,6 +83,9 @@ func (e *engineSettings) warn(s profile.ConversationSettings) {
 	if s.Legacy {
 		notes = append(notes, "OpenHands' settings are those of its first version and are not used; start a current OpenHands once; it imports the file")
 	}
+	if s.Newer != "" {
+		notes = append(notes, "a newer OpenHands wrote the settings: "+s.Newer+"; what ohgw does not know in them has no effect; install a newer ohgw")
+	}
 	if s.ACP {
 		notes = append(notes, "OpenHands' settings are for an ACP agent, which needs an agent-server; the embedded agent uses only their MCP servers")
 	}

@@ -163,6 +163,8 @@ type Saved struct {
 	Added  bool        // there is a profile now
 	Keys   []StoredKey // in the order of their fields
 	Active bool        // it is the active profile now
+	// ActiveOnly is that of [profile.Activation].
+	ActiveOnly bool
 }
 
 // StoredKey is a key that Save has stored.
@@ -193,10 +195,11 @@ func (s *Setup) Save(ctx context.Context, name string, d profile.Draft, opts Sav
 	if active, _ := s.profiles.Active(); !first && !opts.Use && active != name {
 		return done, nil
 	}
-	if _, err := s.profiles.Use(ctx, name, s.env.Now()); err != nil {
+	activation, err := s.profiles.Use(ctx, name, s.env.Now())
+	if err != nil {
 		return done, fmt.Errorf("activate the profile: %w", err)
 	}
-	done.Active = true
+	done.Active, done.ActiveOnly = true, activation.ActiveOnly
 	return done, nil
 }
 

@@ -1,0 +1,54 @@
+//go:build e2e
+
+package profile_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ohgw/ohgw/internal/testkit/agentservertest"
+	"github.com/ohgw/ohgw/internal/testkit/sdktest"
+)
+
+// loaded prints what OpenHands understands of the settings in a directory.
+const loaded = `
+import json, logging, sys, warnings
+from pathlib import Path
+logging.disable(logging.CRITICAL); warnings.simplefilter("ignore")
+from openhands.sdk.utils.cipher import Cipher
+from openhands.agent_server.persistence.store import FileSettingsStore
+s = FileSettingsStore(Path(sys.argv[1]), Cipher(sys.argv[2])).load()
+agent = s.agent_settings.model_dump(mode="json", context={"expose_secrets": "plaintext"})
+print("RESULT" + json.dumps([s.active_profile, agent["schema_version"], agent["llm"]["model"], agent["llm"]["api_key"], agent["persona"],
+    agent["mcp_config"]["fetch"]["env"]["TOKEN"], [t["name"] for t in agent["tools"]]]))
+`
+
+// A newer OpenHands finds another active profile in its settings, and all else as it
+// was.
+func TestANewerOpenHandsReadsWhatUseHasChanged(t *testing.T) {
+	t.Parallel()
+	s := newNewer(t)
+	_, err := s.Use(t.Context(), "cheap", now())
+	must(t, err)
+	cmd := sdktest.Command(t, s.base, loaded, s.base, fixtureSecret)
+	cmd.Env = append(os.Environ(), "OHGW_AGENT_SERVER_VERSION="+agentservertest.Newest)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, stderr.Bytes())
+	}
+	var got any
+	must(t, json.Unmarshal(sdktest.Result(t, out), &got))
+	want := []any{
+		"cheap", 9.0, "anthropic/claude-sonnet-4-5-20250929", fixtureKey, "You are a careful reviewer.", fixtureKey,
+		[]any{"terminal", "file_editor", "switch_llm"},
+	}
+	if diff := cmp.Diff(any(want), got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
