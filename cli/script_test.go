@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -17,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -112,8 +114,10 @@ func TestScripts(t *testing.T) {
 			"draining":     cmdDraining,
 			"ended":        cmdEnded,
 			"hostport":     cmdHostPort,
+			"heard":        cmdHeard,
 			"hold":         cmdHold,
 			"http":         cmdHTTP,
+			"listener":     cmdListener,
 			"llm":          cmdLLM,
 			"mode":         cmdMode,
 			"refusing":     cmdRefusing,
@@ -229,6 +233,29 @@ func cmdHTTP(ts *testscript.TestScript, _ bool, args []string) {
 	text, err := io.ReadAll(resp.Body)
 	ts.Check(err)
 	fmt.Fprintf(ts.Stdout(), "%d\n%s", resp.StatusCode, text)
+}
+
+// listener
+//
+// Starts a server that answers nothing useful and counts its requests, and sets
+// LISTENER to its URL.
+func cmdListener(ts *testscript.TestScript, _ bool, _ []string) {
+	state := scriptState(ts)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		state.heard.Add(1)
+		http.Error(w, "heard: "+r.URL.Path, http.StatusTeapot)
+	}))
+	ts.Defer(server.Close)
+	ts.Setenv("LISTENER", server.URL)
+}
+
+// [!] heard
+//
+// Fails if no request has come to the listener, or with ! if one has.
+func cmdHeard(ts *testscript.TestScript, neg bool, _ []string) {
+	if n := scriptState(ts).heard.Load(); (n > 0) == neg {
+		ts.Fatalf("the listener has heard %d requests", n)
+	}
 }
 
 // llm [KEY]
@@ -443,6 +470,7 @@ type state struct {
 	signalled *exec.Cmd     // the daemon that got the last signal
 	notify    *net.UnixConn // where services tell how they are
 	told      []string      // what they have told
+	heard     atomic.Int64  // requests at the listener
 }
 
 type stateKey struct{}

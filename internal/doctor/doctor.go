@@ -80,6 +80,7 @@ func Checks(live bool) []Check {
 		{Name: "port", Doing: "checking the port", Needs: []string{"config"}, Run: checkPort},
 		{Name: "backend", Doing: "checking the agent backend", Needs: []string{"config"}, Run: checkBackend},
 		{Name: "engine", Doing: "checking the shell", Needs: []string{"config"}, Run: checkEngine},
+		{Name: "agents", Doing: "reading the agents", Needs: []string{"config", "profiles"}, Run: checkAgents},
 		{Name: "sandbox", Doing: "trying to break out of the sandbox", Needs: []string{"config", "backend"}, Run: checkSandbox},
 		{Name: "daemon", Doing: "querying the daemon", Needs: []string{"config"}, Run: checkDaemon},
 		{Name: "guard", Doing: "checking access protection", Needs: []string{"config"}, Run: checkGuard},

@@ -65,6 +65,7 @@ func healthy() *doctor.World {
 		Backend: func(context.Context) (doctor.Backend, error) {
 			return doctor.Backend{Status: agentapi.Status{Name: "embedded"}, Why: "none was named"}, nil
 		},
+		Agents: func(context.Context) (doctor.Agents, error) { return doctor.Agents{Count: 2}, nil },
 		Sandbox: func(context.Context) (doctor.Sandbox, error) {
 			return doctor.Sandbox{Level: "full", Words: "full (namespaces)", Refused: []string{"read a file outside"}, Grants: []time.Time{today}}, nil
 		},
@@ -412,6 +413,24 @@ func TestBackend(t *testing.T) {
 	}
 }
 
+func TestAgents(t *testing.T) {
+	t.Parallel()
+	expect(t, look(t, healthy(), "agents"), doctor.OK, "2 agents beside the LLM profiles")
+	w := healthy()
+	w.Agents = func(context.Context) (doctor.Agents, error) {
+		bad := doctor.AgentProblem{Path: "/p/a.md", Line: 4, Text: "the MCP servers are not started", Repair: "move the file"}
+		whole := doctor.AgentProblem{Path: "/p/b.md", Text: "it is not a regular file", Repair: "replace it"}
+		return doctor.Agents{Count: 1, Problems: []doctor.AgentProblem{bad, whole, bad, bad, bad, bad, bad}}, nil
+	}
+	expect(t, look(t, w, "agents"), doctor.Warning, "/p/a.md:4: the MCP servers are not started", "/p/b.md: it is not", "and 2 more problems", "ohgw agents check")
+	w.Agents = func(context.Context) (doctor.Agents, error) { return doctor.Agents{}, errors.New("no right to read") }
+	expect(t, look(t, w, "agents"), doctor.Failed, "no right to read")
+	w.Backend = func(context.Context) (doctor.Backend, error) {
+		return doctor.Backend{Status: agentapi.Status{Address: "http://127.0.0.1:8000"}}, nil
+	}
+	expect(t, look(t, w, "agents"), doctor.Skipped)
+}
+
 func TestEngine(t *testing.T) {
 	t.Parallel()
 	missing := func(name string) func(string) (string, error) {
@@ -615,7 +634,7 @@ func TestWhatNeedsAFailedCheckIsSkipped(t *testing.T) {
 		got[r.Check] = r.Verdict
 	}
 	want := map[string]doctor.Verdict{"machine": doctor.OK, "config": doctor.Failed, "paths": doctor.OK}
-	for _, name := range []string{"keyring", "profiles", "key", "provider", "port", "backend", "engine", "sandbox", "daemon", "guard", "live"} {
+	for _, name := range []string{"keyring", "profiles", "key", "provider", "port", "backend", "engine", "agents", "sandbox", "daemon", "guard", "live"} {
 		want[name] = doctor.Skipped
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

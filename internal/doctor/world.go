@@ -44,6 +44,8 @@ type World struct {
 	Owner func(ctx context.Context, addr string) string
 
 	Backend func(context.Context) (Backend, error)
+	// Agents are those of the embedded agent's files.
+	Agents func(context.Context) (Agents, error)
 	// Sandbox is that of the backend's agents. It tries to break out.
 	Sandbox func(context.Context) (Sandbox, error)
 	// ServerClock is the time on the agent-server at an address; zero if it does

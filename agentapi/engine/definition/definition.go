@@ -56,6 +56,14 @@ type Definition struct {
 // Line is where a field of the front matter is in the file; 1 if it is not there.
 func (d Definition) Line(field string) int { return max(1, d.lines[field]) }
 
+// ServersField is the field that has the MCP servers.
+func (d Definition) ServersField() string {
+	if _, ok := d.lines["mcp_config"]; ok {
+		return "mcp_config"
+	}
+	return "mcp_servers"
+}
+
 // Problem is something in a file that does not work as written.
 type Problem struct {
 	Path  string

@@ -90,7 +90,7 @@ func (p *Installation) World() *doctor.World {
 		Settings: p.Settings, Paths: p.Paths, Stat: os.Stat, Mine: func(f fs.FileInfo) bool { return mine(f, p.UID) }, Writable: writable, Free: freeSpace,
 		KeyStore: p.keyStoreState, Profiles: p.profileState, Provider: p.providerState,
 		Bind: p.bind, Owner: func(ctx context.Context, addr string) string { return serving.WhoListens(ctx, p.Env, addr) },
-		Backend: p.backendState, Do: p.http.Do, ServerClock: p.serverClock,
+		Backend: p.backendState, Agents: p.agentsState, Do: p.http.Do, ServerClock: p.serverClock,
 		Sandbox: p.sandboxState, LookPath: p.LookPath, Output: output, PTY: openPTY,
 		Daemon: p.daemonState, Gateway: p.openGateway, Version: buildinfo.Get().Version,
 	}

@@ -122,7 +122,7 @@ func (r *Roster) ofDefinition(e Entry, workspace string) (engine.Agent, error) {
 		"agent_kind": "openhands", "tools": tools, "condenser": condenser(d),
 		"agent_context": map[string]any{"system_message_suffix": d.Prompt, "disabled_skills": r.disabled(d, workspace)},
 	}
-	if len(d.Servers) > 0 {
+	if len(d.Servers) > 0 && d.User { // those of a project nobody has allowed
 		settings["mcp_config"] = d.Servers
 	}
 	var err error
@@ -167,6 +167,10 @@ func limits(d definition.Definition) []definition.Problem {
 	var list []definition.Problem
 	note := func(field, msg, hint string) {
 		list = append(list, definition.Problem{Path: d.Path, Line: d.Line(field), Agent: d.Name, Msg: msg, Hint: hint})
+	}
+	if !d.User && len(d.Servers) > 0 && string(d.Servers) != "{}" {
+		note(d.ServersField(), "the MCP servers are not started and their variables not filled in, because the file belongs to the workspace",
+			"if you trust these servers, move the file to ~/"+definition.Primary)
 	}
 	if len(d.Hooks) > 0 && string(d.Hooks) != "{}" {
 		note("hooks", "the hooks are not run", "use an agent-server for agents with hooks")

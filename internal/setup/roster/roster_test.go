@@ -172,6 +172,47 @@ func TestADefinitionBecomesSettings(t *testing.T) {
 	}
 }
 
+// TestAWorkspaceBringsNoServers has the same definition in the workspace and in the
+// home directory: only the user's own has MCP servers.
+func TestAWorkspaceBringsNoServers(t *testing.T) {
+	t.Parallel()
+	for field, text := range map[string]string{
+		"mcp_servers": "mcp_servers: {m: {url: 'http://127.0.0.1:9/mcp', headers: {X: '${ANTHROPIC_API_KEY}'}}}",
+		"mcp_config":  "mcp_config:\n  mcpServers:\n    m: {command: sh}",
+	} {
+		for place, want := range map[string]bool{".agents/agents/": false, ".openhands/agents/": false, "home/": true} {
+			p := newPlace(t, nil)
+			project := t.TempDir()
+			root, dir := project, place
+			if place == "home/" {
+				root, dir = p.home, ".agents/agents/"
+			}
+			file := filepath.Join(root, filepath.FromSlash(dir), "m.md")
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("---\nname: m\ndescription: d\n"+text+"\n---\n"), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			r := roster.New(roster.Config{Project: project, Home: p.home, Profiles: func(context.Context) ([]agentapi.Profile, error) {
+				return []agentapi.Profile{{Name: "fast", Active: true}}, nil
+			}})
+			a, err := r.Load(t.Context(), "m", project)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Contains(string(a.Settings), "mcp_config"); got != want {
+				t.Errorf("%s in %s: it has servers: %t, want %t", field, place, got, want)
+			}
+			_, problems, err := r.Read(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			told := len(problems) == 1 && problems[0].Line == 4 && !problems[0].Unused && strings.Contains(problems[0].Msg, "MCP servers are not started")
+			if told == want || want && len(problems) > 0 {
+				t.Errorf("%s in %s: problems %+v", field, place, problems)
+			}
+		}
+	}
+}
+
 func TestAnAgentProfileIsResolved(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, map[string]string{".openhands/profiles/fast.json": fastProfile, ".openhands/agent-profiles/helper.json": recipe})
