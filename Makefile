@@ -22,7 +22,7 @@ test: ## unit tests
 
 .PHONY: race
 race: ## unit tests with the race detector, in random order
-	go test -race -shuffle=on ./...
+	scripts/gotest ./... -race -shuffle=on
 
 .PHONY: lint
 lint: ## formatting, vet, linter, tidy modules
