@@ -28,7 +28,6 @@ const (
 type appServer struct {
 	v0      bool
 	runtime string
-	app     string
 
 	mu      sync.Mutex
 	awake   map[string]bool
@@ -51,10 +50,12 @@ const (
 // runtime of its conversations refuses that key.
 func cmdAppServer(ts *testscript.TestScript, _ bool, args []string) {
 	s := &appServer{v0: args[0] == "v0", awake: map[string]bool{awakeID: true}, removed: map[string]bool{}, said: map[string][]string{}, changed: map[string]object{}}
-	app, runtime := httptest.NewServer(s.routes()), httptest.NewServer(s.runtimeRoutes(ts))
+	app, runtime := httptest.NewUnstartedServer(s.routes()), httptest.NewUnstartedServer(s.runtimeRoutes(ts))
+	s.runtime = "http://" + runtime.Listener.Addr().String() // before a handler can read it
+	app.Start()
 	ts.Defer(app.Close)
+	runtime.Start()
 	ts.Defer(runtime.Close)
-	s.runtime, s.app = runtime.URL, app.URL
 	ts.Setenv("CLOUD", app.URL)
 	ts.Setenv("CLOUD_KEY", appKey)
 }
