@@ -1,4 +1,5 @@
-# Every target is a plain go command under a short name. `make check` is CI without the steps that need a network.
+# Every target is a plain go command under a short name. Checks come in three sizes: `make check`
+# before a commit, `.ci/run` before it lands, `make check-all` from time to time (docs/adr/0003).
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
@@ -46,10 +47,6 @@ soak: ## run under faults for half an hour (OHGW_SOAK=30m, OHGW_SOAK_SEED)
 	scripts/e2e-setup
 	scripts/soak
 
-.PHONY: e2e-webui
-e2e-webui: ## Open WebUI in a real browser: two minutes, the first time five and 0.9 GB
-	scripts/e2e-webui
-
 .PHONY: bench
 bench: ## figures: benchmarks of the packages, then the program beside a bare proxy
 	go test -run '^$$' -bench . -benchmem -count $(COUNT) ./...
@@ -67,5 +64,10 @@ vuln: ## check dependencies for known vulnerabilities (asks vuln.go.dev)
 	$(TOOL) govulncheck ./...
 
 .PHONY: check
-check: lint race ## what must be green before a commit lands (then `make e2e`)
+check: lint ## before a commit: lint, the tests of what the change touches (BASE), generated files
+	scripts/gotest "$$(scripts/touched)"
 	@scripts/generated
+
+.PHONY: check-all
+check-all: ## everything, for an hour: also all end-to-end tests, two releases, a clean Debian, fuzzing
+	.ci/run --all

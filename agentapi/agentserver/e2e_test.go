@@ -25,8 +25,12 @@ import (
 // kills its server starts one more.
 func TestContractWithTheRealServers(t *testing.T) {
 	t.Parallel()
-	for _, version := range []string{agentservertest.Newest, agentservertest.Embedded} {
-		t.Run(version, func(t *testing.T) {
+	for _, real := range []struct{ name, version string }{
+		{"newest", agentservertest.Newest},
+		{"embedded", agentservertest.Embedded},
+	} {
+		t.Run(real.name, func(t *testing.T) {
+			version := real.version
 			f := startServers(t, version)
 			has := everything()
 			has.KeyWords = version == agentservertest.Newest

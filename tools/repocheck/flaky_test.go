@@ -1,7 +1,9 @@
 package repocheck_test
 
 import (
+	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -34,5 +36,38 @@ func TestFlakyTestsAreDescribed(t *testing.T) {
 		if at, err := time.Parse(time.DateOnly, columns[2]); err != nil || at.After(time.Now().AddDate(0, 0, 1)) {
 			t.Errorf("%q is not a day: %v", columns[2], err)
 		}
+	}
+}
+
+// TestFlakyTestsAreRepairedInTime fails for a row that is older than OHGW_FLAKY_DAYS
+// days. Only `make check-all` sets it: a commit does not become wrong overnight.
+func TestFlakyTestsAreRepairedInTime(t *testing.T) {
+	t.Parallel()
+	days, err := strconv.Atoi(os.Getenv("OHGW_FLAKY_DAYS"))
+	if err != nil {
+		days = 1 << 16
+	}
+	for _, row := range olderThan(read(t, "docs/flaky.tsv"), time.Now().AddDate(0, 0, -days)) {
+		t.Errorf("docs/flaky.tsv has had this row for more than %d days; repair the cause: %s", days, row)
+	}
+}
+
+// olderThan is the rows of a list of flaky tests that were added before a time.
+func olderThan(list string, limit time.Time) (rows []string) {
+	for _, row := range strings.Split(list, "\n")[1:] {
+		at, err := time.Parse(time.DateOnly, row[strings.LastIndexByte(row, '\t')+1:])
+		if err == nil && at.Before(limit) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func TestOlderRowsAreFound(t *testing.T) {
+	t.Parallel()
+	list := "test\tseen\tsince\na.TestA\tslow\t2026-01-01\nb.TestB\tslow\t2026-01-09\n"
+	limit := time.Date(2026, 1, 8, 12, 0, 0, 0, time.UTC)
+	if got := olderThan(list, limit); len(got) != 1 || !strings.HasPrefix(got[0], "a.TestA") {
+		t.Errorf("rows before %s: %q", limit, got)
 	}
 }
