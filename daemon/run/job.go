@@ -214,7 +214,6 @@ func (j *job) finish(res turn.Result, err error) {
 // before, the chat.
 func (j *job) forgetRequest() {
 	j.req.Chat, j.req.Compose, j.req.Message, j.req.Decision = nil, nil, agentapi.Message{}, nil
-	j.req.Chat, j.req.Compose, j.req.Message, j.req.Decision = nil, nil, agentapi.Message{}, nil
 	j.req.System, j.req.Quoted, j.prefix, j.said, j.before = "", "", "", "", nil
 	j.req.Form = nil
 }

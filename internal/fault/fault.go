@@ -11,7 +11,7 @@ import "errors"
 type Code int
 
 // The exit codes of ohgw. They are part of its interface: help, man pages and
-// README list them and a test pins them.
+// README list all of them, and a test compares. Another one pins the numbers.
 const (
 	Failed      Code = 1   // it did not work
 	Usage       Code = 2   // the command line is wrong

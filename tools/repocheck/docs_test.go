@@ -2,6 +2,8 @@ package repocheck_test
 
 import (
 	"fmt"
+	"go/types"
+	"maps"
 	"net/url"
 	"os"
 	"path"
@@ -13,7 +15,7 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/cli"
 )
 
 func TestEveryDecisionIsListed(t *testing.T) {
@@ -153,23 +155,67 @@ func TestFilesOfTheArchitectureExist(t *testing.T) {
 	}
 }
 
-// TestExitCodesAreInTheReadme pins the numbers that scripts rely on.
-func TestExitCodesAreInTheReadme(t *testing.T) {
+// TestExitCodesAreListed compares the constants of package fault with the two tables
+// for people: README.md, and that of the help, which the man page is made from.
+// cli.TestExitCodesStay pins the numbers.
+func TestExitCodesAreListed(t *testing.T) {
 	t.Parallel()
-	codes := map[string]fault.Code{
-		"Failed": fault.Failed, "Usage": fault.Usage, "Partly": fault.Partly, "Credential": fault.Credential,
-		"Unreachable": fault.Unreachable, "Conflict": fault.Conflict, "Interrupted": fault.Interrupted,
-	}
-	want := map[string]fault.Code{
-		"Failed": 1, "Usage": 2, "Partly": 3, "Credential": 4, "Unreachable": 5, "Conflict": 6, "Interrupted": 130,
-	}
-	readme := read(t, "README.md")
-	for name, code := range codes {
-		if code != want[name] {
-			t.Errorf("fault.%s is %d, and was %d", name, code, want[name])
+	want := map[string]bool{"0": true}
+	for name, code := range exitCodes(t) {
+		if want[code] {
+			t.Errorf("fault.%s is %s, as another constant is", name, code)
 		}
-		if !strings.Contains(readme, fmt.Sprintf("\n| %d | ", code)) {
-			t.Errorf("README.md does not list exit code %d", code)
+		want[code] = true
+	}
+	_, table, _ := strings.Cut(read(t, "README.md"), "\n## Exit codes\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	readme := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^\| (\d+) \| \S`).FindAllStringSubmatch(table, -1) {
+		readme[m[1]] = true
+	}
+	if !maps.Equal(readme, want) {
+		t.Errorf("README.md lists the exit codes %q, and package fault has %q", slices.Sorted(maps.Keys(readme)), slices.Sorted(maps.Keys(want)))
+	}
+	help := map[string]bool{}
+	for _, line := range cli.ExitCodes() {
+		help[strconv.Itoa(int(line.Code))] = line.Meaning != ""
+	}
+	if !maps.Equal(help, want) {
+		t.Errorf("the help lists the exit codes %q, and package fault has %q", slices.Sorted(maps.Keys(help)), slices.Sorted(maps.Keys(want)))
+	}
+}
+
+// exitCodes are the constants of the type fault.Code, from their source.
+func exitCodes(t *testing.T) map[string]string {
+	t.Helper()
+	codes := map[string]string{}
+	scope := checked(packages(t)["internal/fault"], nil).Scope()
+	for _, name := range scope.Names() {
+		if c, ok := scope.Lookup(name).(*types.Const); ok && strings.HasSuffix(c.Type().String(), ".Code") {
+			codes[name] = c.Val().ExactString()
+		}
+	}
+	if len(codes) == 0 {
+		t.Fatal("package fault has no exit codes")
+	}
+	return codes
+}
+
+// TestRulesForTheWordsHaveTwoSides looks for examples that a replacement in all files
+// has changed: what not to write is not what to write.
+func TestRulesForTheWordsHaveTwoSides(t *testing.T) {
+	t.Parallel()
+	rows := regexp.MustCompile(`(?m)^\| \d+\. [^|]+ \| ([^|]+) \| ([^|]+) \|$`).FindAllStringSubmatch(read(t, "CONTRIBUTING.md"), -1)
+	if len(rows) < 5 {
+		t.Errorf("CONTRIBUTING.md has only %d rules for the words", len(rows))
+	}
+	said := map[string]bool{}
+	for _, row := range rows {
+		said[row[2]] = true
+	}
+	for _, row := range rows {
+		if said[row[1]] {
+			t.Errorf("CONTRIBUTING.md has %q as what to write and as what not to write", row[1])
 		}
 	}
 }

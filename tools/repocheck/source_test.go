@@ -3,6 +3,9 @@ package repocheck_test
 import (
 	"errors"
 	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
 	"go/types"
 	"strings"
 	"testing"
@@ -83,20 +86,118 @@ func TestPackageVariablesAreNeverWritten(t *testing.T) {
 	}
 }
 
-// packageVariables reports which names mean a variable of the package. Imports
-// stay unknown to it, which costs errors that say nothing about that.
-func packageVariables(group []source) func(*ast.Ident) bool {
-	var trees []*ast.File
-	for _, s := range group {
-		trees = append(trees, s.tree)
+// TestNoAssignmentIsDoubled looks for what a merge leaves behind: an assignment, and the
+// same again. One with a call may do something else the second time.
+func TestNoAssignmentIsDoubled(t *testing.T) {
+	t.Parallel()
+	for _, s := range sources(t) {
+		ast.Inspect(s.tree, func(n ast.Node) bool {
+			for _, again := range doubled(n) {
+				t.Errorf("%s:%d: the assignment stands here twice", s.name, s.line(again.Pos()))
+			}
+			return true
+		})
 	}
+}
+
+// doubled are the assignments of a block that repeat the statement before them.
+func doubled(n ast.Node) []ast.Stmt {
+	var list []ast.Stmt
+	switch n := n.(type) {
+	case *ast.BlockStmt:
+		list = n.List
+	case *ast.CaseClause:
+		list = n.Body
+	case *ast.CommClause:
+		list = n.Body
+	}
+	var found []ast.Stmt
+	last := ""
+	for _, stmt := range list {
+		text := ""
+		if a, ok := stmt.(*ast.AssignStmt); ok && a.Tok == token.ASSIGN && !calls(a) {
+			text = code(a)
+		}
+		if text != "" && text == last {
+			found = append(found, stmt)
+		}
+		last = text
+	}
+	return found
+}
+
+// calls reports whether a statement calls, receives, or makes a function.
+func calls(stmt ast.Stmt) bool {
+	found := false
+	ast.Inspect(stmt, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr, *ast.FuncLit:
+			found = true
+		case *ast.UnaryExpr:
+			found = found || n.Op == token.ARROW
+		}
+		return !found
+	})
+	return found
+}
+
+// code is a node as Go source.
+func code(n ast.Node) string {
+	var b strings.Builder
+	if err := format.Node(&b, token.NewFileSet(), n); err != nil {
+		return ""
+	}
+	return b.String()
+}
+
+func TestDoubledFindsWhatAMergeLeaves(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]int{
+		"a, b = nil, 0; a, b = nil, 0":    1,
+		"a = 1; a = 1; a = 1":             2,
+		"switch { case x: a = 1; a = 1 }": 1,
+		"a = 1; b = 1; a = 1":             0,
+		"a = next(); a = next()":          0,
+		"a = <-c; a = <-c":                0,
+		"a += 1; a += 1":                  0,
+		"if x { a = 1 }; if y { a = 1 }":  0,
+		"a = 1\n\n\t// again\n\ta = 1":    1,
+	} {
+		tree, err := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc f() {\n"+body+"\n}", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := 0
+		ast.Inspect(tree, func(n ast.Node) bool {
+			got += len(doubled(n))
+			return true
+		})
+		if got != want {
+			t.Errorf("doubled in %q: %d, want %d", body, got, want)
+		}
+	}
+}
+
+// packageVariables reports which names mean a variable of the package.
+func packageVariables(group []source) func(*ast.Ident) bool {
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
-	config := types.Config{Error: func(error) {}, Importer: nowhere{}}
-	pkg, _ := config.Check(group[0].dir, group[0].set, trees, info)
+	pkg := checked(group, info)
 	return func(id *ast.Ident) bool {
 		v, ok := info.Uses[id].(*types.Var)
 		return ok && v.Parent() == pkg.Scope()
 	}
+}
+
+// checked is a package with the types of its names, as far as they are known without
+// its imports. The errors are about these alone.
+func checked(group []source, info *types.Info) *types.Package {
+	var trees []*ast.File
+	for _, s := range group {
+		trees = append(trees, s.tree)
+	}
+	config := types.Config{Error: func(error) {}, Importer: nowhere{}}
+	pkg, _ := config.Check(group[0].dir, group[0].set, trees, info)
+	return pkg
 }
 
 type nowhere struct{}
