@@ -1,6 +1,6 @@
 // Package repocheck holds tests about the repository itself: what a reviewer
 // would otherwise have to remember. It has no code of its own.
 //
-// The rules that the linter enforces too (imports, package variables) are here
-// for machines on which no linter runs; `go test ./...` is enough to see them.
+// The rules for imports are here only. The test for package variables is here as well
+// as in the linter, for machines on which no linter runs.
 package repocheck

@@ -1,155 +1,218 @@
 package repocheck_test
 
 import (
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 )
 
-// rule forbids imports. The same rules, for the editor, are in .golangci.yml.
+// rule forbids imports. It is for all files of its trees that are not tests, whatever
+// their build constraints are, packages for tests such as agentapi/backendtest included.
 type rule struct {
-	why  string
-	in   []string // trees that the rule is for; none: everywhere
-	not  []string // trees that it is not for
-	test bool     // tests are bound too
-	deny []string // import paths and what is below them; see denied
+	name  string
+	why   string
+	in    []string // trees that the rule is for; none: everywhere
+	not   []string // trees that it is not for
+	tests bool     // it is for *_test.go as well
+	deny  []string // what the trees may not import; see denied
+	apart []string // instead of in: none of these trees imports another one of them
 }
 
-// commands are the packages of commands. What they share is in cli/kit.
-var commands = []string{
-	"cli/acp", "cli/agents", "cli/chat", "cli/config", "cli/connect", "cli/doctor", "cli/keys", "cli/overview", "cli/profiles", "cli/sandbox", "cli/serve", "cli/server", "cli/service", "cli/status", "cli/tokens",
-}
+// backends are the packages behind the seam. A new one belongs here.
+var backends = []string{"agentapi/agentserver", "agentapi/cloud", "agentapi/engine"}
 
-var rules = []rule{
-	{
-		why: "commands do not know each other; they meet in cli, and share cli/kit",
-		in:  commands, test: true, deny: below(commands),
-	},
-	{
-		why: "the network of an agent-server is behind its backend",
-		in:  []string{"cli"}, deny: []string{"./agentapi/agentserver"},
-	},
-	{
-		why: "events and OpenAI's wire are understood without anything else",
-		in:  []string{"agentapi/event", "daemon/openai", "internal/sse"}, deny: []string{"!std"},
-	},
-	{
-		why: "the seam knows neither its users nor its backends",
-		in:  []string{"agentapi"}, not: []string{"agentapi/agentserver", "agentapi/cloud", "agentapi/engine", "agentapi/backendtest"}, test: true,
-		deny: []string{"./agentapi/agentserver", "./agentapi/cloud", "./agentapi/engine"},
-	},
-	{
-		why:  "arrows point down: below tui and cli nobody knows them",
-		in:   []string{"agentapi", "internal"},
-		deny: []string{"./cli", "./tui"},
-	},
-	{
-		why:  "arrows point down: the seam and its backends do not know the daemon",
-		in:   []string{"agentapi"},
-		deny: []string{"./daemon"},
-	},
-	{
-		why: "the gateway sees an agent as agentapi.Backend only",
-		in:  []string{"daemon"},
-		deny: []string{
-			"./cli", "./tui", "./agentapi/agentserver", "./agentapi/cloud", "./agentapi/engine",
-			"./internal/config", "./internal/profile", "./internal/secret",
+// rules are all rules about imports; the linter has none. The picture that they keep
+// true is in docs/architecture.md.
+func rules(t *testing.T) []rule {
+	t.Helper()
+	return []rule{
+		// Imports point down.
+		{
+			name: "standard library only", why: "events and the wire of OpenAI are understood without anything else",
+			in: []string{"agentapi/event", "daemon/openai", "internal/sse"}, deny: []string{"!std"},
 		},
-	},
-	{
-		why:  "the chat is a client of /v1 behind a small interface",
-		in:   []string{"tui"},
-		deny: []string{"./cli", "./daemon", "./agentapi", "net/http"},
-	},
-	{
-		why: "what is assembled does not know who assembles it",
-		not: []string{"cli", "internal/setup", "tools", "e2e"}, deny: []string{"./internal/setup"},
-	},
-	{
-		why:  "the daemon, the chat and the backends meet in internal/setup and cli",
-		in:   []string{"internal"},
-		not:  []string{"internal/setup"},
-		deny: []string{"./daemon"},
-	},
-	{
-		why:  "backends do not know each other; they meet in internal/setup",
-		in:   []string{"agentapi/agentserver"},
-		deny: []string{"./agentapi/cloud", "./agentapi/engine"},
-	},
-	{
-		why:  "backends do not know each other; they meet in internal/setup",
-		in:   []string{"agentapi/cloud"},
-		deny: []string{"./agentapi/agentserver", "./agentapi/engine"},
-	},
-	{
-		why:  "backends do not know each other; they meet in internal/setup",
-		in:   []string{"agentapi/engine"},
-		deny: []string{"./agentapi/agentserver", "./agentapi/cloud"},
-	},
-	{
-		why: "the agent's programs start in a sandbox.Box, and the engine knows the seam of the sandbox only",
-		in:  []string{"agentapi/engine"},
-		deny: []string{
-			"os/exec", "./internal/sandbox/addresses", "./internal/sandbox/boxes", "./internal/sandbox/boxfiles", "./internal/sandbox/gitguard",
-			"./internal/sandbox/inside", "./internal/sandbox/netgate", "./internal/sandbox/netpolicy", "./internal/sandbox/policy",
-			"./internal/sandbox/probe", "./internal/sandbox/seatbelt", "./internal/sandbox/seccomp",
+		{
+			name: "seam", why: "the seam does not know its backends",
+			in: []string{"agentapi"}, not: append([]string{"agentapi/backendtest"}, backends...), tests: true, deny: below(backends...),
 		},
-	},
-	{
-		why: "only cli is the program; cmd only starts it",
-		not: []string{"cmd", "cli", "tools/gen", "e2e/soak/program"}, deny: []string{"./cli", "github.com/spf13"},
-	},
-	{
-		why: "the terminal's look belongs to tui",
-		not: []string{"tui"}, deny: []string{"charm.land", "github.com/charmbracelet"},
-	},
-	{
-		why: "the user's directories come in through cli.Env", test: true,
-		not: []string{"cli"}, deny: []string{"github.com/adrg/xdg"},
-	},
-	{
-		why: "keys are read and written in one place",
-		not: []string{"internal/secret"}, deny: []string{"github.com/zalando/go-keyring"},
-	},
-	{
-		why: "sockets belong to the backend that has them, to its fake, and to who passes its API on",
-		not: []string{"agentapi/agentserver", "agentapi/backendtest", "daemon/native/through", "daemon/native/socket", "daemon/native/live", "daemon/native/shell"}, deny: []string{"github.com/coder/websocket"},
-	},
-	{
-		why:  "what is for tests stays in tests, and in packages named for them",
-		deny: []string{"./...test", "testing", "github.com/google/go-cmp", "go.uber.org/goleak", "pgregory.net/rapid", "github.com/prometheus"},
-	},
-	{
-		why: "other people's clients stay out of our graph",
-		not: []string{"e2e"}, test: true, deny: []string{"github.com/openai", "github.com/sashabaranov"},
-	},
-	{
-		why: "one logger, passed explicitly", test: true, deny: []string{"log$"},
-	},
+		{
+			name: "leaves", why: "imports point down: these are below the daemon, the chat and the commands",
+			in: []string{"agentapi", "internal"}, not: []string{"internal/setup"}, deny: below("cli", "daemon", "tui"),
+		},
+		{
+			name: "assembled", why: "what is assembled does not know what assembles it",
+			not: []string{"cli", "internal/setup", "tools", "e2e"}, deny: below("internal/setup"),
+		},
+		{
+			name: "setup", why: "package setup is below the commands, and prints nothing: notes go to setup.Notes",
+			in: []string{"internal/setup"}, tests: true, deny: below("cli", "tui", "internal/iostream"),
+		},
+		{
+			name: "daemon", why: "the daemon knows neither the commands nor the chat, which is its client",
+			in: []string{"daemon"}, deny: below("cli", "tui"),
+		},
+		{
+			name: "daemon and backends", why: "the gateway sees an agent as agentapi.Backend only",
+			in: []string{"daemon"}, deny: below(backends...),
+		},
+		{
+			name: "daemon and settings", why: "settings reach the daemon as a Config; profiles and LLM keys belong to the backend",
+			in: []string{"daemon"}, deny: below("internal/config", "internal/profile", "internal/secret"),
+		},
+		{
+			name: "tui", why: "the chat is a client of /v1, behind a small interface",
+			in: []string{"tui"}, deny: append(below("cli", "daemon", "agentapi"), "net/http"),
+		},
+		{
+			name: "program", why: "only cli is the program; cmd only starts it",
+			not: []string{"cmd", "cli", "tools/gen", "e2e/soak/program"}, deny: below("cli"),
+		},
+
+		// What is side by side does not know each other.
+		{
+			name: "commands", why: "commands meet in cli, and share cli/kit and cli/guide",
+			apart: commandPackages(t), tests: true,
+		},
+		{
+			name: "commands and agent-servers", why: "the network of an agent-server is behind its backend",
+			in: []string{"cli"}, deny: below("agentapi/agentserver"),
+		},
+		{
+			name: "backends", why: "backends meet in internal/setup",
+			apart: backends,
+		},
+		{
+			name: "tests of backends", why: "backends meet in internal/setup; only tests of the Cloud put an agent-server behind it",
+			in: []string{"agentapi/agentserver", "agentapi/engine"}, apart: []string{"agentapi/agentserver", "agentapi/engine"}, tests: true, deny: below("agentapi/cloud"),
+		},
+
+		// One place for each concern.
+		{
+			name: "programs of the engine", why: "the agent's programs start in a sandbox.Box; the engine knows the seam of the sandbox only",
+			in: []string{"agentapi/engine"}, deny: []string{"os/exec", "./internal/sandbox/*"},
+		},
+		{
+			name: "command line", why: "the command line belongs to cli; tools/gen writes its manual pages",
+			not: []string{"cli", "tools/gen"}, tests: true, deny: []string{"github.com/spf13"},
+		},
+		{
+			name: "terminal", why: "the look of the terminal belongs to tui; its libraries are at charm.land",
+			not: []string{"tui"}, tests: true, deny: []string{"charm.land", "github.com/charmbracelet"},
+		},
+		{
+			name: "directories", why: "this library reads the environment; directories come in through cli.Env",
+			not: []string{"cli"}, tests: true, deny: []string{"github.com/adrg/xdg"},
+		},
+		{
+			name: "keyring", why: "keys are read and written in internal/secret",
+			not: []string{"internal/secret"}, tests: true, deny: []string{"github.com/zalando/go-keyring"},
+		},
+		{
+			name: "websocket", why: "sockets belong to the backend that has them, to its fake, and to what serves or passes on the API of OpenHands",
+			not: []string{
+				"agentapi/agentserver", "agentapi/backendtest",
+				"daemon/native/live", "daemon/native/shell", "daemon/native/socket", "daemon/native/through",
+			},
+			deny: []string{"github.com/coder/websocket"},
+		},
+		{
+			name: "logger", why: "there is one logger, log/slog, and it is passed in",
+			tests: true, deny: []string{"log$"},
+		},
+
+		// What stays out.
+		{
+			name: "test only", why: "this is for tests, and for packages whose name ends in test",
+			not: []string{"agentapi/...test", "internal/...test", "cli/clitest"},
+			deny: []string{
+				"./...test", "testing", "github.com/google/go-cmp", "github.com/prometheus", "go.uber.org/goleak", "pgregory.net/rapid",
+			},
+		},
+		{
+			name: "replaced", why: "use io and os, math/rand/v2, errors and fmt, and in tests go-cmp and plain Go",
+			tests: true, deny: []string{"io/ioutil", "math/rand$", "github.com/pkg/errors", "github.com/stretchr/testify"},
+		},
+		{
+			name: "clients of others", why: "clients of OpenAI's API stay out of the module graph of the program",
+			not: []string{"e2e"}, tests: true, deny: []string{"github.com/openai", "github.com/sashabaranov"},
+		},
+	}
 }
 
-func TestImportsPointDown(t *testing.T) {
+// commandPackages are the packages of commands: those below cli, but for what they share.
+func commandPackages(t *testing.T) []string {
+	t.Helper()
+	var dirs []string
+	for dir := range packages(t) {
+		if path.Dir(dir) == "cli" && !slices.Contains([]string{"cli/clitest", "cli/guide", "cli/kit"}, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	slices.Sort(dirs)
+	if len(dirs) < 10 {
+		t.Fatalf("there are only %d commands below cli: %q", len(dirs), dirs)
+	}
+	return dirs
+}
+
+func TestImportsFollowTheRules(t *testing.T) {
 	t.Parallel()
+	all := rules(t)
 	for _, s := range sources(t) {
-		for _, r := range rules {
-			if s.forTests() && !r.test || len(r.in) > 0 && !within(s.dir, r.in...) || within(s.dir, r.not...) {
-				continue
-			}
-			for _, spec := range s.tree.Imports {
-				imported, err := strconv.Unquote(spec.Path.Value)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if denied(r.deny, imported) && !within(module+"/"+s.dir, imported) {
-					t.Errorf("%s:%d: imports %s: %s", s.name, s.line(spec.Pos()), imported, r.why)
-				}
-			}
+		for _, b := range breaches(s, all) {
+			t.Error(b)
 		}
 	}
 }
 
+// breaches are the imports of a file that a rule forbids.
+func breaches(s source, all []rule) []string {
+	var found []string
+	for _, spec := range s.tree.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			continue // the parser has read it
+		}
+		for _, r := range all {
+			if r.forbids(s, imported) {
+				found = append(found, s.name+":"+strconv.Itoa(s.line(spec.Pos()))+": imports "+imported+" ("+r.name+"): "+r.why)
+			}
+		}
+	}
+	return found
+}
+
+// forbids reports whether a rule forbids an import of a file. The tests of a package
+// import the package itself.
+func (r rule) forbids(s source, imported string) bool {
+	if s.test && !r.tests || imported == module+"/"+s.dir {
+		return false
+	}
+	for _, tree := range r.apart {
+		others := slices.DeleteFunc(slices.Clone(r.apart), func(other string) bool { return other == tree })
+		if within(s.dir, tree) && denied(below(others...), imported) {
+			return true
+		}
+	}
+	if r.deny == nil || len(r.in) > 0 && !inTrees(s.dir, r.in) {
+		return false
+	}
+	return !inTrees(s.dir, r.not) && denied(r.deny, imported)
+}
+
+// inTrees reports whether a package is in one of the trees of a rule. "x" is x and all
+// below it, and "x/...test" the packages for tests there.
+func inTrees(dir string, trees []string) bool {
+	return slices.ContainsFunc(trees, func(tree string) bool {
+		top, tests := strings.CutSuffix(tree, "/...test")
+		return within(dir, top) && (!tests || isTestTree(dir))
+	})
+}
+
 // below are trees of this module as entries of a rule.
-func below(trees []string) []string {
+func below(trees ...string) []string {
 	entries := make([]string, 0, len(trees))
 	for _, t := range trees {
 		entries = append(entries, "./"+t)
@@ -157,24 +220,30 @@ func below(trees []string) []string {
 	return entries
 }
 
-// denied reports whether an import is in the list of a rule. "./x" is a tree of
-// this module, "./...test" all its packages for tests, "x$" that package alone,
-// and "!std" all that is not in the standard library.
+// denied reports whether an import is in the list of a rule. "x" is a package and all
+// below it, "x$" that package alone, "./x" a tree of this module, "./x/*" the tree
+// without x itself, "./...test" all packages for tests of this module, and "!std" all
+// that is not in the standard library.
 func denied(list []string, imported string) bool {
-	for _, entry := range list {
-		exact, isExact := strings.CutSuffix(entry, "$")
-		local, isLocal := strings.CutPrefix(entry, "./")
-		first, _, _ := strings.Cut(imported, "/")
-		switch {
-		case isExact && imported == exact,
-			isLocal && within(imported, module+"/"+local),
-			entry == "./...test" && within(imported, module) && isTestTree(imported),
-			entry == "!std" && strings.Contains(first, "."),
-			within(imported, entry):
-			return true
+	return slices.ContainsFunc(list, func(entry string) bool {
+		if entry == "!std" {
+			first, _, _ := strings.Cut(imported, "/")
+			return strings.Contains(first, ".")
 		}
-	}
-	return false
+		if entry == "./...test" {
+			return within(imported, module) && isTestTree(imported)
+		}
+		if local, ok := strings.CutPrefix(entry, "./"); ok {
+			entry = module + "/" + local
+		}
+		if exact, ok := strings.CutSuffix(entry, "$"); ok {
+			return imported == exact
+		}
+		if top, ok := strings.CutSuffix(entry, "/*"); ok {
+			return strings.HasPrefix(imported, top+"/")
+		}
+		return within(imported, entry)
+	})
 }
 
 func TestDeniedKnowsEveryFormOfAnEntry(t *testing.T) {
@@ -186,6 +255,8 @@ func TestDeniedKnowsEveryFormOfAnEntry(t *testing.T) {
 		{"./cli", module + "/cli", true},
 		{"./cli", module + "/cli/clitest", true},
 		{"./cli", module + "/client", false},
+		{"./cli/*", module + "/cli", false},
+		{"./cli/*", module + "/cli/kit", true},
 		{"!std", "encoding/json", false},
 		{"!std", module + "/agentapi", true},
 		{"./...test", module + "/internal/testkit/llmtest", true},
