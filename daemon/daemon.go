@@ -1,12 +1,18 @@
-// Package daemon serves OpenAI's chat API in front of an agent.
+// Package daemon serves OpenAI's API in front of an agent: chat completions,
+// responses, conversations and models, with ohgw's own routes for runs, grants of
+// the sandbox, health and metrics. If the user asks for it, the package also lets
+// clients in to OpenHands' own API (native.go), which a [Native] answers.
 //
-// It is thin. What a request means is read in daemon/openai, what an answer is
-// in agentapi/turn, whether a request runs at all in daemon/run; this package
-// joins them with HTTP and guards the entrance. routes.go is the whole surface,
-// errors.go the one table of failures.
+// What a request means is read in daemon/openai, what an answer is in
+// agentapi/turn, whether a request runs at all in daemon/run; this package
+// joins them with HTTP and guards the entrance. routes.go has all routes below
+// /v1 and beside it, errors.go is the one table of their failures. The routes of
+// OpenHands' own API are in the packages below daemon/native.
 //
 // Invariants: nothing reaches the backend before the guard and the token have
-// let it pass; every failure is OpenAI's envelope; a stream that has begun
+// let it pass, but for the probes of OpenHands' own API, which need no token;
+// every failure below /v1 has OpenAI's envelope, and one of OpenHands' own API
+// has the form of an agent-server; a stream that has begun
 // ends in a finish or in an error frame, never in silence; no log line has a
 // secret or a word of a prompt.
 package daemon

@@ -2,7 +2,8 @@ package daemon
 
 import "net/http"
 
-// routes is the whole surface of the daemon. Paths are as [normalize] leaves
+// routes answers OpenAI's API and ohgw's own routes from the table below. The paths
+// of OpenHands' own API go to Config.Native before that, see withNative. Paths are as [normalize] leaves
 // them: without /v1, which may be there or not.
 func (d *Daemon) routes() http.Handler {
 	mux := http.NewServeMux()

@@ -1,4 +1,6 @@
-// Package serve is the command that answers OpenAI clients.
+// Package serve has the commands around the daemon's process: "serve" runs it, in a
+// terminal, for the system, or in the background; "stop" ends it and "logs" prints
+// its log.
 package serve
 
 import (

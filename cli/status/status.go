@@ -1,5 +1,6 @@
-// Package status has the commands that ask the running daemon what it is: status
-// and models.
+// Package status has the commands that ask the running daemon: "status" about itself
+// and its backend, "models" about its models, and "ps" about the turns of agents,
+// which it can also stop.
 package status
 
 import (

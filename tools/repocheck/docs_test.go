@@ -286,3 +286,67 @@ func TestNothingNamesAMachine(t *testing.T) {
 		}
 	}
 }
+
+// TestPackageCommentsNameTheirCommands holds the comments of packages with more than one
+// command to the commands that they have.
+func TestPackageCommentsNameTheirCommands(t *testing.T) {
+	t.Parallel()
+	for _, dir := range []string{"cli/serve", "cli/status"} {
+		comment, names := "", []string{}
+		for _, s := range packages(t)[dir] {
+			comment += s.tree.Doc.Text()
+			for _, m := range regexp.MustCompile(`\bUse:\s+"([a-z]+)`).FindAllStringSubmatch(read(t, s.name), -1) {
+				names = append(names, m[1])
+			}
+		}
+		for _, name := range names {
+			if !strings.Contains(comment, strconv.Quote(name)) {
+				t.Errorf("the comment of package %s does not name its command %q", dir, name)
+			}
+		}
+		if len(names) < 2 {
+			t.Errorf("package %s has only the commands %q", dir, names)
+		}
+	}
+}
+
+// TestTheSeamIsDescribedAsItIs compares the record of the seam with its interface.
+func TestTheSeamIsDescribedAsItIs(t *testing.T) {
+	t.Parallel()
+	record := read(t, "docs/adr/0002-the-seam.md")
+	pkg := checked(packages(t)["agentapi"], nil)
+	seam, ok := pkg.Scope().Lookup("Conversation").Type().Underlying().(*types.Interface)
+	if !ok {
+		t.Fatal("agentapi.Conversation is not an interface")
+	}
+	for m := range seam.Methods() {
+		if !strings.Contains(record, "**"+m.Name()+"**") {
+			t.Errorf("docs/adr/0002-the-seam.md does not name the method %s of agentapi.Conversation", m.Name())
+		}
+	}
+	if n := seam.NumMethods(); n != 11 || !strings.Contains(record, "has eleven\nmethods") {
+		t.Errorf("agentapi.Conversation has %d methods, and docs/adr/0002-the-seam.md says another number", n)
+	}
+}
+
+// TestRecordsSayWhatIsServed: who serves OpenHands' own API over the embedded agent is in
+// its decision record, and the record of the seam points to it.
+func TestRecordsSayWhatIsServed(t *testing.T) {
+	t.Parallel()
+	record := read(t, "docs/adr/0021-openhands-own-api.md")
+	for _, s := range sources(t) {
+		if s.test || s.dir != "internal/setup/agents" || !strings.Contains(read(t, s.name), "func nativeAPI(") {
+			continue
+		}
+		for _, place := range []string{"`daemon/native`", "`agentapi/control`", "`agentapi/engine`"} {
+			if !strings.Contains(record, place) {
+				t.Errorf("docs/adr/0021-openhands-own-api.md does not name %s", place)
+			}
+		}
+		if !strings.Contains(read(t, "docs/adr/0002-the-seam.md"), "(0021-openhands-own-api.md)") {
+			t.Error("docs/adr/0002-the-seam.md does not point to the record of OpenHands' own API")
+		}
+		return
+	}
+	t.Error("internal/setup/agents does not serve OpenHands' own API any more: its record has to say so")
+}

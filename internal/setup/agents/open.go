@@ -1,5 +1,10 @@
 // Package agents opens what runs the agents: an agent-server that was named or
-// found, or the embedded agent, with the keys and profiles that it needs.
+// found, an account on OpenHands Cloud, or the embedded agent with the profiles,
+// keys and sandboxes that it needs.
+//
+// It also assembles OpenHands' own API for the daemon: passed on to an
+// agent-server, or served over the embedded agent with the sandboxes for the API's
+// commands, files and git worktrees.
 package agents
 
 import (
@@ -25,8 +30,8 @@ const defaultAddress = "127.0.0.1:8000"
 const FirstLook = 2 * time.Second
 
 // Open chooses what runs the agents: OpenHands Cloud, if it is chosen, or an
-// agent-server that was named, or one that answers on this machine, or the embedded agent. With settings of the
-// sandbox, an agent-server has to be named.
+// agent-server that was named, or one that answers on this machine, or the embedded
+// agent. With settings of the sandbox, an agent-server has to be named.
 func Open(ctx context.Context, env *setup.Env, s *config.Settings, log *slog.Logger) (Backend, error) {
 	switch {
 	case s.Backend == "embedded":
