@@ -2,6 +2,7 @@ package repocheck_test
 
 import (
 	"fmt"
+	"go/ast"
 	"go/types"
 	"maps"
 	"net/url"
@@ -144,7 +145,7 @@ func TestEveryDocumentIsLinked(t *testing.T) {
 // TestFilesOfTheArchitectureExist holds the walk through the code to the code.
 func TestFilesOfTheArchitectureExist(t *testing.T) {
 	t.Parallel()
-	names := regexp.MustCompile("`((?:agentapi|cli|cmd|daemon|internal|tui)[a-z/_]*(?:\\.go)?)`").FindAllStringSubmatch(read(t, "docs/architecture.md"), -1)
+	names := regexp.MustCompile("`((?:agentapi|cli|cmd|daemon|internal|tools|tui)[a-z0-9/_]*(?:\\.go)?)`").FindAllStringSubmatch(read(t, "docs/architecture.md"), -1)
 	if len(names) < 30 {
 		t.Errorf("docs/architecture.md names only %d places", len(names))
 	}
@@ -152,6 +153,34 @@ func TestFilesOfTheArchitectureExist(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(m[1]))); err != nil {
 			t.Errorf("docs/architecture.md names %s, which does not exist", m[1])
 		}
+	}
+}
+
+// maxUnmapped is how many lines a package may have that docs/architecture.md does not
+// name, without tests and generated files.
+const maxUnmapped = 800
+
+func TestLargePackagesAreInTheArchitecture(t *testing.T) {
+	t.Parallel()
+	page := read(t, "docs/architecture.md")
+	large := 0
+	for dir, group := range packages(t) {
+		lines := 0
+		for _, s := range group {
+			if !s.forTests() && !ast.IsGenerated(s.tree) && !within(s.dir, "e2e") {
+				lines += strings.Count(read(t, s.name), "\n")
+			}
+		}
+		if lines <= maxUnmapped {
+			continue
+		}
+		large++
+		if !strings.Contains(page, "`"+dir+"`") {
+			t.Errorf("docs/architecture.md does not name package %s, which has %d lines", dir, lines)
+		}
+	}
+	if large < 40 {
+		t.Errorf("only %d packages have more than %d lines", large, maxUnmapped)
 	}
 }
 
