@@ -31,8 +31,8 @@ import (
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/internal/filelock"
 	"github.com/ohgw/ohgw/internal/instance"
+	_ "github.com/ohgw/ohgw/internal/sandbox/early" // the test binary is a part of sandboxes as well
 	"github.com/ohgw/ohgw/internal/sandbox/escape"
-	"github.com/ohgw/ohgw/internal/sandbox/inside"
 	"github.com/ohgw/ohgw/internal/testkit/forbidtest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
@@ -42,9 +42,6 @@ const patience = time.Minute
 
 // TestMain makes the test binary the program ohgw as well.
 func TestMain(m *testing.M) {
-	if inside.Wanted(os.Args) {
-		os.Exit(inside.Main(os.Args))
-	}
 	if escape.Wanted(os.Args) {
 		os.Exit(escape.Main(os.Args))
 	}

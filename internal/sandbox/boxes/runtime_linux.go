@@ -133,7 +133,7 @@ func (r *runtime) launch(p *policy.Policy, home string, release func()) error {
 	r.conn = conn.(*net.UnixConn) // a pair of Unix sockets
 	// The helper ends with its socket, not with a context.
 	r.cmd = &exec.Cmd{
-		Path: "/proc/self/exe", Args: []string{inside.Name}, Env: []string{"GOMAXPROCS=1"}, Dir: "/",
+		Path: "/proc/self/exe", Args: []string{inside.Name}, Env: inside.Environ(), Dir: "/",
 		ExtraFiles: []*os.File{policyFile, theirs}, Stderr: r.stderr,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/sandbox/inside"
 )
 
 // Times of the program inside.
@@ -257,7 +258,7 @@ func launch(box sandbox.Box) (*conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	process, err := box.Start(ctx, sandbox.Program{
-		Args: []string{ownProgram, Name}, Env: []string{"GOMAXPROCS=1"}, Dir: "/", Files: []*os.File{stdin, stdout, nil, self},
+		Args: []string{ownProgram, Name}, Env: inside.Environ(), Dir: "/", Files: []*os.File{stdin, stdout, nil, self},
 	})
 	if err != nil {
 		_ = in.Close()
