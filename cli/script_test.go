@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -56,12 +57,29 @@ func TestMain(m *testing.M) {
 type leakTest struct{ m *testing.M }
 
 func (l leakTest) Run() int {
+	flag.Parse()
+	if err := atOnce(8); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	code := l.m.Run()
 	if err := goleak.Find(); code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, "goroutines left behind:", err)
 		return 1
 	}
 	return code
+}
+
+// atOnce makes at least n tests run in parallel, unless -parallel says how many. The
+// scripts wait for programs, retries and keyrings more than they compute, and each has
+// a home directory and ports of its own.
+func atOnce(n int) error {
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if given || runtime.GOMAXPROCS(0) >= n {
+		return nil
+	}
+	return flag.Set("test.parallel", strconv.Itoa(n))
 }
 
 // TestScripts runs the specification: one file in testdata/script a topic.
