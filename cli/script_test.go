@@ -33,7 +33,6 @@ import (
 	"github.com/ohgw/ohgw/internal/filelock"
 	"github.com/ohgw/ohgw/internal/instance"
 	_ "github.com/ohgw/ohgw/internal/sandbox/early" // the test binary is a part of sandboxes as well
-	"github.com/ohgw/ohgw/internal/sandbox/escape"
 	"github.com/ohgw/ohgw/internal/testkit/forbidtest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
@@ -43,9 +42,6 @@ const patience = time.Minute
 
 // TestMain makes the test binary the program ohgw as well.
 func TestMain(m *testing.M) {
-	if escape.Wanted(os.Args) {
-		os.Exit(escape.Main(os.Args))
-	}
 	testscript.Main(leakTest{m}, map[string]func(){
 		"systemctl":     fakeSystemctl,
 		forbidtest.Name: func() { os.Exit(forbidtest.Main(os.Args[1:])) },

@@ -10,7 +10,7 @@ import (
 // This test is the program, too: it imports the same packages.
 func TestHelperIsNotInitialisedAsTheProgram(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"ohgw-sandbox"}, {"/proc/self/fd/3", "ohgw-files"}} {
+	for _, args := range [][]string{{"ohgw-sandbox"}, {"/proc/self/fd/3", "ohgw-files"}, {"/proc/self/fd/3", "ohgw-escape"}} {
 		cmd := exec.Command("/proc/self/exe")
 		cmd.Args, cmd.Env = args, append(os.Environ(), "GODEBUG=inittrace=1")
 		out, _ := cmd.CombinedOutput()

@@ -10,7 +10,6 @@ import (
 
 	"github.com/ohgw/ohgw/cli"
 	_ "github.com/ohgw/ohgw/internal/sandbox/early" // the program is a part of sandboxes, too
-	"github.com/ohgw/ohgw/internal/sandbox/escape"
 )
 
 func main() {
@@ -30,9 +29,6 @@ func main() {
 			read()
 		}
 	}()
-	if escape.Wanted(os.Args) {
-		os.Exit(escape.Main(os.Args))
-	}
 	os.Exit(cli.Main(os.Args[1:], func(env *cli.Env) {
 		env.Now = func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }
 	}))

@@ -11,6 +11,7 @@ import (
 	"os"
 
 	"github.com/ohgw/ohgw/internal/sandbox/boxfiles"
+	"github.com/ohgw/ohgw/internal/sandbox/escape/attempt"
 	"github.com/ohgw/ohgw/internal/sandbox/inside"
 )
 
@@ -20,6 +21,8 @@ func init() {
 		become(func() int { return inside.Main(os.Args) })
 	case boxfiles.Wanted(os.Args):
 		become(boxfiles.Main)
+	case attempt.Wanted(os.Args):
+		become(func() int { return attempt.Main(os.Args) })
 	}
 }
 

@@ -19,13 +19,11 @@ import (
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
+	"github.com/ohgw/ohgw/internal/sandbox/escape/attempt"
 )
 
 // Supported says that the attempts can be made on this system: they need /proc.
 const Supported = runtime.GOOS == "linux"
-
-// Name is the name under which ohgw makes the attempts.
-const Name = "ohgw-escape"
 
 // Result is how one attempt went.
 type Result struct {
@@ -65,7 +63,7 @@ func Run(ctx context.Context, level sandbox.Level, u boxes.User) (results []Resu
 	}
 	defer func() { _ = self.Close() }()
 	for _, a := range c.attempts() {
-		refused, err := attempt(ctx, box, ownProgram, self, c.workspace, a)
+		refused, err := try(ctx, box, ownProgram, self, c.workspace, a)
 		if err != nil {
 			return results, fmt.Errorf("%s: %w", a.name, err)
 		}
@@ -73,12 +71,6 @@ func Run(ctx context.Context, level sandbox.Level, u boxes.User) (results []Resu
 	}
 	return results, nil
 }
-
-// The exit codes of an attempt. Other ones say that it was not made.
-const (
-	succeeded = 40
-	refused   = 41
-)
 
 // tried is one attempt: what it is called, and the arguments of the program inside.
 type tried struct {
@@ -90,10 +82,10 @@ type tried struct {
 // ownProgram is descriptor 3 inside: the path of ohgw may be hidden there.
 const ownProgram = "/proc/self/fd/3"
 
-// attempt makes one attempt, with ohgw itself as descriptor 3.
-func attempt(ctx context.Context, box sandbox.Box, program string, self *os.File, dir string, a tried) (bool, error) {
+// try makes one attempt, with ohgw itself as descriptor 3.
+func try(ctx context.Context, box sandbox.Box, program string, self *os.File, dir string, a tried) (bool, error) {
 	running, err := box.Start(ctx, sandbox.Program{
-		Args: append([]string{program}, append([]string{Name}, a.args...)...), Dir: dir,
+		Args: append([]string{program}, append([]string{attempt.Name}, a.args...)...), Dir: dir,
 		Files: []*os.File{nil, nil, nil, self},
 	})
 	if err != nil {
@@ -107,10 +99,10 @@ func attempt(ctx context.Context, box sandbox.Box, program string, self *os.File
 		return false, err
 	case ctx.Err() != nil:
 		return false, ctx.Err()
-	case code != succeeded && code != refused:
+	case code != attempt.Succeeded && code != attempt.Refused:
 		return false, fmt.Errorf("the attempt was not made: exit code %d", code)
 	}
-	return code == refused, nil
+	return code == attempt.Refused, nil
 }
 
 // canaries are what an attempt would reach.

@@ -8,20 +8,9 @@ import (
 
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
-	"github.com/ohgw/ohgw/internal/sandbox/inside"
+	_ "github.com/ohgw/ohgw/internal/sandbox/early" // the test binary makes the attempts, too
 	"github.com/ohgw/ohgw/internal/sandbox/probe"
 )
-
-// TestMain makes the test binary the helper and the program of the attempts as well.
-func TestMain(m *testing.M) {
-	switch {
-	case inside.Wanted(os.Args):
-		os.Exit(inside.Main(os.Args))
-	case Wanted(os.Args):
-		os.Exit(Main(os.Args))
-	}
-	os.Exit(m.Run())
-}
 
 func TestSandboxRefusesAll(t *testing.T) { //nolint:paralleltest // signals are the process's
 	var prober probe.Prober
@@ -67,7 +56,7 @@ func TestAttemptsSucceedOutside(t *testing.T) { //nolint:paralleltest // signals
 		if a.args[0] == "commondir" {
 			continue // It waits for somebody to remove the file.
 		}
-		refused, err := attempt(t.Context(), box, "/proc/self/exe", self, c.workspace, a)
+		refused, err := try(t.Context(), box, "/proc/self/exe", self, c.workspace, a)
 		if err != nil {
 			t.Fatalf("%s: %v", a.name, err)
 		}

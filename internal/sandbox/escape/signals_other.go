@@ -2,8 +2,6 @@
 
 package escape
 
-import "errors"
-
 type signals struct{}
 
 func newSignals() *signals { return &signals{} }
@@ -11,7 +9,3 @@ func newSignals() *signals { return &signals{} }
 func (s *signals) stop() {}
 
 func (s *signals) came() bool { return false }
-
-func sendSignal(int) error { return errors.ErrUnsupported }
-
-func unshare() error { return errors.ErrUnsupported }

@@ -1,12 +1,25 @@
-package escape
+// Package attempt makes one attempt to break out of a sandbox. It is what a copy of ohgw
+// does inside for package escape, which judges the attempts.
+//
+// It does not import net: internal/sandbox/early makes the attempt before the rest of
+// the program is initialised.
+package attempt
 
 import (
 	"errors"
 	"io/fs"
-	"net"
 	"os"
 	"strconv"
 	"time"
+)
+
+// Name is the name under which ohgw makes an attempt.
+const Name = "ohgw-escape"
+
+// The exit codes of an attempt. Other ones say that it was not made.
+const (
+	Succeeded = 40
+	Refused   = 41
 )
 
 // Wanted reports whether this process is to make an attempt. Whoever runs that by
@@ -24,9 +37,9 @@ func Main(args []string) int {
 		return 2
 	}
 	if a.try(args[1:]) == nil {
-		return succeeded
+		return Succeeded
 	}
-	return refused
+	return Refused
 }
 
 // attempts succeed without an error.
@@ -40,14 +53,6 @@ var attempts = map[string]struct {
 	"unshare":   {0, func([]string) error { return unshare() }},
 	"signal":    {1, func(args []string) error { return signalProcess(args[0]) }},
 	"commondir": {1, func(args []string) error { return plant(args[0]) }},
-}
-
-func connect(network, address string) error {
-	conn, err := net.DialTimeout(network, address, 5*time.Second) //nolint:gosec,noctx // to a canary
-	if err != nil {
-		return err
-	}
-	return conn.Close()
 }
 
 // plantWait is how long a planted file may stay. The watch takes microseconds, and
