@@ -180,7 +180,7 @@ func TestForeignLiveLeaseIsBusy(t *testing.T) {
 
 // failing is a disk on which some writes fail.
 type failing struct {
-	store.Disk
+	enginetest.Disk
 	err  error
 	when func(path string) bool
 }
@@ -235,7 +235,7 @@ func TestReadOnlyDiskCannotBeOpened(t *testing.T) {
 	w := spoken(t)
 	w.cfg.Files = failing{err: syscall.EROFS, when: func(string) bool { return true }}
 	w.refuses(agentapi.ErrUnavailable, "writable")
-	w.cfg.Files = nil
+	w.cfg.Files = enginetest.Disk{}
 	w.works()
 }
 

@@ -165,7 +165,7 @@ func TestLostConversationIsOpenedAgain(t *testing.T) {
 
 // brokenDisk panics when it writes a file of a kind, as often as it is told to.
 type brokenDisk struct {
-	store.Disk
+	enginetest.Disk
 	kind string
 	left *atomic.Int32
 }

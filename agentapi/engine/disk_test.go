@@ -10,13 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ohgw/ohgw/agentapi/engine"
-	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/engine/enginetest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
 // countingDisk notes which files were put on the disk, in which go.
 type countingDisk struct {
-	store.Disk
+	enginetest.Disk
 	mu     sync.Mutex
 	syncs  [][]string
 	writes []string // names of files

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 
 func TestEngineKeepsTheContract(t *testing.T) {
 	t.Parallel()
-	contract(t, func(*engine.Config, string) {})
+	contract(t, func(c *engine.Config, _ string) { c.Files = enginetest.Disk{} })
 }
 
 // contract checks an engine that change has changed.

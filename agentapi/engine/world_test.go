@@ -82,6 +82,7 @@ func newWorld(t *testing.T, change ...func(*engine.Config)) *world {
 	w := &world{t: t, llm: llmtest.New(t), profiles: enginetest.NewProfiles("main", "test", "other", "other")}
 	w.workspace, w.id = t.TempDir(), uuid.New()
 	w.cfg = enginetest.Config(t, w.llm.URL, w.profiles)
+	w.cfg.Files = enginetest.Disk{}
 	for _, f := range change {
 		f(&w.cfg)
 	}
