@@ -4,15 +4,14 @@ import (
 	"net/http"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/ohgw/ohgw/agentapi/agentserver"
 	"github.com/ohgw/ohgw/agentapi/backendtest"
 	"github.com/ohgw/ohgw/agentapi/backendtest/fakeserver"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { waittest.Main(m) }
 
 // everything is what an agent-server of today can do.
 func everything() backendtest.Features {

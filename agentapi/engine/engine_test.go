@@ -13,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/engine/enginetest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 func TestMain(m *testing.M) {
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	goleak.VerifyTestMain(m,
+	waittest.Main(m,
 		goleak.IgnoreTopFunction("net/http.(*persistConn).readLoop"),
 		goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop"),
 	)

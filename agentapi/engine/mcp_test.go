@@ -66,10 +66,11 @@ func grown(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "I am new"}}}, nil, nil
 }
 
-// withServer gives new conversations an MCP server and a secret.
+// withServer gives new conversations an MCP server and a secret. At the server's exit
+// the race detector does not wait: it gets nothing of our environment that says so.
 func withServer(command, heard, secret string) func(*engine.Config) {
 	return func(c *engine.Config) {
-		agent := fmt.Sprintf(`{"agent_context":{"secrets":{"API_TOKEN":%q}},"mcp_config":{"one":{"command":%q,"args":[%q],"env":{%q:%q}}}}`,
+		agent := fmt.Sprintf(`{"agent_context":{"secrets":{"API_TOKEN":%q}},"mcp_config":{"one":{"command":%q,"args":[%q],"env":{%q:%q,"GORACE":"atexit_sleep_ms=0"}}}}`,
 			secret, command, mcpArgument, mcpVariable, heard)
 		c.Settings = settings(engine.Settings{Agent: json.RawMessage(agent)})
 		c.NewTools = toolset.New(toolset.Config{Environ: os.Environ()})
@@ -249,7 +250,7 @@ func TestMCPServersAreStoredWithTheConversation(t *testing.T) {
 			t.Parallel()
 			heard := filepath.Join(t.TempDir(), "heard")
 			w := newWorld(t, withServer(self, heard, "x"), func(c *engine.Config) {
-				agent := fmt.Sprintf(`{"mcp_config":{"mcpServers":{"one":{"type":"stdio","command":%q,"args":[%q],"env":{%q:%q,"TOKEN":%q},"unknown":1,"enabled":true}}}}`,
+				agent := fmt.Sprintf(`{"mcp_config":{"mcpServers":{"one":{"type":"stdio","command":%q,"args":[%q],"env":{%q:%q,"TOKEN":%q,"GORACE":"atexit_sleep_ms=0"},"unknown":1,"enabled":true}}}}`,
 					self, mcpArgument, mcpVariable, heard, value)
 				c.Settings = settings(engine.Settings{Agent: json.RawMessage(agent)})
 				if sealed {

@@ -12,10 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/ohgw/ohgw/internal/sandbox"
 	_ "github.com/ohgw/ohgw/internal/sandbox/early" // the test binary is a helper, too
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 // TestMain is also the program that the tests kill: one that starts programs in
@@ -23,7 +22,7 @@ import (
 func TestMain(m *testing.M) {
 	mode := os.Getenv("SANDBOX_TEST")
 	if mode == "" {
-		goleak.VerifyTestMain(m)
+		waittest.Main(m)
 	}
 	if err := act(mode, os.Getenv("SANDBOX_TEST_STATE"), os.Getenv("SANDBOX_TEST_COMMAND")); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -18,6 +18,7 @@ import (
 	_ "github.com/ohgw/ohgw/internal/sandbox/early" // the test binary is the helper, too
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
 	"github.com/ohgw/ohgw/internal/sandbox/probe"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 // TestMain makes the test binary a daemon as well, see doomed.
@@ -28,6 +29,7 @@ func TestMain(m *testing.M) {
 	if attempt := os.Getenv(insideVariable); attempt != "" {
 		os.Exit(tryInside(attempt))
 	}
+	waittest.Parallel()
 	os.Exit(m.Run())
 }
 

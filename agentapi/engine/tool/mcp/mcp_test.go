@@ -19,12 +19,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"go.uber.org/goleak"
 
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/mcp"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 // The test binary is the server as well, when it is started with this.
@@ -33,7 +33,7 @@ const asServer = "MCP_TEST_SERVER"
 func TestMain(m *testing.M) {
 	switch os.Getenv(asServer) {
 	case "":
-		goleak.VerifyTestMain(m)
+		waittest.Main(m)
 	case "broken":
 		fmt.Fprintln(os.Stderr, "no database, token=hunter2-hunter2")
 		os.Exit(1)
@@ -94,14 +94,15 @@ func testServer() *sdk.Server {
 	return s
 }
 
-// stdio is the settings of the test binary as a server.
+// stdio is the settings of the test binary as a server. At its exit the race detector
+// does not wait: a server gets nothing of our environment that would say so.
 func stdio(t *testing.T, mode string) string {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprintf(`{"command":%q,"args":["-test.run=^$"],"env":{%q:%q,"MINE":"${API_KEY}"},"unknown":1}`, exe, asServer, mode)
+	return fmt.Sprintf(`{"command":%q,"args":["-test.run=^$"],"env":{%q:%q,"MINE":"${API_KEY}","GORACE":"atexit_sleep_ms=0"},"unknown":1}`, exe, asServer, mode)
 }
 
 func secrets() *secretenv.Registry {
@@ -198,6 +199,7 @@ func serve(t *testing.T, want http.Header) *httptest.Server {
 }
 
 func TestStdioServer(t *testing.T) {
+	t.Parallel()
 	c := connect(t, config(`{"mcpServers":{"one":`+stdio(t, "echo")+`,"off":{"command":"nosuchprogram","enabled":false}}}`))
 	var names []string
 	for _, x := range c.Tools() {
@@ -224,6 +226,7 @@ func TestStdioServer(t *testing.T) {
 }
 
 func TestArgumentsGetSecretsAndResultsLoseThem(t *testing.T) {
+	t.Parallel()
 	cfg := config(`{"one":` + stdio(t, "echo") + `}`)
 	cfg.LookupEnv = func(name string) (string, bool) { return "from-env", name == "HOME" }
 	c := connect(t, cfg)
@@ -243,6 +246,7 @@ func TestArgumentsGetSecretsAndResultsLoseThem(t *testing.T) {
 }
 
 func TestSeveralServersGivePrefixedNames(t *testing.T) {
+	t.Parallel()
 	web := serve(t, nil)
 	c := connect(t, config(`{"lo.cal":`+stdio(t, "echo")+`,"web":{"url":"`+web.URL+`"}}`))
 	for _, name := range []string{"lo_cal_echo", "web_echo"} {
@@ -257,6 +261,7 @@ func TestSeveralServersGivePrefixedNames(t *testing.T) {
 }
 
 func TestRemoteServerIsShownWhoWeAre(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		settings string
 		want     http.Header
@@ -269,6 +274,7 @@ func TestRemoteServerIsShownWhoWeAre(t *testing.T) {
 		"none":    {`"auth":{"strategy":"none"}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			web := serve(t, test.want)
 			c := connect(t, config(`{"web":{"url":"`+web.URL+`",`+test.settings+`}}`))
 			if got, isError := call(t, c, "echo", `{"text":"hi"}`); got != "[result of echo]|hi" || isError {
@@ -279,6 +285,7 @@ func TestRemoteServerIsShownWhoWeAre(t *testing.T) {
 }
 
 func TestHeadersStayWithTheirServer(t *testing.T) {
+	t.Parallel()
 	var leaked atomic.Bool
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		leaked.Store(leaked.Load() || r.Header.Get("X-Key") != "")
@@ -296,6 +303,7 @@ func TestHeadersStayWithTheirServer(t *testing.T) {
 }
 
 func TestServersThatCannotBeUsedAreNamed(t *testing.T) {
+	t.Parallel()
 	web := serve(t, http.Header{"X-Key": {"k"}})
 	for name, test := range map[string]struct{ settings, want string }{
 		"no program":      {`{"srv":{"command":"nosuchprogram-x"}}`, "nosuchprogram-x"},
@@ -319,6 +327,7 @@ func TestServersThatCannotBeUsedAreNamed(t *testing.T) {
 		"no such program": {`{"srv":{"command":"/dev/null"}}`, "permission denied"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			cfg := config(test.settings)
 			cfg.Secrets.Set(map[string]secretenv.Secret{"LOST": secretenv.Lookup("http://127.0.0.1:1/", nil, "")})
 			if name == "program fails" {
@@ -339,6 +348,7 @@ func TestServersThatCannotBeUsedAreNamed(t *testing.T) {
 }
 
 func TestConnectEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	if _, err := mcp.Connect(ctx, config(`{"srv":`+stdio(t, "silent")+`}`)); err == nil {
@@ -347,6 +357,7 @@ func TestConnectEndsWithItsContext(t *testing.T) {
 }
 
 func TestNoSettingsGiveNoTools(t *testing.T) {
+	t.Parallel()
 	for _, settings := range []string{``, `null`, `{}`, `{"mcpServers":{}}`} {
 		if tools := connect(t, config(settings)).Tools(); len(tools) != 0 {
 			t.Errorf("%s: %d tools", settings, len(tools))
@@ -355,6 +366,7 @@ func TestNoSettingsGiveNoTools(t *testing.T) {
 }
 
 func TestACallEndsWithItsTimeOrContext(t *testing.T) {
+	t.Parallel()
 	c := connect(t, config(`{"srv":`+strings.TrimSuffix(stdio(t, "echo"), "}")+`,"timeout":0.2}}`))
 	if got, isError := call(t, c, "slow", `{}`); !isError || !strings.Contains(got, "gave no answer within 200ms") {
 		t.Error(got)
@@ -367,6 +379,7 @@ func TestACallEndsWithItsTimeOrContext(t *testing.T) {
 }
 
 func TestALostServerIsReachedAgainForTheNextCall(t *testing.T) {
+	t.Parallel()
 	c := connect(t, config(`{"srv":`+stdio(t, "echo")+`}`))
 	if got, isError := call(t, c, "die", `{}`); !isError || !strings.Contains(got, "failed") {
 		t.Error(got)
@@ -382,6 +395,7 @@ func TestALostServerIsReachedAgainForTheNextCall(t *testing.T) {
 }
 
 func TestCloseEndsTheServerAndItsChildren(t *testing.T) {
+	t.Parallel()
 	c := connect(t, config(`{"srv":`+stdio(t, "echo")+`}`))
 	text, _ := call(t, c, "child", `{}`)
 	pid := strings.TrimPrefix(text, "[result of child]|")
@@ -399,6 +413,7 @@ func TestCloseEndsTheServerAndItsChildren(t *testing.T) {
 }
 
 func TestCloseDoesNotWaitForAServerThatHangs(t *testing.T) {
+	t.Parallel()
 	s := testServer()
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil)
 	release := make(chan struct{})
@@ -421,6 +436,7 @@ func TestCloseDoesNotWaitForAServerThatHangs(t *testing.T) {
 }
 
 func TestNewToolsAreNoticed(t *testing.T) {
+	t.Parallel()
 	changed := make(chan []tool.Tool, 8)
 	cfg := config(`{"srv":` + stdio(t, "echo") + `}`)
 	cfg.Changed = func(tools []tool.Tool) { changed <- tools }

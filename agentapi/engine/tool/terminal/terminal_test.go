@@ -7,19 +7,18 @@ import (
 	"os"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/terminal"
 	"github.com/ohgw/ohgw/internal/closed"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/manager"
 	"github.com/ohgw/ohgw/internal/testkit/boxtest"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 )
 
 func TestMain(m *testing.M) {
 	closed.Process()
-	goleak.VerifyTestMain(m)
+	waittest.Main(m)
 }
 
 func open(t testing.TB, change func(*terminal.Config)) *terminal.Terminal {
