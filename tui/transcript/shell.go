@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/ohgw/ohgw/tui/human"
@@ -19,7 +20,7 @@ const (
 type Shell struct {
 	line string
 	head string
-	tail string
+	tail []byte // grows in place: a command may print a line at a time
 	lost int    // bytes between head and tail
 	foot string // how it ended
 	bad  bool
@@ -33,7 +34,7 @@ func NewShell(line string) *Shell { return &Shell{line: line} }
 // Print adds output.
 func (s *Shell) Print(text string) {
 	s.kept.version++
-	if room := shellHead - len(s.head); room > 0 && s.tail == "" {
+	if room := shellHead - len(s.head); room > 0 && len(s.tail) == 0 {
 		n := min(room, len(text))
 		if i := strings.LastIndexByte(text[:n], '\n'); n < len(text) && i >= 0 {
 			n = i + 1
@@ -41,9 +42,9 @@ func (s *Shell) Print(text string) {
 		s.head += text[:n]
 		text = text[n:]
 	}
-	s.tail += text
+	s.tail = append(s.tail, text...)
 	if n := len(s.tail) - shellTail; n > shellTail {
-		s.tail, s.lost = strings.ToValidUTF8(s.tail[n:], ""), s.lost+n
+		s.tail, s.lost = bytes.ToValidUTF8(s.tail[n:], nil), s.lost+n
 	}
 }
 
@@ -56,9 +57,9 @@ func (s *Shell) End(how string, bad bool) {
 // Text is the output that is kept.
 func (s *Shell) Text() string {
 	if s.lost == 0 {
-		return s.head + s.tail
+		return s.head + string(s.tail)
 	}
-	return s.head + "\n… " + human.Size(int64(s.lost)) + " left out …\n" + s.tail
+	return s.head + "\n… " + human.Size(int64(s.lost)) + " left out …\n" + string(s.tail)
 }
 
 // Source is the command and its output as Markdown.
