@@ -366,7 +366,7 @@ func TestChatsThatShareAnIDAreBounded(t *testing.T) {
 	t.Parallel()
 	c := &chat{}
 	now := time.Unix(1_790_000_000, 0)
-	for i := range 3 * maxShared {
+	for i := range 2 * maxShared {
 		now = now.Add(time.Second)
 		c.makeRoom(true, now)
 		c.Branches = append(c.Branches, &branch{Conversation: fmt.Sprint(i), Used: now, Turns: make([]Turn, 1+i%20)})
@@ -375,7 +375,7 @@ func TestChatsThatShareAnIDAreBounded(t *testing.T) {
 	for _, b := range c.Branches {
 		turns += len(b.Turns)
 	}
-	if len(c.Branches) > maxShared || turns > maxSharedTurns+20 || c.find(fmt.Sprint(3*maxShared-1)) == nil {
+	if len(c.Branches) > maxShared || turns > maxSharedTurns+20 || c.find(fmt.Sprint(2*maxShared-1)) == nil {
 		t.Errorf("%d conversations, %d turns", len(c.Branches), turns)
 	}
 	c.underway = append(c.underway, underway{conversation: c.Branches[0].Conversation})

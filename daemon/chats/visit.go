@@ -199,8 +199,8 @@ func (c *chat) makeRoom(shared bool, now time.Time) {
 	for len(c.Branches) > 0 {
 		last := -1
 		for i, b := range c.Branches {
-			busy := slices.ContainsFunc(c.underway, func(u underway) bool { return u.conversation == b.Conversation })
-			if !busy && (last < 0 || b.Used.Before(c.Branches[last].Used)) {
+			older := last < 0 || b.Used.Before(c.Branches[last].Used)
+			if older && !slices.ContainsFunc(c.underway, func(u underway) bool { return u.conversation == b.Conversation }) {
 				last = i
 			}
 		}
