@@ -23,8 +23,9 @@ func damages(seed uint64, data []byte) map[string][]byte {
 	out := map[string][]byte{
 		"empty": {}, "zeros": make([]byte, len(data)), "garbage": []byte("\x80\xff{]"), "another type": []byte("[]"),
 	}
-	for range 6 {
-		n := r.IntN(max(1, len(data)-1))
+	last := max(1, len(data)-1) // where only the end of the JSON is lost
+	for _, n := range []int{1, r.IntN(last), last} {
+		n = min(n, len(data))
 		out[fmt.Sprintf("cut at %d of %d", n, len(data))] = data[:n]
 		out[fmt.Sprintf("zeros from %d of %d", n, len(data))] = append(bytes.Clone(data[:n]), make([]byte, len(data)-n)...)
 	}
