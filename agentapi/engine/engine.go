@@ -144,6 +144,8 @@ type BoxEnv struct {
 	// Blocked is told what the box refuses, as soon as that happens. It does not wait.
 	// It may be nil.
 	Blocked func(sandbox.Block)
+	// Progress is told a line about what programs in the box wait for. It may be nil.
+	Progress func(line string)
 }
 
 // ToolEnv is what tools are made of.

@@ -78,27 +78,27 @@ func (r *rules) explainHost(ctx context.Context, o *explainOptions) (explanation
 		ports = []uint16{e.Port}
 	}
 	for _, port := range ports {
-		h.Ports = append(h.Ports, r.port(p, e.Host, port))
+		h.Ports = append(h.Ports, r.port(ctx, p, e.Host, port))
 	}
 	allowed := slices.ContainsFunc(h.Ports, func(p portJSON) bool { return p.Allowed })
 	_, private := netpolicy.ParseGrant(e.String())
 	switch {
 	case allowed:
 		h.Leak, err = r.leak(ctx, tools, e.Host, ports)
-	case private == nil && r.settings.Network != manager.NoNetwork && !p.Decide(e.Host, ports[0]).Final:
+	case private == nil && r.settings.Network != manager.NoNetwork && !p.Decide(ctx, e.Host, ports[0]).Final:
 		h.Allow = []string{"ohgw sandbox allow net " + quoted(e.String())}
 	}
 	return h, err
 }
 
 // port says whether agents may connect to a port.
-func (r *rules) port(p *netpolicy.Policy, h netpolicy.Host, port uint16) portJSON {
+func (r *rules) port(ctx context.Context, p *netpolicy.Policy, h netpolicy.Host, port uint16) portJSON {
 	out := portJSON{Port: port}
 	if r.settings.Network == manager.NoNetwork {
 		out.Why = "the network is off (sandbox.network.mode)"
 		return out
 	}
-	d := p.Decide(h, port)
+	d := p.Decide(ctx, h, port)
 	_, err := netpolicy.ParseGrant(h.String())
 	switch {
 	case d.Allowed && (err == nil || len(d.Only) > 0):
@@ -128,7 +128,7 @@ func (r *rules) leak(ctx context.Context, tools presets.Workspace, h netpolicy.H
 		if err != nil {
 			return "", err
 		}
-		if slices.ContainsFunc(ports, func(port uint16) bool { return only.Decide(h, port).Allowed }) {
+		if slices.ContainsFunc(ports, func(port uint16) bool { return only.Decide(ctx, h, port).Allowed }) {
 			ways = append(ways, "@"+name+": "+why)
 		}
 	}

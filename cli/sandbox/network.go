@@ -78,6 +78,8 @@ func newNetwork(ctx context.Context, o *runOptions, reserved []uint16, granted [
 		}
 		return found.Entries, err
 	}
+	done := o.TellLate("Asking the package managers of this machine for their hosts …")
+	defer done()
 	n.policy, err = netpolicy.New(ctx, netpolicy.Config{Allow: slices.Concat(o.Network, granted), Reserved: reserved, Expand: expand})
 	if err != nil {
 		return nil, fault.NewUsage("--network: "+err.Error(), "see ohgw sandbox run --help")

@@ -16,14 +16,22 @@ import (
 
 // process is what the system tells of a process.
 type process struct {
-	pid, parent int
-	state       byte // 'Z': it has ended, and nobody has asked for it
-	start       uint64
+	pid, parent, group int
+	state              byte // 'Z': it has ended, and nobody has asked for it
+	start              uint64
+	used               time.Duration // of the processor, with that of children that have ended
 }
 
-// readProcess reads /proc/PID/stat (proc_pid_stat(5)).
+// readProcess reads /proc/PID/stat.
 func readProcess(pid int) (process, bool) {
-	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	p, ok := readStat(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	p.pid = pid
+	return p, ok
+}
+
+// readStat reads the file of a process or of a thread (proc_pid_stat(5)).
+func readStat(at string) (process, bool) {
+	stat, err := os.ReadFile(at)
 	if err != nil {
 		return process{}, false
 	}
@@ -33,8 +41,15 @@ func readProcess(pid int) (process, bool) {
 		return process{}, false
 	}
 	parent, errParent := strconv.Atoi(fields[1])
+	group, errGroup := strconv.Atoi(fields[2])
 	start, errStart := strconv.ParseUint(fields[19], 10, 64)
-	return process{pid, parent, fields[0][0], start}, errParent == nil && errStart == nil
+	p := process{parent: parent, group: group, state: fields[0][0], start: start}
+	for _, text := range fields[11:15] { // utime, stime, cutime, cstime
+		if ticks, err := strconv.ParseInt(text, 10, 64); err == nil {
+			p.used += time.Duration(ticks) * tick
+		}
+	}
+	return p, errParent == nil && errGroup == nil && errStart == nil
 }
 
 // numbers are those of all processes.

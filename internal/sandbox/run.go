@@ -50,20 +50,19 @@ func Run(ctx context.Context, box Box, p Program, out io.Writer, patience time.D
 	return written
 }
 
-// maxAnswer bounds what Ask returns, in bytes.
+// maxAnswer bounds what ask returns, in bytes.
 const maxAnswer = 1 << 20
 
-// Ask runs a program of the user outside of any box, and returns the beginning of
-// what it prints. The end of ctx ends it, with what it started.
-func Ask(ctx context.Context, p Program) ([]byte, error) {
-	box := Outside(Off, Mark{})
+// ask runs a program in a box of its own, and returns the beginning of what it prints.
+// The end of ctx ends it, with what it started.
+func ask(ctx context.Context, box Box, p Program) ([]byte, error) {
 	defer func() { _ = box.Close() }()
 	var out beginning
 	err := Run(ctx, box, p, &out, time.Second)
 	return out.Bytes(), err
 }
 
-// beginning keeps as much of an output as Ask returns.
+// beginning keeps as much of an output as ask returns.
 type beginning struct{ bytes.Buffer }
 
 // Write never fails, so that the program is not stopped.

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// limit is how long git may take.
+	// limit is how long git may be idle, as in [sandbox.AskPatiently].
 	limit = 5 * time.Second
 	// wanted is the pattern of the keys, as git spells them.
 	wanted = `^(user\.(name|email)|init\.defaultbranch|core\.(autocrlf|eol|quotepath))$`
@@ -36,11 +36,9 @@ func Of(ctx context.Context, home string, environ []string) string {
 			env = append(env, entry)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	listed, err := sandbox.Ask(ctx, sandbox.Program{
+	listed, err := sandbox.AskPatiently(ctx, sandbox.Program{
 		Args: []string{"git", "config", "--global", "--includes", "--null", "--get-regexp", wanted}, Env: env, Dir: dir,
-	})
+	}, limit)
 	if err != nil {
 		return "" // no git, or nothing is set
 	}

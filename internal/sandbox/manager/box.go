@@ -70,6 +70,9 @@ func (m *Manager) inside(e Env) (sandbox.Box, error) {
 	if e.Blocked == nil {
 		e.Blocked = func(sandbox.Block) {}
 	}
+	if e.Progress == nil {
+		e.Progress = func(string) {}
+	}
 	b := &box{m: m, env: e}
 	var err error
 	if b.plan, b.settings, err = m.plan(e.Workspace); err != nil {
@@ -79,6 +82,7 @@ func (m *Manager) inside(e Env) (sandbox.Box, error) {
 		return nil, err
 	}
 	b.plan.Network = b.network != nil
+	m.prepare(b.plan.Workspace, b.settings)
 	m.mu.Lock()
 	m.open[e.Conversation] = b
 	m.mu.Unlock()

@@ -53,6 +53,8 @@ type Config struct {
 	Own     func() ([]netip.Addr, error)
 	// Ask finds out what this machine can have; nil makes a box.
 	Ask func(context.Context) probe.Result
+	// RunTool runs a package manager, as in [presets.Config]; nil runs it.
+	RunTool func(ctx context.Context, dir string, env, args []string) ([]byte, error)
 	// Test tries to break out; nil makes seven attempts.
 	Test func(context.Context) ([]escape.Result, error)
 }
@@ -125,7 +127,11 @@ func New(ctx context.Context, c Config) (*Manager, error) {
 	if m.watcher, err = gitguard.NewWatcher(); err != nil {
 		return nil, fmt.Errorf("watch git directories: %w", err)
 	}
-	m.asker = presets.New(presets.Config{Getenv: c.Getenv, Home: c.User.Home, Dir: c.User.State})
+	m.asker = presets.New(presets.Config{
+		Getenv: c.Getenv, Home: c.User.Home, Dir: c.User.State, Run: c.RunTool, Failed: func(err error) {
+			c.Log.Warn("a package manager did not list the hosts it uses: they are not allowed until it does", "err", err)
+		},
+	})
 	m.gitConfig = sync.OnceValue(func() string { return gitconfig.Of(m.ctx, c.User.Home, c.User.Environ) })
 	if known || !escape.Supported && c.Test == nil {
 		close(m.tested)
@@ -189,6 +195,8 @@ type Env struct {
 	Profile      string // the only one that the agent has had; "" if it had others, or if that is not known
 	// Blocked is told what the box refuses. It does not wait, and it may be nil.
 	Blocked func(sandbox.Block)
+	// Progress is told a line about what programs wait for. It may be nil.
+	Progress func(line string)
 }
 
 // Box makes the box of a conversation. Where there is none for it, the error is an

@@ -1,12 +1,14 @@
 package manager
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
 	"github.com/ohgw/ohgw/internal/sandbox/netgate"
@@ -21,6 +23,8 @@ type network struct {
 	policy  *netpolicy.Policy
 	presets []string // without "@"
 	answers answers
+	asked   atomic.Bool // for the variables of the first program
+	pending pending
 }
 
 // newNetwork makes the network of a box, nil if it has none.
@@ -30,20 +34,30 @@ func (m *Manager) newNetwork(b *box) (*network, error) {
 		return nil, nil //nolint:nilnil // there is none, and that is fine
 	}
 	n := &network{box: b}
+	var allow []string
 	for _, text := range s.Allow {
-		if name, ok := strings.CutPrefix(text, "@"); ok {
-			n.presets = append(n.presets, name)
+		name, ok := strings.CutPrefix(text, "@")
+		if !ok {
+			allow = append(allow, text)
+			continue
 		}
+		n.presets = append(n.presets, name)
+		if name == "packages" { // a host that one allows does not wait for the others
+			for _, part := range n.tools().Parts(name) {
+				allow = append(allow, "@"+part)
+			}
+			continue
+		}
+		allow = append(allow, text)
 	}
 	var err error
 	n.policy, err = netpolicy.New(m.ctx, netpolicy.Config{
-		Allow: s.Allow, Deny: s.Deny, Local: s.Local, Reserved: m.cfg.Reserved, Open: s.Network == AllNetwork,
+		Allow: allow, Deny: s.Deny, Local: s.Local, Reserved: m.cfg.Reserved, Open: s.Network == AllNetwork,
 		Expand: func(ctx context.Context, preset string) ([]netpolicy.Entry, error) {
 			found, err := n.ask(ctx, preset)
-			return found.Entries, err
+			return found.Entries, cmp.Or(err, found.Unknown(preset))
 		},
-		Late: true, Problem: func(err error) { m.cfg.Log.Warn("a preset of the sandbox is left out", "err", err) },
-		Granted: n.granted,
+		Late: true, Granted: n.granted,
 	})
 	if err != nil {
 		return nil, err
@@ -75,30 +89,68 @@ func Proxied() []string {
 	}
 }
 
-// ask is what the package managers of a preset use.
-func (n *network) ask(ctx context.Context, preset string) (presets.Found, error) {
-	w := presets.Workspace{Asker: n.box.m.asker, Dirs: []string{n.box.plan.Workspace}, Strict: n.box.settings.Strict}
-	found, err := w.Ask(ctx, preset)
-	for _, problem := range found.Problems {
-		n.box.m.cfg.Log.Warn("a package manager cannot be asked for its hosts: they are not allowed", "err", problem)
-	}
-	return found, err
+// tools are the package managers, as they are for the workspace.
+func (n *network) tools() presets.Workspace {
+	return n.box.m.tools(n.box.plan.Workspace, n.box.settings)
 }
 
-// environ are the variables for programs. Only where the user's home directory has
-// settings of package managers, these are asked for first: programs in the box do not
-// see that directory.
+func (m *Manager) tools(workspace string, s Settings) presets.Workspace {
+	w := presets.Workspace{Asker: m.asker, Strict: s.Strict}
+	if workspace != "" {
+		w.Dirs = []string{workspace}
+	}
+	return w
+}
+
+// ask is what the package managers of a preset use. Where that takes long, those who
+// watch are told.
+func (n *network) ask(ctx context.Context, preset string) (presets.Found, error) {
+	defer n.waitFor(preset)()
+	return n.tools().Ask(ctx, preset)
+}
+
+// Prepare asks the package managers that the first program in a workspace waits for.
+// It does not wait for them.
+func (m *Manager) Prepare(workspace string) {
+	if m.asker == nil || m.lacking != nil {
+		return
+	}
+	if p, s, err := m.plan(workspace); err == nil {
+		m.prepare(p.Workspace, s)
+	}
+}
+
+func (m *Manager) prepare(workspace string, s Settings) {
+	if s.Network == NoNetwork {
+		return
+	}
+	tools := m.tools(workspace, s)
+	for _, text := range s.Allow {
+		if preset, ok := strings.CutPrefix(text, "@"); ok {
+			for _, name := range tools.Configured(preset) {
+				tools.Begin(name)
+			}
+		}
+	}
+}
+
+// environ are the variables for programs. Programs in the box do not see the settings
+// of package managers in the user's home directory, so the first one waits for those
+// that have some. The others get what is known by then.
 func (n *network) environ(ctx context.Context) []string {
 	env := Proxied()
-	if len(n.presets) == 0 || !presets.Configured(n.box.m.cfg.User.Home, n.box.m.cfg.Getenv) {
-		return env
-	}
+	tools, first := n.tools(), !n.asked.Load()
 	for _, preset := range n.presets {
-		found, err := n.ask(ctx, preset)
-		if err != nil {
-			continue // The policy says so, too, when a program asks for one of the hosts.
+		for _, name := range tools.Configured(preset) {
+			if first {
+				// The policy says what is wrong, when a program asks for one of the hosts.
+				_, _ = n.ask(ctx, name)
+			}
+			env = append(env, tools.Known(name).Env...)
 		}
-		env = append(env, found.Env...)
+	}
+	if ctx.Err() == nil {
+		n.asked.Store(true)
 	}
 	return env
 }
@@ -123,7 +175,7 @@ func (n *network) blocked(b netgate.Block) { n.box.env.Blocked(n.block(b)) }
 
 // allow is what opens a host; "" for what is never dialled.
 func allow(b netgate.Block) string {
-	if !strings.HasSuffix(b.Why, "is not on the allow list") {
+	if !strings.Contains(b.Why, "is not on the allow list") {
 		return ""
 	}
 	if _, err := netip.ParseAddr(b.Name); err == nil {

@@ -20,9 +20,12 @@ func (r *refusal) Error() string { return r.why }
 // permit asks the policy, and where it may be changed, the user. Nothing is asked
 // of the network. only are private addresses that may be dialled.
 func (g *Gate) permit(ctx context.Context, t target) (only []netip.Addr, err error) {
-	d := g.cfg.Policy.Decide(t.host, t.port)
+	d := g.cfg.Policy.Decide(ctx, t.host, t.port)
 	if d.Allowed {
 		return d.Only, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err // it may have been decided too early
 	}
 	if !d.Final && g.ask(ctx, t, d.Why) {
 		return nil, nil

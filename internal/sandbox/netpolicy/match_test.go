@@ -33,7 +33,7 @@ func TestMatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		e, ok := p.Match(h, test.port)
-		if ok != p.Decide(h, test.port).Allowed || ok && e.String() != test.want || !ok && test.want != "" {
+		if ok != p.Decide(t.Context(), h, test.port).Allowed || ok && e.String() != test.want || !ok && test.want != "" {
 			t.Errorf("%s:%d: %v, %v, want %q", test.host, test.port, e, ok, test.want)
 		}
 	}

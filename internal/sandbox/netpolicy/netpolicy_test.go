@@ -196,7 +196,7 @@ func TestDenyWinsThenAllow(t *testing.T) {
 		{"93.184.215.15", 443, false, "host 93.184.215.15 is not on the allow list"},
 	}
 	for _, tt := range tests {
-		got := p.Decide(host(t, tt.host), tt.port)
+		got := p.Decide(t.Context(), host(t, tt.host), tt.port)
 		if got.Allowed != tt.allowed || got.Why != tt.why {
 			t.Errorf("Decide(%s, %d) = %+v, want %v %q", tt.host, tt.port, got, tt.allowed, tt.why)
 		}
@@ -212,10 +212,10 @@ func TestDenyWinsThenAllow(t *testing.T) {
 func TestOpenAllowsAllButTheDenyList(t *testing.T) {
 	t.Parallel()
 	p := policy(t, netpolicy.Config{Open: true, Deny: []string{"*.evil.example"}})
-	if d := p.Decide(host(t, "a.example"), 9999); !d.Allowed {
+	if d := p.Decide(t.Context(), host(t, "a.example"), 9999); !d.Allowed {
 		t.Errorf("a.example: %+v", d)
 	}
-	if d := p.Decide(host(t, "x.evil.example"), 443); d.Allowed {
+	if d := p.Decide(t.Context(), host(t, "x.evil.example"), 443); d.Allowed {
 		t.Errorf("x.evil.example: %+v", d)
 	}
 }
@@ -229,11 +229,11 @@ func TestGrantsNeverBeatTheDenyList(t *testing.T) {
 			if err := p.Grant(text); err != nil {
 				t.Error(err)
 			}
-			p.Decide(netpolicy.Host{Name: "a.example"}, 443)
+			p.Decide(t.Context(), netpolicy.Host{Name: "a.example"}, 443)
 		})
 	}
 	wait.Wait()
-	if !p.Decide(host(t, "a.example"), 443).Allowed || p.Decide(host(t, "evil.example"), 443).Allowed {
+	if !p.Decide(t.Context(), host(t, "a.example"), 443).Allowed || p.Decide(t.Context(), host(t, "evil.example"), 443).Allowed {
 		t.Error("want a.example granted, and evil.example denied")
 	}
 	for _, text := range []string{"@go", "localhost", "10.0.0.1"} {
@@ -247,10 +247,10 @@ func TestLocalPortsAreSingleExceptions(t *testing.T) {
 	t.Parallel()
 	p := policy(t, netpolicy.Config{Local: []string{"5432"}, Reserved: []uint16{6449}})
 	loopback := netip.MustParseAddr("127.0.0.1")
-	if d := p.Decide(netpolicy.Host{Addr: loopback}, 5432); !d.Allowed || len(d.Only) != 1 || d.Only[0] != loopback {
+	if d := p.Decide(t.Context(), netpolicy.Host{Addr: loopback}, 5432); !d.Allowed || len(d.Only) != 1 || d.Only[0] != loopback {
 		t.Errorf("port 5432: %+v", d)
 	}
-	if d := p.Decide(netpolicy.Host{Addr: loopback}, 5433); d.Allowed {
+	if d := p.Decide(t.Context(), netpolicy.Host{Addr: loopback}, 5433); d.Allowed {
 		t.Errorf("port 5433: %+v", d)
 	}
 	for _, bad := range []string{"6449", "0", "x", ""} {
@@ -274,10 +274,10 @@ func TestPresetsAreExpandedOnce(t *testing.T) {
 		netpolicy.Entry{Host: netpolicy.Host{Name: "proxy.example"}, From: "@go"},
 		netpolicy.Entry{Host: netpolicy.Host{Name: "mirror.example"}, Port: 8081, Only: []netip.Addr{mirror}},
 	))
-	if !p.Decide(host(t, "proxy.example"), 443).Allowed {
+	if !p.Decide(t.Context(), host(t, "proxy.example"), 443).Allowed {
 		t.Error("proxy.example is refused")
 	}
-	if d := p.Decide(host(t, "mirror.example"), 8081); !d.Allowed || len(d.Only) != 1 {
+	if d := p.Decide(t.Context(), host(t, "mirror.example"), 8081); !d.Allowed || len(d.Only) != 1 {
 		t.Errorf("mirror.example:8081: %+v", d)
 	}
 	for name, bad := range map[string]netpolicy.Entry{

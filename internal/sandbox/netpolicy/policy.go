@@ -4,7 +4,7 @@
 // gate (internal/sandbox/netgate) with the table in internal/sandbox/addresses.
 // The deny list wins over the allow list and the grants. A host is compared in
 // its one canonical spelling, so no other spelling of it gets a different answer.
-// The package asks nothing of the network.
+// The package asks nothing of the network. A decision can wait for the presets.
 package netpolicy
 
 import (
@@ -34,10 +34,10 @@ type Config struct {
 	// Expand lists the entries of a preset, whose name has no "@". It may return no
 	// entry for a tool that this machine does not have. Nil knows no presets.
 	Expand func(ctx context.Context, preset string) ([]Entry, error)
-	// Late leaves the presets of Allow for the first decision that needs them. One
-	// that cannot be expanded then allows nothing, and Problem is told; it may be nil.
-	Late    bool
-	Problem func(error)
+	// Late leaves the presets of Allow for the first decision that needs them, and for
+	// each later one until Expand has no error. Entries beside an error count. The
+	// error is the end of the sentence that refuses a host.
+	Late bool
 	// Granted is asked about a host that is not on the lists, at each decision. It
 	// may be nil.
 	Granted func(h Host, port uint16) bool
@@ -50,10 +50,11 @@ type Policy struct {
 	reserved []uint16
 	deny     list
 	granted  func(Host, uint16) bool
-	late     func() // expands the presets that were left, once
+	expand   func(context.Context, string) ([]Entry, error)
 
 	mu    sync.RWMutex
-	allow list // with the grants
+	allow list     // with the grants
+	late  []string // presets that have not been expanded yet
 }
 
 // Decision is the answer for one host and port.
@@ -70,23 +71,21 @@ type Decision struct {
 // New reads the lists. The first entry that cannot be understood, or that can
 // never have an effect, is an error.
 func New(ctx context.Context, c Config) (*Policy, error) {
-	p := &Policy{open: c.Open, reserved: c.Reserved, granted: c.Granted}
+	p := &Policy{open: c.Open, reserved: c.Reserved, granted: c.Granted, expand: c.Expand}
 	for _, text := range c.Deny {
-		if err := p.addAll(ctx, &p.deny, text, c.Expand, false); err != nil {
+		if err := p.addAll(ctx, &p.deny, text, false); err != nil {
 			return nil, fmt.Errorf("deny list: %w", err)
 		}
 	}
-	var late []string
 	for _, text := range c.Allow {
 		if e, err := ParseEntry(text); err == nil && e.Preset != "" && c.Late {
-			late = append(late, text)
+			p.late = append(p.late, e.Preset)
 			continue
 		}
-		if err := p.addAll(ctx, &p.allow, text, c.Expand, true); err != nil {
+		if err := p.addAll(ctx, &p.allow, text, true); err != nil {
 			return nil, err
 		}
 	}
-	p.late = sync.OnceFunc(func() { p.expand(late, c) })
 	for _, text := range c.Local {
 		if err := p.addLocal(text); err != nil {
 			return nil, fmt.Errorf("local ports: %w", err)
@@ -95,37 +94,25 @@ func New(ctx context.Context, c Config) (*Policy, error) {
 	return p, nil
 }
 
-// expand adds the presets that were left for later.
-func (p *Policy) expand(late []string, c Config) {
-	for _, text := range late {
-		var found list
-		err := p.addAll(context.Background(), &found, text, c.Expand, true)
-		if err != nil && c.Problem != nil {
-			c.Problem(fmt.Errorf("%s: %w", text, err))
-		}
-		p.mu.Lock()
-		for _, e := range found.entries {
-			_ = p.allow.add(e) // beyond its limit nothing more is allowed
-		}
-		p.mu.Unlock()
-	}
-}
-
 // addAll adds one entry, or all those of a preset.
-func (p *Policy) addAll(ctx context.Context, to *list, text string, expand func(context.Context, string) ([]Entry, error), allow bool) error {
+func (p *Policy) addAll(ctx context.Context, to *list, text string, allow bool) error {
 	e, err := ParseEntry(text)
 	if err != nil {
 		return err
 	}
 	entries := []Entry{e}
 	if e.Preset != "" {
-		if expand == nil {
+		if p.expand == nil {
 			return fmt.Errorf("%s is a preset, and presets are not known here", e.Preset)
 		}
-		if entries, err = expand(ctx, strings.TrimPrefix(e.Preset, "@")); err != nil {
+		if entries, err = p.expand(ctx, strings.TrimPrefix(e.Preset, "@")); err != nil {
 			return fmt.Errorf("%s: %w", e.Preset, err)
 		}
 	}
+	return p.addEach(to, text, entries, allow)
+}
+
+func (p *Policy) addEach(to *list, text string, entries []Entry, allow bool) error {
 	for _, e := range entries {
 		if e.Preset != "" {
 			return fmt.Errorf("the preset %s contains the preset %s", text, e.Preset)
@@ -172,23 +159,32 @@ func (p *Policy) Grant(text string) error {
 	return p.add(&p.allow, e, true)
 }
 
-// Decide answers for one host and port. It asks nothing of the network.
-func (p *Policy) Decide(h Host, port uint16) Decision {
+// Decide answers for one host and port. It asks nothing of the network. Where a preset
+// could allow the host, it waits for the first that does, or for all of them, or until
+// ctx ends.
+func (p *Policy) Decide(ctx context.Context, h Host, port uint16) Decision {
 	if _, _, denied := p.deny.find(h, port, true); denied {
 		return Decision{Final: true, Why: fmt.Sprintf("host %s is on the deny list", h)}
 	}
 	only, known, allowed := p.find(h, port)
+	var unknown error
 	if !allowed && !p.open {
-		p.late()
-		only, known, allowed = p.find(h, port)
+		unknown = p.expandLate(ctx, func() bool {
+			only, known, allowed = p.find(h, port)
+			return allowed
+		})
 	}
+	why := fmt.Sprintf("host %s is not on the allow list", h)
 	switch {
 	case allowed, p.open, p.granted != nil && p.granted(h, port):
 		return Decision{Allowed: true, Only: only}
 	case known:
-		return Decision{Why: fmt.Sprintf("port %d of host %s is not on the allow list", port, h)}
+		why = fmt.Sprintf("port %d of host %s is not on the allow list", port, h)
 	}
-	return Decision{Why: fmt.Sprintf("host %s is not on the allow list", h)}
+	if unknown != nil {
+		why += ", and " + unknown.Error()
+	}
+	return Decision{Why: why}
 }
 
 func (p *Policy) find(h Host, port uint16) (only []netip.Addr, known, allowed bool) {

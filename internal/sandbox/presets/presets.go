@@ -8,7 +8,7 @@
 //
 // Tools are run outside of every sandbox. Invariants: a program or a file of a
 // workspace is neither run nor read; no result contains a user name or a password;
-// nothing is run twice.
+// a tool that has answered is not run again, and a failure is not kept.
 package presets
 
 import (
@@ -22,7 +22,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/ohgw/ohgw/internal/sandbox/netpolicy"
 )
@@ -40,13 +39,13 @@ type Config struct {
 	Run func(ctx context.Context, dir string, env, args []string) ([]byte, error)
 	// Resolve lists the addresses of a name; nil is this machine's resolver.
 	Resolve func(ctx context.Context, name string) ([]netip.Addr, error)
-	// Limit is for one tool; zero is 15 s.
-	Limit time.Duration
+	// Failed is told of each tool that could not be asked, once each time; it may be nil.
+	Failed func(error)
 	// Root replaces "/" for the files of the system; empty is "/".
 	Root string
 }
 
-// Asker asks the tools, each once. Close it.
+// Asker asks the tools, each until it has answered. Close it.
 type Asker struct {
 	cfg  Config
 	ctx  context.Context // ends with the Asker
@@ -59,14 +58,14 @@ type Asker struct {
 
 // New makes an Asker, which has asked nothing yet.
 func New(c Config) *Asker {
-	if c.Limit == 0 {
-		c.Limit = 15 * time.Second
-	}
 	if c.Root == "" {
 		c.Root = "/"
 	}
 	if c.Run == nil {
-		c.Run = run
+		c.Run = Run(limit)
+	}
+	if c.Failed == nil {
+		c.Failed = func(error) {}
 	}
 	if c.Resolve == nil {
 		c.Resolve = resolve
@@ -92,10 +91,29 @@ type Found struct {
 	Problems []error
 }
 
+// Unknown says why the hosts of a preset are not all known, and what to do about it, as
+// the end of a sentence; nil if they are known.
+func (f Found) Unknown(preset string) error {
+	if len(f.Problems) == 0 {
+		return nil
+	}
+	return fmt.Errorf("a package manager did not list the hosts it uses (%w): try again, or see ohgw sandbox explain @%s", f.Problems[0], preset)
+}
+
 // asked is one tool, asked or being asked.
 type asked struct {
 	done  chan struct{}
 	found Found // after done
+}
+
+// failed reports whether the tool was asked in vain.
+func (a *asked) failed() bool {
+	select {
+	case <-a.done:
+		return len(a.found.Problems) > 0
+	default:
+		return false
+	}
 }
 
 // packages are the presets in @packages.
@@ -121,43 +139,39 @@ type Workspace struct {
 	Strict bool
 }
 
-// Expand lists the entries of a preset, for netpolicy.Config. @packages and @auto
-// leave out what Strict refuses.
+// Expand lists the entries of a preset, for netpolicy.Config.
 func (w Workspace) Expand(ctx context.Context, preset string) ([]netpolicy.Entry, error) {
 	found, err := w.Ask(ctx, preset)
 	return found.Entries, err
 }
 
-// Ask is Expand with all that was found.
-func (w Workspace) Ask(ctx context.Context, preset string) (Found, error) {
-	names := []string{preset}
+// Parts are the presets that a preset consists of: itself, or for @packages and @auto
+// those that Strict does not refuse.
+func (w Workspace) Parts(preset string) []string {
 	switch preset {
 	case "packages":
-		names = packages
 	case "auto":
-		names = w.used()
+		return slices.DeleteFunc(w.used(), w.refused)
 	default:
-		if why := leaky[preset]; w.Strict && why != "" {
-			return Found{}, fmt.Errorf("sandbox.strict refuses @%s, because %s: allow single hosts", preset, why)
-		}
+		return []string{preset}
 	}
-	var waiting []*asked
-	for _, name := range names {
-		if !w.Strict || leaky[name] == "" {
-			a, err := w.start(name)
-			if err != nil {
-				return Found{}, err
-			}
-			waiting = append(waiting, a)
-		}
+	return slices.DeleteFunc(slices.Clone(packages), w.refused)
+}
+
+func (w Workspace) refused(preset string) bool { return w.Strict && leaky[preset] != "" }
+
+// Ask finds out what the tools of a preset use. It waits for as long as they need, or
+// until ctx ends. Those that failed before are asked again.
+func (w Workspace) Ask(ctx context.Context, preset string) (Found, error) {
+	waiting, err := w.start(preset)
+	if err != nil {
+		return Found{}, err
 	}
 	var all Found
 	for _, a := range waiting {
 		select {
 		case <-a.done:
-			all.Entries = append(all.Entries, a.found.Entries...)
-			all.Env = append(all.Env, a.found.Env...)
-			all.Problems = append(all.Problems, a.found.Problems...)
+			all.add(a.found)
 		case <-ctx.Done():
 			return Found{}, ctx.Err()
 		}
@@ -165,20 +179,66 @@ func (w Workspace) Ask(ctx context.Context, preset string) (Found, error) {
 	return all, nil
 }
 
-// start asks one tool, if that was not done yet. Others wait for the same answer,
-// so the question does not end with the context of the first.
-func (w Workspace) start(name string) (*asked, error) {
+// Begin asks the tools of a preset, and does not wait for them. Those that failed
+// before are asked again.
+func (w Workspace) Begin(preset string) {
+	_, _ = w.start(preset) // Ask has the same error
+}
+
+// Known is what the tools of a preset have said so far. Nothing is asked.
+func (w Workspace) Known(preset string) Found {
+	var all Found
+	names := w.Parts(preset)
+	w.Asker.mu.Lock()
+	defer w.Asker.mu.Unlock()
+	for _, name := range names {
+		known := w.Asker.tools[w.key(name)]
+		if known == nil {
+			continue
+		}
+		select {
+		case <-known.done:
+			all.add(known.found)
+		default:
+		}
+	}
+	return all
+}
+
+func (f *Found) add(more Found) {
+	f.Entries = append(f.Entries, more.Entries...)
+	f.Env = append(f.Env, more.Env...)
+	f.Problems = append(f.Problems, more.Problems...)
+}
+
+// start asks the tools of a preset that have not answered yet.
+func (w Workspace) start(preset string) (waiting []*asked, err error) {
+	for _, name := range w.Parts(preset) {
+		if w.refused(name) {
+			return nil, fmt.Errorf("sandbox.strict refuses @%s, because %s: allow single hosts", name, leaky[name])
+		}
+		known, err := w.startOne(name)
+		if err != nil {
+			return nil, err
+		}
+		waiting = append(waiting, known)
+	}
+	return waiting, nil
+}
+
+// startOne asks one tool. Others wait for the same answer, so the question does not end
+// with the context of the first.
+func (w Workspace) startOne(name string) (*asked, error) {
 	ask := questions[name]
 	if ask == nil {
 		return nil, fmt.Errorf("@%s is not a preset", name)
 	}
-	path := w.path()
+	path, key := w.path(), w.key(name)
 	a := w.Asker
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	key := name + "\x00" + strings.Join(path, "\x00")
 	known := a.tools[key]
-	if known == nil {
+	if known == nil || known.failed() {
 		known = &asked{done: make(chan struct{})}
 		a.tools[key] = known
 		a.wait.Go(func() {
@@ -186,10 +246,18 @@ func (w Workspace) start(name string) (*asked, error) {
 			q := &question{asker: a, preset: name, path: path}
 			ask(a.ctx, q)
 			known.found = q.found
+			for _, problem := range q.found.Problems {
+				if a.ctx.Err() == nil {
+					a.cfg.Failed(problem)
+				}
+			}
 		})
 	}
 	return known, nil
 }
+
+// key is what an answer depends on.
+func (w Workspace) key(name string) string { return name + "\x00" + strings.Join(w.path(), "\x00") }
 
 // path are the directories in which programs are looked for: absolute ones that do
 // not belong to a project, whose programs the agent could have replaced.

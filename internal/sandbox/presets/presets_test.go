@@ -3,6 +3,7 @@ package presets_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"os"
@@ -12,11 +13,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/netpolicy"
 	"github.com/ohgw/ohgw/internal/sandbox/presets"
 )
@@ -350,7 +353,7 @@ func TestThePolicyTakesWhatWasFound(t *testing.T) {
 	if !slices.Contains(p.Ports(), 3000) {
 		t.Errorf("Ports() = %v, want 3000 too", p.Ports())
 	}
-	if d := p.Decide(netpolicy.Host{Addr: netip.MustParseAddr("127.0.0.1")}, 3000); !d.Allowed || len(d.Only) != 1 {
+	if d := p.Decide(t.Context(), netpolicy.Host{Addr: netip.MustParseAddr("127.0.0.1")}, 3000); !d.Allowed || len(d.Only) != 1 {
 		t.Errorf("the mirror: %+v", d)
 	}
 	for _, name := range netpolicy.Presets() {
@@ -365,12 +368,162 @@ func TestWithoutANetworkAMirrorMustBePublic(t *testing.T) {
 	m := newMachine(t, map[string]string{"go": `{"GOPROXY":"https://proxy.corp","GOSUMDB":"off"}`})
 	m.install(t, "go")
 	a := presets.New(presets.Config{
-		Getenv: func(name string) string { return m.env[name] }, Home: m.home, Dir: t.TempDir(), Run: m.run, Limit: time.Minute,
+		Getenv: func(name string) string { return m.env[name] }, Home: m.home, Dir: t.TempDir(), Run: m.run,
 		Resolve: func(context.Context, string) ([]netip.Addr, error) { return nil, &net.DNSError{Err: "offline"} },
 	})
 	t.Cleanup(a.Close)
 	entries, err := presets.Workspace{Asker: a}.Expand(t.Context(), "go")
 	if err != nil || len(entries) != 1 || len(entries[0].Only) > 0 {
 		t.Errorf("entries %v, %v", entries, err)
+	}
+}
+
+// held is a machine whose tools answer when they are let go, and until then wait.
+type held struct {
+	*machine
+
+	letGo chan error // what the next question comes to
+}
+
+func (h held) run(ctx context.Context, dir string, env, args []string) ([]byte, error) {
+	select {
+	case err := <-h.letGo:
+		if err != nil {
+			return nil, err
+		}
+		return h.machine.run(ctx, dir, env, args)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func newHeld(t *testing.T) held {
+	t.Helper()
+	h := held{newMachine(t, map[string]string{"go": `{"GOPROXY":"https://proxy.example","GOSUMDB":"off"}`}), make(chan error)}
+	h.install(t, "go")
+	return h
+}
+
+func (h held) workspace(t *testing.T, failed func(error)) presets.Workspace {
+	t.Helper()
+	a := presets.New(presets.Config{
+		Getenv: func(name string) string { return h.env[name] }, Home: h.home, Dir: t.TempDir(), Root: h.root, Run: h.run, Failed: failed,
+		Resolve: func(context.Context, string) ([]netip.Addr, error) { return nil, &net.DNSError{Err: "offline"} },
+	})
+	t.Cleanup(a.Close)
+	return presets.Workspace{Asker: a}
+}
+
+func TestASlowToolIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHeld(t)
+		w := h.workspace(t, func(err error) { t.Error(err) })
+		w.Begin("packages") // which does not wait
+		if got := text(w.Known("packages")); len(got) > 0 {
+			t.Errorf("before the answer %q is known", got)
+		}
+		go func() {
+			time.Sleep(time.Hour)
+			h.letGo <- nil
+		}()
+		found, err := w.Ask(t.Context(), "go")
+		if want := []string{"proxy.example:443 from @go, GOPROXY", "GOPROXY=https://proxy.example"}; err != nil || !slices.Equal(text(found), want) {
+			t.Errorf("found %q, %v; want %q", text(found), err, want)
+		}
+		if diff := cmp.Diff(text(found), text(w.Known("packages"))); diff != "" {
+			t.Errorf("known differs from what was found:\n%s", diff)
+		}
+		if found.Unknown("go") != nil || len(h.asked) != 1 {
+			t.Errorf("Unknown() = %v after the questions %q", found.Unknown("go"), h.asked)
+		}
+	})
+}
+
+func TestWhoAskedCanStopWaiting(t *testing.T) {
+	t.Parallel()
+	h := newHeld(t)
+	w := h.workspace(t, func(err error) { t.Error(err) })
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := w.Ask(ctx, "go"); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+	h.letGo <- nil // The question goes on.
+	if found, err := w.Ask(t.Context(), "go"); err != nil || len(found.Entries) != 1 {
+		t.Errorf("found %q, %v", text(found), err)
+	}
+}
+
+func TestAFailureIsNotKept(t *testing.T) {
+	t.Parallel()
+	h := newHeld(t)
+	var failures []string
+	w := h.workspace(t, func(err error) { failures = append(failures, err.Error()) })
+	for _, answer := range []error{fmt.Errorf("%w within 15s", sandbox.ErrNoAnswer), nil} {
+		go func() { h.letGo <- answer }()
+		found, err := w.Ask(t.Context(), "go")
+		if err != nil || len(found.Entries) == 1 != (answer == nil) {
+			t.Errorf("after %v: found %q, %v", answer, text(found), err)
+		}
+		why := found.Unknown("go")
+		if want := "a package manager did not list the hosts it uses (@go: ask go env -json GOPROXY GOSUMDB: no answer within 15s): " +
+			"try again, or see ohgw sandbox explain @go"; answer != nil && (why == nil || why.Error() != want) || answer == nil && why != nil {
+			t.Errorf("after %v: Unknown() = %v", answer, why)
+		}
+	}
+	if found, err := w.Ask(t.Context(), "packages"); err != nil || len(found.Entries) != 1 { // It is not asked any more.
+		t.Errorf("found %q, %v", text(found), err)
+	}
+	if want := []string{"@go: ask go env -json GOPROXY GOSUMDB: no answer within 15s"}; !slices.Equal(failures, want) {
+		t.Errorf("told of %q, want %q", failures, want)
+	}
+}
+
+// Programs in a sandbox need variables only for settings that they do not see there.
+func TestConfigured(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		preset string
+		file   string
+		env    string
+		want   []string
+	}{
+		{"packages", "", "", nil},
+		{"packages", ".npmrc", "", []string{"node"}},
+		{"python", ".npmrc", "", nil},
+		{"packages", ".config/uv/uv.toml", "", []string{"python"}},
+		{"packages", ".m2/settings.xml", "", nil}, // Maven has no variable for it.
+		{"packages", "", "PIP_CONFIG_FILE=" + filepath.Join(t.TempDir(), "x"), []string{"python"}},
+		{"packages", "", "PIP_CONFIG_FILE=" + os.DevNull, nil},
+		{"packages", "", "GOPROXY=https://proxy.example", nil}, // They get it.
+		{"packages", "", "GOPROXY=https://me:hunter2@proxy.example", []string{"go"}},
+	} {
+		m := newMachine(t, nil)
+		if c.file != "" {
+			write(t, filepath.Join(m.home, c.file), "")
+		}
+		if name, value, ok := strings.Cut(c.env, "="); ok {
+			m.env[name] = value
+		}
+		if got := (presets.Workspace{Asker: m.asker(t)}).Configured(c.preset); !slices.Equal(got, c.want) {
+			t.Errorf("%+v: Configured() = %q", c, got)
+		}
+	}
+}
+
+func TestPythonWithoutPipIsNoProblem(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, nil)
+	m.install(t, "python3")
+	a := presets.New(presets.Config{
+		Getenv: func(name string) string { return m.env[name] }, Home: m.home, Dir: t.TempDir(),
+		Run: func(context.Context, string, []string, []string) ([]byte, error) {
+			return nil, &sandbox.ExitError{Code: 1}
+		},
+	})
+	defer a.Close()
+	if found, err := (presets.Workspace{Asker: a}).Ask(t.Context(), "python"); err != nil || len(text(found)) > 0 {
+		t.Errorf("found %q, %v", text(found), err)
 	}
 }

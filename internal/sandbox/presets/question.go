@@ -71,7 +71,7 @@ func (q *question) ask(ctx context.Context, program string, args ...string) (str
 	env := []string{
 		"HOME=" + cfg.Home, "PATH=" + strings.Join(q.path, string(filepath.ListSeparator)), "LC_ALL=C",
 		"COLUMNS=2000", // no line is broken
-		"GOTOOLCHAIN=local", "GOWORK=off", "GOFLAGS=", "NO_UPDATE_NOTIFIER=1", "npm_config_update_notifier=false",
+		"GOTOOLCHAIN=local", "GOWORK=off", "GOFLAGS=", "NO_UPDATE_NOTIFIER=1", "npm_config_update_notifier=false", "npm_config_logs_max=0",
 		"PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_NO_INPUT=1",
 	}
 	for _, name := range passed {
@@ -79,21 +79,26 @@ func (q *question) ask(ctx context.Context, program string, args ...string) (str
 			env = append(env, name+"="+value)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, cfg.Limit)
-	defer cancel()
 	out, err := cfg.Run(ctx, dir, env, append([]string{path}, args...))
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("no answer within %v", cfg.Limit)
-	}
 	if err != nil {
 		return "", fmt.Errorf("ask %s %s: %w", program, strings.Join(args, " "), err)
 	}
 	return string(out), nil
 }
 
-// run runs a program and ends it, with what it started, when ctx ends.
-func run(ctx context.Context, dir string, env, args []string) ([]byte, error) {
-	return sandbox.Ask(ctx, sandbox.Program{Args: args, Env: env, Dir: dir})
+// limit is how long a tool may be idle, as in [sandbox.AskPatiently].
+const limit = 15 * time.Second
+
+// Run is a Config.Run that runs a tool and ends it, with what it started, when ctx
+// ends or when the tool hangs.
+func Run(limit time.Duration) func(ctx context.Context, dir string, env, args []string) ([]byte, error) {
+	return func(ctx context.Context, dir string, env, args []string) ([]byte, error) {
+		out, err := sandbox.AskPatiently(ctx, sandbox.Program{Args: args, Env: env, Dir: dir}, limit)
+		if errors.Is(err, sandbox.ErrNoAnswer) {
+			err = fmt.Errorf("%w within %v", err, limit)
+		}
+		return out, err
+	}
 }
 
 // read reads a file of the user or of the system. It is empty if there is no file.
@@ -183,7 +188,7 @@ func (q *question) url(ctx context.Context, text, from string) string {
 func (q *question) exceptions(ctx context.Context, h netpolicy.Host) ([]netip.Addr, error) {
 	found := []netip.Addr{h.Addr}
 	if h.Name != "" {
-		ctx, cancel := context.WithTimeout(ctx, min(q.asker.cfg.Limit, resolveLimit))
+		ctx, cancel := context.WithTimeout(ctx, resolveLimit)
 		defer cancel()
 		var err error
 		if found, err = q.asker.cfg.Resolve(ctx, h.Name); err != nil {

@@ -23,7 +23,7 @@ func TestToolsRunInACleanPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := map[string]string{"PATH": bin, "GOPROXY": "set", "SECRET_TOKEN": "hunter2", "NODE_OPTIONS": "--require=evil", "LD_PRELOAD": "x"}
-	a := presets.New(presets.Config{Getenv: func(name string) string { return env[name] }, Home: home, Dir: dir, Limit: 2 * time.Minute})
+	a := presets.New(presets.Config{Getenv: func(name string) string { return env[name] }, Home: home, Dir: dir})
 	defer a.Close()
 	found, err := presets.Workspace{Asker: a}.Ask(t.Context(), "go")
 	if err != nil || len(found.Entries) != 1 {
@@ -55,7 +55,7 @@ func TestAToolThatHangsIsEnded(t *testing.T) {
 	if err := os.Chmod(filepath.Join(bin, "go"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	a := presets.New(presets.Config{Getenv: func(string) string { return bin }, Home: bin, Dir: t.TempDir(), Limit: 100 * time.Millisecond})
+	a := presets.New(presets.Config{Getenv: func(string) string { return bin }, Home: bin, Dir: t.TempDir(), Run: presets.Run(100 * time.Millisecond)})
 	defer a.Close()
 	found, err := presets.Workspace{Asker: a}.Ask(t.Context(), "go")
 	if err != nil || len(found.Problems) != 1 || !strings.HasSuffix(found.Problems[0].Error(), "no answer within 100ms") {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/netpolicy"
 )
 
@@ -128,6 +130,9 @@ func askPython(ctx context.Context, q *question) {
 		wait.Go(func() { out[i], errs[i] = q.ask(ctx, pip[0], append(slices.Clip(pip[1:]), args...)...) })
 	}
 	wait.Wait()
+	if _, exit := errors.AsType[*sandbox.ExitError](errs[2]); exit && len(pip) > 1 {
+		errs = [3]error{} // Python is there without pip
+	}
 	for _, err := range errs {
 		q.problem(err)
 	}

@@ -39,6 +39,7 @@ func openSandbox(ctx context.Context, env *setup.Env, s *config.Settings, dirs p
 		if home, ok := errors.AsType[*boxes.HomeError](m.Check(s.Workspace)); ok {
 			return nil, errors.Join(noSandbox(home), m.Close())
 		}
+		m.Prepare(s.Workspace)
 	}
 	return m, nil
 }

@@ -1,0 +1,116 @@
+package netpolicy_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/ohgw/ohgw/internal/sandbox/netpolicy"
+)
+
+// tools are presets whose answers a test gives.
+type tools map[string]chan answer
+
+type answer struct {
+	hosts []string
+	err   error
+}
+
+func (w tools) expand(ctx context.Context, preset string) (entries []netpolicy.Entry, err error) {
+	select {
+	case a := <-w[preset]:
+		for _, host := range a.hosts {
+			entries = append(entries, netpolicy.Entry{Host: netpolicy.Host{Name: host}, From: "@" + preset})
+		}
+		return entries, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func late(t *testing.T) (tools, *netpolicy.Policy) {
+	t.Helper()
+	w := tools{"go": make(chan answer), "python": make(chan answer)}
+	return w, policy(t, netpolicy.Config{Allow: []string{"listed.example", "@go", "@python"}, Deny: []string{"evil.example"}, Late: true, Expand: w.expand})
+}
+
+// decide makes a decision while the test goes on.
+func decide(ctx context.Context, p *netpolicy.Policy, name string) <-chan netpolicy.Decision {
+	made := make(chan netpolicy.Decision, 1)
+	go func() { made <- p.Decide(ctx, netpolicy.Host{Name: name}, 443) }()
+	return made
+}
+
+func TestADecisionWaitsForWhatItNeeds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, p := late(t)
+		if !p.Decide(t.Context(), netpolicy.Host{Name: "listed.example"}, 443).Allowed || !p.Decide(t.Context(), netpolicy.Host{Name: "evil.example"}, 443).Final {
+			t.Error("the lists do not decide by themselves")
+		}
+		needsPython, needsBoth := decide(t.Context(), p, "pypi.example"), decide(t.Context(), p, "other.example")
+		synctest.Wait()
+		w["python"] <- answer{hosts: []string{"pypi.example"}}
+		w["python"] <- answer{hosts: []string{"pypi.example"}}
+		if d := <-needsPython; !d.Allowed {
+			t.Errorf("pypi.example: %+v", d)
+		}
+		synctest.Wait()
+		select {
+		case d := <-needsBoth:
+			t.Errorf("other.example is decided before all have answered: %+v", d)
+		default:
+		}
+		w["go"] <- answer{hosts: []string{"proxy.example"}}
+		if d := <-needsBoth; d.Allowed || d.Why != "host other.example is not on the allow list" {
+			t.Errorf("other.example: %+v", d)
+		}
+		if d := p.Decide(t.Context(), netpolicy.Host{Name: "another.example"}, 443); d.Allowed { // Nobody is asked any more.
+			t.Errorf("another.example: %+v", d)
+		}
+		if entries := p.Entries(); len(entries) != 3 {
+			t.Errorf("the entries are %v", entries)
+		}
+	})
+}
+
+func TestAPresetThatFailedIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, p := late(t)
+		for range 2 {
+			refused := decide(t.Context(), p, "pypi.example")
+			go func() { w["go"] <- answer{hosts: []string{"proxy.example"}, err: errors.New("go did not answer")} }()
+			w["python"] <- answer{err: errors.New("pip did not answer")}
+			if d := <-refused; d.Allowed || d.Final || d.Why != "host pypi.example is not on the allow list, and go did not answer; pip did not answer" {
+				t.Errorf("before the answer: %+v", d)
+			}
+			if d := p.Decide(t.Context(), netpolicy.Host{Name: "proxy.example"}, 443); !d.Allowed { // It was listed beside the error.
+				t.Errorf("proxy.example: %+v", d)
+			}
+		}
+		allowed := decide(t.Context(), p, "pypi.example")
+		w["python"] <- answer{hosts: []string{"pypi.example"}}
+		if d := <-allowed; !d.Allowed {
+			t.Errorf("after the answer: %+v", d)
+		}
+		if entries := p.Entries(); len(entries) != 3 {
+			t.Errorf("the entries are %v", entries)
+		}
+	})
+}
+
+func TestADecisionEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, p := late(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		made := decide(ctx, p, "pypi.example")
+		synctest.Wait()
+		cancel()
+		if d := <-made; d.Allowed {
+			t.Errorf("pypi.example: %+v", d)
+		}
+	})
+}
