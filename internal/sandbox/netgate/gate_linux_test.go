@@ -572,3 +572,25 @@ func TestQuestionsOverTCPAreAnswered(t *testing.T) {
 		t.Errorf("asked outside: %v", asked)
 	}
 }
+
+// A program that ends with a refusal can end the turn of its agent, too.
+func TestARefusalIsToldBeforeTheProgramHearsIt(t *testing.T) {
+	t.Parallel()
+	for _, request := range []string{"CONNECT canary.example:80 HTTP/1.1\r\nHost: canary.example:80\r\n\r\n", "GET http://canary.example/ HTTP/1.1\r\nHost: canary.example\r\n\r\n"} {
+		w := open(t, netpolicy.Config{Allow: []string{"example.com"}}, nil)
+		conn, answers := w.raw(request)
+		if got, err := io.ReadAll(answers); err != nil || !strings.Contains(string(got), " 403 ") {
+			t.Errorf("%q: %q, %v", request, got, err)
+		}
+		if blocks := w.gate.Blocks(); len(blocks) != 1 { // the connection is still open
+			t.Errorf("%q: Blocks() = %v, want one", request, blocks)
+		}
+		conn.Close()
+		if err := w.gate.Close(); err != nil {
+			t.Error(err)
+		}
+		if blocks := w.gate.Blocks(); len(blocks) != 1 || len(w.blocked) != 1 {
+			t.Errorf("%q: Blocks() = %v, told of %v; want each once", request, blocks, w.blocked)
+		}
+	}
+}

@@ -104,8 +104,8 @@ func targetOf(r *http.Request) (t target, status int, err error) {
 func (g *Gate) tunnel(t target, client net.Conn, in io.Reader) error {
 	server, err := g.reach(g.ctx, t)
 	if err != nil {
-		fail(client, err)
-		return err
+		g.fail(t, client, err)
+		return nil
 	}
 	g.own(server)
 	defer g.release(server)
@@ -124,8 +124,8 @@ func (g *Gate) tunnel(t target, client net.Conn, in io.Reader) error {
 func (g *Gate) forwardRequest(t target, client net.Conn, r *http.Request) error {
 	server, err := g.reach(g.ctx, t)
 	if err != nil {
-		fail(client, err)
-		return err
+		g.fail(t, client, err)
+		return nil
 	}
 	g.own(server)
 	defer g.release(server)
@@ -151,8 +151,8 @@ func (g *Gate) forwardRequest(t target, client net.Conn, r *http.Request) error 
 	response, err := transport.RoundTrip(out)
 	if err != nil {
 		err = fmt.Errorf("no response from %s: %w", t.host, err)
-		fail(client, err)
-		return err
+		g.fail(t, client, err)
+		return nil
 	}
 	defer response.Body.Close()
 	removeHops(response.Header)
@@ -182,8 +182,10 @@ func removeHops(h http.Header) {
 	}
 }
 
-// fail answers with the reason: 403 for a refusal, 502 for the rest.
-func fail(client net.Conn, err error) {
+// fail records why a connection failed and then answers with the reason: 403 for a
+// refusal, 502 for the rest. When the program hears of it, all others have been told.
+func (g *Gate) fail(t target, client net.Conn, err error) {
+	g.note(t, err)
 	if refused, ok := errors.AsType[*refusal](err); ok {
 		reply(client, http.StatusForbidden, refused.why)
 		return
