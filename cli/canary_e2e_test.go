@@ -160,7 +160,7 @@ func (a *aviary) inspect(pid string) {
 			continue
 		}
 		for _, c := range a.canaries {
-			if c.in(text) && !(name == "environ" && kind == "ohgw" && slices.Contains(a.given, c.name)) {
+			if c.in(text) && (name != "environ" || kind != "ohgw" || !slices.Contains(a.given, c.name)) {
 				a.mu.Lock()
 				a.leaks[fmt.Sprintf("%s of %s has the canary %s", name, exe, c.name)] = true
 				a.mu.Unlock()

@@ -44,7 +44,7 @@ func run(env *kit.Env, args []string) int {
 // command stops as soon as it can.
 func Run(ctx context.Context, env *kit.Env, args []string) int {
 	a := &kit.App{Env: env}
-	root := newRoot(a) //nolint:contextcheck // Commands take it from cobra.
+	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)

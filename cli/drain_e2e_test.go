@@ -20,7 +20,7 @@ import (
 // element for each.
 func silent(t *testing.T) (base string, asked <-chan struct{}) {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it ends with the test
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestSIGTERMEndsWithZero(t *testing.T) {
 				t.Fatalf("%v\n%s", err, &log)
 			}
 			address := strings.TrimSuffix(strings.TrimPrefix(ready.URL, "http://"), "/v1")
-			conn, err := net.Dial("tcp", address) //nolint:noctx // it ends with the test
+			conn, err := net.Dial("tcp", address)
 			if err != nil {
 				t.Fatal(err)
 			}

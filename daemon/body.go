@@ -54,7 +54,7 @@ func (b *incoming) Read(p []byte) (int, error) {
 	b.asks = false
 	n, err := b.ReadCloser.Read(p)
 	b.ended = b.ended || errors.Is(err, io.EOF)
-	return n, err //nolint:wrapcheck // a reader's error is read by its type
+	return n, err
 }
 
 // settle decides, before the header of an answer is written, whether the

@@ -69,7 +69,7 @@ func (c *catalogue) refresh(ctx context.Context) <-chan struct{} {
 		// Whoever asked first may go before the answer is there.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refreshTimeout)
 		defer cancel()
-		defer context.AfterFunc(c.life, cancel)() //nolint:contextcheck // it ends with the catalogue
+		defer context.AfterFunc(c.life, cancel)()
 		var list []agentapi.Profile
 		err := rescue.Do(func() (err error) {
 			list, err = c.backend.Profiles(ctx)

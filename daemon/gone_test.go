@@ -22,7 +22,7 @@ func (l *lateListener) Accept() (net.Conn, error) {
 	if err == nil {
 		<-l.let
 	}
-	return c, err //nolint:wrapcheck // a listener of the test
+	return c, err
 }
 
 // A client gave up before its request was read, and its repeat came first: the

@@ -152,7 +152,7 @@ func (s *arriving) Read(p []byte) (int, error) {
 	if err != nil {
 		_ = s.x.control.SetReadDeadline(time.Time{})
 	}
-	return n, err //nolint:wrapcheck // a reader's error is read by its type
+	return n, err
 }
 
 // Close lets go of the body.

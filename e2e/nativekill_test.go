@@ -34,7 +34,7 @@ type watcher struct {
 // watch reads a socket of a conversation until it ends.
 func (w *watcher) watch(ctx context.Context, g *gateway, query url.Values) error {
 	at := "ws" + strings.TrimPrefix(g.URL, "http") + "/sockets/events/" + w.conversation + "?" + query.Encode()
-	conn, _, err := websocket.Dial(ctx, at, &websocket.DialOptions{HTTPHeader: http.Header{"X-Session-API-Key": {gatewayKey}}}) //nolint:bodyclose // of a WebSocket
+	conn, _, err := websocket.Dial(ctx, at, &websocket.DialOptions{HTTPHeader: http.Header{"X-Session-API-Key": {gatewayKey}}})
 	if err != nil {
 		return fmt.Errorf("open a socket: %w", err)
 	}
@@ -44,7 +44,7 @@ func (w *watcher) watch(ctx context.Context, g *gateway, query url.Values) error
 	for {
 		_, data, err := conn.Read(ctx)
 		if err != nil {
-			return nil //nolint:nilerr // it ended
+			return nil
 		}
 		var e struct{ ID, Kind, Key, Timestamp string }
 		if err := json.Unmarshal(data, &e); err != nil {

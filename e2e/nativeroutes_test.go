@@ -16,7 +16,7 @@ import (
 func TestEveryRouteOfAnAgentServerIsAnswered(t *testing.T) {
 	t.Parallel()
 	g := serveEmbedded(t, racyProgram(t), "http://127.0.0.1:1", "--native", "--sandbox", "off")
-	res, err := http.Get(g.URL + "/openapi.json") //nolint:noctx // the daemon ends with the test
+	res, err := http.Get(g.URL + "/openapi.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func packFiles(ctx context.Context, out *zip.Writer, dir string) error {
 		for _, entry := range entries {
 			name := path.Join(below, entry.Name())
 			if ctx.Err() != nil {
-				return ctx.Err() //nolint:wrapcheck // it is ctx's
+				return ctx.Err()
 			}
 			if !inArchive.MatchString(name) || !entry.Type().IsRegular() || name == "base_state.json" || name == "meta.json" {
 				continue
@@ -201,7 +201,7 @@ func unpack(ctx context.Context, dir string, files map[string]*zip.File) error {
 	}
 	for name, f := range files {
 		if ctx.Err() != nil {
-			return ctx.Err() //nolint:wrapcheck // it is ctx's
+			return ctx.Err()
 		}
 		if err := unpackFile(filepath.Join(dir, filepath.FromSlash(name)), f); err != nil {
 			return err

@@ -178,7 +178,7 @@ func (w *world) background(text string) <-chan turn.Result {
 	c, ctx := w.open(), w.ctx()
 	over := make(chan turn.Result, 1)
 	done := make(chan struct{})
-	go func() { //nolint:gocritic // waited for by the cleanup
+	go func() {
 		defer close(done)
 		res, err := turn.Run(ctx, c, turn.Input{Message: agentapi.Message{Text: text}, Emit: func(turn.Update) {}})
 		if err != nil {
@@ -395,7 +395,7 @@ func (w *world) sendMeanwhile(text string) <-chan error {
 	c := w.open()
 	ctx := &queued{Context: w.ctx(), twice: make(chan struct{})}
 	sent := make(chan error, 1)
-	go func() { sent <- c.Send(ctx, agentapi.Message{Text: text}) }() //nolint:gocritic // the test reads sent
+	go func() { sent <- c.Send(ctx, agentapi.Message{Text: text}) }()
 	select {
 	case <-ctx.twice:
 	case <-time.After(patience):

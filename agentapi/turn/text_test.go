@@ -191,7 +191,7 @@ func TestATextThatIsTrimmedIsShownOnce(t *testing.T) {
 }
 
 // A long answer in small pieces costs what it is long, not its square.
-func TestLiveTextIsLinear(t *testing.T) { //nolint:paralleltest // it counts what all tests allocate
+func TestLiveTextIsLinear(t *testing.T) {
 	allocated := func(pieces int) uint64 {
 		l := &log{}
 		r := began(t, l)

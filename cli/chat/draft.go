@@ -72,7 +72,7 @@ func (c *session) editor(file string) *exec.Cmd {
 	if runtime.GOOS == "windows" {
 		words = strings.Fields(or(command, "notepad"))
 	}
-	cmd := exec.Command(words[0], append(words[1:], file)...) //nolint:noctx // It belongs to the person; the chat runs it.
+	cmd := exec.Command(words[0], append(words[1:], file)...)
 	cmd.Env = c.Environ()
 	return cmd
 }
@@ -91,7 +91,7 @@ func (c *session) addModel() (*exec.Cmd, error) {
 	if err != nil {
 		return nil, fmt.Errorf("add a model: %w", err)
 	}
-	cmd := exec.Command(program, "profiles", "add") //nolint:noctx // It belongs to the person; the chat runs it.
+	cmd := exec.Command(program, "profiles", "add")
 	cmd.Env = c.Environ()
 	return cmd, nil
 }

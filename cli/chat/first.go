@@ -11,7 +11,7 @@ import (
 
 // First sets up an LLM with questions, and opens a chat with it.
 func First(ctx context.Context, a *kit.App) error {
-	_, o := newCommand(a) //nolint:contextcheck // The command is not run; only its flags are needed.
+	_, o := newCommand(a)
 	if err := setUp(ctx, o); err != nil {
 		return err
 	}

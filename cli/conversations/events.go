@@ -174,7 +174,7 @@ func (r *reader) skip(ctx context.Context, last int) error {
 	for last > 0 {
 		page, err := r.lib.Search(ctx, r.id, q)
 		if err != nil {
-			return err //nolint:wrapcheck // explain does
+			return err
 		}
 		if len(page.Events) >= last {
 			r.from = idOf(page.Events[last-1])
@@ -197,7 +197,7 @@ func (r *reader) read(ctx context.Context, show func(json.RawMessage) error) err
 		}
 		page, err := r.lib.Search(ctx, r.id, q)
 		if err != nil {
-			return err //nolint:wrapcheck // explain does
+			return err
 		}
 		events := page.Events
 		if len(events) > 0 && idOf(events[0]) == r.last {

@@ -55,7 +55,7 @@ func (f *liveFollower) skip(ctx context.Context) error {
 func (f *liveFollower) next(ctx context.Context) ([]said, event.Status, error) {
 	record, err := f.lib.Record(ctx, f.id)
 	if err != nil {
-		return nil, "", err //nolint:wrapcheck // explain does
+		return nil, "", err
 	}
 	if f.log == nil {
 		f.log = &reader{lib: f.lib, id: f.id}

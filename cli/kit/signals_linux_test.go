@@ -10,7 +10,7 @@ import (
 
 // Under nohup a hangup does not end the program, and the programs that it starts
 // take hangups as usual: else an agent's commands outlive a SIGKILL of ohgw.
-func TestNohupIsNotInherited(t *testing.T) { //nolint:paralleltest // signals are the process's
+func TestNohupIsNotInherited(t *testing.T) {
 	signal.Ignore(syscall.SIGHUP)
 	defer signal.Reset(syscall.SIGHUP)
 	ctx, stop := WithSignals(t.Context(), func(int) { t.Error("it ends") })

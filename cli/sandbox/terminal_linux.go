@@ -27,7 +27,7 @@ type terminal struct {
 // openTerminal opens a terminal, if both streams are those of one; else it is nil.
 func openTerminal(in, out *os.File) (*terminal, error) {
 	if in == nil || out == nil || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) {
-		return nil, nil //nolint:nilnil // there is none, and that is fine
+		return nil, nil
 	}
 	ours, theirs, err := pty.Open()
 	if err != nil {

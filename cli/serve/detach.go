@@ -108,7 +108,7 @@ func (o *options) background(log *os.File) (*child, error) {
 		return nil, fmt.Errorf("start in the background: %w", err)
 	}
 	args := append([]string{"serve", "--" + detachedFlag}, o.flags.Args()...)
-	cmd := exec.Command(program, append(args, globalArgs(o.App)...)...) //nolint:noctx // It goes on when this command has ended.
+	cmd := exec.Command(program, append(args, globalArgs(o.App)...)...)
 	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = o.Environ(), out, log, ownSession()
 	err = cmd.Start()
 	_ = out.Close() // The child has it.

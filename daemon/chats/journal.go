@@ -138,7 +138,7 @@ func (s store) save(c *chat, b *branch) error {
 		return s.rewrite(c)
 	}
 	if err != nil {
-		return err //nolint:wrapcheck // it names the file
+		return err
 	}
 	n, err := f.Write(append([]byte{'\n'}, line...))
 	if err = errors.Join(err, f.Close()); err != nil {
@@ -170,7 +170,7 @@ func (s store) rewrite(c *chat) error {
 		return fmt.Errorf("create directory of chats: %w", err)
 	}
 	if err := atomicfile.Write(path, data, atomicfile.Options{}); err != nil {
-		return err //nolint:wrapcheck // it names the file
+		return err
 	}
 	c.saved = savedAs(c.record, int64(len(data)), int64(len(data)))
 	return nil

@@ -165,7 +165,7 @@ type header struct {
 func (r *Record) encode() ([]byte, error) {
 	first, err := json.Marshal(header{version, r})
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the caller says what of
+		return nil, err
 	}
 	first = append(first, '\n')
 	c := Change{Add: r.Items, Hide: keys(r.Hidden), Again: keys(r.Again)}
@@ -173,7 +173,7 @@ func (r *Record) encode() ([]byte, error) {
 		return first, nil
 	}
 	line, err := json.Marshal(c)
-	return append(append(first, line...), '\n'), err //nolint:wrapcheck // the caller says what of
+	return append(append(first, line...), '\n'), err
 }
 
 func keys(m map[string]bool) []string {

@@ -63,7 +63,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		accepted, err := l.Listener.Accept()
 		if err != nil {
-			return nil, err //nolint:wrapcheck // net/http reads its type
+			return nil, err
 		}
 		noticeLoss(accepted)
 		c := &conn{Conn: accepted, listener: l}
@@ -139,14 +139,14 @@ func (c *conn) Close() error {
 	c.listener.mu.Lock()
 	c.listener.drop(c)
 	c.listener.mu.Unlock()
-	return c.Conn.Close() //nolint:wrapcheck // c is that connection
+	return c.Conn.Close()
 }
 
 // CloseWrite says that nothing more comes; net/http does so before it closes a
 // connection whose client still sends.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite() //nolint:wrapcheck // c is that connection
+		return half.CloseWrite()
 	}
 	return nil
 }
@@ -155,10 +155,10 @@ func (c *conn) CloseWrite() error {
 func (c *conn) Write(p []byte) (int, error) {
 	answer := c.listener.answers.Rewrite(p)
 	if answer == nil {
-		return c.Conn.Write(p) //nolint:wrapcheck // c is that connection
+		return c.Conn.Write(p)
 	}
 	if _, err := c.Conn.Write(answer); err != nil {
-		return 0, err //nolint:wrapcheck // c is that connection
+		return 0, err
 	}
 	return len(p), nil
 }

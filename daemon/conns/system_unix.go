@@ -29,5 +29,5 @@ func limit() int {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &r); err != nil {
 		return mostConns
 	}
-	return int(max(1, min(uint64(r.Cur)/2, mostConns))) //nolint:unconvert // Cur is signed on some systems
+	return int(max(1, min(uint64(r.Cur)/2, mostConns)))
 }

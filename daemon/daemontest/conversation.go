@@ -195,7 +195,7 @@ func (h *handle) Send(_ context.Context, m agentapi.Message) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.publish(event.SourceUser, &event.Message{LLMMessage: event.LLMMessage{Role: "user", Content: m.Content()}})
-	h.begin(steps) //nolint:contextcheck // a run outlives the call that starts it
+	h.begin(steps)
 	return nil
 }
 
@@ -210,7 +210,7 @@ func (h *handle) Decide(_ context.Context, d agentapi.Decision) error {
 		h.setStatus(event.Idle)
 		return nil
 	}
-	h.begin(h.rest) //nolint:contextcheck // a run outlives the call that starts it
+	h.begin(h.rest)
 	return nil
 }
 

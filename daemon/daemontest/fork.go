@@ -29,7 +29,7 @@ func (h *handle) Fork(_ context.Context, req agentapi.ForkRequest) (agentapi.Con
 	}
 	source := h.req
 	source.ID, source.Profile = req.ID, h.profile
-	fork := newConversation(h.b, source) //nolint:contextcheck // it outlives the call that makes it
+	fork := newConversation(h.b, source)
 	fork.log, fork.next = slices.Clone(h.log[:end]), h.next
 	h.b.convs[req.ID] = fork
 	h.b.forked = append(h.b.forked, Fork{Source: h.req.ID, ForkRequest: req})

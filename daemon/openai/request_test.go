@@ -398,7 +398,7 @@ func TestNestingIsBounded(t *testing.T) {
 }
 
 // Reading takes as long as the body is, however deep it is.
-func TestReadingIsLinearInWhatIsNested(t *testing.T) { //nolint:paralleltest // it compares times
+func TestReadingIsLinearInWhatIsNested(t *testing.T) {
 	read := func(in []byte) time.Duration {
 		began := time.Now()
 		if _, err := openai.ParseChat(in, openai.Limits{}); err != nil {

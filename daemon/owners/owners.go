@@ -108,12 +108,12 @@ func (s *Store) append(conversation, text string) error {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = os.MkdirAll(s.dir, 0o700); err != nil {
-			return err //nolint:wrapcheck // it names the directory
+			return err
 		}
 		f, err = os.OpenFile(path, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600)
 	}
 	if err != nil {
-		return err //nolint:wrapcheck // it names the file
+		return err
 	}
 	_, err = f.WriteString(text)
 	info, statErr := f.Stat()
@@ -130,7 +130,7 @@ func (s *Store) append(conversation, text string) error {
 func (s *Store) shorten(path string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return err //nolint:wrapcheck // it names the file
+		return err
 	}
 	owners := make(map[string]string)
 	for text := range bytes.SplitSeq(data, []byte{'\n'}) {
@@ -147,7 +147,7 @@ func (s *Store) shorten(path string) error {
 		kept.WriteString(line(conversation, token))
 	}
 	s.living[path] = int64(kept.Len())
-	return atomicfile.Write(path, []byte(kept.String()), atomicfile.Options{}) //nolint:wrapcheck // it names the file
+	return atomicfile.Write(path, []byte(kept.String()), atomicfile.Options{})
 }
 
 func (s *Store) read(conversation string) ([]byte, error) {

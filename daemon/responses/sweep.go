@@ -53,7 +53,7 @@ func (s *Store) Forget(ctx context.Context, conversation string) error {
 // memory, when it was made. What was damaged before a time is deleted: nobody can
 // read it. What a newer ohgw wrote is left alone.
 func (s *Store) each(ctx context.Context, before time.Time, f func(rec *Record, changed time.Time)) error {
-	return s.files.Each(ctx, before, func(name string, changed time.Time) error { //nolint:wrapcheck // it names the file
+	return s.files.Each(ctx, before, func(name string, changed time.Time) error {
 		id, isRecord := strings.CutSuffix(path.Base(name), recordKind)
 		if !isRecord {
 			return nil

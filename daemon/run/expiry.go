@@ -41,7 +41,7 @@ func (q expiries) Swap(i, j int) {
 
 // Push is for package heap.
 func (q *expiries) Push(x any) {
-	s := x.(*oneShot) //nolint:forcetypeassert // nothing else is pushed
+	s := x.(*oneShot)
 	s.place = len(*q) + 1
 	*q = append(*q, s)
 }
@@ -92,7 +92,7 @@ func (o *oneShots) next() *oneShot {
 	if o.closed || len(o.queue) == 0 || now.Before(o.paused) || now.Before(o.queue[0].due) {
 		return nil
 	}
-	return heap.Pop(&o.queue).(*oneShot) //nolint:forcetypeassert // nothing else was pushed
+	return heap.Pop(&o.queue).(*oneShot)
 }
 
 // arm sets the timer for what is due next, and for lookAgain at most. The

@@ -16,7 +16,7 @@ import (
 
 // What a run needed and its answer does not is gone with its end, however long
 // the answer is kept.
-func TestEndedJobsHoldNoPictures(t *testing.T) { //nolint:paralleltest // it measures what all tests hold
+func TestEndedJobsHoldNoPictures(t *testing.T) {
 	inBubble(t, run.Config{OneShotTTL: -1}, func(w *world) {
 		const jobs, size = 100, 8 << 20
 		heap := func() int {

@@ -68,7 +68,7 @@ const (
 	giveUp = 30 * 24 * time.Hour
 )
 
-func openOneShots(cfg Config, remove func(context.Context, string) error, clear func(string) (func(), bool)) *oneShots { //nolint:predeclared // the word for it
+func openOneShots(cfg Config, remove func(context.Context, string) error, clear func(string) (func(), bool)) *oneShots {
 	o := &oneShots{cfg: cfg, remove: remove, clear: clear, shots: make(map[string]*oneShot), others: make(map[string]note)}
 	o.life, o.end = context.WithCancel(context.Background())
 	o.journal = &journal{open: openJournalFile, living: o.living, failed: func(err error) { o.cfg.Logger.Warn("cannot rewrite the journal of one-shot conversations", "err", err) }}

@@ -163,7 +163,7 @@ func (m *Manager) wait(ctx context.Context, j *job) (func(), error) {
 		m.giveBack(j)
 	}
 	// The run that made room may have ended because everything does.
-	if err := context.Cause(m.life); err != nil { //nolint:contextcheck // the manager's life, not the job's
+	if err := context.Cause(m.life); err != nil {
 		release()
 		return nil, err
 	}

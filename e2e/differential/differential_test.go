@@ -128,7 +128,7 @@ func startOurs(t *testing.T) string {
 	})
 	url := "http://" + address
 	until(t, func() bool {
-		resp, err := http.Get(url + "/alive") //nolint:noctx // bounded by until
+		resp, err := http.Get(url + "/alive")
 		if err != nil {
 			return false
 		}

@@ -129,7 +129,7 @@ func loopbackUp() error {
 	copy(request.name[:], "lo")
 	request.flags = uint16(net.FlagUp)
 	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), syscall.SIOCSIFFLAGS,
-		uintptr(unsafe.Pointer(&request))) //nolint:gosec // the kernel's interface is made of pointers
+		uintptr(unsafe.Pointer(&request)))
 	if errno != 0 {
 		return fmt.Errorf("switch lo on: %w", errno)
 	}

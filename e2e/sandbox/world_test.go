@@ -261,7 +261,7 @@ func (w *world) newVictim() *victim {
 	go func() { v.end <- cmd.Wait() }()
 	w.t.Cleanup(func() {
 		_ = input.Close()
-		<-v.end
+		<-v.end //nolint:errcheck // The error says how it ended.
 	})
 	w.victims = append(w.victims, v)
 	return v

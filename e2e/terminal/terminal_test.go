@@ -71,7 +71,7 @@ func newPerson(t testing.TB) *person {
 	if err != nil {
 		t.Fatal(err)
 	}
-	home, err := os.MkdirTemp("", "ohgw-home-") //nolint:usetesting // A chat whose terminal was just closed may still write there.
+	home, err := os.MkdirTemp("", "ohgw-home-")
 	if err != nil {
 		t.Fatal(err)
 	}

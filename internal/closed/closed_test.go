@@ -39,7 +39,7 @@ func start(t *testing.T, mode string) (pid int, line string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("", "closed") //nolint:usetesting // t.TempDir is below a directory that others cannot enter
+	dir, err := os.MkdirTemp("", "closed")
 	if err != nil {
 		t.Fatal(err)
 	}

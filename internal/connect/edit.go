@@ -183,7 +183,7 @@ func (c Client) lacksOnlyOurs(was, left, ours map[string]any, at []string) bool 
 // read gives the data of a file; nil for one that says nothing.
 func (c Client) read(text string) (any, error) {
 	if blank(text) {
-		return nil, nil //nolint:nilnil // Nothing is there, and that is fine.
+		return nil, nil
 	}
 	switch c.Form {
 	case YAML:

@@ -178,12 +178,12 @@ type wireItem struct {
 func (w *wireItem) UnmarshalJSON(data []byte) error {
 	type plain wireItem
 	if err := json.Unmarshal(data, (*plain)(w)); err != nil {
-		return err //nolint:wrapcheck // it is wrapped where the list is read
+		return err
 	}
 	if w.Type != "openhands.action" {
 		return nil
 	}
-	return json.Unmarshal(data, &w.call) //nolint:wrapcheck // likewise
+	return json.Unmarshal(data, &w.call)
 }
 
 // item is what is known of it; other types are left out.

@@ -30,7 +30,7 @@ func (h handler) Request(ctx context.Context, method string, params json.RawMess
 	case "echo":
 		return params, nil, nil
 	case "nothing":
-		return nil, func() (any, error) { return nil, nil }, nil //nolint:nilnil // What the test is about.
+		return nil, func() (any, error) { return nil, nil }, nil
 	case "wait":
 		return nil, func() (any, error) {
 			h.waits <- method

@@ -52,7 +52,7 @@ type outgoing struct {
 }
 
 // noID is the id in an answer to what had no id that could be read.
-var noID = json.RawMessage("null") //nolint:gochecknoglobals // A constant; Go has none of this type.
+var noID = json.RawMessage("null")
 
 // maxID bounds the id of a request, in bytes.
 const maxID = 1 << 10

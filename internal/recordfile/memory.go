@@ -56,7 +56,7 @@ func (m *memory) each(ctx context.Context, f func(string, time.Time) error) erro
 	m.mu.Unlock()
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
-			return err //nolint:wrapcheck // the caller's
+			return err
 		}
 		if err := f(name, time.Time{}); err != nil {
 			return err

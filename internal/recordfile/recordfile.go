@@ -50,7 +50,7 @@ func (d *Dir) Read(name string) ([]byte, error) {
 	if d.memory != nil {
 		return d.memory.read(name)
 	}
-	return os.ReadFile(d.file(name)) //nolint:wrapcheck // it names the file
+	return os.ReadFile(d.file(name))
 }
 
 // Head is the first bytes of a record, at most n.
@@ -61,7 +61,7 @@ func (d *Dir) Head(name string, n int) ([]byte, error) {
 	}
 	f, err := os.Open(d.file(name))
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the file
+		return nil, err
 	}
 	head, err := io.ReadAll(io.LimitReader(f, int64(n)))
 	return head, errors.Join(err, f.Close())
@@ -80,7 +80,7 @@ func (d *Dir) Write(name string, data []byte) error {
 			err = atomicfile.Write(path, data, atomicfile.Options{})
 		}
 	}
-	return err //nolint:wrapcheck // it names the file
+	return err
 }
 
 // WriteUnsynced writes a file beside a record, in its directory, without waiting for
@@ -90,7 +90,7 @@ func (d *Dir) WriteUnsynced(name string, data []byte) error {
 		d.memory.write(name, data)
 		return nil
 	}
-	return os.WriteFile(d.file(name), data, 0o600) //nolint:wrapcheck // it names the file
+	return os.WriteFile(d.file(name), data, 0o600)
 }
 
 // Append adds a change to a record, as a line without its newline. One that cannot
@@ -102,7 +102,7 @@ func (d *Dir) Append(name string, change []byte) error {
 	}
 	f, err := os.OpenFile(d.file(name), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
-		return err //nolint:wrapcheck // it names the file
+		return err
 	}
 	info, err := f.Stat()
 	if err == nil {
@@ -121,7 +121,7 @@ func (d *Dir) Remove(names ...string) error {
 			continue
 		}
 		if err := os.Remove(d.file(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err //nolint:wrapcheck // it names the file
+			return err
 		}
 	}
 	return nil
@@ -159,7 +159,7 @@ func (d *Dir) Each(ctx context.Context, before time.Time, f func(name string, wr
 		}
 		return nil
 	}
-	return filepath.WalkDir(d.path, walk) //nolint:wrapcheck // it names the file
+	return filepath.WalkDir(d.path, walk)
 }
 
 // Lines splits a file into the whole record and its changes. Changes that were cut

@@ -82,7 +82,7 @@ func Try(dir string) error {
 // remove removes a file, which another process may have done.
 func remove(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err //nolint:wrapcheck // Try does
+		return err
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ const firstSocket = 3
 // pid; nil when there is none. More than one is ErrSockets.
 func Listener(getenv func(string) string, pid int) (net.Listener, error) {
 	if getenv("LISTEN_PID") != strconv.Itoa(pid) {
-		return nil, nil //nolint:nilnil // There is none, and that is fine.
+		return nil, nil
 	}
 	if n, err := strconv.Atoi(getenv("LISTEN_FDS")); err != nil || n != 1 {
 		return nil, fmt.Errorf("take over %q sockets: %w", getenv("LISTEN_FDS"), ErrSockets)

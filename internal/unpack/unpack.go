@@ -96,7 +96,7 @@ func removeAll(dir string) error {
 		}
 		return nil
 	})
-	return os.RemoveAll(dir) //nolint:wrapcheck // it names the file
+	return os.RemoveAll(dir)
 }
 
 func unpackAll(ctx context.Context, from Source, dir string, limits Limits) (Result, error) {

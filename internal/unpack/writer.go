@@ -13,7 +13,7 @@ import (
 
 // writer writes entries below root.
 type writer struct {
-	ctx    context.Context //nolint:containedctx // it lives for one call
+	ctx    context.Context
 	root   *os.Root
 	limits Limits
 	packed int64 // bytes of the archive
@@ -38,7 +38,7 @@ func (w *writer) skip(name, why string) {
 // directory itself.
 func (w *writer) enter(name string) (string, error) {
 	if w.ctx.Err() != nil {
-		return "", w.ctx.Err() //nolint:wrapcheck // it is ctx's
+		return "", w.ctx.Err()
 	}
 	if w.entries++; w.entries > w.limits.Entries {
 		return "", fmt.Errorf("%w: more than %d entries", ErrTooLarge, w.limits.Entries)
@@ -149,11 +149,11 @@ func (c *counted) Write(p []byte) (int, error) {
 	w.result.Bytes += int64(len(p))
 	switch n := w.result.Bytes; {
 	case w.ctx.Err() != nil:
-		return 0, w.ctx.Err() //nolint:wrapcheck // it is ctx's
+		return 0, w.ctx.Err()
 	case n > w.limits.Bytes:
 		return 0, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, w.limits.Bytes)
 	case n > w.limits.RatioFrom && n/w.limits.Ratio > w.packed:
 		return 0, fmt.Errorf("%w: it unpacks to more than %d times its size", ErrTooLarge, w.limits.Ratio)
 	}
-	return c.to.Write(p) //nolint:wrapcheck // it names the file
+	return c.to.Write(p)
 }

@@ -25,7 +25,7 @@ func main() {
 	if err := run(ctx, os.Args[1:]); err != nil {
 		stop()
 		fmt.Fprintln(os.Stderr, "pack:", err)
-		os.Exit(1) //nolint:gocritic // stop has been called.
+		os.Exit(1)
 	}
 }
 

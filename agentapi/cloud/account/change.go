@@ -48,9 +48,9 @@ func (c *Client) Remove(ctx context.Context, id string) error {
 		return err
 	}
 	if conv.Version == V0 {
-		return c.v0.Delete(ctx, conv.ID) //nolint:wrapcheck // it names the call
+		return c.v0.Delete(ctx, conv.ID)
 	}
-	return c.v1.Delete(ctx, conv.ID) //nolint:wrapcheck // it names the call
+	return c.v1.Delete(ctx, conv.ID)
 }
 
 // Rename changes the title.
@@ -60,7 +60,7 @@ func (c *Client) Rename(ctx context.Context, id, title string) error {
 		return err
 	}
 	if conv.Version == V0 {
-		return c.v0.Rename(ctx, conv.ID, title) //nolint:wrapcheck // it names the call
+		return c.v0.Rename(ctx, conv.ID, title)
 	}
 	return c.title(ctx, conv, title)
 }
@@ -73,7 +73,7 @@ func (c *Client) title(ctx context.Context, conv Conversation, title string) err
 			c.log.DebugContext(ctx, "the sandbox does not take the title", "conversation", conv.ID, "err", err)
 		}
 	}
-	return c.v1.Rename(ctx, conv.ID, title) //nolint:wrapcheck // it names the call
+	return c.v1.Rename(ctx, conv.ID, title)
 }
 
 // Pause puts a conversation to sleep. A sandbox that other conversations use stays
@@ -84,19 +84,19 @@ func (c *Client) Pause(ctx context.Context, id string) error {
 		return err
 	}
 	if conv.Version == V0 {
-		return c.v0.Stop(ctx, conv.ID) //nolint:wrapcheck // it names the call
+		return c.v0.Stop(ctx, conv.ID)
 	}
 	if conv.State == StateArchived {
 		return fmt.Errorf("conversation %s: %w", conv.ID, ErrArchived)
 	}
 	users, err := c.v1.Search(ctx, "", conv.SandboxID, "", 0)
 	if err != nil {
-		return err //nolint:wrapcheck // it names the call
+		return err
 	}
 	for _, other := range users.Items {
 		if transport.Hex(other.ID) != conv.ID {
 			return fmt.Errorf("%w: conversation %s is in the same sandbox", ErrRefused, transport.Hex(other.ID))
 		}
 	}
-	return c.v1.Pause(ctx, conv.SandboxID) //nolint:wrapcheck // it names the call
+	return c.v1.Pause(ctx, conv.SandboxID)
 }

@@ -43,7 +43,7 @@ func (c *Client) changesV0(ctx context.Context, conv Conversation) ([]Change, st
 		return nil, noteNoRepository, nil
 	}
 	if err != nil {
-		return nil, "", err //nolint:wrapcheck // it names the call
+		return nil, "", err
 	}
 	var list []Change
 	for _, ch := range got {
@@ -66,7 +66,7 @@ func (c *Client) changesV1(ctx context.Context, conv Conversation) ([]Change, st
 		got, err = c.v1.Changes(ctx, conv.ID, rt.Directory)
 	}
 	if err != nil {
-		return nil, "", err //nolint:wrapcheck // it names the call
+		return nil, "", err
 	}
 	list, note := normalize(got)
 	return list, note, nil

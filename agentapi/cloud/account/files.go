@@ -73,7 +73,7 @@ func (c *Client) fileV0(ctx context.Context, conv Conversation, name string) (io
 		content, err = c.runtimeV0(conv).File(ctx, repo+"/"+name)
 	}
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the call
+		return nil, err
 	}
 	return io.NopCloser(strings.NewReader(content)), nil
 }
@@ -99,7 +99,7 @@ func (c *Client) fileV1(ctx context.Context, conv Conversation, name string) (io
 		}
 	}
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the call
+		return nil, err
 	}
 	return body, nil
 }
@@ -131,7 +131,7 @@ func (c *Client) Workspace(ctx context.Context, id string) (*Download, error) {
 func (c *Client) workspaceV0(ctx context.Context, conv Conversation) (*Download, error) {
 	body, err := c.runtimeV0(conv).Workspace(ctx)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the call
+		return nil, err
 	}
 	return begins(body, "PK", &Download{Name: "workspace-" + short(conv.ID) + ".zip", Type: "application/zip"})
 }
@@ -147,7 +147,7 @@ func (c *Client) workspaceV1(ctx context.Context, conv Conversation) (*Download,
 		body, err = c.packed(ctx, conv, rt.Directory)
 	}
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the call
+		return nil, err
 	}
 	return begins(body, "\x1f\x8b", got)
 }

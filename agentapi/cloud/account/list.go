@@ -57,7 +57,7 @@ func (c *Client) List(ctx context.Context, q ListQuery) (Page, error) {
 func (c *Client) listV1(ctx context.Context, q ListQuery, token string, andV0 bool) (Page, error) {
 	got, err := c.v1.Search(ctx, q.Title, "", token, q.Limit)
 	if err != nil {
-		return Page{}, err //nolint:wrapcheck // it names the call
+		return Page{}, err
 	}
 	page := Page{}
 	for _, a := range got.Items {
@@ -82,7 +82,7 @@ func (c *Client) listV0(ctx context.Context, q ListQuery, token string, alsoV1 b
 		return Page{}, nil // V0 is gone; everything was listed.
 	}
 	if err != nil {
-		return Page{}, err //nolint:wrapcheck // it names the call
+		return Page{}, err
 	}
 	page := Page{}
 	for _, a := range got.Results {

@@ -41,7 +41,7 @@ func many(t *testing.T, n int) string {
 
 // TestTenThousandConversationsAreListedInFlatMemory does not run beside other
 // tests: it measures the heap.
-func TestTenThousandConversationsAreListedInFlatMemory(t *testing.T) { //nolint:paralleltest // it measures the heap
+func TestTenThousandConversationsAreListedInFlatMemory(t *testing.T) {
 	const n = 10_000
 	c := newClient(t, many(t, n), knownV1)
 	heap := func() int64 {

@@ -62,7 +62,7 @@ func (c *Client) wakeV0(ctx context.Context, conv Conversation, report func(Prog
 			return conv, fmt.Errorf("conversation %s: %w: the server reports an error", conv.ID, ErrUpstream)
 		case !asked && conv.State != StateStarting:
 			if _, err := c.v0.Start(ctx, id, providers(conv)); err != nil {
-				return conv, err //nolint:wrapcheck // it names the call
+				return conv, err
 			}
 			asked = true
 		}

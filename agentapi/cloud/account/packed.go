@@ -26,7 +26,7 @@ func (c *Client) packed(ctx context.Context, conv Conversation, dir string) (*tr
 		removing, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUp)
 		defer cancel()
 		_, err := agent.Execute(removing, "rm -f "+file, cleanUp)
-		return err //nolint:wrapcheck // it names the call
+		return err
 	}
 	// 1 means that a file changed while it was packed.
 	if err == nil && code != 0 && code != 1 {

@@ -98,7 +98,7 @@ func (c *Client) accepts(ctx context.Context, call func() error) (bool, error) {
 		c.t.SetHeader(transport.HeaderBearer)
 	}
 	if err != nil && absent(err) {
-		return false, ctx.Err() //nolint:wrapcheck // it is ctx's
+		return false, ctx.Err()
 	}
 	return err == nil, err
 }
@@ -106,10 +106,10 @@ func (c *Client) accepts(ctx context.Context, call func() error) (bool, error) {
 // tryV0 makes the two calls that prove V0: a key may pass the one and not the other.
 func (c *Client) tryV0(ctx context.Context) error {
 	if _, err := c.v0.Models(ctx); err != nil {
-		return err //nolint:wrapcheck // it names the call
+		return err
 	}
 	_, err := c.v0.List(ctx, "", "", 1)
-	return err //nolint:wrapcheck // it names the call
+	return err
 }
 
 // absent reports whether the answer says that there is no such route.

@@ -27,7 +27,7 @@ func (c *Client) Profiles(ctx context.Context) ([]Profile, error) {
 		return nil, nil // An app-server before profiles.
 	}
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the call
+		return nil, err
 	}
 	var list []Profile
 	for _, p := range got.Profiles {
@@ -48,7 +48,7 @@ func (c *Client) Models(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	if !server.V1 {
-		return c.v0.Models(ctx) //nolint:wrapcheck // it names the call
+		return c.v0.Models(ctx)
 	}
 	var names []string
 	token := ""

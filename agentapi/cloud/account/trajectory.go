@@ -36,7 +36,7 @@ func (c *Client) trajectoryV0(ctx context.Context, conv Conversation) (*Download
 	}
 	body, err := c.runtimeV0(conv).Trajectory(ctx)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the call
+		return nil, err
 	}
 	if body.Type != "application/json" {
 		_ = body.Close() // It is not read.

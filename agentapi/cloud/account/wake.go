@@ -58,7 +58,7 @@ func (c *Client) running(ctx context.Context, id string) (Conversation, error) {
 func (c *Client) atSandbox(ctx context.Context, conv Conversation) (Conversation, error) {
 	boxes, err := c.v1.Sandboxes(ctx, conv.SandboxID)
 	if err != nil {
-		return conv, err //nolint:wrapcheck // it names the call
+		return conv, err
 	}
 	for _, box := range boxes {
 		if base := transport.RuntimeBase(c.t.Root(), box.AgentServer()); base != nil && box.Status == v1.Running {
@@ -152,7 +152,7 @@ func (c *Client) stir(ctx context.Context, conv Conversation, report func(Progre
 	}
 	boxes, err := c.v1.Sandboxes(ctx, conv.SandboxID)
 	if err != nil {
-		return Runtime{}, err //nolint:wrapcheck // it names the call
+		return Runtime{}, err
 	}
 	if conv.SandboxID == "" || len(boxes) == 0 {
 		return Runtime{}, fmt.Errorf("conversation %s: %w: its sandbox was deleted", conv.ID, ErrArchived)
@@ -168,7 +168,7 @@ func (c *Client) stir(ctx context.Context, conv Conversation, report func(Progre
 			return Runtime{}, fmt.Errorf("conversation %s: %w: its sandbox was deleted", conv.ID, ErrArchived)
 		}
 		if err != nil {
-			return Runtime{}, err //nolint:wrapcheck // it names the call
+			return Runtime{}, err
 		}
 	case v1.Running:
 		if conv.base = transport.RuntimeBase(c.t.Root(), box.AgentServer()); conv.base != nil {

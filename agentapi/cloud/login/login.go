@@ -176,7 +176,7 @@ func (c *Client) ask(ctx context.Context, d Device) (Key, time.Duration, error) 
 		Form: url.Values{"device_code": {d.code.Reveal()}, "grant_type": {grantType}},
 	})
 	if err != nil {
-		return Key{}, intervalOf(err), err //nolint:wrapcheck // it names the call
+		return Key{}, intervalOf(err), err
 	}
 	if got.AccessToken == "" {
 		return Key{}, 0, fmt.Errorf("login: %w: the answer has no key", transport.ErrWrongEndpoint)

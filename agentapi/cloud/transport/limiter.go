@@ -28,7 +28,7 @@ func (l *limiter) wait(ctx context.Context) error {
 	if delay := l.reserve(); delay > 0 {
 		return l.sleep(ctx, delay)
 	}
-	return ctx.Err() //nolint:wrapcheck // it is ctx's
+	return ctx.Err()
 }
 
 // reserve takes the next place and returns how long it is till then. A clock

@@ -88,7 +88,7 @@ func (r *idleReader) Read(p []byte) (int, error) {
 	r.timer.Stop() // It counts while the server is waited for, not while the caller works.
 	switch {
 	case err == nil || err == io.EOF:
-		return n, err //nolint:wrapcheck // io.Reader's contract
+		return n, err
 	case r.expired.Load():
 		return n, fmt.Errorf("%w: no data from %s for %s", ErrUpstream, r.host, r.limit)
 	}
@@ -99,5 +99,5 @@ func (r *idleReader) Read(p []byte) (int, error) {
 func (r *idleReader) Close() error {
 	r.timer.Stop()
 	defer r.cancel()
-	return r.in.Close() //nolint:wrapcheck // it was only read
+	return r.in.Close()
 }

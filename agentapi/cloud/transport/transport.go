@@ -115,7 +115,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err() //nolint:wrapcheck // it is ctx's
+		return ctx.Err()
 	}
 }
 

@@ -313,9 +313,9 @@ func (c *Conversation) lastGoal() (*goalJSON, error) {
 		}
 		var g goalJSON
 		if err := json.Unmarshal(u.Value, &g); err != nil || g.Objective == "" || g.MaxIterations < 1 {
-			return nil, nil //nolint:nilerr,nilnil // a goal that cannot be read is none
+			return nil, nil //nolint:nilerr // a goal that cannot be read is none
 		}
 		return &g, nil
 	}
-	return nil, nil //nolint:nilnil // see above
+	return nil, nil
 }

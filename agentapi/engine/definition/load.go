@@ -105,7 +105,7 @@ func read(d Dir, root *os.Root, name string) ([]byte, error) {
 		if target, err := filepath.EvalSymlinks(filepath.Join(d.Path(), name)); err == nil {
 			outside, err := os.OpenRoot(filepath.Dir(target))
 			if err != nil {
-				return nil, err //nolint:wrapcheck // unread names the file
+				return nil, err
 			}
 			defer outside.Close()
 			root, name = outside, filepath.Base(target)
@@ -113,7 +113,7 @@ func read(d Dir, root *os.Root, name string) ([]byte, error) {
 	}
 	file, info, err := sandbox.OpenRegular(root, name)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // likewise
+		return nil, err
 	}
 	defer file.Close()
 	if info.Size() > maxFile {
@@ -123,7 +123,7 @@ func read(d Dir, root *os.Root, name string) ([]byte, error) {
 	if err == nil && len(data) > maxFile {
 		err = errSize
 	}
-	return data, err //nolint:wrapcheck // likewise
+	return data, err
 }
 
 // unread is the problem of a file that cannot be read.

@@ -73,7 +73,7 @@ func Refusal(results []Result) string {
 // Runner runs the hooks of one conversation. A nil Runner has none.
 type Runner struct {
 	cfg  Config
-	ctx  context.Context //nolint:containedctx // of hooks that nobody waits for
+	ctx  context.Context
 	stop context.CancelFunc
 
 	mu  sync.Mutex

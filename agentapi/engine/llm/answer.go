@@ -48,9 +48,9 @@ func (m *model) read(body io.Reader, h http.Header, b *wire.Builder) error {
 	}
 	switch kind {
 	case "text/event-stream", "application/vnd.amazon.eventstream":
-		return m.dialect.Read(body, false, b) //nolint:wrapcheck // says itself what is wrong
+		return m.dialect.Read(body, false, b)
 	case "application/json":
-		return m.dialect.Read(body, true, b) //nolint:wrapcheck // says itself what is wrong
+		return m.dialect.Read(body, true, b)
 	}
 	// A stream under another name, or a page of a proxy or a login.
 	const enough = 4 << 10
@@ -62,5 +62,5 @@ func (m *model) read(body io.Reader, h http.Header, b *wire.Builder) error {
 		}
 		return wire.ErrCut
 	}
-	return m.dialect.Read(buffered, false, b) //nolint:wrapcheck // says itself what is wrong
+	return m.dialect.Read(buffered, false, b)
 }

@@ -243,5 +243,5 @@ func (l *listener) Read(p []byte) (int, error) {
 	if n > 0 {
 		l.quiet.heard()
 	}
-	return n, err //nolint:wrapcheck // io.EOF must stay what it is
+	return n, err
 }

@@ -255,12 +255,12 @@ func read(root *os.Root, name string) ([]byte, error) {
 		return nil, errNoFile
 	}
 	if err != nil {
-		return nil, err //nolint:wrapcheck // skip names the file
+		return nil, err
 	}
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, maxFile))
 	if err != nil {
-		return nil, err //nolint:wrapcheck // likewise
+		return nil, err
 	}
 	return data, nil
 }

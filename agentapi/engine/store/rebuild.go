@@ -108,7 +108,7 @@ func copyFile(to, from string) error {
 // created is when the conversation began, as far as its log tells; else now.
 func (d *Dir) created(now time.Time) time.Time {
 	if len(d.loaded) > 0 {
-		if at, err := time.ParseInLocation("2006-01-02T15:04:05.999999", d.loaded[0].Timestamp, time.Local); err == nil { //nolint:gosmopolitan // OpenHands' timestamps are local
+		if at, err := time.ParseInLocation("2006-01-02T15:04:05.999999", d.loaded[0].Timestamp, time.Local); err == nil {
 			return at
 		}
 	}

@@ -49,7 +49,7 @@ func TestEqualToolsShareTheirSchemas(t *testing.T) {
 	}
 }
 
-func TestAKnownSchemaAllocatesNothing(t *testing.T) { //nolint:paralleltest // counts allocations
+func TestAKnownSchemaAllocatesNothing(t *testing.T) {
 	var shared tool.Schemas
 	d := tool.Definition{Parameters: json.RawMessage(`{"type":"object"}`)}
 	if n := testing.AllocsPerRun(100, func() { _, _ = shared.Offer(d) }); n != 0 {

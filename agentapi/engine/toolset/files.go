@@ -68,7 +68,7 @@ func (m *maker) makeFound(s spec) (tool.Tool, error) {
 		return m.planner(s.Params)
 	case "glob", "GlobTool", "grep", "GrepTool", "apply_patch", "ApplyPatchTool":
 	default:
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil
 	}
 	files, err := m.files()
 	if err != nil {

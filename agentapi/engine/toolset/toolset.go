@@ -252,7 +252,7 @@ func (c closer) Close() error { return c.end() }
 
 // switcher is the conversation as the tool switch_llm sees it.
 type switcher struct {
-	ctx context.Context //nolint:containedctx // of making the tools, which is when the names are asked for
+	ctx context.Context
 	env engine.ToolEnv
 }
 

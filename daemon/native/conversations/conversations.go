@@ -115,7 +115,7 @@ func (s *server) on(do func(ctx context.Context, c control.Conversation) error) 
 func (s *server) with(ctx context.Context, id string, do func(ctx context.Context, c control.Conversation) error) (err error) {
 	c, err := s.Engine.Open(ctx, id)
 	if err != nil {
-		return err //nolint:wrapcheck // the engine's errors have their sentence
+		return err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	return do(ctx, c)

@@ -93,9 +93,9 @@ func infoOf(r control.Record, skills bool) (json.RawMessage, error) {
 // statsOf are the statistics, filled in; nil where there are none.
 func statsOf(raw json.RawMessage) (any, error) {
 	if len(raw) == 0 || string(raw) == "null" {
-		return nil, nil //nolint:nilnil // There are none, and that is fine.
+		return nil, nil
 	}
-	return shape.Stats(raw) //nolint:wrapcheck // it says everything
+	return shape.Stats(raw)
 }
 
 // member is the value of a member: a special one, that of the state, that of the

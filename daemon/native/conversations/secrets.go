@@ -89,7 +89,7 @@ func (s *server) unsealed(raw json.RawMessage) (json.RawMessage, error) {
 	}
 	var v any
 	if err := json.Unmarshal(raw, &v); err != nil {
-		return nil, err //nolint:wrapcheck // it was read before
+		return nil, err
 	}
 	return encoded(s.open(v)), nil
 }

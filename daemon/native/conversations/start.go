@@ -159,7 +159,7 @@ func (s *server) launch(ctx context.Context, req *request) error {
 	req.Settings, req.Profile = p.Settings, p.LLM
 	kept := map[string]json.RawMessage{}
 	if err := json.Unmarshal(req.Request, &kept); err != nil {
-		return err //nolint:wrapcheck // it was made here
+		return err
 	}
 	kept["launched_agent_profile"] = encoded(map[string]any{"agent_profile_id": p.ID, "revision": p.Revision})
 	req.Request = encoded(kept)
@@ -193,7 +193,7 @@ func (s *server) checkParent(ctx context.Context, req *request) error {
 	}
 	var state event.State
 	if err := json.Unmarshal(record.State, &state); err != nil {
-		return err //nolint:wrapcheck // the engine's own JSON
+		return err
 	}
 	if filepath.Clean(state.Workspace.WorkingDir) != filepath.Clean(req.Workspace) {
 		return wire.Refuse(http.StatusUnprocessableEntity, "Parent conversation %s does not share this conversation's workspace", req.Parent)

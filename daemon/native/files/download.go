@@ -69,12 +69,12 @@ type ahead struct {
 	pieces  *bufio.Reader
 }
 
-func (a *ahead) Read(p []byte) (int, error) { return a.pieces.Read(p) } //nolint:wrapcheck // io.EOF is compared
+func (a *ahead) Read(p []byte) (int, error) { return a.pieces.Read(p) }
 
 // Seek is from the start or the end: from the current place it would be wrong.
 func (a *ahead) Seek(offset int64, whence int) (int64, error) {
 	a.pieces.Reset(a.section)
-	return a.section.Seek(offset, whence) //nolint:wrapcheck // the same
+	return a.section.Seek(offset, whence)
 }
 
 // page answers with a file of the workspace of a conversation, or the index.html of a

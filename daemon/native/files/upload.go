@@ -116,7 +116,7 @@ func (s *source) Read(p []byte) (int, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		s.err = err
 	}
-	return n, err //nolint:wrapcheck // io.EOF is compared
+	return n, err
 }
 
 // finish reads the form to its end: without that, something is missing.

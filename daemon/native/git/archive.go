@@ -210,7 +210,7 @@ func (d *download) kind(name, media string) {
 // Write implements [io.Writer].
 func (d *download) Write(p []byte) (int, error) {
 	d.began = true
-	return d.w.Write(p) //nolint:wrapcheck // a connection's errors are read by their type
+	return d.w.Write(p)
 }
 
 // end ends the answer. One that is not whole ends with its connection.

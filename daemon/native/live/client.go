@@ -96,7 +96,7 @@ func (c *client) resend(ctx context.Context, since string) (at int, sent map[str
 		at = c.hub.tape.position() // everything before it is in the log by now
 		page, err := c.server.cfg.Engine.Search(ctx, c.hub.id, q)
 		if err != nil {
-			return 0, nil, err //nolint:wrapcheck // the engine's errors are read by their kind
+			return 0, nil, err
 		}
 		frames := make([][]byte, 0, len(page.Events))
 		sent = make(map[string]bool, len(page.Events))

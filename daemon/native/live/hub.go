@@ -96,7 +96,7 @@ func (s *Server) serve(h *hub) {
 func (s *Server) open(h *hub) error {
 	conv, err := s.cfg.Engine.Open(h.life, h.id)
 	if err != nil {
-		return err //nolint:wrapcheck // the engine's errors are read by their kind
+		return err
 	}
 	stream, err := conv.Watch(h.life, "")
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *Server) pump(h *hub) error {
 	for first := true; ; first = false {
 		e, err := h.stream.Next(h.life)
 		if err != nil {
-			return err //nolint:wrapcheck // the engine's errors are read by their kind
+			return err
 		}
 		if first || own(e) {
 			continue // the first is the state, of which each socket gets its own

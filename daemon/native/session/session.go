@@ -125,7 +125,7 @@ func (s *Sessions) end(w http.ResponseWriter, r *http.Request) error {
 // where the browser takes it for safe.
 func setCookie(w http.ResponseWriter, r *http.Request, value string, age int) {
 	secure := isSecure(r)
-	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure is set wherever a browser takes it
+	http.SetCookie(w, &http.Cookie{
 		Name: Cookie, Value: value, Path: prefix, MaxAge: age, HttpOnly: true, SameSite: http.SameSiteNoneMode, Secure: secure, Partitioned: secure,
 	})
 }

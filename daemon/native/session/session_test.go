@@ -50,7 +50,7 @@ func TestACookieForThePagesOfWorkspaces(t *testing.T) {
 			t.Errorf("%s: %q, want %q", request, got, want)
 		}
 	}
-	if got := key(&http.Cookie{Name: session.Cookie, Value: "the key"}, http.MethodGet, page); got != "" { //nolint:gosec // a browser sends no more of it
+	if got := key(&http.Cookie{Name: session.Cookie, Value: "the key"}, http.MethodGet, page); got != "" {
 		t.Error("the key itself is taken for a cookie")
 	}
 	at = at.Add(31 * 24 * time.Hour)

@@ -33,7 +33,7 @@ type shared struct {
 func (s *shared) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.Conn.Write(p) //nolint:wrapcheck // a connection's errors are read by their type
+	return s.Conn.Write(p)
 }
 
 // hijacked gives the library a shared connection.
@@ -86,7 +86,7 @@ const maxTogether = 64 << 10
 
 // scratch has the buffers in which small frames are put together: a call of the system
 // for each of them would cost more than the copy.
-var scratch = sync.Pool{New: func() any { return new(make([]byte, 0, maxTogether)) }} //nolint:gochecknoglobals // buffers belong to nobody
+var scratch = sync.Pool{New: func() any { return new(make([]byte, 0, maxTogether)) }}
 
 // Send writes frames, which it does not change. A reader that takes none of them for
 // [WriteTimeout] loses its connection.

@@ -42,5 +42,5 @@ type ending struct {
 // Close implements [net.Conn].
 func (e *ending) Close() error {
 	e.stop()
-	return e.Conn.Close() //nolint:wrapcheck // a connection's errors are read by their type
+	return e.Conn.Close()
 }

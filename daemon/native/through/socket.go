@@ -70,7 +70,6 @@ func (h *Handler) dial(ctx context.Context, r *http.Request) (*websocket.Conn, i
 	to.RawQuery = withoutKey(r.URL.Query())
 	header := http.Header{}
 	h.sign(header)
-	//nolint:bodyclose // of a WebSocket; after a failure it was read
 	conn, resp, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(to.String(), "http"), &websocket.DialOptions{
 		HTTPClient: &http.Client{Transport: h.cfg.Transport, CheckRedirect: never}, HTTPHeader: header,
 	})

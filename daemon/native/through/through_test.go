@@ -244,7 +244,7 @@ func TestASocketInEachFormOfKey(t *testing.T) {
 			return conn
 		},
 	} {
-		t.Run(name, func(t *testing.T) { //nolint:paralleltest // the gateway ends with the test
+		t.Run(name, func(t *testing.T) {
 			conn := open()
 			hear(t, conn, serverKey+" resend_mode=all")
 			say(t, conn, auth) // one too many, which must not get further

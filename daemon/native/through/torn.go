@@ -26,7 +26,7 @@ func (u untorn) RoundTrip(r *http.Request) (*http.Response, error) {
 	for n := 0; ; n++ {
 		resp, err := u.next.RoundTrip(r)
 		if err != nil || r.Method != http.MethodGet || resp.StatusCode != http.StatusInternalServerError || n == tornAgain {
-			return resp, err //nolint:wrapcheck // a transport in front of another
+			return resp, err
 		}
 		head, readErr := io.ReadAll(io.LimitReader(resp.Body, maxTorn))
 		if readErr != nil || !bytes.Contains(head, []byte(torn)) {
@@ -40,7 +40,7 @@ func (u untorn) RoundTrip(r *http.Request) (*http.Response, error) {
 		select {
 		case <-time.After(tornPause):
 		case <-r.Context().Done():
-			return nil, r.Context().Err() //nolint:wrapcheck // a transport's error
+			return nil, r.Context().Err()
 		}
 	}
 }

@@ -14,7 +14,7 @@ const openFlags = syscall.O_NONBLOCK
 // links is how many names a file has.
 func links(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(st.Nlink) //nolint:unconvert // 16 or 32 bits elsewhere
+		return uint64(st.Nlink)
 	}
 	return 1
 }

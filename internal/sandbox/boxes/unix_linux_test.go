@@ -158,7 +158,7 @@ func TestReducedUnixSockets(t *testing.T) {
 func TestReducedUnixSocketsOfOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, reduced)
-	outside, err := os.MkdirTemp("", "o") //nolint:usetesting // a path that is short enough for a socket
+	outside, err := os.MkdirTemp("", "o")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestReducedUnixSocketsOfOthers(t *testing.T) {
 // A socket that the user allows can be reached.
 func TestReducedAllowedSocket(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "o") //nolint:usetesting // a path that is short enough for a socket
+	dir, err := os.MkdirTemp("", "o")
 	if err != nil {
 		t.Fatal(err)
 	}

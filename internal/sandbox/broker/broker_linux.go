@@ -145,7 +145,7 @@ type response struct {
 // receive takes a notification; nil if its thread has ended.
 func receive(fd uintptr) *notification {
 	n := &notification{}
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, fd, unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(n))) //nolint:gosec // a system call
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, fd, unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(n)))
 	if errno != 0 {
 		return nil
 	}
@@ -156,7 +156,7 @@ func receive(fd uintptr) *notification {
 func (n *notification) answer(raw rawConn, value int64, errno unix.Errno) {
 	r := response{id: n.id, value: value, errno: -int32(errno)}
 	_ = raw.Control(func(fd uintptr) {
-		_, _, _ = unix.Syscall(unix.SYS_IOCTL, fd, unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&r))) //nolint:gosec // a system call
+		_, _, _ = unix.Syscall(unix.SYS_IOCTL, fd, unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&r)))
 	})
 }
 
@@ -165,7 +165,7 @@ func (n *notification) answer(raw rawConn, value int64, errno unix.Errno) {
 func (n *notification) valid(raw rawConn) bool {
 	ok := false
 	_ = raw.Control(func(fd uintptr) {
-		_, _, errno := unix.Syscall(unix.SYS_IOCTL, fd, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&n.id))) //nolint:gosec // a system call
+		_, _, errno := unix.Syscall(unix.SYS_IOCTL, fd, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&n.id)))
 		ok = errno == 0
 	})
 	return ok

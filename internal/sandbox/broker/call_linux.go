@@ -184,7 +184,6 @@ func (s *stream) loopback() netip.Addr {
 	return netip.AddrFrom16(localhost.As16()) // reached as 127.0.0.1
 }
 
-//nolint:gochecknoglobals // a constant
 var localhost = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
 // connect connects a socket to the proxy or to a listener of the box.

@@ -10,7 +10,7 @@ import (
 
 // rawBind binds to an address that is given as the kernel reads it.
 func rawBind(fd int, address []byte) error {
-	_, _, errno := unix.Syscall(unix.SYS_BIND, uintptr(fd), uintptr(unsafe.Pointer(&address[0])), uintptr(len(address))) //nolint:gosec // a system call
+	_, _, errno := unix.Syscall(unix.SYS_BIND, uintptr(fd), uintptr(unsafe.Pointer(&address[0])), uintptr(len(address)))
 	if errno != 0 {
 		return errno
 	}
@@ -19,7 +19,7 @@ func rawBind(fd int, address []byte) error {
 
 // rawConnect connects to an address that is given as the kernel reads it.
 func rawConnect(fd int, address []byte) error {
-	_, _, errno := unix.Syscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&address[0])), uintptr(len(address))) //nolint:gosec // a system call
+	_, _, errno := unix.Syscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&address[0])), uintptr(len(address)))
 	if errno != 0 {
 		return errno
 	}

@@ -47,7 +47,7 @@ type addition struct {
 func (n *notification) give(raw rawConn, file int, flags uint32) (number int64, err error) {
 	a := addition{id: n.id, file: uint32(file), descriptorFlags: flags}
 	closed := raw.Control(func(fd uintptr) {
-		got, _, errno := unix.Syscall(unix.SYS_IOCTL, fd, unix.SECCOMP_IOCTL_NOTIF_ADDFD, uintptr(unsafe.Pointer(&a))) //nolint:gosec // a system call
+		got, _, errno := unix.Syscall(unix.SYS_IOCTL, fd, unix.SECCOMP_IOCTL_NOTIF_ADDFD, uintptr(unsafe.Pointer(&a)))
 		if errno != 0 {
 			err = errno
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox/probe"
 )
 
-func TestSandboxRefusesAll(t *testing.T) { //nolint:paralleltest // signals are the process's
+func TestSandboxRefusesAll(t *testing.T) {
 	var prober probe.Prober
 	if r := prober.Ask(t.Context()); r.Level != sandbox.Full && strings.Contains(r.Reason, "forbid") && os.Getenv("CI") != "true" {
 		t.Skip(r.Reason)
@@ -38,7 +38,7 @@ func TestSandboxRefusesAll(t *testing.T) { //nolint:paralleltest // signals are 
 }
 
 // Without a sandbox the attempts succeed: they test something.
-func TestAttemptsSucceedOutside(t *testing.T) { //nolint:paralleltest // signals are the process's
+func TestAttemptsSucceedOutside(t *testing.T) {
 	dir := t.TempDir()
 	c, err := newCanaries(dir)
 	if err != nil {

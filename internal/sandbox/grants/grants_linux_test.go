@@ -224,7 +224,7 @@ func TestWhatCannotBeGranted(t *testing.T) {
 func TestSocketsByPath(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	dir, err := os.MkdirTemp("", "g") //nolint:usetesting // a path that is short enough for a socket
+	dir, err := os.MkdirTemp("", "g")
 	if err != nil {
 		t.Fatal(err)
 	}

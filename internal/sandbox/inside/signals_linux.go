@@ -26,7 +26,7 @@ func refuseSignals() error {
 		if slices.Contains(handled, os.Signal(number)) {
 			continue
 		}
-		_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(number), uintptr(unsafe.Pointer(&byDefault)), 0, 8, 0, 0) //nolint:gosec // a system call
+		_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(number), uintptr(unsafe.Pointer(&byDefault)), 0, 8, 0, 0)
 		if errno != 0 {
 			return errno
 		}

@@ -31,7 +31,7 @@ type network struct {
 func (m *Manager) newNetwork(b *box) (*network, error) {
 	s := b.settings
 	if s.Network == NoNetwork {
-		return nil, nil //nolint:nilnil // there is none, and that is fine
+		return nil, nil
 	}
 	n := &network{box: b}
 	var allow []string

@@ -149,7 +149,7 @@ func Install() error {
 
 func install(code []unix.SockFilter, flags uintptr) (uintptr, error) {
 	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
-	result, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&program))) //nolint:gosec // a system call
+	result, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&program)))
 	runtime.KeepAlive(code)
 	if errno != 0 {
 		return 0, fmt.Errorf("install the filter of system calls: %w", errno)

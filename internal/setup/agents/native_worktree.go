@@ -100,7 +100,7 @@ func link(root, at, name, branch string) error {
 	}
 	defer func() { _ = known.Close() }() // it was written to by other handles
 	if err := paths.MakePrivate(at); err != nil {
-		return err //nolint:wrapcheck // it says everything
+		return err
 	}
 	own := "worktrees/" + name
 	err = errors.Join(known.MkdirAll("worktrees", 0o777), known.Mkdir(own, 0o777)) // as git makes them

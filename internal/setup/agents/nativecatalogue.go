@@ -95,7 +95,7 @@ func (t *trial) run(ctx context.Context, name string, server json.RawMessage, ca
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	box, err := t.boxes(ctx, engine.BoxEnv{Conversation: uuid.New(), Dir: dir, Workspace: dir})
 	if err != nil {
-		return catalogue.Tried{}, err //nolint:wrapcheck // it says everything
+		return catalogue.Tried{}, err
 	}
 	defer func() { err = errors.Join(err, box.Close()) }()
 	client, err := mcp.Connect(ctx, mcp.Config{

@@ -107,7 +107,7 @@ func serverKey(env *setup.Env, s *config.Settings, log *slog.Logger) (func() str
 func serverLLM(env *setup.Env, s *config.Settings, log *slog.Logger) (*agentserver.LLM, error) {
 	llm := s.AgentServer.LLM
 	if llm.Model == "" {
-		return nil, nil //nolint:nilnil // There is none, and that is fine.
+		return nil, nil
 	}
 	key, err := keyFrom(env, []string{"OHGW_AGENT_SERVER_LLM_KEY"}, s, "agent_server.llm.key_file", llm.KeyFile, log)
 	if err != nil {

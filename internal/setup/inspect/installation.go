@@ -318,7 +318,7 @@ func (p *Installation) running(ctx context.Context) (*running.Daemon, error) {
 	dirs, pathErr := p.Paths()
 	if pathErr == nil {
 		if _, findErr := instance.Find(dirs.Runtime); errors.Is(findErr, instance.ErrNotRunning) || errors.Is(findErr, fs.ErrNotExist) {
-			return nil, nil //nolint:nilnil // There is none, and that is fine.
+			return nil, nil
 		}
 	}
 	return nil, err

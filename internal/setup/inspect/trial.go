@@ -63,7 +63,7 @@ func (p *Installation) try(ctx context.Context, backend agents.Backend) (*trial,
 	if t.dir, err = os.MkdirTemp("", "ohgw-doctor-"); err != nil {
 		return nil, cannot(err)
 	}
-	t.d, err = daemon.New(daemon.Config{ //nolint:contextcheck // It ends with close.
+	t.d, err = daemon.New(daemon.Config{
 		Backend: backend.Backend, Why: backend.Why, Version: buildinfo.Get().Version, Logger: slog.New(slog.DiscardHandler), Now: p.Now,
 		Tokens: serving.OneKey{Key: t.key, Client: daemon.Client{ID: "doctor", Name: "doctor"}}, AllowHosts: s.AllowHosts, AllowOrigins: s.AllowOrigins, Workspace: t.dir, OneShotTTL: -1, Drain: -1,
 	})

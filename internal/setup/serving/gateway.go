@@ -49,7 +49,7 @@ func Open(ctx context.Context, env *setup.Env, s *config.Settings, in Options) (
 	if err := checkWorkspace(env, s, backend); err != nil {
 		return nil, errors.Join(err, backend.Close())
 	}
-	d, err := daemon.New(daemonConfig(s, backend, in, env.Now)) //nolint:contextcheck // It ends with Close.
+	d, err := daemon.New(daemonConfig(s, backend, in, env.Now))
 	if err != nil {
 		return nil, errors.Join(fault.New("the gateway cannot start", "look at the state directory "+in.State, err), backend.Close())
 	}

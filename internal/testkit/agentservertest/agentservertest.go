@@ -62,7 +62,7 @@ func Start(t testing.TB, env ...string) *Server {
 func StartVersion(t testing.TB, version string, env ...string) *Server {
 	t.Helper()
 	command := installed(t, version)
-	dir, err := os.MkdirTemp("", "agent-server-") //nolint:usetesting // short: tmux makes a socket below it
+	dir, err := os.MkdirTemp("", "agent-server-")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func Outside(t testing.TB, why string) {
 func New(t testing.TB, write ...string) *manager.Manager {
 	t.Helper()
 	// Not t.TempDir: a directory beside the test's own may be writable in the box.
-	own, err := os.MkdirTemp("", "ohgw-box-") //nolint:usetesting // see above
+	own, err := os.MkdirTemp("", "ohgw-box-")
 	if err != nil {
 		t.Fatal(err)
 	}

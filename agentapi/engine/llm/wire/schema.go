@@ -53,7 +53,7 @@ func (p position) below(name json.Token) position {
 func plainValue(d *json.Decoder, out *bytes.Buffer, at position) error {
 	token, err := d.Token()
 	if err != nil {
-		return err //nolint:wrapcheck // seen by PlainSchema only
+		return err
 	}
 	switch token {
 	case json.Delim('{'):
@@ -70,7 +70,7 @@ func plainValue(d *json.Decoder, out *bytes.Buffer, at position) error {
 		}
 		out.WriteByte(']')
 		_, err = d.Token()
-		return err //nolint:wrapcheck // seen by PlainSchema only
+		return err
 	}
 	raw, err := Marshal(token)
 	out.Write(raw)
@@ -83,7 +83,7 @@ func plainObject(d *json.Decoder, out *bytes.Buffer, at position) error {
 	for n := 0; d.More(); {
 		name, err := d.Token()
 		if err != nil {
-			return err //nolint:wrapcheck // seen by PlainSchema only
+			return err
 		}
 		to := out
 		if at == inSchema && (name == "$schema" || name == "$id") {
@@ -106,5 +106,5 @@ func plainObject(d *json.Decoder, out *bytes.Buffer, at position) error {
 	}
 	out.WriteByte('}')
 	_, err := d.Token()
-	return err //nolint:wrapcheck // seen by PlainSchema only
+	return err
 }

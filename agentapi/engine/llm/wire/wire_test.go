@@ -224,7 +224,7 @@ func TestPlainSchemas(t *testing.T) {
 
 // TestThinkingCostsWhatItIsLong is not parallel: it counts what the process
 // allocates.
-func TestThinkingCostsWhatItIsLong(t *testing.T) { //nolint:paralleltest // see above
+func TestThinkingCostsWhatItIsLong(t *testing.T) {
 	const pieces, piece = 20_000, "word "
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
