@@ -160,7 +160,6 @@ func (j *job) conclude(res *turn.Result, err error) {
 	})
 	j.m.cfg.guard(j.id, func() { j.reportEnd(res, err) }) // before anybody has the answer: who has it finds it counted
 	j.finish(*res, err)
-	j.m.finished(j)
 	if j.req.Once || j.req.ConversationID == "" && !j.req.Keep {
 		j.m.oneShots.ended(j.id, j.req.Once || !isEarly(err))
 	}
@@ -196,7 +195,7 @@ func (j *job) reportEnd(res *turn.Result, err error) {
 	j.m.cfg.Ended(end)
 }
 
-// finish stores the end and wakes all clients.
+// finish stores the end, gives the job's place away, and wakes all clients.
 func (j *job) finish(res turn.Result, err error) {
 	// On disk before any client sees it: a key whose answer was read once must
 	// not run again. One that was given up may have another job by now.
@@ -207,6 +206,7 @@ func (j *job) finish(res turn.Result, err error) {
 	}
 	j.forgetRequest()
 	j.life.finish(res, err, j.m.cfg.Now()) // first: who reads the end of the log asks for the result
+	j.m.finished(j)                        // likewise: the client's next request needs the conversation and a place
 	j.delivery.finish()
 }
 

@@ -16,7 +16,7 @@ type conversationQueue struct {
 }
 
 // busy reports whether a job has not ended. One that has may still be in the
-// queue for a moment, while its client knows the end.
+// queue for a moment, before its clients know the end.
 func (l *conversationQueue) busy() bool {
 	return slices.ContainsFunc(l.jobs, func(j *job) bool { return !j.life.hasEnded() })
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -628,6 +629,23 @@ func TestDrainInterruptsWhatDoesNotEnd(t *testing.T) {
 			t.Errorf("queued: %v, want ErrDraining", err)
 		}
 		w.wantRuns(1)
+	})
+}
+
+// Who has the end of a run sends the next request at once: it must not wait
+// behind the run that is over, nor find its place taken.
+func TestTheEndIsToldWhenThePlaceIsFree(t *testing.T) {
+	t.Parallel()
+	inBubble(t, run.Config{MaxRuns: 1, MaxQueue: -1}, func(w *world) {
+		id := uuid.New()
+		for i := range 500 {
+			req := ask(strconv.Itoa(i))
+			req.ConversationID = id
+			w.answered(req)
+			if s := w.m.Stats(); s != (run.Stats{}) {
+				w.t.Fatalf("after turn %d: %+v", i, s)
+			}
+		}
 	})
 }
 
