@@ -70,7 +70,9 @@ func TestAFailedRunIsAskedForAgain(t *testing.T) {
 		t.Run(z.String(), func(t *testing.T) {
 			t.Parallel()
 			p := newPerson(t)
-			p.llm.On(llmtest.Says("deploy"), llmtest.Fail(http.StatusBadRequest, "The model is out of order."), llmtest.Text("Deployed."))
+			failure := llmtest.Fail(http.StatusBadRequest, "The model is out of order.")
+			failure.Wait = time.Second // From a second on, the screen has the time.
+			p.llm.On(llmtest.Says("deploy"), failure, llmtest.Text("Deployed."))
 			s := p.chat(z, "")
 			s.sees("ready")
 			s.asks("deploy")

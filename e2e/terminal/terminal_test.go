@@ -269,9 +269,9 @@ var fleeting = []struct {
 	{regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "01234567-89ab-4cde-8f01-23456789abcd"},
 	{regexp.MustCompile(` [0-9a-f]{8}( |\n)`), " 01234567$1"},
 	{regexp.MustCompile(`127\.0\.0\.1:[0-9]{5}\b`), "127.0.0.1:54321"},
-	{regexp.MustCompile(`\b[0-9]\.[0-9] s\b`), "1.2 s"},
+	{regexp.MustCompile(`(?m)( [ ·] ?)([0-9]+ ms|[0-9.]+ s)((\x1b\[[0-9;]*m)*)$`), "${1}12 ms${3}"},
+	{regexp.MustCompile(`\b([0-9]\.[0-9]|[1-5][0-9]) s\b`), "1.2 s"},
 	{regexp.MustCompile(`/[a-z/]+/\[redacted\]/project/`), ""}, // the home of a test looks like a token
-	{regexp.MustCompile(`(?m)( [ ·] ?)[0-9]+ ms((\x1b\[[0-9;]*m)*)$`), "${1}12 ms${2}"},
 	{regexp.MustCompile(`[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]`), "⠋"},
 	{regexp.MustCompile(`[0-9.]+k → `), "2.3k → "},
 }
