@@ -5,7 +5,6 @@ package e2e_test
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -55,72 +54,26 @@ func TestSixtyFourAtOnce(t *testing.T) {
 	t.Logf("%d streams in %v", n, time.Since(began).Round(time.Millisecond))
 }
 
-// TestOneShotsLeaveNothing runs many requests that are a task of their own,
-// with no time to live: neither the agent-server nor the gateway keeps any.
-// OHGW_E2E_ONE_SHOTS changes how many.
-func TestOneShotsLeaveNothing(t *testing.T) {
-	n := 200
-	if v := os.Getenv("OHGW_E2E_ONE_SHOTS"); v != "" {
-		if _, err := fmt.Sscan(v, &n); err != nil {
-			t.Fatalf("OHGW_E2E_ONE_SHOTS=%s: %v", v, err)
+// oneShots runs n requests that are a task of their own.
+func (g *gateway) oneShots(t *testing.T, n int) {
+	t.Helper()
+	inParallel(n, 8, func(i int) {
+		text, _ := prompt("[[finish Done.]]")
+		res := g.post(t, chat(text, false))
+		if body := bodyOf(t, res); res.StatusCode != http.StatusOK || !strings.Contains(body, "Done.") {
+			t.Errorf("request %d: %s %s", i, res.Status, body)
 		}
-	}
-	s := newStack(t, plainProgram(t), "--one-shot-ttl", "0s")
-	shots := func(n int) {
-		inParallel(n, 8, func(i int) {
-			text, _ := prompt("[[finish Done.]]")
-			res := s.post(t, chat(text, false))
-			if body := bodyOf(t, res); res.StatusCode != http.StatusOK || !strings.Contains(body, "Done.") {
-				t.Errorf("request %d: %s %s", i, res.Status, body)
-			}
-		})
-	}
-	shots(n / 10) // what is made once for good
-	before, began := s.resident(), time.Now()
-	shots(n)
-	rate := float64(n) / time.Since(began).Seconds()
-
-	left := func() (found []string) {
-		if n := s.conversations(t); n > 0 {
-			found = append(found, fmt.Sprintf("%d conversations on the agent-server", n))
-		}
-		for _, pattern := range []string{"workspaces/*", "conversations/*"} {
-			paths, _ := filepath.Glob(filepath.Join(s.State, pattern))
-			found = append(found, paths...)
-		}
-		return found
-	}
-	for deadline := time.Now().Add(patience); len(left()) > 0 && time.Now().Before(deadline); {
-		time.Sleep(20 * time.Millisecond) // removal follows the answer
-	}
-	if found := left(); len(found) > 0 {
-		t.Errorf("left behind: %v", found)
-	}
-	after := s.resident()
-	t.Logf("%d one-shots, %.1f a second; resident before %.1f MB, after %.1f MB", n, rate, mb(before), mb(after))
-	// 4 KB each would be 4 MB for a thousand; noise of the collector is more
-	// than that for a few.
-	if limit := before + 16<<20; after > limit {
-		t.Errorf("resident memory grew from %.1f MB to %.1f MB", mb(before), mb(after))
-	}
+	})
 }
 
-func TestAThousandOneShotsOfTheEmbeddedAgentLeaveNothing(t *testing.T) {
-	llm := llmtest.New(t)
-	g := serveEmbedded(t, plainProgram(t), llm.URL, "--one-shot-ttl", "0s")
-	shots := func(n int) {
-		inParallel(n, 8, func(i int) {
-			text, _ := prompt("[[finish Done.]]")
-			res := g.post(t, chat(text, false))
-			if body := bodyOf(t, res); res.StatusCode != http.StatusOK || !strings.Contains(body, "Done.") {
-				t.Errorf("request %d: %s %s", i, res.Status, body)
-			}
-		})
-	}
-	shots(200) // what is made once for good
-	before := g.resident()
-	shots(1000)
+// leavesNothing fails the test unless the backend and the gateway have removed
+// all conversations. Removal follows the answer.
+func (g *gateway) leavesNothing(t *testing.T, conversations func() int) {
+	t.Helper()
 	left := func() (found []string) {
+		if n := conversations(); n > 0 {
+			found = append(found, fmt.Sprintf("%d conversations of the backend", n))
+		}
 		for _, pattern := range []string{"workspaces/*", "conversations/*"} {
 			paths, _ := filepath.Glob(filepath.Join(g.State, pattern))
 			found = append(found, paths...)
@@ -128,11 +81,45 @@ func TestAThousandOneShotsOfTheEmbeddedAgentLeaveNothing(t *testing.T) {
 		return found
 	}
 	for deadline := time.Now().Add(patience); len(left()) > 0 && time.Now().Before(deadline); {
-		time.Sleep(20 * time.Millisecond) // removal follows the answer
+		time.Sleep(20 * time.Millisecond)
 	}
 	if found := left(); len(found) > 0 {
 		t.Errorf("left behind: %v", found)
 	}
+}
+
+// TestOneShotsLeaveNothing runs requests that are a task of their own, with no
+// time to live: neither a real agent-server nor the gateway keeps any. They are
+// few, because each is a second of the server's processor; many are in the next tests.
+func TestOneShotsLeaveNothing(t *testing.T) {
+	s := newStack(t, plainProgram(t), "--one-shot-ttl", "0s")
+	s.oneShots(t, 16) // as many at a time as run, twice
+	s.leavesNothing(t, func() int { return s.conversations(t) })
+}
+
+func TestAThousandOneShotsOfAnAgentServerLeaveNothing(t *testing.T) {
+	llm, fake := llmtest.New(t), newFake(t)
+	fake.SaveProfile("scripted", fakeserver.Profile{Model: "openai/test", BaseURL: llm.URL, Key: "sk-llm-test"})
+	g := serve(t, plainProgram(t), server{fake.URL, fakeKey}, "--one-shot-ttl", "0s")
+	g.oneShots(t, 200) // what is made once for good
+	before := g.resident()
+	g.oneShots(t, 1000)
+	g.leavesNothing(t, func() int { return len(fake.Conversations()) })
+	grown := g.resident() - before
+	t.Logf("idle: %.1f MB; %.1f MB more after 1,000 one-shots", mb(before), mb(grown))
+	const most = 16 << 20 // the collector decides when it gives memory back
+	if grown > most {
+		t.Errorf("the process has grown by %.1f MB", mb(grown))
+	}
+}
+
+func TestAThousandOneShotsOfTheEmbeddedAgentLeaveNothing(t *testing.T) {
+	llm := llmtest.New(t)
+	g := serveEmbedded(t, plainProgram(t), llm.URL, "--one-shot-ttl", "0s")
+	g.oneShots(t, 200) // what is made once for good
+	before := g.resident()
+	g.oneShots(t, 1000)
+	g.leavesNothing(t, func() int { return 0 })
 	grown := g.resident() - before
 	t.Logf("idle: %.1f MB; %.1f MB more after 1,000 one-shots", mb(before), mb(grown))
 	const most = 8 << 20 // the collector decides when it gives memory back
