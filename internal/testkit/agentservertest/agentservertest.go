@@ -24,6 +24,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/ohgw/ohgw/internal/testkit/processtest"
 )
 
 // Server is a running agent-server. Its methods are for one goroutine.
@@ -66,7 +68,10 @@ func StartVersion(t testing.TB, version string, env ...string) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := freePort(t)
+	_, port, err := net.SplitHostPort(processtest.FreeAddress(t))
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := &Server{
 		URL: "http://127.0.0.1:" + port, Key: "sk-session-test", Dir: dir,
 		command: command, port: port, env: env,
@@ -277,18 +282,4 @@ func moduleRoot(t testing.TB) string {
 		}
 		dir = filepath.Dir(dir)
 	}
-}
-
-func freePort(t testing.TB) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -94,15 +95,22 @@ func (s *Server) Tail() string {
 	return string(text[max(0, len(text)-most):])
 }
 
-// FreeAddress is a loopback address whose port was free a moment ago.
+// FreeAddress is a loopback address whose port was free a moment ago. Systems give none
+// of these ports to a connection, nor to who asks for any port: the program that is to
+// have it can take half a minute until it listens.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const first, last = 10_000, 29_999
+	for range 100 {
+		ln, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(last-first+1)))
+		if err != nil {
+			continue // it is taken
+		}
+		defer ln.Close()
+		return ln.Addr().String()
 	}
-	defer ln.Close()
-	return ln.Addr().String()
+	t.Fatalf("no port between %d and %d is free", first, last)
+	return ""
 }
 
 // Hold starts cmd and waits until it writes something or closes its standard
