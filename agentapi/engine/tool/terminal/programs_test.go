@@ -359,8 +359,9 @@ func TestCtrlCReachesAProgramThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	term := open(t, quick)
 	sh(t, term, "sleep 1000")
-	// More than a terminal keeps for a program that does not read.
-	got := input(t, term, strings.Repeat("type ahead\n", 20_000))
+	// So much more than a terminal keeps for a program that does not read that
+	// nobody could take it out of there in time.
+	got := input(t, term, strings.Repeat("type ahead\n", 200_000))
 	if got.code() != -1 {
 		t.Errorf("%+v", got)
 	}

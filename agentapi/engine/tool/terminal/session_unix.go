@@ -66,6 +66,7 @@ type session struct {
 
 	send      chan write     // to the writer; its buffer holds what is queued at most
 	unwritten atomic.Int32   // how much of that is not written yet
+	commanded atomic.Uint64  // how many commands there were; what was typed before the last is void
 	wake      chan struct{}  // something happened; one is enough
 	gone      chan struct{}  // closed when the shell is dead
 	drained   chan struct{}  // closed when there will be no more output
@@ -83,6 +84,10 @@ type session struct {
 type write struct {
 	to   *os.File
 	data []byte
+	// during is the number of the command that a program reads it in, and
+	// begins says that it is the line of that command.
+	during uint64
+	begins bool
 }
 
 // startSession starts a shell and waits until it is ready.
@@ -260,16 +265,12 @@ func (s *session) begin(seq uint64, env, command string) {
 
 // run types a line and gives the shell what it reads from its pipe.
 func (s *session) run(line, data string) {
-	waitUntil(obeyWait, func() bool {
-		_ = control(s.slave, flushInput)
-		return s.unwritten.Load() == 0
-	})
-	// These fail when the shell is dead, which gone says.
-	_ = control(s.slave, flushInput)
-	_ = control(s.slave, func(fd int) error { return unix.IoctlSetTermios(fd, ioctlSetTermios, s.modes) })
+	during := s.commanded.Add(1)
+	// A write that waits for a program to read ends now.
+	_ = s.master.SetWriteDeadline(time.Unix(0, 1))
 	s.unwritten.Add(2)
-	s.send <- write{s.master, []byte(line + "\n")}
-	s.send <- write{s.commands, []byte(data)}
+	s.send <- write{to: s.master, data: []byte(line + "\n"), during: during, begins: true}
+	s.send <- write{to: s.commands, data: []byte(data), during: during}
 }
 
 // errBusy is returned when a program does not take its input.
@@ -281,7 +282,7 @@ func (s *session) input(data string) error {
 		return errBusy
 	}
 	s.unwritten.Add(1)
-	s.send <- write{s.master, []byte(data)}
+	s.send <- write{to: s.master, data: []byte(data), during: s.commanded.Load()}
 	return nil
 }
 
@@ -465,13 +466,27 @@ func number(s string) int {
 }
 
 // write passes data on. A program that does not read makes it wait, and nobody
-// else; close ends it.
+// else; the next command and close end that.
 func (s *session) write() {
 	for w := range s.send {
-		// An error means that the shell is dead, and gone says that.
-		_, _ = w.to.Write(w.data)
+		s.pass(w)
 		s.unwritten.Add(-1)
 	}
+}
+
+// pass writes. An error means that the shell is dead, which gone says, or that
+// another command has begun.
+func (s *session) pass(w write) {
+	// The end of the time first: a command that begins after it ends the write.
+	_ = s.master.SetWriteDeadline(time.Time{})
+	if w.during != s.commanded.Load() {
+		return
+	}
+	if w.begins {
+		_ = control(s.slave, flushInput)
+		_ = control(s.slave, func(fd int) error { return unix.IoctlSetTermios(fd, ioctlSetTermios, s.modes) })
+	}
+	_, _ = w.to.Write(w.data)
 }
 
 // exitCode is how the dead shell ended.
