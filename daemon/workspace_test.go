@@ -161,7 +161,7 @@ func TestAConversationKeepsItsDirectory(t *testing.T) {
 	}
 	// Without the header the answer names the directory, for a key that may choose one.
 	if res := g.chat(ask("and now"), conversation[:2]...); res.header.Get(headerWorkspace) != inDir(first) {
-		t.Errorf("the answer names %q, want %q", res.header.Get(headerWorkspace), inDir(first))
+		t.Errorf("the answer names %q, want %q: status %d: %s", res.header.Get(headerWorkspace), inDir(first), res.status, res.body)
 	}
 	// A chat of a UI in that directory, and then in another one.
 	chat := []string{"X-Chat-Id", "chat-1", headerWorkspace}

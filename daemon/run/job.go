@@ -207,6 +207,7 @@ func (j *job) finish(res turn.Result, err error) {
 	j.forgetRequest()
 	j.life.finish(res, err, j.m.cfg.Now()) // first: who reads the end of the log asks for the result
 	j.m.finished(j)                        // likewise: the client's next request needs the conversation and a place
+	j.life.tell()
 	j.delivery.finish()
 }
 

@@ -100,18 +100,22 @@ func (l *life) gaveUp() bool {
 	return l.stopped && !l.sent
 }
 
-// finish stores the end.
+// finish stores the end. Nobody is told before [life.tell].
 func (l *life) finish(res turn.Result, err error, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.result, l.err, l.ended, l.endedAt = res, err, true, now
+	if err == nil && res.Outcome != turn.Interrupted {
+		l.stopped = false // it came to its end before anybody stopped it
+	}
+}
+
+// tell wakes who waits for the end, or for the conversation.
+func (l *life) tell() {
 	select {
 	case <-l.opened:
 	default: // it never came so far
 		close(l.opened)
-	}
-	l.result, l.err, l.ended, l.endedAt = res, err, true, now
-	if err == nil && res.Outcome != turn.Interrupted {
-		l.stopped = false // it came to its end before anybody stopped it
 	}
 	close(l.over)
 }
@@ -124,8 +128,13 @@ func (l *life) end() (turn.Result, error) {
 }
 
 // failedEarly is why the job ended before it started anything; nil while it
-// may still, or has.
+// may still, or has, or nobody is told yet.
 func (l *life) failedEarly() error {
+	select {
+	case <-l.over:
+	default:
+		return nil
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if early, ok := errors.AsType[*earlyError](l.err); ok {

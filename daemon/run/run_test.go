@@ -649,6 +649,26 @@ func TestTheEndIsToldWhenThePlaceIsFree(t *testing.T) {
 	})
 }
 
+// Who is refused because the conversation does not open knows it by another way than who
+// has an answer.
+func TestARefusalIsToldWhenThePlaceIsFree(t *testing.T) {
+	t.Parallel()
+	inBubble(t, run.Config{MaxRuns: 1, MaxQueue: -1}, func(w *world) {
+		id := uuid.New()
+		w.b.openErr = &agentapi.Error{Kind: agentapi.ErrConversationNotFound}
+		for i := range 500 {
+			req := ask(strconv.Itoa(i))
+			req.ConversationID = id
+			if _, err := w.m.Submit(w.t.Context(), req); !errors.Is(err, agentapi.ErrConversationNotFound) {
+				w.t.Fatalf("request %d: %v", i, err)
+			}
+			if s := w.m.Stats(); s != (run.Stats{}) {
+				w.t.Fatalf("after request %d: %+v", i, s)
+			}
+		}
+	})
+}
+
 func TestContinuedConversation(t *testing.T) {
 	t.Parallel()
 	begin := func(w *world) run.Request {
