@@ -241,18 +241,10 @@ func (o *Outcome) Tell(a *kit.App) {
 	}
 	if o.Active {
 		a.Note("The profile %q was added and is active.", o.Name)
-		if o.ActiveOnly {
-			TellActiveOnly(a)
-		}
 	} else {
 		a.Note("The profile %q was added.", o.Name)
 	}
 	for _, k := range o.Keys {
 		a.SayKept(o.Store, k.Entry, k.Key, k.Action)
 	}
-}
-
-// TellActiveOnly says what was not written into settings of a newer OpenHands.
-func TellActiveOnly(a *kit.App) {
-	a.Note("A newer OpenHands wrote settings.json, so ohgw changed only active_profile in it. For conversations of OpenHands itself, activate the profile there, too.")
 }

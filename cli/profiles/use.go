@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ohgw/ohgw/cli/guide"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 )
@@ -25,9 +24,7 @@ OpenHands encrypts its files with OH_SECRET_KEY; otherwise it stays in the
 profile only, unless the settings already contain one in clear text. OpenHands
 without ohgw then has no key for its conversations; --copy-key copies the key in
 clear text. With --json, left lists the secrets that were not copied.
-
-In the settings of OpenHands 1.48 or newer, the command changes only the name of
-the active profile; with --json, active_only is true then.`, 0, fault.Failed, fault.Usage, fault.Conflict),
+`, 0, fault.Failed, fault.Usage, fault.Conflict),
 		Example:           kit.Examples("ohgw profiles use work", "ohgw profiles use work --json"),
 		Args:              kit.Exactly("the name"),
 		ValidArgsFunction: shared.CompleteProfiles,
@@ -70,9 +67,6 @@ func runUse(ctx context.Context, o *useOptions) error {
 		return nil
 	}
 	o.Note("The profile %q is active.", done.Name)
-	if done.ActiveOnly {
-		guide.TellActiveOnly(o.App)
-	}
 	if len(done.Left) > 0 {
 		o.Note("Its key was not copied into OpenHands' settings, where it would be in clear text. ohgw does not need it there.\n"+
 			"If OpenHands runs this profile without ohgw: ohgw profiles use %s --copy-key", done.Name)

@@ -156,9 +156,6 @@ func (f finding) gates(snap document.Snapshot) {
 	}
 	switch g := snap.Sealed; {
 	case g == nil || snap.Doc == nil:
-	case snap.ActiveOnly:
-		f.add(Note, "newer-openhands", inOpenHands,
-			"%s: ohgw reads the file and changes only the active profile in it", g.Error())
 	case g.Action == canon.ErrorNewer:
 		f.add(Warning, "newer-openhands", "install a newer ohgw",
 			"%s: ohgw reads what it understands of the file and does not change it", g.Error())

@@ -75,7 +75,7 @@ func (s *Store) ConversationSettings() (ConversationSettings, error) {
 	r := settingsReader{ciphers: s.cfg.Ciphers, out: &out}
 	r.conversation(snap.Doc.Root().Get("conversation_settings"))
 	r.agent(snap.Doc.Root().Get("agent_settings"))
-	if g := snap.Sealed; snap.Newer() && !snap.ActiveOnly {
+	if g := snap.Sealed; snap.Newer() {
 		out.Newer = g.Error()
 	}
 	if r.err != nil {

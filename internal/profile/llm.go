@@ -108,10 +108,13 @@ func (e *FieldError) Error() string {
 	return "OpenHands rejects the value of " + e.Field
 }
 
+// allFields are the members of an entry that a release of OpenHands in use has.
+func allFields() []shape.Field { return append(shape.LLM(), shape.LLMNewer()...) }
+
 // badFields names the members of an entry that OpenHands refuses.
 func badFields(entry jsonedit.Value) []string {
 	var bad []string
-	for _, f := range shape.LLM() {
+	for _, f := range allFields() {
 		if _, ok := f.Read(entry.Get(f.Name)); !ok {
 			bad = append(bad, f.Name)
 		}
@@ -123,7 +126,7 @@ func badFields(entry jsonedit.Value) []string {
 // forgets when it writes the file the next time.
 func unknownFields(entry jsonedit.Value) []string {
 	known := map[string]bool{}
-	for _, f := range shape.LLM() {
+	for _, f := range allFields() {
 		known[f.Name] = true
 	}
 	for _, name := range shape.LLMIgnored() {

@@ -27,8 +27,8 @@ print("RESULT" + json.dumps([s.active_profile, agent["schema_version"], agent["l
     agent["mcp_config"]["fetch"]["env"]["TOKEN"], [t["name"] for t in agent["tools"]]]))
 `
 
-// A newer OpenHands finds another active profile in its settings, and all else as it
-// was.
+// A newer OpenHands finds another active profile in its settings, with its LLM, and all
+// else as it was.
 func TestANewerOpenHandsReadsWhatUseHasChanged(t *testing.T) {
 	t.Parallel()
 	s := newNewer(t)
@@ -45,7 +45,7 @@ func TestANewerOpenHandsReadsWhatUseHasChanged(t *testing.T) {
 	var got any
 	must(t, json.Unmarshal(sdktest.Result(t, out), &got))
 	want := []any{
-		"cheap", 9.0, "anthropic/claude-sonnet-4-5-20250929", fixtureKey, "You are a careful reviewer.", fixtureKey,
+		"cheap", 9.0, "openai/gpt-5-mini", fixtureKey, "You are a careful reviewer.", fixtureKey,
 		[]any{"terminal", "file_editor", "switch_llm"},
 	}
 	if diff := cmp.Diff(any(want), got); diff != "" {

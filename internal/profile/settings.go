@@ -30,18 +30,17 @@ func (s *Store) Active() (string, error) {
 // that we write.
 const emptySettings = "{}"
 
-// updateSettings changes the settings, or makes them. activeOnly: nothing but the
-// active profile may change.
-func (s *Store) updateSettings(ctx context.Context, change func(doc *jsonedit.Doc, activeOnly bool) (*jsonedit.Doc, error)) (bool, error) {
+// updateSettings changes the settings, or makes them.
+func (s *Store) updateSettings(ctx context.Context, change func(*jsonedit.Doc) (*jsonedit.Doc, error)) (bool, error) {
 	changed, err := s.settings().Update(ctx, s.cfg.Locking, func(snap document.Snapshot) (*jsonedit.Doc, error) {
 		if snap.Doc != nil {
-			return change(snap.Doc, snap.ActiveOnly)
+			return change(snap.Doc)
 		}
 		doc, err := jsonedit.Parse([]byte(emptySettings))
 		if err != nil {
 			return nil, err
 		}
-		return change(doc, false)
+		return change(doc)
 	})
 	return changed, s.settingsFault(err)
 }
@@ -61,7 +60,7 @@ func (s *Store) settingsFault(err error) error {
 // with this name.
 func (s *Store) movable(name string) error {
 	snap := s.settings().Read()
-	if snap.Gate == nil && snap.Sealed != nil && !snap.ActiveOnly {
+	if snap.Gate == nil && snap.Sealed != nil {
 		if active, _ := snap.Doc.Root().Get(activeMember).Text(); active == name {
 			return s.settingsFault(snap.Sealed)
 		}
@@ -76,7 +75,7 @@ func (s *Store) moveActive(ctx context.Context, old, name string) (bool, error) 
 	if active, err := s.Active(); err != nil || active != old {
 		return false, nil //nolint:nilerr // such settings have no active profile
 	}
-	return s.updateSettings(ctx, func(doc *jsonedit.Doc, _ bool) (*jsonedit.Doc, error) {
+	return s.updateSettings(ctx, func(doc *jsonedit.Doc) (*jsonedit.Doc, error) {
 		if active, _ := doc.Root().Get(activeMember).Text(); active != old {
 			return doc, nil // Somebody was faster.
 		}

@@ -19,9 +19,6 @@ type Activation struct {
 	// Left are the secrets of the profile that were not copied, because they
 	// would be in clear text in the settings, too: members of the entry.
 	Left []string `json:"left,omitempty"`
-	// ActiveOnly reports that a newer OpenHands wrote the settings: only the name of
-	// the active profile was changed in them, and their copy of an LLM is another one.
-	ActiveOnly bool `json:"active_only,omitempty"`
 }
 
 // Use makes a profile the active one. As the agent-server does, it copies the
@@ -29,7 +26,6 @@ type Activation struct {
 // An encrypted key is copied as it is. A key in clear text is encrypted when it
 // is known what the agent-server encrypts with. Otherwise it is copied only if
 // the settings have one in clear text already: such an OpenHands needs it there.
-// In settings of a newer OpenHands it changes the name of the active profile only.
 //
 // It returns the errors of Load, ErrLegacy, and a *SettingsError for settings that are
 // newer than all that are known.
@@ -56,11 +52,7 @@ func (s *Store) use(ctx context.Context, name string, now time.Time, clear bool)
 		return fail(err)
 	}
 	done := Activation{Name: name}
-	done.Changed, err = s.updateSettings(ctx, func(doc *jsonedit.Doc, activeOnly bool) (*jsonedit.Doc, error) {
-		if activeOnly {
-			done.ActiveOnly, done.Key = true, KeyNone
-			return doc.Set(jsonedit.Quote(name), activeMember)
-		}
+	done.Changed, err = s.updateSettings(ctx, func(doc *jsonedit.Doc) (*jsonedit.Doc, error) {
 		entry, err := s.activeEntry(p, snap)
 		if err == nil {
 			entry, done.Left, err = s.hideKeys(entry, doc, now, clear)
@@ -77,12 +69,27 @@ func (s *Store) use(ctx context.Context, name string, now time.Time, clear bool)
 	return done, nil
 }
 
-// activate puts the entry into the settings.
+// The versions of agent settings that have less than the one before.
+const (
+	sinceNoModifyParams = 6 // LLMs have no modify_params
+	sinceNoLLMOfOthers  = 7 // agents of other programs (ACP) have no LLM
+)
+
+// activate puts the entry into the settings, as their version has it.
 func activate(doc, entry *jsonedit.Doc, name string) (*jsonedit.Doc, error) {
 	var err error
-	if doc.Root().Get("agent_settings").Exists() {
+	agent := doc.Root().Get("agent_settings")
+	version, _ := agent.Get("schema_version").Int()
+	if version >= sinceNoModifyParams {
+		if entry, err = entry.Delete("modify_params"); err != nil {
+			return nil, err
+		}
+	}
+	switch kind, _ := agent.Get("agent_kind").Text(); {
+	case kind == "acp" && version >= sinceNoLLMOfOthers:
+	case agent.Exists():
 		doc, err = doc.Set(entry.Bytes(), "agent_settings", "llm")
-	} else {
+	default:
 		var agent *jsonedit.Doc
 		if agent, err = jsonedit.Parse([]byte(`{"agent_kind": "openhands"}`)); err != nil {
 			return nil, err

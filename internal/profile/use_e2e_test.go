@@ -26,11 +26,19 @@ from openhands.sdk.llm.llm_profile_store import LLMProfileStore
 from openhands.sdk.utils.cipher import Cipher
 from openhands.agent_server.persistence.store import FileSettingsStore
 cipher = Cipher(sys.argv[1])
+proxy = "https://llm-proxy.app.all-hands.dev"
+
+def present(llm):
+    # Names that left OpenHands' list keep their old form there; it means the same.
+    if sys.argv[2] == "1.58.2" and llm["model"].startswith("litellm_proxy/") and (llm["base_url"] or "").startswith(proxy):
+        llm.update(model="openhands/" + llm["model"].removeprefix("litellm_proxy/"), base_url=None)
+    return llm
+
 shown = dict(mode="json", context={"expose_secrets": "plaintext"})
 out = {}
 for base in sorted(Path(".").iterdir()):
     try:
-        profile = LLMProfileStore(base / "profiles").load("p", cipher=cipher).model_dump(**shown)
+        profile = present(LLMProfileStore(base / "profiles").load("p", cipher=cipher).model_dump(**shown))
     except Exception as e:
         out[base.name] = ["not loaded"]
         continue
@@ -38,7 +46,10 @@ for base in sorted(Path(".").iterdir()):
     if settings is None or settings.active_profile != "p":
         out[base.name] = ["not active"]
         continue
-    entry = settings.agent_settings.llm.model_dump(**shown)
+    if not hasattr(settings.agent_settings, "llm"):
+        out[base.name] = ["no LLM"]
+        continue
+    entry = present(settings.agent_settings.llm.model_dump(**shown))
     out[base.name] = sorted(k for k in profile.keys() | entry.keys() if profile.get(k) != entry.get(k))
 print("RESULT" + json.dumps(out))
 `
@@ -46,6 +57,23 @@ print("RESULT" + json.dumps(out))
 // What Use puts into the settings means what the profile means: for every
 // fixture that the SDK loads, and into settings of several ages.
 func TestTheSDKUnderstandsWhatIsActiveAsTheProfile(t *testing.T) {
+	newest, err := os.ReadFile(newerDir + "/settings.json")
+	must(t, err)
+	settings := []string{""}
+	for _, name := range []string{"s01-settings-agent-v3.json", "s02-settings-agent-v5-proxy.json", "s03-settings-acp.json"} {
+		content, err := os.ReadFile("testdata/fixtures/settings/" + name)
+		must(t, err)
+		settings = append(settings, string(content))
+	}
+	t.Run("1.43.1", func(t *testing.T) { understood(t, "1.43.1", settings) })
+	half := strings.Replace(string(newest), `"schema_version": 6`, `"schema_version": 3`, 1)
+	t.Run("1.58.2", func(t *testing.T) { understood(t, "1.58.2", append(settings, string(newest), half)) })
+}
+
+// understood makes each fixture the active profile, in settings of each age in turn, and
+// asks the SDK of this version.
+func understood(t *testing.T, version string, olds []string) {
+	t.Setenv("OHGW_AGENT_SERVER_VERSION", version)
 	dir := t.TempDir()
 	conns, err := os.ReadFile("testdata/fixtures/settings/s08-provider_connections.json")
 	must(t, err)
@@ -53,7 +81,6 @@ func TestTheSDKUnderstandsWhatIsActiveAsTheProfile(t *testing.T) {
 	fixtures, err := filepath.Glob("testdata/fixtures/p*.json")
 	must(t, err)
 	fixtures = append(fixtures, "testdata/full.json")
-	olds := []string{"", "s01-settings-agent-v3.json", "s02-settings-agent-v5-proxy.json", "s03-settings-acp.json"}
 	for i, path := range fixtures {
 		src, err := os.ReadFile(path)
 		must(t, err)
@@ -62,18 +89,19 @@ func TestTheSDKUnderstandsWhatIsActiveAsTheProfile(t *testing.T) {
 		write(t, filepath.Join(base, "profiles", "p.json"), string(src))
 		write(t, filepath.Join(base, "provider-connections", "provider_connections.json"), string(conns))
 		if old := olds[i%len(olds)]; old != "" {
-			content, err := os.ReadFile("testdata/fixtures/settings/" + old)
-			must(t, err)
-			write(t, filepath.Join(base, "settings.json"), string(content))
+			write(t, filepath.Join(base, "settings.json"), old)
 		}
 		s := profile.Open(profile.Config{Base: base, Ciphers: ciphers()})
 		want[name] = []string{}
+		if version == "1.58.2" && strings.Contains(olds[i%len(olds)], `"acp"`) {
+			want[name] = []string{"no LLM"} // since agent settings 7
+		}
 		if _, err := s.UseWithKey(t.Context(), "p", now()); err != nil || strings.HasPrefix(name, "p33") {
 			want[name] = []string{"not loaded"} // A subscription needs a login.
 		}
 	}
 	var got map[string][]string
-	must(t, json.Unmarshal(sdktest.Result(t, sdktest.Run(t, dir, activated, fixtureSecret)), &got))
+	must(t, json.Unmarshal(sdktest.Result(t, sdktest.Run(t, dir, activated, fixtureSecret, version)), &got))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -184,7 +185,13 @@ func (s *Store) change(ctx context.Context, fn func(*jsonedit.Doc, settings) (*j
 		if err != nil {
 			return nil, err
 		}
-		return fn(doc, before)
+		after, err := fn(doc, before)
+		// The shapes are those of 1.43.1: from settings of a newer OpenHands they would
+		// take members away.
+		if newer := document.NewerSettings(doc.Root(), settingsVersion, agentVersion); err == nil && newer != nil && !onlyActive(doc, after) {
+			return nil, newer
+		}
+		return after, err
 	})
 	if document.IsNewer(err) {
 		return &openhands.Error{Kind: openhands.Unreadable, Msg: "A newer OpenHands wrote settings.json, and ohgw does not change it", Err: err}
@@ -269,7 +276,17 @@ func knownVersion(v jsonedit.Value) bool {
 	return !version.Exists() || version.Kind() == jsonedit.Null || ok && n >= 0 && n <= agentVersion
 }
 
-const agentVersion = 5
+// The versions of settings that are written whole, those of OpenHands 1.43.1.
+const (
+	settingsVersion = 2
+	agentVersion    = 5
+)
+
+// onlyActive reports whether two texts of settings differ in the active profile only.
+func onlyActive(before, after *jsonedit.Doc) bool {
+	changed, err := before.Set(after.Root().Get(activeMember).Raw(), activeMember)
+	return err == nil && bytes.Equal(changed.Bytes(), after.Bytes())
+}
 
 // write puts what differs into the text of the settings.
 func (s *Store) write(doc *jsonedit.Doc, before, after settings) (*jsonedit.Doc, error) {

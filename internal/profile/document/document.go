@@ -169,10 +169,6 @@ type Snapshot struct {
 	// Sealed is why the file must not be written although it can be read; nil
 	// when it may be.
 	Sealed *GateError
-
-	// ActiveOnly reports that the active profile of sealed settings may be changed,
-	// and nothing else in them: a newer OpenHands that ohgw knows wrote them.
-	ActiveOnly bool
 }
 
 // Err is the Gate as an error.
@@ -186,8 +182,8 @@ func (s Snapshot) Err() error {
 // Missing reports whether there is no such file.
 func (s Snapshot) Missing() bool { return errors.Is(s.Err(), fs.ErrNotExist) && s.Sealed == nil }
 
-// Newer reports whether a newer OpenHands wrote settings that can be read: members may
-// mean what ohgw does not know.
+// Newer reports whether an OpenHands newer than all known ones wrote settings that can be
+// read: members may mean what ohgw does not know.
 func (s Snapshot) Newer() bool {
 	return s.Gate == nil && s.Sealed != nil && s.Sealed.Action == canon.ErrorNewer
 }
@@ -231,7 +227,7 @@ func (f File) ReadAs(typ fs.FileMode) Snapshot {
 	s.Doc = doc
 	s.keepFirst(f.Kind.Gate(doc.Root()))
 	if s.Gate == nil && s.Sealed == nil {
-		s.Sealed, s.ActiveOnly = f.Kind.seal(doc.Root())
+		s.Sealed = f.Kind.seal(doc.Root())
 	}
 	return s
 }

@@ -268,82 +268,41 @@ func TestUpdateRefuses(t *testing.T) {
 	}
 }
 
-func TestNewerSettingsAreReadAndSealed(t *testing.T) {
+func TestSettingsNewerThanAllKnownOnesAreReadAndSealed(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		name, src, want string
-		activeOnly      bool
-	}{
-		{"current", `{"schema_version":2,"agent_settings":{"schema_version":5},"conversation_settings":{"schema_version":1}}`, "", false},
-		{"no version", `{"agent_settings":{}}`, "", false},
-		{"1.48", `{"schema_version":3,"agent_settings":{"schema_version":6}}`, "schema_version is 3, newer than 2, the newest version that ohgw writes", true},
-		{"1.58.2", `{"schema_version":6,"agent_settings":{"schema_version":9}}`, "schema_version is 6, newer than 2, the newest version that ohgw writes", true},
-		{"agent settings only", `{"agent_settings":{"schema_version":6}}`, "agent_settings.schema_version is 6, newer than 5, the newest version that ohgw writes", true},
-		{"not known", `{"schema_version":7}`, "schema_version is 7, newer than 6, the newest version that ohgw knows", false},
-		{"agent settings not known", `{"schema_version":6,"agent_settings":{"schema_version":10}}`, "agent_settings.schema_version is 10, newer than 9, the newest version that ohgw knows", false},
-		{"conversation settings not known", `{"conversation_settings":{"schema_version":2}}`, "conversation_settings.schema_version is 2, newer than 1, the newest version that ohgw knows", false},
-		{"much newer", `{"schema_version":99999999999999999999999}`, "newer than 6, the newest version that ohgw knows", false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			snap := put(t, document.SettingsFile(t.TempDir()), tt.src).Read()
-			got := ""
-			if snap.Sealed != nil {
-				got = snap.Sealed.Error()
-			}
-			if snap.Gate != nil || snap.ActiveOnly != tt.activeOnly || (got == "") != (tt.want == "") || !strings.HasSuffix(got, tt.want) {
-				t.Errorf("gate %v, sealed %q, want %q; active only %t", snap.Gate, got, tt.want, snap.ActiveOnly)
-			}
-		})
-	}
-}
-
-// TestNewerSettingsChangeInOneMember has changes that are refused although each leaves
-// a file that could be read.
-func TestNewerSettingsChangeInOneMember(t *testing.T) {
-	t.Parallel()
-	const src = `{"schema_version":6, "active_profile" : "a" ,"agent_settings":{"schema_version":9,"llm":{"model":"x"}},"later":[1, 2]}`
-	set := func(value string, path ...string) func(document.Snapshot) (*jsonedit.Doc, error) {
-		return func(s document.Snapshot) (*jsonedit.Doc, error) { return s.Doc.Set([]byte(value), path...) }
-	}
-	for _, tt := range []struct {
-		name, src string
-		change    func(document.Snapshot) (*jsonedit.Doc, error)
-		want      string // "": refused
-	}{
-		{"the active profile", src, set(`"b"`, "active_profile"), strings.Replace(src, `"a"`, `"b"`, 1)},
-		{"none is active", src, set(`null`, "active_profile"), strings.Replace(src, `"a"`, `null`, 1)},
-		{"no member yet", `{"schema_version":6}`, set(`"b"`, "active_profile"), `{"schema_version":6,"active_profile":"b"}`},
-		{"nothing", src, set(`"a"`, "active_profile"), src},
-		{"the model", src, set(`"y"`, "agent_settings", "llm", "model"), ""},
-		{"the version", src, set(`2`, "schema_version"), ""},
-		{"a new member", src, set(`1`, "mine"), ""},
-		{"a member less", src, func(s document.Snapshot) (*jsonedit.Doc, error) { return s.Doc.Delete("later") }, ""},
-		{"the active profile is gone", src, func(s document.Snapshot) (*jsonedit.Doc, error) { return s.Doc.Delete("active_profile") }, ""},
-		{"the active profile and more", src, func(s document.Snapshot) (*jsonedit.Doc, error) {
-			doc, err := s.Doc.Set([]byte(`"b"`), "active_profile")
-			if err != nil {
-				return nil, err
-			}
-			return doc.Set([]byte(`{}`), "agent_settings", "llm")
-		}, ""},
-		{"a version that is not known", `{"schema_version":7,"active_profile":"a"}`, set(`"b"`, "active_profile"), ""},
+	for _, tt := range []struct{ name, src, want string }{
+		{"1.43.1", `{"schema_version":2,"agent_settings":{"schema_version":5},"conversation_settings":{"schema_version":1}}`, ""},
+		{"no version", `{"agent_settings":{}}`, ""},
+		{"1.48", `{"schema_version":3,"agent_settings":{"schema_version":6}}`, ""},
+		{"1.58.2", `{"schema_version":6,"agent_settings":{"schema_version":9}}`, ""},
+		{"half a version", `{"schema_version":3,"agent_settings":{"schema_version":9}}`, ""},
+		{"agent settings only", `{"agent_settings":{"schema_version":6}}`, ""},
+		{"not known", `{"schema_version":7}`, "schema_version is 7, newer than 6, the newest version that ohgw knows"},
+		{"agent settings not known", `{"schema_version":6,"agent_settings":{"schema_version":10}}`, "agent_settings.schema_version is 10, newer than 9, the newest version that ohgw knows"},
+		{"conversation settings not known", `{"conversation_settings":{"schema_version":2}}`, "conversation_settings.schema_version is 2, newer than 1, the newest version that ohgw knows"},
+		{"99", `{"schema_version":99,"agent_settings":{"schema_version":9}}`, "schema_version is 99, newer than 6, the newest version that ohgw knows"},
+		{"much newer", `{"schema_version":99999999999999999999999}`, "newer than 6, the newest version that ohgw knows"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			file := put(t, document.SettingsFile(t.TempDir()), tt.src)
-			changed, err := file.Update(t.Context(), document.Locking{}, tt.change)
-			want := tt.want
-			if want == "" {
-				want = tt.src
-				if action, _ := document.ActionOf(err); action != canon.ErrorNewer {
-					t.Errorf("error %v", err)
-				}
-			} else if err != nil {
-				t.Error(err)
+			snap := file.Read()
+			got := ""
+			if snap.Sealed != nil {
+				got = snap.Sealed.Error()
 			}
-			if got := read(t, file); got != want || changed != (want != tt.src) {
-				t.Errorf("changed %t: %s", changed, got)
+			if snap.Gate != nil || (got == "") != (tt.want == "") || !strings.HasSuffix(got, tt.want) {
+				t.Errorf("gate %v, sealed %q, want %q", snap.Gate, got, tt.want)
+			}
+			changed, err := file.Update(t.Context(), document.Locking{}, func(s document.Snapshot) (*jsonedit.Doc, error) {
+				return s.Doc.Set([]byte(`"b"`), "active_profile")
+			})
+			action, _ := document.ActionOf(err)
+			if changed != (tt.want == "") || (action == canon.ErrorNewer) != (tt.want != "") {
+				t.Errorf("changed %t, %v", changed, err)
+			}
+			if after := read(t, file); tt.want != "" && after != tt.src || !strings.HasPrefix(after, strings.TrimSuffix(tt.src, "}")) {
+				t.Errorf("the file is now %s", after)
 			}
 		})
 	}

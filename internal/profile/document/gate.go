@@ -8,21 +8,14 @@ import (
 	"github.com/ohgw/ohgw/internal/profile/jsonedit"
 )
 
-// The versions that this program writes, those of OpenHands 1.43.1.
+// The newest versions that this program knows, those of OpenHands 1.58.2. A file that
+// is changed keeps the version that it has.
 const (
 	profileVersion      = 1
-	settingsVersion     = 2
-	agentVersion        = 5
+	settingsVersion     = 6
+	agentVersion        = 9
 	conversationVersion = 1
 	connectionsVersion  = 1
-)
-
-// The newest versions of settings in which it changes the active profile, those of
-// OpenHands 1.58.2. Since the first ones that it does not write, 3 and 6, that is the
-// same member.
-const (
-	newestSettings = 6
-	newestAgent    = 9
 )
 
 // anyVersion is a known version that no file is newer than.
@@ -75,22 +68,17 @@ func settingsGate(root jsonedit.Value) *GateError {
 }
 
 // seal reports why a text that may be loaded must not be written: a newer OpenHands
-// has members in it that this program does not know. activeOnly: it may change the
-// active profile all the same, and nothing else.
-func (k Kind) seal(root jsonedit.Value) (g *GateError, activeOnly bool) {
+// has members in it that this program does not know.
+func (k Kind) seal(root jsonedit.Value) *GateError {
 	if k != Settings {
-		return nil, false
+		return nil
 	}
-	if g := newer(root, newestSettings, newestAgent, "knows"); g != nil {
-		return g, false
-	}
-	g = newer(root, settingsVersion, agentVersion, "writes")
-	return g, g != nil
+	return NewerSettings(root, settingsVersion, agentVersion)
 }
 
-// newer reports which version of settings is newer than the newest ones that ohgw
-// knows, or writes. Their types have been looked at.
-func newer(root jsonedit.Value, settings, agent int64, does string) *GateError {
+// NewerSettings reports which version in settings that may be loaded is newer than
+// these ones, or than that of all conversation settings that are known.
+func NewerSettings(root jsonedit.Value, settings, agent int64) *GateError {
 	for _, of := range []struct {
 		path   string
 		object jsonedit.Value
@@ -101,14 +89,14 @@ func newer(root jsonedit.Value, settings, agent int64, does string) *GateError {
 		{"conversation_settings.schema_version", root.Get("conversation_settings"), conversationVersion},
 	} {
 		if n, ok := of.object.Get("schema_version").Int(); ok && n > of.known {
-			return tooNew(of.path, n, of.known, does)
+			return tooNew(of.path, n, of.known)
 		}
 	}
 	return nil
 }
 
-func tooNew(path string, n, known int64, does string) *GateError {
-	return gate(canon.ErrorNewer, nil, "%s is %d, newer than %d, the newest version that ohgw %s", path, n, known, does)
+func tooNew(path string, n, known int64) *GateError {
+	return gate(canon.ErrorNewer, nil, "%s is %d, newer than %d, the newest version that ohgw knows", path, n, known)
 }
 
 // versionGate checks the schema_version of an object. Where falsy is set,
@@ -126,7 +114,7 @@ func versionGate(path string, object jsonedit.Value, known int64, falsy bool) *G
 	case n < 0 && !falsy:
 		return gate(canon.ErrorSchemaType, nil, "%s is negative", path)
 	case n > known:
-		return tooNew(path, n, known, "knows")
+		return tooNew(path, n, known)
 	}
 	return nil
 }

@@ -56,13 +56,12 @@ const ActiveMember = "active_profile"
 
 // Update reads the file under its lock, and writes what change makes of it. It
 // reports whether that was something new. The Snapshot that change gets has no
-// Gate and is not sealed, except that its Gate says fs.ErrNotExist when there
-// is no file, and that it may be [Snapshot.ActiveOnly]; those are errors of Update,
-// and so is a change of anything but the active profile then.
+// Gate and is not sealed, which are errors of Update, except that its Gate says
+// fs.ErrNotExist when there is no file.
 func (f File) Update(ctx context.Context, l Locking, change func(Snapshot) (*jsonedit.Doc, error)) (changed bool, err error) {
 	err = f.WithLock(ctx, l, func() error {
 		s := f.Read()
-		if s.Sealed != nil && !s.ActiveOnly {
+		if s.Sealed != nil {
 			return s.Sealed
 		}
 		if s.Gate != nil && !s.Missing() {
@@ -72,9 +71,6 @@ func (f File) Update(ctx context.Context, l Locking, change func(Snapshot) (*jso
 		if err != nil || s.Doc != nil && bytes.Equal(after.Bytes(), s.Doc.Bytes()) {
 			return err
 		}
-		if s.ActiveOnly && !onlyActive(s.Doc, after) {
-			return s.Sealed
-		}
 		if err := f.replace(s, after); err != nil {
 			return err
 		}
@@ -82,12 +78,6 @@ func (f File) Update(ctx context.Context, l Locking, change func(Snapshot) (*jso
 		return nil
 	})
 	return changed, err
-}
-
-// onlyActive reports whether two texts of settings differ in the active profile only.
-func onlyActive(before, after *jsonedit.Doc) bool {
-	changed, err := before.Set(after.Root().Get(ActiveMember).Raw(), ActiveMember)
-	return err == nil && bytes.Equal(changed.Bytes(), after.Bytes())
 }
 
 // replace writes the file and makes sure that what it wrote is there.

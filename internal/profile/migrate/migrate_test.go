@@ -165,38 +165,42 @@ func TestARepairOfTheActiveProfileRepairsItsCopy(t *testing.T) {
 	}
 }
 
-// TestSettingsOfANewerOpenHandsAreNotMigrated has them as they are, with an entry in an
-// old form, and as the copy of a profile that is repaired.
-func TestSettingsOfANewerOpenHandsAreNotMigrated(t *testing.T) {
+// TestSettingsOfANewerOpenHands has them as they are, with an entry in an old form, and
+// as the copy of a profile that is repaired: those of 1.58.2 are repaired and keep their
+// version, those of a version that is not known stay as they are.
+func TestSettingsOfANewerOpenHands(t *testing.T) {
 	t.Parallel()
-	newer := func(llm string) string {
-		return strings.Replace(settings(llm, `"a"`), `{`, `{"schema_version": 6, `, 1)
+	settings := func(version, llm string) string {
+		return strings.Replace(settings(llm, `"a"`), `{`, `{"schema_version": `+version+`, `, 1)
 	}
 	for name, tt := range map[string]struct {
-		profile, settings string
-		repair            bool
-		code              fault.Code
-		want              canon.Action
+		profile, version, before, after string
+		repair                          bool
+		code                            fault.Code
+		want                            canon.Action
 	}{
-		"nothing to do": {newForm, newer(newForm), false, 0, canon.Unchanged},
-		"an old form":   {newForm, newer(oldForm), false, fault.Partly, canon.ErrorNewer},
-		"a copy":        {stranded, newer(stranded), true, fault.Partly, canon.ErrorNewer},
+		"1.58.2, nothing to do":  {newForm, "6", newForm, newForm, false, 0, canon.Unchanged},
+		"1.58.2, an old form":    {newForm, "6", oldForm, newForm, false, 0, canon.Migrate},
+		"1.58.2, a copy":         {stranded, "6", stranded, newForm, true, 0, canon.Migrate},
+		"unknown, nothing to do": {newForm, "7", newForm, newForm, false, 0, canon.Unchanged},
+		"unknown, an old form":   {newForm, "7", oldForm, oldForm, false, fault.Partly, canon.ErrorNewer},
+		"unknown, a copy":        {stranded, "7", stranded, stranded, true, fault.Partly, canon.ErrorNewer},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStore(t, map[string]string{"profiles/a.json": tt.profile, "settings.json": tt.settings})
+			s := newStore(t, map[string]string{"profiles/a.json": tt.profile, "settings.json": settings(tt.version, tt.before)})
 			o := options(t, s.base)
 			if o.Apply = true; tt.repair {
 				o.AsOpenHands = []string{"a"}
 			}
 			report := run(t, o)
 			s.want("profiles/a.json", newForm)
-			s.want("settings.json", tt.settings)
+			s.want("settings.json", settings(tt.version, tt.after))
 			last := report.Items[len(report.Items)-1]
-			if report.Code() != tt.code || last.Action != tt.want || last.Applied {
+			if report.Code() != tt.code || last.Action != tt.want || last.Applied != (tt.want == canon.Migrate) {
 				t.Errorf("code %d: %+v", report.Code(), report.Items)
 			}
-			if tt.want == canon.ErrorNewer && !strings.Contains(last.Reason, "newer than 2") {
+			if tt.want == canon.ErrorNewer && !strings.Contains(last.Reason, "newer than 6") {
 				t.Errorf("reason %q", last.Reason)
 			}
 		})

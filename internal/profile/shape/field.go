@@ -164,6 +164,11 @@ func LLM() []Field {
 	}
 }
 
+// LLMNewer are the members that an LLM object has in OpenHands 1.58.2 and not in 1.43.1.
+func LLMNewer() []Field {
+	return []Field{Number("stream_idle_timeout", FloatKind, 0, "300.0").OrNull()} // since 1.50
+}
+
 // LLMIgnored are members of an LLM object that OpenHands writes or wrote itself and does not
 // read as settings.
 func LLMIgnored() []string {

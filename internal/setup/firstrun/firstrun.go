@@ -163,8 +163,6 @@ type Saved struct {
 	Added  bool        // there is a profile now
 	Keys   []StoredKey // in the order of their fields
 	Active bool        // it is the active profile now
-	// ActiveOnly is that of [profile.Activation].
-	ActiveOnly bool
 }
 
 // StoredKey is a key that Save has stored.
@@ -195,11 +193,10 @@ func (s *Setup) Save(ctx context.Context, name string, d profile.Draft, opts Sav
 	if active, _ := s.profiles.Active(); !first && !opts.Use && active != name {
 		return done, nil
 	}
-	activation, err := s.profiles.Use(ctx, name, s.env.Now())
-	if err != nil {
+	if _, err := s.profiles.Use(ctx, name, s.env.Now()); err != nil {
 		return done, fmt.Errorf("activate the profile: %w", err)
 	}
-	done.Active, done.ActiveOnly = true, activation.ActiveOnly
+	done.Active = true
 	return done, nil
 }
 
