@@ -60,6 +60,7 @@ func Variables() []Variable {
 		{"OHGW_CLOUD_API_KEY", "the key of OpenHands Cloud, for the server of OHGW_CLOUD_URL or else the default one; without it OH_API_KEY, OPENHANDS_API_KEY, then OPENHANDS_CLOUD_API_KEY"},
 		{"OHGW_CLOUD_URL", "the server of OpenHands Cloud; without it OPENHANDS_CLOUD_API_URL, OPENHANDS_CLOUD_URL, then the default one of ohgw server"},
 		{"OH_SECRET_KEY", "OpenHands' secret; it decrypts OpenHands' keys and encrypts those of --key-store file"},
+		{"OH_PREVIOUS_SECRET_KEYS", "OpenHands' secrets of before, as a JSON list or as OH_PREVIOUS_SECRET_KEYS_0, _1 and so on; they decrypt only"},
 		{"NO_COLOR", "no colour, unless --color says so"},
 		{"CLICOLOR_FORCE", "use colour without a terminal, too"},
 		{"XDG_CONFIG_HOME", "the directory of ohgw/config.toml; ~/.config, or ~/Library/Application Support on macOS"},

@@ -99,7 +99,7 @@ func warnVariables(a *kit.App, s *config.Settings) {
 			names = append(names, o.Name)
 		}
 	}
-	for _, name := range []string{"OHGW_API_KEYS", "OHGW_AGENT_SERVER_KEY", "OH_SECRET_KEY", "OH_PERSISTENCE_DIR"} {
+	for _, name := range []string{"OHGW_API_KEYS", "OHGW_AGENT_SERVER_KEY", "OH_SECRET_KEY", "OH_PREVIOUS_SECRET_KEYS", "OH_PREVIOUS_SECRET_KEYS_0", "OH_PERSISTENCE_DIR"} {
 		if a.Getenv(name) != "" {
 			names = append(names, name)
 		}

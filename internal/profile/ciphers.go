@@ -1,7 +1,9 @@
 package profile
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +19,10 @@ import (
 type Cipher struct {
 	Source string // a variable, a file, an option: never the secret
 	Key    fernet.Key
+
+	// Previous says that it was the secret before a rotation: an agent-server decrypts
+	// with it and encrypts with the current one, since 1.57.
+	Previous bool
 }
 
 // Ciphers are the secrets that may be the right one, the likeliest first. Which
@@ -58,22 +64,59 @@ func FindCiphers(s CipherSources) *Ciphers {
 	c.fromConfig(path)
 	c.fromVariable(s, "SESSION_API_KEY", false)
 	c.fromVariable(s, "OH_SESSION_API_KEYS_0", false)
+	c.previous(s)
 	return c
 }
 
-// fromVariable takes a secret from the environment. OpenHands takes an empty
-// OH_SECRET_KEY for a secret; launchers that set it trim it, so both count.
+// previousVariable has the secrets of before, as a JSON list or one in each of
+// OH_PREVIOUS_SECRET_KEYS_0, _1 and so on.
+const previousVariable = "OH_PREVIOUS_SECRET_KEYS"
+
+func (c *Ciphers) previous(s CipherSources) {
+	add := func(source, text string) {
+		if strings.TrimSpace(text) != "" {
+			c.candidates = append(c.candidates, Cipher{source, fernet.NewKey(text), true})
+		}
+	}
+	var list []string
+	if text, _ := s.LookupEnv(previousVariable); json.Unmarshal([]byte(text), &list) == nil {
+		for _, text := range list {
+			add(previousVariable, text)
+		}
+	}
+	for i := 0; ; i++ {
+		name := fmt.Sprintf("%s_%d", previousVariable, i)
+		text, set := s.LookupEnv(name)
+		if !set {
+			return
+		}
+		add(name, text)
+	}
+}
+
+// fromVariable takes a secret from the environment. OpenHands took an empty
+// OH_SECRET_KEY for a secret until 1.57; launchers that set it trim it, so both count.
 func (c *Ciphers) fromVariable(s CipherSources, name string, emptyCounts bool) {
 	text, set := s.LookupEnv(name)
 	if text != "" || set && emptyCounts {
-		c.candidates = append(c.candidates, Cipher{name, fernet.NewKey(text)})
+		c.candidates = append(c.candidates, Cipher{name, fernet.NewKey(text), text == ""})
 	}
+}
+
+// current is the secret that an agent-server with previous ones encrypts with.
+func (c *Ciphers) current() (Cipher, bool) {
+	for _, cipher := range c.all() {
+		if cipher.Source == "OH_SECRET_KEY" && !cipher.Previous {
+			return cipher, true
+		}
+	}
+	return Cipher{}, false
 }
 
 func (c *Ciphers) fromFile(path string) {
 	text, err := os.ReadFile(path)
 	if trimmed := strings.TrimSpace(string(text)); err == nil && trimmed != "" {
-		c.candidates = append(c.candidates, Cipher{path, fernet.NewKey(trimmed)})
+		c.candidates = append(c.candidates, Cipher{Source: path, Key: fernet.NewKey(trimmed)})
 	}
 	clear(text)
 }
@@ -88,7 +131,12 @@ func (c *Ciphers) fromConfig(path string) {
 		return
 	}
 	if text, ok := doc.Root().Get("secret_key").Text(); ok && text != "" {
-		c.candidates = append(c.candidates, Cipher{path, fernet.NewKey(text)})
+		c.candidates = append(c.candidates, Cipher{Source: path, Key: fernet.NewKey(text)})
+	}
+	for v := range doc.Root().Get("previous_secret_keys").Elements() {
+		if text, ok := v.Text(); ok && strings.TrimSpace(text) != "" {
+			c.candidates = append(c.candidates, Cipher{path, fernet.NewKey(text), true})
+		}
 	}
 }
 
@@ -138,13 +186,18 @@ func (c *Ciphers) Decrypt(token string) (key secret.Value, source string, err er
 	return secret.Value{}, "", err
 }
 
-// matching is the secret that one of these tokens was made with.
+// matching is the secret to encrypt with beside these tokens: the one that a token was
+// made with, or the current one if that was a previous one of the same agent-server.
 func (c *Ciphers) matching(tokens []string) (Cipher, bool) {
 	for _, cipher := range c.all() {
 		for _, token := range tokens {
-			if cipher.Key.Verify(token) == nil {
-				return cipher, true
+			if cipher.Key.Verify(token) != nil {
+				continue
 			}
+			if current, ok := c.current(); ok && cipher.Previous {
+				return current, true
+			}
+			return cipher, true
 		}
 	}
 	return Cipher{}, false

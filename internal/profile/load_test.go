@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -188,21 +190,24 @@ func TestFindCiphersLooksWhereOpenHandsDoes(t *testing.T) {
 	base := dir + "/base"
 	write(t, dir+"/given", "from-path\n")
 	write(t, base+"/agent-canvas/secret-key.txt", "  from-canvas\n")
-	write(t, dir+"/workspace/openhands_agent_server_config.json", `{"secret_key":"from-config"}`)
+	write(t, dir+"/workspace/openhands_agent_server_config.json", `{"secret_key":"from-config","previous_secret_keys":["old-config"," "]}`)
 	c := profile.FindCiphers(profile.CipherSources{
 		Bases: []string{base}, Dir: dir,
 		LookupEnv: environ(map[string]string{
 			"OH_SECRET_KEY": "", "OH_SECRET_KEY_PATH": dir + "/given", "SESSION_API_KEY": "session", "OH_SESSION_API_KEYS_0": "zero",
+			"OH_PREVIOUS_SECRET_KEYS": `["old", ""]`, "OH_PREVIOUS_SECRET_KEYS_0": "older", "OH_PREVIOUS_SECRET_KEYS_1": "oldest",
 		}),
 	})
 	want := []string{
 		"OH_SECRET_KEY", dir + "/given", base + "/agent-canvas/secret-key.txt",
-		dir + "/workspace/openhands_agent_server_config.json", "SESSION_API_KEY", "OH_SESSION_API_KEYS_0",
+		dir + "/workspace/openhands_agent_server_config.json", dir + "/workspace/openhands_agent_server_config.json",
+		"SESSION_API_KEY", "OH_SESSION_API_KEYS_0",
+		"OH_PREVIOUS_SECRET_KEYS", "OH_PREVIOUS_SECRET_KEYS_0", "OH_PREVIOUS_SECRET_KEYS_1",
 	}
 	if diff := cmp.Diff(want, c.Sources()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	for i, text := range []string{"", "from-path", "from-canvas", "from-config", "session", "zero"} {
+	for i, text := range []string{"", "from-path", "from-canvas", "from-config", "old-config", "session", "zero", "old", "older", "oldest"} {
 		token, err := fernet.NewKey(text).Encrypt([]byte("key"), now(), strings.NewReader("0123456789abcdef"))
 		must(t, err)
 		key, source, err := c.Decrypt(token)
@@ -225,5 +230,41 @@ func TestFindCiphersLooksWhereOpenHandsDoes(t *testing.T) {
 	must(t, err)
 	if _, _, err := c.Decrypt(token); !errors.Is(err, fernet.ErrMalformed) {
 		t.Errorf("a key that is no text: %v", err)
+	}
+}
+
+// TestARotatedSecretIsReplacedByTheCurrentOne has a key in clear text beside tokens of the
+// secret before a rotation.
+func TestARotatedSecretIsReplacedByTheCurrentOne(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		vars map[string]string
+		want string // the secret that the key is encrypted with
+	}{
+		"rotated":             {map[string]string{"OH_SECRET_KEY": "current", "OH_PREVIOUS_SECRET_KEYS": `["` + fixtureSecret + `"]`}, "current"},
+		"no rotation":         {map[string]string{"OH_SECRET_KEY": fixtureSecret, "OH_PREVIOUS_SECRET_KEYS_0": "older"}, fixtureSecret},
+		"no current one":      {map[string]string{"OH_PREVIOUS_SECRET_KEYS_0": fixtureSecret}, fixtureSecret},
+		"a blank current one": {map[string]string{"OH_SECRET_KEY": "", "OH_PREVIOUS_SECRET_KEYS_0": fixtureSecret}, fixtureSecret},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			base := t.TempDir()
+			write(t, filepath.Join(base, "profiles", "old.json"), `{"model":"openai/x","api_key":"`+fixtureToken+`"}`)
+			write(t, filepath.Join(base, "profiles", "p.json"), `{"model":"openai/x","api_key":"`+fixtureKey+`"}`)
+			s := profile.Open(profile.Config{Base: base, Ciphers: profile.FindCiphers(profile.CipherSources{LookupEnv: environ(tt.vars), Dir: base})})
+			done, err := s.Use(t.Context(), "p", now())
+			if err != nil || done.Key != profile.KeyEncrypted {
+				t.Fatalf("%+v, %v", done, err)
+			}
+			settings, err := os.ReadFile(filepath.Join(base, "settings.json"))
+			must(t, err)
+			token, _ := parseDoc(t, string(settings)).Root().At("agent_settings", "llm", "api_key").Text()
+			if plain, err := fernet.NewKey(tt.want).Decrypt(token); err != nil || string(plain) != fixtureKey {
+				t.Errorf("not encrypted with %q: %v", tt.want, err)
+			}
+			if p, err := s.Load("old"); err != nil || p.LLM.APIKey.Reveal() != fixtureKey {
+				t.Errorf("the key of before: %v", err)
+			}
+		})
 	}
 }
