@@ -13,13 +13,13 @@ type handle struct {
 	info fs.FileInfo
 }
 
-// try takes the exclusive lock if it is free. When it is not, the file stays
-// open for the next try, if the system lets others remove an open file.
-func (h *handle) try(path string, mode fs.FileMode) (bool, error) {
+// try takes the lock if it is free. When it is not, the file stays open
+// for the next try, if the system lets others remove an open file.
+func (h *handle) try(path string, mode fs.FileMode, exclusive bool) (bool, error) {
 	if err := h.open(path, mode); err != nil {
 		return false, err
 	}
-	got, err := lockFile(h.file, true)
+	got, err := lockFile(h.file, exclusive)
 	if err != nil {
 		return false, errors.Join(err, h.close())
 	}

@@ -41,6 +41,10 @@ type Options struct {
 	// Mode is what a lock file gets that is not there yet. Zero means 0644.
 	Mode fs.FileMode
 
+	// Shared takes the shared lock: others may share it, nobody has the exclusive
+	// lock meanwhile, and Held does not report it.
+	Shared bool
+
 	// OnWait, if set, is called once when the lock could not be had for a
 	// second. It is called on the goroutine of Acquire.
 	OnWait func(Holder)
@@ -83,9 +87,9 @@ type Lock struct {
 	kept *Kept
 }
 
-// Acquire waits for the exclusive lock on the file at path, which it makes if
-// it is missing; the directory must be there. It returns a *BusyError when the
-// time is over, and the error of ctx when ctx ends first.
+// Acquire waits for the lock on the file at path, which it makes if it is
+// missing; the directory must be there. It returns a *BusyError when the time is
+// over, and the error of ctx when ctx ends first.
 func Acquire(ctx context.Context, path string, opts Options) (*Lock, error) {
 	k := Keep(path, opts)
 	if err := k.Lock(ctx); err != nil {

@@ -185,6 +185,41 @@ func TestALockOnARemovedFileDoesNotCount(t *testing.T) {
 	all.Wait()
 }
 
+func TestASharedLockKeepsTheExclusiveOneAway(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), ".lock")
+	shared := filelock.Options{Timeout: -1, Shared: true}
+	held := func(want bool) {
+		t.Helper()
+		if got, err := filelock.Held(path); got != want || err != nil {
+			t.Errorf("held: %t, %v, want %t", got, err, want)
+		}
+	}
+	busy := func(opts filelock.Options) {
+		t.Helper()
+		_, err := filelock.Acquire(t.Context(), path, opts)
+		if _, ok := errors.AsType[*filelock.BusyError](err); !ok {
+			t.Errorf("error = %v, want a BusyError", err)
+		}
+	}
+	var both [2]*filelock.Lock
+	for i := range both {
+		lock, err := filelock.Acquire(t.Context(), path, shared)
+		if err != nil {
+			t.Fatal(err)
+		}
+		both[i] = lock
+	}
+	held(false)
+	release(t, both[0])
+	busy(filelock.Options{Timeout: -1})
+	release(t, both[1])
+	lock := hold(t, path)
+	held(true)
+	busy(shared)
+	release(t, lock)
+}
+
 func TestTheLockFileStays(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), ".lock")

@@ -22,7 +22,7 @@ func (k *Kept) Lock(ctx context.Context) error {
 	w := newWaiter(k.path, k.opts)
 	defer w.stop()
 	for {
-		got, err := k.handle.try(k.path, k.opts.Mode)
+		got, err := k.handle.try(k.path, k.opts.Mode, !k.opts.Shared)
 		if err != nil {
 			return fmt.Errorf("lock %s: %w", k.path, err)
 		}

@@ -1,12 +1,14 @@
 // Package instance sees to it that a user runs one daemon, and lets the other
 // commands find it.
 //
-// The runtime directory has two files, for the user only. daemon.lock is
+// The runtime directory has three files, for the user only. daemon.lock is
 // locked for as long as the daemon lives; the system lets go of it however the
-// daemon ends. daemon.json says where the daemon listens. The state directory
-// has a daemon.lock as well: two daemons that share their records would run
-// an agent twice. Invariant: the address counts only while the lock is held,
-// so that after a crash nobody sends a token to whoever has that port by then.
+// daemon ends. daemon.json says where the daemon listens. start.lock is locked
+// while a daemon takes the other lock. The state directory has a daemon.lock as
+// well: two daemons that share their records would run an agent twice.
+// Invariant: while daemon.lock is held, the address is that of its holder, or
+// not there; without the lock the address does not count. So after a crash
+// nobody sends a token to whoever has that port by then.
 package instance
 
 import (
@@ -26,6 +28,7 @@ import (
 
 const (
 	lockFile    = "daemon.lock"
+	startFile   = "start.lock"
 	addressFile = "daemon.json"
 )
 
@@ -72,32 +75,52 @@ type Claim struct {
 // made if needed.
 func Acquire(ctx context.Context, runtimeDir, stateDir string) (*Claim, error) {
 	c := &Claim{dir: runtimeDir}
-	for _, dir := range []string{runtimeDir, stateDir} {
-		lock, err := acquire(ctx, dir)
-		if err != nil {
-			return nil, errors.Join(err, c.unlock())
-		}
-		c.locks = append(c.locks, lock)
-		if dir != runtimeDir {
-			continue
-		}
-		// What a daemon left that could not clean up. Until it is gone, Find takes it
-		// for this one's.
-		if err := c.withdraw(); err != nil {
-			return nil, errors.Join(err, c.unlock())
-		}
+	if err := c.begin(ctx); err != nil {
+		return nil, errors.Join(err, c.unlock())
+	}
+	if err := c.take(ctx, stateDir); err != nil {
+		return nil, errors.Join(err, c.unlock())
 	}
 	return c, nil
 }
 
-func acquire(ctx context.Context, dir string) (*filelock.Lock, error) {
+// begin takes the runtime directory. What a daemon left that could not clean up
+// is removed before: Find would take it for this one's. Meanwhile start.lock
+// keeps others from taking the lock, and from leaving an address.
+func (c *Claim) begin(ctx context.Context) (err error) {
+	start, err := acquire(ctx, c.dir, startFile, filelock.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, start.Release()) }()
+	free, err := acquire(ctx, c.dir, lockFile, filelock.Options{Shared: true})
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(c.withdraw(), free.Release()); err != nil {
+		return err
+	}
+	return c.take(ctx, c.dir)
+}
+
+func (c *Claim) take(ctx context.Context, dir string) error {
+	lock, err := acquire(ctx, dir, lockFile, filelock.Options{})
+	if err != nil {
+		return err
+	}
+	c.locks = append(c.locks, lock)
+	return nil
+}
+
+func acquire(ctx context.Context, dir, name string, opts filelock.Options) (*filelock.Lock, error) {
 	if err := paths.MakePrivate(dir); err != nil {
 		return nil, err
 	}
-	lock, err := filelock.Acquire(ctx, filepath.Join(dir, lockFile), filelock.Options{Timeout: patience, Mode: 0o600})
+	opts.Timeout, opts.Mode = patience, 0o600
+	lock, err := filelock.Acquire(ctx, filepath.Join(dir, name), opts)
 	if busy, ok := errors.AsType[*filelock.BusyError](err); ok {
-		info, readErr := read(dir)
-		if readErr != nil {
+		info, findErr := Find(dir)
+		if findErr != nil {
 			info = Info{}
 		}
 		return nil, &RunningError{Dir: dir, Info: info, Holder: busy.Holder}

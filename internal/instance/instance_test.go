@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -204,6 +205,49 @@ func TestManyMayLookAndOneMayStart(t *testing.T) {
 	if err := claim.Release(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// What holds the lock from its first moment on is the daemon that starts, and the
+// address is that of the one before it.
+func TestTheAddressOfADeadDaemonIsNotThatOfTheNext(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var over atomic.Bool
+	var looking sync.WaitGroup
+	var dead sync.RWMutex // held while the address is written: nobody looks in the middle of that
+	look := func() (instance.Info, error) {
+		dead.RLock()
+		defer dead.RUnlock()
+		return instance.Find(dir)
+	}
+	for range 4 {
+		looking.Go(func() {
+			for !over.Load() {
+				if got, err := look(); !errors.Is(err, instance.ErrNotRunning) {
+					t.Errorf("while the next one starts: %+v, %v, want ErrNotRunning", got, err)
+					return
+				}
+			}
+		})
+	}
+	for range 200 {
+		dead.Lock()
+		err := os.WriteFile(filepath.Join(dir, "daemon.json"), []byte(`{"url":"http://127.0.0.1:1"}`), 0o600)
+		dead.Unlock()
+		if err != nil {
+			t.Error(err)
+		}
+		claim, err := instance.Acquire(t.Context(), dir, dir+"-state")
+		if err != nil {
+			t.Errorf("start while others look: %v", err)
+			break
+		}
+		if err := claim.Release(); err != nil {
+			t.Error(err)
+		}
+	}
+	over.Store(true)
+	looking.Wait()
 }
 
 func TestABrokenAddressIsAnError(t *testing.T) {
