@@ -82,7 +82,9 @@ func typeInBackground(ts *testscript.TestScript, line string) {
 		_ = cmd.Process.Kill()
 		wait.Wait()
 	})
-	cmdServing(ts, false, nil)
+	info, _, err := awaitDaemon(ts, []*exec.Cmd{cmd})
+	ts.Check(err)
+	ts.Setenv("DAEMON", info.URL)
 }
 
 // command is what a hint has to type.

@@ -325,22 +325,45 @@ func cmdReplace(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }
 
-// serving
+// [!] serving
 //
-// Waits for the daemon of this script and sets DAEMON to its URL.
-func cmdServing(ts *testscript.TestScript, _ bool, _ []string) {
-	ts.Setenv("DAEMON", awaitDaemon(ts).URL)
+// Waits for the daemon of this script and sets DAEMON to its URL. With ! the last
+// program in the background must end, and no daemon of this script be found before.
+func cmdServing(ts *testscript.TestScript, neg bool, _ []string) {
+	info, _, err := awaitDaemon(ts, ts.BackgroundCmds())
+	switch {
+	case neg && err == nil:
+		ts.Fatalf("process %d is a daemon at %s", info.PID, info.URL)
+	case !neg && err != nil:
+		ts.Fatalf("no daemon: %v", err)
+	case !neg:
+		ts.Setenv("DAEMON", info.URL)
+	}
 }
 
-func awaitDaemon(ts *testscript.TestScript) instance.Info {
+// awaitDaemon finds the daemon among the programs that this script has started. The wait
+// ends with the last of them. Without any, the daemon is that of serve --detach, which
+// has waited for it.
+func awaitDaemon(ts *testscript.TestScript, started []*exec.Cmd) (instance.Info, *exec.Cmd, error) {
 	dir := filepath.Join(ts.Getenv("XDG_RUNTIME_DIR"), "ohgw")
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	if len(started) == 0 {
 		info, err := instance.Find(dir)
-		if err == nil {
-			return info
+		return info, nil, err
+	}
+	last := started[len(started)-1].Process
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		ended := errors.Is(last.Signal(syscall.Signal(0)), os.ErrProcessDone)
+		info, err := instance.Find(dir)
+		for _, cmd := range started {
+			if err == nil && cmd.Process.Pid == info.PID {
+				return info, cmd, nil
+			}
 		}
-		if time.Now().After(deadline) {
-			ts.Fatalf("no daemon: %v", err)
+		if err == nil {
+			err = fmt.Errorf("the daemon is process %d, which this script has not started", info.PID)
+		}
+		if ended || time.Now().After(deadline) {
+			return info, nil, fmt.Errorf("%w; process %d has ended: %t", err, last.Pid, ended)
 		}
 	}
 }
@@ -357,15 +380,13 @@ func cmdSetenv(ts *testscript.TestScript, _ bool, args []string) {
 // Sends a signal to the daemon of this script.
 func cmdSignal(ts *testscript.TestScript, _ bool, args []string) {
 	signals := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}
-	pid := awaitDaemon(ts).PID
-	for _, cmd := range ts.BackgroundCmds() {
-		if cmd.Process.Pid == pid {
-			scriptState(ts).signalled = cmd
-			ts.Check(cmd.Process.Signal(signals[args[0]]))
-			return
-		}
+	_, cmd, err := awaitDaemon(ts, ts.BackgroundCmds())
+	ts.Check(err)
+	if cmd == nil {
+		ts.Fatalf("the daemon does not run in the background of this script")
 	}
-	ts.Fatalf("the daemon is process %d, which this script has not started", pid)
+	scriptState(ts).signalled = cmd
+	ts.Check(cmd.Process.Signal(signals[args[0]]))
 }
 
 // ended N
