@@ -42,6 +42,28 @@ func decide(ctx context.Context, p *netpolicy.Policy, name string) <-chan netpol
 	return made
 }
 
+// needsPython makes a decision for which the answer of python is enough. With it n
+// decisions ask that preset, and each gets the answer.
+func needsPython(t *testing.T, w tools, p *netpolicy.Policy, n int) {
+	t.Helper()
+	made := decide(t.Context(), p, "pypi.example")
+	synctest.Wait() // all ask
+	for range n {
+		w["python"] <- answer{hosts: []string{"pypi.example"}}
+	}
+	if d := <-made; !d.Allowed {
+		t.Errorf("pypi.example: %+v", d)
+	}
+}
+
+// complete checks that the list and both presets have given an entry each.
+func complete(t *testing.T, p *netpolicy.Policy) {
+	t.Helper()
+	if entries := p.Entries(); len(entries) != 3 {
+		t.Errorf("the entries are %v", entries)
+	}
+}
+
 func TestADecisionWaitsForWhatItNeeds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -49,13 +71,8 @@ func TestADecisionWaitsForWhatItNeeds(t *testing.T) {
 		if !p.Decide(t.Context(), netpolicy.Host{Name: "listed.example"}, 443).Allowed || !p.Decide(t.Context(), netpolicy.Host{Name: "evil.example"}, 443).Final {
 			t.Error("the lists do not decide by themselves")
 		}
-		needsPython, needsBoth := decide(t.Context(), p, "pypi.example"), decide(t.Context(), p, "other.example")
-		synctest.Wait()
-		w["python"] <- answer{hosts: []string{"pypi.example"}}
-		w["python"] <- answer{hosts: []string{"pypi.example"}}
-		if d := <-needsPython; !d.Allowed {
-			t.Errorf("pypi.example: %+v", d)
-		}
+		needsBoth := decide(t.Context(), p, "other.example")
+		needsPython(t, w, p, 2)
 		synctest.Wait()
 		select {
 		case d := <-needsBoth:
@@ -69,9 +86,7 @@ func TestADecisionWaitsForWhatItNeeds(t *testing.T) {
 		if d := p.Decide(t.Context(), netpolicy.Host{Name: "another.example"}, 443); d.Allowed { // Nobody is asked any more.
 			t.Errorf("another.example: %+v", d)
 		}
-		if entries := p.Entries(); len(entries) != 3 {
-			t.Errorf("the entries are %v", entries)
-		}
+		complete(t, p)
 	})
 }
 
@@ -90,14 +105,8 @@ func TestAPresetThatFailedIsAskedAgain(t *testing.T) {
 				t.Errorf("proxy.example: %+v", d)
 			}
 		}
-		allowed := decide(t.Context(), p, "pypi.example")
-		w["python"] <- answer{hosts: []string{"pypi.example"}}
-		if d := <-allowed; !d.Allowed {
-			t.Errorf("after the answer: %+v", d)
-		}
-		if entries := p.Entries(); len(entries) != 3 {
-			t.Errorf("the entries are %v", entries)
-		}
+		needsPython(t, w, p, 1)
+		complete(t, p)
 	})
 }
 
