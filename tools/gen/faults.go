@@ -23,30 +23,37 @@ type told struct {
 // gap stands for what is only known when an error happens.
 const gap = "…"
 
-// faults finds all errors for people in the source at root: wherever a
+// faults finds all errors for people in the source: wherever a
 // fault.Error or a fault.UsageError is made. A sentence that is a
 // variable is found where it is written, so that it is there once.
-func faults(root string) ([]told, error) {
+func faults(program []source) []told {
 	var all []told
-	err := eachSource(root, func(_ string, tree *ast.File) {
-		ast.Inspect(tree, func(n ast.Node) bool {
+	for _, s := range program {
+		ast.Inspect(s.tree, func(n ast.Node) bool {
 			if f, ok := faultOf(n); ok {
 				all = append(all, f)
 			}
 			return true
 		})
-	})
+	}
 	slices.SortFunc(all, func(a, b told) int {
 		return cmp.Or(cmp.Compare(a.code, b.code), cmp.Compare(strings.ToLower(a.sentence), strings.ToLower(b.sentence)), cmp.Compare(a.hint, b.hint))
 	})
-	return slices.CompactFunc(all, func(a, b told) bool { return a.sentence == b.sentence && a.code == b.code }), err
+	return slices.CompactFunc(all, func(a, b told) bool { return a.sentence == b.sentence && a.code == b.code })
 }
 
-// eachSource calls visit with each Go file of the program at root that is not a
-// test, by its path below root with slashes.
-func eachSource(root string, visit func(file string, tree *ast.File)) error {
+// source is a Go file of the program.
+type source struct {
+	file string // its path below the root, with slashes
+	tree *ast.File
+}
+
+// sources parses each Go file of the program at root that is not a test. Parsing takes
+// most of the time of this command.
+func sources(root string) ([]source, error) {
+	var all []source
 	set := token.NewFileSet()
-	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -63,9 +70,10 @@ func eachSource(root string, visit func(file string, tree *ast.File)) error {
 		if err != nil {
 			return fmt.Errorf("name source file: %w", err)
 		}
-		visit(filepath.ToSlash(name), tree)
+		all = append(all, source{filepath.ToSlash(name), tree})
 		return nil
 	})
+	return all, err
 }
 
 // faultOf is the error that a piece of source makes, if it makes one.

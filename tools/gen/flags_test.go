@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -74,9 +75,12 @@ func (s script) use(command string, f *pflag.Flag) bool {
 	if f.Shorthand != "" {
 		given += "| -" + regexp.QuoteMeta(f.Shorthand) + " "
 	}
-	pattern := regexp.MustCompile(`(^|[ ;])` + command + ` (.* )?(` + strings.ReplaceAll(given, " -", "-") + `)`)
+	pattern := sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(^|[ ;])` + command + ` (.* )?(` + strings.ReplaceAll(given, " -", "-") + `)`)
+	})
 	for _, line := range s {
-		if pattern.MatchString(line) {
+		// Most lines are for other commands. Looking for a text is a hundred times faster.
+		if strings.Contains(line, command+" ") && pattern().MatchString(line) {
 			return true
 		}
 	}

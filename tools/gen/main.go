@@ -35,7 +35,11 @@ func main() {
 
 // write brings the files of the repository at root up to date.
 func write(root string) error {
-	files, err := generate(root)
+	program, err := sources(root)
+	if err != nil {
+		return err
+	}
+	files, err := generate(root, program)
 	if err != nil {
 		return err
 	}
@@ -60,8 +64,9 @@ func write(root string) error {
 	return nil
 }
 
-// generate returns the text of each file, by its name in the repository at root.
-func generate(root string) (map[string]string, error) {
+// generate returns the text of each file, by its name in the repository at root, whose
+// source is program.
+func generate(root string, program []source) (map[string]string, error) {
 	files := manPages(cli.Root(world(io.Discard, io.Discard)))
 	for shell, name := range map[string]string{"bash": "ohgw.bash", "zsh": "_ohgw", "fish": "ohgw.fish", "powershell": "ohgw.ps1"} {
 		text, err := output("completion", shell)
@@ -70,17 +75,9 @@ func generate(root string) (map[string]string, error) {
 		}
 		files["completions/"+name] = text
 	}
-	all, err := faults(root)
-	if err != nil {
-		return nil, err
-	}
-	list, err := messages(root)
-	if err != nil {
-		return nil, err
-	}
-	files["docs/messages.tsv"] = messageTable(list)
+	files["docs/messages.tsv"] = messageTable(messages(program))
 	pages := map[string]string{
-		"docs/configuration.md": settingsTable(), "docs/clients.md": clientSections(), "docs/faq.md": faultList(all),
+		"docs/configuration.md": settingsTable(), "docs/clients.md": clientSections(), "docs/faq.md": faultList(faults(program)),
 	}
 	for name, text := range pages {
 		page, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))

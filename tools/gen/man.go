@@ -202,7 +202,7 @@ func environment(r *roff, cmd *cobra.Command, text string) {
 }
 
 func mentions(text, name string) bool {
-	return regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).MatchString(text)
+	return strings.Contains(text, name) && regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\b`).MatchString(text)
 }
 
 // flagOf reports whether the flag of a setting is one of the command, or the

@@ -31,19 +31,19 @@ var (
 // helpKeys are the fields of composite literals that are shown as help.
 var helpKeys = []string{"Help", "Short", "Long", "Example"}
 
-// messages finds all texts for people in the source at root, sorted by place so
+// messages finds all texts for people in the source, sorted by place so
 // that a rewritten message changes one line of the list.
-func messages(root string) ([]message, error) {
+func messages(program []source) []message {
 	var all []message
-	err := eachSource(root, func(file string, tree *ast.File) {
-		if dir := path.Dir(file); !forTests(dir) {
-			all = append(all, messagesOf(dir, tree)...)
+	for _, s := range program {
+		if dir := path.Dir(s.file); !forTests(dir) {
+			all = append(all, messagesOf(dir, s.tree)...)
 		}
-	})
+	}
 	slices.SortFunc(all, func(a, b message) int {
 		return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.kind, b.kind), cmp.Compare(a.text, b.text), cmp.Compare(a.hint, b.hint), cmp.Compare(a.code, b.code))
 	})
-	return slices.Compact(all), err
+	return slices.Compact(all)
 }
 
 // forTests reports whether the package in dir only helps tests.
@@ -174,9 +174,17 @@ func logs(name string) bool {
 	return slices.Contains([]string{"Debug", "Info", "Warn", "Error", "DebugContext", "InfoContext", "WarnContext", "ErrorContext"}, name)
 }
 
-// text adds an expression if it is prose.
+// text adds an expression if it is prose. Most literals have no space: matching the
+// patterns takes longer than parsing.
 func (c *collector) text(kind string, e ast.Expr) {
-	if s := formatted(sentence(e)); !c.seen[e] && words.MatchString(s) && apart.MatchString(s) {
+	if c.seen[e] {
+		return
+	}
+	s := sentence(e)
+	if !strings.Contains(s, " ") {
+		return
+	}
+	if s = formatted(s); words.MatchString(s) && apart.MatchString(s) {
 		c.add(kind, "", s, "", e)
 	}
 }

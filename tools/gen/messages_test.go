@@ -46,7 +46,7 @@ func isBusy(text string) bool { return strings.Contains(text, "try again later")
 	}
 	write("a/p/p.go", source)
 	write("a/ptest/p.go", `package ptest; var x = "only for tests"`)
-	all, err := messages(root)
+	program, err := sources(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ a/p.f	text		two words
 a/p.f	text		… of … files\n	
 a/p.greeting	text		good morning	
 `
-	if diff := cmp.Diff(want, messageTable(all)); diff != "" {
+	if diff := cmp.Diff(want, messageTable(messages(program))); diff != "" {
 		t.Errorf("messages() (-want +got):\n%s", diff)
 	}
 }
@@ -73,12 +73,8 @@ a/p.greeting	text		good morning
 // message is not found.
 func TestMessagesOfTheProgramAreFound(t *testing.T) {
 	t.Parallel()
-	all, err := messages("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
 	count := map[string]int{}
-	for _, m := range all {
+	for _, m := range messages(ohgw(t)) {
 		count[m.kind]++
 		if strings.ContainsAny(messageTable([]message{m}), "\r") {
 			t.Errorf("a message of %s is not on one line", m.place)
