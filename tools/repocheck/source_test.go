@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"go/types"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -112,16 +113,19 @@ func doubled(n ast.Node) []ast.Stmt {
 		list = n.Body
 	}
 	var found []ast.Stmt
-	last := ""
+	var last *ast.AssignStmt
 	for _, stmt := range list {
-		text := ""
-		if a, ok := stmt.(*ast.AssignStmt); ok && a.Tok == token.ASSIGN && !calls(a) {
-			text = code(a)
+		a, ok := stmt.(*ast.AssignStmt)
+		if !ok || a.Tok != token.ASSIGN || calls(a) {
+			last = nil
+			continue
 		}
-		if text != "" && text == last {
-			found = append(found, stmt)
+		if last != nil {
+			if text := code(a); text != "" && text == code(last) {
+				found = append(found, stmt)
+			}
 		}
-		last = text
+		last = a
 	}
 	return found
 }
@@ -178,13 +182,32 @@ func TestDoubledFindsWhatAMergeLeaves(t *testing.T) {
 	}
 }
 
-// packageVariables reports which names mean a variable of the package.
+// packageVariables reports which names mean a variable of the package. Most of what is
+// written has another name: the types, which take long, are for the rest.
 func packageVariables(group []source) func(*ast.Ident) bool {
+	names := map[string]bool{}
+	for _, s := range group {
+		for _, decl := range s.tree.Decls {
+			d, ok := decl.(*ast.GenDecl)
+			if !ok || d.Tok != token.VAR {
+				continue
+			}
+			for _, spec := range d.Specs {
+				for _, id := range spec.(*ast.ValueSpec).Names {
+					names[id.Name] = true
+				}
+			}
+		}
+	}
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
-	pkg := checked(group, info)
+	pkg := sync.OnceValue(func() *types.Package { return checked(group, info) })
 	return func(id *ast.Ident) bool {
+		if !names[id.Name] {
+			return false
+		}
+		scope := pkg().Scope()
 		v, ok := info.Uses[id].(*types.Var)
-		return ok && v.Parent() == pkg.Scope()
+		return ok && v.Parent() == scope
 	}
 }
 
