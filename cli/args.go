@@ -3,18 +3,18 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"regexp"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/suggest"
 )
 
 // keyName is a flag that somebody would give a key to.
-var keyName = regexp.MustCompile(`(?i)(^|-)(api-?)?(keys?|tokens?|secrets?|password|bearer|auth|credentials?)(-|$)`)
+var keyName = pattern.Of(`(?i)(^|-)(api-?)?(keys?|tokens?|secrets?|password|bearer|auth|credentials?)(-|$)`)
 
 // flagError says what is wrong with a flag.
 func flagError(cmd *cobra.Command, err error) error {
@@ -43,7 +43,7 @@ func unknownFlag(cmd *cobra.Command, e *pflag.NotExistError, hint string) error 
 		}
 	})
 	switch near := suggest.Nearest(name, known); {
-	case keyName.MatchString(name):
+	case keyName().MatchString(name):
 		hint = kit.KeyHint
 	case near != "":
 		hint = "did you mean --" + near + "?"

@@ -10,13 +10,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/task"
+	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -27,9 +27,11 @@ const (
 	maxArchive      = 8 << 30   // bytes of all files, unpacked
 )
 
-// inArchive matches the files of a conversation that an archive has, below its
+// inArchive reports whether an archive has a file of a conversation: a path below its
 // directory. Locks and leases are not among them, nor is what a sandbox has kept.
-var inArchive = regexp.MustCompile(`^(base_state\.json|meta\.json|` + regexp.QuoteMeta(task.FileName) + `|events/event-\d{5,}-[^/\\]+\.json|observations/[^/\\]+)$`)
+func inArchive(name string) bool { return name == task.FileName || inArchives().MatchString(name) }
+
+var inArchives = pattern.Of(`^(base_state\.json|meta\.json|events/event-\d{5,}-[^/\\]+\.json|observations/[^/\\]+)$`)
 
 var _ control.Library = controlled{}
 
@@ -82,7 +84,7 @@ func packFiles(ctx context.Context, out *zip.Writer, dir string) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if !inArchive.MatchString(name) || !entry.Type().IsRegular() || name == "base_state.json" || name == "meta.json" {
+			if !inArchive(name) || !entry.Type().IsRegular() || name == "base_state.json" || name == "meta.json" {
 				continue
 			}
 			f, err := root.Open(name)
@@ -179,7 +181,7 @@ func contents(archive *zip.Reader) (id string, files map[string]*zip.File, err e
 			return "", nil, notArchive("it has more than one conversation", nil)
 		}
 		id = canonical
-		if !f.Mode().IsRegular() || !inArchive.MatchString(name) {
+		if !f.Mode().IsRegular() || !inArchive(name) {
 			continue // a lock, a lease, a directory: nothing to keep
 		}
 		if total += f.UncompressedSize64; f.UncompressedSize64 > maxArchiveFile || total > maxArchive {

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -17,6 +16,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/internal/pattern"
 )
 
 // Start makes a conversation, or continues the one with that id.
@@ -309,7 +309,7 @@ func (b *Backend) metaOf(s control.Start) (store.Meta, error) {
 	return meta, nil
 }
 
-var tagName = regexp.MustCompile(`^[a-z0-9]+$`)
+var tagName = pattern.Of(`^[a-z0-9]+$`)
 
 // The bounds of OpenHands for a tag, and what ohgw's own begin with.
 const (
@@ -321,7 +321,7 @@ const (
 func checkTags(tags map[string]string) error {
 	for name, value := range tags {
 		switch {
-		case !tagName.MatchString(name):
+		case !tagName().MatchString(name):
 			return refused(fmt.Sprintf("%q is not a name of a tag; use only lower case letters and digits.", name), nil)
 		case len([]rune(value)) > maxTagValue:
 			return refused(fmt.Sprintf("The tag %s is longer than %d characters; shorten it.", name, maxTagValue), nil)

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,6 +16,7 @@ import (
 	"github.com/ohgw/ohgw/internal/connect"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/setup"
 )
 
@@ -85,7 +85,7 @@ type options struct {
 
 // modelID is what a model can be called here. Settings are pasted into shells
 // and programs.
-var modelID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]*$`)
+var modelID = pattern.Of(`^[A-Za-z0-9][A-Za-z0-9._/-]*$`)
 
 // clientJSON is a client in the output of connect.
 type clientJSON struct {
@@ -136,7 +136,7 @@ func run(ctx context.Context, o *options) error {
 		}
 		return fault.NewUsage(fmt.Sprintf("there is no client %q", setup.Clean(o.Client)), hint)
 	}
-	if !modelID.MatchString(o.Model) {
+	if !modelID().MatchString(o.Model) {
 		return fault.NewUsage(fmt.Sprintf("%q is not a model id", setup.Clean(o.Model)), "ohgw models lists the models")
 	}
 	base, err := gatewayURL(o.App, o.flags)

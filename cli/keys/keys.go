@@ -3,7 +3,6 @@ package keys
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/profile/document"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/setup"
@@ -80,7 +80,7 @@ func keyArgs(most int) cobra.PositionalArgs {
 	}
 }
 
-var providerName = regexp.MustCompile(`\A[a-z0-9][a-z0-9_.-]{0,63}\z`)
+var providerName = pattern.Of(`\A[a-z0-9][a-z0-9_.-]{0,63}\z`)
 
 // keyEntry returns the entry that a name and the flag --field stand for. A profile
 // need not be there.
@@ -93,7 +93,7 @@ func keyEntry(a *kit.App, name, field string) (secret.Entry, error) {
 		return secret.Entry{}, err
 	}
 	if provider, ok := strings.CutPrefix(name, setup.ProviderMark); ok {
-		if !providerName.MatchString(provider) {
+		if !providerName().MatchString(provider) {
 			return secret.Entry{}, fault.NewUsage(fmt.Sprintf("%q is not a valid provider name", provider), "use the first part of its model names, such as provider:anthropic")
 		}
 		return secret.ParseEntry(secret.ProviderEntry(provider, field)), nil

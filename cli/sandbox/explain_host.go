@@ -2,13 +2,13 @@ package sandbox
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/sandbox/manager"
 	"github.com/ohgw/ohgw/internal/sandbox/netpolicy"
 	"github.com/ohgw/ohgw/internal/sandbox/presets"
@@ -204,11 +204,11 @@ func (r *rules) explainPreset(ctx context.Context, o *explainOptions) (explanati
 }
 
 // plainWord is a text that a shell leaves as it is.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+:,./\[\]-]+$`)
+var plainWord = pattern.Of(`^[A-Za-z0-9_@%+:,./\[\]-]+$`)
 
 // quoted is a word for a shell.
 func quoted(text string) string {
-	if plainWord.MatchString(text) {
+	if plainWord().MatchString(text) {
 		return text
 	}
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"

@@ -5,12 +5,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
 	"unicode"
 
+	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/profile/document"
 )
 
@@ -147,12 +147,12 @@ func exposed(mode fs.FileMode) bool {
 // edit is the command that opens a file in the user's editor.
 func edit(path string) string { return "${EDITOR:-vi} " + quote(path) }
 
-var plainWord = regexp.MustCompile(`\A[A-Za-z0-9_@%+=:,./-]+\z`)
+var plainWord = pattern.Of(`\A[A-Za-z0-9_@%+=:,./-]+\z`)
 
 // quote spells a word for a shell. What a terminal does not show is spelled in a
 // way that is shown.
 func quote(word string) string {
-	if plainWord.MatchString(word) {
+	if plainWord().MatchString(word) {
 		return word
 	}
 	if strings.ContainsFunc(word, unicode.IsControl) {
@@ -162,11 +162,11 @@ func quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+var notInNames = pattern.Of(`[^A-Za-z0-9._-]+`)
 
 // suggestName makes a valid name of an old one.
 func suggestName(old string) string {
-	name := strings.TrimLeft(notInNames.ReplaceAllString(old, "-"), "-._")
+	name := strings.TrimLeft(notInNames().ReplaceAllString(old, "-"), "-._")
 	if len(name) > 64 {
 		name = name[:64]
 	}

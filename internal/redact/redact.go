@@ -9,6 +9,8 @@ package redact
 import (
 	"regexp"
 	"strings"
+
+	"github.com/ohgw/ohgw/internal/pattern"
 )
 
 // Mark replaces what was taken out.
@@ -18,7 +20,7 @@ const Mark = "[redacted]"
 // of them: may rules them out faster than the expression, by the text and the
 // same in lower case.
 type shape struct {
-	re   *regexp.Regexp
+	re   func() *regexp.Regexp
 	with string
 	may  func(text, lower string) bool
 }
@@ -26,14 +28,14 @@ type shape struct {
 // The shapes: keys with the prefix of a known issuer, bearer tokens, and
 // assignments to a name that says it is a secret; not of a shell's $(command).
 var shapes = []shape{
-	{regexp.MustCompile(`\b(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abprs]|AIza|AKIA|gAAAAA|hf|gsk|tvly|ohgw)[-_]?[A-Za-z0-9][A-Za-z0-9_\-]{10,}[*A-Za-z0-9_\-=]*`), Mark, mayBeKey},
-	{regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/\-]{8,}=*`), "$1 " + Mark, func(_, lower string) bool {
+	{pattern.Of(`\b(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abprs]|AIza|AKIA|gAAAAA|hf|gsk|tvly|ohgw)[-_]?[A-Za-z0-9][A-Za-z0-9_\-]{10,}[*A-Za-z0-9_\-=]*`), Mark, mayBeKey},
+	{pattern.Of(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/\-]{8,}=*`), "$1 " + Mark, func(_, lower string) bool {
 		return hasAny(lower, "bearer", "basic")
 	}},
-	{regexp.MustCompile(`(?i)\b([A-Za-z0-9_\-]*(?:api[_\-]?key|secret|token|password|passwd))(["']?\s*[=:]\s*["']?)(?:[^\s"'&;,$]|\$[^\s"'&;,(])[^\s"'&;,]{5,}`), "$1$2" + Mark, func(text, lower string) bool {
+	{pattern.Of(`(?i)\b([A-Za-z0-9_\-]*(?:api[_\-]?key|secret|token|password|passwd))(["']?\s*[=:]\s*["']?)(?:[^\s"'&;,$]|\$[^\s"'&;,(])[^\s"'&;,]{5,}`), "$1$2" + Mark, func(text, lower string) bool {
 		return strings.ContainsAny(text, "=:") && hasAny(lower, "key", "secret", "token", "passw")
 	}},
-	{regexp.MustCompile(`(://[^/\s:@]+:)[^/\s@]+@`), "$1" + Mark + "@", func(text, _ string) bool {
+	{pattern.Of(`(://[^/\s:@]+:)[^/\s@]+@`), "$1" + Mark + "@", func(text, _ string) bool {
 		return strings.Contains(text, "://") && strings.Contains(text, "@")
 	}},
 }
@@ -78,7 +80,7 @@ func Text(s string) string {
 	lower := strings.ToLower(s)
 	for _, shape := range shapes {
 		if shape.may(s, lower) {
-			s = shape.re.ReplaceAllString(s, shape.with)
+			s = shape.re().ReplaceAllString(s, shape.with)
 		}
 	}
 	return s

@@ -10,7 +10,7 @@ import (
 // thorough is Text without its shortcuts.
 func thorough(s string) string {
 	for _, shape := range shapes {
-		s = shape.re.ReplaceAllString(s, shape.with)
+		s = shape.re().ReplaceAllString(s, shape.with)
 	}
 	return s
 }

@@ -12,10 +12,10 @@ package servers
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/pattern"
 )
 
 // Kind is what a server is.
@@ -50,11 +50,11 @@ const HostedName = "cloud"
 
 // nameRule is what a name may be. "@" is not in it: a model ID has it before the
 // name of its server.
-var nameRule = regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\z`)
+var nameRule = pattern.Of(`\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\z`)
 
 // CheckName refuses what cannot be a name.
 func CheckName(name string) error {
-	if nameRule.MatchString(name) {
+	if nameRule().MatchString(name) {
 		return nil
 	}
 	return fault.NewUsage(fmt.Sprintf("%q is not a valid server name", name), "use letters, digits, dots, dashes and underscores, at most 64")

@@ -23,11 +23,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/secret"
 )
 
@@ -135,7 +135,7 @@ type Spec struct {
 
 // nameForm is what a name looks like. It ends up in tables, logs and command
 // lines.
-var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var nameForm = pattern.Of(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // ChatFields are the fields of a request that name a chat only for clients who
 // say so: for most they name a person, or nothing.
@@ -157,14 +157,14 @@ func floorOf(mode string) string {
 }
 
 // modelForm is what a model id of the gateway looks like.
-var modelForm = regexp.MustCompile(`^(auto|openhands(_[^\s,]+)?)$`)
+var modelForm = pattern.Of(`^(auto|openhands(_[^\s,]+)?)$`)
 
 func (s Spec) check() error {
-	if !nameForm.MatchString(s.Name) || LooksLikeValue(s.Name) {
+	if !nameForm().MatchString(s.Name) || LooksLikeValue(s.Name) {
 		return ErrName
 	}
 	for _, m := range s.Models {
-		if !modelForm.MatchString(m) {
+		if !modelForm().MatchString(m) {
 			return fmt.Errorf("%w %q", ErrModel, m)
 		}
 	}

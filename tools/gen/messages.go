@@ -122,7 +122,7 @@ func (c *collector) call(n *ast.CallExpr) {
 		c.cause(n.Args[0])
 	case on == "fmt" && name == "Sprintf":
 		c.text("text", n)
-	case on == "regexp":
+	case slices.Contains([]string{"regexp", "pattern"}, on):
 		c.mark(n)
 	case (on == "flags" || isFlags(n.Fun)) && len(n.Args) > 2:
 		c.text("help", n.Args[len(n.Args)-1])

@@ -3,11 +3,11 @@ package conversation
 import (
 	"encoding/json"
 	"path/filepath"
-	"regexp"
 	"slices"
 
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
@@ -16,9 +16,9 @@ const maxPaths = 16
 
 var (
 	// denials are lines in which a program says that the kernel refused it something.
-	denials = regexp.MustCompile(`(?im)^.*(?:read-only file system|permission denied|operation not permitted).*$`)
+	denials = pattern.Of(`(?im)^.*(?:read-only file system|permission denied|operation not permitted).*$`)
 	// namedPaths are the paths in such a line: in quotes, or absolute up to a colon.
-	namedPaths = regexp.MustCompile(`'([^'\n]+)'|"([^"\n]+)"|‘([^’\n]+)’|(?:^|[\s(=])(/[^\s:'"(),;]+)`)
+	namedPaths = pattern.Of(`'([^'\n]+)'|"([^"\n]+)"|‘([^’\n]+)’|(?:^|[\s(=])(/[^\s:'"(),;]+)`)
 )
 
 // hints are the refused paths that the output of a command names. The kernel does
@@ -34,8 +34,8 @@ func hints(observation json.RawMessage, explain func(path string) (sandbox.Block
 		return nil
 	}
 	var seen []string
-	for _, line := range denials.FindAllString(event.PlainText(o.Content), maxPaths) {
-		for _, groups := range namedPaths.FindAllStringSubmatch(line, maxPaths) {
+	for _, line := range denials().FindAllString(event.PlainText(o.Content), maxPaths) {
+		for _, groups := range namedPaths().FindAllStringSubmatch(line, maxPaths) {
 			path := absolute(groups[1:], o.Metadata.WorkingDir)
 			if path == "" || slices.Contains(seen, path) || len(seen) >= maxPaths {
 				continue

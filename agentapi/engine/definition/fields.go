@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ohgw/ohgw/internal/pattern"
 )
 
 // Parse reads the definition in the file of a path.
@@ -209,12 +210,12 @@ func (r *reader) profileDir(n *node) {
 	r.def.ProfileDir = dir
 }
 
-var example = regexp.MustCompile(`(?is)<example>(.*?)</example>`)
+var example = pattern.Of(`(?is)<example>(.*?)</example>`)
 
 // examples are those in a description.
 func examples(description string) []string {
 	var list []string
-	for _, m := range example.FindAllStringSubmatch(description, -1) {
+	for _, m := range example().FindAllStringSubmatch(description, -1) {
 		if s := strings.TrimSpace(m[1]); s != "" {
 			list = append(list, s)
 		}

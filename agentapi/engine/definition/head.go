@@ -2,11 +2,12 @@ package definition
 
 import (
 	"bytes"
-	"regexp"
+
+	"github.com/ohgw/ohgw/internal/pattern"
 )
 
 // boundary is the line around the front matter: three dashes or more.
-var boundary = regexp.MustCompile(`(?m)^-{3,}\s*$`)
+var boundary = pattern.Of(`(?m)^-{3,}\s*$`)
 
 // split parts the front matter of a file from its body, as OpenHands does. first
 // is the number of the line at which the head begins. Without a head all is body.
@@ -15,12 +16,12 @@ func split(data []byte) (head, body []byte, first int, closed bool) {
 	data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n"))
 	text := bytes.TrimSpace(data)
 	skipped := bytes.Count(data[:bytes.Index(data, text)], []byte("\n"))
-	open := boundary.FindIndex(text)
+	open := boundary().FindIndex(text)
 	if open == nil || open[0] != 0 {
 		return nil, text, 0, true
 	}
 	rest := text[open[1]:]
-	end := boundary.FindIndex(rest)
+	end := boundary().FindIndex(rest)
 	if end == nil {
 		return nil, text, 0, false
 	}

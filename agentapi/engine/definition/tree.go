@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
+	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/rescue"
 )
 
@@ -100,13 +100,13 @@ func tooNested(line int) error {
 	return &headError{line, "the front matter is nested too deeply", "write the front matter as a flat list of fields"}
 }
 
-var place = regexp.MustCompile(`^\[(\d+):\d+\] `)
+var place = pattern.Of(`^\[(\d+):\d+\] `)
 
 // yamlError is what a parser says, without the excerpt it prints.
 func yamlError(err error) error {
 	e := &headError{line: 1, hint: "correct the front matter; a text with a colon needs quotes"}
 	text, _, _ := strings.Cut(err.Error(), "\n")
-	if at := place.FindStringSubmatch(text); at != nil {
+	if at := place().FindStringSubmatch(text); at != nil {
 		e.line, _ = strconv.Atoi(at[1]) // digits
 		text = text[len(at[0]):]
 	}

@@ -3,10 +3,10 @@ package llm
 import (
 	"errors"
 	"net/http"
-	"regexp"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire"
+	"github.com/ohgw/ohgw/internal/pattern"
 )
 
 // This file knows the words of providers: the same refusal has another text,
@@ -93,11 +93,11 @@ func isContextError(text, kind string) bool {
 		"exceed max message tokens",                          // Volcengine
 		"but the configured context size is",                 // MLX
 		"request entity too large",                           // proxies
-	) || longInput.MatchString(text)
+	) || longInput().MatchString(text)
 }
 
 // longInput is a count of tokens between the words: SGLang, Poolside, Vertex.
-var longInput = regexp.MustCompile(`input length (\(?\d+( tokens)?\)?) exceeds the maximum|input token count (is \d+ but model only supports|\(\d+\) exceeds)`)
+var longInput = pattern.Of(`input length (\(?\d+( tokens)?\)?) exceeds the maximum|input token count (is \d+ but model only supports|\(\d+\) exceeds)`)
 
 func isHistoryError(text string) bool {
 	return contains(text,

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire/converse"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/redact"
 )
 
@@ -244,7 +244,7 @@ func endpoint(u *url.URL, r route, apiVersion string) string {
 	return out
 }
 
-var awsRegion = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-\d$`)
+var awsRegion = pattern.Of(`^[a-z]{2}(-[a-z]+)+-\d$`)
 
 // defaultRegion is LiteLLM's.
 const defaultRegion = "us-west-2"
@@ -256,7 +256,7 @@ func bedrockRoute(r route, p *Profile, getenv func(string) string) (route, error
 		r.model = strings.TrimPrefix(r.model, way)
 	}
 	r.region = p.AWSRegion
-	if first, rest, found := strings.Cut(r.model, "/"); found && awsRegion.MatchString(first) {
+	if first, rest, found := strings.Cut(r.model, "/"); found && awsRegion().MatchString(first) {
 		r.model = rest
 		if r.region == "" {
 			r.region = first

@@ -3,12 +3,13 @@ package secretenv
 import (
 	"errors"
 	"fmt"
-	"regexp"
+
+	"github.com/ohgw/ohgw/internal/pattern"
 )
 
 var (
-	braced = regexp.MustCompile(`\$\{([a-zA-Z_][a-zA-Z0-9_]*)(?::-([^}]*))?\}`)
-	anyRef = regexp.MustCompile(`\$\{([a-zA-Z_][a-zA-Z0-9_]*)(?::-([^}]*))?\}|\$([a-zA-Z_][a-zA-Z0-9_]*)`)
+	braced = pattern.Of(`\$\{([a-zA-Z_][a-zA-Z0-9_]*)(?::-([^}]*))?\}`)
+	anyRef = pattern.Of(`\$\{([a-zA-Z_][a-zA-Z0-9_]*)(?::-([^}]*))?\}|\$([a-zA-Z_][a-zA-Z0-9_]*)`)
 )
 
 // Expand replaces ${NAME} and ${NAME:-default} in every text inside a decoded
@@ -44,9 +45,9 @@ func Expand(value any, bare bool, find func(name string) (string, error)) (any, 
 }
 
 func expandText(s string, bare bool, find func(string) (string, error)) (string, error) {
-	re := braced
+	re := braced()
 	if bare {
-		re = anyRef
+		re = anyRef()
 	}
 	var failed error
 	out := re.ReplaceAllStringFunc(s, func(ref string) string {

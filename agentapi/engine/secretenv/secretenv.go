@@ -19,12 +19,13 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/ohgw/ohgw/internal/pattern"
 )
 
 // Mark stands where a value was.
@@ -158,7 +159,7 @@ func (v Variable) String() string { return v.Name + "=" + Mark }
 func (v Variable) GoString() string { return v.String() }
 
 // variableName is what a shell can have as a name.
-var variableName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+var variableName = pattern.Of(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 
 // For returns the secrets that a command names, sorted: those whose name occurs
 // in it in any case and can be the name of a variable. A secret that cannot be
@@ -169,7 +170,7 @@ func (r *Registry) For(ctx context.Context, command string) (vars []Variable, mi
 	}
 	lower := strings.ToLower(command)
 	for _, l := range r.List() {
-		if !variableName.MatchString(l.Name) || !strings.Contains(lower, strings.ToLower(l.Name)) {
+		if !variableName().MatchString(l.Name) || !strings.Contains(lower, strings.ToLower(l.Name)) {
 			continue
 		}
 		value, err := r.Value(ctx, l.Name)

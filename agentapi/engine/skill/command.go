@@ -4,16 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
-var inlineCommand = regexp.MustCompile("!`([^`\n]+)`")
+var inlineCommand = pattern.Of("!`([^`\n]+)`")
 
 const (
 	commandTime   = 10 * time.Second // for one command
@@ -28,8 +28,8 @@ const (
 func (t *invoke) render(ctx context.Context, s Skill) string {
 	limited, cancel := context.WithTimeout(ctx, skillTime)
 	defer cancel()
-	return inlineCommand.ReplaceAllStringFunc(s.Body, func(token string) string {
-		command := inlineCommand.FindStringSubmatch(token)[1]
+	return inlineCommand().ReplaceAllStringFunc(s.Body, func(token string) string {
+		command := inlineCommand().FindStringSubmatch(token)[1]
 		if !s.Own {
 			return fmt.Sprintf("[the output of the command `%s`, which was not run because this skill came with the workspace]", command)
 		}
@@ -38,7 +38,7 @@ func (t *invoke) render(ctx context.Context, s Skill) string {
 }
 
 // Inert reports whether a skill has commands that do not run: see render.
-func (s Skill) Inert() bool { return !s.Own && inlineCommand.MatchString(s.Body) }
+func (s Skill) Inert() bool { return !s.Own && inlineCommand().MatchString(s.Body) }
 
 // output is what a command prints, and how it failed.
 func (t *invoke) output(ctx context.Context, command string) string {

@@ -17,12 +17,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
@@ -53,7 +53,7 @@ const (
 	maxName        = 64
 )
 
-var validName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+var validName = pattern.Of(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 // The places of skills below a project and below the home directory.
 var (
@@ -285,7 +285,7 @@ func parse(place, p string, data []byte) (Skill, error) {
 	s := Skill{Body: strings.TrimSpace(string(body)), Description: cut(m.Description), Triggers: m.Triggers, Paths: texts(m.Paths)}
 	if path.Base(p) == "SKILL.md" {
 		s.Name = path.Base(path.Dir(p))
-		if len(s.Name) > maxName || !validName.MatchString(s.Name) || m.Name != "" && m.Name != s.Name {
+		if len(s.Name) > maxName || !validName().MatchString(s.Name) || m.Name != "" && m.Name != s.Name {
 			return Skill{}, &formError{"its name must be that of its directory, in lower case with dashes"}
 		}
 		s.Invocable = !m.Silent && len(s.Paths) == 0

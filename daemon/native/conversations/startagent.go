@@ -3,11 +3,11 @@ package conversations
 import (
 	"encoding/json"
 	"net/http"
-	"regexp"
 	"slices"
 	"unicode/utf8"
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/pattern"
 )
 
 // readAgent reads who answers: an agent, settings of one, or the id of a profile of one.
@@ -110,7 +110,7 @@ func uniqueTools(o *wire.Object) error {
 }
 
 // spanName is what a name for traces may have.
-var spanName = regexp.MustCompile(`^[A-Za-z0-9._:/-]+$`)
+var spanName = pattern.Of(`^[A-Za-z0-9._:/-]+$`)
 
 // maxSpan is the highest number of characters of such a name.
 const maxSpan = 128
@@ -131,7 +131,7 @@ func readRest(o *wire.Object) {
 			o.Value("observability_span_name", "Observability span name must be a non-empty string")
 		case utf8.RuneCountInString(*name) > maxSpan:
 			o.Value("observability_span_name", "Observability span name exceeds maximum length of 128 characters")
-		case !spanName.MatchString(*name):
+		case !spanName().MatchString(*name):
 			o.Value("observability_span_name", "Observability span name may only contain letters, numbers, dots, underscores, colons, slashes, and hyphens")
 		}
 	}

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"regexp"
 	"strings"
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
@@ -64,14 +64,14 @@ func pathIn(r *http.Request) (string, error) {
 }
 
 // sha is what may be the name of a commit, and can be no option of git.
-var sha = regexp.MustCompile(`^[0-9a-fA-F]{4,64}$`)
+var sha = pattern.Of(`^[0-9a-fA-F]{4,64}$`)
 
 func checkSHA(text string, loc ...any) error {
-	if sha.MatchString(text) {
+	if sha().MatchString(text) {
 		return nil
 	}
 	return wire.Unprocessable(wire.Invalid{
-		Type: "string_pattern_mismatch", Loc: loc, Msg: "String should match pattern '" + sha.String() + "'", Input: text,
+		Type: "string_pattern_mismatch", Loc: loc, Msg: "String should match pattern '" + sha().String() + "'", Input: text,
 	})
 }
 

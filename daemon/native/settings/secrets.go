@@ -3,10 +3,10 @@ package settings
 import (
 	"io"
 	"net/http"
-	"regexp"
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
 	"github.com/ohgw/ohgw/internal/openhands"
+	"github.com/ohgw/ohgw/internal/pattern"
 )
 
 func (s *server) secretRoutes() []wire.Route {
@@ -19,10 +19,10 @@ func (s *server) secretRoutes() []wire.Route {
 	}
 }
 
-var secretName = regexp.MustCompile(`\A[a-zA-Z][a-zA-Z0-9_]{0,63}\z`)
+var secretName = pattern.Of(`\A[a-zA-Z][a-zA-Z0-9_]{0,63}\z`)
 
 func checkSecretName(name string) error {
-	if secretName.MatchString(name) {
+	if secretName().MatchString(name) {
 		return nil
 	}
 	return wire.Refuse(http.StatusUnprocessableEntity, "Invalid secret name format. Must start with a letter, "+

@@ -8,11 +8,11 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
-	"regexp"
 	"strings"
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
 	"github.com/ohgw/ohgw/internal/openhands"
+	"github.com/ohgw/ohgw/internal/pattern"
 )
 
 // Store keeps the values. Its failures are *openhands.Error, or are the program's.
@@ -122,7 +122,7 @@ func exposure(r *http.Request) (openhands.Exposure, error) {
 // namePattern is that of the names of profiles.
 const namePattern = `^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`
 
-var profileName = regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\z`)
+var profileName = pattern.Of(`\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\z`)
 
 // pathName is the name of a profile in the path.
 func pathName(r *http.Request) (string, error) {
@@ -130,7 +130,7 @@ func pathName(r *http.Request) (string, error) {
 }
 
 func checkedName(name string, loc ...any) (string, error) {
-	if !profileName.MatchString(name) {
+	if !profileName().MatchString(name) {
 		return "", mismatch(namePattern, name, loc...)
 	}
 	return name, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
 	"github.com/ohgw/ohgw/internal/openhands"
+	"github.com/ohgw/ohgw/internal/pattern"
 )
 
 func (s *server) valueRoutes() []wire.Route {
@@ -50,7 +51,7 @@ func (s *server) values(w http.ResponseWriter, r *http.Request) error {
 // uuidPattern is that of the ids of agent profiles.
 const uuidPattern = `^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`
 
-var profileID = regexp.MustCompile(uuidPattern)
+var profileID = pattern.Of(uuidPattern)
 
 func (s *server) patch(w http.ResponseWriter, r *http.Request) error {
 	p, err := readPatch(r)
@@ -81,10 +82,10 @@ func readPatch(r *http.Request) (openhands.Patch, error) {
 		}
 	}
 	var err error
-	if p.Active, p.SetActive, err = pointer(body, "active_profile", profileName, namePattern); err != nil {
+	if p.Active, p.SetActive, err = pointer(body, "active_profile", profileName(), namePattern); err != nil {
 		return p, err
 	}
-	if p.ActiveAgent, p.SetActiveAgent, err = pointer(body, "active_agent_profile_id", profileID, uuidPattern); err != nil {
+	if p.ActiveAgent, p.SetActiveAgent, err = pointer(body, "active_agent_profile_id", profileID(), uuidPattern); err != nil {
 		return p, err
 	}
 	if p.Agent == nil && p.Conversation == nil && p.Misc == nil && !p.SetActive && !p.SetActiveAgent {
@@ -108,7 +109,7 @@ func decodeObject(raw json.RawMessage, into *map[string]any, loc ...any) error {
 }
 
 // pointer reads a name that may be null, if it is there.
-func pointer(body map[string]json.RawMessage, field string, form *regexp.Regexp, pattern string) (name *string, set bool, err error) {
+func pointer(body map[string]json.RawMessage, field string, form *regexp.Regexp, of string) (name *string, set bool, err error) {
 	raw, set := body[field]
 	if !set {
 		return nil, false, nil
@@ -117,7 +118,7 @@ func pointer(body map[string]json.RawMessage, field string, form *regexp.Regexp,
 		return nil, false, err
 	}
 	if name != nil && !form.MatchString(*name) {
-		return nil, false, mismatch(pattern, *name, "body", field)
+		return nil, false, mismatch(of, *name, "body", field)
 	}
 	return name, true, nil
 }

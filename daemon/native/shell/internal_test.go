@@ -65,7 +65,7 @@ func TestTextThatIsSplit(t *testing.T) {
 func FuzzSearchAndNames(f *testing.F) {
 	f.Add("20261123111211769740_BashCommand_03db88dd17a54187a3403cd5fac62ee1", `{"command":"x"}`)
 	f.Fuzz(func(t *testing.T, name, body string) {
-		if named.MatchString(name) {
+		if named().MatchString(name) {
 			q := query{kind: kindOutput, command: "x"}
 			q.matches(name)
 			_ = timeOf(name)

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/atomicfile"
 	"github.com/ohgw/ohgw/internal/paths"
+	"github.com/ohgw/ohgw/internal/pattern"
 )
 
 // How many events are kept, how much they may take, and for how long. The oldest go
@@ -34,7 +34,7 @@ const maxPage = 16 << 20
 const stampForm = "20060102150405"
 
 // named are the files of events: time, kind, for an output its command, id.
-var named = regexp.MustCompile(`^\d{20}_(?:BashCommand|BashOutput_[0-9a-f]{32})_[0-9a-f]{32}$`)
+var named = pattern.Of(`^\d{20}_(?:BashCommand|BashOutput_[0-9a-f]{32})_[0-9a-f]{32}$`)
 
 // store keeps events as files. The names are known in memory.
 type store struct {
@@ -64,7 +64,7 @@ func (s *store) open() error {
 	}
 	for _, entry := range entries {
 		info, err := entry.Info()
-		if err == nil && info.Mode().IsRegular() && named.MatchString(entry.Name()) {
+		if err == nil && info.Mode().IsRegular() && named().MatchString(entry.Name()) {
 			s.files = append(s.files, file{entry.Name(), info.Size()})
 			s.bytes += info.Size()
 		}

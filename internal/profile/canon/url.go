@@ -3,9 +3,10 @@ package canon
 import (
 	"errors"
 	"net/netip"
-	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/ohgw/ohgw/internal/pattern"
 )
 
 // The URL of OpenHands' proxy in the two forms that count, after splitURL.
@@ -124,11 +125,11 @@ func checkAuthority(authority string) error {
 	return checkBracketed(inside)
 }
 
-var futureAddress = regexp.MustCompile(`\Av[a-fA-F0-9]+\..+\z`)
+var futureAddress = pattern.Of(`\Av[a-fA-F0-9]+\..+\z`)
 
 func checkBracketed(host string) error {
 	if strings.HasPrefix(host, "v") {
-		if !futureAddress.MatchString(host) {
+		if !futureAddress().MatchString(host) {
 			return errSplit
 		}
 		return nil

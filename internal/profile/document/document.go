@@ -16,11 +16,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/profile/canon"
 	"github.com/ohgw/ohgw/internal/profile/jsonedit"
 )
@@ -131,10 +131,10 @@ func (f File) Name() string {
 	return filepath.Base(f.Path)
 }
 
-var validName = regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\z`)
+var validName = pattern.Of(`\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\z`)
 
 // ValidName reports whether OpenHands can see a profile of this name.
-func ValidName(name string) bool { return validName.MatchString(name) }
+func ValidName(name string) bool { return validName().MatchString(name) }
 
 // GateError says why OpenHands does not load a file, or why it has no entries.
 type GateError struct {

@@ -11,12 +11,12 @@ package shape
 import (
 	"encoding/json"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/profile/jsonedit"
 )
 
@@ -283,7 +283,7 @@ func (f Field) number(v jsonedit.Value) (float64, bool) {
 	case jsonedit.String:
 		text, _ := v.Text()
 		text = strings.TrimSpace(text)
-		if f.Kind == IntKind && !quotedInt.MatchString(text) || f.Kind == FloatKind && !quotedFloat.MatchString(text) {
+		if f.Kind == IntKind && !quotedInt().MatchString(text) || f.Kind == FloatKind && !quotedFloat().MatchString(text) {
 			return 0, false
 		}
 		n, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
@@ -294,6 +294,6 @@ func (f Field) number(v jsonedit.Value) (float64, bool) {
 
 // Numbers in quotes.
 var (
-	quotedInt   = regexp.MustCompile(`\A[+-]?[0-9]+(_[0-9]+)*(\.0+)?\z`)
-	quotedFloat = regexp.MustCompile(`\A[+-]?([0-9]+(_[0-9]+)*\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\z`)
+	quotedInt   = pattern.Of(`\A[+-]?[0-9]+(_[0-9]+)*(\.0+)?\z`)
+	quotedFloat = pattern.Of(`\A[+-]?([0-9]+(_[0-9]+)*\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\z`)
 )

@@ -1,10 +1,10 @@
 package boxes
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
 )
@@ -26,10 +26,10 @@ var registries = []string{
 }
 
 // secretName is a variable that may be a key. Registered secrets come in another way.
-var secretName = regexp.MustCompile(`(?i)KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|COOKIE|SESSION`)
+var secretName = pattern.Of(`(?i)KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|COOKIE|SESSION`)
 
 // credentialsInURL are those before the host of a URL.
-var credentialsInURL = regexp.MustCompile(`://[^/\s]*@`)
+var credentialsInURL = pattern.Of(`://[^/\s]*@`)
 
 // usualPath is PATH where nothing says another one.
 var usualPath = []string{"/usr/local/bin", "/usr/bin", "/bin"}
@@ -40,7 +40,7 @@ func Environ(environ []string, p *policy.Policy) []string {
 	var env []string
 	for _, entry := range environ {
 		name, value, ok := strings.Cut(entry, "=")
-		if ok && passes(name) && !credentialsInURL.MatchString(value) {
+		if ok && passes(name) && !credentialsInURL().MatchString(value) {
 			env = append(env, entry)
 		}
 	}
@@ -54,7 +54,7 @@ func Environ(environ []string, p *policy.Policy) []string {
 func levelVariable(level sandbox.Level) string { return "OHGW_SANDBOX=" + string(level) }
 
 func passes(name string) bool {
-	if secretName.MatchString(name) {
+	if secretName().MatchString(name) {
 		return false
 	}
 	return strings.HasPrefix(name, "LC_") || slices.Contains(kept, name) || slices.Contains(goVariables, name) || slices.Contains(registries, name)

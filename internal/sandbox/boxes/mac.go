@@ -8,9 +8,9 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"regexp"
 	"slices"
 
+	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/gitguard"
 	"github.com/ohgw/ohgw/internal/sandbox/seatbelt"
@@ -121,7 +121,7 @@ func (b *macBox) Environ(environ []string) []string {
 }
 
 // terminalName is the path of a terminal.
-var terminalName = regexp.MustCompile(`^/dev/ttys[0-9]+$`)
+var terminalName = pattern.Of(`^/dev/ttys[0-9]+$`)
 
 // Start starts a program with a profile.
 func (b *macBox) Start(ctx context.Context, p sandbox.Program) (sandbox.Process, error) {
@@ -134,7 +134,7 @@ func (b *macBox) Start(ctx context.Context, p sandbox.Program) (sandbox.Process,
 	}
 	own := b.profile
 	for _, f := range p.Files {
-		if f != nil && terminalName.MatchString(f.Name()) {
+		if f != nil && terminalName().MatchString(f.Name()) {
 			own.Terminal = f.Name()
 		}
 	}

@@ -2,22 +2,23 @@ package gitguard
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ohgw/ohgw/internal/pattern"
 )
 
 // The lines of a git configuration as git itself writes them. A value with quotes,
 // comments or escapes is not among them: what is read here and what git reads is the
 // same.
 var (
-	headerLine = regexp.MustCompile(`^\[([A-Za-z0-9-]+)(?: "([^"\\]*)")?\]$`)
-	valueLine  = regexp.MustCompile(`^\t([A-Za-z][A-Za-z0-9-]*) = ([^"\\#;]*)$`)
+	headerLine = pattern.Of(`^\[([A-Za-z0-9-]+)(?: "([^"\\]*)")?\]$`)
+	valueLine  = pattern.Of(`^\t([A-Za-z][A-Za-z0-9-]*) = ([^"\\#;]*)$`)
 )
 
 // harmless are settings by which git runs nothing and finds no other settings, as
 // section and name. A * is any subsection.
-var harmless = regexp.MustCompile(`^(branch \S+ (remote|merge|rebase)|remote \S+ (url|fetch)|user  (name|email))$`)
+var harmless = pattern.Of(`^(branch \S+ (remote|merge|rebase)|remote \S+ (url|fetch)|user  (name|email))$`)
 
 // onlyHarmless reports whether a git configuration differs from an earlier one only
 // in settings that run nothing. When in doubt it does not.
@@ -44,7 +45,7 @@ func onlyHarmless(before, after string) bool {
 func isHarmless(setting string) bool {
 	name, value, _ := strings.Cut(setting, "=")
 	// git runs the program of a URL with :: in it, if its settings allow that.
-	return harmless.MatchString(name) && !strings.Contains(value, "::")
+	return harmless().MatchString(name) && !strings.Contains(value, "::")
 }
 
 // withoutHarm is the later one of two git configurations without the settings that
@@ -58,9 +59,9 @@ func withoutHarm(before, after string) (string, bool) {
 	section := ""
 	for line := range strings.Lines(after) {
 		text := strings.TrimSuffix(line, "\n")
-		if m := headerLine.FindStringSubmatch(text); m != nil {
+		if m := headerLine().FindStringSubmatch(text); m != nil {
 			section = sectionOf(m)
-		} else if m := valueLine.FindStringSubmatch(text); m != nil {
+		} else if m := valueLine().FindStringSubmatch(text); m != nil {
 			setting := settingOf(section, m)
 			if old[setting] == 0 && !isHarmless(setting) {
 				continue
@@ -79,11 +80,11 @@ func settings(text string) (map[string]int, bool) {
 	section := ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
-		if m := headerLine.FindStringSubmatch(line); m != nil {
+		if m := headerLine().FindStringSubmatch(line); m != nil {
 			section = sectionOf(m)
 			continue
 		}
-		m := valueLine.FindStringSubmatch(line)
+		m := valueLine().FindStringSubmatch(line)
 		if m == nil || section == "" || strings.ContainsFunc(line[1:], func(r rune) bool { return r < ' ' || r == 0x7f }) {
 			return nil, false
 		}

@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/netpolicy"
 )
@@ -112,10 +112,10 @@ func askNode(ctx context.Context, q *question) {
 }
 
 // indexDefault is the line of pip's help with the index that is set, or built in.
-var indexDefault = regexp.MustCompile(`--index-url\b[^(]*\(default\s+(\S+?)\)`)
+var indexDefault = pattern.Of(`--index-url\b[^(]*\(default\s+(\S+?)\)`)
 
 // pipSetting is a line of `pip config list`, such as global.index-url='https://…'.
-var pipSetting = regexp.MustCompile(`(?m)^\S*\.(index-url|extra-index-url|find-links)='([^'\n]*)'`)
+var pipSetting = pattern.Of(`(?m)^\S*\.(index-url|extra-index-url|find-links)='([^'\n]*)'`)
 
 // askPython asks pip, and reads what uv is set to.
 func askPython(ctx context.Context, q *question) {
@@ -137,14 +137,14 @@ func askPython(ctx context.Context, q *question) {
 		q.problem(err)
 	}
 	settings, help, version := out[0], out[1], out[2]
-	if m := indexDefault.FindStringSubmatch(help); m != nil {
+	if m := indexDefault().FindStringSubmatch(help); m != nil {
 		clean := q.url(ctx, m[1], "pip's index-url")
 		q.set("PIP_INDEX_URL", clean)
 		q.set("UV_DEFAULT_INDEX", clean)
 		q.pipFiles(ctx, version, clean)
 	}
 	var extra []string
-	for _, m := range pipSetting.FindAllStringSubmatch(settings, -1) {
+	for _, m := range pipSetting().FindAllStringSubmatch(settings, -1) {
 		if m[1] == "index-url" {
 			continue // the help has it
 		}
@@ -171,21 +171,21 @@ func askPython(ctx context.Context, q *question) {
 }
 
 // pipPlace is the package of pip in the line of pip --version.
-var pipPlace = regexp.MustCompile(`^pip \S+ from (.+) \(python`)
+var pipPlace = pattern.Of(`^pip \S+ from (.+) \(python`)
 
 // pipIndex is an index that pip has built in, with the host of its files.
-var pipIndex = regexp.MustCompile(`PackageIndex\(\s*"(https?://[^"\s]+)",\s*file_storage_domain="([^"\s]+)"`)
+var pipIndex = pattern.Of(`PackageIndex\(\s*"(https?://[^"\s]+)",\s*file_storage_domain="([^"\s]+)"`)
 
 // pipFiles allows the host of the files of a public index, which pip has built in
 // and no option shows. Other indexes name their own files' hosts in their pages.
 func (q *question) pipFiles(ctx context.Context, version, index string) {
-	place := pipPlace.FindStringSubmatch(version)
+	place := pipPlace().FindStringSubmatch(version)
 	set, err := url.Parse(index)
 	if place == nil || err != nil || !filepath.IsAbs(place[1]) {
 		return
 	}
 	source := q.read(filepath.Join(place[1], "_internal", "models", "index.py"))
-	for _, m := range pipIndex.FindAllSubmatch(source, -1) {
+	for _, m := range pipIndex().FindAllSubmatch(source, -1) {
 		if known, err := url.Parse(string(m[1])); err == nil && known.Host == set.Host {
 			q.constant(ctx, string(m[2]))
 		}

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/doctor"
+	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/setup"
 )
 
@@ -40,7 +40,7 @@ type FileState struct {
 }
 
 // secretName is a variable that holds a secret, or may.
-var secretName = regexp.MustCompile(`(?i)(key|token|secret|passw|credential|auth)`)
+var secretName = pattern.Of(`(?i)(key|token|secret|passw|credential|auth)`)
 
 // told are the variables whose names are worth telling, by their beginnings.
 var told = []string{"OHGW_", "OH_", "OPENHANDS_", "LLM_", "SESSION_API_KEY", "OPENAI_", "ANTHROPIC_", "XDG_", "LANG", "LC_", "TERM", "NO_COLOR", "CLICOLOR", "DBUS_", "JOURNAL_", "LISTEN_", "NOTIFY_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"}
@@ -62,7 +62,7 @@ func Variables(env *setup.Env) []string {
 func Hidden(ctx context.Context, env *setup.Env) doctor.Hidden {
 	h := doctor.Hidden{Names: map[string]string{}}
 	for _, v := range env.Environ() {
-		if name, value, _ := strings.Cut(v, "="); secretName.MatchString(name) && !isChoice(name, value) {
+		if name, value, _ := strings.Cut(v, "="); secretName().MatchString(name) && !isChoice(name, value) {
 			h.Secrets = append(h.Secrets, value)
 			for part := range strings.SplitSeq(value, ",") {
 				h.Secrets = append(h.Secrets, strings.TrimSpace(part))

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/setup"
@@ -162,11 +162,11 @@ func (r *Result) newKey() string {
 // The words of providers for things that OpenHands has no class for, or
 // another one.
 var (
-	modelWords = regexp.MustCompile(`(?i)model_not_found|deploymentnotfound|(unknown|invalid|not a valid) model|model identifier is invalid|no models loaded|` +
+	modelWords = pattern.Of(`(?i)model_not_found|deploymentnotfound|(unknown|invalid|not a valid) model|model identifier is invalid|no models loaded|` +
 		`\bmodel\b.{0,100}\b(not (be )?(found|exist|available|supported)|does not exist|not exist|no longer available)`)
-	quotaWords = regexp.MustCompile(`(?i)insufficient[_ ](quota|balance|credit|funds)|current quota|credit balance|(out of|more) credits|budget has been exceeded|usage limit|billing`)
+	quotaWords = pattern.Of(`(?i)insufficient[_ ](quota|balance|credit|funds)|current quota|credit balance|(out of|more) credits|budget has been exceeded|usage limit|billing`)
 	// cutWords is an answer after all: the model has spent its few tokens.
-	cutWords = regexp.MustCompile(`(?i)max_tokens or model output limit was reached`)
+	cutWords = pattern.Of(`(?i)max_tokens or model output limit was reached`)
 )
 
 // said is what the provider said, without the advice that is behind it in the
@@ -182,9 +182,9 @@ func said(e *llm.Error) string {
 func outcomeOf(e *llm.Error) Outcome {
 	words := said(e)
 	switch {
-	case cutWords.MatchString(words):
+	case cutWords().MatchString(words):
 		return Answered
-	case e.Status == http.StatusPaymentRequired, e.Classification.Kind == "quota", e.Status != 0 && quotaWords.MatchString(words):
+	case e.Status == http.StatusPaymentRequired, e.Classification.Kind == "quota", e.Status != 0 && quotaWords().MatchString(words):
 		return OutOfQuota
 	case e.Code == llm.CodeWindowTooSmall, e.Code == llm.CodeContextWindow:
 		return WindowSmall
@@ -194,7 +194,7 @@ func outcomeOf(e *llm.Error) Outcome {
 		return TooOften
 	case e.Code == llm.CodeTimeout:
 		return TimedOut
-	case e.Status == http.StatusNotFound && strings.Contains(strings.ToLower(words), "model"), e.Status != 0 && modelWords.MatchString(words):
+	case e.Status == http.StatusNotFound && strings.Contains(strings.ToLower(words), "model"), e.Status != 0 && modelWords().MatchString(words):
 		return ModelUnknown
 	case e.Status == http.StatusNotFound, e.Status == http.StatusMethodNotAllowed, e.Status/100 == 3, e.Code == llm.CodeNoResponse:
 		return WrongAddress

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/agentapi/engine/toolset"
 	"github.com/ohgw/ohgw/internal/openhands"
+	"github.com/ohgw/ohgw/internal/pattern"
 )
 
 // Find is one agent by its name in model ids or its own.
@@ -205,18 +205,18 @@ func modified(path string) time.Time {
 	return info.ModTime()
 }
 
-var notSlug = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+var notSlug = pattern.Of(`[^A-Za-z0-9._-]+`)
 
 // Slug is a name as a part of a model id.
 func Slug(name string) string {
-	return strings.Trim(notSlug.ReplaceAllString(strings.TrimSpace(name), "-"), "-")
+	return strings.Trim(notSlug().ReplaceAllString(strings.TrimSpace(name), "-"), "-")
 }
 
-var exampleTag = regexp.MustCompile(`(?is)<example>.*?</example>`)
+var exampleTag = pattern.Of(`(?is)<example>.*?</example>`)
 
 // plainDescription is a description in one line, without its examples.
 func plainDescription(text string) string {
-	text = strings.Join(strings.Fields(exampleTag.ReplaceAllString(text, " ")), " ")
+	text = strings.Join(strings.Fields(exampleTag().ReplaceAllString(text, " ")), " ")
 	const limit = 300
 	if r := []rune(text); len(r) > limit {
 		return strings.TrimSpace(string(r[:limit-1])) + "…"

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ohgw/ohgw/internal/pattern"
 )
 
 // Failure is a provider's refusal: the answer to the request, or a frame
@@ -163,8 +164,8 @@ func (o *errorObject) delay() time.Duration {
 }
 
 var (
-	htmlTitle = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
-	htmlTag   = regexp.MustCompile(`(?s)<[^>]*>`)
+	htmlTitle = pattern.Of(`(?is)<title[^>]*>(.*?)</title>`)
+	htmlTag   = pattern.Of(`(?s)<[^>]*>`)
 )
 
 // IsPage reports whether a text is the beginning of a web page.
@@ -177,8 +178,8 @@ func IsPage(body []byte) bool {
 // PageTitle is the title of a web page in quotes, or else its first words;
 // empty if it has neither.
 func PageTitle(body []byte) string {
-	words := htmlTag.ReplaceAll(body, []byte(" "))
-	if found := htmlTitle.FindSubmatch(body); found != nil {
+	words := htmlTag().ReplaceAll(body, []byte(" "))
+	if found := htmlTitle().FindSubmatch(body); found != nil {
 		words = found[1]
 	}
 	title := strings.Join(strings.Fields(strings.ToValidUTF8(string(words), "")), " ")

@@ -167,7 +167,7 @@ func nameList(names []string) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		if identifier.FindString(name) == name && len(name) <= maxNameLength {
+		if identifier().FindString(name) == name && len(name) <= maxNameLength {
 			b.WriteString(name)
 			continue
 		}

@@ -2,12 +2,12 @@ package check
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/object"
+	"github.com/ohgw/ohgw/internal/pattern"
 )
 
 const (
@@ -18,7 +18,7 @@ const (
 
 // identifier is the beginning of a name that can be the name of a tool: some
 // models append a piece of XML.
-var identifier = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*`)
+var identifier = pattern.Of(`^[a-zA-Z_][a-zA-Z0-9_]*`)
 
 // alias returns the tool that a name of other times or other agents stands for;
 // empty if there is none.
@@ -40,7 +40,7 @@ func normalise(name string, args object.Object, tools []tool.Definition) (string
 	}
 	if !has(name) {
 		base := name
-		if found := identifier.FindString(name); found != "" {
+		if found := identifier().FindString(name); found != "" {
 			base = found
 		}
 		switch target := alias(base); {

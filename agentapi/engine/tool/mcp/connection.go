@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -17,6 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/redact"
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
@@ -127,7 +127,7 @@ func (c *connection) explain(err error, words *lastWords) error {
 		// The rest of a URL can be a key.
 		text = strings.ReplaceAll(text, c.server.URL, u.Scheme+"://"+u.Host)
 	}
-	text = redact.Text(anyURL.ReplaceAllStringFunc(text, hostOnly))
+	text = redact.Text(anyURL().ReplaceAllStringFunc(text, hostOnly))
 	if said := words.text(); said != "" {
 		return &spokenError{text, redact.Text(said)}
 	}
@@ -136,7 +136,7 @@ func (c *connection) explain(err error, words *lastWords) error {
 
 // anyURL is a URL in an error. HTTP clients write a password as stars, so it is not
 // always the one of the settings.
-var anyURL = regexp.MustCompile(`(?i)https?://[^\s"'<>]+`)
+var anyURL = pattern.Of(`(?i)https?://[^\s"'<>]+`)
 
 // hostOnly is a URL without all that can be a key.
 func hostOnly(s string) string {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -15,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/object"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/pattern"
 )
 
 // kindObservation is the class of all results.
@@ -29,7 +29,7 @@ type serverTool struct {
 
 // notInName is what providers do not take in the name of a tool, and maxName
 // how long it may be.
-var notInName = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+var notInName = pattern.Of(`[^a-zA-Z0-9_-]`)
 
 const maxName = 64
 
@@ -38,7 +38,7 @@ func newTool(m *member, t *sdk.Tool) (tool.Tool, error) {
 	if m.prefix {
 		name = m.name + "_" + name
 	}
-	name = notInName.ReplaceAllString(name, "_")
+	name = notInName().ReplaceAllString(name, "_")
 	if name == "" || len(name) > maxName {
 		return nil, fmt.Errorf("it has a tool whose name has %d characters; models take 1 to %d", len(name), maxName)
 	}

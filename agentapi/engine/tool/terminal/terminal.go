@@ -17,7 +17,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -26,6 +25,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
@@ -74,7 +74,7 @@ type Terminal struct {
 // variable names the programs of one conversation in their environment.
 const variable = "AI_AGENT_TERMINAL"
 
-var variableName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+var variableName = pattern.Of(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 
 // New makes the tool. It starts nothing yet. The error is a [fault.Error]: the
 // machine has no bash, or the params ask for what there is not.
@@ -90,7 +90,7 @@ func New(cfg Config) (*Terminal, error) {
 			"remove username from the tool's params", nil)
 	}
 	for name := range cfg.Params.Env {
-		if !variableName.MatchString(name) {
+		if !variableName().MatchString(name) {
 			return nil, fault.New(fmt.Sprintf("the terminal's params have a variable %q, which is not a valid variable name", name),
 				"correct env in the tool's params", nil)
 		}

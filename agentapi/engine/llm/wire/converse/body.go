@@ -4,11 +4,11 @@ package converse
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/pattern"
 )
 
 // Dialect is ConverseStream.
@@ -255,13 +255,13 @@ func blocks(content []event.Content) []block {
 	return out
 }
 
-var notInIDs = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+var notInIDs = pattern.Of(`[^a-zA-Z0-9_-]`)
 
 // maxID is the longest id of a call that Bedrock takes.
 const maxID = 64
 
 func callID(id string) string {
-	id = notInIDs.ReplaceAllString(id, "_")
+	id = notInIDs().ReplaceAllString(id, "_")
 	if len(id) > maxID {
 		id = id[:maxID]
 	}

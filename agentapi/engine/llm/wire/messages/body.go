@@ -4,11 +4,11 @@ package messages
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/pattern"
 )
 
 // Dialect is the Messages API.
@@ -216,11 +216,11 @@ func image(url string) *source {
 	return &source{Type: "url", URL: url}
 }
 
-var notInIDs = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+var notInIDs = pattern.Of(`[^a-zA-Z0-9_-]`)
 
 // callID is the id of a call as the API takes it: another provider's may have
 // other characters.
-func callID(id string) string { return notInIDs.ReplaceAllString(id, "_") }
+func callID(id string) string { return notInIDs().ReplaceAllString(id, "_") }
 
 // mark puts the cache markers: behind the static block of the system prompt,
 // and behind the newest turn of the user.
