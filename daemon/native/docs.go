@@ -1,8 +1,9 @@
 package native
 
 import (
-	"bytes"
-	"html/template"
+	"fmt"
+	"html"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,7 +14,10 @@ import (
 
 // documents are the routes that describe all routes.
 func documents(routes []wire.Route) []wire.Route {
-	page := func(w http.ResponseWriter, _ *http.Request) error { return writePage(w, routes) }
+	page := func(w http.ResponseWriter, _ *http.Request) error {
+		writePage(w, routes)
+		return nil
+	}
 	return []wire.Route{
 		{Method: http.MethodGet, Path: "/openapi.json", Summary: "This API as an OpenAPI document", Handle: func(w http.ResponseWriter, _ *http.Request) error {
 			wire.WriteJSON(w, http.StatusOK, openAPI(routes))
@@ -104,40 +108,48 @@ func operationID(route wire.Route) string {
 	return strings.ToLower(route.Method) + "_" + strings.Join(words, "_")
 }
 
-var page = template.Must(template.New("docs").Parse(`<!doctype html>
+// The page is not a template: html/template would be initialised at every start of the
+// program, for this page alone.
+const (
+	pageHead = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>OpenHands Agent Server</title>
 <style>body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
 code{font-family:ui-monospace,monospace}td{padding:.15rem .8rem .15rem 0;vertical-align:top}</style></head>
 <body><h1>OpenHands' own API</h1>
-<p>Version {{.Version}}, served by ohgw over its embedded agent. The same as a document for programs:
+<p>Version ` + probes.Version + `, served by ohgw over its embedded agent. The same as a document for programs:
 <a href="/openapi.json">/openapi.json</a>. Send a key as <code>X-Session-API-Key</code>.</p>
-{{range .Parts}}<h2>{{.Name}}</h2><table>{{range .Routes}}
-<tr><td><code>{{.Method}}</code></td><td><code>{{.Path}}</code></td><td>{{.Summary}}</td></tr>{{end}}</table>
-{{end}}</body></html>
-`))
+`
+	pageEnd = "</body></html>\n"
+)
 
 type part struct {
-	Name   string
-	Routes []wire.Route
+	name   string
+	routes []wire.Route
 }
 
-func writePage(w http.ResponseWriter, routes []wire.Route) error {
+func writePage(w http.ResponseWriter, routes []wire.Route) {
 	var parts []part
 	for _, route := range routes {
 		name := tag(route.Path)
-		i := slices.IndexFunc(parts, func(p part) bool { return p.Name == name })
+		i := slices.IndexFunc(parts, func(p part) bool { return p.name == name })
 		if i < 0 {
-			i, parts = len(parts), append(parts, part{Name: name})
+			i, parts = len(parts), append(parts, part{name: name})
 		}
 		route.Path = publicPath(route.Path)
-		parts[i].Routes = append(parts[i].Routes, route)
+		parts[i].routes = append(parts[i].routes, route)
 	}
-	var out bytes.Buffer
-	if err := page.Execute(&out, map[string]any{"Version": probes.Version, "Parts": parts}); err != nil {
-		return err
+	var out strings.Builder
+	out.WriteString(pageHead)
+	for _, p := range parts {
+		out.WriteString("<h2>" + html.EscapeString(p.name) + "</h2><table>")
+		for _, r := range p.routes {
+			fmt.Fprintf(&out, "\n<tr><td><code>%s</code></td><td><code>%s</code></td><td>%s</td></tr>",
+				html.EscapeString(r.Method), html.EscapeString(r.Path), html.EscapeString(r.Summary))
+		}
+		out.WriteString("</table>\n")
 	}
+	out.WriteString(pageEnd)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
-	_, _ = out.WriteTo(w) // the client may be gone
-	return nil
+	_, _ = io.WriteString(w, out.String()) // the client may be gone
 }

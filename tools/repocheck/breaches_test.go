@@ -121,6 +121,8 @@ var forbidden = []struct{ rule, file, imported string }{
 	{"replaced", "internal/id/x.go", "math/rand"},
 	{"replaced", "daemon/x.go", "github.com/pkg/errors"},
 	{"replaced", "daemon/x_test.go", "github.com/stretchr/testify/require"},
+	{"templates", "internal/setup/x.go", "text/template"},
+	{"templates", "daemon/native/x.go", "html/template"},
 	{"clients of others", "daemon/x_test.go", "github.com/openai/openai-go/v3"},
 	{"clients of others", "internal/gateway/x.go", "github.com/sashabaranov/go-openai"},
 }
