@@ -285,7 +285,8 @@ func BenchmarkLongConversation(b *testing.B) {
 }
 
 // BenchmarkStart is from the start of the process until it is ready, and the
-// memory it then holds; and commands that do next to nothing.
+// memory it then holds; and commands that do next to nothing, with the time that
+// processors spend on them.
 func BenchmarkStart(b *testing.B) {
 	fake := newFake(b)
 	program := measured(b)
@@ -316,9 +317,10 @@ func BenchmarkStart(b *testing.B) {
 		report(b, "ready", ready)
 		b.ReportMetric(mb(memory), "MB")
 	})
-	for _, args := range [][]string{{"--version"}, {"__complete", "tokens", ""}} {
+	for _, args := range [][]string{{"--version"}, {"version"}, {"__complete", "tokens", ""}} {
 		b.Run(args[0], func(b *testing.B) {
 			var times []time.Duration
+			var busy time.Duration
 			for b.Loop() {
 				began := time.Now()
 				cmd := exec.CommandContext(b.Context(), program, args...)
@@ -327,8 +329,10 @@ func BenchmarkStart(b *testing.B) {
 					b.Fatalf("%v\n%s", err, out)
 				}
 				times = append(times, time.Since(began))
+				busy += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 			}
 			report(b, "run", times)
+			b.ReportMetric(busy.Seconds()*1000/float64(len(times)), "cpu-ms")
 		})
 	}
 }
