@@ -18,7 +18,7 @@ import (
 // the answer is kept.
 func TestEndedJobsHoldNoPictures(t *testing.T) {
 	inBubble(t, run.Config{OneShotTTL: -1}, func(w *world) {
-		const jobs, size = 100, 8 << 20
+		const jobs, size = 100, 1 << 20
 		heap := func() int {
 			synctest.Wait()
 			runtime.GC()
@@ -31,7 +31,7 @@ func TestEndedJobsHoldNoPictures(t *testing.T) {
 			req := ask("hello")
 			req.Fingerprint = run.Fingerprint{byte(i), 1}
 			req.Message.Images = []string{strings.Repeat("A", size)}
-			req.System = strings.Repeat("s", 1<<20)
+			req.System = strings.Repeat("s", 1<<18)
 			a := w.submit(req)
 			w.mustRead(a)
 			a.Close() // nobody got it: it is kept for ten minutes
@@ -53,7 +53,7 @@ func TestEndedJobsHoldNoPictures(t *testing.T) {
 func TestWhatEndedJobsKeepIsBounded(t *testing.T) {
 	t.Parallel()
 	inBubble(t, run.Config{OneShotTTL: -1}, func(w *world) {
-		for i := range 100 {
+		for i := range 60 {
 			req := ask("long")
 			req.Fingerprint = run.Fingerprint{byte(i), 2}
 			a := w.submit(req)

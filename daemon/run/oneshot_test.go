@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -69,6 +70,33 @@ func then(w *world, a *run.Attachment, text string) run.Request {
 	req := ask(text)
 	req.ConversationID = a.ConversationID()
 	return req
+}
+
+// ofThePast is in the journal only until it is rewritten.
+const ofThePast = `{"id":"of the past","gone":true}` + "\n"
+
+// nearRewrite appends so many notes to the journal that the next process rewrites it
+// soon.
+func nearRewrite(t *testing.T, cfg run.Config) {
+	t.Helper()
+	data, err := os.ReadFile(journalOf(cfg))
+	if err == nil {
+		err = os.WriteFile(journalOf(cfg), append(data, strings.Repeat(ofThePast, 9_990)...), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rewritten makes one-shots until the journal is rewritten, and some more.
+func rewritten(w *world, cfg run.Config) {
+	w.t.Helper()
+	for i := range 20 { // with three notes each
+		oneShot(w, fmt.Sprint(i))
+	}
+	if data, err := os.ReadFile(journalOf(cfg)); err != nil || strings.Contains(string(data), ofThePast) {
+		w.t.Fatalf("the journal was not rewritten (%v)", err)
+	}
 }
 
 func oneShot(w *world, text string) *run.Attachment {
@@ -397,10 +425,9 @@ func TestOneShotsOfAnotherBackendWaitForIt(t *testing.T) {
 	inBubble(t, cfg, func(w *world) {
 		oneShot(w, "hi")
 		w.stop()
+		nearRewrite(t, cfg)
 		w.start(other)
-		for i := range 4000 { // so many that the journal is rewritten
-			oneShot(w, fmt.Sprint(i))
-		}
+		rewritten(w, cfg)
 		time.Sleep(20 * 24 * time.Hour)
 		if _, convs := w.b.counts(); convs != 1 {
 			t.Fatalf("%d conversations, want that of the other backend", convs)
@@ -416,10 +443,9 @@ func TestOneShotsOfAnotherBackendWaitForIt(t *testing.T) {
 		oneShot(w, "hi")
 		w.stop()
 		time.Sleep(31 * 24 * time.Hour)
+		nearRewrite(t, cfg)
 		w.start(other)
-		for i := range 4000 {
-			oneShot(w, fmt.Sprint(i))
-		}
+		rewritten(w, cfg)
 		w.stop()
 		if data, err := os.ReadFile(journalOf(cfg)); err != nil || bytes.Contains(data, []byte(`"backend":"a"`)) {
 			t.Errorf("a note of 31 days ago is still there (%v)", err)

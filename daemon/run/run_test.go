@@ -13,15 +13,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/daemon/run"
+	"github.com/ohgw/ohgw/internal/testkit/waittest"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { waittest.Main(m) }
 
 // world is a manager before the scripted backend, in a bubble of its own time.
 type world struct {
