@@ -16,6 +16,7 @@ import (
 // many serves so many conversations in pages of 100.
 func many(t *testing.T, n int) string {
 	t.Helper()
+	title := strings.Repeat("long title ", 20) // ten thousand of them are twice what the heap may grow by
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		from, _ := strconv.Atoi(r.URL.Query().Get("page_id"))
@@ -27,7 +28,7 @@ func many(t *testing.T, n int) string {
 		to := min(from+limit, n)
 		var items []string
 		for i := from; i < to; i++ {
-			items = append(items, fmt.Sprintf(`{"id":"%032x","title":"%s","sandbox_status":"PAUSED","new_field":[1]}`, i, strings.Repeat("long title ", 100)))
+			items = append(items, fmt.Sprintf(`{"id":"%032x","title":"%s","sandbox_status":"PAUSED","new_field":[1]}`, i, title))
 		}
 		next := "null"
 		if to < n {
