@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -25,43 +26,45 @@ func untouched(t *testing.T, b *daemontest.Backend, asked int) {
 // a page whose name was pointed here would send it.
 func TestHostNames(t *testing.T) {
 	t.Parallel()
-	b := daemontest.New("default")
-	g := serve(t, b, func(c *daemon.Config) { c.AllowHosts = []string{"Laptop.lan", "192.168.1.5"} })
-	g.do(http.MethodGet, "/v1/models", "")
-	asked := b.Asked()
-	for host, allowed := range map[string]bool{
-		"localhost": true, "LOCALHOST": true, "localhost:6449": true, "127.0.0.1": true, "127.0.0.1:80": true, "127.1.2.3:6449": true,
-		"[::1]": true, "[::1]:6449": true, "[::ffff:127.0.0.1]:6449": true, "host.docker.internal": true, "host.docker.internal:6449": true,
-		"laptop.lan": true, "LAPTOP.LAN:1": true, "192.168.1.5:6449": true,
-		"evil.example": false, "evil.example:6449": false, "localhost.evil.example": false, "evil-localhost": false, "x.localhost": false,
-		"0.0.0.0": false, "0.0.0.0:6449": false, "[::]:6449": false, "10.0.0.1": false, "192.168.1.6": false,
-		"127.0.0.1.nip.io": false, "2130706433": false, "0x7f000001": false, "localhost.": false, "a localhost": false,
-	} {
-		want := http.StatusOK
-		if !allowed {
-			want = http.StatusForbidden
+	synctest.Test(t, func(t *testing.T) { // where no list of models becomes old
+		b := daemontest.New("default")
+		g := serve(t, b, func(c *daemon.Config) { c.AllowHosts = []string{"Laptop.lan", "192.168.1.5"} })
+		g.do(http.MethodGet, "/v1/models", "")
+		asked := b.Asked()
+		for host, allowed := range map[string]bool{
+			"localhost": true, "LOCALHOST": true, "localhost:6449": true, "127.0.0.1": true, "127.0.0.1:80": true, "127.1.2.3:6449": true,
+			"[::1]": true, "[::1]:6449": true, "[::ffff:127.0.0.1]:6449": true, "host.docker.internal": true, "host.docker.internal:6449": true,
+			"laptop.lan": true, "LAPTOP.LAN:1": true, "192.168.1.5:6449": true,
+			"evil.example": false, "evil.example:6449": false, "localhost.evil.example": false, "evil-localhost": false, "x.localhost": false,
+			"0.0.0.0": false, "0.0.0.0:6449": false, "[::]:6449": false, "10.0.0.1": false, "192.168.1.6": false,
+			"127.0.0.1.nip.io": false, "2130706433": false, "0x7f000001": false, "localhost.": false, "a localhost": false,
+		} {
+			want := http.StatusOK
+			if !allowed {
+				want = http.StatusForbidden
+			}
+			res, ok := g.try("GET", "/v1/models", host)
+			if !ok {
+				continue // net/http refuses it by itself
+			}
+			if res.status != want {
+				t.Errorf("%s: %d, want %d", host, res.status, want)
+			}
 		}
-		res, ok := g.try("GET", "/v1/models", host)
-		if !ok {
-			continue // net/http refuses it by itself
+		for _, r := range []*http.Request{
+			g.request(http.MethodGet, "/v1/models", "", "Host", "evil.example"),
+			g.request(http.MethodGet, "/healthz", "", "Host", "evil.example"),
+			g.request(http.MethodGet, "/", "", "Host", "evil.example"),
+			g.request(http.MethodOptions, "/v1/chat/completions", "", "Host", "evil.example", "Origin", "http://evil.example", "Access-Control-Request-Method", "POST"),
+			g.request(http.MethodPost, "/v1/chat/completions", ask("hi"), "Host", "evil.example"),
+			g.request(http.MethodPost, "/v1/chat/completions", ask("hi", streamed), "Host", "evil.example"),
+		} {
+			res := g.finish(g.send(r))
+			envelope(t, res, http.StatusForbidden, "forbidden_host", "")
+			noCORS(t, res)
 		}
-		if res.status != want {
-			t.Errorf("%s: %d, want %d", host, res.status, want)
-		}
-	}
-	for _, r := range []*http.Request{
-		g.request(http.MethodGet, "/v1/models", "", "Host", "evil.example"),
-		g.request(http.MethodGet, "/healthz", "", "Host", "evil.example"),
-		g.request(http.MethodGet, "/", "", "Host", "evil.example"),
-		g.request(http.MethodOptions, "/v1/chat/completions", "", "Host", "evil.example", "Origin", "http://evil.example", "Access-Control-Request-Method", "POST"),
-		g.request(http.MethodPost, "/v1/chat/completions", ask("hi"), "Host", "evil.example"),
-		g.request(http.MethodPost, "/v1/chat/completions", ask("hi", streamed), "Host", "evil.example"),
-	} {
-		res := g.finish(g.send(r))
-		envelope(t, res, http.StatusForbidden, "forbidden_host", "")
-		noCORS(t, res)
-	}
-	untouched(t, b, asked)
+		untouched(t, b, asked)
+	})
 }
 
 // try sends a request as it is; ok is false if there was no answer of ours.
