@@ -97,7 +97,7 @@ func TestUnknownDetailsAreRefused(t *testing.T) {
 func TestFramesWithLargeActionsStaySmall(t *testing.T) {
 	t.Parallel()
 	for _, letter := range []string{"x", "\x1b", "\x00", "\"", "世", "\u2028", "\xff", "\n", "😀"} {
-		g := serve(t, script(failedCommand(strings.Repeat(letter, 200_000)), daemontest.Finish("done")))
+		g := serve(t, script(failedCommand(strings.Repeat(letter, 100_000)), daemontest.Finish("done")))
 		res := g.chat(ask("go", streamed), "X-OpenHands-Details", "actions")
 		for frame := range strings.SplitSeq(res.body, "\n\n") {
 			if len(frame) >= openai.MaxFrame {

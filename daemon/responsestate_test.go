@@ -263,7 +263,7 @@ func TestALongHistory(t *testing.T) {
 	state := t.TempDir()
 	b := script(daemontest.Finish("done"))
 	c := &resending{t: t, g: serve(t, b, func(c *daemon.Config) { c.StateDir = state }), keep: asItems}
-	page := strings.Repeat("All work and no play. ", 500_000/22)
+	page := strings.Repeat("All work and no play. ", 150_000/22) // all of it is more than a file may have
 	for range 10 {
 		c.items = append(c.items, fmt.Sprintf(`{"role":"user","content":%q}`, page), fmt.Sprintf(`{"role":"assistant","content":%q}`, page))
 	}

@@ -551,12 +551,13 @@ func TestOneShotsAreRemovedAfterTheirTime(t *testing.T) {
 
 func TestTheAnswerIsLargeAndWhole(t *testing.T) {
 	t.Parallel()
-	want := strings.Repeat("The quick brown fox 😀\n", 100_000)
+	want := strings.Repeat("The quick brown fox 😀\n", 50_000)
 	g := serve(t, script(daemontest.Finish(want)))
-	if got := completed(t, g.chat(ask("go"))).text(); got != want {
+	res := g.chat(ask("go"))
+	if got := completed(t, res).text(); got != want {
 		t.Errorf("%d bytes, want %d", len(got), len(want))
 	}
-	if !json.Valid([]byte(g.chat(ask("go again")).body)) {
+	if !json.Valid([]byte(res.body)) {
 		t.Error("not JSON")
 	}
 }
