@@ -12,7 +12,7 @@ func TestFramesBeforeTheFirstSnapshotAreBounded(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"x", strings.Repeat("x", 64<<10)} {
 		s := &stream{}
-		for i := range 20 * min(maxHeld, maxHeldBytes/len(text)) {
+		for i := range 4 * min(maxHeld, maxHeldBytes/len(text)) {
 			if err := s.hold(event.New(fmt.Sprint(i), "", event.SourceAgent, "", &event.Delta{Content: &text})); err != nil {
 				t.Fatal(err)
 			}
