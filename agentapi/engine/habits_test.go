@@ -177,7 +177,7 @@ func TestAFullContextIsCondensedInAnyWords(t *testing.T) {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, withCondenser(80, 2), withRealModels(twice))
-			for i := range 6 {
+			for i := range 3 {
 				w.llm.Reply(terminal(fmt.Sprintf("echo call %d", i)))
 			}
 			w.llm.Reply(f.Reply(), llmtest.Text("THE SUMMARY"), llmtest.Finish("Done."))

@@ -95,9 +95,9 @@ func TestPictureInALaterMessageIsShown(t *testing.T) {
 
 func TestViewedPictureIsShown(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, realTools, withWindow(200_000))
+	w := newWorld(t, realTools, withWindow(50_000))
 	w.llm.On(func(r *llmtest.Request) bool { return len(r.Tools) == 0 }, llmtest.Text("sum"))
-	path := w.write("photo.png", photo(1_200_000))
+	path := w.write("photo.png", photo(300_000))
 	w.llm.Reply(llmtest.Tool("file_editor", fmt.Sprintf(`{"command":"view","path":%q}`, path)), llmtest.Finish("ok"))
 	w.say("look at it")
 	w.expect("SP U A(file_editor) O A(finish) O")
