@@ -73,11 +73,13 @@ type Conversation interface {
 	Watch(ctx context.Context, after string) (Stream, error)
 
 	// Send appends a user message and starts a run. It returns when the
-	// backend has taken the message, not when the run ends.
+	// backend has taken the message, not when the run ends. ErrFull where the backend
+	// has no room for the run.
 	Send(ctx context.Context, m Message) error
 
 	// Decide answers a conversation that waits for confirmation. Accepting
-	// starts a run; rejecting leaves the conversation idle.
+	// starts a run, ErrFull where there is no room for it; rejecting leaves the
+	// conversation idle.
 	Decide(ctx context.Context, d Decision) error
 
 	// Interrupt stops the run at once, its LLM call and tools included. It

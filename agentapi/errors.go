@@ -16,6 +16,10 @@ var (
 	ErrUncertain = errors.New("outcome unknown")
 	// ErrLost: the backend was lost while a run was going on.
 	ErrLost = errors.New("backend lost")
+	// ErrFull: the backend runs as many agents as it can, and no run was started. A
+	// [FullError] says what became of the message, and starts the run when there is
+	// room.
+	ErrFull = errors.New("backend full")
 	// ErrBusy: the conversation has a run of another client.
 	ErrBusy = errors.New("conversation busy")
 	// ErrSandbox: the agent's programs cannot be kept in a sandbox as the user wants

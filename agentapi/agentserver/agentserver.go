@@ -91,6 +91,7 @@ type Backend struct {
 	stamp   func() string
 	secrets func(context.Context, LLMProfile) ([]Secret, error)
 	scratch string
+	room    *room
 
 	mu     sync.Mutex
 	server serverInfo
@@ -152,6 +153,7 @@ func New(c Config) (*Backend, error) {
 		stamp:   c.FileStamp,
 		secrets: c.Secrets,
 		scratch: c.Scratch,
+		room:    newRoom(c.Now),
 	}, nil
 }
 
@@ -208,4 +210,7 @@ func (b *Backend) interrupt(ctx context.Context, id string) error {
 	return b.fault(ctx, "interrupt the run", err)
 }
 
-var _ agentapi.Backend = (*Backend)(nil)
+var (
+	_ agentapi.Backend = (*Backend)(nil)
+	_ agentapi.Limited = (*Backend)(nil)
+)

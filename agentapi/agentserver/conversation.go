@@ -22,6 +22,11 @@ type conversation struct {
 	newest  atomic.Pointer[string]
 	streams atomic.Int64
 
+	// counts says that the run of the handle is one of the room's until the handle is
+	// closed, and working that it is now.
+	counts  bool
+	working atomic.Bool
+
 	// uncounted is set for a fork whose agent the server has not set up yet.
 	uncounted atomic.Bool
 }
@@ -104,8 +109,13 @@ func (c *conversation) set(ctx context.Context, route, name string, value json.R
 	return c.backend.fault(ctx, "change the confirmation mode of the conversation", err)
 }
 
-// Close does nothing: a handle holds nothing.
-func (c *conversation) Close() error { return nil }
+// Close ends the handle, which holds nothing but its place among the runs.
+func (c *conversation) Close() error {
+	if c.working.Swap(false) {
+		c.backend.room.ended()
+	}
+	return nil
+}
 
 // retag changes the tags of a conversation. The server replaces them all.
 func (b *Backend) retag(ctx context.Context, id string, change func(tags) tags) error {

@@ -9,12 +9,14 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/agentserver"
 	"github.com/ohgw/ohgw/agentapi/backendtest"
+	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/internal/testkit/agentservertest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
@@ -114,6 +116,80 @@ func (f *realServers) providerConnection(t *testing.T) {
 	if got := s.LLM.Await(t, 2).Header.Get("Authorization"); got != "Bearer sk-connected" {
 		t.Errorf("the model was asked with %q", got)
 	}
+}
+
+// TestThirtyTurnsShareTheRoomOfARealServer starts thirty turns on a server that
+// runs ten: the others are told that they wait, each message is in its log once,
+// and all are answered.
+func TestThirtyTurnsShareTheRoomOfARealServer(t *testing.T) {
+	t.Parallel()
+	const turns, room = 30, 10
+	f := &realServers{version: agentservertest.Newest, plain: &shared{server: agentservertest.StartVersion(t, agentservertest.Newest)}}
+	s := f.setup(t, backendtest.Needs{})
+	gate := make(chan struct{})
+	feeds := make([]chan string, turns)
+	for i := range feeds {
+		feeds[i] = make(chan string)
+		s.LLM.Reply(llmtest.Reply{Feed: feeds[i], Text: "Hello."})
+	}
+	waiting := make(chan struct{}, turns)
+	var wg sync.WaitGroup
+	for i := range turns {
+		wg.Go(func() {
+			tell := sync.OnceFunc(func() { waiting <- struct{}{} })
+			id := uuid.New()
+			c, err := s.Backend.Open(t.Context(), agentapi.OpenRequest{
+				ID: id, New: true, Profile: s.Profile, Workspace: s.Workspace, Progress: func(string) { tell() },
+			})
+			if err != nil {
+				t.Errorf("open: %v", err)
+				return
+			}
+			text := fmt.Sprintf("question %d", i)
+			res, err := turn.Run(t.Context(), c, turn.Input{Message: agentapi.Message{Text: text}, Emit: func(u turn.Update) {
+				if u.Kind == turn.Queue {
+					tell()
+				}
+			}})
+			if err = errors.Join(err, c.Close()); err != nil || res.Outcome != turn.Finished || res.Answer != "Hello." {
+				t.Errorf("turn %d: %+v, %v", i, res, err)
+			}
+			if got := questions(t, s.Backend, id); !slices.Equal(got, []string{text}) {
+				t.Errorf("the log of turn %d has the messages %q", i, got)
+			}
+		})
+	}
+	wg.Go(func() {
+		for range turns - room {
+			<-waiting
+		}
+		close(gate)
+	})
+	<-gate
+	if n := len(s.LLM.Requests()); n > room {
+		t.Errorf("%d agents run at the same time", n)
+	}
+	began := time.Now()
+	for _, feed := range feeds {
+		close(feed)
+	}
+	wg.Wait()
+	t.Logf("%d turns ended in %v", turns, time.Since(began).Round(time.Millisecond))
+}
+
+// questions are the messages of the user in the log of a conversation.
+func questions(t *testing.T, b agentapi.Backend, id string) (texts []string) {
+	t.Helper()
+	page, err := b.Events(t.Context(), id, agentapi.EventQuery{})
+	if err != nil {
+		t.Error(err)
+	}
+	for _, e := range page.Events {
+		if m, ok := e.Body.(*event.Message); ok && e.Source == event.SourceUser {
+			texts = append(texts, m.LLMMessage.Content[0].Text)
+		}
+	}
+	return texts
 }
 
 // hello is a turn in a new conversation.

@@ -42,7 +42,7 @@ func (c *conversation) Fork(ctx context.Context, req agentapi.ForkRequest) (agen
 	}
 	info := c.info
 	info.ID, info.Created = made.ID, true
-	fork := &conversation{backend: b, version: c.version, info: info}
+	fork := &conversation{backend: b, version: c.version, info: info, counts: true}
 	fork.uncounted.Store(true)
 	if err := fork.Switch(ctx, info.Profile); err != nil {
 		return nil, errors.Join(err, b.Remove(context.WithoutCancel(ctx), info.ID))

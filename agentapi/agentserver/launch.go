@@ -305,14 +305,23 @@ func secretSources(secrets object) object {
 	return sources
 }
 
-// create starts the conversation, or finds it.
-func (b *Backend) create(ctx context.Context, start startRequest) (conversationInfo, bool, error) {
-	limited, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	var info conversationInfo
-	status, err := b.client.do(limited, request{method: http.MethodPost, path: "/api/conversations", in: start, out: &info})
-	if err != nil {
-		return info, false, b.fault(ctx, "start a conversation", err)
+// create starts the conversation, or finds it. A server that is full starts none,
+// and is asked again when it has room.
+func (b *Backend) create(ctx context.Context, start startRequest, progress func(string)) (info conversationInfo, created bool, err error) {
+	try := func() error {
+		limited, cancel := context.WithTimeout(ctx, startTimeout)
+		defer cancel()
+		return b.room.take(false, func() error {
+			status, err := b.client.do(limited, request{method: http.MethodPost, path: "/api/conversations", in: start, out: &info})
+			created = status == http.StatusCreated
+			return b.fault(ctx, "start a conversation", err)
+		})
 	}
-	return info, status == http.StatusCreated, nil
+	if err = try(); isFull(err) {
+		if progress != nil {
+			progress(agentapi.WaitsForRoom)
+		}
+		err = b.room.again(ctx, try)
+	}
+	return info, created, err
 }

@@ -56,7 +56,7 @@ func (b *Backend) Open(ctx context.Context, req agentapi.OpenRequest) (agentapi.
 	if err != nil {
 		return nil, err
 	}
-	made, created, err := b.create(ctx, start)
+	made, created, err := b.create(ctx, start, req.Progress)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (b *Backend) handle(ctx context.Context, v version, c conversationInfo, cre
 		return nil, err
 	}
 	info.Profile = profile
-	return &conversation{backend: b, version: v, info: info}, nil
+	return &conversation{backend: b, version: v, info: info, counts: true}, nil
 }
 
 // profileOf finds out which profile the agent's LLM comes from.

@@ -30,7 +30,8 @@ func (c *conversation) Send(ctx context.Context, m agentapi.Message) error {
 	return c.say(ctx, m, true)
 }
 
-// say appends the message, with a run or without.
+// say appends the message, with a run or without. A server that is full appends it
+// all the same and starts no run.
 func (c *conversation) say(ctx context.Context, m agentapi.Message, run bool) error {
 	content := m.Content()
 	in := struct {
@@ -42,16 +43,44 @@ func (c *conversation) say(ctx context.Context, m agentapi.Message, run bool) er
 		own, ok := e.Body.(*event.Message)
 		return ok && e.Source == event.SourceUser && reflect.DeepEqual(own.LLMMessage.Content, content)
 	}
-	return c.once(ctx, "accept the message", request{method: http.MethodPost, path: c.path() + "/events", in: in}, arrived)
+	call := call{"accept the message", request{method: http.MethodPost, path: c.path() + "/events", in: in}, arrived}
+	anchor, err := c.anchor(ctx)
+	if err != nil {
+		return c.fault(ctx, call.what, err)
+	}
+	if !run {
+		return c.once(ctx, anchor, call)
+	}
+	err = c.take(func() error { return c.once(ctx, anchor, call) })
+	if !isFull(err) {
+		return err
+	}
+	// A proxy may have said so, too.
+	switch stored, lookErr := c.has(ctx, anchor, arrived); {
+	case lookErr != nil:
+		return uncertain(errors.Join(err, lookErr))
+	case !stored:
+		return err
+	}
+	return c.full(true, err, c.tryRun)
 }
 
 // run starts the run of a message that was said without one.
 func (c *conversation) run(ctx context.Context) error {
+	if err := c.tryRun(ctx); isFull(err) {
+		return c.full(true, err, c.tryRun)
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+func (c *conversation) tryRun(ctx context.Context) error {
 	running := func(e event.Event) bool {
 		status, ok := e.StatusUpdate()
 		return ok && status == event.Running
 	}
-	return c.once(ctx, "run the agent", request{method: http.MethodPost, path: c.path() + "/run"}, running)
+	return c.starts(ctx, call{"run the agent", request{method: http.MethodPost, path: c.path() + "/run"}, running})
 }
 
 // Decide answers actions that wait for confirmation.
@@ -67,36 +96,57 @@ func (c *conversation) Decide(ctx context.Context, d agentapi.Decision) error {
 		status, ok := e.StatusUpdate()
 		return ok && d.Accept && status == event.Running
 	}
-	path := c.path() + "/events/respond_to_confirmation"
-	return c.once(ctx, "apply the decision", request{method: http.MethodPost, path: path, in: in}, arrived)
+	call := call{"apply the decision", request{method: http.MethodPost, path: c.path() + "/events/respond_to_confirmation", in: in}, arrived}
+	try := func(ctx context.Context) error { return c.starts(ctx, call) }
+	if err := try(ctx); isFull(err) {
+		return c.full(false, err, try)
+	} else if err != nil {
+		return err
+	}
+	return nil
 }
 
-// once makes a call that must not be made twice. arrived knows the event that
-// the call leaves in the log.
-func (c *conversation) once(ctx context.Context, what string, r request, arrived func(event.Event) bool) error {
-	b := c.backend
+// call is a request that must not be made twice. arrived knows the event that it
+// leaves in the log.
+type call struct {
+	what    string // is asked for, for a person
+	request request
+	arrived func(event.Event) bool
+}
+
+// starts makes a call that starts a run.
+func (c *conversation) starts(ctx context.Context, call call) error {
 	anchor, err := c.anchor(ctx)
+	if err != nil {
+		return c.fault(ctx, call.what, err)
+	}
+	return c.take(func() error { return c.once(ctx, anchor, call) })
+}
+
+// fault is the error of a call of the conversation.
+func (c *conversation) fault(ctx context.Context, what string, err error) error {
 	if gone(err) {
 		return conversationNotFound(c.info.ID, err)
 	}
-	if err != nil {
-		return b.fault(ctx, what, err)
-	}
+	return c.backend.fault(ctx, what, err)
+}
+
+// once makes a call once. The event with the id anchor is in the log before.
+func (c *conversation) once(ctx context.Context, anchor string, call call) error {
+	b, r := c.backend, call.request
 	var written atomic.Bool
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		WroteRequest: func(w httptrace.WroteRequestInfo) { written.Store(w.Err == nil) },
 	})
 	r.fresh = true
-	_, err = b.client.do(traced, r)
+	_, err := b.client.do(traced, r)
 	switch {
 	case err == nil:
 		return nil
-	case gone(err):
-		return conversationNotFound(c.info.ID, err)
 	case ctx.Err() != nil, !written.Load(), answered(err) != 0 && !lostByProxy(err):
-		return b.fault(ctx, what, err)
+		return c.fault(ctx, call.what, err)
 	}
-	return c.resolve(ctx, anchor, arrived, err)
+	return c.resolve(ctx, anchor, call.arrived, err)
 }
 
 // lostByProxy reports whether a proxy says that it got no answer itself.
@@ -123,11 +173,7 @@ func (c *conversation) resolve(ctx context.Context, anchor string, arrived func(
 	defer ticker.Stop()
 	for {
 		restarted := c.restartedSince(limited, sent)
-		found := false
-		err := c.after(limited, []string{anchor}, func(e event.Event) error {
-			found = found || arrived(e)
-			return nil
-		})
+		found, err := c.has(limited, anchor, arrived)
 		if found {
 			return nil
 		}
@@ -140,11 +186,25 @@ func (c *conversation) resolve(ctx context.Context, anchor string, arrived func(
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return &agentapi.Error{
-				Kind: agentapi.ErrUncertain, Err: lost,
-				Msg: "The connection to the agent-server broke, and the message may or may not have arrived. Check the conversation before you send the message again.",
-			}
+			return uncertain(lost)
 		}
+	}
+}
+
+// has reports whether the log has, after the event with the id anchor, one that
+// arrived knows.
+func (c *conversation) has(ctx context.Context, anchor string, arrived func(event.Event) bool) (found bool, err error) {
+	err = c.after(ctx, []string{anchor}, func(e event.Event) error {
+		found = found || arrived(e)
+		return nil
+	})
+	return found, err
+}
+
+func uncertain(cause error) error {
+	return &agentapi.Error{
+		Kind: agentapi.ErrUncertain, Err: cause,
+		Msg: "The connection to the agent-server broke, and the message may or may not have arrived. Check the conversation before you send the message again.",
 	}
 }
 

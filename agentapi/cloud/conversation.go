@@ -203,7 +203,8 @@ func (c *conversation) Send(ctx context.Context, m agentapi.Message) error {
 		}
 		return c.current().agent.SendFirst(ctx, c.info.ID, m, func(ctx context.Context) error { return c.give(ctx, profile) })
 	})
-	if err == nil {
+	full, ok := errors.AsType[*agentapi.FullError](err)
+	if err == nil || ok && full.Stored {
 		c.is(talking)
 	}
 	return err

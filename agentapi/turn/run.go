@@ -27,7 +27,7 @@ type Input struct {
 	// Ready is called before anything is sent, with all that is needed to
 	// follow the turn later. Its error ends the turn. May be nil.
 	Ready func(Baseline) error
-	// Emit is called with every update, in order, by one goroutine.
+	// Emit is called with every update, in order, one call at a time.
 	Emit func(Update)
 	// Details reports whether somebody wants tool calls described; it is called
 	// for each. Nil: nobody does.
@@ -44,8 +44,10 @@ const noAnswer = "The user did not approve this action and sent a new message in
 //
 // When ctx ends, the run is interrupted, and Run returns when the agent says
 // so: a result with the outcome Interrupted, or an error if it does not within
-// 10 s. An error is an [agentapi.Error], ctx's own if nothing was started, or
-// Ready's. Next to an error the result holds the text and usage so far.
+// 10 s. A run that waited for room is not started then: where its message is in
+// the log, the outcome is Interrupted, too. An error is an [agentapi.Error], ctx's
+// own if nothing was started, or Ready's. Next to an error the result holds the
+// text and usage so far.
 func Run(ctx context.Context, c agentapi.Conversation, in Input) (Result, error) {
 	stream, err := c.Watch(ctx, "")
 	if err != nil {
@@ -69,7 +71,7 @@ func Run(ctx context.Context, c agentapi.Conversation, in Input) (Result, error)
 		}
 	}
 	r.Details(in.Details)
-	d := driver{conv: c, stream: stream, reader: r, emit: in.Emit, spent: in.Spent, start: start}
+	d := driver{conv: c, stream: stream, reader: r, emit: oneByOne(in.Emit), spent: in.Spent, start: start}
 	return d.run(ctx)
 }
 
@@ -131,7 +133,18 @@ type driver struct {
 	uncertain error // start failed and nobody knows how far it came
 	stopping  bool
 	active    bool // as the reader's
-	started   bool // start said so
+	started   bool // start said so, or the message is in the log
+	withdrawn bool // the wait for room was given up
+}
+
+// oneByOne is emit for two goroutines: one reads, and one waits for room.
+func oneByOne(emit func(Update)) func(Update) {
+	var mu sync.Mutex
+	return func(u Update) {
+		mu.Lock()
+		defer mu.Unlock()
+		emit(u)
+	}
 }
 
 var errNotStopped = &agentapi.Error{Kind: agentapi.ErrLost, Msg: "The agent did not stop when it was interrupted; it may still be running."}
@@ -147,7 +160,7 @@ func (d *driver) run(ctx context.Context) (Result, error) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		defer close(started)
-		d.begin(life, end)
+		d.begin(ctx, life, end)
 	})
 	wg.Go(func() {
 		select {
@@ -164,6 +177,11 @@ func (d *driver) run(ctx context.Context) (Result, error) {
 	wg.Wait()
 	if rescue.Of(err) != nil {
 		d.abandon(ctx)
+	}
+	if errors.Is(err, errWithdrawn) {
+		res := d.reader.Result()
+		res.Outcome = Interrupted
+		return res, nil
 	}
 	if d.started || d.reader.Active() {
 		err = afterStart(err)
@@ -189,8 +207,11 @@ func afterStart(err error) error {
 }
 
 // begin starts the run. A start that surely failed ends the turn.
-func (d *driver) begin(life context.Context, end context.CancelCauseFunc) {
+func (d *driver) begin(ctx, life context.Context, end context.CancelCauseFunc) {
 	err := rescue.Do(func() error { return d.start(life) })
+	if full, ok := errors.AsType[*agentapi.FullError](err); ok {
+		err = rescue.Do(func() error { return d.wait(ctx, life, full) })
+	}
 	switch {
 	case err == nil:
 		d.mu.Lock()
@@ -233,7 +254,12 @@ func (d *driver) stop(life context.Context, end context.CancelCauseFunc, started
 	d.mu.Lock()
 	d.stopping = true
 	d.mu.Unlock()
-	if err := rescue.Do(func() error { return d.conv.Interrupt(life) }); err != nil && life.Err() == nil {
+	err := rescue.Do(func() error { return d.conv.Interrupt(life) })
+	if d.withdrawn {
+		end(errWithdrawn) // whatever became of the interrupt: there is no run
+		return
+	}
+	if err != nil && life.Err() == nil {
 		end(fmt.Errorf("interrupt the run: %w", err))
 		return
 	}

@@ -39,7 +39,8 @@ const (
 	// most maxLine runes, without anything that looks like a key.
 	Progress
 	// Queue is a line about what the message waits for before its turn begins;
-	// empty when it waits no more. A turn has none: its gateway adds them.
+	// empty when it waits no more. A turn has one where its backend has no room for
+	// the run; its gateway adds others.
 	Queue
 )
 

@@ -62,6 +62,52 @@ func TestSlotsGoToTheTokenWithTheFewestRuns(t *testing.T) {
 	})
 }
 
+// A backend with room for fewer runs than MaxRuns keeps the rest in the queue, also
+// where it learns that late, and where there is more room again.
+func TestJobsWaitForRoomOfTheBackend(t *testing.T) {
+	t.Parallel()
+	inBubble(t, run.Config{MaxRuns: 8, MaxQueue: 64}, func(w *world) {
+		var all []*run.Attachment
+		submit := func(n int) {
+			for range n {
+				all = append(all, w.of("one", fmt.Sprint("wait ", len(all))))
+			}
+			synctest.Wait()
+		}
+		end := func(i int) {
+			w.b.conv(all[i].ConversationID()).letGo()
+			w.mustRead(all[i])
+			all[i].Close()
+			synctest.Wait()
+		}
+		want := func(running, queued int) {
+			w.t.Helper()
+			if s := w.m.Stats(); s.Running != running || s.Queued != queued {
+				w.t.Errorf("%+v, want %d running and %d queued", s, running, queued)
+			}
+		}
+		submit(5)
+		w.b.setRoom(3)
+		submit(2)
+		want(5, 2)
+		if n := all[5].Queue(); n != 1 {
+			w.t.Errorf("the first that waits has place %d", n)
+		}
+		end(0)
+		end(1)
+		want(3, 2) // those that ran stay, and none takes their places
+		end(2)
+		want(3, 1)
+		w.b.setRoom(20)
+		submit(6)
+		want(8, 2)
+		for i := 3; i < len(all); i++ {
+			end(i)
+		}
+		want(0, 0)
+	})
+}
+
 // A token that has filled all places keeps no other one out.
 func TestPlacesAreSharedBetweenTokens(t *testing.T) {
 	t.Parallel()

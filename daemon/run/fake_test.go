@@ -25,6 +25,7 @@ type backend struct {
 	fixed   bool          // Switch is not supported
 	slow    bool          // Open takes as long as its context
 	obeys   time.Duration // how long an interrupt takes
+	room    int           // how many runs it has room for; 0: no limit is known
 	opened  []agentapi.OpenRequest
 }
 
@@ -33,6 +34,19 @@ func newBackend() *backend { return &backend{convs: make(map[string]*conv)} }
 func (b *backend) Status(context.Context) agentapi.Status               { return agentapi.Status{} }
 func (b *backend) Profiles(context.Context) ([]agentapi.Profile, error) { return nil, nil }
 func (b *backend) Close() error                                         { return nil }
+
+// Room implements [agentapi.Limited].
+func (b *backend) Room() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.room
+}
+
+func (b *backend) setRoom(n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.room = n
+}
 
 func (b *backend) Open(ctx context.Context, req agentapi.OpenRequest) (agentapi.Conversation, error) {
 	if b.slow {

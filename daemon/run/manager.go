@@ -44,7 +44,7 @@ func New(cfg Config) (*Manager, error) {
 	cfg = cfg.withDefaults()
 	m := &Manager{
 		cfg:    cfg,
-		slots:  newSlots(cfg.MaxRuns),
+		slots:  newSlots(cfg.limit),
 		held:   make(map[string]int),
 		queues: make(map[string]*conversationQueue),
 		prints: make(map[Fingerprint][]*job),

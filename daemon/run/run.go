@@ -31,7 +31,7 @@ type Config struct {
 	Logger  *slog.Logger
 	Now     func() time.Time
 
-	MaxRuns    int           // jobs that run at the same time; 0: 8
+	MaxRuns    int           // jobs that run at the same time, unless the backend has room for fewer; 0: 8
 	MaxQueue   int           // jobs that wait beyond those; 0: 64, negative: none
 	OneShotTTL time.Duration // how long a one-shot stays after its last run; negative: 0, removed at once
 	RunTimeout time.Duration // for requests that name none; 0: no limit
@@ -91,6 +91,16 @@ const (
 	// maxRetained bounds what all ended jobs keep together, in bytes.
 	maxRetained = 64 << 20
 )
+
+// limit is how many jobs may run at the same time now.
+func (c Config) limit() int {
+	if b, ok := c.Backend.(agentapi.Limited); ok {
+		if n := b.Room(); n > 0 {
+			return min(n, c.MaxRuns)
+		}
+	}
+	return c.MaxRuns
+}
 
 func (c Config) withDefaults() Config {
 	if c.Logger == nil {

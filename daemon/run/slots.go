@@ -11,11 +11,12 @@ import (
 // much one token asks for, every other one has its turn. The manager's mutex
 // guards it.
 type slots struct {
-	limit, used int
-	running     map[string]int // by token
-	served      map[string]int // the last turn of each token that runs or waits
-	turns       int
-	waiting     []waiter // first come first
+	limit   func() int // may change at any time; at least 1
+	used    int
+	running map[string]int // by token
+	served  map[string]int // the last turn of each token that runs or waits
+	turns   int
+	waiting []waiter // first come first
 }
 
 type waiter struct {
@@ -23,14 +24,15 @@ type waiter struct {
 	ready chan struct{} // closed when the slot is taken for it
 }
 
-func newSlots(limit int) slots {
+func newSlots(limit func() int) slots {
 	return slots{limit: limit, running: make(map[string]int), served: make(map[string]int)}
 }
 
 // acquire takes a slot and returns nil, or returns a channel that is closed
 // when one was taken for the caller.
 func (s *slots) acquire(token string) <-chan struct{} {
-	if s.used < s.limit {
+	s.handOver() // where the limit is higher than it was
+	if s.used < s.limit() {
 		s.occupy(token)
 		return nil
 	}
@@ -46,7 +48,7 @@ func (s *slots) occupy(token string) {
 	s.served[token] = s.turns
 }
 
-// release hands a slot of the token to who is next.
+// release gives back a slot of the token.
 func (s *slots) release(token string) {
 	s.used--
 	s.running[token]--
@@ -56,7 +58,12 @@ func (s *slots) release(token string) {
 			delete(s.served, token)
 		}
 	}
-	if len(s.waiting) > 0 {
+	s.handOver()
+}
+
+// handOver gives the free slots to who is next.
+func (s *slots) handOver() {
+	for len(s.waiting) > 0 && s.used < s.limit() {
 		close(s.next().ready)
 	}
 }

@@ -32,6 +32,7 @@ func (c *conversation) work(ctx context.Context, r *run) {
 	for err == nil && c.goesOn() {
 		err = c.step(ctx)
 	}
+	c.server.vacate() // before it is told
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.run != r {

@@ -143,10 +143,11 @@ func (c *conversation) describe() map[string]any {
 // steps only. It is called with mu held.
 func (c *conversation) save() { c.saved = c.describe() }
 
-// send appends a message of the user, and starts a run if asked to.
-func (c *conversation) send(ctx context.Context, m event.LLMMessage, start bool) error {
+// send appends a message of the user, and starts a run if asked to. It reports
+// whether there was room for the run.
+func (c *conversation) send(ctx context.Context, m event.LLMMessage, start bool) (room bool, err error) {
 	if err := c.hold(ctx); err != nil {
-		return err
+		return false, err
 	}
 	defer c.release()
 	c.mu.Lock()
@@ -162,16 +163,17 @@ func (c *conversation) send(ctx context.Context, m event.LLMMessage, start bool)
 	c.lastUser = e.ID
 	c.update("last_user_message_id", e.ID)
 	c.save()
-	if start {
-		c.start()
-	}
-	return nil
+	return !start || c.start(), nil
 }
 
-// start starts a run, unless one goes on. It is called with mu held.
-func (c *conversation) start() {
+// start starts a run, unless one goes on, and reports whether there was room for
+// it. It is called with mu held.
+func (c *conversation) start() (room bool) {
 	if c.run != nil || c.life == nil {
-		return
+		return true
+	}
+	if !c.server.occupy() {
+		return false
 	}
 	ctx, cancel := context.WithCancel(c.life.ctx)
 	r := &run{cancel: cancel, done: make(chan struct{})}
@@ -181,6 +183,7 @@ func (c *conversation) start() {
 		defer close(r.done)
 		c.work(ctx, r)
 	})
+	return true
 }
 
 // interrupt stops the run at once and waits for its end.
@@ -237,17 +240,17 @@ func (c *conversation) pause(ctx context.Context) {
 	c.publish(c.snapshot())
 }
 
-// decide answers what waits for a confirmation.
-func (c *conversation) decide(ctx context.Context, accept bool, reason string) error {
+// decide answers what waits for a confirmation. It reports whether there was room
+// for the run.
+func (c *conversation) decide(ctx context.Context, accept bool, reason string) (room bool, err error) {
 	if err := c.hold(ctx); err != nil {
-		return err
+		return false, err
 	}
 	defer c.release()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if accept {
-		c.start()
-		return nil
+		return c.start(), nil
 	}
 	if c.status == event.Waiting {
 		c.become(event.Idle)
@@ -260,7 +263,7 @@ func (c *conversation) decide(ctx context.Context, accept bool, reason string) e
 	}
 	c.pending = nil
 	c.save()
-	return nil
+	return true, nil
 }
 
 // die is the end of the process, for this conversation.

@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,6 +31,7 @@ type Options struct {
 	Key         string // session key; "" wants none
 	NoSecretKey bool   // the server cannot encrypt secrets
 	Elsewhere   bool   // the server does not read the files of this machine
+	MaxRuns     int    // at the same time; default 10, as in the real one
 	// InMemory makes connections without a network, for use in a bubble of
 	// testing/synctest: only [Server.Client] reaches the server then.
 	InMemory bool
@@ -52,6 +54,7 @@ type Server struct {
 	opts    Options
 	version int
 	faults  faults
+	runs    atomic.Int64 // that go on
 
 	mu            sync.Mutex
 	life          *life // nil while it is dead

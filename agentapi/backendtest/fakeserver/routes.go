@@ -3,6 +3,7 @@ package fakeserver
 import (
 	"crypto/subtle"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -246,10 +247,13 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, c *conversation) {
 	}
 	m := event.LLMMessage{Role: in.Role, Content: in.Content, ThinkingBlocks: []json.RawMessage{}}
 	// A client that leaves does not undo what it asked for.
-	if c.send(s.process(), m, in.Run) != nil {
-		return
+	switch room, err := c.send(s.process(), m, in.Run); {
+	case err != nil:
+	case !room:
+		refuse(w, 429, fmt.Sprintf(savedRunLimit, c.id))
+	default:
+		done(w)
 	}
-	done(w)
 }
 
 // runAgent runs the agent, unless it runs already.
@@ -260,7 +264,10 @@ func (s *Server) runAgent(w http.ResponseWriter, _ *http.Request, c *conversatio
 		refuse(w, 409, "Conversation already running. Wait for completion or pause first.")
 		return
 	}
-	c.start()
+	if !c.start() {
+		refuse(w, 429, runLimit)
+		return
+	}
 	done(w)
 }
 
@@ -272,8 +279,11 @@ func (s *Server) respond(w http.ResponseWriter, r *http.Request, c *conversation
 	if !decode(w, r, &in) {
 		return
 	}
-	if c.decide(s.process(), in.Accept, in.Reason) != nil {
-		return
+	switch room, err := c.decide(s.process(), in.Accept, in.Reason); {
+	case err != nil:
+	case !room:
+		refuse(w, 429, runLimit)
+	default:
+		done(w)
 	}
-	done(w)
 }

@@ -188,6 +188,11 @@ func (s *Server) startConversation(l *life) http.HandlerFunc {
 			answer(w, 200, c.saved)
 			return
 		}
+		if !s.occupy() {
+			refuse(w, 429, runLimit)
+			return
+		}
+		defer s.vacate()
 		agent, model, ok := s.agentOf(w, in)
 		if !ok {
 			return
