@@ -50,14 +50,21 @@ func (b *Backend) fault(ctx context.Context, what string, err error) error {
 	case e.status >= http.StatusInternalServerError:
 		return &agentapi.Error{
 			Kind: agentapi.ErrRefused, Err: err,
-			Msg: fmt.Sprintf("The agent-server could not %s%s. See its log for the cause.", what, because(e)),
+			Msg: fmt.Sprintf("The agent-server could not %s%s. %s", what, because(e), b.known().remarks()),
 		}
 	default:
 		return &agentapi.Error{
 			Kind: agentapi.ErrRefused, Err: err,
-			Msg: fmt.Sprintf("The agent-server refused to %s%s.", what, because(e)),
+			Msg: fmt.Sprintf("The agent-server refused to %s%s. %s", what, because(e), b.known().remarks()),
 		}
 	}
+}
+
+// known is what the server last said about itself; zero if it was not asked yet.
+func (b *Backend) known() serverInfo {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.server
 }
 
 func (b *Backend) unreachable(err error) error {

@@ -3,6 +3,7 @@ package agentserver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -13,7 +14,8 @@ import (
 // serverInfo is what a server tells about itself without a key.
 type serverInfo struct {
 	Version string  `json:"version"`
-	Uptime  float64 `json:"uptime"` // whole seconds
+	SDK     string  `json:"sdk_version"` // the same in every release; some builds know only one of them
+	Uptime  float64 `json:"uptime"`      // whole seconds
 
 	version version
 }
@@ -24,14 +26,37 @@ func (b *Backend) info(ctx context.Context) (serverInfo, error) {
 	info, asked := b.server, b.asked
 	b.mu.Unlock()
 	if !asked.IsZero() && b.now().Sub(asked) < infoAge {
-		return info, nil
+		return info, b.unversioned(info)
 	}
 	return b.askInfo(ctx)
 }
 
 func (b *Backend) askInfo(ctx context.Context) (serverInfo, error) {
 	info, err := b.readInfo(ctx)
+	if status := answered(err); status == http.StatusNotFound || status == http.StatusMethodNotAllowed {
+		return info, b.silent(err)
+	}
+	if err == nil {
+		err = b.unversioned(info)
+	}
 	return info, b.fault(ctx, "report its version", err)
+}
+
+// silent is for what does not say what it is.
+func (b *Backend) silent(err error) error {
+	return &agentapi.Error{
+		Kind: agentapi.ErrRefused, Err: err,
+		Msg: fmt.Sprintf("What answers at %s has no /server_info: it is not an OpenHands agent-server, or a proxy hides that page; %s. Check the address: curl %s/server_info", b.address, testedWith, b.address),
+	}
+}
+
+// unversioned is the error of a server whose version cannot be read: what it has,
+// only a try would show.
+func (b *Backend) unversioned(info serverInfo) error {
+	if info.version != 0 {
+		return nil
+	}
+	return unsupported(fmt.Sprintf("The agent-server at %s does not tell its version: /server_info has version %q; %s. Install a released one: %s", b.address, info.shown(), testedWith, installNewest))
 }
 
 // readInfo is askInfo with the error as it is.
@@ -42,7 +67,9 @@ func (b *Backend) readInfo(ctx context.Context) (serverInfo, error) {
 	if err != nil {
 		return serverInfo{}, err
 	}
-	info.version = parseVersion(info.Version)
+	if info.version = parseVersion(info.Version); info.version == 0 {
+		info.version = parseVersion(info.SDK)
+	}
 	b.mu.Lock()
 	b.server, b.asked = info, b.now()
 	b.mu.Unlock()
@@ -58,13 +85,13 @@ func (b *Backend) Status(ctx context.Context) agentapi.Status {
 	defer cancel()
 	st := agentapi.Status{Name: "agent-server", Address: b.address}
 	info, err := b.askInfo(ctx)
+	st.Version = info.Version
 	if err != nil {
 		st.Err = b.statusError(ctx, err)
 		return st
 	}
-	st.Version = info.Version
 	st.Missing = missing(info.version)
-	st.Err = b.statusError(ctx, b.usable(ctx, info.version))
+	st.Err = b.statusError(ctx, b.usable(ctx, info))
 	st.SharesFiles = st.Err == nil && b.sharesFiles(ctx)
 	if st.Err == nil && info.version >= sinceProfiles && b.noCipher(ctx) {
 		st.Missing = append(st.Missing, "No OH_SECRET_KEY is set: LLM keys are sent unencrypted between ohgw and the agent-server, and are lost when the agent-server restarts.")
@@ -81,11 +108,11 @@ func (b *Backend) statusError(ctx context.Context, err error) error {
 }
 
 // usable reports why the server cannot be used with our key and our LLM.
-func (b *Backend) usable(ctx context.Context, v version) error {
-	if v < sinceTheFloor {
-		return unsupported("ohgw needs agent-server 1.12 or later, and this one is older. Update it.")
+func (b *Backend) usable(ctx context.Context, info serverInfo) error {
+	if info.version < sinceTheFloor {
+		return unsupported("ohgw needs agent-server 1.12 or later. " + info.remarks())
 	}
-	if v < sinceProfiles && b.llm == nil {
+	if info.version < sinceProfiles && b.llm == nil {
 		return b.needsLLM()
 	}
 	_, err := b.client.do(ctx, request{method: http.MethodGet, path: "/api/conversations/count"})

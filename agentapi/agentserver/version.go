@@ -1,8 +1,11 @@
 package agentserver
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/ohgw/ohgw/internal/redact"
 )
 
 // version is the release of an agent-server: 1.43.1 is 1_043_001. Zero is
@@ -23,12 +26,46 @@ func parseVersion(s string) version {
 			part = part[:end]
 		}
 		n, err := strconv.Atoi(part)
-		if err != nil || n > 999 {
+		if err != nil {
 			return 0
 		}
-		v += version(n)
+		v += version(min(n, 999)) // releases may be named after years, some day
 	}
 	return v
+}
+
+// The releases that ohgw was tested with, the oldest and the newest.
+const (
+	oldestTested = "1.21.0"
+	newestTested = "1.58.2"
+	testedWith   = "ohgw was tested with " + oldestTested + " to " + newestTested
+
+	installNewest = "pip install openhands-agent-server==" + newestTested
+)
+
+// remarks is what a refusal of a server says about its version: a newer one may
+// refuse what an older one took.
+func (s serverInfo) remarks() string {
+	switch {
+	case s.version == 0:
+		return "See its log for the cause."
+	case s.version > parseVersion(newestTested):
+		return fmt.Sprintf("It is version %s, and %s. Upgrade ohgw, or run an agent-server that was tested: %s", s.shown(), testedWith, installNewest)
+	case s.version < parseVersion(oldestTested):
+		return fmt.Sprintf("It is version %s, and %s. Update it: %s", s.shown(), testedWith, installNewest)
+	default:
+		return fmt.Sprintf("It is version %s, and %s. See its log for the cause.", s.shown(), testedWith)
+	}
+}
+
+// shown is the version as the server tells it, for a message.
+func (s serverInfo) shown() string {
+	const most = 40
+	text := redact.Text(strings.Join(strings.Fields(strings.ToValidUTF8(s.Version, "")), " "))
+	if runes := []rune(text); len(runes) > most {
+		text = string(runes[:most]) + "…"
+	}
+	return text
 }
 
 // The first releases with what this package uses.
