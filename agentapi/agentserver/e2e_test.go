@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -31,17 +32,39 @@ func TestContractWithTheRealServers(t *testing.T) {
 		{"newest", agentservertest.Newest},
 		{"embedded", agentservertest.Embedded},
 	} {
-		t.Run(real.name, func(t *testing.T) {
-			version := real.version
-			f := startServers(t, version)
-			has := everything()
-			has.KeyWords = version == agentservertest.Newest
-			t.Run("contract", func(t *testing.T) {
-				backendtest.Run(t, backendtest.Factory{Has: has, New: f.setup})
-			})
-			t.Run("StandardTools", f.standardTools)
-			t.Run("AProviderConnectionStartsAnAgent", f.providerConnection)
-		})
+		t.Run(real.name, func(t *testing.T) { testContract(t, real.version) })
+	}
+}
+
+// TestContractWithAnotherRealServer has the version that OHGW_TEST_AGENT_SERVER_VERSION
+// names: scripts/e2e names those that others still start, one after the other.
+func TestContractWithAnotherRealServer(t *testing.T) {
+	version := os.Getenv("OHGW_TEST_AGENT_SERVER_VERSION")
+	if version == "" {
+		t.Skip("OHGW_TEST_AGENT_SERVER_VERSION is not set")
+	}
+	testContract(t, version)
+}
+
+func testContract(t *testing.T, version string) {
+	t.Helper()
+	f := startServers(t, version)
+	has, connections := everything(), true
+	has.KeyWords = version == agentservertest.Newest
+	switch version {
+	case agentservertest.Cloud: // a profile cannot say that its model sees images
+		has.Blind, connections = true, false
+	case agentservertest.CLI:
+		// It has the profile of ohgw's config, and no interrupt. A conversation of a
+		// server that was killed is away until its lease of 45 s has ended.
+		has, connections = backendtest.Features{Deltas: true, Blind: true}, false
+	}
+	t.Run("contract", func(t *testing.T) {
+		backendtest.Run(t, backendtest.Factory{Has: has, New: f.setup})
+	})
+	t.Run("StandardTools", f.standardTools)
+	if connections {
+		t.Run("AProviderConnectionStartsAnAgent", f.providerConnection)
 	}
 }
 
@@ -249,6 +272,10 @@ func (f *realServers) setup(t *testing.T, needs backendtest.Needs) *backendtest.
 		s = f.confirming
 	}
 	llm := llmtest.New(t)
+	if f.version == agentservertest.CLI {
+		b := f.connect(t, s, &agentserver.LLM{Profile: "mine", Model: "openai/test", BaseURL: llm.URL, Key: func() string { return "sk-llm-test" }})
+		return f.behaviours(s, &backendtest.Setup{Backend: b, LLM: llm, Profile: "mine", Workspace: t.TempDir()})
+	}
 	names := map[string]string{"openai/test": "", "openai/other": ""}
 	for model := range names {
 		name := f.name(t)
@@ -258,7 +285,14 @@ func (f *realServers) setup(t *testing.T, needs backendtest.Needs) *backendtest.
 		config["capability_overrides"] = map[string]any{"supports_vision": true} // else the agent itself declines images
 		s.call(t, http.MethodPost, "/api/profiles/"+name, map[string]any{"llm": config, "include_secrets": true})
 	}
-	b, err := agentserver.New(agentserver.Config{URL: s.server.URL, Key: func() string { return s.server.Key }})
+	b := f.connect(t, s, nil)
+	return f.behaviours(s, &backendtest.Setup{Backend: b, LLM: llm, Profile: names["openai/test"], Other: names["openai/other"], Workspace: t.TempDir()})
+}
+
+// connect makes a backend that lives until the test ends.
+func (*realServers) connect(t *testing.T, s *shared, llm *agentserver.LLM) *agentserver.Backend {
+	t.Helper()
+	b, err := agentserver.New(agentserver.Config{URL: s.server.URL, Key: func() string { return s.server.Key }, LLM: llm})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,15 +301,18 @@ func (f *realServers) setup(t *testing.T, needs backendtest.Needs) *backendtest.
 			t.Error(err)
 		}
 	})
-	return &backendtest.Setup{
-		Backend: b, LLM: llm, Profile: names["openai/test"], Other: names["openai/other"], Workspace: t.TempDir(),
-		Pause: func(t *testing.T, id string) {
-			t.Helper()
-			s.call(t, http.MethodPost, "/api/conversations/"+id+"/pause", nil)
-		},
-		Kill:    func(t *testing.T) { t.Helper(); s.server.Kill(t) },
-		Restart: func(t *testing.T) { t.Helper(); s.server.Restart(t) },
+	return b
+}
+
+// behaviours adds to a setup what others do with the server.
+func (*realServers) behaviours(s *shared, setup *backendtest.Setup) *backendtest.Setup {
+	setup.Pause = func(t *testing.T, id string) {
+		t.Helper()
+		s.call(t, http.MethodPost, "/api/conversations/"+id+"/pause", nil)
 	}
+	setup.Kill = func(t *testing.T) { t.Helper(); s.server.Kill(t) }
+	setup.Restart = func(t *testing.T) { t.Helper(); s.server.Restart(t) }
+	return setup
 }
 
 func TestARealServerOnThisMachineSharesOurFiles(t *testing.T) {

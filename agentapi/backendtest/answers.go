@@ -78,7 +78,7 @@ func answers() []behaviour {
 				t.Errorf("result of the second turn: %+v", p.Result)
 			}
 		}},
-		{name: "ImagesReachTheModel", check: func(t *testing.T, s *Setup) {
+		{name: "ImagesReachTheModel", has: func(f Features) bool { return !f.Blind }, check: func(t *testing.T, s *Setup) {
 			const image = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 			s.LLM.Reply(llmtest.Text("a dot"))
 			play(t, s.open(t), turn.Input{Message: agentapi.Message{Text: "what is it?", Images: []string{image}}})

@@ -52,6 +52,8 @@ type Features struct {
 	// KeyWords: a refused LLM key is told in words of the server's own, not in
 	// those of the provider.
 	KeyWords bool
+	// Blind: the agent declines images for a model that its server does not know.
+	Blind bool
 }
 
 // Setup is a backend under test and what its agents talk to.
@@ -60,7 +62,7 @@ type Setup struct {
 	// LLM is the model of both profiles.
 	LLM *llmtest.Server
 	// Profile and Other are two profiles, of the models "test" and "other" as
-	// LLM is asked for them.
+	// LLM is asked for them. Other is empty where a backend has only one.
 	Profile, Other string
 	Workspace      string
 	Pause          func(t *testing.T, id string)

@@ -47,7 +47,11 @@ func checkProfiles(t *testing.T, s *Setup) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, model := range map[string]string{s.Profile: "test", s.Other: "other"} {
+	models := map[string]string{s.Profile: "test"}
+	if s.Other != "" {
+		models[s.Other] = "other"
+	}
+	for name, model := range models {
 		named := func(p agentapi.Profile) bool { return p.Name == name }
 		at := slices.IndexFunc(list, named)
 		if at < 0 {

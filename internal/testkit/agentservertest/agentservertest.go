@@ -45,11 +45,13 @@ type Server struct {
 	scratch []string // directories outside of Dir
 }
 
-// The versions that tests run: the one whose agent the embedded one is, and the
-// newest.
+// The versions that tests run: the newest, the one whose agent the embedded one is,
+// and those that OpenHands Cloud and OpenHands' CLI pin.
 const (
-	Embedded = "1.43.1"
 	Newest   = "1.58.2"
+	Embedded = "1.43.1"
+	Cloud    = "1.34.0"
+	CLI      = "1.21.0"
 )
 
 // Start starts a server of the version Embedded and waits until it is ready. It
