@@ -26,21 +26,33 @@ type world struct {
 	model   *model
 }
 
-// model is what the agents of a world think with. Its default is to answer
-// with the number of the call.
+// model is what the agents of a world think with: the script, then "ok". A test with
+// several agents at work changes it by then only.
 type model struct {
+	mu     sync.Mutex
 	script []func(ctx context.Context, say func(string)) (fakeserver.Reply, error)
-	calls  int
+}
+
+// then adds to the script.
+func (m *model) then(next thought) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.script = append(m.script, next)
 }
 
 func (m *model) think(ctx context.Context, _ fakeserver.Prompt, say func(string)) (fakeserver.Reply, error) {
-	m.calls++
+	return m.next()(ctx, say)
+}
+
+func (m *model) next() thought {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if len(m.script) == 0 {
-		return text("ok")(ctx, say)
+		return text("ok")
 	}
 	next := m.script[0]
 	m.script = m.script[1:]
-	return next(ctx, say)
+	return next
 }
 
 type thought = func(ctx context.Context, say func(string)) (fakeserver.Reply, error)

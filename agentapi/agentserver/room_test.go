@@ -34,7 +34,7 @@ func (w *world) questions(id string) (texts []string) {
 func (w *world) occupy(t *testing.T) (release func()) {
 	t.Helper()
 	gate := make(chan struct{})
-	w.model.script = append(w.model.script, func(ctx context.Context, say func(string)) (fakeserver.Reply, error) {
+	w.model.then(func(ctx context.Context, say func(string)) (fakeserver.Reply, error) {
 		select {
 		case <-gate:
 		case <-ctx.Done():
@@ -139,7 +139,7 @@ func TestRefusedRunsStartInOrder(t *testing.T) {
 		var order []int
 		var ends []<-chan outcome
 		for i, c := range convs {
-			w.model.script = append(w.model.script, slowly("a b c", time.Second))
+			w.model.then(slowly("a b c", time.Second))
 			began := once(func() { mu.Lock(); order = append(order, i); mu.Unlock() })
 			ends = append(ends, begin(t, c, func(u turn.Update) {
 				if u.Kind == turn.Text {
@@ -210,7 +210,7 @@ func TestADecisionWaitsForRoom(t *testing.T) {
 	t.Parallel()
 	inBubble(t, fakeserver.Options{MaxRuns: 1}, func(t *testing.T, w *world) {
 		w.Configure(func(_, conversation map[string]any) { conversation["confirmation_mode"] = true })
-		w.model.script = []thought{tool("", "echo hi")}
+		w.model.then(tool("", "echo hi"))
 		c := w.open(t)
 		if o := run(t, c); o.Outcome != turn.Waiting {
 			t.Fatalf("turn %+v", o)
@@ -226,7 +226,7 @@ func TestADecisionWaitsForRoom(t *testing.T) {
 			t.Errorf("State() = %v, %v", st.Status, err)
 		}
 		time.AfterFunc(time.Minute, release)
-		w.model.script = append(w.model.script, text("done"))
+		w.model.then(text("done"))
 		if res, err := turn.Run(t.Context(), c, accept); err != nil || res.Outcome != turn.Finished || res.Answer != "done" {
 			t.Errorf("turn: %+v, %v", res, err)
 		}
@@ -237,7 +237,7 @@ func TestACreationWaitsForRoom(t *testing.T) {
 	t.Parallel()
 	inBubble(t, fakeserver.Options{MaxRuns: 1}, func(t *testing.T, w *world) {
 		id := w.foreign(t, "openai/test") // there would be no room for it later
-		w.model.script = []thought{slowly("theirs", time.Minute)}
+		w.model.then(slowly("theirs", time.Minute))
 		w.post(t, "/api/conversations/"+id+"/events", `{"role":"user","content":[{"type":"text","text":"theirs"}],"run":true}`)
 		var lines []string
 		req := agentapi.OpenRequest{
@@ -303,7 +303,7 @@ func TestRoomIsWhatTheServerHasShown(t *testing.T) {
 		}
 		var ends []<-chan outcome
 		for _, c := range convs {
-			w.model.script = append(w.model.script, slowly("a", time.Minute))
+			w.model.then(slowly("a", time.Minute))
 			ends = append(ends, begin(t, c, nil))
 			time.Sleep(time.Second)
 		}
