@@ -32,9 +32,12 @@ func (c *conversation) work(ctx context.Context, r *run) {
 	for err == nil && c.goesOn() {
 		err = c.step(ctx)
 	}
-	c.server.vacate() // before it is told
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	again := c.rerun && c.run == r && !r.stopped && err == nil && c.status == event.Idle
+	if !again {
+		c.server.vacate() // before it is told
+	}
 	if c.run != r {
 		return // the server died
 	}
@@ -46,7 +49,10 @@ func (c *conversation) work(ctx context.Context, r *run) {
 	case err != nil:
 		c.fail(err)
 	}
-	c.run = nil
+	c.run, c.rerun = nil, false
+	if again {
+		c.begin()
+	}
 	c.save()
 	c.publish(c.snapshot())
 }

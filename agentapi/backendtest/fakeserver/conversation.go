@@ -40,6 +40,7 @@ type conversation struct {
 	pending     []event.Event // actions that wait for a confirmation
 	subscribers map[*subscriber]struct{}
 	run         *run // nil when none goes on
+	rerun       bool // a message came while a run went on
 	saved       map[string]any
 }
 
@@ -163,6 +164,10 @@ func (c *conversation) send(ctx context.Context, m event.LLMMessage, start bool)
 	c.lastUser = e.ID
 	c.update("last_user_message_id", e.ID)
 	c.save()
+	if start && c.run != nil {
+		// It may be over but for its last words: then it runs again, as in the real one.
+		c.rerun = true
+	}
 	return !start || c.start(), nil
 }
 
@@ -175,6 +180,12 @@ func (c *conversation) start() (room bool) {
 	if !c.server.occupy() {
 		return false
 	}
+	c.begin()
+	return true
+}
+
+// begin starts a run that has room. It is called with mu held.
+func (c *conversation) begin() {
 	ctx, cancel := context.WithCancel(c.life.ctx)
 	r := &run{cancel: cancel, done: make(chan struct{})}
 	c.run = r
@@ -183,7 +194,6 @@ func (c *conversation) start() (room bool) {
 		defer close(r.done)
 		c.work(ctx, r)
 	})
-	return true
 }
 
 // interrupt stops the run at once and waits for its end.
@@ -271,7 +281,7 @@ func (c *conversation) die() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.life = nil
-	c.run = nil
+	c.run, c.rerun = nil, false
 	c.subscribers = map[*subscriber]struct{}{}
 }
 
