@@ -20,15 +20,17 @@ type Cipher struct {
 	Source string // a variable, a file, an option: never the secret
 	Key    fernet.Key
 
-	// Previous says that it was the secret before a rotation: an agent-server decrypts
-	// with it and encrypts with the current one, since 1.57.
-	Previous bool
+	// DecryptsOnly says that an agent-server of 1.57 or newer decrypts with the secret but
+	// encrypts with none or with the current one: it is the secret of before a rotation,
+	// or an empty one.
+	DecryptsOnly bool
 }
 
 // Ciphers are the secrets that may be the right one, the likeliest first. Which
 // one is right, a token tells: its signature matches. A nil *Ciphers has none.
 type Ciphers struct {
 	candidates []Cipher
+	config     string // path of the agent-server's config file, the source of its secrets
 }
 
 // CipherSources are the places where FindCiphers looks.
@@ -61,7 +63,8 @@ func FindCiphers(s CipherSources) *Ciphers {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(s.Dir, path)
 	}
-	c.fromConfig(path)
+	c.config = path
+	c.fromConfig()
 	c.fromVariable(s, "SESSION_API_KEY", false)
 	c.fromVariable(s, "OH_SESSION_API_KEYS_0", false)
 	c.previous(s)
@@ -103,11 +106,14 @@ func (c *Ciphers) fromVariable(s CipherSources, name string, emptyCounts bool) {
 	}
 }
 
-// current is the secret that an agent-server with previous ones encrypts with.
+// current is the secret that an agent-server with previous ones encrypts with. Its
+// variable wins over its config file, as there.
 func (c *Ciphers) current() (Cipher, bool) {
-	for _, cipher := range c.all() {
-		if cipher.Source == "OH_SECRET_KEY" && !cipher.Previous {
-			return cipher, true
+	for _, source := range []string{"OH_SECRET_KEY", c.config} {
+		for _, cipher := range c.all() {
+			if cipher.Source == source && !cipher.DecryptsOnly {
+				return cipher, true
+			}
 		}
 	}
 	return Cipher{}, false
@@ -121,8 +127,8 @@ func (c *Ciphers) fromFile(path string) {
 	clear(text)
 }
 
-func (c *Ciphers) fromConfig(path string) {
-	src, err := os.ReadFile(path)
+func (c *Ciphers) fromConfig() {
+	src, err := os.ReadFile(c.config)
 	if err != nil {
 		return
 	}
@@ -131,11 +137,11 @@ func (c *Ciphers) fromConfig(path string) {
 		return
 	}
 	if text, ok := doc.Root().Get("secret_key").Text(); ok && text != "" {
-		c.candidates = append(c.candidates, Cipher{Source: path, Key: fernet.NewKey(text)})
+		c.candidates = append(c.candidates, Cipher{Source: c.config, Key: fernet.NewKey(text)})
 	}
 	for v := range doc.Root().Get("previous_secret_keys").Elements() {
 		if text, ok := v.Text(); ok && strings.TrimSpace(text) != "" {
-			c.candidates = append(c.candidates, Cipher{path, fernet.NewKey(text), true})
+			c.candidates = append(c.candidates, Cipher{c.config, fernet.NewKey(text), true})
 		}
 	}
 }
@@ -194,7 +200,7 @@ func (c *Ciphers) matching(tokens []string) (Cipher, bool) {
 			if cipher.Key.Verify(token) != nil {
 				continue
 			}
-			if current, ok := c.current(); ok && cipher.Previous {
+			if current, ok := c.current(); ok && cipher.DecryptsOnly {
 				return current, true
 			}
 			return cipher, true

@@ -238,17 +238,23 @@ func TestFindCiphersLooksWhereOpenHandsDoes(t *testing.T) {
 func TestARotatedSecretIsReplacedByTheCurrentOne(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		vars map[string]string
-		want string // the secret that the key is encrypted with
+		vars   map[string]string
+		config string // of the agent-server
+		want   string // the secret that the key is encrypted with
 	}{
-		"rotated":             {map[string]string{"OH_SECRET_KEY": "current", "OH_PREVIOUS_SECRET_KEYS": `["` + fixtureSecret + `"]`}, "current"},
-		"no rotation":         {map[string]string{"OH_SECRET_KEY": fixtureSecret, "OH_PREVIOUS_SECRET_KEYS_0": "older"}, fixtureSecret},
-		"no current one":      {map[string]string{"OH_PREVIOUS_SECRET_KEYS_0": fixtureSecret}, fixtureSecret},
-		"a blank current one": {map[string]string{"OH_SECRET_KEY": "", "OH_PREVIOUS_SECRET_KEYS_0": fixtureSecret}, fixtureSecret},
+		"rotated":                    {map[string]string{"OH_SECRET_KEY": "current", "OH_PREVIOUS_SECRET_KEYS": `["` + fixtureSecret + `"]`}, "", "current"},
+		"no rotation":                {map[string]string{"OH_SECRET_KEY": fixtureSecret, "OH_PREVIOUS_SECRET_KEYS_0": "older"}, "", fixtureSecret},
+		"no current one":             {map[string]string{"OH_PREVIOUS_SECRET_KEYS_0": fixtureSecret}, "", fixtureSecret},
+		"a blank current one":        {map[string]string{"OH_SECRET_KEY": "", "OH_PREVIOUS_SECRET_KEYS_0": fixtureSecret}, "", fixtureSecret},
+		"rotated by the config file": {nil, `{"secret_key":"current","previous_secret_keys":["` + fixtureSecret + `"]}`, "current"},
+		"rotated by both":            {map[string]string{"OH_SECRET_KEY": "newest"}, `{"secret_key":"current","previous_secret_keys":["` + fixtureSecret + `"]}`, "newest"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			base := t.TempDir()
+			if tt.config != "" {
+				write(t, filepath.Join(base, "workspace", "openhands_agent_server_config.json"), tt.config)
+			}
 			write(t, filepath.Join(base, "profiles", "old.json"), `{"model":"openai/x","api_key":"`+fixtureToken+`"}`)
 			write(t, filepath.Join(base, "profiles", "p.json"), `{"model":"openai/x","api_key":"`+fixtureKey+`"}`)
 			s := profile.Open(profile.Config{Base: base, Ciphers: profile.FindCiphers(profile.CipherSources{LookupEnv: environ(tt.vars), Dir: base})})
