@@ -17,7 +17,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/agentserver"
 	"github.com/ohgw/ohgw/agentapi/backendtest"
-	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/internal/testkit/agentservertest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
@@ -177,7 +176,11 @@ func TestThirtyTurnsShareTheRoomOfARealServer(t *testing.T) {
 			if err = errors.Join(err, c.Close()); err != nil || res.Outcome != turn.Finished || res.Answer != "Hello." {
 				t.Errorf("turn %d: %+v, %v", i, res, err)
 			}
-			if got := questions(t, s.Backend, id); !slices.Equal(got, []string{text}) {
+			page, err := s.Backend.Events(t.Context(), id, agentapi.EventQuery{})
+			if err != nil {
+				t.Error(err)
+			}
+			if got := questions(page.Events); !slices.Equal(got, []string{text}) {
 				t.Errorf("the log of turn %d has the messages %q", i, got)
 			}
 		})
@@ -198,21 +201,6 @@ func TestThirtyTurnsShareTheRoomOfARealServer(t *testing.T) {
 	}
 	wg.Wait()
 	t.Logf("%d turns ended in %v", turns, time.Since(began).Round(time.Millisecond))
-}
-
-// questions are the messages of the user in the log of a conversation.
-func questions(t *testing.T, b agentapi.Backend, id string) (texts []string) {
-	t.Helper()
-	page, err := b.Events(t.Context(), id, agentapi.EventQuery{})
-	if err != nil {
-		t.Error(err)
-	}
-	for _, e := range page.Events {
-		if m, ok := e.Body.(*event.Message); ok && e.Source == event.SourceUser {
-			texts = append(texts, m.LLMMessage.Content[0].Text)
-		}
-	}
-	return texts
 }
 
 // hello is a turn in a new conversation.

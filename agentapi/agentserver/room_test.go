@@ -19,9 +19,9 @@ import (
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
-// questions are the messages of the user in the log of a conversation.
-func (w *world) questions(id string) (texts []string) {
-	for _, e := range w.Log(id) {
+// questions are the messages of the user in a log.
+func questions(log []event.Event) (texts []string) {
+	for _, e := range log {
 		if m, ok := e.Body.(*event.Message); ok && e.Source == event.SourceUser {
 			texts = append(texts, m.LLMMessage.Content[0].Text)
 		}
@@ -84,7 +84,7 @@ func TestThirtyTurnsShareTheRoomOfTheServer(t *testing.T) {
 		}
 		wg.Wait()
 		for i, id := range ids {
-			if got, want := w.questions(id), []string{fmt.Sprint("go ", i)}; !slices.Equal(got, want) {
+			if got, want := questions(w.Log(id)), []string{fmt.Sprint("go ", i)}; !slices.Equal(got, want) {
 				t.Errorf("conversation %d has the messages %q", i, got)
 			}
 		}
@@ -117,7 +117,7 @@ func TestARefusedRunStartsWhenThereIsRoom(t *testing.T) {
 		if o.took > 10*time.Minute+5*time.Second {
 			t.Errorf("the turn took %v", o.took)
 		}
-		if got := w.questions(c.Info().ID); !slices.Equal(got, []string{"go"}) {
+		if got := questions(w.Log(c.Info().ID)); !slices.Equal(got, []string{"go"}) {
 			t.Errorf("the log has the messages %q", got)
 		}
 		if n := len(w.Calls("POST", "/"+c.Info().ID+"/run")); n < 100 || n > 400 {
