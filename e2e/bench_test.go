@@ -69,7 +69,7 @@ const fakeKey = "sk-session-test"
 
 func newFake(t testing.TB) *fakeserver.Server {
 	t.Helper()
-	return fakeserver.New(t, fakeserver.Options{Key: fakeKey})
+	return fakeserver.New(t, fakeserver.Options{Key: fakeKey, MaxRuns: 10_000}) // tests of ohgw's own limits
 }
 
 // keepAlive is one client of many connections, as a program has it.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ohgw/ohgw/internal/testkit/agentservertest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 	"github.com/ohgw/ohgw/internal/testkit/sdktest"
 )
@@ -79,16 +80,16 @@ func TestOpenHandsTypeScriptClient(t *testing.T) {
 	t.Run("the embedded agent", func(t *testing.T) {
 		t.Parallel()
 		llm := llmtest.New(t)
-		inTypeScript(t, node, serveEmbedded(t, racyProgram(t), llm.URL, "--native"), llm.URL)
+		inTypeScript(t, node, agentservertest.Embedded, serveEmbedded(t, racyProgram(t), llm.URL, "--native"), llm.URL)
 	})
 	t.Run("an agent-server", func(t *testing.T) {
 		t.Parallel()
 		s := newStack(t, racyProgram(t), "--native")
-		inTypeScript(t, node, s.gateway, s.llm.URL)
+		inTypeScript(t, node, agentservertest.Newest, s.gateway, s.llm.URL)
 	})
 }
 
-func inTypeScript(t *testing.T, node string, s *gateway, llmURL string) {
+func inTypeScript(t *testing.T, node, version string, s *gateway, llmURL string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), node, "native.mjs", s.URL, gatewayKey, llmURL, t.TempDir())
 	cmd.Dir, cmd.Stderr = "node", os.Stderr
@@ -101,7 +102,7 @@ func inTypeScript(t *testing.T, node string, s *gateway, llmURL string) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	want := map[string]any{
-		"version": "1.43.1", "tools": true, "model": "openai/test", "secret": "tea", "profiles": []any{"two", false, true}, "agents": true,
+		"version": version, "tools": true, "model": "openai/test", "secret": "tea", "profiles": []any{"two", false, true}, "agents": true,
 		"file": "grün\n", "command": []any{"grün\n", 3.0}, "streamed": true, "answer": "Here is tea.",
 		"kinds":  []any{"MessageEvent", "ActionEvent", "ObservationEvent", "MessageEvent"},
 		"forked": true, "asked": "Asked.", "title": "Tea", "changes": []any{"note.txt", "up.txt", "yes.txt"},

@@ -42,7 +42,7 @@ type side struct {
 func TestOhgwAnswersAsAnAgentServer(t *testing.T) {
 	t.Parallel()
 	llm := llmtest.New(t)
-	agents := agentservertest.Start(t)
+	agents := agentservertest.StartVersion(t, agentservertest.Embedded)
 	real := newSide(t, "real", agents.URL, agents.Key, llm.URL)
 	ours := newSide(t, "ours", startOurs(t), key, llm.URL)
 	table := readKnown(t)

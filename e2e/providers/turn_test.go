@@ -19,6 +19,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/testkit/agentservertest"
 )
 
 // step is a part of a turn: a message, an answer of the model that is asked
@@ -97,7 +98,7 @@ func newSDK(t *testing.T) *sdk {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, script, "python", program)
+	cmd := exec.CommandContext(ctx, script, "--version", agentservertest.Embedded, "python", program)
 	cmd.Dir = dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	cmd.Env = append(os.Environ(), "HOME="+dir, "OPENHANDS_SUPPRESS_BANNER=1", "LITELLM_LOCAL_MODEL_COST_MAP=True", "LITELLM_LOG=ERROR",

@@ -145,7 +145,7 @@ func unknownFields(entry jsonedit.Value) []string {
 // a *FieldError for the first member that OpenHands refuses.
 func readLLM(entry jsonedit.Value, models *canon.List) (LLM, error) {
 	plain := map[string]json.RawMessage{}
-	for _, f := range shape.LLM() {
+	for _, f := range allFields() {
 		value, ok := f.Read(entry.Get(f.Name))
 		if !ok {
 			return LLM{}, &FieldError{f.Name}

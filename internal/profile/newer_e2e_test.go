@@ -3,14 +3,11 @@
 package profile_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ohgw/ohgw/internal/testkit/agentservertest"
 	"github.com/ohgw/ohgw/internal/testkit/sdktest"
 )
 
@@ -34,16 +31,8 @@ func TestANewerOpenHandsReadsWhatUseHasChanged(t *testing.T) {
 	s := newNewer(t)
 	_, err := s.Use(t.Context(), "cheap", now())
 	must(t, err)
-	cmd := sdktest.Command(t, s.base, loaded, s.base, fixtureSecret)
-	cmd.Env = append(os.Environ(), "OHGW_AGENT_SERVER_VERSION="+agentservertest.Newest)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, stderr.Bytes())
-	}
 	var got any
-	must(t, json.Unmarshal(sdktest.Result(t, out), &got))
+	must(t, json.Unmarshal(sdktest.Result(t, sdktest.Run(t, s.base, loaded, s.base, fixtureSecret)), &got))
 	want := []any{
 		"cheap", 9.0, "openai/gpt-5-mini", fixtureKey, "You are a careful reviewer.", fixtureKey,
 		[]any{"terminal", "file_editor", "switch_llm"},

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ohgw/ohgw/internal/profile/canon"
+	"github.com/ohgw/ohgw/internal/testkit/agentservertest"
 	"github.com/ohgw/ohgw/internal/testkit/sdktest"
 )
 
@@ -44,6 +45,7 @@ func TestUpstreamDecidesTheSame(t *testing.T) {
 	for range 20_000 {
 		cases = append(cases, [2]string{models[random.IntN(len(models))], mutate(random)})
 	}
+	t.Setenv("OHGW_AGENT_SERVER_VERSION", agentservertest.Embedded) // whose models are in models.json
 	dir := t.TempDir()
 	content, err := json.Marshal(cases)
 	if err != nil {

@@ -54,12 +54,12 @@ const (
 	CLI      = "1.21.0"
 )
 
-// Start starts a server of the version Embedded and waits until it is ready. It
+// Start starts a server of the version Newest and waits until it is ready. It
 // lives until the test ends. env has further variables for it, such as
 // OH_CONVERSATION_IDLE_TTL_SECONDS=5.
 func Start(t testing.TB, env ...string) *Server {
 	t.Helper()
-	return StartVersion(t, Embedded, env...)
+	return StartVersion(t, Newest, env...)
 }
 
 // StartVersion is Start with a server of another version.
