@@ -33,6 +33,10 @@ func TestAConversationIsHandedOver(t *testing.T) {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("there is no tmux: ", err)
 	}
+	switch agentservertest.Wanted() {
+	case agentservertest.Cloud, agentservertest.CLI:
+		t.Skip("an older server looks for the agent in meta.json, where newer ones and ohgw have none")
+	}
 	const secret = "OH_SECRET_KEY=of the handover"
 	llm, home, dir := llmtest.New(t), t.TempDir(), t.TempDir()
 	scriptedProfile(t, home, llm.URL)
@@ -130,7 +134,7 @@ func confirmInATerminal(t *testing.T, g *gateway, home, id string) {
 // it a message there.
 func goOnInAnAgentServer(t *testing.T, g *gateway, id, dir, secret string) {
 	t.Helper()
-	agents := agentservertest.Start(t, "OH_CONVERSATIONS_PATH="+filepath.Join(g.State, "conversations"), secret, "OPENAI_API_KEY=sk-llm-test")
+	agents := agentservertest.StartVersion(t, agentservertest.Wanted(), "OH_CONVERSATIONS_PATH="+filepath.Join(g.State, "conversations"), secret, "OPENAI_API_KEY=sk-llm-test")
 	path := "/api/conversations/" + id
 	agents.Call(t, http.MethodPost, path+"/confirmation_policy", map[string]any{"policy": map[string]any{"kind": "NeverConfirm"}}, nil)
 	agents.Call(t, http.MethodPost, path+"/events", map[string]any{

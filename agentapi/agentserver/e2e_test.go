@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -49,11 +51,7 @@ func testContract(t *testing.T, version string) {
 	t.Helper()
 	f := startServers(t, version)
 	has, connections := everything(), true
-	var major, minor int
-	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil {
-		t.Fatalf("version %q: %v", version, err)
-	}
-	has.KeyWords = major > 1 || minor >= 58
+	has.KeyWords = minor(t, version) >= 58
 	switch version {
 	case agentservertest.Cloud: // a profile cannot say that its model sees images
 		has.Blind, connections = true, false
@@ -68,6 +66,61 @@ func testContract(t *testing.T, version string) {
 	t.Run("StandardTools", f.standardTools)
 	if connections {
 		t.Run("AProviderConnectionStartsAnAgent", f.providerConnection)
+	}
+}
+
+// minor is the second number of a version.
+func minor(t *testing.T, version string) int {
+	t.Helper()
+	var n int
+	if _, err := fmt.Sscanf(version, "1.%d.", &n); err != nil {
+		t.Fatalf("version %q: %v", version, err)
+	}
+	return n
+}
+
+// mcpServer is an MCP server with the tool "shout".
+const mcpServer = `
+import json, sys
+for line in sys.stdin:
+    ask = json.loads(line)
+    if "id" not in ask:
+        continue
+    if ask["method"] == "initialize":
+        result = {"protocolVersion": ask["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "one", "version": "1"}}
+    elif ask["method"] == "tools/list":
+        schema = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+        result = {"tools": [{"name": "shout", "description": "Says it loudly.", "inputSchema": schema}]}
+    elif ask["method"] == "tools/call":
+        result = {"content": [{"type": "text", "text": ask["params"]["arguments"]["text"].upper()}]}
+    else:
+        result = {}
+    print(json.dumps({"jsonrpc": "2.0", "id": ask["id"], "result": result}), flush=True)
+`
+
+// TestARealServerHasItsMCPServers has a server whose settings name an MCP server: the
+// agents that ohgw starts there have its tools.
+func TestARealServerHasItsMCPServers(t *testing.T) {
+	t.Parallel()
+	version := agentservertest.Wanted()
+	if minor(t, version) < 22 {
+		t.Skip("an older server does not tell its settings with their secrets")
+	}
+	f := &realServers{version: version, plain: &shared{server: agentservertest.StartVersion(t, version)}}
+	program := filepath.Join(t.TempDir(), "mcp.py")
+	if err := os.WriteFile(program, []byte(mcpServer), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f.plain.call(t, http.MethodPatch, "/api/settings",
+		map[string]any{"agent_settings_diff": map[string]any{"mcp_config": map[string]any{"one": map[string]any{"command": "python3", "args": []string{program}}}}})
+	s := f.setup(t, backendtest.Needs{})
+	s.LLM.Reply(llmtest.Tool("shout", `{"text":"tea"}`), llmtest.Text("Done."))
+	if res := hello(t, s, s.Profile); res.Outcome != turn.Finished || res.Answer != "Done." {
+		t.Errorf("%+v", res)
+	}
+	messages := s.LLM.Await(t, 2).Messages
+	if last := messages[len(messages)-1].Text; !strings.Contains(last, "TEA") {
+		t.Errorf("the tool's result is %q", last)
 	}
 }
 
@@ -144,13 +197,17 @@ func (f *realServers) providerConnection(t *testing.T) {
 	}
 }
 
-// TestThirtyTurnsShareTheRoomOfARealServer starts thirty turns on a server that
-// runs ten: the others are told that they wait, each message is in its log once,
-// and all are answered.
+// TestThirtyTurnsShareTheRoomOfARealServer starts thirty turns on a server that, from
+// 1.51 on, runs ten: the others are told that they wait, each message is in its log
+// once, and all are answered.
 func TestThirtyTurnsShareTheRoomOfARealServer(t *testing.T) {
 	t.Parallel()
-	const turns, room = 30, 10
-	f := &realServers{version: agentservertest.Newest, plain: &shared{server: agentservertest.StartVersion(t, agentservertest.Newest)}}
+	const turns = 30
+	version, room := agentservertest.Wanted(), turns
+	if minor(t, version) >= 51 {
+		room = 10
+	}
+	f := &realServers{version: version, plain: &shared{server: agentservertest.StartVersion(t, version)}}
 	s := f.setup(t, backendtest.Needs{})
 	gate := make(chan struct{})
 	feeds := make([]chan string, turns)

@@ -10,6 +10,7 @@ package agentservertest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -53,6 +54,9 @@ const (
 	Cloud    = "1.34.0"
 	CLI      = "1.21.0"
 )
+
+// Wanted is the version that OHGW_TEST_AGENT_SERVER_VERSION names, or the newest.
+func Wanted() string { return cmp.Or(os.Getenv("OHGW_TEST_AGENT_SERVER_VERSION"), Newest) }
 
 // Start starts a server of the version Newest and waits until it is ready. It
 // lives until the test ends. env has further variables for it, such as
