@@ -78,16 +78,14 @@ func newAgent(p Profile, s Settings, system string, seal func(string) (string, e
 	a := agent{}
 	a.set("kind", "Agent")
 	a.set("llm", model)
-	a.set("tools", []toolSpec{{Name: "terminal"}, {Name: "file_editor"}, {Name: "task_tracker"}})
-	if tools, ok := settings["tools"]; ok && string(tools) != "null" {
+	standard := []toolSpec{{Name: "terminal"}, {Name: "file_editor"}, {Name: "task_tracker"}}
+	switch tools, ok := settings["tools"]; {
+	case ok && string(tools) != "null": // as it is: the switch is for the standard tools
 		a["tools"] = tools
-	}
-	if string(settings["enable_sub_agents"]) == "true" && !hasTasks(json.RawMessage(`{"tools":`+string(a["tools"])+`}`)) {
-		var specs []json.RawMessage
-		if err := json.Unmarshal(a["tools"], &specs); err != nil {
-			return nil, refused("The tools in OpenHands' settings cannot be read; repair settings.json.", err)
-		}
-		a.set("tools", append(specs, json.RawMessage(`{"name":"task_tool_set","params":{}}`)))
+	case string(settings["enable_sub_agents"]) == "true":
+		a.set("tools", append(standard, toolSpec{Name: "task_tool_set"}))
+	default:
+		a.set("tools", standard)
 	}
 	builtin := []string{"FinishTool", "ThinkTool"}
 	if string(settings["enable_switch_llm_tool"]) == "true" { // the client has chosen a model, so that has to be said

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -198,5 +199,26 @@ func TestTasksOfOneAnswerRunAtTheSameTime(t *testing.T) {
 	w.expect("SP U A(task) A(task) O O M")
 	if dirs := children(t, w); len(dirs) != 2 {
 		t.Error(dirs)
+	}
+}
+
+// The switch is for the standard tools: a list has task_tool_set in it, or there is none.
+func TestAListOfToolsDecidesOnSubAgents(t *testing.T) {
+	t.Parallel()
+	for settled, want := range map[string]bool{
+		`{"enable_sub_agents":true}`:                                                                     true,
+		`{"enable_sub_agents":true,"tools":null}`:                                                        true,
+		`{"enable_sub_agents":true,"tools":[{"name":"terminal","params":{}}]}`:                           false,
+		`{"enable_sub_agents":false,"tools":[{"name":"terminal","params":{}},{"name":"task_tool_set"}]}`: true,
+	} {
+		w := newWorld(t, func(c *engine.Config) {
+			realTools(c)
+			c.Settings = settings(engine.Settings{Agent: json.RawMessage(settled)})
+		})
+		w.llm.Reply(llmtest.Finish("ok"))
+		w.say("hello")
+		if got := slices.Contains(w.llm.Requests()[0].Tools, "task"); got != want {
+			t.Errorf("%s: task is offered: %t, want %t", settled, got, want)
+		}
 	}
 }

@@ -103,6 +103,7 @@ func (c *checker) settings(files []document.File) {
 	if snap.Doc == nil {
 		return
 	}
+	finding{c: c, file: snap.File, newer: snap.Newer()}.removed(snap.Doc.Root())
 	active, ok := snap.Doc.Root().Get(activeMember).Text()
 	if !ok || active == "" {
 		return

@@ -139,10 +139,7 @@ func (r *settingsReader) conversation(v jsonedit.Value) {
 // agentFields are the members of agent_settings that engines read and that are
 // not objects.
 func agentFields() []shape.Field {
-	return []shape.Field{
-		shape.Truth("enable_switch_llm_tool", "true"),
-		shape.Number("tool_concurrency_limit", shape.IntKind, 1, "1"),
-	}
+	return []shape.Field{shape.Number("tool_concurrency_limit", shape.IntKind, 1, "1")}
 }
 
 // condenserFields are those of its condenser.
@@ -177,9 +174,7 @@ func (r *settingsReader) agent(v jsonedit.Value) {
 	if !r.out.ACP {
 		r.plain(path, v, agentFields(), agent)
 		r.tools(path, v.Get("tools"), agent)
-		if version, _ := v.Get("schema_version").Int(); version >= sinceToolsAlone {
-			unfoldSwitch(v.Get("tools"), agent)
-		}
+		r.switches(path, v, agent)
 		condenser := map[string]any{}
 		r.plain(join(path, "condenser"), r.object(path, v, "condenser"), condenserFields(), condenser)
 		agent["condenser"] = condenser
@@ -220,27 +215,6 @@ func (r *settingsReader) tools(path string, v jsonedit.Value, agent map[string]a
 		}
 	}
 	agent["tools"] = json.RawMessage(v.Raw())
-}
-
-// sinceToolsAlone is the version of agent settings from which on the tool that changes
-// the model has no switch: it is one of the tools, and of those that null stands for.
-const sinceToolsAlone = 8
-
-// unfoldSwitch says with the switch of before whether an agent has that tool.
-func unfoldSwitch(tools jsonedit.Value, agent map[string]any) {
-	if tools.Kind() != jsonedit.Array {
-		agent["enable_switch_llm_tool"] = true
-		return
-	}
-	others, found := []json.RawMessage{}, false
-	for t := range tools.Elements() {
-		if name, _ := t.Get("name").Text(); name == "switch_llm" || name == "SwitchLLMTool" {
-			found = true
-			continue
-		}
-		others = append(others, json.RawMessage(t.Raw()))
-	}
-	agent["tools"], agent["enable_switch_llm_tool"] = others, found
 }
 
 func (r *settingsReader) context(path string, v jsonedit.Value) map[string]any {

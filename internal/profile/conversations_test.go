@@ -50,7 +50,7 @@ func TestConversationSettingsAreReadWithTheirSecrets(t *testing.T) {
 		"agent_settings": {
 			"schema_version": 5, "agent_kind": "openhands", "llm": {"model": "openai/x", "api_key": "hidden"},
 			"verification": {"critic_api_key": "hidden"},
-			"tools": [{"name": "terminal", "params": {}}], "enable_switch_llm_tool": false, "tool_concurrency_limit": 3,
+			"tools": [{"name": "terminal", "params": {}}], "enable_sub_agents": false, "enable_switch_llm_tool": false, "tool_concurrency_limit": 3,
 			"mcp_config": {"files": {
 				"command": "files", "args": ["--all"], "timeout": 7,
 				"env": {"TOKEN": "`+fixtureToken+`", "PLAIN": "p", "BLANK": " "}
@@ -73,7 +73,7 @@ func TestConversationSettingsAreReadWithTheirSecrets(t *testing.T) {
 		t.Errorf("settings %+v", got)
 	}
 	wantAgent(t, got, `{
-		"tools": [{"name": "terminal", "params": {}}], "enable_switch_llm_tool": false, "tool_concurrency_limit": 3,
+		"tools": [{"name": "terminal", "params": {}}], "enable_sub_agents": false, "enable_switch_llm_tool": false, "tool_concurrency_limit": 3,
 		"mcp_config": {"files": {
 			"command": "files", "args": ["--all"], "timeout": 7, "env": {"TOKEN": "`+fixtureKey+`", "PLAIN": "p"}
 		}, "web": {
@@ -103,7 +103,7 @@ func TestConversationSettingsHavePlainForms(t *testing.T) {
 		t.Errorf("settings %+v", got)
 	}
 	wantAgent(t, got, `{
-		"enable_switch_llm_tool": false, "tool_concurrency_limit": 1, "mcp_config": {"old": {"command": "x", "type": "stdio"}},
+		"enable_sub_agents": false, "enable_switch_llm_tool": false, "tool_concurrency_limit": 1, "mcp_config": {"old": {"command": "x", "type": "stdio"}},
 		"agent_context": {"system_message_suffix": null, "user_message_suffix": null, "secrets": {}},
 		"condenser": {"condenser_kind": "llm_summarizing", "enabled": false, "max_size": 80, "keep_first": 2, "max_tokens": null, "minimum_progress": 0.1}
 	}`)
