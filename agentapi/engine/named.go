@@ -29,7 +29,9 @@ type Agent struct {
 	Profile string // its LLM profile
 	// Settings are agent_settings: those of its members that are there take the
 	// place of the user's, and MCP servers always do.
-	Settings      json.RawMessage
+	Settings json.RawMessage
+	// Secrets are the names of the user's secrets that the agent may have; nil: all.
+	Secrets       *[]string
 	MaxIterations int     // of a run; 0: as the settings say
 	MaxRunCost    float64 // of a run in US dollars; 0: no limit
 	// Confirm names actions that wait for a person. Those that wait anyway stay.
@@ -102,7 +104,7 @@ func (b *Backend) named(ctx context.Context, name, workspace string, not error) 
 }
 
 // of are the settings for the conversations of an agent. The user's secrets are
-// the agent's, too.
+// the agent's, too, as far as it may have them.
 func (s Settings) of(a Agent) (Settings, error) {
 	users, own := agent{}, agent{}
 	for data, into := range map[*json.RawMessage]*agent{&s.Agent: &users, &a.Settings: &own} {
@@ -111,8 +113,11 @@ func (s Settings) of(a Agent) (Settings, error) {
 		}
 	}
 	context := own.object("agent_context")
-	if secrets, ok := users.object("agent_context")["secrets"]; ok {
-		context["secrets"] = secrets
+	if secrets := users.object("agent_context").object("secrets"); len(secrets) > 0 {
+		maps.DeleteFunc(secrets, func(name string, _ json.RawMessage) bool {
+			return a.Secrets != nil && !slices.Contains(*a.Secrets, name)
+		})
+		context.set("secrets", secrets)
 	}
 	delete(users, "mcp_config")
 	maps.Copy(users, own)

@@ -123,6 +123,29 @@ func TestAnAgentHasItsOwnModelToolsAndInstructions(t *testing.T) {
 	}
 }
 
+// An agent that names its secrets has those of the user's that it names.
+func TestAnAgentHasTheSecretsThatItNames(t *testing.T) {
+	t.Parallel()
+	for _, refs := range []*[]string{nil, {}, {"TOKEN", "MISSING"}} {
+		w, agents := agentWorld(t, realTools, func(c *engine.Config) {
+			c.Settings = settings(engine.Settings{Agent: json.RawMessage(`{"agent_context": {"secrets": {"TOKEN": "t0k3n-value", "OTHER": "oth3r-value"}}}`)})
+		})
+		agent := agents["reviewer"]
+		agent.Secrets = refs
+		agents["reviewer"] = agent
+		w.begin("agent_reviewer")
+		data, err := os.ReadFile(filepath.Join(w.dir(), "base_state.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string]bool{"TOKEN": refs == nil || len(*refs) > 0, "OTHER": refs == nil} {
+			if got := strings.Contains(string(data), `"`+name+`"`); got != want {
+				t.Errorf("%v: %s is there: %t", refs, name, got)
+			}
+		}
+	}
+}
+
 func TestAConversationStaysWithItsAgent(t *testing.T) {
 	t.Parallel()
 	w, agents := agentWorld(t)

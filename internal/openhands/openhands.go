@@ -107,6 +107,7 @@ type AgentProfile struct {
 	Revision *int64    `json:"revision"`
 	LLM      *string   `json:"llm_profile_ref"`
 	Servers  *[]string `json:"mcp_server_refs"` // nil: all
+	Newer    string    `json:"-"`               // why more may be in it than what is read; "" for most
 }
 
 // AgentProfiles are all of them.
@@ -147,6 +148,9 @@ type Launch struct {
 	// LLM.
 	Settings json.RawMessage
 	LLM      string // the LLM profile; "" for an agent of another program
+	// Secrets are the names of the user's secrets that the agent may have; nil: all.
+	Secrets *[]string
+	Ignored []string // members that have no effect in the embedded agent
 }
 
 // Connection is a key and a URL that LLM profiles share.

@@ -157,13 +157,17 @@ func (f finding) gates(snap document.Snapshot) {
 	switch g := snap.Sealed; {
 	case g == nil || snap.Doc == nil:
 	case g.Action == canon.ErrorNewer:
-		f.add(Warning, "newer-openhands", "install a newer ohgw",
-			"%s: ohgw reads what it understands of the file and does not change it", g.Error())
+		f.newerFile(g)
 	default:
 		path := quote(f.file.Path)
 		f.add(Warning, string(g.Action), fmt.Sprintf("cp %s %s.tmp && mv %s.tmp %s", path, path, path, path),
 			"%s: ohgw does not change the file, and OpenHands replaces the link when it writes", g.Error())
 	}
+}
+
+func (f finding) newerFile(g *document.GateError) {
+	f.add(Warning, "newer-openhands", "install a newer ohgw",
+		"%s: ohgw reads what it understands of the file and does not change it", g.Error())
 }
 
 // inOpenHands is the repair of settings that ohgw does not change.

@@ -133,8 +133,12 @@ func (c *checker) agents(files []document.File) {
 		names[f.Name()] = true
 	}
 	for _, user := range users {
+		at := finding{c: c, file: user.file}
+		if user.sealed != nil {
+			at.newerFile(user.sealed)
+		}
 		if !names[user.ref] {
-			finding{c: c, file: user.file}.add(Error, "agent-profile-dangling", "ohgw profiles add "+quote(user.ref),
+			at.add(Error, "agent-profile-dangling", "ohgw profiles add "+quote(user.ref),
 				"agent profile %s uses the profile %.80q, which does not exist", user.file.Name(), user.ref)
 		}
 	}

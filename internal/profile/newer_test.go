@@ -304,3 +304,45 @@ func TestNoToolsInNewerSettingsAreTheStandardOnes(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// An agent profile follows a rename in its own version, all else of it as it was. One that
+// is newer than all known ones would have to change, so nothing does.
+func TestAgentProfilesOfNewerVersionsFollowARename(t *testing.T) {
+	t.Parallel()
+	const file = "agent-profiles/default.json"
+	for _, version := range []string{"2", "3", "4"} {
+		s := newNewer(t)
+		before := strings.Replace(s.read(file), `"schema_version": 4`, `"schema_version": `+version, 1)
+		before = strings.Replace(before, `"revision": 0`, `"later": [1.50, "\u00fc"],   "revision": 0`, 1)
+		must(t, os.WriteFile(s.path(file), []byte(before), 0o600))
+		done, err := s.Rename(t.Context(), "work", "job")
+		if err != nil || len(done.AgentProfiles) != 1 {
+			t.Errorf("%+v, %v", done, err)
+		}
+		s.want(file, strings.Replace(before, `"llm_profile_ref": "work"`, `"llm_profile_ref": "job"`, 1))
+	}
+	s := newNewer(t)
+	before, settings := strings.Replace(s.read(file), `"schema_version": 4`, `"schema_version": 99`, 1), s.read("settings.json")
+	must(t, os.WriteFile(s.path(file), []byte(before), 0o600))
+	_, err := s.Rename(t.Context(), "work", "job")
+	bad, ok := errors.AsType[*profile.NewerFileError](err)
+	if !ok || bad.Path != s.path(file) || !strings.Contains(err.Error(), "schema_version is 99, newer than 4") {
+		t.Errorf("%v", err)
+	}
+	s.want(file, before)
+	s.want("settings.json", settings)
+	if _, err := s.Load("work"); err != nil {
+		t.Errorf("the profile was renamed: %v", err)
+	}
+	if _, err := s.Rename(t.Context(), "cheap", "dear"); err != nil {
+		t.Errorf("rename of a profile that it does not use: %v", err)
+	}
+	if _, err := s.Remove(t.Context(), "work"); !errors.Is(err, profile.ErrInUse) {
+		t.Errorf("remove: %v", err)
+	}
+	report, err := s.Check(t.Context(), profile.CheckOptions{})
+	must(t, err)
+	if len(report.Problems) != 1 || report.Problems[0].Code != "newer-openhands" || report.Problems[0].Path != s.path(file) {
+		t.Errorf("%+v", report.Problems)
+	}
+}

@@ -44,6 +44,16 @@ func (e *InUseError) Error() string {
 // Is makes it ErrInUse.
 func (e *InUseError) Is(target error) bool { return target == ErrInUse }
 
+// NewerFileError says that a newer OpenHands wrote a file that would have to change.
+type NewerFileError struct {
+	Path string
+	Err  error
+}
+
+func (e *NewerFileError) Error() string { return fmt.Sprintf("%s: %v", e.Path, e.Err) }
+
+func (e *NewerFileError) Unwrap() error { return e.Err }
+
 // Config is what a Store needs to know.
 type Config struct {
 	Base    string           // base directory, absolute

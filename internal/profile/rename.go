@@ -24,7 +24,9 @@ type Renaming struct {
 
 // Rename gives a profile another name, in the agent profiles that use it and in
 // the settings as well. The old name may be one that OpenHands does not see any
-// more. It returns ErrName, ErrNotFound or ErrExists.
+// more. It returns ErrName, ErrNotFound or ErrExists, and before it changes anything a
+// *SettingsError or *NewerFileError for a file that would have to change and is newer than
+// all that are known.
 func (s *Store) Rename(ctx context.Context, old, name string) (Renaming, error) {
 	old, err := s.existing(old)
 	if err != nil {
@@ -38,10 +40,14 @@ func (s *Store) Rename(ctx context.Context, old, name string) (Renaming, error) 
 		return done, fmt.Errorf("rename profile %q: %w", old, err)
 	}
 	err = s.withAgentProfiles(ctx, func(users []agentProfile) error {
+		users = slices.DeleteFunc(users, func(a agentProfile) bool { return a.ref != old || old == name })
+		if err := writable(users); err != nil {
+			return err
+		}
 		if err := s.renameFile(ctx, old, name); err != nil || old == name {
 			return err
 		}
-		for _, user := range slices.DeleteFunc(users, func(a agentProfile) bool { return a.ref != old }) {
+		for _, user := range users {
 			if err := user.point(name); err != nil {
 				return fmt.Errorf("change agent profile %q: %w", user.file.Name(), err)
 			}
@@ -158,6 +164,18 @@ type agentProfile struct {
 	file document.File
 	doc  *jsonedit.Doc
 	ref  string // the profile that it uses
+
+	sealed *document.GateError // why it must not be written, as a newer OpenHands wrote it
+}
+
+// writable reports an agent profile that must not be written.
+func writable(users []agentProfile) error {
+	for _, user := range users {
+		if user.sealed != nil {
+			return &NewerFileError{user.file.Path, user.sealed}
+		}
+	}
+	return nil
 }
 
 // withAgentProfiles calls fn with the agent profiles that use some profile,
@@ -197,7 +215,11 @@ func (s *Store) agentProfiles() ([]agentProfile, error) {
 			}
 		}
 		if ref, ok := root.Get("llm_profile_ref").Text(); ok {
-			users = append(users, agentProfile{f, snap.Doc, ref})
+			user := agentProfile{file: f, doc: snap.Doc, ref: ref}
+			if snap.Newer() {
+				user.sealed = snap.Sealed
+			}
+			users = append(users, user)
 		}
 	}
 	return users, nil

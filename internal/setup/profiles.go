@@ -105,6 +105,9 @@ func (env *Env) ProfileFault(ctx context.Context, err error, name string) error 
 	if newer, ok := errors.AsType[*profile.SettingsError](err); ok && document.IsNewer(err) {
 		return fault.New("a newer OpenHands wrote "+newer.Path+", which ohgw does not change", "install a newer ohgw, or change the active profile in OpenHands", newer.Err)
 	}
+	if newer, ok := errors.AsType[*profile.NewerFileError](err); ok {
+		return fault.New("a newer OpenHands wrote "+newer.Path+", which ohgw does not change", "install a newer ohgw, or rename the profile in OpenHands", newer.Err)
+	}
 	switch {
 	case errors.Is(err, profile.ErrNotFound):
 		hint := "ohgw profiles list shows the profiles"

@@ -53,6 +53,8 @@ type AgentProfile struct {
 	Settings json.RawMessage
 	// LLM names the LLM profile that takes the place of the model in Settings.
 	LLM string
+	// Secrets are the names of the secrets that the agent may have; nil: all.
+	Secrets *[]string
 }
 
 // Routes are those below /api/conversations.

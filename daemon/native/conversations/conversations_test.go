@@ -31,7 +31,7 @@ func (profiles) AgentProfile(_ context.Context, id string) (conversations.AgentP
 	if id != profileID {
 		return conversations.AgentProfile{}, agentapi.ErrProfileNotFound
 	}
-	return conversations.AgentProfile{ID: id, Revision: 3, Settings: json.RawMessage(`{"agent_kind":"openhands"}`), LLM: "fast"}, nil
+	return conversations.AgentProfile{ID: id, Revision: 3, Settings: json.RawMessage(`{"agent_kind":"openhands"}`), LLM: "fast", Secrets: &[]string{"TOKEN"}}, nil
 }
 
 // api is the routes over an engine in memory.
@@ -183,13 +183,16 @@ func TestTheStartByAnAgentProfile(t *testing.T) {
 			Revision int
 		} `json:"launched_agent_profile"`
 	}
-	a.want(http.StatusCreated, http.MethodPost, "/api/conversations", `{"agent_profile_id":"`+profileID+`",`+workMember+`}`, &info)
+	a.want(http.StatusCreated, http.MethodPost, "/api/conversations", `{"agent_profile_id":"`+profileID+`","secrets":{"TOKEN":{"kind":"StaticSecret","value":"a"},"OTHER":{"kind":"StaticSecret","value":"b"}},`+workMember+`}`, &info)
 	if info.Launched.ID != profileID || info.Launched.Revision != 3 {
 		t.Errorf("launched by %+v", info.Launched)
 	}
 	c, err := a.engine.Get(info.ID)
 	if err != nil || c.Started.Profile != "fast" || c.Started.Settings == nil {
 		t.Errorf("started as %+v, %v", c.Started, err)
+	}
+	if len(c.Started.Secrets) != 1 || c.Started.Secrets["TOKEN"] == nil {
+		t.Errorf("secrets %v, want TOKEN, the only one that the agent profile names", c.Started.Secrets)
 	}
 	code, got := a.ask(http.MethodPost, "/api/conversations", `{"agent_profile_id":"22222222-2222-4222-8222-222222222222",`+workMember+`}`)
 	if code != http.StatusNotFound || !strings.Contains(got, "Agent profile with id '22222222-2222-4222-8222-222222222222' not found") {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -157,6 +159,9 @@ func (s *server) launch(ctx context.Context, req *request) error {
 		return err
 	}
 	req.Settings, req.Profile = p.Settings, p.LLM
+	maps.DeleteFunc(req.Secrets, func(name string, _ json.RawMessage) bool {
+		return p.Secrets != nil && !slices.Contains(*p.Secrets, name)
+	})
 	kept := map[string]json.RawMessage{}
 	if err := json.Unmarshal(req.Request, &kept); err != nil {
 		return err

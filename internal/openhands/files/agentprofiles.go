@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strconv"
 
 	"github.com/ohgw/ohgw/internal/openhands"
 	"github.com/ohgw/ohgw/internal/profile"
@@ -28,7 +27,7 @@ func (s *Store) AgentProfiles(ctx context.Context) (openhands.AgentProfiles, err
 		return openhands.AgentProfiles{}, err
 	}
 	now := s.load()
-	if len(snaps) == 0 && now.activeAgent == nil {
+	if len(snaps) == 0 && now.activeAgent == nil && !document.SettingsFile(s.base).Read().Newer() {
 		if err := s.seed(ctx, now); err != nil {
 			return openhands.AgentProfiles{}, err
 		}
@@ -78,6 +77,9 @@ func agentSummary(snap document.Snapshot) openhands.AgentProfile {
 	if n, ok := root.Get("revision").Int(); ok {
 		p.Revision = &n
 	}
+	if snap.Newer() {
+		p.Newer = snap.Sealed.Error()
+	}
 	if p.Kind == "openhands" {
 		p.LLM = text(root.Get("llm_profile_ref"))
 	}
@@ -113,44 +115,14 @@ func (s *Store) agentProfile(name string) (shape.Tree, error) {
 	case snap.Gate != nil:
 		return nil, refuse(openhands.Malformed, "Failed to load profile `%s`: the file %s", name, snap.Gate.Msg)
 	}
-	doc, err := presentRecipe(snap.Doc)
+	tree, faults, err := s.readRecipe(snap.Doc)
 	if err != nil {
 		return nil, refuse(openhands.Malformed, "Failed to load profile `%s`: %v", name, err)
 	}
-	tree, faults := s.read(shape.AgentProfile(), doc.Root())
 	if len(faults) > 0 {
 		return nil, refuse(openhands.Malformed, "Failed to load profile `%s`: %v: %s", name, faults[0].Loc, faults[0].Msg)
 	}
 	return tree, nil
-}
-
-var errRecipeVersion = errors.New("its schema_version is not known")
-
-// presentRecipe is a recipe in its present form: the first one had skills, and no tools
-// where all were meant.
-func presentRecipe(doc *jsonedit.Doc) (*jsonedit.Doc, error) {
-	const current = 2
-	root := doc.Root()
-	version := root.Get("schema_version")
-	if !version.Exists() || version.Kind() == jsonedit.Null {
-		return doc, nil
-	}
-	n, ok := version.Int()
-	if !ok || n < 1 || n > current {
-		return nil, errRecipeVersion
-	}
-	if n == current {
-		return doc, nil
-	}
-	name, _ := root.Get("name").Text()
-	revision, _ := root.Get("revision").Int()
-	if name == seedName && revision == 0 && string(root.Get("tools").Raw()) == "[]" {
-		var err error
-		if doc, err = doc.Set([]byte("null"), "tools"); err != nil {
-			return nil, err
-		}
-	}
-	return doc.Delete("skills")
 }
 
 func (s *Store) agentFile(name string) (document.File, error) {
@@ -177,10 +149,10 @@ func (s *Store) SaveAgentProfile(ctx context.Context, name string, members map[s
 	if err != nil {
 		return refuse(openhands.Invalid, "Invalid agent profile")
 	}
-	if doc, err = presentRecipe(doc); err != nil || doc.Irregular().NaN {
+	tree, faults, err := s.readRecipe(doc)
+	if version, _ := shape.RecipeVersionOf(doc.Root()); err != nil || version > shape.RecipeVersion || doc.Irregular().NaN {
 		return refuse(openhands.Invalid, "Invalid agent profile")
 	}
-	tree, faults := s.read(shape.AgentProfile(), doc.Root())
 	if id := doc.Root().Get("id"); id.Exists() && !isUUID(id) {
 		faults = append(faults, shape.Fault{Type: "uuid_parsing", Loc: []any{"id"}, Msg: "Input should be a valid UUID"})
 	}
@@ -199,48 +171,13 @@ func (s *Store) SaveAgentProfile(ctx context.Context, name string, members map[s
 	if err != nil {
 		return err
 	}
-	return busy(f.WithLock(ctx, s.Locking, func() error { return s.writeAgentProfile(f, tree) }))
+	return busy(f.WithLock(ctx, s.Locking, func() error { return s.writeAgentProfile(f, tree, members) }))
 }
 
 func isUUID(v jsonedit.Value) bool {
 	text, _ := v.Text()
 	_, err := uuid.Parse(text)
 	return err == nil
-}
-
-// writeAgentProfile writes a recipe. The lock is the caller's.
-func (s *Store) writeAgentProfile(f document.File, tree shape.Tree) error {
-	before := f.Read()
-	id := uuid.New()
-	switch {
-	case before.Sealed != nil:
-		return refuse(openhands.Malformed, "Agent profile '%s' %s.", f.Name(), before.Sealed.Msg)
-	case before.Missing():
-		all, err := s.agentProfiles()
-		if err != nil {
-			return err
-		}
-		if len(all) >= maxAgentProfiles {
-			return refuse(openhands.Taken, "Agent profile limit reached (%d). Delete a profile before saving a new one.", maxAgentProfiles)
-		}
-	case before.Doc != nil && isUUID(before.Doc.Root().Get("id")):
-		id, _ = before.Doc.Root().Get("id").Text()
-		revision, _ := before.Doc.Root().Get("revision").Int()
-		tree["revision"] = json.RawMessage(strconv.FormatInt(revision+1, 10))
-	}
-	tree.Set("id", &id)
-	doc, err := newDoc("{}")
-	if err != nil {
-		return err
-	}
-	w := &writer{doc: doc, show: shape.Plain}
-	for _, name := range tree.Names() {
-		w.set([]string{name}, tree[name])
-	}
-	if w.err != nil {
-		return w.err
-	}
-	return f.Write(w.doc.Bytes())
 }
 
 // RemoveAgentProfile deletes a recipe. One that is not there is no failure.

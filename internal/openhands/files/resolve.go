@@ -35,7 +35,10 @@ func (s *Store) Resolve(_ context.Context, id string) (openhands.Launch, error) 
 			Kind: openhands.Invalid, Msg: msg, Detail: map[string]any{"message": msg, "dangling_mcp_server_refs": dangling},
 		}
 	}
-	launch := openhands.Launch{ID: id, Revision: revisionOf(recipe)}
+	launch := openhands.Launch{ID: id, Revision: revisionOf(recipe), Ignored: ignored(recipe)}
+	if refs, some := recipe.Texts("secret_refs"); some {
+		launch.Secrets = &refs
+	}
 	var llm shape.Tree
 	if recipe.Text("agent_kind") != "acp" {
 		launch.LLM = recipe.Text("llm_profile_ref")
@@ -57,6 +60,20 @@ func revisionOf(recipe shape.Tree) int {
 		_ = json.Unmarshal(raw, &n) // it was read as a number
 	}
 	return n
+}
+
+// ignored are the members of a recipe that say something and have no effect in the embedded
+// agent: what OpenHands 1.43.1 does not have.
+func ignored(recipe shape.Tree) []string {
+	var names []string
+	for _, name := range shape.RecipeNewer() {
+		raw, plain := recipe[name].(json.RawMessage)
+		says := plain && string(raw) != "null" && string(raw) != "false" || len(recipe.List(name)) > 0
+		if says && name != "secret_refs" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // recipeLLM is the LLM of a recipe without its secrets.
@@ -112,6 +129,7 @@ func (s *Store) assemble(recipe, llm, servers shape.Tree) (shape.Tree, error) {
 		agent["acp_args"] = append([]any{}, recipe.List("acp_args")...)
 		context["current_datetime"] = json.RawMessage("null")
 	} else {
+		recipe.Unfold()
 		for _, name := range []string{"agent", "tools", "condenser", "verification", "enable_sub_agents", "enable_switch_llm_tool", "tool_concurrency_limit"} {
 			agent[name] = recipe[name]
 		}

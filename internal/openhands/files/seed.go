@@ -39,11 +39,11 @@ func (s *Store) seed(ctx context.Context, now settings) error {
 		if err != nil {
 			return err
 		}
-		tree, faults, err := s.readJSON(shape.AgentProfile(), data)
+		tree, faults, err := s.readJSON(shape.AgentProfile(shape.SwitchesVersion), data)
 		if err != nil || len(faults) > 0 {
 			return errors.Join(err, errSettings)
 		}
-		if err := s.writeAgentProfile(f, tree); err != nil {
+		if err := s.writeAgentProfile(f, tree, nil); err != nil {
 			return err
 		}
 		id = orNil(tree.Text("id"))

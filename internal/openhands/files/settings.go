@@ -60,6 +60,12 @@ func (s *Store) understand(doc *jsonedit.Doc) (settings, error) {
 	if n, _ := root.At(agentMember, "schema_version").Int(); n < canonicalVersion {
 		canonical(agent.Tree("llm"))
 	}
+	if n, _ := root.At(agentMember, "schema_version").Int(); n >= toolsAloneVersion && agent.Text("agent_kind") != "acp" {
+		for _, name := range shape.Switches() {
+			delete(agent, name)
+		}
+		agent.Unfold()
+	}
 	out := settings{agent: agent, conversation: conversation, misc: json.RawMessage("{}"), active: text(root.Get(activeMember)), activeAgent: text(root.Get(activeAgentMember))}
 	if misc.Exists() {
 		out.misc = json.RawMessage(misc.Raw())
@@ -70,6 +76,9 @@ func (s *Store) understand(doc *jsonedit.Doc) (settings, error) {
 // canonicalVersion is the version of agent settings from which on OpenHands no longer
 // looks at the form of the LLM in them.
 const canonicalVersion = 4
+
+// toolsAloneVersion is the version of agent settings from which on tools have no switches.
+const toolsAloneVersion = 8
 
 // canonical brings an LLM to its present form.
 func canonical(llm shape.Tree) {
@@ -282,10 +291,15 @@ const (
 	agentVersion    = 5
 )
 
-// onlyActive reports whether two texts of settings differ in the active profile only.
+// onlyActive reports whether two texts of settings differ in the active profiles only.
 func onlyActive(before, after *jsonedit.Doc) bool {
-	changed, err := before.Set(after.Root().Get(activeMember).Raw(), activeMember)
-	return err == nil && bytes.Equal(changed.Bytes(), after.Bytes())
+	var err error
+	for _, name := range []string{activeMember, activeAgentMember} {
+		if now := after.Root().Get(name); now.Exists() && err == nil {
+			before, err = before.Set(now.Raw(), name)
+		}
+	}
+	return err == nil && bytes.Equal(before.Bytes(), after.Bytes())
 }
 
 // write puts what differs into the text of the settings.

@@ -182,7 +182,7 @@ func (s Snapshot) Err() error {
 // Missing reports whether there is no such file.
 func (s Snapshot) Missing() bool { return errors.Is(s.Err(), fs.ErrNotExist) && s.Sealed == nil }
 
-// Newer reports whether an OpenHands newer than all known ones wrote settings that can be
+// Newer reports whether an OpenHands newer than all known ones wrote a file that can be
 // read: members may mean what ohgw does not know.
 func (s Snapshot) Newer() bool {
 	return s.Gate == nil && s.Sealed != nil && s.Sealed.Action == canon.ErrorNewer

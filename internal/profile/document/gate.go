@@ -16,6 +16,8 @@ const (
 	agentVersion        = 9
 	conversationVersion = 1
 	connectionsVersion  = 1
+
+	agentProfileVersion = 4
 )
 
 // anyVersion is a known version that no file is newer than.
@@ -70,10 +72,15 @@ func settingsGate(root jsonedit.Value) *GateError {
 // seal reports why a text that may be loaded must not be written: a newer OpenHands
 // has members in it that this program does not know.
 func (k Kind) seal(root jsonedit.Value) *GateError {
-	if k != Settings {
-		return nil
+	switch k {
+	case Settings:
+		return NewerSettings(root, settingsVersion, agentVersion)
+	case AgentProfile:
+		if n, ok := root.Get("schema_version").Int(); ok && n > agentProfileVersion {
+			return tooNew("schema_version", n, agentProfileVersion)
+		}
 	}
-	return NewerSettings(root, settingsVersion, agentVersion)
+	return nil
 }
 
 // NewerSettings reports which version in settings that may be loaded is newer than

@@ -45,7 +45,7 @@ type launches struct{ *files.Store }
 // AgentProfile implements [conversations.AgentProfiles].
 func (l launches) AgentProfile(ctx context.Context, id string) (conversations.AgentProfile, error) {
 	launch, err := l.Resolve(ctx, id)
-	return conversations.AgentProfile{ID: launch.ID, Revision: launch.Revision, Settings: launch.Settings, LLM: launch.LLM}, err
+	return conversations.AgentProfile{ID: launch.ID, Revision: launch.Revision, Settings: launch.Settings, LLM: launch.LLM, Secrets: launch.Secrets}, err
 }
 
 // tryLLM asks an LLM one small question. That a provider is busy says nothing about

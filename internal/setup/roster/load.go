@@ -48,13 +48,25 @@ func (r *Roster) Probe(ctx context.Context, e Entry) []definition.Problem {
 	if e.Recipe == nil {
 		return r.missingSkills(e)
 	}
-	if _, err := r.ofRecipe(ctx, e); err != nil {
+	launch, err := r.cfg.Recipes.Resolve(ctx, *e.Recipe.ID)
+	if err == nil {
+		_, err = ofRecipe(e, launch)
+	} else {
+		err = unresolved(e, err)
+	}
+	if err != nil {
 		return []definition.Problem{{
 			Path: e.Path, Agent: e.Title, Msg: agentapi.PublicMessage(err, "the agent profile cannot be resolved"), Unused: true,
 			Hint: "change the agent profile in OpenHands, or add what it refers to",
 		}}
 	}
-	return nil
+	var list []definition.Problem
+	for _, name := range launch.Ignored {
+		list = append(list, definition.Problem{
+			Path: e.Path, Agent: e.Title, Msg: "the embedded agent ignores " + name, Hint: "use an agent-server for agents with " + name,
+		})
+	}
+	return list
 }
 
 // missingSkills are the skills of a definition that are not there, neither in the
@@ -77,27 +89,32 @@ func (r *Roster) Load(ctx context.Context, name, workspace string) (engine.Agent
 		return engine.Agent{}, err
 	}
 	if e.Recipe != nil {
-		return r.ofRecipe(ctx, e)
+		launch, err := r.cfg.Recipes.Resolve(ctx, *e.Recipe.ID)
+		if err != nil {
+			return engine.Agent{}, unresolved(e, err)
+		}
+		return ofRecipe(e, launch)
 	}
 	return r.ofDefinition(e, workspace)
 }
 
-func (r *Roster) ofRecipe(ctx context.Context, e Entry) (engine.Agent, error) {
-	launch, err := r.cfg.Recipes.Resolve(ctx, *e.Recipe.ID)
-	if err != nil {
-		msg := "it cannot be resolved"
-		if why, ok := errors.AsType[*openhands.Error](err); ok {
-			msg = why.Msg
-		}
-		return engine.Agent{}, &agentapi.Error{Kind: agentapi.ErrRefused, Msg: fmt.Sprintf("The agent %q cannot be used: %s.", e.Title, msg), Err: err}
+// unresolved is why the agent of a recipe cannot be used.
+func unresolved(e Entry, err error) error {
+	msg := "it cannot be resolved"
+	if why, ok := errors.AsType[*openhands.Error](err); ok {
+		msg = why.Msg
 	}
+	return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: fmt.Sprintf("The agent %q cannot be used: %s.", e.Title, msg), Err: err}
+}
+
+func ofRecipe(e Entry, launch openhands.Launch) (engine.Agent, error) {
 	var settings map[string]json.RawMessage
 	if err := json.Unmarshal(launch.Settings, &settings); err != nil {
 		return engine.Agent{}, fmt.Errorf("read agent profile %q: %w", e.Title, err)
 	}
 	delete(settings, "llm") // the engine has it from the LLM profile
 	data, err := json.Marshal(settings)
-	return engine.Agent{Name: e.Name, Profile: launch.LLM, Settings: data}, err
+	return engine.Agent{Name: e.Name, Profile: launch.LLM, Settings: data, Secrets: launch.Secrets}, err
 }
 
 func (r *Roster) ofDefinition(e Entry, workspace string) (engine.Agent, error) {

@@ -222,6 +222,11 @@ func (l *listing) recipes(store Recipes) error {
 			l.unused(path, p.Name, "the agent profile has no id or no llm_profile_ref", "save it again in OpenHands")
 			continue
 		}
+		if p.Newer != "" {
+			l.problems = append(l.problems, definition.Problem{
+				Path: path, Agent: p.Name, Msg: p.Newer + ": ohgw uses what it understands of the file and does not change it", Hint: "install a newer ohgw",
+			})
+		}
 		l.add(Entry{Name: Slug(p.Name), Title: p.Name, Kind: Profile, Path: path, Recipe: &p}, *p.LLM, 0)
 	}
 	return nil

@@ -226,6 +226,48 @@ func TestAnAgentProfileIsResolved(t *testing.T) {
 	}
 }
 
+// What a newer OpenHands has in an agent profile and the embedded agent has not is named.
+// The agent is one all the same.
+func TestAgentProfilesOfANewerOpenHands(t *testing.T) {
+	t.Parallel()
+	const newer = `,"persona":"Me.","secret_refs":["A"],"enable_classify_and_switch_llm_tool":true,"meta_profile_ref":"router"}`
+	of := func(version string) string {
+		return strings.TrimSuffix(strings.Replace(recipe, `"schema_version":2`, `"schema_version":`+version, 1), "}") + newer
+	}
+	ignored := []string{
+		"the embedded agent ignores persona", "the embedded agent ignores enable_classify_and_switch_llm_tool", "the embedded agent ignores meta_profile_ref",
+	}
+	for version, want := range map[string][]string{
+		"3": ignored, "4": ignored,
+		"99": append([]string{
+			"schema_version is 99, newer than 4, the newest version that ohgw knows: ohgw uses what it understands of the file and does not change it",
+		}, ignored...),
+	} {
+		p := newPlace(t, map[string]string{".openhands/profiles/fast.json": fastProfile, ".openhands/agent-profiles/helper.json": of(version)})
+		entries, problems, err := p.Read(t.Context())
+		if err != nil || len(entries) != 1 {
+			t.Fatalf("%s: %+v, %+v, %v", version, entries, problems, err)
+		}
+		var got []string
+		for _, q := range append(problems, p.Probe(t.Context(), entries[0])...) {
+			if q.Unused || q.Hint == "" || q.Agent != "helper" || filepath.Base(q.Path) != "helper.json" {
+				t.Errorf("%+v", q)
+			}
+			got = append(got, q.Msg)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", version, diff)
+		}
+		a, err := p.Load(t.Context(), "helper", "")
+		if err != nil || a.Secrets == nil || len(*a.Secrets) != 1 || !strings.Contains(string(a.Settings), "terminal") || strings.Contains(string(a.Settings), "persona") {
+			t.Errorf("%s: %+v, %v", version, a, err)
+		}
+		if _, err := p.List(t.Context()); err != nil || strings.Contains(p.log.String(), "newer than 4") != (version == "99") {
+			t.Errorf("%s: %v, log %s", version, err, p.log.String())
+		}
+	}
+}
+
 func TestWhatHasNoEffectIsSaid(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, map[string]string{

@@ -1,0 +1,148 @@
+package files
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/ohgw/ohgw/internal/openhands"
+	"github.com/ohgw/ohgw/internal/profile/document"
+	"github.com/ohgw/ohgw/internal/profile/jsonedit"
+	"github.com/ohgw/ohgw/internal/profile/shape"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+var errRecipeVersion = errors.New("its schema_version is not known")
+
+// readRecipe reads a recipe in its version, the first one as the second. One that is newer
+// than all known ones is read as far as it is understood.
+func (s *Store) readRecipe(doc *jsonedit.Doc) (shape.Tree, []shape.Fault, error) {
+	version, ok := shape.RecipeVersionOf(doc.Root())
+	if !ok {
+		return nil, nil, errRecipeVersion
+	}
+	doc, err := presentRecipe(doc, version)
+	if err != nil {
+		return nil, nil, err
+	}
+	tree, faults := s.read(shape.AgentProfile(version), doc.Root())
+	return tree, faults, nil
+}
+
+// presentRecipe is a recipe without what its version only has for the sake of older ones.
+// The first version had skills, and no tools where all were meant.
+func presentRecipe(doc *jsonedit.Doc, version int64) (*jsonedit.Doc, error) {
+	var err error
+	drop := []string{}
+	switch root := doc.Root(); version {
+	case 1:
+		name, _ := root.Get("name").Text()
+		revision, _ := root.Get("revision").Int()
+		if name == seedName && revision == 0 && string(root.Get("tools").Raw()) == "[]" {
+			if doc, err = doc.Set([]byte("null"), "tools"); err != nil {
+				return nil, err
+			}
+		}
+		drop = append(drop, "skills")
+	case shape.ToolsVersion:
+		drop = append(drop, shape.Switches()...)
+	}
+	for _, name := range drop {
+		if doc, err = doc.Delete(name); err != nil {
+			return nil, err
+		}
+	}
+	return doc, nil
+}
+
+// writeAgentProfile writes a recipe that a client has sent with these members; nil is all
+// of them. The lock is the caller's.
+func (s *Store) writeAgentProfile(f document.File, tree shape.Tree, given map[string]any) error {
+	before := f.Read()
+	id := uuid.New()
+	switch {
+	case before.Sealed != nil:
+		return refuse(openhands.Malformed, "Agent profile '%s' %s.", f.Name(), before.Sealed.Msg)
+	case before.Missing():
+		all, err := s.agentProfiles()
+		if err != nil {
+			return err
+		}
+		if len(all) >= maxAgentProfiles {
+			return refuse(openhands.Taken, "Agent profile limit reached (%d). Delete a profile before saving a new one.", maxAgentProfiles)
+		}
+	case before.Doc != nil && isUUID(before.Doc.Root().Get("id")):
+		id, _ = before.Doc.Root().Get("id").Text()
+		revision, _ := before.Doc.Root().Get("revision").Int()
+		tree["revision"] = json.RawMessage(strconv.FormatInt(revision+1, 10))
+	}
+	tree.Set("id", &id)
+	w := &writer{show: shape.Plain}
+	if old, ok := s.editable(before, tree); ok {
+		if err := follow(old, tree, given); err != nil {
+			return err
+		}
+		w.doc = before.Doc
+		w.differences(nil, old, tree)
+	} else {
+		if w.doc, w.err = newDoc("{}"); w.err != nil {
+			return w.err
+		}
+		for _, name := range tree.Names() {
+			w.set([]string{name}, tree[name])
+		}
+	}
+	if w.err != nil {
+		return w.err
+	}
+	return f.Write(w.doc.Bytes())
+}
+
+// editable is a recipe whose file is changed in place: one of a version that stays, and of
+// the kind of the new one.
+func (s *Store) editable(before document.Snapshot, tree shape.Tree) (shape.Tree, bool) {
+	if before.Doc == nil || before.Gate != nil || before.Doc.Irregular().Duplicate {
+		return nil, false
+	}
+	old, faults, err := s.readRecipe(before.Doc)
+	version, _ := shape.RecipeVersionOf(before.Doc.Root())
+	return old, err == nil && len(faults) == 0 && version >= shape.SwitchesVersion && old.Text("agent_kind") == tree.Text("agent_kind")
+}
+
+// follow gives a recipe the version of the one that it replaces. What a client of
+// OpenHands 1.43.1 does not know and has not sent stays.
+func follow(old, tree shape.Tree, given map[string]any) error {
+	for _, name := range shape.RecipeNewer() {
+		if _, sent := given[name]; given != nil && !sent && old[name] != nil {
+			tree[name] = old[name]
+		}
+	}
+	tree["schema_version"] = old["schema_version"]
+	_, had := old["persona"]
+	_, has := tree[shape.Switches()[0]]
+	if tree.Text("agent_kind") == "acp" {
+		return nil
+	}
+	if had && has {
+		tree.Fold()
+	} else if !had && !has {
+		tree.Unfold()
+		return shorten(tree)
+	}
+	return nil
+}
+
+// shorten takes away from a recipe what the version of its file does not have. What says
+// something there is refused.
+func shorten(tree shape.Tree) error {
+	for _, name := range slices.DeleteFunc(shape.RecipeNewer(), func(name string) bool { return name == "secret_refs" }) {
+		if raw, plain := tree[name].(json.RawMessage); tree[name] != nil && (!plain || string(raw) != "null" && string(raw) != "false") {
+			return &openhands.Error{Kind: openhands.Invalid, Msg: "Invalid agent profile", Faults: []openhands.Fault{{
+				Type: "extra_forbidden", Loc: []any{tree.Text("agent_kind"), name}, Msg: "Extra inputs are not permitted in an agent profile of an older version",
+			}}}
+		}
+		delete(tree, name)
+	}
+	return nil
+}
