@@ -26,8 +26,8 @@ func newRemove(shared *options) *cobra.Command {
 		Short: "Remove a profile",
 		Long: kit.Long(`
 Removes a profile, the key in it, and the keys stored for it. A profile that
-agent profiles use is not removed. The command asks for confirmation; --yes
-skips the question.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Conflict),
+agent profiles or meta-profiles use is not removed. The command asks for
+confirmation; --yes skips the question.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Conflict),
 		Example:           kit.Examples("ohgw profiles remove old", "ohgw profiles remove old --yes"),
 		Args:              kit.Exactly("the name"),
 		ValidArgsFunction: shared.CompleteProfiles,

@@ -16,9 +16,9 @@ func newRename(shared *options) *cobra.Command {
 		Use:   "rename NAME NEW",
 		Short: "Rename a profile",
 		Long: kit.Long(`
-Renames a profile, also in the agent profiles that use it, in the settings, and
-in the names of its stored keys. The gateway's model id changes to
-openhands_NEW.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Conflict),
+Renames a profile, also in the agent profiles and meta-profiles that use it, in
+the settings, and in the names of its stored keys. The gateway's model id
+changes to openhands_NEW.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Conflict),
 		Example:           kit.Examples("ohgw profiles rename work claude", "ohgw profiles rename work claude --json"),
 		Args:              kit.Exactly("the name", "the new name"),
 		ValidArgsFunction: shared.CompleteProfiles,

@@ -296,7 +296,7 @@ func TestRenameFollowsEveryReference(t *testing.T) {
 	})
 	done, err := s.Rename(t.Context(), "a", "b.json")
 	must(t, err)
-	if diff := cmp.Diff(profile.Renaming{Old: "a", New: "b", Active: true, AgentProfiles: []string{"one"}}, done); diff != "" {
+	if diff := cmp.Diff(profile.Renaming{Old: "a", New: "b", Active: true, AgentProfiles: []string{"one"}, MetaProfiles: []string{}}, done); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	s.gone("profiles/a.json")

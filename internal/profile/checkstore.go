@@ -31,6 +31,7 @@ func (c *checker) everythingElse(files []document.File, opts CheckOptions) {
 		}
 	}
 	c.agents(files)
+	c.metas(files)
 	if n := countVisible(files); n > MaxProfiles {
 		at := finding{c: c, file: document.File{Path: document.ProfilesDir(c.store.cfg.Base)}}
 		at.add(Note, "over-limit", "ohgw profiles remove NAME", "%d profiles: OpenHands lists all of them, but creates no more above %d", n, MaxProfiles)

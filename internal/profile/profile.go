@@ -15,6 +15,7 @@ package profile
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/profile/canon"
@@ -30,15 +31,15 @@ var (
 	ErrExists   = errors.New("a profile of that name already exists")
 	ErrName     = errors.New("invalid profile name: use 1 to 64 letters, digits, dots, dashes and underscores, the first one a letter or a digit")
 	ErrLimit    = fmt.Errorf("there are already %d profiles, which is OpenHands' limit", MaxProfiles)
-	ErrInUse    = errors.New("agent profiles use it")
+	ErrInUse    = errors.New("other profiles use it")
 	ErrLegacy   = errors.New("settings.json is in the OpenHands 0.x format; start a current OpenHands once to import it")
 )
 
-// InUseError says which agent profiles use a profile. It is ErrInUse.
-type InUseError struct{ By []string }
+// InUseError says which agent profiles and meta-profiles use a profile. It is ErrInUse.
+type InUseError struct{ By, Meta []string }
 
 func (e *InUseError) Error() string {
-	return ErrInUse.Error() + ": " + strings.Join(e.By, ", ")
+	return ErrInUse.Error() + ": " + strings.Join(slices.Concat(e.By, e.Meta), ", ")
 }
 
 // Is makes it ErrInUse.

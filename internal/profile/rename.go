@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/profile/canon"
@@ -20,10 +19,11 @@ type Renaming struct {
 	New           string   `json:"new"`
 	Active        bool     `json:"active"`         // it was the active profile, and is
 	AgentProfiles []string `json:"agent_profiles"` // that use it and were changed
+	MetaProfiles  []string `json:"meta_profiles"`  // that use it and were changed
 }
 
-// Rename gives a profile another name, in the agent profiles that use it and in
-// the settings as well. The old name may be one that OpenHands does not see any
+// Rename gives a profile another name, in the agent profiles and meta-profiles that use
+// it and in the settings as well. The old name may be one that OpenHands does not see any
 // more. It returns ErrName, ErrNotFound or ErrExists, and before it changes anything a
 // *SettingsError or *NewerFileError for a file that would have to change and is newer than
 // all that are known.
@@ -35,23 +35,29 @@ func (s *Store) Rename(ctx context.Context, old, name string) (Renaming, error) 
 	if name, err = newName(name); err != nil {
 		return Renaming{}, err
 	}
-	done := Renaming{Old: old, New: name, AgentProfiles: []string{}}
+	done := Renaming{Old: old, New: name, AgentProfiles: []string{}, MetaProfiles: []string{}}
 	if err := s.movable(old); err != nil && old != name {
 		return done, fmt.Errorf("rename profile %q: %w", old, err)
 	}
-	err = s.withAgentProfiles(ctx, func(users []agentProfile) error {
-		users = slices.DeleteFunc(users, func(a agentProfile) bool { return a.ref != old || old == name })
-		if err := writable(users); err != nil {
-			return err
-		}
-		if err := s.renameFile(ctx, old, name); err != nil || old == name {
-			return err
-		}
-		for _, user := range users {
-			if err := user.point(name); err != nil {
-				return fmt.Errorf("change agent profile %q: %w", user.file.Name(), err)
+	err = s.withUsers(ctx, func(agents []agentProfile, metas []metaProfile) error {
+		var files []rewritten
+		if old != name {
+			if files, err = renamedUsers(agents, metas, old, name); err != nil {
+				return err
 			}
-			done.AgentProfiles = append(done.AgentProfiles, user.file.Name())
+		}
+		if err := s.renameFile(ctx, old, name); err != nil {
+			return err
+		}
+		for _, f := range files {
+			if err := f.file.Write(f.content); err != nil {
+				return fmt.Errorf("change %s: %w", f.file.Path, err)
+			}
+			if f.file.Kind == document.AgentProfile {
+				done.AgentProfiles = append(done.AgentProfiles, f.file.Name())
+			} else {
+				done.MetaProfiles = append(done.MetaProfiles, f.file.Name())
+			}
 		}
 		return nil
 	})
@@ -62,6 +68,42 @@ func (s *Store) Rename(ctx context.Context, old, name string) (Renaming, error) 
 		return done, fmt.Errorf("rename profile %q: %w", old, err)
 	}
 	return done, nil
+}
+
+// rewritten is a file that is about to be changed.
+type rewritten struct {
+	file    document.File
+	content []byte
+}
+
+// renamedUsers are the files that use a profile, as they are when it has another name.
+func renamedUsers(agents []agentProfile, metas []metaProfile, old, name string) ([]rewritten, error) {
+	var files []rewritten
+	for _, a := range agents {
+		if a.ref != old {
+			continue
+		}
+		if a.sealed != nil {
+			return nil, &NewerFileError{a.file.Path, a.sealed}
+		}
+		doc, err := a.doc.Set(jsonedit.Quote(name), "llm_profile_ref")
+		if err != nil {
+			return nil, fmt.Errorf("change agent profile %q: %w", a.file.Name(), err)
+		}
+		files = append(files, rewritten{a.file, doc.Bytes()})
+	}
+	for _, m := range metas {
+		uses := m.uses(old)
+		if len(uses) == 0 {
+			continue
+		}
+		doc, err := m.doc.Replace(jsonedit.Quote(name), uses...)
+		if err != nil {
+			return nil, fmt.Errorf("change meta-profile %q: %w", m.file.Name(), err)
+		}
+		files = append(files, rewritten{m.file, doc.Bytes()})
+	}
+	return files, nil
 }
 
 func (s *Store) renameFile(ctx context.Context, old, name string) error {
@@ -111,8 +153,8 @@ type Removal struct {
 	Active bool   `json:"active"` // it was the active profile; there is none now
 }
 
-// Remove deletes a profile, unless agent profiles use it: then it returns an
-// *InUseError. It also returns ErrName and ErrNotFound.
+// Remove deletes a profile, unless agent profiles or meta-profiles use it: then it returns
+// an *InUseError. It also returns ErrName and ErrNotFound.
 func (s *Store) Remove(ctx context.Context, name string) (Removal, error) {
 	name, err := s.existing(name)
 	if err != nil {
@@ -121,15 +163,20 @@ func (s *Store) Remove(ctx context.Context, name string) (Removal, error) {
 	if err := s.movable(name); err != nil {
 		return Removal{}, fmt.Errorf("remove profile %q: %w", name, err)
 	}
-	err = s.withAgentProfiles(ctx, func(users []agentProfile) error {
-		var by []string
-		for _, user := range users {
-			if user.ref == name {
-				by = append(by, user.file.Name())
+	err = s.withUsers(ctx, func(agents []agentProfile, metas []metaProfile) error {
+		used := InUseError{By: []string{}}
+		for _, a := range agents {
+			if a.ref == name {
+				used.By = append(used.By, a.file.Name())
 			}
 		}
-		if len(by) > 0 {
-			return &InUseError{by}
+		for _, m := range metas {
+			if len(m.uses(name)) > 0 {
+				used.Meta = append(used.Meta, m.file.Name())
+			}
+		}
+		if len(used.By)+len(used.Meta) > 0 {
+			return &used
 		}
 		return s.removeFile(ctx, name)
 	})
@@ -168,14 +215,12 @@ type agentProfile struct {
 	sealed *document.GateError // why it must not be written, as a newer OpenHands wrote it
 }
 
-// writable reports an agent profile that must not be written.
-func writable(users []agentProfile) error {
-	for _, user := range users {
-		if user.sealed != nil {
-			return &NewerFileError{user.file.Path, user.sealed}
-		}
-	}
-	return nil
+// withUsers calls fn with the agent profiles and the meta-profiles while their locks are
+// held.
+func (s *Store) withUsers(ctx context.Context, fn func([]agentProfile, []metaProfile) error) error {
+	return s.withAgentProfiles(ctx, func(agents []agentProfile) error {
+		return s.withMetaProfiles(ctx, func(metas []metaProfile) error { return fn(agents, metas) })
+	})
 }
 
 // withAgentProfiles calls fn with the agent profiles that use some profile,
@@ -214,8 +259,8 @@ func (s *Store) agentProfiles() ([]agentProfile, error) {
 				continue
 			}
 		}
-		if ref, ok := root.Get("llm_profile_ref").Text(); ok {
-			user := agentProfile{file: f, doc: snap.Doc, ref: ref}
+		if ref := root.Get("llm_profile_ref"); isText(ref) {
+			user := agentProfile{file: f, doc: snap.Doc, ref: refOf(ref)}
 			if snap.Newer() {
 				user.sealed = snap.Sealed
 			}
@@ -223,13 +268,4 @@ func (s *Store) agentProfiles() ([]agentProfile, error) {
 		}
 	}
 	return users, nil
-}
-
-// point makes the agent profile use another profile. The lock is the caller's.
-func (a agentProfile) point(name string) error {
-	doc, err := a.doc.Set(jsonedit.Quote(name), "llm_profile_ref")
-	if err != nil {
-		return err
-	}
-	return a.file.Write(doc.Bytes())
 }

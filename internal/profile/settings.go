@@ -56,33 +56,45 @@ func (s *Store) settingsFault(err error) error {
 	return err
 }
 
-// movable reports why the active profile cannot become another one, if it is the one
-// with this name.
+// movable reports why settings that have the name of a profile cannot have another one.
 func (s *Store) movable(name string) error {
 	snap := s.settings().Read()
-	if snap.Gate == nil && snap.Sealed != nil {
-		if active, _ := snap.Doc.Root().Get(activeMember).Text(); active == name {
-			return s.settingsFault(snap.Sealed)
-		}
+	if snap.Newer() && names(snap.Doc.Root(), name) {
+		return s.settingsFault(snap.Sealed)
 	}
 	return nil
 }
 
+// names reports whether settings have the name of a profile: as that of the active one, or
+// in the copy of the active meta-profile.
+func names(root jsonedit.Value, profile string) bool {
+	active, _ := root.Get(activeMember).Text()
+	return active == profile || len(metaUses(inlineMeta(root), profile)) > 0
+}
+
 // moveActive makes another profile the active one if old is it; none if name is
-// "". Settings that are not there, or that OpenHands does not load, have no
-// active profile.
-func (s *Store) moveActive(ctx context.Context, old, name string) (bool, error) {
-	if active, err := s.Active(); err != nil || active != old {
+// "". A new name goes into the copy of the active meta-profile, too. Settings that are not
+// there, or that OpenHands does not load, have no active profile.
+func (s *Store) moveActive(ctx context.Context, old, name string) (was bool, err error) {
+	if snap := s.settings().Read(); snap.Gate != nil || !names(snap.Doc.Root(), old) {
 		return false, nil //nolint:nilerr // such settings have no active profile
 	}
-	return s.updateSettings(ctx, func(doc *jsonedit.Doc) (*jsonedit.Doc, error) {
-		if active, _ := doc.Root().Get(activeMember).Text(); active != old {
-			return doc, nil // Somebody was faster.
+	_, err = s.updateSettings(ctx, func(doc *jsonedit.Doc) (*jsonedit.Doc, error) {
+		var err error
+		if name != "" {
+			if doc, err = renameInline(doc, old, name); err != nil {
+				return nil, err
+			}
 		}
+		if active, _ := doc.Root().Get(activeMember).Text(); active != old {
+			return doc, nil
+		}
+		was = true
 		value := []byte("null")
 		if name != "" {
 			value = jsonedit.Quote(name)
 		}
 		return doc.Set(value, activeMember)
 	})
+	return was, err
 }

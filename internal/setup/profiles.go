@@ -97,10 +97,7 @@ func (env *Env) ProfileFault(ctx context.Context, err error, name string) error 
 		}
 	}
 	if used, ok := errors.AsType[*profile.InUseError](err); ok {
-		return &fault.Error{
-			Msg:  fmt.Sprintf("the profile %q is used by %d agent profiles: %v", name, len(used.By), used.By),
-			Hint: "change those agent profiles to another profile first", Code: fault.Conflict,
-		}
+		return inUse(name, used)
 	}
 	if newer, ok := errors.AsType[*profile.SettingsError](err); ok && document.IsNewer(err) {
 		return fault.New("a newer OpenHands wrote "+newer.Path+", which ohgw does not change", "install a newer ohgw, or change the active profile in OpenHands", newer.Err)
@@ -127,6 +124,20 @@ func (env *Env) ProfileFault(ctx context.Context, err error, name string) error 
 		return fault.New("the files of OpenHands cannot be used", access(err), err)
 	}
 	return fault.New(fmt.Sprintf("the profile %q cannot be used", name), "ohgw profiles check "+name+" shows the problem and its repair", err)
+}
+
+// inUse says which other profiles use a profile.
+func inUse(name string, used *profile.InUseError) error {
+	if len(used.By) == 0 {
+		return &fault.Error{
+			Msg:  fmt.Sprintf("the profile %q is used by %d meta-profiles: %v", name, len(used.Meta), used.Meta),
+			Hint: "change those meta-profiles to another profile first", Code: fault.Conflict,
+		}
+	}
+	return &fault.Error{
+		Msg:  fmt.Sprintf("the profile %q is used by %d agent profiles: %v", name, len(used.By), used.By),
+		Hint: "change those agent profiles to another profile first", Code: fault.Conflict,
+	}
 }
 
 // access is the command that gives the user the rights for the file that err is

@@ -306,7 +306,9 @@ func (s *Store) compose(llm shape.Tree, before *jsonedit.Doc) (*jsonedit.Doc, er
 // not there is no failure.
 func (s *Store) RemoveLLMProfile(ctx context.Context, name string) error {
 	_, err := s.Profiles.Remove(ctx, name)
-	if used, ok := errors.AsType[*profile.InUseError](err); ok {
+	if used, ok := errors.AsType[*profile.InUseError](err); ok && len(used.By) == 0 {
+		return refuse(openhands.Taken, "LLM profile is referenced by %d meta-profile(s): %s", len(used.Meta), joined(used.Meta))
+	} else if ok {
 		return refuse(openhands.Taken, "LLM profile is referenced by %d agent profile(s): %s", len(used.By), joined(used.By))
 	}
 	if err != nil && !errors.Is(err, profile.ErrNotFound) {

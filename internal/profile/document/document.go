@@ -36,6 +36,7 @@ const (
 	AgentProfile // has no entries, but names a profile
 	Secrets      // the user's secrets by name
 	Connections  // keys and URLs that profiles share
+	MetaProfile  // names profiles for kinds of tasks
 )
 
 // The names in a base directory.
@@ -44,6 +45,8 @@ const (
 	profilesLock = ".profiles.lock"
 	agentsDir    = "agent-profiles"
 	agentsLock   = ".agent-profiles.lock"
+	metaDir      = "meta-profiles"
+	metaLock     = ".meta-profiles.lock"
 	settingsName = "settings.json"
 	settingsLock = ".settings.lock"
 	cliName      = "agent_settings.json"
@@ -102,6 +105,15 @@ func ProfilesDir(base string) string { return filepath.Join(base, profilesDir) }
 // AgentProfilesDir is where its agent profiles are.
 func AgentProfilesDir(base string) string { return filepath.Join(base, agentsDir) }
 
+// MetaProfilesDir is where its meta-profiles are: which profile is for which kind of task.
+func MetaProfilesDir(base string) string { return filepath.Join(base, metaDir) }
+
+// MetaProfileFile is the file of a meta-profile in a base directory.
+func MetaProfileFile(base, name string) File {
+	dir := MetaProfilesDir(base)
+	return File{MetaProfile, filepath.Join(dir, name+suffix), filepath.Join(dir, metaLock)}
+}
+
 // SettingsFile is the file with the settings of an agent-server.
 func SettingsFile(base string) File {
 	return File{Settings, filepath.Join(base, settingsName), filepath.Join(base, settingsLock)}
@@ -125,7 +137,7 @@ func CLIFile(base string) File {
 
 // Name is the name of the profile, or that of the file when it is not a profile.
 func (f File) Name() string {
-	if f.Kind == Profile || f.Kind == AgentProfile {
+	if f.Kind == Profile || f.Kind == AgentProfile || f.Kind == MetaProfile {
 		return strings.TrimSuffix(filepath.Base(f.Path), suffix)
 	}
 	return filepath.Base(f.Path)
