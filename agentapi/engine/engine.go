@@ -14,6 +14,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -63,7 +64,10 @@ type Config struct {
 	// its own. Without it they have none: chat clients make their own.
 	Titles  bool
 	Version string // of this engine, for Status
-	Home    string // the user's home directory, for skills; empty: none
+	// Home is the user's home directory, and Base OpenHands' directory of the user, for
+	// skills, agents, hooks and SOUL.md. Empty: none. Base is .openhands in Home if it is
+	// not named.
+	Home, Base string
 	// Seal encrypts a secret for a conversation's directory, and Unseal does
 	// the reverse. Without Seal the values are left out there: they come from
 	// the settings again when the conversation is opened.
@@ -200,6 +204,9 @@ var _ agentapi.Backend = (*Backend)(nil)
 func New(cfg Config) *Backend {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.Base == "" && cfg.Home != "" {
+		cfg.Base = filepath.Join(cfg.Home, ".openhands")
 	}
 	if cfg.NewID == nil {
 		cfg.NewID = uuid.New

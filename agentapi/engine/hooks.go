@@ -33,12 +33,12 @@ func storedHooks(given json.RawMessage) (json.RawMessage, error) {
 const maxHooks = 1 << 20
 
 // hooks are those of a conversation: what its request said, or else those of the
-// user's home directory. Those of the workspace came with what was cloned there, and
+// user, in OpenHands' directory. Those of the workspace came with what was cloned there, and
 // nobody has allowed them.
 func (b *Backend) hooks(s store.State) (*hook.Runner, error) {
 	data := []byte(s.HookConfig)
-	if len(data) == 0 && b.cfg.Home != "" {
-		path := filepath.Join(b.cfg.Home, filepath.FromSlash(hookfile.Path))
+	path := filepath.Join(b.cfg.Base, hookfile.Name)
+	if len(data) == 0 && b.cfg.Base != "" {
 		var err error
 		if data, err = readHooks(path); err != nil {
 			return nil, &agentapi.Error{
@@ -52,7 +52,7 @@ func (b *Backend) hooks(s store.State) (*hook.Runner, error) {
 	}
 	config, err := hookfile.Parse(data)
 	if err != nil {
-		return nil, refused("The hooks of the conversation cannot be read; repair ~/"+hookfile.Path+", or hook_config in its base_state.json.", err)
+		return nil, refused("The hooks of the conversation cannot be read; repair "+path+", or hook_config in its base_state.json.", err)
 	}
 	return hook.New(hook.Config{Hooks: config, Dir: s.Workspace.WorkingDir, Session: s.ID}), nil
 }

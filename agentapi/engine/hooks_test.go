@@ -229,3 +229,19 @@ func TestARequestBringsItsHooks(t *testing.T) {
 		t.Errorf("%s, %v", record.State, err)
 	}
 }
+
+// Hooks are in OpenHands' directory, which need not be in the home directory.
+func TestHooksAreInTheDirectoryOfOpenHands(t *testing.T) {
+	t.Parallel()
+	base := t.TempDir()
+	config := `{"hooks":{"PreToolUse":[{"matcher":"terminal","hooks":[{"command":"echo from there >&2; exit 2"}]}]}}`
+	if err := os.WriteFile(filepath.Join(base, "hooks.json"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, hooks(t, [3]string{"PreToolUse", "terminal", "echo from home >&2; exit 2"}), func(c *engine.Config) { c.Base = base })
+	w.llm.Reply(terminal("true"), llmtest.Finish("ok"))
+	w.say("go")
+	if r := lastOf[*event.UserReject](t, w.log()); r.RejectionReason != "from there" {
+		t.Errorf("%+v", r)
+	}
+}

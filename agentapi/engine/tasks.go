@@ -70,7 +70,7 @@ func (b *Backend) taskTool(ctx context.Context, e ToolEnv) tool.Tool {
 		return nil
 	}
 	t := &tasks{backend: b, env: e, root: filepath.Join(e.Dir, subagents), known: make(map[string]*taskState)}
-	found, problems := definition.Load(ctx, definition.Dirs(e.Workspace, b.cfg.Home)...)
+	found, problems := definition.Load(ctx, definition.Dirs(e.Workspace, b.cfg.Home, b.cfg.Base)...)
 	for _, p := range problems {
 		e.Log.Warn("an agent definition has a problem", "conversation", e.Conversation, "file", p.Path, "line", p.Line, "err", p.Msg)
 	}

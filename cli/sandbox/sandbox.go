@@ -4,7 +4,6 @@ package sandbox
 
 import (
 	"context"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -40,7 +39,10 @@ func plan(ctx context.Context, a *kit.App, workspace string) (policy.Policy, []s
 	if err != nil {
 		return policy.Policy{}, nil, err
 	}
-	u := user(a, dirs)
+	u, err := user(a, dirs)
+	if err != nil {
+		return policy.Policy{}, nil, err
+	}
 	u.GitConfig = gitconfig.Of(ctx, u.Home, u.Environ)
 	p, err := boxes.Plan(u, workspace)
 	if err != nil {
@@ -50,11 +52,15 @@ func plan(ctx context.Context, a *kit.App, workspace string) (policy.Policy, []s
 }
 
 // user is whose files the sandbox keeps away.
-func user(a *kit.App, dirs paths.Set) boxes.User {
+func user(a *kit.App, dirs paths.Set) (boxes.User, error) {
+	places, err := a.Setup().Places()
+	if err != nil {
+		return boxes.User{}, err
+	}
 	return boxes.User{
 		Home: dirs.Home, State: dirs.State, Environ: a.Environ(),
-		Private: []string{dirs.Config, dirs.Runtime, filepath.Join(dirs.Home, ".openhands")},
-	}
+		Private: append(places.Private(), dirs.Config, dirs.Runtime),
+	}, nil
 }
 
 // unavailable says that there is no sandbox on this machine, and why.

@@ -24,7 +24,10 @@ func store(a *kit.App) (*grants.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := user(a, dirs)
+	u, err := user(a, dirs)
+	if err != nil {
+		return nil, err
+	}
 	return grants.Open(grants.Config{State: u.State, Home: u.Home, Private: u.Private, Now: a.Now}), nil
 }
 

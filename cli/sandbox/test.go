@@ -49,7 +49,11 @@ func runTest(ctx context.Context, o *testOptions) error {
 	if err != nil {
 		return err
 	}
-	results, err := escape.Run(ctx, level, user(o.App, dirs))
+	u, err := user(o.App, dirs)
+	if err != nil {
+		return err
+	}
+	results, err := escape.Run(ctx, level, u)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -99,15 +99,15 @@ func (o *importOptions) find() ([]foreign, error) {
 	if !filepath.IsAbs(base) {
 		base = filepath.Join(dirs.Home, ".config")
 	}
-	persisted := o.Getenv("OPENHANDS_PERSISTENCE_DIR")
-	if persisted == "" {
-		persisted = filepath.Join(dirs.Home, ".openhands")
+	places, err := o.Setup().Places()
+	if err != nil {
+		return nil, err
 	}
 	found, err := o.readOHC(filepath.Join(base, "ohc", "config.json"))
 	if err != nil {
 		return nil, err
 	}
-	own, err := o.readCLI(filepath.Join(persisted, "cloud", "api_key.txt"))
+	own, err := o.readCLI(filepath.Join(places.CLI, "cloud", "api_key.txt"))
 	return append(found, own...), err
 }
 

@@ -12,8 +12,12 @@ import (
 	"unicode"
 )
 
-// Path is where hooks are, below a project or a home directory.
-const Path = ".openhands/hooks.json"
+// Path is where hooks are, below a project. Below OpenHands' directory of the user it is
+// Name.
+const (
+	Path = ".openhands/" + Name
+	Name = "hooks.json"
+)
 
 // The events that hooks can be tied to.
 const (

@@ -190,7 +190,13 @@ func TestLocate(t *testing.T) {
 	same("set to nothing", []string{fallback}, bases(map[string]string{"OH_PERSISTENCE_DIR": ""}))
 	same("set", []string{server}, bases(map[string]string{"OH_PERSISTENCE_DIR": server + "/x/.."}))
 	same("relative", []string{filepath.Join(dir, "rel")}, bases(map[string]string{"OH_PERSISTENCE_DIR": "rel"}))
-	same("a tilde is a name", []string{filepath.Join(dir, "~", "x")}, bases(map[string]string{"OH_PERSISTENCE_DIR": "~/x"}))
+	same("below the home directory", []string{filepath.Join(home, "x")}, bases(map[string]string{"OH_PERSISTENCE_DIR": "~/x"}))
+	same("the home directory", []string{home}, bases(map[string]string{"OH_PERSISTENCE_DIR": "~"}))
+	same("a tilde in a name", []string{filepath.Join(dir, "~x", "~")}, bases(map[string]string{"OH_PERSISTENCE_DIR": "~x/~"}))
+	private := func(vars map[string]string) []string { return profile.Locate(environ(vars), home, dir).Private() }
+	same("private", []string{fallback}, private(nil))
+	same("private, set", []string{server, fallback}, private(map[string]string{"OH_PERSISTENCE_DIR": server}))
+	same("private, set to the usual one", []string{fallback}, private(map[string]string{"OH_PERSISTENCE_DIR": "~/.openhands"}))
 
 	write(t, filepath.Join(fallback, "profiles", "a.json"), "{}")
 	same("both in use", []string{server, fallback}, bases(map[string]string{"OH_PERSISTENCE_DIR": server}))

@@ -3,6 +3,7 @@ package profile
 import (
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/ohgw/ohgw/internal/profile/document"
 )
@@ -23,25 +24,41 @@ type Location struct {
 // Places are the directories in which OpenHands keeps files on this machine.
 type Places struct {
 	// Stores are the base directories. The first one is that of an
-	// agent-server that is started now. The second one, if there is one, is
-	// that of SDK programs without a server, which do not look at the
-	// environment.
+	// agent-server that is started now, with the user's skills, agents, hooks and
+	// SOUL.md. The second one, if there is one, is that of SDK programs before 1.49
+	// without a server, which do not look at the environment.
 	Stores []Location
 
 	// CLI is the base directory of the OpenHands CLI.
 	CLI string
+
+	home string
+}
+
+// Base is the directory of all of OpenHands' files of this user.
+func (p Places) Base() string { return p.Stores[0].Base }
+
+// Private are the directories that no agent may see: Base, and the one that is used
+// without OH_PERSISTENCE_DIR, which need not be there.
+func (p Places) Private() []string {
+	usual := filepath.Join(p.home, baseName)
+	if p.Base() == usual {
+		return []string{usual}
+	}
+	return []string{p.Base(), usual}
 }
 
 // Locate finds the places from the environment. home is the home directory, dir
-// the working directory, against which a relative OH_PERSISTENCE_DIR is taken.
+// the working directory, against which a relative OH_PERSISTENCE_DIR is taken: as
+// OpenHands 1.49 and newer do, which also know "~" there.
 func Locate(lookup func(string) (string, bool), home, dir string) Places {
 	fallback := Location{filepath.Join(home, baseName), "default"}
-	places := Places{Stores: []Location{fallback}, CLI: fallback.Base}
+	places := Places{Stores: []Location{fallback}, CLI: fallback.Base, home: home}
 	if cli, _ := lookup(cliBaseVar); cli != "" {
 		places.CLI = absolute(dir, cli)
 	}
 	if base, _ := lookup(baseVar); base != "" {
-		places.Stores = []Location{{absolute(dir, base), baseVar}}
+		places.Stores = []Location{{absolute(dir, expand(home, base)), baseVar}}
 		if !sameDir(places.Stores[0].Base, fallback.Base) && holdsFiles(fallback.Base) {
 			places.Stores = append(places.Stores, fallback)
 		}
@@ -61,7 +78,15 @@ func Below(root string) []Location {
 	return found
 }
 
-// absolute does not expand "~", as OpenHands does not.
+// expand puts the home directory in the place of a "~" at the beginning.
+func expand(home, path string) string {
+	if rest, ok := strings.CutPrefix(path, "~"); ok && home != "" && (rest == "" || os.IsPathSeparator(rest[0])) {
+		return filepath.Join(home, rest)
+	}
+	return path
+}
+
+// absolute does not expand "~", as OpenHands' CLI does not.
 func absolute(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)

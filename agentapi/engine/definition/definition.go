@@ -11,6 +11,7 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 )
 
 // Inherit is the model of a definition that names none.
@@ -86,21 +87,27 @@ type Dir struct {
 // Path is the directory itself.
 func (d Dir) Path() string { return filepath.Join(d.Root, filepath.FromSlash(d.Place)) }
 
-// The places of definitions below a project and below the home directory.
+// The places of definitions below a project. The first one is also below the home
+// directory; OpenHands' own directory has the place of the user's others.
 const (
 	Primary   = ".agents/agents"
 	Secondary = ".openhands/agents"
+
+	inBase = "agents"
 )
 
-// Dirs are the directories for a project and a home directory, by precedence;
-// either may be empty.
-func Dirs(project, home string) []Dir {
+// Dirs are the directories for a project, a home directory and OpenHands' directory of the
+// user, by precedence; each may be empty.
+func Dirs(project, home, base string) []Dir {
 	var dirs []Dir
 	if project != "" {
 		dirs = append(dirs, Dir{Root: project, Place: Primary}, Dir{Root: project, Place: Secondary})
 	}
-	if home != "" && filepath.Clean(home) != filepath.Clean(project) {
-		dirs = append(dirs, Dir{Root: home, Place: Primary, User: true}, Dir{Root: home, Place: Secondary, User: true})
+	users := []Dir{{Root: home, Place: Primary, User: true}, {Root: base, Place: inBase, User: true}}
+	for _, d := range users {
+		if d.Root != "" && !slices.ContainsFunc(dirs, func(other Dir) bool { return other.Path() == d.Path() }) {
+			dirs = append(dirs, d)
+		}
 	}
 	return dirs
 }

@@ -81,7 +81,7 @@ func TestAProjectsDefinitionComesBeforeTheUsers(t *testing.T) {
 	write(t, home, ".agents/agents/a.md", "---\ndescription: third\n---\n")
 	write(t, home, ".openhands/agents/b.md", "no head")
 	write(t, home, ".agents/agents/README.md", "---\nname: readme\n---\n")
-	found, problems := definition.Load(t.Context(), definition.Dirs(project, home)...)
+	found, problems := definition.Load(t.Context(), definition.Dirs(project, home, filepath.Join(home, ".openhands"))...)
 	var got []string
 	for _, d := range found {
 		got = append(got, fmt.Sprintf("%s %q user=%v", d.Name, d.Description+d.Prompt, d.User))
@@ -91,6 +91,28 @@ func TestAProjectsDefinitionComesBeforeTheUsers(t *testing.T) {
 	}
 	if len(problems) != 2 || !strings.Contains(problems[0].Msg, first) || problems[0].Line != 2 || !problems[1].Unused {
 		t.Fatalf("%+v", problems)
+	}
+}
+
+// The user's directory of OpenHands has definitions wherever it is, and the one in the
+// home directory has none then.
+func TestDefinitionsAreInTheDirectoryOfOpenHands(t *testing.T) {
+	t.Parallel()
+	home, base := t.TempDir(), t.TempDir()
+	write(t, home, ".openhands/agents/a.md", "---\ndescription: hidden\n---\n")
+	write(t, home, ".agents/agents/b.md", "---\ndescription: b\n---\n")
+	write(t, base, "agents/c.md", "---\ndescription: c\n---\n")
+	found, problems := definition.Load(t.Context(), definition.Dirs("", home, base)...)
+	var got []string
+	for _, d := range found {
+		got = append(got, fmt.Sprintf("%s user=%v", d.Name, d.User))
+	}
+	if diff := cmp.Diff([]string{"b user=true", "c user=true"}, got); diff != "" || len(problems) > 0 {
+		t.Errorf("%s%+v", diff, problems)
+	}
+	// Where the workspace is the home directory, what is in it belongs to the workspace.
+	if dirs := definition.Dirs(home, home, filepath.Join(home, ".openhands")); len(dirs) != 2 || dirs[0].User || dirs[1].User {
+		t.Errorf("%+v", dirs)
 	}
 }
 

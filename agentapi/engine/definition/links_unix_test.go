@@ -21,11 +21,11 @@ func TestALinkLeadsOutOfTheUsersDirectoryButNotOutOfAProject(t *testing.T) {
 	if err := os.Symlink(target, link); err != nil {
 		t.Fatal(err)
 	}
-	found, problems := definition.Load(t.Context(), definition.Dirs(dir, "")...)
+	found, problems := definition.Load(t.Context(), definition.Dirs(dir, "", "")...)
 	if len(found) != 1 || found[0].Name != "b" || len(problems) != 1 || !strings.Contains(problems[0].Msg, "leads out") {
 		t.Fatal(found, problems)
 	}
-	found, problems = definition.Load(t.Context(), definition.Dirs("", dir)...)
+	found, problems = definition.Load(t.Context(), definition.Dirs("", dir, filepath.Join(dir, ".openhands"))...)
 	if len(found) != 2 || found[1].Name != "secret" || found[1].Path != link || len(problems) > 0 {
 		t.Fatal(found, problems)
 	}

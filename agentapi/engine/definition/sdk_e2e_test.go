@@ -80,7 +80,7 @@ func TestTheSDKReadsTheSameDefinitions(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := map[string]read{}
-	found, _ := definition.Load(t.Context(), definition.Dirs(dir, "")...)
+	found, _ := definition.Load(t.Context(), definition.Dirs(dir, "", "")...)
 	for _, d := range found {
 		got[d.Name] = told(t, d)
 	}

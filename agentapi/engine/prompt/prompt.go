@@ -26,9 +26,9 @@ import (
 // Config is what a prompt is made of.
 type Config struct {
 	Workspace string
-	Home      string // the user's home, for skills and SOUL.md; empty: none
-	Static    string // replaces the static part
-	Suffix    string // appended to the dynamic part
+	User      skill.User // the user's directories, for skills and SOUL.md
+	Static    string     // replaces the static part
+	Suffix    string     // appended to the dynamic part
 	// Sandboxed says that the sandbox takes rights away from the agent's programs.
 	// Open is what is open in it beyond the workspace, each for people.
 	Sandboxed bool
@@ -70,7 +70,7 @@ func (p *Prompt) SetSecrets(list []Secret) { p.cfg.Secrets = list }
 // Skills are the skills of the conversation, read when they are first needed.
 func (p *Prompt) Skills() []skill.Skill {
 	p.once.Do(func() {
-		p.list, p.left = skill.Find(p.cfg.Workspace, p.cfg.Home)
+		p.list, p.left = skill.Find(p.cfg.Workspace, p.cfg.User)
 		for _, s := range p.left {
 			if s.Err != nil && p.cfg.Warn != nil {
 				p.cfg.Warn(s.Err)
@@ -138,10 +138,10 @@ func (p *Prompt) static(tools []tool.Definition, model string) string {
 
 // soul puts the user's own SOUL.md in the place of ours.
 func (p *Prompt) soul(text string) string {
-	if p.cfg.Home == "" {
+	if p.cfg.User.Base == "" {
 		return text
 	}
-	own, err := os.ReadFile(filepath.Join(p.cfg.Home, ".openhands", "SOUL.md"))
+	own, err := os.ReadFile(filepath.Join(p.cfg.User.Base, "SOUL.md"))
 	if err != nil || len(own) > maxSoul || strings.TrimSpace(string(own)) == "" {
 		return text
 	}

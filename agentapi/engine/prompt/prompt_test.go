@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/engine/prompt"
+	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 )
 
@@ -38,6 +39,18 @@ func TestStaticPartDependsOnConfigurationAndModelOnly(t *testing.T) {
 	}
 }
 
+// SOUL.md is in OpenHands' directory, which need not be in the home directory.
+func TestSoulIsInTheDirectoryOfOpenHands(t *testing.T) {
+	t.Parallel()
+	home, base := t.TempDir(), t.TempDir()
+	write(t, home, ".openhands/SOUL.md", "You are a pirate.")
+	write(t, base, "SOUL.md", "You are a monk.")
+	static, _ := prompt.New(prompt.Config{Workspace: t.TempDir(), User: skill.User{Home: home, Base: base}, Now: now}).System(nil, "openai/x")
+	if !strings.Contains(static, "You are a monk.") || strings.Contains(static, "pirate") {
+		t.Error(static)
+	}
+}
+
 func TestSectionsComeWhenTheyAreMeant(t *testing.T) {
 	t.Parallel()
 	ws, home := t.TempDir(), t.TempDir()
@@ -45,7 +58,7 @@ func TestSectionsComeWhenTheyAreMeant(t *testing.T) {
 	write(t, ws, "CLAUDE.md", "For claude only.")
 	write(t, home, ".openhands/SOUL.md", "You are a pirate.")
 	static, dynamic := prompt.New(prompt.Config{
-		Workspace: ws, Home: home, Suffix: "THE SUFFIX", Now: now, NoRisk: true,
+		Workspace: ws, User: skill.User{Home: home, Base: filepath.Join(home, ".openhands")}, Suffix: "THE SUFFIX", Now: now, NoRisk: true,
 		Secrets: []prompt.Secret{{Name: "API_TOKEN", Description: "for the API"}},
 	}).System([]tool.Definition{{Name: "browser_navigate"}}, "openai/x")
 	for _, want := range []string{"You are a pirate.", "<ROLE>", "<SECURITY>", "<BROWSER_TOOLS>"} {

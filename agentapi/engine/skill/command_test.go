@@ -89,7 +89,7 @@ func TestSkillsOfTheHomeDirectoryAreTheUsersOwn(t *testing.T) {
 	home := tree(t, map[string]string{".agents/skills/mine/SKILL.md": "x"})
 	repo := tree(t, map[string]string{".agents/skills/theirs/SKILL.md": "x"})
 	for _, workspace := range []string{repo, home} {
-		found, skipped := skill.Find(workspace, home)
+		found, skipped := skill.Find(workspace, userOf(home))
 		if len(skipped) != 0 {
 			t.Errorf("skipped in %s: %+v", workspace, skipped)
 		}

@@ -21,7 +21,7 @@ func TestAPipeInPlaceOfASkillIsSkipped(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	found, skipped := skill.Find(repo, "")
+	found, skipped := skill.Find(repo, skill.User{})
 	if len(found) != 1 || found[0].Name != "one" {
 		t.Errorf("found: %+v", found)
 	}

@@ -55,11 +55,22 @@ const (
 
 var validName = pattern.Of(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// The places of skills below a project and below the home directory.
+// The places of skills below a project, below the home directory, and below OpenHands'
+// directory of the user.
 var (
 	projectDirs = []string{".agents/skills", ".openhands/skills", ".openhands/microagents"}
-	userDirs    = []string{".agents/skills", ".openhands/skills", ".openhands/microagents", ".openhands/skills/installed"}
+	homeDirs    = []string{".agents/skills"}
+	baseDirs    = []string{"skills", "microagents", "skills/installed"}
+
+	// ownPlaces have skills that do not belong to the place around them.
+	ownPlaces = []string{"skills/installed", ".openhands/skills/installed"}
 )
+
+// User is where the user's own skills are. A directory that is empty has none.
+type User struct {
+	Home string // the home directory
+	Base string // OpenHands' directory, by default .openhands in the home directory
+}
 
 // contextFiles are the files of other agents that are read too: lower-case name
 // to the name of the skill.
@@ -77,16 +88,19 @@ type Skipped struct {
 }
 
 // Find reads the skills for a working directory: those of the directory, of
-// the repository it is in, and of the user, whose home may be empty. Of two
+// the repository it is in, and of the user. Of two
 // with the same name the first counts. What is left out is in skipped.
-func Find(workspace, home string) (found []Skill, skipped []Skipped) {
-	f := finder{names: map[string]string{}, home: home}
+func Find(workspace string, user User) (found []Skill, skipped []Skipped) {
+	f := finder{names: map[string]string{}, user: user}
 	f.project(workspace)
 	if root := repository(workspace); root != "" && root != filepath.Clean(workspace) {
 		f.project(root)
 	}
-	if home != "" {
-		f.root(home, userDirs, false)
+	if user.Home != "" {
+		f.root(user.Home, homeDirs, false)
+	}
+	if user.Base != "" {
+		f.root(user.Base, baseDirs, false)
 	}
 	return f.found, f.skipped
 }
@@ -106,7 +120,7 @@ func repository(dir string) string {
 type finder struct {
 	found   []Skill
 	names   map[string]string // of the skills that were found, to their paths
-	home    string
+	user    User
 	skipped []Skipped
 }
 
@@ -188,7 +202,7 @@ func (f *finder) directory(root *os.Root, dir, place string) {
 			return err
 		case len(f.found) >= maxSkills:
 			return fs.SkipAll
-		case e.IsDir() && p != place && slices.Contains(userDirs, p):
+		case e.IsDir() && p != place && slices.Contains(ownPlaces, p):
 			return fs.SkipDir // a place of its own
 		case e.IsDir() || path.Ext(p) != ".md" || strings.EqualFold(e.Name(), "README.md"):
 			return nil
@@ -217,12 +231,22 @@ func (f *finder) file(root *os.Root, dir, place, p string) error {
 		return err
 	}
 	s.Path = filepath.Join(dir, filepath.FromSlash(p))
-	s.Own = f.home != "" && filepath.Clean(dir) == filepath.Clean(f.home)
+	s.Own = f.user.has(s.Path)
 	if path.Base(p) == "SKILL.md" {
 		s.Dir = filepath.Dir(s.Path)
 	}
 	f.add(s)
 	return nil
+}
+
+// has reports whether a file is in a place of the user's own skills.
+func (u User) has(file string) bool {
+	in := func(dir string, places []string) bool {
+		return dir != "" && slices.ContainsFunc(places, func(place string) bool {
+			return strings.HasPrefix(file, filepath.Join(dir, filepath.FromSlash(place))+string(filepath.Separator))
+		})
+	}
+	return in(u.Home, homeDirs) || in(u.Base, baseDirs)
 }
 
 func inSkill(root *os.Root, place, p string) bool {

@@ -1,8 +1,10 @@
 package skill_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -72,7 +74,7 @@ func TestFindKnowsEveryPlaceAndForm(t *testing.T) {
 		"sub/.agents/skills/Bad_Name/SKILL.md": "x",
 		"sub/.agents/skills/bad.md":            "---\n: [\n---\n",
 	})
-	found, skipped := skill.Find(filepath.Join(repo, "sub"), home)
+	found, skipped := skill.Find(filepath.Join(repo, "sub"), userOf(home))
 	want := []string{
 		"cursorrules always", "claude always", "build invocable",
 		"deep/er/in on:/deep/er/in", "rule for:*.go for:a/**",
@@ -106,7 +108,7 @@ func TestFindFollowsNoLinkOutOfTheDirectory(t *testing.T) {
 	if err := os.Symlink(filepath.Join(outside, "skills"), filepath.Join(repo, ".openhands", "skills")); err != nil {
 		t.Fatal(err)
 	}
-	if found, _ := skill.Find(repo, ""); len(found) != 0 {
+	if found, _ := skill.Find(repo, skill.User{}); len(found) != 0 {
 		t.Errorf("found %q", names(found))
 	}
 }
@@ -117,7 +119,7 @@ func TestOneFileUnderTwoNamesIsReadOnce(t *testing.T) {
 	if err := os.Symlink("AGENTS.md", filepath.Join(repo, "CLAUDE.md")); err != nil {
 		t.Skip(err)
 	}
-	found, skipped := skill.Find(repo, "")
+	found, skipped := skill.Find(repo, skill.User{})
 	if len(skipped) != 0 || cmp.Diff([]string{"agents always"}, names(found)) != "" {
 		t.Errorf("found %q, %v", names(found), skipped)
 	}
@@ -172,5 +174,41 @@ func TestNestedRulesAreThoseAboveTheFile(t *testing.T) {
 	got := names(skill.Nested(ws, "a/b/x/file.go"))
 	if diff := cmp.Diff([]string{"claude:a/b", "agents:a"}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// userOf are the places of a user without OH_PERSISTENCE_DIR.
+func userOf(home string) skill.User {
+	return skill.User{Home: home, Base: filepath.Join(home, ".openhands")}
+}
+
+// OpenHands' directory is where OH_PERSISTENCE_DIR says, also as a link. What is in the
+// home directory under its usual name is not the user's then.
+func TestSkillsFollowTheDirectoryOfOpenHands(t *testing.T) {
+	t.Parallel()
+	home, data, workspace := t.TempDir(), t.TempDir(), t.TempDir()
+	write := func(name string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte("---\nname: "+strings.TrimSuffix(filepath.Base(name), ".md")+"\n---\nBody."), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(filepath.Join(home, ".agents", "skills", "a.md"))
+	write(filepath.Join(home, ".openhands", "skills", "hidden.md"))
+	write(filepath.Join(data, "skills", "b.md"))
+	write(filepath.Join(data, "microagents", "c.md"))
+	write(filepath.Join(data, "skills", "installed", "d.md"))
+	write(filepath.Join(workspace, ".openhands", "skills", "e.md"))
+	base := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(data, base); err != nil {
+		t.Skip("there are no links here")
+	}
+	found, skipped := skill.Find(workspace, skill.User{Home: home, Base: base})
+	got := map[string]bool{}
+	for _, s := range found {
+		got[s.Name] = s.Own
+	}
+	if diff := cmp.Diff(map[string]bool{"a": true, "b": true, "c": true, "d": true, "e": false}, got); diff != "" || len(skipped) > 0 {
+		t.Errorf("%s %+v", diff, skipped)
 	}
 }

@@ -47,9 +47,14 @@ func Plan(u User, workspace string) (policy.Policy, error) {
 		return p, err
 	}
 	for _, dir := range append([]string{u.State}, u.Private...) {
-		if real, err := filepath.EvalSymlinks(dir); err == nil && filepath.IsAbs(real) {
-			p.Hide = append(p.Hide, real)
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil || !filepath.IsAbs(real) {
+			continue
 		}
+		if real == p.Workspace {
+			return p, &PrivateError{real}
+		}
+		p.Hide = append(p.Hide, real)
 	}
 	if p.HomeAt != noHome {
 		p.Read = tools(p.HomeAt, p.Workspace, u.Environ)
@@ -68,6 +73,13 @@ func (e *HomeError) Error() string {
 		return "the workspace " + e.Workspace + " is your home directory"
 	}
 	return "the workspace " + e.Workspace + " contains your home directory"
+}
+
+// PrivateError says that the workspace is a directory of ohgw or OpenHands, with keys.
+type PrivateError struct{ Workspace string }
+
+func (e *PrivateError) Error() string {
+	return "the workspace " + e.Workspace + " is the directory in which OpenHands or ohgw keeps its files"
 }
 
 // directory is the path of a directory without symbolic links.

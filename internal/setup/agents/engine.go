@@ -9,6 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/toolset"
@@ -17,6 +18,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/id"
 	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/setup"
@@ -48,13 +50,13 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 	seal, unseal := sealer(env, ciphers)
 	base := llmConfig(env, log)
 	conversations := filepath.Join(dirs.State, "conversations")
-	boxes, err := openSandbox(ctx, env, s, dirs, conversations, log)
+	boxes, err := openSandbox(ctx, env, s, dirs, places, conversations, log)
 	if err != nil {
 		return Backend{}, err
 	}
 	profiles.alone = demoAlone(boxes)
-	kept := openFiles(env, files, ciphers, keys, dirs.Home, log)
-	named := roster.New(roster.Config{Project: s.Workspace, Home: dirs.Home, Recipes: kept, Profiles: profiles.List, Log: log})
+	kept := openFiles(env, files, ciphers, keys, userOf(dirs, places), log)
+	named := roster.New(roster.Config{Project: s.Workspace, Home: dirs.Home, Base: places.Base(), Recipes: kept, Profiles: profiles.List, Log: log})
 	profiles.agents = named
 	backend := engine.New(engine.Config{
 		Dir:      conversations,
@@ -68,14 +70,14 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		})),
 		Boxes: boxesOf(boxes), Sandbox: func() agentapi.SandboxStatus { return sandboxStatus(boxes) }, Allow: allowIn(boxes),
 		Settings: settings.read, Confirm: chosenConfirm(s), Seal: seal, Unseal: unseal,
-		Version: buildinfo.Get().Version, Home: dirs.Home, SkillEnv: tool.CleanEnvironment(env.Environ(), nil),
+		Version: buildinfo.Get().Version, Home: dirs.Home, Base: places.Base(), SkillEnv: tool.CleanEnvironment(env.Environ(), nil),
 		Idle: s.Idle.Time, MaxIdle: maxIdle(s), IdleMemory: int64(s.Idle.Memory),
 		Holder: leaseHolder(env, host), BaseURL: ownAddress(s, dirs.Runtime),
 		Now: env.Now, Log: log,
 	})
 	own := newAPIBoxes(boxes, filepath.Join(dirs.State, "native"), s.Workspace, dirs.Home, env.Environ())
 	api, err := nativeAPI(s, nativeParts{
-		env: env, engine: backend.Control(), boxes: boxes, api: own, home: dirs.Home, log: log,
+		env: env, engine: backend.Control(), boxes: boxes, api: own, user: userOf(dirs, places), log: log,
 		kept: kept, trial: tryLLM(base),
 	})
 	if err != nil {
@@ -85,6 +87,11 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		Backend: backend, Native: api, Programs: conversations, Why: why, Status: backend.Status(context.Background()),
 		Complete: (&directLLM{base: base, load: profiles.llm}).complete, api: own, boxes: boxes, sandboxBy: switchedOff(s),
 	}, nil
+}
+
+// userOf is where the user's own skills are.
+func userOf(dirs paths.Set, places profile.Places) skill.User {
+	return skill.User{Home: dirs.Home, Base: places.Base()}
 }
 
 // maxIdle is how many conversations stay open that nobody uses.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/agentapi/engine/toolset"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/native"
@@ -31,7 +32,7 @@ type nativeParts struct {
 	engine control.Engine
 	boxes  *manager.Manager
 	api    *apiBoxes
-	home   string       // of the user
+	user   skill.User   // where the user's own skills are
 	kept   *files.Store // OpenHands' own files
 	trial  func(ctx context.Context, llm json.RawMessage) settings.Trial
 	log    *slog.Logger
@@ -56,7 +57,7 @@ func nativeAPI(s *config.Settings, p nativeParts) (daemon.Native, error) {
 	routes = append(routes, conversations.Routes(conversations.Config{
 		Engine: p.engine, Dir: dir, Profiles: launches{p.kept}, Unseal: p.kept.Unseal, Worktree: p.api.Worktree, Logger: p.log,
 	})...)
-	routes = append(routes, catalogueRoutes(p.env, p.home, boxesOf(p.boxes))...)
+	routes = append(routes, catalogueRoutes(p.env, p.user, boxesOf(p.boxes))...)
 	routes = append(routes, settings.Routes(settings.Config{Store: p.kept, Try: p.trial, Providers: setup.ProviderPrefixes(), Logger: p.log})...)
 	routes = append(routes, commands.Routes()...)
 	routes = append(routes, trajectory.Routes(trajectory.Config{Engine: p.engine, Logger: p.log})...)

@@ -31,21 +31,21 @@ const maxProjectFile = 1 << 20
 
 // catalogueRoutes serve what an agent can be given. Programs of MCP servers are tried
 // in a box of their own.
-func catalogueRoutes(env *setup.Env, home string, boxes func(context.Context, engine.BoxEnv) (sandbox.Box, error)) []wire.Route {
+func catalogueRoutes(env *setup.Env, user skill.User, boxes func(context.Context, engine.BoxEnv) (sandbox.Box, error)) []wire.Route {
 	return catalogue.Routes(catalogue.Config{
 		Tools:     toolset.Names(),
-		Skills:    func(dir string, own bool) []catalogue.Skill { return skillsOf(dir, home, own) },
+		Skills:    func(dir string, own bool) []catalogue.Skill { return skillsOf(dir, user, own) },
 		ReadFile:  readProjectFile,
 		TryServer: (&trial{env: env, transport: llm.NewHTTPClient(env.Getenv).Transport, boxes: boxes}).run,
 	})
 }
 
 // skillsOf finds the skills of a directory, and those of the user with own.
-func skillsOf(dir, home string, own bool) []catalogue.Skill {
+func skillsOf(dir string, user skill.User, own bool) []catalogue.Skill {
 	if !own {
-		home = ""
+		user = skill.User{}
 	}
-	found, _ := skill.Find(dir, home)
+	found, _ := skill.Find(dir, user)
 	list := make([]catalogue.Skill, 0, len(found))
 	for _, s := range found {
 		list = append(list, catalogue.Skill{

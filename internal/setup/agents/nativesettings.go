@@ -21,11 +21,11 @@ import (
 )
 
 // openFiles opens what OpenHands keeps beside its LLM profiles.
-func openFiles(env *setup.Env, profiles *profile.Store, ciphers *profile.Ciphers, keys *setup.KeyStore, home string, log *slog.Logger) *files.Store {
+func openFiles(env *setup.Env, profiles *profile.Store, ciphers *profile.Ciphers, keys *setup.KeyStore, user skill.User, log *slog.Logger) *files.Store {
 	return files.New(files.Config{
 		Profiles: profiles, Ciphers: ciphers, Wire: fernet.NewKey(rand.Text() + rand.Text()), Keys: keys, Resolver: secret.NewResolver(keys, secret.Providers(), env.Lookup),
 		Skills: func(context.Context) ([]string, error) {
-			found, _ := skill.Find("", home)
+			found, _ := skill.Find("", user)
 			names := make([]string, 0, len(found))
 			for _, s := range found {
 				names = append(names, s.Name)

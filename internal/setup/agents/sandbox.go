@@ -10,6 +10,7 @@ import (
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/paths"
+	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
 	"github.com/ohgw/ohgw/internal/sandbox/grants"
@@ -19,7 +20,7 @@ import (
 
 // openSandbox makes what keeps the agents' programs in sandboxes, or says why they
 // cannot be kept there as the user wants it.
-func openSandbox(ctx context.Context, env *setup.Env, s *config.Settings, dirs paths.Set, conversations string, log *slog.Logger) (*manager.Manager, error) {
+func openSandbox(ctx context.Context, env *setup.Env, s *config.Settings, dirs paths.Set, places profile.Places, conversations string, log *slog.Logger) (*manager.Manager, error) {
 	chosen, err := sandboxSettings(env, s)
 	if err != nil {
 		return nil, err
@@ -27,7 +28,7 @@ func openSandbox(ctx context.Context, env *setup.Env, s *config.Settings, dirs p
 	m, err := manager.New(ctx, manager.Config{
 		Settings: chosen,
 		User: boxes.User{
-			Home: dirs.Home, State: dirs.State, Environ: env.Environ(), Private: []string{dirs.Config, dirs.Runtime},
+			Home: dirs.Home, State: dirs.State, Environ: env.Environ(), Private: append(places.Private(), dirs.Config, dirs.Runtime),
 		},
 		Conversations: conversations, Scripted: scripted(s), Reserved: setup.ReservedPorts(s), Getenv: env.Getenv, Executable: env.Executable, Now: env.Now, Log: log,
 	})
@@ -36,19 +37,26 @@ func openSandbox(ctx context.Context, env *setup.Env, s *config.Settings, dirs p
 	}
 	if s.Workspace != "" {
 		// What else is wrong with the directory is said where that is looked at.
-		if home, ok := errors.AsType[*boxes.HomeError](m.Check(s.Workspace)); ok {
-			return nil, errors.Join(noSandbox(home), m.Close())
+		if err := m.Check(s.Workspace); isPlace(err) {
+			return nil, errors.Join(noSandbox(err), m.Close())
 		}
 		m.Prepare(s.Workspace)
 	}
 	return m, nil
 }
 
+// isPlace reports whether err says that no workspace can be where one is.
+func isPlace(err error) bool {
+	_, home := errors.AsType[*boxes.HomeError](err)
+	_, private := errors.AsType[*boxes.PrivateError](err)
+	return home || private
+}
+
 // noSandbox says that agents cannot run as the user wants it, and the ways out.
 func noSandbox(err error) error {
-	if home, ok := errors.AsType[*boxes.HomeError](err); ok {
+	if isPlace(err) {
 		return &fault.Error{
-			Msg: home.Error() + ", and the sandbox keeps agents out of that", Code: fault.Refused,
+			Msg: err.Error() + ", and the sandbox keeps agents out of that", Code: fault.Refused,
 			Hint: "choose the directory of one project: --workspace DIRECTORY; or let the agent have all of it: --sandbox off",
 		}
 	}
@@ -81,6 +89,8 @@ func boxesOf(m *manager.Manager) func(context.Context, engine.BoxEnv) (sandbox.B
 		msg := "The sandbox of the agent cannot be set up; nothing was done outside of it."
 		if home, ok := errors.AsType[*boxes.HomeError](err); ok {
 			msg = "The sandbox keeps agents out of your home directory, and " + home.Error() + "; choose the directory of one project."
+		} else if private, ok := errors.AsType[*boxes.PrivateError](err); ok {
+			msg = "The sandbox keeps agents out of OpenHands' files, and " + private.Error() + "; choose the directory of one project."
 		}
 		return nil, &agentapi.Error{Kind: agentapi.ErrSandbox, Msg: msg, Err: err, InProcess: true}
 	}

@@ -28,7 +28,11 @@ func newSandboxReader(env *setup.Env, s *config.Settings) (*sandboxReader, error
 	}
 	private := []string{dirs.Config, dirs.Runtime, s.File}
 	if dirs.Home != "" {
-		private = append(private, filepath.Join(dirs.Home, ".openhands"))
+		places, err := env.Places()
+		if err != nil {
+			return nil, err
+		}
+		private = append(private, places.Private()...)
 	}
 	rules := grants.Open(grants.Config{State: dirs.State, Home: dirs.Home, Private: private, Now: env.Now})
 	return &sandboxReader{settings: s, home: dirs.Home, rules: rules}, nil

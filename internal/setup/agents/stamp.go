@@ -19,12 +19,12 @@ func fileStamp(env *setup.Env, address string) func() string {
 	if err != nil || dirs.Home == "" || !setup.OnThisMachine(address) {
 		return nil
 	}
-	lookup := func(name string) (string, bool) {
-		value := env.Getenv(name)
-		return value, value != ""
+	places, err := env.Places()
+	if err != nil {
+		return nil
 	}
 	var stores []*profile.Store
-	for _, place := range profile.Locate(lookup, dirs.Home, dirs.Home).Stores {
+	for _, place := range places.Stores {
 		stores = append(stores, profile.Open(profile.Config{Base: place.Base}))
 	}
 	return func() string {

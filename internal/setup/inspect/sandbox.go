@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"path/filepath"
 
 	"github.com/ohgw/ohgw/internal/doctor"
 	"github.com/ohgw/ohgw/internal/sandbox"
@@ -27,7 +26,11 @@ func (p *Installation) sandboxState(ctx context.Context) (doctor.Sandbox, error)
 	if err != nil {
 		return state, err
 	}
-	private := []string{dirs.Config, dirs.Runtime, filepath.Join(dirs.Home, ".openhands")}
+	places, err := p.Places()
+	if err != nil {
+		return state, err
+	}
+	private := append(places.Private(), dirs.Config, dirs.Runtime)
 	attempts, err := escape.Run(ctx, level, boxes.User{Home: dirs.Home, State: dirs.State, Environ: p.Environ(), Private: private})
 	state.TestError = err
 	for _, a := range attempts {

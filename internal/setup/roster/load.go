@@ -72,7 +72,7 @@ func (r *Roster) Probe(ctx context.Context, e Entry) []definition.Problem {
 // missingSkills are the skills of a definition that are not there, neither in the
 // workspace nor in the home directory.
 func (r *Roster) missingSkills(e Entry) []definition.Problem {
-	found, _ := skill.Find(r.cfg.Project, r.cfg.Home)
+	found, _ := skill.Find(r.cfg.Project, r.user())
 	names := make([]string, 0, len(found))
 	for _, s := range found {
 		names = append(names, s.Name)
@@ -81,6 +81,9 @@ func (r *Roster) missingSkills(e Entry) []definition.Problem {
 		return !strings.HasPrefix(p.Msg, "there is no skill")
 	})
 }
+
+// user is where the user's own skills are.
+func (r *Roster) user() skill.User { return skill.User{Home: r.cfg.Home, Base: r.cfg.Base} }
 
 // Load implements engine.Agents.
 func (r *Roster) Load(ctx context.Context, name, workspace string) (engine.Agent, error) {
@@ -150,7 +153,7 @@ func (r *Roster) ofDefinition(e Entry, workspace string) (engine.Agent, error) {
 // disabled are the skills of a workspace and of the user that a definition does not
 // name. What belongs to every conversation, such as AGENTS.md, stays.
 func (r *Roster) disabled(d *definition.Definition, workspace string) []string {
-	found, _ := skill.Find(workspace, r.cfg.Home)
+	found, _ := skill.Find(workspace, r.user())
 	names := []string{}
 	for _, s := range found {
 		if !s.Always && !slices.Contains(d.Skills, s.Name) {

@@ -33,7 +33,8 @@ type Recipes interface {
 // Config says where agents are.
 type Config struct {
 	Project string // the workspace of all conversations; "" if each has its own
-	Home    string // "": no definitions of the user
+	Home    string // "": none of the user's definitions and skills that are there
+	Base    string // OpenHands' directory of the user; "" as for Home
 	Recipes Recipes
 	// Profiles lists the LLM profiles.
 	Profiles func(ctx context.Context) ([]agentapi.Profile, error)
@@ -111,7 +112,7 @@ func (r *Roster) Read(ctx context.Context) ([]Entry, []definition.Problem, error
 	if err := l.recipes(r.cfg.Recipes); err != nil {
 		return nil, nil, err
 	}
-	defs, problems := definition.Load(ctx, definition.Dirs(r.cfg.Project, r.cfg.Home)...)
+	defs, problems := definition.Load(ctx, definition.Dirs(r.cfg.Project, r.cfg.Home, r.cfg.Base)...)
 	l.problems = append(l.problems, problems...)
 	for _, d := range defs {
 		l.definition(d, r.known(llms))
