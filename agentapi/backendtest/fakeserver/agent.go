@@ -95,11 +95,9 @@ func (c *conversation) step(ctx context.Context) error {
 			return err
 		}
 	}
-	reply, err := c.server.opts.Model(ctx, prompt, func(text string) {
-		if stream && listened {
-			c.delta(text)
-		}
-	})
+	it := newItem()
+	defer c.abort(it, "cancelled")
+	reply, err := c.ask(ctx, prompt, it, listened)
 	if locked {
 		c.release()
 	}
@@ -110,7 +108,8 @@ func (c *conversation) step(ctx context.Context) error {
 	id := "chatcmpl-" + uuid.New()
 	c.count(usage, prompt.Model, reply.Usage)
 	if len(reply.Calls) == 0 {
-		c.append(event.SourceAgent, &event.Message{
+		it.ended = true
+		c.appendAs(it.id, event.SourceAgent, &event.Message{
 			LLMMessage: event.LLMMessage{
 				Role: "assistant", Content: []event.Content{event.Text(reply.Text)},
 				ReasoningContent: reply.Reasoning, ThinkingBlocks: []json.RawMessage{},
@@ -123,7 +122,8 @@ func (c *conversation) step(ctx context.Context) error {
 		c.mu.Unlock()
 		return nil
 	}
-	actions := c.actions(id, reply)
+	it.ended = true
+	actions := c.actions(it, id, reply)
 	c.analyze(reply.Calls, actions)
 	wait := c.policy.asks() && (len(actions) != 1 || reply.Calls[0].Name != "finish")
 	if wait && len(actions) > 0 {
@@ -137,13 +137,6 @@ func (c *conversation) step(ctx context.Context) error {
 		return nil
 	}
 	return c.execute(ctx, actions)
-}
-
-// delta publishes a piece of text.
-func (c *conversation) delta(text string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.publish(event.New(uuid.New(), stamp(), event.SourceAgent, "", &event.Delta{Content: &text}))
 }
 
 // count adds what a call cost. It is called with mu held.
@@ -170,9 +163,9 @@ func (c *conversation) stat() {
 	c.update("stats", map[string]any{"usage_to_metrics": c.stats})
 }
 
-// actions appends the calls of a reply. It is called with mu held, and gives
-// those that can be executed.
-func (c *conversation) actions(responseID string, reply Reply) []event.Event {
+// actions appends the calls of a reply, the first one with the id of the text. It is
+// called with mu held, and gives those that can be executed.
+func (c *conversation) actions(it *item, responseID string, reply Reply) []event.Event {
 	var valid []event.Event
 	for i, call := range reply.Calls {
 		a := &event.Action{
@@ -195,7 +188,11 @@ func (c *conversation) actions(responseID string, reply Reply) []event.Event {
 			args["kind"] = kind + "Action"
 			a.Action = encode(args)
 		}
-		e := c.append(event.SourceAgent, a)
+		id := uuid.New()
+		if i == 0 {
+			id = it.id
+		}
+		e := c.appendAs(id, event.SourceAgent, a)
 		if problem == "" {
 			valid = append(valid, e)
 			continue

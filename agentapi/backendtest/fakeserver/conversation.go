@@ -38,7 +38,7 @@ type conversation struct {
 	llms        map[string]llm // by usage id: the first one stays
 	stats       map[string]event.Metrics
 	pending     []event.Event // actions that wait for a confirmation
-	subscribers map[*subscriber]struct{}
+	subscribers map[subscriber]struct{}
 	run         *run // nil when none goes on
 	rerun       bool // a message came while a run went on
 	saved       map[string]any
@@ -78,11 +78,16 @@ func (c *conversation) release() { <-c.turn }
 // append puts an event into the log and publishes it. It is called with mu
 // held. A server that is dead writes nothing.
 func (c *conversation) append(source string, body event.Body) event.Event {
+	return c.appendAs(uuid.New(), source, body)
+}
+
+// appendAs is append for an event that has its id already.
+func (c *conversation) appendAs(id, source string, body event.Body) event.Event {
 	parent := c.leaf
 	if c.server.version < 1031 {
 		parent = ""
 	}
-	e := event.New(uuid.New(), stamp(), source, parent, body)
+	e := event.New(id, stamp(), source, parent, body)
 	if c.life == nil {
 		return e
 	}
@@ -97,8 +102,12 @@ func (c *conversation) append(source string, body event.Body) event.Event {
 
 // publish is called with mu held.
 func (c *conversation) publish(e event.Event) {
+	seq, stored := c.places[e.ID]
+	if !stored {
+		seq = -1
+	}
 	for s := range c.subscribers {
-		s.push(e)
+		s.publish(e, seq)
 	}
 }
 
@@ -232,7 +241,7 @@ func (c *conversation) end() {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.subscribers = map[*subscriber]struct{}{}
+	c.subscribers = map[subscriber]struct{}{}
 }
 
 // pause lets the run stop after its step.
@@ -282,7 +291,7 @@ func (c *conversation) die() {
 	defer c.mu.Unlock()
 	c.life = nil
 	c.run, c.rerun = nil, false
-	c.subscribers = map[*subscriber]struct{}{}
+	c.subscribers = map[subscriber]struct{}{}
 }
 
 // recover is what a server that starts does with what it finds.

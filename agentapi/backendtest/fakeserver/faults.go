@@ -186,3 +186,21 @@ func (s *Server) record(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 	})
 }
+
+// LoseEvents drops the last n events of a log, as a machine that loses its power may,
+// while the server is dead.
+func (s *Server) LoseEvents(id string, n int) {
+	c := s.conversation(id)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.log[len(c.log)-n:] {
+		delete(c.places, e.ID)
+	}
+	c.log = c.log[:len(c.log)-n]
+	c.leaf = ""
+	for _, e := range c.log {
+		if _, update := e.Body.(*event.StateUpdate); !update {
+			c.leaf = e.ID
+		}
+	}
+}

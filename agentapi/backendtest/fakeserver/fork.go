@@ -53,7 +53,7 @@ func (c *conversation) copyTo(l *life, id, from string) *conversation {
 	made := &conversation{
 		id: id, server: c.server, workspace: c.workspace, policy: c.policy, analyzer: c.analyzer, life: l, turn: make(chan struct{}, 1),
 		places: map[string]int{}, status: event.Idle, tags: maps.Clone(c.tags), agent: maps.Clone(c.agent), llm: model,
-		llms: map[string]llm{model.UsageID: model}, stats: map[string]event.Metrics{}, subscribers: map[*subscriber]struct{}{},
+		llms: map[string]llm{model.UsageID: model}, stats: map[string]event.Metrics{}, subscribers: map[subscriber]struct{}{},
 		log: slices.Clone(c.log), leaf: c.leaf, lastUser: c.lastUser,
 	}
 	if from != "" {

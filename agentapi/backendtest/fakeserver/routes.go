@@ -39,7 +39,10 @@ func (s *Server) routes(l *life) http.Handler {
 	mux.HandleFunc("GET /server_info", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, 200, object{"uptime": float64(int(time.Since(l.started).Seconds())), "title": "OpenHands Agent Server", "version": s.opts.Version})
 	})
-	mux.HandleFunc("GET /sockets/events/{id}", s.events(l))
+	mux.HandleFunc("GET /sockets/events/{id}", s.socket(l, s.events))
+	if s.version >= sinceSession {
+		mux.HandleFunc("GET /sockets/session/{id}", s.socket(l, s.session))
+	}
 	private := func(pattern string, h http.HandlerFunc) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			if !s.admits(r.Header.Get(keyHeader)) {

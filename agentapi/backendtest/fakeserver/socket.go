@@ -4,43 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/coder/websocket"
 
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/uuid"
 )
-
-// subscriber is a socket's queue of frames.
-type subscriber struct {
-	mu    sync.Mutex
-	queue []event.Event
-	wake  chan struct{} // holds one token while the queue may have something
-}
-
-func (s *subscriber) push(e event.Event) {
-	s.mu.Lock()
-	s.queue = append(s.queue, e)
-	s.mu.Unlock()
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (s *subscriber) pop() []event.Event {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	queue := s.queue
-	s.queue = nil
-	return queue
-}
 
 const maxSubscribers = 50
 
-// events is GET /sockets/events/{id}.
-func (s *Server) events(l *life) http.HandlerFunc {
+// socket lets a client in and serves it until it leaves. serve gets the context of
+// the socket.
+func (s *Server) socket(l *life, serve func(ctx context.Context, c *conversation, ws *websocket.Conn, r *http.Request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		key, early := r.Header[keyHeader]
 		if early && !s.admits(key[0]) {
@@ -64,16 +40,10 @@ func (s *Server) events(l *life) http.HandlerFunc {
 			_ = ws.Close(4004, "Conversation not found")
 			return
 		}
-		sub := &subscriber{wake: make(chan struct{}, 1)}
-		if !c.subscribe(sub) {
-			_ = ws.Close(websocket.StatusTryAgainLater, "Too many connections for this conversation")
-			return
-		}
-		defer c.unsubscribe(sub)
 		ctx, end := context.WithCancel(l.ctx)
 		defer end()
 		l.wg.Go(func() { attend(ctx, ws, end) })
-		s.serve(ctx, c, sub, ws)
+		serve(ctx, c, ws, r)
 	}
 }
 
@@ -100,30 +70,59 @@ func attend(ctx context.Context, ws *websocket.Conn, left func()) {
 	}
 }
 
-func (c *conversation) subscribe(sub *subscriber) bool {
+// subscribe registers a socket, or closes it.
+func (c *conversation) subscribe(sub subscriber, ws *websocket.Conn) bool {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.life == nil || len(c.subscribers) >= maxSubscribers {
-		return false
+	room := c.life != nil && len(c.subscribers) < maxSubscribers
+	if room {
+		c.subscribers[sub] = struct{}{}
 	}
-	c.subscribers[sub] = struct{}{}
-	return true
+	c.mu.Unlock()
+	if !room {
+		_ = ws.Close(websocket.StatusTryAgainLater, "Too many connections for this conversation")
+	}
+	return room
 }
 
-func (c *conversation) unsubscribe(sub *subscriber) {
+func (c *conversation) unsubscribe(sub subscriber) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.subscribers, sub)
 }
 
-// serve writes frames. The first snapshot is taken once the lock is free;
-// what happens before is written all the same.
-func (s *Server) serve(ctx context.Context, c *conversation, sub *subscriber, ws *websocket.Conn) {
+// eventSubscriber is an events socket: its frames are the events themselves.
+type eventSubscriber struct{ *queue }
+
+func (s eventSubscriber) publish(e event.Event, _ int) { s.push(e, e) }
+
+func (s eventSubscriber) progress(p progress) {
+	if p.Type == typeDelta {
+		e := p.event()
+		s.push(e, e)
+	}
+}
+
+// event is a delta as the events socket has it.
+func (p progress) event() event.Event {
+	return event.New(uuid.New(), stamp(), event.SourceAgent, "", &event.Delta{Content: &p.Content})
+}
+
+// events serves GET /sockets/events/{id}. The first snapshot is taken once the lock
+// is free; what happens before is written all the same.
+func (s *Server) events(ctx context.Context, c *conversation, ws *websocket.Conn, _ *http.Request) {
+	sub := eventSubscriber{newQueue()}
+	if !c.subscribe(sub, ws) {
+		return
+	}
+	defer c.unsubscribe(sub)
+	ctx, end := context.WithCancel(ctx)
 	ready := make(chan struct{})
+	defer func() { end(); <-ready }()
 	c.mu.Lock()
 	l := c.life
 	c.mu.Unlock()
 	if l == nil {
+		close(ready)
 		return
 	}
 	l.wg.Go(func() {
@@ -134,47 +133,7 @@ func (s *Server) serve(ctx context.Context, c *conversation, sub *subscriber, ws
 		defer c.release()
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		sub.push(c.snapshot())
+		sub.publish(c.snapshot(), -1)
 	})
-	defer func() { <-ready }()
-	n := 0
-	var late []event.Event
-	for {
-		select {
-		case <-sub.wake:
-		case <-ctx.Done():
-			return
-		}
-		for _, e := range sub.pop() {
-			n++
-			switch s.faults.frame(n, e) {
-			case Skip:
-				continue
-			case Late:
-				late = append(late, e)
-				continue
-			case Break:
-				_ = ws.CloseNow()
-				return
-			case Send:
-			}
-			frames := []event.Event{e}
-			if _, ok := e.StatusUpdate(); ok {
-				frames, late = append(frames, late...), nil
-			}
-			if !write(ctx, ws, frames) {
-				return
-			}
-		}
-	}
-}
-
-func write(ctx context.Context, ws *websocket.Conn, frames []event.Event) bool {
-	for _, e := range frames {
-		data, err := json.Marshal(e)
-		if err != nil || ws.Write(ctx, websocket.MessageText, data) != nil {
-			return false
-		}
-	}
-	return true
+	s.send(ctx, sub.queue, ws)
 }

@@ -205,7 +205,7 @@ func (s *Server) startConversation(l *life) http.HandlerFunc {
 			id: in.ID, server: s, workspace: in.Workspace.Dir, life: l, turn: make(chan struct{}, 1),
 			policy: in.Policy, analyzer: in.Analyzer,
 			places: map[string]int{}, status: event.Idle, tags: map[string]string{}, agent: agent, llm: model,
-			llms: map[string]llm{model.UsageID: model}, stats: map[string]event.Metrics{}, subscribers: map[*subscriber]struct{}{},
+			llms: map[string]llm{model.UsageID: model}, stats: map[string]event.Metrics{}, subscribers: map[subscriber]struct{}{},
 		}
 		if s.version >= 1016 && in.Tags != nil {
 			c.tags = in.Tags
