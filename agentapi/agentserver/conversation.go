@@ -22,6 +22,9 @@ type conversation struct {
 	newest  atomic.Pointer[string]
 	streams atomic.Int64
 
+	// unnumbered is set where the session socket is of no use for the conversation.
+	unnumbered atomic.Bool
+
 	// counts says that the run of the handle is one of the room's until the handle is
 	// closed, and working that it is now.
 	counts  bool

@@ -14,35 +14,6 @@ import (
 // died before it was written.
 const anchorsKept = 32
 
-// frame delivers a frame of the socket, and before it what it shows to be
-// missing.
-func (s *stream) frame(ctx context.Context, e event.Event) error {
-	state, snapshot, err := e.FullState()
-	if err != nil {
-		return &unreadableError{err}
-	}
-	switch {
-	case !s.begun && snapshot:
-		return s.begin(ctx, e, state)
-	case !s.begun:
-		return s.hold(e)
-	case !s.current:
-		if err := s.catchUp(ctx, s.newestAnchors()); err != nil {
-			return err
-		}
-		s.current = true
-	case snapshot && s.incomplete(state):
-		// The gap may be anywhere in what was watched.
-		if err := s.catchUp(ctx, s.anchors[:1]); err != nil {
-			return err
-		}
-	}
-	if !snapshot {
-		return s.handleLive(e)
-	}
-	return s.deliverUnlessOutdated(e)
-}
-
 // incomplete reports whether a snapshot shows, or may hide, that an event of a
 // run that has ended is missing.
 func (s *stream) incomplete(state event.State) bool {
@@ -58,6 +29,7 @@ func (s *stream) incomplete(state event.State) bool {
 // begin delivers the first snapshot, then what was asked for, then what came
 // before the snapshot.
 func (s *stream) begin(ctx context.Context, e event.Event, state event.State) error {
+	live := false
 	if s.after == "" {
 		anchor, err := s.conv.leaf(ctx, state)
 		if err != nil {
@@ -68,7 +40,7 @@ func (s *stream) begin(ctx context.Context, e event.Event, state event.State) er
 			s.seen.add(anchor)
 		}
 		s.conv.newest.Store(&anchor)
-		s.whole = state.Status != event.Running
+		live = state.Status != event.Running
 	} else {
 		anchor := s.after
 		if anchor == agentapi.FromStart {
@@ -76,7 +48,8 @@ func (s *stream) begin(ctx context.Context, e event.Event, state event.State) er
 		}
 		s.anchors = []string{anchor}
 	}
-	s.begun, s.current = true, true
+	s.begun = true
+	s.source.began(live)
 	if err := s.deliverSnapshot(e); err != nil {
 		return err
 	}
@@ -109,7 +82,7 @@ func (s *stream) fill(ctx context.Context, e event.Event) error {
 	if err := s.catchUp(ctx, anchors); err != nil {
 		return err
 	}
-	s.whole = false // deltas are missing
+	s.source.began(false) // deltas are missing
 	return s.deliverUnlessOutdated(e)
 }
 
@@ -165,9 +138,8 @@ func (s *stream) release() error {
 // it, and we have not.
 func (s *stream) catchUp(ctx context.Context, anchors []string) error {
 	return s.conv.after(ctx, anchors, func(e event.Event) error {
-		if !s.has(e) && beginsText(e) {
-			// The deltas of what comes before it may still be on their way.
-			s.whole, s.fetched = false, e.ID
+		if !s.source.admits(e, false) {
+			return nil
 		}
 		return s.deliver(e)
 	})
@@ -191,16 +163,8 @@ func beginsText(e event.Event) bool {
 
 // handleLive delivers an event as it happens.
 func (s *stream) handleLive(e event.Event) error {
-	switch e.Body.(type) {
-	case *event.Delta:
-		if !s.whole {
-			return nil
-		}
-	case *event.ServerError:
-		return nil // about something that another client sent
-	}
-	if beginsText(e) && (!s.has(e) || e.ID == s.fetched) {
-		s.whole = true
+	if _, foreign := e.Body.(*event.ServerError); foreign || !s.source.admits(e, true) {
+		return nil // the first is about something that another client sent
 	}
 	if status, ok := e.StatusUpdate(); ok && status != event.Running {
 		s.owed = s.conv.backend.now() // the end of a run, or a hook goes on with it
@@ -241,7 +205,10 @@ func (s *stream) has(e event.Event) bool { return s.seen.has(e.ID) }
 // deliverSnapshot hands out a snapshot.
 func (s *stream) deliverSnapshot(e event.Event) error {
 	s.owed, s.told = time.Time{}, s.delivered
-	return s.out(e)
+	if err := s.out(e); err != nil || !s.restarted {
+		return err
+	}
+	return errRestarted
 }
 
 // deliverUnlessOutdated hands out a snapshot that is not older than the status

@@ -120,6 +120,26 @@ func inBubble(t *testing.T, opts fakeserver.Options, test func(*testing.T, *worl
 	})
 }
 
+// inBubbles runs a test with each kind of socket.
+func inBubbles(t *testing.T, opts fakeserver.Options, test func(*testing.T, *world)) {
+	t.Helper()
+	for name, version := range map[string]string{"session": "", "events": "1.43.1"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			opts := opts
+			opts.Version = version
+			inBubble(t, opts, test)
+		})
+	}
+}
+
+// noSockets refuses the next n sockets of each kind, as a proxy does that knows none.
+func (w *world) noSockets(id string, n int) {
+	for _, kind := range []string{"session", "events"} {
+		w.Fail("GET", "/sockets/"+kind+"/"+id, n, 400, "upgrade? what upgrade?")
+	}
+}
+
 func (w *world) open(t *testing.T) agentapi.Conversation {
 	t.Helper()
 	c, err := w.backend.Open(t.Context(), agentapi.OpenRequest{ID: uuid.New(), New: true, Profile: "fast", Workspace: "/w"})

@@ -138,8 +138,11 @@ func (c *conversation) lastStatus(ctx context.Context) (newest string, status ev
 	return newest, "", nil
 }
 
+// stampLayout is how the server writes the times of events.
+const stampLayout = "2006-01-02T15:04:05.000000"
+
 // snapshot is a full_state update of what REST said.
 func snapshot(info conversationInfo, now time.Time) event.Event {
-	return event.New(id.New(""), now.Format("2006-01-02T15:04:05.000000"), event.SourceEnvironment, "",
+	return event.New(id.New(""), now.Format(stampLayout), event.SourceEnvironment, "",
 		&event.StateUpdate{Key: event.KeyFullState, Value: encode(info.State)})
 }

@@ -30,6 +30,7 @@ func (s *stream) reconnect(ctx context.Context, cause error) error {
 		s.heard = s.sock.lastHeard()
 	}
 	s.drop()
+	s.source = s.source.after(cause)
 	if s.lost.IsZero() {
 		s.lost = b.now()
 	}
@@ -82,11 +83,9 @@ func (s *stream) again(ctx, limited context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.begun && info.startedAfter(c.backend.now(), s.heard) {
-		return s.farewell(ctx)
-	}
+	restarted := info.startedAfter(c.backend.now(), s.heard)
 	s.tried = c.backend.now()
-	sock, err := c.dial(limited)
+	sock, err := s.dial(limited)
 	if err != nil && !errors.Is(err, errNoUpgrade) {
 		return err
 	}
@@ -95,32 +94,17 @@ func (s *stream) again(ctx, limited context.Context) error {
 	if !s.begun {
 		return nil
 	}
-	s.current, s.whole = false, false
-	// A snapshot may be late; what happened meanwhile need not be.
-	if err := s.catchUp(ctx, s.newestAnchors()); err != nil {
+	if err := s.source.resume(ctx, restarted); err != nil {
 		s.drop()
 		return err
 	}
 	return nil
 }
 
-// farewell delivers what a server that was restarted still knows. The run is
-// gone with the server that ran it.
-func (s *stream) farewell(ctx context.Context) error {
-	if err := s.catchUp(ctx, s.newestAnchors()); err != nil {
-		return err
-	}
-	info, err := s.conv.describe(ctx)
-	if err != nil {
-		return err
-	}
-	if err := s.deliverSnapshot(snapshot(info, s.conv.backend.now())); err != nil {
-		return err
-	}
-	return &agentapi.Error{
-		Kind: agentapi.ErrLost,
-		Msg:  "The agent-server was restarted while the agent was working. The conversation is kept: send a new message to continue.",
-	}
+// errRestarted is the end of a stream whose run is gone with the server that ran it.
+var errRestarted = &agentapi.Error{
+	Kind: agentapi.ErrLost,
+	Msg:  "The agent-server was restarted while the agent was working. The conversation is kept: send a new message to continue.",
 }
 
 func (s *stream) giveUp(cause error) error {

@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
-
-	"github.com/ohgw/ohgw/agentapi/event"
 )
 
 const (
@@ -35,29 +33,31 @@ const (
 
 // socket is one WebSocket to the events of a conversation.
 type socket struct {
-	frames <-chan event.Event // closed when the socket has ended
-	err    error              // why it has; valid once frames is closed
+	frames <-chan frame // closed when the socket has ended
+	err    error        // why it has; valid once frames is closed
 
-	conn  *websocket.Conn
-	heard atomic.Int64 // when the server last gave a sign of life, in Unix ns
-	now   func() time.Time
-	stop  context.CancelFunc
-	wg    sync.WaitGroup
+	decode func([]byte) (frame, error)
+	conn   *websocket.Conn
+	heard  atomic.Int64 // when the server last gave a sign of life, in Unix ns
+	now    func() time.Time
+	stop   context.CancelFunc
+	wg     sync.WaitGroup
 }
 
 // errNoUpgrade is a handshake that was answered by something that speaks HTTP
 // but not WebSocket, such as a proxy.
 var errNoUpgrade = errors.New("server refused the WebSocket upgrade")
 
-// dial opens a socket. An answer other than an upgrade is an *answerError,
-// wrapped in errNoUpgrade where the server itself would not have said it.
-func (c *conversation) dial(ctx context.Context) (*socket, error) {
+// dial opens a socket at a path, to which the conversation is appended. An answer
+// other than an upgrade is an *answerError, wrapped in errNoUpgrade where the server
+// itself would not have said it.
+func (c *conversation) dial(ctx context.Context, path string, query url.Values, decode func([]byte) (frame, error)) (*socket, error) {
 	b := c.backend
 	header := http.Header{}
 	if c.version < sinceFirstMessage {
 		b.client.sign(header)
 	}
-	address := b.client.url("/sockets/events/"+url.PathEscape(c.info.ID), nil)
+	address := b.client.url(path+url.PathEscape(c.info.ID), query)
 	conn, res, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(address, "http"), &websocket.DialOptions{
 		HTTPClient: b.client.fresh, HTTPHeader: header,
 	})
@@ -71,8 +71,8 @@ func (c *conversation) dial(ctx context.Context) (*socket, error) {
 	conn.SetReadLimit(maxFrame)
 	// The socket outlives the call: it is ended by close.
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
-	frames := make(chan event.Event, frameBuffer)
-	s := &socket{frames: frames, conn: conn, now: b.now, stop: stop}
+	frames := make(chan frame, frameBuffer)
+	s := &socket{frames: frames, decode: decode, conn: conn, now: b.now, stop: stop}
 	s.sign()
 	s.wg.Go(func() {
 		defer close(frames)
@@ -112,19 +112,19 @@ func dialError(res *http.Response, err error) error {
 }
 
 // read hands on frames until the socket ends.
-func (s *socket) read(ctx context.Context, frames chan<- event.Event) error {
+func (s *socket) read(ctx context.Context, frames chan<- frame) error {
 	for {
 		_, data, err := s.conn.Read(ctx)
 		if err != nil {
 			return fmt.Errorf("read socket: %w", err)
 		}
 		s.sign()
-		var e event.Event
-		if err := json.Unmarshal(data, &e); err != nil {
+		f, err := s.decode(data)
+		if err != nil {
 			return &unreadableError{err}
 		}
 		select {
-		case frames <- e:
+		case frames <- f:
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -27,12 +27,9 @@ const (
 
 // stream is a watch: one goroutine that owns all the fields below, and hands
 // out events in the order of the log.
-//
-// Registration of a socket happens some time after it was opened, and its
-// first frame is the only sign of it. So what was missed is fetched from the
-// log when that frame comes, before the frame itself is delivered.
 type stream struct {
 	conv   *conversation
+	source source
 	after  string // as given to Watch
 	events chan event.Event
 	err    error           // valid once events is closed
@@ -40,23 +37,18 @@ type stream struct {
 	stop   context.CancelFunc
 	wg     sync.WaitGroup
 
-	sock    *socket       // nil while there is none available
-	tried   time.Time     // when a socket was last asked for
-	heard   time.Time     // when the server last gave a sign of life, before this socket
-	lost    time.Time     // since when there is no frame; zero while all is well
-	delay   time.Duration // before the next attempt to reconnect
-	begun   bool          // the first full_state was delivered
-	current bool          // nothing is missing between the log and the socket
-	held    []event.Event // frames that came before begun
+	sock  *socket       // nil while there is none available
+	tried time.Time     // when a socket was last asked for
+	heard time.Time     // when the server last gave a sign of life, before this socket
+	lost  time.Time     // since when there is no frame; zero while all is well
+	delay time.Duration // before the next attempt to reconnect
+	begun bool          // the first full_state was delivered
+	held  []event.Event // that came before begun
 	// heldBytes is the size of held; spilled reports that there were too many, and
 	// none is kept.
 	heldBytes int
 	spilled   bool
-	// whole reports that deltas are delivered. After a gap they are not, until an
-	// event says that the model begins a new text: one that was not fetched, or
-	// the last one that was.
-	whole   bool
-	fetched string
+	restarted bool // the server was: the next snapshot is the end
 
 	seen      recent
 	delivered int // events of the log
@@ -74,16 +66,15 @@ type stream struct {
 // Watch opens a stream. It returns once the socket is open, or is known not to
 // be had.
 func (c *conversation) Watch(ctx context.Context, after string) (agentapi.Stream, error) {
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s := &stream{conv: c, after: after, events: make(chan event.Event, streamBuffer), done: life.Done(), stop: stop}
+	s.source = c.source(s)
 	limited, cancel := context.WithTimeout(ctx, reconnectFor)
 	defer cancel()
-	sock, err := c.dial(limited)
-	if err != nil && !errors.Is(err, errNoUpgrade) {
+	var err error
+	if s.sock, err = s.dial(limited); err != nil && !errors.Is(err, errNoUpgrade) {
+		stop()
 		return nil, c.backend.fault(ctx, "open its event stream", err)
-	}
-	life, stop := context.WithCancel(context.WithoutCancel(ctx))
-	s := &stream{
-		conv: c, after: after, events: make(chan event.Event, streamBuffer), done: life.Done(), stop: stop,
-		sock: sock,
 	}
 	now := c.backend.now()
 	s.tried, s.heard, s.owed, s.checked = now, now, now, now
@@ -172,18 +163,18 @@ func (s *stream) final(err error) error {
 func (s *stream) session(ctx context.Context) error {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
-	var frames <-chan event.Event
+	var frames <-chan frame
 	if s.sock != nil {
 		frames = s.sock.frames
 	}
 	for {
 		select {
-		case e, ok := <-frames:
+		case f, ok := <-frames:
 			if !ok {
 				return s.sock.err
 			}
 			s.lost, s.delay, s.checked = time.Time{}, 0, s.conv.backend.now()
-			if err := s.frame(ctx, e); err != nil {
+			if err := s.source.frame(ctx, f); err != nil {
 				return err
 			}
 		case <-ticker.C:

@@ -18,7 +18,7 @@ const sentence = "one two three four five six seven eight nine ten"
 
 func TestStreamSurvivesABrokenConnection(t *testing.T) {
 	t.Parallel()
-	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+	inBubbles(t, fakeserver.Options{}, func(t *testing.T, w *world) {
 		w.model.script = []thought{slowly(sentence, 100*time.Millisecond)}
 		o := <-begin(t, w.open(t), once(w.Cut))
 		o.wantAnswer(t, sentence, sentence)
@@ -27,8 +27,8 @@ func TestStreamSurvivesABrokenConnection(t *testing.T) {
 
 func TestStreamSurvivesAConnectionThatBreaksAtEveryFrame(t *testing.T) {
 	t.Parallel()
-	for n := 1; n <= 14; n++ {
-		inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+	for n := 1; n <= 24; n++ {
+		inBubbles(t, fakeserver.Options{}, func(t *testing.T, w *world) {
 			w.model.script = []thought{tool("Looking.", "echo hi"), text("one two three")}
 			broken := false
 			w.OnFrame(func(i int, _ event.Event) fakeserver.Fate {
@@ -45,7 +45,7 @@ func TestStreamSurvivesAConnectionThatBreaksAtEveryFrame(t *testing.T) {
 
 func TestWhatHappenedWhileNobodyListenedIsDelivered(t *testing.T) {
 	t.Parallel()
-	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+	inBubbles(t, fakeserver.Options{}, func(t *testing.T, w *world) {
 		w.model.script = []thought{slowly("first ", time.Second), tool("", "sleep 1"), text("last")}
 		w.model.script[0] = tool("first", "sleep 2")
 		c := w.open(t)
@@ -62,7 +62,7 @@ func TestWhatHappenedWhileNobodyListenedIsDelivered(t *testing.T) {
 
 func TestSlowSubscriptionLosesNothing(t *testing.T) {
 	t.Parallel()
-	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+	inBubbles(t, fakeserver.Options{}, func(t *testing.T, w *world) {
 		w.model.script = []thought{tool("first", "sleep 1"), tool("second", "sleep 1"), text("last")}
 		o := <-begin(t, w.open(t), once(func() {
 			w.SlowSubscribe(1500 * time.Millisecond)
@@ -74,7 +74,7 @@ func TestSlowSubscriptionLosesNothing(t *testing.T) {
 
 func TestFrameThatNeverCameIsFetched(t *testing.T) {
 	t.Parallel()
-	for _, version := range []string{"1.43.1", "1.30.0"} {
+	for _, version := range []string{"1.58.2", "1.43.1", "1.30.0"} {
 		inBubble(t, fakeserver.Options{Version: version}, func(t *testing.T, w *world) {
 			w.model.script = []thought{text("the answer")}
 			w.OnFrame(func(_ int, e event.Event) fakeserver.Fate {
@@ -96,7 +96,7 @@ func TestSnapshotThatNeverCameIsAskedFor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+			inBubbles(t, fakeserver.Options{}, func(t *testing.T, w *world) {
 				w.model.script = []thought{tool("first", "echo hi"), text("last")}
 				snapshots := 0
 				w.OnFrame(func(_ int, e event.Event) fakeserver.Fate {
@@ -120,7 +120,7 @@ func TestSnapshotThatNeverCameIsAskedFor(t *testing.T) {
 
 func TestConversationThatRunsAToolIsBusyAtOnce(t *testing.T) {
 	t.Parallel()
-	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+	inBubbles(t, fakeserver.Options{}, func(t *testing.T, w *world) {
 		w.model.script = []thought{tool("working", "sleep 3600"), text("done")}
 		c := w.open(t)
 		second := make(chan (<-chan outcome), 1)
@@ -137,7 +137,7 @@ func TestConversationThatRunsAToolIsBusyAtOnce(t *testing.T) {
 
 func TestSnapshotThatIsOvertakenEndsNothing(t *testing.T) {
 	t.Parallel()
-	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+	inBubbles(t, fakeserver.Options{}, func(t *testing.T, w *world) {
 		w.model.script = []thought{slowly(sentence, 100*time.Millisecond)}
 		w.OnFrame(func(n int, e event.Event) fakeserver.Fate {
 			if state, ok, _ := e.FullState(); ok && state.Status == event.Paused {
@@ -164,7 +164,7 @@ func TestSnapshotThatIsOvertakenEndsNothing(t *testing.T) {
 
 func TestFrozenServerIsLost(t *testing.T) {
 	t.Parallel()
-	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+	inBubbles(t, fakeserver.Options{}, func(t *testing.T, w *world) {
 		w.model.script = []thought{slowly(sentence, 100*time.Millisecond)}
 		o := <-begin(t, w.open(t), once(w.Freeze))
 		if !errors.Is(o.err, agentapi.ErrLost) || !strings.HasPrefix(sentence, o.text) || o.text == "" {
@@ -179,7 +179,7 @@ func TestFrozenServerIsLost(t *testing.T) {
 
 func TestServerThatThawsInTimeIsNotLost(t *testing.T) {
 	t.Parallel()
-	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+	inBubbles(t, fakeserver.Options{}, func(t *testing.T, w *world) {
 		w.model.script = []thought{slowly(sentence, 100*time.Millisecond)}
 		o := <-begin(t, w.open(t), once(func() {
 			w.Freeze()
@@ -191,7 +191,7 @@ func TestServerThatThawsInTimeIsNotLost(t *testing.T) {
 
 func TestSlowServerIsNotTakenForADeadOne(t *testing.T) {
 	t.Parallel()
-	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+	inBubbles(t, fakeserver.Options{}, func(t *testing.T, w *world) {
 		w.model.script = []thought{slowly(sentence, 100*time.Millisecond)}
 		o := <-begin(t, w.open(t), once(func() {
 			w.SetLatency(6 * time.Second)
@@ -203,7 +203,7 @@ func TestSlowServerIsNotTakenForADeadOne(t *testing.T) {
 
 func TestDeadServerIsLostSoon(t *testing.T) {
 	t.Parallel()
-	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+	inBubbles(t, fakeserver.Options{}, func(t *testing.T, w *world) {
 		w.model.script = []thought{slowly(sentence, 100*time.Millisecond)}
 		o := <-begin(t, w.open(t), once(w.Kill))
 		if !errors.Is(o.err, agentapi.ErrLost) || o.text == "" {
@@ -237,7 +237,7 @@ func TestRestartedServerTellsWhatItsLogHas(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+			inBubbles(t, fakeserver.Options{}, func(t *testing.T, w *world) {
 				w.model.script = tt.script
 				w.model.script[0] = tool("first", "sleep 1")
 				if len(tt.script) == 1 {
@@ -261,7 +261,7 @@ func TestRestartedServerTellsWhatItsLogHas(t *testing.T) {
 
 func TestRunThatARestartForgotIsLost(t *testing.T) {
 	t.Parallel()
-	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+	inBubbles(t, fakeserver.Options{}, func(t *testing.T, w *world) {
 		time.Sleep(time.Minute)
 		c := w.open(t)
 		stream, err := c.Watch(t.Context(), "")
@@ -288,10 +288,10 @@ func TestRunThatARestartForgotIsLost(t *testing.T) {
 
 func TestWithoutASocketTheServerIsPolled(t *testing.T) {
 	t.Parallel()
-	for _, version := range []string{"1.43.1", "1.30.0"} {
+	for _, version := range []string{"1.58.2", "1.43.1", "1.30.0"} {
 		inBubble(t, fakeserver.Options{Version: version}, func(t *testing.T, w *world) {
 			c := w.open(t)
-			w.Fail("GET", "/sockets/events/"+c.Info().ID, 1000, 400, "upgrade? what upgrade?")
+			w.noSockets(c.Info().ID, 1000)
 			for range 2 {
 				w.model.script = []thought{tool("first", "sleep 5"), text("the answer")}
 				o := run(t, c)
@@ -306,9 +306,9 @@ func TestWithoutASocketTheServerIsPolled(t *testing.T) {
 
 func TestPollingNoticesADeadServer(t *testing.T) {
 	t.Parallel()
-	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+	inBubbles(t, fakeserver.Options{}, func(t *testing.T, w *world) {
 		c := w.open(t)
-		w.Fail("GET", "/sockets/events/"+c.Info().ID, 1000, 400, "upgrade? what upgrade?")
+		w.noSockets(c.Info().ID, 1000)
 		w.model.script = []thought{tool("first", "sleep 60")}
 		o := <-begin(t, c, once(w.Kill))
 		if !errors.Is(o.err, agentapi.ErrLost) || o.took > 30*time.Second {
@@ -319,14 +319,13 @@ func TestPollingNoticesADeadServer(t *testing.T) {
 
 func TestPollingEndsWhenASocketCanBeHad(t *testing.T) {
 	t.Parallel()
-	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+	inBubbles(t, fakeserver.Options{}, func(t *testing.T, w *world) {
 		c := w.open(t)
-		path := "/sockets/events/" + c.Info().ID
-		w.Fail("GET", path, 1, 400, "upgrade? what upgrade?")
+		w.noSockets(c.Info().ID, 1)
 		w.model.script = []thought{tool("first", "sleep 40"), slowly(sentence, time.Second)}
 		o := run(t, c)
 		o.wantAnswer(t, sentence, "first\n\n"+sentence)
-		if n := len(w.Calls("GET", path)); n != 1 {
+		if n := len(w.Calls("GET", "/sockets/events/"+c.Info().ID)); n != 1 {
 			t.Errorf("%d sockets were opened, want 1", n)
 		}
 	})
@@ -334,7 +333,7 @@ func TestPollingEndsWhenASocketCanBeHad(t *testing.T) {
 
 func TestSocketsAreLimitedByTheServer(t *testing.T) {
 	t.Parallel()
-	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+	inBubbles(t, fakeserver.Options{}, func(t *testing.T, w *world) {
 		c := w.open(t)
 		for range 50 {
 			stream, err := c.Watch(t.Context(), "")
@@ -354,7 +353,7 @@ func TestSocketsAreLimitedByTheServer(t *testing.T) {
 
 func TestLargeEventsAreRead(t *testing.T) {
 	t.Parallel()
-	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+	inBubbles(t, fakeserver.Options{}, func(t *testing.T, w *world) {
 		big := strings.Repeat("0123456789abcdef", 1<<17) // 2 MiB
 		w.model.script = []thought{text(big)}
 		o := run(t, w.open(t))
@@ -366,7 +365,7 @@ func TestLargeEventsAreRead(t *testing.T) {
 
 func TestLongReplaysAreReadByPage(t *testing.T) {
 	t.Parallel()
-	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+	inBubbles(t, fakeserver.Options{}, func(t *testing.T, w *world) {
 		for range 120 {
 			w.model.script = append(w.model.script, tool("", "echo hi"))
 		}
@@ -404,7 +403,7 @@ func TestLongReplaysAreReadByPage(t *testing.T) {
 
 func TestWatchNeedsTheKey(t *testing.T) {
 	t.Parallel()
-	for _, version := range []string{"1.43.1", "1.21.0"} {
+	for _, version := range []string{"1.58.2", "1.43.1", "1.21.0"} {
 		inBubble(t, fakeserver.Options{Version: version, Key: "sk-session"}, func(t *testing.T, w *world) {
 			key := "sk-session"
 			client := w.Client()
@@ -428,7 +427,7 @@ func TestWatchNeedsTheKey(t *testing.T) {
 
 func TestConversationThatIsDeletedEndsItsStream(t *testing.T) {
 	t.Parallel()
-	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+	inBubbles(t, fakeserver.Options{}, func(t *testing.T, w *world) {
 		w.model.script = []thought{tool("first", "echo hi"), slowly(sentence, time.Hour)}
 		c := w.open(t)
 		over := begin(t, c, nil)
@@ -444,7 +443,7 @@ func TestConversationThatIsDeletedEndsItsStream(t *testing.T) {
 
 func TestStepLongerThanEveryPatienceIsNotTakenForTheEnd(t *testing.T) {
 	t.Parallel()
-	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+	inBubbles(t, fakeserver.Options{}, func(t *testing.T, w *world) {
 		w.model.script = []thought{text("before"), slowly("the answer", 5*time.Minute)}
 		c := w.open(t)
 		run(t, c).wantAnswer(t, "before", "before")
@@ -468,13 +467,13 @@ func TestStepLongerThanEveryPatienceIsNotTakenForTheEnd(t *testing.T) {
 
 func TestStateThatIsOlderThanTheLogIsNoEnd(t *testing.T) {
 	t.Parallel()
-	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+	inBubbles(t, fakeserver.Options{}, func(t *testing.T, w *world) {
 		w.model.script = []thought{text("before"), slowly("the answer", 5*time.Minute)}
 		c := w.open(t)
 		run(t, c).wantAnswer(t, "before", "before")
 		stale := w.native(t, "GET", "/api/conversations/"+c.Info().ID, "")
 		// All there is now is a state over REST that is not kept up to date.
-		w.Fail("GET", "/sockets/events/"+c.Info().ID, 1000, 400, "upgrade? what upgrade?")
+		w.noSockets(c.Info().ID, 1000)
 		w.Fail("GET", "/api/conversations/"+c.Info().ID, 100, 200, stale)
 		run(t, c).wantAnswer(t, "the answer", "the answer")
 	})
@@ -482,7 +481,7 @@ func TestStateThatIsOlderThanTheLogIsNoEnd(t *testing.T) {
 
 func TestMoreThanIsKeptBeforeALateSnapshotIsRead(t *testing.T) {
 	t.Parallel()
-	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+	inBubbles(t, fakeserver.Options{}, func(t *testing.T, w *world) {
 		long := strings.Repeat("word ", 3000) + "end"
 		w.model.script = []thought{slowly(long, 20*time.Millisecond)}
 		c := w.open(t)

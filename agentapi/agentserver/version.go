@@ -81,5 +81,6 @@ const (
 	sinceSafeStreaming  version = 1_033_000 // no harm in a streaming LLM that nobody listens to
 	sinceLaunchAddition version = 1_037_000
 	sinceConnections    version = 1_043_000 // profiles may refer to provider connections
+	sinceSession        version = 1_047_000 // the session socket; that of 1.45 and 1.46 has no deltas
 	sinceToolsAlone     version = 1_051_000 // no switches for sub-agents and switch_llm: both are tools; 1.56 refuses them
 )
