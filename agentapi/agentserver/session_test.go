@@ -36,16 +36,16 @@ func TestSocketIsTheOneThatTheServerHas(t *testing.T) {
 	}
 }
 
-// cuts breaks a session socket in front of frames that a seed chooses, and says
-// nothing for a while before the next one.
-func cuts(w *world, random *rand.Rand) {
-	left := 1 + random.IntN(4)
+// cuts breaks session sockets in front of frames that a seed chooses, and counts that.
+func cuts(w *world, random *rand.Rand, count *int) {
+	left := 2 + random.IntN(4)
 	next := random.IntN(12)
 	w.OnFrame(func(_ int, _ event.Event) fakeserver.Fate {
 		if next--; next >= 0 || left == 0 {
 			return fakeserver.Send
 		}
 		left--
+		*count++
 		next = random.IntN(10)
 		return fakeserver.Break
 	})
@@ -87,8 +87,9 @@ func persisted(t *testing.T, s agentapi.Stream, last string) (ids []string) {
 // read of it over REST does not grow with the cuts.
 func TestNoCutOfASessionSocketLosesOrDoublesAnything(t *testing.T) {
 	t.Parallel()
-	const places = 100
-	for seed := range uint64(places) {
+	const seeds, places = 40, 100
+	count := 0
+	for seed := range uint64(seeds) {
 		inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
 			random := rand.New(rand.NewPCG(seed, 0))
 			pace := time.Duration(random.IntN(3)) * 50 * time.Millisecond
@@ -104,7 +105,7 @@ func TestNoCutOfASessionSocketLosesOrDoublesAnything(t *testing.T) {
 			if _, err := watch.Next(t.Context()); err != nil { // the state from which on nothing may be missing
 				t.Fatal(err)
 			}
-			cuts(w, random)
+			cuts(w, random, &count)
 			run(t, c).wantAnswer(t, sentence, "Looking.\n\nWaiting.\n\n"+sentence)
 			w.OnFrame(nil)
 			run(t, c).wantAnswer(t, "again", "again")
@@ -117,6 +118,9 @@ func TestNoCutOfASessionSocketLosesOrDoublesAnything(t *testing.T) {
 				t.Errorf("seed %d: the log was read %d times over REST", seed, n)
 			}
 		})
+	}
+	if count < places {
+		t.Errorf("%d cuts, want %d", count, places)
 	}
 }
 
@@ -170,6 +174,26 @@ func TestTextOfASecondAttemptIsAParagraphOfItsOwn(t *testing.T) {
 	})
 }
 
+func TestSecondAttemptAfterALostPieceComesWithItsMessage(t *testing.T) {
+	t.Parallel()
+	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+		broken := func(ctx context.Context, say func(string)) (fakeserver.Reply, error) {
+			say("half ")
+			if err := sleep(ctx, time.Second); err != nil {
+				return fakeserver.Reply{}, err
+			}
+			say("of it ") // nobody listens
+			return fakeserver.Reply{}, errors.Join(sleep(ctx, 5*time.Second), fakeserver.ErrRetry)
+		}
+		w.model.script = []thought{broken, text("the answer")}
+		o := <-begin(t, w.open(t), once(func() {
+			w.SlowSubscribe(2 * time.Second)
+			w.Cut()
+		}))
+		o.wantAnswer(t, "the answer", "half \n\nthe answer")
+	})
+}
+
 // A provider may have an id for each chunk: then each piece is an attempt to the server.
 func TestAttemptsOfOnePieceAreOneText(t *testing.T) {
 	t.Parallel()
@@ -184,9 +208,9 @@ func TestAttemptsOfOnePieceAreOneText(t *testing.T) {
 
 func TestSlowReaderOfASessionSocketLosesNothing(t *testing.T) {
 	t.Parallel()
-	inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
-		big := strings.Repeat("0123456789abcdef", 3<<16) // 3 MiB
-		const steps = 12                                 // more than wait at the server
+	inBubble(t, fakeserver.Options{Backlog: 1 << 20}, func(t *testing.T, w *world) {
+		big := strings.Repeat("0123456789abcdef", 1<<13) // 128 KiB
+		const steps = 12                                 // more than may wait at the server
 		for i := range steps {
 			w.model.script = append(w.model.script, tool(fmt.Sprint(i)+big, "echo hi"))
 		}
@@ -200,7 +224,6 @@ func TestSlowReaderOfASessionSocketLosesNothing(t *testing.T) {
 		if _, err := stream.Next(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		w.OnFrame(nil)
 		for range 70 { // nobody takes what the stream has, so it reads no more
 			w.post(t, "/api/conversations/"+c.Info().ID+"/events", `{"role":"user","content":[{"type":"text","text":"x"}]}`)
 		}
@@ -310,6 +333,7 @@ func TestLogThatLostItsEndIsNotReadByNumber(t *testing.T) {
 				w.LoseEvents(c.Info().ID, 4)
 				time.Sleep(3 * time.Second)
 				w.Restart(t)
+				kept := len(w.logged(c))
 				for range more {
 					w.post(t, "/api/conversations/"+c.Info().ID+"/events", `{"role":"user","content":[{"type":"text","text":"x"}]}`)
 				}
@@ -321,7 +345,7 @@ func TestLogThatLostItsEndIsNotReadByNumber(t *testing.T) {
 					}
 				}
 				log := w.logged(c)
-				for _, id := range log[len(log)-more:] {
+				for _, id := range log[kept:] {
 					if seen[id] == 0 {
 						t.Errorf("event %s did not come", id)
 					}

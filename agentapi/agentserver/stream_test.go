@@ -2,6 +2,7 @@ package agentserver_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -238,7 +239,7 @@ func TestRestartedServerTellsWhatItsLogHas(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			inBubbles(t, fakeserver.Options{}, func(t *testing.T, w *world) {
-				w.model.script = tt.script
+				w.model.script = slices.Clone(tt.script) // for each socket its own
 				w.model.script[0] = tool("first", "sleep 1")
 				if len(tt.script) == 1 {
 					w.model.script[0] = tool("first", "sleep 3600")

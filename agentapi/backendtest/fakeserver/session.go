@@ -1,6 +1,7 @@
 package fakeserver
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strconv"
@@ -89,7 +90,7 @@ func (s *session) goLive(replayed int) {
 func (s *Server) session(ctx context.Context, c *conversation, ws *websocket.Conn, r *http.Request) {
 	ctx, end := context.WithCancelCause(ctx)
 	sub := &session{queue: newQueue(), drop: func(reason string) { end(dropped(reason)) }}
-	sub.most, sub.full = maxSessionPending, func() { sub.drop("slow_consumer") }
+	sub.most, sub.full = cmp.Or(s.opts.Backlog, maxSessionPending), func() { sub.drop("slow_consumer") }
 	if !c.subscribe(sub, ws) {
 		end(nil)
 		return
