@@ -37,13 +37,13 @@ func (c *Conversation) Ask(ctx context.Context, question string) (string, error)
 		req = llm.Request{Messages: c.history(), Tools: c.tools.offers, CacheKey: c.id}
 	})
 	if err != nil {
-		return "", err
+		return "", c.unlessEnded(err)
 	}
 	text := strings.ReplaceAll(askText, "{{question}}", c.cfg.Secrets.Mask(question))
 	req.Messages = append(req.Messages, message("user", texts(text)))
 	model, err := c.cfg.Models.Model(ctx, choice)
 	if err != nil {
-		return "", err
+		return "", c.unlessEnded(err)
 	}
 	resp, err := call(ctx, model, req, nil)
 	if err != nil {
@@ -57,6 +57,15 @@ func (c *Conversation) Ask(ctx context.Context, question string) (string, error)
 		return "", &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "The model answered the question with no text; ask in other words."}
 	}
 	return c.cfg.Secrets.Mask(answer), nil
+}
+
+// unlessEnded is err, or that the conversation is closed: then the context of the question
+// ends, too, and either may be noticed first.
+func (c *Conversation) unlessEnded(err error) error {
+	if c.Ended() {
+		return c.closed()
+	}
+	return err
 }
 
 func (c *Conversation) askError(ctx context.Context, err error) error {
