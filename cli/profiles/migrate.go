@@ -23,6 +23,7 @@ type migrateOptions struct {
 	BaseURL                      string
 	Names                        []string // for BaseURL
 	Restore                      string
+	To                           string // version of OpenHands
 }
 
 func newMigrate(shared *options) *cobra.Command {
@@ -45,11 +46,21 @@ and @cli stand for entries outside of profiles.
 exits with 3 if entries need migration. --restore restores a backup. An
 agent-server may keep running, because it uses the same locks. With --json, dry
 run, check and result have the same form. In a pipe, a line has action, applied,
-file, entry, model before and after, reason and repair.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Conflict),
+file, entry, model before and after, reason and repair.
+
+--to VERSION brings the settings, the LLM profiles, the agent profiles and the
+meta-profiles to the form of another version of OpenHands: up to latest, or back
+to an older one. What that version does not have is removed, and its fields are
+listed. Values are never printed. The command changes nothing in a store with a
+file that it cannot read; --force leaves such a file out. A store of an
+OpenHands that ohgw does not know is never changed. In a pipe, a line has
+action, applied, file, lost fields and reason.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Conflict),
 		Example: kit.Examples(
 			"ohgw profiles migrate --dry-run",
 			"ohgw profiles migrate --as-openhands work",
 			"ohgw profiles migrate --base-url https://proxy.example.org work",
+			"ohgw profiles migrate --to latest",
+			"ohgw profiles migrate --to 1.43.1 --dry-run",
 		),
 		Args: kit.NoKeys,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -65,8 +76,9 @@ file, entry, model before and after, reason and repair.`, 0, fault.Failed, fault
 	flags.BoolVar(&opts.Check, "check", false, "only plan, and exit with 3 if entries need migration")
 	flags.BoolVar(&opts.Strict, "strict", false, "when checking, also count ambiguous entries")
 	flags.StringSliceVar(&opts.AsOpenHands, "as-openhands", nil, "the entry of `NAME` means a model of OpenHands")
-	flags.BoolVar(&opts.Force, "force", false, "also migrate models that OpenHands never had, and restore files that changed since then")
+	flags.BoolVar(&opts.Force, "force", false, "also migrate models that OpenHands never had, restore files that changed since then, and with --to leave out files that cannot be read")
 	flags.StringVar(&opts.BaseURL, "base-url", "", "the entries of the NAMEs belong to the proxy at `URL`")
+	flags.StringVar(&opts.To, "to", "", "bring all files to the form of OpenHands `VERSION`, for example latest or 1.43.1")
 	flags.StringVar(&opts.Restore, "restore", "", "restore the files of the backup in `DIR`")
 	_ = cmd.MarkFlagDirname("restore") // The flag is there.
 	return cmd
@@ -74,9 +86,18 @@ file, entry, model before and after, reason and repair.`, 0, fault.Failed, fault
 
 // check refuses flags that do not belong together.
 func (o *migrateOptions) check() error {
-	if o.Restore != "" && (o.DryRun || o.Check || o.BaseURL != "" || len(o.AsOpenHands)+len(o.Names) > 0) {
+	single := o.BaseURL != "" || len(o.AsOpenHands)+len(o.Names) > 0
+	switch {
+	case o.Restore != "" && (o.DryRun || o.Check || o.To != "" || single):
 		return fault.NewUsage("--restore accepts no other flag than --force", "restore first, then migrate again")
+	case o.To != "" && (o.Strict || single):
+		return fault.NewUsage("--to accepts no NAME and no flags for single entries", "migrate to the version first, then repair entries")
 	}
+	return o.checkEntries()
+}
+
+// checkEntries refuses flags for entries that need another one.
+func (o *migrateOptions) checkEntries() error {
 	switch {
 	case o.BaseURL == "" && len(o.Names) > 0:
 		return fault.NewUsage("NAME needs --base-url", "without a name, all unambiguous entries are migrated")
@@ -84,8 +105,8 @@ func (o *migrateOptions) check() error {
 		return fault.NewUsage("--base-url needs the NAME of a profile", "ohgw profiles list shows the profiles")
 	case o.Strict && !o.Check:
 		return fault.NewUsage("--strict needs --check", "see ohgw profiles migrate --help")
-	case o.Force && len(o.AsOpenHands) == 0 && o.Restore == "":
-		return fault.NewUsage("--force needs --as-openhands or --restore", "see ohgw profiles migrate --help")
+	case o.Force && len(o.AsOpenHands) == 0 && o.Restore == "" && o.To == "":
+		return fault.NewUsage("--force needs --as-openhands, --restore or --to", "see ohgw profiles migrate --help")
 	}
 	return nil
 }
@@ -109,6 +130,9 @@ func runMigrate(ctx context.Context, o *migrateOptions) error {
 	}
 	if o.Restore != "" {
 		return runRestore(ctx, o, bases, places.CLI)
+	}
+	if o.To != "" {
+		return runRelease(ctx, o, bases, filepath.Join(dirs.State, setup.BackupsDir))
 	}
 	progress, done := fileProgress(o.App)
 	report, err := migrate.Run(ctx, migrate.Options{

@@ -33,11 +33,11 @@ func (r *runner) apply(ctx context.Context) error {
 		items = append(items, p.items...)
 	}
 	r.report.Items = items
-	return errors.Join(err, r.backup.close())
+	return errors.Join(err, r.writer.close())
 }
 
 func (r *runner) applyFile(ctx context.Context, p *plan) {
-	_, err := p.target.file.Update(ctx, r.locking(p.target.file), func(snap document.Snapshot) (*jsonedit.Doc, error) {
+	_, err := p.target.file.Update(ctx, r.writer.locking(p.target.file), func(snap document.Snapshot) (*jsonedit.Doc, error) {
 		if snap.Doc == nil {
 			return nil, errStale
 		}
@@ -51,11 +51,9 @@ func (r *runner) applyFile(ctx context.Context, p *plan) {
 		if string(after.Bytes()) == string(snap.Doc.Bytes()) {
 			return after, nil
 		}
-		return after, r.save(p.target.file, snap, after)
+		return after, r.writer.save(p.target.file, snap, after)
 	})
-	if document.IsLockError(err) {
-		r.busy[p.target.file.Lock] = true
-	}
+	r.writer.note(p.target.file, err)
 	for _, s := range p.steps {
 		if err != nil {
 			p.items[s.item].fail(err)
@@ -63,16 +61,6 @@ func (r *runner) applyFile(ctx context.Context, p *plan) {
 			p.items[s.item].Applied, p.items[s.item].Repairs = true, nil
 		}
 	}
-}
-
-// locking is how to wait for the lock of a file: not once more for one that was
-// waited for in vain. A store has hundreds of files and one lock.
-func (r *runner) locking(f document.File) document.Locking {
-	l := r.Locking
-	if r.busy[f.Lock] {
-		l.Timeout = -1
-	}
-	return l
 }
 
 // replan decides again when the file has changed since the plan was made. A
@@ -86,16 +74,4 @@ func (r *runner) replan(p *plan, snap document.Snapshot) error {
 	}
 	*p = r.planFile(p.target, snap)
 	return nil
-}
-
-// save puts a file into the backup, which is made with the first one.
-func (r *runner) save(f document.File, before document.Snapshot, after *jsonedit.Doc) error {
-	if r.backup == nil {
-		b, err := newBackup(r.Backups, r.Now())
-		if err != nil {
-			return err
-		}
-		r.backup, r.report.Backup = b, b.dir
-	}
-	return r.backup.add(f, before.Doc.Bytes(), after.Bytes())
 }

@@ -262,7 +262,7 @@ func (o *RestoreOptions) file(rec record) (document.File, error) {
 	var may []document.File
 	name := document.File{Kind: rec.Kind, Path: rec.Path}.Name()
 	for _, base := range o.Bases {
-		may = append(may, document.ProfileFile(base, name), document.SettingsFile(base))
+		may = append(may, document.ProfileFile(base, name), document.AgentProfileFile(base, name), document.SettingsFile(base))
 	}
 	if o.CLI != "" {
 		may = append(may, document.CLIFile(o.CLI))

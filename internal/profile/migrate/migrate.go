@@ -59,7 +59,10 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	if o.Models == nil {
 		o.Models = canon.Embedded()
 	}
-	r := &runner{Options: o, busy: map[string]bool{}, report: Report{Applied: o.Apply, Models: o.Models.Source(), Items: []Item{}}}
+	r := &runner{
+		Options: o, writer: newWriter(o.Locking, o.Backups, o.Now),
+		report: Report{Applied: o.Apply, Models: o.Models.Source(), Items: []Item{}},
+	}
 	for _, base := range o.Bases {
 		r.stores = append(r.stores, newStoreFacts(base))
 	}
@@ -71,6 +74,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	if err == nil && o.Apply {
 		err = r.apply(ctx)
 	}
+	r.report.Backup = r.writer.dir()
 	r.hints()
 	r.finish()
 	return r.report, err
@@ -83,8 +87,7 @@ type runner struct {
 	stores []*storeFacts
 	report Report
 	plans  []plan
-	backup *backup
-	busy   map[string]bool // locks that were not available
+	writer writer
 }
 
 // storeFacts are what entries depend on outside their own file.

@@ -1,0 +1,161 @@
+package schema_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ohgw/ohgw/internal/profile/jsonedit"
+	"github.com/ohgw/ohgw/internal/profile/schema"
+)
+
+type convert func(*jsonedit.Doc, schema.Release) (schema.Result, error)
+
+// pinned is the list that stands for the standard tools without switch_llm.
+const pinned = `{"name":"terminal","params":{}},{"name":"file_editor","params":{}},{"name":"task_tracker","params":{}},{"name":"browser_tool_set","params":{}}`
+
+func to(t testing.TB, version string) schema.Release {
+	t.Helper()
+	r, err := schema.ParseRelease(version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func run(t testing.TB, f convert, src, version string) schema.Result {
+	t.Helper()
+	doc, err := jsonedit.Parse([]byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := f(doc, to(t, version))
+	if err != nil {
+		t.Fatalf("%s to %s: %v", src, version, err)
+	}
+	return result
+}
+
+func lost(r schema.Result) string {
+	fields := make([]string, 0, len(r.Lost))
+	for _, l := range r.Lost {
+		fields = append(fields, l.Field)
+	}
+	return strings.Join(fields, " ")
+}
+
+// agent is the file that has these agent settings.
+func agent(settings, members string) string {
+	return `{"schema_version":` + settings + `,"agent_settings":{` + members + `}}`
+}
+
+func TestEachStepUp(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ from, version, want, lost string }{
+		"no version at all":           {`{"agent_settings":{"llm":{"model":"a"}}}`, "1.58", `{"agent_settings":{"llm":{"model":"a"},"agent_kind":"openhands","schema_version":9},"schema_version":6}`, ""},
+		"nothing in it":               {`{}`, "latest", `{"schema_version": 6}`, ""},
+		"null versions":               {agent("null", `"schema_version":null,"agent_kind":"acp"`), "1.58.2", agent("6", `"schema_version":9,"agent_kind":"acp"`), ""},
+		"the kind of 1.18":            {agent("1", `"schema_version":1,"agent_kind":"llm"`), "1.21.0", `{"agent_settings":{"schema_version":2,"agent_kind":"openhands"}}`, ""},
+		"confirmation":                {agent("1", `"schema_version":2,"verification":{"confirmation_mode":true,"critic_enabled":true,"security_analyzer":"llm"}`), "1.24.0", agent("1", `"schema_version":3,"verification":{"critic_enabled":true}`), ""},
+		"a model of OpenHands' proxy": {agent("2", `"schema_version":3,"llm":{"model":"litellm_proxy/gpt-5.5","base_url":"https://llm-proxy.app.all-hands.dev/","x":1.0}`), "1.34.0", agent("2", `"schema_version":4,"llm":{"model":"openhands/gpt-5.5","x":1.0}`), ""},
+		"modify_params":               {agent("2", `"schema_version":5,"llm":{"model":"a","modify_params":true,"x":1.50e0}`), "1.49.1", agent("3", `"schema_version":6,"llm":{"model":"a","x":1.50e0}`), ""},
+		"the LLM of an ACP agent":     {agent("3", `"schema_version":6,"agent_kind":"acp","llm":{"model":"a"},"acp_model":"m"`), "1.51.0", agent("5", `"schema_version":8,"agent_kind":"acp","acp_model":"m"`), "agent_settings.llm"},
+		"switches of an ACP agent":    {agent("3", `"schema_version":7,"agent_kind":"acp","enable_sub_agents":true`), "1.51.0", agent("5", `"schema_version":8,"agent_kind":"acp"`), ""},
+		"null tools":                  {agent("3", `"schema_version":6,"tools":null,"enable_sub_agents":false,"enable_switch_llm_tool":true`), "1.51.0", agent("5", `"schema_version":8,"tools":null`), ""},
+		"an empty list":               {agent("3", `"schema_version":6,"tools":[ ]`), "1.51.0", agent("5", `"schema_version":8,"tools":null`), ""},
+		"no switch_llm":               {agent("3", `"schema_version":6,"tools":null,"enable_switch_llm_tool":false`), "1.51.0", agent("5", `"schema_version":8,"tools":[`+pinned+`]`), ""},
+		"an empty list, no switch":    {agent("3", `"schema_version":6,"tools":[],"enable_switch_llm_tool":"off"`), "1.51.0", agent("5", `"schema_version":8,"tools":[`+pinned+`]`), ""},
+		"sub-agents":                  {agent("3", `"schema_version":6,"enable_sub_agents":1`), "1.51.0", agent("5", `"schema_version":8,"tools":[`+pinned+`,{"name":"task_tool_set","params":{}},{"name":"switch_llm","params":{}}]`), ""},
+		"a list":                      {agent("3", `"schema_version":6,"tools":[{"name":"glob","params":{"n":1.0}}],"enable_sub_agents":true`), "1.51.0", agent("5", `"schema_version":8,"tools":[{"name":"glob","params":{"n":1.0}},{"name":"switch_llm","params":{}}]`), ""},
+		"a list that excludes it":     {agent("3", `"schema_version":6,"tools":[{"name":"SwitchLLMTool"},{"name":"glob"}],"enable_switch_llm_tool":false`), "1.51.0", agent("5", `"schema_version":8,"tools":[{"name":"glob"}]`), ""},
+		"switches that are left":      {agent("5", `"schema_version":8,"enable_switch_llm_tool":false,"tools":null`), "1.56.0", agent("6", `"schema_version":9,"tools":null`), ""},
+		"half a version":              {agent("6", `"schema_version":5,"llm":{"model":"a","modify_params":false}`), "latest", agent("6", `"schema_version":9,"llm":{"model":"a"}`), ""},
+		"conversations":               {`{"schema_version":6,"conversation_settings":{"max_iterations":5}}`, "latest", `{"schema_version":6,"conversation_settings":{"max_iterations":5,"schema_version":1}}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := run(t, schema.Settings, tt.from, tt.version)
+			if diff := cmp.Diff(compact(tt.want), compact(string(got.Doc.Bytes()))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if lost(got) != tt.lost {
+				t.Errorf("lost: %s", lost(got))
+			}
+			again := run(t, schema.Settings, string(got.Doc.Bytes()), tt.version)
+			if diff := cmp.Diff(string(got.Doc.Bytes()), string(again.Doc.Bytes())); diff != "" || len(again.Lost) > 0 {
+				t.Errorf("a second time (-first +second):\n%s%v", diff, again.Lost)
+			}
+		})
+	}
+}
+
+func compact(s string) string { return strings.NewReplacer(" ", "", "\n", "").Replace(s) }
+
+func TestAgentProfilesUp(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ from, version, want string }{
+		"the profile that OpenHands made": {`{"schema_version":1,"name":"default","tools":[],"skills":[],"revision":0}`, "1.43.1", `{"schema_version":2,"name":"default","tools":null,"revision":0}`},
+		"one that was changed":            {`{"schema_version":1,"name":"default","tools":[],"revision":3}`, "1.43.1", `{"schema_version":2,"name":"default","tools":[],"revision":3}`},
+		"switches":                        {`{"schema_version":2,"name":"a","enable_switch_llm_tool":false}`, "latest", `{"schema_version":4,"name":"a","tools":[` + pinned + `]}`},
+		"no version":                      {`{"name":"a","tools":[]}`, "latest", `{"name":"a","tools":[],"schema_version":4}`},
+		"no version, but a switch":        {`{"name":"a","enable_sub_agents":false}`, "latest", `{"name":"a","schema_version":4}`},
+		"the ones of 1.51":                {`{"schema_version":3,"name":"a","enable_sub_agents":true}`, "latest", `{"schema_version":4,"name":"a"}`},
+		"ACP":                             {`{"schema_version":2,"name":"a","agent_kind":"acp","enable_sub_agents":true}`, "latest", `{"schema_version":4,"name":"a","agent_kind":"acp"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := run(t, schema.AgentProfile, tt.from, tt.version)
+			if diff := cmp.Diff(compact(tt.want), compact(string(got.Doc.Bytes()))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWhatHasNoStepIsAnError(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		f         convert
+		src, want string
+	}{
+		"a newer file":              {schema.Settings, `{"schema_version":99}`, "schema_version is 99, newer than 6, the newest version that ohgw knows"},
+		"newer agent settings":      {schema.Settings, agent("6", `"schema_version":10`), "agent_settings.schema_version is 10, newer than 9, the newest version that ohgw knows"},
+		"a newer agent profile":     {schema.AgentProfile, `{"schema_version":5}`, "schema_version is 5, newer than 4, the newest version that ohgw knows"},
+		"a text as a version":       {schema.AgentProfile, `{"schema_version":"2"}`, "schema_version is not an integer"},
+		"a negative version":        {schema.AgentProfile, `{"schema_version":-1}`, "schema_version is negative"},
+		"a switch that is no truth": {schema.AgentProfile, `{"schema_version":2,"enable_sub_agents":"perhaps"}`, "enable_sub_agents is neither true nor false"},
+		"a null switch":             {schema.AgentProfile, `{"schema_version":2,"enable_sub_agents":null}`, "enable_sub_agents is neither true nor false"},
+		"a tool without a name":     {schema.Settings, agent("2", `"schema_version":5,"tools":[{"params":{}}]`), "agent_settings.tools has an element without a name"},
+		"two members of one name":   {schema.Settings, `{"x":1,"x":2}`, "set schema_version: duplicate members or invalid numbers"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			doc, err := jsonedit.Parse([]byte(tt.src))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := tt.f(doc, schema.Latest); err == nil || err.Error() != tt.want {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+func TestReleasesByName(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"latest": "1.58.2", "1.58": "1.58.2", "v1.58.2": "1.58.2", "1.58.0": "1.58.0", "1.43.1": "1.43.1", "1.40": "1.40", "1.21": "1.21", "1.21.0": "1.21.0",
+		"1.58.3": "", "1.59": "", "2.0.0": "", "1.20.1": "", "1": "", "": "", "1.x": "", "1.2.3.4": "", "-1.2": "",
+	} {
+		got, err := schema.ParseRelease(text)
+		if want == "" {
+			if _, ok := errors.AsType[*schema.RangeError](err); !ok {
+				t.Errorf("%q: %v, %v", text, got, err)
+			}
+		} else if err != nil || got.String() != want {
+			t.Errorf("%q is %v, %v", text, got, err)
+		}
+	}
+}
