@@ -65,6 +65,12 @@ func Settings(doc *jsonedit.Doc, to Release) (Result, error) {
 	e.within("agent_settings", func(e *editor) { e.walk(agentSteps, now.agent, 0) })
 	e.within("conversation_settings", func(e *editor) { e.walk(conversationSteps, now.conversation, 0) })
 	e.fit(settingsFields())
+	e.within("agent_settings", func(e *editor) {
+		fitServers(e)
+		fitChoices(e)
+		fitTools(e)
+		e.within("llm", fitEffort)
+	})
 	return e.result()
 }
 
@@ -73,6 +79,7 @@ func AgentProfile(doc *jsonedit.Doc, to Release) (Result, error) {
 	e := &editor{doc: doc, to: to}
 	e.walk(agentProfileSteps, to.numbers().agentProfile, e.unnumbered())
 	e.fit(agentProfileFields())
+	fitChoices(e)
 	return e.result()
 }
 
@@ -81,5 +88,6 @@ func AgentProfile(doc *jsonedit.Doc, to Release) (Result, error) {
 func LLMProfile(doc *jsonedit.Doc, to Release) (Result, error) {
 	e := &editor{doc: doc, to: to}
 	e.fit(llmFields(nil))
+	fitEffort(e)
 	return e.result()
 }

@@ -159,3 +159,38 @@ func TestReleasesByName(t *testing.T) {
 		}
 	}
 }
+
+func TestDownAndUpAgain(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		f                            convert
+		from, version, want, back, l string
+	}{
+		"null tools":                {schema.Settings, agent("6", `"schema_version":9,"tools":null`), "1.43.1", agent("2", `"schema_version":5,"tools":null`), agent("6", `"schema_version":9,"tools":null`), ""},
+		"null tools of 1.21":        {schema.Settings, agent("6", `"schema_version":9,"agent_kind":"openhands","tools":null`), "1.21.0", `{"agent_settings":{"schema_version":2,"agent_kind":"openhands","tools":[]}}`, `{"agent_settings":{"schema_version":9,"agent_kind":"openhands","tools":null},"schema_version":6}`, ""},
+		"the standard without LLMs": {schema.Settings, agent("6", `"schema_version":9,"tools":[`+pinned+`]`), "1.49.1", agent("3", `"schema_version":6,"tools":null,"enable_switch_llm_tool":false`), agent("6", `"schema_version":9,"tools":[`+pinned+`]`), ""},
+		"another list":              {schema.Settings, agent("6", `"schema_version":9,"tools":[{"name":"glob"},{"name":"switch_llm","params":{}}]`), "1.49.1", agent("3", `"schema_version":6,"tools":[{"name":"glob"}]`), agent("6", `"schema_version":9,"tools":[{"name":"glob"},{"name":"switch_llm","params":{}}]`), ""},
+		"an empty list":             {schema.AgentProfile, `{"schema_version":4,"tools":[]}`, "1.49.1", `{"schema_version":2,"tools":[],"enable_switch_llm_tool":false}`, `{"schema_version":4,"tools":[` + pinned + `]}`, "tools"},
+		"fields of a profile":       {schema.AgentProfile, `{"schema_version":4,"persona":"p","secret_refs":["A"],"public_skills":null,"mine":1.0}`, "1.43.1", `{"schema_version":2,"mine":1.0}`, `{"schema_version":4,"mine":1.0}`, "secret_refs persona"},
+		"fields of settings":        {schema.Settings, `{"schema_version":6,"active_meta_profile":"m","agent_settings":{"schema_version":9,"persona":null,"x":1}}`, "1.43.1", `{"schema_version":2,"agent_settings":{"schema_version":5,"x":1}}`, `{"schema_version":6,"agent_settings":{"schema_version":9,"x":1}}`, "active_meta_profile"},
+		"servers":                   {schema.Settings, agent("6", `"schema_version":9,"agent_kind":"acp","mcp_config":{"a":{"url":"u","enabled":false}}`), "1.34.0", agent("2", `"schema_version":4,"agent_kind":"acp","mcp_config":{"a":{"url":"u"}}`), agent("6", `"schema_version":9,"agent_kind":"acp","mcp_config":{"a":{"url":"u"}}`), "agent_settings.mcp_config.a.enabled"},
+		"servers of 1.28":           {schema.Settings, agent("6", `"schema_version":9,"agent_kind":"openhands","mcp_config":{"a":{"url":"u","enabled":true}}`), "1.28.1", agent("2", `"schema_version":4,"agent_kind":"openhands","mcp_config":{"mcpServers":{"a":{"url":"u"}}}`), agent("6", `"schema_version":9,"agent_kind":"openhands","mcp_config":{"a":{"url":"u"}}`), ""},
+		"another program":           {schema.AgentProfile, `{"schema_version":4,"agent_kind":"acp","acp_server":"pi"}`, "1.34.0", `{"schema_version":1,"agent_kind":"acp","acp_server":"custom"}`, `{"schema_version":4,"agent_kind":"acp","acp_server":"custom"}`, "acp_server"},
+		"an LLM":                    {schema.LLMProfile, `{"model":"a","stream_idle_timeout":70,"reasoning_effort":"max","api_mode":"auto","schema_version":1}`, "1.34.0", `{"model":"a","schema_version":1}`, `{"model":"a","schema_version":1}`, "stream_idle_timeout reasoning_effort"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			down := run(t, tt.f, tt.from, tt.version)
+			if diff := cmp.Diff(compact(tt.want), compact(string(down.Doc.Bytes()))); diff != "" {
+				t.Errorf("down (-want +got):\n%s", diff)
+			}
+			if lost(down) != tt.l {
+				t.Errorf("lost: %s", lost(down))
+			}
+			up := run(t, tt.f, string(down.Doc.Bytes()), "latest")
+			if diff := cmp.Diff(compact(tt.back), compact(string(up.Doc.Bytes()))); diff != "" {
+				t.Errorf("up again (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
