@@ -173,7 +173,7 @@ func TestFlagsStay(t *testing.T) {
 		"profiles add": "base-url from-file from-settings key-from model no-check provider replace use", "profiles check": "live timeout", "profiles list": "", "profiles remove": "yes", "profiles rename": "", "profiles show": "", "profiles use": "copy-key",
 		"sandbox allow": "conversation workspace", "sandbox diff": "", "sandbox explain": "", "sandbox grants": "", "sandbox reset": "yes", "sandbox revoke": "all conversation workspace",
 		"sandbox run": "network", "sandbox status": "", "sandbox test": "",
-		"profiles migrate":   "as-openhands base-url check dry-run force restore strict",
+		"profiles migrate":   "as-openhands base-url check dry-run force restore strict to",
 		"conversations list": "all limit repo status", "conversations show": "changes", "conversations new": "branch follow git-provider model profile repo title wait", "conversations send": "follow wait wake",
 		"conversations wake": "wait", "conversations tail": "follow last", "conversations changes": "", "conversations download files": "", "conversations download changes": "", "conversations download workspace": "",
 		"conversations trajectory": "force format output", "conversations browse": "", "conversations events": "follow kind last source", "conversations files": "",

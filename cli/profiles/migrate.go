@@ -76,7 +76,7 @@ action, applied, file, lost fields and reason.`, 0, fault.Failed, fault.Usage, f
 	flags.BoolVar(&opts.Check, "check", false, "only plan, and exit with 3 if entries need migration")
 	flags.BoolVar(&opts.Strict, "strict", false, "when checking, also count ambiguous entries")
 	flags.StringSliceVar(&opts.AsOpenHands, "as-openhands", nil, "the entry of `NAME` means a model of OpenHands")
-	flags.BoolVar(&opts.Force, "force", false, "also migrate models that OpenHands never had, restore files that changed since then, and with --to leave out files that cannot be read")
+	flags.BoolVar(&opts.Force, "force", false, "also migrate models that OpenHands never had, restore files that changed since then, and leave out the unreadable files of a store")
 	flags.StringVar(&opts.BaseURL, "base-url", "", "the entries of the NAMEs belong to the proxy at `URL`")
 	flags.StringVar(&opts.To, "to", "", "bring all files to the form of OpenHands `VERSION`, for example latest or 1.43.1")
 	flags.StringVar(&opts.Restore, "restore", "", "restore the files of the backup in `DIR`")
