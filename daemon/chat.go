@@ -54,6 +54,8 @@ type call struct {
 	// continues is the conversation that the client names in another way than by
 	// its header; empty: none.
 	continues string
+	// previous is the response that the client names to go on from; empty: none.
+	previous string
 	// alone: no chat is looked for.
 	alone bool
 	// instructed: a conversation that goes on gets the system text in the message.
@@ -314,6 +316,9 @@ func (c *call) explain(err error) *problem {
 	case codeModelNotFound, codeModelMismatch:
 		return p.about("model")
 	case codeNoConversation:
+		if c.previous != "" {
+			return previousNotFound(c.previous, err)
+		}
 		return p.about(headerConversation)
 	}
 	return p

@@ -145,7 +145,7 @@ func (p *response) goOnFrom(rec *responses.Record, branch string) error {
 	if named != "" && named != rec.Conversation {
 		return newProblem(openai.CodeMutuallyExclusive, "The response '"+rec.ID+"' is of another conversation than "+headerConversation+" names; send one of the two.", nil).about("previous_response_id")
 	}
-	p.prev, p.alone = rec, true
+	p.prev, p.previous, p.alone = rec, rec.ID, true
 	if p.claimed = p.d.responses.Claim(rec); p.claimed {
 		p.continues = rec.Conversation
 		return nil
@@ -226,9 +226,6 @@ func (p *response) release() {
 
 // explain is err as it is about this request.
 func (p *response) explain(err error) error {
-	if p.prev != nil && errors.Is(err, agentapi.ErrConversationNotFound) {
-		return previousNotFound(p.ask.Previous, err)
-	}
 	if problem, ok := errors.AsType[*problem](err); ok && problem.wire.Param == "messages" {
 		return problem.about("input")
 	}
