@@ -258,7 +258,8 @@ func (c *conversation) Interrupt(ctx context.Context) error {
 // Switch gives the agent the LLM of another profile. Before the first message it is
 // only noted.
 func (c *conversation) Switch(ctx context.Context, profile string) error {
-	if _, err := c.State(ctx); err != nil { // only a sandbox that is awake can be changed
+	state, err := c.State(ctx) // only a sandbox that is awake can be changed
+	if err != nil {
 		return err
 	}
 	stage, err := c.at(ctx)
@@ -268,7 +269,8 @@ func (c *conversation) Switch(ctx context.Context, profile string) error {
 	if _, err := c.b.profile(ctx, profile); err != nil {
 		return err
 	}
-	if stage == talking {
+	// A turn can end before the answer to its message is here.
+	if stage == talking || state.LastUserMessageID != "" {
 		return c.give(ctx, profile)
 	}
 	if err := c.current().agent.Mark(ctx, c.info.ID, profile, nil, ""); err != nil {
