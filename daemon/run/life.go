@@ -110,14 +110,15 @@ func (l *life) finish(res turn.Result, err error, now time.Time) {
 	}
 }
 
-// tell wakes who waits for the end, or for the conversation.
+// tell wakes who waits for the end, or for the conversation. The end is told first: who
+// waits for a conversation that was not opened then finds why.
 func (l *life) tell() {
+	close(l.over)
 	select {
 	case <-l.opened:
 	default: // it never came so far
 		close(l.opened)
 	}
-	close(l.over)
 }
 
 // end is how the job ended; both are zero while it goes on.
