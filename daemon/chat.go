@@ -54,6 +54,8 @@ type call struct {
 	// continues is the conversation that the client names in another way than by
 	// its header; empty: none.
 	continues string
+	// once: what the call continues is a one-shot, and stays one.
+	once bool
 	// previous is the response that the client names to go on from; empty: none.
 	previous string
 	// alone: no chat is looked for.
@@ -119,7 +121,9 @@ func (d *Daemon) receive(x *exchange, r *http.Request, c *call) (profile *agenta
 	case behind && (utility || d.cfg.Housekeeping != HousekeepingAgent):
 		return nil, nil, d.housekeep(r.Context(), x, c, p, task)
 	case !behind && !c.alone: // which is not part of the chat
-		c.chat = d.chatOf(x.client, c, r.Header)
+		if c.chat = d.chatOf(x.client, c, r.Header); c.chat == nil {
+			d.afterCall(x.client, c)
+		}
 	}
 	defer func() {
 		if att == nil {
@@ -230,7 +234,7 @@ func (d *Daemon) submit(r *http.Request, client Client, c *call, profile agentap
 		Decision: c.decision(), Timeout: c.options.timeout, Detach: c.options.detach, Details: c.options.details,
 		Workspace: c.workspace, Named: c.workspace != "",
 		Confirmation: agentapi.Confirmation(c.options.confirmation), Floor: d.confirmFloor(r, client), Least: client.Confirm,
-		Gone: conns.Gone(r),
+		Gone: conns.Gone(r), Once: c.once,
 	}
 	if !d.cfg.IgnoreHistory {
 		req.Quoted = openai.Quote(c.History, maxQuote)

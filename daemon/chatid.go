@@ -28,6 +28,14 @@ func (d *Daemon) chatOf(client Client, c *call, h http.Header) *chats.ID {
 	return &id
 }
 
+// afterCall goes on in the conversation whose answer was the call that the message has
+// the result of. Where it is not there any more, a new one is told what was said.
+func (d *Daemon) afterCall(client Client, c *call) {
+	if c.options.conversation == "" && c.continues == "" && d.runs.IsOneShot(client.access(), c.Continues) {
+		c.continues, c.once = c.Continues, true
+	}
+}
+
 // goOnText is asked where the user asks for more of an answer.
 const goOnText = "Continue your last answer from where it ends in the chat."
 

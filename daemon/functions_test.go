@@ -29,8 +29,14 @@ type called struct {
 	Reasoning           string
 }
 
-func (c called) of(answer string) called { // the digits of its id
-	c.ID = strings.Replace(c.ID, answer[strings.LastIndexAny(answer, "-_")+1:], "ANSWER", 1)
+// of puts words in the place of the digits in its id: those of the answer, and of the
+// conversation, if it has one.
+func (c called) of(answer, conversation string) called {
+	digits := answer[strings.LastIndexAny(answer, "-_")+1:]
+	c.ID = strings.Replace(c.ID, digits, "ANSWER", 1)
+	if conversation != "" {
+		c.ID = strings.Replace(c.ID, strings.ReplaceAll(conversation, "-", "")+"_"+digits[:8], "CONVERSATION_ANSWER", 1)
+	}
 	return c
 }
 
@@ -66,7 +72,7 @@ func calledBy(t testing.TB, res response) called {
 		t.Fatalf("%s", res.body)
 	}
 	call := choice.Message.Calls[0]
-	return called{call.ID, call.Function.Name, call.Function.Arguments, choice.Finish, choice.Message.Reasoning}.of(c.ID)
+	return called{call.ID, call.Function.Name, call.Function.Arguments, choice.Finish, choice.Message.Reasoning}.of(c.ID, res.header.Get(headerID))
 }
 
 // streamedCall reads a streamed chat completion that is a call and nothing else.
@@ -99,7 +105,7 @@ func streamedCall(t testing.TB, res response) called {
 			}
 		}
 	}
-	return c.of(f.chunks[0].ID)
+	return c.of(f.chunks[0].ID, res.header.Get(headerID))
 }
 
 // item is the last item of a response, which has to be a call.
@@ -127,7 +133,7 @@ func (m made) call(t testing.TB, object []byte) called {
 			c.Reasoning += part.Text + "\n"
 		}
 	}
-	return c.of(m.ID)
+	return c.of(m.ID, "")
 }
 
 func TestAForcedFunctionIsCalledWithTheDocument(t *testing.T) {
@@ -135,8 +141,12 @@ func TestAForcedFunctionIsCalledWithTheDocument(t *testing.T) {
 	llm := &writer{says: []string{paid}}
 	b := script(daemontest.Say("I will look."), daemontest.Tool("ls"), daemontest.Finish("Ada has paid."))
 	g := serve(t, b, llm.config)
-	want := called{ID: "call_ANSWER", Name: "final_result", Arguments: paid}
+	want := called{Name: "final_result", Arguments: paid}
 	check := func(what, finish string, got called) {
+		want.ID = "call_ANSWER"
+		if strings.Contains(what, "chat") {
+			want.ID = "call_CONVERSATION_ANSWER"
+		}
 		t.Helper()
 		if !strings.Contains(got.Reasoning, "$ ls") || !strings.Contains(got.Reasoning, "Converting the answer to JSON") {
 			t.Errorf("%s: reasoning %q", what, got.Reasoning)
@@ -260,7 +270,7 @@ func TestACallIsPartOfItsChat(t *testing.T) {
 	g := serve(t, b, func(c *daemon.Config) { c.OneShotTTL = time.Hour })
 	first := g.chat(ask("one", chatTool, required), chatID, "c-1")
 	call := calledBy(t, first)
-	call.ID = strings.Replace(call.ID, "ANSWER", strings.TrimPrefix(completed(t, first).ID, "chatcmpl-"), 1)
+	call.ID = callIn(t, first)
 	spaced, err := json.Marshal(strings.ReplaceAll(paid, `":`, `": `))
 	if err != nil {
 		t.Fatal(err)
@@ -268,7 +278,7 @@ func TestACallIsPartOfItsChat(t *testing.T) {
 	second := g.chat(messages(`{"role":"user","content":"one"},{"role":"assistant","content":null,"tool_calls":[{"id":"`+call.ID+`","type":"function","function":{"name":"final_result","arguments":`+string(spaced)+
 		`}}]},{"role":"tool","tool_call_id":"`+call.ID+`","content":"Done."},{"role":"user","content":"two"}`, chatTool, required), chatID, "c-1")
 	equal(t, "arguments", calledBy(t, second).Arguments, paid)
-	equal(t, "conversation", second.header.Get("X-OpenHands-ServerConversation-ID"), first.header.Get("X-OpenHands-ServerConversation-ID"))
+	equal(t, "conversation", second.header.Get(headerID), first.header.Get(headerID))
 
 	made := responded(t, g.respond(input("three", responseTool, required)))
 	item := made.Output[len(made.Output)-1]

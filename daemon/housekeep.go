@@ -224,7 +224,7 @@ func (x *exchange) writeAnswer(c *call, answer Completion) error {
 	chunks := openai.NewChunks(id, c.Model, created, c.IncludeUsage)
 	frames := [][]byte{chunks.Role(nil)}
 	if function != "" {
-		frames = append(frames, chunks.CallOf(openai.CallID(id), function, answer.Text)...)
+		frames = append(frames, chunks.CallOf(openai.CallID(id, ""), function, answer.Text)...)
 	} else {
 		for text := answer.Text; text != ""; {
 			var piece string

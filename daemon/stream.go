@@ -123,7 +123,7 @@ func (s *streamer) answered(e ending, rest string) error {
 	}
 	s.noteSent(e.answer)
 	s.x.firstText()
-	for _, chunk := range s.chunks.CallOf(openai.CallID(s.id), e.function, e.answer) {
+	for _, chunk := range s.chunks.CallOf(openai.CallID(s.id, s.att.ConversationID()), e.function, e.answer) {
 		if err := s.send(chunk); err != nil {
 			return err
 		}

@@ -87,7 +87,7 @@ func (p *wholeWriter) breakOff(e ending) error {
 }
 
 func (p *wholeWriter) write(ctx context.Context, c openai.Completion, status string) error {
-	c.ID, c.Model, c.Created = p.id, p.call.Model, p.created
+	c.ID, c.Model, c.Created, c.Conversation = p.id, p.call.Model, p.created, p.att.ConversationID()
 	c.Reasoning = p.lines.String()
 	p.noteSent(c.Content)
 	body := append(c.Append(nil), '\n')

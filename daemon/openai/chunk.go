@@ -244,6 +244,8 @@ type Completion struct {
 	// Function is the client's function whose arguments the content is; empty: it
 	// is the text of the message.
 	Function string
+	// Conversation is a UUID, that the call of the function names.
+	Conversation string
 	// Refusal says why there is no content; empty: there is.
 	Refusal string
 	// Reasoning is left out if it is empty.
@@ -274,7 +276,7 @@ func (c *Completion) appendAnswer(dst []byte) []byte {
 	case c.Refusal != "":
 		return appendString(append(dst, `null,"refusal":`...), c.Refusal)
 	case c.Function != "":
-		dst = appendString(append(dst, `null,"refusal":null,"tool_calls":[{"id":`...), CallID(c.ID))
+		dst = appendString(append(dst, `null,"refusal":null,"tool_calls":[{"id":`...), CallID(c.ID, c.Conversation))
 		dst = appendString(append(dst, `,"type":"function","function":{"name":`...), c.Function)
 		return append(appendString(append(dst, `,"arguments":`...), c.Content), `}}]`...)
 	}

@@ -14,6 +14,11 @@ const (
 	// maxFunctionName is how many characters the name of a function may have.
 	maxFunctionName = 128
 	callPrefix      = "call_"
+	// idDigits is how many hexadecimal digits the id of an answer or a conversation
+	// has, and answerDigits how many of an answer's are in the id of a call beside
+	// those of its conversation.
+	idDigits     = 32
+	answerDigits = 8
 	// outputTool is the function by which Pydantic AI requires a structured answer
 	// without naming it.
 	outputTool = "final_result"
@@ -216,19 +221,42 @@ func same(a, b []byte) bool {
 	return first == second
 }
 
-// CallID is the id of the call in an answer with this id.
-func CallID(answer string) string {
-	return callPrefix + answer[strings.LastIndexAny(answer, "-_")+1:]
+// CallID is the id of the call in an answer with this id. Where the conversation of
+// the answer cannot be found by the answer's id, the call names it, too: a UUID.
+func CallID(answer, conversation string) string {
+	digits := answer[strings.LastIndexAny(answer, "-_")+1:]
+	if conversation == "" {
+		return callPrefix + digits
+	}
+	// Some providers take ids of 64 characters at most.
+	return callPrefix + strings.ReplaceAll(conversation, "-", "") + "_" + digits[:min(len(digits), answerDigits)]
+}
+
+// ownCall reads the id of a call that ohgw has made: the digits of its answer's id, or
+// the conversation that it names.
+func ownCall(id []byte) (answer, conversation string, ok bool) {
+	if id == nil || kindOf(id) != "string" || len(id) > maxID {
+		return "", "", false
+	}
+	rest, ours := strings.CutPrefix(decodeString(id), callPrefix)
+	first, second, both := strings.Cut(rest, "_")
+	if !ours || !isHex(first, idDigits) || both && !isHex(second, answerDigits) {
+		return "", "", false
+	}
+	if !both {
+		return first, "", true
+	}
+	return "", strings.Join([]string{first[:8], first[8:12], first[12:16], first[16:20], first[20:]}, "-"), true
+}
+
+func isHex(s string, n int) bool {
+	return len(s) == n && strings.Trim(s, "0123456789abcdef") == ""
 }
 
 // saidInCall is the document of a call that ohgw has made, for the history of a
 // chat; empty: the call is another one.
 func saidInCall(id, arguments []byte) string {
-	if id == nil || kindOf(id) != "string" || arguments == nil || kindOf(arguments) != "string" {
-		return ""
-	}
-	digits, ours := strings.CutPrefix(decodeString(id), callPrefix)
-	if !ours || len(digits) < 32 || strings.Trim(digits, "0123456789abcdef") != "" {
+	if _, _, ours := ownCall(id); !ours || arguments == nil || kindOf(arguments) != "string" {
 		return ""
 	}
 	var doc bytes.Buffer // as it was sent: some libraries write it with spaces

@@ -149,7 +149,7 @@ func TestChoicesThatForceNoSingleFunction(t *testing.T) {
 // others, and the results of calls, are left out.
 func TestCallsInTheHistory(t *testing.T) {
 	t.Parallel()
-	id := openai.CallID("chatcmpl-" + strings.Repeat("0a", 16))
+	id := openai.CallID("chatcmpl-"+strings.Repeat("0a", 16), "")
 	for name, tc := range map[string]struct {
 		id, arguments string
 		want          []openai.Turn

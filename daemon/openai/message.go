@@ -10,6 +10,8 @@ type rawMessage struct {
 	role    string
 	content []byte // nil if absent or null
 	called  bool   // the content is that of a call
+	calls   []byte // of an assistant's message; nil: there are none
+	result  []byte // the id of the call that ohgw made and whose result it is; nil: it is a message
 }
 
 // messages reads the field of this name into r.
@@ -22,21 +24,16 @@ func (r *ChatRequest) messages(v []byte, limits Limits) error {
 		return invalidValue("messages", "there is no user message; the last user message is the agent's task.")
 	}
 	var system []string
+	var results functionResults
 	for i, m := range raw {
-		reader := contentReader{path: fmt.Sprintf("messages[%d].content", i), role: m.role, limits: limits}
-		switch m.role {
-		case "system", "developer":
-			reader.strict = true
-		case "user":
-			reader.strict = i == last
-		}
-		if err := reader.read(m.content); err != nil {
+		reader, err := m.read(fmt.Sprintf("messages[%d].content", i), i == last, limits)
+		if err != nil {
 			return err
 		}
-		text := strings.Join(reader.texts, "\n")
+		text := results.text(raw, i, &reader)
 		switch {
 		case i == last:
-			r.Text, r.Images = text, reader.images
+			r.Text, r.Images, r.Continues = text, reader.images, results.conversation
 			if strings.TrimSpace(text) == "" && len(r.Images) == 0 {
 				return invalidValue(reader.path, "it is empty; the last user message is the agent's task.")
 			}
@@ -51,6 +48,20 @@ func (r *ChatRequest) messages(v []byte, limits Limits) error {
 	}
 	r.System = strings.Join(system, "\n\n")
 	return nil
+}
+
+// read reads the content of the message. What reaches the agent as it is, is read
+// strictly: instructions, and the last message of the user.
+func (m rawMessage) read(path string, last bool, limits Limits) (contentReader, error) {
+	c := contentReader{path: path, role: m.role, limits: limits}
+	switch m.role {
+	case "system", "developer":
+		c.strict = true
+	case "user":
+		c.strict = last && m.result == nil
+	}
+	err := c.read(m.content)
+	return c, err
 }
 
 // rawMessages reads the structure of the messages and finds the last one of
@@ -101,7 +112,14 @@ func newRawMessage(v []byte, path string) (rawMessage, error) {
 			m.content = saidInCalls(v)
 			m.called = m.content != nil
 		}
-	case "system", "developer", "user", "tool", "function":
+		m.calls = field(v, "tool_calls")
+	case "tool":
+		// What a function of the client returned is a message of the client to the
+		// agent that asked for its call.
+		if id := field(v, "tool_call_id"); isOwnCall(id) {
+			m.role, m.result = "user", id
+		}
+	case "system", "developer", "user", "function":
 	default:
 		return rawMessage{}, invalidValue(path+".role", "%s is not a known role; use system, developer, user, assistant, tool or function.", brief(m.role))
 	}

@@ -35,6 +35,10 @@ type ChatRequest struct {
 	Text   string
 	Images []string
 
+	// Continues is the conversation, a UUID, whose answer was the call that the last
+	// message has the result of; empty: it has none, or the call does not name it.
+	Continues string
+
 	// Begun are the turns after that message: an answer that has begun and is to
 	// go on.
 	Begun []Turn

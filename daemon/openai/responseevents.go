@@ -127,7 +127,7 @@ func (e *ResponseEvents) Call(function, arguments string) {
 	if e.open {
 		e.closeItem(ResponseCompleted)
 	}
-	item := OutputItem{ID: e.NewID("fc_"), Call: CallID(e.res.ID), Function: function, Status: ResponseInProgress}
+	item := OutputItem{ID: e.NewID("fc_"), Call: CallID(e.res.ID, ""), Function: function, Status: ResponseInProgress}
 	e.res.Output = append(e.res.Output, item)
 	e.emit("response.output_item.added", e.index(), raw("item", mustEncode(item)))
 	for rest := arguments; rest != ""; {

@@ -18,6 +18,8 @@ type inputItem struct {
 	answer  []byte // an mcp_approval_response, which is one of the client's; else nil
 	id      string // of an item of an answer; empty: it has none
 	said    string // in a call that ohgw has made
+	call    []byte // the id of that call, or of the one whose result it is; nil: neither
+	name    string // of the function that the call is of
 	path    string
 	content []byte
 }
@@ -34,7 +36,7 @@ func (r *ResponseRequest) input(v []byte, limits Limits) error {
 		return err
 	}
 	if len(r.Approvals) == 0 && !slices.ContainsFunc(items[begin:], func(i inputItem) bool { return i.role == "user" }) {
-		return invalidValue("input", "there is no new message of the user; it is the agent's task.")
+		return invalidValue("input", "there is no new message of the user, and no result of a call that ohgw made; it is the agent's task.")
 	}
 	if err := r.messagesOf(items, begin, limits); err != nil {
 		return err
@@ -59,18 +61,30 @@ func newTurn(items []inputItem) int {
 
 // messagesOf reads the messages; those from begin on are new.
 func (r *ResponseRequest) messagesOf(items []inputItem, begin int, limits Limits) error {
+	functions := make(map[string]string) // by the id of the call
 	for i, item := range items {
 		if item.role == "" {
 			if item.said != "" {
 				r.History = append(r.History, Turn{Role: "assistant", Text: item.said})
 			}
+			if item.call != nil {
+				functions[decodeString(item.call)] = item.name
+			}
 			r.refer(item)
 			continue
 		}
 		reader := contentReader{path: item.path, role: item.role, limits: limits}
-		reader.strict = item.role != "assistant" && (item.role != "user" || i >= begin)
+		reader.strict = item.role != "assistant" && (item.role != "user" || i >= begin) && item.call == nil
 		if err := reader.read(item.content); err != nil {
 			return err
+		}
+		if item.call != nil {
+			r.Input = append(r.Input, listedResult(i, item.call, reader))
+			var result functionResults
+			result.add(item.call, functions[decodeString(item.call)], reader)
+			reader.texts = []string{result.told}
+			r.take(item.role, reader, i >= begin)
+			continue
 		}
 		r.take(item.role, reader, i >= begin)
 		r.refer(item)
@@ -153,8 +167,7 @@ func newInputItem(v []byte, path string) (inputItem, error) {
 	case kind != nil && decodeString(kind) == "mcp_approval_response":
 		return inputItem{path: path, answer: v}, nil
 	case kind != nil && decodeString(kind) != "message":
-		// An item of an earlier answer, or about the client's own tools.
-		return inputItem{id: itemName(v), said: saidInCall(field(v, "call_id"), field(v, "arguments"))}, nil
+		return toolItem(v, decodeString(kind), path)
 	case role == nil:
 		return inputItem{}, missing(path + ".role")
 	}
@@ -171,6 +184,30 @@ func newInputItem(v []byte, path string) (inputItem, error) {
 	item := inputItem{role: m.role, path: path + ".content", content: m.content}
 	if m.role == "assistant" {
 		item.id = itemName(v)
+	}
+	return item, nil
+}
+
+// toolItem reads an item of an earlier answer, or about the client's own tools. What a
+// function returned whose call ohgw made is a message of the client. The id of a call
+// names its answer, too: some clients leave the ids of items out.
+func toolItem(v []byte, kind, path string) (inputItem, error) {
+	item := inputItem{id: itemName(v)}
+	call := field(v, "call_id")
+	if !isOwnCall(call) {
+		return item, nil
+	}
+	item.call = call
+	if kind != "function_call_output" {
+		item.name, item.said = functionName(v), saidInCall(call, field(v, "arguments"))
+		if item.id == "" {
+			item.id = decodeString(call)
+		}
+		return item, nil
+	}
+	item.id, item.role, item.path, item.content = "", "user", path+".output", field(v, "output")
+	if c := item.content; c != nil && kindOf(c) != "string" && kindOf(c) != "array" {
+		return item, invalidType(item.path, "string or array", c)
 	}
 	return item, nil
 }
@@ -213,6 +250,18 @@ func listed(place int, role string, c contentReader) json.RawMessage {
 		parts = []map[string]any{}
 	}
 	return mustEncode(map[string]any{"id": itemID(place, role, parts), "type": "message", "role": role, "status": "completed", "content": parts})
+}
+
+// listedResult is what a function returned as GET …/input_items shows it.
+func listedResult(place int, call []byte, c contentReader) json.RawMessage {
+	output := strings.Join(c.texts, "\n")
+	if output == "" && len(c.images) > 0 {
+		output = "[image]"
+	}
+	id := itemID(place, "function_call_output", output)
+	return mustEncode(map[string]any{
+		"id": "fco_" + strings.TrimPrefix(id, "msg_"), "type": "function_call_output", "status": "completed", "call_id": decodeString(call), "output": output,
+	})
 }
 
 // itemID names an item of a request: by its place and its content.

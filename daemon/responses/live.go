@@ -30,6 +30,8 @@ func ResponseOf(item string) string {
 	kind, digits, _ := strings.Cut(item, "_")
 	switch kind + "_" {
 	case ApprovalPrefix, "msg_", "rs_", "fc_":
+	case "call_": // which is one in a response, and has no number
+		digits += "0"
 	default:
 		return ""
 	}

@@ -133,7 +133,7 @@ func TestTheResponseOfAnItem(t *testing.T) {
 	const digits = "0123456789abcdef0123456789abcdef"
 	for item, want := range map[string]string{
 		"msg_" + digits + "0": "resp_" + digits, "rs_" + digits + "12": "resp_" + digits, "mcpr_" + digits + "1": "resp_" + digits,
-		"msg_" + digits: "", "msg_" + digits + "x": "", "fc_" + digits + "0": "resp_" + digits, "call_" + digits: "", "msg": "", "": "", "resp_" + digits: "", "msg_" + digits[:31] + "G0": "",
+		"msg_" + digits: "", "msg_" + digits + "x": "", "fc_" + digits + "0": "resp_" + digits, "call_" + digits: "resp_" + digits, "msg": "", "": "", "resp_" + digits: "", "msg_" + digits[:31] + "G0": "",
 	} {
 		if got := responses.ResponseOf(item); got != want {
 			t.Errorf("ResponseOf(%q) is %q, want %q", item, got, want)

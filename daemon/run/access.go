@@ -37,6 +37,16 @@ func (a Access) Enters(owner string) bool {
 	return owner == a.Token
 }
 
+// IsOneShot reports whether a conversation is a one-shot that is there and open to the
+// caller.
+func (m *Manager) IsOneShot(a Access, id string) bool {
+	if id == "" || !m.oneShots.has(id) {
+		return false
+	}
+	owner, err := m.owner(id)
+	return err == nil && a.Enters(owner)
+}
+
 // within calls f with the id of a conversation that is open to a. In place of one
 // that is not, f gets an id that no conversation has, and its caller an error that
 // does not tell: both are looked for in the same way.

@@ -254,6 +254,16 @@ func (o *oneShots) keep(id string) error {
 	return fmt.Errorf("%w: %w", ErrState, err)
 }
 
+// has reports whether a conversation is a one-shot that is there.
+func (o *oneShots) has(id string) bool {
+	if o.ready() != nil {
+		return false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.shots[id] != nil
+}
+
 // hold keeps a one-shot while its client goes on with it; ended starts its time
 // again. The caller has the conversation's queue.
 func (o *oneShots) hold(id string) error {
