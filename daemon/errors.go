@@ -10,6 +10,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon/openai"
+	"github.com/ohgw/ohgw/daemon/responses"
 	"github.com/ohgw/ohgw/daemon/run"
 )
 
@@ -269,7 +270,10 @@ func unknownURL(x *exchange, r *http.Request) error {
 
 // wrongMethod answers for a path that exists.
 func wrongMethod(methods []string) handler {
-	return func(_ *exchange, r *http.Request) error {
+	return func(x *exchange, r *http.Request) error {
+		if strings.HasPrefix(r.URL.Path, "/responses/") && !strings.HasPrefix(r.PathValue("id"), responses.Prefix) {
+			return unknownURL(x, r) // such as OpenAI's /responses/compact, which is no response
+		}
 		p := newProblem(codeMethod, fmt.Sprintf("%s is not allowed here; use %s.", r.Method, strings.Join(methods, " or ")), nil)
 		p.allow = strings.Join(methods, ", ")
 		return p

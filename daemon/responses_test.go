@@ -717,3 +717,17 @@ func TestApprovalsThatCannotBeTaken(t *testing.T) {
 	}
 	equal(t, "runs", b.Runs(), 1)
 }
+
+// OpenAI's newer methods of responses are no responses: their clients say that the
+// server does not have them.
+func TestMethodsOfResponsesThatAreNotThere(t *testing.T) {
+	t.Parallel()
+	g := serve(t, script(daemontest.Finish("ok")))
+	for _, path := range []string{"/v1/responses/compact", "/v1/responses/input_tokens", "/responses/compact", "/v1/responses/anything"} {
+		for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodPatch} {
+			envelope(t, g.do(method, path, `{"model":"openhands_default","input":"hi"}`), http.StatusNotFound, "unknown_url", "")
+		}
+	}
+	res := g.do(http.MethodPost, "/v1/responses/resp_"+strings.Repeat("0", 32), "")
+	envelope(t, res, http.StatusMethodNotAllowed, "method_not_allowed", "")
+}

@@ -109,10 +109,20 @@ func firstMessage(prompt string) string {
 	if !beginsPrompt(prompt) { // the prompt is the system text, or the message before
 		chat = prompt
 	}
-	for _, mark := range []string{"<chat_history>\n", "\nConversation:\n", "starts with:\n", openCodeTitle} {
+	for _, mark := range []string{"<chat_history>\n", "\nConversation:\n", "starts with:\n", openCodeTitle, crushTitle, gooseTitle, vsCodeTitle} {
 		if _, after, ok := strings.Cut(prompt, mark); ok {
 			chat = strings.TrimSuffix(strings.TrimSpace(after), "</chat_history>")
 			break
+		}
+	}
+	var message struct { // as some clients send it
+		Content string
+		Parts   []struct{ Text string }
+	}
+	if strings.HasPrefix(chat, "{") && json.Unmarshal([]byte(chat), &message) == nil {
+		chat = message.Content
+		for _, part := range message.Parts {
+			chat += "\n" + part.Text
 		}
 	}
 	first := ""
@@ -139,5 +149,5 @@ func beginsPrompt(text string) bool {
 	if strings.HasPrefix(text, "### Task:") {
 		return true
 	}
-	return slices.ContainsFunc(slices.Concat(patterns(), chatPatterns()), func(p pattern) bool { return !p.system && strings.HasPrefix(text, p.begins) })
+	return slices.ContainsFunc(slices.Concat(patterns(), chatPatterns()), func(p prompt) bool { return !p.system && strings.HasPrefix(text, p.begins) })
 }

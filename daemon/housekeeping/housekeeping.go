@@ -109,6 +109,9 @@ func Recognize(r Request) (Task, bool) {
 			return p.task, true
 		}
 	}
+	if asksForTitle(text, r) {
+		return PlainTitle, true
+	}
 	if len(r.History) > 0 || len(r.Images) > 0 {
 		return "", false
 	}
@@ -123,9 +126,9 @@ func Recognize(r Request) (Task, bool) {
 	return openWebUI(text, r)
 }
 
-// pattern is the form of a prompt: its first words, words that follow, and its
+// prompt is the form of a prompt: its first words, words that follow, and its
 // last ones.
-type pattern struct {
+type prompt struct {
 	task   Task
 	begins string
 	has    []string
@@ -137,7 +140,7 @@ type pattern struct {
 	first     bool // there is no answer yet
 }
 
-func (p pattern) matches(text string, r Request) bool {
+func (p prompt) matches(text string, r Request) bool {
 	switch {
 	case p.first && slices.ContainsFunc(r.History, func(t openai.Turn) bool { return t.Role == "assistant" }):
 		return false
@@ -161,17 +164,34 @@ func (p pattern) matches(text string, r Request) bool {
 
 // chatPatterns are the prompts that come with messages of the chat, which they
 // are about.
-func chatPatterns() []pattern {
-	return []pattern{
+func chatPatterns() []prompt {
+	return []prompt{
 		// opencode: a user message "Generate a title for this conversation:" before
 		// the message of the person, or at its beginning.
 		{task: PlainTitle, begins: "You are a title generator", system: true, first: true},
 		// opencode, Claude Code
 		{task: Compaction, begins: "You are a helpful AI assistant tasked with summarizing conversations", system: true},
+		// Crush, whose system text can have one of the provider before it
+		{task: PlainTitle, begins: crushTitle, ends: "</think>", anySystem: true, first: true},
+		// goose
+		{task: PlainTitle, begins: gooseTitle, has: []string{gooseAsks}, anySystem: true, first: true},
+		{task: PlainTitle, begins: gooseAsks, anySystem: true, first: true},
+		// Copilot Chat of VS Code
+		{task: PlainTitle, begins: "You are an expert in crafting pithy titles for chatbot conversations", system: true},
+		{task: PlainTitle, begins: "You are an expert in crafting ultra-compact titles for chatbot conversations", system: true},
+		{task: Other, begins: "You are an expert in writing short, catchy, and encouraging progress messages", system: true},
 		// Zed, Jan
 		{task: PlainTitle, begins: zedTitle + ", omitting punctuation", has: []string{"Go straight to the title, without any preamble"}, anySystem: true},
 	}
 }
+
+// What clients say in front of what they want a title of.
+const (
+	crushTitle  = "Generate a concise title for the following content:\n\n"
+	gooseTitle  = "Here are the first few user messages:\n"
+	gooseAsks   = "Based on the conversation so far, provide a concise description of this session in 4 words or less"
+	vsCodeTitle = "Please write a brief title for the following request:\n\n"
+)
 
 // zedTitle begins the prompt for a title of Zed, with the chat before it or
 // alone.
@@ -179,8 +199,8 @@ const zedTitle = "Generate a concise 3-7 word title for this conversation"
 
 // patterns are the prompts of UIs other than Open WebUI, and those of its own
 // that have no marks around what they are about.
-func patterns() []pattern {
-	return []pattern{
+func patterns() []prompt {
+	return []prompt{
 		{task: Emoji, begins: "Your task is to reflect the speaker's likely facial expression", has: []string{"\n\nMessage: ```"}, ends: "```"},
 		{task: Merge, begins: "You have been provided with a set of responses from various models", has: []string{"Responses from models:"}},
 		{task: Compaction, begins: "### Task:\nSummarize the conversation history that will be compacted", has: []string{"### Messages Being Compacted:", "### Recent Messages Kept In Context:"}},

@@ -1,8 +1,10 @@
 package housekeeping_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
@@ -250,6 +252,57 @@ func BenchmarkByRule(b *testing.B) {
 		task, ok := recognize(text)
 		if _, ruled := task.ByRule(text); !ok || !ruled {
 			b.Fatal(task)
+		}
+	}
+}
+
+// Instructions that mention titles are those of an agent, unless they ask for the title
+// of a conversation first of all.
+func TestInstructionsThatMentionTitlesReachTheAgent(t *testing.T) {
+	t.Parallel()
+	for name, r := range map[string]openai.ChatRequest{
+		"titles of issues":       {System: "You are a maintainer. Write short titles for issues.", Text: "Look at #12."},
+		"names of files":         {System: "You rename files. Create short names.", Text: "Rename them."},
+		"an agent's system text": {System: "You are an interactive agent that helps with software.\n" + strings.Repeat("Be careful with files.\n", 20) + "Generate a short title for the conversation at its end.", Text: "hi"},
+		"long instructions":      {System: "Generate a short title for the conversation." + strings.Repeat(" And then do all this work.", 200), Text: "hi"},
+		"a person's message":     {Text: "Generate a short title for this conversation: it is about eggs."},
+		"a person's long answer": {Text: "Generate a short title for this conversation: it is about eggs.", MaxTokens: 4096},
+		"later":                  {System: "Generate a short title for the conversation.", History: []openai.Turn{{Role: "user", Text: "hi"}, {Role: "assistant", Text: "Hello"}}, Text: "go on"},
+		"no instructions":        {Text: "hi", MaxTokens: 16},
+	} {
+		if got, ok := housekeeping.Recognize(housekeeping.Request{ChatRequest: &r}); ok {
+			t.Errorf("%s: taken for %q", name, got)
+		}
+	}
+}
+
+// titles.json has what clients send.
+func TestTitlesOfManyClients(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("testdata/titles.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []struct {
+		Client, Version string
+		Title           json.RawMessage
+	}
+	if err := json.Unmarshal(data, &all); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all {
+		r, err := openai.ParseChat(c.Title, openai.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := housekeeping.Recognize(housekeeping.Request{ChatRequest: r}); !ok || got != housekeeping.PlainTitle {
+			t.Errorf("%s %s: taken for %q, %v", c.Client, c.Version, got, ok)
+		}
+		if got, ok := housekeeping.Recognize(housekeeping.Request{ChatRequest: r, Tools: true}); ok {
+			t.Errorf("%s %s: the agent with its tools is taken for %q", c.Client, c.Version, got)
+		}
+		if got, _ := housekeeping.PlainTitle.ByRule(r.Text); got != "Run date twice, then say" {
+			t.Errorf("%s %s: the rule says %q", c.Client, c.Version, got)
 		}
 	}
 }

@@ -43,6 +43,10 @@ type ChatRequest struct {
 	// go on.
 	Begun []Turn
 
+	// MaxTokens is how long the answer may be, in tokens; 0: no limit is set. It has no
+	// effect on an agent, but says what a request is for.
+	MaxTokens float64
+
 	// Format is the form that the answer has to have; nil: any text.
 	Format *Format
 
@@ -95,6 +99,7 @@ func ParseChat(body []byte, limits Limits) (*ChatRequest, error) {
 	if r.Format, err = formatOf(fields); err != nil {
 		return nil, err
 	}
+	r.MaxTokens = tokenLimit(fields, "max_completion_tokens", "max_tokens")
 	r.Ignored = r.Format.used(ignored(fields))
 	r.Digest = digest(fields)
 	return r, nil
@@ -199,6 +204,17 @@ func number(v []byte, path string) (float64, error) {
 		return 0, invalidType(path, "number", v)
 	}
 	return f, nil
+}
+
+// tokenLimit is the first limit of these fields, which were checked; 0: there is none.
+func tokenLimit(fields map[string][]byte, names ...string) float64 {
+	for _, name := range names {
+		if v := fields[name]; v != nil {
+			n, _ := number(v, name)
+			return n
+		}
+	}
+	return 0
 }
 
 // ignored names the fields that change nothing. Labels (user, metadata, the

@@ -79,7 +79,7 @@ func TestParseChatReadsWhatClientsSend(t *testing.T) {
 		"user as an object": {body(user(`"hi"`), `"user":{"id":1,"name":"x"},"metadata":{"a":1}`), plain},
 		"options without effect": {
 			body(user(`"hi"`), `"tools":[{"type":"function"}],"tool_choice":"auto","parallel_tool_calls":true,"temperature":99,"stop":["x"],"store":true,"max_tokens":12,"seed":"x","functions":[]`),
-			openai.ChatRequest{Model: "m", Text: "hi", Ignored: []string{"max_tokens", "parallel_tool_calls", "seed", "stop", "store", "temperature", "tools"}},
+			openai.ChatRequest{Model: "m", Text: "hi", MaxTokens: 12, Ignored: []string{"max_tokens", "parallel_tool_calls", "seed", "stop", "store", "temperature", "tools"}},
 		},
 		"options that change nothing": {
 			body(user(`"hi"`), `"n":1.0,"response_format":{"type":"text"},"modalities":["text"],"logprobs":false,"top_logprobs":0,"store":false,"tool_choice":"none","function_call":"auto","tools":[]`), plain,

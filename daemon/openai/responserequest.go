@@ -139,6 +139,7 @@ func ParseResponse(body []byte, limits Limits) (*ResponseRequest, error) {
 		return nil, err
 	}
 	r.AsksApproval = asksApproval(fields["tools"])
+	r.MaxTokens = tokenLimit(fields, "max_output_tokens")
 	r.Ignored = r.Format.used(ignoredOfResponse(fields))
 	r.Digest = digest(fields)
 	return r, nil
