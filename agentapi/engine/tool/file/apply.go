@@ -92,7 +92,7 @@ func (p *Patcher) Run(ctx context.Context, call tool.Call) (tool.Result, error) 
 	if err := ctx.Err(); err != nil {
 		return tool.Result{}, err
 	}
-	result, err := p.apply(a.Patch)
+	result, err := p.apply(ctx, a.Patch)
 	refused, isRefusal := errors.AsType[*refusal](err)
 	switch {
 	case isRefusal:
@@ -104,14 +104,24 @@ func (p *Patcher) Run(ctx context.Context, call tool.Call) (tool.Result, error) 
 	return tool.NewResult("ApplyPatchObservation", []event.Content{event.Text(result.Message)}, false, result)
 }
 
-func (p *Patcher) apply(text string) (patchResult, error) {
+func (p *Patcher) apply(ctx context.Context, text string) (patchResult, error) {
 	changes, err := patch.Parse(text)
 	if err != nil {
 		return patchResult{}, refusef("Nothing was changed. The patch cannot be read: %v.", err)
 	}
+	release, err := editing.take(ctx, p.places(changes)...)
+	if err != nil {
+		return patchResult{}, err
+	}
+	defer release()
 	steps, result, err := p.plan(changes)
 	if err != nil {
 		return patchResult{}, err
+	}
+	for _, s := range steps {
+		if err := s.check(); err != nil {
+			return patchResult{}, err
+		}
 	}
 	for i, s := range steps {
 		if err := s.do(p.files); err != nil {
@@ -125,6 +135,21 @@ func (p *Patcher) apply(text string) (patchResult, error) {
 		}
 	}
 	return result, nil
+}
+
+// places are the files that changes are for. What has no place is refused later.
+func (p *Patcher) places(changes []patch.Change) (names []string) {
+	for _, c := range changes {
+		for _, path := range []string{c.Path, c.MoveTo} {
+			if path == "" {
+				continue
+			}
+			if at, err := p.at(path); err == nil {
+				names = append(names, at.real)
+			}
+		}
+	}
+	return names
 }
 
 // plan checks all changes and says what to write.

@@ -205,7 +205,7 @@ func (e *Editor) save(p *place, f text, now string, first, last int) (outcome, e
 	if len(data) > maxSize {
 		return outcome{}, tooLarge(p.path, int64(len(data)))
 	}
-	if err := p.replace(data, f.info); err != nil {
+	if err := p.replace(data, f); err != nil {
 		return outcome{}, err
 	}
 	e.remember(p.real, f.data, data)

@@ -182,7 +182,7 @@ func (e *Editor) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return tool.Result{}, err
 	}
-	out, err := e.do(a)
+	out, err := e.do(ctx, a)
 	refused, isRefusal := errors.AsType[*refusal](err)
 	switch {
 	case isRefusal:
@@ -195,7 +195,7 @@ func (e *Editor) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	})
 }
 
-func (e *Editor) do(a arguments) (outcome, error) {
+func (e *Editor) do(ctx context.Context, a arguments) (outcome, error) {
 	p, err := e.find(a.Path)
 	if err != nil {
 		return outcome{}, err
@@ -206,6 +206,19 @@ func (e *Editor) do(a arguments) (outcome, error) {
 	if a.Command != "view" && !e.editable(p) {
 		return outcome{}, refusef("Only the plan, %s, can be edited. Nothing was changed.", e.cfg.Plan)
 	}
+	if a.Command == "view" {
+		return e.at(p, a)
+	}
+	release, err := editing.take(ctx, p.real)
+	if err != nil {
+		return outcome{}, err
+	}
+	defer release()
+	return e.at(p, a)
+}
+
+// at does what a call says with what is at a place.
+func (e *Editor) at(p *place, a arguments) (outcome, error) {
 	info, err := p.files.Stat(p.real)
 	isDir := err == nil && info.IsDir()
 	if err := fits(a.Command, p.path, isDir, err); err != nil {

@@ -18,6 +18,14 @@ type step struct {
 	like   fs.FileInfo // whose mode a new file gets; nil: the usual
 }
 
+// check reports a file that is not what the plan was made from.
+func (s step) check() error {
+	if s.info == nil {
+		return nil // Create makes no file that is there
+	}
+	return s.at.unchanged(s.before)
+}
+
 // do carries the step out. Directories that are missing are made.
 func (s step) do(files sandbox.Streams) error {
 	switch {

@@ -93,7 +93,7 @@ func (e *Editor) undo(p *place) (outcome, error) {
 	if err != nil {
 		return outcome{}, fmt.Errorf("decode the version before: %w", err)
 	}
-	if err := p.replace(v.before, f.info); err != nil {
+	if err := p.replace(v.before, f); err != nil {
 		return outcome{}, err
 	}
 	e.history.drop(i)

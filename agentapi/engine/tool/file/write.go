@@ -1,6 +1,7 @@
 package file
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 )
@@ -22,10 +23,25 @@ func tooLarge(path string, size int64) error {
 		path, float64(size)/(1<<20), maxSize>>20)
 }
 
-// replace gives a file new content in one step.
-func (p *place) replace(data []byte, old fs.FileInfo) error {
-	if err := p.files.Replace(p.real, data, old); err != nil {
+// replace gives a file new content in one step, unless it is not what was read.
+func (p *place) replace(data []byte, read text) error {
+	if err := p.unchanged(read.data); err != nil {
+		return err
+	}
+	if err := p.files.Replace(p.real, data, read.info); err != nil {
 		return readable(p.path, err)
+	}
+	return nil
+}
+
+// unchanged reports a file that is not what was read.
+func (p *place) unchanged(read []byte) error {
+	now, _, err := p.read()
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(now, read) {
+		return refusef("Nothing was changed: another program has changed %s meanwhile. View it, then edit what is there now.", p.path)
 	}
 	return nil
 }
