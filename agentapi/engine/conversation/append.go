@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -14,15 +15,42 @@ import (
 // without they go on waiting. A message that came in before the run ended in a
 // question, a pause or an interrupt is taken and not answered: it neither
 // approves what nobody had asked yet, nor starts again what was stopped.
+//
+// While a step goes on, which can take an hour, Append returns when the message is on
+// the disk beside the log. What was accepted stays accepted, whether or not its client
+// waits.
 func (c *Conversation) Append(ctx context.Context, content []event.Content, sender string, run bool) error {
-	return c.deliver(&delivery{ctx: ctx, content: content, sender: sender, run: run, always: true, taken: make(chan error, 1)})
+	// The goroutine of the conversation always listens, so this does not wait long.
+	inside := context.WithoutCancel(ctx)
+	d := &delivery{ctx: inside, id: c.cfg.NewID(), content: content, sender: sender, run: run, always: true, taken: make(chan error, 1)}
+	var failed error
+	err := c.do(inside, func() {
+		c.leaveGoal()
+		if c.job != nil {
+			failed = c.keep(d)
+		}
+		if failed == nil {
+			c.inbox = append(c.inbox, d)
+		}
+	})
+	if err = errors.Join(err, failed); err != nil || d.kept {
+		return err
+	}
+	select {
+	case err := <-d.taken:
+		return err
+	case <-ctx.Done():
+		return ctx.Err() // it is taken all the same
+	case <-c.gone:
+		return c.closed()
+	}
 }
 
 // take writes a message into the log. One that was appended sets the status of a
 // run that has ended back, and tells its id, as OpenHands does.
 func (c *Conversation) take(d *delivery) error {
 	if !d.always {
-		return c.userMessage(d.content, d.sender)
+		return c.userMessage(d)
 	}
 	switch c.dir.State.Status {
 	case event.Finished, event.Stuck:
@@ -30,9 +58,10 @@ func (c *Conversation) take(d *delivery) error {
 			return err
 		}
 	}
-	if err := c.userMessage(d.content, d.sender); err != nil {
+	if err := c.userMessage(d); err != nil {
 		return err
 	}
+	c.forget(d)
 	return c.update("last_user_message_id", c.dir.State.LastUserMessageID)
 }
 

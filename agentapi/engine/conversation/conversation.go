@@ -159,6 +159,7 @@ type Conversation struct {
 	model  llm.Model // nil: to be asked for
 	tools  *toolbox  // nil: to be made
 	inbox  []*delivery
+	kept   []store.Waiting // on the disk: accepted, and not in the log yet
 	// shortenings are asked for by a person, and done between two runs.
 	shortenings []*shortening
 	errands     []func()      // that need time, done between two runs
@@ -205,6 +206,8 @@ type delivery struct {
 	always  bool       // it is taken where actions wait, too; see Append
 	run     bool       // it is to be answered
 	taken   chan error // of one place
+	id      string     // of the event; empty: any
+	kept    bool       // it is among the messages that wait on the disk
 }
 
 // Open makes the directory's conversation live, repairing what a crash has
@@ -227,6 +230,9 @@ func Open(cfg Config) (*Conversation, error) {
 		commands: make(chan func()), gone: make(chan struct{}), known: newIDs(),
 	}
 	if err := c.load(); err != nil {
+		return nil, err
+	}
+	if err := c.loadWaiting(); err != nil {
 		return nil, err
 	}
 	c.weigh()

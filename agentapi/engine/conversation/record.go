@@ -258,22 +258,25 @@ func (c *Conversation) systemPrompt() *event.SystemPrompt {
 }
 
 // userMessage writes a message of the user with what belongs to it.
-func (c *Conversation) userMessage(content []event.Content, sender string) error {
+func (c *Conversation) userMessage(d *delivery) error {
 	s := &c.dir.State
-	text := plainText(content)
+	text := plainText(d.content)
 	if c.cfg.Titles && s.LastUserMessageID == "" {
 		defer c.entitle(c.cfg.Secrets.Mask(text))
 	}
 	extended, activated := c.cfg.Prompt.Message(text, s.ActivatedSkills)
 	extended = append(c.news(), extended...)
-	id := c.cfg.NewID()
+	id := d.id
+	if id == "" {
+		id = c.cfg.NewID()
+	}
 	added, refusal, err := c.beforeMessage(id, text)
 	if err != nil {
 		return err
 	}
 	extended = append(extended, added...)
 	body := &event.Message{
-		LLMMessage: message("user", content), ActivatedSkills: list(activated), ExtendedContent: list(extended), Sender: sender,
+		LLMMessage: message("user", d.content), ActivatedSkills: list(activated), ExtendedContent: list(extended), Sender: d.sender,
 	}
 	e, err := c.appendAs(id, event.SourceUser, body, durable)
 	if err != nil {

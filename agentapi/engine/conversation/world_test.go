@@ -103,6 +103,7 @@ type world struct {
 	t      *testing.T
 	id     string
 	root   string
+	files  store.Files // nil: the disk
 	model  *model
 	look   func(ctx context.Context) (string, error) // what the tool does
 	cfg    conversation.Config
@@ -113,7 +114,13 @@ type world struct {
 // open makes a conversation; set may change its configuration and its state.
 func open(t *testing.T, m *model, set func(*conversation.Config, *store.State)) *world {
 	t.Helper()
-	w := &world{t: t, root: t.TempDir(), model: m, look: func(context.Context) (string, error) { return "seen", nil }}
+	return openOn(t, m, nil, set)
+}
+
+// openOn makes a conversation on another disk; nil is the real one.
+func openOn(t *testing.T, m *model, files store.Files, set func(*conversation.Config, *store.State)) *world {
+	t.Helper()
+	w := &world{t: t, files: files, root: t.TempDir(), model: m, look: func(context.Context) (string, error) { return "seen", nil }}
 	state := store.NewState(uuid.New(), json.RawMessage(`{"kind":"Agent"}`), t.TempDir())
 	w.cfg = conversation.Config{
 		Models: m, Model: conversation.Choice{Profile: "p", Usage: "agent"}, Prompt: silent{}, Tools: w.tools,
@@ -123,7 +130,7 @@ func open(t *testing.T, m *model, set func(*conversation.Config, *store.State)) 
 		set(&w.cfg, &state)
 	}
 	w.id = state.ID
-	dir, err := store.Create(w.root, state, store.Meta{}, holder())
+	dir, err := store.Create(w.root, state, store.Meta{}, w.options())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,6 +141,12 @@ func open(t *testing.T, m *model, set func(*conversation.Config, *store.State)) 
 		}
 	})
 	return w
+}
+
+func (w *world) options() store.Options {
+	o := holder()
+	o.Files = w.files
+	return o
 }
 
 func holder() store.Options {
@@ -160,7 +173,7 @@ func (w *world) reopen() {
 	if err := w.conv.Close(); err != nil {
 		w.t.Fatal(err)
 	}
-	dir, err := store.Open(w.root, w.id, holder())
+	dir, err := store.Open(w.root, w.id, w.options())
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -17,6 +17,8 @@ import (
 const (
 	// maxOwn is how many frames may wait that are for one socket alone.
 	maxOwn = 16
+	// maxSaid is how many messages of a client are read before they are taken.
+	maxSaid = 64
 	// pageSize is how many events of the log are read at once.
 	pageSize = 100
 )
@@ -33,13 +35,29 @@ type client struct {
 	own    chan []byte // frames for this socket alone
 }
 
+// said is a frame of the client.
+type said struct {
+	message control.Message
+	err     error // it is no message
+}
+
 // serve runs a socket until its end, and returns why it ended.
 func (c *client) serve(ctx context.Context, w watch) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	c.server.pumps.Go(func() { end(c.listen(ctx)) })
+	// What was read is taken when the socket is gone, too: the hub stays for that.
+	own, err := c.server.join(c.server.life, c.hub.id)
+	if err != nil {
+		return err
+	}
+	messages := make(chan said, maxSaid)
+	c.server.pumps.Go(func() { end(c.listen(ctx, messages)) })
+	c.server.pumps.Go(func() {
+		defer c.server.leave(own)
+		c.take(ctx, messages)
+	})
 	c.server.pumps.Go(func() { end(c.ping(ctx)) })
-	err := c.write(ctx, w)
+	err = c.write(ctx, w)
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, errSlow) {
 		return cause
 	}
@@ -153,8 +171,10 @@ func (c *client) follow(ctx context.Context, at int, sent map[string]bool) error
 	}
 }
 
-// listen takes the messages of the client. Its error is the end.
-func (c *client) listen(ctx context.Context) error {
+// listen reads the messages of the client. Its error is the end. Messages wait for
+// those before them, while pings and pongs are read.
+func (c *client) listen(ctx context.Context, messages chan<- said) error {
+	defer close(messages)
 	for {
 		// A canceled read would end the connection without a word.
 		_, data, err := c.conn.Read(context.WithoutCancel(ctx))
@@ -167,9 +187,18 @@ func (c *client) listen(ctx context.Context) error {
 		if _, again := socket.AuthFrame(data); again {
 			continue // it was let in already
 		}
-		m, err := message.ReadFrame(data)
+		var next said
+		next.message, next.err = message.ReadFrame(data)
+		messages <- next
+	}
+}
+
+// take puts the messages of the client into the conversation, also when it has gone.
+func (c *client) take(ctx context.Context, all <-chan said) {
+	for next := range all {
+		err := next.err
 		if err == nil {
-			err = c.hub.conv.Append(ctx, m, true)
+			err = c.hub.conv.Append(c.server.life, next.message, true)
 		}
 		if err != nil {
 			c.complain(ctx, err)

@@ -435,3 +435,37 @@ func TestTheEndDoesNotWaitForAClient(t *testing.T) {
 		t.Error("the server waits for a client")
 	}
 }
+
+// A message that waits for the one before it keeps nothing of the socket from working,
+// and both are taken though the client goes.
+func TestASocketReadsOnWhileAMessageWaits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, live.Config{})
+	w.conv.Gate = make(chan struct{})
+	watching, conn := w.dial(t, keyed), w.dial(t, keyed)
+	next(t, watching)
+	next(t, conn)
+	for _, text := range []string{"one", "two", "three"} {
+		say(t, conn, `{"role":"user","content":"`+text+`"}`)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	reading := conn.CloseRead(ctx) // pongs are read
+	if err := conn.Ping(ctx); err != nil {
+		t.Fatalf("the socket answers no ping: %v", err)
+	}
+	if err := conn.Close(websocket.StatusNormalClosure, ""); err != nil {
+		t.Fatal(err)
+	}
+	<-reading.Done()
+	close(w.conv.Gate)
+	var said []string
+	for len(said) < 3 {
+		if text, isUser := strings.CutPrefix(name(next(t, watching)), "user "); isUser {
+			said = append(said, text)
+		}
+	}
+	if diff := cmp.Diff([]string{"one", "two", "three"}, said); diff != "" {
+		t.Error(diff)
+	}
+}

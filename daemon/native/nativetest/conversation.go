@@ -26,6 +26,9 @@ type Conversation struct {
 	Decided agentapi.Decision
 	// Hold keeps a run going on until Done.
 	Hold bool
+	// Gate keeps messages waiting until it is closed, as hooks do. Nil: they are
+	// taken at once.
+	Gate chan struct{}
 
 	engine           *Engine
 	id, title        string
@@ -137,6 +140,9 @@ func (c *Conversation) Streams() int {
 
 // Append takes a message; with run, the agent says the same.
 func (c *Conversation) Append(_ context.Context, m control.Message, run bool) error {
+	if c.Gate != nil {
+		<-c.Gate
+	}
 	c.engine.mu.Lock()
 	defer c.engine.mu.Unlock()
 	if event.PlainText(m.Content) == "refuse" {
