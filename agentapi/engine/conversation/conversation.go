@@ -142,7 +142,8 @@ type Conversation struct {
 	commands chan func()
 	gone     chan struct{} // closed when the conversation's goroutine has ended
 	serving  sync.WaitGroup
-	workers  sync.WaitGroup
+	workers  sync.WaitGroup // what is at work for the conversation
+	closers  sync.WaitGroup // what closes its tools
 	watchers watchers
 	vision   atomic.Bool                 // of model
 	mcp      atomic.Pointer[[]tool.Tool] // that replace others with the next step
@@ -509,6 +510,9 @@ func (c *Conversation) end(remove bool, last func() error) error {
 	defer cancel()
 	if !ends(ctx, &c.workers) {
 		c.cfg.Log.Error("an LLM call or a tool did not stop and was abandoned", "conversation", c.id)
+	}
+	if !ends(ctx, &c.closers) { // on a busy machine a shell may need longer
+		c.cfg.Log.Warn("the conversation's tools are still being closed", "conversation", c.id)
 	}
 	return last()
 }

@@ -43,7 +43,7 @@ func (c *Conversation) serve() {
 	}
 	c.watchers.end(c.closed())
 	tools := c.tools
-	c.workers.Go(func() { // the goroutine does not wait for them: the directory is free
+	c.closers.Go(func() { // the goroutine does not wait for them: the directory is free
 		if err := safely(tools.close); err != nil {
 			c.cfg.Log.Warn("close tools", "conversation", c.id, "err", err)
 		}

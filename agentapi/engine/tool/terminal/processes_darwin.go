@@ -4,8 +4,8 @@ import "golang.org/x/sys/unix"
 
 const zombie = 5 // SZOMB of <sys/proc.h>
 
-// processes lists the processes that are not dead.
-func processes() []process {
+// scanProcesses lists the processes that are not dead.
+func scanProcesses() []process {
 	kernel, err := unix.SysctlKinfoProcSlice("kern.proc.all")
 	if err != nil {
 		return nil
@@ -25,6 +25,6 @@ func processes() []process {
 	return all
 }
 
-// tagged would be the processes with this variable in their environment, which
-// this system does not tell.
-func tagged(string) []int { return nil }
+// scanTags would be the processes with a tag in their environment, which this system
+// does not tell.
+func scanTags() map[int]string { return nil }

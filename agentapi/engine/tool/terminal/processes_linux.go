@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 )
 
-// processes lists the processes that are not dead.
-func processes() []process {
+// scanProcesses lists the processes that are not dead.
+func scanProcesses() []process {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
@@ -37,17 +36,19 @@ func processes() []process {
 	return all
 }
 
-// tagged are the processes with a variable in the environment they were started
-// with that begins so. That finds those that left their parents and sessions.
-func tagged(variable string) []int {
-	var found []int
-	for _, p := range processes() {
+// scanTags are the processes with a tag in the environment they were started with.
+func scanTags() map[int]string {
+	found := make(map[int]string)
+	for _, p := range scanProcesses() {
 		environ, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.pid), "environ"))
 		if err != nil {
 			continue
 		}
-		if slices.ContainsFunc(strings.Split(string(environ), "\x00"), func(entry string) bool { return strings.HasPrefix(entry, variable) }) {
-			found = append(found, p.pid)
+		for entry := range bytes.SplitSeq(environ, []byte{0}) {
+			if tag, ok := bytes.CutPrefix(entry, []byte(variable+"=")); ok {
+				found[p.pid] = string(tag)
+				break
+			}
 		}
 	}
 	return found

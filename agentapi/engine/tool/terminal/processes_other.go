@@ -2,9 +2,9 @@
 
 package terminal
 
-// processes would be all processes. Without them, only those in the shell's
+// scanProcesses would be all processes. Without them, only those in the shell's
 // own group and in the foreground are ended with it, and those that end when
 // their terminal goes away.
-func processes() []process { return nil }
+func scanProcesses() []process { return nil }
 
-func tagged(string) []int { return nil }
+func scanTags() map[int]string { return nil }

@@ -147,7 +147,7 @@ func (t *Terminal) Close() error {
 	defer t.mu.Unlock()
 	t.end()
 	if t.started { // looking for its programs means to look at all there are
-		killAll(func() []int { return tagged(variable + "=" + t.tag) })
+		killAll(func() []int { return tagged(t.tag) })
 	}
 	return nil
 }
@@ -303,7 +303,7 @@ func (t *Terminal) begin(ctx context.Context, command string, r *reply) error {
 // there was such a shell: that means to look at all processes there are.
 func (t *Terminal) endLeftovers() {
 	if t.cfg.Replaced && !t.started && t.cfg.ID != "" {
-		killAll(func() []int { return tagged(variable + "=" + t.cfg.ID + ".") })
+		killAll(func() []int { return tagged(t.cfg.ID + ".") })
 	}
 }
 
