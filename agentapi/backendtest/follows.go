@@ -15,6 +15,7 @@ import (
 func follows() []behaviour {
 	return []behaviour{
 		{name: "FollowReadsATurnThatIsOver", check: checkFollowOver},
+		{name: "FollowEndsWhereTheNextTurnBegins", check: checkFollowEarlier},
 		{name: "FollowJoinsATurnThatGoesOn", check: checkFollowRunning},
 		{name: "FollowOfNothingEnds", check: func(t *testing.T, s *Setup) {
 			s.LLM.Reply(llmtest.Text("one"))
@@ -67,6 +68,37 @@ func checkFollowOver(t *testing.T, s *Setup) {
 	}
 	if got.text() != want.text() || got.progress() != want.progress() {
 		t.Errorf("live text %q, progress %q; the run had %q and %q", got.text(), got.progress(), want.text(), want.progress())
+	}
+}
+
+// checkFollowEarlier reads each turn of a log after the last one has ended.
+func checkFollowEarlier(t *testing.T, s *Setup) {
+	s.LLM.Reply(
+		llmtest.Tool("terminal", `{"command":"echo hi"}`), llmtest.Finish("the first"),
+		llmtest.Text("the second"),
+		llmtest.Fail(401, "no"),
+		llmtest.Text("the last"),
+	)
+	c := s.open(t)
+	var bases []turn.Baseline
+	var wants []played
+	for _, text := range []string{"one", "two", "three", "four"} {
+		wants = append(wants, play(t, c, turn.Input{
+			Message: agentapi.Message{Text: text},
+			Ready:   func(b turn.Baseline) error { bases = append(bases, b); return nil },
+		}))
+	}
+	for i, want := range wants {
+		res, err := turn.Follow(within(t, patience), s.openAs(t, agentapi.OpenRequest{ID: c.Info().ID}), bases[i], func(turn.Update) {}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want.Usage == (turn.Usage{}) { // then the log has no numbers
+			want.Context = turn.Context{}
+		}
+		if diff := cmp.Diff(want.Result, res); diff != "" {
+			t.Errorf("turn %d (-run +follow):\n%s", i, diff)
+		}
 	}
 }
 

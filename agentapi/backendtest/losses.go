@@ -22,6 +22,7 @@ func losses() []behaviour {
 		{name: "RestartedServerEndsTheTurn", needs: needs, has: hasKill, check: checkRestart},
 		{name: "DeadServerIsUnavailable", needs: needs, has: hasKill, check: checkDead},
 		{name: "AnswerOutlivesTheServer", needs: needs, has: hasKill, check: checkOutlives},
+		{name: "LostTurnIsNotTheNextOne", needs: needs, has: hasKill, check: checkLostApart},
 	}
 }
 
@@ -120,5 +121,44 @@ func checkOutlives(t *testing.T, s *Setup) {
 	res, err := turn.Follow(within(t, patience), s.openAs(t, agentapi.OpenRequest{ID: c.Info().ID}), from, func(turn.Update) {}, nil)
 	if err != nil || res.Answer != want.Answer || res.Usage != want.Usage {
 		t.Errorf("Follow: %+v, %v, want %+v", res, err, want.Result)
+	}
+}
+
+// checkLostApart reads turns that died with their server after another turn: one that
+// had called a tool, and one that had nothing but its message.
+func checkLostApart(t *testing.T, s *Setup) {
+	hold, reply := gate()
+	defer close(hold)
+	s.LLM.Reply(llmtest.Text("zero"), llmtest.Tool("terminal", `{"command":"sleep 300"}`), llmtest.Text("second"), reply, llmtest.Text("fourth"))
+	c := s.open(t)
+	say(t, c, "zero")
+	for i, text := range []string{"one", "three"} {
+		var base turn.Baseline
+		working := make(chan struct{})
+		over := begin(t, c, turn.Input{
+			Message: agentapi.Message{Text: text},
+			Ready:   func(b turn.Baseline) error { base = b; return nil },
+			Emit: func(u turn.Update) {
+				if u.Kind == turn.Progress {
+					close(working)
+				}
+			},
+		})
+		if i == 0 {
+			await(t, "tool", working)
+		}
+		s.LLM.Await(t, 2+2*i)
+		s.Kill(t)
+		s.Restart(t)
+		await(t, "end of the turn", over)
+		c = s.openAs(t, agentapi.OpenRequest{ID: c.Info().ID})
+		if p := say(t, c, "next"); p.Outcome != turn.Finished {
+			t.Errorf("the next turn: %+v", p.Result)
+		}
+		res, err := turn.Follow(within(t, patience), c, base, func(turn.Update) {}, nil)
+		lost := err == nil && res.Cause != nil && res.Cause.Kind == turn.CauseLost
+		if !lost && !errors.Is(err, turn.ErrNoTurn) || res.Answer != "" {
+			t.Errorf("the turn %q is read as %+v, %v", text, res, err)
+		}
 	}
 }

@@ -12,7 +12,9 @@ import (
 // The turn begins with the user's message (with the first event, where the
 // turn answers a confirmation) and is over with the first full_state update
 // that follows a running one and is not running itself. A status on its own
-// ends nothing: a hook may still veto it.
+// ends nothing: a hook may still veto it. What follows in the log ends the turn,
+// too: the next message of the user behind such a status, and the run behind one
+// that no hook vetoes.
 type Reader struct {
 	baseline Baseline
 	fixed    bool // the baseline was given, not read from the stream
@@ -21,6 +23,7 @@ type Reader struct {
 	active bool // the run was seen to run, or to fail before it did
 	done   bool
 	status event.Status
+	ends   ends
 
 	text    text
 	answer  string
@@ -82,34 +85,60 @@ func (r *Reader) Add(e event.Event) ([]Update, error) {
 		return r.fullState(s), nil
 	}
 	if s, ok := e.StatusUpdate(); ok {
+		if r.began && r.ends.announce(s) {
+			return r.end(), nil
+		}
 		r.status = s
 		r.active = r.active || (r.began && s == event.Running)
 		return nil, nil
 	}
-	if next, ok := e.Retry(); ok {
-		return retried(next), nil
-	}
-	if text, ok := e.Progress(); ok {
-		return []Update{{Kind: Progress, Text: text}}, nil
-	}
-	if b, ok := e.Block(); ok {
-		return r.blocked(b), nil
-	}
 	if s, ok := e.StatsUpdate(); ok {
 		if r.began {
-			r.usage = usageOf(s)
+			r.usage, r.context = usageOf(s), contextOf(s)
 		}
 		return nil, nil
 	}
-	if !r.began {
-		m, ok := e.Body.(*event.Message)
-		r.began = ok && isQuestion(e, m)
-		if !r.began {
-			return nil, nil
-		}
-		return notices(m), nil
+	if updates, ok := r.passing(e); ok {
+		return updates, nil
 	}
-	return r.readOwn(e), nil
+	return r.logged(e), nil
+}
+
+// passing reads an event that has no place in the log; ok is false for others.
+func (r *Reader) passing(e event.Event) (updates []Update, ok bool) {
+	if next, ok := e.Retry(); ok {
+		return retried(next), true
+	}
+	if text, ok := e.Progress(); ok {
+		return []Update{{Kind: Progress, Text: text}}, true
+	}
+	if b, ok := e.Block(); ok {
+		return r.blocked(b), true
+	}
+	return nil, false
+}
+
+// logged reads any other event.
+func (r *Reader) logged(e event.Event) []Update {
+	m, _ := e.Body.(*event.Message)
+	question := m != nil && isQuestion(e, m)
+	switch {
+	case !r.began && (!question || !r.baseline.has(m)):
+		return nil
+	case !r.began:
+		r.began = true
+		r.ends.place(e)
+		return notices(m)
+	case question && r.ends.ask(e, r.fixed), !question && r.ends.see(e):
+		return r.end()
+	}
+	return r.readOwn(e)
+}
+
+// end ends a turn of which only the log tells.
+func (r *Reader) end() []Update {
+	r.done, r.status, r.leaf = true, r.ends.outcome(), r.ends.last
+	return r.left()
 }
 
 // notices are what the person is told of what the message was given on its way.
@@ -241,11 +270,25 @@ func (r *Reader) fullState(s event.State) []Update {
 	if !r.done {
 		return nil
 	}
+	if r.fixed && (r.ends.status != "" || s.Status == event.Idle) { // the state may be of a later turn
+		r.status = r.ends.outcome()
+	}
 	return r.left()
 }
 
-// conclude ends a turn that was read from a log which holds no statuses.
-func (r *Reader) conclude() { r.done = true }
+// conclude ends a turn whose log holds no statuses, and reports whether the log says
+// that the run has begun and ended. The log was read as far as it goes.
+func (r *Reader) conclude() bool {
+	ended := r.ends.said != "" || r.status != "" && r.status != event.Idle && r.status != event.Finished
+	if !r.began || !r.ends.ran || !ended {
+		return false
+	}
+	r.done = true
+	if r.ends.said != "" {
+		r.status = r.ends.said
+	}
+	return true
+}
 
 // anchor is an event that is certainly before everything that follows s.
 func anchor(s event.State) string {

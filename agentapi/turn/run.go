@@ -66,7 +66,11 @@ func Run(ctx context.Context, c agentapi.Conversation, in Input) (Result, error)
 		return Result{}, err
 	}
 	if in.Ready != nil {
-		if err := in.Ready(r.Baseline()); err != nil {
+		base := r.Baseline()
+		if base.Accepts = r.Began(); !base.Accepts {
+			base.Message = digest(in.Message.Content())
+		}
+		if err := in.Ready(base); err != nil {
 			return Result{}, err
 		}
 	}
@@ -95,7 +99,13 @@ func Follow(ctx context.Context, c agentapi.Conversation, b Baseline, emit func(
 	}
 	d := driver{conv: c, stream: stream, reader: NewReader(&b), emit: emit, uncertain: ErrNoTurn}
 	d.reader.Details(details)
+	if b.Accepts {
+		d.reader.Begin()
+	}
 	err = d.read(ctx)
+	if err == nil && !d.reader.ends.ran {
+		err = ErrNoTurn
+	}
 	return d.reader.Result(), err
 }
 
@@ -305,9 +315,9 @@ func (d *driver) check(ctx context.Context, e event.Event) error {
 	if !snapshot || uncertain == nil || d.reader.Active() || s.Status == event.Running {
 		return nil
 	}
-	if d.reader.Began() && s.Status == event.Finished {
-		// A log need not hold what the status was: this one was read to its end.
-		d.reader.conclude()
+	// A log need not hold what the status was: this one was read to its end. The
+	// status of the conversation may be that of the turn before.
+	if d.reader.conclude() {
 		return nil
 	}
 	return uncertain

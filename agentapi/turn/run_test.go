@@ -149,7 +149,10 @@ func TestRunSendsOnceItKnowsTheBaseline(t *testing.T) {
 	if want := []string{"ready", "send go", "close"}; !slices.Equal(c.called(), want) {
 		t.Errorf("calls %q, want %q", c.called(), want)
 	}
-	if baseline != (turn.Baseline{After: "leaf", Usage: turn.Usage{Cost: 2}}) {
+	if baseline.Message == "" {
+		t.Error("the baseline does not tell the message")
+	}
+	if baseline.Message = ""; baseline != (turn.Baseline{After: "leaf", Usage: turn.Usage{Cost: 2}}) {
 		t.Errorf("baseline %+v", baseline)
 	}
 }
@@ -524,6 +527,50 @@ func TestFollowSaysWhenThereIsNothing(t *testing.T) {
 			c.say(c.snapshot(event.State{Status: event.Idle}))
 			if _, err := turn.Follow(t.Context(), c, turn.Baseline{After: "there"}, nil, nil); !errors.Is(err, turn.ErrNoTurn) {
 				t.Errorf("Follow: %v, want %v", err, turn.ErrNoTurn)
+			}
+		})
+	}
+}
+
+// The status of a conversation is that of its newest turn, or of one before a message
+// that nothing has answered.
+func TestStatusOfAnotherTurnEndsNoTurn(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		base   turn.Baseline
+		events func(*conversation)
+		now    event.Status
+	}{
+		"a message without a run, behind a turn that finished": {
+			events: func(c *conversation) { c.say(c.user("go")) }, now: event.Finished,
+		},
+		"a message without a run, behind a turn that waits": {
+			events: func(c *conversation) { c.say(c.user("go")) }, now: event.Waiting,
+		},
+		"a run that was told to have failed before it began": {
+			events: func(c *conversation) { c.say(c.user("go"), c.status(event.Failed)) }, now: event.Failed,
+		},
+		"a message without a run, and a turn behind it": {
+			events: func(c *conversation) { c.say(c.user("go")); c.answers("second") }, now: event.Finished,
+		},
+		"a message that never arrived, and a turn in its place": {
+			base:   turn.Baseline{Message: "another"},
+			events: func(c *conversation) { c.answers("second") }, now: event.Finished,
+		},
+		"a confirmation that never arrived, and a turn in its place": {
+			base:   turn.Baseline{Accepts: true},
+			events: func(c *conversation) { c.say(c.status(event.Waiting), c.status(event.Idle)); c.answers("second") }, now: event.Finished,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newConversation(tt.now)
+			tt.events(c)
+			c.say(c.snapshot(event.State{Status: tt.now}))
+			tt.base.After = "there"
+			res, err := turn.Follow(t.Context(), c, tt.base, func(turn.Update) {}, nil)
+			if !errors.Is(err, turn.ErrNoTurn) || res.Answer != "" {
+				t.Errorf("Follow: %+v, %v, want %v", res, err, turn.ErrNoTurn)
 			}
 		})
 	}

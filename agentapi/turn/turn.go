@@ -188,15 +188,6 @@ func (u Usage) since(base Usage) Usage {
 	}
 }
 
-// Baseline is where a turn starts: all that is needed to follow it later, from
-// another process too.
-type Baseline struct {
-	// After is the last event before the turn, for [agentapi.Conversation.Watch].
-	After string `json:"after"`
-	// Usage are the conversation's totals before the turn.
-	Usage Usage `json:"usage"`
-}
-
 // stopTimeout is how long an interrupted run may take to end. An agent-server
 // waits 5 s for its own run before it gives up.
 const stopTimeout = 10 * time.Second
