@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,9 +16,11 @@ import (
 	"testing"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/engine/enginetest"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
@@ -25,8 +28,9 @@ import (
 type mortal struct {
 	enginetest.Disk
 	mu    sync.Mutex
-	left  int  // writes until the end
-	after bool // the last write still reaches the disk, but nobody hears of it
+	left  int    // writes until the end
+	after bool   // the last write still reaches the disk, but nobody hears of it
+	until string // the write with this text is the last one; "": none is
 }
 
 var errDead = errors.New("the disk is dead")
@@ -35,6 +39,10 @@ func (m *mortal) Write(path string, data []byte, sync bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.left--
+	if m.left > 0 && m.until != "" && bytes.Contains(data, []byte(m.until)) {
+		m.left = 0
+		return m.Disk.Write(path, data, sync)
+	}
 	switch {
 	case m.left > 0:
 		return m.Disk.Write(path, data, sync)
@@ -295,4 +303,146 @@ func killed(t *testing.T, self string, after int, c childConfig) (seen []string)
 	}
 	_ = cmd.Wait() // was killed
 	return seen
+}
+
+// The turn that the disk dies in is the second one of its conversation: what the first
+// one left must not be taken for its end. It has two calls and a finish, or a text.
+func TestCrashAtAnyWriteOfALaterTurnClaimsNothing(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		writes  int // of the second turn and the end of the process
+		replies []llmtest.Reply
+	}{
+		{"calls", 22, []llmtest.Reply{terminal("echo 1"), terminal("echo 2"), llmtest.Finish("second")}},
+		{"text", 12, []llmtest.Reply{llmtest.Text("second")}},
+	} {
+		for write := range 2 * tt.writes {
+			t.Run(tt.name+strconv.Itoa(write), func(t *testing.T) {
+				t.Parallel()
+				disk := &mortal{left: 1 << 30}
+				w := newWorld(t, func(c *engine.Config) { c.Files = disk })
+				w.llm.On(llmtest.Says("go on"), llmtest.Text("I went on")) // also where both messages are one
+				w.llm.On(llmtest.Says("question two"), tt.replies...)
+				w.llm.On(llmtest.Says("question one"), llmtest.Text("first"))
+				w.say("question one")
+				var base turn.Baseline
+				sent := true
+				res, err := turn.Run(w.ctx(), w.open(), turn.Input{
+					Message: agentapi.Message{Text: "question two"}, Emit: func(turn.Update) {},
+					Ready: func(b turn.Baseline) error {
+						base = b
+						disk.dieAfter(1+write/2, write%2 == 0)
+						return nil
+					},
+				})
+				if errors.Is(err, agentapi.ErrUnavailable) {
+					sent = false
+				}
+				disk.die()
+				_ = w.backend.Close() // cannot give the lease back
+				w.cfg.Files = enginetest.Disk{}
+				w.cfg.Holder.Instance, w.cfg.Holder.Alive = "other", func(int) bool { return false }
+				w.start()
+				w.claimsNothing(base, res, sent)
+				if res := w.say("go on"); res.Answer != "I went on" {
+					t.Errorf("after the crash: %+v", res)
+				}
+				w.claimsNothing(base, res, sent) // also with a turn behind it
+			})
+		}
+	}
+}
+
+// claimsNothing reads the turn with the message "question two" from the log: its end is
+// what the log has. seen is what its client was told.
+func (w *world) claimsNothing(base turn.Baseline, seen turn.Result, sent bool) {
+	w.t.Helper()
+	messages, answered := 0, false
+	for _, e := range w.log() {
+		m, ok := e.Body.(*event.Message)
+		if ok && event.PlainText(m.LLMMessage.Content) == "question two" {
+			messages++
+		}
+		if ok && messages > 0 && event.PlainText(m.LLMMessage.Content) == "second" {
+			answered = true
+		}
+		if a, ok := e.Body.(*event.Action); ok && a.ToolName == "finish" {
+			answered = true
+		}
+	}
+	if messages > 1 || sent && messages == 0 {
+		w.t.Errorf("the message is %d times in the log; accepted: %v", messages, sent)
+	}
+	res, err := turn.Follow(w.ctx(), w.open(), base, func(turn.Update) {}, nil)
+	none := errors.Is(err, turn.ErrNoTurn)
+	if err != nil && !none {
+		w.t.Fatal(err)
+	}
+	if res.Outcome == turn.Finished && !none && (!answered || res.Answer != "second") {
+		w.t.Errorf("the turn is said to have finished with %q", res.Answer)
+	}
+	if res.Answer != "" && res.Answer != "second" {
+		w.t.Errorf("the turn has the answer %q", res.Answer)
+	}
+	if seen.Answer == "second" && seen.Outcome == turn.Finished && !answered {
+		w.t.Errorf("the answer was seen and is lost")
+	}
+	if s, err := w.open().State(w.ctx()); err != nil || s.Status == event.Running {
+		w.t.Errorf("status after the crash: %q, %v", s.Status, err)
+	}
+}
+
+// dieAfter ends all writes after some more; the last one reaches the disk, or not.
+func (m *mortal) dieAfter(writes int, reaches bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.left, m.after = writes, reaches
+}
+
+// A message that was to be answered, and of which no run has begun, is a crash. One
+// that asked for no run waits for the next, as it was left.
+func TestMessageThatACrashLeftUnanswered(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		send func(*world) error
+		want event.Status
+	}{
+		"with a run": {func(w *world) error { return w.open().Send(w.ctx(), agentapi.Message{Text: "the second"}) }, event.Failed},
+		"with a run, by OpenHands' own programs": {func(w *world) error {
+			return w.controlled().Append(w.ctx(), control.Message{Content: []event.Content{event.Text("the second")}}, true)
+		}, event.Failed},
+		"without one": {func(w *world) error {
+			return w.controlled().Append(w.ctx(), control.Message{Content: []event.Content{event.Text("the second")}}, false)
+		}, event.Idle},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			disk := &mortal{left: 1 << 30}
+			w := newWorld(t, func(c *engine.Config) { c.Files = disk })
+			w.llm.Reply(llmtest.Text("first"), llmtest.Text("third"))
+			w.say("one")
+			if tt.want == event.Failed {
+				disk.dieWith("the second")
+			}
+			_ = tt.send(w) // nobody may hear of it
+			disk.die()
+			_ = w.backend.Close()
+			w.cfg.Files = enginetest.Disk{}
+			w.cfg.Holder.Instance, w.cfg.Holder.Alive = "other", func(int) bool { return false }
+			w.start()
+			w.expect("SP U M U")
+			w.status(tt.want)
+			if res := w.say("go on"); res.Answer != "third" {
+				t.Errorf("after the crash: %+v", res)
+			}
+		})
+	}
+}
+
+// dieWith makes the write of a text the last one.
+func (m *mortal) dieWith(text string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.until = text
 }

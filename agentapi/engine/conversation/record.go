@@ -29,7 +29,9 @@ func (c *Conversation) load() error {
 	head := c.dir.Head()
 	s := &c.dir.State
 	// A base state that lags behind does not know of the run that it lags by.
-	crashed := s.Status == event.Running || s.LeafEventID != head && c.dir.LastStatus() == event.Running
+	lags := s.LeafEventID != head
+	// Nor does one of a message that was to be answered.
+	crashed := s.Status == event.Running || lags && (c.dir.LastStatus() == event.Running || s.LeafEventID != "" && c.dir.Unanswered(head))
 	defer c.dir.Release() // the view has what is sent; the rest is on the disk
 	if err := c.branch(head); err != nil {
 		return err

@@ -387,6 +387,16 @@ func (d *Dir) LastStatus() event.Status {
 	return ""
 }
 
+// Unanswered reports whether an event is a message of the user of which no run has
+// begun: the status that the log says last is that of the run before it.
+func (d *Dir) Unanswered(id string) bool {
+	i, ok := d.index[id]
+	if !ok || d.log[i].source != event.SourceUser || d.log[i].kind != (*event.Message)(nil).Kind() {
+		return false
+	}
+	return !slices.ContainsFunc(d.log[i+1:], func(e entry) bool { return e.status != "" })
+}
+
 // lagging follows head to events that were appended to it before a crash kept
 // the base state from saying so.
 func (d *Dir) lagging(head string) string {
