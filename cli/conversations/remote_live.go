@@ -77,8 +77,10 @@ func saidIn(raw json.RawMessage) said {
 	s := said{Source: e.Source}
 	switch b := e.Body.(type) {
 	case *event.Message:
+		s.Ran = e.Source == event.SourceAgent
 		s.Text = event.PlainText(b.LLMMessage.Content)
 	case *event.Action:
+		s.Ran = true
 		s.Text = event.PlainText(b.Thought)
 		var action struct {
 			Kind    string `json:"kind"`

@@ -18,6 +18,8 @@ import (
 type waitOptions struct {
 	Wait   bool
 	Follow bool
+
+	runs bool // a run goes on already
 }
 
 func (w *waitOptions) addFlags(cmd *cobra.Command) {

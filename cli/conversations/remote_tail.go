@@ -76,7 +76,7 @@ func runTail(ctx context.Context, o *tailOptions) error {
 	if f == nil {
 		return nil
 	}
-	return o.watchFrom(ctx, acc, conv, waitOptions{Follow: true}, f)
+	return o.watchFrom(ctx, acc, conv, waitOptions{Follow: true, runs: true}, f)
 }
 
 // settled reports whether a run is over that has this status.

@@ -17,6 +17,7 @@ import (
 type said struct {
 	Source, Text string
 
+	Ran    bool // it is of a run
 	Over   bool // the run has ended with it: V0 says so in an event
 	Failed bool
 }
@@ -82,7 +83,7 @@ func (p *place) watchFrom(ctx context.Context, acc cloud.Account, conv account.C
 		f = &storedFollower{log: &stored{acc: acc, id: conv.ID}, conv: conv}
 	}
 	defer f.close()
-	run := &runSeen{until: p.Now().Add(patience)}
+	run := &runSeen{until: p.Now().Add(patience), ran: w.runs}
 	for {
 		list, status, err := f.next(ctx)
 		if err != nil {
@@ -115,11 +116,13 @@ type runSeen struct {
 	over   bool
 	failed bool
 	begun  bool
+	ran    bool // something of the run was seen: a status may be that of the run before
 	until  time.Time
 }
 
 func (r *runSeen) see(s said) {
 	r.over = (r.over || s.Over) && s.Source != event.SourceUser
+	r.ran = r.ran || s.Ran || s.Failed
 	if s.Failed {
 		r.failed, r.reason = true, s.Text
 	}
@@ -140,8 +143,10 @@ func (r *runSeen) expectsReason(status event.Status) bool {
 // that is idle, and has said something, has ended it.
 func (r *runSeen) ended(status event.Status, now time.Time) bool {
 	switch status {
+	case event.Running:
+		r.ran = true
 	case event.Finished, event.Failed, event.Stuck, event.Paused, event.Waiting:
-		return true
+		return r.ran || now.After(r.until)
 	case event.Idle:
 		return r.begun || now.After(r.until)
 	}
@@ -158,6 +163,9 @@ func (r *runSeen) cause() error {
 
 // tellEnd prints the end of a run.
 func (p *place) tellEnd(conv account.Conversation, w waitOptions, r *runSeen, status event.Status) error {
+	if status != "" && status != event.Idle && !r.ran {
+		return fault.New("no run was seen for the message; the conversation is as it was before: "+string(status), "see what happened: ohgw conversations events "+conv.ID+" --last 20", nil)
+	}
 	if status == "" {
 		status = event.Finished
 		if r.failed {
@@ -206,6 +214,7 @@ func (f *storedFollower) next(ctx context.Context) ([]said, event.Status, error)
 		s := said{Source: e.Source, Text: e.Text}
 		s.Over, s.Failed = endOfV0(e)
 		s.Failed = s.Failed || e.Kind == "ConversationErrorEvent"
+		s.Ran = e.Source == event.SourceAgent && (e.Kind == (*event.Message)(nil).Kind() || e.Kind == (*event.Action)(nil).Kind())
 		list = append(list, s)
 		return nil
 	})
