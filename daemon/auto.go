@@ -105,7 +105,17 @@ func (d *Daemon) resolveAuto(ctx context.Context, client Client, c *call) (agent
 
 // choose gives a request for modelAuto its agent: that of the conversation that goes
 // on, or a new choice. Other requests stay as they are.
+//
+// An agent that is not there answers in the conversations that it has, and in copies
+// of them. The backend knows what they were made with.
 func (d *Daemon) choose(ctx context.Context, c *call, req *run.Request) error {
+	if c.departed {
+		kept, err := d.agentOf(ctx, req)
+		if err == nil && kept != req.Profile {
+			err = modelNotFound(c.Model)
+		}
+		return err
+	}
 	if c.agents == nil {
 		return nil
 	}
@@ -124,18 +134,11 @@ func (d *Daemon) choose(ctx context.Context, c *call, req *run.Request) error {
 // chosen is the agent for a request, and in which way it was chosen; "" for one that
 // the conversation has already.
 func (d *Daemon) chosen(ctx context.Context, c *call, req *run.Request) (p agentapi.Profile, by string, err error) {
-	for _, id := range []string{req.ConversationID, req.Origin} {
-		if id == "" {
-			continue
+	if kept, err := d.agentOf(ctx, req); kept != "" || err != nil {
+		if err == nil {
+			p, err = d.keptAgent(ctx, c, kept)
 		}
-		about, err := d.runs.About(ctx, req.Access, id)
-		if errors.Is(err, agentapi.ErrConversationNotFound) || err == nil && about.Profile == "" {
-			continue
-		}
-		if err != nil {
-			return p, "", err
-		}
-		return keptAgent(c, about.Profile)
+		return p, "", err
 	}
 	if name := d.picks.get(req.Fingerprint); name != "" {
 		if i := slices.IndexFunc(c.agents, func(p agentapi.Profile) bool { return p.Name == name }); i >= 0 {
@@ -147,15 +150,43 @@ func (d *Daemon) chosen(ctx context.Context, c *call, req *run.Request) (p agent
 	return p, by, nil
 }
 
-// keptAgent is the agent that a conversation has. One with a profile only, or with an
-// agent that the client may not use, does not go on with modelAuto.
-func keptAgent(c *call, name string) (p agentapi.Profile, by string, err error) {
-	for _, a := range c.agents {
-		if a.Name == name {
-			return a, "", nil
+// agentOf is the profile of the conversation that a request goes on in, or in a copy of
+// which it does; empty where there is none.
+func (d *Daemon) agentOf(ctx context.Context, req *run.Request) (string, error) {
+	for _, id := range []string{req.ConversationID, req.Origin} {
+		if id == "" {
+			continue
+		}
+		about, err := d.runs.About(ctx, req.Access, id)
+		if err != nil && !errors.Is(err, agentapi.ErrConversationNotFound) {
+			return "", err
+		}
+		if err == nil && about.Profile != "" {
+			return about.Profile, nil
 		}
 	}
-	return p, "", newProblem(codeModelMismatch, "This conversation was not started with one of the agents of "+modelAuto+
+	return "", nil
+}
+
+// keptAgent is the agent that a conversation has, also one that is not there any more.
+// One with a profile only, or with an agent that the client may not use, does not go on
+// with modelAuto.
+func (d *Daemon) keptAgent(ctx context.Context, c *call, name string) (agentapi.Profile, error) {
+	for _, a := range c.agents {
+		if a.Name == name {
+			return a, nil
+		}
+	}
+	list, err := d.models.newest(ctx)
+	if err != nil {
+		return agentapi.Profile{}, err
+	}
+	if short, agent := strings.CutPrefix(name, agentapi.AgentPrefix); agent {
+		if _, there := find(list, modelPrefix+name); !there {
+			return agentapi.Profile{Name: name, Agent: short}, nil
+		}
+	}
+	return agentapi.Profile{}, newProblem(codeModelMismatch, "This conversation was not started with one of the agents of "+modelAuto+
 		"; use the model that it was started with, or start a new conversation.", nil).about("model")
 }
 

@@ -155,6 +155,15 @@ func TestAConversationStaysWithTheAgentThatAutoChose(t *testing.T) {
 			res := g.chat(body, header...)
 			equal(t, "the agent", res.header.Get("X-OpenHands-Routed-To"), "openhands_agent_cook")
 			equal(t, "the calls", r.asked.Load(), int64(1))
+			// Also when the agent is not there any more.
+			b.SetProfiles(
+				agentapi.Profile{Name: "agent_sql", Model: "p/m", Agent: "SQL"}, agentapi.Profile{Name: "agent_words", Model: "p/m", Agent: "Writer"},
+			)
+			body = strings.Replace(body, `{"role":"user","content":"second"}`, `{"role":"user","content":"second"},{"role":"assistant","content":`+
+				fmt.Sprintf("%q", completed(t, res).text())+`},{"role":"user","content":"third"}`, 1)
+			res = g.chat(body, header...)
+			equal(t, "the agent that was removed", res.header.Get("X-OpenHands-Routed-To"), "openhands_agent_cook")
+			equal(t, "the calls", r.asked.Load(), int64(1))
 			if opened := b.Opened(); opened[0].ID != opened[len(opened)-1].ID {
 				t.Errorf("two conversations: %+v", opened)
 			}

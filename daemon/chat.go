@@ -64,6 +64,9 @@ type call struct {
 	instructed bool
 	agents     []agentapi.Profile // among which modelAuto chooses; nil for other models
 	routed     *agentapi.Profile  // which one it chose
+	// departed says that the model is an agent that is not there: it was removed, or
+	// its definition is broken.
+	departed bool
 	// prepare completes what is asked of the runs. May be nil.
 	prepare func(*run.Request)
 	// write writes the answer of a plain LLM. Nil: as a chat completion.
@@ -102,8 +105,13 @@ func (d *Daemon) resolveCall(ctx context.Context, client Client, c *call) (p age
 	if utility = err != nil && c.Model == modelUtility; utility {
 		p, err = d.resolveUtility(ctx, client)
 	}
-	if err != nil && c.Model == modelAuto {
+	switch {
+	case err == nil:
+	case c.Model == modelAuto:
 		p, err = d.resolveAuto(ctx, client, c)
+	case codeIs(err, codeModelNotFound) && client.allows(c.Model) && strings.HasPrefix(c.Model, modelPrefix+agentapi.AgentPrefix):
+		// Its conversations go on without it: see choose.
+		p, c.departed, err = agentapi.Profile{Name: strings.TrimPrefix(c.Model, modelPrefix)}, true, nil
 	}
 	return p, old, utility, err
 }
@@ -303,7 +311,9 @@ func (c *call) decision() *agentapi.Decision {
 func (c *call) explain(err error) *problem {
 	p := explain(err)
 	if errors.Is(err, agentapi.ErrUnsupported) {
+		_, switched := errors.AsType[*run.SwitchError](err)
 		switch message := agentapi.PublicMessage(err, "The agent-server does not support this."); {
+		case switched: // a mismatch of the model, whatever names the conversation
 		case c.options.confirmation != "":
 			return newProblem(openai.CodeUnsupportedParameter, message, err).about(headerConfirmation)
 		case c.options.confirm != "":

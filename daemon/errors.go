@@ -279,3 +279,9 @@ func wrongMethod(methods []string) handler {
 		return p
 	}
 }
+
+// codeIs reports whether err is a problem with a code.
+func codeIs(err error, code string) bool {
+	p, ok := errors.AsType[*problem](err)
+	return ok && p.wire.Code == code
+}

@@ -164,7 +164,7 @@ func (b *Backend) mayBecome(ctx context.Context, current, profile string) error 
 	case current == "":
 		return unchangeable("This conversation has no agent of its own; start a new conversation with the agent " + strconv.Quote(other) + ".")
 	}
-	return unchangeable(fmt.Sprintf("This conversation is one with the agent %q and cannot change to another model; use its model, or start a new conversation.", current))
+	return unchangeable(fmt.Sprintf("This conversation is one with the agent %q and cannot change to another model; use the model of this agent, whose ID ends in %s%s, also if the agent was removed, or start a new conversation.", current, agentapi.AgentPrefix, current))
 }
 
 func unchangeable(msg string) error {

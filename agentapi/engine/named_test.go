@@ -159,6 +159,7 @@ func TestAConversationStaysWithItsAgent(t *testing.T) {
 	delete(agents, "reviewer") // the file is gone
 	w.close()
 	w.start()
+	w.begin("agent_reviewer") // its own model goes on
 	w.begin("main")
 	if p := w.conv.Info().Profile; p != "agent_reviewer" {
 		t.Errorf("profile %q", p)

@@ -54,6 +54,23 @@ type WorkspaceError struct{ Have string }
 // Error says where the conversation works.
 func (e *WorkspaceError) Error() string { return "the conversation works in " + e.Have }
 
+// SwitchError is why a conversation that goes on cannot be answered by the model that
+// the request asks for.
+type SwitchError struct{ Err error }
+
+// Error is that of the backend.
+func (e *SwitchError) Error() string { return e.Err.Error() }
+
+// Unwrap is the error of the backend.
+func (e *SwitchError) Unwrap() error { return e.Err }
+
+func switchError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &SwitchError{Err: err}
+}
+
 // ErrConfirmation refuses a lower confirmation mode than the request may choose.
 var ErrConfirmation = errors.New("the confirmation mode may not be lowered")
 

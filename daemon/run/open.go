@@ -93,7 +93,7 @@ func (j *job) prepare(conv agentapi.Conversation, forked bool) error {
 	if info.Profile == j.req.Profile || info.OwnModel && j.req.AnyModel {
 		return nil
 	}
-	return conv.Switch(j.life.ctx, j.req.Profile)
+	return switchError(conv.Switch(j.life.ctx, j.req.Profile))
 }
 
 // tellNote makes the note of the request the first line of progress.
