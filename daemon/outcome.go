@@ -20,6 +20,7 @@ const (
 	statusWaiting   = "waiting_for_confirmation"
 	statusTimeout   = "timeout"
 	statusCancelled = "cancelled"
+	statusRefused   = "refused"
 )
 
 // ending is how a turn ends on the wire: in an answer, or in a problem.
@@ -73,6 +74,9 @@ func endingOf(res turn.Result, err error) ending {
 	case turn.Interrupted:
 		e.status = statusCancelled
 		e.notice = "The run was interrupted. Send another message to this conversation to continue."
+	case turn.Refused:
+		e.status = statusRefused
+		e.notice = "A hook refused the message: " + res.Refusal
 	case turn.Waiting:
 		e.status = statusWaiting
 		e.notice, e.detail = waitingNotice(res.Waiting), waitingDetail(res.Waiting)

@@ -11,9 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 )
 
@@ -99,7 +101,14 @@ func TestHooksAddToAMessageOrRefuseIt(t *testing.T) {
 	if got := w.llm.Await(t, 1).Last().Text; !strings.Contains(got, "hi") || !strings.Contains(got, "It is Monday.") {
 		t.Errorf("the model was told %q", got)
 	}
-	w.say("bad")
+	var base turn.Baseline
+	res := w.play(turn.Input{Message: agentapi.Message{Text: "bad"}, Ready: func(b turn.Baseline) error { base = b; return nil }})
+	if res.Outcome != turn.Refused || res.Refusal != "no bad words" || res.Answer != "" {
+		t.Errorf("%+v", res)
+	}
+	if read, err := turn.Follow(w.ctx(), w.conv, base, func(turn.Update) {}, nil); err != nil || read.Outcome != turn.Refused || read.Refusal != res.Refusal {
+		t.Errorf("read later: %+v, %v", read, err)
+	}
 	w.expect("SP H U(ext) M H U")
 	w.status(event.Finished)
 	h := lastOf[*event.HookExecution](t, w.log())

@@ -207,6 +207,8 @@ func outcomeOf(id string, res turn.Result, err error) subagent.Outcome {
 		why = res.Cause.Code + ": " + res.Cause.Detail
 	case res.Outcome == turn.Stuck:
 		why = "The sub-agent repeated itself and was stopped."
+	case res.Outcome == turn.Refused:
+		why = "A hook refused the task: " + res.Refusal
 	case res.Outcome == turn.Paused || res.Outcome == turn.Interrupted:
 		why = "The sub-agent was stopped."
 	}

@@ -19,12 +19,12 @@ type Reader struct {
 	baseline Baseline
 	fixed    bool // the baseline was given, not read from the stream
 
-	began  bool // the user's message was seen
-	active bool // the run was seen to run, or to fail before it did
-	done   bool
-	status event.Status
-	ends   ends
-
+	began   bool // the user's message was seen
+	active  bool // the run was seen to run, or to fail before it did
+	done    bool
+	status  event.Status
+	ends    ends
+	hook    *event.HookExecution // that refused the message
 	text    text
 	answer  string
 	actions int
@@ -123,10 +123,14 @@ func (r *Reader) logged(e event.Event) []Update {
 	m, _ := e.Body.(*event.Message)
 	question := m != nil && isQuestion(e, m)
 	switch {
-	case !r.began && (!question || !r.baseline.has(m)):
+	case !r.began && !question:
+		r.hooked(e)
+		return nil
+	case !r.began && !r.baseline.has(m):
 		return nil
 	case !r.began:
 		r.began = true
+		r.hook = refusing(r.hook, e.ID)
 		r.ends.place(e)
 		return notices(m)
 	case question && r.ends.ask(e, r.fixed), !question && r.ends.see(e):
@@ -318,6 +322,10 @@ func (r *Reader) Result() Result {
 		res.Outcome = Waiting
 		for _, c := range r.open {
 			res.Waiting = append(res.Waiting, Action{Tool: c.action.ToolName, Line: line(c.action), Detail: detail(c.action)})
+		}
+	case event.Finished:
+		if r.hook != nil && r.answer == "" {
+			res.Outcome, res.Refusal = Refused, refusalOf(r.hook)
 		}
 	case event.Paused:
 		res.Outcome = Paused

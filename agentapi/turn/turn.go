@@ -61,6 +61,8 @@ const (
 	Interrupted
 	// Waiting: actions wait for a confirmation; the result has them.
 	Waiting
+	// Refused: a hook refused the message; the result has the reason.
+	Refused
 )
 
 // Result is a turn that is over. It is stored with idempotency keys, numbers of
@@ -72,6 +74,9 @@ type Result struct {
 	Answer string `json:"answer"`
 	// Cause is why the outcome is Failed; nil otherwise.
 	Cause *Cause `json:"cause,omitempty"`
+	// Refusal is why a hook refused the message; shortened and redacted. Empty for
+	// other outcomes.
+	Refusal string `json:"refusal,omitempty"`
 	// Waiting are the actions that wait for confirmation.
 	Waiting []Action `json:"waiting,omitempty"`
 	// Actions is the number of tool calls in this turn, finish not counted.

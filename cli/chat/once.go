@@ -196,6 +196,8 @@ func (c *session) unfinished(t turnJSON) error {
 		return fault.New("the agent is waiting for confirmation", goOn+` yes (or no)`, nil)
 	case t.Status == "paused" || t.Status == "cancelled":
 		return fault.New("the run was stopped early", goOn+` "go on"`, nil)
+	case t.Status == "refused":
+		return fault.New("the message was not answered, because a hook refused it", "send another message, or change the hook in ~/.openhands/hooks.json", nil)
 	case t.Status != "finished":
 		return fault.New("the run ended early: "+sentence(setup.Clean(t.Notice)), goOn+` "go on"`, nil)
 	}

@@ -194,6 +194,10 @@ func (h *handle) Send(_ context.Context, m agentapi.Message) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.b.Refuse != "" {
+		h.publish(event.SourceHook, &event.HookExecution{HookEventType: "UserPromptSubmit", Blocked: true, Stderr: h.b.Refuse, MessageID: strconv.Itoa(h.next + 2)})
+		steps = []Step{End(event.Finished)}
+	}
 	h.publish(event.SourceUser, &event.Message{LLMMessage: event.LLMMessage{Role: "user", Content: m.Content()}})
 	h.begin(steps)
 	return nil
