@@ -31,6 +31,9 @@ const (
 // subagents is where the conversations of sub-agents are, below that of the parent.
 const subagents = "subagents"
 
+// taskUsage begins the key of a task in the statistics.
+const taskUsage = "task:"
+
 // tasks are the sub-agents of one conversation.
 type tasks struct {
 	backend *Backend
@@ -40,6 +43,7 @@ type tasks struct {
 
 	mu    sync.Mutex
 	known map[string]*taskState // by the id of the task
+	last  int                   // number of a task, once one was begun
 }
 
 // taskState is one task.
@@ -106,11 +110,14 @@ func (t *tasks) begin(resume string) (id string, state *taskState, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if resume == "" {
-		n := len(t.known) + 1
-		for id == "" || t.known[id] != nil {
-			id = fmt.Sprintf("task_%08x", n)
-			n++
+		if t.last == 0 { // a number that was given is never given again
+			t.last = t.highestTask()
+			for id := range t.known {
+				t.last = max(t.last, taskNumber(id))
+			}
 		}
+		t.last++
+		id = taskID(t.last)
 		t.known[id] = &taskState{conversation: t.backend.cfg.NewID(), busy: true}
 		return id, t.known[id], nil
 	}
@@ -191,7 +198,7 @@ func (t *tasks) refuse(ctx context.Context, conv *conversation.Conversation, res
 func (t *tasks) settle(ctx context.Context, id string, conv *conversation.Conversation) error {
 	state, err := conv.State(context.WithoutCancel(ctx))
 	if err == nil {
-		err = t.env.Host.Spent(context.WithoutCancel(ctx), "task:"+id, state.Stats)
+		err = t.env.Host.Spent(context.WithoutCancel(ctx), taskUsage+id, state.Stats)
 	}
 	return errors.Join(err, conv.Close())
 }

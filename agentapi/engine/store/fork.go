@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 
@@ -32,7 +33,31 @@ func (d *Dir) Fork(id, from string) (State, []event.Event, error) {
 			events[k] = all[i]
 		}
 	}
-	s := d.State
+	return d.State.forked(id, leaf, all, events), events, nil
+}
+
+// PeekFork is Fork of a conversation that may be open anywhere, up to what cut leaves
+// of its log. The log has one branch.
+func PeekFork(root, from, id string, cut func(log []event.Event) []event.Event) (State, []event.Event, error) {
+	s, err := Peek(root, from)
+	if err != nil {
+		return State{}, nil, err
+	}
+	all, _, err := Page(root, from, "", false, math.MaxInt)
+	if err != nil {
+		return State{}, nil, err
+	}
+	events, leaf := cut(all), ""
+	for _, e := range events {
+		if _, state := e.Body.(*event.StateUpdate); !state {
+			leaf = e.ID
+		}
+	}
+	return s.forked(id, leaf, all, events), events, nil
+}
+
+// forked is the state of a copy that has some of the events of a log.
+func (s State) forked(id, leaf string, all, events []event.Event) State {
 	s.ID, s.Status = id, event.Idle
 	s.LeafEventID, s.HeadIsEmpty = leaf, leaf == "" && len(events) > 0
 	s.Stats = NewState("", nil, "").Stats
@@ -49,7 +74,7 @@ func (d *Dir) Fork(id, from string) (State, []event.Event, error) {
 	s.ActivatedSkills = activated(all, "activated_knowledge_skills", s.ActivatedSkills, known)
 	s.ActivatedPathRules = activated(all, "activated_path_rules", s.ActivatedPathRules, known)
 	s.InvokedSkills = slices.Clone(s.InvokedSkills)
-	return s, events, nil
+	return s
 }
 
 // activated is a list of the state as it was at the last of the events that
