@@ -47,7 +47,7 @@ func TestPythonOpensWhatACrashLeft(t *testing.T) {
 	for after := 1; after <= 24; after += 4 {
 		w := newWorld(t)
 		twelve(w.llm)
-		keep(w, killed(t, self, after, childConfig{w.cfg.Dir, w.workspace, w.id, w.llm.URL}))
+		keep(w, killed(t, self, after, childConfig{Dir: w.cfg.Dir, Workspace: w.workspace, ID: w.id, URL: w.llm.URL}))
 	}
 	results := continuedByPython(t, root, llmtest.New(t))
 	for hex, acknowledged := range seen {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -224,7 +225,11 @@ func TestKilledRunAfterAPausedOneFailed(t *testing.T) {
 // childVariable makes the test binary the process that is killed.
 const childVariable = "OHGW_ENGINE_TEST_CHILD"
 
-type childConfig struct{ Dir, Workspace, ID, URL string }
+type childConfig struct {
+	Dir, Workspace, ID, URL string
+
+	First string // the message of a turn before, which is not killed
+}
 
 // child runs the twelve events and prints the id of each that it has seen.
 func child(config string, out io.Writer) error {
@@ -238,6 +243,11 @@ func child(config string, out io.Writer) error {
 	conv, err := engine.New(cfg).Open(ctx, agentapi.OpenRequest{ID: c.ID, Profile: "main", Workspace: c.Workspace})
 	if err != nil {
 		return err
+	}
+	if c.First != "" {
+		if _, err := turn.Run(ctx, conv, turn.Input{Message: agentapi.Message{Text: c.First}, Emit: func(turn.Update) {}}); err != nil {
+			return err
+		}
 	}
 	s, err := conv.Watch(ctx, "")
 	if err != nil {
@@ -261,7 +271,7 @@ func TestKilledProcessLosesNothing(t *testing.T) {
 		t.Run(strconv.Itoa(seed), func(t *testing.T) {
 			w := newWorld(t)
 			twelve(w.llm)
-			seen := killed(t, self, 1+seed%24, childConfig{w.cfg.Dir, w.workspace, w.id, w.llm.URL})
+			seen := killed(t, self, 1+seed%24, childConfig{Dir: w.cfg.Dir, Workspace: w.workspace, ID: w.id, URL: w.llm.URL})
 			if len(seen) == 0 {
 				t.Fatal("the process did nothing")
 			}
@@ -344,27 +354,27 @@ func TestCrashAtAnyWriteOfALaterTurnClaimsNothing(t *testing.T) {
 				w.cfg.Files = enginetest.Disk{}
 				w.cfg.Holder.Instance, w.cfg.Holder.Alive = "other", func(int) bool { return false }
 				w.start()
-				w.claimsNothing(base, res, sent)
+				w.claimsNothing("question two", "second", base, res, sent)
 				if res := w.say("go on"); res.Answer != "I went on" {
 					t.Errorf("after the crash: %+v", res)
 				}
-				w.claimsNothing(base, res, sent) // also with a turn behind it
+				w.claimsNothing("question two", "second", base, res, sent) // also with a turn behind it
 			})
 		}
 	}
 }
 
-// claimsNothing reads the turn with the message "question two" from the log: its end is
-// what the log has. seen is what its client was told.
-func (w *world) claimsNothing(base turn.Baseline, seen turn.Result, sent bool) {
+// claimsNothing reads the turn with a message from the log: its end is what the log has.
+// seen is what its client was told.
+func (w *world) claimsNothing(question, answer string, base turn.Baseline, seen turn.Result, sent bool) {
 	w.t.Helper()
 	messages, answered := 0, false
 	for _, e := range w.log() {
 		m, ok := e.Body.(*event.Message)
-		if ok && event.PlainText(m.LLMMessage.Content) == "question two" {
+		if ok && event.PlainText(m.LLMMessage.Content) == question {
 			messages++
 		}
-		if ok && messages > 0 && event.PlainText(m.LLMMessage.Content) == "second" {
+		if ok && e.Source == event.SourceAgent && event.PlainText(m.LLMMessage.Content) == answer {
 			answered = true
 		}
 		if a, ok := e.Body.(*event.Action); ok && a.ToolName == "finish" {
@@ -379,17 +389,48 @@ func (w *world) claimsNothing(base turn.Baseline, seen turn.Result, sent bool) {
 	if err != nil && !none {
 		w.t.Fatal(err)
 	}
-	if res.Outcome == turn.Finished && !none && (!answered || res.Answer != "second") {
+	if res.Outcome == turn.Finished && !none && (!answered || res.Answer != answer) {
 		w.t.Errorf("the turn is said to have finished with %q", res.Answer)
 	}
-	if res.Answer != "" && res.Answer != "second" {
+	if res.Answer != "" && res.Answer != answer {
 		w.t.Errorf("the turn has the answer %q", res.Answer)
 	}
-	if seen.Answer == "second" && seen.Outcome == turn.Finished && !answered {
+	if seen.Answer == answer && seen.Outcome == turn.Finished && !answered {
 		w.t.Errorf("the answer was seen and is lost")
 	}
 	if s, err := w.open().State(w.ctx()); err != nil || s.Status == event.Running {
 		w.t.Errorf("status after the crash: %q, %v", s.Status, err)
+	}
+}
+
+// The process that is killed is in the second turn of its conversation.
+func TestKilledProcessInALaterTurnClaimsNothing(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range kills {
+		t.Run(strconv.Itoa(seed), func(t *testing.T) {
+			w := newWorld(t)
+			w.llm.On(llmtest.Says("question one"), llmtest.Text("first"))
+			twelve(w.llm)
+			seen := killed(t, self, 1+seed%24, childConfig{Dir: w.cfg.Dir, Workspace: w.workspace, ID: w.id, URL: w.llm.URL, First: "question one"})
+			w.close()
+			w.cfg.Holder.Instance, w.cfg.Holder.Alive = "other", func(int) bool { return false }
+			w.start()
+			log := w.log()
+			at := slices.IndexFunc(log, func(e event.Event) bool { return len(seen) > 0 && e.ID == seen[0] })
+			if at < 1 {
+				t.Fatalf("the first of %d events that were seen is at %d", len(seen), at)
+			}
+			base := turn.Baseline{After: log[at-1].ID}
+			w.claimsNothing("twelve", "twelve", base, turn.Result{}, true)
+			if res := w.say("go on"); res.Answer != "I went on" {
+				t.Errorf("after the crash: %+v", res)
+			}
+			w.claimsNothing("twelve", "twelve", base, turn.Result{}, true)
+		})
 	}
 }
 
