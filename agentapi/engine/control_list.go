@@ -56,7 +56,7 @@ func (c controlled) listed(ctx context.Context, status event.Status) ([]store.Li
 		if live, open := now[l.ID]; open {
 			return live != status
 		}
-		return l.Status != status
+		return store.StatusNow(c.b.cfg.Dir, l.ID, l.Status, c.b.storeOptions()) != status
 	}), nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/engine/enginetest"
@@ -168,6 +169,64 @@ func TestListKnowsWhatRuns(t *testing.T) {
 	<-over
 	if n, err := w.backend.Control().Count(t.Context(), event.Running); n != 0 || err != nil {
 		t.Errorf("%d run, %v", n, err)
+	}
+}
+
+// A run whose process died is not told to run: not after its lease, and at once where
+// the process is known to be gone. One of a process that lives, or that has no lease,
+// runs.
+func TestListKnowsWhoseProcessDied(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change func(w *world)
+		want   event.Status
+	}{
+		"the process is gone": {func(w *world) { w.cfg.Holder.Alive = func(int) bool { return false } }, event.Failed},
+		"its lease is over": {func(w *world) {
+			w.cfg.Now = func() time.Time { return time.Now().Add(time.Minute) }
+		}, event.Failed},
+		"the process lives": {func(*world) {}, event.Running},
+		"the program has no lease": {func(w *world) {
+			w.cfg.Holder.Alive = func(int) bool { return false }
+			if err := os.Remove(filepath.Join(w.dir(), "owner_lease.json")); err != nil {
+				w.t.Fatal(err)
+			}
+		}, event.Running},
+		"a program without a lease came later": {func(w *world) {
+			w.cfg.Holder.Alive = func(int) bool { return false }
+			later := time.Now().Add(time.Hour)
+			if err := os.Chtimes(filepath.Join(w.dir(), "base_state.json"), later, later); err != nil {
+				w.t.Fatal(err)
+			}
+		}, event.Running},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			disk := &mortal{left: 1 << 30}
+			w := newWorld(t, func(c *engine.Config) { c.Files = disk })
+			w.llm.Reply(terminal("true"), llmtest.Reply{Text: "I", End: llmtest.Hang})
+			if err := w.open().Send(w.ctx(), agentapi.Message{Text: "go"}); err != nil {
+				t.Fatal(err)
+			}
+			w.llm.Await(t, 2)
+			disk.die()
+			_ = w.backend.Close() // cannot write the end of the run
+			w.cfg.Files = enginetest.Disk{}
+			w.cfg.Holder.Instance, w.cfg.Holder.PID = strings.Repeat("c", 32), 7
+			w.cfg.Holder.Alive = func(int) bool { return true }
+			tt.change(w)
+			w.start()
+			c := w.backend.Control()
+			if r, err := c.Record(w.ctx(), w.id); err != nil || r.Status != tt.want || !strings.Contains(string(r.State), `"execution_status":"`+string(tt.want)+`"`) {
+				t.Errorf("record %s %s, %v; want %s", r.Status, r.State, err, tt.want)
+			}
+			if got := all(t, c, control.ListQuery{Status: tt.want}); !slices.Equal(got, []string{w.id}) {
+				t.Errorf("listed as %s: %v", tt.want, got)
+			}
+			if n, err := c.Count(w.ctx(), event.Running); err != nil || (n == 1) != (tt.want == event.Running) {
+				t.Errorf("%d run, %v", n, err)
+			}
+		})
 	}
 }
 

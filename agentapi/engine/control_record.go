@@ -42,6 +42,7 @@ func (c controlled) record(ctx context.Context, id string) (control.Record, erro
 	if err != nil {
 		return control.Record{}, err
 	}
+	state.Status = store.StatusNow(c.b.cfg.Dir, id, state.Status, c.b.storeOptions())
 	meta, err := store.PeekMeta(c.b.cfg.Dir, id)
 	if err != nil {
 		return control.Record{}, err
