@@ -209,6 +209,9 @@ func (b *Backend) openError(ctx context.Context, id string, err error) error {
 		return refused("A conversation with this id already exists; open it instead of creating it.", errors.Join(control.ErrTaken, err))
 	case errors.Is(err, store.ErrCorrupt):
 		return b.damaged(id, err)
+	case errors.Is(err, fs.ErrPermission):
+		return kinded(ctx, err, agentapi.ErrUnavailable,
+			"The conversation cannot be opened: the user that runs ohgw may not read or write its files in ohgw's conversations directory. Make that user their owner, as chown -R does.")
 	}
 	return kinded(ctx, err, agentapi.ErrUnavailable,
 		"The conversation cannot be opened; check that the disk has free space and that ohgw's conversations directory is writable.")

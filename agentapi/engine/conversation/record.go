@@ -28,6 +28,10 @@ func (c *Conversation) load() error {
 	c.stats.begin(c.choice.Usage, c.dir.State.Agent)
 	head := c.dir.Head()
 	s := &c.dir.State
+	if n := c.dir.CutOff(); n > 0 {
+		c.cfg.Log.Warn("an event of the conversation is missing on the disk; those behind it are left out", "conversation", c.id, "left_out", n, "directory", c.dir.Path())
+		c.notices = append(c.notices, gapText(n))
+	}
 	// A base state that lags behind does not know of the run that it lags by.
 	lags := s.LeafEventID != head
 	// Nor does one of a message that was to be answered.
@@ -40,6 +44,12 @@ func (c *Conversation) load() error {
 		s.LeafEventID, s.HeadIsEmpty = c.head, false
 	}
 	return c.recover(crashed)
+}
+
+// gapText says that events are left out.
+func gapText(n int) string {
+	return fmt.Sprintf("An event of this conversation is missing on the disk. What was said and done behind it, %d more events, is not known here any more. "+
+		"Its files stay in the directory of the conversation, with names that end in .beyond-gap.", n)
 }
 
 // recover repairs what a crash has left of the branch at hand. crashed says that

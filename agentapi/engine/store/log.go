@@ -97,6 +97,7 @@ func (d *Dir) loadEvents() error {
 		return err
 	}
 	files = d.contiguous(files)
+	d.cutOff = len(d.beyond)
 	events, errs := readAll(filepath.Join(d.path, "events"), files)
 	whole, err := d.damagedTail(files, events, errs)
 	if err != nil {
@@ -302,6 +303,10 @@ func (d *Dir) setAside() error {
 	}
 	return nil
 }
+
+// CutOff is how many events are on the disk behind one that is missing. They are not
+// part of the conversation.
+func (d *Dir) CutOff() int { return d.cutOff }
 
 // Parent is the event that e was appended to: by its parent_id, or, in logs
 // that are older than that, the one before it.

@@ -79,6 +79,7 @@ type Dir struct {
 	index  map[string]int             // of events by id
 	loaded []event.Event              // the log as it was read, until it is released
 	beyond []eventFile                // on the disk, behind a gap
+	cutOff int                        // how many they were when the log was read
 	lock   *filelock.Kept             // of the log, once something was appended
 	meta   map[string]json.RawMessage // meta.json, once it was looked at
 	locked bool                       // we hold lock
@@ -100,14 +101,18 @@ func Create(root string, state State, meta Meta, opts Options, events ...event.E
 	if err := opts.Files.MkdirAll(root); err != nil {
 		return nil, fmt.Errorf("create the conversations directory: %w", err)
 	}
-	if err := opts.Files.Mkdir(d.path); err != nil {
+	err := opts.Files.Mkdir(d.path)
+	if errors.Is(err, fs.ErrExist) && os.Remove(d.path) == nil { // it was empty
+		err = opts.Files.Mkdir(d.path)
+	}
+	if err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			return nil, ErrExists
 		}
 		return nil, fmt.Errorf("create conversation: %w", err)
 	}
 	d.State.PersistenceDir = d.path
-	err := errors.Join(opts.Files.Mkdir(filepath.Join(d.path, "events")), d.SaveMeta(meta))
+	err = errors.Join(opts.Files.Mkdir(filepath.Join(d.path, "events")), d.SaveMeta(meta))
 	if err == nil {
 		d.lease, err = claimNew(d.path, opts)
 	}
