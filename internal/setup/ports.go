@@ -2,22 +2,83 @@ package setup
 
 import (
 	"net"
+	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ohgw/ohgw/internal/config"
+	"github.com/ohgw/ohgw/internal/localport"
+	"github.com/ohgw/ohgw/internal/secret"
 )
-
-// usualPort is that of a daemon without settings.
-const usualPort = 6449
 
 // ReservedPorts are the ports of ohgw on this machine, which the agent's programs
 // may never reach: the usual one, and that of the settings.
 func ReservedPorts(s *config.Settings) []uint16 {
-	ports := []uint16{usualPort}
-	_, text, err := net.SplitHostPort(s.Addr)
-	if port, notPort := strconv.ParseUint(text, 10, 16); err == nil && notPort == nil && port != 0 && !slices.Contains(ports, uint16(port)) {
-		ports = append(ports, uint16(port))
+	ports := []uint16{localport.OHGW}
+	if port := portOf(s.Addr); port != 0 && !slices.Contains(ports, port) {
+		ports = append(ports, port)
 	}
 	return ports
+}
+
+// SoughtPorts are the ports of this machine where ohgw looks for servers, or sends
+// requests by its settings: the usual ones, and those that a setting or a variable
+// names. A program of the agent that listened there would be taken for such a server,
+// and would get what is meant for it.
+func SoughtPorts(env *Env, s *config.Settings) []uint16 {
+	ports := localport.Sought()
+	for _, port := range localport.Sought() {
+		ports = append(ports, portOf(env.UsualAddress(net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))))))
+	}
+	places := []string{s.AgentServer.URL, s.AgentServer.LLM.BaseURL, s.Client.URL, s.Cloud.URL}
+	for _, name := range baseVariables() {
+		places = append(places, env.Getenv(name))
+	}
+	for _, place := range places {
+		ports = append(ports, localPort(place))
+	}
+	slices.Sort(ports)
+	return slices.DeleteFunc(slices.Compact(ports), func(port uint16) bool { return port == 0 })
+}
+
+// baseVariables are the variables with the address of a model server or of a proxy.
+func baseVariables() []string {
+	names := []string{
+		"OLLAMA_HOST", "OLLAMA_API_BASE", "LM_STUDIO_API_BASE", "HOSTED_VLLM_API_BASE", "LITELLM_PROXY_API_BASE", "AZURE_API_BASE",
+		"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy",
+	}
+	for _, p := range secret.Providers() {
+		names = append(names, p.Bases...)
+	}
+	return names
+}
+
+// localPort is the port of an address on this machine, with or without a scheme; 0 for
+// any other text.
+func localPort(place string) uint16 {
+	if place = strings.TrimSpace(place); place == "" {
+		return 0
+	}
+	if !strings.Contains(place, "://") {
+		place = "http://" + place
+	}
+	u, err := url.Parse(place)
+	if err != nil || !LoopbackHost(u.Hostname()) && u.Hostname() != "0.0.0.0" && u.Hostname() != "::" && u.Hostname() != "" {
+		return 0
+	}
+	return portOf(u.Host)
+}
+
+// portOf is the port of HOST:PORT; 0 if there is none.
+func portOf(address string) uint16 {
+	_, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return 0
+	}
+	port, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return 0
+	}
+	return uint16(port)
 }

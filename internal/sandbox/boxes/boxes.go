@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/ohgw/ohgw/internal/localport"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/gitguard"
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
@@ -40,6 +41,10 @@ type Config struct {
 	// Reserved are ports that no program of a box of level reduced may take: those of
 	// ohgw itself. At level full, ports are the box's own.
 	Reserved []uint16
+	// Sought are further ports that no program of a box of level reduced may listen on:
+	// where ohgw looks for servers by its settings. The usual ones of
+	// [localport.Sought] are always among them.
+	Sought []uint16
 	// Refused is called for each connection to another machine that level reduced has
 	// refused, from many goroutines. It may be nil.
 	Refused func(to netip.AddrPort)
@@ -52,6 +57,9 @@ type Config struct {
 	// no Tmp keeps it, because its /tmp would be gone; so does one of level reduced.
 	Idle time.Duration
 }
+
+// unlistened are the ports that no program of a box of level reduced may listen on.
+func (c *Config) unlistened() []uint16 { return append(localport.Sought(), c.Sought...) }
 
 // ErrUnsupported says that there is no box of this kind on this system.
 var ErrUnsupported = errors.New("there is no sandbox for this system")

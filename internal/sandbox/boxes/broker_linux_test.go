@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ohgw/ohgw/internal/localport"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/boxes"
 )
@@ -300,6 +301,20 @@ func TestReducedNetwork(t *testing.T) {
 	}
 	// Everything above is over: what came to the canary waits there.
 	nobodyCame(t, canary)
+}
+
+// A program that listened where ohgw looks for servers would be taken for one.
+func TestNoProgramListensWhereServersAreLookedFor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, reduced, func(_ *world, c *boxes.Config) { c.Sought = []uint16{24861} })
+	for _, port := range append(localport.Sought(), 24861) {
+		for _, at := range []string{"127.0.0.1", "[::1]", "0.0.0.0", "127.0.0.9"} {
+			attempt := fmt.Sprintf("listen %s:%d", at, port)
+			if out, code := w.inside(attempt); code != 1 || !strings.Contains(out, "address already in use") {
+				t.Errorf("%s: exit code %d: %s", attempt, code, out)
+			}
+		}
+	}
 }
 
 // nobodyCame checks that no connection waits at a listener.

@@ -10,15 +10,12 @@ import (
 	"os"
 	"slices"
 
+	"github.com/ohgw/ohgw/internal/localport"
 	"github.com/ohgw/ohgw/internal/pattern"
 	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/gitguard"
 	"github.com/ohgw/ohgw/internal/sandbox/seatbelt"
 )
-
-// reservedOnMac are the usual ports of services that would let a program out: ohgw, an
-// agent-server, Docker, and a browser's debugger.
-var reservedOnMac = []uint16{6449, 8000, 2375, 9222}
 
 // macBox is the box of one conversation on macOS: programs under sandbox-exec. There
 // HomeAt is where the user's home directory is, and programs find that of the box by
@@ -77,7 +74,7 @@ func newMacBox(program string, cfg Config) (_ *macBox, err error) {
 		return nil, fmt.Errorf("set up the home directory %s: %w", p.Home, err)
 	}
 	b.profile = seatbelt.Profile{
-		Policy: &p, Git: guards.Watch, Strict: cfg.Strict, Reserved: append(slices.Clone(reservedOnMac), cfg.Reserved...),
+		Policy: &p, Git: guards.Watch, Strict: cfg.Strict, Reserved: append(localport.WaysOut(), cfg.Reserved...), Sought: cfg.unlistened(),
 	}
 	b.env = []string{"HOME=" + p.Home, "TMPDIR=" + p.Tmp, levelVariable(sandbox.Reduced)}
 	if err := b.openProxy(cfg); err != nil {

@@ -94,7 +94,7 @@ func privateTmp() (string, error) {
 // openBroker opens the network before the helper is started.
 func (r *runtime) openBroker(p *policy.Policy, cfg *Config) (err error) {
 	own := broker.Config{
-		Reserved: cfg.Reserved, Refused: cfg.Refused,
+		Reserved: append(cfg.unlistened(), cfg.Reserved...), Refused: cfg.Refused,
 		Trees: append([]string{p.Workspace, p.Home, p.Tmp}, p.Write...), Sockets: p.Read,
 	}
 	if p.Network && cfg.Serve != nil {

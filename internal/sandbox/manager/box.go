@@ -197,7 +197,7 @@ func (b *box) make(more shown) (sandbox.Box, error) {
 	}
 	return boxes.New(boxes.Config{
 		Level: b.m.status.Level, Policy: p, GitOpen: b.settings.GitOpen, Watcher: b.m.watcher, Removed: b.removed,
-		Reserved: b.m.cfg.Reserved, Refused: b.refused, Serve: b.network.serve,
+		Reserved: b.m.cfg.Reserved, Sought: b.m.cfg.Sought, Refused: b.refused, Serve: b.network.serve,
 	})
 }
 

@@ -25,6 +25,7 @@ type Profile struct {
 	Git      []string       // git directories, in which nothing that redirects git is made
 	Proxy    uint16         // the port of the proxy on loopback; 0: there is none
 	Reserved []uint16       // ports of loopback that are not reached, and not listened on
+	Sought   []uint16       // ports of loopback that are not listened on
 	Terminal string         // the path of the program's terminal; "" if it has none
 	// Strict keeps programs from the service for certificates, which may connect to
 	// hosts that a certificate names.
@@ -202,6 +203,11 @@ func (w *writer) network(p *Profile) {
 		}
 		w.rule("deny network-bind network-inbound", fmt.Sprintf(`(local ip "localhost:%d")`, port))
 		w.rule("deny network-outbound", fmt.Sprintf(`(remote ip "localhost:%d")`, port))
+	}
+	for _, port := range p.Sought {
+		if port != p.Proxy && !slices.Contains(p.Reserved, port) {
+			w.rule("deny network-bind network-inbound", fmt.Sprintf(`(local ip "localhost:%d")`, port))
+		}
 	}
 	if p.Proxy != 0 {
 		w.rule("deny network-bind", fmt.Sprintf(`(local ip "localhost:%d")`, p.Proxy))

@@ -28,7 +28,7 @@ func ann() *Profile {
 			Protect: []string{repo + "/.git/config", repo + "/.git/hooks", repo + "/.git/modules/lib/hooks"},
 		},
 		Git:   []string{repo + "/.git", repo + "/.git/modules/lib"},
-		Proxy: 50123, Reserved: []uint16{6449, 8000}, Terminal: "/dev/ttys004",
+		Proxy: 50123, Reserved: []uint16{6449, 8000}, Sought: []uint16{8000, 11434}, Terminal: "/dev/ttys004",
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 // DefaultServer is where an agent-server listens when nobody says otherwise.
 const DefaultServer = "http://" + defaultAddress
 
-const defaultAddress = "127.0.0.1:8000"
+const defaultAddress = "127.0.0.1:8000" // of localport.AgentServer
 
 // FirstLook bounds how long the start waits for the backend's answer.
 const FirstLook = 2 * time.Second

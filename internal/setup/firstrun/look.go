@@ -6,15 +6,18 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/localport"
 	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/setup/agents"
 )
@@ -55,12 +58,14 @@ type kind struct {
 	path           string // behind the address, for profiles
 }
 
+// kinds look at ports of [localport.Sought] only.
 func kinds() []kind {
+	at := func(port uint16) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))) }
 	return []kind{
-		{"Ollama", "ollama_chat", "127.0.0.1:11434", []string{"OLLAMA_HOST", "OLLAMA_API_BASE"}, ""},
-		{"LM Studio", "lm_studio", "127.0.0.1:1234", []string{"LM_STUDIO_API_BASE"}, "/v1"},
-		{"llama.cpp", "hosted_vllm", "127.0.0.1:8080", nil, "/v1"},
-		{"vLLM", "hosted_vllm", "127.0.0.1:8000", []string{"HOSTED_VLLM_API_BASE"}, "/v1"},
+		{"Ollama", "ollama_chat", at(localport.Ollama), []string{"OLLAMA_HOST", "OLLAMA_API_BASE"}, ""},
+		{"LM Studio", "lm_studio", at(localport.LMStudio), []string{"LM_STUDIO_API_BASE"}, "/v1"},
+		{"llama.cpp", "hosted_vllm", at(localport.LlamaCpp), nil, "/v1"},
+		{"vLLM", "hosted_vllm", at(localport.AgentServer), []string{"HOSTED_VLLM_API_BASE"}, "/v1"},
 	}
 }
 
