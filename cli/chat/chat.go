@@ -264,7 +264,11 @@ func (c *session) connect(ctx context.Context, s *config.Settings, log *slog.Log
 			return end, err
 		}
 	}
-	if c.own, err = serving.OpenOwn(ctx, c.Setup(), s, log); err != nil {
+	env := c.Setup()
+	if c.isOnce() {
+		env.Ask = nil // a single question is no talk
+	}
+	if c.own, err = serving.OpenOwn(ctx, env, s, log); err != nil {
 		return end, err
 	}
 	c.client = c.newClient(gateway.Config{URL: c.own.URL, Key: c.own.Key, HTTP: c.own.HTTP})

@@ -57,5 +57,9 @@ func (a *App) Setup() *setup.Env {
 	return &setup.Env{
 		Notes: a, Getenv: a.Getenv, Environ: a.Environ, Now: a.Now, Paths: a.Paths, HTTP: a.HTTP, Hostname: a.Hostname, PID: a.PID, LookPath: a.LookPath, Root: a.Root, UID: a.UID, Getwd: a.Getwd,
 		Usual: a.Usual, Adopt: a.Adopt, Executable: a.Executable, Keyring: a.Keyring, Config: a.Config, CanAsk: a.CanAsk,
+		Ask: func(ctx context.Context, question, refused string) bool {
+			ok, err := a.Confirm(ctx, false, question, refused)
+			return ok && err == nil
+		},
 	}
 }

@@ -35,6 +35,10 @@ func checkBackend(ctx context.Context, w *World) Result {
 		return Result{}.fail(where+" cannot be used", agentapi.PublicMessage(b.Err, b.Err.Error()), repair)
 	}
 	r := fine("%s %s at %s: %s", b.Name, b.Version, b.Address, b.Why)
+	if b.KeysWithheld {
+		r = r.warn("it gets none of your stored keys", "it was found, not named, and you have not agreed to the program that listens there",
+			"name it: export OHGW_AGENT_SERVER_URL="+b.Address+"; or answer the question of ohgw chat")
+	}
 	for _, lack := range b.Missing {
 		r = r.warn("features are missing", lack, "update the agent-server, or set the variables it names")
 	}

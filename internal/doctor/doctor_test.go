@@ -397,6 +397,9 @@ func TestBackend(t *testing.T) {
 	}), "backend"), doctor.Failed, "OHGW_AGENT_SERVER_KEY")
 	expect(t, look(t, with(func(b *doctor.Backend) { b.Missing = []string{"Before 1.33: no x."} }), "backend"), doctor.Warning, "Before 1.33: no x.")
 
+	expect(t, look(t, with(func(b *doctor.Backend) { b.KeysWithheld = true }), "backend"), doctor.Warning,
+		"it gets none of your stored keys", "export OHGW_AGENT_SERVER_URL=http://127.0.0.1:8000")
+
 	for shift, want := range map[time.Duration]string{0: "", 10 * time.Second: "", 5 * time.Minute: "5m0s ahead of this machine", -time.Hour: "1h0m0s behind this machine"} {
 		w := with(func(*doctor.Backend) {})
 		w.ServerClock = func(_ context.Context, address string) (time.Time, error) {

@@ -121,6 +121,10 @@ type Backend struct {
 
 	Why      string // it was chosen
 	Profiles int    // that it has; 0 where it does not tell
+
+	// KeysWithheld: it was found, not named, and the user has not agreed that it gets
+	// stored keys.
+	KeysWithheld bool
 }
 
 // Sandbox is what keeps agents from the rights of the user.

@@ -8,6 +8,7 @@
 package setup
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -51,6 +52,10 @@ type Env struct {
 
 	// CanAsk reports whether a person is there, who can unlock a keyring.
 	CanAsk func() bool
+
+	// Ask asks a person for confirmation, and notes refused if there is none. Nil:
+	// nobody is asked.
+	Ask func(ctx context.Context, question, refused string) bool
 }
 
 // UsualAddress is where a program with this usual address is.

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/internal/sandbox/manager"
+	"github.com/ohgw/ohgw/internal/setup"
 )
 
 // Backend is a backend, and how it was when the daemon started.
@@ -24,6 +26,7 @@ type Backend struct {
 	Complete daemon.CompleteFunc
 	Native   daemon.Native // OpenHands' own API, if it is to be served
 
+	adopted   *adoption        // of an agent-server; nil for others
 	api       *apiBoxes        // of OpenHands' own API; nil for agents in another process
 	boxes     *manager.Manager // of agents in this process; nil for others
 	sandboxBy string           // which setting has switched their sandbox off; "" if none
@@ -40,6 +43,18 @@ func (c Backend) Close() error {
 	}
 	return err
 }
+
+// OfferKeys asks the user whether an agent-server that was found may have stored keys,
+// once for each program.
+func (c Backend) OfferKeys(ctx context.Context, env *setup.Env) {
+	if c.adopted != nil && c.Status.Err == nil {
+		c.adopted.offer(ctx, env, c.Status.Version)
+	}
+}
+
+// KeysWithheld reports whether the backend gets no stored keys, because the user has
+// neither named it nor agreed to it.
+func (c Backend) KeysWithheld() bool { return c.adopted != nil && !c.adopted.may() }
 
 // Line is the backend in a line: what it is, where it is, and why it was chosen.
 func (c Backend) Line() string {

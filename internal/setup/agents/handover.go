@@ -12,11 +12,12 @@ import (
 	"github.com/ohgw/ohgw/internal/setup"
 )
 
-// llmSecrets hands the stored keys of profiles to the agent-server at address.
+// llmSecrets hands the stored keys of profiles to an agent-server that may have them.
 // It is nil for a server elsewhere: its profiles are not those of this machine,
 // and a key that was stored here is not meant to leave it.
-func llmSecrets(env *setup.Env, s *config.Settings, address string, log *slog.Logger) (func(context.Context, agentserver.LLMProfile) ([]agentserver.Secret, error), error) {
-	if !setup.OnThisMachine(address) {
+func llmSecrets(env *setup.Env, s *config.Settings, adopted *adoption, log *slog.Logger) (func(context.Context, agentserver.LLMProfile) ([]agentserver.Secret, error), error) {
+	adopted.stored = func(context.Context) bool { return false }
+	if !setup.OnThisMachine(adopted.address) {
 		return nil, nil
 	}
 	places, err := env.Places()
@@ -27,16 +28,27 @@ func llmSecrets(env *setup.Env, s *config.Settings, address string, log *slog.Lo
 	if err != nil {
 		return nil, err
 	}
-	h := &handover{store: store, base: places.Stores[0].Base, log: log, finder: secret.NewResolver(store, secret.Providers(), env.Lookup)}
+	h := &handover{adopted: adopted, store: store, base: places.Stores[0].Base, log: log, finder: secret.NewResolver(store, secret.Providers(), env.Lookup)}
+	adopted.stored = h.any
 	return h.secrets, nil
 }
 
 // handover finds the stored keys of profiles when an agent gets its LLM.
 type handover struct {
-	store  *setup.KeyStore
-	base   string // of the profiles
-	finder *secret.Resolver
-	log    *slog.Logger
+	adopted *adoption
+	store   *setup.KeyStore
+	base    string // of the profiles
+	finder  *secret.Resolver
+	log     *slog.Logger
+}
+
+// any reports whether there is a stored key that the server could get.
+func (h *handover) any(ctx context.Context) bool {
+	names, err := h.store.List(ctx)
+	return err == nil && slices.ContainsFunc(names, func(name string) bool {
+		e := secret.ParseEntry(name)
+		return e.Profile != "" || e.Provider != ""
+	})
 }
 
 // secrets returns what is stored for a profile. A store that cannot be asked is
@@ -48,6 +60,10 @@ func (h *handover) secrets(ctx context.Context, p agentserver.LLMProfile) ([]age
 		return nil, nil
 	}
 	var found []agentserver.Secret
+	if len(names) > 0 && !h.adopted.may() {
+		h.log.Warn("stored keys are not given to an agent-server that was found; name it with --agent-server", "address", h.adopted.address)
+		return nil, nil
+	}
 	for _, field := range append([]string{secret.APIKey}, setup.KeyFields()...) {
 		key, err := h.find(ctx, names, secret.Subject{Base: h.base, Profile: p.Name, Model: p.Model, BaseURL: p.BaseURL, Field: field})
 		if ctx.Err() != nil {

@@ -34,11 +34,15 @@ func reachServer(ctx context.Context, env *setup.Env, s *config.Settings, log *s
 	if err != nil {
 		return Backend{}, nil, err
 	}
-	llm, err := serverLLM(env, s, log)
+	adopted, err := newAdoption(env, address, named)
 	if err != nil {
 		return Backend{}, nil, err
 	}
-	secrets, err := llmSecrets(env, s, address, log)
+	llm, err := serverLLM(env, s, adopted, log)
+	if err != nil {
+		return Backend{}, nil, err
+	}
+	secrets, err := llmSecrets(env, s, adopted, log)
 	if err != nil {
 		return Backend{}, nil, err
 	}
@@ -52,7 +56,7 @@ func reachServer(ctx context.Context, env *setup.Env, s *config.Settings, log *s
 	look, cancel := context.WithTimeout(ctx, FirstLook)
 	defer cancel()
 	chosen := Backend{
-		Backend: backend, Why: why, Status: backend.Status(look),
+		Backend: backend, adopted: adopted, Why: why, Status: backend.Status(look),
 		Complete: (&directLLM{base: llmConfig(env, log), load: serverLLMs(backend)}).complete,
 	}
 	if s.Native {
@@ -104,7 +108,7 @@ func serverKey(env *setup.Env, s *config.Settings, log *slog.Logger) (func() str
 }
 
 // serverLLM is the model for an agent-server that has no profiles.
-func serverLLM(env *setup.Env, s *config.Settings, log *slog.Logger) (*agentserver.LLM, error) {
+func serverLLM(env *setup.Env, s *config.Settings, adopted *adoption, log *slog.Logger) (*agentserver.LLM, error) {
 	llm := s.AgentServer.LLM
 	if llm.Model == "" {
 		return nil, nil
@@ -113,7 +117,12 @@ func serverLLM(env *setup.Env, s *config.Settings, log *slog.Logger) (*agentserv
 	if err != nil {
 		return nil, err
 	}
-	return &agentserver.LLM{Profile: llm.Profile, Model: llm.Model, BaseURL: llm.BaseURL, Key: key}, nil
+	return &agentserver.LLM{Profile: llm.Profile, Model: llm.Model, BaseURL: llm.BaseURL, Key: func() string {
+		if !adopted.may() {
+			return ""
+		}
+		return key()
+	}}, nil
 }
 
 // keyFrom returns the key in the first of the variables that is set, else that

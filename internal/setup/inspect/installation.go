@@ -269,7 +269,7 @@ func (p *Installation) backendState(ctx context.Context) (doctor.Backend, error)
 	if err != nil {
 		return doctor.Backend{}, err
 	}
-	state := doctor.Backend{Status: b.Status, Why: b.Why}
+	state := doctor.Backend{Status: b.Status, Why: b.Why, KeysWithheld: b.KeysWithheld()}
 	if b.Status.Err == nil {
 		if list, err := b.Profiles(ctx); err == nil { // what it says about itself is in the status
 			for _, p := range list {

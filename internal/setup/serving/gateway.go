@@ -46,6 +46,7 @@ func Open(ctx context.Context, env *setup.Env, s *config.Settings, in Options) (
 	if err != nil {
 		return nil, err
 	}
+	backend.OfferKeys(ctx, env)
 	if err := checkWorkspace(env, s, backend); err != nil {
 		return nil, errors.Join(err, backend.Close())
 	}

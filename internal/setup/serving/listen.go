@@ -9,11 +9,13 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/listener"
 	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/systemd"
 )
@@ -61,7 +63,11 @@ func WhoListens(ctx context.Context, env *setup.Env, addr string) string {
 	if err != nil {
 		return "another process"
 	}
-	process := listeningProcess(port)
+	process := ""
+	if n, err := strconv.ParseUint(port, 10, 16); err == nil {
+		p, _ := listener.On(uint16(n))
+		process = p.String()
+	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
