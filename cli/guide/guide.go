@@ -162,6 +162,9 @@ func (g *guide) fill(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := g.setup.PlanElsewhere(ctx, g.plan); err != nil {
+		return err
+	}
 	if g.tried || !g.canTry(ctx) {
 		return nil
 	}

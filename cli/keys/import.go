@@ -73,7 +73,7 @@ func runImport(ctx context.Context, o *importOptions) error {
 		return err
 	}
 	o.Setup().WarnCleartext(store)
-	done, err := profiles.ImportKeys(ctx, store, profile.ImportOptions{Names: o.Names, Replace: o.Replace, Remove: o.Remove})
+	done, err := profiles.ImportKeys(ctx, store, profile.ImportOptions{Names: o.Names, Replace: o.Replace, Remove: o.Remove, Bind: o.Setup().FindKeys(ctx, store).Bind})
 	if err != nil {
 		return o.Setup().ProfileFault(ctx, err, "")
 	}

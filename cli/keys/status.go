@@ -93,7 +93,9 @@ func runStatus(ctx context.Context, o *options) error {
 			case keys.Keyless(p.Subject()):
 				key.Note = "no key needed"
 			default:
-				if withheld := keys.Withheld(p.Subject(), keys.Names); withheld.Kind != secret.FromNowhere {
+				if err := keys.Refused(p.Subject(), keys.Names); err != nil {
+					key.Note = err.Error()
+				} else if withheld := keys.Withheld(p.Subject(), keys.Names); withheld.Kind != secret.FromNowhere {
 					key.Note = "the " + withheld.String() + " is sent to that provider's hosts only"
 				}
 			}

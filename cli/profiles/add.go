@@ -76,7 +76,7 @@ includes a cleartext key in the file; an encrypted key stays in the profile.`,
 	f.BoolVar(&opts.Use, "use", false, "make it the active profile")
 	f.StringVar(&opts.FromFile, "from-file", "", "read the profile from this `file`; - is stdin")
 	f.BoolVar(&opts.FromSettings, "from-settings", false, "use the LLM of OpenHands' settings")
-	f.BoolVar(&opts.Replace, "replace", false, "overwrite a profile of that name and its stored key")
+	f.BoolVar(&opts.Replace, "replace", false, "overwrite a profile of that name and its stored key, which is for its old host only")
 	kit.Complete(cmd, "provider", setup.ProviderPrefixes()...)
 	kit.Complete(cmd, "key-from", "env:", "stdin")
 	kit.Complete(cmd, "model", knownModels()...)
@@ -122,12 +122,18 @@ func addDraft(ctx context.Context, o *addOptions) error {
 	if err != nil {
 		return err
 	}
+	first := firstrun.New(o.Setup(), profiles, keys, modelcheck.DefaultTimeout)
+	if made, err := profiles.Preview(o.Name, draft); err == nil && made.LLM.APIKey.IsZero() {
+		if err := first.Elsewhere(ctx, made); err != nil {
+			return err
+		}
+	}
 	backup, err := backUpSettings(o.App, profiles, draft)
 	if err != nil {
 		return err
 	}
 	out := guide.Outcome{Name: o.Name, Store: keys}
-	out.Saved, err = firstrun.New(o.Setup(), profiles, keys, modelcheck.DefaultTimeout).Save(ctx, o.Name, draft, firstrun.SaveOptions{Replace: o.Replace, Use: o.Use})
+	out.Saved, err = first.Save(ctx, o.Name, draft, firstrun.SaveOptions{Replace: o.Replace, Use: o.Use})
 	if err != nil {
 		return guide.SaveFault(ctx, o.App, out, err)
 	}

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"strings"
 )
@@ -49,6 +50,9 @@ func checkKey(ctx context.Context, w *World) Result {
 	}
 	if a.Withheld != "" {
 		why = "the " + a.Withheld + " is only sent to that provider's hosts, and the profile has another base URL"
+	}
+	if a.Refused != "" {
+		return Result{}.fail("the active profile "+a.Name+" ("+a.Model+") has no usable key", a.Refused, cmp.Or(a.Repair, "ohgw keys set "+a.Name))
 	}
 	return Result{}.fail("the active profile "+a.Name+" ("+a.Model+") has no key", why, "ohgw keys set "+a.Name)
 }

@@ -101,6 +101,9 @@ type ActiveProfile struct {
 	// Withheld is a key of its provider that is not sent to the base URL of the
 	// profile; "" if there is none.
 	Withheld string
+	// Refused is why a key that there is for the profile is not used, and Repair the
+	// command against it; "" if there is none.
+	Refused, Repair string
 }
 
 // Provider is what the provider of the active profile answered.

@@ -104,8 +104,15 @@ func (f finding) missing(summary Summary, e document.Entry) {
 	if withheld := f.c.keys.Withheld(subject, f.c.names); withheld.Kind != secret.FromNowhere {
 		text = fmt.Sprintf("there is no key for it: the %s is only sent to that provider's hosts", withheld)
 	}
+	repair := "ohgw keys set " + f.profile
+	if err := f.c.keys.Refused(subject, f.c.names); err != nil {
+		text = err.Error()
+		if elsewhere, ok := errors.AsType[*secret.HostError](err); ok {
+			text, repair = elsewhere.Reason(), elsewhere.Command()
+		}
+	}
 	if f.c.namesErr != nil {
 		text += fmt.Sprintf(" (the stored keys cannot be listed: %v)", f.c.namesErr)
 	}
-	f.add(Error, "key-missing", "ohgw keys set "+f.profile, "%s", text)
+	f.add(Error, "key-missing", repair, "%s", text)
 }

@@ -40,6 +40,10 @@ type ImportOptions struct {
 	Names   []string // profiles; none means all
 	Replace bool     // a key that the store has already gives way
 	Remove  bool     // the key is removed from the profile: a running server needs it there
+
+	// Bind is told for which host each key is that was stored; see
+	// [secret.Resolver.Bind]. It may be nil.
+	Bind func(context.Context, secret.Subject) error
 }
 
 // ImportKeys copies the keys that are written in profiles, and in the settings'
@@ -168,6 +172,11 @@ func (s *Store) importKey(ctx context.Context, keys secret.Store, at secretAt, o
 	if out.Action, err = storeKey(ctx, keys, out.Entry, key, opts.Replace); err != nil {
 		return skip(err)
 	}
+	if subject, known := s.subjectAt(at); known && opts.Bind != nil && out.Action != KeyDiffers {
+		if err := opts.Bind(ctx, subject); err != nil {
+			return skip(err)
+		}
+	}
 	if opts.Remove && out.Action != KeyDiffers {
 		if err := s.removeKey(ctx, at); err != nil {
 			return skip(fmt.Errorf("the key was stored, but is still in %s, too: %w", at.in.File.Path, err))
@@ -175,6 +184,21 @@ func (s *Store) importKey(ctx context.Context, keys secret.Store, at secretAt, o
 		out.Action = KeyMoved
 	}
 	return out
+}
+
+// subjectAt is whose key a secret in a file is. A copy in the settings may be for another
+// host than the profile; then its key is, too.
+func (s *Store) subjectAt(at secretAt) (secret.Subject, bool) {
+	if len(at.entry) == 0 {
+		p, err := s.load(at.in)
+		if err != nil {
+			return secret.Subject{}, false
+		}
+		return p.Subject(fieldOf(at.field)), true
+	}
+	llm, err := readLLM(at.in.Doc.Root().At(at.entry...), s.cfg.Models)
+	p := Profile{Summary: Summary{Base: s.cfg.Base, Name: at.profile}, LLM: llm}
+	return p.Subject(fieldOf(at.field)), err == nil
 }
 
 // errNotStored means that a store gave back something else than it was given.
@@ -253,9 +277,25 @@ func (s *Store) MoveKeys(ctx context.Context, keys secret.Store, old, name strin
 		if _, err := storeKey(ctx, keys, s.entryName(name, field), key, true); err != nil {
 			return err
 		}
+		if err := moveHost(ctx, keys, entry, s.entryName(name, field)); err != nil {
+			return err
+		}
 		return keys.Delete(ctx, entry)
 	})
 	return err
+}
+
+// moveHost lets a key be for the host that it was for under its old name.
+func moveHost(ctx context.Context, keys secret.Store, old, name string) error {
+	hosts, ok := keys.(secret.HostStore)
+	if !ok {
+		return nil
+	}
+	host, err := hosts.Host(old)
+	if err != nil {
+		return err
+	}
+	return hosts.SetHost(ctx, name, host)
 }
 
 // RemoveKeys removes the keys that are stored for a profile, after a Remove. It

@@ -35,6 +35,8 @@ type Summary struct {
 	Problem string       `json:"problem,omitempty"`
 
 	linkedKey bool // the key is in the connection
+
+	awsEndpoint, ollamaURL string // members that stand for the base URL
 }
 
 // Usable reports whether OpenHands loads the profile, as far as a list knows.
@@ -43,7 +45,7 @@ func (s *Summary) Usable() bool { return !s.Action.IsError() }
 // Subject is what to look for when its key is looked for; see
 // secret.Resolver.Locate. Its Own is only there to say that there is a key.
 func (s *Summary) Subject() secret.Subject {
-	subject := secret.Subject{Base: s.Base, Profile: s.Name, Model: s.Model, BaseURL: s.BaseURL}
+	subject := secret.Subject{Base: s.Base, Profile: s.Name, Model: s.Model, BaseURL: s.BaseURL, Endpoint: Endpoint(s.Model, s.BaseURL, s.awsEndpoint, s.ollamaURL)}
 	if s.Key == KeyPlain || s.Key == KeyEncrypted {
 		subject.Own = func() (secret.Value, error) { return secret.Value{}, secret.ErrNotFound }
 		subject.OwnOrigin = s.ownOrigin()
@@ -132,6 +134,8 @@ func (s *Store) summarize(snap document.Snapshot, conns connections) Summary {
 	}
 	url, _ := entry.Get("base_url").Text()
 	out.BaseURL = canon.MaskURL(url)
+	out.awsEndpoint, _ = entry.Get("aws_bedrock_runtime_endpoint").Text()
+	out.ollamaURL, _ = entry.Get("ollama_base_url").Text()
 	out.Key = keyState(entry.Get("api_key"))
 	conn, ok := conns.byID[out.Connection]
 	out.Broken = out.Connection != "" && !ok && conns.err == nil

@@ -232,6 +232,29 @@ func (l *LLM) baseURL() string {
 	return *l.BaseURL
 }
 
+// endpoint is where requests go by a member of its own.
+func (l *LLM) endpoint() string {
+	text := func(p *string) string {
+		if p == nil {
+			return ""
+		}
+		return *p
+	}
+	return Endpoint(l.Model, l.baseURL(), text(l.AWSEndpoint), text(l.OllamaBaseURL))
+}
+
+// Endpoint is the member that goes before the base URL, or stands for it; "" where none
+// does.
+func Endpoint(model, base, aws, ollama string) string {
+	switch provider := secret.ProviderOf(model); {
+	case provider == "bedrock":
+		return aws
+	case strings.HasPrefix(provider, "ollama") && strings.TrimSpace(base) == "":
+		return ollama
+	}
+	return ""
+}
+
 // KeyState is how a secret is written in a file.
 type KeyState string
 

@@ -24,7 +24,8 @@ type Profile struct {
 func (p *Profile) Subject(field string) secret.Subject {
 	subject := secret.Subject{
 		Base: p.Base, Profile: p.Name, Model: p.LLM.Model, BaseURL: p.LLM.baseURL(),
-		Field: field, OwnOrigin: p.ownOrigin(),
+		Endpoint: p.LLM.endpoint(),
+		Field:    field, OwnOrigin: p.ownOrigin(),
 	}
 	own := map[string]secret.Value{
 		secret.APIKey:             p.LLM.APIKey,

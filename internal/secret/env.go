@@ -2,7 +2,9 @@ package secret
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 )
 
 // Env reads keys of providers from environment variables. It stores nothing.
@@ -16,13 +18,36 @@ func NewEnv(providers []Provider, lookup func(string) (string, bool)) *Env {
 	return &Env{providers: providers, lookup: lookup}
 }
 
-// Get returns the key of a ProviderEntry.
-func (e *Env) Get(_ context.Context, name string) (Value, error) {
-	_, v := e.find(name)
-	if v.IsZero() {
-		return Value{}, ErrNotFound
+// VariableError says that what a variable has is not a key. It does not show what it is.
+type VariableError struct {
+	Variable string
+	Err      error // of [Parse]
+}
+
+func (e *VariableError) Error() string {
+	return fmt.Sprintf("the environment variable %s has no usable key: %v. Set it to the key alone, or unset it", e.Variable, e.Err)
+}
+
+func (e *VariableError) Unwrap() error { return e.Err }
+
+// ParseVariable takes the value of a variable for a key. Blanks and line breaks around it
+// are not part of it, as in [Read]. An error is a *VariableError.
+func ParseVariable(variable, text string) (Value, error) {
+	v, err := Parse(strings.TrimSpace(text))
+	if err != nil {
+		return Value{}, &VariableError{variable, err}
 	}
 	return v, nil
+}
+
+// Get returns the key of a ProviderEntry. A variable that has no usable key is a
+// *VariableError: another one would not be what the user has set.
+func (e *Env) Get(_ context.Context, name string) (Value, error) {
+	variable, text := e.find(name)
+	if variable == "" {
+		return Value{}, ErrNotFound
+	}
+	return ParseVariable(variable, text)
 }
 
 // Variable is the name of the variable that Get takes the key from; "" when it
@@ -44,13 +69,13 @@ func (e *Env) Variables(name string) []string {
 }
 
 // find ignores empty variables, as LiteLLM does.
-func (e *Env) find(name string) (string, Value) {
+func (e *Env) find(name string) (variable, text string) {
 	for _, variable := range e.Variables(name) {
 		if text, _ := e.lookup(variable); text != "" {
-			return variable, New(text)
+			return variable, text
 		}
 	}
-	return "", Value{}
+	return "", ""
 }
 
 // Set refuses.

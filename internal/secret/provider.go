@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/ohgw/ohgw/internal/pattern"
 )
 
 // Provider is what LiteLLM, which OpenHands calls models with, knows about the
@@ -23,10 +25,10 @@ type Provider struct {
 func Providers() []Provider {
 	return []Provider{
 		{Prefix: "openhands", Keys: []string{"LITELLM_PROXY_API_KEY"}, Hosts: []string{"llm-proxy.app.all-hands.dev"}},
-		{Prefix: "litellm_proxy", Keys: []string{"LITELLM_PROXY_API_KEY"}, OwnHost: true},
+		{Prefix: "litellm_proxy", Keys: []string{"LITELLM_PROXY_API_KEY"}, Bases: []string{"LITELLM_PROXY_API_BASE"}, OwnHost: true},
 		{Prefix: "openai", Keys: []string{"OPENAI_API_KEY"}, Hosts: []string{"api.openai.com"}, Bases: []string{"OPENAI_BASE_URL", "OPENAI_API_BASE"}},
 		{Prefix: "anthropic", Keys: []string{"ANTHROPIC_API_KEY"}, Hosts: []string{"api.anthropic.com"}, Bases: []string{"ANTHROPIC_API_BASE"}},
-		{Prefix: "azure", Keys: []string{"AZURE_OPENAI_API_KEY", "AZURE_API_KEY"}, OwnHost: true},
+		{Prefix: "azure", Keys: []string{"AZURE_OPENAI_API_KEY", "AZURE_API_KEY"}, Bases: []string{"AZURE_API_BASE"}, OwnHost: true},
 		{Prefix: "azure_ai", Keys: []string{"AZURE_AI_API_KEY"}, OwnHost: true},
 		{Prefix: bedrock, Keys: []string{"AWS_BEARER_TOKEN_BEDROCK"}, Keyless: true},
 		{Prefix: "vertex_ai", Keyless: true},
@@ -54,10 +56,10 @@ func Providers() []Provider {
 		{Prefix: "github", Keys: []string{"GITHUB_API_KEY"}, Hosts: []string{"models.inference.ai.azure.com"}},
 		{Prefix: "volcengine", Keys: []string{"VOLCENGINE_API_KEY"}, Hosts: []string{"ark.cn-beijing.volces.com"}, Bases: []string{"VOLCENGINE_API_BASE"}},
 		{Prefix: "snowflake", Keys: []string{"SNOWFLAKE_JWT"}, OwnHost: true},
-		{Prefix: "hosted_vllm", Keys: []string{"HOSTED_VLLM_API_KEY"}, OwnHost: true, Keyless: true},
-		{Prefix: "lm_studio", Keys: []string{"LM_STUDIO_API_KEY"}, OwnHost: true, Keyless: true},
-		{Prefix: "ollama", Keys: []string{"OLLAMA_API_KEY"}, OwnHost: true, Keyless: true},
-		{Prefix: "ollama_chat", Keys: []string{"OLLAMA_API_KEY"}, OwnHost: true, Keyless: true},
+		{Prefix: "hosted_vllm", Keys: []string{"HOSTED_VLLM_API_KEY"}, Bases: []string{"HOSTED_VLLM_API_BASE"}, OwnHost: true, Keyless: true},
+		{Prefix: "lm_studio", Keys: []string{"LM_STUDIO_API_KEY"}, Bases: []string{"LM_STUDIO_API_BASE"}, OwnHost: true, Keyless: true},
+		{Prefix: "ollama", Keys: []string{"OLLAMA_API_KEY"}, Bases: []string{"OLLAMA_API_BASE"}, OwnHost: true, Keyless: true},
+		{Prefix: "ollama_chat", Keys: []string{"OLLAMA_API_KEY"}, Bases: []string{"OLLAMA_API_BASE"}, OwnHost: true, Keyless: true},
 	}
 }
 
@@ -82,7 +84,16 @@ func (p Provider) ownHost(base string) bool {
 		return true
 	}
 	u, err := url.Parse(base)
-	return err == nil && u.Scheme == "https" && slices.Contains(p.Hosts, strings.ToLower(u.Hostname()))
+	return err == nil && u.Scheme == "https" && p.hasHost(strings.ToLower(u.Hostname()))
+}
+
+// awsHost are the hosts of Bedrock, also those in a network of one's own. Other hosts
+// below amazonaws.com belong to whoever rents them.
+var awsHost = pattern.Of(`^(vpce-[a-z0-9-]+\.)?bedrock-runtime(-fips)?\.[a-z]{2}(-[a-z]+)+-[0-9]+\.(vpce\.)?amazonaws\.com(\.cn)?$`)
+
+// hasHost reports whether a host, in lower case, is the provider's.
+func (p Provider) hasHost(name string) bool {
+	return slices.Contains(p.Hosts, name) || p.Prefix == bedrock && awsHost().MatchString(name)
 }
 
 // here reports whether a base URL is on this machine.

@@ -55,6 +55,10 @@ type Subject struct {
 	// not sent to the host of another one; see Resolver.
 	BaseURL string
 
+	// Endpoint is where requests go in the place of BaseURL, in profiles that have a
+	// field of their own for it; "" for all others.
+	Endpoint string
+
 	// Own reads the key in the file of the profile or in its connection; nil
 	// when there is none.
 	Own func() (Value, error)
@@ -108,7 +112,8 @@ func (e *NoKeyError) Unwrap() []error {
 //
 // A profile chooses the host that its key is sent to, and may come from
 // somebody else. So the key of a provider, stored or in the environment, goes
-// to hosts of that provider only. The environment's goes, besides, to this
+// to hosts of that provider only, and the key that is stored for a profile to the host
+// that the profile had then; see HostOf. The environment's goes, besides, to this
 // machine, and to a base URL that is in the environment too: whoever set both
 // meant them for each other.
 type Resolver struct {
@@ -153,10 +158,8 @@ type place struct {
 func (r *Resolver) places(s Subject) []place {
 	var places []place
 	if r.keys != nil {
-		for _, origin := range r.Entries(s) {
-			places = append(places, place{origin, func(ctx context.Context) (Value, error) {
-				return r.keys.Get(ctx, origin.Name)
-			}})
+		for _, origin := range r.entries(s) {
+			places = append(places, place{origin, func(ctx context.Context) (Value, error) { return r.get(ctx, s, origin) }})
 		}
 	}
 	if s.Own != nil {
@@ -186,6 +189,9 @@ func (r *Resolver) environment(s Subject) Origin {
 // base is where the key goes, "" for the provider itself, and whether the
 // profile says so.
 func (r *Resolver) base(s Subject) (url string, given bool) {
+	if url = strings.TrimSpace(s.Endpoint); url != "" {
+		return url, true
+	}
 	if url = strings.TrimSpace(s.BaseURL); url != "" {
 		return url, true
 	}
@@ -198,9 +204,17 @@ func (r *Resolver) base(s Subject) (url string, given bool) {
 }
 
 // Entries are the names in the store that can have the key, the first one first.
-// A key for a provider is not among them where it would go to the host of
-// somebody else.
+// A key is not among them where it would go to the host of somebody else.
 func (r *Resolver) Entries(s Subject) []Origin {
+	entries := r.entries(s)
+	if r.bound(s) != nil {
+		return entries[1:]
+	}
+	return entries
+}
+
+// entries are Entries with that of the profile, whatever its host.
+func (r *Resolver) entries(s Subject) []Origin {
 	entries := []Origin{{FromProfileEntry, ProfileEntry(s.Base, s.Profile, s.Field)}}
 	base, _ := r.base(s)
 	if p := r.provider(s.Model); p.ownHost(base) {
@@ -253,7 +267,7 @@ func (r *Resolver) Locate(s Subject, names []string) Origin {
 	if s.Own != nil {
 		return s.OwnOrigin
 	}
-	if origin := r.environment(s); origin.Name != "" {
+	if origin := r.environment(s); origin.Name != "" && r.variableError(s) == nil {
 		return origin
 	}
 	return Origin{Kind: FromNowhere}

@@ -248,3 +248,48 @@ func check(t *testing.T, how, out string) {
 		}
 	}
 }
+
+func TestAVariableIsCheckedAsAnInputIs(t *testing.T) {
+	t.Parallel()
+	const key = "sk-of-the-variable"
+	for name, tt := range map[string]struct {
+		text string
+		want error // nil: the key is used
+	}{
+		"a key":               {key, nil},
+		"blanks around it":    {" " + key + "\r\n", nil},
+		"a line break":        {key[:5] + "\n" + key[5:], secret.ErrNotOneKey},
+		"two keys":            {key + "\n" + key, secret.ErrNotOneKey},
+		"a scheme":            {"Bearer " + key, secret.ErrNotOneKey},
+		"a byte order mark":   {"\ufeff" + key, secret.ErrNotOneKey},
+		"a zero-width space":  {key + "\u200b", secret.ErrNotOneKey},
+		"a control character": {key + "\x00", secret.ErrNotOneKey},
+		"not UTF-8":           {key + "\xff", secret.ErrNotOneKey},
+		"blanks only":         {" \t", secret.ErrEmpty},
+		"a mask":              {secret.Redacted, secret.ErrMasked},
+		"an encrypted key":    {"gAAAAABnAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA==", secret.ErrEncrypted},
+	} {
+		for _, variable := range []string{"ANTHROPIC_API_KEY", "AWS_SESSION_TOKEN"} {
+			r := secret.NewResolver(nil, secret.Providers(), func(n string) (string, bool) { return tt.text, n == variable })
+			subject := secret.Subject{Profile: "mine", Model: "anthropic/claude"}
+			if variable == "AWS_SESSION_TOKEN" {
+				subject = secret.Subject{Profile: "mine", Model: "bedrock/x", Field: secret.AWSSessionToken}
+			}
+			got, err := r.Resolve(t.Context(), subject)
+			if tt.want == nil {
+				if got.Key.Reveal() != key || err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				continue
+			}
+			for _, err := range []error{err, r.Unusable(subject, err), r.Refused(subject, nil)} {
+				if !errors.Is(err, tt.want) || !strings.Contains(err.Error(), variable) || strings.Contains(err.Error(), "of-the-variable") {
+					t.Errorf("%s: error %v", name, err)
+				}
+			}
+			if at := r.Locate(subject, nil); at.Kind != secret.FromNowhere {
+				t.Errorf("%s: a list finds the key in the %s", name, at)
+			}
+		}
+	}
+}

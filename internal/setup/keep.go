@@ -47,7 +47,7 @@ func (env *Env) KeepKey(ctx context.Context, store *KeyStore, entry secret.Entry
 	switch {
 	case err == nil && old.Equal(key):
 		env.RememberStore(store)
-		return KeyAlready, nil
+		return KeyAlready, KeyFault(ctx, env.bind(ctx, store, entry), store)
 	case err == nil && !replace:
 		return "", &fault.Error{
 			Msg:  "a different key is already stored for " + DescribeEntry(entry),
@@ -67,6 +67,26 @@ func (env *Env) KeepKey(ctx context.Context, store *KeyStore, entry secret.Entry
 	if back, err := store.Get(ctx, entry.Name); err != nil || !back.Equal(key) {
 		return "", KeyFault(ctx, errors.Join(errors.New("the key store returned a different key"), err), store)
 	}
+	if err := env.bind(ctx, store, entry); err != nil {
+		return "", KeyFault(ctx, err, store)
+	}
 	env.RememberStore(store)
 	return action, nil
+}
+
+// bind stores that a key is for the host that its profile has now. A profile that is
+// not there, or cannot be read, gets the key with its first use.
+func (env *Env) bind(ctx context.Context, store *KeyStore, entry secret.Entry) error {
+	if entry.Profile == "" {
+		return nil
+	}
+	profiles, err := env.ProfileStore(0)
+	if err != nil {
+		return err
+	}
+	p, err := profiles.Load(entry.Profile)
+	if err != nil {
+		return nil //nolint:nilerr // what the profile lacks is not about the key
+	}
+	return secret.NewResolver(store, secret.Providers(), env.Lookup).Bind(ctx, p.Subject(entry.Field))
 }

@@ -35,6 +35,19 @@ func KeyFault(ctx context.Context, err error, s *KeyStore) error {
 	return fault.New("the stored keys cannot be used", "look at "+s.Path, err)
 }
 
+// KeyVariable is the key in a variable. What --key-from refuses is refused here, too: the
+// rest would be found out by the server alone, or not at all.
+func (env *Env) KeyVariable(name, text string) (secret.Value, error) {
+	key, err := secret.ParseVariable(name, text)
+	if err != nil {
+		return secret.Value{}, &fault.Error{
+			Msg: "the environment variable " + name + " has no usable key", Hint: "set " + name + " to the key alone, or unset it: unset " + name,
+			Code: fault.Credential, Err: errors.Unwrap(err),
+		}
+	}
+	return key, nil
+}
+
 // otherStores are the alternatives to a keyring.
 const otherStores = "store keys in a private file: ohgw keys set NAME --key-store file; or set a variable such as OPENAI_API_KEY"
 

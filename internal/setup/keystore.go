@@ -2,7 +2,9 @@ package setup
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/ohgw/ohgw/internal/config"
@@ -23,6 +25,7 @@ const BackupsDir = "backups"
 // KeyStore is where the LLM keys are kept, as the settings say.
 type KeyStore struct {
 	secret.Store
+	*secret.Hosts
 
 	kind      string // config.KeyringStore or config.FileStore
 	Origin    config.Origin
@@ -56,14 +59,37 @@ func (env *Env) OpenKeyStore(s *config.Settings, patience time.Duration) (*KeySt
 		}
 		store.cleartext = c.Key.IsZero()
 		store.File = secret.NewFile(c)
-		store.Store = store.File
+		store.Store, store.Hosts = store.File, hostsBeside(store.Path)
 		store.Probe = func(ctx context.Context) error { _, err := store.File.List(ctx); return err }
 		return store, nil
 	}
 	store.Path = filepath.Join(dirs.State, KeyNamesFile)
 	keyring := secret.NewKeyring(secret.KeyringConfig{Index: store.Path, LookupEnv: env.Lookup, Backend: env.Keyring, Patience: patience, Now: env.Now})
-	store.Store, store.Probe = keyring, keyring.Probe
+	store.Store, store.Probe, store.Hosts = keyring, keyring.Probe, hostsBeside(store.Path)
 	return store, nil
+}
+
+// hostsBeside is the file with the hosts that the keys of a store are for.
+func hostsBeside(path string) *secret.Hosts {
+	return &secret.Hosts{Path: strings.TrimSuffix(path, ".json") + "-hosts.json"}
+}
+
+// Set stores a secret. For which host the one before was, is forgotten after that, so
+// that no key is ever without a host that had one.
+func (s *KeyStore) Set(ctx context.Context, name string, v secret.Value) error {
+	if err := s.Store.Set(ctx, name, v); err != nil {
+		return err
+	}
+	return s.SetHost(ctx, name, "")
+}
+
+// Delete removes a secret, and for which host it was.
+func (s *KeyStore) Delete(ctx context.Context, name string) error {
+	err := s.Store.Delete(ctx, name)
+	if err == nil || errors.Is(err, secret.ErrNotFound) {
+		err = errors.Join(err, s.SetHost(ctx, name, ""))
+	}
+	return err
 }
 
 // String names the store for people.

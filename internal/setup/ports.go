@@ -45,8 +45,7 @@ func SoughtPorts(env *Env, s *config.Settings) []uint16 {
 // baseVariables are the variables with the address of a model server or of a proxy.
 func baseVariables() []string {
 	names := []string{
-		"OLLAMA_HOST", "OLLAMA_API_BASE", "LM_STUDIO_API_BASE", "HOSTED_VLLM_API_BASE", "LITELLM_PROXY_API_BASE", "AZURE_API_BASE",
-		"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy",
+		"OLLAMA_HOST", "HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy",
 	}
 	for _, p := range secret.Providers() {
 		names = append(names, p.Bases...)

@@ -106,7 +106,7 @@ func (s *Store) LLMProfile(ctx context.Context, name string, e openhands.Exposur
 // findKey reports whether a profile has a key, in its file or with ohgw, and puts the
 // latter into llm where it is to be shown.
 func (s *Store) findKey(ctx context.Context, name string, llm shape.Tree, put bool) (bool, error) {
-	subject := secret.Subject{Base: s.base, Profile: name, Model: llm.Text("model"), BaseURL: llm.Text("base_url")}
+	subject := s.subject(name, llm)
 	if !s.keyKept(subject, s.keyNames(ctx)) {
 		return keySet(llm), nil
 	}
@@ -234,8 +234,29 @@ func (s *Store) keepKey(ctx context.Context, name string, llm shape.Tree) error 
 	if err := s.Keys.Set(ctx, entry, key); err != nil {
 		return &openhands.Error{Kind: openhands.Busy, Msg: "The key cannot be stored; unlock the keyring and retry.", Err: err}
 	}
+	if s.Resolver != nil {
+		if err := s.Resolver.Bind(ctx, s.subject(name, llm)); err != nil {
+			return &openhands.Error{Kind: openhands.Busy, Msg: "The host of the key cannot be stored.", Err: err}
+		}
+	}
 	delete(llm, "api_key")
 	return nil
+}
+
+// subject is what to look for to find the API key of a profile. A profile with a
+// provider connection uses the URL of that.
+func (s *Store) subject(name string, llm shape.Tree) secret.Subject {
+	subject := secret.Subject{Base: s.base, Profile: name, Model: llm.Text("model"), BaseURL: llm.Text("base_url")}
+	if id := llm.Text("provider_connection_id"); id != "" {
+		if conn, _, err := s.connection(id); err == nil && conn != nil {
+			subject.BaseURL = ""
+			if conn.BaseURL != nil {
+				subject.BaseURL = *conn.BaseURL
+			}
+		}
+	}
+	subject.Endpoint = profile.Endpoint(subject.Model, subject.BaseURL, llm.Text("aws_bedrock_runtime_endpoint"), llm.Text("ollama_base_url"))
+	return subject
 }
 
 // saveLLM writes the file of a profile. Members that nobody knows stay.

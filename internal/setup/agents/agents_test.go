@@ -2,12 +2,14 @@ package agents
 
 import (
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/secret"
@@ -54,6 +56,23 @@ func TestUsable(t *testing.T) {
 				t.Errorf("usable = %+v", err)
 			}
 		})
+	}
+}
+
+func TestAVariableWithoutAUsableKeyIsNamed(t *testing.T) {
+	t.Parallel()
+	for variable, text := range map[string]string{
+		"OHGW_AGENT_SERVER_KEY": "Bearer sk-secret", "OH_SESSION_API_KEYS_0": "sk-secret\nsk-secret", "SESSION_API_KEY": "\ufeffsk-secret",
+	} {
+		env := setuptest.New(t, map[string]string{variable: text})
+		_, err := serverKey(env, &config.Settings{}, slog.New(slog.DiscardHandler))
+		if fault.CodeOf(err) != fault.Credential || !strings.Contains(err.Error(), variable) || strings.Contains(err.Error(), "sk-secret") {
+			t.Errorf("%s: %v", variable, err)
+		}
+	}
+	env := setuptest.New(t, map[string]string{"OHGW_AGENT_SERVER_KEY": "sk-secret\n"})
+	if key, err := serverKey(env, &config.Settings{}, slog.New(slog.DiscardHandler)); err != nil || key() != "sk-secret" {
+		t.Errorf("a line break at the end: %v", err)
 	}
 }
 

@@ -2,7 +2,6 @@ package agents
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"slices"
 
@@ -65,7 +64,7 @@ func (h *handover) secrets(ctx context.Context, p agentserver.LLMProfile) ([]age
 		return nil, nil
 	}
 	for _, field := range append([]string{secret.APIKey}, setup.KeyFields()...) {
-		key, err := h.find(ctx, names, secret.Subject{Base: h.base, Profile: p.Name, Model: p.Model, BaseURL: p.BaseURL, Field: field})
+		key, err := h.finder.Stored(ctx, secret.Subject{Base: h.base, Profile: p.Name, Model: p.Model, BaseURL: p.BaseURL, Field: field}, names)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -78,19 +77,4 @@ func (h *handover) secrets(ctx context.Context, p agentserver.LLMProfile) ([]age
 		}
 	}
 	return found, nil
-}
-
-// find asks the store for what it is known to have only: a keyring that has
-// nothing for a profile is left in peace.
-func (h *handover) find(ctx context.Context, names []string, s secret.Subject) (secret.Value, error) {
-	for _, origin := range h.finder.Entries(s) {
-		if _, stored := slices.BinarySearch(names, origin.Name); !stored {
-			continue
-		}
-		key, err := h.store.Get(ctx, origin.Name)
-		if !errors.Is(err, secret.ErrNotFound) {
-			return key, err
-		}
-	}
-	return secret.Value{}, nil
 }

@@ -114,7 +114,7 @@ func (e *engineProfiles) Load(ctx context.Context, name string) (engine.Profile,
 		}
 		found, err := e.keys.Resolve(ctx, p.Subject(field))
 		if _, none := errors.AsType[*secret.NoKeyError](err); none {
-			return "", nil
+			return "", e.keys.Unusable(p.Subject(field), err)
 		}
 		return found.Key.Reveal(), err
 	}

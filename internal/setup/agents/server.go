@@ -129,8 +129,9 @@ func serverLLM(env *setup.Env, s *config.Settings, adopted *adoption, log *slog.
 // in a file, else none.
 func keyFrom(env *setup.Env, variables []string, s *config.Settings, setting, file string, log *slog.Logger) (func() string, error) {
 	for _, v := range variables {
-		if key := env.Getenv(v); key != "" {
-			return func() string { return key }, nil
+		if text := env.Getenv(v); text != "" {
+			key, err := env.KeyVariable(v, text)
+			return key.Reveal, err
 		}
 	}
 	if file == "" {

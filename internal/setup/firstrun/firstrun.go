@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/setup"
@@ -105,6 +106,32 @@ func (s *Setup) KeyOrigin(ctx context.Context, p Plan) secret.Origin {
 		names = slices.DeleteFunc(names, func(name string) bool { return name == own })
 	}
 	return s.resolver.Locate(made.Subject(secret.APIKey), names)
+}
+
+// Elsewhere is why the key that is stored for the name of a profile is not for the host
+// that the profile is to have; nil if it is, or if none is stored, or another key is found.
+func (s *Setup) Elsewhere(ctx context.Context, made *profile.Profile) error {
+	names, err := s.resolver.Names(ctx)
+	if err != nil {
+		return nil //nolint:nilerr // a store that cannot be asked has no key for anybody
+	}
+	elsewhere, ok := errors.AsType[*secret.HostError](s.resolver.Refused(made.Subject(secret.APIKey), names))
+	if !ok || s.resolver.Unusable(made.Subject(secret.APIKey), elsewhere) == nil || s.resolver.Locate(made.Subject(secret.APIKey), names).Kind != secret.FromNowhere {
+		return nil
+	}
+	return &fault.Error{
+		Msg: "the profile was not added: " + elsewhere.Reason(), Code: fault.Credential,
+		Hint: "give its key with --key-from, or remove the stored one: ohgw keys remove " + elsewhere.Profile,
+	}
+}
+
+// PlanElsewhere is Elsewhere for a plan without a key.
+func (s *Setup) PlanElsewhere(ctx context.Context, p Plan) error {
+	made, err := s.preview(p)
+	if err != nil || !p.Key.IsZero() {
+		return nil //nolint:nilerr // what is wrong with the plan is said where it is stored
+	}
+	return s.Elsewhere(ctx, made)
 }
 
 // Models asks the provider of a plan for its models, by the names that come

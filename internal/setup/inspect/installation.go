@@ -243,6 +243,12 @@ func ActiveProfile(s *profile.Summary, keys *secret.Resolver, names []string) *d
 	if withheld := keys.Withheld(s.Subject(), names); withheld.Kind != secret.FromNowhere {
 		active.Withheld = withheld.String()
 	}
+	if err := keys.Refused(s.Subject(), names); err != nil {
+		active.Refused = err.Error()
+		if elsewhere, ok := errors.AsType[*secret.HostError](err); ok {
+			active.Refused, active.Repair = elsewhere.Reason(), elsewhere.Command()
+		}
+	}
 	return active
 }
 

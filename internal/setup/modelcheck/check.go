@@ -198,7 +198,7 @@ func (k *profileKey) find(ctx context.Context, field string) (string, error) {
 		k.skipped = found.Skipped
 	}
 	if _, none := errors.AsType[*secret.NoKeyError](err); none {
-		return "", nil
+		return "", k.keys.Unusable(k.profile.Subject(field), err)
 	}
 	if err != nil {
 		return "", err

@@ -123,6 +123,16 @@ func (r *Result) noKey(key *profileKey, failed *llm.Error) {
 		r.fail(KeyMissing, failed.Detail, "ohgw keys set "+r.Profile)
 		return
 	}
+	for _, skipped := range key.skipped {
+		if elsewhere, ok := errors.AsType[*secret.HostError](skipped.Err); ok {
+			r.fail(KeyMissing, elsewhere.Reason(), elsewhere.Command())
+			return
+		}
+		if variable, ok := errors.AsType[*secret.VariableError](skipped.Err); ok {
+			r.fail(keyUnreadable, variable.Error(), "unset "+variable.Variable)
+			return
+		}
+	}
 	skipped := key.skipped[0]
 	repair := "ohgw keys status"
 	if skipped.Origin.Kind == secret.FromProfile || skipped.Origin.Kind == secret.FromConnection {

@@ -66,6 +66,13 @@ func Find(ctx context.Context, env *setup.Env, s *config.Settings) (*Daemon, err
 		}
 		c.Base, from = c.Found.URL, dirs.Runtime
 	}
+	if c.Key != "" {
+		key, err := env.KeyVariable("OHGW_API_KEY", c.Key)
+		if err != nil {
+			return nil, err
+		}
+		c.Key = key.Reveal()
+	}
 	if err := chooseKey(ctx, env, s, c); err != nil {
 		return nil, err
 	}
