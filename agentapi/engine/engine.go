@@ -38,6 +38,8 @@ type Config struct {
 	Profiles Profiles
 	// Agents are models besides the profiles. Nil: there are none.
 	Agents Agents
+	// Opened is told the workspace of each conversation that is opened. It may be nil.
+	Opened func(workspace string)
 	// NewModel makes a model of a profile's LLM object with its keys. usage is
 	// the key of its numbers in a conversation's statistics.
 	NewModel func(p Profile, usage string) (llm.Model, error)

@@ -74,6 +74,9 @@ type Problem struct {
 	Hint  string // what to do about it
 	// Unused says that the file defines no agent because of it.
 	Unused bool
+	// Inert says that it is another file of a workspace than a definition: one that
+	// would start something, and was left out.
+	Inert bool
 }
 
 // Dir is a directory with definitions.

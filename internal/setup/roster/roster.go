@@ -71,10 +71,14 @@ type Roster struct {
 
 	mu   sync.Mutex
 	told map[string]bool // problems that were logged
+
+	opened map[string]bool // workspaces that were looked at
 }
 
 // New makes a roster. It reads nothing yet.
-func New(cfg Config) *Roster { return &Roster{cfg: cfg, told: make(map[string]bool)} }
+func New(cfg Config) *Roster {
+	return &Roster{cfg: cfg, told: make(map[string]bool), opened: make(map[string]bool)}
+}
 
 // List implements engine.Agents.
 func (r *Roster) List(ctx context.Context) ([]agentapi.Profile, error) {
@@ -117,6 +121,7 @@ func (r *Roster) Read(ctx context.Context) ([]Entry, []definition.Problem, error
 	for _, d := range defs {
 		l.definition(d, r.known(llms))
 	}
+	l.problems = append(l.problems, LeftOut(r.cfg.Project, r.user())...)
 	slices.SortFunc(l.entries, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
 	return l.entries, l.problems, nil
 }
@@ -142,6 +147,10 @@ func (r *Roster) tell(problems []definition.Problem) {
 		key := p.Path + "\x00" + p.Msg
 		now[key] = true
 		if r.told[key] {
+			continue
+		}
+		if p.Inert {
+			r.cfg.Log.Warn(inert, "file", p.Path, "why", p.Msg, "remedy", p.Hint)
 			continue
 		}
 		log := r.cfg.Log.With("agent", p.Agent, "file", p.Path, "line", p.Line, "why", p.Msg, "remedy", p.Hint)
