@@ -264,8 +264,20 @@ func (s *Store) choose(names []string) ([]document.File, error) {
 }
 
 // MoveKeys moves the keys that are stored for a profile to its new name, after
-// a Rename. The old entries go last, so that a key is never lost.
+// a Rename. The old entries go last, so that a key is never lost. A key that is stored for
+// the new name already was for another profile, and is not for this one.
 func (s *Store) MoveKeys(ctx context.Context, keys secret.Store, old, name string) error {
+	if hosts, ok := keys.(secret.HostStore); ok {
+		_, err := s.eachKey(ctx, keys, name, func(entry, _ string) error {
+			if host, err := hosts.Host(entry); host != "" || err != nil {
+				return err
+			}
+			return hosts.SetHost(ctx, entry, otherProfile)
+		})
+		if err != nil {
+			return err
+		}
+	}
 	_, err := s.eachKey(ctx, keys, old, func(entry, field string) error {
 		key, err := keys.Get(ctx, entry)
 		if errors.Is(err, secret.ErrNotFound) {
@@ -284,6 +296,9 @@ func (s *Store) MoveKeys(ctx context.Context, keys secret.Store, old, name strin
 	})
 	return err
 }
+
+// otherProfile takes the place of a host that is not known.
+const otherProfile = "another profile of that name"
 
 // moveHost lets a key be for the host that it was for under its old name.
 func moveHost(ctx context.Context, keys secret.Store, old, name string) error {

@@ -184,6 +184,20 @@ func (r *Resolver) Bind(ctx context.Context, s Subject) error {
 	return hosts.SetHost(ctx, ProfileEntry(s.Base, s.Profile, s.Field), r.HostOf(s))
 }
 
+// BindOld stores that a key which an older ohgw has stored is for the host that the profile
+// has now. It is called before the profile gets another host. names is as for Locate.
+func (r *Resolver) BindOld(ctx context.Context, s Subject, names []string) error {
+	hosts, ok := r.keys.(HostStore)
+	name := ProfileEntry(s.Base, s.Profile, s.Field)
+	if _, stored := slices.BinarySearch(names, name); !ok || !stored {
+		return nil
+	}
+	if host, err := hosts.Host(name); host != "" || err != nil {
+		return err
+	}
+	return hosts.SetHost(ctx, name, r.HostOf(s))
+}
+
 // bound is why the stored key of a profile is not for the host of the profile; nil if
 // it is. A key that was stored by an older ohgw has no host yet.
 func (r *Resolver) bound(s Subject) error {

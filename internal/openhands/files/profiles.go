@@ -227,9 +227,23 @@ func settle(llm shape.Tree, secrets bool) {
 // would go before the one in the file.
 func (s *Store) keepKey(ctx context.Context, name string, llm shape.Tree) error {
 	entry := secret.ProfileEntry(s.base, name, secret.APIKey)
-	key, ok := llm["api_key"].(secret.Value)
-	if !ok || !slices.Contains(s.keyNames(ctx), entry) {
+	names := s.keyNames(ctx)
+	if !slices.Contains(names, entry) {
 		return nil
+	}
+	if now, err := s.llm(name); err == nil && s.Resolver != nil {
+		if err := s.Resolver.BindOld(ctx, s.subject(name, now), names); err != nil {
+			return &openhands.Error{Kind: openhands.Busy, Msg: "The host of the key cannot be stored.", Err: err}
+		}
+	}
+	key, ok := llm["api_key"].(secret.Value)
+	if !ok {
+		return nil
+	}
+	moved, err := s.sentBack(ctx, name, key, llm)
+	if err != nil || moved {
+		delete(llm, "api_key")
+		return err
 	}
 	if err := s.Keys.Set(ctx, entry, key); err != nil {
 		return &openhands.Error{Kind: openhands.Busy, Msg: "The key cannot be stored; unlock the keyring and retry.", Err: err}
@@ -241,6 +255,24 @@ func (s *Store) keepKey(ctx context.Context, name string, llm shape.Tree) error 
 	}
 	delete(llm, "api_key")
 	return nil
+}
+
+// sentBack reports whether a key is the stored one, which is for another host than the
+// profile is to have. A client that shows a profile sends its key back with every change,
+// so that this is no word of the user: the key stays where it is, for its own host.
+func (s *Store) sentBack(ctx context.Context, name string, key secret.Value, llm shape.Tree) (bool, error) {
+	if s.Resolver == nil {
+		return false, nil
+	}
+	old, err := s.Keys.Get(ctx, secret.ProfileEntry(s.base, name, secret.APIKey))
+	if err != nil || !old.Equal(key) {
+		return false, nil //nolint:nilerr // the new key takes the place of what cannot be read
+	}
+	elsewhere := s.Resolver.Elsewhere(s.subject(name, llm), s.keyNames(ctx))
+	if elsewhere != nil {
+		s.Log.Warn("a stored key is not taken to another host", "profile", name, "err", elsewhere)
+	}
+	return elsewhere != nil, nil
 }
 
 // subject is what to look for to find the API key of a profile. A profile with a

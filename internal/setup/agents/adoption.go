@@ -112,7 +112,7 @@ func (a *adoption) offer(ctx context.Context, env *setup.Env, version string) {
 		host = u.Host
 	}
 	if env.Ask == nil || !env.CanAsk() {
-		env.Note("note: the agent-server at %s was found, not named: it gets none of your stored keys; name it with --agent-server %s, or agent_server.url in the config file", host, a.address)
+		env.Note("note: the agent-server at %s was found, not named: it gets none of your stored keys; to name it, set OHGW_AGENT_SERVER_URL=%s, or agent_server.url in the config file, or pass --agent-server to ohgw serve", host, a.address)
 		return
 	}
 	p := a.process()

@@ -59,7 +59,7 @@ func TestAServerThatWasFoundGetsNoKeyBeforeTheUserHasSaidSo(t *testing.T) {
 	}{
 		"named":                {named: true, keys: 1},
 		"named, with a person": {named: true, person: true, keys: 1},
-		"found by a script":    {notes: "name it with --agent-server http://127.0.0.1:"},
+		"found by a script":    {notes: "to name it, set OHGW_AGENT_SERVER_URL=http://127.0.0.1:"},
 		"found, refused":       {person: true, asked: 2},
 		"found, agreed to":     {person: true, answer: true, asked: 1, keys: 1},
 		"no key is stored":     {person: true, noStore: true},

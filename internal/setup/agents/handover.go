@@ -60,7 +60,7 @@ func (h *handover) secrets(ctx context.Context, p agentserver.LLMProfile) ([]age
 	}
 	var found []agentserver.Secret
 	if len(names) > 0 && !h.adopted.may() {
-		h.log.Warn("stored keys are not given to an agent-server that was found; name it with --agent-server", "address", h.adopted.address)
+		h.log.Warn("stored keys are not given to an agent-server that was found; set OHGW_AGENT_SERVER_URL to name it", "address", h.adopted.address)
 		return nil, nil
 	}
 	for _, field := range append([]string{secret.APIKey}, setup.KeyFields()...) {

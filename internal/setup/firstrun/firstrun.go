@@ -115,6 +115,9 @@ func (s *Setup) Elsewhere(ctx context.Context, made *profile.Profile) error {
 	if err != nil {
 		return nil //nolint:nilerr // a store that cannot be asked has no key for anybody
 	}
+	if err := s.bindOld(ctx, made.Name, names); err != nil {
+		return err
+	}
 	elsewhere, ok := errors.AsType[*secret.HostError](s.resolver.Refused(made.Subject(secret.APIKey), names))
 	if !ok || s.resolver.Unusable(made.Subject(secret.APIKey), elsewhere) == nil || s.resolver.Locate(made.Subject(secret.APIKey), names).Kind != secret.FromNowhere {
 		return nil
@@ -123,6 +126,21 @@ func (s *Setup) Elsewhere(ctx context.Context, made *profile.Profile) error {
 		Msg: "the profile was not added: " + elsewhere.Reason(), Code: fault.Credential,
 		Hint: "give its key with --key-from, or remove the stored one: ohgw keys remove " + elsewhere.Profile,
 	}
+}
+
+// bindOld binds the keys of a profile that an older ohgw has stored to the host that the
+// profile has before it is replaced.
+func (s *Setup) bindOld(ctx context.Context, name string, names []string) error {
+	old, err := s.profiles.Load(name)
+	if err != nil {
+		return nil //nolint:nilerr // there is none, or it has no host
+	}
+	for _, field := range append([]string{secret.APIKey}, setup.KeyFields()...) {
+		if err := s.resolver.BindOld(ctx, old.Subject(field), names); err != nil {
+			return setup.KeyFault(ctx, err, s.keys)
+		}
+	}
+	return nil
 }
 
 // PlanElsewhere is Elsewhere for a plan without a key.
@@ -205,6 +223,11 @@ type StoredKey struct {
 // error is in Saved.
 func (s *Setup) Save(ctx context.Context, name string, d profile.Draft, opts SaveOptions) (done Saved, err error) {
 	first := s.isFirst()
+	if names, err := s.resolver.Names(ctx); err == nil {
+		if err := s.bindOld(ctx, name, names); err != nil {
+			return done, err
+		}
+	}
 	if err := s.profiles.Add(ctx, name, d, profile.AddOptions{Replace: opts.Replace}); err != nil {
 		return done, err
 	}
