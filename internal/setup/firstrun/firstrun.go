@@ -124,7 +124,7 @@ func (s *Setup) Elsewhere(ctx context.Context, made *profile.Profile) error {
 	}
 	return &fault.Error{
 		Msg: "the profile was not added: " + elsewhere.Reason(), Code: fault.Credential,
-		Hint: "give its key with --key-from, or remove the stored one: ohgw keys remove " + elsewhere.Profile,
+		Hint: "give its key with --key-from, or remove the stored one: ohgw keys remove " + elsewhere.Profile + " --yes",
 	}
 }
 
