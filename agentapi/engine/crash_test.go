@@ -449,13 +449,9 @@ func TestMessageThatACrashLeftUnanswered(t *testing.T) {
 		send func(*world) error
 		want event.Status
 	}{
-		"with a run": {func(w *world) error { return w.open().Send(w.ctx(), agentapi.Message{Text: "the second"}) }, event.Failed},
-		"with a run, by OpenHands' own programs": {func(w *world) error {
-			return w.controlled().Append(w.ctx(), control.Message{Content: []event.Content{event.Text("the second")}}, true)
-		}, event.Failed},
-		"without one": {func(w *world) error {
-			return w.controlled().Append(w.ctx(), control.Message{Content: []event.Content{event.Text("the second")}}, false)
-		}, event.Idle},
+		"with a run":                             {func(w *world) error { return w.open().Send(w.ctx(), agentapi.Message{Text: "the second"}) }, event.Failed},
+		"with a run, by OpenHands' own programs": {func(w *world) error { return w.appendSecond(true) }, event.Failed},
+		"without one":                            {func(w *world) error { return w.appendSecond(false) }, event.Idle},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -479,6 +475,17 @@ func TestMessageThatACrashLeftUnanswered(t *testing.T) {
 			}
 		})
 	}
+}
+
+// appendSecond appends a message as OpenHands' own programs do.
+func (w *world) appendSecond(run bool) error {
+	w.open()
+	c, err := w.backend.Control().Open(w.ctx(), w.id)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return c.Append(w.ctx(), control.Message{Content: []event.Content{event.Text("the second")}}, run)
 }
 
 // dieWith makes the write of a text the last one.
