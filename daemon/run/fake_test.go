@@ -246,6 +246,31 @@ func (c *conv) wake(number int, text string) {
 	}
 }
 
+// dies leaves the first events of the log, as a server that died does, and the status
+// of another turn. Who watched hears nothing.
+func (c *conv) dies(events int, s event.Status) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.streams = nil
+	c.log, c.status = c.log[:events], s
+}
+
+// other is a turn of another client.
+func (c *conv) other(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.publish(event.SourceUser, &event.Message{LLMMessage: event.LLMMessage{Role: "user", Content: agentapi.Message{Text: text}.Content()}})
+	c.set(event.Running)
+	c.answer("re: " + text)
+}
+
+// tell appends a status.
+func (c *conv) tell(s event.Status) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.set(s)
+}
+
 // letGo ends a run that waits.
 func (c *conv) letGo() {
 	c.mu.Lock()
