@@ -132,7 +132,7 @@ func TestImagesThatTheModelCannotSeeAreToldOf(t *testing.T) {
 	g := serve(t, echo(), func(c *daemon.Config) {
 		c.Sees = func(model string) (bool, bool) { return model == "provider/default", model != "provider/unknown" }
 	})
-	const image = `{"role":"user","content":[{"type":"text","text":"look"},{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]}`
+	const image = `{"role":"user","content":[{"type":"text","text":"look"},{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="}}]}`
 	for model, noted := range map[string]bool{"openhands_default": false, "openhands_cheap": true} {
 		body := strings.Replace(messages(image, streamed), "openhands_default", model, 1)
 		if text := parse(t, g.chat(body)).text(); strings.Contains(text, "cannot see images") != noted || !strings.HasPrefix(text, "You said: look") {

@@ -127,7 +127,7 @@ func TestReasoningIsAnItem(t *testing.T) {
 func TestTheListOfItemsFitsTheSchema(t *testing.T) {
 	t.Parallel()
 	g := talked(t)
-	const image = "data:image/png;base64,iVBORw0KGgo="
+	const image = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 	body := `{"model":"openhands_default","messages":[{"role":"user","content":[{"type":"text","text":"two"},{"type":"image_url","image_url":{"url":"` + image + `"}}]}]}`
 	completed(t, g.chat(body, headerID, conversation))
 	for query, shown := range map[string]bool{"": false, "include=message.input_image.image_url": true} {

@@ -261,7 +261,7 @@ func TestWhatHasNoEffectOnATaskIsNamed(t *testing.T) {
 	t.Parallel()
 	llm := &plain{answer: "It depends."}
 	g := serve(t, echo(), llm.config)
-	const image = `{"role":"user","content":[{"type":"text","text":"look"},{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]}`
+	const image = `{"role":"user","content":[{"type":"text","text":"look"},{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="}}]}`
 	res := g.chat(strings.Replace(messages(image, `"temperature":1`), "openhands_default", "openhands_utility", 1))
 	if got := res.header.Get("X-OpenHands-Ignored"); completed(t, res).text() != "It depends." || got != "images, temperature" {
 		t.Errorf("ignored %q", got)

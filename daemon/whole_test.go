@@ -74,7 +74,7 @@ func TestACompletionFitsTheSchema(t *testing.T) {
 // the end.
 func TestWhatReachesTheAgent(t *testing.T) {
 	t.Parallel()
-	const pixel = "data:image/png;base64,iVBORw0KGgo="
+	const pixel = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 	for name, tc := range map[string]struct {
 		body    string
 		want    agentapi.Message

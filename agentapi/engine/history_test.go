@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -58,12 +59,14 @@ func withWindow(window int64) func(*engine.Config) {
 	})
 }
 
-// photo is a file of n bytes that looks like a picture.
+// photo is a file of about n bytes that looks like a picture.
 func photo(n int) string {
 	noise := make([]byte, n)
 	rng := rand.NewChaCha8([32]byte{1})
 	_, _ = rng.Read(noise) // never fails
-	return "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x04\x00\x00\x00\x03\x00\x08\x02\x00\x00\x00" + string(noise)
+	const crc = "\x00\x00\x00\x00"
+	return "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x04\x00\x00\x00\x03\x00\x08\x02\x00\x00\x00" + crc +
+		string(binary.BigEndian.AppendUint32(nil, uint32(n))) + "IDAT" + string(noise) + crc + crc + "IEND" + crc
 }
 
 // neverCondensed checks that no summary was asked for.

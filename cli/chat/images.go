@@ -1,16 +1,15 @@
 package chat
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/picture"
 )
 
 // attachment is an image that goes with a question.
@@ -54,22 +53,20 @@ func readImage(path string) (attachment, error) {
 	case len(data) > maxImage:
 		return attachment{}, problem(fmt.Sprintf("has more than %d MiB", maxImage>>20), "make it smaller", nil)
 	}
-	image, ok := newImage(filepath.Base(path), data)
-	if !ok {
-		return attachment{}, problem("is not a PNG, JPEG, GIF or WebP image", "convert it", nil)
+	image, err := newImage(filepath.Base(path), data)
+	if err != nil {
+		return attachment{}, problem(err.Error(), "save it again as "+picture.Names, nil)
 	}
 	return image, nil
 }
 
-// newImage makes an image of the bytes of one; ok is false for other bytes.
-func newImage(name string, data []byte) (attachment, bool) {
-	kind := http.DetectContentType(data)
-	switch kind {
-	case "image/png", "image/jpeg", "image/gif", "image/webp":
-		url := "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(data)
-		return attachment{name: name, dataURL: url, size: int64(len(data))}, true
+// newImage makes an image of the bytes of one.
+func newImage(name string, data []byte) (attachment, error) {
+	url, err := picture.Encode(data)
+	if err != nil {
+		return attachment{}, err
 	}
-	return attachment{}, false
+	return attachment{name: name, dataURL: url, size: int64(len(data))}, nil
 }
 
 // fileCause is the part of a file error that people need: the message has the

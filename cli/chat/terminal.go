@@ -2,7 +2,7 @@ package chat
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/ohgw/ohgw/cli/kit"
@@ -95,9 +95,9 @@ func (c *session) pasteImage(ctx context.Context) (tui.Image, error) {
 	if err != nil {
 		return tui.Image{}, err
 	}
-	image, ok := newImage("clipboard", data)
-	if !ok {
-		return tui.Image{}, errors.New("there is no image in the clipboard")
+	image, err := newImage("clipboard", data)
+	if err != nil {
+		return tui.Image{}, fmt.Errorf("there is no image in the clipboard that can be sent: it %w", err)
 	}
 	return image.forTerminal(), nil
 }

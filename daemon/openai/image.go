@@ -1,19 +1,25 @@
 package openai
 
 import (
-	"encoding/base64"
-	"io"
+	"errors"
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"github.com/ohgw/ohgw/internal/picture"
 )
 
-// checkImage accepts a data URL of an image and, where remote ones are
-// allowed, an http(s) URL of a public host. It fetches nothing.
-func checkImage(raw, path string, remote bool) error {
-	if scheme, rest, ok := strings.Cut(raw, ":"); ok && strings.EqualFold(scheme, "data") {
-		return checkData(rest, path)
+// readImage takes a data URL of a picture, in whose usual form it comes back,
+// and, where remote ones are allowed, an http(s) URL of a public host. It fetches
+// nothing.
+func readImage(raw, path string, remote bool) (string, error) {
+	if scheme, _, ok := strings.Cut(raw, ":"); ok && strings.EqualFold(scheme, "data") {
+		return readData(raw, path)
 	}
+	return raw, checkRemote(raw, path, remote)
+}
+
+func checkRemote(raw, path string, remote bool) error {
 	refuse := func(why string) error {
 		return &RequestError{Code: CodeInvalidImageURL, Param: path, Message: "Invalid image URL: " + why}
 	}
@@ -31,25 +37,18 @@ func checkImage(raw, path string, remote bool) error {
 	return nil
 }
 
-// checkData looks at a data URL without its scheme.
-func checkData(rest, path string) error {
-	head, payload, ok := strings.Cut(rest, ",")
-	head = strings.ToLower(head)
-	kind, encoded := strings.CutSuffix(head, ";base64")
-	mime, _, _ := strings.Cut(kind, ";")
-	switch mime {
-	case "image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp":
-	default:
-		ok = false
+// readData reads a data URL. What its bytes are decides, not what it says.
+func readData(raw, path string) (string, error) {
+	url, err := picture.DataURL(raw)
+	switch {
+	case err == nil:
+		return url, nil
+	case errors.Is(err, picture.ErrBase64):
+		return "", &RequestError{Code: CodeInvalidBase64Image, Param: path, Message: "The image is not valid base64."}
+	case errors.Is(err, picture.ErrURL):
+		return "", &RequestError{Code: CodeInvalidImageURL, Param: path, Message: "Invalid image URL: expected data:image/<png, jpeg, gif or webp>;base64,…."}
 	}
-	if !ok || !encoded {
-		return &RequestError{Code: CodeInvalidImageURL, Param: path, Message: "Invalid image URL: expected data:image/<png, jpeg, gif or webp>;base64,…."}
-	}
-	n, err := io.Copy(io.Discard, base64.NewDecoder(base64.StdEncoding, strings.NewReader(payload)))
-	if err != nil || n == 0 {
-		return &RequestError{Code: CodeInvalidBase64Image, Param: path, Message: "The image is not valid base64."}
-	}
-	return nil
+	return "", &RequestError{Code: CodeInvalidImageURL, Param: path, Message: "Invalid image URL: the image " + err.Error() + "."}
 }
 
 // PublicHost reports whether a host may be one of the public internet, as far as

@@ -234,7 +234,8 @@ func (c *contentReader) image(part []byte, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := checkImage(url, path, c.limits.RemoteImages); err != nil {
+	url, err = readImage(url, path, c.limits.RemoteImages)
+	if err != nil {
 		return err
 	}
 	c.images = append(c.images, url)

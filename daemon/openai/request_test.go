@@ -18,7 +18,7 @@ import (
 
 var limits = openai.Limits{Messages: 200, Text: 1 << 20, Images: 16}
 
-const pixel = "data:image/png;base64,iVBORw0KGgo="
+const pixel = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 // body is a request with these messages and more fields.
 func body(messages string, more ...string) string {
@@ -229,10 +229,10 @@ func TestImagesAreDataURLsUnlessRemoteOnesAreAllowed(t *testing.T) {
 		code   string // empty: accepted
 	}{
 		{pixel, false, ""},
-		{"data:image/jpeg;base64,/9j/4AAQ", false, ""},
-		{"DATA:image/GIF;base64,R0lGODlh", false, ""},
-		{"data:image/webp;charset=x;base64,UklGRg==", false, ""},
-		{"data:image/png;base64,iVBO\nRw0K\nGgo=", false, ""},
+		{"data:image/jpeg;base64,/9j/4AAQ", false, openai.CodeInvalidImageURL},
+		{"DATA:image/GIF;base64,R0lGODlhAQABAIAAAAAAAP///ywAAAAAAQABAAACAUwAOw==", false, ""},
+		{"data:image/webp;charset=x;base64,UklGRhwAAABXRUJQVlA4TA8AAAAvAAAAAAcQ/Y/+ByKi/wEA", false, ""},
+		{strings.ReplaceAll(pixel, "iVBORw0K", "iVBO\nRw0K\r\n"), false, ""},
 		{"data:image/png;base64,", false, openai.CodeInvalidBase64Image},
 		{"data:image/png;base64,%%%", false, openai.CodeInvalidBase64Image},
 		{"data:image/png;base64,iVBORw0KGgo", false, openai.CodeInvalidBase64Image},
@@ -481,8 +481,30 @@ func BenchmarkParseChat1MiB(b *testing.B) {
 	}
 }
 
+func TestTheBytesOfAnImageDecideItsType(t *testing.T) {
+	t.Parallel()
+	payload := strings.TrimPrefix(pixel, "data:image/png;base64,")
+	for _, label := range []string{"image/jpg", "IMAGE/JPEG", "image/svg+xml", "image/heic;x=y", "application/octet-stream", ""} {
+		r, err := openai.ParseChat([]byte(body(user(`[{"type":"image_url","image_url":{"url":"data:`+label+`;base64,`+payload+`"}}]`))), limits)
+		if err != nil || len(r.Images) != 1 || r.Images[0] != pixel {
+			t.Errorf("%s: %+v, %v", label, r, err)
+		}
+	}
+	for name, data := range map[string]string{
+		"BMP": "BM" + strings.Repeat("\x00", 60), "SVG": "<svg xmlns=''/>", "TIFF": "II*\x00........", "cut off": "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR",
+	} {
+		_, err := openai.ParseChat([]byte(body(user(`[{"type":"text","text":"x"},{"type":"image_url","image_url":{"url":"data:image/png;base64,`+base64.StdEncoding.EncodeToString([]byte(data))+`"}}]`))), limits)
+		refused, ok := errors.AsType[*openai.RequestError](err)
+		if !ok || refused.Code != openai.CodeInvalidImageURL || refused.Param != "messages[0].content[1].image_url.url" || !strings.Contains(refused.Message, "is "+name) {
+			t.Errorf("%s: %+v", name, err)
+		}
+	}
+}
+
 func BenchmarkParseChatImage(b *testing.B) {
-	in := []byte(body(user(`[{"type":"text","text":"what is this?"},{"type":"image_url","image_url":{"url":"data:image/png;base64,` + base64.StdEncoding.EncodeToString(make([]byte, 3<<20)) + `"}}]`)))
+	large := append([]byte("\xff\xd8\xff\xc0\x00\x08\x08\x01\x00\x01\x00\x00\xff\xda"), make([]byte, 3<<20)...)
+	large = append(large, 0xff, 0xd9)
+	in := []byte(body(user(`[{"type":"text","text":"what is this?"},{"type":"image_url","image_url":{"url":"data:image/png;base64,` + base64.StdEncoding.EncodeToString(large) + `"}}]`)))
 	b.SetBytes(int64(len(in)))
 	b.ReportAllocs()
 	for b.Loop() {

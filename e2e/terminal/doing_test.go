@@ -227,7 +227,7 @@ func (s *screen) buffer() string {
 func TestAnImageIsAttached(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
-	p.write("dot.gif", "GIF89a\x01\x00\x01\x00\x00\x00\x00;")
+	p.write("dot.gif", "GIF89a\x01\x00\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x01L\x00;")
 	p.write("text.txt", "no picture")
 	p.write("oh/profiles/seeing.json", fmt.Sprintf(`{"model": "openai/gpt-4o", "base_url": %q}`, p.llm.URL))
 	s := p.chat(usual, "--model openhands_seeing")

@@ -278,13 +278,13 @@ func TestAPromptIsAQuestionOfItsConversation(t *testing.T) {
 	}}}
 	e := start(t, s)
 	id := e.session()
-	png := "iVBORw0KGgo="
+	png := "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 	m, before := e.call("session/prompt", object{"sessionId": id, "prompt": []object{
 		{"type": "text", "text": "Look at "},
 		{"type": "resource_link", "name": "main.go", "uri": "file:///src/a%20b/main.go#L3"},
 		{"type": "text", "text": " and "},
 		{"type": "resource_link", "name": "a page", "uri": "https://example.org/x"},
-		{"type": "image", "mimeType": "image/png", "data": png},
+		{"type": "image", "mimeType": "image/jpg", "data": png},
 		{"type": "resource", "resource": object{"uri": "file:///n.md", "text": "notes"}},
 		{"type": "resource", "resource": object{"uri": "file:///p.png", "mimeType": "image/png", "blob": png}},
 	}})
@@ -313,9 +313,15 @@ func TestWhatCannotBeAskedIsRefused(t *testing.T) {
 	e := start(t, &script{})
 	id := e.session()
 	for want, prompt := range map[string]any{
-		"the prompt is empty":                            []object{},
-		`block 1 of the prompt has the type "audio"`:     []object{{"type": "audio", "data": "x"}},
-		"an image of the prompt has no data":             []object{{"type": "image", "mimeType": "text/html", "data": "x"}},
+		"the prompt is empty":                             []object{},
+		`block 1 of the prompt has the type "audio"`:      []object{{"type": "audio", "data": "x"}},
+		"block 1 of the prompt is an image without data":  []object{{"type": "image", "mimeType": "image/png", "uri": "file:///x.png"}},
+		"an image that cannot be used: it is not valid b": []object{{"type": "image", "mimeType": "text/html", "data": "x"}},
+		"block 2 of the prompt has an image that cannot be used: it is SVG": []object{
+			{"type": "text", "text": "x"},
+			{"type": "image", "mimeType": "image/png", "data": "PHN2ZyB4bWxucz0nJy8+"},
+		},
+		"it is cut off": []object{{"type": "resource", "resource": object{"uri": "file:///p", "mimeType": "image/png", "blob": "iVBORw0KGgo="}}},
 		"the parameters cannot be read: prompt is a JSO": "hello",
 	} {
 		m, _ := e.call("session/prompt", object{"sessionId": id, "prompt": prompt})

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/jsonrpc"
+	"github.com/ohgw/ohgw/internal/picture"
 )
 
 // message is a prompt as a gateway takes it.
@@ -22,7 +23,7 @@ func read(blocks []block) (message, error) {
 		case "text":
 			text.WriteString(b.Text)
 		case "image":
-			image, err := imageURL(b.MIME, b.Data, b.URI)
+			image, err := imageURL(i, b)
 			if err != nil {
 				return m, err
 			}
@@ -30,7 +31,10 @@ func read(blocks []block) (message, error) {
 		case "resource_link":
 			text.WriteString(mention(b.Name, b.URI))
 		case "resource":
-			part, image := embedded(b.Resource)
+			part, image, err := embedded(i, b.Resource)
+			if err != nil {
+				return m, err
+			}
 			text.WriteString(part)
 			if image != "" {
 				m.images = append(m.images, image)
@@ -46,15 +50,25 @@ func read(blocks []block) (message, error) {
 	return m, nil
 }
 
-// imageURL is an image as a data URL, or its own address.
-func imageURL(mime, data, uri string) (string, error) {
+// imageURL is the image of the block at i as a data URL, or its own address.
+func imageURL(i int, b block) (string, error) {
 	switch {
-	case data != "" && strings.HasPrefix(mime, "image/"):
-		return "data:" + mime + ";base64," + data, nil
-	case data == "" && (strings.HasPrefix(uri, "https://") || strings.HasPrefix(uri, "http://")):
-		return uri, nil
+	case b.Data != "":
+		return inline(i, b.Data)
+	case strings.HasPrefix(b.URI, "https://") || strings.HasPrefix(b.URI, "http://"):
+		return b.URI, nil
 	}
-	return "", jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "an image of the prompt has no data, or its type is not image/…")
+	return "", jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "block %d of the prompt is an image without data", i+1)
+}
+
+// inline is the data of an image as a data URL. What the bytes are decides, not
+// what the client says that they are.
+func inline(i int, data string) (string, error) {
+	url, err := picture.FromBase64(data)
+	if err != nil {
+		return "", jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "block %d of the prompt has an image that cannot be used: it %v", i+1, err)
+	}
+	return url, nil
 }
 
 // mention is a link to a file in the text: the agent reads the file itself.
@@ -84,15 +98,16 @@ func filePath(uri string) string {
 	return path
 }
 
-// embedded is a resource in the text, or the image that it is.
-func embedded(r *resource) (text, image string) {
+// embedded is the resource of the block at i in the text, or the image that it is.
+func embedded(i int, r *resource) (text, image string, err error) {
 	switch {
 	case r == nil:
-		return "", ""
+		return "", "", nil
 	case r.Text != nil:
-		return "\n<resource uri=\"" + strings.ReplaceAll(r.URI, `"`, "%22") + "\">\n" + *r.Text + "\n</resource>\n", ""
+		return "\n<resource uri=\"" + strings.ReplaceAll(r.URI, `"`, "%22") + "\">\n" + *r.Text + "\n</resource>\n", "", nil
 	case strings.HasPrefix(r.MIME, "image/") && r.Blob != "":
-		return "", "data:" + r.MIME + ";base64," + r.Blob
+		image, err = inline(i, r.Blob)
+		return "", image, err
 	}
-	return mention("", r.URI), ""
+	return mention("", r.URI), "", nil
 }

@@ -72,7 +72,7 @@ func TestAQuestionReachesTheAgentWhole(t *testing.T) {
 	t.Parallel()
 	b := script(daemontest.Finish("ok"))
 	c, _ := start(t, b)
-	const image = "data:image/png;base64,iVBORw0KGgo="
+	const image = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 	q := gateway.Question{Model: "openhands_cheap", Conversation: conversation, System: "Be brief.", Text: "what is it?", Images: []string{image}}
 	if a := ask(t.Context(), c, q); a.err != nil || a.started[0].Conversation != conversation {
 		t.Fatalf("%+v", a)

@@ -58,7 +58,7 @@ func TestAddedMessagesAreListed(t *testing.T) {
 func TestWhatWasSaidIsListedAndDeleted(t *testing.T) {
 	t.Parallel()
 	c, _ := start(t, script(daemontest.Batch("Let me look.", "ls"), daemontest.Finish("Done.")))
-	const image = "data:image/png;base64,iVBORw0KGgo="
+	const image = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 	for i := range 60 { // more than a page
 		q := gateway.Question{Conversation: conversation, Text: fmt.Sprint("go ", i)}
 		if i == 59 {

@@ -3,10 +3,13 @@ package message
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/daemon/native/wire"
+	"github.com/ohgw/ohgw/internal/picture"
 )
 
 // Read reads the message of a request, whose content is a list. What is wrong with it
@@ -97,7 +100,25 @@ func image(o *wire.Object) event.Content {
 			o.Wrong("image_urls", "list_type", "Input should be a valid list", nil)
 		}
 	}
+	for i, url := range urls {
+		read, err := imageURL(url)
+		if err != nil {
+			o.Value("image_urls", fmt.Sprintf("image_urls[%d] %s", i, err))
+		}
+		urls[i] = read
+	}
 	c := event.Images(urls...)
 	c.CachePrompt = o.Bool("cache_prompt", false)
 	return c
+}
+
+// imageURL takes a data URL of a picture, in its usual form, and any URL that the
+// model's provider may fetch.
+func imageURL(url string) (string, error) {
+	for _, scheme := range []string{"http://", "https://"} {
+		if len(url) > len(scheme) && strings.EqualFold(url[:len(scheme)], scheme) {
+			return url, nil
+		}
+	}
+	return picture.DataURL(url)
 }

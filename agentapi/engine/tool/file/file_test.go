@@ -220,14 +220,19 @@ func TestViewListsADirectoryTwoLevelsDeep(t *testing.T) {
 	}
 }
 
-// A PNG, GIF and BMP of one pixel each, and the beginning of a WebP.
-const png = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89"
+// A PNG, GIF and WebP of one pixel each.
+const (
+	png = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89" +
+		"\x00\x00\x00\rIDATx\xdacd\xf8\xcfP\x0f\x00\x03\x86\x01\x80Z4}k\x00\x00\x00\x00IEND\xaeB`\x82"
+	gif  = "GIF89a\x01\x00\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x01L\x00;"
+	webp = "RIFF\x1c\x00\x00\x00WEBPVP8L\x0f\x00\x00\x00/\x00\x00\x00\x00\x07\x10\xfd\x8f\xfe\x07\"\xa2\xff\x01\x00"
+)
 
 func TestViewShowsPictures(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, data := range map[string]string{
-		"a.png": png, "really-a-png.JPG": png, "a.gif": "GIF89a\x01\x00\x01\x00\x00\x00\x00;", "a.bmp": "BM" + strings.Repeat("\x00", 60), "a.webp": "RIFF\x00\x00\x00\x00WEBPVP8 ",
+		"a.png": png, "really-a-png.JPG": png, "a.gif": gif, "a.webp": webp,
 		"pointer.png": "version https://git-lfs.github.com/spec/v1\n", "broken.png": "\x00\x01\x02",
 	} {
 		write(t, filepath.Join(dir, name), data)
@@ -235,7 +240,7 @@ func TestViewShowsPictures(t *testing.T) {
 	e := editor(t, file.Config{Dir: dir, Vision: func() bool { return true }})
 	for name, want := range map[string]string{
 		"a.png": "data:image/png;base64,iVBORw0K", "really-a-png.JPG": "data:image/png;base64,", "a.gif": "data:image/gif;base64,",
-		"a.bmp": "data:image/bmp;base64,", "a.webp": "data:image/webp;base64,", "pointer.png": "", "broken.png": "",
+		"a.webp": "data:image/webp;base64,", "pointer.png": "", "broken.png": "",
 	} {
 		got := run(t, e, args{"command": "view", "path": filepath.Join(dir, name)})
 		if !strings.HasPrefix(got.Image, want) || (want == "") != (got.Image == "") || got.IsError != (name == "broken.png") {
@@ -249,6 +254,26 @@ func TestViewShowsPictures(t *testing.T) {
 	got := run(t, blind, args{"command": "view", "path": filepath.Join(dir, "a.png")})
 	if got.Image != "" || !strings.Contains(got.Text, "1 x 1 pixels") || got.IsError || strings.Contains(blind.Definition().Description, ".webp") {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestViewTellsWhyAPictureIsNotShown(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	e := editor(t, file.Config{Dir: dir, Vision: func() bool { return true }})
+	for name, tt := range map[string]struct{ data, want string }{
+		"a.bmp":     {"BM" + strings.Repeat("\x00", 60), "a.bmp cannot be shown: the picture is BMP, not PNG, JPEG, GIF or WebP."},
+		"cut.png":   {png[:len(png)-20], "cut.png cannot be shown: the picture is cut off: the end of the file is missing."},
+		"cut.gif":   {gif[:len(gif)-4], "cut.gif cannot be shown: the picture is cut off: the end of the file is missing."},
+		"cut.jpg":   {webp[:len(webp)-3], "cut.jpg cannot be shown: the picture is cut off: the end of the file is missing."},
+		"empty.png": {strings.Replace(png, "\x01", "\x00", 1), "empty.png cannot be shown: the picture has no pixels: its width or height is 0."},
+	} {
+		path := filepath.Join(dir, name)
+		write(t, path, tt.data)
+		got := run(t, e, args{"command": "view", "path": path})
+		if got.Image != "" || !got.IsError || !strings.HasSuffix(got.Text, tt.want) {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }
 

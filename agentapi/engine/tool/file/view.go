@@ -2,7 +2,6 @@ package file
 
 import (
 	"bytes"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"image"
@@ -19,9 +18,10 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/picture"
 )
 
-const imageNames = ".png, .jpg, .jpeg, .gif, .webp and .bmp"
+const imageNames = ".png, .jpg, .jpeg, .gif and .webp"
 
 func isImageName(path string) bool {
 	switch strings.ToLower(filepath.Ext(path)) {
@@ -69,7 +69,10 @@ func (e *Editor) viewImage(p *place, data []byte, kind string) (outcome, error) 
 	if !e.cfg.Vision() {
 		return says(fmt.Sprintf("%s is a picture (%s%s, %d bytes). You cannot be shown pictures.", p.path, kind, size, len(data))), nil
 	}
-	url := "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(data)
+	url, err := picture.Encode(data)
+	if err != nil {
+		return outcome{}, refusef("%s cannot be shown: the picture %v.", p.path, err)
+	}
 	return outcome{content: []event.Content{
 		event.Text(fmt.Sprintf("%s (%s%s):", p.path, kind, size)), event.Images(url),
 	}}, nil

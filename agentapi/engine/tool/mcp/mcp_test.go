@@ -220,7 +220,7 @@ func TestStdioServer(t *testing.T) {
 		t.Error(got)
 	}
 	got, isError := call(t, c, "many", `{}`)
-	if want := "[result of many]|one|data:image/png;base64,cG5n|[1 parts of the result are neither text nor picture and are left out]"; got != want || !isError {
+	if want := "[result of many]|one|[A picture of the result is left out: it is not a PNG, JPEG, GIF or WebP picture.]|[1 parts of the result are neither text nor picture and are left out]"; got != want || !isError {
 		t.Errorf("%q", got)
 	}
 }

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/tool/object"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/pattern"
+	"github.com/ohgw/ohgw/internal/picture"
 )
 
 // kindObservation is the class of all results.
@@ -149,7 +149,7 @@ func (t *serverTool) content(result *sdk.CallToolResult) []event.Content {
 		case *sdk.TextContent:
 			items = append(items, event.Text(mask(b.Text)))
 		case *sdk.ImageContent:
-			items = append(items, event.Images("data:"+b.MIMEType+";base64,"+base64.StdEncoding.EncodeToString(b.Data)))
+			items = append(items, shown(b.Data))
 		default:
 			left++
 		}
@@ -163,6 +163,16 @@ func (t *serverTool) content(result *sdk.CallToolResult) []event.Content {
 		items = append(items, event.Text(fmt.Sprintf("[%d parts of the result are neither text nor picture and are left out]", left)))
 	}
 	return items
+}
+
+// shown is a picture of a result, by its bytes, or why it is none that a model
+// can be shown.
+func shown(data []byte) event.Content {
+	url, err := picture.Encode(data)
+	if err != nil {
+		return event.Text(fmt.Sprintf("[A picture of the result is left out: it %v.]", err))
+	}
+	return event.Images(url)
 }
 
 func (t *serverTool) failed(ctx context.Context, what string) (tool.Result, error) {
