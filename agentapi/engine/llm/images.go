@@ -7,6 +7,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm/imagefit"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/picture"
 )
 
 // The sides of images, in pixels, that Anthropic's models take: fewer where a
@@ -16,6 +17,16 @@ const (
 	smallSide  = 2000
 	manyImages = 20
 )
+
+// relabelled gives pictures of the history the media type of their bytes: it may
+// be older than the check of what comes in, or OpenHands' own.
+func relabelled(urls []string) []string {
+	out := make([]string, len(urls))
+	for i, url := range urls {
+		out[i] = picture.Relabel(url)
+	}
+	return out
+}
 
 // fitImages scales images down that the model would refuse, in messages that
 // are the call's own.

@@ -304,6 +304,30 @@ func TestImagesAreShownToModelsThatSee(t *testing.T) {
 	}
 }
 
+// A history may be older than the check of what comes in.
+func TestStoredImagesAreSentWithTheTypeOfTheirBytes(t *testing.T) {
+	t.Parallel()
+	const gif, jpeg = "R0lGODlhAQABAIAAAAAAAP///ywAAAAAAQABAAACAUwAOw==", "/9j/4AAQSkZJRgABAQAAAQABAAA="
+	for stored, want := range map[string]string{
+		"data:image/png;base64," + gif: "data:image/gif;base64," + gif, "data:image/jpg;base64," + jpeg: "data:image/jpeg;base64," + jpeg,
+		"data:image/svg+xml;base64," + jpeg: "data:image/jpeg;base64," + jpeg, "data:image/gif;base64," + gif: "data:image/gif;base64," + gif,
+	} {
+		req := hello("What is this?")
+		req.Messages[1].Content = append(req.Messages[1].Content, event.Images(stored))
+		fake := llmtest.New(t)
+		fake.Reply(llmtest.Text("ok"))
+		if _, err := at(t, fake.URL, `"capability_overrides":{"supports_vision":true}`).Generate(t.Context(), req, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := fake.Requests()[0].Last().Images; len(got) != 1 || got[0] != want {
+			t.Errorf("%s: %q", stored, got)
+		}
+		if got := req.Messages[1].Content[1].ImageURLs[0]; got != stored {
+			t.Errorf("the history was changed: %s", got)
+		}
+	}
+}
+
 func TestLargeImagesAreScaledForClaude(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

@@ -61,6 +61,8 @@ func (m *model) message(msg event.LLMMessage) event.LLMMessage {
 		case c.Type == event.TypeImage && !m.features.vision:
 			unseen = true
 			continue
+		case c.Type == event.TypeImage:
+			c.ImageURLs = relabelled(c.ImageURLs)
 		case c.Type == event.TypeText && msg.Role == "tool":
 			c.Text = ShortenResult(c.Text)
 		}
