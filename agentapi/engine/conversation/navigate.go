@@ -53,6 +53,7 @@ func (c *Conversation) branch(head string) error {
 		return err
 	}
 	c.head, c.view = head, view.New(render, events)
+	c.hidePictures()
 	c.open, c.trace, c.known = nil, stuck.Trace{}, newIDs()
 	c.introduced, c.replied, c.tokens, c.condenseAt = false, false, 0, 0
 	for _, e := range events {

@@ -85,28 +85,50 @@ func (c *Conversation) sayBlind() error {
 	return err
 }
 
-// generate asks the model. What it writes is published while it writes it. The
-// response is a pointer: a step waits for most of its life, and its stack with
-// it.
+// generate asks the model. Where the provider refuses a request with pictures
+// that it may refuse, it is asked again without them.
 func (c *Conversation) generate() (*llm.Response, error) {
 	c.refreshTools()
+	hidden := c.hidePictures()
+	resp, silent, err := c.request()
+	if err == nil || !silent {
+		return resp, err
+	}
+	for _, suspects := range c.suspects(err) {
+		c.view.Hide(union(hidden, suspects))
+		other, _, otherErr := c.request()
+		if otherErr == nil {
+			return other, c.refusePictures(suspects, err)
+		}
+		c.view.Hide(hidden)
+		if _, refused := errors.AsType[*llm.Error](otherErr); !refused {
+			return nil, otherErr // it was interrupted
+		}
+	}
+	return resp, err
+}
+
+// request makes one request. What the model writes is published while it writes
+// it; silent says that there was nothing. The response is a pointer: a step waits
+// for most of its life, and its stack with it.
+func (c *Conversation) request() (resp *llm.Response, silent bool, err error) {
 	req := &llm.Request{Messages: c.view.Messages(), Tools: c.tools.offers, CacheKey: c.id}
 	model := c.model
-	resp := new(llm.Response)
-	var err error
+	resp = new(llm.Response)
+	silent = true
 	broke := c.await(context.Background(), func(j *job) {
-		shown := newMaskedDraft(c.cfg.Secrets, func(d event.Delta) { j.post(func() { c.delta(d) }) })
+		shown := newMaskedDraft(c.cfg.Secrets, func(d event.Delta) { j.post(func() { silent = false; c.delta(d) }) })
 		live := draft{emit: shown.add}
 		*resp, err = call(j.ctx, model, *req, c.announcing(j, live.add))
 		shown.flush()
 	})
 	if broke != nil {
-		return nil, broke
+		return nil, false, broke
 	}
 	if err == nil {
 		c.counted(model, req, resp)
 	}
-	return resp, err
+	return resp, silent, err
 }
 
 // counted notes what a call of the model has cost.

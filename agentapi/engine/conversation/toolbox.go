@@ -90,6 +90,7 @@ func (c *Conversation) Vision() bool { return c.vision.Load() }
 func (c *Conversation) setModel(m llm.Model) {
 	c.model = m
 	c.vision.Store(m.Info().Vision)
+	c.hidePictures()
 }
 
 // refreshTools takes what MCP servers have said since the last step, and

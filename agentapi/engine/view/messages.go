@@ -36,7 +36,7 @@ func (b *builder) add(i int) {
 			b.assistant(body.LLMMessage)
 			return
 		}
-		b.user(it.content)
+		b.user(it.without(b.view.hidden))
 	case *event.CondensationSummary:
 		b.user(it.content)
 	case *event.Action:
@@ -99,7 +99,7 @@ func (b *builder) batch(actions []int) {
 		call.ID = b.ids.Take(call.ID)
 		m.ToolCalls = append(m.ToolCalls, call)
 		results = append(results, event.LLMMessage{
-			Role: "tool", ToolCallID: call.ID, Name: a.ToolName, Content: b.view.items[result].content,
+			Role: "tool", ToolCallID: call.ID, Name: a.ToolName, Content: b.view.Content(result),
 		})
 	}
 	b.out = append(append(b.out, m), results...)

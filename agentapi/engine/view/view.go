@@ -30,6 +30,7 @@ type View struct {
 	render Render
 	items  []item
 	wanted bool // a condensation was asked for and did not come yet
+	hidden map[string]bool
 	memory int64
 }
 
@@ -81,10 +82,16 @@ func (v *View) Event(i int) event.Event { return v.items[i].event }
 
 // Content is what the model is shown of the message or the result at i; nil for
 // everything else. The caller must not change it.
-func (v *View) Content(i int) []event.Content { return v.items[i].content }
+func (v *View) Content(i int) []event.Content { return v.items[i].without(v.hidden) }
 
 // Weight is what the event at i takes in a request.
-func (v *View) Weight(i int) Weight { return v.items[i].weight }
+func (v *View) Weight(i int) Weight {
+	w := v.items[i].weight
+	if v.hidden[v.items[i].event.ID] {
+		w.Images = 0
+	}
+	return w
+}
 
 // CondensationWanted reports whether a request for a condensation is open.
 func (v *View) CondensationWanted() bool { return v.wanted }

@@ -1,0 +1,103 @@
+package conversation
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/ohgw/ohgw/agentapi/engine/llm"
+)
+
+// keyRefused is the member of the agent's state that has the pictures which
+// providers refused: events, by the model that was not shown them. OpenHands keeps
+// the agent's state and its changes, whatever is in it.
+const keyRefused = "ohgw_refused_pictures"
+
+// refused is the value of that member: ids of events by the name of the model.
+type refused map[string][]string
+
+func (c *Conversation) refusals() (state map[string]json.RawMessage, r refused) {
+	// What cannot be read is nothing that was noted here.
+	_ = json.Unmarshal(c.dir.State.AgentState, &state)
+	_ = json.Unmarshal(state[keyRefused], &r)
+	return state, r
+}
+
+// hidePictures hides the pictures that the provider of this model has refused, and
+// gives their events. Another model is shown them: it may take what this one does
+// not.
+func (c *Conversation) hidePictures() map[string]bool {
+	ids := make(map[string]bool)
+	if c.model == nil {
+		return ids
+	}
+	_, r := c.refusals()
+	for _, id := range r[c.model.Info().Model] {
+		ids[id] = true
+	}
+	c.view.Hide(ids)
+	return ids
+}
+
+// suspects are the sets of pictures for which a request may have been refused,
+// in the order in which to try without them. The first are those that the agent
+// has not said anything about yet: a picture that an answer followed was taken
+// once, and a request that is refused for another reason must not cost it. All
+// others come only if the provider itself speaks of pictures: another model, or
+// one without vision, may have given those answers.
+func (c *Conversation) suspects(err error) []map[string]bool {
+	failed, ok := errors.AsType[*llm.Error](err)
+	if !ok || !c.model.Info().Vision {
+		return nil
+	}
+	may, named := failed.MayBePictures()
+	if !may {
+		return nil
+	}
+	fresh, all := make(map[string]bool), make(map[string]bool)
+	for _, p := range c.view.Pictures() {
+		all[p.ID] = true
+		if !p.Answered {
+			fresh[p.ID] = true
+		}
+	}
+	var sets []map[string]bool
+	if len(fresh) > 0 {
+		sets = append(sets, fresh)
+	}
+	if named && len(all) > len(fresh) {
+		sets = append(sets, all)
+	}
+	return sets
+}
+
+// refusePictures records that the provider refuses the pictures of these events:
+// the same request without them was answered.
+func (c *Conversation) refusePictures(ids map[string]bool, err error) error {
+	state, r := c.refusals()
+	if state == nil {
+		state = make(map[string]json.RawMessage)
+	}
+	if r == nil {
+		r = make(refused)
+	}
+	model := c.model.Info().Model
+	r[model] = append(r[model], slices.Sorted(maps.Keys(ids))...)
+	c.cfg.Log.Warn("the provider refused pictures; the model is not shown them any more", "conversation", c.id, "model", model, "events", len(ids), "err", err)
+	noted, encodeErr := json.Marshal(r)
+	if encodeErr != nil {
+		return encodeErr
+	}
+	state[keyRefused] = noted
+	if c.dir.State.AgentState, encodeErr = json.Marshal(state); encodeErr != nil {
+		return encodeErr
+	}
+	return errors.Join(c.record("agent_state", state, durable), c.save(durable))
+}
+
+func union(a, b map[string]bool) map[string]bool {
+	both := maps.Clone(a)
+	maps.Copy(both, b)
+	return both
+}
