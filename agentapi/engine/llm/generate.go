@@ -138,7 +138,7 @@ func unanswered(b *wire.Builder) error {
 // response is what was built of an answer.
 func (m *model) response(b *wire.Builder, header http.Header, started time.Time) *Response {
 	resp := &Response{
-		ID: b.ID, Message: b.Message(), Usage: b.Usage, Cost: m.costOf(header, b),
+		ID: wire.CleanText(b.ID), Message: b.Message(), Usage: b.Usage, Cost: m.costOf(header, b),
 		Latency: m.cfg.Now().Sub(started), Model: m.cfg.Profile.Model, Length: b.Finish == wire.Length || b.Finish == wire.Full,
 	}
 	if resp.ID == "" {
@@ -168,6 +168,7 @@ func textResponse(resp *Response, reader *textcall.Reader) (*Response, error) {
 	if call != nil {
 		resp.Message.ToolCalls = []event.ToolCall{*call}
 	}
+	wire.Clean(&resp.Message)
 	return resp, nil
 }
 

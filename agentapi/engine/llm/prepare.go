@@ -72,16 +72,12 @@ func (m *model) message(msg event.LLMMessage) event.LLMMessage {
 		content = append(content, event.Text(unseenImage))
 	}
 	msg.Content = content
-	if len(msg.ToolCalls) > 0 {
-		calls := make([]event.ToolCall, len(msg.ToolCalls))
-		for i, tc := range msg.ToolCalls {
-			tc.ID = m.callID(tc.ID)
-			calls[i] = tc
-		}
-		msg.ToolCalls = calls
+	wire.Clean(&msg) // which copies the calls
+	for i, tc := range msg.ToolCalls {
+		msg.ToolCalls[i].ID, msg.ToolCalls[i].Name = m.callID(tc.ID), wire.CleanName(tc.Name)
 	}
 	if msg.ToolCallID != "" {
-		msg.ToolCallID = m.callID(msg.ToolCallID)
+		msg.ToolCallID, msg.Name = m.callID(msg.ToolCallID), wire.CleanName(msg.Name)
 	}
 	return msg
 }

@@ -310,6 +310,7 @@ func (b *Builder) Message() event.LLMMessage {
 		}
 		m.ToolCalls = append(m.ToolCalls, tc)
 	}
+	Clean(&m)
 	return m
 }
 
