@@ -233,6 +233,42 @@ func TestWhatIsAddedAgainIsNotDoubled(t *testing.T) {
 	equal(t, "how many there are", len(g.items(id, "limit=100").Data), len(first))
 }
 
+// Some clients give all their items one id. Each of them is an item, and one that
+// comes again is the same, also after a restart.
+func TestItemsThatShareAnIDAreAllKept(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	g := echoing(t, stateIn(dir))
+	named := func(name, role, text string) string {
+		return fmt.Sprintf(`{"id":%q,"type":"message","role":%q,"content":%q}`, name, role, text)
+	}
+	for _, name := range []string{"__fake_id__", "msg_0", "x"} {
+		path := g.create("{}")
+		first := g.add(path, named(name, "user", "one"), named(name, "assistant", "two"))
+		second := g.add(path, named(name, "user", "three"), named(name, "user", "one"), `{"id":"`+name+`","type":"reasoning","summary":[{"type":"summary_text","text":"hm"}]}`)
+		want := []string{"user: one", "assistant: two", "user: three"}
+		g.lists(path, want...)
+		equal(t, "the first keeps its id", first[0], name)
+		equal(t, "the one that came again", second[1], name)
+		if all := append(first, second[0], second[2]); len(slices.Compact(slices.Sorted(slices.Values(all)))) != 4 {
+			t.Errorf("the ids are %q", all)
+		}
+		g = g.again(dir)
+		again := g.add(path, named(name, "assistant", "two"), `{"status":"completed","role":"user","content":[{"type":"input_text","text":"three"}],"id":"`+name+`","type":"message"}`)
+		equal(t, "the ones that came again", fmt.Sprint(again), fmt.Sprint([]string{first[1], second[0]}))
+		g.lists(path, want...)
+		want = append(want, "thought: hm") // which g.lists leaves out
+		for n, id := range append(first, second[0], second[2]) {
+			res := g.do(http.MethodGet, path+"/items/"+id, "")
+			if _, text, _ := strings.Cut(want[n], ": "); res.status != http.StatusOK || !strings.Contains(res.body, text) {
+				t.Errorf("%s: %d %s", id, res.status, res.body)
+			}
+		}
+		// A reference has no content to compare.
+		equal(t, "the reference", g.add(path, fmt.Sprintf(`{"type":"item_reference","id":%q}`, name))[0], name)
+	}
+}
+
 func TestItemsAreRetrievedOneByOne(t *testing.T) {
 	t.Parallel()
 	g := echoing(t)

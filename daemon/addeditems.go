@@ -133,6 +133,9 @@ func (a *adder) add(items []openai.ClientItem) error {
 	a.change, a.data, a.ids = clientitems.Change{}, nil, nil
 	for n := 0; n < len(items); {
 		item := items[n]
+		if a.taken(item) {
+			item.ID = derived(item)
+		}
 		if wire := a.present(item); wire != nil {
 			a.found(wire, item.ID)
 			n++
@@ -166,13 +169,8 @@ func (a *adder) present(item openai.ClientItem) any {
 	if item.ID == "" {
 		return nil
 	}
-	if old := a.rec.Item(item.ID); old != nil {
-		return old.Data
-	}
-	for _, added := range a.change.Add {
-		if added.ID == item.ID {
-			return added.Data
-		}
+	if old := a.ofClient(item.ID); old != nil {
+		return old
 	}
 	if wire := a.named[item.ID]; wire != nil {
 		a.show(item.ID)
