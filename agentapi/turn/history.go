@@ -47,7 +47,7 @@ const (
 	ItemSaid                      // what the agent said on the way
 	ItemAnswer                    // an answer of the agent
 	ItemCall                      // a tool call, with its result if it has one
-	ItemFailure                   // the reason why a turn failed
+	ItemFailure                   // the reason why a turn failed, or that it was stopped
 	ItemReasoning                 // what the agent thought
 )
 
@@ -271,9 +271,17 @@ func everything(e event.Event, details bool) (items []Item) {
 		if details {
 			items = append(items, Item{ItemRef: ref, Kind: ItemFailure, Text: causeOf(b).Detail})
 		}
+	case *event.Interrupt:
+		if details {
+			items = append(items, Item{ItemRef: ref, Kind: ItemFailure, Text: stoppedText})
+		}
 	}
 	return items
 }
+
+// stoppedText stands where a run was stopped: what the model had written of its answer
+// is not in the log.
+const stoppedText = "The run was stopped here."
 
 // isQuestion reports whether a message is one of the user.
 func isQuestion(e event.Event, m *event.Message) bool {

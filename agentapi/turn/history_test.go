@@ -75,8 +75,8 @@ func TestACallWithoutAResultHasAState(t *testing.T) {
 			l.add(event.SourceEnvironment, tc.after...)
 			for _, newest := range []bool{false, true} {
 				items, more, err := turn.Items(t.Context(), l, "c", turn.ItemQuery{Details: true, Newest: newest, Limit: 1, After: turn.ItemRef{}})
-				if newest && name == "a failure" {
-					continue // the failure is the newest item
+				if newest && (name == "a failure" || name == "an interrupt") {
+					continue // which is the newest item
 				}
 				if err != nil || len(items) != 1 || items[0].Call == nil || items[0].Call.State != tc.want {
 					t.Errorf("newest %v: %+v, %v, %v", newest, items, more, err)
@@ -112,5 +112,28 @@ func TestAPageReadsAPartOfTheLog(t *testing.T) {
 	quiet.add(event.SourceEnvironment, many(9999, called("c1"))...)
 	if items, more, err := turn.Items(t.Context(), quiet, "c", turn.ItemQuery{Limit: 20}); err != nil || more || len(items) != 0 {
 		t.Errorf("%v, more %v, %v", items, more, err)
+	}
+}
+
+// A turn that was stopped says so, with or without a part of an answer.
+func TestAStoppedTurnIsToldLater(t *testing.T) {
+	t.Parallel()
+	for name, said := range map[string][]event.Body{
+		"nothing was stored": nil,
+		"a call was made":    {called("c1"), &event.AgentError{ToolName: "terminal", ToolCallID: "c1", Error: "stopped"}},
+	} {
+		l := &logOf{}
+		l.add(event.SourceUser, &event.Message{LLMMessage: event.LLMMessage{Role: "user", Content: []event.Content{event.Text("go")}}})
+		l.add(event.SourceAgent, said...)
+		l.add(event.SourceUser, &event.Interrupt{})
+		for _, details := range []bool{true, false} {
+			items, _, err := turn.Items(t.Context(), l, "c", turn.ItemQuery{Details: details, Limit: 9})
+			if err != nil || len(items) == 0 {
+				t.Fatal(items, err)
+			}
+			if last := items[len(items)-1]; (last.Kind == turn.ItemFailure) != details {
+				t.Errorf("%s, details %v: %+v", name, details, items)
+			}
+		}
 	}
 }
