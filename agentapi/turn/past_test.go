@@ -304,3 +304,25 @@ func TestTurnsOfALogAreReadApart(t *testing.T) {
 		}
 	}
 }
+
+// The message of a turn is known again, also where the log has a mark in the place of a
+// secret; another message is not taken for it.
+func TestATurnIsKnownByItsMessage(t *testing.T) {
+	t.Parallel()
+	for stored, want := range map[string]error{
+		"use the key k-4711":              nil,
+		"use the key <secret-hidden>":     nil,
+		"use another key":                 turn.ErrNoTurn,
+		"use the key k-4711 and no other": turn.ErrNoTurn,
+	} {
+		p := newPast(serverLog)
+		base := p.base("use the key k-4711")
+		p.ask(stored)
+		p.become(event.Running)
+		p.add(p.message("done"))
+		p.become(event.Finished)
+		if res, _, err := p.follow(t, base); !errors.Is(err, want) || (want == nil) != (res.Answer == "done") {
+			t.Errorf("%q: %+v, %v; want %v", stored, res, err, want)
+		}
+	}
+}
