@@ -94,7 +94,7 @@ func runRun(ctx context.Context, o *runOptions, args []string) error {
 		return err
 	}
 	box, err := boxes.New(boxes.Config{
-		Level: level, Policy: p, GitOpen: r.settings.GitOpen, Reserved: reserved, Sought: setup.SoughtPorts(o.Setup(), r.all), Refused: n.refuse, Serve: n.serve,
+		Level: level, Policy: p, GitOpen: r.settings.GitOpen, Reserved: reserved, Sought: setup.SoughtPorts(ctx, o.Setup(), r.all), Refused: n.refuse, Serve: n.serve,
 	})
 	if err != nil {
 		return startFault(err)

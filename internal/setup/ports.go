@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"context"
 	"net"
 	"net/url"
 	"slices"
@@ -23,10 +24,10 @@ func ReservedPorts(s *config.Settings) []uint16 {
 }
 
 // SoughtPorts are the ports of this machine where ohgw looks for servers, or sends
-// requests by its settings: the usual ones, and those that a setting or a variable
-// names. A program of the agent that listened there would be taken for such a server,
+// requests by its settings: the usual ones, and those that a setting, a variable or
+// an LLM profile names. A program of the agent that listened there would be taken for such a server,
 // and would get what is meant for it.
-func SoughtPorts(env *Env, s *config.Settings) []uint16 {
+func SoughtPorts(ctx context.Context, env *Env, s *config.Settings) []uint16 {
 	ports := localport.Sought()
 	for _, port := range localport.Sought() {
 		ports = append(ports, portOf(env.UsualAddress(net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))))))
@@ -35,11 +36,29 @@ func SoughtPorts(env *Env, s *config.Settings) []uint16 {
 	for _, name := range baseVariables() {
 		places = append(places, env.Getenv(name))
 	}
-	for _, place := range places {
+	for _, place := range append(places, profileURLs(ctx, env)...) {
 		ports = append(ports, localPort(place))
 	}
 	slices.Sort(ports)
 	return slices.DeleteFunc(slices.Compact(ports), func(port uint16) bool { return port == 0 })
+}
+
+// profileURLs are where the LLM profiles send their requests. Profiles that cannot be read
+// send none.
+func profileURLs(ctx context.Context, env *Env) []string {
+	store, err := env.ProfileStore(0)
+	if err != nil {
+		return nil
+	}
+	list, err := store.List(ctx)
+	if err != nil {
+		return nil
+	}
+	urls := make([]string, 0, len(list))
+	for _, p := range list {
+		urls = append(urls, p.BaseURL, p.Subject().Endpoint)
+	}
+	return urls
 }
 
 // baseVariables are the variables with the address of a model server or of a proxy.

@@ -1,6 +1,7 @@
 package setup_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -8,7 +9,9 @@ import (
 
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/localport"
+	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/setup/setuptest"
 )
 
 func TestSoughtPortsAreThoseOfSettingsAndVariablesToo(t *testing.T) {
@@ -16,6 +19,7 @@ func TestSoughtPortsAreThoseOfSettingsAndVariablesToo(t *testing.T) {
 	for name, tt := range map[string]struct {
 		config    config.Config
 		variables map[string]string
+		profiles  []string // their base URLs
 		want      []uint16
 	}{
 		"nothing set":             {want: nil},
@@ -26,12 +30,24 @@ func TestSoughtPortsAreThoseOfSettingsAndVariablesToo(t *testing.T) {
 		"a server elsewhere":      {config: config.Config{AgentServer: config.AgentServer{URL: "http://192.0.2.1:8123"}}, want: nil},
 		"Ollama without a scheme": {variables: map[string]string{"OLLAMA_HOST": "0.0.0.0:7434"}, want: []uint16{7434}},
 		"a provider's variable":   {variables: map[string]string{"OPENAI_BASE_URL": "http://localhost:4000/v1"}, want: []uint16{4000}},
+		"profiles":                {profiles: []string{"http://localhost:8126/v1", "https://192.0.2.1:8127", "http://[::1]:8128"}, want: []uint16{8126, 8128}},
 		"a proxy":                 {variables: map[string]string{"https_proxy": "http://127.0.0.1:3129"}, want: []uint16{3129}},
 	} {
-		env := &setup.Env{Getenv: func(name string) string { return tt.variables[name] }}
+		env := setuptest.New(t, tt.variables)
+		env.Usual = nil
+		profiles, err := env.ProfileStore(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, base := range tt.profiles {
+			draft := profile.NewDraft("openai/m", base)
+			if err := profiles.Add(t.Context(), fmt.Sprint("p", i), draft, profile.AddOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
 		want := append(localport.Sought(), tt.want...)
 		slices.Sort(want)
-		if diff := cmp.Diff(want, setup.SoughtPorts(env, &config.Settings{Config: tt.config})); diff != "" {
+		if diff := cmp.Diff(want, setup.SoughtPorts(t.Context(), env, &config.Settings{Config: tt.config})); diff != "" {
 			t.Errorf("%s, -want +got:\n%s", name, diff)
 		}
 	}

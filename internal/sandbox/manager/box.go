@@ -197,8 +197,17 @@ func (b *box) make(more shown) (sandbox.Box, error) {
 	}
 	return boxes.New(boxes.Config{
 		Level: b.m.status.Level, Policy: p, GitOpen: b.settings.GitOpen, Watcher: b.m.watcher, Removed: b.removed,
-		Reserved: b.m.cfg.Reserved, Sought: b.m.cfg.Sought, Refused: b.refused, Serve: b.network.serve,
+		Reserved: b.m.cfg.Reserved, Sought: b.sought(), Refused: b.refused, Serve: b.network.serve,
 	})
+}
+
+// sought are the ports that no program may listen on. At level full the ports are the
+// box's own.
+func (b *box) sought() []uint16 {
+	if b.m.cfg.Sought == nil || b.m.status.Level == sandbox.Full {
+		return nil
+	}
+	return b.m.cfg.Sought()
 }
 
 // removed tells about a file that would have redirected git.

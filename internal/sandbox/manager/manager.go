@@ -34,8 +34,9 @@ type Config struct {
 	// Reserved are ports of this machine that no setting opens: those of ohgw.
 	Reserved []uint16
 	// Sought are the ports where ohgw looks for servers by its settings: no program of
-	// a box may listen there.
-	Sought []uint16
+	// a box of level reduced may listen there. It is asked for each box; nil: only the
+	// usual ones.
+	Sought func() []uint16
 	Getenv func(string) string
 	// Scripted is the profile whose commands are ohgw's own, if there is one. Where this
 	// machine has no sandbox, its conversations run without one, and no others do.

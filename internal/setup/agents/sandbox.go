@@ -26,11 +26,11 @@ func openSandbox(ctx context.Context, env *setup.Env, s *config.Settings, dirs p
 		return nil, err
 	}
 	m, err := manager.New(ctx, manager.Config{
-		Settings: chosen,
+		Settings: chosen, Sought: func() []uint16 { return setup.SoughtPorts(context.Background(), env, s) },
 		User: boxes.User{
 			Home: dirs.Home, State: dirs.State, Environ: env.Environ(), Private: append(places.Private(), dirs.Config, dirs.Runtime),
 		},
-		Conversations: conversations, Scripted: scripted(s), Reserved: setup.ReservedPorts(s), Sought: setup.SoughtPorts(env, s), Getenv: env.Getenv, Executable: env.Executable, Now: env.Now, Log: log,
+		Conversations: conversations, Scripted: scripted(s), Reserved: setup.ReservedPorts(s), Getenv: env.Getenv, Executable: env.Executable, Now: env.Now, Log: log,
 	})
 	if err != nil {
 		return nil, noSandbox(err)
