@@ -61,8 +61,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 	backend := engine.New(engine.Config{
 		Dir:      conversations,
 		Profiles: profiles,
-		Agents:   named,
-		Opened:   named.Opened,
+		Agents:   named, Opened: named.Opened,
 		NewModel: profiles.newModel(base),
 		NewTools: toolsOf(boxes, toolset.New(toolset.Config{
 			Environ: env.Environ(), User: env.Getenv("USER"), Host: host, Confined: s.Workspace != "",
