@@ -131,6 +131,24 @@ func TestTheNewTurnOfAnInput(t *testing.T) {
 	}
 }
 
+func TestTheBytesOfAnImageOfAResponseDecideItsType(t *testing.T) {
+	t.Parallel()
+	input := func(url string) []byte {
+		return []byte(`{"model":"m","input":[{"role":"user","content":[{"type":"input_text","text":"x"},{"type":"input_image","image_url":"` + url + `"}]}]}`)
+	}
+	r, err := openai.ParseResponse(input(strings.Replace(pixel, "image/png", "image/jpg", 1)), limits)
+	if err != nil || len(r.Images) != 1 || r.Images[0] != pixel {
+		t.Errorf("%+v, %v", r, err)
+	}
+	for name, data := range map[string]string{"BMP": "Qk0AAAAAAAAAAAAAAAAA", "ICO": "AAABAAEAEBAAAAEAIAA=", "cut off": pixel[len("data:image/png;base64,") : len(pixel)-20]} {
+		_, err := openai.ParseResponse(input("data:image/png;base64,"+data), limits)
+		refused, ok := errors.AsType[*openai.RequestError](err)
+		if !ok || refused.Param != "input[0].content[1].image_url" || !strings.Contains(refused.Message, "is "+name) {
+			t.Errorf("%s: %+v", name, err)
+		}
+	}
+}
+
 func FuzzParseResponse(f *testing.F) {
 	f.Add([]byte(`{"model":"m","input":"hi","stream":true,"metadata":{"a":"b"},"text":{},"reasoning":{"effort":"low"}}`))
 	f.Add([]byte(`{"model":"m","input":[{"role":"user","content":[{"type":"input_text","text":"a"},{"type":"input_image","image_url":"` + pixel + `"}]},{"type":"reasoning"},{"role":"user","content":"x"}],"tools":[{"type":"mcp","server_label":"openhands"}]}`))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"image"
 	"image/png"
@@ -18,6 +19,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -301,6 +303,42 @@ func TestImagesAreShownToModelsThatSee(t *testing.T) {
 		if images != want {
 			t.Errorf("%s: %d images, want %d", fields, images, want)
 		}
+	}
+}
+
+// A history may be older than the repairs of what comes in, or OpenHands' own.
+func TestWhatNoProviderTakesIsNotSent(t *testing.T) {
+	t.Parallel()
+	req := hello("go")
+	req.Messages = append(req.Messages,
+		event.LLMMessage{
+			Role: "assistant", Content: []event.Content{event.Text("a\x00b")}, ReasoningContent: "\x00", ThinkingBlocks: []json.RawMessage{json.RawMessage(`{"type":"thinking","thinking":"\ud800","signature":"s"}`)},
+			ResponsesReasoningItem: json.RawMessage(`{"id":"rs_1","summary":["\udc00"],"encrypted_content":"x"}`),
+			ToolCalls: []event.ToolCall{
+				{ID: "a", Name: "", Arguments: `{"command":"\ud99c"}`}, {ID: "b", Name: "functions.terminal", Arguments: "{\"x\":\"\xff\"}"},
+			},
+		},
+		event.LLMMessage{Role: "tool", ToolCallID: "a", Name: "", Content: []event.Content{event.Text("no such \xed\xa0\x80")}},
+		event.LLMMessage{Role: "tool", ToolCallID: "b", Name: "functions.terminal", Content: []event.Content{event.Text("c\x00d")}},
+	)
+	before, err := json.Marshal(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"openai/gpt-4o", "openai/gpt-5.5", "anthropic/claude-sonnet-4-5", "gemini/gemini-3.1-pro-preview", "bedrock/us-east-1/amazon.nova-pro-v1:0", "deepseek/deepseek-reasoner"} {
+		var sent string
+		m := newModel(t, llm.Config{Profile: profile(t, name, `"num_retries":1`), HTTP: server(func(r *http.Request) (*http.Response, error) {
+			sent = body(t, r)
+			return said("ok"), nil
+		}).client()})
+		_, _ = m.Generate(t.Context(), req, nil) // the answer is of one dialect only
+		if !utf8.ValidString(sent) || !json.Valid([]byte(sent)) || strings.Contains(sent, "u0000") || strings.Contains(sent, `"name":""`) ||
+			strings.Contains(sent, "functions.terminal") || !strings.Contains(sent, `"unnamed"`) || strings.Contains(sent, "ud99c") || strings.Contains(sent, `\ud800`) || strings.Contains(sent, `\udc00`) {
+			t.Errorf("%s: %s", name, sent)
+		}
+	}
+	if after, err := json.Marshal(req); err != nil || string(after) != string(before) {
+		t.Errorf("the history was changed: %s, %v", after, err)
 	}
 }
 
