@@ -16,6 +16,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/internal/testkit/boxtest"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 	"github.com/ohgw/ohgw/internal/testkit/sdktest"
@@ -213,6 +214,15 @@ var interop = map[string]func(*world){
 		w.say("hi")
 	},
 	"error": func(w *world) { w.llm.Reply(llmtest.Fail(401, "no")); w.say("hi") },
+	"refused picture": func(w *world) {
+		w.llm.Reply(llmtest.Fail(400, "Invalid request."), llmtest.Text("I see nothing."), llmtest.Text("hello"))
+		picture := "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///ywAAAAAAQABAAACAUwAOw=="
+		w.play(turn.Input{Message: agentapi.Message{Text: "what is this?", Images: []string{picture}}})
+		if state, err := w.open().State(w.ctx()); err != nil || state.Status != event.Finished {
+			w.t.Errorf("%+v, %v", state, err)
+		}
+		w.say("hi")
+	},
 	"interrupted": func(w *world) {
 		w.llm.Reply(terminal("sleep 300"))
 		over := w.background("go")

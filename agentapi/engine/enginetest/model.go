@@ -210,7 +210,7 @@ func refusal(resp *http.Response) error {
 	if err == nil {
 		err = json.Unmarshal(data, &body)
 	}
-	e := &llm.Error{Code: "LLMBadRequestError", Detail: body.Error.Message, Err: fmt.Errorf("status %d: %w", resp.StatusCode, err)}
+	e := &llm.Error{Code: "LLMBadRequestError", Status: resp.StatusCode, Detail: body.Error.Message, Err: fmt.Errorf("status %d: %w", resp.StatusCode, err)}
 	e.Classification = event.Classification{Kind: "config", UserAction: "settings"}
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized:
