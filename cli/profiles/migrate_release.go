@@ -100,7 +100,7 @@ func releaseSummary(report migrate.ReleaseReport) string {
 	}
 	text := fmt.Sprintf("%d %s OpenHands %s, %d up to date, %d with errors, %d lost fields\n", s.Migrate, verb, report.To, s.Unchanged, s.Error, s.Lost)
 	if report.Backup != "" {
-		text += fmt.Sprintf("Backup of the files: %s (restore them with: ohgw profiles migrate --restore)\n", report.Backup)
+		text += fmt.Sprintf("Backup of the files: %s (restore them with: ohgw profiles migrate --restore %s)\n", report.Backup, fault.Word(report.Backup))
 	}
 	return text
 }

@@ -8,17 +8,6 @@ import (
 	"github.com/ohgw/ohgw/internal/profile/shape"
 )
 
-// The switches for single tools in agent settings before version 8, which engines know.
-const (
-	subAgentsSwitch = "enable_sub_agents"
-	modelSwitch     = "enable_switch_llm_tool"
-)
-
-// sinceToolsAlone is the version of agent settings from which on there are no switches:
-// what they stood for is in the list of tools, and null stands for the tool that changes
-// the model, too.
-const sinceToolsAlone = 8
-
 // switches adds the switches to an agent whose tools were read. In older settings they
 // decide, whatever the list says of the tool that changes the model. In newer ones the
 // list decides: version 8 ignores switches that are left over, and OpenHands does not load
@@ -26,12 +15,12 @@ const sinceToolsAlone = 8
 // name in both kinds of list.
 func (r *settingsReader) switches(path string, v jsonedit.Value, agent map[string]any) {
 	listed := takeModelSwitch(v.Get("tools"), agent)
-	if version, _ := v.Get("schema_version").Int(); version < sinceToolsAlone {
-		r.plain(path, v, []shape.Field{shape.Truth(subAgentsSwitch, "false"), shape.Truth(modelSwitch, "true")}, agent)
+	if version, _ := v.Get("schema_version").Int(); version < shape.SinceToolsAlone {
+		r.plain(path, v, []shape.Field{shape.Truth(shape.SubAgentsSwitch, "false"), shape.Truth(shape.ModelSwitch, "true")}, agent)
 		return
 	}
-	agent[subAgentsSwitch] = false
-	agent[modelSwitch] = listed || v.Get("tools").Kind() != jsonedit.Array
+	agent[shape.SubAgentsSwitch] = false
+	agent[shape.ModelSwitch] = listed || v.Get("tools").Kind() != jsonedit.Array
 }
 
 // takeModelSwitch takes the tool that changes the model out of the tools of an agent, and
@@ -42,7 +31,7 @@ func takeModelSwitch(tools jsonedit.Value, agent map[string]any) bool {
 	}
 	others, found := []json.RawMessage{}, false
 	for t := range tools.Elements() {
-		if name, _ := t.Get("name").Text(); name == "switch_llm" || name == "SwitchLLMTool" {
+		if name, _ := t.Get("name").Text(); shape.IsModelTool(name) {
 			found = true
 			continue
 		}
@@ -52,19 +41,15 @@ func takeModelSwitch(tools jsonedit.Value, agent map[string]any) bool {
 	return found
 }
 
-// sinceRefused is the version of agent settings from which on OpenHands does not load
-// settings that have what was removed.
-const sinceRefused = 9
-
 // removed reports members of the agent settings for which OpenHands does not load the
 // file, and goes on with its defaults.
 func (f finding) removed(root jsonedit.Value) {
 	agent := root.Get("agent_settings")
 	version, _ := agent.Get("schema_version").Int()
-	if version < sinceRefused || f.newer {
+	if version < shape.SinceSwitchesRefused || f.newer {
 		return
 	}
-	names := []string{subAgentsSwitch, modelSwitch}
+	names := shape.Switches()
 	if kind, _ := agent.Get("agent_kind").Text(); kind == "acp" {
 		names = append(names, "llm")
 	}

@@ -130,7 +130,7 @@ func (s *Store) assemble(recipe, llm, servers shape.Tree) (shape.Tree, error) {
 		context["current_datetime"] = json.RawMessage("null")
 	} else {
 		recipe.Unfold()
-		for _, name := range []string{"agent", "tools", "condenser", "verification", "enable_sub_agents", "enable_switch_llm_tool", "tool_concurrency_limit"} {
+		for _, name := range []string{"agent", "tools", "condenser", "verification", shape.SubAgentsSwitch, shape.ModelSwitch, "tool_concurrency_limit"} {
 			agent[name] = recipe[name]
 		}
 		agent["llm"] = llm

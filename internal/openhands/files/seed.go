@@ -90,7 +90,7 @@ func seedRecipe(agent shape.Tree, llm string) shape.Tree {
 		return recipe
 	}
 	recipe.Set("llm_profile_ref", &llm)
-	for _, name := range []string{"agent", "tools", "condenser", "enable_sub_agents", "enable_switch_llm_tool", "tool_concurrency_limit"} {
+	for _, name := range []string{"agent", "tools", "condenser", shape.SubAgentsSwitch, shape.ModelSwitch, "tool_concurrency_limit"} {
 		recipe[name] = agent[name]
 	}
 	recipe["system_message_suffix"] = agent.Tree("agent_context")["system_message_suffix"]

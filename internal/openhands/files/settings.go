@@ -60,7 +60,7 @@ func (s *Store) understand(doc *jsonedit.Doc) (settings, error) {
 	if n, _ := root.At(agentMember, "schema_version").Int(); n < canonicalVersion {
 		canonical(agent.Tree("llm"))
 	}
-	if n, _ := root.At(agentMember, "schema_version").Int(); n >= toolsAloneVersion && agent.Text("agent_kind") != "acp" {
+	if n, _ := root.At(agentMember, "schema_version").Int(); n >= shape.SinceToolsAlone && agent.Text("agent_kind") != "acp" {
 		for _, name := range shape.Switches() {
 			delete(agent, name)
 		}
@@ -76,9 +76,6 @@ func (s *Store) understand(doc *jsonedit.Doc) (settings, error) {
 // canonicalVersion is the version of agent settings from which on OpenHands no longer
 // looks at the form of the LLM in them.
 const canonicalVersion = 4
-
-// toolsAloneVersion is the version of agent settings from which on tools have no switches.
-const toolsAloneVersion = 8
 
 // canonical brings an LLM to its present form.
 func canonical(llm shape.Tree) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/ohgw/ohgw/internal/profile/canon"
@@ -69,12 +68,6 @@ type conversion struct {
 	change bool // the file is to be written
 }
 
-// metaProfile is the kind of a file that is only read: it is the same for all releases.
-const metaProfile document.Kind = 0
-
-// metaProfilesDir is where the meta-profiles of a base directory are.
-const metaProfilesDir = "meta-profiles"
-
 // planStore looks at all files of a store, the settings last, as the server takes its
 // locks.
 func (c *converter) planStore(ctx context.Context, base string) ([]*conversion, error) {
@@ -88,9 +81,7 @@ func (c *converter) planStore(ctx context.Context, base string) ([]*conversion, 
 	}{
 		{document.AgentProfilesDir(base), func(name string) document.File { return document.AgentProfileFile(base, name) }, c.To.HasAgentProfiles(), "agent profiles"},
 		{document.ProfilesDir(base), func(name string) document.File { return document.ProfileFile(base, name) }, c.To.HasLLMProfiles(), "LLM profiles"},
-		{filepath.Join(base, metaProfilesDir), func(name string) document.File {
-			return document.File{Kind: metaProfile, Path: filepath.Join(base, metaProfilesDir, name+".json")}
-		}, c.To.HasMetaProfiles(), "meta-profiles"},
+		{document.MetaProfilesDir(base), func(name string) document.File { return document.MetaProfileFile(base, name) }, c.To.HasMetaProfiles(), "meta-profiles"},
 	} {
 		entries, err := document.ListDir(dir.path)
 		if err != nil {

@@ -1,6 +1,8 @@
 package migrate
 
 import (
+	"slices"
+
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/profile/canon"
 	"github.com/ohgw/ohgw/internal/profile/document"
@@ -80,28 +82,10 @@ func (r *ReleaseReport) Newer() (ReleaseItem, bool) {
 // Code is the exit code for the report: fault.Conflict when a lock was not to be had,
 // fault.Partly when some file could not be dealt with, else 0.
 func (r *ReleaseReport) Code() fault.Code {
-	var code fault.Code
-	for i := range r.Items {
-		item := &r.Items[i]
-		switch {
-		case document.IsLockError(item.Err):
-			return fault.Conflict
-		case item.isError():
-			code = fault.Partly
-		}
-	}
-	return code
+	return codeOf(r.Items, func(i *ReleaseItem) (error, bool) { return i.Err, i.isError() })
 }
 
 // CheckCode is Code, and fault.Partly when something is left to do.
 func (r *ReleaseReport) CheckCode() fault.Code {
-	if code := r.Code(); code != 0 {
-		return code
-	}
-	for _, item := range r.Items {
-		if item.Action == canon.Migrate && !item.Applied {
-			return fault.Partly
-		}
-	}
-	return 0
+	return checkCode(r.Code(), slices.ContainsFunc(r.Items, func(i ReleaseItem) bool { return i.Action == canon.Migrate && !i.Applied }))
 }

@@ -152,28 +152,36 @@ func (r *Report) Pending(strict bool) bool {
 // had, fault.Failed when a repair by name was refused, fault.Partly when some
 // file could not be dealt with, else 0.
 func (r *Report) Code() fault.Code {
+	return codeOf(r.Items, func(i *Item) (error, bool) { return i.Err, i.isError() })
+}
+
+// CheckCode is Code, and fault.Partly when something is Pending.
+func (r *Report) CheckCode(strict bool) fault.Code {
+	return checkCode(r.Code(), r.Pending(strict))
+}
+
+// codeOf is the exit code for items, of which failed says the error and whether it
+// could not be dealt with.
+func codeOf[T any](items []T, failed func(*T) (error, bool)) fault.Code {
 	var code fault.Code
-	for i := range r.Items {
-		item := &r.Items[i]
+	for i := range items {
+		err, bad := failed(&items[i])
 		switch {
-		case document.IsLockError(item.Err):
+		case document.IsLockError(err):
 			return fault.Conflict
-		case errors.Is(item.Err, canon.ErrRefused):
+		case errors.Is(err, canon.ErrRefused):
 			code = fault.Failed
-		case item.isError() && code == 0:
+		case bad && code == 0:
 			code = fault.Partly
 		}
 	}
 	return code
 }
 
-// CheckCode is Code, and fault.Partly when something is Pending.
-func (r *Report) CheckCode(strict bool) fault.Code {
-	if code := r.Code(); code != 0 {
-		return code
-	}
-	if r.Pending(strict) {
+// checkCode is the exit code of a run that only plans.
+func checkCode(code fault.Code, pending bool) fault.Code {
+	if code == 0 && pending {
 		return fault.Partly
 	}
-	return 0
+	return code
 }

@@ -6,22 +6,17 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/internal/profile/jsonedit"
+	"github.com/ohgw/ohgw/internal/profile/shape"
 )
 
 // The members that choose tools. Before OpenHands 1.51 two switches chose two of them.
 const (
 	toolsMember = "tools"
-	subAgents   = "enable_sub_agents"
-	switchLLM   = "enable_switch_llm_tool"
+	subAgents   = shape.SubAgentsSwitch
+	switchLLM   = shape.ModelSwitch
 )
 
-// The names of tools.
-const (
-	switchTool      = "switch_llm"
-	switchToolClass = "SwitchLLMTool" // another name of it
-	taskTools       = "task_tool_set"
-	browserTools    = "browser_tool_set"
-)
+const browserTools = "browser_tool_set"
 
 // tool is an element of a list of tools.
 type tool struct {
@@ -34,17 +29,17 @@ func named(name string) tool {
 	return tool{name, []byte(`{"name": "` + name + `", "params": {}}`), true}
 }
 
-func (t tool) switches() bool { return t.name == switchTool || t.name == switchToolClass }
+func (t tool) switches() bool { return shape.IsModelTool(t.name) }
 
 // standard are the tools that OpenHands pins where the switches differ from what null
 // stands for.
 func standard(withTasks, withSwitch bool) []tool {
 	tools := []tool{named("terminal"), named("file_editor"), named("task_tracker"), named(browserTools)}
 	if withTasks {
-		tools = append(tools, named(taskTools))
+		tools = append(tools, named(shape.SubAgentsTool))
 	}
 	if withSwitch {
-		tools = append(tools, named(switchTool))
+		tools = append(tools, named(shape.ModelTool))
 	}
 	return tools
 }
@@ -70,7 +65,7 @@ func foldSwitches(e *editor) {
 		tools := e.tools()
 		has := slices.ContainsFunc(tools, tool.switches)
 		if withSwitch && !has {
-			e.setTools(append(tools, named(switchTool)))
+			e.setTools(append(tools, named(shape.ModelTool)))
 		} else if !withSwitch && has {
 			e.setTools(slices.DeleteFunc(tools, tool.switches))
 		}

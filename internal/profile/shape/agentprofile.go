@@ -52,7 +52,7 @@ func AgentProfile(version int64) *Object {
 // toolFields are the members that not all versions have.
 func toolFields(version int64) []Field {
 	if version < ToolsVersion {
-		return []Field{Truth(subAgentsSwitch, "false"), Truth(modelSwitch, "true")}
+		return []Field{Truth(SubAgentsSwitch, "false"), Truth(ModelSwitch, "true")}
 	}
 	return []Field{
 		Maybe("persona", TextKind).Between(1, 65536),

@@ -8,19 +8,31 @@ import (
 
 // The switches for single tools, and the tools that say the same in lists of tools.
 const (
-	subAgentsSwitch = "enable_sub_agents"
-	modelSwitch     = "enable_switch_llm_tool"
-	subAgentsTool   = "task_tool_set"
-	modelTool       = "switch_llm"
-	modelToolClass  = "SwitchLLMTool"
+	SubAgentsSwitch = "enable_sub_agents"
+	ModelSwitch     = "enable_switch_llm_tool"
+	SubAgentsTool   = "task_tool_set"
+	ModelTool       = "switch_llm"
+
+	modelToolClass = "SwitchLLMTool" // another name of ModelTool
 )
 
+// SinceToolsAlone is the version of agent settings from which on there are no switches:
+// what they stood for is in the list of tools, and null stands for ModelTool, too.
+const SinceToolsAlone = 8
+
+// SinceSwitchesRefused is the version of agent settings from which on OpenHands does not
+// load settings that have what was removed.
+const SinceSwitchesRefused = 9
+
 // Switches are their names.
-func Switches() []string { return []string{subAgentsSwitch, modelSwitch} }
+func Switches() []string { return []string{SubAgentsSwitch, ModelSwitch} }
+
+// IsModelTool reports whether a tool of this name is ModelTool.
+func IsModelTool(name string) bool { return name == ModelTool || name == modelToolClass }
 
 // HasSwitches reports whether an object has one of them.
 func HasSwitches(v jsonedit.Value) bool {
-	return v.Get(subAgentsSwitch).Exists() || v.Get(modelSwitch).Exists()
+	return v.Get(SubAgentsSwitch).Exists() || v.Get(ModelSwitch).Exists()
 }
 
 // Unfold says the tools of an agent as OpenHands 1.43.1 does: what changes the model is no
@@ -31,20 +43,20 @@ func (t Tree) Unfold() {
 	if !standard {
 		t["tools"] = others
 	}
-	if _, has := t[modelSwitch]; has {
+	if _, has := t[ModelSwitch]; has {
 		return
 	}
-	t[subAgentsSwitch] = truth(false)
-	t[modelSwitch] = truth(listed || standard)
+	t[SubAgentsSwitch] = truth(false)
+	t[ModelSwitch] = truth(listed || standard)
 }
 
 // Fold says the tools of an agent as OpenHands 1.58.2 does: the list says all. The standard
 // tools with more or less have to be listed, and the browser with them: it is in the
 // standard set of a server that can run one.
 func (t Tree) Fold() {
-	subAgents, model := t.is(subAgentsSwitch, false), t.is(modelSwitch, true)
-	delete(t, subAgentsSwitch)
-	delete(t, modelSwitch)
+	subAgents, model := t.is(SubAgentsSwitch, false), t.is(ModelSwitch, true)
+	delete(t, SubAgentsSwitch)
+	delete(t, ModelSwitch)
 	others, listed := t.withoutModelTool()
 	if model && listed {
 		return
@@ -57,11 +69,11 @@ func (t Tree) Fold() {
 			others = append(others, tool(name))
 		}
 		if subAgents {
-			others = append(others, tool(subAgentsTool))
+			others = append(others, tool(SubAgentsTool))
 		}
 	}
 	if model {
-		others = append(others, tool(modelTool))
+		others = append(others, tool(ModelTool))
 	}
 	t["tools"] = others
 }
@@ -69,7 +81,7 @@ func (t Tree) Fold() {
 func (t Tree) withoutModelTool() (others []any, listed bool) {
 	others = []any{}
 	for _, item := range t.List("tools") {
-		if spec, ok := item.(Tree); ok && (spec.Text("name") == modelTool || spec.Text("name") == modelToolClass) {
+		if spec, ok := item.(Tree); ok && IsModelTool(spec.Text("name")) {
 			listed = true
 			continue
 		}
