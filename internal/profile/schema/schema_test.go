@@ -194,3 +194,74 @@ func TestDownAndUpAgain(t *testing.T) {
 		})
 	}
 }
+
+// What OpenHands 1.37 makes of the servers of older releases.
+func TestServersUp(t *testing.T) {
+	t.Parallel()
+	const token = `"access_token":"a","n":1.50`
+	for name, tt := range map[string]struct{ from, want, lost string }{
+		"a bearer header":     {`"s":{"url":"u","headers":{"Authorization":"Bearer  x y","X":"1"}}`, `"s":{"url":"u","headers":{"X":"1"},"auth":{"strategy":"bearer","value":"xy"}}`, ""},
+		"another header":      {`"s":{"url":"u","headers":{"authorization":"Basicx"},"timeout":5.0}`, `"s":{"url":"u","timeout":5.0,"auth":{"strategy":"header","headers":{"authorization":"Basicx"}}}`, ""},
+		"an encrypted header": {`"s":{"url":"u","headers":{"Authorization":"gAAAAABx"}}`, `"s":{"url":"u","auth":{"strategy":"header","headers":{"Authorization":"gAAAAABx"}}}`, ""},
+		"a token":             {`"s":{"url":"u","auth":"t","headers":{"Authorization":"x"}}`, `"s":{"url":"u","auth":{"strategy":"bearer","value":"t"},"headers":{"Authorization":"x"}}`, ""},
+		"a key":               {`"s":{"url":"u","api_key":"k"}`, `"s":{"url":"u","auth":{"strategy":"api_key","value":"k"}}`, ""},
+		"OAuth":               {`"s":{"url":"u","auth":"oauth","authentication":{"client_id":"c"}}`, `"s":{"url":"u","auth":{"strategy":"oauth2","authentication":{"client_id":"c","type":"oauth"}}}`, ""},
+		"tokens of OAuth": {
+			`"s":{"url":"u","auth":"oauth","oauth_credentials":{"mcp-oauth-token":{"x":{"access_token":"b"},"u/tokens":{"value":{` + token + `,"y":null}}},"mcp-oauth-token-expiry":{"x":{"expires_at":1.5}}}}`,
+			`"s":{"url":"u","auth":{"strategy":"oauth2","state":{"tokens":{` + token + `},"token_expires_at":1.5}}}`, "",
+		},
+		"tokens beside a state": {
+			`"s":{"url":"u","auth":{"strategy":"oauth2","credentials":{"mcp-oauth-token-expiry":{"x":{"expires_at":1.5}}},"state":{"token_expires_at":3}}}`,
+			`"s":{"url":"u","auth":{"strategy":"oauth2","state":{"token_expires_at":3}}}`, "",
+		},
+		"a type":              {`"s":{"url":"u","type":"shttp"}`, `"s":{"url":"u","transport":"http"}`, ""},
+		"a type as well":      {`"s":{"url":"u","type":"sse","transport":"http"}`, `"s":{"url":"u","transport":"http"}`, ""},
+		"an unknown member":   {`"s":{"command":"c","tools":{"x":{}}}`, `"s":{"command":"c"}`, "agent_settings.mcp_config.mcpServers.s.tools"},
+		"Linear":              {`"sse":{"url":"https://mcp.linear.app/sse?x","transport":"sse"},"s":{"url":"u"}`, `"s":{"url":"u"},"shttp":{"url":"https://mcp.linear.app/mcp"}`, ""},
+		"Linear, and its old": {`"s":{"url":"https://mcp.linear.app/mcp"},"t":{"url":"https://mcp.linear.app/sse/","transport":"sse"}`, `"s":{"url":"https://mcp.linear.app/mcp"}`, "agent_settings.mcp_config.mcpServers.t"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := run(t, schema.Settings, agent("2", `"schema_version":4,"mcp_config":{"mcpServers":{`+tt.from+`}}`), "1.37.0")
+			if diff := cmp.Diff(agent("2", `"schema_version":5,"mcp_config":{`+tt.want+`}`), compact(string(got.Doc.Bytes()))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if lost(got) != tt.lost {
+				t.Errorf("lost: %s", lost(got))
+			}
+		})
+	}
+}
+
+// What OpenHands before 1.31 can be told, and what it is after the way up.
+func TestServersDown(t *testing.T) {
+	t.Parallel()
+	const at = "agent_settings.mcp_config.s."
+	for name, tt := range map[string]struct{ from, want, back, lost string }{
+		"none":               {`"auth":{"strategy":"none"}`, ``, ``, ""},
+		"a token":            {`"auth":{"strategy":"bearer","value":"t"}`, `,"auth":"t"`, `,"auth":{"strategy":"bearer","value":"t"}`, ""},
+		"an encrypted token": {`"auth":{"strategy":"bearer","value":"gAAAAABx"}`, ``, ``, at + "auth"},
+		"a key":              {`"auth":{"strategy":"api_key","value":"k"}`, `,"auth":"k"`, `,"auth":{"strategy":"bearer","value":"k"}`, at + "auth.strategy"},
+		"a key in a header":  {`"auth":{"strategy":"api_key","value":"k","header_name":"X"}`, `,"headers":{"X":"k"}`, `,"headers":{"X":"k"}`, at + "auth.strategy"},
+		"a password":         {`"auth":{"strategy":"basic","username":"u","password":"p"}`, ``, ``, at + "auth"},
+		"a header":           {`"auth":{"strategy":"header","headers":{"Authorization":"T"}}`, `,"headers":{"Authorization":"T"}`, `,"auth":{"strategy":"header","headers":{"Authorization":"T"}}`, ""},
+		"OAuth":              {`"auth":{"strategy":"oauth2","state":{"token_expires_at":3}}`, `,"auth":"oauth"`, `,"auth":{"strategy":"oauth2"}`, at + "auth.state"},
+		"an encrypted value": {`"env":{"A":"gAAAAABx","B":"b"}`, `,"env":{"A":"gAAAAABx","B":"b"}`, `,"env":{"A":"gAAAAABx","B":"b"}`, at + "env.A"},
+		"streamable HTTP":    {`"transport":"shttp"`, `,"transport":"http"`, `,"transport":"http"`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			down := run(t, schema.Settings, agent("2", `"schema_version":5,"mcp_config":{"s":{"url":"u",`+tt.from+`}}`), "1.30.0")
+			if diff := cmp.Diff(agent("2", `"schema_version":4,"mcp_config":{"mcpServers":{"s":{"url":"u"`+tt.want+`}}}`), compact(string(down.Doc.Bytes()))); diff != "" {
+				t.Errorf("down (-want +got):\n%s", diff)
+			}
+			if lost(down) != tt.lost {
+				t.Errorf("lost: %s", lost(down))
+			}
+			up := run(t, schema.Settings, string(down.Doc.Bytes()), "1.37.0")
+			if diff := cmp.Diff(agent("2", `"schema_version":5,"mcp_config":{"s":{"url":"u"`+tt.back+`}}`), compact(string(up.Doc.Bytes()))); diff != "" {
+				t.Errorf("up again (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

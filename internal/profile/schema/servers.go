@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ohgw/ohgw/internal/fernet"
 	"github.com/ohgw/ohgw/internal/profile/jsonedit"
 )
 
@@ -20,68 +21,103 @@ var (
 	enabledSince = Release{1, 39, 0}
 )
 
-// serverMap takes the wrapper away from the servers. What it cannot do to their form
-// without a change of a secret is left to a newer OpenHands.
-func serverMap(e *editor) {
+// fitServers removes the switch of servers from releases that refuse it, and brings them
+// to the form of the oldest ones: with a wrapper around them, and another way to say how
+// a server knows its client.
+func fitServers(e *editor) {
 	config := e.get(serversMember)
-	inner := config.Get(oldServers)
-	if !inner.Exists() {
-		inner = config
-	} else if inner.Kind() != jsonedit.Object {
-		e.fail("is not an object", serversMember, oldServers)
+	if config.Get(oldServers).Exists() {
 		return
 	}
-	for name, server := range inner.Members() {
-		if form := oldForm(server); form != "" {
-			e.fail("has a form that only OpenHands itself brings up to date", serversMember, name, form)
-			return
+	old := e.to.before(serversSince)
+	for name, server := range config.Members() {
+		s := serverEditor{e, []string{serversMember, name}}
+		e.fit(under(s.at, field{[]string{"enabled"}, enabledSince, "true"}))
+		if old && server.Kind() == jsonedit.Object {
+			if transport, _ := server.Get("transport").Text(); transport == "shttp" {
+				s.put([]byte(`"http"`), "transport") // which newer releases take for it
+			}
+			s.oldAuth()
+			s.nameEncrypted("env")
+			s.nameEncrypted("headers")
 		}
 	}
-	if config.Get(oldServers).Exists() {
-		e.set(inner.Raw(), serversMember)
-	}
-}
-
-// oldForm is a member of a server whose meaning is elsewhere in newer releases; "" if
-// there is none.
-func oldForm(server jsonedit.Value) string {
-	for _, name := range []string{"authentication", "oauth_credentials", "api_key", "type"} {
-		if server.Get(name).Exists() {
-			return name
-		}
-	}
-	auth := server.Get("auth")
-	if auth.Kind() == jsonedit.String {
-		return "auth"
-	}
-	for name, value := range server.Get("headers").Members() {
-		if isAuthorization(name) && value.Kind() == jsonedit.String && auth.Kind() != jsonedit.Object {
-			return "headers"
-		}
-	}
-	return ""
-}
-
-func isAuthorization(name string) bool { return strings.EqualFold(name, "authorization") }
-
-// fitServers removes the switch of servers from releases that refuse it, and puts the
-// wrapper around the servers for the oldest ones.
-func fitServers(e *editor) {
-	var names []string
-	for name := range e.get(serversMember).Members() {
-		names = append(names, name)
-	}
-	for _, name := range names {
-		path := []string{serversMember, name}
-		e.fit(under(path, field{[]string{"enabled"}, enabledSince, "true"}))
-		if e.to.before(serversSince) && e.get(serversMember, name, "auth").Exists() {
-			e.lose("OpenHands "+e.to.String()+" does not have it", serversMember, name, "auth")
-			e.delete(serversMember, name, "auth")
-		}
-	}
-	if len(names) > 0 && e.to.before(serversSince) && !e.get(serversMember, oldServers).Exists() {
+	if old && config.Kind() == jsonedit.Object && !isEmptyObject(config) {
 		e.set(slices.Concat([]byte(`{"`+oldServers+`": `), e.get(serversMember).Raw(), []byte("}")), serversMember)
 	}
+}
+
+// nameEncrypted names values that the release takes as they are. They stay: the way up
+// needs them.
+func (s serverEditor) nameEncrypted(member string) {
+	for name, value := range s.member(member).Members() {
+		if text, _ := value.Text(); fernet.IsToken(text) {
+			s.lose("OpenHands "+s.to.String()+" does not decrypt it", s.path(member, name)...)
+		}
+	}
+}
+
+// oldAuth says how a server knows its client as OpenHands before 1.31 did, as far as that
+// release could: with a token, OAuth or headers, and none of them encrypted.
+func (s serverEditor) oldAuth() {
+	auth := s.member("auth")
+	if auth.Kind() != jsonedit.Object {
+		return
+	}
+	strategy, _ := auth.Get("strategy").Text()
+	value, _ := auth.Get("value").Text()
+	header, _ := auth.Get("header_name").Text()
+	usable := value != "" && !fernet.IsToken(value)
+	s.drop("auth")
+	switch {
+	case strategy == "none":
+	case strategy == "oauth2":
+		s.put([]byte(`"oauth"`), "auth")
+		if authentication := auth.Get("authentication"); authentication.Kind() == jsonedit.Object {
+			s.put(authentication.Raw(), "authentication")
+			s.nameEncrypted("authentication")
+		}
+		if state := auth.Get("state"); state.Exists() && state.Kind() != jsonedit.Null {
+			s.lose("OpenHands "+s.to.String()+" does not have it", s.path("auth", "state")...)
+		}
+	case strategy == "bearer" && usable && value != "oauth":
+		s.put(auth.Get("value").Raw(), "auth")
+	case strategy == "api_key" && usable && header == "" && value != "oauth":
+		s.put(auth.Get("value").Raw(), "auth")
+		s.lose("it is a bearer token in OpenHands "+s.to.String(), s.path("auth", "strategy")...)
+	case strategy == "api_key" && usable && header != "" && s.addHeaders(part{header, auth.Get("value").Raw()}):
+		s.lose("it is a header in OpenHands "+s.to.String(), s.path("auth", "strategy")...)
+	case strategy == "header" && s.addHeaders(plainHeaders(auth.Get("headers"))...):
+		if headers := plainHeaders(auth.Get("headers")); len(headers) > 1 || !strings.EqualFold(headers[0].name, "authorization") {
+			s.lose("it is a header in OpenHands "+s.to.String(), s.path("auth", "strategy")...)
+		}
+	default:
+		s.lose("OpenHands "+s.to.String()+" does not have it", s.path("auth")...)
+	}
+}
+
+// plainHeaders are the headers, or none if one of them is encrypted.
+func plainHeaders(v jsonedit.Value) []part {
+	var headers []part
+	for name, value := range v.Members() {
+		text, isText := value.Text()
+		if !isText || fernet.IsToken(text) {
+			return nil
+		}
+		headers = append(headers, part{name, value.Raw()})
+	}
+	return headers
+}
+
+// addHeaders adds headers, and reports whether there were some.
+func (s serverEditor) addHeaders(headers ...part) bool {
+	if len(headers) > 0 && s.member("headers").Kind() != jsonedit.Object {
+		s.put([]byte("{}"), "headers")
+	}
+	for _, h := range headers {
+		s.put(h.raw, "headers", h.name)
+	}
+	return len(headers) > 0
 }
 
 // fitChoices changes values that the release refuses.
