@@ -142,6 +142,5 @@ func llmFields(path []string) []field {
 		since(39, 0, `"auto"`, "api_mode"),
 		since(39, 0, "{}", "capability_overrides"),
 		since(43, 0, "null", "provider_connection_id"),
-		since(50, 1, "300", "stream_idle_timeout"),
 	)...)
 }

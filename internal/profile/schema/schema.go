@@ -69,7 +69,7 @@ func Settings(doc *jsonedit.Doc, to Release) (Result, error) {
 		fitServers(e)
 		fitChoices(e)
 		fitTools(e)
-		e.within("llm", fitEffort)
+		e.within("llm", fitLLM)
 	})
 	return e.result()
 }
@@ -88,6 +88,6 @@ func AgentProfile(doc *jsonedit.Doc, to Release) (Result, error) {
 func LLMProfile(doc *jsonedit.Doc, to Release) (Result, error) {
 	e := &editor{doc: doc, to: to}
 	e.fit(llmFields(nil))
-	fitEffort(e)
+	fitLLM(e)
 	return e.result()
 }

@@ -176,7 +176,11 @@ func TestDownAndUpAgain(t *testing.T) {
 		"servers":                   {schema.Settings, agent("6", `"schema_version":9,"agent_kind":"acp","mcp_config":{"a":{"url":"u","enabled":false}}`), "1.34.0", agent("2", `"schema_version":4,"agent_kind":"acp","mcp_config":{"a":{"url":"u"}}`), agent("6", `"schema_version":9,"agent_kind":"acp","mcp_config":{"a":{"url":"u"}}`), "agent_settings.mcp_config.a.enabled"},
 		"servers of 1.28":           {schema.Settings, agent("6", `"schema_version":9,"agent_kind":"openhands","mcp_config":{"a":{"url":"u","enabled":true}}`), "1.28.1", agent("2", `"schema_version":4,"agent_kind":"openhands","mcp_config":{"mcpServers":{"a":{"url":"u"}}}`), agent("6", `"schema_version":9,"agent_kind":"openhands","mcp_config":{"a":{"url":"u"}}`), ""},
 		"another program":           {schema.AgentProfile, `{"schema_version":4,"agent_kind":"acp","acp_server":"pi"}`, "1.34.0", `{"schema_version":1,"agent_kind":"acp","acp_server":"custom"}`, `{"schema_version":4,"agent_kind":"acp","acp_server":"custom"}`, "acp_server"},
-		"an LLM":                    {schema.LLMProfile, `{"model":"a","stream_idle_timeout":70,"reasoning_effort":"max","api_mode":"auto","schema_version":1}`, "1.34.0", `{"model":"a","schema_version":1}`, `{"model":"a","schema_version":1}`, "stream_idle_timeout reasoning_effort"},
+		"an LLM":                    {schema.LLMProfile, `{"model":"a","stream_idle_timeout":70,"reasoning_effort":"max","api_mode":"auto","schema_version":1}`, "1.34.0", `{"model":"a","schema_version":1}`, `{"model":"a","schema_version":1}`, "reasoning_effort stream_idle_timeout"},
+		"the limit of an answer":    {schema.LLMProfile, `{"model":"a","timeout":77,"stream_idle_timeout":77.0}`, "1.49.1", `{"model":"a","timeout":77}`, `{"model":"a","timeout":77}`, ""},
+		"its usual limit":           {schema.LLMProfile, `{"model":"a","stream_idle_timeout":300}`, "1.49.1", `{"model":"a"}`, `{"model":"a"}`, ""},
+		"no limit of a pause":       {schema.LLMProfile, `{"model":"a","timeout":77,"stream_idle_timeout":null}`, "1.49.1", `{"model":"a","timeout":77}`, `{"model":"a","timeout":77}`, "stream_idle_timeout"},
+		"no limit at all":           {schema.LLMProfile, `{"model":"a","timeout":null,"stream_idle_timeout":null}`, "1.49.1", `{"model":"a","timeout":null}`, `{"model":"a","timeout":null}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

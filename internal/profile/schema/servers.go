@@ -138,6 +138,33 @@ func fitTools(e *editor) {
 	}
 }
 
+// idleSince is the first release with a limit for the pause between two pieces of an answer.
+var idleSince = Release{1, 50, 1}
+
+// fitIdle removes that limit from releases that do not have it. For one that is the limit
+// of the whole answer it is no loss: that limit stays, and means the same on the way up.
+func fitIdle(e *editor) {
+	const idle = "stream_idle_timeout"
+	limit, whole := e.get(idle), e.get("timeout")
+	if !limit.Exists() || !e.to.before(idleSince) {
+		return
+	}
+	usual := "300"
+	if whole.Exists() {
+		usual = string(whole.Raw())
+	}
+	if !sameJSON(limit, usual) {
+		e.lose("OpenHands "+e.to.String()+" does not have it", idle)
+	}
+	e.delete(idle)
+}
+
+// fitLLM fits what depends on other members of an LLM, or on its value.
+func fitLLM(e *editor) {
+	fitEffort(e)
+	fitIdle(e)
+}
+
 // fitEffort removes an effort that the release refuses.
 func fitEffort(e *editor) {
 	if v := e.get("reasoning_effort"); v.Kind() == jsonedit.String && e.to.before(Release{1, 39, 0}) {
