@@ -80,6 +80,7 @@ func AgentProfile(doc *jsonedit.Doc, to Release) (Result, error) {
 	e.walk(agentProfileSteps, to.numbers().agentProfile, e.unnumbered())
 	e.fit(agentProfileFields())
 	fitChoices(e)
+	fitTools(e)
 	return e.result()
 }
 

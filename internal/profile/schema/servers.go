@@ -131,13 +131,6 @@ func fitChoices(e *editor) {
 	}
 }
 
-// fitTools writes the standard tools as the releases did that do not take null.
-func fitTools(e *editor) {
-	if e.get(toolsMember).Kind() == jsonedit.Null && e.to.before(Release{1, 31, 0}) {
-		e.set([]byte("[]"), toolsMember)
-	}
-}
-
 // idleSince is the first release with a limit for the pause between two pieces of an answer.
 var idleSince = Release{1, 50, 1}
 

@@ -93,10 +93,15 @@ func unfoldSwitches(e *editor) {
 	if len(kept) != len(tools) {
 		e.setTools(kept)
 	}
+	e.loseEmpty(kept)
+	e.setSwitches(false, has)
+}
+
+// loseEmpty names a list that has nothing left.
+func (e *editor) loseEmpty(kept []tool) {
 	if len(kept) == 0 {
 		e.lose("OpenHands takes an empty list for the standard tools when it migrates the file again", toolsMember)
 	}
-	e.setSwitches(false, has)
 }
 
 // setSwitches writes the switches that differ from what their absence means.

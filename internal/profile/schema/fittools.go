@@ -1,0 +1,55 @@
+package schema
+
+import (
+	"slices"
+
+	"github.com/ohgw/ohgw/internal/profile/jsonedit"
+)
+
+// toolSince are the tools that came after the oldest release, by all their names. An
+// agent does not start with a tool that its release does not have. Tools of other names
+// stay: a program of the user may have them.
+var toolSince = []struct {
+	since Release
+	names []string
+}{
+	{Release{1, 27, 0}, []string{"workflow_tool_set", "WorkflowToolSet", "workflow", "WorkflowTool"}},
+	{Release{1, 44, 0}, []string{"ask_oracle", "AskOracleTool"}},
+	{Release{1, 49, 6}, []string{"route_task_to_model", "ClassifyAndSwitchLLMTool"}},
+	{Release{1, 56, 0}, []string{"start_child_conversation", "StartChildConversationTool"}},
+}
+
+// nullToolsSince is the first release that takes null for the standard tools.
+var nullToolsSince = Release{1, 31, 0}
+
+// fitTools takes tools out of the list that the release does not have, and writes the
+// standard tools as the releases did that do not take null.
+func fitTools(e *editor) {
+	list := e.get(toolsMember)
+	switch {
+	case list.Kind() == jsonedit.Null && e.to.before(nullToolsSince):
+		e.set([]byte("[]"), toolsMember)
+	case list.Kind() == jsonedit.Array:
+		tools := e.tools()
+		kept := slices.DeleteFunc(slices.Clone(tools), func(t tool) bool {
+			if e.hasTool(t.name) {
+				return false
+			}
+			e.lose("OpenHands "+e.to.String()+" does not have this tool", toolsMember, t.name)
+			return true
+		})
+		if len(kept) < len(tools) {
+			e.loseEmpty(kept)
+			e.setTools(kept)
+		}
+	}
+}
+
+func (e *editor) hasTool(name string) bool {
+	for _, t := range toolSince {
+		if slices.Contains(t.names, name) {
+			return !e.to.before(t.since)
+		}
+	}
+	return true
+}
