@@ -51,9 +51,7 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 		return nil, agentapi.Info{}, err
 	}
 	words := b.prompt(s, stored)
-	if b.cfg.Opened != nil {
-		b.cfg.Opened(s.Workspace.WorkingDir)
-	}
+	b.cfg.Opened(s.Workspace.WorkingDir)
 	e.words, e.models = words, models
 	e.servers.Store(nil)
 	hadShell := hadShell(dir)

@@ -218,6 +218,9 @@ func New(cfg Config) *Backend {
 			return sandbox.Outside(sandbox.Off, sandbox.Mark{}), nil
 		}
 	}
+	if cfg.Opened == nil {
+		cfg.Opened = func(string) {}
+	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
