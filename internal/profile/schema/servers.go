@@ -65,34 +65,68 @@ func (s serverEditor) oldAuth() {
 		return
 	}
 	strategy, _ := auth.Get("strategy").Text()
+	s.drop("auth")
+	switch strategy {
+	case "none":
+	case "oauth2":
+		s.oldOAuth(auth)
+	case "bearer", "api_key":
+		s.oldToken(strategy, auth)
+	case "header":
+		s.oldHeaders(auth)
+	default:
+		s.lacks("auth")
+	}
+}
+
+// lacks names a member that the release does not have.
+func (s serverEditor) lacks(path ...string) {
+	s.lose("OpenHands "+s.to.String()+" does not have it", s.path(path...)...)
+}
+
+// becomes names a way to sign in that is another one after the way up.
+func (s serverEditor) becomes(what string) {
+	s.lose("it is a "+what+" in OpenHands "+s.to.String(), s.path("auth", "strategy")...)
+}
+
+func (s serverEditor) oldOAuth(auth jsonedit.Value) {
+	s.put([]byte(`"oauth"`), "auth")
+	if authentication := auth.Get("authentication"); authentication.Kind() == jsonedit.Object {
+		s.put(authentication.Raw(), "authentication")
+		s.nameEncrypted("authentication")
+	}
+	if state := auth.Get("state"); state.Exists() && state.Kind() != jsonedit.Null {
+		s.lacks("auth", "state")
+	}
+}
+
+func (s serverEditor) oldToken(strategy string, auth jsonedit.Value) {
 	value, _ := auth.Get("value").Text()
 	header, _ := auth.Get("header_name").Text()
-	usable := value != "" && !fernet.IsToken(value)
-	s.drop("auth")
+	inHeader := strategy == "api_key" && header != ""
 	switch {
-	case strategy == "none":
-	case strategy == "oauth2":
-		s.put([]byte(`"oauth"`), "auth")
-		if authentication := auth.Get("authentication"); authentication.Kind() == jsonedit.Object {
-			s.put(authentication.Raw(), "authentication")
-			s.nameEncrypted("authentication")
-		}
-		if state := auth.Get("state"); state.Exists() && state.Kind() != jsonedit.Null {
-			s.lose("OpenHands "+s.to.String()+" does not have it", s.path("auth", "state")...)
-		}
-	case strategy == "bearer" && usable && value != "oauth":
-		s.put(auth.Get("value").Raw(), "auth")
-	case strategy == "api_key" && usable && header == "" && value != "oauth":
-		s.put(auth.Get("value").Raw(), "auth")
-		s.lose("it is a bearer token in OpenHands "+s.to.String(), s.path("auth", "strategy")...)
-	case strategy == "api_key" && usable && header != "" && s.addHeaders(part{header, auth.Get("value").Raw()}):
-		s.lose("it is a header in OpenHands "+s.to.String(), s.path("auth", "strategy")...)
-	case strategy == "header" && s.addHeaders(plainHeaders(auth.Get("headers"))...):
-		if headers := plainHeaders(auth.Get("headers")); len(headers) > 1 || !strings.EqualFold(headers[0].name, "authorization") {
-			s.lose("it is a header in OpenHands "+s.to.String(), s.path("auth", "strategy")...)
-		}
+	case value == "", fernet.IsToken(value), value == "oauth" && !inHeader:
+		s.lacks("auth")
+	case inHeader:
+		s.addHeaders(part{header, auth.Get("value").Raw()})
+		s.becomes("header")
 	default:
-		s.lose("OpenHands "+s.to.String()+" does not have it", s.path("auth")...)
+		s.put(auth.Get("value").Raw(), "auth")
+		if strategy == "api_key" {
+			s.becomes("bearer token")
+		}
+	}
+}
+
+func (s serverEditor) oldHeaders(auth jsonedit.Value) {
+	headers := plainHeaders(auth.Get("headers"))
+	if len(headers) == 0 {
+		s.lacks("auth")
+		return
+	}
+	s.addHeaders(headers...)
+	if len(headers) > 1 || !strings.EqualFold(headers[0].name, "authorization") {
+		s.becomes("header")
 	}
 }
 
@@ -109,15 +143,13 @@ func plainHeaders(v jsonedit.Value) []part {
 	return headers
 }
 
-// addHeaders adds headers, and reports whether there were some.
-func (s serverEditor) addHeaders(headers ...part) bool {
-	if len(headers) > 0 && s.member("headers").Kind() != jsonedit.Object {
+func (s serverEditor) addHeaders(headers ...part) {
+	if s.member("headers").Kind() != jsonedit.Object {
 		s.put([]byte("{}"), "headers")
 	}
 	for _, h := range headers {
 		s.put(h.raw, "headers", h.name)
 	}
-	return len(headers) > 0
 }
 
 // fitChoices changes values that the release refuses.
