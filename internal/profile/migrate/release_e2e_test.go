@@ -40,7 +40,7 @@ try:
 except ImportError:
     AgentProfileStore = None
 try:
-    from openhands.sdk.llm.meta_profile_store import MetaProfileStore
+    from openhands.sdk.llm.meta_profile_store import MetaProfile, MetaProfileStore
 except ImportError:
     MetaProfileStore = None
 key, cipher = sys.argv[2], Cipher(sys.argv[3])
@@ -49,13 +49,31 @@ plain = {"expose_secrets": "plaintext"}
 def given(cls, **fields):
     return cls(**{n: v for n, v in fields.items() if n in cls.model_fields})
 
+def servers(encrypted):
+    url = "http://127.0.0.1:9/mcp"
+    if not hasattr(sys.modules.get("openhands.sdk.mcp.config"), "MCPServer"):
+        old = {"bearer": {"url": url, "headers": {"Authorization": "Bearer a b", "X": "y"}}, "basic": {"url": url, "headers": {"authorization": "Basic a"}},
+            "text": {"url": url, "auth": "t", "transport": "sse"}, "oauth": {"url": url, "auth": "oauth", "authentication": {"client_id": "c"}}, "k": {"url": url, "api_key": "k"},
+            "stdio": {"command": "c", "args": ["a"], "env": {"A": "b"}, "transport": "stdio", "timeout": 5}, "sse": {"url": "https://mcp.linear.app/sse", "transport": "sse"}}
+        if encrypted: # this release writes "<redacted>" for these objects then, and cannot read it
+            old = {n: {k: v for k, v in s.items() if k not in ("headers", "env", "authentication")} for n, s in old.items()}
+        return {"mcpServers": old}
+    all = {"none": {"strategy": "none"}, "bearer": {"strategy": "bearer", "value": "v"}, "k": {"strategy": "api_key", "value": "v"}, "named": {"strategy": "api_key", "value": "v", "header_name": "X-Key"},
+        "basic": {"strategy": "basic", "username": "u", "password": "p"}, "header": {"strategy": "header", "headers": {"Authorization": "Token t"}}, "headers": {"strategy": "header", "headers": {"A": "b", "C": "d"}},
+        "oauth": {"strategy": "oauth2", "authentication": {"type": "oauth", "client_id": "c", "client_secret": "s"}, "state": {"tokens": {"access_token": "t"}, "token_expires_at": 12.5}}}
+    all = {name: {"url": url, "transport": "http", "headers": {"Y": "z"}, "auth": auth} for name, auth in all.items()}
+    all["stdio"] = {"command": "c", "args": ["a"], "env": {"A": "b"}}
+    if "enabled" in sys.modules["openhands.sdk.mcp.config"].MCPServer.model_fields:
+        all["off"] = {"url": url, "enabled": False}
+    return all
+
 def make():
     tools = {"plain": None, "listed": [Tool(name="terminal"), Tool(name="glob")], "tasks": None, "acp": None}
     for name in tools:
         base = Path(name)
         agent = given(getattr(m, "OpenHandsAgentSettings"), llm=LLM(model="openai/x", api_key=key, timeout=77),
             enable_sub_agents=name == "tasks", enable_switch_llm_tool=name == "plain", persona="Be brief." if name == "plain" else None,
-            **({"tools": tools[name]} if tools[name] else {}))
+            mcp_config=servers(name != "listed"), **({"tools": tools[name]} if tools[name] else {}))
         if name == "acp":
             agent = given(m.ACPAgentSettings, acp_server="codex", acp_model="o")
         s = PersistedSettings()
@@ -63,8 +81,6 @@ def make():
         if "active_profile" in PersistedSettings.model_fields:
             s.active_profile = "p0"
         FileSettingsStore(base, None if name == "listed" else cipher).save(s)
-        if AgentProfileStore is None:
-            continue
         if "provider_connection_id" in LLM.model_fields:
             links = base / "provider-connections"
             links.mkdir()
@@ -73,7 +89,12 @@ def make():
         llms = LLMProfileStore(base / "profiles")
         for i in range(3):
             llm = given(LLM, model="openai/x%d" % i, api_key=key, provider_connection_id="c1" if i == 2 else None)
-            llms.save("p%d" % i, llm, include_secrets=True, cipher=None if i == 1 else cipher)
+            llms.save("p%d" % i, llm, include_secrets=True, **({} if AgentProfileStore is None else {"cipher": None if i == 1 else cipher}))
+        if MetaProfileStore is not None:
+            metas = MetaProfileStore(base / "meta-profiles")
+            metas.save("m0", MetaProfile(classifier_model="p0", classes=[{"description": "d", "model": "p1"}]))
+        if AgentProfileStore is None:
+            continue
         agents = AgentProfileStore(base / "agent-profiles")
         agents.save(given(OpenHandsAgentProfile, name="a0", llm_profile_ref="p0", persona="Be brief.", secret_refs=["A"]))
         agents.save(given(OpenHandsAgentProfile, name="a1", llm_profile_ref="p1", tools=[Tool(name="terminal")], enable_switch_llm_tool=False))
@@ -101,6 +122,9 @@ def read(base):
             out["llm " + p.stem] = attempt(lambda: LLMProfileStore(base / "profiles").load(p.stem, cipher=cipher).model_dump(mode="json", context=plain))
         for p in sorted((base / "agent-profiles").glob("*.json")):
             out["agent " + p.stem] = attempt(lambda: AgentProfileStore(base / "agent-profiles").load(p.stem).model_dump(mode="json"))
+    if MetaProfileStore is not None:
+        for p in sorted((base / "meta-profiles").glob("*.json")):
+            out["meta " + p.stem] = attempt(lambda: MetaProfileStore(base / "meta-profiles").load(p.stem).model_dump(mode="json"))
     return out
 
 if sys.argv[1] == "make":
