@@ -12,14 +12,17 @@ type functionResults struct {
 	images []string
 	// conversation is the one that the last of the calls names; empty: none.
 	conversation string
+
+	names map[string]string // of the functions, by the ids of their calls
 }
 
 // text is that of a message whose content was read. A result in front of a message of
 // the user is told with it, and has no text.
 func (f *functionResults) text(messages []rawMessage, i int, c *contentReader) string {
 	m := messages[i]
+	f.learn(m.calls)
 	if m.result != nil {
-		f.add(m.result, functionIn(messages[:i], m.result), *c)
+		f.add(m.result, f.names[decodeString(m.result)], *c)
 		c.texts, c.images = nil, nil
 		if i+1 < len(messages) && messages[i+1].role == "user" {
 			return ""
@@ -74,20 +77,23 @@ func isOwnCall(id []byte) bool {
 	return ours
 }
 
-// functionIn is the name of the function that one of the messages calls with this id;
-// empty: none does.
-func functionIn(messages []rawMessage, id []byte) (name string) {
-	for i := len(messages) - 1; i >= 0 && name == ""; i-- {
-		if calls := messages[i].calls; calls != nil && kindOf(calls) == "array" {
-			_ = elements(calls, func(_ int, call []byte) error {
-				if kindOf(call) == "object" && sameText(field(call, "id"), id) {
-					name = functionName(field(call, "function"))
-				}
-				return nil
-			})
-		}
+// learn notes the names of the functions in the calls of an answer.
+func (f *functionResults) learn(calls []byte) {
+	if calls == nil || kindOf(calls) != "array" {
+		return
 	}
-	return name
+	_ = elements(calls, func(_ int, call []byte) error {
+		if kindOf(call) != "object" {
+			return nil
+		}
+		if id := field(call, "id"); isOwnCall(id) {
+			if f.names == nil {
+				f.names = make(map[string]string)
+			}
+			f.names[decodeString(id)] = functionName(field(call, "function"))
+		}
+		return nil
+	})
 }
 
 // functionName is the name in a call; empty: it has none that a function can have.
@@ -100,8 +106,4 @@ func functionName(call []byte) string {
 		return ""
 	}
 	return decodeString(name)
-}
-
-func sameText(a, b []byte) bool {
-	return a != nil && kindOf(a) == "string" && decodeString(a) == decodeString(b)
 }
