@@ -64,6 +64,23 @@ func until(t *testing.T, term *terminal.Terminal, got seen, want string) {
 	t.Fatalf("no %q: %q, %+v", want, text, got)
 }
 
+// over waits for the end of a command, which may be silent for longer than quick waits
+// on a busy machine, and gives all that it has printed.
+func over(t *testing.T, term *terminal.Terminal, got seen) seen {
+	t.Helper()
+	text := got.Text
+	for range 50 {
+		if got.code() != -1 {
+			got.Text = text
+			return got
+		}
+		got = sh(t, term, "")
+		text += got.Text
+	}
+	t.Fatalf("it does not end: %q, %+v", text, got)
+	return got
+}
+
 func TestASilentProgramIsReportedAndGoesOn(t *testing.T) {
 	t.Parallel()
 	term := open(t, quick)
@@ -372,7 +389,7 @@ func TestCtrlCReachesAProgramThatDoesNotRead(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	// What nobody read is not run as commands.
-	if got := sh(t, term, "echo clean"); got.Text != "clean" || got.code() != 0 || got.Metadata.Prefix != "" {
+	if got := over(t, term, sh(t, term, "echo clean")); got.Text != "clean" || got.code() != 0 || got.Metadata.Prefix != "" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -611,10 +628,10 @@ func TestVimCanBeUsed(t *testing.T) {
 	}
 	input(t, term, "ihello from vim")
 	input(t, term, "ESC")
-	if got := input(t, term, ":wq"); got.code() != 0 {
+	if got := over(t, term, input(t, term, ":wq")); got.code() != 0 {
 		t.Errorf("%+v", got)
 	}
-	if got := sh(t, term, "cat file.txt"); got.Text != "hello from vim" {
+	if got := over(t, term, sh(t, term, "cat file.txt")); got.Text != "hello from vim" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -633,7 +650,7 @@ func TestTheTerminalIsPutRightAfterAProgramThatSpoiltIt(t *testing.T) {
 func TestResizeReachesThePrograms(t *testing.T) {
 	t.Parallel()
 	term := open(t, quick)
-	if got := sh(t, term, "stty size"); got.Text != "50 200" {
+	if got := over(t, term, sh(t, term, "stty size")); got.Text != "50 200" {
 		t.Error(got.Text)
 	}
 	sh(t, term, "bash -c \"trap 'stty size' WINCH; while :; do sleep 0.01; done\"")
@@ -687,7 +704,7 @@ func TestSecretsAreGivenToCommandsThatNameThemAndHidden(t *testing.T) {
 		{"printf %s \"$API_TOKEN\" | { IFS= read -rn4 a; IFS= read -r b; printf %s \"$a\"; sleep 0.1; printf '%s\\n' \"$b\"; }", "<secret-hidden>"},
 		{"echo \"$LINES_KEY\"; echo $LINES_KEY", "<secret-hidden>\n-----BEGIN abc -----END"},
 	} {
-		if got := sh(t, term, step.command); got.Text != step.want {
+		if got := over(t, term, sh(t, term, step.command)); got.Text != step.want {
 			t.Errorf("%s: %q, want %q", step.command, got.Text, step.want)
 		}
 	}

@@ -81,7 +81,7 @@ func TestAChangedShellThatIsInterruptedGoesOn(t *testing.T) {
 	if got.code() != 130 {
 		t.Errorf("%+v", got)
 	}
-	if got := sh(t, term, "echo $KEEP on"); got.Text != "1 on" || got.code() != 0 {
+	if got := over(t, term, sh(t, term, "echo $KEEP on")); got.Text != "1 on" || got.code() != 0 {
 		t.Errorf("%+v", got)
 	}
 }
