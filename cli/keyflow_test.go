@@ -52,6 +52,7 @@ func newFlow(t *testing.T, hosts int) *flow {
 	f := &flow{t: t, base: filepath.Join(t.TempDir(), "oh")}
 	f.variables = map[string]string{
 		"OH_PERSISTENCE_DIR": f.base, "TERM": "xterm", "OHGW_SANDBOX_MODE": "off", "OHGW_BACKEND": "embedded", "PATH": os.Getenv("PATH"),
+		"OHGW_ADDR": "127.0.0.1:1", // no daemon of this machine
 	}
 	f.app = clitest.New(t, f.variables)
 	for range hosts {

@@ -2,7 +2,8 @@
 // scripts/flakes. It imports the standard library only, so that both need only Go.
 //
 //	testevents counts <EVENTS                a line for each test and package: failures, runs, package, test
-//	testevents printed PACKAGE TEST <EVENTS  what the failed runs of one test have printed
+//	testevents printed PACKAGE TEST <EVENTS  what the failed runs of one test, or of the package (''), have printed
+//	testevents beside <EVENTS                the packages that failed while no test of them did
 //	testevents races <EVENTS                 the reports of data races
 //
 // It runs nothing and judges nothing. Lines that are not events are ignored.
@@ -36,12 +37,14 @@ func run(args []string, in io.Reader, out io.Writer) error {
 	switch {
 	case slices.Equal(args, []string{"counts"}):
 		counts(all, out)
+	case slices.Equal(args, []string{"beside"}):
+		beside(all, out)
 	case slices.Equal(args, []string{"races"}):
 		races(all, out)
 	case len(args) == 3 && args[0] == "printed":
 		printed(all, test{args[1], args[2]}, out)
 	default:
-		return errors.New("usage: testevents counts | printed PACKAGE TEST | races")
+		return errors.New("usage: testevents counts | printed PACKAGE TEST | beside | races")
 	}
 	return read
 }
@@ -110,10 +113,27 @@ func printed(all iter.Seq[event], of test, out io.Writer) {
 		switch {
 		case e.Action == "output":
 			text.WriteString(e.Output)
-		case own && e.Action == "run":
+		case own && (e.Action == "run" || e.Action == "start"): // of a test, of a package
 			text.Reset()
 		case own && e.Action == "fail":
 			shorten(text.String(), out)
+		}
+	}
+}
+
+// beside lists the packages with a run that failed while no test of that run did.
+func beside(all iter.Seq[event], out io.Writer) {
+	failed, listed := map[string]bool{}, map[string]bool{}
+	for e := range all {
+		switch {
+		case e.Action == "start":
+			failed[e.Package] = false
+		case e.Action != "fail":
+		case e.Test != "":
+			failed[e.Package] = true
+		case !failed[e.Package] && !listed[e.Package]:
+			listed[e.Package] = true
+			fmt.Fprintln(out, e.Package)
 		}
 	}
 }

@@ -61,6 +61,44 @@ func TestAFailedTestIsPrintedAlone(t *testing.T) {
 	reads(t, in, "of another package\n", "printed", "m/a.TestIt", "TestIt/one")
 }
 
+func TestPackagesThatFailBesideTheirTests(t *testing.T) {
+	t.Parallel()
+	in := stream(t, "m/leaks", [][]string{
+		{"start", ""},
+		{"run", "TestIt"},
+		{"pass", "TestIt"},
+		{"output", "", "leak 1\n"},
+		{"fail", ""},
+		{"start", ""},
+		{"output", "", "leak 2\n"},
+		{"fail", ""},
+		{"start", ""},
+		{"output", "", "fine\n"},
+		{"pass", ""},
+	}...) + stream(t, "m/fails", [][]string{
+		{"start", ""},
+		{"run", "TestIt"},
+		{"fail", "TestIt"},
+		{"fail", ""},
+		{"start", ""},
+		{"run", "TestIt"},
+		{"pass", "TestIt"},
+		{"pass", ""},
+	}...) + stream(t, "m/both", [][]string{
+		{"start", ""},
+		{"run", "TestIt"},
+		{"fail", "TestIt"},
+		{"fail", ""},
+		{"start", ""},
+		{"run", "TestIt"},
+		{"pass", "TestIt"},
+		{"output", "", "leak\n"},
+		{"fail", ""},
+	}...)
+	reads(t, in, "m/leaks\nm/both\n", "beside")
+	reads(t, in, "leak 1\nleak 2\n", "printed", "m/leaks", "")
+}
+
 func TestALongOutputIsShortened(t *testing.T) {
 	t.Parallel()
 	lines, want := [][]string{{"run", "TestIt"}}, ""

@@ -2,10 +2,12 @@ package terminal
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // scanProcesses lists the processes that are not dead.
@@ -20,20 +22,53 @@ func scanProcesses() []process {
 		if err != nil {
 			continue
 		}
-		stat, err := os.ReadFile(filepath.Join("/proc", e.Name(), "stat"))
-		if err != nil {
+		fields := stat(pid)
+		if fields == nil || fields[statState] == "Z" || fields[statState] == "X" {
 			continue
 		}
-		// pid (name) state parent group session ...; the name can hold anything.
-		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		if len(fields) < 4 || fields[0] == "Z" || fields[0] == "X" {
-			continue
-		}
-		parent, _ := strconv.Atoi(fields[1])
-		session, _ := strconv.Atoi(fields[3])
+		parent, _ := strconv.Atoi(fields[statParent])
+		session, _ := strconv.Atoi(fields[statSession])
 		all = append(all, process{pid, parent, session})
 	}
 	return all
+}
+
+// Fields of /proc/PID/stat behind the name (proc_pid_stat(5)).
+const (
+	statState = iota
+	statParent
+	_
+	statSession
+	statFlags    = 6
+	statExitCode = 49
+
+	exiting = 0x4 // PF_EXITING of the flags
+)
+
+// stat is what the system says of a process; nil: there is no such process.
+func stat(pid int) []string {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil
+	}
+	// pid (name) state parent group session ...; the name can hold anything.
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) <= statExitCode {
+		return nil
+	}
+	return fields
+}
+
+// endsByItself tells whether a process is about to end, or has ended, and no signal is
+// the cause.
+func endsByItself(pid int) bool {
+	fields := stat(pid)
+	if fields == nil {
+		return false
+	}
+	flags, _ := strconv.Atoi(fields[statFlags])
+	code, _ := strconv.Atoi(fields[statExitCode])
+	return flags&exiting != 0 && syscall.WaitStatus(code).Exited()
 }
 
 // scanTags are the processes with a tag in the environment they were started with.

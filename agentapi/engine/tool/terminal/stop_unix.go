@@ -70,26 +70,31 @@ func (s *session) insist(sig syscall.Signal, seq uint64) (ended bool) {
 // signal sends a signal to the processes in the foreground, as the terminal
 // does for Ctrl-C. That is the shell itself while it runs a loop of its own. A
 // shell that has just read its command ignores a signal, and so does a process
-// that does not run its program yet: the signal waits for that.
+// that does not run its program yet. One that ends just now takes the signal with it,
+// and the shell of a loop knows nothing of it. The signal waits for the next program.
 func (s *session) signal(sig syscall.Signal, seq uint64) {
-	shell := s.pid
+	shell, sent := s.pid, false
 	waitUntil(obeyWait, func() bool {
 		group := s.foreground()
-		return s.over(seq) || !s.alive() || group != shell && !sameProgram(group, shell)
+		sent = group != shell && runsProgram(group, shell) && syscall.Kill(-group, sig) == nil && !endsByItself(group)
+		return sent || s.over(seq) || !s.alive()
 	})
-	_ = syscall.Kill(-s.foreground(), sig)
+	if !sent && s.alive() {
+		_ = syscall.Kill(-s.foreground(), sig)
+	}
 }
 
-// sameProgram tells whether two processes have the same command line, as a
-// process has its parent's until it runs its program. It is false where the
-// system has no /proc.
-func sameProgram(a, b int) bool {
-	one, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", a))
+// runsProgram tells whether a process runs a program of its own. Until it does, it has
+// the command line of its parent; one that has ended, and that nobody has waited for,
+// has none. It is true where the system does not tell: it has no /proc, or only other
+// processes of the group are left.
+func runsProgram(group, shell int) bool {
+	one, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", group))
 	if err != nil {
-		return false
+		return true
 	}
-	other, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", b))
-	return err == nil && bytes.Equal(one, other)
+	other, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", shell))
+	return err != nil || len(one) > 0 && !bytes.Equal(one, other)
 }
 
 // foreground is the process group that has the terminal.
