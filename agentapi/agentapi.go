@@ -188,6 +188,9 @@ type OpenRequest struct {
 	// Workspace is the directory in which a new conversation works, on the
 	// machine of the backend.
 	Workspace string
+	// ReadOnly says that a new conversation does not change its workspace. It takes
+	// a sandbox of ohgw: see [Sandboxed].
+	ReadOnly bool
 	// System is appended to the agent's own system prompt in a new conversation.
 	System string
 	// Progress is called with a line about what takes a while before the
@@ -215,6 +218,7 @@ type Info struct {
 	SystemKnown bool
 	System      string
 	Workspace   string
+	ReadOnly    bool // as in OpenRequest
 }
 
 // Message is one message of the user.

@@ -22,6 +22,9 @@ var (
 	ErrFull = errors.New("backend full")
 	// ErrBusy: the conversation has a run of another client.
 	ErrBusy = errors.New("conversation busy")
+	// ErrTooLong: the message does not fit into the model's context, whatever else
+	// leaves it. It was not stored, and nothing was started.
+	ErrTooLong = errors.New("message too long for the model")
 	// ErrSandbox: the agent's programs cannot be kept in a sandbox as the user wants
 	// it. Nothing was done outside of one.
 	ErrSandbox = errors.New("sandbox unavailable")

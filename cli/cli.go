@@ -16,6 +16,7 @@ import (
 	"errors"
 	"syscall"
 
+	"github.com/ohgw/ohgw/cli/chat"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/closed"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -63,6 +64,7 @@ func Run(ctx context.Context, env *kit.Env, args []string) int {
 	if code, ok := kit.Interrupted(ctx, err); ok {
 		err = &fault.Error{Msg: "interrupted", Code: code}
 	}
+	chat.End(ctx, a, cmd, args, err)
 	report(a, cmd, args, err)
 	return int(fault.CodeOf(err))
 }

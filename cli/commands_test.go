@@ -145,7 +145,7 @@ func TestEveryCommandHasAScript(t *testing.T) {
 func TestExitCodesStay(t *testing.T) {
 	t.Parallel()
 	want := map[fault.Code]string{
-		0: "success", 1: "failed", 2: "wrong", 3: "some", 4: "no", 5: "the", 6: "it", 7: "refused", 130: "interrupted",
+		0: "success", 1: "failed", 2: "wrong", 3: "some", 4: "no", 5: "the", 6: "it", 7: "refused", 8: "no", 9: "the", 10: "the", 11: "a", 130: "interrupted",
 	}
 	got := map[fault.Code]string{}
 	for _, line := range kit.ExitCodes() {
@@ -154,8 +154,8 @@ func TestExitCodesStay(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	named := []fault.Code{fault.Failed, fault.Usage, fault.Partly, fault.Credential, fault.Unreachable, fault.Conflict, fault.Refused, fault.Interrupted}
-	if diff := cmp.Diff([]fault.Code{1, 2, 3, 4, 5, 6, 7, 130}, named); diff != "" {
+	named := []fault.Code{fault.Failed, fault.Usage, fault.Partly, fault.Credential, fault.Unreachable, fault.Conflict, fault.Refused, fault.Configuration, fault.Provider, fault.Agent, fault.Budget, fault.Interrupted}
+	if diff := cmp.Diff([]fault.Code{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 130}, named); diff != "" {
 		t.Errorf("the constants, -want +got:\n%s", diff)
 	}
 }

@@ -124,6 +124,7 @@ func TestScripts(t *testing.T) {
 			"code":         cmdCode,
 			"draining":     cmdDraining,
 			"ended":        cmdEnded,
+			"events":       cmdEvents,
 			"hostport":     cmdHostPort,
 			"heard":        cmdHeard,
 			"hold":         cmdHold,

@@ -240,7 +240,7 @@ func (d *Daemon) submit(r *http.Request, client Client, c *call, profile agentap
 		AnyModel: c.Model == modelActive,
 		System:   c.System, Message: agentapi.Message{Text: c.Text, Images: c.Images},
 		Decision: c.decision(), Timeout: c.options.timeout, Detach: c.options.detach, Details: c.options.details,
-		Workspace: c.workspace, Named: c.workspace != "",
+		Workspace: c.workspace, Named: c.workspace != "", ReadOnly: c.options.readOnly,
 		Confirmation: agentapi.Confirmation(c.options.confirmation), Floor: d.confirmFloor(r, client), Least: client.Confirm,
 		Gone: conns.Gone(r), Once: c.once,
 	}
@@ -280,6 +280,9 @@ func (c *call) fingerprint(client Client) run.Fingerprint {
 	}
 	if c.workspace != "" || c.options.confirmation != "" { // else as it always was: records outlive a release
 		h.Write([]byte("\x00" + c.workspace + "\x00" + c.options.confirmation + "\x00"))
+	}
+	if c.options.readOnly {
+		h.Write([]byte("\x00" + accessRead + "\x00"))
 	}
 	h.Write(c.Digest[:])
 	return run.Fingerprint(h.Sum(nil))

@@ -118,6 +118,7 @@ type Config struct {
 	// WorkspaceRoot is where the workspaces of conversations are that were given
 	// none. Empty: in the state directory, if there is one.
 	WorkspaceRoot string
+	Tidy          func(workspace string) error // as in run.Config
 	// ResponsesTTL is how long a stored response is kept after its last change; 0:
 	// 30 days, negative: for ever.
 	ResponsesTTL time.Duration
@@ -231,7 +232,7 @@ func New(cfg Config) (*Daemon, error) {
 	d.runs, err = run.New(run.Config{
 		Backend: cfg.Backend, Logger: cfg.Logger, Now: cfg.Now,
 		MaxRuns: cfg.MaxRuns, MaxQueue: cfg.MaxQueue, OneShotTTL: cfg.OneShotTTL, RunTimeout: cfg.RunTimeout, Grace: cfg.Grace,
-		Workspace: cfg.Workspace, WorkspaceRoot: d.workspaceRoot(), StateDir: cfg.StateDir, BackendID: cfg.BackendID, InProcess: cfg.InProcess,
+		Workspace: cfg.Workspace, WorkspaceRoot: d.workspaceRoot(), Tidy: cfg.Tidy, StateDir: cfg.StateDir, BackendID: cfg.BackendID, InProcess: cfg.InProcess,
 		Owners: ownersAndItems{owners.Open(cfg.StateDir), d.items}, Earlier: d.earlier, Ended: d.ended,
 	})
 	if err != nil {

@@ -175,7 +175,7 @@ func explain(err error) *problem {
 		return newProblem(e.Code, e.Message, nil).about(e.Param)
 	}
 	if e, ok := errors.AsType[*run.WorkspaceError](err); ok {
-		return mismatch(e.Have)
+		return mismatch(e)
 	}
 	if p := itemsProblem(err); p != nil {
 		return p
@@ -204,6 +204,7 @@ func explain(err error) *problem {
 		{run.ErrBehind, codeReaderTooSlow, "The client read the answer too slowly, so the rest was not sent. The conversation has the whole answer."},
 		{run.ErrTrimmed, codeReaderTooSlow, "The answer is too long to be streamed again from its beginning. Send the request without \"stream\" to get its end; the conversation has all of it."},
 		{agentapi.ErrUnavailable, codeServerUnavailable, "The agent-server cannot be reached; nothing was started."},
+		{agentapi.ErrTooLong, codeContextLength, "The message does not fit into the model's context; nothing was started."},
 		{agentapi.ErrSandbox, codeSandbox, "The sandbox of the agent cannot be set up; nothing was done outside of it."},
 		{agentapi.ErrUnauthorized, codeServerError, "The agent-server rejected ohgw's key; nothing was started."},
 		{agentapi.ErrRefused, codeServerError, "The agent-server refused the request; nothing was started."},

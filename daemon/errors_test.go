@@ -100,6 +100,7 @@ func TestEachFailureHasItsLineOfTheTable(t *testing.T) {
 		"cannot confirm":      {setup: open(agentapi.ErrUnsupported), header: []string{"X-OpenHands-Confirm", "accept"}, status: 400, kind: invalid, code: "unsupported_parameter", param: "X-OpenHands-Confirm"},
 		"a bug":               {setup: func(b *daemontest.Backend) { b.FailOpen(errors.New("index out of range")) }, status: 500, kind: server, code: "internal_error", final: true},
 		"send unavailable":    {setup: send(agentapi.ErrUnavailable), status: 503, kind: server, code: "agent_server_unavailable", retryAfter: "2"},
+		"send too long":       {setup: send(agentapi.ErrTooLong), status: 400, kind: invalid, code: "context_length_exceeded"},
 		"send refused":        {setup: send(agentapi.ErrRefused), status: 502, kind: server, code: "agent_server_error", final: true},
 		"lost":                {setup: does(daemontest.Say("a"), daemontest.Vanish()), status: 502, kind: server, code: "agent_server_lost", final: true, run: "error"},
 		"restarted":           {setup: does(daemontest.Say("a"), daemontest.End(event.Failed)), status: 502, kind: server, code: "agent_server_lost", final: true, run: "error"},

@@ -23,6 +23,7 @@ const (
 	headerReconciled   = "X-OpenHands-Reconciled"
 	headerDetails      = "X-OpenHands-Details"
 	headerWorkspace    = "X-OpenHands-Workspace"
+	headerAccess       = "X-OpenHands-Workspace-Access"
 	headerConfirmation = "X-OpenHands-Confirmation"
 	headerSandbox      = "X-OpenHands-Sandbox"
 	headerBlocked      = "X-OpenHands-Sandbox-Blocked"

@@ -71,7 +71,7 @@ func (f *former) form(ctx context.Context, res *turn.Result, emit func(turn.Upda
 	if err != nil {
 		return formError(err)
 	}
-	res.Answer = doc
+	res.Answer, res.Cut = doc, false // a document is whole
 	return nil
 }
 

@@ -23,6 +23,7 @@ type options struct {
 	details      bool // the agent's actions under the key "ohgw"
 	timeout      time.Duration
 	attempt      string // a UI's own name for the answer that it wants
+	readOnly     bool   // that conversation does not change the files there
 	workspace    string // the path that a new conversation shall work in
 	confirmation string // the mode of the conversation from now on: agentapi.Confirmation
 }
@@ -74,6 +75,13 @@ func readOptions(h http.Header) (o options, err error) {
 	o.attempt = h.Get("X-OpenWebUI-Message-Id")
 	if o.workspace, err = workspaceHeader(h); err != nil {
 		return o, err
+	}
+	access, err := oneOf(h, headerAccess, accessRead, "write")
+	if err != nil {
+		return o, err
+	}
+	if o.readOnly = access == accessRead; o.readOnly && o.workspace == "" {
+		return o, badHeader(headerAccess, "set together with "+headerWorkspace)
 	}
 	if o.confirmation, err = oneOf(h, headerConfirmation, string(agentapi.ConfirmNever), string(agentapi.ConfirmRisky), string(agentapi.ConfirmAlways)); err != nil {
 		return o, err

@@ -62,6 +62,9 @@ func endingOf(res turn.Result, err error) ending {
 	}
 	switch res.Outcome {
 	case turn.Finished:
+		if res.Cut {
+			e.finish = openai.FinishLength
+		}
 	case turn.Failed:
 		e.status = statusError
 		e.failed(res)

@@ -128,6 +128,7 @@ func TestTheObjectOfEachStatus(t *testing.T) {
 		"completed":  {daemontest.Finish("done"), "completed"},
 		"failed":     {daemontest.Fail("LLMServiceUnavailableError", "down"), "failed"},
 		"incomplete": {daemontest.Fail("MaxIterationsReached", "too many"), "incomplete"},
+		"cut off":    {daemontest.Cut("The name of"), "incomplete"},
 		"waiting":    {daemontest.Confirm("rm -rf build"), "completed"},
 		"lost":       {daemontest.Vanish(), "failed"},
 	} {

@@ -403,6 +403,7 @@ func TestEndsThatAPersonCanGoOnFromAreAnswers(t *testing.T) {
 		"paused":       {[]daemontest.Step{daemontest.Say("So far."), daemontest.End(event.Paused)}, "paused", "stop", []string{"So far.\n\n", "paused"}},
 		"waiting":      {[]daemontest.Step{daemontest.Say("May I?"), daemontest.Confirm("rm -rf build")}, "waiting_for_confirmation", "stop", []string{"May I?\n\n", "- $ rm -rf build\n", `"yes"`, "X-OpenHands-Confirm"}},
 		"budget":       {[]daemontest.Step{daemontest.Say("So far."), daemontest.Fail("MaxIterationsReached", "500 steps")}, "error", "length", []string{"So far.\n\n", "500 steps"}},
+		"cut off":      {[]daemontest.Step{daemontest.Cut("The full name of"), daemontest.End(event.Finished)}, "finished", "length", []string{"The full name of"}},
 		"without text": {[]daemontest.Step{daemontest.End(event.Finished)}, "finished", "stop", nil},
 	} {
 		t.Run(name, func(t *testing.T) {

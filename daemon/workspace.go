@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ohgw/ohgw/daemon/run"
 	"github.com/ohgw/ohgw/internal/workdir"
 )
 
@@ -100,7 +101,19 @@ func (d *Daemon) namedWorkspace(r *http.Request, client Client, o options) (stri
 	if d.ownDirectory(dir) {
 		return "", forbiddenWorkspace("The directory " + dir + " belongs to ohgw itself; name a directory outside its state directory.")
 	}
+	if o.readOnly && !d.keepsReadOnly(ctx) {
+		return "", newProblem(codeForbiddenWorkspace, "The agents of this ohgw do not run in a sandbox, so no directory can be read-only.", nil).about(headerAccess)
+	}
 	return dir, nil
+}
+
+// accessRead is the access of a conversation that does not change its directory.
+const accessRead = "read"
+
+// keepsReadOnly reports whether the sandbox can keep a directory as it is.
+func (d *Daemon) keepsReadOnly(ctx context.Context) bool {
+	level := d.sandboxStatus(ctx).Level
+	return level == "full" || level == "reduced"
 }
 
 // outsideWorkspace is the problem with a directory outside of roots. It says the
@@ -168,17 +181,23 @@ type WorkspaceHealth struct {
 	// Choose are the directories that the client may choose with
 	// X-OpenHands-Workspace, with all below them; "any" stands for every one.
 	Choose []string `json:"choose"`
+	// ReadOnly says that X-OpenHands-Workspace-Access can be "read".
+	ReadOnly bool `json:"read_only"`
 	// Reason is why there are none.
 	Reason string `json:"reason,omitempty"`
 }
 
 func (d *Daemon) workspaceHealth(ctx context.Context, client Client) *WorkspaceHealth {
 	roots, reason := d.roots(ctx, client)
-	return &WorkspaceHealth{Directory: d.cfg.Workspace, Choose: append([]string{}, roots...), Reason: reason}
+	return &WorkspaceHealth{Directory: d.cfg.Workspace, Choose: append([]string{}, roots...), ReadOnly: d.keepsReadOnly(ctx), Reason: reason}
 }
 
 // mismatch is the problem with a conversation that works in another directory.
-func mismatch(have string) *problem {
+func mismatch(e *run.WorkspaceError) *problem {
+	have := e.Have
+	if e.ReadOnly {
+		have += " and does not change the files there"
+	}
 	return newProblem(codeWorkspaceMismatch,
 		"This conversation works in "+have+", and a conversation keeps its directory; leave out "+headerWorkspace+", or start a new conversation.", nil).about(headerWorkspace)
 }

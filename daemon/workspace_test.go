@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/daemon/daemontest"
 	"github.com/ohgw/ohgw/internal/uuid"
@@ -128,6 +129,32 @@ func TestADirectoryIsRefusedWithItsReason(t *testing.T) {
 				t.Error("it ran")
 			}
 		})
+	}
+}
+
+func TestADirectoryIsReadOnlyInASandboxOnly(t *testing.T) {
+	t.Parallel()
+	const access = "X-OpenHands-Workspace-Access"
+	for level, taken := range map[string]bool{"full": true, "reduced": true, "external": false, "off": false} {
+		dir, id := realDir(t, "project"), uuid.New()
+		b := script(daemontest.Finish("ok"))
+		boxed := &daemontest.Sandboxed{Backend: b, Box: agentapi.SandboxStatus{Level: level}}
+		g := serve(t, b, mayChoose(daemon.AnyWorkspace), func(c *daemon.Config) { c.Backend = boxed })
+		reads := []string{"X-OpenHands-ServerConversation-ID", id, headerWorkspace, inDir(dir), access, "read"}
+		res := g.chat(ask("hi"), reads...)
+		if !taken {
+			envelope(t, res, http.StatusForbidden, "forbidden_workspace", access)
+			continue
+		}
+		if res.status != http.StatusOK || len(b.Opened()) != 1 || !b.Opened()[0].ReadOnly {
+			t.Fatalf("%s: status %d: %s; opened %+v", level, res.status, res.body, b.Opened())
+		}
+		if res := g.chat(ask("go on"), reads[:2]...); res.status != http.StatusOK {
+			t.Errorf("%s: status %d: %s", level, res.status, res.body)
+		}
+		envelope(t, g.chat(ask("now write"), reads[:4]...), http.StatusConflict, "workspace_mismatch", headerWorkspace)
+		envelope(t, g.chat(ask("odd"), append(reads[:5:5], "own")...), http.StatusBadRequest, "invalid_value", access)
+		envelope(t, g.chat(ask("no directory"), access, "read"), http.StatusBadRequest, "invalid_value", access)
 	}
 }
 

@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -29,6 +30,7 @@ type target struct {
 	url    string
 	llm    *llmtest.Server
 	agents server // behind it; none behind the proxy
+	key    string // empty: the gateway's
 }
 
 // targets are what the gateway is measured beside: a bare reverse proxy to the
@@ -84,7 +86,7 @@ func (g target) post(b *testing.B, client *http.Client, body string, header ...s
 	if err != nil {
 		b.Fatal(err)
 	}
-	req.Header.Set("Authorization", "Bearer "+gatewayKey)
+	req.Header.Set("Authorization", "Bearer "+cmp.Or(g.key, gatewayKey))
 	req.Header.Set("Content-Type", "application/json")
 	for i := 0; i < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])

@@ -61,7 +61,7 @@ func TestAModelWithoutAnAgentIsNotOffered(t *testing.T) {
 func TestAModelWithoutAnAgentCanBeNamed(t *testing.T) {
 	s := &script{answer: says(finished()), models: housekeeper}
 	talk(t, s, func(cfg *Config) { cfg.Start.Model = "openhands_utility" }, func(c *chat) {
-		c.misses("There is no model")
+		c.misses("is not available here")
 		c.press("hi", "enter")
 		s.asks(t, 1, gateway.Question{Model: "openhands_utility"})
 		c.press("ctrl+p")

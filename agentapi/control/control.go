@@ -167,6 +167,15 @@ type ListQuery struct {
 type ListPage struct {
 	Records []Record
 	Next    string // the id that the next page begins with; "" at the end
+	// LeftOut are the conversations that cannot be read, on the first page of a list of
+	// every status.
+	LeftOut []LeftOut
+}
+
+// LeftOut is a conversation that is in no list.
+type LeftOut struct {
+	ID     string
+	Reason string // a sentence with what to do
 }
 
 // Change is what people say about a conversation; nil leaves it as it is.

@@ -33,7 +33,7 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 	if kind := stored.text("kind"); kind != "Agent" && kind != "" {
 		return nil, agentapi.Info{}, refused(fmt.Sprintf("The conversation belongs to an agent of the kind %s, which only an agent-server can run; open the conversation there.", kind), nil)
 	}
-	info := agentapi.Info{ID: s.ID, Profile: s.Tags[conversation.TagProfile], Workspace: s.Workspace.WorkingDir}
+	info := agentapi.Info{ID: s.ID, Profile: s.Tags[conversation.TagProfile], Workspace: s.Workspace.WorkingDir, ReadOnly: readOnly(s)}
 	suffix := stored.object("agent_context").text("system_message_suffix")
 	info.System, info.SystemKnown = recallSystem(s.Tags[tagSystem], suffix)
 	models, choice, own := b.modelsOf(s, stored, req)
@@ -65,7 +65,7 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 		Tools: func(ctx context.Context, host conversation.Host) ([]tool.Tool, error) {
 			tools, err := b.tools(ctx, ToolEnv{
 				Secrets: secrets, HadShell: hadShell, New: s.LastUserMessageID == "",
-				Conversation: s.ID, Dir: dir.Path(), Workspace: s.Workspace.WorkingDir, Profile: onlyProfile(s),
+				Conversation: s.ID, Dir: dir.Path(), Workspace: s.Workspace.WorkingDir, ReadOnly: readOnly(s), Profile: onlyProfile(s),
 				Agent: s.Agent, Servers: servers, Host: host, Profiles: b.profileNames, Log: b.cfg.Log,
 				Watch: func(status func() []agentapi.MCPServer) { e.servers.Store(&status) },
 			}, words.Skills(), hooks)
@@ -109,7 +109,7 @@ func (b *Backend) prompt(s store.State, stored agent) *prompt.Prompt {
 	cfg.Secrets = secretNames(s.SecretRegistry)
 	box := b.Sandbox(context.Background())
 	cfg.Sandboxed = box.Level == string(sandbox.Full) || box.Level == string(sandbox.Reduced)
-	cfg.Open = box.Open
+	cfg.Open, cfg.ReadOnly = box.Open, readOnly(s)
 	return prompt.New(cfg)
 }
 

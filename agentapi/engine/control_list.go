@@ -14,8 +14,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
-// List is a page of the conversations. Those that vanish meanwhile, or turn out to be
-// damaged, are left out.
+// List is a page of the conversations. Those that vanish meanwhile are left out.
 func (c controlled) List(ctx context.Context, q control.ListQuery) (control.ListPage, error) {
 	list, err := c.listed(ctx, q.Status)
 	if err != nil {
@@ -26,12 +25,24 @@ func (c controlled) List(ctx context.Context, q control.ListQuery) (control.List
 		list = list[at:]
 	}
 	var page control.ListPage
+	if q.From == "" && q.Status == "" {
+		page.LeftOut = c.b.leftOut()
+	}
 	if len(list) > q.Limit {
 		page.Next = list[q.Limit].ID
 		list = list[:q.Limit]
 	}
 	page.Records, err = c.records(ctx, list)
 	return page, err
+}
+
+// leftOut are the conversations that no list has, by their ids.
+func (b *Backend) leftOut() (list []control.LeftOut) {
+	for id, err := range b.catalog.Unreadable() {
+		list = append(list, control.LeftOut{ID: id, Reason: unreadable(err)})
+	}
+	slices.SortFunc(list, func(a, b control.LeftOut) int { return strings.Compare(a.ID, b.ID) })
+	return list
 }
 
 // Count is the number of conversations with a status; "" is every one.

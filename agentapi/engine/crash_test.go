@@ -163,34 +163,71 @@ func TestCrashAtAnyWriteLosesNothing(t *testing.T) {
 
 func TestScenario27KilledWhileAToolRuns(t *testing.T) {
 	t.Parallel()
-	gate := make(chan struct{})
-	disk := &mortal{left: 1 << 30}
-	w := newWorld(t, gatedTerminal(gate), func(c *engine.Config) { c.Files = disk })
-	w.llm.Reply(terminal("echo hi"), llmtest.Text("back"))
-	if err := w.open().Send(w.ctx(), agentapi.Message{Text: "go"}); err != nil {
-		t.Fatal(err)
-	}
-	w.awaitAction()
-	disk.die()
-	_ = w.backend.Close() // cannot write the end of the run
-	w.cfg.Files = enginetest.Disk{}
-	w.cfg.Holder.Instance, w.cfg.Holder.Alive = "other", func(int) bool { return false }
-	w.start()
-	w.expect("SP U A(terminal) E")
-	w.status(event.Failed)
-	action := ""
-	for _, e := range w.log() {
-		switch e.Body.(type) {
-		case *event.Action:
-			action = e.ID
-		case *event.AgentError:
-			if e.ParentID != action {
-				t.Errorf("the parent of the error is %s, want %s", e.ParentID, action)
+	for name, tt := range map[string]struct {
+		analyzer      bool
+		reply         llmtest.Reply
+		died, went    string
+		parentsOfEach []int // of the errors, as indexes of the log without state updates
+	}{
+		"one call": {false, terminal("echo hi"), "SP U A(terminal) E", "SP U A(terminal) E U M", []int{2}},
+		// OpenHands puts the result behind its action, beside the analysis.
+		"an analyzed call": {true, llmtest.Tool("terminal", `{"security_risk":"LOW","command":"echo hi"}`), "SP U A(terminal) S E", "SP U A(terminal) S E U M", []int{2}},
+		// OpenHands answers the first one, and the model does not hear of the second.
+		"two calls": {
+			true,
+			llmtest.Reply{Calls: []llmtest.Call{{Name: "terminal", Args: `{"security_risk":"LOW","command":"echo 1"}`}, {Name: "terminal", Args: `{"security_risk":"LOW","command":"echo 2"}`}}},
+			"SP U A(terminal) A(terminal) S E E", "SP U A(terminal) A(terminal) S E E U M",
+			[]int{4, 5},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			gate := make(chan struct{})
+			disk := &mortal{left: 1 << 30}
+			w := newWorld(t, gatedTerminal(gate), func(c *engine.Config) {
+				if c.Files = disk; tt.analyzer {
+					c.Confirm = agentapi.ConfirmRisky
+				}
+			})
+			w.llm.Reply(tt.reply, llmtest.Text("back"))
+			if err := w.open().Send(w.ctx(), agentapi.Message{Text: "go"}); err != nil {
+				t.Fatal(err)
 			}
-		}
+			w.awaitLog(strings.TrimRight(tt.died, " E"))
+			disk.die()
+			_ = w.backend.Close() // cannot write the end of the run
+			w.cfg.Files = enginetest.Disk{}
+			w.cfg.Holder.Instance, w.cfg.Holder.Alive = "other", func(int) bool { return false }
+			w.start()
+			w.expect(tt.died)
+			w.status(event.Failed)
+			var ids []string
+			var parents []string
+			for _, e := range w.log() {
+				if _, state := e.Body.(*event.StateUpdate); state {
+					continue
+				}
+				ids = append(ids, e.ID)
+				if b, ok := e.Body.(*event.AgentError); ok {
+					parents = append(parents, e.ParentID)
+					want := event.Classification{Kind: "internal", UserAction: "none"}
+					if e.Source != event.SourceAgent || *b.Classification != want {
+						t.Errorf("source %q, %+v", e.Source, b)
+					}
+				}
+			}
+			for i, at := range tt.parentsOfEach {
+				if i >= len(parents) || parents[i] != ids[at] {
+					t.Errorf("the parents of the errors are %q in the log %q, want the event %d", parents, ids, at)
+				}
+			}
+			w.say("go on")
+			w.expect(tt.went)
+			if bad := unpaired(w.llm.Await(t, 2)); bad != nil {
+				t.Errorf("calls without a result: %v", bad)
+			}
+		})
 	}
-	w.say("go on")
-	w.expect("SP U A(terminal) E U M")
 }
 
 // A run that died is not over because an earlier one was paused.
@@ -199,7 +236,7 @@ func TestKilledRunAfterAPausedOneFailed(t *testing.T) {
 	disk := &mortal{left: 1 << 30}
 	w := newWorld(t, func(c *engine.Config) { c.Files = disk })
 	w.llm.Reply(
-		llmtest.Reply{Text: "I begin", End: llmtest.Hang}, llmtest.Reply{Text: "I begin again", End: llmtest.Hang}, llmtest.Text("back"),
+		llmtest.Reply{End: llmtest.Hang}, llmtest.Reply{End: llmtest.Hang}, llmtest.Text("back"),
 	)
 	over := w.background("go")
 	w.llm.Await(t, 1)

@@ -150,8 +150,13 @@ type BoxEnv struct {
 	// Blocked is told what the box refuses, as soon as that happens. It does not wait.
 	// It may be nil.
 	Blocked func(sandbox.Block)
+	// ReadOnly says that programs do not change the workspace.
+	ReadOnly bool
 	// Progress is told a line about what programs in the box wait for. It may be nil.
 	Progress func(line string)
+	// Read are files and directories that the box shows beside those of the agent's: it is
+	// for the user's hooks, and not where a person answers what is refused.
+	Read []string
 }
 
 // ToolEnv is what tools are made of.
@@ -160,6 +165,7 @@ type ToolEnv struct {
 	Conversation string      // its id
 	Dir          string      // its directory, for outputs that are too long
 	Workspace    string
+	ReadOnly     bool            // as in [BoxEnv]
 	Profile      string          // as in [BoxEnv]
 	Agent        json.RawMessage // as stored: which tools
 	Servers      json.RawMessage // MCP servers as in mcp_config, secrets in the clear; nil: none

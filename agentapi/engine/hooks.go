@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/hook"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/internal/hookfile"
+	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
 // storedHooks are the hooks of a request as a state has them; nil for none.
@@ -54,7 +56,32 @@ func (b *Backend) hooks(s store.State) (*hook.Runner, error) {
 	if err != nil {
 		return nil, refused("The hooks of the conversation cannot be read; repair "+path+", or hook_config in its base_state.json.", err)
 	}
-	return hook.New(hook.Config{Hooks: config, Dir: s.Workspace.WorkingDir, Session: s.ID}), nil
+	return hook.New(hook.Config{
+		Hooks: config, Dir: s.Workspace.WorkingDir, Session: s.ID,
+		Files: hook.FilesOf(config, len(s.HookConfig) == 0, b.cfg.Home, b.cfg.Base), Repair: b.repairHooks(),
+	}), nil
+}
+
+// repairHooks says what to do about a hook whose program is not there.
+func (b *Backend) repairHooks() string {
+	const all = "Make it executable, and check that its interpreter is there."
+	if b.cfg.Base == "" {
+		return all
+	}
+	return "Hooks run in the sandbox: put the program and what it needs into " + filepath.Join(b.cfg.Base, hook.Directory) +
+		", which the sandbox of hooks shows, or show its directory: ohgw sandbox allow read DIRECTORY. " + all
+}
+
+// hookBox is the box in which hooks run: that of the agent, or one that shows their
+// programs, too, which the agent does not see.
+func (b *Backend) hookBox(ctx context.Context, agent sandbox.Box, e ToolEnv, hooks *hook.Runner) (sandbox.Box, error) {
+	files := hooks.Files()
+	if level := agent.Level(); len(files) == 0 || level == sandbox.Off || level == sandbox.External {
+		return agent, nil
+	}
+	return b.cfg.Boxes(ctx, BoxEnv{
+		Conversation: e.Conversation, Dir: e.Dir, Workspace: e.Workspace, Profile: e.Profile, Blocked: e.Host.Blocked, Progress: e.Host.Progress, Read: files,
+	})
 }
 
 // readHooks reads a file with hooks; nil if there is none.

@@ -254,3 +254,41 @@ func TestHooksAreInTheDirectoryOfOpenHands(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// A guard that cannot be started guards nothing: what it is for is refused, and the
+// reason says how to repair it.
+func TestHooksThatCannotBeStartedRefuse(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ command, want string }{
+		"not there":          {"/nowhere/guard.sh", "exit code 127"},
+		"not executable":     {"printf '#!/bin/sh\n' > ./guard.sh; chmod 600 guard.sh; ./guard.sh", "exit code 126"},
+		"no interpreter":     {"printf '#!/nowhere/python\n' > ./guard.py; chmod 700 guard.py; ./guard.py", "exit code 127"},
+		"no such command":    {"no-such-guard --strict", "exit code 127"},
+		"directory as guard": {"mkdir -p guards; ./guards", "exit code 126"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, hooks(t, [3]string{"PreToolUse", "*", c.command}))
+			w.llm.Reply(terminal("touch made"), llmtest.Finish("ok"))
+			w.say("go")
+			w.expect("SP U H A(terminal) R H A(finish) O")
+			if _, err := os.Stat(filepath.Join(w.workspace, "made")); err == nil {
+				t.Error("the command ran")
+			}
+			r := lastOf[*event.UserReject](t, w.log())
+			for _, want := range []string{"This is refused because its hook could not be started", c.want, c.command, "Make it executable"} {
+				if !strings.Contains(r.RejectionReason, want) {
+					t.Errorf("the reason has no %q: %s", want, r.RejectionReason)
+				}
+			}
+		})
+		t.Run("a message/"+name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, hooks(t, [3]string{"UserPromptSubmit", "*", c.command}))
+			res := w.play(turn.Input{Message: agentapi.Message{Text: "go"}})
+			if res.Outcome != turn.Refused || !strings.Contains(res.Refusal, c.want) {
+				t.Errorf("%+v", res)
+			}
+		})
+	}
+}

@@ -176,6 +176,9 @@ func (b *Backend) create(ctx context.Context, req agentapi.OpenRequest, opts sto
 	state.Tags = map[string]string{
 		conversation.TagProfile: profile.Name, conversation.TagUsage: agentUsage, tagSystem: systemMark(req.System),
 	}
+	if req.ReadOnly {
+		state.Tags[tagAccess] = accessRead
+	}
 	named.mark(state.Tags)
 	now := b.cfg.Now()
 	dir, err := store.Create(b.cfg.Dir, state, store.Meta{Created: now, Updated: now}, opts)
@@ -211,10 +214,23 @@ func (b *Backend) openError(ctx context.Context, id string, err error) error {
 		return b.damaged(id, err)
 	case errors.Is(err, fs.ErrPermission):
 		return kinded(ctx, err, agentapi.ErrUnavailable,
-			"The conversation cannot be opened: the user that runs ohgw may not read or write its files in ohgw's conversations directory. Make that user their owner, as chown -R does.")
+			"The conversation cannot be opened: "+foreignText)
 	}
 	return kinded(ctx, err, agentapi.ErrUnavailable,
 		"The conversation cannot be opened; check that the disk has free space and that ohgw's conversations directory is writable.")
+}
+
+const foreignText = "the user that runs ohgw may not read or write its files in ohgw's conversations directory. Make that user their owner, as chown -R does."
+
+// unreadable is why a conversation is in no list, in words for people.
+func unreadable(err error) string {
+	if d, ok := errors.AsType[*store.DamageError](err); ok {
+		return fmt.Sprintf("its file %s is damaged. Send it a message: the file is then made again from the events, if they are there.", d.File)
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return foreignText
+	}
+	return "its files cannot be read. Check the disk."
 }
 
 // damaged is the error of a conversation with a damaged file. The place of the

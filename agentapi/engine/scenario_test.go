@@ -215,7 +215,7 @@ func TestScenario19OnlyRiskyActionsWait(t *testing.T) {
 			if res := w.say("go"); res.Outcome != turn.Waiting {
 				t.Errorf("outcome %v", res.Outcome)
 			}
-			w.expect("SP U A(terminal) O A(terminal)")
+			w.expect("SP U A(terminal) S O A(terminal) S")
 		})
 	}
 }
@@ -265,7 +265,7 @@ func TestScenario25PauseLetsTheStepEnd(t *testing.T) {
 func TestScenario26InterruptOfTheModel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.llm.Reply(llmtest.Reply{Text: "I begin", End: llmtest.Hang}, llmtest.Text("back"))
+	w.llm.Reply(llmtest.Reply{End: llmtest.Hang}, llmtest.Text("back"))
 	over := w.background("go")
 	req := w.llm.Await(t, 1)
 	if err := w.open().Interrupt(w.ctx()); err != nil {

@@ -46,7 +46,7 @@ func (t *tasks) create(ctx context.Context, task, id string, d definition.Defini
 		return nil, err
 	}
 	tags := map[string]string{tagTask: task, tagSubagent: d.Name}
-	for _, name := range []string{conversation.TagProfile, conversation.TagUsage} {
+	for _, name := range []string{conversation.TagProfile, conversation.TagUsage, tagAccess} {
 		if v, ok := parent.Tags[name]; ok {
 			tags[name] = v
 		}

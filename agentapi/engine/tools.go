@@ -22,7 +22,7 @@ type explainer interface {
 // The last one closes the box.
 func (b *Backend) tools(ctx context.Context, e ToolEnv, skills []skill.Skill, hooks *hook.Runner) ([]tool.Tool, error) {
 	box, err := b.cfg.Boxes(ctx, BoxEnv{
-		Conversation: e.Conversation, Dir: e.Dir, Workspace: e.Workspace, Profile: e.Profile, Blocked: e.Host.Blocked, Progress: e.Host.Progress,
+		Conversation: e.Conversation, Dir: e.Dir, Workspace: e.Workspace, ReadOnly: e.ReadOnly, Profile: e.Profile, Blocked: e.Host.Blocked, Progress: e.Host.Progress,
 	})
 	if err != nil {
 		return nil, kinded(ctx, err, agentapi.ErrSandbox, "The sandbox of the agent cannot be set up; nothing was done outside of it.")
@@ -49,8 +49,15 @@ func (b *Backend) tools(ctx context.Context, e ToolEnv, skills []skill.Skill, ho
 	}
 	tools = slices.Clone(tools)
 	last := len(tools) - 1
-	hooks.Use(box, sandbox.EnvironOf(box, b.cfg.SkillEnv))
-	tools[last] = boxed{tools[last], box, hooks}
+	own, err := b.hookBox(ctx, box, e, hooks)
+	if err != nil {
+		for _, t := range tools {
+			err = errors.Join(err, t.Close())
+		}
+		return nil, errors.Join(err, box.Close())
+	}
+	hooks.Use(own, sandbox.EnvironOf(own, b.cfg.SkillEnv))
+	tools[last] = boxed{tools[last], box, own, hooks}
 	return tools, nil
 }
 
@@ -59,13 +66,17 @@ type boxed struct {
 	tool.Tool
 
 	box   sandbox.Box
-	hooks *hook.Runner // run in it
+	own   sandbox.Box // of the hooks; it may be the same
+	hooks *hook.Runner
 }
 
 // Close ends the tool and what is left in the box.
 func (t boxed) Close() error {
 	err := t.Tool.Close()
 	t.hooks.Close()
+	if t.own != t.box {
+		err = errors.Join(err, t.own.Close())
+	}
 	if closed := t.box.Close(); closed != nil {
 		err = errors.Join(err, fmt.Errorf("close the sandbox: %w", closed))
 	}

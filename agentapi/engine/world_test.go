@@ -275,6 +275,8 @@ func notation(events []event.Event) []string {
 			out = append(out, "R")
 		case *event.HookExecution:
 			out = append(out, "H")
+		case *event.SecurityAnalysis:
+			out = append(out, "S")
 		case *event.CondensationRequest:
 			out = append(out, "CR")
 		case *event.Condensation:
@@ -350,6 +352,26 @@ func gatedTerminal(gate <-chan struct{}) func(*engine.Config) {
 			}
 			tools[0] = terminal
 			return tools, nil
+		}
+	}
+}
+
+// awaitLog waits until the log has come so far, in the notation of the scenarios.
+func (w *world) awaitLog(want string) {
+	w.t.Helper()
+	s, err := w.open().Watch(w.ctx(), agentapi.FromStart)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer s.Close()
+	var events []event.Event
+	for strings.Join(notation(events), " ") != want {
+		e, err := s.Next(w.ctx())
+		if err != nil {
+			w.t.Fatalf("%v, after %q", err, notation(events))
+		}
+		if e.Persisted() {
+			events = append(events, e)
 		}
 	}
 }

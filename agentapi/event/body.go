@@ -154,6 +154,20 @@ type HookExecution struct {
 	HookInput json.RawMessage `json:"hook_input,omitempty"`
 }
 
+// SecurityAnalysis is what the security analyzer says of the actions of one answer,
+// before they run or wait for a person. The model does not see it. OpenHands has it
+// since 1.54.
+type SecurityAnalysis struct {
+	// Analyzer and Policy are the kinds of the analyzer and of the confirmation
+	// policy.
+	Analyzer string `json:"analyzer"`
+	Policy   string `json:"policy"`
+	// Risks are UNKNOWN, LOW, MEDIUM or HIGH, by the ids of the actions' events.
+	Risks map[string]string `json:"risks"`
+	// Details are objects of the analyzer, by the same ids.
+	Details map[string]json.RawMessage `json:"details"`
+}
+
 // Unknown is the body of a kind that this package does not know. Its fields
 // are in the bytes of the event.
 type Unknown struct{ kind string }
@@ -175,6 +189,7 @@ func (*CondensationSummary) Kind() string { return "CondensationSummaryEvent" }
 func (*Pause) Kind() string               { return "PauseEvent" }
 func (*Interrupt) Kind() string           { return "InterruptEvent" }
 func (*HookExecution) Kind() string       { return "HookExecutionEvent" }
+func (*SecurityAnalysis) Kind() string    { return "SecurityAnalysisEvent" }
 func (u *Unknown) Kind() string           { return u.kind }
 
 // newBody makes an empty body of a kind. It is called for every token, so it
@@ -213,6 +228,8 @@ func newBody(kind string) Body {
 		return new(Interrupt)
 	case (*HookExecution)(nil).Kind():
 		return new(HookExecution)
+	case (*SecurityAnalysis)(nil).Kind():
+		return new(SecurityAnalysis)
 	default:
 		return &Unknown{kind: kind}
 	}

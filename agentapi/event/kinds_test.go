@@ -22,6 +22,7 @@ func bodies() []event.Body {
 		&event.Message{}, &event.Action{}, &event.Observation{}, &event.AgentError{}, &event.UserReject{},
 		&event.ConversationError{}, &event.StateUpdate{}, &event.Delta{}, &event.ServerError{}, &event.SystemPrompt{},
 		&event.Condensation{}, &event.CondensationRequest{}, &event.CondensationSummary{}, &event.Pause{}, &event.Interrupt{}, &event.HookExecution{},
+		&event.SecurityAnalysis{},
 	}
 }
 
@@ -116,6 +117,11 @@ func fill(t *rapid.T, v reflect.Value) {
 		for i := range v.Len() {
 			fill(t, v.Index(i))
 		}
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		value := reflect.New(v.Type().Elem()).Elem()
+		fill(t, value)
+		v.SetMapIndex(reflect.ValueOf(text(t)), value)
 	case reflect.Struct:
 		for i := range v.NumField() {
 			fill(t, v.Field(i))

@@ -51,7 +51,10 @@ func (n *ends) see(e event.Event) (over bool) {
 	case *event.Message:
 		n.said = ""
 		if e.Source == event.SourceAgent {
-			n.ran, n.said = true, event.Finished
+			n.ran = true
+			if !b.IsUnfinished() {
+				n.said = event.Finished
+			}
 		}
 	case *event.Action:
 		n.ran, n.said = true, ""

@@ -279,8 +279,7 @@ func everything(e event.Event, details bool) (items []Item) {
 	return items
 }
 
-// stoppedText stands where a run was stopped: what the model had written of its answer
-// is not in the log.
+// stoppedText stands where a run was stopped.
 const stoppedText = "The run was stopped here."
 
 // isQuestion reports whether a message is one of the user.

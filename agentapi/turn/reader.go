@@ -27,6 +27,7 @@ type Reader struct {
 	hook    *event.HookExecution // that refused the message
 	text    text
 	answer  string
+	cut     bool // the answer is not whole
 	actions int
 	open    []openCall // calls without a result, in order
 	details func() bool
@@ -187,7 +188,7 @@ func (r *Reader) readOwn(e event.Event) []Update {
 func (r *Reader) say(e event.Event) (updates []Update) {
 	for _, s := range sayings(e) {
 		if s.final && strings.TrimSpace(s.text) != "" {
-			r.answer = s.text
+			r.answer, r.cut = s.text, false
 		}
 		updates = append(updates, r.text.whole(s.text)...)
 	}
@@ -196,6 +197,7 @@ func (r *Reader) say(e event.Event) (updates []Update) {
 
 func (r *Reader) message(e event.Event) []Update {
 	updates := r.say(e)
+	r.cut = e.Body.(*event.Message).IsCut()
 	r.text.boundary()
 	return updates
 }
@@ -312,7 +314,7 @@ func (r *Reader) Usage() Usage { return r.usage.since(r.baseline.Usage) }
 // Result is what the events so far amount to. Before the turn is over it says
 // what is known: the text, the usage.
 func (r *Reader) Result() Result {
-	res := Result{Answer: r.answer, Actions: r.actions, Usage: r.Usage(), Context: r.context, Last: r.leaf, Blocked: r.refusedBlocks()}
+	res := Result{Answer: r.answer, Cut: r.cut, Actions: r.actions, Usage: r.Usage(), Context: r.context, Last: r.leaf, Blocked: r.refusedBlocks()}
 	switch r.status {
 	case event.Failed:
 		res.Outcome, res.Cause = Failed, causeOf(r.failure)

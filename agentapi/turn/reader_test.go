@@ -484,3 +484,30 @@ func TestSnapshotThatCannotBeReadIsAnError(t *testing.T) {
 		t.Error("it was read")
 	}
 }
+
+func TestAnAnswerIsCutIfItsEventSaysSo(t *testing.T) {
+	t.Parallel()
+	c := newConversation(event.Idle)
+	say := func(source, role, text string, extended []event.Content) event.Event {
+		return event.New(text, "", source, "", &event.Message{LLMMessage: event.LLMMessage{Role: role, Content: []event.Content{event.Text(text)}}, ExtendedContent: extended})
+	}
+	cut := say(event.SourceAgent, "assistant", "The name of", event.CutMark())
+	whole := say(event.SourceAgent, "assistant", "The name is France.", nil)
+	for name, tt := range map[string]struct {
+		said []event.Event
+		want bool
+	}{
+		"cut": {[]event.Event{cut}, true}, "whole": {[]event.Event{whole}, false}, "whole behind a cut one": {[]event.Event{cut, whole}, false},
+	} {
+		r := turn.NewReader(nil)
+		events := []event.Event{c.snapshot(event.State{Status: event.Idle}), say(event.SourceUser, "user", "hi", nil), c.status(event.Running)}
+		for _, e := range append(append(events, tt.said...), c.status(event.Finished), c.snapshot(event.State{Status: event.Finished})) {
+			if _, err := r.Add(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := r.Result(); got.Cut != tt.want || got.Outcome != turn.Finished {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

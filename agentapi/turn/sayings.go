@@ -19,7 +19,7 @@ func sayings(e event.Event) []saying {
 	switch b := e.Body.(type) {
 	case *event.Message:
 		if e.Source == event.SourceAgent {
-			return []saying{{event.PlainText(b.LLMMessage.Content), true}}
+			return []saying{{event.PlainText(b.LLMMessage.Content), !b.IsUnfinished()}}
 		}
 	case *event.Action:
 		thought := event.PlainText(b.Thought)

@@ -72,6 +72,8 @@ type Result struct {
 	// Answer is the finish action's message, else the last text of the agent
 	// in this turn, whatever the outcome. Never a text of an earlier turn.
 	Answer string `json:"answer"`
+	// Cut says that the model reached its length limit within the answer.
+	Cut bool `json:"cut,omitempty"`
 	// Cause is why the outcome is Failed; nil otherwise.
 	Cause *Cause `json:"cause,omitempty"`
 	// Refusal is why a hook refused the message; shortened and redacted. Empty for

@@ -58,7 +58,8 @@ type options struct {
 	settings     kit.SettingFlags
 	sandbox      kit.SettingFlags // those of the settings that are the sandbox's
 
-	wasSetUp bool // questions were asked already
+	events   *events // for --json
+	wasSetUp bool    // questions were asked already
 }
 
 // New makes the command "chat".
@@ -67,13 +68,7 @@ func New(a *kit.App) *cobra.Command {
 	return cmd
 }
 
-// newCommand makes the command and the options that its flags fill.
-func newCommand(a *kit.App) (*cobra.Command, *options) {
-	opts := &options{App: a}
-	cmd := &cobra.Command{
-		Use:   "chat [PROMPT]",
-		Short: "Chat with an agent in the terminal",
-		Long: kit.Long(`
+const description = `
 Opens a chat with the agents of the running daemon, over /v1 like any other
 client. If no daemon is running, the command says so and starts one in this
 process for the duration of the chat, with the settings of "ohgw serve" from
@@ -85,15 +80,21 @@ With --print, or if stdin or stdout is not a terminal, the command asks once.
 The prompt is the argument, or stdin, or the argument followed by stdin in
 <stdin> tags. The final answer goes to stdout; on a terminal, or with --stream,
 it appears as it is generated. The agent's actions go to stderr, unless --quiet
-is given. --json prints one document with the answer, the conversation and the
-usage; with --stream, one line for each piece and then the document.
+is given.
 
-The agent works in the current directory. The command asks once for each
-directory, and stores your answer; without a terminal it does not ask, and the
-agent gets a new, empty directory. --workspace names the directory without a
-question. A running daemon accepts it with the token "default" or a token made
-with "ohgw tokens create NAME --workspace DIR". A conversation keeps its
-directory.
+--json is for programs: it asks nothing, and prints an event a line, each with a
+type: started, queue, lost, restart, text, step, approval_refused, usage, and
+end, which is always the last one. end has outcome, exit_code, answer, model,
+conversation, workspace, workspace_access, request_id, status, finish, notice,
+waiting, sandbox_blocked, progress, ignored, usage, seconds and error.
+
+The agent works in the current directory. The chat asks once for each directory,
+and stores your answer. With --print it does not ask: without such an answer the
+agent reads the directory and cannot change it, at the levels full and reduced
+of the sandbox; otherwise, and in your home directory, it gets a new, empty
+directory. --workspace names the directory without a question. A running daemon
+accepts it with the token "default" or a token made with
+"ohgw tokens create NAME --workspace DIR". A conversation keeps its directory.
 
 A question without --conversation runs in a conversation of its own, which is
 removed later (see one_shot_ttl). --conversation takes a UUID: a known one is
@@ -107,12 +108,20 @@ a part of the title. With --json, conversations is a list of objects with id,
 title, model, directory, turns and used (a time).
 
 Ctrl-C stops the run. If the network cuts an answer off, the command fetches it
-again; no run is repeated.`,
-			0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Interrupted),
+again; no run is repeated.`
+
+// newCommand makes the command and the options that its flags fill.
+func newCommand(a *kit.App) (*cobra.Command, *options) {
+	opts := &options{App: a}
+	cmd := &cobra.Command{
+		Use:   "chat [PROMPT]",
+		Short: "Chat with an agent in the terminal",
+		Long: kit.Long(description,
+			0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Refused, fault.Configuration, fault.Provider, fault.Agent, fault.Budget, fault.Interrupted),
 		Example: kit.Examples(
 			"ohgw chat",
 			`ohgw chat -p "Why does the build fail?" < build.log`,
-			`ohgw chat -p --json "What is 6 x 7?" | jq -r .answer`,
+			`ohgw chat -p --json "What is 6 x 7?" | jq -r 'select(.type == "end").answer'`,
 			"ohgw chat --continue",
 			"ohgw chat --list",
 			"ohgw chat --demo",
@@ -134,6 +143,9 @@ func (o *options) start(ctx context.Context, args []string) error {
 	if o.listing {
 		return o.list(o.prompt)
 	}
+	if o.JSON {
+		return o.answerEvents(ctx)
+	}
 	return run(ctx, o)
 }
 
@@ -143,7 +155,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.BoolVarP(&o.print, "print", "p", false, "send one prompt and print the answer")
 	f.BoolVar(&o.stream, "stream", false, "stream the answer, even into a pipe")
 	f.BoolVar(&o.plain, "plain", false, "chat line by line, for screen readers")
-	f.StringVarP(&o.model, "model", "m", "", "use this `MODEL` or profile (default openhands, the active profile)")
+	f.StringVarP(&o.model, "model", "m", "", "use this `MODEL`, profile or agent (default openhands, the active profile)")
 	f.StringVarP(&o.conversation, "conversation", "c", "", "continue or begin the conversation `ID`; \"?\" lets you choose")
 	f.BoolVar(&o.last, "continue", false, "continue the latest conversation of this directory")
 	f.BoolVar(&o.listing, "list", false, "list your conversations; PROMPT is a part of the title")
@@ -183,7 +195,7 @@ func run(ctx context.Context, o *options) (err error) {
 	if err := o.check(); err != nil {
 		return err
 	}
-	s, err := o.Settings(o.settings)
+	s, err := o.readSettings()
 	if err != nil {
 		return err
 	}
@@ -222,6 +234,23 @@ func run(ctx context.Context, o *options) (err error) {
 	return c.terminal(ctx, s.Chat)
 }
 
+// readSettings reads the settings. Those of the config file and of variables that
+// cannot be read are no mistake of the command line, which a question tells apart.
+func (o *options) readSettings() (*config.Settings, error) {
+	s, err := o.Settings(o.settings)
+	if err == nil || !o.isOnce() {
+		return s, err
+	}
+	if _, without := o.Settings(nil); without != nil {
+		f := &fault.Error{Msg: err.Error(), Code: fault.Configuration}
+		if known, ok := errors.AsType[*fault.Error](err); ok {
+			f.Msg, f.Hint, f.Err = known.Msg, known.Hint, known.Err
+		}
+		return nil, f
+	}
+	return nil, err
+}
+
 // choose finds the conversation and the directory.
 func (c *session) choose(ctx context.Context, s *config.Settings, once bool) error {
 	if err := c.findConversation(ctx, s, once); err != nil {
@@ -242,6 +271,7 @@ type session struct {
 	here   string // the flag because of which a daemon that runs is not used
 
 	directory string    // that new conversations work in; "" for the gateway's choice
+	readOnly  bool      // they do not change it
 	local     tui.Local // nil: the agent's files cannot be reached from here
 	resumes   string    // the directory of the conversation that is continued; "" if not known
 	elsewhere string    // why that is not the current directory, for people

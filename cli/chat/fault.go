@@ -16,7 +16,7 @@ func (c *session) faultOf(err error) error {
 	if !ok {
 		return err
 	}
-	f := &fault.Error{Msg: sentence(e.Message), Code: fault.Failed, Err: e.Err}
+	f := &fault.Error{Msg: sentence(e.Message), Code: failureOf(e), Err: e.Err}
 	if e.Err != nil {
 		f.Err = setup.NetCause(e.Err)
 	}
@@ -79,6 +79,9 @@ func (c *session) explainFailed(f *fault.Error, code, goOn string) {
 
 // noModels is the error for a gateway that has no model at all.
 func noModels() error {
-	return fault.New("there is no model: OpenHands has no LLM profile",
-		"create a profile with: ohgw profiles add NAME; or try the demo without a key: ohgw chat --demo", nil)
+	return &fault.Error{
+		Msg:  "there is no model: OpenHands has no LLM profile",
+		Hint: "create a profile with: ohgw profiles add NAME; or try the demo without a key: ohgw chat --demo",
+		Code: fault.Configuration,
+	}
 }

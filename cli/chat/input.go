@@ -29,10 +29,8 @@ const (
 // atMost wants an argument or none.
 func atMost(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		for _, arg := range args {
-			if kit.LooksLikeKey(arg) {
-				return fault.NewUsage("an argument looks like a key", kit.KeyHint)
-			}
+		if err := kit.NoKeys(cmd, args); err != nil {
+			return err
 		}
 		if len(args) > 1 {
 			return fault.NewUsage(fmt.Sprintf("unexpected argument %q", args[1]), "put quotation marks around "+name)

@@ -6,12 +6,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/suggest"
 )
 
-// findModel makes the name of a profile its model. A name that is close to a
+// agentModel begins the models that are agents; the name of the agent follows.
+const agentModel = profileModel + agentapi.AgentPrefix
+
+// findModel makes the name of a profile, or of an agent, its model. A name that is close to a
 // model's is an error; of any other the gateway says more.
 func (c *session) findModel(ctx context.Context) error {
 	if c.model == "" || c.model == activeModel || c.model == demoModel {
@@ -21,28 +26,45 @@ func (c *session) findModel(ctx context.Context) error {
 	if err != nil {
 		return nil //nolint:nilerr // The question itself fails for the same reason, with more to say.
 	}
-	var ids, profiles []string
-	for _, m := range models {
-		ids = append(ids, m.ID)
-		if name, found := strings.CutPrefix(m.ID, profileModel); found && !m.Plain {
-			profiles = append(profiles, name)
-		}
-	}
+	ids, names, full := shortNames(models)
 	if slices.Contains(ids, c.model) {
 		return nil
 	}
-	if slices.Contains(profiles, c.model) {
-		c.model = profileModel + c.model
+	if id := full[c.model]; id != "" {
+		c.model = id
 		return nil
 	}
+	if damaged := c.damagedProfile(ctx, func(s profile.Summary) bool {
+		return s.Name == c.model || profileModel+s.Name == c.model
+	}); damaged != nil {
+		return damaged
+	}
 	near := suggest.Nearest(c.model, ids)
-	if profile := suggest.Nearest(c.model, profiles); near == "" && profile != "" {
-		near = profileModel + profile
+	if near == "" {
+		near = full[suggest.Nearest(c.model, names)]
 	}
 	if near == "" {
 		return nil
 	}
-	return fault.New(fmt.Sprintf("there is no model %q", c.model), "did you mean "+near+"? ohgw models lists the models", nil)
+	return &fault.Error{Msg: fmt.Sprintf("there is no model %q", c.model), Hint: "did you mean " + near + "? ohgw models lists the models", Code: fault.Configuration}
+}
+
+// shortNames are the ids of models, and the names that stand for them, each with its
+// id: those of profiles and of agents. A profile comes before an agent.
+func shortNames(models []gateway.Model) (ids, names []string, full map[string]string) {
+	full = map[string]string{}
+	for _, m := range models {
+		ids = append(ids, m.ID)
+		if name, found := strings.CutPrefix(m.ID, profileModel); found && !m.Plain {
+			full[name], names = m.ID, append(names, name)
+		}
+	}
+	for _, id := range ids {
+		if name, found := strings.CutPrefix(id, agentModel); found && full[name] == "" {
+			full[name], names = id, append(names, name)
+		}
+	}
+	return ids, names, full
 }
 
 // onlyModel is the model to ask where no profile is active: that of the only

@@ -8,6 +8,7 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/setup"
 )
 
@@ -17,6 +18,7 @@ type turnJSON struct {
 	Model        string       `json:"model"`
 	Conversation string       `json:"conversation"`
 	Workspace    string       `json:"workspace,omitempty"`
+	Access       string       `json:"workspace_access,omitempty"` // "read" or "write"; "" where the conversation had it before
 	RequestID    string       `json:"request_id"`
 	Status       string       `json:"status"` // of the run: "finished", "paused", ...
 	Finish       string       `json:"finish"`
@@ -56,6 +58,8 @@ type usageJSON struct {
 type errorJSON struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
+	Cause   string `json:"cause,omitempty"`
+	Hint    string `json:"hint,omitempty"`
 }
 
 // show is where the pieces of an answer go. An error ends the turn.
@@ -88,11 +92,8 @@ func (c *session) once(ctx context.Context) (err error) {
 
 // show chooses how the answer is printed.
 func (c *session) show() show {
-	switch {
-	case c.JSON && c.stream:
-		return &jsonLines{out: c.Stdout}
-	case c.JSON:
-		return &jsonDocument{out: c.Stdout}
+	if c.events != nil {
+		return c.events
 	}
 	return &textAnswer{App: c.App, live: c.stream || c.Stdout.TTY()}
 }
@@ -100,7 +101,7 @@ func (c *session) show() show {
 // turn asks the question and reads its answer.
 func (c *session) turn(ctx context.Context, out show) (turnJSON, error) {
 	q := gateway.Question{
-		Model: c.model, Conversation: c.conversation, System: c.system, Text: c.prompt, Timeout: c.timeout, Workspace: c.directory,
+		Model: c.model, Conversation: c.conversation, System: c.system, Text: c.prompt, Timeout: c.timeout, Workspace: c.directory, ReadOnly: c.readOnly,
 	}
 	if q.Model == "" {
 		q.Model = activeModel
@@ -109,7 +110,8 @@ func (c *session) turn(ctx context.Context, out show) (turnJSON, error) {
 		q.Images = append(q.Images, image.dataURL)
 	}
 	began := c.Now()
-	t := turnJSON{Model: q.Model, Conversation: q.Conversation, Progress: []string{}, Ignored: []string{}}
+	t := turnJSON{Model: q.Model, Conversation: q.Conversation, Access: c.access(), Progress: []string{}, Ignored: []string{}}
+	c.events.know(t)
 	err := c.read(ctx, q, &t, out)
 	t.Seconds = float64(c.Now().Sub(began).Milliseconds()) / 1000
 	if c.conversation != "" && t.taken {
@@ -121,6 +123,9 @@ func (c *session) turn(ctx context.Context, out show) (turnJSON, error) {
 		}
 		t.Status, t.Error = "error", &errorJSON{Code: e.Code, Message: e.Message}
 		if c.model == "" && e.Code == "model_not_found" {
+			if damaged := c.damagedProfile(ctx, isActive); damaged != nil {
+				return t, damaged
+			}
 			if c.model = c.onlyModel(ctx); c.model != "" {
 				if !c.JSON {
 					c.Note("No profile is active; asking the only one, %s.", setup.Clean(c.model))
@@ -135,6 +140,17 @@ func (c *session) turn(ctx context.Context, out show) (turnJSON, error) {
 		t.Status = "cancelled"
 	}
 	return t, err
+}
+
+// access is what the agent may do with the directory; "" where nobody chose one.
+func (c *session) access() string {
+	switch {
+	case c.readOnly:
+		return "read"
+	case c.directory != "":
+		return "write"
+	}
+	return ""
 }
 
 // read takes the pieces of an answer.
@@ -177,10 +193,16 @@ func (c *session) explainNoModel(ctx context.Context, e *gateway.Error) error {
 	case err != nil:
 		return c.faultOf(e)
 	case len(models) == 0:
+		if damaged := c.damagedProfile(ctx, func(profile.Summary) bool { return true }); damaged != nil {
+			return damaged
+		}
 		return noModels()
 	}
-	return fault.New("no LLM profile is active, so there is no model "+activeModel,
-		fmt.Sprintf("choose a model with --model, e.g. --model %s, or activate one with ohgw profiles use NAME", setup.Clean(gateway.Preferred(models))), nil)
+	return &fault.Error{
+		Msg:  "no LLM profile is active, so there is no model " + activeModel,
+		Hint: fmt.Sprintf("choose a model with --model, e.g. --model %s, or activate one with ohgw profiles use NAME", setup.Clean(gateway.Preferred(models))),
+		Code: fault.Configuration,
+	}
 }
 
 // unfinished is the error for a turn that did not come to its end, though
@@ -193,13 +215,19 @@ func (c *session) unfinished(t turnJSON) error {
 	goOn += "--conversation " + t.Conversation
 	switch {
 	case t.Status == "waiting_for_confirmation":
-		return fault.New("the agent is waiting for confirmation", goOn+` yes (or no)`, nil)
+		return noAnswer("the agent is waiting for confirmation", goOn+` yes (or no)`)
 	case t.Status == "paused" || t.Status == "cancelled":
-		return fault.New("the run was stopped early", goOn+` "go on"`, nil)
+		return noAnswer("the run was stopped early", goOn+` "go on"`)
 	case t.Status == "refused":
-		return fault.New("the message was not answered, because a hook refused it", "send another message, or change the hook in ~/.openhands/hooks.json", nil)
+		return noAnswer("the message was not answered, because a hook refused it", "send another message, or change the hook in ~/.openhands/hooks.json")
+	case t.Status != "finished" && t.Finish == "length":
+		return &fault.Error{Msg: "the run ended early: " + sentence(setup.Clean(t.Notice)), Hint: goOn + ` "go on"`, Code: fault.Budget}
 	case t.Status != "finished":
-		return fault.New("the run ended early: "+sentence(setup.Clean(t.Notice)), goOn+` "go on"`, nil)
+		return noAnswer("the run ended early: "+sentence(setup.Clean(t.Notice)), goOn+` "go on"`)
 	}
 	return nil
+}
+
+func noAnswer(msg, hint string) *fault.Error {
+	return &fault.Error{Msg: msg, Hint: hint, Code: fault.Agent}
 }

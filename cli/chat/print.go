@@ -55,6 +55,9 @@ func (t *textAnswer) piece(p piece) error {
 	return nil
 }
 
+// cutOff is said of an answer that is not whole.
+const cutOff = "The answer was cut off: the model reached its length limit."
+
 // aside prints a line that is no part of the answer.
 func (t *textAnswer) aside(line string) error {
 	if t.Quiet {
@@ -90,56 +93,14 @@ func (t *textAnswer) end(turn turnJSON, whole bool) error {
 		}
 	}
 	if t.open {
-		return t.write("\n")
+		if err := t.write("\n"); err != nil {
+			return err
+		}
+	}
+	if whole && turn.Notice == "" && turn.Finish == "length" {
+		return t.aside(cutOff)
 	}
 	return nil
-}
-
-// jsonDocument prints one document at the end.
-type jsonDocument struct{ out *iostream.Writer }
-
-func (d *jsonDocument) piece(piece) error { return nil }
-
-func (d *jsonDocument) end(t turnJSON, _ bool) error { return putJSON(d.out, t, "  ") }
-
-// jsonLines prints a line for each piece, and the document last.
-type jsonLines struct{ out *iostream.Writer }
-
-// lineJSON is a line. Type says which of the others it has.
-type lineJSON struct {
-	Type         string   `json:"type"` // "started", "queue", "lost", "restart", "text", "progress"
-	Conversation string   `json:"conversation,omitempty"`
-	RequestID    string   `json:"request_id,omitempty"`
-	Ignored      []string `json:"ignored,omitempty"`
-	Queue        *int     `json:"queue,omitempty"`
-	Attempt      int      `json:"attempt,omitempty"`
-	Text         string   `json:"text,omitempty"`
-}
-
-func (l *jsonLines) piece(p piece) error {
-	var line lineJSON
-	switch {
-	case p.started != nil:
-		line = lineJSON{Type: "started", Conversation: p.started.Conversation, RequestID: p.started.RequestID, Ignored: p.started.Ignored}
-	case p.waiting:
-		line = lineJSON{Type: "queue", Queue: &p.queue}
-	case p.lost != nil:
-		line = lineJSON{Type: "lost", Attempt: p.lost.Attempt, Text: setup.NetCause(p.lost.Err).Error()}
-	case p.restart:
-		line = lineJSON{Type: "restart"}
-	case p.line != "":
-		line = lineJSON{Type: "progress", Text: p.line}
-	default:
-		line = lineJSON{Type: "text", Text: p.text}
-	}
-	return putJSON(l.out, line, "")
-}
-
-func (l *jsonLines) end(t turnJSON, _ bool) error {
-	return putJSON(l.out, struct {
-		Type string `json:"type"` // "done"
-		turnJSON
-	}{"done", t}, "")
 }
 
 // putJSON writes a document to stdout in a single write.

@@ -57,7 +57,7 @@ func recent(a *kit.App) (*recentFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &recentFile{path: filepath.Join(dirs.State, "chat", "recent.jsonl")}, nil
+	return &recentFile{path: kit.RecentFile(dirs)}, nil
 }
 
 // List implements [tui.Recent].

@@ -20,7 +20,7 @@ func (c *session) terminal(ctx context.Context, look config.Chat) error {
 	}
 	cfg := tui.Config{
 		Endpoint: c.client, History: c.client, Guard: c.client,
-		Place: tui.Place{Title: c.place(), Notice: c.notice(ctx), Demo: c.model == demoModel},
+		Place: tui.Place{Title: c.place(), Notice: strings.TrimSpace(c.notice(ctx) + "\n" + c.damageNotice(ctx)), Demo: c.model == demoModel},
 		Hints: c.hints(),
 		In:    c.Stdin, Out: c.Stdout.Writer, Environ: c.Environ(), // the terminal itself: it has a size
 		NoColor: !c.Stdout.Color(), Theme: tui.Theme(look.Theme), Mouse: look.Mouse, Vim: look.Vim, Notify: look.Notify, Plain: c.plain || c.Getenv("TERM") == "dumb",

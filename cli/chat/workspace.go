@@ -13,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/sandbox"
+	"github.com/ohgw/ohgw/internal/sandbox/policy"
 	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/workdir"
 	"github.com/ohgw/ohgw/tui"
@@ -171,10 +172,8 @@ func (c *session) askOnce(ctx context.Context, store *agreed, dir string) error 
 	broad := c.broad(dir)
 	switch {
 	case c.yes:
-	case !c.CanAsk():
-		if c.conversation == "" && !c.JSON {
-			c.Note("note: the agent works in a new, empty directory; to let it work in %s, add --workspace .", dir)
-		}
+	case !c.CanAsk() || c.isOnce():
+		c.unasked(ctx, dir, broad)
 		return nil
 	default:
 		c.Note("An agent reads and changes files and runs commands in %s, as you.\n%s", dir, c.reach(ctx))
@@ -198,6 +197,56 @@ func (c *session) askOnce(ctx context.Context, store *agreed, dir string) error 
 		c.Note("warning: your answer was not stored, so you will be asked again: %v", err)
 	}
 	return nil
+}
+
+// unasked decides on dir where nobody is asked: a sandbox lets the agent read it. A
+// home directory is never it.
+func (c *session) unasked(ctx context.Context, dir, broad string) {
+	note := "the agent works in a new, empty directory; to let it work in " + dir + ", add --workspace ."
+	switch {
+	case !c.keepsReadOnly(ctx):
+	case broad != "":
+		note = "the agent works in a new, empty directory: " + dir + " is your home directory or above it; run the command in a project directory"
+	case c.isPrivate(dir):
+		note = "the agent works in a new, empty directory: " + dir + " is not a project directory"
+	default:
+		c.directory, c.readOnly = dir, true
+		note = "the agent works in " + dir + ", and cannot change it; to let it change files there, add --workspace ."
+	}
+	if !c.JSON {
+		c.Note("note: %s", note)
+	}
+}
+
+// keepsReadOnly reports whether the agents have a sandbox that keeps a directory as
+// it is.
+func (c *session) keepsReadOnly(ctx context.Context) bool {
+	if c.own == nil {
+		h := c.asker.Health(ctx)
+		return h.Workspace != nil && h.Workspace.ReadOnly
+	}
+	level := sandbox.Level(c.own.Backend.Sandbox(ctx).Level)
+	return level == sandbox.Full || level == sandbox.Reduced
+}
+
+// isPrivate reports whether a directory is no place for a project: one of the whole
+// system, or one in a hidden directory of the home directory, which has keys and
+// settings.
+func (c *session) isPrivate(dir string) bool {
+	if policy.OfSystem(dir) {
+		return true
+	}
+	dirs, err := c.Setup().Dirs()
+	if err != nil {
+		return true
+	}
+	for _, own := range []string{dirs.State, dirs.Config} {
+		if real, err := workdir.Resolve(own); err == nil && (workdir.Within(real, dir) || workdir.Within(dir, real)) {
+			return true
+		}
+	}
+	home, err := workdir.Resolve(dirs.Home)
+	return err == nil && workdir.Within(home, dir) && strings.HasPrefix(strings.TrimPrefix(dir, home+string(filepath.Separator)), ".")
 }
 
 // reach says what the agent's commands reach beside the directory.

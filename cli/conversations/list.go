@@ -45,7 +45,9 @@ In a pipe, each conversation is one line with tabs between the columns and times
 as in RFC 3339. With --json, conversations is a list of objects with id, title,
 status, model, directory, cost (US dollars), tokens, created, updated and tags;
 with --server: id, version, title, state, execution_status, repository, branch,
-git_provider, model, sandbox_id, web_url, created_at, updated_at, cost, tokens.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable),
+git_provider, model, sandbox_id, web_url, created_at, updated_at, cost, tokens.
+Without --server, left_out has the id of each conversation that cannot be read,
+and the reason.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable),
 		Example:           kit.Examples("ohgw conversations list", "ohgw conversations list --status running --json", "ohgw conversations list --server work --repo acme/teapot --all"),
 		Args:              kit.AtMostOne("a part of the title"),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -90,19 +92,21 @@ func runList(ctx context.Context, o *listOptions) error {
 		return err
 	}
 	defer func() { _ = lib.Close() }() // Nothing was changed.
-	found := []conversationJSON{}
-	for r, err := range all(ctx, lib, event.Status(o.Status)) {
+	found, titles := []conversationJSON{}, o.ChatTitles()
+	var leftOut []control.LeftOut
+	for r, err := range all(ctx, lib, event.Status(o.Status), &leftOut) {
 		if err != nil {
 			return explain(err)
 		}
-		if c := describe(r); o.wants(c) {
+		c := describe(r)
+		if c.Title = cmp.Or(c.Title, titles[c.ID]); o.wants(c) {
 			found = append(found, c)
 		}
 		if o.Limit > 0 && len(found) == o.Limit {
 			break
 		}
 	}
-	return o.print(lib.Place, found)
+	return o.print(lib.Place, found, leftOut)
 }
 
 func (o *listOptions) check(remote bool) error {
@@ -128,9 +132,16 @@ func (o *listOptions) wants(c conversationJSON) bool {
 	return strings.Contains(strings.ToLower(c.Title), text) || strings.Contains(strings.ToLower(c.Directory), text)
 }
 
-func (o *listOptions) print(place string, found []conversationJSON) error {
+func (o *listOptions) print(place string, found []conversationJSON, leftOut []control.LeftOut) error {
 	if o.JSON {
-		return o.PrintJSON(map[string]any{"conversations": found})
+		list := make([]leftOutJSON, len(leftOut))
+		for i, l := range leftOut {
+			list[i] = leftOutJSON(l)
+		}
+		return o.PrintJSON(map[string]any{"conversations": found, "left_out": list})
+	}
+	for _, l := range leftOut {
+		o.Hint("Conversation %s is not in the list: %s", l.ID, l.Reason)
 	}
 	t := kit.Table{Header: []string{"TITLE", "STATUS", "COST", "USED", "DIRECTORY", "ID"}}
 	for _, c := range found {
@@ -144,6 +155,12 @@ func (o *listOptions) print(place string, found []conversationJSON) error {
 		o.Hint("There is no such conversation in %s. Start one with: ohgw chat", place)
 	}
 	return t.Write(o.Stdout)
+}
+
+// leftOutJSON is a conversation that is in no list.
+type leftOutJSON struct {
+	ID     string `json:"id"`
+	Reason string `json:"reason"`
 }
 
 // age is how long ago something was, in one unit.
@@ -163,8 +180,8 @@ func age(d time.Duration) string {
 const pageSize = 100
 
 // all gives all conversations in a status, the last used first, page by page. "" is
-// every status.
-func all(ctx context.Context, lib control.Library, status event.Status) func(yield func(control.Record, error) bool) {
+// every status. leftOut gets those that cannot be read.
+func all(ctx context.Context, lib control.Library, status event.Status, leftOut *[]control.LeftOut) func(yield func(control.Record, error) bool) {
 	return func(yield func(control.Record, error) bool) {
 		q := control.ListQuery{Limit: pageSize, Status: status, Order: control.ByUpdatedDesc}
 		seen := map[string]bool{} // a list that changes meanwhile can begin again
@@ -174,6 +191,7 @@ func all(ctx context.Context, lib control.Library, status event.Status) func(yie
 				yield(control.Record{}, err)
 				return
 			}
+			*leftOut = append(*leftOut, page.LeftOut...)
 			for _, r := range page.Records {
 				if !seen[r.ID] && !yield(r, nil) {
 					return

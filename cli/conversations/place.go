@@ -69,7 +69,7 @@ func (o *oneOptions) find(ctx context.Context) (cloud.Account, account.Conversat
 	if err != nil {
 		return acc, account.Conversation{}, err
 	}
-	done := o.TellLate("waiting for " + acc.Server.Host())
+	done := o.TellLate("waiting for " + acc.Server.Host() + ", up to 60 s")
 	conv, err := acc.Find(ctx, o.ID)
 	done()
 	if err != nil {

@@ -41,7 +41,7 @@ func runRemoteList(ctx context.Context, o *listOptions) error {
 	}
 	out := o.remoteOutput()
 	shown := 0
-	done := o.TellLate("waiting for " + acc.Server.Host())
+	done := o.TellLate("waiting for " + acc.Server.Host() + ", up to 60 s")
 	defer done()
 	for c, err := range acc.All(ctx, account.ListQuery{Title: o.Text, Repo: o.Repo}) {
 		done()

@@ -42,7 +42,7 @@ The exit code is 3 if a key could not be imported. With --json, keys is a list
 of objects with profile, path, field, entry, action (copied, moved, already,
 differs, skipped), secret_source and problem, and still_in is a list of paths.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Credential, fault.Conflict),
 		Example: kit.Examples("ohgw keys import", "ohgw keys import work --remove-from-profile"),
-		Args:    kit.NoKeys,
+		Args:    kit.Names,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return shared.Setup().ProfileNames(), cobra.ShellCompDirectiveNoFileComp
 		},

@@ -35,7 +35,7 @@ OPENAI_API_KEY.
 Without a keyring, use --key-store file: one private file, encrypted if
 OH_SECRET_KEY is set. ohgw never chooses the file by itself.`,
 		Example: kit.Examples("ohgw keys set work", "ohgw keys status"),
-		Args:    kit.UnknownCommand,
+		Args:    kit.UnknownCommandOrKey,
 		RunE:    kit.ShowHelp,
 	}
 	opts.flags = kit.AddSettingsTo(cmd, cmd.PersistentFlags(), config.KeySection)

@@ -14,6 +14,9 @@ type App struct {
 	NoInput bool
 	Color   string
 	Config  string
+
+	// Leaving is called before the program ends in the middle of a read. May be nil.
+	Leaving func(err error)
 }
 
 // CanAsk tells whether somebody is there to answer a question.

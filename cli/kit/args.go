@@ -2,6 +2,7 @@ package kit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,15 +13,23 @@ import (
 	"github.com/ohgw/ohgw/internal/suggest"
 )
 
-// NoKeys takes any arguments but keys.
+// NoKeys takes any arguments but keys of known issuers.
 func NoKeys(_ *cobra.Command, args []string) error {
-	for _, arg := range args {
-		if LooksLikeKey(arg) {
-			return fault.NewUsage("an argument looks like a key", KeyHint)
-		}
+	if slices.ContainsFunc(args, secret.HasKey) {
+		return keyGiven()
 	}
 	return nil
 }
+
+// Names takes names of what has a key, so that whatever may be a key is refused.
+func Names(_ *cobra.Command, args []string) error {
+	if slices.ContainsFunc(args, LooksLikeKey) {
+		return keyGiven()
+	}
+	return nil
+}
+
+func keyGiven() error { return fault.NewUsage("an argument looks like a key", KeyHint) }
 
 // AtMostOne takes an argument or none.
 func AtMostOne(name string) cobra.PositionalArgs {
@@ -32,13 +41,22 @@ func AtMostOne(name string) cobra.PositionalArgs {
 	}
 }
 
+// AtMostOneName is [AtMostOne] for the name of what has a key.
+func AtMostOneName(name string) cobra.PositionalArgs {
+	return cobra.MatchAll(Names, AtMostOne(name))
+}
+
 // KeyHint says what to do instead of writing a key on a command line.
 const KeyHint = "every user of this machine can see arguments: " +
 	"put the key into a variable (ohgw help environment) or a file"
 
-// LooksLikeKey tells whether an argument is a key, given by mistake: one of a
-// provider, or one that report would not print.
-func LooksLikeKey(arg string) bool { return secret.LooksLikeKey(arg) || redact.Text(arg) != arg }
+// LooksLikeKey tells whether an argument may be a key, given by mistake where the
+// name of a profile, a key, a server or a token belongs: one of a provider, one
+// that report would not print, or one that has the shape of a key. Prompts, paths,
+// hosts and ids have that shape, too: for them, [NoKeys] is the check.
+func LooksLikeKey(arg string) bool {
+	return secret.HasKey(arg) || secret.LooksLikeKey(arg) || redact.Text(arg) != arg
+}
 
 // None refuses arguments.
 func None() cobra.PositionalArgs { return Exactly() }
@@ -46,10 +64,8 @@ func None() cobra.PositionalArgs { return Exactly() }
 // Exactly wants one argument for each name.
 func Exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		for _, arg := range args {
-			if LooksLikeKey(arg) {
-				return fault.NewUsage("an argument looks like a key", KeyHint)
-			}
+		if err := NoKeys(cmd, args); err != nil {
+			return err
 		}
 		switch {
 		case len(args) > len(names):
@@ -61,13 +77,23 @@ func Exactly(names ...string) cobra.PositionalArgs {
 	}
 }
 
+// ExactlyNames is [Exactly] for names of what has a key.
+func ExactlyNames(names ...string) cobra.PositionalArgs {
+	return cobra.MatchAll(Names, Exactly(names...))
+}
+
+// UnknownCommandOrKey is [UnknownCommand] for commands about what has a key.
+func UnknownCommandOrKey(cmd *cobra.Command, args []string) error {
+	return cobra.MatchAll(Names, UnknownCommand)(cmd, args)
+}
+
 // UnknownCommand refuses the arguments of a command that only holds others.
 func UnknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	if LooksLikeKey(args[0]) {
-		return fault.NewUsage("an argument looks like a key", KeyHint)
+	if err := NoKeys(cmd, args); err != nil {
+		return err
 	}
 	var names []string
 	for _, c := range cmd.Commands() {

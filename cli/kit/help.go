@@ -26,6 +26,10 @@ func ExitCodes() []ExitCode {
 		{fault.Unreachable, "the daemon, the agent-server or a provider does not answer"},
 		{fault.Conflict, "it exists already, or another process uses it"},
 		{fault.Refused, "refused: the sandbox does not keep what it promises"},
+		{fault.Configuration, "no usable profile, model or config file for a question (chat --print)"},
+		{fault.Provider, "the model's provider refused or failed (chat --print)"},
+		{fault.Agent, "the agent came to no answer, or waits for a person (chat --print)"},
+		{fault.Budget, "a limit of steps, tokens, money or time was reached (chat --print)"},
 		{fault.Interrupted, "interrupted by Ctrl-C; any other signal: 128 + its number"},
 	}
 }

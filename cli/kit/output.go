@@ -9,7 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
-	"unicode/utf8"
+
+	"github.com/ohgw/ohgw/tui/wrap"
 )
 
 // ErrReaderGone says that nobody reads stdout any more. It is no failure that
@@ -127,7 +128,7 @@ func Wrap(text string, width int) []string {
 		switch {
 		case line == "":
 			line = word
-		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) <= width:
+		case wrap.Width(line)+1+wrap.Width(word) <= width:
 			line += " " + word
 		default:
 			lines = append(lines, line)

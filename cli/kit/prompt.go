@@ -59,6 +59,9 @@ func (a *App) AskKey(ctx context.Context, question string) (secret.Value, error)
 // Ctrl-C ends the program there.
 func (a *App) Leave(ctx context.Context) {
 	code, _ := Interrupted(ctx, context.Cause(ctx))
+	if a.Leaving != nil {
+		a.Leaving(context.Cause(ctx))
+	}
 	fmt.Fprintln(a.Stderr)
 	a.Exit(int(code))
 }

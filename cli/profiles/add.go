@@ -58,7 +58,7 @@ includes a cleartext key in the file; an encrypted key stays in the profile.`,
 			0, fault.Failed, fault.Usage, fault.Partly, fault.Credential, fault.Unreachable, fault.Conflict),
 		Example: kit.Examples("ohgw profiles add work", "ohgw profiles add work --provider anthropic --model claude-sonnet-4-5 --key-from env:MY_KEY",
 			"ohgw profiles add copy --from-file work.json"),
-		Args:              kit.AtMostOne("the name"),
+		Args:              kit.AtMostOneName("the name"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {

@@ -67,7 +67,7 @@ reached. With --json, problems is a list of objects with profile, path, entry,
 code, severity, text and repair. --live adds live, a list of objects with
 profile, model, key_from, outcome, text, repair and seconds.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Credential, fault.Unreachable),
 		Example: kit.Examples("ohgw profiles check", "ohgw profiles check work --live"),
-		Args:    kit.NoKeys,
+		Args:    kit.Names,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return shared.Setup().ProfileNames(), cobra.ShellCompDirectiveNoFileComp
 		},

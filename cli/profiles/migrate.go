@@ -62,7 +62,7 @@ action, applied, file, lost fields and reason.`, 0, fault.Failed, fault.Usage, f
 			"ohgw profiles migrate --to latest",
 			"ohgw profiles migrate --to 1.43.1 --dry-run",
 		),
-		Args: kit.NoKeys,
+		Args: kit.Names,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return shared.Setup().ProfileNames(), cobra.ShellCompDirectiveNoFileComp
 		},

@@ -23,7 +23,7 @@ the same locks.
 
 The files are in the directory OH_PERSISTENCE_DIR, by default ~/.openhands.`,
 		Example: kit.Examples("ohgw profiles list", "ohgw profiles migrate --dry-run"),
-		Args:    kit.UnknownCommand,
+		Args:    kit.UnknownCommandOrKey,
 		RunE:    kit.ShowHelp,
 	}
 	cmd.PersistentFlags().DurationVar(&opts.LockTimeout, "lock-timeout", filelock.DefaultTimeout, "how long to wait for another program's lock")

@@ -29,7 +29,7 @@ Removes a profile, the key in it, and the keys stored for it. A profile that
 agent profiles or meta-profiles use is not removed. The command asks for
 confirmation; --yes skips the question.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Conflict),
 		Example:           kit.Examples("ohgw profiles remove old", "ohgw profiles remove old --yes"),
-		Args:              kit.Exactly("the name"),
+		Args:              kit.ExactlyNames("the name"),
 		ValidArgsFunction: shared.CompleteProfiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Name = args[0]

@@ -20,7 +20,7 @@ Renames a profile, also in the agent profiles and meta-profiles that use it, in
 the settings, and in the names of its stored keys. The gateway's model id
 changes to openhands_NEW.`, 0, fault.Failed, fault.Usage, fault.Partly, fault.Conflict),
 		Example:           kit.Examples("ohgw profiles rename work claude", "ohgw profiles rename work claude --json"),
-		Args:              kit.Exactly("the name", "the new name"),
+		Args:              kit.ExactlyNames("the name", "the new name"),
 		ValidArgsFunction: shared.CompleteProfiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runRename(cmd.Context(), &renameOptions{options: shared, Old: args[0], New: args[1]})

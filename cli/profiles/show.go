@@ -22,7 +22,7 @@ Shows a profile as OpenHands reads it: its members in their current form, with
 defaults for members that the file does not have. Keys are never shown; key_from
 is the origin of the key.`, 0, fault.Failed, fault.Usage),
 		Example:           kit.Examples("ohgw profiles show work", "ohgw profiles show work --json"),
-		Args:              kit.Exactly("the name"),
+		Args:              kit.ExactlyNames("the name"),
 		ValidArgsFunction: shared.CompleteProfiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runShow(cmd.Context(), &showOptions{options: shared, Name: args[0]})

@@ -26,7 +26,7 @@ without ohgw then has no key for its conversations; --copy-key copies the key in
 clear text. With --json, left lists the secrets that were not copied.
 `, 0, fault.Failed, fault.Usage, fault.Conflict),
 		Example:           kit.Examples("ohgw profiles use work", "ohgw profiles use work --json"),
-		Args:              kit.Exactly("the name"),
+		Args:              kit.ExactlyNames("the name"),
 		ValidArgsFunction: shared.CompleteProfiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Name = args[0]

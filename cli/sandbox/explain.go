@@ -35,7 +35,7 @@ have allow, a list of commands. A path has path, exists, state, rule, at and
 why; a host has host, ports (port, allowed, entry, from, why) and leak; a preset
 has preset, allowed, hosts and leak; a socket has socket, allowed, why and leak.`, 0, fault.Failed, fault.Usage),
 		Example: kit.Examples("ohgw sandbox explain ~/.ssh", "ohgw sandbox explain api.example.com:8443", "ohgw sandbox explain @go"),
-		Args:    exactly("PATH, HOST, @PRESET or SOCKET"),
+		Args:    kit.Exactly("PATH, HOST, @PRESET or SOCKET"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp

@@ -67,7 +67,7 @@ func newNetwork(ctx context.Context, o *runOptions, reserved []uint16, granted [
 	if err := os.MkdirAll(dirs.State, 0o700); err != nil {
 		return nil, fmt.Errorf("make the state directory: %w", err)
 	}
-	asker := presets.New(presets.Config{Getenv: o.Getenv, Home: dirs.Home, Dir: dirs.State})
+	asker := presets.New(presets.Config{Getenv: o.Getenv, Home: dirs.Home, Dir: dirs.State, Cache: presets.CacheIn(dirs.State)})
 	defer asker.Close()
 	n := &network{env: manager.Proxied()}
 	expand := func(ctx context.Context, preset string) ([]netpolicy.Entry, error) {

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"errors"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -55,24 +54,10 @@ func twoWords(cmd *cobra.Command, args []string) error {
 	if len(args) == 3 && cmd.Flags().Changed("workspace") {
 		return fault.NewUsage("unexpected argument "+netpolicy.Quote(args[2]), "a directory is written behind =: --workspace=DIR")
 	}
-	if err := exactly("ACCESS (write, read, net or socket)", "TARGET")(cmd, args); err != nil {
+	if err := kit.Exactly("ACCESS (write, read, net or socket)", "TARGET")(cmd, args); err != nil {
 		return err
 	}
 	return knownAccess(args[0], cmd.Name())
-}
-
-// exactly is kit.Exactly for arguments that may be paths: a path with a long number
-// in it is not a key.
-func exactly(names ...string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != len(names) {
-			return kit.Exactly(names...)(cmd, args)
-		}
-		others := slices.DeleteFunc(slices.Clone(args), func(arg string) bool {
-			return strings.HasPrefix(arg, "~") || strings.HasPrefix(arg, ".") || filepath.IsAbs(arg)
-		})
-		return kit.NoKeys(cmd, others)
-	}
 }
 
 func knownAccess(word, command string) error {

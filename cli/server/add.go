@@ -44,7 +44,7 @@ first server becomes the default one.
 
 With --json the output is the server as in "ohgw server list".`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Conflict),
 		Example:           kit.Examples("ohgw server add", "ohgw server add work --url https://openhands.example.com --key-stdin <key.txt"),
-		Args:              kit.AtMostOne("the name"),
+		Args:              kit.AtMostOneName("the name"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -164,7 +164,7 @@ func (o *addOptions) check(ctx context.Context, server servers.Server, key secre
 		return server, cloud.Fault(err, server)
 	}
 	defer client.Close()
-	done := o.TellLate("waiting for " + server.Host())
+	done := o.TellLate("waiting for " + server.Host() + ", up to 60 s")
 	found, err := client.Probe(ctx)
 	done()
 	if err == nil && (server.Kind == "" || string(server.Kind) == string(found.Kind)) {

@@ -66,7 +66,7 @@ func newUse(a *kit.App, flags kit.SettingFlags) *cobra.Command {
 Makes a stored server the one that commands use without --server. With --json,
 the output has default, its name.`, 0, fault.Failed, fault.Usage, fault.Conflict),
 		Example:           kit.Examples("ohgw server use work", "ohgw server use cloud --json"),
-		Args:              kit.Exactly("the name"),
+		Args:              kit.ExactlyNames("the name"),
 		ValidArgsFunction: completeNames(a, flags),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Name = args[0]

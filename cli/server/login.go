@@ -42,7 +42,7 @@ A self-hosted app-server without accounts has no login: see ohgw server add.
 
 With --json the output has name, url, expires and default.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Interrupted),
 		Example: kit.Examples("ohgw login", "ohgw login work --url https://openhands.example.com"),
-		Args:    kit.AtMostOne("the server"),
+		Args:    kit.AtMostOneName("the server"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				opts.Name = args[0]

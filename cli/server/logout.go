@@ -30,7 +30,7 @@ SERVER it is the default server.
 
 With --json, the output has name and key_removed.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Conflict),
 		Example: kit.Examples("ohgw logout", "ohgw logout work"),
-		Args:    kit.AtMostOne("the server"),
+		Args:    kit.AtMostOneName("the server"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				opts.Name = args[0]

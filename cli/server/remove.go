@@ -30,7 +30,7 @@ default server, the first of the others is. The command asks for confirmation;
 
 With --json, the output has removed, the name, and key_removed.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Conflict),
 		Example:           kit.Examples("ohgw server remove work", "ohgw server remove work --yes"),
-		Args:              kit.Exactly("the name"),
+		Args:              kit.ExactlyNames("the name"),
 		ValidArgsFunction: completeNames(a, flags),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Name = args[0]

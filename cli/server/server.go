@@ -24,7 +24,7 @@ default server.
 A key in a variable such as OH_API_KEY is for one server: that of OHGW_CLOUD_URL,
 or else the default one. See ohgw help environment.`,
 		Example: kit.Examples("ohgw login", "ohgw server add work --url https://openhands.example.com", "ohgw server test"),
-		Args:    kit.UnknownCommand,
+		Args:    kit.UnknownCommandOrKey,
 		RunE:    kit.ShowHelp,
 	}
 	flags := kit.AddSettingsTo(cmd, cmd.PersistentFlags(), config.KeySection)

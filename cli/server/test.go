@@ -29,7 +29,7 @@ What was found is stored with the server. Without NAME it is the default server.
 With --json the output has name, url, kind, v0, v1, app_mode, owner, key_name,
 organization, header, key_from and latency_ms.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable),
 		Example:           kit.Examples("ohgw server test", "ohgw server test work --json"),
-		Args:              kit.AtMostOne("the name"),
+		Args:              kit.AtMostOneName("the name"),
 		ValidArgsFunction: completeNames(a, flags),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -122,7 +122,7 @@ func (o *options) probe(ctx context.Context, server servers.Server, key secret.V
 		return account.Server{}, cloud.Fault(err, server)
 	}
 	defer client.Close()
-	defer o.TellLate("waiting for " + server.Host())()
+	defer o.TellLate("waiting for " + server.Host() + ", up to 60 s")()
 	found, err := client.Probe(ctx)
 	return found, cloud.Fault(err, server)
 }

@@ -4,13 +4,18 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
+	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/setup/running"
+	"github.com/ohgw/ohgw/internal/setup/serving"
 )
 
 // NewModels makes the command "models".
@@ -20,12 +25,14 @@ func NewModels(a *kit.App) *cobra.Command {
 		Use:   "models",
 		Short: "List the models that clients can use",
 		Long: kit.Long(`
-Lists the models of the running daemon (GET /v1/models). Use the ids in a
-client: "openhands" is OpenHands' active profile, "openhands_NAME" is the
-profile NAME. A token that is limited to models sees only those.
+Lists the models of the running daemon (GET /v1/models). If none is running, it
+lists those that a daemon would have now. Use the ids in a client: "openhands"
+is OpenHands' active profile, "openhands_NAME" is the profile NAME, and
+"openhands_agent_NAME" the agent NAME. A token that is limited to models sees
+only those.
 
 The key is OHGW_API_KEY, otherwise the default token. With --json the command
-prints the daemon's answer unchanged.`, 0, fault.Usage, fault.Credential, fault.Unreachable),
+prints the daemon's answer unchanged.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Refused),
 		Example:           kit.Examples("ohgw models", "ohgw models --json | jq -r '.data[].id'"),
 		Args:              kit.None(),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -43,11 +50,12 @@ type modelsOptions struct {
 }
 
 // runModels runs the command.
-func runModels(ctx context.Context, o *modelsOptions) error {
-	c, err := o.DaemonClient(ctx, o.flags)
+func runModels(ctx context.Context, o *modelsOptions) (err error) {
+	c, end, err := o.gateway(ctx)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, end()) }()
 	var list kit.ModelList
 	raw, err := c.Get(ctx, "/v1/models", &list)
 	if err != nil {
@@ -64,6 +72,27 @@ func runModels(ctx context.Context, o *modelsOptions) error {
 		o.Hint("There are no models: OpenHands has no LLM profile, or this token may not use any of them.")
 	}
 	return t.Write(o.Stdout)
+}
+
+// gateway is the daemon that runs, or one of this process, as a chat has it. end lets
+// go of it.
+func (o *modelsOptions) gateway(ctx context.Context) (c *running.Daemon, end func() error, err error) {
+	end = func() error { return nil }
+	s, err := o.Settings(o.flags)
+	if err != nil {
+		return nil, end, err
+	}
+	env := o.Setup()
+	if c, err = running.Find(ctx, env, s); !errors.Is(err, instance.ErrNotRunning) {
+		return c, end, err
+	}
+	env.Ask = nil // A list asks nothing.
+	own, err := serving.OpenOwn(ctx, env, s, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, end, err
+	}
+	o.Note("No ohgw is running. These are the models that ohgw serve would have: agents: %s.", own.Backend.Line())
+	return &running.Daemon{HTTP: own.HTTP, Base: own.URL, Key: own.Key}, own.Stop, nil
 }
 
 // printRaw prints a JSON document of somebody else, indented.

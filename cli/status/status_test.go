@@ -13,7 +13,4 @@ func TestWithoutADaemonTheExitCodeSaysSo(t *testing.T) {
 	if err := run(t.Context(), &options{App: a.App}); fault.CodeOf(err) != fault.Unreachable {
 		t.Errorf("status: %v, want exit code 5", err)
 	}
-	if err := runModels(t.Context(), &modelsOptions{App: a.App}); fault.CodeOf(err) != fault.Unreachable {
-		t.Errorf("models: %v, want exit code 5", err)
-	}
 }

@@ -75,7 +75,7 @@ all conversations. It cannot be limited with --model or --confirm.`,
 			"ohgw tokens create editor --workspace ~/src",
 			"ohgw tokens create janitor --all-conversations --confirm always",
 		),
-		Args:              kit.Exactly("the name"),
+		Args:              kit.ExactlyNames("the name"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Name = args[0]

@@ -33,7 +33,7 @@ in progress continue. The command asks for confirmation; --yes skips the
 question.`,
 			0, fault.Failed, fault.Usage, fault.Conflict),
 		Example:           kit.Examples("ohgw tokens revoke ide", "ohgw tokens revoke ide --yes"),
-		Args:              kit.Exactly("the name"),
+		Args:              kit.ExactlyNames("the name"),
 		ValidArgsFunction: completeTokens(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Name = args[0]

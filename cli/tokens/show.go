@@ -25,7 +25,7 @@ keeps it in the key store: the system keyring, or the file with --key-store
 file. Without a keyring, a private file in the state directory keeps the value.
 The values of other tokens are not stored; if one is lost, create a new token.`, 0, fault.Failed, fault.Usage, fault.Credential),
 		Example: kit.Examples("ohgw tokens show default", `export OPENAI_API_KEY="$(ohgw tokens show default)"`),
-		Args:    kit.Exactly("the name"),
+		Args:    kit.ExactlyNames("the name"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp

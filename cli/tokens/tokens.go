@@ -28,7 +28,7 @@ request.
 
 OHGW_API_KEYS replaces all tokens of a daemon that was started with it.`,
 		Example: kit.Examples("ohgw tokens create ide --model openhands_claude --expires 30d", "ohgw tokens list"),
-		Args:    kit.UnknownCommand,
+		Args:    kit.UnknownCommandOrKey,
 		RunE:    kit.ShowHelp,
 	}
 	flags := kit.AddSettingsTo(cmd, cmd.PersistentFlags(), config.KeySection)

@@ -43,7 +43,7 @@ func (c *conversation) cancel() { c.stop() }
 func (c *conversation) about(created bool) agentapi.Info {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	info := agentapi.Info{ID: c.req.ID, Created: created, Profile: c.profile, SystemKnown: true, System: c.req.System, Workspace: c.req.Workspace}
+	info := agentapi.Info{ID: c.req.ID, Created: created, Profile: c.profile, SystemKnown: true, System: c.req.System, Workspace: c.req.Workspace, ReadOnly: c.req.ReadOnly}
 	if c.b.OwnModel {
 		info.Profile, info.OwnModel = "", true
 	}

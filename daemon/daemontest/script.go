@@ -51,6 +51,16 @@ func Say(text string) Step {
 	}
 }
 
+// Cut writes an answer that the model's length limit cut off, and ends the run.
+func Cut(text string) Step {
+	return func(r *Run) bool {
+		return r.publish(&event.Message{
+			LLMMessage:      event.LLMMessage{Role: "assistant", Content: []event.Content{event.Text(text)}},
+			ExtendedContent: event.CutMark(),
+		})
+	}
+}
+
 // Tool runs a command that succeeds.
 func Tool(command string) Step {
 	return func(r *Run) bool {

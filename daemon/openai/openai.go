@@ -107,7 +107,7 @@ func NewUsage(prompt, completion, cached, reasoning int64) Usage {
 // The reasons why an answer ended.
 const (
 	FinishStop   = "stop"
-	FinishLength = "length" // the agent's budget of steps or money was used up
+	FinishLength = "length" // the model cut the answer off, or the agent's budget of steps or money was used up
 	// FinishToolCalls ends an answer that calls a function because the request
 	// requires some call. One that names the function ends with FinishStop.
 	FinishToolCalls = "tool_calls"

@@ -99,7 +99,7 @@ func isUnsent(err error) bool {
 func nothingStarted(err error) bool {
 	for _, kind := range []error{
 		agentapi.ErrUnavailable, agentapi.ErrRefused, agentapi.ErrBusy, agentapi.ErrUnauthorized,
-		agentapi.ErrUnsupported, agentapi.ErrProfileNotFound, agentapi.ErrConversationNotFound, agentapi.ErrSandbox,
+		agentapi.ErrUnsupported, agentapi.ErrProfileNotFound, agentapi.ErrConversationNotFound, agentapi.ErrSandbox, agentapi.ErrTooLong,
 	} {
 		if errors.Is(err, kind) {
 			return true

@@ -49,7 +49,10 @@ var errForeign = &agentapi.Error{
 
 // WorkspaceError refuses a conversation that works in another directory than the
 // one that the client named.
-type WorkspaceError struct{ Have string }
+type WorkspaceError struct {
+	Have     string
+	ReadOnly bool // and it does not change the files there
+}
 
 // Error says where the conversation works.
 func (e *WorkspaceError) Error() string { return "the conversation works in " + e.Have }

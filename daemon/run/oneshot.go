@@ -347,7 +347,14 @@ func (m *Manager) removeWorkspace(id string) error {
 	if clean, err := uuid.Parse(id); err != nil || clean != id {
 		return fmt.Errorf("remove workspace %q: %w", id, uuid.ErrMalformed)
 	}
-	if err := os.RemoveAll(filepath.Join(m.cfg.WorkspaceRoot, id)); err != nil {
+	at := filepath.Join(m.cfg.WorkspaceRoot, id)
+	if m.cfg.Tidy != nil {
+		if err := m.cfg.Tidy(at); err != nil {
+			// The conversation is gone: the next start looks for what is left.
+			m.cfg.Logger.Warn("cannot remove what the sandbox kept for a workspace", "workspace", at, "err", err)
+		}
+	}
+	if err := os.RemoveAll(at); err != nil {
 		return fmt.Errorf("remove workspace: %w", err)
 	}
 	return nil

@@ -173,7 +173,7 @@ func (j *job) find() (conv agentapi.Conversation, forked bool, err error) {
 	// A one-shot that is removed at once has nothing to be closed for first.
 	once := j.oneShot() && j.m.cfg.OneShotTTL > 0
 	conv, err = j.m.cfg.Backend.Open(j.life.ctx, agentapi.OpenRequest{
-		ID: j.id, New: j.req.ConversationID == "" && j.follow == nil, Once: once, Existing: j.req.Existing || j.follow != nil, Profile: j.req.Profile, System: j.req.System, Workspace: workspace,
+		ID: j.id, New: j.req.ConversationID == "" && j.follow == nil, Once: once, Existing: j.req.Existing || j.follow != nil, Profile: j.req.Profile, System: j.req.System, Workspace: workspace, ReadOnly: j.req.ReadOnly,
 		Progress: func(line string) { j.publish(turn.Update{Kind: turn.Progress, Text: line}) },
 	})
 	return conv, false, err
@@ -215,6 +215,8 @@ func (j *job) sameWorkspace(info agentapi.Info) error {
 		j.delivery.ignore("X-OpenHands-Workspace")
 	case !workdir.Same(info.Workspace, j.req.Workspace):
 		return &WorkspaceError{Have: info.Workspace}
+	case info.ReadOnly && !j.req.ReadOnly:
+		return &WorkspaceError{Have: info.Workspace, ReadOnly: true}
 	}
 	return nil
 }

@@ -42,6 +42,9 @@ type Config struct {
 	// of its own below WorkspaceRoot, removed with it.
 	Workspace     string
 	WorkspaceRoot string
+	// Tidy removes what the backend keeps for a directory below WorkspaceRoot that is
+	// about to be removed. May be nil.
+	Tidy func(workspace string) error
 	// StateDir keeps the records of idempotency keys and of one-shots. Empty:
 	// they are kept in memory only.
 	StateDir string
@@ -204,6 +207,8 @@ type Request struct {
 	// Named says that the client named Workspace: a known conversation that works
 	// in another directory is refused with a *WorkspaceError.
 	Named bool
+	// ReadOnly says that a new conversation does not change its workspace.
+	ReadOnly bool
 	// Confirmation is the mode of the conversation from this message on; empty: as
 	// it is. It may not be below the mode that the conversation has, unless it is
 	// at least Floor; an empty Floor allows no lower one.

@@ -510,6 +510,47 @@ func TestOneShotIsRemovedAfterItsTime(t *testing.T) {
 	})
 }
 
+// What a backend keeps for a workspace goes with it, by every way that a conversation
+// ends.
+func TestWhatIsKeptForAWorkspaceGoesWithIt(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(w *world, id string) error{
+		"its time is over": func(*world, string) error { time.Sleep(2 * time.Minute); synctest.Wait(); return nil },
+		"it is removed": func(w *world, id string) error {
+			return w.m.Remove(t.Context(), run.Access{Person: true}, id)
+		},
+		"no agent has it": func(w *world, id string) error { return w.m.Discard(id) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			var tidied []string
+			cfg := run.Config{OneShotTTL: time.Minute, StateDir: dir, WorkspaceRoot: dir, Tidy: func(workspace string) error {
+				if _, err := os.Stat(workspace); err != nil {
+					return err
+				}
+				tidied = append(tidied, workspace)
+				return errors.New("the first failure is no reason to keep the workspace")
+			}}
+			inBubble(t, cfg, func(w *world) {
+				a := w.submit(ask("hi"))
+				at := filepath.Join(dir, a.ConversationID())
+				if err := os.Mkdir(at, 0o700); err != nil {
+					t.Fatal(err)
+				}
+				w.mustRead(a)
+				a.Close()
+				if err := end(w, a.ConversationID()); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := os.Stat(at); !errors.Is(err, os.ErrNotExist) || len(tidied) != 1 || tidied[0] != at {
+					t.Errorf("workspace: %v; tidied %q", err, tidied)
+				}
+			})
+		})
+	}
+}
+
 func TestContinuingAOneShotKeepsIt(t *testing.T) {
 	t.Parallel()
 	inBubble(t, run.Config{OneShotTTL: time.Minute}, func(w *world) {

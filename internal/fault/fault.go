@@ -21,6 +21,12 @@ const (
 	Conflict    Code = 6   // it exists already, or somebody else holds it
 	Refused     Code = 7   // it cannot be made as safe as asked
 	Interrupted Code = 130 // Ctrl-C
+
+	// How one question to an agent can fail, for programs that ask many.
+	Configuration Code = 8  // no usable profile, model or config file
+	Provider      Code = 9  // the model's provider failed or refused
+	Agent         Code = 10 // the run came to no answer
+	Budget        Code = 11 // a limit of steps, tokens, money or time was reached
 )
 
 // Error is a failure as a person should read it.

@@ -72,6 +72,9 @@ type Question struct {
 	// empty: the gateway chooses. A known conversation that works in another one
 	// is refused. It takes a key that may choose directories.
 	Workspace string
+	// ReadOnly says that a new conversation does not change the files there, for
+	// which its agent has to run in a sandbox.
+	ReadOnly bool
 }
 
 // Confirmation says which actions of a conversation wait for a person.

@@ -20,6 +20,7 @@ const (
 	headerDetails      = "X-OpenHands-Details"
 	headerKey          = "Idempotency-Key"
 	headerWorkspace    = "X-OpenHands-Workspace"
+	headerAccess       = "X-OpenHands-Workspace-Access"
 	headerConfirmation = "X-OpenHands-Confirmation"
 )
 
@@ -75,6 +76,9 @@ func (a *asking) request(ctx context.Context) (*http.Request, error) {
 	}
 	if a.q.Workspace != "" {
 		h.Set(headerWorkspace, (&url.URL{Path: a.q.Workspace}).EscapedPath())
+		if a.q.ReadOnly {
+			h.Set(headerAccess, "read")
+		}
 	}
 	return req, nil
 }

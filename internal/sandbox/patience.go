@@ -18,6 +18,12 @@ var ErrNoAnswer = errors.New("no answer")
 // processor's time. What it waits for a processor or a disk does not count. On systems
 // without /proc all of the time counts.
 func AskPatiently(ctx context.Context, p Program, limit time.Duration) ([]byte, error) {
+	return AskInTheBackground(ctx, p, limit, func() {}, limit)
+}
+
+// AskInTheBackground is AskPatiently for a program that is not waited for longer than
+// patience, which is measured as the limit is: then late is called, once.
+func AskInTheBackground(ctx context.Context, p Program, patience time.Duration, late func(), limit time.Duration) ([]byte, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	box := &watched{Box: Outside(Off, Mark{})}
 	box.started = func(pid int) {
@@ -26,6 +32,13 @@ func AskPatiently(ctx context.Context, p Program, limit time.Duration) ([]byte, 
 				stop(ErrNoAnswer)
 			}
 		})
+		if patience < limit {
+			box.watching.Go(func() {
+				if watch(ctx, patience, func() (bool, time.Duration) { return activity(pid) }) {
+					late()
+				}
+			})
+		}
 	}
 	out, err := ask(ctx, box, p)
 	if err != nil && errors.Is(context.Cause(ctx), ErrNoAnswer) {

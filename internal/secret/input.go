@@ -68,7 +68,9 @@ const (
 
 // LooksLikeKey reports whether a command line argument is a key that somebody
 // typed where a name belongs. It is then in the history of the shell, and its
-// owner has to hear that.
+// owner has to hear that. Of keys without a known start it guesses by their
+// shape, which commit hashes, digests and ids have, too: where such things belong,
+// [HasKey] is the question.
 func LooksLikeKey(arg string) bool {
 	for _, start := range []string{"sk-", "sk_", fernet.Prefix, "AIza", "AKIA", "gsk_", "hf_", "ghp_", "github_pat_", "xai-", "r8_", "pplx-", "fw_"} {
 		if strings.HasPrefix(arg, start) && len(arg) >= keyWord {

@@ -79,7 +79,7 @@ func (s *Session) ready(back bool) tea.Cmd {
 		return s.recall()
 	}
 	if !slices.ContainsFunc(s.Models, func(x gateway.Model) bool { return x.ID == s.Model }) && s.Log.LastAnswer() == nil {
-		s.note("There is no model " + safe.Line(s.Model) + " is available here now. " + s.cfg.Models + " shows those there are.")
+		s.note("The model " + safe.Line(s.Model) + " is not available here now. " + s.cfg.Models + " shows those there are.")
 	}
 	return s.Next()
 }

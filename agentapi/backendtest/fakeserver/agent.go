@@ -207,17 +207,6 @@ func (c *conversation) actions(it *item, responseID string, reply Reply) []event
 // sinceAnalyses is the version from which on the log says what an analyzer found.
 const sinceAnalyses = 1054
 
-// securityAnalysis is the event that says it. Nothing of ohgw knows the kind.
-type securityAnalysis struct {
-	Analyzer string            `json:"analyzer"`
-	Policy   string            `json:"policy"`
-	Risks    map[string]string `json:"risks"`
-	Details  struct{}          `json:"details"`
-}
-
-// Kind implements event.Body.
-func (*securityAnalysis) Kind() string { return "SecurityAnalysisEvent" }
-
 // analyze notes the risks of a batch of actions. It is called with mu held.
 func (c *conversation) analyze(calls []ModelCall, actions []event.Event) {
 	var analyzer struct {
@@ -229,7 +218,9 @@ func (c *conversation) analyze(calls []ModelCall, actions []event.Event) {
 	if len(actions) == 1 && len(calls) == 1 && (calls[0].Name == "finish" || calls[0].Name == "think") {
 		return
 	}
-	found := &securityAnalysis{Analyzer: analyzer.Kind, Policy: cmp.Or(c.policy.Kind, "NeverConfirm"), Risks: map[string]string{}}
+	found := &event.SecurityAnalysis{
+		Analyzer: analyzer.Kind, Policy: cmp.Or(c.policy.Kind, "NeverConfirm"), Risks: map[string]string{}, Details: map[string]json.RawMessage{},
+	}
 	for _, a := range actions {
 		found.Risks[a.ID] = "UNKNOWN"
 	}

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,10 +54,7 @@ func (r Request) repeatable() bool { return r.Repeat || r.method() == http.Metho
 // Call makes the request and reads its JSON answer.
 func (c *Client) Call(ctx context.Context, r Request) error {
 	return c.retry(ctx, r, func() error {
-		timeout := r.Timeout
-		if timeout == 0 {
-			timeout = c.o.Timeout
-		}
+		timeout := cmp.Or(r.Timeout, c.o.Timeout)
 		limited, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		res, err := c.send(limited, r)

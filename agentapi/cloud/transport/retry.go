@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -16,8 +17,12 @@ const (
 	maxPause = time.Minute
 )
 
-// retry makes an attempt, and repeats it where that does no harm and may help.
+// retry makes an attempt, and repeats it where that does no harm and may help. All
+// attempts together take at most twice the limit of one: a server that is silent is
+// not asked four times.
 func (c *Client) retry(ctx context.Context, r Request, attempt func() error) error {
+	timeout := cmp.Or(r.Timeout, c.o.Timeout)
+	last := c.o.Now().Add(timeout) // when a repeat may begin
 	for n := 0; ; n++ {
 		if r.Target == nil || SameServer(r.Target.Base, c.root) {
 			if err := c.limit.wait(ctx); err != nil {
@@ -29,10 +34,19 @@ func (c *Client) retry(ctx context.Context, r Request, attempt func() error) err
 			return err
 		}
 		pause, ok := pauseBefore(n, err)
+		if late := c.o.Now().Add(pause).After(last); late && !asked(err) {
+			return err
+		}
 		if !ok || c.o.Sleep(ctx, pause) != nil {
 			return err
 		}
 	}
+}
+
+// asked reports whether the server wants the client to try again later.
+func asked(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.RetryAfter > 0
 }
 
 // unsent is a request that the caller ended while it waited.

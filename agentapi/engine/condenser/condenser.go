@@ -201,15 +201,23 @@ func firstAtLeast(cuts []int, at int) int {
 //go:embed summary.md
 var instructions string
 
+//go:embed short.md
+var shortInstructions string
+
 // Preview is how much of each event the model that sums up is shown, in
 // characters.
 const Preview = 500
 
 // Request is the only message of the request for a summary of the events that
-// a cut takes out, each shortened to preview characters.
-func Request(v *view.View, c Cut, preview int) event.LLMMessage {
+// a cut takes out, each shortened to preview characters. A brief one asks for less, for
+// a model with a small context.
+func Request(v *view.View, c Cut, preview int, brief bool) event.LLMMessage {
 	var b strings.Builder
-	b.WriteString(instructions)
+	if brief {
+		b.WriteString(shortInstructions)
+	} else {
+		b.WriteString(instructions)
+	}
 	b.WriteString("\n<events>\n")
 	for _, i := range c.Gone {
 		if text := describe(v.Event(i), v.Content(i)); text != "" {

@@ -203,7 +203,7 @@ func TestEveryPlanIsALegalCutThatMakesRoom(t *testing.T) {
 func TestRequestShowsEventsInPart(t *testing.T) {
 	t.Parallel()
 	v := conversation(2)
-	m := condenser.Request(v, condenser.Cut{Gone: span(0, v.Len())}, 100)
+	m := condenser.Request(v, condenser.Cut{Gone: span(0, v.Len())}, 100, false)
 	text := event.PlainText(m.Content)
 	if m.Role != "user" || !strings.Contains(text, "do it") || strings.Contains(text, "system") && strings.Contains(text, "<event>\nsystem") {
 		t.Errorf("request %q", text)

@@ -6,7 +6,11 @@
 // action risky.
 package confirm
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/ohgw/ohgw/agentapi/event"
+)
 
 // The risks of an action; unknown is none of the ordered ones.
 const (
@@ -30,6 +34,42 @@ func Needed(policy, analyzer json.RawMessage, risk string) bool {
 		return risky(policy, assess(analyzer, risk))
 	}
 	return true
+}
+
+// Analysis is what the analyzer says of the actions of an answer, as the log has it;
+// nil without an analyzer, and for nothing but a finish or a think, of which nobody is
+// asked. OpenHands writes one where nobody is ever asked, too: releases before 1.54 open
+// no log with an analysis, so that one which decides nothing is left out here.
+func Analysis(policy, analyzer json.RawMessage, actions []event.Event) *event.SecurityAnalysis {
+	if kind(analyzer) == "" || neverAsks(policy) || len(actions) == 0 || Exempt(actions) {
+		return nil
+	}
+	found := &event.SecurityAnalysis{
+		Analyzer: kind(analyzer), Policy: kind(policy),
+		Risks: make(map[string]string, len(actions)), Details: map[string]json.RawMessage{},
+	}
+	for _, e := range actions {
+		found.Risks[e.ID] = assess(analyzer, e.Body.(*event.Action).SecurityRisk)
+		if !Analyzes(analyzer) { // as OpenHands says it of one that fails
+			found.Details[e.ID] = json.RawMessage(`{"error":"this analyzer is not available here"}`)
+		}
+	}
+	return found
+}
+
+// Exempt reports whether the actions of an answer are a finish or a think alone: they
+// do nothing that could be refused.
+func Exempt(actions []event.Event) bool {
+	if len(actions) != 1 {
+		return false
+	}
+	name := actions[0].Body.(*event.Action).ToolName
+	return name == "finish" || name == "think"
+}
+
+func neverAsks(policy json.RawMessage) bool {
+	k := kind(policy)
+	return k == "" || k == "NeverConfirm"
 }
 
 func assess(analyzer json.RawMessage, risk string) string {

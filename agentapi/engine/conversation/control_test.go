@@ -234,8 +234,8 @@ func TestThePolicyAndTheAnalyzerAreToldAndKept(t *testing.T) {
 	}
 	w.reopen()
 	w.add("go", true)
-	want(t, w.rest(), "SystemPromptEvent", "user says go", "status running", "look is called as c1", "c1 has a result",
-		"look is called as c2", "status waiting_for_confirmation")
+	want(t, w.rest(), "SystemPromptEvent", "user says go", "status running", "look is called as c1", "SecurityAnalysisEvent", "c1 has a result",
+		"look is called as c2", "SecurityAnalysisEvent", "status waiting_for_confirmation")
 	w.do(func(ctx context.Context) error { return w.conv.SetAnalyzer(ctx, nil) })
 	if got := value(w.next(1), "security_analyzer"); got != "null" {
 		t.Errorf("the analyzer is told to be %q", got)

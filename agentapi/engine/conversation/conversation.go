@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -176,8 +177,11 @@ type Conversation struct {
 	known       ids             // of the branch
 	concealed   map[string]bool // open actions that were read without the secrets in their arguments
 	refused     int             // answers in a row that could not be used
+	cuts        int             // answers in a row that were cut off before they could be used
 	tooLong     int             // calls in a row that exceeded the context
+	shown       strings.Builder // what was published of an answer that is not in the log
 	tokens      int64           // of the next request, as far as known; 0: unknown
+	density     float64         // tokens of a request by those that were estimated; 0: unknown
 
 	condenseAt int // the size of the view at which a summary is tried again
 

@@ -18,10 +18,7 @@ import (
 	"github.com/ohgw/ohgw/internal/hookfile"
 )
 
-const (
-	finishTool = "finish"
-	thinkTool  = "think"
-)
+const finishTool = "finish"
 
 // dispatch takes the tool calls of an answer: each becomes an action, and what
 // may run runs. Calls behind a finish are never made: nobody would see their
@@ -58,6 +55,12 @@ func (c *Conversation) dispatch(resp llm.Response) (outcome, error) {
 	}
 	if len(actions) == 0 {
 		return more, nil
+	}
+	s := &c.dir.State
+	if found := confirm.Analysis(s.ConfirmationPolicy, s.SecurityAnalyzer, actions); found != nil {
+		if _, err := c.append(event.SourceEnvironment, found, lazily); err != nil {
+			return more, err
+		}
 	}
 	if c.mustAsk(actions) {
 		return waiting, nil
@@ -112,13 +115,7 @@ func (c *Conversation) toolError(a *event.Action, text string, class event.Class
 // mustAsk reports whether a person has to say yes to the actions of an answer.
 func (c *Conversation) mustAsk(actions []event.Event) bool {
 	s := &c.dir.State
-	if len(actions) == 1 {
-		switch actions[0].Body.(*event.Action).ToolName {
-		case finishTool, thinkTool:
-			return false
-		}
-	}
-	return slices.ContainsFunc(actions, func(e event.Event) bool {
+	return !confirm.Exempt(actions) && slices.ContainsFunc(actions, func(e event.Event) bool {
 		return confirm.Needed(s.ConfirmationPolicy, s.SecurityAnalyzer, e.Body.(*event.Action).SecurityRisk)
 	})
 }

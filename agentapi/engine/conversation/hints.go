@@ -14,11 +14,18 @@ import (
 // maxPaths is how many paths of an output are looked at.
 const maxPaths = 16
 
+// denied is what the kernel answers where the sandbox keeps something. A mount that
+// protects a file makes it busy for a program that replaces it, as git does.
+const denied = `read-only file system|permission denied|operation not permitted|device or resource busy`
+
 var (
 	// denials are lines in which a program says that the kernel refused it something.
-	denials = pattern.Of(`(?im)^.*(?:read-only file system|permission denied|operation not permitted).*$`)
-	// namedPaths are the paths in such a line: in quotes, or absolute up to a colon.
-	namedPaths = pattern.Of(`'([^'\n]+)'|"([^"\n]+)"|‘([^’\n]+)’|(?:^|[\s(=])(/[^\s:'"(),;]+)`)
+	denials = pattern.Of(`(?im)^.*(?:` + denied + `).*$`)
+	// shellName is how a shell begins such a line.
+	shellName = pattern.Of(`^\S*sh: (?:(?:line )?\d+: )?`)
+	// namedPaths are the paths in such a line: in quotes, absolute up to a colon, or the
+	// word in front of the error.
+	namedPaths = pattern.Of(`(?i)'([^'\n]+)'|"([^"\n]+)"|‘([^’\n]+)’|(?:^|[\s(=])(/[^\s:'"(),;]+)|(?:^|[\s(=])([^\s:'"(),;]+): (?:` + denied + `)`)
 )
 
 // hints are the refused paths that the output of a command names. The kernel does
@@ -35,6 +42,7 @@ func hints(observation json.RawMessage, explain func(path string) (sandbox.Block
 	}
 	var seen []string
 	for _, line := range denials().FindAllString(event.PlainText(o.Content), maxPaths) {
+		line = line[len(shellName().FindString(line)):]
 		for _, groups := range namedPaths().FindAllStringSubmatch(line, maxPaths) {
 			path := absolute(groups[1:], o.Metadata.WorkingDir)
 			if path == "" || slices.Contains(seen, path) || len(seen) >= maxPaths {

@@ -23,6 +23,9 @@ func (c *Conversation) hooked(e hook.Event, actionID, messageID string) ([]hook.
 		return nil, nil // a hook that does not end refuses nothing
 	}
 	for _, r := range results {
+		if r.Unable {
+			c.cfg.Log.Warn("a hook could not be started", "conversation", c.id, "event", e.Type, "hook", r.Command, "refused", r.Blocked, "err", r.Err)
+		}
 		_, err := c.append(event.SourceHook, &event.HookExecution{
 			HookEventType: hook.Name(e.Type), HookCommand: r.Command, ToolName: e.Tool, Success: r.Success, Blocked: r.Blocked,
 			ExitCode: r.ExitCode, Stdout: r.Stdout, Stderr: r.Stderr, Reason: r.Reason, AdditionalContext: r.Context, Error: r.Err,

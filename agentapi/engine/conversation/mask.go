@@ -54,6 +54,13 @@ func masked(secrets *secretenv.Registry, body event.Body) event.Body {
 		c.HookCommand, c.AdditionalContext, c.Error = secrets.Mask(b.HookCommand), secrets.Mask(b.AdditionalContext), secrets.Mask(b.Error)
 		c.HookInput = secrets.MaskJSON(b.HookInput)
 		return &c
+	case *event.SecurityAnalysis:
+		c := *b
+		c.Details = make(map[string]json.RawMessage, len(b.Details))
+		for id, detail := range b.Details {
+			c.Details[id] = secrets.MaskJSON(detail)
+		}
+		return &c
 	case *event.Condensation:
 		c := *b
 		c.Summary = m.optional(b.Summary)

@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -71,7 +72,7 @@ func (c *Conversation) recover(crashed bool) error {
 	if s.Status == event.Waiting || paused || !crashed && len(c.open) == 0 {
 		return nil
 	}
-	if err := c.repair(leftBehind); err != nil {
+	if err := errors.Join(c.backToAction(), c.repair(leftBehind)); err != nil {
 		return err
 	}
 	if crashed {
@@ -79,6 +80,35 @@ func (c *Conversation) recover(crashed bool) error {
 			return err
 		}
 	}
+	return c.save(durable)
+}
+
+// backToAction makes the action that died the head, so that its result follows it, as
+// OpenHands has it. What stands behind it otherwise, such as its analysis, is shown to
+// no model. Of several actions each would lose the others: their results follow each
+// other.
+func (c *Conversation) backToAction() error {
+	if len(c.open) != 1 || c.open[0].ID == c.head {
+		return nil
+	}
+	events, err := c.dir.Branch(c.head)
+	if err != nil {
+		return err
+	}
+	id := c.open[0].ID
+	for _, e := range slices.Backward(events) {
+		if e.ID == id {
+			break
+		}
+		switch e.Body.(type) {
+		case *event.SecurityAnalysis, *event.HookExecution:
+		default:
+			return nil
+		}
+	}
+	// First the state, then the result: a log whose state names what the branch has no
+	// more ends there.
+	c.head, c.dir.State.LeafEventID = id, id
 	return c.save(durable)
 }
 
@@ -96,7 +126,9 @@ func (c *Conversation) appendAs(id, source string, body event.Body, sync bool) (
 	}
 	e := event.New(id, c.stamp(), source, parent, body)
 	told := event.New(e.ID, e.Timestamp, source, parent, masked(c.cfg.Secrets, body))
-	if err := c.dir.Append(told, sync); err != nil {
+	err := c.dir.Append(told, sync)
+	_ = c.dir.Foreign() // What others add during a run is on a branch of theirs.
+	if err != nil {
 		return e, err
 	}
 	if _, state := body.(*event.StateUpdate); !state {

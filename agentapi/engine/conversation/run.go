@@ -39,6 +39,9 @@ func (c *Conversation) prepare(j *job) error {
 	if err != nil {
 		return err
 	}
+	if s, ok := model.(llm.Sizer); ok {
+		s.FindSize(j.ctx)
+	}
 	j.post(func() { c.setModel(model) })
 	if c.tools != nil {
 		return nil
@@ -89,7 +92,7 @@ const (
 // run is one run: steps until the agent has answered or something ends it. At
 // its end the state is on the disk and everybody knows it.
 func (c *Conversation) run() {
-	c.pausing, c.accepted, c.nudged, c.refused, c.tooLong = false, false, "", 0, 0
+	c.pausing, c.accepted, c.nudged, c.refused, c.tooLong, c.cuts = false, false, "", 0, 0, 0
 	c.costBefore = c.stats.cost()
 	c.running = make(chan struct{})
 	defer close(c.running)
@@ -243,6 +246,10 @@ func (c *Conversation) takeMeanwhile() (took bool, err error) {
 			d.taken <- d.ctx.Err()
 			continue
 		}
+		if err := c.tooLarge(d); err != nil {
+			d.taken <- err
+			continue
+		}
 		err := c.take(d)
 		d.taken <- c.storageError(err)
 		if err != nil {
@@ -282,7 +289,7 @@ func (c *Conversation) interrupted() error {
 	if c.lost != nil {
 		return nil //nolint:nilerr // there is nobody to tell any more
 	}
-	if err := c.repair(stopped); err != nil {
+	if err := errors.Join(c.repair(stopped), c.keepShown()); err != nil {
 		return err
 	}
 	if err := c.setStatus(event.Paused); err != nil {
@@ -305,6 +312,9 @@ func (e *limitError) Error() string { return e.code + ": " + e.detail }
 func (c *Conversation) failed(err error) {
 	c.cfg.Log.Warn("run failed", "conversation", c.id, "err", c.cfg.Secrets.Mask(err.Error()))
 	body := conversationError(err)
+	if err := c.keepShown(); err != nil {
+		c.cfg.Log.Warn("keep what was shown of an answer", "conversation", c.id, "err", err)
+	}
 	status := c.setStatus(event.Failed)
 	_, told := c.append(event.SourceEnvironment, body, durable)
 	if status != nil || told != nil {

@@ -172,7 +172,8 @@ func (j *job) call(f func()) bool {
 // await does f in a goroutine of its own and takes commands until it is done.
 // When somebody interrupts, the context of f ends, and f has a while to obey.
 // If it does not, await returns errLeft, and nothing that f makes may be read.
-// An f that panics has broken, and nothing else with it.
+// An f that panics has broken, and nothing else with it. The log is not locked
+// meanwhile: others wait 30 seconds for it, and a model may think longer.
 func (c *Conversation) await(parent context.Context, f func(*job)) error {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
@@ -194,6 +195,7 @@ func (c *Conversation) await(parent context.Context, f func(*job)) error {
 			defer timer.Stop()
 			grace = timer.C
 		}
+		c.dir.Rest()
 		select {
 		case <-j.done:
 			if j.err != nil {
@@ -283,6 +285,9 @@ func (c *Conversation) takeMessage() bool {
 
 // accept puts a message of the user into the log, between two runs.
 func (c *Conversation) accept(d *delivery) error {
+	if err := c.catchUp(); err != nil {
+		return c.storageError(err)
+	}
 	if c.dir.State.Status == event.Waiting && !d.always {
 		return errUndecided
 	}
@@ -300,7 +305,41 @@ func (c *Conversation) accept(d *delivery) error {
 	if err := errors.Join(c.introduce(), c.beginSession()); err != nil {
 		return c.storageError(err)
 	}
+	if err := c.tooLarge(d); err != nil {
+		return err
+	}
 	return c.storageError(c.take(d))
+}
+
+// catchUp reads what programs without a lease have appended, such as a script with
+// OpenHands' SDK. The conversation goes on behind it, where it continues what is
+// known here; OpenHands stays on its own branch. Those who watch are not told, as in
+// OpenHands: they would take the end of another program's run for that of ours. The
+// log has it.
+func (c *Conversation) catchUp() error {
+	if err := c.dir.Sync(); err != nil {
+		return err
+	}
+	foreign := c.dir.Foreign()
+	if len(foreign) == 0 {
+		return nil
+	}
+	head, s := c.dir.Head(), &c.dir.State
+	if head == c.head {
+		return nil
+	}
+	if err := c.branch(head); err != nil {
+		return err
+	}
+	was := s.Status
+	for _, e := range foreign {
+		s.Learn(e)
+	}
+	if s.Status == event.Running { // not here
+		s.Status = was
+	}
+	s.LeafEventID, s.HeadIsEmpty = head, false
+	return nil
 }
 
 var errUndecided = &agentapi.Error{

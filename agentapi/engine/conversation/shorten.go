@@ -70,9 +70,13 @@ func (c *Conversation) shorten(ctx context.Context) (agentapi.Condensed, error) 
 		return none, nil
 	}
 	was, before, weight := c.stats.calls, c.promptTokens(), c.weight()
-	_, err := c.summarize(ctx, cut, condenser.Preview)
-	if e, ok := errors.AsType[*llm.Error](err); ok && e.Code == codeContext && !c.stopping {
-		err = c.reset(ctx, cut)
+	r := room{}
+	if c.model != nil {
+		r = c.measure()
+	}
+	_, err := c.summarize(ctx, cut, condenser.Preview, r)
+	if isTooLong(err) && !c.stopping {
+		err = c.reset(ctx, cut, r)
 	}
 	if c.lost != nil {
 		return none, c.closed()
@@ -122,6 +126,9 @@ func shorteningError(err error) error {
 		return err
 	}
 	why := "the answer of the LLM cannot be used"
+	if errors.Is(err, errUnusable) {
+		why = err.Error()
+	}
 	if errors.Is(err, errStorage) {
 		why = "the summary cannot be written to the disk of ohgw serve"
 	}

@@ -46,10 +46,13 @@ func (c *Conversation) step() (outcome, error) {
 		return finished, c.sayBlind()
 	}
 	resp, err := c.generate()
+	if isCutCall(resp, err) {
+		return c.cutShort(resp)
+	}
 	if err != nil {
 		return more, c.unusable(err)
 	}
-	c.tooLong = 0
+	c.tooLong, c.cuts = 0, 0
 	return c.answer(resp)
 }
 
@@ -116,6 +119,7 @@ func (c *Conversation) request() (resp *llm.Response, silent bool, err error) {
 	model := c.model
 	resp = new(llm.Response)
 	silent = true
+	c.shown.Reset()
 	broke := c.await(context.Background(), func(j *job) {
 		shown := newMaskedDraft(c.cfg.Secrets, func(d event.Delta) { j.post(func() { silent = false; c.delta(d) }) })
 		live := draft{emit: shown.add}
@@ -126,6 +130,7 @@ func (c *Conversation) request() (resp *llm.Response, silent bool, err error) {
 		return nil, false, broke
 	}
 	if err == nil {
+		c.shown.Reset()
 		c.counted(model, req, resp)
 	}
 	return resp, silent, err
@@ -135,8 +140,11 @@ func (c *Conversation) request() (resp *llm.Response, silent bool, err error) {
 func (c *Conversation) counted(model llm.Model, req *llm.Request, resp *llm.Response) {
 	c.stats.add(model.Info(), *resp, c.cfg.Now())
 	c.known.makeUnique(resp)
+	estimate := c.estimate(*req)
 	if c.tokens = resp.Usage.PromptTokens; c.tokens == 0 {
-		c.tokens = c.estimate(*req)
+		c.tokens = estimate
+	} else {
+		c.calibrate(estimate, c.tokens)
 	}
 }
 
@@ -151,9 +159,25 @@ func call(ctx context.Context, m llm.Model, req llm.Request, onDelta func(llm.De
 }
 
 func (c *Conversation) delta(d event.Delta) {
+	if d.Content != nil {
+		c.shown.WriteString(*d.Content)
+	}
 	if !c.watchers.none() {
 		c.watchers.publish(c.unstored(event.SourceAgent, &d))
 	}
+}
+
+// keepShown keeps what was shown of an answer when the run ends while it is written.
+func (c *Conversation) keepShown() error {
+	text := c.shown.String()
+	c.shown.Reset()
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	_, err := c.append(event.SourceAgent, &event.Message{
+		LLMMessage: message("assistant", texts(text)), ActivatedSkills: []string{}, ExtendedContent: event.Unfinished(),
+	}, durable)
+	return err
 }
 
 // unusable is what happens when the model gave no answer: some errors are
@@ -169,6 +193,7 @@ func (c *Conversation) unusable(err error) error {
 			return err
 		}
 		c.tooLong++
+		c.calibrate(c.estimate(llm.Request{Tools: c.offers()}), e.Prompt)
 		branch, err := c.dir.Branch(c.head)
 		if err != nil {
 			return err
@@ -197,8 +222,12 @@ func (c *Conversation) answer(resp *llm.Response) (outcome, error) {
 	m := message("assistant", list(resp.Message.Content))
 	m.ReasoningContent, m.ResponsesReasoningItem = resp.Message.ReasoningContent, resp.Message.ResponsesReasoningItem
 	m.ThinkingBlocks = list(resp.Message.ThinkingBlocks)
+	extended := []event.Content{}
+	if resp.Length {
+		extended = event.CutMark()
+	}
 	_, err := c.append(event.SourceAgent, &event.Message{
-		LLMMessage: m, LLMResponseID: resp.ID, ActivatedSkills: []string{}, ExtendedContent: []event.Content{},
+		LLMMessage: m, LLMResponseID: resp.ID, ActivatedSkills: []string{}, ExtendedContent: extended,
 	}, durable)
 	if err != nil || strings.TrimSpace(event.PlainText(m.Content)) != "" {
 		return finished, err

@@ -3,6 +3,7 @@ package conversation_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -88,6 +89,91 @@ func TestAModelThatFailsEndsTheRunWithItsError(t *testing.T) {
 	want(t, w.play("hi"), "SystemPromptEvent", "user says hi", "status running", "status error", "error LLMAuthenticationError")
 	want(t, w.play("once more"), "user says once more", "status running", "agent says Again.", "status finished")
 }
+
+// lengthy is a reply that ended at the length limit.
+func lengthy(r reply) reply {
+	return func(ctx context.Context, onDelta func(llm.Delta)) (llm.Response, error) {
+		resp, err := r(ctx, onDelta)
+		resp.Length = true
+		return resp, err
+	}
+}
+
+func TestACutAnswerIsMarkedAndNotShownItsMark(t *testing.T) {
+	t.Parallel()
+	w := open(t, &model{todo: []reply{lengthy(answer("r1", "The full name of")), answer("r2", "France.")}}, nil)
+	events := w.play("hi")
+	if m := lastMessage(t, events); !m.IsCut() {
+		t.Errorf("the answer %q is not marked as cut", lines(events))
+	}
+	events = w.play("go on")
+	if m := lastMessage(t, events); m.IsCut() {
+		t.Errorf("the whole answer %q is marked as cut", lines(events))
+	}
+	for _, m := range w.model.requests()[1].Messages {
+		if strings.Contains(event.PlainText(m.Content), "NOTICE") {
+			t.Errorf("the model is shown the mark: %q", event.PlainText(m.Content))
+		}
+	}
+}
+
+func TestACutCallDoesNotRunAndIsAskedForAgainOnce(t *testing.T) {
+	t.Parallel()
+	cut := map[string]reply{
+		"a part of a call":          lengthy(answer("r1", "", callOf("c1", "look", `{"at":"i`))),
+		"a call that looks whole":   lengthy(answer("r1", "", look("c1"))),
+		"a whole call before a cut": lengthy(answer("r1", "", look("c1"), callOf("c2", "look", `{"a`))),
+		"nothing at all":            lengthy(answer("r1", "")),
+		"a call in the text": lengthy(func(context.Context, func(llm.Delta)) (llm.Response, error) {
+			return llm.Response{ID: "r1", Message: event.LLMMessage{Role: "assistant", Content: texts("<function=look>")}}, &llm.Error{Code: llm.CodeCallValidation, Detail: "cut"}
+		}),
+	}
+	for name, first := range cut {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := open(t, &model{todo: []reply{first, answer("r2", "Here.")}}, nil)
+			w.look = func(context.Context) (string, error) {
+				t.Error("the tool was called")
+				return "", nil
+			}
+			events := lines(w.play("go"))
+			if len(events) != 6 || !strings.HasPrefix(events[3], "environment says Your last answer reached the length limit") || events[4] != "agent says Here." {
+				t.Errorf("%q", events)
+			}
+			if got := w.status(); got != event.Finished {
+				t.Errorf("status %s", got)
+			}
+		})
+		t.Run(name+", twice", func(t *testing.T) {
+			t.Parallel()
+			w := open(t, &model{todo: []reply{first, first, answer("r3", "Never asked for.")}}, nil)
+			w.look = func(context.Context) (string, error) {
+				t.Error("the tool was called")
+				return "", nil
+			}
+			events := w.play("go")
+			if m := lastMessage(t, events); !m.IsCut() || !strings.Contains(event.PlainText(m.LLMMessage.Content), "twice") {
+				t.Errorf("%q", lines(events))
+			}
+			if got := len(w.model.requests()); got != 2 {
+				t.Errorf("the model was asked %d times, want 2", got)
+			}
+		})
+	}
+}
+
+func lastMessage(t *testing.T, events []event.Event) *event.Message {
+	t.Helper()
+	for _, e := range slices.Backward(events) {
+		if m, ok := e.Body.(*event.Message); ok {
+			return m
+		}
+	}
+	t.Fatalf("no message in %q", lines(events))
+	return nil
+}
+
+func texts(s string) []event.Content { return []event.Content{event.Text(s)} }
 
 func TestARunHasSoManySteps(t *testing.T) {
 	t.Parallel()

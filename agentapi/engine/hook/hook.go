@@ -3,7 +3,8 @@
 //
 // A command runs in the box of the conversation. Invariants: it ends after its time
 // limit, with what it started; what is kept of its output is bounded; a hook that
-// fails refuses nothing. Hooks of the types prompt and agent are not run: they pass,
+// has run and fails refuses nothing. One before an action or a message that cannot be
+// started refuses it: a guard that does not run guards nothing. Hooks of the types prompt and agent are not run: they pass,
 // as OpenHands' do when they fail. Which hooks there are is decided elsewhere.
 package hook
 
@@ -12,7 +13,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,6 +28,10 @@ type Config struct {
 	Hooks   hookfile.Config
 	Dir     string // the workspace, absolute
 	Session string // the conversation's id
+	// Files are what the sandbox of hooks shows beside that of the agent, by the words in
+	// commands that name them.
+	Files  map[string]string
+	Repair string // what to do about a program that is not there, as a sentence
 }
 
 // Event is what hooks are told.
@@ -47,6 +54,7 @@ type Result struct {
 	Reason         string
 	Context        string
 	Err            string
+	Unable         bool // its program could not be started
 }
 
 // Why is why a hook refused.
@@ -110,6 +118,14 @@ func (r *Runner) Close() {
 	}
 }
 
+// Files are paths that the sandbox of the hooks has to show.
+func (r *Runner) Files() []string {
+	if r == nil {
+		return nil
+	}
+	return slices.Compact(slices.Sorted(maps.Values(r.cfg.Files)))
+}
+
 // Any reports whether there are hooks for an event.
 func (r *Runner) Any(event, tool string) bool {
 	return r != nil && len(r.cfg.Hooks.For(event, tool)) > 0
@@ -168,7 +184,9 @@ func (r *Runner) one(ctx context.Context, h hookfile.Hook, e Event) Result {
 	box, env := r.box, slices.Clone(r.env)
 	r.mu.Unlock()
 	if box == nil {
-		return Result{ExitCode: -1, Err: "There is no sandbox in which the hook could run."}
+		none := Result{ExitCode: -1, Err: "There is no sandbox in which the hook could run.", Unable: true}
+		r.guard(&none, h, e)
+		return none
 	}
 	input, err := json.Marshal(r.told(e))
 	if err != nil {
@@ -178,12 +196,48 @@ func (r *Runner) one(ctx context.Context, h hookfile.Hook, e Event) Result {
 	if e.Tool != "" {
 		env = append(env, "OPENHANDS_TOOL_NAME="+e.Tool)
 	}
-	p := sandbox.Program{Args: []string{"/bin/sh", "-c", h.Command}, Dir: r.cfg.Dir, Env: env}
+	p := sandbox.Program{Args: []string{"/bin/sh", "-c", r.line(h.Command)}, Dir: r.cfg.Dir, Env: env}
 	if h.Async {
 		r.background.Go(func() { command(r.ctx, box, p, input, h.Timeout) })
 		return Result{Success: true}
 	}
-	return command(ctx, box, p, input, h.Timeout)
+	result := command(ctx, box, p, input, h.Timeout)
+	if result.Unable {
+		r.guard(&result, h, e)
+	}
+	return result
+}
+
+// idle are the tools that change nothing.
+var idle = []string{"finish", "think"}
+
+// line is a command with the paths of its files as they are outside: the home directory
+// in the sandbox may be another one, to which the agent writes.
+func (r *Runner) line(command string) string {
+	words := slices.SortedFunc(maps.Keys(r.cfg.Files), func(a, b string) int { return len(b) - len(a) }) // one may begin another
+	for _, word := range words {
+		if at := r.cfg.Files[word]; word != at {
+			command = strings.ReplaceAll(command, word, at)
+		}
+	}
+	return command
+}
+
+// guard has a hook refuse that could not be started.
+func (r *Runner) guard(result *Result, h hookfile.Hook, e Event) {
+	why := result.Err
+	if why == "" {
+		why = fmt.Sprintf("its program was not found, or cannot be executed (exit code %d)", result.ExitCode)
+		if said := strings.TrimSpace(result.Stderr); said != "" {
+			why += ": " + said
+		}
+		result.Err = "The hook could not be started: " + why + "."
+	}
+	// Without the tools that do nothing, an agent could not even say why it stops.
+	if e.Type == hookfile.PreToolUse && !slices.Contains(idle, e.Tool) || e.Type == hookfile.UserPromptSubmit {
+		result.Blocked = true
+		result.Reason = strings.TrimSpace(fmt.Sprintf("This is refused because its hook could not be started: %s. The hook is: %s. %s", strings.TrimSuffix(why, "."), h.Command, r.cfg.Repair))
+	}
 }
 
 // patience is how long the output of a hook that has ended is read.
@@ -201,12 +255,13 @@ func command(ctx context.Context, box sandbox.Box, p sandbox.Program, input []by
 	case isExit:
 		r.ExitCode = exit.Code
 		r.Blocked = exit.Code == exitBlock
+		r.Unable = exit.Code == exitNotExecutable || exit.Code == exitNotFound
 	case ctx.Err() != nil:
 		r.ExitCode, r.Err = -1, "The hook was stopped with the run."
 	case limited.Err() != nil:
 		r.ExitCode, r.Err = -1, fmt.Sprintf("The hook did not end after %d seconds and was stopped.", max(seconds, 1))
 	case err != nil:
-		r.ExitCode, r.Err = -1, fmt.Sprintf("The hook could not be run: %v.", err)
+		r.ExitCode, r.Err, r.Unable = -1, fmt.Sprintf("The hook could not be run: %v.", err), true
 	}
 	if err == nil || isExit {
 		r.answer(out.data)
@@ -214,8 +269,12 @@ func command(ctx context.Context, box sandbox.Box, p sandbox.Program, input []by
 	return r
 }
 
-// exitBlock is the exit code of a hook that refuses.
-const exitBlock = 2
+// Exit codes: of a hook that refuses, and of a shell that cannot start a program.
+const (
+	exitBlock         = 2
+	exitNotExecutable = 126
+	exitNotFound      = 127
+)
 
 // answer reads the JSON that a hook may print. Anything else is only output.
 func (r *Result) answer(data []byte) {

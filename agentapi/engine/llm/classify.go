@@ -88,6 +88,7 @@ func isContextError(text, kind string) bool {
 		"prompt too long; exceeded", "input length exceeds the context length", // Ollama
 		"prompt token count of",                              // Copilot
 		"context size has been exceeded",                     // llama.cpp
+		"cannot truncate prompt with n_keep",                 // LM Studio
 		"`inputs` must have less than",                       // TGI
 		"total number of tokens in the prompt cannot exceed", // Cohere
 		"exceed max message tokens",                          // Volcengine

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -11,9 +12,18 @@ import (
 
 // credentials are what one call identifies itself with.
 type credentials struct {
-	key string
-	aws converse.Credentials
+	key     string
+	aws     converse.Credentials
+	missing *NoKeyError // why key is empty; nil if that is not known
 }
+
+// NoKeyError is an answer of [Config.Key]: there is no secret, and why.
+type NoKeyError struct {
+	Why    string // it is empty where there is nothing to say: none is stored
+	Repair string // a sentence for the user
+}
+
+func (e *NoKeyError) Error() string { return "there is no key: " + e.Why }
 
 // tokenPrefix begins every Fernet token: an encrypted key that nobody
 // decrypted.
@@ -30,6 +40,12 @@ func (m *model) credentials(ctx context.Context) (credentials, error) {
 	}
 	for field, to := range fields {
 		v, err := m.cfg.Key(ctx, field)
+		if missing, none := errors.AsType[*NoKeyError](err); none {
+			if field == FieldAPIKey {
+				c.missing = missing
+			}
+			continue
+		}
 		if err != nil {
 			return credentials{}, m.keyError(ctx, err)
 		}
@@ -66,7 +82,26 @@ func (m *model) checkKeys(c credentials) error {
 	if m.hasAuthHeader() {
 		return nil
 	}
+	if c.missing != nil && c.missing.Why != "" {
+		return newError(CodeAuthentication, fmt.Sprintf("there is no key for models of %q: %s. %s", p.prefix, c.missing.Why, c.missing.Repair), nil)
+	}
 	return newError(CodeAuthentication, fmt.Sprintf("there is no key for models of %q. Store one with ohgw keys set %s, or set %s", p.prefix, m.cfg.Name, p.keyVar), nil)
+}
+
+// failure is the error of a call that was made. A provider calls a key wrong that it
+// did not get: the user should not replace a good one for that.
+func (m *model) failure(err error, c credentials) *Error {
+	safe := m.cleaner(c)
+	failed := errorOf(err, m.cfg.Name, safe)
+	if failed.Code != CodeAuthentication || c.key != "" || c.aws.AccessKeyID != "" || m.hasAuthHeader() {
+		return failed
+	}
+	why, repair := "none is stored for the profile "+m.cfg.Name, "Store one with ohgw keys set "+m.cfg.Name
+	if c.missing != nil && c.missing.Why != "" {
+		why, repair = c.missing.Why, c.missing.Repair
+	}
+	failed.Detail = "no key was sent: " + why + ". " + strings.TrimRight(repair, ".") + ". The provider said: " + safe(err.Error())
+	return failed
 }
 
 // hasAuthHeader reports whether the profile brings its own header for a key.

@@ -37,6 +37,7 @@ type Info struct {
 	Model         string // as in the profile
 	UsageID       string // the key of its numbers in the conversation's statistics
 	ContextWindow int64  // tokens
+	Served        bool   // ContextWindow is what the server gives the model, not what the model could have
 	MaxOutput     int64  // tokens
 	Vision        bool   // it is shown images
 	ImageTokens   int64  // what an image counts in a request, about
@@ -52,6 +53,9 @@ type Request struct {
 	Tools    []Tool
 	// CacheKey groups calls with a common beginning; the conversation's id.
 	CacheKey string
+	// MaxOutput bounds the answer, in tokens, where the profile allows more. 0: it is
+	// the profile's.
+	MaxOutput int64
 }
 
 // Tool is a tool as the model is told of it.
@@ -93,9 +97,12 @@ type Response struct {
 // Error is a call that failed for good.
 type Error struct {
 	// Code is OpenHands' class name, e.g. "LLMAuthenticationError".
-	Code           string
-	Detail         string // for people; no key in it
-	Status         int    // of the provider's answer, or that its frame names; 0 if it gave none
+	Code   string
+	Detail string // for people; no key in it
+	Status int    // of the provider's answer, or that its frame names; 0 if it gave none
+	// Prompt and Window are the tokens of a request that was too long, and of the
+	// context, where the provider has named them.
+	Prompt, Window int64
 	Classification event.Classification
 	Err            error // the cause, for logs
 }

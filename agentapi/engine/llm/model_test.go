@@ -482,3 +482,41 @@ func TestRoutesOfCustomServers(t *testing.T) {
 		}
 	}
 }
+
+// A provider calls a key wrong that it never got.
+func TestARefusalWithoutAKeyIsNotCalledAWrongKey(t *testing.T) {
+	t.Parallel()
+	refusal := func(body string, status int) replyFunc {
+		return func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body))}, nil
+		}
+	}
+	const said401 = `{"error":{"message":"Incorrect API key provided."}}`
+	missing := func(why string) func(context.Context, string) (string, error) {
+		return func(context.Context, string) (string, error) {
+			return "", &llm.NoKeyError{Why: why, Repair: "Unlock it."}
+		}
+	}
+	for name, tt := range map[string]struct {
+		model string
+		key   func(context.Context, string) (string, error)
+		reply replyFunc
+		want  string
+		not   string
+	}{
+		"nothing is stored":      {"openai/x", none, refusal(said401, 401), "no key was sent: none is stored for the profile mine", "--replace"},
+		"the keyring is shut":    {"openai/x", missing("the keyring is shut"), refusal(said401, 401), "no key was sent: the keyring is shut. Unlock it. The provider said: ", "--replace"},
+		"another provider":       {"anthropic/x", missing(""), refusal(`{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}`, 401), "no key was sent: none is stored", "--replace"},
+		"forbidden":              {"mistral/x", none, refusal(`{"error":{"message":"no"}}`, 403), "no key was sent", "--replace"},
+		"a key was sent":         {"openai/x", func(context.Context, string) (string, error) { return "some-key-value", nil }, refusal(said401, 401), "ohgw keys set mine --replace", "no key was sent"},
+		"something else went on": {"openai/x", none, refusal(`{"error":{"message":"no such model"}}`, 404), "no such model", "no key was sent"},
+	} {
+		p := profile(t, tt.model, `"base_url":"http://127.0.0.1:9/v1"`)
+		_, err := ask(t, newModel(t, llm.Config{Profile: p, Name: "mine", HTTP: server(tt.reply).client(), Key: tt.key}))
+		if failed := failure(t, err); !strings.Contains(failed.Detail, tt.want) || strings.Contains(failed.Detail, tt.not) {
+			t.Errorf("%s: %s\nwant %q and not %q", name, failed.Detail, tt.want, tt.not)
+		}
+	}
+}
+
+type replyFunc = func(*http.Request) (*http.Response, error)

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -56,12 +57,12 @@ func ListModels(ctx context.Context, cfg Config) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, err := m.get(ctx, address, &keys)
+	body, err := m.exchange(ctx, http.MethodGet, address, nil, &keys, maxList)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, errorOf(err, m.cfg.Name, m.cleaner(keys))
+		return nil, m.failure(err, keys)
 	}
 	return modelNames(body)
 }
@@ -78,17 +79,27 @@ func (r *route) listURL() string {
 		base, _, _ = strings.Cut(base, "/models/")
 		return base + "/models?pageSize=1000"
 	}
-	return strings.TrimSuffix(strings.TrimSuffix(base, "/responses"), "/chat/completions") + "/models"
+	return r.api() + "/models"
 }
 
-// get reads a document of the provider.
-func (m *model) get(ctx context.Context, address string, keys *credentials) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+// api is the address of an API of OpenAI's form, without the path of a call.
+func (r *route) api() string {
+	base, _, _ := strings.Cut(r.url, "?")
+	return strings.TrimSuffix(strings.TrimSuffix(base, "/responses"), "/chat/completions")
+}
+
+// exchange makes a request to the provider beside its calls, with a JSON document unless it
+// is nil. It reads the answer up to a number of bytes.
+func (m *model) exchange(ctx context.Context, method, address string, document []byte, keys *credentials, most int64) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(document))
 	if err != nil {
 		return nil, fmt.Errorf("create request: %w", err)
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", m.cfg.UserAgent)
+	if document != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	if m.route.style == messagesStyle {
 		req.Header.Set("Anthropic-Version", messages.Version)
 	}
@@ -104,7 +115,7 @@ func (m *model) get(ctx context.Context, address string, keys *credentials) ([]b
 	if resp.StatusCode != http.StatusOK {
 		return nil, m.refusal(resp, resp.Body)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxList))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, most))
 	if err != nil {
 		return nil, causeOf(ctx, ctx, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ohgw/ohgw/agentapi/engine/llm/window"
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/netproxy"
@@ -29,7 +30,7 @@ type Config struct {
 	Name    string // of the profile, for the commands in errors; empty: PROFILE
 
 	// Key finds a secret of the profile by the name of its field; "" if there
-	// is none. It is asked at every call. Nil: the profile's own values.
+	// is none, or a *NoKeyError that says why. It is asked at every call. Nil: the profile's own values.
 	Key func(ctx context.Context, field string) (string, error)
 
 	// HTTP makes the requests; connections are reused as far as its transport
@@ -48,6 +49,10 @@ type Config struct {
 	// Getenv reads the environment: base URLs of providers, the region of AWS,
 	// ALLOW_SHORT_CONTEXT_WINDOWS. No key is looked up there. Nil: nothing.
 	Getenv func(string) string
+
+	// Windows remembers the sizes of the contexts of local servers, for all models
+	// that share it. Nil: no server is asked, and nothing is learned.
+	Windows *window.Book
 
 	Now       func() time.Time // nil: time.Now
 	Logger    *slog.Logger     // nil: nothing is logged
@@ -194,8 +199,9 @@ func (m *model) Format(f fmt.State, _ rune) {
 // Info is what is known of the model.
 func (m *model) Info() Info {
 	p := &m.cfg.Profile
+	tokens, served := m.size()
 	return Info{
-		Model: p.Model, UsageID: m.cfg.UsageID, ContextWindow: m.window, MaxOutput: m.output,
+		Model: p.Model, UsageID: m.cfg.UsageID, ContextWindow: tokens, Served: served, MaxOutput: m.output,
 		Vision: m.features.vision, ImageTokens: m.imageTokens(), NativeTools: m.nativeTools(), Streams: true,
 	}
 }

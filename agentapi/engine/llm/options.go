@@ -112,16 +112,18 @@ func (m *model) dropSampling(o *wire.Options) (dropped []string) {
 	return dropped
 }
 
-// The joint budget of Bedrock: input and output share one window.
+// The joint budget of Bedrock, and of local servers: input and output share one window.
 const (
 	budgetMargin  = 256
 	budgetFloor   = 1024
+	budgetPart    = 8 // of a small window, which is the floor there
 	bytesForToken = 3 // a token has more, so this is on the safe side
 )
 
 // fitBudget lowers the output limit of a call where its input takes the room.
 func (m *model) fitBudget(c *wire.Call) {
-	if m.route.style != converseStyle || m.window == 0 || c.Options.MaxOutput == 0 {
+	window, served := m.size()
+	if m.route.style != converseStyle && !served || window == 0 || c.Options.MaxOutput == 0 {
 		return
 	}
 	size := 0
@@ -136,8 +138,8 @@ func (m *model) fitBudget(c *wire.Call) {
 	for _, t := range c.Tools {
 		size += len(t.Description) + len(t.Parameters)
 	}
-	room := m.window - int64(size/bytesForToken) - budgetMargin
-	c.Options.MaxOutput = min(c.Options.MaxOutput, max(room, budgetFloor))
+	room := window - int64(size/bytesForToken) - budgetMargin
+	c.Options.MaxOutput = min(c.Options.MaxOutput, max(room, min(budgetFloor, window/budgetPart)))
 	if c.Options.Thinking >= c.Options.MaxOutput {
 		c.Options.Thinking = c.Options.MaxOutput - 1
 	}

@@ -38,6 +38,9 @@ func (m *model) prepare(req Request) *wire.Call {
 			c.Options.Stop = []string{textcall.Stop}
 		}
 	}
+	if req.MaxOutput > 0 && (c.Options.MaxOutput == 0 || c.Options.MaxOutput > req.MaxOutput) {
+		c.Options.MaxOutput = req.MaxOutput
+	}
 	m.fitBudget(c)
 	return c
 }

@@ -31,7 +31,8 @@ func attempts(p *Profile) int { return max(1, p.NumRetries) }
 // retry waits behind the n-th attempt, which failed with err, and prepares the
 // next one. Its error says that there is none.
 func (m *model) retry(ctx context.Context, c *wire.Call, n int, err error, keys credentials, out *relay) error {
-	failed := errorOf(err, m.cfg.Name, m.cleaner(keys))
+	failed := m.failure(err, keys)
+	m.learnSize(failed, err)
 	of, wait := attempts(&m.cfg.Profile), m.wait(n, err)
 	if isAbsent(err) {
 		of, wait = min(of, absentAttempts), min(wait, absentWait)

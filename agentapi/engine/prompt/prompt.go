@@ -33,6 +33,7 @@ type Config struct {
 	// Open is what is open in it beyond the workspace, each for people.
 	Sandboxed bool
 	Open      []string
+	ReadOnly  bool // the sandbox does not let them change the workspace
 	// MessageSuffix is appended to each message of the user.
 	MessageSuffix string
 	Given         []skill.Skill // that came with the agent, before those that are found
@@ -206,7 +207,11 @@ func (p *Prompt) sandbox() string {
 	if strings.Contains(open, "@packages") {
 		open += " @packages are the registries of package managers."
 	}
-	return "<SANDBOX>\nYour commands run in a sandbox. They can write to the workspace, $TMPDIR and a home directory of their own; " +
+	writable := "the workspace, $TMPDIR and a home directory of their own"
+	if p.cfg.ReadOnly {
+		writable = "$TMPDIR and a home directory of their own. The workspace is read-only: if the task needs changes there, say which"
+	}
+	return "<SANDBOX>\nYour commands run in a sandbox. They can write to " + writable + "; " +
 		"the user's home directory is not there. " + open + " What is not allowed fails at once. The user is told about it by itself: " +
 		"do not look for ways round it; continue without it, or say what you need and why. sudo, the system's package manager and " +
 		"Docker are not available. Start browsers with --no-sandbox.\n</SANDBOX>"

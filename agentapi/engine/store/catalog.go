@@ -48,11 +48,11 @@ type cataloged struct {
 	state, meta fileStamp
 	listed      Listed
 	usable      bool
-	told        bool // that it is damaged
+	err         error // why it is in no list
 }
 
 // NewCatalog is a catalog of the conversations below root. warn is told once of each
-// one that is damaged; it must not call the catalog.
+// one that cannot be read; it must not call the catalog.
 func NewCatalog(root string, now func() time.Time, warn func(id string, err error)) *Catalog {
 	return &Catalog{root: root, now: now, warn: warn, known: make(map[string]*cataloged), noted: make(map[string]struct{})}
 }
@@ -123,6 +123,24 @@ func (c *Catalog) List() ([]Listed, error) {
 	return list, nil
 }
 
+// Unreadable are the conversations that cannot be read, as of the last List.
+func (c *Catalog) Unreadable() map[string]error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	found := make(map[string]error)
+	for name, f := range c.known {
+		if f != nil && f.err != nil {
+			found[withDashes(name)] = f.err
+		}
+	}
+	return found
+}
+
+// withDashes is the id of the conversation in a directory of this name.
+func withDashes(name string) string {
+	return name[:8] + "-" + name[8:12] + "-" + name[12:16] + "-" + name[16:20] + "-" + name[20:]
+}
+
 // changed are the directories that have to be looked at.
 func (c *Catalog) changed() ([]string, error) {
 	now := c.now()
@@ -181,17 +199,15 @@ func (c *Catalog) look(name string, old *cataloged) *cataloged {
 		return old
 	}
 	now := &cataloged{state: stateAt, meta: metaAt}
-	if stateAt.at == 0 { // it is being made, or removed
+	if stateAt.at == 0 && stateAt.sure { // it is being made, or removed
 		return now
 	}
-	id := name[:8] + "-" + name[8:12] + "-" + name[12:16] + "-" + name[16:20] + "-" + name[20:]
 	var err error
-	now.listed, err = Glance(c.root, id)
+	now.listed, err = Glance(c.root, withDashes(name))
 	now.usable = err == nil
 	if err != nil && !errors.Is(err, ErrNotFound) {
-		now.told = true
-		if old == nil || !old.told {
-			c.warn(id, err)
+		if now.err = err; old == nil || old.err == nil {
+			c.warn(withDashes(name), err)
 		}
 	}
 	return now

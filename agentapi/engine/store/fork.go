@@ -102,7 +102,7 @@ func activated(log []event.Event, key string, now []string, known map[string]boo
 // begin writes the events that a new conversation begins with.
 func (d *Dir) begin(events []event.Event) error {
 	for _, e := range events {
-		data, err := json.Marshal(e)
+		data, err := e.MarshalJSON() // not json.Marshal: it would change what was read
 		if err != nil {
 			return fmt.Errorf("copy event %s: %w", e.ID, err)
 		}

@@ -2,10 +2,10 @@ package store
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,32 +14,9 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/ohgw/ohgw/agentapi/event"
-	"github.com/ohgw/ohgw/internal/filelock"
 )
-
-// hold takes the lock of the log, unless we have it.
-func (d *Dir) hold() error {
-	if d.locked {
-		return nil
-	}
-	if d.lock == nil {
-		d.lock = filelock.Keep(filepath.Join(d.path, "events", ".eventlog.lock"), filelock.Options{Timeout: lockTimeout})
-	}
-	err := d.lock.Lock(context.Background())
-	d.locked = err == nil
-	return err
-}
-
-// Rest lets the lock of the log go: nothing is about to be written.
-func (d *Dir) Rest() {
-	if d.locked {
-		_ = d.lock.Unlock() // nothing depends on it: the lock goes with its file handle
-		d.locked = false
-	}
-}
 
 // eventIndex is the index in the name of an event's file: five or more digits, and an
 // id of at least eight hex digits and hyphens.
@@ -53,9 +30,6 @@ func eventIndex(name string) (int, bool) {
 	i, err := strconv.Atoi(digits)
 	return i, err == nil
 }
-
-// lockTimeout is how long OpenHands waits for the lock of the log.
-const lockTimeout = 30 * time.Second
 
 // Root is the parent of an event that begins a branch of its own anywhere but
 // at the beginning of the log.
@@ -79,12 +53,7 @@ func (d *Dir) eventFiles() ([]eventFile, error) {
 			files = append(files, eventFile{index: i, name: e.Name()})
 		}
 	}
-	slices.SortFunc(files, func(a, b eventFile) int {
-		if a.index != b.index {
-			return a.index - b.index
-		}
-		return strings.Compare(a.name, b.name)
-	})
+	slices.SortFunc(files, byIndex)
 	return files, nil
 }
 
@@ -96,7 +65,7 @@ func (d *Dir) loadEvents() error {
 	if err != nil {
 		return err
 	}
-	files = d.contiguous(files)
+	files, d.beyond = contiguous(files, 0)
 	d.cutOff = len(d.beyond)
 	events, errs := readAll(filepath.Join(d.path, "events"), files)
 	whole, err := d.damagedTail(files, events, errs)
@@ -124,20 +93,18 @@ func (d *Dir) doubtTail() {
 	}
 }
 
-// contiguous is the files up to the first gap, one for each index: of an index
-// that is there twice the first one counts.
-func (d *Dir) contiguous(files []eventFile) []eventFile {
-	var log []eventFile
+// contiguous is the files from an index up to the first gap, one for each index,
+// and those beyond. Of an index that is there twice the first file counts.
+func contiguous(files []eventFile, from int) (log, beyond []eventFile) {
 	for i, f := range files {
-		if f.index > len(log) {
-			d.beyond = files[i:]
-			break
+		if f.index > from+len(log) {
+			return log, files[i:]
 		}
-		if f.index == len(log) {
+		if f.index == from+len(log) {
 			log = append(log, f)
 		}
 	}
-	return log
+	return log, nil
 }
 
 // damagedTail counts the events before the first file that holds no event. A
@@ -228,11 +195,9 @@ func readFile(path string, buf []byte) ([]byte, error) {
 // Append writes an event to the log. With sync it is on the disk when Append
 // returns, and so is everything before it: an event must not outlive one that
 // it comes after. The event's parent is its caller's business. The lock of the
-// log is held from then on until [Dir.Rest].
+// log is held from then on until [Dir.Rest]. What others have written before is
+// in the log then, see [Dir.Foreign].
 func (d *Dir) Append(e event.Event, sync bool) error {
-	if _, dup := d.index[e.ID]; dup {
-		return fmt.Errorf("append event %s: it is already in the log", e.ID)
-	}
 	data, err := e.MarshalJSON() // not json.Marshal: it would read all twice
 	if err != nil {
 		return fmt.Errorf("append event: %w", err)
@@ -240,15 +205,22 @@ func (d *Dir) Append(e event.Event, sync bool) error {
 	if err := d.hold(); err != nil {
 		return fmt.Errorf("append event: %w", err)
 	}
+	if _, dup := d.index[e.ID]; dup {
+		return fmt.Errorf("append event %s: it is already in the log", e.ID)
+	}
 	if err := d.setAside(); err != nil {
 		return fmt.Errorf("append event: %w", err)
 	}
+	d.unmark()
 	name := d.eventName(e.ID)
 	path := filepath.Join(d.path, "events", name)
 	if err := d.write(path, data, sync); err != nil {
 		// What may have come to the disk all the same is in nobody's log, and
 		// would take the place of the next event.
-		_ = os.Remove(path)
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			d.unsure = true
+			d.Rest() // The next one counts again.
+		}
 		d.unsynced = slices.DeleteFunc(d.unsynced, func(p string) bool { return p == path })
 		return fmt.Errorf("append event: %w", err)
 	}

@@ -27,7 +27,7 @@ func Page(root, id, from string, newest bool, n int) (events []event.Event, next
 	if err != nil {
 		return nil, "", err
 	}
-	files = d.contiguous(files)
+	files, _ = contiguous(files, 0)
 	if newest {
 		slices.Reverse(files)
 	}

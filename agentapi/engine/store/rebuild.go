@@ -26,7 +26,7 @@ func (d *Dir) rebuildState(id string, cause error) error {
 		return errors.Join(cause, err)
 	}
 	for _, e := range d.loaded {
-		s.learn(e)
+		s.Learn(e)
 	}
 	path := filepath.Join(d.path, stateFile)
 	// A copy, not another name: without its base state nobody finds the
@@ -70,8 +70,8 @@ func (d *Dir) stateOfMeta(id string) (State, error) {
 	return s, nil
 }
 
-// learn takes from an event what it says about the state.
-func (s *State) learn(e event.Event) {
+// Learn takes from an event what it says about the state.
+func (s *State) Learn(e event.Event) {
 	switch b := e.Body.(type) {
 	case *event.Message:
 		if e.Source == event.SourceUser {

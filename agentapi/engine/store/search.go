@@ -84,7 +84,7 @@ func readLog(root, id string) (Log, error) {
 	if err != nil {
 		return Log{}, err
 	}
-	files = d.contiguous(files)
+	files, _ = contiguous(files, 0)
 	log := Log{dir: filepath.Join(d.path, "events"), entries: make([]entry, len(files)), heads: newHeads(len(files))}
 	for i, f := range files {
 		log.entries[i] = entry{id: f.id(), name: f.name}

@@ -7,13 +7,14 @@
 //	    meta.json                        what the agent-server lists
 //	    events/event-00000-<id>.json     one event each, no gap
 //	    events/.eventlog.lock            held while events are written
+//	    events/.eventlog-len-N.marker    that the log has N events; see markers.go
 //	    owner_lease.json                 whose conversation it is now
 //
-// Every file comes in one step, but that of the last event, which is written in
-// its place: its name is new. An event that [Dir.Append] has taken is on the
-// disk; the base state may lag behind it, never ahead. Fields and event kinds
-// that are not known here are kept. What a machine that died has left of a file
-// that had not reached the disk is set aside as NAME.damaged.
+// Every file comes in one step, under a temporary name of ours at first. An
+// event that [Dir.Append] has taken is on the disk; the base state may lag
+// behind it, never ahead. Fields and event kinds that are not known here are
+// kept. What a machine that died has left of a file that had not reached the
+// disk is set aside as NAME.damaged.
 package store
 
 import (
@@ -83,6 +84,13 @@ type Dir struct {
 	lock   *filelock.Kept             // of the log, once something was appended
 	meta   map[string]json.RawMessage // meta.json, once it was looked at
 	locked bool                       // we hold lock
+	// foreign are events of other writers that nobody was told of.
+	foreign []event.Event
+	unsure  bool // there may be a file of an event that is not in the log
+	marked  bool // there is a marker, and it is right
+	// at is the time of the events' directory since the marker was written; zero where
+	// it says nothing.
+	at time.Time
 	// unsynced are files and directories that may not be on the disk yet.
 	unsynced []string
 }
@@ -190,7 +198,7 @@ func (d *Dir) unlock() error {
 	if d.lock == nil {
 		return nil
 	}
-	d.locked = false
+	d.Rest()
 	return d.lock.Close()
 }
 

@@ -42,7 +42,11 @@ func (v *View) shown(e event.Event) (it item, ok bool) {
 		return action(e, b), true
 	case *event.Message:
 		it.event = bare(e, b)
-		it.content = withoutEmpty(append(clone(b.LLMMessage.Content), b.ExtendedContent...))
+		it.content = clone(b.LLMMessage.Content)
+		if e.Source != event.SourceAgent { // what stands there of an answer is not the model's own text
+			it.content = append(it.content, b.ExtendedContent...)
+		}
+		it.content = withoutEmpty(it.content)
 	case *event.CondensationSummary:
 		it.event = bare(e, b)
 		it.content = []event.Content{event.Text(summaryHeader + "\n\n" + b.Summary)}

@@ -33,7 +33,13 @@ func (b *builder) add(i int) {
 		b.system(body)
 	case *event.Message:
 		if body.LLMMessage.Role == "assistant" {
-			b.assistant(body.LLMMessage)
+			if !body.IsUnfinished() {
+				b.assistant(body.LLMMessage)
+			} else if b.answeredByUser(i) {
+				m := body.LLMMessage
+				m.Content = append(clone(m.Content), body.ExtendedContent...)
+				b.assistant(m)
+			}
 			return
 		}
 		b.user(it.without(b.view.hidden))
@@ -45,6 +51,16 @@ func (b *builder) add(i int) {
 			delete(b.answers, answer)
 		}
 	}
+}
+
+// answeredByUser reports whether what follows an item is a message of the user. Without
+// one, the model is to write its answer from the beginning.
+func (b *builder) answeredByUser(i int) bool {
+	if i+1 == len(b.view.items) {
+		return false
+	}
+	m, ok := b.view.items[i+1].event.Body.(*event.Message)
+	return ok && m.LLMMessage.Role == "user"
 }
 
 // system is the system message: static block, then the dynamic one. A second

@@ -154,6 +154,7 @@ func statuses() []row {
 		{agentapi.ErrBusy, http.StatusConflict},
 		{agentapi.ErrLost, http.StatusConflict},
 		{agentapi.ErrRefused, http.StatusBadRequest},
+		{agentapi.ErrTooLong, http.StatusBadRequest},
 		{agentapi.ErrUnsupported, http.StatusNotImplemented},
 		{agentapi.ErrUnavailable, http.StatusServiceUnavailable},
 	}

@@ -39,19 +39,22 @@ func New(cfg Config) (sandbox.Box, error) {
 	if !seccomp.Supported {
 		return nil, ErrUnsupported
 	}
-	p, watch, err := complete(cfg)
+	p, guards, err := complete(cfg)
 	if err != nil {
+		return nil, err
+	}
+	if err := makeHome(&cfg.Policy); err != nil {
 		return nil, err
 	}
 	b := &box{cfg: cfg, policy: p, unwatch: func() {}}
 	if cfg.Level == sandbox.Reduced {
-		if err := b.reduce(watch); err != nil {
+		if err := b.reduce(guards); err != nil {
 			return nil, err
 		}
 		return b, nil
 	}
-	if len(watch) > 0 {
-		if b.unwatch, err = startWatch(cfg, watch); err != nil {
+	if len(guards.Watch) > 0 {
+		if b.unwatch, err = startWatch(cfg, guards); err != nil {
 			return nil, errors.Join(err, b.removeTmp())
 		}
 	}
@@ -59,27 +62,27 @@ func New(cfg Config) (sandbox.Box, error) {
 }
 
 // complete adds to the policy what every box has, but for what is hidden.
-func complete(cfg Config) (policy.Policy, []string, error) {
+func complete(cfg Config) (policy.Policy, gitguard.Guards, error) {
 	p := cfg.Policy
 	p.UID, p.GID = os.Geteuid(), os.Getegid()
 	p.Write, p.Protect = slices.Clone(p.Write), slices.Clone(p.Protect)
 	if err := p.Check(); err != nil {
-		return p, nil, err
+		return p, gitguard.Guards{}, err
 	}
 	if cfg.GitOpen {
-		return p, nil, nil
+		return p, gitguard.Guards{}, nil
 	}
 	guards, err := gitguard.Find(p.Workspace)
 	if err != nil {
-		return p, nil, fmt.Errorf("guard the git directory of %s: %w", p.Workspace, err)
+		return p, guards, fmt.Errorf("guard the git directory of %s: %w", p.Workspace, err)
 	}
 	p.Write = append(p.Write, guards.Write...)
 	p.Protect = append(p.Protect, guards.Protect...)
-	return p, guards.Watch, p.Check()
+	return p, guards, p.Check()
 }
 
 // startWatch watches the git directories while the box lives.
-func startWatch(cfg Config, dirs []string) (stop func(), err error) {
+func startWatch(cfg Config, guards gitguard.Guards) (stop func(), err error) {
 	watcher := cfg.Watcher
 	own := watcher == nil
 	if own {
@@ -91,7 +94,7 @@ func startWatch(cfg Config, dirs []string) (stop func(), err error) {
 	if removed == nil {
 		removed = func(string) {}
 	}
-	remove, err := watcher.Add(dirs, removed)
+	remove, err := watcher.Add(guards, removed)
 	if err != nil {
 		if own {
 			_ = watcher.Close()

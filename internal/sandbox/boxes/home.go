@@ -1,12 +1,118 @@
 package boxes
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/ohgw/ohgw/internal/paths"
+	"github.com/ohgw/ohgw/internal/sandbox/policy"
 )
+
+// What is in the directory of a workspace's boxes: their home directory, and a file with
+// the path of the workspace, by which a home directory is known whose workspace is gone.
+const (
+	homeName  = "home"
+	ownerName = "workspace"
+)
+
+// HomeOf is the home directory of the boxes of a workspace, which has no symbolic
+// links. It need not exist.
+func HomeOf(state, workspace string) string {
+	return filepath.Join(state, "sandbox", keyOf(workspace), homeName)
+}
+
+func keyOf(workspace string) string {
+	sum := sha256.Sum256([]byte(workspace))
+	return hex.EncodeToString(sum[:8])
+}
+
+// ownHome is HomeOf without symbolic links.
+func ownHome(state, workspace string) (string, error) {
+	if err := paths.MakePrivate(filepath.Join(state, "sandbox")); err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(state)
+	return HomeOf(real, workspace), err
+}
+
+// makeHome makes the home directory of a box if there is none.
+func makeHome(p *policy.Policy) error {
+	if err := paths.MakePrivate(p.Home); err != nil {
+		return fmt.Errorf("make the home directory of the sandbox: %w", err)
+	}
+	dir := filepath.Dir(p.Home)
+	if filepath.Base(p.Home) != homeName || filepath.Base(dir) != keyOf(p.Workspace) {
+		return nil // It is not that of a plan.
+	}
+	owner := filepath.Join(dir, ownerName)
+	if _, err := os.Lstat(owner); err == nil {
+		return nil
+	}
+	if err := os.WriteFile(owner, []byte(p.Workspace), 0o600); err != nil {
+		return fmt.Errorf("make the home directory of the sandbox: %w", err)
+	}
+	return nil
+}
+
+// RemoveHome removes the home directory of the boxes of a workspace that is removed.
+// ErrHomeInUse.
+func RemoveHome(state, workspace string) error {
+	return removeHome(filepath.Dir(HomeOf(state, workspace)))
+}
+
+func removeHome(dir string) error {
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	home := filepath.Join(dir, homeName)
+	if err := ResetHome(home); err != nil {
+		return err
+	}
+	for _, at := range []string{home, filepath.Join(dir, ownerName), dir} {
+		if err := os.Remove(at); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// SweepHomes removes the home directories of workspaces of which gone says that they are
+// gone for good. Those in use stay, and those whose workspace is not known.
+func SweepHomes(ctx context.Context, state string, gone func(workspace string) bool) (removed int, err error) {
+	base := filepath.Join(state, "sandbox")
+	entries, err := os.ReadDir(base)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return 0, err
+	}
+	var errs []error
+	for _, entry := range entries {
+		if ctx.Err() != nil {
+			break
+		}
+		dir := filepath.Join(base, entry.Name())
+		data, err := os.ReadFile(filepath.Join(dir, ownerName))
+		workspace := string(data)
+		if err != nil || entry.Name() != keyOf(workspace) || !gone(workspace) {
+			continue
+		}
+		switch err := removeHome(dir); {
+		case err == nil:
+			removed++
+		case !errors.Is(err, ErrHomeInUse):
+			errs = append(errs, err)
+		}
+	}
+	return removed, errors.Join(errs...)
+}
 
 // ErrHomeInUse says that a box shows a home directory.
 var ErrHomeInUse = errors.New("a sandbox uses this home directory")

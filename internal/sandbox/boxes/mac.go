@@ -53,6 +53,9 @@ func newMacBox(program string, cfg Config) (_ *macBox, err error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
+	if err := makeHome(&p); err != nil {
+		return nil, err
+	}
 	var guards gitguard.Guards
 	if !cfg.GitOpen {
 		if guards, err = gitguard.Find(p.Workspace); err != nil {

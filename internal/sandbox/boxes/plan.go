@@ -1,8 +1,6 @@
 package boxes
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/sandbox/policy"
 )
 
@@ -29,7 +26,8 @@ type User struct {
 const noHome = "/run/home"
 
 // Plan is the default policy for a workspace: a home directory of the box alone,
-// kept between the conversations of the workspace, with the user's tools in it.
+// kept between the conversations of the workspace, with the user's tools in it. The
+// first box makes it.
 // The network is off.
 func Plan(u User, workspace string) (policy.Policy, error) {
 	p := policy.Policy{HomeAt: noHome, Processes: 4096, GitConfig: u.GitConfig}
@@ -56,12 +54,19 @@ func Plan(u User, workspace string) (policy.Policy, error) {
 		}
 		p.Hide = append(p.Hide, real)
 	}
+	links, dirs := inRun(u.Environ)
 	if p.HomeAt != noHome {
 		p.Read = tools(p.HomeAt, p.Workspace, u.Environ)
 		p.Read = slices.DeleteFunc(p.Read, func(at string) bool {
 			return slices.ContainsFunc(p.Hide, func(hidden string) bool { return policy.Within(hidden, at) || policy.Within(at, hidden) })
 		})
 	}
+	for _, dir := range dirs {
+		if !slices.ContainsFunc(p.Hide, func(hidden string) bool { return policy.Within(hidden, dir) || policy.Within(dir, hidden) }) {
+			p.Read = append(p.Read, dir)
+		}
+	}
+	p.Links = links
 	return p, p.Check()
 }
 
@@ -99,22 +104,6 @@ func directory(at string) (string, error) {
 		return "", &fs.PathError{Op: "open", Path: real, Err: errors.New("it is not a directory")}
 	}
 	return real, nil
-}
-
-// HomeOf is the home directory of the boxes of a workspace, which has no symbolic
-// links. It need not exist.
-func HomeOf(state, workspace string) string {
-	sum := sha256.Sum256([]byte(workspace))
-	return filepath.Join(state, "sandbox", hex.EncodeToString(sum[:8]), "home")
-}
-
-// ownHome makes the home directory of the boxes of a workspace.
-func ownHome(state, workspace string) (string, error) {
-	dir := HomeOf(state, workspace)
-	if err := paths.MakePrivate(dir); err != nil {
-		return "", err
-	}
-	return filepath.EvalSymlinks(dir)
 }
 
 // toolDirs are directories below a home directory that have programs, and no keys.

@@ -17,7 +17,7 @@ import (
 // reduce turns the policy of a box into one of level reduced: the home directory is
 // where it is on the disk, and what /tmp is for is in a directory that TMPDIR names.
 // What mounts would protect is put back after a change.
-func (b *box) reduce(watch []string) (err error) {
+func (b *box) reduce(guards gitguard.Guards) (err error) {
 	p := &b.policy
 	protected := p.Protect
 	p.Reduced, p.HomeAt, p.Protect = true, p.Home, nil
@@ -33,7 +33,7 @@ func (b *box) reduce(watch []string) (err error) {
 	if err != nil {
 		return fmt.Errorf("prepare the home directory of the sandbox: %w", errors.Join(err, b.removeTmp()))
 	}
-	if err = b.keep(gitguard.Guards{Protect: protected, Watch: watch}); err != nil {
+	if err = b.keep(gitguard.Guards{Protect: protected, Watch: guards.Watch, Repository: guards.Repository}); err != nil {
 		b.unwatch()
 		return fmt.Errorf("watch the files of git: %w", errors.Join(err, b.removeTmp()))
 	}
@@ -59,6 +59,9 @@ func (b *box) keep(all gitguard.Guards) error {
 		if g := in(at); g != nil {
 			g.Watch = append(g.Watch, at)
 		}
+	}
+	if g := in(all.Repository.Dir); g != nil {
+		g.Repository = all.Repository
 	}
 	told := b.cfg.Removed
 	if told == nil {
@@ -95,7 +98,7 @@ func privateTmp() (string, error) {
 func (r *runtime) openBroker(p *policy.Policy, cfg *Config) (err error) {
 	own := broker.Config{
 		Reserved: append(cfg.unlistened(), cfg.Reserved...), Refused: cfg.Refused,
-		Trees: append([]string{p.Workspace, p.Home, p.Tmp}, p.Write...), Sockets: p.Read,
+		Trees: p.Trees(), Sockets: p.Read,
 	}
 	if p.Network && cfg.Serve != nil {
 		if r.proxy, err = net.Listen("tcp4", "127.0.0.1:0"); err != nil {

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -223,5 +226,44 @@ git checkout -qb b; git branch -q --set-upstream-to=main; git config core.fsmoni
 	}
 	if strings.Contains(config, "evil") {
 		t.Error(config)
+	}
+}
+
+// Programs change when and where they run themselves, and not other programs of the user.
+func TestReducedSchedulesNoOthers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, reduced)
+	args := []string{"sh", "-c", "echo up; exec sleep 1000"}
+	if os.Geteuid() == 0 { // The kernel protects a process with more capabilities.
+		args = append([]string{"setpriv", "--inh-caps=-all", "--bounding-set=-all"}, args...)
+	}
+	other := exec.Command(args[0], args[1:]...)
+	other.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	up, err := other.StdoutPipe()
+	if err == nil {
+		err = other.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := up.Read(make([]byte, 3)); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()
+	pid := strconv.Itoa(other.Process.Pid)
+	for _, script := range []string{
+		"renice -n 19 -p " + pid, "renice -n 19 -g " + pid, "ionice -c 3 -p " + pid,
+		"taskset -p 1 " + pid, "chrt --idle -p 0 " + pid,
+	} {
+		if out, code := w.sh(script); code == 0 {
+			t.Errorf("%s: %s", script, out)
+		}
+	}
+	for _, script := range []string{
+		"nice -n 5 true", "nice -n 5 nice | grep -qx 5", "ionice -c 3 true", "taskset 1 true", "chrt --idle 0 true", "taskset -p $$",
+	} {
+		if out, code := w.sh(script); code != 0 {
+			t.Errorf("%s: %s", script, out)
+		}
 	}
 }

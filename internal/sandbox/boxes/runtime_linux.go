@@ -50,6 +50,9 @@ const startLimit = time.Minute
 // startRuntime makes the namespaces, and waits until the box is built.
 func startRuntime(ctx context.Context, p *policy.Policy, cfg *Config) (*runtime, error) {
 	r := &runtime{stderr: &tail{}, ready: make(chan struct{}), gone: make(chan struct{}), processes: map[uint64]*process{}, counts: make(chan int, 1)}
+	if err := makeHome(p); err != nil { // It may have been removed since.
+		return nil, fmt.Errorf("start the sandbox: %w", err)
+	}
 	release, err := holdHome(p.Home, false)
 	if err != nil {
 		return nil, fmt.Errorf("start the sandbox: %w", err)

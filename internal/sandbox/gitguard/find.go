@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -31,6 +32,7 @@ func Find(workspace string) (Guards, error) {
 	case err != nil:
 		return g, err
 	case info.IsDir():
+		g.Repository = Repository{Dir: at, Tree: workspace, Index: filepath.Join(at, "index"), known: map[string]bool{}}
 		return g, g.repository(at, new(int))
 	case info.Mode().IsRegular():
 		return g, g.linked(workspace, at)
@@ -48,7 +50,11 @@ func (g *Guards) repository(dir string, modules *int) error {
 			return err
 		}
 	}
+	g.know(dir)
 	g.Watch = append(g.Watch, dir)
+	if err := g.named(dir); err != nil {
+		return err
+	}
 	worktrees, err := os.ReadDir(filepath.Join(dir, "worktrees"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -58,14 +64,78 @@ func (g *Guards) repository(dir string, modules *int) error {
 			continue
 		}
 		at := filepath.Join(dir, "worktrees", w.Name())
+		if to := pointer(filepath.Join(at, commonDir), "", at); to != dir && to != "" {
+			return fmt.Errorf("%s leads to %s, so git would run what is set up there; remove %s", filepath.Join(at, commonDir), to, at)
+		}
+		g.know(at)
 		for _, name := range []string{commonDir, "gitdir", worktreeConfig} {
 			if err := g.protect(filepath.Join(at, name)); err != nil {
 				return err
 			}
 		}
 		g.Watch = append(g.Watch, at)
+		if err := g.submodules(filepath.Join(at, "modules"), modules); err != nil {
+			return err
+		}
 	}
 	return g.submodules(filepath.Join(dir, "modules"), modules)
+}
+
+// know notes what was there before any program.
+func (g *Guards) know(at string) {
+	if g.Repository.known != nil {
+		g.Repository.known[at] = true
+	}
+}
+
+// named adds what the configuration of a git directory names below the workspace: the
+// file .git of a submodule, the directory of hooks, and files with more settings.
+func (g *Guards) named(dir string) error {
+	tree := g.Repository.Tree
+	for _, s := range named(filepath.Join(dir, "config")) {
+		at := s.value
+		if s.name == "core.worktree" {
+			if at = resolve(at, dir); at == "" || at == tree {
+				continue
+			}
+			at = filepath.Join(at, ".git")
+		} else {
+			base := tree // Settings are named from the configuration, programs from the worktree.
+			if strings.HasPrefix(s.name, "include") {
+				base = dir
+			}
+			if at = resolve(at, base); at == "" {
+				g.absent(s, base)
+				continue
+			}
+		}
+		if rel, err := filepath.Rel(tree, at); err != nil || !filepath.IsLocal(rel) || rel == "." {
+			continue // Programs do not write there.
+		}
+		if slices.Contains(g.Protect, at) {
+			continue
+		}
+		if err := g.protect(at); err != nil {
+			return err
+		}
+		g.know(at)
+	}
+	return nil
+}
+
+// absent notes a directory of hooks, or a file with settings, that is not there: it
+// must not come to be. One whose parts lead elsewhere is not noted.
+func (g *Guards) absent(s setting, base string) {
+	at := s.value
+	if s.name == "core.fsmonitor" || strings.HasPrefix(at, "~") {
+		return
+	}
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(base, at)
+	}
+	if rel, err := filepath.Rel(g.Repository.Tree, at); err == nil && filepath.IsLocal(rel) && rel != "." && g.Repository.known != nil {
+		g.Repository.never = append(g.Repository.never, rel)
+	}
 }
 
 // submodules adds the git directories of submodules. The name of one may have
@@ -134,6 +204,7 @@ func (g *Guards) linked(workspace, at string) error {
 	if common == "" || !isRepository(common) {
 		return nil
 	}
+	g.Repository = Repository{Dir: common, Tree: workspace, Index: filepath.Join(dir, "index"), known: map[string]bool{at: true}}
 	if rel, err := filepath.Rel(workspace, common); err != nil || strings.HasPrefix(rel, "..") {
 		g.Write = append(g.Write, common)
 	}
@@ -167,23 +238,56 @@ func resolve(path, base string) string {
 
 // worktreeOf is the core.worktree of a submodule's git directory.
 func worktreeOf(dir string) string {
-	data, err := os.ReadFile(filepath.Join(dir, "config"))
-	if err != nil {
-		return ""
-	}
-	section := ""
-	for line := range strings.Lines(string(data)) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "[") {
-			section = strings.ToLower(line)
-			continue
-		}
-		name, value, ok := strings.Cut(line, "=")
-		if ok && section == "[core]" && strings.EqualFold(strings.TrimSpace(name), "worktree") {
-			return resolve(strings.Trim(strings.TrimSpace(value), `"`), dir)
+	for _, s := range named(filepath.Join(dir, "config")) {
+		if s.name == "core.worktree" {
+			return resolve(s.value, dir)
 		}
 	}
 	return ""
+}
+
+// setting is one of a configuration that names a path.
+type setting struct{ name, value string }
+
+// named are the settings of a configuration that name a path from which git takes
+// programs or settings.
+func named(file string) (found []setting) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	section := ""
+	for line := range strings.Lines(strings.ReplaceAll(string(data), "\\\n", "")) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") {
+			head, rest, _ := strings.Cut(line, "]")
+			section, _, _ = strings.Cut(strings.ToLower(strings.Trim(head, "[ ")), " ")
+			line = strings.TrimSpace(rest)
+		}
+		name, value, ok := strings.Cut(line, "=")
+		if !ok {
+			continue
+		}
+		name = section + "." + strings.ToLower(strings.TrimSpace(name))
+		switch name {
+		case "core.worktree", "core.hookspath", "core.fsmonitor", "include.path", "includeif.path":
+			found = append(found, setting{name, plain(value)})
+		}
+	}
+	return found
+}
+
+// plain is a value without quotes and comments.
+func plain(value string) string {
+	value = strings.TrimSpace(value)
+	if quoted, ok := strings.CutPrefix(value, `"`); ok {
+		quoted, _, _ = strings.Cut(quoted, `"`)
+		return quoted
+	}
+	if at := strings.IndexAny(value, "#;"); at >= 0 {
+		value = value[:at]
+	}
+	return strings.TrimSpace(value)
 }
 
 // isRepository says that a directory looks like a git directory.

@@ -22,6 +22,7 @@ type Keeper struct {
 	kept  map[string]snapshot // by path in the tree
 	never []string            // paths that must not exist
 	told  func(path string)
+	added *sweeper // what programs add to the repository; nil without one
 
 	file *os.File
 	done chan struct{} // closed at the end
@@ -58,6 +59,9 @@ func NewKeeper(tree string, g Guards, putBack func(path string)) (*Keeper, error
 		return nil, err
 	}
 	k := &Keeper{root: root, tree: tree, kept: map[string]snapshot{}, told: putBack, done: make(chan struct{}), watched: map[int]string{}}
+	if g.Repository.Dir != "" {
+		k.added = newSweeper(g.Repository, putBack)
+	}
 	if err := k.take(g); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
@@ -170,6 +174,10 @@ func (k *Keeper) check() {
 		}
 	}
 	k.rearm()
+	if k.added != nil {
+		k.added.worktrees()
+		k.added.repositories()
+	}
 }
 
 func equal(a, b snapshot) bool {
@@ -261,6 +269,14 @@ func (k *Keeper) rearm() {
 	for _, name := range k.never {
 		add(name)
 	}
+	if k.added != nil {
+		if dir, ok := k.local(filepath.Join(k.added.repo.Dir, "worktrees")); ok {
+			paths = append(paths, filepath.Dir(dir), dir)
+			for _, entry := range entriesOf(k.root, dir) {
+				paths = append(paths, filepath.Join(dir, entry.Name()))
+			}
+		}
+	}
 	slices.Sort(paths)
 	control, err := k.file.SyscallConn()
 	if err != nil {
@@ -322,7 +338,7 @@ func (k *Keeper) concerns(data []byte) bool {
 				return true
 			}
 		}
-		if slices.Contains(k.never, at) {
+		if slices.Contains(k.never, at) || k.added != nil && k.added.concerns(filepath.Join(k.tree, dir), e.name) {
 			return true
 		}
 	}

@@ -7,8 +7,10 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,6 +24,9 @@ type Watcher struct {
 	mu    sync.Mutex
 	dirs  map[int]*watched // by the number of the watch
 	paths map[string]int   // the numbers, by path
+
+	stop  chan struct{}
+	looks sync.WaitGroup
 }
 
 // watched is one directory.
@@ -31,11 +36,17 @@ type watched struct {
 	tell    map[*subscription]func(string)
 }
 
-// subscription is one call of Add. It is not empty: each has an address of its own.
-type subscription struct{ _ byte }
+// subscription is one call of Add.
+type subscription struct {
+	removed func(string)
+	sweeper *sweeper // nil without a repository
+	// dirty says that something was added to the repository since it was looked at.
+	dirty bool
+	fresh bool // it has worktrees that were made since
+}
 
-// events are those by which a name comes to a directory.
-const events = unix.IN_CREATE | unix.IN_MOVED_TO | unix.IN_ONLYDIR | unix.IN_DONT_FOLLOW
+// events are those by which a name comes to a directory, or a file in it is written.
+const events = unix.IN_CREATE | unix.IN_MOVED_TO | unix.IN_CLOSE_WRITE | unix.IN_ONLYDIR | unix.IN_DONT_FOLLOW
 
 // NewWatcher starts a watcher.
 func NewWatcher() (*Watcher, error) {
@@ -43,39 +54,105 @@ func NewWatcher() (*Watcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("inotify: %w", err)
 	}
-	w := &Watcher{file: os.NewFile(uintptr(fd), "inotify"), done: make(chan struct{}), dirs: map[int]*watched{}, paths: map[string]int{}}
+	w := &Watcher{file: os.NewFile(uintptr(fd), "inotify"), done: make(chan struct{}), dirs: map[int]*watched{}, paths: map[string]int{}, stop: make(chan struct{})}
 	go w.watch()
+	w.looks.Go(w.look)
 	return w, nil
 }
 
 // Close ends the watch, and waits until it has ended.
 func (w *Watcher) Close() error {
+	close(w.stop)
 	err := w.file.Close()
 	<-w.done
+	w.looks.Wait()
 	return err
 }
 
-// Add watches directories until remove is called. removed is called with the path of
-// each file that was removed, by the watcher's goroutine.
-func (w *Watcher) Add(dirs []string, removed func(string)) (remove func(), err error) {
+// Add watches the directories of guards until remove is called. removed is called with
+// the path of each file that was removed or put right, one at a time.
+func (w *Watcher) Add(g Guards, removed func(string)) (remove func(), err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := &subscription{}
-	for _, dir := range dirs {
-		if err := w.add(dir, s, removed); err != nil {
+	s := &subscription{removed: removed}
+	for _, dir := range g.Watch {
+		if err := w.add(dir, s); err != nil {
 			w.remove(s)
 			return nil, err
 		}
+	}
+	if g.Repository.Dir != "" {
+		s.sweeper = newSweeper(g.Repository, removed)
+		w.adopt(s)
 	}
 	return func() {
 		w.drain()
 		w.mu.Lock()
 		defer w.mu.Unlock()
+		if s.sweeper != nil {
+			s.sweeper.worktrees()
+			s.sweeper.repositories()
+		}
 		w.remove(s)
 	}, nil
 }
 
-func (w *Watcher) add(dir string, s *subscription, removed func(string)) error {
+// adopt looks at the worktrees that were made since, and watches them, as long as there
+// are watches. A directory is looked at again when it is watched: the files in it may be
+// older than the watch.
+func (w *Watcher) adopt(s *subscription) {
+	_ = w.add(filepath.Join(s.sweeper.repo.Dir, "worktrees"), s) // There may be none.
+	found := s.sweeper.worktrees()
+	s.fresh = len(found) > 0
+	again := false
+	for _, dir := range found {
+		if _, ok := w.paths[dir]; !ok && w.add(dir, s) == nil {
+			again = true
+		}
+	}
+	if again {
+		s.sweeper.worktrees()
+	}
+}
+
+// look goes through the repositories that are added, which takes longer than to look at
+// one file.
+func (w *Watcher) look() {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-w.stop:
+			return
+		case <-tick.C:
+		}
+		w.mu.Lock()
+		for _, s := range w.subscriptions() {
+			if s.dirty || s.fresh {
+				w.adopt(s)
+			}
+			if s.dirty {
+				s.dirty = false
+				s.sweeper.repositories()
+			}
+		}
+		w.mu.Unlock()
+	}
+}
+
+// subscriptions are those with a repository.
+func (w *Watcher) subscriptions() (all []*subscription) {
+	for _, dir := range w.dirs {
+		for s := range dir.tell {
+			if s.sweeper != nil && !slices.Contains(all, s) {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+func (w *Watcher) add(dir string, s *subscription) error {
 	number, ok := w.paths[dir]
 	if !ok {
 		allowed := map[string]bool{}
@@ -94,7 +171,7 @@ func (w *Watcher) add(dir string, s *subscription, removed func(string)) error {
 		w.paths[dir] = number
 		w.dirs[number] = &watched{path: dir, allowed: allowed, tell: map[*subscription]func(string){}}
 	}
-	w.dirs[number].tell[s] = removed
+	w.dirs[number].tell[s] = s.removed
 	return nil
 }
 
@@ -126,10 +203,19 @@ func (w *Watcher) control(f func(fd int) error) error {
 func (w *Watcher) drain() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.takeAll()
+}
+
+func (w *Watcher) takeAll() {
 	for _, dir := range w.dirs {
-		for _, name := range []string{commonDir, worktreeConfig} {
-			dir.take(name)
+		if !w.isNew(dir) {
+			dir.take(commonDir)
+			dir.take(worktreeConfig)
 		}
+	}
+	for _, s := range w.subscriptions() {
+		s.dirty = true
+		w.adopt(s)
 	}
 }
 
@@ -176,16 +262,42 @@ func (w *Watcher) handle(data []byte) {
 	for e := range eventsOf(data) {
 		if e.mask&unix.IN_Q_OVERFLOW != 0 {
 			// Some events are lost: every directory may have a file.
-			for _, dir := range w.dirs {
-				dir.take(commonDir)
-				dir.take(worktreeConfig)
-			}
+			w.takeAll()
 			continue
 		}
-		if dir, ok := w.dirs[e.watch]; ok {
+		dir, ok := w.dirs[e.watch]
+		if !ok {
+			continue
+		}
+		if e.mask&unix.IN_IGNORED != 0 { // The directory is gone; its path may come again.
+			delete(w.dirs, e.watch)
+			delete(w.paths, dir.path)
+			continue
+		}
+		for s := range dir.tell {
+			if s.sweeper == nil {
+				continue
+			}
+			s.dirty = true
+			if s.sweeper.concerns(dir.path, e.name) {
+				w.adopt(s)
+			}
+		}
+		if !w.isNew(dir) {
 			dir.take(e.name)
 		}
 	}
+}
+
+// isNew says that a directory is one of a worktree that was made since: its commondir is
+// put right, not removed.
+func (w *Watcher) isNew(dir *watched) bool {
+	for s := range dir.tell {
+		if s.sweeper != nil && !s.sweeper.repo.known[dir.path] && dir.path != s.sweeper.repo.Dir {
+			return true
+		}
+	}
+	return false
 }
 
 // take removes a file that would redirect git, if it is there, and says so.

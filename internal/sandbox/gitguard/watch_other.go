@@ -11,7 +11,7 @@ type Watcher struct{}
 func NewWatcher() (*Watcher, error) { return nil, errors.ErrUnsupported }
 
 // Add watches directories.
-func (w *Watcher) Add([]string, func(string)) (func(), error) { return nil, errors.ErrUnsupported }
+func (w *Watcher) Add(Guards, func(string)) (func(), error) { return nil, errors.ErrUnsupported }
 
 // Close ends the watch.
 func (w *Watcher) Close() error { return nil }

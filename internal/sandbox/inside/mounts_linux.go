@@ -64,7 +64,23 @@ func buildMounts(p *policy.Policy) (*mounts, error) {
 			return nil, err
 		}
 	}
+	if err := m.links(); err != nil {
+		return nil, step("make links in /run", err)
+	}
 	return m, m.finish()
+}
+
+// links makes those of /run. What is there already is something of the box.
+func (m *mounts) links() error {
+	for _, link := range m.policy.Links {
+		if err := os.MkdirAll(path.Dir(link.At), 0o755); err != nil { //nolint:gosec // as it is outside
+			return err
+		}
+		if err := os.Symlink(link.To, link.At); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // order makes a path sort before everything below it, and that before its
@@ -102,6 +118,9 @@ func (m *mounts) shown() ([]place, error) {
 	var places []place
 	for _, t := range trees {
 		fd, dir, err := take(t.from, t.readonly)
+		if errors.Is(err, fs.ErrNotExist) && t.readonly && policy.Within("/run", t.from) {
+			continue // What is there ends with the machine, or with who has made it.
+		}
 		if err != nil {
 			return nil, step("take "+t.from, err)
 		}

@@ -203,7 +203,7 @@ func reducedRules(p *policy.Policy) (ruleset, error) {
 	for _, at := range sharedDevices {
 		devices = append(devices, real(at))
 	}
-	writable := append([]string{p.Workspace, p.Home, p.Tmp}, p.Write...)
+	writable := p.Trees()
 	if at := real(sharedMemory); at != "" {
 		writable = append(writable, at)
 	}

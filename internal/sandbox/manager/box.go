@@ -26,8 +26,9 @@ type box struct {
 	network  *network
 
 	mu    sync.Mutex
-	inner sandbox.Box // nil before the first program
-	shown shown       // beyond the plan, in inner
+	inner sandbox.Box   // nil before the first program
+	shown shown         // beyond the plan, in inner
+	level sandbox.Level // of inner
 	// started is the box of the newest program. Files may have opened a wider one since.
 	started sandbox.Box
 	// before are the boxes whose policy has become too narrow: what runs there goes
@@ -78,11 +79,18 @@ func (m *Manager) inside(e Env) (sandbox.Box, error) {
 	if b.plan, b.settings, err = m.plan(e.Workspace); err != nil {
 		return nil, err
 	}
+	b.plan.Read = append(b.plan.Read, e.Read...)
+	if e.ReadOnly {
+		b.plan.Read = append(b.plan.Read, b.plan.Workspace)
+	}
 	if b.network, err = m.newNetwork(b); err != nil {
 		return nil, err
 	}
 	b.plan.Network = b.network != nil
 	m.prepare(b.plan.Workspace, b.settings)
+	if len(e.Read) > 0 {
+		return b, b.plan.Check()
+	}
 	m.mu.Lock()
 	m.open[e.Conversation] = b
 	m.mu.Unlock()
@@ -113,7 +121,7 @@ func (m *Manager) plan(workspace string) (policy.Policy, Settings, error) {
 }
 
 // Level is that of the manager.
-func (b *box) Level() sandbox.Level { return b.m.status.Level }
+func (b *box) Level() sandbox.Level { return b.m.Status().Level }
 
 // Environ is what programs get of the user's environment.
 func (b *box) Environ(environ []string) []string {
@@ -127,8 +135,21 @@ func (b *box) Environ(environ []string) []string {
 	return env
 }
 
-// Start starts a program.
+// Start starts a program. If the first box of this process cannot be made, the level is
+// found again.
 func (b *box) Start(ctx context.Context, p sandbox.Program) (sandbox.Process, error) {
+	level := b.Level()
+	process, err := b.start(ctx, p)
+	if _, none := errors.AsType[*sandbox.UnavailableError](err); none && ctx.Err() == nil && b.m.findAgain(level) {
+		process, err = b.start(ctx, p)
+	}
+	if err == nil {
+		b.m.level.hold()
+	}
+	return process, err
+}
+
+func (b *box) start(ctx context.Context, p sandbox.Program) (sandbox.Process, error) {
 	inner, err := b.open()
 	if err != nil {
 		return nil, err
@@ -164,25 +185,39 @@ func (b *box) open() (sandbox.Box, error) {
 	if b.closed {
 		return nil, sandbox.ErrClosed
 	}
+	level, err := b.m.level.now()
+	if err != nil {
+		return nil, &sandbox.UnavailableError{Err: err}
+	}
 	more := b.more()
 	if b.inner != nil {
-		if more.same(b.shown) {
+		if more.same(b.shown) && level.Level == b.level {
 			return b.inner, nil
 		}
 		b.before, b.inner = append(b.before, b.inner), nil
 	}
-	inner, err := b.make(more)
+	inner, err := b.make(level.Level, more)
 	if err != nil {
 		return nil, &sandbox.UnavailableError{Err: err}
 	}
-	b.inner, b.shown = inner, more
+	b.inner, b.shown, b.level = inner, more, level.Level
 	return inner, nil
 }
 
-// make makes a real box.
-func (b *box) make(more shown) (sandbox.Box, error) {
+// with is the plan with what grants show. A workspace that is read-only can be
+// granted, too.
+func (b *box) with(more shown) policy.Policy {
 	p := b.plan
 	p.Write, p.Read = append(slices.Clip(p.Write), more.write...), append(slices.Clip(p.Read), more.read...)
+	if b.env.ReadOnly && slices.Contains(more.write, p.Workspace) {
+		p.Read = slices.DeleteFunc(slices.Clone(p.Read), func(at string) bool { return at == p.Workspace })
+	}
+	return p
+}
+
+// make makes a real box.
+func (b *box) make(level sandbox.Level, more shown) (sandbox.Box, error) {
+	p := b.with(more)
 	p.GitConfig = b.m.gitConfig()
 	if b.env.Dir != "" {
 		var err error
@@ -196,15 +231,15 @@ func (b *box) make(more shown) (sandbox.Box, error) {
 		p.Read = append(slices.Clip(p.Read), seen)
 	}
 	return boxes.New(boxes.Config{
-		Level: b.m.status.Level, Policy: p, GitOpen: b.settings.GitOpen, Watcher: b.m.watcher, Removed: b.removed,
-		Reserved: b.m.cfg.Reserved, Sought: b.sought(), Refused: b.refused, Serve: b.network.serve,
+		Level: level, Policy: p, GitOpen: b.settings.GitOpen, Watcher: b.m.watcher, Removed: b.removed,
+		Reserved: b.m.cfg.Reserved, Sought: b.sought(level), Refused: b.refused, Serve: b.network.serve,
 	})
 }
 
 // sought are the ports that no program may listen on. At level full the ports are the
 // box's own.
-func (b *box) sought() []uint16 {
-	if b.m.cfg.Sought == nil || b.m.status.Level == sandbox.Full {
+func (b *box) sought(level sandbox.Level) []uint16 {
+	if b.m.cfg.Sought == nil || level == sandbox.Full {
 		return nil
 	}
 	return b.m.cfg.Sought()
@@ -213,7 +248,7 @@ func (b *box) sought() []uint16 {
 // removed tells about a file that would have redirected git.
 func (b *box) removed(path string) {
 	b.env.Blocked(sandbox.Block{
-		Access: sandbox.Write, Target: path, Why: "it would have redirected git, and was removed", Time: b.m.cfg.Now(),
+		Access: sandbox.Write, Target: path, Why: "git would have run programs by it, so it was removed or put back", Time: b.m.cfg.Now(),
 	})
 }
 
@@ -272,9 +307,8 @@ func (b *box) Explain(path string) (sandbox.Block, bool) {
 	b.mu.Lock()
 	more := b.shown
 	b.mu.Unlock()
-	p := b.plan
-	p.Write, p.Read = append(slices.Clip(p.Write), more.write...), append(slices.Clip(p.Read), more.read...)
-	whole, err := boxes.Complete(boxes.Config{Level: b.m.status.Level, Policy: p, GitOpen: b.settings.GitOpen})
+	p := b.with(more)
+	whole, err := boxes.Complete(boxes.Config{Level: b.Level(), Policy: p, GitOpen: b.settings.GitOpen})
 	if err != nil {
 		return sandbox.Block{}, false
 	}

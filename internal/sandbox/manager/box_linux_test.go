@@ -263,3 +263,44 @@ func TestGrantsOfOthers(t *testing.T) {
 		t.Error("a program wrote where it may not")
 	}
 }
+
+// A box for programs of the user shows files that the box of the agent does not.
+func TestABoxForProgramsOfTheUser(t *testing.T) {
+	t.Parallel()
+	for _, level := range []sandbox.Level{sandbox.Full, sandbox.Reduced} {
+		t.Run(string(level), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, real, func(w *world) {
+				w.cfg.Settings.Minimum = sandbox.Reduced
+				w.cfg.Ask = func(context.Context) probe.Result { return probe.Result{Level: level, Landlock: 5} }
+			})
+			hooks := filepath.Join(w.home, ".openhands", "hooks")
+			write(t, filepath.Join(hooks, "guard.sh"), "#!/bin/sh\necho guards\n")
+			write(t, filepath.Join(w.home, ".openhands", "settings.json"), "keys")
+			write(t, filepath.Join(w.home, "check.sh"), "echo checks")
+			m := w.manager()
+			agent := w.box(m)
+			if got := w.run(agent, "cat "+hooks+"/guard.sh "+w.home+"/check.sh 2>/dev/null; mkdir -p ~/.openhands/hooks; echo 'echo fake' > ~/.openhands/hooks/guard.sh; echo ."); got != "." {
+				t.Errorf("the agent sees %q", got)
+			}
+			own := w.env
+			own.Read = []string{hooks, filepath.Join(w.home, "check.sh")}
+			box, err := m.Box(t.Context(), own)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = box.Close() })
+			script := "sh " + hooks + "/guard.sh; sh " + w.home + "/check.sh; cat " + w.home + "/.openhands/settings.json 2>/dev/null; echo x 2>/dev/null > " + hooks + "/guard.sh || echo refused"
+			if got := w.run(box, script); got != "guards\nchecks\nrefused" {
+				t.Errorf("the user's program sees %q", got)
+			}
+			// What a person allows is for the box of the agent.
+			if err := m.Answer(t.Context(), w.env, manager.Answer{Access: sandbox.Read, Target: w.shared, Scope: manager.Conversation}); err != nil {
+				t.Fatal(err)
+			}
+			if got := w.run(agent, "ls -d "+w.shared); got != w.shared {
+				t.Errorf("after the answer the agent sees %q", got)
+			}
+		})
+	}
+}

@@ -4,17 +4,20 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
+	"github.com/ohgw/ohgw/internal/sandbox"
 	"github.com/ohgw/ohgw/internal/sandbox/escape"
 	"github.com/ohgw/ohgw/internal/sandbox/manager"
 	"github.com/ohgw/ohgw/internal/sandbox/probe"
+	"github.com/ohgw/ohgw/internal/testkit/forbidtest"
 )
 
-// What was found out and tested counts for a day, for the same build on the same
-// machine.
-func TestTheLevelIsFoundOnce(t *testing.T) {
+// The attempts to break out count for a day, for the same build on the same machine.
+// Each process finds out itself whether it can make a box.
+func TestTheLevelIsTestedOnce(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC)
 	probed, tested := 0, 0
@@ -35,10 +38,10 @@ func TestTheLevelIsFoundOnce(t *testing.T) {
 	write("one")
 	begun := now
 	known := filepath.Join(w.state, "sandbox", "known.json")
-	for _, c := range []struct {
+	for i, c := range []struct {
 		name   string
 		change func()
-		want   int // how often it was found out so far
+		want   int // how often it was tested so far
 	}{
 		{"first", func() {}, 1},
 		{"again", func() {}, 1},
@@ -71,8 +74,117 @@ func TestTheLevelIsFoundOnce(t *testing.T) {
 		if err := m.Close(); err != nil {
 			t.Error(err)
 		}
-		if probed != c.want || tested != c.want {
-			t.Errorf("%s: probed %d times and tested %d times, want %d", c.name, probed, tested, c.want)
+		if probed != i+1 || tested != c.want {
+			t.Errorf("%s: probed %d times and tested %d times, want %d and %d", c.name, probed, tested, i+1, c.want)
 		}
+	}
+}
+
+// A level that another process has found is said only where this one has it, too.
+func TestTheLevelIsThatOfThisProcess(t *testing.T) {
+	t.Parallel()
+	reduced := probe.Result{Level: sandbox.Reduced, Landlock: 5, Reason: "a part of /proc is covered"}
+	for _, c := range []struct {
+		name    string
+		found   probe.Result
+		minimum sandbox.Level
+		refused string // by New, or by the first box; "" if neither is refused
+		atOnce  bool
+	}{
+		{"reduced", reduced, sandbox.Reduced, "", false},
+		{"reduced where full is required", reduced, sandbox.Full, "this machine has the sandbox at level reduced only: a part of /proc is covered", true},
+		{"none", probe.Result{Level: sandbox.Off, Reason: "it is forbidden"}, sandbox.Reduced, "there is no sandbox on this machine: it is forbidden", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, func(w *world) { w.cfg.Executable, w.cfg.Settings.Minimum = os.Executable, c.minimum })
+			w.box(w.manager()) // The level is found and tested.
+			known := filepath.Join(w.state, "sandbox", "known.json")
+			if _, err := os.Stat(known); err != nil {
+				t.Fatal(err)
+			}
+			tested := 0
+			w.cfg.Ask = func(context.Context) probe.Result { return c.found }
+			w.cfg.Test = func(context.Context) ([]escape.Result, error) { tested++; return nil, nil }
+			m, err := manager.New(t.Context(), w.cfg)
+			if c.atOnce {
+				if err == nil || err.Error() != c.refused {
+					t.Errorf("New: %v, want %s", err, c.refused)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = m.Close() })
+			if got := m.Status(); got != manager.Status(c.found) {
+				t.Errorf("Status() = %+v, want %+v", got, c.found)
+			}
+			box, err := m.Box(t.Context(), w.env)
+			switch {
+			case c.refused != "" && (err == nil || err.Error() != c.refused):
+				t.Errorf("Box: %v, want %s", err, c.refused)
+			case c.refused == "" && err != nil:
+				t.Error(err)
+			case c.refused == "":
+				if got := box.Level(); got != c.found.Level || tested != 1 {
+					t.Errorf("the box has level %s, tested %d times", got, tested)
+				}
+				_ = box.Close()
+			}
+			if _, err := os.Stat(known); err == nil {
+				t.Error("the level is still taken for found")
+			}
+		})
+	}
+}
+
+// When the first box cannot be made of the level that was found, the level is found
+// again, and the program runs at that one.
+func TestTheLevelIsFoundAgain(t *testing.T) {
+	t.Parallel()
+	tested := 0
+	w := newWorld(t, real, func(w *world) {
+		w.cfg.Settings.Minimum, w.cfg.Executable = sandbox.Reduced, os.Executable
+		found := w.cfg.Ask
+		first := true
+		w.cfg.Ask = func(ctx context.Context) probe.Result {
+			if first {
+				first = false
+				return found(ctx)
+			}
+			var prober probe.Prober
+			return prober.Ask(ctx)
+		}
+		w.cfg.Test = func(context.Context) ([]escape.Result, error) { tested++; return nil, nil }
+	})
+	m := w.manager()
+	box := w.box(m)
+	forbidden := make(chan struct{})
+	go func() {
+		defer close(forbidden)
+		// The thread ends with this goroutine, and the filter with the thread.
+		runtime.LockOSThread()
+		if err := forbidtest.Forbid(forbidtest.Namespaces); err != nil {
+			t.Error(err)
+			return
+		}
+		p, out, err := w.start(box, "echo ran")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer out.Close()
+		if code, err := p.Wait(); code != 0 || err != nil {
+			t.Errorf("exit code %d, %v", code, err)
+		}
+	}()
+	<-forbidden
+	if got := m.Status(); got.Level != sandbox.Reduced || got.Reason == "" || box.Level() != sandbox.Reduced || tested != 2 {
+		t.Errorf("Status() = %+v, the box has level %s, tested %d times", got, box.Level(), tested)
+	}
+	// A level at which a program has run stays.
+	if got := w.run(box, "echo $TMPDIR"); got == "" {
+		t.Error("the next program is not at level reduced")
 	}
 }

@@ -2,7 +2,6 @@ package manager
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -67,7 +66,6 @@ type Config struct {
 // time.
 type Manager struct {
 	cfg       Config
-	status    Status
 	lacking   *UnavailableError // why only scripted conversations run; nil: all do
 	watcher   *gitguard.Watcher
 	asker     *presets.Asker
@@ -80,8 +78,7 @@ type Manager struct {
 	mu   sync.Mutex
 	open map[string]*box // those of conversations, by their ids
 
-	tested  chan struct{} // closed when the attempts were made
-	testErr error         // after tested: why no box may be used
+	level level
 }
 
 // Status is which sandbox there is.
@@ -104,50 +101,37 @@ func New(ctx context.Context, c Config) (*Manager, error) {
 	if c.Grants == nil {
 		c.Grants = grants.Open(grants.Config{State: c.User.State, Home: c.User.Home, Private: private(c.User), Now: c.Now})
 	}
-	m := &Manager{cfg: c, tested: make(chan struct{}), open: map[string]*box{}}
+	m := &Manager{cfg: c, open: map[string]*box{}, level: newLevel()}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	switch c.Settings.Mode {
 	case Off, External:
-		m.status = Status{Level: sandbox.Level(c.Settings.Mode)}
-		close(m.tested)
+		m.level.fixed(Status{Level: sandbox.Level(c.Settings.Mode)})
 		return m, nil
 	case On:
 	}
-	found, known := m.find(ctx)
-	if err := ctx.Err(); err != nil {
+	f, err := m.first(ctx)
+	if err != nil {
 		return nil, err
 	}
-	m.status = Status(found)
-	if !enough(found.Level, c.Settings.Minimum) {
-		lacking := &UnavailableError{Status: m.status, Minimum: c.Settings.Minimum}
-		if c.Scripted == "" || found.Level != sandbox.Off {
-			return nil, lacking
+	if m.lacking = m.lacks(Status(f.Result)); m.lacking != nil {
+		if c.Scripted == "" || f.Level != sandbox.Off {
+			return nil, m.lacking
 		}
-		m.lacking = lacking
-		close(m.tested)
+		m.level.fixed(Status(f.Result))
 		return m, nil
 	}
-	var err error
 	if m.watcher, err = gitguard.NewWatcher(); err != nil {
 		return nil, fmt.Errorf("watch git directories: %w", err)
 	}
 	m.asker = presets.New(presets.Config{
-		Getenv: c.Getenv, Home: c.User.Home, Dir: c.User.State, Run: c.RunTool, Failed: func(err error) {
+		Getenv: c.Getenv, Home: c.User.Home, Dir: c.User.State, Cache: presets.CacheIn(c.User.State), Now: c.Now, Run: c.RunTool,
+		Failed: func(err error) {
 			c.Log.Warn("a package manager did not list the hosts it uses: they are not allowed until it does", "err", err)
 		},
 	})
 	m.gitConfig = sync.OnceValue(func() string { return gitconfig.Of(m.ctx, c.User.Home, c.User.Environ) })
-	if known || !escape.Supported && c.Test == nil {
-		close(m.tested)
-		return m, nil
-	}
-	m.wait.Go(func() { m.test(found) })
+	m.begin(f)
 	return m, nil
-}
-
-// enough says that a level is at least the minimum.
-func enough(level, minimum sandbox.Level) bool {
-	return level == sandbox.Full || level == sandbox.Reduced && minimum != sandbox.Full
 }
 
 // Lacking is why only the conversations of Config.Scripted run; nil if all do.
@@ -166,31 +150,6 @@ func (e *UnavailableError) Error() string {
 	return "there is no sandbox on this machine: " + e.Status.Reason
 }
 
-// Status is which sandbox there is.
-func (m *Manager) Status() Status { return m.status }
-
-// test makes the attempts to break out. No box is given away before.
-func (m *Manager) test(found probe.Result) {
-	defer close(m.tested)
-	attempts := m.cfg.Test
-	if attempts == nil {
-		attempts = func(ctx context.Context) ([]escape.Result, error) { return escape.Run(ctx, found.Level, m.cfg.User) }
-	}
-	results, err := attempts(m.ctx)
-	if err != nil {
-		m.testErr = fmt.Errorf("the sandbox cannot be tested: %w", err)
-		return
-	}
-	for _, r := range results {
-		if !r.Refused {
-			m.testErr = errors.New("the sandbox does not hold, an attempt succeeded: " + r.Name)
-			m.cfg.Log.Error("the sandbox does not hold: no agent runs", "attempt", r.Name)
-			return
-		}
-	}
-	m.remember(found)
-}
-
 // Env is what a box is made for.
 type Env struct {
 	Conversation string // its id
@@ -199,8 +158,14 @@ type Env struct {
 	Profile      string // the only one that the agent has had; "" if it had others, or if that is not known
 	// Blocked is told what the box refuses. It does not wait, and it may be nil.
 	Blocked func(sandbox.Block)
+	// ReadOnly says that programs read the workspace, and do not change it.
+	ReadOnly bool
 	// Progress is told a line about what programs wait for. It may be nil.
 	Progress func(line string)
+	// Read are files and directories, without symbolic links, that this box shows beside
+	// what the settings say: it is for programs of the user, not of the agent. Answers
+	// and grants of the conversation go to its other box.
+	Read []string
 }
 
 // Box makes the box of a conversation. Where there is none for it, the error is an
@@ -209,36 +174,53 @@ func (m *Manager) Box(ctx context.Context, e Env) (sandbox.Box, error) {
 	if m.lacking != nil && e.Profile != m.cfg.Scripted {
 		return nil, m.lacking
 	}
-	if m.status.Level == sandbox.Off || m.status.Level == sandbox.External {
+	if m.boxless() {
 		return m.Outside(e.Conversation), nil
 	}
 	select {
-	case <-m.tested:
+	case <-m.level.tested:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if m.testErr != nil {
-		return nil, m.testErr
+	if _, err := m.level.now(); err != nil {
+		return nil, err
 	}
 	return m.inside(e)
 }
 
+// boxless says that programs run outside of boxes, for those who may run at all.
+func (m *Manager) boxless() bool { return m.cfg.Settings.Mode != On || m.lacking != nil }
+
 // Outside is the box of the levels Off and External.
 func (m *Manager) Outside(conversation string) sandbox.Box {
-	level := m.status.Level
-	if level != sandbox.External {
-		level = sandbox.Off
+	level := sandbox.Off
+	if m.cfg.Settings.Mode == External {
+		level = sandbox.External
 	}
 	return sandbox.Outside(level, sandbox.Mark{State: m.cfg.Conversations, Conversation: conversation})
 }
 
 // Check says whether there can be a box with that workspace.
 func (m *Manager) Check(workspace string) error {
-	if m.status.Level == sandbox.Off || m.status.Level == sandbox.External {
+	if m.boxless() {
 		return nil
 	}
 	_, _, err := m.plan(workspace)
 	return err
+}
+
+// Sweep removes the home directories of boxes of which gone says that their workspace is
+// gone for good. It does not wait for that.
+func (m *Manager) Sweep(gone func(workspace string) bool) {
+	m.wait.Go(func() {
+		removed, err := boxes.SweepHomes(m.ctx, m.cfg.User.State, gone)
+		if err != nil {
+			m.cfg.Log.Warn("cannot remove the home directories of sandboxes whose conversations are gone", "err", err)
+		}
+		if removed > 0 {
+			m.cfg.Log.Info("removed the home directories of sandboxes whose conversations are gone", "count", removed)
+		}
+	})
 }
 
 // Close ends what the manager has begun. The boxes are closed by those who asked for

@@ -109,10 +109,14 @@ func (n *network) ask(ctx context.Context, preset string) (presets.Found, error)
 	return n.tools().Ask(ctx, preset)
 }
 
-// Prepare asks the package managers that the first program in a workspace waits for.
-// It does not wait for them.
+// Prepare asks the package managers that the first program in a workspace waits for, "" for
+// any workspace. It does not wait for them.
 func (m *Manager) Prepare(workspace string) {
 	if m.asker == nil || m.lacking != nil {
+		return
+	}
+	if workspace == "" {
+		m.prepare("", m.cfg.Settings)
 		return
 	}
 	if p, s, err := m.plan(workspace); err == nil {

@@ -36,7 +36,8 @@ type Policy struct {
 	// UID and GID are those of the user, who is the same inside as outside.
 	UID int `json:"uid"`
 	GID int `json:"gid"`
-	// Workspace is where the agent works. It is writable, at its own path.
+	// Workspace is where the agent works, at its own path. It is writable, unless Read
+	// has it and Write does not.
 	Workspace string `json:"workspace"`
 	// Home is a directory of the box alone. It is shown at HomeAt, writable.
 	Home   string `json:"home"`
@@ -47,6 +48,8 @@ type Policy struct {
 	Write []string `json:"write,omitempty"`
 	// Read are shown read-only at their own paths, also below what is hidden.
 	Read []string `json:"read,omitempty"`
+	// Links are symbolic links below /run, which the box has for itself.
+	Links []Link `json:"links,omitempty"`
 	// Hide are shown as empty. One that does not exist is no error.
 	Hide []string `json:"hide,omitempty"`
 	// Protect are files and directories of a writable tree that are read-only, and
@@ -62,6 +65,12 @@ type Policy struct {
 	Processes int `json:"processes,omitempty"`
 	// GitConfig is the content of .gitconfig in the home directory.
 	GitConfig string `json:"git_config,omitempty"`
+}
+
+// Link is a symbolic link.
+type Link struct {
+	At string `json:"at"`
+	To string `json:"to"`
 }
 
 // Parse reads a policy and checks it. A field that is not known is an error: an
@@ -121,7 +130,22 @@ func (p *Policy) Check() error {
 			return err
 		}
 	}
-	return errors.Join(p.checkReduced(), p.checkWritable())
+	return errors.Join(p.checkLinks(), p.checkReduced(), p.checkWritable())
+}
+
+func (p *Policy) checkLinks() error {
+	if len(p.Links) > maxPaths {
+		return fmt.Errorf("policy: links: %d are more than %d", len(p.Links), maxPaths)
+	}
+	for _, link := range p.Links {
+		if err := checkPath("links", link.At); err != nil {
+			return err
+		}
+		if link.At == "/run" || !Within("/run", link.At) || link.To == "" || strings.ContainsRune(link.To, 0) {
+			return fmt.Errorf("policy: links: %q is not a link below /run", link.At)
+		}
+	}
+	return nil
 }
 
 func (p *Policy) checkReduced() error {
@@ -199,6 +223,15 @@ func (p *Policy) checkWritable() error {
 		}
 	}
 	return nil
+}
+
+// Trees are the trees that programs in the box write to.
+func (p *Policy) Trees() []string {
+	trees := append([]string{p.Workspace, p.Home, p.Tmp}, p.Write...)
+	if slices.Contains(p.Read, p.Workspace) && !slices.Contains(p.Write, p.Workspace) {
+		return trees[1:]
+	}
+	return trees
 }
 
 // Tree is the innermost writable tree, other than the home directory, that has a

@@ -8,7 +8,8 @@
 //
 // Tools are run outside of every sandbox. Invariants: a program or a file of a
 // workspace is neither run nor read; no result contains a user name or a password;
-// a tool that has answered is not run again, and a failure is not kept.
+// a tool that has answered is not run again, and a failure is not kept. Answers of tools
+// are on the disk, too, by the programs and files that they come from.
 package presets
 
 import (
@@ -22,6 +23,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/ohgw/ohgw/internal/sandbox/netpolicy"
 )
@@ -34,9 +36,15 @@ type Config struct {
 	Home string
 	// Dir is a private directory of ohgw. Each tool runs in an empty directory in it.
 	Dir string
+	// Cache is a private file for answers; "" keeps them in memory only.
+	Cache string
+	// Now is for the age of answers; nil is this machine's clock.
+	Now func() time.Time
 	// Run runs a tool with exactly this environment and returns its output; nil runs
 	// it. Args has an absolute path.
 	Run func(ctx context.Context, dir string, env, args []string) ([]byte, error)
+	// Patience is how long a tool may be idle until nobody waits for it any more; 0: 15 s.
+	Patience time.Duration
 	// Resolve lists the addresses of a name; nil is this machine's resolver.
 	Resolve func(ctx context.Context, name string) ([]netip.Addr, error)
 	// Failed is told of each tool that could not be asked, once each time; it may be nil.
@@ -61,8 +69,11 @@ func New(c Config) *Asker {
 	if c.Root == "" {
 		c.Root = "/"
 	}
-	if c.Run == nil {
-		c.Run = Run(limit)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Patience == 0 {
+		c.Patience = patience
 	}
 	if c.Failed == nil {
 		c.Failed = func(error) {}
@@ -102,9 +113,20 @@ func (f Found) Unknown(preset string) error {
 
 // asked is one tool, asked or being asked.
 type asked struct {
-	done  chan struct{}
-	found Found // after done
+	preset string
+	done   chan struct{}
+	found  Found // after done
+
+	late   chan struct{} // closed when it is idle for too long to be waited for
+	isLate sync.Once
 }
+
+func newAsked(preset string) *asked {
+	return &asked{preset: preset, done: make(chan struct{}), late: make(chan struct{})}
+}
+
+// tooLate says that nobody is to wait for the tool any more. The question goes on.
+func (a *asked) tooLate() { a.isLate.Do(func() { close(a.late) }) }
 
 // failed reports whether the tool was asked in vain.
 func (a *asked) failed() bool {
@@ -161,7 +183,8 @@ func (w Workspace) Parts(preset string) []string {
 func (w Workspace) refused(preset string) bool { return w.Strict && leaky[preset] != "" }
 
 // Ask finds out what the tools of a preset use. It waits for as long as they need, or
-// until ctx ends. Those that failed before are asked again.
+// until ctx ends. One that does nothing for a while is a problem; the question goes on,
+// and counts as soon as it is answered. Those that failed before are asked again.
 func (w Workspace) Ask(ctx context.Context, preset string) (Found, error) {
 	waiting, err := w.start(preset)
 	if err != nil {
@@ -172,6 +195,13 @@ func (w Workspace) Ask(ctx context.Context, preset string) (Found, error) {
 		select {
 		case <-a.done:
 			all.add(a.found)
+		case <-a.late:
+			select {
+			case <-a.done:
+				all.add(a.found)
+			default:
+				all.Problems = append(all.Problems, fmt.Errorf("@%s: no answer yet after %v", a.preset, w.Asker.cfg.Patience))
+			}
 		case <-ctx.Done():
 			return Found{}, ctx.Err()
 		}
@@ -229,8 +259,7 @@ func (w Workspace) start(preset string) (waiting []*asked, err error) {
 // startOne asks one tool. Others wait for the same answer, so the question does not end
 // with the context of the first.
 func (w Workspace) startOne(name string) (*asked, error) {
-	ask := questions[name]
-	if ask == nil {
+	if questions[name] == nil {
 		return nil, fmt.Errorf("@%s is not a preset", name)
 	}
 	path, key := w.path(), w.key(name)
@@ -238,22 +267,51 @@ func (w Workspace) startOne(name string) (*asked, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	known := a.tools[key]
-	if known == nil || known.failed() {
-		known = &asked{done: make(chan struct{})}
+	if known != nil && !known.failed() {
+		return known, nil
+	}
+	q := &question{asker: a, preset: name, path: path}
+	of := q.stamp()
+	kept, old, ok := a.recall(key, of)
+	if !ok {
+		known = newAsked(name)
 		a.tools[key] = known
+		a.wait.Go(func() { a.ask(key, of, known, q) })
+		return known, nil
+	}
+	known = newAsked(name)
+	known.found = kept
+	close(known.done)
+	a.tools[key] = known
+	if old {
 		a.wait.Go(func() {
-			defer close(known.done)
-			q := &question{asker: a, preset: name, path: path}
-			ask(a.ctx, q)
-			known.found = q.found
-			for _, problem := range q.found.Problems {
-				if a.ctx.Err() == nil {
-					a.cfg.Failed(problem)
-				}
+			again := newAsked(name)
+			a.ask(key, of, again, q)
+			if a.ctx.Err() == nil && !again.failed() {
+				a.mu.Lock()
+				defer a.mu.Unlock()
+				a.tools[key] = again
 			}
 		})
 	}
 	return known, nil
+}
+
+// ask asks one tool, and keeps what it says.
+func (a *Asker) ask(key, of string, known *asked, q *question) {
+	defer close(known.done)
+	q.late = known.tooLate
+	questions[q.preset](a.ctx, q)
+	known.found = q.found
+	if a.ctx.Err() != nil {
+		return
+	}
+	for _, problem := range q.found.Problems {
+		a.cfg.Failed(problem)
+	}
+	if len(q.found.Problems) == 0 {
+		a.keep(key, of, q.found)
+	}
 }
 
 // key is what an answer depends on.

@@ -33,6 +33,7 @@ type question struct {
 	preset string
 	path   []string
 	found  Found
+	late   func() // a tool is idle for too long to be waited for
 }
 
 // env is a variable of the user. It comes from the user's shell, not from a
@@ -63,37 +64,56 @@ func (q *question) ask(ctx context.Context, program string, args ...string) (str
 		return "", err
 	}
 	cfg := q.asker.cfg
-	dir, err := os.MkdirTemp(cfg.Dir, "ask-")
+	own, err := os.MkdirTemp(cfg.Dir, "ask-")
 	if err != nil {
 		return "", fmt.Errorf("make an empty directory: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer os.RemoveAll(own)
+	dir, telemetry := filepath.Join(own, "empty"), filepath.Join(own, "go")
+	err = errors.Join(os.Mkdir(dir, 0o700), os.Mkdir(telemetry, 0o700), os.WriteFile(filepath.Join(telemetry, "mode"), []byte("off"), 0o600))
+	if err != nil {
+		return "", fmt.Errorf("make an empty directory: %w", err)
+	}
 	env := []string{
 		"HOME=" + cfg.Home, "PATH=" + strings.Join(q.path, string(filepath.ListSeparator)), "LC_ALL=C",
 		"COLUMNS=2000", // no line is broken
 		"GOTOOLCHAIN=local", "GOWORK=off", "GOFLAGS=", "NO_UPDATE_NOTIFIER=1", "npm_config_update_notifier=false", "npm_config_logs_max=0",
 		"PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_NO_INPUT=1",
+		// What the tools write on their own goes with the directory: the user may not use them.
+		"npm_config_cache=" + filepath.Join(own, "npm"), "PIP_NO_CACHE_DIR=1", "TEST_TELEMETRY_DIR=" + telemetry,
 	}
 	for _, name := range passed {
 		if value := q.env(name); value != "" {
 			env = append(env, name+"="+value)
 		}
 	}
-	out, err := cfg.Run(ctx, dir, env, append([]string{path}, args...))
+	run := cfg.Run
+	if run == nil {
+		run = runLate(cfg.Patience, limit, q.late)
+	}
+	out, err := run(ctx, dir, env, append([]string{path}, args...))
 	if err != nil {
 		return "", fmt.Errorf("ask %s %s: %w", program, strings.Join(args, " "), err)
 	}
 	return string(out), nil
 }
 
-// limit is how long a tool may be idle, as in [sandbox.AskPatiently].
-const limit = 15 * time.Second
+// How long a tool may be idle, as in [sandbox.AskPatiently]: until nobody waits for it
+// any more, and until it is ended.
+const (
+	patience = 15 * time.Second
+	limit    = 2 * time.Minute
+)
 
 // Run is a Config.Run that runs a tool and ends it, with what it started, when ctx
 // ends or when the tool hangs.
 func Run(limit time.Duration) func(ctx context.Context, dir string, env, args []string) ([]byte, error) {
+	return runLate(limit, limit, func() {})
+}
+
+func runLate(patience, limit time.Duration, late func()) func(ctx context.Context, dir string, env, args []string) ([]byte, error) {
 	return func(ctx context.Context, dir string, env, args []string) ([]byte, error) {
-		out, err := sandbox.AskPatiently(ctx, sandbox.Program{Args: args, Env: env, Dir: dir}, limit)
+		out, err := sandbox.AskInTheBackground(ctx, sandbox.Program{Args: args, Env: env, Dir: dir}, patience, late, limit)
 		if errors.Is(err, sandbox.ErrNoAnswer) {
 			err = fmt.Errorf("%w within %v", err, limit)
 		}

@@ -4,8 +4,10 @@ package presets_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -60,5 +62,68 @@ func TestAToolThatHangsIsEnded(t *testing.T) {
 	found, err := presets.Workspace{Asker: a}.Ask(t.Context(), "go")
 	if err != nil || len(found.Problems) != 1 || !strings.HasSuffix(found.Problems[0].Error(), "no answer within 100ms") {
 		t.Errorf("found %q, %v; want a problem", text(found), err)
+	}
+}
+
+// A tool that is slow is not waited for for ever, and counts as soon as it has answered.
+func TestASlowToolCountsWhenItHasAnswered(t *testing.T) {
+	t.Parallel()
+	for program, says := range map[string]string{
+		"go": `{"GOPROXY":"http://127.0.0.1:3000","GOSUMDB":"off"}`, "npm": `{"registry":"http://127.0.0.1:3000"}`,
+	} {
+		bin := t.TempDir()
+		pipe := filepath.Join(bin, "pipe")
+		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(bin, program), "#!/bin/sh\nread -r line < "+pipe+"\nprintf '%s\\n' \"$line\"\n")
+		if err := os.Chmod(filepath.Join(bin, program), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		a := presets.New(presets.Config{
+			Getenv: func(name string) string { return map[string]string{"PATH": bin}[name] }, Home: bin, Dir: t.TempDir(), Patience: 100 * time.Millisecond,
+			Failed: func(err error) { t.Error(err) },
+		})
+		defer a.Close()
+		w := presets.Workspace{Asker: a}
+		preset := map[string]string{"go": "go", "npm": "node"}[program]
+		for range 2 {
+			found, err := w.Ask(t.Context(), preset)
+			if err != nil || len(found.Problems) != 1 || found.Problems[0].Error() != "@"+preset+": no answer yet after 100ms" {
+				t.Errorf("%s: found %q, %v; want a problem", program, text(found), err)
+			}
+		}
+		if err := os.WriteFile(pipe, []byte(says+"\n"), 0); err != nil {
+			t.Fatal(err)
+		}
+		for found, err := w.Ask(t.Context(), preset); len(found.Entries) != 1; found, err = w.Ask(t.Context(), preset) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// Asking leaves nothing in the home directory, also of tools that the user does not use.
+func TestAskingLeavesNoTrace(t *testing.T) {
+	t.Parallel()
+	for preset, program := range map[string]string{"go": "go", "node": "npm", "python": "pip3", "system": "apt-get"} {
+		t.Run(program, func(t *testing.T) {
+			t.Parallel()
+			if _, err := exec.LookPath(program); err != nil {
+				t.Skip(err)
+			}
+			home, dir := t.TempDir(), t.TempDir()
+			a := presets.New(presets.Config{Getenv: func(name string) string { return map[string]string{"PATH": os.Getenv("PATH")}[name] }, Home: home, Dir: dir})
+			defer a.Close()
+			if found, err := (presets.Workspace{Asker: a}).Ask(t.Context(), preset); err != nil || len(found.Problems) > 0 {
+				t.Fatalf("found %q, %v", text(found), err)
+			}
+			for _, at := range []string{home, dir} {
+				if left, err := os.ReadDir(at); err != nil || len(left) > 0 {
+					t.Errorf("left behind: %v, %v", left, err)
+				}
+			}
+		})
 	}
 }

@@ -103,7 +103,7 @@ const (
 
 // writable are the trees that programs write to.
 func (p *Profile) writable() []string {
-	return append([]string{p.Policy.Workspace, p.Policy.Home, p.Policy.Tmp}, p.Policy.Write...)
+	return p.Policy.Trees()
 }
 
 func (w *writer) files(p *Profile) {

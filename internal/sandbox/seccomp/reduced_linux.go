@@ -49,8 +49,37 @@ func Reduced() []unix.SockFilter {
 		f.unless(0, deny(unix.EPERM))
 		f.ret(unix.SECCOMP_RET_ALLOW)
 	})
+	for _, number := range scheduling {
+		f.section(number, func(f *filter) { f.own(0) })
+	}
+	f.section(unix.SYS_SETPRIORITY, func(f *filter) { f.ownOf(unix.PRIO_PROCESS) })
+	f.section(unix.SYS_IOPRIO_SET, func(f *filter) { f.ownOf(ioprioProcess) })
 	f.ret(unix.SECCOMP_RET_ALLOW)
 	return f.code
+}
+
+// scheduling are calls that change when and where another process of the user runs,
+// which their first argument names. Programs may use them for themselves only: a filter
+// cannot see which other processes are of the sandbox.
+var scheduling = []uint32{
+	unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR, unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES,
+}
+
+// ioprioProcess is IOPRIO_WHO_PROCESS.
+const ioprioProcess = 1
+
+// ownOf refuses a call about more than one process, or about another one than the caller.
+func (f *filter) ownOf(process uint32) {
+	f.load(offArgs)
+	f.unless(process, deny(unix.EPERM))
+	f.own(1)
+}
+
+// own refuses a call whose argument names another process than the caller.
+func (f *filter) own(arg uint32) {
+	f.load(offArgs + 8*arg)
+	f.unless(0, deny(unix.EPERM))
+	f.ret(unix.SECCOMP_RET_ALLOW)
 }
 
 // streams allows TCP, Unix sockets with connections, and netlink for routes. Datagrams

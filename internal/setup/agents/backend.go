@@ -29,6 +29,7 @@ type Backend struct {
 	adopted   *adoption        // of an agent-server; nil for others
 	api       *apiBoxes        // of OpenHands' own API; nil for agents in another process
 	boxes     *manager.Manager // of agents in this process; nil for others
+	homes     *homes           // of their sandboxes; nil for others
 	sandboxBy string           // which setting has switched their sandbox off; "" if none
 }
 

@@ -31,10 +31,16 @@ func demoAlone(m *manager.Manager) error {
 	if lacking == nil {
 		return nil
 	}
-	return &agentapi.Error{
-		Kind: agentapi.ErrSandbox, InProcess: true,
-		Msg: "There is no sandbox on this machine, so only the demo runs: " + lacking.Status.Reason + ". Ways out: " + waysOut(lacking) + ".",
+	return unavailable(m, lacking)
+}
+
+// unavailable is why there is no box for a conversation, with the ways out.
+func unavailable(m *manager.Manager, lacking *manager.UnavailableError) error {
+	msg := "The sandbox of the agent cannot be made any more, so no agent runs: "
+	if m.Lacking() != nil {
+		msg = "There is no sandbox on this machine, so only the demo runs: "
 	}
+	return &agentapi.Error{Kind: agentapi.ErrSandbox, InProcess: true, Msg: msg + lacking.Status.Reason + ". Ways out: " + waysOut(lacking) + "."}
 }
 
 // toolsOf makes tools without the MCP servers of OpenHands' settings where only the

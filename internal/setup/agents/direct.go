@@ -8,6 +8,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/agentserver"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/engine/llm/window"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/daemon"
@@ -25,6 +26,7 @@ type directLLM struct {
 func llmConfig(env *setup.Env, log *slog.Logger) llm.Config {
 	return llm.Config{
 		HTTP: llm.NewHTTPClient(env.Getenv), Getenv: env.Getenv, Now: env.Now, Logger: log, UserAgent: "ohgw/" + buildinfo.Get().Version,
+		Windows: new(window.Book),
 	}
 }
 

@@ -113,8 +113,11 @@ func (e *engineProfiles) Load(ctx context.Context, name string) (engine.Profile,
 			field = secret.APIKey
 		}
 		found, err := e.keys.Resolve(ctx, p.Subject(field))
-		if _, none := errors.AsType[*secret.NoKeyError](err); none {
-			return "", e.keys.Unusable(p.Subject(field), err)
+		if missing, none := errors.AsType[*secret.NoKeyError](err); none {
+			if err := e.keys.Unusable(p.Subject(field), err); err != nil {
+				return "", err
+			}
+			return "", noKeyOf(missing)
 		}
 		return found.Key.Reveal(), err
 	}
@@ -126,6 +129,26 @@ func (e *engineProfiles) Load(ctx context.Context, name string) (engine.Profile,
 	}
 	e.loaded[name] = known
 	return known, nil
+}
+
+// noKeyOf says why there is no key, where a place could not be asked for it.
+func noKeyOf(missing *secret.NoKeyError) *llm.NoKeyError {
+	if len(missing.Skipped) == 0 {
+		return &llm.NoKeyError{}
+	}
+	skipped := missing.Skipped[0]
+	e := &llm.NoKeyError{Why: fmt.Sprintf("the %s cannot be read (%v)", skipped.Origin, skipped.Err), Repair: "See why: ohgw keys status"}
+	switch gone, keyring := errors.AsType[*secret.UnavailableError](skipped.Err); {
+	case skipped.Origin.Kind == secret.FromProfile, skipped.Origin.Kind == secret.FromConnection:
+		e.Repair = "Store it again: ohgw keys set " + missing.Profile
+	case keyring && gone.Reason == secret.NoAnswer:
+		e.Why = fmt.Sprintf("the %s cannot be read (%v)", skipped.Origin, gone)
+		e.Repair = "Unlock the keyring and send the message again"
+	case keyring:
+		e.Why = "none is stored for the profile " + missing.Profile + " (" + gone.Error() + ")"
+		e.Repair = "Store one in a private file: ohgw keys set " + missing.Profile + " --key-store file"
+	}
+	return e
 }
 
 func noKey(context.Context, string) (string, error) { return "", nil }

@@ -40,8 +40,8 @@ func openSandbox(ctx context.Context, env *setup.Env, s *config.Settings, dirs p
 		if err := m.Check(s.Workspace); isPlace(err) {
 			return nil, errors.Join(noSandbox(err), m.Close())
 		}
-		m.Prepare(s.Workspace)
 	}
+	m.Prepare(s.Workspace)
 	return m, nil
 }
 
@@ -83,8 +83,8 @@ func boxesOf(m *manager.Manager) func(context.Context, engine.BoxEnv) (sandbox.B
 		if err == nil || ctx.Err() != nil {
 			return box, err
 		}
-		if _, none := errors.AsType[*manager.UnavailableError](err); none {
-			return nil, demoAlone(m)
+		if lacking, none := errors.AsType[*manager.UnavailableError](err); none {
+			return nil, unavailable(m, lacking)
 		}
 		msg := "The sandbox of the agent cannot be set up; nothing was done outside of it."
 		if home, ok := errors.AsType[*boxes.HomeError](err); ok {

@@ -170,6 +170,7 @@ func localContextFailures() []Failure {
 		{"lmstudio-keep", 400, plain("The number of tokens to keep from the initial prompt is greater than the context length. Try to load the model with a larger context length, or provide a shorter input")},
 		{"lmstudio-overflow", 400, plain("Reached context length of 4096 tokens with model (arch: llama), but this model does not currently support mid-generation context overflow. Try reloading with a larger context length or shortening the prompt/chat.")},
 		{"lmstudio-first", 400, plain("Trying to keep the first 8000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough. Try to load the model with a larger context length, or provide a shorter input")},
+		{"lmstudio-truncate", 400, plain("Cannot truncate prompt with n_keep (9000) >= n_ctx (4096)")},
 		{"llamacpp", 400, encode(map[string]any{"error": map[string]any{"code": 400, "message": "request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it", "type": "exceed_context_size_error", "n_prompt_tokens": 5000, "n_ctx": 4096}})},
 		{"llamacpp-old", 500, encode(map[string]any{"error": map[string]any{"code": 500, "message": "Context size has been exceeded.", "type": "server_error"}})},
 		{"tgi", 422, encode(map[string]string{"error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens and 20 `max_new_tokens`", "error_type": "validation"})},

@@ -4,7 +4,7 @@
 // It is for tests with the build tag e2e. It installs nothing: the environment
 // variable OHGW_TEST_AGENT_SERVER names a command whose "python ARGS..." is a
 // Python with the SDK, and whose "start --port N --dir DIR --key KEY" is an
-// agent-server.
+// agent-server. "--version V" before it chooses another release.
 package sdktest
 
 import (
@@ -23,6 +23,12 @@ const variable = "OHGW_TEST_AGENT_SERVER"
 func Command(t testing.TB, dir, script string, args ...string) *exec.Cmd {
 	t.Helper()
 	return command(t, dir, append([]string{"python", "-c", script}, args...)...)
+}
+
+// CommandOf is Command with the SDK of a version.
+func CommandOf(t testing.TB, version, dir, script string, args ...string) *exec.Cmd {
+	t.Helper()
+	return command(t, dir, append([]string{"--version", version, "python", "-c", script}, args...)...)
 }
 
 func command(t testing.TB, dir string, args ...string) *exec.Cmd {

@@ -48,6 +48,9 @@ func newTool(m *member, t *sdk.Tool) (tool.Tool, error) {
 	}
 	renamed := *t
 	renamed.Name = name
+	if renamed.InputSchema == nil { // OpenHands opens no conversation with a tool that has none
+		renamed.InputSchema = schema
+	}
 	described, err := json.Marshal(&renamed)
 	if err != nil {
 		return nil, fmt.Errorf("encode the tool %s: %w", t.Name, err)

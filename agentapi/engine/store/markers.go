@@ -1,0 +1,201 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/filelock"
+)
+
+// OpenHands since 1.45 keeps an empty file beside the events whose name is their
+// number. While it fits the log in memory, a process of OpenHands appends without
+// looking at the directory. So a marker that is wrong costs an event: two files
+// get one index.
+//
+// Here the marker goes before the first event is written, and a right one comes
+// when the lock is let go. A process that is killed in between leaves none, and
+// the next writer counts. OpenHands itself moves the marker behind the event, and
+// OpenHands before 1.45 leaves it as it is. So a marker alone is not believed here.
+// The directory has a time of ours, too, which it keeps as long as no name in it
+// comes or goes.
+
+const (
+	markerPrefix = ".eventlog-len-"
+	markerSuffix = ".marker"
+)
+
+// isMarker reports whether a file is a marker, of whatever number.
+func isMarker(name string) bool {
+	digits, ok := strings.CutPrefix(name, markerPrefix)
+	digits, isMarker := strings.CutSuffix(digits, markerSuffix)
+	return ok && isMarker && digits != "" && strings.Trim(digits, "0123456789") == ""
+}
+
+// lockTimeout is how long OpenHands waits for the lock of the log.
+const lockTimeout = 30 * time.Second
+
+// hold takes the lock of the log, unless we have it, and reads what others have
+// written.
+func (d *Dir) hold() error {
+	if d.locked {
+		return nil
+	}
+	if d.lock == nil {
+		d.lock = filelock.Keep(filepath.Join(d.path, "events", ".eventlog.lock"), filelock.Options{Timeout: lockTimeout})
+	}
+	if err := d.lock.Lock(context.Background()); err != nil {
+		return err
+	}
+	if err := d.catchUp(); err != nil {
+		return errors.Join(err, d.lock.Unlock())
+	}
+	d.locked = true
+	return nil
+}
+
+// Rest lets the lock of the log go: nothing is about to be written.
+func (d *Dir) Rest() {
+	if !d.locked {
+		return
+	}
+	d.mark()
+	_ = d.lock.Unlock() // nothing depends on it: the lock goes with its file handle
+	d.locked = false
+}
+
+func (d *Dir) marker() string {
+	return filepath.Join(d.path, "events", markerPrefix+strconv.Itoa(len(d.log))+markerSuffix)
+}
+
+// mark writes the marker of the log as it is, unless it is there. Without one, others
+// count.
+func (d *Dir) mark() {
+	if d.unsure {
+		return
+	}
+	if !d.marked {
+		f, err := os.OpenFile(d.marker(), os.O_WRONLY|os.O_CREATE, fileMode)
+		if err != nil {
+			return
+		}
+		_ = f.Close() // nothing was written
+		d.marked = true
+	} else if !d.at.IsZero() {
+		return // nothing has changed
+	}
+	// Where this fails, and where files have coarse times, the events are counted.
+	stamp := d.opts.Now().Truncate(time.Microsecond).Add(oddTime)
+	dir := filepath.Join(d.path, "events")
+	if os.Chtimes(dir, time.Time{}, stamp) == nil && modifiedAt(dir).Equal(stamp) {
+		d.at = stamp
+	}
+}
+
+// oddTime makes a time that no clock gives by itself, and that a file system with
+// coarse times does not keep.
+const oddTime = 333 * time.Nanosecond
+
+// modifiedAt is when a name in a directory has last come or gone.
+func modifiedAt(dir string) time.Time {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// unmark removes the marker: the number of events is about to change.
+func (d *Dir) unmark() {
+	if d.marked {
+		_ = os.Remove(d.marker()) // OpenHands, too, goes on when it cannot.
+	}
+	d.marked, d.at = false, time.Time{}
+}
+
+// Sync takes the lock of the log and reads what others have written since.
+func (d *Dir) Sync() error {
+	if err := d.hold(); err != nil {
+		return fmt.Errorf("read the log: %w", err)
+	}
+	return nil
+}
+
+// Foreign are the events of other writers that have come since it was asked last.
+// They are in the log, each before the next event that is appended here.
+func (d *Dir) Foreign() []event.Event {
+	foreign := d.foreign
+	d.foreign = nil
+	return foreign
+}
+
+// catchUp reads the events that others have appended, and removes markers that are
+// wrong. The lock is held.
+func (d *Dir) catchUp() error {
+	dir := filepath.Join(d.path, "events")
+	if !d.at.IsZero() && modifiedAt(dir).Equal(d.at) && exists(d.marker()) {
+		return nil // nobody else has written
+	}
+	d.marked, d.at = false, time.Time{}
+	names, err := readNames(dir)
+	if err != nil {
+		return fmt.Errorf("list events: %w", err)
+	}
+	var files []eventFile
+	for _, name := range names {
+		if isMarker(name) {
+			// OpenHands, too, goes on when it cannot.
+			_ = os.Remove(filepath.Join(dir, name))
+			continue
+		}
+		if i, ok := eventIndex(name); ok && i >= len(d.log) {
+			files = append(files, eventFile{index: i, name: name})
+		}
+	}
+	d.beyond, d.unsure = nil, false
+	if len(files) == 0 {
+		return nil
+	}
+	slices.SortFunc(files, byIndex)
+	files, d.beyond = contiguous(files, len(d.log))
+	events, errs := readAll(dir, files)
+	whole, err := d.damagedTail(files, events, errs)
+	if err != nil {
+		return err
+	}
+	for i, e := range events[:whole] {
+		d.add(e, files[i].name)
+		d.unsynced = append(d.unsynced, filepath.Join(dir, files[i].name))
+	}
+	d.foreign = append(d.foreign, events[:whole]...)
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// readNames are the names in a directory, in no order.
+func readNames(dir string) ([]string, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	names, err := f.Readdirnames(-1)
+	return names, errors.Join(err, f.Close())
+}
+
+func byIndex(a, b eventFile) int {
+	if a.index != b.index {
+		return a.index - b.index
+	}
+	return strings.Compare(a.name, b.name)
+}

@@ -1,0 +1,57 @@
+package agents
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/internal/paths"
+	"github.com/ohgw/ohgw/internal/sandbox/boxes"
+	"github.com/ohgw/ohgw/internal/sandbox/manager"
+	"github.com/ohgw/ohgw/internal/uuid"
+)
+
+// homes are the home directories of the sandboxes of workspaces that ohgw has made, each
+// for one conversation.
+type homes struct{ state, workspaces, conversations string }
+
+// sweptHomes are these, and begins to remove those that are left over.
+func sweptHomes(m *manager.Manager, dirs paths.Set, conversations string) *homes {
+	h := &homes{state: dirs.State, workspaces: dirs.Workspaces(), conversations: conversations}
+	m.Sweep(h.gone)
+	return h
+}
+
+// Tidy removes what sandboxes keep for a workspace that is about to be removed with its
+// conversation.
+func (c Backend) Tidy(workspace string) error {
+	if c.homes == nil {
+		return nil
+	}
+	root, err := filepath.EvalSymlinks(filepath.Dir(workspace))
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return err
+	}
+	return boxes.RemoveHome(c.homes.state, filepath.Join(root, filepath.Base(workspace)))
+}
+
+// gone says that a workspace was one of ohgw's own, and that neither the workspace nor
+// its conversation is there any more.
+func (h homes) gone(workspace string) bool {
+	root, err := filepath.EvalSymlinks(h.workspaces)
+	id := filepath.Base(workspace)
+	if clean, parseErr := uuid.Parse(id); err != nil || parseErr != nil || clean != id || filepath.Dir(workspace) != root {
+		return false
+	}
+	for _, at := range []string{workspace, store.Path(h.conversations, id)} {
+		if _, err := os.Lstat(at); !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
+	return true
+}
