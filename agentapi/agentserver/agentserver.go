@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/internal/netcause"
 	"github.com/ohgw/ohgw/internal/secret"
 )
 
@@ -117,7 +118,7 @@ func New(c Config) (*Backend, error) {
 	base, err := url.Parse(strings.TrimRight(c.URL, "/"))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("parse agent-server address: %w", withoutURL(err))
+		return nil, fmt.Errorf("parse agent-server address: %w", netcause.Of(err))
 	case base.Scheme != "http" && base.Scheme != "https", base.Host == "":
 		return nil, errors.New("agent-server address: use http://HOST:PORT or https://HOST:PORT")
 	case base.RawQuery != "", base.Fragment != "":

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ohgw/ohgw/internal/netcause"
 	"github.com/ohgw/ohgw/internal/redact"
 )
 
@@ -122,7 +123,7 @@ func (c *client) roundTrip(ctx context.Context, r request) (int, error) {
 	}
 	res, err := doer.Do(req)
 	if err != nil {
-		return 0, withoutURL(err)
+		return 0, netcause.Of(err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode < 200 || res.StatusCode > 299 {
@@ -158,15 +159,6 @@ func (c *client) sign(h http.Header) {
 	if key := c.key(); key != "" {
 		h.Set(keyHeader, key)
 	}
-}
-
-// withoutURL drops the URL that net/http puts into its errors: it may hold
-// credentials, and the operation is named anyway.
-func withoutURL(err error) error {
-	if e, ok := errors.AsType[*url.Error](err); ok {
-		return e.Err
-	}
-	return err
 }
 
 // answerError is an answer that says no.

@@ -12,6 +12,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/netcause"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
@@ -149,7 +150,7 @@ func (c *client) download(ctx context.Context, path string, w io.Writer) error {
 	c.sign(req.Header)
 	res, err := c.shared.Do(req)
 	if err != nil {
-		return withoutURL(err)
+		return netcause.Of(err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {

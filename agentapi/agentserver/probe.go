@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/ohgw/ohgw/internal/netcause"
 )
 
 // Info is what an agent-server says about itself to anybody.
@@ -20,7 +22,7 @@ type Info struct {
 func Probe(ctx context.Context, get *http.Client, address string) (Info, error) {
 	base, err := url.Parse(strings.TrimRight(address, "/"))
 	if err != nil {
-		return Info{}, fmt.Errorf("parse agent-server address: %w", withoutURL(err))
+		return Info{}, fmt.Errorf("parse agent-server address: %w", netcause.Of(err))
 	}
 	c := &client{base: base, key: func() string { return "" }, shared: get, fresh: get}
 	info, clock, err := c.serverInfo(ctx)

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/ohgw/ohgw/internal/netcause"
 )
 
 const (
@@ -99,7 +101,7 @@ func (c *conversation) introduce(ctx context.Context, conn *websocket.Conn) erro
 
 func dialError(res *http.Response, err error) error {
 	if res == nil {
-		return fmt.Errorf("open socket: %w", withoutURL(err))
+		return fmt.Errorf("open socket: %w", netcause.Of(err))
 	}
 	if res.StatusCode == http.StatusSwitchingProtocols {
 		return fmt.Errorf("open socket: %w", err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/internal/netcause"
 	"github.com/ohgw/ohgw/internal/setup"
 )
 
@@ -19,7 +20,7 @@ func explain(err error) string {
 	if e, ok := errors.AsType[*gateway.Error](err); ok {
 		text, hint = e.Message, hintFor(e)
 		if e.Err != nil {
-			text = strings.TrimSuffix(text, ".") + ": " + setup.NetCause(e.Err).Error()
+			text = strings.TrimSuffix(text, ".") + ": " + netcause.Of(e.Err).Error()
 		}
 	}
 	text = strings.TrimSuffix(setup.Clean(text), ".")

@@ -13,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/internal/iostream"
+	"github.com/ohgw/ohgw/internal/netcause"
 	"github.com/ohgw/ohgw/internal/setup"
 )
 
@@ -83,7 +84,7 @@ func (e *events) piece(p piece) error {
 	case p.waiting:
 		line = eventJSON{Type: "queue", Queue: &p.queue}
 	case p.lost != nil:
-		line = eventJSON{Type: "lost", Attempt: p.lost.Attempt, Text: setup.NetCause(p.lost.Err).Error()}
+		line = eventJSON{Type: "lost", Attempt: p.lost.Attempt, Text: netcause.Of(p.lost.Err).Error()}
 	case p.restart:
 		line = eventJSON{Type: "restart"}
 	case p.line != "":

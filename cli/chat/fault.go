@@ -6,7 +6,7 @@ import (
 
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/gateway"
-	"github.com/ohgw/ohgw/internal/setup"
+	"github.com/ohgw/ohgw/internal/netcause"
 	"github.com/ohgw/ohgw/internal/setup/running"
 )
 
@@ -18,7 +18,7 @@ func (c *session) faultOf(err error) error {
 	}
 	f := &fault.Error{Msg: sentence(e.Message), Code: failureOf(e), Err: e.Err}
 	if e.Err != nil {
-		f.Err = setup.NetCause(e.Err)
+		f.Err = netcause.Of(e.Err)
 	}
 	goOn := "send the prompt again"
 	if e.Conversation != "" && c.conversation != "" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/iostream"
+	"github.com/ohgw/ohgw/internal/netcause"
 	"github.com/ohgw/ohgw/internal/setup"
 )
 
@@ -31,7 +32,7 @@ func (t *textAnswer) piece(p piece) error {
 	case p.waiting && p.queue > 0:
 		return t.aside(fmt.Sprintf("waiting: %d requests ahead of this one", p.queue))
 	case p.lost != nil:
-		return t.aside(fmt.Sprintf("the connection was lost (%s); trying again", setup.Clean(setup.NetCause(p.lost.Err).Error())))
+		return t.aside(fmt.Sprintf("the connection was lost (%s); trying again", setup.Clean(netcause.Of(p.lost.Err).Error())))
 	case p.restart:
 		t.pending = ""
 		return t.aside("the answer starts again from its beginning")

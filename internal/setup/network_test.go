@@ -1,15 +1,6 @@
 package setup
 
-import (
-	"context"
-	"errors"
-	"io"
-	"net"
-	"net/url"
-	"os"
-	"syscall"
-	"testing"
-)
+import "testing"
 
 func TestOnThisMachine(t *testing.T) {
 	t.Parallel()
@@ -19,28 +10,6 @@ func TestOnThisMachine(t *testing.T) {
 	} {
 		if got := OnThisMachine(base); got != want {
 			t.Errorf("onThisMachine(%q) = %t", base, got)
-		}
-	}
-}
-
-func TestNetCauseIsTheLastWord(t *testing.T) {
-	t.Parallel()
-	wrap := func(err error) error {
-		return &url.Error{Op: "Get", URL: "http://h/", Err: &net.OpError{Op: "dial", Net: "tcp", Err: err}}
-	}
-	tests := []struct {
-		err  error
-		want string
-	}{
-		{wrap(os.NewSyscallError("connect", syscall.ECONNREFUSED)), syscall.ECONNREFUSED.Error()},
-		{wrap(&net.DNSError{Err: "no such host", Name: "h"}), "no such host"},
-		{&url.Error{Op: "Get", URL: "http://h/", Err: context.DeadlineExceeded}, "no answer in time"},
-		{&url.Error{Op: "Get", URL: "http://h/", Err: errors.New("strange")}, "strange"},
-		{io.ErrUnexpectedEOF, "unexpected EOF"},
-	}
-	for _, tt := range tests {
-		if got := NetCause(tt.err).Error(); got != tt.want {
-			t.Errorf("netCause(%v) = %q, want %q", tt.err, got, tt.want)
 		}
 	}
 }

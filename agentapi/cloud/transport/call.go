@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ohgw/ohgw/internal/netcause"
 	"github.com/ohgw/ohgw/internal/redact"
 )
 
@@ -129,7 +130,7 @@ func (c *Client) send(ctx context.Context, r Request) (*http.Response, error) {
 	began := c.o.Now()
 	res, err := c.http.Do(req)
 	if err != nil {
-		err = withoutURL(err)
+		err = netcause.Of(err)
 		c.o.Logger.DebugContext(ctx, "cloud request failed", "method", req.Method, "host", req.URL.Host, "path", r.Path, "err", err)
 		return nil, &Error{Method: req.Method, Host: req.URL.Host, Path: r.Path, Kind: ErrUpstream, Err: err}
 	}
@@ -184,7 +185,7 @@ func (c *Client) request(ctx context.Context, r Request) (*http.Request, Secret,
 	}
 	req, err := http.NewRequestWithContext(ctx, r.method(), target, content)
 	if err != nil {
-		return nil, "", fmt.Errorf("%s %s: %w", r.method(), r.Path, errors.Join(withoutURL(err), errNotSent))
+		return nil, "", fmt.Errorf("%s %s: %w", r.method(), r.Path, errors.Join(netcause.Of(err), errNotSent))
 	}
 	if kind != "" {
 		req.Header.Set("Content-Type", kind)
@@ -239,12 +240,4 @@ func (c *Client) put(h http.Header, key Secret, runtime bool) {
 	default:
 		h.Set("Authorization", "Bearer "+key.Reveal())
 	}
-}
-
-// withoutURL drops the URL that net/http puts into its errors.
-func withoutURL(err error) error {
-	if e, ok := errors.AsType[*url.Error](err); ok {
-		return e.Err
-	}
-	return err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire"
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire/converse"
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire/messages"
+	"github.com/ohgw/ohgw/internal/netcause"
 )
 
 const (
@@ -78,12 +79,12 @@ func causeOf(parent, ctx context.Context, err error) error {
 		if gone := absent(hostPort(failed.URL), dialled(op.Err), op.Err); gone != nil {
 			return gone
 		}
-		return fmt.Errorf("connect to the proxy of %s: %w", hostOf(failed.URL), op.Err)
+		return fmt.Errorf("connect to the proxy of %s: %w", hostOf(failed.URL), netcause.Of(op.Err))
 	}
 	if gone := absent(hostPort(failed.URL), "", failed.Err); gone != nil {
 		return gone
 	}
-	return fmt.Errorf("connect to %s: %w", hostOf(failed.URL), failed.Err)
+	return fmt.Errorf("connect to %s: %w", hostOf(failed.URL), netcause.Of(failed.Err))
 }
 
 func hostOf(raw string) string {

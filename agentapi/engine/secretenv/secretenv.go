@@ -25,6 +25,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ohgw/ohgw/internal/netcause"
 	"github.com/ohgw/ohgw/internal/pattern"
 )
 
@@ -265,11 +266,7 @@ func (r *Registry) lookUp(ctx context.Context, s Secret) (string, error) {
 	}
 	resp, err := r.cfg.HTTP.Do(req)
 	if err != nil {
-		// The URL can hold a token; the cause below it does not.
-		if u, ok := errors.AsType[*url.Error](err); ok {
-			err = u.Err
-		}
-		return "", err
+		return "", netcause.Of(err) // without the URL, which can hold a token
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {

@@ -11,6 +11,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/ohgw/ohgw/daemon/native/socket"
+	"github.com/ohgw/ohgw/internal/netcause"
 )
 
 const (
@@ -53,7 +54,7 @@ func (h *Handler) Socket(w http.ResponseWriter, r *http.Request, admitted bool, 
 	}
 	server, _, err := h.dial(ctx, r)
 	if err != nil {
-		h.log.Warn("the agent-server did not open a socket", "err", withoutURL(err))
+		h.log.Warn("the agent-server did not open a socket", "err", netcause.Of(err))
 		_ = client.Close(websocket.StatusInternalError, "The agent-server does not answer")
 		return
 	}
@@ -90,7 +91,7 @@ func never(*http.Request, []*http.Request) error { return http.ErrUseLastRespons
 // refuse answers the request for a socket that the agent-server does not open.
 func (h *Handler) refuse(w http.ResponseWriter, status int, err error) {
 	if status == http.StatusBadGateway || status == http.StatusUnauthorized {
-		h.log.Warn("the agent-server did not open a socket", "err", withoutURL(err))
+		h.log.Warn("the agent-server did not open a socket", "err", netcause.Of(err))
 		WriteError(w, http.StatusBadGateway, "The agent-server does not answer; ohgw doctor finds out why.")
 		return
 	}

@@ -9,7 +9,6 @@ package through
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -18,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/daemon/native/socket"
+	"github.com/ohgw/ohgw/internal/netcause"
 )
 
 // keyHeader carries the key of an agent-server.
@@ -142,17 +142,8 @@ func (h *Handler) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil {
 		return // the client is gone
 	}
-	h.log.Warn("the agent-server did not answer", "method", r.Method, "err", withoutURL(err))
+	h.log.Warn("the agent-server did not answer", "method", r.Method, "err", netcause.Of(err))
 	WriteError(w, http.StatusBadGateway, "The agent-server does not answer; ohgw doctor finds out why.")
-}
-
-// withoutURL is an error without the address that net/http puts into it, which can
-// have a query.
-func withoutURL(err error) error {
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		return u.Err
-	}
-	return err
 }
 
 // WriteError writes a failure in the form of the agent-server: a failure of the

@@ -16,6 +16,7 @@ import (
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/instance"
+	"github.com/ohgw/ohgw/internal/netcause"
 	"github.com/ohgw/ohgw/internal/secret"
 	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/token"
@@ -172,7 +173,7 @@ func (c *Daemon) ask(ctx context.Context, method, path string, out any) (raw []b
 func (c *Daemon) silent(err error) error {
 	return &fault.Error{
 		Msg: "the daemon at " + c.Base + " does not answer", Hint: "check the address, or start a daemon there with ohgw serve",
-		Code: fault.Unreachable, Err: setup.NetCause(err),
+		Code: fault.Unreachable, Err: netcause.Of(err),
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/listener"
+	"github.com/ohgw/ohgw/internal/netcause"
 	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/systemd"
 )
@@ -32,9 +33,9 @@ func Listen(ctx context.Context, env *setup.Env, addr string) (net.Listener, err
 	case errors.Is(err, errInUse):
 		return nil, &fault.Error{Msg: fmt.Sprintf("%s is in use by %s", addr, WhoListens(ctx, env, addr)), Hint: "stop it, or " + free, Code: fault.Conflict}
 	case errors.Is(err, fs.ErrPermission):
-		return nil, fault.New("no permission to listen on "+addr, free, setup.NetCause(err))
+		return nil, fault.New("no permission to listen on "+addr, free, netcause.Of(err))
 	}
-	return nil, fault.New("cannot listen on "+addr, free, setup.NetCause(err))
+	return nil, fault.New("cannot listen on "+addr, free, netcause.Of(err))
 }
 
 // Socket is what the daemon listens on: a socket that the service manager has
