@@ -95,7 +95,7 @@ func (c *session) show() show {
 	if c.events != nil {
 		return c.events
 	}
-	return &textAnswer{App: c.App, live: c.stream || c.Stdout.TTY()}
+	return speak(c.App, &textAnswer{App: c.App, live: c.stream || c.Stdout.TTY()})
 }
 
 // turn asks the question and reads its answer.

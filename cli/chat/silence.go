@@ -1,0 +1,110 @@
+package chat
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/iostream"
+)
+
+// A person hears from ohgw at least this often while an answer is awaited: on a
+// terminal by a line that is replaced each second, in a file by a line a minute.
+const (
+	silent       = 5 * time.Second
+	repaintAfter = time.Second
+	repeatAfter  = time.Minute
+)
+
+// spoken is a show for people that says what is waited for when nothing comes.
+type spoken struct {
+	show  show
+	app   *kit.App
+	whole bool // stdout and stderr are one screen: no line may stand within the answer
+
+	mu      sync.Mutex
+	timer   *time.Timer
+	since   time.Time // the last piece
+	awaited string
+	inText  bool // the last piece was text that goes on
+	painted bool // the line is on the terminal
+	over    bool
+}
+
+// speak begins to wait for the first piece.
+func speak(app *kit.App, s show) show {
+	if app.Quiet {
+		return s
+	}
+	p := &spoken{show: s, app: app, whole: app.Stdout.TTY() && app.Stderr.TTY(), since: app.Now(), awaited: "waiting for the model"}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.timer = time.AfterFunc(silent, p.tell)
+	return p
+}
+
+// tell says how long nothing has come.
+func (s *spoken) tell() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	took := s.app.Now().Sub(s.since)
+	if s.over || s.inText && s.whole || took < silent { // the last: a piece came first
+		return
+	}
+	line := s.app.Stderr.Styled(iostream.Faint, fmt.Sprintf("%s, %d s", s.awaited, int(took.Seconds())))
+	if !s.app.Stderr.TTY() {
+		s.app.Note("%s", line)
+		s.timer.Reset(repeatAfter)
+		return
+	}
+	fmt.Fprintf(s.app.Stderr, "\r\x1b[K%s", line)
+	s.painted = true
+	s.timer.Reset(repaintAfter)
+}
+
+// clear takes the line away. The caller holds the lock.
+func (s *spoken) clear() {
+	if s.painted {
+		fmt.Fprint(s.app.Stderr, "\r\x1b[K")
+		s.painted = false
+	}
+}
+
+func (s *spoken) piece(p piece) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clear()
+	s.inText = p.text != ""
+	if next := awaitedAfter(p); next != "" {
+		s.awaited = next
+	}
+	err := s.show.piece(p)
+	s.since, s.over = s.app.Now(), s.over || err != nil
+	s.timer.Reset(silent)
+	return err
+}
+
+// awaitedAfter is what comes next after a piece; "" if that is the same as before.
+func awaitedAfter(p piece) string {
+	switch {
+	case p.waiting:
+		return "waiting for other requests"
+	case p.lost != nil:
+		return "waiting for the connection"
+	case p.started != nil, p.restart:
+		return "waiting for the model"
+	case p.line != "", p.text != "":
+		return "the agent is at work"
+	}
+	return ""
+}
+
+func (s *spoken) end(t turnJSON, whole bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
+	s.timer.Stop()
+	s.clear()
+	return s.show.end(t, whole)
+}

@@ -1,0 +1,86 @@
+package chat
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ohgw/ohgw/cli/clitest"
+	"github.com/ohgw/ohgw/internal/gateway"
+	"github.com/ohgw/ohgw/internal/iostream"
+)
+
+// mute prints nothing by itself.
+type mute struct{}
+
+func (mute) piece(piece) error        { return nil }
+func (mute) end(turnJSON, bool) error { return nil }
+
+// silence lets an answer come in pieces, with pauses before them, and gives what
+// stderr shows.
+func silence(t *testing.T, tty, stdout, quiet bool, pauses []time.Duration, pieces ...piece) string {
+	t.Helper()
+	var said string
+	synctest.Test(t, func(t *testing.T) {
+		a := clitest.New(t, nil)
+		a.Now, a.Quiet = time.Now, quiet
+		a.Stdout, a.Stderr = iostream.New(&a.Out, stdout, nil), iostream.New(&a.Err, tty, nil)
+		s := speak(a.App, mute{})
+		for i, pause := range pauses {
+			time.Sleep(pause)
+			synctest.Wait()
+			if i == len(pieces) {
+				break
+			}
+			if err := s.piece(pieces[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.end(turnJSON{}, true); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour) // nothing comes after the end
+		said = a.Err.String()
+	})
+	return said
+}
+
+func TestALogHearsOfASilenceAtOnceAndThenEachMinute(t *testing.T) {
+	t.Parallel()
+	got := strings.Split(silence(t, false, false, false,
+		[]time.Duration{4 * time.Second, 30 * time.Second, 7 * time.Second, 130 * time.Second},
+		piece{waiting: true, queue: 2}, piece{started: &gateway.Started{}}, piece{line: "$ make"}), "\n")
+	want := []string{
+		"waiting for other requests, 5 s", "waiting for the model, 5 s",
+		"the agent is at work, 5 s", "the agent is at work, 65 s", "the agent is at work, 125 s", "",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestATerminalHasOneLineOfASilence(t *testing.T) {
+	t.Parallel()
+	got := silence(t, true, true, false, []time.Duration{7500 * time.Millisecond, time.Minute}, piece{text: "Paris"})
+	const erase = "\r\x1b[K"
+	want := erase + "waiting for the model, 5 s" + erase + "waiting for the model, 6 s" + erase + "waiting for the model, 7 s" + erase
+	if got != want {
+		t.Errorf("%q, want %q: the line is replaced, is gone before the text, and does not stand in it", got, want)
+	}
+}
+
+func TestASilenceInATextIsToldWhereTheTextGoesElsewhere(t *testing.T) {
+	t.Parallel()
+	if got := silence(t, true, false, false, []time.Duration{0, 5100 * time.Millisecond}, piece{text: "Par"}); !strings.Contains(got, "the agent is at work, 5 s") {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestNothingIsSaidOfASilenceWithQuiet(t *testing.T) {
+	t.Parallel()
+	if got := silence(t, true, true, true, []time.Duration{time.Hour}); got != "" {
+		t.Errorf("%q", got)
+	}
+}
