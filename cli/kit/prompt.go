@@ -40,18 +40,29 @@ func (a *App) Ask(ctx context.Context, question string) (string, error) {
 	return answer, nil
 }
 
-// AskKey asks for a key that the terminal does not show.
+// keyHelp is what "?" shows where a key is asked for.
+const keyHelp = `It is what the provider or server calls an API key or a token; its page for developers makes one.
+What you type or paste is not shown; Enter ends it. It is kept as "ohgw keys --help" says, and printed nowhere.
+Ctrl-C ends without a key.`
+
+// AskKey asks for a key that the terminal does not show. "?" shows the help.
 func (a *App) AskKey(ctx context.Context, question string) (secret.Value, error) {
 	if !a.CanAsk() {
 		return secret.Value{}, fault.NewUsage("a key is required, and there is no terminal to ask on", "pass it on stdin or with --file")
 	}
-	text, err := a.ReadHidden(ctx, question+" (hidden): ", func() { a.Leave(ctx) })
-	fmt.Fprintln(a.Stderr)
-	if err != nil {
-		return secret.Value{}, fmt.Errorf("read key: %w", err)
+	for {
+		text, err := a.ReadHidden(ctx, question+" (hidden): ", func() { a.Leave(ctx) })
+		fmt.Fprintln(a.Stderr)
+		if err != nil {
+			return secret.Value{}, fmt.Errorf("read key: %w", err)
+		}
+		if string(bytes.TrimSpace(text)) == "?" {
+			a.Say(keyHelp)
+			continue
+		}
+		defer clear(text)
+		return secret.Read(bytes.NewReader(text))
 	}
-	defer clear(text)
-	return secret.Read(bytes.NewReader(text))
 }
 
 // Leave ends the program. A read from a terminal cannot be interrupted, and

@@ -101,7 +101,7 @@ func status(wire string) string {
 }
 
 // unquote reads a name that git has quoted and the server has then given slashes
-// for git's backslashes: "n/303/244me.txt" is näme.txt. ok is false for a name
+// for git's backslashes: "n/303/244me.txt" is näme.txt, and "a/"b" is a"b. ok is false for a name
 // that cannot be read so; it stays as it was.
 func unquote(name string) (plain string, ok bool) {
 	inner, quoted := strings.CutPrefix(name, `"`)
@@ -117,6 +117,9 @@ func unquote(name string) (plain string, ok bool) {
 				i += 3
 				continue
 			}
+		}
+		if inner[i] == '/' && i+1 < len(inner) && inner[i+1] == '"' {
+			continue // In a quoted name git escapes each quotation mark.
 		}
 		b.WriteByte(inner[i])
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/cloud/transport"
@@ -97,8 +98,9 @@ func (c *Client) reason(ctx context.Context, task v1.Task) string {
 	return "the server gives no reason"
 }
 
-// abandon removes the sandbox of a failed start: the server leaves it running.
-func (c *Client) abandon(ctx context.Context, task v1.Task, cause error) error {
+// abandon removes the sandbox of a failed start of a conversation: the server leaves
+// it running.
+func (c *Client) abandon(ctx context.Context, task v1.Task, conversation string, cause error) error {
 	removing, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUp)
 	defer cancel()
 	id := text(task.SandboxID)
@@ -108,8 +110,11 @@ func (c *Client) abandon(ctx context.Context, task v1.Task, cause error) error {
 	if id == "" {
 		return cause
 	}
-	users, err := c.v1.Search(removing, "", id, "", 1)
-	if err == nil && len(users.Items) == 0 {
+	// The server may have stored the conversation whose start failed: that is no user.
+	users, err := c.v1.Search(removing, "", id, "", 2)
+	if err == nil && !slices.ContainsFunc(users.Items, func(v v1.Conversation) bool {
+		return transport.Hex(v.ID) != transport.Hex(conversation)
+	}) {
 		err = c.v1.DeleteSandbox(removing, id)
 	}
 	if err != nil && !errors.Is(err, ErrNotFound) {

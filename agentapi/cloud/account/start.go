@@ -85,7 +85,7 @@ func (c *Client) startV1(ctx context.Context, r StartRequest, report func(Progre
 	}
 	task, err = c.follow(ctx, task, report)
 	if err != nil {
-		return Conversation{}, c.abandon(ctx, task, err)
+		return Conversation{}, c.abandon(ctx, task, id, err)
 	}
 	conv, err := c.ready(ctx, text(task.AppConversationID))
 	if err != nil {

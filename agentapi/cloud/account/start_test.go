@@ -75,6 +75,34 @@ func TestAFailedStartLeavesNoSandbox(t *testing.T) {
 	}
 }
 
+// The server stores the conversation of a start before the start has failed.
+func TestTheConversationOfAFailedStartIsNoUserOfItsSandbox(t *testing.T) {
+	t.Parallel()
+	const own, other = found, "0123456789abcdef0123456789abcdef"
+	for name, tt := range map[string]struct {
+		users   string
+		deleted int
+	}{
+		"alone":                    {`{"id":"` + own + `"}`, 1},
+		"with dashes":              {`{"id":"4e5f6071-8293-a4b5-c6d7-e8f90a1b2c3d"}`, 1},
+		"beside another":           {`{"id":"` + own + `"},{"id":"` + other + `"}`, 0},
+		"another, and none itself": {`{"id":"` + other + `"}`, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := newReplay(t, map[string][]recording{
+				startRoute: {{body: `{"id":"t","status":"WORKING"}`}}, tasksRoute: {{body: `[{"id":"t","status":"ERROR","detail":"no luck","sandbox_id":"box","app_conversation_id":null}]`}},
+				"GET /api/v1/app-conversations/search": {{body: `{"items":[` + tt.users + `]}`}},
+				"DELETE /api/v1/sandboxes/box":         {{file: "v1_success.json"}},
+			})
+			_, err := newClient(t, server.URL, knownV1).Start(t.Context(), account.StartRequest{ID: own, Text: "x"}, nil)
+			if n := server.count("DELETE /api/v1/sandboxes/box?"); n != tt.deleted || !errors.Is(err, account.ErrStart) {
+				t.Errorf("Start() = %v; the sandbox was deleted %d times, want %d: %q", err, n, tt.deleted, server.requests())
+			}
+		})
+	}
+}
+
 func TestAStartThatTakesTooLongEnds(t *testing.T) {
 	t.Parallel()
 	server := newReplay(t, map[string][]recording{
