@@ -75,7 +75,7 @@ func (b *Backend) assemble(ctx context.Context, e *entry, dir *store.Dir, req ag
 			return tools, err
 		},
 		Prompt: words, Hooks: hooks, Titles: b.cfg.Titles || s.LastUserMessageID == "" && dir.WantsTitle(), Secrets: secrets,
-		Concurrency: concurrency(stored), MaxCost: b.cfg.MaxCost, MaxRunCost: runCost, Grace: b.cfg.Grace,
+		Concurrency: concurrency(stored), PromptSize: b.cfg.PromptSize, MaxCost: b.cfg.MaxCost, MaxRunCost: runCost, Grace: b.cfg.Grace,
 		RunEnded: b.look, Memory: &e.memory,
 		Now: b.cfg.Now, NewID: b.cfg.NewID, Log: b.cfg.Log,
 	}

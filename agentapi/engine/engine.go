@@ -81,6 +81,9 @@ type Config struct {
 	BaseURL func() string
 	// SkillEnv is the environment of commands inside of skills.
 	SkillEnv []string
+	// PromptSize says how much agents are told. The zero value: by the context of the
+	// model.
+	PromptSize conversation.PromptSize
 	// MaxCost ends a run when its conversation has cost that much, in US
 	// dollars; 0: no limit. OpenHands has no setting for it.
 	MaxCost float64

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/fault"
 )
@@ -63,6 +64,9 @@ func runShow(ctx context.Context, o *showOptions) error {
 	t.Add("name", p.Name)
 	t.Add("file", p.Path)
 	t.Add("key from", doc.KeyFrom.String())
+	if prompt := promptOf(p.LLM.BaseURL, p.LLM.MaxInputTokens); prompt != "" {
+		t.Add("prompt", prompt)
+	}
 	members, err := membersOf(p.LLM)
 	if err != nil {
 		return err
@@ -73,6 +77,18 @@ func runShow(ctx context.Context, o *showOptions) error {
 		}
 	}
 	return t.WritePairs(o.Stdout)
+}
+
+// promptOf says how much the embedded agent is told where the model may be a local one;
+// "" where it is not.
+func promptOf(baseURL *string, limit *int64) string {
+	switch {
+	case baseURL == nil || !llm.MayBeLocal(*baseURL):
+		return ""
+	case limit != nil && *limit > 0 && *limit < llm.SmallContext:
+		return "small, because of max_input_tokens (see prompt_size)"
+	}
+	return fmt.Sprintf("small if its server gives it a context below %d tokens (see prompt_size)", llm.SmallContext)
 }
 
 // membersOf are the members of v as JSON.

@@ -40,6 +40,7 @@ type Config struct {
 	Progress     string   // reasoning, off
 	History      string   // quote, ignore
 	Housekeeping string   // llm, rule, agent
+	PromptSize   string   // auto, full, small
 	ChatHeaders  []string // headers that name chats, beyond those known
 	ChatFields   []string // fields of a body that do
 	ImageURLs    bool     // http(s) image URLs are fetched
@@ -121,6 +122,7 @@ func Default() Config {
 		Progress:     "reasoning",
 		History:      "quote",
 		Housekeeping: "llm",
+		PromptSize:   "auto",
 		WorkspacePer: "conversation",
 		Chat:         Chat{Theme: "auto", Notify: true},
 		Sandbox: Sandbox{

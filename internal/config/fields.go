@@ -220,6 +220,11 @@ func generalFields() []Field { //nolint:funlen // A table is as long as it is.
 			at: func(c *Config) any { return &c.Housekeeping },
 		},
 		{
+			Flag: "prompt-size", Env: "OHGW_PROMPT_SIZE", Key: "prompt_size", Section: ServeSection,
+			Help: "how much the embedded agent is told; auto is small for a local model whose context is below 16,000 tokens", Choices: []string{"auto", "full", "small"},
+			at: func(c *Config) any { return &c.PromptSize },
+		},
+		{
 			Flag: "chat-header", Env: "OHGW_CHAT_HEADER", Key: "chats.headers", Arg: "NAME", Section: ServeSection,
 			Help: "also read the chat's id from this request header", check: checkHeader,
 			at: func(c *Config) any { return &c.ChatHeaders },

@@ -34,7 +34,7 @@ func (c *Conversation) Ask(ctx context.Context, question string) (string, error)
 	var choice Choice
 	err := c.whenReady(ctx, func() {
 		choice = Choice{Profile: c.choice.Profile, Usage: askUsage}
-		req = llm.Request{Messages: c.history(), Tools: c.tools.offers, CacheKey: c.id}
+		req = llm.Request{Messages: c.history(), Tools: c.offers(), CacheKey: c.id}
 	})
 	if err != nil {
 		return "", c.unlessEnded(err)

@@ -36,6 +36,16 @@ import (
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
+// PromptSize is how much the agent is told about its work and its tools.
+type PromptSize string
+
+// The sizes.
+const (
+	AutoPrompt  PromptSize = ""      // by the context that the model's server gives it
+	FullPrompt  PromptSize = "full"  // about 4,000 tokens with the usual tools
+	SmallPrompt PromptSize = "small" // below 1,500
+)
+
 // Config is what a conversation needs of the engine. Every field without a
 // default is required.
 type Config struct {
@@ -43,6 +53,8 @@ type Config struct {
 	Models Models
 	// Model says which model answers when the conversation is opened.
 	Model Choice
+	// PromptSize says how much the agent is told; the zero value: AutoPrompt.
+	PromptSize PromptSize
 	// Condenser says when the history is too long; the zero value: never.
 	Condenser condenser.Settings
 	// Tools makes the conversation's tools; it is called once, before the
@@ -99,6 +111,8 @@ type Prompt interface {
 	// System is what a SystemPromptEvent holds besides the tools; dynamic may
 	// be empty.
 	System(tools []tool.Definition, model string) (static, dynamic string)
+	// Small is System for a model with a small context.
+	Small(tools []tool.Definition, model string) (static, dynamic string)
 	// Message finds what belongs to a message of the user: the contents of the
 	// skills that it triggers, without those that are active already.
 	Message(text string, active []string) (extended []event.Content, activated []string)

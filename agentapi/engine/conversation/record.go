@@ -289,7 +289,11 @@ func (c *Conversation) introduce() error {
 }
 
 func (c *Conversation) systemPrompt() *event.SystemPrompt {
-	static, dynamic := c.cfg.Prompt.System(c.tools.defs, c.model.Info().Model)
+	system := c.cfg.Prompt.System
+	if c.small() {
+		system = c.cfg.Prompt.Small
+	}
+	static, dynamic := system(c.tools.defs, c.model.Info().Model)
 	p := &event.SystemPrompt{SystemPrompt: event.Text(static), Tools: make([]json.RawMessage, len(c.tools.defs))}
 	for i, d := range c.tools.defs {
 		p.Tools[i] = d.Stored()

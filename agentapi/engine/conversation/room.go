@@ -60,7 +60,19 @@ func (c *Conversation) offers() []llm.Tool {
 	if c.tools == nil {
 		return nil
 	}
+	if c.small() {
+		return c.tools.briefs
+	}
 	return c.tools.offers
+}
+
+// small reports whether the model is told the least.
+func (c *Conversation) small() bool {
+	if c.cfg.PromptSize != AutoPrompt || c.model == nil {
+		return c.cfg.PromptSize == SmallPrompt
+	}
+	info := c.model.Info()
+	return info.Served && info.ContextWindow < llm.SmallContext
 }
 
 // count has the server count the tokens of a request of the history at hand; ok is false

@@ -101,11 +101,7 @@ func (c *Conversation) shorten(ctx context.Context) (agentapi.Condensed, error) 
 
 // weight is the estimated size of the next request.
 func (c *Conversation) weight() int64 {
-	req := llm.Request{}
-	if c.tools != nil {
-		req.Tools = c.tools.offers
-	}
-	return c.estimate(req)
+	return c.estimate(llm.Request{Tools: c.offers()})
 }
 
 // promptTokens is the size of the next request: as the provider has counted the

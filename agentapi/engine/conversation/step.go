@@ -115,7 +115,7 @@ func (c *Conversation) generate() (*llm.Response, error) {
 // it; silent says that there was nothing. The response is a pointer: a step waits
 // for most of its life, and its stack with it.
 func (c *Conversation) request() (resp *llm.Response, silent bool, err error) {
-	req := &llm.Request{Messages: c.view.Messages(), Tools: c.tools.offers, CacheKey: c.id}
+	req := &llm.Request{Messages: c.view.Messages(), Tools: c.offers(), CacheKey: c.id}
 	model := c.model
 	resp = new(llm.Response)
 	silent = true

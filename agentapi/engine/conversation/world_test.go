@@ -93,6 +93,8 @@ func done(id string) event.ToolCall { return callOf(id, "finish", `{"message":"d
 type silent struct{}
 
 func (silent) System([]tool.Definition, string) (string, string) { return "You are a test.", "" }
+func (silent) Small([]tool.Definition, string) (string, string)  { return "You are a small test.", "" }
+
 func (silent) Message(string, []string) ([]event.Content, []string) {
 	return nil, nil
 }

@@ -33,6 +33,10 @@ const (
 	maxTold  = 4 << 20 // bytes; a list of models, or a prompt with its tokens
 )
 
+// SmallContext is the size of a context, in tokens, below which an agent is told the
+// least that it needs: its full prompt and tools have about 4,000.
+const SmallContext = 16_000
+
 // FindSize asks the server of the model for the size of its context.
 func (m *model) FindSize(ctx context.Context) {
 	if m.cfg.Windows == nil || !m.route.mayBeLocal() {
@@ -167,10 +171,12 @@ func (r *route) root() string {
 // mayBeLocal reports whether the server may be one that the user runs. Only such a one
 // is asked anything beside calls: a provider may count a question, or take it amiss.
 func (r *route) mayBeLocal() bool {
-	if r.style != chatStyle && r.style != responsesStyle {
-		return false
-	}
-	u, err := url.Parse(r.url)
+	return (r.style == chatStyle || r.style == responsesStyle) && MayBeLocal(r.url)
+}
+
+// MayBeLocal reports whether an address is on this machine or in this network.
+func MayBeLocal(address string) bool {
+	u, err := url.Parse(address)
 	if err != nil {
 		return false
 	}

@@ -119,7 +119,7 @@ const (
 
 // System is the system prompt for an agent with these tools and that model.
 func (p *Prompt) System(tools []tool.Definition, model string) (static, dynamic string) {
-	return p.static(tools, model), p.dynamic(tools, model)
+	return p.static(tools, model), p.dynamic(tools, model, false)
 }
 
 func (p *Prompt) static(tools []tool.Definition, model string) string {
@@ -150,8 +150,8 @@ func (p *Prompt) soul(text string) string {
 	return soulOpen + strings.TrimSpace(string(own)) + soulClose + rest
 }
 
-func (p *Prompt) dynamic(tools []tool.Definition, model string) string {
-	parts := []string{p.repository(model)}
+func (p *Prompt) dynamic(tools []tool.Definition, model string, small bool) string {
+	parts := []string{p.repository(model, small)}
 	if slices.ContainsFunc(tools, func(d tool.Definition) bool { return d.Name == "invoke_skill" }) {
 		parts = append(parts, p.available())
 	}
@@ -164,13 +164,17 @@ func (p *Prompt) dynamic(tools []tool.Definition, model string) string {
 
 // repository is the context that the repository and the user have written
 // down. What is meant for another family of models is left out.
-func (p *Prompt) repository(model string) string {
+func (p *Prompt) repository(model string, small bool) string {
 	var b strings.Builder
 	for _, s := range p.Skills() {
 		if !s.Always || ForOthers(s, model) || strings.TrimSpace(s.Body) == "" {
 			continue
 		}
-		fmt.Fprintf(&b, "\n[begin of %s, from %s]\n%s\n[end of %s]\n", s.Name, s.Path, strings.TrimSpace(s.Body), s.Name)
+		body := strings.TrimSpace(s.Body)
+		if small {
+			body = fitting(body, s.Path)
+		}
+		fmt.Fprintf(&b, "\n[begin of %s, from %s]\n%s\n[end of %s]\n", s.Name, s.Path, body, s.Name)
 	}
 	if b.Len() == 0 {
 		return ""

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine"
+	"github.com/ohgw/ohgw/agentapi/engine/conversation"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
@@ -71,7 +72,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 		Boxes: boxesOf(boxes), Sandbox: func() agentapi.SandboxStatus { return sandboxStatus(boxes) }, Allow: allowIn(boxes),
 		Settings: settings.read, Confirm: chosenConfirm(s), Seal: seal, Unseal: unseal,
 		Version: buildinfo.Get().Version, Home: dirs.Home, Base: places.Base(), SkillEnv: tool.CleanEnvironment(env.Environ(), nil),
-		Idle: s.Idle.Time, MaxIdle: maxIdle(s), IdleMemory: int64(s.Idle.Memory),
+		PromptSize: promptSize(s), Idle: s.Idle.Time, MaxIdle: maxIdle(s), IdleMemory: int64(s.Idle.Memory),
 		Holder: leaseHolder(env, host), BaseURL: ownAddress(s, dirs.Runtime),
 		Now: env.Now, Log: log,
 	})
@@ -120,4 +121,12 @@ func ownAddress(s *config.Settings, runtime string) func() string {
 // leaseHolder is this process in the leases of its conversations.
 func leaseHolder(env *setup.Env, host string) store.Holder {
 	return store.Holder{Instance: id.New(""), Host: host, PID: env.PID, Alive: processLives}
+}
+
+// promptSize is how much agents are told, by the settings.
+func promptSize(s *config.Settings) conversation.PromptSize {
+	if s.PromptSize == "auto" {
+		return conversation.AutoPrompt
+	}
+	return conversation.PromptSize(s.PromptSize)
 }
