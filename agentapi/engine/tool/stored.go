@@ -117,7 +117,7 @@ func text(s string) json.RawMessage { return mustJSON(s) }
 // mustJSON encodes what always can be: strings, and structs of strings, booleans
 // and JSON.
 func mustJSON(v any) json.RawMessage {
-	data, err := json.Marshal(v)
+	data, err := object.Marshal(v)
 	if err != nil {
 		panic(err)
 	}

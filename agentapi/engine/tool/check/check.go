@@ -10,6 +10,7 @@
 package check
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -72,7 +73,7 @@ func Call(call event.ToolCall, tools []tool.Definition, opts Options) (*Passed, 
 	}
 	args = repairTypes(args, schema)
 	fixed := call
-	fixed.Name, fixed.Arguments = name, string(args.JSON())
+	fixed.Name, fixed.Arguments = name, rewritten(call.Arguments, args)
 
 	risk, args, problem := takeRisk(args, def, opts)
 	if problem != "" {
@@ -93,6 +94,17 @@ func Call(call event.ToolCall, tools []tool.Definition, opts Options) (*Passed, 
 	return &Passed{
 		Tool: def, Call: fixed, Args: args.JSON(), Action: def.Action(args), Risk: risk, Summary: summary,
 	}, nil
+}
+
+// rewritten is the text of a call's arguments: as the model wrote it where nothing but
+// blanks between its tokens differs, so that providers find it in their caches.
+func rewritten(raw string, args object.Object) string {
+	text := args.JSON()
+	var compact bytes.Buffer
+	if json.Compact(&compact, []byte(raw)) == nil && bytes.Equal(compact.Bytes(), text) {
+		return raw
+	}
+	return string(text)
 }
 
 func refuse(call event.ToolCall, def tool.Definition, args object.Object, problems []string) *Refused {
@@ -177,7 +189,7 @@ func nameList(names []string) string {
 }
 
 func quote(s string) json.RawMessage {
-	data, err := json.Marshal(s)
+	data, err := object.Marshal(s)
 	if err != nil {
 		panic(err) // cannot be: it is a string
 	}

@@ -38,6 +38,36 @@ func call(name, args string) event.ToolCall {
 	return event.ToolCall{ID: "c1", Name: name, Arguments: args, Origin: "completion"}
 }
 
+// What the model wrote comes back to it in every later request: other bytes cost
+// tokens, miss the provider's cache, and are copied.
+func TestArgumentsStayAsTheModelWroteThem(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		`{"command": "echo one > one.txt"}`:                           "",
+		`{"command":"a <b> && c"}`:                                    "",
+		"{\n  \"timeout\": 3.0,\n  \"command\": \"a & b\"\n}":         "",
+		`{"command":"caf\u00e9 \u003c \/ 1e3","timeout":1E1}`:         "",
+		"{\"command\":\"line\u2028end <\"}":                           "",
+		`{"command":"a > b","security_risk":"LOW","summary":"x<y"}`:   "",
+		`{"command": "a > b", "timeout": null}`:                       `{"command":"a > b"}`,
+		`{"command": "a > b", "timeout": "3"}`:                        "",
+		`{"command": "first", "command": "a > b"}`:                    `{"command":"a > b"}`,
+		"{\"command\": \"a > b\n& c\"}":                               `{"command":"a > b\n& c"}`,
+		`{"command": "a > b", "security_rort": "LOW", "summary": ""}`: `{"command":"a > b","summary":"","security_risk":"LOW"}`,
+	} {
+		passed, refused := check.Call(call("terminal", args), tools(), check.Options{})
+		if refused != nil {
+			t.Fatalf("%s: %s", args, refused.Message)
+		}
+		if want == "" {
+			want = args
+		}
+		if passed.Call.Arguments != want {
+			t.Errorf("%s became %s, want %s", args, passed.Call.Arguments, want)
+		}
+	}
+}
+
 func TestCallRepairs(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -52,7 +82,7 @@ func TestCallRepairs(t *testing.T) {
 		"null is dropped":      {"terminal", `{"command":"ls","timeout":null}`, "", `{"command":"ls"}`},
 		"duplicate":            {"terminal", `{"command":"a","command":"ls"}`, "", `{"command":"ls"}`},
 		"order kept":           {"terminal", `{"timeout":3,"command":"ls","is_input":false}`, "", `{"timeout":3,"command":"ls","is_input":false}`},
-		"html is not mangled":  {"terminal", `{"command":"a <b> && c"}`, "", `{"command":"a \u003cb\u003e \u0026\u0026 c"}`},
+		"html is not mangled":  {"terminal", `{"command":"a <b> && c"}`, "", `{"command":"a <b> && c"}`},
 		"risk and summary out": {"terminal", `{"security_risk":"LOW","summary":"s","command":"ls"}`, "", `{"command":"ls"}`},
 		// 2. Misspelt risk.
 		"security_rort": {"terminal", `{"command":"ls","security_rort":"LOW"}`, "", `{"command":"ls"}`},

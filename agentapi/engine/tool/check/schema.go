@@ -60,7 +60,7 @@ func validate(args, schema object.Object) (object.Object, []string) {
 		if reflect.DeepEqual(was, now) {
 			continue
 		}
-		if data, err := json.Marshal(now); err == nil {
+		if data, err := object.Marshal(now); err == nil {
 			args = args.With(m.Name, data)
 		}
 	}

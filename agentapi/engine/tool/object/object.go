@@ -132,7 +132,7 @@ func (o Object) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		name, err := json.Marshal(m.Name)
+		name, err := Marshal(m.Name)
 		if err != nil {
 			return nil, fmt.Errorf("write object: %w", err)
 		}
@@ -148,9 +148,21 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// Marshal is v as JSON without the escapes that only HTML needs: models read it, and
+// what they wrote goes back to them.
+func Marshal(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
+}
+
 // JSON is the text of the object. Its values must be JSON.
 func (o Object) JSON() json.RawMessage {
-	data, err := json.Marshal(o)
+	data, err := Marshal(o)
 	if err != nil {
 		// A value that is not JSON is a mistake of the caller, and the text
 		// would be stored for ever.
