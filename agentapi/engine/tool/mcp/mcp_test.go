@@ -37,6 +37,8 @@ func TestMain(m *testing.M) {
 	case "broken":
 		fmt.Fprintln(os.Stderr, "no database, token=hunter2-hunter2")
 		os.Exit(1)
+	case "raw":
+		serveRaw(os.Stdin, os.Stdout)
 	case "silent":
 		time.Sleep(time.Hour)
 	default:
@@ -220,7 +222,7 @@ func TestStdioServer(t *testing.T) {
 		t.Error(got)
 	}
 	got, isError := call(t, c, "many", `{}`)
-	if want := "[result of many]|one|[A picture of the result is left out: it is not a PNG, JPEG, GIF or WebP picture.]|[1 parts of the result are neither text nor picture and are left out]"; got != want || !isError {
+	if want := "[result of many]|one|[A picture of the result is left out: image/png, 3 bytes, it is not a PNG, JPEG, GIF or WebP picture. Only texts and pictures can be shown.]|[Audio of the result is left out: audio/wav, 1 byte. Only texts and pictures can be shown.]"; got != want || !isError {
 		t.Errorf("%q", got)
 	}
 }

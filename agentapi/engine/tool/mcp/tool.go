@@ -14,7 +14,6 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/tool/object"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/pattern"
-	"github.com/ohgw/ohgw/internal/picture"
 )
 
 // kindObservation is the class of all results.
@@ -139,43 +138,6 @@ func (t *serverTool) arguments(ctx context.Context, raw json.RawMessage) (any, e
 	return secretenv.Expand(args, true, func(name string) (string, error) {
 		return t.member.client.cfg.Secrets.Value(ctx, name)
 	})
-}
-
-// content is the answer as OpenHands stores it: which tool it is of, then
-// texts and pictures. Other things are left out, and that is said.
-func (t *serverTool) content(result *sdk.CallToolResult) []event.Content {
-	items := []event.Content{event.Text(fmt.Sprintf("[result of %s]", t.def.Name))}
-	mask := t.member.client.cfg.Secrets.Mask
-	left := 0
-	for _, block := range result.Content {
-		switch b := block.(type) {
-		case *sdk.TextContent:
-			items = append(items, event.Text(mask(b.Text)))
-		case *sdk.ImageContent:
-			items = append(items, shown(b.Data))
-		default:
-			left++
-		}
-	}
-	if len(result.Content) == 0 && result.StructuredContent != nil {
-		if data, err := json.Marshal(result.StructuredContent); err == nil {
-			items = append(items, event.Text(mask(string(data))))
-		}
-	}
-	if left > 0 {
-		items = append(items, event.Text(fmt.Sprintf("[%d parts of the result are neither text nor picture and are left out]", left)))
-	}
-	return items
-}
-
-// shown is a picture of a result, by its bytes, or why it is none that a model
-// can be shown.
-func shown(data []byte) event.Content {
-	url, err := picture.Encode(data)
-	if err != nil {
-		return event.Text(fmt.Sprintf("[A picture of the result is left out: it %v.]", err))
-	}
-	return event.Images(url)
 }
 
 func (t *serverTool) failed(ctx context.Context, what string) (tool.Result, error) {
