@@ -212,7 +212,11 @@ func (m *maker) servers(ctx context.Context) error {
 	}
 	for _, warning := range client.Warnings() {
 		m.env.Log.Warn("an MCP server cannot be used", "conversation", m.env.Conversation, "err", warning)
-		m.env.Host.Notice(missing(warning))
+		m.env.Host.Notice(missing(warning, "Its"))
+	}
+	for _, partial := range client.Partial() {
+		m.env.Log.Warn("some tools of an MCP server cannot be used", "conversation", m.env.Conversation, "err", partial)
+		m.env.Host.Notice(missing(partial, "These"))
 	}
 	tools := client.Tools()
 	if len(tools) == 0 {
@@ -231,14 +235,14 @@ func (m *maker) ownBox() sandbox.Box {
 	return m.env.Box
 }
 
-// missing tells the model and the person about a server that cannot be used, without
-// the cause, which may be the output of a stranger's program.
-func missing(warning error) string {
+// missing tells the model and the person about a server that cannot be used, or tools
+// of it, without the cause, which may be the output of a stranger's program.
+func missing(warning error, whose string) string {
 	why := "An MCP server cannot be used"
 	if f, ok := errors.AsType[*fault.Error](warning); ok {
 		why = strings.ToUpper(f.Msg[:1]) + f.Msg[1:]
 	}
-	return why + ". Its tools are missing in this conversation; continue without them. The log of ohgw serve has the cause."
+	return why + ". " + whose + " tools are missing in this conversation; continue without them. The log of ohgw serve has the cause."
 }
 
 // closer is the one of a client's tools that ends the client.

@@ -199,10 +199,10 @@ func (c *connection) listTools(ctx context.Context, session *sdk.ClientSession) 
 		if err != nil {
 			return fmt.Errorf("list the tools: %w", c.explain(err, &lastWords{}))
 		}
-		if len(list) == maxTools {
-			return fmt.Errorf("it has more than %d tools", maxTools)
-		}
 		list = append(list, t)
+		if len(list) > maxTools { // one more, so that it is seen
+			break
+		}
 	}
 	old, _ := c.pool.known(c.key)
 	c.listMu.Lock()

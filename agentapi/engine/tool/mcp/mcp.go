@@ -23,6 +23,8 @@ import (
 	"sync"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -68,7 +70,9 @@ type Config struct {
 type Client struct {
 	cfg      Config
 	members  []*member // by name
+	names    *names    // of all tools
 	warnings []error
+	partial  []error
 	failed   map[string]error // of warnings, by the server's name
 }
 
@@ -92,7 +96,7 @@ func Connect(ctx context.Context, cfg Config) (*Client, error) {
 		return "", secretenv.ErrUnknown
 	}
 	all, count, warnings, failed := servers(cfg.Servers, find)
-	c := &Client{cfg: cfg, warnings: warnings, failed: failed}
+	c := &Client{cfg: cfg, names: newNames(), warnings: warnings, failed: failed}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		m, err := newMember(c, name, all[name], count > 1)
 		if err != nil {
@@ -113,33 +117,36 @@ func Connect(ctx context.Context, cfg Config) (*Client, error) {
 func (c *Client) learn(ctx context.Context) {
 	limited, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	failed := make([]error, len(c.members))
+	lists, failed := make([][]*sdk.Tool, len(c.members)), make([]error, len(c.members))
 	var wg sync.WaitGroup
 	for i, m := range c.members {
-		wg.Go(func() { failed[i] = m.learn(limited) })
+		wg.Go(func() { lists[i], failed[i] = m.learn(limited) })
 	}
 	wg.Wait()
-	seen := map[string]bool{}
 	kept := c.members[:0]
 	for i, m := range c.members {
 		err := failed[i]
-		if errors.Is(err, context.DeadlineExceeded) {
-			err = fmt.Errorf("no answer within %s", connectTimeout)
-		}
 		if err == nil {
-			err = distinct(m, seen)
-		}
-		if err == nil {
+			lists[len(kept)] = lists[i]
 			kept = append(kept, m)
 			continue
 		}
-		m.close()
-		if _, told := errors.AsType[*fault.Error](err); !told {
-			err = unusable(m.name, err)
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("no answer within %s", connectTimeout)
 		}
-		c.fail(m.name, err)
+		m.close()
+		c.fail(m.name, unusable(m.name, err))
 	}
 	c.members = kept
+	for i, m := range kept {
+		c.names.claim(m, lists[i], true)
+	}
+	for i, m := range kept {
+		m.offer(lists[i])
+		if err := m.partial(); err != nil {
+			c.partial = append(c.partial, err)
+		}
+	}
 }
 
 // fail notes that a server cannot be used.
@@ -153,23 +160,12 @@ func unusable(name string, err error) error {
 		"check that it is running and that mcp_config in the settings is correct, or set enabled to false", err)
 }
 
-// distinct makes sure that a name means one tool.
-func distinct(m *member, seen map[string]bool) error {
-	tools := m.list()
-	for _, t := range tools {
-		if name := t.Definition().Name; seen[name] {
-			return fault.New(fmt.Sprintf("cannot use the MCP server %q: two MCP servers have a tool with the name %q", m.name, name),
-				"rename one of the servers in mcp_config, or set enabled to false", nil)
-		}
-	}
-	for _, t := range tools {
-		seen[t.Definition().Name] = true
-	}
-	return nil
-}
-
 // Warnings say which servers cannot be used and why, a [fault.Error] each.
 func (c *Client) Warnings() []error { return c.warnings }
+
+// Partial says of which servers some tools cannot be used and why, a [fault.Error]
+// each.
+func (c *Client) Partial() []error { return c.partial }
 
 // Tools are the tools of all servers at this moment. Their Close does nothing:
 // the Client is closed instead.

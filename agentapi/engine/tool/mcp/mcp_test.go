@@ -325,7 +325,6 @@ func TestServersThatCannotBeUsedAreNamed(t *testing.T) {
 		"line break":      {`{"srv":{"url":"http://x","headers":{"X":"SECRET\r\nX: y"}}}`, "line break"},
 		"missing secret":  {`{"srv":{"command":"${LOST}"}}`, "expand LOST"},
 		"negative":        {`{"srv":{"command":"x","timeout":-1}}`, "timeout"},
-		"same names":      {`{"a.b":` + stdio(t, "echo") + `,"a_b":` + stdio(t, "echo") + `}`, "two MCP servers have a tool"},
 		"no such program": {`{"srv":{"command":"/dev/null"}}`, "permission denied"},
 	} {
 		t.Run(name, func(t *testing.T) {

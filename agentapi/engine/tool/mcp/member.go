@@ -3,11 +3,14 @@ package mcp
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
+	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/redact"
 )
 
@@ -23,6 +26,8 @@ type member struct {
 	connection *connection // nil: not used yet
 	closed     bool
 	tools      []tool.Tool
+	leftOut    []string // tools, each with its reason
+	notes      []string // what else is to say of them
 }
 
 func newMember(c *Client, name string, s server, prefix bool) (*member, error) {
@@ -31,7 +36,7 @@ func newMember(c *Client, name string, s server, prefix bool) (*member, error) {
 }
 
 // learn finds out which tools the server has. It is asked if nobody knows.
-func (m *member) learn(ctx context.Context) error {
+func (m *member) learn(ctx context.Context) ([]*sdk.Tool, error) {
 	pool := m.client.cfg.Pool
 	list, err := pool.known(m.key)
 	if list == nil && err == nil {
@@ -41,9 +46,9 @@ func (m *member) learn(ctx context.Context) error {
 		}
 	}
 	if err != nil {
-		return m.hide(err)
+		return nil, m.hide(err)
 	}
-	return m.offer(list)
+	return list, nil
 }
 
 func (m *member) ask(ctx context.Context) ([]*sdk.Tool, error) {
@@ -89,25 +94,74 @@ func (m *member) explain(err error) error {
 	return m.hide(err)
 }
 
-// offer makes tools of what the server has.
-func (m *member) offer(list []*sdk.Tool) error {
+// offer makes tools of what the server has. One that cannot be used is left out.
+func (m *member) offer(list []*sdk.Tool) {
+	m.client.names.claim(m, list, true)
+	m.client.names.claim(m, list, false)
 	tools := make([]tool.Tool, 0, len(list))
-	for _, t := range list {
-		made, err := newTool(m, t)
+	var leftOut, notes []string
+	seen := map[string]bool{}
+	for i, t := range list {
+		if i == maxTools {
+			leftOut = append(leftOut, fmt.Sprintf("those after its first %d", maxTools))
+			break
+		}
+		if seen[t.Name] {
+			leftOut = append(leftOut, fmt.Sprintf("%q: the server has two of that name", t.Name))
+			continue
+		}
+		seen[t.Name] = true
+		made, told, err := newTool(m, t, m.client.names.name(m, t.Name))
 		if err != nil {
-			return err
+			leftOut = append(leftOut, fmt.Sprintf("%q: %v", t.Name, err))
+			continue
+		}
+		if told != "" {
+			notes = append(notes, told)
 		}
 		tools = append(tools, made)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.tools = tools
-	return nil
+	m.tools, m.leftOut, m.notes = tools, leftOut, notes
+}
+
+// partial is which tools of the server are left out, nil for none.
+func (m *member) partial() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.leftOut) == 0 {
+		return nil
+	}
+	return fault.New(fmt.Sprintf("cannot use some tools of the MCP server %q", m.name),
+		"tell the makers of the server; its other tools can be used", m.hide(errors.New(few(m.leftOut))))
+}
+
+// said is what there is to say of the tools of the server.
+func (m *member) said() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all []string
+	if len(m.leftOut) > 0 {
+		all = append(all, "tools that are left out: "+few(m.leftOut))
+	}
+	return m.client.cfg.Secrets.Mask(few(append(all, m.notes...)))
+}
+
+// few lists some of many.
+func few(list []string) string {
+	const most = 5
+	text := strings.Join(list[:min(most, len(list))], "; ")
+	if more := len(list) - most; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
 }
 
 // changed takes the tools that the server has now.
 func (m *member) changed(list []*sdk.Tool) {
-	if m.offer(list) == nil && m.client.cfg.Changed != nil {
+	m.offer(list)
+	if m.client.cfg.Changed != nil {
 		m.client.cfg.Changed(m.client.Tools())
 	}
 }

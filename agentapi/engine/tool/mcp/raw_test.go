@@ -15,7 +15,7 @@ import (
 // binary, too, and reads itself from its environment.
 type raw struct {
 	// Tools and Result are the JSON of a list of tools and of the result of each
-	// call.
+	// call, which is the name of the tool where it is empty.
 	Tools, Result string
 	// Before is printed before the first answer and Within before that of a
 	// call, both as Go writes strings. Each is printed Times times, once for 0.
@@ -56,6 +56,7 @@ func serveRaw(in io.Reader, out io.Writer) {
 		var request struct {
 			ID     json.RawMessage
 			Method string
+			Params struct{ Name json.RawMessage }
 		}
 		if err := json.Unmarshal(lines.Bytes(), &request); err != nil {
 			panic(err)
@@ -68,7 +69,9 @@ func serveRaw(in io.Reader, out io.Writer) {
 			result = `{"tools":` + r.Tools + `}`
 		case "tools/call":
 			said(r.Within)
-			result = r.Result
+			if result = r.Result; result == "" {
+				result = `{"content":[{"type":"text","text":` + string(request.Params.Name) + `}]}`
+			}
 		}
 		switch {
 		case request.ID == nil:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/object"
@@ -78,6 +79,9 @@ func (c *Client) Status() []agentapi.MCPServer {
 			list[i].Tools = append(list[i].Tools, t.Definition().Name)
 		}
 		list[i].State, list[i].Reason = m.state()
+		if said := m.said(); said != "" {
+			list[i].Reason = strings.TrimPrefix(list[i].Reason+"; "+said, "; ")
+		}
 	}
 	return list
 }

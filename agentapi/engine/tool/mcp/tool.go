@@ -11,9 +11,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
-	"github.com/ohgw/ohgw/agentapi/engine/tool/object"
 	"github.com/ohgw/ohgw/agentapi/event"
-	"github.com/ohgw/ohgw/internal/pattern"
 )
 
 // kindObservation is the class of all results.
@@ -26,33 +24,21 @@ type serverTool struct {
 	def    tool.Definition
 }
 
-// notInName is what providers do not take in the name of a tool, and maxName
-// how long it may be.
-var notInName = pattern.Of(`[^a-zA-Z0-9_-]`)
-
-const maxName = 64
-
-func newTool(m *member, t *sdk.Tool) (tool.Tool, error) {
-	name := t.Name
-	if m.prefix {
-		name = m.name + "_" + name
-	}
-	name = notInName().ReplaceAllString(name, "_")
-	if name == "" || len(name) > maxName {
-		return nil, fmt.Errorf("it has a tool whose name has %d characters; models take 1 to %d", len(name), maxName)
-	}
-	schema, err := inputSchema(t)
-	if err != nil {
-		return nil, err
-	}
+// newTool makes a tool of what a server has, which models call by name. told is
+// what there is to say of it.
+func newTool(m *member, t *sdk.Tool, name string) (made tool.Tool, told string, err error) {
 	renamed := *t
 	renamed.Name = name
-	if renamed.InputSchema == nil { // OpenHands opens no conversation with a tool that has none
+	schema, written := inputSchema(t.InputSchema)
+	if !written { // OpenHands opens no conversation with a tool that has none
 		renamed.InputSchema = schema
+	}
+	if !written && t.InputSchema != nil && t.InputSchema != true {
+		told = fmt.Sprintf("the schema of its tool %q is not that of an object; the tool takes any arguments", t.Name)
 	}
 	described, err := json.Marshal(&renamed)
 	if err != nil {
-		return nil, fmt.Errorf("encode the tool %s: %w", t.Name, err)
+		return nil, "", fmt.Errorf("encode it: %w", err)
 	}
 	def := tool.Definition{
 		Name: name, Description: t.Description, Parameters: schema,
@@ -63,25 +49,9 @@ func newTool(m *member, t *sdk.Tool) (tool.Tool, error) {
 		def.Description = t.Title
 	}
 	if _, err := def.Offer(); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return &serverTool{m, t.Name, def}, nil
-}
-
-// inputSchema is the schema of an object, whatever the server left out.
-func inputSchema(t *sdk.Tool) (json.RawMessage, error) {
-	if t.InputSchema == nil {
-		return json.RawMessage(`{"type":"object"}`), nil
-	}
-	data, err := json.Marshal(t.InputSchema)
-	if err != nil {
-		return nil, fmt.Errorf("encode the schema of the tool %s: %w", t.Name, err)
-	}
-	o, err := object.Parse(data)
-	if err != nil {
-		return nil, fmt.Errorf("the schema of the tool %s is not an object", t.Name)
-	}
-	return o.With("type", json.RawMessage(`"object"`)).JSON(), nil
+	return &serverTool{m, t.Name, def}, told, nil
 }
 
 // annotations fills in what MCP says about hints that are missing.

@@ -27,7 +27,7 @@ func TestAToolIsStoredInTheSpellingOfTheSpecification(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			made, err := newTool(&member{name: "m"}, &tt.tool)
+			made, _, err := newTool(&member{name: "m"}, &tt.tool, tt.tool.Name)
 			if err != nil {
 				t.Fatal(err)
 			}
