@@ -201,7 +201,7 @@ func (m *maker) servers(ctx context.Context) error {
 	}
 	client, err := mcp.Connect(ctx, mcp.Config{
 		Servers: m.env.Servers, Dir: m.env.Workspace, Environ: m.cfg.Environ, LookupEnv: m.cfg.LookupEnv,
-		Secrets: m.env.Secrets, HTTP: m.cfg.HTTP, Version: m.cfg.Version, Changed: m.env.Host.ReplaceMCP, Pool: m.pool,
+		Secrets: m.env.Secrets, HTTP: m.cfg.HTTP, Version: m.cfg.Version, Log: m.env.Log.With("conversation", m.env.Conversation), Changed: m.env.Host.ReplaceMCP, Pool: m.pool,
 		Box: m.ownBox(), Conversation: m.env.Conversation,
 	})
 	if err != nil {

@@ -151,7 +151,7 @@ func hostOnly(s string) string {
 func (c *connection) transport() (sdk.Transport, *lastWords, error) {
 	words := &lastWords{}
 	if c.server.Transport == "stdio" {
-		c.process = &program{words: words, box: c.cfg.Box, start: sandbox.Program{
+		c.process = &program{words: words, noise: &noise{words: words, report: c.reportNoise}, box: c.cfg.Box, start: sandbox.Program{
 			Args: append([]string{c.server.Command}, c.server.Args...), Dir: cmp.Or(c.server.Cwd, c.cfg.Dir),
 			Env: tool.CleanEnvironment(c.cfg.Environ, c.server.Env),
 		}}

@@ -17,6 +17,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
@@ -52,6 +53,7 @@ type Config struct {
 	Secrets   *secretenv.Registry // may be nil
 	// HTTP reaches remote servers.
 	HTTP http.RoundTripper
+	Log  *slog.Logger // of lines that servers print between their messages; may be nil
 	// Version is that of ohgw, which servers are told.
 	Version string
 	// Changed is given the tools of all servers when one has other tools than

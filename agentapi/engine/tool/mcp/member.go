@@ -188,9 +188,10 @@ func (m *member) hide(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return context.DeadlineExceeded
 	}
-	hidden := func(text string) string { return redact.Text(m.client.cfg.Secrets.Mask(text)) }
 	if e, ok := errors.AsType[*spokenError](err); ok {
-		return &spokenError{hidden(e.text), hidden(e.said)}
+		return &spokenError{m.hidden(e.text), m.hidden(e.said)}
 	}
-	return errors.New(hidden(err.Error()))
+	return errors.New(m.hidden(err.Error()))
 }
+
+func (m *member) hidden(text string) string { return redact.Text(m.client.cfg.Secrets.Mask(text)) }

@@ -128,13 +128,17 @@ func (p *Pool) detach(c *connection, m *member) {
 // notifyUsers gives the users of a server its tools as they are now.
 func (p *Pool) notifyUsers(c *connection, list []*sdk.Tool) {
 	p.remember(c.key, list, nil)
+	for _, m := range p.usersOf(c) {
+		m.changed(list)
+	}
+}
+
+func (p *Pool) usersOf(c *connection) []*member {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	users := make([]*member, 0, len(c.users))
 	for m := range c.users {
 		users = append(users, m)
 	}
-	p.mu.Unlock()
-	for _, m := range users {
-		m.changed(list)
-	}
+	return users
 }

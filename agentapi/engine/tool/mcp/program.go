@@ -19,6 +19,7 @@ type program struct {
 	box   sandbox.Box
 	start sandbox.Program
 	words *lastWords
+	noise *noise // what it prints to stdout between messages
 
 	process sandbox.Process
 	stdout  *os.File
@@ -67,7 +68,7 @@ func (p *program) Connect(ctx context.Context) (sdk.Connection, error) {
 		close(p.copied)
 	}()
 	// Its end is waited for before its stdout is closed.
-	return (&sdk.IOTransport{Reader: io.NopCloser(stdout), Writer: &input{File: stdin, program: p}}).Connect(ctx)
+	return (&sdk.IOTransport{Reader: io.NopCloser(newMessages(stdout, p.noise.add)), Writer: &input{File: stdin, program: p}}).Connect(ctx)
 }
 
 // input is the server's stdin. Closing it asks the server to end.

@@ -21,6 +21,8 @@ type raw struct {
 	// call, both as Go writes strings. Each is printed Times times, once for 0.
 	Before, Within string
 	Times          int
+	// First and After are printed around them, once.
+	First, After string
 }
 
 const asRaw = "MCP_TEST_RAW"
@@ -42,13 +44,15 @@ func serveRaw(in io.Reader, out io.Writer) {
 		panic(err)
 	}
 	said := func(quoted string) {
-		text, err := strconv.Unquote(`"` + quoted + `"`)
-		if err != nil {
-			panic(err)
+		if quoted == "" {
+			return
 		}
+		_, _ = io.WriteString(out, unquote(r.First))
+		text := unquote(quoted)
 		for range max(r.Times, 1) {
 			_, _ = io.WriteString(out, text)
 		}
+		_, _ = io.WriteString(out, unquote(r.After))
 	}
 	said(r.Before)
 	lines := bufio.NewScanner(in)
@@ -81,4 +85,12 @@ func serveRaw(in io.Reader, out io.Writer) {
 			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", request.ID, result)
 		}
 	}
+}
+
+func unquote(s string) string {
+	text, err := strconv.Unquote(`"` + s + `"`)
+	if err != nil {
+		panic(err)
+	}
+	return text
 }

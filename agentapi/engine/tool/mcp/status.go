@@ -105,6 +105,9 @@ func (m *member) state() (agentapi.ServerState, string) {
 	case <-c.lost:
 		return agentapi.ServerNotStarted, "the connection was lost; it starts again with the next call of its tools"
 	default:
+		if c.process != nil {
+			return agentapi.ServerConnected, c.process.noise.String()
+		}
 		return agentapi.ServerConnected, ""
 	}
 }
