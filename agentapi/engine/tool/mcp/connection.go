@@ -45,7 +45,7 @@ type connection struct {
 	closed  bool
 	process *program
 	lost    chan struct{} // closed when the session is
-	http    *headers
+	http    *remote       // nil for a program
 
 	listMu sync.Mutex
 	list   []*sdk.Tool // nil: not known
@@ -77,12 +77,10 @@ func (c *connection) open(ctx context.Context) (*sdk.ClientSession, error) {
 		return nil, errClosed
 	}
 	if c.session != nil {
-		select {
-		case <-c.lost:
-			c.end()
-		default:
+		if !c.broken() {
 			return c.session, nil
 		}
+		c.end()
 	}
 	transport, words, err := c.transport()
 	if err != nil {
@@ -114,6 +112,16 @@ func (c *connection) open(ctx context.Context) (*sdk.ClientSession, error) {
 		return nil, err
 	}
 	return session, nil
+}
+
+// broken reports whether the session is of no use any more. mu is held.
+func (c *connection) broken() bool {
+	select {
+	case <-c.lost:
+		return true
+	default:
+		return c.http != nil && c.http.forgotten.Load()
+	}
 }
 
 // explain adds what the program itself said. Who tells it takes the secrets of
@@ -165,30 +173,11 @@ func (c *connection) transport() (sdk.Transport, *lastWords, error) {
 	if err != nil || endpoint.Host == "" {
 		return nil, nil, errors.New("its url is malformed")
 	}
-	c.http = &headers{base: c.cfg.HTTP, host: endpoint.Host, scheme: endpoint.Scheme, set: set}
+	c.http = &remote{base: c.cfg.HTTP, host: endpoint.Host, scheme: endpoint.Scheme, set: set}
 	if c.server.Transport == "sse" {
 		return &sdk.SSEClientTransport{Endpoint: c.server.URL, HTTPClient: &http.Client{Transport: c.http}}, words, nil
 	}
 	return &sdk.StreamableClientTransport{Endpoint: c.server.URL, HTTPClient: &http.Client{Transport: c.http}}, words, nil
-}
-
-// headers adds the server's headers to requests to that server, and to no
-// other that it sends us to.
-type headers struct {
-	base         http.RoundTripper
-	host, scheme string
-	set          http.Header
-}
-
-// RoundTrip makes one request.
-func (h *headers) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.URL.Host == h.host && req.URL.Scheme == h.scheme {
-		req = req.Clone(req.Context())
-		for name, values := range h.set {
-			req.Header[name] = values
-		}
-	}
-	return h.base.RoundTrip(req)
 }
 
 // listTools asks for the tools, keeps them, and tells who uses the server if it

@@ -86,6 +86,13 @@ func (m *member) open(ctx context.Context) (*sdk.ClientSession, error) {
 	return c.open(ctx)
 }
 
+// renew makes sure that the next call has another session. It reports whether the
+// server is one whose sessions can be lost without a call.
+func (m *member) renew(session *sdk.ClientSession) bool {
+	c, err := m.attach()
+	return err == nil && c.renew(session)
+}
+
 // explain is the error of a call in words.
 func (m *member) explain(err error) error {
 	if c, attached := m.attach(); attached == nil {

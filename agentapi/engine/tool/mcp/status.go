@@ -101,15 +101,13 @@ func (m *member) state() (agentapi.ServerState, string) {
 	if c.session == nil {
 		return agentapi.ServerNotStarted, "it starts with the first call of its tools"
 	}
-	select {
-	case <-c.lost:
+	if c.broken() {
 		return agentapi.ServerNotStarted, "the connection was lost; it starts again with the next call of its tools"
-	default:
-		if c.process != nil {
-			return agentapi.ServerConnected, c.process.noise.String()
-		}
-		return agentapi.ServerConnected, ""
 	}
+	if c.process != nil {
+		return agentapi.ServerConnected, c.process.noise.String()
+	}
+	return agentapi.ServerConnected, ""
 }
 
 // why is a failure for people, without what a program printed.

@@ -85,18 +85,38 @@ func (t *serverTool) Run(ctx context.Context, call tool.Call) (tool.Result, erro
 	}
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	session, err := t.member.open(limited)
-	if err != nil {
-		return t.failed(ctx, fmt.Sprintf("was not called: its server %q cannot be reached: %v", t.member.name, err))
-	}
-	result, err := session.CallTool(limited, &sdk.CallToolParams{Name: t.name, Arguments: args})
+	result, err := t.call(limited, args)
+	unreached, never := errors.AsType[*unreachedError](err)
 	switch {
+	case never:
+		return t.failed(ctx, fmt.Sprintf("was not called: its server %q cannot be reached: %v", t.member.name, unreached.err))
 	case err != nil && errors.Is(limited.Err(), context.DeadlineExceeded):
 		return t.failed(ctx, fmt.Sprintf("gave no answer within %s. It may have done its work all the same", limit))
 	case err != nil:
 		return t.failed(ctx, fmt.Sprintf("failed: %v", t.member.explain(err)))
 	}
 	return t.result(t.content(result), result.IsError)
+}
+
+// unreachedError is why there is no session for a call.
+type unreachedError struct{ err error }
+
+func (e *unreachedError) Error() string { return e.err.Error() }
+
+// call makes the call. A remote server that was restarted knows no session of
+// before: it refuses the call, which is made again in a new session, once.
+func (t *serverTool) call(ctx context.Context, args any) (*sdk.CallToolResult, error) {
+	for tries := 1; ; tries++ {
+		session, err := t.member.open(ctx)
+		if err != nil {
+			return nil, &unreachedError{err}
+		}
+		this := &attempt{}
+		result, err := session.CallTool(this.in(ctx), &sdk.CallToolParams{Name: t.name, Arguments: args})
+		if err == nil || tries > 1 || ctx.Err() != nil || !this.unheard(err) || !t.member.renew(session) {
+			return result, err
+		}
+	}
 }
 
 // arguments puts the secrets in.
