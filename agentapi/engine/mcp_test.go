@@ -34,6 +34,9 @@ const (
 	mcpVariable = "ECHO_SERVER_FILE"
 )
 
+// tooMany is the name of a file whose server has more tools than are used.
+const tooMany = "too-many"
+
 func mcpServer() error {
 	if file := os.Getenv(mcpVariable); file != "" {
 		f, err := os.OpenFile(file+".started", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
@@ -59,6 +62,11 @@ func mcpServer() error {
 			mcp.AddTool(s, &mcp.Tool{Name: "grown", Description: "Is new."}, grown)
 			return &mcp.CallToolResult{}, nil, nil
 		})
+	if filepath.Base(os.Getenv(mcpVariable)) == tooMany {
+		for i := range 520 {
+			mcp.AddTool(s, &mcp.Tool{Name: fmt.Sprintf("more%d", i)}, grown)
+		}
+	}
 	return s.Run(context.Background(), &mcp.StdioTransport{})
 }
 
@@ -160,6 +168,26 @@ func TestMCPServerThatDoesNotStartIsLeftOut(t *testing.T) {
 	}
 	if n := strings.Count(heard.String(), told); n != 1 || strings.Contains(heard.String(), "/no/such") {
 		t.Errorf("the model is told %d times", n)
+	}
+}
+
+func TestMCPToolsThatAreLeftOutAreTold(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const told = `Cannot use some tools of the MCP server "one". These tools are missing`
+	w := newWorld(t, withServer(self, filepath.Join(t.TempDir(), tooMany), "y"))
+	w.llm.On(llmtest.Says("hi"), llmtest.Text("hello"))
+	var progress []string
+	res := w.play(turn.Input{Message: agentapi.Message{Text: "hi"}, Emit: func(u turn.Update) {
+		if u.Kind == turn.Progress {
+			progress = append(progress, u.Text)
+		}
+	}})
+	if res.Answer != "hello" || len(progress) != 1 || !strings.Contains(progress[0], told) {
+		t.Errorf("result %+v, progress %q", res, progress)
 	}
 }
 
