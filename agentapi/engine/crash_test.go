@@ -60,6 +60,16 @@ func (m *mortal) die() {
 	m.left = 0
 }
 
+// crash ends all writes, and starts another process with a disk that works.
+func (w *world) crash(disk *mortal) {
+	w.t.Helper()
+	disk.die()
+	_ = w.backend.Close() // can write neither the end of a run nor give the lease back
+	w.cfg.Files = enginetest.Disk{}
+	w.cfg.Holder.Instance, w.cfg.Holder.Alive = "other", func(int) bool { return false }
+	w.start()
+}
+
 // twelve is a run of twelve events.
 func twelve(llm *llmtest.Server) {
 	llm.On(llmtest.Says("go on"), llmtest.Text("I went on")) // also where both messages are one
@@ -194,11 +204,7 @@ func TestScenario27KilledWhileAToolRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.awaitLog(strings.TrimRight(tt.died, " E"))
-			disk.die()
-			_ = w.backend.Close() // cannot write the end of the run
-			w.cfg.Files = enginetest.Disk{}
-			w.cfg.Holder.Instance, w.cfg.Holder.Alive = "other", func(int) bool { return false }
-			w.start()
+			w.crash(disk)
 			w.expect(tt.died)
 			w.status(event.Failed)
 			var ids []string
@@ -249,11 +255,7 @@ func TestKilledRunAfterAPausedOneFailed(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.llm.Await(t, 2)
-	disk.die()
-	_ = w.backend.Close() // cannot write the end of the run
-	w.cfg.Files = enginetest.Disk{}
-	w.cfg.Holder.Instance, w.cfg.Holder.Alive = "other", func(int) bool { return false }
-	w.start()
+	w.crash(disk)
 	w.status(event.Failed)
 	w.say("go on")
 	w.expect("SP U I U U M")
@@ -386,11 +388,7 @@ func TestCrashAtAnyWriteOfALaterTurnClaimsNothing(t *testing.T) {
 				if errors.Is(err, agentapi.ErrUnavailable) {
 					sent = false
 				}
-				disk.die()
-				_ = w.backend.Close() // cannot give the lease back
-				w.cfg.Files = enginetest.Disk{}
-				w.cfg.Holder.Instance, w.cfg.Holder.Alive = "other", func(int) bool { return false }
-				w.start()
+				w.crash(disk)
 				w.claimsNothing("question two", "second", base, res, sent)
 				if res := w.say("go on"); res.Answer != "I went on" {
 					t.Errorf("after the crash: %+v", res)
@@ -500,11 +498,7 @@ func TestMessageThatACrashLeftUnanswered(t *testing.T) {
 				disk.dieWith("the second")
 			}
 			_ = tt.send(w) // nobody may hear of it
-			disk.die()
-			_ = w.backend.Close()
-			w.cfg.Files = enginetest.Disk{}
-			w.cfg.Holder.Instance, w.cfg.Holder.Alive = "other", func(int) bool { return false }
-			w.start()
+			w.crash(disk)
 			w.expect("SP U M U")
 			w.status(tt.want)
 			if res := w.say("go on"); res.Answer != "third" {
