@@ -239,6 +239,8 @@ func failureOf(e *gateway.Error) fault.Code {
 		return fault.Provider
 	case "run_error", "run_stuck", "run_interrupted", "agent_lost", "agent_unavailable", "agent_server_error", "agent_server_lost", "invalid_structured_output":
 		return fault.Agent
+	case "agent_server_unavailable": // also at the end of a stream, which has no status for it
+		return fault.Unreachable
 	case "run_timeout":
 		return fault.Budget
 	case "sandbox_unavailable":
