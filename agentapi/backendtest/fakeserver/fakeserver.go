@@ -33,6 +33,7 @@ type Options struct {
 	Elsewhere   bool   // the server does not read the files of this machine
 	MaxRuns     int    // at the same time; default 10, as in the real one
 	Backlog     int    // bytes that may wait for a session socket; default 16 MiB, as in the real one
+	Frame       int    // bytes of a frame of a session socket; default 4 MiB, as in the real one
 	// InMemory makes connections without a network, for use in a bubble of
 	// testing/synctest: only [Server.Client] reaches the server then.
 	InMemory bool

@@ -31,7 +31,8 @@ const (
 // progress does not.
 type session struct {
 	*queue
-	drop func(reason string)
+	drop  func(reason string)
+	frame int // the bytes of the largest one
 
 	mu     sync.Mutex
 	live   bool
@@ -58,7 +59,7 @@ func (s *session) emit(e event.Event, seq int) {
 	if seq < 0 {
 		frame = object{"type": "transient", "event": e}
 	}
-	if data, err := e.MarshalJSON(); err == nil && len(data) > maxSessionFrame-len(`{"type":"durable","seq":,"event":}`)-len(strconv.Itoa(seq)) {
+	if data, err := e.MarshalJSON(); err == nil && len(data) > s.frame-len(`{"type":"durable","seq":,"event":}`)-len(strconv.Itoa(seq)) {
 		s.drop("frame_too_large")
 		return
 	}
@@ -89,7 +90,7 @@ func (s *session) goLive(replayed int) {
 // before the snapshot could be taken, and the snapshot comes after the replay.
 func (s *Server) session(ctx context.Context, c *conversation, ws *websocket.Conn, r *http.Request) {
 	ctx, end := context.WithCancelCause(ctx)
-	sub := &session{queue: newQueue(), drop: func(reason string) { end(dropped(reason)) }}
+	sub := &session{queue: newQueue(), frame: cmp.Or(s.opts.Frame, maxSessionFrame), drop: func(reason string) { end(dropped(reason)) }}
 	sub.most, sub.full = cmp.Or(s.opts.Backlog, maxSessionPending), func() { sub.drop("slow_consumer") }
 	if !c.subscribe(sub, ws) {
 		end(nil)
