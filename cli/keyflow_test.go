@@ -137,6 +137,13 @@ func (f *flow) newKey(host *flowHost) string {
 	return k.text
 }
 
+// addWork adds the profile work for a host, with a new key for it.
+func (f *flow) addWork(host *flowHost, flags ...string) {
+	f.t.Helper()
+	args := []string{"profiles", "add", "work", "--provider", "openai", "--model", "m", "--base-url", host.url, "--no-check", "--key-from", "stdin"}
+	f.must(f.newKey(host), append(args, flags...)...)
+}
+
 // use does everything that could send the key of a profile.
 func (f *flow) use(name string) {
 	f.t.Helper()
@@ -409,7 +416,7 @@ func TestNoRouteOfTheAPITakesAKeyAlong(t *testing.T) {
 				t.Parallel()
 				f := newFlow(t, 2)
 				a, b := f.hosts[0], f.hosts[1]
-				f.must(f.newKey(a), "profiles", "add", "work", "--provider", "openai", "--model", "m", "--base-url", a.url, "--no-check", "--key-from", "stdin")
+				f.addWork(a)
 				if old {
 					f.forgetHosts()
 				}
@@ -443,7 +450,7 @@ func TestNoWayToAnotherHostTakesTheKeyAlong(t *testing.T) {
 				t.Parallel()
 				f := newFlow(t, 2)
 				a, b := f.hosts[0], f.hosts[1]
-				f.must(f.newKey(a), "profiles", "add", "work", "--provider", "openai", "--model", "m", "--base-url", a.url, "--no-check", "--key-from", "stdin")
+				f.addWork(a)
 				if used {
 					f.use("work")
 					if a.got(f.keys[0].text) == 0 {
@@ -457,7 +464,7 @@ func TestNoWayToAnotherHostTakesTheKeyAlong(t *testing.T) {
 				}
 				// The new host gets the key that was stored for it.
 				if strings.HasPrefix(name, "profiles add") && f.member("work", "base_url") == a.url { // which was refused
-					f.must(f.newKey(b), "profiles", "add", "work", "--replace", "--provider", "openai", "--model", "m", "--base-url", b.url, "--no-check", "--key-from", "stdin")
+					f.addWork(b, "--replace")
 				} else {
 					f.must(f.newKey(b), "keys", "set", "work", "--replace")
 				}
@@ -482,7 +489,7 @@ func TestAKeyWithoutAHostStaysWithItsFirstOne(t *testing.T) {
 			t.Parallel()
 			f := newFlow(t, 2)
 			a, b := f.hosts[0], f.hosts[1]
-			f.must(f.newKey(a), "profiles", "add", "work", "--provider", "openai", "--model", "m", "--base-url", a.url, "--no-check", "--key-from", "stdin")
+			f.addWork(a)
 			f.forgetHosts()
 			f.run("", "chat", "-p", "--model", "work", "hello")
 			way(f, a.url, b.url)
@@ -504,7 +511,7 @@ func TestRandomChangesSendNoKeyAstray(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1))
 			f := newFlow(t, 3)
 			at := f.hosts[0]
-			f.must(f.newKey(at), "profiles", "add", "work", "--provider", "openai", "--model", "m", "--base-url", at.url, "--no-check", "--key-from", "stdin")
+			f.addWork(at)
 			for range 8 {
 				next := f.hosts[random.IntN(len(f.hosts))]
 				step := random.IntN(5)
