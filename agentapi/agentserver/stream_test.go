@@ -442,17 +442,18 @@ func TestConversationThatIsDeletedEndsItsStream(t *testing.T) {
 	})
 }
 
+// The longest patience is a minute: that of a start.
 func TestStepLongerThanEveryPatienceIsNotTakenForTheEnd(t *testing.T) {
 	t.Parallel()
 	inBubbles(t, fakeserver.Options{}, func(t *testing.T, w *world) {
-		w.model.script = []thought{text("before"), slowly("the answer", 5*time.Minute)}
+		w.model.script = []thought{text("before"), slowly("the answer", 2*time.Minute)}
 		c := w.open(t)
 		run(t, c).wantAnswer(t, "before", "before")
 		o := <-begin(t, c, nil)
 		o.wantAnswer(t, "the answer", "the answer")
 		// The same, with a connection that breaks while nothing is to be seen,
 		// and no snapshot of the new one: the state over REST is that of before.
-		w.model.script = []thought{slowly("again", 5*time.Minute)}
+		w.model.script = []thought{slowly("again", 2*time.Minute)}
 		time.AfterFunc(time.Minute, func() {
 			w.OnFrame(func(n int, e event.Event) fakeserver.Fate {
 				if n == 1 && isSnapshot(e) {
@@ -469,7 +470,7 @@ func TestStepLongerThanEveryPatienceIsNotTakenForTheEnd(t *testing.T) {
 func TestStateThatIsOlderThanTheLogIsNoEnd(t *testing.T) {
 	t.Parallel()
 	inBubbles(t, fakeserver.Options{}, func(t *testing.T, w *world) {
-		w.model.script = []thought{text("before"), slowly("the answer", 5*time.Minute)}
+		w.model.script = []thought{text("before"), slowly("the answer", 2*time.Minute)}
 		c := w.open(t)
 		run(t, c).wantAnswer(t, "before", "before")
 		stale := w.native(t, "GET", "/api/conversations/"+c.Info().ID, "")
