@@ -109,6 +109,36 @@ func Follow(ctx context.Context, c agentapi.Conversation, b Baseline, emit func(
 	return d.reader.Result(), err
 }
 
+// Goes reports whether c has a run that is the one of the turn after b. The status
+// alone does not tell: the turn may be over, and the run somebody else's.
+func Goes(ctx context.Context, c agentapi.Conversation, b Baseline) (bool, error) {
+	stream, err := c.Watch(ctx, b.After)
+	if err != nil {
+		return false, err
+	}
+	defer stream.Close()
+	// As in Follow, the first snapshot comes before the replay, the next one behind it.
+	if _, err := stream.Next(ctx); err != nil {
+		return false, err
+	}
+	r := NewReader(&b)
+	if b.Accepts {
+		r.Begin()
+	}
+	for {
+		e, err := stream.Next(ctx)
+		if err != nil {
+			return false, err
+		}
+		if _, err := r.Add(e); err != nil || r.Done() {
+			return false, err
+		}
+		if s, full, _ := e.FullState(); full {
+			return r.Began() && s.Status == event.Running, nil
+		}
+	}
+}
+
 // starter prepares the conversation and returns the call that starts the run.
 func starter(ctx context.Context, c agentapi.Conversation, r *Reader, in Input) (func(context.Context) error, error) {
 	send := func(ctx context.Context) error { return c.Send(ctx, in.Message) }

@@ -37,7 +37,7 @@ func (j *job) drive(conv agentapi.Conversation, res *turn.Result) error {
 		Emit:     j.publish,
 		Details:  j.delivery.isDetailed,
 		Spent:    j.life.spend,
-		Busy:     j.busy,
+		Busy:     func() bool { return j.busy(ctx, conv) },
 		Ready: func(b turn.Baseline) error {
 			if err := j.ready(b); err != nil {
 				return err
@@ -85,7 +85,7 @@ func (j *job) ready(b turn.Baseline) error {
 	if j.req.Chat != nil {
 		j.req.Chat.Begin(b)
 	}
-	j.m.unattended.begin(j)
+	j.m.unattended.begin(j, b)
 	return nil
 }
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
-	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/agentapi/turn"
 )
 
 // ErrStopped ends a request that was stopped before its run began.
@@ -41,7 +41,8 @@ const unattendedTime = 30 * time.Second
 // has in a conversation and that no job follows: the process that started it was killed, or had lost the
 // backend. It reports whether there was one.
 func (m *Manager) StopUnattended(ctx context.Context, token, conversation string) (bool, error) {
-	if !m.unattendedOf(conversation, token) {
+	mark, known := m.unattendedOf(conversation, token)
+	if !known {
 		return false, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, unattendedTime)
@@ -55,18 +56,18 @@ func (m *Manager) StopUnattended(ctx context.Context, token, conversation string
 		return false, err
 	}
 	defer conv.Close()
-	state, err := conv.State(ctx)
-	if err != nil || state.Status != event.Running {
+	if goes, err := turn.Goes(ctx, conv, mark.Turn); err != nil || !goes {
 		return false, err
 	}
 	return true, conv.Interrupt(ctx)
 }
 
-// unattendedOf reports whether a token has left a run in a conversation in which
-// no job of this process is.
-func (m *Manager) unattendedOf(conversation, token string) bool {
+// unattendedOf is the run that a token has left in a conversation in which no job of
+// this process is.
+func (m *Manager) unattendedOf(conversation, token string) (mark runMark, known bool) {
 	m.mu.Lock()
 	_, busy := m.queues[conversation]
 	m.mu.Unlock()
-	return !busy && m.unattended.of(conversation, token)
+	mark, known = m.unattended.of(conversation, token)
+	return mark, known && !busy
 }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,7 +37,10 @@ type unattended struct {
 type runMark struct {
 	Token  string `json:"token"`
 	Detach bool   `json:"detach,omitempty"`
-	filed  bool   // there is a file
+	// Turn tells the run from others in the conversation: it may have ended unseen,
+	// and somebody else may have started the one that goes on.
+	Turn  turn.Baseline `json:"turn"`
+	filed bool          // there is a file
 }
 
 // keepMarks is how long a run may go on for a mark to be believed.
@@ -61,7 +65,7 @@ func openUnattended(cfg Config) (*unattended, error) {
 	return u, nil
 }
 
-// load reads a mark. One that is old or cannot be read says nothing.
+// load reads a mark. One that is old, cannot be read or names no turn says nothing.
 func (u *unattended) load(e fs.DirEntry, now time.Time) {
 	path := filepath.Join(u.dir, e.Name())
 	var mark runMark
@@ -69,7 +73,7 @@ func (u *unattended) load(e fs.DirEntry, now time.Time) {
 	if err == nil {
 		err = json.Unmarshal(data, &mark)
 	}
-	if info, infoErr := e.Info(); err == nil && infoErr == nil && now.Sub(info.ModTime()) < keepMarks {
+	if info, infoErr := e.Info(); err == nil && infoErr == nil && mark.Turn.After != "" && now.Sub(info.ModTime()) < keepMarks {
 		mark.filed = true
 		u.runs[e.Name()] = mark
 		return
@@ -77,9 +81,9 @@ func (u *unattended) load(e fs.DirEntry, now time.Time) {
 	_ = os.Remove(path) // the next start tries again
 }
 
-// begin notes that j's run is about to start.
-func (u *unattended) begin(j *job) {
-	mark := runMark{Token: j.req.Token, Detach: j.delivery.isDetached(), filed: u.dir != "" && !u.ends}
+// begin notes that j's run is about to start, with the turn behind b.
+func (u *unattended) begin(j *job, b turn.Baseline) {
+	mark := runMark{Token: j.req.Token, Detach: j.delivery.isDetached(), Turn: b, filed: u.dir != "" && !u.ends}
 	u.mu.Lock()
 	mark.filed = mark.filed || u.runs[j.id].filed
 	u.runs[j.id] = mark
@@ -118,29 +122,27 @@ func (u *unattended) settle(conversation string, err error) {
 	u.end(conversation)
 }
 
-// stops reports whether a request of the token takes the place of the run that
-// goes on in the conversation: as it would of a run of this process that
-// nobody reads any more. Every other run is waited for.
-func (u *unattended) stops(conversation, token string) bool {
+// of is the run of the token that may go on in the conversation; an empty token
+// means any.
+func (u *unattended) of(conversation, token string) (mark runMark, known bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	mark, known := u.runs[conversation]
-	return known && mark.Token == token && !mark.Detach
-}
-
-// of reports whether the run that may go on in the conversation is the token's;
-// an empty token means any.
-func (u *unattended) of(conversation, token string) bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	mark, known := u.runs[conversation]
-	return known && (token == "" || mark.Token == token)
+	mark, known = u.runs[conversation]
+	return mark, known && (token == "" || mark.Token == token)
 }
 
 // busy is called when the conversation has a run that is not a job of this
-// process. It reports whether to stop that run.
-func (j *job) busy() (stop bool) {
-	if j.m.unattended.stops(j.id, j.req.Token) {
+// process. It reports whether to stop that run: the request takes its place, as it
+// would of a run of this process that nobody reads any more. Every other run is
+// waited for, also where nobody can say which it is.
+func (j *job) busy(ctx context.Context, conv agentapi.Conversation) (stop bool) {
+	mark, known := j.m.unattended.of(j.id, j.req.Token)
+	if known && mark.Token == j.req.Token && !mark.Detach {
+		limited, cancel := context.WithTimeout(ctx, unattendedTime)
+		defer cancel()
+		stop, _ = turn.Goes(limited, conv, mark.Turn)
+	}
+	if stop {
 		j.publish(turn.Update{Kind: turn.Progress, Text: "Stopping the earlier run of this conversation"})
 		return true
 	}

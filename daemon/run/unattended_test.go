@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/daemon/run"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
@@ -136,6 +138,48 @@ func TestRunOfSomebodyElseIsWaitedFor(t *testing.T) {
 			t.Errorf("answer %q, interrupted %d times", res.Answer, w.b.conv(id).interrupted())
 		}
 	})
+}
+
+// A run of a dead process that ended unseen is over: what goes on by now is somebody
+// else's, whom neither a stop nor the next request of the token disturbs.
+func TestRunOfSomebodyElseAfterThatOfADeadProcessGoesOn(t *testing.T) {
+	t.Parallel()
+	for name, ends := range map[string]func(*conv){
+		"with an answer": (*conv).letGo,
+		"stopped":        func(c *conv) { _ = c.Interrupt(context.Background()) },
+		"by a failure":   func(c *conv) { c.tell(event.Failed) },
+		"never began":    func(c *conv) { c.dies(0, event.Idle) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				id, state := uuid.New(), t.TempDir()
+				w := &world{t: t, b: newBackend()}
+				w.start(run.Config{StateDir: state})
+				defer w.stop()
+				next := w.successor(w.orphan(t, in(id, "wait"), state))
+				c := w.b.conv(id)
+				ends(c)
+				stops := c.interrupted()
+				if err := (handle{c, false}).Send(t.Context(), agentapi.Message{Text: "wait, says a browser"}); err != nil {
+					t.Fatal(err)
+				}
+				if stopped, err := next.m.StopUnattended(t.Context(), "t", id); stopped || err != nil {
+					t.Errorf("a stop: %v, %v", stopped, err)
+				}
+				a := next.submit(in(id, "go on"))
+				defer a.Close()
+				time.Sleep(time.Minute)
+				if n := c.interrupted() - stops; n != 0 {
+					t.Fatalf("the run of a browser was interrupted %d times", n)
+				}
+				c.letGo()
+				if res := next.mustRead(a); res.Answer != "re: go on" {
+					t.Errorf("%+v", res)
+				}
+			})
+		})
+	}
 }
 
 func TestEndedRunsLeaveNoMark(t *testing.T) {
