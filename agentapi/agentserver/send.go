@@ -39,9 +39,9 @@ func (c *conversation) say(ctx context.Context, m agentapi.Message, run bool) er
 		Content []event.Content `json:"content"`
 		Run     bool            `json:"run"`
 	}{"user", content, run}
-	arrived := func(e event.Event) bool {
+	arrived := func(e event.Event) verdict {
 		own, ok := e.Body.(*event.Message)
-		return ok && e.Source == event.SourceUser && reflect.DeepEqual(own.LLMMessage.Content, content)
+		return yes(ok && e.Source == event.SourceUser && reflect.DeepEqual(own.LLMMessage.Content, content))
 	}
 	call := call{"accept the message", request{method: http.MethodPost, path: c.path() + "/events", in: in}, arrived}
 	anchor, err := c.anchor(ctx)
@@ -75,11 +75,10 @@ func (c *conversation) run(ctx context.Context) error {
 	return nil
 }
 
+// tryRun starts a run. Whoever starts the next one: it answers the message too, which
+// is in the log.
 func (c *conversation) tryRun(ctx context.Context) error {
-	running := func(e event.Event) bool {
-		status, ok := e.StatusUpdate()
-		return ok && status == event.Running
-	}
+	running := func(e event.Event) verdict { return yes(runs(e)) }
 	return c.starts(ctx, call{"run the agent", request{method: http.MethodPost, path: c.path() + "/run"}, running})
 }
 
@@ -89,12 +88,17 @@ func (c *conversation) Decide(ctx context.Context, d agentapi.Decision) error {
 		Accept bool   `json:"accept"`
 		Reason string `json:"reason,omitempty"`
 	}{d.Accept, d.Reason}
-	arrived := func(e event.Event) bool {
-		if _, rejected := e.Body.(*event.UserReject); rejected {
-			return !d.Accept
+	// What waits is decided once, by a rejection or a run, whoever came first. What
+	// follows is about other actions.
+	arrived := func(e event.Event) verdict {
+		_, rejected := e.Body.(*event.UserReject)
+		switch {
+		case rejected && !d.Accept, !rejected && runs(e) && d.Accept:
+			return itCame
+		case rejected, runs(e):
+			return otherCame
 		}
-		status, ok := e.StatusUpdate()
-		return ok && d.Accept && status == event.Running
+		return unknown
 	}
 	call := call{"apply the decision", request{method: http.MethodPost, path: c.path() + "/events/respond_to_confirmation", in: in}, arrived}
 	try := func(ctx context.Context) error { return c.starts(ctx, call) }
@@ -111,12 +115,37 @@ func (c *conversation) Decide(ctx context.Context, d agentapi.Decision) error {
 type call struct {
 	what    string // is asked for, for a person
 	request request
-	arrived func(event.Event) bool
+	arrived func(event.Event) verdict
 }
 
-// starts makes a call that starts a run.
+// verdict is what an event says of a call: nothing, that it has arrived, or that
+// something else came in its place.
+type verdict int
+
+const (
+	unknown verdict = iota
+	itCame
+	otherCame
+)
+
+func yes(arrived bool) verdict {
+	if arrived {
+		return itCame
+	}
+	return unknown
+}
+
+// runs reports whether a run begins with e.
+func runs(e event.Event) bool {
+	status, ok := e.StatusUpdate()
+	return ok && status == event.Running
+}
+
+// starts makes a call that starts a run. Any run looks like its own, so the log is
+// asked for its end: a stream may not have come as far, and a run of before would be
+// taken for this one.
 func (c *conversation) starts(ctx context.Context, call call) error {
-	anchor, err := c.anchor(ctx)
+	anchor, err := c.last(ctx)
 	if err != nil {
 		return c.fault(ctx, call.what, err)
 	}
@@ -164,7 +193,7 @@ func (c *conversation) anchor(ctx context.Context) (string, error) {
 }
 
 // resolve finds out whether a call whose answer was lost has arrived.
-func (c *conversation) resolve(ctx context.Context, anchor string, arrived func(event.Event) bool, lost error) error {
+func (c *conversation) resolve(ctx context.Context, anchor string, arrived func(event.Event) verdict, lost error) error {
 	b := c.backend
 	sent := b.now()
 	limited, cancel := context.WithTimeout(ctx, askFor)
@@ -191,14 +220,17 @@ func (c *conversation) resolve(ctx context.Context, anchor string, arrived func(
 	}
 }
 
-// has reports whether the log has, after the event with the id anchor, one that
-// arrived knows.
-func (c *conversation) has(ctx context.Context, anchor string, arrived func(event.Event) bool) (found bool, err error) {
-	err = c.after(ctx, []string{anchor}, func(e event.Event) error {
-		found = found || arrived(e)
+// has reports whether the first event after the one with the id anchor of which
+// arrived says anything is that of the call.
+func (c *conversation) has(ctx context.Context, anchor string, arrived func(event.Event) verdict) (bool, error) {
+	found := unknown
+	err := c.after(ctx, []string{anchor}, func(e event.Event) error {
+		if found == unknown {
+			found = arrived(e)
+		}
 		return nil
 	})
-	return found, err
+	return found == itCame, err
 }
 
 func uncertain(cause error) error {

@@ -3,7 +3,9 @@ package agentserver_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -199,6 +201,67 @@ func TestDecisionWhoseAnswerIsLostCounts(t *testing.T) {
 				t.Errorf("Decide(%v) that was lost: %v", accept, err)
 			}
 		})
+	}
+}
+
+// What somebody else decided meanwhile, and the runs of before, are not taken for a
+// decision that was lost.
+func TestDecisionOfSomebodyElseIsNotTakenForOurs(t *testing.T) {
+	t.Parallel()
+	const reject, accept = `{"accept":false,"reason":"no"}`, `{"accept":true}`
+	tests := map[string]struct {
+		accept bool
+		others []string // what others decide
+		want   error
+	}{
+		"rejected, then a run":             {true, []string{reject, "message"}, agentapi.ErrUncertain},
+		"accepted, then another rejected":  {false, []string{accept, reject}, agentapi.ErrUncertain},
+		"accepted as well":                 {true, []string{accept}, nil},
+		"rejected as well, and then a run": {false, []string{reject, "message"}, nil},
+		"nothing":                          {true, nil, agentapi.ErrUncertain},
+	}
+	for name, tt := range tests {
+		for _, watched := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", watched ", watched), func(t *testing.T) {
+				t.Parallel()
+				inBubble(t, fakeserver.Options{}, func(t *testing.T, w *world) {
+					w.Configure(func(_, conversation map[string]any) { conversation["confirmation_mode"] = true })
+					w.model.script = []thought{tool("", "echo hi"), tool("", "echo again"), text("done")}
+					c := w.open(t)
+					if watched { // by a stream that nobody reads any further
+						stream, err := c.Watch(t.Context(), "")
+						if err != nil {
+							t.Fatal(err)
+						}
+						defer stream.Close()
+						if _, err := stream.Next(t.Context()); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if err := c.Send(t.Context(), agentapi.Message{Text: "go"}); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(time.Minute)
+					path := "/api/conversations/" + c.Info().ID + "/events"
+					var others sync.WaitGroup
+					others.Go(func() {
+						for _, other := range tt.others {
+							time.Sleep(time.Second)
+							if other == "message" {
+								w.post(t, path, `{"role":"user","content":[{"type":"text","text":"hello"}],"run":true}`)
+							} else {
+								w.post(t, path+"/respond_to_confirmation", other)
+							}
+						}
+					})
+					w.LoseRequest("POST", "/respond_to_confirmation", 1)
+					if err := c.Decide(t.Context(), agentapi.Decision{Accept: tt.accept}); !errors.Is(err, tt.want) {
+						t.Errorf("%v, want %v", err, tt.want)
+					}
+					others.Wait()
+				})
+			})
+		}
 	}
 }
 
