@@ -169,6 +169,7 @@ func (l *itemList) complete(ctx context.Context, b agentapi.Backend, conversatio
 		return nil
 	}
 	state, from := CallRunning, l.items[first].Event
+	left := leftCalls{list: l}
 	for ahead := 0; len(l.calls) > 0 && from != ""; {
 		page, err := b.Events(ctx, conversation, agentapi.EventQuery{From: from})
 		if err != nil {
@@ -179,6 +180,7 @@ func (l *itemList) complete(ctx context.Context, b agentapi.Backend, conversatio
 				l.result(id, e)
 				clear(l.results)
 			}
+			left.see(e)
 			state = stateAfter(e, state)
 		}
 		from = page.Next
@@ -190,6 +192,36 @@ func (l *itemList) complete(ctx context.Context, b agentapi.Backend, conversatio
 		l.items[i].Call.State = state
 	}
 	return nil
+}
+
+// leftCalls finds the calls that later turns have left behind. What those are doing
+// says nothing about them: an agent does what is left to do first, or never.
+type leftCalls struct {
+	list *itemList
+	seen []string // calls since the last end of a turn
+	left []string // calls before it
+}
+
+// see takes in the next event of the log.
+func (c *leftCalls) see(e event.Event) {
+	status, _ := e.StatusUpdate()
+	m, said := e.Body.(*event.Message)
+	a, acts := e.Body.(*event.Action)
+	switch {
+	case said && isQuestion(e, m), status != "" && status != event.Running && status != event.Waiting:
+		c.left, c.seen = append(c.left, c.seen...), nil
+	case acts, said && e.Source == event.SourceAgent:
+		for _, id := range c.left {
+			if i, open := c.list.calls[id]; open {
+				c.list.items[i].Call.State = CallInterrupted
+				delete(c.list.calls, id)
+			}
+		}
+		c.left = nil
+	}
+	if acts {
+		c.seen = append(c.seen, a.ToolCallID)
+	}
 }
 
 // stateAfter is the state of a call without a result when e has come.

@@ -3,6 +3,7 @@ package turn_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -83,6 +84,49 @@ func TestACallWithoutAResultHasAState(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A call that was left without a result is not running because a later turn is.
+func TestACallOfAnEarlierTurnHasTheStateOfItsOwn(t *testing.T) {
+	t.Parallel()
+	said := func(role, text string) event.Body {
+		return &event.Message{LLMMessage: event.LLMMessage{Role: role, Content: []event.Content{event.Text(text)}}}
+	}
+	const user, agent, environment = event.SourceUser, event.SourceAgent, event.SourceEnvironment
+	type step struct {
+		source string
+		body   event.Body
+	}
+	next := []step{{user, said("user", "and now?")}, {environment, status(event.Running)}}
+	for name, tc := range map[string]struct {
+		steps []step
+		want  turn.CallState
+	}{
+		"a run that thinks":           {[]step{{agent, said("assistant", "hm")}}, turn.CallInterrupted},
+		"a call that runs":            {[]step{{agent, called("c2")}}, turn.CallInterrupted},
+		"a call that waits":           {[]step{{agent, called("c2")}, {environment, status(event.Waiting)}}, turn.CallInterrupted},
+		"two turns later":             {append([]step{{agent, said("assistant", "yes")}, {environment, status(event.Finished)}}, next...), turn.CallInterrupted},
+		"what was left is done first": {nil, turn.CallRunning},
+	} {
+		for ending, ended := range map[string][]step{
+			"killed": nil, "failed": {{environment, status(event.Failed)}}, "paused": {{user, &event.Pause{}}, {environment, status(event.Paused)}},
+		} {
+			l := &logOf{}
+			l.add(user, said("user", "go"))
+			l.add(environment, status(event.Running))
+			l.add(agent, called("c1"))
+			for _, s := range slices.Concat(ended, next, tc.steps) {
+				l.add(s.source, s.body)
+			}
+			for _, newest := range []bool{false, true} {
+				items, _, err := turn.Items(t.Context(), l, "c", turn.ItemQuery{Details: true, Newest: newest, Limit: 99})
+				i := slices.IndexFunc(items, func(it turn.Item) bool { return it.Event == "e2" })
+				if err != nil || i < 0 || items[i].Call.State != tc.want {
+					t.Errorf("%s, %s, newest %v: %+v, %v", name, ending, newest, items, err)
+				}
+			}
+		}
 	}
 }
 
