@@ -143,6 +143,9 @@ type Record struct {
 	Title            string
 	Created, Updated time.Time
 	Status           event.Status
+	// LeftOut is how many events are on the disk behind one that is missing: no page,
+	// and no archive's reader, has them. It is told of a single record, in no list.
+	LeftOut int
 }
 
 // Orders of lists.

@@ -27,6 +27,9 @@ func (c controlled) Record(ctx context.Context, id string) (control.Record, erro
 	if err != nil {
 		return control.Record{}, agentapi.InProcess(c.b.openError(ctx, id, err))
 	}
+	if r.LeftOut, err = store.Beyond(c.b.cfg.Dir, id); err != nil {
+		return control.Record{}, agentapi.InProcess(c.b.openError(ctx, id, err))
+	}
 	return r, nil
 }
 

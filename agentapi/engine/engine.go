@@ -106,6 +106,9 @@ type Config struct {
 	Now    func() time.Time
 	NewID  func() string // default: random UUIDs
 	Log    *slog.Logger  // default: nothing is logged
+	// TellsLeftOut says that whoever lists conversations tells which ones are damaged:
+	// then the log does not.
+	TellsLeftOut bool
 }
 
 // Profiles is where LLM profiles come from: OpenHands' files.
@@ -251,6 +254,9 @@ func New(cfg Config) *Backend {
 		open: make(map[string]*entry), stop: make(chan struct{}), released: make(chan struct{}, 1), sweep: time.NewTicker(cfg.Idle / 4),
 	}
 	b.catalog = store.NewCatalog(cfg.Dir, cfg.Now, func(id string, err error) {
+		if cfg.TellsLeftOut {
+			return
+		}
 		cfg.Log.Warn("a conversation is damaged and left out of lists", "conversation", id, "err", err)
 	})
 	b.logs = store.NewLogs(cfg.Dir, cfg.Now)

@@ -35,6 +35,10 @@ func TestAGapInTheLogIsTold(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.start()
+			r, err := w.backend.Control().Record(w.ctx(), w.id)
+			if want := len(files) - missing - 1; err != nil || r.LeftOut != want {
+				t.Errorf("the record has %d events left out, want %d (%v)", r.LeftOut, want, err)
+			}
 			for i, text := range []string{"third", "fourth"} {
 				w.llm.Reply(llmtest.Text("more"))
 				var lines []string

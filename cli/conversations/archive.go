@@ -33,7 +33,8 @@ long outputs, as OpenHands keeps them. The files of its workspace are not in it.
 "-" as FILE is standard output. A file that is there is replaced with --force
 only. An archive has what was said and done: treat it as confidential.
 
-With --json the output has exported, the id, and file.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Conflict),
+With --json the output has exported, the id, and file. Where an event is missing
+on the disk, events_left_out is how many are behind it, which an import drops.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Conflict),
 		Example: kit.Examples("ohgw conversations export 7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11 talk.zip", "ohgw conversations export 7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11 - > talk.zip"),
 		Args:    kit.Exactly("the id", "the file"),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, text string) ([]string, cobra.ShellCompDirective) {
@@ -59,7 +60,11 @@ func runExport(ctx context.Context, o *exportOptions) error {
 	}
 	defer func() { _ = lib.Close() }() // Nothing was changed.
 	if o.File == "-" {
-		return explain(lib.Export(ctx, id, o.Stdout))
+		if err := lib.Export(ctx, id, o.Stdout); err != nil {
+			return explain(err)
+		}
+		_, err := o.tellGap(ctx, lib, id)
+		return err
 	}
 	path, err := o.Absolute(o.File)
 	if err != nil {
@@ -71,11 +76,22 @@ func runExport(ctx context.Context, o *exportOptions) error {
 	if err := exportTo(ctx, lib, id, path); err != nil {
 		return err
 	}
+	leftOut, err := o.tellGap(ctx, lib, id)
+	if err != nil {
+		return err
+	}
 	if o.JSON {
-		return o.PrintJSON(map[string]string{"exported": id, "file": path})
+		return o.PrintJSON(exportJSON{id, path, leftOut})
 	}
 	o.Note("The conversation was written to %s.", path)
 	return nil
+}
+
+// exportJSON is what was exported, in JSON.
+type exportJSON struct {
+	Exported string `json:"exported"`
+	File     string `json:"file"`
+	LeftOut  int    `json:"events_left_out,omitempty"`
 }
 
 // exportTo writes the whole file or none.

@@ -95,6 +95,19 @@ type conversationJSON struct {
 	Created   time.Time         `json:"created"`
 	Updated   time.Time         `json:"updated"`
 	Tags      map[string]string `json:"tags"`
+	LeftOut   int               `json:"events_left_out,omitempty"` // those behind a missing one
+}
+
+// tellGap says what the log of a conversation lacks, and gives how many events that are.
+func (o *oneOptions) tellGap(ctx context.Context, lib control.Library, id string) (leftOut int, err error) {
+	r, err := lib.Record(ctx, id)
+	if err != nil {
+		return 0, explain(err)
+	}
+	if r.LeftOut > 0 {
+		o.Note("An event of this conversation is missing on the disk; what is behind it is left out (events: %d)", r.LeftOut)
+	}
+	return r.LeftOut, nil
 }
 
 // describe reads what the lists show of a record.
@@ -111,7 +124,7 @@ func describe(r control.Record) conversationJSON {
 	_ = json.Unmarshal(r.State, &state) // what cannot be read stays empty
 	c := conversationJSON{
 		ID: r.ID, Title: r.Title, Status: r.Status, Model: state.Agent.LLM.Model, Directory: state.Workspace.WorkingDir,
-		Created: r.Created, Updated: r.Updated, Tags: state.Tags,
+		Created: r.Created, Updated: r.Updated, Tags: state.Tags, LeftOut: r.LeftOut,
 	}
 	for _, m := range state.Stats.UsageToMetrics {
 		c.Cost += m.AccumulatedCost

@@ -41,7 +41,8 @@ Prints the log of a conversation, one line for each event: time, source, kind
 and the beginning of what it says. With --follow the command continues with new
 events until Ctrl-C (exit code 130).
 
-With --json, each line is an event as OpenHands stores it.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Interrupted),
+With --json, each line is an event as OpenHands stores it. Where an event is
+missing on the disk, a line on stderr says how many are left out behind it.`, 0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable, fault.Interrupted),
 		Example:           kit.Examples("ohgw conversations events 7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11 --last 20 --follow", "ohgw conversations events 7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11 --json --kind MessageEvent"),
 		Args:              kit.Exactly("the id"),
 		ValidArgsFunction: completeIDs(p),
@@ -77,6 +78,9 @@ func runEvents(ctx context.Context, o *eventsOptions) error {
 		return err
 	}
 	defer func() { _ = lib.Close() }() // Nothing was changed.
+	if _, err := o.tellGap(ctx, lib, id); err != nil {
+		return err
+	}
 	r := reader{lib: lib, id: id}
 	if err := r.skip(ctx, o.Last); err != nil {
 		return explain(err)

@@ -141,7 +141,7 @@ func (o *listOptions) print(place string, found []conversationJSON, leftOut []co
 		return o.PrintJSON(map[string]any{"conversations": found, "left_out": list})
 	}
 	for _, l := range leftOut {
-		o.Hint("Conversation %s is not in the list: %s", l.ID, l.Reason)
+		o.Note("Conversation %s is not in the list: %s", l.ID, l.Reason)
 	}
 	t := kit.Table{Header: []string{"TITLE", "STATUS", "COST", "USED", "DIRECTORY", "ID"}}
 	for _, c := range found {

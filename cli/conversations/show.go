@@ -52,7 +52,8 @@ func newShow(p *place) *cobra.Command {
 Shows what is known of a conversation: title, status, model, directory, cost,
 tokens and times. With --server also its state, repository and page. With
 --changes, the files that it has changed follow; its sandbox has to run for
-that. With --json, it is one object as in "ohgw conversations list".`,
+that. With --json, it is one object as in "ohgw conversations list", where an
+event is missing on the disk with events_left_out: how many are behind it.`,
 			0, fault.Failed, fault.Usage, fault.Credential, fault.Unreachable),
 		Example: kit.Examples("ohgw conversations show 7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11", "ohgw conversations show 7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11 --json",
 			"ohgw conversations show 7f1c --server work --changes"),
@@ -106,6 +107,9 @@ func runShow(ctx context.Context, o *showOptions) error {
 		{"kept by", lib.Place},
 	} {
 		t.Add(pair[0], pair[1])
+	}
+	if c.LeftOut > 0 {
+		t.Add("left out", fmt.Sprintf("%d events, because one before them is missing on the disk", c.LeftOut))
 	}
 	for _, name := range sortedKeys(c.Tags) {
 		t.Add("tag "+name, c.Tags[name])

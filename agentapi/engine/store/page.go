@@ -13,6 +13,17 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
+// Beyond is how many events are on the disk behind one that is missing. No page has
+// them.
+func Beyond(root, id string) (int, error) {
+	files, err := (&Dir{path: Path(root, id)}).eventFiles()
+	if err != nil {
+		return 0, err
+	}
+	_, beyond := contiguous(files, 0)
+	return len(beyond), nil
+}
+
 // Page reads n events of the log of a conversation from the one with the id from
 // on, or with newest towards the beginning; "" is the first, or the last. next is
 // the id of the event behind the page, "" at the end. The conversation may be

@@ -58,7 +58,7 @@ func ownLibrary(env *setup.Env, log *slog.Logger) (Library, error) {
 		return Library{}, fault.New("cannot read the host name", "set a host name; it is recorded in each conversation's lease", err)
 	}
 	b := engine.New(engine.Config{
-		Dir: filepath.Join(dirs.State, "conversations"), Holder: leaseHolder(env, host), Now: env.Now, Log: log,
+		Dir: filepath.Join(dirs.State, "conversations"), Holder: leaseHolder(env, host), Now: env.Now, Log: log, TellsLeftOut: true,
 	})
 	return Library{Library: b.Library(), Place: "the embedded agent", close: b.Close}, nil
 }
