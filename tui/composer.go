@@ -20,9 +20,11 @@ type composer struct {
 
 // letter is a key that may be an action or the beginning of a word.
 type letter struct {
-	text string
-	do   action
-	n    int // how many there were
+	text  string
+	as    string // the letter at its position, if that is not the text
+	do    action
+	guess bool // do decides something, and as is not sure
+	n     int  // how many there were
 }
 
 // written is all that an arrow key changes in a composer.
@@ -50,8 +52,9 @@ func (c *composer) replace(text string) {
 }
 
 // hold keeps a letter back until it is clear what it is, and numbers it.
-func (c *composer) hold(text string, do action) int {
-	c.letter = letter{text: text, do: do, n: c.letter.n + 1}
+func (c *composer) hold(l letter) int {
+	l.n = c.letter.n + 1
+	c.letter = l
 	return c.letter.n
 }
 
@@ -185,6 +188,9 @@ func (c *composer) view(l looks, width, height int, placeholder string) (lines [
 	case c.holds():
 		lines[0] += c.letter.text
 		x += wrap.Width(c.letter.text)
+		if c.letter.as != "" {
+			lines[0] += paint(l.faint, " ("+c.letter.as+")")
+		}
 	case c.Empty():
 		lines[0] += paint(l.faint, wrap.Cut(placeholder, width-3))
 	}

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/ohgw/ohgw/tui/keyboard"
 	"github.com/ohgw/ohgw/tui/session"
 	"github.com/ohgw/ohgw/tui/transcript"
 )
@@ -54,16 +55,40 @@ func (m *model) write(msg tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	if m.input.Empty() && !m.input.holds() {
-		if do := m.letter(msg.Text); do != none {
-			wait := letterTime
-			if do.decides() {
-				wait = decideTime
-			}
-			return after(wait, letterMsg{m.input.hold(msg.Text, do)})
+		if l := m.letterOf(msg); l.do != none {
+			return m.hold(l)
 		}
 	}
 	m.input.typed(msg.Text)
 	return nil
+}
+
+// hold keeps a letter back until it is clear whether it is a key. Enter confirms
+// one that decides and is only guessed.
+func (m *model) hold(l letter) tea.Cmd {
+	n := m.input.hold(l)
+	if l.guess {
+		return m.Say("Enter answers " + l.as + "; with another key it is a text")
+	}
+	wait := letterTime
+	if l.do.decides() {
+		wait = decideTime
+	}
+	return after(wait, letterMsg{n})
+}
+
+// letterOf is what a key does that is a letter, by what it writes or else by its
+// position.
+func (m *model) letterOf(msg tea.KeyPressMsg) letter {
+	if do := m.letter(msg.Text); do != none {
+		return letter{text: msg.Text, do: do}
+	}
+	at, sure := keyboard.Position(tea.Key(msg))
+	if at == 0 {
+		return letter{}
+	}
+	do := m.letter(string(at))
+	return letter{text: msg.Text, as: string(at), do: do, guess: !sure && do.decides()}
 }
 
 // consents are the keys that answer the actions that wait.
@@ -135,6 +160,9 @@ func (m *model) settleFor(msg tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	do := actionOf(bindings, msg.String())
+	if m.input.letter.guess && do != send {
+		return m.settle(false)
+	}
 	return m.settle(msg.Text == "" && do != eraseBack && do != newline && do != stop && do != leave)
 }
 

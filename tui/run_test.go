@@ -220,3 +220,29 @@ func TestKeysOfRealTerminalsArrive(t *testing.T) {
 		t.Errorf("asked %q, want %q", got, want)
 	}
 }
+
+func TestShortcutsOfOtherLayoutsArriveFromARealTerminal(t *testing.T) {
+	t.Parallel()
+	for name, keys := range map[string]string{
+		"Russian":           "\x1b[1089;5u",
+		"Russian, told":     "\x1b[1089::99;5u",
+		"Greek":             "\x1b[968;5u",
+		"Hebrew, Num Lock":  "\x1b[1489;133u",
+		"Georgian, told":    "\x1b[4330::99;5u",
+		"Dvorak: by letter": "\x1b[99::105;5u",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			term := openTerminal(t)
+			end := term.runs(t.Context(), &script{}, nil)
+			term.sees("\x1b[>5u") // the request for the positions
+			term.sees("ready")
+			term.types(keys)
+			term.sees("Ctrl+C again quits")
+			term.types(keys)
+			if err := <-end; err != nil {
+				t.Errorf("Run = %v", err)
+			}
+		})
+	}
+}

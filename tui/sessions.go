@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ohgw/ohgw/tui/human"
+	"github.com/ohgw/ohgw/tui/keyboard"
 	"github.com/ohgw/ohgw/tui/safe"
 	"github.com/ohgw/ohgw/tui/session"
 	"github.com/ohgw/ohgw/tui/wrap"
@@ -127,7 +128,7 @@ func (s *sessionList) addName(text string) {
 
 func (s *sessionList) keyDelete(msg tea.KeyPressMsg) (cmd tea.Cmd, closed bool) {
 	s.ask = askNothing
-	if msg.String() != "y" {
+	if !keyboard.Says(msg, "y") {
 		return nil, false
 	}
 	i, _ := s.current()

@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"github.com/ohgw/ohgw/tui/keyboard"
 	"github.com/ohgw/ohgw/tui/session"
 )
 
@@ -27,7 +28,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (m *model) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
-		return m.key(msg)
+		return m.key(keyboard.Shortcut(msg))
 	case tea.PasteMsg:
 		return m.paste(msg.Content)
 	case tea.MouseClickMsg:

@@ -31,6 +31,7 @@ func (m *model) View() tea.View {
 	v := tea.NewView(strings.Join(lines, "\n"))
 	v.AltScreen = true
 	v.Cursor = cursor
+	v.KeyboardEnhancements.ReportAlternateKeys = true // the positions of keys
 	v.ReportFocus = m.cfg.Notify
 	v.WindowTitle = "ohgw"
 	if m.chat.Convo.Title != "" {

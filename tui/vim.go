@@ -4,6 +4,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ohgw/ohgw/tui/editor"
+	"github.com/ohgw/ohgw/tui/keyboard"
 )
 
 // vimKey takes a key if the input has the keys of vi. It reports whether it was
@@ -22,10 +23,11 @@ func (m *model) vimKey(msg tea.KeyPressMsg, do action) bool {
 		return false
 	case do != none || msg.Text == "" || m.input.holds():
 		return false
-	case m.input.Empty() && m.letter(msg.Text) != none:
+	case m.input.Empty() && m.letterOf(msg).do != none:
 		return false
 	}
-	switch msg.Text {
+	letter := keyboard.Command(msg)
+	switch letter {
 	case "j":
 		m.input.move(later)
 	case "k":
@@ -33,7 +35,7 @@ func (m *model) vimKey(msg tea.KeyPressMsg, do action) bool {
 	case "/":
 		m.openFinder()
 	default:
-		v.Key(&m.input.Editor, msg.Text)
+		v.Key(&m.input.Editor, letter)
 	}
 	return true
 }

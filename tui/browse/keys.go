@@ -5,10 +5,13 @@ import (
 	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/ohgw/ohgw/tui/keyboard"
 )
 
 // key takes a key.
 func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
+	msg = keyboard.Shortcut(msg)
 	name := msg.String()
 	if name == "ctrl+c" {
 		return tea.Quit
@@ -18,7 +21,7 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 		return m.keyTyping(name, msg.Text)
 	case confirming:
 		m.mode = listing
-		if name == "y" {
+		if keyboard.Says(msg, "y") {
 			return m.about(m.confirm, "removing", func(ctx context.Context, it Item) doneMsg {
 				text, err := m.cfg.Source.Remove(ctx, it)
 				return doneMsg{text: text, err: err, removed: true}
@@ -26,6 +29,9 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 		}
 		m.note = "Nothing was removed."
 		return nil
+	}
+	if msg.Text != "" {
+		name = keyboard.Command(msg)
 	}
 	if cmd, moved := m.keyMoving(name); moved {
 		return cmd

@@ -24,6 +24,7 @@ func (m *model) rows() int { return max(1, m.height-around) }
 func (m *model) View() tea.View {
 	v := tea.NewView(strings.Join(m.lines(), "\n"))
 	v.AltScreen = true
+	v.KeyboardEnhancements.ReportAlternateKeys = true // the positions of keys
 	v.WindowTitle = "ohgw · " + m.cfg.Title
 	return v
 }
