@@ -5,6 +5,8 @@ import (
 	"os/exec"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/ohgw/ohgw/tui/keyboard"
 )
 
 // lendTerminal gives the terminal to a command. Until it ends, Ctrl+C is a
@@ -30,7 +32,7 @@ func (b borrower) Run() error {
 // SetStdin implements [tea.ExecCommand].
 func (b borrower) SetStdin(r io.Reader) {
 	if b.cmd.Stdin == nil {
-		b.cmd.Stdin = r
+		b.cmd.Stdin = keyboard.Bare(r)
 	}
 }
 

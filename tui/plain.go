@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +21,7 @@ type plain struct {
 	ctx   context.Context
 	cfg   Config
 	chat  *session.Session
-	lines <-chan string // what the user writes; closed at its end
+	lines <-chan typedLines // what the user writes; closed at its end
 	msgs  chan tea.Msg
 	group sync.WaitGroup // commands
 	quiet *time.Timer    // fires when a wait has to be explained
@@ -31,6 +30,7 @@ type plain struct {
 	linked  bool   // there was a model to talk to
 	trouble string // what was said last about the gateway
 	written string // lines that go on
+	pasted  bool   // written was pasted, and waits for Enter
 	typed   bool   // the user has written something
 	partial bool   // the output of a command does not end its line
 	asked   bool   // the prompt waits for a line
@@ -46,7 +46,7 @@ var errLeave = errors.New("leave")
 // with cfg.In; nothing can take it back from a read that waits.
 func runPlain(ctx context.Context, cfg Config) error {
 	ctx, cancel := context.WithCancel(ctx)
-	lines := make(chan string)
+	lines := make(chan typedLines)
 	p := &plain{ctx: ctx, cfg: cfg, lines: lines, msgs: make(chan tea.Msg), quiet: time.NewTimer(hungAfter)}
 	p.chat = session.New(ctx, cfg.session("type /retry", "/model", false), p)
 	defer p.group.Wait()
@@ -69,29 +69,11 @@ func runPlain(ctx context.Context, cfg Config) error {
 	return p.end
 }
 
-func readLines(ctx context.Context, cfg Config, lines chan<- string) {
-	defer close(lines)
-	in := bufio.NewReader(cfg.In)
-	for {
-		line, err := in.ReadString('\n')
-		if line != "" {
-			select {
-			case lines <- strings.TrimRight(line, "\r\n"):
-			case <-ctx.Done():
-				return
-			}
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
 // step waits for what happens next. What the user writes waits until there is
 // nothing else to wait for.
 func (p *plain) step() {
 	p.putQuestion()
-	var lines <-chan string
+	var lines <-chan typedLines
 	if p.linked && (p.chat.Turn == nil || p.chat.Asked != nil) && p.chat.Running == nil && p.chat.Working == 0 {
 		lines = p.lines
 		if !p.asked {
@@ -109,7 +91,7 @@ func (p *plain) step() {
 			return
 		}
 		p.quiet.Reset(hungAfter)
-		p.line(line)
+		p.entered(line)
 	case <-p.quiet.C:
 		p.explain()
 	case <-p.cfg.Interrupt:
@@ -122,6 +104,9 @@ func (p *plain) step() {
 // interrupt ends the user's command, the run, or the chat.
 func (p *plain) interrupt() {
 	switch {
+	case p.pasted:
+		p.written, p.pasted, p.asked = "", false, false
+		p.print("The pasted lines are dropped.")
 	case p.chat.Running != nil:
 		p.chat.EndShell()
 	case p.chat.Turn != nil:

@@ -5,6 +5,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -244,5 +245,94 @@ func TestShortcutsOfOtherLayoutsArriveFromARealTerminal(t *testing.T) {
 				t.Errorf("Run = %v", err)
 			}
 		})
+	}
+}
+
+// What a terminal answers is torn here as by a slow line, in the middle of a word.
+func TestATornAnswerOfARealTerminalIsNotTyped(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string][]string{
+		"a colour":           {"\x1b]11;rg", "b:1e1e/1e1e/2e2e\x1b\\"},
+		"behind its Esc":     {"\x1b", "]11;rgb:1e1e/1e1e/2e2e\x1b\\"},
+		"ended by BEL":       {"\x1b]11;rgb:1e1e/1e1e/2e2e", "\a"},
+		"in three, a mode":   {"\x1b[?20", "26;2", "$y"},
+		"a version":          {"\x1bP>|xterm", "(390)\x1b\\"},
+		"what never ends":    {"\x1b]10;rgb:ff"},
+		"attributes, twice":  {"\x1b[?62;22c\x1b[?62", ";22c"},
+		"the keyboard, late": {"\x1b[?", "5u"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			term := openTerminal(t)
+			s := &script{answer: says(gateway.Started{}, gateway.Text("the answer"), finished())}
+			edited := make(chan string, 1)
+			end := term.runs(t.Context(), s, func(cfg *Config) {
+				cfg.Edit = func(text string) (*Draft, error) { edited <- text; return nil, errors.New("no editor") }
+			})
+			term.sees("ready")
+			term.types("hel")
+			for _, piece := range answer {
+				term.types(piece)
+				time.Sleep(120 * time.Millisecond) // the line is slow
+			}
+			term.types("lo\r")
+			term.sees("the answer")
+			term.types("/quit\r")
+			if err := <-end; err != nil {
+				t.Errorf("Run = %v", err)
+			}
+			if got := s.asked[0].Text; got != "hello" {
+				t.Errorf("asked %q", got)
+			}
+			if len(edited) > 0 {
+				t.Error("the answer opened the editor")
+			}
+		})
+	}
+}
+
+func TestLinesWithoutBracketsAreOneQuestion(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"CR": "one\rtwo\rthree", "CRLF": "one\r\ntwo\r\nthree"} {
+		term := openTerminal(t)
+		s := &script{answer: says(gateway.Started{}, gateway.Text("the answer"), finished())}
+		end := term.runs(t.Context(), s, nil)
+		term.sees("ready")
+		term.types(text)
+		term.sees("three")
+		term.types("\r")
+		term.sees("the answer")
+		term.types("/quit\r")
+		if err := <-end; err != nil {
+			t.Errorf("Run = %v", err)
+		}
+		if len(s.asked) != 1 || s.asked[0].Text != "one\ntwo\nthree" {
+			t.Errorf("%s: asked %+v", name, s.asked)
+		}
+	}
+}
+
+func TestTheChatEndsWithItsTerminal(t *testing.T) {
+	t.Parallel()
+	keys, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tty.Close() }()
+	listed := make(chan struct{})
+	once := sync.OnceFunc(func() { close(listed) })
+	s := &script{models: func(context.Context) ([]gateway.Model, error) { once(); return nil, nil }}
+	end := make(chan error, 1)
+	cfg := Config{Endpoint: s, Now: time.Now, NewID: func() string { return "c-1" }, In: tty, Out: io.Discard, Place: Place{Title: "here"}}
+	go func() { end <- Run(t.Context(), cfg) }()
+	<-listed
+	_ = keys.Close() // and no SIGHUP: this process is not the session's leader
+	select {
+	case err := <-end:
+		if err != nil {
+			t.Errorf("Run = %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("the chat goes on without a terminal")
 	}
 }

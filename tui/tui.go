@@ -17,6 +17,8 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/ohgw/ohgw/tui/keyboard"
 )
 
 // The wheel of a mouse that nobody captures becomes arrow keys in most
@@ -48,9 +50,12 @@ func runScreen(ctx context.Context, cfg Config) error {
 	m := newModel(asking, cfg)
 	defer m.chat.Wait()
 	defer cancel()
+	keys := keyboard.NewReader(cfg.In, cfg.Now)
+	defer keys.Close()
 	// Signals end ctx. With a handler of its own a program that ends may wait for
 	// that handler, which waits for the program to take its message.
-	p := tea.NewProgram(m, tea.WithoutSignalHandler(), tea.WithInput(cfg.In), tea.WithOutput(cfg.Out), tea.WithEnvironment(environ), tea.WithFPS(fps))
+	p := tea.NewProgram(m, tea.WithoutSignalHandler(), tea.WithInput(keys.Input()), tea.WithOutput(cfg.Out), tea.WithEnvironment(environ), tea.WithFPS(fps))
+	keys.Start(p.Send)
 	_, _ = io.WriteString(cfg.Out, wheelKeys)
 	over := make(chan struct{})
 	var watch sync.WaitGroup

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/ohgw/ohgw/tui/keyboard"
 )
 
 // Item is a conversation.
@@ -65,7 +67,10 @@ func Run(ctx context.Context, cfg Config) error {
 	if cfg.NoColor {
 		environ = append([]string{"NO_COLOR=1"}, environ...)
 	}
-	p := tea.NewProgram(m, tea.WithoutSignalHandler(), tea.WithInput(cfg.In), tea.WithOutput(cfg.Out), tea.WithEnvironment(environ))
+	keys := keyboard.NewReader(cfg.In, cfg.Now)
+	defer keys.Close()
+	p := tea.NewProgram(m, tea.WithoutSignalHandler(), tea.WithInput(keys.Input()), tea.WithOutput(cfg.Out), tea.WithEnvironment(environ))
+	keys.Start(p.Send)
 	over := make(chan struct{})
 	var watch sync.WaitGroup
 	watch.Go(func() {
