@@ -5,7 +5,8 @@
 // It does not lock; two writers of the same file need a lock of their own
 // (see filelock). Invariants: the new content is on the disk before it takes
 // the name; whatever fails, the old file stays and no temporary file is left;
-// a file that did not exist is readable by its owner only.
+// a file that did not exist is readable by its owner only. A file that is a mount
+// of its own cannot be replaced; it is written in place, after a backup.
 package atomicfile
 
 import (
@@ -87,7 +88,10 @@ func write(path string, data []byte, opts Options) error {
 		return err
 	}
 	if err := replace(temp, target); err != nil {
-		return errors.Join(err, os.Remove(temp))
+		if old == nil || !isMount(err) {
+			return errors.Join(err, os.Remove(temp))
+		}
+		return errors.Join(inPlace(target, data, mode), os.Remove(temp))
 	}
 	return syncDir(filepath.Dir(target))
 }

@@ -39,3 +39,7 @@ func replace(from, to string) error {
 func syncDir(string) error { return nil }
 
 func keepOwner(*os.File, fs.FileInfo) {}
+
+// isMount reports whether a file could not be replaced because something is mounted
+// on it: Windows mounts directories only.
+func isMount(error) bool { return false }
