@@ -246,11 +246,14 @@ func endpoint(u *url.URL, r route, apiVersion string) string {
 
 var awsRegion = pattern.Of(`^[a-z]{2}(-[a-z]+)+-\d$`)
 
+// bedrockARN has the partition and the region of a model, a profile or a prompt.
+var bedrockARN = pattern.Of(`^arn:(aws[a-z-]*):(?:bedrock|sagemaker):([a-z]{2}(?:-[a-z]+)+-\d):`)
+
 // defaultRegion is LiteLLM's.
 const defaultRegion = "us-west-2"
 
 // bedrockRoute reads bedrock/MODEL, bedrock/converse/MODEL and
-// bedrock/REGION/MODEL.
+// bedrock/REGION/MODEL. The region of an ARN wins over all others.
 func bedrockRoute(r route, p *Profile, getenv func(string) string) (route, error) {
 	for _, way := range []string{"converse/", "invoke/"} {
 		r.model = strings.TrimPrefix(r.model, way)
@@ -262,6 +265,13 @@ func bedrockRoute(r route, p *Profile, getenv func(string) string) (route, error
 			r.region = first
 		}
 	}
+	host := ".amazonaws.com"
+	if arn := bedrockARN().FindStringSubmatch(r.model); arn != nil {
+		r.region = arn[2] // What the ARN names is nowhere else.
+		if arn[1] == "aws-cn" {
+			host += ".cn"
+		}
+	}
 	for _, name := range []string{"AWS_REGION_NAME", "AWS_REGION", "AWS_DEFAULT_REGION"} {
 		if r.region == "" {
 			r.region = getenv(name)
@@ -270,7 +280,7 @@ func bedrockRoute(r route, p *Profile, getenv func(string) string) (route, error
 	if r.region == "" {
 		r.region = defaultRegion
 	}
-	base := "https://bedrock-runtime." + r.region + ".amazonaws.com"
+	base := "https://bedrock-runtime." + r.region + host
 	for _, own := range []string{p.BaseURL, p.AWSEndpoint} {
 		if own != "" {
 			base, r.custom = own, true
