@@ -45,6 +45,9 @@ func (g guard) then(next http.Handler) http.Handler {
 		origins := r.Header.Values("Origin")
 		allowed := len(origins) == 1 && slices.Contains(g.origins, origins[0]) && origins[0] != "null"
 		switch {
+		case slices.Equal(origins, []string{"null"}):
+			x.fail(r, newProblem(codeForbiddenOrigin, "A page without an origin, such as a local file, cannot be allowed; open it from a web server, and start ohgw serve with --allow-origin and the origin of that.", nil))
+			return
 		case len(origins) > 0 && !allowed:
 			x.fail(r, newProblem(codeForbiddenOrigin, "Web pages from this origin may not call ohgw; start ohgw serve with --allow-origin ORIGIN to allow them.", nil))
 			return
@@ -128,6 +131,31 @@ const allowedHeaders = "Authorization, Content-Type, Accept, X-Requested-With, I
 	"x-stainless-package-version, x-stainless-poll-helper, x-stainless-raw-response, x-stainless-read-timeout, x-stainless-retry-count, " +
 	"x-stainless-runtime, x-stainless-runtime-version, x-stainless-timeout"
 
+// maxAskedHeaders bounds the headers that a page may ask for beyond those.
+const maxAskedHeaders = 64
+
+// grantedHeaders are allowedHeaders and what an allowed page asks for besides: its
+// libraries send headers of their own, such as X-Title or Traceparent.
+func grantedHeaders(asked []string) string {
+	granted := allowedHeaders
+	n := 0
+	for name := range strings.SplitSeq(strings.Join(asked, ","), ",") {
+		name = strings.TrimSpace(name)
+		if n == maxAskedHeaders || !isHeaderName(name) || slices.ContainsFunc(strings.Split(granted, ", "), func(h string) bool { return strings.EqualFold(h, name) }) {
+			continue
+		}
+		granted += ", " + name
+		n++
+	}
+	return granted
+}
+
+// isHeaderName reports whether a name consists of the characters that headers have
+// in practice.
+func isHeaderName(s string) bool {
+	return s != "" && len(s) <= 100 && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
+}
+
 // preflight answers what a browser asks before it sends a page's request. It
 // carries no key.
 func preflight(x *exchange, r *http.Request) {
@@ -135,7 +163,7 @@ func preflight(x *exchange, r *http.Request) {
 	h.Del("Access-Control-Expose-Headers")
 	h.Set("Vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers")
 	h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE, OPTIONS")
-	h.Set("Access-Control-Allow-Headers", allowedHeaders)
+	h.Set("Access-Control-Allow-Headers", grantedHeaders(r.Header.Values("Access-Control-Request-Headers")))
 	h.Set("Access-Control-Max-Age", "600")
 	if r.Header.Get("Access-Control-Request-Private-Network") == "true" {
 		h.Set("Access-Control-Allow-Private-Network", "true")

@@ -136,6 +136,26 @@ func TestPagesOfOtherOriginsAreRefused(t *testing.T) {
 	}
 }
 
+// Apps that are no web pages have origins of other schemes, and their libraries
+// send headers of their own.
+func TestAnAllowedAppMayCall(t *testing.T) {
+	t.Parallel()
+	origins := []string{"app://obsidian.md", "chrome-extension://abcdefghijklmnop", "moz-extension://0a1b-2c", "tauri://localhost", "vscode-webview://1x2y", "capacitor://localhost"}
+	g := serve(t, daemontest.New("default"), func(c *daemon.Config) { c.AllowOrigins = origins })
+	for _, origin := range origins {
+		res := g.do(http.MethodOptions, "/v1/chat/completions", "", "Authorization", "", "Origin", origin, "Access-Control-Request-Method", "POST",
+			"Access-Control-Request-Headers", "authorization,x-title, traceparent,dangerously-allow-browser,bad name,x\tz,content-type")
+		equal(t, origin, res.header.Get("Access-Control-Allow-Origin"), origin)
+		granted := res.header.Get("Access-Control-Allow-Headers")
+		if !strings.HasSuffix(granted, ", x-stainless-timeout, x-title, traceparent, dangerously-allow-browser") {
+			t.Errorf("%s: granted %s", origin, granted)
+		}
+		res = g.do(http.MethodGet, "/v1/models", "", "Origin", origin)
+		equal(t, origin, res.status, http.StatusOK)
+	}
+	envelope(t, g.do(http.MethodGet, "/v1/models", "", "Origin", "app://other.md"), http.StatusForbidden, "forbidden_origin", "")
+}
+
 // A preflight has no key and gets the exact headers; the answer and its errors
 // name the allowed origin and vary by it.
 func TestAnAllowedPageMayCall(t *testing.T) {

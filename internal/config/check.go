@@ -50,13 +50,17 @@ func checkURL(s string) (string, error) {
 	return strings.TrimRight(u.String(), "/"), nil
 }
 
+// noOrigins are schemes that have no origin of their own: their pages send "null", as
+// any page can.
+var noOrigins = []string{"file", "data", "blob", "about", "javascript", "ws", "wss", "ftp"}
+
 // checkOrigin takes what a browser sends as Origin. A pattern is refused: a
 // page that is not named has no business with an agent.
 func checkOrigin(s string) (string, error) {
 	u, err := url.Parse(s)
-	if err != nil || !slices.Contains([]string{"http", "https"}, u.Scheme) || u.Hostname() == "" || strings.Contains(u.Host, "*") ||
+	if err != nil || u.Scheme == "" || slices.Contains(noOrigins, u.Scheme) || u.Hostname() == "" || strings.Contains(u.Host, "*") ||
 		u.User != nil || strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "" {
-		return "", errors.New("use one origin, such as https://chat.example.org; patterns are not supported")
+		return "", errors.New("use one origin, such as https://chat.example.org or app://obsidian.md; patterns are not supported")
 	}
 	return strings.ToLower(u.Scheme + "://" + u.Host), nil
 }
