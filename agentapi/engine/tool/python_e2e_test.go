@@ -154,6 +154,7 @@ func TestTheSDKLoadsWhatTheToolsStore(t *testing.T) {
 		{"picture", "file_editor", `{"path":"` + filepath.Join(dir, "a.png") + `"}`},
 		{"outside", "file_editor", `{"path":"/etc/passwd"}`},
 		{"plan", "task_tracker", `{"command":"plan","task_list":"[{\"title\":\"t\",\"notes\":\"n\",\"status\":\"done\"}]"}`},
+		{"other words", "task_tracker", `{"command":"plan","task_list":[{"title":"a","status":"Pending"},{"title":"b","status":" to-do "},{"title":"c","status":"In Progress"},{"title":"d","status":"COMPLETE"},{"title":"e","status":"completed"}]}`},
 		{"list", "task_tracker", `{}`},
 		{"finish", "finish", `{"message":"done"}`},
 		{"think", "think", `{"thought":"hm"}`},

@@ -87,6 +87,9 @@ func Call(call event.ToolCall, tools []tool.Definition, opts Options) (*Passed, 
 	if name == taskTracker && string(args.Get("command")) == `"plan"` && !args.Has("task_list") {
 		return nil, refuse(call, def, given, []string{"plan needs task_list, the whole new list; nothing was changed"})
 	}
+	if name == taskTracker {
+		args = statuses(args)
+	}
 	args, problems := validate(args, schema)
 	if len(problems) > 0 {
 		return nil, refuse(call, def, given, problems)

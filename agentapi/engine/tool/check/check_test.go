@@ -11,6 +11,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/check"
+	"github.com/ohgw/ohgw/agentapi/engine/tool/task"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
@@ -391,4 +392,36 @@ func FuzzCall(f *testing.F) {
 			t.Fatal(diff)
 		}
 	})
+}
+
+func TestStatusesOfTasksHaveOtherWords(t *testing.T) {
+	t.Parallel()
+	tracker, err := task.New("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := func(status string) string {
+		return `{"command":"plan","task_list":[{"title":"a","status":` + status + `},{"title":"b"}]}`
+	}
+	for word, want := range map[string]string{
+		`"todo"`: "todo", `"Pending"`: "todo", `"to_do"`: "todo", `"TO DO"`: "todo", `" to-do\n"`: "todo",
+		`"In Progress"`: "in_progress", `"in-progress"`: "in_progress",
+		`"Done"`: "done", `"completed"`: "done", `"COMPLETE"`: "done",
+		`"doing"`: "", `"in  progress"`: "", `""`: "", `3`: "", `["done"]`: "",
+	} {
+		passed, refused := check.Call(call("task_tracker", plan(word)), []tool.Definition{tracker.Definition()}, check.Options{})
+		if want == "" {
+			if refused == nil {
+				t.Errorf("%s passes as %s", word, passed.Args)
+			}
+			continue
+		}
+		if refused != nil {
+			t.Errorf("%s: %s", word, refused.Message)
+			continue
+		}
+		if !strings.Contains(string(passed.Action), `"status":"`+want+`"`) || passed.Call.Arguments != plan(word) {
+			t.Errorf("%s: the action is %s of %s", word, passed.Action, passed.Call.Arguments)
+		}
+	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/object"
+	"github.com/ohgw/ohgw/agentapi/engine/tool/task"
 )
 
 // repairTypes puts right two things that models do to arguments: a list or an
@@ -108,4 +109,29 @@ func typesOf(node object.Object) []string {
 		return []string{one}
 	}
 	return nil
+}
+
+// statuses writes the statuses of a task list as the tool knows them. What is not a
+// list of objects stays, and the check of types refuses it.
+func statuses(args object.Object) object.Object {
+	var list []json.RawMessage
+	if json.Unmarshal(args.Get("task_list"), &list) != nil {
+		return args
+	}
+	changed := false
+	for i, raw := range list {
+		item, err := object.Parse(raw)
+		var word string
+		if err != nil || json.Unmarshal(item.Get("status"), &word) != nil {
+			continue
+		}
+		if status := task.Status(word); status != word {
+			list[i], changed = item.With("status", quote(status)).JSON(), true
+		}
+	}
+	data, err := json.Marshal(list)
+	if !changed || err != nil {
+		return args
+	}
+	return args.With("task_list", data)
 }

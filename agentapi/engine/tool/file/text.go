@@ -22,10 +22,11 @@ const (
 	// set of controls. Every byte is a character of it, so a text in another
 	// one-byte encoding is shown wrongly but is kept byte for byte.
 	windows1252
+	windows1251 // Cyrillic
 )
 
 func (e encoding) String() string {
-	return [...]string{"UTF-8", "UTF-8 with a byte order mark", "UTF-16 (little-endian)", "UTF-16 (big-endian)", "Windows-1252"}[e]
+	return [...]string{"UTF-8", "UTF-8 with a byte order mark", "UTF-16 (little-endian)", "UTF-16 (big-endian)", "Windows-1252", "Windows-1251"}[e]
 }
 
 var errBinary = errors.New("it is not a text file")
@@ -55,16 +56,42 @@ func decode(data []byte) (string, encoding, error) {
 	case utf8.Valid(data):
 		return string(data), utf8Plain, nil
 	}
+	return decodeBytes(data)
+}
+
+// decodeBytes reads a text in an encoding with one byte for a character. Only UTF-8
+// may have control characters: nearly all data has some byte that is not UTF-8.
+func decodeBytes(data []byte) (string, encoding, error) {
+	if bytes.ContainsFunc(data, control) {
+		return "", 0, errBinary
+	}
+	enc := windows1252
+	if cyrillic(data) {
+		enc = windows1251
+	}
 	var b strings.Builder
 	b.Grow(len(data) + len(data)/8)
 	for _, c := range data {
-		if c >= 0x80 && c < 0xa0 {
-			b.WriteRune(upper[c-0x80])
-			continue
-		}
-		b.WriteRune(rune(c))
+		b.WriteRune(enc.character(c))
 	}
-	return b.String(), windows1252, nil
+	return b.String(), enc, nil
+}
+
+// control reports a character that text does not have.
+func control(c rune) bool {
+	return c < 0x09 || c >= 0x0e && c < 0x20 || c == 0x7f
+}
+
+// character is what a byte stands for in an encoding with one byte for each.
+func (e encoding) character(c byte) rune {
+	switch {
+	case c < 0x80:
+	case e == windows1251:
+		return cyrillicUpper[c-0x80]
+	case c < 0xa0:
+		return upper[c-0x80]
+	}
+	return rune(c)
 }
 
 // looksBinary tells data from text: text has no NUL, and few control
@@ -75,7 +102,7 @@ func looksBinary(data []byte) bool {
 		switch {
 		case c == 0:
 			return true
-		case c < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != 0x1b && c != '\b':
+		case c < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != '\v' && c != 0x1b && c != '\b':
 			controls++
 		}
 	}
@@ -109,8 +136,8 @@ func encode(text string, e encoding) ([]byte, error) {
 		return encode16(text, binary.LittleEndian), nil
 	case utf16Big:
 		return encode16(text, binary.BigEndian), nil
-	case windows1252:
-		return encode1252(text)
+	case windows1252, windows1251:
+		return encodeBytes(text, e)
 	}
 	return nil, fmt.Errorf("encode as %d: %w", e, errors.ErrUnsupported)
 }
@@ -123,25 +150,25 @@ func encode16(text string, order binary.AppendByteOrder) []byte {
 	return out
 }
 
-func encode1252(text string) ([]byte, error) {
+func encodeBytes(text string, e encoding) ([]byte, error) {
 	out := make([]byte, 0, len(text))
 	for _, r := range text {
-		c, ok := byteOf(r)
+		c, ok := e.byteOf(r)
 		if !ok {
-			return nil, fmt.Errorf("the file is written in %s, which has no character %q (%U)", windows1252, r, r)
+			return nil, fmt.Errorf("the file is written in %s, which has no character %q (%U)", e, r, r)
 		}
 		out = append(out, c)
 	}
 	return out, nil
 }
 
-func byteOf(r rune) (byte, bool) {
-	if r >= 0 && r < 0x80 || r >= 0xa0 && r <= 0xff {
+func (e encoding) byteOf(r rune) (byte, bool) {
+	if r >= 0 && r < 0x80 {
 		return byte(r), true
 	}
-	for i, u := range upper {
-		if u == r {
-			return byte(0x80 + i), true
+	for c := 0x80; c <= 0xff; c++ {
+		if e.character(byte(c)) == r {
+			return byte(c), true
 		}
 	}
 	return 0, false

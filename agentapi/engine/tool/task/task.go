@@ -41,7 +41,7 @@ type Item struct {
 	Status string `json:"status"` // todo, in_progress or done
 }
 
-// UnmarshalJSON fills in the status.
+// UnmarshalJSON fills in the status, and reads other words for it.
 func (i *Item) UnmarshalJSON(data []byte) error {
 	type plain Item
 	p := plain{Status: "todo"}
@@ -49,6 +49,7 @@ func (i *Item) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	*i = Item(p)
+	i.Status = Status(i.Status)
 	return nil
 }
 
