@@ -16,3 +16,6 @@ func (t *Terminal) Alive() bool {
 	defer t.mu.Unlock()
 	return t.session != nil && t.session.alive()
 }
+
+// Statements is how many statements a command has that only the end of a line separates.
+func Statements(command string) int { return len(statements(command)) }

@@ -191,7 +191,8 @@ func TestCallsWithoutASenseAreRefused(t *testing.T) {
 		`{"command":"[[1, 2]]"}`:                       "a list",
 		`{"command":"echo \u0000"}`:                    "NUL",
 		`{"command":"sleep 1","timeout":91}`:           "Use at most 90",
-		`{"command":"cat <<E\na\nE\necho b"}`:          "several",
+		`{"command":"{ cat <<E\na\nE\n}\nls"}`:         "2. ls",
+		`{"command":"echo a\ncat <<E\nb\nE\nls"}`:      "2. cat <<E\nb\nE\nls",
 		`{"command":"for i in 1; do\necho\ndone\nls"}`: "2. ls",
 	} {
 		result, err := term.Run(t.Context(), tool.Call{Args: json.RawMessage(args)})
@@ -223,6 +224,13 @@ func TestSeveralLinesThatAreOneCommandRun(t *testing.T) {
 		"(echo a\necho b)":               "a\nb",
 		"echo \"a\nb\"":                  "a\nb",
 		"coproc x { cat; }; echo hm":     "",
+
+		"cat <<E\na\nE\necho b":                            "a\nb",
+		"cat >h.txt <<'E' && echo c\na\nE\ncat h.txt":      "c\na",
+		"cat <<E | tr a b\na\nE\n\n# so\necho c; (exit 0)": "b\nc",
+		"cat <<-E >h.txt\n\ta\n\tE\ncat h.txt":             "a",
+		"cat <<E\nE\necho b":                               "b",
+		"cat <<A; cat <<B\na\nA\nb\nB\necho c":             "a\nb\nc",
 	} {
 		if got := sh(t, term, command); got.IsError || !strings.HasPrefix(strings.TrimLeft(got.Text, "[] 0123456789\n"), want) {
 			t.Errorf("%q: %+v", command, got)

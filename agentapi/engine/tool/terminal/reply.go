@@ -70,6 +70,24 @@ func (t *Terminal) replaced(r reply) (tool.Result, error) {
 	return result, err
 }
 
+// closed reports whether Close was called.
+func (t *Terminal) closed() bool {
+	select {
+	case <-t.closing:
+		return true
+	default:
+		return false
+	}
+}
+
+// endedByClose reports a call whose terminal was closed before it was over.
+func (t *Terminal) endedByClose(r reply) (tool.Result, error) {
+	code := running
+	r.exitCode, r.isError = &code, true
+	r.suffix = "\n[The terminal was closed before the command had ended.]"
+	return t.result(r)
+}
+
 // refuse reports a call that was not carried out.
 func (t *Terminal) refuse(r reply, why string) (tool.Result, error) {
 	r.isError, r.words = true, why

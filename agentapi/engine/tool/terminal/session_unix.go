@@ -99,14 +99,14 @@ func startSession(ctx context.Context, box sandbox.Box, shell sandbox.Program, r
 	s.marks = newMarkers(s.nonce)
 	s.clean.emit = func(p []byte) { s.out.write(s.mask.Write(p)) }
 	if err := s.start(ctx, box, shell); err != nil {
-		return nil, fmt.Errorf("start %s in %s: %w", shell.Args[0], shell.Dir, err)
+		return nil, fmt.Errorf("start the shell in %s: %w", shell.Dir, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	s.run("IFS= read -r -d '' -u 3 __ohgw_cmd && eval \"$__ohgw_cmd\"", s.initialise()+"\x00")
 	if err := s.waitFor(ctx, 0); err != nil {
 		s.close()
-		return nil, fmt.Errorf("start %s in %s: %w", shell.Args[0], shell.Dir, err)
+		return nil, fmt.Errorf("start the shell in %s: %w", shell.Dir, err)
 	}
 	s.takeOutput("") // what a shell says when it starts is not for the model
 	return s, nil

@@ -7,8 +7,10 @@ import (
 )
 
 // statements splits a command into the statements that only the end of a line
-// separates. Those that are joined by ; & && || or | are one. A text that is
-// no bash that the parser knows is one statement: the shell has the last word.
+// separates. Those that are joined by ; & && || or | are one, and so is a statement
+// that ends with its here-document and what follows: a model that writes a file that
+// way goes on below. A text that is no bash that the parser knows is one statement:
+// the shell has the last word.
 func statements(command string) []string {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
 	if err != nil || len(file.Stmts) < 2 {
@@ -18,7 +20,7 @@ func statements(command string) []string {
 	begin := uint(0)
 	for i, stmt := range file.Stmts {
 		last := i == len(file.Stmts)-1
-		if !last && stmt.Semicolon.IsValid() {
+		if !last && (stmt.Semicolon.IsValid() || endsWithHeredoc(command, file.Stmts[:i+1], file.Stmts[i+1].Pos().Offset())) {
 			continue
 		}
 		end := uint(len(command))
@@ -29,6 +31,35 @@ func statements(command string) []string {
 		begin = end
 	}
 	return out
+}
+
+// endsWithHeredoc reports whether a here-document ends the last of some statements. One
+// that is inside of it, as in a loop, has tokens of the statement behind it.
+func endsWithHeredoc(command string, stmts []*syntax.Stmt, next uint) bool {
+	end := uint(0)
+	for _, stmt := range stmts {
+		syntax.Walk(stmt, func(node syntax.Node) bool {
+			if r, ok := node.(*syntax.Redirect); ok && (r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc) {
+				if at := heredocEnd(command, r); at < next {
+					end = max(end, at)
+				}
+			}
+			return true
+		})
+	}
+	return end > 0 && end >= stmts[len(stmts)-1].End().Offset()
+}
+
+// heredocEnd is where the text of a here-document ends.
+func heredocEnd(command string, r *syntax.Redirect) uint {
+	if r.Hdoc != nil && len(r.Hdoc.Parts) > 0 {
+		return r.Hdoc.End().Offset()
+	}
+	end := r.Word.End().Offset()
+	if i := strings.IndexByte(command[end:], '\n'); i >= 0 {
+		end += uint(i) // it is empty and ends in the next line
+	}
+	return end
 }
 
 // literal says what a command looks like that is a piece of data in Python or

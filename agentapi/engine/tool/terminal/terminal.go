@@ -69,6 +69,9 @@ type Terminal struct {
 	running string     // the command whose end was not reported yet, if any
 	busy    bool       // there is such a command
 	note    string     // what the next result has to say first
+
+	closing chan struct{} // closed by Close; a call that runs ends then
+	close   func()        // closes it, once
 }
 
 // variable names the programs of one conversation in their environment.
@@ -102,7 +105,8 @@ func New(cfg Config) (*Terminal, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Terminal{cfg: cfg, shell: shell, tag: cfg.ID + "." + rand.Text()}
+	t := &Terminal{cfg: cfg, shell: shell, tag: cfg.ID + "." + rand.Text(), closing: make(chan struct{})}
+	t.close = sync.OnceFunc(func() { close(t.closing) })
 	if cfg.Replaced {
 		t.note = replacedNote
 	}
@@ -140,9 +144,9 @@ func (t *Terminal) Resize(cols, rows uint16) error {
 	return t.session.resize(cols, rows)
 }
 
-// Close ends the shell and what it started. It waits for a call that runs, so
-// cancel that first.
+// Close ends the shell and what it started. The result of a call that runs says so.
 func (t *Terminal) Close() error {
+	t.close()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.end()
@@ -174,6 +178,9 @@ func (t *Terminal) Run(ctx context.Context, call tool.Call) (tool.Result, error)
 		return tool.Result{}, &tool.ArgumentError{Msg: "reset and is_input exclude each other: a new shell runs nothing that could take input."}
 	}
 	r := reply{command: args.Command}
+	if t.closed() {
+		return t.endedByClose(r)
+	}
 	if problem := t.check(args); problem != "" {
 		return t.refuse(r, problem)
 	}
@@ -337,8 +344,9 @@ func exports(vars []secretenv.Variable) string {
 
 // program is the shell.
 func (t *Terminal) program() sandbox.Program {
+	args := append(t.niceness(), t.shell, "--noprofile", "--norc", "--noediting", "-i")
 	return sandbox.Program{
-		Args: []string{t.shell, "--noprofile", "--norc", "--noediting", "-i"}, Dir: t.cfg.Dir, Terminal: true,
+		Args: args, Dir: t.cfg.Dir, Terminal: true,
 		Env: append(t.environment(), "PS1=", "PS2=", "BASH_SILENCE_DEPRECATION_WARNING=1"),
 	}
 }
@@ -403,6 +411,8 @@ func (t *Terminal) wait(ctx context.Context, args arguments, r reply) (tool.Resu
 		case <-s.gone:
 			s.drain()
 			return t.shellEnded(r)
+		case <-t.closing:
+			return t.closedMeanwhile(ctx, r)
 		case <-look.C:
 			if s.stranded() && !s.revive(ctx, t.seq) {
 				return t.replaced(r)
@@ -411,11 +421,25 @@ func (t *Terminal) wait(ctx context.Context, args arguments, r reply) (tool.Resu
 			r.timeout = args.Timeout != nil
 			return t.unfinished(r, limit)
 		case <-ctx.Done():
-			s.interrupt(t.seq)
-			t.busy = t.busy && !s.over(t.seq)
-			return tool.Result{}, ctx.Err()
+			return tool.Result{}, t.interrupt(ctx)
 		}
 	}
+}
+
+// interrupt stops the command and gives the error of ctx, which is cancelled.
+func (t *Terminal) interrupt(ctx context.Context) error {
+	t.session.interrupt(t.seq)
+	t.busy = t.busy && !t.session.over(t.seq)
+	return ctx.Err()
+}
+
+// closedMeanwhile reports a call whose terminal is closed while it waits.
+func (t *Terminal) closedMeanwhile(ctx context.Context, r reply) (tool.Result, error) {
+	if ctx.Err() != nil {
+		return tool.Result{}, t.interrupt(ctx)
+	}
+	r.text = t.session.takeOutput("")
+	return t.endedByClose(r)
 }
 
 // cannotStart says why there is no shell. A sandbox that cannot be started ends the
