@@ -367,8 +367,8 @@ func TestScenario22TooLongARequestIsCondensed(t *testing.T) {
 	w.say("go")
 	w.expect("SP U" + strings.Repeat(" A(terminal) O", 6) + " CR C A(finish) O")
 	summary := w.llm.Await(t, 8).Messages
-	if len(summary) != 1 || summary[0].Role != "user" {
-		t.Errorf("the request for a summary has %d messages", len(summary))
+	if len(summary) != 2 || summary[0].Role != "system" || summary[1].Role != "user" {
+		t.Errorf("the request for a summary has the messages %+v", summary)
 	}
 	told, calls := "", 0
 	for _, m := range w.llm.Await(t, 9).Messages {

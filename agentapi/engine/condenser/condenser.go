@@ -76,7 +76,7 @@ func (s Settings) Plan(v *view.View, need Need, perImage int64) (Cut, bool) {
 	}
 	tail = max(0, tail)
 	cuts := v.Cuts()
-	start, end := firstAtLeast(cuts, s.KeepFirst), firstAtLeast(cuts, size-tail)
+	start, end := firstAtLeast(cuts, s.head(v)), firstAtLeast(cuts, size-tail)
 	if start < 0 || end <= start {
 		return Cut{}, false
 	}
@@ -93,12 +93,8 @@ func (s Settings) Plan(v *view.View, need Need, perImage int64) (Cut, bool) {
 // message: an earlier one that was never answered may be what is too long. It is
 // false where nothing is left to sum up but summaries.
 func Everything(v *view.View) (Cut, bool) {
-	start := 0
-	if v.Len() > 0 && v.Event(0).Kind() == (*event.SystemPrompt)(nil).Kind() {
-		start = 1
-	}
 	_, asked := v.Asked()
-	c := cut(start, v.Len(), asked-1, asked)
+	c := cut(prompted(v), v.Len(), asked-1, asked)
 	return c, tells(v, c)
 }
 
@@ -117,6 +113,21 @@ func Earlier(v *view.View) (Cut, bool) {
 		c.Offset = c.Gone[0]
 	}
 	return c, tells(v, c)
+}
+
+// head is how many events at the beginning stay in any case.
+func (s Settings) head(v *view.View) int { return max(s.KeepFirst, prompted(v)) }
+
+// prompted is where the system prompt ends, which never goes: without it the next
+// request would not begin with it, and the model would not know its task. 0 if there
+// is none.
+func prompted(v *view.View) int {
+	for i := range v.Len() {
+		if v.Event(i).Kind() == (*event.SystemPrompt)(nil).Kind() {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 // tells reports whether a cut takes out more than summaries.
@@ -170,7 +181,8 @@ func cut(start, end, from, to int) Cut {
 // that stays and what the user asks now, has at most limit tokens.
 func (s Settings) tailWithin(v *view.View, limit, perImage int64) int {
 	from, to := v.Asked()
-	stays := func(i int) bool { return i < s.KeepFirst || i >= from && i < to }
+	head := s.head(v)
+	stays := func(i int) bool { return i < head || i >= from && i < to }
 	for i := range v.Len() {
 		if stays(i) {
 			limit -= v.Weight(i).Tokens(perImage)
@@ -208,24 +220,27 @@ var shortInstructions string
 // characters.
 const Preview = 500
 
-// Request is the only message of the request for a summary of the events that
-// a cut takes out, each shortened to preview characters. A brief one asks for less, for
-// a model with a small context.
-func Request(v *view.View, c Cut, preview int, brief bool) event.LLMMessage {
-	var b strings.Builder
+// Request is the messages of the request for a summary of the events that a cut takes
+// out, each shortened to preview characters: the instructions as a system message, as
+// models follow those most, and the events as the user's. A brief one asks for less,
+// for a model with a small context.
+func Request(v *view.View, c Cut, preview int, brief bool) []event.LLMMessage {
+	task := instructions
 	if brief {
-		b.WriteString(shortInstructions)
-	} else {
-		b.WriteString(instructions)
+		task = shortInstructions
 	}
-	b.WriteString("\n<events>\n")
+	var b strings.Builder
+	b.WriteString("<events>\n")
 	for _, i := range c.Gone {
 		if text := describe(v.Event(i), v.Content(i)); text != "" {
 			fmt.Fprintf(&b, "<event>\n%s\n</event>\n", shorten(text, preview))
 		}
 	}
-	b.WriteString("</events>\n")
-	return event.LLMMessage{Role: "user", Content: []event.Content{event.Text(b.String())}}
+	b.WriteString("</events>\n\nWrite the summary of these events.\n")
+	return []event.LLMMessage{
+		{Role: "system", Content: []event.Content{event.Text(strings.TrimSpace(task))}},
+		{Role: "user", Content: []event.Content{event.Text(b.String())}},
+	}
 }
 
 // describe is an event as the model that sums up is shown it.

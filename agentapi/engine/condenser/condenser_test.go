@@ -191,7 +191,7 @@ func TestEveryPlanIsALegalCutThatMakesRoom(t *testing.T) {
 		from, to := v.Asked()
 		start, end := cut.Gone[0], cut.Gone[len(cut.Gone)-1]+1
 		want := slices.DeleteFunc(span(start, end), func(i int) bool { return i >= from && i < to })
-		if !cuts[start] || !cuts[end] || start < set.KeepFirst || end > v.Len() || !slices.Equal(want, cut.Gone) {
+		if !cuts[start] || !cuts[end] || start < max(set.KeepFirst, 1) || end > v.Len() || !slices.Equal(want, cut.Gone) {
 			t.Fatalf("Plan = %v of %d, legal cuts %v, asked %d to %d", cut, v.Len(), v.Cuts(), from, to)
 		}
 		if cut.Offset < start && cut.Offset != from || cut.Offset > start+to-from {
@@ -203,13 +203,32 @@ func TestEveryPlanIsALegalCutThatMakesRoom(t *testing.T) {
 func TestRequestShowsEventsInPart(t *testing.T) {
 	t.Parallel()
 	v := conversation(2)
-	m := condenser.Request(v, condenser.Cut{Gone: span(0, v.Len())}, 100, false)
-	text := event.PlainText(m.Content)
-	if m.Role != "user" || !strings.Contains(text, "do it") || strings.Contains(text, "system") && strings.Contains(text, "<event>\nsystem") {
-		t.Errorf("request %q", text)
+	for _, brief := range []bool{false, true} {
+		m := condenser.Request(v, condenser.Cut{Gone: span(0, v.Len())}, 100, brief)
+		if len(m) != 2 || m[0].Role != "system" || m[1].Role != "user" {
+			t.Fatalf("request %+v", m)
+		}
+		task, text := event.PlainText(m[0].Content), event.PlainText(m[1].Content)
+		if strings.Contains(task, "do it") || !strings.Contains(text, "do it") || strings.Contains(text, "<event>\nsystem") || strings.Contains(text, task) {
+			t.Errorf("request %q with %q", task, text)
+		}
+		if strings.Contains(text, strings.Repeat("x", 101)) {
+			t.Error("an event is shown in full")
+		}
 	}
-	if strings.Contains(text, strings.Repeat("x", 101)) {
-		t.Error("an event is shown in full")
+}
+
+func TestNoCutForgetsTheSystemPrompt(t *testing.T) {
+	t.Parallel()
+	for name, need := range map[string]condenser.Need{
+		"too many events": {Events: true}, "asked for": {Wanted: true}, "too long": {Tokens: 10}, "all": {Events: true, Wanted: true, Tokens: 1},
+	} {
+		for _, keep := range []int{0, 1} {
+			cut, ok := condenser.Settings{MaxSize: 4, KeepFirst: keep}.Plan(conversation(6), need, 0)
+			if !ok || cut.Gone[0] == 0 || cut.Offset == 0 {
+				t.Errorf("%s, keep_first %d: %v, %v", name, keep, cut, ok)
+			}
+		}
 	}
 }
 

@@ -15,10 +15,7 @@ const LeftOut = "Earlier messages of this conversation were left out, because th
 // It takes whole turns, and a part of a turn only of the one that goes on. It is false
 // where nothing can leave.
 func Oldest(v *view.View, room int64, weigh func(i int) int64) (Cut, bool) {
-	start := 0
-	if v.Len() > 0 && v.Event(0).Kind() == (*event.SystemPrompt)(nil).Kind() {
-		start = 1
-	}
+	start := prompted(v)
 	from, to := v.Asked()
 	if to > from {
 		from = to - 1 // of several questions the newest; one that was never answered may be what is too long

@@ -170,10 +170,13 @@ func (c *Conversation) summaryRequest(cut condenser.Cut, preview int, r room) (l
 	brief := r.hard > 0 && r.window <= smallContext
 	const least = 40 // characters of an event that say what it was
 	for {
-		message := condenser.Request(c.view, cut, preview, brief)
-		w := view.Weight{Bytes: len(event.PlainText(message.Content))}
-		if r.hard == 0 || c.scaled(w.Tokens(0))+limit+perMessage < r.hard {
-			return llm.Request{Messages: []event.LLMMessage{message}, CacheKey: c.id, MaxOutput: limit}, nil
+		messages := condenser.Request(c.view, cut, preview, brief)
+		var w view.Weight
+		for _, m := range messages {
+			w.Bytes += len(event.PlainText(m.Content))
+		}
+		if r.hard == 0 || c.scaled(w.Tokens(0))+limit+int64(len(messages))*perMessage < r.hard {
+			return llm.Request{Messages: messages, CacheKey: c.id, MaxOutput: limit}, nil
 		}
 		if preview = int(float64(preview) * resetScaling); preview < least {
 			return llm.Request{}, fmt.Errorf("%w: what it is to replace does not fit into the context", errUnusable)

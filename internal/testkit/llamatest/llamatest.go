@@ -45,8 +45,10 @@ type Request struct {
 // Message is a message as the model is shown it.
 type Message struct{ Role, Text string }
 
-// Summary reports whether the request is one for a summary: it has no system prompt.
-func (r Request) Summary() bool { return len(r.Messages) == 1 }
+// Summary reports whether the request is one for a summary: it shows events.
+func (r Request) Summary() bool {
+	return len(r.Messages) == 2 && strings.HasPrefix(r.Last(), "<events>")
+}
 
 // Last is the text of the newest message.
 func (r Request) Last() string { return r.Messages[len(r.Messages)-1].Text }
