@@ -92,6 +92,9 @@ func newAgent(p Profile, s Settings, system string, seal func(string) (string, e
 		builtin = append(builtin, "SwitchLLMTool")
 	}
 	a.set("include_default_tools", builtin)
+	if persona := settings.text("persona"); strings.TrimSpace(persona) != "" {
+		a.set("persona", persona)
+	}
 	a.set("agent_context", newContext(settings.object("agent_context"), system))
 	servers, err := storedServers(settings, seal)
 	if err != nil {

@@ -97,7 +97,7 @@ func hadShell(dir *store.Dir) bool {
 func (b *Backend) prompt(s store.State, stored agent) *prompt.Prompt {
 	words := stored.object("agent_context")
 	cfg := prompt.Config{
-		Workspace: s.Workspace.WorkingDir, User: skill.User{Home: b.cfg.Home, Base: b.cfg.Base}, Static: stored.text("system_prompt"),
+		Workspace: s.Workspace.WorkingDir, User: skill.User{Home: b.cfg.Home, Base: b.cfg.Base}, Static: stored.text("system_prompt"), Persona: stored.text("persona"),
 		Suffix: words.text("system_message_suffix"), MessageSuffix: words.text("user_message_suffix"),
 		NoRisk: string(stored.object("system_prompt_kwargs")["llm_security_analyzer"]) == "false",
 		NoDate: string(words["current_datetime"]) == "null",

@@ -27,8 +27,11 @@ import (
 type Config struct {
 	Workspace string
 	User      skill.User // the user's directories, for skills and SOUL.md
-	Static    string     // replaces the static part
-	Suffix    string     // appended to the dynamic part
+	Static    string     // replaces the static part, besides the guidance of tools
+	// Persona replaces who the agent is and how it works, SOUL.md included. What it
+	// may do and must not do stays. Blank: ohgw's own.
+	Persona string
+	Suffix  string // appended to the dynamic part
 	// Sandboxed says that the sandbox takes rights away from the agent's programs.
 	// Open is what is open in it beyond the workspace, each for people.
 	Sandboxed bool
@@ -124,17 +127,37 @@ func (p *Prompt) System(tools []tool.Definition, model string) (static, dynamic 
 
 func (p *Prompt) static(tools []tool.Definition, model string) string {
 	if p.cfg.Static != "" {
-		return p.cfg.Static
+		return join(p.cfg.Static, guidance(tools))
 	}
-	parts := []string{p.soul(staticText), securityText}
+	first, rest := p.soul(staticText), restText
+	if persona := strings.TrimSpace(p.cfg.Persona); persona != "" {
+		first = join(persona, section(staticText, "MEMORY"))
+		rest = join(section(restText, "EXTERNAL_SERVICES"), section(restText, "PROCESS_MANAGEMENT"))
+	}
+	parts := []string{first, securityText}
 	if !p.cfg.NoRisk {
 		parts = append(parts, riskText)
 	}
-	if slices.ContainsFunc(tools, func(d tool.Definition) bool { return strings.HasPrefix(d.Name, "browser_") }) {
-		parts = append(parts, browserText)
-	}
-	p.shared = unique.Make(join(append(parts, restText, correction(model))...))
+	p.shared = unique.Make(join(append(parts, guidance(tools), rest, correction(model))...))
 	return p.shared.Value()
+}
+
+// guidance is how to use the tools that need more words than their descriptions have.
+func guidance(tools []tool.Definition) string {
+	if slices.ContainsFunc(tools, func(d tool.Definition) bool { return strings.HasPrefix(d.Name, "browser_") }) {
+		return browserText
+	}
+	return ""
+}
+
+// section is the part of a text that has that tag.
+func section(text, tag string) string {
+	_, from, _ := strings.Cut(text, "<"+tag+">")
+	body, _, found := strings.Cut(from, "</"+tag+">")
+	if !found {
+		return ""
+	}
+	return "<" + tag + ">" + body + "</" + tag + ">"
 }
 
 // soul puts the user's own SOUL.md in the place of ours.

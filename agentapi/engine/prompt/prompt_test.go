@@ -127,3 +127,40 @@ func TestRulesAreForFilesOfTheWorkspaceOnly(t *testing.T) {
 		t.Errorf("rules %v", names)
 	}
 }
+
+func TestAPersonaReplacesWhoTheAgentIs(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	write(t, home, "SOUL.md", "You are a monk.")
+	tools := []tool.Definition{{Name: "browser_navigate"}}
+	cfg := prompt.Config{Workspace: t.TempDir(), User: skill.User{Home: home, Base: home}, Now: now, Persona: " You review code.\n"}
+	static, _ := prompt.New(cfg).System(tools, "anthropic/claude-x")
+	if !strings.HasPrefix(static, "You review code.\n\n<MEMORY>") {
+		t.Errorf("the persona is not first: %q", static[:80])
+	}
+	// As the SDK of 1.58.2 divides its own prompt.
+	for _, tag := range []string{"MEMORY", "SECURITY", "SECURITY_RISK_ASSESSMENT", "BROWSER_TOOLS", "EXTERNAL_SERVICES", "PROCESS_MANAGEMENT", "IMPORTANT"} {
+		if strings.Count(static, "<"+tag+">") != 1 || strings.Count(static, "</"+tag+">") != 1 {
+			t.Errorf("%s is not there once", tag)
+		}
+	}
+	for _, tag := range []string{
+		"SOUL", "ROLE", "EFFICIENCY", "FILE_SYSTEM_GUIDELINES", "CODE_QUALITY", "VERSION_CONTROL", "PULL_REQUESTS",
+		"PROBLEM_SOLVING_WORKFLOW", "SELF_DOCUMENTATION", "ENVIRONMENT_SETUP", "TROUBLESHOOTING",
+	} {
+		if strings.Contains(static, "<"+tag+">") {
+			t.Errorf("%s stays", tag)
+		}
+	}
+	cfg.Persona = " \n"
+	if own, _ := prompt.New(cfg).System(tools, "x"); !strings.Contains(own, "You are a monk.") || !strings.Contains(own, "<ROLE>") {
+		t.Error("a blank persona replaces something")
+	}
+	cfg.Persona, cfg.Static = "You review code.", "Only this."
+	if got, _ := prompt.New(cfg).System(tools, "x"); !strings.HasPrefix(got, "Only this.\n\n<BROWSER_TOOLS>") || strings.Contains(got, "review") {
+		t.Errorf("beside a system prompt: %q", got)
+	}
+	if got, _ := prompt.New(cfg).System(nil, "x"); got != "Only this." {
+		t.Errorf("without the tools: %q", got)
+	}
+}

@@ -96,12 +96,15 @@ func TestRecipesOfAllVersionsGiveTheirTools(t *testing.T) {
 func TestResolveNamesWhatHasNoEffect(t *testing.T) {
 	t.Parallel()
 	_, _, _, launch := launched(t, helper(4, newMembers))
-	want := []string{"persona", "public_skills", "enable_classify_and_switch_llm_tool", "meta_profile_ref"}
+	want := []string{"public_skills", "enable_classify_and_switch_llm_tool", "meta_profile_ref"}
 	if diff := cmp.Diff(want, launch.Ignored); diff != "" {
 		t.Error(diff)
 	}
 	if launch.Secrets == nil || !slices.Equal(*launch.Secrets, []string{"TOKEN"}) {
 		t.Errorf("secrets %v", launch.Secrets)
+	}
+	if !strings.Contains(string(launch.Settings), `"persona": "R\u00e9viseur"`) && !strings.Contains(string(launch.Settings), `"persona":"R`) {
+		t.Errorf("the persona is not in %s", launch.Settings)
 	}
 	const defaults = `,"secret_refs":null,"persona":null,"public_skills":[],"enable_classify_and_switch_llm_tool":false,"meta_profile_ref":null`
 	if _, _, _, plain := launched(t, helper(4, defaults)); len(plain.Ignored) > 0 || plain.Secrets != nil {

@@ -63,13 +63,13 @@ func revisionOf(recipe shape.Tree) int {
 }
 
 // ignored are the members of a recipe that say something and have no effect in the embedded
-// agent: what OpenHands 1.43.1 does not have.
+// agent, among what OpenHands 1.43.1 does not have.
 func ignored(recipe shape.Tree) []string {
 	var names []string
 	for _, name := range shape.RecipeNewer() {
 		raw, plain := recipe[name].(json.RawMessage)
 		says := plain && string(raw) != "null" && string(raw) != "false" || len(recipe.List(name)) > 0
-		if says && name != "secret_refs" {
+		if says && name != "secret_refs" && name != "persona" {
 			names = append(names, name)
 		}
 	}
@@ -145,6 +145,9 @@ func (s *Store) assemble(recipe, llm, servers shape.Tree) (shape.Tree, error) {
 	tree, faults, err := s.readJSON(shape.AgentSettings(), data)
 	if err != nil || len(faults) > 0 {
 		return nil, errors.Join(err, errors.New("the agent profile cannot be made into settings"))
+	}
+	if strings.TrimSpace(recipe.Text("persona")) != "" { // the settings of OpenHands 1.43.1 have none
+		tree["persona"] = recipe["persona"]
 	}
 	return tree, nil
 }

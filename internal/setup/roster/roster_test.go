@@ -235,7 +235,7 @@ func TestAgentProfilesOfANewerOpenHands(t *testing.T) {
 		return strings.TrimSuffix(strings.Replace(recipe, `"schema_version":2`, `"schema_version":`+version, 1), "}") + newer
 	}
 	ignored := []string{
-		"the embedded agent ignores persona", "the embedded agent ignores enable_classify_and_switch_llm_tool", "the embedded agent ignores meta_profile_ref",
+		"the embedded agent ignores enable_classify_and_switch_llm_tool", "the embedded agent ignores meta_profile_ref",
 	}
 	for version, want := range map[string][]string{
 		"3": ignored, "4": ignored,
@@ -259,7 +259,7 @@ func TestAgentProfilesOfANewerOpenHands(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", version, diff)
 		}
 		a, err := p.Load(t.Context(), "helper", "")
-		if err != nil || a.Secrets == nil || len(*a.Secrets) != 1 || !strings.Contains(string(a.Settings), "terminal") || strings.Contains(string(a.Settings), "persona") {
+		if err != nil || a.Secrets == nil || len(*a.Secrets) != 1 || !strings.Contains(string(a.Settings), "terminal") || !strings.Contains(string(a.Settings), `"persona":"Me."`) {
 			t.Errorf("%s: %+v, %v", version, a, err)
 		}
 		if _, err := p.List(t.Context()); err != nil || strings.Contains(p.log.String(), "newer than 4") != (version == "99") {
