@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,14 +78,38 @@ func candidates(list []agentapi.Profile, client Client) []agentapi.Profile {
 	return agents
 }
 
-// auto is modelAuto in a list of models.
+// autos is modelAuto for a list of models, unless there is nothing to choose.
+func (d *Daemon) autos(ctx context.Context, list []agentapi.Profile, client Client) []openai.Model {
+	router, err := d.router(ctx)
+	if router == nil && err == nil {
+		if agents := candidates(list, client); agents != nil {
+			return []openai.Model{d.auto(agents)}
+		}
+		return nil
+	}
+	models := reachable(list, client)
+	if len(models) == 0 {
+		return nil
+	}
+	text := "Chooses an LLM profile for each new conversation, by OpenHands' active meta-profile."
+	if err == nil {
+		text = "Chooses an LLM profile for each new conversation, by the meta-profile " + router.Name + "."
+	}
+	return []openai.Model{d.choosing(models, text)}
+}
+
+// auto is modelAuto where it chooses an agent.
 func (d *Daemon) auto(agents []agentapi.Profile) openai.Model {
 	names := make([]string, len(agents))
 	for i, p := range agents {
 		names[i] = p.Agent
 	}
-	m := d.model(modelAuto, "OpenHands (auto)", agents[0])
-	m.Description = "Chooses one of these agents for each new conversation: " + strings.Join(names, ", ") + "."
+	return d.choosing(agents, "Chooses one of these agents for each new conversation: "+strings.Join(names, ", ")+".")
+}
+
+func (d *Daemon) choosing(models []agentapi.Profile, description string) openai.Model {
+	m := d.model(modelAuto, "OpenHands (auto)", models[0])
+	m.Description = description
 	m.Info.Meta.Description = m.Description
 	m.Extension = openai.ModelExtension{Kind: "auto"}
 	return m
@@ -97,7 +122,13 @@ func (d *Daemon) resolveAuto(ctx context.Context, client Client, c *call) (agent
 	if err != nil {
 		return agentapi.Profile{}, err
 	}
-	if c.agents = candidates(list, client); c.agents == nil {
+	c.router, c.routerErr = d.router(ctx)
+	if c.router != nil || c.routerErr != nil {
+		c.agents = reachable(list, client)
+	} else {
+		c.agents = candidates(list, client)
+	}
+	if len(c.agents) == 0 {
 		return agentapi.Profile{}, modelNotFound(modelAuto)
 	}
 	return c.agents[0], nil
@@ -125,7 +156,7 @@ func (d *Daemon) choose(ctx context.Context, c *call, req *run.Request) error {
 	}
 	req.Profile, req.ProfileRevision = p.Name, p.Revision
 	if by != "" {
-		req.Note = fmt.Sprintf("Routed to %s (%s)", p.Agent, by)
+		req.Note = fmt.Sprintf("Routed to %s (%s)", cmp.Or(p.Agent, p.Name), by)
 	}
 	c.routed = &p
 	return nil
@@ -145,7 +176,9 @@ func (d *Daemon) chosen(ctx context.Context, c *call, req *run.Request) (p agent
 			return c.agents[i], "as before", nil
 		}
 	}
-	p, by = d.route(ctx, c)
+	if p, by, err = d.newRoute(ctx, c); err != nil {
+		return p, "", err
+	}
 	d.picks.put(req.Fingerprint, p.Name)
 	return p, by, nil
 }
@@ -186,7 +219,7 @@ func (d *Daemon) keptAgent(ctx context.Context, c *call, name string) (agentapi.
 			return agentapi.Profile{Name: name, Agent: short}, nil
 		}
 	}
-	return agentapi.Profile{}, newProblem(codeModelMismatch, "This conversation was not started with one of the agents of "+modelAuto+
+	return agentapi.Profile{}, newProblem(codeModelMismatch, "This conversation was not started with one of the models of "+modelAuto+
 		"; use the model that it was started with, or start a new conversation.", nil).about("model")
 }
 
@@ -194,7 +227,21 @@ func (d *Daemon) keptAgent(ctx context.Context, c *call, name string) (agentapi.
 const (
 	routedByModel = "chosen by the model"
 	routedByRule  = "chosen by rule"
+	routedByMeta  = "chosen by the meta-profile %s"
 )
+
+// newRoute chooses for a new conversation: by the active meta-profile, or among agents.
+func (d *Daemon) newRoute(ctx context.Context, c *call) (p agentapi.Profile, by string, err error) {
+	switch {
+	case c.routerErr != nil:
+		return p, "", newProblem(codeModelNotFound, "The model "+modelAuto+" cannot choose: "+c.routerErr.Error()+".", c.routerErr).about("model")
+	case c.router != nil:
+		p, err = d.routeByMeta(ctx, c)
+		return p, fmt.Sprintf(routedByMeta, c.router.Name), err
+	}
+	p, by = d.route(ctx, c)
+	return p, by, nil
+}
 
 // route asks the model which agent is to answer, and falls back to the rule.
 func (d *Daemon) route(ctx context.Context, c *call) (p agentapi.Profile, by string) {

@@ -63,6 +63,8 @@ type call struct {
 	// instructed: a conversation that goes on gets the system text in the message.
 	instructed bool
 	agents     []agentapi.Profile // among which modelAuto chooses; nil for other models
+	router     *Router            // by which it chooses; nil: by the agents' descriptions
+	routerErr  error              // why the meta-profile cannot be used
 	routed     *agentapi.Profile  // which one it chose
 	// departed says that the model is an agent that is not there: it was removed, or
 	// its definition is broken.

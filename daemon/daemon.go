@@ -87,6 +87,9 @@ type Config struct {
 	// Complete asks an LLM without an agent, for what chat UIs want behind the
 	// user's back. Nil: there is none.
 	Complete CompleteFunc
+	// Router is OpenHands' active meta-profile, by which the model auto chooses an LLM
+	// profile; nil where there is none. Its error is for clients.
+	Router func(context.Context) (*Router, error)
 	// Housekeeping says who answers that. Empty: HousekeepingLLM.
 	Housekeeping Housekeeping
 

@@ -103,9 +103,7 @@ func (d *Daemon) visible(ctx context.Context, client Client) ([]openai.Model, er
 			models = append(models, d.model(modelPrefix+p.Name, title(p), p))
 		}
 	}
-	if agents := candidates(list, client); agents != nil {
-		models = append(models, d.auto(agents))
-	}
+	models = append(models, d.autos(ctx, list, client)...)
 	_, taken := find(list, modelUtility)
 	if p, ok := utilityOf(list); ok && !taken && d.cfg.Complete != nil && client.allows(modelUtility, modelActive, modelPrefix+p.Name) {
 		models = append(models, d.utility(p))

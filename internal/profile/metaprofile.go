@@ -72,7 +72,7 @@ func (s *Store) metaProfiles() ([]metaProfile, error) {
 		snap := f.ReadAs(e.Type())
 		m := metaProfile{file: f, doc: snap.Doc, err: snap.Err()}
 		if m.err == nil {
-			m.err = badMeta(snap.Doc)
+			m.err = badMeta(snap.Doc.Root())
 		}
 		list = append(list, m)
 	}
@@ -82,8 +82,7 @@ func (s *Store) metaProfiles() ([]metaProfile, error) {
 var instanceText = pattern.Of(`\{\{\s*instance_text\s*\}\}`)
 
 // badMeta reports why OpenHands does not load a meta-profile.
-func badMeta(doc *jsonedit.Doc) error {
-	root := doc.Root()
+func badMeta(root jsonedit.Value) error {
 	if !isText(root.Get("classifier_model")) {
 		return &FieldError{"classifier_model"}
 	}

@@ -24,7 +24,9 @@ type Backend struct {
 	Status agentapi.Status
 
 	Complete daemon.CompleteFunc
-	Native   daemon.Native // OpenHands' own API, if it is to be served
+	// Router is the active meta-profile of OpenHands' files here; nil: there is never one.
+	Router func(context.Context) (*daemon.Router, error)
+	Native daemon.Native // OpenHands' own API, if it is to be served
 
 	adopted   *adoption        // of an agent-server; nil for others
 	api       *apiBoxes        // of OpenHands' own API; nil for agents in another process

@@ -86,7 +86,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 	}
 	return Backend{
 		Backend: backend, homes: sweptHomes(boxes, dirs, conversations), Native: api, Programs: conversations, Why: why, Status: backend.Status(context.Background()),
-		Complete: (&directLLM{base: base, load: profiles.llm}).complete, api: own, boxes: boxes, sandboxBy: switchedOff(s),
+		Complete: (&directLLM{base: base, load: profiles.llm}).complete, Router: routerOf(files), api: own, boxes: boxes, sandboxBy: switchedOff(s),
 	}, nil
 }
 

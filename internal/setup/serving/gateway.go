@@ -100,7 +100,7 @@ func daemonConfig(s *config.Settings, backend agents.Backend, in Options, now fu
 		ImageURLs: s.ImageURLs, AnswerOnly: s.StreamText == "answer", HideProgress: s.Progress == "off", IgnoreHistory: s.History == "ignore",
 		Drain: s.Drain, MaxRuns: s.MaxRuns, MaxQueue: s.MaxQueue, OneShotTTL: s.OneShotTTL, ResponsesTTL: kept(s.ResponsesTTL), RunTimeout: s.RunTimeout,
 		Workspace: s.Workspace, WorkspaceRoot: in.Workspaces, Tidy: backend.Tidy, StateDir: in.State,
-		Complete: backend.Complete, Housekeeping: daemon.Housekeeping(s.Housekeeping), Sees: llm.Sees,
+		Complete: backend.Complete, Router: backend.Router, Housekeeping: daemon.Housekeeping(s.Housekeeping), Sees: llm.Sees,
 		Chats: chats.Finder{Headers: s.ChatHeaders, Fields: s.ChatFields}, WorkspacePerChat: s.WorkspacePer == "chat",
 	}
 	if s.Origin("confirm").Kind != config.FromDefault && backend.InProcess() {
