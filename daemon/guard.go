@@ -38,23 +38,13 @@ func newGuard(cfg Config) guard {
 func (g guard) then(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := w.(*exchange)
-		if !nameless(r) && !g.hostAllowed(r.Host) {
-			x.fail(r, newProblem(codeForbiddenHost, "This host name is not allowed; start ohgw serve with --allow-host NAME to allow a name other than localhost.", nil))
-			return
-		}
 		origins := r.Header.Values("Origin")
 		allowed := len(origins) == 1 && slices.Contains(g.origins, origins[0]) && origins[0] != "null"
-		switch {
-		case slices.Equal(origins, []string{"null"}):
-			x.fail(r, newProblem(codeForbiddenOrigin, "A page without an origin, such as a local file, cannot be allowed; open it from a web server, and start ohgw serve with --allow-origin and the origin of that.", nil))
+		if p := g.refusal(r, origins, allowed); p != nil {
+			x.fail(r, p)
 			return
-		case len(origins) > 0 && !allowed:
-			x.fail(r, newProblem(codeForbiddenOrigin, "Web pages from this origin may not call ohgw; start ohgw serve with --allow-origin ORIGIN to allow them.", nil))
-			return
-		case !allowed && crossSite(r) && !g.framed(r):
-			x.fail(r, newProblem(codeForbiddenOrigin, "Requests from other web sites are refused.", nil))
-			return
-		case allowed:
+		}
+		if allowed {
 			cors(w.Header(), origins[0])
 			if g.pages != nil && session.UsesCookie(r.URL.Path) {
 				w.Header().Set("Access-Control-Allow-Credentials", "true")
@@ -66,6 +56,22 @@ func (g guard) then(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// refusal is why a request is not answered, nil if it is; allowed says that its origin
+// may call.
+func (g guard) refusal(r *http.Request, origins []string, allowed bool) *problem {
+	switch {
+	case !nameless(r) && !g.hostAllowed(r.Host):
+		return newProblem(codeForbiddenHost, "This host name is not allowed; start ohgw serve with --allow-host NAME to allow a name other than localhost.", nil)
+	case slices.Equal(origins, []string{"null"}):
+		return newProblem(codeForbiddenOrigin, "A page without an origin, such as a local file, cannot be allowed; open it from a web server, and start ohgw serve with --allow-origin and the origin of that.", nil)
+	case len(origins) > 0 && !allowed:
+		return newProblem(codeForbiddenOrigin, "Web pages from this origin may not call ohgw; start ohgw serve with --allow-origin ORIGIN to allow them.", nil)
+	case !allowed && crossSite(r) && !g.framed(r):
+		return newProblem(codeForbiddenOrigin, "Requests from other web sites are refused.", nil)
+	}
+	return nil
 }
 
 // nameless reports whether a request cannot name its host: it is of HTTP/1.0, which
