@@ -355,7 +355,7 @@ func providerSituations() []situation {
 			name: "https for a server that speaks http", breaks: func(m *machine) {
 				m.profile("work", `{"model": "openai/test", "base_url": "`+strings.Replace(m.llm, "http:", "https:", 1)+`"}`)
 			},
-			check: "provider", finding: "HTTP response to HTTPS client", command: "ohgw profiles add work --replace --model openai/test --base-url $LLM",
+			check: "provider", finding: "does not speak TLS", command: "ohgw profiles add work --replace --model openai/test --base-url $LLM",
 		},
 		{
 			name: "an expired certificate", breaks: func(m *machine) { m.profile("work", `{"model": "openai/test", "base_url": "`+m.expired()+`/v1"}`) },

@@ -37,6 +37,9 @@ func Of(err error) error {
 	return err
 }
 
+// NotTLS is the cause where a server was asked by https:// and speaks HTTP.
+const NotTLS = "it does not speak TLS; its address may begin with http://"
+
 // words is what a person needs of an error; "" if that is its own text.
 func words(err error) string {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
@@ -49,7 +52,7 @@ func words(err error) string {
 		return "its certificate is not valid: " + strings.TrimPrefix(bad.Err.Error(), "x509: ")
 	}
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, http.ErrSchemeMismatch) {
-		return "it does not speak TLS; its address may begin with http://"
+		return NotTLS
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/internal/netcause"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
 )
@@ -89,7 +90,7 @@ func otherURL(p *profile.Profile, base string) string {
 func addressRepair(p *profile.Profile, words string) string {
 	base := baseOf(p)
 	switch {
-	case strings.Contains(words, "server gave HTTP response to HTTPS client") && plainURL(base):
+	case strings.Contains(words, netcause.NotTLS) && plainURL(base):
 		return otherURL(p, strings.Replace(base, "https://", "http://", 1))
 	case strings.Contains(words, "HTTP request to an HTTPS server") && plainURL(base):
 		return otherURL(p, strings.Replace(base, "http://", "https://", 1))

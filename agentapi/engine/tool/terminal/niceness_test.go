@@ -51,7 +51,7 @@ func TestACloseEndsTheCallThatRuns(t *testing.T) {
 	term := open(t, func(c *terminal.Config) { c.Dir = dir })
 	done := make(chan seen, 1)
 	go func() {
-		result, err := term.Run(t.Context(), tool.Call{Args: []byte(`{"command":"echo begun; touch begun; sleep 1000","timeout":500}`)})
+		result, err := term.Run(t.Context(), tool.Call{Args: []byte(`{"command":"echo begun; touch begun; sleep 1000; touch after","timeout":500}`)})
 		if err != nil {
 			t.Error(err)
 			close(done)
@@ -65,6 +65,9 @@ func TestACloseEndsTheCallThatRuns(t *testing.T) {
 	}
 	if got := <-done; got.code() != -1 || !got.IsError || got.Text != "begun" || !strings.Contains(got.Model, "closed before the command had ended") {
 		t.Errorf("%+v", got)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "after")); err == nil {
+		t.Error("the shell went on behind the program that was ended")
 	}
 	if got := sh(t, term, "echo on"); got.code() != -1 || !got.IsError || term.Alive() {
 		t.Errorf("afterwards: %+v", got)

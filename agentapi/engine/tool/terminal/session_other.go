@@ -39,6 +39,7 @@ func (*session) signalFor(byte) (syscall.Signal, bool)       { return 0, false }
 func (*session) stranded() bool                              { return false }
 func (*session) revive(context.Context, uint64) bool         { return true }
 func (*session) close()                                      {}
+func (*session) endNow()                                     {}
 func (*session) alive() bool                                 { return true }
 
 func killAll(func() []int) {}

@@ -129,20 +129,32 @@ func (s *session) signalFor(char byte) (sig syscall.Signal, ok bool) {
 
 // close ends the shell and all that it started, as far as that can be found.
 func (s *session) close() {
-	// The number of a dead shell can be another process's by now.
-	if s.alive() {
-		s.kill()
-	}
-	<-s.gone
+	s.end()
 	close(s.send)
 	closeAll(s.master, s.commands)
 	s.wg.Wait()
 	s.out.discard()
 }
 
+// end ends the shell.
+func (s *session) end() {
+	// The number of a dead shell can be another process's by now.
+	if s.alive() {
+		s.kill()
+	}
+	<-s.gone
+}
+
+// endNow ends the shell, and waits for what was written before.
+func (s *session) endNow() {
+	s.end()
+	s.drain()
+}
+
 // kill ends the programs, who may clean up, and then the shell.
 func (s *session) kill() {
 	pid := s.pid
+	_ = syscall.Kill(pid, syscall.SIGSTOP) // It would go on with what stands behind the program that is ended.
 	if others := descendants(pid); len(others) > 0 {
 		for _, p := range others {
 			_ = syscall.Kill(p, syscall.SIGTERM)

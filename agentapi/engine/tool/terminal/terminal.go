@@ -438,6 +438,7 @@ func (t *Terminal) closedMeanwhile(ctx context.Context, r reply) (tool.Result, e
 	if ctx.Err() != nil {
 		return tool.Result{}, t.interrupt(ctx)
 	}
+	t.session.endNow()
 	r.text = t.session.takeOutput("")
 	return t.endedByClose(r)
 }
