@@ -77,6 +77,9 @@ type Problem struct {
 	// Inert says that it is another file of a workspace than a definition: one that
 	// would start something, and was left out.
 	Inert bool
+	// Newer says that the file is of a newer OpenHands than ohgw knows, which the check of
+	// the profiles says, too.
+	Newer bool
 }
 
 // Dir is a directory with definitions.

@@ -18,6 +18,8 @@ type editor struct {
 	versions []Version
 	lost     []Loss
 	err      error
+
+	unlisted bool // switch_llm is not in the list of tools, and a switch of ours says so
 }
 
 func (e *editor) result() (Result, error) {

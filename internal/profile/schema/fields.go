@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/ohgw/ohgw/internal/profile/jsonedit"
+	"github.com/ohgw/ohgw/internal/profile/shape"
 )
 
 // field is a member that came with a release without a new schema number.
@@ -22,10 +23,21 @@ func (e *editor) fit(fields []field) {
 			continue
 		}
 		if v.Kind() != jsonedit.Null && !sameJSON(v, f.usual) {
-			e.lose("OpenHands "+e.to.String()+" does not have it", f.path...)
+			e.loseField(f.path)
 		}
 		e.delete(f.path...)
 	}
+}
+
+// loseField names a member as the file has it that was read: a switch can stand for a tool
+// that is not in its list.
+func (e *editor) loseField(path []string) {
+	if last := len(path) - 1; path[last] == switchLLM && e.unlisted {
+		listed := append(path[:last:last], toolsMember, shape.ModelTool)
+		e.lose("OpenHands "+e.to.String()+" cannot say that an agent does not have this tool", listed...)
+		return
+	}
+	e.lose("OpenHands "+e.to.String()+" does not have it", path...)
 }
 
 // sameJSON reports whether a value is a usual one, whatever the blanks in it.

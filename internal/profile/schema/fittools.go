@@ -16,7 +16,21 @@ var toolSince = []struct {
 	{Release{1, 27, 0}, []string{"workflow_tool_set", "WorkflowToolSet", "workflow", "WorkflowTool"}},
 	{Release{1, 44, 0}, []string{"ask_oracle", "AskOracleTool"}},
 	{Release{1, 49, 6}, []string{"route_task_to_model", "ClassifyAndSwitchLLMTool"}},
+	{builtInsListedSince, toolsOfEveryAgent},
+	{builtInsListedSince, []string{"invoke_skill", "InvokeSkillTool", "inspect_image_with_vision", "VisionInspectTool"}},
 	{Release{1, 56, 0}, []string{"start_child_conversation", "StartChildConversationTool"}},
+}
+
+// builtInsListedSince is the first release whose lists of tools may have those of the SDK
+// itself. An older one does not start an agent with such a list.
+var builtInsListedSince = Release{1, 51, 0}
+
+// toolsOfEveryAgent are attached to an agent also if its list does not have them.
+var toolsOfEveryAgent = []string{"finish", "FinishTool", "think", "ThinkTool"}
+
+// isEveryAgents reports whether an agent that does not list the tool has the same one.
+func (t tool) isEveryAgents() bool {
+	return t.bare && slices.Contains(toolsOfEveryAgent, t.name)
 }
 
 // nullToolsSince is the first release that takes null for the standard tools.
@@ -32,6 +46,9 @@ func fitTools(e *editor) {
 	case list.Kind() == jsonedit.Array:
 		tools := e.tools()
 		kept := slices.DeleteFunc(slices.Clone(tools), func(t tool) bool {
+			if e.to.before(builtInsListedSince) && t.isEveryAgents() {
+				return true
+			}
 			if e.hasTool(t.name) {
 				return false
 			}

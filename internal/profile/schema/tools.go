@@ -111,6 +111,7 @@ func (e *editor) setSwitches(tasks, withSwitch bool) {
 	}
 	if !withSwitch {
 		e.set([]byte("false"), switchLLM)
+		e.unlisted = true
 	}
 }
 

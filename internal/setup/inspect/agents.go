@@ -26,6 +26,9 @@ func (p *Installation) agentsState(ctx context.Context) (doctor.Agents, error) {
 	}
 	state := doctor.Agents{Count: len(entries)}
 	for _, found := range problems {
+		if found.Newer { // the check of the profiles has said it
+			continue
+		}
 		state.Problems = append(state.Problems, doctor.AgentProblem{Path: found.Path, Line: found.Line, Text: found.Msg, Repair: found.Hint})
 	}
 	return state, nil

@@ -235,6 +235,7 @@ func (l *listing) recipes(store Recipes) error {
 		if p.Newer != "" {
 			l.problems = append(l.problems, definition.Problem{
 				Path: path, Agent: p.Name, Msg: p.Newer + ": ohgw uses what it understands of the file and does not change it", Hint: "install a newer ohgw",
+				Newer: true,
 			})
 		}
 		l.add(Entry{Name: Slug(p.Name), Title: p.Name, Kind: Profile, Path: path, Recipe: &p}, *p.LLM, 0)
