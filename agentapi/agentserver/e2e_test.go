@@ -33,7 +33,10 @@ func TestContractWithTheRealServers(t *testing.T) {
 		{"newest", agentservertest.Newest},
 		{"embedded", agentservertest.Embedded},
 	} {
-		t.Run(real.name, func(t *testing.T) { testContract(t, real.version) })
+		t.Run(real.name, func(t *testing.T) {
+			t.Parallel() // the tests wait for their servers
+			testContract(t, real.version)
+		})
 	}
 }
 
