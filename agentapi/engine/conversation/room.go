@@ -61,7 +61,7 @@ func (c *Conversation) offers() []llm.Tool {
 		return nil
 	}
 	if c.small() {
-		return c.tools.briefs
+		return c.tools.brief()
 	}
 	return c.tools.offers
 }

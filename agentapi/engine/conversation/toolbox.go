@@ -18,7 +18,7 @@ type toolbox struct {
 	byName map[string]tool.Tool
 	defs   []tool.Definition
 	offers []llm.Tool
-	briefs []llm.Tool // offers for a model with a small context
+	briefs []llm.Tool // offers for a model with a small context; nil until one is asked
 }
 
 // newToolbox describes tools. Of two with the same name the first one counts:
@@ -31,7 +31,7 @@ func newToolbox(tools []tool.Tool, shared *tool.Schemas) (*toolbox, error) {
 func (b *toolbox) offer(tools []tool.Tool) error {
 	byName := make(map[string]tool.Tool, len(tools))
 	defs := make([]tool.Definition, 0, len(tools))
-	offers, briefs := make([]llm.Tool, 0, len(tools)), make([]llm.Tool, 0, len(tools))
+	offers := make([]llm.Tool, 0, len(tools))
 	now := make([]tool.Tool, 0, len(tools))
 	for _, t := range tools {
 		def := t.Definition()
@@ -45,16 +45,28 @@ func (b *toolbox) offer(tools []tool.Tool) error {
 		byName[def.Name] = t
 		now, defs = append(now, t), append(defs, def)
 		offers = append(offers, llm.Tool{Name: def.Name, Description: def.Description, Parameters: parameters})
-		brief, ok, err := def.Brief(parameters)
-		if err != nil {
-			return fmt.Errorf("describe tool %s in brief: %w", def.Name, err)
-		}
-		if ok {
-			briefs = append(briefs, llm.Tool{Name: def.Name, Description: brief.Description, Parameters: brief.Parameters})
+	}
+	b.now, b.byName, b.defs, b.offers, b.briefs = now, byName, defs, offers, nil
+	return nil
+}
+
+// brief are the offers for a model with a small context. A tool that cannot be said in
+// brief is offered as it is.
+func (b *toolbox) brief() []llm.Tool {
+	if b.briefs != nil {
+		return b.briefs
+	}
+	b.briefs = make([]llm.Tool, 0, len(b.offers))
+	for i, full := range b.offers {
+		short, offered, err := b.defs[i].Brief(full.Parameters)
+		switch {
+		case err != nil:
+			b.briefs = append(b.briefs, full)
+		case offered:
+			b.briefs = append(b.briefs, llm.Tool{Name: full.Name, Description: short.Description, Parameters: short.Parameters})
 		}
 	}
-	b.now, b.byName, b.defs, b.offers, b.briefs = now, byName, defs, offers, briefs
-	return nil
+	return b.briefs
 }
 
 // builtIn are the tools that are not an MCP server's.

@@ -162,15 +162,25 @@ func section(text, tag string) string {
 
 // soul puts the user's own SOUL.md in the place of ours.
 func (p *Prompt) soul(text string) string {
-	if p.cfg.User.Base == "" {
-		return text
-	}
-	own, err := os.ReadFile(filepath.Join(p.cfg.User.Base, "SOUL.md"))
-	if err != nil || len(own) > maxSoul || strings.TrimSpace(string(own)) == "" {
+	own, _ := p.ownSoul()
+	if own == "" {
 		return text
 	}
 	_, rest, _ := strings.Cut(text, soulClose)
-	return soulOpen + strings.TrimSpace(string(own)) + soulClose + rest
+	return soulOpen + own + soulClose + rest
+}
+
+// ownSoul is the user's SOUL.md, if there is one that can be used.
+func (p *Prompt) ownSoul() (text, path string) {
+	if p.cfg.User.Base == "" {
+		return "", ""
+	}
+	path = filepath.Join(p.cfg.User.Base, "SOUL.md")
+	own, err := os.ReadFile(path)
+	if err != nil || len(own) > maxSoul {
+		return "", ""
+	}
+	return strings.TrimSpace(string(own)), path
 }
 
 func (p *Prompt) dynamic(tools []tool.Definition, model string, small bool) string {

@@ -14,19 +14,32 @@ import (
 //go:embed small.md
 var smallText string
 
-// maxSmallFile is how much of a file of the workspace, such as AGENTS.md, a small prompt
-// has, in bytes.
+// maxSmallFile is how much a small prompt has of a persona or of a file, such as AGENTS.md,
+// in bytes.
 const maxSmallFile = 1200
 
-// Small is the system prompt of [Prompt.System] for a model with a small context.
+// Small is the system prompt of [Prompt.System] for a model with a small context. The
+// guidance of tools is not in it.
 func (p *Prompt) Small(tools []tool.Definition, model string) (static, dynamic string) {
-	if static = p.cfg.Static; static == "" {
-		static = smallText
-	}
-	return static, p.dynamic(tools, model, true)
+	return p.smallStatic(), p.dynamic(tools, model, true)
 }
 
-// fitting is a text of a file as far as a small prompt has room for it.
+// smallStatic has who the agent is in its first paragraph: ohgw's own, or that of the user.
+func (p *Prompt) smallStatic() string {
+	if p.cfg.Static != "" {
+		return p.cfg.Static
+	}
+	first, rest, _ := strings.Cut(smallText, "\n\n")
+	if persona := strings.TrimSpace(p.cfg.Persona); persona != "" {
+		first = fitting(persona, "")
+	} else if soul, path := p.ownSoul(); soul != "" {
+		first = soulOpen + fitting(soul, path) + soulClose
+	}
+	return first + "\n\n" + rest
+}
+
+// fitting is a text as far as a small prompt has room for it. Path is its file, if there
+// is one that the agent can read.
 func fitting(text, path string) string {
 	if len(text) <= maxSmallFile {
 		return text
@@ -37,6 +50,9 @@ func fitting(text, path string) string {
 	}
 	if line := strings.LastIndexByte(text[:end], '\n'); line > maxSmallFile/2 {
 		end = line
+	}
+	if path == "" {
+		return text[:end] + "\n(cut here)"
 	}
 	return text[:end] + "\n(cut here; the rest is in " + path + ")"
 }

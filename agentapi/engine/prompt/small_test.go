@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ohgw/ohgw/agentapi/engine/prompt"
+	"github.com/ohgw/ohgw/agentapi/engine/skill"
 )
 
 func TestTheSmallPromptLeavesRoom(t *testing.T) {
@@ -31,5 +32,33 @@ func TestTheSmallPromptLeavesRoom(t *testing.T) {
 	}
 	if static, _ := prompt.New(prompt.Config{Workspace: dir, Now: now, Static: "mine"}).Small(nil, "openai/x"); static != "mine" {
 		t.Errorf("the agent's own prompt became %q", static)
+	}
+}
+
+// The user's own words are the first of a small prompt, too, as far as there is room.
+func TestASmallPromptSaysWhoTheAgentIs(t *testing.T) {
+	t.Parallel()
+	const ours, rule = "You are OpenHands", "* Do what the user asks"
+	for name, tt := range map[string]struct{ persona, soul, first string }{
+		"ohgw's own":     {"", "", ours},
+		"a persona":      {" You are a pirate.\n", "You are a monk.", "You are a pirate.\n\n"},
+		"SOUL.md":        {"", "You are a monk.\n", "<SOUL>\nYou are a monk.\n</SOUL>\n\n"},
+		"an empty one":   {" \n", "\n", ours},
+		"a long persona": {strings.Repeat("Ho ho. ", 1000), "", "Ho ho. "},
+		"a long SOUL.md": {"", strings.Repeat("Sei still und höre.\n", 900), "<SOUL>\nSei still"},
+	} {
+		base := t.TempDir()
+		write(t, base, "SOUL.md", tt.soul)
+		p := prompt.New(prompt.Config{Workspace: t.TempDir(), Now: now, Persona: tt.persona, User: skill.User{Base: base}})
+		static, _ := p.Small(nil, "openai/x")
+		if !strings.HasPrefix(static, tt.first) || !strings.Contains(static, "\n\n"+rule) {
+			t.Errorf("%s: %s", name, static)
+		}
+		if strings.Contains(static, ours) != (tt.first == ours) {
+			t.Errorf("%s is two: %s", name, static)
+		}
+		if long := strings.HasPrefix(name, "a long"); strings.Contains(static, "(cut here") != long || len(static) > 4000 {
+			t.Errorf("%s has %d bytes: %s", name, len(static), static)
+		}
 	}
 }
