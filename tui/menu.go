@@ -207,16 +207,26 @@ func (m *model) menuKey(do action) (tea.Cmd, bool) {
 	case complete:
 		m.completeMenu()
 	case send:
-		if n.at < 0 || n.word == session.Mention(n.entries[n.at].name) {
+		if n.at < 0 && !n.begun() || n.at >= 0 && n.word == session.Mention(n.entries[n.at].name) {
 			return nil, false
 		}
-		return m.pickMenu(n.at), true
+		if first := n.entries[0].command; n.at < 0 && len(n.entries) > 1 && first.args == "" {
+			n.at = 0 // it would be done at once, and may not be the one that was meant
+			return nil, true
+		}
+		return m.pickMenu(max(n.at, 0)), true
 	case stop:
 		n.closed = true
 	default:
 		return nil, false
 	}
 	return nil, true
+}
+
+// begun reports whether the word is the beginning of commands, and no command itself.
+func (n *menu) begun() bool {
+	_, _, whole := slash(n.word)
+	return !whole && len(n.word) > len("/") && n.entries[0].command.name != ""
 }
 
 // move chooses the entry above or below, round and round.

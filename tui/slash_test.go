@@ -264,3 +264,46 @@ func TestATextThatIsGivenBackIsSentTheSecondTime(t *testing.T) {
 		}
 	})
 }
+
+// Enter takes the first command that begins as the text does, which the menu shows first.
+// One that would be done at once, and is not the only one, is only chosen.
+func TestEnterTakesTheCommandThatIsBegun(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]struct {
+		input, screen string
+	}{
+		"/mo":    {"/model ", "/model"},
+		"/the":   {"/theme ", "/theme"},
+		"/he":    {"", "Help"},
+		"/pro":   {"", "● ready"},
+		"/vi":    {"", "the keys of vi are on"},
+		"/re":    {"/resume ", "/resume"},
+		"/n":     {"", "New conversation."},
+		"/mc":    {"", "this gateway lists no MCP servers and skills"},
+		"/s":     {"/sessions ", "/sessions"},
+		"/c":     {"/copy ", "/copy"},
+		"/q now": {"/q now", "there is no command /q"},
+		"/zz":    {"/zz", "there is no command /zz"},
+		"/":      {"/", "there is no command /;"},
+		"/i":     {"/i", "/image PATH"},
+		"/i \n":  {"", "copied the id"}, // Enter again
+	} {
+		t.Run(text, func(t *testing.T) {
+			s := &script{answer: says(gateway.Started{}, gateway.Text(codeAnswer), finished())}
+			talk(t, s, nil, func(c *chat) {
+				c.ask("go")
+				word, again := strings.CutSuffix(text, " \n")
+				c.press(word, "enter")
+				if again {
+					c.press("enter")
+				}
+				if got := c.input.Value(); got != want.input {
+					t.Errorf("the input has %q, want %q", got, want.input)
+				}
+				if !strings.Contains(c.screen(), want.screen) {
+					t.Errorf("%q is not on the screen:\n%s", want.screen, c.screen())
+				}
+			})
+		})
+	}
+}
