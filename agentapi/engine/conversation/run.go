@@ -389,5 +389,5 @@ func (c *Conversation) updateStats(was int) error {
 	if c.stats.calls == was {
 		return nil
 	}
-	return c.update("stats", c.stats.totals())
+	return c.update(event.KeyStats, c.stats.snapshot())
 }

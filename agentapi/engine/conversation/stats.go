@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"time"
@@ -23,12 +24,24 @@ type stats struct {
 // metrics are the totals of one usage id as OpenHands stores them.
 type metrics struct {
 	ModelName string          `json:"model_name"`
-	Cost      float64         `json:"accumulated_cost"`
+	Cost      dollars         `json:"accumulated_cost"`
 	MaxBudget json.RawMessage `json:"max_budget_per_task"`
 	Usage     usage           `json:"accumulated_token_usage"`
 	Costs     json.RawMessage `json:"costs,omitempty"`
 	Latencies json.RawMessage `json:"response_latencies,omitempty"`
 	Usages    json.RawMessage `json:"token_usages,omitempty"`
+}
+
+// dollars are written as OpenHands writes them: 0.0, not 0.
+type dollars float64
+
+// MarshalJSON implements json.Marshaler.
+func (d dollars) MarshalJSON() ([]byte, error) {
+	data, err := json.Marshal(float64(d))
+	if err == nil && !bytes.ContainsAny(data, ".e") {
+		data = append(data, ".0"...)
+	}
+	return data, err
 }
 
 type usage struct {
@@ -90,7 +103,7 @@ func (s *stats) add(info llm.Info, r llm.Response, now time.Time) {
 		m = &metrics{ModelName: info.Model}
 		s.usages[info.UsageID] = m
 	}
-	m.Cost += r.Cost
+	m.Cost += dollars(r.Cost)
 	u := &m.Usage
 	u.Model = info.Model
 	u.PromptTokens += r.Usage.PromptTokens
@@ -102,12 +115,23 @@ func (s *stats) add(info llm.Info, r llm.Response, now time.Time) {
 	u.PerTurnToken = r.Usage.PromptTokens + r.Usage.CompletionTokens
 }
 
+// snapshot is what an event tells of the statistics: all but the lists of single calls.
+func (s *stats) snapshot() statsJSON {
+	told := statsJSON{make(map[string]*metrics, len(s.usages))}
+	for id, m := range s.usages {
+		sums := *m
+		sums.Costs, sums.Latencies, sums.Usages = nil, nil, nil
+		told.UsageToMetrics[id] = &sums
+	}
+	return told
+}
+
 // totals are the statistics as the seam knows them.
 func (s *stats) totals() event.Stats {
 	t := event.Stats{UsageToMetrics: make(map[string]event.Metrics, len(s.usages))}
 	for id, m := range maps.All(s.usages) {
 		u := m.Usage.TokenUsage
-		t.UsageToMetrics[id] = event.Metrics{ModelName: m.ModelName, AccumulatedCost: m.Cost, Usage: &u}
+		t.UsageToMetrics[id] = event.Metrics{ModelName: m.ModelName, AccumulatedCost: float64(m.Cost), Usage: &u}
 	}
 	return t
 }
@@ -116,7 +140,7 @@ func (s *stats) totals() event.Stats {
 func (s *stats) cost() float64 {
 	var sum float64
 	for _, m := range s.usages {
-		sum += m.Cost
+		sum += float64(m.Cost)
 	}
 	return sum
 }
@@ -127,7 +151,7 @@ func (s *stats) replace(key string, other event.Stats) {
 	sum := &metrics{}
 	for _, m := range other.UsageToMetrics {
 		sum.ModelName, sum.Usage.Model = m.ModelName, m.ModelName
-		sum.Cost += m.AccumulatedCost
+		sum.Cost += dollars(m.AccumulatedCost)
 		if m.Usage == nil {
 			continue
 		}

@@ -1,6 +1,7 @@
 package conversations
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -37,7 +38,9 @@ func unmasked(raw json.RawMessage) (any, error) {
 		return nil, nil
 	}
 	var v any
-	if err := json.Unmarshal(raw, &v); err != nil {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber() // 8.0 stays 8.0
+	if err := d.Decode(&v); err != nil {
 		return nil, fmt.Errorf("read a part of the state: %w", err)
 	}
 	return withoutMasks(v), nil

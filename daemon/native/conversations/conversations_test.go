@@ -150,7 +150,7 @@ func TestTheStartOfAConversation(t *testing.T) {
 		"confirmation_policy":{"kind":"ConfirmRisky","x":1},"agent_launch_additions":{"system_message_suffix_append":"more"}}`
 	var info map[string]json.RawMessage
 	a.want(http.StatusCreated, http.MethodPost, "/api/conversations", body, &info)
-	if string(info["id"]) != `"7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b12"` || len(info) != 33 || string(info["metrics"]) != "null" {
+	if string(info["id"]) != `"7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b12"` || len(info) != 35 || string(info["metrics"]) != "null" {
 		t.Errorf("the conversation: %d members, %s", len(info), info["id"])
 	}
 	a.want(http.StatusOK, http.MethodPost, "/api/conversations", body, nil) // it is there
@@ -222,6 +222,30 @@ func TestWhatAConversationShows(t *testing.T) {
 	a.want(http.StatusOK, http.MethodGet, path+"?include_skills=true", "", &info)
 	if len(info.Agent.Context.Skills) != 1 {
 		t.Errorf("skills: %v", info.Agent.Context.Skills)
+	}
+}
+
+// TestStatisticsOfTheLogHaveAllMembers asks in each way for an event as earlier versions
+// have stored it.
+func TestStatisticsOfTheLogHaveAllMembers(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	path, c := a.begin()
+	c.Put(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyStats, Value: json.RawMessage(`{"usage_to_metrics":{"x":{"accumulated_cost":3}}}`)})
+	var page struct {
+		Items []struct {
+			ID string `json:"id"`
+		} `json:"items"`
+	}
+	a.want(200, "GET", path+"/events/search?kind=ConversationStateUpdateEvent", "", &page)
+	id := page.Items[len(page.Items)-1].ID
+	for _, ask := range [][2]string{{"/events/search", ""}, {"/events/" + id, ""}, {"/events", `["` + id + `"]`}} {
+		code, got := a.ask("GET", path+ask[0], ask[1])
+		for _, member := range []string{`"max_budget_per_task":null`, `"accumulated_cost":3.0`, `"model":"default"`, `"response_id":""`} {
+			if code != 200 || !strings.Contains(got, member) {
+				t.Errorf("%s: %d, no %s in %s", ask[0], code, member, got)
+			}
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/daemon/native/message"
+	"github.com/ohgw/ohgw/daemon/native/shape"
 	"github.com/ohgw/ohgw/daemon/native/wire"
 )
 
@@ -60,7 +61,7 @@ func (s *server) searchEvents(w http.ResponseWriter, r *http.Request, id string)
 	}
 	items := make([]json.RawMessage, len(page.Events))
 	for i, e := range page.Events {
-		items[i] = wire.WithoutNulls(e)
+		items[i] = shape.Listed(e)
 	}
 	wire.WriteJSON(w, http.StatusOK, map[string]any{"items": items, "next_page_id": nullable(page.Next)})
 	return nil
@@ -97,7 +98,7 @@ func (s *server) event(w http.ResponseWriter, r *http.Request, id string) error 
 	if err != nil {
 		return err
 	}
-	wire.WriteJSON(w, http.StatusOK, e)
+	wire.WriteJSON(w, http.StatusOK, shape.Event(e))
 	return nil
 }
 
@@ -116,7 +117,7 @@ func (s *server) batchEvents(w http.ResponseWriter, r *http.Request, id string) 
 		if err != nil && !errors.Is(err, control.ErrNoEvent) {
 			return err
 		}
-		list[i] = e
+		list[i] = shape.Event(e)
 	}
 	wire.WriteJSON(w, http.StatusOK, list)
 	return nil

@@ -49,6 +49,8 @@ func members() [][2]string {
 		{"launched_agent_profile", "null"},
 		{"agent", "null"},
 		{"client_tools", "[]"},
+		{"tool_module_qualnames", "{}"},
+		{"runtime_info", "null"},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/daemon/native/message"
+	"github.com/ohgw/ohgw/daemon/native/shape"
 	"github.com/ohgw/ohgw/daemon/native/socket"
 	"github.com/ohgw/ohgw/daemon/native/wire"
 )
@@ -124,7 +125,7 @@ func (c *client) resend(ctx context.Context, since string) (at int, sent map[str
 			}
 			_ = json.Unmarshal(raw, &e) // without an id it may come twice
 			sent[e.ID] = true
-			frames = append(frames, socket.Frame(wire.WithoutNulls(raw)))
+			frames = append(frames, socket.Frame(shape.Listed(raw)))
 		}
 		if err := c.conn.Send(frames...); err != nil {
 			return 0, nil, err

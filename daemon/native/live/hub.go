@@ -1,6 +1,7 @@
 package live
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -151,13 +152,15 @@ func (h *hub) encode(ctx context.Context, e event.Event) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode an event: %w", err)
 	}
-	return wire.WithoutNulls(data), nil
+	return shape.Listed(data), nil
 }
 
 // fill gives the agent and the statistics of a state the members that OpenHands has.
 func fill(state map[string]json.RawMessage) error {
 	var agent map[string]any
-	if json.Unmarshal(state["agent"], &agent) == nil && agent != nil {
+	d := json.NewDecoder(bytes.NewReader(state["agent"]))
+	d.UseNumber() // 8.0 stays 8.0
+	if d.Decode(&agent) == nil && agent != nil {
 		if err := shape.Agent(agent); err != nil {
 			return fmt.Errorf("fill the agent in: %w", err)
 		}

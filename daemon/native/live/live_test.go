@@ -216,6 +216,34 @@ func TestWhatIsSentAgain(t *testing.T) {
 	}
 }
 
+// TestStatisticsHaveAllMembersOnASocket sends such as earlier versions have stored, live
+// and from the log.
+func TestStatisticsHaveAllMembersOnASocket(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, live.Config{})
+	old := &event.StateUpdate{Key: event.KeyStats, Value: json.RawMessage(`{"usage_to_metrics":{"agent":{"model_name":"m","accumulated_cost":0}}}`)}
+	w.conv.Put(event.SourceEnvironment, old)
+	conn := w.dial(t, keyed+"&resend_mode=all")
+	for _, from := range []string{"the log", "a run"} {
+		for {
+			_, frame, err := conn.Read(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(frame), `"key":"stats"`) {
+				continue
+			}
+			for _, member := range []string{`"max_budget_per_task":null`, `"accumulated_cost":0.0`, `"model":"m"`, `"response_id":""`} {
+				if !strings.Contains(string(frame), member) {
+					t.Errorf("from %s: no %s in %s", from, member, frame)
+				}
+			}
+			break
+		}
+		w.conv.Put(event.SourceEnvironment, old)
+	}
+}
+
 func TestABadFrame(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, live.Config{})

@@ -3,6 +3,7 @@
 package shape
 
 import (
+	"bytes"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -26,7 +27,9 @@ func Agent(agent map[string]any) error {
 		return nil
 	}
 	var d defaults
-	if err := json.Unmarshal(defaultsJSON, &d); err != nil {
+	numbers := json.NewDecoder(bytes.NewReader(defaultsJSON))
+	numbers.UseNumber() // 8.0 stays 8.0
+	if err := numbers.Decode(&d); err != nil {
 		return fmt.Errorf("read the defaults of an agent: %w", err)
 	}
 	fill(agent, d.Agent)
@@ -41,24 +44,6 @@ func Agent(agent map[string]any) error {
 		fill(tool, map[string]any{"params": map[string]any{}})
 	}
 	return nil
-}
-
-// Stats fills the numbers of a conversation in: where there were no calls, the engine
-// keeps no lists of them.
-func Stats(raw json.RawMessage) (json.RawMessage, error) {
-	var stats map[string]any
-	if err := json.Unmarshal(raw, &stats); err != nil {
-		return nil, fmt.Errorf("read the statistics: %w", err)
-	}
-	usages, _ := stats["usage_to_metrics"].(map[string]any) // else there are none
-	for _, metrics := range usages {
-		fill(metrics, map[string]any{"costs": []any{}, "response_latencies": []any{}, "token_usages": []any{}, "max_budget_per_task": nil})
-	}
-	data, err := json.Marshal(stats)
-	if err != nil {
-		return nil, fmt.Errorf("encode the statistics: %w", err)
-	}
-	return data, nil
 }
 
 // fill adds what an object does not have.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
+	"github.com/ohgw/ohgw/daemon/native/shape"
 	"github.com/ohgw/ohgw/daemon/native/wire"
 )
 
@@ -132,7 +133,7 @@ func add(out *zip.Writer, root *os.Root, under, name string) error {
 	if err != nil {
 		return fmt.Errorf("begin a file of the archive: %w", err)
 	}
-	if _, err := entry.Write(redact(data)); err != nil {
+	if _, err := entry.Write(redact(shape.Event(data))); err != nil {
 		return fmt.Errorf("write a file of the archive: %w", err)
 	}
 	return nil

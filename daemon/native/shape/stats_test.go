@@ -1,0 +1,59 @@
+package shape_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/ohgw/ohgw/daemon/native/shape"
+)
+
+// noTokens are the counts of a usage id without any.
+const noTokens = `"cache_read_tokens":0,"cache_write_tokens":0,"completion_tokens":0,"context_window":0,`
+
+func TestStatisticsAreFilledIn(t *testing.T) {
+	t.Parallel()
+	got, err := shape.Stats(json.RawMessage(`{"usage_to_metrics":{"agent":{"accumulated_cost":1,"max_budget_per_task":5,"model_name":"m",` +
+		`"costs":[{"cost":2,"timestamp":3}],"response_latencies":[{"latency":1}],"accumulated_token_usage":{"prompt_tokens":123456789012}}}}`))
+	const want = `{"usage_to_metrics":{"agent":{"accumulated_cost":1.0,"accumulated_token_usage":{` + noTokens +
+		`"model":"m","per_turn_token":0,"prompt_tokens":123456789012,"reasoning_tokens":0,"response_id":""},` +
+		`"costs":[{"cost":2.0,"timestamp":3.0}],"max_budget_per_task":5.0,"model_name":"m","response_latencies":[{"latency":1.0}],"token_usages":[]}}}`
+	if err != nil || string(got) != want {
+		t.Errorf("%s %v", got, err)
+	}
+	if _, err := shape.Stats(nil); err == nil {
+		t.Error("no statistics are no error")
+	}
+}
+
+func TestAnEventOfStatisticsIsFilledIn(t *testing.T) {
+	t.Parallel()
+	const empty = `"accumulated_token_usage":{` + noTokens + `"model":"default","per_turn_token":0,"prompt_tokens":0,"reasoning_tokens":0,"response_id":""}`
+	for old, want := range map[string]string{
+		`{"accumulated_cost":0}`:              `{"accumulated_cost":0.0,` + empty + `,"max_budget_per_task":null,"model_name":"default"}`,
+		`{"accumulated_cost":2.5e-7}`:         `{"accumulated_cost":2.5e-7,` + empty + `,"max_budget_per_task":null,"model_name":"default"}`,
+		`{"accumulated_token_usage":null}`:    `{"accumulated_cost":0.0,` + empty + `,"max_budget_per_task":null,"model_name":"default"}`,
+		`{"costs":[1],"token_usages":[{}]}`:   `{"accumulated_cost":0.0,` + empty + `,"max_budget_per_task":null,"model_name":"default"}`,
+		`null`:                                `null`,
+		`{"model_name":"default","extra":[]}`: `{"accumulated_cost":0.0,` + empty + `,"extra":[],"max_budget_per_task":null,"model_name":"default"}`,
+	} {
+		event := `{"id":"e","key":"stats","kind":"ConversationStateUpdateEvent","parent_id":null,"value":{"usage_to_metrics":{"a":` + old + `}}}`
+		filled := strings.Replace(event, `{"a":`+old, `{"a":`+want, 1)
+		if got := shape.Event(json.RawMessage(event)); string(got) != filled {
+			t.Errorf("%s: %s, want %s", old, got, filled)
+		}
+		if got, want := string(shape.Listed(json.RawMessage(event))), strings.Replace(filled, `"parent_id":null,`, "", 1); got != want {
+			t.Errorf("%s listed: %s, want %s", old, got, want)
+		}
+	}
+	for _, other := range []string{
+		`{"key":"stats","kind":"MessageEvent","value":{"usage_to_metrics":{"a":{}}}}`,
+		`{"key":"tags","kind":"ConversationStateUpdateEvent","value":{"stats":"stats"}}`,
+		`{"key":"stats","kind":"ConversationStateUpdateEvent","value":"stats"}`,
+		`{"stats" torn`,
+	} {
+		if got := shape.Event(json.RawMessage(other)); string(got) != other {
+			t.Errorf("%s became %s", other, got)
+		}
+	}
+}
