@@ -31,18 +31,23 @@ type ownModels struct {
 }
 
 // ownLLM is the LLM object of an agent as a model is made of it, and its usage id.
-// stored has its secrets in the clear.
-func ownLLM(stored agent) (p Profile, usage string) {
+// stored has its secrets in the clear; without any, a profile may have them.
+func (m *models) ownLLM(stored agent) (p Profile, usage string) {
 	keys := make(map[string]string, 1)
 	plain := maps.Clone(stored)
 	for _, field := range llmSecrets {
-		if key := stored.text(field); key != "" {
+		if key := stored.text(field); key != "" && key != hiddenValue {
 			keys[field] = key
 		}
 		delete(plain, field)
 	}
 	p.LLM, _ = json.Marshal(plain) // of RawMessages that were decoded before
-	p.Key = func(_ context.Context, field string) (string, error) { return keys[field], nil }
+	p.Key = func(ctx context.Context, field string) (string, error) {
+		if len(keys) == 0 {
+			return m.ofProfile(ctx, plain, field)
+		}
+		return keys[field], nil
+	}
 	usage = stored.text("usage_id")
 	if usage == "" {
 		usage = defaultUsage
@@ -59,11 +64,11 @@ func newOwnModels(m *models, opened agent) *ownModels {
 	o := &ownModels{models: m, llms: make(map[string]Profile), full: make(map[string]agent), made: make(map[string]llm.Model)}
 	if model := opened.object("llm"); len(model) > 0 {
 		var p Profile
-		p, o.main = ownLLM(model)
+		p, o.main = m.ownLLM(model)
 		o.llms[o.main], o.full[o.main] = p, model
 	}
 	if model := opened.object("condenser").object("llm"); len(model) > 0 {
-		p, _ := ownLLM(model)
+		p, _ := m.ownLLM(model)
 		if _, taken := o.llms[condenserUsage]; !taken {
 			o.llms[condenserUsage], o.full[condenserUsage] = p, model
 		}
@@ -96,7 +101,7 @@ func (o *ownModels) Model(ctx context.Context, c conversation.Choice) (llm.Model
 // add makes an LLM object one of the conversation's, unless there is one with its
 // usage id.
 func (o *ownModels) add(plain agent) (usage string, added bool) {
-	p, usage := ownLLM(plain)
+	p, usage := o.ownLLM(plain)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if _, known := o.llms[usage]; known {

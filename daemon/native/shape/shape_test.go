@@ -26,4 +26,3 @@ func TestAnAgentIsFilledIn(t *testing.T) {
 		t.Error(other, err)
 	}
 }
-

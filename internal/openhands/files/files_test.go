@@ -288,3 +288,26 @@ func FuzzPatch(f *testing.F) {
 		}
 	})
 }
+
+// The settings have a key where the active profile has one for their LLM.
+func TestAKeyOfTheActiveProfileIsThatOfTheSettings(t *testing.T) {
+	t.Parallel()
+	for settings, want := range map[string]bool{
+		`{"active_profile":"a","agent_settings":{"llm":{"model":"openai/m","base_url":"http://x/v1"}}}`:     true,
+		`{"active_profile":"a","agent_settings":{"llm":{"model":"openai/m","base_url":"http://y/v1"}}}`:     false,
+		`{"active_profile":"a","agent_settings":{"llm":{"model":"openai/other","base_url":"http://x/v1"}}}`: false,
+		`{"active_profile":"b","agent_settings":{"llm":{"model":"openai/m","base_url":"http://x/v1"}}}`:     false,
+		`{"agent_settings":{"llm":{"model":"openai/m","base_url":"http://x/v1"}}}`:                          false,
+	} {
+		s, base := open(t, "", map[string]string{
+			"settings.json": settings, "profiles/a.json": `{"model":"openai/m","base_url":"http://x/v1"}`, "profiles/b.json": `{"model":"openai/m","base_url":"http://x/v1"}`,
+		})
+		if err := s.Keys.Set(t.Context(), secret.ProfileEntry(base, "a", secret.APIKey), secret.New("kept-key-0123456789")); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Settings(t.Context(), openhands.Masked)
+		if err != nil || got.KeySet != want {
+			t.Errorf("%s: %v, %v", settings, got.KeySet, err)
+		}
+	}
+}

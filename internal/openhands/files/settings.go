@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/ohgw/ohgw/internal/openhands"
 	"github.com/ohgw/ohgw/internal/profile/canon"
@@ -113,24 +114,42 @@ func (s *Store) load() settings {
 }
 
 // Settings are the settings with their secrets as e says.
-func (s *Store) Settings(_ context.Context, e openhands.Exposure) (openhands.Settings, error) {
+func (s *Store) Settings(ctx context.Context, e openhands.Exposure) (openhands.Settings, error) {
 	show, err := s.show(e)
 	if err != nil {
 		return openhands.Settings{}, err
 	}
-	return shown(s.load(), show)
+	return s.shown(ctx, s.load(), show)
 }
 
-func shown(st settings, show shape.Show) (openhands.Settings, error) {
+func (s *Store) shown(ctx context.Context, st settings, show shape.Show) (openhands.Settings, error) {
 	agent, err := exposed(st.agent, show)
 	if err != nil {
 		return openhands.Settings{}, err
 	}
 	conversation, err := exposed(st.conversation, show)
 	return openhands.Settings{
-		Agent: agent, Conversation: conversation, KeySet: keySet(st.agent.Tree("llm")),
+		Agent: agent, Conversation: conversation, KeySet: keySet(st.agent.Tree("llm")) || s.activeHasKey(ctx, st),
 		Active: st.active, ActiveAgent: st.activeAgent, Misc: st.misc,
 	}, err
+}
+
+// activeHasKey reports whether the LLM of the settings is that of the active profile, which
+// has a key: conversations then have it, too.
+func (s *Store) activeHasKey(ctx context.Context, st settings) bool {
+	if st.active == nil {
+		return false
+	}
+	llm, err := s.llm(*st.active)
+	if err != nil {
+		return false // it is told where the profile is asked for
+	}
+	own, now := s.subject(*st.active, llm), s.subject(*st.active, st.agent.Tree("llm"))
+	if own.Model != now.Model || strings.TrimRight(own.BaseURL, "/") != strings.TrimRight(now.BaseURL, "/") || own.Endpoint != now.Endpoint {
+		return false
+	}
+	set, err := s.findKey(ctx, *st.active, llm, false)
+	return set && err == nil
 }
 
 // keySet reports whether an LLM has a key.
@@ -174,7 +193,7 @@ func (s *Store) patch(ctx context.Context, p openhands.Patch, check func(setting
 	if err != nil {
 		return openhands.Settings{}, err
 	}
-	return shown(after, shape.Masked)
+	return s.shown(ctx, after, shape.Masked)
 }
 
 // change changes the settings under their lock. What it cannot read it leaves alone.
