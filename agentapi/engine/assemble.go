@@ -106,6 +106,9 @@ func (b *Backend) prompt(s store.State, stored agent) *prompt.Prompt {
 	}
 	_ = json.Unmarshal(words["disabled_skills"], &cfg.Disabled) // no list: none
 	cfg.Given = skill.Given(words["skills"])
+	// Where neither is said, both are read.
+	cfg.NoUserSkills, cfg.NoProject = string(words["load_user_skills"]) == "false", string(words["load_project_skills"]) == "false"
+	cfg.Memory = words.text("memory_context")
 	cfg.Secrets = secretNames(s.SecretRegistry)
 	box := b.Sandbox(context.Background())
 	cfg.Sandboxed = box.Level == string(sandbox.Full) || box.Level == string(sandbox.Reduced)

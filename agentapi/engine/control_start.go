@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
@@ -68,6 +69,7 @@ func (b *Backend) begin(ctx context.Context, s control.Start) (*store.Dir, error
 	if s.Suffix != "" {
 		from.agent.addSuffix(s.Suffix)
 	}
+	from.agent.date(b.cfg.Now())
 	if err := from.agent.addClientTools(s.Request); err != nil {
 		return nil, err
 	}
@@ -143,6 +145,7 @@ func ofSettings(given agent) (beginning, error) {
 	if err != nil {
 		return beginning{}, err
 	}
+	made.takeContext(given)
 	delete(model, "schema_version")
 	made.set("llm", model)
 	if summaries := made.object("condenser"); len(summaries) > 0 {
@@ -178,6 +181,21 @@ func settled(p Profile, settings agent) (agent, error) {
 	return made, nil
 }
 
+// takeContext takes over what settings that came with the request say of the agent's
+// context. The user's own settings.json has no part in this: OpenHands writes false there
+// where nobody has chosen.
+func (a agent) takeContext(settings agent) {
+	words, sent := a.object("agent_context"), settings.object("agent_context")
+	for _, name := range []string{
+		"skills", "load_user_skills", "load_project_skills", "load_public_skills", "load_memory", "memory_context", "marketplace_path", "registered_marketplaces",
+	} {
+		if v, ok := sent[name]; ok && string(v) != "null" {
+			words[name] = v
+		}
+	}
+	a.set("agent_context", words)
+}
+
 // ofProfile is the agent of a profile and the settings given, or else the user's.
 func (b *Backend) ofProfile(ctx context.Context, s control.Start) (beginning, error) {
 	profile, err := b.cfg.Profiles.Load(ctx, s.Profile)
@@ -200,6 +218,9 @@ func (b *Backend) ofProfile(ctx context.Context, s control.Start) (beginning, er
 		}
 	}
 	made, err := settled(profile, given)
+	if err == nil && s.Settings != nil {
+		made.takeContext(given)
+	}
 	return beginning{
 		agent: made, settings: settings,
 		tags: map[string]string{conversation.TagProfile: profile.Name, conversation.TagUsage: agentUsage},
@@ -213,6 +234,17 @@ func (a agent) addSuffix(text string) {
 		text = before + suffixGap + text
 	}
 	words.set("system_message_suffix", text)
+	a.set("agent_context", words)
+}
+
+// date notes when an agent with a context begins, unless the request says when, or null:
+// its model is not to know.
+func (a agent) date(now time.Time) {
+	words := a.object("agent_context")
+	if raw := a["agent_context"]; len(raw) == 0 || string(raw) == "null" || words["current_datetime"] != nil {
+		return
+	}
+	words.set("current_datetime", now.Format("2006-01-02T15:04:05.000000Z07:00"))
 	a.set("agent_context", words)
 }
 

@@ -164,3 +164,17 @@ func TestAPersonaReplacesWhoTheAgentIs(t *testing.T) {
 		t.Errorf("without the tools: %q", got)
 	}
 }
+
+// Rules of the project's directories are left out with the rest of it.
+func TestWithoutTheProjectItsNestedRulesAreLeftOut(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "deep/down/AGENTS.md", "Use tabs.")
+	given := []skill.Skill{{Name: "rule", Body: "Use spaces.", Paths: []string{"**/*.txt"}}}
+	for without, want := range map[bool]string{false: "rule deep/down", true: "rule"} {
+		_, activated := prompt.New(prompt.Config{Workspace: dir, Given: given, NoProject: without, Now: now}).Path(filepath.Join(dir, "deep", "down", "a.txt"), nil)
+		if len(activated) != len(strings.Fields(want)) || activated[0] != "rule" {
+			t.Errorf("without the project %v: %q", without, activated)
+		}
+	}
+}

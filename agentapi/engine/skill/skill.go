@@ -88,12 +88,15 @@ type Skipped struct {
 }
 
 // Find reads the skills for a working directory: those of the directory, of
-// the repository it is in, and of the user. Of two
-// with the same name the first counts. What is left out is in skipped.
+// the repository it is in, and of the user. Without a working directory there are those
+// of the user only. Of two with the same name the first counts. What is left out is in
+// skipped.
 func Find(workspace string, user User) (found []Skill, skipped []Skipped) {
 	f := finder{names: map[string]string{}, user: user}
-	f.project(workspace)
-	if root := repository(workspace); root != "" && root != filepath.Clean(workspace) {
+	if workspace != "" {
+		f.project(workspace)
+	}
+	if root := repository(workspace); workspace != "" && root != "" && root != filepath.Clean(workspace) {
 		f.project(root)
 	}
 	if user.Home != "" {
