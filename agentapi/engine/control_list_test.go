@@ -256,3 +256,40 @@ func BenchmarkList(b *testing.B) {
 		list()
 	}
 }
+
+// TestAWatchOfARemovedConversationSaysSo removes one while it is watched, and closes
+// another.
+func TestAWatchOfARemovedConversationSaysSo(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		end  func(w *world) error
+		want error
+	}{
+		"removed": {func(w *world) error { return w.backend.Control().Remove(t.Context(), w.id) }, agentapi.ErrConversationNotFound},
+		"closed":  {func(w *world) error { return w.backend.Close() }, agentapi.ErrUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.llm.Reply(llmtest.Text("one"))
+			w.say("hello")
+			conv, err := w.backend.Control().Open(t.Context(), w.id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stream, err := conv.Watch(t.Context(), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := test.end(w); err != nil {
+				t.Fatal(err)
+			}
+			for err == nil {
+				_, err = stream.Next(t.Context())
+			}
+			if !errors.Is(err, test.want) {
+				t.Errorf("the watch ended with %v, want %v", err, test.want)
+			}
+		})
+	}
+}

@@ -246,7 +246,7 @@ func (c *Conversation) closed() error {
 	select {
 	case <-c.gone:
 	default:
-		// The goroutine itself asks; nobody else may read lost.
+		// The goroutine itself asks; nobody else may read lost and removing.
 	}
 	if c.lost != nil {
 		return &agentapi.Error{
@@ -255,8 +255,13 @@ func (c *Conversation) closed() error {
 			Err:  c.lost, InProcess: true,
 		}
 	}
+	if c.removing {
+		return errRemoved
+	}
 	return errClosed
 }
+
+var errRemoved = &agentapi.Error{Kind: agentapi.ErrConversationNotFound, Msg: "The conversation was deleted.", InProcess: true}
 
 var errClosed = &agentapi.Error{
 	Kind: agentapi.ErrUnavailable,
