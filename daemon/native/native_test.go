@@ -35,9 +35,15 @@ func TestWhatIsNotServedSaysWhy(t *testing.T) {
 			t.Errorf("%s %s: %d %s", m.Method, path, status, body)
 		}
 	}
+	if status, body, _ := get(t, h, http.MethodPost, "/api/plugins"); status != http.StatusOK || body != `{"plugins":[]}` {
+		t.Errorf("plugins of a project: %d %s", status, body)
+	}
 	for path, want := range map[string]string{
-		"/api/vscode/url": `{"detail":"Internal Server Error","exception":"503: VSCode is disabled in configuration. Set enable_vscode=true to enable."}`,
-		"/api/none":       `{"detail":"Not Found"}`,
+		"/api/canvas-extensions/installed": `{"canvas_extensions":[]}`,
+		"/api/plugins/installed":           `{"plugins":[]}`,
+		"/api/plugins/marketplace":         `{"plugins":[]}`,
+		"/api/vscode/url":                  `{"detail":"Internal Server Error","exception":"503: VSCode is disabled in configuration. Set enable_vscode=true to enable."}`,
+		"/api/none":                        `{"detail":"Not Found"}`,
 	} {
 		if _, body, _ := get(t, h, http.MethodGet, path); body != want {
 			t.Errorf("%s: %s", path, body)

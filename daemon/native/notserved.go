@@ -38,14 +38,11 @@ func Missing() []NotServed {
 		{http.MethodDelete, "/api/skills/installed/{name}", whySkillFetch},
 		{http.MethodPost, "/api/skills/installed/{name}/refresh", whySkillFetch},
 		{http.MethodGet, "/api/skills/marketplace", whySkillFetch},
-		{http.MethodPost, "/api/plugins", whyPlugins},
 		{http.MethodPost, "/api/plugins/install", whyPlugins},
-		{http.MethodGet, "/api/plugins/installed", whyPlugins},
 		{http.MethodGet, "/api/plugins/installed/{name}", whyPlugins},
 		{http.MethodPatch, "/api/plugins/installed/{name}", whyPlugins},
 		{http.MethodDelete, "/api/plugins/installed/{name}", whyPlugins},
 		{http.MethodPost, "/api/plugins/installed/{name}/refresh", whyPlugins},
-		{http.MethodGet, "/api/plugins/marketplace", whyPlugins},
 		{http.MethodPost, "/api/mcp/oauth/start", whyOAuth},
 		{http.MethodGet, "/api/mcp/oauth/status/{job}", whyOAuth},
 		{http.MethodPost, "/api/mcp/oauth/callback/{job}", whyOAuth},
@@ -61,12 +58,33 @@ func missing() []wire.Route {
 		{Method: http.MethodGet, Path: "/api/vscode/status", Summary: "Whether the editor runs: it does not", Handle: noEditor},
 		{Method: http.MethodGet, Path: "/api/desktop/url", Summary: "Address of the desktop: there is none", Handle: off("Desktop is disabled in configuration. Set enable_vnc=true to enable.")},
 	}
+	for _, n := range nothing() {
+		list = append(list, wire.Route{Method: n.method, Path: n.path, Summary: "A list that is always empty", Handle: n.answer})
+	}
 	for _, m := range Missing() {
 		list = append(list, wire.Route{Method: m.Method, Path: m.Path, Summary: "Not served: " + m.Why, Handle: func(http.ResponseWriter, *http.Request) error {
 			return wire.Refuse(http.StatusNotImplemented, "ohgw does not serve this: %s.", m.Why)
 		}})
 	}
 	return list
+}
+
+// emptyList is a route that lists what ohgw never has. OpenHands' own UI asks for it on
+// each of its pages, and takes an error for a fault.
+type emptyList struct{ method, path, name string }
+
+func nothing() []emptyList {
+	return []emptyList{
+		{http.MethodGet, "/api/canvas-extensions/installed", "canvas_extensions"},
+		{http.MethodGet, "/api/plugins/installed", "plugins"},
+		{http.MethodGet, "/api/plugins/marketplace", "plugins"},
+		{http.MethodPost, "/api/plugins", "plugins"},
+	}
+}
+
+func (n emptyList) answer(w http.ResponseWriter, _ *http.Request) error {
+	wire.WriteJSON(w, http.StatusOK, map[string]any{n.name: []string{}})
+	return nil
 }
 
 // off answers for a program beside the agent-server that is not there.
