@@ -8,7 +8,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"os"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
@@ -138,5 +137,3 @@ func missing(err error, sentence string) error {
 	}
 	return err
 }
-
-func makeDir(dir string) error { return os.MkdirAll(dir, 0o777) } //nolint:gosec // a workspace is the user's; the umask decides

@@ -22,12 +22,18 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// profiles knows one agent profile.
+// profiles knows one agent profile, and one whose LLM profile the engine does not know.
 type profiles struct{}
 
-const profileID = "11111111-1111-4111-8111-111111111111"
+const (
+	profileID = "11111111-1111-4111-8111-111111111111"
+	lostID    = "55555555-5555-4555-8555-555555555555"
+)
 
 func (profiles) AgentProfile(_ context.Context, id string) (conversations.AgentProfile, error) {
+	if id == lostID {
+		return conversations.AgentProfile{ID: id, Settings: json.RawMessage(`{"agent_kind":"openhands"}`), LLM: "unknown"}, nil
+	}
 	if id != profileID {
 		return conversations.AgentProfile{}, agentapi.ErrProfileNotFound
 	}
@@ -194,8 +200,8 @@ func TestTheStartByAnAgentProfile(t *testing.T) {
 	if len(c.Started.Secrets) != 1 || c.Started.Secrets["TOKEN"] == nil {
 		t.Errorf("secrets %v, want TOKEN, the only one that the agent profile names", c.Started.Secrets)
 	}
-	code, got := a.ask(http.MethodPost, "/api/conversations", `{"agent_profile_id":"22222222-2222-4222-8222-222222222222",`+workMember+`}`)
-	if code != http.StatusNotFound || !strings.Contains(got, "Agent profile with id '22222222-2222-4222-8222-222222222222' not found") {
+	code, got := a.ask(http.MethodPost, "/api/conversations", `{"agent_profile_id":"33333333-3333-4333-8333-333333333333",`+workMember+`}`)
+	if code != http.StatusNotFound || !strings.Contains(got, "Agent profile with id '33333333-3333-4333-8333-333333333333' not found") {
 		t.Errorf("%d %s", code, got)
 	}
 }

@@ -27,6 +27,7 @@ type request struct {
 	agentProfile string // its id; "" if none
 	encrypted    bool   // secrets may be
 	worktree     bool
+	isNew        bool             // its directory was made for it, with a repository
 	first        *control.Message // starts a run; nil: none does
 }
 
@@ -57,6 +58,9 @@ func (s *server) start(w http.ResponseWriter, r *http.Request) error {
 	}
 	c, created, err := s.Engine.Start(ctx, req.Start)
 	if err != nil {
+		if req.isNew {
+			unmake(req.Workspace)
+		}
 		return err
 	}
 	defer func() { _ = c.Close() }() // The conversation stays; only its handle goes.
@@ -97,12 +101,26 @@ func (s *server) complete(ctx context.Context, req *request) error {
 			return err
 		}
 	}
-	if err := makeDir(req.Workspace); err != nil {
+	return s.place(ctx, req)
+}
+
+// place makes the directory of a conversation: a new one is a repository, and in one of a
+// repository there may be a worktree for it.
+func (s *server) place(ctx context.Context, req *request) error {
+	isNew, err := makeWorkspace(req.Workspace)
+	if err != nil {
 		return &wire.Error{Status: http.StatusUnprocessableEntity, Err: err, Detail: []wire.Invalid{{
 			Type: "value_error", Loc: []any{"body", "workspace", "working_dir"}, Msg: "Value error, the directory cannot be made", Input: req.Workspace,
 		}}}
 	}
-	if !req.worktree || !inRepository(req.Workspace) {
+	switch repository := inRepository(req.Workspace); {
+	case isNew && !repository:
+		req.isNew = true
+		if err := initRepository(req.Workspace); err != nil {
+			s.Logger.WarnContext(ctx, "the new directory of a conversation has no repository", "directory", req.Workspace, "err", err)
+		}
+		return nil
+	case !req.worktree || !repository:
 		return nil
 	}
 	if s.Worktree == nil {
