@@ -89,7 +89,11 @@ func errorOf(err error, profile string, safe func(string) string) *Error {
 	if isEmptyAccount(err) {
 		failed.Classification = event.Classification{Kind: "quota", UserAction: "settings"}
 	}
-	if next := advice(failed, err, profile); next != "" {
+	next := advice(failed, err, profile)
+	if profile == "" {
+		next = ownAdvice(failed, err, next)
+	}
+	if next != "" {
 		failed.Detail = strings.TrimRight(detail, ". ") + ". " + next
 	}
 	return failed

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm/textcall"
@@ -38,7 +39,7 @@ func (m *model) others(ctx context.Context, req *Request, out *relay, failed *Er
 			continue
 		}
 		log.WarnContext(ctx, "llm failed; using the fallback profile", "code", failed.Code)
-		out.announce(Retry{Attempt: 1, Of: attempts(&other.cfg.Profile), Cause: "profile " + m.cfg.Name + " failed; using its fallback profile " + name})
+		out.announce(Retry{Attempt: 1, Of: attempts(&other.cfg.Profile), Cause: strings.TrimSpace("profile "+m.cfg.Name) + " failed; using its fallback profile " + name})
 		out.restart()
 		resp, otherErr := other.ask(ctx, req, out)
 		if otherErr == nil || ctx.Err() != nil {

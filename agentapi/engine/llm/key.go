@@ -85,6 +85,9 @@ func (m *model) checkKeys(c credentials) error {
 	if c.missing != nil && c.missing.Why != "" {
 		return newError(CodeAuthentication, fmt.Sprintf("there is no key for models of %q: %s. %s", p.prefix, c.missing.Why, c.missing.Repair), nil)
 	}
+	if m.cfg.Name == "" {
+		return newError(CodeAuthentication, fmt.Sprintf("there is no key for models of %q. Give llm.api_key, or set %s.%s", p.prefix, p.keyVar, where), nil)
+	}
 	return newError(CodeAuthentication, fmt.Sprintf("there is no key for models of %q. Store one with ohgw keys set %s, or set %s", p.prefix, m.cfg.Name, p.keyVar), nil)
 }
 
@@ -97,6 +100,9 @@ func (m *model) failure(err error, c credentials) *Error {
 		return failed
 	}
 	why, repair := "none is stored for the profile "+m.cfg.Name, "Store one with ohgw keys set "+m.cfg.Name
+	if m.cfg.Name == "" {
+		why, repair = "the llm has none, and no profile has its model and base_url", "Give llm.api_key."+where
+	}
 	if c.missing != nil && c.missing.Why != "" {
 		why, repair = c.missing.Why, c.missing.Repair
 	}

@@ -198,7 +198,7 @@ func TestWhatProxiesDoIsNamed(t *testing.T) {
 	} {
 		client := llm.NewHTTPClient(func(name string) string { return map[string]string{"HTTPS_PROXY": tt.proxy}[name] })
 		t.Cleanup(client.CloseIdleConnections)
-		m := newModel(t, llm.Config{HTTP: client, Profile: profile(t, "openai/test", `"base_url":"https://api.example/v1","num_retries":1`)})
+		m := newModel(t, llm.Config{Name: "mine", HTTP: client, Profile: profile(t, "openai/test", `"base_url":"https://api.example/v1","num_retries":1`)})
 		_, err := ask(t, m)
 		failed := failure(t, err)
 		if failed.Code != tt.code || !strings.Contains(failed.Detail, tt.want) || !strings.Contains(failed.Detail, tt.advice) {
@@ -211,7 +211,7 @@ func TestAPageIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	for _, contentType := range []string{"text/html; charset=utf-8", "", "text/plain"} {
 		tries := 0
-		m := newModel(t, llm.Config{Profile: profile(t, "openai/test", ""), HTTP: server(func(*http.Request) (*http.Response, error) {
+		m := newModel(t, llm.Config{Name: "mine", Profile: profile(t, "openai/test", ""), HTTP: server(func(*http.Request) (*http.Response, error) {
 			tries++
 			return answer(200, contentType, "<!DOCTYPE html>\n<html><head><title>Sign in to Corp</title></head></html>"), nil
 		}).client()})
@@ -260,7 +260,7 @@ func TestCompressionThatWasNotAskedFor(t *testing.T) {
 			}
 		}
 	}
-	m := newModel(t, llm.Config{Profile: profile(t, "openai/test", ""), HTTP: server(func(*http.Request) (*http.Response, error) {
+	m := newModel(t, llm.Config{Name: "mine", Profile: profile(t, "openai/test", ""), HTTP: server(func(*http.Request) (*http.Response, error) {
 		resp := answer(200, "text/event-stream", "???")
 		resp.Header.Set("Content-Encoding", "br")
 		return resp, nil

@@ -27,7 +27,7 @@ const (
 // Config is what a [Model] is made of.
 type Config struct {
 	Profile Profile
-	Name    string // of the profile, for the commands in errors; empty: PROFILE
+	Name    string // of the profile, for the commands in errors; empty: it has none
 
 	// Key finds a secret of the profile by the name of its field; "" if there
 	// is none, or a *NoKeyError that says why. It is asked at every call. Nil: the profile's own values.
@@ -132,9 +132,6 @@ func (cfg *Config) setDefaults() {
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	client.Timeout = 0 // an answer may take long; the profile says how long a silence may
 	cfg.HTTP = &client
-	if cfg.Name == "" {
-		cfg.Name = "PROFILE"
-	}
 	if cfg.UsageID == "" {
 		cfg.UsageID = cfg.Profile.UsageID
 	}

@@ -104,7 +104,7 @@ func TestAServerThatIsNotThereIsGivenUpAfterOneRepeat(t *testing.T) {
 					tries++
 					return nil, tt.err
 				}).client()
-				m := newModel(t, llm.Config{HTTP: client, Profile: profile(t, "openai/test", `"base_url":"`+tt.url+`","retry_min_wait":8,"retry_max_wait":64`)})
+				m := newModel(t, llm.Config{Name: "mine", HTTP: client, Profile: profile(t, "openai/test", `"base_url":"`+tt.url+`","retry_min_wait":8,"retry_max_wait":64`)})
 				began := time.Now()
 				told, _, err := announced(t, m)
 				failed := failure(t, err)
