@@ -38,6 +38,9 @@ var (
 	ErrConversationNotFound = errors.New("conversation not found")
 )
 
+// ErrNothingWaits is the private cause of an [ErrRefused]: nothing waits for the decision.
+var ErrNothingWaits = errors.New("nothing waits for a decision")
+
 // CodeSandbox is the code of a run's error event when its sandbox could not be
 // started: [ErrSandbox] of a run that had begun.
 const CodeSandbox = "SandboxUnavailable"

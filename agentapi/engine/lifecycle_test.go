@@ -195,7 +195,11 @@ func TestMessageToAConversationThatWaitsIsRefused(t *testing.T) {
 func TestDecisionOfNothingIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	wantError(t, w.open().Decide(w.ctx(), agentapi.Decision{Accept: true}), agentapi.ErrRefused, "Nothing")
+	err := w.open().Decide(w.ctx(), agentapi.Decision{Accept: true})
+	wantError(t, err, agentapi.ErrRefused, "Nothing")
+	if !errors.Is(err, agentapi.ErrNothingWaits) {
+		t.Errorf("the cause is not that nothing waits: %v", err)
+	}
 }
 
 func TestBlindModelSaysThatItIsBlind(t *testing.T) {

@@ -46,7 +46,7 @@ func (c *Conversation) decide(d agentapi.Decision) error {
 	case c.dir.State.Status == event.Running || c.accepted:
 		return &agentapi.Error{Kind: agentapi.ErrBusy, Msg: "The conversation is running; wait until it is done."}
 	case c.dir.State.Status != event.Waiting:
-		return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "Nothing in this conversation waits for a decision."}
+		return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "Nothing in this conversation waits for a decision.", Err: agentapi.ErrNothingWaits}
 	case d.Accept:
 		c.accepted = true
 		return nil

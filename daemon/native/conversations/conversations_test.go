@@ -326,6 +326,8 @@ func TestTheSwitchesOfAConversation(t *testing.T) {
 		{200, "/ask_agent", `{"question":"q"}`},
 		{200, "/condense", ""},
 		{200, "/events/respond_to_confirmation", `{"accept":false}`},
+		{200, "/events/respond_to_confirmation", `{"accept":false,"reason":"late"}`},
+		{400, "/events/respond_to_confirmation", `{"accept":false,"reason":"refuse"}`},
 		{200, "/events/respond_to_confirmation", `{"accept":true}`},
 	} {
 		a.want(step.status, http.MethodPost, path+step.path, step.body, nil)

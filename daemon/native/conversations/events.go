@@ -141,7 +141,7 @@ func (s *server) send(w http.ResponseWriter, r *http.Request, id string) error {
 }
 
 // respond accepts or rejects what waits. Accepting is running, so where nothing waits,
-// it runs.
+// it runs, and a rejection that comes too late has nothing to do.
 func (s *server) respond(w http.ResponseWriter, r *http.Request, id string) error {
 	o, err := wire.ReadObject(r, false)
 	if err != nil {
@@ -154,7 +154,10 @@ func (s *server) respond(w http.ResponseWriter, r *http.Request, id string) erro
 	}
 	err = s.with(r.Context(), id, func(ctx context.Context, c control.Conversation) error {
 		if !d.Accept {
-			return c.Decide(ctx, d)
+			if err := c.Decide(ctx, d); !errors.Is(err, agentapi.ErrNothingWaits) {
+				return err
+			}
+			return nil
 		}
 		if err := c.Run(ctx); !errors.Is(err, agentapi.ErrBusy) {
 			return err

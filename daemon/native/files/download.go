@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"mime"
 	"net/http"
-	"net/url"
 	"path/filepath"
 	"strings"
 
@@ -32,20 +31,12 @@ func (s *server) download(w http.ResponseWriter, r *http.Request) error {
 	}
 	name := filepath.Base(path)
 	w.Header().Set("Content-Type", "application/octet-stream")
-	w.Header().Set("Content-Disposition", attachment(name))
+	w.Header().Set("Content-Disposition", wire.Attachment(name))
 	if err := s.send(w, r, files, real); err != nil {
 		w.Header().Del("Content-Disposition")
 		return failure(err, "File not found")
 	}
 	return nil
-}
-
-// attachment is the header that gives a download its name.
-func attachment(name string) string {
-	if quoted := url.PathEscape(name); quoted != name {
-		return "attachment; filename*=utf-8''" + quoted
-	}
-	return `attachment; filename="` + name + `"`
 }
 
 // send answers with a file, or a part of it. The error is from before the answer.

@@ -203,7 +203,7 @@ func (d *download) header() http.Header { return d.w.Header() }
 func (d *download) kind(name, media string) {
 	h := d.header()
 	h.Set("Content-Type", media)
-	h.Set("Content-Disposition", "attachment; filename*=utf-8''"+url.PathEscape(name))
+	h.Set("Content-Disposition", wire.Attachment(name))
 	h.Set("X-Content-Type-Options", "nosniff")
 }
 

@@ -150,7 +150,7 @@ func TestArchiveOfTheOneRepositoryBelow(t *testing.T) {
 	if res.Code != http.StatusOK || !strings.Contains(res.Body.String(), "a.txt") || !strings.HasSuffix(res.Header().Get("X-Archive-Repo-Root"), "repo") {
 		t.Errorf("%d %v %s", res.Code, res.Header(), res.Body)
 	}
-	if got := res.Header().Get("Content-Disposition"); !strings.Contains(got, "repo.patch") {
+	if got := res.Header().Get("Content-Disposition"); got != `attachment; filename="repo.patch"` {
 		t.Error(got)
 	}
 }

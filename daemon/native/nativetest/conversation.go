@@ -200,8 +200,14 @@ func (c *Conversation) Pause(context.Context) error {
 // Interrupt ends a run.
 func (c *Conversation) Interrupt(ctx context.Context) error { return c.Pause(ctx) }
 
-// Decide notes a decision.
+// Decide notes a decision, unless its reason says that it is late or refused.
 func (c *Conversation) Decide(_ context.Context, d agentapi.Decision) error {
+	switch d.Reason {
+	case "late":
+		return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "Nothing waits.", Err: agentapi.ErrNothingWaits}
+	case "refuse":
+		return &agentapi.Error{Kind: agentapi.ErrRefused, Msg: "The decision was refused."}
+	}
 	c.Decided = d
 	return nil
 }
