@@ -17,6 +17,10 @@ type Config struct {
 	// Skills finds the skills for a directory, absolute; "" is none. own includes those
 	// of the user.
 	Skills func(dir string, own bool) []Skill
+	// Agents finds the agents that the agent of a directory, absolute, can give tasks to;
+	// "" is none. own includes those of the user, builtin those that are always there. Of
+	// two with one name the project's comes first, then the user's.
+	Agents func(ctx context.Context, dir string, own, builtin bool) []Agent
 	// ReadFile reads a file of a project by its path below the directory, and follows
 	// no link out of it.
 	ReadFile func(dir, name string) ([]byte, error)
@@ -60,7 +64,7 @@ func Routes(cfg Config) []wire.Route {
 		{Method: http.MethodGet, Path: "/api/tools/{$}", Summary: "Names of the tools", Handle: s.tools},
 		{Method: http.MethodPost, Path: "/api/skills", Summary: "Skills of the user and of a project", Body: true, Handle: s.skills},
 		{Method: http.MethodPost, Path: "/api/hooks", Summary: "Hooks that a project has", Body: true, Handle: s.hooks},
-		{Method: http.MethodPost, Path: "/api/sub-agents", Summary: "Agents that the agent can delegate to: it has none", Body: true, Handle: s.agents},
+		{Method: http.MethodPost, Path: "/api/sub-agents", Summary: "Agents that the agent can give tasks to", Body: true, Handle: s.agents},
 		{Method: http.MethodPost, Path: "/api/mcp/test", Summary: "Try an MCP server", Body: true, Handle: s.try},
 	}
 }
@@ -69,17 +73,5 @@ type server struct{ Config }
 
 func (s *server) tools(w http.ResponseWriter, _ *http.Request) error {
 	wire.WriteJSON(w, http.StatusOK, s.Tools)
-	return nil
-}
-
-// agents answers that there are none: the embedded agent does not delegate.
-func (s *server) agents(w http.ResponseWriter, r *http.Request) error {
-	var body struct {
-		Dir *string `json:"project_dir"`
-	}
-	if err := wire.ReadBody(r, &body, false); err != nil {
-		return err
-	}
-	wire.WriteJSON(w, http.StatusOK, map[string]any{"agents": []string{}})
 	return nil
 }

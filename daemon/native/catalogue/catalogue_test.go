@@ -28,6 +28,23 @@ func config() catalogue.Config {
 			}
 			return list
 		},
+		Agents: func(_ context.Context, dir string, own, builtin bool) []catalogue.Agent {
+			var list []catalogue.Agent
+			if dir != "" {
+				list = append(list, catalogue.Agent{
+					Name: "rev", Description: "Reviews.", Model: "inherit", Prompt: "Read.", Tools: []string{"terminal"}, Source: dir + "/rev.md", MaxBudget: 2, Permission: "always_confirm",
+					Servers:   json.RawMessage(`{"s":{"command":"c","args":["a"],"env":{"T":"secret-1"},"headers":{"H":"secret-2"},"auth":{"client":["secret-3"],"token":"secret-4"}}}`),
+					Condenser: json.RawMessage(`{"kind":"LLMSummarizingCondenser","llm":{"model":"m","api_key":"secret-5"}}`),
+				})
+			}
+			if own {
+				list = append(list, catalogue.Agent{Name: "mine", Source: "/home/mine.md", User: true, MaxIterations: 3})
+			}
+			if builtin {
+				list = append(list, catalogue.Agent{Name: "general-purpose"})
+			}
+			return list
+		},
 		ReadFile: func(dir, name string) ([]byte, error) {
 			if dir != "/project" || name != ".openhands/hooks.json" {
 				return nil, os.ErrNotExist
@@ -60,7 +77,17 @@ func TestTheCatalogue(t *testing.T) {
 		want               string
 	}{
 		{"GET", "/api/tools/", "", 200, `["terminal"]`},
-		{"POST", "/api/sub-agents", "{}", 200, `{"agents":[]}`},
+		{"POST", "/api/sub-agents", `{"load_user":false,"load_builtin":false}`, 200, `{"agents":[]}`},
+		{"POST", "/api/sub-agents", `{"project_dir":"/project","load_project":false,"load_user":false}`, 200, `{"agents":[{"name":"general-purpose","description":"","model":"","color":null,` +
+			`"tools":[],"skills":[],"system_prompt":"","when_to_use_examples":[],"permission_mode":null,"max_iteration_per_run":null,"max_budget_per_run":null,"mcp_config":null,` +
+			`"mcp_servers":null,"profile_store_dir":null,"hooks":null,"condenser":null,"metadata":{},"level":"builtin","source":null,"is_builtin":true}]}`},
+		{"POST", "/api/sub-agents", `{}`, 200, `"max_iteration_per_run":3,"max_budget_per_run":null,"mcp_config":null,"mcp_servers":null,"profile_store_dir":null,"hooks":null,"condenser":null,` +
+			`"metadata":{},"level":"user","source":"/home/mine.md","is_builtin":false`},
+		{"POST", "/api/sub-agents", `{"project_dir":"/project"}`, 200, `"permission_mode":"always_confirm","max_iteration_per_run":null,"max_budget_per_run":2,` +
+			`"mcp_config":{"s":{"args":["a"],"auth":{"client":["**********"],"token":"**********"},"command":"c","env":{"T":"**********"},"headers":{"H":"**********"}}},` +
+			`"mcp_servers":{"s":{"args":["a"],"auth":{"client":["**********"],"token":"**********"},"command":"c","env":{"T":"**********"},"headers":{"H":"**********"}}},` +
+			`"profile_store_dir":null,"hooks":null,"condenser":{"kind":"LLMSummarizingCondenser","llm":{"api_key":"**********","model":"m"}},"metadata":{},"level":"project","source":"/project/rev.md"`},
+		{"POST", "/api/sub-agents", `{"load_user":1.5}`, 422, `"loc":["body","load_user"]`},
 		{
 			"POST", "/api/skills", `{"project_dir":"/project",` + none + `}`, 200,
 			`{"skills":[{"name":"agents","type":"repo","content":"Be kind.","triggers":[],"source":"/project/AGENTS.md","description":null,"is_agentskills_format":false,"disable_model_invocation":false}],` +

@@ -12,8 +12,10 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine"
+	"github.com/ohgw/ohgw/agentapi/engine/definition"
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/skill"
+	"github.com/ohgw/ohgw/agentapi/engine/subagent"
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/engine/tool/mcp"
 	"github.com/ohgw/ohgw/agentapi/engine/toolset"
@@ -33,8 +35,11 @@ const maxProjectFile = 1 << 20
 // in a box of their own.
 func catalogueRoutes(env *setup.Env, user skill.User, boxes func(context.Context, engine.BoxEnv) (sandbox.Box, error)) []wire.Route {
 	return catalogue.Routes(catalogue.Config{
-		Tools:     toolset.Names(),
-		Skills:    func(dir string, own bool) []catalogue.Skill { return skillsOf(dir, user, own) },
+		Tools:  toolset.Names(),
+		Skills: func(dir string, own bool) []catalogue.Skill { return skillsOf(dir, user, own) },
+		Agents: func(ctx context.Context, dir string, own, builtin bool) []catalogue.Agent {
+			return agentsOf(ctx, dir, user, own, builtin)
+		},
 		ReadFile:  readProjectFile,
 		TryServer: (&trial{env: env, transport: llm.NewHTTPClient(env.Getenv).Transport, boxes: boxes}).run,
 	})
@@ -52,6 +57,34 @@ func skillsOf(dir string, user skill.User, own bool) []catalogue.Skill {
 			Name: s.Name, Description: s.Description, Content: s.Body, Source: s.Path, Triggers: s.Triggers,
 			Always: s.Always, Directory: s.Dir != "", Hidden: s.Dir != "" && !s.Invocable, Own: s.Own,
 		})
+	}
+	return list
+}
+
+// agentsOf finds the agents that one in a directory can give tasks to.
+func agentsOf(ctx context.Context, dir string, user skill.User, own, builtin bool) []catalogue.Agent {
+	if !own {
+		user = skill.User{}
+	}
+	found, _ := definition.Load(ctx, definition.Dirs(dir, user.Home, user.Base)...) // "ohgw agents check" tells of problems
+	var list []catalogue.Agent
+	add := func(d definition.Definition, source string) {
+		list = append(list, catalogue.Agent{
+			Name: d.Name, Description: d.Description, Model: d.Model, Prompt: d.Prompt, Color: d.Color, Permission: d.Permission,
+			Tools: d.Tools, Skills: d.Skills, Examples: d.Examples, MaxIterations: d.MaxIterations, MaxBudget: d.MaxBudget,
+			Servers: d.Servers, Hooks: d.Hooks, Condenser: d.Condenser, Source: source, User: d.User,
+		})
+	}
+	for _, d := range found {
+		add(d, d.Path)
+	}
+	if !builtin {
+		return list
+	}
+	for _, d := range subagent.Builtin() {
+		if !slices.ContainsFunc(found, func(f definition.Definition) bool { return f.Name == d.Name }) {
+			add(d, "")
+		}
 	}
 	return list
 }

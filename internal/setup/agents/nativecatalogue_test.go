@@ -1,0 +1,60 @@
+package agents
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ohgw/ohgw/agentapi/engine/skill"
+)
+
+// TestTheAgentsOfACatalogueComeByPrecedence has agents of one name in a project, in both
+// places of the user, and built in.
+func TestTheAgentsOfACatalogueComeByPrecedence(t *testing.T) {
+	t.Parallel()
+	project, home, base := t.TempDir(), t.TempDir(), t.TempDir()
+	for path, of := range map[string]string{
+		filepath.Join(project, ".agents", "agents", "rev.md"):        "project",
+		filepath.Join(project, ".openhands", "agents", "doc.md"):     "project",
+		filepath.Join(home, ".agents", "agents", "rev.md"):           "home",
+		filepath.Join(base, "agents", "own.md"):                      "base",
+		filepath.Join(home, ".agents", "agents", "bash-runner.md"):   "home",
+		filepath.Join(project, ".agents", "elsewhere", "nothing.md"): "project",
+	} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimSuffix(filepath.Base(path), ".md")
+		text := "---\nname: " + name + "\ndescription: Of " + of + ".\ntools: [terminal]\n---\nWork.\n"
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	user := skill.User{Home: home, Base: base}
+	for _, tt := range []struct {
+		dir          string
+		own, builtin bool
+		want         string
+	}{
+		{project, true, true, "rev:project doc:project bash-runner:home own:base general-purpose: code-explorer:"},
+		{project, false, false, "rev:project doc:project"},
+		{"", true, false, "bash-runner:home rev:home own:base"},
+		{"", false, true, "general-purpose: code-explorer: bash-runner:"},
+	} {
+		var got []string
+		for _, a := range agentsOf(t.Context(), tt.dir, user, tt.own, tt.builtin) {
+			of, found := strings.CutPrefix(strings.TrimSuffix(a.Description, "."), "Of ")
+			if !found {
+				of = ""
+			}
+			if a.User != (of == "home" || of == "base") || (a.Source == "") != (of == "") || a.Prompt == "" {
+				t.Errorf("%+v", a)
+			}
+			got = append(got, a.Name+":"+of)
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%q %v %v: %q, want %q", tt.dir, tt.own, tt.builtin, got, tt.want)
+		}
+	}
+}
