@@ -38,7 +38,7 @@ func ownAdvice(failed *Error, err error, otherwise string) string {
 func ownAdviceOf(code string) string {
 	switch code {
 	case CodeAuthentication:
-		return "Check llm.api_key, and that it belongs to this provider."
+		return "Check llm.api_key, or if it was empty the key of the profile with this model, and that it belongs to this provider."
 	case CodeRateLimit:
 		return "Wait and send the message again, raise the provider's limit, or use another llm.model."
 	case CodeTimeout, CodeUnavailable, CodeNoResponse:
