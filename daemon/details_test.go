@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/daemon/daemontest"
 	"github.com/ohgw/ohgw/daemon/openai"
 )
@@ -105,5 +106,30 @@ func TestFramesWithLargeActionsStaySmall(t *testing.T) {
 			}
 		}
 		parse(t, res)
+	}
+}
+
+func TestPhasesComeWhereTheyAreWanted(t *testing.T) {
+	t.Parallel()
+	g := serve(t, script(daemontest.Phase(event.Phase{Name: event.PhaseReading, Prompt: 1925, Read: 512}), daemontest.Finish("Yes.")))
+	for _, wanted := range []bool{true, false} {
+		headers := []string{}
+		if wanted {
+			headers = append(headers, "X-OpenHands-Phases", "show")
+		}
+		f := parse(t, g.chat(ask("a question", streamed), headers...))
+		var seen []string
+		for _, c := range f.chunks {
+			if p, ok := c.Extension["phase"].(map[string]any); ok {
+				seen = append(seen, fmt.Sprint(p["name"], " ", p["prompt_tokens"], " ", p["read_tokens"]))
+			}
+		}
+		want := ""
+		if wanted {
+			want = "reading 1925 512"
+		}
+		equal(t, "phases", strings.Join(seen, "|"), want)
+		equal(t, "progress", f.reasoning(), "")
+		equal(t, "text", f.text(), "Yes.")
 	}
 }

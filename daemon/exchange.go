@@ -22,6 +22,7 @@ const (
 	headerConfirm      = "X-OpenHands-Confirm"
 	headerReconciled   = "X-OpenHands-Reconciled"
 	headerDetails      = "X-OpenHands-Details"
+	headerPhases       = "X-OpenHands-Phases"
 	headerWorkspace    = "X-OpenHands-Workspace"
 	headerAccess       = "X-OpenHands-Workspace-Access"
 	headerConfirmation = "X-OpenHands-Confirmation"

@@ -21,6 +21,7 @@ type options struct {
 	detach       bool
 	confirm      string
 	details      bool // the agent's actions under the key "ohgw"
+	phases       bool // what the call of the model waits for, there too
 	timeout      time.Duration
 	attempt      string // a UI's own name for the answer that it wants
 	readOnly     bool   // that conversation does not change the files there
@@ -69,7 +70,11 @@ func readOptions(h http.Header) (o options, err error) {
 	if err != nil {
 		return o, err
 	}
-	o.details = details != ""
+	phases, err := oneOf(h, headerPhases, "show")
+	if err != nil {
+		return o, err
+	}
+	o.details, o.phases = details != "", phases != ""
 	// A person who asks for another answer sends the same bytes as a program
 	// that tries again; where the UI names each answer, they can be told apart.
 	o.attempt = h.Get("X-OpenWebUI-Message-Id")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/daemon/openai"
 	"github.com/ohgw/ohgw/internal/sse"
@@ -83,6 +84,12 @@ func (s *streamer) show(u turn.Update) error {
 		}
 		if line := s.reasoning(u); line != "" {
 			return s.send(s.chunks.Reasoning(s.buf[:0], line))
+		}
+	case turn.Phase:
+		if s.call.options.phases && u.Phase != nil {
+			return s.send(s.chunks.Detail(s.buf[:0], "", oneLine(struct {
+				Phase *event.Phase `json:"phase"`
+			}{u.Phase})))
 		}
 	case turn.Text:
 		switch {

@@ -423,3 +423,20 @@ func TestConversationOfTheStartGoesOn(t *testing.T) {
 		c.sees("conversations are not stored on this machine")
 	})
 }
+
+func TestTheStatusSaysWhatALocalModelIsWaitedFor(t *testing.T) {
+	for want, pieces := range map[string][]gateway.Piece{
+		"loading the model":                     {gateway.Phase{Name: "loading"}},
+		"reading the prompt, 1,925 tokens, 53%": {gateway.Phase{Name: "loading"}, gateway.Phase{Name: "reading", Prompt: 1925, Read: 1024}},
+		"thinking":                              {gateway.Phase{Name: "reading", Prompt: 1925}, gateway.Phase{Name: "writing"}},
+		"writing":                               {gateway.Phase{Name: "reading", Prompt: 1925}, gateway.Text("It is ")},
+	} {
+		t.Run(want, func(t *testing.T) {
+			s := &script{answer: hangs(append([]gateway.Piece{gateway.Started{}}, pieces...)...)}
+			talk(t, s, nil, func(c *chat) {
+				c.ask("hello")
+				c.sees(want)
+			})
+		})
+	}
+}

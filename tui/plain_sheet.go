@@ -15,6 +15,7 @@ type sheet struct {
 	written int    // bytes of text that are on the paper
 	before  string // what is on the paper of an answer that begins again
 	queue   int
+	phase   string // of the call of the model
 	lost    bool
 	told    map[string]bool // actions, and results of them, that are on the paper
 }
@@ -29,10 +30,7 @@ func (p *sheet) came(line func(string), piece gateway.Piece) {
 		}
 		p.text, p.written, p.lost = "", 0, false
 	case gateway.Waiting:
-		if piece.Queue != p.queue && piece.Queue > 0 {
-			line("Waiting in the queue: " + strconv.Itoa(piece.Queue) + " before this one.")
-		}
-		p.queue = piece.Queue
+		p.queued(line, piece.Queue)
 	case gateway.Lost:
 		if !p.lost {
 			line("Connection lost, reconnecting.")
@@ -56,7 +54,25 @@ func (p *sheet) came(line func(string), piece gateway.Piece) {
 	case gateway.Retry:
 		p.flush(line, true)
 		line("Waiting: " + retrying(piece, 0) + ".")
+	case gateway.Phase:
+		p.waits(line, piece)
 	}
+}
+
+// queued is the place of the question in the queue.
+func (p *sheet) queued(line func(string), queue int) {
+	if queue != p.queue && queue > 0 {
+		line("Waiting in the queue: " + strconv.Itoa(queue) + " before this one.")
+	}
+	p.queue = queue
+}
+
+// waits says what the call of the model waits for: once, not for each percent.
+func (p *sheet) waits(line func(string), phase gateway.Phase) {
+	if phase.Name != p.phase && phase.Waits() != "" {
+		line("Waiting: " + phase.Waits() + ".")
+	}
+	p.phase = phase.Name
 }
 
 // flush writes the lines that are complete, or all there is.

@@ -54,6 +54,8 @@ func mashed(t *rapid.T, c *chat) {
 		gateway.Call{ID: "2", State: "done", Kind: "edit", Line: "Edit", Diff: "@@ -1 +1 @@\n-世界 \x1b[31m\n+" + strings.Repeat("y", 3000) + "\n", DiffCut: 3},
 		gateway.Retry{Attempt: 2, Of: 5, Seconds: 3, Cause: "x\x1b[2J"},
 		gateway.Call{ID: "3", State: "done", Kind: "tasks", Tasks: []gateway.Task{{Title: "長\n\x1b[m", Status: "done"}, {}}},
+		gateway.Phase{Name: "reading", Prompt: 1925, Read: 7},
+		gateway.Phase{Name: "writing"},
 		gateway.Call{},
 		refusal("a.example:443", true), refusal("a.example:443", false),
 		gateway.Block{Access: "write", Target: strings.Repeat("/長\n", 90), Allow: "x"},

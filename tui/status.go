@@ -221,6 +221,8 @@ func (s *status) doing(t *session.Turn, silent time.Duration) string {
 		return "waiting in the queue, " + strconv.Itoa(t.Queued) + " questions before this one"
 	case t.Retry != nil:
 		return retrying(*t.Retry, silent)
+	case t.Waits != "":
+		return t.Waits
 	case silent >= hungAfter:
 		return "no data for " + human.Duration(silent) + ", waiting for " + s.place.Name()
 	case t.Answer.Current() != "" && t.Answer.Working():

@@ -70,7 +70,7 @@ func (e Event) Persisted() bool {
 	case *Delta, *ServerError:
 		return false
 	case *StateUpdate:
-		return b.Key != KeyFullState && b.Key != KeyRetry && b.Key != KeyBlock && b.Key != KeyProgress
+		return b.Key != KeyFullState && b.Key != KeyRetry && b.Key != KeyBlock && b.Key != KeyProgress && b.Key != KeyPhase
 	default:
 		return true
 	}

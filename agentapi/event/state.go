@@ -18,6 +18,8 @@ const (
 	// KeyProgress marks a line about what a tool of the embedded engine is doing. It
 	// is published and never stored.
 	KeyProgress = "ohgw.progress"
+	// KeyPhase marks a [Phase] of a call of the model. It is published and never stored.
+	KeyPhase = "ohgw.phase"
 	// KeyBlock marks a [Block] of the embedded engine. Like a retry it is published
 	// and never stored.
 	KeyBlock = "ohgw.sandbox"
@@ -136,6 +138,39 @@ func (e Event) Retry() (r Retry, ok bool) {
 		return Retry{}, false
 	}
 	return r, true
+}
+
+// The names of phases.
+const (
+	PhaseLoading = "loading" // the server loads the model
+	PhaseReading = "reading" // it reads the prompt
+	PhaseWriting = "writing" // the model has begun to write
+	PhaseDone    = "done"    // the answer is there: what it took
+)
+
+// Phase is where a call of a model stands, as far as its server tells. Zero values are
+// unknown.
+type Phase struct {
+	Name   string `json:"name"`
+	Prompt int64  `json:"prompt_tokens,omitempty"` // of the prompt
+	Read   int64  `json:"read_tokens,omitempty"`   // of the prompt: read, or known from before
+	// What a call took, with PhaseDone: tokens that were read, and not known from before,
+	// and that were written.
+	Written      int64   `json:"written_tokens,omitempty"`
+	ReadSeconds  float64 `json:"read_seconds,omitempty"`
+	WriteSeconds float64 `json:"write_seconds,omitempty"`
+}
+
+// Phase is the phase that a state update announces; ok is false for every other event.
+func (e Event) Phase() (p Phase, ok bool) {
+	u, is := e.Body.(*StateUpdate)
+	if !is || u.Key != KeyPhase {
+		return Phase{}, false
+	}
+	if err := json.Unmarshal(u.Value, &p); err != nil {
+		return Phase{}, false
+	}
+	return p, true
 }
 
 // StatsUpdate are the statistics that a stats update announces; ok is false for

@@ -116,6 +116,9 @@ func (r *Reader) passing(e event.Event) (updates []Update, ok bool) {
 	if b, ok := e.Block(); ok {
 		return r.blocked(b), true
 	}
+	if p, ok := e.Phase(); ok {
+		return []Update{{Kind: Phase, Phase: &p}}, true
+	}
 	return nil, false
 }
 

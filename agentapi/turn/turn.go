@@ -26,6 +26,8 @@ type Update struct {
 	Retry *Retry
 	// Block is what the sandbox refused, of which a Progress tells, or nil.
 	Block *agentapi.Block
+	// Phase is where the call of the model stands, with [Phase] only.
+	Phase *event.Phase
 }
 
 // UpdateKind is the kind of an update.
@@ -42,6 +44,8 @@ const (
 	// empty when it waits no more. A turn has one where its backend has no room for
 	// the run; its gateway adds others.
 	Queue
+	// Phase is what the call of the model waits for, or what it took. It has no line.
+	Phase
 )
 
 // Outcome is how a turn ended.

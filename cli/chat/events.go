@@ -25,7 +25,8 @@ const eventsVersion = 1
 // events prints one question for programs: an event a line, and the end last,
 // whatever ends the command. It asks nothing.
 type events struct {
-	out *iostream.Writer
+	out     *iostream.Writer
+	verbose bool // tell what each call of a model took
 
 	mu    sync.Mutex
 	turn  turnJSON // as far as it went
@@ -34,7 +35,7 @@ type events struct {
 
 // eventJSON is an event. Type says which of the others it has.
 type eventJSON struct {
-	Type         string   `json:"type"` // "started", "queue", "lost", "restart", "text", "step"
+	Type         string   `json:"type"` // "started", "queue", "lost", "restart", "phase", "text", "step"
 	Version      int      `json:"version,omitempty"`
 	Model        string   `json:"model,omitempty"`
 	Conversation string   `json:"conversation,omitempty"`
@@ -45,6 +46,12 @@ type eventJSON struct {
 	Queue        *int     `json:"queue,omitempty"`
 	Attempt      int      `json:"attempt,omitempty"`
 	Text         string   `json:"text,omitempty"`
+	Phase        string   `json:"phase,omitempty"`
+	Prompt       int64    `json:"prompt_tokens,omitempty"`
+	Read         int64    `json:"read_tokens,omitempty"`
+	Written      int64    `json:"written_tokens,omitempty"`
+	ReadSeconds  float64  `json:"read_seconds,omitempty"`
+	WriteSeconds float64  `json:"write_seconds,omitempty"`
 }
 
 // refusedJSON is what would have needed a person's yes.
@@ -87,6 +94,13 @@ func (e *events) piece(p piece) error {
 		line = eventJSON{Type: "lost", Attempt: p.lost.Attempt, Text: netcause.Of(p.lost.Err).Error()}
 	case p.restart:
 		line = eventJSON{Type: "restart"}
+	case p.phase != nil && p.phase.Name == "done" && !e.verbose:
+		return nil
+	case p.phase != nil:
+		line = eventJSON{
+			Type: "phase", Phase: p.phase.Name, Prompt: p.phase.Prompt, Read: p.phase.Read,
+			Written: p.phase.Written, ReadSeconds: p.phase.ReadSeconds, WriteSeconds: p.phase.WriteSeconds,
+		}
 	case p.line != "":
 		line = eventJSON{Type: "step", Text: p.line}
 	case p.text != "":
@@ -202,7 +216,7 @@ func outcomeOf(code fault.Code) string {
 
 // answerEvents runs the command for programs.
 func (o *options) answerEvents(ctx context.Context) error {
-	e := &events{out: o.Stdout, turn: turnJSON{Model: o.model, Conversation: o.conversation}}
+	e := &events{out: o.Stdout, verbose: o.Verbose, turn: turnJSON{Model: o.model, Conversation: o.conversation}}
 	if e.turn.Model == "" {
 		e.turn.Model = activeModel
 	}

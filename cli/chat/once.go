@@ -31,7 +31,8 @@ type turnJSON struct {
 	Seconds      float64      `json:"seconds"`
 	Error        *errorJSON   `json:"error,omitempty"`
 
-	taken bool // by the gateway
+	taken bool  // by the gateway
+	speed speed // of its calls of models
 }
 
 type actionJSON struct {
@@ -83,6 +84,9 @@ func (c *session) once(ctx context.Context) (err error) {
 	}
 	if e := out.end(t, err == nil); e != nil {
 		return e
+	}
+	if how := t.speed.String(); how != "" && !c.JSON {
+		c.Detail("speed: %s", how)
 	}
 	if err == nil {
 		err = c.unfinished(t)
@@ -181,7 +185,7 @@ func (c *session) read(ctx context.Context, q gateway.Question, t *turnJSON, out
 				t.Blocked = append(t.Blocked, blockJSON{b.Access, b.Target, b.Why, b.Allow})
 			}
 		}
-		t.Progress = append(t.Progress[:0], whole.progress...)
+		t.Progress, t.speed = append(t.Progress[:0], whole.progress...), whole.speed
 	}
 	return nil
 }

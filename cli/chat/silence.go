@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/gateway"
 	"github.com/ohgw/ohgw/internal/iostream"
 )
 
@@ -27,8 +28,9 @@ type spoken struct {
 	timer   *time.Timer
 	since   time.Time // the last piece
 	awaited string
-	inText  bool // the last piece was text that goes on
-	painted bool // the line is on the terminal
+	phase   string // of the call of the model
+	inText  bool   // the last piece was text that goes on
+	painted bool   // the line is on the terminal
 	over    bool
 }
 
@@ -74,6 +76,10 @@ func (s *spoken) clear() {
 func (s *spoken) piece(p piece) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if p.phase != nil {
+		s.enter(*p.phase)
+		return nil
+	}
 	s.clear()
 	s.inText = p.text != ""
 	if next := awaitedAfter(p); next != "" {
@@ -83,6 +89,21 @@ func (s *spoken) piece(p piece) error {
 	s.since, s.over = s.app.Now(), s.over || err != nil
 	s.timer.Reset(silent)
 	return err
+}
+
+// enter is another phase of the call of the model. A phase that goes on is one silence:
+// its time is counted from its beginning. The caller holds the lock.
+func (s *spoken) enter(p gateway.Phase) {
+	if p.Name != s.phase {
+		s.phase, s.since = p.Name, s.app.Now()
+		s.clear()
+		s.timer.Reset(silent)
+	}
+	if waits := p.Waits(); waits != "" {
+		s.awaited, s.inText = waits, false
+	} else if p.Name == "writing" {
+		s.awaited = "waiting for the model"
+	}
 }
 
 // awaitedAfter is what comes next after a piece; "" if that is the same as before.

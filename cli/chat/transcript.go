@@ -18,6 +18,7 @@ type piece struct {
 	restart bool // what came so far is void: a different answer begins
 	text    string
 	line    string // of progress
+	phase   *gateway.Phase
 }
 
 // transcript is what a turn has brought so far.
@@ -27,6 +28,7 @@ type transcript struct {
 
 	begun bool
 	queue int
+	speed speed
 	// What was shown before the connection was lost, and is repeated now.
 	oldText  string
 	oldLines int
@@ -53,6 +55,9 @@ func (t *transcript) add(p gateway.Piece) []piece {
 		}
 	case gateway.Lost:
 		return []piece{{lost: &p}}
+	case gateway.Phase:
+		t.speed.add(p)
+		return []piece{{phase: &p}}
 	case gateway.Text:
 		return t.addText(string(p))
 	case gateway.Progress:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/iostream"
@@ -220,8 +221,8 @@ func (g *guide) try(ctx context.Context) error {
 		g.tried = true
 		return nil
 	}
-	g.Note("Asking %s for one word ...", setup.Clean(g.plan.FullModel()))
-	r, err := g.setup.Try(ctx, g.plan)
+	g.Note("Asking %s for one word, for up to %s (Ctrl-C stops) ...", setup.Clean(g.plan.FullModel()), patience(g.setup.Patience(g.plan)))
+	r, err := g.setup.Try(ctx, g.plan, g.loads)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -233,6 +234,17 @@ func (g *guide) try(ctx context.Context) error {
 		return nil
 	}
 	return g.failed(ctx, r)
+}
+
+// loads says that a server loads the model first.
+func (g *guide) loads() { g.Note("The server is loading the model ...") }
+
+// patience is a time to wait for people: "30 s", "5 min".
+func patience(d time.Duration) string {
+	if d >= time.Minute && d%time.Minute == 0 {
+		return fmt.Sprintf("%d min", d/time.Minute)
+	}
+	return fmt.Sprintf("%.0f s", d.Seconds())
 }
 
 // The ways on after a model did not answer.

@@ -10,6 +10,7 @@ package guide
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -168,7 +169,9 @@ func (g *guide) fill(ctx context.Context) error {
 	if g.tried || !g.canTry(ctx) {
 		return nil
 	}
-	r, err := g.setup.Try(ctx, g.plan)
+	done := g.TellLate(fmt.Sprintf("asking %s for one word, for up to %s", setup.Clean(g.plan.FullModel()), patience(g.setup.Patience(g.plan))))
+	r, err := g.setup.Try(ctx, g.plan, g.loads)
+	done()
 	if err != nil {
 		return g.fault(ctx, err)
 	}

@@ -44,6 +44,13 @@ func Delta(text string) Step {
 	return func(r *Run) bool { return r.publish(&event.Delta{Content: &text}) }
 }
 
+// Phase tells where the call of the model stands.
+func Phase(p event.Phase) Step {
+	return func(r *Run) bool {
+		return r.publish(&event.StateUpdate{Key: event.KeyPhase, Value: encode(p)})
+	}
+}
+
 // Say writes a whole text that is not the end.
 func Say(text string) Step {
 	return func(r *Run) bool {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/agentapi/turn"
 )
 
@@ -37,6 +38,7 @@ type aside struct {
 	call  *turn.Call
 	retry *turn.Retry
 	block *agentapi.Block
+	phase *event.Phase
 }
 
 func (n aside) size() int {
@@ -77,7 +79,7 @@ func (t *transcript) add(u turn.Update) {
 	t.bytes -= b.size()
 	b.text.WriteString(u.Text)
 	b.ends = append(b.ends, b.text.Len())
-	if n := (aside{u.Call, u.Retry, u.Block}); n != (aside{}) {
+	if n := (aside{u.Call, u.Retry, u.Block, u.Phase}); n != (aside{}) {
 		if b.asides == nil {
 			b.asides = make(map[int]aside)
 		}
@@ -137,5 +139,5 @@ func (t *transcript) at(i int) turn.Update {
 		begin = b.ends[i-b.first-1]
 	}
 	n := b.asides[i-b.first]
-	return turn.Update{Kind: b.kind, Text: b.text.String()[begin:b.ends[i-b.first]], Call: n.call, Retry: n.retry, Block: n.block}
+	return turn.Update{Kind: b.kind, Text: b.text.String()[begin:b.ends[i-b.first]], Call: n.call, Retry: n.retry, Block: n.block, Phase: n.phase}
 }

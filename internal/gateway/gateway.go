@@ -6,6 +6,7 @@ package gateway
 import (
 	"context"
 	"iter"
+	"strconv"
 	"time"
 )
 
@@ -97,7 +98,7 @@ const (
 )
 
 // Piece is a part of an answer: Started, Waiting, Lost, Text, Progress, Call,
-// Retry, Block or Done.
+// Retry, Phase, Block or Done.
 type Piece interface{ piece() }
 
 type (
@@ -186,6 +187,47 @@ type Context struct {
 	Window int64 `json:"window"`
 }
 
+// Phase is where the call of the model stands, as far as its server tells.
+type Phase struct {
+	Name    string `json:"name"`           // "loading", "reading", "writing", "done"
+	Prompt  int64  `json:"prompt_tokens"`  // of the prompt
+	Read    int64  `json:"read_tokens"`    // of the prompt so far; with "done", those that were not known from before
+	Written int64  `json:"written_tokens"` // with "done"
+
+	ReadSeconds  float64 `json:"read_seconds"`  // with "done"
+	WriteSeconds float64 `json:"write_seconds"` // with "done"
+}
+
+// Waits is what a phase waits for, in a few words for people; "" for one that waits for
+// nothing: "reading the prompt, 1,925 tokens, 52%".
+func (p Phase) Waits() string {
+	switch p.Name {
+	case "loading":
+		return "loading the model"
+	case "reading":
+		if p.Prompt <= 0 {
+			return "reading the prompt"
+		}
+		text := "reading the prompt, " + grouped(p.Prompt) + " tokens"
+		if p.Read > 0 {
+			const all = 100
+			text += ", " + strconv.FormatInt(min(all, all*p.Read/p.Prompt), 10) + "%"
+		}
+		return text
+	}
+	return ""
+}
+
+// grouped is a number with commas: "1,925".
+func grouped(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}
+
+func (Phase) piece()    {}
 func (Started) piece()  {}
 func (Waiting) piece()  {}
 func (Lost) piece()     {}

@@ -57,6 +57,7 @@ type extension struct {
 	Retry      *Retry   `json:"retry"`
 	Context    Context  `json:"context"`
 	Sandbox    *Block   `json:"sandbox"`
+	Phase      *Phase   `json:"phase"`
 	Blocked    []Block  `json:"sandbox_blocked"`
 }
 
@@ -149,6 +150,8 @@ func (r *reader) details(x *extension) []Piece {
 		return append(r.rest(), *x.Action)
 	case x.Retry != nil:
 		return append(r.rest(), *x.Retry)
+	case x.Phase != nil:
+		return append(r.rest(), *x.Phase)
 	case x.Sandbox != nil && x.Sandbox.Target != "":
 		return append(r.rest(), *x.Sandbox)
 	}

@@ -18,6 +18,7 @@ const (
 	headerTimeout      = "X-OpenHands-Timeout"
 	headerConfirm      = "X-OpenHands-Confirm"
 	headerDetails      = "X-OpenHands-Details"
+	headerPhases       = "X-OpenHands-Phases"
 	headerKey          = "Idempotency-Key"
 	headerWorkspace    = "X-OpenHands-Workspace"
 	headerAccess       = "X-OpenHands-Workspace-Access"
@@ -59,6 +60,7 @@ func (a *asking) request(ctx context.Context) (*http.Request, error) {
 	h.Set("Content-Type", "application/json")
 	h.Set("Accept", "text/event-stream")
 	h.Set(headerKey, a.q.Key)
+	h.Set(headerPhases, "show")
 	if a.q.Conversation != "" {
 		h.Set(headerConversation, a.q.Conversation)
 	}

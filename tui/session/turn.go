@@ -32,6 +32,7 @@ type Turn struct {
 	Lost   int            // attempts to find the connection again; 0 while it is there
 	Taken  bool           // the gateway has the question
 	Retry  *gateway.Retry // the request to the provider that is repeated, or nil
+	Waits  string         // what the call of the model waits for, or ""
 
 	stream *stream
 	cancel context.CancelFunc
@@ -116,7 +117,7 @@ func (s *Session) piece(t *Turn, piece gateway.Piece) tea.Cmd {
 		t.Lost = p.Attempt
 		s.view.Came(piece)
 	case gateway.Text:
-		t.Queued, t.Retry = 0, nil
+		t.Queued, t.Retry, t.Waits = 0, nil, ""
 		clean := t.clean.Clean(string(p))
 		t.text(clean)
 		if clean != string(p) {
@@ -127,15 +128,18 @@ func (s *Session) piece(t *Turn, piece gateway.Piece) tea.Cmd {
 		t.Queued = 0
 		s.progress(t, string(p))
 	case gateway.Call:
-		t.Queued, t.Retry = 0, nil
+		t.Queued, t.Retry, t.Waits = 0, nil, ""
 		s.called(t, p)
 		s.view.Came(piece)
 	case gateway.Retry:
 		p.Cause = name(p.Cause)
-		t.Queued, t.Retry = 0, &p
+		t.Queued, t.Retry, t.Waits = 0, &p, ""
+		s.view.Came(p)
+	case gateway.Phase:
+		t.Queued, t.Retry, t.Waits = 0, nil, p.Waits()
 		s.view.Came(p)
 	case gateway.Block:
-		t.Queued, t.Retry = 0, nil
+		t.Queued, t.Retry, t.Waits = 0, nil, ""
 		return s.refused(t, p)
 	case gateway.Done:
 		return s.answered(t, p)

@@ -7,13 +7,18 @@ import (
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
-// announcing publishes each repeated request of a model, and hands everything
+// announcing publishes each repeated request of a model and the phases of a call, and hands everything
 // else to next, which may be nil.
 func (c *Conversation) announcing(j *job, next func(llm.Delta)) func(llm.Delta) {
 	return func(d llm.Delta) {
 		if d.Retry != nil {
 			r := event.Retry{Attempt: d.Retry.Attempt, Of: d.Retry.Of, Seconds: d.Retry.Wait.Seconds(), Cause: c.cfg.Secrets.Mask(d.Retry.Cause)}
 			j.post(func() { c.publishRetry(r) })
+			return
+		}
+		if d.Phase != nil {
+			p := *d.Phase
+			j.post(func() { c.publishPhase(p) })
 			return
 		}
 		if next != nil {
@@ -31,4 +36,14 @@ func (c *Conversation) publishRetry(r event.Retry) {
 		return
 	}
 	c.watchers.publish(c.unstored(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyRetry, Value: value}))
+}
+
+// publishPhase tells those who watch what is waited for.
+func (c *Conversation) publishPhase(p event.Phase) {
+	value, err := json.Marshal(p)
+	if err != nil { // a number that JSON does not have
+		c.cfg.Log.Error("encode phase", "conversation", c.id, "err", err)
+		return
+	}
+	c.watchers.publish(c.unstored(event.SourceEnvironment, &event.StateUpdate{Key: event.KeyPhase, Value: value}))
 }

@@ -72,8 +72,13 @@ func (m *model) ask(ctx context.Context, req *Request, out *relay) (*Response, e
 		return nil, err
 	}
 	c := m.prepare(*req)
+	c.Options.Progress = m.tellsProgress()
+	w := wait{out: out, now: m.cfg.Now}
+	if m.isCold() {
+		w.loading()
+	}
 	for n := 1; ; n++ {
-		resp, err := m.try(ctx, c, req, &keys, out)
+		resp, err := m.loaded(ctx, &w, func() (*Response, error) { return m.try(ctx, c, req, &keys, &w) })
 		if err == nil {
 			return resp, nil
 		}
@@ -93,16 +98,17 @@ func (m *model) ask(ctx context.Context, req *Request, out *relay) (*Response, e
 
 // try makes one request and checks what came back. With the error of a call in
 // the text protocol comes the response all the same: it cost what it cost.
-func (m *model) try(ctx context.Context, c *wire.Call, req *Request, keys *credentials, out *relay) (*Response, error) {
+func (m *model) try(ctx context.Context, c *wire.Call, req *Request, keys *credentials, w *wait) (*Response, error) {
 	started := m.cfg.Now()
-	emit := out.deliver
+	w.begin(started)
+	emit := w.deliver
 	var reader *textcall.Reader
 	if m.textTools(*req) {
-		reader = textcall.NewReader(tools(*req), textcall.NextID(req.Messages), emit)
+		reader = textcall.NewReader(tools(*req), textcall.NextID(req.Messages), w.deliver)
 		emit = func(d wire.Delta) {
 			reader.Write(d.Text)
-			if d.Reasoning != "" {
-				out.deliver(d)
+			if d.Reasoning != "" || d.Prompt != nil {
+				w.deliver(d)
 			}
 		}
 	}
@@ -115,6 +121,7 @@ func (m *model) try(ctx context.Context, c *wire.Call, req *Request, keys *crede
 		return nil, err
 	}
 	resp := m.response(b, header, started)
+	w.done(b)
 	if reader == nil {
 		return resp, nil
 	}

@@ -72,6 +72,7 @@ type Delta struct {
 	ToolCall  *ToolDelta
 	Restart   bool // what came before belongs to an attempt that failed
 	Retry     *Retry
+	Phase     *event.Phase
 }
 
 // ToolDelta is a piece of a tool call.

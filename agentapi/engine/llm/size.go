@@ -65,7 +65,7 @@ func (m *model) sizeKey() window.Key { return window.Key{URL: m.route.url, Model
 // findSize asks in the way of the server that it is, as far as the list of models says.
 func (m *model) findSize(ctx context.Context, server window.Server) window.Known {
 	name := m.route.model
-	tokens := int64(0)
+	tokens, cold := int64(0), false
 	if strings.HasPrefix(m.route.provider.prefix, "ollama") {
 		server = window.Ollama
 	}
@@ -85,33 +85,35 @@ func (m *model) findSize(ctx context.Context, server window.Server) window.Known
 			}
 		}
 	case window.Ollama:
-		tokens = m.ollamaSize(ctx, root, name)
+		tokens, cold = m.ollamaSize(ctx, root, name)
 	case window.LMStudio:
 		if body, err := m.tell(ctx, http.MethodGet, root+"/api/v0/models", nil); err == nil {
-			tokens = window.Loaded(body, name)
+			tokens, cold = window.Loaded(body, name)
 		}
 	case window.VLLM, window.Other:
 	}
-	return window.Known{Server: server, Tokens: tokens}
+	return window.Known{Server: server, Tokens: tokens, Cold: cold}
 }
 
 // ollamaSize is the context of the model that Ollama has loaded, or with which it would
-// load it.
-func (m *model) ollamaSize(ctx context.Context, root, name string) int64 {
+// load it: cold.
+func (m *model) ollamaSize(ctx context.Context, root, name string) (tokens int64, cold bool) {
 	if body, err := m.tell(ctx, http.MethodGet, root+"/api/ps", nil); err == nil {
-		if tokens := window.Running(body, name); tokens > 0 {
-			return tokens
+		tokens, loaded := window.Running(body, name)
+		if tokens > 0 {
+			return tokens, false
 		}
+		cold = !loaded
 	}
 	question, err := json.Marshal(map[string]string{"model": name})
 	if err != nil {
-		return 0
+		return 0, cold
 	}
 	body, err := m.tell(ctx, http.MethodPost, root+"/api/show", question)
 	if err != nil {
-		return 0
+		return 0, cold
 	}
-	return window.Shown(body)
+	return window.Shown(body), cold
 }
 
 // Count has the server count the tokens of a request: llama.cpp and vLLM do.

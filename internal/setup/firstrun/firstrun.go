@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
@@ -167,13 +168,27 @@ func (s *Setup) Models(ctx context.Context, p Plan) ([]string, error) {
 	return models, err
 }
 
-// Try sends the model of a plan one short question.
-func (s *Setup) Try(ctx context.Context, p Plan) (modelcheck.Result, error) {
+// Patience is how long Try waits for an answer.
+func (s *Setup) Patience(p Plan) time.Duration {
+	made, err := s.preview(p)
+	if err != nil {
+		return 0
+	}
+	return s.check.Patience(made)
+}
+
+// Try sends the model of a plan one short question. loads is called once if its server
+// has to load the model first.
+func (s *Setup) Try(ctx context.Context, p Plan, loads func()) (modelcheck.Result, error) {
 	made, err := s.preview(p)
 	if err != nil {
 		return modelcheck.Result{}, err
 	}
-	return s.check.Try(ctx, made, p.Key), nil
+	return s.check.Try(ctx, made, p.Key, func(phase event.Phase) {
+		if phase.Name == event.PhaseLoading && loads != nil {
+			loads()
+		}
+	}), nil
 }
 
 // FromSettings is the plan of a profile with the LLM of OpenHands' settings;

@@ -98,7 +98,7 @@ func TestAPlanIsTriedBeforeItIsStored(t *testing.T) {
 			t.Errorf("Models with …%s = %v, %v", key[len(key)-4:], models, err)
 		}
 		plan.Model = "test"
-		if got, err := s.Try(t.Context(), plan); err != nil || got.Outcome != want {
+		if got, err := s.Try(t.Context(), plan, nil); err != nil || got.Outcome != want {
 			t.Errorf("Try with …%s = %+v, %v; want %s", key[len(key)-4:], got, err, want)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/engine/llm/window"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/buildinfo"
 	"github.com/ohgw/ohgw/internal/profile"
@@ -27,6 +28,10 @@ const (
 
 	// DefaultTimeout is how long one of them may take without --timeout.
 	DefaultTimeout = 30 * time.Second
+
+	// LocalTimeout is how long a server on this machine or in its network may take:
+	// it may have to load the model first, from a disk.
+	LocalTimeout = 5 * time.Minute
 
 	// maxAnswer is the longest answer that is asked for, in tokens: the least
 	// that every provider takes.
@@ -52,6 +57,7 @@ type Check struct {
 	store   *profile.Store
 	keys    *secret.Resolver
 	timeout time.Duration
+	tell    func(event.Phase) // may be nil
 	llm     llm.Config
 }
 
@@ -59,7 +65,7 @@ type Check struct {
 // timeout.
 func New(env *setup.Env, store *profile.Store, keys *secret.Resolver, timeout time.Duration) *Check {
 	return &Check{env: env, store: store, keys: keys, timeout: timeout, llm: llm.Config{
-		HTTP: llm.NewHTTPClient(env.Getenv), Getenv: env.Getenv, Now: env.Now, UserAgent: "ohgw/" + buildinfo.Get().Version,
+		HTTP: llm.NewHTTPClient(env.Getenv), Windows: new(window.Book), Getenv: env.Getenv, Now: env.Now, UserAgent: "ohgw/" + buildinfo.Get().Version,
 	}}
 }
 
@@ -95,10 +101,21 @@ func (c *Check) one(ctx context.Context, name string) Result {
 }
 
 // Try asks the model of a profile that need not be stored. A key that is given
-// counts before all others; the zero Value is none.
-func (c *Check) Try(ctx context.Context, p *profile.Profile, given secret.Value) Result {
+// counts before all others; the zero Value is none. It takes Patience at most. tell is
+// called with each phase of the call, in the goroutine of the caller.
+func (c *Check) Try(ctx context.Context, p *profile.Profile, given secret.Value, tell func(event.Phase)) Result {
 	defer c.llm.HTTP.CloseIdleConnections()
-	return c.ask(ctx, p, &profileKey{keys: c.keys, profile: p, given: given, origin: secret.Origin{Kind: secret.FromNowhere}})
+	patient := *c
+	patient.timeout, patient.tell = c.Patience(p), tell
+	return patient.ask(ctx, p, &profileKey{keys: c.keys, profile: p, given: given, origin: secret.Origin{Kind: secret.FromNowhere}})
+}
+
+// Patience is how long Try waits for the model of a profile.
+func (c *Check) Patience(p *profile.Profile) time.Duration {
+	if p.LLM.BaseURL != nil && llm.MayBeLocal(*p.LLM.BaseURL) {
+		return max(c.timeout, LocalTimeout)
+	}
+	return c.timeout
 }
 
 // ErrNoList says that a provider has no list of its models.
@@ -134,9 +151,16 @@ func (c *Check) ask(ctx context.Context, p *profile.Profile, key *profileKey) Re
 	started := c.env.Now()
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, errTimeout)
 	defer cancel()
+	if s, ok := model.(llm.Sizer); ok && c.tell != nil {
+		s.FindSize(ctx) // so it is known whether the model has to be loaded
+	}
 	_, err = model.Generate(ctx, llm.Request{Messages: []event.LLMMessage{
 		{Role: "user", Content: []event.Content{event.Text("Answer with one word: yes")}},
-	}}, nil)
+	}}, func(d llm.Delta) {
+		if d.Phase != nil && c.tell != nil {
+			c.tell(*d.Phase)
+		}
+	})
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errTimeout) {
 		err = fmt.Errorf("%w of %s", errTimeout, c.timeout)
 	}

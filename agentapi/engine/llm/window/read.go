@@ -63,9 +63,8 @@ func Props(body []byte) int64 {
 	return props.Settings.Context
 }
 
-// Running reads Ollama's GET /api/ps: the context with which a model is loaded; 0 if it
-// is not.
-func Running(body []byte, model string) int64 {
+// Running reads Ollama's GET /api/ps: whether a model is loaded, and with which context.
+func Running(body []byte, model string) (tokens int64, loaded bool) {
 	var list struct {
 		Models []struct {
 			Name    string `json:"name"`
@@ -74,14 +73,14 @@ func Running(body []byte, model string) int64 {
 		} `json:"models"`
 	}
 	if json.Unmarshal(body, &list) != nil {
-		return 0
+		return 0, false
 	}
 	for _, m := range list.Models {
 		if tagged(m.Name) == tagged(model) || tagged(m.Model) == tagged(model) {
-			return m.Context
+			return m.Context, true
 		}
 	}
-	return 0
+	return 0, false
 }
 
 // tagged is a name of Ollama's with the tag that it stands for.
@@ -108,8 +107,8 @@ func Shown(body []byte) int64 {
 }
 
 // Loaded reads LM Studio's GET /api/v0/models: the context with which a model is
-// loaded; 0 if it is not.
-func Loaded(body []byte, model string) int64 {
+// loaded, and whether it will be loaded when it is called.
+func Loaded(body []byte, model string) (tokens int64, cold bool) {
 	var list struct {
 		Data []struct {
 			ID      string `json:"id"`
@@ -118,14 +117,18 @@ func Loaded(body []byte, model string) int64 {
 		} `json:"data"`
 	}
 	if json.Unmarshal(body, &list) != nil {
-		return 0
+		return 0, false
 	}
 	for _, m := range list.Data {
-		if m.ID == model && m.State == "loaded" {
-			return m.Context
+		if m.ID != model {
+			continue
 		}
+		if m.State == "loaded" {
+			return m.Context, false
+		}
+		cold = m.State == "not-loaded"
 	}
-	return 0
+	return 0, cold
 }
 
 // sizes are the words around a context's size in refusals of servers that people run.

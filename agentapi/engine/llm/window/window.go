@@ -30,6 +30,7 @@ type Key struct{ URL, Model string }
 type Known struct {
 	Tokens int64 // of the context; 0: unknown
 	Server Server
+	Cold   bool // the server loads the model at its next call
 	// Next is when the server may be asked again.
 	Next time.Time
 }
@@ -61,6 +62,14 @@ func (b *Book) Told(k Key, told Known) {
 			told.Server = known.Server
 		}
 		return told
+	})
+}
+
+// Warm keeps that a model was called, and so is loaded.
+func (b *Book) Warm(k Key) {
+	b.change(k, func(known Known) Known {
+		known.Cold = false
+		return known
 	})
 }
 

@@ -33,6 +33,20 @@ func TestServersNameTheContextThatARequestHas(t *testing.T) {
 		server window.Server
 		tokens int64
 	}
+	running := func(body, model string) answer {
+		tokens, loaded := window.Running([]byte(body), model)
+		if loaded != (tokens > 0) {
+			t.Errorf("%s: loaded is %v with %d tokens", model, loaded, tokens)
+		}
+		return answer{tokens: tokens}
+	}
+	studio := func(model string) answer {
+		tokens, cold := window.Loaded([]byte(studioModels), model)
+		if cold != (tokens == 0) {
+			t.Errorf("%s: cold is %v with %d tokens", model, cold, tokens)
+		}
+		return answer{tokens: tokens}
+	}
 	list := func(body, model string) answer {
 		server, tokens := window.List([]byte(body), model)
 		return answer{server, tokens}
@@ -44,12 +58,12 @@ func TestServersNameTheContextThatARequestHas(t *testing.T) {
 		"llama.cpp with several models":    {answer{tokens: window.Props([]byte(routerProps))}, answer{}},
 		"vLLM":                             {list(vllmList, "Qwen/Qwen3-8B"), answer{window.VLLM, 40960}},
 		"LM Studio":                        {list(studioList, "gemma-3-4b-it"), answer{window.LMStudio, 0}},
-		"LM Studio, loaded":                {answer{tokens: window.Loaded([]byte(studioModels), "gemma-3-4b-it")}, answer{tokens: 4096}},
-		"LM Studio, not loaded":            {answer{tokens: window.Loaded([]byte(studioModels), "other")}, answer{}},
-		"Ollama, loaded":                   {answer{tokens: window.Running([]byte(ollamaPs), "gemma3")}, answer{tokens: 4096}},
-		"Ollama, not loaded":               {answer{tokens: window.Running([]byte(ollamaPs), "gemma3:27b")}, answer{}},
+		"LM Studio, loaded":                {studio("gemma-3-4b-it"), answer{tokens: 4096}},
+		"LM Studio, not loaded":            {studio("other"), answer{}},
+		"Ollama, loaded":                   {running(ollamaPs, "gemma3"), answer{tokens: 4096}},
+		"Ollama, not loaded":               {running(ollamaPs, "gemma3:27b"), answer{}},
 		"Ollama, as the model is made":     {answer{tokens: window.Shown([]byte(ollamaShow))}, answer{tokens: 2048}},
-		"Ollama, a name with slashes":      {answer{tokens: window.Running([]byte(ollamaPs), "library/gemma3")}, answer{}},
+		"Ollama, a name with slashes":      {running(ollamaPs, "library/gemma3"), answer{}},
 		"a page instead of a list":         {list("<html>", "m"), answer{}},
 		"an empty list":                    {list(`{"data":[]}`, "m"), answer{}},
 		"several models, none of the name": {list(`{"data":[{"id":"a","max_model_len":1},{"id":"b"}]}`, "m"), answer{}},

@@ -35,6 +35,20 @@ type Delta struct {
 	Text      string
 	Reasoning string
 	Call      *CallDelta
+	Prompt    *PromptDelta
+}
+
+// PromptDelta is how much of the prompt was read before the answer.
+type PromptDelta struct {
+	Tokens int64 // of the prompt
+	Cached int64 // of them, known from an earlier call
+	Read   int64 // so far, with those
+}
+
+// Timings are what a call took, as its server has measured.
+type Timings struct {
+	Read, Written             int64 // tokens
+	ReadSeconds, WriteSeconds float64
 }
 
 // CallDelta is a piece of a tool call.
@@ -56,6 +70,8 @@ type Builder struct {
 	Ended bool
 	// Begun says that there is an answer, if only an empty one.
 	Begun bool
+	// Timings are the server's own, or zero.
+	Timings Timings
 	// Item is a reasoning item of the Responses API, in OpenHands' form.
 	Item json.RawMessage
 	// ItemIDs are ids of calls as items, by index of the call.
@@ -130,6 +146,9 @@ func (b *Builder) Reasoning(s string) {
 	b.reasoning.WriteString(s)
 	b.send(Delta{Reasoning: s})
 }
+
+// Prompt tells how much of the prompt was read. It is no part of the answer.
+func (b *Builder) Prompt(d PromptDelta) { b.send(Delta{Prompt: &d}) }
 
 // Thinking adds a piece of a thinking block. A signature ends the block;
 // redacted data are a block of their own. Nothing is handed on: the text comes

@@ -85,6 +85,9 @@ type Options struct {
 	// ReasoningSummary is auto, concise or detailed.
 	ReasoningSummary string
 
+	// Progress asks llama.cpp to tell how much of the prompt it has read.
+	Progress bool
+
 	// Extra are members of the body that the user asked for; they win.
 	Extra map[string]json.RawMessage
 }

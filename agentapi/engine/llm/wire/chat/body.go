@@ -64,6 +64,7 @@ type request struct {
 	Thinking            *thinkingBlock `json:"thinking,omitempty"`
 	CacheKey            string         `json:"prompt_cache_key,omitempty"`
 	CacheRetention      string         `json:"prompt_cache_retention,omitempty"`
+	Progress            bool           `json:"return_progress,omitempty"` // llama.cpp
 }
 
 type streamOptions struct {
@@ -168,6 +169,7 @@ func (d Dialect) Body(c *wire.Call) ([]byte, error) {
 	if d.CacheKeys {
 		r.CacheKey, r.CacheRetention = o.CacheKey, o.CacheRetention
 	}
+	r.Progress = o.Progress
 	if d.UsageCost {
 		r.Usage = &usageOptions{Include: true}
 	}

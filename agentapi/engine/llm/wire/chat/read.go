@@ -22,6 +22,24 @@ type chunk struct {
 	Usage   wire.Lenient[*usage] `json:"usage"`
 	Error   json.RawMessage      `json:"error"`
 	Base    wire.Lenient[base]   `json:"base_resp"`
+
+	Progress wire.Lenient[*progress] `json:"prompt_progress"` // llama.cpp's
+	Timings  wire.Lenient[*timings]  `json:"timings"`         // llama.cpp's
+}
+
+// progress is how much of the prompt llama.cpp has read.
+type progress struct {
+	Total     wire.Count `json:"total"`
+	Cache     wire.Count `json:"cache"`
+	Processed wire.Count `json:"processed"` // with those of the cache
+}
+
+// timings are what a call took llama.cpp.
+type timings struct {
+	Read        wire.Count  `json:"prompt_n"` // without those of the cache
+	ReadMillis  wire.Amount `json:"prompt_ms"`
+	Written     wire.Count  `json:"predicted_n"`
+	WriteMillis wire.Amount `json:"predicted_ms"`
 }
 
 // base is MiniMax's way to refuse, with HTTP status 200.
@@ -165,6 +183,7 @@ func add(b *wire.Builder, data []byte) error {
 	if u := c.Usage.V; u != nil {
 		b.Usage, b.Cost = u.tokens(), float64(u.Cost)
 	}
+	c.measured(b)
 	for _, ch := range c.Choices {
 		if ch.Index != 0 {
 			continue // only one was asked for
@@ -172,7 +191,7 @@ func add(b *wire.Builder, data []byte) error {
 		if isError(ch.Error) {
 			return wire.FrameFailure([]byte(`{"error":` + string(ch.Error) + `}`))
 		}
-		b.Begun = true
+		b.Begun = b.Begun || c.Progress.V == nil // an empty choice stands beside it
 		for _, d := range []*delta{ch.Delta, ch.Message} {
 			if d != nil {
 				d.add(b)
@@ -183,6 +202,20 @@ func add(b *wire.Builder, data []byte) error {
 		}
 	}
 	return nil
+}
+
+// measured takes what llama.cpp tells of the call itself.
+func (c *chunk) measured(b *wire.Builder) {
+	if p := c.Progress.V; p != nil {
+		b.Prompt(wire.PromptDelta{Tokens: int64(p.Total), Cached: int64(p.Cache), Read: int64(p.Processed)})
+	}
+	if t := c.Timings.V; t != nil {
+		const thousand = 1000
+		b.Timings = wire.Timings{
+			Read: int64(t.Read), Written: int64(t.Written),
+			ReadSeconds: float64(t.ReadMillis) / thousand, WriteSeconds: float64(t.WriteMillis) / thousand,
+		}
+	}
 }
 
 func isError(raw json.RawMessage) bool {
