@@ -148,7 +148,11 @@ func TestTheFirstRefusalTeachesTheContext(t *testing.T) {
 // An answer that ends at the context's last token is cut.
 func TestAnAnswerThatFillsTheContextIsCut(t *testing.T) {
 	t.Parallel()
-	s := llamatest.New(t, 4096, func(llamatest.Request) string { return strings.Repeat("word ", 4096) })
+	var long strings.Builder
+	for i := range 4096 {
+		fmt.Fprintf(&long, "word %d ", i) // no repetition, which would be stopped
+	}
+	s := llamatest.New(t, 4096, func(llamatest.Request) string { return long.String() })
 	w := newWorld(t, onLocal(s))
 	for range 3 {
 		if res := w.say("go on"); res.Outcome != turn.Finished || !res.Cut {

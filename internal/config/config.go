@@ -41,6 +41,7 @@ type Config struct {
 	History      string   // quote, ignore
 	Housekeeping string   // llm, rule, agent
 	PromptSize   string   // auto, full, small
+	Repetition   string   // stop, allow
 	ChatHeaders  []string // headers that name chats, beyond those known
 	ChatFields   []string // fields of a body that do
 	ImageURLs    bool     // http(s) image URLs are fetched
@@ -123,6 +124,7 @@ func Default() Config {
 		History:      "quote",
 		Housekeeping: "llm",
 		PromptSize:   "auto",
+		Repetition:   "stop",
 		WorkspacePer: "conversation",
 		Chat:         Chat{Theme: "auto", Notify: true},
 		Sandbox: Sandbox{

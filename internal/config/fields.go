@@ -225,6 +225,11 @@ func generalFields() []Field { //nolint:funlen // A table is as long as it is.
 			at: func(c *Config) any { return &c.PromptSize },
 		},
 		{
+			Flag: "repetition", Env: "OHGW_REPETITION", Key: "repetition", Section: ServeSection,
+			Help: "what to do with an answer of the embedded agent that repeats the same characters at least ten times, 2,000 in all", Choices: []string{"stop", "allow"},
+			at: func(c *Config) any { return &c.Repetition },
+		},
+		{
 			Flag: "chat-header", Env: "OHGW_CHAT_HEADER", Key: "chats.headers", Arg: "NAME", Section: ServeSection,
 			Help: "also read the chat's id from this request header", check: checkHeader,
 			at: func(c *Config) any { return &c.ChatHeaders },

@@ -3,6 +3,7 @@ package llm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -113,7 +114,11 @@ func (m *model) try(ctx context.Context, c *wire.Call, req *Request, keys *crede
 		}
 	}
 	b := wire.NewBuilder(emit, func() string { return id.New("call_") })
+	b.StopRepetition = !m.cfg.AllowRepetition
 	header, err := m.once(ctx, c, keys, b)
+	if repeats, ok := errors.AsType[*wire.Repetition](err); ok {
+		return m.stopped(m.response(b, header, started), reader, repeats, w), nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +131,32 @@ func (m *model) try(ctx context.Context, c *wire.Call, req *Request, keys *crede
 		return resp, nil
 	}
 	return textResponse(resp, reader)
+}
+
+// stopped is an answer that repeated itself, as far as it was read, with a sentence
+// that says so. None of its calls runs: what such a model writes is not meant.
+func (m *model) stopped(resp *Response, reader *textcall.Reader, repeats *wire.Repetition, w *wait) *Response {
+	text := event.PlainText(resp.Message.Content)
+	if reader != nil {
+		text = reader.Text()
+	}
+	sentence := repeatsItself(repeats.Unit)
+	if text != "" {
+		sentence = "\n\n" + sentence
+	}
+	w.deliver(wire.Delta{Text: sentence})
+	resp.Message.Content, resp.Message.ToolCalls = []event.Content{event.Text(text + sentence)}, nil
+	return resp
+}
+
+// repeatsItself says why an answer was stopped.
+func repeatsItself(unit int) string {
+	what := fmt.Sprintf("the same %d characters", unit)
+	if unit == 1 {
+		what = "the same character"
+	}
+	return "ohgw stopped this answer: the model wrote " + what + " again and again. " +
+		"Ask in other words, or use a larger model. The setting repetition=allow lets such answers go on."
 }
 
 // unanswered is the error of an answer with nothing in it.

@@ -499,8 +499,8 @@ func TestAnEndlessAnswerEnds(t *testing.T) {
 	t.Parallel()
 	chunk := `data: {"choices":[{"delta":{"content":"` + strings.Repeat("word ", 1<<16) + `"}}]}` + "\n\n"
 	m := newModel(t, llm.Config{
-		Profile: profile(t, "openai/test", ""),
-		HTTP:    server(func(*http.Request) (*http.Response, error) { return stream(strings.Repeat(chunk, 100)), nil }).client(),
+		Profile: profile(t, "openai/test", ""), AllowRepetition: true,
+		HTTP: server(func(*http.Request) (*http.Response, error) { return stream(strings.Repeat(chunk, 100)), nil }).client(),
 	})
 	_, err := ask(t, m)
 	if failed := failure(t, err); failed.Code != llm.CodeBadRequest || !strings.Contains(failed.Detail, "too long") {

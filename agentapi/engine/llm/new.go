@@ -54,6 +54,9 @@ type Config struct {
 	// that share it. Nil: no server is asked, and nothing is learned.
 	Windows *window.Book
 
+	// AllowRepetition lets an answer go on that repeats itself.
+	AllowRepetition bool
+
 	Now       func() time.Time // nil: time.Now
 	Logger    *slog.Logger     // nil: nothing is logged
 	UserAgent string           // empty: "ohgw"

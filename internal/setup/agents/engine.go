@@ -50,6 +50,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 	settings := newEngineSettings(files, log)
 	seal, unseal := sealer(env, ciphers)
 	base := llmConfig(env, log)
+	base.AllowRepetition = s.Repetition == "allow"
 	conversations := filepath.Join(dirs.State, "conversations")
 	boxes, err := openSandbox(ctx, env, s, dirs, places, conversations, log)
 	if err != nil {

@@ -87,6 +87,9 @@ func halfCharacter(s string) int {
 	return 0
 }
 
+// Text is the text so far that was handed on, without a call.
+func (r *Reader) Text() string { return r.text.String() }
+
 // Finish ends the answer. call is nil if there is none; the error is an
 // [*Error] for a call that cannot be made. cut says that the answer ended at
 // the output limit: a call that is not complete is refused then, not repaired.

@@ -3,8 +3,10 @@ package wire
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
+	"github.com/ohgw/ohgw/agentapi/engine/llm/repetition"
 	"github.com/ohgw/ohgw/agentapi/event"
 )
 
@@ -13,6 +15,14 @@ var ErrCut = errors.New("the answer was cut off")
 
 // ErrTooLong is an answer without end.
 var ErrTooLong = errors.New("the answer is too long")
+
+// Repetition is an answer that was stopped because it repeats itself.
+type Repetition struct{ Unit int } // characters that come again and again
+
+// Error is the reason.
+func (r *Repetition) Error() string {
+	return fmt.Sprintf("the model repeats the same %d characters", r.Unit)
+}
 
 // maxAnswer bounds an answer, in bytes. The longest output of any model is a
 // tenth of it.
@@ -72,6 +82,9 @@ type Builder struct {
 	Begun bool
 	// Timings are the server's own, or zero.
 	Timings Timings
+	// StopRepetition ends an answer that repeats itself: Err is a [*Repetition] then, and
+	// what comes behind is dropped.
+	StopRepetition bool
 	// Item is a reasoning item of the Responses API, in OpenHands' form.
 	Item json.RawMessage
 	// ItemIDs are ids of calls as items, by index of the call.
@@ -80,6 +93,8 @@ type Builder struct {
 	emit      func(Delta)
 	newID     func() string
 	size      int
+	repeated  *Repetition
+	watches   struct{ text, reasoning, args repetition.Watch }
 	text      strings.Builder
 	reasoning strings.Builder
 	thinking  []json.RawMessage
@@ -131,6 +146,9 @@ func (b *Builder) Text(s string) {
 		return
 	}
 	b.Begun = true
+	if s = b.watch(&b.watches.text, s); s == "" {
+		return
+	}
 	b.grow(s)
 	b.text.WriteString(s)
 	b.send(Delta{Text: s})
@@ -142,6 +160,9 @@ func (b *Builder) Reasoning(s string) {
 		return
 	}
 	b.Begun = true
+	if s = b.watch(&b.watches.reasoning, s); s == "" {
+		return
+	}
 	b.grow(s)
 	b.reasoning.WriteString(s)
 	b.send(Delta{Reasoning: s})
@@ -203,6 +224,10 @@ func (b *Builder) CloseThinking() {
 // again are the same call.
 func (b *Builder) Call(slot int, id, name, args string) {
 	b.Begun = true
+	args = b.watch(&b.watches.args, args)
+	if b.repeated != nil {
+		return
+	}
 	b.grow(id + name + args)
 	c := b.slots[slot]
 	d := CallDelta{Arguments: args}
@@ -230,6 +255,7 @@ func (b *Builder) begin(slot int, id string) *call {
 	if id == "" {
 		c.id, c.made = b.newID(), true
 	}
+	b.watches.args = repetition.Watch{Code: true}
 	b.slots[slot] = c
 	b.calls = append(b.calls, c)
 	return c
@@ -297,6 +323,9 @@ func (b *Builder) Calls() int { return len(b.calls) }
 
 // Err is ErrTooLong once the answer is longer than any model writes.
 func (b *Builder) Err() error {
+	if b.repeated != nil {
+		return b.repeated
+	}
 	if b.size > maxAnswer {
 		return ErrTooLong
 	}
@@ -335,6 +364,21 @@ func (b *Builder) Message() event.LLMMessage {
 
 // Empty says that the answer has neither text nor calls.
 func (b *Builder) Empty() bool { return b.text.Len() == 0 && len(b.calls) == 0 && b.spoken.held == "" }
+
+// watch gives what of a piece is taken: all of it, unless the answer repeats itself.
+func (b *Builder) watch(w *repetition.Watch, s string) string {
+	if !b.StopRepetition || s == "" {
+		return s
+	}
+	if b.repeated != nil {
+		return ""
+	}
+	end, unit := w.Write(s)
+	if unit > 0 {
+		b.repeated = &Repetition{Unit: unit}
+	}
+	return s[:end]
+}
 
 func (b *Builder) grow(s string) { b.size += len(s) }
 
