@@ -94,7 +94,7 @@ func (g *guide) askSource(ctx context.Context) error {
 		g.plan.Provider = answer
 		for _, s := range g.found.Servers {
 			if s.Name == answer {
-				g.plan.Provider, g.plan.BaseURL, g.models, g.listed, g.keyDone = s.Provider, s.BaseURL, s.Models, true, true
+				g.plan.Provider, g.plan.BaseURL, g.models, g.abilities, g.listed, g.keyDone = s.Provider, s.BaseURL, s.Models, s.Abilities, true, true
 			}
 		}
 	}
@@ -106,7 +106,7 @@ func (g *guide) askSource(ctx context.Context) error {
 func (g *guide) sources() (options []kit.Option, first string) {
 	seen := []string{"ollama"} // the same as ollama_chat, with less
 	for _, s := range g.found.Servers {
-		options = append(options, kit.Option{Name: s.Name, Text: "on this machine: " + several(s.Models) + " at " + s.BaseURL})
+		options = append(options, kit.Option{Name: s.Name, Text: "on this machine: " + several(s) + " at " + s.BaseURL})
 		seen = append(seen, s.Provider)
 	}
 	for _, k := range g.found.Keys {
@@ -134,15 +134,34 @@ func (g *guide) sources() (options []kit.Option, first string) {
 	return options, first
 }
 
-// several names the first of some models.
-func several(models []string) string {
-	switch len(models) {
-	case 0:
+// several names the first of the models of a server.
+func several(s firstrun.Server) string {
+	if len(s.Models) == 0 {
 		return "no models yet"
-	case 1:
-		return models[0]
 	}
-	return fmt.Sprintf("%s and %d more", models[0], len(models)-1)
+	text := s.Models[0]
+	if about := ability(s.Abilities[text]); about != "" {
+		text += " (" + about + ")"
+	}
+	if len(s.Models) > 1 {
+		text += fmt.Sprintf(" and %d more", len(s.Models)-1)
+	}
+	return text
+}
+
+// ability is what a server tells of a model, for people: "context 4096, no tools".
+func ability(a firstrun.Ability) string {
+	var parts []string
+	if a.Context > 0 {
+		parts = append(parts, fmt.Sprintf("context %d", a.Context))
+	}
+	switch a.Tools {
+	case firstrun.HasTools:
+		parts = append(parts, "knows tools")
+	case firstrun.NoTools:
+		parts = append(parts, "knows no tools")
+	}
+	return strings.Join(parts, ", ")
 }
 
 // askBase asks where the models are.
@@ -190,7 +209,7 @@ func (g *guide) askModel(ctx context.Context) error {
 	}
 	g.asked = true
 	for _, name := range models {
-		c.Options = append(c.Options, kit.Option{Name: name})
+		c.Options = append(c.Options, kit.Option{Name: name, Text: ability(g.abilities[name])})
 	}
 	if len(models) > 0 && (slices.Contains(provider.Proposals, models[0]) || len(models) == 1) {
 		c.Default = models[0]

@@ -69,6 +69,7 @@ type guide struct {
 	keyDone    bool // the key is there, or there is none
 	ownKey     bool // another key than the one that is found is to be typed
 	models     []string
+	abilities  map[string]firstrun.Ability
 	listed     bool // models were asked for
 	asked      bool // for the model
 	tried      bool // the model was asked, or is not to be asked

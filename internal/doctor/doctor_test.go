@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/llm/window"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/doctor"
 	"github.com/ohgw/ohgw/internal/fault"
@@ -568,6 +569,24 @@ func TestTheProviderIsAsked(t *testing.T) {
 	expect(t, look(t, w, "provider"), doctor.Failed, "odd")
 	w.Profiles = func(context.Context) (doctor.Profiles, error) { return doctor.Profiles{}, nil }
 	expect(t, look(t, w, "provider"), doctor.Skipped, "no profile is active")
+}
+
+func TestASmallContextIsToldInTheWordsOfItsServer(t *testing.T) {
+	t.Parallel()
+	for server, want := range map[window.Server]string{
+		window.LlamaCpp: "llama-server --model FILE --ctx-size 32768",
+		window.Ollama:   "OLLAMA_CONTEXT_LENGTH=32768 ollama serve",
+		window.LMStudio: "lms load gemma3 --context-length 32768",
+		window.VLLM:     "vllm serve gemma3 --max-model-len 32768",
+		window.Other:    "a context of 32768 tokens",
+	} {
+		w := healthy()
+		answer := doctor.Provider{Host: "127.0.0.1:8080", Model: "gemma3", Models: []string{"gemma3"}, Context: 4096, Server: server}
+		w.Provider = func(context.Context) (doctor.Provider, error) { return answer, nil }
+		expect(t, look(t, w, "provider"), doctor.Warning, "has the model gemma3", "a context of 4096 tokens", want)
+		answer.Context = 16_000
+		expect(t, look(t, w, "provider"), doctor.OK, "has the model gemma3")
+	}
 }
 
 func TestALiveTurnTellsItsCost(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/engine/llm/window"
 	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/profile"
@@ -114,6 +115,10 @@ type Provider struct {
 	Models []string
 	// Problem is why there is no answer, with its repair; nil if there is one.
 	Problem *Finding
+	// Context is how many tokens a local server gives the model, and Server which program
+	// it is; 0 and "" if it does not say.
+	Context int64
+	Server  window.Server
 	// Change is the command that changes the profile, up to its --model.
 	Change string
 }

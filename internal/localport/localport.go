@@ -14,13 +14,14 @@ const (
 	Ollama      uint16 = 11434
 	LMStudio    uint16 = 1234
 	LlamaCpp    uint16 = 8080
+	Jan         uint16 = 1337
 	Docker      uint16 = 2375
 	Debugger    uint16 = 9222 // of a browser
 )
 
 // Sought are the ports where ohgw looks for servers. No program of a sandbox may
 // listen there, where that would be a port of this machine.
-func Sought() []uint16 { return []uint16{OHGW, AgentServer, Ollama, LMStudio, LlamaCpp} }
+func Sought() []uint16 { return []uint16{OHGW, AgentServer, Ollama, LMStudio, LlamaCpp, Jan} }
 
 // WaysOut are the ports of services that would let a program out. No program of a
 // sandbox may connect to them, where loopback is that of this machine.

@@ -59,6 +59,16 @@ func (m *model) FindSize(ctx context.Context) {
 	m.cfg.Windows.Told(m.sizeKey(), found)
 }
 
+// Serving is what is known of the server of a model: which program it is, and the context
+// that it gives the model.
+func Serving(m Model) window.Known {
+	one, ok := m.(*model)
+	if !ok || one.cfg.Windows == nil {
+		return window.Known{}
+	}
+	return one.cfg.Windows.Look(one.sizeKey())
+}
+
 // sizeKey is the model in the book of sizes.
 func (m *model) sizeKey() window.Key { return window.Key{URL: m.route.url, Model: m.route.model} }
 

@@ -35,6 +35,8 @@ type Server struct {
 	Provider string   // the prefix of its models
 	BaseURL  string   // for profiles
 	Models   []string // sorted; may be empty
+	// Abilities are what the server tells of them.
+	Abilities map[string]Ability
 }
 
 // EnvKey is a key in the environment.
@@ -65,6 +67,7 @@ func kinds() []kind {
 		{"Ollama", "ollama_chat", at(localport.Ollama), []string{"OLLAMA_HOST", "OLLAMA_API_BASE"}, ""},
 		{"LM Studio", "lm_studio", at(localport.LMStudio), []string{"LM_STUDIO_API_BASE"}, "/v1"},
 		{"llama.cpp", "hosted_vllm", at(localport.LlamaCpp), nil, "/v1"},
+		{"Jan", "hosted_vllm", at(localport.Jan), nil, "/v1"},
 		{"vLLM", "hosted_vllm", at(localport.AgentServer), []string{"HOSTED_VLLM_API_BASE"}, "/v1"},
 	}
 }
@@ -151,11 +154,18 @@ func (k kind) look(ctx context.Context, env *setup.Env) *Server {
 	if !setup.OnThisMachine(base) || k.provider == "hosted_vllm" && isAgentServer(ctx, env.HTTP, base) {
 		return nil
 	}
-	models, err := modelsAt(ctx, env.HTTP, base)
+	list, err := exchange(ctx, env.HTTP, http.MethodGet, base+"/v1/models", nil)
 	if err != nil {
 		return nil
 	}
-	return &Server{Name: k.name, Provider: k.provider, BaseURL: base + k.path, Models: models}
+	models, err := modelsIn(list)
+	if err != nil {
+		return nil
+	}
+	return &Server{
+		Name: k.name, Provider: k.provider, BaseURL: base + k.path, Models: models,
+		Abilities: abilities(ctx, env.HTTP, base, list, models),
+	}
 }
 
 // isAgentServer reports whether an agent-server of OpenHands answers, which
@@ -169,8 +179,8 @@ func isAgentServer(ctx context.Context, client *http.Client, base string) bool {
 
 var errNoModels = errors.New("not a list of models")
 
-// modelsAt are the models of a server with OpenAI's API.
-func modelsAt(ctx context.Context, client *http.Client, base string) ([]string, error) {
+// modelsIn are the models in a list of OpenAI's API.
+func modelsIn(body []byte) ([]string, error) {
 	var list struct {
 		Object string `json:"object"`
 		Data   []struct {
@@ -178,7 +188,7 @@ func modelsAt(ctx context.Context, client *http.Client, base string) ([]string, 
 			Owner string `json:"owned_by"`
 		} `json:"data"`
 	}
-	if err := get(ctx, client, base+"/v1/models", &list); err != nil {
+	if err := json.Unmarshal(body, &list); err != nil {
 		return nil, err
 	}
 	if list.Object != "list" {
@@ -203,15 +213,24 @@ func get(ctx context.Context, client *http.Client, address string, out any) erro
 	if err != nil {
 		return err
 	}
-	resp, err := client.Do(req)
+	body, err := do(client, req)
 	if err != nil {
 		return err
 	}
+	return json.Unmarshal(body, out)
+}
+
+// do makes a request and reads its answer.
+func do(client *http.Client, req *http.Request) ([]byte, error) {
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
 	defer func() { _ = resp.Body.Close() }() // It was only read.
 	if resp.StatusCode != http.StatusOK {
-		return errNoModels
+		return nil, errNoModels
 	}
-	return json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(out)
+	return io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 }
 
 // usage makes the fault of a choice that flags or a person have made.

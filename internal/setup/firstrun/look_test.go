@@ -73,13 +73,13 @@ func TestModelServersOfThisMachineAreFound(t *testing.T) {
 			got := Look(t.Context(), env, s)
 			var servers []Server
 			for _, s := range got.Servers {
-				if s.Name == "llama.cpp" { // Its port is fixed: it may be of this machine.
+				if s.Name == "llama.cpp" || s.Name == "Jan" { // Its port is fixed: it may be of this machine.
 					continue
 				}
 				if base := tt.variables[map[string]string{"Ollama": "OLLAMA_HOST", "LM Studio": "LM_STUDIO_API_BASE"}[s.Name]]; s.BaseURL != base {
 					t.Errorf("the base URL is %s, want %s", s.BaseURL, base)
 				}
-				s.BaseURL = ""
+				s.BaseURL, s.Abilities = "", nil // TestWhatServersTellOfTheirModels has those
 				servers = append(servers, s)
 			}
 			if diff := cmp.Diff(tt.want, servers); diff != "" {
@@ -151,5 +151,43 @@ func TestProposalsStandFirst(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"c", "x"}, Arrange(nil, []string{"c", "x"})); diff != "" {
 		t.Errorf("without a list, -want +got:\n%s", diff)
+	}
+}
+
+func TestWhatServersTellOfTheirModels(t *testing.T) {
+	t.Parallel()
+	list := func(owner, more string) string {
+		return `{"object":"list","data":[{"id":"m","owned_by":"` + owner + `"` + more + `}]}`
+	}
+	for name, tt := range map[string]struct {
+		answers map[string]string
+		want    Ability
+	}{
+		"llama.cpp with tools": {map[string]string{
+			"/v1/models": list("llamacpp", `,"meta":{"n_ctx":8192}`),
+			"/props":     `{"default_generation_settings":{"n_ctx":4096},"chat_template_caps":{"supports_tools":true}}`,
+		}, Ability{4096, HasTools}},
+		"llama.cpp without tools": {map[string]string{
+			"/v1/models": list("llamacpp", `,"meta":{"n_ctx":8192}`), "/props": `{"chat_template_caps":{"supports_tools":false}}`,
+		}, Ability{8192, NoTools}},
+		"an older llama.cpp": {map[string]string{"/v1/models": list("llamacpp", `,"meta":{"n_ctx":8192}`), "/props": `{}`}, Ability{8192, 0}},
+		"Ollama, loaded": {map[string]string{
+			"/v1/models": list("library", ""), "/api/ps": `{"models":[{"name":"m:latest","context_length":4096}]}`, "/api/show": `{"capabilities":["completion","tools"]}`,
+		}, Ability{4096, HasTools}},
+		"Ollama, not loaded": {map[string]string{
+			"/v1/models": list("library", ""), "/api/ps": `{"models":[]}`, "/api/show": `{"capabilities":["completion"],"parameters":"num_ctx 2048"}`,
+		}, Ability{2048, NoTools}},
+		"LM Studio": {map[string]string{
+			"/v1/models": list("organization_owner", ""), "/api/v0/models": `{"data":[{"id":"m","state":"loaded","loaded_context_length":4096,"capabilities":["tool_use"]}]}`,
+		}, Ability{4096, HasTools}},
+		"LM Studio, not loaded": {map[string]string{"/v1/models": list("organization_owner", ""), "/api/v0/models": `{"data":[{"id":"m","state":"not-loaded","capabilities":[]}]}`}, Ability{0, NoTools}},
+		"vLLM":                  {map[string]string{"/v1/models": list("vllm", `,"max_model_len":40960`)}, Ability{40960, 0}},
+		"Jan":                   {map[string]string{"/v1/models": list("openai", "")}, Ability{}},
+	} {
+		base := server(t, tt.answers)
+		got := abilities(t.Context(), http.DefaultClient, base, []byte(tt.answers["/v1/models"]), []string{"m"})
+		if got["m"] != tt.want {
+			t.Errorf("%s: %+v, want %+v", name, got["m"], tt.want)
+		}
 	}
 }

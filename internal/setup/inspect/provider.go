@@ -29,7 +29,7 @@ func (p *Installation) providerState(ctx context.Context) (doctor.Provider, erro
 	}
 	keys := secret.NewResolver(keyStore, secret.Providers(), p.Lookup)
 	list, err := modelcheck.New(p.Env, store, keys, doctor.ProviderPatience).List(ctx, found.Active.Name)
-	out := doctor.Provider{Host: list.Host, Models: list.Models, Model: list.Wanted, Change: list.Change}
+	out := doctor.Provider{Host: list.Host, Models: list.Models, Model: list.Wanted, Change: list.Change, Context: list.Serving.Tokens, Server: list.Serving.Server}
 	if errors.Is(err, modelcheck.ErrNoList) {
 		return out, doctor.ErrNoList
 	}

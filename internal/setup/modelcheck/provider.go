@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/agentapi/engine/llm/window"
 	"github.com/ohgw/ohgw/internal/netcause"
 	"github.com/ohgw/ohgw/internal/profile"
 	"github.com/ohgw/ohgw/internal/secret"
@@ -18,10 +19,11 @@ import (
 type Listing struct {
 	Result
 
-	Host   string   // of the provider, with its port if the URL has one
-	Models []string // that the key can use, as the provider calls them; may be nil
-	Wanted string   // the model of the profile, as the provider calls it
-	Change string   // the command that changes the profile, up to its --model
+	Host    string       // of the provider, with its port if the URL has one
+	Models  []string     // that the key can use, as the provider calls them; may be nil
+	Wanted  string       // the model of the profile, as the provider calls it
+	Serving window.Known // what a local server tells of itself, if it answers
+	Change  string       // the command that changes the profile, up to its --model
 }
 
 // List asks the provider of a stored profile for its models, which costs
@@ -47,6 +49,12 @@ func (c *Check) List(ctx context.Context, name string) (Listing, error) {
 	asked, cancel := context.WithTimeoutCause(ctx, c.timeout, errTimeout)
 	defer cancel()
 	out.Models, err = llm.ListModels(asked, cfg)
+	if model, bad := llm.New(cfg); bad == nil && err == nil {
+		if s, ok := model.(llm.Sizer); ok {
+			s.FindSize(asked)
+			out.Serving = llm.Serving(model)
+		}
+	}
 	switch {
 	case ctx.Err() != nil:
 		return out, ctx.Err()
