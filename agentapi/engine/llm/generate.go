@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm/textcall"
+	"github.com/ohgw/ohgw/agentapi/engine/llm/textcall/foreign"
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire"
 	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/id"
@@ -128,9 +129,37 @@ func (m *model) try(ctx context.Context, c *wire.Call, req *Request, keys *crede
 	resp := m.response(b, header, started)
 	w.done(b)
 	if reader == nil {
+		m.adopt(resp, req)
 		return resp, nil
 	}
 	return textResponse(resp, reader)
+}
+
+// adopt makes calls of those that a local model has written into its text, or into its
+// thoughts alone. In the cloud the provider's own parser decides.
+func (m *model) adopt(resp *Response, req *Request) {
+	if len(resp.Message.ToolCalls) > 0 || len(req.Tools) == 0 || resp.Length || !m.route.mayBeLocal() && !m.route.provider.local {
+		return
+	}
+	text := event.PlainText(resp.Message.Content)
+	before, calls := foreign.Find(text, tools(*req))
+	if strings.TrimSpace(text) == "" { // the wrong field
+		before, calls = foreign.Find(resp.Message.ReasoningContent, tools(*req))
+		if calls != nil {
+			resp.Message.ReasoningContent, before = before, ""
+		}
+	}
+	if calls == nil {
+		return
+	}
+	resp.Message.Content = []event.Content{}
+	if before != "" {
+		resp.Message.Content = append(resp.Message.Content, event.Text(before))
+	}
+	for _, c := range calls {
+		resp.Message.ToolCalls = append(resp.Message.ToolCalls, event.ToolCall{ID: id.New("call_"), Name: c.Name, Arguments: c.Arguments, Origin: "completion"})
+	}
+	wire.Clean(&resp.Message)
 }
 
 // stopped is an answer that repeated itself, as far as it was read, with a sentence
