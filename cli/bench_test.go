@@ -70,9 +70,9 @@ func (u *bench) fill(b *testing.B, n int) {
 		b.Fatal(err)
 	}
 	for i := range n {
-		model, url := "openhands/kimi-k2.6", ""
+		model, url := "openhands/kimi-k3", ""
 		if i%2 == 1 {
-			model, url = "litellm_proxy/kimi-k2.6", "\n  \"base_url\": \"https://llm-proxy.app.all-hands.dev/\","
+			model, url = "litellm_proxy/kimi-k3", "\n  \"base_url\": \"https://llm-proxy.app.all-hands.dev/\","
 		}
 		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("profile-%05d.json", i)), fmt.Appendf(nil, fullProfile, model, url), 0o600); err != nil {
 			b.Fatal(err)

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	beforeMigration = `{"model": "litellm_proxy/kimi-k2.6", "base_url": "https://llm-proxy.app.all-hands.dev/", "api_key": "` + fixtureKey + `", "x": 1e2}`
-	afterMigration  = `{"model": "openhands/kimi-k2.6", "api_key": "` + fixtureKey + `", "x": 1e2}`
+	beforeMigration = `{"model": "litellm_proxy/kimi-k3", "base_url": "https://llm-proxy.app.all-hands.dev/", "api_key": "` + fixtureKey + `", "x": 1e2}`
+	afterMigration  = `{"model": "openhands/kimi-k3", "api_key": "` + fixtureKey + `", "x": 1e2}`
 )
 
 // oldStore is n profiles in the old form.

@@ -125,9 +125,9 @@ func TestTheSDKUnderstandsEveryCommandOfOurs(t *testing.T) {
 	for name, text := range map[string]string{
 		"encrypted": `{"model": "anthropic/x", "api_key": "` + judgeToken + `", "temperature": 0.50, "mystery": {"a": [1, 2]}, "timeout": 77}`,
 		"plain":     `{"model": "openai/y", "base_url": "https://h.example.com/v1", "api_key": "` + judgeKey + `", "usage_id": "\u00fc"}`,
-		"old":       `{"model": "litellm_proxy/kimi-k2.6", "base_url": "https://llm-proxy.app.all-hands.dev/", "api_key": "` + judgeToken + `"}`,
+		"old":       `{"model": "litellm_proxy/kimi-k3", "base_url": "https://llm-proxy.app.all-hands.dev/", "api_key": "` + judgeToken + `"}`,
 		"ambiguous": `{"model": "litellm_proxy/mine", "api_key": "` + judgeToken + `"}`,
-		"stranded":  `{"model": "litellm_proxy/gpt-5.5", "base_url": null, "api_key": "` + judgeToken + `"}`,
+		"stranded":  `{"model": "litellm_proxy/gpt-5.6", "base_url": null, "api_key": "` + judgeToken + `"}`,
 	} {
 		if err := os.WriteFile(filepath.Join(base, "profiles", name+".json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -159,7 +159,7 @@ func TestTheSDKUnderstandsEveryCommandOfOurs(t *testing.T) {
 		}},
 		{"profiles migrate", "", func(meanings) {}},
 		{"profiles migrate --as-openhands stranded", "", func(m meanings) {
-			m["stranded"] = with(m["stranded"], map[string]any{"call": []any{"litellm_proxy/gpt-5.5", app}})
+			m["stranded"] = with(m["stranded"], map[string]any{"call": []any{"litellm_proxy/gpt-5.6", app}})
 		}},
 		{"profiles migrate --base-url https://own.example.com ambiguous", "", func(m meanings) {
 			m["ambiguous"] = with(m["ambiguous"], map[string]any{"call": []any{"litellm_proxy/mine", "https://own.example.com"}})

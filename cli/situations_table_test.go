@@ -219,7 +219,7 @@ func situations() []situation {
 		{
 			name: "a profile in LiteLLM's form", breaks: func(m *machine) {
 				m.env["HTTPS_PROXY"] = "http://" + m.refusing
-				m.profile("work", `{"model": "litellm_proxy/claude-opus-4-8", "base_url": "https://llm-proxy.app.all-hands.dev/"}`)
+				m.profile("work", `{"model": "litellm_proxy/claude-opus-5", "base_url": "https://llm-proxy.app.all-hands.dev/"}`)
 			},
 			check: "profiles", finding: "is written in an old form", command: "ohgw profiles migrate",
 		},

@@ -17,8 +17,7 @@ answers = os.fdopen(os.dup(1), "w", buffering=1)
 os.dup2(2, 1)
 
 from openhands.sdk import LLM, Action, ImageContent, Message, Observation, TextContent  # noqa: E402
-from openhands.sdk.agent.utils import make_llm_completion  # noqa: E402
-from openhands.sdk.llm.llm import LLMCallContext  # noqa: E402
+from openhands.sdk.llm import LLMCallContext  # noqa: E402
 from openhands.sdk.tool import ToolDefinition  # noqa: E402
 from pydantic import Field  # noqa: E402
 
@@ -69,8 +68,12 @@ def run(turn, tools):
                 raise ValueError(f"{len(calls)} tool calls were read, {len(step['results'])} were sent")
             history += [result(c, r) for c, r in zip(calls, step["results"])]
         elif step["role"] == "ask":
-            answer = make_llm_completion(
-                llm, list(history), tools=tools, on_token=lambda _: None, call_context=context
+            answer = llm.generate(
+                list(history),
+                tools=tools,
+                add_security_risk_prediction=True,
+                on_token=lambda _: None,
+                call_context=context,
             )
             history.append(answer.message)
         else:

@@ -98,7 +98,7 @@ func newSDK(t *testing.T) *sdk {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, script, "--version", agentservertest.Embedded, "python", program)
+	cmd := exec.CommandContext(ctx, script, "--version", agentservertest.Newest, "python", program)
 	cmd.Dir = dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	cmd.Env = append(os.Environ(), "HOME="+dir, "OPENHANDS_SUPPRESS_BANNER=1", "LITELLM_LOCAL_MODEL_COST_MAP=True", "LITELLM_LOG=ERROR",

@@ -36,7 +36,7 @@ func TestAddWritesAsOpenHandsDoes(t *testing.T) {
 func TestAddTakesADraftInAnyForm(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, src, want, key string }{
-		{"an old form", `{"base_url":"` + proxyURL + `","model":"litellm_proxy/gpt-5.5"}`, "{\n  \"model\": \"openhands/gpt-5.5\",\n  \"schema_version\": 1\n}", ""},
+		{"an old form", `{"base_url":"` + proxyURL + `","model":"litellm_proxy/gpt-5.6"}`, "{\n  \"model\": \"openhands/gpt-5.6\",\n  \"schema_version\": 1\n}", ""},
 		{"a version", `{"schema_version":0,"model":"x"}`, "{\n  \"schema_version\": 0,\n  \"model\": \"x\"\n}", ""},
 		{"other letters", `{"model":"x","note":"ü测🔑"}`, "{\n  \"model\": \"x\",\n  \"note\": \"\\u00fc\\u6d4b\\ud83d\\udd11\",\n  \"schema_version\": 1\n}", ""},
 		{"numbers and objects", `{"model":"x","temperature":1.50,"litellm_extra_body":{"a":[1,{"b":2}]}}`, "{\n  \"model\": \"x\",\n  \"temperature\": 1.50,\n  \"litellm_extra_body\": {\n    \"a\": [\n      1,\n      {\n        \"b\": 2\n      }\n    ]\n  },\n  \"schema_version\": 1\n}", ""},
@@ -147,7 +147,7 @@ func TestUseCopiesTheEntryIntoTheSettings(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, map[string]string{
 		"settings.json": existingSettings,
-		"profiles/a.json": `{"model":"litellm_proxy/gpt-5.5","base_url":"` + proxyURL + `","api_key":"` + fixtureToken +
+		"profiles/a.json": `{"model":"litellm_proxy/gpt-5.6","base_url":"` + proxyURL + `","api_key":"` + fixtureToken +
 			`","litellm_extra_body":{"a":1.0},"schema_version":1}`,
 	})
 	done, err := s.Use(t.Context(), "a", now())
@@ -155,7 +155,7 @@ func TestUseCopiesTheEntryIntoTheSettings(t *testing.T) {
 	if done.Name != "a" || !done.Changed || done.Key != profile.KeyEncrypted || done.Left != nil {
 		t.Errorf("%+v", done)
 	}
-	want := strings.Replace(existingSettings, `"model": "old"`, `"model": "openhands/gpt-5.5",
+	want := strings.Replace(existingSettings, `"model": "old"`, `"model": "openhands/gpt-5.6",
       "api_key": "`+fixtureToken+`",
       "litellm_extra_body": {
         "a": 1.0

@@ -104,7 +104,7 @@ func TestCheckTellsWhatTheEmbeddedAgentIgnores(t *testing.T) {
 func TestCheckNamesTheCommandThatRepairs(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, map[string]string{
-		"profiles/stranded.json":  `{"model":"litellm_proxy/gpt-5.5","api_key":"` + fixtureToken + `"}`,
+		"profiles/stranded.json":  `{"model":"litellm_proxy/gpt-5.6","api_key":"` + fixtureToken + `"}`,
 		"profiles/ambiguous.json": `{"model":"litellm_proxy/x","api_key":"` + fixtureToken + `"}`,
 		"profiles/plain.json":     `{"model":"openai/x","api_key":"` + fixtureKey + `"}`,
 		"profiles/lines.json":     `{"model":"openai/x","api_key":"two\nlines"}`,
@@ -121,7 +121,7 @@ func TestCheckNamesTheCommandThatRepairs(t *testing.T) {
 		"profiles/local.json":     `{"model":"ollama/x"}`,
 		"profiles/newer.json":     `{"model":"openhands/x","schema_version":7}`,
 		"agent-profiles/one.json": agentProfile,
-		"settings.json":           `{"agent_settings":{"llm":{"model":"litellm_proxy/gpt-5.5","api_key":"` + fixtureKey + `"}},"active_profile":"nobody"}`,
+		"settings.json":           `{"agent_settings":{"llm":{"model":"litellm_proxy/gpt-5.6","api_key":"` + fixtureKey + `"}},"active_profile":"nobody"}`,
 		"agent_settings.json":     `{"llm":{"model":"litellm_proxy/x","api_key":"` + fixtureKey + `","old_member":1}}`,
 	})
 	must(t, os.Chmod(s.path("agent_settings.json"), 0o644))

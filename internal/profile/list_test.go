@@ -22,7 +22,7 @@ import (
 func TestListTellsWhatAPersonWantsToKnow(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, map[string]string{
-		"profiles/old.json":                              `{"model":"litellm_proxy/gpt-5.5","base_url":"` + proxyURL + `","api_key":"` + fixtureToken + `"}`,
+		"profiles/old.json":                              `{"model":"litellm_proxy/gpt-5.6","base_url":"` + proxyURL + `","api_key":"` + fixtureToken + `"}`,
 		"profiles/plain.json":                            `{"model":"anthropic/x","api_key":"` + fixtureKey + `"}`,
 		"profiles/masked.json":                           `{"model":"anthropic/x","api_key":"**********"}`,
 		"profiles/blank.json":                            `{"model":"anthropic/x","api_key":"  "}`,
@@ -54,7 +54,7 @@ func TestListTellsWhatAPersonWantsToKnow(t *testing.T) {
 		"masked|anthropic/x||redacted|unchanged|false",
 		"newer|openai/new||none|error-newer|false",
 		"nomodel|||none|error-missing-model|false",
-		"old|openhands/gpt-5.5||encrypted|migrate|true",
+		"old|openhands/gpt-5.6||encrypted|migrate|true",
 		"plain|anthropic/x||plain|unchanged|false",
 		"plan|gpt-5.5||none|unchanged|false",
 		"url|openai/x|https://REDACTED@h.example/v1|none|unchanged|false",

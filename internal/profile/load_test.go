@@ -21,7 +21,7 @@ import (
 func TestLoadUnderstandsTheWholeEntry(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, map[string]string{"profiles/a.json": `{
-		"model": "litellm_proxy/gpt-5.5", "base_url": "` + proxyURL + `", "api_key": "` + fixtureToken + `",
+		"model": "litellm_proxy/gpt-5.6", "base_url": "` + proxyURL + `", "api_key": "` + fixtureToken + `",
 		"timeout": null, "temperature": "0.5", "num_retries": 3.0, "stream": "yes", "max_output_tokens": 1e3,
 		"extra_headers": {"Authorization": "hidden-1"}, "litellm_extra_body": {"key": "hidden-2", "n": 1.50},
 		"capability_overrides": {"vision": 1, "mode": "x"}, "aws_session_token": "hidden-3", "unknown": {"a": NaN}
@@ -31,7 +31,7 @@ func TestLoadUnderstandsTheWholeEntry(t *testing.T) {
 	l := p.LLM
 	got := strings.TrimSpace(fmt.Sprintln(l.Model, l.BaseURL == nil, l.Timeout == nil, *l.Temperature, l.NumRetries, l.Stream, *l.MaxOutputTokens,
 		l.CapabilityOverrides, l.MaxMessageChars, *l.ReasoningEffort, l.AuthType, l.RetryMultiplier, l.DropParams))
-	if want := "openhands/gpt-5.5 true true 0.5 3 true 1000 map[mode:x vision:true] 30000 high api_key 8 true"; got != want {
+	if want := "openhands/gpt-5.6 true true 0.5 3 true 1000 map[mode:x vision:true] 30000 high api_key 8 true"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	for what, v := range map[string]secret.Value{

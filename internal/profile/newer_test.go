@@ -71,7 +71,7 @@ func TestTheActiveProfileOfNewerSettingsIsFound(t *testing.T) {
 func TestCheckSaysWhatItDoesWithNewerSettings(t *testing.T) {
 	t.Parallel()
 	const plain = `"api_key": "sk-example-not-a-real-key-0123456789"`
-	old := []string{`"model": "anthropic/claude-sonnet-4-5-20250929"`, `"model": "litellm_proxy/claude-opus-4-8"`, `"base_url": null`, `"base_url": "` + proxyURL + `"`, `"schema_version": 9`, `"schema_version": 3`}
+	old := []string{`"model": "anthropic/claude-sonnet-4-5-20250929"`, `"model": "litellm_proxy/claude-opus-5"`, `"base_url": null`, `"base_url": "` + proxyURL + `"`, `"schema_version": 9`, `"schema_version": 3`}
 	for _, tt := range []struct {
 		name, severity, code, text, repair string // no code: nothing is reported
 		edits                              []string

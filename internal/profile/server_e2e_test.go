@@ -57,7 +57,7 @@ func TestARunningServerAndWeAgree(t *testing.T) {
 	s := store{profile.Open(profile.Config{Base: server.Base, Ciphers: ciphers()}), server.Base, t}
 	ctx := t.Context()
 
-	server.Call("POST", "/api/profiles/theirs", map[string]any{"llm": map[string]any{"model": "openhands/gpt-5.5", "api_key": fixtureKey}}, nil)
+	server.Call("POST", "/api/profiles/theirs", map[string]any{"llm": map[string]any{"model": "openhands/gpt-5.6", "api_key": fixtureKey}}, nil)
 	p, err := s.Load("theirs")
 	must(t, err)
 	if p.LLM.APIKey.Reveal() != fixtureKey || p.Key != profile.KeyEncrypted {
@@ -65,7 +65,7 @@ func TestARunningServerAndWeAgree(t *testing.T) {
 	}
 
 	must(t, s.Add(ctx, "ours", profile.NewDraft("openai/x", "https://h.example/v1"), profile.AddOptions{}))
-	if got, want := listing(server), "ours=openai/x key:false; theirs=openhands/gpt-5.5 key:true; "; got != want {
+	if got, want := listing(server), "ours=openai/x key:false; theirs=openhands/gpt-5.6 key:true; "; got != want {
 		t.Errorf("after Add: %s", got)
 	}
 	if _, err := s.Use(ctx, "theirs", now()); err != nil {
@@ -81,7 +81,7 @@ func TestARunningServerAndWeAgree(t *testing.T) {
 		} `json:"agent_settings"`
 	}
 	server.Call("GET", "/api/settings", nil, &settings)
-	if settings.Active != "theirs" || settings.Agent.LLM.Model != "openhands/gpt-5.5" || settings.Agent.LLM.Key != fixtureKey {
+	if settings.Active != "theirs" || settings.Agent.LLM.Model != "openhands/gpt-5.6" || settings.Agent.LLM.Key != fixtureKey {
 		t.Errorf("after Use: active %s, model %s", settings.Active, settings.Agent.LLM.Model)
 	}
 	server.Call("POST", "/api/profiles/ours/activate", nil, nil)
@@ -104,7 +104,7 @@ func TestARunningServerAndWeAgree(t *testing.T) {
 		}
 	}
 	server.Call("GET", "/api/agent-profiles/agent", nil, &agent)
-	if got := listing(server); agent.Profile.Ref != "mine" || got != "mine=openai/x key:false; theirs=openhands/gpt-5.5 key:true; active mine" {
+	if got := listing(server); agent.Profile.Ref != "mine" || got != "mine=openai/x key:false; theirs=openhands/gpt-5.6 key:true; active mine" {
 		t.Errorf("after Rename: ref %s, %s", agent.Profile.Ref, got)
 	}
 	server.Call("POST", "/api/profiles/mine/rename", map[string]any{"new_name": "again"}, nil)
@@ -115,12 +115,12 @@ func TestARunningServerAndWeAgree(t *testing.T) {
 		t.Error(err)
 	}
 
-	write(t, s.path("profiles/old.json"), `{"model":"litellm_proxy/gpt-5.5","base_url":"`+proxyURL+`","api_key":"`+fixtureToken+`"}`)
+	write(t, s.path("profiles/old.json"), `{"model":"litellm_proxy/gpt-5.6","base_url":"`+proxyURL+`","api_key":"`+fixtureToken+`"}`)
 	report, err := migrate.Run(ctx, migrate.Options{Bases: []string{s.base}, Apply: true, Backups: t.TempDir(), Now: now})
 	if err != nil || report.Summary.Migrate != 1 {
 		t.Errorf("%+v, %v", report.Summary, err)
 	}
-	if got := listing(server); got != "again=openai/x key:false; old=openhands/gpt-5.5 key:true; active again" {
+	if got := listing(server); got != "again=openai/x key:false; old=openhands/gpt-5.6 key:true; active again" {
 		t.Errorf("after migrate: %s", got)
 	}
 	var loaded struct {

@@ -14,7 +14,7 @@ import (
 
 const (
 	proxyURL = "https://llm-proxy.app.all-hands.dev/"
-	current  = "claude-opus-4-8"
+	current  = "claude-opus-5"
 	retired  = "claude-sonnet-4-20250514"
 )
 
@@ -41,7 +41,7 @@ func TestDecide(t *testing.T) {
 		{"5 old form", entry("litellm_proxy/"+current, text(proxyURL)), canon.Decision{Action: canon.Migrate, Model: "openhands/" + current, DropURL: true, Standing: canon.Current}},
 		{"6 retired", entry("litellm_proxy/"+retired, text(proxyURL)), canon.Decision{Action: canon.ReportRetired, Standing: canon.Retired}},
 		{"7 unlisted", entry("litellm_proxy/nobody", text(proxyURL)), canon.Decision{Action: canon.ReportUnlisted, Standing: canon.Unlisted}},
-		{"7 another case", entry("litellm_proxy/Claude-Opus-4-8", text(proxyURL)), canon.Decision{Action: canon.ReportUnlisted, Standing: canon.Unlisted}},
+		{"7 another case", entry("litellm_proxy/Claude-Opus-5", text(proxyURL)), canon.Decision{Action: canon.ReportUnlisted, Standing: canon.Unlisted}},
 		{"7 trailing blank", entry("litellm_proxy/"+current+" ", text(proxyURL)), canon.Decision{Action: canon.ReportUnlisted, Standing: canon.Unlisted}},
 		{"7 doubled prefix", entry("litellm_proxy/litellm_proxy/"+current, text(proxyURL)), canon.Decision{Action: canon.ReportUnlisted, Standing: canon.Unlisted}},
 		{"7 no name", entry("litellm_proxy/", text(proxyURL)), canon.Decision{Action: canon.ReportUnlisted, Standing: canon.Unlisted}},
@@ -178,8 +178,8 @@ func TestURLOf(t *testing.T) {
 func TestTheEmbeddedList(t *testing.T) {
 	t.Parallel()
 	l := canon.Embedded()
-	if n := len(l.Current()); n != 45 {
-		t.Errorf("%d current models, want 45", n)
+	if n := len(l.Current()); n != 49 {
+		t.Errorf("%d current models, want 49", n)
 	}
 	if !slices.Contains(l.Current(), current) || l.Standing(current) != canon.Current ||
 		l.Standing(retired) != canon.Retired || l.Standing("nobody") != canon.Unlisted || l.Source() == "" {

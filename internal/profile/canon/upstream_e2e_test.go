@@ -38,14 +38,14 @@ print("RESULT" + json.dumps({"rows": out, "models": VERIFIED_MODELS["openhands"]
 func TestUpstreamDecidesTheSame(t *testing.T) {
 	random := mrand.New(mrand.NewPCG(9, 7))
 	models := []string{
-		"openhands/gpt-5.5", "openhands/", "litellm_proxy/" + current, "litellm_proxy/" + retired,
+		"openhands/gpt-5.6", "openhands/", "litellm_proxy/" + current, "litellm_proxy/" + retired,
 		"litellm_proxy/nobody", "litellm_proxy/", "anthropic/x", "OpenHands/x", "litellm_proxy", "gpt-5.5",
 	}
 	var cases [][2]string
 	for range 20_000 {
 		cases = append(cases, [2]string{models[random.IntN(len(models))], mutate(random)})
 	}
-	t.Setenv("OHGW_AGENT_SERVER_VERSION", agentservertest.Embedded) // whose models are in models.json
+	t.Setenv("OHGW_AGENT_SERVER_VERSION", agentservertest.Newest) // whose models are in models.json
 	dir := t.TempDir()
 	content, err := json.Marshal(cases)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // A profile as OpenHands writes it has about fifty members.
 func BenchmarkParseProfile(b *testing.B) {
 	var s strings.Builder
-	s.WriteString("{\n  \"model\": \"openhands/claude-opus-4-8\"")
+	s.WriteString("{\n  \"model\": \"openhands/claude-opus-5\"")
 	for i := range 48 {
 		fmt.Fprintf(&s, ",\n  \"a_usual_member_name_%d\": \"value\"", i)
 	}

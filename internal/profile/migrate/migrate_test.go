@@ -26,9 +26,9 @@ import (
 
 const (
 	proxyURL  = "https://llm-proxy.app.all-hands.dev/"
-	oldForm   = `{"model": "litellm_proxy/gpt-5.5", "base_url": "` + proxyURL + `", "x": 1}`
-	newForm   = `{"model": "openhands/gpt-5.5", "x": 1}`
-	stranded  = `{"model": "litellm_proxy/gpt-5.5", "base_url": null, "x": 1}`
+	oldForm   = `{"model": "litellm_proxy/gpt-5.6", "base_url": "` + proxyURL + `", "x": 1}`
+	newForm   = `{"model": "openhands/gpt-5.6", "x": 1}`
+	stranded  = `{"model": "litellm_proxy/gpt-5.6", "base_url": null, "x": 1}`
 	ambiguous = `{"model": "litellm_proxy/team-alias", "x": 1}`
 )
 
@@ -105,7 +105,7 @@ func TestRepairsByNameChangeOneEntryOnly(t *testing.T) {
 		{"the settings", func(o *migrate.Options) { o.AsOpenHands = []string{profile.TargetSettings} }, map[string]string{"settings.json": settings(repaired, "null")}},
 		{"the CLI", func(o *migrate.Options) { o.AsOpenHands = []string{profile.TargetCLI} }, map[string]string{"agent_settings.json": `{"llm": ` + repaired + `, "condenser": {"llm": {"model": "anthropic/x"}}}`}},
 		{"by force", func(o *migrate.Options) { o.AsOpenHands, o.Force = []string{"c"}, true }, map[string]string{"profiles/c.json": `{"model": "openhands/team-alias", "x": 1}`}},
-		{"a URL in place of null", baseURL("a"), map[string]string{"profiles/a.json": `{"model": "litellm_proxy/gpt-5.5", "base_url": "https://proxy.example.com/v1", "x": 1}`}},
+		{"a URL in place of null", baseURL("a"), map[string]string{"profiles/a.json": `{"model": "litellm_proxy/gpt-5.6", "base_url": "https://proxy.example.com/v1", "x": 1}`}},
 		{"a URL where there was none", baseURL("c"), map[string]string{"profiles/c.json": `{"model": "litellm_proxy/team-alias", "x": 1, "base_url": "https://proxy.example.com/v1"}`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestARepairOfTheActiveProfileRepairsItsCopy(t *testing.T) {
 		"something else":   {settings(ambiguous, `"a"`), settings(ambiguous, `"a"`)},
 		"not active":       {settings(stranded, `"b"`), settings(stranded, `"b"`)},
 		"nothing there":    {`{"active_profile": "a"}`, `{"active_profile": "a"}`},
-		"another spelling": {settings(`{"base_url":null,"model":"litellm_proxy/gpt-5.5","api_key":"k"}`, `"a"`), settings(`{"model":"openhands/gpt-5.5","api_key":"k"}`, `"a"`)},
+		"another spelling": {settings(`{"base_url":null,"model":"litellm_proxy/gpt-5.6","api_key":"k"}`, `"a"`), settings(`{"model":"openhands/gpt-5.6","api_key":"k"}`, `"a"`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -158,7 +158,7 @@ func TestARepairOfTheActiveProfileRepairsItsCopy(t *testing.T) {
 				t.Errorf("code %d: %+v", report.Code(), report.Items)
 			}
 			if last := report.Items[len(report.Items)-1]; tt.settings != tt.want &&
-				(last.Entry != "$.agent_settings.llm" || !last.OptIn || !last.Applied || last.Action != canon.Migrate || last.After.Model.Text() != "openhands/gpt-5.5") {
+				(last.Entry != "$.agent_settings.llm" || !last.OptIn || !last.Applied || last.Action != canon.Migrate || last.After.Model.Text() != "openhands/gpt-5.6") {
 				t.Errorf("the copy: %+v", last)
 			}
 		})
@@ -247,7 +247,7 @@ func TestRepairsThatAreRefused(t *testing.T) {
 func TestTheReportIsOneShapeWithoutKeys(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, map[string]string{
-		"profiles/a.json": `{"model":"litellm_proxy/gpt-5.5","base_url":"` + proxyURL + `?key=hidden-1","api_key":"sk-example-hidden-2"}`,
+		"profiles/a.json": `{"model":"litellm_proxy/gpt-5.6","base_url":"` + proxyURL + `?key=hidden-1","api_key":"sk-example-hidden-2"}`,
 		"profiles/b.json": stranded,
 		"profiles/c.json": `{"model":"litellm_proxy/x","base_url":"https://u:hidden-3@p.example/v1"}`,
 	})
@@ -265,11 +265,11 @@ func TestTheReportIsOneShapeWithoutKeys(t *testing.T) {
   "reason": "is written in an old form",
   "applied": false,
   "before": {
-   "model": "litellm_proxy/gpt-5.5",
+   "model": "litellm_proxy/gpt-5.6",
    "base_url": "https://llm-proxy.app.all-hands.dev/?key=REDACTED"
   },
   "after": {
-   "model": "openhands/gpt-5.5"
+   "model": "openhands/gpt-5.6"
   },
   "repairs": [
    "ohgw profiles migrate"
@@ -283,11 +283,11 @@ func TestTheReportIsOneShapeWithoutKeys(t *testing.T) {
   "reason": "has no base URL, so requests go to LITELLM_PROXY_API_BASE or to OpenAI; OpenHands has a model of this name",
   "applied": false,
   "before": {
-   "model": "litellm_proxy/gpt-5.5",
+   "model": "litellm_proxy/gpt-5.6",
    "base_url": null
   },
   "after": {
-   "model": "litellm_proxy/gpt-5.5",
+   "model": "litellm_proxy/gpt-5.6",
    "base_url": null
   },
   "hints": [
@@ -350,7 +350,7 @@ func TestEqualKeysAreAHint(t *testing.T) {
 		s := newStore(t, map[string]string{
 			"profiles/mine.json": `{"model":"openhands/x","api_key":"` + token + `"}`,
 			"profiles/none.json": `{"model":"openhands/x","api_key":""}`,
-			"profiles/lost.json": `{"model":"litellm_proxy/gpt-5.5","api_key":"` + tt.key + `"}`,
+			"profiles/lost.json": `{"model":"litellm_proxy/gpt-5.6","api_key":"` + tt.key + `"}`,
 		})
 		o := options(t, s.base)
 		o.Ciphers = tt.ciphers
@@ -364,9 +364,9 @@ func TestEqualKeysAreAHint(t *testing.T) {
 func TestAnIrregularFileIsReportedInsteadOfMigrated(t *testing.T) {
 	t.Parallel()
 	for _, src := range []string{
-		`{"model":"x","model":"litellm_proxy/gpt-5.5","base_url":"` + proxyURL + `"}`,
-		`{"model":"litellm_proxy/gpt-5.5","base_url":"` + proxyURL + `","litellm_extra_body":{"a":1,"a":2}}`,
-		`{"model":"litellm_proxy/gpt-5.5","base_url":"` + proxyURL + `","temperature":NaN}`,
+		`{"model":"x","model":"litellm_proxy/gpt-5.6","base_url":"` + proxyURL + `"}`,
+		`{"model":"litellm_proxy/gpt-5.6","base_url":"` + proxyURL + `","litellm_extra_body":{"a":1,"a":2}}`,
+		`{"model":"litellm_proxy/gpt-5.6","base_url":"` + proxyURL + `","temperature":NaN}`,
 	} {
 		s := newStore(t, map[string]string{"profiles/a.json": src})
 		o := options(t, s.base)
@@ -600,7 +600,7 @@ func TestRestore(t *testing.T) {
 func TestAFileThatChangesMeanwhileIsDecidedAboutAgain(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, map[string]string{"profiles/a.json": oldForm, "profiles/b.json": oldForm, "profiles/c.json": oldForm})
-	const third = `{"model":"litellm_proxy/gpt-5.5","base_url":"https://p.example"}`
+	const third = `{"model":"litellm_proxy/gpt-5.6","base_url":"https://p.example"}`
 	o := options(t, s.base)
 	o.Apply = true
 	o.Progress = func(done, _ int, _ string) {

@@ -98,7 +98,7 @@ func migrates(r migrate.Report, path string) bool {
 // knows.
 func drawEntry(t *rapid.T, label string) string {
 	pick := func(what string, from ...string) string { return rapid.SampledFrom(from).Draw(t, label+" "+what) }
-	model := pick("model", `"litellm_proxy/gpt-5.5"`, `"litellm_proxy\/gpt-5.5"`, `"litellm_proxy/\u0067pt-5.5"`, `"openhands/gpt-5.5"`,
+	model := pick("model", `"litellm_proxy/gpt-5.6"`, `"litellm_proxy\/gpt-5.6"`, `"litellm_proxy/\u0067pt-5.6"`, `"openhands/gpt-5.6"`,
 		`"litellm_proxy/o3"`, `"litellm_proxy/nobody"`, `"anthropic/x"`)
 	members := []string{`"model"` + pick("colon", ":", " : ", ":\n\t") + model}
 	switch url := pick("url", "absent", "null", `""`, `"`+proxyURL+`"`, `"https:\/\/llm-proxy.app.all-hands.dev"`, `" HTTPS://llm-proxy.app.all-hands.dev/v1// "`, `"https://p.example"`); url {

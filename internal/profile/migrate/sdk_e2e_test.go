@@ -117,9 +117,9 @@ func TestTheSDKUnderstandsARepair(t *testing.T) {
 	dir := t.TempDir()
 	base := filepath.Join(dir, "one")
 	const key = `"api_key":"gAAAAABpVbkAAAECAwQFBgcICQoLDA0OD4V2gXe4gKjk4-c8purNrPlrdfZ4gmm__omhIRYonYrHWaY-0GWSOxLeQCjVjuchCDHcTS81JnT8yOc1QdzIW9t75VV5LevLcDXIUm-e-cJ9"`
-	write(t, document.ProfileFile(base, "a").Path, `{"model":"litellm_proxy/gpt-5.5","base_url":null,`+key+`}`)
+	write(t, document.ProfileFile(base, "a").Path, `{"model":"litellm_proxy/gpt-5.6","base_url":null,`+key+`}`)
 	write(t, document.ProfileFile(base, "b").Path, `{"model":"litellm_proxy/mine",`+key+`}`)
-	write(t, document.SettingsFile(base).Path, `{"agent_settings":{"schema_version":5,"llm":{"model":"litellm_proxy/gpt-5.5","base_url":null,`+key+`}},"active_profile":"a"}`)
+	write(t, document.SettingsFile(base).Path, `{"agent_settings":{"schema_version":5,"llm":{"model":"litellm_proxy/gpt-5.6","base_url":null,`+key+`}},"active_profile":"a"}`)
 	o := options(t, base)
 	o.Apply, o.AsOpenHands = true, []string{"a"}
 	run(t, o)
@@ -128,7 +128,7 @@ func TestTheSDKUnderstandsARepair(t *testing.T) {
 	run(t, o)
 
 	got := understood(t, dir)["one"].(map[string]any)
-	want := map[string][2]string{"a.json": {"litellm_proxy/gpt-5.5", "https://llm-proxy.app.all-hands.dev"}, "b.json": {"litellm_proxy/mine", "https://proxy.example.com/v1"}}
+	want := map[string][2]string{"a.json": {"litellm_proxy/gpt-5.6", "https://llm-proxy.app.all-hands.dev"}, "b.json": {"litellm_proxy/mine", "https://proxy.example.com/v1"}}
 	for file, call := range want {
 		entry := got[file].(map[string]any)
 		if diff := cmp.Diff(map[string]any{"model": call[0], "api_base": call[1]}, entry["call"]); diff != "" {

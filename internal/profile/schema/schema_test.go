@@ -59,7 +59,7 @@ func TestEachStepUp(t *testing.T) {
 		"null versions":               {agent("null", `"schema_version":null,"agent_kind":"acp"`), "1.58.2", agent("6", `"schema_version":9,"agent_kind":"acp"`), ""},
 		"the kind of 1.18":            {agent("1", `"schema_version":1,"agent_kind":"llm"`), "1.21.0", `{"agent_settings":{"schema_version":2,"agent_kind":"openhands"}}`, ""},
 		"confirmation":                {agent("1", `"schema_version":2,"verification":{"confirmation_mode":true,"critic_enabled":true,"security_analyzer":"llm"}`), "1.24.0", agent("1", `"schema_version":3,"verification":{"critic_enabled":true}`), ""},
-		"a model of OpenHands' proxy": {agent("2", `"schema_version":3,"llm":{"model":"litellm_proxy/gpt-5.5","base_url":"https://llm-proxy.app.all-hands.dev/","x":1.0}`), "1.34.0", agent("2", `"schema_version":4,"llm":{"model":"openhands/gpt-5.5","x":1.0}`), ""},
+		"a model of OpenHands' proxy": {agent("2", `"schema_version":3,"llm":{"model":"litellm_proxy/gpt-5.6","base_url":"https://llm-proxy.app.all-hands.dev/","x":1.0}`), "1.34.0", agent("2", `"schema_version":4,"llm":{"model":"openhands/gpt-5.6","x":1.0}`), ""},
 		"modify_params":               {agent("2", `"schema_version":5,"llm":{"model":"a","modify_params":true,"x":1.50e0}`), "1.49.1", agent("3", `"schema_version":6,"llm":{"model":"a","x":1.50e0}`), ""},
 		"the LLM of an ACP agent":     {agent("3", `"schema_version":6,"agent_kind":"acp","llm":{"model":"a"},"acp_model":"m"`), "1.51.0", agent("5", `"schema_version":8,"agent_kind":"acp","acp_model":"m"`), "agent_settings.llm"},
 		"switches of an ACP agent":    {agent("3", `"schema_version":7,"agent_kind":"acp","enable_sub_agents":true`), "1.51.0", agent("5", `"schema_version":8,"agent_kind":"acp"`), ""},
