@@ -41,6 +41,7 @@ func Providers() []Provider {
 		{Prefix: "together_ai", Keys: []string{"TOGETHER_API_KEY", "TOGETHER_AI_API_KEY", "TOGETHERAI_API_KEY", "TOGETHER_AI_TOKEN"}, Hosts: []string{"api.together.xyz"}, Bases: []string{"TOGETHER_AI_API_BASE"}},
 		{Prefix: "fireworks_ai", Keys: []string{"FIREWORKS_API_KEY", "FIREWORKS_AI_API_KEY", "FIREWORKSAI_API_KEY", "FIREWORKS_AI_TOKEN"}, Hosts: []string{"api.fireworks.ai"}, Bases: []string{"FIREWORKS_API_BASE"}},
 		{Prefix: "openrouter", Keys: []string{"OPENROUTER_API_KEY"}, Hosts: []string{"openrouter.ai"}, Bases: []string{"OPENROUTER_API_BASE"}},
+		{Prefix: "digitalocean", Keys: []string{"DIGITALOCEAN_API_KEY"}, Hosts: []string{"inference.do-ai.run"}}, // OpenHands' own prefix
 		{Prefix: "perplexity", Keys: []string{"PERPLEXITYAI_API_KEY", "PERPLEXITY_API_KEY"}, Hosts: []string{"api.perplexity.ai"}},
 		{Prefix: "xai", Keys: []string{"XAI_API_KEY"}, Hosts: []string{"api.x.ai"}, Bases: []string{"XAI_API_BASE"}},
 		{Prefix: "moonshot", Keys: []string{"MOONSHOT_API_KEY"}, Hosts: []string{"api.moonshot.ai"}, Bases: []string{"MOONSHOT_API_BASE"}},

@@ -40,10 +40,11 @@ const (
 	k272 = 272_000
 	m1   = 1_000_000
 	m105 = 1_050_000
+	m922 = 922_000 // what is left of m105 beside the longest answer
 	mBin = 1_048_576
 )
 
-// catalog is OpenHands' way to know models, LiteLLM's table of September 2026,
+// catalog is OpenHands' way to know models, LiteLLM's table of October 2026,
 // reduced to the families that agents are run with. The narrower name comes
 // first. A model that is missing works with safe defaults.
 func catalog() []facts {
@@ -55,6 +56,13 @@ func claudeModels() []facts {
 	oldOpus := price{15, 75, 1.5, 18.75}
 	sonnet := price{3, 15, 0.3, 3.75}
 	return []facts{
+		{match: "claude-fable-5-1", window: m1, output: 128_000, vision: true, reasons: true, adaptive: true, noSampling: true, price: price{10, 50, 0.25, 12.5}},
+		{match: "claude-mythos-5-1", window: m1, output: 128_000, vision: true, reasons: true, adaptive: true, noSampling: true, price: price{10, 50, 0.25, 12.5}},
+		{match: "claude-mythos-5", window: m1, output: 128_000, vision: true, reasons: true, adaptive: true, noSampling: true, price: price{10, 50, 1, 12.5}},
+		{match: "claude-opus-5-5", window: m1, output: 128_000, vision: true, reasons: true, adaptive: true, noSampling: true, price: price{4, 20, 0.2, 5}},
+		{match: "claude-opus-5", window: m1, output: 128_000, vision: true, reasons: true, adaptive: true, noSampling: true, price: opus},
+		{match: "claude-sonnet-5-5", window: m1, output: 128_000, vision: true, reasons: true, adaptive: true, noSampling: true, price: price{2, 10, 0.1, 2.5}},
+		{match: "claude-haiku-5-5", window: m1, output: 128_000, vision: true, reasons: true, adaptive: true, noSampling: true, price: price{0.1, 0.5, 0.01, 0.125}},
 		{match: "claude-fable-5", window: m1, output: 128_000, vision: true, reasons: true, adaptive: true, noSampling: true, price: price{10, 50, 1, 12.5}},
 		{match: "claude-sonnet-5", window: m1, output: 128_000, vision: true, reasons: true, adaptive: true, noSampling: true, price: price{2, 10, 0.2, 2.5}},
 		{match: "claude-opus-4-8", window: m1, output: 128_000, vision: true, reasons: true, adaptive: true, noSampling: true, price: opus},
@@ -92,9 +100,15 @@ func openAIModels() []facts {
 		return facts{match: match, window: 1_047_576, output: 32_768, vision: true, responses: true, price: p}
 	}
 	return []facts{
-		five("gpt-5-6-terra", m105, price{2.5, 15, 0.25, 3.125}),
-		five("gpt-5-6-luna", m105, price{1, 6, 0.1, 1.25}),
-		five("gpt-5-6", m105, price{5, 30, 0.5, 6.25}),
+		five("gpt-6-1-sol", m922, price{2, 10, 0.1, 2.5}),
+		five("gpt-6-sol", m922, price{2, 10, 0.2, 2.5}),
+		five("gpt-6-luna", m922, price{0.1, 0.5, 0.01, 0.125}),
+		five("gpt-6-astra", m922, price{10, 50, 1, 12.5}),
+		five("gpt-6", m922, price{}),
+		five("gpt-5-6-cyber", 400_000, price{12.5, 75, 1.25, 15.625}),
+		five("gpt-5-6-terra", m922, price{2, 12, 0.2, 2.5}),
+		five("gpt-5-6-luna", m922, price{0.2, 1.2, 0.02, 0.25}),
+		five("gpt-5-6", m922, price{4, 20, 0.4, 5}),
 		five("gpt-5-5-pro", m105, price{30, 180, 3, 0}),
 		five("gpt-5-5", m105, price{5, 30, 0.5, 0}),
 		five("gpt-5-4-pro", m105, price{30, 180, 3, 0}),
@@ -134,7 +148,17 @@ func geminiModels() []facts {
 	gemini := func(match string, p price) facts {
 		return facts{match: match, window: mBin, output: 65_535, vision: true, reasons: true, price: p}
 	}
+	plain := func(match string, p price) facts {
+		f := gemini(match, p)
+		f.noSampling = true
+		return f
+	}
 	return []facts{
+		{match: "gemini-4-argon", window: mBin, output: 524_288, vision: true, reasons: true, price: price{2, 10, 0.1, 0}},
+		plain("gemini-3-8-flash", price{0.75, 3.75, 0.075, 0}),
+		plain("gemini-3-7-flash", price{0.75, 3.75, 0.075, 0}),
+		plain("gemini-3-6-flash", price{0.75, 3.75, 0.075, 0}),
+		plain("gemini-3-5-flash-lite", price{0.3, 2.5, 0.03, 0}),
 		gemini("gemini-3-5-flash", price{1.5, 9, 0.15, 0}),
 		gemini("gemini-3-1-flash-lite", price{0.25, 1.5, 0.025, 0}),
 		gemini("gemini-3-1-pro", price{2, 12, 0.2, 0}),
@@ -150,14 +174,16 @@ func geminiModels() []facts {
 
 func otherModels() []facts {
 	return []facts{
-		{match: "deepseek-v4-flash", window: m1, output: 8192, price: price{0.14, 0.28, 0.0028, 0}},
-		{match: "deepseek-v4", window: m1, output: 8192, price: price{0.435, 0.87, 0.003625, 0}},
+		{match: "deepseek-v4-1-flash", window: m1, output: 393_216, reasons: true},
+		{match: "deepseek-v4-flash", window: m1, output: 393_216, vision: true, reasons: true, price: price{0.3, 1.2, 0.006, 0}},
+		{match: "deepseek-v4", window: m1, output: 393_216, reasons: true, price: price{1.32, 3.96, 0.044, 0}},
 		{match: "deepseek-v3-2", window: 163_840, output: 65_536, reasons: true},
 		{match: "deepseek-reasoner", window: k128, output: 65_536, reasons: true, price: price{0.28, 0.42, 0.028, 0}},
 		{match: "deepseek-chat", window: k128, output: 8192, price: price{0.28, 0.42, 0.028, 0}},
 		{match: "deepseek-r1", window: 65_536, output: 8192, reasons: true},
 
-		{match: "kimi-k3", vision: true, reasons: true},
+		{match: "kimi-k3", window: mBin, output: mBin, vision: true, reasons: true, price: price{3, 15, 0.3, 0}},
+		{match: "kimi-k2-7-code", window: k256, output: k256, vision: true, reasons: true, price: price{0.95, 4, 0.19, 0}},
 		{match: "kimi-k2-6", window: k256, output: k256, vision: true, reasons: true, price: price{0.95, 4, 0.16, 0}},
 		{match: "kimi-k2-5", window: k256, output: k256, vision: true, reasons: true, price: price{0.6, 3, 0.1, 0}},
 		{match: "kimi-k2-thinking", window: k256, output: k256, reasons: true, price: price{0.6, 2.5, 0.15, 0}},
@@ -176,6 +202,8 @@ func otherModels() []facts {
 		{match: "mistral-large", window: k256, output: k256, vision: true, price: price{0.5, 1.5, 0, 0}},
 		{match: "mistral-medium", window: k128, output: k128, vision: true, price: price{0.4, 2, 0, 0}},
 
+		{match: "grok-4-7", window: 500_000, vision: true, reasons: true, price: price{2, 6, 0.5, 0}},
+		{match: "grok-4-6", window: 500_000, vision: true, reasons: true, price: price{2, 6, 0.5, 0}},
 		{match: "grok-4-5", window: 500_000, vision: true, reasons: true, price: price{2, 6, 0.5, 0}},
 		{match: "grok-4-3", window: m1, vision: true, reasons: true, price: price{1.25, 2.5, 0.2, 0}},
 		{match: "grok-4-1-fast", window: 2 * m1, vision: true, reasons: true, price: price{0.2, 0.5, 0.05, 0}},
@@ -190,6 +218,11 @@ func otherModels() []facts {
 		{match: "nova-pro", window: 300_000, output: 10_000, vision: true, price: price{0.8, 3.2, 0, 0}},
 		{match: "nova-premier", window: m1, output: 10_000, vision: true, price: price{2.5, 12.5, 0, 0}},
 
+		{match: "glm-5-3-flash", window: mBin, output: 128_000, vision: true, reasons: true, price: price{0.15, 0.5, 0.03, 0}},
+		{match: "glm-5-3", window: m1, output: 128_000, reasons: true, price: price{1.4, 4.4, 0.26, 0}},
+		{match: "glm-5-2", window: m1, output: 128_000, reasons: true, price: price{1.4, 4.4, 0.26, 0}},
+		{match: "glm-5-1", window: k200, output: 128_000, reasons: true, price: price{1.4, 4.4, 0.26, 0}},
+		{match: "glm-5-code", window: k200, output: 128_000, reasons: true, price: price{1.2, 5, 0.3, 0}},
 		{match: "glm-5", window: k200, output: 128_000, reasons: true, price: price{1, 3.2, 0.2, 0}},
 		{match: "glm-4-7", window: k200, output: 128_000, reasons: true, price: price{0.6, 2.2, 0.11, 0}},
 		{match: "glm-4-6", window: k200, output: 128_000, reasons: true, price: price{0.6, 2.2, 0.11, 0}},
@@ -199,6 +232,10 @@ func otherModels() []facts {
 		{match: "qwen3-coder-plus", window: 997_952, output: 65_536},
 		{match: "qwen3-coder", window: k256, output: 65_536},
 		{match: "qwen3-vl", window: k128, output: 32_768, vision: true},
+		{match: "qwen3-8-max", window: 991_808, output: 131_072, vision: true, reasons: true, price: price{2, 6, 0.25, 0}},
+		{match: "qwen3-8-flash", window: 991_808, output: 131_072, vision: true, reasons: true, price: price{0.15, 0.47, 0.016, 0.2}},
+		{match: "qwen3-7-max", window: 991_808, output: 65_536, reasons: true, price: price{2.5, 7.5, 0.5, 3.125}},
+		{match: "qwen3-7-plus", window: 991_808, output: 65_536, vision: true, reasons: true},
 		{match: "qwen3-max", window: 258_048, output: 65_536, reasons: true},
 		{match: "qwen3-6-plus", window: 991_808, output: 65_536, vision: true, reasons: true},
 		{match: "qwen3-5-plus", window: 991_808, output: 65_536, vision: true, reasons: true},

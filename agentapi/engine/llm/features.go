@@ -26,7 +26,7 @@ type features struct {
 	cacheRetention   bool
 	stopWords        bool
 	responses        bool // is called by the Responses API
-	plainContent     bool // strings, whatever is lost by it
+	plainContent     bool // strings without cache marks, where there is no image
 	plainText        bool // strings where there is no image
 	sendReasoning    bool
 	vision           bool
@@ -53,8 +53,8 @@ func featuresOf(p *Profile) features {
 		facts:            known,
 		reasons:          override("supports_reasoning_effort", known.reasons),
 		cacheRetention:   override("supports_prompt_cache_retention", keepsCache(raw)),
-		stopWords:        override("supports_stop_words", !contains(raw, "o1", "o3", "grok-4", "grok-3-mini", "grok-code-fast", "deepseek-r1-0528", "perplexity/")),
-		plainText:        contains(raw, "deepseek", "glm", "groq/kimi-k2-instruct", "openrouter/minimax"),
+		stopWords:        override("supports_stop_words", !contains(raw, "o1", "o3", "grok-4", "grok-3-mini", "grok-code-fast", "deepseek-r1-0528", "perplexity/", "openai.gpt-")), // the last one at Bedrock
+		plainText:        contains(raw, "deepseek-v3.2", "glm", "groq/kimi-k2-instruct", "openrouter/minimax"),
 		sendReasoning:    sendsReasoning(raw),
 		vision:           override("supports_vision", known.vision),
 		claude:           strings.Contains(raw, "claude"),
@@ -111,13 +111,13 @@ func usesResponses(p *Profile, raw string, known facts, override func(string, bo
 	case "responses":
 		return true
 	}
-	return override("supports_responses_api", known.responses || known.match == "" && contains(raw, "gpt-5", "codex-mini-latest"))
+	return override("supports_responses_api", known.responses || known.match == "" && contains(raw, "gpt-5", "gpt-6", "codex-mini-latest"))
 }
 
 // sendsReasoning lists the models that want their own reasoning texts back.
 func sendsReasoning(raw string) bool {
 	return contains(raw, "kimi-k3", "kimi-k2-thinking", "kimi-k2.5", "kimi-k2.6", "openrouter/minimax-m2",
-		"deepseek/deepseek-reasoner", "deepseek/deepseek-v4-pro", "deepseek/deepseek-v4-flash")
+		"deepseek/deepseek-reasoner", "deepseek/deepseek-v4-pro", "deepseek/deepseek-v4-flash", "deepseek/deepseek-v4.1-flash")
 }
 
 // keepsCache reports whether a model takes prompt_cache_retention: ordered rules

@@ -469,9 +469,14 @@ func TestRoutesOfCustomServers(t *testing.T) {
 		`"model":"azure/gpt-5","base_url":"https://r.openai.azure.com"`:                                                                  "https://r.openai.azure.com/openai/responses?api-version=2025-04-01-preview",
 		`"model":"azure/gpt-5","base_url":"https://r","api_version":"2025-03-01-preview"`:                                                "https://r/openai/responses?api-version=2025-03-01-preview",
 		`"model":"azure/gpt-5","base_url":"https://r","api_mode":"chat"`:                                                                 "https://r/openai/deployments/gpt-5/chat/completions?api-version=2024-12-01-preview",
-		`"model":"gpt-4.1"`:                           "https://api.openai.com/v1/responses",
-		`"model":"openrouter/openai/gpt-5.5"`:         "https://openrouter.ai/api/v1/chat/completions",
-		`"model":"xai/grok-4","api_mode":"responses"`: "https://api.x.ai/v1/responses",
+		`"model":"gpt-4.1"`:                                   "https://api.openai.com/v1/responses",
+		`"model":"openai/gpt-6-luna"`:                         "https://api.openai.com/v1/responses",
+		`"model":"gpt-6.2-any"`:                               "https://api.openai.com/v1/responses",
+		`"model":"digitalocean/glm-5.2"`:                      "https://inference.do-ai.run/v1/chat/completions",
+		`"model":"digitalocean/openai-gpt-5.6-terra"`:         "https://inference.do-ai.run/v1/responses",
+		`"model":"digitalocean/own","base_url":"http://h/v2"`: "http://h/v2/chat/completions",
+		`"model":"openrouter/openai/gpt-5.5"`:                 "https://openrouter.ai/api/v1/chat/completions",
+		`"model":"xai/grok-4","api_mode":"responses"`:         "https://api.x.ai/v1/responses",
 		`"model":"openai/gpt-5.5","capability_overrides":{"supports_responses_api":false}`: "https://api.openai.com/v1/chat/completions",
 	} {
 		var got string

@@ -21,7 +21,7 @@ func (m *model) baseOptions() (o wire.Options, dropped []string) {
 	}
 	// OpenHands writes lists only where something needs them.
 	o.PlainContent = o.PlainContent || !o.CacheMarks && !f.vision && !p.NativeToolCalling
-	if f.cacheRetention {
+	if f.cacheRetention && m.route.keepsCaches() {
 		o.CacheRetention = p.PromptCacheRetention
 	}
 	m.think(&o)
@@ -34,6 +34,30 @@ func (m *model) baseOptions() (o wire.Options, dropped []string) {
 		}
 	}
 	return o, dropped
+}
+
+// keepsCaches reports whether all of OpenAI's cache options may be sent. OpenAI's
+// prefix with another URL is any server, and a strict one refuses a call with
+// members that it does not know.
+func (r route) keepsCaches() bool {
+	return r.style == responsesStyle || r.provider.cacheKeys && (r.provider.prefix != "openai" || !r.custom)
+}
+
+// takesCacheKey reports whether the model is sent the key that groups calls. What
+// stands behind a proxy is known by the model's name only.
+func (m *model) takesCacheKey() bool {
+	if takes, ok := m.cfg.Profile.CapabilityOverrides["supports_prompt_cache_key"].(bool); ok {
+		return takes
+	}
+	r := m.route
+	switch {
+	case r.provider.proxy:
+		return MakerOf(r.model) == "openai" && !strings.Contains(r.model, "gpt-oss") ||
+			contains(r.model, "deepseek-chat", "deepseek-v4-pro", "deepseek-v4-flash", "kimi-k3")
+	case r.style == responsesStyle:
+		return r.provider.cacheKeys
+	}
+	return r.provider.cacheKey || r.keepsCaches()
 }
 
 // marks reports whether the dialect has cache marks.

@@ -18,7 +18,10 @@ import (
 // history, and how it is offered the tools. The request is not changed.
 func (m *model) prepare(req Request) *wire.Call {
 	c := &wire.Call{Model: m.route.model, Options: m.options}
-	c.Options.CacheKey = req.CacheKey
+	if m.takesCacheKey() {
+		c.Options.CacheKey = req.CacheKey
+	}
+	c.Options.Session = req.CacheKey
 	c.Options.Extra = m.cfg.Profile.ExtraBody.Reveal() // may hold a key
 	for _, t := range req.Tools {
 		if len(t.Parameters) == 0 {

@@ -38,6 +38,7 @@ type provider struct {
 	maxCompletion bool   // the output limit has OpenAI's newer name
 	topK          bool   // takes top_k
 	cacheKeys     bool   // takes OpenAI's cache options
+	cacheKey      bool   // takes only the key of them
 	effort        string // models that take reasoning_effort: part of their names; "*" for all
 	responses     bool   // has the Responses API
 
@@ -87,19 +88,24 @@ func providers() []provider {
 		{prefix: "bedrock", style: converseStyle, keyVar: "AWS_BEARER_TOKEN_BEDROCK", topK: true, effort: "*", priced: true},
 		{
 			prefix: "openrouter", base: "https://openrouter.ai/api/v1", baseVar: []string{"OPENROUTER_API_BASE"}, keyVar: "OPENROUTER_API_KEY",
-			maxCompletion: true, topK: true, effort: "*",
+			maxCompletion: true, topK: true, effort: "*", cacheKey: true,
+		},
+		{
+			// OpenHands' prefix: to LiteLLM it is "openai" with this base URL.
+			prefix: "digitalocean", base: "https://inference.do-ai.run/v1", keyVar: "DIGITALOCEAN_API_KEY",
+			maxCompletion: true, effort: "*", responses: true,
 		},
 		{prefix: "groq", base: "https://api.groq.com/openai/v1", baseVar: []string{"GROQ_API_BASE"}, keyVar: "GROQ_API_KEY", maxCompletion: true, effort: "gpt-oss"},
 		{prefix: "xai", base: "https://api.x.ai/v1", baseVar: []string{"XAI_API_BASE"}, keyVar: "XAI_API_KEY", effort: "grok-3-mini", priced: true, noNames: true, hosts: []string{"us-east-1.api.x.ai", "eu-west-1.api.x.ai"}},
-		{prefix: "deepseek", base: "https://api.deepseek.com", baseVar: []string{"DEEPSEEK_API_BASE"}, keyVar: "DEEPSEEK_API_KEY", priced: true, fill: wire.FillAll},
-		{prefix: "moonshot", base: "https://api.moonshot.ai/v1", baseVar: []string{"MOONSHOT_API_BASE"}, keyVar: "MOONSHOT_API_KEY", priced: true, plainText: true, fill: wire.FillCalls, hosts: []string{"api.moonshot.cn"}},
+		{prefix: "deepseek", base: "https://api.deepseek.com", baseVar: []string{"DEEPSEEK_API_BASE"}, keyVar: "DEEPSEEK_API_KEY", priced: true, plainText: true, fill: wire.FillAll},
+		{prefix: "moonshot", base: "https://api.moonshot.ai/v1", baseVar: []string{"MOONSHOT_API_BASE"}, keyVar: "MOONSHOT_API_KEY", priced: true, plainText: true, fill: wire.FillCalls, cacheKey: true, hosts: []string{"api.moonshot.cn"}},
 		{prefix: "mistral", base: "https://api.mistral.ai/v1", baseVar: []string{"MISTRAL_API_BASE"}, keyVar: "MISTRAL_API_KEY", priced: true, path: "/v1", noStreamOptions: true, plainText: true, randomSeed: true, plainSchemas: true},
 		{prefix: "codestral", base: "https://codestral.mistral.ai/v1", baseVar: []string{"CODESTRAL_API_BASE"}, keyVar: "CODESTRAL_API_KEY", path: "/v1", noStreamOptions: true, plainText: true, randomSeed: true, plainSchemas: true},
 		{prefix: "minimax", base: "https://api.minimax.io/v1", baseVar: []string{"MINIMAX_API_BASE"}, keyVar: "MINIMAX_API_KEY", priced: true, thinkTags: true, hosts: []string{"api.minimaxi.com", "api.minimax.chat"}},
 		{prefix: "zai", base: "https://api.z.ai/api/paas/v4", baseVar: []string{"ZAI_API_BASE"}, keyVar: "ZAI_API_KEY", priced: true, hosts: []string{"open.bigmodel.cn"}},
 		{prefix: "dashscope", base: "https://dashscope.aliyuncs.com/compatible-mode/v1", baseVar: []string{"DASHSCOPE_API_BASE"}, keyVar: "DASHSCOPE_API_KEY", topK: true, hosts: []string{"dashscope-intl.aliyuncs.com", "dashscope-us.aliyuncs.com"}},
 		{prefix: "together_ai", base: "https://api.together.xyz/v1", baseVar: []string{"TOGETHER_AI_API_BASE"}, keyVar: "TOGETHER_API_KEY", topK: true, effort: "gpt-oss"},
-		{prefix: "fireworks_ai", base: "https://api.fireworks.ai/inference/v1", baseVar: []string{"FIREWORKS_API_BASE"}, keyVar: "FIREWORKS_API_KEY", topK: true, effort: "gpt-oss"},
+		{prefix: "fireworks_ai", base: "https://api.fireworks.ai/inference/v1", baseVar: []string{"FIREWORKS_API_BASE"}, keyVar: "FIREWORKS_API_KEY", topK: true, cacheKey: true, effort: "gpt-oss"},
 		{prefix: "perplexity", base: "https://api.perplexity.ai", keyVar: "PERPLEXITYAI_API_KEY", noStreamOptions: true, noTools: true},
 		{prefix: "nvidia_nim", base: "https://integrate.api.nvidia.com/v1", baseVar: []string{"NVIDIA_NIM_API_BASE"}, keyVar: "NVIDIA_NIM_API_KEY", noStreamOptions: true},
 		{prefix: "cerebras", base: "https://api.cerebras.ai/v1", baseVar: []string{"CEREBRAS_API_BASE"}, keyVar: "CEREBRAS_API_KEY", maxCompletion: true, effort: "gpt-oss", noStreamOptions: true},
@@ -149,11 +155,9 @@ func (r route) dialect(f features) wire.Dialect {
 	}
 	router := p.prefix == "openrouter"
 	d := chat.Dialect{
-		MaxTokens: "max_tokens", TopK: p.topK, UsageCost: router, MarksInside: router,
+		MaxTokens: "max_tokens", TopK: p.topK, UsageCost: router, MarksInside: router, Sessions: router,
 		NoStreamOptions: p.noStreamOptions, NoNames: p.noNames, RandomSeed: p.randomSeed, PlainSchemas: p.plainSchemas, ThinkTags: p.thinkTags,
 		Signatures: r.signatures(),
-		// OpenAI's prefix with another URL is any server.
-		CacheKeys: p.cacheKeys && (p.prefix != "openai" || !r.custom),
 	}
 	if p.maxCompletion || p.prefix == "azure" && f.reasons {
 		d.MaxTokens = "max_completion_tokens"

@@ -172,8 +172,8 @@ func (m *model) headers(h http.Header, c *wire.Call) {
 		h.Set("HTTP-Referer", p.OpenRouterSiteURL)
 		h.Set("X-Title", p.OpenRouterAppName)
 	}
-	if m.route.provider.proxy && c.Options.CacheKey != "" {
-		h.Set("X-Litellm-Session-Id", c.Options.CacheKey)
+	if m.route.provider.proxy && c.Options.Session != "" {
+		h.Set("X-Litellm-Session-Id", c.Options.Session)
 	}
 	if m.route.style == messagesStyle {
 		h.Set("Anthropic-Version", messages.Version)

@@ -87,21 +87,22 @@ func Proposals(prefix string) []string {
 		return canon.Embedded().Current()
 	}
 	return map[string][]string{
-		"anthropic":  {"claude-sonnet-4-6", "claude-opus-4-8", "claude-haiku-4-5", "claude-sonnet-4-5"},
-		"openai":     {"gpt-5.5", "gpt-5.1", "gpt-5", "gpt-5-mini"},
-		"gemini":     {"gemini-3-pro-preview", "gemini-2.5-pro", "gemini-2.5-flash"},
-		"deepseek":   {"deepseek-chat", "deepseek-reasoner"},
-		"mistral":    {"devstral-medium-latest", "mistral-large-latest"},
-		"codestral":  {"codestral-latest"},
-		"xai":        {"grok-4", "grok-code-fast-1"},
-		"moonshot":   {"kimi-k2.6", "kimi-k2-0905-preview"},
-		"openrouter": {"anthropic/claude-sonnet-4.6", "anthropic/claude-sonnet-4.5", "openai/gpt-5.1"},
-		"groq":       {"openai/gpt-oss-120b", "moonshotai/kimi-k2-instruct-0905"},
-		"bedrock":    {"us.anthropic.claude-sonnet-4-5-20250929-v1:0", "us.anthropic.claude-opus-4-5-20251101-v1:0"},
-		"perplexity": {"sonar-pro", "sonar"},
-		"zai":        {"glm-4.6"},
-		"minimax":    {"MiniMax-M2"},
-		"dashscope":  {"qwen3-coder-plus", "qwen-max"},
+		"anthropic":    {"claude-sonnet-4-6", "claude-opus-4-8", "claude-haiku-4-5", "claude-sonnet-4-5"},
+		"openai":       {"gpt-5.5", "gpt-5.1", "gpt-5", "gpt-5-mini"},
+		"gemini":       {"gemini-3-pro-preview", "gemini-2.5-pro", "gemini-2.5-flash"},
+		"deepseek":     {"deepseek-chat", "deepseek-reasoner"},
+		"mistral":      {"devstral-medium-latest", "mistral-large-latest"},
+		"codestral":    {"codestral-latest"},
+		"xai":          {"grok-4", "grok-code-fast-1"},
+		"moonshot":     {"kimi-k2.6", "kimi-k2-0905-preview"},
+		"openrouter":   {"anthropic/claude-sonnet-4.6", "anthropic/claude-sonnet-4.5", "openai/gpt-5.1"},
+		"groq":         {"openai/gpt-oss-120b", "moonshotai/kimi-k2-instruct-0905"},
+		"bedrock":      {"us.anthropic.claude-sonnet-4-5-20250929-v1:0", "us.anthropic.claude-opus-4-5-20251101-v1:0"},
+		"digitalocean": {"anthropic-claude-sonnet-5.5", "openai-gpt-5.6-sol", "glm-5.3"},
+		"perplexity":   {"sonar-pro", "sonar"},
+		"zai":          {"glm-4.6"},
+		"minimax":      {"MiniMax-M2"},
+		"dashscope":    {"qwen3-coder-plus", "qwen-max"},
 	}[prefix]
 }
 

@@ -65,14 +65,18 @@ type Options struct {
 
 	// CacheMarks marks where the common beginning of calls ends.
 	CacheMarks bool
-	// CacheKey groups calls with a common beginning.
+	// CacheKey groups calls with a common beginning. It is empty for providers that
+	// do not take it.
 	CacheKey string
+	// Session is the conversation, for those that route the calls of one to the
+	// same cache.
+	Session string
 	// CacheRetention is how long the provider should keep the beginning.
 	CacheRetention string
 
-	// PlainContent sends contents as strings, not as lists of parts: without
-	// their images. PlainText does so where there is no image, PlainAnswers
-	// with the assistant's own.
+	// PlainText sends contents without an image as strings, not as lists of parts,
+	// PlainAnswers the assistant's own. PlainContent does so for all, and sends no
+	// cache marks and no thinking.
 	PlainContent, PlainText, PlainAnswers bool
 	// FillReasoning puts a blank reasoning where a model that wants its own
 	// back has none: another model wrote the answer.

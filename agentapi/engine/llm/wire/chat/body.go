@@ -18,9 +18,8 @@ type Dialect struct {
 	MaxTokens string
 	// TopK is sent; OpenAI itself knows no such thing.
 	TopK bool
-	// CacheKeys are sent: prompt_cache_key and prompt_cache_retention. Strict
-	// servers refuse a call with members they do not know.
-	CacheKeys bool
+	// Sessions are sent: OpenRouter serves the calls of one from the same cache.
+	Sessions bool
 	// UsageCost asks OpenRouter to say what the call cost.
 	UsageCost bool
 	// NoStreamOptions leaves out stream_options, which strict servers refuse;
@@ -65,6 +64,7 @@ type request struct {
 	CacheKey            string         `json:"prompt_cache_key,omitempty"`
 	CacheRetention      string         `json:"prompt_cache_retention,omitempty"`
 	Progress            bool           `json:"return_progress,omitempty"` // llama.cpp
+	SessionID           string         `json:"session_id,omitempty"`
 }
 
 type streamOptions struct {
@@ -138,6 +138,7 @@ func (d Dialect) Body(c *wire.Call) ([]byte, error) {
 	r := request{
 		Model: c.Model, Messages: d.messages(c), Stream: true,
 		Temperature: o.Temperature, TopP: o.TopP, Stop: o.Stop, ReasoningEffort: o.Effort,
+		CacheKey: o.CacheKey, CacheRetention: o.CacheRetention,
 	}
 	if !d.NoStreamOptions {
 		r.StreamOptions = &streamOptions{IncludeUsage: true}
@@ -166,8 +167,8 @@ func (d Dialect) Body(c *wire.Call) ([]byte, error) {
 	if d.TopK {
 		r.TopK = o.TopK
 	}
-	if d.CacheKeys {
-		r.CacheKey, r.CacheRetention = o.CacheKey, o.CacheRetention
+	if d.Sessions {
+		r.SessionID = o.Session
 	}
 	r.Progress = o.Progress
 	if d.UsageCost {
@@ -229,7 +230,7 @@ func (d Dialect) convert(m event.LLMMessage, o wire.Options) (out message, image
 	}
 	switch {
 	case len(parts) == 0 && len(out.ToolCalls) > 0: // no content at all
-	case len(parts) == 0 || o.PlainContent || isOneString(m.Role, parts, o):
+	case len(parts) == 0 || isOneString(m.Role, parts, o):
 		text := join(parts)
 		out.Content = &text
 	default:
@@ -240,7 +241,7 @@ func (d Dialect) convert(m event.LLMMessage, o wire.Options) (out message, image
 
 // isOneString reports whether a content without an image goes as a string.
 func isOneString(role string, parts []part, o wire.Options) bool {
-	if !o.PlainText && (!o.PlainAnswers || role != "assistant") {
+	if !o.PlainContent && !o.PlainText && (!o.PlainAnswers || role != "assistant") {
 		return false
 	}
 	for _, p := range parts {

@@ -42,6 +42,8 @@ type modelParts struct {
 type thinking struct {
 	Type   string `json:"type"`
 	Budget int64  `json:"budget_tokens,omitempty"`
+	// Display is summarized: models since Opus 4.7 say nothing of their thoughts else.
+	Display string `json:"display,omitempty"`
 }
 
 type outputConfig struct {
@@ -127,7 +129,7 @@ func (Dialect) Body(c *wire.Call) ([]byte, error) {
 	}
 	switch {
 	case o.Adaptive && o.Effort != "none":
-		r.Model.Thinking = &thinking{Type: "adaptive"}
+		r.Model.Thinking = &thinking{Type: "adaptive", Display: "summarized"}
 		if o.Effort != "" {
 			r.Model.OutputConfig = &outputConfig{Effort: o.Effort}
 		}

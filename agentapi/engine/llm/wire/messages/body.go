@@ -42,6 +42,8 @@ type request struct {
 type thinking struct {
 	Type   string `json:"type"`
 	Budget int64  `json:"budget_tokens,omitempty"`
+	// Display is summarized: models since Opus 4.7 say nothing of their thoughts else.
+	Display string `json:"display,omitempty"`
 }
 
 type outputConfig struct {
@@ -103,7 +105,7 @@ func (Dialect) Body(c *wire.Call) ([]byte, error) {
 	case o.Adaptive && o.Effort == "none":
 		r.Thinking = &thinking{Type: "disabled"}
 	case o.Adaptive:
-		r.Thinking = &thinking{Type: "adaptive"}
+		r.Thinking = &thinking{Type: "adaptive", Display: "summarized"}
 		if o.Effort != "" {
 			r.OutputConfig = &outputConfig{Effort: o.Effort}
 		}
