@@ -91,6 +91,7 @@ func (s *stats) stored() (json.RawMessage, error) {
 
 // add counts one call, which has just ended.
 func (s *stats) add(info llm.Info, r llm.Response, now time.Time) {
+	s.addEmpty(info, r, now)
 	s.calls++
 	one := r.Usage
 	one.ContextWindow, one.PerTurnToken = info.ContextWindow, r.Usage.PromptTokens+r.Usage.CompletionTokens
@@ -124,6 +125,13 @@ func (s *stats) snapshot() statsJSON {
 		told.UsageToMetrics[id] = &sums
 	}
 	return told
+}
+
+// addEmpty counts the attempts that gave no answer.
+func (s *stats) addEmpty(info llm.Info, r llm.Response, now time.Time) {
+	for _, empty := range r.Empty {
+		s.add(info, empty, now)
+	}
 }
 
 // totals are the statistics as the seam knows them.

@@ -132,6 +132,8 @@ func (c *Conversation) request() (resp *llm.Response, silent bool, err error) {
 	if err == nil {
 		c.shown.Reset()
 		c.counted(model, req, resp)
+	} else {
+		c.stats.addEmpty(model.Info(), *resp, c.cfg.Now())
 	}
 	return resp, silent, err
 }

@@ -93,6 +93,8 @@ func (m *model) briefly(err error, failed *Error) string {
 		return gone.Error()
 	case errors.Is(err, errTimeout):
 		return host + " sent no data for " + m.timeout().String()
+	case errors.Is(err, errTooSlow):
+		return host + " took longer than " + m.longest().String()
 	case errors.As(err, &refusal) && failed.Status == http.StatusTooManyRequests:
 		return host + " limits the rate of requests (429)"
 	case errors.As(err, &refusal) && http.StatusText(failed.Status) != "":

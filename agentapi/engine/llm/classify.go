@@ -32,7 +32,7 @@ func codeOf(f *wire.Failure) string {
 		return CodeNotFound
 	case f.Status == http.StatusRequestTimeout, f.Status == http.StatusGatewayTimeout:
 		return CodeTimeout
-	case f.Status >= http.StatusInternalServerError, f.Status == 0:
+	case f.Status >= http.StatusInternalServerError, f.Status == http.StatusConflict, f.Status == 0:
 		return CodeUnavailable
 	case kind == "content_filter" || isPolicyError(text):
 		return CodeContentPolicy
@@ -139,15 +139,35 @@ func cacheTooSmall(err error) bool {
 	return errors.As(err, &f) && strings.Contains(strings.ToLower(f.Message), "minimum token count to start caching")
 }
 
+// isQuota recognizes an allowance that is used up by the words that OpenHands looks
+// for, whatever the status.
+func isQuota(f *wire.Failure) bool {
+	return contains(strings.ToLower(f.Type+" "+f.Message), "insufficient_quota", "usage_limit_reached")
+}
+
+// isBudget recognizes a limit that its owner has set for all models together: no
+// other profile gets past it.
+func isBudget(err error) bool {
+	var f *wire.Failure
+	return errors.As(err, &f) && f.Status < http.StatusInternalServerError &&
+		contains(strings.ToLower(f.Type+" "+f.Message), "budget_exceeded", "budget has been exceeded")
+}
+
 // isEmptyAccount recognizes a refusal that no waiting lifts: the account has no
 // credit, or its owner's limit is reached.
 func isEmptyAccount(err error) bool {
 	var f *wire.Failure
-	if !errors.As(err, &f) || f.Status >= http.StatusInternalServerError {
+	if !errors.As(err, &f) {
+		return false
+	}
+	if isQuota(f) {
+		return true
+	}
+	if f.Status >= http.StatusInternalServerError {
 		return false
 	}
 	switch strings.ToLower(f.Type) {
-	case "insufficient_quota", "exceeded_current_quota_error", "insufficient_balance_error", "budget_exceeded",
+	case "exceeded_current_quota_error", "insufficient_balance_error", "budget_exceeded",
 		"credit_limit", "payment_required", "arrearage", "1113": // Z.ai
 		return true
 	}

@@ -31,6 +31,9 @@ const (
 // errTimeout is a provider that said nothing for too long.
 var errTimeout = errors.New("the provider sent no data for too long")
 
+// errTooSlow is an answer that was not complete in time.
+var errTooSlow = errors.New("the answer took longer than the profile's timeout allows")
+
 // errNoAnswer is an answer without an answer in it.
 var errNoAnswer = errors.New("the provider sent no answer")
 
@@ -71,7 +74,7 @@ func errorOf(err error, profile string, safe func(string) string) *Error {
 		}
 	case errors.As(err, &broken):
 		code = CodeCallValidation
-	case errors.Is(err, errTimeout):
+	case errors.Is(err, errTimeout), errors.Is(err, errTooSlow):
 		code = CodeTimeout
 	case errors.Is(err, errNoAnswer):
 		code = CodeNoResponse
@@ -86,6 +89,7 @@ func errorOf(err error, profile string, safe func(string) string) *Error {
 	// The cause keeps the text only: what it is made of may hold a key.
 	failed := newError(code, detail, errors.New(detail))
 	failed.Status = status
+	failed.budget = isBudget(err)
 	if isEmptyAccount(err) {
 		failed.Classification = event.Classification{Kind: "quota", UserAction: "settings"}
 	}

@@ -20,12 +20,13 @@ func (m *model) Generate(ctx context.Context, req Request, onDelta func(Delta)) 
 	out := &relay{onDelta: onDelta}
 	resp, err := m.ask(ctx, &req, out)
 	var failed *Error
-	if errors.As(err, &failed) && failed.transient() && m.cfg.Fallback != nil && m.cfg.Profile.FallbackStrategy != nil {
+	if errors.As(err, &failed) && failed.transient() && !failed.budget && m.cfg.Fallback != nil && m.cfg.Profile.FallbackStrategy != nil {
 		resp, err = m.others(ctx, &req, out, failed)
 	}
 	if resp == nil {
-		return Response{}, err
+		resp = new(Response)
 	}
+	resp.Empty = out.empty
 	return *resp, err
 }
 
@@ -44,7 +45,8 @@ func (m *model) others(ctx context.Context, req *Request, out *relay, failed *Er
 		out.announce(Retry{Attempt: 1, Of: attempts(&other.cfg.Profile), Cause: strings.TrimSpace("profile "+m.cfg.Name) + " failed; using its fallback profile " + name})
 		out.restart()
 		resp, otherErr := other.ask(ctx, req, out)
-		if otherErr == nil || ctx.Err() != nil {
+		var refused *Error
+		if otherErr == nil || ctx.Err() != nil || errors.As(otherErr, &refused) && refused.budget {
 			return resp, otherErr
 		}
 		log.WarnContext(ctx, "fallback profile failed", "err", otherErr)
@@ -124,6 +126,9 @@ func (m *model) try(ctx context.Context, c *wire.Call, req *Request, keys *crede
 		return nil, err
 	}
 	if err := unanswered(b); err != nil {
+		if errors.Is(err, errNoAnswer) && b.Usage != (event.TokenUsage{}) {
+			out.empty = append(out.empty, *m.response(b, header, started))
+		}
 		return nil, err
 	}
 	resp := m.response(b, header, started)
@@ -244,6 +249,7 @@ func textResponse(resp *Response, reader *textcall.Reader) (*Response, error) {
 type relay struct {
 	onDelta func(Delta) // may be nil
 	dirty   bool        // something was handed on since the beginning
+	empty   []Response  // attempts without an answer that cost something
 }
 
 func (r *relay) deliver(d wire.Delta) {

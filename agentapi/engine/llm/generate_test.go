@@ -455,7 +455,7 @@ func TestSlowIsNotSilent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newModel(t, llm.Config{
-			Profile: profile(t, "openai/test", `"timeout":10`),
+			Profile: profile(t, "openai/test", `"stream_idle_timeout":10`),
 			HTTP: server(func(r *http.Request) (*http.Response, error) {
 				resp := said(strings.Repeat("x", 100))
 				resp.Body = &slowBody{ReadCloser: resp.Body, r: r}

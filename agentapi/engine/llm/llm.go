@@ -93,6 +93,9 @@ type Response struct {
 	Model string
 	// Length says that the answer was cut at the output limit.
 	Length bool
+	// Empty are the attempts before it that gave no answer and cost all the same. They
+	// come with an error, too.
+	Empty []Response
 }
 
 // Error is a call that failed for good.
@@ -106,6 +109,8 @@ type Error struct {
 	Prompt, Window int64
 	Classification event.Classification
 	Err            error // the cause, for logs
+
+	budget bool // a limit for all models is reached
 }
 
 // Error is the code with the detail.

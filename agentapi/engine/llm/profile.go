@@ -42,8 +42,12 @@ type Profile struct {
 	RetryMultiplier float64 `json:"retry_multiplier"`
 	RetryMinWait    float64 `json:"retry_min_wait"` // seconds
 	RetryMaxWait    float64 `json:"retry_max_wait"` // seconds
-	// Timeout is how long the provider may say nothing, in seconds.
+	// Timeout is how long the provider may say nothing, in seconds, and the whole
+	// answer may take if a profile has the field.
 	Timeout *float64 `json:"timeout"`
+	// IdleTimeout is how long it may say nothing, if that is not Timeout.
+	IdleTimeout *float64 `json:"stream_idle_timeout"`
+	hardTimeout bool     // Timeout is for the whole answer
 
 	MaxMessageChars int64    `json:"max_message_chars"`
 	Temperature     *float64 `json:"temperature"`
@@ -103,7 +107,7 @@ func DefaultProfile(model string) Profile {
 	return Profile{
 		Model: model, AuthType: "api_key", APIMode: "auto", UsageID: "default",
 		OpenRouterSiteURL: "https://docs.all-hands.dev/", OpenRouterAppName: "OpenHands",
-		NumRetries: 5, RetryMultiplier: 8, RetryMinWait: 8, RetryMaxWait: 64, Timeout: &seconds,
+		NumRetries: 5, RetryMultiplier: 8, RetryMinWait: 8, RetryMaxWait: 64, Timeout: &seconds, IdleTimeout: &seconds,
 		MaxMessageChars: 30_000, DropParams: true, ModifyParams: true, CachingPrompt: true, NativeToolCalling: true,
 		LogCompletionsFolder: "logs/completions", ReasoningEffort: "high", EnableEncryptedReasoning: true,
 		PromptCacheRetention: "24h", ExtendedThinkingBudget: 200_000,
@@ -133,6 +137,10 @@ func ParseProfile(data []byte) (Profile, error) {
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(data, &raw); err != nil {
 		return Profile{}, errors.New("parse profile: not a JSON object")
+	}
+	_, p.hardTimeout = raw["timeout"]
+	if _, own := raw["stream_idle_timeout"]; !own {
+		p.IdleTimeout = p.Timeout
 	}
 	for _, name := range nullable() {
 		if string(raw[name]) == "null" {
@@ -171,6 +179,7 @@ func (p *Profile) validate() error {
 		{"retry_min_wait", p.RetryMinWait, 0},
 		{"retry_max_wait", p.RetryMaxWait, 0},
 		{"timeout", value(p.Timeout, 0), 0},
+		{"stream_idle_timeout", value(p.IdleTimeout, 0), 0},
 		{"max_message_chars", float64(p.MaxMessageChars), 1},
 		{"temperature", value(p.Temperature, 0), 0},
 		{"top_p", value(p.TopP, 0), 0},

@@ -32,7 +32,7 @@ func (m *model) once(ctx context.Context, c *wire.Call, keys *credentials, b *wi
 	parent := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	ctx, stop := context.WithTimeoutCause(ctx, maxCall, errTimeout)
+	ctx, stop := context.WithTimeoutCause(ctx, m.longest(), errTooSlow)
 	defer stop()
 	quiet := newWatchdog(m.timeout(), cancel)
 	defer quiet.stop()
@@ -67,8 +67,8 @@ func causeOf(parent, ctx context.Context, err error) error {
 	if parent.Err() != nil {
 		return parent.Err()
 	}
-	if errors.Is(context.Cause(ctx), errTimeout) {
-		return errTimeout
+	if cause := context.Cause(ctx); errors.Is(cause, errTimeout) || errors.Is(cause, errTooSlow) {
+		return cause
 	}
 	var failed *url.Error
 	if !errors.As(err, &failed) {
@@ -118,7 +118,16 @@ func dialled(err error) string {
 }
 
 // timeout is how long the provider may say nothing; 0 is for ever.
-func (m *model) timeout() time.Duration { return seconds(value(m.cfg.Profile.Timeout, 0)) }
+func (m *model) timeout() time.Duration { return seconds(value(m.cfg.Profile.IdleTimeout, 0)) }
+
+// longest is how long one attempt may take, however much comes. A profile without
+// the field may have a slow model of the user's own: there only silence counts.
+func (m *model) longest() time.Duration {
+	if p := &m.cfg.Profile; p.hardTimeout && value(p.Timeout, 0) > 0 {
+		return min(seconds(*p.Timeout), maxCall)
+	}
+	return maxCall
+}
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
