@@ -322,10 +322,16 @@ func (c *Conversation) failed(err error) {
 	}
 }
 
+// invalidKey is the whole detail in OpenHands, by which clients know a refused key.
+const invalidKey = "Your LLM API key appears to be invalid or has expired."
+
 func conversationError(err error) *event.ConversationError {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
-		class := e.Classification
-		return &event.ConversationError{Code: e.Code, Detail: e.Detail, Classification: &class}
+		class, detail := e.Classification, e.Detail
+		if e.Code == llm.CodeAuthentication && e.Status != 0 {
+			detail = invalidKey + " " + detail
+		}
+		return &event.ConversationError{Code: e.Code, Detail: detail, Classification: &class}
 	}
 	class := &event.Classification{Kind: "internal", UserAction: "none"}
 	if e, ok := errors.AsType[*limitError](err); ok {

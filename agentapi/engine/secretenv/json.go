@@ -6,17 +6,18 @@ import (
 )
 
 // MaskJSON is Mask for every string value of a JSON document, the members
-// "kind" and "type" aside, which only say what an object is. The names of
-// members stay, as does every byte of what holds no value. What is not JSON
+// "kind" and "type" aside, which only say what an object is, and pictures, which a
+// mark in the middle would break. The names of members stay, as does every byte of what holds no value. What is not JSON
 // comes back as it is, without what looks like a value in it.
 func (r *Registry) MaskJSON(doc json.RawMessage) json.RawMessage {
 	if len(doc) == 0 || !r.Any() {
 		return doc
 	}
 	var out []byte // nil: nothing has changed so far
-	done, key := 0, ""
+	done, key, images := 0, "", false
 	for i := 0; i < len(doc); {
 		if doc[i] != '"' {
+			images = images && doc[i] != ']'
 			i++
 			continue
 		}
@@ -24,10 +25,11 @@ func (r *Registry) MaskJSON(doc json.RawMessage) json.RawMessage {
 		literal := doc[i:end]
 		if isKey(doc, end) {
 			key = string(literal)
+			images = key == `"image_urls"`
 			i = end
 			continue
 		}
-		if masked, ok := r.maskLiteral(literal); ok && key != `"kind"` && key != `"type"` {
+		if masked, ok := r.maskLiteral(literal); ok && key != `"kind"` && key != `"type"` && (!images || !isData(literal)) {
 			out = append(append(out, doc[done:i]...), masked...)
 			done = end
 		}
@@ -37,6 +39,11 @@ func (r *Registry) MaskJSON(doc json.RawMessage) json.RawMessage {
 		return doc
 	}
 	return append(out, doc[done:]...)
+}
+
+// isData recognizes a file within a URL.
+func isData(literal []byte) bool {
+	return bytes.HasPrefix(literal, []byte(`"data:`)) && bytes.Contains(literal, []byte(";base64,"))
 }
 
 // maskLiteral masks a string of JSON, quotes included. ok is false where

@@ -382,8 +382,10 @@ func TestMaskJSONMasksStringsOnly(t *testing.T) {
 		`{"arguments":` + string(args) + `}`:                            `{"arguments":"{\"a\":\"<secret-hidden>\"}"}`,
 		`{"é":"sh\u006frt"}`:                                            `{"é":"<secret-hidden>"}`,
 		`"short`:                                                        `"<secret-hidden>"`,
-		`{}`:                                                            `{}`,
-		``:                                                              ``,
+		`{"image_urls":["data:image/png;base64,AshortA","https://short.example"]}`: `{"image_urls":["data:image/png;base64,AshortA","https://<secret-hidden>.example"]}`,
+		`[{"image_urls":["data:a/b;base64,short"]},"data:a/b;base64,short"]`:       `[{"image_urls":["data:a/b;base64,short"]},"data:a/b;base64,<secret-hidden>"]`,
+		`{}`: `{}`,
+		``:   ``,
 	} {
 		if got := string(r.MaskJSON(json.RawMessage(in))); got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)

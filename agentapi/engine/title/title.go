@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/pattern"
 )
 
 // The lengths that OpenHands has for titles, in characters.
@@ -26,7 +27,7 @@ func Request(message string) event.LLMMessage {
 // Of is the title in an answer, or in the message itself where there is none.
 // It is empty only if both are blank.
 func Of(answer, message string) string {
-	title := strings.Join(strings.Fields(answer), " ")
+	title := strings.Join(strings.Fields(withoutThoughts(answer)), " ")
 	if title == "" {
 		title = strings.Join(strings.Fields(message), " ")
 	}
@@ -35,6 +36,12 @@ func Of(answer, message string) string {
 	}
 	return title
 }
+
+// thought is a thought of a model whose provider leaves it in the text. One without
+// an end was cut off, and there is nothing behind it.
+var thought = pattern.Of(`(?is)<think>.*?(</think>|$)`)
+
+func withoutThoughts(answer string) string { return thought().ReplaceAllLiteralString(answer, "") }
 
 func head(s string, n int) string {
 	if r := []rune(s); len(r) > n {

@@ -18,6 +18,11 @@ func TestTitlesFit(t *testing.T) {
 		{" ", "the message", "the message"},
 		{"", long, strings.Repeat("ü", 47) + "..."},
 		{"", "", ""},
+		{"<think>A title?\nShort.</think>\n🔧 Mow it", "x", "🔧 Mow it"},
+		{"<THINK>a</Think>One<think>b</think> two", "x", "One two"},
+		{"<think>It was cut off", "the message", "the message"},
+		{"Before <think>and cut", "x", "Before"},
+		{"Think > act", "x", "Think > act"},
 	} {
 		if got := title.Of(tt.answer, tt.message); got != tt.want {
 			t.Errorf("Of(%q, %q) = %q, want %q", tt.answer, tt.message, got, tt.want)
