@@ -1,12 +1,12 @@
 package daemon
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/daemon/openai"
+	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
 // maxActions bounds what a whole answer says of the agent's actions, in bytes.
@@ -27,13 +27,11 @@ func (a *answer) detail(u turn.Update) []byte {
 
 // oneLine is v as JSON without escapes that only browsers need.
 func oneLine(v any) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(v) != nil { // there are only texts and numbers in it
+	line, err := plainjson.Marshal(v)
+	if err != nil { // there are only texts and numbers in it
 		return nil
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return line
 }
 
 // actions are the calls of a whole answer, each as it stood last.

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
 // The types a [Content] item can have.
@@ -41,7 +43,7 @@ func (c Content) MarshalJSON() ([]byte, error) {
 	if c.Type == TypeText {
 		j.Text = &c.Text
 	}
-	return json.Marshal(j)
+	return plainjson.Marshal(j)
 }
 
 // UnmarshalJSON reads an item of any type.

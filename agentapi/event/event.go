@@ -14,6 +14,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
 // The sources an event can have.
@@ -132,15 +134,15 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	if e.Body == nil {
 		return nil, errNoKind
 	}
-	head, err := json.Marshal(header{e.ID, e.Timestamp, e.Source, e.ParentID})
+	head, err := plainjson.Marshal(header{e.ID, e.Timestamp, e.Source, e.ParentID})
 	if err != nil {
 		return nil, fmt.Errorf("encode event: %w", err)
 	}
-	body, err := json.Marshal(e.Body)
+	body, err := plainjson.Marshal(e.Body)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", e.Kind(), err)
 	}
-	kind, err := json.Marshal(e.Kind())
+	kind, err := plainjson.Marshal(e.Kind())
 	if err != nil {
 		return nil, fmt.Errorf("encode event: %w", err)
 	}

@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/iostream"
 	"github.com/ohgw/ohgw/internal/netcause"
+	"github.com/ohgw/ohgw/internal/plainjson"
 	"github.com/ohgw/ohgw/internal/setup"
 )
 
@@ -106,12 +106,9 @@ func (t *textAnswer) end(turn turnJSON, whole bool) error {
 
 // putJSON writes a document to stdout in a single write.
 func putJSON(w io.Writer, v any, indent string) error {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", indent)
-	if err := enc.Encode(v); err != nil {
+	text, err := plainjson.Indent(v, "", indent)
+	if err != nil {
 		return fmt.Errorf("encode answer: %w", err)
 	}
-	return kit.Put(w, b.String())
+	return kit.Put(w, string(text)+"\n")
 }

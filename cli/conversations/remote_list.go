@@ -1,16 +1,14 @@
 package conversations
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/cloud/account"
 	"github.com/ohgw/ohgw/cli/kit"
 	"github.com/ohgw/ohgw/internal/iostream"
+	"github.com/ohgw/ohgw/internal/plainjson"
 	"github.com/ohgw/ohgw/internal/setup"
 	"github.com/ohgw/ohgw/internal/setup/cloud"
 	"github.com/ohgw/ohgw/tui/wrap"
@@ -90,14 +88,11 @@ func (o *listOptions) remoteOutput() remoteRows {
 func (o *listOptions) jsonRows() remoteRows {
 	before := "{\n  \"conversations\": ["
 	return remoteRows{func(c account.Conversation) error {
-		var b bytes.Buffer
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("    ", "  ")
-		if err := enc.Encode(c); err != nil {
+		row, err := plainjson.Indent(c, "    ", "  ")
+		if err != nil {
 			return fmt.Errorf("write output: %w", err)
 		}
-		text := before + "\n    " + strings.TrimRight(b.String(), "\n")
+		text := before + "\n    " + string(row)
 		before = ","
 		return kit.WriteText(o.Stdout, text)
 	}, func() error {

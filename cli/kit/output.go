@@ -1,7 +1,6 @@
 package kit
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ohgw/ohgw/internal/plainjson"
 	"github.com/ohgw/ohgw/tui/wrap"
 )
 
@@ -54,10 +54,11 @@ func (a *App) TimeText(t time.Time) string {
 
 // PrintJSON writes v as the one document of a command.
 func (a *App) PrintJSON(v any) error {
-	enc := json.NewEncoder(a.Stdout)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
+	text, err := plainjson.Indent(v, "", "  ")
+	if err == nil {
+		_, err = a.Stdout.Write(append(text, '\n'))
+	}
+	if err != nil {
 		return fmt.Errorf("write output: %w", err)
 	}
 	return nil
@@ -140,7 +141,5 @@ func Wrap(text string, width int) []string {
 
 // WriteJSONLine writes v on one line.
 func WriteJSONLine(w io.Writer, v any) {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // Nobody is left to tell.
+	_ = plainjson.Write(w, v) // Nobody is left to tell.
 }

@@ -1,8 +1,9 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
+
+	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
 // The statuses of a response.
@@ -95,7 +96,7 @@ func (i OutputItem) MarshalJSON() ([]byte, error) {
 		if i.Status != ResponseInProgress {
 			content = append(content, i.part(i.Text))
 		}
-		return marshal(struct {
+		return plainjson.Marshal(struct {
 			ID      string `json:"id"`
 			Type    string `json:"type"`
 			Role    string `json:"role"`
@@ -104,7 +105,7 @@ func (i OutputItem) MarshalJSON() ([]byte, error) {
 		}{i.ID, "message", "assistant", i.Status, content})
 	}
 	if i.Tool != "" {
-		return marshal(struct {
+		return plainjson.Marshal(struct {
 			ID        string `json:"id"`
 			Type      string `json:"type"`
 			Server    string `json:"server_label"`
@@ -113,7 +114,7 @@ func (i OutputItem) MarshalJSON() ([]byte, error) {
 		}{i.ID, "mcp_approval_request", ApprovalServer, i.Tool, i.Arguments})
 	}
 	if i.Function != "" {
-		return marshal(struct {
+		return plainjson.Marshal(struct {
 			ID        string `json:"id"`
 			Type      string `json:"type"`
 			Call      string `json:"call_id"`
@@ -126,7 +127,7 @@ func (i OutputItem) MarshalJSON() ([]byte, error) {
 	for _, text := range i.Summary {
 		summary = append(summary, summaryText{"summary_text", text})
 	}
-	return marshal(struct {
+	return plainjson.Marshal(struct {
 		ID      string        `json:"id"`
 		Type    string        `json:"type"`
 		Summary []summaryText `json:"summary"`
@@ -207,19 +208,8 @@ func (r *Response) MarshalJSON() ([]byte, error) {
 		w.Usage.InputDetails.Cached = u.PromptDetails.CachedTokens
 		w.Usage.OutputDetails.Reasoning = u.CompletionDetails.ReasoningTokens
 	}
-	return marshal(w)
+	return plainjson.Marshal(w)
 }
 
 // ConversationPrefix goes before the UUID of a conversation in OpenAI's API.
 const ConversationPrefix = "conv_"
-
-// marshal is json.Marshal without escapes that only web pages need.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}

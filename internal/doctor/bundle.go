@@ -1,12 +1,12 @@
 package doctor
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/ohgw/ohgw/internal/plainjson"
 	"github.com/ohgw/ohgw/internal/redact"
 )
 
@@ -37,14 +37,10 @@ func Bundle(v any, h Hidden) ([]byte, error) {
 	}
 	replacements := h.replacer()
 	tree = walk(tree, func(s string) string { return redact.Text(replacements.Replace(s)) })
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(tree); err != nil {
+	if text, err = plainjson.Indent(tree, "", "  "); err != nil {
 		return nil, fmt.Errorf("encode report: %w", err)
 	}
-	return b.Bytes(), nil
+	return append(text, '\n'), nil
 }
 
 // replacer replaces the longest first: a key may have another one in it, and

@@ -7,7 +7,6 @@
 package jsonrpc
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,8 @@ import (
 	"log/slog"
 	"strconv"
 	"sync"
+
+	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
 const (
@@ -277,14 +278,12 @@ func (c *Conn) write(m outgoing) {
 // send writes a message.
 func (c *Conn) send(m outgoing) error {
 	m.Version = "2.0"
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(m); err != nil {
+	line, err := plainjson.Marshal(m)
+	if err != nil {
 		return err
 	}
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	_, err := c.w.Write(b.Bytes())
+	_, err = c.w.Write(append(line, '\n'))
 	return err
 }

@@ -1,10 +1,9 @@
 package conversation
 
 import (
-	"encoding/json"
-
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
 // announcing publishes each repeated request of a model and the phases of a call, and hands everything
@@ -30,7 +29,7 @@ func (c *Conversation) announcing(j *job, next func(llm.Delta)) func(llm.Delta) 
 // publishRetry tells those who watch. The log of the conversation does not have
 // it: an attempt that failed is no part of what was said.
 func (c *Conversation) publishRetry(r event.Retry) {
-	value, err := json.Marshal(r)
+	value, err := plainjson.Marshal(r)
 	if err != nil { // a number that JSON does not have
 		c.cfg.Log.Error("encode retry", "conversation", c.id, "err", err)
 		return

@@ -2,7 +2,6 @@ package conversation
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/engine/tool"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/plainjson"
 	"github.com/ohgw/ohgw/internal/sandbox"
 )
 
@@ -112,7 +112,7 @@ func (c *Conversation) ExplainPaths(explain func(path string) (sandbox.Block, bo
 // publishBlock tells those who watch. The log of the conversation does not have it,
 // because no other program knows such an event: it has the observation.
 func (c *Conversation) publishBlock(b event.Block) {
-	value, err := json.Marshal(b)
+	value, err := plainjson.Marshal(b)
 	if err != nil { // there are only texts in it
 		c.cfg.Log.Error("encode block", "conversation", c.id, "err", err)
 		return

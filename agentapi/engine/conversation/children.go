@@ -2,16 +2,16 @@ package conversation
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
 // Progress tells those who watch a line about what a tool is doing. The log does not
 // have it.
 func (c *Conversation) Progress(line string) {
-	value, err := json.Marshal(c.cfg.Secrets.Mask(line))
+	value, err := plainjson.Marshal(c.cfg.Secrets.Mask(line))
 	if err != nil {
 		return // a text always can be encoded
 	}

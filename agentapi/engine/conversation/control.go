@@ -10,6 +10,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
 // Run starts a run; the error is agentapi.ErrBusy while one goes on. Actions that
@@ -189,12 +190,12 @@ func mergeSecrets(registry json.RawMessage, sources map[string]json.RawMessage) 
 	for name, source := range sources {
 		known[name] = source
 	}
-	list, err := json.Marshal(known)
+	list, err := plainjson.Marshal(known)
 	if err != nil {
 		return nil, fmt.Errorf("encode secrets: %w", err)
 	}
 	stored["secret_sources"] = list
-	return json.Marshal(stored)
+	return plainjson.Marshal(stored)
 }
 
 // Working reports whether the conversation has something to do: a run, or a goal

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
+	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
 // keyRefused is the member of the agent's state that has the pictures which
@@ -85,12 +86,12 @@ func (c *Conversation) refusePictures(ids map[string]bool, err error) error {
 	model := c.model.Info().Model
 	r[model] = append(r[model], slices.Sorted(maps.Keys(ids))...)
 	c.cfg.Log.Warn("the provider refused pictures; the model is not shown them any more", "conversation", c.id, "model", model, "events", len(ids), "err", err)
-	noted, encodeErr := json.Marshal(r)
+	noted, encodeErr := plainjson.Marshal(r)
 	if encodeErr != nil {
 		return encodeErr
 	}
 	state[keyRefused] = noted
-	if c.dir.State.AgentState, encodeErr = json.Marshal(state); encodeErr != nil {
+	if c.dir.State.AgentState, encodeErr = plainjson.Marshal(state); encodeErr != nil {
 		return encodeErr
 	}
 	return errors.Join(c.record("agent_state", state, durable), c.save(durable))

@@ -10,6 +10,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/secretenv"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
 // What is stored at once and what with the next event that is.
@@ -206,7 +207,7 @@ func (c *Conversation) stamp() string { return c.cfg.Now().Format(timestampForma
 func (c *Conversation) update(key string, value any) error { return c.record(key, value, lazily) }
 
 func (c *Conversation) record(key string, value any, sync bool) error {
-	data, err := json.Marshal(value)
+	data, err := plainjson.Marshal(value)
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", key, err)
 	}
@@ -249,7 +250,7 @@ func (c *Conversation) state() event.State {
 func (c *Conversation) snapshot() event.Event {
 	s := c.dir.State
 	// These are strings, numbers and JSON that was read or made before.
-	value, err := json.Marshal(struct {
+	value, err := plainjson.Marshal(struct {
 		event.State
 
 		MaxIterations int `json:"max_iterations"`

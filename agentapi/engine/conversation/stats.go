@@ -9,6 +9,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/engine/llm"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
 // stats are the totals of a conversation by usage id. The lists of single
@@ -86,7 +87,7 @@ func (s *stats) begin(usageID string, agent json.RawMessage) {
 }
 
 func (s *stats) stored() (json.RawMessage, error) {
-	return json.Marshal(statsJSON{s.usages})
+	return plainjson.Marshal(statsJSON{s.usages})
 }
 
 // add counts one call, which has just ended.

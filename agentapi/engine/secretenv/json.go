@@ -3,6 +3,8 @@ package secretenv
 import (
 	"bytes"
 	"encoding/json"
+
+	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
 // MaskJSON is Mask for every string value of a JSON document, the members
@@ -57,13 +59,8 @@ func (r *Registry) maskLiteral(literal []byte) (masked []byte, ok bool) {
 	if hidden == text {
 		return nil, false
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(hidden) != nil {
-		return nil, false // a string can always be encoded
-	}
-	return bytes.TrimRight(b.Bytes(), "\n"), true
+	masked, err := plainjson.Marshal(hidden)
+	return masked, err == nil // a string can always be encoded
 }
 
 // stringEnd is the index behind the string that begins at i.

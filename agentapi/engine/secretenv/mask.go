@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
 // patterns are the values that masking looks for. They are not changed.
@@ -51,11 +53,9 @@ const minForms = 8
 // a shell, in a URL, and encoded with base64, alone or with a line end.
 func forms(v string) []string {
 	quoted, err := json.Marshal(v)
-	var plain bytes.Buffer
-	enc := json.NewEncoder(&plain)
-	enc.SetEscapeHTML(false)
+	var plain []byte
 	if err == nil {
-		err = enc.Encode(v)
+		plain, err = plainjson.Marshal(v)
 	}
 	list := []string{
 		strings.ReplaceAll(v, "'", `'\''`), url.QueryEscape(v), url.PathEscape(v),
@@ -65,7 +65,7 @@ func forms(v string) []string {
 		base64.RawURLEncoding.EncodeToString([]byte(v + "\n")),
 	}
 	if err == nil {
-		list = append(list, string(quoted[1:len(quoted)-1]), strings.Trim(plain.String(), "\"\n"))
+		list = append(list, string(quoted[1:len(quoted)-1]), string(plain[1:len(plain)-1]))
 	}
 	return list
 }

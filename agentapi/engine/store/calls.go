@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
 // Call is what one call of a model has used.
@@ -38,7 +39,7 @@ func (d *Dir) AddCalls(calls []Call) error {
 	}
 	lines := bytes.NewBufferString("\n") // ends a line that was torn
 	for _, c := range calls {
-		data, err := json.Marshal(c)
+		data, err := plainjson.Marshal(c)
 		if err != nil {
 			return fmt.Errorf("note a call of the model: %w", err)
 		}

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"path/filepath"
 	"time"
+
+	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
 const metaFile = "meta.json"
@@ -123,7 +125,7 @@ func (d *Dir) Touch(at time.Time, title string) error {
 		changes["title"] = title
 	}
 	for name, value := range changes {
-		data, err := json.Marshal(value)
+		data, err := plainjson.Marshal(value)
 		if err != nil {
 			return fmt.Errorf("save conversation: %w", err)
 		}
@@ -135,7 +137,7 @@ func (d *Dir) Touch(at time.Time, title string) error {
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
 
 func (d *Dir) writeMeta(meta any) error {
-	data, err := json.Marshal(meta)
+	data, err := plainjson.Marshal(meta)
 	if err == nil && d.meta == nil {
 		err = json.Unmarshal(data, &d.meta)
 	}

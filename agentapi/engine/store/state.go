@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
 const stateFile = "base_state.json"
@@ -107,7 +108,7 @@ func (s State) Clone() State {
 // members are the members of the fields that are known here.
 func (s State) members() (map[string]json.RawMessage, error) {
 	type plain State
-	data, err := json.Marshal(plain(s))
+	data, err := plainjson.Marshal(plain(s))
 	if err != nil {
 		return nil, err
 	}
@@ -120,14 +121,14 @@ func (s State) members() (map[string]json.RawMessage, error) {
 func (s State) MarshalJSON() ([]byte, error) {
 	if len(s.unknown) == 0 {
 		type plain State
-		return json.Marshal(plain(s))
+		return plainjson.Marshal(plain(s))
 	}
 	members, err := s.members()
 	if err != nil {
 		return nil, err
 	}
 	maps.Copy(members, s.unknown)
-	return json.Marshal(members)
+	return plainjson.Marshal(members)
 }
 
 func readState(path string) (State, error) {

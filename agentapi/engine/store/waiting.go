@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
 // waitingFile has the messages that were accepted and are not in the log yet. It is
@@ -26,7 +27,7 @@ type Waiting struct {
 // SaveWaiting stores the messages that wait, in their order. With sync they are on the
 // disk when it returns.
 func (d *Dir) SaveWaiting(list []Waiting, sync bool) error {
-	data, err := json.Marshal(list)
+	data, err := plainjson.Marshal(list)
 	if err != nil {
 		return fmt.Errorf("encode the messages that wait: %w", err)
 	}

@@ -1,8 +1,6 @@
 package shell
 
 import (
-	"bytes"
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -64,17 +62,6 @@ const timeForm = "2006-01-02T15:04:05.000000Z"
 func headerAt(t time.Time) header { return header{ID: newID(), Time: t.Format(timeForm)} }
 
 func newID() string { return strings.ReplaceAll(uuid.New(), "-", "") }
-
-// encode is JSON in which nothing of HTML is escaped.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
 
 // event is one that was kept.
 type event struct {

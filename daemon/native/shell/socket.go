@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/ohgw/ohgw/internal/plainjson"
+
 	"github.com/coder/websocket"
 
 	"github.com/ohgw/ohgw/daemon/native/socket"
@@ -145,7 +147,7 @@ func (s *Shell) frame(frame []byte) []byte {
 	} else {
 		return nil
 	}
-	data, err := encode(failure{header: headerAt(s.cfg.Now().UTC()), Code: code, Detail: detail, Kind: kindError})
+	data, err := plainjson.Marshal(failure{header: headerAt(s.cfg.Now().UTC()), Code: code, Detail: detail, Kind: kindError})
 	if err != nil {
 		return nil
 	}

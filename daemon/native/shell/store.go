@@ -16,6 +16,7 @@ import (
 	"github.com/ohgw/ohgw/internal/atomicfile"
 	"github.com/ohgw/ohgw/internal/paths"
 	"github.com/ohgw/ohgw/internal/pattern"
+	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
 // How many events are kept, how much they may take, and for how long. The oldest go
@@ -102,7 +103,7 @@ func (s *store) add(middle string, make func(header) any) (event, error) {
 		at = s.last.Add(time.Microsecond)
 	}
 	h := headerAt(at)
-	data, err := encode(make(h))
+	data, err := plainjson.Marshal(make(h))
 	if err != nil {
 		return event{}, err
 	}

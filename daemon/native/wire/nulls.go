@@ -3,6 +3,8 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+
+	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
 // WithoutNulls is an event without its members that are null, as an agent-server lists
@@ -18,7 +20,7 @@ func WithoutNulls(event json.RawMessage) json.RawMessage {
 		return event
 	}
 	dropNulls(v)
-	data, err := json.Marshal(v)
+	data, err := plainjson.Marshal(v)
 	if err != nil {
 		return event
 	}

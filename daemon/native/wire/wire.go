@@ -3,7 +3,6 @@
 package wire
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,6 +12,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/internal/openhands"
+	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
 // Route is a path of the API and who answers it.
@@ -163,7 +163,7 @@ func statuses() []row {
 // WriteJSON writes a JSON answer. What cannot be encoded is a mistake of the
 // program, and the answer ends there.
 func WriteJSON(w http.ResponseWriter, status int, body any) {
-	data, err := json.Marshal(body)
+	data, err := plainjson.Marshal(body)
 	if err != nil {
 		status, data = http.StatusInternalServerError, []byte(`{"detail":"Internal Server Error"}`)
 	}

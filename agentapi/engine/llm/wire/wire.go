@@ -8,12 +8,12 @@
 package wire
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 
 	"github.com/ohgw/ohgw/agentapi/event"
+	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
 // Dialect is one provider's way to write calls and answers.
@@ -108,13 +108,11 @@ const (
 // Marshal is JSON without the escapes that only HTML needs: what a model wrote
 // goes back as it was.
 func Marshal(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	body, err := plainjson.Marshal(v)
+	if err != nil {
 		return nil, fmt.Errorf("encode request: %w", err)
 	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte{'\n'}), nil
+	return body, nil
 }
 
 // Body is v as JSON with extra members, which replace those of v.

@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/ohgw/ohgw/internal/plainjson"
 )
 
 // ErrNotObject is returned for JSON that is something else than an object.
@@ -151,13 +153,11 @@ func (o Object) MarshalJSON() ([]byte, error) {
 // Marshal is v as JSON without the escapes that only HTML needs: models read it, and
 // what they wrote goes back to them.
 func Marshal(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	data, err := plainjson.Marshal(v)
+	if err != nil {
 		return nil, fmt.Errorf("encode: %w", err)
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
+	return data, nil
 }
 
 // JSON is the text of the object. Its values must be JSON.

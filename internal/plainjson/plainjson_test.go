@@ -1,0 +1,34 @@
+package plainjson_test
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/ohgw/ohgw/internal/plainjson"
+)
+
+func TestNothingOfHTMLIsEscaped(t *testing.T) {
+	t.Parallel()
+	v := map[string]any{"a<b>": "x && y", "raw": json.RawMessage(`[ "<&>" ]`), "line": "\u2028"}
+	const want = `{"a<b>":"x && y","line":"\u2028","raw":["<&>"]}`
+	got, err := plainjson.Marshal(v)
+	if err != nil || string(got) != want {
+		t.Errorf("%s, %v, want %s", got, err, want)
+	}
+	var b strings.Builder
+	if err := plainjson.Write(&b, v); err != nil || b.String() != want+"\n" {
+		t.Errorf("%q, %v", b.String(), err)
+	}
+	laid, err := plainjson.Indent(map[string]string{"a": "<"}, "  ", "\t")
+	if err != nil || string(laid) != "{\n  \t\"a\": \"<\"\n  }" {
+		t.Errorf("%q, %v", laid, err)
+	}
+	if got, err := plainjson.Marshal("ends\n"); err != nil || string(got) != `"ends\n"` {
+		t.Errorf("%s, %v", got, err)
+	}
+	if got, err := plainjson.Marshal(math.Inf(1)); err == nil {
+		t.Errorf("infinity became %s", got)
+	}
+}
