@@ -39,7 +39,7 @@ func (c *Conversation) publishRetry(r event.Retry) {
 
 // publishPhase tells those who watch what is waited for.
 func (c *Conversation) publishPhase(p event.Phase) {
-	value, err := json.Marshal(p)
+	value, err := plainjson.Marshal(p)
 	if err != nil { // a number that JSON does not have
 		c.cfg.Log.Error("encode phase", "conversation", c.id, "err", err)
 		return

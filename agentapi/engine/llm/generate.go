@@ -127,7 +127,7 @@ func (m *model) try(ctx context.Context, c *wire.Call, req *Request, keys *crede
 	}
 	if err := unanswered(b); err != nil {
 		if errors.Is(err, errNoAnswer) && b.Usage != (event.TokenUsage{}) {
-			out.empty = append(out.empty, *m.response(b, header, started))
+			w.out.empty = append(w.out.empty, *m.response(b, header, started))
 		}
 		return nil, err
 	}
