@@ -23,6 +23,9 @@ type Config struct {
 	Profiles AgentProfiles
 	// Unseal decrypts a secret that was encrypted for clients. Nil: there is no key.
 	Unseal func(sealed string) (string, error)
+	// LLM gives an LLM that a client sent the key and the URL of the provider connection
+	// that it names. Nil: there are no connections.
+	LLM func(llm json.RawMessage) (json.RawMessage, error)
 	// Worktree makes a git worktree for a conversation in a directory of a repository.
 	// In a directory of none it returns that directory alone. Nil: a conversation that
 	// wants one is refused.
@@ -61,7 +64,7 @@ func Routes(cfg Config) []wire.Route {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &server{cfg}
+	s := &server{Config: cfg}
 	const base = "/api/conversations"
 	const one = base + "/{id}"
 	skills := []string{"include_skills"}
@@ -94,7 +97,11 @@ func Routes(cfg Config) []wire.Route {
 	return append(routes, s.events(one+"/events")...)
 }
 
-type server struct{ Config }
+type server struct {
+	Config
+
+	creates creates
+}
 
 // on does something with an open conversation and answers with success. Its own
 // answer for an unknown conversation is the bare phrase.

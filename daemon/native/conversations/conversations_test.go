@@ -324,7 +324,7 @@ func TestTheSwitchesOfAConversation(t *testing.T) {
 		{404, "/switch_profile", `{"profile_name":"unknown"}`},
 		{200, "/switch_llm", `{"llm":{"model":"m","api_key":"gAAAAAkey"}}`},
 		{200, "/ask_agent", `{"question":"q"}`},
-		{200, "/condense", ""},
+		{409, "/condense", ""},
 		{200, "/events/respond_to_confirmation", `{"accept":false}`},
 		{200, "/events/respond_to_confirmation", `{"accept":false,"reason":"late"}`},
 		{400, "/events/respond_to_confirmation", `{"accept":false,"reason":"refuse"}`},

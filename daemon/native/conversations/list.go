@@ -3,6 +3,7 @@ package conversations
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -38,7 +39,7 @@ func (s *server) batch(w http.ResponseWriter, r *http.Request) error {
 	case len(ids) == 0:
 		return wire.Unprocessable(wire.Invalid{Type: "missing", Loc: []any{"query", "ids"}, Msg: "Field required"})
 	case len(ids) >= maxBatch:
-		return wire.Unprocessable(wire.Invalid{Type: "too_long", Loc: []any{"query", "ids"}, Msg: "List should have at most 99 items"})
+		return wire.Unprocessable(wire.Invalid{Type: "too_long", Loc: []any{"query", "ids"}, Msg: fmt.Sprintf("List should have at most 99 items after validation, not %d", len(ids))})
 	}
 	skills, err := wire.Bool(r, "include_skills", false)
 	if err != nil {
@@ -135,6 +136,9 @@ func (s *server) change(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	ch := control.Change{Title: o.Text("title", 1, maxTitle)}
+	if ch.Title != nil && strings.TrimSpace(*ch.Title) == "" {
+		o.Value("title", "title must not be blank")
+	}
 	if o.Has("tags") {
 		ch.Tags = readTags(o)
 	}

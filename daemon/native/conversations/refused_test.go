@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestWhatIsRefused compares with what an agent-server 1.43.1 has answered.
+// TestWhatIsRefused compares with what an agent-server has answered: 1.43.1, or 1.58.2 where the two
+// differ.
 func TestWhatIsRefused(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)

@@ -2,7 +2,9 @@ package conversations
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -89,7 +91,7 @@ func (s *server) ask(w http.ResponseWriter, r *http.Request) error {
 		return err
 	})
 	if err != nil {
-		return bare(err)
+		return missing(err, "Conversation not found")
 	}
 	wire.WriteJSON(w, http.StatusOK, map[string]string{"response": answer})
 	return nil
@@ -101,6 +103,9 @@ func (s *server) condense(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	err = s.with(r.Context(), id, func(ctx context.Context, c control.Conversation) error {
+		if err := condensable(ctx, c); err != nil {
+			return err
+		}
 		_, err := c.Condense(ctx)
 		return err
 	})
@@ -108,6 +113,32 @@ func (s *server) condense(w http.ResponseWriter, r *http.Request) error {
 		return missing(err, "Conversation not found")
 	}
 	wire.WriteJSON(w, http.StatusOK, wire.Success())
+	return nil
+}
+
+// condensable refuses a conversation whose agent has no condenser. The embedded agent
+// could summarize it, but who takes the condenser away wants the whole history.
+func condensable(ctx context.Context, c control.Conversation) error {
+	record, err := c.Record(ctx)
+	if err != nil {
+		return err
+	}
+	var state struct {
+		Agent struct {
+			Condenser *struct {
+				Kind string `json:"kind"`
+			} `json:"condenser"`
+		} `json:"agent"`
+	}
+	if err := json.Unmarshal(record.State, &state); err != nil {
+		return fmt.Errorf("read the state of conversation %s: %w", record.ID, err)
+	}
+	switch condenser := state.Agent.Condenser; {
+	case condenser == nil:
+		return wire.Refuse(http.StatusConflict, "Cannot condense conversation: No condenser configured")
+	case condenser.Kind == "NoOpCondenser":
+		return wire.Refuse(http.StatusConflict, "Cannot condense conversation: Condenser NoOpCondenser does not handle condensation requests")
+	}
 	return nil
 }
 

@@ -43,6 +43,12 @@ func (s *server) start(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx := r.Context()
 	if req.ID != "" {
+		// One create after the other: a second one makes no worktree of its own.
+		done, err := s.creates.take(ctx, req.ID)
+		if err != nil {
+			return err
+		}
+		defer done()
 		record, err := s.Engine.Record(ctx, req.ID)
 		if !errors.Is(err, agentapi.ErrConversationNotFound) {
 			if err != nil {
@@ -261,6 +267,9 @@ func readRequest(o *wire.Object) (request, error) {
 	clientTools(o)
 	readRest(o)
 	if err := noAgent(o); err != nil {
+		return req, err
+	}
+	if err := localOnly(o); err != nil {
 		return req, err
 	}
 	req.Request = kept(o)

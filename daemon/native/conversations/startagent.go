@@ -92,6 +92,14 @@ func clientTools(o *wire.Object) {
 	}
 }
 
+// localOnly refuses a conversation that is to run in a container.
+func localOnly(o *wire.Object) error {
+	if o.String("conversation_runtime", "local") == "docker" {
+		return wire.Refuse(http.StatusUnprocessableEntity, "This server only runs local conversations")
+	}
+	return nil
+}
+
 // uniqueTools refuses client tools that have one name, or that of a tool of the agent.
 func uniqueTools(o *wire.Object) error {
 	taken := []string{"terminal", "file_editor", "task_tracker", "finish", "think"}
@@ -118,6 +126,9 @@ const maxSpan = 128
 // readRest checks what is only kept.
 func readRest(o *wire.Object) {
 	o.Map("tool_module_qualnames")
+	if o.Has("conversation_runtime") {
+		o.Choice("conversation_runtime", "", "literal_error", "local", "docker")
+	}
 	o.List("agent_definitions")
 	o.List("plugins")
 	o.Object("hook_config")

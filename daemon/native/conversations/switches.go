@@ -112,7 +112,14 @@ func (s *server) switchLLM(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	return s.on(func(ctx context.Context, c control.Conversation) error { return c.SwitchLLM(ctx, llm) })(w, r)
+	return s.on(func(ctx context.Context, c control.Conversation) error {
+		if s.LLM != nil {
+			if llm, err = s.LLM(llm); err != nil {
+				return err
+			}
+		}
+		return c.SwitchLLM(ctx, llm)
+	})(w, r)
 }
 
 // checkLLM checks the member llm of an object.

@@ -127,8 +127,8 @@ func notText(field string) error {
 func checkLength(text string, shortest, longest int, field string) error {
 	n := utf8.RuneCountInString(text)
 	switch {
-	case n < shortest && field == "api_key":
-		return wire.Unprocessable(wire.Invalid{Type: "too_short", Loc: []any{"body", field}, Msg: "Value should have at least 1 item after validation, not 0"})
+	case field == "api_key" && !realSecret(text):
+		return wire.Unprocessable(wire.Invalid{Type: "value_error", Loc: []any{"body", field}, Msg: "Value error, api_key must be a real key, not blank or redacted"})
 	case n < shortest:
 		return wire.Unprocessable(wire.Invalid{Type: "string_too_short", Loc: []any{"body", field}, Msg: "String should have at least 1 character"})
 	case longest > 0 && n > longest:

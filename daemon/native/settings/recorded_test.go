@@ -25,7 +25,8 @@ import (
 	"github.com/ohgw/ohgw/internal/profile"
 )
 
-// answer is a request and what OpenHands' agent-server 1.43.1 answered. Its objects
+// answer is a request and what OpenHands' agent-server 1.43.1 answered,
+// or 1.58.2 where the two differ. Its objects
 // have only the members that differ from those of the first answer, and their number.
 type answer struct {
 	Method  string            `json:"m"`

@@ -3,6 +3,7 @@ package settings
 import (
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/ohgw/ohgw/daemon/native/wire"
 	"github.com/ohgw/ohgw/internal/openhands"
@@ -38,6 +39,15 @@ func (s *server) secrets(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// masked is what stands in the place of a secret.
+const masked = "**********"
+
+// realSecret reports whether a value is one, and not what stands in its place.
+func realSecret(value string) bool {
+	value = strings.TrimSpace(value)
+	return value != "" && value != masked
+}
+
 func (s *server) setSecret(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		Name        *string `json:"name"`
@@ -55,6 +65,9 @@ func (s *server) setSecret(w http.ResponseWriter, r *http.Request) error {
 	}
 	if err := checkSecretName(*body.Name); err != nil {
 		return err
+	}
+	if !realSecret(*body.Value) {
+		return wire.Refuse(http.StatusUnprocessableEntity, "Secret value must not be empty or redacted")
 	}
 	if err := s.Store.SetSecret(r.Context(), *body.Name, *body.Value, body.Description); err != nil {
 		return err

@@ -148,9 +148,17 @@ func (s *Store) llm(name string) (shape.Tree, error) {
 // runnable is the LLM of a profile with the key and URL of its connection.
 func (s *Store) runnable(name string) (shape.Tree, error) {
 	llm, err := s.llm(name)
+	if err != nil {
+		return nil, err
+	}
+	return s.linked(llm, "Profile '"+name+"'")
+}
+
+// linked is an LLM with the key and URL of the connection that it names, if it does.
+func (s *Store) linked(llm shape.Tree, what string) (shape.Tree, error) {
 	id := llm.Text("provider_connection_id")
-	if err != nil || id == "" {
-		return llm, err
+	if id == "" {
+		return llm, nil
 	}
 	conn, key, err := s.connection(id)
 	switch {
@@ -159,8 +167,8 @@ func (s *Store) runnable(name string) (shape.Tree, error) {
 	case conn == nil && keySet(llm):
 		return llm, nil
 	case conn == nil:
-		return nil, refuse(openhands.Invalid, "Profile '%s' references provider connection '%s', which does not exist. "+
-			"Update the profile or recreate the connection.", name, id)
+		return nil, refuse(openhands.Invalid, "%s references provider connection '%s', which does not exist. "+
+			"Update the profile or recreate the connection.", what, id)
 	}
 	llm.Set("base_url", conn.BaseURL)
 	if !key.IsZero() {
@@ -169,13 +177,29 @@ func (s *Store) runnable(name string) (shape.Tree, error) {
 	return llm, nil
 }
 
-// ParseLLM is an LLM that a client sent, its secrets in clear.
+// ParseLLM is an LLM that a client sent, its secrets in clear, with the key and the URL
+// of the provider connection that it names.
 func (s *Store) ParseLLM(data json.RawMessage) (json.RawMessage, error) {
 	llm, err := s.draft(data)
 	if err != nil {
 		return nil, err
 	}
+	if llm, err = s.linked(llm, "LLM config"); err != nil {
+		return nil, err
+	}
 	return encode(llm, shape.Plain)
+}
+
+// ResolveLLM is an LLM that a client sent with the key and the URL of the provider
+// connection that it names. Without one it is the same.
+func (s *Store) ResolveLLM(data json.RawMessage) (json.RawMessage, error) {
+	var link struct {
+		ID *string `json:"provider_connection_id"`
+	}
+	if err := json.Unmarshal(data, &link); err == nil && (link.ID == nil || *link.ID == "") {
+		return data, nil
+	}
+	return s.ParseLLM(data)
 }
 
 // draft reads an LLM that a client sent.

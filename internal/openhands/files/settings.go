@@ -177,6 +177,11 @@ func (s *Store) patch(ctx context.Context, p openhands.Patch, check func(setting
 		}
 		p.Agent = shape.Merge(p.Agent, map[string]any{"llm": plain}, true)
 	}
+	if p.SetActiveAgent && p.ActiveAgent != nil {
+		if _, err := s.agentName(*p.ActiveAgent); err != nil {
+			return openhands.Settings{}, err
+		}
+	}
 	var after settings
 	err := s.change(ctx, func(doc *jsonedit.Doc, before settings) (*jsonedit.Doc, error) {
 		if check != nil {
