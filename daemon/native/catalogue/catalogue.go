@@ -62,6 +62,8 @@ func Routes(cfg Config) []wire.Route {
 	s := &server{cfg}
 	return []wire.Route{
 		{Method: http.MethodGet, Path: "/api/tools/{$}", Summary: "Names of the tools", Handle: s.tools},
+		{Method: http.MethodGet, Path: "/api/tools/catalog", Summary: "The tools, and which of them a user chooses", Handle: s.toolCatalogue},
+		{Method: http.MethodGet, Path: "/api/skills/catalog", Summary: "Skills that an agent profile can give", Handle: s.skillCatalogue},
 		{Method: http.MethodPost, Path: "/api/skills", Summary: "Skills of the user and of a project", Body: true, Handle: s.skills},
 		{Method: http.MethodPost, Path: "/api/hooks", Summary: "Hooks that a project has", Body: true, Handle: s.hooks},
 		{Method: http.MethodPost, Path: "/api/sub-agents", Summary: "Agents that the agent can give tasks to", Body: true, Handle: s.agents},

@@ -17,7 +17,7 @@ import (
 
 func config() catalogue.Config {
 	return catalogue.Config{
-		Tools: []string{"terminal"},
+		Tools: []string{"apply_patch", "terminal"},
 		Skills: func(dir string, own bool) []catalogue.Skill {
 			var list []catalogue.Skill
 			if dir != "" {
@@ -76,7 +76,13 @@ func TestTheCatalogue(t *testing.T) {
 		status             int
 		want               string
 	}{
-		{"GET", "/api/tools/", "", 200, `["terminal"]`},
+		{"GET", "/api/tools/", "", 200, `["apply_patch","terminal"]`},
+		{
+			"GET", "/api/tools/catalog", "", 200,
+			`{"tools":[{"name":"apply_patch","user_selectable":false,"usable":true,"description":"","in_default_set":false},` +
+				`{"name":"terminal","user_selectable":true,"usable":true,"description":"Run commands in a shell that stays open.","in_default_set":true}]}`,
+		},
+		{"GET", "/api/skills/catalog", "", 200, `{"skills":[{"name":"tea","type":"knowledge","content":"Boil.","triggers":["tea"],"source":null,"description":null,"is_agentskills_format":false,"disable_model_invocation":false,"origin":"user"}]}`},
 		{"POST", "/api/sub-agents", `{"load_user":false,"load_builtin":false}`, 200, `{"agents":[]}`},
 		{"POST", "/api/sub-agents", `{"project_dir":"/project","load_project":false,"load_user":false}`, 200, `{"agents":[{"name":"general-purpose","description":"","model":"","color":null,` +
 			`"tools":[],"skills":[],"system_prompt":"","when_to_use_examples":[],"permission_mode":null,"max_iteration_per_run":null,"max_budget_per_run":null,"mcp_config":null,` +

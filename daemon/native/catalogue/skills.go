@@ -47,6 +47,24 @@ func (s *server) skills(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// skillCatalogue lists the skills of the user, of which an agent profile chooses. Those
+// that OpenHands publishes are not here.
+func (s *server) skillCatalogue(w http.ResponseWriter, _ *http.Request) error {
+	type entry struct {
+		skillInfo
+
+		Origin string `json:"origin"`
+	}
+	list := []entry{}
+	for _, skill := range s.Skills("", true) {
+		if skill.Own {
+			list = append(list, entry{infoOf(skill), "user"})
+		}
+	}
+	wire.WriteJSON(w, http.StatusOK, map[string]any{"skills": list})
+	return nil
+}
+
 func infoOf(s Skill) skillInfo {
 	info := skillInfo{Name: s.Name, Type: "knowledge", Content: s.Content, Triggers: s.Triggers, Directory: s.Directory, Hidden: s.Hidden}
 	switch {

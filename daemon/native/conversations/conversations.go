@@ -78,6 +78,8 @@ func Routes(cfg Config) []wire.Route {
 		{Method: http.MethodPatch, Path: one, Summary: "Set the title or the tags", Body: true, Handle: s.change},
 		{Method: http.MethodDelete, Path: one, Summary: "Remove a conversation", Handle: s.remove},
 		{Method: http.MethodGet, Path: one + "/agent_final_response", Summary: "The answer of the agent", Handle: s.answer},
+		{Method: http.MethodGet, Path: one + "/runtime", Summary: "What the conversation runs in: this process", Handle: s.runtime},
+		{Method: http.MethodPost, Path: one + "/runtime/reprovision", Summary: "The same: there is nothing to provision", Handle: s.runtime},
 		{Method: http.MethodPost, Path: one + "/run", Summary: "Start a run", Handle: s.run},
 		{Method: http.MethodPost, Path: one + "/pause", Summary: "End the run after its step", Handle: s.pause},
 		{Method: http.MethodPost, Path: one + "/interrupt", Summary: "End the run at once", Handle: s.interrupt},

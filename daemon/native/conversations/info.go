@@ -12,6 +12,9 @@ import (
 	"github.com/ohgw/ohgw/internal/uuid"
 )
 
+// runtimeInfo says that a conversation runs in this process, which is always there.
+const runtimeInfo = `{"runtime_status":"available","can_resume":true,"runtime_error":null}`
+
 // members are those of a ConversationInfo, in the agent-server's order, and what they
 // are where neither the state nor the metadata has them.
 func members() [][2]string {
@@ -50,7 +53,7 @@ func members() [][2]string {
 		{"agent", "null"},
 		{"client_tools", "[]"},
 		{"tool_module_qualnames", "{}"},
-		{"runtime_info", "null"},
+		{"runtime_info", runtimeInfo},
 	}
 }
 

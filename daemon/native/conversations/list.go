@@ -33,6 +33,19 @@ func (s *server) get(w http.ResponseWriter, r *http.Request) error {
 	return s.writeInfo(w, r, http.StatusOK, record)
 }
 
+// runtime tells of what a conversation runs in. Nothing is to be provisioned for it.
+func (s *server) runtime(w http.ResponseWriter, r *http.Request) error {
+	id, err := wire.ConversationID(r)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Engine.Log(id); err != nil {
+		return bare(err)
+	}
+	wire.WriteJSON(w, http.StatusOK, json.RawMessage(runtimeInfo))
+	return nil
+}
+
 func (s *server) batch(w http.ResponseWriter, r *http.Request) error {
 	ids := r.URL.Query()["ids"]
 	switch {

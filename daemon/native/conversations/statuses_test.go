@@ -113,3 +113,26 @@ func TestSwitchedLLMHasItsConnection(t *testing.T) {
 }
 
 func makeRepository(dir string) error { return os.Mkdir(filepath.Join(dir, ".git"), 0o700) }
+
+func TestAConversationRunsHere(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	path, _ := a.begin()
+	type runtime struct {
+		Status string `json:"runtime_status"`
+		Resume bool   `json:"can_resume"`
+	}
+	here := runtime{"available", true}
+	var asked, again runtime
+	var info struct {
+		Runtime runtime `json:"runtime_info"`
+	}
+	a.want(http.StatusOK, http.MethodGet, path+"/runtime", "", &asked)
+	a.want(http.StatusOK, http.MethodPost, path+"/runtime/reprovision", "", &again)
+	a.want(http.StatusOK, http.MethodGet, path, "", &info)
+	if asked != here || again != here || info.Runtime != here {
+		t.Errorf("runtimes %+v, %+v, %+v", asked, again, info.Runtime)
+	}
+	a.want(http.StatusNotFound, http.MethodGet, nobody+"/runtime", "", nil)
+	a.want(http.StatusNotFound, http.MethodPost, nobody+"/runtime/reprovision", "", nil)
+}

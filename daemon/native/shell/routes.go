@@ -20,6 +20,7 @@ func (s *Shell) Routes() []wire.Route {
 	return []wire.Route{
 		{Method: http.MethodPost, Path: "/api/bash/execute_bash_command", Summary: "Run a shell command and wait", Body: true, Handle: s.executeCommand},
 		{Method: http.MethodPost, Path: "/api/bash/start_bash_command", Summary: "Run a shell command in the background", Body: true, Handle: s.startCommand},
+		{Method: http.MethodPost, Path: "/api/bash/bash_commands/{command_id}/stop", Summary: "End a command", Handle: s.stopCommand},
 		{Method: http.MethodGet, Path: "/api/bash/bash_events/search", Summary: "List the events of commands", Query: []string{
 			"kind__eq", "command_id__eq", "timestamp__gte", "timestamp__lt", "order__gt", "sort_order", "page_id", "limit",
 		}, Handle: s.search},
@@ -51,6 +52,27 @@ func (s *Shell) executeCommand(w http.ResponseWriter, r *http.Request) error {
 		wire.WriteJSON(w, http.StatusOK, json.RawMessage(last))
 	case <-r.Context().Done(): // the command goes on
 	}
+	return nil
+}
+
+// stopCommand ends a command that runs. One that has ended already is fine, too.
+func (s *Shell) stopCommand(w http.ResponseWriter, r *http.Request) error {
+	id, err := wire.ParseID(r.PathValue("command_id"), "path", "command_id")
+	if err != nil {
+		return err
+	}
+	id = strings.ReplaceAll(id, "-", "")
+	if done := s.stop(id); done != nil {
+		select {
+		case <-done:
+		case <-r.Context().Done():
+		}
+	} else if data, err := s.events.find(id); err != nil {
+		return err
+	} else if data == nil {
+		return &wire.Error{Status: http.StatusNotFound}
+	}
+	wire.WriteJSON(w, http.StatusOK, wire.Success())
 	return nil
 }
 

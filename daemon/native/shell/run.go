@@ -29,12 +29,14 @@ func (s *Shell) start(q request) (started []byte, done <-chan []byte, err error)
 		s.end()
 		return nil, nil, err
 	}
+	r := &run{s: s, id: cmd.ID, stopped: make(chan struct{}), done: make(chan struct{})}
+	s.enter(r)
 	s.publish(e)
 	last := make(chan []byte, 1)
 	go func() {
 		defer s.end()
 		defer close(last)
-		r := &run{s: s, id: cmd.ID}
+		defer s.leave(r)
 		r.run(cmd)
 		if r.err != nil {
 			s.cfg.Logger.Error("the output of a command is lost", "command", cmd.ID, "err", r.err)
@@ -45,10 +47,40 @@ func (s *Shell) start(q request) (started []byte, done <-chan []byte, err error)
 	return e.data, last, nil
 }
 
+// enter lets a command be stopped, until it leaves.
+func (s *Shell) enter(r *run) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.runs[r.id] = r
+}
+
+func (s *Shell) leave(r *run) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.runs, r.id)
+	close(r.done)
+}
+
+// stop stops a command, and says when its last event is there; nil: it does not run.
+func (s *Shell) stop(id string) (done <-chan struct{}) {
+	s.mu.Lock()
+	r := s.runs[id]
+	s.mu.Unlock()
+	if r == nil {
+		return nil
+	}
+	r.once.Do(func() { close(r.stopped) })
+	return r.done
+}
+
 // run is a command that runs.
 type run struct {
 	s  *Shell
 	id string
+
+	once    sync.Once
+	stopped chan struct{} // closed by who stops it
+	done    chan struct{} // closed after its last event
 
 	mu     sync.Mutex // of what follows: two streams write it
 	order  int
@@ -125,6 +157,7 @@ func (r *run) execute(line, dir string, limit time.Duration) (code int, err erro
 	case e := <-ended:
 		return e.code, e.err
 	case <-late.C:
+	case <-r.stopped:
 	case <-r.s.ctx.Done():
 	}
 	r.stop(p, ended)

@@ -64,6 +64,7 @@ type Shell struct {
 	closed   bool
 	running  int
 	watchers map[*watcher]struct{}
+	runs     map[string]*run // by the ids of their commands
 }
 
 // New makes a shell.
@@ -71,7 +72,7 @@ func New(cfg Config) *Shell {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Shell{cfg: cfg, events: &store{dir: cfg.Dir, now: cfg.Now}, watchers: map[*watcher]struct{}{}}
+	s := &Shell{cfg: cfg, events: &store{dir: cfg.Dir, now: cfg.Now}, watchers: map[*watcher]struct{}{}, runs: map[string]*run{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }

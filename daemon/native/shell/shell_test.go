@@ -376,3 +376,38 @@ func TestTheEndStopsCommands(t *testing.T) {
 		t.Errorf("the output: %+v", p.Items)
 	}
 }
+
+// A command is ended by its id, and the others go on.
+func TestACommandIsStopped(t *testing.T) {
+	t.Parallel()
+	w := usual(t)
+	var one, other event
+	if code := w.do(http.MethodPost, "/api/bash/start_bash_command", `{"command":"echo begun; sleep 1000"}`, &one); code != http.StatusOK {
+		t.Fatalf("the start: %d", code)
+	}
+	w.do(http.MethodPost, "/api/bash/start_bash_command", `{"command":"sleep 1000"}`, &other)
+	path := func(id string) string { return "/api/bash/bash_commands/" + id + "/stop" }
+	for range 2 { // one that has ended is fine, too
+		if code := w.do(http.MethodPost, path(one.ID), "", nil); code != http.StatusOK {
+			t.Errorf("stopped: %d", code)
+		}
+	}
+	outputs := func(id string) (last event, n int) {
+		p := w.search("kind__eq=BashOutput&command_id__eq=" + id)
+		for _, e := range p.Items {
+			last = e
+		}
+		return last, len(p.Items)
+	}
+	if last, _ := outputs(one.ID); last.Exit == nil || *last.Exit != -1 {
+		t.Errorf("the last output: %+v", last)
+	}
+	if last, n := outputs(other.ID); n != 0 {
+		t.Errorf("the other command has ended: %+v", last)
+	}
+	for id, want := range map[string]int{"7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11": http.StatusNotFound, "x": http.StatusUnprocessableEntity} {
+		if code := w.do(http.MethodPost, path(id), "", nil); code != want {
+			t.Errorf("%s: %d, want %d", id, code, want)
+		}
+	}
+}
