@@ -45,6 +45,10 @@ type Engine interface {
 	Search(ctx context.Context, id string, q EventQuery) (EventPage, error)
 	CountEvents(ctx context.Context, id string, f EventFilter) (int, error)
 	Event(ctx context.Context, id, eventID string) (json.RawMessage, error)
+	// Numbered are the events of a log with the numbers from one on, in a window of limit
+	// numbers, and Number is that of an event. The first event has 0.
+	Numbered(ctx context.Context, id string, from, limit int) (NumberedPage, error)
+	Number(ctx context.Context, id, eventID string) (int, error)
 	// Log is the directory of a conversation.
 	Log(id string) (dir string, err error)
 }
@@ -210,6 +214,19 @@ type EventQuery struct {
 type EventPage struct {
 	Events []json.RawMessage
 	Next   string // the id of the event that the next page begins with; "" at the end
+}
+
+// NumberedPage is a part of a log. An event that cannot be read is left out, and its
+// number with it.
+type NumberedPage struct {
+	Events []Numbered
+	Length int // of the whole log
+}
+
+// Numbered is an event as it is stored, with its place in the log.
+type Numbered struct {
+	Number int
+	Event  json.RawMessage
 }
 
 // Message is a message of the user.

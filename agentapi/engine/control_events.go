@@ -45,9 +45,39 @@ func (c controlled) Event(ctx context.Context, id, eventID string) (json.RawMess
 	}
 	raw, err := log.Raw(eventID)
 	if errors.Is(err, store.ErrNoEvent) {
-		return nil, agentapi.InProcess(refused(fmt.Sprintf("The conversation has no event %q.", eventID), control.ErrNoEvent))
+		return nil, noEvent(eventID)
 	}
 	return raw, agentapi.InProcess(c.b.openError(ctx, id, err))
+}
+
+// Numbered are events of the log with their numbers.
+func (c controlled) Numbered(ctx context.Context, id string, from, limit int) (control.NumberedPage, error) {
+	log, err := c.log(ctx, id)
+	if err != nil {
+		return control.NumberedPage{}, err
+	}
+	page := control.NumberedPage{Length: log.Len()}
+	for _, one := range log.From(from, limit) {
+		page.Events = append(page.Events, control.Numbered{Number: one.Number, Event: one.Raw})
+	}
+	return page, nil
+}
+
+// Number is the place of an event in the log.
+func (c controlled) Number(ctx context.Context, id, eventID string) (int, error) {
+	log, err := c.log(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	n, err := log.Number(eventID)
+	if errors.Is(err, store.ErrNoEvent) {
+		return 0, noEvent(eventID)
+	}
+	return n, err
+}
+
+func noEvent(id string) error {
+	return agentapi.InProcess(refused(fmt.Sprintf("The conversation has no event %q.", id), control.ErrNoEvent))
 }
 
 // log is the log of a conversation: that of its goroutine while it is open here.

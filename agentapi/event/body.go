@@ -92,6 +92,11 @@ type StateUpdate struct {
 type Delta struct {
 	Content          *string `json:"content,omitempty"`
 	ReasoningContent *string `json:"reasoning_content,omitempty"`
+
+	// Item is the id that the event with the whole text gets, Attempt counts from 1 how
+	// often the model was asked for it. Only deltas of this process have them.
+	Item    string `json:"-"`
+	Attempt int    `json:"-"`
 }
 
 // ServerError is a failure of the socket, not of the run.

@@ -194,6 +194,7 @@ type Conversation struct {
 	cuts        int             // answers in a row that were cut off before they could be used
 	tooLong     int             // calls in a row that exceeded the context
 	shown       strings.Builder // what was published of an answer that is not in the log
+	item        string          // the id of the event for what the model writes; "" as long as it has written nothing
 	tokens      int64           // of the next request, as far as known; 0: unknown
 	density     float64         // tokens of a request by those that were estimated; 0: unknown
 

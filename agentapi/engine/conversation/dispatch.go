@@ -37,7 +37,7 @@ func (c *Conversation) dispatch(resp llm.Response) (outcome, error) {
 		}
 		body.Action, body.ToolName, body.ToolCall = passed.Action, passed.Tool.Name, passed.Call
 		body.SecurityRisk, body.Summary = passed.Risk, passed.Summary
-		id := c.cfg.NewID()
+		id := c.itemID()
 		if err := c.beforeTool(id, body); err != nil {
 			return more, err
 		}
@@ -93,7 +93,7 @@ func thought(content []event.Content) []event.Content {
 
 func (c *Conversation) refuse(body *event.Action, r *check.Refused) error {
 	body.ToolName, body.ToolCall = r.ToolName, r.Call
-	if _, err := c.append(event.SourceAgent, body, durable); err != nil {
+	if _, err := c.appendAs(c.itemID(), event.SourceAgent, body, durable); err != nil {
 		return err
 	}
 	return c.toolError(body, r.Message, agentAction)

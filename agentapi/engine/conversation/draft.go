@@ -11,8 +11,9 @@ import (
 // between what stands alone.
 type draft struct {
 	emit   func(event.Delta)
-	said   bool // some text was published
-	parted bool // a blank line is due before the next piece
+	again  func() // called in front of another attempt; may be nil
+	said   bool   // some text was published
+	parted bool   // a blank line is due before the next piece
 	finish finishReader
 }
 
@@ -21,6 +22,9 @@ const gap = "\n\n"
 func (l *draft) add(d llm.Delta) {
 	switch {
 	case d.Restart:
+		if l.again != nil {
+			l.again()
+		}
 		l.parted, l.finish = true, finishReader{}
 	case d.Reasoning != "":
 		l.emit(event.Delta{ReasoningContent: &d.Reasoning})

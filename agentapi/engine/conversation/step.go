@@ -82,7 +82,7 @@ func (c *Conversation) imagesUnseen() bool {
 
 // sayBlind answers a message with images that the model would not be shown.
 func (c *Conversation) sayBlind() error {
-	_, err := c.append(event.SourceAgent, &event.Message{
+	_, err := c.appendAs(c.itemID(), event.SourceAgent, &event.Message{
 		LLMMessage: message("assistant", texts(blindText)), ActivatedSkills: []string{}, ExtendedContent: []event.Content{},
 	}, durable)
 	return err
@@ -120,9 +120,14 @@ func (c *Conversation) request() (resp *llm.Response, silent bool, err error) {
 	resp = new(llm.Response)
 	silent = true
 	c.shown.Reset()
+	c.item = ""
 	broke := c.await(context.Background(), func(j *job) {
-		shown := newMaskedDraft(c.cfg.Secrets, func(d event.Delta) { j.post(func() { silent = false; c.delta(d) }) })
-		live := draft{emit: shown.add}
+		attempt := 1
+		shown := newMaskedDraft(c.cfg.Secrets, func(d event.Delta) {
+			d.Attempt = attempt
+			j.post(func() { silent = false; c.delta(d) })
+		})
+		live := draft{emit: shown.add, again: func() { shown.flush(); attempt++ }}
 		*resp, err = call(j.ctx, model, *req, c.announcing(j, live.add))
 		shown.flush()
 	})
@@ -164,9 +169,25 @@ func (c *Conversation) delta(d event.Delta) {
 	if d.Content != nil {
 		c.shown.WriteString(*d.Content)
 	}
-	if !c.watchers.none() {
-		c.watchers.publish(c.unstored(event.SourceAgent, &d))
+	if c.watchers.none() {
+		return
 	}
+	if c.item == "" {
+		c.item = c.cfg.NewID()
+	}
+	d.Item = c.item
+	c.watchers.publish(c.unstored(event.SourceAgent, &d))
+}
+
+// itemID is the id of the event for what the model has written: that of its deltas,
+// once, else a new one.
+func (c *Conversation) itemID() string {
+	id := c.item
+	c.item = ""
+	if id == "" {
+		id = c.cfg.NewID()
+	}
+	return id
 }
 
 // keepShown keeps what was shown of an answer when the run ends while it is written.
@@ -176,7 +197,7 @@ func (c *Conversation) keepShown() error {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	_, err := c.append(event.SourceAgent, &event.Message{
+	_, err := c.appendAs(c.itemID(), event.SourceAgent, &event.Message{
 		LLMMessage: message("assistant", texts(text)), ActivatedSkills: []string{}, ExtendedContent: event.Unfinished(),
 	}, durable)
 	return err
@@ -228,7 +249,7 @@ func (c *Conversation) answer(resp *llm.Response) (outcome, error) {
 	if resp.Length {
 		extended = event.CutMark()
 	}
-	_, err := c.append(event.SourceAgent, &event.Message{
+	_, err := c.appendAs(c.itemID(), event.SourceAgent, &event.Message{
 		LLMMessage: m, LLMResponseID: resp.ID, ActivatedSkills: []string{}, ExtendedContent: extended,
 	}, durable)
 	if err != nil || strings.TrimSpace(event.PlainText(m.Content)) != "" {

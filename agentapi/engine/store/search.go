@@ -208,6 +208,39 @@ func (l Log) Search(ctx context.Context, q Query) (page []json.RawMessage, next 
 	return page, "", nil
 }
 
+// Numbered is an event of a log with its place in it.
+type Numbered struct {
+	Number int
+	Raw    json.RawMessage
+}
+
+// From are the events of the log that have a number or follow it, without those that
+// cannot be read, in a window of limit numbers.
+func (l Log) From(from, limit int) []Numbered {
+	from = min(max(from, 0), len(l.entries))
+	order := make([]int, min(limit, len(l.entries)-from))
+	for i := range order {
+		order[i] = from + i
+	}
+	var list []Numbered
+	for i, raw := range l.matching(order, nil, newBuffers()) {
+		if raw != nil {
+			list = append(list, Numbered{order[i], raw})
+		}
+	}
+	return list
+}
+
+// Number is the place of an event, or ErrNoEvent. The newest are found first.
+func (l Log) Number(id string) (int, error) {
+	for i, e := range slices.Backward(l.entries) {
+		if e.id == id {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("%w: %s", ErrNoEvent, id)
+}
+
 // candidates are the events that may match, some at a time: those of which it is known
 // that they do not are not among them.
 func (l Log) candidates(order []int, f *Filter) iter.Seq[[]int] {

@@ -47,7 +47,7 @@ func (c *client) serve(ctx context.Context, w watch) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	// What was read is taken when the socket is gone, too: the hub stays for that.
-	own, err := c.server.join(c.server.life, c.hub.id)
+	own, err := c.server.join(c.server.life, c.hub.topic)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,11 @@ func (c *client) serve(ctx context.Context, w watch) error {
 		c.take(ctx, messages)
 	})
 	c.server.pumps.Go(func() { end(c.ping(ctx)) })
-	err = c.write(ctx, w)
+	if w.session {
+		err = c.writeSession(ctx, w)
+	} else {
+		err = c.write(ctx, w)
+	}
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, errSlow) {
 		return cause
 	}
@@ -84,16 +88,21 @@ func (c *client) write(ctx context.Context, w watch) error {
 			}
 		}
 	}
-	return c.follow(ctx, at, sent)
+	return c.follow(ctx, at, func(f frame) bool { return f.id != "" && sent[f.id] })
 }
 
 // state sends the whole state.
 func (c *client) state(ctx context.Context) error {
-	value, err := c.hub.state(ctx, nil)
+	e, err := c.stateNow(ctx)
 	if err != nil {
 		return err
 	}
-	return c.send(event.New(c.server.cfg.NewID(), c.now(), event.SourceEnvironment, "", &event.StateUpdate{Key: event.KeyFullState, Value: value}))
+	return c.send(e)
+}
+
+func (c *client) stateNow(ctx context.Context) (event.Event, error) {
+	value, err := c.hub.state(ctx, nil)
+	return event.New(c.server.cfg.NewID(), c.now(), event.SourceEnvironment, "", &event.StateUpdate{Key: event.KeyFullState, Value: value}), err
 }
 
 // now is the time as events have it.
@@ -137,8 +146,8 @@ func (c *client) resend(ctx context.Context, since string) (at int, sent map[str
 	}
 }
 
-// follow sends what comes.
-func (c *client) follow(ctx context.Context, at int, sent map[string]bool) error {
+// follow sends what comes, without what was sent already.
+func (c *client) follow(ctx context.Context, at int, sent func(frame) bool) error {
 	var batch []frame
 	var frames [][]byte
 	for {
@@ -162,7 +171,7 @@ func (c *client) follow(ctx context.Context, at int, sent map[string]bool) error
 		at += len(batch)
 		frames = frames[:0]
 		for _, f := range batch {
-			if f.id == "" || !sent[f.id] {
+			if !sent(f) {
 				frames = append(frames, f.data)
 			}
 		}
@@ -213,8 +222,11 @@ func (c *client) complain(ctx context.Context, err error) {
 	if e, ok := errors.AsType[*wire.Error](err); ok {
 		code, detail = "ValidationError", fmt.Sprint("1 validation error for Message: ", e.Text())
 	}
-	body := &event.ServerError{Code: code, Detail: detail}
-	data, err := json.Marshal(event.New(c.server.cfg.NewID(), c.now(), event.SourceEnvironment, "", body))
+	var complaint any = event.New(c.server.cfg.NewID(), c.now(), event.SourceEnvironment, "", &event.ServerError{Code: code, Detail: detail})
+	if c.hub.session {
+		complaint = errorFrame{Type: "error", Code: code, Detail: detail}
+	}
+	data, err := json.Marshal(complaint)
 	if err != nil {
 		return // it has strings only
 	}

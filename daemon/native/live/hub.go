@@ -16,10 +16,17 @@ import (
 	"github.com/ohgw/ohgw/daemon/native/wire"
 )
 
+// topic is what sockets watch: a conversation in one of the two forms of frames.
+type topic struct {
+	id      string
+	session bool
+}
+
 // hub is a conversation that sockets watch. It watches the conversation once for all of
 // them, and encodes each event once.
 type hub struct {
-	id     string
+	topic
+	item   item          // of the session's socket; of the pump alone
 	ready  chan struct{} // closed when what follows is set
 	err    error         // why it could not be opened
 	conv   control.Conversation
@@ -32,17 +39,17 @@ type hub struct {
 }
 
 // join finds the hub of a conversation, or opens it. Who gets one leaves it.
-func (s *Server) join(ctx context.Context, id string) (*hub, error) {
+func (s *Server) join(ctx context.Context, t topic) (*hub, error) {
 	s.mu.Lock()
 	if s.life.Err() != nil {
 		s.mu.Unlock()
 		return nil, errClosing
 	}
-	h, found := s.hubs[id]
+	h, found := s.hubs[t]
 	if !found {
-		h = &hub{id: id, ready: make(chan struct{}), tape: newTape(s.cfg.Lag)}
+		h = &hub{topic: t, ready: make(chan struct{}), tape: newTape(s.cfg.Lag)}
 		h.life, h.end = context.WithCancel(s.life)
-		s.hubs[id] = h
+		s.hubs[t] = h
 		s.pumps.Go(func() { s.serve(h) })
 	}
 	h.users++
@@ -73,8 +80,8 @@ func (s *Server) leave(h *hub) {
 
 // forget makes the next socket begin with a new hub. The lock is held.
 func (s *Server) forget(h *hub) {
-	if s.hubs[h.id] == h {
-		delete(s.hubs, h.id)
+	if s.hubs[h.topic] == h {
+		delete(s.hubs, h.topic)
 	}
 }
 
@@ -104,6 +111,15 @@ func (s *Server) open(h *hub) error {
 		return errors.Join(err, conv.Close())
 	}
 	h.conv, h.stream = conv, stream
+	if h.session {
+		page, err := s.cfg.Engine.Numbered(h.life, h.id, 0, 0)
+		if err != nil {
+			return errors.Join(err, stream.Close(), conv.Close())
+		}
+		if page.Length > 0 {
+			h.item.last = new(page.Length - 1)
+		}
+	}
 	return nil
 }
 
@@ -117,17 +133,31 @@ func (s *Server) pump(h *hub) error {
 		if first || own(e) {
 			continue // the first is the state, of which each socket gets its own
 		}
-		data, err := h.encode(h.life, e)
+		frames, err := s.frames(h, e)
 		if err != nil {
 			s.cfg.Logger.Error("an event for sockets", "conversation", h.id, "event", e.ID, "err", err)
 			continue
 		}
-		f := frame{data: socket.Frame(data)}
-		if e.Persisted() {
-			f.id = e.ID
+		for _, f := range frames {
+			h.tape.add(f)
 		}
-		h.tape.add(f)
 	}
+}
+
+// frames are what an event is to the sockets of a hub.
+func (s *Server) frames(h *hub, e event.Event) ([]frame, error) {
+	if h.session {
+		return s.sessionFrames(h, e)
+	}
+	data, err := h.encode(h.life, e)
+	if err != nil {
+		return nil, err
+	}
+	f := frame{data: socket.Frame(data)}
+	if e.Persisted() {
+		f.id = e.ID
+	}
+	return []frame{f}, nil
 }
 
 // ownPrefix begins the keys of what only ohgw's own clients understand.

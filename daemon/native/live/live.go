@@ -1,5 +1,6 @@
-// Package live serves the socket of OpenHands' own API on which the events of a
-// conversation come, and messages go to it.
+// Package live serves the sockets of OpenHands' own API on which the events of a
+// conversation come, and messages go to it: that of events, and that of the session,
+// whose frames have the numbers of events.
 //
 // A conversation is watched once, whatever the number of its sockets. Each event is
 // encoded once, and its bytes go to all of them.
@@ -9,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"net/http"
 	"strings"
 	"sync"
@@ -22,8 +24,11 @@ import (
 	"github.com/ohgw/ohgw/daemon/native/wire"
 )
 
-// Name is the first part of the socket's path behind /sockets/.
-const Name = "events"
+// The first parts of the sockets' paths behind /sockets/.
+const (
+	Name    = "events"
+	Session = "session"
+)
 
 // Config is what the sockets need. Engine, Now and NewID are required.
 type Config struct {
@@ -47,7 +52,7 @@ type Server struct {
 	close context.CancelFunc
 
 	mu    sync.Mutex
-	hubs  map[string]*hub
+	hubs  map[topic]*hub
 	pumps sync.WaitGroup // of hubs and of sockets
 }
 
@@ -62,7 +67,7 @@ func New(cfg Config) *Server {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{cfg: cfg, hubs: make(map[string]*hub)}
+	s := &Server{cfg: cfg, hubs: make(map[topic]*hub)}
 	s.life, s.close = context.WithCancel(context.Background())
 	return s
 }
@@ -116,7 +121,7 @@ func (s *Server) Socket(w http.ResponseWriter, r *http.Request, admitted bool, l
 
 // attend serves one socket until its end.
 func (s *Server) attend(ctx context.Context, conn *socket.Conn, watch watch) error {
-	h, err := s.join(ctx, watch.id)
+	h, err := s.join(ctx, watch.topic)
 	if err != nil {
 		return err
 	}
@@ -140,16 +145,27 @@ func ending(err error) (websocket.StatusCode, string) {
 
 // watch is what a client asks for.
 type watch struct {
-	id    string
+	topic
+	after *int // the session's socket: the number in front of the first event; nil: none
+
 	all   bool   // the whole log first
 	since string // those events of the log that are not older; "" is none
 }
 
 func readWatch(r *http.Request) (watch, error) {
-	_, text, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/sockets/"), "/")
+	kind, text, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/sockets/"), "/")
 	id, err := wire.ParseID(text, "path", "conversation_id")
 	if err != nil {
 		return watch{}, err
+	}
+	if kind == Session {
+		w := watch{topic: topic{id: id, session: true}}
+		if r.URL.Query().Get("after_seq") != "" {
+			after, err := wire.Int(r, "after_seq", 0, math.MinInt, math.MaxInt)
+			w.after = &after
+			return w, err
+		}
+		return w, nil
 	}
 	mode, err := wire.Choice(r, "resend_mode", "", "all", "since")
 	if err != nil {
@@ -163,7 +179,7 @@ func readWatch(r *http.Request) (watch, error) {
 	if err != nil {
 		return watch{}, err
 	}
-	w := watch{id: id, all: mode == "all" || mode == "" && all}
+	w := watch{topic: topic{id: id}, all: mode == "all" || mode == "" && all}
 	if mode == "since" {
 		w.since = after
 	}

@@ -17,6 +17,7 @@ const (
 // does not have.
 type frame struct {
 	id   string
+	seq  int // of the session's socket: the number of an event of the log
 	data []byte
 }
 

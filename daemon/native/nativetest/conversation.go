@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/ohgw/ohgw/agentapi"
@@ -163,7 +164,7 @@ func (c *Conversation) run(say []event.Content) {
 	if c.Hold {
 		return
 	}
-	c.put(event.SourceAgent, &event.Delta{Content: new(event.PlainText(say))})
+	c.put(event.SourceAgent, &event.Delta{Content: new(event.PlainText(say)), Item: "e" + strconv.Itoa(c.ids+2), Attempt: 1})
 	c.put(event.SourceAgent, &event.Message{LLMMessage: event.LLMMessage{Role: "assistant", Content: say, ThinkingBlocks: []json.RawMessage{}}})
 	c.set(event.Finished)
 	c.closing()

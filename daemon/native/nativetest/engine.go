@@ -224,6 +224,35 @@ func (e *Engine) Event(_ context.Context, id, eventID string) (json.RawMessage, 
 	return nil, control.ErrNoEvent
 }
 
+// Numbered are events of a log.
+func (e *Engine) Numbered(_ context.Context, id string, from, limit int) (control.NumberedPage, error) {
+	c, err := e.Get(id)
+	if err != nil {
+		return control.NumberedPage{}, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	page := control.NumberedPage{Length: len(c.log)}
+	for i := max(from, 0); i < min(from+limit, len(c.log)); i++ {
+		page.Events = append(page.Events, control.Numbered{Number: i, Event: raw(c.log[i])})
+	}
+	return page, nil
+}
+
+// Number is the place of an event.
+func (e *Engine) Number(_ context.Context, id, eventID string) (int, error) {
+	c, err := e.Get(id)
+	if err != nil {
+		return 0, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if i := slices.IndexFunc(c.log, func(one event.Event) bool { return one.ID == eventID }); i >= 0 {
+		return i, nil
+	}
+	return 0, control.ErrNoEvent
+}
+
 // Log is a directory that is not there.
 func (e *Engine) Log(id string) (string, error) {
 	_, err := e.Get(id)

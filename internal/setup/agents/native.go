@@ -64,9 +64,7 @@ func nativeAPI(s *config.Settings, p nativeParts) (daemon.Native, error) {
 	routes = append(routes, p.api.routes(p.engine, p.log)...)
 	routes = append(routes, cookies.Routes()...)
 	routes = append(routes, workspaces.Routes(workspaces.Config{Dir: places.Stores[0].Base})...)
-	sockets := map[string]native.Sockets{
-		"bash-events": commands,
-		live.Name:     live.New(live.Config{Engine: p.engine, Now: p.env.Now, NewID: uuid.New, Logger: p.log}),
-	}
+	events := live.New(live.Config{Engine: p.engine, Now: p.env.Now, NewID: uuid.New, Logger: p.log})
+	sockets := map[string]native.Sockets{"bash-events": commands, live.Name: events, live.Session: events}
 	return native.New(native.Config{Routes: routes, Sockets: sockets, Cookies: cookies.CookieKey, Logger: p.log}), nil
 }
