@@ -10,8 +10,20 @@ import (
 )
 
 // Version is that of the agent-server whose API is served. Clients choose by it what
-// they ask for.
+// they ask for, so it stays behind what is served of newer ones as long as settings and
+// meta-profiles are those of this one.
 const Version = "1.43.1"
+
+// capabilities are what is served of newer versions, by the names that clients look for.
+func capabilities() []string {
+	return []string{
+		"profile_secret_scope_v1",           // secret_refs of an agent profile
+		"profile_persona_v1",                // persona of an agent profile
+		"idempotent_conversation_create_v1", // a create can be sent again
+		"tool_catalog_v1",                   // GET /api/tools/catalog
+		"skill_catalog_v1",                  // GET /api/skills/catalog
+	}
+}
 
 // Config is what the routes need.
 type Config struct {
@@ -50,7 +62,9 @@ func (p *probes) info(w http.ResponseWriter, _ *http.Request) error {
 		"uptime": int(p.Now().Sub(p.started).Seconds()), "idle_time": 0, "title": "OpenHands Agent Server",
 		"version": Version, "sdk_version": Version, "tools_version": Version, "workspace_version": Version,
 		"build_git_sha": "unknown", "build_git_ref": "unknown", "python_version": "",
-		"usable_tools": p.Tools, "runtime_idle_timeout_seconds": nil, "capabilities": []string{},
+		"usable_tools": p.Tools, "runtime_idle_timeout_seconds": nil, "capabilities": capabilities(),
+		// Conversations run in this process, and a start request cannot choose another place.
+		"conversation_runtime": "local", "available_conversation_runtimes": []string{}, "app_backend_ingress_url": nil,
 		"max_foreground_terminal_timeout_seconds": nil, "docs": "/docs", "redoc": "/redoc",
 	})
 	return nil
