@@ -214,6 +214,8 @@ type EventQuery struct {
 type EventPage struct {
 	Events []json.RawMessage
 	Next   string // the id of the event that the next page begins with; "" at the end
+	// LeftOut is how many events are on the disk behind one that is missing.
+	LeftOut int
 }
 
 // NumberedPage is a part of a log. An event that cannot be read is left out, and its
@@ -221,6 +223,8 @@ type EventPage struct {
 type NumberedPage struct {
 	Events []Numbered
 	Length int // of the whole log
+	// LeftOut is how many events are on the disk behind one that is missing.
+	LeftOut int
 }
 
 // Numbered is an event as it is stored, with its place in the log.

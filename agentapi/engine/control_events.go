@@ -23,7 +23,7 @@ func (c controlled) Search(ctx context.Context, id string, q control.EventQuery)
 	if err != nil {
 		return control.EventPage{}, err
 	}
-	var page control.EventPage
+	page := control.EventPage{LeftOut: log.Beyond()}
 	page.Events, page.Next, err = log.Search(ctx, store.Query{From: q.Page, Newest: q.Newest, Limit: q.Limit, Filter: matching(q.EventFilter)})
 	return page, err
 }
@@ -56,7 +56,7 @@ func (c controlled) Numbered(ctx context.Context, id string, from, limit int) (c
 	if err != nil {
 		return control.NumberedPage{}, err
 	}
-	page := control.NumberedPage{Length: log.Len()}
+	page := control.NumberedPage{Length: log.Len(), LeftOut: log.Beyond()}
 	for _, one := range log.From(from, limit) {
 		page.Events = append(page.Events, control.Numbered{Number: one.Number, Event: one.Raw})
 	}

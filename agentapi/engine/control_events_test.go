@@ -11,11 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ohgw/ohgw/agentapi"
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/engine/enginetest"
 	"github.com/ohgw/ohgw/agentapi/engine/store"
+	"github.com/ohgw/ohgw/agentapi/event"
 	"github.com/ohgw/ohgw/internal/testkit/llmtest"
 	"github.com/ohgw/ohgw/internal/uuid"
 )
@@ -166,6 +169,57 @@ func TestSearchOfAnOpenConversation(t *testing.T) {
 	n, err := c.CountEvents(t.Context(), w.id, control.EventFilter{})
 	if err != nil || n != len(w.files("events/event-*.json")) {
 		t.Errorf("%d events, %v", n, err)
+	}
+}
+
+// The pieces of a text name the event that the text will be in, which has its number in
+// the log.
+func TestPiecesNameTheirEvent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	call := terminal("true")
+	call.Text = "Looking."
+	w.llm.Reply(call, llmtest.Text("Done."))
+	c := w.controlled()
+	s, err := c.Watch(w.ctx(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := c.Append(w.ctx(), control.Message{Content: []event.Content{event.Text("go")}}, true); err != nil {
+		t.Fatal(err)
+	}
+	attempts := map[string]int{} // of the items that are open
+	var closed []string
+	for number := -1; ; {
+		e, err := s.Next(w.ctx())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, ok := e.Body.(*event.Delta); ok {
+			attempts[d.Item] = d.Attempt
+		}
+		if !e.Persisted() {
+			if _, snapshot, _ := e.FullState(); snapshot && number >= 0 {
+				break
+			}
+			continue
+		}
+		n, err := w.backend.Control().Number(w.ctx(), w.id, e.ID)
+		if err != nil || number >= 0 && n != number+1 {
+			t.Errorf("event %s has the number %d behind %d, %v", e.Kind(), n, number, err)
+		}
+		number = n
+		if attempt, open := attempts[e.ID]; open {
+			closed = append(closed, fmt.Sprint(e.Kind(), " ", attempt))
+			delete(attempts, e.ID)
+		}
+	}
+	if diff := cmp.Diff([]string{"ActionEvent 1", "MessageEvent 1"}, closed); diff != "" || len(attempts) > 0 {
+		t.Errorf("events of texts (-want +got):\n%s\nopen: %v", diff, attempts)
+	}
+	if _, err := w.backend.Control().Number(w.ctx(), w.id, "nope"); !errors.Is(err, control.ErrNoEvent) {
+		t.Errorf("an unknown event: %v", err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ohgw/ohgw/agentapi"
+	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/agentapi/engine"
 	"github.com/ohgw/ohgw/agentapi/engine/enginetest"
 	"github.com/ohgw/ohgw/agentapi/event"
@@ -38,6 +39,14 @@ func TestAGapInTheLogIsTold(t *testing.T) {
 			r, err := w.backend.Control().Record(w.ctx(), w.id)
 			if want := len(files) - missing - 1; err != nil || r.LeftOut != want {
 				t.Errorf("the record has %d events left out, want %d (%v)", r.LeftOut, want, err)
+			}
+			found, err := w.backend.Control().Search(w.ctx(), w.id, control.EventQuery{Limit: 100})
+			if want := len(files) - missing - 1; err != nil || found.LeftOut != want || len(found.Events) != missing {
+				t.Errorf("a page has %d events and %d left out, want %d (%v)", len(found.Events), found.LeftOut, want, err)
+			}
+			numbered, err := w.backend.Control().Numbered(w.ctx(), w.id, 1, 100)
+			if want := len(files) - missing - 1; err != nil || numbered.LeftOut != want || numbered.Length != missing || len(numbered.Events) != missing-1 || numbered.Events[0].Number != 1 {
+				t.Errorf("the numbers are %+v (%v)", numbered, err)
 			}
 			for i, text := range []string{"third", "fourth"} {
 				w.llm.Reply(llmtest.Text("more"))

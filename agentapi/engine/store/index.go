@@ -83,11 +83,12 @@ type Log struct {
 	dir     string
 	entries []entry
 	heads   *heads // what the entries do not say; nil: they say it
+	beyond  int
 }
 
 // From is the log from index i on.
 func (d *Dir) From(i int) Log {
-	return Log{dir: filepath.Join(d.path, "events"), entries: slices.Clip(d.log[i:])}
+	return Log{dir: filepath.Join(d.path, "events"), entries: slices.Clip(d.log[i:]), beyond: len(d.beyond)}
 }
 
 // After is the log behind the event with an id. It is false for an event that

@@ -84,8 +84,8 @@ func readLog(root, id string) (Log, error) {
 	if err != nil {
 		return Log{}, err
 	}
-	files, _ = contiguous(files, 0)
-	log := Log{dir: filepath.Join(d.path, "events"), entries: make([]entry, len(files)), heads: newHeads(len(files))}
+	files, beyond := contiguous(files, 0)
+	log := Log{dir: filepath.Join(d.path, "events"), beyond: len(beyond), entries: make([]entry, len(files)), heads: newHeads(len(files))}
 	for i, f := range files {
 		log.entries[i] = entry{id: f.id(), name: f.name}
 	}
@@ -95,6 +95,10 @@ func readLog(root, id string) (Log, error) {
 
 // Len is the number of its events.
 func (l Log) Len() int { return len(l.entries) }
+
+// Beyond is the number of events that are on the disk behind one that is missing. The
+// log does not have them.
+func (l Log) Beyond() int { return l.beyond }
 
 // Raw is an event of the log as it is stored, or ErrNoEvent.
 func (l Log) Raw(id string) (json.RawMessage, error) {

@@ -63,7 +63,11 @@ func (s *server) searchEvents(w http.ResponseWriter, r *http.Request, id string)
 	for i, e := range page.Events {
 		items[i] = shape.Listed(e)
 	}
-	wire.WriteJSON(w, http.StatusOK, map[string]any{"items": items, "next_page_id": nullable(page.Next)})
+	answer := map[string]any{"items": items, "next_page_id": nullable(page.Next)}
+	if page.LeftOut > 0 {
+		answer[leftOutMember] = page.LeftOut
+	}
+	wire.WriteJSON(w, http.StatusOK, answer)
 	return nil
 }
 

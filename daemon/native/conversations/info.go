@@ -57,6 +57,10 @@ func members() [][2]string {
 	}
 }
 
+// leftOutMember is ohgw's own: how many events are on the disk behind one that is
+// missing. It is there only where some are.
+const leftOutMember = "events_left_out"
+
 // infoOf is OpenHands' ConversationInfo of a record.
 func infoOf(r control.Record, skills bool) (json.RawMessage, error) {
 	var state, meta map[string]json.RawMessage
@@ -90,6 +94,9 @@ func infoOf(r control.Record, skills bool) (json.RawMessage, error) {
 		}
 		out.WriteString(`"` + m[0] + `":`)
 		out.Write(value)
+	}
+	if r.LeftOut > 0 {
+		fmt.Fprintf(&out, `,"%s":%d`, leftOutMember, r.LeftOut)
 	}
 	out.WriteByte('}')
 	return json.RawMessage(out.String()), nil

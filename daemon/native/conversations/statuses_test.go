@@ -136,3 +136,23 @@ func TestAConversationRunsHere(t *testing.T) {
 	a.want(http.StatusNotFound, http.MethodGet, nobody+"/runtime", "", nil)
 	a.want(http.StatusNotFound, http.MethodPost, nobody+"/runtime/reprovision", "", nil)
 }
+
+func TestEventsThatAreLeftOutAreCounted(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	path, _ := a.begin()
+	for _, leftOut := range []int{0, 7} {
+		a.engine.LeftOut = leftOut
+		for _, at := range []string{path, path + "/events/search", path + "/events/search?sort_order=TIMESTAMP_DESC"} {
+			var got map[string]json.RawMessage
+			a.want(http.StatusOK, http.MethodGet, at, "", &got)
+			want := ""
+			if leftOut > 0 {
+				want = "7"
+			}
+			if string(got["events_left_out"]) != want {
+				t.Errorf("%s: %s, want %q", at, got["events_left_out"], want)
+			}
+		}
+	}
+}

@@ -140,7 +140,7 @@ func (c *client) resend(ctx context.Context, since string) (at int, sent map[str
 			return 0, nil, err
 		}
 		if page.Next == "" || page.Next == q.Page {
-			return at, sent, nil
+			return at, sent, c.tellLeftOut(page.LeftOut)
 		}
 		q.Page = page.Next
 	}
@@ -222,16 +222,37 @@ func (c *client) complain(ctx context.Context, err error) {
 	if e, ok := errors.AsType[*wire.Error](err); ok {
 		code, detail = "ValidationError", fmt.Sprint("1 validation error for Message: ", e.Text())
 	}
-	var complaint any = event.New(c.server.cfg.NewID(), c.now(), event.SourceEnvironment, "", &event.ServerError{Code: code, Detail: detail})
-	if c.hub.session {
-		complaint = errorFrame{Type: "error", Code: code, Detail: detail}
-	}
-	data, err := json.Marshal(complaint)
+	f, err := c.failure(code, detail)
 	if err != nil {
 		return // it has strings only
 	}
 	select {
-	case c.own <- socket.Frame(data):
+	case c.own <- f:
 	case <-ctx.Done():
 	}
+}
+
+// failure is the frame for what is wrong with this socket.
+func (c *client) failure(code, detail string) ([]byte, error) {
+	var body any = event.New(c.server.cfg.NewID(), c.now(), event.SourceEnvironment, "", &event.ServerError{Code: code, Detail: detail})
+	if c.hub.session {
+		body = errorFrame{Type: "error", Code: code, Detail: detail}
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("encode a failure: %w", err)
+	}
+	return socket.Frame(data), nil
+}
+
+// tellLeftOut says behind the log that it is not all that is on the disk.
+func (c *client) tellLeftOut(events int) error {
+	if events == 0 {
+		return nil
+	}
+	f, err := c.failure("EventsLeftOut", fmt.Sprintf("An event of this conversation is missing on the disk; what is behind it is left out (events: %d).", events))
+	if err != nil {
+		return err
+	}
+	return c.conn.Send(f)
 }

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -186,7 +187,7 @@ func (c *client) writeSession(ctx context.Context, w watch) error {
 	}
 	through := -1 // what was sent from the log; who wants none of it gets what is on the tape
 	if w.after != nil {
-		if err := c.replay(ctx, *w.after, length); err != nil {
+		if err := errors.Join(c.replay(ctx, *w.after, length), c.tellLeftOut(page.LeftOut)); err != nil {
 			return err
 		}
 		through = length - 1

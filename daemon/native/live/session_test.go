@@ -249,3 +249,19 @@ func TestASessionOfAnUnknownConversation(t *testing.T) {
 	w.id = "7f1c0f7e-5a3b-4d51-9c43-0a7d5c2f8b11"
 	closed(t, w.session(t, "&after_seq=-1"), socket.NotFound)
 }
+
+func TestSocketsTellOfEventsThatAreLeftOut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, live.Config{})
+	w.engine.LeftOut = 3
+	w.user("a")
+	wantFrames(t, w.session(t, "&after_seq=-1"), "sync -1 0", "durable 0 user a", "error EventsLeftOut", "transient state idle")
+	wantFrames(t, w.session(t, ""), "sync - 0", "transient state idle") // it has asked for nothing of the log
+	conn := w.dial(t, keyed+"&resend_mode=all")
+	if diff := cmp.Diff([]string{"state idle", "user a"}, names(t, conn, 2)); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	if body, ok := next(t, conn).Body.(*event.ServerError); !ok || !strings.Contains(body.Detail, "is left out (events: 3)") {
+		t.Errorf("behind the log: %+v", body)
+	}
+}

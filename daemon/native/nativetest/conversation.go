@@ -112,7 +112,7 @@ func (c *Conversation) Record(context.Context) (control.Record, error) {
 		state["tags"] = c.tags
 	}
 	meta := c.Started.Request
-	return control.Record{ID: c.id, State: encode(state), Meta: meta, Title: c.title, Created: c.made, Updated: c.changed, Status: c.status}, nil
+	return control.Record{ID: c.id, State: encode(state), Meta: meta, Title: c.title, Created: c.made, Updated: c.changed, Status: c.status, LeftOut: c.engine.LeftOut}, nil
 }
 
 func nullable(s string) any {

@@ -23,6 +23,9 @@ type Engine struct {
 	mu    sync.Mutex
 	list  []*Conversation // in the order in which they were made
 	clock int             // seconds since Began; each event takes one
+
+	// LeftOut is how many events of each conversation are behind a missing one.
+	LeftOut int
 }
 
 var _ control.Engine = (*Engine)(nil)
@@ -186,7 +189,7 @@ func (e *Engine) Search(_ context.Context, id string, q control.EventQuery) (con
 		slices.Reverse(list)
 	}
 	from := max(0, slices.IndexFunc(list, func(one event.Event) bool { return one.ID == q.Page }))
-	var page control.EventPage
+	page := control.EventPage{LeftOut: e.LeftOut}
 	for i, one := range list[from:] {
 		if i == q.Limit {
 			page.Next = one.ID
@@ -232,7 +235,7 @@ func (e *Engine) Numbered(_ context.Context, id string, from, limit int) (contro
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	page := control.NumberedPage{Length: len(c.log)}
+	page := control.NumberedPage{Length: len(c.log), LeftOut: e.LeftOut}
 	for i := max(from, 0); i < min(from+limit, len(c.log)); i++ {
 		page.Events = append(page.Events, control.Numbered{Number: i, Event: raw(c.log[i])})
 	}
