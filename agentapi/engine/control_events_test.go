@@ -180,7 +180,12 @@ func TestPiecesNameTheirEvent(t *testing.T) {
 	call := terminal("true")
 	call.Text = "Looking."
 	w.llm.Reply(call, llmtest.Text("Done."))
-	c := w.controlled()
+	w.open()
+	c, err := w.backend.Control().Open(w.ctx(), w.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
 	s, err := c.Watch(w.ctx(), "")
 	if err != nil {
 		t.Fatal(err)
