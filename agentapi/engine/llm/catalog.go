@@ -48,7 +48,7 @@ const (
 // reduced to the families that agents are run with. The narrower name comes
 // first. A model that is missing works with safe defaults.
 func catalog() []facts {
-	return slices.Concat(claudeModels(), openAIModels(), geminiModels(), otherModels())
+	return slices.Concat(claudeModels(), openAIModels(), geminiModels(), deepSeekToQwen(), otherModels())
 }
 
 func claudeModels() []facts {
@@ -172,7 +172,8 @@ func geminiModels() []facts {
 	}
 }
 
-func otherModels() []facts {
+// deepSeekToQwen are the families of DeepSeek, Moonshot, MiniMax, Z.ai and Alibaba.
+func deepSeekToQwen() []facts {
 	return []facts{
 		{match: "deepseek-v4-1-flash", window: m1, output: 393_216, reasons: true},
 		{match: "deepseek-v4-flash", window: m1, output: 393_216, vision: true, reasons: true, price: price{0.3, 1.2, 0.006, 0}},
@@ -193,6 +194,32 @@ func otherModels() []facts {
 		{match: "minimax-m2-", window: m1, output: 8192, reasons: true, price: price{0.3, 1.2, 0.03, 0.375}},
 		{match: "minimax-m2", window: k200, output: 8192, reasons: true, price: price{0.3, 1.2, 0.03, 0.375}},
 
+		{match: "glm-5-3-flash", window: mBin, output: 128_000, vision: true, reasons: true, price: price{0.15, 0.5, 0.03, 0}},
+		{match: "glm-5-3", window: m1, output: 128_000, reasons: true, price: price{1.4, 4.4, 0.26, 0}},
+		{match: "glm-5-2", window: m1, output: 128_000, reasons: true, price: price{1.4, 4.4, 0.26, 0}},
+		{match: "glm-5-1", window: k200, output: 128_000, reasons: true, price: price{1.4, 4.4, 0.26, 0}},
+		{match: "glm-5-code", window: k200, output: 128_000, reasons: true, price: price{1.2, 5, 0.3, 0}},
+		{match: "glm-5", window: k200, output: 128_000, reasons: true, price: price{1, 3.2, 0.2, 0}},
+		{match: "glm-4-7", window: k200, output: 128_000, reasons: true, price: price{0.6, 2.2, 0.11, 0}},
+		{match: "glm-4-6", window: k200, output: 128_000, reasons: true, price: price{0.6, 2.2, 0.11, 0}},
+		{match: "glm-4-5v", window: 128_000, output: 32_000, vision: true, price: price{0.6, 1.8, 0, 0}},
+		{match: "glm-4-5", window: 128_000, output: 32_000, price: price{0.6, 2.2, 0, 0}},
+
+		{match: "qwen3-coder-plus", window: 997_952, output: 65_536},
+		{match: "qwen3-coder", window: k256, output: 65_536},
+		{match: "qwen3-vl", window: k128, output: 32_768, vision: true},
+		{match: "qwen3-8-max", window: 991_808, output: 131_072, vision: true, reasons: true, price: price{2, 6, 0.25, 0}},
+		{match: "qwen3-8-flash", window: 991_808, output: 131_072, vision: true, reasons: true, price: price{0.15, 0.47, 0.016, 0.2}},
+		{match: "qwen3-7-max", window: 991_808, output: 65_536, reasons: true, price: price{2.5, 7.5, 0.5, 3.125}},
+		{match: "qwen3-7-plus", window: 991_808, output: 65_536, vision: true, reasons: true},
+		{match: "qwen3-max", window: 258_048, output: 65_536, reasons: true},
+		{match: "qwen3-6-plus", window: 991_808, output: 65_536, vision: true, reasons: true},
+		{match: "qwen3-5-plus", window: 991_808, output: 65_536, vision: true, reasons: true},
+	}
+}
+
+func otherModels() []facts {
+	return []facts{
 		{match: "devstral-medium-2507", window: 128_000, output: 128_000, price: price{0.4, 2, 0, 0}},
 		{match: "pixtral", window: 128_000, output: 128_000, vision: true},
 		{match: "devstral-small-25", window: 128_000, output: 128_000, price: price{0.1, 0.3, 0, 0}},
@@ -218,27 +245,6 @@ func otherModels() []facts {
 		{match: "nova-pro", window: 300_000, output: 10_000, vision: true, price: price{0.8, 3.2, 0, 0}},
 		{match: "nova-premier", window: m1, output: 10_000, vision: true, price: price{2.5, 12.5, 0, 0}},
 
-		{match: "glm-5-3-flash", window: mBin, output: 128_000, vision: true, reasons: true, price: price{0.15, 0.5, 0.03, 0}},
-		{match: "glm-5-3", window: m1, output: 128_000, reasons: true, price: price{1.4, 4.4, 0.26, 0}},
-		{match: "glm-5-2", window: m1, output: 128_000, reasons: true, price: price{1.4, 4.4, 0.26, 0}},
-		{match: "glm-5-1", window: k200, output: 128_000, reasons: true, price: price{1.4, 4.4, 0.26, 0}},
-		{match: "glm-5-code", window: k200, output: 128_000, reasons: true, price: price{1.2, 5, 0.3, 0}},
-		{match: "glm-5", window: k200, output: 128_000, reasons: true, price: price{1, 3.2, 0.2, 0}},
-		{match: "glm-4-7", window: k200, output: 128_000, reasons: true, price: price{0.6, 2.2, 0.11, 0}},
-		{match: "glm-4-6", window: k200, output: 128_000, reasons: true, price: price{0.6, 2.2, 0.11, 0}},
-		{match: "glm-4-5v", window: 128_000, output: 32_000, vision: true, price: price{0.6, 1.8, 0, 0}},
-		{match: "glm-4-5", window: 128_000, output: 32_000, price: price{0.6, 2.2, 0, 0}},
-
-		{match: "qwen3-coder-plus", window: 997_952, output: 65_536},
-		{match: "qwen3-coder", window: k256, output: 65_536},
-		{match: "qwen3-vl", window: k128, output: 32_768, vision: true},
-		{match: "qwen3-8-max", window: 991_808, output: 131_072, vision: true, reasons: true, price: price{2, 6, 0.25, 0}},
-		{match: "qwen3-8-flash", window: 991_808, output: 131_072, vision: true, reasons: true, price: price{0.15, 0.47, 0.016, 0.2}},
-		{match: "qwen3-7-max", window: 991_808, output: 65_536, reasons: true, price: price{2.5, 7.5, 0.5, 3.125}},
-		{match: "qwen3-7-plus", window: 991_808, output: 65_536, vision: true, reasons: true},
-		{match: "qwen3-max", window: 258_048, output: 65_536, reasons: true},
-		{match: "qwen3-6-plus", window: 991_808, output: 65_536, vision: true, reasons: true},
-		{match: "qwen3-5-plus", window: 991_808, output: 65_536, vision: true, reasons: true},
 		{match: "nemotron-3", window: 256_000, output: 32_768},
 	}
 }

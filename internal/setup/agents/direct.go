@@ -13,6 +13,7 @@ import (
 	"github.com/ohgw/ohgw/agentapi/turn"
 	"github.com/ohgw/ohgw/daemon"
 	"github.com/ohgw/ohgw/internal/buildinfo"
+	"github.com/ohgw/ohgw/internal/config"
 	"github.com/ohgw/ohgw/internal/setup"
 )
 
@@ -23,10 +24,10 @@ type directLLM struct {
 	load func(ctx context.Context, profile string, base llm.Config) (llm.Config, error)
 }
 
-func llmConfig(env *setup.Env, log *slog.Logger) llm.Config {
+func llmConfig(env *setup.Env, s *config.Settings, log *slog.Logger) llm.Config {
 	return llm.Config{
 		HTTP: llm.NewHTTPClient(env.Getenv), Getenv: env.Getenv, Now: env.Now, Logger: log, UserAgent: "ohgw/" + buildinfo.Get().Version,
-		Windows: new(window.Book),
+		Windows: new(window.Book), AllowRepetition: s.Repetition == "allow",
 	}
 }
 

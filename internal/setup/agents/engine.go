@@ -49,8 +49,7 @@ func openEngine(ctx context.Context, env *setup.Env, s *config.Settings, log *sl
 	profiles := &engineProfiles{store: files, state: dirs.State, keys: secret.NewResolver(keys, secret.Providers(), env.Lookup), demo: s.Demo}
 	settings := newEngineSettings(files, log)
 	seal, unseal := sealer(env, ciphers)
-	base := llmConfig(env, log)
-	base.AllowRepetition = s.Repetition == "allow"
+	base := llmConfig(env, s, log)
 	conversations := filepath.Join(dirs.State, "conversations")
 	boxes, err := openSandbox(ctx, env, s, dirs, places, conversations, log)
 	if err != nil {

@@ -57,7 +57,7 @@ func reachServer(ctx context.Context, env *setup.Env, s *config.Settings, log *s
 	defer cancel()
 	chosen := Backend{
 		Backend: backend, adopted: adopted, Why: why, Status: backend.Status(look),
-		Complete: (&directLLM{base: llmConfig(env, log), load: serverLLMs(backend)}).complete,
+		Complete: (&directLLM{base: llmConfig(env, s, log), load: serverLLMs(backend)}).complete,
 	}
 	if s.Native {
 		reach := backend.Reach()
