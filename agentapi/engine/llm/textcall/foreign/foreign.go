@@ -31,7 +31,7 @@ func Find(text string, tools []wire.Tool) (before string, calls []Call) {
 	for at := 0; at < len(answer); at = nextLine(answer, at) {
 		begin := at + len(answer[at:]) - len(strings.TrimLeft(answer[at:], " "))
 		const indented = 4 // is code in Markdown
-		if begin-at >= indented || quoted(answer[:at]) {
+		if begin-at >= indented || !opens(answer[begin:]) || quoted(answer[:at]) {
 			continue
 		}
 		if calls := p.all(answer[begin:]); calls != nil {

@@ -34,7 +34,7 @@ func written() map[string]string {
 		"arguments as a string":             `<tool_call>{"name":"terminal","arguments":"{\"command\":\"ls\"}"}</tool_call>`,
 		"a string in a string":              `<tool_call>{"name":"terminal","arguments":"\"{\\\"command\\\":\\\"ls\\\"}\""}</tool_call>`,
 		"Qwen3-Coder":                       "<tool_call>\n<function=terminal>\n<parameter=command>\nls\n</parameter>\n</function>\n</tool_call>",
-		"Qwen3-Coder without the first tag": "<function=terminal>\n<parameter=command>\nls\n</parameter>\n</function>\n</tool_call>"[:len("<function=terminal>\n<parameter=command>\nls\n</parameter>\n</function>")],
+		"Qwen3-Coder without the first tag": "<function=terminal>\n<parameter=command>\nls\n</parameter>\n</function>",
 		"Qwen2.5-Coder":                     "<tools>\n" + hello + "\n</tools>",
 		"GLM-4.5":                           "<tool_call>terminal\n<arg_key>command</arg_key>\n<arg_value>ls</arg_value>\n</tool_call>",
 		"Granite 3":                         "<tool_call>[" + hello + "]",

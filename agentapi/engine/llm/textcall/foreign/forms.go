@@ -39,14 +39,33 @@ func forms() []form {
 	}
 }
 
+// formOf is the form that a text begins with.
+func formOf(s string) (form, bool) {
+	all := forms()
+	i := slices.IndexFunc(all, func(f form) bool { return strings.HasPrefix(s, f.open) })
+	if i < 0 {
+		return form{}, false
+	}
+	return all[i], true
+}
+
+// opens reports whether a line may begin a call. It is asked of each line of an answer,
+// and is quick.
+func opens(s string) bool {
+	if s == "" || !strings.ContainsRune("<[f", rune(s[0])) {
+		return false
+	}
+	_, ok := formOf(s)
+	return ok
+}
+
 // all reads a text that is calls and nothing else; nil for every other.
 func (p parser) all(s string) (calls []Call) {
 	for s = strings.TrimSpace(s); s != ""; s = strings.TrimSpace(s) {
-		i := slices.IndexFunc(forms(), func(f form) bool { return strings.HasPrefix(s, f.open) })
-		if i < 0 {
+		f, ok := formOf(s)
+		if !ok {
 			return nil
 		}
-		f := forms()[i]
 		found, rest := f.read(p, strings.TrimPrefix(s, f.open))
 		if found == nil {
 			return nil
