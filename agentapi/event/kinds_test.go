@@ -124,6 +124,9 @@ func fill(t *rapid.T, v reflect.Value) {
 		v.SetMapIndex(reflect.ValueOf(text(t)), value)
 	case reflect.Struct:
 		for i := range v.NumField() {
+			if v.Type().Field(i).Tag.Get("json") == "-" { // it stays in this process
+				continue
+			}
 			fill(t, v.Field(i))
 		}
 	default:

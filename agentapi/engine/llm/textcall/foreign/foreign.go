@@ -4,7 +4,8 @@
 // A call is read only where it is meant as one: it is the end of the answer, begins a
 // line, names a tool that is offered, and its arguments are an object. What is quoted
 // is text: in a code block or inline code, in a block quote, in quotation marks, in an
-// element of HTML for code. If one of several calls cannot be read, all are text.
+// element of HTML for code. If one of several calls cannot be read, or stands within a
+// line, all are text.
 package foreign
 
 import (
@@ -33,6 +34,9 @@ func Find(text string, tools []wire.Tool) (before string, calls []Call) {
 		const indented = 4 // is code in Markdown
 		if begin-at >= indented || !opens(answer[begin:]) || quoted(answer[:at]) {
 			continue
+		}
+		if mentions(answer[:at]) {
+			return text, nil
 		}
 		if calls := p.all(answer[begin:]); calls != nil {
 			return strings.TrimRight(answer[:at], " \t\r\n"), calls
@@ -66,6 +70,18 @@ func afterThoughts(s string) string {
 		s = rest
 	}
 	return strings.TrimLeft(s, "\r\n")
+}
+
+// mentions reports whether a text has the mark of a call that is not one: an item of a
+// list, say, or a sentence about calls. A call behind it may be the rest of that.
+func mentions(before string) bool {
+	said := afterThoughts(before)
+	for _, f := range forms() {
+		if f.open != "functools" && strings.Contains(said, f.open) {
+			return true
+		}
+	}
+	return false
 }
 
 func nextLine(s string, at int) int {

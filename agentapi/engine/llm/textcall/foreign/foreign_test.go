@@ -122,6 +122,11 @@ func TestWhatIsNoCallIsText(t *testing.T) {
 		"arguments as a list":      `<tool_call>{"name":"terminal","arguments":["ls"]}</tool_call>`,
 		"JSON behind words":        "The result is:\n" + hello,
 		"thoughts that do not end": "<think>\nI could write\n<tool_call>" + hello + "</tool_call>",
+		"an item of a list":        "- <tool_call>" + hello + "</tool_call>\n<tool_call>" + hello + "</tool_call>",
+		"a number in front":        "1. <tool_call>" + hello + "</tool_call>\n<function=terminal>" + ls + "</function>",
+		"behind words about calls": "I write <tool_call> in front of it:\n<tool_call>" + hello + "</tool_call>",
+		"behind one that is not":   "<tool_call>rm</tool_call>\n\n<tool_call>" + hello + "</tool_call>",
+		"a cell of a table":        "| <tool_call>" + hello + "</tool_call>\n[TOOL_CALLS]terminal" + ls,
 		"nothing":                  "",
 	} {
 		if before, calls := foreign.Find(text, tools()); calls != nil || before != text {
@@ -159,6 +164,10 @@ func TestACallThatIsQuotedNeverRuns(t *testing.T) {
 			func(s string) string { return "<pre>\n" + s + "\n</pre>" },
 			func(s string) string { return "<code>\n" + s },
 			func(s string) string { return "- " + s },
+			func(s string) string { return "* " + strings.ReplaceAll(s, "\n", "\n  ") },
+			func(s string) string { return "1) " + s },
+			func(s string) string { return "| " + s },
+			func(s string) string { return "It writes " + s },
 		}).Draw(t, "quote")
 		text := words + quote(call)
 		if _, calls := foreign.Find(text, tools()); calls != nil {
