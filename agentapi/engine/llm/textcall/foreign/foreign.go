@@ -10,6 +10,7 @@ package foreign
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/ohgw/ohgw/agentapi/engine/llm/wire"
@@ -76,12 +77,7 @@ func afterThoughts(s string) string {
 // list, say, or a sentence about calls. A call behind it may be the rest of that.
 func mentions(before string) bool {
 	said := afterThoughts(before)
-	for _, f := range forms() {
-		if f.open != "functools" && strings.Contains(said, f.open) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(forms(), func(f form) bool { return strings.Contains(said, f.open) })
 }
 
 func nextLine(s string, at int) int {

@@ -126,6 +126,7 @@ func TestWhatIsNoCallIsText(t *testing.T) {
 		"a number in front":        "1. <tool_call>" + hello + "</tool_call>\n<function=terminal>" + ls + "</function>",
 		"behind words about calls": "I write <tool_call> in front of it:\n<tool_call>" + hello + "</tool_call>",
 		"behind one that is not":   "<tool_call>rm</tool_call>\n\n<tool_call>" + hello + "</tool_call>",
+		"an item, then bare words": "- functools[" + hello + "]\nfunctools[" + hello + "]",
 		"a cell of a table":        "| <tool_call>" + hello + "</tool_call>\n[TOOL_CALLS]terminal" + ls,
 		"nothing":                  "",
 	} {

@@ -27,9 +27,9 @@ func forms() []form {
 		{"<TOOLCALL>", "</TOOLCALL>", parser.json},                // Nemotron
 		{"<tools>", "</tools>", parser.json},                      // Qwen2.5-Coder
 		{"<function_call>", "</function_call>", parser.json},
-		{"<|START_ACTION|>", "<|END_ACTION|>", parser.json}, // Command R7B
-		{"<|python_tag|>", "", parser.json},                 // Llama 3.1
-		{"functools", "", parser.json},                      // Firefunction
+		{"<|START_ACTION|>", "<|END_ACTION|>", parser.json},                                      // Command R7B
+		{"<|python_tag|>", "", parser.json},                                                      // Llama 3.1
+		{"functools[", "", func(p parser, s string) ([]Call, string) { return p.json("[" + s) }}, // Firefunction
 		{"[TOOL_CALLS]", "", parser.mistral},
 		{"<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>", parser.deepSeek},
 		{"<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", parser.kimi},
