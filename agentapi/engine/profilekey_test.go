@@ -46,16 +46,18 @@ func placedProfiles(c *engine.Config) { c.Profiles = placed{c.Profiles.(*enginet
 func TestAnLLMWithoutAKeyHasThatOfItsProfile(t *testing.T) {
 	t.Parallel()
 	for object, key := range map[string]string{
-		`{"model":"openai/test","base_url":"http://x"}`:                                          "kept",
-		`{"model":"openai/test","base_url":"http://x/","api_key":null,"temperature":1}`:          "kept",
-		`{"model":"openai/test","base_url":"http://x","api_key":""}`:                             "kept",
-		`{"model":"openai/test","base_url":"http://x","api_key":"**********"}`:                   "kept",
-		`{"model":"openai/test","base_url":"http://apart"}`:                                      "apart",
-		`{"model":"openai/test","base_url":"http://x","api_key":"mine"}`:                         "mine",
-		`{"model":"openai/test","base_url":"http://x.example"}`:                                  "",
-		`{"model":"openai/test","base_url":"http://x","ollama_base_url":"http://elsewhere"}`:     "",
-		`{"model":"openai/test"}`:                                                                "",
-		`{"model":"openai/else","base_url":"http://x"}`:                                          "",
+		`{"model":"openai/test","base_url":"http://x"}`:                                      "kept",
+		`{"model":"openai/test","base_url":"http://x/","api_key":null,"temperature":1}`:      "kept",
+		`{"model":"openai/test","base_url":"http://x","api_key":""}`:                         "kept",
+		`{"model":"openai/test","base_url":"http://x","api_key":"**********"}`:               "kept",
+		`{"model":"openai/test","base_url":"http://apart"}`:                                  "apart",
+		`{"model":"openai/test","base_url":"http://x","api_key":"mine"}`:                     "mine",
+		`{"model":"openai/test","base_url":"http://x.example"}`:                              "",
+		`{"model":"openai/test","base_url":"http://x","ollama_base_url":"http://elsewhere"}`: "",
+
+		`{"model":"openai/test"}`:                       "",
+		`{"model":"openai/else","base_url":"http://x"}`: "",
+
 		`{"model":"openai/test","base_url":"http://x","aws_access_key_id":"a","usage_id":"own"}`: "",
 	} {
 		for way, start := range map[string]control.Start{

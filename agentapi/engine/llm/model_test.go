@@ -477,6 +477,7 @@ func TestRoutesOfCustomServers(t *testing.T) {
 		`"model":"digitalocean/own","base_url":"http://h/v2"`: "http://h/v2/chat/completions",
 		`"model":"openrouter/openai/gpt-5.5"`:                 "https://openrouter.ai/api/v1/chat/completions",
 		`"model":"xai/grok-4","api_mode":"responses"`:         "https://api.x.ai/v1/responses",
+
 		`"model":"openai/gpt-5.5","capability_overrides":{"supports_responses_api":false}`: "https://api.openai.com/v1/chat/completions",
 	} {
 		var got string
