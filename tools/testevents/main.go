@@ -5,6 +5,7 @@
 //	testevents printed PACKAGE TEST <EVENTS  what the failed runs of one test, or of the package (''), have printed
 //	testevents beside <EVENTS                the packages that failed while no test of them did
 //	testevents races <EVENTS                 the reports of data races
+//	testevents skipped <EVENTS               a line for each test that is skipped, also in part: package, test
 //
 // It runs nothing and judges nothing. Lines that are not events are ignored.
 package main
@@ -41,10 +42,12 @@ func run(args []string, in io.Reader, out io.Writer) error {
 		beside(all, out)
 	case slices.Equal(args, []string{"races"}):
 		races(all, out)
+	case slices.Equal(args, []string{"skipped"}):
+		skipped(all, out)
 	case len(args) == 3 && args[0] == "printed":
 		printed(all, test{args[1], args[2]}, out)
 	default:
-		return errors.New("usage: testevents counts | printed PACKAGE TEST | beside | races")
+		return errors.New("usage: testevents counts | printed PACKAGE TEST | beside | races | skipped")
 	}
 	return read
 }
@@ -183,5 +186,19 @@ func races(all iter.Seq[event], out io.Writer) {
 			over := strings.HasPrefix(line, "=") && strings.Trim(line, "=\n") == ""
 			on = on && !over
 		}
+	}
+}
+
+// skipped lists the tests that are skipped, or have a subtest that is.
+func skipped(all iter.Seq[event], out io.Writer) {
+	listed := map[test]bool{}
+	for e := range all {
+		name, _, _ := strings.Cut(e.Test, "/")
+		t := test{e.Package, name}
+		if e.Action != "skip" || name == "" || listed[t] { // a package without tests is skipped, too
+			continue
+		}
+		listed[t] = true
+		fmt.Fprintf(out, "%s\t%s\n", t.Package, t.Test)
 	}
 }

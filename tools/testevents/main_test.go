@@ -125,6 +125,13 @@ func TestRunsAndFailuresAreCounted(t *testing.T) {
 	reads(t, in, "1\t2\tm/a\tTestIt\n0\t1\tm/a\tTestFine\n1\t1\tm/a\t\n", "counts")
 }
 
+func TestSkippedTestsAreListedOnce(t *testing.T) {
+	t.Parallel()
+	in := stream(t, "m/a", []string{"skip", "TestIt/one"}, []string{"skip", "TestIt/two"}, []string{"pass", "TestIt"}, []string{"skip", "TestNot"}, []string{"pass", ""})
+	in += stream(t, "m/empty", []string{"skip", ""})
+	reads(t, in, "m/a\tTestIt\nm/a\tTestNot\n", "skipped")
+}
+
 func TestReportsOfRacesAreNotMixed(t *testing.T) {
 	t.Parallel()
 	one := []string{"==================\n", "WARNING: DATA RACE\n", "one\n", "\n", "end\n", "==================\n", "after\n"}

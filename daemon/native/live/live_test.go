@@ -51,9 +51,16 @@ func newWorld(t testing.TB, cfg live.Config) *world {
 	}
 	cfg.Engine, cfg.NewID, cfg.Now = e, uuid.New, func() time.Time { return nativetest.Began }
 	server := live.New(cfg)
-	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	h := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		server.Socket(w, r, socket.KeyOf(r) == key, func(k string) bool { return k == key })
 	}))
+	h.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		if err := c.(*net.TCPConn).SetWriteBuffer(64 << 10); err != nil {
+			t.Error(err)
+		}
+		return ctx
+	}
+	h.Start()
 	t.Cleanup(func() {
 		if err := server.Close(); err != nil {
 			t.Error(err)
@@ -67,7 +74,21 @@ func newWorld(t testing.TB, cfg live.Config) *world {
 func (w *world) dial(t testing.TB, query string) *websocket.Conn {
 	t.Helper()
 	at := "ws" + strings.TrimPrefix(w.url, "http") + "/sockets/events/" + w.id + "?" + query
-	conn, resp, err := websocket.Dial(t.Context(), at, nil)
+	return connect(t, at)
+}
+
+// connect opens a socket. Neither end buffers much, so that few frames make a client slow.
+func connect(t testing.TB, at string) *websocket.Conn {
+	t.Helper()
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, address)
+		if err == nil {
+			err = c.(*net.TCPConn).SetReadBuffer(64 << 10)
+		}
+		return c, err
+	}
+	transport := &http.Transport{DialContext: dial}
+	conn, resp, err := websocket.Dial(t.Context(), at, &websocket.DialOptions{HTTPClient: &http.Client{Transport: transport}})
 	if err != nil {
 		t.Fatalf("%v (%v)", err, resp)
 	}
@@ -75,6 +96,9 @@ func (w *world) dial(t testing.TB, query string) *websocket.Conn {
 	t.Cleanup(func() { _ = conn.CloseNow() })
 	return conn
 }
+
+// slowText is the text of a frame. Thirty of them are more than a connection buffers.
+var slowText = strings.Repeat("x", 64<<10)
 
 const keyed = "session_api_key=" + key
 
@@ -314,14 +338,13 @@ func TestWhatOtherProgramsDoNotUnderstandIsLeftOut(t *testing.T) {
 
 func TestASlowSocketIsDroppedAndHoldsNobody(t *testing.T) {
 	t.Parallel()
-	const lag, frames = 8, 100
+	const lag, frames = 8, 30
 	w := newWorld(t, live.Config{Lag: lag})
 	slow, fast := w.dial(t, keyed), w.dial(t, keyed)
 	next(t, slow)
 	next(t, fast)
-	text := strings.Repeat("x", 128<<10) // more in all than a connection buffers
 	for range frames {
-		w.conv.Put(event.SourceAgent, &event.Delta{Content: &text})
+		w.conv.Put(event.SourceAgent, &event.Delta{Content: &slowText})
 		if _, _, err := fast.Read(t.Context()); err != nil {
 			t.Fatal(err)
 		}

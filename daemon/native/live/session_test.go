@@ -20,13 +20,7 @@ import (
 func (w *world) session(t testing.TB, query string) *websocket.Conn {
 	t.Helper()
 	at := "ws" + strings.TrimPrefix(w.url, "http") + "/sockets/session/" + w.id + "?" + keyed + query
-	conn, resp, err := websocket.Dial(t.Context(), at, nil)
-	if err != nil {
-		t.Fatalf("%v (%v)", err, resp)
-	}
-	conn.SetReadLimit(-1)
-	t.Cleanup(func() { _ = conn.CloseNow() })
-	return conn
+	return connect(t, at)
 }
 
 type sessionFrame struct {
@@ -225,15 +219,14 @@ func TestASessionComplainsInItsOwnFrame(t *testing.T) {
 
 func TestASessionThatIsTooSlowIsClosed(t *testing.T) {
 	t.Parallel()
-	const frames = 100
+	const frames = 30
 	w := newWorld(t, live.Config{Lag: 8})
 	slow, fast := w.session(t, ""), w.session(t, "")
 	for _, conn := range []*websocket.Conn{slow, fast} {
 		wantFrames(t, conn, "sync - -", "transient state idle")
 	}
-	text := strings.Repeat("x", 128<<10) // more in all than a connection buffers
 	for i := range frames {
-		w.user(text)
+		w.user(slowText)
 		if f := frame(t, fast); f.Type != "durable" || *f.Seq != i {
 			t.Fatalf("the fast one: %s %s", f.Type, number(f.Seq))
 		}

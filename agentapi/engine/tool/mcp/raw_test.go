@@ -47,12 +47,14 @@ func serveRaw(in io.Reader, out io.Writer) {
 		if quoted == "" {
 			return
 		}
-		_, _ = io.WriteString(out, unquote(r.First))
+		w := bufio.NewWriterSize(out, 64<<10)
+		_, _ = w.WriteString(unquote(r.First))
 		text := unquote(quoted)
 		for range max(r.Times, 1) {
-			_, _ = io.WriteString(out, text)
+			_, _ = w.WriteString(text)
 		}
-		_, _ = io.WriteString(out, unquote(r.After))
+		_, _ = w.WriteString(unquote(r.After))
+		_ = w.Flush()
 	}
 	said(r.Before)
 	lines := bufio.NewScanner(in)
