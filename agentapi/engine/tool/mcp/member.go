@@ -113,6 +113,10 @@ func (m *member) offer(list []*sdk.Tool) {
 			leftOut = append(leftOut, fmt.Sprintf("those after its first %d", maxTools))
 			break
 		}
+		if why, _ := unread(t); why != "" {
+			leftOut = append(leftOut, fmt.Sprintf("%q: %s", t.Name, why))
+			continue
+		}
 		if seen[t.Name] {
 			leftOut = append(leftOut, fmt.Sprintf("%q: the server has two of that name", t.Name))
 			continue

@@ -119,8 +119,9 @@ func (m *messages) give(value json.RawMessage) bool {
 	} else if json.Unmarshal(value, &all) != nil {
 		return false
 	}
-	for _, one := range all {
-		if _, err := jsonrpc.DecodeMessage(one); err != nil {
+	for i, one := range all {
+		all[i] = readable(one)
+		if _, err := jsonrpc.DecodeMessage(all[i]); err != nil {
 			return false
 		}
 	}

@@ -42,7 +42,7 @@ func (n *names) claim(m *member, tools []*sdk.Tool, asIs bool) {
 	defer n.mu.Unlock()
 	for _, t := range tools {
 		who := owner{m.name, t.Name}
-		if n.of[who] != "" {
+		if why, _ := unread(t); why != "" || n.of[who] != "" {
 			continue
 		}
 		plain := plainName(m, t.Name)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strconv"
 	"strings"
@@ -17,6 +19,9 @@ type raw struct {
 	// Tools and Result are the JSON of a list of tools and of the result of each
 	// call, which is the name of the tool where it is empty.
 	Tools, Result string
+	// Hello and Page are the whole results of initialize and tools/list, where they
+	// are not empty.
+	Hello, Page string
 	// Before is printed before the first answer and Within before that of a
 	// call, both as Go writes strings. Each is printed Times times, once for 0.
 	Before, Within string
@@ -59,34 +64,82 @@ func serveRaw(in io.Reader, out io.Writer) {
 	said(r.Before)
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
-		var request struct {
-			ID     json.RawMessage
-			Method string
-			Params struct{ Name json.RawMessage }
-		}
-		if err := json.Unmarshal(lines.Bytes(), &request); err != nil {
-			panic(err)
-		}
-		result := ""
-		switch request.Method {
-		case "initialize":
-			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"}}`
-		case "tools/list":
-			result = `{"tools":` + r.Tools + `}`
-		case "tools/call":
+		method, answer := r.answer(lines.Bytes())
+		if method == "tools/call" {
 			said(r.Within)
-			if result = r.Result; result == "" {
-				result = `{"content":[{"type":"text","text":` + string(request.Params.Name) + `}]}`
-			}
 		}
-		switch {
-		case request.ID == nil:
-		case result == "":
-			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`+"\n", request.ID)
-		default:
-			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", request.ID, result)
+		if answer != "" {
+			_, _ = io.WriteString(out, answer+"\n")
 		}
 	}
+}
+
+// answer is what is said to a request, "" for nothing.
+func (r raw) answer(data []byte) (method, answer string) {
+	var request struct {
+		ID     json.RawMessage
+		Method string
+		Params struct{ Name json.RawMessage }
+	}
+	if err := json.Unmarshal(data, &request); err != nil {
+		panic(err)
+	}
+	result := ""
+	switch request.Method {
+	case "initialize":
+		if result = r.Hello; result == "" {
+			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"}}`
+		}
+	case "tools/list":
+		if result = r.Page; result == "" {
+			result = `{"tools":` + r.Tools + `}`
+		}
+	case "tools/call":
+		if result = r.Result; result == "" {
+			result = `{"content":[{"type":"text","text":` + string(request.Params.Name) + `}]}`
+		}
+	}
+	switch {
+	case request.ID == nil:
+		return request.Method, ""
+	case result == "":
+		return request.Method, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, request.ID)
+	}
+	return request.Method, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, request.ID, result)
+}
+
+// serveWeb is the same server over HTTP, whose answers are JSON, or events for true.
+func (r raw) serveWeb(t *testing.T, events bool) (settings string) {
+	t.Helper()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.Method != http.MethodPost {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		data, err := io.ReadAll(req.Body)
+		if err != nil {
+			return
+		}
+		switch _, answer := r.answer(data); {
+		case answer == "":
+			w.WriteHeader(http.StatusAccepted)
+		case events:
+			w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+			half := strings.Index(answer, `,"`) + 1
+			fmt.Fprintf(w, ": hello\n\nevent: message\r\nid: 7\ndata: %s\ndata:%s\n\n", answer[:half], answer[half:])
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, answer)
+		}
+	}))
+	t.Cleanup(web.Close)
+	return `{"url":"` + web.URL + `"}`
+}
+
+// everyWay are the settings of the server over each transport.
+func (r raw) everyWay(t *testing.T) map[string]string {
+	t.Helper()
+	return map[string]string{"stdio": r.settings(t), "JSON": r.serveWeb(t, false), "events": r.serveWeb(t, true)}
 }
 
 func unquote(s string) string {

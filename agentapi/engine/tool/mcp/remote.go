@@ -31,6 +31,14 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 			req.Header[name] = values
 		}
 	}
+	resp, err := r.roundTrip(req)
+	if err == nil {
+		readableBody(resp)
+	}
+	return resp, err
+}
+
+func (r *remote) roundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method != http.MethodPost {
 		return r.base.RoundTrip(req)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -35,6 +36,10 @@ func newTool(m *member, t *sdk.Tool, name string) (made tool.Tool, told string, 
 	}
 	if !written && t.InputSchema != nil && t.InputSchema != true {
 		told = fmt.Sprintf("the schema of its tool %q is not that of an object; the tool takes any arguments", t.Name)
+	}
+	if _, members := unread(t); members != "" {
+		told = strings.TrimPrefix(told+"; "+fmt.Sprintf("what cannot be read of its tool %q: %s", t.Name, members), "; ")
+		renamed.Meta = nil
 	}
 	described, err := json.Marshal(&renamed)
 	if err != nil {
