@@ -41,8 +41,9 @@ type other struct {
 	call, args, want string
 }
 
-// noBrowser is in the answer of Playwright's server, which is an error: a browser would
-// be larger than all servers.
+// noBrowser is in the answer of Playwright's server. Each of its tools starts a browser
+// first, which would be larger than all servers: the answer is the error that there is
+// none.
 const noBrowser = "no-browser"
 
 // TestServersOfOthers prints a table of servers that are in use elsewhere: each is
@@ -92,6 +93,9 @@ func TestServersOfOthers(t *testing.T) {
 			t.Logf("%s: %s", o.pkg, status.Reason)
 		}
 		_, got, _ = strings.Cut(got, "|")
+		if isError {
+			got = "no browser is installed, and each of its tools starts one"
+		}
 		fmt.Printf("| %s | %s | %s | %d | `%s` | %s |\n", o.pkg, versionOf(t, root, o.pkg), status.Transport, len(status.Tools), o.call, shortened(got))
 	}
 	restartsWith(t, root, http)
