@@ -51,7 +51,7 @@ func (w *world) tryAll() (done []attempt, outcomes map[int]string) {
 	w.t.Helper()
 	table := &table{world: w}
 	outcomes = map[int]string{}
-	for _, group := range []func(){table.reads, table.writes, table.plants, table.git, table.processes, table.services, table.network} {
+	for _, group := range []func(){table.reads, table.writes, table.worktrees, table.plants, table.git, table.processes, table.services, table.network} {
 		table.list = nil
 		group()
 		slices.SortFunc(table.list, func(a, b attempt) int { return a.id - b.id })

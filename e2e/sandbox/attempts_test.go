@@ -5,12 +5,16 @@ package sandbox_test
 import (
 	"bytes"
 	"fmt"
+	"io"
+	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -162,6 +166,32 @@ func (t *table) plants() {
 	t.add(56, "a new .vscode/tasks.json", t.exists(filepath.Join(t.app, ".vscode", "tasks.json")), "write", filepath.Join(t.app, ".vscode", "tasks.json"), "{}")
 }
 
+// worktrees adds to the repository what git, outside, would look at by itself.
+func (t *table) worktrees() {
+	t.group = "add to the repository"
+	t.host("git", "worktree", "add", "-q", "there")
+	plant := func(id int, name, script string, outside ...string) {
+		ran := filepath.Join(t.base, "ran-"+strconv.Itoa(id)) // is not seen inside
+		settings := fmt.Sprintf("git init -q --bare e-%[1]d && printf '[core]\\n\\tfsmonitor = \"touch %[2]s; true\"\\n' >set-%[1]d && cat set-%[1]d >>e-%[1]d/config && ", id, ran)
+		t.add(id, name, func(result) bool {
+			cmd := exec.CommandContext(t.t.Context(), "git", outside...)
+			cmd.Dir, cmd.Env = t.app, t.environ()
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.t.Logf("%s: %v: %s", cmd, err, firstLine(string(out)))
+			}
+			return t.exists(ran)(result{})
+		}, "sh", settings+script)
+	}
+	plant(134, "commondir of a new worktree", "git worktree add -q wt-134 && echo $PWD/e-134 >.git/worktrees/wt-134/commondir", "-C", "wt-134", "status")
+	plant(135, "commondir of a worktree that was there", "echo $PWD/e-135 >.git/worktrees/there/commondir", "-C", "there", "status")
+	plant(136, "commondir of a worktree that is renamed into place",
+		"git worktree add -q wt-136 && cp -r .git/worktrees/wt-136 made && echo $PWD/e-136 >made/commondir && rm -r .git/worktrees/wt-136 && mv made .git/worktrees/wt-136", "-C", "wt-136", "status")
+	plant(137, "a repository of the index",
+		"git init -q sub-137 && git -C sub-137 -c user.name=a -c user.email=a@b commit -q --allow-empty -m x && git add sub-137 && cat set-137 >>sub-137/.git/config", "status")
+	plant(138, "a repository of the index whose .git is a file",
+		"git init -q sub-138 && git -C sub-138 -c user.name=a -c user.email=a@b commit -q --allow-empty -m x && git add sub-138 && mv sub-138/.git dir-138 && cat set-138 >>dir-138/config && echo gitdir: $PWD/dir-138 >sub-138/.git", "status")
+}
+
 func (t *table) git() {
 	t.group = gitGroup
 	for _, name := range []string{"commondir", "config.worktree"} { // Without a sandbox they are still there.
@@ -209,6 +239,7 @@ func (t *table) processes() {
 	killed, traced := t.newVictim(), t.newVictim()
 	t.add(57, "kill a process", t.ended(killed), "kill", killed.String())
 	t.add(58, "ptrace a process", t.ended(traced), "ptrace", traced.String())
+	t.schedules()
 	if _, err := os.Stat(t.program("setuid")); err == nil {
 		t.add(59, "a setuid program", t.believed, "setuid", t.program("setuid"))
 	}
@@ -226,6 +257,38 @@ func (t *table) processes() {
 	t.add(127, "userfaultfd", t.believed, "uffd")
 	t.add(128, "fsopen", t.believed, "fsopen")
 	t.add(129, "the keys in the environment", t.leaks, "own")
+}
+
+// schedules changes when, where and with what a process of the user runs.
+func (t *table) schedules() {
+	v := t.newVictim()
+	for i, a := range []struct {
+		name, operation string
+		state           func() string
+	}{
+		{"renice a process", "renice", func() string { n, err := unix.Getpriority(unix.PRIO_PROCESS, v.pid); return fmt.Sprint(n, err) }},
+		{"the processors of a process", "affinity", func() string {
+			var set unix.CPUSet
+			err := unix.SchedGetaffinity(v.pid, &set)
+			return fmt.Sprint(set, err)
+		}},
+		{"the scheduler of a process", "schedule", func() string {
+			n, _, err := unix.Syscall(unix.SYS_SCHED_GETSCHEDULER, uintptr(v.pid), 0, 0)
+			return fmt.Sprint(n, err)
+		}},
+		{"the priority of a process on disks", "ioprio", func() string {
+			n, _, err := unix.Syscall(unix.SYS_IOPRIO_GET, 1, uintptr(v.pid), 0)
+			return fmt.Sprint(n, err)
+		}},
+		{"the limits of a process", "limit", func() string {
+			var limit unix.Rlimit
+			err := unix.Prlimit(v.pid, unix.RLIMIT_NOFILE, nil, &limit)
+			return fmt.Sprint(limit, err)
+		}},
+	} {
+		before := a.state()
+		t.add(140+i, a.name, func(result) bool { return a.state() != before }, a.operation, v.String())
+	}
 }
 
 // newKey puts the secret into the keyring of the user, and returns its name.
@@ -268,8 +331,47 @@ func (t *table) services() {
 		t.add(73+i, "a port, by the proxy as "+host, t.hears, "proxy", host+":"+t.port, token(73+i))
 	}
 	t.add(81, "the metadata of a cloud, by the proxy", t.hears, "proxy", metadataAddress+":80", token(81))
+	ready, done := filepath.Join(t.app, "ready-139"), filepath.Join(t.app, "done-139")
+	ports := []string{"8000", "6449", "11434", "1234", "8080"}
+	t.add(139, "the port of a server", t.knocks(139, ports, ready, done), "listen", strings.Join(ports, ","), token(139), ready, done)
 	socket := filepath.Join(t.beside, "socket")
 	t.add(130, "a socket in a readable directory", t.hears, "dial", "unix", socket, token(130))
+}
+
+// knocks says whether the attempt answers at a port of this machine, as one of the user's
+// servers would. It looks when the file ready is there, and makes the other one then.
+func (t *table) knocks(id int, ports []string, ready, done string) func(result) bool {
+	heard := make(chan bool, 1)
+	go func() {
+		for !t.exists(ready)(result{}) {
+			select {
+			case <-time.After(10 * time.Millisecond):
+			case <-t.t.Context().Done():
+				return
+			}
+		}
+		answered := false
+		for _, port := range ports {
+			conn, err := net.Dial("tcp", "127.0.0.1:"+port)
+			if err != nil {
+				continue
+			}
+			_ = conn.SetDeadline(time.Now().Add(time.Second))
+			said, _ := io.ReadAll(conn)
+			answered = answered || strings.Contains(string(said), token(id))
+			_ = conn.Close()
+		}
+		heard <- answered
+		_ = os.WriteFile(done, nil, 0o600)
+	}()
+	return func(result) bool {
+		select {
+		case answered := <-heard:
+			return answered
+		default: // the attempt was not made
+			return false
+		}
+	}
 }
 
 func (t *table) network() {

@@ -33,6 +33,46 @@ var networkOperations = map[string]operation{
 	"proxy":    {2, func(a []string) error { return byProxy(a[0], a[1]) }},
 	"name":     {3, func(a []string) error { return byName(a[0], a[1], a[2]) }},
 	"question": {3, func(a []string) error { return question(a[0], a[1], a[2]) }},
+	"listen":   {4, func(a []string) error { return listen(strings.Split(a[0], ","), a[1], a[2], a[3]) }},
+}
+
+// listen takes ports of this machine, and says a text to all who connect. It says by a
+// file that it listens, and ends when another file is there.
+func listen(ports []string, text, ready, done string) error {
+	var failed error
+	taken := 0
+	for _, port := range ports {
+		ln, err := net.Listen("tcp", "127.0.0.1:"+port)
+		if err != nil {
+			failed = err
+			continue
+		}
+		taken++
+		defer func() { _ = ln.Close() }()
+		go func() {
+			for {
+				conn, err := ln.Accept()
+				if err != nil {
+					return
+				}
+				_, _ = conn.Write([]byte(text))
+				_ = conn.Close()
+			}
+		}()
+	}
+	if err := os.WriteFile(ready, nil, 0o600); err != nil {
+		return err
+	}
+	for end := time.Now().Add(patience / 2); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Lstat(done); err != nil {
+			continue
+		}
+		if taken == 0 {
+			return failed
+		}
+		return nil
+	}
+	return errors.New("nobody outside has looked")
 }
 
 // wait is how long an answer may take where nothing answers if all is well.

@@ -25,7 +25,7 @@ type operation struct {
 
 // find finds an operation.
 func find(name string) (operation, bool) {
-	for _, table := range []map[string]operation{fileOperations, processOperations, networkOperations, machineOperations} {
+	for _, table := range []map[string]operation{fileOperations, processOperations, scheduleOperations, networkOperations, machineOperations} {
 		if op, ok := table[name]; ok {
 			return op, true
 		}
