@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -149,7 +148,7 @@ func (w *world) serveAgent(model, address string) {
 	w.t.Helper()
 	w.file(w.at(".openhands/profiles/work.json"), fmt.Sprintf(`{"model": "openai/scripted", "base_url": %q, "num_retries": 1}`, model))
 	w.file(w.at(".openhands/settings.json"), `{"active_profile": "work"}`)
-	cmd := exec.CommandContext(context.WithoutCancel(w.t.Context()), w.program("ohgw"), "serve", "--addr", address, "--backend", "embedded", "--key-store", "file", "--workspace", w.app)
+	cmd := w.ohgw(context.WithoutCancel(w.t.Context()), "serve", "--addr", address, "--backend", "embedded", "--key-store", "file", "--workspace", w.app)
 	cmd.Env = append(w.environ(), "OPENAI_API_KEY=sk-of-this-test", "OHGW_API_KEYS="+agentKey)
 	log := filepath.Join(w.base, "log")
 	served, err := processtest.Start(cmd, log)

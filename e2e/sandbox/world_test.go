@@ -157,15 +157,20 @@ func (w *world) environ() []string {
 
 // boxed is a command in the sandbox.
 func (w *world) boxed(ctx context.Context, network []string, args ...string) *exec.Cmd {
-	all := []string{w.program("ohgw"), "sandbox", "run"}
+	all := []string{"sandbox", "run"}
 	for _, host := range network {
 		all = append(all, "--network", host)
 	}
 	all = append(append(all, "--"), args...)
-	cmd := exec.CommandContext(ctx, all[0], all[1:]...)
+	return w.ohgw(ctx, all...)
+}
+
+// ohgw is the program, on a kernel that has no more than the level.
+func (w *world) ohgw(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, w.program("ohgw"), args...)
 	if w.level == sandbox.Reduced { // a kernel without user namespaces
 		cmd = exec.CommandContext(ctx, w.program("tests"))
-		cmd.Args = append([]string{forbidtest.Name, forbidtest.Namespaces}, all...)
+		cmd.Args = append([]string{forbidtest.Name, forbidtest.Namespaces, w.program("ohgw")}, args...)
 	}
 	cmd.Dir, cmd.Env = w.app, w.environ()
 	return cmd
