@@ -24,9 +24,9 @@ func New(a *kit.App) *cobra.Command {
 Checks everything that ohgw needs: the machine, settings, files and their modes,
 the key store, profiles, the active profile's key, its provider, the port, the
 backend that runs the agents, shell and git, the sandbox (in seven attempts to
-break out), the daemon, and whether requests from web pages are refused. Each
-problem is printed with its cause and the command that repairs it. The command
-changes nothing.
+break out), where hooks run and whether they can start there, the daemon, and
+whether requests from web pages are refused. Each problem is printed with its
+cause and the command that repairs it. The command changes nothing.
 
 The provider of the active profile is asked for its list of models, with the
 profile's key. That costs nothing, and finds a server that is down, a wrong base

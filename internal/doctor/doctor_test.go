@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -69,6 +70,9 @@ func healthy() *doctor.World {
 		Agents: func(context.Context) (doctor.Agents, error) { return doctor.Agents{Count: 2}, nil },
 		Sandbox: func(context.Context) (doctor.Sandbox, error) {
 			return doctor.Sandbox{Level: "full", Words: "full (namespaces)", Refused: []string{"read a file outside"}, Grants: []time.Time{today}}, nil
+		},
+		Hooks: func(context.Context) (doctor.Hooks, error) {
+			return doctor.Hooks{Level: "full", Path: "/home/.openhands/hooks.json"}, nil
 		},
 		Do:          func(*http.Request) (*http.Response, error) { return nil, errors.New("nobody there") },
 		ServerClock: func(context.Context, string) (time.Time, error) { return time.Time{}, errors.New("nobody there") },
@@ -647,6 +651,47 @@ func TestSandbox(t *testing.T) {
 	}
 }
 
+func TestHooksThatCannotStartAreNamed(t *testing.T) {
+	t.Parallel()
+	w := healthy()
+	if r := look(t, w, "hooks"); r.Verdict != doctor.OK || !strings.Contains(r.Text, "no hooks in /home/.openhands/hooks.json") {
+		t.Errorf("%+v", r)
+	}
+	some := doctor.Hooks{Level: "full", Path: "/h.json", Count: 2, Programs: "/home/.openhands/hooks"}
+	with := func(change func(*doctor.Hooks)) doctor.Hooks {
+		h := some
+		change(&h)
+		return h
+	}
+	problem := doctor.HookProblem{Event: "PreToolUse", Command: "guard", Why: "the sandbox does not show /opt/me/guard", Hidden: true, Allow: "/opt/me", Refuses: true}
+	for _, c := range []struct {
+		hooks doctor.Hooks
+		want  doctor.Verdict
+		text  []string
+	}{
+		{some, doctor.OK, []string{"2 hooks of /h.json", "in the agent's sandbox, which does not show your home directory"}},
+		{with(func(h *doctor.Hooks) { h.Shown = []string{"/a", "/b"} }), doctor.OK, []string{"shows, read-only, /a, /b"}},
+		{with(func(h *doctor.Hooks) { h.Level = "off" }), doctor.OK, []string{"run with your rights"}},
+		{with(func(h *doctor.Hooks) { h.Level = "external" }), doctor.OK, []string{"where ohgw runs"}},
+		{with(func(h *doctor.Hooks) { h.Level = "backend" }), doctor.Skipped, nil},
+		{with(func(h *doctor.Hooks) { h.Error = errors.New("line 3") }), doctor.Failed, []string{"no conversation starts", "line 3", "repair /h.json"}},
+		{
+			with(func(h *doctor.Hooks) { h.Problems = []doctor.HookProblem{problem} }), doctor.Warning,
+			[]string{"PreToolUse hook guard cannot start, so it refuses all", "does not show /opt/me/guard", "put it into /home/.openhands/hooks; or: ohgw sandbox allow read /opt/me"},
+		},
+		{
+			with(func(h *doctor.Hooks) {
+				h.Problems = []doctor.HookProblem{{Event: "Stop", Command: "x", Why: "it is gone"}}
+			}), doctor.Warning,
+			[]string{"the Stop hook x cannot do its work", "it is gone", "repair the hook in /h.json"},
+		},
+		{with(func(h *doctor.Hooks) { h.Problems = slices.Repeat([]doctor.HookProblem{problem}, 7) }), doctor.Warning, []string{"and 2 more problems"}},
+	} {
+		w.Hooks = func(context.Context) (doctor.Hooks, error) { return c.hooks, nil }
+		expect(t, look(t, w, "hooks"), c.want, c.text...)
+	}
+}
+
 func TestWhatNeedsAFailedCheckIsSkipped(t *testing.T) {
 	t.Parallel()
 	w := healthy()
@@ -656,7 +701,7 @@ func TestWhatNeedsAFailedCheckIsSkipped(t *testing.T) {
 		got[r.Check] = r.Verdict
 	}
 	want := map[string]doctor.Verdict{"machine": doctor.OK, "config": doctor.Failed, "paths": doctor.OK}
-	for _, name := range []string{"keyring", "profiles", "key", "provider", "port", "backend", "engine", "agents", "sandbox", "daemon", "guard", "live"} {
+	for _, name := range []string{"keyring", "profiles", "key", "provider", "port", "backend", "engine", "agents", "sandbox", "hooks", "daemon", "guard", "live"} {
 		want[name] = doctor.Skipped
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

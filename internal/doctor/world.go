@@ -49,6 +49,8 @@ type World struct {
 	Agents func(context.Context) (Agents, error)
 	// Sandbox is that of the backend's agents. It tries to break out.
 	Sandbox func(context.Context) (Sandbox, error)
+	// Hooks are those of the user, as the embedded agent would run them.
+	Hooks func(context.Context) (Hooks, error)
 	// ServerClock is the time on the agent-server at an address; zero if it does
 	// not say.
 	ServerClock func(ctx context.Context, address string) (time.Time, error)

@@ -234,7 +234,7 @@ func (r *Runner) guard(result *Result, h hookfile.Hook, e Event) {
 		result.Err = "The hook could not be started: " + why + "."
 	}
 	// Without the tools that do nothing, an agent could not even say why it stops.
-	if e.Type == hookfile.PreToolUse && !slices.Contains(idle, e.Tool) || e.Type == hookfile.UserPromptSubmit {
+	if guards(e.Type) && !slices.Contains(idle, e.Tool) {
 		result.Blocked = true
 		result.Reason = strings.TrimSpace(fmt.Sprintf("This is refused because its hook could not be started: %s. The hook is: %s. %s", strings.TrimSuffix(why, "."), h.Command, r.cfg.Repair))
 	}
