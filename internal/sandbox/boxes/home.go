@@ -1,7 +1,6 @@
 package boxes
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -80,38 +79,6 @@ func removeHome(dir string) error {
 		}
 	}
 	return nil
-}
-
-// SweepHomes removes the home directories of workspaces of which gone says that they are
-// gone for good. Those in use stay, and those whose workspace is not known.
-func SweepHomes(ctx context.Context, state string, gone func(workspace string) bool) (removed int, err error) {
-	base := filepath.Join(state, "sandbox")
-	entries, err := os.ReadDir(base)
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
-		return 0, err
-	}
-	var errs []error
-	for _, entry := range entries {
-		if ctx.Err() != nil {
-			break
-		}
-		dir := filepath.Join(base, entry.Name())
-		data, err := os.ReadFile(filepath.Join(dir, ownerName))
-		workspace := string(data)
-		if err != nil || entry.Name() != keyOf(workspace) || !gone(workspace) {
-			continue
-		}
-		switch err := removeHome(dir); {
-		case err == nil:
-			removed++
-		case !errors.Is(err, ErrHomeInUse):
-			errs = append(errs, err)
-		}
-	}
-	return removed, errors.Join(errs...)
 }
 
 // ErrHomeInUse says that a box shows a home directory.

@@ -120,7 +120,10 @@ func TestHomesOfWorkspaces(t *testing.T) {
 		}
 	}
 	gone := func(workspace string) bool { return workspace != filepath.Join(root, "kept") }
-	if n, err := boxes.SweepHomes(t.Context(), state, gone); n != 1 || err != nil {
+	sweep := func(gone func(string) bool) (int, error) {
+		return boxes.SweepHomes(t.Context(), state, boxes.LeftOver{Gone: gone})
+	}
+	if n, err := sweep(gone); n != 1 || err != nil {
 		t.Errorf("removed %d, %v", n, err)
 	}
 	left("kept", "running")
@@ -132,11 +135,11 @@ func TestHomesOfWorkspaces(t *testing.T) {
 	if err := running.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := boxes.SweepHomes(t.Context(), state, gone); n != 1 || err != nil {
+	if n, err := sweep(gone); n != 1 || err != nil {
 		t.Errorf("after the end of the sandbox: removed %d, %v", n, err)
 	}
 	left("kept")
-	if n, err := boxes.SweepHomes(t.Context(), state, func(string) bool { return true }); n != 1 || err != nil {
+	if n, err := sweep(func(string) bool { return true }); n != 1 || err != nil {
 		t.Errorf("when all are gone: removed %d, %v", n, err)
 	}
 	left()

@@ -209,11 +209,27 @@ func (m *Manager) Check(workspace string) error {
 	return err
 }
 
+// unusedFor is how long nothing was written to a home directory that is removed although
+// its workspace is not known.
+const unusedFor = 30 * 24 * time.Hour
+
 // Sweep removes the home directories of boxes of which gone says that their workspace is
-// gone for good. It does not wait for that.
-func (m *Manager) Sweep(gone func(workspace string) bool) {
+// gone for good, and old ones that belong to none of the workspaces in use. It does not
+// wait for that.
+func (m *Manager) Sweep(gone func(workspace string) bool, used func() (workspaces []string, err error)) {
+	left := boxes.LeftOver{Gone: gone, Before: m.cfg.Now().Add(-unusedFor), Used: func() ([]string, error) {
+		workspaces, err := used()
+		if err != nil {
+			return nil, err
+		}
+		list, err := m.cfg.Grants.List()
+		for _, g := range list {
+			workspaces = append(workspaces, g.Workspace)
+		}
+		return workspaces, err
+	}}
 	m.wait.Go(func() {
-		removed, err := boxes.SweepHomes(m.ctx, m.cfg.User.State, gone)
+		removed, err := boxes.SweepHomes(m.ctx, m.cfg.User.State, left)
 		if err != nil {
 			m.cfg.Log.Warn("cannot remove the home directories of sandboxes whose conversations are gone", "err", err)
 		}

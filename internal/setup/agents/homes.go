@@ -20,7 +20,7 @@ type homes struct{ state, workspaces, conversations string }
 // sweptHomes are these, and begins to remove those that are left over.
 func sweptHomes(m *manager.Manager, dirs paths.Set, conversations string) *homes {
 	h := &homes{state: dirs.State, workspaces: dirs.Workspaces(), conversations: conversations}
-	m.Sweep(h.gone)
+	m.Sweep(h.gone, h.used)
 	return h
 }
 
@@ -54,4 +54,20 @@ func (h homes) gone(workspace string) bool {
 		}
 	}
 	return true
+}
+
+// used are the workspaces of the conversations that there are, and those of ohgw's own.
+func (h homes) used() ([]string, error) {
+	workspaces, err := store.Workspaces(h.conversations)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(h.workspaces)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, entry := range entries {
+		workspaces = append(workspaces, filepath.Join(h.workspaces, entry.Name()))
+	}
+	return workspaces, nil
 }
