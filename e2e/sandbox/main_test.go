@@ -172,6 +172,9 @@ const (
 	metadataAddress = "169.254.169.254"
 )
 
+// A machine that /etc/hosts of the namespace names. There is no way to it.
+const elsewhereName, elsewhereAddress = "elsewhere.example", "203.0.113.9"
+
 // enter prepares the namespace, and starts the tests in it.
 func enter(root string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
@@ -198,6 +201,16 @@ func enter(root string) error {
 		return err
 	}
 	if err := unix.Mount(resolver, at, "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("mount %s: %w", at, err)
+	}
+	hosts := filepath.Join(root, "hosts")
+	if err := os.WriteFile(hosts, []byte("127.0.0.1 localhost\n"+elsewhereAddress+" "+elsewhereName+"\n"), 0o644); err != nil {
+		return err
+	}
+	if at, err = filepath.EvalSymlinks("/etc/hosts"); err != nil {
+		return err
+	}
+	if err := unix.Mount(hosts, at, "", unix.MS_BIND, ""); err != nil {
 		return fmt.Errorf("mount %s: %w", at, err)
 	}
 	cmd := exec.Command(os.Args[0], os.Args[1:]...)

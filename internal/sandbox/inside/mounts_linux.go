@@ -291,6 +291,9 @@ func (m *mounts) finish() error {
 	if err := m.resolver(); err != nil {
 		return step("show a resolv.conf", err)
 	}
+	if err := m.hosts(); err != nil {
+		return step("show a hosts file", err)
+	}
 	if err := m.writeGitConfig(); err != nil {
 		return step("write .gitconfig", err)
 	}
