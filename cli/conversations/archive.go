@@ -11,6 +11,7 @@ import (
 
 	"github.com/ohgw/ohgw/agentapi/control"
 	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/atomicfile"
 	"github.com/ohgw/ohgw/internal/fault"
 )
 
@@ -103,7 +104,7 @@ func exportTo(ctx context.Context, lib control.Library, id, path string) error {
 	err = lib.Export(ctx, id, half)
 	if err == nil {
 		if err = errors.Join(half.Sync(), half.Close()); err == nil {
-			err = os.Rename(half.Name(), path)
+			err = rename(half.Name(), path)
 		}
 		if err != nil {
 			err = fault.New("the file cannot be written: "+path, "free disk space, or choose another directory", err)
@@ -115,6 +116,16 @@ func exportTo(ctx context.Context, lib control.Library, id, path string) error {
 		return errors.Join(explain(err), os.RemoveAll(half.Name()))
 	}
 	return nil
+}
+
+// rename gives a file the name of another one beside it.
+func rename(half, path string) error {
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return atomicfile.Over(root, filepath.Base(half), filepath.Base(path))
 }
 
 // importOptions is what the command takes.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ohgw/ohgw/cli/kit"
+	"github.com/ohgw/ohgw/internal/atomicfile"
 	"github.com/ohgw/ohgw/internal/fault"
 	"github.com/ohgw/ohgw/internal/id"
 )
@@ -84,7 +85,7 @@ func (t *target) write(local string, from io.Reader) (n int64, err error) {
 		err = t.unwritable(local, closeErr)
 	}
 	if err == nil {
-		if err = t.root.Rename(half, local); err == nil {
+		if err = atomicfile.Over(t.root, half, local); err == nil {
 			return n, nil
 		}
 		err = t.unwritable(local, err)

@@ -91,9 +91,20 @@ func write(path string, data []byte, opts Options) error {
 		if old == nil || !isMount(err) {
 			return errors.Join(err, os.Remove(temp))
 		}
-		return errors.Join(inPlace(target, data, mode), os.Remove(temp))
+		if err := overMount(temp, target); err != nil {
+			return errors.Join(err, os.Remove(temp))
+		}
 	}
 	return syncDir(filepath.Dir(target))
+}
+
+func overMount(temp, target string) error {
+	root, err := os.OpenRoot(filepath.Dir(target))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return inPlace(root, filepath.Base(temp), filepath.Base(target))
 }
 
 // fill writes a temporary file and gives its name. Its name ends in .tmp,

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/ohgw/ohgw/internal/atomicfile"
 )
 
 // Unconfined is access to all files of the user.
@@ -168,7 +170,7 @@ func (f *files) Replace(real string, data []byte, like fs.FileInfo) error {
 	if err != nil {
 		return err
 	}
-	if err := p.root.Rename(temp, p.name); err != nil {
+	if err := atomicfile.Over(p.root, temp, p.name); err != nil {
 		return errors.Join(err, p.root.Remove(temp))
 	}
 	p.syncDir()

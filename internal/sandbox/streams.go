@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/ohgw/ohgw/internal/atomicfile"
 )
 
 // Streams is access to files that need not fit into memory.
@@ -151,7 +153,7 @@ func (w *writing) Commit() error {
 	}
 	err = errors.Join(err, w.file.Sync(), w.file.Close())
 	if err == nil {
-		err = w.place.root.Rename(w.temp, w.place.name)
+		err = atomicfile.Over(w.place.root, w.temp, w.place.name)
 	}
 	if err != nil {
 		return errors.Join(err, w.Abort())

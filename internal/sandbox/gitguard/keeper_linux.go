@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ohgw/ohgw/internal/atomicfile"
 )
 
 // Keeper puts back what programs change of the files by which git runs programs, for
@@ -234,7 +236,7 @@ func (k *Keeper) replace(name string, e entry) error {
 	if err := errors.Join(k.root.RemoveAll(temporary), k.write(temporary, e)); err != nil {
 		return err
 	}
-	return k.root.Rename(temporary, name)
+	return atomicfile.Over(k.root, temporary, name)
 }
 
 // write makes a file.

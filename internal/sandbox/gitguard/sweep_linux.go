@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ohgw/ohgw/internal/atomicfile"
 	"github.com/ohgw/ohgw/internal/pattern"
 )
 
@@ -87,7 +88,7 @@ func (s *sweeper) common(root *os.Root, name string) {
 	if err == nil && info.IsDir() {
 		err = root.RemoveAll(name)
 	}
-	if err == nil && root.Rename(temporary, name) == nil {
+	if err == nil && atomicfile.Over(root, temporary, name) == nil {
 		s.tell(filepath.Join(root.Name(), name))
 	}
 }
@@ -243,7 +244,7 @@ func (s *sweeper) config(root *os.Root, name string) {
 	}
 	temporary := name + ".ohgw"
 	err = errors.Join(root.RemoveAll(temporary), root.WriteFile(temporary, []byte(kept), info.Mode().Perm()))
-	if err == nil && root.Rename(temporary, name) == nil {
+	if err == nil && atomicfile.Over(root, temporary, name) == nil {
 		s.tell(filepath.Join(root.Name(), name))
 	}
 }
