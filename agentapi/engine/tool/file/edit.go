@@ -35,6 +35,14 @@ func readText(p *place) (text, error) {
 	return text{data, content, enc, info}, nil
 }
 
+// encode writes the new content of the file in its encoding.
+func (f text) encode(now string) ([]byte, error) {
+	if f.encoding == unknown {
+		return untold(f.data, now)
+	}
+	return encode(now, f.encoding)
+}
+
 func create(p *place, a arguments) (outcome, error) {
 	if a.FileText == nil {
 		return outcome{}, refusef("create needs file_text, the content of the file.")
@@ -198,7 +206,7 @@ func (e *Editor) insertText(p *place, a arguments) (outcome, error) {
 
 // save writes the new content and shows the lines that changed.
 func (e *Editor) save(p *place, f text, now string, first, last int) (outcome, error) {
-	data, err := encode(now, f.encoding)
+	data, err := f.encode(now)
 	if err != nil {
 		return outcome{}, refusef("Nothing was changed: %v. Use another character, or convert the file in the terminal.", err)
 	}
@@ -209,7 +217,7 @@ func (e *Editor) save(p *place, f text, now string, first, last int) (outcome, e
 		return outcome{}, err
 	}
 	e.remember(p.real, f.data, data)
-	out := says(fmt.Sprintf("Edited %s. It now reads there:\n%s", p.path, snippet(now, first, last)))
+	out := says(fmt.Sprintf("Edited %s%s. It now reads there:\n%s", p.path, f.encoding.named(), snippet(now, first, last)))
 	out.old, out.now = &f.content, &now
 	return out, nil
 }

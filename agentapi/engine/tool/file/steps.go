@@ -82,7 +82,7 @@ func (p *Patcher) planOne(c patch.Change) (steps []step, done fileChange, fuzz i
 	if err := unmarked(now, f.content); err != nil {
 		return nil, done, 0, err
 	}
-	data, err := encode(now, f.encoding)
+	data, err := f.encode(now)
 	if err != nil {
 		return nil, done, 0, refusef("%s: %v.", c.Path, err)
 	}

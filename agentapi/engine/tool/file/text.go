@@ -18,15 +18,44 @@ const (
 	utf8BOM
 	utf16Little
 	utf16Big
+	utf16LittleBare // without a byte order mark
+	utf16BigBare
 	// windows1252 is Latin-1 with printable characters in place of the second
 	// set of controls. Every byte is a character of it, so a text in another
-	// one-byte encoding is shown wrongly but is kept byte for byte.
+	// encoding is shown wrongly but is kept byte for byte.
 	windows1252
 	windows1251 // Cyrillic
+	unknown     // shown as Windows-1252; only ASCII can be written
 )
 
 func (e encoding) String() string {
-	return [...]string{"UTF-8", "UTF-8 with a byte order mark", "UTF-16 (little-endian)", "UTF-16 (big-endian)", "Windows-1252", "Windows-1251"}[e]
+	return [...]string{
+		"UTF-8", "UTF-8 with a byte order mark", "UTF-16 (little-endian)", "UTF-16 (big-endian)",
+		"UTF-16 (little-endian) without a byte order mark", "UTF-16 (big-endian) without a byte order mark",
+		"Windows-1252", "Windows-1251", "an encoding that cannot be told",
+	}[e]
+}
+
+// named is what is said of the encoding of a file, with a blank before it: nothing of
+// the usual one.
+func (e encoding) named() string {
+	switch e {
+	case utf8Plain, utf8BOM:
+		return ""
+	case windows1252, windows1251:
+		return fmt.Sprintf(" (not UTF-8; taken for %s)", e)
+	case unknown:
+		return " (not UTF-8; the encoding cannot be told, so characters other than ASCII are shown wrongly)"
+	}
+	return fmt.Sprintf(" (in %s)", e)
+}
+
+// mark is how many bytes the byte order mark of UTF-16 takes.
+func (e encoding) mark() int {
+	if e == utf16Little || e == utf16Big {
+		return 2
+	}
+	return 0
 }
 
 var errBinary = errors.New("it is not a text file")
@@ -48,9 +77,14 @@ func decode(data []byte) (string, encoding, error) {
 	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) && utf8.Valid(data):
 		return string(data[3:]), utf8BOM, nil
 	case bytes.HasPrefix(data, []byte("\xff\xfe")):
-		return decode16(data, binary.LittleEndian, utf16Little)
+		return decode16(data, utf16Little)
 	case bytes.HasPrefix(data, []byte("\xfe\xff")):
-		return decode16(data, binary.BigEndian, utf16Big)
+		return decode16(data, utf16Big)
+	}
+	if enc, ok := unmarked16(data); ok {
+		return decode16(data, enc)
+	}
+	switch {
 	case looksBinary(data[:min(len(data), sniffed)]):
 		return "", 0, errBinary
 	case utf8.Valid(data):
@@ -65,9 +99,12 @@ func decodeBytes(data []byte) (string, encoding, error) {
 	if bytes.ContainsFunc(data, control) {
 		return "", 0, errBinary
 	}
-	enc := windows1252
-	if cyrillic(data) {
+	enc := unknown
+	switch {
+	case cyrillic(data):
 		enc = windows1251
+	case western(data):
+		enc = windows1252
 	}
 	var b strings.Builder
 	b.Grow(len(data) + len(data)/8)
@@ -109,22 +146,6 @@ func looksBinary(data []byte) bool {
 	return controls*10 > len(data)
 }
 
-func decode16(data []byte, order binary.ByteOrder, e encoding) (string, encoding, error) {
-	if len(data)%2 != 0 {
-		return "", 0, errBinary
-	}
-	units := make([]uint16, 0, len(data)/2)
-	for i := 2; i < len(data); i += 2 {
-		units = append(units, order.Uint16(data[i:]))
-	}
-	text := string(utf16.Decode(units))
-	// Halves of pairs would be lost.
-	if again, err := encode(text, e); err != nil || !bytes.Equal(again, data) {
-		return "", 0, errBinary
-	}
-	return text, e, nil
-}
-
 // encode writes a text. The error names a character that the encoding has not.
 func encode(text string, e encoding) ([]byte, error) {
 	switch e {
@@ -132,18 +153,21 @@ func encode(text string, e encoding) ([]byte, error) {
 		return []byte(text), nil
 	case utf8BOM:
 		return []byte("\xef\xbb\xbf" + text), nil
-	case utf16Little:
-		return encode16(text, binary.LittleEndian), nil
-	case utf16Big:
-		return encode16(text, binary.BigEndian), nil
-	case windows1252, windows1251:
+	case utf16Little, utf16LittleBare:
+		return encode16(text, binary.LittleEndian, e), nil
+	case utf16Big, utf16BigBare:
+		return encode16(text, binary.BigEndian, e), nil
+	case windows1252, windows1251, unknown:
 		return encodeBytes(text, e)
 	}
 	return nil, fmt.Errorf("encode as %d: %w", e, errors.ErrUnsupported)
 }
 
-func encode16(text string, order binary.AppendByteOrder) []byte {
-	out := order.AppendUint16(make([]byte, 0, 2*len(text)+2), 0xfeff)
+func encode16(text string, order binary.AppendByteOrder, e encoding) []byte {
+	out := make([]byte, 0, 2*len(text)+2)
+	if e.mark() > 0 {
+		out = order.AppendUint16(out, 0xfeff)
+	}
 	for _, unit := range utf16.Encode([]rune(text)) {
 		out = order.AppendUint16(out, unit)
 	}
@@ -155,7 +179,7 @@ func encodeBytes(text string, e encoding) ([]byte, error) {
 	for _, r := range text {
 		c, ok := e.byteOf(r)
 		if !ok {
-			return nil, fmt.Errorf("the file is written in %s, which has no character %q (%U)", e, r, r)
+			return nil, noCharacter(e, r)
 		}
 		out = append(out, c)
 	}

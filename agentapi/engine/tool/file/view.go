@@ -42,7 +42,7 @@ func (e *Editor) viewFile(p *place, lines []int) (outcome, error) {
 			return e.viewImage(p, data, kind)
 		}
 	}
-	text, _, err := decode(data)
+	text, enc, err := decode(data)
 	if errors.Is(err, errBinary) {
 		return outcome{}, refusef("%s is a binary file, which this tool cannot show. Its size is %d bytes.", p.path, len(data))
 	}
@@ -51,12 +51,12 @@ func (e *Editor) viewFile(p *place, lines []int) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	header := fmt.Sprintf("%s, line %d to %d of %d:\n", p.path, first, last, len(all))
+	header := fmt.Sprintf("%s, line %d to %d of %d%s:\n", p.path, first, last, len(all), enc.named())
 	switch {
 	case len(all) == 0:
 		return says(p.path + " is empty."), nil
 	case first == 1 && last == len(all):
-		header = p.path + ":\n"
+		header = p.path + enc.named() + ":\n"
 	}
 	return says(note + header + numbered(all[first-1:last], first, tool.LimitFile-utf8.RuneCountInString(note+header))), nil
 }
